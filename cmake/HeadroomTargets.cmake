@@ -1,0 +1,35 @@
+# One function a kind of target, so that a folder's CMakeLists.txt only lists its files.
+
+set(HEADROOM_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror)
+
+function(headroom_target_defaults target)
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_BINARY_DIR}/generated)
+  target_compile_options(${target} PRIVATE ${HEADROOM_WARNINGS})
+  if(HEADROOM_SANITIZE)
+    target_compile_options(${target} PRIVATE -fsanitize=${HEADROOM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+    target_link_options(${target} PRIVATE -fsanitize=${HEADROOM_SANITIZE})
+  endif()
+endfunction()
+
+# headroom_library(NAME SOURCES a.cc... [DEPS targets...] [TESTS a_test.cc...] [BENCHES a_bench.cc...])
+#
+# Makes the static library headroom_NAME, the test program NAME_test (GoogleTest and RapidCheck, run by ctest) and the
+# benchmark program NAME_bench (Google Benchmark).
+function(headroom_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;TESTS;BENCHES" ${ARGN})
+  add_library(headroom_${name} STATIC ${ARG_SOURCES})
+  headroom_target_defaults(headroom_${name})
+  target_link_libraries(headroom_${name} PUBLIC ${ARG_DEPS})
+  if(ARG_TESTS)
+    add_executable(${name}_test ${ARG_TESTS})
+    headroom_target_defaults(${name}_test)
+    target_link_libraries(${name}_test PRIVATE headroom_${name} GTest::gtest_main ${RAPIDCHECK_LIBRARY})
+    add_test(NAME ${name}_test COMMAND ${name}_test)
+    set_tests_properties(${name}_test PROPERTIES ENVIRONMENT "HEADROOM_SOURCE_DIR=${PROJECT_SOURCE_DIR}")
+  endif()
+  if(ARG_BENCHES)
+    add_executable(${name}_bench ${ARG_BENCHES})
+    headroom_target_defaults(${name}_bench)
+    target_link_libraries(${name}_bench PRIVATE headroom_${name} benchmark::benchmark_main)
+  endif()
+endfunction()

@@ -1,0 +1,64 @@
+// Status and Result<T>: how Headroom's core reports that the environment or the request is wrong.
+//
+// Three failures, three answers: a wrong request or environment returns a Status; damaged trace data
+// is counted in the import log (src/store/import_log.h) and reading goes on; a bug of ours asserts.
+#pragma once
+
+#include <cassert>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace headroom {
+
+/// The kind of a failure; each maps to one exit code of the command line.
+enum class StatusCode {
+  kOk,
+  kUsage,     ///< The request cannot be met as asked (exit code 2).
+  kBadInput,  ///< An input cannot be read or is not a trace (exit code 3).
+  kInternal,  ///< The environment failed us: out of disk, cannot write (exit code 4).
+};
+
+/// Success, or a failure with a message that names the thing and the remedy.
+class [[nodiscard]] Status {
+ public:
+  Status() = default;
+  static Status Ok() { return Status(); }
+  static Status Usage(std::string message) { return {StatusCode::kUsage, std::move(message)}; }
+  static Status BadInput(std::string message) { return {StatusCode::kBadInput, std::move(message)}; }
+  static Status Internal(std::string message) { return {StatusCode::kInternal, std::move(message)}; }
+
+  bool ok() const { return code_ == StatusCode::kOk; }
+  StatusCode code() const { return code_; }
+  const std::string& message() const { return message_; }
+
+ private:
+  Status(StatusCode code, std::string message) : code_(code), message_(std::move(message)) {}
+
+  StatusCode code_ = StatusCode::kOk;
+  std::string message_;
+};
+
+/// A value, or the Status that says why there is none. Never holds an OK status.
+template <typename T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : state_(std::move(value)) {}  // NOLINT(google-explicit-constructor)
+  Result(Status status) : state_(std::move(status)) {  // NOLINT(google-explicit-constructor)
+    assert(!std::get<Status>(state_).ok() && "an OK status carries no value");
+  }
+
+  bool ok() const { return std::holds_alternative<T>(state_); }
+  Status status() const { return ok() ? Status::Ok() : std::get<Status>(state_); }
+
+  /// REQUIRES: ok().
+  T& value() & { return std::get<T>(state_); }
+  const T& value() const& { return std::get<T>(state_); }
+  T&& value() && { return std::get<T>(std::move(state_)); }
+
+ private:
+  std::variant<T, Status> state_;
+};
+
+}  // namespace headroom
