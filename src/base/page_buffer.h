@@ -1,0 +1,48 @@
+// Uninitialized memory straight from the operating system, given back the moment it is freed.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+namespace headroom {
+
+/// Maps `bytes` of zeroed anonymous memory; throws std::bad_alloc when the system has none left.
+void* MapPages(std::size_t bytes);
+void UnmapPages(void* address, std::size_t bytes);
+
+/// A fixed-size array of trivial values in its own mapping.
+///
+/// The heap keeps freed blocks of mixed ages, so building a table in pieces and then gathering it would
+/// peak at twice its size; a mapping returns at once. Only touched pages count as resident.
+template <typename T>
+class PageBuffer {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  PageBuffer() = default;
+  explicit PageBuffer(std::size_t size)
+      : data_(size == 0 ? nullptr : static_cast<T*>(MapPages(size * sizeof(T)))), size_(size) {}
+  PageBuffer(PageBuffer&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  PageBuffer& operator=(PageBuffer&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  ~PageBuffer() {
+    if (data_ != nullptr) UnmapPages(data_, size_ * sizeof(T));
+  }
+
+  T* data() { return data_; }
+  const T* data() const { return data_; }
+  std::size_t size() const { return size_; }
+  std::span<const T> span() const { return {data_, size_}; }
+
+ private:
+  T* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+}  // namespace headroom

@@ -1,0 +1,83 @@
+// One column of a table: appended to in pages, then frozen into one contiguous array.
+#pragma once
+
+#include <algorithm>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "base/page_buffer.h"
+
+namespace headroom {
+
+/// A column under construction or frozen. Reading is for frozen columns only.
+template <typename T>
+class Column {
+ public:
+  void Append(T value) { AppendAll({&value, 1}); }
+
+  /// REQUIRES: not frozen.
+  void AppendAll(std::span<const T> values) {
+    while (!values.empty()) {
+      const std::size_t used = size_ % kPageRows;
+      if (used == 0) pages_.emplace_back(kPageRows);
+      const std::size_t n = std::min(kPageRows - used, values.size());
+      std::memcpy(static_cast<void*>(pages_.back().data() + used), values.data(), n * sizeof(T));
+      values = values.subspan(n);
+      size_ += n;
+    }
+  }
+
+  /// A value before freezing.
+  const T& Pending(std::size_t row) const { return pages_[row / kPageRows].data()[row % kPageRows]; }
+
+  /// Makes the column contiguous with row i taken from appended row order[i]; an empty `order` keeps the
+  /// order of appending. Frees the pages.
+  void Freeze(std::span<const std::uint32_t> order) {
+    PageBuffer<T> rows(size_);
+    if (order.empty()) {
+      for (std::size_t page = 0, at = 0; at < size_; ++page, at += kPageRows) {
+        std::memcpy(static_cast<void*>(rows.data() + at), pages_[page].data(),
+                    std::min(kPageRows, size_ - at) * sizeof(T));
+        pages_[page] = PageBuffer<T>();
+      }
+    } else {
+      assert(order.size() == size_);
+      for (std::size_t i = 0; i < size_; ++i) rows.data()[i] = Pending(order[i]);
+    }
+    pages_.clear();
+    frozen_ = std::move(rows);
+  }
+
+  /// Replaces the contents with a ready array (a column that is computed, not read).
+  void Adopt(PageBuffer<T> rows) {
+    size_ = rows.size();
+    pages_.clear();
+    frozen_ = std::move(rows);
+  }
+
+  std::size_t size() const { return size_; }
+  /// REQUIRES: frozen, row < size().
+  const T& operator[](std::size_t row) const {
+    assert(row < frozen_.size());
+    return frozen_.data()[row];
+  }
+  /// For repairs at the end of loading. REQUIRES: frozen.
+  T& Mutable(std::size_t row) { return frozen_.data()[row]; }
+  std::span<const T> values() const { return frozen_.span(); }
+  std::size_t MemoryBytes() const {
+    return frozen_.size() * sizeof(T) + pages_.size() * kPageRows * sizeof(T);
+  }
+
+ private:
+  static constexpr std::size_t kPageRows = std::size_t{1} << 16;
+
+  std::vector<PageBuffer<T>> pages_;
+  PageBuffer<T> frozen_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace headroom

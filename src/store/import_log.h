@@ -1,0 +1,140 @@
+// What was wrong with an input, where, and which conclusions it takes away.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headroom {
+
+/// How much an import problem weighs on the grade of a trace.
+enum class Severity : std::uint8_t { kInfo, kWarning, kError };
+
+// Every problem that a reader can meet, declared once:
+//   X(kName, "code", Severity, "what happened and the rule that was applied", "conclusions voided, comma separated",
+//     "what would have avoided it, or empty")
+// clang-format off
+#define HEADROOM_IMPORT_ISSUES(X) \
+  X(kTruncated, "truncated", kError, \
+    "the file ends in the middle of the trace; every complete event before the cut was kept", \
+    "steps after the cut,totals over the whole run", "let the profiler finish writing before the process exits") \
+  X(kCutCompression, "cut-compression", kError, \
+    "the compressed stream ends early or is damaged; everything before that point was kept", \
+    "steps after the cut,totals over the whole run", "copy the file again") \
+  X(kTrailingGarbage, "trailing-garbage", kInfo, \
+    "bytes after the end of the trace were ignored", "", "") \
+  X(kLostEvent, "lost-event", kError, \
+    "an event could not be read; reading went on at the next one", "exact counts and sums", "") \
+  X(kRepairedEvent, "repaired-event", kWarning, \
+    "an event with unescaped quotes or control characters was read after repair", "", "update the profiler") \
+  X(kOversizedEvent, "oversized-event", kError, \
+    "an event larger than the limit was skipped", "exact counts and sums", "raise --max-event-mb") \
+  X(kNotAnEvent, "not-an-event", kWarning, \
+    "an element of the event list is not an event (no phase, or not an object) and was skipped", "", "") \
+  X(kBadTime, "bad-time", kError, \
+    "an event without a usable time stamp (missing, NaN or out of range) was skipped", "exact counts and sums", "") \
+  X(kMissingDuration, "missing-duration", kWarning, \
+    "a span has no duration; it was kept with 0", "busy time of those events", "") \
+  X(kNegativeDuration, "negative-duration", kWarning, \
+    "a span has a negative duration (-1 included); it was kept with 0", "busy time of those events", "") \
+  X(kBadDuration, "bad-duration", kWarning, \
+    "a span's duration is no number; it was kept with 0", "busy time of those events", "") \
+  X(kOverflowingDuration, "overflowing-duration", kWarning, \
+    "a GPU task claims to run far past the end of the trace; it was clipped to the next task of its stream", \
+    "busy time of those events", "") \
+  X(kDuplicateEvent, "duplicate-event", kWarning, \
+    "an event is recorded twice (same track, name, time and ids); the copy was dropped", "", "") \
+  X(kUnfinishedSpan, "unfinished-span", kWarning, \
+    "a span begins and never ends; it was closed at the end of its parent or of the trace", \
+    "length of those events", "") \
+  X(kUnmatchedEnd, "unmatched-end", kWarning, "the end of a span that never began was ignored", "", "") \
+  X(kOutOfOrder, "out-of-order", kInfo, "events are not in order of time within their track; they were sorted", "", "") \
+  X(kOverlapping, "overlapping-spans", kInfo, \
+    "spans of one host track overlap without nesting; all were kept", "", "") \
+  X(kOrphanTask, "orphan-gpu-task", kWarning, \
+    "GPU tasks without a recorded launch; they count as GPU work, their operator is unknown", \
+    "operator and layer of those tasks", "record CPU activity too: ProfilerActivity.CPU, and start before the step") \
+  X(kLaunchWithoutTask, "launch-without-task", kWarning, \
+    "kernel launches without a recorded GPU task", "GPU busy time of the steps concerned", \
+    "give the profiler time to flush: synchronize before prof.stop(), or a larger CUPTI buffer") \
+  X(kStepWithoutKernels, "step-without-kernels", kWarning, \
+    "steps with launches but without GPU tasks; their records were lost", "GPU time of those steps", \
+    "synchronize before prof.stop()") \
+  X(kNoSteps, "no-step-markers", kInfo, \
+    "no step annotations", "", "call prof.step() after each iteration") \
+  X(kNoGpu, "no-gpu", kWarning, "no GPU work was recorded", "all GPU figures", "ProfilerActivity.CUDA") \
+  X(kNoHost, "no-host", kWarning, "no host events were recorded", "idle causes,operators,layers,data wait", \
+    "ProfilerActivity.CPU") \
+  X(kNoDeviceProperties, "no-device-properties", kInfo, "the trace does not name its GPU", "roofline,MFU", "") \
+  X(kNoShapes, "no-shapes", kInfo, "operator shapes were not recorded", "FLOPs,roofline,MFU", "record_shapes=True") \
+  X(kNoStacks, "no-stacks", kInfo, "Python frames were not recorded", "time per source line", "with_stack=True") \
+  X(kUnclassified, "unclassified-kernels", kInfo, "kernels that no rule classifies", "kernel class shares", "") \
+  X(kEventCap, "event-cap", kError, \
+    "the trace holds a million events: the exporter's cap, later events were dropped", \
+    "steps after the cut,totals over the whole run", "open the profiler's own file (xplane.pb) instead") \
+  X(kZeroTimeEvents, "zero-time-events", kInfo, \
+    "cuda_event rows with time 0 carry no time and were kept out of the timeline", "", "") \
+  X(kMixedRanks, "mixed-ranks", kWarning, \
+    "the file mixes several ranks; their figures are given per device", "per-rank conclusions", \
+    "give one file a rank") \
+  X(kUnprovenTimeUnit, "unproven-time-unit", kInfo, \
+    "time stamps are whole numbers and nothing in the trace proves that they are microseconds", "", "") \
+  X(kNanosecondStamps, "nanosecond-stamps", kWarning, \
+    "copy bandwidths prove that time stamps are nanoseconds; they were scaled", "", "") \
+  X(kBufferOverhead, "profiler-overhead", kInfo, \
+    "the profiler flushed or grew its buffers inside the trace; host gaps there are its own", "", "") \
+  X(kExtraEventList, "extra-event-list", kWarning, "a second event list in the same file was ignored", \
+    "totals over the whole run", "")
+// clang-format on
+
+enum class ImportIssue : std::uint8_t {
+#define X(name, code, severity, sentence, voids, remedy) name,
+  HEADROOM_IMPORT_ISSUES(X)
+#undef X
+};
+
+#define X(name, code, severity, sentence, voids, remedy) +1
+inline constexpr std::size_t kImportIssueCount = HEADROOM_IMPORT_ISSUES(X);
+#undef X
+
+/// The constant part of an issue.
+struct ImportIssueDoc {
+  std::string_view code;      ///< Stable, for scripts.
+  Severity severity;
+  std::string_view sentence;  ///< What happened and which rule was applied.
+  std::string_view voids;     ///< Conclusions taken away, comma separated; empty: none.
+  std::string_view remedy;    ///< What would have avoided it; empty: nothing.
+};
+const ImportIssueDoc& DocOf(ImportIssue issue);
+
+/// One located occurrence.
+struct ImportLogRow {
+  ImportIssue issue;
+  std::int64_t offset;  ///< Byte in the (decompressed) input; -1 where it has no place.
+  std::string detail;   ///< Never content of unknown metadata: a trace may hold secrets.
+};
+
+/// Counts every problem and keeps the first few of each kind with their place.
+class ImportLog {
+ public:
+  static constexpr std::size_t kRowsKeptPerIssue = 16;
+
+  void Add(ImportIssue issue, std::int64_t offset = -1, std::string detail = {}, std::int64_t count = 1);
+  /// Appends another log's rows and counts after this one's.
+  void Merge(const ImportLog& later);
+
+  std::int64_t Count(ImportIssue issue) const { return counts_[static_cast<std::size_t>(issue)]; }
+  /// In order of occurrence.
+  const std::vector<ImportLogRow>& rows() const { return rows_; }
+  bool empty() const;
+
+ private:
+  std::array<std::int64_t, kImportIssueCount> counts_{};
+  std::array<std::uint8_t, kImportIssueCount> kept_{};
+  std::vector<ImportLogRow> rows_;
+};
+
+}  // namespace headroom

@@ -1,0 +1,94 @@
+// The trace store: one trace file as columns, strings and an import log.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/string_pool.h"
+#include "base/time.h"
+#include "store/column.h"
+#include "store/import_log.h"
+#include "store/tables.h"
+
+namespace headroom {
+
+/// What the file says of itself. Only named keys are kept: a trace may hold secrets.
+struct TraceMetadata {
+  std::string format;             ///< E.g. "pytorch-profiler-json".
+  std::string compression;        ///< "", "gzip" or "zstd".
+  std::int64_t file_bytes = 0;    ///< On disk.
+  std::int64_t text_bytes = 0;    ///< After decompression.
+  std::int64_t events = 0;        ///< Elements of the event list, lost ones included.
+  std::optional<std::int64_t> rank;
+  std::optional<std::int64_t> world_size;
+  std::string backend;            ///< Of the default process group, e.g. "nccl".
+  std::optional<std::int64_t> base_time_ns;  ///< Unix time of the trace clock's zero.
+  std::optional<bool> record_shapes;
+  std::optional<bool> with_stack;
+  std::optional<bool> profile_memory;
+  std::string cuda_runtime_version;
+  std::string cuda_driver_version;
+  bool time_unit_proven = false;
+};
+
+/// One trace. Readers append rows, then Freeze() sorts and resolves; afterwards nothing changes and any
+/// number of threads may read.
+class TraceStore {
+ public:
+  TraceMetadata metadata;
+  StringPool strings;
+  ImportLog log;
+
+#define T(Name, member, sentence) Name##Columns<Column> member;
+  HEADROOM_TABLES(T)
+#undef T
+
+  /// Sorts host events by (thread, start, longest first, as read) and GPU tasks by (start, stream, as
+  /// read), fills `parent`, `launch` and `steps`, and makes every column contiguous.
+  ///
+  /// `workers` bounds the threads used; the result does not depend on it.
+  void Freeze(int workers);
+
+  std::string_view Text(StringId id) const { return id.valid() ? strings.Get(id) : std::string_view(); }
+
+  /// Rows [first, last) of host_events that belong to a thread. O(1).
+  struct RowRange {
+    std::uint32_t first;
+    std::uint32_t last;
+  };
+  RowRange HostEventsOf(ThreadId thread) const;
+
+  /// GPU tasks of a stream in order of start, ties by id. O(1).
+  std::span<const GpuTaskId> TasksOf(StreamId stream) const;
+
+  /// End of a row: start + duration.
+  TimeNs HostEnd(HostEventId id) const {
+    return host_events.start[id.index()] + host_events.duration[id.index()];
+  }
+  TimeNs TaskEnd(GpuTaskId id) const { return gpu_tasks.start[id.index()] + gpu_tasks.duration[id.index()]; }
+  DeviceId DeviceOf(GpuTaskId id) const { return streams.device[gpu_tasks.stream[id.index()].index()]; }
+
+  /// The JSON text of one member of `args` that has no column, e.g. Arg(row.args, "Input Dims"); empty where absent.
+  std::string_view Arg(StringId args, std::string_view key) const;
+
+  /// Resident bytes of all columns and strings.
+  std::size_t MemoryBytes() const;
+
+ private:
+  void FreezeHostEvents(int workers);
+  void FreezeGpuTasks(int workers);
+  void ResolveParents();
+  void ResolveLaunches();
+  void CollectSteps();
+
+  std::vector<std::uint32_t> host_event_begin_;  ///< By thread, and one past the end.
+  std::vector<std::uint32_t> stream_begin_;      ///< By stream, into stream_tasks_.
+  std::vector<GpuTaskId> stream_tasks_;
+};
+
+}  // namespace headroom
