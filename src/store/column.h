@@ -34,10 +34,12 @@ class Column {
   /// A value before freezing.
   const T& Pending(std::size_t row) const { return pages_[row / kPageRows].data()[row % kPageRows]; }
 
-  /// Makes the column contiguous with row i taken from appended row order[i]; an empty `order` keeps the
-  /// order of appending. Frees the pages.
+  T& MutablePending(std::size_t row) { return pages_[row / kPageRows].data()[row % kPageRows]; }
+
+  /// Makes the column contiguous with row i taken from appended row order[i]; rows that `order`
+  /// leaves out are dropped, an empty `order` keeps everything as appended. Frees the pages.
   void Freeze(std::span<const std::uint32_t> order) {
-    PageBuffer<T> rows(size_);
+    PageBuffer<T> rows(order.empty() ? size_ : order.size());
     if (order.empty()) {
       for (std::size_t page = 0, at = 0; at < size_; ++page, at += kPageRows) {
         std::memcpy(static_cast<void*>(rows.data() + at), pages_[page].data(),
@@ -45,8 +47,8 @@ class Column {
         pages_[page] = PageBuffer<T>();
       }
     } else {
-      assert(order.size() == size_);
-      for (std::size_t i = 0; i < size_; ++i) rows.data()[i] = Pending(order[i]);
+      for (std::size_t i = 0; i < order.size(); ++i) rows.data()[i] = Pending(order[i]);
+      size_ = order.size();
     }
     pages_.clear();
     frozen_ = std::move(rows);

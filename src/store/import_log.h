@@ -24,6 +24,10 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
   X(kCutCompression, "cut-compression", kError, \
     "the compressed stream ends early or is damaged; everything before that point was kept", \
     "steps after the cut,totals over the whole run", "copy the file again") \
+  X(kUnclosed, "unclosed", kInfo, \
+    "the event list is complete but the file ends before its closing brace", "", "") \
+  X(kDamagedMetadata, "damaged-metadata", kWarning, \
+    "metadata around the event list could not be read; what it says (rank, device) is unknown", "", "") \
   X(kTrailingGarbage, "trailing-garbage", kInfo, \
     "bytes after the end of the trace were ignored", "", "") \
   X(kLostEvent, "lost-event", kError, \

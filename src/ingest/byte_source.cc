@@ -1,0 +1,225 @@
+#include "ingest/byte_source.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <isa-l/igzip_lib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+namespace headroom {
+namespace {
+
+constexpr std::size_t kCompressedBlockBytes = std::size_t{256} << 10;
+
+/// The file itself. Keeps the first bytes, which were read to tell the format.
+class FileSource final : public ByteSource {
+ public:
+  FileSource(std::string path, int fd, std::int64_t size) : path_(std::move(path)), fd_(fd), size_(size) {}
+  FileSource(const FileSource&) = delete;
+  FileSource& operator=(const FileSource&) = delete;
+  ~FileSource() override { close(fd_); }
+
+  Result<std::size_t> Read(std::span<char> out) override {
+    std::size_t filled = std::min(out.size(), head_.size());
+    std::memcpy(out.data(), head_.data(), filled);
+    head_.erase(0, filled);
+    while (filled < out.size()) {
+      const ssize_t n = read(fd_, out.data() + filled, out.size() - filled);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) return Status::BadInput(fmt::format("{}: cannot read: {}", path_, std::strerror(errno)));
+      if (n == 0) break;
+      filled += static_cast<std::size_t>(n);
+      bytes_read_ += n;
+    }
+    return filled;
+  }
+
+  /// The first bytes (up to 4), still to be read.
+  Result<std::string_view> Peek() {
+    char first[4];
+    const Result<std::size_t> n = Read(first);
+    if (!n.ok()) return n.status();
+    head_.assign(first, n.value());
+    return std::string_view(head_);
+  }
+
+  std::int64_t file_bytes_read() const override { return bytes_read_; }
+  std::int64_t file_bytes() const override { return size_; }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  int fd_;
+  std::int64_t size_;
+  std::int64_t bytes_read_ = 0;
+  std::string head_;
+};
+
+/// What both decompressors share: the file below, the input block and the expansion limit.
+class InflatingSource : public ByteSource {
+ public:
+  InflatingSource(std::unique_ptr<FileSource> file, ExpansionLimit limit)
+      : file_(std::move(file)), limit_(limit), block_(kCompressedBlockBytes) {}
+
+  std::string_view damage() const override { return damage_; }
+  std::int64_t file_bytes_read() const override { return file_->file_bytes_read(); }
+  std::int64_t file_bytes() const override { return file_->file_bytes(); }
+
+ protected:
+  /// The next compressed bytes; empty at the end of the file.
+  Result<std::span<char>> NextBlock() {
+    const Result<std::size_t> n = file_->Read(block_);
+    if (!n.ok()) return n.status();
+    return std::span<char>(block_.data(), n.value());
+  }
+
+  Status CheckExpansion(std::size_t produced) {
+    bytes_produced_ += static_cast<std::int64_t>(produced);
+    if (bytes_produced_ <= ExpansionLimit::kFreeBytes) return Status::Ok();
+    if (bytes_produced_ / std::max<std::int64_t>(file_->file_bytes_read(), 1) < limit_.max_ratio) return Status::Ok();
+    return Status::BadInput(fmt::format(
+        "{}: expands more than {} times when decompressed, which no real trace does (they reach 30); "
+        "if you trust the file, raise the limit with --max-expansion N",
+        file_->path(), limit_.max_ratio));
+  }
+
+  std::string_view damage_;
+
+ private:
+  std::unique_ptr<FileSource> file_;
+  ExpansionLimit limit_;
+  std::vector<char> block_;
+  std::int64_t bytes_produced_ = 0;
+};
+
+class GzipSource final : public InflatingSource {
+ public:
+  GzipSource(std::unique_ptr<FileSource> file, ExpansionLimit limit) : InflatingSource(std::move(file), limit) {
+    isal_inflate_init(&state_);
+    state_.crc_flag = ISAL_GZIP;
+  }
+  std::string_view compression() const override { return "gzip"; }
+
+  Result<std::size_t> Read(std::span<char> out) override {
+    std::size_t filled = 0;
+    while (filled < out.size() && !finished_) {
+      if (state_.avail_in == 0) {
+        Result<std::span<char>> block = NextBlock();
+        if (!block.ok()) return block.status();
+        if (block.value().empty()) {
+          finished_ = true;
+          if (!between_members_) damage_ = "the gzip stream is cut";
+          break;
+        }
+        state_.next_in = reinterpret_cast<std::uint8_t*>(block.value().data());
+        state_.avail_in = static_cast<std::uint32_t>(block.value().size());
+      }
+      if (between_members_) {
+        // A file may hold several members, one after another; anything else after one is padding.
+        if (*state_.next_in != 0x1f) {
+          finished_ = true;
+          break;
+        }
+        isal_inflate_reset(&state_);
+        state_.crc_flag = ISAL_GZIP;
+        between_members_ = false;
+      }
+      const std::size_t room = std::min<std::size_t>(out.size() - filled, UINT32_MAX);
+      state_.next_out = reinterpret_cast<std::uint8_t*>(out.data() + filled);
+      state_.avail_out = static_cast<std::uint32_t>(room);
+      const int error = isal_inflate(&state_);
+      filled += room - state_.avail_out;
+      if (error != ISAL_DECOMP_OK) {
+        damage_ = error == ISAL_INCORRECT_CHECKSUM ? "the gzip checksum does not match" : "the gzip stream is damaged";
+        finished_ = true;
+      } else if (state_.block_state == ISAL_BLOCK_FINISH) {
+        between_members_ = true;
+      }
+    }
+    if (Status status = CheckExpansion(filled); !status.ok()) return status;
+    return filled;
+  }
+
+ private:
+  inflate_state state_;
+  bool between_members_ = false;
+  bool finished_ = false;
+};
+
+class ZstdSource final : public InflatingSource {
+ public:
+  ZstdSource(std::unique_ptr<FileSource> file, ExpansionLimit limit)
+      : InflatingSource(std::move(file), limit), context_(ZSTD_createDCtx(), &ZSTD_freeDCtx) {}
+  std::string_view compression() const override { return "zstd"; }
+
+  Result<std::size_t> Read(std::span<char> out) override {
+    ZSTD_outBuffer to = {out.data(), out.size(), 0};
+    while (to.pos < to.size && !finished_) {
+      if (from_.pos == from_.size) {
+        Result<std::span<char>> block = NextBlock();
+        if (!block.ok()) return block.status();
+        if (block.value().empty()) {
+          // Bytes may still wait inside the decoder.
+          const std::size_t before = to.pos;
+          const std::size_t hint = ZSTD_decompressStream(context_.get(), &to, &from_);
+          if (to.pos > before && !ZSTD_isError(hint)) continue;
+          finished_ = true;
+          if (within_frame_) damage_ = "the zstd stream is cut";
+          break;
+        }
+        from_ = {block.value().data(), block.value().size(), 0};
+      }
+      const std::size_t hint = ZSTD_decompressStream(context_.get(), &to, &from_);
+      if (ZSTD_isError(hint)) {
+        damage_ = "the zstd stream is damaged";
+        finished_ = true;
+      } else {
+        within_frame_ = hint != 0;
+      }
+    }
+    if (Status status = CheckExpansion(to.pos); !status.ok()) return status;
+    return to.pos;
+  }
+
+ private:
+  std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context_;
+  ZSTD_inBuffer from_ = {nullptr, 0, 0};
+  bool within_frame_ = true;
+  bool finished_ = false;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ByteSource>> OpenByteSource(const std::string& path, ExpansionLimit limit) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return Status::BadInput(fmt::format("{}: cannot open: {}", path, std::strerror(errno)));
+  struct stat info = {};
+  if (fstat(fd, &info) != 0) {
+    const int error = errno;
+    close(fd);
+    return Status::BadInput(fmt::format("{}: cannot inspect: {}", path, std::strerror(error)));
+  }
+  auto file = std::make_unique<FileSource>(path, fd, info.st_size);
+  if (S_ISDIR(info.st_mode)) {
+    return Status::BadInput(fmt::format("{}: is a directory; name the trace files in it, e.g. {}/*.json.gz", path,
+                                        path.ends_with('/') ? path.substr(0, path.size() - 1) : path));
+  }
+  const Result<std::string_view> head = file->Peek();
+  if (!head.ok()) return head.status();
+  if (head.value().empty()) {
+    return Status::BadInput(fmt::format("{}: is empty; was the profiler stopped before it wrote the trace?", path));
+  }
+  using std::string_view_literals::operator""sv;
+  if (head.value().starts_with("\x1f\x8b"sv)) return {std::make_unique<GzipSource>(std::move(file), limit)};
+  if (head.value() == "\x28\xb5\x2f\xfd"sv) return {std::make_unique<ZstdSource>(std::move(file), limit)};
+  return {std::move(file)};
+}
+
+}  // namespace headroom

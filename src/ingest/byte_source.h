@@ -1,0 +1,43 @@
+// A file as a stream of decompressed bytes: plain, gzip or zstd, told by its first bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace headroom {
+
+/// What an input may cost before it is refused.
+struct ExpansionLimit {
+  /// Real traces compress 11 to 29 times; a deflate bomb reaches 1032, a zstd bomb far more.
+  std::int64_t max_ratio = 200;
+  /// The ratio is only judged beyond this many decompressed bytes.
+  static constexpr std::int64_t kFreeBytes = std::int64_t{64} << 20;
+};
+
+/// A stream of bytes with one reader. Not thread-safe.
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+
+  /// Fills `out` from its start. Fewer bytes than asked for, or none, means the end (damage included:
+  /// see damage()). A Status means the device failed or the expansion limit was passed.
+  virtual Result<std::size_t> Read(std::span<char> out) = 0;
+
+  /// Why the stream ended early, or empty: "the gzip stream is cut", ...
+  virtual std::string_view damage() const { return {}; }
+  /// Bytes taken from the file so far; for progress.
+  virtual std::int64_t file_bytes_read() const = 0;
+  virtual std::int64_t file_bytes() const = 0;
+  virtual std::string_view compression() const { return {}; }
+};
+
+/// Opens a regular file (or a pipe) and chooses the decompressor. Refuses directories and empty files.
+Result<std::unique_ptr<ByteSource>> OpenByteSource(const std::string& path, ExpansionLimit limit);
+
+}  // namespace headroom

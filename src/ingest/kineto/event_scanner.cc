@@ -1,0 +1,658 @@
+#include "ingest/kineto/event_scanner.h"
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <charconv>
+#include <cstring>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace headroom::kineto {
+namespace {
+
+bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+/// Bit i is set where byte i of the 16 at `p` satisfies a predicate.
+using Mask = std::uint32_t;
+constexpr std::size_t kStride = 16;
+
+#if defined(__SSE2__)
+
+/// Quotes, backslashes and control characters: whatever ends a plain run inside a string.
+Mask StringStops(const char* p) {
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  const __m128i quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"'));
+  const __m128i backslash = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'));
+  const __m128i control = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1f)), bytes);
+  return static_cast<Mask>(_mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quote, backslash), control)));
+}
+
+/// Quotes, brackets, braces and the zero of the padding: whatever matters between strings.
+Mask StructureStops(const char* p) {
+  const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+  const __m128i quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"'));
+  // '[' 0x5b, '{' 0x7b, ']' 0x5d, '}' 0x7d: bit 5 apart.
+  const __m128i folded = _mm_or_si128(bytes, _mm_set1_epi8(0x20));
+  const __m128i open = _mm_cmpeq_epi8(folded, _mm_set1_epi8('{'));
+  const __m128i close = _mm_cmpeq_epi8(folded, _mm_set1_epi8('}'));
+  const __m128i zero = _mm_cmpeq_epi8(bytes, _mm_setzero_si128());
+  return static_cast<Mask>(
+      _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quote, zero), _mm_or_si128(open, close))));
+}
+
+#else
+
+template <typename Predicate>
+Mask MaskOf(const char* p, Predicate predicate) {
+  Mask mask = 0;
+  for (std::size_t i = 0; i < kStride; ++i) mask |= Mask{predicate(p[i])} << i;
+  return mask;
+}
+Mask StringStops(const char* p) {
+  return MaskOf(p, [](char c) { return c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20; });
+}
+Mask StructureStops(const char* p) {
+  return MaskOf(p, [](char c) {
+    const char folded = static_cast<char>(c | 0x20);
+    return c == '"' || c == '\0' || folded == '{' || folded == '}';
+  });
+}
+
+#endif
+
+struct KeyText {
+  std::string_view text;
+  ArgKey key;
+};
+
+constexpr KeyText kArgKeys[] = {
+    {"External id", ArgKey::kExternalId},
+    {"external id", ArgKey::kExternalId},
+    {"correlation", ArgKey::kCorrelation},
+    {"stream", ArgKey::kStream},
+    {"device", ArgKey::kDevice},
+    {"Ev Idx", ArgKey::kEventIndex},
+    {"Profiler Event Index", ArgKey::kEventIndex},
+    {"Record function id", ArgKey::kRecordFunction},
+    {"Sequence number", ArgKey::kSequence},
+    {"Fwd thread id", ArgKey::kForwardThread},
+    {"grid", ArgKey::kGrid},
+    {"block", ArgKey::kBlock},
+    {"registers per thread", ArgKey::kRegisters},
+    {"shared memory", ArgKey::kSharedMemory},
+    {"est. achieved occupancy %", ArgKey::kOccupancy},
+    {"bytes", ArgKey::kBytes},
+    {"memory bandwidth (GB/s)", ArgKey::kBandwidth},
+    {"graph node id", ArgKey::kGraphNode},
+    {"Python id", ArgKey::kPythonId},
+    {"Python parent id", ArgKey::kPythonParentId},
+    {"cuda_sync_kind", ArgKey::kSyncKind},
+    {"wait_on_stream", ArgKey::kWaitOnStream},
+    {"wait_on_cuda_event_record_corr_id", ArgKey::kWaitOnCorrelation},
+    {"Collective name", ArgKey::kCollectiveName},
+    {"In msg nelems", ArgKey::kInElements},
+    {"Out msg nelems", ArgKey::kOutElements},
+    {"dtype", ArgKey::kCollectiveDtype},
+    {"Group size", ArgKey::kGroupSize},
+    {"Process Group Name", ArgKey::kProcessGroup},
+    {"Addr", ArgKey::kAddress},
+    {"Bytes", ArgKey::kMemoryBytes},
+    {"Total Allocated", ArgKey::kTotalAllocated},
+    {"Total Reserved", ArgKey::kTotalReserved},
+    {"Device Type", ArgKey::kDeviceType},
+    {"Device Id", ArgKey::kDeviceId},
+    {"name", ArgKey::kName},
+    {"labels", ArgKey::kLabels},
+};
+
+/// A small open table from key text to ArgKey, keyed by length and two characters.
+class ArgKeyTable {
+ public:
+  ArgKeyTable() {
+    for (const KeyText& entry : kArgKeys) {
+      std::size_t slot = SlotOf(entry.text);
+      while (!slots_[slot].text.empty()) slot = (slot + 1) % kSlots;
+      slots_[slot] = entry;
+    }
+  }
+
+  ArgKey Find(std::string_view text) const {
+    if (text.size() < 4) return ArgKey::kOther;
+    for (std::size_t slot = SlotOf(text); !slots_[slot].text.empty(); slot = (slot + 1) % kSlots) {
+      if (slots_[slot].text == text) return slots_[slot].key;
+    }
+    return ArgKey::kOther;
+  }
+
+ private:
+  static constexpr std::size_t kSlots = 256;
+  static std::size_t SlotOf(std::string_view text) {
+    const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    return (text.size() * 31 + at(0) * 7u + at(text.size() / 2) * 13u + at(text.size() - 1) * 3u) % kSlots;
+  }
+
+  KeyText slots_[kSlots] = {};
+};
+
+const ArgKeyTable& ArgKeys() {
+  static const ArgKeyTable table;
+  return table;
+}
+
+/// Walks one event. Every Scan... returns false at the end of the text or at damage, with `at_` there.
+class Scanner {
+ public:
+  Scanner(std::string_view text, std::size_t at)
+      : begin_(text.data()), end_(text.data() + text.size()), at_(text.data() + at) {}
+
+  ScanResult Run(RawEvent& event, std::size_t& next) {
+    event.Clear();
+    const char* start = at_;
+    const bool complete = ScanEventObject(event);
+    next = static_cast<std::size_t>(at_ - begin_);
+    if (!complete) return at_ >= end_ ? ScanResult::kIncomplete : ScanResult::kDamaged;
+    event.text = {start, static_cast<std::size_t>(at_ - start)};
+    return ScanResult::kEvent;
+  }
+
+  ScanResult RunMember(std::string_view stop_key, Token& key, Token& value, std::size_t& next) {
+    value = Token();
+    SkipSpace();
+    bool complete = ScanString(key) && ScanColon();
+    if (complete && !(*at_ == '[' && key.text == stop_key)) complete = ScanValue(value);
+    next = static_cast<std::size_t>(at_ - begin_);
+    if (complete) return ScanResult::kEvent;
+    return at_ >= end_ ? ScanResult::kIncomplete : ScanResult::kDamaged;
+  }
+
+ private:
+  void SkipSpace() {
+    while (IsSpace(*at_)) ++at_;
+  }
+
+  bool Expect(char c) {
+    if (*at_ != c || at_ >= end_) return false;
+    ++at_;
+    return true;
+  }
+
+  bool ScanEventObject(RawEvent& event) {
+    ++at_;  // '{'
+    SkipSpace();
+    if (*at_ == '}') return Expect('}');
+    for (;;) {
+      Token key;
+      if (!ScanString(key) || !ScanColon()) return false;
+      if (key.text == "args" && *at_ == '{') {
+        if (!ScanArgs(event)) return false;
+      } else {
+        Token value;
+        if (!ScanValue(value)) return false;
+        if (Token* field = FieldOf(event, key.text)) *field = value;
+      }
+      SkipSpace();
+      if (*at_ == '}') return Expect('}');
+      if (!ScanComma()) return false;
+    }
+  }
+
+  bool ScanArgs(RawEvent& event) {
+    ++at_;  // '{'
+    SkipSpace();
+    if (*at_ == '}') return Expect('}');
+    for (;;) {
+      const char* member = at_;
+      Token key;
+      ArgMember arg;
+      if (!ScanString(key) || !ScanColon() || !ScanValue(arg.value)) return false;
+      arg.key = ArgKeys().Find(key.text);
+      arg.key_text = key.text;
+      arg.whole = {member, static_cast<std::size_t>(at_ - member)};
+      event.args.push_back(arg);
+      if (arg.key != ArgKey::kOther && event.args.size() <= UINT16_MAX) {
+        event.arg_at[static_cast<std::size_t>(arg.key)] = static_cast<std::uint16_t>(event.args.size());
+      }
+      SkipSpace();
+      if (*at_ == '}') return Expect('}');
+      if (!ScanComma()) return false;
+    }
+  }
+
+  bool ScanColon() {
+    SkipSpace();
+    if (!Expect(':')) return false;
+    SkipSpace();
+    return true;
+  }
+
+  /// One comma or several (some writers leave a member out and its comma in).
+  bool ScanComma() {
+    if (!Expect(',')) return false;
+    SkipSpace();
+    while (*at_ == ',') {
+      ++at_;
+      SkipSpace();
+    }
+    return true;
+  }
+
+  static Token* FieldOf(RawEvent& event, std::string_view key) {
+    switch (key.size()) {
+      case 2:
+        if (key == "ph") return &event.phase;
+        if (key == "ts") return &event.time;
+        if (key == "id") return &event.id;
+        return nullptr;
+      case 3:
+        if (key == "cat") return &event.category;
+        if (key == "pid") return &event.process;
+        if (key == "tid") return &event.thread;
+        if (key == "dur") return &event.duration;
+        return nullptr;
+      case 4:
+        return key == "name" ? &event.name : nullptr;
+      default:
+        return nullptr;
+    }
+  }
+
+  bool ScanString(Token& token) {
+    if (!Expect('"')) return false;
+    const char* start = at_;
+    token.escaped = false;
+    for (;;) {
+      const Mask stops = StringStops(at_);
+      if (stops == 0) {
+        at_ += kStride;
+        if (at_ >= end_) {
+          at_ = end_;
+          return false;
+        }
+        continue;
+      }
+      at_ += std::countr_zero(stops);
+      if (*at_ == '"') break;
+      if (at_ >= end_ || *at_ != '\\') {
+        at_ = std::min(at_, end_);
+        return false;
+      }
+      token.escaped = true;
+      at_ += 2;
+      if (at_ >= end_) {
+        at_ = end_;
+        return false;
+      }
+    }
+    token.text = {start, static_cast<std::size_t>(at_ - start)};
+    token.quoted = true;
+    ++at_;
+    return true;
+  }
+
+  bool ScanValue(Token& token) {
+    switch (*at_) {
+      case '"':
+        return ScanString(token);
+      case '[':
+      case '{':
+        return ScanNested(token);
+      default:
+        return ScanScalar(token);
+    }
+  }
+
+  /// A number, true, null, NaN, -Infinity, ...: anything up to a separator, without quotes in it.
+  bool ScanScalar(Token& token) {
+    const char* start = at_;
+    while (IsScalarChar(*at_)) ++at_;
+    if (at_ == start || at_ >= end_) {
+      if (at_ > end_) at_ = end_;
+      return false;
+    }
+    token.text = {start, static_cast<std::size_t>(at_ - start)};
+    token.quoted = false;
+    token.escaped = false;
+    return true;
+  }
+
+  static bool IsScalarChar(char c) {
+    return IsDigit(c) || c == '.' || c == '-' || c == '+' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           c == '_';
+  }
+
+  /// An array or object, by brackets and strings only.
+  bool ScanNested(Token& token) {
+    const char* start = at_;
+    std::size_t depth = 0;
+    do {
+      const Mask stops = StructureStops(at_);
+      if (stops == 0) {
+        at_ += kStride;
+        if (at_ >= end_) {
+          at_ = end_;
+          return false;
+        }
+        continue;
+      }
+      at_ += std::countr_zero(stops);
+      if (at_ >= end_) {
+        at_ = end_;
+        return false;
+      }
+      const char c = *at_;
+      if (c == '"') {
+        Token inner;
+        if (!ScanString(inner)) return false;
+        continue;
+      }
+      if (c == '[' || c == '{') {
+        if (depth == kMaxDepth) return false;
+        nesting_[depth++] = c == '[' ? ']' : '}';
+      } else if (c == '\0' || nesting_[--depth] != c) {
+        return false;
+      }
+      ++at_;
+    } while (depth > 0);
+    token.text = {start, static_cast<std::size_t>(at_ - start)};
+    token.quoted = false;
+    token.escaped = false;
+    return true;
+  }
+
+  const char* begin_;
+  const char* end_;
+  const char* at_;
+  char nesting_[kMaxDepth];
+};
+
+/// Where `{ "` begins after `} ,` going back from the quote at `quote`; npos otherwise.
+std::size_t EventStartBefore(std::string_view text, std::size_t quote) {
+  const auto back_over_space = [&](std::size_t at) {
+    while (at > 0 && IsSpace(text[at - 1])) --at;
+    return at;
+  };
+  std::size_t at = back_over_space(quote);
+  if (at == 0 || text[at - 1] != '{') return std::string_view::npos;
+  const std::size_t start = at - 1;
+  at = back_over_space(start);
+  if (at == 0 || text[at - 1] != ',') return std::string_view::npos;
+  at = back_over_space(at - 1);
+  if (at == 0 || text[at - 1] != '}') return std::string_view::npos;
+  return start;
+}
+
+std::size_t SkipSpaceFrom(std::string_view text, std::size_t at) {
+  while (at < text.size() && IsSpace(text[at])) ++at;
+  return at;
+}
+
+/// Whether a member `"key" :` begins at `at`; keys in events are short and plain.
+bool IsMemberStart(std::string_view text, std::size_t at) {
+  constexpr std::size_t kLongestKey = 64;
+  at = SkipSpaceFrom(text, at);
+  if (at >= text.size() || text[at] != '"') return false;
+  const std::size_t close = text.find('"', at + 1);
+  if (close == std::string_view::npos || close - at > kLongestKey) return false;
+  const std::size_t colon = SkipSpaceFrom(text, close + 1);
+  return colon < text.size() && text[colon] == ':';
+}
+
+/// Whether the quote before `at` can end a string of an event: what follows is structure.
+bool CanEndString(std::string_view text, std::size_t at, bool is_key, bool in_array) {
+  at = SkipSpaceFrom(text, at);
+  if (at >= text.size()) return true;
+  switch (text[at]) {
+    case ':':
+      return is_key;
+    case ',': {
+      if (is_key) return false;
+      const std::size_t value = SkipSpaceFrom(text, at + 1);
+      if (in_array) return value < text.size() && (text[value] == '"' || text[value] == '[' || IsDigit(text[value]));
+      return IsMemberStart(text, at + 1);
+    }
+    case '}': {
+      if (is_key || in_array) return false;
+      // The end of args or of the event: another brace, a comma before a member or event, or the end.
+      const std::size_t after = SkipSpaceFrom(text, at + 1);
+      return after >= text.size() || text[after] == '}' || text[after] == ',' || text[after] == ']';
+    }
+    case ']':
+      return in_array;
+    default:
+      return false;
+  }
+}
+
+constexpr std::int64_t kPowersOfTen[] = {1,      10,      100,      1000,      10000,
+                                         100000, 1000000, 10000000, 100000000, 1000000000};
+
+}  // namespace
+
+void RawEvent::Clear() {
+  for (const ArgMember& arg : args) arg_at[static_cast<std::size_t>(arg.key)] = 0;
+  args.clear();
+  phase = category = name = process = thread = time = duration = id = Token();
+}
+
+ScanResult ScanEvent(std::string_view text, std::size_t at, RawEvent& event, std::size_t& next) {
+  assert(text[at] == '{');
+  return Scanner(text, at).Run(event, next);
+}
+
+ScanResult ScanMember(std::string_view text, std::size_t at, std::string_view stop_key, Token& key, Token& value,
+                      std::size_t& next) {
+  return Scanner(text, at).RunMember(stop_key, key, value, next);
+}
+
+std::size_t FindEventStart(std::string_view text, std::size_t from) {
+  // The quote that follows `{` is rarer than the brace itself in argument lists.
+  for (std::size_t at = text.find('{', from); at != std::string_view::npos; at = text.find('{', at + 1)) {
+    const std::size_t quote = SkipSpaceFrom(text, at + 1);
+    if (quote < text.size() && text[quote] == '"' && EventStartBefore(text, quote) == at) return at;
+  }
+  return std::string_view::npos;
+}
+
+std::size_t FindLastEventStart(std::string_view text) {
+  for (std::size_t at = text.rfind('{'); at != std::string_view::npos && at > 0; at = text.rfind('{', at - 1)) {
+    const std::size_t quote = SkipSpaceFrom(text, at + 1);
+    if (quote < text.size() && text[quote] == '"' && EventStartBefore(text, quote) == at) return at;
+  }
+  return std::string_view::npos;
+}
+
+std::string RepairStrings(std::string_view text) {
+  constexpr char kHex[] = "0123456789abcdef";
+  std::string out;
+  out.reserve(text.size() + 64);
+  std::string nesting;
+  bool expect_key = false;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (c != '"') {
+      out += c;
+      if (c == '{' || c == '[') nesting += c;
+      if ((c == '}' || c == ']') && !nesting.empty()) nesting.pop_back();
+      const bool in_object = !nesting.empty() && nesting.back() == '{';
+      if (c == '{' || (c == ',' && in_object)) expect_key = true;
+      if (c == ':') expect_key = false;
+      continue;
+    }
+    const bool in_array = !nesting.empty() && nesting.back() == '[';
+    out += '"';
+    for (++at; at < text.size(); ++at) {
+      const char inner = text[at];
+      if (inner == '"') {
+        if (CanEndString(text, at + 1, expect_key && !in_array, in_array)) break;
+        out += "\\\"";
+      } else if (inner == '\\' && at + 1 < text.size() && std::strchr("\"\\/bfnrtu", text[at + 1]) != nullptr) {
+        out += inner;
+        out += text[++at];
+      } else if (inner == '\\') {
+        out += "\\\\";
+      } else if (static_cast<unsigned char>(inner) < 0x20) {
+        out += "\\u00";
+        out += kHex[static_cast<unsigned char>(inner) >> 4];
+        out += kHex[inner & 0xf];
+      } else {
+        out += inner;
+      }
+    }
+    if (at < text.size()) out += '"';
+  }
+  return out;
+}
+
+namespace {
+
+/// Four hexadecimal digits at `at`, or -1.
+int HexQuad(std::string_view text, std::size_t at) {
+  if (at + 4 > text.size()) return -1;
+  int value = 0;
+  const auto [end, error] = std::from_chars(text.data() + at, text.data() + at + 4, value, 16);
+  return error == std::errc() && end == text.data() + at + 4 && value >= 0 ? value : -1;
+}
+
+void AppendUtf8(std::uint32_t code, std::string& out) {
+  const auto put = [&](std::uint32_t byte) { out += static_cast<char>(byte); };
+  if (code < 0x80) {
+    put(code);
+  } else if (code < 0x800) {
+    put(0xC0 | code >> 6);
+    put(0x80 | (code & 0x3F));
+  } else if (code < 0x10000) {
+    put(0xE0 | code >> 12);
+    put(0x80 | (code >> 6 & 0x3F));
+    put(0x80 | (code & 0x3F));
+  } else {
+    put(0xF0 | code >> 18);
+    put(0x80 | (code >> 12 & 0x3F));
+    put(0x80 | (code >> 6 & 0x3F));
+    put(0x80 | (code & 0x3F));
+  }
+}
+
+/// Decodes the \u escape whose four digits begin at `at`; returns the position after it.
+std::size_t UnescapeUnicode(std::string_view text, std::size_t at, std::string& out) {
+  constexpr std::uint32_t kReplacement = 0xFFFD;
+  const int first = HexQuad(text, at);
+  if (first < 0) {
+    AppendUtf8(kReplacement, out);
+    return at;
+  }
+  at += 4;
+  const auto unit = static_cast<std::uint32_t>(first);
+  if (unit < 0xD800 || unit > 0xDFFF) {
+    AppendUtf8(unit, out);
+    return at;
+  }
+  if (unit < 0xDC00 && text.substr(at, 2) == "\\u") {
+    const int second = HexQuad(text, at + 2);
+    if (second >= 0xDC00 && second <= 0xDFFF) {
+      AppendUtf8(0x10000 + ((unit - 0xD800) << 10) + (static_cast<std::uint32_t>(second) - 0xDC00), out);
+      return at + 6;
+    }
+  }
+  AppendUtf8(kReplacement, out);
+  return at;
+}
+
+}  // namespace
+
+void Unescape(std::string_view text, std::string& out) {
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at++];
+    if (c != '\\' || at == text.size()) {
+      out += c;
+      continue;
+    }
+    const char kind = text[at++];
+    switch (kind) {
+      case 'n': out += '\n'; break;
+      case 't': out += '\t'; break;
+      case 'r': out += '\r'; break;
+      case 'b': out += '\b'; break;
+      case 'f': out += '\f'; break;
+      case 'u': at = UnescapeUnicode(text, at, out); break;
+      default: out += kind; break;  // \" \\ \/ and what is no escape at all
+    }
+  }
+}
+
+bool ParseMicroseconds(std::string_view text, std::int64_t& nanoseconds) {
+  // Digits are gathered into one integer; `scale` counts those after the point, less the exponent.
+  constexpr int kMostDigits = 18;
+  const char* p = text.data();
+  const char* end = p + text.size();
+  const bool negative = p != end && *p == '-';
+  if (negative || (p != end && *p == '+')) ++p;
+  std::int64_t digits = 0;
+  int count = 0;
+  int scale = 0;
+  bool any = false;
+  int rounding = -1;  // The first digit that no longer fits.
+  for (bool point = false; p != end && (IsDigit(*p) || (*p == '.' && !point)); ++p) {
+    if (*p == '.') {
+      point = true;
+      continue;
+    }
+    any = true;
+    if (count < kMostDigits) {
+      digits = digits * 10 + (*p - '0');
+      if (digits != 0) ++count;
+      if (point) ++scale;
+    } else {
+      if (!point) return false;  // More than 10^18 us.
+      if (rounding < 0) rounding = *p - '0';
+    }
+  }
+  if (!any) return false;
+  if (p != end && (*p == 'e' || *p == 'E')) {
+    int exponent = 0;
+    ++p;
+    if (p != end && *p == '+') ++p;
+    const auto [stop, error] = std::from_chars(p, end, exponent);
+    if (error != std::errc() || exponent > 40 || exponent < -40) return false;
+    p = stop;
+    scale -= exponent;
+  }
+  if (p != end) return false;
+
+  const int shift = 3 - scale;  // Nanoseconds are thousandths.
+  if (shift >= 0) {
+    if (digits != 0 && (shift > 9 || __builtin_mul_overflow(digits, kPowersOfTen[shift], &digits))) return false;
+  } else {
+    const int drop = -shift;
+    for (int k = drop; k > 1; --k) digits /= 10;
+    rounding = static_cast<int>(digits % 10);
+    digits = digits / 10 + (rounding >= 5 ? 1 : 0);
+  }
+  nanoseconds = negative ? -digits : digits;
+  return true;
+}
+
+bool ParseInteger(std::string_view text, std::int64_t& value) {
+  const bool hexadecimal = text.starts_with("0x");
+  if (hexadecimal) text.remove_prefix(2);
+  if (hexadecimal || text.starts_with('-')) {
+    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value, hexadecimal ? 16 : 10);
+    return error == std::errc() && stop == text.data() + text.size() && !text.empty();
+  }
+  if (text.empty() || text.size() > 18) {
+    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc() && stop == text.data() + text.size();
+  }
+  std::int64_t digits = 0;
+  for (const char c : text) {
+    if (!IsDigit(c)) return false;
+    digits = digits * 10 + (c - '0');
+  }
+  value = digits;
+  return true;
+}
+
+}  // namespace headroom::kineto

@@ -1,0 +1,153 @@
+#include "ingest/kineto/finish.h"
+
+#include <algorithm>
+#include <type_traits>
+#include <vector>
+
+namespace headroom::kineto {
+namespace {
+
+HostEventKind KindOf(std::string_view category) {
+  if (category == "cpu_op") return HostEventKind::kOperator;
+  if (category == "user_annotation") return HostEventKind::kAnnotation;
+  if (category == "python_function") return HostEventKind::kPythonFrame;
+  return HostEventKind::kOther;
+}
+
+void AppendSpan(const HalfSpan& begin, TimeNs end, TraceStore& store) {
+  auto& rows = store.host_events;
+  rows.start.Append(begin.time);
+  rows.duration.Append(std::max(end - begin.time, DurationNs(0)));
+  rows.name.Append(begin.name);
+  rows.category.Append(begin.category);
+  rows.thread.Append(begin.thread);
+  rows.kind.Append(KindOf(store.Text(begin.category)));
+  rows.correlation.Append(kUnknown);
+  rows.external_id.Append(kUnknown);
+  rows.sequence.Append(kUnknown);
+  rows.forward_thread.Append(kUnknown32);
+  rows.python_id.Append(kUnknown32);
+  rows.python_parent_id.Append(kUnknown32);
+  rows.event_index.Append(kUnknown32);
+  rows.record_function.Append(kUnknown32);
+  rows.args.Append(begin.args);
+}
+
+/// The last moment that the trace knows of.
+TimeNs EndOfTrace(const LateRows& late, const TraceStore& store) {
+  TimeNs end(INT64_MIN);
+  for (const HalfSpan& span : late.half_spans) end = std::max(end, span.time);
+  for (std::size_t row = 0; row < store.host_events.rows(); ++row) {
+    end = std::max(end, store.host_events.start.Pending(row) + store.host_events.duration.Pending(row));
+  }
+  return end;
+}
+
+/// Multiplies the unit away: times were read as microseconds but are nanoseconds.
+template <typename Table>
+void DivideTimes(Table& table) {
+  table.ForEachColumn([](const char*, auto& column) {
+    using Value = std::remove_cvref_t<decltype(column.Mutable(0))>;
+    if constexpr (std::is_same_v<Value, TimeNs> || std::is_same_v<Value, DurationNs>) {
+      for (std::size_t row = 0; row < column.size(); ++row) column.Mutable(row) = Value(column[row].ns() / 1000);
+    }
+  });
+}
+
+}  // namespace
+
+void PairHalfSpans(const LateRows& late, TraceStore& store) {
+  if (late.half_spans.empty()) return;
+  std::vector<HalfSpan> halves = late.half_spans;
+  std::stable_sort(halves.begin(), halves.end(), [](const HalfSpan& a, const HalfSpan& b) {
+    return a.thread != b.thread ? a.thread < b.thread : a.time < b.time;
+  });
+  const TimeNs end_of_trace = EndOfTrace(late, store);
+  std::vector<HalfSpan> open;
+  const auto close_all = [&] {
+    for (const HalfSpan& begin : open) {
+      store.log.Add(ImportIssue::kUnfinishedSpan, begin.offset);
+      AppendSpan(begin, end_of_trace, store);
+    }
+    open.clear();
+  };
+  for (const HalfSpan& half : halves) {
+    if (!open.empty() && open.back().thread != half.thread) close_all();
+    if (half.begins) {
+      open.push_back(half);
+      continue;
+    }
+    // An end may leave out the name; with one, it ends the innermost span of that name.
+    const bool named = !store.Text(half.name).empty();
+    auto begin = std::find_if(open.rbegin(), open.rend(),
+                              [&](const HalfSpan& b) { return !named || b.name == half.name; });
+    if (begin == open.rend()) {
+      store.log.Add(ImportIssue::kUnmatchedEnd, half.offset);
+      continue;
+    }
+    // Spans inside it that never ended end with it.
+    while (open.back().time != begin->time || open.back().name != begin->name) {
+      store.log.Add(ImportIssue::kUnfinishedSpan, open.back().offset);
+      AppendSpan(open.back(), half.time, store);
+      open.pop_back();
+      begin = std::find_if(open.rbegin(), open.rend(),
+                           [&](const HalfSpan& b) { return !named || b.name == half.name; });
+    }
+    AppendSpan(open.back(), half.time, store);
+    open.pop_back();
+  }
+  close_all();
+}
+
+void SettleTimeUnit(const LateRows& late, TraceStore& store) {
+  std::vector<double> ratios;  // Read duration / duration by bandwidth.
+  for (const BandwidthSample& sample : late.bandwidths) {
+    const double by_bandwidth_ns = static_cast<double>(sample.bytes) / sample.gigabytes_per_second;
+    ratios.push_back(static_cast<double>(sample.duration.ns()) / by_bandwidth_ns);
+  }
+  const bool fractional = late.fractional_times;
+  bool agrees = false;
+  if (!ratios.empty()) {
+    std::nth_element(ratios.begin(), ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2), ratios.end());
+    const double median = ratios[ratios.size() / 2];
+    agrees = median > 0.5 && median < 2;
+    if (!fractional && median > 500 && median < 2000) {
+      store.log.Add(ImportIssue::kNanosecondStamps);
+#define T(Name, member, sentence) DivideTimes(store.member);
+      HEADROOM_TABLES(T)
+#undef T
+      agrees = true;
+    }
+  }
+  store.metadata.time_unit_proven = fractional || agrees;
+  const bool has_times = store.host_events.rows() + store.gpu_tasks.rows() > 0;
+  if (!store.metadata.time_unit_proven && has_times) store.log.Add(ImportIssue::kUnprovenTimeUnit);
+}
+
+void ClipOverflowingTasks(TraceStore& store) {
+  const std::size_t tasks = store.gpu_tasks.rows();
+  if (tasks < 2) return;
+  // The extent of the trace by everything that starts in it: one wrong duration cannot stretch that.
+  TimeNs first = store.gpu_tasks.start[0];
+  TimeNs last = store.gpu_tasks.start[tasks - 1];
+  for (std::size_t row = 0; row < store.host_events.rows(); ++row) {
+    if (store.host_events.kind[row] == HostEventKind::kOther) continue;
+    first = std::min(first, store.host_events.start[row]);
+    last = std::max(last, store.host_events.start[row]);
+  }
+  const TimeNs limit = last + (last - first);
+  if (last == first) return;
+  for (std::size_t s = 0; s < store.streams.rows(); ++s) {
+    const std::span<const GpuTaskId> of_stream = store.TasksOf(StreamId(s));
+    for (std::size_t i = 0; i < of_stream.size(); ++i) {
+      if (store.TaskEnd(of_stream[i]) <= limit) continue;
+      // The last task of its stream has no successor; the trace ends with it.
+      const TimeNs end = i + 1 < of_stream.size() ? store.gpu_tasks.start[of_stream[i + 1].index()] : last;
+      DurationNs& duration = store.gpu_tasks.duration.Mutable(of_stream[i].index());
+      duration = std::max(end - store.gpu_tasks.start[of_stream[i].index()], DurationNs(0));
+      store.log.Add(ImportIssue::kOverflowingDuration);
+    }
+  }
+}
+
+}  // namespace headroom::kineto

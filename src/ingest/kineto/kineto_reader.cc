@@ -1,0 +1,409 @@
+#include "ingest/kineto/kineto_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "ingest/kineto/event_scanner.h"
+#include "ingest/kineto/finish.h"
+#include "ingest/kineto/merge.h"
+#include "ingest/kineto/row_batch.h"
+#include "ingest/kineto/top_level.h"
+
+namespace headroom::kineto {
+namespace {
+
+/// Text with the zero padding that the scanner needs. Growing does not initialize.
+class TextBuffer {
+ public:
+  std::size_t size() const { return size_; }
+  std::string_view view() const { return {data_.get(), size_}; }
+
+  void Clear() { size_ = 0; }
+  void Append(std::string_view text) {
+    Reserve(size_ + text.size());
+    std::memcpy(data_.get() + size_, text.data(), text.size());
+    size_ += text.size();
+  }
+  /// Room for `bytes` more; commit what was written with Grow().
+  std::span<char> Room(std::size_t bytes) {
+    Reserve(size_ + bytes);
+    return {data_.get() + size_, bytes};
+  }
+  void Grow(std::size_t bytes) { size_ += bytes; }
+  /// Cuts to `size` bytes and pads. REQUIRES: size <= size().
+  void Finish(std::size_t size) {
+    Reserve(size);
+    size_ = size;
+    std::memset(data_.get() + size_, 0, kPadding);
+  }
+
+ private:
+  void Reserve(std::size_t bytes) {
+    if (bytes + kPadding <= capacity_) return;
+    const std::size_t grown = std::max(bytes + kPadding, capacity_ + capacity_ / 2);
+    auto larger = std::make_unique_for_overwrite<char[]>(grown);
+    if (size_ > 0) std::memcpy(larger.get(), data_.get(), size_);
+    data_ = std::move(larger);
+    capacity_ = grown;
+  }
+
+  std::unique_ptr<char[]> data_;
+  std::size_t size_ = 0;
+  std::size_t capacity_ = 0;
+};
+
+/// A piece of the file. All but the last end just before what looks like an event.
+struct Piece {
+  std::int64_t number = 0;
+  std::int64_t offset = 0;  ///< Of the text in the decompressed file.
+  TextBuffer text;
+  bool last = false;
+  bool oversized = false;  ///< Ends inside an event larger than the limit; its rest is skipped.
+};
+
+/// Cuts the stream into pieces. One caller at a time.
+class PieceSource {
+ public:
+  PieceSource(ByteSource& source, const ReadOptions& options) : source_(source), options_(options) {}
+
+  /// False at the end.
+  Result<bool> Next(Piece& piece) {
+    if (ended_) return false;
+    piece.number = next_number_++;
+    piece.oversized = false;
+    piece.text.Clear();
+    piece.text.Append(pending_);
+    pending_.clear();
+    const std::size_t step = std::max<std::size_t>(options_.piece_bytes, 1);
+    for (std::size_t wanted = step;; wanted = std::max(wanted, piece.text.size() + step)) {
+      while (piece.text.size() < wanted && !ended_) {
+        const std::size_t room = wanted - piece.text.size();
+        const Result<std::size_t> n = source_.Read(piece.text.Room(room));
+        if (!n.ok()) return n.status();
+        piece.text.Grow(n.value());
+        if (n.value() < room) ended_ = true;
+      }
+      if (skipping_ && !SkipToEvent(piece)) continue;
+      piece.offset = offset_;
+      if (ended_) break;
+      const std::size_t cut = FindLastEventStart(piece.text.view());
+      if (cut != std::string_view::npos) {
+        pending_ = piece.text.view().substr(cut);
+        piece.text.Finish(cut);
+        break;
+      }
+      if (static_cast<std::int64_t>(piece.text.size()) > options_.max_event_bytes) {
+        piece.oversized = true;
+        skipping_ = true;
+        break;
+      }
+    }
+    piece.last = ended_;
+    offset_ = piece.offset + static_cast<std::int64_t>(piece.text.size());
+    piece.text.Finish(piece.text.size());
+    if (options_.progress) options_.progress(source_.file_bytes_read());
+    return true;
+  }
+
+  std::int64_t bytes() const { return offset_; }
+
+ private:
+  /// Drops text up to the next event. False where there is none yet: the end of the text is kept, as the
+  /// place may straddle reads.
+  bool SkipToEvent(Piece& piece) {
+    constexpr std::size_t kStraddle = 4096;
+    const std::string_view text = piece.text.view();
+    std::size_t keep_from = FindEventStart(text, 0);
+    const bool found = keep_from != std::string_view::npos;
+    if (!found) keep_from = ended_ ? text.size() : text.size() - std::min(text.size(), kStraddle);
+    const std::string rest(text.substr(keep_from));
+    offset_ += static_cast<std::int64_t>(keep_from);
+    piece.text.Clear();
+    piece.text.Append(rest);
+    if (found) skipping_ = false;
+    return found || ended_;
+  }
+
+  ByteSource& source_;
+  const ReadOptions& options_;
+  std::string pending_;
+  std::int64_t offset_ = 0;
+  std::int64_t next_number_ = 0;
+  bool ended_ = false;
+  bool skipping_ = false;
+};
+
+/// How far the events of a text were read.
+struct EventsEnd {
+  std::size_t tail;         ///< Where an unfinished event begins; the size of the text where none does.
+  bool list_ended = false;  ///< The ']' was met; `tail` is just after it.
+};
+
+/// Reads the events of one text, from `at` on.
+class EventsReader {
+ public:
+  EventsReader(const Piece& piece, WorkerIds& ids, RowBatch& batch, RawEvent& event)
+      : text_(piece.text.view()), offset_(piece.offset), last_(piece.last), batch_(batch), builder_(ids, batch),
+        event_(event) {}
+
+  EventsEnd Run(std::size_t at) {
+    for (;;) {
+      while (at < text_.size() && (IsSeparator(text_[at]))) ++at;
+      if (at == text_.size()) {
+        // An array may lack its ']' (the format allows it) only where it is the whole file; the caller knows.
+        return {at};
+      }
+      if (text_[at] == ']') return {at + 1, true};
+      if (text_[at] != '{') {
+        Log(ImportIssue::kNotAnEvent, at, "not an object");
+        at = Resync(at);
+        continue;
+      }
+      std::size_t next = 0;
+      switch (ScanEvent(text_, at, event_, next)) {
+        case ScanResult::kEvent:
+          builder_.Add(event_, Place(at));
+          at = next;
+          break;
+        case ScanResult::kIncomplete:
+          if (!last_) return {at};
+          if (FindEventStart(text_, at + 1) == std::string_view::npos) {
+            Log(ImportIssue::kTruncated, at, "");
+            return {text_.size()};
+          }
+          [[fallthrough]];  // It swallowed other events: damage.
+        case ScanResult::kDamaged:
+          at = Repair(at);
+          break;
+      }
+    }
+  }
+
+ private:
+  static bool IsSeparator(char c) { return c == ',' || c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
+  std::int64_t Place(std::size_t at) const { return offset_ + static_cast<std::int64_t>(at); }
+  void Log(ImportIssue issue, std::size_t at, std::string detail) { batch_.log.Add(issue, Place(at), std::move(detail)); }
+
+  /// The next event after `at`; pieces end at one.
+  std::size_t Resync(std::size_t at) const { return std::min(FindEventStart(text_, at + 1), text_.size()); }
+
+  /// Reads the damaged event at `at` after repair, or counts it as lost. Returns where to go on.
+  std::size_t Repair(std::size_t at) {
+    const std::size_t end = Resync(at);
+    std::string repaired = RepairStrings(text_.substr(at, end - at));
+    const std::size_t size = repaired.size();
+    repaired.resize(size + kPadding);
+    std::size_t next = 0;
+    if (ScanEvent(std::string_view(repaired).substr(0, size), 0, event_, next) == ScanResult::kEvent &&
+        event_.phase.present()) {
+      // What follows the event (a comma; at the end of the file, the rest of it) must be untouched.
+      const std::size_t rest = size - next;
+      if (rest <= end - at && text_.substr(end - rest, rest) == std::string_view(repaired).substr(next, rest)) {
+        Log(ImportIssue::kRepairedEvent, at, "");
+        builder_.Add(event_, Place(at));
+        return end - rest;
+      }
+    }
+    ++batch_.events;
+    Log(ImportIssue::kLostEvent, at, "");
+    return end;
+  }
+
+  std::string_view text_;
+  std::int64_t offset_;
+  bool last_;
+  RowBatch& batch_;
+  RowBuilder builder_;
+  RawEvent& event_;
+};
+
+/// One reading: the source and the store, shared by the worker threads.
+class Reading {
+ public:
+  Reading(ByteSource& source, const std::string& path, const ReadOptions& options, TraceStore& store)
+      : options_(options), pieces_(source, options), path_(path), source_(source), store_(store),
+        merger_(store, late_) {}
+
+  Status Run() {
+    std::vector<std::thread> helpers;
+    for (int i = 1; i < options_.threads; ++i) helpers.emplace_back([this] { Work(); });
+    Work();
+    for (std::thread& helper : helpers) helper.join();
+    if (!status_.ok()) return status_;
+    return Finish();
+  }
+
+ private:
+  enum class Stage { kPrologue, kEvents, kEpilogue };
+
+  void Work() {
+    WorkerIds ids;
+    IdMap map;
+    RowBatch batch;
+    RawEvent event;
+    Piece piece;
+    for (;;) {
+      {
+        std::lock_guard lock(source_mutex_);
+        if (stopped_) return;
+        const Result<bool> more = pieces_.Next(piece);
+        if (!more.ok() || !more.value()) {
+          if (!more.ok()) status_ = more.status();
+          stopped_ = true;
+          return;
+        }
+      }
+      // The first piece holds the prologue; others are taken to begin at an event, to be checked below.
+      EventsEnd end = {0};
+      if (piece.number > 0) {
+        batch.Clear();
+        end = EventsReader(piece, ids, batch, event).Run(0);
+      }
+      std::unique_lock lock(merge_mutex_);
+      my_turn_.wait(lock, [&] { return merged_ == piece.number; });
+      MergePiece(piece, end, ids, map, batch, event);
+      ++merged_;
+      lock.unlock();
+      my_turn_.notify_all();
+    }
+  }
+
+  /// In file order, one at a time. `end` and `batch` hold what was read on the guess that the piece begins at an event.
+  void MergePiece(Piece& piece, EventsEnd end, WorkerIds& ids, IdMap& map, RowBatch& batch, RawEvent& event) {
+    const bool guess_holds = stage_ == Stage::kEvents && carry_.size() == 0;
+    if (!guess_holds) {
+      // Join with what the pieces before left over.
+      carry_.Append(piece.text.view());
+      std::swap(carry_, piece.text);
+      carry_.Clear();
+      piece.offset = carry_offset_;
+      piece.text.Finish(piece.text.size());
+      std::size_t at = 0;
+      if (stage_ == Stage::kPrologue && !EnterList(piece, at)) return;
+      if (stage_ == Stage::kEpilogue) return Keep(piece, 0);
+      batch.Clear();
+      end = EventsReader(piece, ids, batch, event).Run(at);
+    }
+    merger_.Append(batch, ids, map);
+    if (end.list_ended) {
+      stage_ = Stage::kEpilogue;
+      return Keep(piece, end.tail);
+    }
+    if (piece.oversized) {
+      store_.log.Add(ImportIssue::kOversizedEvent, piece.offset + static_cast<std::int64_t>(end.tail),
+                     fmt::format("more than {} MiB", options_.max_event_bytes >> 20));
+      ++store_.metadata.events;
+      return;
+    }
+    if (end.tail < piece.text.size()) Keep(piece, end.tail);
+  }
+
+  /// Reads the prologue. False where it needs more text or the file is no trace.
+  bool EnterList(Piece& piece, std::size_t& at) {
+    switch (ReadPrologue(piece.text.view(), store_, merger_, bare_array_, at)) {
+      case Prologue::kListStarts:
+        stage_ = Stage::kEvents;
+        return true;
+      case Prologue::kNeedsMore:
+        if (piece.last) {
+          Fail("ends before its event list; nothing could be read (a cut or empty file?)");
+        } else if (static_cast<std::int64_t>(piece.text.size()) > options_.max_event_bytes) {
+          Fail(fmt::format("has more than {} MiB before its event list; raise --max-event-mb if it is a trace",
+                           options_.max_event_bytes >> 20));
+        } else {
+          Keep(piece, 0);
+        }
+        return false;
+      case Prologue::kNoEventList:
+        Fail("is JSON but holds no \"traceEvents\"; it is not a trace of the PyTorch profiler");
+        return false;
+      case Prologue::kMemoryTimeline:
+        Fail("is a PyTorch memory timeline (a list of [time, action, bytes, category]), not a trace of events; "
+             "export one with prof.export_chrome_trace(...)");
+        return false;
+      case Prologue::kNotJson:
+        Fail("is not a trace: expected JSON with a list of events (as prof.export_chrome_trace(...) writes), plain, "
+             ".gz or .zst");
+        return false;
+    }
+    return false;
+  }
+
+  void Keep(const Piece& piece, std::size_t from) {
+    carry_.Clear();
+    carry_.Append(piece.text.view().substr(from));
+    carry_offset_ = piece.offset + static_cast<std::int64_t>(from);
+  }
+
+  void Fail(std::string why) {
+    std::string message = path_ + ": " + std::move(why);
+    if (!source_.damage().empty()) message += fmt::format(" ({})", source_.damage());
+    std::lock_guard lock(source_mutex_);
+    if (status_.ok()) status_ = Status::BadInput(std::move(message));
+    stopped_ = true;
+  }
+
+  Status Finish() {
+    store_.metadata.text_bytes = pieces_.bytes();
+    if (!source_.damage().empty()) {
+      store_.log.Add(ImportIssue::kCutCompression, pieces_.bytes(), std::string(source_.damage()));
+    }
+    if (stage_ == Stage::kEpilogue) {
+      carry_.Finish(carry_.size());
+      ReadEpilogue(carry_.view(), 0, bare_array_, carry_offset_, store_, merger_);
+    } else if (!bare_array_ && store_.log.Count(ImportIssue::kTruncated) == 0) {
+      // A bare array may lack its ']': viewers accept that, and a killed process leaves it so.
+      store_.log.Add(ImportIssue::kTruncated, pieces_.bytes(), "the event list is not closed");
+    }
+    PairHalfSpans(late_, store_);
+    return Status::Ok();
+  }
+
+  const ReadOptions& options_;
+  std::mutex source_mutex_;
+  PieceSource pieces_;
+  bool stopped_ = false;
+  Status status_;
+
+  std::mutex merge_mutex_;
+  std::condition_variable my_turn_;
+  std::int64_t merged_ = 0;
+  Stage stage_ = Stage::kPrologue;
+  bool bare_array_ = false;
+  TextBuffer carry_;
+  std::int64_t carry_offset_ = 0;
+
+  const std::string& path_;
+  ByteSource& source_;
+  TraceStore& store_;
+  LateRows late_;
+  Merger merger_;
+
+ public:
+  const LateRows& late() const { return late_; }
+};
+
+}  // namespace
+
+Status Read(ByteSource& source, const std::string& path, const ReadOptions& options, TraceStore& store) {
+  Reading reading(source, path, options, store);
+  if (Status status = reading.Run(); !status.ok()) return status;
+  store.metadata.format = "pytorch-profiler-json";
+  store.metadata.compression = source.compression();
+  store.metadata.file_bytes = std::max(source.file_bytes(), source.file_bytes_read());
+  store.Freeze(options.threads);
+  SettleTimeUnit(reading.late(), store);
+  ClipOverflowingTasks(store);
+  return Status::Ok();
+}
+
+}  // namespace headroom::kineto

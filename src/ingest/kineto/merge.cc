@@ -1,0 +1,124 @@
+#include "ingest/kineto/merge.h"
+
+#include <type_traits>
+
+namespace headroom::kineto {
+
+StringId Merger::Map(StringId local, const WorkerIds& ids, IdMap& map) {
+  if (!local.valid()) return local;
+  if (local.index() >= map.strings.size()) map.strings.resize(ids.strings.size());
+  StringId& global = map.strings[local.index()];
+  if (!global.valid()) global = store_.strings.Intern(ids.strings.Get(local));
+  return global;
+}
+
+ThreadId Merger::Map(ThreadId local, const WorkerIds& ids, IdMap& map) {
+  if (!local.valid()) return local;
+  if (local.index() >= map.threads.size()) map.threads.resize(ids.tracks().size());
+  ThreadId& global = map.threads[local.index()];
+  if (!global.valid()) {
+    const WorkerIds::Track track = ids.tracks()[local.index()];
+    global = ThreadOf(Map(track.process, ids, map), Map(track.thread, ids, map));
+  }
+  return global;
+}
+
+StreamId Merger::Map(StreamId local, const WorkerIds& ids, IdMap& map) {
+  if (!local.valid()) return local;
+  if (local.index() >= map.streams.size()) map.streams.resize(ids.streams().size());
+  StreamId& global = map.streams[local.index()];
+  if (global.valid()) return global;
+  const WorkerIds::Stream stream = ids.streams()[local.index()];
+  const DeviceId device = DeviceOf(stream.device);
+  auto& of_device = streams_[device.index()];
+  for (const auto& [number, id] : of_device) {
+    if (number == stream.number) return global = id;
+  }
+  global = StreamId(store_.streams.rows());
+  store_.streams.device.Append(device);
+  store_.streams.number.Append(stream.number);
+  of_device.emplace_back(stream.number, global);
+  return global;
+}
+
+ThreadId Merger::ThreadOf(StringId process, StringId thread) {
+  const auto [process_it, new_process] = processes_.try_emplace(process, ProcessId(store_.processes.rows()));
+  if (new_process) {
+    store_.processes.pid.Append(process);
+    store_.processes.name.Append(StringId::None());
+    store_.processes.labels.Append(StringId::None());
+  }
+  const std::uint64_t key = std::uint64_t{process_it->second.index()} << 32 | thread.index();
+  const auto [thread_it, new_thread] = threads_.try_emplace(key, ThreadId(store_.threads.rows()));
+  if (new_thread) {
+    store_.threads.process.Append(process_it->second);
+    store_.threads.tid.Append(thread);
+    store_.threads.name.Append(StringId::None());
+  }
+  return thread_it->second;
+}
+
+DeviceId Merger::DeviceOf(std::int64_t ordinal) {
+  const auto [it, is_new] = devices_.try_emplace(ordinal, DeviceId(store_.devices.rows()));
+  if (is_new) {
+    store_.devices.ordinal.Append(ordinal);
+    store_.devices.name.Append(StringId::None());
+    store_.devices.memory_bytes.Append(kUnknown);
+    store_.devices.sm_count.Append(kUnknown32);
+    store_.devices.compute_major.Append(kUnknown32);
+    store_.devices.compute_minor.Append(kUnknown32);
+  }
+  return it->second;
+}
+
+template <typename StoreTable, typename BatchTable>
+void Merger::AppendTable(StoreTable& to, BatchTable& from, const WorkerIds& ids, IdMap& map) {
+  to.ForEachColumnPair(from, [&](auto& store_column, auto& rows) {
+    using Value = typename std::remove_reference_t<decltype(rows)>::value_type;
+    if constexpr (std::is_same_v<Value, StringId> || std::is_same_v<Value, ThreadId> ||
+                  std::is_same_v<Value, StreamId>) {
+      for (Value& value : rows) value = Map(value, ids, map);
+    }
+    store_column.AppendAll(rows);
+  });
+}
+
+void Merger::SetTrackName(const TrackName& row, const WorkerIds& ids, IdMap& map) {
+  const ThreadId thread = Map(row.thread, ids, map);
+  const StringId text = Map(row.text, ids, map);
+  if (row.what == TrackName::What::kThreadName) {
+    store_.threads.name.MutablePending(thread.index()) = text;
+    return;
+  }
+  const ProcessId process = store_.threads.process.Pending(thread.index());
+  auto& column =
+      row.what == TrackName::What::kProcessName ? store_.processes.name : store_.processes.labels;
+  column.MutablePending(process.index()) = text;
+}
+
+void Merger::Append(RowBatch& batch, const WorkerIds& ids, IdMap& map) {
+  const auto first_task = static_cast<std::uint32_t>(store_.gpu_tasks.rows());
+  for (GpuTaskId& task : batch.collectives.task) task = GpuTaskId(task.index() + first_task);
+  AppendTable(store_.host_events, batch.host_events, ids, map);
+  AppendTable(store_.gpu_tasks, batch.gpu_tasks, ids, map);
+  AppendTable(store_.syncs, batch.syncs, ids, map);
+  AppendTable(store_.flows, batch.flows, ids, map);
+  AppendTable(store_.counters, batch.counters, ids, map);
+  AppendTable(store_.memory_events, batch.memory_events, ids, map);
+  AppendTable(store_.instants, batch.instants, ids, map);
+  AppendTable(store_.collectives, batch.collectives, ids, map);
+  for (const TrackName& row : batch.track_names) SetTrackName(row, ids, map);
+  for (HalfSpan span : batch.half_spans) {
+    span.name = Map(span.name, ids, map);
+    span.category = Map(span.category, ids, map);
+    span.args = Map(span.args, ids, map);
+    span.thread = Map(span.thread, ids, map);
+    late_.half_spans.push_back(span);
+  }
+  late_.bandwidths.insert(late_.bandwidths.end(), batch.bandwidths.begin(), batch.bandwidths.end());
+  late_.fractional_times = late_.fractional_times || batch.fractional_times;
+  store_.metadata.events += batch.events;
+  store_.log.Merge(batch.log);
+}
+
+}  // namespace headroom::kineto

@@ -1,0 +1,54 @@
+// Joins the rows of reader threads into the store, in file order.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "base/ids.h"
+#include "ingest/kineto/row_batch.h"
+#include "store/trace_store.h"
+
+namespace headroom::kineto {
+
+/// What is kept while a file is read beside the tables themselves.
+struct LateRows {
+  std::vector<HalfSpan> half_spans;  ///< Ids of the store.
+  std::vector<BandwidthSample> bandwidths;
+  bool fractional_times = false;
+};
+
+/// One reader thread's ids in terms of the store's. Grows as new ids turn up in merged rows.
+struct IdMap {
+  std::vector<StringId> strings;
+  std::vector<ThreadId> threads;
+  std::vector<StreamId> streams;
+};
+
+/// Appends batches to a store. Store ids are given out in order of first use in merged rows, so they do
+/// not depend on the number of reader threads. One caller at a time.
+class Merger {
+ public:
+  Merger(TraceStore& store, LateRows& late) : store_(store), late_(late) {}
+
+  void Append(RowBatch& batch, const WorkerIds& ids, IdMap& map);
+
+  ThreadId ThreadOf(StringId process, StringId thread);
+  DeviceId DeviceOf(std::int64_t ordinal);
+
+ private:
+  StringId Map(StringId local, const WorkerIds& ids, IdMap& map);
+  ThreadId Map(ThreadId local, const WorkerIds& ids, IdMap& map);
+  StreamId Map(StreamId local, const WorkerIds& ids, IdMap& map);
+  template <typename StoreTable, typename BatchTable>
+  void AppendTable(StoreTable& to, BatchTable& from, const WorkerIds& ids, IdMap& map);
+  void SetTrackName(const TrackName& row, const WorkerIds& ids, IdMap& map);
+
+  TraceStore& store_;
+  LateRows& late_;
+  std::unordered_map<StringId, ProcessId> processes_;
+  std::unordered_map<std::uint64_t, ThreadId> threads_;
+  std::unordered_map<std::int64_t, DeviceId> devices_;
+  std::unordered_map<std::uint64_t, std::vector<std::pair<std::int64_t, StreamId>>> streams_;  ///< By device.
+};
+
+}  // namespace headroom::kineto

@@ -1,0 +1,468 @@
+#include "ingest/kineto/row_batch.h"
+
+#include <xxhash.h>
+
+#include <charconv>
+#include <cmath>
+#include <iterator>
+#include <limits>
+
+namespace headroom::kineto {
+namespace {
+
+constexpr std::uint64_t Bit(ArgKey key) { return std::uint64_t{1} << static_cast<unsigned>(key); }
+static_assert(static_cast<unsigned>(ArgKey::kCount) <= 64);
+
+// Which members of `args` have a column in which table.
+constexpr std::uint64_t kHostColumns = Bit(ArgKey::kExternalId) | Bit(ArgKey::kCorrelation) |
+                                       Bit(ArgKey::kEventIndex) | Bit(ArgKey::kRecordFunction) |
+                                       Bit(ArgKey::kSequence) | Bit(ArgKey::kForwardThread) |
+                                       Bit(ArgKey::kPythonId) | Bit(ArgKey::kPythonParentId);
+constexpr std::uint64_t kGpuColumns = Bit(ArgKey::kExternalId) | Bit(ArgKey::kCorrelation) | Bit(ArgKey::kStream) |
+                                      Bit(ArgKey::kDevice) | Bit(ArgKey::kGrid) | Bit(ArgKey::kBlock) |
+                                      Bit(ArgKey::kRegisters) | Bit(ArgKey::kSharedMemory) |
+                                      Bit(ArgKey::kOccupancy) | Bit(ArgKey::kBytes) | Bit(ArgKey::kGraphNode) |
+                                      Bit(ArgKey::kCollectiveName) | Bit(ArgKey::kInElements) |
+                                      Bit(ArgKey::kOutElements) | Bit(ArgKey::kCollectiveDtype) |
+                                      Bit(ArgKey::kGroupSize) | Bit(ArgKey::kProcessGroup);
+constexpr std::uint64_t kSyncColumns = Bit(ArgKey::kCorrelation) | Bit(ArgKey::kStream) | Bit(ArgKey::kDevice) |
+                                       Bit(ArgKey::kWaitOnStream) | Bit(ArgKey::kWaitOnCorrelation) |
+                                       Bit(ArgKey::kSyncKind);
+
+struct CategoryText {
+  std::string_view text;
+  CategoryRule rule;
+};
+
+/// Lower-case names are Kineto's; the others were written before 2022.
+constexpr CategoryText kCategories[] = {
+    {"cpu_op", CategoryRule::kOperator},
+    {"Operator", CategoryRule::kOperator},
+    {"operator", CategoryRule::kOperator},
+    {"user_annotation", CategoryRule::kAnnotation},
+    {"python_function", CategoryRule::kPythonFrame},
+    {"cuda_runtime", CategoryRule::kRuntimeCall},
+    {"Runtime", CategoryRule::kRuntimeCall},
+    {"cuda_driver", CategoryRule::kDriverCall},
+    {"hip_runtime", CategoryRule::kRuntimeCall},
+    {"xpu_runtime", CategoryRule::kRuntimeCall},
+    {"mtia_runtime", CategoryRule::kRuntimeCall},
+    {"overhead", CategoryRule::kOverhead},
+    {"gpu_user_annotation", CategoryRule::kGpuAnnotation},
+    {"kernel", CategoryRule::kKernel},
+    {"Kernel", CategoryRule::kKernel},
+    {"gpu_memcpy", CategoryRule::kMemcpy},
+    {"Memcpy", CategoryRule::kMemcpy},
+    {"gpu_memset", CategoryRule::kMemset},
+    {"Memset", CategoryRule::kMemset},
+    {"cuda_sync", CategoryRule::kSync},
+    {"cuda_event", CategoryRule::kCudaEvent},
+};
+
+std::int64_t IntegerOr(const Token& token, std::int64_t fallback) {
+  std::int64_t value = 0;
+  return token.present() && ParseInteger(token.text, value) ? value : fallback;
+}
+
+std::int64_t Integer(const Token& token) { return IntegerOr(token, kUnknown); }
+
+std::int32_t Integer32(const Token& token) {
+  const std::int64_t value = Integer(token);
+  const bool fits = value > std::numeric_limits<std::int32_t>::min() && value <= std::numeric_limits<std::int32_t>::max();
+  return fits ? static_cast<std::int32_t>(value) : kUnknown32;
+}
+
+bool ParseDouble(const Token& token, double& value) {
+  if (!token.present()) return false;
+  const auto [end, error] = std::from_chars(token.text.data(), token.text.data() + token.text.size(), value);
+  return error == std::errc() && end == token.text.data() + token.text.size() && std::isfinite(value);
+}
+
+/// Three integers as "[8, 16, 5]"; unknown where it is anything else.
+struct Extent {
+  std::int32_t x = kUnknown32, y = kUnknown32, z = kUnknown32;
+};
+Extent ParseExtent(const Token& token) {
+  Extent extent;
+  std::int32_t* out[] = {&extent.x, &extent.y, &extent.z};
+  const char* p = token.text.data();
+  const char* end = p + token.text.size();
+  for (std::int32_t* value : out) {
+    while (p != end && (*p == '[' || *p == ' ' || *p == ',')) ++p;
+    const auto [next, error] = std::from_chars(p, end, *value);
+    if (error != std::errc()) return {};
+    p = next;
+  }
+  return extent;
+}
+
+CopyKind CopyKindOf(std::string_view name) {
+  if (name.find("HtoD") != std::string_view::npos || name.find("HostToDevice") != std::string_view::npos) {
+    return CopyKind::kHostToDevice;
+  }
+  if (name.find("DtoH") != std::string_view::npos || name.find("DeviceToHost") != std::string_view::npos) {
+    return CopyKind::kDeviceToHost;
+  }
+  if (name.find("DtoD") != std::string_view::npos || name.find("DeviceToDevice") != std::string_view::npos) {
+    return CopyKind::kDeviceToDevice;
+  }
+  return name.find("PtoP") != std::string_view::npos ? CopyKind::kPeer : CopyKind::kOther;
+}
+
+SyncKind SyncKindOf(std::string_view name) {
+  if (name == "Context Sync") return SyncKind::kContext;
+  if (name == "Stream Sync") return SyncKind::kStream;
+  if (name == "Event Sync") return SyncKind::kEvent;
+  return name == "Stream Wait Event" ? SyncKind::kStreamWaitEvent : SyncKind::kOther;
+}
+
+}  // namespace
+
+void RowBatch::Clear() {
+  const auto clear = [](const char*, auto& column) { column.clear(); };
+  host_events.ForEachColumn(clear);
+  gpu_tasks.ForEachColumn(clear);
+  syncs.ForEachColumn(clear);
+  flows.ForEachColumn(clear);
+  counters.ForEachColumn(clear);
+  memory_events.ForEachColumn(clear);
+  instants.ForEachColumn(clear);
+  collectives.ForEachColumn(clear);
+  half_spans.clear();
+  track_names.clear();
+  bandwidths.clear();
+  log = ImportLog();
+  events = 0;
+  fractional_times = false;
+}
+
+StringId WorkerIds::Intern(const Token& token) {
+  if (!token.escaped) return strings.Intern(token.text);
+  scratch_.clear();
+  Unescape(token.text, scratch_);
+  return strings.Intern(scratch_);
+}
+
+ThreadId WorkerIds::ThreadOf(const Token& process, const Token& thread) {
+  if (last_track_.valid() && process.text == last_process_ && thread.text == last_thread_) return last_track_;
+  const StringId process_id = Intern(process);
+  const StringId thread_id = Intern(thread);
+  const std::uint64_t key = std::uint64_t{process_id.index()} << 32 | thread_id.index();
+  const auto [it, is_new] = track_ids_.try_emplace(key, ThreadId(tracks_.size()));
+  if (is_new) tracks_.push_back({process_id, thread_id});
+  last_process_ = process.text;
+  last_thread_ = thread.text;
+  return last_track_ = it->second;
+}
+
+StreamId WorkerIds::StreamOf(std::int64_t device, std::int64_t number) {
+  // A trace has a handful of streams; the last ones used come first in practice.
+  for (std::size_t i = 0; i < streams_.size(); ++i) {
+    if (streams_[i].device == device && streams_[i].number == number) return StreamId(i);
+  }
+  streams_.push_back({device, number});
+  return StreamId(streams_.size() - 1);
+}
+
+CategoryRule WorkerIds::RuleOf(StringId category) {
+  if (category.index() >= rules_.size()) {
+    rules_.resize(category.index() + 1);
+    rule_known_.resize(category.index() + 1);
+  }
+  if (!rule_known_[category.index()]) {
+    CategoryRule rule = CategoryRule::kOther;
+    for (const CategoryText& known : kCategories) {
+      if (known.text == strings.Get(category)) rule = known.rule;
+    }
+    rules_[category.index()] = rule;
+    rule_known_[category.index()] = true;
+  }
+  return rules_[category.index()];
+}
+
+void RowBuilder::Add(const RawEvent& event, std::int64_t offset) {
+  ++batch_.events;
+  if (event.phase.text.size() != 1) {
+    batch_.log.Add(ImportIssue::kNotAnEvent, offset, "no phase");
+    return;
+  }
+  switch (event.phase.text[0]) {
+    case 'X': return AddComplete(event, offset);
+    case 's':
+    case 't':
+    case 'f': return AddFlow(event, offset);
+    case 'M': return AddMetadata(event);
+    case 'B':
+    case 'E': return AddHalfSpan(event, offset);
+    case 'C': return AddCounter(event, offset);
+    default: return AddInstant(event, offset);  // Unknown phases are kept, too.
+  }
+}
+
+bool RowBuilder::ParseTime(const RawEvent& event, std::int64_t offset, TimeNs& time) {
+  std::int64_t ns = 0;
+  if (!event.time.present() || !ParseMicroseconds(event.time.text, ns)) {
+    batch_.log.Add(ImportIssue::kBadTime, offset, event.time.present() ? "not a number that fits" : "missing");
+    return false;
+  }
+  // Ends are computed as start + duration, which must not overflow either.
+  constexpr std::int64_t kFurthest = std::numeric_limits<std::int64_t>::max() / 4;
+  if (ns > kFurthest || ns < -kFurthest) {
+    batch_.log.Add(ImportIssue::kBadTime, offset, "out of range");
+    return false;
+  }
+  batch_.fractional_times = batch_.fractional_times || ns % 1000 != 0;
+  time = TimeNs(ns);
+  return true;
+}
+
+DurationNs RowBuilder::ParseDuration(const RawEvent& event, std::int64_t offset) {
+  constexpr std::int64_t kLongest = std::numeric_limits<std::int64_t>::max() / 4;
+  std::int64_t ns = 0;
+  if (!event.duration.present()) {
+    batch_.log.Add(ImportIssue::kMissingDuration, offset);
+  } else if (!ParseMicroseconds(event.duration.text, ns)) {
+    batch_.log.Add(ImportIssue::kBadDuration, offset);
+    ns = 0;
+  } else if (ns < 0) {
+    batch_.log.Add(ImportIssue::kNegativeDuration, offset);
+    ns = 0;
+  } else if (ns > kLongest) {
+    batch_.log.Add(ImportIssue::kBadDuration, offset, "out of range");
+    ns = 0;
+  }
+  return DurationNs(ns);
+}
+
+void RowBuilder::AddComplete(const RawEvent& event, std::int64_t offset) {
+  const StringId category = event.category.present() ? ids_.Intern(event.category) : StringId(0u);
+  const CategoryRule rule = ids_.RuleOf(category);
+  TimeNs start;
+  if (!ParseTime(event, offset, start)) return;
+  if (rule == CategoryRule::kCudaEvent) {
+    // Event records: time 0 on older CUDA and a made-up duration; a point in time at best.
+    if (start.ns() == 0) {
+      batch_.log.Add(ImportIssue::kZeroTimeEvents, offset);
+    } else {
+      AddInstant(event, offset);
+    }
+    return;
+  }
+  const Span span = {start, ParseDuration(event, offset)};
+  switch (rule) {
+    case CategoryRule::kKernel:
+    case CategoryRule::kMemcpy:
+    case CategoryRule::kMemset: return AddGpuTask(event, span, rule);
+    case CategoryRule::kSync: return AddSync(event, span);
+    default: return AddHostEvent(event, span, rule, category);
+  }
+}
+
+void RowBuilder::AddHostEvent(const RawEvent& event, Span span, CategoryRule rule, StringId category) {
+  constexpr HostEventKind kKinds[] = {
+      HostEventKind::kOperator,    HostEventKind::kAnnotation, HostEventKind::kRuntimeCall,
+      HostEventKind::kDriverCall,  HostEventKind::kPythonFrame, HostEventKind::kOverhead,
+      HostEventKind::kGpuAnnotation,
+  };
+  const auto index = static_cast<std::size_t>(rule);
+  HostEventKind kind = index < std::size(kKinds) ? kKinds[index] : HostEventKind::kOther;
+  // PyTorch without Kineto writes no categories, and "CPU functions" for the process.
+  if (!event.category.present() && event.process.text == "CPU functions") kind = HostEventKind::kOperator;
+
+  auto& rows = batch_.host_events;
+  rows.start.push_back(span.start);
+  rows.duration.push_back(span.duration);
+  rows.name.push_back(ids_.Intern(event.name));
+  rows.category.push_back(category);
+  rows.thread.push_back(ids_.ThreadOf(event.process, event.thread));
+  rows.kind.push_back(kind);
+  rows.correlation.push_back(Integer(event.Arg(ArgKey::kCorrelation)));
+  rows.external_id.push_back(Integer(event.Arg(ArgKey::kExternalId)));
+  rows.sequence.push_back(Integer(event.Arg(ArgKey::kSequence)));
+  rows.forward_thread.push_back(Integer32(event.Arg(ArgKey::kForwardThread)));
+  rows.python_id.push_back(Integer32(event.Arg(ArgKey::kPythonId)));
+  rows.python_parent_id.push_back(Integer32(event.Arg(ArgKey::kPythonParentId)));
+  rows.event_index.push_back(Integer32(event.Arg(ArgKey::kEventIndex)));
+  rows.record_function.push_back(Integer32(event.Arg(ArgKey::kRecordFunction)));
+  rows.args.push_back(RestOfArgs(event, kHostColumns));
+}
+
+StreamId RowBuilder::StreamOf(const RawEvent& event) {
+  const std::int64_t device = IntegerOr(event.Arg(ArgKey::kDevice), IntegerOr(event.process, -1));
+  const std::int64_t number = IntegerOr(event.Arg(ArgKey::kStream), IntegerOr(event.thread, -1));
+  return ids_.StreamOf(device, number);
+}
+
+void RowBuilder::AddGpuTask(const RawEvent& event, Span span, CategoryRule rule) {
+  auto& rows = batch_.gpu_tasks;
+  const std::int64_t bytes = Integer(event.Arg(ArgKey::kBytes));
+  const bool is_copy = rule == CategoryRule::kMemcpy;
+  if (event.Arg(ArgKey::kCollectiveName).present()) AddCollective(event);
+  rows.start.push_back(span.start);
+  rows.duration.push_back(span.duration);
+  rows.name.push_back(ids_.Intern(event.name));
+  rows.stream.push_back(StreamOf(event));
+  rows.kind.push_back(is_copy                           ? GpuTaskKind::kMemcpy
+                      : rule == CategoryRule::kMemset ? GpuTaskKind::kMemset
+                                                      : GpuTaskKind::kKernel);
+  rows.copy.push_back(is_copy ? CopyKindOf(event.name.text) : CopyKind::kNotACopy);
+  rows.correlation.push_back(Integer(event.Arg(ArgKey::kCorrelation)));
+  rows.external_id.push_back(Integer(event.Arg(ArgKey::kExternalId)));
+  const Extent grid = ParseExtent(event.Arg(ArgKey::kGrid));
+  const Extent block = ParseExtent(event.Arg(ArgKey::kBlock));
+  rows.grid_x.push_back(grid.x);
+  rows.grid_y.push_back(grid.y);
+  rows.grid_z.push_back(grid.z);
+  rows.block_x.push_back(block.x);
+  rows.block_y.push_back(block.y);
+  rows.block_z.push_back(block.z);
+  rows.registers.push_back(Integer32(event.Arg(ArgKey::kRegisters)));
+  rows.shared_memory.push_back(Integer32(event.Arg(ArgKey::kSharedMemory)));
+  double occupancy = 0;
+  const bool has_occupancy = ParseDouble(event.Arg(ArgKey::kOccupancy), occupancy) && std::abs(occupancy) < 1e6;
+  rows.occupancy_pct.push_back(has_occupancy ? static_cast<std::int32_t>(std::lround(occupancy)) : kUnknown32);
+  rows.graph_node.push_back(Integer(event.Arg(ArgKey::kGraphNode)));
+  rows.bytes.push_back(bytes);
+  rows.args.push_back(RestOfArgs(event, kGpuColumns));
+
+  double bandwidth = 0;
+  constexpr std::size_t kEnoughSamples = 64;
+  if (bytes > 0 && batch_.bandwidths.size() < kEnoughSamples &&
+      ParseDouble(event.Arg(ArgKey::kBandwidth), bandwidth) && bandwidth > 0 && span.duration.ns() > 0) {
+    batch_.bandwidths.push_back({bytes, span.duration, bandwidth});
+  }
+}
+
+void RowBuilder::AddCollective(const RawEvent& event) {
+  const auto text = [&](ArgKey key) {
+    const Token token = event.Arg(key);
+    return token.present() ? ids_.Intern(token) : StringId::None();
+  };
+  auto& rows = batch_.collectives;
+  rows.task.push_back(GpuTaskId(batch_.gpu_tasks.start.size()));
+  rows.name.push_back(text(ArgKey::kCollectiveName));
+  rows.dtype.push_back(text(ArgKey::kCollectiveDtype));
+  rows.process_group.push_back(text(ArgKey::kProcessGroup));
+  rows.in_elements.push_back(Integer(event.Arg(ArgKey::kInElements)));
+  rows.out_elements.push_back(Integer(event.Arg(ArgKey::kOutElements)));
+  rows.group_size.push_back(Integer(event.Arg(ArgKey::kGroupSize)));
+}
+
+void RowBuilder::AddSync(const RawEvent& event, Span span) {
+  auto& rows = batch_.syncs;
+  const std::int64_t stream = Integer(event.Arg(ArgKey::kStream));
+  rows.start.push_back(span.start);
+  rows.duration.push_back(span.duration);
+  rows.kind.push_back(SyncKindOf(event.name.text));
+  rows.stream.push_back(stream == kUnknown || stream < 0 ? StreamId::None() : StreamOf(event));
+  rows.correlation.push_back(Integer(event.Arg(ArgKey::kCorrelation)));
+  rows.wait_on_stream.push_back(Integer(event.Arg(ArgKey::kWaitOnStream)));
+  rows.wait_on_correlation.push_back(Integer(event.Arg(ArgKey::kWaitOnCorrelation)));
+  rows.args.push_back(RestOfArgs(event, kSyncColumns));
+}
+
+void RowBuilder::AddFlow(const RawEvent& event, std::int64_t offset) {
+  TimeNs time;
+  if (!ParseTime(event, offset, time)) return;
+  auto& rows = batch_.flows;
+  const char phase = event.phase.text[0];
+  rows.time.push_back(time);
+  rows.category.push_back(ids_.Intern(event.category.present() ? event.category : event.name));
+  rows.id.push_back(Integer(event.id));
+  rows.phase.push_back(phase == 's' ? FlowPhase::kStart : phase == 't' ? FlowPhase::kStep : FlowPhase::kFinish);
+  rows.thread.push_back(ids_.ThreadOf(event.process, event.thread));
+}
+
+void RowBuilder::AddHalfSpan(const RawEvent& event, std::int64_t offset) {
+  TimeNs time;
+  if (!ParseTime(event, offset, time)) return;
+  batch_.half_spans.push_back({event.phase.text[0] == 'B', time, ids_.Intern(event.name), ids_.Intern(event.category),
+                               ids_.ThreadOf(event.process, event.thread), RestOfArgs(event, kHostColumns), offset});
+}
+
+void RowBuilder::AddCounter(const RawEvent& event, std::int64_t offset) {
+  TimeNs time;
+  if (!ParseTime(event, offset, time)) return;
+  const StringId name = ids_.Intern(event.name);
+  const ThreadId thread = ids_.ThreadOf(event.process, event.thread);
+  auto& rows = batch_.counters;
+  for (const ArgMember& arg : event.args) {
+    double value = 0;
+    if (!ParseDouble(arg.value, value)) continue;
+    rows.time.push_back(time);
+    rows.name.push_back(name);
+    rows.series.push_back(ids_.strings.Intern(arg.key_text));
+    rows.thread.push_back(thread);
+    rows.value.push_back(value);
+  }
+}
+
+void RowBuilder::AddMemoryEvent(const RawEvent& event, TimeNs time) {
+  auto& rows = batch_.memory_events;
+  rows.time.push_back(time);
+  rows.thread.push_back(ids_.ThreadOf(event.process, event.thread));
+  rows.address.push_back(Integer(event.Arg(ArgKey::kAddress)));
+  rows.bytes.push_back(Integer(event.Arg(ArgKey::kMemoryBytes)));
+  rows.total_allocated_bytes.push_back(Integer(event.Arg(ArgKey::kTotalAllocated)));
+  rows.total_reserved_bytes.push_back(Integer(event.Arg(ArgKey::kTotalReserved)));
+  rows.device_type.push_back(Integer32(event.Arg(ArgKey::kDeviceType)));
+  rows.device.push_back(Integer32(event.Arg(ArgKey::kDeviceId)));
+}
+
+void RowBuilder::AddInstant(const RawEvent& event, std::int64_t offset) {
+  TimeNs time;
+  if (!ParseTime(event, offset, time)) return;
+  if (event.name.text == "[memory]") return AddMemoryEvent(event, time);
+  auto& rows = batch_.instants;
+  rows.time.push_back(time);
+  rows.name.push_back(ids_.Intern(event.name));
+  rows.category.push_back(ids_.Intern(event.category));
+  rows.thread.push_back(ids_.ThreadOf(event.process, event.thread));
+  rows.args.push_back(RestOfArgs(event, 0));
+}
+
+void RowBuilder::AddMetadata(const RawEvent& event) {
+  TrackName row;
+  ArgKey key = ArgKey::kName;
+  if (event.name.text == "process_name") {
+    row.what = TrackName::What::kProcessName;
+  } else if (event.name.text == "process_labels") {
+    row.what = TrackName::What::kProcessLabels;
+    key = ArgKey::kLabels;
+  } else if (event.name.text == "thread_name") {
+    row.what = TrackName::What::kThreadName;
+  } else {
+    return;  // Sort orders and the like are for viewers.
+  }
+  row.thread = ids_.ThreadOf(event.process, event.thread);
+  row.text = ids_.Intern(event.Arg(key));
+  batch_.track_names.push_back(row);
+}
+
+StringId RowBuilder::RestOfArgs(const RawEvent& event, std::uint64_t columns) {
+  // Usually one run of neighbours: then its text is taken as it stands.
+  const auto rest = [&](const ArgMember& arg) {
+    return arg.key == ArgKey::kOther || (columns & Bit(arg.key)) == 0;
+  };
+  std::string_view run;
+  bool copied = false;
+  const ArgMember* previous = nullptr;
+  for (const ArgMember& arg : event.args) {
+    if (!rest(arg)) continue;
+    if (run.empty() && !copied) {
+      run = arg.whole;
+    } else if (!copied && previous == &arg - 1) {
+      run = {run.data(), static_cast<std::size_t>(arg.whole.data() + arg.whole.size() - run.data())};
+    } else {
+      if (!copied) scratch_ = run;
+      copied = true;
+      scratch_ += ", ";
+      scratch_ += arg.whole;
+    }
+    previous = &arg;
+  }
+  if (copied) return ids_.strings.Intern(scratch_);
+  return run.empty() ? StringId::None() : ids_.strings.Intern(run);
+}
+
+}  // namespace headroom::kineto

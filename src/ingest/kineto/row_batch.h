@@ -1,0 +1,144 @@
+// Rows of one piece of a trace file, read by one thread, with that thread's own string and track ids.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/string_pool.h"
+#include "base/time.h"
+#include "ingest/kineto/event_scanner.h"
+#include "store/import_log.h"
+#include "store/tables.h"
+
+namespace headroom::kineto {
+
+template <typename T>
+using BatchColumn = std::vector<T>;
+
+/// A `B` or `E` event, paired after loading.
+struct HalfSpan {
+  bool begins;
+  TimeNs time;
+  StringId name;
+  StringId category;
+  ThreadId thread;
+  StringId args;
+  std::int64_t offset;
+};
+
+/// An `M` event that names a process or a thread.
+struct TrackName {
+  enum class What : std::uint8_t { kProcessName, kProcessLabels, kThreadName } what;
+  ThreadId thread;
+  StringId text;
+};
+
+/// One copy's bytes, duration and claimed bandwidth: evidence for the time unit.
+struct BandwidthSample {
+  std::int64_t bytes;
+  DurationNs duration;
+  double gigabytes_per_second;
+};
+
+/// Rows of the tables that readers fill; ids are local to one WorkerIds.
+struct RowBatch {
+  HostEventColumns<BatchColumn> host_events;
+  GpuTaskColumns<BatchColumn> gpu_tasks;
+  SyncColumns<BatchColumn> syncs;
+  FlowColumns<BatchColumn> flows;
+  CounterColumns<BatchColumn> counters;
+  MemoryEventColumns<BatchColumn> memory_events;
+  InstantColumns<BatchColumn> instants;
+  CollectiveColumns<BatchColumn> collectives;  ///< `task` counts from this batch's first GPU task.
+  std::vector<HalfSpan> half_spans;
+  std::vector<TrackName> track_names;
+  std::vector<BandwidthSample> bandwidths;
+  ImportLog log;
+  std::int64_t events = 0;
+  bool fractional_times = false;  ///< Some time stamp had decimals.
+
+  void Clear();
+};
+
+/// What a category means; found once per distinct category text.
+enum class CategoryRule : std::uint8_t {
+  kOperator, kAnnotation, kRuntimeCall, kDriverCall, kPythonFrame, kOverhead, kGpuAnnotation,
+  kKernel, kMemcpy, kMemset, kSync, kCudaEvent, kOther,
+};
+
+/// Ids that one reader thread has given out; they live as long as its file.
+class WorkerIds {
+ public:
+  struct Track {
+    StringId process;
+    StringId thread;
+  };
+  struct Stream {
+    std::int64_t device;
+    std::int64_t number;
+  };
+
+  StringPool strings;
+
+  ThreadId ThreadOf(const Token& process, const Token& thread);
+  StreamId StreamOf(std::int64_t device, std::int64_t number);
+  CategoryRule RuleOf(StringId category);
+  /// Interns a string token, escapes decoded.
+  StringId Intern(const Token& token);
+
+  const std::vector<Track>& tracks() const { return tracks_; }
+  const std::vector<Stream>& streams() const { return streams_; }
+
+ private:
+  std::vector<Track> tracks_;
+  std::vector<Stream> streams_;
+  std::unordered_map<std::uint64_t, ThreadId> track_ids_;
+  std::vector<CategoryRule> rules_;  ///< By string id; filled on demand.
+  std::vector<bool> rule_known_;
+  std::string last_process_, last_thread_;
+  ThreadId last_track_;
+  std::string scratch_;
+};
+
+/// Turns events into rows: one function a kind of event.
+class RowBuilder {
+ public:
+  RowBuilder(WorkerIds& ids, RowBatch& batch) : ids_(ids), batch_(batch) {}
+
+  /// Appends the rows of one event. `offset` is its place in the decompressed file.
+  void Add(const RawEvent& event, std::int64_t offset);
+
+ private:
+  struct Span {
+    TimeNs start;
+    DurationNs duration;
+  };
+
+  void AddComplete(const RawEvent& event, std::int64_t offset);
+  void AddHostEvent(const RawEvent& event, Span span, CategoryRule rule, StringId category);
+  void AddGpuTask(const RawEvent& event, Span span, CategoryRule rule);
+  void AddSync(const RawEvent& event, Span span);
+  void AddCollective(const RawEvent& event);
+  void AddFlow(const RawEvent& event, std::int64_t offset);
+  void AddHalfSpan(const RawEvent& event, std::int64_t offset);
+  void AddCounter(const RawEvent& event, std::int64_t offset);
+  void AddMemoryEvent(const RawEvent& event, TimeNs time);
+  void AddInstant(const RawEvent& event, std::int64_t offset);
+  void AddMetadata(const RawEvent& event);
+
+  bool ParseTime(const RawEvent& event, std::int64_t offset, TimeNs& time);
+  DurationNs ParseDuration(const RawEvent& event, std::int64_t offset);
+  StreamId StreamOf(const RawEvent& event);
+  /// Interns the members of `args` that are not in `columns` (a set of ArgKey bits).
+  StringId RestOfArgs(const RawEvent& event, std::uint64_t columns);
+
+  WorkerIds& ids_;
+  RowBatch& batch_;
+  std::string scratch_;
+};
+
+}  // namespace headroom::kineto

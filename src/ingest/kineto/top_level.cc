@@ -1,0 +1,160 @@
+#include "ingest/kineto/top_level.h"
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+namespace headroom::kineto {
+namespace {
+
+constexpr std::string_view kListKey = "traceEvents";
+constexpr std::size_t kLargestKeptValue = std::size_t{4} << 20;
+
+using nlohmann::json;
+
+bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
+
+std::size_t SkipSpace(std::string_view text, std::size_t at) {
+  while (at < text.size() && IsSpace(text[at])) ++at;
+  return at;
+}
+
+std::optional<std::int64_t> IntegerIn(const json& object, const char* key) {
+  const auto it = object.find(key);
+  if (it == object.end() || !it->is_number_integer()) return std::nullopt;
+  return it->get<std::int64_t>();
+}
+
+std::int32_t Integer32In(const json& object, const char* key) {
+  const std::optional<std::int64_t> value = IntegerIn(object, key);
+  return value && *value > INT32_MIN && *value <= INT32_MAX ? static_cast<std::int32_t>(*value) : kUnknown32;
+}
+
+std::string StringIn(const json& object, const char* key) {
+  const auto it = object.find(key);
+  return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
+}
+
+void KeepDevices(const json& list, TraceStore& store, Merger& merger) {
+  if (!list.is_array()) return;
+  for (const json& device : list) {
+    if (!device.is_object()) continue;
+    const std::optional<std::int64_t> ordinal = IntegerIn(device, "id");
+    if (!ordinal) continue;
+    const std::size_t row = merger.DeviceOf(*ordinal).index();
+    const std::string name = StringIn(device, "name");
+    if (!name.empty()) store.devices.name.MutablePending(row) = store.strings.Intern(name);
+    store.devices.memory_bytes.MutablePending(row) = IntegerIn(device, "totalGlobalMem").value_or(kUnknown);
+    store.devices.sm_count.MutablePending(row) = Integer32In(device, "numSms");
+    store.devices.compute_major.MutablePending(row) = Integer32In(device, "computeMajor");
+    store.devices.compute_minor.MutablePending(row) = Integer32In(device, "computeMinor");
+  }
+}
+
+/// Keeps one top-level member when it is one of those that Headroom knows. All others are dropped unread: a
+/// trace may hold secrets.
+void KeepMember(std::string_view key, std::string_view value, TraceStore& store, Merger& merger) {
+  TraceMetadata& metadata = store.metadata;
+  const auto flag = [&](std::optional<bool>& out) {
+    if (value == "1" || value == "true") out = true;
+    if (value == "0" || value == "false") out = false;
+  };
+  const auto version = [&](std::string& out) {
+    std::int64_t number = 0;
+    if (ParseInteger(value, number)) out = value;
+  };
+  std::int64_t number = 0;
+  if (key == "baseTimeNanoseconds" && ParseInteger(value, number)) metadata.base_time_ns = number;
+  if (key == "record_shapes") flag(metadata.record_shapes);
+  if (key == "with_stack") flag(metadata.with_stack);
+  if (key == "profile_memory") flag(metadata.profile_memory);
+  if (key == "cuda_runtime_version" || key == "hip_runtime_version") version(metadata.cuda_runtime_version);
+  if (key == "cuda_driver_version" || key == "hip_driver_version") version(metadata.cuda_driver_version);
+  if (key != "distributedInfo" && key != "deviceProperties") return;
+
+  if (value.size() > kLargestKeptValue) return;
+  const json parsed = json::parse(value, nullptr, /*allow_exceptions=*/false);
+  if (parsed.is_discarded()) {
+    store.log.Add(ImportIssue::kDamagedMetadata, -1, std::string(key));
+    return;
+  }
+  if (key == "deviceProperties") return KeepDevices(parsed, store, merger);
+  if (!parsed.is_object()) return;
+  metadata.rank = IntegerIn(parsed, "rank");
+  metadata.world_size = IntegerIn(parsed, "world_size");
+  metadata.backend = StringIn(parsed, "backend");
+}
+
+}  // namespace
+
+Prologue ReadPrologue(std::string_view text, TraceStore& store, Merger& merger, bool& bare_array,
+                      std::size_t& next) {
+  std::size_t at = SkipSpace(text, text.starts_with("\xEF\xBB\xBF") ? 3 : 0);
+  if (at == text.size()) return Prologue::kNeedsMore;
+  if (text[at] == '[') {
+    bare_array = true;
+    next = at + 1;
+    at = SkipSpace(text, next);
+    if (at == text.size()) return Prologue::kNeedsMore;
+    if (text[at] == '[') return Prologue::kMemoryTimeline;
+    return text[at] == '{' || text[at] == ']' ? Prologue::kListStarts : Prologue::kNotJson;
+  }
+  if (text[at] != '{') return Prologue::kNotJson;
+  bare_array = false;
+  // Known members are stored only once the list is found: until then this runs again on a longer text.
+  struct Member {
+    Token key, value;
+  };
+  std::vector<Member> members;
+  bool damaged = false;
+  for (++at;;) {
+    while (at < text.size() && (IsSpace(text[at]) || text[at] == ',')) ++at;
+    if (at == text.size()) return Prologue::kNeedsMore;
+    if (text[at] == '}') return members.empty() ? Prologue::kNotJson : Prologue::kNoEventList;
+    Member member;
+    const ScanResult result = ScanMember(text, at, kListKey, member.key, member.value, next);
+    if (result == ScanResult::kIncomplete) return Prologue::kNeedsMore;
+    if (result == ScanResult::kDamaged) {
+      // The list may still be there: look for its key.
+      const std::size_t key = text.find("\"traceEvents\"", at);
+      if (key == std::string_view::npos) return members.empty() ? Prologue::kNotJson : Prologue::kNeedsMore;
+      damaged = true;
+      at = key;
+      continue;
+    }
+    if (!member.value.present()) break;
+    members.push_back(member);
+    at = next;
+  }
+  ++next;  // '['
+  if (damaged) store.log.Add(ImportIssue::kDamagedMetadata, 0);
+  for (const Member& member : members) KeepMember(member.key.text, member.value.text, store, merger);
+  return Prologue::kListStarts;
+}
+
+void ReadEpilogue(std::string_view text, std::size_t at, bool bare_array, std::int64_t offset, TraceStore& store,
+                  Merger& merger) {
+  const auto place = [&] { return offset + static_cast<std::int64_t>(at); };
+  while (!bare_array) {
+    while (at < text.size() && (IsSpace(text[at]) || text[at] == ',')) ++at;
+    if (at == text.size()) return store.log.Add(ImportIssue::kUnclosed, place());
+    if (text[at] == '}') {
+      ++at;
+      break;
+    }
+    Token key, value;
+    std::size_t next = 0;
+    const ScanResult result = ScanMember(text, at, kListKey, key, value, next);
+    if (result == ScanResult::kIncomplete) return store.log.Add(ImportIssue::kUnclosed, place());
+    if (result == ScanResult::kDamaged) return store.log.Add(ImportIssue::kDamagedMetadata, place());
+    if (!value.present()) return store.log.Add(ImportIssue::kExtraEventList, place());
+    KeepMember(key.text, value.text, store, merger);
+    at = next;
+  }
+  at = SkipSpace(text, at);
+  if (at < text.size()) {
+    store.log.Add(ImportIssue::kTrailingGarbage, place(), std::to_string(text.size() - at) + " bytes");
+  }
+}
+
+}  // namespace headroom::kineto
