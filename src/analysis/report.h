@@ -1,0 +1,186 @@
+// Everything that `headroom report` says about one trace file, as plain values. Rendering is src/report's work.
+//
+// Absent values (std::optional) were not recorded or cannot be known; a zero was measured.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "store/import_log.h"
+
+namespace headroom {
+
+struct DeviceInfo {
+  std::int64_t id = 0;
+  std::string name;  ///< Empty: not recorded.
+  std::optional<std::int64_t> memory_bytes;
+  std::optional<std::int64_t> sms;
+  std::string compute_capability;  ///< "9.0"; empty: not recorded.
+};
+
+struct InputInfo {
+  std::string path;
+  std::string format;
+  std::int64_t bytes = 0;   ///< On disk.
+  std::int64_t events = 0;  ///< Elements of the event list.
+  std::optional<std::int64_t> rank;
+  std::optional<std::int64_t> world_size;
+  std::vector<DeviceInfo> devices;
+};
+
+struct HealthIssue {
+  ImportIssue issue;
+  std::int64_t count = 0;
+  std::string detail;  ///< What happened, where first, and what would have avoided it.
+  std::vector<std::string> voids;
+};
+
+struct Health {
+  char grade = 'A';  ///< A (complete) to F (nothing stands).
+  std::vector<HealthIssue> issues;  ///< Worst first.
+};
+
+enum class StepSource { kNone, kAnnotation, kInferred, kGiven };
+
+struct StepRow {
+  std::int64_t index = 0;
+  TimeNs start;              ///< Where `wall` begins.
+  DurationNs wall;           ///< Distance between the ends of GPU work of successive steps.
+  std::optional<DurationNs> gpu_busy;
+  std::optional<DurationNs> host;  ///< Length of the annotation.
+  DurationNs host_wait;      ///< GPU idle inside the step that ends with a task the host launched too late.
+  double queue_depth_mean = 0;  ///< Launched but not started tasks, at launches of the step.
+  std::int64_t queue_depth_max = 0;
+};
+
+struct Steps {
+  StepSource source = StepSource::kNone;
+  std::string confidence;  ///< Of inferred steps: "high", "medium", "low"; else empty.
+  std::string marker;      ///< What the steps were told by.
+  std::vector<StepRow> list;
+  std::optional<DurationNs> p50, mean, min, max;
+  std::int64_t tasks_before_first = 0;  ///< GPU tasks launched before the first step: in no step.
+  std::int64_t tasks_outside = 0;       ///< Launched between or after steps.
+};
+
+struct GpuTimeRow {
+  std::int64_t device = 0;
+  DurationNs span, busy, compute, communication, memory;
+  DurationNs exposed_communication, exposed_memory, idle;
+  std::optional<double> overlap_communication_pct;
+};
+
+struct IdleRow {
+  std::int64_t device = 0;
+  std::int64_t stream = 0;
+  DurationNs host_wait, kernel_wait, other;
+};
+
+/// The eight parts of a step; they sum to it.
+struct BreakdownParts {
+  DurationNs data_wait, host_to_device, forward, backward, optimizer, communication, callback, other;
+  DurationNs Sum() const {
+    return data_wait + host_to_device + forward + backward + optimizer + communication + callback + other;
+  }
+};
+
+struct StepBreakdown {
+  std::int64_t step_index = 0;
+  DurationNs wall;
+  BreakdownParts step;  ///< Sums to `wall`.
+  BreakdownParts gpu;   ///< The part of each during which a GPU task runs.
+};
+
+enum class Verdict { kUnknown, kHost, kGpuCompute, kGpuMemory, kInput, kCommunication, kCallback, kSynchronization, kBalanced };
+
+struct Bottleneck {
+  Verdict verdict = Verdict::kUnknown;
+  std::optional<double> share_pct;
+  std::string confidence;  ///< "high", "medium", "low"; empty: no verdict.
+  std::vector<std::string> evidence;
+};
+
+struct Finding {
+  std::string id;
+  std::string title;
+  std::optional<double> share_pct;  ///< Of the median step.
+  std::vector<std::string> evidence;
+  std::string action;
+  std::string check_section;  ///< Section of the report that shows the figure: `--only SECTION`.
+  std::string figure;         ///< The figure quoted in the title, as that section prints it.
+};
+
+/// One row of the kernel, operator and layer tables.
+struct TimeRow {
+  std::string name;
+  std::int64_t count = 0;
+  DurationNs total, p50, min, max;  ///< GPU time.
+  double share_pct = 0;             ///< Of all GPU task time.
+  std::optional<DurationNs> host, self_host, forward, backward;
+  std::optional<double> flops, bytes;  ///< Of all calls with known shapes.
+  std::optional<double> peak_pct;      ///< Achieved share of the roofline's limit.
+  std::string bound;                   ///< "compute", "memory"; empty: unknown.
+  std::string kind;                    ///< Kernels: class by the rules file. Operators: family.
+  std::string tensor_cores;            ///< Kernels: "yes", "no", "unknown".
+};
+
+struct LineRow {
+  std::string location;  ///< "train_ddp.py(184): <module>".
+  std::int64_t count = 0;
+  DurationNs total, forward, backward;
+  double share_pct = 0;
+};
+
+/// Calls that block the host until the GPU is done, by name and operator.
+struct SyncRow {
+  std::string name;      ///< Of the call.
+  std::string where;     ///< Operator or source line around it; empty: unknown.
+  std::int64_t count = 0;
+  DurationNs host;       ///< Time in the calls.
+  DurationNs gpu_idle;   ///< GPU idle from the drain of the GPU to the next task that starts after the call.
+};
+
+struct ClassRow {
+  std::string name;  ///< Kernel class, or a copy or set.
+  std::int64_t count = 0;
+  DurationNs total;
+  double share_pct = 0;
+};
+
+/// Use of the GPU's arithmetic by the steps.
+struct Efficiency {
+  std::string device_name;               ///< Empty: unknown GPU.
+  std::optional<double> flops_per_step;  ///< Of operators with known shapes.
+  std::string math_dtype;                ///< Whose peak MFU is taken against.
+  std::optional<double> peak_tflops;
+  std::optional<double> mfu_pct;
+  std::string mfu_formula;
+  std::string error;                     ///< Set where MFU exceeds 100 %: then the figure is wrong, not good.
+  std::optional<double> costed_pct;      ///< Share of GPU time whose operators have known FLOPs and bytes.
+  std::optional<double> compute_bound_pct, memory_bound_pct;  ///< Shares of GPU task time.
+  std::optional<double> tensor_core_eligible_pct;  ///< GPU time of matrix products, convolutions and attention.
+  std::optional<double> tensor_core_used_pct;      ///< Of that, on tensor cores by kernel name.
+  double unclassified_pct = 0;                     ///< GPU time of kernels that no rule knows.
+};
+
+struct TraceReport {
+  InputInfo input;
+  Health health;
+  TimeNs trace_start;  ///< Zero of `start_ms` values.
+  Steps steps;
+  std::vector<GpuTimeRow> gpu_time;
+  std::vector<IdleRow> idle;
+  std::optional<StepBreakdown> breakdown;
+  Bottleneck bottleneck;
+  std::vector<Finding> findings;
+  std::vector<TimeRow> kernels, operators, layers;
+  std::vector<ClassRow> classes;
+  std::vector<LineRow> lines;
+  std::vector<SyncRow> syncs;
+  Efficiency efficiency;
+};
+
+}  // namespace headroom
