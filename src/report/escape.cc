@@ -143,19 +143,6 @@ void ForEachCodePoint(std::string_view text, Visitor&& visit) {
 
 std::string_view Ellipsis(Charset charset) { return charset == Charset::kUtf8 ? "\u2026" : "..."; }
 
-/// Bytes of the longest prefix that is at most `width` columns wide.
-std::size_t PrefixBytes(std::string_view text, std::size_t width) {
-  std::size_t used = 0;
-  std::size_t at = 0;
-  while (at < text.size()) {
-    const CodePoint point = Decode(text, at);
-    used += IsWide(point.value) ? 2 : 1;
-    if (used > width) break;
-    at += point.length;
-  }
-  return at;
-}
-
 /// Where the longest suffix begins that is at most `width` columns wide.
 std::size_t SuffixStart(std::string_view text, std::size_t width) {
   const std::size_t whole = DisplayWidth(text);
@@ -353,39 +340,51 @@ std::string JsonString(std::string_view text) {
   return out;
 }
 
-std::string ShellQuote(std::string_view text) {
-  if (!text.empty() && std::all_of(text.begin(), text.end(), IsPlainShellCharacter))
-    return std::string(text);
-  bool printable = true;
-  for (std::size_t at = 0; at < text.size() && printable;) {
+std::string ShellQuote(std::string_view text, Charset charset) {
+  if (!text.empty() && std::all_of(text.begin(), text.end(), IsPlainShellCharacter)) return std::string(text);
+  const auto shown = [&](CodePoint point) {
+    return point.valid && !IsUnprintable(point.value) && (charset == Charset::kUtf8 || point.value < 0x80);
+  };
+  bool all_shown = true;
+  for (std::size_t at = 0; at < text.size() && all_shown;) {
     const CodePoint point = Decode(text, at);
-    printable = point.valid && !IsUnprintable(point.value);
+    all_shown = shown(point);
     at += point.length;
   }
-  std::string out = printable ? "'" : "$'";
+  std::string out = all_shown ? "'" : "$'";
   for (std::size_t at = 0; at < text.size();) {
     const CodePoint point = Decode(text, at);
     const std::string_view bytes = text.substr(at, point.length);
     at += point.length;
     if (bytes == "'") {
-      out += printable ? "'\\''" : "\\'";
-    } else if (!printable && bytes == "\\") {
+      out += all_shown ? "'\\''" : "\\'";
+    } else if (!all_shown && bytes == "\\") {
       out += "\\\\";
-    } else if (printable || (point.valid && !IsUnprintable(point.value))) {
+    } else if (shown(point)) {
       out += bytes;
     } else {
       // Three octal digits: a hexadecimal escape would swallow the digits behind it.
-      for (char byte : bytes)
-        fmt::format_to(std::back_inserter(out), "\\{:03o}", static_cast<unsigned char>(byte));
+      for (char byte : bytes) fmt::format_to(std::back_inserter(out), "\\{:03o}", static_cast<unsigned char>(byte));
     }
   }
   out.push_back('\'');
   return out;
 }
 
-std::string ShellQuotePath(std::string_view path) {
-  if (path.empty() || path.front() != '-') return ShellQuote(path);
-  return ShellQuote("./" + std::string(path));
+std::string PathArgument(std::string_view path) {
+  return path.empty() || path.front() != '-' ? std::string(path) : fmt::format("./{}", path);
+}
+
+std::size_t PrefixBytes(std::string_view printable, std::size_t width) {
+  std::size_t used = 0;
+  std::size_t at = 0;
+  while (at < printable.size()) {
+    const CodePoint point = Decode(printable, at);
+    used += IsWide(point.value) ? 2 : 1;
+    if (used > width) break;
+    at += point.length;
+  }
+  return at;
 }
 
 }  // namespace headroom

@@ -45,11 +45,14 @@ std::string CsvField(std::string_view text);
 /// A JSON string with its quotes; invalid UTF-8 becomes U+FFFD.
 std::string JsonString(std::string_view text);
 
-/// One word for a POSIX shell that stands for exactly `text`, in printable ASCII or UTF-8: plain,
-/// '...' or, where it holds anything unprintable, $'...'.
-std::string ShellQuote(std::string_view text);
+/// One word for a POSIX shell that stands for exactly `text`, in printable characters: plain, '...' or, where it holds
+/// anything else, $'...' with octal escapes.
+std::string ShellQuote(std::string_view text, Charset charset = Charset::kUtf8);
 
-/// The same for a path that is an argument: one that begins with a dash gets a ./ before it.
-std::string ShellQuotePath(std::string_view path);
+/// A path that no command takes for an option: one that begins with a dash gets a ./ before it.
+std::string PathArgument(std::string_view path);
+
+/// Bytes of the longest prefix of printable text that is at most `width` columns wide.
+std::size_t PrefixBytes(std::string_view printable, std::size_t width);
 
 }  // namespace headroom

@@ -99,8 +99,10 @@ TEST(ShellQuote, StandsForTheTextAndNothingElse) {
   EXPECT_EQ(ShellQuote("it's"), "'it'\\''s'");
   EXPECT_EQ(ShellQuote("~x"), "'~x'");
   EXPECT_EQ(ShellQuote("a\n'\\"), "$'a\\012\\'\\\\'");
-  EXPECT_EQ(ShellQuotePath("-o"), "./-o");
-  EXPECT_EQ(ShellQuotePath("--json x"), "'./--json x'");
+  EXPECT_EQ(ShellQuote("\u00f6"), "'\u00f6'");
+  EXPECT_EQ(ShellQuote("\u00f6", Charset::kAscii), "$'\\303\\266'");
+  EXPECT_EQ(PathArgument("-o"), "./-o");
+  EXPECT_EQ(PathArgument("--json x"), "./--json x");
 }
 
 /// The oracle is a shell: it must give back what was quoted. $'...' needs bash.
