@@ -293,6 +293,19 @@ std::string MarkdownName(std::string_view name) {
   return plain ? "`" + line + "`" : EscapeMarkdown(name);
 }
 
+std::string MarkdownCode(std::string_view text) {
+  const std::string line = Printable(text);
+  std::size_t longest = 0;
+  std::size_t run = 0;
+  for (char c : line) {
+    run = c == '`' ? run + 1 : 0;
+    longest = std::max(longest, run);
+  }
+  const std::string fence(longest + 1, '`');
+  const std::string_view padding = longest > 0 ? " " : "";
+  return fmt::format("{}{}{}{}{}", fence, padding, line, padding, fence);
+}
+
 std::string CsvField(std::string_view text) {
   std::string out;
   if (!text.empty() && std::string_view("=+-@\t\r\n").find(text.front()) != std::string_view::npos)

@@ -37,6 +37,9 @@ std::string EscapeMarkdown(std::string_view text);
 /// A name of the trace for Markdown: as `code` where that is safe by itself, else escaped.
 std::string MarkdownName(std::string_view name);
 
+/// A code span that holds exactly the printable form of `text`, whatever backticks it has. Not for table cells.
+std::string MarkdownCode(std::string_view text);
+
 /// A field of a CSV file (RFC 4180), quoted where it must be. Invalid UTF-8 becomes U+FFFD. Text
 /// that a spreadsheet would take for a formula (it begins with = + - @, a tab or a line break) gets
 /// a ' before it.

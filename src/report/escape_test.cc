@@ -75,6 +75,11 @@ TEST(MarkdownName, IsCodeOnlyWhereNothingCanBreakOut) {
   EXPECT_EQ(MarkdownName(""), "");
 }
 
+TEST(MarkdownCode, HoldsBackticks) {
+  EXPECT_EQ(MarkdownCode("a <b>"), "`a <b>`");
+  EXPECT_EQ(MarkdownCode("a `b` ``c"), "``` a `b` ``c ```");
+}
+
 TEST(CsvField, Rfc4180AndNoFormulas) {
   EXPECT_EQ(CsvField("plain"), "plain");
   EXPECT_EQ(CsvField("a,b"), "\"a,b\"");

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "analysis/format.h"
+#include "report/phrases.h"
 #include "report/text_page.h"
 
 namespace headroom {
@@ -25,23 +26,6 @@ Style StyleOf(Severity severity) {
     case Severity::kError: return Style::kBad;
   }
   return Style::kPlain;
-}
-
-double PercentOf(DurationNs part, DurationNs whole) {
-  return whole.ns() == 0 ? 0 : 100.0 * static_cast<double>(part.ns()) / static_cast<double>(whole.ns());
-}
-
-std::string Join(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) {
-    if (!out.empty()) out += ", ";
-    out += word;
-  }
-  return out;
-}
-
-std::string Plural(std::int64_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", FormatCount(count), noun, count == 1 ? "" : "s");
 }
 
 /// Writes the sections of one report to a page.
@@ -139,17 +123,9 @@ class Writer {
   void Read(const TraceReport& file) {
     const InputInfo& input = file.input;
     page_.Line({{"  file     ", Style::kDim}, {CutMiddle(Printable(input.path, page_.charset()), 87, page_.charset())}});
-    std::string what = fmt::format("{}, {}, {}", input.format, FormatBytes(static_cast<double>(input.bytes)),
-                                   Plural(input.events, "event"));
-    if (input.rank) what += fmt::format(", rank {}", *input.rank);
-    if (input.world_size) what += fmt::format(" of {}", *input.world_size);
-    page_.Paragraph("  read     ", what, Style::kDim);
+    page_.Paragraph("  read     ", InputText(input), Style::kDim);
     for (const DeviceInfo& device : input.devices) {
-      std::string text = device.name.empty() ? "unnamed" : device.name;
-      if (device.memory_bytes) text += fmt::format(", {}", FormatBytes(static_cast<double>(*device.memory_bytes)));
-      if (device.sms) text += fmt::format(", {} SMs", *device.sms);
-      if (!device.compute_capability.empty()) text += fmt::format(", compute capability {}", device.compute_capability);
-      page_.Paragraph(fmt::format("  {:<9}", fmt::format("GPU {}", device.id)), text, Style::kDim);
+      page_.Paragraph(fmt::format("  {:<9}", fmt::format("GPU {}", device.id)), DeviceText(device), Style::kDim);
     }
   }
 
@@ -191,10 +167,7 @@ class Writer {
   void BottleneckSection() {
     const Bottleneck& bottleneck = file_.bottleneck;
     page_.Heading(fmt::format("Bottleneck: {}", NameOf(bottleneck.verdict)), SlowestNote(), Style::kDim);
-    std::string sentence(VerdictSentence(bottleneck.verdict));
-    if (bottleneck.share_pct) sentence += fmt::format(" It holds {} of the median step.", FormatPercent(*bottleneck.share_pct));
-    if (!bottleneck.confidence.empty()) sentence += fmt::format(" Confidence: {}.", bottleneck.confidence);
-    page_.Paragraph("  ", sentence, Style::kPlain, Style::kBold);
+    page_.Paragraph("  ", VerdictText(bottleneck), Style::kPlain, Style::kBold);
     for (const std::string& evidence : bottleneck.evidence) page_.Paragraph("  - ", evidence);
   }
 
@@ -211,7 +184,7 @@ class Writer {
                                      FormatMs(*summary.min), FormatMs(*summary.max), FormatMs(*summary.mean));
     if (summary.count == 1) spread = "1 step";
     page_.Paragraph("  spread   ", spread, Style::kDim);
-    page_.Paragraph("  source   ", StepSourceSentence(), Style::kDim);
+    page_.Paragraph("  source   ", StepSourceText(file_.steps), Style::kDim);
     if (file_.steps.tasks_before_first + file_.steps.tasks_outside > 0 && job_.single()) {
       page_.Paragraph("  outside  ",
                       fmt::format("{} launched before the first step and {} between or after steps: in no step",
@@ -219,20 +192,6 @@ class Writer {
                       Style::kDim);
     }
     StepTable();
-  }
-
-  std::string StepSourceSentence() const {
-    const Steps& steps = file_.steps;
-    const std::string marker = steps.marker.empty() ? "" : fmt::format(" ({})", steps.marker);
-    switch (steps.source) {
-      case StepSource::kAnnotation: return fmt::format("annotations of the profiler{}", marker);
-      case StepSource::kInferred:
-        return fmt::format("inferred from what repeats{}; confidence: {}", marker,
-                           steps.confidence.empty() ? "unknown" : steps.confidence);
-      case StepSource::kGiven: return fmt::format("the marker that you gave{}", marker);
-      case StepSource::kNone: break;
-    }
-    return "none";
   }
 
   void StepTable() {
@@ -304,18 +263,9 @@ class Writer {
                   Style::kDim);
     Meaning("Where the step goes. Each moment belongs to one row, so the rows sum to the step; the GPU is idle in the light part "
             "of a bar.");
-    const struct {
-      const char* name;
-      DurationNs BreakdownParts::*part;
-    } kParts[] = {
-        {"data wait", &BreakdownParts::data_wait},         {"copy to GPU", &BreakdownParts::host_to_device},
-        {"forward", &BreakdownParts::forward},             {"backward", &BreakdownParts::backward},
-        {"optimizer", &BreakdownParts::optimizer},         {"communication", &BreakdownParts::communication},
-        {"callback", &BreakdownParts::callback},           {"other", &BreakdownParts::other},
-    };
     DurationNs largest;
-    for (const auto& part : kParts) largest = std::max(largest, breakdown.step.*part.part);
-    for (const auto& part : kParts) {
+    for (const PartName& part : kStepParts) largest = std::max(largest, breakdown.step.*part.part);
+    for (const PartName& part : kStepParts) {
       const DurationNs time = breakdown.step.*part.part;
       const DurationNs busy = breakdown.gpu.*part.part;
       BreakdownLine(part.name, time, busy, breakdown.wall, largest, Style::kPlain);
@@ -473,10 +423,6 @@ class Writer {
 
   static std::string Share(double percent) { return FormatPercent(percent); }
 
-  static std::string MeanUs(const TimeRow& row) {
-    return row.count > 0 ? FormatUs(DurationNs((row.total.ns() + row.count / 2) / row.count)) : "-";
-  }
-
   static std::string OptionalMs(const std::optional<DurationNs>& duration) { return duration ? FormatMs(*duration) : "-"; }
 
   bool HasGpuWork() const { return !file_.gpu_time.empty(); }
@@ -515,7 +461,7 @@ class Writer {
                       {FormatMs(row.total), Style::kBold},
                       {Share(row.share_pct)},
                       {FormatCount(row.count)},
-                      {MeanUs(row)},
+                      {MeanText(row)},
                       {row.kind},
                       {row.tensor_cores == "unknown" ? "?" : row.tensor_cores},
                       {Bound(row)}});
@@ -658,33 +604,6 @@ class Writer {
 };
 
 }  // namespace
-
-std::string_view VerdictSentence(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kHost: return "The host holds the step back: the GPU waits because work is launched too slowly.";
-    case Verdict::kGpuCompute: return "The GPU's arithmetic holds the step back: it is busy, mostly with compute-bound kernels.";
-    case Verdict::kGpuMemory: return "The GPU's memory holds the step back: it is busy, mostly moving data.";
-    case Verdict::kInput: return "The input holds the step back: the GPU waits for data.";
-    case Verdict::kCommunication: return "Communication holds the step back: ranks exchange data while nothing computes.";
-    case Verdict::kCallback: return "A callback of the trainer holds the step back: the GPU waits while it runs.";
-    case Verdict::kSynchronization:
-      return "Synchronization holds the step back: the host waits for the GPU, and the GPU then runs dry.";
-    case Verdict::kBalanced: return "No one thing holds the step back: no cause is clearly larger than the next.";
-    case Verdict::kUnknown: break;
-  }
-  return "What holds the step back cannot be told from this trace.";
-}
-
-std::string_view GradeSentence(char grade) {
-  switch (grade) {
-    case 'A': return "Complete; nothing was repaired.";
-    case 'B': return "Something is missing or was repaired; every conclusion stands.";
-    case 'C': return "Some figures are taken away, but neither the verdict nor the GPU time.";
-    case 'D': return "The verdict is taken away.";
-    case 'E': return "The verdict and the GPU time are taken away.";
-    default: return "No conclusion stands.";
-  }
-}
 
 std::string RenderText(std::span<const TraceReport> files, const TextOptions& options) {
   const JobReport job(files);

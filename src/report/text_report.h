@@ -24,10 +24,4 @@ struct TextOptions : ReportOptions {
 /// With several files, tables and breakdown are those of the slowest rank; health, steps and GPU time show all.
 std::string RenderText(std::span<const TraceReport> files, const TextOptions& options);
 
-/// One plain sentence for a verdict, e.g. "The host holds the step back: ...". Without the share.
-std::string_view VerdictSentence(Verdict verdict);
-
-/// What a grade means, from docs/report.md.
-std::string_view GradeSentence(char grade);
-
 }  // namespace headroom
