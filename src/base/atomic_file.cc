@@ -45,14 +45,16 @@ Result<AtomicFile> AtomicFile::Write(const std::string& path, std::string conten
   file.path_ = path;
   struct stat info {};
   const bool exists = stat(path.c_str(), &info) == 0;
-  if (exists && S_ISDIR(info.st_mode)) return Status::Internal(fmt::format("cannot write {}: it is a directory", path));
+  if (exists && S_ISDIR(info.st_mode))
+    return Status::Internal(fmt::format("cannot write {}: it is a directory", path));
   if (exists && !S_ISREG(info.st_mode)) {
     file.content_ = std::move(content);
     return file;
   }
   if (exists) {
     // The rename must replace the file, not a link to it.
-    const std::unique_ptr<char, decltype(&std::free)> resolved(realpath(path.c_str(), nullptr), &std::free);
+    const std::unique_ptr<char, decltype(&std::free)> resolved(realpath(path.c_str(), nullptr),
+                                                               &std::free);
     if (resolved) file.path_ = resolved.get();
   }
   std::string name = file.path_ + ".XXXXXX";
@@ -60,7 +62,8 @@ Result<AtomicFile> AtomicFile::Write(const std::string& path, std::string conten
   if (descriptor < 0) return CannotWrite(path, errno);
   file.temporary_ = std::move(name);
   int error = WriteAll(descriptor, content);
-  if (error == 0 && fchmod(descriptor, exists ? info.st_mode & 07777 : NewFileMode()) != 0) error = errno;
+  if (error == 0 && fchmod(descriptor, exists ? info.st_mode & 07777 : NewFileMode()) != 0)
+    error = errno;
   // Delayed failures (quota, network file systems) show here.
   if (close(descriptor) != 0 && error == 0) error = errno;
   if (error != 0) return CannotWrite(path, error);

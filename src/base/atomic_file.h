@@ -11,12 +11,13 @@ namespace headroom {
 /// Writes all of `content` to a descriptor. Returns 0 or the errno of the failure (EPIPE included).
 int WriteAll(int descriptor, std::string_view content);
 
-/// A file in the making beside its final place; gone without a trace unless committed. Failures are kInternal and name the
-/// file and the cause.
+/// A file in the making beside its final place; gone without a trace unless committed. Failures are
+/// kInternal and name the file and the cause.
 class AtomicFile {
  public:
-  /// Creates the temporary file and writes `content`. What is not a regular file (a pipe, /dev/null) is opened itself and
-  /// written by Commit(). An existing file keeps its permissions, a symbolic link stays one.
+  /// Creates the temporary file and writes `content`. What is not a regular file (a pipe,
+  /// /dev/null) is opened itself and written by Commit(). An existing file keeps its permissions, a
+  /// symbolic link stays one.
   static Result<AtomicFile> Write(const std::string& path, std::string content);
 
   AtomicFile(AtomicFile&& other) noexcept;

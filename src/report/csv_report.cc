@@ -46,11 +46,14 @@ class Table {
 };
 
 std::string StepsCsv(const JobReport& job) {
-  Table table("rank,index,start_ms,wall_ms,gpu_busy_ms,host_ms,host_wait_ms,queue_depth_mean,queue_depth_max");
+  Table table(
+      "rank,index,start_ms,wall_ms,gpu_busy_ms,host_ms,host_wait_ms,queue_depth_mean,queue_depth_"
+      "max");
   for (const TraceReport& file : job.files()) {
     for (const StepRow& row : file.steps.list) {
-      table.Row({Whole(file.input.rank), Whole(row.index), Ms(row.start - file.trace_start), Ms(row.wall), Ms(row.gpu_busy),
-                 Ms(row.host), Ms(row.host_wait), Number(row.queue_depth_mean), Whole(row.queue_depth_max)});
+      table.Row({Whole(file.input.rank), Whole(row.index), Ms(row.start - file.trace_start),
+                 Ms(row.wall), Ms(row.gpu_busy), Ms(row.host), Ms(row.host_wait),
+                 Number(row.queue_depth_mean), Whole(row.queue_depth_max)});
     }
   }
   return std::move(table).Take();
@@ -58,12 +61,14 @@ std::string StepsCsv(const JobReport& job) {
 
 std::string GpuTimeCsv(const JobReport& job) {
   Table table(
-      "rank,device,span_ms,busy_ms,compute_ms,communication_ms,memory_ms,exposed_communication_ms,exposed_memory_ms,idle_ms,"
+      "rank,device,span_ms,busy_ms,compute_ms,communication_ms,memory_ms,exposed_communication_ms,"
+      "exposed_memory_ms,idle_ms,"
       "overlap_communication_pct");
   for (const TraceReport& file : job.files()) {
     for (const GpuTimeRow& row : file.gpu_time) {
-      table.Row({Whole(file.input.rank), Whole(row.device), Ms(row.span), Ms(row.busy), Ms(row.compute), Ms(row.communication),
-                 Ms(row.memory), Ms(row.exposed_communication), Ms(row.exposed_memory), Ms(row.idle),
+      table.Row({Whole(file.input.rank), Whole(row.device), Ms(row.span), Ms(row.busy),
+                 Ms(row.compute), Ms(row.communication), Ms(row.memory),
+                 Ms(row.exposed_communication), Ms(row.exposed_memory), Ms(row.idle),
                  Number(row.overlap_communication_pct)});
     }
   }
@@ -74,25 +79,28 @@ std::string IdleCsv(const JobReport& job) {
   Table table("rank,device,stream,host_wait_ms,kernel_wait_ms,other_ms");
   for (const TraceReport& file : job.files()) {
     for (const IdleRow& row : file.idle) {
-      table.Row({Whole(file.input.rank), Whole(row.device), Whole(row.stream), Ms(row.host_wait), Ms(row.kernel_wait),
-                 Ms(row.other)});
+      table.Row({Whole(file.input.rank), Whole(row.device), Whole(row.stream), Ms(row.host_wait),
+                 Ms(row.kernel_wait), Ms(row.other)});
     }
   }
   return std::move(table).Take();
 }
 
 /// Kernels, operators or layers: one set of columns, so that the files can be joined.
-std::string TimeCsv(const JobReport& job, std::vector<TimeRow> TraceReport::*list, const ReportOptions& options) {
+std::string TimeCsv(const JobReport& job, std::vector<TimeRow> TraceReport::*list,
+                    const ReportOptions& options) {
   Table table(
-      "rank,name,count,total_us,p50_us,min_us,max_us,share_pct,host_us,self_host_us,forward_us,backward_us,flops,bytes,bound,"
+      "rank,name,count,total_us,p50_us,min_us,max_us,share_pct,host_us,self_host_us,forward_us,"
+      "backward_us,flops,bytes,bound,"
       "peak_pct,kind,tensor_cores");
   for (const Ranked<TimeRow>& ranked : job.Rows(list, options.top)) {
     const TimeRow& row = *ranked.row;
     const bool gpu_work = !ranked.file->gpu_time.empty();
     const auto us = [&](DurationNs duration) { return gpu_work ? Us(duration) : ""; };
-    table.Row({Whole(ranked.rank()), Text(row.name), Whole(row.count), us(row.total), us(row.p50), us(row.min), us(row.max),
-               gpu_work ? Number(row.share_pct) : "", Us(row.host), Us(row.self_host), Us(row.forward), Us(row.backward),
-               Number(row.flops), Number(row.bytes), Text(row.bound), Number(row.peak_pct), Text(row.kind),
+    table.Row({Whole(ranked.rank()), Text(row.name), Whole(row.count), us(row.total), us(row.p50),
+               us(row.min), us(row.max), gpu_work ? Number(row.share_pct) : "", Us(row.host),
+               Us(row.self_host), Us(row.forward), Us(row.backward), Number(row.flops),
+               Number(row.bytes), Text(row.bound), Number(row.peak_pct), Text(row.kind),
                Text(row.tensor_cores)});
   }
   return std::move(table).Take();
@@ -102,8 +110,8 @@ std::string LinesCsv(const JobReport& job, const ReportOptions& options) {
   Table table("rank,location,count,total_us,forward_us,backward_us,share_pct");
   for (const Ranked<LineRow>& line : job.Rows(&TraceReport::lines, options.top)) {
     const LineRow& row = *line.row;
-    table.Row({Whole(line.rank()), Text(row.location), Whole(row.count), Us(row.total), Us(row.forward), Us(row.backward),
-               Number(row.share_pct)});
+    table.Row({Whole(line.rank()), Text(row.location), Whole(row.count), Us(row.total),
+               Us(row.forward), Us(row.backward), Number(row.share_pct)});
   }
   return std::move(table).Take();
 }
@@ -112,7 +120,8 @@ std::string SyncsCsv(const JobReport& job, const ReportOptions& options) {
   Table table("rank,name,where,count,host_us,gpu_idle_us");
   for (const Ranked<SyncRow>& sync : job.Rows(&TraceReport::syncs, options.top)) {
     const SyncRow& row = *sync.row;
-    table.Row({Whole(sync.rank()), Text(row.name), Text(row.where), Whole(row.count), Us(row.host), Us(row.gpu_idle)});
+    table.Row({Whole(sync.rank()), Text(row.name), Text(row.where), Whole(row.count), Us(row.host),
+               Us(row.gpu_idle)});
   }
   return std::move(table).Take();
 }
@@ -121,7 +130,8 @@ std::string ClassesCsv(const JobReport& job) {
   Table table("rank,name,count,total_us,share_pct");
   for (const Ranked<ClassRow>& ranked : job.Rows(&TraceReport::classes, std::nullopt)) {
     const ClassRow& row = *ranked.row;
-    table.Row({Whole(ranked.rank()), Text(row.name), Whole(row.count), Us(row.total), Number(row.share_pct)});
+    table.Row({Whole(ranked.rank()), Text(row.name), Whole(row.count), Us(row.total),
+               Number(row.share_pct)});
   }
   return std::move(table).Take();
 }
@@ -134,8 +144,9 @@ std::string FindingsCsv(const JobReport& job, const ReportOptions& options) {
       if (!evidence.empty()) evidence.push_back(' ');
       evidence += sentence;
     }
-    table.Row({Whole(finding.rank()), Text(finding.row->id), Text(finding.row->title), Number(finding.row->share_pct),
-               Text(evidence), Text(finding.row->action), Text(CheckCommand(*finding.row, *finding.file, options))});
+    table.Row({Whole(finding.rank()), Text(finding.row->id), Text(finding.row->title),
+               Number(finding.row->share_pct), Text(evidence), Text(finding.row->action),
+               Text(CheckCommand(*finding.row, *finding.file, options))});
   }
   return std::move(table).Take();
 }

@@ -354,9 +354,11 @@ std::string JsonString(std::string_view text) {
 }
 
 std::string ShellQuote(std::string_view text, Charset charset) {
-  if (!text.empty() && std::all_of(text.begin(), text.end(), IsPlainShellCharacter)) return std::string(text);
+  if (!text.empty() && std::all_of(text.begin(), text.end(), IsPlainShellCharacter))
+    return std::string(text);
   const auto shown = [&](CodePoint point) {
-    return point.valid && !IsUnprintable(point.value) && (charset == Charset::kUtf8 || point.value < 0x80);
+    return point.valid && !IsUnprintable(point.value) &&
+           (charset == Charset::kUtf8 || point.value < 0x80);
   };
   bool all_shown = true;
   for (std::size_t at = 0; at < text.size() && all_shown;) {
@@ -377,7 +379,8 @@ std::string ShellQuote(std::string_view text, Charset charset) {
       out += bytes;
     } else {
       // Three octal digits: a hexadecimal escape would swallow the digits behind it.
-      for (char byte : bytes) fmt::format_to(std::back_inserter(out), "\\{:03o}", static_cast<unsigned char>(byte));
+      for (char byte : bytes)
+        fmt::format_to(std::back_inserter(out), "\\{:03o}", static_cast<unsigned char>(byte));
     }
   }
   out.push_back('\'');

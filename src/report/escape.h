@@ -37,7 +37,8 @@ std::string EscapeMarkdown(std::string_view text);
 /// A name of the trace for Markdown: as `code` where that is safe by itself, else escaped.
 std::string MarkdownName(std::string_view name);
 
-/// A code span that holds exactly the printable form of `text`, whatever backticks it has. Not for table cells.
+/// A code span that holds exactly the printable form of `text`, whatever backticks it has. Not for
+/// table cells.
 std::string MarkdownCode(std::string_view text);
 
 /// A field of a CSV file (RFC 4180), quoted where it must be. Invalid UTF-8 becomes U+FFFD. Text
@@ -48,8 +49,8 @@ std::string CsvField(std::string_view text);
 /// A JSON string with its quotes; invalid UTF-8 becomes U+FFFD.
 std::string JsonString(std::string_view text);
 
-/// One word for a POSIX shell that stands for exactly `text`, in printable characters: plain, '...' or, where it holds
-/// anything else, $'...' with octal escapes.
+/// One word for a POSIX shell that stands for exactly `text`, in printable characters: plain, '...'
+/// or, where it holds anything else, $'...' with octal escapes.
 std::string ShellQuote(std::string_view text, Charset charset = Charset::kUtf8);
 
 /// A path that no command takes for an option: one that begins with a dash gets a ./ before it.

@@ -27,7 +27,8 @@ StepSummary Summarize(std::span<const TraceReport> files, const TraceReport& slo
   summary.count = walls.size();
   if (files.size() == 1) {
     const Steps& steps = slowest.steps;
-    summary.p50 = steps.p50, summary.mean = steps.mean, summary.min = steps.min, summary.max = steps.max;
+    summary.p50 = steps.p50, summary.mean = steps.mean, summary.min = steps.min,
+    summary.max = steps.max;
   } else if (!walls.empty()) {
     DurationNs sum;
     for (DurationNs wall : walls) sum += wall;
@@ -46,7 +47,8 @@ std::vector<Ranked<Finding>> JoinFindings(std::span<const TraceReport> files) {
   for (const TraceReport& file : files) {
     for (const Finding& finding : file.findings) {
       const Ranked<Finding> candidate{&finding, &file};
-      const auto same = std::find_if(joined.begin(), joined.end(), [&](const auto& f) { return f.row->id == finding.id; });
+      const auto same = std::find_if(joined.begin(), joined.end(),
+                                     [&](const auto& f) { return f.row->id == finding.id; });
       if (same == joined.end()) {
         joined.push_back(candidate);
       } else if (share(candidate) > share(*same)) {
@@ -56,7 +58,8 @@ std::vector<Ranked<Finding>> JoinFindings(std::span<const TraceReport> files) {
   }
   // One file's findings are ranked already, those without a share among them.
   if (files.size() > 1) {
-    std::stable_sort(joined.begin(), joined.end(), [&](const auto& a, const auto& b) { return share(a) > share(b); });
+    std::stable_sort(joined.begin(), joined.end(),
+                     [&](const auto& a, const auto& b) { return share(a) > share(b); });
   }
   if (joined.size() > JobReport::kMaxFindings) joined.resize(JobReport::kMaxFindings);
   return joined;
@@ -82,7 +85,8 @@ JobReport::JobReport(std::span<const TraceReport> files) : files_(files) {
 }
 
 template <typename Row>
-std::vector<Ranked<Row>> JobReport::Rows(std::vector<Row> TraceReport::*list, std::optional<std::size_t> top) const {
+std::vector<Ranked<Row>> JobReport::Rows(std::vector<Row> TraceReport::*list,
+                                         std::optional<std::size_t> top) const {
   std::vector<Ranked<Row>> rows;
   for (const TraceReport& file : files_) {
     const std::vector<Row>& all = file.*list;
@@ -91,61 +95,86 @@ std::vector<Ranked<Row>> JobReport::Rows(std::vector<Row> TraceReport::*list, st
   }
   if (!single()) {
     if constexpr (requires(const Row& row) { row.total; }) {
-      std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.row->total > b.row->total; });
+      std::stable_sort(rows.begin(), rows.end(),
+                       [](const auto& a, const auto& b) { return a.row->total > b.row->total; });
     }
   }
   return rows;
 }
 
-template std::vector<Ranked<TimeRow>> JobReport::Rows(std::vector<TimeRow> TraceReport::*, std::optional<std::size_t>) const;
-template std::vector<Ranked<ClassRow>> JobReport::Rows(std::vector<ClassRow> TraceReport::*, std::optional<std::size_t>) const;
-template std::vector<Ranked<LineRow>> JobReport::Rows(std::vector<LineRow> TraceReport::*, std::optional<std::size_t>) const;
-template std::vector<Ranked<SyncRow>> JobReport::Rows(std::vector<SyncRow> TraceReport::*, std::optional<std::size_t>) const;
+template std::vector<Ranked<TimeRow>> JobReport::Rows(std::vector<TimeRow> TraceReport::*,
+                                                      std::optional<std::size_t>) const;
+template std::vector<Ranked<ClassRow>> JobReport::Rows(std::vector<ClassRow> TraceReport::*,
+                                                       std::optional<std::size_t>) const;
+template std::vector<Ranked<LineRow>> JobReport::Rows(std::vector<LineRow> TraceReport::*,
+                                                      std::optional<std::size_t>) const;
+template std::vector<Ranked<SyncRow>> JobReport::Rows(std::vector<SyncRow> TraceReport::*,
+                                                      std::optional<std::size_t>) const;
 template std::vector<Ranked<GpuTimeRow>> JobReport::Rows(std::vector<GpuTimeRow> TraceReport::*,
                                                          std::optional<std::size_t>) const;
-template std::vector<Ranked<IdleRow>> JobReport::Rows(std::vector<IdleRow> TraceReport::*, std::optional<std::size_t>) const;
+template std::vector<Ranked<IdleRow>> JobReport::Rows(std::vector<IdleRow> TraceReport::*,
+                                                      std::optional<std::size_t>) const;
 
 std::string_view NameOf(Verdict verdict) {
   switch (verdict) {
-    case Verdict::kUnknown: return "unknown";
-    case Verdict::kHost: return "host";
-    case Verdict::kGpuCompute: return "gpu-compute";
-    case Verdict::kGpuMemory: return "gpu-memory";
-    case Verdict::kInput: return "input";
-    case Verdict::kCommunication: return "communication";
-    case Verdict::kCallback: return "callback";
-    case Verdict::kSynchronization: return "synchronization";
-    case Verdict::kBalanced: return "balanced";
+    case Verdict::kUnknown:
+      return "unknown";
+    case Verdict::kHost:
+      return "host";
+    case Verdict::kGpuCompute:
+      return "gpu-compute";
+    case Verdict::kGpuMemory:
+      return "gpu-memory";
+    case Verdict::kInput:
+      return "input";
+    case Verdict::kCommunication:
+      return "communication";
+    case Verdict::kCallback:
+      return "callback";
+    case Verdict::kSynchronization:
+      return "synchronization";
+    case Verdict::kBalanced:
+      return "balanced";
   }
   return "unknown";
 }
 
 std::string_view NameOf(StepSource source) {
   switch (source) {
-    case StepSource::kNone: return "none";
-    case StepSource::kAnnotation: return "annotation";
-    case StepSource::kInferred: return "inferred";
-    case StepSource::kGiven: return "given";
+    case StepSource::kNone:
+      return "none";
+    case StepSource::kAnnotation:
+      return "annotation";
+    case StepSource::kInferred:
+      return "inferred";
+    case StepSource::kGiven:
+      return "given";
   }
   return "none";
 }
 
 std::string_view NameOf(Severity severity) {
   switch (severity) {
-    case Severity::kInfo: return "info";
-    case Severity::kWarning: return "warning";
-    case Severity::kError: return "error";
+    case Severity::kInfo:
+      return "info";
+    case Severity::kWarning:
+      return "warning";
+    case Severity::kError:
+      return "error";
   }
   return "error";
 }
 
-std::vector<std::string> CheckWords(const Finding& finding, const TraceReport& file, const ReportOptions& options) {
-  std::vector<std::string> words = {"headroom", "report", PathArgument(file.input.path), "--only", finding.check_section};
+std::vector<std::string> CheckWords(const Finding& finding, const TraceReport& file,
+                                    const ReportOptions& options) {
+  std::vector<std::string> words = {"headroom", "report", PathArgument(file.input.path), "--only",
+                                    finding.check_section};
   words.insert(words.end(), options.check_arguments.begin(), options.check_arguments.end());
   return words;
 }
 
-std::string CheckCommand(const Finding& finding, const TraceReport& file, const ReportOptions& options) {
+std::string CheckCommand(const Finding& finding, const TraceReport& file,
+                         const ReportOptions& options) {
   std::string command;
   for (const std::string& word : CheckWords(finding, file, options)) {
     if (!command.empty()) command.push_back(' ');

@@ -38,9 +38,10 @@ struct StepSummary {
 
 /// A view of one or more reports; points into them.
 ///
-/// With several files: health has the worst grade and all issues; step figures are taken over all rows; breakdown and
-/// bottleneck are those of the slowest rank (largest median step; ties: the first); tables hold a row per name and rank,
-/// largest total first; findings are joined by id, the one with the largest share wins.
+/// With several files: health has the worst grade and all issues; step figures are taken over all
+/// rows; breakdown and bottleneck are those of the slowest rank (largest median step; ties: the
+/// first); tables hold a row per name and rank, largest total first; findings are joined by id, the
+/// one with the largest share wins.
 class JobReport {
  public:
   static constexpr std::size_t kMaxFindings = 7;
@@ -59,7 +60,8 @@ class JobReport {
 
   /// Rows of one list of all files, at most `top` of each file, by `total`, ties as given.
   template <typename Row>
-  std::vector<Ranked<Row>> Rows(std::vector<Row> TraceReport::*list, std::optional<std::size_t> top) const;
+  std::vector<Ranked<Row>> Rows(std::vector<Row> TraceReport::*list,
+                                std::optional<std::size_t> top) const;
 
  private:
   std::span<const TraceReport> files_;
@@ -76,9 +78,11 @@ std::string_view NameOf(StepSource source);
 std::string_view NameOf(Severity severity);
 
 /// Words, not quoted, of a command that prints the section which holds a finding's figure.
-std::vector<std::string> CheckWords(const Finding& finding, const TraceReport& file, const ReportOptions& options);
+std::vector<std::string> CheckWords(const Finding& finding, const TraceReport& file,
+                                    const ReportOptions& options);
 /// The command itself, for a shell.
-std::string CheckCommand(const Finding& finding, const TraceReport& file, const ReportOptions& options);
+std::string CheckCommand(const Finding& finding, const TraceReport& file,
+                         const ReportOptions& options);
 
 /// The part of the median step during which the GPU works; absent without steps or GPU work.
 std::optional<DurationNs> GpuBusyOfStep(const TraceReport& file);

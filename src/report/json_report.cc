@@ -9,10 +9,12 @@ namespace {
 
 using Layout = JsonWriter::Layout;
 
-/// Total over count, to the picosecond: rounded to nanoseconds, count times the mean would miss the total.
+/// Total over count, to the picosecond: rounded to nanoseconds, count times the mean would miss the
+/// total.
 void WriteMean(JsonWriter& json, DurationNs total, std::int64_t count) {
   if (count <= 0) return json.Null();
-  const std::int64_t picoseconds = total.ns() / count * 1000 + (total.ns() % count * 1000 + count / 2) / count;
+  const std::int64_t picoseconds =
+      total.ns() / count * 1000 + (total.ns() % count * 1000 + count / 2) / count;
   json.Raw(DecimalOf(picoseconds, 6));
 }
 
@@ -216,8 +218,9 @@ void WriteFindings(JsonWriter& json, const JobReport& job, const ReportOptions& 
 /// Kernels, operators or layers: they differ in what can be known.
 enum class TimeTable { kKernels, kOperators, kLayers };
 
-void WriteTimeTable(JsonWriter& json, std::string_view key, TimeTable table, std::vector<TimeRow> TraceReport::*list,
-                    const JobReport& job, const ReportOptions& options) {
+void WriteTimeTable(JsonWriter& json, std::string_view key, TimeTable table,
+                    std::vector<TimeRow> TraceReport::*list, const JobReport& job,
+                    const ReportOptions& options) {
   json.Key(key).BeginArray(Layout::kLines);
   for (const Ranked<TimeRow>& ranked : job.Rows(list, options.top)) {
     const TimeRow& row = *ranked.row;
@@ -361,7 +364,8 @@ std::string RenderJson(std::span<const TraceReport> files, const ReportOptions& 
   WriteClasses(json, job);
   WriteSyncs(json, job, options);
   WriteEfficiency(json, job);
-  for (std::string_view key : {"regions", "timings", "callbacks", "metrics"}) WriteEmptyList(json, key);
+  for (std::string_view key : {"regions", "timings", "callbacks", "metrics"})
+    WriteEmptyList(json, key);
   json.Key("throughput").Null();
   WriteCeiling(json, job);
   json.Key("memory").Null();

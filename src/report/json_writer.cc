@@ -9,7 +9,8 @@
 namespace headroom {
 
 std::string DecimalOf(std::int64_t value, int decimals) {
-  std::uint64_t magnitude = value < 0 ? ~static_cast<std::uint64_t>(value) + 1 : static_cast<std::uint64_t>(value);
+  std::uint64_t magnitude =
+      value < 0 ? ~static_cast<std::uint64_t>(value) + 1 : static_cast<std::uint64_t>(value);
   std::uint64_t one = 1;
   for (int i = 0; i < decimals; ++i) one *= 10;
   std::string text = fmt::format("{}{}", value < 0 ? "-" : "", magnitude / one);

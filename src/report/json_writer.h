@@ -1,4 +1,5 @@
-// A streaming writer of JSON that keeps the order of keys and prints times from integers, without loss.
+// A streaming writer of JSON that keeps the order of keys and prints times from integers, without
+// loss.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +12,12 @@
 
 namespace headroom {
 
-/// `value` / 10^`decimals` in the shortest decimal form: 1'500'000 with 6 is "1.5", 1 is "0.000001".
+/// `value` / 10^`decimals` in the shortest decimal form: 1'500'000 with 6 is "1.5", 1 is
+/// "0.000001".
 std::string DecimalOf(std::int64_t value, int decimals);
 
-/// Appends one JSON value to a string. REQUIRES: calls nest as JSON does; inside an object each value follows a Key().
+/// Appends one JSON value to a string. REQUIRES: calls nest as JSON does; inside an object each
+/// value follows a Key().
 class JsonWriter {
  public:
   /// How the members of a container are laid out.
@@ -40,8 +43,12 @@ class JsonWriter {
   /// The same with null for an absent value.
   void Integer(std::optional<std::int64_t> value) { value ? Integer(*value) : Null(); }
   void Number(std::optional<double> value) { value ? Number(*value) : Null(); }
-  void Milliseconds(std::optional<DurationNs> duration) { duration ? Milliseconds(*duration) : Null(); }
-  void Microseconds(std::optional<DurationNs> duration) { duration ? Microseconds(*duration) : Null(); }
+  void Milliseconds(std::optional<DurationNs> duration) {
+    duration ? Milliseconds(*duration) : Null();
+  }
+  void Microseconds(std::optional<DurationNs> duration) {
+    duration ? Microseconds(*duration) : Null();
+  }
   /// Null for an empty string.
   void StringOrNull(std::string_view text) { text.empty() ? Null() : String(text); }
 

@@ -9,9 +9,10 @@
 
 namespace headroom {
 
-/// Verdict, step time, breakdown, findings with their check commands, the largest kernels and operators (five each unless
-/// `options.top` says otherwise), and what is wrong with the trace. Figures as in the text report. GitHub-flavoured;
-/// nothing in a name acts. REQUIRES: `files` is not empty.
+/// Verdict, step time, breakdown, findings with their check commands, the largest kernels and
+/// operators (five each unless `options.top` says otherwise), and what is wrong with the trace.
+/// Figures as in the text report. GitHub-flavoured; nothing in a name acts. REQUIRES: `files` is
+/// not empty.
 std::string RenderMarkdown(std::span<const TraceReport> files, const ReportOptions& options);
 
 }  // namespace headroom

@@ -14,7 +14,8 @@ namespace headroom {
 /// One plain sentence for a verdict, e.g. "The host holds the step back: ...". Without the share.
 std::string_view VerdictSentence(Verdict verdict);
 
-/// The verdict with share and confidence, e.g. "... It holds 61.2 % of the median step. Confidence: high."
+/// The verdict with share and confidence, e.g. "... It holds 61.2 % of the median step. Confidence:
+/// high."
 std::string VerdictText(const Bottleneck& bottleneck);
 
 /// What a grade means, as docs/report.md defines it.

@@ -29,7 +29,9 @@ inline constexpr std::array<std::string_view, 14> kSectionNames = {
     "health",  "bottleneck", "steps",  "breakdown", "gpu",     "idle",  "findings",
     "kernels", "operators",  "layers", "lines",     "classes", "syncs", "efficiency"};
 
-inline std::string_view NameOf(Section section) { return kSectionNames[static_cast<std::size_t>(section)]; }
+inline std::string_view NameOf(Section section) {
+  return kSectionNames[static_cast<std::size_t>(section)];
+}
 
 inline std::optional<Section> SectionNamed(std::string_view name) {
   for (std::size_t i = 0; i < kSectionNames.size(); ++i) {

@@ -10,13 +10,20 @@ namespace {
 
 std::string_view CodeOf(Style style) {
   switch (style) {
-    case Style::kPlain: return "";
-    case Style::kBold: return "\x1b[1m";
-    case Style::kDim: return "\x1b[2m";
-    case Style::kGood: return "\x1b[32m";
-    case Style::kWarning: return "\x1b[33m";
-    case Style::kBad: return "\x1b[31m";
-    case Style::kAccent: return "\x1b[36m";
+    case Style::kPlain:
+      return "";
+    case Style::kBold:
+      return "\x1b[1m";
+    case Style::kDim:
+      return "\x1b[2m";
+    case Style::kGood:
+      return "\x1b[32m";
+    case Style::kWarning:
+      return "\x1b[33m";
+    case Style::kBad:
+      return "\x1b[31m";
+    case Style::kAccent:
+      return "\x1b[36m";
   }
   return "";
 }
@@ -73,16 +80,20 @@ void TextPage::Heading(std::string_view title, std::string_view note, Style note
         {cut.empty() ? "" : "  "},
         {cut, note_style},
         {" "},
-        {Repeat(charset_ == Charset::kUtf8 ? "\u2500" : "-", kWidth - std::min(used, kWidth)), Style::kDim}});
+        {Repeat(charset_ == Charset::kUtf8 ? "\u2500" : "-", kWidth - std::min(used, kWidth)),
+         Style::kDim}});
 }
 
-void TextPage::Paragraph(std::string_view first, std::string_view text, Style first_style, Style text_style) {
+void TextPage::Paragraph(std::string_view first, std::string_view text, Style first_style,
+                         Style text_style) {
   const std::size_t indent = std::min<std::size_t>(DisplayWidth(first), kWidth - 20);
   const std::string whole = Printable(text, charset_);
   std::string line;
   bool begun = false;
   const auto flush = [&] {
-    Line({{begun ? std::string(indent, ' ') : std::string(first), begun ? Style::kPlain : first_style}, {line, text_style}});
+    Line({{begun ? std::string(indent, ' ') : std::string(first),
+           begun ? Style::kPlain : first_style},
+          {line, text_style}});
     begun = true;
     line.clear();
   };
@@ -98,7 +109,8 @@ void TextPage::Paragraph(std::string_view first, std::string_view text, Style fi
   if (!line.empty() || !begun) flush();
 }
 
-void TextPage::Table(const std::vector<TableColumn>& columns, const std::vector<std::vector<Span>>& rows) {
+void TextPage::Table(const std::vector<TableColumn>& columns,
+                     const std::vector<std::vector<Span>>& rows) {
   constexpr std::size_t kIndent = 2;
   constexpr std::size_t kGap = 2;
   using Kind = TableColumn::Kind;
@@ -108,23 +120,27 @@ void TextPage::Table(const std::vector<TableColumn>& columns, const std::vector<
   for (std::size_t c = 0; c < columns.size(); ++c) {
     bool used = false;
     for (std::vector<Span>& row : cells) {
-      if (columns[c].kind == Kind::kText || columns[c].kind == Kind::kNumber) row[c].text = Printable(row[c].text, charset_);
+      if (columns[c].kind == Kind::kText || columns[c].kind == Kind::kNumber)
+        row[c].text = Printable(row[c].text, charset_);
       width[c] = std::max(width[c], DisplayWidth(row[c].text));
       used = used || !row[c].text.empty();
     }
     if (!used) continue;
     width[c] = std::max(width[c], DisplayWidth(columns[c].head));
-    if (columns[c].kind == Kind::kText || columns[c].kind == Kind::kNumber) fixed += width[c] + kGap;
+    if (columns[c].kind == Kind::kText || columns[c].kind == Kind::kNumber)
+      fixed += width[c] + kGap;
   }
   std::size_t names = 0;
-  for (const TableColumn& column : columns) names += column.kind == Kind::kName || column.kind == Kind::kKernel;
+  for (const TableColumn& column : columns)
+    names += column.kind == Kind::kName || column.kind == Kind::kKernel;
   for (std::size_t c = 0; c < columns.size(); ++c) {
     if (columns[c].kind != Kind::kName && columns[c].kind != Kind::kKernel) continue;
     const std::size_t taken = fixed + (names - 1) * kGap;
     const std::size_t limit = std::max<std::size_t>((kWidth - std::min(taken, kWidth)) / names, 16);
     std::vector<std::string_view> raw;
     for (const std::vector<Span>& row : cells) raw.push_back(row[c].text);
-    const std::vector<std::string> shown = ShortNames(raw, limit, columns[c].kind == Kind::kKernel, charset_);
+    const std::vector<std::string> shown =
+        ShortNames(raw, limit, columns[c].kind == Kind::kKernel, charset_);
     width[c] = DisplayWidth(columns[c].head);
     for (std::size_t r = 0; r < cells.size(); ++r) {
       cells[r][c].text = shown[r];
@@ -144,7 +160,8 @@ void TextPage::Table(const std::vector<TableColumn>& columns, const std::vector<
     }
     Line(line);
   };
-  const bool headed = std::any_of(columns.begin(), columns.end(), [](const TableColumn& column) { return !column.head.empty(); });
+  const bool headed = std::any_of(columns.begin(), columns.end(),
+                                  [](const TableColumn& column) { return !column.head.empty(); });
   if (headed) emit([&](std::size_t c) { return Span{columns[c].head, Style::kDim}; });
   for (const std::vector<Span>& row : cells) emit([&](std::size_t c) { return row[c]; });
 }
@@ -165,14 +182,17 @@ void TextPage::Command(std::string_view first, const std::vector<std::string>& w
     std::string quoted = ShellQuote(rest, charset_);
     if (line_has_word && DisplayWidth(line) + 1 + DisplayWidth(quoted) + 2 > kWidth) flush(" \\");
     if (line_has_word) line.push_back(' ');
-    // A word longer than a line: pieces, each quoted, joined by \ and a line break; a piece must begin its line.
+    // A word longer than a line: pieces, each quoted, joined by \ and a line break; a piece must
+    // begin its line.
     while (DisplayWidth(line) + DisplayWidth(quoted) + more.size() > kWidth && !rest.empty()) {
       std::size_t take = std::min(rest.size(), kWidth);
       const auto inside_code_point = [&](std::size_t at) {
         return at < rest.size() && (static_cast<unsigned char>(rest[at]) & 0xC0) == 0x80;
       };
-      while (take > 1 && (inside_code_point(take) ||
-                          DisplayWidth(line) + DisplayWidth(ShellQuote(rest.substr(0, take), charset_)) + 1 > kWidth)) {
+      while (take > 1 &&
+             (inside_code_point(take) ||
+              DisplayWidth(line) + DisplayWidth(ShellQuote(rest.substr(0, take), charset_)) + 1 >
+                  kWidth)) {
         --take;
       }
       line += ShellQuote(rest.substr(0, take), charset_);

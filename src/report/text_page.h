@@ -45,15 +45,19 @@ class TextPage {
   void Line(const std::vector<Span>& spans);
   /// A heading with a rule behind it to the right edge.
   void Heading(std::string_view title, std::string_view note, Style note_style);
-  /// Text wrapped between words; `first` begins the first line, and the following ones are indented as far.
+  /// Text wrapped between words; `first` begins the first line, and the following ones are indented
+  /// as far.
   void Paragraph(std::string_view first, std::string_view text, Style first_style = Style::kPlain,
                  Style text_style = Style::kPlain);
-  /// A table indented by two. Columns that are empty in every row are left out. Cells of names are raw names.
+  /// A table indented by two. Columns that are empty in every row are left out. Cells of names are
+  /// raw names.
   void Table(const std::vector<TableColumn>& columns, const std::vector<std::vector<Span>>& rows);
-  /// A shell command behind `first`; one too long for a line goes on in the next ones so that it can still be copied.
+  /// A shell command behind `first`; one too long for a line goes on in the next ones so that it
+  /// can still be copied.
   void Command(std::string_view first, const std::vector<std::string>& words);
 
-  /// A bar of `width` columns in all for `part` of `whole`, its first `solid` drawn solid and the rest light.
+  /// A bar of `width` columns in all for `part` of `whole`, its first `solid` drawn solid and the
+  /// rest light.
   std::vector<Span> Bar(double solid, double part, double whole, std::size_t width) const;
   /// "-" as wide as the charset has it.
   std::string_view Dash() const { return charset_ == Charset::kUtf8 ? "\u2013" : "-"; }

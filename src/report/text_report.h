@@ -19,9 +19,11 @@ struct TextOptions : ReportOptions {
   std::optional<Section> only;
 };
 
-/// The report: health first, then the verdict, where the time goes, findings and tables. REQUIRES: `files` is not empty.
+/// The report: health first, then the verdict, where the time goes, findings and tables. REQUIRES:
+/// `files` is not empty.
 ///
-/// With several files, tables and breakdown are those of the slowest rank; health, steps and GPU time show all.
+/// With several files, tables and breakdown are those of the slowest rank; health, steps and GPU
+/// time show all.
 std::string RenderText(std::span<const TraceReport> files, const TextOptions& options);
 
 }  // namespace headroom
