@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "cost/dtype.h"
 #include "cost/operator_call.h"
@@ -29,6 +30,8 @@ struct OperatorCost {
   /// kernel's name says so: see ResolveMathDType). All others: kF32 for 16-bit and 8-bit data too, as PyTorch computes there
   /// in float32.
   DType math_dtype = DType::kUnknown;
+  /// The bytes rest on 4-byte elements: profilers record shapes of tensor lists without their element type (optimizers).
+  bool assumes_fp32 = false;
 };
 
 /// The cost, or nullopt where it cannot be known: an operator without a formula, shapes not recorded, lists dropped by the
@@ -47,7 +50,8 @@ struct GemmShape {
   bool b_transposed = false;
 };
 
-/// Of aten::mm, addmm, bmm, baddbmm, addmv, mv, dot, _scaled_mm; nullopt for others and for damaged shapes.
+/// Of aten::mm, addmm, bmm, baddbmm, mv, addmv, dot, _int_mm, _scaled_mm, _grouped_mm, _scaled_grouped_mm; nullopt for others
+/// and for damaged shapes. A grouped product is given as one of the same work: batch 1, the ragged extent as a whole.
 std::optional<GemmShape> GemmShapeOf(const OperatorCall& call);
 
 /// A convolution in the orientation of its forward: input [batch, in_channels, in...], output [batch, out_channels, out...].
