@@ -5,7 +5,7 @@
 # Adds to TARGET a generated source, and makes "embedded/list_name.h", which declares
 #
 #     namespace headroom {
-#     std::span<const EmbeddedFile> ListName();  // In the order given here; see base/embedded_file.h.
+#     std::span<const NamedText> ListName();  // In the order given here; see base/named_text.h.
 #     }
 #
 # A file that changes is embedded anew by the next build. For all files of a folder:
@@ -33,11 +33,11 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
 
 #include <span>
 
-#include "base/embedded_file.h"
+#include "base/named_text.h"
 
 namespace headroom {
 
-std::span<const EmbeddedFile> @list_name@();
+std::span<const NamedText> @list_name@();
 
 }  // namespace headroom
 ]])
@@ -73,12 +73,12 @@ file(WRITE ${OUTPUT} "// Written by cmake/EmbedData.cmake; changes here are lost
 namespace headroom {
 namespace {
 
-constexpr EmbeddedFile kFiles[] = {
+constexpr NamedText kFiles[] = {
 ${entries}};
 
 }  // namespace
 
-std::span<const EmbeddedFile> ${LIST_NAME}() { return kFiles; }
+std::span<const NamedText> ${LIST_NAME}() { return kFiles; }
 
 }  // namespace headroom
 ")

@@ -22,14 +22,14 @@ std::string OnDisk(std::string_view name) {
 
 TEST(EmbedDataTest, KeepsOrderAndNamesPathsInTheSourceTree) {
   std::vector<std::string_view> names;
-  for (const EmbeddedFile& file : TestFiles()) names.push_back(file.name);
+  for (const NamedText& file : TestFiles()) names.push_back(file.name);
   EXPECT_EQ(names, (std::vector<std::string_view>{"cmake/testdata/empty.txt",
                                                   "cmake/testdata/every_byte.bin",
                                                   "cmake/embed_data_test.cc"}));
 }
 
 TEST(EmbedDataTest, ContentEqualsTheFileOnDisk) {
-  for (const EmbeddedFile& file : TestFiles()) EXPECT_EQ(file.content, OnDisk(file.name));
+  for (const NamedText& file : TestFiles()) EXPECT_EQ(file.content, OnDisk(file.name));
 }
 
 TEST(EmbedDataTest, EveryByteValueSurvives) {

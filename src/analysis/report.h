@@ -103,6 +103,13 @@ struct Bottleneck {
   std::vector<std::string> evidence;
 };
 
+/// One cause of the median step's time; all of them sum to it.
+struct CauseRow {
+  std::string name;  ///< gpu, host, input, communication, callback, synchronization, queue.
+  DurationNs time;
+  double share_pct = 0;
+};
+
 struct Finding {
   std::string id;
   std::string title;
@@ -174,6 +181,7 @@ struct TraceReport {
   std::vector<GpuTimeRow> gpu_time;
   std::vector<IdleRow> idle;
   std::optional<StepBreakdown> breakdown;
+  std::vector<CauseRow> causes;  ///< Empty without a breakdown.
   Bottleneck bottleneck;
   std::vector<Finding> findings;
   std::vector<TimeRow> kernels, operators, layers;
