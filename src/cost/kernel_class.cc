@@ -26,6 +26,10 @@ std::optional<TensorCoreUse> TensorCoreUseFromName(std::string_view name) {
   return std::nullopt;
 }
 
+bool MultipliesMatrices(WorkFamily family) {
+  return family == WorkFamily::kMatmul || family == WorkFamily::kConvolution || family == WorkFamily::kAttention;
+}
+
 template <typename T>
 T FirstMatch(const std::vector<Rule<T>>& rules, std::string_view name, T otherwise) {
   const re2::StringPiece text(name.data(), name.size());
@@ -127,9 +131,17 @@ Result<KernelClassifier> KernelClassifier::Parse(const NamedText& rules) {
 
 KernelClass KernelClassifier::Classify(std::string_view kernel_name) const {
   const std::string_view name = kernel_name.substr(0, kJudgedBytes);
-  return {.family = FirstMatch(impl_->family, name, WorkFamily::kUnclassified),
-          .tensor_cores = FirstMatch(impl_->tensor_cores, name, TensorCoreUse::kUnknown),
-          .math_dtype = FirstMatch(impl_->math_dtype, name, DType::kUnknown)};
+  KernelClass result;
+  result.family = FirstMatch(impl_->family, name, WorkFamily::kUnclassified);
+  if (MultipliesMatrices(result.family)) {
+    result.math_dtype = FirstMatch(impl_->math_dtype, name, DType::kUnknown);
+    result.tensor_cores = FirstMatch(impl_->tensor_cores, name, TensorCoreUse::kUnknown);
+  } else if (result.family == WorkFamily::kFused || result.family == WorkFamily::kUnclassified) {
+    result.tensor_cores = FirstMatch(impl_->tensor_cores, name, TensorCoreUse::kUnknown);
+  } else {
+    result.tensor_cores = TensorCoreUse::kNo;
+  }
+  return result;
 }
 
 int KernelClassifier::version() const { return impl_->version; }

@@ -23,11 +23,11 @@ std::string_view Name(TensorCoreUse use);
 /// What a kernel's name tells.
 struct KernelClass {
   WorkFamily family = WorkFamily::kUnclassified;
-  TensorCoreUse tensor_cores = TensorCoreUse::kUnknown;
-  DType math_dtype = DType::kUnknown;  ///< Type of the multiplications, where the name states it.
+  TensorCoreUse tensor_cores = TensorCoreUse::kUnknown;  ///< kNo for every family that multiplies no matrices.
+  DType math_dtype = DType::kUnknown;  ///< Of matmul, convolution and attention: type of the products, if the name tells.
 };
 
-/// Applies the rules; the first that matches wins, in each of three independent lists (family, tensor cores, math type).
+/// Applies the rules; the first that matches wins, in each of three lists (family, tensor cores, math type).
 /// Thread-safe once parsed. One call costs microseconds: cache by distinct name.
 class KernelClassifier {
  public:
