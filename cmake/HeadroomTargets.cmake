@@ -1,6 +1,12 @@
 # One function a kind of target, so that a folder's CMakeLists.txt only lists its files.
 
-set(HEADROOM_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror)
+set(HEADROOM_WARNINGS -Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion -Werror)
+# GCC's plain -Wshadow also warns of a scoped enumerator named like a global constant, which hides nothing.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  list(APPEND HEADROOM_WARNINGS -Wshadow=local)
+else()
+  list(APPEND HEADROOM_WARNINGS -Wshadow)
+endif()
 
 function(headroom_target_defaults target)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_BINARY_DIR}/generated)

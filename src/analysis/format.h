@@ -1,0 +1,37 @@
+// Figures as people read them: one spelling for the analyses, which quote figures in findings, and
+// for the report, whose sections must show the same text. A space stands between number and unit.
+// Independent of the locale.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/time.h"
+
+namespace headroom {
+
+/// "12.34 ms", "0.123 ms" below one, "1234.5 ms" from a thousand on; "0 ms" only where it is zero,
+/// "<0.001 ms" below half a microsecond. Rounded half away from zero.
+std::string FormatMs(DurationNs duration);
+
+/// "12.34 us", "123.4 us" from a hundred on, "0.005 us" below 10 ns; "0 us" only where it is zero.
+std::string FormatUs(DurationNs duration);
+
+/// "31.2 %"; "<0.1 %" where rounding would hide that there is something, "0 %" where there is
+/// nothing.
+std::string FormatPercent(double percent);
+
+/// "12,345".
+std::string FormatCount(std::int64_t count);
+
+/// "512 B", "1.15 MB", "150.1 GB": decimal units.
+std::string FormatBytes(double bytes);
+
+/// "989.4 TFLOP": a number of operations. With a `unit` of "FLOP/s", a rate.
+std::string FormatFlops(double flops, std::string_view unit = "FLOP");
+
+/// "1.35x".
+std::string FormatFactor(double factor);
+
+}  // namespace headroom
