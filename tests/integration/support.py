@@ -180,6 +180,11 @@ def schema():
 
 
 @functools.cache
+def validator():
+    return jsonschema.Draft202012Validator(schema())
+
+
+@functools.cache
 def known_codes():
     """Codes of `health.issues[]` that docs/report.md explains."""
     table = DEFINITIONS.read_text().split("## health")[1].split("\n## ")[0]
@@ -188,8 +193,7 @@ def known_codes():
 
 def violations(report):
     """Every way in which a report breaks its schema or contradicts itself, as sentences; [] if it is sound."""
-    validator = jsonschema.Draft202012Validator(schema())
-    found = [f"schema: {e.json_path}: {e.message[:300]}" for e in validator.iter_errors(report)]
+    found = [f"schema: {e.json_path}: {e.message[:300]}" for e in validator().iter_errors(report)]
     if found:
         return found  # what follows takes the shape for granted
     return [*_health(report), *_gpu(report), *_steps(report), *_breakdown(report), *_tables(report)]

@@ -18,9 +18,10 @@ def zstd_stored(data):
 
 
 def without_wrapping(report):
-    for key in ("path", "bytes", "format"):
-        report["inputs"][0][key] = None
-    return report
+    """The report less what may differ: the path, wherever it is quoted, the size on disk and the name of the format."""
+    path = report["inputs"][0]["path"]
+    report["inputs"][0].update(bytes=None, format=None)
+    return json.loads(json.dumps(report).replace(path, "TRACE"))
 
 
 class Wrappings(support.ProgramTest):

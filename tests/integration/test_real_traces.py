@@ -42,8 +42,8 @@ class RealTraces(support.ProgramTest):
 
 
 class Verdicts(support.ProgramTest):
-    """Host-bound and GPU-bound jobs are told apart. In the first list the GPU is busy for less than 30 % of each step, in the
-    second for more than 94 % (from the oracle's kind of sweep over the annotated steps)."""
+    """Host-bound and GPU-bound jobs are told apart. Of the median step the GPU is busy for less than 30 % in
+    the first list, for more than 94 % in the second (computed apart from the program, from the ends of the steps' GPU work)."""
 
     HOST = ("bert_base_amp-fp16", "bert_base_amp-bf16_attn-sdpa_opt-fused", "bert_base_tf32-True", "bert_base_bs-1")
     GPU = ("vgg19_fp32", "vgg19_tf32-True", "gpt2_fp32", "gpt2_opt-fused", "resnet50_fp32", "bert_base_opt-fused")
