@@ -444,6 +444,7 @@ class Output {
 
 struct Written {
   std::int64_t copies = 0;
+  std::int64_t shift_ns = 0;  ///< From one copy to the next.
   std::uint64_t bytes = 0;
   std::int64_t events = 0;
   std::int64_t kernels = 0;
@@ -460,6 +461,7 @@ Result<Written> WriteCopies(const Trace& trace, std::int64_t copies, const std::
   const std::int64_t time_stride = strides[static_cast<std::size_t>(Field::kTime)];
   Written written;
   written.copies = copies;
+  written.shift_ns = time_stride * 1000;
   Output out(path);
   out.Write(text.substr(0, trace.events_begin));
   for (std::int64_t copy = 0; copy < copies; ++copy) {
@@ -542,10 +544,10 @@ Status Run(int argc, char** argv) {
   if (!result.ok()) return result.status();
   const Written& written = result.value();
   const nlohmann::ordered_json summary = {
-      {"copies", written.copies},        {"bytes", written.bytes},
-      {"events", written.events},        {"kernels", written.kernels},
-      {"gpu_tasks", written.gpu_tasks},  {"steps", written.steps},
-      {"dur_sum_ns", written.dur_sum_ns}};
+      {"copies", written.copies},   {"shift_ns", written.shift_ns},
+      {"bytes", written.bytes},     {"events", written.events},
+      {"kernels", written.kernels}, {"gpu_tasks", written.gpu_tasks},
+      {"steps", written.steps},     {"dur_sum_ns", written.dur_sum_ns}};
   std::printf("%s\n", summary.dump().c_str());
   return Status::Ok();
 }

@@ -122,6 +122,7 @@ def replicated(trace, copies):
                 result.append({**event, **longer})
     summary = {
         "copies": copies,
+        "shift_ns": shift_us * 1000,
         "events": len(result),
         "kernels": sum(e.get("cat") == "kernel" for e in result),
         "gpu_tasks": sum(e.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset") for e in result),
