@@ -13,9 +13,12 @@ namespace {
 // The rules of the verdict, in one place. Shares are of the median step.
 //
 // A cause other than GPU work is the verdict when it holds at least kClearPct and at least kLeadFactor times the next
-// cause that is not GPU work. GPU work is the verdict when all waiting together stays below kClearPct. Between the two
-// the step is balanced. Kernels are bound by memory when more GPU time is (by the roofline; where shapes are missing, by
+// cause that is not GPU work. GPU work is the verdict when all waiting together, less what recording cost the host, stays below
+// kClearPct. Between the two the step is balanced. Kernels are bound by memory when more GPU time is (by the roofline; where shapes are missing, by
 // class) bound by memory than by arithmetic.
+//
+// The profiler slows the host. A step is called host-bound only if the host would still hold kClearPct of it without the rough
+// cost of recording (profiler_cost.h); if it would not, nobody can tell from the trace alone: balanced, at low confidence.
 constexpr double kClearPct = 15;
 constexpr double kSurePct = 30;  // From here on the confidence is high.
 constexpr double kLeadFactor = 1.3;
@@ -110,6 +113,8 @@ Bottleneck Judge(const Evidence& evidence, const Causes& causes) {
   const Candidate& first = candidates[0];
   const Candidate& second = candidates[1];
   const DurationNs waiting = wall - causes.gpu;
+  const DurationNs by_profiler = std::min(causes.host, report.steps.list[evidence.median_step].profiler_cost);
+  const double true_waiting_pct = SharePct(waiting - by_profiler, wall - by_profiler);
   const double first_pct = SharePct(first.time, wall);
 
   const auto evidence_of = [&](const Candidate& c) {
@@ -127,18 +132,35 @@ Bottleneck Judge(const Evidence& evidence, const Causes& causes) {
     verdict.evidence = {evidence_of(first), busy_line};
     if (first.verdict == Verdict::kHost) {
       const StepRow& step = report.steps.list[evidence.median_step];
+      const DurationNs kept = std::max(first.time - step.profiler_cost, DurationNs(0));
+      const DurationNs without_profiler = wall - (first.time - kept);
+      const double kept_pct = SharePct(kept, without_profiler);
       verdict.evidence.push_back(fmt::format(
           "on average {:.1f} launched kernels wait in the queue when the next is launched: the host {} ahead",
           step.queue_depth_mean, step.queue_depth_mean < 10 ? "never gets far" : "is at times"));
-      verdict.evidence.push_back(
-          "the profiler itself slows the host, so the idle share without it is smaller than recorded");
+      verdict.evidence.push_back(fmt::format(
+          "recording took the host roughly {} of that step; without it the host would still hold about {}",
+          FormatMs(step.profiler_cost), FormatPercent(kept_pct)));
+      if (kept_pct < kClearPct) {
+        verdict.verdict = Verdict::kBalanced;
+        verdict.share_pct.reset();
+        verdict.confidence = "low";
+        verdict.evidence.push_back("so the trace cannot tell whether the unprofiled job waits for the host: time it without "
+                                   "the profiler");
+      } else if (kept_pct < kSurePct) {
+        verdict.confidence = "medium";
+      }
     }
-  } else if (SharePct(waiting, wall) < kClearPct) {
+  } else if (true_waiting_pct < kClearPct) {
     const GpuBound bound = BoundOfGpuWork(report);
     verdict.verdict = bound.memory ? Verdict::kGpuMemory : Verdict::kGpuCompute;
     verdict.share_pct = SharePct(causes.gpu, wall);
     verdict.confidence = bound.by_class ? "medium" : "high";
     verdict.evidence = {busy_line, bound.evidence};
+    if (SharePct(waiting, wall) >= kClearPct) {
+      verdict.confidence = "low";
+      verdict.evidence.push_back(fmt::format("{} of the waiting is about what recording cost the host", FormatMs(by_profiler)));
+    }
   } else {
     verdict.verdict = Verdict::kBalanced;
     verdict.confidence = "medium";

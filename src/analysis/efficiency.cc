@@ -100,7 +100,7 @@ Efficiency MeasureEfficiency(const TraceStore& store, NameFacts& names, const At
       })->first;
   out.flops_per_step = flops / count;
   out.math_dtype = Name(main_type);
-  const Mfu mfu = ComputeMfu(flops / count, *steps.steps.mean, 1, main_type, device);
+  const Mfu mfu = ComputeMfu(flops / count, *steps.steps.p50, 1, main_type, device);
   out.peak_tflops = mfu.peak_tflops;
   if (mfu.state == RooflineState::kImpossible) {
     out.error = "the recorded shapes and times give more than 100 % of the peak; shapes, times or the device are wrong";
@@ -109,8 +109,8 @@ Efficiency MeasureEfficiency(const TraceStore& store, NameFacts& names, const At
   }
   if (mfu.peak_tflops) {
     out.mfu_formula = fmt::format("{:.3f} TFLOP per step (matrix products, convolutions, attention; recorded shapes) / "
-                                  "({:.3f} s mean step x {:g} TFLOP/s dense {} peak of {})",
-                                  flops / count / 1e12, static_cast<double>(steps.steps.mean->ns()) / 1e9,
+                                  "({:.4f} s median step x {:g} TFLOP/s dense {} peak of {})",
+                                  flops / count / 1e12, static_cast<double>(steps.steps.p50->ns()) / 1e9,
                                   *mfu.peak_tflops, out.math_dtype, out.device_name);
   }
   return out;

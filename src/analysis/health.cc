@@ -53,7 +53,7 @@ void AddUnjoined(const TraceStore& store, NameFacts& names, const StepAnalysis& 
     all_time += tasks.duration[i];
     if (tasks.launch[i].valid()) {
       launched[tasks.launch[i].index()] = true;
-    } else {
+    } else if (!steps.before_recording[i]) {
       ++orphans;
       orphan_time += tasks.duration[i];
     }
@@ -181,6 +181,9 @@ Health AssessHealth(const TraceStore& store, NameFacts& names, const StepAnalysi
   if (store.metadata.events >= kExporterEventCap && store.metadata.events < kExporterEventCap + 100 &&
       log.Count(ImportIssue::kTruncated) == 0) {
     log.Add(ImportIssue::kEventCap);
+  }
+  if (steps.steps.tasks_before_first > 0) {
+    log.Add(ImportIssue::kWorkBeforeFirstStep, -1, {}, steps.steps.tasks_before_first);
   }
   if (efficiency.unclassified_pct > 0) {
     log.Add(ImportIssue::kUnclassified, -1, FormatPercent(efficiency.unclassified_pct) + " of the GPU time");

@@ -51,6 +51,8 @@ struct StepRow {
   DurationNs wall;           ///< Distance between the ends of GPU work of successive steps.
   std::optional<DurationNs> gpu_busy;
   std::optional<DurationNs> host;  ///< Length of the annotation.
+  /// Rough cost of recording the step's host events (analysis/profiler_cost.h); what the true step is shorter by at most.
+  DurationNs profiler_cost;
   DurationNs host_wait;      ///< GPU idle inside the step that ends with a task the host launched too late.
   double queue_depth_mean = 0;  ///< Launched but not started tasks, at launches of the step.
   std::int64_t queue_depth_max = 0;

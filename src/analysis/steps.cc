@@ -7,6 +7,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "analysis/profiler_cost.h"
 #include "base/statistics.h"
 
 namespace headroom {
@@ -215,6 +216,20 @@ void MeasureQueue(const TraceStore& store, StepAnalysis& out) {
   }
 }
 
+/// Tasks at the start of each stream that have no launch while a later one has: the queue that earlier work left.
+std::vector<bool> FindWorkBeforeRecording(const TraceStore& store) {
+  std::vector<bool> before(store.gpu_tasks.rows());
+  for (std::size_t s = 0; s < store.streams.rows(); ++s) {
+    const std::span<const GpuTaskId> of_stream = store.TasksOf(StreamId(s));
+    const auto joined = std::find_if(of_stream.begin(), of_stream.end(), [&](GpuTaskId task) {
+      return store.gpu_tasks.launch[task.index()].valid();
+    });
+    if (joined == of_stream.end()) continue;
+    for (auto it = of_stream.begin(); it != joined; ++it) before[it->index()] = true;
+  }
+  return before;
+}
+
 /// GPU idle that ends with a task launched after the idle began, by step.
 void MeasureHostWait(const TraceStore& store, StepAnalysis& out) {
   const auto& tasks = store.gpu_tasks;
@@ -234,6 +249,25 @@ void MeasureHostWait(const TraceStore& store, StepAnalysis& out) {
     }
     busy_until = std::max(busy_until, store.TaskEnd(GpuTaskId(i)));
   }
+}
+
+/// Prices the recording of what the host did in each step.
+void MeasureProfilerCost(const TraceStore& store, const std::vector<HostStep>& hosts, Steps& steps) {
+  std::vector<std::int64_t> operators(hosts.size()), calls(hosts.size());
+  for (std::size_t t = 0; t < store.threads.rows(); ++t) {
+    const TraceStore::RowRange range = store.HostEventsOf(ThreadId(t));
+    std::size_t step = 0;
+    for (std::uint32_t row = range.first; row < range.last; ++row) {
+      const HostEventKind kind = store.host_events.kind[row];
+      const bool is_call = kind == HostEventKind::kRuntimeCall || kind == HostEventKind::kDriverCall;
+      if (!is_call && kind != HostEventKind::kOperator && kind != HostEventKind::kAnnotation) continue;
+      const TimeNs start = store.host_events.start[row];
+      while (step < hosts.size() && hosts[step].host.end <= start) ++step;
+      if (step == hosts.size()) break;
+      if (start >= hosts[step].host.start) ++(is_call ? calls : operators)[step];
+    }
+  }
+  for (std::size_t i = 0; i < hosts.size(); ++i) steps.list[i].profiler_cost = RoughProfilerCost(operators[i], calls[i]);
 }
 
 }  // namespace
@@ -256,20 +290,29 @@ Result<StepAnalysis> AnalyzeSteps(const TraceStore& store, NameFacts& names, con
   out.steps.confidence = found.confidence;
   out.steps.marker = found.marker;
   out.step_of_task.assign(tasks.rows(), StepAnalysis::kNoStep);
+  out.before_recording = FindWorkBeforeRecording(store);
   const bool by_launch = store.host_events.rows() > 0;
+  // When the GPU is done with what was launched before the first step.
+  TimeNs earlier_end(INT64_MIN);
 
   // The work of a step is what is launched inside it.
   std::vector<TimeNs> gpu_end(found.steps.size(), TimeNs(INT64_MIN));
   for (std::size_t i = 0; i < tasks.rows(); ++i) {
     TimeNs when = tasks.start[i];
     if (by_launch) {
-      if (!tasks.launch[i].valid()) continue;
+      if (!tasks.launch[i].valid()) {
+        if (!out.before_recording[i]) continue;
+        ++out.steps.tasks_before_first;
+        earlier_end = std::max(earlier_end, store.TaskEnd(GpuTaskId(i)));
+        continue;
+      }
       when = store.host_events.start[tasks.launch[i].index()];
     }
     const auto next = std::upper_bound(found.steps.begin(), found.steps.end(), when,
                                        [](TimeNs t, const HostStep& step) { return t < step.host.start; });
     if (next == found.steps.begin()) {
       ++out.steps.tasks_before_first;
+      earlier_end = std::max(earlier_end, store.TaskEnd(GpuTaskId(i)));
       continue;
     }
     const auto row = static_cast<std::size_t>(next - found.steps.begin()) - 1;
@@ -289,6 +332,8 @@ Result<StepAnalysis> AnalyzeSteps(const TraceStore& store, NameFacts& names, con
     if (has_work) {
       // After a step without GPU work there is no end to measure from.
       if (previous_end.ns() != INT64_MIN) span.start = previous_end;
+      // The first step does not pay for the queue that warm-up left.
+      if (i == 0) span.start = std::clamp(earlier_end, span.start, std::max(span.start, gpu_end[i]));
       span.end = std::max(gpu_end[i], span.start);
     }
     previous_end = has_work ? span.end : TimeNs(INT64_MIN);
@@ -301,6 +346,7 @@ Result<StepAnalysis> AnalyzeSteps(const TraceStore& store, NameFacts& names, con
     out.steps.list.push_back(row);
     out.spans.push_back(span);
   }
+  MeasureProfilerCost(store, found.steps, out.steps);
   MeasureQueue(store, out);
   MeasureHostWait(store, out);
 

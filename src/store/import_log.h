@@ -61,6 +61,9 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
   X(kOrphanTask, "orphan-gpu-task", kWarning, \
     "GPU tasks without a recorded launch; they count as GPU work, their operator is unknown", \
     "operator and layer of those tasks", "record CPU activity too: ProfilerActivity.CPU, and start before the step") \
+  X(kWorkBeforeFirstStep, "work-before-first-step", kInfo, \
+    "GPU tasks that were launched before the first step (or before recording began) and ran inside the trace; they are in " \
+    "gpu_time but in no step", "", "") \
   X(kLaunchWithoutTask, "launch-without-task", kWarning, \
     "kernel launches without a recorded GPU task", "GPU busy time of the steps concerned", \
     "give the profiler time to flush: synchronize before prof.stop(), or a larger CUPTI buffer") \
