@@ -87,6 +87,9 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
   X(kMixedRanks, "mixed-ranks", kWarning, \
     "the file mixes several ranks; their figures are given per device", "per-rank conclusions", \
     "give one file a rank") \
+  X(kNoCollectives, "no-collectives", kWarning, \
+    "the job has several ranks but no communication kernel is known by name; communication may hide among compute kernels", \
+    "communication figures", "") \
   X(kUnprovenTimeUnit, "unproven-time-unit", kInfo, \
     "time stamps are whole numbers and nothing in the trace proves that they are microseconds", "", "") \
   X(kNanosecondStamps, "nanosecond-stamps", kWarning, \
