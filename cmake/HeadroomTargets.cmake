@@ -1,6 +1,12 @@
 # One function a kind of target, so that a folder's CMakeLists.txt only lists its files.
 
-set(HEADROOM_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror)
+set(HEADROOM_WARNINGS -Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion -Werror)
+# GCC's plain -Wshadow also warns of a scoped enumerator named like a global constant, which hides nothing.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  list(APPEND HEADROOM_WARNINGS -Wshadow=local)
+else()
+  list(APPEND HEADROOM_WARNINGS -Wshadow)
+endif()
 
 function(headroom_target_defaults target)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_BINARY_DIR}/generated)
@@ -9,14 +15,20 @@ function(headroom_target_defaults target)
     target_compile_options(${target} PRIVATE -fsanitize=${HEADROOM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
     target_link_options(${target} PRIVATE -fsanitize=${HEADROOM_SANITIZE})
   endif()
+  if(HEADROOM_FUZZ)
+    target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
+    target_link_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
+  endif()
 endfunction()
 
-# headroom_library(NAME SOURCES a.cc... [DEPS targets...] [TESTS a_test.cc...] [BENCHES a_bench.cc...])
+# headroom_library(NAME SOURCES a.cc... [DEPS targets...] [TESTS a_test.cc...] [BENCHES a_bench.cc...]
+#                  [FUZZERS b_fuzz.cc...])
 #
-# Makes the static library headroom_NAME, the test program NAME_test (GoogleTest and RapidCheck, run by ctest) and the
-# benchmark program NAME_bench (Google Benchmark).
+# Makes the static library headroom_NAME, the test program NAME_test (GoogleTest and RapidCheck, run by ctest), the
+# benchmark program NAME_bench (Google Benchmark) and, with HEADROOM_FUZZ, one program fuzz_b for each b_fuzz.cc
+# (libFuzzer), which tools/test runs on the seeds in tests/fuzz/corpus/fuzz_b/.
 function(headroom_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;TESTS;BENCHES" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;TESTS;BENCHES;FUZZERS" ${ARGN})
   add_library(headroom_${name} STATIC ${ARG_SOURCES})
   headroom_target_defaults(headroom_${name})
   target_link_libraries(headroom_${name} PUBLIC ${ARG_DEPS})
@@ -31,5 +43,16 @@ function(headroom_library name)
     add_executable(${name}_bench ${ARG_BENCHES})
     headroom_target_defaults(${name}_bench)
     target_link_libraries(${name}_bench PRIVATE headroom_${name} benchmark::benchmark_main)
+  endif()
+  if(HEADROOM_FUZZ)
+    foreach(source IN LISTS ARG_FUZZERS)
+      get_filename_component(fuzzer ${source} NAME_WE)
+      string(REGEX REPLACE "(.*)_fuzz$" "fuzz_\\1" fuzzer ${fuzzer})
+      add_executable(${fuzzer} ${source})
+      headroom_target_defaults(${fuzzer})
+      target_link_libraries(${fuzzer} PRIVATE headroom_${name})
+      target_link_options(${fuzzer} PRIVATE -fsanitize=fuzzer)
+      add_dependencies(fuzzers ${fuzzer})
+    endforeach()
   endif()
 endfunction()

@@ -51,6 +51,8 @@ struct StepRow {
   DurationNs wall;           ///< Distance between the ends of GPU work of successive steps.
   std::optional<DurationNs> gpu_busy;
   std::optional<DurationNs> host;  ///< Length of the annotation.
+  /// Rough cost of recording the step's host events (analysis/profiler_cost.h); what the true step is shorter by at most.
+  DurationNs profiler_cost;
   DurationNs host_wait;      ///< GPU idle inside the step that ends with a task the host launched too late.
   double queue_depth_mean = 0;  ///< Launched but not started tasks, at launches of the step.
   std::int64_t queue_depth_max = 0;
@@ -101,6 +103,13 @@ struct Bottleneck {
   std::optional<double> share_pct;
   std::string confidence;  ///< "high", "medium", "low"; empty: no verdict.
   std::vector<std::string> evidence;
+};
+
+/// One cause of the median step's time; all of them sum to it.
+struct CauseRow {
+  std::string name;  ///< gpu, host, input, communication, callback, synchronization, queue.
+  DurationNs time;
+  double share_pct = 0;
 };
 
 struct Finding {
@@ -174,6 +183,7 @@ struct TraceReport {
   std::vector<GpuTimeRow> gpu_time;
   std::vector<IdleRow> idle;
   std::optional<StepBreakdown> breakdown;
+  std::vector<CauseRow> causes;  ///< Empty without a breakdown.
   Bottleneck bottleneck;
   std::vector<Finding> findings;
   std::vector<TimeRow> kernels, operators, layers;

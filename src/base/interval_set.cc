@@ -61,7 +61,8 @@ IntervalSet Unite(const IntervalSet& a, const IntervalSet& b) {
   auto i = a.intervals().begin();
   auto j = b.intervals().begin();
   while (i != a.intervals().end() || j != b.intervals().end()) {
-    const bool take_a = j == b.intervals().end() || (i != a.intervals().end() && i->start < j->start);
+    const bool take_a =
+        j == b.intervals().end() || (i != a.intervals().end() && i->start < j->start);
     out.AppendInOrder(take_a ? *i++ : *j++);
   }
   return out;

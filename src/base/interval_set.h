@@ -22,8 +22,8 @@ class IntervalSet {
  public:
   IntervalSet() = default;
 
-  /// The union of arbitrary intervals: any order, overlapping, empty ones ignored. O(n log n), O(n) if
-  /// they come sorted by start.
+  /// The union of arbitrary intervals: any order, overlapping, empty ones ignored. O(n log n), O(n)
+  /// if they come sorted by start.
   static IntervalSet UnionOf(std::vector<Interval> intervals);
 
   /// Adds an interval that starts no earlier than every interval added before it; touching and

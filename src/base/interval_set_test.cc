@@ -34,7 +34,8 @@ IntervalSet ToSet(const Pairs& pairs) {
   return IntervalSet::UnionOf(std::move(intervals));
 }
 
-/// The canonical set of some bits: equal sets must have equal intervals, so this tests normal form too.
+/// The canonical set of some bits: equal sets must have equal intervals, so this tests normal form
+/// too.
 IntervalSet FromBits(const Bits& bits) {
   IntervalSet set;
   for (int t = 0; t < kUniverse; ++t) {
@@ -72,7 +73,8 @@ RC_GTEST_PROP(IntervalSetProperty, AlgebraAgreesWithBits, ()) {
 
 RC_GTEST_PROP(IntervalSetProperty, MeasureWithinAgreesWithBits, ()) {
   const Pairs pairs = AnyPairs();
-  const auto [from, to] = *rc::gen::pair(rc::gen::inRange(0, kUniverse), rc::gen::inRange(0, kUniverse));
+  const auto [from, to] =
+      *rc::gen::pair(rc::gen::inRange(0, kUniverse), rc::gen::inRange(0, kUniverse));
   const Bits bits = ToBits(pairs);
   std::int64_t expected = 0;
   for (int t = from; t < to; ++t) expected += bits[static_cast<std::size_t>(t)] ? 1 : 0;
@@ -97,7 +99,8 @@ const OverlapCase kOverlapCases[] = {
 
 TEST(IntervalSetTest, ExposedTimeIsWhatCoverDoesNotHide) {
   for (const OverlapCase& c : kOverlapCases) {
-    EXPECT_EQ(Subtract(ToSet(c.communication), ToSet(c.compute)).Measure().ns(), c.exposed_ns) << c.name;
+    EXPECT_EQ(Subtract(ToSet(c.communication), ToSet(c.compute)).Measure().ns(), c.exposed_ns)
+        << c.name;
   }
 }
 

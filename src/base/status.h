@@ -1,7 +1,8 @@
 // Status and Result<T>: how Headroom's core reports that the environment or the request is wrong.
 //
-// Three failures, three answers: a wrong request or environment returns a Status; damaged trace data
-// is counted in the import log (src/store/import_log.h) and reading goes on; a bug of ours asserts.
+// Three failures, three answers: a wrong request or environment returns a Status; damaged trace
+// data is counted in the import log (src/store/import_log.h) and reading goes on; a bug of ours
+// asserts.
 #pragma once
 
 #include <cassert>
@@ -26,8 +27,12 @@ class [[nodiscard]] Status {
   Status() = default;
   static Status Ok() { return Status(); }
   static Status Usage(std::string message) { return {StatusCode::kUsage, std::move(message)}; }
-  static Status BadInput(std::string message) { return {StatusCode::kBadInput, std::move(message)}; }
-  static Status Internal(std::string message) { return {StatusCode::kInternal, std::move(message)}; }
+  static Status BadInput(std::string message) {
+    return {StatusCode::kBadInput, std::move(message)};
+  }
+  static Status Internal(std::string message) {
+    return {StatusCode::kInternal, std::move(message)};
+  }
 
   bool ok() const { return code_ == StatusCode::kOk; }
   StatusCode code() const { return code_; }
@@ -44,7 +49,7 @@ class [[nodiscard]] Status {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::move(value)) {}  // NOLINT(google-explicit-constructor)
+  Result(T value) : state_(std::move(value)) {}        // NOLINT(google-explicit-constructor)
   Result(Status status) : state_(std::move(status)) {  // NOLINT(google-explicit-constructor)
     assert(!std::get<Status>(state_).ok() && "an OK status carries no value");
   }

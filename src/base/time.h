@@ -1,4 +1,5 @@
-// Points in time and spans of time, in integer nanoseconds. Never a double: 17 digits do not fit one.
+// Points in time and spans of time, in integer nanoseconds. Never a double: 17 digits do not fit
+// one.
 #pragma once
 
 #include <compare>
@@ -28,8 +29,8 @@ class DurationNs {
   std::int64_t ns_ = 0;
 };
 
-/// A point on the trace clock of one file, in nanoseconds from that clock's zero. Clocks of two files
-/// are not comparable unless they were aligned.
+/// A point on the trace clock of one file, in nanoseconds from that clock's zero. Clocks of two
+/// files are not comparable unless they were aligned.
 class TimeNs {
  public:
   constexpr TimeNs() = default;

@@ -61,6 +61,9 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
   X(kOrphanTask, "orphan-gpu-task", kWarning, \
     "GPU tasks without a recorded launch; they count as GPU work, their operator is unknown", \
     "operator and layer of those tasks", "record CPU activity too: ProfilerActivity.CPU, and start before the step") \
+  X(kWorkBeforeFirstStep, "work-before-first-step", kInfo, \
+    "GPU tasks that were launched before the first step (or before recording began) and ran inside the trace; they are in " \
+    "gpu_time but in no step", "", "") \
   X(kLaunchWithoutTask, "launch-without-task", kWarning, \
     "kernel launches without a recorded GPU task", "GPU busy time of the steps concerned", \
     "give the profiler time to flush: synchronize before prof.stop(), or a larger CUPTI buffer") \
@@ -84,6 +87,9 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
   X(kMixedRanks, "mixed-ranks", kWarning, \
     "the file mixes several ranks; their figures are given per device", "per-rank conclusions", \
     "give one file a rank") \
+  X(kNoCollectives, "no-collectives", kWarning, \
+    "the job has several ranks but no communication kernel is known by name; communication may hide among compute kernels", \
+    "communication figures", "") \
   X(kUnprovenTimeUnit, "unproven-time-unit", kInfo, \
     "time stamps are whole numbers and nothing in the trace proves that they are microseconds", "", "") \
   X(kNanosecondStamps, "nanosecond-stamps", kWarning, \

@@ -1,0 +1,158 @@
+#include "analysis/analyze.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "analysis/attribution.h"
+#include "analysis/bottleneck.h"
+#include "analysis/breakdown.h"
+#include "analysis/efficiency.h"
+#include "analysis/gpu_time.h"
+#include "analysis/health.h"
+#include "analysis/knowledge.h"
+#include "analysis/steps.h"
+#include "analysis/syncs.h"
+#include "analysis/tables.h"
+#include "cost/device_spec.h"
+
+namespace headroom {
+namespace {
+
+InputInfo DescribeInput(const TraceStore& store, const AnalysisOptions& options) {
+  const TraceMetadata& metadata = store.metadata;
+  InputInfo input;
+  input.path = options.path;
+  input.format = metadata.format;
+  input.bytes = metadata.file_bytes;
+  input.events = metadata.events;
+  input.rank = metadata.rank ? metadata.rank : options.rank;
+  input.world_size = metadata.world_size;
+  // Devices that the file describes; those that only ran a task have no more than their number.
+  for (std::size_t i = 0; i < store.devices.rows(); ++i) {
+    DeviceInfo device;
+    device.id = store.devices.ordinal[i];
+    device.name = store.Text(store.devices.name[i]);
+    if (store.devices.memory_bytes[i] != kUnknown) device.memory_bytes = store.devices.memory_bytes[i];
+    if (store.devices.sm_count[i] != kUnknown32) device.sms = store.devices.sm_count[i];
+    if (store.devices.compute_major[i] != kUnknown32) {
+      device.compute_capability = fmt::format("{}.{}", store.devices.compute_major[i], store.devices.compute_minor[i]);
+    }
+    input.devices.push_back(std::move(device));
+  }
+  std::sort(input.devices.begin(), input.devices.end(), [](const DeviceInfo& a, const DeviceInfo& b) { return a.id < b.id; });
+  return input;
+}
+
+/// The specification of the device that ran the tasks; nullptr where it is unknown or several differ.
+const DeviceSpec* SpecOf(const TraceStore& store, const DeviceCatalog& catalog) {
+  std::set<const DeviceSpec*> specs;
+  for (std::size_t s = 0; s < store.streams.rows(); ++s) {
+    if (store.TasksOf(StreamId(s)).empty()) continue;
+    specs.insert(catalog.Find(store.Text(store.devices.name[store.streams.device[s].index()])));
+  }
+  return specs.size() == 1 ? *specs.begin() : nullptr;
+}
+
+TimeNs EarliestEvent(const TraceStore& store) {
+  TimeNs first(INT64_MAX);
+  for (std::size_t t = 0; t < store.threads.rows(); ++t) {
+    const TraceStore::RowRange range = store.HostEventsOf(ThreadId(t));
+    if (range.first < range.last) first = std::min(first, store.host_events.start[range.first]);
+  }
+  if (store.gpu_tasks.rows() > 0) first = std::min(first, store.gpu_tasks.start[0]);
+  return first.ns() == INT64_MAX ? TimeNs(0) : first;
+}
+
+/// The step whose length is the median; the first such.
+std::size_t MedianStep(const Steps& steps) {
+  for (std::size_t i = 0; i < steps.list.size(); ++i) {
+    if (steps.list[i].wall == *steps.p50) return i;
+  }
+  return 0;
+}
+
+std::vector<CauseRow> DescribeCauses(const Causes& causes, DurationNs wall) {
+  std::vector<CauseRow> rows;
+  const auto add = [&](std::string name, DurationNs time) {
+    const double share = wall.ns() == 0 ? 0 : 100.0 * static_cast<double>(time.ns()) / static_cast<double>(wall.ns());
+    rows.push_back({std::move(name), time, share});
+  };
+  add("gpu", causes.gpu);
+  add("host", causes.host);
+  add("input", causes.input);
+  add("communication", causes.communication);
+  add("callback", causes.callback);
+  add("synchronization", causes.synchronization);
+  add("queue", causes.queue);
+  return rows;
+}
+
+/// Why there is no verdict.
+Bottleneck Abstain(const TraceReport& report) {
+  Bottleneck verdict;
+  if (report.gpu_time.empty()) {
+    verdict.evidence = {"no GPU work was recorded, so nothing can be said about what the GPU waits for"};
+  } else if (report.steps.list.empty()) {
+    verdict.evidence = {"no steps: neither annotated nor recognizable; call prof.step() after each iteration, or name what "
+                        "begins a step with --step-marker"};
+  } else {
+    verdict.evidence = {fmt::format("trace health {}: the damage takes the verdict away", report.health.grade)};
+  }
+  return verdict;
+}
+
+}  // namespace
+
+Result<TraceReport> Analyze(const TraceStore& store, const Knowledge& knowledge, const AnalysisOptions& options) {
+  TraceReport report;
+  report.input = DescribeInput(store, options);
+  report.trace_start = EarliestEvent(store);
+
+  NameFacts names(store, knowledge);
+  OperatorCosts costs(store);
+  const Attribution attribution(store, names, costs);
+  const DeviceSpec* device = SpecOf(store, knowledge.devices());
+
+  const std::vector<DeviceWork> work = CollectDeviceWork(store, names);
+  report.gpu_time = ComputeGpuTime(store, work);
+  report.idle = ComputeIdle(store);
+  IntervalSet gpu_busy;
+  for (const DeviceWork& of_device : work) gpu_busy = Unite(gpu_busy, of_device.busy);
+
+  Result<StepAnalysis> found = AnalyzeSteps(store, names, gpu_busy, options);
+  if (!found.ok()) return found.status();
+  const StepAnalysis& steps = found.value();
+  report.steps = steps.steps;
+
+  report.kernels = KernelTable(store, names);
+  report.classes = ClassTable(store, names);
+  report.operators = OperatorTable(store, names, attribution, costs, device);
+  report.layers = LayerTable(store, names, attribution);
+  report.lines = LineTable(store, attribution);
+  const std::vector<PricedSync> syncs = PriceSyncs(store, names, gpu_busy);
+  report.syncs = SyncTable(store, attribution, syncs);
+  report.efficiency = MeasureEfficiency(store, names, attribution, costs, steps, device);
+  report.health = AssessHealth(store, names, steps, report.efficiency);
+
+  const bool has_gpu = !report.gpu_time.empty();
+  if (!report.steps.list.empty()) {
+    const std::size_t median = MedianStep(report.steps);
+    report.breakdown = BreakDown(store, names, attribution, steps.spans[median]);
+    report.breakdown->step_index = report.steps.list[median].index;
+    const Evidence evidence = {store, names, attribution, steps, work, syncs, report, median};
+    // With damage this deep, the figures stand as recorded but carry no conclusion.
+    if (has_gpu && report.health.grade < 'D') {
+      const Causes causes = FindCauses(evidence);
+      report.causes = DescribeCauses(causes, report.breakdown->wall);
+      report.bottleneck = Judge(evidence, causes);
+      report.findings = Find(evidence, causes);
+      return report;
+    }
+  }
+  report.bottleneck = Abstain(report);
+  return report;
+}
+
+}  // namespace headroom

@@ -1,0 +1,103 @@
+// For every GPU task: which phase, operator, layer and source line launched it. One pass over the host events.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "analysis/host_rules.h"
+#include "analysis/knowledge.h"
+#include "base/ids.h"
+#include "cost/kernel_class.h"
+#include "cost/operator_cost.h"
+#include "store/trace_store.h"
+
+namespace headroom {
+
+/// What a step spends its time on.
+enum class Phase : std::uint8_t { kOther, kForward, kBackward, kOptimizer, kDataWait, kCallback };
+
+/// Facts about names, found once per distinct name.
+class NameFacts {
+ public:
+  NameFacts(const TraceStore& store, const Knowledge& knowledge);
+
+  /// Roles of a host event's name.
+  HostRoles Roles(StringId name);
+  /// Class of a kernel's name.
+  const KernelClass& Kernel(StringId name);
+  bool IsCommunication(StringId name) { return Kernel(name).family == WorkFamily::kCommunication; }
+
+ private:
+  const TraceStore& store_;
+  const Knowledge& knowledge_;
+  std::vector<HostRoles> roles_;
+  std::vector<bool> roles_known_;
+  std::vector<KernelClass> kernels_;
+  std::vector<bool> kernel_known_;
+};
+
+/// Cost of operators, found once per distinct (name, arguments).
+class OperatorCosts {
+ public:
+  explicit OperatorCosts(const TraceStore& store) : store_(store) {}
+  /// nullptr: unknown. The pointer lives as long as this object.
+  const OperatorCost* Of(HostEventId op);
+
+ private:
+  const TraceStore& store_;
+  std::vector<std::uint32_t> slots_;  ///< Open table of entries_; index + 1.
+  struct Entry {
+    StringId name, args;
+    bool known;
+    OperatorCost cost;
+  };
+  std::vector<std::unique_ptr<Entry>> entries_;
+  std::size_t SlotOf(StringId name, StringId args) const;
+  void Grow();
+};
+
+/// Where a host event stands. Ids are none where there is nothing of the kind.
+struct HostContext {
+  HostEventId op;        ///< Innermost operator, itself included.
+  HostEventId costed;    ///< Outermost operator around it whose FLOPs and bytes are known.
+  HostEventId line;      ///< Innermost Python frame of the user's own code; in backward, that of the forward operator.
+  HostEventId layer;     ///< Innermost module frame or layer range; in backward, that of the forward operator.
+  HostEventId forward;   ///< In backward: the forward operator with the same sequence number.
+  Phase phase = Phase::kOther;
+};
+
+/// Contexts of all host events and, through their launches, of all GPU tasks.
+class Attribution {
+ public:
+  Attribution(const TraceStore& store, NameFacts& names, OperatorCosts& costs);
+
+  const HostContext& Of(HostEventId event) const { return contexts_[event.index()]; }
+  /// Of the task's launch; an empty context for an orphan.
+  const HostContext& Of(GpuTaskId task) const {
+    const HostEventId launch = store_.gpu_tasks.launch[task.index()];
+    return launch.valid() ? Of(launch) : orphan_;
+  }
+  /// Whether the thread belongs to the autograd engine: it runs backward operators and no training loop.
+  bool IsAutogradThread(ThreadId thread) const { return autograd_threads_[thread.index()]; }
+
+ private:
+  void FindThreads(NameFacts& names);
+  void IndexForwardOperators(NameFacts& names);
+  void AttributeThread(ThreadId thread, NameFacts& names, OperatorCosts& costs);
+  HostEventId ForwardOperatorOf(std::int64_t sequence) const;
+
+  const TraceStore& store_;
+  std::vector<bool> autograd_threads_;
+  struct ForwardOperator {
+    std::int64_t sequence;
+    HostEventId op;
+  };
+  std::vector<ForwardOperator> forward_operators_;  ///< By sequence; of several, the innermost.
+  std::vector<HostContext> contexts_;
+  HostContext orphan_;
+};
+
+}  // namespace headroom

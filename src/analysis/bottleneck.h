@@ -1,0 +1,47 @@
+// The one thing that holds the step back, and the findings below it. All rules of the verdict are in bottleneck.cc, those of
+// the findings in findings.cc.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis/attribution.h"
+#include "analysis/gpu_time.h"
+#include "analysis/report.h"
+#include "analysis/steps.h"
+#include "analysis/syncs.h"
+#include "store/trace_store.h"
+
+namespace headroom {
+
+/// What the rules look at: the parts of the report that are ready, and the trace behind them.
+struct Evidence {
+  const TraceStore& store;
+  NameFacts& names;
+  const Attribution& attribution;
+  const StepAnalysis& steps;
+  const std::vector<DeviceWork>& work;
+  const std::vector<PricedSync>& syncs;
+  const TraceReport& report;
+
+  std::size_t median_step = 0;  ///< Row of steps.list that the breakdown shows. Only with a breakdown.
+};
+
+/// Parts of the median step by cause; they sum to it.
+struct Causes {
+  DurationNs gpu;              ///< A compute kernel, a device-side copy or a set runs.
+  DurationNs communication;    ///< Exposed.
+  DurationNs input;            ///< The GPU waits for data: host in the loader, or exposed copies to the device.
+  DurationNs callback;         ///< The GPU waits while a callback runs.
+  DurationNs synchronization;  ///< The GPU waits after it ran dry under a blocking call.
+  DurationNs host;             ///< The GPU waits for the host to launch.
+  DurationNs queue;            ///< The GPU waits although the next task was launched.
+};
+Causes FindCauses(const Evidence& evidence);
+
+Bottleneck Judge(const Evidence& evidence, const Causes& causes);
+
+/// At most seven, by the time that they hold.
+std::vector<Finding> Find(const Evidence& evidence, const Causes& causes);
+
+}  // namespace headroom

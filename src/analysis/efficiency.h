@@ -1,0 +1,17 @@
+// How much of the GPU's arithmetic and bandwidth the steps use.
+#pragma once
+
+#include "analysis/attribution.h"
+#include "analysis/report.h"
+#include "analysis/steps.h"
+#include "cost/device_spec.h"
+#include "store/trace_store.h"
+
+namespace headroom {
+
+/// FLOPs per step, MFU, roofline shares and tensor-core use. Works on the operators whose shapes were recorded; the share of
+/// GPU time that they cover is in `costed_pct`. `device` may be null (unknown GPU).
+Efficiency MeasureEfficiency(const TraceStore& store, NameFacts& names, const Attribution& attribution,
+                             OperatorCosts& costs, const StepAnalysis& steps, const DeviceSpec* device);
+
+}  // namespace headroom

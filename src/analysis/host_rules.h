@@ -1,0 +1,70 @@
+// What the names of host events mean, by data/rules/host.toml.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/named_text.h"
+#include "base/status.h"
+
+namespace headroom {
+
+/// Roles of a host event; a name may have several. Their meaning is in the rules file.
+enum class HostRole : std::uint8_t {
+  kLaunch,
+  kKernelLaunch,
+  kSync,
+  kAsyncCopy,
+  kAllocation,
+  kDataWait,
+  kOptimizer,
+  kOptimizerStep,
+  kBackward,
+  kForward,
+  kCallback,
+  kLayerRange,
+  kModuleFrame,
+  kLibraryFrame,
+};
+
+/// A set of roles.
+class HostRoles {
+ public:
+  bool Has(HostRole role) const { return (bits_ >> static_cast<unsigned>(role) & 1) != 0; }
+  void Add(HostRole role) { bits_ |= 1u << static_cast<unsigned>(role); }
+  bool operator==(const HostRoles&) const = default;
+
+ private:
+  std::uint32_t bits_ = 0;
+};
+
+/// The rules, compiled into one automaton. Thread-safe once parsed; a call costs about a microsecond, so cache by name.
+class HostRules {
+ public:
+  /// What the rules file says of a rule to prove itself.
+  struct Example {
+    std::string name;
+    HostRole role;
+    bool matches;
+  };
+
+  /// Reads a rules file. The message of a failure names the file, the rule and the remedy.
+  static Result<HostRules> Parse(const NamedText& rules);
+
+  HostRules(HostRules&&) noexcept;
+  HostRules& operator=(HostRules&&) noexcept;
+  ~HostRules();
+
+  HostRoles RolesOf(std::string_view name) const;
+  const std::vector<Example>& examples() const;
+
+ private:
+  struct Impl;
+  explicit HostRules(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace headroom

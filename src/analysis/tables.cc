@@ -1,0 +1,323 @@
+#include "analysis/tables.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/statistics.h"
+#include "cost/roofline.h"
+
+namespace headroom {
+namespace {
+
+/// Orders rows by GPU time, then host time, then name.
+void SortRows(std::vector<TimeRow>& rows) {
+  std::sort(rows.begin(), rows.end(), [](const TimeRow& a, const TimeRow& b) {
+    if (a.total != b.total) return a.total > b.total;
+    if (a.host != b.host) return a.host > b.host;
+    return a.name < b.name;
+  });
+}
+
+double SharePct(DurationNs part, DurationNs whole) {
+  return whole.ns() == 0 ? 0 : 100.0 * static_cast<double>(part.ns()) / static_cast<double>(whole.ns());
+}
+
+DurationNs AllTaskTime(const TraceStore& store) {
+  DurationNs total;
+  for (const DurationNs duration : store.gpu_tasks.duration.values()) total += duration;
+  return total;
+}
+
+/// GPU time per call as it accumulates: calls without GPU work count as zeros.
+class CallTimes {
+ public:
+  void Add(DurationNs time) { nonzero_.push_back(time.ns()); }
+
+  /// Fills count, total and the order statistics for `calls` calls.
+  void Fill(std::int64_t calls, TimeRow& row) {
+    std::sort(nonzero_.begin(), nonzero_.end());
+    row.count = calls;
+    std::int64_t total = 0;
+    for (const std::int64_t time : nonzero_) total += time;
+    row.total = DurationNs(total);
+    const auto zeros = static_cast<std::size_t>(std::max<std::int64_t>(0, calls - static_cast<std::int64_t>(nonzero_.size())));
+    if (nonzero_.empty()) return;
+    row.max = DurationNs(nonzero_.back());
+    row.min = DurationNs(zeros > 0 ? 0 : nonzero_.front());
+    const std::size_t middle = (zeros + nonzero_.size() + 1) / 2;  // Nearest rank, from 1.
+    row.p50 = DurationNs(middle <= zeros ? 0 : nonzero_[middle - zeros - 1]);
+  }
+
+ private:
+  std::vector<std::int64_t> nonzero_;
+};
+
+/// GPU time of each event that has tasks, by event row.
+class TimePerEvent {
+ public:
+  explicit TimePerEvent(std::size_t rows) : time_(rows) {}
+  void Add(HostEventId event, DurationNs time) { time_[event.index()] += time; }
+  DurationNs Of(std::size_t row) const { return time_[row]; }
+
+ private:
+  std::vector<DurationNs> time_;
+};
+
+/// Values by name, in order of first use.
+template <typename T>
+class ByName {
+ public:
+  explicit ByName(const TraceStore& store) : slots_(store.strings.size()) {}
+
+  T& operator[](StringId name) {
+    std::uint32_t& slot = slots_[name.index()];
+    if (slot == 0) {
+      values_.emplace_back(name, T());
+      slot = static_cast<std::uint32_t>(values_.size());
+    }
+    return values_[slot - 1].second;
+  }
+  auto begin() { return values_.begin(); }
+  auto end() { return values_.end(); }
+  bool empty() const { return values_.empty(); }
+
+ private:
+  std::vector<std::uint32_t> slots_;  ///< Position in values_ + 1, by string.
+  std::vector<std::pair<StringId, T>> values_;
+};
+
+}  // namespace
+
+std::vector<TimeRow> KernelTable(const TraceStore& store, NameFacts& names) {
+  const auto& tasks = store.gpu_tasks;
+  std::vector<std::pair<StringId, std::int64_t>> by_name(tasks.rows());
+  for (std::size_t i = 0; i < tasks.rows(); ++i) by_name[i] = {tasks.name[i], tasks.duration[i].ns()};
+  std::sort(by_name.begin(), by_name.end());
+  const DurationNs all = AllTaskTime(store);
+  ByName<GpuTaskKind> kinds(store);
+  for (std::size_t i = 0; i < tasks.rows(); ++i) kinds[tasks.name[i]] = tasks.kind[i];
+
+  std::vector<TimeRow> rows;
+  for (std::size_t first = 0; first < by_name.size();) {
+    std::size_t last = first;
+    TimeRow row;
+    CallTimes times;
+    for (; last < by_name.size() && by_name[last].first == by_name[first].first; ++last) {
+      times.Add(DurationNs(by_name[last].second));
+    }
+    const StringId name = by_name[first].first;
+    times.Fill(static_cast<std::int64_t>(last - first), row);
+    row.name = store.Text(name);
+    row.share_pct = SharePct(row.total, all);
+    if (kinds[name] == GpuTaskKind::kKernel) {
+      const KernelClass& kernel = names.Kernel(name);
+      row.kind = Name(kernel.family);
+      row.tensor_cores = Name(kernel.tensor_cores);
+    } else {
+      row.kind = kinds[name] == GpuTaskKind::kMemcpy ? "memcpy" : "memset";
+    }
+    rows.push_back(std::move(row));
+    first = last;
+  }
+  SortRows(rows);
+  return rows;
+}
+
+std::vector<ClassRow> ClassTable(const TraceStore& store, NameFacts& names) {
+  const auto& tasks = store.gpu_tasks;
+  std::map<std::string_view, ClassRow> by_class;
+  for (std::size_t i = 0; i < tasks.rows(); ++i) {
+    const std::string_view name = tasks.kind[i] == GpuTaskKind::kMemcpy   ? "memcpy"
+                                  : tasks.kind[i] == GpuTaskKind::kMemset ? "memset"
+                                                                          : Name(names.Kernel(tasks.name[i]).family);
+    ClassRow& row = by_class[name];
+    ++row.count;
+    row.total += tasks.duration[i];
+  }
+  const DurationNs all = AllTaskTime(store);
+  std::vector<ClassRow> rows;
+  for (auto& [name, row] : by_class) {
+    row.name = name;
+    row.share_pct = SharePct(row.total, all);
+    rows.push_back(std::move(row));
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const ClassRow& a, const ClassRow& b) { return a.total > b.total; });
+  return rows;
+}
+
+std::vector<TimeRow> OperatorTable(const TraceStore& store, NameFacts& names, const Attribution& attribution,
+                                   OperatorCosts& costs, const DeviceSpec* device) {
+  struct Sums {
+    std::int64_t calls = 0;
+    DurationNs host, self, forward, backward;
+    CallTimes times;
+    double flops = 0, bytes = 0;
+    double limit_ns = 0;    ///< Time at the roofline, of calls whose limit is known.
+    DurationNs limited;     ///< GPU time of those calls.
+    DurationNs compute_bound, memory_bound;
+    bool costed = false;
+  };
+  const auto& events = store.host_events;
+  const auto& tasks = store.gpu_tasks;
+  ByName<Sums> sums(store);
+
+  TimePerEvent own(events.rows());     // By innermost operator.
+  TimePerEvent below(events.rows());   // By costed operator.
+  // The kernel that takes most of a costed operator's time says which arithmetic ran.
+  std::vector<GpuTaskId> main_kernel(events.rows());
+  for (std::size_t i = 0; i < tasks.rows(); ++i) {
+    const HostContext& context = attribution.Of(GpuTaskId(i));
+    if (context.op.valid()) own.Add(context.op, tasks.duration[i]);
+    if (context.costed.valid()) {
+      below.Add(context.costed, tasks.duration[i]);
+      GpuTaskId& longest = main_kernel[context.costed.index()];
+      if (!longest.valid() || tasks.duration[i] > tasks.duration[longest.index()]) longest = GpuTaskId(i);
+    }
+    if (context.phase == Phase::kBackward && context.forward.valid()) {
+      sums[events.name[context.forward.index()]].backward += tasks.duration[i];
+    } else if (context.op.valid() && context.phase == Phase::kForward) {
+      sums[events.name[context.op.index()]].forward += tasks.duration[i];
+    }
+  }
+
+  for (std::size_t row = 0; row < events.rows(); ++row) {
+    if (events.kind[row] != HostEventKind::kOperator) continue;
+    Sums& sum = sums[events.name[row]];
+    ++sum.calls;
+    sum.host += events.duration[row];
+    sum.self += events.duration[row];
+    const HostEventId parent = events.parent[row];
+    const HostEventId caller = parent.valid() ? attribution.Of(parent).op : HostEventId::None();
+    if (caller.valid()) sums[events.name[caller.index()]].self -= events.duration[row];
+    if (own.Of(row).ns() > 0) sum.times.Add(own.Of(row));
+    if (attribution.Of(HostEventId(row)).costed != HostEventId(row)) continue;
+    const OperatorCost* cost = costs.Of(HostEventId(row));
+    if (cost == nullptr || !main_kernel[row].valid()) continue;
+    sum.costed = true;
+    sum.flops += cost->flops;
+    sum.bytes += cost->bytes;
+    const KernelClass& main = names.Kernel(tasks.name[main_kernel[row].index()]);
+    const RooflineWork work = {.flops = cost->flops,
+                               .bytes = cost->bytes,
+                               .time = below.Of(row),
+                               .math_dtype = ResolveMathDType(cost->math_dtype, main),
+                               .tensor_cores = main.tensor_cores};
+    const RooflinePoint point = PlaceOnRoofline(work, device);
+    if (point.bound == Bound::kUnknown || !point.attainable_us) continue;
+    sum.limit_ns += *point.attainable_us * 1e3;
+    sum.limited += work.time;
+    (point.bound == Bound::kCompute ? sum.compute_bound : sum.memory_bound) += work.time;
+  }
+
+  const DurationNs all = AllTaskTime(store);
+  std::vector<TimeRow> rows;
+  for (auto& [name, sum] : sums) {
+    TimeRow row;
+    row.name = store.Text(name);
+    row.kind = Name(FamilyOfOperator(row.name));
+    sum.times.Fill(sum.calls, row);
+    row.share_pct = SharePct(row.total, all);
+    row.host = sum.host;
+    row.self_host = sum.self;
+    if (tasks.rows() > 0) {
+      row.forward = sum.forward;
+      row.backward = sum.backward;
+    }
+    if (sum.costed) {
+      row.flops = sum.flops;
+      row.bytes = sum.bytes;
+    }
+    if (sum.limited.ns() > 0) {
+      row.bound = sum.compute_bound >= sum.memory_bound ? "compute" : "memory";
+      row.peak_pct = 100.0 * sum.limit_ns / static_cast<double>(sum.limited.ns());
+    }
+    rows.push_back(std::move(row));
+  }
+  SortRows(rows);
+  return rows;
+}
+
+std::vector<TimeRow> LayerTable(const TraceStore& store, NameFacts& names, const Attribution& attribution) {
+  struct Sums {
+    std::int64_t calls = 0;
+    DurationNs host, self, forward, backward;
+    CallTimes times;
+  };
+  const auto& events = store.host_events;
+  const auto& tasks = store.gpu_tasks;
+  ByName<Sums> sums(store);
+  const auto is_layer = [&](std::size_t row) {
+    const HostRoles roles = names.Roles(events.name[row]);
+    return (events.kind[row] == HostEventKind::kPythonFrame && roles.Has(HostRole::kModuleFrame)) ||
+           (events.kind[row] == HostEventKind::kAnnotation && roles.Has(HostRole::kLayerRange));
+  };
+  for (std::size_t row = 0; row < events.rows(); ++row) {
+    if (!is_layer(row)) continue;
+    Sums& sum = sums[events.name[row]];
+    ++sum.calls;
+    sum.host += events.duration[row];
+    sum.self += events.duration[row];
+    // The innermost layer around it loses that time from its own.
+    for (HostEventId up = events.parent[row]; up.valid(); up = events.parent[up.index()]) {
+      if (!is_layer(up.index())) continue;
+      sums[events.name[up.index()]].self -= events.duration[row];
+      break;
+    }
+  }
+  if (sums.empty()) return {};
+  TimePerEvent per_call(events.rows());
+  for (std::size_t i = 0; i < tasks.rows(); ++i) {
+    const HostContext& context = attribution.Of(GpuTaskId(i));
+    if (!context.layer.valid()) continue;
+    Sums& sum = sums[events.name[context.layer.index()]];
+    (context.phase == Phase::kBackward ? sum.backward : sum.forward) += tasks.duration[i];
+    per_call.Add(context.layer, tasks.duration[i]);
+  }
+  for (std::size_t row = 0; row < events.rows(); ++row) {
+    if (per_call.Of(row).ns() > 0) sums[events.name[row]].times.Add(per_call.Of(row));
+  }
+  const DurationNs all = AllTaskTime(store);
+  std::vector<TimeRow> rows;
+  for (auto& [name, sum] : sums) {
+    TimeRow row;
+    row.name = store.Text(name);
+    sum.times.Fill(sum.calls, row);
+    row.share_pct = SharePct(row.total, all);
+    row.host = sum.host;
+    row.self_host = sum.self;
+    if (tasks.rows() > 0) {
+      row.forward = sum.forward;
+      row.backward = sum.backward;
+    }
+    rows.push_back(std::move(row));
+  }
+  SortRows(rows);
+  return rows;
+}
+
+std::vector<LineRow> LineTable(const TraceStore& store, const Attribution& attribution) {
+  const auto& tasks = store.gpu_tasks;
+  ByName<LineRow> sums(store);
+  for (std::size_t i = 0; i < tasks.rows(); ++i) {
+    const HostContext& context = attribution.Of(GpuTaskId(i));
+    if (!context.line.valid()) continue;
+    LineRow& row = sums[store.host_events.name[context.line.index()]];
+    ++row.count;
+    row.total += tasks.duration[i];
+    (context.phase == Phase::kBackward ? row.backward : row.forward) += tasks.duration[i];
+  }
+  const DurationNs all = AllTaskTime(store);
+  std::vector<LineRow> rows;
+  for (auto& [name, row] : sums) {
+    row.location = store.Text(name);
+    row.share_pct = SharePct(row.total, all);
+    rows.push_back(std::move(row));
+  }
+  std::sort(rows.begin(), rows.end(), [](const LineRow& a, const LineRow& b) {
+    return a.total != b.total ? a.total > b.total : a.location < b.location;
+  });
+  return rows;
+}
+
+}  // namespace headroom

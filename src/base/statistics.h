@@ -1,0 +1,25 @@
+// Order statistics.
+#pragma once
+
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace headroom {
+
+/// The value at a percentile of sorted values by nearest rank: a value that occurred, for the median the lower middle one.
+/// REQUIRES: values not empty and ascending, 0 < percent <= 100.
+template <typename T>
+T SortedPercentile(std::span<T> values, int percent) {
+  assert(!values.empty());
+  const std::size_t rank = (values.size() * static_cast<std::size_t>(percent) + 99) / 100;  // ceil
+  return values[rank == 0 ? 0 : rank - 1];
+}
+
+template <typename Container>
+auto SortedPercentile(const Container& values, int percent) {
+  return SortedPercentile(std::span(values.data(), values.size()), percent);
+}
+
+}  // namespace headroom

@@ -1,0 +1,128 @@
+// Fused attention. For b sequences, h query heads, lengths q and k, head sizes d (query, key) and e (value):
+//   forward FLOPs  = 2 b h q k (d + e)      two products: Q K^T and P V
+//   backward FLOPs = 2 b h q k (3 d + 2 e)  five products: Q K^T again, dV = P^T dO, dP = dO V^T, dQ = dS K, dK = dS^T Q
+// With a causal mask half of the products is skipped: both are halved. With d = e the forward is 4 b h q k d and the backward
+// 2.5 times that (Dao, "FlashAttention-2", 2023, section 4.1). Softmax is left out there and here. A causal mask over unequal
+// lengths is not costed: libraries align it at either end. Nor is a sliding window.
+// Bytes: forward Q, K, V, bias, O and one float32 per row; backward those and dO, and dQ, dK, dV out.
+#include <array>
+
+#include "cost/operator_args.h"
+#include "cost/operator_rules.h"
+
+namespace headroom {
+namespace {
+
+/// Where an attention operator keeps what.
+struct Layout {
+  std::string_view name;
+  bool backward = false;
+  bool heads_first = true;    ///< [batch, heads, length, size], else [batch, length, heads, size].
+  std::size_t query = 0;      ///< Key and value follow.
+  std::size_t causal = 0;     ///< A bool, or the mask type of the memory-efficient kernel (0 = none).
+  std::size_t cumulative = 0; ///< Cumulative lengths of packed sequences; 0 = the operator has none.
+  std::size_t bias = 0;       ///< 0 = none.
+  std::size_t window = 0;     ///< Extent of a sliding window to the left, then to the right; 0 = the operator has none.
+};
+
+// Argument positions from aten/src/ATen/native/native_functions.yaml (PyTorch 2.3 to 2.7) and, for flash_attn, that package's
+// flash_attn_interface.py (2.7).
+constexpr std::array kLayouts = {
+    Layout{"aten::_scaled_dot_product_flash_attention", false, true, 0, 4, 0, 0},
+    Layout{"aten::_scaled_dot_product_efficient_attention", false, true, 0, 6, 0, 3},
+    Layout{"aten::_scaled_dot_product_cudnn_attention", false, true, 0, 6, 0, 3},
+    Layout{"aten::_flash_attention_forward", false, false, 0, 8, 3, 0, 11},
+    Layout{"aten::_efficient_attention_forward", false, false, 0, 9, 4, 3},
+    Layout{"aten::_cudnn_attention_forward", false, true, 0, 10, 4, 3},
+    Layout{"flash_attn::_flash_attn_forward", false, false, 0, 5, 0, 0, 6},
+    Layout{"aten::_scaled_dot_product_flash_attention_backward", true, true, 1, 11, 6, 0},
+    Layout{"aten::_scaled_dot_product_efficient_attention_backward", true, true, 1, 11, 0, 4},
+    Layout{"aten::_scaled_dot_product_cudnn_attention_backward", true, true, 1, 14, 9, 8},
+    Layout{"aten::_flash_attention_backward", true, false, 1, 11, 6, 0, 15},
+    Layout{"aten::_efficient_attention_backward", true, false, 1, 14, 6, 4},
+    Layout{"aten::_cudnn_attention_backward", true, true, 1, 14, 9, 8},
+    Layout{"flash_attn::_flash_attn_backward", true, false, 1, 11, 0, 0, 12},
+};
+
+const Layout* LayoutOf(std::string_view name) {
+  for (const Layout& layout : kLayouts) {
+    if (layout.name == name) return &layout;
+  }
+  return nullptr;
+}
+
+/// True, false, or unknown if the argument was not recorded. Mask types above 0 are causal.
+std::optional<bool> IsCausal(const OperatorCall& call, const Layout& layout) {
+  if (const std::optional<bool> flag = BoolAt(call, layout.causal)) return flag;
+  if (const std::optional<std::int64_t> type = IntAt(call, layout.causal)) return *type != 0;
+  return std::nullopt;
+}
+
+std::optional<OperatorCost> AttentionCost(const OperatorCall& call, const OperatorRule& rule) {
+  const Layout* layout = LayoutOf(call.name);
+  if (layout == nullptr) return std::nullopt;
+  const TensorArg* query = TensorAt(call, layout->query);
+  const TensorArg* key = TensorAt(call, layout->query + 1);
+  const TensorArg* value = TensorAt(call, layout->query + 2);
+  const std::optional<bool> causal = IsCausal(call, *layout);
+  if (query == nullptr || key == nullptr || value == nullptr || !causal) return std::nullopt;
+  if (query->dims.size() != 4 || key->dims.size() != 4 || value->dims.size() != 4) return std::nullopt;
+  // Packed sequences of several lengths: the products depend on lengths that are not recorded.
+  const TensorArg* packed = layout->cumulative == 0 ? nullptr : TensorAt(call, layout->cumulative);
+  if (packed != nullptr && Elements(packed->dims) > 0) return std::nullopt;
+  if (layout->window != 0 && (IntAt(call, layout->window).value_or(-1) >= 0 ||
+                              IntAt(call, layout->window + 1).value_or(-1) >= 0)) {
+    return std::nullopt;  // a sliding window skips an amount that depends on the kernel
+  }
+
+  const std::size_t heads_at = layout->heads_first ? 1 : 2;
+  const std::size_t length_at = layout->heads_first ? 2 : 1;
+  const double batch = static_cast<double>(query->dims[0]);
+  const double heads = static_cast<double>(query->dims[heads_at]);
+  const double q = static_cast<double>(query->dims[length_at]);
+  const double k = static_cast<double>(key->dims[length_at]);
+  const double d = static_cast<double>(query->dims[3]);
+  const double e = static_cast<double>(value->dims[3]);
+  if (key->dims[0] != query->dims[0] || key->dims[3] != query->dims[3] || value->dims[0] != query->dims[0] ||
+      value->dims[length_at] != key->dims[length_at]) {
+    return std::nullopt;
+  }
+  if (*causal && q != k) return std::nullopt;
+
+  Traffic traffic;
+  traffic.Read(*query);
+  traffic.Read(*key);
+  traffic.Read(*value);
+  if (layout->bias != 0) traffic.Read(TensorAt(call, layout->bias));
+  const double rows = batch * heads * q;
+  traffic.Write(rows * e, query->dtype);     // O: written forward, read backward
+  traffic.Write(rows, DType::kF32);          // log of the softmax sums: likewise
+  if (layout->backward) {
+    traffic.Read(rows * e, query->dtype);  // dO
+    traffic.Write(Elements(query->dims), query->dtype);
+    traffic.Write(Elements(key->dims), key->dtype);
+    traffic.Write(Elements(value->dims), value->dtype);
+  }
+  const std::optional<double> bytes = traffic.bytes();
+  if (!bytes) return std::nullopt;
+
+  const double products = layout->backward ? 3 * d + 2 * e : d + e;
+  return OperatorCost{.flops = 2 * rows * k * products * (*causal ? 0.5 : 1.0),
+                      .bytes = *bytes,
+                      .family = rule.family,
+                      .math_dtype = query->dtype};
+}
+
+constexpr auto kRules = [] {
+  std::array<OperatorRule, kLayouts.size()> rules{};
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    rules[i] = {.name = kLayouts[i].name, .family = WorkFamily::kAttention, .formula = AttentionCost};
+  }
+  return rules;
+}();
+
+}  // namespace
+
+std::span<const OperatorRule> AttentionRules() { return kRules; }
+
+}  // namespace headroom

@@ -1,0 +1,242 @@
+// Convolutions. FLOPs: see ConvolutionShape::FlopsPerPart, once for each of forward, data gradient and weight gradient that
+// the operator computes, plus one addition per output element for a bias gradient. Bytes: every tensor of the operator once.
+#include <algorithm>
+#include <array>
+
+#include "cost/operator_args.h"
+#include "cost/operator_rules.h"
+
+namespace headroom {
+namespace {
+
+constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+/// Where a forward convolution keeps what.
+struct Layout {
+  std::string_view name;
+  std::size_t stride, padding, dilation, groups;  ///< kNone where the operator has no such argument.
+  std::size_t output_padding = kNone;             ///< Given: a transposed convolution.
+  std::size_t transposed = kNone;                 ///< A flag.
+};
+
+// Argument positions from aten/src/ATen/native/native_functions.yaml (PyTorch 2.x).
+constexpr std::array kLayouts = {
+    Layout{"aten::cudnn_convolution", 3, 2, 4, 5},
+    Layout{"aten::cudnn_convolution_transpose", 4, 2, 5, 6, 3},
+    Layout{"aten::cudnn_convolution_relu", 3, 4, 5, 6},
+    Layout{"aten::cudnn_convolution_add_relu", 5, 6, 7, 8},
+    Layout{"aten::miopen_convolution", 4, 3, 5, 6},
+    Layout{"aten::miopen_convolution_transpose", 5, 3, 6, 7, 4},
+    Layout{"aten::miopen_depthwise_convolution", 4, 3, 5, 6},
+    Layout{"aten::miopen_convolution_relu", 3, 4, 5, 6},
+    Layout{"aten::mkldnn_convolution", 4, 3, 5, 6},
+    Layout{"aten::convolution_overrideable", 3, 4, 5, 8, 7, 6},
+    Layout{"aten::_slow_conv2d_forward", 4, 5, kNone, kNone},
+    Layout{"aten::slow_conv3d_forward", 4, 5, kNone, kNone},
+    Layout{"aten::_conv_depthwise2d", 4, 5, 6, kNone},
+    Layout{"aten::conv_depthwise3d", 4, 5, 6, kNone},
+};
+
+constexpr std::string_view kBackward = "aten::convolution_backward";
+
+const Layout* LayoutOf(std::string_view name) {
+  for (const Layout& layout : kLayouts) {
+    if (layout.name == name) return &layout;
+  }
+  return nullptr;
+}
+
+/// A list argument, one value a spatial dimension; a single value stands for all. nullopt if not recorded or of other length.
+std::optional<std::vector<std::int64_t>> Spread(const OperatorCall& call, std::size_t index, std::size_t count) {
+  std::optional<std::vector<std::int64_t>> values = IntListAt(call, index);
+  if (!values) return std::nullopt;
+  if (values->size() == 1) values->assign(count, values->front());
+  if (values->size() != count) return std::nullopt;
+  return values;
+}
+
+/// NHWC or NDHWC: the channel stride is 1 and something else is not.
+bool IsChannelsLast(const TensorArg& t) {
+  return t.strides.size() == t.dims.size() && t.strides.size() >= 3 && t.strides[1] == 1 && t.dims[1] > 1;
+}
+
+/// Extents after a convolution or, if transposed, the extents that it unfolds to. nullopt if they come out below 1.
+std::optional<std::vector<std::int64_t>> OutputExtents(const ConvolutionShape& s,
+                                                       const std::vector<std::int64_t>& output_padding) {
+  std::vector<std::int64_t> out;
+  for (std::size_t i = 0; i < s.in.size(); ++i) {
+    constexpr std::int64_t kLimit = 1 << 30;  // far above any extent; keeps the products below in range
+    if (s.in[i] > kLimit || s.kernel[i] > kLimit || s.stride[i] > kLimit || s.padding[i] > kLimit ||
+        s.dilation[i] > kLimit || s.stride[i] < 1 || s.dilation[i] < 1 || s.padding[i] < 0) {
+      return std::nullopt;
+    }
+    const std::int64_t reach = s.dilation[i] * (s.kernel[i] - 1) + 1;
+    const std::int64_t extent =
+        s.transposed ? (s.in[i] - 1) * s.stride[i] - 2 * s.padding[i] + reach + output_padding[i]
+                     : (s.in[i] + 2 * s.padding[i] - reach) / s.stride[i] + 1;
+    if (extent < 1 || s.in[i] + 2 * s.padding[i] < (s.transposed ? 0 : reach)) return std::nullopt;
+    out.push_back(extent);
+  }
+  return out;
+}
+
+/// Reads batch, channels, kernel and groups from the tensors; false if they contradict each other.
+bool FillFromTensors(const TensorArg& input, const TensorArg& weight, std::int64_t groups, ConvolutionShape& s) {
+  const std::size_t rank = input.dims.size();
+  if (rank < 3 || rank > 5 || weight.dims.size() != rank || groups < 1) return false;
+  s.batch = input.dims[0];
+  s.in_channels = input.dims[1];
+  s.groups = groups;
+  s.in.assign(input.dims.begin() + 2, input.dims.end());
+  s.kernel.assign(weight.dims.begin() + 2, weight.dims.end());
+  if (s.in_channels % groups != 0) return false;
+  if (s.transposed) {  // weight [in_channels, out_channels / groups, kernel...]
+    if (weight.dims[0] != s.in_channels) return false;
+    s.out_channels = weight.dims[1] * groups;
+  } else {  // weight [out_channels, in_channels / groups, kernel...]
+    if (weight.dims[1] * groups != s.in_channels || weight.dims[0] % groups != 0) return false;
+    s.out_channels = weight.dims[0];
+  }
+  s.dtype = input.dtype;
+  s.channels_last = IsChannelsLast(input);
+  return true;
+}
+
+std::optional<ConvolutionShape> ForwardShape(const OperatorCall& call, const Layout& given) {
+  Layout layout = given;
+  // Before PyTorch 1.8 cudnn_convolution had a bias before the padding.
+  if (call.name == "aten::cudnn_convolution" && call.args.size() > 2 &&
+      call.args[2].kind != OperatorArg::Kind::kScalar) {
+    ++layout.stride, ++layout.padding, ++layout.dilation, ++layout.groups;
+  }
+  const TensorArg* input = TensorAt(call, 0);
+  const TensorArg* weight = TensorAt(call, 1);
+  if (input == nullptr || weight == nullptr || input->dims.size() < 3) return std::nullopt;
+  const std::size_t spatial = input->dims.size() - 2;
+
+  ConvolutionShape s;
+  s.forward = true;
+  s.transposed = layout.output_padding != kNone && layout.transposed == kNone;
+  if (layout.transposed != kNone) {
+    const std::optional<bool> flag = BoolAt(call, layout.transposed);
+    if (!flag) return std::nullopt;
+    s.transposed = *flag;
+  }
+  std::int64_t groups = 1;
+  if (layout.groups != kNone) {
+    const std::optional<std::int64_t> recorded = IntAt(call, layout.groups);
+    if (!recorded) return std::nullopt;
+    groups = *recorded;
+  } else if (weight->dims.size() > 1 && weight->dims[1] == 1) {
+    groups = input->dims[1];  // depthwise
+  }
+  if (!FillFromTensors(*input, *weight, groups, s)) return std::nullopt;
+
+  const auto stride = Spread(call, layout.stride, spatial);
+  const auto padding = Spread(call, layout.padding, spatial);
+  const auto dilation = layout.dilation == kNone ? std::vector<std::int64_t>(spatial, 1)
+                                                 : Spread(call, layout.dilation, spatial);
+  const auto output_padding =
+      s.transposed ? Spread(call, layout.output_padding, spatial) : std::vector<std::int64_t>(spatial, 0);
+  if (!stride || !padding || !dilation || !output_padding) return std::nullopt;
+  s.stride = *stride, s.padding = *padding, s.dilation = *dilation;
+  const auto out = OutputExtents(s, *output_padding);
+  if (!out) return std::nullopt;
+  s.out = *out;
+  return s;
+}
+
+/// (grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask)
+std::optional<ConvolutionShape> BackwardShape(const OperatorCall& call) {
+  const TensorArg* grad = TensorAt(call, 0);
+  const TensorArg* input = TensorAt(call, 1);
+  const TensorArg* weight = TensorAt(call, 2);
+  const std::optional<bool> transposed = BoolAt(call, 7);
+  const std::optional<std::int64_t> groups = IntAt(call, 9);
+  const std::optional<std::vector<bool>> mask = BoolListAt(call, 10);
+  if (grad == nullptr || input == nullptr || weight == nullptr || !transposed || !groups || !mask ||
+      mask->size() != 3) {
+    return std::nullopt;
+  }
+  ConvolutionShape s;
+  s.transposed = *transposed;
+  s.data_gradient = (*mask)[0];
+  s.weight_gradient = (*mask)[1];
+  s.bias_gradient = (*mask)[2];
+  if (!FillFromTensors(*input, *weight, *groups, s)) return std::nullopt;
+  if (grad->dims.size() != input->dims.size() || grad->dims[0] != s.batch || grad->dims[1] != s.out_channels) {
+    return std::nullopt;
+  }
+  s.out.assign(grad->dims.begin() + 2, grad->dims.end());
+  s.stride = Spread(call, 4, s.in.size()).value_or(std::vector<std::int64_t>());
+  s.padding = Spread(call, 5, s.in.size()).value_or(std::vector<std::int64_t>());
+  s.dilation = Spread(call, 6, s.in.size()).value_or(std::vector<std::int64_t>());
+  return s;
+}
+
+std::optional<OperatorCost> ForwardCost(const OperatorCall& call, const OperatorRule& rule) {
+  const std::optional<ConvolutionShape> s = ConvolutionShapeOf(call);
+  if (!s) return std::nullopt;
+  Traffic traffic;
+  for (const TensorArg* tensor : SingleTensors(call)) traffic.Read(tensor);  // input, weight, bias, z of an add-relu
+  const double out_elements =
+      static_cast<double>(s->batch) * static_cast<double>(s->out_channels) * Elements(s->out);
+  traffic.Write(out_elements, s->dtype);
+  const std::optional<double> bytes = traffic.bytes();
+  if (!bytes) return std::nullopt;
+  return OperatorCost{.flops = s->FlopsPerPart(), .bytes = *bytes, .family = rule.family, .math_dtype = s->dtype};
+}
+
+std::optional<OperatorCost> BackwardCost(const OperatorCall& call, const OperatorRule& rule) {
+  const std::optional<ConvolutionShape> s = ConvolutionShapeOf(call);
+  if (!s) return std::nullopt;
+  const TensorArg& grad = *TensorAt(call, 0);
+  const TensorArg& input = *TensorAt(call, 1);
+  const TensorArg& weight = *TensorAt(call, 2);
+  Traffic traffic;
+  traffic.Read(grad);
+  double flops = 0;
+  if (s->data_gradient) {
+    flops += s->FlopsPerPart();
+    traffic.Read(weight);
+    traffic.Write(Elements(input.dims), input.dtype);
+  }
+  if (s->weight_gradient) {
+    flops += s->FlopsPerPart();
+    traffic.Read(input);
+    traffic.Write(Elements(weight.dims), weight.dtype);
+  }
+  if (s->bias_gradient) {
+    flops += Elements(grad.dims);
+    traffic.Write(static_cast<double>(s->out_channels), grad.dtype);
+  }
+  const std::optional<double> bytes = traffic.bytes();
+  if (!bytes) return std::nullopt;
+  return OperatorCost{.flops = flops, .bytes = *bytes, .family = rule.family, .math_dtype = s->dtype};
+}
+
+constexpr auto kRules = [] {
+  std::array<OperatorRule, kLayouts.size() + 1> rules{};
+  for (std::size_t i = 0; i < kLayouts.size(); ++i) {
+    rules[i] = {.name = kLayouts[i].name, .family = WorkFamily::kConvolution, .formula = ForwardCost};
+  }
+  rules.back() = {.name = kBackward, .family = WorkFamily::kConvolution, .formula = BackwardCost};
+  return rules;
+}();
+
+}  // namespace
+
+double ConvolutionShape::FlopsPerPart() const {
+  return 2 * static_cast<double>(batch) * static_cast<double>(out_channels) * Elements(transposed ? in : out) *
+         static_cast<double>(in_channels / std::max<std::int64_t>(groups, 1)) * Elements(kernel);
+}
+
+std::optional<ConvolutionShape> ConvolutionShapeOf(const OperatorCall& call) {
+  if (call.name == kBackward) return BackwardShape(call);
+  const Layout* layout = LayoutOf(call.name);
+  return layout == nullptr ? std::nullopt : ForwardShape(call, *layout);
+}
+
+std::span<const OperatorRule> ConvolutionRules() { return kRules; }
+
+}  // namespace headroom

@@ -1,0 +1,222 @@
+#include "cost/device_spec.h"
+
+#include <re2/re2.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace headroom {
+namespace {
+
+/// A figure of the file: its key, the unit that must stand beside it, and where it goes.
+struct FigureField {
+  std::string_view key;
+  std::string_view unit;
+  std::optional<double> DeviceSpec::* member;
+};
+
+constexpr std::array kFigures = {
+    FigureField{"sm_count", "1", &DeviceSpec::sm_count},
+    FigureField{"fp32_lanes_per_sm", "1", &DeviceSpec::fp32_lanes_per_sm},
+    FigureField{"boost_clock_mhz", "MHz", &DeviceSpec::boost_clock_mhz},
+    FigureField{"base_clock_mhz", "MHz", &DeviceSpec::base_clock_mhz},
+    FigureField{"memory_bytes", "B", &DeviceSpec::memory_bytes},
+    FigureField{"memory_bandwidth_gbs", "GB/s", &DeviceSpec::memory_bandwidth_gbs},
+    FigureField{"l2_bytes", "B", &DeviceSpec::l2_bytes},
+    FigureField{"l3_bytes", "B", &DeviceSpec::l3_bytes},
+    FigureField{"fp64_tflops", "TFLOP/s", &DeviceSpec::fp64_tflops},
+    FigureField{"fp64_tensor_tflops", "TFLOP/s", &DeviceSpec::fp64_tensor_tflops},
+    FigureField{"fp32_tflops", "TFLOP/s", &DeviceSpec::fp32_tflops},
+    FigureField{"fp32_matrix_tflops", "TFLOP/s", &DeviceSpec::fp32_matrix_tflops},
+    FigureField{"tf32_tensor_tflops", "TFLOP/s", &DeviceSpec::tf32_tensor_tflops},
+    FigureField{"bf16_tensor_tflops", "TFLOP/s", &DeviceSpec::bf16_tensor_tflops},
+    FigureField{"fp16_tensor_tflops", "TFLOP/s", &DeviceSpec::fp16_tensor_tflops},
+    FigureField{"fp8_tensor_tflops", "TFLOP/s", &DeviceSpec::fp8_tensor_tflops},
+    FigureField{"int8_tensor_tops", "TOP/s", &DeviceSpec::int8_tensor_tops},
+    FigureField{"tdp_w", "W", &DeviceSpec::tdp_w},
+    FigureField{"max_threads_per_sm", "1", &DeviceSpec::max_threads_per_sm},
+    FigureField{"registers_per_sm", "1", &DeviceSpec::registers_per_sm},
+    FigureField{"shared_memory_per_sm_bytes", "B", &DeviceSpec::shared_memory_per_sm_bytes},
+};
+
+/// A device and the expressions that its names match in full.
+struct Entry {
+  DeviceSpec spec;
+  std::vector<std::unique_ptr<RE2>> patterns;
+};
+
+std::string_view Trim(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+bool EqualIgnoringCase(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [&](char x, char y) { return lower(x) == lower(y); });
+}
+
+/// Reads one device file; every message names the file, the key and the remedy.
+class DeviceFile {
+ public:
+  explicit DeviceFile(std::string_view name) : name_(name) {}
+
+  Result<Entry> Read(const toml::table& table) {
+    Entry entry;
+    Status status = ReadText(table, "name", entry.spec.name, /*required=*/true);
+    if (status.ok()) status = ReadText(table, "short_name", entry.spec.short_name, true);
+    if (status.ok()) status = ReadText(table, "vendor", entry.spec.vendor, true);
+    if (status.ok()) status = ReadText(table, "architecture", entry.spec.architecture, false);
+    if (status.ok()) status = ReadText(table, "compute_capability", entry.spec.compute_capability, false);
+    if (status.ok()) status = ReadPatterns(table, entry);
+    if (status.ok()) status = ReadFigures(table, entry.spec);
+    if (status.ok()) status = RefuseOtherKeys(table);
+    if (!status.ok()) return status;
+    return entry;
+  }
+
+ private:
+  Status Bad(std::string_view key, std::string_view what) const {
+    return Status::BadInput(fmt::format("device file {}: key '{}': {}", name_, key, what));
+  }
+
+  Status ReadText(const toml::table& table, std::string_view key, std::string& out, bool required) const {
+    const toml::node* node = table.get(key);
+    if (node == nullptr) return required ? Bad(key, "is missing; add it as a text in quotes") : Status::Ok();
+    const auto text = node->value_exact<std::string>();
+    if (!text || text->empty()) return Bad(key, "must be a text in quotes, not empty");
+    out = *text;
+    return Status::Ok();
+  }
+
+  Status ReadPatterns(const toml::table& table, Entry& entry) const {
+    const toml::node* node = table.get("match");
+    if (node == nullptr) return Status::Ok();
+    const toml::array* list = node->as_array();
+    if (list == nullptr) return Bad("match", "must be a list of regular expressions in quotes");
+    for (const toml::node& item : *list) {
+      const auto text = item.value_exact<std::string>();
+      if (!text) return Bad("match", "must be a list of regular expressions in quotes");
+      RE2::Options options;
+      options.set_case_sensitive(false);
+      options.set_log_errors(false);
+      auto pattern = std::make_unique<RE2>(*text, options);
+      if (!pattern->ok()) {
+        return Bad("match", fmt::format("'{}' is no RE2 expression ({}); correct or remove it", *text, pattern->error()));
+      }
+      entry.patterns.push_back(std::move(pattern));
+    }
+    return Status::Ok();
+  }
+
+  Status ReadFigures(const toml::table& table, DeviceSpec& spec) const {
+    const toml::node* node = table.get("figures");
+    if (node == nullptr) return Status::Ok();
+    const toml::table* figures = node->as_table();
+    if (figures == nullptr) return Bad("figures", "must be a table");
+    for (const auto& [key, value] : *figures) {
+      const auto field = std::find_if(kFigures.begin(), kFigures.end(),
+                                      [&](const FigureField& f) { return f.key == key.str(); });
+      if (field == kFigures.end()) return Bad(key.str(), "is not a known figure; correct or remove it");
+      const Status status = ReadFigure(*field, value, spec);
+      if (!status.ok()) return status;
+    }
+    return Status::Ok();
+  }
+
+  Status ReadFigure(const FigureField& field, const toml::node& node, DeviceSpec& spec) const {
+    constexpr std::string_view kForm = "must be {{ value = NUMBER, unit = \"{}\", source = \"DOCUMENT\" }}";
+    const toml::table* figure = node.as_table();
+    if (figure == nullptr) return Bad(field.key, fmt::format(kForm, field.unit));
+    const auto value = (*figure)["value"].value<double>();
+    const auto unit = (*figure)["unit"].value_exact<std::string>();
+    const auto source = (*figure)["source"].value_exact<std::string>();
+    if (!value || !unit || !source || figure->size() != 3) return Bad(field.key, fmt::format(kForm, field.unit));
+    if (!std::isfinite(*value) || *value <= 0) {
+      return Bad(field.key, "must be above 0; remove the figure if it is unknown");
+    }
+    if (*unit != field.unit) return Bad(field.key, fmt::format("must be in {}, not in {}", field.unit, *unit));
+    if (source->empty()) return Bad(field.key, "has no source; name the document it comes from");
+    spec.*field.member = *value;
+    spec.sources.emplace(field.key, *source);
+    return Status::Ok();
+  }
+
+  Status RefuseOtherKeys(const toml::table& table) const {
+    constexpr std::array<std::string_view, 7> kKeys = {
+        "name", "short_name", "vendor", "architecture", "compute_capability", "match", "figures"};
+    for (const auto& [key, value] : table) {
+      if (std::find(kKeys.begin(), kKeys.end(), key.str()) == kKeys.end()) {
+        return Bad(key.str(), "is not a known key; correct or remove it");
+      }
+    }
+    return Status::Ok();
+  }
+
+  std::string_view name_;
+};
+
+}  // namespace
+
+std::string_view DeviceSpec::SourceOf(std::string_view key) const {
+  const auto it = sources.find(key);
+  return it == sources.end() ? std::string_view() : std::string_view(it->second);
+}
+
+struct DeviceCatalog::Impl {
+  std::vector<DeviceSpec> devices;                           ///< By short name.
+  std::vector<std::vector<std::unique_ptr<RE2>>> patterns;  ///< Parallel to `devices`.
+};
+
+DeviceCatalog::DeviceCatalog(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+DeviceCatalog::DeviceCatalog(DeviceCatalog&&) noexcept = default;
+DeviceCatalog& DeviceCatalog::operator=(DeviceCatalog&&) noexcept = default;
+DeviceCatalog::~DeviceCatalog() = default;
+
+Result<DeviceCatalog> DeviceCatalog::Load(std::span<const NamedText> files) {
+  std::map<std::string, Entry, std::less<>> by_name;
+  for (const NamedText& file : files) {
+    toml::table table;
+    try {
+      table = toml::parse(file.content);
+    } catch (const toml::parse_error& error) {
+      return Status::BadInput(fmt::format("device file {}, line {}: {}; correct the TOML there", file.name,
+                                          error.source().begin.line, error.description()));
+    }
+    Result<Entry> entry = DeviceFile(file.name).Read(table);
+    if (!entry.ok()) return entry.status();
+    std::string key = entry.value().spec.short_name;
+    by_name.insert_or_assign(std::move(key), std::move(entry).value());
+  }
+  auto impl = std::make_unique<Impl>();
+  for (auto& [name, entry] : by_name) {
+    impl->devices.push_back(std::move(entry.spec));
+    impl->patterns.push_back(std::move(entry.patterns));
+  }
+  return DeviceCatalog(std::move(impl));
+}
+
+const DeviceSpec* DeviceCatalog::Find(std::string_view name) const {
+  constexpr std::size_t kLongestName = 256;
+  name = Trim(name);
+  if (name.empty() || name.size() > kLongestName) return nullptr;
+  for (const DeviceSpec& device : impl_->devices) {
+    if (EqualIgnoringCase(name, device.name) || EqualIgnoringCase(name, device.short_name)) return &device;
+  }
+  for (std::size_t i = 0; i < impl_->devices.size(); ++i) {
+    for (const auto& pattern : impl_->patterns[i]) {
+      if (RE2::FullMatch(re2::StringPiece(name.data(), name.size()), *pattern)) return &impl_->devices[i];
+    }
+  }
+  return nullptr;
+}
+
+std::span<const DeviceSpec> DeviceCatalog::devices() const { return impl_->devices; }
+
+}  // namespace headroom

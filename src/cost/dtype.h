@@ -1,0 +1,40 @@
+// DType: element and arithmetic types of tensors, as profilers and kernel names write them.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+namespace headroom {
+
+/// Element type of a tensor, or the type that the arithmetic units multiply in.
+enum class DType {
+  kUnknown,
+  kF64,
+  kF32,
+  kTF32,  ///< Arithmetic only: float32 operands rounded to 10 mantissa bits inside tensor cores; stored as 4 bytes.
+  kBF16,
+  kF16,
+  kF8,
+  kC128,
+  kC64,
+  kI64,
+  kI32,
+  kI16,
+  kI8,  ///< Also uint8 and quantized 8-bit integers.
+  kBool,
+};
+
+/// Bytes of one stored element; 0 for kUnknown.
+int BytesPerElement(DType dtype);
+
+/// Lower-case short name as reports print it: "fp32", "tf32", "bf16", "int64", "unknown", ...
+std::string_view Name(DType dtype);
+
+/// Inverse of Name; nullopt for any other text.
+std::optional<DType> DTypeFromName(std::string_view name);
+
+/// From the C++ name in a PyTorch profile's "Input type": "float", "c10::Half", "long int", "c10::Float8_e4m3fn"...
+/// kUnknown for what is not an element type ("Scalar", "TensorList", "").
+DType DTypeFromProfiler(std::string_view type_name);
+
+}  // namespace headroom

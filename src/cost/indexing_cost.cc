@@ -1,0 +1,89 @@
+// Gather, scatter, embedding. Elements that an index picks count once each; that several indices may pick the same element is
+// not visible in a profile. No FLOPs but the additions of an accumulating scatter.
+#include <algorithm>
+#include <array>
+
+#include "cost/operator_args.h"
+#include "cost/operator_rules.h"
+
+namespace headroom {
+namespace {
+
+std::optional<OperatorCost> Finish(const Traffic& traffic, double flops, WorkFamily family) {
+  const std::optional<double> bytes = traffic.bytes();
+  if (!bytes) return std::nullopt;
+  return OperatorCost{.flops = flops, .bytes = *bytes, .family = family, .math_dtype = DType::kF32};
+}
+
+/// (self, dim, index): whole slices; an embedding lookup runs as one with dim 0.
+std::optional<OperatorCost> IndexSelect(const OperatorCall& call, const OperatorRule& rule) {
+  const TensorArg* self = TensorAt(call, 0);
+  const TensorArg* index = TensorAt(call, 2);
+  std::optional<std::int64_t> dim = IntAt(call, 1);
+  if (self == nullptr || index == nullptr || !dim) return std::nullopt;
+  if (*dim < 0) *dim += static_cast<std::int64_t>(self->dims.size());
+  if (*dim < 0 || *dim >= static_cast<std::int64_t>(self->dims.size())) return std::nullopt;
+  std::vector<std::int64_t> slice = self->dims;
+  slice[static_cast<std::size_t>(*dim)] = 1;
+  const double out = Elements(slice) * Elements(index->dims);
+  Traffic traffic;
+  traffic.Read(std::min(out, Elements(self->dims)), self->dtype);
+  traffic.Read(*index);
+  traffic.Write(out, self->dtype);
+  return Finish(traffic, 0, rule.family);
+}
+
+/// (self, dim, index): one element an index.
+std::optional<OperatorCost> Gather(const OperatorCall& call, const OperatorRule& rule) {
+  const TensorArg* self = TensorAt(call, 0);
+  const TensorArg* index = TensorAt(call, 2);
+  if (self == nullptr || index == nullptr) return std::nullopt;
+  const double out = Elements(index->dims);
+  Traffic traffic;
+  traffic.Read(std::min(out, Elements(self->dims)), self->dtype);
+  traffic.Read(*index);
+  traffic.Write(out, self->dtype);
+  return Finish(traffic, 0, rule.family);
+}
+
+/// (self, dim, index, source) in place: one element an index is read from the source and written to self; accumulating
+/// (flops_per_element > 0) reads that element of self too. A source that is a number is not read.
+std::optional<OperatorCost> ScatterInPlace(const OperatorCall& call, const OperatorRule& rule) {
+  const TensorArg* self = TensorAt(call, 0);
+  const TensorArg* index = TensorAt(call, 2);
+  if (self == nullptr || index == nullptr) return std::nullopt;
+  const double touched = Elements(index->dims);
+  Traffic traffic;
+  traffic.Read(*index);
+  if (TensorAt(call, 3) != nullptr) traffic.Read(touched, self->dtype);
+  if (rule.flops_per_element > 0) traffic.Read(touched, self->dtype);
+  traffic.Write(touched, self->dtype);
+  return Finish(traffic, rule.flops_per_element * touched, rule.family);
+}
+
+/// (grad_output, indices, num_weights, ...): the whole gradient of the table is written.
+std::optional<OperatorCost> EmbeddingBackward(const OperatorCall& call, const OperatorRule& rule) {
+  const TensorArg* grad = TensorAt(call, 0);
+  const TensorArg* index = TensorAt(call, 1);
+  const std::optional<std::int64_t> rows = IntAt(call, 2);
+  if (grad == nullptr || index == nullptr || grad->dims.empty() || !rows || *rows < 0) return std::nullopt;
+  Traffic traffic;
+  traffic.Read(*grad);
+  traffic.Read(*index);
+  traffic.Write(static_cast<double>(*rows) * static_cast<double>(grad->dims.back()), grad->dtype);
+  return Finish(traffic, Elements(grad->dims), rule.family);
+}
+
+constexpr std::array kRules = {
+    OperatorRule{"aten::index_select", WorkFamily::kIndexing, IndexSelect},
+    OperatorRule{"aten::gather", WorkFamily::kIndexing, Gather},
+    OperatorRule{"aten::scatter_", WorkFamily::kIndexing, ScatterInPlace},
+    OperatorRule{"aten::scatter_add_", WorkFamily::kIndexing, ScatterInPlace, 1},
+    OperatorRule{"aten::embedding_dense_backward", WorkFamily::kIndexing, EmbeddingBackward},
+};
+
+}  // namespace
+
+std::span<const OperatorRule> IndexingRules() { return kRules; }
+
+}  // namespace headroom

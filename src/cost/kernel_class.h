@@ -1,0 +1,61 @@
+// KernelClassifier: what a GPU kernel does, told by its name and the rules in data/rules/kernels.toml.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/named_text.h"
+#include "base/status.h"
+#include "cost/dtype.h"
+#include "cost/work_family.h"
+
+namespace headroom {
+
+/// Whether a kernel runs on tensor cores (NVIDIA) or matrix cores (AMD).
+enum class TensorCoreUse { kUnknown, kNo, kYes };
+
+/// "yes", "no" or "unknown".
+std::string_view Name(TensorCoreUse use);
+
+/// What a kernel's name tells.
+struct KernelClass {
+  WorkFamily family = WorkFamily::kUnclassified;
+  TensorCoreUse tensor_cores = TensorCoreUse::kUnknown;  ///< kNo for every family that multiplies no matrices.
+  DType math_dtype = DType::kUnknown;  ///< Of matmul, convolution and attention: type of the products, if the name tells.
+};
+
+/// Applies the rules; the first that matches wins, in each of three lists (family, tensor cores, math type).
+/// Thread-safe once parsed. One call costs microseconds: cache by distinct name.
+class KernelClassifier {
+ public:
+  /// An example that the rule file gives for a rule; the rule must classify it as stated, and a test holds it to that.
+  struct Example {
+    std::string kernel;  ///< A real kernel name.
+    std::string list;    ///< "family", "tensor_cores" or "math_dtype".
+    std::string expect;  ///< "matmul", "yes", "tf32", ...
+  };
+
+  /// Reads a rule file. BadInput names the file, the rule and the remedy.
+  static Result<KernelClassifier> Parse(const NamedText& rules);
+
+  KernelClassifier(KernelClassifier&&) noexcept;
+  KernelClassifier& operator=(KernelClassifier&&) noexcept;
+  ~KernelClassifier();
+
+  /// Names longer than 4096 bytes are judged by their first 4096.
+  KernelClass Classify(std::string_view kernel_name) const;
+
+  /// Version of the rule file, for reports: a changed rule can change a figure.
+  int version() const;
+  std::span<const Example> examples() const;
+
+ private:
+  struct Impl;
+  explicit KernelClassifier(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace headroom

@@ -1,0 +1,322 @@
+"""What the contract tests share: where things are, how to run the program, how to compare."""
+import dataclasses
+import functools
+import json
+import math
+import os
+import pathlib
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import jsonschema
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BINARY = pathlib.Path(os.environ.get("HEADROOM_BINARY") or ROOT / "build/release/headroom").absolute()
+DATA = pathlib.Path(os.environ.get("HEADROOM_DATA") or ROOT.parent / "shared").absolute()
+FULL = os.environ.get("HEADROOM_TEST_FULL") == "1"
+GOLDEN = ROOT / "tests/golden"
+SCHEMA = ROOT / "docs/schema/report-1.json"
+DEFINITIONS = ROOT / "docs/report.md"
+
+# Not event traces, and the tests say so: a memory timeline, and a profile in another format.
+NOT_EVENTS = ("hta__memory_timeline.raw.gz",)
+
+
+def real_traces():
+    """Every PyTorch-profiler trace of the data folder, in a fixed order; [] where there is none."""
+    return sorted((DATA / "h200/traces").glob("*.json.gz")) + sorted((DATA / "public-traces").glob("*.json.gz"))
+
+
+def warn_about_missing_data():
+    if not real_traces():
+        line = "!" * 100
+        print(f"{line}\n!! NO REAL TRACES: {DATA} holds none. Every test on them is SKIPPED; set HEADROOM_DATA.\n{line}",
+              file=sys.stderr)
+
+
+def data_file(name):
+    """A file of the data folder; skips the test, with the reason, where it is absent."""
+    path = DATA / name
+    if not path.exists():
+        raise unittest.SkipTest(f"real traces are missing (HEADROOM_DATA={DATA})")
+    return path
+
+
+# --- running the program -------------------------------------------------------------------------------------------
+
+@dataclasses.dataclass
+class Outcome:
+    command: list
+    code: int  # negative: killed by that signal
+    out: bytes
+    err: bytes
+    seconds: float
+
+    @property
+    def text(self):
+        return self.out.decode("utf-8")  # strict: invalid UTF-8 on stdout is a failure
+
+    @property
+    def message(self):
+        return self.err.decode("utf-8", "replace")
+
+    def json(self):
+        return json.loads(self.text, parse_constant=_no_constant)
+
+    def __str__(self):
+        shown = " ".join(str(c) for c in self.command)
+        return f"{shown}\nexit {self.code} after {self.seconds:.2f} s\nstdout: {self.out[:600]!r}\nstderr: {self.err[:1500]!r}"
+
+
+def _no_constant(name):
+    raise ValueError(f"{name} is not JSON")
+
+
+@functools.cache
+def sanitized():
+    """Whether the program carries a sanitizer, which needs address space and time of its own."""
+    data = BINARY.read_bytes()
+    return b"__asan_init" in data or b"__tsan_init" in data
+
+
+def headroom(*args, cwd=None, seconds=60, address_space=None, environment=None):
+    """Runs the program. `address_space`: bytes it may map (not under a sanitizer)."""
+    command = [str(BINARY), *map(str, args)]
+    limit = None
+    if address_space and not sanitized():
+        limit = functools.partial(resource.setrlimit, resource.RLIMIT_AS, (address_space, address_space))
+    if sanitized():
+        seconds *= 10
+    began = time.monotonic()
+    try:
+        done = subprocess.run(command, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds,
+                              preexec_fn=limit, env={**os.environ, **(environment or {})})
+    except subprocess.TimeoutExpired as e:
+        raise AssertionError(f"still running after {seconds} s: {' '.join(command)}") from e
+    return Outcome(command, done.returncode, done.stdout, done.stderr, time.monotonic() - began)
+
+
+class ProgramTest(unittest.TestCase):
+    """A test of the program; gives each test a scratch folder and the checks that all share."""
+
+    maxDiff = 4000
+
+    @classmethod
+    def setUpClass(cls):
+        if not os.access(BINARY, os.X_OK):
+            raise AssertionError(f"no program at {BINARY}: build it (cmake --preset release && cmake --build --preset release)"
+                                 " or set HEADROOM_BINARY")
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory(prefix="headroom-test-")
+        self.addCleanup(scratch.cleanup)
+        self.scratch = pathlib.Path(scratch.name)
+
+    def write(self, name, data):
+        path = self.scratch / name
+        path.write_bytes(data if isinstance(data, bytes) else data.encode())
+        return path
+
+    def report(self, *args, **kwargs):
+        """`headroom report --json ARGS`, which must succeed and be sound; the parsed object."""
+        outcome = headroom("report", "--json", *args, **kwargs)
+        self.assertEqual(outcome.code, 0, outcome)
+        report = outcome.json()
+        self.assertEqual(violations(report), [], outcome)
+        return report
+
+    def assert_refused(self, outcome, code, *fragments):
+        """The exit code; nothing on stdout; one message on stderr that holds each fragment (case ignored)."""
+        self.assertEqual(outcome.code, code, outcome)
+        self.assertEqual(outcome.out, b"", outcome)
+        self.assertTrue(outcome.message.strip(), f"no message: {outcome}")
+        for fragment in fragments:
+            self.assertIn(str(fragment).lower(), outcome.message.lower(), outcome)
+
+    def assert_printable(self, text, context):
+        """No control character but the newline, and nothing that turns text around or hides it."""
+        for number, line in enumerate(text.split("\n"), 1):
+            bad = [c for c in line if unprintable(c)]
+            self.assertFalse(bad, f"{context}: line {number} holds {bad!r}: {line!r}")
+
+
+    def assert_readable_text(self, text, context):
+        """Printable, and no line longer than 100 columns."""
+        self.assert_printable(text, context)
+        for number, line in enumerate(text.split("\n"), 1):
+            self.assertLessEqual(len(line), 100, f"{context}: line {number} is too long: {line!r}")
+
+    def assert_whole_tables(self, markdown, context):
+        """Every row of a table has as many cells as its head: no name has broken out of its cell."""
+        self.assert_printable(markdown, context)
+        cells = None
+        for line in markdown.split("\n"):
+            here = len(re.findall(r"(?<!\\)\|", line)) if line.startswith("|") else None
+            if here is not None and cells is not None:
+                self.assertEqual(here, cells, f"{context}: {line!r}")
+            cells = here
+
+
+def unprintable(c):
+    point = ord(c)
+    return (point < 0x20 or 0x7F <= point < 0xA0 or 0x200B <= point <= 0x200F or 0x2028 <= point <= 0x202E
+            or 0x2066 <= point <= 0x2069 or point == 0xFEFF)
+
+
+# --- the contract of report/1 --------------------------------------------------------------------------------------
+
+PARTS = ("data_wait_ms", "host_to_device_ms", "forward_ms", "backward_ms", "optimizer_ms", "communication_ms",
+         "callback_ms", "other_ms")
+
+
+@functools.cache
+def schema():
+    return json.loads(SCHEMA.read_text())
+
+
+@functools.cache
+def validator():
+    return jsonschema.Draft202012Validator(schema())
+
+
+@functools.cache
+def known_codes():
+    """Codes of `health.issues[]` that docs/report.md explains."""
+    table = DEFINITIONS.read_text().split("## health")[1].split("\n## ")[0]
+    return frozenset(re.findall(r"^\| `([a-z0-9-]+)` \|", table, re.MULTILINE))
+
+
+def violations(report):
+    """Every way in which a report breaks its schema or contradicts itself, as sentences; [] if it is sound."""
+    found = [f"schema: {e.json_path}: {e.message[:300]}" for e in validator().iter_errors(report)]
+    if found:
+        return found  # what follows takes the shape for granted
+    return [*_health(report), *_gpu(report), *_steps(report), *_breakdown(report), *_tables(report)]
+
+
+def _health(report):
+    for issue in report["health"]["issues"]:
+        if issue["code"] not in known_codes():
+            yield f"health code {issue['code']} is not in docs/report.md"
+    if report["health"]["grade"] == "A" and any(i["severity"] != "info" for i in report["health"]["issues"]):
+        yield "grade A in spite of a warning or an error"
+
+
+def _gpu(report):
+    for r in report["gpu_time"]:
+        where = f"gpu_time of rank {r['rank']} device {r['device']}"
+        if not close(r["busy_ms"], r["compute_ms"] + r["exposed_communication_ms"] + r["exposed_memory_ms"]):
+            yield f"{where}: busy is not compute + exposed communication + exposed memory"
+        if not close(r["span_ms"], r["busy_ms"] + r["idle_ms"]):
+            yield f"{where}: span is not busy + idle"
+        if (r["overlap_communication_pct"] is None) != (r["communication_ms"] == 0):
+            yield f"{where}: overlap_communication_pct must be null without communication, and only then"
+    for table in ("gpu_time", "idle"):
+        keys = [(r["rank"], r["device"], r.get("stream")) for r in report[table]]
+        if len(set(keys)) != len(keys):
+            yield f"{table} has two rows for one key"
+
+
+def _steps(report):
+    steps = report["steps"]
+    walls = sorted(r["wall_ms"] for r in steps["list"])
+    if steps["count"] != len(walls):
+        yield f"steps.count is {steps['count']}, list has {len(walls)} rows"
+    if not walls:
+        return
+    for key, want in (("min_ms", walls[0]), ("max_ms", walls[-1]), ("mean_ms", sum(walls) / len(walls))):
+        if not close(steps[key], want):
+            yield f"steps.{key} is {steps[key]}, the list says {want}"
+    if len(report["inputs"]) == 1 and not close(steps["p50_ms"], walls[(len(walls) - 1) // 2]):
+        yield f"steps.p50_ms is {steps['p50_ms']}, the lower median of the list is {walls[(len(walls) - 1) // 2]}"
+    for row in steps["list"]:
+        if row["gpu_busy_ms"] is not None and row["gpu_busy_ms"] > row["wall_ms"] + 1e-6:
+            yield f"step {row['index']}: busier than it is long"
+
+
+def _breakdown(report):
+    split = report["step_breakdown"]
+    if split is None:
+        return
+    total = math.fsum(split[k] for k in PARTS)
+    half_a_nanosecond = 5e-7
+    medians = [r for r in report["steps"]["list"] if abs(r["wall_ms"] - total) < half_a_nanosecond]
+    if not medians:
+        yield f"step_breakdown sums to {total}, which is the wall_ms of no step"
+    elif len(report["inputs"]) == 1 and abs(total - report["steps"]["p50_ms"]) > half_a_nanosecond:
+        yield f"step_breakdown sums to {total}, the median step takes {report['steps']['p50_ms']}"
+    for k in PARTS:
+        if split["gpu"][k] > split[k] + half_a_nanosecond:
+            yield f"step_breakdown.gpu.{k} is larger than its whole"
+    busy = math.fsum(split["gpu"][k] for k in PARTS)
+    if medians and not any(abs(busy - (r["gpu_busy_ms"] or 0)) < half_a_nanosecond for r in medians):
+        yield f"step_breakdown.gpu sums to {busy}, not to gpu_busy_ms of the median step"
+
+
+def _tables(report):
+    for table in ("kernels", "operators", "layers"):
+        totals = [r["total_us"] for r in report[table] if r["total_us"] is not None]
+        if totals != sorted(totals, reverse=True):
+            yield f"{table} is not in descending order of total_us"
+        for r in report[table]:
+            if r["total_us"] is not None and not close(r["mean_us"] * r["count"], r["total_us"], 1e-3):
+                yield f"{table}: {r['name'][:60]!r}: mean times count is not the total"
+    shares = [f["share_pct"] for f in report["findings"] if f["share_pct"] is not None]
+    if shares != sorted(shares, reverse=True):
+        yield "findings are not ranked by the share that they hold"
+
+
+# --- comparing -----------------------------------------------------------------------------------------------------
+
+def close(a, b, tolerance=1e-6):
+    """Equal to 1e-6, relative or absolute, as the contract asks."""
+    return math.isclose(a, b, rel_tol=tolerance, abs_tol=tolerance)
+
+
+def is_number(v):
+    return isinstance(v, (int, float)) and not isinstance(v, bool)
+
+
+def mismatches(want, got, where="$"):
+    """Ways in which `got` fails `want`, as a list of sentences; [] if it matches.
+
+    Objects: only the keys of `want` are compared. Lists: same length, row by row. Numbers: to half a nanosecond in ms.
+    Three words make goldens say less than equality:
+      {"$in": [a, b]}     one of these
+      {"$has": [a, b]}    a list in which each of these matches some row
+      {"$none": [a, b]}   a list in which none of these matches any row
+    """
+    if isinstance(want, dict) and len(want) == 1 and next(iter(want)).startswith("$"):
+        word, rows = next(iter(want.items()))
+        if word == "$in":
+            return [] if any(not mismatches(w, got) for w in rows) else [f"{where}: {got!r} is none of {rows!r}"]
+        if not isinstance(got, list):
+            return [f"{where}: not a list: {got!r}"]
+        found = [any(not mismatches(w, g) for g in got) for w in rows]
+        if word == "$has":
+            return [f"{where}: no row like {w!r} in {shorten(got)}" for w, f in zip(rows, found) if not f]
+        if word == "$none":
+            return [f"{where}: a row like {w!r} in {shorten(got)}" for w, f in zip(rows, found) if f]
+        raise ValueError(f"unknown word {word} in an expectation")
+    if isinstance(want, dict):
+        if not isinstance(got, dict):
+            return [f"{where}: not an object: {got!r}"]
+        return [m for k, w in want.items()
+                for m in (mismatches(w, got[k], f"{where}.{k}") if k in got else [f"{where}.{k}: missing"])]
+    if isinstance(want, list):
+        if not isinstance(got, list) or len(want) != len(got):
+            return [f"{where}: want {len(want)} rows: {shorten(got)}"]
+        return [m for i, (w, g) in enumerate(zip(want, got)) for m in mismatches(w, g, f"{where}[{i}]")]
+    if is_number(want) and is_number(got):
+        return [] if math.isclose(want, got, rel_tol=1e-9, abs_tol=5e-7) else [f"{where}: want {want}, got {got}"]
+    return [] if type(want) is type(got) and want == got else [f"{where}: want {want!r}, got {got!r}"]
+
+
+def shorten(value, room=700):
+    text = json.dumps(value)
+    return text if len(text) <= room else text[:room] + " ..."

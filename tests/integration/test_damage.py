@@ -1,0 +1,82 @@
+"""A damaged trace is read or refused: never a crash, a hang, an invalid output or an event lost that was whole."""
+import gzip
+import unittest
+
+import damage
+from integration import support
+
+GATE = {"cuts": 400, "gzip_cuts": 250, "flips": 400, "gzip_flips": 200}  # cases a trace; --full takes all
+
+
+def small_traces():
+    """A golden, always there; and a real trace of 4 KB (backward on its own thread)."""
+    yield "golden", (support.GOLDEN / "communication-exposed-and-hidden/trace.json").read_bytes()
+    real = support.DATA / "public-traces/hta__call_stack__backward_thread.json.gz"
+    if real.exists():
+        yield "real", gzip.decompress(real.read_bytes())
+
+
+class Makers(unittest.TestCase):
+    """The generator itself, without the program."""
+
+    DATA = b'{"a": [1], "traceEvents": [\n{"x": "]"}, {"y": [2]}\n], "b": []}'
+
+    def test_spans_are_the_events(self):
+        self.assertEqual([self.DATA[a:b] for a, b in damage.event_spans(self.DATA)], [b'{"x": "]"}', b'{"y": [2]}'])
+        self.assertEqual(len(damage.event_spans(b'[{"x": 1}]')), 1)
+
+    def test_cuts_promise_complete_events(self):
+        promised = {len(data): least for _, data, least in damage.cuts(self.DATA)}
+        end = self.DATA.index(b',', self.DATA.index(b'"x"'))
+        self.assertEqual((promised[0], promised[end - 1], promised[end], promised[len(self.DATA) - 1]), (0, 0, 1, 2))
+
+    def test_every_flip_changes_one_byte(self):
+        for k, (_, data, _) in enumerate(damage.flips(self.DATA)):
+            self.assertEqual([i for i, (a, b) in enumerate(zip(data, self.DATA)) if a != b], [k])
+
+    def test_cuts_of_gzip_promise_no_more_than_the_whole(self):
+        *_, (_, _, last) = damage.gzip_cuts(self.DATA)
+        self.assertEqual(last, 2)
+
+
+class Damage(support.ProgramTest):
+    def check(self, maker):
+        count = None if support.FULL else GATE[maker] // (8 if support.sanitized() else 1)
+        for origin, data in small_traces():
+            self.assertLessEqual(len(data), 6000, origin)
+            total = len(damage.event_spans(data))
+            self.assertEqual(self.report(self.write("whole.json", data))["inputs"][0]["events"], total)
+            for name, damaged, least in damage.sample(damage.MAKERS[maker](data), count):
+                with self.subTest(f"{origin} {name}"):
+                    self.check_one(name, damaged, least, total)
+
+    def check_one(self, name, damaged, least, total):
+        path = self.write(name, damaged)
+        outcome = support.headroom("report", "--json", path, seconds=5)
+        path.unlink()
+        self.assertIn(outcome.code, (0, 3), outcome)
+        if outcome.code == 3:
+            self.assertEqual(outcome.out, b"", outcome)
+            self.assertIn(name, outcome.message)
+            self.assertFalse(least, f"{least} whole events, and refused: {outcome}")
+            return
+        report = outcome.json()
+        self.assertEqual(support.violations(report), [], outcome)
+        kept = report["inputs"][0]["events"]
+        self.assertLessEqual(kept, total + 1)  # one half event may show up as damaged
+        if least is not None:
+            self.assertGreaterEqual(kept, least, f"events lost: {report['health']}")
+        if least is not None and kept < total:
+            self.assertTrue(report["health"]["issues"], "events are missing and health does not say so")
+
+    def test_cuts(self):
+        self.check("cuts")
+
+    def test_gzip_cuts(self):
+        self.check("gzip_cuts")
+
+    def test_flips(self):
+        self.check("flips")
+
+    def test_gzip_flips(self):
+        self.check("gzip_flips")

@@ -1,0 +1,126 @@
+"""Exit codes: 0 fine, 2 usage, 3 input unreadable or not a trace. On an error nothing goes to stdout, and stderr names the
+thing and a remedy."""
+import gzip
+import os
+import re
+import subprocess
+
+from integration import support
+
+TRACE = support.GOLDEN / "host-bound-two-steps/trace.json"
+# What to do now: the message must hold one of these.
+REMEDY = re.compile(r"\b(pass|give|use|record|export|try|run|see|check|name|raise|expect\w*|set|copy|unpack|choose)\b", re.IGNORECASE)
+
+USAGE = {  # what shows it: (arguments, what the message must name)
+    "no command": ([], "report"),
+    "unknown command": (["nonsense"], "nonsense"),
+    "no trace": (["report"], "trace"),
+    "unknown flag": (["report", TRACE, "--nonsense"], "--nonsense"),
+    "unknown short flag": (["report", TRACE, "-Z"], "-Z"),
+    "value for a switch": (["report", TRACE, "--json=surplus"], "json"),
+    "two formats on one stdout": (["report", TRACE, "--json", "--md"], "--md"),
+    "steps backwards": (["report", TRACE, "--steps", "9:3"], "9:3"),
+    "steps that are words": (["report", TRACE, "--steps", "a:b"], "a:b"),
+    "three steps": (["report", TRACE, "--steps", "1:2:3"], "1:2:3"),
+    "steps without value": (["report", TRACE, "--steps"], "--steps"),
+    "negative rows": (["report", TRACE, "--top", "-1"], "--top"),
+    "rows that are a word": (["report", TRACE, "--top", "many"], "--top"),
+    "threads that are a word": (["report", TRACE, "--threads", "all"], "--threads"),
+    "rank that is a word": (["report", TRACE, "--rank", "first"], "--rank"),
+}
+
+PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89" + bytes(200)
+UNREADABLE = {  # file name: (bytes, what the message must name)
+    "empty.json": (b"", "empty"),
+    "blank.json": (b" \n\t\n", ""),
+    "picture.json": (PNG, "not a trace"),
+    "picture.json.gz": (gzip.compress(PNG), "not a trace"),
+    "nothing.json.gz": (gzip.compress(b""), "empty"),
+    "head-only.json.gz": (gzip.compress(b"[]")[:10], ""),
+    "broken.json.gz": (b"\x1f\x8b\x08\x00" + bytes(range(7, 60)), ""),
+    "nothing.json.zst": (b"\x28\xb5\x2f\xfd\x20\x00\x01\x00\x00", "empty"),
+    "broken.json.zst": (b"\x28\xb5\x2f\xfd" + b"\xff" * 40, ""),
+    "text.json": (b"Traceback (most recent call last):\n  File \"train.py\"\n", "not a trace"),
+    "page.json": (b"<!DOCTYPE html><html><body>404 Not Found</body></html>", "not a trace"),
+    "number.json": (b"42", "not a trace"),
+    "string.json": (b'"traceEvents"', "not a trace"),
+    "null.json": (b"null", "not a trace"),
+    "settings.json": (b'{"learning_rate": 0.1, "layers": [1, 2, 3]}', "not a trace"),
+    "numbers.json": (b"[1, 2, 3]", "not a trace"),
+    "report.sqlite": (b"SQLite format 3\x00" + bytes(500), "not a trace"),
+    "random.bin": (bytes((i * 197 + 31) % 256 for i in range(5000)), "not a trace"),
+    "zeros.bin": (bytes(5000), "not a trace"),
+}
+
+
+class Fine(support.ProgramTest):
+    def test_report(self):
+        self.assertEqual(support.headroom("report", TRACE).code, 0)
+
+    def test_help_goes_to_stdout_and_fits(self):
+        for args in (["--help"], ["report", "--help"]):
+            with self.subTest(args):
+                outcome = support.headroom(*args)
+                self.assertEqual((outcome.code, outcome.err), (0, b""), outcome)
+                self.assertIn("report", outcome.text)
+                self.assert_readable_text(outcome.text, "help")
+
+    def test_help_names_every_flag(self):
+        text = support.headroom("report", "--help").text
+        for flag in ("--json", "--md", "--csv", "--steps", "--rank", "--top", "--quiet", "--threads", "--time"):
+            self.assertIn(flag, text)
+
+    def test_a_trace_without_events_is_no_crash(self):
+        # Whether an empty list is a trace (0) or not (3) is open; it is never a signal and never an empty success.
+        for data in ('{"traceEvents": []}', "[]"):
+            outcome = support.headroom("report", self.write("none.json", data))
+            self.assertIn(outcome.code, (0, 3), outcome)
+            self.assertTrue(outcome.out if outcome.code == 0 else outcome.err, outcome)
+
+
+class Usage(support.ProgramTest):
+    def test_each_is_refused(self):
+        for why, (args, named) in USAGE.items():
+            with self.subTest(why):
+                self.assert_refused(support.headroom(*args), 2, named)
+
+
+class Unreadable(support.ProgramTest):
+    def assert_refused_with_remedy(self, outcome, *fragments):
+        self.assert_refused(outcome, 3, *fragments)
+        self.assertRegex(outcome.message, REMEDY, "the message says no remedy")
+        self.assert_printable(outcome.message, "stderr")
+
+    def test_each_is_refused(self):
+        for name, (data, named) in UNREADABLE.items():
+            with self.subTest(name):
+                self.assert_refused_with_remedy(support.headroom("report", "--json", self.write(name, data)), name, named)
+
+    def test_a_missing_file(self):
+        self.assert_refused_with_remedy(support.headroom("report", self.scratch / "absent.json"), "absent.json", "no such file")
+
+    def test_a_directory(self):
+        self.assert_refused_with_remedy(support.headroom("report", self.scratch), self.scratch.name, "directory")
+
+    def test_a_file_that_may_not_be_read(self):
+        if os.geteuid() == 0:
+            self.skipTest("root may read everything")
+        path = self.write("locked.json", TRACE.read_bytes())
+        path.chmod(0)
+        self.assert_refused_with_remedy(support.headroom("report", path), "locked.json", "permission")
+
+    def test_one_bad_file_of_two_refuses_both(self):
+        # A report on part of what was asked for would lose a rank in silence.
+        for args in ((TRACE, self.scratch / "absent.json"), (self.scratch / "absent.json", TRACE)):
+            self.assert_refused_with_remedy(support.headroom("report", "--json", *args), "absent.json")
+
+    def test_a_hostile_file_name_is_escaped(self):
+        path = self.write("a\x1b[31m\nb.json", b"")
+        self.assert_refused_with_remedy(support.headroom("report", path))
+
+    def test_a_full_disk_is_not_success(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("no /dev/full")
+        with open("/dev/full", "wb") as full:
+            code = subprocess.run([support.BINARY, "report", TRACE], stdout=full, stderr=subprocess.DEVNULL, timeout=60).returncode
+        self.assertGreater(code, 0)

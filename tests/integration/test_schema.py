@@ -1,0 +1,141 @@
+"""The published schema, without the program: it accepts what the contract allows and refuses what it forbids."""
+import copy
+import re
+import unittest
+
+import jsonschema
+
+from integration import support
+
+SPLIT = dict.fromkeys(support.PARTS, 0)
+USAGE = {"name": "a", "count": 2, "total_us": 4.0, "mean_us": 2.0, "p50_us": 1.0, "min_us": 1.0, "max_us": 3.0, "share_pct": 100}
+COST = dict.fromkeys(("host_us", "self_host_us", "forward_us", "backward_us", "flops", "bytes", "bound"))
+# One row in every list, so that each required key can be taken away.
+REPORT = {
+    "schema": "headroom.report/1",
+    "inputs": [{"path": "t.json", "format": "pytorch-json", "bytes": 10, "events": 3, "rank": None, "world_size": None,
+                "devices": [{"id": 0, "name": None, "memory_bytes": None, "sms": None, "compute_capability": None}]}],
+    "health": {"grade": "B", "issues": [{"code": "no-frames", "severity": "warning", "count": 1, "detail": "", "voids": ["lines"]}]},
+    "steps": {"source": "annotation", "count": 1, "p50_ms": 0.002, "mean_ms": 0.002, "min_ms": 0.002, "max_ms": 0.002,
+              "corrected_p50_ms": None, "profiler_overhead_pct": None,
+              "list": [{"index": 0, "rank": None, "start_ms": 0, "wall_ms": 0.002, "gpu_busy_ms": 0.001, "host_ms": None}]},
+    "gpu_time": [{"rank": None, "device": 0, "span_ms": 1, "busy_ms": 1, "compute_ms": 1, "communication_ms": 0, "memory_ms": 0,
+                  "exposed_communication_ms": 0, "exposed_memory_ms": 0, "idle_ms": 0, "overlap_communication_pct": None}],
+    "idle": [{"rank": None, "device": 0, "stream": 7, "host_wait_ms": 0, "kernel_wait_ms": 0, "other_ms": 0}],
+    "step_breakdown": {**SPLIT, "forward_ms": 0.002, "gpu": {**SPLIT, "forward_ms": 0.001}},
+    "bottleneck": {"verdict": "host", "share_pct": 50, "confidence": "high", "evidence": ["The GPU idles 50 % of the step."]},
+    "findings": [{"id": "host-bound", "title": "t", "share_pct": 50, "saves_ms": None, "evidence": [], "action": "a",
+                  "check": "headroom report t.json"}],
+    "kernels": [USAGE],
+    "operators": [{**USAGE, **COST}],
+    "layers": [{**USAGE, **COST}],
+    "lines": [{}],
+    "regions": [{"key": "k", "rank": 0, "count": 1, "total_ms": 1, "self_ms": 1, "p50_ms": 1, "p99_ms": 1, "gpu_ms": None}],
+    "timings": [{}],
+    "callbacks": [{"event": "e", "callback": "c", "count": 1, "total_ms": 1, "share_pct": None}],
+    "metrics": [{"name": "n", "unit": "W", "host": None, "gpu": 0, "mean": 1, "min": 1, "max": 1, "samples": 1}],
+    "throughput": {"samples_per_s": 1, "batch_size": 1, "source": "s"},
+    "ceiling": {"step_ms_if_gpu_never_idle": 1, "speedup": 1},
+    "memory": None,
+    "energy": None,
+}
+
+
+def objects_in(value, path=()):
+    """Paths of all objects in a report, its own included."""
+    if isinstance(value, dict):
+        yield path
+    for key, child in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from objects_in(child, (*path, key))
+
+
+def at(value, path):
+    for key in path:
+        value = value[key]
+    return value
+
+
+class Schema(unittest.TestCase):
+    def setUp(self):
+        self.validator = jsonschema.Draft202012Validator(support.schema())
+        self.report = copy.deepcopy(REPORT)
+
+    def assert_refused(self, why):
+        self.assertFalse(self.validator.is_valid(self.report), why)
+
+    def test_is_a_schema(self):
+        jsonschema.Draft202012Validator.check_schema(support.schema())
+
+    def test_accepts_a_report(self):
+        self.assertEqual(support.violations(self.report), [])
+
+    def test_every_key_is_required(self):
+        for path in objects_in(REPORT):
+            for key in at(REPORT, path):
+                report = copy.deepcopy(REPORT)
+                del at(report, path)[key]
+                self.assertFalse(self.validator.is_valid(report), f"{path}: {key} may be left out")
+
+    def test_more_keys_are_welcome(self):
+        for path in objects_in(REPORT):
+            at(self.report, path)["added_later"] = 1
+        self.assertEqual(support.violations(self.report), [])
+
+    def test_every_key_has_a_description(self):
+        def walk(node, path):
+            for key, child in node.get("properties", {}).items():
+                if "$ref" not in child:
+                    self.assertIn("description", child, f"{path}.{key}")
+                walk(child, f"{path}.{key}")
+            if isinstance(node.get("items"), dict):
+                walk(node["items"], path + "[]")
+        walk(support.schema(), "$")
+        walk({"properties": support.schema()["$defs"]["attributed_row"]["properties"]}, "attributed_row")
+
+    def test_no_steps_means_null_not_zero(self):
+        self.report["steps"].update(source="none", count=0, list=[], p50_ms=None, mean_ms=None, min_ms=None, max_ms=None)
+        self.report["step_breakdown"] = None
+        self.assertEqual(support.violations(self.report), [])
+        self.report["steps"]["p50_ms"] = 0
+        self.assert_refused("a median of 0 without steps")
+
+    def test_steps_have_a_median(self):
+        self.report["steps"]["p50_ms"] = None
+        self.assert_refused("a null median of one step")
+
+    def test_refuses_other_words_and_versions(self):
+        for path, key, value in (((), "schema", "headroom.report/2"), (("health",), "grade", "G"),
+                                 (("steps",), "source", "guessed"), (("bottleneck",), "verdict", "gpu"),
+                                 (("findings", 0), "check", "rm -r ."), (("gpu_time", 0), "busy_ms", -1),
+                                 (("gpu_time", 0), "busy_ms", "1"), (("kernels", 0), "share_pct", 101)):
+            report = copy.deepcopy(REPORT)
+            at(report, path)[key] = value
+            self.assertFalse(self.validator.is_valid(report), f"{path} {key}: {value} is accepted")
+
+    def test_at_most_seven_findings(self):
+        self.report["findings"] *= 8
+        self.assert_refused("eight findings")
+
+
+class SelfContradiction(unittest.TestCase):
+    """support.violations sees more than the schema can."""
+
+    def test_each_is_found(self):
+        for path, key, value in ((("steps",), "count", 2), (("steps",), "p50_ms", 0.003), (("steps",), "max_ms", 9),
+                                 (("steps", "list", 0), "gpu_busy_ms", 1), (("gpu_time", 0), "idle_ms", 1),
+                                 (("gpu_time", 0), "busy_ms", 2), (("gpu_time", 0), "overlap_communication_pct", 0),
+                                 (("step_breakdown",), "other_ms", 0.000001), (("step_breakdown", "gpu"), "other_ms", 0.001),
+                                 (("kernels", 0), "mean_us", 3), (("health",), "grade", "A"),
+                                 (("health", "issues", 0), "code", "no-such-code")):
+            report = copy.deepcopy(REPORT)
+            at(report, path)[key] = value
+            with self.subTest(key=key):
+                self.assertNotEqual(support.violations(report), [])
+
+
+class Definitions(unittest.TestCase):
+    def test_every_key_is_defined_in_the_page(self):
+        page = support.DEFINITIONS.read_text()
+        keys = {key for path in objects_in(REPORT) for key in at(REPORT, path)}
+        undefined = [k for k in sorted(keys) if not re.search(rf"[`.\]]{k}(\[\])?`|^## .*\b{k}\b", page, re.MULTILINE)]
+        self.assertEqual(undefined, [], "keys without a definition in docs/report.md")
