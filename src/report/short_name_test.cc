@@ -97,12 +97,12 @@ TEST(ShortNames, StayDifferent) {
 }
 
 TEST(ShortNames, FitAndDifferForAnyNames) {
-  rc::check([](const std::vector<std::string>& names, bool kernels, bool ascii) {
+  EXPECT_TRUE(rc::check([](const std::vector<std::string>& names, bool kernels, bool ascii) {
     const std::size_t width = *rc::gen::inRange<std::size_t>(16, 50);
     std::vector<std::string_view> views(names.begin(), names.end());
     const auto shown = ShortNames(views, width, kernels, ascii ? Charset::kAscii : Charset::kUtf8);
     for (std::size_t i = 0; i < shown.size(); ++i) RC_ASSERT(DisplayWidth(shown[i]) <= width);
-  });
+  }));
 }
 
 TEST(ReadableKernelName, SurvivesAnything) {
@@ -110,12 +110,12 @@ TEST(ReadableKernelName, SurvivesAnything) {
   std::string nested = "k";
   for (int i = 0; i < 1000; ++i) nested = "k<" + nested + ">";
   EXPECT_FALSE(ReadableKernelName(nested + "(int)").empty());
-  rc::check([] {
+  EXPECT_TRUE(rc::check([] {
     const std::string text = *rc::gen::container<std::string>(
         rc::gen::element('<', '>', '(', ')', '{', '}', ':', 'a', ',', ' ', '-', '['));
     ReadableKernelName(text);
     ReadableKernelName("void " + text + "(int)");
-  });
+  }));
 }
 
 }  // namespace
