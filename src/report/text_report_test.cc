@@ -1,7 +1,7 @@
 #include "report/text_report.h"
 
 #include <gtest/gtest.h>
-#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
 
 #include "analysis/format.h"
 #include "report/demo_report.h"
@@ -89,9 +89,13 @@ TEST(RenderText, NoNameBreaksOutOrIsTooWide) {
       ExpectFits(RenderText(std::vector{Hostile(name + name)}, options));
     }
   }
-  EXPECT_TRUE(rc::check([](const std::string& name) {
-    ExpectFits(RenderText(std::vector{Hostile(name)}, TextOptions()));
-  }));
+}
+
+RC_GTEST_PROP(RenderTextProperty, AnyNameFits, (const std::string& name)) {
+  for (const std::string& line : LinesOf(RenderText(std::vector{Hostile(name)}, TextOptions()))) {
+    RC_ASSERT(DisplayWidth(line) <= TextPage::kWidth);
+    RC_ASSERT(Printable(line) == line);
+  }
 }
 
 TEST(RenderText, ColourChangesNothingButColour) {
