@@ -40,7 +40,7 @@ void Summary(std::string& out, const JobReport& job) {
     out += fmt::format("| step | **{}** median; {} to {}, {}; {} |\n", FormatMs(*steps.p50),
                        FormatMs(*steps.min), FormatMs(*steps.max),
                        Plural(static_cast<std::int64_t>(steps.count), "step"),
-                       Escaped(StepSourceText(file.steps)));
+                       EscapeMarkdown(StepSourceText(file.steps)));
   } else {
     out += "| step | no steps found |\n";
   }
@@ -122,7 +122,7 @@ void Issues(std::string& out, const JobReport& job) {
     out += fmt::format("- {}`{}` ({}): {} Takes away: {}.\n",
                        job.single() ? "" : RankOf(*issue.file) + ": ", DocOf(issue.row->issue).code,
                        FormatCount(issue.row->count), Escaped(issue.row->detail),
-                       Escaped(Join(issue.row->voids)));
+                       EscapeMarkdown(Join(issue.row->voids)));
   }
 }
 

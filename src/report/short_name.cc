@@ -239,15 +239,8 @@ std::size_t CommonPrefix(std::string_view a, std::string_view b) {
                                   a.begin());
 }
 
-}  // namespace
-
-std::string ReadableKernelName(std::string_view name) {
-  return ReadableSignature(name, /*all=*/false);
-}
-
-std::vector<std::string> ShortNames(const std::vector<std::string_view>& names, std::size_t width,
-                                    bool kernels, Charset charset) {
-  assert(width >= 16);
+std::vector<std::string> ShortDistinctNames(const std::vector<std::string_view>& names,
+                                            std::size_t width, bool kernels, Charset charset) {
   std::vector<std::string> whole;
   whole.reserve(names.size());
   for (std::string_view name : names) {
@@ -283,6 +276,28 @@ std::vector<std::string> ShortNames(const std::vector<std::string_view>& names, 
     }
   }
   return cut;
+}
+
+}  // namespace
+
+std::string ReadableKernelName(std::string_view name) {
+  return ReadableSignature(name, /*all=*/false);
+}
+
+std::vector<std::string> ShortNames(const std::vector<std::string_view>& names, std::size_t width,
+                                    bool kernels, Charset charset) {
+  assert(width >= 16);
+  // Equal names stay equal.
+  std::map<std::string_view, std::size_t> position;
+  std::vector<std::string_view> distinct;
+  for (std::string_view name : names) {
+    if (position.emplace(name, distinct.size()).second) distinct.push_back(name);
+  }
+  const std::vector<std::string> shown = ShortDistinctNames(distinct, width, kernels, charset);
+  std::vector<std::string> all;
+  all.reserve(names.size());
+  for (std::string_view name : names) all.push_back(shown[position.at(name)]);
+  return all;
 }
 
 }  // namespace headroom

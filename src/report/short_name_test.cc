@@ -84,6 +84,10 @@ TEST(ShortNames, StayDifferent) {
   EXPECT_NE(cut[0].find("size32x32x8"), std::string::npos) << cut[0];
   EXPECT_NE(cut[1].find("size256x64x8"), std::string::npos) << cut[1];
 
+  // Equal names stay equal.
+  EXPECT_EQ(ShortNames({"same", "same"}, 40, false, Charset::kUtf8),
+            (std::vector<std::string>{"same", "same"}));
+
   // Beyond telling apart.
   const std::string long_a =
       std::string(200, 'a') + "x" + std::string(200, 'b') + "x" + std::string(200, 'c');

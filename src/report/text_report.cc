@@ -152,7 +152,7 @@ class Writer {
     } else {
       Ranks();
     }
-    for (const Ranked<HealthIssue>& issue : job_.issues()) Issue(issue);
+    Issues();
   }
 
   void Read(const TraceReport& file) {
@@ -187,18 +187,53 @@ class Writer {
                 rows);
   }
 
-  void Issue(const Ranked<HealthIssue>& issue) {
-    const ImportIssueDoc& doc = DocOf(issue.row->issue);
+  /// One entry a kind; with several files the text of the one that has most of it stands for all.
+  void Issues() {
+    std::vector<std::vector<const Ranked<HealthIssue>*>> kinds;
+    for (const Ranked<HealthIssue>& issue : job_.issues()) {
+      const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const auto& kind) {
+        return kind.front()->row->issue == issue.row->issue;
+      });
+      if (same == kinds.end()) {
+        kinds.push_back({&issue});
+      } else {
+        same->push_back(&issue);
+      }
+    }
+    for (const auto& kind : kinds) Issue(kind);
+  }
+
+  void Issue(const std::vector<const Ranked<HealthIssue>*>& kind) {
+    const Ranked<HealthIssue>* most = kind.front();
+    std::int64_t count = 0;
+    std::string ranks;
+    for (const Ranked<HealthIssue>* issue : kind) {
+      count += issue->row->count;
+      if (issue->row->count > most->row->count) most = issue;
+      ranks += fmt::format("{}{}", ranks.empty() ? "" : ", ", issue->rank().value_or(0));
+    }
+    constexpr std::size_t kManyRanks = 8;
+    const ImportIssueDoc& doc = DocOf(most->row->issue);
     std::vector<Span> head = {{fmt::format("  {:<9}", NameOf(doc.severity)), StyleOf(doc.severity)},
                               {std::string(doc.code)}};
-    if (issue.row->count > 1)
-      head.push_back({fmt::format("  {} times", FormatCount(issue.row->count))});
-    if (!job_.single()) head.push_back({fmt::format("  {}", RankName(*issue.file)), Style::kDim});
+    if (count > static_cast<std::int64_t>(kind.size()))
+      head.push_back({fmt::format("  {} times", FormatCount(count))});
+    if (!job_.single()) {
+      head.push_back({kind.size() > kManyRanks
+                          ? fmt::format("  {} ranks", kind.size())
+                          : fmt::format("  rank{} {}", kind.size() == 1 ? "" : "s", ranks),
+                      Style::kDim});
+    }
     page_.Line(head);
+    const bool alike = std::all_of(kind.begin(), kind.end(), [&](const auto* issue) {
+      return issue->row->detail == most->row->detail;
+    });
+    const std::string detail =
+        Sentence(most->row->detail.empty() ? doc.sentence : most->row->detail);
     page_.Paragraph(std::string(11, ' '),
-                    Sentence(issue.row->detail.empty() ? doc.sentence : issue.row->detail));
-    if (!issue.row->voids.empty()) {
-      page_.Paragraph("           takes away: ", Join(issue.row->voids), Style::kWarning);
+                    alike ? detail : fmt::format("On {}: {}", RankName(*most->file), detail));
+    if (!most->row->voids.empty()) {
+      page_.Paragraph("           takes away: ", Join(most->row->voids), Style::kWarning);
     }
   }
 
@@ -401,7 +436,8 @@ class Writer {
       };
       add("span", [](const GpuTimeRow& r) { return FormatMs(r.span); });
       add("busy", [](const GpuTimeRow& r) { return FormatMs(r.busy); });
-      add("", [](const GpuTimeRow& r) { return FormatPercent(PercentOf(r.busy, r.span)); });
+      add("  of the span",
+          [](const GpuTimeRow& r) { return FormatPercent(PercentOf(r.busy, r.span)); });
       add("compute", [](const GpuTimeRow& r) { return FormatMs(r.compute); });
       add("communication", [](const GpuTimeRow& r) { return FormatMs(r.communication); });
       add("  exposed", [](const GpuTimeRow& r) { return FormatMs(r.exposed_communication); });
@@ -412,7 +448,8 @@ class Writer {
       add("copies and sets", [](const GpuTimeRow& r) { return FormatMs(r.memory); });
       add("  exposed", [](const GpuTimeRow& r) { return FormatMs(r.exposed_memory); });
       add("idle", [](const GpuTimeRow& r) { return FormatMs(r.idle); });
-      add("", [](const GpuTimeRow& r) { return FormatPercent(PercentOf(r.idle, r.span)); });
+      add("  of the span",
+          [](const GpuTimeRow& r) { return FormatPercent(PercentOf(r.idle, r.span)); });
       page_.Table(columns, table);
     }
   }
