@@ -30,6 +30,12 @@ bool MultipliesMatrices(WorkFamily family) {
   return family == WorkFamily::kMatmul || family == WorkFamily::kConvolution || family == WorkFamily::kAttention;
 }
 
+std::optional<bool> YesOrNo(std::string_view text) {
+  if (text == "yes") return true;
+  if (text == "no") return false;
+  return std::nullopt;
+}
+
 template <typename T>
 T FirstMatch(const std::vector<Rule<T>>& rules, std::string_view name, T otherwise) {
   const re2::StringPiece text(name.data(), name.size());
@@ -58,6 +64,7 @@ struct KernelClassifier::Impl {
   std::vector<Rule<WorkFamily>> family;
   std::vector<Rule<TensorCoreUse>> tensor_cores;
   std::vector<Rule<DType>> math_dtype;
+  std::vector<Rule<bool>> fast_algorithm;
   std::vector<Example> examples;
 
   /// Reads the rules of one list; `parse` turns the text of `is` into a value.
@@ -125,6 +132,7 @@ Result<KernelClassifier> KernelClassifier::Parse(const NamedText& rules) {
     status = impl->ReadList(rules, table, "tensor_cores", TensorCoreUseFromName, impl->tensor_cores);
   }
   if (status.ok()) status = impl->ReadList(rules, table, "math_dtype", DTypeFromName, impl->math_dtype);
+  if (status.ok()) status = impl->ReadList(rules, table, "fast_algorithm", YesOrNo, impl->fast_algorithm);
   if (!status.ok()) return status;
   return KernelClassifier(std::move(impl));
 }
@@ -133,6 +141,7 @@ KernelClass KernelClassifier::Classify(std::string_view kernel_name) const {
   const std::string_view name = kernel_name.substr(0, kJudgedBytes);
   KernelClass result;
   result.family = FirstMatch(impl_->family, name, WorkFamily::kUnclassified);
+  result.fast_algorithm = FirstMatch(impl_->fast_algorithm, name, false);
   if (MultipliesMatrices(result.family)) {
     result.math_dtype = FirstMatch(impl_->math_dtype, name, DType::kUnknown);
     result.tensor_cores = FirstMatch(impl_->tensor_cores, name, TensorCoreUse::kUnknown);

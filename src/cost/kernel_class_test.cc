@@ -27,6 +27,8 @@ TEST(KernelRules, ClassifyTheirOwnExamplesAsStated) {
     const KernelClass result = Shipped().Classify(example.kernel);
     const std::string_view got = example.list == "family"         ? Name(result.family)
                                  : example.list == "tensor_cores" ? Name(result.tensor_cores)
+                                 : example.list == "fast_algorithm"
+                                     ? std::string_view(result.fast_algorithm ? "yes" : "no")
                                                                   : Name(result.math_dtype);
     EXPECT_EQ(got, example.expect) << example.list << " of " << example.kernel;
   }
@@ -98,7 +100,8 @@ RC_GTEST_PROP(KernelRulesProperty, AnyNameIsClassified, (const std::string& name
 TEST(KernelClassifier, SaysWhatIsWrongWithARuleFile) {
   const std::string rule = "is = \"matmul\"\nmatch = 'gemm'\nexamples = [\"gemm\"]\n";
   const std::string rest = "[[tensor_cores]]\nis = \"yes\"\nmatch = 'x'\nexamples = [\"x\"]\n"
-                           "[[math_dtype]]\nis = \"fp32\"\nmatch = 'x'\nexamples = [\"x\"]\n";
+                           "[[math_dtype]]\nis = \"fp32\"\nmatch = 'x'\nexamples = [\"x\"]\n"
+                           "[[fast_algorithm]]\nis = \"no\"\nmatch = 'x'\nexamples = [\"x\"]\n";
   const std::string good = "version = 1\n[[family]]\n" + rule + rest;
   EXPECT_TRUE(KernelClassifier::Parse({"r.toml", good}).ok());
 

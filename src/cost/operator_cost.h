@@ -4,10 +4,13 @@
 // element written once, at its stored type; caches, re-reads and workspace are not in it (the roofline model of Williams,
 // Waterman and Patterson, CACM 2009).
 //
-// Nesting: an operator that only calls others (aten::linear, aten::matmul, aten::conv2d, aten::to) has no cost of its own,
-// but a few costed operators call costed ones (aten::_scaled_dot_product_flash_attention calls aten::_flash_attention_forward).
-// A sum over a trace therefore takes, along each chain of calls, only the OUTERMOST operator that has a cost, and relates it
-// to the kernels launched by that operator and everything below it.
+// Nesting: operators call operators, and costs overlap along a chain of calls (an autocast aten::mm on float32 calls itself on
+// float16; aten::_scaled_dot_product_flash_attention calls aten::_flash_attention_forward). A sum over a trace gives each
+// kernel to the INNERMOST operator around its launch that has a cost, and counts an operator once if it got a kernel so.
+// A cost therefore leaves out what the operator hands to costed operators below it (aten::zero_ in a loss's backward).
+//
+// Not visible in a profile: that two arguments are one tensor. Where a well-known caller does that (Adam's addcmul_), the
+// bytes count it once; elsewhere they may be too many.
 #pragma once
 
 #include <cstdint>

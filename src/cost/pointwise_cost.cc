@@ -106,6 +106,19 @@ std::optional<OperatorCost> Comparison(const OperatorCall& call, const OperatorR
   return Pointwise(call, rule, ResultKind::kBool);
 }
 
+/// (self, a, b, value): self + value a b. Adam squares its gradient with it, a and b being one tensor; a profile does not show
+/// that, so two operands of one shape and layout are counted once.
+std::optional<OperatorCost> Addcmul(const OperatorCall& call, const OperatorRule& rule) {
+  const TensorArg* a = TensorAt(call, 1);
+  const TensorArg* b = TensorAt(call, 2);
+  std::optional<OperatorCost> cost = Arithmetic(call, rule);
+  if (!cost || a == nullptr || b == nullptr) return cost;
+  if (a->dims == b->dims && a->strides == b->strides && a->dtype == b->dtype) {
+    cost->bytes -= DistinctElements(*b) * BytesPerElement(b->dtype);
+  }
+  return cost;
+}
+
 /// (condition, a, b): the result has the type of a and b. PyTorch may pass either as a number.
 std::optional<OperatorCost> Where(const OperatorCall& call, const OperatorRule& rule) {
   const std::vector<const TensorArg*> inputs = SingleTensors(call);
@@ -248,8 +261,8 @@ constexpr std::array kRules = {
     Ternary("aten::clamp", 2),
     Binary("aten::clamp_min", 1),
     Binary("aten::clamp_max", 1),
-    Ternary("aten::lerp", 3),     // a + w (b - a)
-    Ternary("aten::addcmul", 3),  // a + v b c
+    Ternary("aten::lerp", 3),  // a + w (b - a)
+    OperatorRule{"aten::addcmul", WorkFamily::kElementwise, Addcmul, 3, 3},
     Ternary("aten::addcdiv", 3),  // a + v b / c
     Binary("aten::threshold_backward", 1),
     Binary("aten::leaky_relu_backward", 2),

@@ -94,7 +94,7 @@ RooflinePoint PlaceOnRoofline(const RooflineWork& work, const DeviceSpec* device
   const double seconds = Seconds(work.time);
   if (peak && bandwidth) point.ridge_flop_per_byte = *peak / *bandwidth;
   if (seconds > 0) {
-    if (peak) point.peak_flops_pct = 100 * work.flops / (seconds * *peak);
+    if (peak && !work.fast_algorithm) point.peak_flops_pct = 100 * work.flops / (seconds * *peak);
     if (bandwidth) point.peak_bandwidth_pct = 100 * work.bytes / (seconds * *bandwidth);
   }
   const double cached = std::max(device->l2_bytes.value_or(0), device->l3_bytes.value_or(0));
@@ -106,9 +106,12 @@ RooflinePoint PlaceOnRoofline(const RooflineWork& work, const DeviceSpec* device
   if (compute_known && memory_known && work.flops + work.bytes > 0) {
     const double compute_s = work.flops == 0 ? 0 : work.flops / *peak;
     const double memory_s = work.bytes == 0 ? 0 : work.bytes / *bandwidth;
-    point.attainable_us = 1e6 * std::max(compute_s, memory_s);
-    point.bound = compute_s > memory_s ? Bound::kCompute : Bound::kMemory;
-    if (seconds > 0) point.state = RooflineState::kOk;
+    const bool compute_bound = compute_s > memory_s;
+    if (!compute_bound || !work.fast_algorithm) {
+      point.attainable_us = 1e6 * std::max(compute_s, memory_s);
+      point.bound = compute_bound ? Bound::kCompute : Bound::kMemory;
+      if (seconds > 0) point.state = RooflineState::kOk;
+    }
   }
   if (too_fast) point.state = RooflineState::kImpossible;
   return point;

@@ -39,6 +39,9 @@ struct RooflineWork {
   DurationNs time{};  ///< Of the kernels that did the work.
   DType math_dtype = DType::kUnknown;
   TensorCoreUse tensor_cores = TensorCoreUse::kUnknown;
+  /// Some kernel of the work was of a Winograd or FFT convolution: `flops` counts more than was done. No share of the peak,
+  /// no attainable time and no compute bound can be given then.
+  bool fast_algorithm = false;
 };
 
 /// Missing figures are nullopt.

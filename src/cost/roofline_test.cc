@@ -74,6 +74,17 @@ TEST(Roofline, IsUnknownWithoutADeviceAPeakOrATime) {
   EXPECT_TRUE(no_time.attainable_us.has_value());
 }
 
+// cuDNN's FFT convolutions of VGG-19 ran at twice the float32 peak of an H200 by the count of the definition.
+TEST(Roofline, GivesNoShareForAlgorithmsThatSkipOperations) {
+  const DeviceSpec device = RoundDevice();
+  const RooflinePoint point = PlaceOnRoofline({.flops = 1e12, .bytes = 1e6, .time = DurationNs(50'000'000), .math_dtype = DType::kF32, .tensor_cores = TensorCoreUse::kNo, .fast_algorithm = true}, &device);
+  EXPECT_EQ(point.state, RooflineState::kUnknown);
+  EXPECT_EQ(point.bound, Bound::kUnknown);
+  EXPECT_FALSE(point.peak_flops_pct.has_value());
+  EXPECT_FALSE(point.attainable_us.has_value());
+  EXPECT_TRUE(point.peak_bandwidth_pct.has_value());
+}
+
 TEST(PeakFlops, FollowsTheUnitsThatRan) {
   DeviceSpec device = RoundDevice();
   const auto peak = [&](DType dtype, TensorCoreUse use) { return PeakFlopsPerSecond(device, dtype, use); };

@@ -340,7 +340,8 @@ std::optional<OperatorCost> NllLoss(const OperatorCall& call, const OperatorRule
   return Finish(traffic, rule.flops_per_element * picked, self->dtype, rule.family);
 }
 
-/// (grad_output, self, target, ...): writes a gradient like self, zero but at the targets; self itself is not read.
+/// (grad_output, self, target, ...): writes one value a target into a gradient that aten::zero_, called below it, has cleared;
+/// self itself is not read.
 std::optional<OperatorCost> NllLossBackward(const OperatorCall& call, const OperatorRule& rule) {
   const TensorArg* self = TensorAt(call, 1);
   const TensorArg* target = TensorAt(call, 2);
@@ -349,7 +350,7 @@ std::optional<OperatorCost> NllLossBackward(const OperatorCall& call, const Oper
   for (const TensorArg* tensor : SingleTensors(call)) {
     if (tensor != self) traffic.Read(tensor);
   }
-  traffic.Write(Elements(self->dims), self->dtype);
+  traffic.Write(Elements(target->dims), self->dtype);
   return Finish(traffic, rule.flops_per_element * Elements(target->dims), self->dtype, rule.family);
 }
 
