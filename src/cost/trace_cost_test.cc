@@ -1,4 +1,5 @@
-// The formulas against whole models: the operators of real traces must add up to what is known of the model.
+// The formulas against whole models: the operators of real traces must add up to what is known of
+// the model.
 //
 // Needs the traces of HEADROOM_DATA (see test_files.h) and says so where they are missing.
 #include <gtest/gtest.h>
@@ -48,8 +49,10 @@ double FlopsOf(const nlohmann::json& trace, std::initializer_list<std::string_vi
     if (std::find(operators.begin(), operators.end(), name) == operators.end()) continue;
     const nlohmann::json& args = event.at("args");
     const std::string dims = TextOf(args, "Input Dims"), types = TextOf(args, "Input type");
-    const std::string strides = TextOf(args, "Input Strides"), concrete = TextOf(args, "Concrete Inputs");
-    const auto call = ParseOperatorCall(name, {.dims = dims, .types = types, .strides = strides, .concrete = concrete});
+    const std::string strides = TextOf(args, "Input Strides"),
+                      concrete = TextOf(args, "Concrete Inputs");
+    const auto call = ParseOperatorCall(
+        name, {.dims = dims, .types = types, .strides = strides, .concrete = concrete});
     const auto cost = call ? CostOf(*call) : std::nullopt;
     EXPECT_TRUE(cost.has_value()) << name << " " << dims;
     if (cost) flops += cost->flops;
@@ -71,7 +74,8 @@ TEST_P(WholeModel, AddsUpToWhatIsKnown) {
   const ModelCase& c = GetParam();
   const std::filesystem::path path = SharedDataDir() / "h200/traces" / c.trace;
   if (!std::filesystem::exists(path)) {
-    std::cerr << "SKIPPED: no " << path << "; set HEADROOM_DATA to the folder that holds h200/traces\n";
+    std::cerr << "SKIPPED: no " << path
+              << "; set HEADROOM_DATA to the folder that holds h200/traces\n";
     GTEST_SKIP() << "no trace " << path;
   }
   const nlohmann::json trace = nlohmann::json::parse(Gunzip(ReadWholeFile(path)));
@@ -83,13 +87,26 @@ TEST_P(WholeModel, AddsUpToWhatIsKnown) {
 INSTANTIATE_TEST_SUITE_P(
     H200, WholeModel,
     testing::Values(
-        ModelCase{"resnet50_fp32.json.gz", {"aten::cudnn_convolution", "aten::addmm"}, 3 * 64, 2 * 4.089,
+        ModelCase{"resnet50_fp32.json.gz",
+                  {"aten::cudnn_convolution", "aten::addmm"},
+                  3 * 64,
+                  2 * 4.089,
                   "ResNet-50 v1.5: 4.089 GMAC an image (torchvision)"},
-        ModelCase{"vgg19_fp32.json.gz", {"aten::cudnn_convolution", "aten::addmm"}, 3 * 64, 2 * 19.632,
+        ModelCase{"vgg19_fp32.json.gz",
+                  {"aten::cudnn_convolution", "aten::addmm"},
+                  3 * 64,
+                  2 * 19.632,
                   "VGG-19: 19.63 GMAC an image (torchvision)"},
-        ModelCase{"bert_base_fp32.json.gz", {"aten::addmm"}, 3 * 8, (2.0 * 12 * 12 * 768 * 768 + 2 * 768 * 2) * 384 / 1e9,
-                  "12 layers of 12 d^2 weights and a head of 2 d, 384 tokens, 2 FLOP a weight and token"},
-        ModelCase{"gpt2_fp32.json.gz", {"aten::addmm"}, 3 * 4, 2.0 * 12 * 12 * 768 * 768 * 1024 / 1e9,
+        ModelCase{
+            "bert_base_fp32.json.gz",
+            {"aten::addmm"},
+            3 * 8,
+            (2.0 * 12 * 12 * 768 * 768 + 2 * 768 * 2) * 384 / 1e9,
+            "12 layers of 12 d^2 weights and a head of 2 d, 384 tokens, 2 FLOP a weight and token"},
+        ModelCase{"gpt2_fp32.json.gz",
+                  {"aten::addmm"},
+                  3 * 4,
+                  2.0 * 12 * 12 * 768 * 768 * 1024 / 1e9,
                   "12 layers of 12 d^2 weights, 1024 tokens, 2 FLOP a weight and token"}));
 
 }  // namespace
