@@ -8,6 +8,7 @@
 #include "analysis/attribution.h"
 #include "analysis/bottleneck.h"
 #include "analysis/breakdown.h"
+#include "analysis/costed_work.h"
 #include "analysis/efficiency.h"
 #include "analysis/gpu_time.h"
 #include "analysis/health.h"
@@ -139,12 +140,14 @@ Result<TraceReport> Analyze(const TraceStore& store, const Knowledge& knowledge,
 
   report.kernels = KernelTable(store, names);
   report.classes = ClassTable(store, names);
-  report.operators = OperatorTable(store, names, attribution, costs, device);
+  const std::vector<CostedCall> costed =
+      CollectCostedWork(store, names, attribution, costs, device);
+  report.operators = OperatorTable(store, attribution, costed);
   report.layers = LayerTable(store, names, attribution);
   report.lines = LineTable(store, attribution);
   const std::vector<PricedSync> syncs = PriceSyncs(store, names, gpu_busy);
   report.syncs = SyncTable(store, attribution, syncs);
-  report.efficiency = MeasureEfficiency(store, names, attribution, costs, steps, device);
+  report.efficiency = MeasureEfficiency(store, names, costed, steps, device);
   report.health = AssessHealth(store, names, steps, report.efficiency);
 
   const bool has_gpu = !report.gpu_time.empty();

@@ -169,7 +169,7 @@ void Attribution::AttributeThread(ThreadId thread, NameFacts& names, OperatorCos
         if (roles.Has(HostRole::kLayerRange)) context.layer = self;
         if (kind == HostEventKind::kAnnotation) break;
         context.op = self;
-        if (!context.costed.valid() && costs.Of(self) != nullptr) context.costed = self;
+        if (costs.Of(self) != nullptr) context.costed = self;
         if (events.sequence[row] >= 0 && context.phase == Phase::kBackward &&
             !context.forward.valid()) {
           context.forward = ForwardOperatorOf(events.sequence[row]);

@@ -19,45 +19,24 @@ bool IsTensorCoreWork(WorkFamily family) {
 }  // namespace
 
 Efficiency MeasureEfficiency(const TraceStore& store, NameFacts& names,
-                             const Attribution& attribution, OperatorCosts& costs,
-                             const StepAnalysis& steps, const DeviceSpec* device) {
-  struct Work {
-    DurationNs time;
-    DurationNs longest;
-    StringId main_kernel;
-    bool in_step = false;
-  };
+                             std::span<const CostedCall> work, const StepAnalysis& steps,
+                             const DeviceSpec* device) {
   const auto& tasks = store.gpu_tasks;
   Efficiency out;
   if (device != nullptr) out.device_name = device->name;
-  if (tasks.rows() == 0) return out;
 
-  std::vector<Work> work(store.host_events.rows());
-  DurationNs all, costed, unclassified, eligible, on_tensor_cores;
+  DurationNs all, unclassified, eligible, on_tensor_cores;
   for (std::size_t i = 0; i < tasks.rows(); ++i) {
     const DurationNs duration = tasks.duration[i];
     all += duration;
-    const HostEventId op = attribution.Of(GpuTaskId(i)).costed;
-    const bool kernel = tasks.kind[i] == GpuTaskKind::kKernel;
-    if (kernel) {
-      const KernelClass& facts = names.Kernel(tasks.name[i]);
-      if (facts.family == WorkFamily::kUnclassified) unclassified += duration;
-      // Eligible is what multiplies matrices, by the kernel's class: copies and casts around it are
-      // not.
-      if (IsTensorCoreWork(facts.family)) {
-        eligible += duration;
-        if (facts.tensor_cores == TensorCoreUse::kYes) on_tensor_cores += duration;
-      }
-    }
-    if (!op.valid()) continue;
-    costed += duration;
-    Work& of_op = work[op.index()];
-    of_op.time += duration;
-    if (kernel && duration >= of_op.longest) {
-      of_op.longest = duration;
-      of_op.main_kernel = tasks.name[i];
-    }
-    of_op.in_step = of_op.in_step || steps.step_of_task[i] != StepAnalysis::kNoStep;
+    if (tasks.kind[i] != GpuTaskKind::kKernel) continue;
+    const KernelClass& facts = names.Kernel(tasks.name[i]);
+    if (facts.family == WorkFamily::kUnclassified) unclassified += duration;
+    // Eligible is what multiplies matrices, by the kernel's class: copies and casts around it are
+    // not.
+    if (!IsTensorCoreWork(facts.family)) continue;
+    eligible += duration;
+    if (facts.tensor_cores == TensorCoreUse::kYes) on_tensor_cores += duration;
   }
   const auto share = [](DurationNs part, DurationNs whole) {
     return 100.0 * static_cast<double>(part.ns()) / static_cast<double>(whole.ns());
@@ -66,27 +45,20 @@ Efficiency MeasureEfficiency(const TraceStore& store, NameFacts& names,
   out.unclassified_pct = share(unclassified, all);
   out.tensor_core_eligible_pct = share(eligible, all);
   if (eligible.ns() > 0) out.tensor_core_used_pct = share(on_tensor_cores, eligible);
-  if (costed.ns() == 0) return out;
-  out.costed_pct = share(costed, all);
+  if (work.empty()) return out;
 
   std::map<DType, double> flops_by_type;  // In steps, of the work that peaks are stated for.
-  DurationNs compute_bound, memory_bound;
-  for (std::size_t row = 0; row < work.size(); ++row) {
-    if (work[row].time.ns() == 0) continue;
-    const OperatorCost& cost = *costs.Of(HostEventId(row));
-    KernelClass main;
-    if (work[row].main_kernel.valid()) main = names.Kernel(work[row].main_kernel);
-    const DType type = ResolveMathDType(cost.math_dtype, main);
-    const RooflinePoint point = PlaceOnRoofline({.flops = cost.flops,
-                                                 .bytes = cost.bytes,
-                                                 .time = work[row].time,
-                                                 .math_dtype = type,
-                                                 .tensor_cores = main.tensor_cores},
-                                                device);
-    if (point.bound == Bound::kCompute) compute_bound += work[row].time;
-    if (point.bound == Bound::kMemory) memory_bound += work[row].time;
-    if (work[row].in_step && IsTensorCoreWork(cost.family)) flops_by_type[type] += cost.flops;
+  DurationNs costed, compute_bound, memory_bound;
+  for (const CostedCall& call : work) {
+    costed += call.time;
+    if (call.point.bound == Bound::kCompute) compute_bound += call.time;
+    if (call.point.bound == Bound::kMemory) memory_bound += call.time;
+    const bool in_step = call.main_task.valid() &&
+                         steps.step_of_task[call.main_task.index()] != StepAnalysis::kNoStep;
+    if (in_step && IsTensorCoreWork(call.cost->family))
+      flops_by_type[call.math_dtype] += call.cost->flops;
   }
+  out.costed_pct = share(costed, all);
   if (compute_bound.ns() + memory_bound.ns() > 0) {
     out.compute_bound_pct = share(compute_bound, all);
     out.memory_bound_pct = share(memory_bound, all);
