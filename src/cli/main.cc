@@ -62,7 +62,8 @@ int Run(int argc, char** argv) {
     return kUsageExit;
   }
   if (report.app().parsed()) return Finish(report.Run());
-  return Finish(WriteResult(app.help(), ""));
+  Remark(app.help());
+  return kUsageExit;
 }
 
 }  // namespace

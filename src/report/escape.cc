@@ -366,16 +366,14 @@ std::string ShellQuote(std::string_view text, Charset charset) {
     all_shown = shown(point);
     at += point.length;
   }
-  std::string out = all_shown ? "'" : "$'";
+  std::string out;
   for (std::size_t at = 0; at < text.size();) {
     const CodePoint point = Decode(text, at);
     const std::string_view bytes = text.substr(at, point.length);
     at += point.length;
-    if (bytes == "'") {
-      out += all_shown ? "'\\''" : "\\'";
-    } else if (!all_shown && bytes == "\\") {
-      out += "\\\\";
-    } else if (shown(point)) {
+    if (all_shown) {
+      out += bytes == "'" ? "'\\''" : bytes;
+    } else if (shown(point) && std::string_view("'\\%-").find(bytes) == std::string_view::npos) {
       out += bytes;
     } else {
       // Three octal digits: a hexadecimal escape would swallow the digits behind it.
@@ -383,8 +381,9 @@ std::string ShellQuote(std::string_view text, Charset charset) {
         fmt::format_to(std::back_inserter(out), "\\{:03o}", static_cast<unsigned char>(byte));
     }
   }
-  out.push_back('\'');
-  return out;
+  if (all_shown) return fmt::format("'{}'", out);
+  // $'...' is not known to every sh, and $(...) drops line breaks at the end.
+  return text.back() == '\n' ? fmt::format("$'{}'", out) : fmt::format("\"$(printf '{}')\"", out);
 }
 
 std::string PathArgument(std::string_view path) {

@@ -50,7 +50,8 @@ std::string CsvField(std::string_view text);
 std::string JsonString(std::string_view text);
 
 /// One word for a POSIX shell that stands for exactly `text`, in printable characters: plain, '...'
-/// or, where it holds anything else, $'...' with octal escapes.
+/// or, where it holds anything else, "$(printf '...')" with octal escapes (with a line break at its
+/// end $'...', which bash and zsh know).
 std::string ShellQuote(std::string_view text, Charset charset = Charset::kUtf8);
 
 /// A path that no command takes for an option: one that begins with a dash gets a ./ before it.

@@ -41,6 +41,17 @@ std::string VerdictText(const Bottleneck& bottleneck) {
   return text;
 }
 
+std::string_view CauseText(std::string_view cause) {
+  if (cause == "gpu") return "the GPU works";
+  if (cause == "host") return "it waits for the host to launch work";
+  if (cause == "input") return "it waits for data, or copies them in";
+  if (cause == "communication") return "ranks exchange data, nothing computes";
+  if (cause == "callback") return "it waits for a trainer's callback";
+  if (cause == "synchronization") return "it ran dry while the host waited for it";
+  if (cause == "queue") return "gaps between launched kernels";
+  return "";
+}
+
 std::string_view GradeSentence(char grade) {
   switch (grade) {
     case 'A':

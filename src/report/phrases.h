@@ -18,6 +18,9 @@ std::string_view VerdictSentence(Verdict verdict);
 /// high."
 std::string VerdictText(const Bottleneck& bottleneck);
 
+/// What a cause of the step's time (CauseRow::name) is, in a few words.
+std::string_view CauseText(std::string_view cause);
+
 /// What a grade means, as docs/report.md defines it.
 std::string_view GradeSentence(char grade);
 

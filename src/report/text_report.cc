@@ -212,6 +212,22 @@ class Writer {
                   Style::kDim);
     page_.Paragraph("  ", VerdictText(bottleneck), Style::kPlain, Style::kBold);
     for (const std::string& evidence : bottleneck.evidence) page_.Paragraph("  - ", evidence);
+    if (file_.causes.empty()) return;
+    page_.Blank();
+    Meaning("What each moment of the median step is spent on or waits for:");
+    DurationNs largest;
+    for (const CauseRow& cause : file_.causes) largest = std::max(largest, cause.time);
+    for (const CauseRow& cause : file_.causes) {
+      if (cause.time.ns() == 0 && !options_.only) continue;
+      std::vector<Span> line = {
+          {fmt::format("  {:<17}{:>11}{:>9}  ", cause.name, FormatMs(cause.time),
+                       FormatPercent(cause.share_pct))}};
+      for (Span& span : page_.Bar(cause.time.ms(), cause.time.ms(), largest.ms(), 20)) {
+        line.push_back(std::move(span));
+      }
+      line.push_back({fmt::format("  {}", CauseText(cause.name)), Style::kDim});
+      page_.Line(line);
+    }
   }
 
   void StepsSection() {
