@@ -161,6 +161,14 @@ class Scanner {
     return ScanResult::kEvent;
   }
 
+  ScanResult RunElement(std::size_t& next) {
+    Token value;
+    const bool complete = ScanValue(value);
+    next = static_cast<std::size_t>(at_ - begin_);
+    if (complete) return ScanResult::kEvent;
+    return at_ >= end_ ? ScanResult::kIncomplete : ScanResult::kDamaged;
+  }
+
   ScanResult RunMember(std::string_view stop_key, Token& key, Token& value, std::size_t& next) {
     value = Token();
     SkipSpace();
@@ -455,6 +463,10 @@ ScanResult ScanEvent(std::string_view text, std::size_t at, RawEvent& event, std
 ScanResult ScanMember(std::string_view text, std::size_t at, std::string_view stop_key, Token& key, Token& value,
                       std::size_t& next) {
   return Scanner(text, at).RunMember(stop_key, key, value, next);
+}
+
+ScanResult ScanElement(std::string_view text, std::size_t at, std::size_t& next) {
+  return Scanner(text, at).RunElement(next);
 }
 
 std::size_t FindEventStart(std::string_view text, std::size_t from) {

@@ -176,8 +176,10 @@ class EventsReader {
         continue;
       }
       if (text_[at] != '{') {
+        const std::size_t end = EndOfNonObject(at);
+        if (end == text_.size() && !last_ && !oversized_ && end - at <= max_event_bytes_) return {at};
         Log(ImportIssue::kNotAnEvent, at, "not an object");
-        at = SkipNonObject(at);
+        at = end;
         continue;
       }
       std::size_t next = 0;
@@ -210,7 +212,8 @@ class EventsReader {
   }
 
  private:
-  static bool IsSeparator(char c) { return c == ',' || c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
+  static bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
+  static bool IsSeparator(char c) { return c == ',' || IsSpace(c); }
   std::int64_t Place(std::size_t at) const { return offset_ + static_cast<std::int64_t>(at); }
   void Log(ImportIssue issue, std::size_t at, std::string detail) { batch_.log.Add(issue, Place(at), std::move(detail)); }
 
@@ -219,8 +222,16 @@ class EventsReader {
     return at;
   }
 
-  /// Goes on after an element that is no object: at the next '{' where nothing but a scalar lies before it.
-  std::size_t SkipNonObject(std::size_t at) const {
+  /// Where to go on after an element that is no object: after it, where it is valid; else at the next '{' with neither
+  /// strings nor brackets before it, or at the next event. The end of the text where more of it may be needed.
+  std::size_t EndOfNonObject(std::size_t at) const {
+    std::size_t next = 0;
+    const ScanResult result = ScanElement(text_, at, next);
+    if (result == ScanResult::kIncomplete && !last_ && !oversized_ && next - at <= max_event_bytes_) return text_.size();
+    if (result == ScanResult::kEvent) {
+      while (next < text_.size() && IsSpace(text_[next])) ++next;
+      if (next == text_.size() || text_[next] == ',' || text_[next] == ']') return next;
+    }
     const std::size_t stop = text_.find_first_of("{}[]\"", at);
     return stop != std::string_view::npos && text_[stop] == '{' ? stop : Resync(at);
   }

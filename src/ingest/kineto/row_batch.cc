@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <iterator>
 #include <limits>
 
@@ -88,7 +89,7 @@ Extent ParseExtent(const Token& token) {
   const char* p = token.text.data();
   const char* end = p + token.text.size();
   for (std::int32_t* value : out) {
-    while (p != end && (*p == '[' || *p == ' ' || *p == ',')) ++p;
+    while (p != end && std::strchr("[, \n\t\r", *p) != nullptr) ++p;  // Printed over several lines, too.
     const auto [next, error] = std::from_chars(p, end, *value);
     if (error != std::errc()) return {};
     p = next;
