@@ -260,6 +260,9 @@ std::string EscapeMarkdown(std::string_view text) {
       case '-':
         backslash = i == 0;
         break;
+      case '(':  // Behind a bracket, the target of a link.
+        backslash = before == ']';
+        break;
       case '!':
         backslash = after == '[';
         break;

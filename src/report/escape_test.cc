@@ -56,7 +56,7 @@ TEST(CutMiddle, NeverWiderThanAsked) {
 
 TEST(EscapeMarkdown, LeavesNothingAlive) {
   EXPECT_EQ(EscapeMarkdown("a | b"), "a \\| b");
-  EXPECT_EQ(EscapeMarkdown("![x](javascript:alert(1))"), "\\!\\[x\\](javascript:alert(1))");
+  EXPECT_EQ(EscapeMarkdown("![x](javascript:alert(1))"), "\\!\\[x\\]\\(javascript:alert(1))");
   EXPECT_EQ(EscapeMarkdown("<script>&amp;"), "&lt;script&gt;&amp;amp;");
   EXPECT_EQ(EscapeMarkdown("a\nb"), "a\\\\nb");
   EXPECT_EQ(EscapeMarkdown("*x* _y_ `z` ~~w~~ $v$"),
