@@ -144,7 +144,8 @@ enum class FlowPhase : std::uint8_t { kStart, kStep, kFinish };
   X(std::int64_t, total_allocated_bytes, "bytes", "unknown", "Allocated by the framework after the event.") \
   X(std::int64_t, total_reserved_bytes,  "bytes", "unknown", "Reserved by the caching allocator after the event.") \
   X(std::int32_t, device_type,           "",      "unknown", "0 host, 1 CUDA, 6 HIP.") \
-  X(std::int32_t, device,                "",      "unknown", "Device number; -1 for the host.")
+  X(std::int32_t, device,                "",      "unknown", "Device number; -1 for the host.") \
+  X(std::int32_t, event_index,           "",      "unknown", "The profiler's running number of the event.")
 
 #define HEADROOM_INSTANT_COLUMNS(X) \
   X(TimeNs,   time,     "ns", "never", "Time of the instant.") \
