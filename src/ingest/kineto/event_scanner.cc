@@ -600,7 +600,10 @@ void Unescape(std::string_view text, std::string& out) {
       case 'b': out += '\b'; break;
       case 'f': out += '\f'; break;
       case 'u': at = UnescapeUnicode(text, at, out); break;
-      default: out += kind; break;  // \" \\ \/ and what is no escape at all
+      default:
+        if (kind != '"' && kind != '\\' && kind != '/') out += '\\';  // No escape at all: "C:\path".
+        out += kind;
+        break;
     }
   }
 }

@@ -246,7 +246,7 @@ const EscapeCase kEscapeCases[] = {
     {"two high surrogates", R"(\ud83d\ud83d)", "\xef\xbf\xbd\xef\xbf\xbd"},
     {"too few digits", R"(\u12)", "\xef\xbf\xbd" "12"},
     {"no digits", R"(\u-001)", "\xef\xbf\xbd-001"},
-    {"no escape at all", R"(\x)", "x"},
+    {"no escape at all", R"(\x)", R"(\x)"},
     {"a backslash at the end", "a\\", "a\\"},
 };
 

@@ -86,6 +86,7 @@ class PieceSource {
     piece.text.Append(pending_);
     pending_.clear();
     const std::size_t step = std::max<std::size_t>(options_.piece_bytes, 1);
+    std::size_t searched = 0;
     for (std::size_t wanted = step;; wanted = std::max(wanted, piece.text.size() + step)) {
       while (piece.text.size() < wanted && !ended_) {
         const std::size_t room = wanted - piece.text.size();
@@ -94,13 +95,19 @@ class PieceSource {
         piece.text.Grow(n.value());
         if (n.value() < room) ended_ = true;
       }
-      if (skipping_ && !SkipToEvent(piece)) continue;
+      if (skipping_) {
+        searched = 0;
+        if (!SkipToEvent(piece)) continue;
+      }
       piece.offset = offset_;
       if (ended_) break;
-      const std::size_t cut = FindLastEventStart(piece.text.view());
+      // Only in what is new, and a little before: to miss a place to cut at does no harm.
+      const std::size_t from = searched - std::min(searched, kStraddle);
+      const std::size_t cut = FindLastEventStart(piece.text.view().substr(from));
+      searched = piece.text.size();
       if (cut != std::string_view::npos) {
-        pending_ = piece.text.view().substr(cut);
-        piece.text.Finish(cut);
+        pending_ = piece.text.view().substr(from + cut);
+        piece.text.Finish(from + cut);
         break;
       }
       // Twice the limit: an event of just the allowed size may follow the prologue in one piece.
@@ -123,7 +130,6 @@ class PieceSource {
   /// Drops text up to the next event. False where there is none yet: the end of the text is kept, as the
   /// place may straddle reads.
   bool SkipToEvent(Piece& piece) {
-    constexpr std::size_t kStraddle = 4096;
     const std::string_view text = piece.text.view();
     std::size_t keep_from = FindEventStart(text, 0);
     const bool found = keep_from != std::string_view::npos;
@@ -136,6 +142,8 @@ class PieceSource {
     return found || ended_;
   }
 
+  static constexpr std::size_t kStraddle = 4096;  ///< The start of an event may lie across two reads.
+
   ByteSource& source_;
   const ReadOptions& options_;
   std::string pending_;
@@ -147,8 +155,10 @@ class PieceSource {
 
 /// How far the events of a text were read.
 struct EventsEnd {
-  std::size_t tail;         ///< Where an unfinished event begins; the size of the text where none does.
+  std::size_t tail = 0;     ///< Where an unfinished event begins; the size of the text where none does.
   bool list_ended = false;  ///< The ']' was met; `tail` is just after it.
+  bool recovering = false;  ///< Damage was met and no event behind it yet.
+  bool began_with_event = false;  ///< The text begins with a whole event: it was read well even if one before was damaged.
 };
 
 /// Reads the events of one text, from `at` on.
@@ -159,7 +169,19 @@ class EventsReader {
         max_event_bytes_(static_cast<std::size_t>(max_event_bytes)), batch_(batch), builder_(ids, batch),
         event_(event) {}
 
-  EventsEnd Run(std::size_t at) {
+  /// `recovering`: the text before ended in damage. Then what looks like an event may be an object inside the damaged one
+  /// and must prove to be an event by its phase.
+  EventsEnd Run(std::size_t at, bool recovering) {
+    recovering_ = recovering;
+    EventsEnd end = ReadEvents(at);
+    end.recovering = recovering_;
+    end.began_with_event = began_with_event_;
+    return end;
+  }
+
+ private:
+  EventsEnd ReadEvents(std::size_t at) {
+    const std::size_t first = at;
     for (;;) {
       at = SkipSeparators(at);
       if (at == text_.size()) {
@@ -170,16 +192,21 @@ class EventsReader {
       if (text_[at] == ']') {
         const std::size_t after = SkipSeparators(at + 1);
         if (after == text_.size() && !last_ && !oversized_) return {at};  // What follows decides.
-        if (after == text_.size() || text_[after] != '{') return {at + 1, true};
-        Log(ImportIssue::kNotAnEvent, at, "an early end of the list");  // More events follow.
-        at = after;
+        // The end, unless events follow, or a member without the comma that the end would have.
+        const bool at_member = after < text_.size() && text_[after] == '"' &&
+                               text_.substr(at, after - at).find(',') == std::string_view::npos;
+        if (after == text_.size() || (text_[after] != '{' && !at_member)) return {at + 1, true};
+        Log(ImportIssue::kNotAnEvent, at, "an early end of the list");
+        at = at_member ? Resync(at) : after;
+        recovering_ = true;
         continue;
       }
       if (text_[at] != '{') {
-        const std::size_t end = EndOfNonObject(at);
-        if (end == text_.size() && !last_ && !oversized_ && end - at <= max_event_bytes_) return {at};
+        const NonObject element = ScanNonObject(at);
+        if (element.needs_more && !last_ && !oversized_ && text_.size() - at <= max_event_bytes_) return {at};
         Log(ImportIssue::kNotAnEvent, at, "not an object");
-        at = end;
+        recovering_ = recovering_ || element.damaged;
+        at = element.end;
         continue;
       }
       std::size_t next = 0;
@@ -190,7 +217,12 @@ class EventsReader {
       }
       switch (result) {
         case ScanResult::kEvent:
-          builder_.Add(event_, Place(at));
+          if (recovering_ && event_.phase.text.size() != 1) {
+            at = Resync(at);
+            break;
+          }
+          if (at == first) began_with_event_ = event_.phase.text.size() == 1;
+          Add(at);
           at = next;
           break;
         case ScanResult::kIncomplete:
@@ -211,7 +243,6 @@ class EventsReader {
     }
   }
 
- private:
   static bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
   static bool IsSeparator(char c) { return c == ',' || IsSpace(c); }
   std::int64_t Place(std::size_t at) const { return offset_ + static_cast<std::int64_t>(at); }
@@ -222,18 +253,32 @@ class EventsReader {
     return at;
   }
 
-  /// Where to go on after an element that is no object: after it, where it is valid; else at the next '{' with neither
-  /// strings nor brackets before it, or at the next event. The end of the text where more of it may be needed.
-  std::size_t EndOfNonObject(std::size_t at) const {
+  /// An element of the list that is no object.
+  struct NonObject {
+    std::size_t end;          ///< Where to go on.
+    bool damaged = false;     ///< It is no valid element; what follows may be a part of something.
+    bool needs_more = false;  ///< More of the file may change the answer.
+  };
+
+  /// Goes on after a valid element; else at the next '{' with neither strings nor brackets before it, or at the next event.
+  NonObject ScanNonObject(std::size_t at) const {
+    if (text_[at] == '[') {
+      // A bracket before an event must not swallow all events up to the end of the list.
+      const std::size_t inner = SkipSeparators(at + 1);
+      if (inner == text_.size()) return {.end = inner, .needs_more = true};
+      if (text_[inner] == '{') return {.end = inner, .damaged = true};
+    }
     std::size_t next = 0;
     const ScanResult result = ScanElement(text_, at, next);
-    if (result == ScanResult::kIncomplete && !last_ && !oversized_ && next - at <= max_event_bytes_) return text_.size();
+    bool needs_more = result == ScanResult::kIncomplete;
     if (result == ScanResult::kEvent) {
       while (next < text_.size() && IsSpace(text_[next])) ++next;
-      if (next == text_.size() || text_[next] == ',' || text_[next] == ']') return next;
+      needs_more = next == text_.size();
+      if (!needs_more && (text_[next] == ',' || text_[next] == ']')) return {.end = next};
     }
     const std::size_t stop = text_.find_first_of("{}[]\"", at);
-    return stop != std::string_view::npos && text_[stop] == '{' ? stop : Resync(at);
+    const bool at_object = stop != std::string_view::npos && text_[stop] == '{';
+    return {.end = at_object ? stop : Resync(at), .damaged = true, .needs_more = needs_more};
   }
 
   /// The rule must not depend on where pieces end: an event that is not over within the limit is either damaged, which
@@ -241,6 +286,7 @@ class EventsReader {
   std::size_t SkipTooLong(std::size_t at) {
     const std::size_t end = Resync(at);
     if (end - at <= max_event_bytes_) return Repair(at);
+    recovering_ = true;
     LogOversized(at);
     return end;
   }
@@ -253,6 +299,11 @@ class EventsReader {
 
   /// The next event after `at`; pieces end at one.
   std::size_t Resync(std::size_t at) const { return std::min(FindEventStart(text_, at + 1), text_.size()); }
+
+  void Add(std::size_t at) {
+    recovering_ = false;
+    builder_.Add(event_, Place(at));
+  }
 
   /// Reads the damaged event at `at` after repair, or counts it as lost. Returns where to go on.
   std::size_t Repair(std::size_t at) {
@@ -267,12 +318,16 @@ class EventsReader {
       const std::size_t rest = size - next;
       if (rest <= end - at && text_.substr(end - rest, rest) == std::string_view(repaired).substr(next, rest)) {
         Log(ImportIssue::kRepairedEvent, at, "");
-        builder_.Add(event_, Place(at));
+        Add(at);
         return end - rest;
       }
     }
-    ++batch_.events;
-    Log(ImportIssue::kLostEvent, at, "");
+    // An object inside an event that is lost already is not another one.
+    if (!recovering_ || text_.substr(at, end - at).find("\"ph\"") != std::string_view::npos) {
+      ++batch_.events;
+      Log(ImportIssue::kLostEvent, at, "");
+    }
+    recovering_ = true;
     return end;
   }
 
@@ -281,6 +336,8 @@ class EventsReader {
   bool last_;
   bool oversized_;
   bool logged_oversized_ = false;
+  bool recovering_ = false;
+  bool began_with_event_ = false;
   std::size_t max_event_bytes_;
   RowBatch& batch_;
   RowBuilder builder_;
@@ -350,10 +407,10 @@ class Reading {
         }
       }
       // The first piece holds the prologue; others are taken to begin at an event, to be checked below.
-      EventsEnd end = {0};
+      EventsEnd end;
       if (piece.number > 0) {
         batch.Clear();
-        end = EventsReader(piece, options_.max_event_bytes, ids, batch, event).Run(0);
+        end = EventsReader(piece, options_.max_event_bytes, ids, batch, event).Run(0, /*recovering=*/false);
       }
       std::unique_lock lock(merge_mutex_);
       my_turn_.wait(lock, [&] { return merged_ == piece.number || abandoned_; });
@@ -368,9 +425,11 @@ class Reading {
   /// In file order, one at a time. `end` and `batch` hold what was read on the guess that the piece begins at an event.
   void MergePiece(Piece& piece, EventsEnd end, WorkerIds& ids, IdMap& map, RowBatch& batch, RawEvent& event) {
     if (stage_ == Stage::kEpilogue) return KeepEpilogue(piece.text.view());
-    const bool guess_holds = stage_ == Stage::kEvents && carry_.size() == 0;
+    const bool guess_holds =
+        stage_ == Stage::kEvents && carry_.size() == 0 && (!recovering_ || end.began_with_event);
     if (!guess_holds) {
       // Join with what the pieces before left over.
+      if (carry_.size() == 0) carry_offset_ = piece.offset;
       carry_.Append(piece.text.view());
       std::swap(carry_, piece.text);
       carry_.Clear();
@@ -379,8 +438,9 @@ class Reading {
       std::size_t at = 0;
       if (stage_ == Stage::kPrologue && !EnterList(piece, at)) return;
       batch.Clear();
-      end = EventsReader(piece, options_.max_event_bytes, ids, batch, event).Run(at);
+      end = EventsReader(piece, options_.max_event_bytes, ids, batch, event).Run(at, recovering_);
     }
+    recovering_ = end.recovering;
     merger_.Append(batch, ids, map);
     if (end.list_ended) {
       stage_ = Stage::kEpilogue;
@@ -399,8 +459,11 @@ class Reading {
         return true;
       case Prologue::kNeedsMore:
       case Prologue::kDamaged:
-        if (prologue == Prologue::kDamaged && (piece.last || TooLong(piece))) {
-          Fail(kNotATrace);
+      case Prologue::kNoEventList:
+        if (prologue != Prologue::kNeedsMore && (piece.last || TooLong(piece))) {
+          Fail(prologue == Prologue::kDamaged
+                   ? kNotATrace
+                   : "is JSON but holds no \"traceEvents\"; it is not a trace of the PyTorch profiler");
         } else if (piece.last) {
           Fail("ends before its event list; nothing could be read (a cut or empty file?)");
         } else if (TooLong(piece)) {
@@ -409,9 +472,6 @@ class Reading {
         } else {
           Keep(piece, 0);
         }
-        return false;
-      case Prologue::kNoEventList:
-        Fail("is JSON but holds no \"traceEvents\"; it is not a trace of the PyTorch profiler");
         return false;
       case Prologue::kMemoryTimeline:
         Fail("is a PyTorch memory timeline (a list of [time, action, bytes, category]), not a trace of events; "
@@ -479,6 +539,7 @@ class Reading {
   std::int64_t merged_ = 0;
   bool abandoned_ = false;  ///< A thread gave up; no piece after its own can be merged.
   Stage stage_ = Stage::kPrologue;
+  bool recovering_ = false;  ///< See EventsReader::Run().
   bool bare_array_ = false;
   TextBuffer carry_;
   std::int64_t carry_offset_ = 0;

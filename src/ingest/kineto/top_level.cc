@@ -132,13 +132,15 @@ Prologue ReadPrologue(std::string_view text, TraceStore& store, Merger& merger, 
     Token key, value;
   };
   std::vector<Member> members;
-  bool damaged = false;
+  bool damaged = false, closed = false;
   for (++at; at < list.key;) {
     if (IsSpace(text[at]) || text[at] == ',') {
       ++at;
       continue;
     }
-    if (text[at] == '}') return members.empty() ? Prologue::kNotJson : Prologue::kNoEventList;
+    closed = text[at] == '}';
+    damaged = closed && list.found;
+    if (closed) break;
     Member member;
     std::size_t member_end = 0;
     const ScanResult result = ScanMember(text, at, kListKey, member.key, member.value, member_end);
@@ -148,7 +150,8 @@ Prologue ReadPrologue(std::string_view text, TraceStore& store, Merger& merger, 
     members.push_back(member);
     at = member_end;
   }
-  if (!list.found) return damaged ? Prologue::kDamaged : Prologue::kNeedsMore;
+  if (!list.found && closed && !members.empty()) return Prologue::kNoEventList;
+  if (!list.found) return damaged || closed ? Prologue::kDamaged : Prologue::kNeedsMore;
   next = list.events;
   if (damaged) store.log.Add(ImportIssue::kDamagedMetadata, static_cast<std::int64_t>(at));
   for (const Member& member : members) KeepMember(member.key.text, member.value.text, store, merger);

@@ -14,7 +14,7 @@ namespace headroom::kineto {
 enum class Prologue {
   kListStarts,   ///< `next` is just after the '[' of the event list.
   kNeedsMore,    ///< The text ends before that.
-  kNoEventList,  ///< An object without an event list.
+  kNoEventList,  ///< An object without an event list; behind a damaged end, it may still come.
   kDamaged,      ///< The text ends before that and is no valid JSON; the list may still come.
   kNotJson,      ///< Neither object nor array, or an array of something else than events.
   kMemoryTimeline,  ///< PyTorch's memory timeline: an array of [time, action, bytes, category].
