@@ -34,18 +34,22 @@ InputInfo DescribeInput(const TraceStore& store, const AnalysisOptions& options)
     DeviceInfo device;
     device.id = store.devices.ordinal[i];
     device.name = store.Text(store.devices.name[i]);
-    if (store.devices.memory_bytes[i] != kUnknown) device.memory_bytes = store.devices.memory_bytes[i];
+    if (store.devices.memory_bytes[i] != kUnknown)
+      device.memory_bytes = store.devices.memory_bytes[i];
     if (store.devices.sm_count[i] != kUnknown32) device.sms = store.devices.sm_count[i];
     if (store.devices.compute_major[i] != kUnknown32) {
-      device.compute_capability = fmt::format("{}.{}", store.devices.compute_major[i], store.devices.compute_minor[i]);
+      device.compute_capability =
+          fmt::format("{}.{}", store.devices.compute_major[i], store.devices.compute_minor[i]);
     }
     input.devices.push_back(std::move(device));
   }
-  std::sort(input.devices.begin(), input.devices.end(), [](const DeviceInfo& a, const DeviceInfo& b) { return a.id < b.id; });
+  std::sort(input.devices.begin(), input.devices.end(),
+            [](const DeviceInfo& a, const DeviceInfo& b) { return a.id < b.id; });
   return input;
 }
 
-/// The specification of the device that ran the tasks; nullptr where it is unknown or several differ.
+/// The specification of the device that ran the tasks; nullptr where it is unknown or several
+/// differ.
 const DeviceSpec* SpecOf(const TraceStore& store, const DeviceCatalog& catalog) {
   std::set<const DeviceSpec*> specs;
   for (std::size_t s = 0; s < store.streams.rows(); ++s) {
@@ -76,7 +80,9 @@ std::size_t MedianStep(const Steps& steps) {
 std::vector<CauseRow> DescribeCauses(const Causes& causes, DurationNs wall) {
   std::vector<CauseRow> rows;
   const auto add = [&](std::string name, DurationNs time) {
-    const double share = wall.ns() == 0 ? 0 : 100.0 * static_cast<double>(time.ns()) / static_cast<double>(wall.ns());
+    const double share =
+        wall.ns() == 0 ? 0
+                       : 100.0 * static_cast<double>(time.ns()) / static_cast<double>(wall.ns());
     rows.push_back({std::move(name), time, share});
   };
   add("gpu", causes.gpu);
@@ -93,19 +99,24 @@ std::vector<CauseRow> DescribeCauses(const Causes& causes, DurationNs wall) {
 Bottleneck Abstain(const TraceReport& report) {
   Bottleneck verdict;
   if (report.gpu_time.empty()) {
-    verdict.evidence = {"no GPU work was recorded, so nothing can be said about what the GPU waits for"};
+    verdict.evidence = {
+        "no GPU work was recorded, so nothing can be said about what the GPU waits for"};
   } else if (report.steps.list.empty()) {
-    verdict.evidence = {"no steps: neither annotated nor recognizable; call prof.step() after each iteration, or name what "
-                        "begins a step with --step-marker"};
+    verdict.evidence = {
+        "no steps: neither annotated nor recognizable; call prof.step() after each iteration, or "
+        "name what "
+        "begins a step with --step-marker"};
   } else {
-    verdict.evidence = {fmt::format("trace health {}: the damage takes the verdict away", report.health.grade)};
+    verdict.evidence = {
+        fmt::format("trace health {}: the damage takes the verdict away", report.health.grade)};
   }
   return verdict;
 }
 
 }  // namespace
 
-Result<TraceReport> Analyze(const TraceStore& store, const Knowledge& knowledge, const AnalysisOptions& options) {
+Result<TraceReport> Analyze(const TraceStore& store, const Knowledge& knowledge,
+                            const AnalysisOptions& options) {
   TraceReport report;
   report.input = DescribeInput(store, options);
   report.trace_start = EarliestEvent(store);

@@ -7,7 +7,8 @@
 
 namespace headroom {
 
-NameFacts::NameFacts(const TraceStore& store, const Knowledge& knowledge) : store_(store), knowledge_(knowledge) {
+NameFacts::NameFacts(const TraceStore& store, const Knowledge& knowledge)
+    : store_(store), knowledge_(knowledge) {
   const std::size_t names = store.strings.size();
   roles_.resize(names);
   roles_known_.resize(names);
@@ -65,12 +66,14 @@ const OperatorCost* OperatorCosts::Of(HostEventId op) {
                                             .strides = store_.Arg(args, "Input Strides"),
                                             .concrete = store_.Arg(args, "Concrete Inputs")});
   const std::optional<OperatorCost> cost = call ? CostOf(*call) : std::nullopt;
-  entries_.push_back(std::make_unique<Entry>(Entry{name, args, cost.has_value(), cost.value_or(OperatorCost())}));
+  entries_.push_back(
+      std::make_unique<Entry>(Entry{name, args, cost.has_value(), cost.value_or(OperatorCost())}));
   slots_[slot] = static_cast<std::uint32_t>(entries_.size());
   return cost ? &entries_.back()->cost : nullptr;
 }
 
-Attribution::Attribution(const TraceStore& store, NameFacts& names, OperatorCosts& costs) : store_(store) {
+Attribution::Attribution(const TraceStore& store, NameFacts& names, OperatorCosts& costs)
+    : store_(store) {
   FindThreads(names);
   IndexForwardOperators(names);
   contexts_.resize(store.host_events.rows());
@@ -98,7 +101,8 @@ void Attribution::FindThreads(NameFacts& names) {
         has_loop = roles.Has(HostRole::kOptimizer) || roles.Has(HostRole::kDataWait);
       }
     }
-    for (std::size_t s = 0; s < store_.steps.rows(); ++s) has_loop = has_loop || store_.steps.thread[s] == ThreadId(t);
+    for (std::size_t s = 0; s < store_.steps.rows(); ++s)
+      has_loop = has_loop || store_.steps.thread[s] == ThreadId(t);
     autograd_threads_[t] = has_backward && !has_loop;
   }
 }
@@ -106,20 +110,27 @@ void Attribution::FindThreads(NameFacts& names) {
 void Attribution::IndexForwardOperators(NameFacts& names) {
   const auto& events = store_.host_events;
   for (std::size_t row = 0; row < events.rows(); ++row) {
-    // Backward operators carry the number of the thread that ran their forward; forward ones have 0.
+    // Backward operators carry the number of the thread that ran their forward; forward ones have
+    // 0.
     if (events.sequence[row] < 0 || events.forward_thread[row] > 0) continue;
-    if (events.kind[row] != HostEventKind::kOperator || names.Roles(events.name[row]).Has(HostRole::kBackward)) continue;
+    if (events.kind[row] != HostEventKind::kOperator ||
+        names.Roles(events.name[row]).Has(HostRole::kBackward))
+      continue;
     forward_operators_.push_back({events.sequence[row], HostEventId(row)});
   }
-  NaturalStableSort(forward_operators_,
-                    [](const ForwardOperator& a, const ForwardOperator& b) { return a.sequence < b.sequence; });
+  NaturalStableSort(forward_operators_, [](const ForwardOperator& a, const ForwardOperator& b) {
+    return a.sequence < b.sequence;
+  });
 }
 
 HostEventId Attribution::ForwardOperatorOf(std::int64_t sequence) const {
-  // An operator notes the next number on entry, so several carry it; the one that made the node entered last.
-  auto it = std::upper_bound(forward_operators_.begin(), forward_operators_.end(), sequence,
-                             [](std::int64_t wanted, const ForwardOperator& f) { return wanted < f.sequence; });
-  if (it == forward_operators_.begin() || (it - 1)->sequence != sequence) return HostEventId::None();
+  // An operator notes the next number on entry, so several carry it; the one that made the node
+  // entered last.
+  auto it = std::upper_bound(
+      forward_operators_.begin(), forward_operators_.end(), sequence,
+      [](std::int64_t wanted, const ForwardOperator& f) { return wanted < f.sequence; });
+  if (it == forward_operators_.begin() || (it - 1)->sequence != sequence)
+    return HostEventId::None();
   return (it - 1)->op;
 }
 
@@ -141,8 +152,8 @@ void Attribution::AttributeThread(ThreadId thread, NameFacts& names, OperatorCos
       case HostEventKind::kOperator:
       case HostEventKind::kAnnotation: {
         const HostRoles roles = names.Roles(events.name[row]);
-        const bool fixed = context.phase == Phase::kOptimizer || context.phase == Phase::kDataWait ||
-                           context.phase == Phase::kCallback;
+        const bool fixed = context.phase == Phase::kOptimizer ||
+                           context.phase == Phase::kDataWait || context.phase == Phase::kCallback;
         if (roles.Has(HostRole::kDataWait)) {
           context.phase = Phase::kDataWait;
         } else if (roles.Has(HostRole::kCallback)) {
@@ -151,14 +162,16 @@ void Attribution::AttributeThread(ThreadId thread, NameFacts& names, OperatorCos
           context.phase = Phase::kOptimizer;
         } else if (!fixed && roles.Has(HostRole::kBackward)) {
           context.phase = Phase::kBackward;
-        } else if (context.phase == Phase::kOther && (kind == HostEventKind::kOperator || roles.Has(HostRole::kForward))) {
+        } else if (context.phase == Phase::kOther &&
+                   (kind == HostEventKind::kOperator || roles.Has(HostRole::kForward))) {
           context.phase = Phase::kForward;
         }
         if (roles.Has(HostRole::kLayerRange)) context.layer = self;
         if (kind == HostEventKind::kAnnotation) break;
         context.op = self;
         if (!context.costed.valid() && costs.Of(self) != nullptr) context.costed = self;
-        if (events.sequence[row] >= 0 && context.phase == Phase::kBackward && !context.forward.valid()) {
+        if (events.sequence[row] >= 0 && context.phase == Phase::kBackward &&
+            !context.forward.valid()) {
           context.forward = ForwardOperatorOf(events.sequence[row]);
           if (context.forward.valid() && context.forward.index() < contexts_.size()) {
             const HostContext& forward = contexts_[context.forward.index()];

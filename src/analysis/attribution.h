@@ -1,4 +1,5 @@
-// For every GPU task: which phase, operator, layer and source line launched it. One pass over the host events.
+// For every GPU task: which phase, operator, layer and source line launched it. One pass over the
+// host events.
 #pragma once
 
 #include <cstdint>
@@ -61,11 +62,13 @@ class OperatorCosts {
 
 /// Where a host event stands. Ids are none where there is nothing of the kind.
 struct HostContext {
-  HostEventId op;        ///< Innermost operator, itself included.
-  HostEventId costed;    ///< Outermost operator around it whose FLOPs and bytes are known.
-  HostEventId line;      ///< Innermost Python frame of the user's own code; in backward, that of the forward operator.
-  HostEventId layer;     ///< Innermost module frame or layer range; in backward, that of the forward operator.
-  HostEventId forward;   ///< In backward: the forward operator with the same sequence number.
+  HostEventId op;      ///< Innermost operator, itself included.
+  HostEventId costed;  ///< Outermost operator around it whose FLOPs and bytes are known.
+  HostEventId line;    ///< Innermost Python frame of the user's own code; in backward, that of the
+                       ///< forward operator.
+  HostEventId
+      layer;  ///< Innermost module frame or layer range; in backward, that of the forward operator.
+  HostEventId forward;  ///< In backward: the forward operator with the same sequence number.
   Phase phase = Phase::kOther;
 };
 
@@ -80,7 +83,8 @@ class Attribution {
     const HostEventId launch = store_.gpu_tasks.launch[task.index()];
     return launch.valid() ? Of(launch) : orphan_;
   }
-  /// Whether the thread belongs to the autograd engine: it runs backward operators and no training loop.
+  /// Whether the thread belongs to the autograd engine: it runs backward operators and no training
+  /// loop.
   bool IsAutogradThread(ThreadId thread) const { return autograd_threads_[thread.index()]; }
 
  private:

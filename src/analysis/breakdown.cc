@@ -8,28 +8,37 @@
 namespace headroom {
 namespace {
 
-constexpr std::array kHostPriority = {Phase::kDataWait, Phase::kCallback, Phase::kOptimizer, Phase::kBackward,
-                                      Phase::kForward};
+constexpr std::array kHostPriority = {Phase::kDataWait, Phase::kCallback, Phase::kOptimizer,
+                                      Phase::kBackward, Phase::kForward};
 
 DurationNs& PartOf(BreakdownParts& parts, Phase phase) {
   switch (phase) {
-    case Phase::kForward: return parts.forward;
-    case Phase::kBackward: return parts.backward;
-    case Phase::kOptimizer: return parts.optimizer;
-    case Phase::kDataWait: return parts.data_wait;
-    case Phase::kCallback: return parts.callback;
-    case Phase::kOther: return parts.other;
+    case Phase::kForward:
+      return parts.forward;
+    case Phase::kBackward:
+      return parts.backward;
+    case Phase::kOptimizer:
+      return parts.optimizer;
+    case Phase::kDataWait:
+      return parts.data_wait;
+    case Phase::kCallback:
+      return parts.callback;
+    case Phase::kOther:
+      return parts.other;
   }
   return parts.other;
 }
 
-/// When the host is in each phase within `span`, over all threads; disjoint, the earlier of kHostPriority wins.
-std::array<IntervalSet, kHostPriority.size()> HostPhases(const TraceStore& store, const Attribution& attribution,
+/// When the host is in each phase within `span`, over all threads; disjoint, the earlier of
+/// kHostPriority wins.
+std::array<IntervalSet, kHostPriority.size()> HostPhases(const TraceStore& store,
+                                                         const Attribution& attribution,
                                                          Interval span) {
   std::array<std::vector<Interval>, kHostPriority.size()> found;
   const auto& events = store.host_events;
   const auto slot_of = [](Phase phase) {
-    return static_cast<std::size_t>(std::find(kHostPriority.begin(), kHostPriority.end(), phase) - kHostPriority.begin());
+    return static_cast<std::size_t>(std::find(kHostPriority.begin(), kHostPriority.end(), phase) -
+                                    kHostPriority.begin());
   };
   for (std::size_t t = 0; t < store.threads.rows(); ++t) {
     const TraceStore::RowRange range = store.HostEventsOf(ThreadId(t));
@@ -39,11 +48,14 @@ std::array<IntervalSet, kHostPriority.size()> HostPhases(const TraceStore& store
       const TimeNs start = events.start[row];
       if (start >= span.end) break;
       const HostEventKind kind = events.kind[row];
-      if (kind == HostEventKind::kGpuAnnotation || kind == HostEventKind::kOther || kind == HostEventKind::kOverhead) continue;
+      if (kind == HostEventKind::kGpuAnnotation || kind == HostEventKind::kOther ||
+          kind == HostEventKind::kOverhead)
+        continue;
       const Phase phase = attribution.Of(HostEventId(row)).phase;
       if (phase == Phase::kOther) continue;
       const HostEventId parent = events.parent[row];
-      if (parent.valid() && attribution.Of(parent).phase == phase) continue;  // Inside a longer one.
+      if (parent.valid() && attribution.Of(parent).phase == phase)
+        continue;  // Inside a longer one.
       const TimeNs end = store.HostEnd(HostEventId(row));
       const bool goes_on = phase == last_phase && last_end < start;
       if (end > span.start) found[slot_of(phase)].push_back({goes_on ? last_end : start, end});
@@ -71,14 +83,19 @@ struct SweepTask {
 
 DurationNs BreakdownParts::*PartOfPhase(Phase phase) {
   switch (phase) {
-    case Phase::kForward: return &BreakdownParts::forward;
-    case Phase::kBackward: return &BreakdownParts::backward;
-    case Phase::kOptimizer: return &BreakdownParts::optimizer;
-    default: return &BreakdownParts::other;
+    case Phase::kForward:
+      return &BreakdownParts::forward;
+    case Phase::kBackward:
+      return &BreakdownParts::backward;
+    case Phase::kOptimizer:
+      return &BreakdownParts::optimizer;
+    default:
+      return &BreakdownParts::other;
   }
 }
 
-std::vector<SweepTask> TasksWithin(const TraceStore& store, NameFacts& names, const Attribution& attribution, Interval span) {
+std::vector<SweepTask> TasksWithin(const TraceStore& store, NameFacts& names,
+                                   const Attribution& attribution, Interval span) {
   std::vector<SweepTask> out;
   const auto& tasks = store.gpu_tasks;
   for (std::size_t i = 0; i < tasks.rows() && tasks.start[i] < span.end; ++i) {
@@ -100,7 +117,8 @@ std::vector<SweepTask> TasksWithin(const TraceStore& store, NameFacts& names, co
 }
 
 /// Adds the idle interval to what the host was doing.
-void SplitIdle(Interval idle, const std::array<IntervalSet, kHostPriority.size()>& phases, BreakdownParts& step) {
+void SplitIdle(Interval idle, const std::array<IntervalSet, kHostPriority.size()>& phases,
+               BreakdownParts& step) {
   DurationNs rest = idle.length();
   for (std::size_t i = 0; i < phases.size(); ++i) {
     const DurationNs in_phase = phases[i].MeasureWithin(idle);
@@ -112,7 +130,8 @@ void SplitIdle(Interval idle, const std::array<IntervalSet, kHostPriority.size()
 
 }  // namespace
 
-StepBreakdown BreakDown(const TraceStore& store, NameFacts& names, const Attribution& attribution, Interval span) {
+StepBreakdown BreakDown(const TraceStore& store, NameFacts& names, const Attribution& attribution,
+                        Interval span) {
   StepBreakdown out;
   out.wall = span.length();
   const std::vector<SweepTask> tasks = TasksWithin(store, names, attribution, span);

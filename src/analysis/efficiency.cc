@@ -12,13 +12,15 @@ namespace headroom {
 namespace {
 
 bool IsTensorCoreWork(WorkFamily family) {
-  return family == WorkFamily::kMatmul || family == WorkFamily::kConvolution || family == WorkFamily::kAttention;
+  return family == WorkFamily::kMatmul || family == WorkFamily::kConvolution ||
+         family == WorkFamily::kAttention;
 }
 
 }  // namespace
 
-Efficiency MeasureEfficiency(const TraceStore& store, NameFacts& names, const Attribution& attribution,
-                             OperatorCosts& costs, const StepAnalysis& steps, const DeviceSpec* device) {
+Efficiency MeasureEfficiency(const TraceStore& store, NameFacts& names,
+                             const Attribution& attribution, OperatorCosts& costs,
+                             const StepAnalysis& steps, const DeviceSpec* device) {
   struct Work {
     DurationNs time;
     DurationNs longest;
@@ -40,7 +42,8 @@ Efficiency MeasureEfficiency(const TraceStore& store, NameFacts& names, const At
     if (kernel) {
       const KernelClass& facts = names.Kernel(tasks.name[i]);
       if (facts.family == WorkFamily::kUnclassified) unclassified += duration;
-      // Eligible is what multiplies matrices, by the kernel's class: copies and casts around it are not.
+      // Eligible is what multiplies matrices, by the kernel's class: copies and casts around it are
+      // not.
       if (IsTensorCoreWork(facts.family)) {
         eligible += duration;
         if (facts.tensor_cores == TensorCoreUse::kYes) on_tensor_cores += duration;
@@ -90,28 +93,32 @@ Efficiency MeasureEfficiency(const TraceStore& store, NameFacts& names, const At
   }
   if (steps.steps.list.empty() || flops_by_type.empty()) return out;
 
-  // The type with most FLOPs names the peak; a step that mixes types is measured against the one that dominates it.
+  // The type with most FLOPs names the peak; a step that mixes types is measured against the one
+  // that dominates it.
   const auto count = static_cast<double>(steps.steps.list.size());
   double flops = 0;
   for (const auto& [type, of_type] : flops_by_type) flops += of_type;
   const DType main_type =
-      std::max_element(flops_by_type.begin(), flops_by_type.end(), [](const auto& a, const auto& b) {
-        return a.second < b.second;
-      })->first;
+      std::max_element(flops_by_type.begin(), flops_by_type.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; })
+          ->first;
   out.flops_per_step = flops / count;
   out.math_dtype = Name(main_type);
   const Mfu mfu = ComputeMfu(flops / count, *steps.steps.p50, 1, main_type, device);
   out.peak_tflops = mfu.peak_tflops;
   if (mfu.state == RooflineState::kImpossible) {
-    out.error = "the recorded shapes and times give more than 100 % of the peak; shapes, times or the device are wrong";
+    out.error =
+        "the recorded shapes and times give more than 100 % of the peak; shapes, times or the "
+        "device are wrong";
   } else {
     out.mfu_pct = mfu.pct;
   }
   if (mfu.peak_tflops) {
-    out.mfu_formula = fmt::format("{:.3f} TFLOP per step (matrix products, convolutions, attention; recorded shapes) / "
-                                  "({:.4f} s median step x {:g} TFLOP/s dense {} peak of {})",
-                                  flops / count / 1e12, static_cast<double>(steps.steps.p50->ns()) / 1e9,
-                                  *mfu.peak_tflops, out.math_dtype, out.device_name);
+    out.mfu_formula = fmt::format(
+        "{:.3f} TFLOP per step (matrix products, convolutions, attention; recorded shapes) / "
+        "({:.4f} s median step x {:g} TFLOP/s dense {} peak of {})",
+        flops / count / 1e12, static_cast<double>(steps.steps.p50->ns()) / 1e9, *mfu.peak_tflops,
+        out.math_dtype, out.device_name);
   }
   return out;
 }

@@ -9,9 +9,11 @@
 
 namespace headroom {
 
-/// FLOPs per step, MFU, roofline shares and tensor-core use. Works on the operators whose shapes were recorded; the share of
-/// GPU time that they cover is in `costed_pct`. `device` may be null (unknown GPU).
-Efficiency MeasureEfficiency(const TraceStore& store, NameFacts& names, const Attribution& attribution,
-                             OperatorCosts& costs, const StepAnalysis& steps, const DeviceSpec* device);
+/// FLOPs per step, MFU, roofline shares and tensor-core use. Works on the operators whose shapes
+/// were recorded; the share of GPU time that they cover is in `costed_pct`. `device` may be null
+/// (unknown GPU).
+Efficiency MeasureEfficiency(const TraceStore& store, NameFacts& names,
+                             const Attribution& attribution, OperatorCosts& costs,
+                             const StepAnalysis& steps, const DeviceSpec* device);
 
 }  // namespace headroom

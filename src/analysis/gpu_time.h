@@ -23,7 +23,8 @@ struct DeviceWork {
 std::vector<DeviceWork> CollectDeviceWork(const TraceStore& store, NameFacts& names);
 
 /// The definitions of `gpu_time[]` in docs/report.md.
-std::vector<GpuTimeRow> ComputeGpuTime(const TraceStore& store, const std::vector<DeviceWork>& work);
+std::vector<GpuTimeRow> ComputeGpuTime(const TraceStore& store,
+                                       const std::vector<DeviceWork>& work);
 
 /// The definitions of `idle[]` in docs/report.md; rows by device and stream number.
 std::vector<IdleRow> ComputeIdle(const TraceStore& store);

@@ -39,7 +39,8 @@ std::optional<HostRole> RoleFromName(std::string_view name) {
   return std::nullopt;
 }
 
-/// Names are cut before matching: what a name means stands at its start, and a hostile one may be megabytes long.
+/// Names are cut before matching: what a name means stands at its start, and a hostile one may be
+/// megabytes long.
 constexpr std::size_t kMatchedBytes = 1024;
 
 }  // namespace
@@ -56,7 +57,9 @@ HostRules& HostRules::operator=(HostRules&&) noexcept = default;
 HostRules::~HostRules() = default;
 
 Result<HostRules> HostRules::Parse(const NamedText& rules) {
-  const auto fail = [&](std::string_view why) { return Status::BadInput(fmt::format("{}: {}", rules.name, why)); };
+  const auto fail = [&](std::string_view why) {
+    return Status::BadInput(fmt::format("{}: {}", rules.name, why));
+  };
   toml::table document;
   try {
     document = toml::parse(rules.content);

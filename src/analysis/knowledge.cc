@@ -35,7 +35,8 @@ Knowledge::~Knowledge() = default;
 Result<std::unique_ptr<Knowledge>> Knowledge::LoadBuiltIn() {
   Result<DeviceCatalog> devices = DeviceCatalog::Load(DeviceFiles());
   if (!devices.ok()) return devices.status();
-  Result<KernelClassifier> kernels = KernelClassifier::Parse(FileNamed(RuleFiles(), "kernels.toml"));
+  Result<KernelClassifier> kernels =
+      KernelClassifier::Parse(FileNamed(RuleFiles(), "kernels.toml"));
   if (!kernels.ok()) return kernels.status();
   Result<HostRules> host = HostRules::Parse(FileNamed(RuleFiles(), "host.toml"));
   if (!host.ok()) return host.status();

@@ -70,12 +70,14 @@ std::string ConfidenceOf(const std::vector<TimeNs>& marks) {
 
 /// Starts (or ends) of top-level host events by name, for names that satisfy `accept`.
 template <typename Accept>
-std::map<StringId, std::vector<TimeNs>> MarksByName(const TraceStore& store, bool at_end, Accept accept) {
+std::map<StringId, std::vector<TimeNs>> MarksByName(const TraceStore& store, bool at_end,
+                                                    Accept accept) {
   std::map<StringId, std::vector<TimeNs>> marks;
   for (std::size_t row = 0; row < store.host_events.rows(); ++row) {
     if (!accept(row)) continue;
     const HostEventId id{row};
-    marks[store.host_events.name[row]].push_back(at_end ? store.HostEnd(id) : store.host_events.start[row]);
+    marks[store.host_events.name[row]].push_back(at_end ? store.HostEnd(id)
+                                                        : store.host_events.start[row]);
   }
   for (auto& [name, times] : marks) std::sort(times.begin(), times.end());
   return marks;
@@ -108,7 +110,8 @@ FoundSteps FromRepeatedAnnotation(const TraceStore& store) {
   DurationNs best;
   for (const auto& [name, times] : marks) {
     if (times.size() < kFewestMarks || Unevenness(times) > kUneven / 3) continue;
-    const DurationNs period((times.back() - times.front()).ns() / static_cast<std::int64_t>(times.size() - 1));
+    const DurationNs period((times.back() - times.front()).ns() /
+                            static_cast<std::int64_t>(times.size() - 1));
     if (period <= best) continue;
     best = period;
     found.source = StepSource::kInferred;
@@ -119,8 +122,9 @@ FoundSteps FromRepeatedAnnotation(const TraceStore& store) {
   return found;
 }
 
-/// Kernels that return evenly: the same count of the same rare kernel per step. The candidate whose marks are the fewest
-/// (the longest period) and even wins; optimizer and collective kernels are natural candidates but need no special rule.
+/// Kernels that return evenly: the same count of the same rare kernel per step. The candidate whose
+/// marks are the fewest (the longest period) and even wins; optimizer and collective kernels are
+/// natural candidates but need no special rule.
 FoundSteps FromRepeatedKernel(const TraceStore& store) {
   FoundSteps found;
   std::map<StringId, std::vector<TimeNs>> marks;
@@ -129,14 +133,15 @@ FoundSteps FromRepeatedKernel(const TraceStore& store) {
     // Steps are spans of the host where there is one: a kernel counts when it was launched.
     const HostEventId launch = store.gpu_tasks.launch[i];
     if (!launch.valid() && store.host_events.rows() > 0) continue;
-    marks[store.gpu_tasks.name[i]].push_back(launch.valid() ? store.host_events.start[launch.index()]
-                                                            : store.gpu_tasks.start[i]);
+    marks[store.gpu_tasks.name[i]].push_back(
+        launch.valid() ? store.host_events.start[launch.index()] : store.gpu_tasks.start[i]);
   }
   if (marks.empty()) return found;
   for (auto& [name, times] : marks) std::sort(times.begin(), times.end());
   const DurationNs extent =
       store.gpu_tasks.start[store.gpu_tasks.rows() - 1] - store.gpu_tasks.start[0];
-  // Count the names that return evenly the same number of times: one such name is a coincidence, several agree.
+  // Count the names that return evenly the same number of times: one such name is a coincidence,
+  // several agree.
   std::map<std::size_t, std::vector<StringId>> by_count;
   constexpr std::size_t kMostMarks = 10000;
   for (const auto& [name, times] : marks) {
@@ -164,12 +169,14 @@ Result<FoundSteps> FromMarker(const TraceStore& store, const std::string& marker
            store.Text(store.host_events.name[row]).starts_with(marker);
   });
   std::vector<TimeNs> times;
-  for (const auto& [name, of_name] : marks) times.insert(times.end(), of_name.begin(), of_name.end());
+  for (const auto& [name, of_name] : marks)
+    times.insert(times.end(), of_name.begin(), of_name.end());
   std::sort(times.begin(), times.end());
   if (times.size() < 2) {
-    return Status::Usage(fmt::format("--step-marker: {} event in the trace has a name that starts with it; "
-                                     "steps need at least two",
-                                     times.empty() ? "no" : "only one"));
+    return Status::Usage(
+        fmt::format("--step-marker: {} event in the trace has a name that starts with it; "
+                    "steps need at least two",
+                    times.empty() ? "no" : "only one"));
   }
   FoundSteps found;
   found.source = StepSource::kGiven;
@@ -204,19 +211,22 @@ void MeasureQueue(const TraceStore& store, StepAnalysis& out) {
     const std::int32_t step = launches[i].second;
     if (step == StepAnalysis::kNoStep) continue;
     const auto row = static_cast<std::size_t>(step);
-    const std::int64_t depth = std::max<std::int64_t>(0, static_cast<std::int64_t>(i + 1) - static_cast<std::int64_t>(started));
+    const std::int64_t depth = std::max<std::int64_t>(
+        0, static_cast<std::int64_t>(i + 1) - static_cast<std::int64_t>(started));
     sums[row] += depth;
     ++counts[row];
     out.steps.list[row].queue_depth_max = std::max(out.steps.list[row].queue_depth_max, depth);
   }
   for (std::size_t row = 0; row < sums.size(); ++row) {
     if (counts[row] > 0) {
-      out.steps.list[row].queue_depth_mean = static_cast<double>(sums[row]) / static_cast<double>(counts[row]);
+      out.steps.list[row].queue_depth_mean =
+          static_cast<double>(sums[row]) / static_cast<double>(counts[row]);
     }
   }
 }
 
-/// Tasks at the start of each stream that have no launch while a later one has: the queue that earlier work left.
+/// Tasks at the start of each stream that have no launch while a later one has: the queue that
+/// earlier work left.
 std::vector<bool> FindWorkBeforeRecording(const TraceStore& store) {
   std::vector<bool> before(store.gpu_tasks.rows());
   for (std::size_t s = 0; s < store.streams.rows(); ++s) {
@@ -244,7 +254,8 @@ void MeasureHostWait(const TraceStore& store, StepAnalysis& out) {
       while (step < out.spans.size() && out.spans[step].end <= busy_until) ++step;
       for (std::size_t s = step; s < out.spans.size() && out.spans[s].start < start; ++s) {
         out.steps.list[s].host_wait +=
-            Interval{std::max(busy_until, out.spans[s].start), std::min(start, out.spans[s].end)}.length();
+            Interval{std::max(busy_until, out.spans[s].start), std::min(start, out.spans[s].end)}
+                .length();
       }
     }
     busy_until = std::max(busy_until, store.TaskEnd(GpuTaskId(i)));
@@ -252,28 +263,32 @@ void MeasureHostWait(const TraceStore& store, StepAnalysis& out) {
 }
 
 /// Prices the recording of what the host did in each step.
-void MeasureProfilerCost(const TraceStore& store, const std::vector<HostStep>& hosts, Steps& steps) {
+void MeasureProfilerCost(const TraceStore& store, const std::vector<HostStep>& hosts,
+                         Steps& steps) {
   std::vector<std::int64_t> operators(hosts.size()), calls(hosts.size());
   for (std::size_t t = 0; t < store.threads.rows(); ++t) {
     const TraceStore::RowRange range = store.HostEventsOf(ThreadId(t));
     std::size_t step = 0;
     for (std::uint32_t row = range.first; row < range.last; ++row) {
       const HostEventKind kind = store.host_events.kind[row];
-      const bool is_call = kind == HostEventKind::kRuntimeCall || kind == HostEventKind::kDriverCall;
-      if (!is_call && kind != HostEventKind::kOperator && kind != HostEventKind::kAnnotation) continue;
+      const bool is_call =
+          kind == HostEventKind::kRuntimeCall || kind == HostEventKind::kDriverCall;
+      if (!is_call && kind != HostEventKind::kOperator && kind != HostEventKind::kAnnotation)
+        continue;
       const TimeNs start = store.host_events.start[row];
       while (step < hosts.size() && hosts[step].host.end <= start) ++step;
       if (step == hosts.size()) break;
       if (start >= hosts[step].host.start) ++(is_call ? calls : operators)[step];
     }
   }
-  for (std::size_t i = 0; i < hosts.size(); ++i) steps.list[i].profiler_cost = RoughProfilerCost(operators[i], calls[i]);
+  for (std::size_t i = 0; i < hosts.size(); ++i)
+    steps.list[i].profiler_cost = RoughProfilerCost(operators[i], calls[i]);
 }
 
 }  // namespace
 
-Result<StepAnalysis> AnalyzeSteps(const TraceStore& store, NameFacts& names, const IntervalSet& gpu_busy,
-                                  const AnalysisOptions& options) {
+Result<StepAnalysis> AnalyzeSteps(const TraceStore& store, NameFacts& names,
+                                  const IntervalSet& gpu_busy, const AnalysisOptions& options) {
   FoundSteps found;
   if (!options.step_marker.empty()) {
     Result<FoundSteps> given = FromMarker(store, options.step_marker);
@@ -308,8 +323,9 @@ Result<StepAnalysis> AnalyzeSteps(const TraceStore& store, NameFacts& names, con
       }
       when = store.host_events.start[tasks.launch[i].index()];
     }
-    const auto next = std::upper_bound(found.steps.begin(), found.steps.end(), when,
-                                       [](TimeNs t, const HostStep& step) { return t < step.host.start; });
+    const auto next =
+        std::upper_bound(found.steps.begin(), found.steps.end(), when,
+                         [](TimeNs t, const HostStep& step) { return t < step.host.start; });
     if (next == found.steps.begin()) {
       ++out.steps.tasks_before_first;
       earlier_end = std::max(earlier_end, store.TaskEnd(GpuTaskId(i)));
@@ -333,7 +349,8 @@ Result<StepAnalysis> AnalyzeSteps(const TraceStore& store, NameFacts& names, con
       // After a step without GPU work there is no end to measure from.
       if (previous_end.ns() != INT64_MIN) span.start = previous_end;
       // The first step does not pay for the queue that warm-up left.
-      if (i == 0) span.start = std::clamp(earlier_end, span.start, std::max(span.start, gpu_end[i]));
+      if (i == 0)
+        span.start = std::clamp(earlier_end, span.start, std::max(span.start, gpu_end[i]));
       span.end = std::max(gpu_end[i], span.start);
     }
     previous_end = has_work ? span.end : TimeNs(INT64_MIN);
@@ -356,7 +373,9 @@ Result<StepAnalysis> AnalyzeSteps(const TraceStore& store, NameFacts& names, con
     std::vector<std::int32_t> renumbered(found.steps.size(), StepAnalysis::kNoStep);
     for (std::size_t i = 0; i < out.steps.list.size(); ++i) {
       const std::int64_t index = out.steps.list[i].index;
-      if (index < options.first_step.value_or(INT64_MIN) || index > options.last_step.value_or(INT64_MAX)) continue;
+      if (index < options.first_step.value_or(INT64_MIN) ||
+          index > options.last_step.value_or(INT64_MAX))
+        continue;
       renumbered[i] = static_cast<std::int32_t>(kept.size());
       kept.push_back(out.steps.list[i]);
       spans.push_back(out.spans[i]);
@@ -365,7 +384,9 @@ Result<StepAnalysis> AnalyzeSteps(const TraceStore& store, NameFacts& names, con
       return Status::Usage(fmt::format("--steps: no such step; the trace has steps {} to {}",
                                        out.steps.list.front().index, out.steps.list.back().index));
     }
-    if (kept.empty()) return Status::Usage("--steps: the trace has no steps; name what begins one with --step-marker");
+    if (kept.empty())
+      return Status::Usage(
+          "--steps: the trace has no steps; name what begins one with --step-marker");
     out.steps.list = std::move(kept);
     out.spans = std::move(spans);
     for (std::int32_t& step : out.step_of_task) {

@@ -16,7 +16,8 @@ struct LaunchedStart {
 
 }  // namespace
 
-std::vector<PricedSync> PriceSyncs(const TraceStore& store, NameFacts& names, const IntervalSet& gpu_busy) {
+std::vector<PricedSync> PriceSyncs(const TraceStore& store, NameFacts& names,
+                                   const IntervalSet& gpu_busy) {
   const auto& events = store.host_events;
   const auto& tasks = store.gpu_tasks;
   std::vector<PricedSync> syncs;
@@ -44,7 +45,8 @@ std::vector<PricedSync> PriceSyncs(const TraceStore& store, NameFacts& names, co
   // The earliest start among all tasks launched at or after a time.
   std::vector<LaunchedStart> launched;
   for (std::size_t i = 0; i < tasks.rows(); ++i) {
-    if (tasks.launch[i].valid()) launched.push_back({events.start[tasks.launch[i].index()], tasks.start[i]});
+    if (tasks.launch[i].valid())
+      launched.push_back({events.start[tasks.launch[i].index()], tasks.start[i]});
   }
   std::sort(launched.begin(), launched.end(),
             [](const LaunchedStart& a, const LaunchedStart& b) { return a.launch < b.launch; });
@@ -56,11 +58,13 @@ std::vector<PricedSync> PriceSyncs(const TraceStore& store, NameFacts& names, co
   for (PricedSync& sync : syncs) {
     const TimeNs begin = events.start[sync.call.index()];
     const TimeNs end = store.HostEnd(sync.call);
-    const auto next = std::lower_bound(launched.begin(), launched.end(), end,
-                                       [](const LaunchedStart& l, TimeNs t) { return l.launch < t; });
+    const auto next =
+        std::lower_bound(launched.begin(), launched.end(), end,
+                         [](const LaunchedStart& l, TimeNs t) { return l.launch < t; });
     if (next == launched.end()) continue;
-    // The GPU runs dry at the end of the last busy interval that begins before the call returns. Where that was before the
-    // call, the host was late anyway: only what follows the call's start is its price.
+    // The GPU runs dry at the end of the last busy interval that begins before the call returns.
+    // Where that was before the call, the host was late anyway: only what follows the call's start
+    // is its price.
     const auto after = std::upper_bound(busy.begin(), busy.end(), end,
                                         [](TimeNs t, const Interval& i) { return t < i.start; });
     const TimeNs dry = after == busy.begin() ? begin : std::max(begin, (after - 1)->end);
@@ -76,8 +80,9 @@ std::vector<SyncRow> SyncTable(const TraceStore& store, const Attribution& attri
     if (sync.gpu_idle.length().ns() == 0) continue;
     const HostContext& context = attribution.Of(sync.call);
     const HostEventId where = context.line.valid() ? context.line : context.op;
-    SyncRow& row = rows[{store.Text(store.host_events.name[sync.call.index()]),
-                         where.valid() ? store.Text(store.host_events.name[where.index()]) : std::string_view()}];
+    SyncRow& row = rows[{
+        store.Text(store.host_events.name[sync.call.index()]),
+        where.valid() ? store.Text(store.host_events.name[where.index()]) : std::string_view()}];
     ++row.count;
     row.host += store.host_events.duration[sync.call.index()];
     row.gpu_idle += sync.gpu_idle.length();
@@ -88,7 +93,8 @@ std::vector<SyncRow> SyncTable(const TraceStore& store, const Attribution& attri
     row.where = key.second;
     out.push_back(std::move(row));
   }
-  std::stable_sort(out.begin(), out.end(), [](const SyncRow& a, const SyncRow& b) { return a.gpu_idle > b.gpu_idle; });
+  std::stable_sort(out.begin(), out.end(),
+                   [](const SyncRow& a, const SyncRow& b) { return a.gpu_idle > b.gpu_idle; });
   return out;
 }
 

@@ -20,7 +20,8 @@ void SortRows(std::vector<TimeRow>& rows) {
 }
 
 double SharePct(DurationNs part, DurationNs whole) {
-  return whole.ns() == 0 ? 0 : 100.0 * static_cast<double>(part.ns()) / static_cast<double>(whole.ns());
+  return whole.ns() == 0 ? 0
+                         : 100.0 * static_cast<double>(part.ns()) / static_cast<double>(whole.ns());
 }
 
 DurationNs AllTaskTime(const TraceStore& store) {
@@ -41,7 +42,8 @@ class CallTimes {
     std::int64_t total = 0;
     for (const std::int64_t time : nonzero_) total += time;
     row.total = DurationNs(total);
-    const auto zeros = static_cast<std::size_t>(std::max<std::int64_t>(0, calls - static_cast<std::int64_t>(nonzero_.size())));
+    const auto zeros = static_cast<std::size_t>(
+        std::max<std::int64_t>(0, calls - static_cast<std::int64_t>(nonzero_.size())));
     if (nonzero_.empty()) return;
     row.max = DurationNs(nonzero_.back());
     row.min = DurationNs(zeros > 0 ? 0 : nonzero_.front());
@@ -92,7 +94,8 @@ class ByName {
 std::vector<TimeRow> KernelTable(const TraceStore& store, NameFacts& names) {
   const auto& tasks = store.gpu_tasks;
   std::vector<std::pair<StringId, std::int64_t>> by_name(tasks.rows());
-  for (std::size_t i = 0; i < tasks.rows(); ++i) by_name[i] = {tasks.name[i], tasks.duration[i].ns()};
+  for (std::size_t i = 0; i < tasks.rows(); ++i)
+    by_name[i] = {tasks.name[i], tasks.duration[i].ns()};
   std::sort(by_name.begin(), by_name.end());
   const DurationNs all = AllTaskTime(store);
   ByName<GpuTaskKind> kinds(store);
@@ -128,9 +131,10 @@ std::vector<ClassRow> ClassTable(const TraceStore& store, NameFacts& names) {
   const auto& tasks = store.gpu_tasks;
   std::map<std::string_view, ClassRow> by_class;
   for (std::size_t i = 0; i < tasks.rows(); ++i) {
-    const std::string_view name = tasks.kind[i] == GpuTaskKind::kMemcpy   ? "memcpy"
-                                  : tasks.kind[i] == GpuTaskKind::kMemset ? "memset"
-                                                                          : Name(names.Kernel(tasks.name[i]).family);
+    const std::string_view name = tasks.kind[i] == GpuTaskKind::kMemcpy ? "memcpy"
+                                  : tasks.kind[i] == GpuTaskKind::kMemset
+                                      ? "memset"
+                                      : Name(names.Kernel(tasks.name[i]).family);
     ClassRow& row = by_class[name];
     ++row.count;
     row.total += tasks.duration[i];
@@ -142,19 +146,21 @@ std::vector<ClassRow> ClassTable(const TraceStore& store, NameFacts& names) {
     row.share_pct = SharePct(row.total, all);
     rows.push_back(std::move(row));
   }
-  std::stable_sort(rows.begin(), rows.end(), [](const ClassRow& a, const ClassRow& b) { return a.total > b.total; });
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const ClassRow& a, const ClassRow& b) { return a.total > b.total; });
   return rows;
 }
 
-std::vector<TimeRow> OperatorTable(const TraceStore& store, NameFacts& names, const Attribution& attribution,
-                                   OperatorCosts& costs, const DeviceSpec* device) {
+std::vector<TimeRow> OperatorTable(const TraceStore& store, NameFacts& names,
+                                   const Attribution& attribution, OperatorCosts& costs,
+                                   const DeviceSpec* device) {
   struct Sums {
     std::int64_t calls = 0;
     DurationNs host, self, forward, backward;
     CallTimes times;
     double flops = 0, bytes = 0;
-    double limit_ns = 0;    ///< Time at the roofline, of calls whose limit is known.
-    DurationNs limited;     ///< GPU time of those calls.
+    double limit_ns = 0;  ///< Time at the roofline, of calls whose limit is known.
+    DurationNs limited;   ///< GPU time of those calls.
     DurationNs compute_bound, memory_bound;
     bool costed = false;
   };
@@ -162,8 +168,8 @@ std::vector<TimeRow> OperatorTable(const TraceStore& store, NameFacts& names, co
   const auto& tasks = store.gpu_tasks;
   ByName<Sums> sums(store);
 
-  TimePerEvent own(events.rows());     // By innermost operator.
-  TimePerEvent below(events.rows());   // By costed operator.
+  TimePerEvent own(events.rows());    // By innermost operator.
+  TimePerEvent below(events.rows());  // By costed operator.
   // The kernel that takes most of a costed operator's time says which arithmetic ran.
   std::vector<GpuTaskId> main_kernel(events.rows());
   for (std::size_t i = 0; i < tasks.rows(); ++i) {
@@ -172,7 +178,8 @@ std::vector<TimeRow> OperatorTable(const TraceStore& store, NameFacts& names, co
     if (context.costed.valid()) {
       below.Add(context.costed, tasks.duration[i]);
       GpuTaskId& longest = main_kernel[context.costed.index()];
-      if (!longest.valid() || tasks.duration[i] > tasks.duration[longest.index()]) longest = GpuTaskId(i);
+      if (!longest.valid() || tasks.duration[i] > tasks.duration[longest.index()])
+        longest = GpuTaskId(i);
     }
     if (context.phase == Phase::kBackward && context.forward.valid()) {
       sums[events.name[context.forward.index()]].backward += tasks.duration[i];
@@ -238,7 +245,8 @@ std::vector<TimeRow> OperatorTable(const TraceStore& store, NameFacts& names, co
   return rows;
 }
 
-std::vector<TimeRow> LayerTable(const TraceStore& store, NameFacts& names, const Attribution& attribution) {
+std::vector<TimeRow> LayerTable(const TraceStore& store, NameFacts& names,
+                                const Attribution& attribution) {
   struct Sums {
     std::int64_t calls = 0;
     DurationNs host, self, forward, backward;
