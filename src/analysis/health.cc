@@ -128,6 +128,15 @@ void AddProfilerOverhead(const TraceStore& store, ImportLog& log) {
   if (count > 0) log.Add(ImportIssue::kBufferOverhead, -1, FormatMs(total) + " in all", count);
 }
 
+bool HasCommunication(const TraceStore& store, NameFacts& names) {
+  for (std::size_t i = 0; i < store.gpu_tasks.rows(); ++i) {
+    if (store.gpu_tasks.kind[i] == GpuTaskKind::kKernel &&
+        names.IsCommunication(store.gpu_tasks.name[i]))
+      return true;
+  }
+  return false;
+}
+
 std::vector<std::string> SplitList(std::string_view list) {
   std::vector<std::string> parts;
   while (!list.empty()) {
@@ -192,6 +201,10 @@ Health AssessHealth(const TraceStore& store, NameFacts& names, const StepAnalysi
   AddUnjoined(store, names, steps, log);
   AddMixedRanks(store, log);
   AddProfilerOverhead(store, log);
+  if (store.metadata.world_size.value_or(1) > 1 && store.gpu_tasks.rows() > 0 &&
+      !HasCommunication(store, names)) {
+    log.Add(ImportIssue::kNoCollectives);
+  }
   if (steps.steps.source != StepSource::kAnnotation && store.metadata.events > 0)
     log.Add(ImportIssue::kNoSteps);
   if (store.metadata.events >= kExporterEventCap &&

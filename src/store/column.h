@@ -32,7 +32,9 @@ class Column {
   }
 
   /// A value before freezing.
-  const T& Pending(std::size_t row) const { return pages_[row / kPageRows].data()[row % kPageRows]; }
+  const T& Pending(std::size_t row) const {
+    return pages_[row / kPageRows].data()[row % kPageRows];
+  }
 
   T& MutablePending(std::size_t row) { return pages_[row / kPageRows].data()[row % kPageRows]; }
 

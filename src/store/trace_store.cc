@@ -82,8 +82,10 @@ void TraceStore::FreezeHostEvents(int workers) {
   const std::size_t rows = host_events.rows();
   // Stable by thread first (counting), then by time within the thread.
   host_event_begin_.assign(threads.rows() + 1, 0);
-  for (std::size_t row = 0; row < rows; ++row) ++host_event_begin_[host_events.thread.Pending(row).index() + 1];
-  for (std::size_t t = 1; t < host_event_begin_.size(); ++t) host_event_begin_[t] += host_event_begin_[t - 1];
+  for (std::size_t row = 0; row < rows; ++row)
+    ++host_event_begin_[host_events.thread.Pending(row).index() + 1];
+  for (std::size_t t = 1; t < host_event_begin_.size(); ++t)
+    host_event_begin_[t] += host_event_begin_[t - 1];
 
   std::vector<std::uint32_t> order(rows);
   std::vector<std::uint32_t> next(host_event_begin_.begin(), host_event_begin_.end() - 1);
@@ -176,7 +178,8 @@ void TraceStore::ResolveLaunches() {
     if (host_events.correlation[row] == kUnknown) continue;
     calls.push_back({host_events.correlation[row], static_cast<std::uint32_t>(row)});
   }
-  NaturalStableSort(calls, [](const Call& a, const Call& b) { return a.correlation < b.correlation; });
+  NaturalStableSort(calls,
+                    [](const Call& a, const Call& b) { return a.correlation < b.correlation; });
 
   const std::size_t tasks = gpu_tasks.rows();
   PageBuffer<HostEventId> launches(tasks);
@@ -187,24 +190,27 @@ void TraceStore::ResolveLaunches() {
     if (correlation == kUnknown || calls.empty()) continue;
     // Tasks run nearly in order of launch: look near the last hit before searching.
     std::size_t at = guess;
-    for (int step = 0; step < 8 && at < calls.size() && calls[at].correlation < correlation; ++step) ++at;
+    for (int step = 0; step < 8 && at < calls.size() && calls[at].correlation < correlation; ++step)
+      ++at;
     const bool found_near = at < calls.size() && calls[at].correlation == correlation &&
                             (at == 0 || calls[at - 1].correlation < correlation);
     if (!found_near) {
-      at = static_cast<std::size_t>(
-          std::lower_bound(calls.begin(), calls.end(), correlation,
-                           [](const Call& call, std::int64_t wanted) { return call.correlation < wanted; }) -
-          calls.begin());
+      at = static_cast<std::size_t>(std::lower_bound(calls.begin(), calls.end(), correlation,
+                                                     [](const Call& call, std::int64_t wanted) {
+                                                       return call.correlation < wanted;
+                                                     }) -
+                                    calls.begin());
     }
     if (at == calls.size() || calls[at].correlation != correlation) continue;
     guess = at;
-    // Ids can repeat (several processes in one file, a driver call inside a runtime call): the launch is
-    // the earliest call among those that began last before the task.
+    // Ids can repeat (several processes in one file, a driver call inside a runtime call): the
+    // launch is the earliest call among those that began last before the task.
     std::uint32_t best = calls[at].row;
     for (std::size_t k = at + 1; k < calls.size() && calls[k].correlation == correlation; ++k) {
       const TimeNs start = host_events.start[calls[k].row];
       const bool nested = start < HostEnd(HostEventId(best)) && start >= host_events.start[best];
-      if (!nested && start > host_events.start[best] && start <= gpu_tasks.start[i]) best = calls[k].row;
+      if (!nested && start > host_events.start[best] && start <= gpu_tasks.start[i])
+        best = calls[k].row;
     }
     launches.data()[i] = HostEventId(best);
   }
@@ -226,7 +232,8 @@ void TraceStore::CollectSteps() {
     for (std::size_t row = 0; row < host_events.rows(); ++row) {
       const HostEventKind kind = host_events.kind[row];
       if (kind != HostEventKind::kAnnotation && kind != HostEventKind::kOperator) continue;
-      if (step_names.contains(host_events.name[row])) rows.push_back(static_cast<std::uint32_t>(row));
+      if (step_names.contains(host_events.name[row]))
+        rows.push_back(static_cast<std::uint32_t>(row));
     }
     std::stable_sort(rows.begin(), rows.end(), [&](std::uint32_t a, std::uint32_t b) {
       return host_events.start[a] < host_events.start[b];

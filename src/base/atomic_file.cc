@@ -1,0 +1,95 @@
+#include "base/atomic_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+namespace headroom {
+namespace {
+
+Status CannotWrite(const std::string& path, int error) {
+  return Status::Internal(fmt::format("cannot write {}: {}", path, std::strerror(error)));
+}
+
+/// Permissions of a new file: what open() with 0666 would give.
+mode_t NewFileMode() {
+  const mode_t mask = umask(0);
+  umask(mask);
+  return 0666 & ~mask;
+}
+
+}  // namespace
+
+int WriteAll(int descriptor, std::string_view content) {
+  while (!content.empty()) {
+    const ssize_t written = write(descriptor, content.data(), content.size());
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      return errno;
+    }
+    content.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return 0;
+}
+
+Result<AtomicFile> AtomicFile::Write(const std::string& path, std::string content) {
+  AtomicFile file;
+  file.path_ = path;
+  struct stat info {};
+  const bool exists = stat(path.c_str(), &info) == 0;
+  if (exists && S_ISDIR(info.st_mode))
+    return Status::Internal(fmt::format("cannot write {}: it is a directory", path));
+  if (exists && !S_ISREG(info.st_mode)) {
+    file.content_ = std::move(content);
+    return file;
+  }
+  if (exists) {
+    // The rename must replace the file, not a link to it.
+    const std::unique_ptr<char, decltype(&std::free)> resolved(realpath(path.c_str(), nullptr),
+                                                               &std::free);
+    if (resolved) file.path_ = resolved.get();
+  }
+  std::string name = file.path_ + ".XXXXXX";
+  const int descriptor = mkstemp(name.data());
+  if (descriptor < 0) return CannotWrite(path, errno);
+  file.temporary_ = std::move(name);
+  int error = WriteAll(descriptor, content);
+  if (error == 0 && fchmod(descriptor, exists ? info.st_mode & 07777 : NewFileMode()) != 0)
+    error = errno;
+  // Delayed failures (quota, network file systems) show here.
+  if (close(descriptor) != 0 && error == 0) error = errno;
+  if (error != 0) return CannotWrite(path, error);
+  return file;
+}
+
+AtomicFile::AtomicFile(AtomicFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      temporary_(std::exchange(other.temporary_, {})),
+      content_(std::exchange(other.content_, {})) {}
+
+AtomicFile::~AtomicFile() {
+  if (!temporary_.empty()) unlink(temporary_.c_str());
+}
+
+Status AtomicFile::Commit() {
+  if (temporary_.empty()) {
+    const int descriptor = open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (descriptor < 0) return CannotWrite(path_, errno);
+    int error = WriteAll(descriptor, content_);
+    if (close(descriptor) != 0 && error == 0) error = errno;
+    return error == 0 ? Status::Ok() : CannotWrite(path_, error);
+  }
+  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) return CannotWrite(path_, errno);
+  temporary_.clear();
+  return Status::Ok();
+}
+
+}  // namespace headroom

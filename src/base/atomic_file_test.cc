@@ -1,0 +1,90 @@
+#include "base/atomic_file.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace headroom {
+namespace {
+
+namespace fs = std::filesystem;
+
+class AtomicFileTest : public testing::Test {
+ protected:
+  AtomicFileTest() {
+    std::string name = fs::temp_directory_path() / "headroom-atomic-XXXXXX";
+    folder_ = mkdtemp(name.data());
+  }
+  ~AtomicFileTest() override { fs::remove_all(folder_); }
+
+  static std::string Read(const fs::path& path) {
+    std::ifstream in(path);
+    std::stringstream text;
+    text << in.rdbuf();
+    return text.str();
+  }
+  std::size_t Entries() const {
+    return static_cast<std::size_t>(
+        std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(AtomicFileTest, AppearsOnlyWithCommit) {
+  const std::string path = folder_ / "out";
+  {
+    Result<AtomicFile> file = AtomicFile::Write(path, "text");
+    ASSERT_TRUE(file.ok()) << file.status().message();
+    EXPECT_FALSE(fs::exists(path));
+    EXPECT_TRUE(file.value().Commit().ok());
+  }
+  EXPECT_EQ(Read(path), "text");
+  EXPECT_EQ(Entries(), 1u);
+}
+
+TEST_F(AtomicFileTest, LeavesNothingBehindWithoutCommit) {
+  const std::string path = folder_ / "out";
+  std::ofstream(path) << "old";
+  EXPECT_TRUE(AtomicFile::Write(path, "new").ok());
+  EXPECT_EQ(Read(path), "old");
+  EXPECT_EQ(Entries(), 1u);
+}
+
+TEST_F(AtomicFileTest, KeepsPermissionsAndLinks) {
+  const fs::path target = folder_ / "target";
+  std::ofstream(target) << "old";
+  fs::permissions(target, fs::perms(0640));
+  fs::create_symlink("target", folder_ / "link");
+  Result<AtomicFile> file = AtomicFile::Write(folder_ / "link", "new");
+  ASSERT_TRUE(file.ok());
+  ASSERT_TRUE(file.value().Commit().ok());
+  EXPECT_EQ(Read(target), "new");
+  EXPECT_TRUE(fs::is_symlink(folder_ / "link"));
+  EXPECT_EQ(fs::status(target).permissions(), fs::perms(0640));
+}
+
+TEST_F(AtomicFileTest, SaysWhatCannotBeWritten) {
+  const Status folder = AtomicFile::Write(folder_, "x").status();
+  EXPECT_EQ(folder.code(), StatusCode::kInternal);
+  EXPECT_NE(folder.message().find("directory"), std::string::npos) << folder.message();
+  const Status missing = AtomicFile::Write(folder_ / "no" / "such", "x").status();
+  EXPECT_EQ(missing.code(), StatusCode::kInternal);
+  EXPECT_NE(missing.message().find("No such file"), std::string::npos) << missing.message();
+}
+
+TEST_F(AtomicFileTest, WritesDevicesInPlaceAndReportsAFullOne) {
+  Result<AtomicFile> null = AtomicFile::Write("/dev/null", "x");
+  ASSERT_TRUE(null.ok());
+  EXPECT_TRUE(null.value().Commit().ok());
+  Result<AtomicFile> full = AtomicFile::Write("/dev/full", "x");
+  ASSERT_TRUE(full.ok());
+  EXPECT_NE(full.value().Commit().message().find("No space"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace headroom

@@ -1,0 +1,86 @@
+// headroom: chooses the subcommand, and turns failures into messages and exit codes.
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <csignal>
+#include <exception>
+#include <new>
+
+#include "cli/output.h"
+#include "cli/report_command.h"
+
+namespace headroom::cli {
+namespace {
+
+constexpr int kUsageExit = 2;
+constexpr int kBadInputExit = 3;
+constexpr int kInternalExit = 4;
+
+int ExitCode(StatusCode code) {
+  switch (code) {
+    case StatusCode::kOk:
+      return 0;
+    case StatusCode::kUsage:
+      return kUsageExit;
+    case StatusCode::kBadInput:
+      return kBadInputExit;
+    case StatusCode::kInternal:
+      return kInternalExit;
+  }
+  return kInternalExit;
+}
+
+int Finish(const Status& status) {
+  if (!status.ok())
+    Remark(fmt::format("headroom: {}\n", Printable(status.message(), CharsetOfEnvironment())));
+  return ExitCode(status.code());
+}
+
+int Run(int argc, char** argv) {
+  CLI::App app("Tells from a profiler trace where the time of a training step goes.", "headroom");
+  app.set_version_flag("--version", std::string("headroom ") + HEADROOM_VERSION,
+                       "Print the version");
+  app.set_help_flag("-h,--help", "Print help; after a command, its flags");
+  app.require_subcommand(0, 1);
+  app.get_formatter()->column_width(26);
+  app.footer("headroom COMMAND --help lists the flags of a command, with examples.");
+  ReportCommand report(app);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success&) {  // --help and --version
+    return Finish(WriteResult(report.app().parsed()             ? report.app().help()
+                              : app.get_help_ptr()->count() > 0 ? app.help()
+                                                                : app.version() + "\n",
+                              ""));
+  } catch (const CLI::ParseError& error) {
+    const bool chosen = report.app().parsed();
+    Remark(fmt::format("headroom: {}\nSee headroom {}--help.\n",
+                       Printable(error.what(), CharsetOfEnvironment()), chosen ? "report " : ""));
+    return kUsageExit;
+  }
+  if (report.app().parsed()) return Finish(report.Run());
+  return Finish(WriteResult(app.help(), ""));
+}
+
+}  // namespace
+}  // namespace headroom::cli
+
+int main(int argc, char** argv) {
+  // A closed pipe is seen by write(), so that nothing is left half done.
+  std::signal(SIGPIPE, SIG_IGN);
+  try {
+    return headroom::cli::Run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    headroom::cli::Remark(
+        "headroom: out of memory; a smaller trace (fewer profiled steps), fewer --threads or a "
+        "machine with more memory helps\n");
+  } catch (const std::exception& error) {
+    headroom::cli::Remark("headroom: internal error: ");
+    headroom::cli::Remark(error.what());
+    headroom::cli::Remark("\n");
+  }
+  return headroom::cli::kInternalExit;
+}

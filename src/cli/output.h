@@ -1,0 +1,34 @@
+// Where results go: stdout, a file or a folder; whole or not at all.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "report/csv_report.h"
+#include "report/escape.h"
+
+namespace headroom::cli {
+
+/// Writes a result to stdout, or atomically to `path` if it is neither empty nor "-". A reader of
+/// stdout that went away (a closed pipe) had enough: that is no failure.
+Status WriteResult(std::string text, const std::string& path);
+
+/// Writes files into a folder, made if it is missing. All are complete under temporary names before
+/// the first appears.
+Status WriteFolder(const std::string& folder, std::vector<NamedFile> files);
+
+/// Prints to stderr; failures to do so are ignored.
+void Remark(std::string_view text);
+
+/// What a terminal can show by the locale of the environment (LC_ALL, LC_CTYPE, LANG).
+Charset CharsetOfEnvironment();
+
+enum class ColorMode { kAuto, kAlways, kNever };
+
+/// Whether results have colour: `mode`, and for kAuto whether stdout is a terminal that shows it,
+/// NO_COLOR is not set and the result does not go to a file.
+bool UseColor(ColorMode mode, const std::string& output_path);
+
+}  // namespace headroom::cli

@@ -1,0 +1,59 @@
+#include "cli/ranks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "report/escape.h"
+
+namespace headroom::cli {
+
+std::optional<std::int64_t> RankOfFileName(std::string_view path) {
+  std::string name(path.substr(path.rfind('/') + 1));
+  std::transform(name.begin(), name.end(), name.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  for (std::size_t at = name.rfind("rank"); at != std::string::npos;
+       at = at == 0 ? std::string::npos : name.rfind("rank", at - 1)) {
+    std::size_t digit = at + 4;
+    if (digit < name.size() &&
+        std::string_view("-_.=:").find(name[digit]) != std::string_view::npos)
+      ++digit;
+    std::size_t end = digit;
+    while (end < name.size() && name[end] >= '0' && name[end] <= '9') ++end;
+    if (end == digit || end - digit > 9) continue;
+    std::int64_t rank = 0;
+    for (; digit < end; ++digit) rank = 10 * rank + (name[digit] - '0');
+    return rank;
+  }
+  return std::nullopt;
+}
+
+Status AssignRanks(std::vector<TraceReport>& files) {
+  if (files.size() < 2) return Status::Ok();
+  std::map<std::int64_t, const TraceReport*> taken;
+  for (const TraceReport& file : files) {
+    if (!file.input.rank) continue;
+    const auto [same, fresh] = taken.emplace(*file.input.rank, &file);
+    if (fresh) continue;
+    return Status::Usage(fmt::format(
+        "{} and {} are both rank {} by their own words: give one file a rank, or report each by "
+        "itself",
+        Printable(same->second->input.path), Printable(file.input.path), *file.input.rank));
+  }
+  for (TraceReport& file : files) {
+    if (file.input.rank) continue;
+    const std::optional<std::int64_t> rank = RankOfFileName(file.input.path);
+    if (rank && taken.emplace(*rank, &file).second) file.input.rank = rank;
+  }
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (files[i].input.rank) continue;
+    std::int64_t rank = static_cast<std::int64_t>(i);
+    while (!taken.emplace(rank, &files[i]).second) ++rank;
+    files[i].input.rank = rank;
+  }
+  return Status::Ok();
+}
+
+}  // namespace headroom::cli

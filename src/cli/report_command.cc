@@ -1,0 +1,258 @@
+#include "cli/report_command.h"
+
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <charconv>
+#include <thread>
+
+#include "analysis/analyze.h"
+#include "analysis/knowledge.h"
+#include "cli/progress.h"
+#include "cli/ranks.h"
+#include "ingest/open_trace.h"
+#include "report/csv_report.h"
+#include "report/json_report.h"
+#include "report/markdown_report.h"
+#include "report/section.h"
+#include "report/text_report.h"
+
+namespace headroom::cli {
+namespace {
+
+constexpr std::int64_t kMegabyte = std::int64_t{1} << 20;
+constexpr const char* kFormats = "Output";
+constexpr const char* kSelection = "What to report";
+constexpr const char* kRunning = "Running";
+
+constexpr const char* kExamples = R"(Examples:
+  headroom report trace.json.gz                      read it on the terminal
+  headroom report trace.json.gz --only kernels       one section, all its rows
+  headroom report trace.json.gz --json -o out.json   for programs (docs/report.md)
+  headroom report trace.json.gz --md | gh pr comment 12 --body-file -
+  headroom report rank*.json.gz --csv tables         a file per rank, tables as CSV
+  headroom report trace.json.gz --steps 3:5          steps 3, 4 and 5 only
+
+Exit codes: 0 fine, 2 usage, 3 a file is unreadable or not a trace, 4 cannot write, or an internal error.
+)";
+
+std::string Join(const std::vector<std::int64_t>& numbers) {
+  std::string out;
+  for (std::int64_t number : numbers) out += fmt::format("{}{}", out.empty() ? "" : ", ", number);
+  return out;
+}
+
+}  // namespace
+
+Result<StepRange> ParseStepRange(std::string_view text) {
+  const Status wrong =
+      Status::Usage(fmt::format("--steps {}: give A:B, the first and the last step by number, e.g. "
+                                "3:5; A: and :B leave an end open",
+                                Printable(text)));
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos || text.size() == 1) return wrong;
+  StepRange range;
+  const auto parse = [](std::string_view digits, std::optional<std::int64_t>& number) {
+    if (digits.empty()) return true;
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    number = value;
+    return error == std::errc() && end == digits.data() + digits.size() && value >= 0;
+  };
+  if (!parse(text.substr(0, colon), range.first) || !parse(text.substr(colon + 1), range.last))
+    return wrong;
+  if (range.first && range.last && *range.first > *range.last) return wrong;
+  return range;
+}
+
+ReportCommand::ReportCommand(CLI::App& parent) {
+  app_ =
+      parent.add_subcommand("report", "What holds the training job back, from its profiler traces");
+  app_->footer(kExamples);
+  app_->add_option(
+          "TRACE", traces_,
+          "PyTorch-profiler traces: .json, .json.gz or .json.zst; several: a file per rank")
+      ->required()
+      ->type_name("");
+
+  app_->add_flag("--json", json_, "One JSON object, format headroom.report/1")->group(kFormats);
+  app_->add_flag("--md", markdown_,
+                 "Markdown of some 60 lines, for pull requests and coding agents")
+      ->group(kFormats);
+  app_->add_option("--csv", csv_folder_, "One CSV file per table into the folder DIR")
+      ->type_name("DIR")
+      ->group(kFormats);
+  app_->add_option("-o,--output", output_path_, "Write to FILE, whole or not at all, not to stdout")
+      ->type_name("FILE")
+      ->group(kFormats);
+  app_->add_option("--color", color_, "auto: on a terminal, unless NO_COLOR is set; always; never")
+      ->type_name("WHEN")
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->group(kFormats);
+
+  app_->add_option("--steps", steps_,
+                   "Only steps A to B, by number, both included; A: and :B leave an end open")
+      ->type_name("A:B")
+      ->group(kSelection);
+  app_->add_option("--step-marker", step_marker_,
+                   "Range that begins each step, where the trace has no ProfilerStep")
+      ->type_name("NAME")
+      ->group(kSelection);
+  app_->add_option(
+          "--rank", rank_,
+          "Only rank N of several files; for one file that does not say its rank: its rank")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber)
+      ->group(kSelection);
+  app_->add_option("--top", top_,
+                   "Rows of each table and rank [text 10, Markdown 5, JSON and CSV all]")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber)
+      ->group(kSelection);
+  std::vector<std::string> sections(kSectionNames.begin(), kSectionNames.end());
+  std::string names;
+  for (const std::string& name : sections) names += (names.empty() ? "" : ", ") + name;
+  app_->add_option("--only", only_, "One section of the text, complete: " + names)
+      ->type_name("SECTION")
+      ->check(CLI::IsMember(sections))
+      ->group(kSelection);
+
+  threads_ = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  app_->add_option(
+          "--threads", threads_,
+          fmt::format("Threads that read; the result is the same for any [{} here]", threads_))
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024))
+      ->group(kRunning);
+  app_->add_flag("--time", time_, "Own time and peak memory per stage, on stderr")->group(kRunning);
+  app_->add_flag("-q,--quiet", quiet_, "No remarks and no progress on stderr")->group(kRunning);
+  max_expansion_ = ExpansionLimit().max_ratio;
+  app_->add_option("--max-expansion", max_expansion_,
+                   fmt::format("Refuse a file that decompresses to more than N times its size [{}]",
+                               max_expansion_))
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}))
+      ->group(kRunning);
+  max_event_mb_ = OpenOptions().max_event_bytes / kMegabyte;
+  app_->add_option("--max-event-mb", max_event_mb_,
+                   fmt::format("Skip an event larger than N MiB [{}]", max_event_mb_))
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{65'536}))
+      ->group(kRunning);
+}
+
+Status ReportCommand::Run() {
+  if (json_ + markdown_ + !csv_folder_.empty() > 1)
+    return Status::Usage("choose one of --json, --md and --csv");
+  if (!csv_folder_.empty() && !output_path_.empty())
+    return Status::Usage("--csv writes into its folder: leave out -o");
+  if (!only_.empty() && (json_ || markdown_ || !csv_folder_.empty())) {
+    return Status::Usage("--only chooses a section of the text: leave out --json, --md and --csv");
+  }
+  StepRange steps;
+  if (!steps_.empty()) {
+    Result<StepRange> parsed = ParseStepRange(steps_);
+    if (!parsed.ok()) return parsed.status();
+    steps = parsed.value();
+  }
+  Result<std::vector<TraceReport>> files = ReadAndAnalyze(steps);
+  if (!files.ok()) return files.status();
+  log_.Enter("render");
+  if (Status status = AssignRanks(files.value()); !status.ok()) return status;
+  if (Status status = KeepRank(files.value()); !status.ok()) return status;
+  if (Status status = Render(files.value()); !status.ok()) return status;
+  if (time_) Remark(log_.Text());
+  return Status::Ok();
+}
+
+Result<std::vector<TraceReport>> ReportCommand::ReadAndAnalyze(const StepRange& steps) {
+  log_.Enter("prepare");
+  Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
+  if (!knowledge.ok()) return knowledge.status();
+
+  OpenOptions open;
+  open.threads = threads_;
+  open.expansion.max_ratio = max_expansion_;
+  open.max_event_bytes = max_event_mb_ * kMegabyte;
+  AnalysisOptions analysis;
+  analysis.first_step = steps.first;
+  analysis.last_step = steps.last;
+  analysis.step_marker = step_marker_;
+  if (traces_.size() == 1) analysis.rank = rank_;
+
+  // One store at a time: memory is that of the largest file, not of all.
+  std::vector<TraceReport> reports;
+  for (const std::string& path : traces_) {
+    log_.Enter("read");
+    Progress progress(!quiet_, "reading " + Printable(path, Charset::kAscii));
+    open.progress = [&](std::int64_t done, std::int64_t all) { progress.Update(done, all); };
+    Result<std::unique_ptr<TraceStore>> store = OpenTrace(path, open);
+    if (!store.ok()) return store.status();
+    log_.AddStore(store.value()->metadata.events,
+                  static_cast<std::int64_t>(store.value()->MemoryBytes()));
+    log_.Enter("analyze");
+    analysis.path = path;
+    Result<TraceReport> report = Analyze(*store.value(), *knowledge.value(), analysis);
+    if (!report.ok()) return report.status();
+    reports.push_back(std::move(report).value());
+  }
+  return reports;
+}
+
+Status ReportCommand::KeepRank(std::vector<TraceReport>& files) const {
+  if (!rank_) return Status::Ok();
+  std::vector<std::int64_t> ranks;
+  for (const TraceReport& file : files) {
+    if (file.input.rank) ranks.push_back(*file.input.rank);
+  }
+  std::erase_if(files, [&](const TraceReport& file) { return file.input.rank != rank_; });
+  if (!files.empty()) return Status::Ok();
+  return Status::Usage(fmt::format("no file is of rank {}; there {} {}", *rank_,
+                                   ranks.size() == 1 ? "is" : "are", Join(ranks)));
+}
+
+std::vector<std::string> ReportCommand::CheckArguments(
+    const std::vector<TraceReport>& files) const {
+  std::vector<std::string> arguments;
+  const auto add = [&](const char* flag, const std::string& value) {
+    arguments.push_back(flag);
+    arguments.push_back(value);
+  };
+  if (!steps_.empty()) add("--steps", steps_);
+  if (!step_marker_.empty()) add("--step-marker", step_marker_);
+  if (traces_.size() == 1 && rank_ && files.size() == 1) add("--rank", fmt::format("{}", *rank_));
+  if (max_expansion_ != ExpansionLimit().max_ratio)
+    add("--max-expansion", fmt::format("{}", max_expansion_));
+  if (max_event_mb_ != OpenOptions().max_event_bytes / kMegabyte)
+    add("--max-event-mb", fmt::format("{}", max_event_mb_));
+  return arguments;
+}
+
+Status ReportCommand::Render(const std::vector<TraceReport>& files) {
+  TextOptions options;
+  if (top_) options.top = static_cast<std::size_t>(*top_);
+  options.check_arguments = CheckArguments(files);
+  if (!csv_folder_.empty()) {
+    std::vector<NamedFile> tables = RenderCsv(files, options);
+    const std::size_t count = tables.size();
+    if (Status status = WriteFolder(csv_folder_, std::move(tables)); !status.ok()) return status;
+    if (!quiet_)
+      Remark(fmt::format("wrote {} tables into {}\n", count,
+                         Printable(csv_folder_, CharsetOfEnvironment())));
+    return Status::Ok();
+  }
+  if (json_) return WriteResult(RenderJson(files, options), output_path_);
+  if (markdown_) return WriteResult(RenderMarkdown(files, options), output_path_);
+  options.charset = CharsetOfEnvironment();
+  options.color = UseColor(color_ == "always"  ? ColorMode::kAlways
+                           : color_ == "never" ? ColorMode::kNever
+                                               : ColorMode::kAuto,
+                           output_path_);
+  if (!only_.empty()) options.only = SectionNamed(only_);
+  return WriteResult(RenderText(files, options), output_path_);
+}
+
+}  // namespace headroom::cli

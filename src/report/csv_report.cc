@@ -1,0 +1,170 @@
+#include "report/csv_report.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <initializer_list>
+#include <optional>
+#include <string_view>
+
+#include "report/escape.h"
+#include "report/json_writer.h"
+
+namespace headroom {
+namespace {
+
+std::string Text(std::string_view text) { return CsvField(text); }
+std::string Whole(std::int64_t value) { return fmt::format("{}", value); }
+std::string Whole(std::optional<std::int64_t> value) { return value ? Whole(*value) : ""; }
+std::string Number(double value) { return std::isfinite(value) ? fmt::format("{}", value) : ""; }
+std::string Number(std::optional<double> value) { return value ? Number(*value) : ""; }
+std::string Ms(DurationNs duration) { return DecimalOf(duration.ns(), 6); }
+std::string Ms(std::optional<DurationNs> duration) { return duration ? Ms(*duration) : ""; }
+std::string Us(DurationNs duration) { return DecimalOf(duration.ns(), 3); }
+std::string Us(std::optional<DurationNs> duration) { return duration ? Us(*duration) : ""; }
+
+/// The text of one CSV file.
+class Table {
+ public:
+  explicit Table(std::string_view header) : text_(header) { text_ += "\r\n"; }
+
+  /// Fields are CSV already.
+  void Row(std::initializer_list<std::string> fields) {
+    bool first = true;
+    for (const std::string& field : fields) {
+      if (!first) text_.push_back(',');
+      first = false;
+      text_ += field;
+    }
+    text_ += "\r\n";
+  }
+
+  std::string Take() && { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+std::string StepsCsv(const JobReport& job) {
+  Table table(
+      "rank,index,start_ms,wall_ms,gpu_busy_ms,host_ms,host_wait_ms,queue_depth_mean,queue_depth_"
+      "max");
+  for (const TraceReport& file : job.files()) {
+    for (const StepRow& row : file.steps.list) {
+      table.Row({Whole(file.input.rank), Whole(row.index), Ms(row.start - file.trace_start),
+                 Ms(row.wall), Ms(row.gpu_busy), Ms(row.host), Ms(row.host_wait),
+                 Number(row.queue_depth_mean), Whole(row.queue_depth_max)});
+    }
+  }
+  return std::move(table).Take();
+}
+
+std::string GpuTimeCsv(const JobReport& job) {
+  Table table(
+      "rank,device,span_ms,busy_ms,compute_ms,communication_ms,memory_ms,exposed_communication_ms,"
+      "exposed_memory_ms,idle_ms,"
+      "overlap_communication_pct");
+  for (const TraceReport& file : job.files()) {
+    for (const GpuTimeRow& row : file.gpu_time) {
+      table.Row({Whole(file.input.rank), Whole(row.device), Ms(row.span), Ms(row.busy),
+                 Ms(row.compute), Ms(row.communication), Ms(row.memory),
+                 Ms(row.exposed_communication), Ms(row.exposed_memory), Ms(row.idle),
+                 Number(row.overlap_communication_pct)});
+    }
+  }
+  return std::move(table).Take();
+}
+
+std::string IdleCsv(const JobReport& job) {
+  Table table("rank,device,stream,host_wait_ms,kernel_wait_ms,other_ms");
+  for (const TraceReport& file : job.files()) {
+    for (const IdleRow& row : file.idle) {
+      table.Row({Whole(file.input.rank), Whole(row.device), Whole(row.stream), Ms(row.host_wait),
+                 Ms(row.kernel_wait), Ms(row.other)});
+    }
+  }
+  return std::move(table).Take();
+}
+
+/// Kernels, operators or layers: one set of columns, so that the files can be joined.
+std::string TimeCsv(const JobReport& job, std::vector<TimeRow> TraceReport::*list,
+                    const ReportOptions& options) {
+  Table table(
+      "rank,name,count,total_us,p50_us,min_us,max_us,share_pct,host_us,self_host_us,forward_us,"
+      "backward_us,flops,bytes,bound,"
+      "peak_pct,kind,tensor_cores");
+  for (const Ranked<TimeRow>& ranked : job.Rows(list, options.top)) {
+    const TimeRow& row = *ranked.row;
+    const bool gpu_work = !ranked.file->gpu_time.empty();
+    const auto us = [&](DurationNs duration) { return gpu_work ? Us(duration) : ""; };
+    table.Row({Whole(ranked.rank()), Text(row.name), Whole(row.count), us(row.total), us(row.p50),
+               us(row.min), us(row.max), gpu_work ? Number(row.share_pct) : "", Us(row.host),
+               Us(row.self_host), Us(row.forward), Us(row.backward), Number(row.flops),
+               Number(row.bytes), Text(row.bound), Number(row.peak_pct), Text(row.kind),
+               Text(row.tensor_cores)});
+  }
+  return std::move(table).Take();
+}
+
+std::string LinesCsv(const JobReport& job, const ReportOptions& options) {
+  Table table("rank,location,count,total_us,forward_us,backward_us,share_pct");
+  for (const Ranked<LineRow>& line : job.Rows(&TraceReport::lines, options.top)) {
+    const LineRow& row = *line.row;
+    table.Row({Whole(line.rank()), Text(row.location), Whole(row.count), Us(row.total),
+               Us(row.forward), Us(row.backward), Number(row.share_pct)});
+  }
+  return std::move(table).Take();
+}
+
+std::string SyncsCsv(const JobReport& job, const ReportOptions& options) {
+  Table table("rank,name,where,count,host_us,gpu_idle_us");
+  for (const Ranked<SyncRow>& sync : job.Rows(&TraceReport::syncs, options.top)) {
+    const SyncRow& row = *sync.row;
+    table.Row({Whole(sync.rank()), Text(row.name), Text(row.where), Whole(row.count), Us(row.host),
+               Us(row.gpu_idle)});
+  }
+  return std::move(table).Take();
+}
+
+std::string ClassesCsv(const JobReport& job) {
+  Table table("rank,name,count,total_us,share_pct");
+  for (const Ranked<ClassRow>& ranked : job.Rows(&TraceReport::classes, std::nullopt)) {
+    const ClassRow& row = *ranked.row;
+    table.Row({Whole(ranked.rank()), Text(row.name), Whole(row.count), Us(row.total),
+               Number(row.share_pct)});
+  }
+  return std::move(table).Take();
+}
+
+std::string FindingsCsv(const JobReport& job, const ReportOptions& options) {
+  Table table("rank,id,title,share_pct,evidence,action,check");
+  for (const Ranked<Finding>& finding : job.findings()) {
+    std::string evidence;
+    for (const std::string& sentence : finding.row->evidence) {
+      if (!evidence.empty()) evidence.push_back(' ');
+      evidence += sentence;
+    }
+    table.Row({Whole(finding.rank()), Text(finding.row->id), Text(finding.row->title),
+               Number(finding.row->share_pct), Text(evidence), Text(finding.row->action),
+               Text(CheckCommand(*finding.row, *finding.file, options))});
+  }
+  return std::move(table).Take();
+}
+
+}  // namespace
+
+std::vector<NamedFile> RenderCsv(std::span<const TraceReport> files, const ReportOptions& options) {
+  const JobReport job(files);
+  return {{"steps.csv", StepsCsv(job)},
+          {"gpu_time.csv", GpuTimeCsv(job)},
+          {"idle.csv", IdleCsv(job)},
+          {"kernels.csv", TimeCsv(job, &TraceReport::kernels, options)},
+          {"operators.csv", TimeCsv(job, &TraceReport::operators, options)},
+          {"layers.csv", TimeCsv(job, &TraceReport::layers, options)},
+          {"lines.csv", LinesCsv(job, options)},
+          {"syncs.csv", SyncsCsv(job, options)},
+          {"findings.csv", FindingsCsv(job, options)},
+          {"classes.csv", ClassesCsv(job)}};
+}
+
+}  // namespace headroom

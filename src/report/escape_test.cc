@@ -1,0 +1,139 @@
+#include "report/escape.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <cstdio>
+#include <string>
+
+namespace headroom {
+namespace {
+
+TEST(Printable, ShowsWhatWouldActOnTheTerminal) {
+  EXPECT_EQ(Printable("aten::mm"), "aten::mm");
+  EXPECT_EQ(Printable("\x1b[31mred\x1b[0m\a"), "\\x1b[31mred\\x1b[0m\\x07");
+  EXPECT_EQ(Printable("a\nb\r\tc"), "a\\nb\\r\\tc");
+  EXPECT_EQ(Printable(std::string_view("nul\0", 4)), "nul\\x00");
+  EXPECT_EQ(Printable("right\u202eleft\u200b\ufeff"), "right\\u202eleft\\u200b\\ufeff");
+  EXPECT_EQ(Printable("\u0085\u009b\x7f"), "\\x85\\x9b\\x7f");
+  EXPECT_EQ(Printable("tag\U000E0041"), "tag\\U000e0041");
+  EXPECT_EQ(Printable("schön \u4f60"), "schön \u4f60");
+  EXPECT_EQ(Printable("schön \u4f60", Charset::kAscii), "sch\\xf6n \\u4f60");
+}
+
+TEST(Printable, ReplacesWhatIsNotUtf8) {
+  EXPECT_EQ(Printable("a\xff"
+                      "b"),
+            "a\ufffdb");
+  EXPECT_EQ(Printable("\xc3"), "\ufffd");
+  EXPECT_EQ(Printable("\xc0\xaf"), "\ufffd\ufffd") << "overlong";
+  EXPECT_EQ(Printable("\xed\xa0\x80"), "\ufffd\ufffd\ufffd") << "surrogate";
+  EXPECT_EQ(Printable("\xf4\x90\x80\x80"), "\ufffd\ufffd\ufffd\ufffd") << "beyond U+10FFFF";
+  EXPECT_EQ(Printable("\xff", Charset::kAscii), "\\ufffd");
+}
+
+TEST(CutMiddle, FitsAndKeepsBothEnds) {
+  EXPECT_EQ(CutMiddle("abcdefghij", 10), "abcdefghij");
+  EXPECT_EQ(CutMiddle("abcdefghijk", 10), "abcde\u2026hijk");
+  EXPECT_EQ(CutMiddle("abcdefghijk", 10, Charset::kAscii), "abcd...ijk");
+  EXPECT_EQ(CutAround("abcdefghijklmnopqrstuvwxyz", 18, 20), "abcdef\u2026pqrstuvwxyz");
+  EXPECT_EQ(CutAround("abcdefghijklmnopqrstuvwxyz", 18, 12), "abcdef\u2026ijklmnopqr\u2026");
+  EXPECT_EQ(DisplayWidth("\u4f60\u597d"), 4u);
+}
+
+TEST(CutMiddle, NeverWiderThanAsked) {
+  rc::check([](const std::string& text, bool ascii) {
+    const Charset charset = ascii ? Charset::kAscii : Charset::kUtf8;
+    const std::size_t width = *rc::gen::inRange<std::size_t>(16, 60);
+    const std::string printable = Printable(text + text + text, charset);
+    const std::size_t at = *rc::gen::inRange<std::size_t>(0, printable.size() + 1);
+    RC_ASSERT(DisplayWidth(CutMiddle(printable, width, charset)) <= width);
+    RC_ASSERT(DisplayWidth(CutAround(printable, width, at, charset)) <= width);
+    RC_ASSERT(Printable(CutAround(printable, width, at)) == CutAround(printable, width, at));
+  });
+}
+
+TEST(EscapeMarkdown, LeavesNothingAlive) {
+  EXPECT_EQ(EscapeMarkdown("a | b"), "a \\| b");
+  EXPECT_EQ(EscapeMarkdown("![x](javascript:alert(1))"), "\\!\\[x\\](javascript:alert(1))");
+  EXPECT_EQ(EscapeMarkdown("<script>&amp;"), "&lt;script&gt;&amp;amp;");
+  EXPECT_EQ(EscapeMarkdown("a\nb"), "a\\\\nb");
+  EXPECT_EQ(EscapeMarkdown("*x* _y_ `z` ~~w~~ $v$"),
+            "\\*x\\* \\_y\\_ \\`z\\` \\~\\~w\\~\\~ \\$v\\$");
+  EXPECT_EQ(EscapeMarkdown("@user #1 https://a www.b"), "&#64;user \\#1 https&#58;//a www\\.b");
+  EXPECT_EQ(EscapeMarkdown("- item"), "\\- item");
+  EXPECT_EQ(EscapeMarkdown("at::native::a_b 2 + 3"), "at::native::a_b 2 + 3")
+      << "readable where it can be";
+}
+
+TEST(MarkdownName, IsCodeOnlyWhereNothingCanBreakOut) {
+  EXPECT_EQ(MarkdownName("aten::mm"), "`aten::mm`");
+  EXPECT_EQ(MarkdownName("reduce_kernel<float>"), "`reduce_kernel<float>`");
+  EXPECT_EQ(MarkdownName("<img src=x>"), "&lt;img src=x&gt;");
+  EXPECT_EQ(MarkdownName("a|b"), "a\\|b");
+  EXPECT_EQ(MarkdownName("`x`"), "\\`x\\`");
+  EXPECT_EQ(MarkdownName(""), "");
+}
+
+TEST(MarkdownCode, HoldsBackticks) {
+  EXPECT_EQ(MarkdownCode("a <b>"), "`a <b>`");
+  EXPECT_EQ(MarkdownCode("a `b` ``c"), "``` a `b` ``c ```");
+}
+
+TEST(CsvField, Rfc4180AndNoFormulas) {
+  EXPECT_EQ(CsvField("plain"), "plain");
+  EXPECT_EQ(CsvField("a,b"), "\"a,b\"");
+  EXPECT_EQ(CsvField("say \"hi\""), "\"say \"\"hi\"\"\"");
+  EXPECT_EQ(CsvField("two\nlines"), "\"two\nlines\"");
+  EXPECT_EQ(CsvField("=1+1"), "'=1+1");
+  EXPECT_EQ(CsvField("@x"), "'@x");
+  EXPECT_EQ(CsvField("-x,y"), "\"'-x,y\"");
+  EXPECT_EQ(CsvField("\xff"), "\ufffd");
+}
+
+TEST(JsonString, EscapesAndReplaces) {
+  EXPECT_EQ(JsonString("a\"b\\c\n\x01\x7f"), "\"a\\\"b\\\\c\\n\\u0001\\u007f\"");
+  EXPECT_EQ(JsonString("\xff\u00f6"), "\"\ufffd\u00f6\"");
+}
+
+TEST(ShellQuote, StandsForTheTextAndNothingElse) {
+  EXPECT_EQ(ShellQuote("trace-1.json.gz"), "trace-1.json.gz");
+  EXPECT_EQ(ShellQuote(""), "''");
+  EXPECT_EQ(ShellQuote("a b"), "'a b'");
+  EXPECT_EQ(ShellQuote("$(touch x); `y` \"z\""), "'$(touch x); `y` \"z\"'");
+  EXPECT_EQ(ShellQuote("it's"), "'it'\\''s'");
+  EXPECT_EQ(ShellQuote("~x"), "'~x'");
+  EXPECT_EQ(ShellQuote("a\n'\\"), "$'a\\012\\'\\\\'");
+  EXPECT_EQ(ShellQuote("\u00f6"), "'\u00f6'");
+  EXPECT_EQ(ShellQuote("\u00f6", Charset::kAscii), "$'\\303\\266'");
+  EXPECT_EQ(PathArgument("-o"), "./-o");
+  EXPECT_EQ(PathArgument("--json x"), "./--json x");
+}
+
+/// The oracle is a shell: it must give back what was quoted. $'...' needs bash.
+TEST(ShellQuote, AShellGivesItBack) {
+  for (const std::string text :
+       {"plain", "a b", "it's $HOME `id` \\ \"", "new\nline", "\x1b[31m\x01\x37",
+        "\xff\xfe"
+        "9",
+        "*?[a]{b,c}!#~"}) {
+    // Read by bash from a script file descriptor: no second layer of quoting to get wrong.
+    const std::string script = "printf %s " + ShellQuote(text) + " | od -An -tx1 | tr -d ' \\n'";
+    const std::string command = "bash <<'headroom-end'\n" + script + "\nheadroom-end\n";
+    FILE* pipe = popen(command.c_str(), "r");
+    ASSERT_NE(pipe, nullptr);
+    std::string got;
+    for (int c = fgetc(pipe); c != EOF; c = fgetc(pipe)) got.push_back(static_cast<char>(c));
+    pclose(pipe);
+    std::string want;
+    for (unsigned char c : text) {
+      char digits[3];
+      std::snprintf(digits, sizeof digits, "%02x", c);
+      want += digits;
+    }
+    EXPECT_EQ(got, want) << script;
+  }
+}
+
+}  // namespace
+}  // namespace headroom

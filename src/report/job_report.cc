@@ -1,0 +1,191 @@
+#include "report/job_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+
+#include "report/escape.h"
+
+namespace headroom {
+namespace {
+
+/// The value that the contract calls p50: the lower middle one. REQUIRES: not empty.
+DurationNs LowerMedian(std::vector<DurationNs> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+StepSummary Summarize(std::span<const TraceReport> files, const TraceReport& slowest) {
+  StepSummary summary;
+  summary.source = slowest.steps.source;
+  std::vector<DurationNs> walls;
+  for (const TraceReport& file : files) {
+    for (const StepRow& row : file.steps.list) walls.push_back(row.wall);
+  }
+  summary.count = walls.size();
+  if (files.size() == 1) {
+    const Steps& steps = slowest.steps;
+    summary.p50 = steps.p50, summary.mean = steps.mean, summary.min = steps.min,
+    summary.max = steps.max;
+  } else if (!walls.empty()) {
+    DurationNs sum;
+    for (DurationNs wall : walls) sum += wall;
+    const auto count = static_cast<std::int64_t>(walls.size());
+    summary.mean = DurationNs((sum.ns() + count / 2) / count);
+    summary.min = *std::min_element(walls.begin(), walls.end());
+    summary.max = *std::max_element(walls.begin(), walls.end());
+    summary.p50 = LowerMedian(std::move(walls));
+  }
+  return summary;
+}
+
+std::vector<Ranked<Finding>> JoinFindings(std::span<const TraceReport> files) {
+  std::vector<Ranked<Finding>> joined;
+  const auto share = [](const Ranked<Finding>& f) { return f.row->share_pct.value_or(-1); };
+  for (const TraceReport& file : files) {
+    for (const Finding& finding : file.findings) {
+      const Ranked<Finding> candidate{&finding, &file};
+      const auto same = std::find_if(joined.begin(), joined.end(),
+                                     [&](const auto& f) { return f.row->id == finding.id; });
+      if (same == joined.end()) {
+        joined.push_back(candidate);
+      } else if (share(candidate) > share(*same)) {
+        *same = candidate;
+      }
+    }
+  }
+  // One file's findings are ranked already, those without a share among them.
+  if (files.size() > 1) {
+    std::stable_sort(joined.begin(), joined.end(),
+                     [&](const auto& a, const auto& b) { return share(a) > share(b); });
+  }
+  if (joined.size() > JobReport::kMaxFindings) joined.resize(JobReport::kMaxFindings);
+  return joined;
+}
+
+}  // namespace
+
+JobReport::JobReport(std::span<const TraceReport> files) : files_(files) {
+  assert(!files.empty());
+  slowest_ = &files.front();
+  for (const TraceReport& file : files) {
+    if (file.steps.p50 > slowest_->steps.p50) slowest_ = &file;  // Absent is less than any time.
+    grade_ = std::max(grade_, file.health.grade);
+    for (const HealthIssue& issue : file.health.issues) issues_.push_back({&issue, &file});
+  }
+  if (!single()) {
+    std::stable_sort(issues_.begin(), issues_.end(), [](const auto& a, const auto& b) {
+      return DocOf(a.row->issue).severity > DocOf(b.row->issue).severity;
+    });
+  }
+  steps_ = Summarize(files, *slowest_);
+  findings_ = JoinFindings(files);
+}
+
+template <typename Row>
+std::vector<Ranked<Row>> JobReport::Rows(std::vector<Row> TraceReport::*list,
+                                         std::optional<std::size_t> top) const {
+  std::vector<Ranked<Row>> rows;
+  for (const TraceReport& file : files_) {
+    const std::vector<Row>& all = file.*list;
+    const std::size_t count = std::min(all.size(), top.value_or(all.size()));
+    for (std::size_t i = 0; i < count; ++i) rows.push_back({&all[i], &file});
+  }
+  if (!single()) {
+    if constexpr (requires(const Row& row) { row.total; }) {
+      std::stable_sort(rows.begin(), rows.end(),
+                       [](const auto& a, const auto& b) { return a.row->total > b.row->total; });
+    }
+  }
+  return rows;
+}
+
+template std::vector<Ranked<TimeRow>> JobReport::Rows(std::vector<TimeRow> TraceReport::*,
+                                                      std::optional<std::size_t>) const;
+template std::vector<Ranked<ClassRow>> JobReport::Rows(std::vector<ClassRow> TraceReport::*,
+                                                       std::optional<std::size_t>) const;
+template std::vector<Ranked<LineRow>> JobReport::Rows(std::vector<LineRow> TraceReport::*,
+                                                      std::optional<std::size_t>) const;
+template std::vector<Ranked<SyncRow>> JobReport::Rows(std::vector<SyncRow> TraceReport::*,
+                                                      std::optional<std::size_t>) const;
+template std::vector<Ranked<GpuTimeRow>> JobReport::Rows(std::vector<GpuTimeRow> TraceReport::*,
+                                                         std::optional<std::size_t>) const;
+template std::vector<Ranked<IdleRow>> JobReport::Rows(std::vector<IdleRow> TraceReport::*,
+                                                      std::optional<std::size_t>) const;
+
+std::string_view NameOf(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kUnknown:
+      return "unknown";
+    case Verdict::kHost:
+      return "host";
+    case Verdict::kGpuCompute:
+      return "gpu-compute";
+    case Verdict::kGpuMemory:
+      return "gpu-memory";
+    case Verdict::kInput:
+      return "input";
+    case Verdict::kCommunication:
+      return "communication";
+    case Verdict::kCallback:
+      return "callback";
+    case Verdict::kSynchronization:
+      return "synchronization";
+    case Verdict::kBalanced:
+      return "balanced";
+  }
+  return "unknown";
+}
+
+std::string_view NameOf(StepSource source) {
+  switch (source) {
+    case StepSource::kNone:
+      return "none";
+    case StepSource::kAnnotation:
+      return "annotation";
+    case StepSource::kInferred:
+      return "inferred";
+    case StepSource::kGiven:
+      return "given";
+  }
+  return "none";
+}
+
+std::string_view NameOf(Severity severity) {
+  switch (severity) {
+    case Severity::kInfo:
+      return "info";
+    case Severity::kWarning:
+      return "warning";
+    case Severity::kError:
+      return "error";
+  }
+  return "error";
+}
+
+std::vector<std::string> CheckWords(const Finding& finding, const TraceReport& file,
+                                    const ReportOptions& options) {
+  std::vector<std::string> words = {"headroom", "report", PathArgument(file.input.path), "--only",
+                                    finding.check_section};
+  words.insert(words.end(), options.check_arguments.begin(), options.check_arguments.end());
+  return words;
+}
+
+std::string CheckCommand(const Finding& finding, const TraceReport& file,
+                         const ReportOptions& options) {
+  std::string command;
+  for (const std::string& word : CheckWords(finding, file, options)) {
+    if (!command.empty()) command.push_back(' ');
+    command += ShellQuote(word);
+  }
+  return command;
+}
+
+std::optional<DurationNs> GpuBusyOfStep(const TraceReport& file) {
+  if (!file.breakdown || file.breakdown->gpu.Sum() <= DurationNs(0)) return std::nullopt;
+  return file.breakdown->gpu.Sum();
+}
+
+}  // namespace headroom

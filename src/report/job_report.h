@@ -1,0 +1,90 @@
+// Several trace files as one report: a file a rank, figures never computed across their clocks.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/report.h"
+
+namespace headroom {
+
+/// What every renderer is told.
+struct ReportOptions {
+  /// Rows of each list of kernels, operators, ... a rank; absent: all.
+  std::optional<std::size_t> top;
+  /// Arguments that the check commands need to give the same figures, e.g. {"--steps", "2:4"}.
+  std::vector<std::string> check_arguments;
+};
+
+/// A row and the file that it comes from.
+template <typename Row>
+struct Ranked {
+  const Row* row;
+  const TraceReport* file;
+  std::optional<std::int64_t> rank() const { return file->input.rank; }
+};
+
+/// Figures of all steps of all ranks.
+struct StepSummary {
+  StepSource source = StepSource::kNone;
+  std::size_t count = 0;
+  std::optional<DurationNs> p50, mean, min, max;
+};
+
+/// A view of one or more reports; points into them.
+///
+/// With several files: health has the worst grade and all issues; step figures are taken over all
+/// rows; breakdown and bottleneck are those of the slowest rank (largest median step; ties: the
+/// first); tables hold a row per name and rank, largest total first; findings are joined by id, the
+/// one with the largest share wins.
+class JobReport {
+ public:
+  static constexpr std::size_t kMaxFindings = 7;
+
+  /// REQUIRES: `files` is not empty and outlives this.
+  explicit JobReport(std::span<const TraceReport> files);
+
+  std::span<const TraceReport> files() const { return files_; }
+  bool single() const { return files_.size() == 1; }
+  /// The file whose breakdown and verdict stand for all.
+  const TraceReport& slowest() const { return *slowest_; }
+  char grade() const { return grade_; }
+  const StepSummary& steps() const { return steps_; }
+  const std::vector<Ranked<HealthIssue>>& issues() const { return issues_; }
+  const std::vector<Ranked<Finding>>& findings() const { return findings_; }
+
+  /// Rows of one list of all files, at most `top` of each file, by `total`, ties as given.
+  template <typename Row>
+  std::vector<Ranked<Row>> Rows(std::vector<Row> TraceReport::*list,
+                                std::optional<std::size_t> top) const;
+
+ private:
+  std::span<const TraceReport> files_;
+  const TraceReport* slowest_;
+  char grade_ = 'A';
+  StepSummary steps_;
+  std::vector<Ranked<HealthIssue>> issues_;
+  std::vector<Ranked<Finding>> findings_;
+};
+
+/// The word of the contract, e.g. "gpu-compute", "annotation", "warning".
+std::string_view NameOf(Verdict verdict);
+std::string_view NameOf(StepSource source);
+std::string_view NameOf(Severity severity);
+
+/// Words, not quoted, of a command that prints the section which holds a finding's figure.
+std::vector<std::string> CheckWords(const Finding& finding, const TraceReport& file,
+                                    const ReportOptions& options);
+/// The command itself, for a shell.
+std::string CheckCommand(const Finding& finding, const TraceReport& file,
+                         const ReportOptions& options);
+
+/// The part of the median step during which the GPU works; absent without steps or GPU work.
+std::optional<DurationNs> GpuBusyOfStep(const TraceReport& file);
+
+}  // namespace headroom

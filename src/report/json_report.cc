@@ -1,0 +1,377 @@
+#include "report/json_report.h"
+
+#include <algorithm>
+
+#include "report/json_writer.h"
+
+namespace headroom {
+namespace {
+
+using Layout = JsonWriter::Layout;
+
+/// Total over count, to the picosecond: rounded to nanoseconds, count times the mean would miss the
+/// total.
+void WriteMean(JsonWriter& json, DurationNs total, std::int64_t count) {
+  if (count <= 0) return json.Null();
+  const std::int64_t picoseconds =
+      total.ns() / count * 1000 + (total.ns() % count * 1000 + count / 2) / count;
+  json.Raw(DecimalOf(picoseconds, 6));
+}
+
+void WriteStrings(JsonWriter& json, const std::vector<std::string>& strings) {
+  json.BeginArray();
+  for (const std::string& text : strings) json.String(text);
+  json.EndArray();
+}
+
+void WriteInputs(JsonWriter& json, const JobReport& job) {
+  json.Key("inputs").BeginArray(Layout::kLines);
+  for (const TraceReport& file : job.files()) {
+    const InputInfo& input = file.input;
+    json.BeginObject();
+    json.Key("path").String(input.path);
+    json.Key("format").String(input.format);
+    json.Key("bytes").Integer(input.bytes);
+    json.Key("events").Integer(input.events);
+    json.Key("rank").Integer(input.rank);
+    json.Key("world_size").Integer(input.world_size);
+    json.Key("devices").BeginArray();
+    for (const DeviceInfo& device : input.devices) {
+      json.BeginObject();
+      json.Key("id").Integer(device.id);
+      json.Key("name").StringOrNull(device.name);
+      json.Key("memory_bytes").Integer(device.memory_bytes);
+      json.Key("sms").Integer(device.sms);
+      json.Key("compute_capability").StringOrNull(device.compute_capability);
+      json.EndObject();
+    }
+    json.EndArray();
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+void WriteHealth(JsonWriter& json, const JobReport& job) {
+  json.Key("health").BeginObject(Layout::kLines);
+  json.Key("grade").String(std::string(1, job.grade()));
+  json.Key("issues").BeginArray(Layout::kLines);
+  for (const Ranked<HealthIssue>& issue : job.issues()) {
+    const ImportIssueDoc& doc = DocOf(issue.row->issue);
+    json.BeginObject();
+    json.Key("code").String(doc.code);
+    json.Key("severity").String(NameOf(doc.severity));
+    json.Key("count").Integer(issue.row->count);
+    json.Key("detail").String(issue.row->detail);
+    json.Key("voids");
+    WriteStrings(json, issue.row->voids);
+    if (!job.single()) json.Key("rank").Integer(issue.rank());
+    json.EndObject();
+  }
+  json.EndArray();
+  json.EndObject();
+}
+
+void WriteRanks(JsonWriter& json, const JobReport& job) {
+  json.Key("ranks").BeginArray(Layout::kLines);
+  for (const TraceReport& file : job.files()) {
+    json.BeginObject();
+    json.Key("rank").Integer(file.input.rank);
+    json.Key("path").String(file.input.path);
+    json.Key("grade").String(std::string(1, file.health.grade));
+    json.Key("verdict").String(NameOf(file.bottleneck.verdict));
+    json.Key("p50_ms").Milliseconds(file.steps.p50);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+void WriteSteps(JsonWriter& json, const JobReport& job) {
+  const StepSummary& summary = job.steps();
+  const Steps& steps = job.slowest().steps;
+  json.Key("steps").BeginObject(Layout::kLines);
+  json.Key("source").String(NameOf(summary.source));
+  json.Key("count").Integer(static_cast<std::int64_t>(summary.count));
+  json.Key("p50_ms").Milliseconds(summary.p50);
+  json.Key("mean_ms").Milliseconds(summary.mean);
+  json.Key("min_ms").Milliseconds(summary.min);
+  json.Key("max_ms").Milliseconds(summary.max);
+  json.Key("corrected_p50_ms").Null();
+  json.Key("profiler_overhead_pct").Null();
+  json.Key("confidence").StringOrNull(steps.confidence);
+  json.Key("marker").StringOrNull(steps.marker);
+  json.Key("list").BeginArray(Layout::kLines);
+  for (const TraceReport& file : job.files()) {
+    for (const StepRow& row : file.steps.list) {
+      json.BeginObject();
+      json.Key("index").Integer(row.index);
+      json.Key("rank").Integer(file.input.rank);
+      json.Key("start_ms").Milliseconds(row.start - file.trace_start);
+      json.Key("wall_ms").Milliseconds(row.wall);
+      json.Key("gpu_busy_ms").Milliseconds(row.gpu_busy);
+      json.Key("host_ms").Milliseconds(row.host);
+      json.Key("host_wait_ms").Milliseconds(row.host_wait);
+      json.Key("queue_depth_mean").Number(row.queue_depth_mean);
+      json.Key("queue_depth_max").Integer(row.queue_depth_max);
+      json.EndObject();
+    }
+  }
+  json.EndArray();
+  json.EndObject();
+}
+
+void WriteGpuTime(JsonWriter& json, const JobReport& job) {
+  json.Key("gpu_time").BeginArray(Layout::kLines);
+  for (const TraceReport& file : job.files()) {
+    for (const GpuTimeRow& row : file.gpu_time) {
+      json.BeginObject();
+      json.Key("rank").Integer(file.input.rank);
+      json.Key("device").Integer(row.device);
+      json.Key("span_ms").Milliseconds(row.span);
+      json.Key("busy_ms").Milliseconds(row.busy);
+      json.Key("compute_ms").Milliseconds(row.compute);
+      json.Key("communication_ms").Milliseconds(row.communication);
+      json.Key("memory_ms").Milliseconds(row.memory);
+      json.Key("exposed_communication_ms").Milliseconds(row.exposed_communication);
+      json.Key("exposed_memory_ms").Milliseconds(row.exposed_memory);
+      json.Key("idle_ms").Milliseconds(row.idle);
+      json.Key("overlap_communication_pct").Number(row.overlap_communication_pct);
+      json.EndObject();
+    }
+  }
+  json.EndArray();
+}
+
+void WriteIdle(JsonWriter& json, const JobReport& job) {
+  json.Key("idle").BeginArray(Layout::kLines);
+  for (const TraceReport& file : job.files()) {
+    for (const IdleRow& row : file.idle) {
+      json.BeginObject();
+      json.Key("rank").Integer(file.input.rank);
+      json.Key("device").Integer(row.device);
+      json.Key("stream").Integer(row.stream);
+      json.Key("host_wait_ms").Milliseconds(row.host_wait);
+      json.Key("kernel_wait_ms").Milliseconds(row.kernel_wait);
+      json.Key("other_ms").Milliseconds(row.other);
+      json.EndObject();
+    }
+  }
+  json.EndArray();
+}
+
+void WriteParts(JsonWriter& json, const BreakdownParts& parts) {
+  json.Key("data_wait_ms").Milliseconds(parts.data_wait);
+  json.Key("host_to_device_ms").Milliseconds(parts.host_to_device);
+  json.Key("forward_ms").Milliseconds(parts.forward);
+  json.Key("backward_ms").Milliseconds(parts.backward);
+  json.Key("optimizer_ms").Milliseconds(parts.optimizer);
+  json.Key("communication_ms").Milliseconds(parts.communication);
+  json.Key("callback_ms").Milliseconds(parts.callback);
+  json.Key("other_ms").Milliseconds(parts.other);
+}
+
+void WriteBreakdown(JsonWriter& json, const JobReport& job) {
+  json.Key("step_breakdown");
+  const std::optional<StepBreakdown>& breakdown = job.slowest().breakdown;
+  if (!breakdown) return json.Null();
+  json.BeginObject(Layout::kLines);
+  WriteParts(json, breakdown->step);
+  json.Key("gpu").BeginObject();
+  WriteParts(json, breakdown->gpu);
+  json.EndObject();
+  json.Key("step_index").Integer(breakdown->step_index);
+  json.Key("wall_ms").Milliseconds(breakdown->wall);
+  if (!job.single()) json.Key("rank").Integer(job.slowest().input.rank);
+  json.EndObject();
+}
+
+void WriteBottleneck(JsonWriter& json, const JobReport& job) {
+  const Bottleneck& bottleneck = job.slowest().bottleneck;
+  json.Key("bottleneck").BeginObject(Layout::kLines);
+  json.Key("verdict").String(NameOf(bottleneck.verdict));
+  json.Key("share_pct").Number(bottleneck.share_pct);
+  json.Key("confidence").StringOrNull(bottleneck.confidence);
+  json.Key("evidence");
+  WriteStrings(json, bottleneck.evidence);
+  if (!job.single()) json.Key("rank").Integer(job.slowest().input.rank);
+  json.EndObject();
+}
+
+void WriteFindings(JsonWriter& json, const JobReport& job, const ReportOptions& options) {
+  json.Key("findings").BeginArray(Layout::kLines);
+  for (const Ranked<Finding>& finding : job.findings()) {
+    json.BeginObject();
+    json.Key("id").String(finding.row->id);
+    json.Key("title").String(finding.row->title);
+    json.Key("share_pct").Number(finding.row->share_pct);
+    json.Key("saves_ms").Null();
+    json.Key("evidence");
+    WriteStrings(json, finding.row->evidence);
+    json.Key("action").String(finding.row->action);
+    json.Key("check").String(CheckCommand(*finding.row, *finding.file, options));
+    json.Key("figure").StringOrNull(finding.row->figure);
+    if (!job.single()) json.Key("rank").Integer(finding.rank());
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+/// Kernels, operators or layers: they differ in what can be known.
+enum class TimeTable { kKernels, kOperators, kLayers };
+
+void WriteTimeTable(JsonWriter& json, std::string_view key, TimeTable table,
+                    std::vector<TimeRow> TraceReport::*list, const JobReport& job,
+                    const ReportOptions& options) {
+  json.Key(key).BeginArray(Layout::kLines);
+  for (const Ranked<TimeRow>& ranked : job.Rows(list, options.top)) {
+    const TimeRow& row = *ranked.row;
+    const bool gpu_work = !ranked.file->gpu_time.empty();
+    const auto microseconds = [&](std::string_view name, DurationNs duration) {
+      json.Key(name).Microseconds(gpu_work ? std::optional(duration) : std::nullopt);
+    };
+    json.BeginObject();
+    json.Key("name").String(row.name);
+    json.Key("rank").Integer(ranked.rank());
+    json.Key("count").Integer(row.count);
+    microseconds("total_us", row.total);
+    json.Key("mean_us");
+    gpu_work ? WriteMean(json, row.total, row.count) : json.Null();
+    microseconds("p50_us", row.p50);
+    microseconds("min_us", row.min);
+    microseconds("max_us", row.max);
+    json.Key("share_pct").Number(gpu_work ? std::optional(row.share_pct) : std::nullopt);
+    if (table != TimeTable::kKernels) {
+      json.Key("host_us").Microseconds(row.host);
+      json.Key("self_host_us").Microseconds(row.self_host);
+      json.Key("forward_us").Microseconds(row.forward);
+      json.Key("backward_us").Microseconds(row.backward);
+    }
+    json.Key("flops").Number(row.flops);
+    json.Key("bytes").Number(row.bytes);
+    json.Key("bound").StringOrNull(row.bound);
+    json.Key("peak_pct").Number(row.peak_pct);
+    if (table == TimeTable::kKernels) {
+      json.Key("class").StringOrNull(row.kind);
+      json.Key("tensor_cores").StringOrNull(row.tensor_cores);
+    } else if (table == TimeTable::kOperators) {
+      json.Key("family").StringOrNull(row.kind);
+    }
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+void WriteLines(JsonWriter& json, const JobReport& job, const ReportOptions& options) {
+  json.Key("lines").BeginArray(Layout::kLines);
+  for (const Ranked<LineRow>& line : job.Rows(&TraceReport::lines, options.top)) {
+    json.BeginObject();
+    json.Key("location").String(line.row->location);
+    json.Key("rank").Integer(line.rank());
+    json.Key("count").Integer(line.row->count);
+    json.Key("total_us").Microseconds(line.row->total);
+    json.Key("forward_us").Microseconds(line.row->forward);
+    json.Key("backward_us").Microseconds(line.row->backward);
+    json.Key("share_pct").Number(line.row->share_pct);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+void WriteClasses(JsonWriter& json, const JobReport& job) {
+  json.Key("classes").BeginArray(Layout::kLines);
+  for (const Ranked<ClassRow>& row : job.Rows(&TraceReport::classes, std::nullopt)) {
+    json.BeginObject();
+    json.Key("name").String(row.row->name);
+    json.Key("rank").Integer(row.rank());
+    json.Key("count").Integer(row.row->count);
+    json.Key("total_us").Microseconds(row.row->total);
+    json.Key("share_pct").Number(row.row->share_pct);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+void WriteSyncs(JsonWriter& json, const JobReport& job, const ReportOptions& options) {
+  json.Key("syncs").BeginArray(Layout::kLines);
+  for (const Ranked<SyncRow>& row : job.Rows(&TraceReport::syncs, options.top)) {
+    json.BeginObject();
+    json.Key("name").String(row.row->name);
+    json.Key("where").StringOrNull(row.row->where);
+    json.Key("rank").Integer(row.rank());
+    json.Key("count").Integer(row.row->count);
+    json.Key("host_us").Microseconds(row.row->host);
+    json.Key("gpu_idle_us").Microseconds(row.row->gpu_idle);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+void WriteEfficiency(JsonWriter& json, const JobReport& job) {
+  const Efficiency& e = job.slowest().efficiency;
+  json.Key("efficiency").BeginObject(Layout::kLines);
+  json.Key("device_name").StringOrNull(e.device_name);
+  json.Key("flops_per_step").Number(e.flops_per_step);
+  json.Key("math_dtype").StringOrNull(e.math_dtype);
+  json.Key("peak_tflops").Number(e.peak_tflops);
+  json.Key("mfu_pct").Number(e.mfu_pct);
+  json.Key("mfu_formula").StringOrNull(e.mfu_formula);
+  json.Key("error").StringOrNull(e.error);
+  json.Key("costed_pct").Number(e.costed_pct);
+  json.Key("compute_bound_pct").Number(e.compute_bound_pct);
+  json.Key("memory_bound_pct").Number(e.memory_bound_pct);
+  json.Key("tensor_core_eligible_pct").Number(e.tensor_core_eligible_pct);
+  json.Key("tensor_core_used_pct").Number(e.tensor_core_used_pct);
+  json.Key("unclassified_pct").Number(e.unclassified_pct);
+  if (!job.single()) json.Key("rank").Integer(job.slowest().input.rank);
+  json.EndObject();
+}
+
+void WriteCeiling(JsonWriter& json, const JobReport& job) {
+  json.Key("ceiling");
+  const std::optional<DurationNs> busy = GpuBusyOfStep(job.slowest());
+  const std::optional<DurationNs> step = job.slowest().steps.p50;
+  if (!busy || !step) return json.Null();
+  json.BeginObject();
+  json.Key("step_ms_if_gpu_never_idle").Milliseconds(*busy);
+  json.Key("speedup").Number(static_cast<double>(step->ns()) / static_cast<double>(busy->ns()));
+  json.EndObject();
+}
+
+void WriteEmptyList(JsonWriter& json, std::string_view key) {
+  json.Key(key).BeginArray();
+  json.EndArray();
+}
+
+}  // namespace
+
+std::string RenderJson(std::span<const TraceReport> files, const ReportOptions& options) {
+  const JobReport job(files);
+  JsonWriter json;
+  json.BeginObject(Layout::kLines);
+  json.Key("schema").String("headroom.report/1");
+  WriteInputs(json, job);
+  WriteHealth(json, job);
+  WriteRanks(json, job);
+  WriteSteps(json, job);
+  WriteGpuTime(json, job);
+  WriteIdle(json, job);
+  WriteBreakdown(json, job);
+  WriteBottleneck(json, job);
+  WriteFindings(json, job, options);
+  WriteTimeTable(json, "kernels", TimeTable::kKernels, &TraceReport::kernels, job, options);
+  WriteTimeTable(json, "operators", TimeTable::kOperators, &TraceReport::operators, job, options);
+  WriteTimeTable(json, "layers", TimeTable::kLayers, &TraceReport::layers, job, options);
+  WriteLines(json, job, options);
+  WriteClasses(json, job);
+  WriteSyncs(json, job, options);
+  WriteEfficiency(json, job);
+  for (std::string_view key : {"regions", "timings", "callbacks", "metrics"})
+    WriteEmptyList(json, key);
+  json.Key("throughput").Null();
+  WriteCeiling(json, job);
+  json.Key("memory").Null();
+  json.Key("energy").Null();
+  json.EndObject();
+  return std::move(json).Take() + "\n";
+}
+
+}  // namespace headroom

@@ -1,0 +1,19 @@
+// `headroom report --json`: one object of the format headroom.report/1 (docs/report.md,
+// docs/schema/report-1.json).
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "analysis/report.h"
+#include "report/job_report.h"
+
+namespace headroom {
+
+/// The object, with a line break behind it. REQUIRES: `files` is not empty.
+///
+/// Keys beyond the contract: `ranks[]` (one row a file), `classes[]`, `syncs[]`, `efficiency`;
+/// `rank` wherever rows of several files meet.
+std::string RenderJson(std::span<const TraceReport> files, const ReportOptions& options);
+
+}  // namespace headroom

@@ -1,0 +1,77 @@
+// A streaming writer of JSON that keeps the order of keys and prints times from integers, without
+// loss.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+
+namespace headroom {
+
+/// `value` / 10^`decimals` in the shortest decimal form: 1'500'000 with 6 is "1.5", 1 is
+/// "0.000001".
+std::string DecimalOf(std::int64_t value, int decimals);
+
+/// Appends one JSON value to a string. REQUIRES: calls nest as JSON does; inside an object each
+/// value follows a Key().
+class JsonWriter {
+ public:
+  /// How the members of a container are laid out.
+  enum class Layout {
+    kLines,   ///< One a line.
+    kInline,  ///< All on one line, and whatever they contain.
+  };
+
+  void BeginObject(Layout layout = Layout::kInline) { Begin('{', layout); }
+  void BeginArray(Layout layout = Layout::kInline) { Begin('[', layout); }
+  void EndObject() { End('}'); }
+  void EndArray() { End(']'); }
+  JsonWriter& Key(std::string_view key);
+
+  void Null() { Raw("null"); }
+  void String(std::string_view text);
+  void Integer(std::int64_t value);
+  /// Shortest form that reads back equal; null where it is not finite.
+  void Number(double value);
+  void Milliseconds(DurationNs duration) { Raw(DecimalOf(duration.ns(), 6)); }
+  void Microseconds(DurationNs duration) { Raw(DecimalOf(duration.ns(), 3)); }
+
+  /// The same with null for an absent value.
+  void Integer(std::optional<std::int64_t> value) { value ? Integer(*value) : Null(); }
+  void Number(std::optional<double> value) { value ? Number(*value) : Null(); }
+  void Milliseconds(std::optional<DurationNs> duration) {
+    duration ? Milliseconds(*duration) : Null();
+  }
+  void Microseconds(std::optional<DurationNs> duration) {
+    duration ? Microseconds(*duration) : Null();
+  }
+  /// Null for an empty string.
+  void StringOrNull(std::string_view text) { text.empty() ? Null() : String(text); }
+
+  /// A number or word that is JSON already.
+  void Raw(std::string_view json);
+
+  std::string Take() && { return std::move(out_); }
+
+ private:
+  struct Level {
+    Layout layout;
+    bool empty = true;
+  };
+
+  void Begin(char bracket, Layout layout);
+  void End(char bracket);
+  void NewLine();
+  /// Comma and white space before the next member.
+  void Separate();
+
+  std::string out_;
+  std::vector<Level> levels_;
+  bool after_key_ = false;
+};
+
+}  // namespace headroom

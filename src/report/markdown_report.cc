@@ -1,0 +1,151 @@
+#include "report/markdown_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/format.h"
+#include "report/escape.h"
+#include "report/phrases.h"
+#include "report/short_name.h"
+
+namespace headroom {
+namespace {
+
+constexpr std::size_t kDefaultTop = 5;
+constexpr std::size_t kNameWidth = 60;
+/// Room for a sentence of the analyses, which may quote names of any length.
+constexpr std::size_t kSentenceWidth = 400;
+
+std::string Sentence(std::string_view text) {
+  return EscapeMarkdown(CutMiddle(Printable(text), kSentenceWidth));
+}
+
+std::string RankOf(const TraceReport& file) {
+  return file.input.rank ? fmt::format("rank {}", *file.input.rank) : "one file";
+}
+
+void Summary(std::string& out, const JobReport& job) {
+  const TraceReport& file = job.slowest();
+  const StepSummary& steps = job.steps();
+  out += "| | |\n|---|---|\n";
+  for (const TraceReport& input : job.files()) {
+    out += fmt::format("| trace | {} ({}) |\n",
+                       MarkdownName(CutMiddle(Printable(input.input.path), 100)),
+                       EscapeMarkdown(InputText(input.input)));
+  }
+  out += fmt::format("| health | **{}**: {} |\n", job.grade(), GradeSentence(job.grade()));
+  if (steps.p50) {
+    out += fmt::format("| step | **{}** median; {} to {}, {}; {} |\n", FormatMs(*steps.p50),
+                       FormatMs(*steps.min), FormatMs(*steps.max),
+                       Plural(static_cast<std::int64_t>(steps.count), "step"),
+                       Sentence(StepSourceText(file.steps)));
+  } else {
+    out += "| step | no steps found |\n";
+  }
+  for (const TraceReport& input : job.files()) {
+    for (const GpuTimeRow& row : input.gpu_time) {
+      const auto device = std::find_if(input.input.devices.begin(), input.input.devices.end(),
+                                       [&](const DeviceInfo& d) { return d.id == row.device; });
+      const std::string name =
+          device == input.input.devices.end() || device->name.empty()
+              ? ""
+              : fmt::format(" ({})",
+                            EscapeMarkdown(CutMiddle(Printable(device->name), kNameWidth)));
+      out += fmt::format("| {}GPU {}{} | busy {} of {} |\n",
+                         job.single() ? "" : RankOf(input) + ", ", row.device, name,
+                         FormatPercent(PercentOf(row.busy, row.span)), FormatMs(row.span));
+    }
+  }
+  if (const Efficiency& e = file.efficiency; e.mfu_pct) {
+    out += fmt::format("| MFU | {} ({}) |\n", FormatPercent(*e.mfu_pct), Sentence(e.mfu_formula));
+  }
+}
+
+void Breakdown(std::string& out, const TraceReport& file) {
+  if (!file.breakdown) return;
+  const StepBreakdown& breakdown = *file.breakdown;
+  out +=
+      "\n### Where the median step goes\n\n| part | time | share | GPU busy |\n|---|--:|--:|--:|\n";
+  for (const PartName& part : kStepParts) {
+    const DurationNs time = breakdown.step.*part.part;
+    if (time.ns() == 0) continue;
+    out += fmt::format("| {} | {} | {} | {} |\n", part.name, FormatMs(time),
+                       FormatPercent(PercentOf(time, breakdown.wall)),
+                       FormatMs(breakdown.gpu.*part.part));
+  }
+  out += fmt::format("| **step** | {} | {} | {} |\n", FormatMs(breakdown.wall), FormatPercent(100),
+                     FormatMs(breakdown.gpu.Sum()));
+}
+
+void Findings(std::string& out, const JobReport& job, const ReportOptions& options) {
+  if (job.findings().empty()) return;
+  out += "\n### Findings\n\n";
+  int number = 0;
+  for (const Ranked<Finding>& finding : job.findings()) {
+    std::string why;
+    for (const std::string& evidence : finding.row->evidence)
+      why += fmt::format(" {}", Sentence(evidence));
+    out += fmt::format(
+        "{}. **{}**{}{}{}\n", ++number, Sentence(finding.row->title),
+        finding.row->share_pct ? fmt::format(" ({})", FormatPercent(*finding.row->share_pct)) : "",
+        job.single() ? "" : fmt::format(" on {}", RankOf(*finding.file)), why);
+    out += fmt::format("   **Do:** {} **Check:** {}\n", Sentence(finding.row->action),
+                       MarkdownCode(CheckCommand(*finding.row, *finding.file, options)));
+  }
+}
+
+void Table(std::string& out, std::string_view title, std::string_view head,
+           const std::vector<TimeRow>& rows, bool kernels, const ReportOptions& options) {
+  if (rows.empty()) return;
+  const std::size_t count = std::min(rows.size(), options.top.value_or(kDefaultTop));
+  std::vector<std::string_view> raw;
+  for (std::size_t i = 0; i < count; ++i) raw.push_back(rows[i].name);
+  const std::vector<std::string> names = ShortNames(raw, kNameWidth, kernels, Charset::kUtf8);
+  out += fmt::format(
+      "\n### {}\n\n| {} | GPU time | share | calls | mean |\n|---|--:|--:|--:|--:|\n", title, head);
+  for (std::size_t i = 0; i < count; ++i) {
+    out += fmt::format("| {} | {} | {} | {} | {} |\n", MarkdownName(names[i]),
+                       FormatMs(rows[i].total), FormatPercent(rows[i].share_pct),
+                       FormatCount(rows[i].count), MeanText(rows[i]));
+  }
+}
+
+void Issues(std::string& out, const JobReport& job) {
+  const bool any = std::any_of(job.issues().begin(), job.issues().end(),
+                               [](const auto& issue) { return !issue.row->voids.empty(); });
+  if (!any) return;
+  out += "\n### What the trace does not carry\n\n";
+  for (const Ranked<HealthIssue>& issue : job.issues()) {
+    if (issue.row->voids.empty()) continue;
+    out += fmt::format("- {}`{}` ({}): {} Takes away: {}.\n",
+                       job.single() ? "" : RankOf(*issue.file) + ": ", DocOf(issue.row->issue).code,
+                       FormatCount(issue.row->count), Sentence(issue.row->detail),
+                       Sentence(Join(issue.row->voids)));
+  }
+}
+
+}  // namespace
+
+std::string RenderMarkdown(std::span<const TraceReport> files, const ReportOptions& options) {
+  const JobReport job(files);
+  const TraceReport& file = job.slowest();
+  std::string out = fmt::format(
+      "## Headroom: {}\n\n**{}**{}\n\n", NameOf(file.bottleneck.verdict),
+      VerdictText(file.bottleneck),
+      job.single() ? "" : fmt::format(" ({}, the slowest of {})", RankOf(file), files.size()));
+  for (const std::string& evidence : file.bottleneck.evidence)
+    out += fmt::format("- {}\n", Sentence(evidence));
+  if (!file.bottleneck.evidence.empty()) out += "\n";
+  Summary(out, job);
+  Breakdown(out, file);
+  Findings(out, job, options);
+  if (!file.gpu_time.empty()) {
+    Table(out, "Kernels", "kernel", file.kernels, true, options);
+    Table(out, "Operators", "operator", file.operators, false, options);
+  }
+  Issues(out, job);
+  return out;
+}
+
+}  // namespace headroom

@@ -1,0 +1,119 @@
+#include "report/phrases.h"
+
+#include <fmt/format.h>
+
+#include "analysis/format.h"
+
+namespace headroom {
+
+std::string_view VerdictSentence(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kHost:
+      return "The host holds the step back: the GPU waits because work is launched too slowly.";
+    case Verdict::kGpuCompute:
+      return "The GPU's arithmetic holds the step back: it is busy, mostly with compute-bound "
+             "kernels.";
+    case Verdict::kGpuMemory:
+      return "The GPU's memory holds the step back: it is busy, mostly moving data.";
+    case Verdict::kInput:
+      return "The input holds the step back: the GPU waits for data.";
+    case Verdict::kCommunication:
+      return "Communication holds the step back: ranks exchange data while nothing computes.";
+    case Verdict::kCallback:
+      return "A callback of the trainer holds the step back: the GPU waits while it runs.";
+    case Verdict::kSynchronization:
+      return "Synchronization holds the step back: the host waits for the GPU, and the GPU then "
+             "runs dry.";
+    case Verdict::kBalanced:
+      return "No one thing holds the step back: no cause is clearly larger than the next.";
+    case Verdict::kUnknown:
+      break;
+  }
+  return "What holds the step back cannot be told from this trace.";
+}
+
+std::string VerdictText(const Bottleneck& bottleneck) {
+  std::string text(VerdictSentence(bottleneck.verdict));
+  if (bottleneck.share_pct)
+    text += fmt::format(" It holds {} of the median step.", FormatPercent(*bottleneck.share_pct));
+  if (!bottleneck.confidence.empty())
+    text += fmt::format(" Confidence: {}.", bottleneck.confidence);
+  return text;
+}
+
+std::string_view GradeSentence(char grade) {
+  switch (grade) {
+    case 'A':
+      return "Complete; nothing was repaired.";
+    case 'B':
+      return "Something is missing or was repaired; every conclusion stands.";
+    case 'C':
+      return "Some figures are taken away, but neither the verdict nor the GPU time.";
+    case 'D':
+      return "The verdict is taken away.";
+    case 'E':
+      return "The verdict and the GPU time are taken away.";
+    default:
+      return "No conclusion stands.";
+  }
+}
+
+std::string StepSourceText(const Steps& steps) {
+  const std::string marker = steps.marker.empty() ? "" : fmt::format(" ({})", steps.marker);
+  switch (steps.source) {
+    case StepSource::kAnnotation:
+      return fmt::format("annotations of the profiler{}", marker);
+    case StepSource::kInferred:
+      return fmt::format("inferred from what repeats{}; confidence: {}", marker,
+                         steps.confidence.empty() ? "unknown" : steps.confidence);
+    case StepSource::kGiven:
+      return fmt::format("the marker that you gave{}", marker);
+    case StepSource::kNone:
+      break;
+  }
+  return "none";
+}
+
+std::string InputText(const InputInfo& input) {
+  std::string text =
+      fmt::format("{}, {}, {}", input.format, FormatBytes(static_cast<double>(input.bytes)),
+                  Plural(input.events, "event"));
+  if (input.rank) text += fmt::format(", rank {}", *input.rank);
+  if (input.world_size)
+    text += fmt::format("{} of {}", input.rank ? "" : ", one rank", *input.world_size);
+  return text;
+}
+
+std::string DeviceText(const DeviceInfo& device) {
+  std::string text = device.name.empty() ? "unnamed" : device.name;
+  if (device.memory_bytes)
+    text += fmt::format(", {}", FormatBytes(static_cast<double>(*device.memory_bytes)));
+  if (device.sms) text += fmt::format(", {} SMs", *device.sms);
+  if (!device.compute_capability.empty())
+    text += fmt::format(", compute capability {}", device.compute_capability);
+  return text;
+}
+
+std::string Plural(std::int64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", FormatCount(count), noun, count == 1 ? "" : "s");
+}
+
+std::string Join(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) {
+    if (!out.empty()) out += ", ";
+    out += word;
+  }
+  return out;
+}
+
+double PercentOf(DurationNs part, DurationNs whole) {
+  return whole.ns() == 0 ? 0
+                         : 100.0 * static_cast<double>(part.ns()) / static_cast<double>(whole.ns());
+}
+
+std::string MeanText(const TimeRow& row) {
+  return row.count > 0 ? FormatUs(DurationNs((row.total.ns() + row.count / 2) / row.count)) : "-";
+}
+
+}  // namespace headroom

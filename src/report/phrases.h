@@ -1,0 +1,61 @@
+// Sentences and small figures that the text and the Markdown report share.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/report.h"
+
+namespace headroom {
+
+/// One plain sentence for a verdict, e.g. "The host holds the step back: ...". Without the share.
+std::string_view VerdictSentence(Verdict verdict);
+
+/// The verdict with share and confidence, e.g. "... It holds 61.2 % of the median step. Confidence:
+/// high."
+std::string VerdictText(const Bottleneck& bottleneck);
+
+/// What a grade means, as docs/report.md defines it.
+std::string_view GradeSentence(char grade);
+
+/// How the steps were found.
+std::string StepSourceText(const Steps& steps);
+
+/// "pytorch-profiler-json, 1.15 MB, 12,345 events, rank 0 of 8".
+std::string InputText(const InputInfo& input);
+
+/// "NVIDIA H200, 150.1 GB, 132 SMs, compute capability 9.0".
+std::string DeviceText(const DeviceInfo& device);
+
+/// "1 event", "12,345 events".
+std::string Plural(std::int64_t count, std::string_view noun);
+
+/// "a, b, c".
+std::string Join(const std::vector<std::string>& words);
+
+/// 100 x part / whole; 0 where the whole is nothing.
+double PercentOf(DurationNs part, DurationNs whole);
+
+/// Time of one call, e.g. "12.34 us".
+std::string MeanText(const TimeRow& row);
+
+/// The parts of a step, in the order of the contract, with the names that people read.
+struct PartName {
+  std::string_view name;
+  DurationNs BreakdownParts::*part;
+};
+inline constexpr std::array<PartName, 8> kStepParts = {{
+    {"data wait", &BreakdownParts::data_wait},
+    {"copy to GPU", &BreakdownParts::host_to_device},
+    {"forward", &BreakdownParts::forward},
+    {"backward", &BreakdownParts::backward},
+    {"optimizer", &BreakdownParts::optimizer},
+    {"communication", &BreakdownParts::communication},
+    {"callback", &BreakdownParts::callback},
+    {"other", &BreakdownParts::other},
+}};
+
+}  // namespace headroom

@@ -1,0 +1,43 @@
+// The sections of the report: what `--only` takes, and what a finding's check command shows.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string_view>
+
+namespace headroom {
+
+/// In the order in which the report prints them.
+enum class Section {
+  kHealth,
+  kBottleneck,
+  kSteps,
+  kBreakdown,
+  kGpu,
+  kIdle,
+  kFindings,
+  kKernels,
+  kOperators,
+  kLayers,
+  kLines,
+  kClasses,
+  kSyncs,
+  kEfficiency,
+};
+
+inline constexpr std::array<std::string_view, 14> kSectionNames = {
+    "health",  "bottleneck", "steps",  "breakdown", "gpu",     "idle",  "findings",
+    "kernels", "operators",  "layers", "lines",     "classes", "syncs", "efficiency"};
+
+inline std::string_view NameOf(Section section) {
+  return kSectionNames[static_cast<std::size_t>(section)];
+}
+
+inline std::optional<Section> SectionNamed(std::string_view name) {
+  for (std::size_t i = 0; i < kSectionNames.size(); ++i) {
+    if (kSectionNames[i] == name) return static_cast<Section>(i);
+  }
+  return std::nullopt;
+}
+
+}  // namespace headroom

@@ -1,0 +1,29 @@
+// `headroom report`: the report for a terminal, at most 100 columns wide.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "analysis/report.h"
+#include "report/escape.h"
+#include "report/job_report.h"
+#include "report/section.h"
+
+namespace headroom {
+
+struct TextOptions : ReportOptions {
+  bool color = false;
+  Charset charset = Charset::kUtf8;
+  /// Print this section alone, with all its rows unless `top` says otherwise.
+  std::optional<Section> only;
+};
+
+/// The report: health first, then the verdict, where the time goes, findings and tables. REQUIRES:
+/// `files` is not empty.
+///
+/// With several files, tables and breakdown are those of the slowest rank; health, steps and GPU
+/// time show all.
+std::string RenderText(std::span<const TraceReport> files, const TextOptions& options);
+
+}  // namespace headroom
