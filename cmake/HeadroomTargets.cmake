@@ -26,21 +26,21 @@ function(headroom_target_defaults target)
   endif()
 endfunction()
 
-# headroom_library(NAME SOURCES a.cc... [DEPS targets...] [TESTS a_test.cc...] [BENCHES a_bench.cc...]
-#                  [FUZZERS b_fuzz.cc...])
+# headroom_library(NAME SOURCES a.cc... [DEPS targets...] [TESTS a_test.cc...] [TEST_DEPS targets...]
+#                  [BENCHES a_bench.cc...] [FUZZERS b_fuzz.cc...])
 #
-# Makes the static library headroom_NAME, the test program NAME_test (GoogleTest and RapidCheck, run by ctest), the
-# benchmark program NAME_bench (Google Benchmark) and, with HEADROOM_FUZZ, one program fuzz_b for each b_fuzz.cc
-# (libFuzzer), which tools/test runs on the seeds in tests/fuzz/corpus/fuzz_b/.
+# Makes the static library headroom_NAME, the test program NAME_test (GoogleTest and RapidCheck, and what TEST_DEPS adds; run
+# by ctest), the benchmark program NAME_bench (Google Benchmark) and, with HEADROOM_FUZZ, one program fuzz_b for each
+# b_fuzz.cc (libFuzzer), which tools/test runs on the seeds in tests/fuzz/corpus/fuzz_b/.
 function(headroom_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;TESTS;BENCHES;FUZZERS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;TESTS;TEST_DEPS;BENCHES;FUZZERS" ${ARGN})
   add_library(headroom_${name} STATIC ${ARG_SOURCES})
   headroom_target_defaults(headroom_${name})
   target_link_libraries(headroom_${name} PUBLIC ${ARG_DEPS})
   if(ARG_TESTS)
     add_executable(${name}_test ${ARG_TESTS})
     headroom_target_defaults(${name}_test)
-    target_link_libraries(${name}_test PRIVATE headroom_${name} GTest::gtest_main ${RAPIDCHECK_LIBRARY})
+    target_link_libraries(${name}_test PRIVATE headroom_${name} ${ARG_TEST_DEPS} GTest::gtest_main ${RAPIDCHECK_LIBRARY})
     add_test(NAME ${name}_test COMMAND ${name}_test)
     set_tests_properties(${name}_test PROPERTIES ENVIRONMENT "HEADROOM_SOURCE_DIR=${PROJECT_SOURCE_DIR}")
   endif()
