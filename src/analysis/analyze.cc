@@ -8,6 +8,7 @@
 #include "analysis/attribution.h"
 #include "analysis/bottleneck.h"
 #include "analysis/breakdown.h"
+#include "analysis/costed_work.h"
 #include "analysis/efficiency.h"
 #include "analysis/gpu_time.h"
 #include "analysis/health.h"
@@ -15,6 +16,7 @@
 #include "analysis/steps.h"
 #include "analysis/syncs.h"
 #include "analysis/tables.h"
+#include "base/statistics.h"
 #include "cost/device_spec.h"
 
 namespace headroom {
@@ -34,24 +36,30 @@ InputInfo DescribeInput(const TraceStore& store, const AnalysisOptions& options)
     DeviceInfo device;
     device.id = store.devices.ordinal[i];
     device.name = store.Text(store.devices.name[i]);
-    if (store.devices.memory_bytes[i] != kUnknown) device.memory_bytes = store.devices.memory_bytes[i];
+    if (store.devices.memory_bytes[i] != kUnknown)
+      device.memory_bytes = store.devices.memory_bytes[i];
     if (store.devices.sm_count[i] != kUnknown32) device.sms = store.devices.sm_count[i];
     if (store.devices.compute_major[i] != kUnknown32) {
-      device.compute_capability = fmt::format("{}.{}", store.devices.compute_major[i], store.devices.compute_minor[i]);
+      device.compute_capability =
+          fmt::format("{}.{}", store.devices.compute_major[i], store.devices.compute_minor[i]);
     }
     input.devices.push_back(std::move(device));
   }
-  std::sort(input.devices.begin(), input.devices.end(), [](const DeviceInfo& a, const DeviceInfo& b) { return a.id < b.id; });
+  std::sort(input.devices.begin(), input.devices.end(),
+            [](const DeviceInfo& a, const DeviceInfo& b) { return a.id < b.id; });
   return input;
 }
 
-/// The specification of the device that ran the tasks; nullptr where it is unknown or several differ.
+/// The specification of the device that ran the tasks; nullptr where it is unknown or several
+/// differ.
 const DeviceSpec* SpecOf(const TraceStore& store, const DeviceCatalog& catalog) {
-  std::set<const DeviceSpec*> specs;
+  std::set<StringId> names;
   for (std::size_t s = 0; s < store.streams.rows(); ++s) {
     if (store.TasksOf(StreamId(s)).empty()) continue;
-    specs.insert(catalog.Find(store.Text(store.devices.name[store.streams.device[s].index()])));
+    names.insert(store.devices.name[store.streams.device[s].index()]);
   }
+  std::set<const DeviceSpec*> specs;
+  for (const StringId name : names) specs.insert(catalog.Find(store.Text(name)));
   return specs.size() == 1 ? *specs.begin() : nullptr;
 }
 
@@ -68,7 +76,7 @@ TimeNs EarliestEvent(const TraceStore& store) {
 /// The step whose length is the median; the first such.
 std::size_t MedianStep(const Steps& steps) {
   for (std::size_t i = 0; i < steps.list.size(); ++i) {
-    if (steps.list[i].wall == *steps.p50) return i;
+    if (steps.list[i].wall == *steps.p50 && !steps.list[i].lost_tasks) return i;
   }
   return 0;
 }
@@ -76,8 +84,7 @@ std::size_t MedianStep(const Steps& steps) {
 std::vector<CauseRow> DescribeCauses(const Causes& causes, DurationNs wall) {
   std::vector<CauseRow> rows;
   const auto add = [&](std::string name, DurationNs time) {
-    const double share = wall.ns() == 0 ? 0 : 100.0 * static_cast<double>(time.ns()) / static_cast<double>(wall.ns());
-    rows.push_back({std::move(name), time, share});
+    rows.push_back({std::move(name), time, SharePct(time, wall)});
   };
   add("gpu", causes.gpu);
   add("host", causes.host);
@@ -93,19 +100,24 @@ std::vector<CauseRow> DescribeCauses(const Causes& causes, DurationNs wall) {
 Bottleneck Abstain(const TraceReport& report) {
   Bottleneck verdict;
   if (report.gpu_time.empty()) {
-    verdict.evidence = {"no GPU work was recorded, so nothing can be said about what the GPU waits for"};
+    verdict.evidence = {
+        "no GPU work was recorded, so nothing can be said about what the GPU waits for"};
   } else if (report.steps.list.empty()) {
-    verdict.evidence = {"no steps: neither annotated nor recognizable; call prof.step() after each iteration, or name what "
-                        "begins a step with --step-marker"};
+    verdict.evidence = {
+        "no steps: neither annotated nor recognizable; call prof.step() after each iteration, or "
+        "name what "
+        "begins a step with --step-marker"};
   } else {
-    verdict.evidence = {fmt::format("trace health {}: the damage takes the verdict away", report.health.grade)};
+    verdict.evidence = {
+        fmt::format("trace health {}: the damage takes the verdict away", report.health.grade)};
   }
   return verdict;
 }
 
 }  // namespace
 
-Result<TraceReport> Analyze(const TraceStore& store, const Knowledge& knowledge, const AnalysisOptions& options) {
+Result<TraceReport> Analyze(const TraceStore& store, const Knowledge& knowledge,
+                            const AnalysisOptions& options) {
   TraceReport report;
   report.input = DescribeInput(store, options);
   report.trace_start = EarliestEvent(store);
@@ -118,30 +130,32 @@ Result<TraceReport> Analyze(const TraceStore& store, const Knowledge& knowledge,
   const std::vector<DeviceWork> work = CollectDeviceWork(store, names);
   report.gpu_time = ComputeGpuTime(store, work);
   report.idle = ComputeIdle(store);
-  IntervalSet gpu_busy;
-  for (const DeviceWork& of_device : work) gpu_busy = Unite(gpu_busy, of_device.busy);
 
-  Result<StepAnalysis> found = AnalyzeSteps(store, names, gpu_busy, options);
+  Result<StepAnalysis> found = AnalyzeSteps(store, names, options);
   if (!found.ok()) return found.status();
   const StepAnalysis& steps = found.value();
   report.steps = steps.steps;
 
   report.kernels = KernelTable(store, names);
   report.classes = ClassTable(store, names);
-  report.operators = OperatorTable(store, names, attribution, costs, device);
+  const std::vector<CostedCall> costed =
+      CollectCostedWork(store, names, attribution, costs, device);
+  report.operators = OperatorTable(store, attribution, costed);
   report.layers = LayerTable(store, names, attribution);
   report.lines = LineTable(store, attribution);
-  const std::vector<PricedSync> syncs = PriceSyncs(store, names, gpu_busy);
+  const std::vector<PricedSync> syncs = PriceSyncs(store, names, steps.busy);
   report.syncs = SyncTable(store, attribution, syncs);
-  report.efficiency = MeasureEfficiency(store, names, attribution, costs, steps, device);
+  report.efficiency = MeasureEfficiency(store, names, costed, steps, device);
   report.health = AssessHealth(store, names, steps, report.efficiency);
 
   const bool has_gpu = !report.gpu_time.empty();
   if (!report.steps.list.empty()) {
     const std::size_t median = MedianStep(report.steps);
-    report.breakdown = BreakDown(store, names, attribution, steps.spans[median]);
+    const Interval span = steps.spans[median];
+    const HostActivity host = FindHostActivity(store, attribution, steps.process, span);
+    report.breakdown = BreakDown(store, names, attribution, host, steps.process, span);
     report.breakdown->step_index = report.steps.list[median].index;
-    const Evidence evidence = {store, names, attribution, steps, work, syncs, report, median};
+    const Evidence evidence = {store, names, attribution, steps, host, syncs, report, median};
     // With damage this deep, the figures stand as recorded but carry no conclusion.
     if (has_gpu && report.health.grade < 'D') {
       const Causes causes = FindCauses(evidence);

@@ -14,14 +14,15 @@ namespace headroom {
 class Knowledge;
 
 struct AnalysisOptions {
-  std::string path;                       ///< As given, for the report and its check commands.
-  std::optional<std::int64_t> rank;       ///< Used where the trace does not say its rank.
+  std::string path;                  ///< As given, for the report and its check commands.
+  std::optional<std::int64_t> rank;  ///< Used where the trace does not say its rank.
   std::optional<std::int64_t> first_step, last_step;  ///< Keep steps with first <= index <= last.
-  std::string step_marker;                ///< Annotation that begins each step; empty: found from the trace.
+  std::string step_marker;  ///< Annotation that begins each step; empty: found from the trace.
 };
 
-/// Computes every section. Deterministic; reads the store only. Fails (kUsage) where the options name steps or a marker
-/// that the trace does not have.
-Result<TraceReport> Analyze(const TraceStore& store, const Knowledge& knowledge, const AnalysisOptions& options);
+/// Computes every section. Deterministic; reads the store only. Fails (kUsage) where the options
+/// name steps or a marker that the trace does not have.
+Result<TraceReport> Analyze(const TraceStore& store, const Knowledge& knowledge,
+                            const AnalysisOptions& options);
 
 }  // namespace headroom

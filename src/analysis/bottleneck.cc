@@ -6,26 +6,25 @@
 #include <array>
 
 #include "analysis/format.h"
+#include "base/statistics.h"
 
 namespace headroom {
 namespace {
 
 // The rules of the verdict, in one place. Shares are of the median step.
 //
-// A cause other than GPU work is the verdict when it holds at least kClearPct and at least kLeadFactor times the next
-// cause that is not GPU work. GPU work is the verdict when all waiting together, less what recording cost the host, stays below
-// kClearPct. Between the two the step is balanced. Kernels are bound by memory when more GPU time is (by the roofline; where shapes are missing, by
-// class) bound by memory than by arithmetic.
+// A cause other than GPU work is the verdict when it holds at least kClearPct and at least
+// kLeadFactor times the next cause that is not GPU work. GPU work is the verdict when all waiting
+// together, less what recording cost the host, stays below kClearPct. Between the two the step is
+// balanced. Kernels are bound by memory when more GPU time is (by the roofline; where shapes are
+// missing, by class) bound by memory than by arithmetic.
 //
-// The profiler slows the host. A step is called host-bound only if the host would still hold kClearPct of it without the rough
-// cost of recording (profiler_cost.h); if it would not, nobody can tell from the trace alone: balanced, at low confidence.
+// The profiler slows the host. A step is called host-bound only if the host would still hold
+// kClearPct of it without the rough cost of recording (profiler_cost.h); if it would not, nobody
+// can tell from the trace alone: balanced, at low confidence.
 constexpr double kClearPct = 15;
 constexpr double kSurePct = 30;  // From here on the confidence is high.
 constexpr double kLeadFactor = 1.3;
-
-double SharePct(DurationNs part, DurationNs whole) {
-  return whole.ns() == 0 ? 0 : 100.0 * static_cast<double>(part.ns()) / static_cast<double>(whole.ns());
-}
 
 /// Whether GPU work is bound by memory; by class where too little of it has known FLOPs and bytes.
 struct GpuBound {
@@ -40,22 +39,25 @@ GpuBound BoundOfGpuWork(const TraceReport& report) {
   GpuBound bound;
   if (use.compute_bound_pct && *use.compute_bound_pct + *use.memory_bound_pct >= kEnoughCostedPct) {
     bound.memory = *use.memory_bound_pct > *use.compute_bound_pct;
-    bound.evidence = fmt::format("by the roofline of {}, {} of the GPU time is bound by arithmetic and {} by memory",
-                                 use.device_name, FormatPercent(*use.compute_bound_pct),
-                                 FormatPercent(*use.memory_bound_pct));
+    bound.evidence = fmt::format(
+        "by the roofline of {}, {} of the GPU time is bound by arithmetic and {} by memory",
+        use.device_name, FormatPercent(*use.compute_bound_pct),
+        FormatPercent(*use.memory_bound_pct));
     return bound;
   }
   double arithmetic = 0;
   double memory = 0;
   for (const ClassRow& row : report.classes) {
-    const bool multiplies = row.name == "matmul" || row.name == "convolution" || row.name == "attention";
+    const bool multiplies =
+        row.name == "matmul" || row.name == "convolution" || row.name == "attention";
     if (row.name == "communication" || row.name == "unclassified") continue;
     (multiplies ? arithmetic : memory) += row.share_pct;
   }
   bound.by_class = true;
   bound.memory = memory > arithmetic;
-  bound.evidence = fmt::format("matrix products, convolutions and attention take {} of the GPU time, all other kernels {}",
-                               FormatPercent(arithmetic), FormatPercent(memory));
+  bound.evidence = fmt::format(
+      "matrix products, convolutions and attention take {} of the GPU time, all other kernels {}",
+      FormatPercent(arithmetic), FormatPercent(memory));
   return bound;
 }
 
@@ -71,22 +73,23 @@ Causes FindCauses(const Evidence& evidence) {
   causes.callback = step.callback;
   causes.gpu = gpu.Sum() - gpu.communication - gpu.host_to_device;
 
-  // What is left is GPU idle outside the loader and callbacks: first what blocking calls caused, then late launches.
+  // What is left is GPU idle outside the loader and callbacks: first what blocking calls caused,
+  // then late launches.
   const Interval span = evidence.steps.spans[evidence.median_step];
-  const DurationNs idle = breakdown.wall - gpu.Sum() - step.data_wait - step.callback;
-  std::vector<Interval> sync_idle;
-  for (const PricedSync& sync : evidence.syncs) {
-    const Interval part = {std::max(sync.gpu_idle.start, span.start), std::min(sync.gpu_idle.end, span.end)};
-    if (part.length().ns() > 0) sync_idle.push_back(part);
-  }
-  IntervalSet busy;
-  for (const DeviceWork& device : evidence.work) busy = Unite(busy, device.busy);
-  const IntervalSet sync_waits = Subtract(IntervalSet::UnionOf(std::move(sync_idle)), busy);
-  causes.synchronization = std::min(sync_waits.Measure(), idle);
-  const DurationNs late = evidence.report.steps.list[evidence.median_step].host_wait;
-  const DurationNs rest = idle - causes.synchronization;
-  causes.host = std::min(rest, std::max(late - causes.synchronization - step.data_wait - step.callback, DurationNs(0)));
-  causes.queue = rest - causes.host;
+  const IntervalSet whole = IntervalSet::UnionOf({span});
+  IntervalSet idle = Subtract(whole, evidence.steps.busy);
+  idle = Subtract(Subtract(idle, evidence.host.data_wait), evidence.host.callback);
+  const auto take = [&idle](const IntervalSet& cause) {
+    const DurationNs taken = Intersect(idle, cause).Measure();
+    idle = Subtract(idle, cause);
+    return taken;
+  };
+  IntervalSet sync_idle;  // In order, as calls are priced.
+  for (const PricedSync& sync : evidence.syncs) sync_idle.AppendInOrder(sync.gpu_idle);
+  causes.synchronization = take(sync_idle);
+  causes.host = take(evidence.steps.late);
+  causes.queue = breakdown.wall - causes.gpu - causes.communication - causes.input -
+                 causes.callback - causes.synchronization - causes.host;
   return causes;
 }
 
@@ -101,31 +104,37 @@ Bottleneck Judge(const Evidence& evidence, const Causes& causes) {
     std::string_view meaning;
   };
   std::array candidates = {
-      Candidate{Verdict::kHost, causes.host, "the GPU is idle because the next kernel is not launched yet"},
-      Candidate{Verdict::kInput, causes.input, "the GPU waits for data: the loader, or copies to the device"},
-      Candidate{Verdict::kCommunication, causes.communication, "communication that no compute hides"},
+      Candidate{Verdict::kHost, causes.host,
+                "the GPU is idle because the next kernel is not launched yet"},
+      Candidate{Verdict::kInput, causes.input,
+                "the GPU waits for data: the loader, or copies to the device"},
+      Candidate{Verdict::kCommunication, causes.communication,
+                "communication that no compute hides"},
       Candidate{Verdict::kCallback, causes.callback, "the GPU is idle while a callback runs"},
       Candidate{Verdict::kSynchronization, causes.synchronization,
-                "the GPU ran dry under a call that waits for it, and idles until the host launches again"},
+                "the GPU ran dry under a call that waits for it, and idles until the host launches "
+                "again"},
   };
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.time > b.time; });
   const Candidate& first = candidates[0];
   const Candidate& second = candidates[1];
   const DurationNs waiting = wall - causes.gpu;
-  const DurationNs by_profiler = std::min(causes.host, report.steps.list[evidence.median_step].profiler_cost);
+  const DurationNs by_profiler =
+      std::min(causes.host, report.steps.list[evidence.median_step].profiler_cost);
   const double true_waiting_pct = SharePct(waiting - by_profiler, wall - by_profiler);
   const double first_pct = SharePct(first.time, wall);
 
   const auto evidence_of = [&](const Candidate& c) {
-    return fmt::format("{} of the {} step ({}): {}", FormatMs(c.time), FormatMs(wall), FormatPercent(SharePct(c.time, wall)),
-                       c.meaning);
+    return fmt::format("{} of the {} step ({}): {}", FormatMs(c.time), FormatMs(wall),
+                       FormatPercent(SharePct(c.time, wall)), c.meaning);
   };
   const std::string busy_line =
-      fmt::format("the GPU is busy {} of the {} step ({})", FormatMs(report.breakdown->gpu.Sum()), FormatMs(wall),
-                  FormatPercent(SharePct(report.breakdown->gpu.Sum(), wall)));
+      fmt::format("the GPU is busy {} of the {} step ({})", FormatMs(report.breakdown->gpu.Sum()),
+                  FormatMs(wall), FormatPercent(SharePct(report.breakdown->gpu.Sum(), wall)));
 
-  if (first_pct >= kClearPct && static_cast<double>(first.time.ns()) >= kLeadFactor * static_cast<double>(second.time.ns())) {
+  if (first_pct >= kClearPct &&
+      static_cast<double>(first.time.ns()) >= kLeadFactor * static_cast<double>(second.time.ns())) {
     verdict.verdict = first.verdict;
     verdict.share_pct = first_pct;
     verdict.confidence = first_pct >= kSurePct ? "high" : "medium";
@@ -136,17 +145,21 @@ Bottleneck Judge(const Evidence& evidence, const Causes& causes) {
       const DurationNs without_profiler = wall - (first.time - kept);
       const double kept_pct = SharePct(kept, without_profiler);
       verdict.evidence.push_back(fmt::format(
-          "on average {:.1f} launched kernels wait in the queue when the next is launched: the host {} ahead",
+          "on average {:.1f} launched kernels wait in the queue when the next is launched: the "
+          "host {} ahead",
           step.queue_depth_mean, step.queue_depth_mean < 10 ? "never gets far" : "is at times"));
-      verdict.evidence.push_back(fmt::format(
-          "recording took the host roughly {} of that step; without it the host would still hold about {}",
-          FormatMs(step.profiler_cost), FormatPercent(kept_pct)));
+      verdict.evidence.push_back(
+          fmt::format("recording took the host roughly {} of that step; without it the host would "
+                      "still hold about {}",
+                      FormatMs(step.profiler_cost), FormatPercent(kept_pct)));
       if (kept_pct < kClearPct) {
         verdict.verdict = Verdict::kBalanced;
         verdict.share_pct.reset();
         verdict.confidence = "low";
-        verdict.evidence.push_back("so the trace cannot tell whether the unprofiled job waits for the host: time it without "
-                                   "the profiler");
+        verdict.evidence.push_back(
+            "so the trace cannot tell whether the unprofiled job waits for the host: time it "
+            "without "
+            "the profiler");
       } else if (kept_pct < kSurePct) {
         verdict.confidence = "medium";
       }
@@ -159,7 +172,8 @@ Bottleneck Judge(const Evidence& evidence, const Causes& causes) {
     verdict.evidence = {busy_line, bound.evidence};
     if (SharePct(waiting, wall) >= kClearPct) {
       verdict.confidence = "low";
-      verdict.evidence.push_back(fmt::format("{} of the waiting is about what recording cost the host", FormatMs(by_profiler)));
+      verdict.evidence.push_back(fmt::format(
+          "{} of the waiting is about what recording cost the host", FormatMs(by_profiler)));
     }
   } else {
     verdict.verdict = Verdict::kBalanced;
@@ -167,7 +181,8 @@ Bottleneck Judge(const Evidence& evidence, const Causes& causes) {
     verdict.evidence = {busy_line, evidence_of(first), evidence_of(second)};
   }
   // Inferred steps and damage lower what can be said.
-  if (report.steps.source == StepSource::kInferred && report.steps.confidence != "high") verdict.confidence = "low";
+  if (report.steps.source == StepSource::kInferred && report.steps.confidence != "high")
+    verdict.confidence = "low";
   if (report.health.grade == 'C') verdict.confidence = "low";
   return verdict;
 }

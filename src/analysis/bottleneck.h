@@ -1,12 +1,12 @@
-// The one thing that holds the step back, and the findings below it. All rules of the verdict are in bottleneck.cc, those of
-// the findings in findings.cc.
+// The one thing that holds the step back, and the findings below it. All rules of the verdict are
+// in bottleneck.cc, those of the findings in findings.cc.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "analysis/attribution.h"
-#include "analysis/gpu_time.h"
+#include "analysis/breakdown.h"
 #include "analysis/report.h"
 #include "analysis/steps.h"
 #include "analysis/syncs.h"
@@ -20,18 +20,20 @@ struct Evidence {
   NameFacts& names;
   const Attribution& attribution;
   const StepAnalysis& steps;
-  const std::vector<DeviceWork>& work;
+  const HostActivity& host;  ///< Around the median step.
   const std::vector<PricedSync>& syncs;
   const TraceReport& report;
 
-  std::size_t median_step = 0;  ///< Row of steps.list that the breakdown shows. Only with a breakdown.
+  std::size_t median_step =
+      0;  ///< Row of steps.list that the breakdown shows. Only with a breakdown.
 };
 
 /// Parts of the median step by cause; they sum to it.
 struct Causes {
-  DurationNs gpu;              ///< A compute kernel, a device-side copy or a set runs.
-  DurationNs communication;    ///< Exposed.
-  DurationNs input;            ///< The GPU waits for data: host in the loader, or exposed copies to the device.
+  DurationNs gpu;            ///< A compute kernel, a device-side copy or a set runs.
+  DurationNs communication;  ///< Exposed.
+  DurationNs
+      input;  ///< The GPU waits for data: host in the loader, or exposed copies to the device.
   DurationNs callback;         ///< The GPU waits while a callback runs.
   DurationNs synchronization;  ///< The GPU waits after it ran dry under a blocking call.
   DurationNs host;             ///< The GPU waits for the host to launch.

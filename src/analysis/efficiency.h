@@ -1,7 +1,10 @@
 // How much of the GPU's arithmetic and bandwidth the steps use.
 #pragma once
 
+#include <span>
+
 #include "analysis/attribution.h"
+#include "analysis/costed_work.h"
 #include "analysis/report.h"
 #include "analysis/steps.h"
 #include "cost/device_spec.h"
@@ -9,9 +12,11 @@
 
 namespace headroom {
 
-/// FLOPs per step, MFU, roofline shares and tensor-core use. Works on the operators whose shapes were recorded; the share of
-/// GPU time that they cover is in `costed_pct`. `device` may be null (unknown GPU).
-Efficiency MeasureEfficiency(const TraceStore& store, NameFacts& names, const Attribution& attribution,
-                             OperatorCosts& costs, const StepAnalysis& steps, const DeviceSpec* device);
+/// FLOPs per step, MFU, roofline shares and tensor-core use. Works on the operators whose shapes
+/// were recorded; the share of GPU time that they cover is in `costed_pct`. `device` may be null
+/// (unknown GPU).
+Efficiency MeasureEfficiency(const TraceStore& store, NameFacts& names,
+                             std::span<const CostedCall> work, const StepAnalysis& steps,
+                             const DeviceSpec* device);
 
 }  // namespace headroom

@@ -7,11 +7,13 @@
 
 #include "analysis/bottleneck.h"
 #include "analysis/format.h"
+#include "base/statistics.h"
 
 namespace headroom {
 namespace {
 
-// One function a rule. A rule returns nothing where its evidence is missing or what it found is too small to matter.
+// One function a rule. A rule returns nothing where its evidence is missing or what it found is too
+// small to matter.
 
 /// A finding and the time of the median step that it holds, which ranks it.
 struct Ranked {
@@ -22,10 +24,6 @@ struct Ranked {
 constexpr double kWorthMentioningPct = 2;
 constexpr std::size_t kMostFindings = 7;
 
-double SharePct(DurationNs part, DurationNs whole) {
-  return whole.ns() == 0 ? 0 : 100.0 * static_cast<double>(part.ns()) / static_cast<double>(whole.ns());
-}
-
 DurationNs ShareOf(DurationNs whole, double percent) {
   return DurationNs(static_cast<std::int64_t>(static_cast<double>(whole.ns()) * percent / 100.0));
 }
@@ -33,8 +31,9 @@ DurationNs ShareOf(DurationNs whole, double percent) {
 DurationNs Wall(const Evidence& evidence) { return evidence.report.breakdown->wall; }
 
 /// Builds a finding about `holds` of the median step, shown by `section`.
-std::optional<Ranked> About(const Evidence& evidence, DurationNs holds, std::string id, std::string title,
-                            std::string section, std::string figure, std::string action) {
+std::optional<Ranked> About(const Evidence& evidence, DurationNs holds, std::string id,
+                            std::string title, std::string section, std::string figure,
+                            std::string action) {
   const double share = SharePct(holds, Wall(evidence));
   if (share < kWorthMentioningPct) return std::nullopt;
   Ranked ranked;
@@ -68,7 +67,8 @@ StepCounts CountTasks(const Evidence& evidence) {
     if (evidence.attribution.Of(GpuTaskId(i)).phase != Phase::kOptimizer) continue;
     ++counts.optimizer_kernels;
     counts.optimizer_time += tasks.duration[i];
-    if (evidence.names.Kernel(tasks.name[i]).family == WorkFamily::kOptimizer) counts.fused_optimizer = true;
+    if (evidence.names.Kernel(tasks.name[i]).family == WorkFamily::kOptimizer)
+      counts.fused_optimizer = true;
   }
   return counts;
 }
@@ -76,43 +76,51 @@ StepCounts CountTasks(const Evidence& evidence) {
 std::optional<Ranked> LateLaunches(const Evidence& evidence, const Causes& causes) {
   const StepCounts counts = CountTasks(evidence);
   const std::string figure = FormatMs(causes.host);
-  auto ranked = About(evidence, causes.host, "late-launches",
-                      fmt::format("the GPU idles {} a step because the host launches too slowly", figure), "bottleneck",
-                      figure,
-                      "launch less or cheaper: a larger batch, torch.compile or CUDA graphs, a fused optimizer "
-                      "(fused=True), fewer small operators");
+  auto ranked = About(
+      evidence, causes.host, "late-launches",
+      fmt::format("the GPU idles {} a step because the host launches too slowly", figure),
+      "bottleneck", figure,
+      "launch less or cheaper: a larger batch, torch.compile or CUDA graphs, a fused optimizer "
+      "(fused=True), fewer small operators");
   if (!ranked) return ranked;
   ranked->finding.evidence = {
-      fmt::format("{} GPU tasks in the step; {} of its {} kernels run shorter than 5 us", FormatCount(counts.tasks),
-                  FormatCount(counts.short_kernels), FormatCount(counts.kernels)),
-      fmt::format("a task every {} of the step, while launching one takes the host several us",
-                  FormatUs(DurationNs(Wall(evidence).ns() / std::max<std::int64_t>(counts.tasks, 1))))};
+      fmt::format("{} GPU tasks in the step; {} of its {} kernels run shorter than 5 us",
+                  FormatCount(counts.tasks), FormatCount(counts.short_kernels),
+                  FormatCount(counts.kernels)),
+      fmt::format(
+          "a task every {} of the step, while launching one takes the host several us",
+          FormatUs(DurationNs(Wall(evidence).ns() / std::max<std::int64_t>(counts.tasks, 1))))};
   return ranked;
 }
 
 std::optional<Ranked> DataWait(const Evidence& evidence, const Causes&) {
   const DurationNs wait = evidence.report.breakdown->step.data_wait;
   const std::string figure = FormatMs(wait);
-  auto ranked = About(evidence, wait, "data-wait", fmt::format("the GPU idles {} a step while the loop waits for data", figure),
-                      "breakdown", figure,
-                      "more DataLoader workers (num_workers), persistent_workers=True, a larger prefetch_factor, "
-                      "pin_memory=True, or cheaper preprocessing");
-  if (ranked) ranked->finding.evidence = {"time inside the loop's data range during which no GPU task runs"};
+  auto ranked = About(
+      evidence, wait, "data-wait",
+      fmt::format("the GPU idles {} a step while the loop waits for data", figure), "breakdown",
+      figure,
+      "more DataLoader workers (num_workers), persistent_workers=True, a larger prefetch_factor, "
+      "pin_memory=True, or cheaper preprocessing");
+  if (ranked)
+    ranked->finding.evidence = {"time inside the loop's data range during which no GPU task runs"};
   return ranked;
 }
 
 std::optional<Ranked> ExposedCommunication(const Evidence& evidence, const Causes& causes) {
   const std::string figure = FormatMs(causes.communication);
-  auto ranked = About(evidence, causes.communication, "exposed-communication",
-                      fmt::format("{} a step of communication that no compute hides", figure), "breakdown", figure,
-                      "overlap it with the backward pass (DistributedDataParallel buckets, bucket_cap_mb), communicate less "
-                      "(gradient accumulation, 16-bit gradients), or find the rank that arrives last");
+  auto ranked = About(
+      evidence, causes.communication, "exposed-communication",
+      fmt::format("{} a step of communication that no compute hides", figure), "breakdown", figure,
+      "overlap it with the backward pass (DistributedDataParallel buckets, bucket_cap_mb), "
+      "communicate less "
+      "(gradient accumulation, 16-bit gradients), or find the rank that arrives last");
   if (!ranked) return ranked;
   for (const GpuTimeRow& row : evidence.report.gpu_time) {
     if (!row.overlap_communication_pct) continue;
-    ranked->finding.evidence.push_back(fmt::format("device {}: compute hides {} of the {} of communication in the trace",
-                                                   row.device, FormatPercent(*row.overlap_communication_pct),
-                                                   FormatMs(row.communication)));
+    ranked->finding.evidence.push_back(fmt::format(
+        "device {}: compute hides {} of the {} of communication in the trace", row.device,
+        FormatPercent(*row.overlap_communication_pct), FormatMs(row.communication)));
   }
   ranked->finding.evidence.push_back("a rank that waits for others shows as communication, too");
   return ranked;
@@ -121,9 +129,11 @@ std::optional<Ranked> ExposedCommunication(const Evidence& evidence, const Cause
 std::optional<Ranked> ExposedCopies(const Evidence& evidence, const Causes&) {
   const DurationNs copies = evidence.report.breakdown->gpu.host_to_device;
   const std::string figure = FormatMs(copies);
-  auto ranked = About(evidence, copies, "exposed-copies",
-                      fmt::format("{} a step of copies to the GPU during which it computes nothing", figure), "breakdown",
-                      figure, "pin host memory (pin_memory=True) and copy with non_blocking=True, one batch ahead");
+  auto ranked =
+      About(evidence, copies, "exposed-copies",
+            fmt::format("{} a step of copies to the GPU during which it computes nothing", figure),
+            "breakdown", figure,
+            "pin host memory (pin_memory=True) and copy with non_blocking=True, one batch ahead");
   if (!ranked) return ranked;
   std::int64_t pageable = 0;
   std::int64_t bytes = 0;
@@ -136,8 +146,9 @@ std::optional<Ranked> ExposedCopies(const Evidence& evidence, const Causes&) {
     if (evidence.store.Text(tasks.name[i]).find("Pageable") != std::string_view::npos) ++pageable;
     bytes += std::max<std::int64_t>(tasks.bytes[i], 0);
   }
-  ranked->finding.evidence = {fmt::format("{} copied in the step; {} of the copies from pageable memory",
-                                          FormatBytes(static_cast<double>(bytes)), FormatCount(pageable))};
+  ranked->finding.evidence = {
+      fmt::format("{} copied in the step; {} of the copies from pageable memory",
+                  FormatBytes(static_cast<double>(bytes)), FormatCount(pageable))};
   return ranked;
 }
 
@@ -145,16 +156,21 @@ std::optional<Ranked> CostlySyncs(const Evidence& evidence, const Causes& causes
   if (evidence.report.syncs.empty()) return std::nullopt;
   const SyncRow& dearest = evidence.report.syncs.front();
   const std::string figure = FormatMs(dearest.gpu_idle);
-  auto ranked = About(evidence, causes.synchronization, "costly-syncs",
-                      fmt::format("blocking calls leave the GPU dry; {} alone costs {} of GPU idle over the trace",
-                                  dearest.name, figure),
-                      "syncs", figure,
-                      "keep values on the GPU: log loss.detach() and call .item() every N steps, avoid .cpu(), .nonzero() and "
-                      "tensor-dependent branches in the loop");
+  auto ranked = About(
+      evidence, causes.synchronization, "costly-syncs",
+      fmt::format("blocking calls leave the GPU dry; {} alone costs {} of GPU idle over the trace",
+                  dearest.name, figure),
+      "syncs", figure,
+      "keep values on the GPU: log loss.detach() and call .item() every N steps, avoid .cpu(), "
+      ".nonzero() and "
+      "tensor-dependent branches in the loop");
   if (!ranked) return ranked;
-  ranked->finding.evidence = {fmt::format("{} of GPU idle in the median step follows blocking calls", FormatMs(causes.synchronization))};
+  ranked->finding.evidence = {
+      fmt::format("{} of GPU idle in the median step follows blocking calls",
+                  FormatMs(causes.synchronization))};
   if (!dearest.where.empty()) {
-    ranked->finding.evidence.push_back(fmt::format("{} calls of {} in {}", FormatCount(dearest.count), dearest.name, dearest.where));
+    ranked->finding.evidence.push_back(fmt::format(
+        "{} calls of {} in {}", FormatCount(dearest.count), dearest.name, dearest.where));
   }
   return ranked;
 }
@@ -165,48 +181,57 @@ std::optional<Ranked> UnfusedOptimizer(const Evidence& evidence, const Causes&) 
   if (counts.fused_optimizer || counts.optimizer_kernels < kManyKernels) return std::nullopt;
   const DurationNs time = evidence.report.breakdown->step.optimizer;
   const std::string figure = FormatMs(time);
-  auto ranked = About(evidence, time, "unfused-optimizer",
-                      fmt::format("the optimizer takes {} a step in {} kernels, one parameter at a time", figure,
-                                  FormatCount(counts.optimizer_kernels)),
-                      "breakdown", figure, "construct the optimizer with fused=True (or foreach=True)");
+  auto ranked =
+      About(evidence, time, "unfused-optimizer",
+            fmt::format("the optimizer takes {} a step in {} kernels, one parameter at a time",
+                        figure, FormatCount(counts.optimizer_kernels)),
+            "breakdown", figure, "construct the optimizer with fused=True (or foreach=True)");
   if (ranked) {
-    ranked->finding.evidence = {fmt::format("its kernels run {}; the rest is waiting for their launches",
-                                            FormatMs(counts.optimizer_time))};
+    ranked->finding.evidence = {
+        fmt::format("its kernels run {}; the rest is waiting for their launches",
+                    FormatMs(counts.optimizer_time))};
   }
   return ranked;
 }
 
 std::optional<Ranked> IdleTensorCores(const Evidence& evidence, const Causes&) {
   const Efficiency& use = evidence.report.efficiency;
-  if (!use.tensor_core_used_pct || !use.tensor_core_eligible_pct || *use.tensor_core_used_pct > 50) return std::nullopt;
+  if (!use.tensor_core_used_pct || !use.tensor_core_eligible_pct || *use.tensor_core_used_pct > 50)
+    return std::nullopt;
   if (use.device_name.empty() || !use.peak_tflops) return std::nullopt;
   // The share of the step that such kernels hold, taken over the whole trace.
   const double unused_pct = *use.tensor_core_eligible_pct * (100 - *use.tensor_core_used_pct) / 100;
   const DurationNs holds = ShareOf(evidence.report.breakdown->gpu.Sum(), unused_pct);
   const std::string figure = FormatPercent(*use.tensor_core_used_pct);
-  auto ranked = About(evidence, holds, "idle-tensor-cores",
-                      fmt::format("matrix products and convolutions use tensor cores for {} of their time", figure),
-                      "efficiency", figure,
-                      "torch.set_float32_matmul_precision('high') (TF32), or mixed precision: torch.autocast('cuda', "
-                      "dtype=torch.bfloat16)");
+  auto ranked = About(
+      evidence, holds, "idle-tensor-cores",
+      fmt::format("matrix products and convolutions use tensor cores for {} of their time", figure),
+      "efficiency", figure,
+      "torch.set_float32_matmul_precision('high') (TF32), or mixed precision: "
+      "torch.autocast('cuda', "
+      "dtype=torch.bfloat16)");
   if (ranked) {
-    ranked->finding.evidence = {fmt::format("they take {} of the GPU time, in {}", FormatPercent(*use.tensor_core_eligible_pct),
-                                            use.math_dtype.empty() ? "an unknown type" : use.math_dtype)};
+    ranked->finding.evidence = {fmt::format(
+        "they take {} of the GPU time, in {}", FormatPercent(*use.tensor_core_eligible_pct),
+        use.math_dtype.empty() ? "an unknown type" : use.math_dtype)};
   }
   return ranked;
 }
 
 /// A kernel class that moves data rather than computes.
-std::optional<Ranked> HeavyClass(const Evidence& evidence, std::string_view name, std::string_view id,
-                                 std::string_view title, std::string_view action) {
+std::optional<Ranked> HeavyClass(const Evidence& evidence, std::string_view name,
+                                 std::string_view id, std::string_view title,
+                                 std::string_view action) {
   constexpr double kHeavyPct = 10;
   for (const ClassRow& row : evidence.report.classes) {
     if (row.name != name || row.share_pct < kHeavyPct) continue;
     const std::string figure = FormatPercent(row.share_pct);
-    auto ranked = About(evidence, ShareOf(evidence.report.breakdown->gpu.Sum(), row.share_pct), std::string(id),
-                        fmt::format(fmt::runtime(title), figure), "classes", figure, std::string(action));
+    auto ranked = About(evidence, ShareOf(evidence.report.breakdown->gpu.Sum(), row.share_pct),
+                        std::string(id), fmt::format(fmt::runtime(title), figure), "classes",
+                        figure, std::string(action));
     if (ranked) {
-      ranked->finding.evidence = {fmt::format("{} kernels, {} over the trace", FormatCount(row.count), FormatMs(row.total))};
+      ranked->finding.evidence = {fmt::format("{} kernels, {} over the trace",
+                                              FormatCount(row.count), FormatMs(row.total))};
     }
     return ranked;
   }
@@ -214,24 +239,29 @@ std::optional<Ranked> HeavyClass(const Evidence& evidence, std::string_view name
 }
 
 std::optional<Ranked> Elementwise(const Evidence& evidence, const Causes&) {
-  return HeavyClass(evidence, "elementwise", "unfused-elementwise",
-                    "element-wise kernels take {} of the GPU time, each reading and writing memory once more",
-                    "fuse them: torch.compile, or fused modules (attention: scaled_dot_product_attention)");
+  return HeavyClass(
+      evidence, "elementwise", "unfused-elementwise",
+      "element-wise kernels take {} of the GPU time, each reading and writing memory once more",
+      "fuse them: torch.compile, or fused modules (attention: scaled_dot_product_attention)");
 }
 
 std::optional<Ranked> LayoutCopies(const Evidence& evidence, const Causes&) {
-  return HeavyClass(evidence, "copy", "device-copies",
-                    "copies, casts and layout changes on the GPU take {} of its time",
-                    "convolutions: channels_last; else avoid .contiguous() and type changes inside the step");
+  return HeavyClass(
+      evidence, "copy", "device-copies",
+      "copies, casts and layout changes on the GPU take {} of its time",
+      "convolutions: channels_last; else avoid .contiguous() and type changes inside the step");
 }
 
 std::optional<Ranked> QueueGaps(const Evidence& evidence, const Causes& causes) {
   const std::string figure = FormatMs(causes.queue);
-  auto ranked = About(evidence, causes.queue, "gaps-between-kernels",
-                      fmt::format("the GPU idles {} a step between kernels that are already launched", figure), "bottleneck",
-                      figure, "fewer, larger kernels: torch.compile, CUDA graphs, a larger batch");
+  auto ranked = About(
+      evidence, causes.queue, "gaps-between-kernels",
+      fmt::format("the GPU idles {} a step between kernels that are already launched", figure),
+      "bottleneck", figure, "fewer, larger kernels: torch.compile, CUDA graphs, a larger batch");
   if (ranked) {
-    ranked->finding.evidence = {"each kernel costs the GPU one to two microseconds to start, and other streams may hold it up"};
+    ranked->finding.evidence = {
+        "each kernel costs the GPU one to two microseconds to start, and other streams may hold it "
+        "up"};
   }
   return ranked;
 }
@@ -244,24 +274,31 @@ std::optional<Ranked> OutlierSteps(const Evidence& evidence, const Causes&) {
   DurationNs excess;
   const StepRow* worst = nullptr;
   for (const StepRow& row : steps.list) {
-    if (static_cast<double>(row.wall.ns()) < kOutlierFactor * static_cast<double>(steps.p50->ns())) continue;
+    if (static_cast<double>(row.wall.ns()) < kOutlierFactor * static_cast<double>(steps.p50->ns()))
+      continue;
     ++outliers;
     excess += row.wall - *steps.p50;
     if (worst == nullptr || row.wall > worst->wall) worst = &row;
   }
   if (worst == nullptr) return std::nullopt;
   const std::string figure = FormatMs(worst->wall);
-  auto ranked = About(evidence, DurationNs(excess.ns() / static_cast<std::int64_t>(steps.list.size())), "outlier-steps",
-                      fmt::format("{} of {} steps are far slower than the median; step {} took {}", FormatCount(outliers),
-                                  FormatCount(static_cast<std::int64_t>(steps.list.size())), worst->index, figure),
-                      "steps", figure, "look at what only these steps do: checkpoints, evaluation, logging, garbage collection");
-  if (ranked) ranked->finding.evidence = {fmt::format("the median step takes {}", FormatMs(*steps.p50))};
+  auto ranked = About(
+      evidence, DurationNs(excess.ns() / static_cast<std::int64_t>(steps.list.size())),
+      "outlier-steps",
+      fmt::format("{} of {} steps are far slower than the median; step {} took {}",
+                  FormatCount(outliers), FormatCount(static_cast<std::int64_t>(steps.list.size())),
+                  worst->index, figure),
+      "steps", figure,
+      "look at what only these steps do: checkpoints, evaluation, logging, garbage collection");
+  if (ranked)
+    ranked->finding.evidence = {fmt::format("the median step takes {}", FormatMs(*steps.p50))};
   return ranked;
 }
 
 using Rule = std::optional<Ranked> (*)(const Evidence&, const Causes&);
-constexpr Rule kRules[] = {LateLaunches,    DataWait,     ExposedCommunication, ExposedCopies, CostlySyncs, UnfusedOptimizer,
-                           IdleTensorCores, Elementwise, LayoutCopies,         QueueGaps,     OutlierSteps};
+constexpr Rule kRules[] = {LateLaunches, DataWait,         ExposedCommunication, ExposedCopies,
+                           CostlySyncs,  UnfusedOptimizer, IdleTensorCores,      Elementwise,
+                           LayoutCopies, QueueGaps,        OutlierSteps};
 
 }  // namespace
 
@@ -270,7 +307,8 @@ std::vector<Finding> Find(const Evidence& evidence, const Causes& causes) {
   for (const Rule rule : kRules) {
     if (std::optional<Ranked> ranked = rule(evidence, causes)) found.push_back(std::move(*ranked));
   }
-  std::stable_sort(found.begin(), found.end(), [](const Ranked& a, const Ranked& b) { return a.holds > b.holds; });
+  std::stable_sort(found.begin(), found.end(),
+                   [](const Ranked& a, const Ranked& b) { return a.holds > b.holds; });
   if (found.size() > kMostFindings) found.resize(kMostFindings);
   std::vector<Finding> findings;
   for (Ranked& ranked : found) findings.push_back(std::move(ranked.finding));

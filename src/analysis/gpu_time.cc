@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "base/statistics.h"
+
 namespace headroom {
 
 std::vector<DeviceWork> CollectDeviceWork(const TraceStore& store, NameFacts& names) {
@@ -14,7 +16,8 @@ std::vector<DeviceWork> CollectDeviceWork(const TraceStore& store, NameFacts& na
     const StreamId stream = tasks.stream[i];
     DeviceWork*& work = of_stream[stream.index()];
     if (work == nullptr) {
-      const std::int64_t device = store.devices.ordinal[store.streams.device[stream.index()].index()];
+      const std::int64_t device =
+          store.devices.ordinal[store.streams.device[stream.index()].index()];
       work = &by_device[device];
       work->device = device;
     }
@@ -33,7 +36,17 @@ std::vector<DeviceWork> CollectDeviceWork(const TraceStore& store, NameFacts& na
   return rows;
 }
 
-std::vector<GpuTimeRow> ComputeGpuTime(const TraceStore& store, const std::vector<DeviceWork>& work) {
+IntervalSet FindBusyTime(const TraceStore& store, ProcessId process) {
+  IntervalSet busy;
+  for (std::size_t i = 0; i < store.gpu_tasks.rows(); ++i) {
+    if (!IsWorkOf(store, process, GpuTaskId(i))) continue;
+    busy.AppendInOrder({store.gpu_tasks.start[i], store.TaskEnd(GpuTaskId(i))});
+  }
+  return busy;
+}
+
+std::vector<GpuTimeRow> ComputeGpuTime(const TraceStore& store,
+                                       const std::vector<DeviceWork>& work) {
   std::vector<GpuTimeRow> rows;
   const auto& tasks = store.gpu_tasks;
   if (tasks.rows() == 0) return rows;
@@ -51,11 +64,12 @@ std::vector<GpuTimeRow> ComputeGpuTime(const TraceStore& store, const std::vecto
     row.memory = device.memory.Measure();
     const IntervalSet exposed_communication = Subtract(device.communication, device.compute);
     row.exposed_communication = exposed_communication.Measure();
-    row.exposed_memory = Subtract(device.memory, Unite(device.compute, device.communication)).Measure();
+    row.exposed_memory =
+        Subtract(device.memory, Unite(device.compute, device.communication)).Measure();
     row.idle = span - row.busy;
     if (row.communication.ns() > 0) {
-      row.overlap_communication_pct = 100.0 * static_cast<double>((row.communication - row.exposed_communication).ns()) /
-                                      static_cast<double>(row.communication.ns());
+      row.overlap_communication_pct =
+          SharePct(row.communication - row.exposed_communication, row.communication);
     }
     rows.push_back(row);
   }
@@ -77,8 +91,9 @@ std::vector<IdleRow> ComputeIdle(const TraceStore& store) {
       if (start > busy_until) {
         const HostEventId launch = tasks.launch[task.index()];
         DurationNs& cause = !launch.valid() ? row.other
-                            : store.host_events.start[launch.index()] > busy_until ? row.host_wait
-                                                                                   : row.kernel_wait;
+                            : store.host_events.start[launch.index()] > busy_until
+                                ? row.host_wait
+                                : row.kernel_wait;
         cause += start - busy_until;
       }
       busy_until = std::max(busy_until, store.TaskEnd(task));

@@ -22,8 +22,12 @@ struct DeviceWork {
 /// One row per device that ran a task, in order of device number.
 std::vector<DeviceWork> CollectDeviceWork(const TraceStore& store, NameFacts& names);
 
+/// When any task runs that the process launched, on any device; none: any process.
+IntervalSet FindBusyTime(const TraceStore& store, ProcessId process);
+
 /// The definitions of `gpu_time[]` in docs/report.md.
-std::vector<GpuTimeRow> ComputeGpuTime(const TraceStore& store, const std::vector<DeviceWork>& work);
+std::vector<GpuTimeRow> ComputeGpuTime(const TraceStore& store,
+                                       const std::vector<DeviceWork>& work);
 
 /// The definitions of `idle[]` in docs/report.md; rows by device and stream number.
 std::vector<IdleRow> ComputeIdle(const TraceStore& store);

@@ -4,20 +4,31 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 #include <string>
 #include <unordered_set>
 #include <utility>
 
 #include "analysis/format.h"
+#include "base/statistics.h"
 
 namespace headroom {
 namespace {
 
 constexpr std::int64_t kExporterEventCap = 1000000;
 
+/// Whether anything of the host was recorded: annotations that a profiler draws over a stream, and
+/// rows without a meaning here, are nothing of the host.
+bool HasHostEvents(const TraceStore& store) {
+  const std::span<const HostEventKind> kinds = store.host_events.kind.values();
+  return std::any_of(kinds.begin(), kinds.end(), [](HostEventKind kind) {
+    return kind != HostEventKind::kGpuAnnotation && kind != HostEventKind::kOther;
+  });
+}
+
 void AddMissingParts(const TraceStore& store, ImportLog& log) {
   const bool has_gpu = store.gpu_tasks.rows() > 0;
-  const bool has_host = store.host_events.rows() > 0;
+  const bool has_host = HasHostEvents(store);
   if (!has_gpu) log.Add(ImportIssue::kNoGpu);
   if (!has_host) log.Add(ImportIssue::kNoHost);
   if (has_gpu) {
@@ -35,14 +46,16 @@ void AddMissingParts(const TraceStore& store, ImportLog& log) {
     if (store.host_events.kind[row] != HostEventKind::kOperator) continue;
     has_operators = true;
     const StringId args = store.host_events.args[row];
-    if (!has_shapes && args.valid() && seen.insert(args).second) has_shapes = !store.Arg(args, "Input Dims").empty();
+    if (!has_shapes && args.valid() && seen.insert(args).second)
+      has_shapes = !store.Arg(args, "Input Dims").empty();
     if (has_shapes && has_frames) break;
   }
   if (has_operators && !has_shapes) log.Add(ImportIssue::kNoShapes);
   if (!has_frames) log.Add(ImportIssue::kNoStacks);
 }
 
-void AddUnjoined(const TraceStore& store, NameFacts& names, const StepAnalysis& steps, ImportLog& log) {
+void AddUnjoined(const TraceStore& store, NameFacts& names, const StepAnalysis& steps,
+                 ImportLog& log) {
   const auto& tasks = store.gpu_tasks;
   const auto& events = store.host_events;
   if (tasks.rows() == 0 || events.rows() == 0) return;
@@ -59,52 +72,53 @@ void AddUnjoined(const TraceStore& store, NameFacts& names, const StepAnalysis& 
     }
   }
   if (orphans > 0) {
-    const double share = all_time.ns() == 0 ? 0 : 100.0 * static_cast<double>(orphan_time.ns()) / static_cast<double>(all_time.ns());
+    const double share = SharePct(orphan_time, all_time);
     log.Add(ImportIssue::kOrphanTask, -1,
             fmt::format("{} of {} tasks, {} of the GPU time", FormatCount(orphans),
                         FormatCount(static_cast<std::int64_t>(tasks.rows())), FormatPercent(share)),
             orphans);
   }
   std::int64_t without_task = 0;
-  std::vector<std::int64_t> lost_in_step(steps.spans.size());
   for (std::size_t row = 0; row < events.rows(); ++row) {
     if (launched[row] || events.correlation[row] == kUnknown) continue;
-    if (events.kind[row] != HostEventKind::kRuntimeCall && events.kind[row] != HostEventKind::kDriverCall) continue;
+    if (events.kind[row] != HostEventKind::kRuntimeCall &&
+        events.kind[row] != HostEventKind::kDriverCall)
+      continue;
     if (!names.Roles(events.name[row]).Has(HostRole::kKernelLaunch)) continue;
-    // A runtime call may pass its launch on to a driver call, which then has the task.
-    const bool passed_on = row + 1 < events.rows() && events.parent[row + 1] == HostEventId(row) && launched[row + 1];
+    // A runtime call may pass its launch on to a driver call with the same number; one of the two
+    // has the task.
+    const HostEventId parent = events.parent[row];
+    if (parent.valid() && launched[parent.index()] &&
+        events.correlation[parent.index()] == events.correlation[row]) {
+      continue;
+    }
+    const bool passed_on =
+        row + 1 < events.rows() && events.parent[row + 1] == HostEventId(row) && launched[row + 1];
     if (!passed_on) ++without_task;
   }
   if (without_task > 0) log.Add(ImportIssue::kLaunchWithoutTask, -1, {}, without_task);
 
-  std::int64_t empty_steps = 0;
-  std::vector<std::int64_t> tasks_of_step(steps.steps.list.size());
-  for (const std::int32_t step : steps.step_of_task) {
-    if (step != StepAnalysis::kNoStep) ++tasks_of_step[static_cast<std::size_t>(step)];
-  }
-  for (const std::int64_t count : tasks_of_step) empty_steps += count == 0 ? 1 : 0;
-  if (empty_steps > 0 && without_task > 0) log.Add(ImportIssue::kStepWithoutKernels, -1, {}, empty_steps);
+  std::int64_t lost_steps = 0;
+  for (const StepRow& step : steps.steps.list) lost_steps += step.lost_tasks ? 1 : 0;
+  if (lost_steps > 0) log.Add(ImportIssue::kStepWithoutKernels, -1, {}, lost_steps);
 }
 
-/// Processes whose devices differ but whose work is one file: several ranks merged.
+/// A rank is a process, and a trace is of one rank: several processes that launch GPU work are
+/// several ranks in one file. One process that drives several devices is no mixture, and processes
+/// that launch nothing (workers of a data loader) are none.
 void AddMixedRanks(const TraceStore& store, ImportLog& log) {
-  std::set<std::uint32_t> processes;
-  std::set<std::pair<std::uint32_t, std::uint32_t>> pairs;
-  std::set<std::uint32_t> devices;
+  std::set<ProcessId> processes;
+  std::set<DeviceId> devices;
   for (std::size_t i = 0; i < store.gpu_tasks.rows(); ++i) {
     const HostEventId launch = store.gpu_tasks.launch[i];
     if (!launch.valid()) continue;
-    const std::uint32_t process =
-        store.threads.process[store.host_events.thread[launch.index()].index()].index();
-    const std::uint32_t device = store.DeviceOf(GpuTaskId(i)).index();
-    processes.insert(process);
-    devices.insert(device);
-    pairs.insert({process, device});
+    processes.insert(store.threads.process[store.host_events.thread[launch.index()].index()]);
+    devices.insert(store.DeviceOf(GpuTaskId(i)));
   }
-  // One process that drives several devices is no mixture; several processes each with its own device are.
-  if (processes.size() > 1 && devices.size() > 1 && pairs.size() >= processes.size()) {
-    log.Add(ImportIssue::kMixedRanks, -1, fmt::format("{} processes on {} devices", processes.size(), devices.size()));
-  }
+  if (processes.size() < 2) return;
+  log.Add(ImportIssue::kMixedRanks, -1,
+          fmt::format("{} processes launch work on {} {}", processes.size(), devices.size(),
+                      devices.size() == 1 ? "device" : "devices"));
 }
 
 void AddProfilerOverhead(const TraceStore& store, ImportLog& log) {
@@ -120,7 +134,9 @@ void AddProfilerOverhead(const TraceStore& store, ImportLog& log) {
 
 bool HasCommunication(const TraceStore& store, NameFacts& names) {
   for (std::size_t i = 0; i < store.gpu_tasks.rows(); ++i) {
-    if (store.gpu_tasks.kind[i] == GpuTaskKind::kKernel && names.IsCommunication(store.gpu_tasks.name[i])) return true;
+    if (store.gpu_tasks.kind[i] == GpuTaskKind::kKernel &&
+        names.IsCommunication(store.gpu_tasks.name[i]))
+      return true;
   }
   return false;
 }
@@ -148,16 +164,20 @@ std::string DetailOf(ImportIssue issue, const ImportLog& log) {
   return detail;
 }
 
-/// Damage is judged by how much it touches: a handful of lost events among a million changes nothing that is printed.
+/// Damage is judged by how much it touches: a handful of lost events among a million changes
+/// nothing that is printed.
 constexpr double kNegligibleShare = 0.001;
 
 char GradeOf(const TraceStore& store, const ImportLog& log) {
   const bool has_gpu = store.gpu_tasks.rows() > 0;
-  const bool has_host = store.host_events.rows() > 0;
+  const bool has_host = HasHostEvents(store);
   if (!has_gpu && !has_host) return 'F';
   const auto events = static_cast<double>(std::max<std::int64_t>(store.metadata.events, 1));
-  const auto share = [&](ImportIssue issue) { return static_cast<double>(log.Count(issue)) / events; };
-  const double lost = share(ImportIssue::kLostEvent) + share(ImportIssue::kBadTime) + share(ImportIssue::kOversizedEvent);
+  const auto share = [&](ImportIssue issue) {
+    return static_cast<double>(log.Count(issue)) / events;
+  };
+  const double lost = share(ImportIssue::kLostEvent) + share(ImportIssue::kBadTime) +
+                      share(ImportIssue::kOversizedEvent);
   if (lost > 0.1) return 'E';
   if (!has_gpu || !has_host || lost > 0.01) return 'D';
   const auto tasks = static_cast<double>(store.gpu_tasks.rows());
@@ -178,25 +198,29 @@ char GradeOf(const TraceStore& store, const ImportLog& log) {
 
 }  // namespace
 
-Health AssessHealth(const TraceStore& store, NameFacts& names, const StepAnalysis& steps, const Efficiency& efficiency) {
+Health AssessHealth(const TraceStore& store, NameFacts& names, const StepAnalysis& steps,
+                    const Efficiency& efficiency) {
   ImportLog log = store.log;
   AddMissingParts(store, log);
   AddUnjoined(store, names, steps, log);
   AddMixedRanks(store, log);
   AddProfilerOverhead(store, log);
-  if (store.metadata.world_size.value_or(1) > 1 && store.gpu_tasks.rows() > 0 && !HasCommunication(store, names)) {
+  if (store.metadata.world_size.value_or(1) > 1 && store.gpu_tasks.rows() > 0 &&
+      !HasCommunication(store, names)) {
     log.Add(ImportIssue::kNoCollectives);
   }
-  if (steps.steps.source != StepSource::kAnnotation && store.metadata.events > 0) log.Add(ImportIssue::kNoSteps);
-  if (store.metadata.events >= kExporterEventCap && store.metadata.events < kExporterEventCap + 100 &&
-      log.Count(ImportIssue::kTruncated) == 0) {
+  if (steps.steps.source != StepSource::kAnnotation && store.metadata.events > 0)
+    log.Add(ImportIssue::kNoSteps);
+  if (store.metadata.events >= kExporterEventCap &&
+      store.metadata.events < kExporterEventCap + 100 && log.Count(ImportIssue::kTruncated) == 0) {
     log.Add(ImportIssue::kEventCap);
   }
   if (steps.steps.tasks_before_first > 0) {
     log.Add(ImportIssue::kWorkBeforeFirstStep, -1, {}, steps.steps.tasks_before_first);
   }
   if (efficiency.unclassified_pct > 0) {
-    log.Add(ImportIssue::kUnclassified, -1, FormatPercent(efficiency.unclassified_pct) + " of the GPU time");
+    log.Add(ImportIssue::kUnclassified, -1,
+            FormatPercent(efficiency.unclassified_pct) + " of the GPU time");
   }
 
   Health health;
@@ -204,11 +228,13 @@ Health AssessHealth(const TraceStore& store, NameFacts& names, const StepAnalysi
   for (std::size_t i = 0; i < kImportIssueCount; ++i) {
     const auto issue = static_cast<ImportIssue>(i);
     if (log.Count(issue) == 0) continue;
-    health.issues.push_back({issue, log.Count(issue), DetailOf(issue, log), SplitList(DocOf(issue).voids)});
+    health.issues.push_back(
+        {issue, log.Count(issue), DetailOf(issue, log), SplitList(DocOf(issue).voids)});
   }
-  std::stable_sort(health.issues.begin(), health.issues.end(), [](const HealthIssue& a, const HealthIssue& b) {
-    return DocOf(a.issue).severity > DocOf(b.issue).severity;
-  });
+  std::stable_sort(health.issues.begin(), health.issues.end(),
+                   [](const HealthIssue& a, const HealthIssue& b) {
+                     return DocOf(a.issue).severity > DocOf(b.issue).severity;
+                   });
   return health;
 }
 

@@ -1,4 +1,5 @@
-// Trace health: what was read, what was repaired, what is missing, and which conclusions that takes away.
+// Trace health: what was read, what was repaired, what is missing, and which conclusions that takes
+// away.
 #pragma once
 
 #include "analysis/attribution.h"
@@ -8,11 +9,12 @@
 
 namespace headroom {
 
-/// The import log of the reader plus what only the whole trace shows (no GPU work, orphans, lost launches, ...), as issues
-/// and a grade. The grade is the worst that applies:
+/// The import log of the reader plus what only the whole trace shows (no GPU work, orphans, lost
+/// launches, ...), as issues and a grade. The grade is the worst that applies:
 ///   A  complete, nothing repaired        D  the verdict is void
 ///   B  repaired, every conclusion stands  E  the verdict and the GPU time are void
 ///   C  some figures are void             F  nothing was recorded
-Health AssessHealth(const TraceStore& store, NameFacts& names, const StepAnalysis& steps, const Efficiency& efficiency);
+Health AssessHealth(const TraceStore& store, NameFacts& names, const StepAnalysis& steps,
+                    const Efficiency& efficiency);
 
 }  // namespace headroom

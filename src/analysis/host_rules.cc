@@ -39,7 +39,8 @@ std::optional<HostRole> RoleFromName(std::string_view name) {
   return std::nullopt;
 }
 
-/// Names are cut before matching: what a name means stands at its start, and a hostile one may be megabytes long.
+/// Names are cut before matching: what a name means stands at its start, and a hostile one may be
+/// megabytes long.
 constexpr std::size_t kMatchedBytes = 1024;
 
 }  // namespace
@@ -56,7 +57,9 @@ HostRules& HostRules::operator=(HostRules&&) noexcept = default;
 HostRules::~HostRules() = default;
 
 Result<HostRules> HostRules::Parse(const NamedText& rules) {
-  const auto fail = [&](std::string_view why) { return Status::BadInput(fmt::format("{}: {}", rules.name, why)); };
+  const auto fail = [&](std::string_view why) {
+    return Status::BadInput(fmt::format("{}: {}", rules.name, why));
+  };
   toml::table document;
   try {
     document = toml::parse(rules.content);
@@ -67,6 +70,7 @@ Result<HostRules> HostRules::Parse(const NamedText& rules) {
   if (list == nullptr) return fail("has no [[rule]]; each names a role and what it matches");
   auto impl = std::make_unique<Impl>();
   for (const toml::node& node : *list) {
+    if (!node.is_table()) return fail("a [[rule]] must be a table");
     const toml::table& rule = *node.as_table();
     const std::string role_name = rule["role"].value_or(std::string());
     const std::optional<HostRole> role = RoleFromName(role_name);

@@ -41,7 +41,8 @@ class HostRoles {
   std::uint32_t bits_ = 0;
 };
 
-/// The rules, compiled into one automaton. Thread-safe once parsed; a call costs about a microsecond, so cache by name.
+/// The rules, compiled into one automaton. Thread-safe once parsed; a call costs about a
+/// microsecond, so cache by name.
 class HostRules {
  public:
   /// What the rules file says of a rule to prove itself.

@@ -1,5 +1,8 @@
 #include "analysis/knowledge.h"
 
+#include <cassert>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include "analysis/host_rules.h"
@@ -35,7 +38,8 @@ Knowledge::~Knowledge() = default;
 Result<std::unique_ptr<Knowledge>> Knowledge::LoadBuiltIn() {
   Result<DeviceCatalog> devices = DeviceCatalog::Load(DeviceFiles());
   if (!devices.ok()) return devices.status();
-  Result<KernelClassifier> kernels = KernelClassifier::Parse(FileNamed(RuleFiles(), "kernels.toml"));
+  Result<KernelClassifier> kernels =
+      KernelClassifier::Parse(FileNamed(RuleFiles(), "kernels.toml"));
   if (!kernels.ok()) return kernels.status();
   Result<HostRules> host = HostRules::Parse(FileNamed(RuleFiles(), "host.toml"));
   if (!host.ok()) return host.status();

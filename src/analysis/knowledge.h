@@ -1,4 +1,5 @@
-// What Headroom knows before it sees a trace: devices, kernel classes and names of host events, from data/.
+// What Headroom knows before it sees a trace: devices, kernel classes and names of host events,
+// from data/.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,5 @@
-// Everything that `headroom report` says about one trace file, as plain values. Rendering is src/report's work.
+// Everything that `headroom report` says about one trace file, as plain values. Rendering is
+// src/report's work.
 //
 // Absent values (std::optional) were not recorded or cannot be known; a zero was measured.
 #pragma once
@@ -39,7 +40,7 @@ struct HealthIssue {
 };
 
 struct Health {
-  char grade = 'A';  ///< A (complete) to F (nothing stands).
+  char grade = 'A';                 ///< A (complete) to F (nothing stands).
   std::vector<HealthIssue> issues;  ///< Worst first.
 };
 
@@ -47,13 +48,17 @@ enum class StepSource { kNone, kAnnotation, kInferred, kGiven };
 
 struct StepRow {
   std::int64_t index = 0;
-  TimeNs start;              ///< Where `wall` begins.
-  DurationNs wall;           ///< Distance between the ends of GPU work of successive steps.
+  TimeNs start;     ///< Where `wall` begins.
+  DurationNs wall;  ///< Distance between the ends of GPU work of successive steps.
   std::optional<DurationNs> gpu_busy;
   std::optional<DurationNs> host;  ///< Length of the annotation.
-  /// Rough cost of recording the step's host events (analysis/profiler_cost.h); what the true step is shorter by at most.
+  std::int64_t tasks = 0;          ///< GPU tasks launched in it.
+  bool lost_tasks = false;  ///< Kernels were launched and none was recorded: not in the median.
+  /// Rough cost of recording the step's host events (analysis/profiler_cost.h); what the true step
+  /// is shorter by at most.
   DurationNs profiler_cost;
-  DurationNs host_wait;      ///< GPU idle inside the step that ends with a task the host launched too late.
+  DurationNs
+      host_wait;  ///< GPU idle inside the step that ends with a task the host launched too late.
   double queue_depth_mean = 0;  ///< Launched but not started tasks, at launches of the step.
   std::int64_t queue_depth_max = 0;
 };
@@ -63,7 +68,8 @@ struct Steps {
   std::string confidence;  ///< Of inferred steps: "high", "medium", "low"; else empty.
   std::string marker;      ///< What the steps were told by.
   std::vector<StepRow> list;
-  std::optional<DurationNs> p50, mean, min, max;
+  std::optional<DurationNs> p50, mean, min,
+      max;                              ///< Of the steps that lost no tasks; of all, where all did.
   std::int64_t tasks_before_first = 0;  ///< GPU tasks launched before the first step: in no step.
   std::int64_t tasks_outside = 0;       ///< Launched between or after steps.
 };
@@ -83,9 +89,11 @@ struct IdleRow {
 
 /// The eight parts of a step; they sum to it.
 struct BreakdownParts {
-  DurationNs data_wait, host_to_device, forward, backward, optimizer, communication, callback, other;
+  DurationNs data_wait, host_to_device, forward, backward, optimizer, communication, callback,
+      other;
   DurationNs Sum() const {
-    return data_wait + host_to_device + forward + backward + optimizer + communication + callback + other;
+    return data_wait + host_to_device + forward + backward + optimizer + communication + callback +
+           other;
   }
 };
 
@@ -96,7 +104,17 @@ struct StepBreakdown {
   BreakdownParts gpu;   ///< The part of each during which a GPU task runs.
 };
 
-enum class Verdict { kUnknown, kHost, kGpuCompute, kGpuMemory, kInput, kCommunication, kCallback, kSynchronization, kBalanced };
+enum class Verdict {
+  kUnknown,
+  kHost,
+  kGpuCompute,
+  kGpuMemory,
+  kInput,
+  kCommunication,
+  kCallback,
+  kSynchronization,
+  kBalanced
+};
 
 struct Bottleneck {
   Verdict verdict = Verdict::kUnknown;
@@ -145,11 +163,12 @@ struct LineRow {
 
 /// Calls that block the host until the GPU is done, by name and operator.
 struct SyncRow {
-  std::string name;      ///< Of the call.
-  std::string where;     ///< Operator or source line around it; empty: unknown.
+  std::string name;   ///< Of the call.
+  std::string where;  ///< Operator or source line around it; empty: unknown.
   std::int64_t count = 0;
-  DurationNs host;       ///< Time in the calls.
-  DurationNs gpu_idle;   ///< GPU idle from the drain of the GPU to the next task that starts after the call.
+  DurationNs host;      ///< Time in the calls.
+  DurationNs gpu_idle;  ///< GPU idle from the drain of the GPU to the next task that starts after
+                        ///< the call.
 };
 
 struct ClassRow {
@@ -167,12 +186,14 @@ struct Efficiency {
   std::optional<double> peak_tflops;
   std::optional<double> mfu_pct;
   std::string mfu_formula;
-  std::string error;                     ///< Set where MFU exceeds 100 %: then the figure is wrong, not good.
-  std::optional<double> costed_pct;      ///< Share of GPU time whose operators have known FLOPs and bytes.
+  std::string error;  ///< Set where MFU exceeds 100 %: then the figure is wrong, not good.
+  std::optional<double>
+      costed_pct;  ///< Share of GPU time whose operators have known FLOPs and bytes.
   std::optional<double> compute_bound_pct, memory_bound_pct;  ///< Shares of GPU task time.
-  std::optional<double> tensor_core_eligible_pct;  ///< GPU time of matrix products, convolutions and attention.
-  std::optional<double> tensor_core_used_pct;      ///< Of that, on tensor cores by kernel name.
-  double unclassified_pct = 0;                     ///< GPU time of kernels that no rule knows.
+  std::optional<double>
+      tensor_core_eligible_pct;  ///< GPU time of matrix products, convolutions and attention.
+  std::optional<double> tensor_core_used_pct;  ///< Of that, on tensor cores by kernel name.
+  double unclassified_pct = 0;                 ///< GPU time of kernels that no rule knows.
 };
 
 struct TraceReport {

@@ -19,10 +19,6 @@ void SortRows(std::vector<TimeRow>& rows) {
   });
 }
 
-double SharePct(DurationNs part, DurationNs whole) {
-  return whole.ns() == 0 ? 0 : 100.0 * static_cast<double>(part.ns()) / static_cast<double>(whole.ns());
-}
-
 DurationNs AllTaskTime(const TraceStore& store) {
   DurationNs total;
   for (const DurationNs duration : store.gpu_tasks.duration.values()) total += duration;
@@ -38,10 +34,9 @@ class CallTimes {
   void Fill(std::int64_t calls, TimeRow& row) {
     std::sort(nonzero_.begin(), nonzero_.end());
     row.count = calls;
-    std::int64_t total = 0;
-    for (const std::int64_t time : nonzero_) total += time;
-    row.total = DurationNs(total);
-    const auto zeros = static_cast<std::size_t>(std::max<std::int64_t>(0, calls - static_cast<std::int64_t>(nonzero_.size())));
+    for (const std::int64_t time : nonzero_) row.total += DurationNs(time);
+    const auto zeros = static_cast<std::size_t>(
+        std::max<std::int64_t>(0, calls - static_cast<std::int64_t>(nonzero_.size())));
     if (nonzero_.empty()) return;
     row.max = DurationNs(nonzero_.back());
     row.min = DurationNs(zeros > 0 ? 0 : nonzero_.front());
@@ -87,12 +82,26 @@ class ByName {
   std::vector<std::pair<StringId, T>> values_;
 };
 
+/// "memcpy", "memset" or the kernel's family.
+std::string_view NameOfClass(GpuTaskKind kind, StringId name, NameFacts& names) {
+  switch (kind) {
+    case GpuTaskKind::kMemcpy:
+      return "memcpy";
+    case GpuTaskKind::kMemset:
+      return "memset";
+    case GpuTaskKind::kKernel:
+      break;
+  }
+  return Name(names.Kernel(name).family);
+}
+
 }  // namespace
 
 std::vector<TimeRow> KernelTable(const TraceStore& store, NameFacts& names) {
   const auto& tasks = store.gpu_tasks;
   std::vector<std::pair<StringId, std::int64_t>> by_name(tasks.rows());
-  for (std::size_t i = 0; i < tasks.rows(); ++i) by_name[i] = {tasks.name[i], tasks.duration[i].ns()};
+  for (std::size_t i = 0; i < tasks.rows(); ++i)
+    by_name[i] = {tasks.name[i], tasks.duration[i].ns()};
   std::sort(by_name.begin(), by_name.end());
   const DurationNs all = AllTaskTime(store);
   ByName<GpuTaskKind> kinds(store);
@@ -110,13 +119,9 @@ std::vector<TimeRow> KernelTable(const TraceStore& store, NameFacts& names) {
     times.Fill(static_cast<std::int64_t>(last - first), row);
     row.name = store.Text(name);
     row.share_pct = SharePct(row.total, all);
-    if (kinds[name] == GpuTaskKind::kKernel) {
-      const KernelClass& kernel = names.Kernel(name);
-      row.kind = Name(kernel.family);
-      row.tensor_cores = Name(kernel.tensor_cores);
-    } else {
-      row.kind = kinds[name] == GpuTaskKind::kMemcpy ? "memcpy" : "memset";
-    }
+    row.kind = NameOfClass(kinds[name], name, names);
+    if (kinds[name] == GpuTaskKind::kKernel)
+      row.tensor_cores = Name(names.Kernel(name).tensor_cores);
     rows.push_back(std::move(row));
     first = last;
   }
@@ -126,14 +131,23 @@ std::vector<TimeRow> KernelTable(const TraceStore& store, NameFacts& names) {
 
 std::vector<ClassRow> ClassTable(const TraceStore& store, NameFacts& names) {
   const auto& tasks = store.gpu_tasks;
-  std::map<std::string_view, ClassRow> by_class;
+  struct Sums {
+    std::int64_t count = 0;
+    DurationNs total;
+    GpuTaskKind kind = GpuTaskKind::kKernel;
+  };
+  ByName<Sums> by_name(store);
   for (std::size_t i = 0; i < tasks.rows(); ++i) {
-    const std::string_view name = tasks.kind[i] == GpuTaskKind::kMemcpy   ? "memcpy"
-                                  : tasks.kind[i] == GpuTaskKind::kMemset ? "memset"
-                                                                          : Name(names.Kernel(tasks.name[i]).family);
-    ClassRow& row = by_class[name];
-    ++row.count;
-    row.total += tasks.duration[i];
+    Sums& sum = by_name[tasks.name[i]];
+    ++sum.count;
+    sum.total += tasks.duration[i];
+    sum.kind = tasks.kind[i];
+  }
+  std::map<std::string_view, ClassRow> by_class;
+  for (const auto& [name, sum] : by_name) {
+    ClassRow& row = by_class[NameOfClass(sum.kind, name, names)];
+    row.count += sum.count;
+    row.total += sum.total;
   }
   const DurationNs all = AllTaskTime(store);
   std::vector<ClassRow> rows;
@@ -142,19 +156,20 @@ std::vector<ClassRow> ClassTable(const TraceStore& store, NameFacts& names) {
     row.share_pct = SharePct(row.total, all);
     rows.push_back(std::move(row));
   }
-  std::stable_sort(rows.begin(), rows.end(), [](const ClassRow& a, const ClassRow& b) { return a.total > b.total; });
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const ClassRow& a, const ClassRow& b) { return a.total > b.total; });
   return rows;
 }
 
-std::vector<TimeRow> OperatorTable(const TraceStore& store, NameFacts& names, const Attribution& attribution,
-                                   OperatorCosts& costs, const DeviceSpec* device) {
+std::vector<TimeRow> OperatorTable(const TraceStore& store, const Attribution& attribution,
+                                   std::span<const CostedCall> work) {
   struct Sums {
     std::int64_t calls = 0;
     DurationNs host, self, forward, backward;
     CallTimes times;
     double flops = 0, bytes = 0;
-    double limit_ns = 0;    ///< Time at the roofline, of calls whose limit is known.
-    DurationNs limited;     ///< GPU time of those calls.
+    double limit_ns = 0;  ///< Time at the roofline, of calls whose limit is known.
+    DurationNs limited;   ///< GPU time of those calls.
     DurationNs compute_bound, memory_bound;
     bool costed = false;
   };
@@ -162,18 +177,10 @@ std::vector<TimeRow> OperatorTable(const TraceStore& store, NameFacts& names, co
   const auto& tasks = store.gpu_tasks;
   ByName<Sums> sums(store);
 
-  TimePerEvent own(events.rows());     // By innermost operator.
-  TimePerEvent below(events.rows());   // By costed operator.
-  // The kernel that takes most of a costed operator's time says which arithmetic ran.
-  std::vector<GpuTaskId> main_kernel(events.rows());
+  TimePerEvent own(events.rows());  // By innermost operator.
   for (std::size_t i = 0; i < tasks.rows(); ++i) {
     const HostContext& context = attribution.Of(GpuTaskId(i));
     if (context.op.valid()) own.Add(context.op, tasks.duration[i]);
-    if (context.costed.valid()) {
-      below.Add(context.costed, tasks.duration[i]);
-      GpuTaskId& longest = main_kernel[context.costed.index()];
-      if (!longest.valid() || tasks.duration[i] > tasks.duration[longest.index()]) longest = GpuTaskId(i);
-    }
     if (context.phase == Phase::kBackward && context.forward.valid()) {
       sums[events.name[context.forward.index()]].backward += tasks.duration[i];
     } else if (context.op.valid() && context.phase == Phase::kForward) {
@@ -191,23 +198,16 @@ std::vector<TimeRow> OperatorTable(const TraceStore& store, NameFacts& names, co
     const HostEventId caller = parent.valid() ? attribution.Of(parent).op : HostEventId::None();
     if (caller.valid()) sums[events.name[caller.index()]].self -= events.duration[row];
     if (own.Of(row).ns() > 0) sum.times.Add(own.Of(row));
-    if (attribution.Of(HostEventId(row)).costed != HostEventId(row)) continue;
-    const OperatorCost* cost = costs.Of(HostEventId(row));
-    if (cost == nullptr || !main_kernel[row].valid()) continue;
+  }
+  for (const CostedCall& call : work) {
+    Sums& sum = sums[events.name[call.op.index()]];
     sum.costed = true;
-    sum.flops += cost->flops;
-    sum.bytes += cost->bytes;
-    const KernelClass& main = names.Kernel(tasks.name[main_kernel[row].index()]);
-    const RooflineWork work = {.flops = cost->flops,
-                               .bytes = cost->bytes,
-                               .time = below.Of(row),
-                               .math_dtype = ResolveMathDType(cost->math_dtype, main),
-                               .tensor_cores = main.tensor_cores};
-    const RooflinePoint point = PlaceOnRoofline(work, device);
-    if (point.bound == Bound::kUnknown || !point.attainable_us) continue;
-    sum.limit_ns += *point.attainable_us * 1e3;
-    sum.limited += work.time;
-    (point.bound == Bound::kCompute ? sum.compute_bound : sum.memory_bound) += work.time;
+    sum.flops += call.cost->flops;
+    sum.bytes += call.cost->bytes;
+    if (call.point.bound == Bound::kUnknown || !call.point.attainable_us) continue;
+    sum.limit_ns += *call.point.attainable_us * 1e3;
+    sum.limited += call.time;
+    (call.point.bound == Bound::kCompute ? sum.compute_bound : sum.memory_bound) += call.time;
   }
 
   const DurationNs all = AllTaskTime(store);
@@ -238,7 +238,8 @@ std::vector<TimeRow> OperatorTable(const TraceStore& store, NameFacts& names, co
   return rows;
 }
 
-std::vector<TimeRow> LayerTable(const TraceStore& store, NameFacts& names, const Attribution& attribution) {
+std::vector<TimeRow> LayerTable(const TraceStore& store, NameFacts& names,
+                                const Attribution& attribution) {
   struct Sums {
     std::int64_t calls = 0;
     DurationNs host, self, forward, backward;
@@ -252,18 +253,20 @@ std::vector<TimeRow> LayerTable(const TraceStore& store, NameFacts& names, const
     return (events.kind[row] == HostEventKind::kPythonFrame && roles.Has(HostRole::kModuleFrame)) ||
            (events.kind[row] == HostEventKind::kAnnotation && roles.Has(HostRole::kLayerRange));
   };
+  std::vector<HostEventId> innermost(
+      events.rows());  // Layer around each event, itself included; parents come first.
   for (std::size_t row = 0; row < events.rows(); ++row) {
+    const HostEventId parent = events.parent[row];
+    const HostEventId around = parent.valid() ? innermost[parent.index()] : HostEventId::None();
+    innermost[row] = around;
     if (!is_layer(row)) continue;
+    innermost[row] = HostEventId(row);
     Sums& sum = sums[events.name[row]];
     ++sum.calls;
     sum.host += events.duration[row];
     sum.self += events.duration[row];
-    // The innermost layer around it loses that time from its own.
-    for (HostEventId up = events.parent[row]; up.valid(); up = events.parent[up.index()]) {
-      if (!is_layer(up.index())) continue;
-      sums[events.name[up.index()]].self -= events.duration[row];
-      break;
-    }
+    // The layer around it loses that time from its own.
+    if (around.valid()) sums[events.name[around.index()]].self -= events.duration[row];
   }
   if (sums.empty()) return {};
   TimePerEvent per_call(events.rows());

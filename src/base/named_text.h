@@ -1,4 +1,5 @@
-// NamedText: a text file that is carried inside the program (data/ embedded by the build) or read from the user.
+// NamedText: a text file that is carried inside the program (data/ embedded by the build) or read
+// from the user.
 #pragma once
 
 #include <string_view>

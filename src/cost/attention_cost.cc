@@ -1,10 +1,13 @@
-// Fused attention. For b sequences, h query heads, lengths q and k, head sizes d (query, key) and e (value):
+// Fused attention. For b sequences, h query heads, lengths q and k, head sizes d (query, key) and e
+// (value):
 //   forward FLOPs  = 2 b h q k (d + e)      two products: Q K^T and P V
-//   backward FLOPs = 2 b h q k (3 d + 2 e)  five products: Q K^T again, dV = P^T dO, dP = dO V^T, dQ = dS K, dK = dS^T Q
-// With a causal mask half of the products is skipped: both are halved. With d = e the forward is 4 b h q k d and the backward
-// 2.5 times that (Dao, "FlashAttention-2", 2023, section 4.1). Softmax is left out there and here. A causal mask over unequal
-// lengths is not costed: libraries align it at either end. Nor is a sliding window.
-// Bytes: forward Q, K, V, bias, O and one float32 per row; backward those and dO, and dQ, dK, dV out.
+//   backward FLOPs = 2 b h q k (3 d + 2 e)  five products: Q K^T again, dV = P^T dO, dP = dO V^T,
+//   dQ = dS K, dK = dS^T Q
+// With a causal mask half of the products is skipped: both are halved. With d = e the forward is 4
+// b h q k d and the backward 2.5 times that (Dao, "FlashAttention-2", 2023, section 4.1). Softmax
+// is left out there and here. A causal mask over unequal lengths is not costed: libraries align it
+// at either end. Nor is a sliding window. Bytes: forward Q, K, V, bias, O and one float32 per row;
+// backward those and dO, and dQ, dK, dV out.
 #include <array>
 
 #include "cost/operator_args.h"
@@ -17,16 +20,18 @@ namespace {
 struct Layout {
   std::string_view name;
   bool backward = false;
-  bool heads_first = true;    ///< [batch, heads, length, size], else [batch, length, heads, size].
-  std::size_t query = 0;      ///< Key and value follow.
-  std::size_t causal = 0;     ///< A bool, or the mask type of the memory-efficient kernel (0 = none).
-  std::size_t cumulative = 0; ///< Cumulative lengths of packed sequences; 0 = the operator has none.
-  std::size_t bias = 0;       ///< 0 = none.
-  std::size_t window = 0;     ///< Extent of a sliding window to the left, then to the right; 0 = the operator has none.
+  bool heads_first = true;  ///< [batch, heads, length, size], else [batch, length, heads, size].
+  std::size_t query = 0;    ///< Key and value follow.
+  std::size_t causal = 0;   ///< A bool, or the mask type of the memory-efficient kernel (0 = none).
+  std::size_t cumulative =
+      0;                 ///< Cumulative lengths of packed sequences; 0 = the operator has none.
+  std::size_t bias = 0;  ///< 0 = none.
+  std::size_t window =
+      0;  ///< Extent of a sliding window to the left, then to the right; 0 = the operator has none.
 };
 
-// Argument positions from aten/src/ATen/native/native_functions.yaml (PyTorch 2.3 to 2.7) and, for flash_attn, that package's
-// flash_attn_interface.py (2.7).
+// Argument positions from aten/src/ATen/native/native_functions.yaml (PyTorch 2.3 to 2.7) and, for
+// flash_attn, that package's flash_attn_interface.py (2.7).
 constexpr std::array kLayouts = {
     Layout{"aten::_scaled_dot_product_flash_attention", false, true, 0, 4, 0, 0},
     Layout{"aten::_scaled_dot_product_efficient_attention", false, true, 0, 6, 0, 3},
@@ -66,7 +71,8 @@ std::optional<OperatorCost> AttentionCost(const OperatorCall& call, const Operat
   const TensorArg* value = TensorAt(call, layout->query + 2);
   const std::optional<bool> causal = IsCausal(call, *layout);
   if (query == nullptr || key == nullptr || value == nullptr || !causal) return std::nullopt;
-  if (query->dims.size() != 4 || key->dims.size() != 4 || value->dims.size() != 4) return std::nullopt;
+  if (query->dims.size() != 4 || key->dims.size() != 4 || value->dims.size() != 4)
+    return std::nullopt;
   // Packed sequences of several lengths: the products depend on lengths that are not recorded.
   const TensorArg* packed = layout->cumulative == 0 ? nullptr : TensorAt(call, layout->cumulative);
   if (packed != nullptr && Elements(packed->dims) > 0) return std::nullopt;
@@ -83,8 +89,8 @@ std::optional<OperatorCost> AttentionCost(const OperatorCall& call, const Operat
   const double k = static_cast<double>(key->dims[length_at]);
   const double d = static_cast<double>(query->dims[3]);
   const double e = static_cast<double>(value->dims[3]);
-  if (key->dims[0] != query->dims[0] || key->dims[3] != query->dims[3] || value->dims[0] != query->dims[0] ||
-      value->dims[length_at] != key->dims[length_at]) {
+  if (key->dims[0] != query->dims[0] || key->dims[3] != query->dims[3] ||
+      value->dims[0] != query->dims[0] || value->dims[length_at] != key->dims[length_at]) {
     return std::nullopt;
   }
   if (*causal && q != k) return std::nullopt;
@@ -95,8 +101,8 @@ std::optional<OperatorCost> AttentionCost(const OperatorCall& call, const Operat
   traffic.Read(*value);
   if (layout->bias != 0) traffic.Read(TensorAt(call, layout->bias));
   const double rows = batch * heads * q;
-  traffic.Write(rows * e, query->dtype);     // O: written forward, read backward
-  traffic.Write(rows, DType::kF32);          // log of the softmax sums: likewise
+  traffic.Write(rows * e, query->dtype);  // O: written forward, read backward
+  traffic.Write(rows, DType::kF32);       // log of the softmax sums: likewise
   if (layout->backward) {
     traffic.Read(rows * e, query->dtype);  // dO
     traffic.Write(Elements(query->dims), query->dtype);
@@ -116,7 +122,8 @@ std::optional<OperatorCost> AttentionCost(const OperatorCall& call, const Operat
 constexpr auto kRules = [] {
   std::array<OperatorRule, kLayouts.size()> rules{};
   for (std::size_t i = 0; i < rules.size(); ++i) {
-    rules[i] = {.name = kLayouts[i].name, .family = WorkFamily::kAttention, .formula = AttentionCost};
+    rules[i] = {
+        .name = kLayouts[i].name, .family = WorkFamily::kAttention, .formula = AttentionCost};
   }
   return rules;
 }();

@@ -1,5 +1,6 @@
-// Convolutions. FLOPs: see ConvolutionShape::FlopsPerPart, once for each of forward, data gradient and weight gradient that
-// the operator computes, plus one addition per output element for a bias gradient. Bytes: every tensor of the operator once.
+// Convolutions. FLOPs: see ConvolutionShape::FlopsPerPart, once for each of forward, data gradient
+// and weight gradient that the operator computes, plus one addition per output element for a bias
+// gradient. Bytes: every tensor of the operator once.
 #include <algorithm>
 #include <array>
 
@@ -9,14 +10,18 @@
 namespace headroom {
 namespace {
 
+/// Far above any real extent, and small enough for the product of two to fit 64 bits.
+constexpr std::int64_t kLargestExtent = 1 << 30;
+
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
 /// Where a forward convolution keeps what.
 struct Layout {
   std::string_view name;
-  std::size_t stride, padding, dilation, groups;  ///< kNone where the operator has no such argument.
-  std::size_t output_padding = kNone;             ///< Given: a transposed convolution.
-  std::size_t transposed = kNone;                 ///< A flag.
+  std::size_t stride, padding, dilation,
+      groups;                          ///< kNone where the operator has no such argument.
+  std::size_t output_padding = kNone;  ///< Given: a transposed convolution.
+  std::size_t transposed = kNone;      ///< A flag.
 };
 
 // Argument positions from aten/src/ATen/native/native_functions.yaml (PyTorch 2.x).
@@ -46,8 +51,10 @@ const Layout* LayoutOf(std::string_view name) {
   return nullptr;
 }
 
-/// A list argument, one value a spatial dimension; a single value stands for all. nullopt if not recorded or of other length.
-std::optional<std::vector<std::int64_t>> Spread(const OperatorCall& call, std::size_t index, std::size_t count) {
+/// A list argument, one value a spatial dimension; a single value stands for all. nullopt if not
+/// recorded or of other length.
+std::optional<std::vector<std::int64_t>> Spread(const OperatorCall& call, std::size_t index,
+                                                std::size_t count) {
   std::optional<std::vector<std::int64_t>> values = IntListAt(call, index);
   if (!values) return std::nullopt;
   if (values->size() == 1) values->assign(count, values->front());
@@ -57,17 +64,20 @@ std::optional<std::vector<std::int64_t>> Spread(const OperatorCall& call, std::s
 
 /// NHWC or NDHWC: the channel stride is 1 and something else is not.
 bool IsChannelsLast(const TensorArg& t) {
-  return t.strides.size() == t.dims.size() && t.strides.size() >= 3 && t.strides[1] == 1 && t.dims[1] > 1;
+  return t.strides.size() == t.dims.size() && t.strides.size() >= 3 && t.strides[1] == 1 &&
+         t.dims[1] > 1;
 }
 
-/// Extents after a convolution or, if transposed, the extents that it unfolds to. nullopt if they come out below 1.
-std::optional<std::vector<std::int64_t>> OutputExtents(const ConvolutionShape& s,
-                                                       const std::vector<std::int64_t>& output_padding) {
+/// Extents after a convolution or, if transposed, the extents that it unfolds to. nullopt if they
+/// come out below 1.
+std::optional<std::vector<std::int64_t>> OutputExtents(
+    const ConvolutionShape& s, const std::vector<std::int64_t>& output_padding) {
   std::vector<std::int64_t> out;
   for (std::size_t i = 0; i < s.in.size(); ++i) {
-    constexpr std::int64_t kLimit = 1 << 30;  // far above any extent; keeps the products below in range
-    if (s.in[i] > kLimit || s.kernel[i] > kLimit || s.stride[i] > kLimit || s.padding[i] > kLimit ||
-        s.dilation[i] > kLimit || s.stride[i] < 1 || s.dilation[i] < 1 || s.padding[i] < 0) {
+    if (s.stride[i] < 1 || s.dilation[i] < 1 || s.padding[i] < 0 || output_padding[i] < 0) {
+      return std::nullopt;
+    }
+    if (std::max({s.stride[i], s.padding[i], s.dilation[i], output_padding[i]}) > kLargestExtent) {
       return std::nullopt;
     }
     const std::int64_t reach = s.dilation[i] * (s.kernel[i] - 1) + 1;
@@ -81,9 +91,14 @@ std::optional<std::vector<std::int64_t>> OutputExtents(const ConvolutionShape& s
 }
 
 /// Reads batch, channels, kernel and groups from the tensors; false if they contradict each other.
-bool FillFromTensors(const TensorArg& input, const TensorArg& weight, std::int64_t groups, ConvolutionShape& s) {
+bool FillFromTensors(const TensorArg& input, const TensorArg& weight, std::int64_t groups,
+                     ConvolutionShape& s) {
   const std::size_t rank = input.dims.size();
   if (rank < 3 || rank > 5 || weight.dims.size() != rank || groups < 1) return false;
+  if (std::max({groups, *std::max_element(input.dims.begin(), input.dims.end()),
+                *std::max_element(weight.dims.begin(), weight.dims.end())}) > kLargestExtent) {
+    return false;
+  }
   s.batch = input.dims[0];
   s.in_channels = input.dims[1];
   s.groups = groups;
@@ -136,8 +151,8 @@ std::optional<ConvolutionShape> ForwardShape(const OperatorCall& call, const Lay
   const auto padding = Spread(call, layout.padding, spatial);
   const auto dilation = layout.dilation == kNone ? std::vector<std::int64_t>(spatial, 1)
                                                  : Spread(call, layout.dilation, spatial);
-  const auto output_padding =
-      s.transposed ? Spread(call, layout.output_padding, spatial) : std::vector<std::int64_t>(spatial, 0);
+  const auto output_padding = s.transposed ? Spread(call, layout.output_padding, spatial)
+                                           : std::vector<std::int64_t>(spatial, 0);
   if (!stride || !padding || !dilation || !output_padding) return std::nullopt;
   s.stride = *stride, s.padding = *padding, s.dilation = *dilation;
   const auto out = OutputExtents(s, *output_padding);
@@ -146,7 +161,8 @@ std::optional<ConvolutionShape> ForwardShape(const OperatorCall& call, const Lay
   return s;
 }
 
-/// (grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask)
+/// (grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding,
+/// groups, output_mask)
 std::optional<ConvolutionShape> BackwardShape(const OperatorCall& call) {
   const TensorArg* grad = TensorAt(call, 0);
   const TensorArg* input = TensorAt(call, 1);
@@ -164,7 +180,8 @@ std::optional<ConvolutionShape> BackwardShape(const OperatorCall& call) {
   s.weight_gradient = (*mask)[1];
   s.bias_gradient = (*mask)[2];
   if (!FillFromTensors(*input, *weight, *groups, s)) return std::nullopt;
-  if (grad->dims.size() != input->dims.size() || grad->dims[0] != s.batch || grad->dims[1] != s.out_channels) {
+  if (grad->dims.size() != input->dims.size() || grad->dims[0] != s.batch ||
+      grad->dims[1] != s.out_channels) {
     return std::nullopt;
   }
   s.out.assign(grad->dims.begin() + 2, grad->dims.end());
@@ -178,13 +195,15 @@ std::optional<OperatorCost> ForwardCost(const OperatorCall& call, const Operator
   const std::optional<ConvolutionShape> s = ConvolutionShapeOf(call);
   if (!s) return std::nullopt;
   Traffic traffic;
-  for (const TensorArg* tensor : SingleTensors(call)) traffic.Read(tensor);  // input, weight, bias, z of an add-relu
+  for (const TensorArg* tensor : SingleTensors(call))
+    traffic.Read(tensor);  // input, weight, bias, z of an add-relu
   const double out_elements =
       static_cast<double>(s->batch) * static_cast<double>(s->out_channels) * Elements(s->out);
   traffic.Write(out_elements, s->dtype);
   const std::optional<double> bytes = traffic.bytes();
   if (!bytes) return std::nullopt;
-  return OperatorCost{.flops = s->FlopsPerPart(), .bytes = *bytes, .family = rule.family, .math_dtype = s->dtype};
+  return OperatorCost{
+      .flops = s->FlopsPerPart(), .bytes = *bytes, .family = rule.family, .math_dtype = s->dtype};
 }
 
 std::optional<OperatorCost> BackwardCost(const OperatorCall& call, const OperatorRule& rule) {
@@ -212,13 +231,15 @@ std::optional<OperatorCost> BackwardCost(const OperatorCall& call, const Operato
   }
   const std::optional<double> bytes = traffic.bytes();
   if (!bytes) return std::nullopt;
-  return OperatorCost{.flops = flops, .bytes = *bytes, .family = rule.family, .math_dtype = s->dtype};
+  return OperatorCost{
+      .flops = flops, .bytes = *bytes, .family = rule.family, .math_dtype = s->dtype};
 }
 
 constexpr auto kRules = [] {
   std::array<OperatorRule, kLayouts.size() + 1> rules{};
   for (std::size_t i = 0; i < kLayouts.size(); ++i) {
-    rules[i] = {.name = kLayouts[i].name, .family = WorkFamily::kConvolution, .formula = ForwardCost};
+    rules[i] = {
+        .name = kLayouts[i].name, .family = WorkFamily::kConvolution, .formula = ForwardCost};
   }
   rules.back() = {.name = kBackward, .family = WorkFamily::kConvolution, .formula = BackwardCost};
   return rules;
@@ -227,7 +248,8 @@ constexpr auto kRules = [] {
 }  // namespace
 
 double ConvolutionShape::FlopsPerPart() const {
-  return 2 * static_cast<double>(batch) * static_cast<double>(out_channels) * Elements(transposed ? in : out) *
+  return 2 * static_cast<double>(batch) * static_cast<double>(out_channels) *
+         Elements(transposed ? in : out) *
          static_cast<double>(in_channels / std::max<std::int64_t>(groups, 1)) * Elements(kernel);
 }
 

@@ -17,7 +17,7 @@ namespace {
 struct FigureField {
   std::string_view key;
   std::string_view unit;
-  std::optional<double> DeviceSpec::* member;
+  std::optional<double> DeviceSpec::*member;
 };
 
 constexpr std::array kFigures = {
@@ -57,7 +57,9 @@ std::string_view Trim(std::string_view text) {
 }
 
 bool EqualIgnoringCase(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  const auto lower = [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  };
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [&](char x, char y) { return lower(x) == lower(y); });
 }
@@ -73,7 +75,8 @@ class DeviceFile {
     if (status.ok()) status = ReadText(table, "short_name", entry.spec.short_name, true);
     if (status.ok()) status = ReadText(table, "vendor", entry.spec.vendor, true);
     if (status.ok()) status = ReadText(table, "architecture", entry.spec.architecture, false);
-    if (status.ok()) status = ReadText(table, "compute_capability", entry.spec.compute_capability, false);
+    if (status.ok())
+      status = ReadText(table, "compute_capability", entry.spec.compute_capability, false);
     if (status.ok()) status = ReadPatterns(table, entry);
     if (status.ok()) status = ReadFigures(table, entry.spec);
     if (status.ok()) status = RefuseOtherKeys(table);
@@ -86,9 +89,11 @@ class DeviceFile {
     return Status::BadInput(fmt::format("device file {}: key '{}': {}", name_, key, what));
   }
 
-  Status ReadText(const toml::table& table, std::string_view key, std::string& out, bool required) const {
+  Status ReadText(const toml::table& table, std::string_view key, std::string& out,
+                  bool required) const {
     const toml::node* node = table.get(key);
-    if (node == nullptr) return required ? Bad(key, "is missing; add it as a text in quotes") : Status::Ok();
+    if (node == nullptr)
+      return required ? Bad(key, "is missing; add it as a text in quotes") : Status::Ok();
     const auto text = node->value_exact<std::string>();
     if (!text || text->empty()) return Bad(key, "must be a text in quotes, not empty");
     out = *text;
@@ -108,7 +113,8 @@ class DeviceFile {
       options.set_log_errors(false);
       auto pattern = std::make_unique<RE2>(*text, options);
       if (!pattern->ok()) {
-        return Bad("match", fmt::format("'{}' is no RE2 expression ({}); correct or remove it", *text, pattern->error()));
+        return Bad("match", fmt::format("'{}' is no RE2 expression ({}); correct or remove it",
+                                        *text, pattern->error()));
       }
       entry.patterns.push_back(std::move(pattern));
     }
@@ -123,7 +129,8 @@ class DeviceFile {
     for (const auto& [key, value] : *figures) {
       const auto field = std::find_if(kFigures.begin(), kFigures.end(),
                                       [&](const FigureField& f) { return f.key == key.str(); });
-      if (field == kFigures.end()) return Bad(key.str(), "is not a known figure; correct or remove it");
+      if (field == kFigures.end())
+        return Bad(key.str(), "is not a known figure; correct or remove it");
       const Status status = ReadFigure(*field, value, spec);
       if (!status.ok()) return status;
     }
@@ -131,17 +138,20 @@ class DeviceFile {
   }
 
   Status ReadFigure(const FigureField& field, const toml::node& node, DeviceSpec& spec) const {
-    constexpr std::string_view kForm = "must be {{ value = NUMBER, unit = \"{}\", source = \"DOCUMENT\" }}";
+    constexpr std::string_view kForm =
+        "must be {{ value = NUMBER, unit = \"{}\", source = \"DOCUMENT\" }}";
     const toml::table* figure = node.as_table();
     if (figure == nullptr) return Bad(field.key, fmt::format(kForm, field.unit));
     const auto value = (*figure)["value"].value<double>();
     const auto unit = (*figure)["unit"].value_exact<std::string>();
     const auto source = (*figure)["source"].value_exact<std::string>();
-    if (!value || !unit || !source || figure->size() != 3) return Bad(field.key, fmt::format(kForm, field.unit));
+    if (!value || !unit || !source || figure->size() != 3)
+      return Bad(field.key, fmt::format(kForm, field.unit));
     if (!std::isfinite(*value) || *value <= 0) {
       return Bad(field.key, "must be above 0; remove the figure if it is unknown");
     }
-    if (*unit != field.unit) return Bad(field.key, fmt::format("must be in {}, not in {}", field.unit, *unit));
+    if (*unit != field.unit)
+      return Bad(field.key, fmt::format("must be in {}, not in {}", field.unit, *unit));
     if (source->empty()) return Bad(field.key, "has no source; name the document it comes from");
     spec.*field.member = *value;
     spec.sources.emplace(field.key, *source);
@@ -170,7 +180,7 @@ std::string_view DeviceSpec::SourceOf(std::string_view key) const {
 }
 
 struct DeviceCatalog::Impl {
-  std::vector<DeviceSpec> devices;                           ///< By short name.
+  std::vector<DeviceSpec> devices;                          ///< By short name.
   std::vector<std::vector<std::unique_ptr<RE2>>> patterns;  ///< Parallel to `devices`.
 };
 
@@ -186,8 +196,9 @@ Result<DeviceCatalog> DeviceCatalog::Load(std::span<const NamedText> files) {
     try {
       table = toml::parse(file.content);
     } catch (const toml::parse_error& error) {
-      return Status::BadInput(fmt::format("device file {}, line {}: {}; correct the TOML there", file.name,
-                                          error.source().begin.line, error.description()));
+      return Status::BadInput(fmt::format("device file {}, line {}: {}; correct the TOML there",
+                                          file.name, error.source().begin.line,
+                                          error.description()));
     }
     Result<Entry> entry = DeviceFile(file.name).Read(table);
     if (!entry.ok()) return entry.status();
@@ -207,11 +218,13 @@ const DeviceSpec* DeviceCatalog::Find(std::string_view name) const {
   name = Trim(name);
   if (name.empty() || name.size() > kLongestName) return nullptr;
   for (const DeviceSpec& device : impl_->devices) {
-    if (EqualIgnoringCase(name, device.name) || EqualIgnoringCase(name, device.short_name)) return &device;
+    if (EqualIgnoringCase(name, device.name) || EqualIgnoringCase(name, device.short_name))
+      return &device;
   }
   for (std::size_t i = 0; i < impl_->devices.size(); ++i) {
     for (const auto& pattern : impl_->patterns[i]) {
-      if (RE2::FullMatch(re2::StringPiece(name.data(), name.size()), *pattern)) return &impl_->devices[i];
+      if (RE2::FullMatch(re2::StringPiece(name.data(), name.size()), *pattern))
+        return &impl_->devices[i];
     }
   }
   return nullptr;

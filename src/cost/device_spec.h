@@ -1,8 +1,10 @@
-// DeviceSpec and DeviceCatalog: data-sheet figures of GPUs, found by the name that a profiler wrote.
+// DeviceSpec and DeviceCatalog: data-sheet figures of GPUs, found by the name that a profiler
+// wrote.
 //
-// The figures come from data/devices/*.toml, each with its source. What a vendor does not publish, or what is not certain,
-// is absent there and nullopt here: unknown, never 0 and never a figure of a similar GPU. Tensor peaks are dense; the
-// doubled "with sparsity" figures of data sheets are not kept anywhere.
+// The figures come from data/devices/*.toml, each with its source. What a vendor does not publish,
+// or what is not certain, is absent there and nullopt here: unknown, never 0 and never a figure of
+// a similar GPU. Tensor peaks are dense; the doubled "with sparsity" figures of data sheets are not
+// kept anywhere.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +22,14 @@
 
 namespace headroom {
 
-/// Data-sheet figures of one GPU model, as one device that a profiler reports (of an MI250: one of its two dies).
+/// Data-sheet figures of one GPU model, as one device that a profiler reports (of an MI250: one of
+/// its two dies).
 struct DeviceSpec {
-  std::string name;                  ///< Full name, e.g. "NVIDIA H200".
-  std::string short_name;            ///< Name on the command line, e.g. "H200", "A100-40".
-  std::string vendor;                ///< "NVIDIA" or "AMD".
-  std::string architecture;          ///< "Hopper", "CDNA3", ...
-  std::string compute_capability;    ///< NVIDIA "9.0", AMD "gfx942"; empty if unknown.
+  std::string name;                ///< Full name, e.g. "NVIDIA H200".
+  std::string short_name;          ///< Name on the command line, e.g. "H200", "A100-40".
+  std::string vendor;              ///< "NVIDIA" or "AMD".
+  std::string architecture;        ///< "Hopper", "CDNA3", ...
+  std::string compute_capability;  ///< NVIDIA "9.0", AMD "gfx942"; empty if unknown.
 
   std::optional<double> sm_count;  ///< Streaming multiprocessors or compute units.
   std::optional<double> fp32_lanes_per_sm;
@@ -35,10 +38,11 @@ struct DeviceSpec {
   std::optional<double> memory_bytes;
   std::optional<double> memory_bandwidth_gbs;  ///< 1e9 bytes per second.
   std::optional<double> l2_bytes;
-  std::optional<double> l3_bytes;            ///< Cache between L2 and memory (AMD Infinity Cache), where there is one.
+  std::optional<double> l3_bytes;  ///< Between L2 and memory: AMD's Infinity Cache.
+  // Peaks in 1e12 operations per second; a multiply-add is 2.
   std::optional<double> fp64_tflops;         ///< Vector units.
   std::optional<double> fp64_tensor_tflops;  ///< Matrix units.
-  std::optional<double> fp32_tflops;         ///< Vector units, 1e12 operations per second, multiply-add = 2.
+  std::optional<double> fp32_tflops;         ///< Vector units.
   std::optional<double> fp32_matrix_tflops;  ///< Matrix units in full float32 (AMD only).
   std::optional<double> tf32_tensor_tflops;  ///< This and those below: dense.
   std::optional<double> bf16_tensor_tflops;
@@ -47,10 +51,11 @@ struct DeviceSpec {
   std::optional<double> int8_tensor_tops;
   std::optional<double> tdp_w;
   std::optional<double> max_threads_per_sm;
-  std::optional<double> registers_per_sm;         ///< 32-bit registers.
+  std::optional<double> registers_per_sm;  ///< 32-bit registers.
   std::optional<double> shared_memory_per_sm_bytes;
 
-  /// Where a figure comes from, by its key in the file, e.g. SourceOf("tdp_w"); empty if the figure is unknown.
+  /// Where a figure comes from, by its key in the file, e.g. SourceOf("tdp_w"); empty if the figure
+  /// is unknown.
   std::string_view SourceOf(std::string_view key) const;
 
   std::map<std::string, std::string, std::less<>> sources;  ///< Key in the file -> source text.
@@ -59,16 +64,17 @@ struct DeviceSpec {
 /// All known GPUs. Immutable once loaded; safe to read from several threads.
 class DeviceCatalog {
  public:
-  /// Reads device files; a later file replaces an earlier device of the same short name, so pass built-in files first and
-  /// the user's last. BadInput names the file, the key and the remedy.
+  /// Reads device files; a later file replaces an earlier device of the same short name, so pass
+  /// built-in files first and the user's last. BadInput names the file, the key and the remedy.
   static Result<DeviceCatalog> Load(std::span<const NamedText> files);
 
   DeviceCatalog(DeviceCatalog&&) noexcept;
   DeviceCatalog& operator=(DeviceCatalog&&) noexcept;
   ~DeviceCatalog();
 
-  /// The device whose name, short name or one of whose match expressions is `name`, compared without regard to case and
-  /// surrounding blanks. nullptr = unknown. The pointer lives as long as the catalog.
+  /// The device whose name, short name or one of whose match expressions is `name`, compared
+  /// without regard to case and surrounding blanks. nullptr = unknown. The pointer lives as long as
+  /// the catalog.
   const DeviceSpec* Find(std::string_view name) const;
 
   /// In the order of their short names.

@@ -69,14 +69,17 @@ TEST(ShippedDevices, AreFoundByTheNamesThatProfilersWrite) {
 }
 
 TEST(ShippedDevices, LeaveOthersUnknown) {
-  for (const char* name : {"", " ", "AMD Radeon Graphics", "NVIDIA H200 NVL", "NVIDIA A100", "NVIDIA", "NVIDIA H100 80GB HBM3 MIG 1g.10gb",
-                           "NVIDIA GeForce RTX 4090 Laptop GPU", "AMD Instinct MI250X/MI250", "xNVIDIA H200", ".*"}) {
+  for (const char* name :
+       {"", " ", "AMD Radeon Graphics", "NVIDIA H200 NVL", "NVIDIA A100", "NVIDIA",
+        "NVIDIA H100 80GB HBM3 MIG 1g.10gb", "NVIDIA GeForce RTX 4090 Laptop GPU",
+        "AMD Instinct MI250X/MI250", "xNVIDIA H200", ".*"}) {
     EXPECT_EQ(Shipped().Find(name), nullptr) << name;
   }
 }
 
 TEST(ShippedDevices, EachNameBelongsToOneDevice) {
-  for (const DeviceSpec& device : Shipped().devices()) EXPECT_EQ(Shipped().Find(device.name), &device) << device.name;
+  for (const DeviceSpec& device : Shipped().devices())
+    EXPECT_EQ(Shipped().Find(device.name), &device) << device.name;
 }
 
 TEST(ShippedDevices, StateASourceForEachFigure) {
@@ -87,8 +90,9 @@ TEST(ShippedDevices, StateASourceForEachFigure) {
   }
 }
 
-// Vector FP32 peak = units * lanes * 2 * boost clock: a slip of the pen in one of the four shows here. MI300X counts packed
-// instructions and states no lanes; the P100 data sheet states its peak at a lower clock than the boost clock (2 %).
+// Vector FP32 peak = units * lanes * 2 * boost clock: a slip of the pen in one of the four shows
+// here. MI300X counts packed instructions and states no lanes; the P100 data sheet states its peak
+// at a lower clock than the boost clock (2 %).
 TEST(ShippedDevices, FiguresAgreeWithEachOther) {
   for (const DeviceSpec& d : Shipped().devices()) {
     if (d.sm_count && d.fp32_lanes_per_sm && d.boost_clock_mhz && d.fp32_tflops) {
@@ -96,10 +100,12 @@ TEST(ShippedDevices, FiguresAgreeWithEachOther) {
       EXPECT_NEAR(*d.fp32_tflops / peak, 1.0, 0.04) << d.name;
     }
     if (d.tf32_tensor_tflops && d.bf16_tensor_tflops) {
-      EXPECT_NEAR(*d.bf16_tensor_tflops / *d.tf32_tensor_tflops, 2.0, 0.02) << d.name << ": dense beside sparse?";
+      EXPECT_NEAR(*d.bf16_tensor_tflops / *d.tf32_tensor_tflops, 2.0, 0.02)
+          << d.name << ": dense beside sparse?";
     }
     if (d.fp8_tensor_tflops && d.bf16_tensor_tflops) {
-      EXPECT_NEAR(*d.fp8_tensor_tflops / *d.bf16_tensor_tflops, 2.0, 0.02) << d.name << ": dense beside sparse?";
+      EXPECT_NEAR(*d.fp8_tensor_tflops / *d.bf16_tensor_tflops, 2.0, 0.02)
+          << d.name << ": dense beside sparse?";
     }
   }
 }
@@ -115,7 +121,8 @@ TEST(ShippedDevices, HoldDenseTensorPeaks) {
 
 // devices.csv of the gpu-latency data set names the devices that predictions are asked for.
 TEST(ShippedDevices, CoverTheShortNamesOfTheLatencyData) {
-  for (const char* name : {"P4", "P100", "V100", "T4", "A100-40", "A100-80", "A100-SXM-40", "L4", "H100", "MI100", "MI210", "MI250"}) {
+  for (const char* name : {"P4", "P100", "V100", "T4", "A100-40", "A100-80", "A100-SXM-40", "L4",
+                           "H100", "MI100", "MI210", "MI250"}) {
     EXPECT_NE(Shipped().Find(name), nullptr) << name;
   }
 }
@@ -170,12 +177,15 @@ TEST(DeviceCatalog, SaysWhatIsWrongWithAFile) {
     const Result<DeviceCatalog> catalog = DeviceCatalog::Load(files);
     ASSERT_FALSE(catalog.ok()) << text;
     EXPECT_EQ(catalog.status().code(), StatusCode::kBadInput);
-    EXPECT_NE(catalog.status().message().find("user.toml"), std::string::npos) << catalog.status().message();
-    EXPECT_NE(catalog.status().message().find(c.names), std::string::npos) << catalog.status().message();
+    EXPECT_NE(catalog.status().message().find("user.toml"), std::string::npos)
+        << catalog.status().message();
+    EXPECT_NE(catalog.status().message().find(c.names), std::string::npos)
+        << catalog.status().message();
   }
 }
 
-RC_GTEST_PROP(DeviceCatalogProperty, AnyFileAndNameAreReadOrRefused, (const std::string& text, const std::string& name)) {
+RC_GTEST_PROP(DeviceCatalogProperty, AnyFileAndNameAreReadOrRefused,
+              (const std::string& text, const std::string& name)) {
   const NamedText files[] = {{"any.toml", text}};
   const Result<DeviceCatalog> catalog = DeviceCatalog::Load(files);
   if (catalog.ok()) (void)catalog.value().Find(name);

@@ -11,7 +11,8 @@ enum class DType {
   kUnknown,
   kF64,
   kF32,
-  kTF32,  ///< Arithmetic only: float32 operands rounded to 10 mantissa bits inside tensor cores; stored as 4 bytes.
+  kTF32,  ///< Arithmetic only: float32 operands rounded to 10 mantissa bits inside tensor cores;
+          ///< stored as 4 bytes.
   kBF16,
   kF16,
   kF8,
@@ -33,8 +34,8 @@ std::string_view Name(DType dtype);
 /// Inverse of Name; nullopt for any other text.
 std::optional<DType> DTypeFromName(std::string_view name);
 
-/// From the C++ name in a PyTorch profile's "Input type": "float", "c10::Half", "long int", "c10::Float8_e4m3fn"...
-/// kUnknown for what is not an element type ("Scalar", "TensorList", "").
+/// From the C++ name in a PyTorch profile's "Input type": "float", "c10::Half", "long int",
+/// "c10::Float8_e4m3fn"... kUnknown for what is not an element type ("Scalar", "TensorList", "").
 DType DTypeFromProfiler(std::string_view type_name);
 
 }  // namespace headroom

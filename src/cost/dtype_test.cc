@@ -18,7 +18,8 @@ TEST(DType, ReadsTheNamesOfProfilers) {
 }
 
 TEST(DType, IsUnknownForWhatIsNoElementType) {
-  for (const char* name : {"", "Scalar", "TensorList", "GenericList", "Device", "FLOAT", "float "}) {
+  for (const char* name :
+       {"", "Scalar", "TensorList", "GenericList", "Device", "FLOAT", "float "}) {
     EXPECT_EQ(DTypeFromProfiler(name), DType::kUnknown) << name;
   }
   EXPECT_EQ(BytesPerElement(DType::kUnknown), 0);
@@ -27,9 +28,9 @@ TEST(DType, IsUnknownForWhatIsNoElementType) {
 TEST(DType, StoresTf32InFourBytes) { EXPECT_EQ(BytesPerElement(DType::kTF32), 4); }
 
 TEST(DType, NamesReadBackAsTheSameType) {
-  for (const DType dtype : {DType::kUnknown, DType::kF64, DType::kF32, DType::kTF32, DType::kBF16, DType::kF16,
-                            DType::kF8, DType::kC128, DType::kC64, DType::kI64, DType::kI32, DType::kI16, DType::kI8,
-                            DType::kBool}) {
+  for (const DType dtype : {DType::kUnknown, DType::kF64, DType::kF32, DType::kTF32, DType::kBF16,
+                            DType::kF16, DType::kF8, DType::kC128, DType::kC64, DType::kI64,
+                            DType::kI32, DType::kI16, DType::kI8, DType::kBool}) {
     EXPECT_EQ(DTypeFromName(Name(dtype)), dtype) << Name(dtype);
   }
   EXPECT_FALSE(DTypeFromName("float").has_value());

@@ -1,5 +1,6 @@
-// Gather, scatter, embedding. Elements that an index picks count once each; that several indices may pick the same element is
-// not visible in a profile. No FLOPs but the additions of an accumulating scatter.
+// Gather, scatter, embedding. Elements that an index picks count once each; that several indices
+// may pick the same element is not visible in a profile. No FLOPs but the additions of an
+// accumulating scatter.
 #include <algorithm>
 #include <array>
 
@@ -46,8 +47,9 @@ std::optional<OperatorCost> Gather(const OperatorCall& call, const OperatorRule&
   return Finish(traffic, 0, rule.family);
 }
 
-/// (self, dim, index, source) in place: one element an index is read from the source and written to self; accumulating
-/// (flops_per_element > 0) reads that element of self too. A source that is a number is not read.
+/// (self, dim, index, source) in place: one element an index is read from the source and written to
+/// self; accumulating (flops_per_element > 0) reads that element of self too. A source that is a
+/// number is not read.
 std::optional<OperatorCost> ScatterInPlace(const OperatorCall& call, const OperatorRule& rule) {
   const TensorArg* self = TensorAt(call, 0);
   const TensorArg* index = TensorAt(call, 2);
@@ -66,7 +68,8 @@ std::optional<OperatorCost> EmbeddingBackward(const OperatorCall& call, const Op
   const TensorArg* grad = TensorAt(call, 0);
   const TensorArg* index = TensorAt(call, 1);
   const std::optional<std::int64_t> rows = IntAt(call, 2);
-  if (grad == nullptr || index == nullptr || grad->dims.empty() || !rows || *rows < 0) return std::nullopt;
+  if (grad == nullptr || index == nullptr || grad->dims.empty() || !rows || *rows < 0)
+    return std::nullopt;
   Traffic traffic;
   traffic.Read(*grad);
   traffic.Read(*index);

@@ -20,14 +20,22 @@ struct Rule {
 };
 
 std::optional<TensorCoreUse> TensorCoreUseFromName(std::string_view name) {
-  for (const TensorCoreUse use : {TensorCoreUse::kUnknown, TensorCoreUse::kNo, TensorCoreUse::kYes}) {
+  for (const TensorCoreUse use :
+       {TensorCoreUse::kUnknown, TensorCoreUse::kNo, TensorCoreUse::kYes}) {
     if (Name(use) == name) return use;
   }
   return std::nullopt;
 }
 
 bool MultipliesMatrices(WorkFamily family) {
-  return family == WorkFamily::kMatmul || family == WorkFamily::kConvolution || family == WorkFamily::kAttention;
+  return family == WorkFamily::kMatmul || family == WorkFamily::kConvolution ||
+         family == WorkFamily::kAttention;
+}
+
+std::optional<bool> YesOrNo(std::string_view text) {
+  if (text == "yes") return true;
+  if (text == "no") return false;
+  return std::nullopt;
 }
 
 template <typename T>
@@ -58,15 +66,17 @@ struct KernelClassifier::Impl {
   std::vector<Rule<WorkFamily>> family;
   std::vector<Rule<TensorCoreUse>> tensor_cores;
   std::vector<Rule<DType>> math_dtype;
+  std::vector<Rule<bool>> fast_algorithm;
   std::vector<Example> examples;
 
   /// Reads the rules of one list; `parse` turns the text of `is` into a value.
   template <typename T, typename Parse>
-  Status ReadList(const NamedText& file, const toml::table& table, std::string_view list, Parse parse,
-                  std::vector<Rule<T>>& rules) {
+  Status ReadList(const NamedText& file, const toml::table& table, std::string_view list,
+                  Parse parse, std::vector<Rule<T>>& rules) {
     const toml::node* node = table.get(list);
     const toml::array* entries = node == nullptr ? nullptr : node->as_array();
-    if (entries == nullptr) return Bad(file, fmt::format("[[{}]] is missing; add at least one rule", list));
+    if (entries == nullptr)
+      return Bad(file, fmt::format("[[{}]] is missing; add at least one rule", list));
     for (const toml::node& entry : *entries) {
       const std::string where = fmt::format("rule {} of [[{}]]", rules.size() + 1, list);
       const toml::table* rule = entry.as_table();
@@ -78,15 +88,16 @@ struct KernelClassifier::Impl {
         return Bad(file, where + " must have the keys is, match and examples, and no others");
       }
       const std::optional<T> value = parse(*is);
-      if (!value) return Bad(file, fmt::format("{}: is = '{}' is no known class; correct it", where, *is));
+      if (!value)
+        return Bad(file, fmt::format("{}: is = '{}' is no known class; correct it", where, *is));
       RE2::Options options;
       options.set_dot_nl(true);  // a name may hold anything
       options.set_log_errors(false);
       options.set_encoding(RE2::Options::EncodingLatin1);  // bytes: names need not be valid UTF-8
       auto pattern = std::make_unique<RE2>(*match, options);
       if (!pattern->ok()) {
-        return Bad(file, fmt::format("{}: match = '{}' is no RE2 expression ({}); correct it", where, *match,
-                                     pattern->error()));
+        return Bad(file, fmt::format("{}: match = '{}' is no RE2 expression ({}); correct it",
+                                     where, *match, pattern->error()));
       }
       for (const toml::node& sample : *samples) {
         const auto kernel = sample.value_exact<std::string>();
@@ -113,18 +124,23 @@ Result<KernelClassifier> KernelClassifier::Parse(const NamedText& rules) {
   try {
     table = toml::parse(rules.content);
   } catch (const toml::parse_error& error) {
-    return Impl::Bad(rules, fmt::format("line {}: {}; correct the TOML there", error.source().begin.line,
-                                        error.description()));
+    return Impl::Bad(rules, fmt::format("line {}: {}; correct the TOML there",
+                                        error.source().begin.line, error.description()));
   }
   auto impl = std::make_unique<Impl>();
   const auto version = table["version"].value_exact<std::int64_t>();
-  if (!version || *version < 1) return Impl::Bad(rules, "key 'version' must be a whole number from 1");
+  if (!version || *version < 1)
+    return Impl::Bad(rules, "key 'version' must be a whole number from 1");
   impl->version = static_cast<int>(*version);
   Status status = impl->ReadList(rules, table, "family", WorkFamilyFromName, impl->family);
   if (status.ok()) {
-    status = impl->ReadList(rules, table, "tensor_cores", TensorCoreUseFromName, impl->tensor_cores);
+    status =
+        impl->ReadList(rules, table, "tensor_cores", TensorCoreUseFromName, impl->tensor_cores);
   }
-  if (status.ok()) status = impl->ReadList(rules, table, "math_dtype", DTypeFromName, impl->math_dtype);
+  if (status.ok())
+    status = impl->ReadList(rules, table, "math_dtype", DTypeFromName, impl->math_dtype);
+  if (status.ok())
+    status = impl->ReadList(rules, table, "fast_algorithm", YesOrNo, impl->fast_algorithm);
   if (!status.ok()) return status;
   return KernelClassifier(std::move(impl));
 }
@@ -133,6 +149,7 @@ KernelClass KernelClassifier::Classify(std::string_view kernel_name) const {
   const std::string_view name = kernel_name.substr(0, kJudgedBytes);
   KernelClass result;
   result.family = FirstMatch(impl_->family, name, WorkFamily::kUnclassified);
+  result.fast_algorithm = FirstMatch(impl_->fast_algorithm, name, false);
   if (MultipliesMatrices(result.family)) {
     result.math_dtype = FirstMatch(impl_->math_dtype, name, DType::kUnknown);
     result.tensor_cores = FirstMatch(impl_->tensor_cores, name, TensorCoreUse::kUnknown);
@@ -146,6 +163,8 @@ KernelClass KernelClassifier::Classify(std::string_view kernel_name) const {
 
 int KernelClassifier::version() const { return impl_->version; }
 
-std::span<const KernelClassifier::Example> KernelClassifier::examples() const { return impl_->examples; }
+std::span<const KernelClassifier::Example> KernelClassifier::examples() const {
+  return impl_->examples;
+}
 
 }  // namespace headroom

@@ -1,4 +1,5 @@
-// KernelClassifier: what a GPU kernel does, told by its name and the rules in data/rules/kernels.toml.
+// KernelClassifier: what a GPU kernel does, told by its name and the rules in
+// data/rules/kernels.toml.
 #pragma once
 
 #include <memory>
@@ -23,18 +24,24 @@ std::string_view Name(TensorCoreUse use);
 /// What a kernel's name tells.
 struct KernelClass {
   WorkFamily family = WorkFamily::kUnclassified;
-  TensorCoreUse tensor_cores = TensorCoreUse::kUnknown;  ///< kNo for every family that multiplies no matrices.
-  DType math_dtype = DType::kUnknown;  ///< Of matmul, convolution and attention: type of the products, if the name tells.
+  /// kNo for every family that multiplies no matrices.
+  TensorCoreUse tensor_cores = TensorCoreUse::kUnknown;
+  /// Of matmul, convolution and attention: type of the products, if the name tells.
+  DType math_dtype = DType::kUnknown;
+  /// Part of a Winograd or FFT convolution, which does fewer operations than the definition counts:
+  /// a share above 100 % by that count is then possible.
+  bool fast_algorithm = false;
 };
 
-/// Applies the rules; the first that matches wins, in each of three lists (family, tensor cores, math type).
-/// Thread-safe once parsed. One call costs microseconds: cache by distinct name.
+/// Applies the rules; the first that matches wins, in each of the lists (family, tensor cores, math
+/// type, algorithm). Thread-safe once parsed. One call costs microseconds: cache by distinct name.
 class KernelClassifier {
  public:
-  /// An example that the rule file gives for a rule; the rule must classify it as stated, and a test holds it to that.
+  /// An example that the rule file gives for a rule; the rule must classify it as stated, and a
+  /// test holds it to that.
   struct Example {
     std::string kernel;  ///< A real kernel name.
-    std::string list;    ///< "family", "tensor_cores" or "math_dtype".
+    std::string list;    ///< "family", "tensor_cores", "math_dtype" or "fast_algorithm".
     std::string expect;  ///< "matmul", "yes", "tf32", ...
   };
 

@@ -1,6 +1,6 @@
-// Matrix products. FLOPs = 2 * batch * m * n * k (first principles: k multiply-adds for each of batch * m * n results); the
-// addition of a bias or of beta * C is left out, as every convention does. Complex: a multiply-add is 4 real ones.
-// Bytes = A + B + C + what is added.
+// Matrix products. FLOPs = 2 * batch * m * n * k (first principles: k multiply-adds for each of
+// batch * m * n results); the addition of a bias or of beta * C is left out, as every convention
+// does. Complex: a multiply-add is 4 real ones. Bytes = A + B + C + what is added.
 #include <array>
 
 #include "cost/operator_args.h"
@@ -23,7 +23,9 @@ Operands OperandsOf(const OperatorRule& rule) {
   return {};
 }
 
-bool IsGrouped(std::string_view name) { return name == "aten::_grouped_mm" || name == "aten::_scaled_grouped_mm"; }
+bool IsGrouped(std::string_view name) {
+  return name == "aten::_grouped_mm" || name == "aten::_scaled_grouped_mm";
+}
 
 /// Whether the last two dims are stored with the first of them contiguous.
 bool IsTransposed(const TensorArg& t) {
@@ -32,8 +34,8 @@ bool IsTransposed(const TensorArg& t) {
   return t.strides[rank - 2] == 1 && t.strides[rank - 1] != 1 && t.dims[rank - 1] > 1;
 }
 
-/// Grouped products by the ranks of their operands (aten/src/ATen/native/cuda/GroupedBlas.cpp): the work is that of one
-/// product over the ragged extent as a whole, whichever way it is cut.
+/// Grouped products by the ranks of their operands (aten/src/ATen/native/cuda/GroupedBlas.cpp): the
+/// work is that of one product over the ragged extent as a whole, whichever way it is cut.
 std::optional<GemmShape> GroupedShape(const TensorArg& a, const TensorArg& b) {
   GemmShape s;
   if (a.dims.size() == 2 && b.dims.size() == 3) {  // ragged m: [m, k] x [g, k, n]
@@ -71,9 +73,12 @@ std::optional<GemmShape> PlainShape(const TensorArg& a, const TensorArg& b) {
   return s;
 }
 
-/// Elements of the result. A grouped product over a ragged k has one [m, n] result a group, counted by its offsets.
-std::optional<double> OutputElements(const OperatorCall& call, const GemmShape& s, const TensorArg& a, const TensorArg& b) {
-  const double one = static_cast<double>(s.batch) * static_cast<double>(s.m) * static_cast<double>(s.n);
+/// Elements of the result. A grouped product over a ragged k has one [m, n] result a group, counted
+/// by its offsets.
+std::optional<double> OutputElements(const OperatorCall& call, const GemmShape& s,
+                                     const TensorArg& a, const TensorArg& b) {
+  const double one =
+      static_cast<double>(s.batch) * static_cast<double>(s.m) * static_cast<double>(s.n);
   if (!IsGrouped(call.name) || a.dims.size() != 2 || b.dims.size() != 2) return one;
   // offs: argument 2 of _grouped_mm, 4 of _scaled_grouped_mm.
   const TensorArg* offsets = TensorAt(call, call.name == "aten::_grouped_mm" ? 2 : 4);
@@ -84,13 +89,15 @@ std::optional<double> OutputElements(const OperatorCall& call, const GemmShape& 
 /// Stored type of the result.
 DType OutputDType(const OperatorCall& call, DType operands) {
   if (call.name == "aten::_int_mm") return DType::kI32;
-  if (call.name == "aten::_scaled_mm") {  // (self, mat2, scale_a, scale_b, bias, scale_result, out_dtype, use_fast_accum)
+  if (call.name == "aten::_scaled_mm") {  // (self, mat2, scale_a, scale_b, bias, scale_result,
+                                          // out_dtype, use_fast_accum)
     const DType given = DTypeAt(call, 6);
     return given == DType::kUnknown ? operands : given;
   }
   if (IsGrouped(call.name)) {
-    // _grouped_mm(self, mat2, offs, bias, out_dtype); _scaled_grouped_mm(self, mat2, scale_a, scale_b, offs, bias,
-    // scale_result, out_dtype, use_fast_accum). Without out_dtype both give bfloat16 for 8-bit operands.
+    // _grouped_mm(self, mat2, offs, bias, out_dtype); _scaled_grouped_mm(self, mat2, scale_a,
+    // scale_b, offs, bias, scale_result, out_dtype, use_fast_accum). Without out_dtype both give
+    // bfloat16 for 8-bit operands.
     const DType given = DTypeAt(call, call.name == "aten::_grouped_mm" ? 4 : 7);
     if (given != DType::kUnknown) return given;
     return operands == DType::kF8 ? DType::kBF16 : operands;
@@ -110,7 +117,8 @@ std::optional<OperatorCost> MatmulCost(const OperatorCall& call, const OperatorR
   Traffic traffic;
   traffic.Read(a);
   traffic.Read(b);
-  if (operands.has_addend && IntAt(call, 3) != 0) traffic.Read(TensorAt(call, 0));  // beta = 0 does not read it
+  if (operands.has_addend && IntAt(call, 3) != 0)
+    traffic.Read(TensorAt(call, 0));  // beta = 0 does not read it
   traffic.Write(*out, OutputDType(call, shape->dtype));
   const std::optional<double> bytes = traffic.bytes();
   if (!bytes) return std::nullopt;

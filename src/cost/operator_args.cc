@@ -31,7 +31,8 @@ std::string_view ConcreteAt(const OperatorCall& call, std::size_t index) {
   return index < call.args.size() ? Trim(call.args[index].concrete) : std::string_view();
 }
 
-/// Splits "[a, b]" and converts every part; nullopt if it is no such list or a part does not convert.
+/// Splits "[a, b]" and converts every part; nullopt if it is no such list or a part does not
+/// convert.
 template <typename T, typename Convert>
 std::optional<std::vector<T>> ToList(std::string_view text, Convert convert) {
   if (text.size() < 2 || text.front() != '[' || text.back() != ']') return std::nullopt;
@@ -50,7 +51,8 @@ std::optional<std::vector<T>> ToList(std::string_view text, Convert convert) {
 }  // namespace
 
 const TensorArg* TensorAt(const OperatorCall& call, std::size_t index) {
-  if (index >= call.args.size() || call.args[index].kind != OperatorArg::Kind::kTensor) return nullptr;
+  if (index >= call.args.size() || call.args[index].kind != OperatorArg::Kind::kTensor)
+    return nullptr;
   return &call.args[index].tensors.front();
 }
 
@@ -124,12 +126,14 @@ double DistinctElements(const TensorArg& tensor) {
   if (tensor.strides.size() != tensor.dims.size()) return Elements(tensor.dims);
   double product = 1;
   for (std::size_t i = 0; i < tensor.dims.size(); ++i) {
-    if (tensor.strides[i] != 0 || tensor.dims[i] == 0) product *= static_cast<double>(tensor.dims[i]);
+    if (tensor.strides[i] != 0 || tensor.dims[i] == 0)
+      product *= static_cast<double>(tensor.dims[i]);
   }
   return product;
 }
 
-std::optional<std::vector<std::int64_t>> BroadcastShape(const std::vector<const TensorArg*>& tensors) {
+std::optional<std::vector<std::int64_t>> BroadcastShape(
+    const std::vector<const TensorArg*>& tensors) {
   std::size_t rank = 0;
   for (const TensorArg* tensor : tensors) rank = std::max(rank, tensor->dims.size());
   std::vector<std::int64_t> shape(rank, 1);

@@ -1,4 +1,5 @@
-// Reading the arguments of a recorded operator, and adding up what it moves. Internal to the cost formulas.
+// Reading the arguments of a recorded operator, and adding up what it moves. Internal to the cost
+// formulas.
 #pragma once
 
 #include <cstdint>
@@ -22,20 +23,24 @@ std::optional<std::int64_t> IntAt(const OperatorCall& call, std::size_t index);
 std::optional<bool> BoolAt(const OperatorCall& call, std::size_t index);
 std::optional<std::vector<std::int64_t>> IntListAt(const OperatorCall& call, std::size_t index);
 std::optional<std::vector<bool>> BoolListAt(const OperatorCall& call, std::size_t index);
-/// A torch.dtype argument, recorded as its number in c10::ScalarType; kUnknown if it was not recorded.
+/// A torch.dtype argument, recorded as its number in c10::ScalarType; kUnknown if it was not
+/// recorded.
 DType DTypeAt(const OperatorCall& call, std::size_t index);
 
-/// Product of the extents, as a double: exact below 2^53, and sums of such products cannot overflow.
+/// Product of the extents, as a double: exact below 2^53, and sums of such products cannot
+/// overflow.
 double Elements(std::span<const std::int64_t> dims);
 
-/// Elements of the tensor that differ in memory: extents with stride 0 (an expanded tensor) count once.
+/// Elements of the tensor that differ in memory: extents with stride 0 (an expanded tensor) count
+/// once.
 double DistinctElements(const TensorArg& tensor);
 
 /// The broadcast of the shapes by the rules of NumPy; nullopt if they do not fit.
-std::optional<std::vector<std::int64_t>> BroadcastShape(const std::vector<const TensorArg*>& tensors);
+std::optional<std::vector<std::int64_t>> BroadcastShape(
+    const std::vector<const TensorArg*>& tensors);
 
-/// Compulsory traffic of one operator: the distinct elements of its inputs and the elements of its outputs, at their
-/// stored size. Unknown as soon as one element type is.
+/// Compulsory traffic of one operator: the distinct elements of its inputs and the elements of its
+/// outputs, at their stored size. Unknown as soon as one element type is.
 class Traffic {
  public:
   void Read(const TensorArg& tensor) { Add(DistinctElements(tensor), tensor.dtype); }

@@ -17,13 +17,14 @@ constexpr int kMaxDepth = 4;
 struct Value {
   enum class Kind { kText, kNumber, kList };
   Kind kind = Kind::kText;
-  std::string text;             ///< Of kText: unescaped. Of kNumber and kList: as written.
-  std::int64_t number = 0;      ///< Of kNumber, if it is an integer.
+  std::string text;         ///< Of kText: unescaped. Of kNumber and kList: as written.
+  std::int64_t number = 0;  ///< Of kNumber, if it is an integer.
   bool integer = false;
   std::vector<Value> items;
 };
 
-/// Recursive descent over lists, strings and bare words (numbers, null, true). Depth and size are bounded.
+/// Recursive descent over lists, strings and bare words (numbers, null, true). Depth and size are
+/// bounded.
 class ListReader {
  public:
   explicit ListReader(std::string_view text) : text_(text) {}
@@ -82,7 +83,8 @@ class ListReader {
     ++pos_;
     Value value;
     while (pos_ < text_.size() && text_[pos_] != '"') {
-      if (text_[pos_] == '\\') ++pos_;  // the escaped character stands for itself: enough for type names and numbers
+      if (text_[pos_] == '\\')
+        ++pos_;  // the escaped character stands for itself: enough for type names and numbers
       if (pos_ < text_.size()) value.text.push_back(text_[pos_++]);
     }
     if (!Take('"')) return std::nullopt;
@@ -188,8 +190,10 @@ std::optional<OperatorCall> ParseOperatorCall(std::string_view name, const Opera
   for (std::size_t i = 0; i < dims->size(); ++i) {
     OperatorArg arg;
     const Value& type = (*types)[i];
-    if ((*dims)[i].kind != Value::Kind::kList || type.kind != Value::Kind::kText) return std::nullopt;
-    if (!ReadArg((*dims)[i], type.text, strides ? &(*strides)[i] : nullptr, arg)) return std::nullopt;
+    if ((*dims)[i].kind != Value::Kind::kList || type.kind != Value::Kind::kText)
+      return std::nullopt;
+    if (!ReadArg((*dims)[i], type.text, strides ? &(*strides)[i] : nullptr, arg))
+      return std::nullopt;
     if (concrete) arg.concrete = (*concrete)[i].text;
     tensors += arg.tensors.size();
     if (tensors > kMaxTensors) return std::nullopt;

@@ -1,4 +1,5 @@
-// OperatorCall: one recorded operator with the shapes of its arguments, read from the texts of a profiler record.
+// OperatorCall: one recorded operator with the shapes of its arguments, read from the texts of a
+// profiler record.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +24,10 @@ struct OperatorArg {
   enum class Kind {
     kNone,        ///< Not given, or of a type that is not recorded.
     kTensor,      ///< tensors has one element.
-    kTensorList,  ///< tensors may be empty: profilers drop long lists, so an empty list is an unknown one.
-    kScalar,      ///< A number, bool, string or a list of them; its value is in `concrete` where recorded.
+    kTensorList,  ///< tensors may be empty: profilers drop long lists, so an empty list is an
+                  ///< unknown one.
+    kScalar,      ///< A number, bool, string or a list of them; its value is in `concrete` where
+                  ///< recorded.
   };
   Kind kind = Kind::kNone;
   std::vector<TensorArg> tensors;
@@ -37,17 +40,20 @@ struct OperatorCall {
   std::vector<OperatorArg> args;
 };
 
-/// The texts of a PyTorch profiler record ("args" of a cpu_op), each a JSON list or empty if not recorded.
+/// The texts of a PyTorch profiler record ("args" of a cpu_op), each a JSON list or empty if not
+/// recorded.
 struct OperatorTexts {
-  std::string_view dims;      ///< "Input Dims": [[8, 384], [], [[3], [4]]].
-  std::string_view types;     ///< "Input type" (older: "Input Types"): ["float", "Scalar", "TensorList"].
+  std::string_view dims;  ///< "Input Dims": [[8, 384], [], [[3], [4]]].
+  std::string_view
+      types;  ///< "Input type" (older: "Input Types"): ["float", "Scalar", "TensorList"].
   std::string_view strides;   ///< "Input Strides".
   std::string_view concrete;  ///< "Concrete Inputs": ["", "1", "[1, 1]"].
 };
 
-/// Reads the texts; nullopt if `dims` or `types` is missing, is not such a list, disagrees in length, or is larger than any
-/// profiler writes (1 MiB of text, 4096 arguments, 65536 tensors, 64 dimensions). Damaged strides or concrete inputs are
-/// taken as not recorded. Never fails otherwise, whatever the text.
+/// Reads the texts; nullopt if `dims` or `types` is missing, is not such a list, disagrees in
+/// length, or is larger than any profiler writes (1 MiB of text, 4096 arguments, 65536 tensors, 64
+/// dimensions). Damaged strides or concrete inputs are taken as not recorded. Never fails
+/// otherwise, whatever the text.
 std::optional<OperatorCall> ParseOperatorCall(std::string_view name, const OperatorTexts& texts);
 
 }  // namespace headroom

@@ -15,10 +15,11 @@ namespace {
 using Dims = std::vector<std::int64_t>;
 
 TEST(OperatorCall, ReadsTensorsScalarsAndNone) {
-  const auto call = ParseOperatorCall("aten::addmm", {.dims = "[[768], [8, 384], [384, 768], [], [], []]",
-                                                      .types = R"(["float", "c10::Half", "c10::Half", "Scalar", "", "float"])",
-                                                      .strides = "[[1], [384, 1], [1, 384], [], [], []]",
-                                                      .concrete = R"(["", "", "", "1", "", ""])"});
+  const auto call = ParseOperatorCall(
+      "aten::addmm", {.dims = "[[768], [8, 384], [384, 768], [], [], []]",
+                      .types = R"(["float", "c10::Half", "c10::Half", "Scalar", "", "float"])",
+                      .strides = "[[1], [384, 1], [1, 384], [], [], []]",
+                      .concrete = R"(["", "", "", "1", "", ""])"});
   ASSERT_TRUE(call.has_value());
   EXPECT_EQ(call->name, "aten::addmm");
   ASSERT_EQ(call->args.size(), 6u);
@@ -29,32 +30,40 @@ TEST(OperatorCall, ReadsTensorsScalarsAndNone) {
   EXPECT_EQ(call->args[3].kind, OperatorArg::Kind::kScalar);
   EXPECT_EQ(call->args[3].concrete, "1");
   EXPECT_EQ(call->args[4].kind, OperatorArg::Kind::kNone);
-  EXPECT_EQ(call->args[5].kind, OperatorArg::Kind::kTensor) << "no dims and an element type: a scalar tensor";
+  EXPECT_EQ(call->args[5].kind, OperatorArg::Kind::kTensor)
+      << "no dims and an element type: a scalar tensor";
   EXPECT_TRUE(call->args[5].tensors[0].dims.empty());
 }
 
 TEST(OperatorCall, ReadsTensorLists) {
-  const auto call = ParseOperatorCall("aten::_foreach_add_", {.dims = "[[[128, 128], [128]], [[1], []], [], []]",
-                                                              .types = R"(["TensorList", "TensorList", "TensorList", "Scalar"])",
-                                                              .strides = "[[[128, 1], [1]], [[1], []], [], []]",
-                                                              .concrete = ""});
+  const auto call = ParseOperatorCall(
+      "aten::_foreach_add_", {.dims = "[[[128, 128], [128]], [[1], []], [], []]",
+                              .types = R"(["TensorList", "TensorList", "TensorList", "Scalar"])",
+                              .strides = "[[[128, 1], [1]], [[1], []], [], []]",
+                              .concrete = ""});
   ASSERT_TRUE(call.has_value());
   EXPECT_EQ(call->args[0].kind, OperatorArg::Kind::kTensorList);
   EXPECT_EQ(call->args[0].tensors[0].dims, (Dims{128, 128}));
   EXPECT_EQ(call->args[0].tensors[0].strides, (Dims{128, 1}));
   EXPECT_EQ(call->args[1].tensors.size(), 2u);
-  EXPECT_EQ(call->args[2].kind, OperatorArg::Kind::kTensorList) << "a list that the profiler dropped";
+  EXPECT_EQ(call->args[2].kind, OperatorArg::Kind::kTensorList)
+      << "a list that the profiler dropped";
   EXPECT_TRUE(call->args[2].tensors.empty());
 }
 
 TEST(OperatorCall, TakesAnyJsonSpacing) {
-  EXPECT_TRUE(ParseOperatorCall("x", {.dims = " [ [ 1 ,2 ]\n,[] ] ", .types = "[\"float\" ,\t\"\"]", .strides = "", .concrete = ""}));
+  EXPECT_TRUE(ParseOperatorCall("x", {.dims = " [ [ 1 ,2 ]\n,[] ] ",
+                                      .types = "[\"float\" ,\t\"\"]",
+                                      .strides = "",
+                                      .concrete = ""}));
 }
 
 TEST(OperatorCall, TakesDamagedSideTextsAsNotRecorded) {
   for (const char* damaged : {"", "[", "[[1]]", "null", "[[1], [2], [3]]", "[[-1, 1], []]"}) {
-    const auto call = ParseOperatorCall(
-        "x", {.dims = "[[8, 4], []]", .types = R"(["float", "Scalar"])", .strides = damaged, .concrete = damaged});
+    const auto call = ParseOperatorCall("x", {.dims = "[[8, 4], []]",
+                                              .types = R"(["float", "Scalar"])",
+                                              .strides = damaged,
+                                              .concrete = damaged});
     ASSERT_TRUE(call.has_value()) << damaged;
     EXPECT_TRUE(call->args[0].tensors[0].strides.empty()) << damaged;
   }
@@ -84,32 +93,40 @@ TEST(OperatorCall, RefusesWhatIsNoRecord) {
       {"too large", "[[" + std::string(2 << 20, '1') + "]]", R"(["float"])"},
   };
   for (const Case& c : cases) {
-    EXPECT_FALSE(ParseOperatorCall("aten::mm", {.dims = c.dims, .types = c.types, .strides = "", .concrete = ""}))
+    EXPECT_FALSE(ParseOperatorCall(
+        "aten::mm", {.dims = c.dims, .types = c.types, .strides = "", .concrete = ""}))
         << c.name;
   }
 }
 
-/// Text made of the pieces that the real texts are made of, so that damage is of the kind that gets far.
+/// Text made of the pieces that the real texts are made of, so that damage is of the kind that gets
+/// far.
 std::string NearlyAList() {
-  const auto piece = rc::gen::element<std::string>("[", "]", "[]", ", ", ",", "1", "8", "384", "-1", "1e9", "\"\"", "\"float\"",
-                                                   "\"c10::Half\"", "\"TensorList\"", "\"Scalar\"", "\"[1, 1]\"", "\"True\"",
-                                                   "\\", "\"", " ", "9223372036854775807");
+  const auto piece = rc::gen::element<std::string>(
+      "[", "]", "[]", ", ", ",", "1", "8", "384", "-1", "1e9", "\"\"", "\"float\"", "\"c10::Half\"",
+      "\"TensorList\"", "\"Scalar\"", "\"[1, 1]\"", "\"True\"", "\\", "\"", " ",
+      "9223372036854775807");
   std::string text = "[";
   for (const std::string& p : *rc::gen::container<std::vector<std::string>>(piece)) text += p;
   return text + "]";
 }
 
 RC_GTEST_PROP(OperatorCallProperty, AnyTextIsReadOrRefused, ()) {
-  const std::string dims = NearlyAList(), types = NearlyAList(), strides = NearlyAList(), concrete = NearlyAList();
-  const std::string name = *rc::gen::element<std::string>("aten::mm", "aten::convolution_backward", "aten::add_", "aten::_fused_adamw_",
-                                                          "aten::max_pool2d_with_indices", "aten::_flash_attention_forward");
-  const auto call = ParseOperatorCall(name, {.dims = dims, .types = types, .strides = strides, .concrete = concrete});
+  const std::string dims = NearlyAList(), types = NearlyAList(), strides = NearlyAList(),
+                    concrete = NearlyAList();
+  const std::string name = *rc::gen::element<std::string>(
+      "aten::mm", "aten::convolution_backward", "aten::add_", "aten::_fused_adamw_",
+      "aten::max_pool2d_with_indices", "aten::_flash_attention_forward");
+  const auto call = ParseOperatorCall(
+      name, {.dims = dims, .types = types, .strides = strides, .concrete = concrete});
   if (!call) return;
   if (const auto cost = CostOf(*call)) RC_ASSERT(cost->flops >= 0 && cost->bytes >= 0);
 }
 
-RC_GTEST_PROP(OperatorCallProperty, AnyBytesAreReadOrRefused, (const std::string& dims, const std::string& types)) {
-  (void)ParseOperatorCall("aten::mm", {.dims = dims, .types = types, .strides = dims, .concrete = types});
+RC_GTEST_PROP(OperatorCallProperty, AnyBytesAreReadOrRefused,
+              (const std::string& dims, const std::string& types)) {
+  (void)ParseOperatorCall("aten::mm",
+                          {.dims = dims, .types = types, .strides = dims, .concrete = types});
 }
 
 }  // namespace

@@ -11,7 +11,9 @@ namespace {
 
 constexpr double kExactLimit = 9007199254740992.0;  // 2^53
 
-constexpr OperatorRule Only(std::string_view name, WorkFamily family) { return {.name = name, .family = family}; }
+constexpr OperatorRule Only(std::string_view name, WorkFamily family) {
+  return {.name = name, .family = family};
+}
 
 /// Operators whose work is done by others that they call, or whose traffic a profile does not tell.
 constexpr std::array kFamilyOnly = {
@@ -77,8 +79,8 @@ const RuleMap& Rules() {
   static const RuleMap rules = [] {
     RuleMap map;
     for (const std::span<const OperatorRule> list :
-         {MatmulRules(), ConvolutionRules(), AttentionRules(), PointwiseRules(), RowwiseRules(), IndexingRules(),
-          OptimizerRules(), FamilyOnlyRules()}) {
+         {MatmulRules(), ConvolutionRules(), AttentionRules(), PointwiseRules(), RowwiseRules(),
+          IndexingRules(), OptimizerRules(), FamilyOnlyRules()}) {
       for (const OperatorRule& rule : list) {
         [[maybe_unused]] const bool is_new = map.emplace(rule.name, &rule).second;
         assert(is_new && "two rules for one operator");

@@ -1,13 +1,18 @@
 // FLOPs and bytes of one recorded operator, from the shapes in its profiler record.
 //
-// FLOPs count a multiply-add as 2. Bytes are the compulsory traffic: every distinct input element read once, every output
-// element written once, at its stored type; caches, re-reads and workspace are not in it (the roofline model of Williams,
-// Waterman and Patterson, CACM 2009).
+// FLOPs count a multiply-add as 2. Bytes are the compulsory traffic: every distinct input element
+// read once, every output element written once, at its stored type; caches, re-reads and workspace
+// are not in it (the roofline model of Williams, Waterman and Patterson, CACM 2009).
 //
-// Nesting: an operator that only calls others (aten::linear, aten::matmul, aten::conv2d, aten::to) has no cost of its own,
-// but a few costed operators call costed ones (aten::_scaled_dot_product_flash_attention calls aten::_flash_attention_forward).
-// A sum over a trace therefore takes, along each chain of calls, only the OUTERMOST operator that has a cost, and relates it
-// to the kernels launched by that operator and everything below it.
+// Nesting: operators call operators, and costs overlap along a chain of calls (an autocast aten::mm
+// on float32 calls itself on float16; aten::_scaled_dot_product_flash_attention calls
+// aten::_flash_attention_forward). A sum over a trace gives each kernel to the INNERMOST operator
+// around its launch that has a cost, and counts an operator once if it got a kernel so. A cost
+// therefore leaves out what the operator hands to costed operators below it (aten::zero_ in a
+// loss's backward).
+//
+// Not visible in a profile: that two arguments are one tensor. Where a well-known caller does that
+// (Adam's addcmul_), the bytes count it once; elsewhere they may be too many.
 #pragma once
 
 #include <cstdint>
@@ -26,19 +31,22 @@ struct OperatorCost {
   double flops = 0;  ///< >= 0.
   double bytes = 0;  ///< >= 0; compulsory traffic.
   WorkFamily family = WorkFamily::kUnclassified;
-  /// Type that the arithmetic runs in. Matmul, convolution, attention: the operands' type (kF32 becomes kTF32 only once the
-  /// kernel's name says so: see ResolveMathDType). All others: kF32 for 16-bit and 8-bit data too, as PyTorch computes there
-  /// in float32.
+  /// Type that the arithmetic runs in. Matmul, convolution, attention: the operands' type (kF32
+  /// becomes kTF32 only once the kernel's name says so: see ResolveMathDType). All others: kF32 for
+  /// 16-bit and 8-bit data too, as PyTorch computes there in float32.
   DType math_dtype = DType::kUnknown;
-  /// The bytes rest on 4-byte elements: profilers record shapes of tensor lists without their element type (optimizers).
+  /// The bytes rest on 4-byte elements: profilers record shapes of tensor lists without their
+  /// element type (optimizers).
   bool assumes_fp32 = false;
 };
 
-/// The cost, or nullopt where it cannot be known: an operator without a formula, shapes not recorded, lists dropped by the
-/// profiler, shapes that contradict each other, or more work than fits a double exactly (2^53).
+/// The cost, or nullopt where it cannot be known: an operator without a formula, shapes not
+/// recorded, lists dropped by the profiler, shapes that contradict each other, or more work than
+/// fits a double exactly (2^53).
 std::optional<OperatorCost> CostOf(const OperatorCall& call);
 
-/// The family by the operator's name alone; kUnclassified if there is no rule. Known more often than the cost.
+/// The family by the operator's name alone; kUnclassified if there is no rule. Known more often
+/// than the cost.
 WorkFamily FamilyOfOperator(std::string_view name);
 
 /// (batch) x [m, k] x [k, n].
@@ -50,14 +58,16 @@ struct GemmShape {
   bool b_transposed = false;
 };
 
-/// Of aten::mm, addmm, bmm, baddbmm, mv, addmv, dot, _int_mm, _scaled_mm, _grouped_mm, _scaled_grouped_mm; nullopt for others
-/// and for damaged shapes. A grouped product is given as one of the same work: batch 1, the ragged extent as a whole.
+/// Of aten::mm, addmm, bmm, baddbmm, mv, addmv, dot, _int_mm, _scaled_mm, _grouped_mm,
+/// _scaled_grouped_mm; nullopt for others and for damaged shapes. A grouped product is given as one
+/// of the same work: batch 1, the ragged extent as a whole.
 std::optional<GemmShape> GemmShapeOf(const OperatorCall& call);
 
-/// A convolution in the orientation of its forward: input [batch, in_channels, in...], output [batch, out_channels, out...].
+/// A convolution in the orientation of its forward: input [batch, in_channels, in...], output
+/// [batch, out_channels, out...].
 struct ConvolutionShape {
   std::int64_t batch = 0, in_channels = 0, out_channels = 0, groups = 1;
-  std::vector<std::int64_t> in, kernel, out;             ///< Spatial extents, 1 to 3 of each.
+  std::vector<std::int64_t> in, kernel, out;            ///< Spatial extents, 1 to 3 of each.
   std::vector<std::int64_t> stride, padding, dilation;  ///< As long as `in`; empty if not recorded.
   bool transposed = false;
   bool channels_last = false;  ///< The input is stored NHWC.
@@ -68,13 +78,14 @@ struct ConvolutionShape {
   DType dtype = DType::kUnknown;
 
   /// FLOPs of one part (forward, data gradient and weight gradient are equal):
-  /// 2 * batch * out_channels * prod(out) * (in_channels / groups) * prod(kernel); transposed: prod(in) in place of
-  /// prod(out). First principles; padding counted as work, as every FLOP convention does.
+  /// 2 * batch * out_channels * prod(out) * (in_channels / groups) * prod(kernel); transposed:
+  /// prod(in) in place of prod(out). First principles; padding counted as work, as every FLOP
+  /// convention does.
   double FlopsPerPart() const;
 };
 
-/// Of aten::cudnn_convolution, miopen_convolution, convolution_overrideable, convolution_backward and their kin; nullopt for
-/// others and for damaged shapes.
+/// Of aten::cudnn_convolution, miopen_convolution, convolution_overrideable, convolution_backward
+/// and their kin; nullopt for others and for damaged shapes.
 std::optional<ConvolutionShape> ConvolutionShapeOf(const OperatorCall& call);
 
 }  // namespace headroom

@@ -1,7 +1,8 @@
 // Operators on lists of tensors: fused optimizers, foreach arithmetic, gradient unscaling.
 //
-// Profilers record the shapes of short lists only, and never their element type: where shapes are there the bytes assume
-// float32 parameters and say so (OperatorCost::assumes_fp32); where they are not the cost is unknown.
+// Profilers record the shapes of short lists only, and never their element type: where shapes are
+// there the bytes assume float32 parameters and say so (OperatorCost::assumes_fp32); where they are
+// not the cost is unknown.
 #include <array>
 
 #include "cost/operator_args.h"
@@ -32,9 +33,9 @@ OperatorCost Finish(double moved, double updated, const OperatorRule& rule) {
           .assumes_fp32 = true};
 }
 
-/// Fused optimizers: every list but the step counters is read; all but the gradients are written back.
-/// Adam: reads p, g, m, v and writes p, m, v, 28 bytes a parameter (an amsgrad list adds 8); SGD with momentum 20, without 12;
-/// Adagrad 20.
+/// Fused optimizers: every list but the step counters is read; all but the gradients are written
+/// back. Adam: reads p, g, m, v and writes p, m, v, 28 bytes a parameter (an amsgrad list adds 8);
+/// SGD with momentum 20, without 12; Adagrad 20.
 std::optional<OperatorCost> FusedOptimizer(const OperatorCall& call, const OperatorRule& rule) {
   const std::optional<double> parameters = ListElements(call, 0);
   if (!parameters) return std::nullopt;
@@ -50,7 +51,8 @@ std::optional<OperatorCost> FusedOptimizer(const OperatorCall& call, const Opera
   return lists < 2 ? std::nullopt : std::optional(Finish(moved, *parameters, rule));
 }
 
-/// In-place foreach arithmetic: all lists are read, the first is written. Otherwise a result like the first list.
+/// In-place foreach arithmetic: all lists are read, the first is written. Otherwise a result like
+/// the first list.
 std::optional<OperatorCost> Foreach(const OperatorCall& call, const OperatorRule& rule) {
   const std::optional<double> first = ListElements(call, 0);
   if (!first) return std::nullopt;
@@ -62,6 +64,15 @@ std::optional<OperatorCost> Foreach(const OperatorCall& call, const OperatorRule
     moved += *elements;
   }
   return Finish(moved, *first, rule);
+}
+
+/// (self, a, b, values): Adam passes its gradients as both, which a profile does not show; see
+/// Addcmul of single tensors.
+std::optional<OperatorCost> ForeachAddcmul(const OperatorCall& call, const OperatorRule& rule) {
+  const std::optional<double> self = ListElements(call, 0);
+  const std::optional<double> a = ListElements(call, 1);
+  if (!self || !a) return std::nullopt;
+  return Finish(2 * *self + *a, *self, rule);
 }
 
 /// (self, source): reads the second, writes the first.
@@ -86,12 +97,14 @@ std::optional<OperatorCost> ForeachNorm(const OperatorCall& call, const Operator
 }
 
 constexpr std::array kRules = {
-    // Adam: two moving averages 3 + 4, two bias corrections 2, root and epsilon 2, update 3 (and decay 1 of AdamW)
+    // Adam: two moving averages 3 + 4, two bias corrections 2, root and epsilon 2, update 3 (and
+    // decay 1 of AdamW)
     OperatorRule{"aten::_fused_adam_", WorkFamily::kOptimizer, FusedOptimizer, 14},
     OperatorRule{"aten::_fused_adamw_", WorkFamily::kOptimizer, FusedOptimizer, 15},
     OperatorRule{"aten::_fused_sgd_", WorkFamily::kOptimizer, FusedOptimizer, 4},
     OperatorRule{"aten::_fused_adagrad_", WorkFamily::kOptimizer, FusedOptimizer, 6},
-    OperatorRule{"aten::_amp_foreach_non_finite_check_and_unscale_", WorkFamily::kOptimizer, Foreach, 1},
+    OperatorRule{"aten::_amp_foreach_non_finite_check_and_unscale_", WorkFamily::kOptimizer,
+                 Foreach, 1},
     OperatorRule{"aten::_foreach_add", WorkFamily::kOptimizer, Foreach, 1},
     OperatorRule{"aten::_foreach_sub", WorkFamily::kOptimizer, Foreach, 1},
     OperatorRule{"aten::_foreach_mul", WorkFamily::kOptimizer, Foreach, 1},
@@ -103,7 +116,7 @@ constexpr std::array kRules = {
     OperatorRule{"aten::_foreach_reciprocal", WorkFamily::kOptimizer, Foreach, 1},
     OperatorRule{"aten::_foreach_maximum", WorkFamily::kOptimizer, Foreach, 1},
     OperatorRule{"aten::_foreach_lerp", WorkFamily::kOptimizer, Foreach, 3},
-    OperatorRule{"aten::_foreach_addcmul", WorkFamily::kOptimizer, Foreach, 3},
+    OperatorRule{"aten::_foreach_addcmul", WorkFamily::kOptimizer, ForeachAddcmul, 3},
     OperatorRule{"aten::_foreach_addcdiv", WorkFamily::kOptimizer, Foreach, 3},
     OperatorRule{"aten::_foreach_copy", WorkFamily::kOptimizer, ForeachCopy, 0},
     OperatorRule{"aten::_foreach_zero", WorkFamily::kOptimizer, ForeachZero, 0},

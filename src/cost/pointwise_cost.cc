@@ -1,9 +1,9 @@
 // Element-wise operators, copies, fills and random numbers.
 //
-// FLOPs = flops_per_element * elements of the broadcast result. The constants count the operations of the textbook
-// definition, a transcendental function as one (first principles; such work is memory-bound on every GPU here, so a factor
-// of two in them moves nothing). Integer and boolean results, and moves, count 0 FLOPs.
-// Bytes = every distinct input element + every output element.
+// FLOPs = flops_per_element * elements of the broadcast result. The constants count the operations
+// of the textbook definition, a transcendental function as one (first principles; such work is
+// memory-bound on every GPU here, so a factor of two in them moves nothing). Integer and boolean
+// results, and moves, count 0 FLOPs. Bytes = every distinct input element + every output element.
 #include <algorithm>
 #include <array>
 
@@ -35,11 +35,13 @@ int Category(DType dtype) {
 /// The type that PyTorch computes two element types of equal standing in.
 DType Promote(DType a, DType b) {
   if (Category(a) != Category(b)) return Category(a) > Category(b) ? a : b;
-  if (BytesPerElement(a) != BytesPerElement(b)) return BytesPerElement(a) > BytesPerElement(b) ? a : b;
+  if (BytesPerElement(a) != BytesPerElement(b))
+    return BytesPerElement(a) > BytesPerElement(b) ? a : b;
   return a == b ? a : DType::kF32;  // bfloat16 with float16
 }
 
-/// Result type over the tensors: one without dims counts only if its category is above that of those with dims.
+/// Result type over the tensors: one without dims counts only if its category is above that of
+/// those with dims.
 DType ResultType(const std::vector<const TensorArg*>& tensors) {
   DType with_dims = DType::kUnknown;
   DType without = DType::kUnknown;
@@ -57,7 +59,8 @@ DType MathType(DType dtype) {
   return dtype == DType::kF64 || Category(dtype) == 3 ? dtype : DType::kF32;
 }
 
-std::optional<OperatorCost> Finish(const Traffic& traffic, double flops, DType dtype, WorkFamily family) {
+std::optional<OperatorCost> Finish(const Traffic& traffic, double flops, DType dtype,
+                                   WorkFamily family) {
   const std::optional<double> bytes = traffic.bytes();
   if (!bytes) return std::nullopt;
   return OperatorCost{.flops = Category(dtype) >= 2 ? flops : 0,
@@ -73,14 +76,16 @@ enum class ResultKind {
   kBool,
 };
 
-std::optional<OperatorCost> Pointwise(const OperatorCall& call, const OperatorRule& rule, ResultKind kind) {
+std::optional<OperatorCost> Pointwise(const OperatorCall& call, const OperatorRule& rule,
+                                      ResultKind kind) {
   std::vector<const TensorArg*> inputs = SingleTensors(call);
   const TensorArg* out = nullptr;
   if (inputs.size() == static_cast<std::size_t>(rule.tensor_inputs) + 1) {
     out = inputs.back();  // out=
     inputs.pop_back();
   }
-  if (inputs.empty() || inputs.size() > static_cast<std::size_t>(rule.tensor_inputs)) return std::nullopt;
+  if (inputs.empty() || inputs.size() > static_cast<std::size_t>(rule.tensor_inputs))
+    return std::nullopt;
   const std::optional<std::vector<std::int64_t>> shape = BroadcastShape(inputs);
   if (!shape) return std::nullopt;
   if (FindRule(call.name).in_place) out = inputs.front();
@@ -88,8 +93,11 @@ std::optional<OperatorCost> Pointwise(const OperatorCall& call, const OperatorRu
   Traffic traffic;
   for (const TensorArg* input : inputs) traffic.Read(*input);
   DType computed = ResultType(inputs);
-  if (kind == ResultKind::kFloating && computed != DType::kUnknown && Category(computed) < 2) computed = DType::kF32;
-  const DType stored = out != nullptr ? out->dtype : kind == ResultKind::kBool ? DType::kBool : computed;
+  if (kind == ResultKind::kFloating && computed != DType::kUnknown && Category(computed) < 2)
+    computed = DType::kF32;
+  const DType stored = out != nullptr              ? out->dtype
+                       : kind == ResultKind::kBool ? DType::kBool
+                                                   : computed;
   traffic.Write(out != nullptr ? Elements(out->dims) : Elements(*shape), stored);
   return Finish(traffic, rule.flops_per_element * Elements(*shape), computed, rule.family);
 }
@@ -104,6 +112,19 @@ std::optional<OperatorCost> FloatingFunction(const OperatorCall& call, const Ope
 
 std::optional<OperatorCost> Comparison(const OperatorCall& call, const OperatorRule& rule) {
   return Pointwise(call, rule, ResultKind::kBool);
+}
+
+/// (self, a, b, value): self + value a b. Adam squares its gradient with it, a and b being one
+/// tensor; a profile does not show that, so two operands of one shape and layout are counted once.
+std::optional<OperatorCost> Addcmul(const OperatorCall& call, const OperatorRule& rule) {
+  const TensorArg* a = TensorAt(call, 1);
+  const TensorArg* b = TensorAt(call, 2);
+  std::optional<OperatorCost> cost = Arithmetic(call, rule);
+  if (!cost || a == nullptr || b == nullptr) return cost;
+  if (a->dims == b->dims && a->strides == b->strides && a->dtype == b->dtype) {
+    cost->bytes -= DistinctElements(*b) * BytesPerElement(b->dtype);
+  }
+  return cost;
 }
 
 /// (condition, a, b): the result has the type of a and b. PyTorch may pass either as a number.
@@ -210,10 +231,10 @@ constexpr std::array kRules = {
     Unary("aten::softplus", 3),
     Unary("aten::mish", 5),
     Function("aten::tanh", 1),
-    Function("aten::sigmoid", 3),   // exp, add, divide
-    Function("aten::logit", 3),     // subtract, divide, log
-    Unary("aten::silu", 4),      // sigmoid and a product
-    Unary("aten::gelu", 5),      // 0.5 x (1 + erf(x / sqrt 2))
+    Function("aten::sigmoid", 3),  // exp, add, divide
+    Function("aten::logit", 3),    // subtract, divide, log
+    Unary("aten::silu", 4),        // sigmoid and a product
+    Unary("aten::gelu", 5),        // 0.5 x (1 + erf(x / sqrt 2))
     Unary("aten::nan_to_num", 3),
     Unary("aten::bitwise_not", 0),
     Compare("aten::logical_not", 1),
@@ -248,8 +269,8 @@ constexpr std::array kRules = {
     Ternary("aten::clamp", 2),
     Binary("aten::clamp_min", 1),
     Binary("aten::clamp_max", 1),
-    Ternary("aten::lerp", 3),     // a + w (b - a)
-    Ternary("aten::addcmul", 3),  // a + v b c
+    Ternary("aten::lerp", 3),  // a + w (b - a)
+    OperatorRule{"aten::addcmul", WorkFamily::kElementwise, Addcmul, 3, 3},
     Ternary("aten::addcdiv", 3),  // a + v b / c
     Binary("aten::threshold_backward", 1),
     Binary("aten::leaky_relu_backward", 2),
@@ -257,11 +278,11 @@ constexpr std::array kRules = {
     Binary("aten::hardtanh_backward", 2),
     Binary("aten::hardswish_backward", 4),
     Binary("aten::hardsigmoid_backward", 2),
-    Binary("aten::tanh_backward", 3),      // g (1 - y y)
-    Binary("aten::sigmoid_backward", 3),   // g y (1 - y)
+    Binary("aten::tanh_backward", 3),     // g (1 - y y)
+    Binary("aten::sigmoid_backward", 3),  // g y (1 - y)
     Binary("aten::logit_backward", 3),
-    Binary("aten::silu_backward", 8),      // g s (1 + x (1 - s)), s as for sigmoid
-    Binary("aten::gelu_backward", 10),     // g (cdf + x pdf), both from x
+    Binary("aten::silu_backward", 8),   // g s (1 + x (1 - s)), s as for sigmoid
+    Binary("aten::gelu_backward", 10),  // g (cdf + x pdf), both from x
     Binary("aten::softplus_backward", 4),
     OperatorRule{"aten::where", WorkFamily::kElementwise, Where},
     OperatorRule{"aten::masked_fill", WorkFamily::kElementwise, MaskedFill},

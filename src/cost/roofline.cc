@@ -14,7 +14,8 @@ std::optional<double> Times(std::optional<double> value, double factor) {
 }
 
 /// Vector or matrix peak, in TFLOP/s; the larger where it is not known which units ran.
-std::optional<double> Choose(std::optional<double> vector, std::optional<double> matrix, TensorCoreUse use) {
+std::optional<double> Choose(std::optional<double> vector, std::optional<double> matrix,
+                             TensorCoreUse use) {
   if (use == TensorCoreUse::kNo) return vector;
   if (use == TensorCoreUse::kYes) return matrix;
   if (!vector || !matrix) return vector ? vector : matrix;
@@ -49,14 +50,16 @@ std::string_view Name(RooflineState state) {
   return "unknown";
 }
 
-std::optional<double> PeakFlopsPerSecond(const DeviceSpec& device, DType dtype, TensorCoreUse tensor_cores) {
+std::optional<double> PeakFlopsPerSecond(const DeviceSpec& device, DType dtype,
+                                         TensorCoreUse tensor_cores) {
   switch (dtype) {
     case DType::kF64:
     case DType::kC128:
       return Times(Choose(device.fp64_tflops, device.fp64_tensor_tflops, tensor_cores), kTera);
     case DType::kF32:
     case DType::kC64:
-      // Tensor cores of NVIDIA take float32 operands as TF32 only; their float32 peak on them is that of TF32.
+      // Tensor cores of NVIDIA take float32 operands as TF32 only; their float32 peak on them is
+      // that of TF32.
       if (tensor_cores == TensorCoreUse::kYes && !device.fp32_matrix_tflops) {
         return Times(device.tf32_tensor_tflops, kTera);
       }
@@ -84,17 +87,19 @@ DType ResolveMathDType(DType operator_dtype, const KernelClass& kernel) {
 
 RooflinePoint PlaceOnRoofline(const RooflineWork& work, const DeviceSpec* device) {
   RooflinePoint point;
-  const bool sane = std::isfinite(work.flops) && std::isfinite(work.bytes) && work.flops >= 0 && work.bytes >= 0;
+  const bool sane =
+      std::isfinite(work.flops) && std::isfinite(work.bytes) && work.flops >= 0 && work.bytes >= 0;
   if (!sane) return point;
   if (work.bytes > 0) point.intensity_flop_per_byte = work.flops / work.bytes;
   if (device == nullptr) return point;
 
-  const std::optional<double> peak = PeakFlopsPerSecond(*device, work.math_dtype, work.tensor_cores);
+  const std::optional<double> peak =
+      PeakFlopsPerSecond(*device, work.math_dtype, work.tensor_cores);
   const std::optional<double> bandwidth = Times(device->memory_bandwidth_gbs, kGiga);
   const double seconds = Seconds(work.time);
   if (peak && bandwidth) point.ridge_flop_per_byte = *peak / *bandwidth;
   if (seconds > 0) {
-    if (peak) point.peak_flops_pct = 100 * work.flops / (seconds * *peak);
+    if (peak && !work.fast_algorithm) point.peak_flops_pct = 100 * work.flops / (seconds * *peak);
     if (bandwidth) point.peak_bandwidth_pct = 100 * work.bytes / (seconds * *bandwidth);
   }
   const double cached = std::max(device->l2_bytes.value_or(0), device->l3_bytes.value_or(0));
@@ -106,9 +111,12 @@ RooflinePoint PlaceOnRoofline(const RooflineWork& work, const DeviceSpec* device
   if (compute_known && memory_known && work.flops + work.bytes > 0) {
     const double compute_s = work.flops == 0 ? 0 : work.flops / *peak;
     const double memory_s = work.bytes == 0 ? 0 : work.bytes / *bandwidth;
-    point.attainable_us = 1e6 * std::max(compute_s, memory_s);
-    point.bound = compute_s > memory_s ? Bound::kCompute : Bound::kMemory;
-    if (seconds > 0) point.state = RooflineState::kOk;
+    const bool compute_bound = compute_s > memory_s;
+    if (!compute_bound || !work.fast_algorithm) {
+      point.attainable_us = 1e6 * std::max(compute_s, memory_s);
+      point.bound = compute_bound ? Bound::kCompute : Bound::kMemory;
+      if (seconds > 0) point.state = RooflineState::kOk;
+    }
   }
   if (too_fast) point.state = RooflineState::kImpossible;
   return point;
@@ -116,7 +124,8 @@ RooflinePoint PlaceOnRoofline(const RooflineWork& work, const DeviceSpec* device
 
 Mfu ComputeMfu(double flops, DurationNs time, int gpus, DType dtype, const DeviceSpec* device) {
   Mfu mfu;
-  if (device == nullptr || !std::isfinite(flops) || flops < 0 || time.ns() <= 0 || gpus < 1) return mfu;
+  if (device == nullptr || !std::isfinite(flops) || flops < 0 || time.ns() <= 0 || gpus < 1)
+    return mfu;
   const std::optional<double> peak = PeakFlopsPerSecond(*device, dtype, TensorCoreUse::kUnknown);
   if (!peak) return mfu;
   mfu.peak_tflops = *peak / kTera;

@@ -1,7 +1,8 @@
 // Roofline: how close a piece of work came to what its GPU allows, and which limit it met.
 //
-// Model: attainable FLOP/s = min(peak, intensity * bandwidth), with intensity = flops / bytes (Williams, Waterman and
-// Patterson, "Roofline: an insightful visual performance model", CACM 52(4), 2009). Peak and bandwidth are data-sheet figures.
+// Model: attainable FLOP/s = min(peak, intensity * bandwidth), with intensity = flops / bytes
+// (Williams, Waterman and Patterson, "Roofline: an insightful visual performance model", CACM
+// 52(4), 2009). Peak and bandwidth are data-sheet figures.
 #pragma once
 
 #include <optional>
@@ -23,9 +24,11 @@ std::string_view Name(Bound bound);
 /// How far a figure can be trusted.
 enum class RooflineState {
   kOk,
-  kUnknown,     ///< A figure of the device, the type or the work is missing; what is known is filled in.
-  /// Faster than the peak, or more bytes than memory delivers in the time plus what the last-level cache can hold: the
-  /// shapes, the time, the type or the device are wrong. Report as an error, never clamp.
+  kUnknown,  ///< A figure of the device, the type or the work is missing; what is known is filled
+             ///< in.
+  /// Faster than the peak, or more bytes than memory delivers in the time plus what the last-level
+  /// cache can hold: the shapes, the time, the type or the device are wrong. Report as an error,
+  /// never clamp.
   kImpossible,
 };
 
@@ -39,27 +42,35 @@ struct RooflineWork {
   DurationNs time{};  ///< Of the kernels that did the work.
   DType math_dtype = DType::kUnknown;
   TensorCoreUse tensor_cores = TensorCoreUse::kUnknown;
+  /// Some kernel of the work was of a Winograd or FFT convolution: `flops` counts more than was
+  /// done. No share of the peak, no attainable time and no compute bound can be given then.
+  bool fast_algorithm = false;
 };
 
 /// Missing figures are nullopt.
 struct RooflinePoint {
   std::optional<double> intensity_flop_per_byte;
-  std::optional<double> ridge_flop_per_byte;  ///< Peak / bandwidth: below it the work is memory-bound.
-  std::optional<double> attainable_us;        ///< max(flops / peak, bytes / bandwidth).
-  std::optional<double> peak_flops_pct;       ///< 100 * flops / (time * peak).
-  std::optional<double> peak_bandwidth_pct;   ///< 100 * bytes / (time * bandwidth); caches can lift it over 100 %.
+  std::optional<double>
+      ridge_flop_per_byte;               ///< Peak / bandwidth: below it the work is memory-bound.
+  std::optional<double> attainable_us;   ///< max(flops / peak, bytes / bandwidth).
+  std::optional<double> peak_flops_pct;  ///< 100 * flops / (time * peak).
+  std::optional<double>
+      peak_bandwidth_pct;  ///< 100 * bytes / (time * bandwidth); caches can lift it over 100 %.
   Bound bound = Bound::kUnknown;
   RooflineState state = RooflineState::kUnknown;
 };
 
-/// Peak in FLOP/s for arithmetic in `dtype`; nullopt if the data sheet does not give it (or the type is not arithmetic).
+/// Peak in FLOP/s for arithmetic in `dtype`; nullopt if the data sheet does not give it (or the
+/// type is not arithmetic).
 ///
-/// kTF32, kBF16, kF16, kF8: dense tensor peak. kF32, kF64: vector peak if `tensor_cores` is kNo, matrix peak if kYes; where
-/// that is unknown, the larger of the two, so that a share of the peak is never overstated.
-std::optional<double> PeakFlopsPerSecond(const DeviceSpec& device, DType dtype, TensorCoreUse tensor_cores);
+/// kTF32, kBF16, kF16, kF8: dense tensor peak. kF32, kF64: vector peak if `tensor_cores` is kNo,
+/// matrix peak if kYes; where that is unknown, the larger of the two, so that a share of the peak
+/// is never overstated.
+std::optional<double> PeakFlopsPerSecond(const DeviceSpec& device, DType dtype,
+                                         TensorCoreUse tensor_cores);
 
-/// The type that the arithmetic really ran in: an operator on float32 whose kernel says TF32 ran in TF32; otherwise the
-/// operator's own type, or the kernel's where the operator's is unknown.
+/// The type that the arithmetic really ran in: an operator on float32 whose kernel says TF32 ran in
+/// TF32; otherwise the operator's own type, or the kernel's where the operator's is unknown.
 DType ResolveMathDType(DType operator_dtype, const KernelClass& kernel);
 
 /// `device` may be null (unknown GPU): then only the intensity is filled in.
@@ -72,7 +83,8 @@ struct Mfu {
   std::optional<double> peak_tflops;  ///< Dense, per GPU.
 };
 
-/// MFU in percent = 100 * flops / (time * dense_peak(dtype) * gpus) (Chowdhery et al., "PaLM", 2022, appendix B).
+/// MFU in percent = 100 * flops / (time * dense_peak(dtype) * gpus) (Chowdhery et al., "PaLM",
+/// 2022, appendix B).
 ///
 /// @param flops  of all `gpus` together in `time`: those of the model, without recomputation
 /// @param gpus   >= 1

@@ -1,8 +1,10 @@
-// Reductions, softmax, normalization, pooling and losses: work that combines elements along some dims.
+// Reductions, softmax, normalization, pooling and losses: work that combines elements along some
+// dims.
 //
-// FLOPs = flops_per_element * elements of the main input. The constants count the operations of the textbook definition
-// (first principles; all of this is memory-bound, so a factor of two in them moves nothing). Bytes are compulsory: a training
-// batch norm needs its input twice and can read it once only where it fits a cache; it counts once here.
+// FLOPs = flops_per_element * elements of the main input. The constants count the operations of the
+// textbook definition (first principles; all of this is memory-bound, so a factor of two in them
+// moves nothing). Bytes are compulsory: a training batch norm needs its input twice and can read it
+// once only where it fits a cache; it counts once here.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -38,7 +40,8 @@ bool IsFloating(DType dtype) {
   }
 }
 
-std::optional<OperatorCost> Finish(const Traffic& traffic, double flops, DType dtype, WorkFamily family) {
+std::optional<OperatorCost> Finish(const Traffic& traffic, double flops, DType dtype,
+                                   WorkFamily family) {
   const std::optional<double> bytes = traffic.bytes();
   if (!bytes) return std::nullopt;
   return OperatorCost{.flops = IsFloating(dtype) ? flops : 0,
@@ -48,7 +51,8 @@ std::optional<OperatorCost> Finish(const Traffic& traffic, double flops, DType d
 }
 
 /// Elements left after reducing `dims` (negative = from the end); all of them if the list is empty.
-std::optional<double> ReducedElements(const TensorArg& input, const std::vector<std::int64_t>& dims) {
+std::optional<double> ReducedElements(const TensorArg& input,
+                                      const std::vector<std::int64_t>& dims) {
   if (dims.empty()) return 1;
   const std::int64_t rank = static_cast<std::int64_t>(input.dims.size());
   std::vector<std::int64_t> kept = input.dims;
@@ -60,19 +64,23 @@ std::optional<double> ReducedElements(const TensorArg& input, const std::vector<
   return Elements(kept);
 }
 
-/// The dims that a reduction runs over: a list or one number in argument `index`. "" (None) and an absent argument mean all;
-/// nullopt if values were not recorded at all.
+/// The dims that a reduction runs over: a list or one number in argument `index`. "" (None) and an
+/// absent argument mean all; nullopt if values were not recorded at all.
 std::optional<std::vector<std::int64_t>> ReducedDims(const OperatorCall& call, std::size_t index) {
   if (index >= call.args.size()) return std::vector<std::int64_t>();
   if (std::optional<std::vector<std::int64_t>> list = IntListAt(call, index)) return list;
-  if (const std::optional<std::int64_t> dim = IntAt(call, index)) return std::vector<std::int64_t>{*dim};
+  if (const std::optional<std::int64_t> dim = IntAt(call, index))
+    return std::vector<std::int64_t>{*dim};
   const OperatorArg& arg = call.args[index];
-  if (arg.kind == OperatorArg::Kind::kNone && arg.concrete.empty()) return std::vector<std::int64_t>();
+  if (arg.kind == OperatorArg::Kind::kNone && arg.concrete.empty())
+    return std::vector<std::int64_t>();
   return std::nullopt;
 }
 
-/// A result per kept element, of type `out` (kUnknown: the input's; sums of integers become 64 bits wide).
-std::optional<OperatorCost> Reduce(const OperatorCall& call, const OperatorRule& rule, std::size_t dims_at, DType out) {
+/// A result per kept element, of type `out` (kUnknown: the input's; sums of integers become 64 bits
+/// wide).
+std::optional<OperatorCost> Reduce(const OperatorCall& call, const OperatorRule& rule,
+                                   std::size_t dims_at, DType out) {
   const TensorArg* input = TensorAt(call, 0);
   if (input == nullptr) return std::nullopt;
   const std::optional<std::vector<std::int64_t>> dims = ReducedDims(call, dims_at);
@@ -113,7 +121,8 @@ std::optional<OperatorCost> VectorNorm(const OperatorCall& call, const OperatorR
   return Reduce(call, rule, 2, DType::kUnknown);
 }
 
-/// max and min: (self), (self, dim, keepdim) with an index beside each value, or (self, other) element by element.
+/// max and min: (self), (self, dim, keepdim) with an index beside each value, or (self, other)
+/// element by element.
 std::optional<OperatorCost> Extremum(const OperatorCall& call, const OperatorRule& rule) {
   const TensorArg* input = TensorAt(call, 0);
   if (input == nullptr) return std::nullopt;
@@ -172,8 +181,10 @@ std::optional<OperatorCost> SoftmaxBackward(const OperatorCall& call, const Oper
   return Finish(traffic, rule.flops_per_element * n, grad->dtype, rule.family);
 }
 
-/// Reads every tensor, writes one like argument 0 and `extra` float32 values beside it (statistics, parameter gradients).
-std::optional<OperatorCost> LikeFirst(const OperatorCall& call, const OperatorRule& rule, double extra) {
+/// Reads every tensor, writes one like argument 0 and `extra` float32 values beside it (statistics,
+/// parameter gradients).
+std::optional<OperatorCost> LikeFirst(const OperatorCall& call, const OperatorRule& rule,
+                                      double extra) {
   const TensorArg* input = TensorAt(call, 0);
   if (input == nullptr) return std::nullopt;
   Traffic traffic;
@@ -184,7 +195,8 @@ std::optional<OperatorCost> LikeFirst(const OperatorCall& call, const OperatorRu
 }
 
 /// Rows of a layer or RMS norm: what is left of `input` without the trailing normalized shape.
-std::optional<double> NormRows(const TensorArg& input, const OperatorCall& call, std::size_t shape_at) {
+std::optional<double> NormRows(const TensorArg& input, const OperatorCall& call,
+                               std::size_t shape_at) {
   const std::optional<std::vector<std::int64_t>> shape = IntListAt(call, shape_at);
   if (!shape || shape->size() > input.dims.size() ||
       !std::equal(shape->rbegin(), shape->rend(), input.dims.rbegin())) {
@@ -193,8 +205,8 @@ std::optional<double> NormRows(const TensorArg& input, const OperatorCall& call,
   return Elements({input.dims.data(), input.dims.size() - shape->size()});
 }
 
-/// native_layer_norm and _fused_rms_norm: (input, normalized_shape, weight, bias?, eps). Statistics: one or two per row; the
-/// difference is beyond notice, two are counted.
+/// native_layer_norm and _fused_rms_norm: (input, normalized_shape, weight, bias?, eps).
+/// Statistics: one or two per row; the difference is beyond notice, two are counted.
 std::optional<OperatorCost> LayerNorm(const OperatorCall& call, const OperatorRule& rule) {
   const TensorArg* input = TensorAt(call, 0);
   const std::optional<double> rows = input == nullptr ? std::nullopt : NormRows(*input, call, 1);
@@ -211,7 +223,8 @@ std::optional<OperatorCost> LayerNormBackward(const OperatorCall& call, const Op
   return LikeFirst(call, rule, 2 * columns);
 }
 
-/// (input, weight, bias, running_mean, running_var, training, ...). Training writes the saved and the running statistics.
+/// (input, weight, bias, running_mean, running_var, training, ...). Training writes the saved and
+/// the running statistics.
 std::optional<OperatorCost> BatchNorm(const OperatorCall& call, const OperatorRule& rule) {
   const TensorArg* input = TensorAt(call, 0);
   if (input == nullptr || input->dims.size() < 2) return std::nullopt;
@@ -219,11 +232,13 @@ std::optional<OperatorCost> BatchNorm(const OperatorCall& call, const OperatorRu
   return LikeFirst(call, rule, training ? 4 * static_cast<double>(input->dims[1]) : 0);
 }
 
-/// (input or grad_output, grad_output or input, ...): gradients of the input, the weight and the bias.
+/// (input or grad_output, grad_output or input, ...): gradients of the input, the weight and the
+/// bias.
 std::optional<OperatorCost> BatchNormBackward(const OperatorCall& call, const OperatorRule& rule) {
   const TensorArg* first = TensorAt(call, 0);
   const TensorArg* second = TensorAt(call, 1);
-  if (first == nullptr || second == nullptr || first->dims != second->dims || first->dims.size() < 2) {
+  if (first == nullptr || second == nullptr || first->dims != second->dims ||
+      first->dims.size() < 2) {
     return std::nullopt;
   }
   return LikeFirst(call, rule, 2 * static_cast<double>(first->dims[1]));
@@ -244,12 +259,21 @@ std::optional<OperatorCost> GroupNormBackward(const OperatorCall& call, const Op
   return LikeFirst(call, rule, 2 * static_cast<double>(*channels));
 }
 
-/// Extents after sliding a window: (extent + 2 padding - reach) / stride + 1, rounded up in ceil mode.
-std::optional<double> PooledElements(const OperatorCall& call, const TensorArg& input, std::size_t padding_at,
-                                     std::optional<std::size_t> dilation_at, std::size_t ceil_at) {
+/// What a pooling window makes of an input.
+struct Pooled {
+  double elements;  ///< Of the result.
+  double window;    ///< Elements under one window.
+};
+
+/// Extents after sliding a window: (extent + 2 padding - reach) / stride + 1; in ceil mode rounded
+/// up, as long as the last window starts inside the input or its left padding. Lists of one value
+/// stand for all dimensions.
+std::optional<Pooled> SlideWindow(const OperatorCall& call, const OperatorRule& rule,
+                                  const TensorArg& input, std::optional<std::size_t> dilation_at,
+                                  std::size_t ceil_at) {
   const auto kernel = IntListAt(call, 1);
   auto stride = IntListAt(call, 2);
-  const auto padding = IntListAt(call, padding_at);
+  const auto padding = IntListAt(call, 3);
   const auto dilation = dilation_at ? IntListAt(call, *dilation_at) : std::vector<std::int64_t>{1};
   const auto ceil_mode = BoolAt(call, ceil_at);
   if (stride && stride->empty()) stride = kernel;
@@ -257,50 +281,60 @@ std::optional<double> PooledElements(const OperatorCall& call, const TensorArg& 
   const auto at = [](const std::vector<std::int64_t>& list, std::size_t i) {
     return list.size() == 1 ? list.front() : i < list.size() ? list[i] : -1;
   };
-  const std::size_t spatial = std::max({kernel->size(), stride->size(), padding->size(), dilation->size()});
+  const std::size_t spatial = rule.name.find("3d") != std::string_view::npos ? 3 : 2;
   if (spatial > input.dims.size()) return std::nullopt;
   std::vector<std::int64_t> out = input.dims;
+  double window = 1;
   for (std::size_t i = 0; i < spatial; ++i) {
-    constexpr std::int64_t kLimit = 1 << 30;
+    constexpr std::int64_t kLimit = 1 << 30;  // keeps the products below in range
     std::int64_t& extent = out[out.size() - spatial + i];
-    const std::int64_t k = at(*kernel, i), s = at(*stride, i), p = at(*padding, i), d = at(*dilation, i);
-    if (k < 1 || s < 1 || p < 0 || d < 1 || std::max({k, s, p, d, extent}) > kLimit) return std::nullopt;
+    const std::int64_t k = at(*kernel, i), s = at(*stride, i);
+    const std::int64_t p = at(*padding, i), d = at(*dilation, i);
+    if (k < 1 || s < 1 || p < 0 || d < 1) return std::nullopt;
+    if (std::max({k, s, p, d, extent}) > kLimit) return std::nullopt;
     const std::int64_t room = extent + 2 * p - d * (k - 1) - 1;
     if (room < 0) return std::nullopt;
-    extent = (room + (*ceil_mode ? s - 1 : 0)) / s + 1;
+    std::int64_t count = room / s + 1;
+    if (*ceil_mode && room % s != 0 && count * s < extent + p) ++count;
+    extent = count;
+    window *= static_cast<double>(k);
   }
-  return Elements(out);
+  return Pooled{Elements(out), window};
 }
 
-/// (self, kernel, stride, padding, dilation, ceil_mode): values and an int64 index each; one comparison per window element.
+/// (self, kernel, stride, padding, dilation, ceil_mode): values and an int64 index each; one
+/// comparison per window element.
 std::optional<OperatorCost> MaxPool(const OperatorCall& call, const OperatorRule& rule) {
   const TensorArg* input = TensorAt(call, 0);
-  const std::optional<double> out =
-      input == nullptr ? std::nullopt : PooledElements(call, *input, 3, std::size_t{4}, 5);
+  if (input == nullptr) return std::nullopt;
+  const std::optional<Pooled> out = SlideWindow(call, rule, *input, std::size_t{4}, 5);
   if (!out) return std::nullopt;
   Traffic traffic;
   traffic.Read(*input);
-  traffic.Write(*out, input->dtype);
-  traffic.Write(*out, DType::kI64);
-  return Finish(traffic, *out * Elements(*IntListAt(call, 1)), input->dtype, rule.family);
+  traffic.Write(out->elements, input->dtype);
+  traffic.Write(out->elements, DType::kI64);
+  return Finish(traffic, out->elements * out->window, input->dtype, rule.family);
 }
 
 /// (self, kernel, stride, padding, ceil_mode, ...)
 std::optional<OperatorCost> AvgPool(const OperatorCall& call, const OperatorRule& rule) {
   const TensorArg* input = TensorAt(call, 0);
-  const std::optional<double> out = input == nullptr ? std::nullopt : PooledElements(call, *input, 3, std::nullopt, 4);
+  if (input == nullptr) return std::nullopt;
+  const std::optional<Pooled> out = SlideWindow(call, rule, *input, std::nullopt, 4);
   if (!out) return std::nullopt;
   Traffic traffic;
   traffic.Read(*input);
-  traffic.Write(*out, input->dtype);
-  return Finish(traffic, *out * Elements(*IntListAt(call, 1)), input->dtype, rule.family);
+  traffic.Write(out->elements, input->dtype);
+  return Finish(traffic, out->elements * out->window, input->dtype, rule.family);
 }
 
-/// (self, output_size): images and channels stay; every input element is used once or more, once is counted.
+/// (self, output_size): images and channels stay; every input element is used once or more, once is
+/// counted.
 std::optional<OperatorCost> Resample(const OperatorCall& call, const OperatorRule& rule) {
   const TensorArg* input = TensorAt(call, 0);
   const std::optional<std::vector<std::int64_t>> size = IntListAt(call, 1);
-  if (input == nullptr || !size || size->empty() || size->size() > input->dims.size()) return std::nullopt;
+  if (input == nullptr || !size || size->empty() || size->size() > input->dims.size())
+    return std::nullopt;
   double out = Elements({input->dims.data(), input->dims.size() - size->size()});
   for (const std::int64_t extent : *size) {
     if (extent < 0) return std::nullopt;
@@ -309,10 +343,12 @@ std::optional<OperatorCost> Resample(const OperatorCall& call, const OperatorRul
   Traffic traffic;
   traffic.Read(*input);
   traffic.Write(out, input->dtype);
-  return Finish(traffic, rule.flops_per_element * std::max(out, Elements(input->dims)), input->dtype, rule.family);
+  return Finish(traffic, rule.flops_per_element * std::max(out, Elements(input->dims)),
+                input->dtype, rule.family);
 }
 
-/// (grad_output, self, ..., indices?): reads the gradient and the indices, writes a gradient like self.
+/// (grad_output, self, ..., indices?): reads the gradient and the indices, writes a gradient like
+/// self.
 std::optional<OperatorCost> PoolBackward(const OperatorCall& call, const OperatorRule& rule) {
   const TensorArg* grad = TensorAt(call, 0);
   const TensorArg* self = TensorAt(call, 1);
@@ -325,7 +361,8 @@ std::optional<OperatorCost> PoolBackward(const OperatorCall& call, const Operato
   return Finish(traffic, rule.flops_per_element * Elements(grad->dims), grad->dtype, rule.family);
 }
 
-/// (self, target, weight, reduction, ignore_index): picks one value a target; writes the loss and the total weight.
+/// (self, target, weight, reduction, ignore_index): picks one value a target; writes the loss and
+/// the total weight.
 std::optional<OperatorCost> NllLoss(const OperatorCall& call, const OperatorRule& rule) {
   const TensorArg* self = TensorAt(call, 0);
   const TensorArg* target = TensorAt(call, 1);
@@ -340,7 +377,8 @@ std::optional<OperatorCost> NllLoss(const OperatorCall& call, const OperatorRule
   return Finish(traffic, rule.flops_per_element * picked, self->dtype, rule.family);
 }
 
-/// (grad_output, self, target, ...): writes a gradient like self, zero but at the targets; self itself is not read.
+/// (grad_output, self, target, ...): writes one value a target into a gradient that aten::zero_,
+/// called below it, has cleared; self itself is not read.
 std::optional<OperatorCost> NllLossBackward(const OperatorCall& call, const OperatorRule& rule) {
   const TensorArg* self = TensorAt(call, 1);
   const TensorArg* target = TensorAt(call, 2);
@@ -349,7 +387,7 @@ std::optional<OperatorCost> NllLossBackward(const OperatorCall& call, const Oper
   for (const TensorArg* tensor : SingleTensors(call)) {
     if (tensor != self) traffic.Read(tensor);
   }
-  traffic.Write(Elements(self->dims), self->dtype);
+  traffic.Write(Elements(target->dims), self->dtype);
   return Finish(traffic, rule.flops_per_element * Elements(target->dims), self->dtype, rule.family);
 }
 
@@ -393,24 +431,35 @@ constexpr std::array kRules = {
     OperatorRule{"aten::min", WorkFamily::kReduction, Extremum, 1},
     OperatorRule{"aten::cumsum", WorkFamily::kReduction, Scan, 1},
     OperatorRule{"aten::cumprod", WorkFamily::kReduction, Scan, 1},
-    OperatorRule{"aten::_softmax", WorkFamily::kSoftmax, Softmax, 5},      // max, subtract, exp, sum, divide
-    OperatorRule{"aten::_log_softmax", WorkFamily::kSoftmax, Softmax, 5},  // max, subtract, exp, sum, subtract
-    OperatorRule{"aten::_softmax_backward_data", WorkFamily::kSoftmax, SoftmaxBackward, 4},      // y (g - sum g y)
-    OperatorRule{"aten::_log_softmax_backward_data", WorkFamily::kSoftmax, SoftmaxBackward, 4},  // g - exp(y) sum g
+    OperatorRule{"aten::_softmax", WorkFamily::kSoftmax, Softmax,
+                 5},  // max, subtract, exp, sum, divide
+    OperatorRule{"aten::_log_softmax", WorkFamily::kSoftmax, Softmax,
+                 5},  // max, subtract, exp, sum, subtract
+    OperatorRule{"aten::_softmax_backward_data", WorkFamily::kSoftmax, SoftmaxBackward,
+                 4},  // y (g - sum g y)
+    OperatorRule{"aten::_log_softmax_backward_data", WorkFamily::kSoftmax, SoftmaxBackward,
+                 4},  // g - exp(y) sum g
     // mean 1, variance 3, normalize 2, scale and shift 2
     OperatorRule{"aten::native_layer_norm", WorkFamily::kNormalization, LayerNorm, 8},
     OperatorRule{"aten::native_batch_norm", WorkFamily::kNormalization, BatchNorm, 8},
     OperatorRule{"aten::cudnn_batch_norm", WorkFamily::kNormalization, BatchNorm, 8},
     OperatorRule{"aten::miopen_batch_norm", WorkFamily::kNormalization, BatchNorm, 8},
     OperatorRule{"aten::native_group_norm", WorkFamily::kNormalization, GroupNorm, 8},
-    OperatorRule{"aten::_fused_rms_norm", WorkFamily::kNormalization, LayerNorm, 4},  // squares 2, normalize and scale 2
+    OperatorRule{"aten::_fused_rms_norm", WorkFamily::kNormalization, LayerNorm,
+                 4},  // squares 2, normalize and scale 2
     // normalized input 2, weight and bias gradient 3, two row sums 4, input gradient 4
-    OperatorRule{"aten::native_layer_norm_backward", WorkFamily::kNormalization, LayerNormBackward, 13},
-    OperatorRule{"aten::native_batch_norm_backward", WorkFamily::kNormalization, BatchNormBackward, 13},
-    OperatorRule{"aten::cudnn_batch_norm_backward", WorkFamily::kNormalization, BatchNormBackward, 13},
-    OperatorRule{"aten::miopen_batch_norm_backward", WorkFamily::kNormalization, BatchNormBackward, 13},
-    OperatorRule{"aten::native_group_norm_backward", WorkFamily::kNormalization, GroupNormBackward, 13},
-    OperatorRule{"aten::_fused_rms_norm_backward", WorkFamily::kNormalization, LayerNormBackward, 10},
+    OperatorRule{"aten::native_layer_norm_backward", WorkFamily::kNormalization, LayerNormBackward,
+                 13},
+    OperatorRule{"aten::native_batch_norm_backward", WorkFamily::kNormalization, BatchNormBackward,
+                 13},
+    OperatorRule{"aten::cudnn_batch_norm_backward", WorkFamily::kNormalization, BatchNormBackward,
+                 13},
+    OperatorRule{"aten::miopen_batch_norm_backward", WorkFamily::kNormalization, BatchNormBackward,
+                 13},
+    OperatorRule{"aten::native_group_norm_backward", WorkFamily::kNormalization, GroupNormBackward,
+                 13},
+    OperatorRule{"aten::_fused_rms_norm_backward", WorkFamily::kNormalization, LayerNormBackward,
+                 10},
     OperatorRule{"aten::max_pool2d_with_indices", WorkFamily::kPooling, MaxPool},
     OperatorRule{"aten::max_pool3d_with_indices", WorkFamily::kPooling, MaxPool},
     OperatorRule{"aten::max_pool2d_with_indices_backward", WorkFamily::kPooling, PoolBackward, 1},

@@ -1,4 +1,5 @@
-// Files that the tests of this folder read: data/ of the source tree, and the traces that live beside it.
+// Files that the tests of this folder read: data/ of the source tree, and the traces that live
+// beside it.
 #pragma once
 
 #include <cstdlib>
@@ -15,7 +16,8 @@ inline std::filesystem::path SourceDir() {
   return dir == nullptr ? "." : dir;
 }
 
-/// Folder with the shared traces, which may be missing: HEADROOM_DATA, else `shared` beside the source tree.
+/// Folder with the shared traces, which may be missing: HEADROOM_DATA, else `shared` beside the
+/// source tree.
 inline std::filesystem::path SharedDataDir() {
   const char* dir = std::getenv("HEADROOM_DATA");
   return dir == nullptr ? SourceDir() / ".." / "shared" : std::filesystem::path(dir);

@@ -1,4 +1,5 @@
-// WorkFamily: what kind of work an operator or a kernel does; the one vocabulary of the operator and the kernel rules.
+// WorkFamily: what kind of work an operator or a kernel does; the one vocabulary of the operator
+// and the kernel rules.
 #pragma once
 
 #include <optional>
@@ -10,7 +11,7 @@ enum class WorkFamily {
   kUnclassified,
   kMatmul,
   kConvolution,
-  kAttention,      ///< Fused attention only; an unfused one shows as matmul, softmax and elementwise.
+  kAttention,  ///< Fused attention only; an unfused one shows as matmul, softmax and elementwise.
   kNormalization,  ///< Batch, layer, group and RMS norm.
   kSoftmax,        ///< Softmax and log-softmax.
   kElementwise,

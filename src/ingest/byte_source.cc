@@ -110,20 +110,17 @@ class GzipSource final : public InflatingSource {
   Result<std::size_t> Read(std::span<char> out) override {
     std::size_t filled = 0;
     while (filled < out.size() && !finished_) {
+      bool file_ended = false;
       if (state_.avail_in == 0) {
         Result<std::span<char>> block = NextBlock();
         if (!block.ok()) return block.status();
-        if (block.value().empty()) {
-          finished_ = true;
-          if (!between_members_) damage_ = "the gzip stream is cut";
-          break;
-        }
+        file_ended = block.value().empty();
         state_.next_in = reinterpret_cast<std::uint8_t*>(block.value().data());
         state_.avail_in = static_cast<std::uint32_t>(block.value().size());
       }
       if (between_members_) {
         // A file may hold several members, one after another; anything else after one is padding.
-        if (*state_.next_in != 0x1f) {
+        if (file_ended || *state_.next_in != 0x1f) {
           finished_ = true;
           break;
         }
@@ -135,12 +132,16 @@ class GzipSource final : public InflatingSource {
       state_.next_out = reinterpret_cast<std::uint8_t*>(out.data() + filled);
       state_.avail_out = static_cast<std::uint32_t>(room);
       const int error = isal_inflate(&state_);
-      filled += room - state_.avail_out;
-      if (error != ISAL_DECOMP_OK) {
+      const std::size_t produced = room - state_.avail_out;
+      filled += produced;
+      if (error < 0) {
         damage_ = error == ISAL_INCORRECT_CHECKSUM ? "the gzip checksum does not match" : "the gzip stream is damaged";
         finished_ = true;
       } else if (state_.block_state == ISAL_BLOCK_FINISH) {
         between_members_ = true;
+      } else if (file_ended && produced == 0) {  // Not before: bytes may wait inside the decoder.
+        damage_ = "the gzip stream is cut";
+        finished_ = true;
       }
     }
     if (Status status = CheckExpansion(filled); !status.ok()) return status;
@@ -178,7 +179,8 @@ class ZstdSource final : public InflatingSource {
       }
       const std::size_t hint = ZSTD_decompressStream(context_.get(), &to, &from_);
       if (ZSTD_isError(hint)) {
-        damage_ = "the zstd stream is damaged";
+        // After a whole frame it is padding, as in gzip files.
+        if (within_frame_) damage_ = "the zstd stream is damaged";
         finished_ = true;
       } else {
         within_frame_ = hint != 0;

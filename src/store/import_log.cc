@@ -17,7 +17,8 @@ constexpr ImportIssueDoc kDocs[] = {
 
 const ImportIssueDoc& DocOf(ImportIssue issue) { return kDocs[static_cast<std::size_t>(issue)]; }
 
-void ImportLog::Add(ImportIssue issue, std::int64_t offset, std::string detail, std::int64_t count) {
+void ImportLog::Add(ImportIssue issue, std::int64_t offset, std::string detail,
+                    std::int64_t count) {
   const auto index = static_cast<std::size_t>(issue);
   counts_[index] += count;
   if (kept_[index] == kRowsKeptPerIssue) return;

@@ -14,7 +14,8 @@ namespace headroom {
 enum class Severity : std::uint8_t { kInfo, kWarning, kError };
 
 // Every problem that a reader can meet, declared once:
-//   X(kName, "code", Severity, "what happened and the rule that was applied", "conclusions voided, comma separated",
+//   X(kName, "code", Severity, "what happened and the rule that was applied", "conclusions voided,
+//   comma separated",
 //     "what would have avoided it, or empty")
 // clang-format off
 #define HEADROOM_IMPORT_ISSUES(X) \
@@ -112,7 +113,7 @@ inline constexpr std::size_t kImportIssueCount = HEADROOM_IMPORT_ISSUES(X);
 
 /// The constant part of an issue.
 struct ImportIssueDoc {
-  std::string_view code;      ///< Stable, for scripts.
+  std::string_view code;  ///< Stable, for scripts.
   Severity severity;
   std::string_view sentence;  ///< What happened and which rule was applied.
   std::string_view voids;     ///< Conclusions taken away, comma separated; empty: none.
@@ -132,7 +133,8 @@ class ImportLog {
  public:
   static constexpr std::size_t kRowsKeptPerIssue = 16;
 
-  void Add(ImportIssue issue, std::int64_t offset = -1, std::string detail = {}, std::int64_t count = 1);
+  void Add(ImportIssue issue, std::int64_t offset = -1, std::string detail = {},
+           std::int64_t count = 1);
   /// Appends another log's rows and counts after this one's.
   void Merge(const ImportLog& later);
 

@@ -7,8 +7,8 @@
 
 namespace headroom {
 
-/// Sorts stably. O(n) when sorted, O(n log runs) else: a trace is a handful of sorted runs (operators,
-/// frames, calls, one after the other), which std::stable_sort does not use.
+/// Sorts stably. O(n) when sorted, O(n log runs) else: a trace is a handful of sorted runs
+/// (operators, frames, calls, one after the other), which std::stable_sort does not use.
 template <typename T, typename Less>
 void NaturalStableSort(std::vector<T>& rows, Less less) {
   std::vector<std::size_t> bounds = {0};
@@ -21,7 +21,9 @@ void NaturalStableSort(std::vector<T>& rows, Less less) {
   while (bounds.size() > 2) {
     std::vector<std::size_t> merged = {0};
     for (std::size_t i = 0; i + 1 < bounds.size(); i += 2) {
-      const auto at = [&](std::size_t k) { return rows.begin() + static_cast<std::ptrdiff_t>(bounds[k]); };
+      const auto at = [&](std::size_t k) {
+        return rows.begin() + static_cast<std::ptrdiff_t>(bounds[k]);
+      };
       const auto out = other.begin() + static_cast<std::ptrdiff_t>(bounds[i]);
       if (i + 2 < bounds.size()) {
         std::merge(at(i), at(i + 1), at(i + 1), at(i + 2), out, less);

@@ -1,5 +1,5 @@
-// Every table of the trace store, declared once. The columns, their SQL and Python names and the reference
-// page all come from the lists below.
+// Every table of the trace store, declared once. The columns, their SQL and Python names and the
+// reference page all come from the lists below.
 //
 // A row of a list: X(type, member, "unit", "meaning of null", "what it says").
 //   unit    "" for a plain value
@@ -34,7 +34,14 @@ enum class HostEventKind : std::uint8_t {
 enum class GpuTaskKind : std::uint8_t { kKernel, kMemcpy, kMemset };
 
 /// Which way a copy goes, from its name ("Memcpy HtoD (Pinned -> Device)").
-enum class CopyKind : std::uint8_t { kNotACopy, kHostToDevice, kDeviceToHost, kDeviceToDevice, kPeer, kOther };
+enum class CopyKind : std::uint8_t {
+  kNotACopy,
+  kHostToDevice,
+  kDeviceToHost,
+  kDeviceToDevice,
+  kPeer,
+  kOther
+};
 
 enum class SyncKind : std::uint8_t { kContext, kStream, kEvent, kStreamWaitEvent, kOther };
 
@@ -137,7 +144,8 @@ enum class FlowPhase : std::uint8_t { kStart, kStep, kFinish };
   X(std::int64_t, total_allocated_bytes, "bytes", "unknown", "Allocated by the framework after the event.") \
   X(std::int64_t, total_reserved_bytes,  "bytes", "unknown", "Reserved by the caching allocator after the event.") \
   X(std::int32_t, device_type,           "",      "unknown", "0 host, 1 CUDA, 6 HIP.") \
-  X(std::int32_t, device,                "",      "unknown", "Device number; -1 for the host.")
+  X(std::int32_t, device,                "",      "unknown", "Device number; -1 for the host.") \
+  X(std::int32_t, event_index,           "",      "unknown", "The profiler's running number of the event.")
 
 #define HEADROOM_INSTANT_COLUMNS(X) \
   X(TimeNs,   time,     "ns", "never", "Time of the instant.") \
@@ -165,52 +173,50 @@ enum class FlowPhase : std::uint8_t { kStart, kStep, kFinish };
 // clang-format on
 
 /// Every table: T(Type, member, "sentence").
-#define HEADROOM_TABLES(T)                                                                      \
-  T(Process, processes, "Processes and device tracks.")                                         \
-  T(Thread, threads, "Threads and streams' tracks.")                                            \
-  T(Device, devices, "GPUs.")                                                                   \
-  T(Stream, streams, "GPU streams.")                                                            \
-  T(HostEvent, host_events, "Spans on host threads, sorted by thread, start, longest first.")   \
-  T(GpuTask, gpu_tasks, "Work executed by a device, sorted by start.")                          \
+#define HEADROOM_TABLES(T)                                                                       \
+  T(Process, processes, "Processes and device tracks.")                                          \
+  T(Thread, threads, "Threads and streams' tracks.")                                             \
+  T(Device, devices, "GPUs.")                                                                    \
+  T(Stream, streams, "GPU streams.")                                                             \
+  T(HostEvent, host_events, "Spans on host threads, sorted by thread, start, longest first.")    \
+  T(GpuTask, gpu_tasks, "Work executed by a device, sorted by start.")                           \
   T(Sync, syncs, "Waits of the host or of a stream for GPU work, as the profiler records them.") \
-  T(Flow, flows, "Ends of arrows; kept as recorded, never used for joins.")                     \
-  T(Counter, counters, "Sampled values.")                                                       \
-  T(MemoryEvent, memory_events, "Allocations and frees.")                                       \
-  T(Instant, instants, "Points in time.")                                                       \
-  T(Step, steps, "Annotated training steps, sorted by start.")                                  \
+  T(Flow, flows, "Ends of arrows; kept as recorded, never used for joins.")                      \
+  T(Counter, counters, "Sampled values.")                                                        \
+  T(MemoryEvent, memory_events, "Allocations and frees.")                                        \
+  T(Instant, instants, "Points in time.")                                                        \
+  T(Step, steps, "Annotated training steps, sorted by start.")                                   \
   T(Collective, collectives, "Communication kernels with recorded arguments.")
 
-/// The columns of each table over any container template: `std::vector` while one reader thread fills
-/// them, `Column` in the store. ForEachColumn(f) calls f(name, column) in order; ForEachColumnPair
-/// walks two of the same table.
+/// The columns of each table over any container template: `std::vector` while one reader thread
+/// fills them, `Column` in the store. ForEachColumn(f) calls f(name, column) in order;
+/// ForEachColumnPair walks two of the same table.
 #define HEADROOM_DECLARE_MEMBER(type, member, unit, null, sentence) Container<type> member;
 #define HEADROOM_VISIT_MEMBER(type, member, unit, null, sentence) visit(#member, member);
 #define HEADROOM_VISIT_PAIR(type, member, unit, null, sentence) visit(member, other.member);
-#define HEADROOM_DECLARE_TABLE(Name, COLUMNS)                    \
-  template <template <typename> class Container>                 \
-  struct Name##Columns {                                         \
-    COLUMNS(HEADROOM_DECLARE_MEMBER)                             \
-    template <typename Visitor>                                  \
-    void ForEachColumn(Visitor&& visit) {                        \
-      COLUMNS(HEADROOM_VISIT_MEMBER)                             \
-    }                                                            \
-    template <typename Visitor>                                  \
-    void ForEachColumn(Visitor&& visit) const {                  \
-      COLUMNS(HEADROOM_VISIT_MEMBER)                             \
-    }                                                            \
-    template <typename Other, typename Visitor>                  \
-    void ForEachColumnPair(Other& other, Visitor&& visit) {      \
-      COLUMNS(HEADROOM_VISIT_PAIR)                               \
-    }                                                            \
-    /* Rows appended: the length of the first column. */         \
-    std::size_t rows() const {                                   \
-      std::size_t rows = 0;                                      \
-      bool first = true;                                         \
-      ForEachColumn([&](const char*, const auto& column) {       \
-        if (std::exchange(first, false)) rows = column.size();   \
-      });                                                        \
-      return rows;                                               \
-    }                                                            \
+#define HEADROOM_DECLARE_TABLE(Name, COLUMNS)                                           \
+  template <template <typename> class Container>                                        \
+  struct Name##Columns {                                                                \
+    COLUMNS(HEADROOM_DECLARE_MEMBER)                                                    \
+    template <typename Visitor>                                                         \
+    void ForEachColumn(Visitor&& visit) {                                               \
+      COLUMNS(HEADROOM_VISIT_MEMBER)                                                    \
+    }                                                                                   \
+    template <typename Visitor>                                                         \
+    void ForEachColumn(Visitor&& visit) const {                                         \
+      COLUMNS(HEADROOM_VISIT_MEMBER)                                                    \
+    }                                                                                   \
+    template <typename Other, typename Visitor>                                         \
+    void ForEachColumnPair(Other& other, Visitor&& visit){COLUMNS(HEADROOM_VISIT_PAIR)} \
+    /* Rows appended: the length of the first column. */                                \
+    std::size_t rows() const {                                                          \
+      std::size_t rows = 0;                                                             \
+      bool first = true;                                                                \
+      ForEachColumn([&](const char*, const auto& column) {                              \
+        if (std::exchange(first, false)) rows = column.size();                          \
+      });                                                                               \
+      return rows;                                                                      \
+    }                                                                                   \
   };
 
 HEADROOM_DECLARE_TABLE(Process, HEADROOM_PROCESS_COLUMNS)

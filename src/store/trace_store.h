@@ -19,14 +19,14 @@ namespace headroom {
 
 /// What the file says of itself. Only named keys are kept: a trace may hold secrets.
 struct TraceMetadata {
-  std::string format;             ///< E.g. "pytorch-profiler-json".
-  std::string compression;        ///< "", "gzip" or "zstd".
-  std::int64_t file_bytes = 0;    ///< On disk.
-  std::int64_t text_bytes = 0;    ///< After decompression.
-  std::int64_t events = 0;        ///< Elements of the event list, lost ones included.
+  std::string format;           ///< E.g. "pytorch-profiler-json".
+  std::string compression;      ///< "", "gzip" or "zstd".
+  std::int64_t file_bytes = 0;  ///< On disk.
+  std::int64_t text_bytes = 0;  ///< After decompression.
+  std::int64_t events = 0;      ///< Elements of the event list, lost ones included.
   std::optional<std::int64_t> rank;
   std::optional<std::int64_t> world_size;
-  std::string backend;            ///< Of the default process group, e.g. "nccl".
+  std::string backend;                       ///< Of the default process group, e.g. "nccl".
   std::optional<std::int64_t> base_time_ns;  ///< Unix time of the trace clock's zero.
   std::optional<bool> record_shapes;
   std::optional<bool> with_stack;
@@ -36,8 +36,8 @@ struct TraceMetadata {
   bool time_unit_proven = false;
 };
 
-/// One trace. Readers append rows, then Freeze() sorts and resolves; afterwards nothing changes and any
-/// number of threads may read.
+/// One trace. Readers append rows, then Freeze() sorts and resolves; afterwards nothing changes and
+/// any number of threads may read.
 class TraceStore {
  public:
   TraceMetadata metadata;
@@ -48,13 +48,16 @@ class TraceStore {
   HEADROOM_TABLES(T)
 #undef T
 
-  /// Sorts host events by (thread, start, longest first, as read) and GPU tasks by (start, stream, as
-  /// read), fills `parent`, `launch` and `steps`, and makes every column contiguous.
+  /// Sorts host events by (thread, start, longest first, as read) and GPU tasks by (start, stream,
+  /// as read), drops copies of events, fills `parent`, `launch` and `steps`, and makes every column
+  /// contiguous.
   ///
   /// `workers` bounds the threads used; the result does not depend on it.
   void Freeze(int workers);
 
-  std::string_view Text(StringId id) const { return id.valid() ? strings.Get(id) : std::string_view(); }
+  std::string_view Text(StringId id) const {
+    return id.valid() ? strings.Get(id) : std::string_view();
+  }
 
   /// Rows [first, last) of host_events that belong to a thread. O(1).
   struct RowRange {
@@ -70,10 +73,15 @@ class TraceStore {
   TimeNs HostEnd(HostEventId id) const {
     return host_events.start[id.index()] + host_events.duration[id.index()];
   }
-  TimeNs TaskEnd(GpuTaskId id) const { return gpu_tasks.start[id.index()] + gpu_tasks.duration[id.index()]; }
-  DeviceId DeviceOf(GpuTaskId id) const { return streams.device[gpu_tasks.stream[id.index()].index()]; }
+  TimeNs TaskEnd(GpuTaskId id) const {
+    return gpu_tasks.start[id.index()] + gpu_tasks.duration[id.index()];
+  }
+  DeviceId DeviceOf(GpuTaskId id) const {
+    return streams.device[gpu_tasks.stream[id.index()].index()];
+  }
 
-  /// The JSON text of one member of `args` that has no column, e.g. Arg(row.args, "Input Dims"); empty where absent.
+  /// The JSON text of one member of `args` that has no column, e.g. Arg(row.args, "Input Dims");
+  /// empty where absent.
   std::string_view Arg(StringId args, std::string_view key) const;
 
   /// Resident bytes of all columns and strings.

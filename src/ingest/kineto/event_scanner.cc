@@ -1,10 +1,12 @@
 #include "ingest/kineto/event_scanner.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cassert>
 #include <charconv>
 #include <cstring>
+#include <limits>
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -157,6 +159,14 @@ class Scanner {
     if (!complete) return at_ >= end_ ? ScanResult::kIncomplete : ScanResult::kDamaged;
     event.text = {start, static_cast<std::size_t>(at_ - start)};
     return ScanResult::kEvent;
+  }
+
+  ScanResult RunElement(std::size_t& next) {
+    Token value;
+    const bool complete = ScanValue(value);
+    next = static_cast<std::size_t>(at_ - begin_);
+    if (complete) return ScanResult::kEvent;
+    return at_ >= end_ ? ScanResult::kIncomplete : ScanResult::kDamaged;
   }
 
   ScanResult RunMember(std::string_view stop_key, Token& key, Token& value, std::size_t& next) {
@@ -427,8 +437,15 @@ bool CanEndString(std::string_view text, std::size_t at, bool is_key, bool in_ar
   }
 }
 
-constexpr std::int64_t kPowersOfTen[] = {1,      10,      100,      1000,      10000,
-                                         100000, 1000000, 10000000, 100000000, 1000000000};
+constexpr auto kPowersOfTen = [] {
+  std::array<std::uint64_t, 20> powers{};
+  std::uint64_t power = 1;
+  for (std::uint64_t& p : powers) {
+    p = power;
+    power *= 10;  // Wraps after the last one, 10^19, which is not used.
+  }
+  return powers;
+}();
 
 }  // namespace
 
@@ -446,6 +463,10 @@ ScanResult ScanEvent(std::string_view text, std::size_t at, RawEvent& event, std
 ScanResult ScanMember(std::string_view text, std::size_t at, std::string_view stop_key, Token& key, Token& value,
                       std::size_t& next) {
   return Scanner(text, at).RunMember(stop_key, key, value, next);
+}
+
+ScanResult ScanElement(std::string_view text, std::size_t at, std::size_t& next) {
+  return Scanner(text, at).RunElement(next);
 }
 
 std::size_t FindEventStart(std::string_view text, std::size_t from) {
@@ -512,9 +533,10 @@ namespace {
 /// Four hexadecimal digits at `at`, or -1.
 int HexQuad(std::string_view text, std::size_t at) {
   if (at + 4 > text.size()) return -1;
+  if (text[at] == '-') return -1;  // from_chars would take a sign.
   int value = 0;
   const auto [end, error] = std::from_chars(text.data() + at, text.data() + at + 4, value, 16);
-  return error == std::errc() && end == text.data() + at + 4 && value >= 0 ? value : -1;
+  return error == std::errc() && end == text.data() + at + 4 ? value : -1;
 }
 
 void AppendUtf8(std::uint32_t code, std::string& out) {
@@ -578,23 +600,27 @@ void Unescape(std::string_view text, std::string& out) {
       case 'b': out += '\b'; break;
       case 'f': out += '\f'; break;
       case 'u': at = UnescapeUnicode(text, at, out); break;
-      default: out += kind; break;  // \" \\ \/ and what is no escape at all
+      default:
+        if (kind != '"' && kind != '\\' && kind != '/') out += '\\';  // No escape at all: "C:\path".
+        out += kind;
+        break;
     }
   }
 }
 
 bool ParseMicroseconds(std::string_view text, std::int64_t& nanoseconds) {
-  // Digits are gathered into one integer; `scale` counts those after the point, less the exponent.
-  constexpr int kMostDigits = 18;
+  // The value is digits * 10^-scale microseconds. 19 significant digits are all that can matter: more of them before
+  // the unit of nanoseconds do not fit an int64.
+  constexpr int kMostDigits = 19;
   const char* p = text.data();
   const char* end = p + text.size();
   const bool negative = p != end && *p == '-';
   if (negative || (p != end && *p == '+')) ++p;
-  std::int64_t digits = 0;
+  std::uint64_t digits = 0;
   int count = 0;
-  int scale = 0;
+  std::int64_t scale = 0;
   bool any = false;
-  int rounding = -1;  // The first digit that no longer fits.
+  int first_dropped = -1;
   for (bool point = false; p != end && (IsDigit(*p) || (*p == '.' && !point)); ++p) {
     if (*p == '.') {
       point = true;
@@ -602,36 +628,41 @@ bool ParseMicroseconds(std::string_view text, std::int64_t& nanoseconds) {
     }
     any = true;
     if (count < kMostDigits) {
-      digits = digits * 10 + (*p - '0');
+      digits = digits * 10 + static_cast<std::uint64_t>(*p - '0');
       if (digits != 0) ++count;
       if (point) ++scale;
     } else {
-      if (!point) return false;  // More than 10^18 us.
-      if (rounding < 0) rounding = *p - '0';
+      if (first_dropped < 0) first_dropped = *p - '0';
+      if (!point) --scale;
     }
   }
   if (!any) return false;
   if (p != end && (*p == 'e' || *p == 'E')) {
-    int exponent = 0;
     ++p;
-    if (p != end && *p == '+') ++p;
+    const bool shrinks = p != end && *p == '-';
+    if (p != end && (*p == '-' || *p == '+')) ++p;
+    std::uint32_t exponent = 0;
     const auto [stop, error] = std::from_chars(p, end, exponent);
-    if (error != std::errc() || exponent > 40 || exponent < -40) return false;
+    if (error == std::errc::invalid_argument || p == end || !IsDigit(*p)) return false;
+    if (error == std::errc::result_out_of_range) exponent = UINT32_MAX;  // Text is never that long.
     p = stop;
-    scale -= exponent;
+    scale += shrinks ? std::int64_t{exponent} : -std::int64_t{exponent};
   }
   if (p != end) return false;
 
-  const int shift = 3 - scale;  // Nanoseconds are thousandths.
-  if (shift >= 0) {
-    if (digits != 0 && (shift > 9 || __builtin_mul_overflow(digits, kPowersOfTen[shift], &digits))) return false;
+  const std::int64_t shift = 3 - scale;  // Nanoseconds are thousandths.
+  constexpr std::int64_t kLargestPower = std::size(kPowersOfTen) - 1;
+  if (digits == 0 || shift < -kLargestPower - 1) {
+    digits = 0;
+  } else if (shift >= 0) {
+    if (shift > kLargestPower || __builtin_mul_overflow(digits, kPowersOfTen[shift], &digits)) return false;
+    if (shift == 0 && first_dropped >= 5) ++digits;
   } else {
-    const int drop = -shift;
-    for (int k = drop; k > 1; --k) digits /= 10;
-    rounding = static_cast<int>(digits % 10);
-    digits = digits / 10 + (rounding >= 5 ? 1 : 0);
+    digits /= kPowersOfTen[-shift - 1];
+    digits = digits / 10 + (digits % 10 >= 5 ? 1 : 0);
   }
-  nanoseconds = negative ? -digits : digits;
+  if (digits > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return false;
+  nanoseconds = negative ? -static_cast<std::int64_t>(digits) : static_cast<std::int64_t>(digits);
   return true;
 }
 

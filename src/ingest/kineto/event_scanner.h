@@ -80,6 +80,9 @@ ScanResult ScanEvent(std::string_view text, std::size_t at, RawEvent& event, std
 ScanResult ScanMember(std::string_view text, std::size_t at, std::string_view stop_key, Token& key, Token& value,
                       std::size_t& next);
 
+/// Scans one value of any kind at `text[at]`. The same padding is required.
+ScanResult ScanElement(std::string_view text, std::size_t at, std::size_t& next);
+
 /// The position of the next place that looks like a new event: the '{' in `} , { "`. In valid JSON this
 /// text can only be structure: inside a string, its quote would have to be escaped. Returns npos where there is none.
 std::size_t FindEventStart(std::string_view text, std::size_t from);

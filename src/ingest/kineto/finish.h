@@ -6,8 +6,13 @@
 
 namespace headroom::kineto {
 
+/// Counts the events that start before an earlier one of their track and kind. A profiler writes operators, frames and
+/// calls as separate sorted runs, so only going back within one kind says that order was lost; ranges that it draws
+/// over streams come in no order at all and do not count. Before PairHalfSpans().
+void CountOutOfOrder(TraceStore& store);
+
 /// Pairs `B` with `E` events per thread and appends the spans as host events. A span that never ends is closed at the
-/// end of the span around it, or of the trace. Before TraceStore::Freeze().
+/// end of the span around it, or of the trace. Before TraceStore::Freeze(). O(n log n).
 void PairHalfSpans(const LateRows& late, TraceStore& store);
 
 /// Proves from the data that time stamps are microseconds (decimals, or copies' bytes / bandwidth = duration); scales a

@@ -48,7 +48,7 @@ class Merger {
   std::unordered_map<StringId, ProcessId> processes_;
   std::unordered_map<std::uint64_t, ThreadId> threads_;
   std::unordered_map<std::int64_t, DeviceId> devices_;
-  std::unordered_map<std::uint64_t, std::vector<std::pair<std::int64_t, StreamId>>> streams_;  ///< By device.
+  std::unordered_map<std::uint32_t, std::unordered_map<std::int64_t, StreamId>> streams_;  ///< By device row, number.
 };
 
 }  // namespace headroom::kineto

@@ -4,6 +4,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <iterator>
 #include <limits>
 
@@ -88,7 +89,7 @@ Extent ParseExtent(const Token& token) {
   const char* p = token.text.data();
   const char* end = p + token.text.size();
   for (std::int32_t* value : out) {
-    while (p != end && (*p == '[' || *p == ' ' || *p == ',')) ++p;
+    while (p != end && std::strchr("[, \n\t\r", *p) != nullptr) ++p;  // Printed over several lines, too.
     const auto [next, error] = std::from_chars(p, end, *value);
     if (error != std::errc()) return {};
     p = next;
@@ -156,12 +157,13 @@ ThreadId WorkerIds::ThreadOf(const Token& process, const Token& thread) {
 }
 
 StreamId WorkerIds::StreamOf(std::int64_t device, std::int64_t number) {
-  // A trace has a handful of streams; the last ones used come first in practice.
-  for (std::size_t i = 0; i < streams_.size(); ++i) {
-    if (streams_[i].device == device && streams_[i].number == number) return StreamId(i);
+  if (last_stream_.valid()) {
+    const Stream& last = streams_[last_stream_.index()];
+    if (last.device == device && last.number == number) return last_stream_;
   }
-  streams_.push_back({device, number});
-  return StreamId(streams_.size() - 1);
+  const auto [it, is_new] = stream_ids_[device].try_emplace(number, StreamId(streams_.size()));
+  if (is_new) streams_.push_back({device, number});
+  return last_stream_ = it->second;
 }
 
 CategoryRule WorkerIds::RuleOf(StringId category) {
@@ -231,6 +233,7 @@ DurationNs RowBuilder::ParseDuration(const RawEvent& event, std::int64_t offset)
     batch_.log.Add(ImportIssue::kBadDuration, offset, "out of range");
     ns = 0;
   }
+  batch_.fractional_times = batch_.fractional_times || ns % 1000 != 0;
   return DurationNs(ns);
 }
 
@@ -326,8 +329,7 @@ void RowBuilder::AddGpuTask(const RawEvent& event, Span span, CategoryRule rule)
   rows.args.push_back(RestOfArgs(event, kGpuColumns));
 
   double bandwidth = 0;
-  constexpr std::size_t kEnoughSamples = 64;
-  if (bytes > 0 && batch_.bandwidths.size() < kEnoughSamples &&
+  if (bytes > 0 && batch_.bandwidths.size() < kBandwidthSamples &&
       ParseDouble(event.Arg(ArgKey::kBandwidth), bandwidth) && bandwidth > 0 && span.duration.ns() > 0) {
     batch_.bandwidths.push_back({bytes, span.duration, bandwidth});
   }
@@ -377,7 +379,7 @@ void RowBuilder::AddHalfSpan(const RawEvent& event, std::int64_t offset) {
   TimeNs time;
   if (!ParseTime(event, offset, time)) return;
   batch_.half_spans.push_back({event.phase.text[0] == 'B', time, ids_.Intern(event.name), ids_.Intern(event.category),
-                               ids_.ThreadOf(event.process, event.thread), RestOfArgs(event, kHostColumns), offset});
+                               ids_.ThreadOf(event.process, event.thread), RestOfArgs(event, 0), offset});
 }
 
 void RowBuilder::AddCounter(const RawEvent& event, std::int64_t offset) {
@@ -386,15 +388,19 @@ void RowBuilder::AddCounter(const RawEvent& event, std::int64_t offset) {
   const StringId name = ids_.Intern(event.name);
   const ThreadId thread = ids_.ThreadOf(event.process, event.thread);
   auto& rows = batch_.counters;
+  bool any = false;
   for (const ArgMember& arg : event.args) {
     double value = 0;
     if (!ParseDouble(arg.value, value)) continue;
     rows.time.push_back(time);
     rows.name.push_back(name);
-    rows.series.push_back(ids_.strings.Intern(arg.key_text));
+    const bool escaped = arg.key_text.find('\\') != std::string_view::npos;
+    rows.series.push_back(ids_.Intern({arg.key_text, /*quoted=*/true, escaped}));
     rows.thread.push_back(thread);
     rows.value.push_back(value);
+    any = true;
   }
+  if (!any) batch_.log.Add(ImportIssue::kNotAnEvent, offset, "a counter without a number");
 }
 
 void RowBuilder::AddMemoryEvent(const RawEvent& event, TimeNs time) {
@@ -407,6 +413,7 @@ void RowBuilder::AddMemoryEvent(const RawEvent& event, TimeNs time) {
   rows.total_reserved_bytes.push_back(Integer(event.Arg(ArgKey::kTotalReserved)));
   rows.device_type.push_back(Integer32(event.Arg(ArgKey::kDeviceType)));
   rows.device.push_back(Integer32(event.Arg(ArgKey::kDeviceId)));
+  rows.event_index.push_back(Integer32(event.Arg(ArgKey::kEventIndex)));
 }
 
 void RowBuilder::AddInstant(const RawEvent& event, std::int64_t offset) {

@@ -44,6 +44,9 @@ struct BandwidthSample {
   double gigabytes_per_second;
 };
 
+/// So many of them prove a unit.
+inline constexpr std::size_t kBandwidthSamples = 64;
+
 /// Rows of the tables that readers fill; ids are local to one WorkerIds.
 struct RowBatch {
   HostEventColumns<BatchColumn> host_events;
@@ -59,7 +62,7 @@ struct RowBatch {
   std::vector<BandwidthSample> bandwidths;
   ImportLog log;
   std::int64_t events = 0;
-  bool fractional_times = false;  ///< Some time stamp had decimals.
+  bool fractional_times = false;  ///< Some time stamp or duration had decimals.
 
   void Clear();
 };
@@ -96,6 +99,8 @@ class WorkerIds {
  private:
   std::vector<Track> tracks_;
   std::vector<Stream> streams_;
+  std::unordered_map<std::int64_t, std::unordered_map<std::int64_t, StreamId>> stream_ids_;  ///< By device, number.
+  StreamId last_stream_;
   std::unordered_map<std::uint64_t, ThreadId> track_ids_;
   std::vector<CategoryRule> rules_;  ///< By string id; filled on demand.
   std::vector<bool> rule_known_;
