@@ -275,8 +275,9 @@ void Attribution::AttributeThread(ThreadId thread, NameFacts& names, OperatorCos
         if (!context.costed.valid() && costs.Of(self) != nullptr) context.costed = self;
         // Nodes nest where the engine is entered again (checkpoints): the innermost one counts. Two
         // records of one node (the engine's and the function's) need one search.
-        const bool same_node =
-            parent.valid() && events.sequence[parent.index()] == events.sequence[row];
+        const bool same_node = parent.valid() &&
+                               events.sequence[parent.index()] == events.sequence[row] &&
+                               events.forward_thread[parent.index()] == events.forward_thread[row];
         if (events.sequence[row] >= 0 && !same_node && context.phase == Phase::kBackward) {
           context.recomputed = !IsBackwardNode(row, names);
         }
