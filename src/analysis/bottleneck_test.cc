@@ -58,7 +58,7 @@ const VerdictCase kVerdictCases[] = {
      [](StoreBuilder& b, std::int64_t at) { Busy(b, at, kGemm, 20, 990); }},
     {"element-wise kernels fill the step", Verdict::kGpuMemory, 98, "medium",
      [](StoreBuilder& b, std::int64_t at) { Busy(b, at, kAdd, 20, 990); }},
-    {"launches come late", Verdict::kHost, 70, "high", HostBound},
+    {"launches come late", Verdict::kHost, 78.5, "high", HostBound},
     {"the loader is awaited", Verdict::kInput, 50, "high",
      [](StoreBuilder& b, std::int64_t at) {
        Busy(b, at, kGemm, 10, 500);
@@ -85,7 +85,7 @@ const VerdictCase kVerdictCases[] = {
        Busy(b, at, kGemm, 10, 690);
        Callback(b, at, 690, 300);
      }},
-    {"the host waits, then launches late", Verdict::kSynchronization, 30, "medium", Synchronizing},
+    {"the host waits, then launches late", Verdict::kSynchronization, 30, "high", Synchronizing},
     {"two causes hold alike", Verdict::kBalanced, -1, "medium",
      [](StoreBuilder& b, std::int64_t at) {
        Busy(b, at, kGemm, 10, 590);
@@ -101,7 +101,9 @@ TEST(Bottleneck, NamesWhatHoldsTheStep) {
     EXPECT_EQ(report.bottleneck.confidence, c.confidence) << c.name;
     EXPECT_FALSE(report.bottleneck.evidence.empty()) << c.name;
     ASSERT_EQ(report.bottleneck.share_pct.has_value(), c.share_pct >= 0) << c.name;
-    if (c.share_pct >= 0) EXPECT_NEAR(*report.bottleneck.share_pct, c.share_pct, 2) << c.name;
+    if (c.share_pct >= 0) {
+      EXPECT_NEAR(*report.bottleneck.share_pct, c.share_pct, 2) << c.name;
+    }
   }
 }
 
@@ -127,7 +129,9 @@ TEST(Causes, IdleUnderTheLoaderIsNotASyncsToo) {
   }));
   EXPECT_EQ(report.bottleneck.verdict, Verdict::kInput);
   for (const CauseRow& row : report.causes) {
-    if (row.name == "synchronization") EXPECT_LE(row.time, Us(1));
+    if (row.name == "synchronization") {
+      EXPECT_LE(row.time, Us(1));
+    }
   }
 }
 

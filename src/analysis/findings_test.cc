@@ -65,8 +65,9 @@ const RuleCase kRules[] = {
          b.Launch("aten::mm", kMain, at + k * 90, kTensorCoreGemm, kStream, at + k * 90 + 5, 20);
      },
      [](StoreBuilder& b, std::int64_t at) {  // Launched in time.
-       for (int k = 0; k < 10; ++k)
-         b.Launch("aten::mm", kMain, at + k, kTensorCoreGemm, kStream, at + k * 90 + 20, 20);
+       for (int k = 0; k < 10; ++k) {
+         b.Launch("aten::mm", kMain, at + k, kTensorCoreGemm, kStream, at + k * 100 + 70, 20);
+       }
      }},
     {"data-wait", "breakdown",
      [](StoreBuilder& b, std::int64_t at) {
