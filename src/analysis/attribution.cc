@@ -108,14 +108,14 @@ void Attribution::FindThreads(NameFacts& names) {
     bool has_backward = false;
     const TraceStore::RowRange range = store_.HostEventsOf(ThreadId(t));
     for (std::uint32_t row = range.first; row < range.last && !has_loop[t]; ++row) {
+      const HostEventId parent = events.parent[row];
+      inside_backward[row] =
+          (parent.valid() && inside_backward[parent.index()]) || IsBackwardNode(row, names);
       const HostEventKind kind = events.kind[row];
       if (kind != HostEventKind::kOperator && kind != HostEventKind::kAnnotation) continue;
       const HostRoles roles = names.Roles(events.name[row]);
       if (roles.Has(HostRole::kOptimizer) || roles.Has(HostRole::kDataWait)) has_loop[t] = true;
       if (kind == HostEventKind::kAnnotation) continue;
-      const HostEventId parent = events.parent[row];
-      inside_backward[row] =
-          IsBackwardNode(row, names) || (parent.valid() && inside_backward[parent.index()]);
       has_backward = has_backward || inside_backward[row];
       // Operators that enter the graph run forward; the engine's threads do that only inside of a
       // node, to recompute.

@@ -78,6 +78,7 @@ TEST(Attribution, AnAutogradThreadRunsBackwardAndNoLoop) {
   b.Op(kBackward, 6, 0, 50)
       .Sequence(9)
       .ForwardThread(1);  // The engine, which computes forward again inside of a node.
+  b.Frame("torch/utils/checkpoint.py(1): unpack_hook", 6, 5, 40);
   b.Op("aten::mm", 6, 10, 10).Sequence(1);
   const TestTrace trace(b);
   const bool expected[] = {false, true, false, false, false, true};
