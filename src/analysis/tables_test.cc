@@ -145,6 +145,13 @@ TEST(OperatorTable, BackwardIsWhatTheNodesOfTheForwardCallsLaunch) {
   EXPECT_EQ(RowNamed(rows, "aten::t").forward, Us(0));
 }
 
+TEST(OperatorTable, BackwardIsUnknownWithoutSequenceNumbers) {
+  StoreBuilder b;
+  b.Launch("aten::mm", kMain, 0, kGemm, kStream, 10, 10);
+  EXPECT_FALSE(RowNamed(Operators(b), "aten::mm").backward);
+  EXPECT_EQ(RowNamed(Operators(b), "aten::mm").forward, Us(10));
+}
+
 TEST(OperatorTable, CountsFlopsOfACostedOperatorAndPlacesItOnTheRoofline) {
   StoreBuilder b;
   b.NameDevice(0, "NVIDIA H200");
