@@ -138,6 +138,7 @@ void TextPage::Table(const std::vector<TableColumn>& columns,
     const std::size_t taken = fixed + (names - 1) * kGap;
     const std::size_t limit = std::max<std::size_t>((kWidth - std::min(taken, kWidth)) / names, 16);
     std::vector<std::string_view> raw;
+    raw.reserve(cells.size());
     for (const std::vector<Span>& row : cells) raw.push_back(row[c].text);
     const std::vector<std::string> shown =
         ShortNames(raw, limit, columns[c].kind == Kind::kKernel, charset_);
