@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -63,6 +63,7 @@ std::vector<TraceReport> Files(
 std::vector<std::optional<std::int64_t>> RanksOf(std::vector<TraceReport> files) {
   EXPECT_TRUE(AssignRanks(files).ok());
   std::vector<std::optional<std::int64_t>> ranks;
+  ranks.reserve(files.size());
   for (const TraceReport& file : files) ranks.push_back(file.input.rank);
   return ranks;
 }

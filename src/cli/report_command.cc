@@ -238,7 +238,7 @@ std::vector<std::string> ReportCommand::CheckArguments(
     const std::vector<TraceReport>& files) const {
   std::vector<std::string> arguments;
   const auto add = [&](const char* flag, const std::string& value) {
-    arguments.push_back(flag);
+    arguments.emplace_back(flag);
     arguments.push_back(value);
   };
   if (!steps_.empty()) add("--steps", steps_);

@@ -3,7 +3,7 @@
 
 #include "base/status.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): the name that the library has.
 class App;
 }
 

@@ -1,5 +1,6 @@
 #include "report/escape.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -115,15 +116,22 @@ TEST(ShellQuote, StandsForTheTextAndNothingElse) {
 
 /// The oracle is a shell: it must give back what was quoted.
 TEST(ShellQuote, AShellGivesItBack) {
-  for (const std::string& text : std::vector<std::string>{
-           "plain", "a b", "it's $HOME `id` \\ \"", "new\nline", "\x1b[31m\x01\x37",
-           "\xff\xfe"
-           "9",
-           "*?[a]{b,c}!#~", "-n\t%d\\", "line break at the end\n"}) {
+  const std::vector<std::string> texts = {"plain",
+                                          "a b",
+                                          "it's $HOME `id` \\ \"",
+                                          "new\nline",
+                                          "\x1b[31m\x01\x37",
+                                          "\xff\xfe" + std::string("9"),
+                                          "*?[a]{b,c}!#~",
+                                          "-n\t%d\\",
+                                          "line break at the end\n"};
+  for (const std::string& text : texts) {
     // The shell reads a here-document: no second layer of quoting to get wrong.
-    const std::string script = "printf %s " + ShellQuote(text) + " | od -An -tx1 | tr -d ' \\n'";
+    const std::string script =
+        fmt::format("printf %s {} | od -An -tx1 | tr -d ' \\n'", ShellQuote(text));
     const std::string shell = text.ends_with('\n') ? "bash" : "sh";
-    const std::string command = shell + " <<'headroom-end'\n" + script + "\nheadroom-end\n";
+    const std::string command =
+        fmt::format("{} <<'headroom-end'\n{}\nheadroom-end\n", shell, script);
     FILE* pipe = popen(command.c_str(), "r");
     ASSERT_NE(pipe, nullptr);
     std::string got;

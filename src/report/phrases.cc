@@ -130,8 +130,9 @@ std::vector<DeviceRow> DeviceRows(const InputInfo& input) {
 std::string Sentence(std::string_view text) {
   std::string out(text);
   const std::string_view word = text.substr(0, text.find_first_of(" ,"));
-  const bool plain = !word.empty() && std::all_of(word.begin(), word.end(),
-                                                  [](char c) { return c >= 'a' && c <= 'z'; });
+  const bool plain = !word.empty() && word.front() != '-' &&
+                     std::all_of(word.begin(), word.end(),
+                                 [](char c) { return (c >= 'a' && c <= 'z') || c == '-'; });
   if (plain) out.front() = static_cast<char>(out.front() - 'a' + 'A');
   return out;
 }

@@ -105,14 +105,15 @@ RC_GTEST_PROP(ShortNamesProperty, FitForAnyNames,
   const std::size_t width = *rc::gen::inRange<std::size_t>(16, 50);
   std::vector<std::string_view> views(names.begin(), names.end());
   const auto shown = ShortNames(views, width, kernels, ascii ? Charset::kAscii : Charset::kUtf8);
-  for (std::size_t i = 0; i < shown.size(); ++i) RC_ASSERT(DisplayWidth(shown[i]) <= width);
+  for (const std::string& name : shown) RC_ASSERT(DisplayWidth(name) <= width);
 }
 
 TEST(ReadableKernelName, SurvivesAnything) {
   EXPECT_EQ(ReadableKernelName(std::string(100'000, '<')), std::string(100'000, '<'));
-  std::string nested = "k";
-  for (int i = 0; i < 1000; ++i) nested = "k<" + nested + ">";
-  EXPECT_FALSE(ReadableKernelName(nested + "(int)").empty());
+  std::string nested;
+  for (int i = 0; i < 1000; ++i) nested += "k<";
+  nested += "k" + std::string(1000, '>') + "(int)";
+  EXPECT_FALSE(ReadableKernelName(nested).empty());
 }
 
 RC_GTEST_PROP(ReadableKernelNameProperty, AnyBracketsAreReadOrLeft, ()) {

@@ -138,6 +138,7 @@ void TextPage::Table(const std::vector<TableColumn>& columns,
     const std::size_t taken = fixed + (names - 1) * kGap;
     const std::size_t limit = std::max<std::size_t>((kWidth - std::min(taken, kWidth)) / names, 16);
     std::vector<std::string_view> raw;
+    raw.reserve(cells.size());
     for (const std::vector<Span>& row : cells) raw.push_back(row[c].text);
     const std::vector<std::string> shown =
         ShortNames(raw, limit, columns[c].kind == Kind::kKernel, charset_);
@@ -166,13 +167,19 @@ void TextPage::Table(const std::vector<TableColumn>& columns,
   for (const std::vector<Span>& row : cells) emit([&](std::size_t c) { return row[c]; });
 }
 
-void TextPage::Command(std::string_view first, const std::vector<std::string>& words) {
+void TextPage::Command(std::string_view first, const std::vector<std::string>& words,
+                       Style first_style) {
   const std::size_t indent = DisplayWidth(first);
-  std::string line(first);
+  std::string line(indent, ' ');
   bool line_has_word = false;
+  bool begun = false;
+  const auto emit = [&] {
+    Line({{std::string(begun ? "" : first), first_style}, {begun ? line : line.substr(indent)}});
+    begun = true;
+  };
   const auto flush = [&](std::string_view end) {
     line += end;
-    Line({{line, Style::kPlain}});
+    emit();
     line.assign(indent + 2, ' ');
     line_has_word = false;
   };
@@ -180,7 +187,12 @@ void TextPage::Command(std::string_view first, const std::vector<std::string>& w
     std::string_view rest = words[i];
     const std::string_view more = i + 1 < words.size() ? " \\" : "";
     std::string quoted = ShellQuote(rest, charset_);
-    if (line_has_word && DisplayWidth(line) + 1 + DisplayWidth(quoted) + 2 > kWidth) flush(" \\");
+    std::size_t needed = DisplayWidth(quoted);
+    if (words[i].starts_with("--") && i + 1 < words.size()) {
+      needed +=
+          1 + DisplayWidth(ShellQuote(words[i + 1], charset_));  // A flag stays with its value.
+    }
+    if (line_has_word && DisplayWidth(line) + 1 + needed + 2 > kWidth) flush(" \\");
     if (line_has_word) line.push_back(' ');
     // A word longer than a line: pieces, each quoted, joined by \ and a line break; a piece must
     // begin its line.
@@ -204,7 +216,7 @@ void TextPage::Command(std::string_view first, const std::vector<std::string>& w
     if (!rest.empty() || words[i].empty()) line += quoted;
     line_has_word = true;
   }
-  Line({{line, Style::kPlain}});
+  emit();
 }
 
 std::vector<Span> TextPage::Bar(double solid, double part, double whole, std::size_t width) const {

@@ -54,7 +54,8 @@ class TextPage {
   void Table(const std::vector<TableColumn>& columns, const std::vector<std::vector<Span>>& rows);
   /// A shell command behind `first`; one too long for a line goes on in the next ones so that it
   /// can still be copied.
-  void Command(std::string_view first, const std::vector<std::string>& words);
+  void Command(std::string_view first, const std::vector<std::string>& words,
+               Style first_style = Style::kPlain);
 
   /// A bar of `width` columns in all for `part` of `whole`, its first `solid` drawn solid and the
   /// rest light.

@@ -561,7 +561,7 @@ class Writer {
         first = false;
       }
       page_.Paragraph("     do     ", Sentence(finding.row->action), Style::kDim, Style::kGood);
-      page_.Command("     check  ", CheckWords(*finding.row, *finding.file, options_));
+      page_.Command("     check  ", CheckWords(*finding.row, *finding.file, options_), Style::kDim);
     }
   }
 
