@@ -8,6 +8,7 @@
 #include "analysis/attribution.h"
 #include "analysis/bottleneck.h"
 #include "analysis/breakdown.h"
+#include "analysis/costed_work.h"
 #include "analysis/efficiency.h"
 #include "analysis/gpu_time.h"
 #include "analysis/health.h"
@@ -30,7 +31,6 @@ InputInfo DescribeInput(const TraceStore& store, const AnalysisOptions& options)
   input.events = metadata.events;
   input.rank = metadata.rank ? metadata.rank : options.rank;
   input.world_size = metadata.world_size;
-  // Devices that the file describes; those that only ran a task have no more than their number.
   for (std::size_t i = 0; i < store.devices.rows(); ++i) {
     DeviceInfo device;
     device.id = store.devices.ordinal[i];
@@ -42,7 +42,10 @@ InputInfo DescribeInput(const TraceStore& store, const AnalysisOptions& options)
       device.compute_capability =
           fmt::format("{}.{}", store.devices.compute_major[i], store.devices.compute_minor[i]);
     }
-    input.devices.push_back(std::move(device));
+    // Others only ran a task.
+    const bool described = !device.name.empty() || device.memory_bytes || device.sms ||
+                           !device.compute_capability.empty();
+    if (described && device.id >= 0) input.devices.push_back(std::move(device));
   }
   std::sort(input.devices.begin(), input.devices.end(),
             [](const DeviceInfo& a, const DeviceInfo& b) { return a.id < b.id; });
@@ -137,12 +140,14 @@ Result<TraceReport> Analyze(const TraceStore& store, const Knowledge& knowledge,
 
   report.kernels = KernelTable(store, names);
   report.classes = ClassTable(store, names);
-  report.operators = OperatorTable(store, names, attribution, costs, device);
+  const std::vector<CostedCall> costed =
+      CollectCostedWork(store, names, attribution, costs, device);
+  report.operators = OperatorTable(store, attribution, costed);
   report.layers = LayerTable(store, names, attribution);
   report.lines = LineTable(store, attribution);
   const std::vector<PricedSync> syncs = PriceSyncs(store, names, steps.busy);
   report.syncs = SyncTable(store, attribution, syncs);
-  report.efficiency = MeasureEfficiency(store, names, attribution, costs, steps, device);
+  report.efficiency = MeasureEfficiency(store, names, costed, steps, device);
   report.health = AssessHealth(store, names, steps, report.efficiency);
 
   const bool has_gpu = !report.gpu_time.empty();

@@ -272,7 +272,7 @@ void Attribution::AttributeThread(ThreadId thread, NameFacts& names, OperatorCos
         if (roles.Has(HostRole::kLayerRange)) context.layer = self;
         if (kind == HostEventKind::kAnnotation) break;
         context.op = self;
-        if (!context.costed.valid() && costs.Of(self) != nullptr) context.costed = self;
+        if (costs.Of(self) != nullptr) context.costed = self;
         // Nodes nest where the engine is entered again (checkpoints): the innermost one counts. Two
         // records of one node (the engine's and the function's) need one search.
         const bool same_node = parent.valid() &&

@@ -65,7 +65,7 @@ class OperatorCosts {
 /// Where a host event stands. Ids are none where there is nothing of the kind.
 struct HostContext {
   HostEventId op;      ///< Innermost operator, itself included.
-  HostEventId costed;  ///< Outermost operator around it whose FLOPs and bytes are known.
+  HostEventId costed;  ///< Innermost operator around it whose FLOPs and bytes are known.
   HostEventId line;    ///< Innermost Python frame of the user's own code; in backward, that of the
                        ///< forward operator.
   HostEventId

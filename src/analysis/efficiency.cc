@@ -21,83 +21,48 @@ bool IsTensorCoreWork(WorkFamily family) {
 }  // namespace
 
 Efficiency MeasureEfficiency(const TraceStore& store, NameFacts& names,
-                             const Attribution& attribution, OperatorCosts& costs,
-                             const StepAnalysis& steps, const DeviceSpec* device) {
-  /// The GPU work of one costed operator.
-  struct Work {
-    HostEventId op;
-    DurationNs time, longest;
-    StringId main_kernel;
-    bool in_step = false;
-  };
+                             std::span<const CostedCall> work, const StepAnalysis& steps,
+                             const DeviceSpec* device) {
   const auto& tasks = store.gpu_tasks;
   Efficiency out;
   if (device != nullptr) out.device_name = device->name;
-  if (tasks.rows() == 0) return out;
 
-  std::vector<Work> work;
-  std::vector<std::uint32_t> slot_of(store.host_events.rows());  // Position in `work` + 1.
-  std::set<DeviceId> devices;                                    // That the steps use.
-  DurationNs all, costed, unclassified, eligible, on_tensor_cores;
+  std::set<DeviceId> devices;  // That the steps use.
+  DurationNs all, unclassified, eligible, on_tensor_cores;
   for (std::size_t i = 0; i < tasks.rows(); ++i) {
     const DurationNs duration = tasks.duration[i];
     all += duration;
-    const HostEventId op = attribution.Of(GpuTaskId(i)).costed;
-    const bool kernel = tasks.kind[i] == GpuTaskKind::kKernel;
-    if (kernel) {
-      const KernelClass& facts = names.Kernel(tasks.name[i]);
-      if (facts.family == WorkFamily::kUnclassified) unclassified += duration;
-      // Eligible is what multiplies matrices, by the kernel's class: copies and casts around it are
-      // not.
-      if (IsTensorCoreWork(facts.family)) {
-        eligible += duration;
-        if (facts.tensor_cores == TensorCoreUse::kYes) on_tensor_cores += duration;
-      }
-    }
-    if (!op.valid()) continue;
-    costed += duration;
-    std::uint32_t& slot = slot_of[op.index()];
-    if (slot == 0) {
-      work.push_back({.op = op, .time = {}, .longest = {}, .main_kernel = {}});
-      slot = static_cast<std::uint32_t>(work.size());
-    }
-    Work& of_op = work[slot - 1];
-    of_op.time += duration;
-    if (kernel && duration >= of_op.longest) {
-      of_op.longest = duration;
-      of_op.main_kernel = tasks.name[i];
-    }
-    if (steps.step_of_task[i] == StepAnalysis::kNoStep) continue;
-    of_op.in_step = true;
-    devices.insert(store.DeviceOf(GpuTaskId(i)));
+    if (steps.step_of_task[i] != StepAnalysis::kNoStep)
+      devices.insert(store.DeviceOf(GpuTaskId(i)));
+    if (tasks.kind[i] != GpuTaskKind::kKernel) continue;
+    const KernelClass& facts = names.Kernel(tasks.name[i]);
+    if (facts.family == WorkFamily::kUnclassified) unclassified += duration;
+    // Eligible is what multiplies matrices, by the kernel's class: copies and casts around it are
+    // not.
+    if (!IsTensorCoreWork(facts.family)) continue;
+    eligible += duration;
+    if (facts.tensor_cores == TensorCoreUse::kYes) on_tensor_cores += duration;
   }
   if (all.ns() == 0) return out;
   out.unclassified_pct = SharePct(unclassified, all);
   out.tensor_core_eligible_pct = SharePct(eligible, all);
   if (eligible.ns() > 0) out.tensor_core_used_pct = SharePct(on_tensor_cores, eligible);
-  if (costed.ns() == 0) return out;
-  out.costed_pct = SharePct(costed, all);
+  if (work.empty()) return out;
 
   std::map<DType, double> flops_by_type;  // In steps, of the work that peaks are stated for.
-  DurationNs compute_bound, memory_bound;
-  for (const Work& of_op : work) {
-    const OperatorCost& cost = *costs.Of(of_op.op);
-    KernelClass main;
-    if (of_op.main_kernel.valid()) main = names.Kernel(of_op.main_kernel);
-    const DType type = ResolveMathDType(cost.math_dtype, main);
-    const RooflinePoint point = PlaceOnRoofline({.flops = cost.flops,
-                                                 .bytes = cost.bytes,
-                                                 .time = of_op.time,
-                                                 .math_dtype = type,
-                                                 .tensor_cores = main.tensor_cores},
-                                                device);
-    if (point.bound == Bound::kCompute) compute_bound += of_op.time;
-    if (point.bound == Bound::kMemory) memory_bound += of_op.time;
+  DurationNs costed, compute_bound, memory_bound;
+  for (const CostedCall& call : work) {
+    costed += call.time;
+    if (call.point.bound == Bound::kCompute) compute_bound += call.time;
+    if (call.point.bound == Bound::kMemory) memory_bound += call.time;
+    const bool in_step = call.main_task.valid() &&
+                         steps.step_of_task[call.main_task.index()] != StepAnalysis::kNoStep;
     // The model's work is what MFU counts: what checkpointing computes twice counts once.
-    if (of_op.in_step && IsTensorCoreWork(cost.family) && !attribution.Of(of_op.op).recomputed) {
-      flops_by_type[type] += cost.flops;
+    if (in_step && !call.recomputed && IsTensorCoreWork(call.cost->family)) {
+      flops_by_type[call.math_dtype] += call.cost->flops;
     }
   }
+  out.costed_pct = SharePct(costed, all);
   if (compute_bound.ns() + memory_bound.ns() > 0) {
     out.compute_bound_pct = SharePct(compute_bound, all);
     out.memory_bound_pct = SharePct(memory_bound, all);

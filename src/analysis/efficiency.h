@@ -1,7 +1,10 @@
 // How much of the GPU's arithmetic and bandwidth the steps use.
 #pragma once
 
+#include <span>
+
 #include "analysis/attribution.h"
+#include "analysis/costed_work.h"
 #include "analysis/report.h"
 #include "analysis/steps.h"
 #include "cost/device_spec.h"
@@ -13,7 +16,7 @@ namespace headroom {
 /// were recorded; the share of GPU time that they cover is in `costed_pct`. `device` may be null
 /// (unknown GPU).
 Efficiency MeasureEfficiency(const TraceStore& store, NameFacts& names,
-                             const Attribution& attribution, OperatorCosts& costs,
-                             const StepAnalysis& steps, const DeviceSpec* device);
+                             std::span<const CostedCall> work, const StepAnalysis& steps,
+                             const DeviceSpec* device);
 
 }  // namespace headroom

@@ -161,9 +161,8 @@ std::vector<ClassRow> ClassTable(const TraceStore& store, NameFacts& names) {
   return rows;
 }
 
-std::vector<TimeRow> OperatorTable(const TraceStore& store, NameFacts& names,
-                                   const Attribution& attribution, OperatorCosts& costs,
-                                   const DeviceSpec* device) {
+std::vector<TimeRow> OperatorTable(const TraceStore& store, const Attribution& attribution,
+                                   std::span<const CostedCall> work) {
   struct Sums {
     std::int64_t calls = 0;
     DurationNs host, self, forward, backward;
@@ -178,19 +177,10 @@ std::vector<TimeRow> OperatorTable(const TraceStore& store, NameFacts& names,
   const auto& tasks = store.gpu_tasks;
   ByName<Sums> sums(store);
 
-  TimePerEvent own(events.rows());    // By innermost operator.
-  TimePerEvent below(events.rows());  // By costed operator.
-  // The kernel that takes most of a costed operator's time says which arithmetic ran.
-  std::vector<GpuTaskId> main_kernel(events.rows());
+  TimePerEvent own(events.rows());  // By innermost operator.
   for (std::size_t i = 0; i < tasks.rows(); ++i) {
     const HostContext& context = attribution.Of(GpuTaskId(i));
     if (context.op.valid()) own.Add(context.op, tasks.duration[i]);
-    if (context.costed.valid()) {
-      below.Add(context.costed, tasks.duration[i]);
-      GpuTaskId& longest = main_kernel[context.costed.index()];
-      if (!longest.valid() || tasks.duration[i] > tasks.duration[longest.index()])
-        longest = GpuTaskId(i);
-    }
     if (context.phase == Phase::kBackward && context.forward.valid()) {
       sums[events.name[context.forward.index()]].backward += tasks.duration[i];
     } else if (context.op.valid() && context.phase == Phase::kForward) {
@@ -208,23 +198,16 @@ std::vector<TimeRow> OperatorTable(const TraceStore& store, NameFacts& names,
     const HostEventId caller = parent.valid() ? attribution.Of(parent).op : HostEventId::None();
     if (caller.valid()) sums[events.name[caller.index()]].self -= events.duration[row];
     if (own.Of(row).ns() > 0) sum.times.Add(own.Of(row));
-    if (attribution.Of(HostEventId(row)).costed != HostEventId(row)) continue;
-    const OperatorCost* cost = costs.Of(HostEventId(row));
-    if (cost == nullptr || !main_kernel[row].valid()) continue;
+  }
+  for (const CostedCall& call : work) {
+    Sums& sum = sums[events.name[call.op.index()]];
     sum.costed = true;
-    sum.flops += cost->flops;
-    sum.bytes += cost->bytes;
-    const KernelClass& main = names.Kernel(tasks.name[main_kernel[row].index()]);
-    const RooflineWork work = {.flops = cost->flops,
-                               .bytes = cost->bytes,
-                               .time = below.Of(row),
-                               .math_dtype = ResolveMathDType(cost->math_dtype, main),
-                               .tensor_cores = main.tensor_cores};
-    const RooflinePoint point = PlaceOnRoofline(work, device);
-    if (point.bound == Bound::kUnknown || !point.attainable_us) continue;
-    sum.limit_ns += *point.attainable_us * 1e3;
-    sum.limited += work.time;
-    (point.bound == Bound::kCompute ? sum.compute_bound : sum.memory_bound) += work.time;
+    sum.flops += call.cost->flops;
+    sum.bytes += call.cost->bytes;
+    if (call.point.bound == Bound::kUnknown || !call.point.attainable_us) continue;
+    sum.limit_ns += *call.point.attainable_us * 1e3;
+    sum.limited += call.time;
+    (call.point.bound == Bound::kCompute ? sum.compute_bound : sum.memory_bound) += call.time;
   }
 
   const DurationNs all = AllTaskTime(store);

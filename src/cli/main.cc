@@ -6,8 +6,10 @@
 #include <CLI/Formatter.hpp>
 #include <csignal>
 #include <exception>
+#include <memory>
 #include <new>
 
+#include "cli/help.h"
 #include "cli/output.h"
 #include "cli/report_command.h"
 
@@ -42,10 +44,10 @@ int Run(int argc, char** argv) {
   CLI::App app("Tells from a profiler trace where the time of a training step goes.", "headroom");
   app.set_version_flag("--version", std::string("headroom ") + HEADROOM_VERSION,
                        "Print the version");
-  app.set_help_flag("-h,--help", "Print help; after a command, its flags");
+  app.set_help_flag("-h,--help", "Print this help");
+  app.formatter(std::make_shared<HelpFormatter>());
   app.require_subcommand(0, 1);
-  app.get_formatter()->column_width(26);
-  app.footer("headroom COMMAND --help lists the flags of a command, with examples.");
+  app.footer("headroom COMMAND --help lists the flags of a command, with examples.\n");
   ReportCommand report(app);
 
   try {
@@ -62,7 +64,8 @@ int Run(int argc, char** argv) {
     return kUsageExit;
   }
   if (report.app().parsed()) return Finish(report.Run());
-  return Finish(WriteResult(app.help(), ""));
+  Remark(app.help());
+  return kUsageExit;
 }
 
 }  // namespace

@@ -24,6 +24,8 @@ namespace headroom::cli {
 namespace {
 
 constexpr std::int64_t kMegabyte = std::int64_t{1} << 20;
+constexpr std::int64_t kMaxLimit =
+    1'000'000'000'000;  ///< Of numbers that have no limit of their own.
 constexpr const char* kFormats = "Output";
 constexpr const char* kSelection = "What to report";
 constexpr const char* kRunning = "Running";
@@ -36,13 +38,31 @@ constexpr const char* kExamples = R"(Examples:
   headroom report rank*.json.gz --csv tables         a file per rank, tables as CSV
   headroom report trace.json.gz --steps 3:5          steps 3, 4 and 5 only
 
-Exit codes: 0 fine, 2 usage, 3 a file is unreadable or not a trace, 4 cannot write, or an internal error.
+Exit codes: 0 fine; 2 usage; 3 a file is unreadable or no trace; 4 cannot write, or internal error.
 )";
 
-std::string Join(const std::vector<std::int64_t>& numbers) {
-  std::string out;
-  for (std::int64_t number : numbers) out += fmt::format("{}{}", out.empty() ? "" : ", ", number);
-  return out;
+/// A check of a flag's value. No description: the help says in words what a flag takes.
+CLI::Validator WholeNumber(std::int64_t least, std::int64_t most) {
+  return CLI::Validator(
+      [=](const std::string& text) {
+        std::int64_t value = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        if (error == std::errc() && end == text.data() + text.size() && value >= least &&
+            value <= most) {
+          return std::string();
+        }
+        return fmt::format("{} is not a whole number from {} to {}", text, least, most);
+      },
+      "");
+}
+
+CLI::Validator OneOf(std::vector<std::string> words) {
+  return CLI::Validator(
+      [words = std::move(words)](const std::string& text) {
+        if (std::find(words.begin(), words.end(), text) != words.end()) return std::string();
+        return fmt::format("{} is none of {}", text, fmt::join(words, ", "));
+      },
+      "");
 }
 
 }  // namespace
@@ -90,7 +110,7 @@ ReportCommand::ReportCommand(CLI::App& parent) {
       ->group(kFormats);
   app_->add_option("--color", color_, "auto: on a terminal, unless NO_COLOR is set; always; never")
       ->type_name("WHEN")
-      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->check(OneOf({"auto", "always", "never"}))
       ->group(kFormats);
 
   app_->add_option("--steps", steps_,
@@ -105,19 +125,19 @@ ReportCommand::ReportCommand(CLI::App& parent) {
           "--rank", rank_,
           "Only rank N of several files; for one file that does not say its rank: its rank")
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber)
+      ->check(WholeNumber(0, kMaxLimit))
       ->group(kSelection);
   app_->add_option("--top", top_,
                    "Rows of each table and rank [text 10, Markdown 5, JSON and CSV all]")
       ->type_name("N")
-      ->check(CLI::PositiveNumber)
+      ->check(WholeNumber(1, kMaxLimit))
       ->group(kSelection);
   std::vector<std::string> sections(kSectionNames.begin(), kSectionNames.end());
   std::string names;
   for (const std::string& name : sections) names += (names.empty() ? "" : ", ") + name;
   app_->add_option("--only", only_, "One section of the text, complete: " + names)
       ->type_name("SECTION")
-      ->check(CLI::IsMember(sections))
+      ->check(OneOf(sections))
       ->group(kSelection);
 
   threads_ = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
@@ -125,7 +145,7 @@ ReportCommand::ReportCommand(CLI::App& parent) {
           "--threads", threads_,
           fmt::format("Threads that read; the result is the same for any [{} here]", threads_))
       ->type_name("N")
-      ->check(CLI::Range(1, 1024))
+      ->check(WholeNumber(1, 1024))
       ->group(kRunning);
   app_->add_flag("--time", time_, "Own time and peak memory per stage, on stderr")->group(kRunning);
   app_->add_flag("-q,--quiet", quiet_, "No remarks and no progress on stderr")->group(kRunning);
@@ -134,13 +154,13 @@ ReportCommand::ReportCommand(CLI::App& parent) {
                    fmt::format("Refuse a file that decompresses to more than N times its size [{}]",
                                max_expansion_))
       ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}))
+      ->check(WholeNumber(1, kMaxLimit))
       ->group(kRunning);
   max_event_mb_ = OpenOptions().max_event_bytes / kMegabyte;
   app_->add_option("--max-event-mb", max_event_mb_,
                    fmt::format("Skip an event larger than N MiB [{}]", max_event_mb_))
       ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{65'536}))
+      ->check(WholeNumber(1, kMaxLimit))
       ->group(kRunning);
 }
 
@@ -211,7 +231,7 @@ Status ReportCommand::KeepRank(std::vector<TraceReport>& files) const {
   std::erase_if(files, [&](const TraceReport& file) { return file.input.rank != rank_; });
   if (!files.empty()) return Status::Ok();
   return Status::Usage(fmt::format("no file is of rank {}; there {} {}", *rank_,
-                                   ranks.size() == 1 ? "is" : "are", Join(ranks)));
+                                   ranks.size() == 1 ? "is" : "are", fmt::join(ranks, ", ")));
 }
 
 std::vector<std::string> ReportCommand::CheckArguments(

@@ -56,6 +56,7 @@ TraceReport DemoReport() {
                                  .wall = wall,
                                  .gpu_busy = Us(29'404),
                                  .host = wall - Us(210),
+                                 .profiler_cost = Us(21'000),
                                  .host_wait = Us(42'900),
                                  .queue_depth_mean = 1.3,
                                  .queue_depth_max = 17});
@@ -102,6 +103,13 @@ TraceReport DemoReport() {
                    .callback = DurationNs(0),
                    .other = Us(200)};
   report.breakdown = breakdown;
+  report.causes = {{.name = "gpu", .time = Us(26'704), .share_pct = 36.1},
+                   {.name = "host", .time = Us(41'300), .share_pct = 55.9},
+                   {.name = "input", .time = Us(510), .share_pct = 0.7},
+                   {.name = "communication", .time = Us(2'500), .share_pct = 3.4},
+                   {.name = "callback", .time = Us(0), .share_pct = 0},
+                   {.name = "synchronization", .time = Us(2'310), .share_pct = 3.1},
+                   {.name = "queue", .time = Us(576), .share_pct = 0.8}};
   report.bottleneck = {
       .verdict = Verdict::kHost,
       .share_pct = 58.1,
@@ -213,8 +221,10 @@ TraceReport DemoReport() {
 
 TraceReport BareReport() {
   TraceReport report;
-  report.input = {
-      .path = "host only.json", .format = "pytorch-profiler-json", .bytes = 900, .events = 2};
+  report.input.path = "host only.json";
+  report.input.format = "pytorch-profiler-json";
+  report.input.bytes = 900;
+  report.input.events = 2;
   report.health.grade = 'E';
   report.health.issues = {{.issue = ImportIssue::kNoGpu,
                            .count = 1,

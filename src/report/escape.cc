@@ -156,6 +156,9 @@ std::size_t SuffixStart(std::string_view text, std::size_t width) {
   return at;
 }
 
+/// Whether a byte goes on with a UTF-8 sequence.
+bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
+
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 bool IsWordCharacter(char c) {
@@ -198,23 +201,20 @@ std::string CutMiddle(std::string_view printable, std::size_t width, Charset cha
 }
 
 std::string CutAround(std::string_view printable, std::size_t width, std::size_t at,
-                      Charset charset) {
-  assert(width >= 16 && "no room for two ellipses");
+                      Charset charset, std::size_t head) {
+  assert(head + 8 <= width && "no room for two ellipses");
   if (DisplayWidth(printable) <= width) return std::string(printable);
   const std::string_view ellipsis = Ellipsis(charset);
-  const std::size_t head = PrefixBytes(printable, width / 3);
-  const std::size_t room = width - width / 3 - DisplayWidth(ellipsis);
-  constexpr std::size_t kContext = 4;
-  std::size_t from = std::max(head, at > kContext ? at - kContext : 0);
-  while (from > head && from < printable.size() &&
-         (static_cast<unsigned char>(printable[from]) & 0xC0) == 0x80)
-    --from;
+  const std::size_t begin = PrefixBytes(printable, head);
+  const std::size_t room = width - head - DisplayWidth(ellipsis);
+  std::size_t from = std::max(begin, std::min(at, printable.size()));
+  while (from > begin && from < printable.size() && IsContinuation(printable[from])) --from;
   // Where the rest fits, more of it does.
   from = std::min(from, SuffixStart(printable, room));
   const std::string_view rest = printable.substr(from);
   if (DisplayWidth(rest) <= room)
-    return fmt::format("{}{}{}", printable.substr(0, head), ellipsis, rest);
-  return fmt::format("{}{}{}{}", printable.substr(0, head), ellipsis,
+    return fmt::format("{}{}{}", printable.substr(0, begin), ellipsis, rest);
+  return fmt::format("{}{}{}{}", printable.substr(0, begin), ellipsis,
                      rest.substr(0, PrefixBytes(rest, room - DisplayWidth(ellipsis))), ellipsis);
 }
 
@@ -259,6 +259,9 @@ std::string EscapeMarkdown(std::string_view text) {
       case '+':
       case '-':
         backslash = i == 0;
+        break;
+      case '(':  // Behind a bracket, the target of a link.
+        backslash = before == ']';
         break;
       case '!':
         backslash = after == '[';
@@ -366,16 +369,14 @@ std::string ShellQuote(std::string_view text, Charset charset) {
     all_shown = shown(point);
     at += point.length;
   }
-  std::string out = all_shown ? "'" : "$'";
+  std::string out;
   for (std::size_t at = 0; at < text.size();) {
     const CodePoint point = Decode(text, at);
     const std::string_view bytes = text.substr(at, point.length);
     at += point.length;
-    if (bytes == "'") {
-      out += all_shown ? "'\\''" : "\\'";
-    } else if (!all_shown && bytes == "\\") {
-      out += "\\\\";
-    } else if (shown(point)) {
+    if (all_shown) {
+      out += bytes == "'" ? "'\\''" : bytes;
+    } else if (shown(point) && std::string_view("'\\%-").find(bytes) == std::string_view::npos) {
       out += bytes;
     } else {
       // Three octal digits: a hexadecimal escape would swallow the digits behind it.
@@ -383,8 +384,9 @@ std::string ShellQuote(std::string_view text, Charset charset) {
         fmt::format_to(std::back_inserter(out), "\\{:03o}", static_cast<unsigned char>(byte));
     }
   }
-  out.push_back('\'');
-  return out;
+  if (all_shown) return fmt::format("'{}'", out);
+  // $'...' is not known to every sh, and $(...) drops line breaks at the end.
+  return text.back() == '\n' ? fmt::format("$'{}'", out) : fmt::format("\"$(printf '{}')\"", out);
 }
 
 std::string PathArgument(std::string_view path) {

@@ -110,6 +110,7 @@ void WriteSteps(JsonWriter& json, const JobReport& job) {
       json.Key("gpu_busy_ms").Milliseconds(row.gpu_busy);
       json.Key("host_ms").Milliseconds(row.host);
       json.Key("host_wait_ms").Milliseconds(row.host_wait);
+      json.Key("profiler_cost_ms").Milliseconds(row.profiler_cost);
       json.Key("queue_depth_mean").Number(row.queue_depth_mean);
       json.Key("queue_depth_max").Integer(row.queue_depth_max);
       json.EndObject();
@@ -192,6 +193,15 @@ void WriteBottleneck(JsonWriter& json, const JobReport& job) {
   json.Key("confidence").StringOrNull(bottleneck.confidence);
   json.Key("evidence");
   WriteStrings(json, bottleneck.evidence);
+  json.Key("causes").BeginArray(Layout::kLines);
+  for (const CauseRow& cause : job.slowest().causes) {
+    json.BeginObject();
+    json.Key("name").String(cause.name);
+    json.Key("time_ms").Milliseconds(cause.time);
+    json.Key("share_pct").Number(cause.share_pct);
+    json.EndObject();
+  }
+  json.EndArray();
   if (!job.single()) json.Key("rank").Integer(job.slowest().input.rank);
   json.EndObject();
 }

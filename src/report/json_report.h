@@ -12,8 +12,8 @@ namespace headroom {
 
 /// The object, with a line break behind it. REQUIRES: `files` is not empty.
 ///
-/// Keys beyond the contract: `ranks[]` (one row a file), `classes[]`, `syncs[]`, `efficiency`;
-/// `rank` wherever rows of several files meet.
+/// Keys beyond the contract: `ranks[]` (one row a file), `classes[]`, `syncs[]`, `efficiency`,
+/// `bottleneck.causes[]`; `rank` wherever rows of several files meet.
 std::string RenderJson(std::span<const TraceReport> files, const ReportOptions& options);
 
 }  // namespace headroom

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "analysis/format.h"
 
 namespace headroom {
@@ -41,6 +44,17 @@ std::string VerdictText(const Bottleneck& bottleneck) {
   return text;
 }
 
+std::string_view CauseText(std::string_view cause) {
+  if (cause == "gpu") return "the GPU works";
+  if (cause == "host") return "it waits for the host to launch work";
+  if (cause == "input") return "it waits for data, or copies them in";
+  if (cause == "communication") return "ranks exchange data, nothing computes";
+  if (cause == "callback") return "it waits for a trainer's callback";
+  if (cause == "synchronization") return "it ran dry behind a blocking call";
+  if (cause == "queue") return "gaps between launched kernels";
+  return "";
+}
+
 std::string_view GradeSentence(char grade) {
   switch (grade) {
     case 'A':
@@ -48,13 +62,13 @@ std::string_view GradeSentence(char grade) {
     case 'B':
       return "Something is missing or was repaired; every conclusion stands.";
     case 'C':
-      return "Some figures are taken away, but neither the verdict nor the GPU time.";
+      return "Some conclusions are taken away; the verdict stands, at low confidence.";
     case 'D':
       return "The verdict is taken away.";
     case 'E':
-      return "The verdict and the GPU time are taken away.";
+      return "Over a tenth of the events is lost: the verdict and the GPU time are taken away.";
     default:
-      return "No conclusion stands.";
+      return "Nothing was recorded.";
   }
 }
 
@@ -92,6 +106,34 @@ std::string DeviceText(const DeviceInfo& device) {
   if (!device.compute_capability.empty())
     text += fmt::format(", compute capability {}", device.compute_capability);
   return text;
+}
+
+std::string NumberText(std::optional<std::int64_t> number) {
+  return number ? fmt::format("{}", *number) : "?";
+}
+
+std::vector<DeviceRow> DeviceRows(const InputInfo& input) {
+  std::vector<DeviceRow> rows;
+  std::int64_t first = 0;
+  for (const DeviceInfo& device : input.devices) {
+    std::string text = DeviceText(device);
+    if (!rows.empty() && rows.back().text == text) {
+      rows.back().numbers = fmt::format("GPU {} to {}", first, device.id);
+      continue;
+    }
+    first = device.id;
+    rows.push_back({fmt::format("GPU {}", device.id), std::move(text)});
+  }
+  return rows;
+}
+
+std::string Sentence(std::string_view text) {
+  std::string out(text);
+  const std::string_view word = text.substr(0, text.find_first_of(" ,"));
+  const bool plain = !word.empty() && std::all_of(word.begin(), word.end(),
+                                                  [](char c) { return c >= 'a' && c <= 'z'; });
+  if (plain) out.front() = static_cast<char>(out.front() - 'a' + 'A');
+  return out;
 }
 
 std::string Plural(std::int64_t count, std::string_view noun) {

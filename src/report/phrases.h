@@ -18,6 +18,9 @@ std::string_view VerdictSentence(Verdict verdict);
 /// high."
 std::string VerdictText(const Bottleneck& bottleneck);
 
+/// What a cause of the step's time (CauseRow::name) is, in a few words.
+std::string_view CauseText(std::string_view cause);
+
 /// What a grade means, as docs/report.md defines it.
 std::string_view GradeSentence(char grade);
 
@@ -29,6 +32,20 @@ std::string InputText(const InputInfo& input);
 
 /// "NVIDIA H200, 150.1 GB, 132 SMs, compute capability 9.0".
 std::string DeviceText(const DeviceInfo& device);
+
+/// Number of a device or stream; "?" where the trace does not say.
+std::string NumberText(std::optional<std::int64_t> number);
+
+/// GPUs with their numbers, equal neighbours in one row: {"GPU 0 to 7", "NVIDIA A100, ..."}.
+struct DeviceRow {
+  std::string numbers;
+  std::string text;
+};
+std::vector<DeviceRow> DeviceRows(const InputInfo& input);
+
+/// A sentence of the analyses as a sentence of a page: its first word begins with a capital, if it
+/// is a plain word.
+std::string Sentence(std::string_view text);
 
 /// "1 event", "12,345 events".
 std::string Plural(std::int64_t count, std::string_view noun);

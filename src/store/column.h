@@ -38,22 +38,23 @@ class Column {
 
   T& MutablePending(std::size_t row) { return pages_[row / kPageRows].data()[row % kPageRows]; }
 
-  /// Makes the column contiguous with row i taken from appended row order[i]; rows that `order`
-  /// leaves out are dropped, an empty `order` keeps everything as appended. Frees the pages.
-  void Freeze(std::span<const std::uint32_t> order) {
-    PageBuffer<T> rows(order.empty() ? size_ : order.size());
-    if (order.empty()) {
-      for (std::size_t page = 0, at = 0; at < size_; ++page, at += kPageRows) {
-        std::memcpy(static_cast<void*>(rows.data() + at), pages_[page].data(),
-                    std::min(kPageRows, size_ - at) * sizeof(T));
-        pages_[page] = PageBuffer<T>();
-      }
-    } else {
-      for (std::size_t i = 0; i < order.size(); ++i) rows.data()[i] = Pending(order[i]);
-      size_ = order.size();
+  /// Makes the column contiguous as appended. Frees the pages.
+  void Freeze() {
+    PageBuffer<T> rows(size_);
+    for (std::size_t page = 0, at = 0; at < size_; ++page, at += kPageRows) {
+      std::memcpy(static_cast<void*>(rows.data() + at), pages_[page].data(),
+                  std::min(kPageRows, size_ - at) * sizeof(T));
+      pages_[page] = PageBuffer<T>();
     }
-    pages_.clear();
-    frozen_ = std::move(rows);
+    Adopt(std::move(rows));
+  }
+
+  /// Makes the column contiguous with row i taken from appended row order[i]; rows that `order`
+  /// leaves out are dropped. Frees the pages.
+  void Freeze(std::span<const std::uint32_t> order) {
+    PageBuffer<T> rows(order.size());
+    for (std::size_t i = 0; i < order.size(); ++i) rows.data()[i] = Pending(order[i]);
+    Adopt(std::move(rows));
   }
 
   /// Replaces the contents with a ready array (a column that is computed, not read).

@@ -5,6 +5,8 @@
 #include <cassert>
 #include <charconv>
 #include <functional>
+#include <new>
+#include <system_error>
 #include <thread>
 #include <unordered_map>
 #include <utility>
@@ -15,29 +17,41 @@
 namespace headroom {
 namespace {
 
-/// Runs independent jobs on up to `workers` threads.
+/// Runs independent jobs on up to `workers` threads. Throws std::bad_alloc, once all have stopped,
+/// where a job did.
 void RunAll(std::vector<std::function<void()>>& jobs, int workers) {
   std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < jobs.size(); i = next++) jobs[i]();
+  std::atomic<bool> out_of_memory = false;
+  const auto work = [&]() noexcept {
+    try {
+      for (std::size_t i = next++; i < jobs.size(); i = next++) jobs[i]();
+    } catch (const std::bad_alloc&) {
+      out_of_memory = true;
+    }
   };
   std::vector<std::thread> helpers;
-  for (int i = 1; i < workers && i < static_cast<int>(jobs.size()); ++i) helpers.emplace_back(work);
+  try {
+    for (int i = 1; i < workers && i < static_cast<int>(jobs.size()); ++i)
+      helpers.emplace_back(work);
+  } catch (const std::system_error&) {
+    // The system grants no more threads; those there are do the work.
+  }
   work();
   for (std::thread& helper : helpers) helper.join();
+  if (out_of_memory) throw std::bad_alloc();
 }
 
 /// Rows below this are not worth a thread.
 constexpr std::size_t kParallelRows = 1 << 15;
 
-/// Freezes all columns of a table in the given order.
-template <typename Table>
-void FreezeTable(Table& table, std::span<const std::uint32_t> order, int workers) {
+/// Freezes all columns of a table as appended, or in the given order. Columns that are computed
+/// later stay empty.
+template <typename Table, typename... Order>
+void FreezeTable(Table& table, int workers, Order... order) {
   const std::size_t rows = table.rows();
   std::vector<std::function<void()>> jobs;
   table.ForEachColumn([&](const char*, auto& column) {
-    // Columns that are computed later stay empty.
-    if (column.size() != 0) jobs.push_back([&column, order] { column.Freeze(order); });
+    if (column.size() == rows) jobs.push_back([&column, order...] { column.Freeze(order...); });
   });
   RunAll(jobs, rows < kParallelRows ? 1 : workers);
 }
@@ -54,6 +68,69 @@ struct HostKey {
   std::uint32_t row;
 };
 
+/// What makes two events on one track with the same start and length copies of one record. At least
+/// one of the profiler's ids must be there: without any, two short events may well look alike.
+struct HostIdentity {
+  StringId name;
+  HostEventKind kind;
+  std::int64_t correlation, external_id, sequence;
+  std::int32_t python_id, event_index;
+  auto operator<=>(const HostIdentity&) const = default;
+
+  bool has_id() const {
+    return correlation != kUnknown || external_id != kUnknown || sequence != kUnknown ||
+           python_id != kUnknown32 || event_index != kUnknown32;
+  }
+};
+
+HostIdentity IdentityOf(const HostEventColumns<Column>& rows, std::uint32_t row) {
+  return {rows.name.Pending(row),        rows.kind.Pending(row),     rows.correlation.Pending(row),
+          rows.external_id.Pending(row), rows.sequence.Pending(row), rows.python_id.Pending(row),
+          rows.event_index.Pending(row)};
+}
+
+/// Two tasks cannot run on one stream at the same time, so little is needed. A task of no length
+/// may be followed by its like within the clock's step (nodes of a graph share one correlation): it
+/// is never a copy.
+struct TaskIdentity {
+  StreamId stream;
+  DurationNs duration;
+  StringId name;
+  GpuTaskKind kind;
+  std::int64_t correlation, graph_node;
+  auto operator<=>(const TaskIdentity&) const = default;
+
+  bool has_id() const { return correlation != kUnknown && duration > DurationNs(0); }
+};
+
+TaskIdentity IdentityOf(const GpuTaskColumns<Column>& rows, std::uint32_t row) {
+  return {rows.stream.Pending(row), rows.duration.Pending(row),    rows.name.Pending(row),
+          rows.kind.Pending(row),   rows.correlation.Pending(row), rows.graph_node.Pending(row)};
+}
+
+/// Drops from rows[first, last), which agree in time, those that copy an earlier one; the others
+/// are moved to rows[to] onwards, in order. Returns the end of what was moved.
+template <typename Table>
+std::size_t MoveUnique(const Table& table, std::vector<std::uint32_t>& rows, std::size_t first,
+                       std::size_t last, std::size_t to) {
+  using Identity = decltype(IdentityOf(table, 0));
+  if (last - first == 1) {
+    rows[to] = rows[first];
+    return to + 1;
+  }
+  std::vector<std::pair<Identity, std::size_t>> seen;
+  for (std::size_t i = first; i < last; ++i) seen.emplace_back(IdentityOf(table, rows[i]), i);
+  std::sort(seen.begin(), seen.end());
+  std::vector<bool> copy(last - first);
+  for (std::size_t i = 1; i < seen.size(); ++i) {
+    copy[seen[i].second - first] = seen[i].first.has_id() && seen[i].first == seen[i - 1].first;
+  }
+  for (std::size_t i = first; i < last; ++i) {
+    if (!copy[i - first]) rows[to++] = rows[i];
+  }
+  return to;
+}
+
 /// Outer spans first: earlier start, then later end.
 bool StartsBeforeOrEncloses(const HostKey& a, const HostKey& b) {
   return a.start != b.start ? a.start < b.start : a.end > b.end;
@@ -64,15 +141,15 @@ bool StartsBeforeOrEncloses(const HostKey& a, const HostKey& b) {
 void TraceStore::Freeze(int workers) {
   FreezeHostEvents(workers);
   FreezeGpuTasks(workers);
-  FreezeTable(processes, {}, workers);
-  FreezeTable(threads, {}, workers);
-  FreezeTable(devices, {}, workers);
-  FreezeTable(streams, {}, workers);
-  FreezeTable(syncs, {}, workers);
-  FreezeTable(flows, {}, workers);
-  FreezeTable(counters, {}, workers);
-  FreezeTable(memory_events, {}, workers);
-  FreezeTable(instants, {}, workers);
+  FreezeTable(processes, workers);
+  FreezeTable(threads, workers);
+  FreezeTable(devices, workers);
+  FreezeTable(streams, workers);
+  FreezeTable(syncs, workers);
+  FreezeTable(flows, workers);
+  FreezeTable(counters, workers);
+  FreezeTable(memory_events, workers);
+  FreezeTable(instants, workers);
   ResolveParents();
   ResolveLaunches();
   CollectSteps();
@@ -93,9 +170,12 @@ void TraceStore::FreezeHostEvents(int workers) {
     order[next[host_events.thread.Pending(row).index()]++] = static_cast<std::uint32_t>(row);
   }
   std::vector<HostKey> keys;
+  std::size_t kept = 0;
   for (std::size_t t = 0; t + 1 < host_event_begin_.size(); ++t) {
-    const std::span<std::uint32_t> of_thread(order.data() + host_event_begin_[t],
-                                             host_event_begin_[t + 1] - host_event_begin_[t]);
+    const std::size_t first = host_event_begin_[t];
+    const std::span<std::uint32_t> of_thread(order.data() + first,
+                                             host_event_begin_[t + 1] - first);
+    host_event_begin_[t] = static_cast<std::uint32_t>(kept);
     keys.clear();
     keys.reserve(of_thread.size());
     for (std::uint32_t row : of_thread) {
@@ -104,9 +184,19 @@ void TraceStore::FreezeHostEvents(int workers) {
     }
     NaturalStableSort(keys, StartsBeforeOrEncloses);
     for (std::size_t i = 0; i < keys.size(); ++i) of_thread[i] = keys[i].row;
+    for (std::size_t i = 0, next_i; i < keys.size(); i = next_i) {
+      for (next_i = i + 1; next_i < keys.size(); ++next_i) {
+        if (keys[next_i].start != keys[i].start || keys[next_i].end != keys[i].end) break;
+      }
+      kept = MoveUnique(host_events, order, first + i, first + next_i, kept);
+    }
   }
   keys = {};
-  FreezeTable(host_events, order, workers);
+  host_event_begin_.back() = static_cast<std::uint32_t>(kept);
+  if (kept < rows)
+    log.Add(ImportIssue::kDuplicateEvent, -1, {}, static_cast<std::int64_t>(rows - kept));
+  order.resize(kept);
+  FreezeTable(host_events, workers, std::span<const std::uint32_t>(order));
 }
 
 void TraceStore::FreezeGpuTasks(int workers) {
@@ -118,22 +208,34 @@ void TraceStore::FreezeGpuTasks(int workers) {
     return start_a != start_b ? start_a < start_b
                               : gpu_tasks.stream.Pending(a) < gpu_tasks.stream.Pending(b);
   });
-  FreezeTable(gpu_tasks, order, workers);
-
-  std::vector<std::uint32_t> position(rows);
-  for (std::size_t i = 0; i < rows; ++i) position[order[i]] = static_cast<std::uint32_t>(i);
-  FreezeTable(collectives, {}, 1);
-  for (std::size_t i = 0; i < collectives.rows(); ++i) {
-    GpuTaskId& task = collectives.task.Mutable(i);
-    task = GpuTaskId(position[task.index()]);
+  std::size_t kept = 0;
+  for (std::size_t i = 0, next_i; i < rows; i = next_i) {
+    for (next_i = i + 1; next_i < rows; ++next_i) {
+      if (gpu_tasks.start.Pending(order[next_i]) != gpu_tasks.start.Pending(order[i])) break;
+    }
+    kept = MoveUnique(gpu_tasks, order, i, next_i, kept);
   }
+  if (kept < rows)
+    log.Add(ImportIssue::kDuplicateEvent, -1, {}, static_cast<std::int64_t>(rows - kept));
+  order.resize(kept);
+  FreezeTable(gpu_tasks, workers, std::span<const std::uint32_t>(order));
+
+  std::vector<GpuTaskId> position(rows);  // None for a dropped copy.
+  for (std::size_t i = 0; i < kept; ++i) position[order[i]] = GpuTaskId(i);
+  std::vector<std::uint32_t> with_task;
+  for (std::size_t i = 0; i < collectives.rows(); ++i) {
+    GpuTaskId& task = collectives.task.MutablePending(i);
+    task = position[task.index()];
+    if (task.valid()) with_task.push_back(static_cast<std::uint32_t>(i));
+  }
+  FreezeTable(collectives, 1, std::span<const std::uint32_t>(with_task));
 
   stream_begin_.assign(streams.rows() + 1, 0);
   for (StreamId stream : gpu_tasks.stream.values()) ++stream_begin_[stream.index() + 1];
   for (std::size_t s = 1; s < stream_begin_.size(); ++s) stream_begin_[s] += stream_begin_[s - 1];
-  stream_tasks_.resize(rows);
+  stream_tasks_.resize(kept);
   std::vector<std::uint32_t> next(stream_begin_.begin(), stream_begin_.end() - 1);
-  for (std::size_t i = 0; i < rows; ++i) {
+  for (std::size_t i = 0; i < kept; ++i) {
     stream_tasks_[next[gpu_tasks.stream[i].index()]++] = GpuTaskId(i);
   }
 }
@@ -148,7 +250,7 @@ void TraceStore::ResolveParents() {
     for (std::uint32_t row = host_event_begin_[t]; row < host_event_begin_[t + 1]; ++row) {
       const TimeNs start = host_events.start[row];
       const TimeNs end = start + host_events.duration[row];
-      while (!open.empty() && HostEnd(HostEventId(open.back())) <= start && open.back() != row) {
+      while (!open.empty() && HostEnd(HostEventId(open.back())) <= start) {
         // An empty span at the very end of its parent still belongs to it.
         if (end == start && HostEnd(HostEventId(open.back())) == start) break;
         open.pop_back();
@@ -157,6 +259,8 @@ void TraceStore::ResolveParents() {
       std::size_t depth = open.size();
       while (depth > 0 && HostEnd(HostEventId(open[depth - 1])) < end) --depth;
       if (depth < open.size()) ++overlapping;
+      // Whatever those could contain from here on, this one contains too and is further in.
+      open.resize(depth);
       parents.data()[row] = depth == 0 ? HostEventId::None() : HostEventId(open[depth - 1]);
       open.push_back(row);
     }
@@ -166,9 +270,9 @@ void TraceStore::ResolveParents() {
 }
 
 void TraceStore::ResolveLaunches() {
-  // Correlation ids are nearly dense, so a direct table is small; a damaged one may be anything.
   struct Call {
     std::int64_t correlation;
+    TimeNs start;
     std::uint32_t row;
   };
   std::vector<Call> calls;
@@ -176,10 +280,24 @@ void TraceStore::ResolveLaunches() {
     const HostEventKind kind = host_events.kind[row];
     if (kind != HostEventKind::kRuntimeCall && kind != HostEventKind::kDriverCall) continue;
     if (host_events.correlation[row] == kUnknown) continue;
-    calls.push_back({host_events.correlation[row], static_cast<std::uint32_t>(row)});
+    calls.push_back(
+        {host_events.correlation[row], host_events.start[row], static_cast<std::uint32_t>(row)});
   }
-  NaturalStableSort(calls,
-                    [](const Call& a, const Call& b) { return a.correlation < b.correlation; });
+  const auto by_id_and_start = [](const Call& a, const Call& b) {
+    return a.correlation != b.correlation ? a.correlation < b.correlation : a.start < b.start;
+  };
+  NaturalStableSort(calls, by_id_and_start);
+  // A driver call inside a runtime call carries its id, too: the outer one is the launch.
+  const auto inside_previous = [&](const Call& previous, const Call& call) {
+    return call.correlation == previous.correlation &&
+           host_events.thread[call.row] == host_events.thread[previous.row] &&
+           call.start < HostEnd(HostEventId(previous.row));
+  };
+  std::size_t kept = 0;
+  for (const Call& call : calls) {
+    if (kept == 0 || !inside_previous(calls[kept - 1], call)) calls[kept++] = call;
+  }
+  calls.resize(kept);
 
   const std::size_t tasks = gpu_tasks.rows();
   PageBuffer<HostEventId> launches(tasks);
@@ -203,16 +321,15 @@ void TraceStore::ResolveLaunches() {
     }
     if (at == calls.size() || calls[at].correlation != correlation) continue;
     guess = at;
-    // Ids can repeat (several processes in one file, a driver call inside a runtime call): the
-    // launch is the earliest call among those that began last before the task.
-    std::uint32_t best = calls[at].row;
-    for (std::size_t k = at + 1; k < calls.size() && calls[k].correlation == correlation; ++k) {
-      const TimeNs start = host_events.start[calls[k].row];
-      const bool nested = start < HostEnd(HostEventId(best)) && start >= host_events.start[best];
-      if (!nested && start > host_events.start[best] && start <= gpu_tasks.start[i])
-        best = calls[k].row;
+    // Ids can repeat (several processes in one file): the launch is the call that began last before
+    // the task, or the first one where all began after it.
+    if (at + 1 < calls.size() && calls[at + 1].correlation == correlation) {
+      const auto after =
+          std::upper_bound(calls.begin() + static_cast<std::ptrdiff_t>(at), calls.end(),
+                           Call{correlation, gpu_tasks.start[i], 0}, by_id_and_start);
+      at = std::max(at + 1, static_cast<std::size_t>(after - calls.begin())) - 1;
     }
-    launches.data()[i] = HostEventId(best);
+    launches.data()[i] = HostEventId(calls[at].row);
   }
   gpu_tasks.launch.Adopt(std::move(launches));
 }
@@ -246,7 +363,7 @@ void TraceStore::CollectSteps() {
       steps.event.Append(HostEventId(row));
     }
   }
-  FreezeTable(steps, {}, 1);
+  FreezeTable(steps, 1);
 }
 
 TraceStore::RowRange TraceStore::HostEventsOf(ThreadId thread) const {

@@ -49,7 +49,8 @@ class TraceStore {
 #undef T
 
   /// Sorts host events by (thread, start, longest first, as read) and GPU tasks by (start, stream,
-  /// as read), fills `parent`, `launch` and `steps`, and makes every column contiguous.
+  /// as read), drops copies of events, fills `parent`, `launch` and `steps`, and makes every column
+  /// contiguous.
   ///
   /// `workers` bounds the threads used; the result does not depend on it.
   void Freeze(int workers);

@@ -1,10 +1,12 @@
 #include "ingest/kineto/event_scanner.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cassert>
 #include <charconv>
 #include <cstring>
+#include <limits>
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -28,7 +30,8 @@ Mask StringStops(const char* p) {
   const __m128i quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"'));
   const __m128i backslash = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'));
   const __m128i control = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1f)), bytes);
-  return static_cast<Mask>(_mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quote, backslash), control)));
+  return static_cast<Mask>(
+      _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quote, backslash), control)));
 }
 
 /// Quotes, brackets, braces and the zero of the padding: whatever matters between strings.
@@ -53,7 +56,8 @@ Mask MaskOf(const char* p, Predicate predicate) {
   return mask;
 }
 Mask StringStops(const char* p) {
-  return MaskOf(p, [](char c) { return c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20; });
+  return MaskOf(
+      p, [](char c) { return c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20; });
 }
 Mask StructureStops(const char* p) {
   return MaskOf(p, [](char c) {
@@ -132,7 +136,8 @@ class ArgKeyTable {
   static constexpr std::size_t kSlots = 256;
   static std::size_t SlotOf(std::string_view text) {
     const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    return (text.size() * 31 + at(0) * 7u + at(text.size() / 2) * 13u + at(text.size() - 1) * 3u) % kSlots;
+    return (text.size() * 31 + at(0) * 7u + at(text.size() / 2) * 13u + at(text.size() - 1) * 3u) %
+           kSlots;
   }
 
   KeyText slots_[kSlots] = {};
@@ -143,7 +148,8 @@ const ArgKeyTable& ArgKeys() {
   return table;
 }
 
-/// Walks one event. Every Scan... returns false at the end of the text or at damage, with `at_` there.
+/// Walks one event. Every Scan... returns false at the end of the text or at damage, with `at_`
+/// there.
 class Scanner {
  public:
   Scanner(std::string_view text, std::size_t at)
@@ -157,6 +163,14 @@ class Scanner {
     if (!complete) return at_ >= end_ ? ScanResult::kIncomplete : ScanResult::kDamaged;
     event.text = {start, static_cast<std::size_t>(at_ - start)};
     return ScanResult::kEvent;
+  }
+
+  ScanResult RunElement(std::size_t& next) {
+    Token value;
+    const bool complete = ScanValue(value);
+    next = static_cast<std::size_t>(at_ - begin_);
+    if (complete) return ScanResult::kEvent;
+    return at_ >= end_ ? ScanResult::kIncomplete : ScanResult::kDamaged;
   }
 
   ScanResult RunMember(std::string_view stop_key, Token& key, Token& value, std::size_t& next) {
@@ -214,7 +228,8 @@ class Scanner {
       arg.whole = {member, static_cast<std::size_t>(at_ - member)};
       event.args.push_back(arg);
       if (arg.key != ArgKey::kOther && event.args.size() <= UINT16_MAX) {
-        event.arg_at[static_cast<std::size_t>(arg.key)] = static_cast<std::uint16_t>(event.args.size());
+        event.arg_at[static_cast<std::size_t>(arg.key)] =
+            static_cast<std::uint16_t>(event.args.size());
       }
       SkipSpace();
       if (*at_ == '}') return Expect('}');
@@ -320,8 +335,8 @@ class Scanner {
   }
 
   static bool IsScalarChar(char c) {
-    return IsDigit(c) || c == '.' || c == '-' || c == '+' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           c == '_';
+    return IsDigit(c) || c == '.' || c == '-' || c == '+' || (c >= 'a' && c <= 'z') ||
+           (c >= 'A' && c <= 'Z') || c == '_';
   }
 
   /// An array or object, by brackets and strings only.
@@ -411,12 +426,15 @@ bool CanEndString(std::string_view text, std::size_t at, bool is_key, bool in_ar
     case ',': {
       if (is_key) return false;
       const std::size_t value = SkipSpaceFrom(text, at + 1);
-      if (in_array) return value < text.size() && (text[value] == '"' || text[value] == '[' || IsDigit(text[value]));
+      if (in_array)
+        return value < text.size() &&
+               (text[value] == '"' || text[value] == '[' || IsDigit(text[value]));
       return IsMemberStart(text, at + 1);
     }
     case '}': {
       if (is_key || in_array) return false;
-      // The end of args or of the event: another brace, a comma before a member or event, or the end.
+      // The end of args or of the event: another brace, a comma before a member or event, or the
+      // end.
       const std::size_t after = SkipSpaceFrom(text, at + 1);
       return after >= text.size() || text[after] == '}' || text[after] == ',' || text[after] == ']';
     }
@@ -427,8 +445,15 @@ bool CanEndString(std::string_view text, std::size_t at, bool is_key, bool in_ar
   }
 }
 
-constexpr std::int64_t kPowersOfTen[] = {1,      10,      100,      1000,      10000,
-                                         100000, 1000000, 10000000, 100000000, 1000000000};
+constexpr auto kPowersOfTen = [] {
+  std::array<std::uint64_t, 20> powers{};
+  std::uint64_t power = 1;
+  for (std::uint64_t& p : powers) {
+    p = power;
+    power *= 10;  // Wraps after the last one, 10^19, which is not used.
+  }
+  return powers;
+}();
 
 }  // namespace
 
@@ -443,14 +468,19 @@ ScanResult ScanEvent(std::string_view text, std::size_t at, RawEvent& event, std
   return Scanner(text, at).Run(event, next);
 }
 
-ScanResult ScanMember(std::string_view text, std::size_t at, std::string_view stop_key, Token& key, Token& value,
-                      std::size_t& next) {
+ScanResult ScanMember(std::string_view text, std::size_t at, std::string_view stop_key, Token& key,
+                      Token& value, std::size_t& next) {
   return Scanner(text, at).RunMember(stop_key, key, value, next);
+}
+
+ScanResult ScanElement(std::string_view text, std::size_t at, std::size_t& next) {
+  return Scanner(text, at).RunElement(next);
 }
 
 std::size_t FindEventStart(std::string_view text, std::size_t from) {
   // The quote that follows `{` is rarer than the brace itself in argument lists.
-  for (std::size_t at = text.find('{', from); at != std::string_view::npos; at = text.find('{', at + 1)) {
+  for (std::size_t at = text.find('{', from); at != std::string_view::npos;
+       at = text.find('{', at + 1)) {
     const std::size_t quote = SkipSpaceFrom(text, at + 1);
     if (quote < text.size() && text[quote] == '"' && EventStartBefore(text, quote) == at) return at;
   }
@@ -458,7 +488,8 @@ std::size_t FindEventStart(std::string_view text, std::size_t from) {
 }
 
 std::size_t FindLastEventStart(std::string_view text) {
-  for (std::size_t at = text.rfind('{'); at != std::string_view::npos && at > 0; at = text.rfind('{', at - 1)) {
+  for (std::size_t at = text.rfind('{'); at != std::string_view::npos && at > 0;
+       at = text.rfind('{', at - 1)) {
     const std::size_t quote = SkipSpaceFrom(text, at + 1);
     if (quote < text.size() && text[quote] == '"' && EventStartBefore(text, quote) == at) return at;
   }
@@ -489,7 +520,8 @@ std::string RepairStrings(std::string_view text) {
       if (inner == '"') {
         if (CanEndString(text, at + 1, expect_key && !in_array, in_array)) break;
         out += "\\\"";
-      } else if (inner == '\\' && at + 1 < text.size() && std::strchr("\"\\/bfnrtu", text[at + 1]) != nullptr) {
+      } else if (inner == '\\' && at + 1 < text.size() &&
+                 std::strchr("\"\\/bfnrtu", text[at + 1]) != nullptr) {
         out += inner;
         out += text[++at];
       } else if (inner == '\\') {
@@ -512,9 +544,10 @@ namespace {
 /// Four hexadecimal digits at `at`, or -1.
 int HexQuad(std::string_view text, std::size_t at) {
   if (at + 4 > text.size()) return -1;
+  if (text[at] == '-') return -1;  // from_chars would take a sign.
   int value = 0;
   const auto [end, error] = std::from_chars(text.data() + at, text.data() + at + 4, value, 16);
-  return error == std::errc() && end == text.data() + at + 4 && value >= 0 ? value : -1;
+  return error == std::errc() && end == text.data() + at + 4 ? value : -1;
 }
 
 void AppendUtf8(std::uint32_t code, std::string& out) {
@@ -553,7 +586,8 @@ std::size_t UnescapeUnicode(std::string_view text, std::size_t at, std::string& 
   if (unit < 0xDC00 && text.substr(at, 2) == "\\u") {
     const int second = HexQuad(text, at + 2);
     if (second >= 0xDC00 && second <= 0xDFFF) {
-      AppendUtf8(0x10000 + ((unit - 0xD800) << 10) + (static_cast<std::uint32_t>(second) - 0xDC00), out);
+      AppendUtf8(0x10000 + ((unit - 0xD800) << 10) + (static_cast<std::uint32_t>(second) - 0xDC00),
+                 out);
       return at + 6;
     }
   }
@@ -572,29 +606,46 @@ void Unescape(std::string_view text, std::string& out) {
     }
     const char kind = text[at++];
     switch (kind) {
-      case 'n': out += '\n'; break;
-      case 't': out += '\t'; break;
-      case 'r': out += '\r'; break;
-      case 'b': out += '\b'; break;
-      case 'f': out += '\f'; break;
-      case 'u': at = UnescapeUnicode(text, at, out); break;
-      default: out += kind; break;  // \" \\ \/ and what is no escape at all
+      case 'n':
+        out += '\n';
+        break;
+      case 't':
+        out += '\t';
+        break;
+      case 'r':
+        out += '\r';
+        break;
+      case 'b':
+        out += '\b';
+        break;
+      case 'f':
+        out += '\f';
+        break;
+      case 'u':
+        at = UnescapeUnicode(text, at, out);
+        break;
+      default:
+        if (kind != '"' && kind != '\\' && kind != '/')
+          out += '\\';  // No escape at all: "C:\path".
+        out += kind;
+        break;
     }
   }
 }
 
 bool ParseMicroseconds(std::string_view text, std::int64_t& nanoseconds) {
-  // Digits are gathered into one integer; `scale` counts those after the point, less the exponent.
-  constexpr int kMostDigits = 18;
+  // The value is digits * 10^-scale microseconds. 19 significant digits are all that can matter:
+  // more of them before the unit of nanoseconds do not fit an int64.
+  constexpr int kMostDigits = 19;
   const char* p = text.data();
   const char* end = p + text.size();
   const bool negative = p != end && *p == '-';
   if (negative || (p != end && *p == '+')) ++p;
-  std::int64_t digits = 0;
+  std::uint64_t digits = 0;
   int count = 0;
-  int scale = 0;
+  std::int64_t scale = 0;
   bool any = false;
-  int rounding = -1;  // The first digit that no longer fits.
+  int first_dropped = -1;
   for (bool point = false; p != end && (IsDigit(*p) || (*p == '.' && !point)); ++p) {
     if (*p == '.') {
       point = true;
@@ -602,36 +653,42 @@ bool ParseMicroseconds(std::string_view text, std::int64_t& nanoseconds) {
     }
     any = true;
     if (count < kMostDigits) {
-      digits = digits * 10 + (*p - '0');
+      digits = digits * 10 + static_cast<std::uint64_t>(*p - '0');
       if (digits != 0) ++count;
       if (point) ++scale;
     } else {
-      if (!point) return false;  // More than 10^18 us.
-      if (rounding < 0) rounding = *p - '0';
+      if (first_dropped < 0) first_dropped = *p - '0';
+      if (!point) --scale;
     }
   }
   if (!any) return false;
   if (p != end && (*p == 'e' || *p == 'E')) {
-    int exponent = 0;
     ++p;
-    if (p != end && *p == '+') ++p;
+    const bool shrinks = p != end && *p == '-';
+    if (p != end && (*p == '-' || *p == '+')) ++p;
+    std::uint32_t exponent = 0;
     const auto [stop, error] = std::from_chars(p, end, exponent);
-    if (error != std::errc() || exponent > 40 || exponent < -40) return false;
+    if (error == std::errc::invalid_argument || p == end || !IsDigit(*p)) return false;
+    if (error == std::errc::result_out_of_range) exponent = UINT32_MAX;  // Text is never that long.
     p = stop;
-    scale -= exponent;
+    scale += shrinks ? std::int64_t{exponent} : -std::int64_t{exponent};
   }
   if (p != end) return false;
 
-  const int shift = 3 - scale;  // Nanoseconds are thousandths.
-  if (shift >= 0) {
-    if (digits != 0 && (shift > 9 || __builtin_mul_overflow(digits, kPowersOfTen[shift], &digits))) return false;
+  const std::int64_t shift = 3 - scale;  // Nanoseconds are thousandths.
+  constexpr std::int64_t kLargestPower = std::size(kPowersOfTen) - 1;
+  if (digits == 0 || shift < -kLargestPower - 1) {
+    digits = 0;
+  } else if (shift >= 0) {
+    if (shift > kLargestPower || __builtin_mul_overflow(digits, kPowersOfTen[shift], &digits))
+      return false;
+    if (shift == 0 && first_dropped >= 5) ++digits;
   } else {
-    const int drop = -shift;
-    for (int k = drop; k > 1; --k) digits /= 10;
-    rounding = static_cast<int>(digits % 10);
-    digits = digits / 10 + (rounding >= 5 ? 1 : 0);
+    digits /= kPowersOfTen[-shift - 1];
+    digits = digits / 10 + (digits % 10 >= 5 ? 1 : 0);
   }
-  nanoseconds = negative ? -digits : digits;
+  if (digits > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) return false;
+  nanoseconds = negative ? -static_cast<std::int64_t>(digits) : static_cast<std::int64_t>(digits);
   return true;
 }
 
@@ -639,7 +696,8 @@ bool ParseInteger(std::string_view text, std::int64_t& value) {
   const bool hexadecimal = text.starts_with("0x");
   if (hexadecimal) text.remove_prefix(2);
   if (hexadecimal || text.starts_with('-')) {
-    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value, hexadecimal ? 16 : 10);
+    const auto [stop, error] =
+        std::from_chars(text.data(), text.data() + text.size(), value, hexadecimal ? 16 : 10);
     return error == std::errc() && stop == text.data() + text.size() && !text.empty();
   }
   if (text.empty() || text.size() > 18) {

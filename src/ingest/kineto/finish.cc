@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <type_traits>
+#include <unordered_map>
 #include <vector>
 
 namespace headroom::kineto {
@@ -38,7 +39,12 @@ TimeNs EndOfTrace(const LateRows& late, const TraceStore& store) {
   TimeNs end(INT64_MIN);
   for (const HalfSpan& span : late.half_spans) end = std::max(end, span.time);
   for (std::size_t row = 0; row < store.host_events.rows(); ++row) {
-    end = std::max(end, store.host_events.start.Pending(row) + store.host_events.duration.Pending(row));
+    end = std::max(end,
+                   store.host_events.start.Pending(row) + store.host_events.duration.Pending(row));
+  }
+  // Not their ends: a damaged duration must not stretch spans that never ended.
+  for (std::size_t row = 0; row < store.gpu_tasks.rows(); ++row) {
+    end = std::max(end, store.gpu_tasks.start.Pending(row));
   }
   return end;
 }
@@ -49,12 +55,43 @@ void DivideTimes(Table& table) {
   table.ForEachColumn([](const char*, auto& column) {
     using Value = std::remove_cvref_t<decltype(column.Mutable(0))>;
     if constexpr (std::is_same_v<Value, TimeNs> || std::is_same_v<Value, DurationNs>) {
-      for (std::size_t row = 0; row < column.size(); ++row) column.Mutable(row) = Value(column[row].ns() / 1000);
+      for (std::size_t row = 0; row < column.size(); ++row)
+        column.Mutable(row) = Value(column[row].ns() / 1000);
     }
   });
 }
 
+/// Counts the rows of an unfrozen table that start before the previous row of their track and kind.
+template <typename Table, typename TrackColumn>
+std::int64_t CountStepsBack(const Table& table, const TrackColumn& tracks, std::size_t track_count,
+                            std::size_t kind_count) {
+  std::vector<TimeNs> last(track_count * kind_count, TimeNs(INT64_MIN));
+  std::int64_t count = 0;
+  for (std::size_t row = 0, rows = table.rows(); row < rows; ++row) {
+    const auto kind = table.kind.Pending(row);
+    TimeNs& previous =
+        last[tracks.Pending(row).index() * kind_count + static_cast<std::size_t>(kind)];
+    const TimeNs start = table.start.Pending(row);
+    if constexpr (std::is_same_v<decltype(kind), const HostEventKind>) {
+      if (kind == HostEventKind::kGpuAnnotation) continue;
+    }
+    if (start < previous) ++count;
+    previous = start;
+  }
+  return count;
+}
+
 }  // namespace
+
+void CountOutOfOrder(TraceStore& store) {
+  constexpr std::size_t kHostKinds = static_cast<std::size_t>(HostEventKind::kOther) + 1;
+  constexpr std::size_t kGpuKinds = static_cast<std::size_t>(GpuTaskKind::kMemset) + 1;
+  const std::int64_t count =
+      CountStepsBack(store.host_events, store.host_events.thread, store.threads.rows(),
+                     kHostKinds) +
+      CountStepsBack(store.gpu_tasks, store.gpu_tasks.stream, store.streams.rows(), kGpuKinds);
+  if (count > 0) store.log.Add(ImportIssue::kOutOfOrder, -1, {}, count);
+}
 
 void PairHalfSpans(const LateRows& late, TraceStore& store) {
   if (late.half_spans.empty()) return;
@@ -64,37 +101,37 @@ void PairHalfSpans(const LateRows& late, TraceStore& store) {
   });
   const TimeNs end_of_trace = EndOfTrace(late, store);
   std::vector<HalfSpan> open;
+  std::unordered_map<StringId, std::size_t> open_with_name;
+  const auto close_last = [&](TimeNs end) {
+    AppendSpan(open.back(), end, store);
+    --open_with_name[open.back().name];
+    open.pop_back();
+  };
   const auto close_all = [&] {
-    for (const HalfSpan& begin : open) {
-      store.log.Add(ImportIssue::kUnfinishedSpan, begin.offset);
-      AppendSpan(begin, end_of_trace, store);
+    while (!open.empty()) {
+      store.log.Add(ImportIssue::kUnfinishedSpan, open.back().offset);
+      close_last(end_of_trace);
     }
-    open.clear();
   };
   for (const HalfSpan& half : halves) {
     if (!open.empty() && open.back().thread != half.thread) close_all();
     if (half.begins) {
       open.push_back(half);
+      ++open_with_name[half.name];
       continue;
     }
     // An end may leave out the name; with one, it ends the innermost span of that name.
     const bool named = !store.Text(half.name).empty();
-    auto begin = std::find_if(open.rbegin(), open.rend(),
-                              [&](const HalfSpan& b) { return !named || b.name == half.name; });
-    if (begin == open.rend()) {
+    if (open.empty() || (named && open_with_name[half.name] == 0)) {
       store.log.Add(ImportIssue::kUnmatchedEnd, half.offset);
       continue;
     }
     // Spans inside it that never ended end with it.
-    while (open.back().time != begin->time || open.back().name != begin->name) {
+    while (named && open.back().name != half.name) {
       store.log.Add(ImportIssue::kUnfinishedSpan, open.back().offset);
-      AppendSpan(open.back(), half.time, store);
-      open.pop_back();
-      begin = std::find_if(open.rbegin(), open.rend(),
-                           [&](const HalfSpan& b) { return !named || b.name == half.name; });
+      close_last(half.time);
     }
-    AppendSpan(open.back(), half.time, store);
-    open.pop_back();
+    close_last(half.time);
   }
   close_all();
 }
@@ -108,7 +145,8 @@ void SettleTimeUnit(const LateRows& late, TraceStore& store) {
   const bool fractional = late.fractional_times;
   bool agrees = false;
   if (!ratios.empty()) {
-    std::nth_element(ratios.begin(), ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2), ratios.end());
+    std::nth_element(ratios.begin(),
+                     ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2), ratios.end());
     const double median = ratios[ratios.size() / 2];
     agrees = median > 0.5 && median < 2;
     if (!fractional && median > 500 && median < 2000) {
@@ -126,8 +164,9 @@ void SettleTimeUnit(const LateRows& late, TraceStore& store) {
 
 void ClipOverflowingTasks(TraceStore& store) {
   const std::size_t tasks = store.gpu_tasks.rows();
-  if (tasks < 2) return;
-  // The extent of the trace by everything that starts in it: one wrong duration cannot stretch that.
+  if (tasks == 0) return;
+  // The extent of the trace by everything that starts in it: one wrong duration cannot stretch
+  // that.
   TimeNs first = store.gpu_tasks.start[0];
   TimeNs last = store.gpu_tasks.start[tasks - 1];
   for (std::size_t row = 0; row < store.host_events.rows(); ++row) {
@@ -135,14 +174,16 @@ void ClipOverflowingTasks(TraceStore& store) {
     first = std::min(first, store.host_events.start[row]);
     last = std::max(last, store.host_events.start[row]);
   }
-  const TimeNs limit = last + (last - first);
-  if (last == first) return;
+  // A short trace may well end with its longest task.
+  constexpr DurationNs kAlwaysAllowed(60'000'000'000);
+  const TimeNs limit = last + std::max(last - first, kAlwaysAllowed);
   for (std::size_t s = 0; s < store.streams.rows(); ++s) {
     const std::span<const GpuTaskId> of_stream = store.TasksOf(StreamId(s));
     for (std::size_t i = 0; i < of_stream.size(); ++i) {
       if (store.TaskEnd(of_stream[i]) <= limit) continue;
       // The last task of its stream has no successor; the trace ends with it.
-      const TimeNs end = i + 1 < of_stream.size() ? store.gpu_tasks.start[of_stream[i + 1].index()] : last;
+      const TimeNs end =
+          i + 1 < of_stream.size() ? store.gpu_tasks.start[of_stream[i + 1].index()] : last;
       DurationNs& duration = store.gpu_tasks.duration.Mutable(of_stream[i].index());
       duration = std::max(end - store.gpu_tasks.start[of_stream[i].index()], DurationNs(0));
       store.log.Add(ImportIssue::kOverflowingDuration);

@@ -7,7 +7,9 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -67,13 +69,15 @@ struct Piece {
   std::int64_t offset = 0;  ///< Of the text in the decompressed file.
   TextBuffer text;
   bool last = false;
-  bool oversized = false;  ///< Ends inside an event larger than the limit; its rest is skipped.
+  bool oversized =
+      false;  ///< Holds no place to cut at and is too large to keep; what follows was skipped.
 };
 
 /// Cuts the stream into pieces. One caller at a time.
 class PieceSource {
  public:
-  PieceSource(ByteSource& source, const ReadOptions& options) : source_(source), options_(options) {}
+  PieceSource(ByteSource& source, const ReadOptions& options)
+      : source_(source), options_(options) {}
 
   /// False at the end.
   Result<bool> Next(Piece& piece) {
@@ -84,6 +88,7 @@ class PieceSource {
     piece.text.Append(pending_);
     pending_.clear();
     const std::size_t step = std::max<std::size_t>(options_.piece_bytes, 1);
+    std::size_t searched = 0;
     for (std::size_t wanted = step;; wanted = std::max(wanted, piece.text.size() + step)) {
       while (piece.text.size() < wanted && !ended_) {
         const std::size_t room = wanted - piece.text.size();
@@ -92,16 +97,23 @@ class PieceSource {
         piece.text.Grow(n.value());
         if (n.value() < room) ended_ = true;
       }
-      if (skipping_ && !SkipToEvent(piece)) continue;
+      if (skipping_) {
+        searched = 0;
+        if (!SkipToEvent(piece)) continue;
+      }
       piece.offset = offset_;
       if (ended_) break;
-      const std::size_t cut = FindLastEventStart(piece.text.view());
+      // Only in what is new, and a little before: to miss a place to cut at does no harm.
+      const std::size_t from = searched - std::min(searched, kStraddle);
+      const std::size_t cut = FindLastEventStart(piece.text.view().substr(from));
+      searched = piece.text.size();
       if (cut != std::string_view::npos) {
-        pending_ = piece.text.view().substr(cut);
-        piece.text.Finish(cut);
+        pending_ = piece.text.view().substr(from + cut);
+        piece.text.Finish(from + cut);
         break;
       }
-      if (static_cast<std::int64_t>(piece.text.size()) > options_.max_event_bytes) {
+      // Twice the limit: an event of just the allowed size may follow the prologue in one piece.
+      if (static_cast<std::int64_t>(piece.text.size()) / 2 > options_.max_event_bytes) {
         piece.oversized = true;
         skipping_ = true;
         break;
@@ -117,10 +129,9 @@ class PieceSource {
   std::int64_t bytes() const { return offset_; }
 
  private:
-  /// Drops text up to the next event. False where there is none yet: the end of the text is kept, as the
-  /// place may straddle reads.
+  /// Drops text up to the next event. False where there is none yet: the end of the text is kept,
+  /// as the place may straddle reads.
   bool SkipToEvent(Piece& piece) {
-    constexpr std::size_t kStraddle = 4096;
     const std::string_view text = piece.text.view();
     std::size_t keep_from = FindEventStart(text, 0);
     const bool found = keep_from != std::string_view::npos;
@@ -133,6 +144,9 @@ class PieceSource {
     return found || ended_;
   }
 
+  static constexpr std::size_t kStraddle =
+      4096;  ///< The start of an event may lie across two reads.
+
   ByteSource& source_;
   const ReadOptions& options_;
   std::string pending_;
@@ -144,37 +158,91 @@ class PieceSource {
 
 /// How far the events of a text were read.
 struct EventsEnd {
-  std::size_t tail;         ///< Where an unfinished event begins; the size of the text where none does.
-  bool list_ended = false;  ///< The ']' was met; `tail` is just after it.
+  std::size_t tail =
+      0;  ///< Where an unfinished event begins; the size of the text where none does.
+  bool list_ended = false;        ///< The ']' was met; `tail` is just after it.
+  bool recovering = false;        ///< Damage was met and no event behind it yet.
+  bool began_with_event = false;  ///< The text begins with a whole event: it was read well even if
+                                  ///< one before was damaged.
 };
 
 /// Reads the events of one text, from `at` on.
 class EventsReader {
  public:
-  EventsReader(const Piece& piece, WorkerIds& ids, RowBatch& batch, RawEvent& event)
-      : text_(piece.text.view()), offset_(piece.offset), last_(piece.last), batch_(batch), builder_(ids, batch),
+  EventsReader(const Piece& piece, std::int64_t max_event_bytes, WorkerIds& ids, RowBatch& batch,
+               RawEvent& event)
+      : text_(piece.text.view()),
+        offset_(piece.offset),
+        last_(piece.last),
+        oversized_(piece.oversized),
+        max_event_bytes_(static_cast<std::size_t>(max_event_bytes)),
+        batch_(batch),
+        builder_(ids, batch),
         event_(event) {}
 
-  EventsEnd Run(std::size_t at) {
+  /// `recovering`: the text before ended in damage. Then what looks like an event may be an object
+  /// inside the damaged one and must prove to be an event by its phase.
+  EventsEnd Run(std::size_t at, bool recovering) {
+    recovering_ = recovering;
+    EventsEnd end = ReadEvents(at);
+    end.recovering = recovering_;
+    end.began_with_event = began_with_event_;
+    return end;
+  }
+
+ private:
+  EventsEnd ReadEvents(std::size_t at) {
+    const std::size_t first = at;
     for (;;) {
-      while (at < text_.size() && (IsSeparator(text_[at]))) ++at;
+      at = SkipSeparators(at);
       if (at == text_.size()) {
-        // An array may lack its ']' (the format allows it) only where it is the whole file; the caller knows.
+        // An array may lack its ']' (the format allows it) only where it is the whole file; the
+        // caller knows.
+        if (oversized_ && !logged_oversized_) LogOversized(at);
         return {at};
       }
-      if (text_[at] == ']') return {at + 1, true};
+      if (text_[at] == ']') {
+        const std::size_t after = SkipSeparators(at + 1);
+        if (after == text_.size() && !last_ && !oversized_) return {at};  // What follows decides.
+        // The end, unless events follow, or a member without the comma that the end would have.
+        const bool at_member = after < text_.size() && text_[after] == '"' &&
+                               text_.substr(at, after - at).find(',') == std::string_view::npos;
+        if (after == text_.size() || (text_[after] != '{' && !at_member)) return {at + 1, true};
+        Log(ImportIssue::kNotAnEvent, at, "an early end of the list");
+        at = at_member ? Resync(at) : after;
+        recovering_ = true;
+        continue;
+      }
       if (text_[at] != '{') {
+        const NonObject element = ScanNonObject(at);
+        if (element.needs_more && !last_ && !oversized_ && text_.size() - at <= max_event_bytes_)
+          return {at};
         Log(ImportIssue::kNotAnEvent, at, "not an object");
-        at = Resync(at);
+        recovering_ = recovering_ || element.damaged;
+        at = element.end;
         continue;
       }
       std::size_t next = 0;
-      switch (ScanEvent(text_, at, event_, next)) {
+      const ScanResult result = ScanEvent(text_, at, event_, next);
+      if (next - at > max_event_bytes_) {
+        at = SkipTooLong(at);
+        continue;
+      }
+      switch (result) {
         case ScanResult::kEvent:
-          builder_.Add(event_, Place(at));
+          if (recovering_ && event_.phase.text.size() != 1) {
+            at = Resync(at);
+            break;
+          }
+          if (at == first) began_with_event_ = event_.phase.text.size() == 1;
+          Add(at);
           at = next;
           break;
         case ScanResult::kIncomplete:
+          if (oversized_) {
+            LogOversized(at);
+            return {text_.size()};
+          }
           if (!last_) return {at};
           if (FindEventStart(text_, at + 1) == std::string_view::npos) {
             Log(ImportIssue::kTruncated, at, "");
@@ -188,13 +256,72 @@ class EventsReader {
     }
   }
 
- private:
-  static bool IsSeparator(char c) { return c == ',' || c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
+  static bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
+  static bool IsSeparator(char c) { return c == ',' || IsSpace(c); }
   std::int64_t Place(std::size_t at) const { return offset_ + static_cast<std::int64_t>(at); }
-  void Log(ImportIssue issue, std::size_t at, std::string detail) { batch_.log.Add(issue, Place(at), std::move(detail)); }
+  void Log(ImportIssue issue, std::size_t at, std::string detail) {
+    batch_.log.Add(issue, Place(at), std::move(detail));
+  }
+
+  std::size_t SkipSeparators(std::size_t at) const {
+    while (at < text_.size() && IsSeparator(text_[at])) ++at;
+    return at;
+  }
+
+  /// An element of the list that is no object.
+  struct NonObject {
+    std::size_t end;          ///< Where to go on.
+    bool damaged = false;     ///< It is no valid element; what follows may be a part of something.
+    bool needs_more = false;  ///< More of the file may change the answer.
+  };
+
+  /// Goes on after a valid element; else at the next '{' with neither strings nor brackets before
+  /// it, or at the next event.
+  NonObject ScanNonObject(std::size_t at) const {
+    if (text_[at] == '[') {
+      // A bracket before an event must not swallow all events up to the end of the list.
+      const std::size_t inner = SkipSeparators(at + 1);
+      if (inner == text_.size()) return {.end = inner, .needs_more = true};
+      if (text_[inner] == '{') return {.end = inner, .damaged = true};
+    }
+    std::size_t next = 0;
+    const ScanResult result = ScanElement(text_, at, next);
+    bool needs_more = result == ScanResult::kIncomplete;
+    if (result == ScanResult::kEvent) {
+      while (next < text_.size() && IsSpace(text_[next])) ++next;
+      needs_more = next == text_.size();
+      if (!needs_more && (text_[next] == ',' || text_[next] == ']')) return {.end = next};
+    }
+    const std::size_t stop = text_.find_first_of("{}[]\"", at);
+    const bool at_object = stop != std::string_view::npos && text_[stop] == '{';
+    return {.end = at_object ? stop : Resync(at), .damaged = true, .needs_more = needs_more};
+  }
+
+  /// The rule must not depend on where pieces end: an event that is not over within the limit is
+  /// either damaged, which shows in other events inside it, or too large.
+  std::size_t SkipTooLong(std::size_t at) {
+    const std::size_t end = Resync(at);
+    if (end - at <= max_event_bytes_) return Repair(at);
+    recovering_ = true;
+    LogOversized(at);
+    return end;
+  }
+
+  void LogOversized(std::size_t at) {
+    Log(ImportIssue::kOversizedEvent, at, fmt::format("more than {} MiB", max_event_bytes_ >> 20));
+    ++batch_.events;
+    logged_oversized_ = true;
+  }
 
   /// The next event after `at`; pieces end at one.
-  std::size_t Resync(std::size_t at) const { return std::min(FindEventStart(text_, at + 1), text_.size()); }
+  std::size_t Resync(std::size_t at) const {
+    return std::min(FindEventStart(text_, at + 1), text_.size());
+  }
+
+  void Add(std::size_t at) {
+    recovering_ = false;
+    builder_.Add(event_, Place(at));
+  }
 
   /// Reads the damaged event at `at` after repair, or counts it as lost. Returns where to go on.
   std::size_t Repair(std::size_t at) {
@@ -203,39 +330,64 @@ class EventsReader {
     const std::size_t size = repaired.size();
     repaired.resize(size + kPadding);
     std::size_t next = 0;
-    if (ScanEvent(std::string_view(repaired).substr(0, size), 0, event_, next) == ScanResult::kEvent &&
+    if (ScanEvent(std::string_view(repaired).substr(0, size), 0, event_, next) ==
+            ScanResult::kEvent &&
         event_.phase.present()) {
       // What follows the event (a comma; at the end of the file, the rest of it) must be untouched.
       const std::size_t rest = size - next;
-      if (rest <= end - at && text_.substr(end - rest, rest) == std::string_view(repaired).substr(next, rest)) {
+      if (rest <= end - at &&
+          text_.substr(end - rest, rest) == std::string_view(repaired).substr(next, rest)) {
         Log(ImportIssue::kRepairedEvent, at, "");
-        builder_.Add(event_, Place(at));
+        Add(at);
         return end - rest;
       }
     }
-    ++batch_.events;
-    Log(ImportIssue::kLostEvent, at, "");
+    // An object inside an event that is lost already is not another one.
+    if (!recovering_ || text_.substr(at, end - at).find("\"ph\"") != std::string_view::npos) {
+      ++batch_.events;
+      Log(ImportIssue::kLostEvent, at, "");
+    }
+    recovering_ = true;
     return end;
   }
 
   std::string_view text_;
   std::int64_t offset_;
   bool last_;
+  bool oversized_;
+  bool logged_oversized_ = false;
+  bool recovering_ = false;
+  bool began_with_event_ = false;
+  std::size_t max_event_bytes_;
   RowBatch& batch_;
   RowBuilder builder_;
   RawEvent& event_;
 };
 
+Status OutOfMemory(const std::string& path) {
+  return Status::Internal(
+      path + ": out of memory while reading; the trace needs about 120 bytes an event");
+}
+
 /// One reading: the source and the store, shared by the worker threads.
 class Reading {
  public:
-  Reading(ByteSource& source, const std::string& path, const ReadOptions& options, TraceStore& store)
-      : options_(options), pieces_(source, options), path_(path), source_(source), store_(store),
+  Reading(ByteSource& source, const std::string& path, const ReadOptions& options,
+          TraceStore& store)
+      : options_(options),
+        pieces_(source, options),
+        path_(path),
+        source_(source),
+        store_(store),
         merger_(store, late_) {}
 
   Status Run() {
     std::vector<std::thread> helpers;
-    for (int i = 1; i < options_.threads; ++i) helpers.emplace_back([this] { Work(); });
+    try {
+      for (int i = 1; i < options_.threads; ++i) helpers.emplace_back([this] { Work(); });
+    } catch (const std::system_error&) {
+      // The system grants no more threads; those there are do the work.
+    }
     Work();
     for (std::thread& helper : helpers) helper.join();
     if (!status_.ok()) return status_;
@@ -245,7 +397,25 @@ class Reading {
  private:
   enum class Stage { kPrologue, kEvents, kEpilogue };
 
-  void Work() {
+  /// One thread's work. Nothing may leave it: the others wait for their turn.
+  void Work() noexcept {
+    try {
+      ReadPieces();
+    } catch (const std::bad_alloc&) {
+      {
+        std::lock_guard lock(source_mutex_);
+        if (status_.ok()) status_ = OutOfMemory(path_);
+        stopped_ = true;
+      }
+      {
+        std::lock_guard lock(merge_mutex_);
+        abandoned_ = true;
+      }
+      my_turn_.notify_all();
+    }
+  }
+
+  void ReadPieces() {
     WorkerIds ids;
     IdMap map;
     RowBatch batch;
@@ -262,14 +432,17 @@ class Reading {
           return;
         }
       }
-      // The first piece holds the prologue; others are taken to begin at an event, to be checked below.
-      EventsEnd end = {0};
+      // The first piece holds the prologue; others are taken to begin at an event, to be checked
+      // below.
+      EventsEnd end;
       if (piece.number > 0) {
         batch.Clear();
-        end = EventsReader(piece, ids, batch, event).Run(0);
+        end = EventsReader(piece, options_.max_event_bytes, ids, batch, event)
+                  .Run(0, /*recovering=*/false);
       }
       std::unique_lock lock(merge_mutex_);
-      my_turn_.wait(lock, [&] { return merged_ == piece.number; });
+      my_turn_.wait(lock, [&] { return merged_ == piece.number || abandoned_; });
+      if (abandoned_) return;
       MergePiece(piece, end, ids, map, batch, event);
       ++merged_;
       lock.unlock();
@@ -277,11 +450,16 @@ class Reading {
     }
   }
 
-  /// In file order, one at a time. `end` and `batch` hold what was read on the guess that the piece begins at an event.
-  void MergePiece(Piece& piece, EventsEnd end, WorkerIds& ids, IdMap& map, RowBatch& batch, RawEvent& event) {
-    const bool guess_holds = stage_ == Stage::kEvents && carry_.size() == 0;
+  /// In file order, one at a time. `end` and `batch` hold what was read on the guess that the piece
+  /// begins at an event.
+  void MergePiece(Piece& piece, EventsEnd end, WorkerIds& ids, IdMap& map, RowBatch& batch,
+                  RawEvent& event) {
+    if (stage_ == Stage::kEpilogue) return KeepEpilogue(piece.text.view());
+    const bool guess_holds =
+        stage_ == Stage::kEvents && carry_.size() == 0 && (!recovering_ || end.began_with_event);
     if (!guess_holds) {
       // Join with what the pieces before left over.
+      if (carry_.size() == 0) carry_offset_ = piece.offset;
       carry_.Append(piece.text.view());
       std::swap(carry_, piece.text);
       carry_.Clear();
@@ -289,53 +467,66 @@ class Reading {
       piece.text.Finish(piece.text.size());
       std::size_t at = 0;
       if (stage_ == Stage::kPrologue && !EnterList(piece, at)) return;
-      if (stage_ == Stage::kEpilogue) return Keep(piece, 0);
       batch.Clear();
-      end = EventsReader(piece, ids, batch, event).Run(at);
+      end = EventsReader(piece, options_.max_event_bytes, ids, batch, event).Run(at, recovering_);
     }
+    recovering_ = end.recovering;
     merger_.Append(batch, ids, map);
     if (end.list_ended) {
       stage_ = Stage::kEpilogue;
-      return Keep(piece, end.tail);
-    }
-    if (piece.oversized) {
-      store_.log.Add(ImportIssue::kOversizedEvent, piece.offset + static_cast<std::int64_t>(end.tail),
-                     fmt::format("more than {} MiB", options_.max_event_bytes >> 20));
-      ++store_.metadata.events;
-      return;
+      carry_offset_ = piece.offset + static_cast<std::int64_t>(end.tail);
+      return KeepEpilogue(piece.text.view().substr(end.tail));
     }
     if (end.tail < piece.text.size()) Keep(piece, end.tail);
   }
 
   /// Reads the prologue. False where it needs more text or the file is no trace.
   bool EnterList(Piece& piece, std::size_t& at) {
-    switch (ReadPrologue(piece.text.view(), store_, merger_, bare_array_, at)) {
+    const Prologue prologue = ReadPrologue(piece.text.view(), store_, merger_, bare_array_, at);
+    switch (prologue) {
       case Prologue::kListStarts:
         stage_ = Stage::kEvents;
         return true;
       case Prologue::kNeedsMore:
-        if (piece.last) {
-          Fail("ends before its event list; nothing could be read (a cut or empty file?)");
-        } else if (static_cast<std::int64_t>(piece.text.size()) > options_.max_event_bytes) {
-          Fail(fmt::format("has more than {} MiB before its event list; raise --max-event-mb if it is a trace",
-                           options_.max_event_bytes >> 20));
+      case Prologue::kDamaged:
+      case Prologue::kNoEventList:
+        if (prologue != Prologue::kNeedsMore && (piece.last || TooLong(piece))) {
+          Fail(prologue == Prologue::kDamaged
+                   ? kNotATrace
+                   : "is JSON but holds no \"traceEvents\"; it is not a trace: pass what "
+                     "prof.export_chrome_trace(...) wrote");
+        } else if (piece.last) {
+          Fail(
+              "ends before its event list: it is empty or cut; copy the file or record the trace "
+              "again");
+        } else if (TooLong(piece)) {
+          Fail(fmt::format(
+              "has more than {} MiB before its event list; raise --max-event-mb if it is a trace",
+              options_.max_event_bytes >> 20));
         } else {
           Keep(piece, 0);
         }
         return false;
-      case Prologue::kNoEventList:
-        Fail("is JSON but holds no \"traceEvents\"; it is not a trace of the PyTorch profiler");
-        return false;
       case Prologue::kMemoryTimeline:
-        Fail("is a PyTorch memory timeline (a list of [time, action, bytes, category]), not a trace of events; "
-             "export one with prof.export_chrome_trace(...)");
+        Fail(
+            "is a PyTorch memory timeline (a list of [time, action, bytes, category]), not a trace "
+            "of events; "
+            "export one with prof.export_chrome_trace(...)");
         return false;
       case Prologue::kNotJson:
-        Fail("is not a trace: expected JSON with a list of events (as prof.export_chrome_trace(...) writes), plain, "
-             ".gz or .zst");
+        Fail(kNotATrace);
         return false;
     }
     return false;
+  }
+
+  bool TooLong(const Piece& piece) const {
+    return static_cast<std::int64_t>(piece.text.size()) > options_.max_event_bytes;
+  }
+
+  /// Text after the event list: metadata, so what goes beyond the limit is dropped.
+  void KeepEpilogue(std::string_view text) {
+    carry_.Append(text.substr(0, kLargestEpilogue - std::min(carry_.size(), kLargestEpilogue)));
   }
 
   void Keep(const Piece& piece, std::size_t from) {
@@ -345,9 +536,9 @@ class Reading {
   }
 
   void Fail(std::string why) {
+    std::lock_guard lock(source_mutex_);  // Another thread may be reading from the source.
     std::string message = path_ + ": " + std::move(why);
     if (!source_.damage().empty()) message += fmt::format(" ({})", source_.damage());
-    std::lock_guard lock(source_mutex_);
     if (status_.ok()) status_ = Status::BadInput(std::move(message));
     stopped_ = true;
   }
@@ -359,14 +550,21 @@ class Reading {
     }
     if (stage_ == Stage::kEpilogue) {
       carry_.Finish(carry_.size());
-      ReadEpilogue(carry_.view(), 0, bare_array_, carry_offset_, store_, merger_);
+      ReadEpilogue(carry_.view(), pieces_.bytes() - carry_offset_, bare_array_, carry_offset_,
+                   store_, merger_);
     } else if (!bare_array_ && store_.log.Count(ImportIssue::kTruncated) == 0) {
       // A bare array may lack its ']': viewers accept that, and a killed process leaves it so.
       store_.log.Add(ImportIssue::kTruncated, pieces_.bytes(), "the event list is not closed");
     }
+    CountOutOfOrder(store_);
     PairHalfSpans(late_, store_);
     return Status::Ok();
   }
+
+  static constexpr const char* kNotATrace =
+      "is not a trace: expected JSON with a list of events (as prof.export_chrome_trace(...) "
+      "writes), plain, .gz or .zst";
+  static constexpr std::size_t kLargestEpilogue = std::size_t{16} << 20;
 
   const ReadOptions& options_;
   std::mutex source_mutex_;
@@ -377,7 +575,9 @@ class Reading {
   std::mutex merge_mutex_;
   std::condition_variable my_turn_;
   std::int64_t merged_ = 0;
+  bool abandoned_ = false;  ///< A thread gave up; no piece after its own can be merged.
   Stage stage_ = Stage::kPrologue;
+  bool recovering_ = false;  ///< See EventsReader::Run().
   bool bare_array_ = false;
   TextBuffer carry_;
   std::int64_t carry_offset_ = 0;
@@ -394,7 +594,8 @@ class Reading {
 
 }  // namespace
 
-Status Read(ByteSource& source, const std::string& path, const ReadOptions& options, TraceStore& store) {
+Status Read(ByteSource& source, const std::string& path, const ReadOptions& options,
+            TraceStore& store) try {
   Reading reading(source, path, options, store);
   if (Status status = reading.Run(); !status.ok()) return status;
   store.metadata.format = "pytorch-profiler-json";
@@ -404,6 +605,8 @@ Status Read(ByteSource& source, const std::string& path, const ReadOptions& opti
   SettleTimeUnit(reading.late(), store);
   ClipOverflowingTasks(store);
   return Status::Ok();
+} catch (const std::bad_alloc&) {
+  return OutOfMemory(path);
 }
 
 }  // namespace headroom::kineto

@@ -1,5 +1,6 @@
 #include "ingest/kineto/merge.h"
 
+#include <algorithm>
 #include <type_traits>
 
 namespace headroom::kineto {
@@ -30,19 +31,18 @@ StreamId Merger::Map(StreamId local, const WorkerIds& ids, IdMap& map) {
   if (global.valid()) return global;
   const WorkerIds::Stream stream = ids.streams()[local.index()];
   const DeviceId device = DeviceOf(stream.device);
-  auto& of_device = streams_[device.index()];
-  for (const auto& [number, id] : of_device) {
-    if (number == stream.number) return global = id;
+  const auto [it, is_new] =
+      streams_[device.index()].try_emplace(stream.number, StreamId(store_.streams.rows()));
+  if (is_new) {
+    store_.streams.device.Append(device);
+    store_.streams.number.Append(stream.number);
   }
-  global = StreamId(store_.streams.rows());
-  store_.streams.device.Append(device);
-  store_.streams.number.Append(stream.number);
-  of_device.emplace_back(stream.number, global);
-  return global;
+  return global = it->second;
 }
 
 ThreadId Merger::ThreadOf(StringId process, StringId thread) {
-  const auto [process_it, new_process] = processes_.try_emplace(process, ProcessId(store_.processes.rows()));
+  const auto [process_it, new_process] =
+      processes_.try_emplace(process, ProcessId(store_.processes.rows()));
   if (new_process) {
     store_.processes.pid.Append(process);
     store_.processes.name.Append(StringId::None());
@@ -115,7 +115,11 @@ void Merger::Append(RowBatch& batch, const WorkerIds& ids, IdMap& map) {
     span.thread = Map(span.thread, ids, map);
     late_.half_spans.push_back(span);
   }
-  late_.bandwidths.insert(late_.bandwidths.end(), batch.bandwidths.begin(), batch.bandwidths.end());
+  // The first ones of the file, so that the outcome does not depend on pieces.
+  const std::size_t room = kBandwidthSamples - std::min(late_.bandwidths.size(), kBandwidthSamples);
+  late_.bandwidths.insert(late_.bandwidths.end(), batch.bandwidths.begin(),
+                          batch.bandwidths.begin() +
+                              static_cast<std::ptrdiff_t>(std::min(room, batch.bandwidths.size())));
   late_.fractional_times = late_.fractional_times || batch.fractional_times;
   store_.metadata.events += batch.events;
   store_.log.Merge(batch.log);

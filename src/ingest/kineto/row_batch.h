@@ -1,4 +1,5 @@
-// Rows of one piece of a trace file, read by one thread, with that thread's own string and track ids.
+// Rows of one piece of a trace file, read by one thread, with that thread's own string and track
+// ids.
 #pragma once
 
 #include <cstdint>
@@ -44,6 +45,9 @@ struct BandwidthSample {
   double gigabytes_per_second;
 };
 
+/// So many of them prove a unit.
+inline constexpr std::size_t kBandwidthSamples = 64;
+
 /// Rows of the tables that readers fill; ids are local to one WorkerIds.
 struct RowBatch {
   HostEventColumns<BatchColumn> host_events;
@@ -59,15 +63,26 @@ struct RowBatch {
   std::vector<BandwidthSample> bandwidths;
   ImportLog log;
   std::int64_t events = 0;
-  bool fractional_times = false;  ///< Some time stamp had decimals.
+  bool fractional_times = false;  ///< Some time stamp or duration had decimals.
 
   void Clear();
 };
 
 /// What a category means; found once per distinct category text.
 enum class CategoryRule : std::uint8_t {
-  kOperator, kAnnotation, kRuntimeCall, kDriverCall, kPythonFrame, kOverhead, kGpuAnnotation,
-  kKernel, kMemcpy, kMemset, kSync, kCudaEvent, kOther,
+  kOperator,
+  kAnnotation,
+  kRuntimeCall,
+  kDriverCall,
+  kPythonFrame,
+  kOverhead,
+  kGpuAnnotation,
+  kKernel,
+  kMemcpy,
+  kMemset,
+  kSync,
+  kCudaEvent,
+  kOther,
 };
 
 /// Ids that one reader thread has given out; they live as long as its file.
@@ -96,6 +111,9 @@ class WorkerIds {
  private:
   std::vector<Track> tracks_;
   std::vector<Stream> streams_;
+  std::unordered_map<std::int64_t, std::unordered_map<std::int64_t, StreamId>>
+      stream_ids_;  ///< By device, number.
+  StreamId last_stream_;
   std::unordered_map<std::uint64_t, ThreadId> track_ids_;
   std::vector<CategoryRule> rules_;  ///< By string id; filled on demand.
   std::vector<bool> rule_known_;
@@ -131,7 +149,9 @@ class RowBuilder {
   void AddMetadata(const RawEvent& event);
 
   bool ParseTime(const RawEvent& event, std::int64_t offset, TimeNs& time);
-  DurationNs ParseDuration(const RawEvent& event, std::int64_t offset);
+  /// A GPU task that claims to run longer than time goes is kept so, for ClipOverflowingTasks() to
+  /// clip.
+  DurationNs ParseDuration(const RawEvent& event, std::int64_t offset, CategoryRule rule);
   StreamId StreamOf(const RawEvent& event);
   /// Interns the members of `args` that are not in `columns` (a set of ArgKey bits).
   StringId RestOfArgs(const RawEvent& event, std::uint64_t columns);

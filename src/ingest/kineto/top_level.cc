@@ -2,7 +2,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace headroom::kineto {
 namespace {
@@ -22,12 +25,14 @@ std::size_t SkipSpace(std::string_view text, std::size_t at) {
 std::optional<std::int64_t> IntegerIn(const json& object, const char* key) {
   const auto it = object.find(key);
   if (it == object.end() || !it->is_number_integer()) return std::nullopt;
+  if (it->is_number_unsigned() && it->get<std::uint64_t>() > INT64_MAX) return std::nullopt;
   return it->get<std::int64_t>();
 }
 
 std::int32_t Integer32In(const json& object, const char* key) {
   const std::optional<std::int64_t> value = IntegerIn(object, key);
-  return value && *value > INT32_MIN && *value <= INT32_MAX ? static_cast<std::int32_t>(*value) : kUnknown32;
+  return value && *value > INT32_MIN && *value <= INT32_MAX ? static_cast<std::int32_t>(*value)
+                                                            : kUnknown32;
 }
 
 std::string StringIn(const json& object, const char* key) {
@@ -44,15 +49,16 @@ void KeepDevices(const json& list, TraceStore& store, Merger& merger) {
     const std::size_t row = merger.DeviceOf(*ordinal).index();
     const std::string name = StringIn(device, "name");
     if (!name.empty()) store.devices.name.MutablePending(row) = store.strings.Intern(name);
-    store.devices.memory_bytes.MutablePending(row) = IntegerIn(device, "totalGlobalMem").value_or(kUnknown);
+    store.devices.memory_bytes.MutablePending(row) =
+        IntegerIn(device, "totalGlobalMem").value_or(kUnknown);
     store.devices.sm_count.MutablePending(row) = Integer32In(device, "numSms");
     store.devices.compute_major.MutablePending(row) = Integer32In(device, "computeMajor");
     store.devices.compute_minor.MutablePending(row) = Integer32In(device, "computeMinor");
   }
 }
 
-/// Keeps one top-level member when it is one of those that Headroom knows. All others are dropped unread: a
-/// trace may hold secrets.
+/// Keeps one top-level member when it is one of those that Headroom knows. All others are dropped
+/// unread: a trace may hold secrets.
 void KeepMember(std::string_view key, std::string_view value, TraceStore& store, Merger& merger) {
   TraceMetadata& metadata = store.metadata;
   const auto flag = [&](std::optional<bool>& out) {
@@ -68,8 +74,10 @@ void KeepMember(std::string_view key, std::string_view value, TraceStore& store,
   if (key == "record_shapes") flag(metadata.record_shapes);
   if (key == "with_stack") flag(metadata.with_stack);
   if (key == "profile_memory") flag(metadata.profile_memory);
-  if (key == "cuda_runtime_version" || key == "hip_runtime_version") version(metadata.cuda_runtime_version);
-  if (key == "cuda_driver_version" || key == "hip_driver_version") version(metadata.cuda_driver_version);
+  if (key == "cuda_runtime_version" || key == "hip_runtime_version")
+    version(metadata.cuda_runtime_version);
+  if (key == "cuda_driver_version" || key == "hip_driver_version")
+    version(metadata.cuda_driver_version);
   if (key != "distributedInfo" && key != "deviceProperties") return;
 
   if (value.size() > kLargestKeptValue) return;
@@ -83,6 +91,28 @@ void KeepMember(std::string_view key, std::string_view value, TraceStore& store,
   metadata.rank = IntegerIn(parsed, "rank");
   metadata.world_size = IntegerIn(parsed, "world_size");
   metadata.backend = StringIn(parsed, "backend");
+}
+
+/// Where the event list begins.
+struct ListStart {
+  bool found = false;
+  std::size_t key;     ///< The quote of its key; the end of the text where it is not found.
+  std::size_t events;  ///< Just after its '['.
+};
+
+/// Looks for `"traceEvents": [`. In valid JSON this is structure, never part of a string, whose
+/// quotes would be escaped; so it is found behind damage, too, and the answer does not depend on
+/// how much of the file is there.
+ListStart FindList(std::string_view text, std::size_t from) {
+  constexpr std::string_view kQuotedKey = "\"traceEvents\"";
+  for (std::size_t key = text.find(kQuotedKey, from); key != std::string_view::npos;
+       key = text.find(kQuotedKey, key + 1)) {
+    const std::size_t colon = SkipSpace(text, key + kQuotedKey.size());
+    if (colon == text.size() || text[colon] != ':') continue;
+    const std::size_t bracket = SkipSpace(text, colon + 1);
+    if (bracket < text.size() && text[bracket] == '[') return {true, key, bracket + 1};
+  }
+  return {false, text.size(), 0};
 }
 
 }  // namespace
@@ -101,43 +131,53 @@ Prologue ReadPrologue(std::string_view text, TraceStore& store, Merger& merger, 
   }
   if (text[at] != '{') return Prologue::kNotJson;
   bare_array = false;
-  // Known members are stored only once the list is found: until then this runs again on a longer text.
+  // Known members are stored only once the list is found: until then this runs again on a longer
+  // text.
+  const ListStart list = FindList(text, at);
   struct Member {
     Token key, value;
   };
   std::vector<Member> members;
-  bool damaged = false;
-  for (++at;;) {
-    while (at < text.size() && (IsSpace(text[at]) || text[at] == ',')) ++at;
-    if (at == text.size()) return Prologue::kNeedsMore;
-    if (text[at] == '}') return members.empty() ? Prologue::kNotJson : Prologue::kNoEventList;
-    Member member;
-    const ScanResult result = ScanMember(text, at, kListKey, member.key, member.value, next);
-    if (result == ScanResult::kIncomplete) return Prologue::kNeedsMore;
-    if (result == ScanResult::kDamaged) {
-      // The list may still be there: look for its key.
-      const std::size_t key = text.find("\"traceEvents\"", at);
-      if (key == std::string_view::npos) return members.empty() ? Prologue::kNotJson : Prologue::kNeedsMore;
-      damaged = true;
-      at = key;
+  bool damaged = false, closed = false;
+  for (++at; at < list.key;) {
+    if (IsSpace(text[at]) || text[at] == ',') {
+      ++at;
       continue;
     }
-    if (!member.value.present()) break;
+    closed = text[at] == '}';
+    damaged = closed && list.found;
+    if (closed) break;
+    Member member;
+    std::size_t member_end = 0;
+    const ScanResult result = ScanMember(text, at, kListKey, member.key, member.value, member_end);
+    // A damaged member is given up, and those after it: it may have swallowed them.
+    damaged = result == ScanResult::kDamaged || member_end > list.key;
+    if (damaged || result == ScanResult::kIncomplete) break;
     members.push_back(member);
-    at = next;
+    at = member_end;
   }
-  ++next;  // '['
-  if (damaged) store.log.Add(ImportIssue::kDamagedMetadata, 0);
-  for (const Member& member : members) KeepMember(member.key.text, member.value.text, store, merger);
+  if (!list.found && closed && !members.empty()) return Prologue::kNoEventList;
+  if (!list.found) return damaged || closed ? Prologue::kDamaged : Prologue::kNeedsMore;
+  next = list.events;
+  if (damaged) store.log.Add(ImportIssue::kDamagedMetadata, static_cast<std::int64_t>(at));
+  for (const Member& member : members)
+    KeepMember(member.key.text, member.value.text, store, merger);
   return Prologue::kListStarts;
 }
 
-void ReadEpilogue(std::string_view text, std::size_t at, bool bare_array, std::int64_t offset, TraceStore& store,
-                  Merger& merger) {
-  const auto place = [&] { return offset + static_cast<std::int64_t>(at); };
+void ReadEpilogue(std::string_view text, std::int64_t bytes, bool bare_array, std::int64_t offset,
+                  TraceStore& store, Merger& merger) {
+  std::size_t at = 0;
+  const auto log = [&](ImportIssue issue, std::string detail = {}) {
+    store.log.Add(issue, offset + static_cast<std::int64_t>(at), std::move(detail));
+  };
+  // What is given up must not hold events in silence.
+  const auto look_for_events = [&] {
+    if (text.find("\"ph\"", at) != std::string_view::npos) log(ImportIssue::kExtraEventList);
+  };
   while (!bare_array) {
     while (at < text.size() && (IsSpace(text[at]) || text[at] == ',')) ++at;
-    if (at == text.size()) return store.log.Add(ImportIssue::kUnclosed, place());
+    if (at == text.size()) return log(ImportIssue::kUnclosed);
     if (text[at] == '}') {
       ++at;
       break;
@@ -145,16 +185,22 @@ void ReadEpilogue(std::string_view text, std::size_t at, bool bare_array, std::i
     Token key, value;
     std::size_t next = 0;
     const ScanResult result = ScanMember(text, at, kListKey, key, value, next);
-    if (result == ScanResult::kIncomplete) return store.log.Add(ImportIssue::kUnclosed, place());
-    if (result == ScanResult::kDamaged) return store.log.Add(ImportIssue::kDamagedMetadata, place());
-    if (!value.present()) return store.log.Add(ImportIssue::kExtraEventList, place());
-    KeepMember(key.text, value.text, store, merger);
-    at = next;
+    if (result == ScanResult::kEvent && value.present()) {
+      KeepMember(key.text, value.text, store, merger);
+      at = next;
+      continue;
+    }
+    if (result == ScanResult::kEvent) return log(ImportIssue::kExtraEventList);
+    const bool cut =
+        result == ScanResult::kIncomplete && static_cast<std::int64_t>(text.size()) == bytes;
+    log(cut ? ImportIssue::kUnclosed : ImportIssue::kDamagedMetadata);
+    return look_for_events();
   }
   at = SkipSpace(text, at);
-  if (at < text.size()) {
-    store.log.Add(ImportIssue::kTrailingGarbage, place(), std::to_string(text.size() - at) + " bytes");
-  }
+  const std::int64_t rest = bytes - static_cast<std::int64_t>(at);
+  if (rest == 0) return;
+  log(ImportIssue::kTrailingGarbage, std::to_string(rest) + " bytes");
+  look_for_events();
 }
 
 }  // namespace headroom::kineto

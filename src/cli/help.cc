@@ -1,0 +1,67 @@
+#include "cli/help.h"
+
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+
+#include "report/text_page.h"
+
+namespace headroom::cli {
+namespace {
+
+/// "-o, --output FILE".
+std::string FlagName(const CLI::Option& option) {
+  std::string name;
+  for (char c : option.get_name(/*positional=*/false, /*all_options=*/true)) {
+    name += c == ',' ? ", " : std::string(1, c);
+  }
+  return option.get_expected_max() == 0 ? name : fmt::format("{} {}", name, option.get_type_name());
+}
+
+void AddRow(TextPage& page, const std::string& name, const std::string& description) {
+  constexpr std::size_t kNames = 24;
+  page.Paragraph(fmt::format("  {:<{}}", name, kNames), description);
+}
+
+}  // namespace
+
+std::string HelpFormatter::make_help(const CLI::App* app, std::string, CLI::AppFormatMode) const {
+  TextPage page(/*color=*/false, Charset::kAscii);
+  page.Paragraph("", app->get_description());
+  page.Blank();
+  const std::vector<const CLI::App*> commands =
+      app->get_subcommands([](const CLI::App* command) { return !command->get_name().empty(); });
+  const std::vector<const CLI::Option*> positionals =
+      app->get_options([](const CLI::Option* option) { return option->get_positional(); });
+  std::string usage = app->get_parent() == nullptr
+                          ? app->get_name()
+                          : fmt::format("{} {}", app->get_parent()->get_name(), app->get_name());
+  if (!commands.empty()) usage += " COMMAND ...";
+  for (const CLI::Option* positional : positionals) {
+    usage += fmt::format(" {}{}", positional->get_name(true),
+                         positional->get_expected_max() > 1 ? "..." : "");
+  }
+  usage += " [FLAGS]";
+  page.Paragraph("Usage: ", usage);
+  page.Blank();
+  for (const CLI::App* command : commands)
+    AddRow(page, command->get_name(), command->get_description());
+  for (const CLI::Option* positional : positionals) {
+    AddRow(page, positional->get_name(true), positional->get_description());
+  }
+  for (const std::string& group : app->get_groups()) {
+    const std::vector<const CLI::Option*> options =
+        app->get_options([&](const CLI::Option* option) {
+          return option->get_group() == group && option->nonpositional();
+        });
+    if (options.empty()) continue;
+    page.Blank();
+    page.Paragraph("", group + ":");
+    for (const CLI::Option* option : options)
+      AddRow(page, FlagName(*option), option->get_description());
+  }
+  return fmt::format("{}\n{}", std::move(page).Take(), app->get_footer());
+}
+
+}  // namespace headroom::cli

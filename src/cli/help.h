@@ -1,0 +1,17 @@
+// The help text of a command: as wide as every other output, flags by group.
+#pragma once
+
+#include <CLI/Formatter.hpp>
+#include <string>
+
+namespace headroom::cli {
+
+/// Lays help out in at most 100 columns. A subcommand's flags come from its groups, its examples
+/// from its footer.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode mode) const override;
+};
+
+}  // namespace headroom::cli

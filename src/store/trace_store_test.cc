@@ -1,0 +1,395 @@
+#include "store/trace_store.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace headroom {
+namespace {
+
+constexpr auto kOperator = HostEventKind::kOperator;
+constexpr auto kCall = HostEventKind::kRuntimeCall;
+
+/// A store under construction; only the columns that a test speaks of are given.
+struct Builder {
+  struct Host {
+    std::int64_t start = 0, duration = 0;
+    std::string name = {};
+    std::uint32_t thread = 0;
+    HostEventKind kind = kOperator;
+    std::int64_t correlation = kUnknown;
+    std::int32_t event_index = kUnknown32;
+  };
+  struct Task {
+    std::int64_t start = 0, duration = 0;
+    std::string name = {};
+    std::uint32_t stream = 0;
+    std::int64_t correlation = kUnknown;
+    bool collective = false;
+  };
+
+  Builder(std::uint32_t threads, std::uint32_t streams) {
+    store.processes.pid.Append(store.strings.Intern("1"));
+    store.processes.name.Append(StringId::None());
+    store.processes.labels.Append(StringId::None());
+    for (std::uint32_t t = 0; t < threads; ++t) {
+      store.threads.process.Append(ProcessId(0u));
+      store.threads.tid.Append(store.strings.Intern(std::to_string(t)));
+      store.threads.name.Append(StringId::None());
+    }
+    for (std::uint32_t s = 0; s < streams; ++s) {
+      store.streams.device.Append(DeviceId(0u));
+      store.streams.number.Append(s);
+    }
+  }
+
+  Builder& Add(const Host& event) {
+    auto& rows = store.host_events;
+    rows.start.Append(TimeNs(event.start));
+    rows.duration.Append(DurationNs(event.duration));
+    rows.name.Append(store.strings.Intern(event.name));
+    rows.category.Append(StringId(0u));
+    rows.thread.Append(ThreadId(event.thread));
+    rows.kind.Append(event.kind);
+    rows.correlation.Append(event.correlation);
+    rows.external_id.Append(kUnknown);
+    rows.sequence.Append(kUnknown);
+    rows.forward_thread.Append(kUnknown32);
+    rows.python_id.Append(kUnknown32);
+    rows.python_parent_id.Append(kUnknown32);
+    rows.event_index.Append(event.event_index);
+    rows.record_function.Append(kUnknown32);
+    rows.args.Append(StringId::None());
+    return *this;
+  }
+
+  Builder& Add(const Task& task) {
+    auto& rows = store.gpu_tasks;
+    if (task.collective) {
+      auto& collectives = store.collectives;
+      collectives.task.Append(GpuTaskId(rows.rows()));
+      collectives.name.Append(store.strings.Intern(task.name));
+      collectives.dtype.Append(StringId::None());
+      collectives.process_group.Append(StringId::None());
+      collectives.in_elements.Append(1);
+      collectives.out_elements.Append(1);
+      collectives.group_size.Append(1);
+    }
+    rows.start.Append(TimeNs(task.start));
+    rows.duration.Append(DurationNs(task.duration));
+    rows.name.Append(store.strings.Intern(task.name));
+    rows.stream.Append(StreamId(task.stream));
+    rows.kind.Append(GpuTaskKind::kKernel);
+    rows.copy.Append(CopyKind::kNotACopy);
+    rows.correlation.Append(task.correlation);
+    for (auto* column : {&rows.external_id, &rows.graph_node, &rows.bytes})
+      column->Append(kUnknown);
+    for (auto* column :
+         {&rows.grid_x, &rows.grid_y, &rows.grid_z, &rows.block_x, &rows.block_y, &rows.block_z,
+          &rows.registers, &rows.shared_memory, &rows.occupancy_pct}) {
+      column->Append(kUnknown32);
+    }
+    rows.args.Append(StringId::None());
+    return *this;
+  }
+
+  TraceStore& Freeze(int workers = 1) {
+    store.Freeze(workers);
+    return store;
+  }
+
+  TraceStore store;
+};
+
+std::string Name(const TraceStore& store, HostEventId id) {
+  return id.valid() ? std::string(store.Text(store.host_events.name[id.index()])) : "-";
+}
+
+/// "child<parent" of every host event, in order.
+std::string Tree(const TraceStore& store) {
+  std::string out;
+  for (std::size_t row = 0; row < store.host_events.rows(); ++row) {
+    out += fmt::format("{}{}<{}", row == 0 ? "" : " ", Name(store, HostEventId(row)),
+                       Name(store, store.host_events.parent[row]));
+  }
+  return out;
+}
+
+/// "task<launch" of every task, in order.
+std::string Launches(const TraceStore& store) {
+  std::string out;
+  for (std::size_t row = 0; row < store.gpu_tasks.rows(); ++row) {
+    out += fmt::format("{}{}<{}", row == 0 ? "" : " ", store.Text(store.gpu_tasks.name[row]),
+                       Name(store, store.gpu_tasks.launch[row]));
+  }
+  return out;
+}
+
+struct TreeCase {
+  const char* name;
+  std::vector<Builder::Host> events;
+  const char* tree;
+  std::int64_t overlapping = 0;
+};
+
+const TreeCase kTreeCases[] = {
+    {"nested and side by side",
+     {{0, 10, "a"}, {0, 4, "b"}, {1, 2, "c"}, {5, 5, "d"}},
+     "a<- b<a c<b d<a"},
+    {"read in any order", {{5, 5, "d"}, {1, 2, "c"}, {0, 4, "b"}, {0, 10, "a"}}, "a<- b<a c<b d<a"},
+    {"equal spans nest as read", {{0, 4, "a"}, {0, 4, "b"}}, "a<- b<a"},
+    {"touching spans are no parents", {{0, 4, "a"}, {4, 4, "b"}}, "a<- b<-"},
+    {"an empty span at the end of its parent", {{0, 4, "a"}, {4, 0, "b"}}, "a<- b<a"},
+    {"an empty span at the start of the next one",
+     {{0, 4, "a"}, {4, 4, "b"}, {4, 0, "c"}},
+     "a<- b<- c<b"},
+    {"overlapping spans are siblings", {{0, 10, "a"}, {5, 10, "b"}}, "a<- b<-", 1},
+    {"inside the later of two that overlap",
+     {{0, 10, "a"}, {5, 10, "b"}, {6, 2, "c"}},
+     "a<- b<- c<b",
+     1},
+    {"overlapping within a parent",
+     {{0, 90, "p"}, {0, 10, "a"}, {5, 10, "b"}, {12, 2, "c"}},
+     "p<- a<p b<p c<b",
+     1},
+    {"past the overlap, inside the first no more",
+     {{0, 10, "a"}, {5, 10, "b"}, {11, 9, "c"}},
+     "a<- b<- c<-",
+     2},
+    {"threads are apart", {{0, 10, "a", 1}, {1, 2, "b", 0}}, "b<- a<-"},
+};
+
+TEST(TraceStoreTest, TheParentIsTheInnermostSpanThatContains) {
+  for (const TreeCase& c : kTreeCases) {
+    Builder builder(2, 0);
+    for (const auto& event : c.events) builder.Add(event);
+    TraceStore& store = builder.Freeze();
+    EXPECT_EQ(Tree(store), c.tree) << c.name;
+    EXPECT_EQ(store.log.Count(ImportIssue::kOverlapping), c.overlapping) << c.name;
+  }
+}
+
+RC_GTEST_PROP(TraceStoreProperty, ParentsAgreeWithASearchOfAllRowsBefore, ()) {
+  const auto spans = *rc::gen::container<std::vector<std::pair<int, int>>>(
+      rc::gen::pair(rc::gen::inRange(0, 20), rc::gen::inRange(0, 12)));
+  Builder builder(1, 0);
+  for (const auto& [start, duration] : spans) builder.Add(Builder::Host{start, duration, "x"});
+  TraceStore& store = builder.Freeze(2);
+  for (std::size_t row = 0; row < spans.size(); ++row) {
+    HostEventId expected;
+    for (std::size_t before = 0; before < row; ++before) {
+      if (store.HostEnd(HostEventId(before)) >= store.HostEnd(HostEventId(row)))
+        expected = HostEventId(before);
+    }
+    RC_ASSERT(store.host_events.parent[row] == expected);
+  }
+}
+
+struct LaunchCase {
+  const char* name;
+  std::vector<Builder::Host> calls;
+  std::vector<Builder::Task> tasks;
+  const char* launches;
+};
+
+const LaunchCase kLaunchCases[] = {
+    {"by correlation, in any order",
+     {{0, 1, "l1", 0, kCall, 7}, {2, 1, "l2", 0, kCall, 5}},
+     {{10, 1, "k1", 0, 5}, {20, 1, "k2", 0, 7}},
+     "k1<l2 k2<l1"},
+    {"all tasks of a graph launch",
+     {{0, 1, "graph", 0, kCall, 7}},
+     {{10, 1, "k1", 0, 7}, {20, 1, "k2", 0, 7}, {20, 1, "k3", 1, 7}},
+     "k1<graph k2<graph k3<graph"},
+    {"orphans", {{0, 1, "l1", 0, kCall, 7}}, {{10, 1, "k1", 0, 8}, {20, 1, "k2"}}, "k1<- k2<-"},
+    {"operators do not launch", {{0, 1, "op", 0, kOperator, 7}}, {{10, 1, "k1", 0, 7}}, "k1<-"},
+    {"the driver call inside a runtime call is not the launch",
+     {{0, 9, "runtime", 0, kCall, 7}, {1, 5, "driver", 0, HostEventKind::kDriverCall, 7}},
+     {{3, 1, "k1", 0, 7}},
+     "k1<runtime"},
+    {"an id used again: the last call that began before the task",
+     {{0, 1, "l1", 0, kCall, 7}, {100, 1, "l2", 0, kCall, 7}, {200, 1, "l3", 0, kCall, 7}},
+     {{50, 1, "k1", 0, 7}, {100, 1, "k2", 0, 7}, {150, 1, "k3", 0, 7}, {250, 1, "k4", 0, 7}},
+     "k1<l1 k2<l2 k3<l2 k4<l3"},
+    {"an id used on two threads at once",
+     {{0, 10, "l1", 0, kCall, 7}, {5, 10, "l2", 1, kCall, 7}},
+     {{20, 1, "k1", 0, 7}},
+     "k1<l2"},
+    {"calls that began after the task: the first",
+     {{100, 1, "l1", 0, kCall, 7}, {200, 1, "l2", 0, kCall, 7}},
+     {{50, 1, "k1", 0, 7}},
+     "k1<l1"},
+};
+
+TEST(TraceStoreTest, TheLaunchOfATaskIsJoinedByCorrelation) {
+  for (const LaunchCase& c : kLaunchCases) {
+    Builder builder(2, 2);
+    for (const auto& call : c.calls) builder.Add(call);
+    for (const auto& task : c.tasks) builder.Add(task);
+    EXPECT_EQ(Launches(builder.Freeze()), c.launches) << c.name;
+  }
+}
+
+TEST(TraceStoreTest, ManyCallsAndTasksWithOneIdTakeNoQuadraticTime) {
+  Builder builder(1, 1);
+  constexpr int kRows = 200'000;
+  for (int i = 0; i < kRows; ++i) builder.Add(Builder::Host{i * 10, 1, "l", 0, kCall, 0});
+  for (int i = 0; i < kRows; ++i) builder.Add(Builder::Task{i * 10 + 5, 1, "k", 0, 0});
+  TraceStore& store = builder.Freeze();
+  for (std::uint32_t i = 0; i < kRows; i += 1000) EXPECT_EQ(store.gpu_tasks.launch[i].index(), i);
+}
+
+TEST(TraceStoreTest, ManySpansThatOverlapTakeNoQuadraticTime) {
+  Builder builder(1, 0);
+  for (int i = 0; i < 300'000; ++i) builder.Add(Builder::Host{i, 1'000'000, "x"});
+  EXPECT_EQ(builder.Freeze().log.Count(ImportIssue::kOverlapping), 299'999);
+}
+
+TEST(TraceStoreTest, TasksAreSortedByStartAndFoundByStream) {
+  Builder builder(0, 3);
+  builder.Add(Builder::Task{30, 1, "c", 0})
+      .Add(Builder::Task{10, 1, "b", 1})
+      .Add(Builder::Task{10, 1, "a", 0});
+  TraceStore& store = builder.Freeze();
+  EXPECT_EQ(Launches(store), "a<- b<- c<-");
+  ASSERT_EQ(store.TasksOf(StreamId(0u)).size(), 2u);
+  EXPECT_EQ(store.TasksOf(StreamId(0u))[1].index(), 2u);
+  EXPECT_EQ(store.TasksOf(StreamId(1u)).size(), 1u);
+  EXPECT_EQ(store.TasksOf(StreamId(2u)).size(), 0u);
+}
+
+TEST(TraceStoreTest, HostEventsAreFoundByThread) {
+  Builder builder(3, 0);
+  builder.Add(Builder::Host{5, 1, "b", 2})
+      .Add(Builder::Host{1, 1, "a", 2})
+      .Add(Builder::Host{9, 1, "c", 0});
+  TraceStore& store = builder.Freeze();
+  EXPECT_EQ(Tree(store), "c<- a<- b<-");
+  EXPECT_EQ(store.HostEventsOf(ThreadId(0u)).last, 1u);
+  EXPECT_EQ(store.HostEventsOf(ThreadId(1u)).first, store.HostEventsOf(ThreadId(1u)).last);
+  EXPECT_EQ(store.HostEventsOf(ThreadId(2u)).first, 1u);
+  EXPECT_EQ(store.HostEventsOf(ThreadId(2u)).last, 3u);
+}
+
+struct CopyCase {
+  const char* name;
+  std::vector<Builder::Host> events;
+  std::vector<Builder::Task> tasks;
+  std::int64_t dropped;
+};
+
+const CopyCase kCopyCases[] = {
+    {"a call with the same id", {{0, 1, "l", 0, kCall, 7}, {0, 1, "l", 0, kCall, 7}}, {}, 1},
+    {"three of them",
+     {{0, 1, "l", 0, kCall, 7}, {0, 1, "l", 0, kCall, 7}, {0, 1, "l", 0, kCall, 7}},
+     {},
+     2},
+    {"an operator with the same index",
+     {{0, 1, "o", 0, kOperator, kUnknown, 3}, {0, 1, "o", 0, kOperator, kUnknown, 3}},
+     {},
+     1},
+    {"copies of two nested spans of one length",
+     {{0, 1, "a", 0, kOperator, kUnknown, 3},
+      {0, 1, "b", 0, kOperator, kUnknown, 4},
+      {0, 1, "a", 0, kOperator, kUnknown, 3},
+      {0, 1, "b", 0, kOperator, kUnknown, 4}},
+     {},
+     2},
+    {"without any id, both are kept", {{0, 1, "o"}, {0, 1, "o"}}, {}, 0},
+    {"another id", {{0, 1, "l", 0, kCall, 7}, {0, 1, "l", 0, kCall, 8}}, {}, 0},
+    {"another length", {{0, 1, "l", 0, kCall, 7}, {0, 2, "l", 0, kCall, 7}}, {}, 0},
+    {"another thread", {{0, 1, "l", 0, kCall, 7}, {0, 1, "l", 1, kCall, 7}}, {}, 0},
+    {"a task", {}, {{0, 1, "k", 0, 7}, {0, 1, "k", 0, 7}}, 1},
+    {"copies of tasks on two streams",
+     {},
+     {{0, 1, "k", 0, 7}, {0, 1, "k", 1, 7}, {0, 1, "k", 0, 7}, {0, 1, "k", 1, 7}},
+     2},
+    {"nodes of a graph shorter than the clock's step",
+     {},
+     {{0, 0, "k", 0, 7}, {0, 0, "k", 0, 7}},
+     0},
+    {"tasks without correlation", {}, {{0, 1, "k"}, {0, 1, "k"}}, 0},
+    {"a task on another stream", {}, {{0, 1, "k", 0, 7}, {0, 1, "k", 1, 7}}, 0},
+};
+
+TEST(TraceStoreTest, CopiesOfOneRecordAreDroppedAndCounted) {
+  for (const CopyCase& c : kCopyCases) {
+    Builder builder(2, 2);
+    for (const auto& event : c.events) builder.Add(event);
+    for (const auto& task : c.tasks) builder.Add(task);
+    // A neighbour on every track shows that what follows a copy is found where it should be.
+    builder.Add(Builder::Host{100, 1, "last", 0}).Add(Builder::Host{100, 1, "last", 1});
+    builder.Add(Builder::Task{100, 1, "last", 1});
+    TraceStore& store = builder.Freeze();
+    EXPECT_EQ(store.log.Count(ImportIssue::kDuplicateEvent), c.dropped) << c.name;
+    const std::size_t rows =
+        c.events.size() + c.tasks.size() + 3 - static_cast<std::size_t>(c.dropped);
+    EXPECT_EQ(store.host_events.rows() + store.gpu_tasks.rows(), rows) << c.name;
+    for (const ThreadId thread : {ThreadId(0u), ThreadId(1u)}) {
+      EXPECT_EQ(Name(store, HostEventId(store.HostEventsOf(thread).last - 1)), "last") << c.name;
+    }
+    EXPECT_EQ(store.gpu_tasks.start[store.TasksOf(StreamId(1u)).back().index()].ns(), 100)
+        << c.name;
+  }
+}
+
+TEST(TraceStoreTest, CollectivesFollowTheirTask) {
+  Builder builder(0, 2);
+  builder.Add(Builder::Task{50, 1, "b", 0, 7, true}).Add(Builder::Task{0, 1, "a", 0, 6});
+  builder.Add(Builder::Task{50, 1, "b", 0, 7, true}).Add(Builder::Task{90, 1, "c", 1, 8, true});
+  TraceStore& store = builder.Freeze();
+  ASSERT_EQ(store.collectives.rows(), 2u);
+  EXPECT_EQ(store.collectives.task[0].index(), 1u);
+  EXPECT_EQ(store.collectives.task[1].index(), 2u);
+  EXPECT_EQ(store.Text(store.collectives.name[1]), "c");
+}
+
+TEST(TraceStoreTest, ACollectiveOfADroppedCopyGoesWithIt) {
+  Builder builder(0, 1);
+  builder.Add(Builder::Task{50, 1, "b", 0, 7}).Add(Builder::Task{50, 1, "b", 0, 7, true});
+  EXPECT_EQ(builder.Freeze().collectives.rows(), 0u);
+}
+
+TEST(TraceStoreTest, StepsAreTheAnnotatedOnesInOrder) {
+  Builder builder(2, 0);
+  builder.Add(Builder::Host{50, 10, "ProfilerStep#2", 0, HostEventKind::kAnnotation});
+  builder.Add(Builder::Host{10, 10, "ProfilerStep#1", 1, HostEventKind::kAnnotation});
+  builder.Add(Builder::Host{90, 10, "ProfilerStep#3", 0, HostEventKind::kGpuAnnotation});
+  builder.Add(Builder::Host{95, 10, "ProfilerStep#x", 0, HostEventKind::kAnnotation});
+  TraceStore& store = builder.Freeze();
+  ASSERT_EQ(store.steps.rows(), 3u);
+  EXPECT_EQ(store.steps.index[0], 1);
+  EXPECT_EQ(store.steps.start[0].ns(), 10);
+  EXPECT_EQ(store.steps.thread[0].index(), 1u);
+  EXPECT_EQ(Name(store, store.steps.event[0]), "ProfilerStep#1");
+  EXPECT_EQ(store.steps.index[1], 2);
+  EXPECT_EQ(store.steps.index[2], -1) << "a number that cannot be read";
+}
+
+TEST(TraceStoreTest, AnEmptyStoreFreezes) {
+  Builder builder(0, 0);
+  EXPECT_EQ(builder.Freeze(8).host_events.rows(), 0u);
+}
+
+TEST(TraceStoreTest, TheResultDoesNotDependOnWorkers) {
+  const auto build = [](int workers) {
+    Builder builder(3, 2);
+    for (std::int64_t i = 0; i < 70'000; ++i) {
+      builder.Add(Builder::Host{i * 7919 % 100'000, i % 50, std::to_string(i % 100),
+                                static_cast<std::uint32_t>(i % 3), kCall, i});
+      builder.Add(
+          Builder::Task{i * 104'729 % 100'000, 3, "k", static_cast<std::uint32_t>(i % 2), i});
+    }
+    TraceStore& store = builder.Freeze(workers);
+    return Tree(store) + Launches(store);
+  };
+  EXPECT_TRUE(build(1) == build(8));
+}
+
+}  // namespace
+}  // namespace headroom
