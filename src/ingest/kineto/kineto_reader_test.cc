@@ -1,0 +1,367 @@
+// What each kind of event becomes, one small trace a case. That every column is right is checked against a second reader in
+// tests/reader; damage is in tests/reader/damage_test.cc.
+#include "ingest/kineto/kineto_reader.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "ingest/memory_source.h"
+
+namespace headroom::kineto {
+namespace {
+
+std::unique_ptr<TraceStore> Read(const std::string& text) {
+  MemorySource source(text);
+  auto store = std::make_unique<TraceStore>();
+  const Status status = kineto::Read(source, "file", {}, *store);
+  EXPECT_TRUE(status.ok()) << status.message();
+  return store;
+}
+
+/// A span that lasts from 10 us to 15 us, with its category, name, track and args given.
+std::string Span(const std::string& category, const std::string& name, const std::string& track, const std::string& args) {
+  return fmt::format(R"({{"ph":"X","cat":"{}","name":"{}",{},"ts":10.5,"dur":5,"args":{{{}}}}})", category, name, track, args);
+}
+
+struct HostKindCase {
+  const char* category;
+  HostEventKind kind;
+};
+
+const HostKindCase kHostKinds[] = {
+    {"cpu_op", HostEventKind::kOperator},
+    {"Operator", HostEventKind::kOperator},
+    {"user_annotation", HostEventKind::kAnnotation},
+    {"python_function", HostEventKind::kPythonFrame},
+    {"cuda_runtime", HostEventKind::kRuntimeCall},
+    {"Runtime", HostEventKind::kRuntimeCall},
+    {"hip_runtime", HostEventKind::kRuntimeCall},
+    {"xpu_runtime", HostEventKind::kRuntimeCall},
+    {"cuda_driver", HostEventKind::kDriverCall},
+    {"overhead", HostEventKind::kOverhead},
+    {"gpu_user_annotation", HostEventKind::kGpuAnnotation},
+    {"cuda_profiler_range", HostEventKind::kOther},
+};
+
+TEST(KinetoReaderTest, CategoriesOfHostEvents) {
+  for (const HostKindCase& c : kHostKinds) {
+    const auto store = Read("[" + Span(c.category, "n", R"("pid":1,"tid":2)", R"("correlation":7,"x":[1])") + "]");
+    ASSERT_EQ(store->host_events.rows(), 1u) << c.category;
+    EXPECT_EQ(store->host_events.kind[0], c.kind) << c.category;
+    EXPECT_EQ(store->Text(store->host_events.category[0]), c.category);
+    EXPECT_EQ(store->host_events.start[0].ns(), 10'500);
+    EXPECT_EQ(store->host_events.duration[0].ns(), 5'000);
+    EXPECT_EQ(store->host_events.correlation[0], 7);
+    EXPECT_EQ(store->Arg(store->host_events.args[0], "x"), "[1]");
+  }
+}
+
+struct TaskKindCase {
+  const char* category;
+  const char* name;
+  GpuTaskKind kind;
+  CopyKind copy;
+};
+
+const TaskKindCase kTaskKinds[] = {
+    {"kernel", "gemm", GpuTaskKind::kKernel, CopyKind::kNotACopy},
+    {"Kernel", "gemm", GpuTaskKind::kKernel, CopyKind::kNotACopy},
+    {"gpu_memcpy", "Memcpy HtoD (Pinned -> Device)", GpuTaskKind::kMemcpy, CopyKind::kHostToDevice},
+    {"gpu_memcpy", "Memcpy DtoH (Device -> Pinned)", GpuTaskKind::kMemcpy, CopyKind::kDeviceToHost},
+    {"Memcpy", "Memcpy DtoD (Device -> Device)", GpuTaskKind::kMemcpy, CopyKind::kDeviceToDevice},
+    {"gpu_memcpy", "CopyHostToDevice", GpuTaskKind::kMemcpy, CopyKind::kHostToDevice},
+    {"gpu_memcpy", "CopyDeviceToHost", GpuTaskKind::kMemcpy, CopyKind::kDeviceToHost},
+    {"gpu_memcpy", "Memcpy PtoP (Device -> Device)", GpuTaskKind::kMemcpy, CopyKind::kPeer},
+    {"gpu_memcpy", "Memcpy", GpuTaskKind::kMemcpy, CopyKind::kOther},
+    {"gpu_memset", "Memset (Device)", GpuTaskKind::kMemset, CopyKind::kNotACopy},
+};
+
+TEST(KinetoReaderTest, CategoriesOfGpuTasks) {
+  for (const TaskKindCase& c : kTaskKinds) {
+    const auto store = Read("[" + Span(c.category, c.name, R"("pid":2,"tid":20)",
+                                       R"("stream":20,"device":2,"grid":[4, 5, 6],"bytes":4096)") + "]");
+    ASSERT_EQ(store->gpu_tasks.rows(), 1u) << c.name;
+    EXPECT_EQ(store->gpu_tasks.kind[0], c.kind) << c.name;
+    EXPECT_EQ(store->gpu_tasks.copy[0], c.copy) << c.name;
+    EXPECT_EQ(store->gpu_tasks.grid_z[0], 6);
+    EXPECT_EQ(store->gpu_tasks.block_x[0], kUnknown32);
+    EXPECT_EQ(store->gpu_tasks.bytes[0], 4096);
+    EXPECT_EQ(store->streams.number[0], 20);
+    EXPECT_EQ(store->devices.ordinal[0], 2);
+  }
+}
+
+TEST(KinetoReaderTest, ATaskWithoutStreamArgumentsIsOnItsTrack) {
+  const auto store = Read("[" + Span("kernel", "k", R"("pid":3,"tid":7)", "") + "]");
+  EXPECT_EQ(store->streams.number[0], 7);
+  EXPECT_EQ(store->devices.ordinal[0], 3);
+}
+
+TEST(KinetoReaderTest, AnExtentPrintedOverLinesIsRead) {
+  const auto store = Read("[" + Span("kernel", "k", R"("pid":3,"tid":7)", "\"block\": [\n  32,\n\t1,\r\n 2\n]") + "]");
+  EXPECT_EQ(store->gpu_tasks.block_x[0], 32);
+  EXPECT_EQ(store->gpu_tasks.block_z[0], 2);
+}
+
+TEST(KinetoReaderTest, SynchronizationsNameTheStreamTheyWaitFor) {
+  const auto store = Read(
+      "[" + Span("cuda_sync", "Stream Wait Event", R"("pid":0,"tid":7)",
+                 R"("stream":7,"device":0,"wait_on_stream":20,"wait_on_cuda_event_record_corr_id":55)") +
+      "," + Span("cuda_sync", "Context Sync", R"("pid":0,"tid":-1)", R"("stream":-1,"correlation":9)") + "]");
+  ASSERT_EQ(store->syncs.rows(), 2u);
+  EXPECT_EQ(store->syncs.kind[0], SyncKind::kStreamWaitEvent);
+  EXPECT_EQ(store->syncs.wait_on_stream[0], 20);
+  EXPECT_EQ(store->syncs.wait_on_correlation[0], 55);
+  EXPECT_TRUE(store->syncs.stream[0].valid());
+  EXPECT_EQ(store->syncs.kind[1], SyncKind::kContext);
+  EXPECT_FALSE(store->syncs.stream[1].valid());
+}
+
+TEST(KinetoReaderTest, EventRecordsAreInstantsAndWithoutATimeNothing) {
+  const auto store = Read(R"([{"ph":"X","cat":"cuda_event","name":"e","pid":0,"tid":7,"ts":0,"dur":1},
+                              {"ph":"X","cat":"cuda_event","name":"e","pid":0,"tid":7,"ts":5,"dur":1}])");
+  EXPECT_EQ(store->instants.rows(), 1u);
+  EXPECT_EQ(store->host_events.rows(), 0u);
+  EXPECT_EQ(store->log.Count(ImportIssue::kZeroTimeEvents), 1);
+}
+
+TEST(KinetoReaderTest, FlowsOldAndNewCountersMemoryAndNames) {
+  const auto store = Read(R"({"traceEvents":[
+      {"ph":"s","id":5,"pid":1,"tid":1,"ts":1,"cat":"ac2g","name":"ac2g"},
+      {"ph":"f","id":"0x5","pid":0,"tid":7,"ts":2,"name":"async_cpu_to_gpu","bp":"e"},
+      {"ph":"C","name":"power","pid":0,"ts":3,"args":{"board":71.5,"core":"12"}},
+      {"ph":"i","name":"[memory]","s":"t","pid":1,"tid":1,"ts":4,
+       "args":{"Addr":140,"Bytes":-512,"Total Allocated":9,"Total Reserved":10,"Device Type":1,"Device Id":0,"Ev Idx":3}},
+      {"ph":"i","name":"mark","pid":1,"tid":1,"ts":5,"args":{"a":1}},
+      {"ph":"M","name":"process_name","pid":1,"tid":0,"args":{"name":"python"}},
+      {"ph":"M","name":"process_labels","pid":1,"tid":0,"args":{"labels":"CPU"}},
+      {"ph":"M","name":"thread_name","pid":1,"tid":1,"args":{"name":"main"}},
+      {"ph":"M","name":"process_sort_index","pid":1,"tid":0,"args":{"sort_index":5}}]})");
+  ASSERT_EQ(store->flows.rows(), 2u);
+  EXPECT_EQ(store->flows.id[1], 5);
+  EXPECT_EQ(store->flows.phase[1], FlowPhase::kFinish);
+  EXPECT_EQ(store->Text(store->flows.category[1]), "async_cpu_to_gpu");
+  ASSERT_EQ(store->counters.rows(), 2u);
+  EXPECT_EQ(store->Text(store->counters.series[1]), "core");
+  EXPECT_EQ(store->counters.value[0], 71.5);
+  ASSERT_EQ(store->memory_events.rows(), 1u);
+  EXPECT_EQ(store->memory_events.bytes[0], -512);
+  EXPECT_EQ(store->memory_events.event_index[0], 3);
+  ASSERT_EQ(store->instants.rows(), 1u);
+  EXPECT_EQ(store->Text(store->processes.name[0]), "python");
+  EXPECT_EQ(store->Text(store->processes.labels[0]), "CPU");
+  EXPECT_EQ(store->Text(store->threads.name[0]), "main");
+  EXPECT_EQ(store->metadata.events, 9);
+}
+
+TEST(KinetoReaderTest, BeginsAndEndsArePaired) {
+  const auto store = Read(R"([{"ph":"B","name":"a","pid":1,"tid":1,"ts":1,"args":{"correlation":4}},
+      {"ph":"B","name":"b","pid":1,"tid":1,"ts":2},{"ph":"E","pid":1,"tid":1,"ts":5},
+      {"ph":"B","name":"c","pid":1,"tid":1,"ts":6},
+      {"ph":"E","name":"a","pid":1,"tid":1,"ts":9},
+      {"ph":"E","name":"a","pid":1,"tid":1,"ts":10},
+      {"ph":"B","name":"d","pid":1,"tid":1,"ts":11},
+      {"ph":"i","name":"i","pid":1,"tid":1,"ts":50},
+      {"ph":"X","name":"x","pid":1,"tid":2,"ts":12,"dur":8}])");
+  std::vector<std::string> spans;
+  for (std::size_t i = 0; i < store->host_events.rows(); ++i) {
+    spans.push_back(fmt::format("{} {}+{}", store->Text(store->host_events.name[i]), store->host_events.start[i].ns(),
+                                store->host_events.duration[i].ns()));
+  }
+  EXPECT_EQ(spans, (std::vector<std::string>{"x 12000+8000", "a 1000+8000", "b 2000+3000", "c 6000+3000", "d 11000+9000"}));
+  EXPECT_EQ(store->log.Count(ImportIssue::kUnfinishedSpan), 2) << "c ends with a, d with the trace";
+  EXPECT_EQ(store->log.Count(ImportIssue::kUnmatchedEnd), 1);
+  EXPECT_EQ(store->Arg(store->host_events.args[1], "correlation"), "4") << "kept, though not in a column";
+}
+
+struct DurationCase {
+  const char* member;
+  std::int64_t ns;
+  ImportIssue issue;
+};
+
+const DurationCase kDurations[] = {
+    {R"(,"dur":null)", 0, ImportIssue::kBadDuration},
+    {R"(,"dur":NaN)", 0, ImportIssue::kBadDuration},
+    {R"(,"dur":"x")", 0, ImportIssue::kBadDuration},
+    {R"(,"dur":1e300)", 0, ImportIssue::kBadDuration},
+    {R"(,"dur":9223372036854775.807)", 0, ImportIssue::kBadDuration},
+    {R"(,"dur":-1)", 0, ImportIssue::kNegativeDuration},
+    {"", 0, ImportIssue::kMissingDuration},
+};
+
+TEST(KinetoReaderTest, DamagedDurationsAreZeroAndTold) {
+  for (const DurationCase& c : kDurations) {
+    const auto store = Read(fmt::format(R"([{{"ph":"X","name":"a","pid":1,"tid":1,"ts":1{}}}])", c.member));
+    ASSERT_EQ(store->host_events.rows(), 1u) << c.member;
+    EXPECT_EQ(store->host_events.duration[0].ns(), c.ns) << c.member;
+    EXPECT_EQ(store->log.Count(c.issue), 1) << c.member;
+  }
+}
+
+TEST(KinetoReaderTest, EventsWithoutAUsableTimeAreSkippedAndTold) {
+  for (const char* time : {"", R"(,"ts":null)", R"(,"ts":NaN)", R"(,"ts":1e300)", R"(,"ts":"noon")"}) {
+    const auto store = Read(fmt::format(R"([{{"ph":"X","name":"a","pid":1,"tid":1,"dur":1{}}}])", time));
+    EXPECT_EQ(store->host_events.rows(), 0u) << time;
+    EXPECT_EQ(store->log.Count(ImportIssue::kBadTime), 1) << time;
+  }
+}
+
+std::string Kernel(const std::string& time, const std::string& duration, int stream, const std::string& args = "") {
+  return fmt::format(R"({{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":{2},"ts":{0},"dur":{1},"args":{{"stream":{2}{3}}}}})",
+                     time, duration, stream, args);
+}
+
+TEST(KinetoReaderTest, ATaskFarBeyondTheTraceIsClippedToItsSuccessor) {
+  const auto store = Read("[" + Kernel("10", "18446744073709", 7) + "," + Kernel("30", "5", 7) + "," + Kernel("20", "5", 8) + "," +
+                          Kernel("40", "99999999", 8) + "]");
+  EXPECT_EQ(store->gpu_tasks.duration[0].ns(), 20'000) << "to the next task of stream 7";
+  EXPECT_EQ(store->gpu_tasks.duration[1].ns(), 5'000);
+  EXPECT_EQ(store->gpu_tasks.duration[3].ns(), 0) << "the last start of the trace";
+  EXPECT_EQ(store->log.Count(ImportIssue::kOverflowingDuration), 2);
+}
+
+TEST(KinetoReaderTest, ADoubledEventIsDroppedAndDisorderTold) {
+  const std::string launch = R"({"ph":"X","cat":"cuda_runtime","name":"l","pid":1,"tid":1,"ts":9,"dur":1,"args":{"correlation":4}})";
+  const std::string early = R"({"ph":"X","cat":"cuda_runtime","name":"l","pid":1,"tid":1,"ts":3,"dur":1,"args":{"correlation":3}})";
+  const std::string op = R"({"ph":"X","cat":"cpu_op","name":"o","pid":1,"tid":1,"ts":1,"dur":1})";
+  const auto store = Read("[" + launch + "," + op + "," + early + "," + launch + "]");
+  EXPECT_EQ(store->host_events.rows(), 3u);
+  EXPECT_EQ(store->log.Count(ImportIssue::kDuplicateEvent), 1);
+  EXPECT_EQ(store->log.Count(ImportIssue::kOutOfOrder), 1) << "an operator after a call is a run of its own";
+}
+
+std::string Copy(const std::string& times, double gigabytes_per_second) {
+  return fmt::format(
+      R"j([{{"ph":"X","cat":"gpu_memcpy","name":"Memcpy HtoD","pid":0,"tid":7,{},
+            "args":{{"stream":7,"bytes":1000000,"memory bandwidth (GB/s)":{}}}}}])j",
+      times, gigabytes_per_second);
+}
+
+TEST(KinetoReaderTest, TheTimeUnitIsProvenByDecimalsOrCopies) {
+  EXPECT_TRUE(Read(R"([{"ph":"X","name":"a","pid":1,"tid":1,"ts":1.5,"dur":1}])")->metadata.time_unit_proven);
+  EXPECT_TRUE(Read(R"([{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1.25}])")->metadata.time_unit_proven);
+  const auto unproven = Read(R"([{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1}])");
+  EXPECT_FALSE(unproven->metadata.time_unit_proven);
+  EXPECT_EQ(unproven->log.Count(ImportIssue::kUnprovenTimeUnit), 1);
+
+  const auto micro = Read(Copy(R"("ts":500,"dur":100)", 10));  // 1 MB in 100 us.
+  EXPECT_TRUE(micro->metadata.time_unit_proven);
+  EXPECT_EQ(micro->gpu_tasks.duration[0].ns(), 100'000);
+
+  const auto nano = Read(Copy(R"("ts":500000,"dur":100000)", 10));  // The same, written in nanoseconds.
+  EXPECT_TRUE(nano->metadata.time_unit_proven);
+  EXPECT_EQ(nano->gpu_tasks.start[0].ns(), 500'000);
+  EXPECT_EQ(nano->gpu_tasks.duration[0].ns(), 100'000);
+  EXPECT_EQ(nano->log.Count(ImportIssue::kNanosecondStamps), 1);
+}
+
+TEST(KinetoReaderTest, TheBareArrayOfOlderPyTorchHoldsOperators) {
+  const auto store = Read(R"([{"name": "aten::mm", "ph": "X", "ts": 5, "dur": 3, "tid": 1, "pid": "CPU functions", "args": {}},
+                              {"name": "other", "ph": "X", "ts": 9, "dur": 3, "tid": 1, "pid": "else", "args": {}}])");
+  ASSERT_EQ(store->host_events.rows(), 2u);
+  EXPECT_EQ(store->host_events.kind[0], HostEventKind::kOperator);
+  EXPECT_EQ(store->host_events.kind[1], HostEventKind::kOther);
+  EXPECT_EQ(store->Text(store->processes.pid[0]), "CPU functions");
+}
+
+TEST(KinetoReaderTest, MetadataIsReadBeforeAndAfterTheListAndNothingElseIsKept) {
+  const auto store = Read(R"({"SECRET": "token", "baseTimeNanoseconds": 1712345678000000000, "record_shapes": 1,
+      "deviceProperties": [{"id": 1, "name": "H200", "totalGlobalMem": 150000000000, "numSms": 132,
+                            "computeMajor": 9, "computeMinor": 0}],
+      "traceEvents": [], "with_stack": 0, "cuda_driver_version": 12040, "cuda_runtime_version": "evil",
+      "distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 8}})");
+  EXPECT_EQ(store->metadata.base_time_ns, 1712345678000000000);
+  EXPECT_EQ(store->metadata.record_shapes, true);
+  EXPECT_EQ(store->metadata.with_stack, false);
+  EXPECT_FALSE(store->metadata.profile_memory.has_value());
+  EXPECT_EQ(store->metadata.rank, 3);
+  EXPECT_EQ(store->metadata.world_size, 8);
+  EXPECT_EQ(store->metadata.backend, "nccl");
+  EXPECT_EQ(store->metadata.cuda_driver_version, "12040");
+  EXPECT_EQ(store->metadata.cuda_runtime_version, "") << "no number";
+  EXPECT_EQ(store->Text(store->devices.name[0]), "H200");
+  EXPECT_EQ(store->devices.compute_minor[0], 0);
+  EXPECT_FALSE(store->strings.Find("token").valid());
+  EXPECT_TRUE(store->log.empty());
+}
+
+TEST(KinetoReaderTest, ACutCompressedStreamKeepsWhatCameBefore) {
+  MemorySource source(R"({"traceEvents":[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1.5,"dur":1},{"ph")", "the gzip stream is cut");
+  TraceStore store;
+  ASSERT_TRUE(kineto::Read(source, "file", {}, store).ok());
+  EXPECT_EQ(store.host_events.rows(), 1u);
+  EXPECT_EQ(store.log.Count(ImportIssue::kCutCompression), 1);
+  EXPECT_EQ(store.log.Count(ImportIssue::kTruncated), 1);
+
+  MemorySource refused(R"({"traceEv)", "the gzip stream is cut");
+  TraceStore nothing;
+  const Status status = kineto::Read(refused, "file", {}, nothing);
+  EXPECT_EQ(status.message(), "file: ends before its event list; nothing could be read (a cut or empty file?) (the gzip stream is cut)");
+}
+
+/// Fails after a while, as a device may.
+class FailingSource final : public ByteSource {
+ public:
+  Result<std::size_t> Read(std::span<char> out) override {
+    if (reads_++ > 20) return Status::BadInput("file: cannot read: Input/output error");
+    const std::string event = R"({"ph":"i","name":"a","pid":1,"tid":1,"ts":1},)";
+    std::string text = reads_ == 1 ? "[" : "";
+    while (text.size() < out.size()) text += event;
+    text.copy(out.data(), out.size());
+    return out.size();
+  }
+  std::int64_t file_bytes_read() const override { return 0; }
+  std::int64_t file_bytes() const override { return 0; }
+
+ private:
+  int reads_ = 0;
+};
+
+TEST(KinetoReaderTest, AFailingDeviceEndsAllThreads) {
+  for (const int threads : {1, 2, 8}) {
+    FailingSource source;
+    TraceStore store;
+    ReadOptions options;
+    options.threads = threads;
+    options.piece_bytes = 1000;
+    EXPECT_EQ(kineto::Read(source, "file", options, store).message(), "file: cannot read: Input/output error");
+  }
+}
+
+TEST(KinetoReaderTest, ARefusalEndsAllThreads) {
+  std::string text = R"({"no_list": [{"a":1})";
+  for (int i = 0; i < 10'000; ++i) text += R"(,{"a":1})";
+  for (const int threads : {1, 2, 8}) {
+    MemorySource source(text + "]}");
+    TraceStore store;
+    ReadOptions options;
+    options.threads = threads;
+    options.piece_bytes = 5000;
+    EXPECT_EQ(kineto::Read(source, "file", options, store).code(), StatusCode::kBadInput);
+  }
+}
+
+TEST(KinetoReaderTest, ProgressNeverGoesBack) {
+  std::string text = "[";
+  for (int i = 0; i < 1000; ++i) text += R"({"ph":"i","name":"a","pid":1,"tid":1,"ts":1},)";
+  MemorySource source(text + "]");
+  TraceStore store;
+  ReadOptions options;
+  options.threads = 2;
+  options.piece_bytes = 1000;
+  std::int64_t last = 0;
+  options.progress = [&](std::int64_t bytes) {
+    EXPECT_GE(bytes, last);
+    last = bytes;
+  };
+  ASSERT_TRUE(kineto::Read(source, "file", options, store).ok());
+  EXPECT_EQ(last, source.file_bytes());
+}
+
+}  // namespace
+}  // namespace headroom::kineto
