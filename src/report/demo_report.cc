@@ -221,8 +221,10 @@ TraceReport DemoReport() {
 
 TraceReport BareReport() {
   TraceReport report;
-  report.input = {
-      .path = "host only.json", .format = "pytorch-profiler-json", .bytes = 900, .events = 2};
+  report.input.path = "host only.json";
+  report.input.format = "pytorch-profiler-json";
+  report.input.bytes = 900;
+  report.input.events = 2;
   report.health.grade = 'E';
   report.health.issues = {{.issue = ImportIssue::kNoGpu,
                            .count = 1,

@@ -156,6 +156,9 @@ std::size_t SuffixStart(std::string_view text, std::size_t width) {
   return at;
 }
 
+/// Whether a byte goes on with a UTF-8 sequence.
+bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
+
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 bool IsWordCharacter(char c) {
@@ -198,23 +201,20 @@ std::string CutMiddle(std::string_view printable, std::size_t width, Charset cha
 }
 
 std::string CutAround(std::string_view printable, std::size_t width, std::size_t at,
-                      Charset charset) {
-  assert(width >= 16 && "no room for two ellipses");
+                      Charset charset, std::size_t head) {
+  assert(head + 8 <= width && "no room for two ellipses");
   if (DisplayWidth(printable) <= width) return std::string(printable);
   const std::string_view ellipsis = Ellipsis(charset);
-  const std::size_t head = PrefixBytes(printable, width / 3);
-  const std::size_t room = width - width / 3 - DisplayWidth(ellipsis);
-  constexpr std::size_t kContext = 4;
-  std::size_t from = std::max(head, at > kContext ? at - kContext : 0);
-  while (from > head && from < printable.size() &&
-         (static_cast<unsigned char>(printable[from]) & 0xC0) == 0x80)
-    --from;
+  const std::size_t begin = PrefixBytes(printable, head);
+  const std::size_t room = width - head - DisplayWidth(ellipsis);
+  std::size_t from = std::max(begin, std::min(at, printable.size()));
+  while (from > begin && from < printable.size() && IsContinuation(printable[from])) --from;
   // Where the rest fits, more of it does.
   from = std::min(from, SuffixStart(printable, room));
   const std::string_view rest = printable.substr(from);
   if (DisplayWidth(rest) <= room)
-    return fmt::format("{}{}{}", printable.substr(0, head), ellipsis, rest);
-  return fmt::format("{}{}{}{}", printable.substr(0, head), ellipsis,
+    return fmt::format("{}{}{}", printable.substr(0, begin), ellipsis, rest);
+  return fmt::format("{}{}{}{}", printable.substr(0, begin), ellipsis,
                      rest.substr(0, PrefixBytes(rest, room - DisplayWidth(ellipsis))), ellipsis);
 }
 

@@ -25,10 +25,11 @@ std::size_t DisplayWidth(std::string_view printable);
 /// REQUIRES: width >= 8.
 std::string CutMiddle(std::string_view printable, std::size_t width,
                       Charset charset = Charset::kUtf8);
-/// The same, but what stands at byte `at` stays visible: head, ellipsis, a piece from shortly
-/// before `at`, and the end or another ellipsis. REQUIRES: width >= 16.
+/// The same, but what stands at byte `at` stays visible: the first `head` columns, an ellipsis, a
+/// piece from `at` or a little before it, and the end or another ellipsis. REQUIRES: width >= 16,
+/// head <= width / 2.
 std::string CutAround(std::string_view printable, std::size_t width, std::size_t at,
-                      Charset charset = Charset::kUtf8);
+                      Charset charset, std::size_t head);
 
 /// Printable text for Markdown, table cells included, in which nothing of `text` acts: no tag,
 /// link, mention, emphasis, code span or cell border.

@@ -15,10 +15,11 @@ namespace {
 constexpr std::size_t kDefaultTop = 5;
 constexpr std::size_t kNameWidth = 60;
 /// Room for a sentence of the analyses, which may quote names of any length.
-constexpr std::size_t kSentenceWidth = 400;
+constexpr std::size_t kTextWidth = 400;
 
-std::string Sentence(std::string_view text) {
-  return EscapeMarkdown(CutMiddle(Printable(text), kSentenceWidth));
+/// A sentence of the analyses.
+std::string Escaped(std::string_view text) {
+  return EscapeMarkdown(CutMiddle(Printable(Sentence(text)), kTextWidth));
 }
 
 std::string RankOf(const TraceReport& file) {
@@ -39,7 +40,7 @@ void Summary(std::string& out, const JobReport& job) {
     out += fmt::format("| step | **{}** median; {} to {}, {}; {} |\n", FormatMs(*steps.p50),
                        FormatMs(*steps.min), FormatMs(*steps.max),
                        Plural(static_cast<std::int64_t>(steps.count), "step"),
-                       Sentence(StepSourceText(file.steps)));
+                       EscapeMarkdown(StepSourceText(file.steps)));
   } else {
     out += "| step | no steps found |\n";
   }
@@ -58,7 +59,7 @@ void Summary(std::string& out, const JobReport& job) {
     }
   }
   if (const Efficiency& e = file.efficiency; e.mfu_pct) {
-    out += fmt::format("| MFU | {} ({}) |\n", FormatPercent(*e.mfu_pct), Sentence(e.mfu_formula));
+    out += fmt::format("| MFU | {} ({}) |\n", FormatPercent(*e.mfu_pct), Escaped(e.mfu_formula));
   }
 }
 
@@ -85,12 +86,12 @@ void Findings(std::string& out, const JobReport& job, const ReportOptions& optio
   for (const Ranked<Finding>& finding : job.findings()) {
     std::string why;
     for (const std::string& evidence : finding.row->evidence)
-      why += fmt::format(" {}", Sentence(evidence));
+      why += fmt::format(" {}", Escaped(evidence));
     out += fmt::format(
-        "{}. **{}**{}{}{}\n", ++number, Sentence(finding.row->title),
+        "{}. **{}**{}{}{}\n", ++number, Escaped(finding.row->title),
         finding.row->share_pct ? fmt::format(" ({})", FormatPercent(*finding.row->share_pct)) : "",
         job.single() ? "" : fmt::format(" on {}", RankOf(*finding.file)), why);
-    out += fmt::format("   **Do:** {} **Check:** {}\n", Sentence(finding.row->action),
+    out += fmt::format("   **Do:** {} **Check:** {}\n", Escaped(finding.row->action),
                        MarkdownCode(CheckCommand(*finding.row, *finding.file, options)));
   }
 }
@@ -120,8 +121,8 @@ void Issues(std::string& out, const JobReport& job) {
     if (issue.row->voids.empty()) continue;
     out += fmt::format("- {}`{}` ({}): {} Takes away: {}.\n",
                        job.single() ? "" : RankOf(*issue.file) + ": ", DocOf(issue.row->issue).code,
-                       FormatCount(issue.row->count), Sentence(issue.row->detail),
-                       Sentence(Join(issue.row->voids)));
+                       FormatCount(issue.row->count), Escaped(issue.row->detail),
+                       EscapeMarkdown(Join(issue.row->voids)));
   }
 }
 
@@ -135,7 +136,7 @@ std::string RenderMarkdown(std::span<const TraceReport> files, const ReportOptio
       VerdictText(file.bottleneck),
       job.single() ? "" : fmt::format(" ({}, the slowest of {})", RankOf(file), files.size()));
   for (const std::string& evidence : file.bottleneck.evidence)
-    out += fmt::format("- {}\n", Sentence(evidence));
+    out += fmt::format("- {}\n", Escaped(evidence));
   if (!file.bottleneck.evidence.empty()) out += "\n";
   Summary(out, job);
   Breakdown(out, file);

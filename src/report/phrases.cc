@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
 #include "analysis/format.h"
 
 namespace headroom {
@@ -47,7 +50,7 @@ std::string_view CauseText(std::string_view cause) {
   if (cause == "input") return "it waits for data, or copies them in";
   if (cause == "communication") return "ranks exchange data, nothing computes";
   if (cause == "callback") return "it waits for a trainer's callback";
-  if (cause == "synchronization") return "it ran dry while the host waited for it";
+  if (cause == "synchronization") return "it ran dry behind a blocking call";
   if (cause == "queue") return "gaps between launched kernels";
   return "";
 }
@@ -103,6 +106,30 @@ std::string DeviceText(const DeviceInfo& device) {
   if (!device.compute_capability.empty())
     text += fmt::format(", compute capability {}", device.compute_capability);
   return text;
+}
+
+std::vector<DeviceRow> DeviceRows(const InputInfo& input) {
+  std::vector<DeviceRow> rows;
+  std::int64_t first = 0;
+  for (const DeviceInfo& device : input.devices) {
+    std::string text = DeviceText(device);
+    if (!rows.empty() && rows.back().text == text) {
+      rows.back().numbers = fmt::format("GPU {} to {}", first, device.id);
+      continue;
+    }
+    first = device.id;
+    rows.push_back({fmt::format("GPU {}", device.id), std::move(text)});
+  }
+  return rows;
+}
+
+std::string Sentence(std::string_view text) {
+  std::string out(text);
+  const std::string_view word = text.substr(0, text.find_first_of(" ,"));
+  const bool plain = !word.empty() && std::all_of(word.begin(), word.end(),
+                                                  [](char c) { return c >= 'a' && c <= 'z'; });
+  if (plain) out.front() = static_cast<char>(out.front() - 'a' + 'A');
+  return out;
 }
 
 std::string Plural(std::int64_t count, std::string_view noun) {

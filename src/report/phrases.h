@@ -33,6 +33,17 @@ std::string InputText(const InputInfo& input);
 /// "NVIDIA H200, 150.1 GB, 132 SMs, compute capability 9.0".
 std::string DeviceText(const DeviceInfo& device);
 
+/// GPUs with their numbers, equal neighbours in one row: {"GPU 0 to 7", "NVIDIA A100, ..."}.
+struct DeviceRow {
+  std::string numbers;
+  std::string text;
+};
+std::vector<DeviceRow> DeviceRows(const InputInfo& input);
+
+/// A sentence of the analyses as a sentence of a page: its first word begins with a capital, if it
+/// is a plain word.
+std::string Sentence(std::string_view text);
+
 /// "1 event", "12,345 events".
 std::string Plural(std::int64_t count, std::string_view noun);
 

@@ -170,9 +170,17 @@ std::string Readable(std::string_view text, bool outermost, bool all, int depth)
   }
   out += name;
   if (!arguments.empty()) out += fmt::format("<{}>", arguments);
-  if (const std::string_view lambda = outermost ? std::string_view() : LastLambda(text);
-      !lambda.empty()) {
-    if (arguments.empty()) out += fmt::format("({})", lambda);
+  if (!outermost && arguments.empty()) {
+    std::string types;
+    previous.clear();
+    for (std::string_view argument : SplitArguments(LastLambda(text))) {
+      std::string readable = Readable(argument, /*outermost=*/false, all, depth + 1);
+      if (!all && readable == previous) continue;
+      if (!types.empty()) types += ", ";
+      types += readable;
+      previous = std::move(readable);
+    }
+    if (!types.empty()) out += fmt::format("({})", types);
   }
   return out;
 }
@@ -200,6 +208,20 @@ std::string ReadableSignature(std::string_view name, bool all) {
   return Readable(signature, /*outermost=*/true, all, 0);
 }
 
+/// Cuts a readable kernel name: what a template computes stands in its arguments, so its name gives
+/// way first.
+std::string CutSignature(const std::string& text, std::size_t width, Charset charset) {
+  const std::size_t open = text.find('<');
+  const std::size_t whole = DisplayWidth(text);
+  if (whole <= width || open == std::string::npos) return CutMiddle(text, width, charset);
+  constexpr std::size_t kLeast = 10;
+  const std::size_t mark = charset == Charset::kUtf8 ? 1 : 3;
+  const std::size_t excess = whole + mark - width;
+  if (open >= kLeast + excess)
+    return CutAround(text, width, text.size(), charset, std::min(open - excess, width - 8));
+  return CutAround(text, width, open, charset, std::min({open, kLeast, width - 8}));
+}
+
 /// Indices of `texts` by text, for texts that occur more than once, in order of first appearance.
 std::vector<std::vector<std::size_t>> Duplicates(const std::vector<std::string>& texts) {
   std::map<std::string_view, std::vector<std::size_t>> by_text;
@@ -217,15 +239,8 @@ std::size_t CommonPrefix(std::string_view a, std::string_view b) {
                                   a.begin());
 }
 
-}  // namespace
-
-std::string ReadableKernelName(std::string_view name) {
-  return ReadableSignature(name, /*all=*/false);
-}
-
-std::vector<std::string> ShortNames(const std::vector<std::string_view>& names, std::size_t width,
-                                    bool kernels, Charset charset) {
-  assert(width >= 16);
+std::vector<std::string> ShortDistinctNames(const std::vector<std::string_view>& names,
+                                            std::size_t width, bool kernels, Charset charset) {
   std::vector<std::string> whole;
   whole.reserve(names.size());
   for (std::string_view name : names) {
@@ -243,11 +258,15 @@ std::vector<std::string> ShortNames(const std::vector<std::string_view>& names, 
 
   std::vector<std::string> cut;
   cut.reserve(whole.size());
-  for (const std::string& name : whole) cut.push_back(CutMiddle(name, width, charset));
+  for (const std::string& name : whole) {
+    cut.push_back(kernels ? CutSignature(name, width, charset) : CutMiddle(name, width, charset));
+  }
   for (const std::vector<std::size_t>& group : Duplicates(cut)) {
     std::size_t common = whole[group[0]].size();
     for (std::size_t i : group) common = std::min(common, CommonPrefix(whole[group[0]], whole[i]));
-    for (std::size_t i : group) cut[i] = CutAround(whole[i], width, common, charset);
+    for (std::size_t i : group)
+      cut[i] = CutAround(whole[i], width, common > 4 ? common - 4 : 0, charset,
+                         std::min(width / 3, width - 8));
   }
   for (const std::vector<std::size_t>& group : Duplicates(cut)) {
     int number = 0;
@@ -257,6 +276,28 @@ std::vector<std::string> ShortNames(const std::vector<std::string_view>& names, 
     }
   }
   return cut;
+}
+
+}  // namespace
+
+std::string ReadableKernelName(std::string_view name) {
+  return ReadableSignature(name, /*all=*/false);
+}
+
+std::vector<std::string> ShortNames(const std::vector<std::string_view>& names, std::size_t width,
+                                    bool kernels, Charset charset) {
+  assert(width >= 16);
+  // Equal names stay equal.
+  std::map<std::string_view, std::size_t> position;
+  std::vector<std::string_view> distinct;
+  for (std::string_view name : names) {
+    if (position.emplace(name, distinct.size()).second) distinct.push_back(name);
+  }
+  const std::vector<std::string> shown = ShortDistinctNames(distinct, width, kernels, charset);
+  std::vector<std::string> all;
+  all.reserve(names.size());
+  for (std::string_view name : names) all.push_back(shown[position.at(name)]);
+  return all;
 }
 
 }  // namespace headroom

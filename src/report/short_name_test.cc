@@ -1,7 +1,7 @@
 #include "report/short_name.h"
 
 #include <gtest/gtest.h>
-#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
 
 #include <set>
 
@@ -84,6 +84,10 @@ TEST(ShortNames, StayDifferent) {
   EXPECT_NE(cut[0].find("size32x32x8"), std::string::npos) << cut[0];
   EXPECT_NE(cut[1].find("size256x64x8"), std::string::npos) << cut[1];
 
+  // Equal names stay equal.
+  EXPECT_EQ(ShortNames({"same", "same"}, 40, false, Charset::kUtf8),
+            (std::vector<std::string>{"same", "same"}));
+
   // Beyond telling apart.
   const std::string long_a =
       std::string(200, 'a') + "x" + std::string(200, 'b') + "x" + std::string(200, 'c');
@@ -96,13 +100,12 @@ TEST(ShortNames, StayDifferent) {
   EXPECT_EQ(std::set<std::string>(three.begin(), three.end()).size(), 3u);
 }
 
-TEST(ShortNames, FitAndDifferForAnyNames) {
-  rc::check([](const std::vector<std::string>& names, bool kernels, bool ascii) {
-    const std::size_t width = *rc::gen::inRange<std::size_t>(16, 50);
-    std::vector<std::string_view> views(names.begin(), names.end());
-    const auto shown = ShortNames(views, width, kernels, ascii ? Charset::kAscii : Charset::kUtf8);
-    for (std::size_t i = 0; i < shown.size(); ++i) RC_ASSERT(DisplayWidth(shown[i]) <= width);
-  });
+RC_GTEST_PROP(ShortNamesProperty, FitForAnyNames,
+              (const std::vector<std::string>& names, bool kernels, bool ascii)) {
+  const std::size_t width = *rc::gen::inRange<std::size_t>(16, 50);
+  std::vector<std::string_view> views(names.begin(), names.end());
+  const auto shown = ShortNames(views, width, kernels, ascii ? Charset::kAscii : Charset::kUtf8);
+  for (std::size_t i = 0; i < shown.size(); ++i) RC_ASSERT(DisplayWidth(shown[i]) <= width);
 }
 
 TEST(ReadableKernelName, SurvivesAnything) {
@@ -110,12 +113,13 @@ TEST(ReadableKernelName, SurvivesAnything) {
   std::string nested = "k";
   for (int i = 0; i < 1000; ++i) nested = "k<" + nested + ">";
   EXPECT_FALSE(ReadableKernelName(nested + "(int)").empty());
-  rc::check([] {
-    const std::string text = *rc::gen::container<std::string>(
-        rc::gen::element('<', '>', '(', ')', '{', '}', ':', 'a', ',', ' ', '-', '['));
-    ReadableKernelName(text);
-    ReadableKernelName("void " + text + "(int)");
-  });
+}
+
+RC_GTEST_PROP(ReadableKernelNameProperty, AnyBracketsAreReadOrLeft, ()) {
+  const std::string text = *rc::gen::container<std::string>(
+      rc::gen::element('<', '>', '(', ')', '{', '}', ':', 'a', ',', ' ', '-', '['));
+  ReadableKernelName(text);
+  ReadableKernelName("void " + text + "(int)");
 }
 
 }  // namespace

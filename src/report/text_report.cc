@@ -152,7 +152,7 @@ class Writer {
     } else {
       Ranks();
     }
-    for (const Ranked<HealthIssue>& issue : job_.issues()) Issue(issue);
+    Issues();
   }
 
   void Read(const TraceReport& file) {
@@ -160,9 +160,8 @@ class Writer {
     page_.Line({{"  file     ", Style::kDim},
                 {CutMiddle(Printable(input.path, page_.charset()), 87, page_.charset())}});
     page_.Paragraph("  read     ", InputText(input), Style::kDim);
-    for (const DeviceInfo& device : input.devices) {
-      page_.Paragraph(fmt::format("  {:<9}", fmt::format("GPU {}", device.id)), DeviceText(device),
-                      Style::kDim);
+    for (const DeviceRow& row : DeviceRows(input)) {
+      page_.Paragraph(fmt::format("  {:<8} ", row.numbers), row.text, Style::kDim);
     }
   }
 
@@ -188,18 +187,53 @@ class Writer {
                 rows);
   }
 
-  void Issue(const Ranked<HealthIssue>& issue) {
-    const ImportIssueDoc& doc = DocOf(issue.row->issue);
+  /// One entry a kind; with several files the text of the one that has most of it stands for all.
+  void Issues() {
+    std::vector<std::vector<const Ranked<HealthIssue>*>> kinds;
+    for (const Ranked<HealthIssue>& issue : job_.issues()) {
+      const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const auto& kind) {
+        return kind.front()->row->issue == issue.row->issue;
+      });
+      if (same == kinds.end()) {
+        kinds.push_back({&issue});
+      } else {
+        same->push_back(&issue);
+      }
+    }
+    for (const auto& kind : kinds) Issue(kind);
+  }
+
+  void Issue(const std::vector<const Ranked<HealthIssue>*>& kind) {
+    const Ranked<HealthIssue>* most = kind.front();
+    std::int64_t count = 0;
+    std::string ranks;
+    for (const Ranked<HealthIssue>* issue : kind) {
+      count += issue->row->count;
+      if (issue->row->count > most->row->count) most = issue;
+      ranks += fmt::format("{}{}", ranks.empty() ? "" : ", ", issue->rank().value_or(0));
+    }
+    constexpr std::size_t kManyRanks = 8;
+    const ImportIssueDoc& doc = DocOf(most->row->issue);
     std::vector<Span> head = {{fmt::format("  {:<9}", NameOf(doc.severity)), StyleOf(doc.severity)},
                               {std::string(doc.code)}};
-    if (issue.row->count > 1)
-      head.push_back({fmt::format("  {} times", FormatCount(issue.row->count))});
-    if (!job_.single()) head.push_back({fmt::format("  {}", RankName(*issue.file)), Style::kDim});
+    if (count > static_cast<std::int64_t>(kind.size()))
+      head.push_back({fmt::format("  {} times", FormatCount(count))});
+    if (!job_.single()) {
+      head.push_back({kind.size() > kManyRanks
+                          ? fmt::format("  {} ranks", kind.size())
+                          : fmt::format("  rank{} {}", kind.size() == 1 ? "" : "s", ranks),
+                      Style::kDim});
+    }
     page_.Line(head);
+    const bool alike = std::all_of(kind.begin(), kind.end(), [&](const auto* issue) {
+      return issue->row->detail == most->row->detail;
+    });
+    const std::string detail =
+        Sentence(most->row->detail.empty() ? doc.sentence : most->row->detail);
     page_.Paragraph(std::string(11, ' '),
-                    issue.row->detail.empty() ? std::string(doc.sentence) : issue.row->detail);
-    if (!issue.row->voids.empty()) {
-      page_.Paragraph("           takes away: ", Join(issue.row->voids), Style::kWarning);
+                    alike ? detail : fmt::format("On {}: {}", RankName(*most->file), detail));
+    if (!most->row->voids.empty()) {
+      page_.Paragraph("           takes away: ", Join(most->row->voids), Style::kWarning);
     }
   }
 
@@ -211,7 +245,8 @@ class Writer {
     page_.Heading(fmt::format("Bottleneck: {}", NameOf(bottleneck.verdict)), SlowestNote(),
                   Style::kDim);
     page_.Paragraph("  ", VerdictText(bottleneck), Style::kPlain, Style::kBold);
-    for (const std::string& evidence : bottleneck.evidence) page_.Paragraph("  - ", evidence);
+    for (const std::string& evidence : bottleneck.evidence)
+      page_.Paragraph("  - ", Sentence(evidence));
     if (file_.causes.empty()) return;
     page_.Blank();
     Meaning("What each moment of the median step is spent on or waits for:");
@@ -274,36 +309,39 @@ class Writer {
                        [](const Entry& a, const Entry& b) { return a.row->wall > b.row->wall; });
       entries.resize(Top());
     }
-    DurationNs longest;
-    for (const Entry& entry : entries) longest = std::max(longest, entry.row->wall);
-    const bool breakdown = file_.breakdown.has_value();
+    const bool gpu = HasGpuWork();
+    page_.Blank();
     std::vector<std::vector<Span>> rows;
     for (const Entry& entry : entries) {
       const StepRow& row = *entry.row;
+      const bool ranked = !job_.single() && entry.file->input.rank;
       const bool median =
-          breakdown && entry.file == &file_ && row.index == file_.breakdown->step_index;
-      rows.push_back(
-          {{job_.single() || !entry.file->input.rank ? ""
-                                                     : fmt::format("{}", *entry.file->input.rank)},
-           {fmt::format("{}", row.index)},
-           {FormatMs(row.start - entry.file->trace_start)},
-           {FormatMs(row.wall), Style::kBold},
-           {row.gpu_busy ? FormatMs(*row.gpu_busy) : "-"},
-           {FormatMs(row.host_wait)},
-           {row.host ? FormatMs(*row.host) : "-"},
-           {fmt::format("{:.1f}", row.queue_depth_mean)},
-           {FormatCount(row.queue_depth_max)},
-           {median ? "median" : ""}});
+          file_.breakdown && entry.file == &file_ && row.index == file_.breakdown->step_index;
+      const auto of_gpu = [&](std::string text) {
+        return gpu && row.gpu_busy ? std::move(text) : "-";
+      };
+      rows.push_back({{ranked ? fmt::format("{}", *entry.file->input.rank) : ""},
+                      {fmt::format("{}", row.index)},
+                      // Clocks of two files are not comparable.
+                      {job_.single() ? FormatMs(row.start - entry.file->trace_start) : ""},
+                      {FormatMs(row.wall), Style::kBold},
+                      {of_gpu(FormatMs(row.gpu_busy.value_or(DurationNs(0))))},
+                      {of_gpu(FormatMs(row.host_wait))},
+                      {row.host ? FormatMs(*row.host) : "-"},
+                      {FormatMs(row.profiler_cost)},
+                      {of_gpu(fmt::format("{:.1f} to {}", row.queue_depth_mean,
+                                          FormatCount(row.queue_depth_max)))},
+                      {median ? "median" : ""}});
     }
     page_.Table({{"rank"},
                  {"step"},
                  {"start"},
                  {"time"},
                  {"GPU busy"},
-                 {"GPU waits for host"},
+                 {"host late"},
                  {"host"},
+                 {"profiler"},
                  {"queue"},
-                 {"max"},
                  {"", Kind::kText}},
                 rows);
     if (all > entries.size()) {
@@ -311,12 +349,10 @@ class Writer {
                                FormatCount(static_cast<std::int64_t>(all))),
                    Style::kDim}});
     }
-    if (options_.only) {
-      Meaning(
-          "host: length of the step on the host. queue: GPU tasks launched but not started, mean "
-          "and most at the launches "
-          "of the step; near 0, the host barely keeps up.");
-    }
+    Meaning(
+        "host late: GPU idle until the host launched the next task. host: the step on the host. "
+        "profiler: rough cost of "
+        "recording it, part of host. queue: tasks launched but not started, mean to most.");
   }
 
   // --- where the time goes
@@ -400,7 +436,8 @@ class Writer {
       };
       add("span", [](const GpuTimeRow& r) { return FormatMs(r.span); });
       add("busy", [](const GpuTimeRow& r) { return FormatMs(r.busy); });
-      add("", [](const GpuTimeRow& r) { return FormatPercent(PercentOf(r.busy, r.span)); });
+      add("  of the span",
+          [](const GpuTimeRow& r) { return FormatPercent(PercentOf(r.busy, r.span)); });
       add("compute", [](const GpuTimeRow& r) { return FormatMs(r.compute); });
       add("communication", [](const GpuTimeRow& r) { return FormatMs(r.communication); });
       add("  exposed", [](const GpuTimeRow& r) { return FormatMs(r.exposed_communication); });
@@ -411,7 +448,8 @@ class Writer {
       add("copies and sets", [](const GpuTimeRow& r) { return FormatMs(r.memory); });
       add("  exposed", [](const GpuTimeRow& r) { return FormatMs(r.exposed_memory); });
       add("idle", [](const GpuTimeRow& r) { return FormatMs(r.idle); });
-      add("", [](const GpuTimeRow& r) { return FormatPercent(PercentOf(r.idle, r.span)); });
+      add("  of the span",
+          [](const GpuTimeRow& r) { return FormatPercent(PercentOf(r.idle, r.span)); });
       page_.Table(columns, table);
     }
   }
@@ -508,7 +546,7 @@ class Writer {
     Meaning("What to change first: ranked by the time that each holds.");
     int number = 0;
     for (const Ranked<Finding>& finding : job_.findings()) {
-      std::string title = finding.row->title;
+      std::string title = Sentence(finding.row->title);
       if (!job_.single()) title += fmt::format(" ({})", RankName(*finding.file));
       if (number > 0) page_.Blank();
       page_.Paragraph(fmt::format("  {}. ", ++number), title, Style::kBold, Style::kBold);
@@ -519,10 +557,10 @@ class Writer {
       }
       bool first = true;
       for (const std::string& evidence : finding.row->evidence) {
-        page_.Paragraph(first ? "     why    " : "            ", evidence, Style::kDim);
+        page_.Paragraph(first ? "     why    " : "            ", Sentence(evidence), Style::kDim);
         first = false;
       }
-      page_.Paragraph("     do     ", finding.row->action, Style::kDim, Style::kGood);
+      page_.Paragraph("     do     ", Sentence(finding.row->action), Style::kDim, Style::kGood);
       page_.Command("     check  ", CheckWords(*finding.row, *finding.file, options_));
     }
   }
@@ -720,26 +758,31 @@ class Writer {
     const Efficiency& e = file_.efficiency;
     page_.Heading("Efficiency", SlowestNote(), Style::kDim);
     Meaning("How much of what the GPU could compute the steps do compute.");
-    const auto row = [&](std::string_view name, const std::string& figure,
+    const auto row = [&](std::string_view name, const std::optional<std::string>& figure,
                          const std::string& note) {
-      page_.Paragraph(fmt::format("  {:<20}{:>16}  ", name, figure), note.empty() ? " " : note,
+      if (!figure)
+        return page_.Line({{fmt::format("  {:<20}{:>14}", name, "unknown"), Style::kDim}});
+      page_.Paragraph(fmt::format("  {:<20}{:>14}  ", name, *figure), note.empty() ? " " : note,
                       Style::kPlain, Style::kDim);
     };
     const auto percent = [](const std::optional<double>& value) {
-      return value ? FormatPercent(*value) : std::string("unknown");
+      return value ? std::optional(FormatPercent(*value)) : std::nullopt;
+    };
+    const auto flops = [](const std::optional<double>& value, std::string_view unit) {
+      return value ? std::optional(FormatFlops(*value, unit)) : std::nullopt;
     };
     row("GPU", "", e.device_name.empty() ? "unknown: no specification for it" : e.device_name);
-    row("FLOPs per step", e.flops_per_step ? FormatFlops(*e.flops_per_step) : "unknown",
-        "of operators whose shapes are known");
-    row("peak", e.peak_tflops ? FormatFlops(*e.peak_tflops * 1e12, "FLOP/s") : "unknown",
-        e.math_dtype.empty() ? "" : fmt::format("dense, {}", e.math_dtype));
+    row("FLOPs per step", flops(e.flops_per_step, "FLOP"), "of operators whose shapes are known");
+    row("peak",
+        flops(e.peak_tflops ? std::optional(*e.peak_tflops * 1e12) : std::nullopt, "FLOP/s"),
+        fmt::format("dense, {}", e.math_dtype.empty() ? "type unknown" : e.math_dtype));
     row("MFU", percent(e.mfu_pct), e.mfu_formula);
-    if (!e.error.empty()) page_.Paragraph("  error: ", e.error, Style::kBad, Style::kBad);
+    if (!e.error.empty()) page_.Paragraph("  error: ", Sentence(e.error), Style::kBad, Style::kBad);
     row("costed", percent(e.costed_pct), "share of GPU time whose FLOPs and bytes are known");
     row("compute-bound", percent(e.compute_bound_pct), "share of GPU time limited by arithmetic");
     row("memory-bound", percent(e.memory_bound_pct), "share of GPU time limited by device memory");
     row("tensor-core work", percent(e.tensor_core_eligible_pct),
-        "share of GPU time in matrix products, convolutions, attention");
+        "share of GPU time: products, convolutions, attention");
     row("on tensor cores", percent(e.tensor_core_used_pct), "of that, by kernel name");
     row("unclassified", FormatPercent(e.unclassified_pct),
         "share of GPU time in kernels that no rule knows");

@@ -1,0 +1,179 @@
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/ranks.h"
+#include "cli/report_command.h"
+#include "cli/resource_log.h"
+
+namespace headroom::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST(ParseStepRange, TakesTwoNumbersOrOne) {
+  const struct {
+    const char* text;
+    std::optional<std::int64_t> first, last;
+  } kCases[] = {{"3:5", 3, 5},
+                {"3:3", 3, 3},
+                {"3:", 3, std::nullopt},
+                {":5", std::nullopt, 5},
+                {"0:0", 0, 0}};
+  for (const auto& c : kCases) {
+    const Result<StepRange> range = ParseStepRange(c.text);
+    ASSERT_TRUE(range.ok()) << c.text;
+    EXPECT_EQ(range.value().first, c.first) << c.text;
+    EXPECT_EQ(range.value().last, c.last) << c.text;
+  }
+  for (const char* text :
+       {"", ":", "3", "5:3", "a:b", "1:2:3", "-1:2", "1: 2", "1:2x", "99999999999999999999:"}) {
+    const Result<StepRange> range = ParseStepRange(text);
+    ASSERT_FALSE(range.ok()) << text;
+    EXPECT_EQ(range.status().code(), StatusCode::kUsage);
+  }
+}
+
+TEST(RankOfFileName, IsTheNumberBehindTheLastRank) {
+  EXPECT_EQ(RankOfFileName("trace_rank-34.Jul_15.json.gz"), 34);
+  EXPECT_EQ(RankOfFileName("rank0.json"), 0);
+  EXPECT_EQ(RankOfFileName("RANK_7.json"), 7);
+  EXPECT_EQ(RankOfFileName("rank1_of_8/rank3.json"), 3);
+  EXPECT_EQ(RankOfFileName("rank5/trace.json"), std::nullopt) << "folders do not count";
+  EXPECT_EQ(RankOfFileName("rank2_ranked.json"), 2);
+  EXPECT_EQ(RankOfFileName("frank.json"), std::nullopt);
+  EXPECT_EQ(RankOfFileName("rank12345678901.json"), std::nullopt);
+  EXPECT_EQ(RankOfFileName(""), std::nullopt);
+}
+
+std::vector<TraceReport> Files(
+    const std::vector<std::pair<const char*, std::optional<std::int64_t>>>& inputs) {
+  std::vector<TraceReport> files(inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    files[i].input.path = inputs[i].first;
+    files[i].input.rank = inputs[i].second;
+  }
+  return files;
+}
+
+std::vector<std::optional<std::int64_t>> RanksOf(std::vector<TraceReport> files) {
+  EXPECT_TRUE(AssignRanks(files).ok());
+  std::vector<std::optional<std::int64_t>> ranks;
+  for (const TraceReport& file : files) ranks.push_back(file.input.rank);
+  return ranks;
+}
+
+TEST(AssignRanks, TraceThenNameThenPosition) {
+  using Ranks = std::vector<std::optional<std::int64_t>>;
+  EXPECT_EQ(RanksOf(Files({{"rank3.json", std::nullopt}})), Ranks{std::nullopt})
+      << "one file: nothing to tell apart";
+  EXPECT_EQ(RanksOf(Files({{"rank3.json", 5}, {"rank7.json", std::nullopt}})), (Ranks{5, 7}));
+  EXPECT_EQ(RanksOf(Files({{"a.json", std::nullopt}, {"b.json", std::nullopt}})), (Ranks{0, 1}));
+  EXPECT_EQ(RanksOf(Files({{"a.json", std::nullopt}, {"b.json", 0}})), (Ranks{1, 0}));
+  EXPECT_EQ(RanksOf(Files({{"rank0.json", std::nullopt}, {"rank0.json", std::nullopt}})),
+            (Ranks{0, 1}));
+}
+
+TEST(AssignRanks, RefusesTwoFilesOfOneRank) {
+  std::vector<TraceReport> files = Files({{"a.json", 2}, {"b.json", 2}});
+  const Status status = AssignRanks(files);
+  EXPECT_EQ(status.code(), StatusCode::kUsage);
+  EXPECT_NE(status.message().find("a.json"), std::string::npos);
+  EXPECT_NE(status.message().find("rank 2"), std::string::npos);
+}
+
+TEST(ProgressLine, FitsATerminal) {
+  EXPECT_EQ(ProgressLine("reading x.json", 25, 100, 2),
+            "reading x.json  [#####...............]  25 %  6 s left");
+  EXPECT_EQ(ProgressLine("reading x.json", 0, 100, 2),
+            "reading x.json  [....................]   0 %");
+  EXPECT_EQ(ProgressLine("reading x.json", 2'500'000, 0, 2), "reading x.json  2.50 MB");
+  EXPECT_LT(ProgressLine("reading " + std::string(300, 'x'), 99, 1'000, 1e5).size(), 100u);
+  EXPECT_NE(ProgressLine("x", 200, 100, 2).find("100 %"), std::string::npos)
+      << "more than all is all";
+}
+
+TEST(ResourceLog, HasOneLineAFigure) {
+  ResourceLog log;
+  log.Enter("read");
+  log.Enter("analyze");
+  log.Enter("read");
+  log.AddStore(200, 11'000);
+  log.AddStore(0, 64);
+  const std::string text = log.Text();
+  EXPECT_EQ(text.find("time: read "), 0u);
+  EXPECT_EQ(text.find("time: read ", 1), std::string::npos) << "a stage entered again goes on";
+  EXPECT_LT(text.find("time: analyze "), text.find("time: total "));
+  EXPECT_NE(text.find("memory: peak "), std::string::npos);
+  EXPECT_NE(text.find("store: 200 events, 11000 bytes (55.0 bytes/event)\n"), std::string::npos);
+  EXPECT_NE(text.find("store: 0 events, 64 bytes\n"), std::string::npos);
+}
+
+class FolderTest : public testing::Test {
+ protected:
+  FolderTest() {
+    std::string name = fs::temp_directory_path() / "headroom-cli-XXXXXX";
+    folder_ = mkdtemp(name.data());
+  }
+  ~FolderTest() override { fs::remove_all(folder_); }
+  std::size_t Entries(const fs::path& folder) const {
+    return static_cast<std::size_t>(
+        std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
+  }
+  fs::path folder_;
+};
+
+TEST_F(FolderTest, IsMadeAndFilled) {
+  const fs::path out = folder_ / "out";
+  ASSERT_TRUE(WriteFolder(out, {{"a.csv", "1"}, {"b.csv", "2"}}).ok());
+  EXPECT_EQ(Entries(out), 2u);
+  ASSERT_TRUE(WriteFolder(out, {{"a.csv", "3"}}).ok()) << "again, over the old files";
+  EXPECT_EQ(Entries(out), 2u);
+}
+
+TEST_F(FolderTest, HoldsAllFilesOrNone) {
+  fs::create_directories(folder_ / "out" / "b.csv");
+  const Status status = WriteFolder(folder_ / "out", {{"a.csv", "1"}, {"b.csv", "2"}});
+  EXPECT_EQ(status.code(), StatusCode::kInternal);
+  EXPECT_FALSE(fs::exists(folder_ / "out" / "a.csv"));
+  EXPECT_EQ(Entries(folder_ / "out"), 1u);
+
+  std::ofstream(folder_ / "file") << "x";
+  EXPECT_EQ(WriteFolder(folder_ / "file", {{"a.csv", "1"}}).code(), StatusCode::kInternal);
+  EXPECT_EQ(WriteFolder(folder_ / "no" / "such", {{"a.csv", "1"}}).code(), StatusCode::kInternal);
+}
+
+TEST(Environment, LocaleDecidesTheCharset) {
+  const struct {
+    const char *all, *ctype, *lang;
+    Charset charset;
+  } kCases[] = {
+      {"C", "en_US.UTF-8", "en_US.UTF-8", Charset::kAscii},
+      {"", "en_US.utf8", "C", Charset::kUtf8},
+      {"", "", "C.UTF-8", Charset::kUtf8},
+      {"", "", "de_DE.ISO-8859-1", Charset::kAscii},
+      {"", "", "", Charset::kAscii},
+  };
+  for (const auto& c : kCases) {
+    setenv("LC_ALL", c.all, 1);
+    setenv("LC_CTYPE", c.ctype, 1);
+    setenv("LANG", c.lang, 1);
+    EXPECT_EQ(CharsetOfEnvironment(), c.charset) << c.all << " " << c.ctype << " " << c.lang;
+  }
+}
+
+TEST(Environment, ColourOnlyWhereAskedOrOnATerminal) {
+  EXPECT_TRUE(UseColor(ColorMode::kAlways, "file"));
+  EXPECT_FALSE(UseColor(ColorMode::kNever, ""));
+  setenv("TERM", "xterm", 1);
+  EXPECT_FALSE(UseColor(ColorMode::kAuto, "file"));
+  setenv("NO_COLOR", "1", 1);
+  EXPECT_FALSE(UseColor(ColorMode::kAuto, ""));
+}
+
+}  // namespace
+}  // namespace headroom::cli

@@ -1,0 +1,73 @@
+#include "report/csv_report.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "report/demo_report.h"
+
+namespace headroom {
+namespace {
+
+/// A reader of RFC 4180, as simple as the format.
+std::vector<std::vector<std::string>> Parse(const std::string& text) {
+  std::vector<std::vector<std::string>> rows(1, std::vector<std::string>(1));
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    std::string& field = rows.back().back();
+    if (quoted) {
+      if (text[i] != '"') {
+        field.push_back(text[i]);
+      } else if (i + 1 < text.size() && text[i + 1] == '"') {
+        field.push_back(text[++i]);
+      } else {
+        quoted = false;
+      }
+    } else if (text[i] == '"') {
+      quoted = true;
+    } else if (text[i] == ',') {
+      rows.back().emplace_back();
+    } else if (text[i] == '\r' && i + 1 < text.size() && text[i + 1] == '\n') {
+      ++i;
+      rows.emplace_back(1);
+    } else {
+      field.push_back(text[i]);
+    }
+  }
+  rows.pop_back();  // The last line ends, too.
+  return rows;
+}
+
+std::map<std::string, std::vector<std::vector<std::string>>> Tables(const TraceReport& report) {
+  std::map<std::string, std::vector<std::vector<std::string>>> tables;
+  for (const NamedFile& file : RenderCsv(std::vector{report}, {}))
+    tables[file.name] = Parse(file.content);
+  return tables;
+}
+
+TEST(RenderCsv, EveryRowHasTheFieldsOfItsHeader) {
+  TraceReport report = DemoReport();
+  report.kernels[0].name = "a,\"b\"\r\nc";
+  report.findings[0].title = "=HYPERLINK(1)";
+  const auto tables = Tables(report);
+  EXPECT_EQ(tables.size(), 10u);
+  for (const auto& [name, rows] : tables) {
+    ASSERT_GE(rows.size(), 2u) << name;
+    for (const auto& row : rows) EXPECT_EQ(row.size(), rows[0].size()) << name;
+  }
+  EXPECT_EQ(tables.at("kernels.csv")[1][1], "a,\"b\"\r\nc");
+  EXPECT_EQ(tables.at("findings.csv")[1][2], "'=HYPERLINK(1)");
+  EXPECT_EQ(tables.at("steps.csv")[1][3], "73.9");
+}
+
+TEST(RenderCsv, MissingIsEmpty) {
+  const auto tables = Tables(BareReport());
+  EXPECT_EQ(tables.at("steps.csv").size(), 1u) << "only the header";
+  const std::vector<std::string>& row = tables.at("operators.csv")[1];
+  EXPECT_EQ(row[0], "") << "rank";
+  EXPECT_EQ(row[3], "") << "total_us";
+  EXPECT_EQ(row[9], "0.001") << "self_host_us";
+}
+
+}  // namespace
+}  // namespace headroom

@@ -1,0 +1,179 @@
+#include "report/json_report.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "report/demo_report.h"
+#include "report/json_writer.h"
+
+namespace headroom {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json Render(const std::vector<TraceReport>& files, const ReportOptions& options = {}) {
+  return Json::parse(RenderJson(files, options));
+}
+
+TEST(DecimalOf, KeepsEveryNanosecond) {
+  EXPECT_EQ(DecimalOf(0, 6), "0");
+  EXPECT_EQ(DecimalOf(1, 6), "0.000001");
+  EXPECT_EQ(DecimalOf(1'000'000, 6), "1");
+  EXPECT_EQ(DecimalOf(12'345'678'901'234'567, 6), "12345678901.234567");
+  EXPECT_EQ(DecimalOf(-1'500, 3), "-1.5");
+  EXPECT_EQ(DecimalOf(std::numeric_limits<std::int64_t>::max(), 6), "9223372036854.775807");
+  EXPECT_EQ(DecimalOf(std::numeric_limits<std::int64_t>::min(), 6), "-9223372036854.775808");
+}
+
+TEST(JsonWriter, LaysOutLinesAndRows) {
+  JsonWriter json;
+  json.BeginObject(JsonWriter::Layout::kLines);
+  json.Key("a").Integer(1);
+  json.Key("rows").BeginArray(JsonWriter::Layout::kLines);
+  json.BeginObject();
+  json.Key("x").Null();
+  json.Key("y").Number(0.1);
+  json.EndObject();
+  json.EndArray();
+  json.Key("none").BeginArray(JsonWriter::Layout::kLines);
+  json.EndArray();
+  json.EndObject();
+  EXPECT_EQ(
+      std::move(json).Take(),
+      "{\n  \"a\": 1,\n  \"rows\": [\n    {\"x\": null, \"y\": 0.1}\n  ],\n  \"none\": []\n}");
+}
+
+TEST(JsonWriter, WritesNoNumberThatJsonDoesNotKnow) {
+  JsonWriter json;
+  json.BeginArray();
+  json.Number(std::numeric_limits<double>::quiet_NaN());
+  json.Number(std::numeric_limits<double>::infinity());
+  json.Number(1e300);
+  json.EndArray();
+  EXPECT_EQ(std::move(json).Take(), "[null, null, 1e+300]");
+}
+
+TEST(RenderJson, HasTheKeysOfTheContractInOrder) {
+  const Json report = Render({DemoReport()});
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : report.items()) keys.push_back(key);
+  const std::vector<std::string> want = {
+      "schema",         "inputs",     "health",     "ranks",   "steps",     "gpu_time",  "idle",
+      "step_breakdown", "bottleneck", "findings",   "kernels", "operators", "layers",    "lines",
+      "classes",        "syncs",      "efficiency", "regions", "timings",   "callbacks", "metrics",
+      "throughput",     "ceiling",    "memory",     "energy"};
+  EXPECT_EQ(keys, want);
+  EXPECT_EQ(report["schema"], "headroom.report/1");
+}
+
+TEST(RenderJson, MissingIsNullAndZeroIsZero) {
+  const Json report = Render({BareReport()});
+  for (const char* key :
+       {"p50_ms", "mean_ms", "min_ms", "max_ms", "corrected_p50_ms", "profiler_overhead_pct"}) {
+    EXPECT_TRUE(report["steps"][key].is_null()) << key;
+  }
+  for (const char* key : {"step_breakdown", "ceiling", "throughput", "memory", "energy"}) {
+    EXPECT_TRUE(report[key].is_null()) << key;
+  }
+  EXPECT_TRUE(report["inputs"][0]["rank"].is_null());
+  EXPECT_EQ(report["bottleneck"]["verdict"], "unknown");
+  EXPECT_TRUE(report["bottleneck"]["confidence"].is_null());
+  EXPECT_TRUE(report["bottleneck"]["share_pct"].is_null());
+  const Json& row = report["operators"][0];
+  EXPECT_TRUE(row["total_us"].is_null()) << "no GPU work was recorded";
+  EXPECT_TRUE(row["share_pct"].is_null());
+  EXPECT_TRUE(row["forward_us"].is_null());
+  EXPECT_EQ(row["self_host_us"], 0.001);
+
+  const Json demo = Render({DemoReport()});
+  EXPECT_EQ(demo["step_breakdown"]["callback_ms"], 0);
+  EXPECT_EQ(demo["steps"]["list"][0]["start_ms"], 1);
+  EXPECT_TRUE(demo["findings"][0]["saves_ms"].is_null());
+}
+
+TEST(RenderJson, MeanTimesCountIsTheTotal) {
+  TraceReport report = DemoReport();
+  report.kernels.resize(1);
+  report.kernels[0].count = 3;
+  report.kernels[0].total = DurationNs(1'000);
+  EXPECT_NE(RenderJson(std::vector{report}, {}).find("\"mean_us\": 0.333333,"), std::string::npos);
+}
+
+TEST(RenderJson, TopAndCheckArguments) {
+  ReportOptions options;
+  options.top = 2;
+  options.check_arguments = {"--steps", "2:4", "--step-marker", "my step"};
+  TraceReport demo = DemoReport();
+  demo.input.path = "-it's";
+  const Json report = Render({demo}, options);
+  EXPECT_EQ(report["kernels"].size(), 2u);
+  EXPECT_EQ(report["findings"][0]["check"],
+            "headroom report './-it'\\''s' --only breakdown --steps 2:4 --step-marker 'my step'");
+}
+
+TEST(RenderJson, NamesStayAsTheyAreAndInvalidUtf8IsReplaced) {
+  TraceReport demo = DemoReport();
+  demo.kernels.resize(1);
+  demo.kernels[0].name = "a\x1b[31m\n\"\\\xff";
+  EXPECT_EQ(Render({demo})["kernels"][0]["name"], "a\x1b[31m\n\"\\\ufffd");
+}
+
+/// Two ranks: the second is slower, more damaged, and has one finding of its own.
+std::vector<TraceReport> TwoRanks() {
+  std::vector<TraceReport> files = {DemoReport(), DemoReport()};
+  files[0].input.rank = 0;
+  files[1].input.rank = 1;
+  files[1].input.path = "rank1.json";
+  files[1].health.grade = 'C';
+  files[1].health.issues = {
+      {.issue = ImportIssue::kTruncated, .count = 1, .detail = "cut", .voids = {}}};
+  for (StepRow& row : files[1].steps.list) row.wall += DurationNs(1'000'000);
+  for (auto* figure :
+       {&files[1].steps.p50, &files[1].steps.mean, &files[1].steps.min, &files[1].steps.max}) {
+    **figure += DurationNs(1'000'000);
+  }
+  files[1].bottleneck.verdict = Verdict::kInput;
+  files[1].findings[0].share_pct = 40;
+  files[1].findings[1].id = "other";
+  files[1].findings[1].share_pct = 50;
+  files[1].kernels[0].total += DurationNs(1);
+  return files;
+}
+
+TEST(RenderJson, SeveralFilesAreOneReport) {
+  const Json report = Render(TwoRanks());
+  EXPECT_EQ(report["inputs"].size(), 2u);
+  EXPECT_EQ(report["health"]["grade"], "C") << "the worst";
+  EXPECT_EQ(report["health"]["issues"].size(), 3u);
+  EXPECT_EQ(report["health"]["issues"][0]["code"], "truncated") << "worst first";
+  EXPECT_EQ(report["health"]["issues"][0]["rank"], 1);
+  EXPECT_EQ(report["ranks"][1]["verdict"], "input");
+
+  EXPECT_EQ(report["steps"]["count"], 6);
+  EXPECT_EQ(report["steps"]["min_ms"], 73.5);
+  EXPECT_EQ(report["steps"]["max_ms"], 75.3);
+  EXPECT_EQ(report["steps"]["p50_ms"], 74.3) << "lower median of 73.5 73.9 74.3 74.5 74.9 75.3";
+  EXPECT_EQ(report["steps"]["list"][3]["rank"], 1);
+  EXPECT_EQ(report["gpu_time"][1]["rank"], 1);
+  EXPECT_EQ(report["idle"].size(), 4u);
+
+  EXPECT_EQ(report["bottleneck"]["verdict"], "input") << "of the slowest rank";
+  EXPECT_EQ(report["bottleneck"]["rank"], 1);
+  EXPECT_EQ(report["step_breakdown"]["rank"], 1);
+
+  ASSERT_EQ(report["findings"].size(), 3u);
+  EXPECT_EQ(report["findings"][0]["id"], "other") << "largest share first";
+  EXPECT_EQ(report["findings"][1]["share_pct"], 40) << "of two with one id, the larger";
+  EXPECT_EQ(report["findings"][1]["rank"], 1);
+  EXPECT_NE(report["findings"][1]["check"].get<std::string>().find("rank1.json"),
+            std::string::npos);
+
+  EXPECT_EQ(report["kernels"].size(), 10u);
+  EXPECT_EQ(report["kernels"][0]["rank"], 1) << "largest total first";
+  EXPECT_EQ(report["kernels"][1]["rank"], 0);
+}
+
+}  // namespace
+}  // namespace headroom
