@@ -1,8 +1,8 @@
 # One function a kind of target, so that a folder's CMakeLists.txt only lists its files.
 
 set(HEADROOM_WARNINGS -Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion -Werror)
-# GCC's plain -Wshadow also warns of a scoped enumerator named like a global constant, which hides nothing.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # GCC's plain -Wshadow also warns of a scoped enumerator named like a global constant, which hides nothing;
   # GCC 12 sees overlapping copies in any "literal" + std::string (GCC bug 105651).
   list(APPEND HEADROOM_WARNINGS -Wshadow=local -Wno-restrict)
 else()
@@ -26,21 +26,21 @@ function(headroom_target_defaults target)
   endif()
 endfunction()
 
-# headroom_library(NAME SOURCES a.cc... [DEPS targets...] [TESTS a_test.cc...] [BENCHES a_bench.cc...]
-#                  [FUZZERS b_fuzz.cc...])
+# headroom_library(NAME SOURCES a.cc... [DEPS targets...] [TESTS a_test.cc...] [TEST_DEPS targets...]
+#                  [BENCHES a_bench.cc...] [FUZZERS b_fuzz.cc...])
 #
-# Makes the static library headroom_NAME, the test program NAME_test (GoogleTest and RapidCheck, run by ctest), the
-# benchmark program NAME_bench (Google Benchmark) and, with HEADROOM_FUZZ, one program fuzz_b for each b_fuzz.cc
-# (libFuzzer), which tools/test runs on the seeds in tests/fuzz/corpus/fuzz_b/.
+# Makes the static library headroom_NAME, the test program NAME_test (GoogleTest and RapidCheck, and what TEST_DEPS adds; run
+# by ctest), the benchmark program NAME_bench (Google Benchmark) and, with HEADROOM_FUZZ, one program fuzz_b for each
+# b_fuzz.cc (libFuzzer), which tools/test runs on the seeds in tests/fuzz/corpus/fuzz_b/.
 function(headroom_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;TESTS;BENCHES;FUZZERS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;TESTS;TEST_DEPS;BENCHES;FUZZERS" ${ARGN})
   add_library(headroom_${name} STATIC ${ARG_SOURCES})
   headroom_target_defaults(headroom_${name})
   target_link_libraries(headroom_${name} PUBLIC ${ARG_DEPS})
   if(ARG_TESTS)
     add_executable(${name}_test ${ARG_TESTS})
     headroom_target_defaults(${name}_test)
-    target_link_libraries(${name}_test PRIVATE headroom_${name} GTest::gtest_main ${RAPIDCHECK_LIBRARY})
+    target_link_libraries(${name}_test PRIVATE headroom_${name} ${ARG_TEST_DEPS} GTest::gtest_main ${RAPIDCHECK_LIBRARY})
     add_test(NAME ${name}_test COMMAND ${name}_test)
     set_tests_properties(${name}_test PROPERTIES ENVIRONMENT "HEADROOM_SOURCE_DIR=${PROJECT_SOURCE_DIR}")
   endif()
@@ -60,19 +60,4 @@ function(headroom_library name)
       add_dependencies(fuzzers ${fuzzer})
     endforeach()
   endif()
-endfunction()
-
-# headroom_fuzzer(NAME SOURCES x_fuzz.cc... DEPS targets...)
-#
-# Makes the libFuzzer program fuzz_NAME; nothing unless HEADROOM_FUZZ is on. Its seeds are in tests/fuzz/corpus/fuzz_NAME.
-# The libraries it tests are instrumented by the whole build's flags (preset `fuzz`).
-function(headroom_fuzzer name)
-  if(NOT HEADROOM_FUZZ)
-    return()
-  endif()
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
-  add_executable(fuzz_${name} ${ARG_SOURCES})
-  headroom_target_defaults(fuzz_${name})
-  target_link_libraries(fuzz_${name} PRIVATE ${ARG_DEPS})
-  target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
 endfunction()

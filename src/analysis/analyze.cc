@@ -16,6 +16,7 @@
 #include "analysis/steps.h"
 #include "analysis/syncs.h"
 #include "analysis/tables.h"
+#include "base/statistics.h"
 #include "cost/device_spec.h"
 
 namespace headroom {
@@ -52,11 +53,13 @@ InputInfo DescribeInput(const TraceStore& store, const AnalysisOptions& options)
 /// The specification of the device that ran the tasks; nullptr where it is unknown or several
 /// differ.
 const DeviceSpec* SpecOf(const TraceStore& store, const DeviceCatalog& catalog) {
-  std::set<const DeviceSpec*> specs;
+  std::set<StringId> names;
   for (std::size_t s = 0; s < store.streams.rows(); ++s) {
     if (store.TasksOf(StreamId(s)).empty()) continue;
-    specs.insert(catalog.Find(store.Text(store.devices.name[store.streams.device[s].index()])));
+    names.insert(store.devices.name[store.streams.device[s].index()]);
   }
+  std::set<const DeviceSpec*> specs;
+  for (const StringId name : names) specs.insert(catalog.Find(store.Text(name)));
   return specs.size() == 1 ? *specs.begin() : nullptr;
 }
 
@@ -73,7 +76,7 @@ TimeNs EarliestEvent(const TraceStore& store) {
 /// The step whose length is the median; the first such.
 std::size_t MedianStep(const Steps& steps) {
   for (std::size_t i = 0; i < steps.list.size(); ++i) {
-    if (steps.list[i].wall == *steps.p50) return i;
+    if (steps.list[i].wall == *steps.p50 && !steps.list[i].lost_tasks) return i;
   }
   return 0;
 }
@@ -81,10 +84,7 @@ std::size_t MedianStep(const Steps& steps) {
 std::vector<CauseRow> DescribeCauses(const Causes& causes, DurationNs wall) {
   std::vector<CauseRow> rows;
   const auto add = [&](std::string name, DurationNs time) {
-    const double share =
-        wall.ns() == 0 ? 0
-                       : 100.0 * static_cast<double>(time.ns()) / static_cast<double>(wall.ns());
-    rows.push_back({std::move(name), time, share});
+    rows.push_back({std::move(name), time, SharePct(time, wall)});
   };
   add("gpu", causes.gpu);
   add("host", causes.host);
@@ -130,10 +130,8 @@ Result<TraceReport> Analyze(const TraceStore& store, const Knowledge& knowledge,
   const std::vector<DeviceWork> work = CollectDeviceWork(store, names);
   report.gpu_time = ComputeGpuTime(store, work);
   report.idle = ComputeIdle(store);
-  IntervalSet gpu_busy;
-  for (const DeviceWork& of_device : work) gpu_busy = Unite(gpu_busy, of_device.busy);
 
-  Result<StepAnalysis> found = AnalyzeSteps(store, names, gpu_busy, options);
+  Result<StepAnalysis> found = AnalyzeSteps(store, names, options);
   if (!found.ok()) return found.status();
   const StepAnalysis& steps = found.value();
   report.steps = steps.steps;
@@ -145,7 +143,7 @@ Result<TraceReport> Analyze(const TraceStore& store, const Knowledge& knowledge,
   report.operators = OperatorTable(store, attribution, costed);
   report.layers = LayerTable(store, names, attribution);
   report.lines = LineTable(store, attribution);
-  const std::vector<PricedSync> syncs = PriceSyncs(store, names, gpu_busy);
+  const std::vector<PricedSync> syncs = PriceSyncs(store, names, steps.busy);
   report.syncs = SyncTable(store, attribution, syncs);
   report.efficiency = MeasureEfficiency(store, names, costed, steps, device);
   report.health = AssessHealth(store, names, steps, report.efficiency);
@@ -153,9 +151,11 @@ Result<TraceReport> Analyze(const TraceStore& store, const Knowledge& knowledge,
   const bool has_gpu = !report.gpu_time.empty();
   if (!report.steps.list.empty()) {
     const std::size_t median = MedianStep(report.steps);
-    report.breakdown = BreakDown(store, names, attribution, steps.spans[median]);
+    const Interval span = steps.spans[median];
+    const HostActivity host = FindHostActivity(store, attribution, steps.process, span);
+    report.breakdown = BreakDown(store, names, attribution, host, steps.process, span);
     report.breakdown->step_index = report.steps.list[median].index;
-    const Evidence evidence = {store, names, attribution, steps, work, syncs, report, median};
+    const Evidence evidence = {store, names, attribution, steps, host, syncs, report, median};
     // With damage this deep, the figures stand as recorded but carry no conclusion.
     if (has_gpu && report.health.grade < 'D') {
       const Causes causes = FindCauses(evidence);

@@ -1,6 +1,7 @@
 #include "analysis/attribution.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "cost/operator_call.h"
 #include "store/natural_sort.h"
@@ -72,6 +73,12 @@ const OperatorCost* OperatorCosts::Of(HostEventId op) {
   return cost ? &entries_.back()->cost : nullptr;
 }
 
+bool IsWorkOf(const TraceStore& store, ProcessId process, GpuTaskId task) {
+  const HostEventId launch = store.gpu_tasks.launch[task.index()];
+  return !process.valid() || !launch.valid() ||
+         store.threads.process[store.host_events.thread[launch.index()].index()] == process;
+}
+
 Attribution::Attribution(const TraceStore& store, NameFacts& names, OperatorCosts& costs)
     : store_(store) {
   FindThreads(names);
@@ -85,53 +92,153 @@ Attribution::Attribution(const TraceStore& store, NameFacts& names, OperatorCost
   }
 }
 
+bool Attribution::IsBackwardNode(std::size_t row, NameFacts& names) const {
+  return store_.host_events.kind[row] == HostEventKind::kOperator &&
+         (store_.host_events.forward_thread[row] > 0 ||
+          names.Roles(store_.host_events.name[row]).Has(HostRole::kBackward));
+}
+
 void Attribution::FindThreads(NameFacts& names) {
   const auto& events = store_.host_events;
+  std::vector<bool> has_loop(store_.threads.rows());
+  for (const ThreadId thread : store_.steps.thread.values()) has_loop[thread.index()] = true;
   autograd_threads_.resize(store_.threads.rows());
+  std::vector<bool> inside_backward(events.rows());
   for (std::size_t t = 0; t < store_.threads.rows(); ++t) {
     bool has_backward = false;
-    bool has_loop = false;
     const TraceStore::RowRange range = store_.HostEventsOf(ThreadId(t));
-    for (std::uint32_t row = range.first; row < range.last && !has_loop; ++row) {
+    for (std::uint32_t row = range.first; row < range.last && !has_loop[t]; ++row) {
       const HostEventKind kind = events.kind[row];
-      if (kind == HostEventKind::kOperator) {
-        has_backward = has_backward || names.Roles(events.name[row]).Has(HostRole::kBackward);
-      } else if (kind == HostEventKind::kAnnotation) {
-        const HostRoles roles = names.Roles(events.name[row]);
-        has_loop = roles.Has(HostRole::kOptimizer) || roles.Has(HostRole::kDataWait);
-      }
+      if (kind != HostEventKind::kOperator && kind != HostEventKind::kAnnotation) continue;
+      const HostRoles roles = names.Roles(events.name[row]);
+      if (roles.Has(HostRole::kOptimizer) || roles.Has(HostRole::kDataWait)) has_loop[t] = true;
+      if (kind == HostEventKind::kAnnotation) continue;
+      const HostEventId parent = events.parent[row];
+      inside_backward[row] =
+          IsBackwardNode(row, names) || (parent.valid() && inside_backward[parent.index()]);
+      has_backward = has_backward || inside_backward[row];
+      // Operators that enter the graph run forward; the engine's threads do that only inside of a
+      // node, to recompute.
+      if (events.sequence[row] >= 0 && !inside_backward[row]) has_loop[t] = true;
     }
-    for (std::size_t s = 0; s < store_.steps.rows(); ++s)
-      has_loop = has_loop || store_.steps.thread[s] == ThreadId(t);
-    autograd_threads_[t] = has_backward && !has_loop;
+    autograd_threads_[t] = has_backward && !has_loop[t];
   }
 }
 
 void Attribution::IndexForwardOperators(NameFacts& names) {
   const auto& events = store_.host_events;
   for (std::size_t row = 0; row < events.rows(); ++row) {
-    // Backward operators carry the number of the thread that ran their forward; forward ones have
-    // 0.
-    if (events.sequence[row] < 0 || events.forward_thread[row] > 0) continue;
-    if (events.kind[row] != HostEventKind::kOperator ||
-        names.Roles(events.name[row]).Has(HostRole::kBackward))
-      continue;
-    forward_operators_.push_back({events.sequence[row], HostEventId(row)});
+    if (events.sequence[row] < 0 || events.kind[row] != HostEventKind::kOperator) continue;
+    if (IsBackwardNode(row, names)) continue;
+    forward_operators_.push_back({events.sequence[row], events.thread[row], HostEventId(row)});
   }
+  // Rows come by thread and start, which a stable sort keeps.
   NaturalStableSort(forward_operators_, [](const ForwardOperator& a, const ForwardOperator& b) {
-    return a.sequence < b.sequence;
+    return a.sequence != b.sequence ? a.sequence < b.sequence : a.thread < b.thread;
   });
+  MatchForwardThreads();
 }
 
-HostEventId Attribution::ForwardOperatorOf(std::int64_t sequence) const {
+std::size_t Attribution::FirstForward(std::int64_t sequence, ThreadId thread) const {
+  const auto first = std::partition_point(
+      forward_operators_.begin(), forward_operators_.end(), [&](const ForwardOperator& f) {
+        return f.sequence != sequence ? f.sequence < sequence : f.thread < thread;
+      });
+  return static_cast<std::size_t>(first - forward_operators_.begin());
+}
+
+HostEventId Attribution::LastForward(std::int64_t sequence, ThreadId thread, TimeNs before) const {
   // An operator notes the next number on entry, so several carry it; the one that made the node
   // entered last.
-  auto it = std::upper_bound(
-      forward_operators_.begin(), forward_operators_.end(), sequence,
-      [](std::int64_t wanted, const ForwardOperator& f) { return wanted < f.sequence; });
-  if (it == forward_operators_.begin() || (it - 1)->sequence != sequence)
-    return HostEventId::None();
-  return (it - 1)->op;
+  const auto after = std::partition_point(forward_operators_.begin(), forward_operators_.end(),
+                                          [&](const ForwardOperator& f) {
+                                            if (f.sequence != sequence)
+                                              return f.sequence < sequence;
+                                            if (f.thread != thread) return f.thread < thread;
+                                            return store_.host_events.start[f.op.index()] <= before;
+                                          });
+  if (after == forward_operators_.begin()) return HostEventId::None();
+  const ForwardOperator& last = *(after - 1);
+  return last.sequence == sequence && last.thread == thread ? last.op : HostEventId::None();
+}
+
+/// Bounds the work that colliding numbers of a damaged trace can make.
+constexpr int kMostThreadsTried = 64;
+constexpr int kMostVotes = 256;
+
+void Attribution::MatchForwardThreads() {
+  const auto& events = store_.host_events;
+  struct Votes {
+    int asked = 0;
+    std::map<ThreadId, int> found;
+  };
+  // One thread that runs forward leaves nothing to find out.
+  const auto other = std::find_if(
+      forward_operators_.begin(), forward_operators_.end(),
+      [&](const ForwardOperator& f) { return f.thread != forward_operators_.front().thread; });
+  if (other == forward_operators_.end()) return;
+  std::map<std::pair<ProcessId, std::int32_t>, Votes> votes;
+  for (std::size_t row = 0; row < events.rows(); ++row) {
+    const std::int64_t sequence = events.sequence[row];
+    if (sequence < 0 || events.forward_thread[row] <= 0) continue;
+    const ProcessId process = ProcessOf(events.thread[row]);
+    Votes& of_number = votes[{process, events.forward_thread[row]}];
+    if (++of_number.asked > kMostVotes) continue;
+    std::size_t at = FirstForward(sequence, ThreadId(0u));
+    for (int tried = 0; tried < kMostThreadsTried && at < forward_operators_.size() &&
+                        forward_operators_[at].sequence == sequence;
+         ++tried) {
+      const ThreadId thread = forward_operators_[at].thread;
+      if (ProcessOf(thread) == process &&
+          LastForward(sequence, thread, events.start[row]).valid()) {
+        ++of_number.found[thread];
+      }
+      at = FirstForward(sequence, ThreadId(thread.index() + 1));
+    }
+  }
+  // The framework counts threads as they first record, the training loop's first; a thread has one
+  // number.
+  std::vector<bool> taken(store_.threads.rows());
+  for (const auto& [number, of_number] : votes) {
+    ThreadId best;
+    const auto rank = [&](ThreadId thread) {
+      return std::tuple(of_number.found.at(thread), !taken[thread.index()],
+                        !IsAutogradThread(thread));
+    };
+    for (const auto& [thread, count] : of_number.found) {
+      if (!best.valid() || rank(thread) > rank(best)) best = thread;
+    }
+    if (!best.valid()) continue;
+    taken[best.index()] = true;
+    forward_threads_[number] = best;
+  }
+}
+
+HostEventId Attribution::ForwardOperatorOf(HostEventId backward) const {
+  const auto& events = store_.host_events;
+  const std::int64_t sequence = events.sequence[backward.index()];
+  const TimeNs before = events.start[backward.index()];
+  const ProcessId process = ProcessOf(events.thread[backward.index()]);
+  if (!forward_threads_.empty()) {
+    const auto known = forward_threads_.find({process, events.forward_thread[backward.index()]});
+    if (known != forward_threads_.end()) return LastForward(sequence, known->second, before);
+  }
+  // No number: a thread of the process, rather one that runs the loop than one of the engine.
+  HostEventId best;
+  std::size_t at = FirstForward(sequence, ThreadId(0u));
+  for (int tried = 0; tried < kMostThreadsTried && at < forward_operators_.size() &&
+                      forward_operators_[at].sequence == sequence;
+       ++tried) {
+    const ThreadId thread = forward_operators_[at].thread;
+    const HostEventId found =
+        ProcessOf(thread) == process ? LastForward(sequence, thread, before) : HostEventId::None();
+    if (found.valid() && (!best.valid() || (IsAutogradThread(events.thread[best.index()]) &&
+                                            !IsAutogradThread(thread)))) {
+      best = found;
+    }
+    at = FirstForward(sequence, ThreadId(thread.index() + 1));
+  }
+  return best;
 }
 
 void Attribution::AttributeThread(ThreadId thread, NameFacts& names, OperatorCosts& costs) {
@@ -141,11 +248,7 @@ void Attribution::AttributeThread(ThreadId thread, NameFacts& names, OperatorCos
   for (std::uint32_t row = range.first; row < range.last; ++row) {
     HostContext context;
     const HostEventId parent = events.parent[row];
-    if (parent.valid()) {
-      context = contexts_[parent.index()];
-    } else if (autograd) {
-      context.phase = Phase::kBackward;
-    }
+    if (parent.valid()) context = contexts_[parent.index()];
     const HostEventId self{row};
     const HostEventKind kind = events.kind[row];
     switch (kind) {
@@ -164,19 +267,27 @@ void Attribution::AttributeThread(ThreadId thread, NameFacts& names, OperatorCos
           context.phase = Phase::kBackward;
         } else if (context.phase == Phase::kOther &&
                    (kind == HostEventKind::kOperator || roles.Has(HostRole::kForward))) {
-          context.phase = Phase::kForward;
+          context.phase = autograd ? Phase::kBackward : Phase::kForward;
         }
         if (roles.Has(HostRole::kLayerRange)) context.layer = self;
         if (kind == HostEventKind::kAnnotation) break;
         context.op = self;
         if (costs.Of(self) != nullptr) context.costed = self;
-        if (events.sequence[row] >= 0 && context.phase == Phase::kBackward &&
-            !context.forward.valid()) {
-          context.forward = ForwardOperatorOf(events.sequence[row]);
-          if (context.forward.valid() && context.forward.index() < contexts_.size()) {
-            const HostContext& forward = contexts_[context.forward.index()];
-            if (forward.layer.valid()) context.layer = forward.layer;
-            if (forward.line.valid()) context.line = forward.line;
+        // Nodes nest where the engine is entered again (checkpoints): the innermost one counts. Two
+        // records of one node (the engine's and the function's) need one search.
+        const bool same_node =
+            parent.valid() && events.sequence[parent.index()] == events.sequence[row];
+        if (events.sequence[row] >= 0 && !same_node && context.phase == Phase::kBackward) {
+          context.recomputed = !IsBackwardNode(row, names);
+        }
+        if (events.sequence[row] >= 0 && !same_node && context.phase == Phase::kBackward &&
+            !context.recomputed) {
+          const HostEventId forward = ForwardOperatorOf(self);
+          if (forward.valid()) {
+            context.forward = forward;
+            const HostContext& of_forward = contexts_[forward.index()];
+            if (of_forward.layer.valid()) context.layer = of_forward.layer;
+            if (of_forward.line.valid()) context.line = of_forward.line;
           }
         }
         break;
@@ -191,6 +302,10 @@ void Attribution::AttributeThread(ThreadId thread, NameFacts& names, OperatorCos
         }
         break;
       }
+      case HostEventKind::kRuntimeCall:
+      case HostEventKind::kDriverCall:
+        if (autograd && context.phase == Phase::kOther) context.phase = Phase::kBackward;
+        break;
       default:
         break;
     }

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analysis/host_rules.h"
@@ -68,9 +70,15 @@ struct HostContext {
                        ///< forward operator.
   HostEventId
       layer;  ///< Innermost module frame or layer range; in backward, that of the forward operator.
-  HostEventId forward;  ///< In backward: the forward operator with the same sequence number.
+  HostEventId forward;  ///< In backward: the forward operator that made the innermost node around.
   Phase phase = Phase::kOther;
+  bool recomputed =
+      false;  ///< Inside a forward operator that runs again in backward (checkpointing).
 };
+
+/// Whether a task was launched by the process, as far as is known: true for orphans, and where
+/// `process` is none.
+bool IsWorkOf(const TraceStore& store, ProcessId process, GpuTaskId task);
 
 /// Contexts of all host events and, through their launches, of all GPU tasks.
 class Attribution {
@@ -90,16 +98,28 @@ class Attribution {
  private:
   void FindThreads(NameFacts& names);
   void IndexForwardOperators(NameFacts& names);
+  void MatchForwardThreads();
   void AttributeThread(ThreadId thread, NameFacts& names, OperatorCosts& costs);
-  HostEventId ForwardOperatorOf(std::int64_t sequence) const;
+  bool IsBackwardNode(std::size_t row, NameFacts& names) const;
+  HostEventId ForwardOperatorOf(HostEventId backward) const;
+  HostEventId LastForward(std::int64_t sequence, ThreadId thread, TimeNs before) const;
+  /// The first of forward_operators_ with this sequence number on this or a later thread.
+  std::size_t FirstForward(std::int64_t sequence, ThreadId thread) const;
+  ProcessId ProcessOf(ThreadId thread) const { return store_.threads.process[thread.index()]; }
 
   const TraceStore& store_;
   std::vector<bool> autograd_threads_;
+
+  // Sequence numbers count per thread, so a backward operator names the thread of its forward, too;
+  // but by a number of the framework's own that no other event carries. Which thread that is, is
+  // found by where its sequence numbers are.
   struct ForwardOperator {
     std::int64_t sequence;
+    ThreadId thread;
     HostEventId op;
   };
-  std::vector<ForwardOperator> forward_operators_;  ///< By sequence; of several, the innermost.
+  std::vector<ForwardOperator> forward_operators_;  ///< By sequence, thread, row.
+  std::map<std::pair<ProcessId, std::int32_t>, ThreadId> forward_threads_;
   std::vector<HostContext> contexts_;
   HostContext orphan_;
 };

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "analysis/format.h"
+#include "base/statistics.h"
 
 namespace headroom {
 namespace {
@@ -24,11 +25,6 @@ namespace {
 constexpr double kClearPct = 15;
 constexpr double kSurePct = 30;  // From here on the confidence is high.
 constexpr double kLeadFactor = 1.3;
-
-double SharePct(DurationNs part, DurationNs whole) {
-  return whole.ns() == 0 ? 0
-                         : 100.0 * static_cast<double>(part.ns()) / static_cast<double>(whole.ns());
-}
 
 /// Whether GPU work is bound by memory; by class where too little of it has known FLOPs and bytes.
 struct GpuBound {
@@ -80,23 +76,20 @@ Causes FindCauses(const Evidence& evidence) {
   // What is left is GPU idle outside the loader and callbacks: first what blocking calls caused,
   // then late launches.
   const Interval span = evidence.steps.spans[evidence.median_step];
-  const DurationNs idle = breakdown.wall - gpu.Sum() - step.data_wait - step.callback;
-  std::vector<Interval> sync_idle;
-  for (const PricedSync& sync : evidence.syncs) {
-    const Interval part = {std::max(sync.gpu_idle.start, span.start),
-                           std::min(sync.gpu_idle.end, span.end)};
-    if (part.length().ns() > 0) sync_idle.push_back(part);
-  }
-  IntervalSet busy;
-  for (const DeviceWork& device : evidence.work) busy = Unite(busy, device.busy);
-  const IntervalSet sync_waits = Subtract(IntervalSet::UnionOf(std::move(sync_idle)), busy);
-  causes.synchronization = std::min(sync_waits.Measure(), idle);
-  const DurationNs late = evidence.report.steps.list[evidence.median_step].host_wait;
-  const DurationNs rest = idle - causes.synchronization;
-  causes.host = std::min(
-      rest,
-      std::max(late - causes.synchronization - step.data_wait - step.callback, DurationNs(0)));
-  causes.queue = rest - causes.host;
+  const IntervalSet whole = IntervalSet::UnionOf({span});
+  IntervalSet idle = Subtract(whole, evidence.steps.busy);
+  idle = Subtract(Subtract(idle, evidence.host.data_wait), evidence.host.callback);
+  const auto take = [&idle](const IntervalSet& cause) {
+    const DurationNs taken = Intersect(idle, cause).Measure();
+    idle = Subtract(idle, cause);
+    return taken;
+  };
+  IntervalSet sync_idle;  // In order, as calls are priced.
+  for (const PricedSync& sync : evidence.syncs) sync_idle.AppendInOrder(sync.gpu_idle);
+  causes.synchronization = take(sync_idle);
+  causes.host = take(evidence.steps.late);
+  causes.queue = breakdown.wall - causes.gpu - causes.communication - causes.input -
+                 causes.callback - causes.synchronization - causes.host;
   return causes;
 }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "analysis/attribution.h"
-#include "analysis/gpu_time.h"
+#include "analysis/breakdown.h"
 #include "analysis/report.h"
 #include "analysis/steps.h"
 #include "analysis/syncs.h"
@@ -20,7 +20,7 @@ struct Evidence {
   NameFacts& names;
   const Attribution& attribution;
   const StepAnalysis& steps;
-  const std::vector<DeviceWork>& work;
+  const HostActivity& host;  ///< Around the median step.
   const std::vector<PricedSync>& syncs;
   const TraceReport& report;
 

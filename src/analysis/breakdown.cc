@@ -2,83 +2,91 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 namespace headroom {
 namespace {
 
-constexpr std::array kHostPriority = {Phase::kDataWait, Phase::kCallback, Phase::kOptimizer,
-                                      Phase::kBackward, Phase::kForward};
+/// Where the host's time goes, in order of priority.
+struct HostPhase {
+  Phase phase;
+  IntervalSet HostActivity::*activity;
+  DurationNs BreakdownParts::*part;
+};
+constexpr HostPhase kHostPriority[] = {
+    {Phase::kDataWait, &HostActivity::data_wait, &BreakdownParts::data_wait},
+    {Phase::kCallback, &HostActivity::callback, &BreakdownParts::callback},
+    {Phase::kOptimizer, &HostActivity::optimizer, &BreakdownParts::optimizer},
+    {Phase::kBackward, &HostActivity::backward, &BreakdownParts::backward},
+    {Phase::kForward, &HostActivity::forward, &BreakdownParts::forward},
+};
 
-DurationNs& PartOf(BreakdownParts& parts, Phase phase) {
-  switch (phase) {
-    case Phase::kForward:
-      return parts.forward;
-    case Phase::kBackward:
-      return parts.backward;
-    case Phase::kOptimizer:
-      return parts.optimizer;
-    case Phase::kDataWait:
-      return parts.data_wait;
-    case Phase::kCallback:
-      return parts.callback;
-    case Phase::kOther:
-      return parts.other;
+/// Rank of a phase in kHostPriority; none for other.
+std::optional<std::size_t> PriorityOf(Phase phase) {
+  for (std::size_t i = 0; i < std::size(kHostPriority); ++i) {
+    if (kHostPriority[i].phase == phase) return i;
   }
-  return parts.other;
+  return std::nullopt;
 }
 
-/// When the host is in each phase within `span`, over all threads; disjoint, the earlier of
-/// kHostPriority wins.
-std::array<IntervalSet, kHostPriority.size()> HostPhases(const TraceStore& store,
-                                                         const Attribution& attribution,
-                                                         Interval span) {
-  std::array<std::vector<Interval>, kHostPriority.size()> found;
+/// A stretch of host time in one phase.
+struct PhasePiece {
+  Interval time;
+  std::size_t rank;
+};
+
+/// The ranges and operators of the process that have a phase: those that touch `span`, and the
+/// nearest ones outside of it.
+std::vector<PhasePiece> FindPhasePieces(const TraceStore& store, const Attribution& attribution,
+                                        ProcessId process, Interval span) {
+  std::vector<PhasePiece> pieces;
+  std::optional<PhasePiece> before, after;
   const auto& events = store.host_events;
-  const auto slot_of = [](Phase phase) {
-    return static_cast<std::size_t>(std::find(kHostPriority.begin(), kHostPriority.end(), phase) -
-                                    kHostPriority.begin());
-  };
   for (std::size_t t = 0; t < store.threads.rows(); ++t) {
+    if (process.valid() && store.threads.process[t] != process) continue;
     const TraceStore::RowRange range = store.HostEventsOf(ThreadId(t));
-    Phase last_phase = Phase::kOther;
-    TimeNs last_end;
     for (std::uint32_t row = range.first; row < range.last; ++row) {
-      const TimeNs start = events.start[row];
-      if (start >= span.end) break;
       const HostEventKind kind = events.kind[row];
       if (kind == HostEventKind::kGpuAnnotation || kind == HostEventKind::kOther ||
-          kind == HostEventKind::kOverhead)
+          kind == HostEventKind::kOverhead || events.duration[row].ns() == 0) {
         continue;
+      }
       const Phase phase = attribution.Of(HostEventId(row)).phase;
-      if (phase == Phase::kOther) continue;
       const HostEventId parent = events.parent[row];
       if (parent.valid() && attribution.Of(parent).phase == phase)
         continue;  // Inside a longer one.
-      const TimeNs end = store.HostEnd(HostEventId(row));
-      const bool goes_on = phase == last_phase && last_end < start;
-      if (end > span.start) found[slot_of(phase)].push_back({goes_on ? last_end : start, end});
-      last_phase = phase;
-      last_end = end;
+      const std::optional<std::size_t> rank = PriorityOf(phase);
+      if (!rank) continue;
+      const PhasePiece piece = {{events.start[row], store.HostEnd(HostEventId(row))}, *rank};
+      if (piece.time.start >= span.end) {
+        if (!after || piece.time.start < after->time.start ||
+            (piece.time.start == after->time.start && piece.rank < after->rank)) {
+          after = piece;
+        }
+        break;  // The rest of this thread starts later still.
+      }
+      if (piece.time.end > span.start) {
+        pieces.push_back(piece);
+      } else if (!before || piece.time.end > before->time.end ||
+                 (piece.time.end == before->time.end && piece.rank < before->rank)) {
+        before = piece;
+      }
     }
   }
-  std::array<IntervalSet, kHostPriority.size()> phases;
-  IntervalSet taken;
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    const IntervalSet all = IntervalSet::UnionOf(std::move(found[i]));
-    phases[i] = Subtract(all, taken);
-    taken = Unite(taken, all);
-  }
-  return phases;
+  if (before) pieces.push_back(*before);
+  if (after) pieces.push_back(*after);
+  return pieces;
 }
 
 /// A task of the span with the part that it counts for.
 struct SweepTask {
   TimeNs start, end;
-  int rank;  ///< Priority line: 1 compute, 2 communication, 3 copy.
+  int rank;  ///< Priority: compute, communication, copy from the host, other copy or set.
   DurationNs BreakdownParts::*part;
-  std::uint32_t id;
 };
 
 DurationNs BreakdownParts::*PartOfPhase(Phase phase) {
@@ -95,21 +103,25 @@ DurationNs BreakdownParts::*PartOfPhase(Phase phase) {
 }
 
 std::vector<SweepTask> TasksWithin(const TraceStore& store, NameFacts& names,
-                                   const Attribution& attribution, Interval span) {
+                                   const Attribution& attribution, ProcessId process,
+                                   Interval span) {
+  enum Rank { kCompute, kCommunication, kFromHost, kOtherCopy };
   std::vector<SweepTask> out;
   const auto& tasks = store.gpu_tasks;
   for (std::size_t i = 0; i < tasks.rows() && tasks.start[i] < span.end; ++i) {
     const TimeNs end = store.TaskEnd(GpuTaskId(i));
-    if (end <= span.start || end == tasks.start[i]) continue;
-    SweepTask task = {std::max(tasks.start[i], span.start), std::min(end, span.end), 1, nullptr,
-                      static_cast<std::uint32_t>(i)};
-    task.part = PartOfPhase(attribution.Of(GpuTaskId(i)).phase);
-    if (tasks.kind[i] != GpuTaskKind::kKernel) {
-      task.rank = 3;
-      if (tasks.copy[i] == CopyKind::kHostToDevice) task.part = &BreakdownParts::host_to_device;
-    } else if (names.IsCommunication(tasks.name[i])) {
-      task.rank = 2;
+    if (end <= span.start || end == tasks.start[i] || !IsWorkOf(store, process, GpuTaskId(i)))
+      continue;
+    SweepTask task = {tasks.start[i], end, kCompute,
+                      PartOfPhase(attribution.Of(GpuTaskId(i)).phase)};
+    if (tasks.kind[i] == GpuTaskKind::kKernel && names.IsCommunication(tasks.name[i])) {
+      task.rank = kCommunication;
       task.part = &BreakdownParts::communication;
+    } else if (tasks.copy[i] == CopyKind::kHostToDevice) {
+      task.rank = kFromHost;
+      task.part = &BreakdownParts::host_to_device;
+    } else if (tasks.kind[i] != GpuTaskKind::kKernel) {
+      task.rank = kOtherCopy;
     }
     out.push_back(task);
   }
@@ -117,12 +129,11 @@ std::vector<SweepTask> TasksWithin(const TraceStore& store, NameFacts& names,
 }
 
 /// Adds the idle interval to what the host was doing.
-void SplitIdle(Interval idle, const std::array<IntervalSet, kHostPriority.size()>& phases,
-               BreakdownParts& step) {
+void SplitIdle(Interval idle, const HostActivity& host, BreakdownParts& step) {
   DurationNs rest = idle.length();
-  for (std::size_t i = 0; i < phases.size(); ++i) {
-    const DurationNs in_phase = phases[i].MeasureWithin(idle);
-    PartOf(step, kHostPriority[i]) += in_phase;
+  for (const HostPhase& phase : kHostPriority) {
+    const DurationNs in_phase = (host.*phase.activity).MeasureWithin(idle);
+    step.*phase.part += in_phase;
     rest -= in_phase;
   }
   step.other += rest;
@@ -130,14 +141,39 @@ void SplitIdle(Interval idle, const std::array<IntervalSet, kHostPriority.size()
 
 }  // namespace
 
+HostActivity FindHostActivity(const TraceStore& store, const Attribution& attribution,
+                              ProcessId process, Interval span) {
+  std::array<std::vector<Interval>, std::size(kHostPriority)> found;
+  for (const PhasePiece& piece : FindPhasePieces(store, attribution, process, span)) {
+    found[piece.rank].push_back(piece.time);
+  }
+  std::vector<PhasePiece> pieces;  // Disjoint.
+  IntervalSet taken;
+  for (std::size_t rank = 0; rank < found.size(); ++rank) {
+    const IntervalSet all = IntervalSet::UnionOf(std::move(found[rank]));
+    const IntervalSet free = Subtract(all, taken);
+    for (const Interval& time : free.intervals()) pieces.push_back({time, rank});
+    taken = Unite(taken, all);
+  }
+  std::sort(pieces.begin(), pieces.end(),
+            [](const PhasePiece& a, const PhasePiece& b) { return a.time.start < b.time.start; });
+  HostActivity host;
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    Interval time = pieces[i].time;
+    if (i + 1 < pieces.size() && pieces[i + 1].rank == pieces[i].rank)
+      time.end = pieces[i + 1].time.start;
+    (host.*kHostPriority[pieces[i].rank].activity).AppendInOrder(time);
+  }
+  return host;
+}
+
 StepBreakdown BreakDown(const TraceStore& store, NameFacts& names, const Attribution& attribution,
-                        Interval span) {
+                        const HostActivity& host, ProcessId process, Interval span) {
   StepBreakdown out;
   out.wall = span.length();
-  const std::vector<SweepTask> tasks = TasksWithin(store, names, attribution, span);
-  const auto phases = HostPhases(store, attribution, span);
+  const std::vector<SweepTask> tasks = TasksWithin(store, names, attribution, process, span);
 
-  // Between two changes of the set of running tasks, the first by (line, start, id) takes the time.
+  // Between two changes of the set of running tasks, the first by (rank, start) takes the time.
   struct Change {
     TimeNs time;
     std::size_t task;
@@ -145,24 +181,21 @@ StepBreakdown BreakDown(const TraceStore& store, NameFacts& names, const Attribu
   };
   std::vector<Change> changes;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    changes.push_back({tasks[i].start, i, true});
-    changes.push_back({tasks[i].end, i, false});
+    changes.push_back({std::max(tasks[i].start, span.start), i, true});
+    changes.push_back({std::min(tasks[i].end, span.end), i, false});
   }
   std::sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) {
     return a.time != b.time ? a.time < b.time : a.task < b.task;
   });
   const auto first = [&](std::size_t a, std::size_t b) {
-    const SweepTask& x = tasks[a];
-    const SweepTask& y = tasks[b];
-    if (x.rank != y.rank) return x.rank < y.rank;
-    return x.start != y.start ? x.start < y.start : x.id < y.id;
+    return tasks[a].rank != tasks[b].rank ? tasks[a].rank < tasks[b].rank : a < b;
   };
   std::set<std::size_t, decltype(first)> running(first);
   TimeNs at = span.start;
   const auto advance = [&](TimeNs to) {
     if (to <= at) return;
     if (running.empty()) {
-      SplitIdle({at, to}, phases, out.step);
+      SplitIdle({at, to}, host, out.step);
     } else {
       DurationNs BreakdownParts::*part = tasks[*running.begin()].part;
       out.step.*part += to - at;

@@ -8,17 +8,27 @@
 
 namespace headroom {
 
+/// What the host of one process does, over all of its threads: disjoint sets. A moment inside a
+/// range or an operator has that one's phase; of several, the first of data wait, callback,
+/// optimizer, backward, forward. A moment between two of the same phase, with nothing else in
+/// between, has that phase, too.
+struct HostActivity {
+  IntervalSet data_wait, callback, optimizer, backward, forward;
+};
+
+/// The activity during `span`; it may reach beyond. `process` none: all processes.
+HostActivity FindHostActivity(const TraceStore& store, const Attribution& attribution,
+                              ProcessId process, Interval span);
+
 /// Splits `span` by a priority sweep; every nanosecond goes to the first line that holds:
 ///   1. a compute kernel runs: the phase that launched it (of several, the one that started first);
 ///   2. a communication kernel runs: communication;
-///   3. a copy from the host runs: host_to_device; another copy or a set: the phase that launched
-///   it;
-///   4. the GPU is idle: what the host does, on any thread, the first of data wait, callback,
-///   optimizer, backward, forward;
-///      else other.
-/// A host thread is in a phase inside its ranges and operators, and between two successive ones of
-/// the same phase. A launch in the data-wait phase counts as other work when its task runs.
+///   3. a copy from host to device runs: host_to_device; another copy or a set: the phase that
+///   launched it;
+///   4. the GPU is idle: what the host does.
+/// What is launched in the data-wait phase or by a callback counts as other work. Only tasks of
+/// `process` are seen.
 StepBreakdown BreakDown(const TraceStore& store, NameFacts& names, const Attribution& attribution,
-                        Interval span);
+                        const HostActivity& host, ProcessId process, Interval span);
 
 }  // namespace headroom

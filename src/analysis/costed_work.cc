@@ -45,7 +45,8 @@ std::vector<CostedCall> CollectCostedWork(const TraceStore& store, NameFacts& na
                                                  .tensor_cores = main.tensor_cores,
                                                  .fast_algorithm = sums.fast_algorithm},
                                                 device);
-    calls.push_back({HostEventId(row), cost, sums.time, sums.longest, math_dtype, point});
+    calls.push_back({HostEventId(row), cost, sums.time, sums.longest, math_dtype, point,
+                     attribution.Of(HostEventId(row)).recomputed});
   }
   return calls;
 }

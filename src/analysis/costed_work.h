@@ -19,6 +19,7 @@ struct CostedCall {
   GpuTaskId main_task;       ///< The kernel that took longest: its name tells which arithmetic ran.
   DType math_dtype;
   RooflinePoint point;
+  bool recomputed;  ///< Runs a second time in backward (checkpointing).
 };
 
 /// All such calls in order of operator row. `device` may be null (unknown GPU).

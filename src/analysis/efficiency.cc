@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <vector>
 
+#include "base/statistics.h"
 #include "cost/roofline.h"
 
 namespace headroom {
@@ -25,10 +27,13 @@ Efficiency MeasureEfficiency(const TraceStore& store, NameFacts& names,
   Efficiency out;
   if (device != nullptr) out.device_name = device->name;
 
+  std::set<DeviceId> devices;  // That the steps use.
   DurationNs all, unclassified, eligible, on_tensor_cores;
   for (std::size_t i = 0; i < tasks.rows(); ++i) {
     const DurationNs duration = tasks.duration[i];
     all += duration;
+    if (steps.step_of_task[i] != StepAnalysis::kNoStep)
+      devices.insert(store.DeviceOf(GpuTaskId(i)));
     if (tasks.kind[i] != GpuTaskKind::kKernel) continue;
     const KernelClass& facts = names.Kernel(tasks.name[i]);
     if (facts.family == WorkFamily::kUnclassified) unclassified += duration;
@@ -38,13 +43,10 @@ Efficiency MeasureEfficiency(const TraceStore& store, NameFacts& names,
     eligible += duration;
     if (facts.tensor_cores == TensorCoreUse::kYes) on_tensor_cores += duration;
   }
-  const auto share = [](DurationNs part, DurationNs whole) {
-    return 100.0 * static_cast<double>(part.ns()) / static_cast<double>(whole.ns());
-  };
   if (all.ns() == 0) return out;
-  out.unclassified_pct = share(unclassified, all);
-  out.tensor_core_eligible_pct = share(eligible, all);
-  if (eligible.ns() > 0) out.tensor_core_used_pct = share(on_tensor_cores, eligible);
+  out.unclassified_pct = SharePct(unclassified, all);
+  out.tensor_core_eligible_pct = SharePct(eligible, all);
+  if (eligible.ns() > 0) out.tensor_core_used_pct = SharePct(on_tensor_cores, eligible);
   if (work.empty()) return out;
 
   std::map<DType, double> flops_by_type;  // In steps, of the work that peaks are stated for.
@@ -55,19 +57,23 @@ Efficiency MeasureEfficiency(const TraceStore& store, NameFacts& names,
     if (call.point.bound == Bound::kMemory) memory_bound += call.time;
     const bool in_step = call.main_task.valid() &&
                          steps.step_of_task[call.main_task.index()] != StepAnalysis::kNoStep;
-    if (in_step && IsTensorCoreWork(call.cost->family))
+    // The model's work is what MFU counts: what checkpointing computes twice counts once.
+    if (in_step && !call.recomputed && IsTensorCoreWork(call.cost->family)) {
       flops_by_type[call.math_dtype] += call.cost->flops;
+    }
   }
-  out.costed_pct = share(costed, all);
+  out.costed_pct = SharePct(costed, all);
   if (compute_bound.ns() + memory_bound.ns() > 0) {
-    out.compute_bound_pct = share(compute_bound, all);
-    out.memory_bound_pct = share(memory_bound, all);
+    out.compute_bound_pct = SharePct(compute_bound, all);
+    out.memory_bound_pct = SharePct(memory_bound, all);
   }
-  if (steps.steps.list.empty() || flops_by_type.empty()) return out;
+  if (flops_by_type.empty()) return out;
 
   // The type with most FLOPs names the peak; a step that mixes types is measured against the one
   // that dominates it.
-  const auto count = static_cast<double>(steps.steps.list.size());
+  const auto count =
+      static_cast<double>(std::count_if(steps.steps.list.begin(), steps.steps.list.end(),
+                                        [](const StepRow& row) { return row.tasks > 0; }));
   double flops = 0;
   for (const auto& [type, of_type] : flops_by_type) flops += of_type;
   const DType main_type =
@@ -76,7 +82,8 @@ Efficiency MeasureEfficiency(const TraceStore& store, NameFacts& names,
           ->first;
   out.flops_per_step = flops / count;
   out.math_dtype = Name(main_type);
-  const Mfu mfu = ComputeMfu(flops / count, *steps.steps.p50, 1, main_type, device);
+  const Mfu mfu = ComputeMfu(flops / count, *steps.steps.p50, static_cast<int>(devices.size()),
+                             main_type, device);
   out.peak_tflops = mfu.peak_tflops;
   if (mfu.state == RooflineState::kImpossible) {
     out.error =
@@ -88,8 +95,9 @@ Efficiency MeasureEfficiency(const TraceStore& store, NameFacts& names,
   if (mfu.peak_tflops) {
     out.mfu_formula = fmt::format(
         "{:.3f} TFLOP per step (matrix products, convolutions, attention; recorded shapes) / "
-        "({:.4f} s median step x {:g} TFLOP/s dense {} peak of {})",
-        flops / count / 1e12, static_cast<double>(steps.steps.p50->ns()) / 1e9, *mfu.peak_tflops,
+        "({:.4f} s median step x {}{:g} TFLOP/s dense {} peak of {})",
+        flops / count / 1e12, static_cast<double>(steps.steps.p50->ns()) / 1e9,
+        devices.size() > 1 ? fmt::format("{} GPUs x ", devices.size()) : "", *mfu.peak_tflops,
         out.math_dtype, out.device_name);
   }
   return out;

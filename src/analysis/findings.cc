@@ -7,6 +7,7 @@
 
 #include "analysis/bottleneck.h"
 #include "analysis/format.h"
+#include "base/statistics.h"
 
 namespace headroom {
 namespace {
@@ -22,11 +23,6 @@ struct Ranked {
 
 constexpr double kWorthMentioningPct = 2;
 constexpr std::size_t kMostFindings = 7;
-
-double SharePct(DurationNs part, DurationNs whole) {
-  return whole.ns() == 0 ? 0
-                         : 100.0 * static_cast<double>(part.ns()) / static_cast<double>(whole.ns());
-}
 
 DurationNs ShareOf(DurationNs whole, double percent) {
   return DurationNs(static_cast<std::int64_t>(static_cast<double>(whole.ns()) * percent / 100.0));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "base/statistics.h"
+
 namespace headroom {
 
 std::vector<DeviceWork> CollectDeviceWork(const TraceStore& store, NameFacts& names) {
@@ -34,6 +36,15 @@ std::vector<DeviceWork> CollectDeviceWork(const TraceStore& store, NameFacts& na
   return rows;
 }
 
+IntervalSet FindBusyTime(const TraceStore& store, ProcessId process) {
+  IntervalSet busy;
+  for (std::size_t i = 0; i < store.gpu_tasks.rows(); ++i) {
+    if (!IsWorkOf(store, process, GpuTaskId(i))) continue;
+    busy.AppendInOrder({store.gpu_tasks.start[i], store.TaskEnd(GpuTaskId(i))});
+  }
+  return busy;
+}
+
 std::vector<GpuTimeRow> ComputeGpuTime(const TraceStore& store,
                                        const std::vector<DeviceWork>& work) {
   std::vector<GpuTimeRow> rows;
@@ -58,8 +69,7 @@ std::vector<GpuTimeRow> ComputeGpuTime(const TraceStore& store,
     row.idle = span - row.busy;
     if (row.communication.ns() > 0) {
       row.overlap_communication_pct =
-          100.0 * static_cast<double>((row.communication - row.exposed_communication).ns()) /
-          static_cast<double>(row.communication.ns());
+          SharePct(row.communication - row.exposed_communication, row.communication);
     }
     rows.push_back(row);
   }

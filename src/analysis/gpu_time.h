@@ -22,6 +22,9 @@ struct DeviceWork {
 /// One row per device that ran a task, in order of device number.
 std::vector<DeviceWork> CollectDeviceWork(const TraceStore& store, NameFacts& names);
 
+/// When any task runs that the process launched, on any device; none: any process.
+IntervalSet FindBusyTime(const TraceStore& store, ProcessId process);
+
 /// The definitions of `gpu_time[]` in docs/report.md.
 std::vector<GpuTimeRow> ComputeGpuTime(const TraceStore& store,
                                        const std::vector<DeviceWork>& work);

@@ -4,20 +4,31 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 #include <string>
 #include <unordered_set>
 #include <utility>
 
 #include "analysis/format.h"
+#include "base/statistics.h"
 
 namespace headroom {
 namespace {
 
 constexpr std::int64_t kExporterEventCap = 1000000;
 
+/// Whether anything of the host was recorded: annotations that a profiler draws over a stream, and
+/// rows without a meaning here, are nothing of the host.
+bool HasHostEvents(const TraceStore& store) {
+  const std::span<const HostEventKind> kinds = store.host_events.kind.values();
+  return std::any_of(kinds.begin(), kinds.end(), [](HostEventKind kind) {
+    return kind != HostEventKind::kGpuAnnotation && kind != HostEventKind::kOther;
+  });
+}
+
 void AddMissingParts(const TraceStore& store, ImportLog& log) {
   const bool has_gpu = store.gpu_tasks.rows() > 0;
-  const bool has_host = store.host_events.rows() > 0;
+  const bool has_host = HasHostEvents(store);
   if (!has_gpu) log.Add(ImportIssue::kNoGpu);
   if (!has_host) log.Add(ImportIssue::kNoHost);
   if (has_gpu) {
@@ -61,60 +72,53 @@ void AddUnjoined(const TraceStore& store, NameFacts& names, const StepAnalysis& 
     }
   }
   if (orphans > 0) {
-    const double share = all_time.ns() == 0 ? 0
-                                            : 100.0 * static_cast<double>(orphan_time.ns()) /
-                                                  static_cast<double>(all_time.ns());
+    const double share = SharePct(orphan_time, all_time);
     log.Add(ImportIssue::kOrphanTask, -1,
             fmt::format("{} of {} tasks, {} of the GPU time", FormatCount(orphans),
                         FormatCount(static_cast<std::int64_t>(tasks.rows())), FormatPercent(share)),
             orphans);
   }
   std::int64_t without_task = 0;
-  std::vector<std::int64_t> lost_in_step(steps.spans.size());
   for (std::size_t row = 0; row < events.rows(); ++row) {
     if (launched[row] || events.correlation[row] == kUnknown) continue;
     if (events.kind[row] != HostEventKind::kRuntimeCall &&
         events.kind[row] != HostEventKind::kDriverCall)
       continue;
     if (!names.Roles(events.name[row]).Has(HostRole::kKernelLaunch)) continue;
-    // A runtime call may pass its launch on to a driver call, which then has the task.
+    // A runtime call may pass its launch on to a driver call with the same number; one of the two
+    // has the task.
+    const HostEventId parent = events.parent[row];
+    if (parent.valid() && launched[parent.index()] &&
+        events.correlation[parent.index()] == events.correlation[row]) {
+      continue;
+    }
     const bool passed_on =
         row + 1 < events.rows() && events.parent[row + 1] == HostEventId(row) && launched[row + 1];
     if (!passed_on) ++without_task;
   }
   if (without_task > 0) log.Add(ImportIssue::kLaunchWithoutTask, -1, {}, without_task);
 
-  std::int64_t empty_steps = 0;
-  std::vector<std::int64_t> tasks_of_step(steps.steps.list.size());
-  for (const std::int32_t step : steps.step_of_task) {
-    if (step != StepAnalysis::kNoStep) ++tasks_of_step[static_cast<std::size_t>(step)];
-  }
-  for (const std::int64_t count : tasks_of_step) empty_steps += count == 0 ? 1 : 0;
-  if (empty_steps > 0 && without_task > 0)
-    log.Add(ImportIssue::kStepWithoutKernels, -1, {}, empty_steps);
+  std::int64_t lost_steps = 0;
+  for (const StepRow& step : steps.steps.list) lost_steps += step.lost_tasks ? 1 : 0;
+  if (lost_steps > 0) log.Add(ImportIssue::kStepWithoutKernels, -1, {}, lost_steps);
 }
 
-/// Processes whose devices differ but whose work is one file: several ranks merged.
+/// A rank is a process, and a trace is of one rank: several processes that launch GPU work are
+/// several ranks in one file. One process that drives several devices is no mixture, and processes
+/// that launch nothing (workers of a data loader) are none.
 void AddMixedRanks(const TraceStore& store, ImportLog& log) {
-  std::set<std::uint32_t> processes;
-  std::set<std::pair<std::uint32_t, std::uint32_t>> pairs;
-  std::set<std::uint32_t> devices;
+  std::set<ProcessId> processes;
+  std::set<DeviceId> devices;
   for (std::size_t i = 0; i < store.gpu_tasks.rows(); ++i) {
     const HostEventId launch = store.gpu_tasks.launch[i];
     if (!launch.valid()) continue;
-    const std::uint32_t process =
-        store.threads.process[store.host_events.thread[launch.index()].index()].index();
-    const std::uint32_t device = store.DeviceOf(GpuTaskId(i)).index();
-    processes.insert(process);
-    devices.insert(device);
-    pairs.insert({process, device});
+    processes.insert(store.threads.process[store.host_events.thread[launch.index()].index()]);
+    devices.insert(store.DeviceOf(GpuTaskId(i)));
   }
-  // One process that drives several devices is no mixture; several processes each with its own
-  // device are.
-  if (processes.size() > 1 && devices.size() > 1 && pairs.size() >= processes.size()) {
-    log.Add(ImportIssue::kMixedRanks, -1,
-            fmt::format("{} processes on {} devices", processes.size(), devices.size()));
-  }
+  if (processes.size() < 2) return;
+  log.Add(ImportIssue::kMixedRanks, -1,
+          fmt::format("{} processes launch work on {} {}", processes.size(), devices.size(),
+                      devices.size() == 1 ? "device" : "devices"));
 }
 
 void AddProfilerOverhead(const TraceStore& store, ImportLog& log) {
@@ -166,7 +170,7 @@ constexpr double kNegligibleShare = 0.001;
 
 char GradeOf(const TraceStore& store, const ImportLog& log) {
   const bool has_gpu = store.gpu_tasks.rows() > 0;
-  const bool has_host = store.host_events.rows() > 0;
+  const bool has_host = HasHostEvents(store);
   if (!has_gpu && !has_host) return 'F';
   const auto events = static_cast<double>(std::max<std::int64_t>(store.metadata.events, 1));
   const auto share = [&](ImportIssue issue) {

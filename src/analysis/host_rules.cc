@@ -70,6 +70,7 @@ Result<HostRules> HostRules::Parse(const NamedText& rules) {
   if (list == nullptr) return fail("has no [[rule]]; each names a role and what it matches");
   auto impl = std::make_unique<Impl>();
   for (const toml::node& node : *list) {
+    if (!node.is_table()) return fail("a [[rule]] must be a table");
     const toml::table& rule = *node.as_table();
     const std::string role_name = rule["role"].value_or(std::string());
     const std::optional<HostRole> role = RoleFromName(role_name);

@@ -1,5 +1,8 @@
 #include "analysis/knowledge.h"
 
+#include <cassert>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include "analysis/host_rules.h"

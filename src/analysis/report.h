@@ -52,6 +52,8 @@ struct StepRow {
   DurationNs wall;  ///< Distance between the ends of GPU work of successive steps.
   std::optional<DurationNs> gpu_busy;
   std::optional<DurationNs> host;  ///< Length of the annotation.
+  std::int64_t tasks = 0;          ///< GPU tasks launched in it.
+  bool lost_tasks = false;  ///< Kernels were launched and none was recorded: not in the median.
   /// Rough cost of recording the step's host events (analysis/profiler_cost.h); what the true step
   /// is shorter by at most.
   DurationNs profiler_cost;
@@ -66,7 +68,8 @@ struct Steps {
   std::string confidence;  ///< Of inferred steps: "high", "medium", "low"; else empty.
   std::string marker;      ///< What the steps were told by.
   std::vector<StepRow> list;
-  std::optional<DurationNs> p50, mean, min, max;
+  std::optional<DurationNs> p50, mean, min,
+      max;                              ///< Of the steps that lost no tasks; of all, where all did.
   std::int64_t tasks_before_first = 0;  ///< GPU tasks launched before the first step: in no step.
   std::int64_t tasks_outside = 0;       ///< Launched between or after steps.
 };

@@ -11,12 +11,6 @@
 
 namespace headroom {
 
-/// A step as the host sees it.
-struct HostStep {
-  std::int64_t index;
-  Interval host;
-};
-
 /// Steps and which tasks belong to them.
 struct StepAnalysis {
   Steps steps;
@@ -24,15 +18,20 @@ struct StepAnalysis {
   std::vector<std::int32_t> step_of_task;  ///< Row of steps.list by task; -1: none.
   static constexpr std::int32_t kNoStep = -1;
 
+  std::vector<Interval> hosts;  ///< By row of steps.list: the step as the host sees it.
+  IntervalSet busy;             ///< When a task of the process runs.
+  IntervalSet late;   ///< Between those: idle that ends with a task launched after the idle began.
+  ProcessId process;  ///< Whose steps these are; none: not of one process.
+
   /// Tasks without a launch that ran before any task with one on their stream: launched before
   /// recording began.
   std::vector<bool> before_recording;
 };
 
-/// Finds steps (annotations, else a marker given by the user, else what repeats), assigns tasks by
-/// the start of their launch, and times each step. `gpu_busy` is the union of all GPU tasks of the
-/// trace.
+/// Finds steps (a marker given by the user, else annotations, else what repeats), assigns tasks by
+/// the start of their launch (by their own start where the trace holds no launches), and times each
+/// step. Of several processes in one file, the one that annotates first has the steps.
 Result<StepAnalysis> AnalyzeSteps(const TraceStore& store, NameFacts& names,
-                                  const IntervalSet& gpu_busy, const AnalysisOptions& options);
+                                  const AnalysisOptions& options);
 
 }  // namespace headroom

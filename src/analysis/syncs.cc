@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "store/natural_sort.h"
+
 namespace headroom {
 namespace {
 
@@ -23,11 +25,14 @@ std::vector<PricedSync> PriceSyncs(const TraceStore& store, NameFacts& names,
   std::vector<PricedSync> syncs;
   if (tasks.rows() == 0) return syncs;
 
-  // Copies that return no earlier than their GPU copy ends have waited for it.
+  // Copies that return no earlier than their GPU copy ends have waited for it; between pinned
+  // memory and the device, or within the device, they only happened to be short.
   std::vector<bool> waits(events.rows());
   for (std::size_t i = 0; i < tasks.rows(); ++i) {
     const HostEventId launch = tasks.launch[i];
     if (tasks.kind[i] != GpuTaskKind::kMemcpy || !launch.valid()) continue;
+    if (tasks.copy[i] == CopyKind::kDeviceToDevice || tasks.copy[i] == CopyKind::kPeer) continue;
+    if (store.Text(tasks.name[i]).find("Pinned") != std::string_view::npos) continue;
     if (store.HostEnd(launch) >= store.TaskEnd(GpuTaskId(i))) waits[launch.index()] = true;
   }
   for (std::size_t row = 0; row < events.rows(); ++row) {
@@ -48,13 +53,14 @@ std::vector<PricedSync> PriceSyncs(const TraceStore& store, NameFacts& names,
     if (tasks.launch[i].valid())
       launched.push_back({events.start[tasks.launch[i].index()], tasks.start[i]});
   }
-  std::sort(launched.begin(), launched.end(),
-            [](const LaunchedStart& a, const LaunchedStart& b) { return a.launch < b.launch; });
+  NaturalStableSort(
+      launched, [](const LaunchedStart& a, const LaunchedStart& b) { return a.launch < b.launch; });
   for (std::size_t i = launched.size(); i-- > 1;) {
     launched[i - 1].start = std::min(launched[i - 1].start, launched[i].start);
   }
 
   const std::vector<Interval>& busy = gpu_busy.intervals();
+  TimeNs priced(INT64_MIN);  // What earlier calls cost already.
   for (PricedSync& sync : syncs) {
     const TimeNs begin = events.start[sync.call.index()];
     const TimeNs end = store.HostEnd(sync.call);
@@ -62,13 +68,17 @@ std::vector<PricedSync> PriceSyncs(const TraceStore& store, NameFacts& names,
         std::lower_bound(launched.begin(), launched.end(), end,
                          [](const LaunchedStart& l, TimeNs t) { return l.launch < t; });
     if (next == launched.end()) continue;
-    // The GPU runs dry at the end of the last busy interval that begins before the call returns.
-    // Where that was before the call, the host was late anyway: only what follows the call's start
-    // is its price.
+    // The GPU runs dry at the end of the last busy interval that begins before the call returns;
+    // where that was before the call, the host was late anyway.
     const auto after = std::upper_bound(busy.begin(), busy.end(), end,
                                         [](TimeNs t, const Interval& i) { return t < i.start; });
-    const TimeNs dry = after == busy.begin() ? begin : std::max(begin, (after - 1)->end);
-    if (next->start > dry) sync.gpu_idle = {dry, next->start};
+    TimeNs dry = begin;
+    if (after != busy.begin()) dry = std::max(dry, (after - 1)->end);
+    const TimeNs until = std::min(next->start, dry + (end - begin));
+    dry = std::max(dry, priced);
+    if (until <= dry) continue;
+    sync.gpu_idle = {dry, until};
+    priced = until;
   }
   return syncs;
 }

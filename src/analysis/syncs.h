@@ -13,13 +13,17 @@ namespace headroom {
 /// One blocking call with its price.
 struct PricedSync {
   HostEventId call;
-  Interval gpu_idle;  ///< From the moment the GPU ran dry inside the call to the first task
-                      ///< launched after it; may be empty.
+  /// From the moment in or after the call at which the GPU is dry, as long as the call kept the
+  /// host from launching; no further than the next task launched after it. May be empty. Those of
+  /// successive calls do not overlap.
+  Interval gpu_idle;
 };
 
-/// Every blocking call: explicit synchronizations, synchronous copies, and asynchronous copies that
-/// outlast their own GPU copy (pageable memory). A call at the end of the trace, after which
-/// nothing is launched, costs nothing. In order of start.
+/// Every blocking call, in order of start: explicit synchronizations, synchronous copies, and
+/// asynchronous copies that outlast their own GPU copy (pageable memory). Its price is what the GPU
+/// would not idle if the host had not waited: at most the length of the call. What the host does
+/// between the call and the next launch costs that time with or without the call. A call after
+/// which nothing is launched (the end of the trace) costs nothing.
 std::vector<PricedSync> PriceSyncs(const TraceStore& store, NameFacts& names,
                                    const IntervalSet& gpu_busy);
 

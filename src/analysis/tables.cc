@@ -19,11 +19,6 @@ void SortRows(std::vector<TimeRow>& rows) {
   });
 }
 
-double SharePct(DurationNs part, DurationNs whole) {
-  return whole.ns() == 0 ? 0
-                         : 100.0 * static_cast<double>(part.ns()) / static_cast<double>(whole.ns());
-}
-
 DurationNs AllTaskTime(const TraceStore& store) {
   DurationNs total;
   for (const DurationNs duration : store.gpu_tasks.duration.values()) total += duration;
@@ -39,9 +34,7 @@ class CallTimes {
   void Fill(std::int64_t calls, TimeRow& row) {
     std::sort(nonzero_.begin(), nonzero_.end());
     row.count = calls;
-    std::int64_t total = 0;
-    for (const std::int64_t time : nonzero_) total += time;
-    row.total = DurationNs(total);
+    for (const std::int64_t time : nonzero_) row.total += DurationNs(time);
     const auto zeros = static_cast<std::size_t>(
         std::max<std::int64_t>(0, calls - static_cast<std::int64_t>(nonzero_.size())));
     if (nonzero_.empty()) return;
@@ -89,6 +82,19 @@ class ByName {
   std::vector<std::pair<StringId, T>> values_;
 };
 
+/// "memcpy", "memset" or the kernel's family.
+std::string_view NameOfClass(GpuTaskKind kind, StringId name, NameFacts& names) {
+  switch (kind) {
+    case GpuTaskKind::kMemcpy:
+      return "memcpy";
+    case GpuTaskKind::kMemset:
+      return "memset";
+    case GpuTaskKind::kKernel:
+      break;
+  }
+  return Name(names.Kernel(name).family);
+}
+
 }  // namespace
 
 std::vector<TimeRow> KernelTable(const TraceStore& store, NameFacts& names) {
@@ -113,13 +119,9 @@ std::vector<TimeRow> KernelTable(const TraceStore& store, NameFacts& names) {
     times.Fill(static_cast<std::int64_t>(last - first), row);
     row.name = store.Text(name);
     row.share_pct = SharePct(row.total, all);
-    if (kinds[name] == GpuTaskKind::kKernel) {
-      const KernelClass& kernel = names.Kernel(name);
-      row.kind = Name(kernel.family);
-      row.tensor_cores = Name(kernel.tensor_cores);
-    } else {
-      row.kind = kinds[name] == GpuTaskKind::kMemcpy ? "memcpy" : "memset";
-    }
+    row.kind = NameOfClass(kinds[name], name, names);
+    if (kinds[name] == GpuTaskKind::kKernel)
+      row.tensor_cores = Name(names.Kernel(name).tensor_cores);
     rows.push_back(std::move(row));
     first = last;
   }
@@ -129,15 +131,23 @@ std::vector<TimeRow> KernelTable(const TraceStore& store, NameFacts& names) {
 
 std::vector<ClassRow> ClassTable(const TraceStore& store, NameFacts& names) {
   const auto& tasks = store.gpu_tasks;
-  std::map<std::string_view, ClassRow> by_class;
+  struct Sums {
+    std::int64_t count = 0;
+    DurationNs total;
+    GpuTaskKind kind = GpuTaskKind::kKernel;
+  };
+  ByName<Sums> by_name(store);
   for (std::size_t i = 0; i < tasks.rows(); ++i) {
-    const std::string_view name = tasks.kind[i] == GpuTaskKind::kMemcpy ? "memcpy"
-                                  : tasks.kind[i] == GpuTaskKind::kMemset
-                                      ? "memset"
-                                      : Name(names.Kernel(tasks.name[i]).family);
-    ClassRow& row = by_class[name];
-    ++row.count;
-    row.total += tasks.duration[i];
+    Sums& sum = by_name[tasks.name[i]];
+    ++sum.count;
+    sum.total += tasks.duration[i];
+    sum.kind = tasks.kind[i];
+  }
+  std::map<std::string_view, ClassRow> by_class;
+  for (const auto& [name, sum] : by_name) {
+    ClassRow& row = by_class[NameOfClass(sum.kind, name, names)];
+    row.count += sum.count;
+    row.total += sum.total;
   }
   const DurationNs all = AllTaskTime(store);
   std::vector<ClassRow> rows;
@@ -243,18 +253,20 @@ std::vector<TimeRow> LayerTable(const TraceStore& store, NameFacts& names,
     return (events.kind[row] == HostEventKind::kPythonFrame && roles.Has(HostRole::kModuleFrame)) ||
            (events.kind[row] == HostEventKind::kAnnotation && roles.Has(HostRole::kLayerRange));
   };
+  std::vector<HostEventId> innermost(
+      events.rows());  // Layer around each event, itself included; parents come first.
   for (std::size_t row = 0; row < events.rows(); ++row) {
+    const HostEventId parent = events.parent[row];
+    const HostEventId around = parent.valid() ? innermost[parent.index()] : HostEventId::None();
+    innermost[row] = around;
     if (!is_layer(row)) continue;
+    innermost[row] = HostEventId(row);
     Sums& sum = sums[events.name[row]];
     ++sum.calls;
     sum.host += events.duration[row];
     sum.self += events.duration[row];
-    // The innermost layer around it loses that time from its own.
-    for (HostEventId up = events.parent[row]; up.valid(); up = events.parent[up.index()]) {
-      if (!is_layer(up.index())) continue;
-      sums[events.name[up.index()]].self -= events.duration[row];
-      break;
-    }
+    // The layer around it loses that time from its own.
+    if (around.valid()) sums[events.name[around.index()]].self -= events.duration[row];
   }
   if (sums.empty()) return {};
   TimePerEvent per_call(events.rows());

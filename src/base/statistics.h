@@ -1,10 +1,12 @@
-// Order statistics.
+// Order statistics and shares.
 #pragma once
 
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+
+#include "base/time.h"
 
 namespace headroom {
 
@@ -20,6 +22,11 @@ T SortedPercentile(std::span<T> values, int percent) {
 template <typename Container>
 auto SortedPercentile(const Container& values, int percent) {
   return SortedPercentile(std::span(values.data(), values.size()), percent);
+}
+
+/// `part` of `whole` in percent; 0 of nothing.
+inline double SharePct(DurationNs part, DurationNs whole) {
+  return whole.ns() == 0 ? 0 : 100.0 * static_cast<double>(part.ns()) / static_cast<double>(whole.ns());
 }
 
 }  // namespace headroom

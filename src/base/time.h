@@ -7,7 +7,7 @@
 
 namespace headroom {
 
-/// A span of time in nanoseconds; may be negative.
+/// A span of time in nanoseconds; may be negative. Sums saturate: a damaged trace may hold durations of centuries.
 class DurationNs {
  public:
   constexpr DurationNs() = default;
@@ -19,8 +19,14 @@ class DurationNs {
   constexpr double ms() const { return static_cast<double>(ns_) / 1e6; }
 
   constexpr auto operator<=>(const DurationNs&) const = default;
-  constexpr DurationNs& operator+=(DurationNs o) { return ns_ += o.ns_, *this; }
-  constexpr DurationNs& operator-=(DurationNs o) { return ns_ -= o.ns_, *this; }
+  constexpr DurationNs& operator+=(DurationNs o) {
+    if (__builtin_add_overflow(ns_, o.ns_, &ns_)) ns_ = o.ns_ < 0 ? INT64_MIN : INT64_MAX;
+    return *this;
+  }
+  constexpr DurationNs& operator-=(DurationNs o) {
+    if (__builtin_sub_overflow(ns_, o.ns_, &ns_)) ns_ = o.ns_ < 0 ? INT64_MAX : INT64_MIN;
+    return *this;
+  }
   friend constexpr DurationNs operator+(DurationNs a, DurationNs b) { return a += b; }
   friend constexpr DurationNs operator-(DurationNs a, DurationNs b) { return a -= b; }
   friend constexpr DurationNs operator-(DurationNs a) { return DurationNs(-a.ns_); }

@@ -1,0 +1,36 @@
+// Where the steps of a trace begin and end on the host.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/analyze.h"
+#include "analysis/attribution.h"
+#include "analysis/report.h"
+#include "base/interval_set.h"
+
+namespace headroom {
+
+/// A step as the host sees it.
+struct HostStep {
+  std::int64_t index;
+  Interval host;
+};
+
+/// Steps in order of time; they do not overlap.
+struct FoundSteps {
+  StepSource source = StepSource::kNone;
+  std::string confidence;  ///< Of inferred steps: "high", "medium", "low".
+  std::string marker;      ///< What they were told by.
+  ProcessId process;       ///< Whose steps they are; none: not of one process.
+  std::vector<HostStep> steps;
+};
+
+/// The steps that the options name; else the annotated ones; else those told by what returns
+/// evenly: Optimizer.step, another annotation, kernels. Fails (kUsage) where the named marker is
+/// not there.
+Result<FoundSteps> FindSteps(const TraceStore& store, NameFacts& names,
+                             const AnalysisOptions& options);
+
+}  // namespace headroom

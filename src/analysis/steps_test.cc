@@ -1,0 +1,321 @@
+#include "analysis/steps.h"
+
+#include "analysis/test_trace.h"
+
+namespace headroom {
+namespace {
+
+StepAnalysis StepsOf(const StoreBuilder& builder, const AnalysisOptions& options = {}) {
+  TestTrace trace(builder);
+  Result<StepAnalysis> steps = AnalyzeSteps(*trace.store, trace.names, options);
+  EXPECT_TRUE(steps.ok()) << steps.status().message();
+  return steps.ok() ? std::move(steps).value() : StepAnalysis();
+}
+
+std::vector<std::int64_t> WallsUs(const StepAnalysis& steps) {
+  std::vector<std::int64_t> walls;
+  for (const StepRow& row : steps.steps.list) walls.push_back(row.wall.ns() / 1000);
+  return walls;
+}
+
+using Walls = std::vector<std::int64_t>;
+
+TEST(Steps, EndWhereTheirGpuWorkEnds) {
+  StoreBuilder b;
+  // The host is done with a step after 100 us, the GPU needs 300.
+  for (int i = 0; i < 3; ++i) {
+    b.Step(10 + i, kMain, i * 100, 100);
+    b.Launch("aten::mm", kMain, i * 100 + 10, kGemm, kStream, 20 + i * 300, 300);
+  }
+  const StepAnalysis found = StepsOf(b);
+  EXPECT_EQ(found.steps.source, StepSource::kAnnotation);
+  EXPECT_EQ(WallsUs(found), (Walls{320, 300, 300}));
+  EXPECT_EQ(found.steps.list[1].index, 11);
+  EXPECT_EQ(found.steps.list[1].start, AtUs(320));
+  EXPECT_EQ(found.steps.list[1].gpu_busy, Us(300));
+  EXPECT_EQ(found.steps.list[1].host, Us(100));
+  EXPECT_EQ(found.steps.p50, Us(300));
+  EXPECT_EQ(found.steps.max, Us(320));
+  EXPECT_EQ(found.steps.list[1].tasks, 1);
+}
+
+TEST(Steps, TheFirstDoesNotPayForTheQueueThatWarmUpLeft) {
+  StoreBuilder b;
+  b.Launch("aten::mm", kMain, 0, kGemm, kStream, 10,
+           500);                        // Launched before the first step, ends at 510.
+  b.Kernel(kAdd, kSideStream, 0, 450);  // Launched before recording began: no launch, then
+  b.Launch("aten::mm", kMain, 120, kGemm, kSideStream, 520,
+           10);  // a joined one on the same stream.
+  b.Step(1, kMain, 100, 100);
+  b.Launch("aten::mm", kMain, 110, kGemm, kStream, 510, 200);
+  const StepAnalysis found = StepsOf(b);
+  EXPECT_EQ(WallsUs(found), Walls{200});
+  EXPECT_EQ(found.steps.list[0].start, AtUs(510));
+  EXPECT_EQ(found.steps.tasks_before_first, 2);
+}
+
+TEST(Steps, WithoutGpuWorkLastAsLongAsTheirAnnotation) {
+  StoreBuilder b;
+  b.Step(0, kMain, 0, 100);
+  b.Launch("aten::mm", kMain, 10, kGemm, kStream, 20, 100);  // Ends at 120.
+  b.Step(1, kMain, 100, 40);                                 // Validation on the CPU, say.
+  b.Op("aten::add", kMain, 110, 20);
+  b.Step(2, kMain, 140, 100);
+  b.Launch("aten::mm", kMain, 150, kGemm, kStream, 160, 100);  // Ends at 260.
+  EXPECT_EQ(WallsUs(StepsOf(b)), (Walls{120, 40, 120})) << "the third begins with its annotation";
+}
+
+TEST(Steps, AfterOneWithoutGpuWorkDoNotOverlapTheWorkBefore) {
+  StoreBuilder b;
+  b.Step(0, kMain, 0, 100);
+  b.Launch("aten::mm", kMain, 10, kGemm, kStream, 20, 280);  // Ends at 300.
+  b.Step(1, kMain, 100, 40);
+  b.Step(2, kMain, 140, 100);
+  b.Launch("aten::mm", kMain, 150, kGemm, kStream, 300, 100);
+  EXPECT_EQ(WallsUs(StepsOf(b)), (Walls{300, 40, 100}));
+}
+
+TEST(Steps, WhoseKernelsWereLostAreNotInTheMedian) {
+  StoreBuilder b;
+  b.Step(0, kMain, 0, 100);
+  b.Launch("aten::mm", kMain, 10, kGemm, kStream, 20, 200);
+  for (int i = 1; i < 4; ++i) {
+    b.Step(i, kMain, i * 100, 100);
+    b.Call("cudaLaunchKernel", kMain, i * 100 + 10, 1, i);  // No kernel has the number.
+  }
+  const StepAnalysis found = StepsOf(b);
+  EXPECT_EQ(WallsUs(found), (Walls{220, 100, 100, 100}));
+  EXPECT_EQ(found.steps.p50, Us(220));
+  EXPECT_EQ(found.steps.min, Us(220));
+  EXPECT_TRUE(found.steps.list[1].lost_tasks);
+  EXPECT_FALSE(found.steps.list[0].lost_tasks);
+}
+
+TEST(Steps, OwnWhatAnyThreadOfTheProcessLaunchesInsideThem) {
+  StoreBuilder b;
+  b.Step(0, kMain, 0, 100);
+  b.Launch("aten::mm", kAutograd, 50, kGemm, kStream, 60, 100);
+  b.Launch("aten::mm", kAutograd, 100, kGemm, kStream, 170, 100);  // Half open: the end is no part.
+  const StepAnalysis found = StepsOf(b);
+  EXPECT_EQ(WallsUs(found), Walls{160});
+  EXPECT_EQ(found.steps.tasks_outside, 1);
+}
+
+TEST(Steps, TheMedianIsTheLowerMiddleOne) {
+  StoreBuilder b;
+  std::int64_t at = 0;
+  for (const std::int64_t wall : {10, 40, 20, 30}) {
+    b.Step(at, kMain, at, wall);
+    at += wall;
+  }
+  const StepAnalysis found = StepsOf(b);
+  EXPECT_EQ(found.steps.p50, Us(20));
+  EXPECT_EQ(found.steps.mean, Us(25));
+  EXPECT_FALSE(found.steps.list[0].gpu_busy) << "no GPU work in the file: not known";
+}
+
+TEST(Steps, WrittenTwiceAreTakenOnce) {
+  StoreBuilder b;
+  for (int i = 0; i < 2; ++i) {
+    b.Step(i, kMain, i * 100, 100);
+    b.Op("ProfilerStep#" + std::to_string(i), kMain, i * 100, 100);
+  }
+  EXPECT_EQ(WallsUs(StepsOf(b)), (Walls{100, 100}));
+}
+
+TEST(Steps, OfSeveralProcessesAreThoseOfTheOneThatAnnotatesFirst) {
+  StoreBuilder b;
+  for (int i = 0; i < 3; ++i) {
+    b.InProcess("10").Step(i, kMain, i * 100, 100);
+    b.Launch("aten::mm", kMain, i * 100 + 10, kGemm, kStream, i * 100 + 20, 50).Device(0);
+    b.InProcess("11").Step(i, kMain, i * 100 + 50, 100);
+    b.Launch("aten::mm", kMain, i * 100 + 60, kGemm, kStream, i * 100 + 70, 90).Device(1);
+  }
+  const StepAnalysis found = StepsOf(b);
+  EXPECT_EQ(WallsUs(found), (Walls{70, 100, 100}));
+  EXPECT_EQ(found.steps.list[1].gpu_busy, Us(50)) << "what the other process runs is no part";
+}
+
+TEST(Steps, OfAProcessThatOnlyAnnotatesOwnTheWorkOfAll) {
+  StoreBuilder b;
+  b.InProcess("10").Step(1, kMain, 0, 100);
+  b.InProcess("11").Launch("aten::mm", kMain, 10, kGemm, kStream, 20, 50);
+  EXPECT_EQ(WallsUs(StepsOf(b)), Walls{70});
+}
+
+TEST(Steps, SpanAllDevicesOfAProcess) {
+  StoreBuilder b;
+  for (int i = 0; i < 2; ++i) {
+    b.Step(i, kMain, i * 100, 100);
+    b.Launch("aten::mm", kMain, i * 100 + 10, kGemm, kStream, i * 100 + 20, 30).Device(0);
+    b.Launch("aten::mm", kMain, i * 100 + 12, kGemm, kStream, i * 100 + 40, 50).Device(1);
+  }
+  const StepAnalysis found = StepsOf(b);
+  EXPECT_EQ(WallsUs(found), (Walls{90, 100}));
+  EXPECT_EQ(found.steps.list[1].gpu_busy, Us(70)) << "the union over both";
+}
+
+TEST(InferredSteps, RunFromOneOptimizerStepToTheNext) {
+  StoreBuilder b;
+  for (int i = 0; i < 6; ++i) b.Annotation("Optimizer.step#AdamW.step", kMain, i * 100 + 80, 20);
+  const StepAnalysis found = StepsOf(b);
+  EXPECT_EQ(found.steps.source, StepSource::kInferred);
+  EXPECT_EQ(found.steps.marker, "Optimizer.step#AdamW.step");
+  EXPECT_EQ(found.steps.confidence, "high");
+  EXPECT_EQ(WallsUs(found), Walls(5, 100));
+  EXPECT_FALSE(found.steps.list[0].host) << "no annotation, no length of one";
+}
+
+TEST(InferredSteps, AreFoundWhereAnnotationsAreWrittenAsOperators) {
+  StoreBuilder b;
+  for (int i = 0; i < 6; ++i) b.Op("Optimizer.step#SGD.step", kMain, i * 100, 20);
+  EXPECT_EQ(WallsUs(StepsOf(b)).size(), 5u);
+}
+
+TEST(InferredSteps, FollowTheOptimizerThatStepsLeastOften) {
+  StoreBuilder b;
+  for (int i = 0; i < 15; ++i) b.Annotation("Optimizer.step#Adam.step", kMain, i * 20, 5);
+  for (int i = 0; i < 3; ++i) b.Annotation("Optimizer.step#SGD.step", kMain, i * 100 + 90, 5);
+  EXPECT_EQ(StepsOf(b).steps.marker, "Optimizer.step#SGD.step");
+}
+
+TEST(InferredSteps, ElseFollowTheAnnotationThatReturnsEvenly) {
+  StoreBuilder b;
+  for (int i = 0; i < 4; ++i) {
+    b.Annotation("train_batch", kMain, i * 100, 90);
+    b.Annotation("attention", kMain, i * 100 + 10, 5);
+    b.Annotation("attention", kMain, i * 100 + 60, 5);
+  }
+  for (const int at : {3, 50, 170, 390}) b.Annotation("logging", kMain, at, 5);
+  const StepAnalysis found = StepsOf(b);
+  EXPECT_EQ(found.steps.marker, "train_batch");
+  EXPECT_EQ(found.steps.confidence, "medium") << "four marks are few";
+}
+
+/// Three kernels that run once every 100 us, one that runs 7 times.
+StoreBuilder PeriodicKernels(bool with_launches, int periods) {
+  StoreBuilder b;
+  for (int i = 0; i < periods; ++i) {
+    const int at = i * 100;
+    int correlation = i * 100;
+    for (const char* name : {"embedding", "layer", "layer", "layer", "layer", "layer", "layer",
+                             "layer", "loss", "update"}) {
+      const int start = at + 5 * (correlation % 100);
+      if (with_launches) b.Call("cudaLaunchKernel", kMain, start, 1, correlation);
+      b.Kernel(name, kStream, start + 2, 2, correlation++);
+    }
+  }
+  return b;
+}
+
+TEST(InferredSteps, ElseFollowKernelsThatRunOnceAStep) {
+  for (const bool with_launches : {true, false}) {
+    const StepAnalysis found = StepsOf(PeriodicKernels(with_launches, 6));
+    EXPECT_EQ(found.steps.source, StepSource::kInferred) << with_launches;
+    EXPECT_EQ(found.steps.confidence, "medium");
+    EXPECT_EQ(found.steps.list.size(), 5u);
+    EXPECT_EQ(found.steps.p50, Us(100));
+    for (const StepRow& row : found.steps.list) EXPECT_EQ(row.tasks, 10);
+  }
+}
+
+TEST(InferredSteps, FromKernelsSeeDevicesApart) {
+  StoreBuilder b;
+  for (int i = 0; i < 6; ++i) {
+    for (const char* name : {"a", "b", "c"}) {
+      b.Kernel(name, kStream, i * 100 + name[0] - 'a', 1).Device(0);
+      b.Kernel(name, kStream, i * 100 + 13 + name[0] - 'a', 1).Device(1);
+    }
+  }
+  EXPECT_EQ(StepsOf(b).steps.p50, Us(100));
+}
+
+TEST(InferredSteps, AreNoneWithoutPeriod) {
+  StoreBuilder b;
+  for (const int at : {0, 10, 50, 55, 200})
+    b.Launch("aten::mm", kMain, at, kGemm, kStream, at + 3, 1);
+  const StepAnalysis found = StepsOf(b);
+  EXPECT_EQ(found.steps.source, StepSource::kNone);
+  EXPECT_TRUE(found.steps.list.empty());
+  EXPECT_FALSE(found.steps.p50);
+  EXPECT_EQ(found.steps.tasks_before_first, 0) << "there is no first step";
+}
+
+TEST(GivenSteps, BeginAtTheMarker) {
+  StoreBuilder b = PeriodicKernels(true, 4);
+  for (int i = 0; i < 3; ++i) b.Annotation("epoch_step_" + std::to_string(i), kMain, i * 120, 10);
+  AnalysisOptions options;
+  options.step_marker = "epoch_step";
+  const StepAnalysis found = StepsOf(b, options);
+  EXPECT_EQ(found.steps.source, StepSource::kGiven);
+  EXPECT_EQ(found.steps.list.size(), 2u);
+  EXPECT_EQ(found.steps.list[1].index, 1);
+}
+
+TEST(GivenSteps, OfAMarkerThatIsNotThereAreAUsageError) {
+  TestTrace trace(PeriodicKernels(true, 4));
+  AnalysisOptions options;
+  options.step_marker = "no such";
+  const Result<StepAnalysis> steps = AnalyzeSteps(*trace.store, trace.names, options);
+  ASSERT_FALSE(steps.ok());
+  EXPECT_EQ(steps.status().code(), StatusCode::kUsage);
+  EXPECT_NE(steps.status().message().find("--step-marker"), std::string::npos);
+}
+
+TEST(SelectedSteps, KeepTheirNumbersAndTheirWork) {
+  StoreBuilder b;
+  for (int i = 5; i < 9; ++i) {
+    b.Step(i, kMain, i * 100, 100);
+    b.Launch("aten::mm", kMain, i * 100 + 10, kGemm, kStream, i * 100 + 20, 10 * i);
+  }
+  AnalysisOptions options;
+  options.first_step = 6;
+  options.last_step = 7;
+  const StepAnalysis found = StepsOf(b, options);
+  ASSERT_EQ(found.steps.list.size(), 2u);
+  EXPECT_EQ(found.steps.list[0].index, 6);
+  EXPECT_EQ(WallsUs(found), (Walls{110, 110}))
+      << "the first kept one still follows the one before it";
+  EXPECT_EQ(found.step_of_task, (std::vector<std::int32_t>{-1, 0, 1, -1}));
+
+  options.first_step = 20;
+  options.last_step.reset();
+  TestTrace trace(b);
+  const Result<StepAnalysis> none = AnalyzeSteps(*trace.store, trace.names, options);
+  ASSERT_FALSE(none.ok());
+  EXPECT_NE(none.status().message().find("5 to 8"), std::string::npos) << none.status().message();
+}
+
+TEST(Queue, DepthIsWhatWasLaunchedAndHasNotStarted) {
+  StoreBuilder b;
+  b.Step(0, kMain, 0, 100);
+  for (int i = 0; i < 4; ++i) b.Launch("aten::mm", kMain, i * 10, kGemm, kStream, 100 + i * 50, 50);
+  const StepAnalysis found = StepsOf(b);
+  EXPECT_EQ(found.steps.list[0].queue_depth_max, 4);
+  EXPECT_DOUBLE_EQ(found.steps.list[0].queue_depth_mean, 2.5);
+}
+
+TEST(HostWait, IsIdleThatEndsWithATaskLaunchedTooLate) {
+  StoreBuilder b;
+  b.Step(0, kMain, 0, 200);
+  b.Launch("aten::mm", kMain, 0, kGemm, kStream, 10, 20);
+  b.Launch("aten::mm", kMain, 60, kGemm, kStream, 70, 20);  // 40 us late.
+  b.Launch("aten::mm", kMain, 75, kGemm, kStream, 110,
+           20);  // Launched in time: no wait for the host.
+  const StepAnalysis found = StepsOf(b);
+  EXPECT_EQ(found.steps.list[0].host_wait, Us(40));
+}
+
+TEST(Steps, ManyThreadsAndStepsTakeNoQuadraticTime) {
+  StoreBuilder b;
+  constexpr int kMany = 50'000;
+  for (int i = 0; i < kMany; ++i) {
+    b.Step(i, kMain, i * 10, 10);
+    b.Op("aten::add", 1000 + i, kMany * 10 - 5, 1);
+  }
+  b.Launch("aten::mm", kMain, 5, kGemm, kStream, 6, kMany * 10);
+  EXPECT_EQ(StepsOf(b).steps.list.size(), static_cast<std::size_t>(kMany));
+}
+
+}  // namespace
+}  // namespace headroom

@@ -1,0 +1,237 @@
+#include "store/store_builder.h"
+
+#include <map>
+#include <string>
+#include <utility>
+
+namespace headroom {
+namespace {
+
+/// Gives out ids of rows by key, with a new row at the first use of a key.
+template <typename Id, typename Key>
+class Rows {
+ public:
+  template <typename Append>
+  Id Of(const Key& key, Append append) {
+    const auto [it, is_new] = ids_.try_emplace(key, Id(ids_.size()));
+    if (is_new) append();
+    return it->second;
+  }
+
+ private:
+  std::map<Key, Id> ids_;
+};
+
+std::string_view CopyName(CopyKind kind) {
+  switch (kind) {
+    case CopyKind::kHostToDevice:
+      return "Memcpy HtoD (Pageable -> Device)";
+    case CopyKind::kDeviceToHost:
+      return "Memcpy DtoH (Device -> Pageable)";
+    case CopyKind::kDeviceToDevice:
+      return "Memcpy DtoD (Device -> Device)";
+    case CopyKind::kPeer:
+      return "Memcpy PtoP (Device -> Device)";
+    default:
+      return "Memcpy";
+  }
+}
+
+}  // namespace
+
+StoreBuilder::HostEvent& StoreBuilder::HostEvent::Shapes(std::string_view dims,
+                                                         std::string_view types) {
+  args_ = "\"Input Dims\": ";
+  args_.append(dims).append(", \"Input type\": ").append(types);
+  return *this;
+}
+
+StoreBuilder::HostEvent& StoreBuilder::AddHost(HostEventKind kind, std::string_view category,
+                                               std::string_view name, std::int64_t thread,
+                                               std::int64_t start, std::int64_t duration) {
+  HostEvent& event = host_.emplace_back();
+  event.kind_ = kind;
+  event.category_ = category;
+  event.name_ = name;
+  event.process_ = process_;
+  event.thread_ = thread;
+  event.start_ns_ = start * scale_;
+  event.duration_ns_ = duration * scale_;
+  return event;
+}
+
+StoreBuilder::HostEvent& StoreBuilder::Op(std::string_view name, std::int64_t thread,
+                                          std::int64_t start, std::int64_t duration) {
+  return AddHost(HostEventKind::kOperator, "cpu_op", name, thread, start, duration);
+}
+
+StoreBuilder::HostEvent& StoreBuilder::Annotation(std::string_view name, std::int64_t thread,
+                                                  std::int64_t start, std::int64_t duration) {
+  return AddHost(HostEventKind::kAnnotation, "user_annotation", name, thread, start, duration);
+}
+
+StoreBuilder::HostEvent& StoreBuilder::Step(std::int64_t number, std::int64_t thread,
+                                            std::int64_t start, std::int64_t duration) {
+  return Annotation("ProfilerStep#" + std::to_string(number), thread, start, duration);
+}
+
+StoreBuilder::HostEvent& StoreBuilder::Frame(std::string_view name, std::int64_t thread,
+                                             std::int64_t start, std::int64_t duration) {
+  return AddHost(HostEventKind::kPythonFrame, "python_function", name, thread, start, duration);
+}
+
+StoreBuilder::HostEvent& StoreBuilder::Call(std::string_view name, std::int64_t thread,
+                                            std::int64_t start, std::int64_t duration,
+                                            std::optional<std::int64_t> correlation) {
+  return AddHost(HostEventKind::kRuntimeCall, "cuda_runtime", name, thread, start, duration)
+      .Correlation(correlation.value_or(kUnknown));
+}
+
+StoreBuilder::HostEvent& StoreBuilder::DriverCall(std::string_view name, std::int64_t thread,
+                                                  std::int64_t start, std::int64_t duration,
+                                                  std::optional<std::int64_t> correlation) {
+  return AddHost(HostEventKind::kDriverCall, "cuda_driver", name, thread, start, duration)
+      .Correlation(correlation.value_or(kUnknown));
+}
+
+StoreBuilder::HostEvent& StoreBuilder::Event(HostEventKind kind, std::string_view name,
+                                             std::int64_t thread, std::int64_t start,
+                                             std::int64_t duration) {
+  return AddHost(kind, "", name, thread, start, duration);
+}
+
+StoreBuilder::GpuTask& StoreBuilder::AddTask(GpuTaskKind kind, std::string_view name,
+                                             std::int64_t stream, std::int64_t start,
+                                             std::int64_t duration,
+                                             std::optional<std::int64_t> correlation) {
+  GpuTask& task = tasks_.emplace_back();
+  task.kind_ = kind;
+  task.name_ = name;
+  task.stream_ = stream;
+  task.start_ns_ = start * scale_;
+  task.duration_ns_ = duration * scale_;
+  task.correlation_ = correlation.value_or(kUnknown);
+  return task;
+}
+
+StoreBuilder::GpuTask& StoreBuilder::Kernel(std::string_view name, std::int64_t stream,
+                                            std::int64_t start, std::int64_t duration,
+                                            std::optional<std::int64_t> correlation) {
+  return AddTask(GpuTaskKind::kKernel, name, stream, start, duration, correlation);
+}
+
+StoreBuilder::GpuTask& StoreBuilder::Copy(CopyKind kind, std::string_view name, std::int64_t stream,
+                                          std::int64_t start, std::int64_t duration,
+                                          std::optional<std::int64_t> correlation) {
+  GpuTask& task = AddTask(GpuTaskKind::kMemcpy, name, stream, start, duration, correlation);
+  task.copy_ = kind;
+  return task;
+}
+
+StoreBuilder::GpuTask& StoreBuilder::Copy(CopyKind kind, std::int64_t stream, std::int64_t start,
+                                          std::int64_t duration,
+                                          std::optional<std::int64_t> correlation) {
+  return Copy(kind, CopyName(kind), stream, start, duration, correlation);
+}
+
+StoreBuilder::GpuTask& StoreBuilder::Set(std::int64_t stream, std::int64_t start,
+                                         std::int64_t duration,
+                                         std::optional<std::int64_t> correlation) {
+  return AddTask(GpuTaskKind::kMemset, "Memset (Device)", stream, start, duration, correlation);
+}
+
+StoreBuilder::GpuTask& StoreBuilder::Launch(std::string_view op, std::int64_t thread,
+                                            std::int64_t start, std::string_view kernel,
+                                            std::int64_t stream, std::int64_t kernel_start,
+                                            std::int64_t kernel_duration) {
+  const std::int64_t correlation = next_correlation_++;
+  Op(op, thread, start, 2);
+  Call("cudaLaunchKernel", thread, start, 1, correlation);
+  return Kernel(kernel, stream, kernel_start, kernel_duration, correlation);
+}
+
+StoreBuilder& StoreBuilder::NameDevice(std::int64_t ordinal, std::string_view name) {
+  device_names_.emplace_back(ordinal, name);
+  return *this;
+}
+
+std::unique_ptr<TraceStore> StoreBuilder::Build() const {
+  auto store = std::make_unique<TraceStore>();
+  store->metadata.format = "test";
+  store->metadata.events = static_cast<std::int64_t>(host_.size() + tasks_.size());
+  const auto text = [&](std::string_view s) { return store->strings.Intern(s); };
+
+  Rows<ProcessId, std::string> processes;
+  Rows<ThreadId, std::pair<std::string, std::int64_t>> threads;
+  Rows<DeviceId, std::int64_t> devices;
+  Rows<StreamId, std::pair<std::int64_t, std::int64_t>> streams;
+  const auto device_of = [&](std::int64_t ordinal, StringId name) {
+    return devices.Of(ordinal, [&] {
+      store->devices.ordinal.Append(ordinal);
+      store->devices.name.Append(name);
+      store->devices.memory_bytes.Append(kUnknown);
+      store->devices.sm_count.Append(kUnknown32);
+      store->devices.compute_major.Append(kUnknown32);
+      store->devices.compute_minor.Append(kUnknown32);
+    });
+  };
+  for (const auto& [ordinal, name] : device_names_) device_of(ordinal, text(name));
+
+  auto& events = store->host_events;
+  for (const HostEvent& event : host_) {
+    const ProcessId process = processes.Of(event.process_, [&] {
+      store->processes.pid.Append(text(event.process_));
+      store->processes.name.Append(StringId::None());
+      store->processes.labels.Append(StringId::None());
+    });
+    const ThreadId thread = threads.Of({event.process_, event.thread_}, [&] {
+      store->threads.process.Append(process);
+      store->threads.tid.Append(text(std::to_string(event.thread_)));
+      store->threads.name.Append(StringId::None());
+    });
+    events.start.Append(TimeNs(event.start_ns_));
+    events.duration.Append(DurationNs(event.duration_ns_));
+    events.name.Append(text(event.name_));
+    events.category.Append(text(event.category_));
+    events.thread.Append(thread);
+    events.kind.Append(event.kind_);
+    events.correlation.Append(event.correlation_);
+    events.external_id.Append(kUnknown);
+    events.sequence.Append(event.sequence_);
+    events.forward_thread.Append(event.forward_thread_);
+    events.python_id.Append(kUnknown32);
+    events.python_parent_id.Append(kUnknown32);
+    events.event_index.Append(kUnknown32);
+    events.record_function.Append(kUnknown32);
+    events.args.Append(event.args_.empty() ? StringId::None() : text(event.args_));
+  }
+
+  auto& tasks = store->gpu_tasks;
+  for (const GpuTask& task : tasks_) {
+    const DeviceId device = device_of(task.device_, StringId::None());
+    const StreamId stream = streams.Of({task.device_, task.stream_}, [&] {
+      store->streams.device.Append(device);
+      store->streams.number.Append(task.stream_);
+    });
+    tasks.start.Append(TimeNs(task.start_ns_));
+    tasks.duration.Append(DurationNs(task.duration_ns_));
+    tasks.name.Append(text(task.name_));
+    tasks.stream.Append(stream);
+    tasks.kind.Append(task.kind_);
+    tasks.copy.Append(task.copy_);
+    tasks.correlation.Append(task.correlation_);
+    tasks.external_id.Append(kUnknown);
+    for (auto* size :
+         {&tasks.grid_x, &tasks.grid_y, &tasks.grid_z, &tasks.block_x, &tasks.block_y,
+          &tasks.block_z, &tasks.registers, &tasks.shared_memory, &tasks.occupancy_pct}) {
+      size->Append(kUnknown32);
+    }
+    tasks.graph_node.Append(kUnknown);
+    tasks.bytes.Append(task.bytes_);
+    tasks.args.Append(StringId::None());
+  }
+  store->Freeze(1);
+  return store;
+}
+
+}  // namespace headroom

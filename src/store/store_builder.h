@@ -1,0 +1,122 @@
+// For tests: small traces written down as a person would draw them, in microseconds.
+//
+//   StoreBuilder b;
+//   b.Op("aten::mm", kMain, 0, 20).Sequence(3);
+//   b.Call("cudaLaunchKernel", kMain, 5, 10, /*correlation=*/1);
+//   b.Kernel("gemm", kStream, 15, 30, /*correlation=*/1);
+//   const std::unique_ptr<TraceStore> store = b.Build();
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "store/trace_store.h"
+
+namespace headroom {
+
+/// Collects events in any order and makes a frozen store of them. Threads, streams, devices and
+/// processes appear with their first use. Times are microseconds unless said otherwise.
+class StoreBuilder {
+ public:
+  /// A host event whose details may be added.
+  class HostEvent {
+   public:
+    HostEvent& Sequence(std::int64_t number) { return sequence_ = number, *this; }
+    /// The framework's number of the forward thread, as backward operators carry it.
+    HostEvent& ForwardThread(std::int32_t number) { return forward_thread_ = number, *this; }
+    HostEvent& Correlation(std::int64_t number) { return correlation_ = number, *this; }
+    /// Members of `args` as JSON text.
+    HostEvent& Args(std::string_view members) { return args_ = members, *this; }
+    /// `Input Dims` and `Input type` of one operator: Shapes("[[8, 4], [4, 2]]", R"(["float",
+    /// "float"])").
+    HostEvent& Shapes(std::string_view dims, std::string_view types);
+
+   private:
+    friend class StoreBuilder;
+    std::string name_, category_, args_;
+    HostEventKind kind_ = HostEventKind::kOperator;
+    std::string process_;
+    std::int64_t thread_ = 0, start_ns_ = 0, duration_ns_ = 0;
+    std::int64_t sequence_ = kUnknown, correlation_ = kUnknown;
+    std::int32_t forward_thread_ = kUnknown32;
+  };
+
+  /// A GPU task whose details may be added.
+  class GpuTask {
+   public:
+    GpuTask& Device(std::int64_t ordinal) { return device_ = ordinal, *this; }
+    GpuTask& Bytes(std::int64_t bytes) { return bytes_ = bytes, *this; }
+
+   private:
+    friend class StoreBuilder;
+    std::string name_;
+    GpuTaskKind kind_ = GpuTaskKind::kKernel;
+    CopyKind copy_ = CopyKind::kNotACopy;
+    std::int64_t device_ = 0, stream_ = 0, start_ns_ = 0, duration_ns_ = 0;
+    std::int64_t correlation_ = kUnknown, bytes_ = kUnknown;
+  };
+
+  /// Host events from here on belong to this process ("1" at first).
+  StoreBuilder& InProcess(std::string_view pid) { return process_ = pid, *this; }
+  /// Times from here on are nanoseconds.
+  StoreBuilder& InNanoseconds() { return scale_ = 1, *this; }
+
+  HostEvent& Op(std::string_view name, std::int64_t thread, std::int64_t start,
+                std::int64_t duration);
+  HostEvent& Annotation(std::string_view name, std::int64_t thread, std::int64_t start,
+                        std::int64_t duration);
+  /// `ProfilerStep#N`.
+  HostEvent& Step(std::int64_t number, std::int64_t thread, std::int64_t start,
+                  std::int64_t duration);
+  HostEvent& Frame(std::string_view name, std::int64_t thread, std::int64_t start,
+                   std::int64_t duration);
+  HostEvent& Call(std::string_view name, std::int64_t thread, std::int64_t start,
+                  std::int64_t duration, std::optional<std::int64_t> correlation = std::nullopt);
+  HostEvent& DriverCall(std::string_view name, std::int64_t thread, std::int64_t start,
+                        std::int64_t duration,
+                        std::optional<std::int64_t> correlation = std::nullopt);
+  HostEvent& Event(HostEventKind kind, std::string_view name, std::int64_t thread,
+                   std::int64_t start, std::int64_t duration);
+
+  GpuTask& Kernel(std::string_view name, std::int64_t stream, std::int64_t start,
+                  std::int64_t duration, std::optional<std::int64_t> correlation = std::nullopt);
+  GpuTask& Copy(CopyKind kind, std::int64_t stream, std::int64_t start, std::int64_t duration,
+                std::optional<std::int64_t> correlation = std::nullopt);
+  /// A copy with a name of its own, e.g. "Memcpy DtoH (Device -> Pinned)".
+  GpuTask& Copy(CopyKind kind, std::string_view name, std::int64_t stream, std::int64_t start,
+                std::int64_t duration, std::optional<std::int64_t> correlation = std::nullopt);
+  GpuTask& Set(std::int64_t stream, std::int64_t start, std::int64_t duration,
+               std::optional<std::int64_t> correlation = std::nullopt);
+
+  /// An operator of 2 us at `start` that launches a kernel with a call of 1 us: what most tests
+  /// need.
+  GpuTask& Launch(std::string_view op, std::int64_t thread, std::int64_t start,
+                  std::string_view kernel, std::int64_t stream, std::int64_t kernel_start,
+                  std::int64_t kernel_duration);
+
+  /// Names a device ("NVIDIA H200").
+  StoreBuilder& NameDevice(std::int64_t ordinal, std::string_view name);
+
+  /// The frozen store; its metadata counts the events. The builder may go on and build again.
+  std::unique_ptr<TraceStore> Build() const;
+
+ private:
+  HostEvent& AddHost(HostEventKind kind, std::string_view category, std::string_view name,
+                     std::int64_t thread, std::int64_t start, std::int64_t duration);
+  GpuTask& AddTask(GpuTaskKind kind, std::string_view name, std::int64_t stream, std::int64_t start,
+                   std::int64_t duration, std::optional<std::int64_t> correlation);
+
+  // References to rows are handed out, so rows must not move.
+  std::deque<HostEvent> host_;
+  std::deque<GpuTask> tasks_;
+  std::deque<std::pair<std::int64_t, std::string>> device_names_;
+  std::string process_ = "1";
+  std::int64_t scale_ = 1000;
+  std::int64_t next_correlation_ = 1'000'000;  ///< Of Launch(), away from those that tests choose.
+};
+
+}  // namespace headroom
