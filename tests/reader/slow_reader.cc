@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <regex>
 #include <set>
 #include <tuple>
 #include <unordered_map>
@@ -397,13 +398,16 @@ class SlowReader {
     if (what == "thread_name") threads_[{Pid(event), Tid(event)}] = name;
   }
 
-  std::int64_t DurationOf(const Json& event) {
+  std::int64_t DurationOf(const Json& event, bool is_task) {
     const Json* value = event.Find("dur");
     if (value == nullptr) return Count("missing-duration"), 0;
     const std::optional<std::int64_t> ns = Nanoseconds(value);
-    if (!ns || *ns > kFurthest) return Count("bad-duration"), 0;
-    if (*ns < 0) return Count("negative-duration"), 0;
-    return *ns;
+    const std::string text = Scalar(value).value_or("");
+    const bool is_number = std::regex_match(text, std::regex(R"([-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?)"));
+    if (is_number && (ns ? *ns < 0 : text.starts_with('-'))) return Count("negative-duration"), 0;
+    if (ns && *ns <= kFurthest) return *ns;
+    if (is_number && is_task) return kFurthest / 1000 * 1000;
+    return Count("bad-duration"), 0;
   }
 
   void AddSpan(const Json& event, std::int64_t start) {
@@ -412,10 +416,10 @@ class SlowReader {
       if (start == 0) return Count("zero-time-events");
       return AddInstant(event, start);
     }
-    const std::int64_t duration = DurationOf(event);
-    if (category == "kernel" || category == "Kernel") return AddTask(event, start, duration, 0);
-    if (category == "gpu_memcpy" || category == "Memcpy") return AddTask(event, start, duration, 1);
-    if (category == "gpu_memset" || category == "Memset") return AddTask(event, start, duration, 2);
+    const std::map<std::string, int> tasks = {{"kernel", 0},     {"Kernel", 0}, {"gpu_memcpy", 1}, {"Memcpy", 1},
+                                              {"gpu_memset", 2}, {"Memset", 2}};
+    const std::int64_t duration = DurationOf(event, tasks.contains(category));
+    if (tasks.contains(category)) return AddTask(event, start, duration, tasks.at(category));
     if (category == "cuda_sync") return AddSync(event, start, duration);
 
     const std::map<std::string, int> kinds = {
@@ -656,19 +660,19 @@ class SlowReader {
     return best->Brief();
   }
 
-  /// Tasks that claim to end later than one more length of the trace after its last start.
+  /// Tasks that claim to end later than one more length of the trace (or a minute) after its last start.
   void ClipTasks() {
     std::stable_sort(tasks_.begin(), tasks_.end(), [](const Task& a, const Task& b) { return a.start < b.start; });
-    if (tasks_.size() < 2) return;
+    if (tasks_.empty()) return;
     std::int64_t first = tasks_.front().start, last = tasks_.back().start;
     for (const Host& h : hosts_) {
       if (h.kind == "other") continue;
       first = std::min(first, h.start);
       last = std::max(last, h.start);
     }
-    if (first == last) return;
+    const std::int64_t allowed = std::max<std::int64_t>(last - first, 60'000'000'000);
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
-      if (tasks_[i].start + tasks_[i].duration <= last + (last - first)) continue;
+      if (tasks_[i].start + tasks_[i].duration <= last + allowed) continue;
       std::int64_t end = last;
       for (std::size_t k = i + 1; k < tasks_.size(); ++k) {
         if (tasks_[k].device != tasks_[i].device || tasks_[k].stream != tasks_[i].stream) continue;

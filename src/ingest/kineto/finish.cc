@@ -159,7 +159,7 @@ void SettleTimeUnit(const LateRows& late, TraceStore& store) {
 
 void ClipOverflowingTasks(TraceStore& store) {
   const std::size_t tasks = store.gpu_tasks.rows();
-  if (tasks < 2) return;
+  if (tasks == 0) return;
   // The extent of the trace by everything that starts in it: one wrong duration cannot stretch that.
   TimeNs first = store.gpu_tasks.start[0];
   TimeNs last = store.gpu_tasks.start[tasks - 1];
@@ -168,8 +168,9 @@ void ClipOverflowingTasks(TraceStore& store) {
     first = std::min(first, store.host_events.start[row]);
     last = std::max(last, store.host_events.start[row]);
   }
-  const TimeNs limit = last + (last - first);
-  if (last == first) return;
+  // A short trace may well end with its longest task.
+  constexpr DurationNs kAlwaysAllowed(60'000'000'000);
+  const TimeNs limit = last + std::max(last - first, kAlwaysAllowed);
   for (std::size_t s = 0; s < store.streams.rows(); ++s) {
     const std::span<const GpuTaskId> of_stream = store.TasksOf(StreamId(s));
     for (std::size_t i = 0; i < of_stream.size(); ++i) {

@@ -191,6 +191,8 @@ const DurationCase kDurations[] = {
     {R"(,"dur":1e300)", 0, ImportIssue::kBadDuration},
     {R"(,"dur":9223372036854775.807)", 0, ImportIssue::kBadDuration},
     {R"(,"dur":-1)", 0, ImportIssue::kNegativeDuration},
+    {R"(,"dur":-1e300)", 0, ImportIssue::kNegativeDuration},
+    {R"(,"dur":Infinity)", 0, ImportIssue::kBadDuration},
     {"", 0, ImportIssue::kMissingDuration},
 };
 
@@ -217,12 +219,18 @@ std::string Kernel(const std::string& time, const std::string& duration, int str
 }
 
 TEST(KinetoReaderTest, ATaskFarBeyondTheTraceIsClippedToItsSuccessor) {
-  const auto store = Read("[" + Kernel("10", "18446744073709", 7) + "," + Kernel("30", "5", 7) + "," + Kernel("20", "5", 8) + "," +
+  const auto store = Read("[" + Kernel("10", "18446744073709551.615", 7) + "," + Kernel("30", "5", 7) + "," + Kernel("20", "5", 8) + "," +
                           Kernel("40", "99999999", 8) + "]");
   EXPECT_EQ(store->gpu_tasks.duration[0].ns(), 20'000) << "to the next task of stream 7";
   EXPECT_EQ(store->gpu_tasks.duration[1].ns(), 5'000);
   EXPECT_EQ(store->gpu_tasks.duration[3].ns(), 0) << "the last start of the trace";
   EXPECT_EQ(store->log.Count(ImportIssue::kOverflowingDuration), 2);
+}
+
+TEST(KinetoReaderTest, ALongTaskAtTheEndOfAShortTraceIsNoOverflow) {
+  const auto store = Read("[" + Kernel("10", "5", 7) + "," + Kernel("20", "30000000", 7) + "]");
+  EXPECT_EQ(store->gpu_tasks.duration[1].ns(), 30'000'000'000);
+  EXPECT_EQ(store->log.Count(ImportIssue::kOverflowingDuration), 0);
 }
 
 TEST(KinetoReaderTest, ADoubledEventIsDroppedAndDisorderTold) {
@@ -301,7 +309,7 @@ TEST(KinetoReaderTest, ACutCompressedStreamKeepsWhatCameBefore) {
   MemorySource refused(R"({"traceEv)", "the gzip stream is cut");
   TraceStore nothing;
   const Status status = kineto::Read(refused, "file", {}, nothing);
-  EXPECT_EQ(status.message(), "file: ends before its event list; nothing could be read (a cut or empty file?) (the gzip stream is cut)");
+  EXPECT_EQ(status.message(), "file: ends before its event list: it is empty or cut; copy the file or record the trace again (the gzip stream is cut)");
 }
 
 /// Fails after a while, as a device may.

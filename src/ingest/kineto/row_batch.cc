@@ -79,6 +79,19 @@ bool ParseDouble(const Token& token, double& value) {
   return error == std::errc() && end == token.text.data() + token.text.size() && std::isfinite(value);
 }
 
+/// Whether the text is a decimal number of any size.
+bool IsNumber(std::string_view text) {
+  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
+  if (text.empty() || !(text[0] == '.' || (text[0] >= '0' && text[0] <= '9'))) return false;
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error != std::errc::invalid_argument && end == text.data() + text.size();
+}
+
+bool IsGpuTask(CategoryRule rule) {
+  return rule == CategoryRule::kKernel || rule == CategoryRule::kMemcpy || rule == CategoryRule::kMemset;
+}
+
 /// Three integers as "[8, 16, 5]"; unknown where it is anything else.
 struct Extent {
   std::int32_t x = kUnknown32, y = kUnknown32, z = kUnknown32;
@@ -218,20 +231,24 @@ bool RowBuilder::ParseTime(const RawEvent& event, std::int64_t offset, TimeNs& t
   return true;
 }
 
-DurationNs RowBuilder::ParseDuration(const RawEvent& event, std::int64_t offset) {
-  constexpr std::int64_t kLongest = std::numeric_limits<std::int64_t>::max() / 4;
-  std::int64_t ns = 0;
+DurationNs RowBuilder::ParseDuration(const RawEvent& event, std::int64_t offset, CategoryRule rule) {
+  // Whole microseconds, so that it proves nothing about the unit of the others.
+  constexpr std::int64_t kLongest = std::numeric_limits<std::int64_t>::max() / 4 / 1000 * 1000;
   if (!event.duration.present()) {
     batch_.log.Add(ImportIssue::kMissingDuration, offset);
-  } else if (!ParseMicroseconds(event.duration.text, ns)) {
-    batch_.log.Add(ImportIssue::kBadDuration, offset);
-    ns = 0;
-  } else if (ns < 0) {
+    return DurationNs(0);
+  }
+  std::int64_t ns = 0;
+  const bool fits = ParseMicroseconds(event.duration.text, ns);
+  const bool is_number = fits || IsNumber(event.duration.text);
+  if (is_number && (fits ? ns < 0 : event.duration.text.starts_with('-'))) {
     batch_.log.Add(ImportIssue::kNegativeDuration, offset);
-    ns = 0;
-  } else if (ns > kLongest) {
-    batch_.log.Add(ImportIssue::kBadDuration, offset, "out of range");
-    ns = 0;
+    return DurationNs(0);
+  }
+  if (!fits || ns > kLongest) {
+    if (is_number && IsGpuTask(rule)) return DurationNs(kLongest);
+    batch_.log.Add(ImportIssue::kBadDuration, offset, is_number ? "out of range" : "");
+    return DurationNs(0);
   }
   batch_.fractional_times = batch_.fractional_times || ns % 1000 != 0;
   return DurationNs(ns);
@@ -251,14 +268,10 @@ void RowBuilder::AddComplete(const RawEvent& event, std::int64_t offset) {
     }
     return;
   }
-  const Span span = {start, ParseDuration(event, offset)};
-  switch (rule) {
-    case CategoryRule::kKernel:
-    case CategoryRule::kMemcpy:
-    case CategoryRule::kMemset: return AddGpuTask(event, span, rule);
-    case CategoryRule::kSync: return AddSync(event, span);
-    default: return AddHostEvent(event, span, rule, category);
-  }
+  const Span span = {start, ParseDuration(event, offset, rule)};
+  if (IsGpuTask(rule)) return AddGpuTask(event, span, rule);
+  if (rule == CategoryRule::kSync) return AddSync(event, span);
+  AddHostEvent(event, span, rule, category);
 }
 
 void RowBuilder::AddHostEvent(const RawEvent& event, Span span, CategoryRule rule, StringId category) {

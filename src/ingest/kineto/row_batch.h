@@ -136,7 +136,8 @@ class RowBuilder {
   void AddMetadata(const RawEvent& event);
 
   bool ParseTime(const RawEvent& event, std::int64_t offset, TimeNs& time);
-  DurationNs ParseDuration(const RawEvent& event, std::int64_t offset);
+  /// A GPU task that claims to run longer than time goes is kept so, for ClipOverflowingTasks() to clip.
+  DurationNs ParseDuration(const RawEvent& event, std::int64_t offset, CategoryRule rule);
   StreamId StreamOf(const RawEvent& event);
   /// Interns the members of `args` that are not in `columns` (a set of ArgKey bits).
   StringId RestOfArgs(const RawEvent& event, std::uint64_t columns);
