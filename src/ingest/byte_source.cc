@@ -201,7 +201,10 @@ class ZstdSource final : public InflatingSource {
 
 Result<std::unique_ptr<ByteSource>> OpenByteSource(const std::string& path, ExpansionLimit limit) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return Status::BadInput(fmt::format("{}: cannot open: {}", path, std::strerror(errno)));
+  if (fd < 0) {
+    return Status::BadInput(fmt::format("{}: cannot open: {}; check its {}", path, std::strerror(errno),
+                                        errno == EACCES || errno == EPERM ? "permissions" : "path"));
+  }
   struct stat info = {};
   if (fstat(fd, &info) != 0) {
     const int error = errno;
@@ -216,7 +219,7 @@ Result<std::unique_ptr<ByteSource>> OpenByteSource(const std::string& path, Expa
   const Result<std::string_view> head = file->Peek();
   if (!head.ok()) return head.status();
   if (head.value().empty()) {
-    return Status::BadInput(fmt::format("{}: is empty; was the profiler stopped before it wrote the trace?", path));
+    return Status::BadInput(fmt::format("{}: is empty, as when the program ends before the profiler has written; record the trace again", path));
   }
   using std::string_view_literals::operator""sv;
   if (head.value().starts_with("\x1f\x8b"sv)) return {std::make_unique<GzipSource>(std::move(file), limit)};

@@ -197,12 +197,12 @@ TEST_F(ByteSourceTest, BombsAreRefusedWithTheLimitAndItsFlag) {
 
 TEST_F(ByteSourceTest, WhatIsNoFileIsRefusedByNameWithAReason) {
   const std::string missing = directory_ / "missing";
-  EXPECT_EQ(ReadAll(missing, 10).error, missing + ": cannot open: No such file or directory");
+  EXPECT_EQ(ReadAll(missing, 10).error, missing + ": cannot open: No such file or directory; check its path");
   const std::string directory = directory_;
   EXPECT_EQ(ReadAll(directory + "/", 10).error,
             directory + "/: is a directory; name the trace files in it, e.g. " + directory + "/*.json.gz");
   const std::string empty = File("");
-  EXPECT_EQ(ReadAll(empty, 10).error, empty + ": is empty; was the profiler stopped before it wrote the trace?");
+  EXPECT_EQ(ReadAll(empty, 10).error, empty + ": is empty, as when the program ends before the profiler has written; record the trace again");
 }
 
 TEST_F(ByteSourceTest, ProgressReachesTheSizeOfTheFile) {

@@ -463,9 +463,9 @@ class Reading {
         if (prologue != Prologue::kNeedsMore && (piece.last || TooLong(piece))) {
           Fail(prologue == Prologue::kDamaged
                    ? kNotATrace
-                   : "is JSON but holds no \"traceEvents\"; it is not a trace of the PyTorch profiler");
+                   : "is JSON but holds no \"traceEvents\"; it is not a trace: pass what prof.export_chrome_trace(...) wrote");
         } else if (piece.last) {
-          Fail("ends before its event list; nothing could be read (a cut or empty file?)");
+          Fail("ends before its event list: it is empty or cut; copy the file or record the trace again");
         } else if (TooLong(piece)) {
           Fail(fmt::format("has more than {} MiB before its event list; raise --max-event-mb if it is a trace",
                            options_.max_event_bytes >> 20));
