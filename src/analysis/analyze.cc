@@ -31,7 +31,6 @@ InputInfo DescribeInput(const TraceStore& store, const AnalysisOptions& options)
   input.events = metadata.events;
   input.rank = metadata.rank ? metadata.rank : options.rank;
   input.world_size = metadata.world_size;
-  // Devices that the file describes; those that only ran a task have no more than their number.
   for (std::size_t i = 0; i < store.devices.rows(); ++i) {
     DeviceInfo device;
     device.id = store.devices.ordinal[i];
@@ -43,7 +42,10 @@ InputInfo DescribeInput(const TraceStore& store, const AnalysisOptions& options)
       device.compute_capability =
           fmt::format("{}.{}", store.devices.compute_major[i], store.devices.compute_minor[i]);
     }
-    input.devices.push_back(std::move(device));
+    // Others only ran a task.
+    const bool described = !device.name.empty() || device.memory_bytes || device.sms ||
+                           !device.compute_capability.empty();
+    if (described && device.id >= 0) input.devices.push_back(std::move(device));
   }
   std::sort(input.devices.begin(), input.devices.end(),
             [](const DeviceInfo& a, const DeviceInfo& b) { return a.id < b.id; });

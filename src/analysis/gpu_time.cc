@@ -45,6 +45,15 @@ IntervalSet FindBusyTime(const TraceStore& store, ProcessId process) {
   return busy;
 }
 
+namespace {
+
+/// Of a device or stream; readers write -1 where the trace does not say.
+std::optional<std::int64_t> NumberOf(std::int64_t stored) {
+  return stored == -1 ? std::nullopt : std::optional(stored);
+}
+
+}  // namespace
+
 std::vector<GpuTimeRow> ComputeGpuTime(const TraceStore& store,
                                        const std::vector<DeviceWork>& work) {
   std::vector<GpuTimeRow> rows;
@@ -56,7 +65,7 @@ std::vector<GpuTimeRow> ComputeGpuTime(const TraceStore& store,
   const DurationNs span = last - tasks.start[0];
   for (const DeviceWork& device : work) {
     GpuTimeRow row;
-    row.device = device.device;
+    row.device = NumberOf(device.device);
     row.span = span;
     row.busy = device.busy.Measure();
     row.compute = device.compute.Measure();
@@ -83,8 +92,8 @@ std::vector<IdleRow> ComputeIdle(const TraceStore& store) {
     const std::span<const GpuTaskId> of_stream = store.TasksOf(StreamId(s));
     if (of_stream.empty()) continue;
     IdleRow row;
-    row.device = store.devices.ordinal[store.streams.device[s].index()];
-    row.stream = store.streams.number[s];
+    row.device = NumberOf(store.devices.ordinal[store.streams.device[s].index()]);
+    row.stream = NumberOf(store.streams.number[s]);
     TimeNs busy_until = store.TaskEnd(of_stream.front());
     for (const GpuTaskId task : of_stream.subspan(1)) {
       const TimeNs start = tasks.start[task.index()];

@@ -131,7 +131,7 @@ TEST(Idle, RowsComeByDeviceAndStreamNumber) {
   b.Kernel("k", 8, 1, 1).Device(1);
   b.Kernel("k", 30, 2, 1).Device(0);
   std::vector<std::pair<std::int64_t, std::int64_t>> keys;
-  for (const IdleRow& row : ComputeIdle(*b.Build())) keys.emplace_back(row.device, row.stream);
+  for (const IdleRow& row : ComputeIdle(*b.Build())) keys.emplace_back(*row.device, *row.stream);
   EXPECT_EQ(keys, (std::vector<std::pair<std::int64_t, std::int64_t>>{{0, 30}, {1, 8}, {1, 9}}));
 }
 

@@ -75,15 +75,14 @@ struct Steps {
 };
 
 struct GpuTimeRow {
-  std::int64_t device = 0;
+  std::optional<std::int64_t> device;  ///< None: the trace does not say.
   DurationNs span, busy, compute, communication, memory;
   DurationNs exposed_communication, exposed_memory, idle;
   std::optional<double> overlap_communication_pct;
 };
 
 struct IdleRow {
-  std::int64_t device = 0;
-  std::int64_t stream = 0;
+  std::optional<std::int64_t> device, stream;
   DurationNs host_wait, kernel_wait, other;
 };
 

@@ -54,7 +54,7 @@ void Summary(std::string& out, const JobReport& job) {
               : fmt::format(" ({})",
                             EscapeMarkdown(CutMiddle(Printable(device->name), kNameWidth)));
       out += fmt::format("| {}GPU {}{} | busy {} of {} |\n",
-                         job.single() ? "" : RankOf(input) + ", ", row.device, name,
+                         job.single() ? "" : RankOf(input) + ", ", NumberText(row.device), name,
                          FormatPercent(PercentOf(row.busy, row.span)), FormatMs(row.span));
     }
   }

@@ -108,6 +108,10 @@ std::string DeviceText(const DeviceInfo& device) {
   return text;
 }
 
+std::string NumberText(std::optional<std::int64_t> number) {
+  return number ? fmt::format("{}", *number) : "?";
+}
+
 std::vector<DeviceRow> DeviceRows(const InputInfo& input) {
   std::vector<DeviceRow> rows;
   std::int64_t first = 0;

@@ -33,6 +33,9 @@ std::string InputText(const InputInfo& input);
 /// "NVIDIA H200, 150.1 GB, 132 SMs, compute capability 9.0".
 std::string DeviceText(const DeviceInfo& device);
 
+/// Number of a device or stream; "?" where the trace does not say.
+std::string NumberText(std::optional<std::int64_t> number);
+
 /// GPUs with their numbers, equal neighbours in one row: {"GPU 0 to 7", "NVIDIA A100, ..."}.
 struct DeviceRow {
   std::string numbers;

@@ -424,10 +424,10 @@ class Writer {
       const std::size_t end = std::min(begin + kAcross, rows.size());
       std::vector<TableColumn> columns = {{"", Kind::kText}};
       for (std::size_t i = begin; i < end; ++i) {
-        columns.push_back(
-            {job_.single() || !files[i]->input.rank
-                 ? fmt::format("GPU {}", rows[i]->device)
-                 : fmt::format("rank {} GPU {}", *files[i]->input.rank, rows[i]->device)});
+        columns.push_back({job_.single() || !files[i]->input.rank
+                               ? fmt::format("GPU {}", NumberText(rows[i]->device))
+                               : fmt::format("rank {} GPU {}", *files[i]->input.rank,
+                                             NumberText(rows[i]->device))});
       }
       std::vector<std::vector<Span>> table;
       const auto add = [&](const char* name, auto&& cell) {
@@ -466,7 +466,7 @@ class Writer {
       spans.push_back({fmt::format("  {}", note), Style::kDim});
       page_.Line(spans);
     };
-    page_.Line({{fmt::format("  {:<16}{:>11}", fmt::format("GPU {} span", row.device),
+    page_.Line({{fmt::format("  {:<16}{:>11}", fmt::format("GPU {} span", NumberText(row.device)),
                              FormatMs(row.span))}});
     line("busy", row.busy, "");
     line("compute", row.compute, "");
@@ -512,8 +512,8 @@ class Writer {
       rows.push_back(
           {{job_.single() || !entry.file->input.rank ? ""
                                                      : fmt::format("{}", *entry.file->input.rank)},
-           {fmt::format("{}", entry.row->device)},
-           {fmt::format("{}", entry.row->stream)},
+           {NumberText(entry.row->device)},
+           {NumberText(entry.row->stream)},
            {FormatMs(entry.row->host_wait)},
            {share(entry.row->host_wait)},
            {FormatMs(entry.row->kernel_wait)},

@@ -60,7 +60,7 @@ enum class FlowPhase : std::uint8_t { kStart, kStep, kFinish };
   X(StringId,  name,    "", "none",  "Thread name.")
 
 #define HEADROOM_DEVICE_COLUMNS(X) \
-  X(std::int64_t, ordinal,       "",      "never",   "Device number in its process, as the profiler counts.") \
+  X(std::int64_t, ordinal,       "",      "never",   "Device number in its process, as the profiler counts; -1 where it does not say.") \
   X(StringId,     name,          "",      "none",    "Product name.") \
   X(std::int64_t, memory_bytes,  "bytes", "unknown", "Global memory.") \
   X(std::int32_t, sm_count,      "",      "unknown", "Streaming multiprocessors or compute units.") \
@@ -69,7 +69,7 @@ enum class FlowPhase : std::uint8_t { kStart, kStep, kFinish };
 
 #define HEADROOM_STREAM_COLUMNS(X) \
   X(DeviceId,     device, "", "never", "Device of the stream.") \
-  X(std::int64_t, number, "", "never", "Stream number as the profiler writes it.")
+  X(std::int64_t, number, "", "never", "Stream number as the profiler writes it; -1 where it does not say.")
 
 #define HEADROOM_HOST_EVENT_COLUMNS(X) \
   X(TimeNs,        start,            "ns", "never",   "Start on the trace clock.") \
@@ -155,7 +155,7 @@ enum class FlowPhase : std::uint8_t { kStart, kStep, kFinish };
   X(StringId, args,     "",   "none",  "Its `args`, as JSON text.")
 
 #define HEADROOM_STEP_COLUMNS(X) \
-  X(std::int64_t, index,    "",   "never", "Step number as annotated.") \
+  X(std::int64_t, index,    "",   "never", "Step number as annotated; negative where the name holds none.") \
   X(TimeNs,       start,    "ns", "never", "Start of the host-side annotation.") \
   X(DurationNs,   duration, "ns", "never", "Length of the host-side annotation.") \
   X(ThreadId,     thread,   "",   "never", "Thread that runs the training loop.") \
