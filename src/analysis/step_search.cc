@@ -30,6 +30,10 @@ FoundSteps FromAnnotations(const TraceStore& store) {
     }
     found.steps.push_back(step);
   }
+  // Damage can leave a name without its number.
+  for (std::size_t i = 0; i < found.steps.size(); ++i) {
+    if (found.steps[i].index < 0) found.steps[i].index = static_cast<std::int64_t>(i);
+  }
   return found;
 }
 
