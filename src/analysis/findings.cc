@@ -118,9 +118,10 @@ std::optional<Ranked> ExposedCommunication(const Evidence& evidence, const Cause
   if (!ranked) return ranked;
   for (const GpuTimeRow& row : evidence.report.gpu_time) {
     if (!row.overlap_communication_pct) continue;
-    ranked->finding.evidence.push_back(fmt::format(
-        "device {}: compute hides {} of the {} of communication in the trace", row.device,
-        FormatPercent(*row.overlap_communication_pct), FormatMs(row.communication)));
+    ranked->finding.evidence.push_back(
+        fmt::format("device {}: compute hides {} of the {} of communication in the trace",
+                    row.device ? fmt::format("{}", *row.device) : "unknown",
+                    FormatPercent(*row.overlap_communication_pct), FormatMs(row.communication)));
   }
   ranked->finding.evidence.push_back("a rank that waits for others shows as communication, too");
   return ranked;
@@ -183,13 +184,12 @@ std::optional<Ranked> UnfusedOptimizer(const Evidence& evidence, const Causes&) 
   const std::string figure = FormatMs(time);
   auto ranked =
       About(evidence, time, "unfused-optimizer",
-            fmt::format("the optimizer takes {} a step in {} kernels, one parameter at a time",
-                        figure, FormatCount(counts.optimizer_kernels)),
+            fmt::format("the optimizer takes {} a step, one parameter at a time", figure),
             "breakdown", figure, "construct the optimizer with fused=True (or foreach=True)");
   if (ranked) {
     ranked->finding.evidence = {
-        fmt::format("its kernels run {}; the rest is waiting for their launches",
-                    FormatMs(counts.optimizer_time))};
+        fmt::format("its {} kernels run {}; the rest is waiting for their launches",
+                    FormatCount(counts.optimizer_kernels), FormatMs(counts.optimizer_time))};
   }
   return ranked;
 }
