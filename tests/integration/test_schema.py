@@ -15,7 +15,7 @@ REPORT = {
     "schema": "headroom.report/1",
     "inputs": [{"path": "t.json", "format": "pytorch-json", "bytes": 10, "events": 3, "rank": None, "world_size": None,
                 "devices": [{"id": 0, "name": None, "memory_bytes": None, "sms": None, "compute_capability": None}]}],
-    "health": {"grade": "B", "issues": [{"code": "no-frames", "severity": "warning", "count": 1, "detail": "", "voids": ["lines"]}]},
+    "health": {"grade": "B", "issues": [{"code": "no-stacks", "severity": "warning", "count": 1, "detail": "", "voids": ["lines"]}]},
     "steps": {"source": "annotation", "count": 1, "p50_ms": 0.002, "mean_ms": 0.002, "min_ms": 0.002, "max_ms": 0.002,
               "corrected_p50_ms": None, "profiler_overhead_pct": None,
               "list": [{"index": 0, "rank": None, "start_ms": 0, "wall_ms": 0.002, "gpu_busy_ms": 0.001, "host_ms": None}]},
@@ -139,3 +139,16 @@ class Definitions(unittest.TestCase):
         keys = {key for path in objects_in(REPORT) for key in at(REPORT, path)}
         undefined = [k for k in sorted(keys) if not re.search(rf"[`.\]]{k}(\[\])?`|^## .*\b{k}\b", page, re.MULTILINE)]
         self.assertEqual(undefined, [], "keys without a definition in docs/report.md")
+
+    def test_health_codes_are_those_of_the_program(self):
+        """The table of the page says what the declarations say, word for word, in their order."""
+        text = (support.ROOT / "src/store/import_log.h").read_text().split("#define HEADROOM_IMPORT_ISSUES(X)")[1].split("\nenum ")[0]
+        strings = r'((?:"(?:[^"\\]|\\.)*"\s*)+)'
+        declared = []
+        for code, severity, *texts in re.findall(r'X\(\w+,\s*"([^"]+)",\s*k(\w+),\s*' + r",\s*".join([strings] * 3) + r"\)", text.replace("\\\n", "\n")):
+            sentence, voids, remedy = ("".join(re.findall(r'"([^"]*)"', t)) for t in texts)
+            declared.append([f"`{code}`", severity.lower(), sentence, ", ".join(voids.split(",")), remedy])
+        self.assertEqual(len(declared), len(re.findall(r"\bX\(k", text)), "this test does not read all declarations")
+        page = support.DEFINITIONS.read_text().split("## health")[1].split("\n## ")[0]
+        rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in page.split("\n") if re.match(r"\| `[a-z0-9-]+` \|", line)]
+        self.assertEqual(rows, declared)
