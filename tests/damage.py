@@ -53,6 +53,17 @@ def gzip_cuts(data):
         yield f"cut-{k}.json.gz", packed[:k], complete_before(spans, len(zlib.decompressobj(31).decompress(packed[:k])))
 
 
+def unfolded(packed):
+    """What a damaged gzip file unfolds to, up to the damage."""
+    inflate, out = zlib.decompressobj(31), b""
+    try:
+        for i in range(len(packed)):
+            out += inflate.decompress(packed[i:i + 1])
+    except zlib.error:
+        pass
+    return out
+
+
 def flipped(data, k, rng):
     return data[:k] + bytes([data[k] ^ (1 << rng.randrange(8) if rng.random() < 0.5 else rng.randrange(1, 256))]) + data[k + 1:]
 

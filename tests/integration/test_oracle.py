@@ -48,6 +48,14 @@ class Oracle(unittest.TestCase):
                                 ("exposed_memory_ms", memory - compute - communication)):
                 self.assertEqual(row[key], len(points) / 1e6, (key, events))
 
+    def test_knows_communication_by_name(self):
+        for name, expected in (("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", True),
+                               ("void (anonymous namespace)::multimem_all_reduce_kernel<c10::BFloat16, 16>(c10::BFloat16*)", True),
+                               ("void vllm::cross_device_reduce_1stage<__nv_bfloat16, 8>(vllm::RankData*)", True),
+                               ("triton_poi_fused_all_reduce_2", False), ("sm90_xmma_gemm_f32", False)):
+            event = {"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": 1, "dur": 2}
+            self.assertEqual(gpu_oracle.analyse([event])["gpu_time"][0]["communication_ms"] > 0, expected, name)
+
     def test_refuses_what_it_has_no_rule_for(self):
         kernel = {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 1}
         for event in (kernel, {**kernel, "dur": "5"}, {**kernel, "dur": -1}):

@@ -24,7 +24,7 @@ def with_secrets():
 
 
 class Secrets(support.ProgramTest):
-    OUTPUTS = ([], ["--json"], ["--md"], ["--json", "--time"], ["--top", "1000"], ["--steps", "1:1"])
+    OUTPUTS = ([], ["--json"], ["--md"], ["--json", "--time"], ["--top", "1000"], ["--steps", "1:2"])
 
     def outputs_of(self, path):
         for flags in self.OUTPUTS:

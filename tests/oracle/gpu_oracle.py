@@ -16,8 +16,8 @@ import re
 import sys
 
 CALL_CATEGORIES = {"cuda_runtime", "cuda_driver"}
-# A word that begins with the name of a collective library.
-COLLECTIVE = re.compile(r"\b(nccl|rccl)")
+# A word that begins with the name of a collective library, or one of the all-reduce kernels that frameworks bring themselves.
+COLLECTIVE = re.compile(r"\b(nccl|rccl|(multimem|one_shot|two_shot)_all_reduce|cross_device_reduce)")
 
 Task = collections.namedtuple("Task", "kind device stream start end correlation")
 
@@ -75,8 +75,10 @@ def gpu_tasks(events):
         start, length = nanoseconds(e.get("ts")), nanoseconds(e.get("dur"))
         if length < 0:
             raise Unclear(f"negative duration at {start} ns")
-        tasks.append(Task(kind, args.get("device", e.get("pid")), args.get("stream", e.get("tid")),
-                          start, start + length, args.get("correlation")))
+        device, stream = args.get("device", e.get("pid")), args.get("stream", e.get("tid"))
+        if not isinstance(device, int) or not isinstance(stream, int):
+            raise Unclear(f"device {device!r}, stream {stream!r}")
+        tasks.append(Task(kind, device, stream, start, start + length, args.get("correlation")))
     return tasks
 
 
