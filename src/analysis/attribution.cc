@@ -108,14 +108,14 @@ void Attribution::FindThreads(NameFacts& names) {
     bool has_backward = false;
     const TraceStore::RowRange range = store_.HostEventsOf(ThreadId(t));
     for (std::uint32_t row = range.first; row < range.last && !has_loop[t]; ++row) {
+      const HostEventId parent = events.parent[row];
+      inside_backward[row] =
+          (parent.valid() && inside_backward[parent.index()]) || IsBackwardNode(row, names);
       const HostEventKind kind = events.kind[row];
       if (kind != HostEventKind::kOperator && kind != HostEventKind::kAnnotation) continue;
       const HostRoles roles = names.Roles(events.name[row]);
       if (roles.Has(HostRole::kOptimizer) || roles.Has(HostRole::kDataWait)) has_loop[t] = true;
       if (kind == HostEventKind::kAnnotation) continue;
-      const HostEventId parent = events.parent[row];
-      inside_backward[row] =
-          IsBackwardNode(row, names) || (parent.valid() && inside_backward[parent.index()]);
       has_backward = has_backward || inside_backward[row];
       // Operators that enter the graph run forward; the engine's threads do that only inside of a
       // node, to recompute.
@@ -275,8 +275,9 @@ void Attribution::AttributeThread(ThreadId thread, NameFacts& names, OperatorCos
         if (costs.Of(self) != nullptr) context.costed = self;
         // Nodes nest where the engine is entered again (checkpoints): the innermost one counts. Two
         // records of one node (the engine's and the function's) need one search.
-        const bool same_node =
-            parent.valid() && events.sequence[parent.index()] == events.sequence[row];
+        const bool same_node = parent.valid() &&
+                               events.sequence[parent.index()] == events.sequence[row] &&
+                               events.forward_thread[parent.index()] == events.forward_thread[row];
         if (events.sequence[row] >= 0 && !same_node && context.phase == Phase::kBackward) {
           context.recomputed = !IsBackwardNode(row, names);
         }

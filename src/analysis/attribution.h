@@ -91,6 +91,8 @@ class Attribution {
     const HostEventId launch = store_.gpu_tasks.launch[task.index()];
     return launch.valid() ? Of(launch) : orphan_;
   }
+  /// Whether the trace has sequence numbers, which join backward to forward.
+  bool KnowsForward() const { return !forward_operators_.empty(); }
   /// Whether the thread belongs to the autograd engine: it runs backward operators and no training
   /// loop.
   bool IsAutogradThread(ThreadId thread) const { return autograd_threads_[thread.index()]; }

@@ -89,7 +89,10 @@ std::optional<Ranked> LateLaunches(const Evidence& evidence, const Causes& cause
                   FormatCount(counts.kernels)),
       fmt::format(
           "a task every {} of the step, while launching one takes the host several us",
-          FormatUs(DurationNs(Wall(evidence).ns() / std::max<std::int64_t>(counts.tasks, 1))))};
+          FormatUs(DurationNs(Wall(evidence).ns() / std::max<std::int64_t>(counts.tasks, 1)))),
+      fmt::format("recording took the host roughly {} of that time, which the job does not spend "
+                  "without the profiler",
+                  FormatMs(evidence.report.steps.list[evidence.median_step].profiler_cost))};
   return ranked;
 }
 

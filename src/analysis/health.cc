@@ -58,7 +58,7 @@ void AddUnjoined(const TraceStore& store, NameFacts& names, const StepAnalysis& 
                  ImportLog& log) {
   const auto& tasks = store.gpu_tasks;
   const auto& events = store.host_events;
-  if (tasks.rows() == 0 || events.rows() == 0) return;
+  if (tasks.rows() == 0 || !HasHostEvents(store)) return;
   DurationNs orphan_time, all_time;
   std::int64_t orphans = 0;
   std::vector<bool> launched(events.rows());

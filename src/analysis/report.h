@@ -54,8 +54,9 @@ struct StepRow {
   std::optional<DurationNs> host;  ///< Length of the annotation.
   std::int64_t tasks = 0;          ///< GPU tasks launched in it.
   bool lost_tasks = false;  ///< Kernels were launched and none was recorded: not in the median.
-  /// Rough cost of recording the step's host events (analysis/profiler_cost.h); what the true step
-  /// is shorter by at most.
+  /// Rough cost of recording host events (analysis/profiler_cost.h) in the parts of the step where
+  /// the GPU follows the host, with next to nothing in the launch queue: what the true step is
+  /// shorter by. Elsewhere the queue hides it.
   DurationNs profiler_cost;
   DurationNs
       host_wait;  ///< GPU idle inside the step that ends with a task the host launched too late.

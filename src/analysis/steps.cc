@@ -14,26 +14,31 @@
 namespace headroom {
 namespace {
 
-/// Depth of the launch queue at each launch: launched and not yet started.
-void MeasureQueue(const TraceStore& store, StepAnalysis& out) {
+/// Measures the launch queue (launched and not yet started) at each launch. Returns when the host
+/// paces the GPU: the times before launches that find next to nothing waiting.
+IntervalSet MeasureQueue(const TraceStore& store, StepAnalysis& out) {
+  constexpr std::int64_t kNextToNothing = 3;
   const auto& tasks = store.gpu_tasks;
   std::vector<std::pair<TimeNs, std::int32_t>> launches;
   std::vector<TimeNs> starts;
   for (std::size_t i = 0; i < tasks.rows(); ++i) {
-    if (!tasks.launch[i].valid()) continue;
+    if (!tasks.launch[i].valid() || !IsWorkOf(store, out.process, GpuTaskId(i))) continue;
     launches.emplace_back(store.host_events.start[tasks.launch[i].index()], out.step_of_task[i]);
     starts.push_back(tasks.start[i]);  // Already in order.
   }
   NaturalStableSort(launches, [](const auto& a, const auto& b) { return a.first < b.first; });
+  IntervalSet paced;
   std::vector<std::int64_t> sums(out.steps.list.size()), counts(out.steps.list.size());
   std::size_t started = 0;
   for (std::size_t i = 0; i < launches.size(); ++i) {
     while (started < starts.size() && starts[started] <= launches[i].first) ++started;
+    const std::int64_t waiting = static_cast<std::int64_t>(i) - static_cast<std::int64_t>(started);
+    if (i > 0 && waiting <= kNextToNothing)
+      paced.AppendInOrder({launches[i - 1].first, launches[i].first});
     const std::int32_t step = launches[i].second;
     if (step == StepAnalysis::kNoStep) continue;
     const auto row = static_cast<std::size_t>(step);
-    const std::int64_t depth = std::max<std::int64_t>(
-        0, static_cast<std::int64_t>(i + 1) - static_cast<std::int64_t>(started));
+    const std::int64_t depth = std::max<std::int64_t>(0, waiting + 1);
     sums[row] += depth;
     ++counts[row];
     out.steps.list[row].queue_depth_max = std::max(out.steps.list[row].queue_depth_max, depth);
@@ -44,6 +49,7 @@ void MeasureQueue(const TraceStore& store, StepAnalysis& out) {
           static_cast<double>(sums[row]) / static_cast<double>(counts[row]);
     }
   }
+  return paced;
 }
 
 /// Tasks at the start of each stream that have no launch while a later one has: the queue that
@@ -96,8 +102,10 @@ std::int32_t StepAt(const std::vector<Interval>& hosts, TimeNs when) {
   return static_cast<std::int32_t>(next - hosts.begin()) - 1;
 }
 
-/// What the host did in each step: prices its recording, and finds steps whose GPU work was lost.
-void MeasureHost(const TraceStore& store, NameFacts& names, StepAnalysis& out) {
+/// What the host did in each step: prices its recording while it paced the GPU, and finds steps
+/// whose GPU work was lost.
+void MeasureHost(const TraceStore& store, NameFacts& names, const IntervalSet& paced,
+                 StepAnalysis& out) {
   const auto& events = store.host_events;
   std::vector<StepRow>& rows = out.steps.list;
   if (rows.empty()) return;
@@ -105,15 +113,18 @@ void MeasureHost(const TraceStore& store, NameFacts& names, StepAnalysis& out) {
     std::int64_t operators = 0, calls = 0, launches = 0;
   };
   std::vector<Counts> counts(rows.size());
+  const std::vector<Interval>& pacing = paced.intervals();
+  // The first of `intervals` that ends after a time.
+  const auto first_after = [](const std::vector<Interval>& intervals, TimeNs when) {
+    return std::partition_point(intervals.begin(), intervals.end(),
+                                [&](const Interval& interval) { return interval.end <= when; });
+  };
   for (std::size_t t = 0; t < store.threads.rows(); ++t) {
     if (out.process.valid() && store.threads.process[t] != out.process) continue;
     const TraceStore::RowRange range = store.HostEventsOf(ThreadId(t));
     if (range.first == range.last) continue;
-    std::size_t step = static_cast<std::size_t>(
-        std::partition_point(
-            out.hosts.begin(), out.hosts.end(),
-            [&](const Interval& host) { return host.end <= events.start[range.first]; }) -
-        out.hosts.begin());
+    auto step = first_after(out.hosts, events.start[range.first]);
+    auto pace = first_after(pacing, events.start[range.first]);
     for (std::uint32_t row = range.first; row < range.last; ++row) {
       const HostEventKind kind = events.kind[row];
       const bool is_call =
@@ -121,12 +132,14 @@ void MeasureHost(const TraceStore& store, NameFacts& names, StepAnalysis& out) {
       if (!is_call && kind != HostEventKind::kOperator && kind != HostEventKind::kAnnotation)
         continue;
       const TimeNs start = events.start[row];
-      while (step < out.hosts.size() && out.hosts[step].end <= start) ++step;
-      if (step == out.hosts.size()) break;
-      if (start < out.hosts[step].start) continue;
-      ++(is_call ? counts[step].calls : counts[step].operators);
-      if (is_call && names.Roles(events.name[row]).Has(HostRole::kKernelLaunch))
-        ++counts[step].launches;
+      while (step != out.hosts.end() && step->end <= start) ++step;
+      while (pace != pacing.end() && pace->end <= start) ++pace;
+      if (step == out.hosts.end()) break;
+      if (start < step->start) continue;
+      Counts& of_step = counts[static_cast<std::size_t>(step - out.hosts.begin())];
+      if (is_call && names.Roles(events.name[row]).Has(HostRole::kKernelLaunch)) ++of_step.launches;
+      if (pace != pacing.end() && start >= pace->start)
+        ++(is_call ? of_step.calls : of_step.operators);
     }
   }
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -260,8 +273,7 @@ Result<StepAnalysis> AnalyzeSteps(const TraceStore& store, NameFacts& names,
     if (tasks.rows() > 0) row.gpu_busy = out.busy.MeasureWithin(span);
     out.spans.push_back(span);
   }
-  MeasureHost(store, names, out);
-  MeasureQueue(store, out);
+  MeasureHost(store, names, MeasureQueue(store, out), out);
   for (std::size_t i = 0; i < out.spans.size(); ++i) {
     out.steps.list[i].host_wait = out.late.MeasureWithin(out.spans[i]);
   }

@@ -295,6 +295,22 @@ TEST(Queue, DepthIsWhatWasLaunchedAndHasNotStarted) {
   EXPECT_DOUBLE_EQ(found.steps.list[0].queue_depth_mean, 2.5);
 }
 
+TEST(ProfilerCost, CountsWhatIsRecordedWhileTheGpuFollowsTheHost) {
+  StoreBuilder b;
+  b.Step(0, kMain, 0, 1000);
+  // A queue of ten kernels of 50 us: recording in the meantime costs the step nothing.
+  for (int i = 0; i < 10; ++i) b.Launch("aten::mm", kMain, i * 3, kGemm, kStream, 10 + i * 50, 50);
+  for (int i = 0; i < 100; ++i) b.Op("aten::view", kMain, 40 + i * 2, 1);
+  b.Launch("aten::mm", kMain, 250, kGemm, kStream, 510, 50);
+  const DurationNs queued = StepsOf(b).steps.list[0].profiler_cost;
+  EXPECT_LT(queued, Us(20));
+  // The same once the queue is empty.
+  for (int i = 0; i < 100; ++i) b.Op("aten::view", kMain, 600 + i * 2, 1);
+  b.Launch("aten::mm", kMain, 900, kGemm, kStream, 910, 50);
+  EXPECT_EQ(StepsOf(b).steps.list[0].profiler_cost - queued, DurationNs(100 * 1600 + 1600 + 1100))
+      << "and the operator and the call just before";
+}
+
 TEST(HostWait, IsIdleThatEndsWithATaskLaunchedTooLate) {
   StoreBuilder b;
   b.Step(0, kMain, 0, 200);

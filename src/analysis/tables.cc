@@ -222,7 +222,8 @@ std::vector<TimeRow> OperatorTable(const TraceStore& store, const Attribution& a
     row.self_host = sum.self;
     if (tasks.rows() > 0) {
       row.forward = sum.forward;
-      row.backward = sum.backward;
+      // Without sequence numbers nobody knows whose backward ran.
+      if (attribution.KnowsForward() || sum.backward.ns() > 0) row.backward = sum.backward;
     }
     if (sum.costed) {
       row.flops = sum.flops;
@@ -291,7 +292,8 @@ std::vector<TimeRow> LayerTable(const TraceStore& store, NameFacts& names,
     row.self_host = sum.self;
     if (tasks.rows() > 0) {
       row.forward = sum.forward;
-      row.backward = sum.backward;
+      // Without sequence numbers nobody knows whose backward ran.
+      if (attribution.KnowsForward() || sum.backward.ns() > 0) row.backward = sum.backward;
     }
     rows.push_back(std::move(row));
   }

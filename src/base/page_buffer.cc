@@ -9,8 +9,8 @@ namespace headroom {
 
 namespace {
 
-/// From here on a buffer asks for huge pages: one fault clears 2 MiB instead of 4 KiB. Below, the unused
-/// rest of a huge page would cost more memory than the faults cost time.
+/// From here on a buffer asks for huge pages: one fault clears 2 MiB instead of 4 KiB. Below, the
+/// unused rest of a huge page would cost more memory than the faults cost time.
 constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
 
 }  // namespace

@@ -14,8 +14,8 @@ void UnmapPages(void* address, std::size_t bytes);
 
 /// A fixed-size array of trivial values in its own mapping.
 ///
-/// The heap keeps freed blocks of mixed ages, so building a table in pieces and then gathering it would
-/// peak at twice its size; a mapping returns at once. Only touched pages count as resident.
+/// The heap keeps freed blocks of mixed ages, so building a table in pieces and then gathering it
+/// would peak at twice its size; a mapping returns at once. Only touched pages count as resident.
 template <typename T>
 class PageBuffer {
   static_assert(std::is_trivially_copyable_v<T>);

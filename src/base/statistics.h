@@ -10,8 +10,8 @@
 
 namespace headroom {
 
-/// The value at a percentile of sorted values by nearest rank: a value that occurred, for the median the lower middle one.
-/// REQUIRES: values not empty and ascending, 0 < percent <= 100.
+/// The value at a percentile of sorted values by nearest rank: a value that occurred, for the
+/// median the lower middle one. REQUIRES: values not empty and ascending, 0 < percent <= 100.
 template <typename T>
 T SortedPercentile(std::span<T> values, int percent) {
   assert(!values.empty());
@@ -26,7 +26,8 @@ auto SortedPercentile(const Container& values, int percent) {
 
 /// `part` of `whole` in percent; 0 of nothing.
 inline double SharePct(DurationNs part, DurationNs whole) {
-  return whole.ns() == 0 ? 0 : 100.0 * static_cast<double>(part.ns()) / static_cast<double>(whole.ns());
+  return whole.ns() == 0 ? 0
+                         : 100.0 * static_cast<double>(part.ns()) / static_cast<double>(whole.ns());
 }
 
 }  // namespace headroom

@@ -53,7 +53,8 @@ StringId StringPool::Find(std::string_view text) const {
 const char* StringPool::Store(std::string_view text) {
   if (block_size_ - block_used_ < text.size()) {
     // Blocks double, so that a small trace does not pay for a large one.
-    block_size_ = std::max(text.size(), std::clamp(block_size_ * 2, kFirstBlockBytes, kLargestBlockBytes));
+    block_size_ =
+        std::max(text.size(), std::clamp(block_size_ * 2, kFirstBlockBytes, kLargestBlockBytes));
     blocks_.push_back(std::make_unique_for_overwrite<char[]>(block_size_));
     block_used_ = 0;
     text_bytes_ += block_size_;
@@ -77,7 +78,8 @@ void StringPool::Grow() {
 }
 
 std::size_t StringPool::MemoryBytes() const {
-  return text_bytes_ + entries_.capacity() * sizeof(Entry) + slots_.capacity() * sizeof(std::uint32_t);
+  return text_bytes_ + entries_.capacity() * sizeof(Entry) +
+         slots_.capacity() * sizeof(std::uint32_t);
 }
 
 }  // namespace headroom

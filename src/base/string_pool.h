@@ -11,11 +11,11 @@
 
 namespace headroom {
 
-/// Maps strings to dense ids in order of first appearance and back. Bytes are kept as they are: a string
-/// may hold any byte, also invalid UTF-8 and zeros. Id 0 is always the empty string.
+/// Maps strings to dense ids in order of first appearance and back. Bytes are kept as they are: a
+/// string may hold any byte, also invalid UTF-8 and zeros. Id 0 is always the empty string.
 ///
-/// Not thread-safe: each reader thread has its own pool, merged in file order (ingest/), so that ids do
-/// not depend on the number of threads.
+/// Not thread-safe: each reader thread has its own pool, merged in file order (ingest/), so that
+/// ids do not depend on the number of threads.
 class StringPool {
  public:
   StringPool();

@@ -7,7 +7,8 @@
 
 namespace headroom {
 
-/// A span of time in nanoseconds; may be negative. Sums saturate: a damaged trace may hold durations of centuries.
+/// A span of time in nanoseconds; may be negative. Sums saturate: a damaged trace may hold
+/// durations of centuries.
 class DurationNs {
  public:
   constexpr DurationNs() = default;

@@ -21,7 +21,8 @@ constexpr std::size_t kCompressedBlockBytes = std::size_t{256} << 10;
 /// The file itself. Keeps the first bytes, which were read to tell the format.
 class FileSource final : public ByteSource {
  public:
-  FileSource(std::string path, int fd, std::int64_t size) : path_(std::move(path)), fd_(fd), size_(size) {}
+  FileSource(std::string path, int fd, std::int64_t size)
+      : path_(std::move(path)), fd_(fd), size_(size) {}
   FileSource(const FileSource&) = delete;
   FileSource& operator=(const FileSource&) = delete;
   ~FileSource() override { close(fd_); }
@@ -33,7 +34,8 @@ class FileSource final : public ByteSource {
     while (filled < out.size()) {
       const ssize_t n = read(fd_, out.data() + filled, out.size() - filled);
       if (n < 0 && errno == EINTR) continue;
-      if (n < 0) return Status::BadInput(fmt::format("{}: cannot read: {}", path_, std::strerror(errno)));
+      if (n < 0)
+        return Status::BadInput(fmt::format("{}: cannot read: {}", path_, std::strerror(errno)));
       if (n == 0) break;
       filled += static_cast<std::size_t>(n);
       bytes_read_ += n;
@@ -83,11 +85,13 @@ class InflatingSource : public ByteSource {
   Status CheckExpansion(std::size_t produced) {
     bytes_produced_ += static_cast<std::int64_t>(produced);
     if (bytes_produced_ <= ExpansionLimit::kFreeBytes) return Status::Ok();
-    if (bytes_produced_ / std::max<std::int64_t>(file_->file_bytes_read(), 1) < limit_.max_ratio) return Status::Ok();
-    return Status::BadInput(fmt::format(
-        "{}: expands more than {} times when decompressed, which no real trace does (they reach 30); "
-        "if you trust the file, raise the limit with --max-expansion N",
-        file_->path(), limit_.max_ratio));
+    if (bytes_produced_ / std::max<std::int64_t>(file_->file_bytes_read(), 1) < limit_.max_ratio)
+      return Status::Ok();
+    return Status::BadInput(
+        fmt::format("{}: expands more than {} times when decompressed, which no real trace does "
+                    "(they reach 30); "
+                    "if you trust the file, raise the limit with --max-expansion N",
+                    file_->path(), limit_.max_ratio));
   }
 
   std::string_view damage_;
@@ -101,7 +105,8 @@ class InflatingSource : public ByteSource {
 
 class GzipSource final : public InflatingSource {
  public:
-  GzipSource(std::unique_ptr<FileSource> file, ExpansionLimit limit) : InflatingSource(std::move(file), limit) {
+  GzipSource(std::unique_ptr<FileSource> file, ExpansionLimit limit)
+      : InflatingSource(std::move(file), limit) {
     isal_inflate_init(&state_);
     state_.crc_flag = ISAL_GZIP;
   }
@@ -135,7 +140,8 @@ class GzipSource final : public InflatingSource {
       const std::size_t produced = room - state_.avail_out;
       filled += produced;
       if (error < 0) {
-        damage_ = error == ISAL_INCORRECT_CHECKSUM ? "the gzip checksum does not match" : "the gzip stream is damaged";
+        damage_ = error == ISAL_INCORRECT_CHECKSUM ? "the gzip checksum does not match"
+                                                   : "the gzip stream is damaged";
         finished_ = true;
       } else if (state_.block_state == ISAL_BLOCK_FINISH) {
         between_members_ = true;
@@ -202,8 +208,9 @@ class ZstdSource final : public InflatingSource {
 Result<std::unique_ptr<ByteSource>> OpenByteSource(const std::string& path, ExpansionLimit limit) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) {
-    return Status::BadInput(fmt::format("{}: cannot open: {}; check its {}", path, std::strerror(errno),
-                                        errno == EACCES || errno == EPERM ? "permissions" : "path"));
+    return Status::BadInput(
+        fmt::format("{}: cannot open: {}; check its {}", path, std::strerror(errno),
+                    errno == EACCES || errno == EPERM ? "permissions" : "path"));
   }
   struct stat info = {};
   if (fstat(fd, &info) != 0) {
@@ -213,17 +220,23 @@ Result<std::unique_ptr<ByteSource>> OpenByteSource(const std::string& path, Expa
   }
   auto file = std::make_unique<FileSource>(path, fd, info.st_size);
   if (S_ISDIR(info.st_mode)) {
-    return Status::BadInput(fmt::format("{}: is a directory; name the trace files in it, e.g. {}/*.json.gz", path,
-                                        path.ends_with('/') ? path.substr(0, path.size() - 1) : path));
+    return Status::BadInput(
+        fmt::format("{}: is a directory; name the trace files in it, e.g. {}/*.json.gz", path,
+                    path.ends_with('/') ? path.substr(0, path.size() - 1) : path));
   }
   const Result<std::string_view> head = file->Peek();
   if (!head.ok()) return head.status();
   if (head.value().empty()) {
-    return Status::BadInput(fmt::format("{}: is empty, as when the program ends before the profiler has written; record the trace again", path));
+    return Status::BadInput(
+        fmt::format("{}: is empty, as when the program ends before the profiler has written; "
+                    "record the trace again",
+                    path));
   }
   using std::string_view_literals::operator""sv;
-  if (head.value().starts_with("\x1f\x8b"sv)) return {std::make_unique<GzipSource>(std::move(file), limit)};
-  if (head.value() == "\x28\xb5\x2f\xfd"sv) return {std::make_unique<ZstdSource>(std::move(file), limit)};
+  if (head.value().starts_with("\x1f\x8b"sv))
+    return {std::make_unique<GzipSource>(std::move(file), limit)};
+  if (head.value() == "\x28\xb5\x2f\xfd"sv)
+    return {std::make_unique<ZstdSource>(std::move(file), limit)};
   return {std::move(file)};
 }
 

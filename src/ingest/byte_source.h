@@ -25,8 +25,8 @@ class ByteSource {
  public:
   virtual ~ByteSource() = default;
 
-  /// Fills `out` from its start. Fewer bytes than asked for, or none, means the end (damage included:
-  /// see damage()). A Status means the device failed or the expansion limit was passed.
+  /// Fills `out` from its start. Fewer bytes than asked for, or none, means the end (damage
+  /// included: see damage()). A Status means the device failed or the expansion limit was passed.
   virtual Result<std::size_t> Read(std::span<char> out) = 0;
 
   /// Why the stream ended early, or empty: "the gzip stream is cut", ...
@@ -37,7 +37,8 @@ class ByteSource {
   virtual std::string_view compression() const { return {}; }
 };
 
-/// Opens a regular file (or a pipe) and chooses the decompressor. Refuses directories and empty files.
+/// Opens a regular file (or a pipe) and chooses the decompressor. Refuses directories and empty
+/// files.
 Result<std::unique_ptr<ByteSource>> OpenByteSource(const std::string& path, ExpansionLimit limit);
 
 }  // namespace headroom

@@ -51,7 +51,8 @@ std::string Noise(std::size_t bytes) {
 class ByteSourceTest : public testing::Test {
  protected:
   ByteSourceTest() {
-    directory_ = std::filesystem::temp_directory_path() / ("byte_source_test." + std::to_string(getpid()));
+    directory_ =
+        std::filesystem::temp_directory_path() / ("byte_source_test." + std::to_string(getpid()));
     std::filesystem::create_directories(directory_);
   }
   ~ByteSourceTest() override { std::filesystem::remove_all(directory_); }
@@ -109,7 +110,8 @@ TEST_F(ByteSourceTest, WholeStreamsGiveTheirTextInStepsOfAnySize) {
       {"gzip", Gzip(a), a, "gzip"},
       {"gzip that ends in a long run", Gzip(runs), runs, "gzip"},
       {"gzip with three members", Gzip(a) + Gzip(b) + Gzip("c"), a + b + "c", "gzip"},
-      {"gzip with many tiny members", Gzip("a") + Gzip("") + Gzip("b") + Gzip("c") + Gzip(""), "abc", "gzip"},
+      {"gzip with many tiny members", Gzip("a") + Gzip("") + Gzip("b") + Gzip("c") + Gzip(""),
+       "abc", "gzip"},
       {"gzip with padding of zeros", Gzip(a) + std::string(1000, '\0'), a, "gzip"},
       {"gzip with other bytes after it", Gzip(a) + "tail", a, "gzip"},
       {"zstd", Zstd(a), a, "zstd"},
@@ -119,9 +121,11 @@ TEST_F(ByteSourceTest, WholeStreamsGiveTheirTextInStepsOfAnySize) {
   };
   for (const StreamCase& c : cases) {
     const std::string path = File(c.bytes);
-    for (std::size_t step : {std::size_t{1}, std::size_t{7}, std::size_t{4096}, std::size_t{1} << 20}) {
+    for (std::size_t step :
+         {std::size_t{1}, std::size_t{7}, std::size_t{4096}, std::size_t{1} << 20}) {
       const Outcome outcome = ReadAll(path, step);
-      EXPECT_TRUE(outcome.text == c.text) << c.name << ", step " << step << ": " << outcome.text.size() << " bytes";
+      EXPECT_TRUE(outcome.text == c.text)
+          << c.name << ", step " << step << ": " << outcome.text.size() << " bytes";
       EXPECT_EQ(outcome.damage, "") << c.name << ", step " << step;
       EXPECT_EQ(outcome.error, "") << c.name << ", step " << step;
       EXPECT_EQ(outcome.compression, c.compression) << c.name;
@@ -173,7 +177,9 @@ TEST_F(ByteSourceTest, AnyFlippedByteOfACompressedFileIsSurvived) {
       std::string flipped = whole;
       flipped[at] ^= 0x55;
       const Outcome outcome = ReadAll(File(flipped), 512);
-      if (at >= 10 && whole[0] == '\x1f') {  // Behind the header it shows, unless it changed a code that is not used.
+      if (at >= 10 &&
+          whole[0] ==
+              '\x1f') {  // Behind the header it shows, unless it changed a code that is not used.
         EXPECT_TRUE(!outcome.damage.empty() || outcome.text == text) << at;
       }
     }
@@ -197,12 +203,16 @@ TEST_F(ByteSourceTest, BombsAreRefusedWithTheLimitAndItsFlag) {
 
 TEST_F(ByteSourceTest, WhatIsNoFileIsRefusedByNameWithAReason) {
   const std::string missing = directory_ / "missing";
-  EXPECT_EQ(ReadAll(missing, 10).error, missing + ": cannot open: No such file or directory; check its path");
+  EXPECT_EQ(ReadAll(missing, 10).error,
+            missing + ": cannot open: No such file or directory; check its path");
   const std::string directory = directory_;
   EXPECT_EQ(ReadAll(directory + "/", 10).error,
-            directory + "/: is a directory; name the trace files in it, e.g. " + directory + "/*.json.gz");
+            directory + "/: is a directory; name the trace files in it, e.g. " + directory +
+                "/*.json.gz");
   const std::string empty = File("");
-  EXPECT_EQ(ReadAll(empty, 10).error, empty + ": is empty, as when the program ends before the profiler has written; record the trace again");
+  EXPECT_EQ(ReadAll(empty, 10).error, empty +
+                                          ": is empty, as when the program ends before the "
+                                          "profiler has written; record the trace again");
 }
 
 TEST_F(ByteSourceTest, ProgressReachesTheSizeOfTheFile) {
@@ -211,7 +221,8 @@ TEST_F(ByteSourceTest, ProgressReachesTheSizeOfTheFile) {
   ASSERT_TRUE(source.ok());
   std::string buffer(100000, '\0');
   ASSERT_TRUE(source.value()->Read(buffer).ok());
-  EXPECT_EQ(source.value()->file_bytes(), static_cast<std::int64_t>(std::filesystem::file_size(path)));
+  EXPECT_EQ(source.value()->file_bytes(),
+            static_cast<std::int64_t>(std::filesystem::file_size(path)));
   EXPECT_EQ(source.value()->file_bytes_read(), source.value()->file_bytes());
 }
 

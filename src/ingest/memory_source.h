@@ -22,7 +22,9 @@ class MemorySource final : public ByteSource {
     at_ += n;
     return n;
   }
-  std::string_view damage() const override { return at_ == bytes_.size() ? damage_ : std::string_view(); }
+  std::string_view damage() const override {
+    return at_ == bytes_.size() ? damage_ : std::string_view();
+  }
   std::int64_t file_bytes_read() const override { return static_cast<std::int64_t>(at_); }
   std::int64_t file_bytes() const override { return static_cast<std::int64_t>(bytes_.size()); }
 

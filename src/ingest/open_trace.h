@@ -20,8 +20,8 @@ struct OpenOptions {
   std::function<void(std::int64_t, std::int64_t)> progress;
 };
 
-/// Reads a whole trace file into a frozen store. Damage is in its import log; a Status (kBadInput) means that the file
-/// cannot be read or is no trace, and says so with the path and the remedy.
+/// Reads a whole trace file into a frozen store. Damage is in its import log; a Status (kBadInput)
+/// means that the file cannot be read or is no trace, and says so with the path and the remedy.
 Result<std::unique_ptr<TraceStore>> OpenTrace(const std::string& path, const OpenOptions& options);
 
 }  // namespace headroom

@@ -62,13 +62,13 @@ std::string_view GradeSentence(char grade) {
     case 'B':
       return "Something is missing or was repaired; every conclusion stands.";
     case 'C':
-      return "Some figures are taken away, but neither the verdict nor the GPU time.";
+      return "Some conclusions are taken away; the verdict stands, at low confidence.";
     case 'D':
       return "The verdict is taken away.";
     case 'E':
-      return "The verdict and the GPU time are taken away.";
+      return "Over a tenth of the events is lost: the verdict and the GPU time are taken away.";
     default:
-      return "No conclusion stands.";
+      return "Nothing was recorded.";
   }
 }
 

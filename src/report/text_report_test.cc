@@ -208,7 +208,8 @@ TEST(RenderMarkdown, NothingInANameActs) {
         continue;
       }
       std::size_t here = 0;
-      for (std::size_t i = 0; i < line.size(); ++i) here += line[i] == '|' && line[i - 1] != '\\';
+      for (std::size_t i = 0; i < line.size(); ++i)
+        here += line[i] == '|' && (i == 0 || line[i - 1] != '\\');
       EXPECT_TRUE(cells == 0 || here == cells) << line;
       cells = here;
     }

@@ -39,14 +39,17 @@ const MemberCase kMemberCases[] = {
 };
 
 TEST(ArgsTextTest, FindsTheValueOfAKey) {
-  for (const MemberCase& c : kMemberCases) EXPECT_EQ(FindMember(c.members, c.key), c.value) << c.name;
+  for (const MemberCase& c : kMemberCases)
+    EXPECT_EQ(FindMember(c.members, c.key), c.value) << c.name;
 }
 
 RC_GTEST_PROP(ArgsTextProperty, DamagedTextIsNeverOverrun, ()) {
-  const auto text = *rc::gen::container<std::string>(rc::gen::element('"', '\\', '[', ']', '{', '}', ',', ':', 'a', ' '));
+  const auto text = *rc::gen::container<std::string>(
+      rc::gen::element('"', '\\', '[', ']', '{', '}', ',', ':', 'a', ' '));
   const std::string exact(text);  // Its own allocation: a sanitizer sees any read past it.
   const std::string_view value = FindMember(exact, "a");
-  RC_ASSERT(value.empty() || (value.data() >= exact.data() && value.data() + value.size() <= exact.data() + exact.size()));
+  RC_ASSERT(value.empty() || (value.data() >= exact.data() &&
+                              value.data() + value.size() <= exact.data() + exact.size()));
   for (std::size_t at = 0; at <= exact.size(); ++at) {
     const std::size_t end = SkipValue(exact, at);
     RC_ASSERT(end >= at && end <= exact.size());

@@ -49,8 +49,8 @@ class Column {
     Adopt(std::move(rows));
   }
 
-  /// Makes the column contiguous with row i taken from appended row order[i]; rows that `order` leaves out
-  /// are dropped. Frees the pages.
+  /// Makes the column contiguous with row i taken from appended row order[i]; rows that `order`
+  /// leaves out are dropped. Frees the pages.
   void Freeze(std::span<const std::uint32_t> order) {
     PageBuffer<T> rows(order.size());
     for (std::size_t i = 0; i < order.size(); ++i) rows.data()[i] = Pending(order[i]);

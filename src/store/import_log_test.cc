@@ -53,7 +53,8 @@ TEST(ImportLogTest, EveryIssueHasItsOwnCodeAndASentence) {
     const ImportIssueDoc& doc = DocOf(static_cast<ImportIssue>(i));
     EXPECT_TRUE(codes.insert(doc.code).second) << doc.code;
     EXPECT_FALSE(doc.sentence.empty()) << doc.code;
-    EXPECT_EQ(doc.code.find_first_not_of("abcdefghijklmnopqrstuvwxyz-"), std::string_view::npos) << doc.code;
+    EXPECT_EQ(doc.code.find_first_not_of("abcdefghijklmnopqrstuvwxyz-"), std::string_view::npos)
+        << doc.code;
   }
 }
 

@@ -46,6 +46,16 @@ StoreBuilder::HostEvent& StoreBuilder::HostEvent::Shapes(std::string_view dims,
   return *this;
 }
 
+StoreBuilder::HostEvent& StoreBuilder::HostEvent::Args(std::string_view members) {
+  args_ = members;
+  return *this;
+}
+
+StoreBuilder& StoreBuilder::InProcess(std::string_view pid) {
+  process_ = pid;
+  return *this;
+}
+
 StoreBuilder::HostEvent& StoreBuilder::AddHost(HostEventKind kind, std::string_view category,
                                                std::string_view name, std::int64_t thread,
                                                std::int64_t start, std::int64_t duration) {

@@ -30,7 +30,7 @@ class StoreBuilder {
     HostEvent& ForwardThread(std::int32_t number) { return forward_thread_ = number, *this; }
     HostEvent& Correlation(std::int64_t number) { return correlation_ = number, *this; }
     /// Members of `args` as JSON text.
-    HostEvent& Args(std::string_view members) { return args_ = members, *this; }
+    HostEvent& Args(std::string_view members);
     /// `Input Dims` and `Input type` of one operator: Shapes("[[8, 4], [4, 2]]", R"(["float",
     /// "float"])").
     HostEvent& Shapes(std::string_view dims, std::string_view types);
@@ -61,7 +61,7 @@ class StoreBuilder {
   };
 
   /// Host events from here on belong to this process ("1" at first).
-  StoreBuilder& InProcess(std::string_view pid) { return process_ = pid, *this; }
+  StoreBuilder& InProcess(std::string_view pid);
   /// Times from here on are nanoseconds.
   StoreBuilder& InNanoseconds() { return scale_ = 1, *this; }
 

@@ -87,9 +87,11 @@ struct Builder {
     rows.kind.Append(GpuTaskKind::kKernel);
     rows.copy.Append(CopyKind::kNotACopy);
     rows.correlation.Append(task.correlation);
-    for (auto* column : {&rows.external_id, &rows.graph_node, &rows.bytes}) column->Append(kUnknown);
-    for (auto* column : {&rows.grid_x, &rows.grid_y, &rows.grid_z, &rows.block_x, &rows.block_y, &rows.block_z,
-                         &rows.registers, &rows.shared_memory, &rows.occupancy_pct}) {
+    for (auto* column : {&rows.external_id, &rows.graph_node, &rows.bytes})
+      column->Append(kUnknown);
+    for (auto* column :
+         {&rows.grid_x, &rows.grid_y, &rows.grid_z, &rows.block_x, &rows.block_y, &rows.block_z,
+          &rows.registers, &rows.shared_memory, &rows.occupancy_pct}) {
       column->Append(kUnknown32);
     }
     rows.args.Append(StringId::None());
@@ -136,16 +138,29 @@ struct TreeCase {
 };
 
 const TreeCase kTreeCases[] = {
-    {"nested and side by side", {{0, 10, "a"}, {0, 4, "b"}, {1, 2, "c"}, {5, 5, "d"}}, "a<- b<a c<b d<a"},
+    {"nested and side by side",
+     {{0, 10, "a"}, {0, 4, "b"}, {1, 2, "c"}, {5, 5, "d"}},
+     "a<- b<a c<b d<a"},
     {"read in any order", {{5, 5, "d"}, {1, 2, "c"}, {0, 4, "b"}, {0, 10, "a"}}, "a<- b<a c<b d<a"},
     {"equal spans nest as read", {{0, 4, "a"}, {0, 4, "b"}}, "a<- b<a"},
     {"touching spans are no parents", {{0, 4, "a"}, {4, 4, "b"}}, "a<- b<-"},
     {"an empty span at the end of its parent", {{0, 4, "a"}, {4, 0, "b"}}, "a<- b<a"},
-    {"an empty span at the start of the next one", {{0, 4, "a"}, {4, 4, "b"}, {4, 0, "c"}}, "a<- b<- c<b"},
+    {"an empty span at the start of the next one",
+     {{0, 4, "a"}, {4, 4, "b"}, {4, 0, "c"}},
+     "a<- b<- c<b"},
     {"overlapping spans are siblings", {{0, 10, "a"}, {5, 10, "b"}}, "a<- b<-", 1},
-    {"inside the later of two that overlap", {{0, 10, "a"}, {5, 10, "b"}, {6, 2, "c"}}, "a<- b<- c<b", 1},
-    {"overlapping within a parent", {{0, 90, "p"}, {0, 10, "a"}, {5, 10, "b"}, {12, 2, "c"}}, "p<- a<p b<p c<b", 1},
-    {"past the overlap, inside the first no more", {{0, 10, "a"}, {5, 10, "b"}, {11, 9, "c"}}, "a<- b<- c<-", 2},
+    {"inside the later of two that overlap",
+     {{0, 10, "a"}, {5, 10, "b"}, {6, 2, "c"}},
+     "a<- b<- c<b",
+     1},
+    {"overlapping within a parent",
+     {{0, 90, "p"}, {0, 10, "a"}, {5, 10, "b"}, {12, 2, "c"}},
+     "p<- a<p b<p c<b",
+     1},
+    {"past the overlap, inside the first no more",
+     {{0, 10, "a"}, {5, 10, "b"}, {11, 9, "c"}},
+     "a<- b<- c<-",
+     2},
     {"threads are apart", {{0, 10, "a", 1}, {1, 2, "b", 0}}, "b<- a<-"},
 };
 
@@ -168,7 +183,8 @@ RC_GTEST_PROP(TraceStoreProperty, ParentsAgreeWithASearchOfAllRowsBefore, ()) {
   for (std::size_t row = 0; row < spans.size(); ++row) {
     HostEventId expected;
     for (std::size_t before = 0; before < row; ++before) {
-      if (store.HostEnd(HostEventId(before)) >= store.HostEnd(HostEventId(row))) expected = HostEventId(before);
+      if (store.HostEnd(HostEventId(before)) >= store.HostEnd(HostEventId(row)))
+        expected = HostEventId(before);
     }
     RC_ASSERT(store.host_events.parent[row] == expected);
   }
@@ -186,8 +202,10 @@ const LaunchCase kLaunchCases[] = {
      {{0, 1, "l1", 0, kCall, 7}, {2, 1, "l2", 0, kCall, 5}},
      {{10, 1, "k1", 0, 5}, {20, 1, "k2", 0, 7}},
      "k1<l2 k2<l1"},
-    {"all tasks of a graph launch", {{0, 1, "graph", 0, kCall, 7}},
-     {{10, 1, "k1", 0, 7}, {20, 1, "k2", 0, 7}, {20, 1, "k3", 1, 7}}, "k1<graph k2<graph k3<graph"},
+    {"all tasks of a graph launch",
+     {{0, 1, "graph", 0, kCall, 7}},
+     {{10, 1, "k1", 0, 7}, {20, 1, "k2", 0, 7}, {20, 1, "k3", 1, 7}},
+     "k1<graph k2<graph k3<graph"},
     {"orphans", {{0, 1, "l1", 0, kCall, 7}}, {{10, 1, "k1", 0, 8}, {20, 1, "k2"}}, "k1<- k2<-"},
     {"operators do not launch", {{0, 1, "op", 0, kOperator, 7}}, {{10, 1, "k1", 0, 7}}, "k1<-"},
     {"the driver call inside a runtime call is not the launch",
@@ -202,8 +220,10 @@ const LaunchCase kLaunchCases[] = {
      {{0, 10, "l1", 0, kCall, 7}, {5, 10, "l2", 1, kCall, 7}},
      {{20, 1, "k1", 0, 7}},
      "k1<l2"},
-    {"calls that began after the task: the first", {{100, 1, "l1", 0, kCall, 7}, {200, 1, "l2", 0, kCall, 7}},
-     {{50, 1, "k1", 0, 7}}, "k1<l1"},
+    {"calls that began after the task: the first",
+     {{100, 1, "l1", 0, kCall, 7}, {200, 1, "l2", 0, kCall, 7}},
+     {{50, 1, "k1", 0, 7}},
+     "k1<l1"},
 };
 
 TEST(TraceStoreTest, TheLaunchOfATaskIsJoinedByCorrelation) {
@@ -232,7 +252,9 @@ TEST(TraceStoreTest, ManySpansThatOverlapTakeNoQuadraticTime) {
 
 TEST(TraceStoreTest, TasksAreSortedByStartAndFoundByStream) {
   Builder builder(0, 3);
-  builder.Add(Builder::Task{30, 1, "c", 0}).Add(Builder::Task{10, 1, "b", 1}).Add(Builder::Task{10, 1, "a", 0});
+  builder.Add(Builder::Task{30, 1, "c", 0})
+      .Add(Builder::Task{10, 1, "b", 1})
+      .Add(Builder::Task{10, 1, "a", 0});
   TraceStore& store = builder.Freeze();
   EXPECT_EQ(Launches(store), "a<- b<- c<-");
   ASSERT_EQ(store.TasksOf(StreamId(0u)).size(), 2u);
@@ -243,7 +265,9 @@ TEST(TraceStoreTest, TasksAreSortedByStartAndFoundByStream) {
 
 TEST(TraceStoreTest, HostEventsAreFoundByThread) {
   Builder builder(3, 0);
-  builder.Add(Builder::Host{5, 1, "b", 2}).Add(Builder::Host{1, 1, "a", 2}).Add(Builder::Host{9, 1, "c", 0});
+  builder.Add(Builder::Host{5, 1, "b", 2})
+      .Add(Builder::Host{1, 1, "a", 2})
+      .Add(Builder::Host{9, 1, "c", 0});
   TraceStore& store = builder.Freeze();
   EXPECT_EQ(Tree(store), "c<- a<- b<-");
   EXPECT_EQ(store.HostEventsOf(ThreadId(0u)).last, 1u);
@@ -261,20 +285,34 @@ struct CopyCase {
 
 const CopyCase kCopyCases[] = {
     {"a call with the same id", {{0, 1, "l", 0, kCall, 7}, {0, 1, "l", 0, kCall, 7}}, {}, 1},
-    {"three of them", {{0, 1, "l", 0, kCall, 7}, {0, 1, "l", 0, kCall, 7}, {0, 1, "l", 0, kCall, 7}}, {}, 2},
-    {"an operator with the same index", {{0, 1, "o", 0, kOperator, kUnknown, 3}, {0, 1, "o", 0, kOperator, kUnknown, 3}},
-     {}, 1},
+    {"three of them",
+     {{0, 1, "l", 0, kCall, 7}, {0, 1, "l", 0, kCall, 7}, {0, 1, "l", 0, kCall, 7}},
+     {},
+     2},
+    {"an operator with the same index",
+     {{0, 1, "o", 0, kOperator, kUnknown, 3}, {0, 1, "o", 0, kOperator, kUnknown, 3}},
+     {},
+     1},
     {"copies of two nested spans of one length",
-     {{0, 1, "a", 0, kOperator, kUnknown, 3}, {0, 1, "b", 0, kOperator, kUnknown, 4},
-      {0, 1, "a", 0, kOperator, kUnknown, 3}, {0, 1, "b", 0, kOperator, kUnknown, 4}},
-     {}, 2},
+     {{0, 1, "a", 0, kOperator, kUnknown, 3},
+      {0, 1, "b", 0, kOperator, kUnknown, 4},
+      {0, 1, "a", 0, kOperator, kUnknown, 3},
+      {0, 1, "b", 0, kOperator, kUnknown, 4}},
+     {},
+     2},
     {"without any id, both are kept", {{0, 1, "o"}, {0, 1, "o"}}, {}, 0},
     {"another id", {{0, 1, "l", 0, kCall, 7}, {0, 1, "l", 0, kCall, 8}}, {}, 0},
     {"another length", {{0, 1, "l", 0, kCall, 7}, {0, 2, "l", 0, kCall, 7}}, {}, 0},
     {"another thread", {{0, 1, "l", 0, kCall, 7}, {0, 1, "l", 1, kCall, 7}}, {}, 0},
     {"a task", {}, {{0, 1, "k", 0, 7}, {0, 1, "k", 0, 7}}, 1},
-    {"copies of tasks on two streams", {}, {{0, 1, "k", 0, 7}, {0, 1, "k", 1, 7}, {0, 1, "k", 0, 7}, {0, 1, "k", 1, 7}}, 2},
-    {"nodes of a graph shorter than the clock's step", {}, {{0, 0, "k", 0, 7}, {0, 0, "k", 0, 7}}, 0},
+    {"copies of tasks on two streams",
+     {},
+     {{0, 1, "k", 0, 7}, {0, 1, "k", 1, 7}, {0, 1, "k", 0, 7}, {0, 1, "k", 1, 7}},
+     2},
+    {"nodes of a graph shorter than the clock's step",
+     {},
+     {{0, 0, "k", 0, 7}, {0, 0, "k", 0, 7}},
+     0},
     {"tasks without correlation", {}, {{0, 1, "k"}, {0, 1, "k"}}, 0},
     {"a task on another stream", {}, {{0, 1, "k", 0, 7}, {0, 1, "k", 1, 7}}, 0},
 };
@@ -289,12 +327,14 @@ TEST(TraceStoreTest, CopiesOfOneRecordAreDroppedAndCounted) {
     builder.Add(Builder::Task{100, 1, "last", 1});
     TraceStore& store = builder.Freeze();
     EXPECT_EQ(store.log.Count(ImportIssue::kDuplicateEvent), c.dropped) << c.name;
-    const std::size_t rows = c.events.size() + c.tasks.size() + 3 - static_cast<std::size_t>(c.dropped);
+    const std::size_t rows =
+        c.events.size() + c.tasks.size() + 3 - static_cast<std::size_t>(c.dropped);
     EXPECT_EQ(store.host_events.rows() + store.gpu_tasks.rows(), rows) << c.name;
     for (const ThreadId thread : {ThreadId(0u), ThreadId(1u)}) {
       EXPECT_EQ(Name(store, HostEventId(store.HostEventsOf(thread).last - 1)), "last") << c.name;
     }
-    EXPECT_EQ(store.gpu_tasks.start[store.TasksOf(StreamId(1u)).back().index()].ns(), 100) << c.name;
+    EXPECT_EQ(store.gpu_tasks.start[store.TasksOf(StreamId(1u)).back().index()].ns(), 100)
+        << c.name;
   }
 }
 
@@ -342,7 +382,8 @@ TEST(TraceStoreTest, TheResultDoesNotDependOnWorkers) {
     for (std::int64_t i = 0; i < 70'000; ++i) {
       builder.Add(Builder::Host{i * 7919 % 100'000, i % 50, std::to_string(i % 100),
                                 static_cast<std::uint32_t>(i % 3), kCall, i});
-      builder.Add(Builder::Task{i * 104'729 % 100'000, 3, "k", static_cast<std::uint32_t>(i % 2), i});
+      builder.Add(
+          Builder::Task{i * 104'729 % 100'000, 3, "k", static_cast<std::uint32_t>(i % 2), i});
     }
     TraceStore& store = builder.Freeze(workers);
     return Tree(store) + Launches(store);

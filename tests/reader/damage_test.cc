@@ -1,5 +1,5 @@
-// What must survive when a trace file is cut, flipped, shuffled or badly written. For every damaged text the result must be the
-// same in pieces of any size.
+// What must survive when a trace file is cut, flipped, shuffled or badly written. For every damaged
+// text the result must be the same in pieces of any size.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -22,7 +22,9 @@ struct Outcome {
   std::unique_ptr<TraceStore> store;  ///< Null where the file was refused.
   std::string error;
 
-  std::int64_t Count(ImportIssue issue) const { return store == nullptr ? 0 : store->log.Count(issue); }
+  std::int64_t Count(ImportIssue issue) const {
+    return store == nullptr ? 0 : store->log.Count(issue);
+  }
   /// Names of all spans, tasks and instants.
   std::multiset<std::string> Names() const {
     std::multiset<std::string> names;
@@ -53,10 +55,12 @@ Outcome Read(const std::string& text, std::size_t piece_bytes = 1 << 20, int thr
 std::string Everything(const Outcome& outcome) {
   if (outcome.store == nullptr) return outcome.error;
   std::string out;
-  for (const auto& [table, rows] : Dump(*outcome.store).tables) out += fmt::format("{}\n{}\n", table, fmt::join(rows, "\n"));
+  for (const auto& [table, rows] : Dump(*outcome.store).tables)
+    out += fmt::format("{}\n{}\n", table, fmt::join(rows, "\n"));
   for (std::size_t i = 0; i < kImportIssueCount; ++i) {
     const auto issue = static_cast<ImportIssue>(i);
-    if (outcome.Count(issue) > 0) out += fmt::format("{} {}\n", DocOf(issue).code, outcome.Count(issue));
+    if (outcome.Count(issue) > 0)
+      out += fmt::format("{} {}\n", DocOf(issue).code, outcome.Count(issue));
   }
   for (const ImportLogRow& row : outcome.store->log.rows()) {
     out += fmt::format("{} at {} {}\n", DocOf(row.issue).code, row.offset, row.detail);
@@ -78,17 +82,19 @@ Outcome ReadInAllPieces(const std::string& text) {
 struct SmallTrace {
   std::string text;
   std::vector<std::size_t> begins, ends;  ///< Of each event.
-  std::size_t list_key, list;             ///< The key of the event list, and the place after its '['.
-  std::size_t list_end;                   ///< After its ']'.
+  std::size_t list_key, list;  ///< The key of the event list, and the place after its '['.
+  std::size_t list_end;        ///< After its ']'.
 };
 
 SmallTrace MakeTrace(bool pretty) {
-  const std::string nl = pretty ? "\n" : "", sp = pretty ? " " : "", in = pretty ? "\n  " : "", deep = pretty ? "\n    " : "";
+  const std::string nl = pretty ? "\n" : "", sp = pretty ? " " : "", in = pretty ? "\n  " : "",
+                    deep = pretty ? "\n    " : "";
   SmallTrace trace;
   std::string& t = trace.text;
-  t = "{" + in + "\"schemaVersion\":" + sp + "1," + in + "\"deviceProperties\":" + sp + "[" + in + "{\"id\":" + sp +
-      "0," + sp + "\"name\":" + sp + "\"GPU\"}," + sp + "{\"id\":" + sp + "1," + sp + "\"name\":" + sp + "\"GPU\"}" + in +
-      "]," + in + "\"distributedInfo\":" + sp + "{\"rank\":" + sp + "3}," + in;
+  t = "{" + in + "\"schemaVersion\":" + sp + "1," + in + "\"deviceProperties\":" + sp + "[" + in +
+      "{\"id\":" + sp + "0," + sp + "\"name\":" + sp + "\"GPU\"}," + sp + "{\"id\":" + sp + "1," +
+      sp + "\"name\":" + sp + "\"GPU\"}" + in + "]," + in + "\"distributedInfo\":" + sp +
+      "{\"rank\":" + sp + "3}," + in;
   trace.list_key = t.size();
   t += "\"traceEvents\":" + sp + "[";
   trace.list = t.size();
@@ -96,14 +102,17 @@ SmallTrace MakeTrace(bool pretty) {
     if (!trace.begins.empty()) t += ",";
     t += in;
     trace.begins.push_back(t.size());
-    t += fmt::format("{{{1}\"ph\":{0}\"X\",{0}\"cat\":{0}\"{2}\",{0}\"name\":{0}\"#{3}\",{0}\"pid\":{0}{4},{0}\"tid\":{0}7,{1}"
-                     "\"ts\":{0}{5}.250,{0}\"dur\":{0}4.500,{1}\"args\":{0}{{{1}{6}{1}}}{7}}}",
-                     sp, deep, category, trace.begins.size() - 1, pid, ts, args, in);
+    t += fmt::format(
+        "{{{1}\"ph\":{0}\"X\",{0}\"cat\":{0}\"{2}\",{0}\"name\":{0}\"#{3}\",{0}\"pid\":{0}{4},{0}"
+        "\"tid\":{0}7,{1}"
+        "\"ts\":{0}{5}.250,{0}\"dur\":{0}4.500,{1}\"args\":{0}{{{1}{6}{1}}}{7}}}",
+        sp, deep, category, trace.begins.size() - 1, pid, ts, args, in);
     trace.ends.push_back(t.size());
   };
   event("cpu_op", 11, 100, R"("External id": 1,"Ev Idx": 1, "Input Dims": [[8, 384], []])");
   event("cuda_runtime", 11, 100, R"("correlation": 5, "External id": 1)");
-  event("kernel", 0, 120, R"("stream": 7, "correlation": 5, "grid": [1, 2, 3], "note": "a \"b\" c")");
+  event("kernel", 0, 120,
+        R"("stream": 7, "correlation": 5, "grid": [1, 2, 3], "note": "a \"b\" c")");
   event("python_function", 11, 90, R"("Python id": 4, "list": [{"a": 1}, {"b": 2}])");
   event("cpu_op", 11, 130, R"("Ev Idx": 2)");
   event("user_annotation", 11, 80, R"("Ev Idx": 3)");
@@ -118,7 +127,8 @@ SmallTrace MakeTrace(bool pretty) {
 int Lost(const SmallTrace& trace, const Outcome& outcome) {
   const std::multiset<std::string> names = outcome.Names();
   int lost = 0;
-  for (std::size_t i = 0; i < trace.begins.size(); ++i) lost += names.contains(fmt::format("#{}", i)) ? 0 : 1;
+  for (std::size_t i = 0; i < trace.begins.size(); ++i)
+    lost += names.contains(fmt::format("#{}", i)) ? 0 : 1;
   return lost;
 }
 
@@ -148,7 +158,8 @@ TEST_P(DamageTest, CutAtAnyByteKeepsEveryEventBeforeTheCut) {
       if (trace_.ends[i] <= cut) complete.insert(fmt::format("#{}", i));
     }
     EXPECT_EQ(outcome.Names(), complete) << "cut at " << cut;
-    EXPECT_EQ(outcome.Count(ImportIssue::kTruncated), cut < trace_.list_end ? 1 : 0) << "cut at " << cut;
+    EXPECT_EQ(outcome.Count(ImportIssue::kTruncated), cut < trace_.list_end ? 1 : 0)
+        << "cut at " << cut;
     if (cut >= trace_.list_end && cut <= trace_.text.rfind('}')) {
       EXPECT_EQ(outcome.Count(ImportIssue::kUnclosed), 1) << "cut at " << cut;
     }
@@ -156,9 +167,11 @@ TEST_P(DamageTest, CutAtAnyByteKeepsEveryEventBeforeTheCut) {
 }
 
 TEST_P(DamageTest, AFlippedByteCostsAtMostTwoEvents) {
-  // One event is lost where its text is hit, two where the seam between them is. All may be lost only where the file's
-  // first brace or the key of the event list is hit: then nothing says that it is a trace.
-  constexpr char kValues[] = {'"', '{', '}', '[', ']', ',', '\\', '\0', 'x', '7', ' ', '\n', '\x80'};
+  // One event is lost where its text is hit, two where the seam between them is. All may be lost
+  // only where the file's first brace or the key of the event list is hit: then nothing says that
+  // it is a trace.
+  constexpr char kValues[] = {'"',  '{', '}', '[', ']',  ',',   '\\',
+                              '\0', 'x', '7', ' ', '\n', '\x80'};
   for (std::size_t at = 0; at < trace_.text.size(); ++at) {
     for (std::size_t k = 0; k < 2; ++k) {
       const char value = kValues[(at * 2 + k) % std::size(kValues)];
@@ -169,19 +182,22 @@ TEST_P(DamageTest, AFlippedByteCostsAtMostTwoEvents) {
       if (at == 0 || (at >= trace_.list_key && at < trace_.list)) continue;
       ASSERT_TRUE(outcome.store != nullptr) << at << " to " << value << ": " << outcome.error;
       const int lost = Lost(trace_, outcome);
-      EXPECT_LE(lost, 2) << at << " to " << value << "\n" << text.substr(0, at) << "<<<HERE>>>" << text.substr(at);
+      EXPECT_LE(lost, 2) << at << " to " << value << "\n"
+                         << text.substr(0, at) << "<<<HERE>>>" << text.substr(at);
       // An event that is gone altogether is told. (One that has only another name is still there.)
       if (outcome.Names().size() < trace_.begins.size() && outcome.store->flows.rows() == 0 &&
           outcome.store->syncs.rows() == 0 && outcome.store->log.empty()) {
         const std::string_view phases = "Mstf";  // Its phase may have been hit.
-        EXPECT_NE(phases.find(value), std::string_view::npos) << at << " to " << value << "\n" << text;
+        EXPECT_NE(phases.find(value), std::string_view::npos) << at << " to " << value << "\n"
+                                                              << text;
       }
     }
   }
 }
 
 TEST_P(DamageTest, UnescapedQuotesAndControlCharactersAreRepaired) {
-  for (const char* inner : {"f(\"x\")", "say \"hi\"", "a\nb", "tab\there", "\x01", "C:\\path", "\"", "std::map<\"a\", \"b\">"}) {
+  for (const char* inner : {"f(\"x\")", "say \"hi\"", "a\nb", "tab\there", "\x01", "C:\\path", "\"",
+                            "std::map<\"a\", \"b\">"}) {
     std::string text = trace_.text;
     const std::size_t name = text.find("#2");
     text.replace(name, 2, inner);
@@ -197,15 +213,20 @@ TEST_P(DamageTest, UnescapedQuotesAndControlCharactersAreRepaired) {
 }
 
 TEST_P(DamageTest, EventsInAnyOrderAndTwiceAreKeptOnce) {
-  const auto piece = [&](std::size_t i) { return trace_.text.substr(trace_.begins[i], trace_.ends[i] - trace_.begins[i]); };
+  const auto piece = [&](std::size_t i) {
+    return trace_.text.substr(trace_.begins[i], trace_.ends[i] - trace_.begins[i]);
+  };
   std::string text = trace_.text.substr(0, trace_.list);
-  for (std::size_t i = trace_.begins.size(); i-- > 0;) text += piece(i) + "," + piece(i) + (i > 0 ? "," : "");
+  for (std::size_t i = trace_.begins.size(); i-- > 0;)
+    text += piece(i) + "," + piece(i) + (i > 0 ? "," : "");
   text += "]" + trace_.text.substr(trace_.list_end);
   const Outcome outcome = ReadInAllPieces(text);
   EXPECT_EQ(Lost(trace_, outcome), 0);
   EXPECT_EQ(outcome.Names().size(), trace_.begins.size());
-  EXPECT_EQ(outcome.Count(ImportIssue::kDuplicateEvent), static_cast<std::int64_t>(trace_.begins.size()));
-  EXPECT_EQ(outcome.Count(ImportIssue::kOutOfOrder), 1) << "the two operators; other kinds come once";
+  EXPECT_EQ(outcome.Count(ImportIssue::kDuplicateEvent),
+            static_cast<std::int64_t>(trace_.begins.size()));
+  EXPECT_EQ(outcome.Count(ImportIssue::kOutOfOrder), 1)
+      << "the two operators; other kinds come once";
 }
 
 TEST_P(DamageTest, AMissingPieceCostsTheEventsItTouches) {
@@ -298,20 +319,29 @@ TEST(ImportIssueTest, EachKindOfDamageIsNamed) {
   const std::string open = R"({"traceEvents":[)";
   const LogCase cases[] = {
       {"bytes after the end", open + e + "]} xyz", ImportIssue::kTrailingGarbage, 1, 1},
-      {"a second trace after the end", open + e + "]}" + open + e + "]}", ImportIssue::kExtraEventList, 1, 1},
-      {"a second list", open + e + R"(],"traceEvents":[)" + e + "]}", ImportIssue::kExtraEventList, 1, 1},
+      {"a second trace after the end", open + e + "]}" + open + e + "]}",
+       ImportIssue::kExtraEventList, 1, 1},
+      {"a second list", open + e + R"(],"traceEvents":[)" + e + "]}", ImportIssue::kExtraEventList,
+       1, 1},
       {"no closing brace", open + e + "]", ImportIssue::kUnclosed, 1, 1},
       {"no closing bracket", open + e, ImportIssue::kTruncated, 1, 1},
       {"a bare list without its bracket is whole", "[" + e, ImportIssue::kTruncated, 0, 1},
       {"a bare list cut in an event", "[" + e + R"(,{"ph":)", ImportIssue::kTruncated, 1, 1},
-      {"damage in the metadata before", R"({"a": nonsense nonsense, "traceEvents":[)" + e + "]}", ImportIssue::kDamagedMetadata, 1, 1},
-      {"a member that swallows the list", R"({"a": {, "traceEvents":[)" + e + "]}", ImportIssue::kDamagedMetadata, 1, 1},
-      {"damage in the metadata after", open + e + R"(], "a": nonsense nonsense})", ImportIssue::kDamagedMetadata, 1, 1},
-      {"an element that is no object", open + e + ",null," + e + "]}", ImportIssue::kNotAnEvent, 1, 2},
-      {"elements that are lists", open + e + ",[1,{\"x\":2}],[]," + e + "]}", ImportIssue::kNotAnEvent, 2, 2},
-      {"an event without a phase", open + R"({"name":"x","ts":1},)" + e + "]}", ImportIssue::kNotAnEvent, 1, 1},
+      {"damage in the metadata before", R"({"a": nonsense nonsense, "traceEvents":[)" + e + "]}",
+       ImportIssue::kDamagedMetadata, 1, 1},
+      {"a member that swallows the list", R"({"a": {, "traceEvents":[)" + e + "]}",
+       ImportIssue::kDamagedMetadata, 1, 1},
+      {"damage in the metadata after", open + e + R"(], "a": nonsense nonsense})",
+       ImportIssue::kDamagedMetadata, 1, 1},
+      {"an element that is no object", open + e + ",null," + e + "]}", ImportIssue::kNotAnEvent, 1,
+       2},
+      {"elements that are lists", open + e + ",[1,{\"x\":2}],[]," + e + "]}",
+       ImportIssue::kNotAnEvent, 2, 2},
+      {"an event without a phase", open + R"({"name":"x","ts":1},)" + e + "]}",
+       ImportIssue::kNotAnEvent, 1, 1},
       {"an early end of the list", open + e + "]" + e + "]}", ImportIssue::kNotAnEvent, 1, 2},
-      {"an event that swallows the next", open + R"({"ph":"X","args":{"a":{},)" + e + "," + e + "]}", ImportIssue::kLostEvent, 1, 2},
+      {"an event that swallows the next",
+       open + R"({"ph":"X","args":{"a":{},)" + e + "," + e + "]}", ImportIssue::kLostEvent, 1, 2},
   };
   for (const LogCase& c : cases) {
     const Outcome outcome = ReadInAllPieces(c.text);
@@ -323,29 +353,36 @@ TEST(ImportIssueTest, EachKindOfDamageIsNamed) {
 
 TEST(LimitTest, AnEventAboveTheLimitIsSkippedWhateverThePieces) {
   const auto event = [](const std::string& name) {
-    return R"({"ph":"X","name":")" + name + R"(","pid":1,"tid":1,"ts":1,"dur":1,"args":{"l":[{"a":1},{"b":2}]}})";
+    return R"({"ph":"X","name":")" + name +
+           R"(","pid":1,"tid":1,"ts":1,"dur":1,"args":{"l":[{"a":1},{"b":2}]}})";
   };
   const std::size_t small = event("").size();
-  for (const std::size_t size : {1000 - small, 1001 - small, std::size_t{1999}, std::size_t{5000}, std::size_t{100'000}}) {
-    const std::string text = R"({"traceEvents":[)" + event("a") + "," + event(std::string(size, 'x')) + "," + event("b") +
-                             "," + event("c") + "]}";
+  for (const std::size_t size :
+       {1000 - small, 1001 - small, std::size_t{1999}, std::size_t{5000}, std::size_t{100'000}}) {
+    const std::string text = R"({"traceEvents":[)" + event("a") + "," +
+                             event(std::string(size, 'x')) + "," + event("b") + "," + event("c") +
+                             "]}";
     for (const std::size_t piece : {1, 64, 999, 10'000, 1 << 20}) {
       const Outcome outcome = Read(text, piece, 2, 1000);
       ASSERT_TRUE(outcome.store != nullptr);
       const bool fits = size + small <= 1000;
       // With what looks like an event inside it within the limit, it counts as damaged.
-      EXPECT_EQ(outcome.Count(ImportIssue::kOversizedEvent) + outcome.Count(ImportIssue::kLostEvent), fits ? 0 : 1)
+      EXPECT_EQ(
+          outcome.Count(ImportIssue::kOversizedEvent) + outcome.Count(ImportIssue::kLostEvent),
+          fits ? 0 : 1)
           << size << " in pieces of " << piece;
-      EXPECT_TRUE(outcome.Names().contains("a") && outcome.Names().contains("c")) << size << " in pieces of " << piece;
-      EXPECT_TRUE(outcome.Names().contains("b")) << size << " in pieces of " << piece << Everything(outcome);
+      EXPECT_TRUE(outcome.Names().contains("a") && outcome.Names().contains("c"))
+          << size << " in pieces of " << piece;
+      EXPECT_TRUE(outcome.Names().contains("b"))
+          << size << " in pieces of " << piece << Everything(outcome);
     }
   }
 }
 
 TEST(LimitTest, AHugeStringIsSkippedInBoundedMemory) {
   const std::string e = R"({"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1})";
-  const std::string text = R"({"traceEvents":[)" + e + R"(,{"ph":"X","name":")" + std::string(100'000'000, 'x') +
-                           R"(","ts":1},)" + e + "]}";
+  const std::string text = R"({"traceEvents":[)" + e + R"(,{"ph":"X","name":")" +
+                           std::string(100'000'000, 'x') + R"(","ts":1},)" + e + "]}";
   const Outcome outcome = Read(text, 1 << 20, 2, 1 << 22);
   ASSERT_TRUE(outcome.store != nullptr);
   EXPECT_EQ(outcome.Count(ImportIssue::kOversizedEvent), 1);
@@ -365,10 +402,12 @@ TEST(LimitTest, LongTextAfterTheListCostsNoQuadraticTime) {
 TEST(LimitTest, ManyTracksStreamsAndOpenSpansCostNoQuadraticTime) {
   std::string text = "[";
   for (int i = 0; i < 60'000; ++i) {
-    text += fmt::format(R"({{"ph":"X","cat":"kernel","name":"k","pid":{0},"tid":{0},"ts":{0},"dur":1}},)", i);
+    text += fmt::format(
+        R"({{"ph":"X","cat":"kernel","name":"k","pid":{0},"tid":{0},"ts":{0},"dur":1}},)", i);
     text += fmt::format(R"({{"ph":"B","name":"b{0}","pid":1,"tid":1,"ts":{0}}},)", i);
   }
-  for (int i = 0; i < 60'000; ++i) text += R"({"ph":"E","name":"none","pid":1,"tid":1,"ts":90000},)";
+  for (int i = 0; i < 60'000; ++i)
+    text += R"({"ph":"E","name":"none","pid":1,"tid":1,"ts":90000},)";
   const Outcome outcome = Read(text + "]", 1 << 20, 2);
   EXPECT_EQ(outcome.store->streams.rows(), 60'000u);
   EXPECT_EQ(outcome.Count(ImportIssue::kUnfinishedSpan), 60'000);
@@ -380,7 +419,8 @@ TEST(LimitTest, DeepNestingInAnEventCostsThatEvent) {
   for (const char* open : {"[", "{\"a\":"}) {
     std::string deep = R"({"ph":"X","args":{"a":)";
     for (int i = 0; i < 1'000'000; ++i) deep += open;
-    const Outcome outcome = Read(R"({"traceEvents":[)" + e + "," + deep + "}," + e + "," + e + "]}");
+    const Outcome outcome =
+        Read(R"({"traceEvents":[)" + e + "," + deep + "}," + e + "," + e + "]}");
     ASSERT_TRUE(outcome.store != nullptr);
     EXPECT_EQ(outcome.Count(ImportIssue::kLostEvent), 1);
     EXPECT_GE(outcome.Names().size(), 2u);

@@ -1,5 +1,5 @@
-// The fast reader must say what the slow one says: on real traces, on generated ones, in pieces of any size and on any
-// number of threads.
+// The fast reader must say what the slow one says: on real traces, on generated ones, in pieces of
+// any size and on any number of threads.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -31,7 +31,8 @@ const std::size_t kDefaultPiece = kineto::ReadOptions().piece_bytes;
 /// In pieces of a few bytes a trace takes quadratic time, so only small ones are read so.
 constexpr std::size_t kSmallTrace = 100'000;
 
-std::unique_ptr<TraceStore> FastRead(const std::string& json, std::size_t piece_bytes, int threads) {
+std::unique_ptr<TraceStore> FastRead(const std::string& json, std::size_t piece_bytes,
+                                     int threads) {
   MemorySource source(json);
   auto store = std::make_unique<TraceStore>();
   kineto::ReadOptions options;
@@ -54,13 +55,15 @@ bool Identical(const TraceStore& a, const TraceStore& b) {
   const auto compare = [&](const auto& x, const auto& y) {
     same = same && std::ranges::equal(x.values(), y.values());
   };
-#define T(Name, member, sentence) \
-  const_cast<Name##Columns<Column>&>(a.member).ForEachColumnPair(const_cast<Name##Columns<Column>&>(b.member), compare);
+#define T(Name, member, sentence)                                 \
+  const_cast<Name##Columns<Column>&>(a.member).ForEachColumnPair( \
+      const_cast<Name##Columns<Column>&>(b.member), compare);
   HEADROOM_TABLES(T)
 #undef T
   same = same && a.log.rows().size() == b.log.rows().size();
   for (std::size_t i = 0; same && i < a.log.rows().size(); ++i) {
-    same = a.log.rows()[i].issue == b.log.rows()[i].issue && a.log.rows()[i].offset == b.log.rows()[i].offset;
+    same = a.log.rows()[i].issue == b.log.rows()[i].issue &&
+           a.log.rows()[i].offset == b.log.rows()[i].offset;
   }
   return same;
 }
@@ -82,9 +85,11 @@ std::vector<std::string> TraceFiles() {
   const char* source_dir = std::getenv("HEADROOM_SOURCE_DIR");
   const char* data = std::getenv("HEADROOM_DATA");
   const std::filesystem::path root = source_dir == nullptr ? "." : source_dir;
-  const std::filesystem::path shared = data == nullptr ? root / ".." / "shared" : std::filesystem::path(data);
+  const std::filesystem::path shared =
+      data == nullptr ? root / ".." / "shared" : std::filesystem::path(data);
   std::vector<std::string> files;
-  for (const auto& folder : {shared / "public-traces", shared / "h200" / "traces", root / "data" / "samples"}) {
+  for (const auto& folder :
+       {shared / "public-traces", shared / "h200" / "traces", root / "data" / "samples"}) {
     std::error_code error;
     std::vector<std::string> here;
     for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
@@ -98,7 +103,8 @@ std::vector<std::string> TraceFiles() {
 }
 
 TEST(ReaderAgreementTest, OnEveryRealTrace) {
-  const bool full = std::getenv("HEADROOM_FULL") != nullptr && std::getenv("HEADROOM_FULL") == std::string("1");
+  const bool full =
+      std::getenv("HEADROOM_FULL") != nullptr && std::getenv("HEADROOM_FULL") == std::string("1");
   const std::vector<std::string> files = TraceFiles();
   if (files.empty()) GTEST_SKIP() << "no trace files found";
   int read = 0;
@@ -113,19 +119,22 @@ TEST(ReaderAgreementTest, OnEveryRealTrace) {
     if (one == nullptr) continue;
     for (const int threads : {2, 8}) {
       const std::unique_ptr<TraceStore> other = FastRead(json, kDefaultPiece, threads);
-      ASSERT_TRUE(other != nullptr && Identical(*one, *other)) << path << " with " << threads << " threads";
+      ASSERT_TRUE(other != nullptr && Identical(*one, *other))
+          << path << " with " << threads << " threads";
     }
     std::vector<std::size_t> sizes;
     if (json.size() <= kSmallTrace) sizes = {1, 7, 100};
     if (full) sizes.insert(sizes.end(), {10'000, 100'000});
     for (const std::size_t piece : sizes) {
-      ASSERT_EQ(Difference(slow, FastDump(json, piece, 2)), "") << path << " in pieces of " << piece;
+      ASSERT_EQ(Difference(slow, FastDump(json, piece, 2)), "")
+          << path << " in pieces of " << piece;
     }
   }
   std::cerr << "compared " << read << " of " << files.size() << " traces\n";
 }
 
-// ---- Generated traces -------------------------------------------------------------------------------------------------
+// ---- Generated traces
+// -------------------------------------------------------------------------------------------------
 
 using Text = std::string;
 
@@ -135,46 +144,63 @@ int UpTo(int most) { return *rc::gen::inRange(0, most + 1); }
 /// Mostly ordinary, sometimes what damaged writers write; always valid JSON.
 Text AnyTime() {
   return OneOf({fmt::format("{}", UpTo(300)), fmt::format("{}.{:03}", UpTo(300), UpTo(999)),
-                fmt::format("{}.5", UpTo(300)), fmt::format("\"{}.25\"", UpTo(300)), "0", "-3.5", "1.5e2", "1e30",
-                "null", "\"NaN\"", "\"\""});
+                fmt::format("{}.5", UpTo(300)), fmt::format("\"{}.25\"", UpTo(300)), "0", "-3.5",
+                "1.5e2", "1e30", "null", "\"NaN\"", "\"\""});
 }
 Text AnyDuration() {
-  return OneOf({fmt::format("{}", UpTo(80)), fmt::format("{}.{:03}", UpTo(80), UpTo(999)), "0", "-1", "1e12", "1e20",
-                "null", "\"5\"", "9223372036854775.807"});
+  return OneOf({fmt::format("{}", UpTo(80)), fmt::format("{}.{:03}", UpTo(80), UpTo(999)), "0",
+                "-1", "1e12", "1e20", "null", "\"5\"", "9223372036854775.807"});
 }
 Text AnyName() {
-  return OneOf({"aten::mm", "cudaLaunchKernel", "ProfilerStep#3", "ProfilerStep#4", "Memcpy HtoD (Pinned -> Device)",
-                "[memory]", "a \\\"quoted\\\" name", "tab\\tand \\u00e9\\ud83d\\ude00", "},{\\\"ph\\\"", "process_name",
-                "thread_name", "process_labels", "Stream Sync", "", "name\xc3\xa9"});
+  return OneOf({"aten::mm", "cudaLaunchKernel", "ProfilerStep#3", "ProfilerStep#4",
+                "Memcpy HtoD (Pinned -> Device)", "[memory]", "a \\\"quoted\\\" name",
+                "tab\\tand \\u00e9\\ud83d\\ude00", "},{\\\"ph\\\"", "process_name", "thread_name",
+                "process_labels", "Stream Sync", "", "name\xc3\xa9"});
 }
 Text AnyCategory() {
-  return OneOf({"cpu_op", "user_annotation", "cuda_runtime", "cuda_driver", "kernel", "kernel", "gpu_memcpy",
-                "gpu_memset", "cuda_sync", "cuda_event", "python_function", "gpu_user_annotation", "overhead",
-                "Operator", "Kernel", "hip_runtime", "ac2g", "something else", ""});
+  return OneOf({"cpu_op", "user_annotation", "cuda_runtime", "cuda_driver", "kernel", "kernel",
+                "gpu_memcpy", "gpu_memset", "cuda_sync", "cuda_event", "python_function",
+                "gpu_user_annotation", "overhead", "Operator", "Kernel", "hip_runtime", "ac2g",
+                "something else", ""});
 }
 Text AnyArg() {
   const int n = UpTo(5);
-  return OneOf({fmt::format(R"("correlation": {})", n), fmt::format(R"("External id": {})", n),
-                fmt::format(R"("stream": {})", n - 1), fmt::format(R"("device": {})", n % 2),
-                R"("grid": [4, 5, 6], "block": [1, 2, 3])", R"("grid": [4, 5])", R"("Input Dims": [[8, 384], []])",
-                R"("nested": [{"a": 1}, {"b": "},{"}, {"c": []}])", fmt::format(R"("Ev Idx": {})", n),
-                fmt::format(R"("Python id": {}, "Python parent id": null)", n), R"("Sequence number": 77)",
-                R"("bytes": 1024)", R"("est. achieved occupancy %": 12.7)", R"("registers per thread": 99999999999)",
-                R"("Collective name": "allreduce", "dtype": "BFloat16", "In msg nelems": 10, "Group size": 8)",
-                R"("name": "python", "labels": "GPU 0")", R"("Total Allocated": 5, "Addr": 140, "Bytes": -8)",
-                R"("value": 0.5, "other": "2.5")", R"("odd \"key\"": "odd\nvalue")", R"("graph node id": 3)",
-                R"("cuda_sync_kind": "Stream Sync", "wait_on_stream": 7)", R"("empty": {}, "text": "")"});
+  return OneOf(
+      {fmt::format(R"("correlation": {})", n),
+       fmt::format(R"("External id": {})", n),
+       fmt::format(R"("stream": {})", n - 1),
+       fmt::format(R"("device": {})", n % 2),
+       R"("grid": [4, 5, 6], "block": [1, 2, 3])",
+       R"("grid": [4, 5])",
+       R"("Input Dims": [[8, 384], []])",
+       R"("nested": [{"a": 1}, {"b": "},{"}, {"c": []}])",
+       fmt::format(R"("Ev Idx": {})", n),
+       fmt::format(R"("Python id": {}, "Python parent id": null)", n),
+       R"("Sequence number": 77)",
+       R"("bytes": 1024)",
+       R"("est. achieved occupancy %": 12.7)",
+       R"("registers per thread": 99999999999)",
+       R"("Collective name": "allreduce", "dtype": "BFloat16", "In msg nelems": 10, "Group size": 8)",
+       R"("name": "python", "labels": "GPU 0")",
+       R"("Total Allocated": 5, "Addr": 140, "Bytes": -8)",
+       R"("value": 0.5, "other": "2.5")",
+       R"("odd \"key\"": "odd\nvalue")",
+       R"("graph node id": 3)",
+       R"("cuda_sync_kind": "Stream Sync", "wait_on_stream": 7)",
+       R"("empty": {}, "text": "")"});
 }
 
 Text AnyEvent() {
-  const Text phase = OneOf({"X", "X", "X", "X", "X", "X", "s", "f", "t", "B", "E", "i", "C", "M", "n", "", "??"});
+  const Text phase =
+      OneOf({"X", "X", "X", "X", "X", "X", "s", "f", "t", "B", "E", "i", "C", "M", "n", "", "??"});
   std::vector<Text> members = {fmt::format(R"("ph": "{}")", phase)};
   const auto sometimes = [&](int percent, const Text& member) {
     if (UpTo(99) < percent) members.push_back(member);
   };
   sometimes(90, fmt::format(R"("cat": "{}")", AnyCategory()));
   sometimes(95, fmt::format(R"("name": "{}")", AnyName()));
-  sometimes(95, OneOf({R"("pid": 0)", R"("pid": 1)", R"("pid": "CPU functions")", R"("pid": "Spans")"}));
+  sometimes(
+      95, OneOf({R"("pid": 0)", R"("pid": 1)", R"("pid": "CPU functions")", R"("pid": "Spans")"}));
   sometimes(95, OneOf({R"("tid": 7)", R"("tid": 8)", R"("tid": "stream 7")"}));
   sometimes(95, fmt::format(R"("ts": {})", AnyTime()));
   sometimes(90, fmt::format(R"("dur": {})", AnyDuration()));
@@ -189,15 +215,19 @@ Text AnyTrace() {
   std::vector<Text> events;
   for (int n = UpTo(30); n > 0; --n) {
     events.push_back(AnyEvent());
-    if (UpTo(9) == 0) events.push_back(events[static_cast<std::size_t>(UpTo(static_cast<int>(events.size()) - 1))]);
+    if (UpTo(9) == 0)
+      events.push_back(events[static_cast<std::size_t>(UpTo(static_cast<int>(events.size()) - 1))]);
     if (UpTo(40) == 0) events.push_back(OneOf({"null", "7", "\"text\"", "[1]", "{}"}));
   }
   if (!events.empty() && events[0][0] != '{') events.erase(events.begin());
   const Text list = fmt::format("[{}]", fmt::join(events, OneOf({",", ",\n  ", " , "})));
   if (UpTo(4) == 0) return list;
   const std::vector<Text> members = {
-      R"("schemaVersion": 1)", R"("baseTimeNanoseconds": 1712345678000000000)", R"("record_shapes": 1)",
-      R"("with_stack": false)", R"("distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 8, "pg": [{"a":1},{"b":2}]})",
+      R"("schemaVersion": 1)",
+      R"("baseTimeNanoseconds": 1712345678000000000)",
+      R"("record_shapes": 1)",
+      R"("with_stack": false)",
+      R"("distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 8, "pg": [{"a":1},{"b":2}]})",
       R"("deviceProperties": [{"id": 0, "name": "GPU \"A\"", "numSms": 132},{"id": 1, "totalGlobalMem": 85899345920}])"};
   std::vector<Text> before, after;
   for (const Text& member : members) {
@@ -213,11 +243,13 @@ RC_GTEST_PROP(ReaderAgreementProperty, OnGeneratedTraces, ()) {
   RC_LOG(json);
   const TraceDump slow = SlowRead(json);
   RC_ASSERT(slow.readable);
-  for (const std::size_t piece : {std::size_t{1}, std::size_t{7}, std::size_t{100}, kDefaultPiece}) {
+  for (const std::size_t piece :
+       {std::size_t{1}, std::size_t{7}, std::size_t{100}, kDefaultPiece}) {
     for (const int threads : {1, 2, 8}) {
       if (threads == 8 && piece > 100) continue;
       const Text difference = Difference(slow, FastDump(json, piece, threads));
-      if (!difference.empty()) RC_LOG(fmt::format("pieces of {}, {} threads:\n{}", piece, threads, difference));
+      if (!difference.empty())
+        RC_LOG(fmt::format("pieces of {}, {} threads:\n{}", piece, threads, difference));
       RC_ASSERT(difference.empty());
     }
   }

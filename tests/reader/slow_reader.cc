@@ -16,13 +16,14 @@
 namespace headroom::testing {
 namespace {
 
-// ---- JSON, with numbers kept as text ------------------------------------------------------------------------------
+// ---- JSON, with numbers kept as text
+// ------------------------------------------------------------------------------
 
 struct Json {
   enum class Kind { kNull, kBool, kNumber, kString, kArray, kObject } kind = Kind::kNull;
-  std::string text;                    ///< Of a number, string or bool.
-  std::vector<std::string> keys;       ///< Of an object, as they come.
-  std::vector<Json> items;             ///< Of an array or object.
+  std::string text;               ///< Of a number, string or bool.
+  std::vector<std::string> keys;  ///< Of an object, as they come.
+  std::vector<Json> items;        ///< Of an array or object.
 
   const Json* Find(std::string_view key) const {
     for (std::size_t i = keys.size(); i-- > 0;) {
@@ -36,10 +37,18 @@ struct Json {
 class JsonBuilder : public nlohmann::json_sax<nlohmann::json> {
  public:
   bool null() override { return Put({}); }
-  bool boolean(bool value) override { return Put({Json::Kind::kBool, value ? "true" : "false", {}, {}}); }
-  bool number_integer(std::int64_t value) override { return Put({Json::Kind::kNumber, std::to_string(value), {}, {}}); }
-  bool number_unsigned(std::uint64_t value) override { return Put({Json::Kind::kNumber, std::to_string(value), {}, {}}); }
-  bool number_float(double, const std::string& text) override { return Put({Json::Kind::kNumber, text, {}, {}}); }
+  bool boolean(bool value) override {
+    return Put({Json::Kind::kBool, value ? "true" : "false", {}, {}});
+  }
+  bool number_integer(std::int64_t value) override {
+    return Put({Json::Kind::kNumber, std::to_string(value), {}, {}});
+  }
+  bool number_unsigned(std::uint64_t value) override {
+    return Put({Json::Kind::kNumber, std::to_string(value), {}, {}});
+  }
+  bool number_float(double, const std::string& text) override {
+    return Put({Json::Kind::kNumber, text, {}, {}});
+  }
   bool string(std::string& text) override { return Put({Json::Kind::kString, text, {}, {}}); }
   bool binary(nlohmann::json::binary_t&) override { return false; }
   bool start_object(std::size_t) override { return Open(Json::Kind::kObject); }
@@ -50,7 +59,9 @@ class JsonBuilder : public nlohmann::json_sax<nlohmann::json> {
   }
   bool end_object() override { return Close(); }
   bool end_array() override { return Close(); }
-  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override { return false; }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override {
+    return false;
+  }
 
   Json root;
 
@@ -85,43 +96,53 @@ std::optional<Json> ParseJson(std::string_view text) {
 /// One way to write a value: no spaces, members sorted by key, the last of equal keys.
 std::string Canonical(const Json& value) {
   switch (value.kind) {
-    case Json::Kind::kNull: return "null";
+    case Json::Kind::kNull:
+      return "null";
     case Json::Kind::kBool:
-    case Json::Kind::kNumber: return value.text;
-    case Json::Kind::kString: return '"' + value.text + '"';
+    case Json::Kind::kNumber:
+      return value.text;
+    case Json::Kind::kString:
+      return '"' + value.text + '"';
     case Json::Kind::kArray: {
       std::string out = "[";
       for (const Json& item : value.items) out += Canonical(item) + ",";
       return out + "]";
     }
-    case Json::Kind::kObject: break;
+    case Json::Kind::kObject:
+      break;
   }
   std::map<std::string, std::string> members;
-  for (std::size_t i = 0; i < value.keys.size(); ++i) members[value.keys[i]] = Canonical(value.items[i]);
+  for (std::size_t i = 0; i < value.keys.size(); ++i)
+    members[value.keys[i]] = Canonical(value.items[i]);
   std::string out = "{";
   for (const auto& [key, text] : members) out += '"' + key + "\":" + text + ",";
   return out + "}";
 }
 
-// ---- Values ---------------------------------------------------------------------------------------------------------
+// ---- Values
+// ---------------------------------------------------------------------------------------------------------
 
 /// A member's scalar as text; absent where the member is missing or is a list or an object or null.
 std::optional<std::string> Scalar(const Json* value) {
   if (value == nullptr) return std::nullopt;
-  if (value->kind == Json::Kind::kNumber || value->kind == Json::Kind::kString || value->kind == Json::Kind::kBool) {
+  if (value->kind == Json::Kind::kNumber || value->kind == Json::Kind::kString ||
+      value->kind == Json::Kind::kBool) {
     return value->text;
   }
   return value->kind == Json::Kind::kNull ? std::optional<std::string>("null") : std::nullopt;
 }
 
-std::string TextOr(const Json* value, const std::string& otherwise) { return Scalar(value).value_or(otherwise); }
+std::string TextOr(const Json* value, const std::string& otherwise) {
+  return Scalar(value).value_or(otherwise);
+}
 
 std::optional<std::int64_t> ToInteger(const std::optional<std::string>& text) {
   if (!text || text->empty()) return std::nullopt;
   const bool hexadecimal = text->starts_with("0x");
   const std::string allowed = hexadecimal ? "0123456789abcdefABCDEF" : "0123456789";
   const std::size_t first = hexadecimal ? 2 : (*text)[0] == '-' ? 1 : 0;
-  if (first == text->size() || text->find_first_not_of(allowed, first) != std::string::npos) return std::nullopt;
+  if (first == text->size() || text->find_first_not_of(allowed, first) != std::string::npos)
+    return std::nullopt;
   errno = 0;
   const long long value = std::strtoll(text->c_str(), nullptr, hexadecimal ? 16 : 10);
   if (errno != 0) return std::nullopt;
@@ -145,7 +166,8 @@ std::optional<double> Double(const Json* value) {
   return number;
 }
 
-/// Decimal microseconds to nanoseconds: the point moves three places to the right, the rest is rounded half up.
+/// Decimal microseconds to nanoseconds: the point moves three places to the right, the rest is
+/// rounded half up.
 std::optional<std::int64_t> Nanoseconds(const Json* value) {
   const std::optional<std::string> scalar = Scalar(value);
   if (!scalar) return std::nullopt;
@@ -162,7 +184,8 @@ std::optional<std::int64_t> Nanoseconds(const Json* value) {
     point = static_cast<long>(dot);
     text.erase(dot, 1);
   }
-  if (text.empty() || text.find_first_not_of("0123456789") != std::string::npos) return std::nullopt;
+  if (text.empty() || text.find_first_not_of("0123456789") != std::string::npos)
+    return std::nullopt;
   if (exponent > 100 || exponent < -100) return std::nullopt;  // Not in any test.
   point += exponent + 3;
   while (point < 0) {
@@ -170,18 +193,21 @@ std::optional<std::int64_t> Nanoseconds(const Json* value) {
     ++point;
   }
   while (static_cast<long>(text.size()) < point) text += '0';
-  const bool round_up = static_cast<long>(text.size()) > point && text[static_cast<std::size_t>(point)] >= '5';
+  const bool round_up =
+      static_cast<long>(text.size()) > point && text[static_cast<std::size_t>(point)] >= '5';
   text.resize(static_cast<std::size_t>(point));
   text.erase(0, std::min(text.find_first_not_of('0'), text.size()));
   if (text.size() > 19) return std::nullopt;
-  const std::uint64_t number = (text.empty() ? 0 : std::strtoull(text.c_str(), nullptr, 10)) + (round_up ? 1 : 0);
+  const std::uint64_t number =
+      (text.empty() ? 0 : std::strtoull(text.c_str(), nullptr, 10)) + (round_up ? 1 : 0);
   if (number > INT64_MAX) return std::nullopt;
   return negative ? -static_cast<std::int64_t>(number) : static_cast<std::int64_t>(number);
 }
 
 constexpr std::int64_t kFurthest = INT64_MAX / 4;
 
-// ---- Rows, in words ---------------------------------------------------------------------------------------------------
+// ---- Rows, in words
+// ---------------------------------------------------------------------------------------------------
 
 /// Writes "column=value|column=value|".
 class Line {
@@ -199,7 +225,9 @@ class Line {
   Line& operator()(const char* column, std::int32_t value) {
     return (*this)(column, value == kUnknown32 ? "?" : std::to_string(value));
   }
-  Line& operator()(const char* column, double value) { return (*this)(column, fmt::format("{}", value)); }
+  Line& operator()(const char* column, double value) {
+    return (*this)(column, fmt::format("{}", value));
+  }
   std::string text() const { return text_; }
 
  private:
@@ -234,17 +262,23 @@ std::string ArgsBut(const Json* args, const std::set<std::string>& columns) {
 }
 
 const std::set<std::string> kHostColumns = {
-    "External id", "external id", "correlation", "Ev Idx", "Profiler Event Index", "Record function id",
-    "Sequence number", "Fwd thread id", "Python id", "Python parent id"};
-const std::set<std::string> kGpuColumns = {
-    "External id", "external id", "correlation", "stream", "device", "grid", "block", "registers per thread",
-    "shared memory", "est. achieved occupancy %", "bytes", "graph node id", "Collective name", "In msg nelems",
-    "Out msg nelems", "dtype", "Group size", "Process Group Name"};
+    "External id",        "external id",     "correlation",   "Ev Idx",    "Profiler Event Index",
+    "Record function id", "Sequence number", "Fwd thread id", "Python id", "Python parent id"};
+const std::set<std::string> kGpuColumns = {"External id",     "external id",
+                                           "correlation",     "stream",
+                                           "device",          "grid",
+                                           "block",           "registers per thread",
+                                           "shared memory",   "est. achieved occupancy %",
+                                           "bytes",           "graph node id",
+                                           "Collective name", "In msg nelems",
+                                           "Out msg nelems",  "dtype",
+                                           "Group size",      "Process Group Name"};
 const std::set<std::string> kSyncColumns = {"correlation",    "stream",
                                             "device",         "wait_on_stream",
                                             "cuda_sync_kind", "wait_on_cuda_event_record_corr_id"};
 
-const char* const kHostKinds[] = {"frame", "annotation", "operator", "runtime", "driver", "overhead", "gpu-annotation", "other"};
+const char* const kHostKinds[] = {"frame",  "annotation", "operator",       "runtime",
+                                  "driver", "overhead",   "gpu-annotation", "other"};
 const char* const kTaskKinds[] = {"kernel", "memcpy", "memset"};
 const char* const kCopyKinds[] = {"none", "h2d", "d2h", "d2d", "p2p", "other"};
 const char* const kSyncKinds[] = {"context", "stream", "event", "wait", "other"};
@@ -258,13 +292,16 @@ struct Host {
   std::string args;
 
   std::int64_t end() const { return start + duration; }
-  std::string Brief() const { return fmt::format("{}@{}+{} on {}/{}", name, start, duration, pid, tid); }
+  std::string Brief() const {
+    return fmt::format("{}@{}+{} on {}/{}", name, start, duration, pid, tid);
+  }
   auto Identity() const {
-    return std::tuple(start, duration, pid, tid, name, kind, correlation, external_id, sequence, python_id, event_index);
+    return std::tuple(start, duration, pid, tid, name, kind, correlation, external_id, sequence,
+                      python_id, event_index);
   }
   bool HasId() const {
-    return correlation != kUnknown || external_id != kUnknown || sequence != kUnknown || python_id != kUnknown32 ||
-           event_index != kUnknown32;
+    return correlation != kUnknown || external_id != kUnknown || sequence != kUnknown ||
+           python_id != kUnknown32 || event_index != kUnknown32;
   }
 };
 
@@ -278,8 +315,12 @@ struct Task {
   std::string args;
   std::string collective;  ///< Its row of the collectives table, or empty.
 
-  std::string Brief() const { return fmt::format("{}@{}+{} on {}/{}", name, start, duration, device, stream); }
-  auto Identity() const { return std::tuple(start, duration, device, stream, name, kind, correlation, graph_node); }
+  std::string Brief() const {
+    return fmt::format("{}@{}+{} on {}/{}", name, start, duration, device, stream);
+  }
+  auto Identity() const {
+    return std::tuple(start, duration, device, stream, name, kind, correlation, graph_node);
+  }
 };
 
 struct Sync {
@@ -323,7 +364,8 @@ class SlowReader {
     const Json* events = &*root;
     if (root->kind == Json::Kind::kObject) events = root->Find("traceEvents");
     if (events == nullptr || events->kind != Json::Kind::kArray) return {};
-    if (root->kind == Json::Kind::kArray && !events->items.empty() && events->items[0].kind != Json::Kind::kObject) {
+    if (root->kind == Json::Kind::kArray && !events->items.empty() &&
+        events->items[0].kind != Json::Kind::kObject) {
       return {};
     }
     for (const Json& event : events->items) AddEvent(event);
@@ -331,8 +373,8 @@ class SlowReader {
     CountStepsBack();
     PairHalves();
     counts_["duplicate-event"] += DropCopies(hosts_, [](const Host& h) { return h.HasId(); });
-    counts_["duplicate-event"] +=
-        DropCopies(tasks_, [](const Task& t) { return t.correlation != kUnknown && t.duration > 0; });
+    counts_["duplicate-event"] += DropCopies(
+        tasks_, [](const Task& t) { return t.correlation != kUnknown && t.duration > 0; });
     WriteHosts();
     ClipTasks();
     WriteTasks();
@@ -348,7 +390,9 @@ class SlowReader {
 
   static std::string Pid(const Json& event) { return TextOr(event.Find("pid"), ""); }
   static std::string Tid(const Json& event) { return TextOr(event.Find("tid"), ""); }
-  static std::string Text(const Json& event, const char* key) { return TextOr(event.Find(key), ""); }
+  static std::string Text(const Json& event, const char* key) {
+    return TextOr(event.Find(key), "");
+  }
   static const Json* Arg(const Json& event, const char* key) {
     const Json* args = event.Find("args");
     return args == nullptr ? nullptr : args->Find(key);
@@ -374,14 +418,15 @@ class SlowReader {
     if (phase == "s" || phase == "t" || phase == "f") {
       Track(event);
       const char* kind = kFlowPhases[phase == "s" ? 0 : phase == "t" ? 1 : 2];
-      const std::string category = event.Find("cat") != nullptr ? Text(event, "cat") : Text(event, "name");
-      return Put("flows", Line()("time", *time)("category", category)("id", Int(event.Find("id")))("phase", kind)(
-                              "pid", Pid(event))("tid", Tid(event)));
+      const std::string category =
+          event.Find("cat") != nullptr ? Text(event, "cat") : Text(event, "name");
+      return Put("flows", Line()("time", *time)("category", category)("id", Int(event.Find("id")))(
+                              "phase", kind)("pid", Pid(event))("tid", Tid(event)));
     }
     if (phase == "B" || phase == "E") {
       Track(event);
-      halves_.push_back({phase == "B", *time, Text(event, "name"), Text(event, "cat"), Pid(event), Tid(event),
-                         ArgsBut(event.Find("args"), {})});
+      halves_.push_back({phase == "B", *time, Text(event, "name"), Text(event, "cat"), Pid(event),
+                         Tid(event), ArgsBut(event.Find("args"), {})});
       return;
     }
     if (phase == "C") return AddCounter(event, *time);
@@ -403,7 +448,8 @@ class SlowReader {
     if (value == nullptr) return Count("missing-duration"), 0;
     const std::optional<std::int64_t> ns = Nanoseconds(value);
     const std::string text = Scalar(value).value_or("");
-    const bool is_number = std::regex_match(text, std::regex(R"([-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?)"));
+    const bool is_number =
+        std::regex_match(text, std::regex(R"([-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?)"));
     if (is_number && (ns ? *ns < 0 : text.starts_with('-'))) return Count("negative-duration"), 0;
     if (ns && *ns <= kFurthest) return *ns;
     if (is_number && is_task) return kFurthest / 1000 * 1000;
@@ -416,26 +462,27 @@ class SlowReader {
       if (start == 0) return Count("zero-time-events");
       return AddInstant(event, start);
     }
-    const std::map<std::string, int> tasks = {{"kernel", 0},     {"Kernel", 0}, {"gpu_memcpy", 1}, {"Memcpy", 1},
-                                              {"gpu_memset", 2}, {"Memset", 2}};
+    const std::map<std::string, int> tasks = {{"kernel", 0}, {"Kernel", 0},     {"gpu_memcpy", 1},
+                                              {"Memcpy", 1}, {"gpu_memset", 2}, {"Memset", 2}};
     const std::int64_t duration = DurationOf(event, tasks.contains(category));
     if (tasks.contains(category)) return AddTask(event, start, duration, tasks.at(category));
     if (category == "cuda_sync") return AddSync(event, start, duration);
 
     const std::map<std::string, int> kinds = {
-        {"python_function", 0}, {"user_annotation", 1}, {"cpu_op", 2},      {"Operator", 2},
-        {"operator", 2},        {"cuda_runtime", 3},    {"Runtime", 3},     {"hip_runtime", 3},
-        {"xpu_runtime", 3},     {"mtia_runtime", 3},    {"cuda_driver", 4}, {"overhead", 5},
+        {"python_function", 0},    {"user_annotation", 1}, {"cpu_op", 2},      {"Operator", 2},
+        {"operator", 2},           {"cuda_runtime", 3},    {"Runtime", 3},     {"hip_runtime", 3},
+        {"xpu_runtime", 3},        {"mtia_runtime", 3},    {"cuda_driver", 4}, {"overhead", 5},
         {"gpu_user_annotation", 6}};
     int kind = kinds.contains(category) ? kinds.at(category) : 7;
     if (event.Find("cat") == nullptr && Pid(event) == "CPU functions") kind = 2;
     Track(event);
-    hosts_.push_back({start, duration, Text(event, "name"), category, Pid(event), Tid(event), kHostKinds[kind],
-                      Int(Arg(event, "correlation")), Int(Arg(event, "External id", "external id")),
-                      Int(Arg(event, "Sequence number")), Int32(Arg(event, "Fwd thread id")),
-                      Int32(Arg(event, "Python id")), Int32(Arg(event, "Python parent id")),
-                      Int32(Arg(event, "Ev Idx", "Profiler Event Index")), Int32(Arg(event, "Record function id")),
-                      ArgsBut(event.Find("args"), kHostColumns)});
+    hosts_.push_back(
+        {start, duration, Text(event, "name"), category, Pid(event), Tid(event), kHostKinds[kind],
+         Int(Arg(event, "correlation")), Int(Arg(event, "External id", "external id")),
+         Int(Arg(event, "Sequence number")), Int32(Arg(event, "Fwd thread id")),
+         Int32(Arg(event, "Python id")), Int32(Arg(event, "Python parent id")),
+         Int32(Arg(event, "Ev Idx", "Profiler Event Index")),
+         Int32(Arg(event, "Record function id")), ArgsBut(event.Find("args"), kHostColumns)});
   }
 
   std::pair<std::int64_t, std::int64_t> StreamOf(const Json& event) {
@@ -452,20 +499,34 @@ class SlowReader {
 
   void AddTask(const Json& event, std::int64_t start, std::int64_t duration, int kind) {
     const auto [device, stream] = StreamOf(event);
-    Task task = {start, duration, device, stream, Text(event, "name"), kTaskKinds[kind], "none",
-                 Int(Arg(event, "correlation")), Int(Arg(event, "External id", "external id")),
-                 ToExtent(Arg(event, "grid")), ToExtent(Arg(event, "block")), Int32(Arg(event, "registers per thread")),
-                 Int32(Arg(event, "shared memory")), kUnknown32, Int(Arg(event, "graph node id")),
-                 Int(Arg(event, "bytes")), ArgsBut(event.Find("args"), kGpuColumns), ""};
+    Task task = {start,
+                 duration,
+                 device,
+                 stream,
+                 Text(event, "name"),
+                 kTaskKinds[kind],
+                 "none",
+                 Int(Arg(event, "correlation")),
+                 Int(Arg(event, "External id", "external id")),
+                 ToExtent(Arg(event, "grid")),
+                 ToExtent(Arg(event, "block")),
+                 Int32(Arg(event, "registers per thread")),
+                 Int32(Arg(event, "shared memory")),
+                 kUnknown32,
+                 Int(Arg(event, "graph node id")),
+                 Int(Arg(event, "bytes")),
+                 ArgsBut(event.Find("args"), kGpuColumns),
+                 ""};
     if (kind == 1) {
       const auto says = [&](const char* text) { return task.name.find(text) != std::string::npos; };
-      task.copy = says("HtoD") || says("HostToDevice")       ? "h2d"
-                  : says("DtoH") || says("DeviceToHost")     ? "d2h"
-                  : says("DtoD") || says("DeviceToDevice")   ? "d2d"
-                  : says("PtoP")                             ? "p2p"
-                                                             : "other";
+      task.copy = says("HtoD") || says("HostToDevice")     ? "h2d"
+                  : says("DtoH") || says("DeviceToHost")   ? "d2h"
+                  : says("DtoD") || says("DeviceToDevice") ? "d2d"
+                  : says("PtoP")                           ? "p2p"
+                                                           : "other";
     }
-    if (const std::optional<double> pct = Double(Arg(event, "est. achieved occupancy %")); pct && std::abs(*pct) < 1e6) {
+    if (const std::optional<double> pct = Double(Arg(event, "est. achieved occupancy %"));
+        pct && std::abs(*pct) < 1e6) {
       task.occupancy = static_cast<std::int32_t>(std::lround(*pct));
     }
     if (Arg(event, "Collective name") != nullptr) {
@@ -473,9 +534,11 @@ class SlowReader {
         const Json* value = Arg(event, key);
         return value == nullptr ? "-" : '\'' + TextOr(value, "") + '\'';
       };
-      task.collective = Line()("name", text("Collective name"))("dtype", text("dtype"))(
-                            "group", text("Process Group Name"))("in", Int(Arg(event, "In msg nelems")))(
-                            "out", Int(Arg(event, "Out msg nelems")))("size", Int(Arg(event, "Group size"))).text();
+      task.collective =
+          Line()("name", text("Collective name"))("dtype", text("dtype"))(
+              "group", text("Process Group Name"))("in", Int(Arg(event, "In msg nelems")))(
+              "out", Int(Arg(event, "Out msg nelems")))("size", Int(Arg(event, "Group size")))
+              .text();
     }
     tasks_.push_back(std::move(task));
   }
@@ -488,10 +551,12 @@ class SlowReader {
                        : name == "Stream Wait Event" ? "wait"
                                                      : "other";
     const bool has_stream = Int(Arg(event, "stream")) >= 0;
-    const auto [device, stream] = has_stream ? StreamOf(event) : std::pair<std::int64_t, std::int64_t>();
+    const auto [device, stream] =
+        has_stream ? StreamOf(event) : std::pair<std::int64_t, std::int64_t>();
     Put("syncs", Line()("start", start)("duration", duration)("kind", kind)(
                      "stream", has_stream ? fmt::format("{}/{}", device, stream) : "-")(
-                     "correlation", Int(Arg(event, "correlation")))("on_stream", Int(Arg(event, "wait_on_stream")))(
+                     "correlation", Int(Arg(event, "correlation")))(
+                     "on_stream", Int(Arg(event, "wait_on_stream")))(
                      "on_correlation", Int(Arg(event, "wait_on_cuda_event_record_corr_id")))(
                      "args", ArgsBut(event.Find("args"), kSyncColumns)));
   }
@@ -504,8 +569,8 @@ class SlowReader {
       if (!value) continue;
       any = true;
       Track(event);
-      Put("counters", Line()("time", time)("name", Text(event, "name"))("series", args->keys[i])("pid", Pid(event))(
-                          "tid", Tid(event))("value", *value));
+      Put("counters", Line()("time", time)("name", Text(event, "name"))("series", args->keys[i])(
+                          "pid", Pid(event))("tid", Tid(event))("value", *value));
     }
     if (!any) Count("not-an-event");
   }
@@ -513,15 +578,18 @@ class SlowReader {
   void AddInstant(const Json& event, std::int64_t time) {
     Track(event);
     if (Text(event, "name") == "[memory]") {
-      return Put("memory_events",
-                 Line()("time", time)("pid", Pid(event))("tid", Tid(event))("address", Int(Arg(event, "Addr")))(
-                     "bytes", Int(Arg(event, "Bytes")))("allocated", Int(Arg(event, "Total Allocated")))(
-                     "reserved", Int(Arg(event, "Total Reserved")))("type", Int32(Arg(event, "Device Type")))(
-                     "device", Int32(Arg(event, "Device Id")))("index",
-                                                               Int32(Arg(event, "Ev Idx", "Profiler Event Index"))));
+      return Put(
+          "memory_events",
+          Line()("time", time)("pid", Pid(event))("tid", Tid(event))(
+              "address", Int(Arg(event, "Addr")))("bytes", Int(Arg(event, "Bytes")))(
+              "allocated", Int(Arg(event, "Total Allocated")))("reserved",
+                                                               Int(Arg(event, "Total Reserved")))(
+              "type", Int32(Arg(event, "Device Type")))("device", Int32(Arg(event, "Device Id")))(
+              "index", Int32(Arg(event, "Ev Idx", "Profiler Event Index"))));
     }
-    Put("instants", Line()("time", time)("name", Text(event, "name"))("category", Text(event, "cat"))(
-                        "pid", Pid(event))("tid", Tid(event))("args", ArgsBut(event.Find("args"), {})));
+    Put("instants",
+        Line()("time", time)("name", Text(event, "name"))("category", Text(event, "cat"))(
+            "pid", Pid(event))("tid", Tid(event))("args", ArgsBut(event.Find("args"), {})));
   }
 
   void AddMetadata(const Json& root) {
@@ -530,18 +598,23 @@ class SlowReader {
     for (std::size_t i = 0; list != nullptr && i < list->items.size(); ++i) {
       const Json& properties = list->items[i];
       if (Int(properties.Find("id")) == kUnknown) continue;
-      devices_[Int(properties.Find("id"))] = {Text(properties, "name"), Int(properties.Find("totalGlobalMem")),
-                                              Int32(properties.Find("numSms")), Int32(properties.Find("computeMajor")),
-                                              Int32(properties.Find("computeMinor"))};
+      devices_[Int(properties.Find("id"))] = {
+          Text(properties, "name"), Int(properties.Find("totalGlobalMem")),
+          Int32(properties.Find("numSms")), Int32(properties.Find("computeMajor")),
+          Int32(properties.Find("computeMinor"))};
     }
     const Json* distributed = root.Find("distributedInfo");
-    const auto of_job = [&](const char* key) { return distributed == nullptr ? kUnknown : Int(distributed->Find(key)); };
+    const auto of_job = [&](const char* key) {
+      return distributed == nullptr ? kUnknown : Int(distributed->Find(key));
+    };
     line("rank", of_job("rank"))("world_size", of_job("world_size"));
     line("backend", distributed == nullptr ? "" : Text(*distributed, "backend"));
     line("base_time", Int(root.Find("baseTimeNanoseconds")));
     for (const char* flag : {"record_shapes", "with_stack", "profile_memory"}) {
       const std::string value = TextOr(root.Find(flag), "");
-      line(flag, value == "1" || value == "true" ? "yes" : value == "0" || value == "false" ? "no" : "?");
+      line(flag, value == "1" || value == "true"    ? "yes"
+                 : value == "0" || value == "false" ? "no"
+                                                    : "?");
     }
     metadata_ = line.text();
   }
@@ -568,7 +641,8 @@ class SlowReader {
     std::map<std::pair<std::string, std::string>, std::vector<Half>> by_thread;
     for (const Half& h : halves_) by_thread[{h.pid, h.tid}].push_back(h);
     for (auto& [thread, halves] : by_thread) {
-      std::stable_sort(halves.begin(), halves.end(), [](const Half& a, const Half& b) { return a.time < b.time; });
+      std::stable_sort(halves.begin(), halves.end(),
+                       [](const Half& a, const Half& b) { return a.time < b.time; });
       std::vector<Half> open;
       const auto close = [&](std::int64_t time) {
         const Half& b = open.back();
@@ -576,8 +650,9 @@ class SlowReader {
                            : b.category == "user_annotation" ? "annotation"
                            : b.category == "python_function" ? "frame"
                                                              : "other";
-        hosts_.push_back({b.time, time - b.time, b.name, b.category, b.pid, b.tid, kind, kUnknown, kUnknown, kUnknown,
-                          kUnknown32, kUnknown32, kUnknown32, kUnknown32, kUnknown32, b.args});
+        hosts_.push_back({b.time, time - b.time, b.name, b.category, b.pid, b.tid, kind, kUnknown,
+                          kUnknown, kUnknown, kUnknown32, kUnknown32, kUnknown32, kUnknown32,
+                          kUnknown32, b.args});
         open.pop_back();
       };
       for (const Half& h : halves) {
@@ -585,8 +660,9 @@ class SlowReader {
           open.push_back(h);
           continue;
         }
-        const bool matches = std::any_of(open.begin(), open.end(),
-                                         [&](const Half& b) { return h.name.empty() || b.name == h.name; });
+        const bool matches = std::any_of(open.begin(), open.end(), [&](const Half& b) {
+          return h.name.empty() || b.name == h.name;
+        });
         if (!matches) {
           Count("unmatched-end");
           continue;
@@ -606,10 +682,12 @@ class SlowReader {
 
   void WriteHosts() {
     std::stable_sort(hosts_.begin(), hosts_.end(), [](const Host& a, const Host& b) {
-      return std::tie(a.pid, a.tid, a.start, b.duration) < std::tie(b.pid, b.tid, b.start, a.duration);
+      return std::tie(a.pid, a.tid, a.start, b.duration) <
+             std::tie(b.pid, b.tid, b.start, a.duration);
     });
-    std::size_t first = 0;               // Of the thread.
-    std::int64_t latest_end = INT64_MIN;  // Of the thread so far: saves searching where there is no parent.
+    std::size_t first = 0;  // Of the thread.
+    std::int64_t latest_end =
+        INT64_MIN;  // Of the thread so far: saves searching where there is no parent.
     for (std::size_t i = 0; i < hosts_.size(); ++i) {
       const Host& h = hosts_[i];
       if (h.pid != hosts_[first].pid || h.tid != hosts_[first].tid) {
@@ -625,15 +703,16 @@ class SlowReader {
       }
       latest_end = std::max(latest_end, h.end());
       Put("host_events",
-          Line()("start", h.start)("duration", h.duration)("name", h.name)("category", h.category)("pid", h.pid)(
-              "tid", h.tid)("kind", h.kind)("correlation", h.correlation)("external", h.external_id)(
-              "sequence", h.sequence)("forward", h.forward_thread)("python", h.python_id)(
-              "python_parent", h.python_parent_id)("index", h.event_index)("function", h.record_function)(
-              "args", h.args)("parent", parent));
+          Line()("start", h.start)("duration", h.duration)("name", h.name)("category", h.category)(
+              "pid", h.pid)("tid", h.tid)("kind", h.kind)("correlation", h.correlation)(
+              "external", h.external_id)("sequence", h.sequence)("forward", h.forward_thread)(
+              "python", h.python_id)("python_parent", h.python_parent_id)("index", h.event_index)(
+              "function", h.record_function)("args", h.args)("parent", parent));
       const std::string prefix = "ProfilerStep#";
       if ((h.kind == "annotation" || h.kind == "operator") && h.name.starts_with(prefix)) {
-        Put("steps", Line()("index", std::int64_t{std::atoll(h.name.c_str() + prefix.size())})("start", h.start)(
-                         "duration", h.duration)("pid", h.pid)("tid", h.tid)("event", h.Brief()));
+        Put("steps", Line()("index", std::int64_t{std::atoll(h.name.c_str() + prefix.size())})(
+                         "start", h.start)("duration", h.duration)("pid", h.pid)("tid", h.tid)(
+                         "event", h.Brief()));
       }
       if (h.correlation != kUnknown && (h.kind == "runtime" || h.kind == "driver")) {
         calls_[h.correlation].push_back(h);
@@ -641,16 +720,18 @@ class SlowReader {
     }
   }
 
-  /// The call that began last before the task, driver calls within a runtime call left out; or the first one.
+  /// The call that began last before the task, driver calls within a runtime call left out; or the
+  /// first one.
   std::string LaunchOf(const Task& task) const {
     const auto it = calls_.find(task.correlation);
     if (task.correlation == kUnknown || it == calls_.end()) return "-";
     std::vector<Host> calls = it->second;
-    std::stable_sort(calls.begin(), calls.end(), [](const Host& a, const Host& b) { return a.start < b.start; });
+    std::stable_sort(calls.begin(), calls.end(),
+                     [](const Host& a, const Host& b) { return a.start < b.start; });
     std::vector<Host> outer;
     for (const Host& call : calls) {
-      const bool inside = !outer.empty() && call.pid == outer.back().pid && call.tid == outer.back().tid &&
-                          call.start < outer.back().end();
+      const bool inside = !outer.empty() && call.pid == outer.back().pid &&
+                          call.tid == outer.back().tid && call.start < outer.back().end();
       if (!inside) outer.push_back(call);
     }
     const Host* best = &outer.front();
@@ -660,9 +741,11 @@ class SlowReader {
     return best->Brief();
   }
 
-  /// Tasks that claim to end later than one more length of the trace (or a minute) after its last start.
+  /// Tasks that claim to end later than one more length of the trace (or a minute) after its last
+  /// start.
   void ClipTasks() {
-    std::stable_sort(tasks_.begin(), tasks_.end(), [](const Task& a, const Task& b) { return a.start < b.start; });
+    std::stable_sort(tasks_.begin(), tasks_.end(),
+                     [](const Task& a, const Task& b) { return a.start < b.start; });
     if (tasks_.empty()) return;
     std::int64_t first = tasks_.front().start, last = tasks_.back().start;
     for (const Host& h : hosts_) {
@@ -687,26 +770,30 @@ class SlowReader {
   void WriteTasks() {
     for (const Task& t : tasks_) {
       Put("gpu_tasks",
-          Line()("start", t.start)("duration", t.duration)("name", t.name)("device", t.device)("stream", t.stream)(
-              "kind", t.kind)("copy", t.copy)("correlation", t.correlation)("external", t.external_id)(
-              "gx", t.grid.axis[0])("gy", t.grid.axis[1])("gz", t.grid.axis[2])("bx", t.block.axis[0])(
-              "by", t.block.axis[1])("bz", t.block.axis[2])("registers", t.registers)("shared", t.shared_memory)(
-              "occupancy", t.occupancy)("node", t.graph_node)("bytes", t.bytes)("args", t.args)("launch", LaunchOf(t)));
+          Line()("start", t.start)("duration", t.duration)("name", t.name)("device", t.device)(
+              "stream", t.stream)("kind", t.kind)("copy", t.copy)("correlation", t.correlation)(
+              "external", t.external_id)("gx", t.grid.axis[0])("gy", t.grid.axis[1])(
+              "gz", t.grid.axis[2])("bx", t.block.axis[0])("by", t.block.axis[1])(
+              "bz", t.block.axis[2])("registers", t.registers)("shared", t.shared_memory)(
+              "occupancy", t.occupancy)("node", t.graph_node)("bytes", t.bytes)("args", t.args)(
+              "launch", LaunchOf(t)));
       if (!t.collective.empty()) dump_.tables["collectives"].push_back(t.collective + t.Brief());
     }
   }
 
   void WriteRest() {
     for (const auto& [pid, names] : processes_) {
-      Put("processes", Line()("pid", pid)("name", names.first.value_or("-"))("labels", names.second.value_or("-")));
+      Put("processes", Line()("pid", pid)("name", names.first.value_or("-"))(
+                           "labels", names.second.value_or("-")));
     }
     for (const auto& [track, name] : threads_) {
       Put("threads", Line()("pid", track.first)("tid", track.second)("name", name.value_or("-")));
     }
-    for (const auto& [device, stream] : streams_) Put("streams", Line()("device", device)("number", stream));
+    for (const auto& [device, stream] : streams_)
+      Put("streams", Line()("device", device)("number", stream));
     for (const auto& [ordinal, d] : devices_) {
-      Put("devices", Line()("ordinal", ordinal)("name", d.name)("memory", d.memory_bytes)("sms", d.sm_count)(
-                         "major", d.compute_major)("minor", d.compute_minor));
+      Put("devices", Line()("ordinal", ordinal)("name", d.name)("memory", d.memory_bytes)(
+                         "sms", d.sm_count)("major", d.compute_major)("minor", d.compute_minor));
     }
     dump_.tables["metadata"].push_back(metadata_ + Line()("events", events_).text());
     for (const auto& [issue, count] : counts_) {
@@ -717,19 +804,23 @@ class SlowReader {
   TraceDump dump_;
   std::map<std::string, std::int64_t> counts_;
   std::int64_t events_ = 0;
-  std::string metadata_ = Line()("rank", kUnknown)("world_size", kUnknown)("backend", "")("base_time", kUnknown)(
-                              "record_shapes", "?")("with_stack", "?")("profile_memory", "?").text();
+  std::string metadata_ =
+      Line()("rank", kUnknown)("world_size", kUnknown)("backend", "")("base_time", kUnknown)(
+          "record_shapes", "?")("with_stack", "?")("profile_memory", "?")
+          .text();
   std::vector<Host> hosts_;
   std::vector<Task> tasks_;
   std::vector<Half> halves_;
   std::unordered_map<std::int64_t, std::vector<Host>> calls_;
-  std::map<std::string, std::pair<std::optional<std::string>, std::optional<std::string>>> processes_;
+  std::map<std::string, std::pair<std::optional<std::string>, std::optional<std::string>>>
+      processes_;
   std::map<std::pair<std::string, std::string>, std::optional<std::string>> threads_;
   std::set<std::pair<std::int64_t, std::int64_t>> streams_;
   std::map<std::int64_t, Device> devices_;
 };
 
-// ---- The store in the same words --------------------------------------------------------------------------------------
+// ---- The store in the same words
+// --------------------------------------------------------------------------------------
 
 class StoreDumper {
  public:
@@ -750,9 +841,13 @@ class StoreDumper {
   void Put(const char* table, const Line& line) { dump_.tables[table].push_back(line.text()); }
   std::string Text(StringId id) const { return std::string(s_.Text(id)); }
   std::string OrDash(StringId id) const { return id.valid() ? Text(id) : "-"; }
-  std::string Pid(ThreadId id) const { return Text(s_.processes.pid[s_.threads.process[id.index()].index()]); }
+  std::string Pid(ThreadId id) const {
+    return Text(s_.processes.pid[s_.threads.process[id.index()].index()]);
+  }
   std::string Tid(ThreadId id) const { return Text(s_.threads.tid[id.index()]); }
-  std::int64_t Device(StreamId id) const { return s_.devices.ordinal[s_.streams.device[id.index()].index()]; }
+  std::int64_t Device(StreamId id) const {
+    return s_.devices.ordinal[s_.streams.device[id.index()].index()];
+  }
   std::int64_t Number(StreamId id) const { return s_.streams.number[id.index()]; }
 
   /// Every member must be found by its key, too.
@@ -777,25 +872,28 @@ class StoreDumper {
     if (!id.valid()) return "-";
     const auto& h = s_.host_events;
     const std::size_t i = id.index();
-    return fmt::format("{}@{}+{} on {}/{}", Text(h.name[i]), h.start[i].ns(), h.duration[i].ns(), Pid(h.thread[i]),
-                       Tid(h.thread[i]));
+    return fmt::format("{}@{}+{} on {}/{}", Text(h.name[i]), h.start[i].ns(), h.duration[i].ns(),
+                       Pid(h.thread[i]), Tid(h.thread[i]));
   }
 
   void Processes() {
     for (std::size_t i = 0; i < s_.processes.rows(); ++i) {
-      Put("processes", Line()("pid", Text(s_.processes.pid[i]))("name", OrDash(s_.processes.name[i]))(
-                           "labels", OrDash(s_.processes.labels[i])));
+      Put("processes",
+          Line()("pid", Text(s_.processes.pid[i]))("name", OrDash(s_.processes.name[i]))(
+              "labels", OrDash(s_.processes.labels[i])));
     }
     for (std::size_t i = 0; i < s_.threads.rows(); ++i) {
-      Put("threads", Line()("pid", Pid(ThreadId(i)))("tid", Tid(ThreadId(i)))("name", OrDash(s_.threads.name[i])));
+      Put("threads", Line()("pid", Pid(ThreadId(i)))("tid", Tid(ThreadId(i)))(
+                         "name", OrDash(s_.threads.name[i])));
     }
     for (std::size_t i = 0; i < s_.streams.rows(); ++i) {
       Put("streams", Line()("device", Device(StreamId(i)))("number", Number(StreamId(i))));
     }
     const auto& d = s_.devices;
     for (std::size_t i = 0; i < d.rows(); ++i) {
-      Put("devices", Line()("ordinal", d.ordinal[i])("name", Text(d.name[i]))("memory", d.memory_bytes[i])(
-                         "sms", d.sm_count[i])("major", d.compute_major[i])("minor", d.compute_minor[i]));
+      Put("devices",
+          Line()("ordinal", d.ordinal[i])("name", Text(d.name[i]))("memory", d.memory_bytes[i])(
+              "sms", d.sm_count[i])("major", d.compute_major[i])("minor", d.compute_minor[i]));
     }
   }
 
@@ -806,21 +904,24 @@ class StoreDumper {
           Line()("start", h.start[i].ns())("duration", h.duration[i].ns())("name", Text(h.name[i]))(
               "category", Text(h.category[i]))("pid", Pid(h.thread[i]))("tid", Tid(h.thread[i]))(
               "kind", kHostKinds[static_cast<int>(h.kind[i])])("correlation", h.correlation[i])(
-              "external", h.external_id[i])("sequence", h.sequence[i])("forward", h.forward_thread[i])(
-              "python", h.python_id[i])("python_parent", h.python_parent_id[i])("index", h.event_index[i])(
-              "function", h.record_function[i])("args", Args(h.args[i]))("parent", Brief(h.parent[i])));
+              "external", h.external_id[i])("sequence", h.sequence[i])(
+              "forward", h.forward_thread[i])("python", h.python_id[i])(
+              "python_parent", h.python_parent_id[i])("index", h.event_index[i])(
+              "function", h.record_function[i])("args", Args(h.args[i]))("parent",
+                                                                         Brief(h.parent[i])));
     }
     const auto& steps = s_.steps;
     for (std::size_t i = 0; i < steps.rows(); ++i) {
-      Put("steps", Line()("index", steps.index[i])("start", steps.start[i].ns())("duration", steps.duration[i].ns())(
-                       "pid", Pid(steps.thread[i]))("tid", Tid(steps.thread[i]))("event", Brief(steps.event[i])));
+      Put("steps", Line()("index", steps.index[i])("start", steps.start[i].ns())(
+                       "duration", steps.duration[i].ns())("pid", Pid(steps.thread[i]))(
+                       "tid", Tid(steps.thread[i]))("event", Brief(steps.event[i])));
     }
   }
 
   std::string TaskBrief(std::size_t i) const {
     const auto& t = s_.gpu_tasks;
-    return fmt::format("{}@{}+{} on {}/{}", Text(t.name[i]), t.start[i].ns(), t.duration[i].ns(), Device(t.stream[i]),
-                       Number(t.stream[i]));
+    return fmt::format("{}@{}+{} on {}/{}", Text(t.name[i]), t.start[i].ns(), t.duration[i].ns(),
+                       Device(t.stream[i]), Number(t.stream[i]));
   }
 
   void Tasks() {
@@ -829,18 +930,22 @@ class StoreDumper {
       Put("gpu_tasks",
           Line()("start", t.start[i].ns())("duration", t.duration[i].ns())("name", Text(t.name[i]))(
               "device", Device(t.stream[i]))("stream", Number(t.stream[i]))(
-              "kind", kTaskKinds[static_cast<int>(t.kind[i])])("copy", kCopyKinds[static_cast<int>(t.copy[i])])(
-              "correlation", t.correlation[i])("external", t.external_id[i])("gx", t.grid_x[i])("gy", t.grid_y[i])(
+              "kind", kTaskKinds[static_cast<int>(t.kind[i])])(
+              "copy", kCopyKinds[static_cast<int>(t.copy[i])])("correlation", t.correlation[i])(
+              "external", t.external_id[i])("gx", t.grid_x[i])("gy", t.grid_y[i])(
               "gz", t.grid_z[i])("bx", t.block_x[i])("by", t.block_y[i])("bz", t.block_z[i])(
-              "registers", t.registers[i])("shared", t.shared_memory[i])("occupancy", t.occupancy_pct[i])(
-              "node", t.graph_node[i])("bytes", t.bytes[i])("args", Args(t.args[i]))("launch", Brief(t.launch[i])));
+              "registers", t.registers[i])("shared", t.shared_memory[i])(
+              "occupancy", t.occupancy_pct[i])("node", t.graph_node[i])("bytes", t.bytes[i])(
+              "args", Args(t.args[i]))("launch", Brief(t.launch[i])));
     }
     const auto& c = s_.collectives;
     const auto quoted = [&](StringId id) { return id.valid() ? '\'' + Text(id) + '\'' : "-"; };
     for (std::size_t i = 0; i < c.rows(); ++i) {
       dump_.tables["collectives"].push_back(
-          Line()("name", quoted(c.name[i]))("dtype", quoted(c.dtype[i]))("group", quoted(c.process_group[i]))(
-              "in", c.in_elements[i])("out", c.out_elements[i])("size", c.group_size[i]).text() +
+          Line()("name", quoted(c.name[i]))("dtype", quoted(c.dtype[i]))(
+              "group", quoted(c.process_group[i]))("in", c.in_elements[i])(
+              "out", c.out_elements[i])("size", c.group_size[i])
+              .text() +
           TaskBrief(c.task[i].index()));
     }
   }
@@ -850,9 +955,10 @@ class StoreDumper {
     for (std::size_t i = 0; i < y.rows(); ++i) {
       Put("syncs", Line()("start", y.start[i].ns())("duration", y.duration[i].ns())(
                        "kind", kSyncKinds[static_cast<int>(y.kind[i])])(
-                       "stream",
-                       y.stream[i].valid() ? fmt::format("{}/{}", Device(y.stream[i]), Number(y.stream[i])) : "-")(
-                       "correlation", y.correlation[i])("on_stream", y.wait_on_stream[i])(
+                       "stream", y.stream[i].valid() ? fmt::format("{}/{}", Device(y.stream[i]),
+                                                                   Number(y.stream[i]))
+                                                     : "-")("correlation", y.correlation[i])(
+                       "on_stream", y.wait_on_stream[i])(
                        "on_correlation", y.wait_on_correlation[i])("args", Args(y.args[i])));
     }
     const auto& f = s_.flows;
@@ -863,35 +969,40 @@ class StoreDumper {
     }
     const auto& c = s_.counters;
     for (std::size_t i = 0; i < c.rows(); ++i) {
-      Put("counters", Line()("time", c.time[i].ns())("name", Text(c.name[i]))("series", Text(c.series[i]))(
-                          "pid", Pid(c.thread[i]))("tid", Tid(c.thread[i]))("value", c.value[i]));
+      Put("counters",
+          Line()("time", c.time[i].ns())("name", Text(c.name[i]))("series", Text(c.series[i]))(
+              "pid", Pid(c.thread[i]))("tid", Tid(c.thread[i]))("value", c.value[i]));
     }
     const auto& m = s_.memory_events;
     for (std::size_t i = 0; i < m.rows(); ++i) {
-      Put("memory_events", Line()("time", m.time[i].ns())("pid", Pid(m.thread[i]))("tid", Tid(m.thread[i]))(
-                               "address", m.address[i])("bytes", m.bytes[i])("allocated", m.total_allocated_bytes[i])(
-                               "reserved", m.total_reserved_bytes[i])("type", m.device_type[i])("device", m.device[i])(
-                               "index", m.event_index[i]));
+      Put("memory_events",
+          Line()("time", m.time[i].ns())("pid", Pid(m.thread[i]))("tid", Tid(m.thread[i]))(
+              "address", m.address[i])("bytes", m.bytes[i])(
+              "allocated", m.total_allocated_bytes[i])("reserved", m.total_reserved_bytes[i])(
+              "type", m.device_type[i])("device", m.device[i])("index", m.event_index[i]));
     }
     const auto& n = s_.instants;
     for (std::size_t i = 0; i < n.rows(); ++i) {
-      Put("instants", Line()("time", n.time[i].ns())("name", Text(n.name[i]))("category", Text(n.category[i]))(
-                          "pid", Pid(n.thread[i]))("tid", Tid(n.thread[i]))("args", Args(n.args[i])));
+      Put("instants",
+          Line()("time", n.time[i].ns())("name", Text(n.name[i]))("category", Text(n.category[i]))(
+              "pid", Pid(n.thread[i]))("tid", Tid(n.thread[i]))("args", Args(n.args[i])));
     }
   }
 
   void Metadata() {
     const TraceMetadata& m = s_.metadata;
     const auto flag = [](const std::optional<bool>& f) { return f ? (*f ? "yes" : "no") : "?"; };
-    Put("metadata", Line()("rank", m.rank.value_or(kUnknown))("world_size", m.world_size.value_or(kUnknown))(
-                        "backend", m.backend)("base_time", m.base_time_ns.value_or(kUnknown))(
-                        "record_shapes", flag(m.record_shapes))("with_stack", flag(m.with_stack))(
-                        "profile_memory", flag(m.profile_memory))("events", m.events));
+    Put("metadata",
+        Line()("rank", m.rank.value_or(kUnknown))("world_size", m.world_size.value_or(kUnknown))(
+            "backend", m.backend)("base_time", m.base_time_ns.value_or(kUnknown))(
+            "record_shapes", flag(m.record_shapes))("with_stack", flag(m.with_stack))(
+            "profile_memory", flag(m.profile_memory))("events", m.events));
     for (const ImportIssue issue :
          {ImportIssue::kNotAnEvent, ImportIssue::kBadTime, ImportIssue::kMissingDuration,
-          ImportIssue::kNegativeDuration, ImportIssue::kBadDuration, ImportIssue::kOverflowingDuration,
-          ImportIssue::kDuplicateEvent, ImportIssue::kUnfinishedSpan, ImportIssue::kUnmatchedEnd,
-          ImportIssue::kOutOfOrder, ImportIssue::kZeroTimeEvents}) {
+          ImportIssue::kNegativeDuration, ImportIssue::kBadDuration,
+          ImportIssue::kOverflowingDuration, ImportIssue::kDuplicateEvent,
+          ImportIssue::kUnfinishedSpan, ImportIssue::kUnmatchedEnd, ImportIssue::kOutOfOrder,
+          ImportIssue::kZeroTimeEvents}) {
       const std::int64_t count = s_.log.Count(issue);
       if (count > 0) Put("issues", Line()(std::string(DocOf(issue).code).c_str(), count));
     }
@@ -909,7 +1020,8 @@ TraceDump SlowRead(std::string_view json) { return SlowReader().Read(json); }
 TraceDump Dump(const TraceStore& store) { return StoreDumper(store).Run(); }
 
 std::string Difference(const TraceDump& slow, const TraceDump& fast) {
-  if (slow.readable != fast.readable) return slow.readable ? "only the slow reader reads it" : "only the fast reader reads it";
+  if (slow.readable != fast.readable)
+    return slow.readable ? "only the slow reader reads it" : "only the fast reader reads it";
   std::string out;
   std::set<std::string> names;
   for (const auto& [name, rows] : slow.tables) names.insert(name);
@@ -925,8 +1037,10 @@ std::string Difference(const TraceDump& slow, const TraceDump& fast) {
     std::vector<std::string> only_a, only_b;
     std::set_difference(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(only_a));
     std::set_difference(b.begin(), b.end(), a.begin(), a.end(), std::back_inserter(only_b));
-    for (std::size_t i = 0; i < std::min<std::size_t>(only_a.size(), 3); ++i) out += "  slow: " + only_a[i] + "\n";
-    for (std::size_t i = 0; i < std::min<std::size_t>(only_b.size(), 3); ++i) out += "  fast: " + only_b[i] + "\n";
+    for (std::size_t i = 0; i < std::min<std::size_t>(only_a.size(), 3); ++i)
+      out += "  slow: " + only_a[i] + "\n";
+    for (std::size_t i = 0; i < std::min<std::size_t>(only_b.size(), 3); ++i)
+      out += "  fast: " + only_b[i] + "\n";
   }
   return out;
 }

@@ -1,5 +1,5 @@
-// A second reader of profiler traces, for tests only: slow, obvious, whole file in memory, and nothing shared with the
-// fast one but the meaning that src/store/tables.h gives to each column.
+// A second reader of profiler traces, for tests only: slow, obvious, whole file in memory, and
+// nothing shared with the fast one but the meaning that src/store/tables.h gives to each column.
 //
 // It reads valid JSON; what to do with damage is tested in damage_test.cc.
 #pragma once
@@ -13,8 +13,8 @@
 
 namespace headroom::testing {
 
-/// A trace as text: one line a row, "column=value|...", ids spelled out, sorted; so two readers can be compared
-/// whatever ids and row order they chose.
+/// A trace as text: one line a row, "column=value|...", ids spelled out, sorted; so two readers can
+/// be compared whatever ids and row order they chose.
 struct TraceDump {
   bool readable = false;  ///< False: not JSON, or no trace; then the rest is empty.
   std::map<std::string, std::vector<std::string>> tables;

@@ -30,7 +30,8 @@ Mask StringStops(const char* p) {
   const __m128i quote = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('"'));
   const __m128i backslash = _mm_cmpeq_epi8(bytes, _mm_set1_epi8('\\'));
   const __m128i control = _mm_cmpeq_epi8(_mm_min_epu8(bytes, _mm_set1_epi8(0x1f)), bytes);
-  return static_cast<Mask>(_mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quote, backslash), control)));
+  return static_cast<Mask>(
+      _mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quote, backslash), control)));
 }
 
 /// Quotes, brackets, braces and the zero of the padding: whatever matters between strings.
@@ -55,7 +56,8 @@ Mask MaskOf(const char* p, Predicate predicate) {
   return mask;
 }
 Mask StringStops(const char* p) {
-  return MaskOf(p, [](char c) { return c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20; });
+  return MaskOf(
+      p, [](char c) { return c == '"' || c == '\\' || static_cast<unsigned char>(c) < 0x20; });
 }
 Mask StructureStops(const char* p) {
   return MaskOf(p, [](char c) {
@@ -134,7 +136,8 @@ class ArgKeyTable {
   static constexpr std::size_t kSlots = 256;
   static std::size_t SlotOf(std::string_view text) {
     const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    return (text.size() * 31 + at(0) * 7u + at(text.size() / 2) * 13u + at(text.size() - 1) * 3u) % kSlots;
+    return (text.size() * 31 + at(0) * 7u + at(text.size() / 2) * 13u + at(text.size() - 1) * 3u) %
+           kSlots;
   }
 
   KeyText slots_[kSlots] = {};
@@ -145,7 +148,8 @@ const ArgKeyTable& ArgKeys() {
   return table;
 }
 
-/// Walks one event. Every Scan... returns false at the end of the text or at damage, with `at_` there.
+/// Walks one event. Every Scan... returns false at the end of the text or at damage, with `at_`
+/// there.
 class Scanner {
  public:
   Scanner(std::string_view text, std::size_t at)
@@ -224,7 +228,8 @@ class Scanner {
       arg.whole = {member, static_cast<std::size_t>(at_ - member)};
       event.args.push_back(arg);
       if (arg.key != ArgKey::kOther && event.args.size() <= UINT16_MAX) {
-        event.arg_at[static_cast<std::size_t>(arg.key)] = static_cast<std::uint16_t>(event.args.size());
+        event.arg_at[static_cast<std::size_t>(arg.key)] =
+            static_cast<std::uint16_t>(event.args.size());
       }
       SkipSpace();
       if (*at_ == '}') return Expect('}');
@@ -330,8 +335,8 @@ class Scanner {
   }
 
   static bool IsScalarChar(char c) {
-    return IsDigit(c) || c == '.' || c == '-' || c == '+' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           c == '_';
+    return IsDigit(c) || c == '.' || c == '-' || c == '+' || (c >= 'a' && c <= 'z') ||
+           (c >= 'A' && c <= 'Z') || c == '_';
   }
 
   /// An array or object, by brackets and strings only.
@@ -421,12 +426,15 @@ bool CanEndString(std::string_view text, std::size_t at, bool is_key, bool in_ar
     case ',': {
       if (is_key) return false;
       const std::size_t value = SkipSpaceFrom(text, at + 1);
-      if (in_array) return value < text.size() && (text[value] == '"' || text[value] == '[' || IsDigit(text[value]));
+      if (in_array)
+        return value < text.size() &&
+               (text[value] == '"' || text[value] == '[' || IsDigit(text[value]));
       return IsMemberStart(text, at + 1);
     }
     case '}': {
       if (is_key || in_array) return false;
-      // The end of args or of the event: another brace, a comma before a member or event, or the end.
+      // The end of args or of the event: another brace, a comma before a member or event, or the
+      // end.
       const std::size_t after = SkipSpaceFrom(text, at + 1);
       return after >= text.size() || text[after] == '}' || text[after] == ',' || text[after] == ']';
     }
@@ -460,8 +468,8 @@ ScanResult ScanEvent(std::string_view text, std::size_t at, RawEvent& event, std
   return Scanner(text, at).Run(event, next);
 }
 
-ScanResult ScanMember(std::string_view text, std::size_t at, std::string_view stop_key, Token& key, Token& value,
-                      std::size_t& next) {
+ScanResult ScanMember(std::string_view text, std::size_t at, std::string_view stop_key, Token& key,
+                      Token& value, std::size_t& next) {
   return Scanner(text, at).RunMember(stop_key, key, value, next);
 }
 
@@ -471,7 +479,8 @@ ScanResult ScanElement(std::string_view text, std::size_t at, std::size_t& next)
 
 std::size_t FindEventStart(std::string_view text, std::size_t from) {
   // The quote that follows `{` is rarer than the brace itself in argument lists.
-  for (std::size_t at = text.find('{', from); at != std::string_view::npos; at = text.find('{', at + 1)) {
+  for (std::size_t at = text.find('{', from); at != std::string_view::npos;
+       at = text.find('{', at + 1)) {
     const std::size_t quote = SkipSpaceFrom(text, at + 1);
     if (quote < text.size() && text[quote] == '"' && EventStartBefore(text, quote) == at) return at;
   }
@@ -479,7 +488,8 @@ std::size_t FindEventStart(std::string_view text, std::size_t from) {
 }
 
 std::size_t FindLastEventStart(std::string_view text) {
-  for (std::size_t at = text.rfind('{'); at != std::string_view::npos && at > 0; at = text.rfind('{', at - 1)) {
+  for (std::size_t at = text.rfind('{'); at != std::string_view::npos && at > 0;
+       at = text.rfind('{', at - 1)) {
     const std::size_t quote = SkipSpaceFrom(text, at + 1);
     if (quote < text.size() && text[quote] == '"' && EventStartBefore(text, quote) == at) return at;
   }
@@ -510,7 +520,8 @@ std::string RepairStrings(std::string_view text) {
       if (inner == '"') {
         if (CanEndString(text, at + 1, expect_key && !in_array, in_array)) break;
         out += "\\\"";
-      } else if (inner == '\\' && at + 1 < text.size() && std::strchr("\"\\/bfnrtu", text[at + 1]) != nullptr) {
+      } else if (inner == '\\' && at + 1 < text.size() &&
+                 std::strchr("\"\\/bfnrtu", text[at + 1]) != nullptr) {
         out += inner;
         out += text[++at];
       } else if (inner == '\\') {
@@ -575,7 +586,8 @@ std::size_t UnescapeUnicode(std::string_view text, std::size_t at, std::string& 
   if (unit < 0xDC00 && text.substr(at, 2) == "\\u") {
     const int second = HexQuad(text, at + 2);
     if (second >= 0xDC00 && second <= 0xDFFF) {
-      AppendUtf8(0x10000 + ((unit - 0xD800) << 10) + (static_cast<std::uint32_t>(second) - 0xDC00), out);
+      AppendUtf8(0x10000 + ((unit - 0xD800) << 10) + (static_cast<std::uint32_t>(second) - 0xDC00),
+                 out);
       return at + 6;
     }
   }
@@ -594,14 +606,27 @@ void Unescape(std::string_view text, std::string& out) {
     }
     const char kind = text[at++];
     switch (kind) {
-      case 'n': out += '\n'; break;
-      case 't': out += '\t'; break;
-      case 'r': out += '\r'; break;
-      case 'b': out += '\b'; break;
-      case 'f': out += '\f'; break;
-      case 'u': at = UnescapeUnicode(text, at, out); break;
+      case 'n':
+        out += '\n';
+        break;
+      case 't':
+        out += '\t';
+        break;
+      case 'r':
+        out += '\r';
+        break;
+      case 'b':
+        out += '\b';
+        break;
+      case 'f':
+        out += '\f';
+        break;
+      case 'u':
+        at = UnescapeUnicode(text, at, out);
+        break;
       default:
-        if (kind != '"' && kind != '\\' && kind != '/') out += '\\';  // No escape at all: "C:\path".
+        if (kind != '"' && kind != '\\' && kind != '/')
+          out += '\\';  // No escape at all: "C:\path".
         out += kind;
         break;
     }
@@ -609,8 +634,8 @@ void Unescape(std::string_view text, std::string& out) {
 }
 
 bool ParseMicroseconds(std::string_view text, std::int64_t& nanoseconds) {
-  // The value is digits * 10^-scale microseconds. 19 significant digits are all that can matter: more of them before
-  // the unit of nanoseconds do not fit an int64.
+  // The value is digits * 10^-scale microseconds. 19 significant digits are all that can matter:
+  // more of them before the unit of nanoseconds do not fit an int64.
   constexpr int kMostDigits = 19;
   const char* p = text.data();
   const char* end = p + text.size();
@@ -655,7 +680,8 @@ bool ParseMicroseconds(std::string_view text, std::int64_t& nanoseconds) {
   if (digits == 0 || shift < -kLargestPower - 1) {
     digits = 0;
   } else if (shift >= 0) {
-    if (shift > kLargestPower || __builtin_mul_overflow(digits, kPowersOfTen[shift], &digits)) return false;
+    if (shift > kLargestPower || __builtin_mul_overflow(digits, kPowersOfTen[shift], &digits))
+      return false;
     if (shift == 0 && first_dropped >= 5) ++digits;
   } else {
     digits /= kPowersOfTen[-shift - 1];
@@ -670,7 +696,8 @@ bool ParseInteger(std::string_view text, std::int64_t& value) {
   const bool hexadecimal = text.starts_with("0x");
   if (hexadecimal) text.remove_prefix(2);
   if (hexadecimal || text.starts_with('-')) {
-    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value, hexadecimal ? 16 : 10);
+    const auto [stop, error] =
+        std::from_chars(text.data(), text.data() + text.size(), value, hexadecimal ? 16 : 10);
     return error == std::errc() && stop == text.data() + text.size() && !text.empty();
   }
   if (text.empty() || text.size() > 18) {

@@ -1,8 +1,8 @@
-// The tokenizer of Chrome-format trace events: finds one event object in a text and marks its fields. It
-// gives no meaning to them and copies nothing.
+// The tokenizer of Chrome-format trace events: finds one event object in a text and marks its
+// fields. It gives no meaning to them and copies nothing.
 //
-// Strict where damage must be noticed (strings end, brackets match, separators are there), lenient where
-// profilers are (NaN, numbers in quotes, any order of members, doubled commas).
+// Strict where damage must be noticed (strings end, brackets match, separators are there), lenient
+// where profilers are (NaN, numbers in quotes, any order of members, doubled commas).
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@
 
 namespace headroom::kineto {
 
-/// Bytes that must be readable (and zero) after the end of every text given to the scanner: it looks at 16
-/// bytes at once.
+/// Bytes that must be readable (and zero) after the end of every text given to the scanner: it
+/// looks at 16 bytes at once.
 inline constexpr std::size_t kPadding = 32;
 
 /// Deeper nesting inside an event is damage: no profiler writes it, and a hostile file might.
@@ -32,13 +32,41 @@ struct Token {
 /// Members of `args` that have a column somewhere. The texts are in event_scanner.cc.
 enum class ArgKey : std::uint8_t {
   kOther,
-  kExternalId, kCorrelation, kStream, kDevice, kEventIndex, kRecordFunction, kSequence, kForwardThread,
-  kGrid, kBlock, kRegisters, kSharedMemory, kOccupancy, kBytes, kBandwidth, kGraphNode,
-  kPythonId, kPythonParentId,
-  kSyncKind, kWaitOnStream, kWaitOnCorrelation,
-  kCollectiveName, kInElements, kOutElements, kCollectiveDtype, kGroupSize, kProcessGroup,
-  kAddress, kMemoryBytes, kTotalAllocated, kTotalReserved, kDeviceType, kDeviceId,
-  kName, kLabels,
+  kExternalId,
+  kCorrelation,
+  kStream,
+  kDevice,
+  kEventIndex,
+  kRecordFunction,
+  kSequence,
+  kForwardThread,
+  kGrid,
+  kBlock,
+  kRegisters,
+  kSharedMemory,
+  kOccupancy,
+  kBytes,
+  kBandwidth,
+  kGraphNode,
+  kPythonId,
+  kPythonParentId,
+  kSyncKind,
+  kWaitOnStream,
+  kWaitOnCorrelation,
+  kCollectiveName,
+  kInElements,
+  kOutElements,
+  kCollectiveDtype,
+  kGroupSize,
+  kProcessGroup,
+  kAddress,
+  kMemoryBytes,
+  kTotalAllocated,
+  kTotalReserved,
+  kDeviceType,
+  kDeviceId,
+  kName,
+  kLabels,
   kCount,
 };
 
@@ -62,7 +90,8 @@ struct RawEvent {
   }
   void Clear();
 
-  std::uint16_t arg_at[static_cast<std::size_t>(ArgKey::kCount)] = {};  ///< Position in args + 1, or 0.
+  std::uint16_t arg_at[static_cast<std::size_t>(ArgKey::kCount)] =
+      {};  ///< Position in args + 1, or 0.
 };
 
 enum class ScanResult : std::uint8_t {
@@ -71,33 +100,36 @@ enum class ScanResult : std::uint8_t {
   kDamaged,     ///< Not valid JSON at `next`.
 };
 
-/// Scans the event object that begins at `text[at]` (a '{'). REQUIRES: kPadding readable zero bytes follow
-/// `text`. O(length).
+/// Scans the event object that begins at `text[at]` (a '{'). REQUIRES: kPadding readable zero bytes
+/// follow `text`. O(length).
 ScanResult ScanEvent(std::string_view text, std::size_t at, RawEvent& event, std::size_t& next);
 
-/// Scans one member `"key": value` of an object whose '{' or ',' lies before `at`. Stops before the value where it is the
-/// array of a key named in `stop_key`: then `value` is absent and `next` is at its '['. The same padding is required.
-ScanResult ScanMember(std::string_view text, std::size_t at, std::string_view stop_key, Token& key, Token& value,
-                      std::size_t& next);
+/// Scans one member `"key": value` of an object whose '{' or ',' lies before `at`. Stops before the
+/// value where it is the array of a key named in `stop_key`: then `value` is absent and `next` is
+/// at its '['. The same padding is required.
+ScanResult ScanMember(std::string_view text, std::size_t at, std::string_view stop_key, Token& key,
+                      Token& value, std::size_t& next);
 
 /// Scans one value of any kind at `text[at]`. The same padding is required.
 ScanResult ScanElement(std::string_view text, std::size_t at, std::size_t& next);
 
-/// The position of the next place that looks like a new event: the '{' in `} , { "`. In valid JSON this
-/// text can only be structure: inside a string, its quote would have to be escaped. Returns npos where there is none.
+/// The position of the next place that looks like a new event: the '{' in `} , { "`. In valid JSON
+/// this text can only be structure: inside a string, its quote would have to be escaped. Returns
+/// npos where there is none.
 std::size_t FindEventStart(std::string_view text, std::size_t from);
 /// The last such place, or npos.
 std::size_t FindLastEventStart(std::string_view text);
 
-/// Rewrites the text of one damaged event: quotes inside strings and control characters are escaped. A
-/// quote ends a string only where the structure of an event can go on after it.
+/// Rewrites the text of one damaged event: quotes inside strings and control characters are
+/// escaped. A quote ends a string only where the structure of an event can go on after it.
 std::string RepairStrings(std::string_view event_text);
 
 /// Decodes the escapes of a string token. A lone surrogate becomes U+FFFD. Appends to `out`.
 void Unescape(std::string_view text, std::string& out);
 
-/// Microseconds as decimal text ("4362613666018.331", "1.5e3", "-3") to integer nanoseconds, exactly, rounded half
-/// away from zero below 1 ns. False where the text is no number or does not fit.
+/// Microseconds as decimal text ("4362613666018.331", "1.5e3", "-3") to integer nanoseconds,
+/// exactly, rounded half away from zero below 1 ns. False where the text is no number or does not
+/// fit.
 bool ParseMicroseconds(std::string_view text, std::int64_t& nanoseconds);
 
 /// Decimal or 0x-hexadecimal text to an integer. False where it is none or does not fit.

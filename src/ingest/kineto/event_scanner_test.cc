@@ -17,10 +17,12 @@ namespace {
 
 constexpr std::size_t kNowhere = std::string_view::npos;
 
-/// Text in an allocation of its own with exactly the promised padding: a sanitizer sees any read past it.
+/// Text in an allocation of its own with exactly the promised padding: a sanitizer sees any read
+/// past it.
 class Padded {
  public:
-  explicit Padded(std::string_view text) : size_(text.size()), bytes_(new char[text.size() + kPadding]()) {
+  explicit Padded(std::string_view text)
+      : size_(text.size()), bytes_(new char[text.size() + kPadding]()) {
     text.copy(bytes_.get(), text.size());
   }
   std::string_view view() const { return {bytes_.get(), size_}; }
@@ -216,10 +218,14 @@ struct RepairCase {
 TEST(RepairStringsTest, EscapesWhatMustHaveBeenPartOfAString) {
   const RepairCase cases[] = {
       {"nothing to do", R"({"name": "a", "ts": 1})", R"({"name": "a", "ts": 1})"},
-      {"quotes in a name", R"j({"name": "f("x")", "ts": 1})j", R"j({"name": "f(\"x\")", "ts": 1})j"},
-      {"quotes and commas", R"j({"name": "f("x", "y")", "ts": 1})j", R"j({"name": "f(\"x\", \"y\")", "ts": 1})j"},
-      {"at the end of the event", R"({"ts": 1, "name": "say "hi""})", R"({"ts": 1, "name": "say \"hi\""})"},
-      {"in args", R"({"args": {"a": "x "y" z", "b": 1}})", R"({"args": {"a": "x \"y\" z", "b": 1}})"},
+      {"quotes in a name", R"j({"name": "f("x")", "ts": 1})j",
+       R"j({"name": "f(\"x\")", "ts": 1})j"},
+      {"quotes and commas", R"j({"name": "f("x", "y")", "ts": 1})j",
+       R"j({"name": "f(\"x\", \"y\")", "ts": 1})j"},
+      {"at the end of the event", R"({"ts": 1, "name": "say "hi""})",
+       R"({"ts": 1, "name": "say \"hi\""})"},
+      {"in args", R"({"args": {"a": "x "y" z", "b": 1}})",
+       R"({"args": {"a": "x \"y\" z", "b": 1}})"},
       {"in a list", R"({"args": {"a": ["x "y"", "z"]}})", R"({"args": {"a": ["x \"y\"", "z"]}})"},
       {"control characters", "{\"name\": \"a\nb\tc\"}", R"({"name": "a\u000ab\u0009c"})"},
       {"escapes stay", R"({"name": "a\"b\\c\n"})", R"({"name": "a\"b\\c\n"})"},
@@ -244,7 +250,9 @@ const EscapeCase kEscapeCases[] = {
     {"a lone high surrogate", R"(\ud83dx)", "\xef\xbf\xbdx"},
     {"a lone low surrogate", R"(\ude00)", "\xef\xbf\xbd"},
     {"two high surrogates", R"(\ud83d\ud83d)", "\xef\xbf\xbd\xef\xbf\xbd"},
-    {"too few digits", R"(\u12)", "\xef\xbf\xbd" "12"},
+    {"too few digits", R"(\u12)",
+     "\xef\xbf\xbd"
+     "12"},
     {"no digits", R"(\u-001)", "\xef\xbf\xbd-001"},
     {"no escape at all", R"(\x)", R"(\x)"},
     {"a backslash at the end", "a\\", "a\\"},
@@ -259,7 +267,8 @@ TEST(UnescapeTest, DecodesEscapes) {
 }
 
 /// The slow, obvious answer: moves the point in the text by three places and rounds by hand.
-std::optional<std::int64_t> ByText(bool negative, std::string whole, std::string decimals, int exponent) {
+std::optional<std::int64_t> ByText(bool negative, std::string whole, std::string decimals,
+                                   int exponent) {
   std::string digits = whole + decimals;
   std::int64_t point = static_cast<std::int64_t>(whole.size()) + 3 + exponent;
   while (point > static_cast<std::int64_t>(digits.size())) digits += '0';
@@ -272,7 +281,9 @@ std::optional<std::int64_t> ByText(bool negative, std::string whole, std::string
     if (value > UINT64_MAX / 20) return std::nullopt;  // Ten times it is more than any int64.
     value = value * 10 + static_cast<unsigned>(digits[static_cast<std::size_t>(i)] - '0');
   }
-  if (point < static_cast<std::int64_t>(digits.size()) && digits[static_cast<std::size_t>(point)] >= '5') ++value;
+  if (point < static_cast<std::int64_t>(digits.size()) &&
+      digits[static_cast<std::size_t>(point)] >= '5')
+    ++value;
   if (value > INT64_MAX) return std::nullopt;
   return negative ? -static_cast<std::int64_t>(value) : static_cast<std::int64_t>(value);
 }
@@ -293,8 +304,9 @@ RC_GTEST_PROP(ParseMicrosecondsProperty, AgreesWithDecimalText, ()) {
   const int exponent = *rc::gen::inRange(-45, 45);
   const std::string sign = negative ? "-" : "";
   RC_ASSERT(Parsed(sign + whole + "." + decimals) == ByText(negative, whole, decimals, 0));
-  const std::string with_exponent = sign + whole + "." + decimals + (exponent % 2 == 0 ? "e" : "E") +
-                                    (exponent > 0 && exponent % 3 == 0 ? "+" : "") + std::to_string(exponent);
+  const std::string with_exponent =
+      sign + whole + "." + decimals + (exponent % 2 == 0 ? "e" : "E") +
+      (exponent > 0 && exponent % 3 == 0 ? "+" : "") + std::to_string(exponent);
   RC_ASSERT(Parsed(with_exponent) == ByText(negative, whole, decimals, exponent));
 }
 

@@ -39,7 +39,8 @@ TimeNs EndOfTrace(const LateRows& late, const TraceStore& store) {
   TimeNs end(INT64_MIN);
   for (const HalfSpan& span : late.half_spans) end = std::max(end, span.time);
   for (std::size_t row = 0; row < store.host_events.rows(); ++row) {
-    end = std::max(end, store.host_events.start.Pending(row) + store.host_events.duration.Pending(row));
+    end = std::max(end,
+                   store.host_events.start.Pending(row) + store.host_events.duration.Pending(row));
   }
   // Not their ends: a damaged duration must not stretch spans that never ended.
   for (std::size_t row = 0; row < store.gpu_tasks.rows(); ++row) {
@@ -54,7 +55,8 @@ void DivideTimes(Table& table) {
   table.ForEachColumn([](const char*, auto& column) {
     using Value = std::remove_cvref_t<decltype(column.Mutable(0))>;
     if constexpr (std::is_same_v<Value, TimeNs> || std::is_same_v<Value, DurationNs>) {
-      for (std::size_t row = 0; row < column.size(); ++row) column.Mutable(row) = Value(column[row].ns() / 1000);
+      for (std::size_t row = 0; row < column.size(); ++row)
+        column.Mutable(row) = Value(column[row].ns() / 1000);
     }
   });
 }
@@ -67,7 +69,8 @@ std::int64_t CountStepsBack(const Table& table, const TrackColumn& tracks, std::
   std::int64_t count = 0;
   for (std::size_t row = 0, rows = table.rows(); row < rows; ++row) {
     const auto kind = table.kind.Pending(row);
-    TimeNs& previous = last[tracks.Pending(row).index() * kind_count + static_cast<std::size_t>(kind)];
+    TimeNs& previous =
+        last[tracks.Pending(row).index() * kind_count + static_cast<std::size_t>(kind)];
     const TimeNs start = table.start.Pending(row);
     if constexpr (std::is_same_v<decltype(kind), const HostEventKind>) {
       if (kind == HostEventKind::kGpuAnnotation) continue;
@@ -84,7 +87,8 @@ void CountOutOfOrder(TraceStore& store) {
   constexpr std::size_t kHostKinds = static_cast<std::size_t>(HostEventKind::kOther) + 1;
   constexpr std::size_t kGpuKinds = static_cast<std::size_t>(GpuTaskKind::kMemset) + 1;
   const std::int64_t count =
-      CountStepsBack(store.host_events, store.host_events.thread, store.threads.rows(), kHostKinds) +
+      CountStepsBack(store.host_events, store.host_events.thread, store.threads.rows(),
+                     kHostKinds) +
       CountStepsBack(store.gpu_tasks, store.gpu_tasks.stream, store.streams.rows(), kGpuKinds);
   if (count > 0) store.log.Add(ImportIssue::kOutOfOrder, -1, {}, count);
 }
@@ -141,7 +145,8 @@ void SettleTimeUnit(const LateRows& late, TraceStore& store) {
   const bool fractional = late.fractional_times;
   bool agrees = false;
   if (!ratios.empty()) {
-    std::nth_element(ratios.begin(), ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2), ratios.end());
+    std::nth_element(ratios.begin(),
+                     ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2), ratios.end());
     const double median = ratios[ratios.size() / 2];
     agrees = median > 0.5 && median < 2;
     if (!fractional && median > 500 && median < 2000) {
@@ -160,7 +165,8 @@ void SettleTimeUnit(const LateRows& late, TraceStore& store) {
 void ClipOverflowingTasks(TraceStore& store) {
   const std::size_t tasks = store.gpu_tasks.rows();
   if (tasks == 0) return;
-  // The extent of the trace by everything that starts in it: one wrong duration cannot stretch that.
+  // The extent of the trace by everything that starts in it: one wrong duration cannot stretch
+  // that.
   TimeNs first = store.gpu_tasks.start[0];
   TimeNs last = store.gpu_tasks.start[tasks - 1];
   for (std::size_t row = 0; row < store.host_events.rows(); ++row) {
@@ -176,7 +182,8 @@ void ClipOverflowingTasks(TraceStore& store) {
     for (std::size_t i = 0; i < of_stream.size(); ++i) {
       if (store.TaskEnd(of_stream[i]) <= limit) continue;
       // The last task of its stream has no successor; the trace ends with it.
-      const TimeNs end = i + 1 < of_stream.size() ? store.gpu_tasks.start[of_stream[i + 1].index()] : last;
+      const TimeNs end =
+          i + 1 < of_stream.size() ? store.gpu_tasks.start[of_stream[i + 1].index()] : last;
       DurationNs& duration = store.gpu_tasks.duration.Mutable(of_stream[i].index());
       duration = std::max(end - store.gpu_tasks.start[of_stream[i].index()], DurationNs(0));
       store.log.Add(ImportIssue::kOverflowingDuration);

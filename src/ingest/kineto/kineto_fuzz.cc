@@ -1,4 +1,5 @@
-// libFuzzer target: any bytes as a trace. The first byte chooses the size of pieces and the number of threads.
+// libFuzzer target: any bytes as a trace. The first byte chooses the size of pieces and the number
+// of threads.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -18,7 +19,8 @@ void Require(bool holds, const char* what) {
   std::abort();
 }
 
-std::unique_ptr<TraceStore> ReadTrace(const std::string& text, std::size_t piece_bytes, int threads) {
+std::unique_ptr<TraceStore> ReadTrace(const std::string& text, std::size_t piece_bytes,
+                                      int threads) {
   MemorySource source(text);
   ReadOptions options;
   options.piece_bytes = piece_bytes;
@@ -30,9 +32,11 @@ std::unique_ptr<TraceStore> ReadTrace(const std::string& text, std::size_t piece
 
 void CheckInvariants(const TraceStore& store) {
   const auto& host = store.host_events;
-  host.ForEachColumn([&](const char* name, const auto& column) { Require(column.size() == host.rows(), name); });
+  host.ForEachColumn(
+      [&](const char* name, const auto& column) { Require(column.size() == host.rows(), name); });
   const auto& gpu = store.gpu_tasks;
-  gpu.ForEachColumn([&](const char* name, const auto& column) { Require(column.size() == gpu.rows(), name); });
+  gpu.ForEachColumn(
+      [&](const char* name, const auto& column) { Require(column.size() == gpu.rows(), name); });
 
   std::size_t by_thread = 0;
   for (std::size_t t = 0; t < store.threads.rows(); ++t) {
@@ -44,7 +48,8 @@ void CheckInvariants(const TraceStore& store) {
       if (row > range.first) Require(host.start[row - 1] <= host.start[row], "events are sorted");
       const HostEventId parent = host.parent[row];
       if (!parent.valid()) continue;
-      Require(parent.index() < row && parent.index() >= range.first, "a parent comes before, on the same thread");
+      Require(parent.index() < row && parent.index() >= range.first,
+              "a parent comes before, on the same thread");
       Require(host.start[parent.index()] <= host.start[row], "a parent starts no later");
       Require(store.HostEnd(parent) >= store.HostEnd(HostEventId(row)), "a parent ends no earlier");
     }
@@ -63,7 +68,8 @@ void CheckInvariants(const TraceStore& store) {
     if (i > 0) Require(gpu.start[i - 1] <= gpu.start[i], "tasks are sorted");
     Require(gpu.duration[i].ns() >= 0, "no negative lengths");
     const HostEventId launch = gpu.launch[i];
-    if (launch.valid()) Require(host.correlation[launch.index()] == gpu.correlation[i], "a launch has the task's id");
+    if (launch.valid())
+      Require(host.correlation[launch.index()] == gpu.correlation[i], "a launch has the task's id");
   }
   for (std::size_t i = 0; i < store.collectives.rows(); ++i) {
     Require(store.collectives.task[i].index() < gpu.rows(), "a collective has a task");
@@ -71,9 +77,11 @@ void CheckInvariants(const TraceStore& store) {
 }
 
 void CheckEqual(const TraceStore& a, const TraceStore& b) {
-  Require(a.metadata.events == b.metadata.events, "the same number of events in pieces of any size");
-#define T(Name, member, sentence) \
-  Require(a.member.rows() == b.member.rows(), "the same rows of " #member " in pieces of any size");
+  Require(a.metadata.events == b.metadata.events,
+          "the same number of events in pieces of any size");
+#define T(Name, member, sentence)                                                              \
+  Require(a.member.rows() == b.member.rows(), "the same rows of " #member " in pieces of any " \
+                                                                          "size");
   HEADROOM_TABLES(T)
 #undef T
   for (std::size_t i = 0; i < kImportIssueCount; ++i) {

@@ -69,13 +69,15 @@ struct Piece {
   std::int64_t offset = 0;  ///< Of the text in the decompressed file.
   TextBuffer text;
   bool last = false;
-  bool oversized = false;  ///< Holds no place to cut at and is too large to keep; what follows was skipped.
+  bool oversized =
+      false;  ///< Holds no place to cut at and is too large to keep; what follows was skipped.
 };
 
 /// Cuts the stream into pieces. One caller at a time.
 class PieceSource {
  public:
-  PieceSource(ByteSource& source, const ReadOptions& options) : source_(source), options_(options) {}
+  PieceSource(ByteSource& source, const ReadOptions& options)
+      : source_(source), options_(options) {}
 
   /// False at the end.
   Result<bool> Next(Piece& piece) {
@@ -127,8 +129,8 @@ class PieceSource {
   std::int64_t bytes() const { return offset_; }
 
  private:
-  /// Drops text up to the next event. False where there is none yet: the end of the text is kept, as the
-  /// place may straddle reads.
+  /// Drops text up to the next event. False where there is none yet: the end of the text is kept,
+  /// as the place may straddle reads.
   bool SkipToEvent(Piece& piece) {
     const std::string_view text = piece.text.view();
     std::size_t keep_from = FindEventStart(text, 0);
@@ -142,7 +144,8 @@ class PieceSource {
     return found || ended_;
   }
 
-  static constexpr std::size_t kStraddle = 4096;  ///< The start of an event may lie across two reads.
+  static constexpr std::size_t kStraddle =
+      4096;  ///< The start of an event may lie across two reads.
 
   ByteSource& source_;
   const ReadOptions& options_;
@@ -155,22 +158,30 @@ class PieceSource {
 
 /// How far the events of a text were read.
 struct EventsEnd {
-  std::size_t tail = 0;     ///< Where an unfinished event begins; the size of the text where none does.
-  bool list_ended = false;  ///< The ']' was met; `tail` is just after it.
-  bool recovering = false;  ///< Damage was met and no event behind it yet.
-  bool began_with_event = false;  ///< The text begins with a whole event: it was read well even if one before was damaged.
+  std::size_t tail =
+      0;  ///< Where an unfinished event begins; the size of the text where none does.
+  bool list_ended = false;        ///< The ']' was met; `tail` is just after it.
+  bool recovering = false;        ///< Damage was met and no event behind it yet.
+  bool began_with_event = false;  ///< The text begins with a whole event: it was read well even if
+                                  ///< one before was damaged.
 };
 
 /// Reads the events of one text, from `at` on.
 class EventsReader {
  public:
-  EventsReader(const Piece& piece, std::int64_t max_event_bytes, WorkerIds& ids, RowBatch& batch, RawEvent& event)
-      : text_(piece.text.view()), offset_(piece.offset), last_(piece.last), oversized_(piece.oversized),
-        max_event_bytes_(static_cast<std::size_t>(max_event_bytes)), batch_(batch), builder_(ids, batch),
+  EventsReader(const Piece& piece, std::int64_t max_event_bytes, WorkerIds& ids, RowBatch& batch,
+               RawEvent& event)
+      : text_(piece.text.view()),
+        offset_(piece.offset),
+        last_(piece.last),
+        oversized_(piece.oversized),
+        max_event_bytes_(static_cast<std::size_t>(max_event_bytes)),
+        batch_(batch),
+        builder_(ids, batch),
         event_(event) {}
 
-  /// `recovering`: the text before ended in damage. Then what looks like an event may be an object inside the damaged one
-  /// and must prove to be an event by its phase.
+  /// `recovering`: the text before ended in damage. Then what looks like an event may be an object
+  /// inside the damaged one and must prove to be an event by its phase.
   EventsEnd Run(std::size_t at, bool recovering) {
     recovering_ = recovering;
     EventsEnd end = ReadEvents(at);
@@ -185,7 +196,8 @@ class EventsReader {
     for (;;) {
       at = SkipSeparators(at);
       if (at == text_.size()) {
-        // An array may lack its ']' (the format allows it) only where it is the whole file; the caller knows.
+        // An array may lack its ']' (the format allows it) only where it is the whole file; the
+        // caller knows.
         if (oversized_ && !logged_oversized_) LogOversized(at);
         return {at};
       }
@@ -203,7 +215,8 @@ class EventsReader {
       }
       if (text_[at] != '{') {
         const NonObject element = ScanNonObject(at);
-        if (element.needs_more && !last_ && !oversized_ && text_.size() - at <= max_event_bytes_) return {at};
+        if (element.needs_more && !last_ && !oversized_ && text_.size() - at <= max_event_bytes_)
+          return {at};
         Log(ImportIssue::kNotAnEvent, at, "not an object");
         recovering_ = recovering_ || element.damaged;
         at = element.end;
@@ -246,7 +259,9 @@ class EventsReader {
   static bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
   static bool IsSeparator(char c) { return c == ',' || IsSpace(c); }
   std::int64_t Place(std::size_t at) const { return offset_ + static_cast<std::int64_t>(at); }
-  void Log(ImportIssue issue, std::size_t at, std::string detail) { batch_.log.Add(issue, Place(at), std::move(detail)); }
+  void Log(ImportIssue issue, std::size_t at, std::string detail) {
+    batch_.log.Add(issue, Place(at), std::move(detail));
+  }
 
   std::size_t SkipSeparators(std::size_t at) const {
     while (at < text_.size() && IsSeparator(text_[at])) ++at;
@@ -260,7 +275,8 @@ class EventsReader {
     bool needs_more = false;  ///< More of the file may change the answer.
   };
 
-  /// Goes on after a valid element; else at the next '{' with neither strings nor brackets before it, or at the next event.
+  /// Goes on after a valid element; else at the next '{' with neither strings nor brackets before
+  /// it, or at the next event.
   NonObject ScanNonObject(std::size_t at) const {
     if (text_[at] == '[') {
       // A bracket before an event must not swallow all events up to the end of the list.
@@ -281,8 +297,8 @@ class EventsReader {
     return {.end = at_object ? stop : Resync(at), .damaged = true, .needs_more = needs_more};
   }
 
-  /// The rule must not depend on where pieces end: an event that is not over within the limit is either damaged, which
-  /// shows in other events inside it, or too large.
+  /// The rule must not depend on where pieces end: an event that is not over within the limit is
+  /// either damaged, which shows in other events inside it, or too large.
   std::size_t SkipTooLong(std::size_t at) {
     const std::size_t end = Resync(at);
     if (end - at <= max_event_bytes_) return Repair(at);
@@ -298,7 +314,9 @@ class EventsReader {
   }
 
   /// The next event after `at`; pieces end at one.
-  std::size_t Resync(std::size_t at) const { return std::min(FindEventStart(text_, at + 1), text_.size()); }
+  std::size_t Resync(std::size_t at) const {
+    return std::min(FindEventStart(text_, at + 1), text_.size());
+  }
 
   void Add(std::size_t at) {
     recovering_ = false;
@@ -312,11 +330,13 @@ class EventsReader {
     const std::size_t size = repaired.size();
     repaired.resize(size + kPadding);
     std::size_t next = 0;
-    if (ScanEvent(std::string_view(repaired).substr(0, size), 0, event_, next) == ScanResult::kEvent &&
+    if (ScanEvent(std::string_view(repaired).substr(0, size), 0, event_, next) ==
+            ScanResult::kEvent &&
         event_.phase.present()) {
       // What follows the event (a comma; at the end of the file, the rest of it) must be untouched.
       const std::size_t rest = size - next;
-      if (rest <= end - at && text_.substr(end - rest, rest) == std::string_view(repaired).substr(next, rest)) {
+      if (rest <= end - at &&
+          text_.substr(end - rest, rest) == std::string_view(repaired).substr(next, rest)) {
         Log(ImportIssue::kRepairedEvent, at, "");
         Add(at);
         return end - rest;
@@ -345,14 +365,20 @@ class EventsReader {
 };
 
 Status OutOfMemory(const std::string& path) {
-  return Status::Internal(path + ": out of memory while reading; the trace needs about 120 bytes an event");
+  return Status::Internal(
+      path + ": out of memory while reading; the trace needs about 120 bytes an event");
 }
 
 /// One reading: the source and the store, shared by the worker threads.
 class Reading {
  public:
-  Reading(ByteSource& source, const std::string& path, const ReadOptions& options, TraceStore& store)
-      : options_(options), pieces_(source, options), path_(path), source_(source), store_(store),
+  Reading(ByteSource& source, const std::string& path, const ReadOptions& options,
+          TraceStore& store)
+      : options_(options),
+        pieces_(source, options),
+        path_(path),
+        source_(source),
+        store_(store),
         merger_(store, late_) {}
 
   Status Run() {
@@ -406,11 +432,13 @@ class Reading {
           return;
         }
       }
-      // The first piece holds the prologue; others are taken to begin at an event, to be checked below.
+      // The first piece holds the prologue; others are taken to begin at an event, to be checked
+      // below.
       EventsEnd end;
       if (piece.number > 0) {
         batch.Clear();
-        end = EventsReader(piece, options_.max_event_bytes, ids, batch, event).Run(0, /*recovering=*/false);
+        end = EventsReader(piece, options_.max_event_bytes, ids, batch, event)
+                  .Run(0, /*recovering=*/false);
       }
       std::unique_lock lock(merge_mutex_);
       my_turn_.wait(lock, [&] { return merged_ == piece.number || abandoned_; });
@@ -422,8 +450,10 @@ class Reading {
     }
   }
 
-  /// In file order, one at a time. `end` and `batch` hold what was read on the guess that the piece begins at an event.
-  void MergePiece(Piece& piece, EventsEnd end, WorkerIds& ids, IdMap& map, RowBatch& batch, RawEvent& event) {
+  /// In file order, one at a time. `end` and `batch` hold what was read on the guess that the piece
+  /// begins at an event.
+  void MergePiece(Piece& piece, EventsEnd end, WorkerIds& ids, IdMap& map, RowBatch& batch,
+                  RawEvent& event) {
     if (stage_ == Stage::kEpilogue) return KeepEpilogue(piece.text.view());
     const bool guess_holds =
         stage_ == Stage::kEvents && carry_.size() == 0 && (!recovering_ || end.began_with_event);
@@ -463,19 +493,25 @@ class Reading {
         if (prologue != Prologue::kNeedsMore && (piece.last || TooLong(piece))) {
           Fail(prologue == Prologue::kDamaged
                    ? kNotATrace
-                   : "is JSON but holds no \"traceEvents\"; it is not a trace: pass what prof.export_chrome_trace(...) wrote");
+                   : "is JSON but holds no \"traceEvents\"; it is not a trace: pass what "
+                     "prof.export_chrome_trace(...) wrote");
         } else if (piece.last) {
-          Fail("ends before its event list: it is empty or cut; copy the file or record the trace again");
+          Fail(
+              "ends before its event list: it is empty or cut; copy the file or record the trace "
+              "again");
         } else if (TooLong(piece)) {
-          Fail(fmt::format("has more than {} MiB before its event list; raise --max-event-mb if it is a trace",
-                           options_.max_event_bytes >> 20));
+          Fail(fmt::format(
+              "has more than {} MiB before its event list; raise --max-event-mb if it is a trace",
+              options_.max_event_bytes >> 20));
         } else {
           Keep(piece, 0);
         }
         return false;
       case Prologue::kMemoryTimeline:
-        Fail("is a PyTorch memory timeline (a list of [time, action, bytes, category]), not a trace of events; "
-             "export one with prof.export_chrome_trace(...)");
+        Fail(
+            "is a PyTorch memory timeline (a list of [time, action, bytes, category]), not a trace "
+            "of events; "
+            "export one with prof.export_chrome_trace(...)");
         return false;
       case Prologue::kNotJson:
         Fail(kNotATrace);
@@ -514,7 +550,8 @@ class Reading {
     }
     if (stage_ == Stage::kEpilogue) {
       carry_.Finish(carry_.size());
-      ReadEpilogue(carry_.view(), pieces_.bytes() - carry_offset_, bare_array_, carry_offset_, store_, merger_);
+      ReadEpilogue(carry_.view(), pieces_.bytes() - carry_offset_, bare_array_, carry_offset_,
+                   store_, merger_);
     } else if (!bare_array_ && store_.log.Count(ImportIssue::kTruncated) == 0) {
       // A bare array may lack its ']': viewers accept that, and a killed process leaves it so.
       store_.log.Add(ImportIssue::kTruncated, pieces_.bytes(), "the event list is not closed");
@@ -525,7 +562,8 @@ class Reading {
   }
 
   static constexpr const char* kNotATrace =
-      "is not a trace: expected JSON with a list of events (as prof.export_chrome_trace(...) writes), plain, .gz or .zst";
+      "is not a trace: expected JSON with a list of events (as prof.export_chrome_trace(...) "
+      "writes), plain, .gz or .zst";
   static constexpr std::size_t kLargestEpilogue = std::size_t{16} << 20;
 
   const ReadOptions& options_;
@@ -556,7 +594,8 @@ class Reading {
 
 }  // namespace
 
-Status Read(ByteSource& source, const std::string& path, const ReadOptions& options, TraceStore& store) try {
+Status Read(ByteSource& source, const std::string& path, const ReadOptions& options,
+            TraceStore& store) try {
   Reading reading(source, path, options, store);
   if (Status status = reading.Run(); !status.ok()) return status;
   store.metadata.format = "pytorch-profiler-json";

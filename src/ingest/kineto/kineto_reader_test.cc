@@ -1,5 +1,5 @@
-// What each kind of event becomes, one small trace a case. That every column is right is checked against a second reader in
-// tests/reader; damage is in tests/reader/damage_test.cc.
+// What each kind of event becomes, one small trace a case. That every column is right is checked
+// against a second reader in tests/reader; damage is in tests/reader/damage_test.cc.
 #include "ingest/kineto/kineto_reader.h"
 
 #include <fmt/format.h>
@@ -23,8 +23,10 @@ std::unique_ptr<TraceStore> Read(const std::string& text) {
 }
 
 /// A span that lasts from 10 us to 15 us, with its category, name, track and args given.
-std::string Span(const std::string& category, const std::string& name, const std::string& track, const std::string& args) {
-  return fmt::format(R"({{"ph":"X","cat":"{}","name":"{}",{},"ts":10.5,"dur":5,"args":{{{}}}}})", category, name, track, args);
+std::string Span(const std::string& category, const std::string& name, const std::string& track,
+                 const std::string& args) {
+  return fmt::format(R"({{"ph":"X","cat":"{}","name":"{}",{},"ts":10.5,"dur":5,"args":{{{}}}}})",
+                     category, name, track, args);
 }
 
 struct HostKindCase {
@@ -49,7 +51,8 @@ const HostKindCase kHostKinds[] = {
 
 TEST(KinetoReaderTest, CategoriesOfHostEvents) {
   for (const HostKindCase& c : kHostKinds) {
-    const auto store = Read("[" + Span(c.category, "n", R"("pid":1,"tid":2)", R"("correlation":7,"x":[1])") + "]");
+    const auto store =
+        Read("[" + Span(c.category, "n", R"("pid":1,"tid":2)", R"("correlation":7,"x":[1])") + "]");
     ASSERT_EQ(store->host_events.rows(), 1u) << c.category;
     EXPECT_EQ(store->host_events.kind[0], c.kind) << c.category;
     EXPECT_EQ(store->Text(store->host_events.category[0]), c.category);
@@ -82,8 +85,10 @@ const TaskKindCase kTaskKinds[] = {
 
 TEST(KinetoReaderTest, CategoriesOfGpuTasks) {
   for (const TaskKindCase& c : kTaskKinds) {
-    const auto store = Read("[" + Span(c.category, c.name, R"("pid":2,"tid":20)",
-                                       R"("stream":20,"device":2,"grid":[4, 5, 6],"bytes":4096)") + "]");
+    const auto store = Read("[" +
+                            Span(c.category, c.name, R"("pid":2,"tid":20)",
+                                 R"("stream":20,"device":2,"grid":[4, 5, 6],"bytes":4096)") +
+                            "]");
     ASSERT_EQ(store->gpu_tasks.rows(), 1u) << c.name;
     EXPECT_EQ(store->gpu_tasks.kind[0], c.kind) << c.name;
     EXPECT_EQ(store->gpu_tasks.copy[0], c.copy) << c.name;
@@ -102,16 +107,20 @@ TEST(KinetoReaderTest, ATaskWithoutStreamArgumentsIsOnItsTrack) {
 }
 
 TEST(KinetoReaderTest, AnExtentPrintedOverLinesIsRead) {
-  const auto store = Read("[" + Span("kernel", "k", R"("pid":3,"tid":7)", "\"block\": [\n  32,\n\t1,\r\n 2\n]") + "]");
+  const auto store = Read(
+      "[" + Span("kernel", "k", R"("pid":3,"tid":7)", "\"block\": [\n  32,\n\t1,\r\n 2\n]") + "]");
   EXPECT_EQ(store->gpu_tasks.block_x[0], 32);
   EXPECT_EQ(store->gpu_tasks.block_z[0], 2);
 }
 
 TEST(KinetoReaderTest, SynchronizationsNameTheStreamTheyWaitFor) {
   const auto store = Read(
-      "[" + Span("cuda_sync", "Stream Wait Event", R"("pid":0,"tid":7)",
-                 R"("stream":7,"device":0,"wait_on_stream":20,"wait_on_cuda_event_record_corr_id":55)") +
-      "," + Span("cuda_sync", "Context Sync", R"("pid":0,"tid":-1)", R"("stream":-1,"correlation":9)") + "]");
+      "[" +
+      Span("cuda_sync", "Stream Wait Event", R"("pid":0,"tid":7)",
+           R"("stream":7,"device":0,"wait_on_stream":20,"wait_on_cuda_event_record_corr_id":55)") +
+      "," +
+      Span("cuda_sync", "Context Sync", R"("pid":0,"tid":-1)", R"("stream":-1,"correlation":9)") +
+      "]");
   ASSERT_EQ(store->syncs.rows(), 2u);
   EXPECT_EQ(store->syncs.kind[0], SyncKind::kStreamWaitEvent);
   EXPECT_EQ(store->syncs.wait_on_stream[0], 20);
@@ -122,7 +131,8 @@ TEST(KinetoReaderTest, SynchronizationsNameTheStreamTheyWaitFor) {
 }
 
 TEST(KinetoReaderTest, EventRecordsAreInstantsAndWithoutATimeNothing) {
-  const auto store = Read(R"([{"ph":"X","cat":"cuda_event","name":"e","pid":0,"tid":7,"ts":0,"dur":1},
+  const auto store =
+      Read(R"([{"ph":"X","cat":"cuda_event","name":"e","pid":0,"tid":7,"ts":0,"dur":1},
                               {"ph":"X","cat":"cuda_event","name":"e","pid":0,"tid":7,"ts":5,"dur":1}])");
   EXPECT_EQ(store->instants.rows(), 1u);
   EXPECT_EQ(store->host_events.rows(), 0u);
@@ -169,13 +179,16 @@ TEST(KinetoReaderTest, BeginsAndEndsArePaired) {
       {"ph":"X","name":"x","pid":1,"tid":2,"ts":12,"dur":8}])");
   std::vector<std::string> spans;
   for (std::size_t i = 0; i < store->host_events.rows(); ++i) {
-    spans.push_back(fmt::format("{} {}+{}", store->Text(store->host_events.name[i]), store->host_events.start[i].ns(),
+    spans.push_back(fmt::format("{} {}+{}", store->Text(store->host_events.name[i]),
+                                store->host_events.start[i].ns(),
                                 store->host_events.duration[i].ns()));
   }
-  EXPECT_EQ(spans, (std::vector<std::string>{"x 12000+8000", "a 1000+8000", "b 2000+3000", "c 6000+3000", "d 11000+9000"}));
+  EXPECT_EQ(spans, (std::vector<std::string>{"x 12000+8000", "a 1000+8000", "b 2000+3000",
+                                             "c 6000+3000", "d 11000+9000"}));
   EXPECT_EQ(store->log.Count(ImportIssue::kUnfinishedSpan), 2) << "c ends with a, d with the trace";
   EXPECT_EQ(store->log.Count(ImportIssue::kUnmatchedEnd), 1);
-  EXPECT_EQ(store->Arg(store->host_events.args[1], "correlation"), "4") << "kept, though not in a column";
+  EXPECT_EQ(store->Arg(store->host_events.args[1], "correlation"), "4")
+      << "kept, though not in a column";
 }
 
 struct DurationCase {
@@ -198,7 +211,8 @@ const DurationCase kDurations[] = {
 
 TEST(KinetoReaderTest, DamagedDurationsAreZeroAndTold) {
   for (const DurationCase& c : kDurations) {
-    const auto store = Read(fmt::format(R"([{{"ph":"X","name":"a","pid":1,"tid":1,"ts":1{}}}])", c.member));
+    const auto store =
+        Read(fmt::format(R"([{{"ph":"X","name":"a","pid":1,"tid":1,"ts":1{}}}])", c.member));
     ASSERT_EQ(store->host_events.rows(), 1u) << c.member;
     EXPECT_EQ(store->host_events.duration[0].ns(), c.ns) << c.member;
     EXPECT_EQ(store->log.Count(c.issue), 1) << c.member;
@@ -206,21 +220,26 @@ TEST(KinetoReaderTest, DamagedDurationsAreZeroAndTold) {
 }
 
 TEST(KinetoReaderTest, EventsWithoutAUsableTimeAreSkippedAndTold) {
-  for (const char* time : {"", R"(,"ts":null)", R"(,"ts":NaN)", R"(,"ts":1e300)", R"(,"ts":"noon")"}) {
-    const auto store = Read(fmt::format(R"([{{"ph":"X","name":"a","pid":1,"tid":1,"dur":1{}}}])", time));
+  for (const char* time :
+       {"", R"(,"ts":null)", R"(,"ts":NaN)", R"(,"ts":1e300)", R"(,"ts":"noon")"}) {
+    const auto store =
+        Read(fmt::format(R"([{{"ph":"X","name":"a","pid":1,"tid":1,"dur":1{}}}])", time));
     EXPECT_EQ(store->host_events.rows(), 0u) << time;
     EXPECT_EQ(store->log.Count(ImportIssue::kBadTime), 1) << time;
   }
 }
 
-std::string Kernel(const std::string& time, const std::string& duration, int stream, const std::string& args = "") {
-  return fmt::format(R"({{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":{2},"ts":{0},"dur":{1},"args":{{"stream":{2}{3}}}}})",
-                     time, duration, stream, args);
+std::string Kernel(const std::string& time, const std::string& duration, int stream,
+                   const std::string& args = "") {
+  return fmt::format(
+      R"({{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":{2},"ts":{0},"dur":{1},"args":{{"stream":{2}{3}}}}})",
+      time, duration, stream, args);
 }
 
 TEST(KinetoReaderTest, ATaskFarBeyondTheTraceIsClippedToItsSuccessor) {
-  const auto store = Read("[" + Kernel("10", "18446744073709551.615", 7) + "," + Kernel("30", "5", 7) + "," + Kernel("20", "5", 8) + "," +
-                          Kernel("40", "99999999", 8) + "]");
+  const auto store =
+      Read("[" + Kernel("10", "18446744073709551.615", 7) + "," + Kernel("30", "5", 7) + "," +
+           Kernel("20", "5", 8) + "," + Kernel("40", "99999999", 8) + "]");
   EXPECT_EQ(store->gpu_tasks.duration[0].ns(), 20'000) << "to the next task of stream 7";
   EXPECT_EQ(store->gpu_tasks.duration[1].ns(), 5'000);
   EXPECT_EQ(store->gpu_tasks.duration[3].ns(), 0) << "the last start of the trace";
@@ -234,13 +253,16 @@ TEST(KinetoReaderTest, ALongTaskAtTheEndOfAShortTraceIsNoOverflow) {
 }
 
 TEST(KinetoReaderTest, ADoubledEventIsDroppedAndDisorderTold) {
-  const std::string launch = R"({"ph":"X","cat":"cuda_runtime","name":"l","pid":1,"tid":1,"ts":9,"dur":1,"args":{"correlation":4}})";
-  const std::string early = R"({"ph":"X","cat":"cuda_runtime","name":"l","pid":1,"tid":1,"ts":3,"dur":1,"args":{"correlation":3}})";
+  const std::string launch =
+      R"({"ph":"X","cat":"cuda_runtime","name":"l","pid":1,"tid":1,"ts":9,"dur":1,"args":{"correlation":4}})";
+  const std::string early =
+      R"({"ph":"X","cat":"cuda_runtime","name":"l","pid":1,"tid":1,"ts":3,"dur":1,"args":{"correlation":3}})";
   const std::string op = R"({"ph":"X","cat":"cpu_op","name":"o","pid":1,"tid":1,"ts":1,"dur":1})";
   const auto store = Read("[" + launch + "," + op + "," + early + "," + launch + "]");
   EXPECT_EQ(store->host_events.rows(), 3u);
   EXPECT_EQ(store->log.Count(ImportIssue::kDuplicateEvent), 1);
-  EXPECT_EQ(store->log.Count(ImportIssue::kOutOfOrder), 1) << "an operator after a call is a run of its own";
+  EXPECT_EQ(store->log.Count(ImportIssue::kOutOfOrder), 1)
+      << "an operator after a call is a run of its own";
 }
 
 std::string Copy(const std::string& times, double gigabytes_per_second) {
@@ -251,8 +273,10 @@ std::string Copy(const std::string& times, double gigabytes_per_second) {
 }
 
 TEST(KinetoReaderTest, TheTimeUnitIsProvenByDecimalsOrCopies) {
-  EXPECT_TRUE(Read(R"([{"ph":"X","name":"a","pid":1,"tid":1,"ts":1.5,"dur":1}])")->metadata.time_unit_proven);
-  EXPECT_TRUE(Read(R"([{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1.25}])")->metadata.time_unit_proven);
+  EXPECT_TRUE(Read(R"([{"ph":"X","name":"a","pid":1,"tid":1,"ts":1.5,"dur":1}])")
+                  ->metadata.time_unit_proven);
+  EXPECT_TRUE(Read(R"([{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1.25}])")
+                  ->metadata.time_unit_proven);
   const auto unproven = Read(R"([{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1}])");
   EXPECT_FALSE(unproven->metadata.time_unit_proven);
   EXPECT_EQ(unproven->log.Count(ImportIssue::kUnprovenTimeUnit), 1);
@@ -261,7 +285,8 @@ TEST(KinetoReaderTest, TheTimeUnitIsProvenByDecimalsOrCopies) {
   EXPECT_TRUE(micro->metadata.time_unit_proven);
   EXPECT_EQ(micro->gpu_tasks.duration[0].ns(), 100'000);
 
-  const auto nano = Read(Copy(R"("ts":500000,"dur":100000)", 10));  // The same, written in nanoseconds.
+  const auto nano =
+      Read(Copy(R"("ts":500000,"dur":100000)", 10));  // The same, written in nanoseconds.
   EXPECT_TRUE(nano->metadata.time_unit_proven);
   EXPECT_EQ(nano->gpu_tasks.start[0].ns(), 500'000);
   EXPECT_EQ(nano->gpu_tasks.duration[0].ns(), 100'000);
@@ -269,7 +294,8 @@ TEST(KinetoReaderTest, TheTimeUnitIsProvenByDecimalsOrCopies) {
 }
 
 TEST(KinetoReaderTest, TheBareArrayOfOlderPyTorchHoldsOperators) {
-  const auto store = Read(R"([{"name": "aten::mm", "ph": "X", "ts": 5, "dur": 3, "tid": 1, "pid": "CPU functions", "args": {}},
+  const auto store = Read(
+      R"([{"name": "aten::mm", "ph": "X", "ts": 5, "dur": 3, "tid": 1, "pid": "CPU functions", "args": {}},
                               {"name": "other", "ph": "X", "ts": 9, "dur": 3, "tid": 1, "pid": "else", "args": {}}])");
   ASSERT_EQ(store->host_events.rows(), 2u);
   EXPECT_EQ(store->host_events.kind[0], HostEventKind::kOperator);
@@ -278,7 +304,8 @@ TEST(KinetoReaderTest, TheBareArrayOfOlderPyTorchHoldsOperators) {
 }
 
 TEST(KinetoReaderTest, MetadataIsReadBeforeAndAfterTheListAndNothingElseIsKept) {
-  const auto store = Read(R"({"SECRET": "token", "baseTimeNanoseconds": 1712345678000000000, "record_shapes": 1,
+  const auto store =
+      Read(R"({"SECRET": "token", "baseTimeNanoseconds": 1712345678000000000, "record_shapes": 1,
       "deviceProperties": [{"id": 1, "name": "H200", "totalGlobalMem": 150000000000, "numSms": 132,
                             "computeMajor": 9, "computeMinor": 0}],
       "traceEvents": [], "with_stack": 0, "cuda_driver_version": 12040, "cuda_runtime_version": "evil",
@@ -299,7 +326,9 @@ TEST(KinetoReaderTest, MetadataIsReadBeforeAndAfterTheListAndNothingElseIsKept) 
 }
 
 TEST(KinetoReaderTest, ACutCompressedStreamKeepsWhatCameBefore) {
-  MemorySource source(R"({"traceEvents":[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1.5,"dur":1},{"ph")", "the gzip stream is cut");
+  MemorySource source(
+      R"({"traceEvents":[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1.5,"dur":1},{"ph")",
+      "the gzip stream is cut");
   TraceStore store;
   ASSERT_TRUE(kineto::Read(source, "file", {}, store).ok());
   EXPECT_EQ(store.host_events.rows(), 1u);
@@ -309,7 +338,9 @@ TEST(KinetoReaderTest, ACutCompressedStreamKeepsWhatCameBefore) {
   MemorySource refused(R"({"traceEv)", "the gzip stream is cut");
   TraceStore nothing;
   const Status status = kineto::Read(refused, "file", {}, nothing);
-  EXPECT_EQ(status.message(), "file: ends before its event list: it is empty or cut; copy the file or record the trace again (the gzip stream is cut)");
+  EXPECT_EQ(status.message(),
+            "file: ends before its event list: it is empty or cut; copy the file or record the "
+            "trace again (the gzip stream is cut)");
 }
 
 /// Fails after a while, as a device may.
@@ -337,7 +368,8 @@ TEST(KinetoReaderTest, AFailingDeviceEndsAllThreads) {
     ReadOptions options;
     options.threads = threads;
     options.piece_bytes = 1000;
-    EXPECT_EQ(kineto::Read(source, "file", options, store).message(), "file: cannot read: Input/output error");
+    EXPECT_EQ(kineto::Read(source, "file", options, store).message(),
+              "file: cannot read: Input/output error");
   }
 }
 

@@ -31,7 +31,8 @@ StreamId Merger::Map(StreamId local, const WorkerIds& ids, IdMap& map) {
   if (global.valid()) return global;
   const WorkerIds::Stream stream = ids.streams()[local.index()];
   const DeviceId device = DeviceOf(stream.device);
-  const auto [it, is_new] = streams_[device.index()].try_emplace(stream.number, StreamId(store_.streams.rows()));
+  const auto [it, is_new] =
+      streams_[device.index()].try_emplace(stream.number, StreamId(store_.streams.rows()));
   if (is_new) {
     store_.streams.device.Append(device);
     store_.streams.number.Append(stream.number);
@@ -40,7 +41,8 @@ StreamId Merger::Map(StreamId local, const WorkerIds& ids, IdMap& map) {
 }
 
 ThreadId Merger::ThreadOf(StringId process, StringId thread) {
-  const auto [process_it, new_process] = processes_.try_emplace(process, ProcessId(store_.processes.rows()));
+  const auto [process_it, new_process] =
+      processes_.try_emplace(process, ProcessId(store_.processes.rows()));
   if (new_process) {
     store_.processes.pid.Append(process);
     store_.processes.name.Append(StringId::None());
@@ -116,7 +118,8 @@ void Merger::Append(RowBatch& batch, const WorkerIds& ids, IdMap& map) {
   // The first ones of the file, so that the outcome does not depend on pieces.
   const std::size_t room = kBandwidthSamples - std::min(late_.bandwidths.size(), kBandwidthSamples);
   late_.bandwidths.insert(late_.bandwidths.end(), batch.bandwidths.begin(),
-                          batch.bandwidths.begin() + static_cast<std::ptrdiff_t>(std::min(room, batch.bandwidths.size())));
+                          batch.bandwidths.begin() +
+                              static_cast<std::ptrdiff_t>(std::min(room, batch.bandwidths.size())));
   late_.fractional_times = late_.fractional_times || batch.fractional_times;
   store_.metadata.events += batch.events;
   store_.log.Merge(batch.log);

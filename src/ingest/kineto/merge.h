@@ -24,8 +24,8 @@ struct IdMap {
   std::vector<StreamId> streams;
 };
 
-/// Appends batches to a store. Store ids are given out in order of first use in merged rows, so they do
-/// not depend on the number of reader threads. One caller at a time.
+/// Appends batches to a store. Store ids are given out in order of first use in merged rows, so
+/// they do not depend on the number of reader threads. One caller at a time.
 class Merger {
  public:
   Merger(TraceStore& store, LateRows& late) : store_(store), late_(late) {}
@@ -48,7 +48,8 @@ class Merger {
   std::unordered_map<StringId, ProcessId> processes_;
   std::unordered_map<std::uint64_t, ThreadId> threads_;
   std::unordered_map<std::int64_t, DeviceId> devices_;
-  std::unordered_map<std::uint32_t, std::unordered_map<std::int64_t, StreamId>> streams_;  ///< By device row, number.
+  std::unordered_map<std::uint32_t, std::unordered_map<std::int64_t, StreamId>>
+      streams_;  ///< By device row, number.
 };
 
 }  // namespace headroom::kineto

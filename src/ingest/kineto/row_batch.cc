@@ -19,16 +19,16 @@ constexpr std::uint64_t kHostColumns = Bit(ArgKey::kExternalId) | Bit(ArgKey::kC
                                        Bit(ArgKey::kEventIndex) | Bit(ArgKey::kRecordFunction) |
                                        Bit(ArgKey::kSequence) | Bit(ArgKey::kForwardThread) |
                                        Bit(ArgKey::kPythonId) | Bit(ArgKey::kPythonParentId);
-constexpr std::uint64_t kGpuColumns = Bit(ArgKey::kExternalId) | Bit(ArgKey::kCorrelation) | Bit(ArgKey::kStream) |
-                                      Bit(ArgKey::kDevice) | Bit(ArgKey::kGrid) | Bit(ArgKey::kBlock) |
-                                      Bit(ArgKey::kRegisters) | Bit(ArgKey::kSharedMemory) |
-                                      Bit(ArgKey::kOccupancy) | Bit(ArgKey::kBytes) | Bit(ArgKey::kGraphNode) |
-                                      Bit(ArgKey::kCollectiveName) | Bit(ArgKey::kInElements) |
-                                      Bit(ArgKey::kOutElements) | Bit(ArgKey::kCollectiveDtype) |
-                                      Bit(ArgKey::kGroupSize) | Bit(ArgKey::kProcessGroup);
-constexpr std::uint64_t kSyncColumns = Bit(ArgKey::kCorrelation) | Bit(ArgKey::kStream) | Bit(ArgKey::kDevice) |
-                                       Bit(ArgKey::kWaitOnStream) | Bit(ArgKey::kWaitOnCorrelation) |
-                                       Bit(ArgKey::kSyncKind);
+constexpr std::uint64_t kGpuColumns =
+    Bit(ArgKey::kExternalId) | Bit(ArgKey::kCorrelation) | Bit(ArgKey::kStream) |
+    Bit(ArgKey::kDevice) | Bit(ArgKey::kGrid) | Bit(ArgKey::kBlock) | Bit(ArgKey::kRegisters) |
+    Bit(ArgKey::kSharedMemory) | Bit(ArgKey::kOccupancy) | Bit(ArgKey::kBytes) |
+    Bit(ArgKey::kGraphNode) | Bit(ArgKey::kCollectiveName) | Bit(ArgKey::kInElements) |
+    Bit(ArgKey::kOutElements) | Bit(ArgKey::kCollectiveDtype) | Bit(ArgKey::kGroupSize) |
+    Bit(ArgKey::kProcessGroup);
+constexpr std::uint64_t kSyncColumns = Bit(ArgKey::kCorrelation) | Bit(ArgKey::kStream) |
+                                       Bit(ArgKey::kDevice) | Bit(ArgKey::kWaitOnStream) |
+                                       Bit(ArgKey::kWaitOnCorrelation) | Bit(ArgKey::kSyncKind);
 
 struct CategoryText {
   std::string_view text;
@@ -69,14 +69,17 @@ std::int64_t Integer(const Token& token) { return IntegerOr(token, kUnknown); }
 
 std::int32_t Integer32(const Token& token) {
   const std::int64_t value = Integer(token);
-  const bool fits = value > std::numeric_limits<std::int32_t>::min() && value <= std::numeric_limits<std::int32_t>::max();
+  const bool fits = value > std::numeric_limits<std::int32_t>::min() &&
+                    value <= std::numeric_limits<std::int32_t>::max();
   return fits ? static_cast<std::int32_t>(value) : kUnknown32;
 }
 
 bool ParseDouble(const Token& token, double& value) {
   if (!token.present()) return false;
-  const auto [end, error] = std::from_chars(token.text.data(), token.text.data() + token.text.size(), value);
-  return error == std::errc() && end == token.text.data() + token.text.size() && std::isfinite(value);
+  const auto [end, error] =
+      std::from_chars(token.text.data(), token.text.data() + token.text.size(), value);
+  return error == std::errc() && end == token.text.data() + token.text.size() &&
+         std::isfinite(value);
 }
 
 /// Whether the text is a decimal number of any size.
@@ -89,7 +92,8 @@ bool IsNumber(std::string_view text) {
 }
 
 bool IsGpuTask(CategoryRule rule) {
-  return rule == CategoryRule::kKernel || rule == CategoryRule::kMemcpy || rule == CategoryRule::kMemset;
+  return rule == CategoryRule::kKernel || rule == CategoryRule::kMemcpy ||
+         rule == CategoryRule::kMemset;
 }
 
 /// Three integers as "[8, 16, 5]"; unknown where it is anything else.
@@ -102,7 +106,8 @@ Extent ParseExtent(const Token& token) {
   const char* p = token.text.data();
   const char* end = p + token.text.size();
   for (std::int32_t* value : out) {
-    while (p != end && std::strchr("[, \n\t\r", *p) != nullptr) ++p;  // Printed over several lines, too.
+    while (p != end && std::strchr("[, \n\t\r", *p) != nullptr)
+      ++p;  // Printed over several lines, too.
     const auto [next, error] = std::from_chars(p, end, *value);
     if (error != std::errc()) return {};
     p = next;
@@ -111,13 +116,16 @@ Extent ParseExtent(const Token& token) {
 }
 
 CopyKind CopyKindOf(std::string_view name) {
-  if (name.find("HtoD") != std::string_view::npos || name.find("HostToDevice") != std::string_view::npos) {
+  if (name.find("HtoD") != std::string_view::npos ||
+      name.find("HostToDevice") != std::string_view::npos) {
     return CopyKind::kHostToDevice;
   }
-  if (name.find("DtoH") != std::string_view::npos || name.find("DeviceToHost") != std::string_view::npos) {
+  if (name.find("DtoH") != std::string_view::npos ||
+      name.find("DeviceToHost") != std::string_view::npos) {
     return CopyKind::kDeviceToHost;
   }
-  if (name.find("DtoD") != std::string_view::npos || name.find("DeviceToDevice") != std::string_view::npos) {
+  if (name.find("DtoD") != std::string_view::npos ||
+      name.find("DeviceToDevice") != std::string_view::npos) {
     return CopyKind::kDeviceToDevice;
   }
   return name.find("PtoP") != std::string_view::npos ? CopyKind::kPeer : CopyKind::kOther;
@@ -158,7 +166,8 @@ StringId WorkerIds::Intern(const Token& token) {
 }
 
 ThreadId WorkerIds::ThreadOf(const Token& process, const Token& thread) {
-  if (last_track_.valid() && process.text == last_process_ && thread.text == last_thread_) return last_track_;
+  if (last_track_.valid() && process.text == last_process_ && thread.text == last_thread_)
+    return last_track_;
   const StringId process_id = Intern(process);
   const StringId thread_id = Intern(thread);
   const std::uint64_t key = std::uint64_t{process_id.index()} << 32 | thread_id.index();
@@ -202,22 +211,29 @@ void RowBuilder::Add(const RawEvent& event, std::int64_t offset) {
     return;
   }
   switch (event.phase.text[0]) {
-    case 'X': return AddComplete(event, offset);
+    case 'X':
+      return AddComplete(event, offset);
     case 's':
     case 't':
-    case 'f': return AddFlow(event, offset);
-    case 'M': return AddMetadata(event);
+    case 'f':
+      return AddFlow(event, offset);
+    case 'M':
+      return AddMetadata(event);
     case 'B':
-    case 'E': return AddHalfSpan(event, offset);
-    case 'C': return AddCounter(event, offset);
-    default: return AddInstant(event, offset);  // Unknown phases are kept, too.
+    case 'E':
+      return AddHalfSpan(event, offset);
+    case 'C':
+      return AddCounter(event, offset);
+    default:
+      return AddInstant(event, offset);  // Unknown phases are kept, too.
   }
 }
 
 bool RowBuilder::ParseTime(const RawEvent& event, std::int64_t offset, TimeNs& time) {
   std::int64_t ns = 0;
   if (!event.time.present() || !ParseMicroseconds(event.time.text, ns)) {
-    batch_.log.Add(ImportIssue::kBadTime, offset, event.time.present() ? "not a number that fits" : "missing");
+    batch_.log.Add(ImportIssue::kBadTime, offset,
+                   event.time.present() ? "not a number that fits" : "missing");
     return false;
   }
   // Ends are computed as start + duration, which must not overflow either.
@@ -231,7 +247,8 @@ bool RowBuilder::ParseTime(const RawEvent& event, std::int64_t offset, TimeNs& t
   return true;
 }
 
-DurationNs RowBuilder::ParseDuration(const RawEvent& event, std::int64_t offset, CategoryRule rule) {
+DurationNs RowBuilder::ParseDuration(const RawEvent& event, std::int64_t offset,
+                                     CategoryRule rule) {
   // Whole microseconds, so that it proves nothing about the unit of the others.
   constexpr std::int64_t kLongest = std::numeric_limits<std::int64_t>::max() / 4 / 1000 * 1000;
   if (!event.duration.present()) {
@@ -274,16 +291,18 @@ void RowBuilder::AddComplete(const RawEvent& event, std::int64_t offset) {
   AddHostEvent(event, span, rule, category);
 }
 
-void RowBuilder::AddHostEvent(const RawEvent& event, Span span, CategoryRule rule, StringId category) {
+void RowBuilder::AddHostEvent(const RawEvent& event, Span span, CategoryRule rule,
+                              StringId category) {
   constexpr HostEventKind kKinds[] = {
-      HostEventKind::kOperator,    HostEventKind::kAnnotation, HostEventKind::kRuntimeCall,
-      HostEventKind::kDriverCall,  HostEventKind::kPythonFrame, HostEventKind::kOverhead,
+      HostEventKind::kOperator,      HostEventKind::kAnnotation,  HostEventKind::kRuntimeCall,
+      HostEventKind::kDriverCall,    HostEventKind::kPythonFrame, HostEventKind::kOverhead,
       HostEventKind::kGpuAnnotation,
   };
   const auto index = static_cast<std::size_t>(rule);
   HostEventKind kind = index < std::size(kKinds) ? kKinds[index] : HostEventKind::kOther;
   // PyTorch without Kineto writes no categories, and "CPU functions" for the process.
-  if (!event.category.present() && event.process.text == "CPU functions") kind = HostEventKind::kOperator;
+  if (!event.category.present() && event.process.text == "CPU functions")
+    kind = HostEventKind::kOperator;
 
   auto& rows = batch_.host_events;
   rows.start.push_back(span.start);
@@ -318,7 +337,7 @@ void RowBuilder::AddGpuTask(const RawEvent& event, Span span, CategoryRule rule)
   rows.duration.push_back(span.duration);
   rows.name.push_back(ids_.Intern(event.name));
   rows.stream.push_back(StreamOf(event));
-  rows.kind.push_back(is_copy                           ? GpuTaskKind::kMemcpy
+  rows.kind.push_back(is_copy                         ? GpuTaskKind::kMemcpy
                       : rule == CategoryRule::kMemset ? GpuTaskKind::kMemset
                                                       : GpuTaskKind::kKernel);
   rows.copy.push_back(is_copy ? CopyKindOf(event.name.text) : CopyKind::kNotACopy);
@@ -335,15 +354,18 @@ void RowBuilder::AddGpuTask(const RawEvent& event, Span span, CategoryRule rule)
   rows.registers.push_back(Integer32(event.Arg(ArgKey::kRegisters)));
   rows.shared_memory.push_back(Integer32(event.Arg(ArgKey::kSharedMemory)));
   double occupancy = 0;
-  const bool has_occupancy = ParseDouble(event.Arg(ArgKey::kOccupancy), occupancy) && std::abs(occupancy) < 1e6;
-  rows.occupancy_pct.push_back(has_occupancy ? static_cast<std::int32_t>(std::lround(occupancy)) : kUnknown32);
+  const bool has_occupancy =
+      ParseDouble(event.Arg(ArgKey::kOccupancy), occupancy) && std::abs(occupancy) < 1e6;
+  rows.occupancy_pct.push_back(has_occupancy ? static_cast<std::int32_t>(std::lround(occupancy))
+                                             : kUnknown32);
   rows.graph_node.push_back(Integer(event.Arg(ArgKey::kGraphNode)));
   rows.bytes.push_back(bytes);
   rows.args.push_back(RestOfArgs(event, kGpuColumns));
 
   double bandwidth = 0;
   if (bytes > 0 && batch_.bandwidths.size() < kBandwidthSamples &&
-      ParseDouble(event.Arg(ArgKey::kBandwidth), bandwidth) && bandwidth > 0 && span.duration.ns() > 0) {
+      ParseDouble(event.Arg(ArgKey::kBandwidth), bandwidth) && bandwidth > 0 &&
+      span.duration.ns() > 0) {
     batch_.bandwidths.push_back({bytes, span.duration, bandwidth});
   }
 }
@@ -384,15 +406,18 @@ void RowBuilder::AddFlow(const RawEvent& event, std::int64_t offset) {
   rows.time.push_back(time);
   rows.category.push_back(ids_.Intern(event.category.present() ? event.category : event.name));
   rows.id.push_back(Integer(event.id));
-  rows.phase.push_back(phase == 's' ? FlowPhase::kStart : phase == 't' ? FlowPhase::kStep : FlowPhase::kFinish);
+  rows.phase.push_back(phase == 's'   ? FlowPhase::kStart
+                       : phase == 't' ? FlowPhase::kStep
+                                      : FlowPhase::kFinish);
   rows.thread.push_back(ids_.ThreadOf(event.process, event.thread));
 }
 
 void RowBuilder::AddHalfSpan(const RawEvent& event, std::int64_t offset) {
   TimeNs time;
   if (!ParseTime(event, offset, time)) return;
-  batch_.half_spans.push_back({event.phase.text[0] == 'B', time, ids_.Intern(event.name), ids_.Intern(event.category),
-                               ids_.ThreadOf(event.process, event.thread), RestOfArgs(event, 0), offset});
+  batch_.half_spans.push_back(
+      {event.phase.text[0] == 'B', time, ids_.Intern(event.name), ids_.Intern(event.category),
+       ids_.ThreadOf(event.process, event.thread), RestOfArgs(event, 0), offset});
 }
 
 void RowBuilder::AddCounter(const RawEvent& event, std::int64_t offset) {
@@ -472,7 +497,8 @@ StringId RowBuilder::RestOfArgs(const RawEvent& event, std::uint64_t columns) {
     if (run.empty() && !copied) {
       run = arg.whole;
     } else if (!copied && previous == &arg - 1) {
-      run = {run.data(), static_cast<std::size_t>(arg.whole.data() + arg.whole.size() - run.data())};
+      run = {run.data(),
+             static_cast<std::size_t>(arg.whole.data() + arg.whole.size() - run.data())};
     } else {
       if (!copied) scratch_ = run;
       copied = true;

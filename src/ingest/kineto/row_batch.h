@@ -1,4 +1,5 @@
-// Rows of one piece of a trace file, read by one thread, with that thread's own string and track ids.
+// Rows of one piece of a trace file, read by one thread, with that thread's own string and track
+// ids.
 #pragma once
 
 #include <cstdint>
@@ -69,8 +70,19 @@ struct RowBatch {
 
 /// What a category means; found once per distinct category text.
 enum class CategoryRule : std::uint8_t {
-  kOperator, kAnnotation, kRuntimeCall, kDriverCall, kPythonFrame, kOverhead, kGpuAnnotation,
-  kKernel, kMemcpy, kMemset, kSync, kCudaEvent, kOther,
+  kOperator,
+  kAnnotation,
+  kRuntimeCall,
+  kDriverCall,
+  kPythonFrame,
+  kOverhead,
+  kGpuAnnotation,
+  kKernel,
+  kMemcpy,
+  kMemset,
+  kSync,
+  kCudaEvent,
+  kOther,
 };
 
 /// Ids that one reader thread has given out; they live as long as its file.
@@ -99,7 +111,8 @@ class WorkerIds {
  private:
   std::vector<Track> tracks_;
   std::vector<Stream> streams_;
-  std::unordered_map<std::int64_t, std::unordered_map<std::int64_t, StreamId>> stream_ids_;  ///< By device, number.
+  std::unordered_map<std::int64_t, std::unordered_map<std::int64_t, StreamId>>
+      stream_ids_;  ///< By device, number.
   StreamId last_stream_;
   std::unordered_map<std::uint64_t, ThreadId> track_ids_;
   std::vector<CategoryRule> rules_;  ///< By string id; filled on demand.
@@ -136,7 +149,8 @@ class RowBuilder {
   void AddMetadata(const RawEvent& event);
 
   bool ParseTime(const RawEvent& event, std::int64_t offset, TimeNs& time);
-  /// A GPU task that claims to run longer than time goes is kept so, for ClipOverflowingTasks() to clip.
+  /// A GPU task that claims to run longer than time goes is kept so, for ClipOverflowingTasks() to
+  /// clip.
   DurationNs ParseDuration(const RawEvent& event, std::int64_t offset, CategoryRule rule);
   StreamId StreamOf(const RawEvent& event);
   /// Interns the members of `args` that are not in `columns` (a set of ArgKey bits).

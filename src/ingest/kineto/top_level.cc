@@ -31,7 +31,8 @@ std::optional<std::int64_t> IntegerIn(const json& object, const char* key) {
 
 std::int32_t Integer32In(const json& object, const char* key) {
   const std::optional<std::int64_t> value = IntegerIn(object, key);
-  return value && *value > INT32_MIN && *value <= INT32_MAX ? static_cast<std::int32_t>(*value) : kUnknown32;
+  return value && *value > INT32_MIN && *value <= INT32_MAX ? static_cast<std::int32_t>(*value)
+                                                            : kUnknown32;
 }
 
 std::string StringIn(const json& object, const char* key) {
@@ -48,15 +49,16 @@ void KeepDevices(const json& list, TraceStore& store, Merger& merger) {
     const std::size_t row = merger.DeviceOf(*ordinal).index();
     const std::string name = StringIn(device, "name");
     if (!name.empty()) store.devices.name.MutablePending(row) = store.strings.Intern(name);
-    store.devices.memory_bytes.MutablePending(row) = IntegerIn(device, "totalGlobalMem").value_or(kUnknown);
+    store.devices.memory_bytes.MutablePending(row) =
+        IntegerIn(device, "totalGlobalMem").value_or(kUnknown);
     store.devices.sm_count.MutablePending(row) = Integer32In(device, "numSms");
     store.devices.compute_major.MutablePending(row) = Integer32In(device, "computeMajor");
     store.devices.compute_minor.MutablePending(row) = Integer32In(device, "computeMinor");
   }
 }
 
-/// Keeps one top-level member when it is one of those that Headroom knows. All others are dropped unread: a
-/// trace may hold secrets.
+/// Keeps one top-level member when it is one of those that Headroom knows. All others are dropped
+/// unread: a trace may hold secrets.
 void KeepMember(std::string_view key, std::string_view value, TraceStore& store, Merger& merger) {
   TraceMetadata& metadata = store.metadata;
   const auto flag = [&](std::optional<bool>& out) {
@@ -72,8 +74,10 @@ void KeepMember(std::string_view key, std::string_view value, TraceStore& store,
   if (key == "record_shapes") flag(metadata.record_shapes);
   if (key == "with_stack") flag(metadata.with_stack);
   if (key == "profile_memory") flag(metadata.profile_memory);
-  if (key == "cuda_runtime_version" || key == "hip_runtime_version") version(metadata.cuda_runtime_version);
-  if (key == "cuda_driver_version" || key == "hip_driver_version") version(metadata.cuda_driver_version);
+  if (key == "cuda_runtime_version" || key == "hip_runtime_version")
+    version(metadata.cuda_runtime_version);
+  if (key == "cuda_driver_version" || key == "hip_driver_version")
+    version(metadata.cuda_driver_version);
   if (key != "distributedInfo" && key != "deviceProperties") return;
 
   if (value.size() > kLargestKeptValue) return;
@@ -96,8 +100,9 @@ struct ListStart {
   std::size_t events;  ///< Just after its '['.
 };
 
-/// Looks for `"traceEvents": [`. In valid JSON this is structure, never part of a string, whose quotes would be escaped; so it
-/// is found behind damage, too, and the answer does not depend on how much of the file is there.
+/// Looks for `"traceEvents": [`. In valid JSON this is structure, never part of a string, whose
+/// quotes would be escaped; so it is found behind damage, too, and the answer does not depend on
+/// how much of the file is there.
 ListStart FindList(std::string_view text, std::size_t from) {
   constexpr std::string_view kQuotedKey = "\"traceEvents\"";
   for (std::size_t key = text.find(kQuotedKey, from); key != std::string_view::npos;
@@ -126,7 +131,8 @@ Prologue ReadPrologue(std::string_view text, TraceStore& store, Merger& merger, 
   }
   if (text[at] != '{') return Prologue::kNotJson;
   bare_array = false;
-  // Known members are stored only once the list is found: until then this runs again on a longer text.
+  // Known members are stored only once the list is found: until then this runs again on a longer
+  // text.
   const ListStart list = FindList(text, at);
   struct Member {
     Token key, value;
@@ -154,12 +160,13 @@ Prologue ReadPrologue(std::string_view text, TraceStore& store, Merger& merger, 
   if (!list.found) return damaged || closed ? Prologue::kDamaged : Prologue::kNeedsMore;
   next = list.events;
   if (damaged) store.log.Add(ImportIssue::kDamagedMetadata, static_cast<std::int64_t>(at));
-  for (const Member& member : members) KeepMember(member.key.text, member.value.text, store, merger);
+  for (const Member& member : members)
+    KeepMember(member.key.text, member.value.text, store, merger);
   return Prologue::kListStarts;
 }
 
-void ReadEpilogue(std::string_view text, std::int64_t bytes, bool bare_array, std::int64_t offset, TraceStore& store,
-                  Merger& merger) {
+void ReadEpilogue(std::string_view text, std::int64_t bytes, bool bare_array, std::int64_t offset,
+                  TraceStore& store, Merger& merger) {
   std::size_t at = 0;
   const auto log = [&](ImportIssue issue, std::string detail = {}) {
     store.log.Add(issue, offset + static_cast<std::int64_t>(at), std::move(detail));
@@ -184,7 +191,8 @@ void ReadEpilogue(std::string_view text, std::int64_t bytes, bool bare_array, st
       continue;
     }
     if (result == ScanResult::kEvent) return log(ImportIssue::kExtraEventList);
-    const bool cut = result == ScanResult::kIncomplete && static_cast<std::int64_t>(text.size()) == bytes;
+    const bool cut =
+        result == ScanResult::kIncomplete && static_cast<std::int64_t>(text.size()) == bytes;
     log(cut ? ImportIssue::kUnclosed : ImportIssue::kDamagedMetadata);
     return look_for_events();
   }

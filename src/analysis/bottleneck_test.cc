@@ -1,0 +1,214 @@
+#include "analysis/bottleneck.h"
+
+#include <functional>
+#include <string>
+
+#include "analysis/test_trace.h"
+
+namespace headroom {
+namespace {
+
+/// Five steps of 1000 us; `fill` draws the step that begins at a time. The GPU ends each step at
+/// 1000.
+StoreBuilder Job(const std::function<void(StoreBuilder&, std::int64_t)>& fill) {
+  StoreBuilder b;
+  for (int i = 0; i < 5; ++i) {
+    b.Step(i, kMain, i * 1000, 1000);
+    fill(b, i * 1000);
+    b.Launch("aten::add", kMain, i * 1000 + 900, kAdd, kStream, i * 1000 + 990, 10);
+  }
+  return b;
+}
+
+void Busy(StoreBuilder& b, std::int64_t at, const char* kernel, std::int64_t from,
+          std::int64_t to) {
+  b.Launch("aten::op", kMain, at + 5, kernel, kStream, at + from, to - from);
+}
+
+void HostBound(StoreBuilder& b, std::int64_t at) {
+  for (int k = 0; k < 10; ++k)
+    b.Launch("aten::mm", kMain, at + k * 90, kGemm, kStream, at + k * 90 + 5, 20);
+}
+
+void DataWait(StoreBuilder& b, std::int64_t at, std::int64_t from, std::int64_t length) {
+  b.Annotation("enumerate(DataLoader)#iter", kMain, at + from, length);
+}
+
+void Callback(StoreBuilder& b, std::int64_t at, std::int64_t from, std::int64_t length) {
+  b.Annotation("Callback.on_train_batch_end", kMain, at + from, length);
+}
+
+void Synchronizing(StoreBuilder& b, std::int64_t at) {
+  Busy(b, at, kGemm, 10, 500);
+  b.Call("cudaStreamSynchronize", kMain, at + 20,
+         481);  // The GPU is dry at 500, the next launch is at 790.
+  b.Launch("aten::mm", kMain, at + 790, kGemm, kStream, at + 800, 190);
+}
+
+struct VerdictCase {
+  const char* name;
+  Verdict verdict;
+  double share_pct;  ///< -1: none.
+  const char* confidence;
+  std::function<void(StoreBuilder&, std::int64_t)> fill;
+};
+
+const VerdictCase kVerdictCases[] = {
+    {"matrix products fill the step", Verdict::kGpuCompute, 98, "medium",
+     [](StoreBuilder& b, std::int64_t at) { Busy(b, at, kGemm, 20, 990); }},
+    {"element-wise kernels fill the step", Verdict::kGpuMemory, 98, "medium",
+     [](StoreBuilder& b, std::int64_t at) { Busy(b, at, kAdd, 20, 990); }},
+    {"launches come late", Verdict::kHost, 78.5, "high", HostBound},
+    {"the loader is awaited", Verdict::kInput, 50, "high",
+     [](StoreBuilder& b, std::int64_t at) {
+       Busy(b, at, kGemm, 10, 500);
+       DataWait(b, at, 490, 500);
+     }},
+    {"copies of the batch are awaited", Verdict::kInput, 40, "high",
+     [](StoreBuilder& b, std::int64_t at) {
+       Busy(b, at, kGemm, 10, 590);
+       b.Call("cudaMemcpyAsync", kMain, at + 10, 5, at + 1);
+       b.Copy(CopyKind::kHostToDevice, kStream, at + 590, 400, at + 1);
+     }},
+    {"communication is exposed", Verdict::kCommunication, 40, "high",
+     [](StoreBuilder& b, std::int64_t at) {
+       Busy(b, at, kGemm, 10, 590);
+       Busy(b, at, kAllReduce, 590, 990);
+     }},
+    {"communication is hidden", Verdict::kGpuCompute, 98, "medium",
+     [](StoreBuilder& b, std::int64_t at) {
+       Busy(b, at, kGemm, 20, 990);
+       b.Launch("nccl:all_reduce", kMain, at + 8, kAllReduce, kSideStream, at + 100, 800);
+     }},
+    {"a callback holds the loop", Verdict::kCallback, 30, "high",
+     [](StoreBuilder& b, std::int64_t at) {
+       Busy(b, at, kGemm, 10, 690);
+       Callback(b, at, 690, 300);
+     }},
+    {"the host waits, then launches late", Verdict::kSynchronization, 30, "high", Synchronizing},
+    {"two causes hold alike", Verdict::kBalanced, -1, "medium",
+     [](StoreBuilder& b, std::int64_t at) {
+       Busy(b, at, kGemm, 10, 590);
+       DataWait(b, at, 590, 200);
+       Callback(b, at, 790, 200);
+     }},
+};
+
+TEST(Bottleneck, NamesWhatHoldsTheStep) {
+  for (const VerdictCase& c : kVerdictCases) {
+    const TraceReport report = AnalyzeTrace(Job(c.fill));
+    EXPECT_EQ(report.bottleneck.verdict, c.verdict) << c.name;
+    EXPECT_EQ(report.bottleneck.confidence, c.confidence) << c.name;
+    EXPECT_FALSE(report.bottleneck.evidence.empty()) << c.name;
+    ASSERT_EQ(report.bottleneck.share_pct.has_value(), c.share_pct >= 0) << c.name;
+    if (c.share_pct >= 0) {
+      EXPECT_NEAR(*report.bottleneck.share_pct, c.share_pct, 2) << c.name;
+    }
+  }
+}
+
+TEST(Causes, SumToTheStep) {
+  for (const VerdictCase& c : kVerdictCases) {
+    const TraceReport report = AnalyzeTrace(Job(c.fill));
+    DurationNs sum;
+    for (const CauseRow& row : report.causes) {
+      sum += row.time;
+      EXPECT_GE(row.time, Us(0)) << c.name << ": " << row.name;
+    }
+    EXPECT_EQ(sum, *report.steps.p50) << c.name;
+  }
+}
+
+TEST(Causes, IdleUnderTheLoaderIsNotASyncsToo) {
+  // The host waits for the GPU, then for data; without the first wait it would only wait for data
+  // longer.
+  const TraceReport report = AnalyzeTrace(Job([](StoreBuilder& b, std::int64_t at) {
+    Busy(b, at, kGemm, 10, 400);
+    b.Call("cudaStreamSynchronize", kMain, at + 20, 381);
+    DataWait(b, at, 401, 500);
+  }));
+  EXPECT_EQ(report.bottleneck.verdict, Verdict::kInput);
+  for (const CauseRow& row : report.causes) {
+    if (row.name == "synchronization") {
+      EXPECT_LE(row.time, Us(1));
+    }
+  }
+}
+
+TEST(Bottleneck, DoesNotBlameTheHostForWhatRecordingMayHaveTaken) {
+  // A quarter of the step waits for the host. An operator costs 1.6 us to record, and the host
+  // records while the GPU follows.
+  const auto late = [](int operators) {
+    return [operators](StoreBuilder& b, std::int64_t at) {
+      Busy(b, at, kGemm, 10, 740);
+      for (int k = 0; k < operators; ++k) b.Op("aten::view", kMain, at + 10 + k * 5, 2);
+      b.Launch("aten::mm", kMain, at + 985, kAdd, kStream, at + 990, 5);
+    };
+  };
+  const Bottleneck sure = AnalyzeTrace(Job(late(5))).bottleneck;
+  EXPECT_EQ(sure.verdict, Verdict::kHost);
+  EXPECT_EQ(sure.confidence, "medium");
+  const Bottleneck unsure = AnalyzeTrace(Job(late(100))).bottleneck;
+  EXPECT_EQ(unsure.verdict, Verdict::kBalanced);
+  EXPECT_EQ(unsure.confidence, "low");
+  EXPECT_FALSE(unsure.share_pct);
+  EXPECT_NE(unsure.evidence.back().find("without the profiler"), std::string::npos);
+}
+
+TEST(Bottleneck, AbstainsAndSaysWhy) {
+  StoreBuilder no_gpu;
+  no_gpu.Step(0, kMain, 0, 100);
+  no_gpu.Op("aten::mm", kMain, 0, 10);
+  StoreBuilder no_steps;
+  no_steps.Launch("aten::mm", kMain, 0, kGemm, kStream, 10, 10);
+  StoreBuilder orphans;
+  orphans.Step(0, kMain, 0, 100);
+  orphans.Launch("aten::mm", kMain, 0, kGemm, kStream, 10, 10);
+  for (int i = 0; i < 9; ++i) orphans.Kernel(kGemm, kStream, 30 + i, 1, 700 + i);
+  const struct {
+    const StoreBuilder& builder;
+    const char* says;
+  } kCases[] = {{no_gpu, "no GPU work"}, {no_steps, "--step-marker"}, {orphans, "health D"}};
+  for (const auto& c : kCases) {
+    const TraceReport report = AnalyzeTrace(c.builder);
+    EXPECT_EQ(report.bottleneck.verdict, Verdict::kUnknown) << c.says;
+    EXPECT_TRUE(report.bottleneck.confidence.empty());
+    EXPECT_FALSE(report.bottleneck.share_pct);
+    EXPECT_TRUE(report.findings.empty());
+    ASSERT_FALSE(report.bottleneck.evidence.empty());
+    EXPECT_NE(report.bottleneck.evidence[0].find(c.says), std::string::npos)
+        << report.bottleneck.evidence[0];
+  }
+}
+
+TEST(Bottleneck, IsLessSureOfInferredStepsAndDamagedTraces) {
+  StoreBuilder inferred;
+  for (int i = 0; i < 4; ++i) {
+    inferred.Annotation("train_batch", kMain, i * 1000, 990);
+    HostBound(inferred, i * 1000);
+  }
+  Bottleneck verdict = AnalyzeTrace(inferred).bottleneck;
+  EXPECT_EQ(verdict.verdict, Verdict::kHost);
+  EXPECT_EQ(verdict.confidence, "low");
+
+  const std::unique_ptr<TraceStore> cut = Job(HostBound).Build();
+  cut->log.Add(ImportIssue::kTruncated);
+  verdict = Analyze(*cut, TestKnowledge(), {}).value().bottleneck;
+  EXPECT_EQ(verdict.verdict, Verdict::kHost);
+  EXPECT_EQ(verdict.confidence, "low");
+}
+
+TEST(Bottleneck, IsOfTheProcessThatHasTheSteps) {
+  StoreBuilder b = Job(HostBound);
+  b.InProcess("2");
+  for (int i = 0; i < 5; ++i)
+    b.Launch("aten::mm", kMain, i * 1000, kGemm, kStream, i * 1000 + 1, 998).Device(1);
+  const TraceReport report = AnalyzeTrace(b);
+  EXPECT_EQ(report.bottleneck.verdict, Verdict::kHost);
+  DurationNs sum;
+  for (const CauseRow& row : report.causes) sum += row.time;
+  EXPECT_EQ(sum, *report.steps.p50);
+}
+
+}  // namespace
+}  // namespace headroom

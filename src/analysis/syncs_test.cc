@@ -1,0 +1,132 @@
+#include "analysis/syncs.h"
+
+#include "analysis/gpu_time.h"
+#include "analysis/test_trace.h"
+
+namespace headroom {
+namespace {
+
+/// Prices in us of the blocking calls, in order of start.
+std::vector<std::int64_t> PricesUs(const StoreBuilder& builder) {
+  TestTrace trace(builder);
+  std::vector<std::int64_t> prices;
+  for (const PricedSync& sync :
+       PriceSyncs(*trace.store, trace.names, FindBusyTime(*trace.store, ProcessId()))) {
+    prices.push_back(sync.gpu_idle.length().ns() / 1000);
+  }
+  return prices;
+}
+
+using Prices = std::vector<std::int64_t>;
+
+TEST(Syncs, CostTheIdleBetweenTheDryGpuAndTheNextTask) {
+  StoreBuilder b;
+  b.Launch("aten::mm", kMain, 0, kGemm, kStream, 10, 90);  // Dry at 100.
+  b.Call("cudaStreamSynchronize", kMain, 5, 97);           // Blocks until 102.
+  b.Launch("aten::mm", kMain, 110, kGemm, kStream, 115, 10);
+  EXPECT_EQ(PricesUs(b), Prices{15});
+}
+
+TEST(Syncs, CostNoMoreThanTheyBlock) {
+  StoreBuilder b;
+  b.Launch("aten::mm", kMain, 0, kGemm, kStream, 10, 30);  // Dry at 40.
+  b.Call("cudaStreamSynchronize", kMain, 20, 22);          // Blocks 22 us.
+  b.Launch("aten::mm", kMain, 1000, kGemm, kStream, 1010, 10);
+  EXPECT_EQ(PricesUs(b), Prices{22})
+      << "the host did something else until 1000, with or without the call";
+}
+
+TEST(Syncs, OfADryGpuCostTheirOwnLength) {
+  StoreBuilder b;
+  b.Launch("aten::mm", kMain, 0, kGemm, kStream, 10, 10);
+  b.Call("cudaDeviceSynchronize", kMain, 50, 5);
+  b.Launch("aten::mm", kMain, 60, kGemm, kStream, 70, 10);
+  EXPECT_EQ(PricesUs(b), Prices{5});
+}
+
+TEST(Syncs, AtTheEndOfTheTraceCostNothing) {
+  StoreBuilder b;
+  b.Launch("aten::mm", kMain, 0, kGemm, kStream, 10, 90);
+  b.Call("cudaDeviceSynchronize", kMain, 5, 100);
+  EXPECT_EQ(PricesUs(b), Prices{0});
+}
+
+TEST(Syncs, CostNothingWhileTheGpuHasWork) {
+  StoreBuilder b;
+  b.Launch("aten::mm", kMain, 0, kGemm, kStream, 10, 30);
+  b.Launch("aten::mm", kMain, 3, kGemm, kSideStream, 10, 200);
+  b.Call("cudaStreamSynchronize", kMain, 5, 35);  // Of the one stream; the other works on.
+  b.Launch("aten::mm", kMain, 45, kGemm, kStream, 50, 10);
+  EXPECT_EQ(PricesUs(b), Prices{0});
+}
+
+TEST(Syncs, InARowShareOneIdle) {
+  StoreBuilder b;
+  b.Launch("aten::mm", kMain, 0, kGemm, kStream, 10, 90);  // Dry at 100.
+  b.Call("cudaStreamSynchronize", kMain, 5, 96);           // Until 101.
+  b.Call("cudaStreamSynchronize", kMain, 102, 3);
+  b.Launch("aten::mm", kMain, 105, kGemm, kStream, 110, 10);
+  EXPECT_EQ(PricesUs(b), (Prices{10, 0}));
+}
+
+struct CopyCase {
+  const char* name;
+  CopyKind kind;
+  const char* task;
+  std::int64_t call_us;  ///< Length of the call at 20; the copy runs from 25 to 35.
+  bool blocks;
+};
+
+const CopyCase kCopyCases[] = {
+    {"pageable and waited for", CopyKind::kDeviceToHost, "Memcpy DtoH (Device -> Pageable)", 16,
+     true},
+    {"pageable from the host", CopyKind::kHostToDevice, "Memcpy HtoD (Pageable -> Device)", 16,
+     true},
+    {"memory unknown, waited for", CopyKind::kDeviceToHost, "CopyDeviceToHost", 16, true},
+    {"returned before the copy ended", CopyKind::kHostToDevice, "Memcpy HtoD (Pageable -> Device)",
+     10, false},
+    {"pinned never blocks", CopyKind::kHostToDevice, "Memcpy HtoD (Pinned -> Device)", 16, false},
+    {"within the device never blocks", CopyKind::kDeviceToDevice, "Memcpy DtoD (Device -> Device)",
+     16, false},
+};
+
+TEST(Syncs, AreAsynchronousCopiesThatOutlastTheirCopy) {
+  for (const CopyCase& c : kCopyCases) {
+    StoreBuilder b;
+    b.Launch("aten::mm", kMain, 0, kGemm, kStream, 5, 20);
+    b.Call("cudaMemcpyAsync", kMain, 20, c.call_us, 1);
+    b.Copy(c.kind, c.task, kStream, 25, 10, 1);
+    b.Launch("aten::mm", kMain, 40, kGemm, kStream, 50, 10);
+    EXPECT_EQ(PricesUs(b), c.blocks ? Prices{15} : Prices{}) << c.name;
+  }
+}
+
+TEST(Syncs, TableSumsByNameAndPlaceAndLeavesOutFreeOnes) {
+  StoreBuilder b;
+  for (int i = 0; i < 3; ++i) {
+    const int at = i * 1000;
+    b.Launch("aten::mm", kMain, at, kGemm, kStream, at + 10, 90);
+    b.Op("aten::item", kMain, at + 4, 100);
+    b.Call("cudaStreamSynchronize", kMain, at + 5, 97);
+    b.Launch("aten::mm", kMain, at + 110, kGemm, kStream, at + 115, 10);
+  }
+  b.Call("cudaDeviceSynchronize", kMain, 5000, 10);
+  TestTrace trace(b);
+  const auto syncs = PriceSyncs(*trace.store, trace.names, FindBusyTime(*trace.store, ProcessId()));
+  const std::vector<SyncRow> rows = SyncTable(*trace.store, trace.attribution, syncs);
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].name, "cudaStreamSynchronize");
+  EXPECT_EQ(rows[0].where, "aten::item");
+  EXPECT_EQ(rows[0].count, 3);
+  EXPECT_EQ(rows[0].host, Us(3 * 97));
+  EXPECT_EQ(rows[0].gpu_idle, Us(3 * 15));
+}
+
+TEST(Syncs, WithoutGpuWorkAreNotPriced) {
+  StoreBuilder b;
+  b.Call("cudaDeviceSynchronize", kMain, 0, 10);
+  EXPECT_TRUE(PricesUs(b).empty());
+}
+
+}  // namespace
+}  // namespace headroom
