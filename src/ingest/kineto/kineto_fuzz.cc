@@ -79,9 +79,10 @@ void CheckInvariants(const TraceStore& store) {
 void CheckEqual(const TraceStore& a, const TraceStore& b) {
   Require(a.metadata.events == b.metadata.events,
           "the same number of events in pieces of any size");
-#define T(Name, member, sentence)                                                              \
-  Require(a.member.rows() == b.member.rows(), "the same rows of " #member " in pieces of any " \
-                                                                          "size");
+#define T(Name, member, sentence)                                         \
+  Require(a.member.rows() == b.member.rows(), "the same rows of " #member \
+                                              " in pieces of any "        \
+                                              "size");
   HEADROOM_TABLES(T)
 #undef T
   for (std::size_t i = 0; i < kImportIssueCount; ++i) {
