@@ -95,6 +95,7 @@ std::vector<CauseRow> DescribeCauses(const Causes& causes, DurationNs wall) {
   add("callback", causes.callback);
   add("synchronization", causes.synchronization);
   add("queue", causes.queue);
+  add("unknown", causes.unknown);
   return rows;
 }
 

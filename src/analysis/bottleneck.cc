@@ -88,8 +88,8 @@ Causes FindCauses(const Evidence& evidence) {
   for (const PricedSync& sync : evidence.syncs) sync_idle.AppendInOrder(sync.gpu_idle);
   causes.synchronization = take(sync_idle);
   causes.host = take(evidence.steps.late);
-  causes.queue = breakdown.wall - causes.gpu - causes.communication - causes.input -
-                 causes.callback - causes.synchronization - causes.host;
+  causes.queue = take(evidence.steps.queued);
+  causes.unknown = idle.Measure();
   return causes;
 }
 
@@ -124,6 +124,7 @@ Bottleneck Judge(const Evidence& evidence, const Causes& causes) {
       std::min(causes.host, report.steps.list[evidence.median_step].profiler_cost);
   const double true_waiting_pct = SharePct(waiting - by_profiler, wall - by_profiler);
   const double first_pct = SharePct(first.time, wall);
+  const double unknown_pct = SharePct(causes.unknown, wall);
 
   const auto evidence_of = [&](const Candidate& c) {
     return fmt::format("{} of the {} step ({}): {}", FormatMs(c.time), FormatMs(wall),
@@ -164,6 +165,13 @@ Bottleneck Judge(const Evidence& evidence, const Causes& causes) {
         verdict.confidence = "medium";
       }
     }
+  } else if (unknown_pct >= kClearPct && causes.unknown >= first.time) {
+    verdict.evidence = {
+        busy_line,
+        fmt::format(
+            "{} of the {} step ({}): the GPU is idle, and what it waits for was not recorded",
+            FormatMs(causes.unknown), FormatMs(wall), FormatPercent(unknown_pct))};
+    return verdict;
   } else if (true_waiting_pct < kClearPct) {
     const GpuBound bound = BoundOfGpuWork(report);
     verdict.verdict = bound.memory ? Verdict::kGpuMemory : Verdict::kGpuCompute;
@@ -178,7 +186,15 @@ Bottleneck Judge(const Evidence& evidence, const Causes& causes) {
   } else {
     verdict.verdict = Verdict::kBalanced;
     verdict.confidence = "medium";
-    verdict.evidence = {busy_line, evidence_of(first), evidence_of(second)};
+    verdict.evidence = {busy_line};
+    const Candidate queue = {Verdict::kBalanced, causes.queue,
+                             "the GPU is idle although the next kernel is launched"};
+    std::array all = {first, second, queue};
+    std::stable_sort(all.begin(), all.end(),
+                     [](const Candidate& a, const Candidate& b) { return a.time > b.time; });
+    for (const Candidate& candidate : all) {
+      if (candidate.time.ns() > 0) verdict.evidence.push_back(evidence_of(candidate));
+    }
   }
   // Inferred steps and damage lower what can be said.
   if (report.steps.source == StepSource::kInferred && report.steps.confidence != "high")

@@ -38,6 +38,8 @@ struct Causes {
   DurationNs synchronization;  ///< The GPU waits after it ran dry under a blocking call.
   DurationNs host;             ///< The GPU waits for the host to launch.
   DurationNs queue;            ///< The GPU waits although the next task was launched.
+  DurationNs unknown;  ///< The GPU waits, and the launch of the next task is not known, or no task
+                       ///< follows in the step.
 };
 Causes FindCauses(const Evidence& evidence);
 

@@ -181,6 +181,32 @@ TEST(Bottleneck, AbstainsAndSaysWhy) {
   }
 }
 
+TEST(Bottleneck, IsUnknownWhereNobodyKnowsWhatTheGpuWaitsFor) {
+  StoreBuilder b = Job([](StoreBuilder& step, std::int64_t at) {
+    Busy(step, at, kGemm, 2, 400);
+    step.Kernel(kGemm, kStream, at + 890, 90, 900'000 + at);  // Its launch was lost.
+  });
+  for (int i = 0; i < 200; ++i)
+    b.Launch("aten::mm", kMain, 4980, kAdd, kSideStream, 5000 + i, 1);  // Few are orphans.
+  const TraceReport report = AnalyzeTrace(b);
+  EXPECT_EQ(report.bottleneck.verdict, Verdict::kUnknown);
+  EXPECT_NE(report.bottleneck.evidence.back().find("was not recorded"), std::string::npos);
+  for (const Finding& finding : report.findings) EXPECT_NE(finding.id, "gaps-between-kernels");
+}
+
+TEST(Causes, TheGpuWaitsForTheHostBeforeItsFirstTask) {
+  StoreBuilder b;
+  b.Step(0, kMain, 0, 1000);
+  b.Launch("aten::mm", kMain, 500, kGemm, kStream, 510, 490);
+  const TraceReport report = AnalyzeTrace(b);
+  EXPECT_EQ(report.bottleneck.verdict, Verdict::kHost);
+  for (const CauseRow& row : report.causes) {
+    if (row.name == "host") {
+      EXPECT_EQ(row.time, Us(510));
+    }
+  }
+}
+
 TEST(Bottleneck, IsLessSureOfInferredStepsAndDamagedTraces) {
   StoreBuilder inferred;
   for (int i = 0; i < 4; ++i) {

@@ -64,9 +64,11 @@ const RuleCase kRules[] = {
        for (int k = 0; k < 10; ++k)
          b.Launch("aten::mm", kMain, at + k * 90, kTensorCoreGemm, kStream, at + k * 90 + 5, 20);
      },
-     [](StoreBuilder& b, std::int64_t at) {  // Launched in time.
+     [](StoreBuilder& b,
+        std::int64_t at) {  // Launched in time; the last covers the next step's first launch.
        for (int k = 0; k < 10; ++k) {
-         b.Launch("aten::mm", kMain, at + k, kTensorCoreGemm, kStream, at + k * 100 + 70, 20);
+         b.Launch("aten::mm", kMain, at + k, kTensorCoreGemm, kStream, at + k * 100 + 70,
+                  k == 9 ? 150 : 20);
        }
      }},
     {"data-wait", "breakdown",

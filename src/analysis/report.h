@@ -125,7 +125,8 @@ struct Bottleneck {
 
 /// One cause of the median step's time; all of them sum to it.
 struct CauseRow {
-  std::string name;  ///< gpu, host, input, communication, callback, synchronization, queue.
+  std::string
+      name;  ///< gpu, host, input, communication, callback, synchronization, queue, unknown.
   DurationNs time;
   double share_pct = 0;
 };

@@ -67,22 +67,20 @@ std::vector<bool> FindWorkBeforeRecording(const TraceStore& store) {
   return before;
 }
 
-/// GPU idle that ends with a task launched after the idle began.
-IntervalSet FindLateLaunches(const TraceStore& store, ProcessId process) {
-  IntervalSet late;
+/// Splits the GPU's idle time by when the task that ends it was launched.
+void FindIdle(const TraceStore& store, StepAnalysis& out) {
   const auto& tasks = store.gpu_tasks;
-  TimeNs busy_until(INT64_MAX);
+  TimeNs busy_until(INT64_MIN / 2);  // The GPU was idle before the first task.
   for (std::size_t i = 0; i < tasks.rows(); ++i) {
+    if (!IsWorkOf(store, out.process, GpuTaskId(i))) continue;
     const HostEventId launch = tasks.launch[i];
-    if (!IsWorkOf(store, process, GpuTaskId(i))) continue;
-    if (tasks.start[i] > busy_until && launch.valid() &&
-        store.host_events.start[launch.index()] > busy_until) {
-      late.AppendInOrder({busy_until, tasks.start[i]});
+    if (launch.valid()) {
+      const bool late = store.host_events.start[launch.index()] > busy_until;
+      (late ? out.late : out.queued)
+          .AppendInOrder({busy_until, std::max(busy_until, tasks.start[i])});
     }
-    const TimeNs end = store.TaskEnd(GpuTaskId(i));
-    busy_until = busy_until.ns() == INT64_MAX ? end : std::max(busy_until, end);
+    busy_until = std::max(busy_until, store.TaskEnd(GpuTaskId(i)));
   }
-  return late;
 }
 
 /// Whether the process launches any task. One that only annotates says when steps are, not whose
@@ -209,7 +207,7 @@ Result<StepAnalysis> AnalyzeSteps(const TraceStore& store, NameFacts& names,
   StepAnalysis out;
   if (LaunchesWork(store, found.process)) out.process = found.process;
   out.busy = FindBusyTime(store, out.process);
-  out.late = FindLateLaunches(store, out.process);
+  FindIdle(store, out);
   out.steps.source = found.source;
   out.steps.confidence = found.confidence;
   out.steps.marker = found.marker;

@@ -20,8 +20,9 @@ struct StepAnalysis {
 
   std::vector<Interval> hosts;  ///< By row of steps.list: the step as the host sees it.
   IntervalSet busy;             ///< When a task of the process runs.
-  IntervalSet late;   ///< Between those: idle that ends with a task launched after the idle began.
-  ProcessId process;  ///< Whose steps these are; none: not of one process.
+  IntervalSet late;    ///< Between those: idle that ends with a task launched after the idle began.
+  IntervalSet queued;  ///< Idle that ends with a task launched before. The rest: nobody knows.
+  ProcessId process;   ///< Whose steps these are; none: not of one process.
 
   /// Tasks without a launch that ran before any task with one on their stream: launched before
   /// recording began.

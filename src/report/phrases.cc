@@ -52,6 +52,7 @@ std::string_view CauseText(std::string_view cause) {
   if (cause == "callback") return "it waits for a trainer's callback";
   if (cause == "synchronization") return "it ran dry behind a blocking call";
   if (cause == "queue") return "gaps between launched kernels";
+  if (cause == "unknown") return "idle; its cause is not recorded";
   return "";
 }
 
