@@ -9,7 +9,7 @@ namespace headroom {
 
 /// Host time that the profiler takes per recorded operator range and per recorded API call, in
 /// nanoseconds: least squares over host-bound training jobs on one H200 machine (16 cores,
-/// PyTorch 2.11). Other hosts differ by a factor of two either way, so this only decides whether a
+/// PyTorch 2.11). Its error on other hosts is not known, so this only decides whether a
 /// verdict on the host can be given; corrected step times need a calibration.
 inline constexpr DurationNs kCostPerOperator{1600};
 inline constexpr DurationNs kCostPerCall{1100};
