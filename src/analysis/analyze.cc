@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "analysis/attribution.h"
@@ -75,12 +76,15 @@ TimeNs EarliestEvent(const TraceStore& store) {
   return first.ns() == INT64_MAX ? TimeNs(0) : first;
 }
 
-/// The step whose length is the median; the first such.
-std::size_t MedianStep(const Steps& steps) {
+/// The step whose length is the median: the first such, rather one that lost no tasks.
+std::optional<std::size_t> MedianStep(const Steps& steps) {
+  std::optional<std::size_t> median;
   for (std::size_t i = 0; i < steps.list.size(); ++i) {
-    if (steps.list[i].wall == *steps.p50 && !steps.list[i].lost_tasks) return i;
+    if (steps.list[i].wall != *steps.p50) continue;
+    if (!steps.list[i].lost_tasks) return i;
+    if (!median) median = i;
   }
-  return 0;
+  return median;
 }
 
 std::vector<CauseRow> DescribeCauses(const Causes& causes, DurationNs wall) {
@@ -94,6 +98,7 @@ std::vector<CauseRow> DescribeCauses(const Causes& causes, DurationNs wall) {
   add("communication", causes.communication);
   add("callback", causes.callback);
   add("synchronization", causes.synchronization);
+  add("device_to_host", causes.device_to_host);
   add("queue", causes.queue);
   add("unknown", causes.unknown);
   return rows;
@@ -108,11 +113,12 @@ Bottleneck Abstain(const TraceReport& report) {
   } else if (report.steps.list.empty()) {
     verdict.evidence = {
         "no steps: neither annotated nor recognizable; call prof.step() after each iteration, or "
-        "name what "
-        "begins a step with --step-marker"};
+        "name what begins a step with --step-marker"};
   } else {
-    verdict.evidence = {
-        fmt::format("trace health {}: the damage takes the verdict away", report.health.grade)};
+    std::string reason = "what was recorded does not carry a verdict";
+    // Worst first.
+    if (!report.health.issues.empty()) reason = report.health.issues.front().detail;
+    verdict.evidence = {fmt::format("trace health {}: {}", report.health.grade, reason)};
   }
   return verdict;
 }
@@ -146,25 +152,27 @@ Result<TraceReport> Analyze(const TraceStore& store, const Knowledge& knowledge,
   report.operators = OperatorTable(store, attribution, costed);
   report.layers = LayerTable(store, names, attribution);
   report.lines = LineTable(store, attribution);
-  const std::vector<PricedSync> syncs = PriceSyncs(store, names, steps.busy);
-  report.syncs = SyncTable(store, attribution, syncs);
-  report.efficiency = MeasureEfficiency(store, names, costed, steps, device);
+  const std::optional<std::size_t> median = MedianStep(report.steps);
+  const std::vector<PricedSync> syncs = PriceSyncs(store, names, steps.process, steps.busy);
+  report.syncs = SyncTable(store, attribution, syncs,
+                           median ? std::optional(steps.spans[*median]) : std::nullopt);
+  report.efficiency = MeasureEfficiency(store, names, attribution, costed, steps, device);
   report.health = AssessHealth(store, names, steps, report.efficiency);
 
   const bool has_gpu = !report.gpu_time.empty();
-  if (!report.steps.list.empty()) {
-    const std::size_t median = MedianStep(report.steps);
-    const Interval span = steps.spans[median];
+  if (median) {
+    const Interval span = steps.spans[*median];
     const HostActivity host = FindHostActivity(store, attribution, steps.process, span);
     report.breakdown = BreakDown(store, names, attribution, host, steps.process, span);
-    report.breakdown->step_index = report.steps.list[median].index;
-    const Evidence evidence = {store, names, attribution, steps, host, syncs, report, median};
+    report.breakdown->step_index = report.steps.list[*median].index;
+    const Evidence evidence = {store, names,  attribution, steps,  host,
+                               syncs, report, device,      *median};
     // With damage this deep, the figures stand as recorded but carry no conclusion.
     if (has_gpu && report.health.grade < 'D') {
       const Causes causes = FindCauses(evidence);
       report.causes = DescribeCauses(causes, report.breakdown->wall);
       report.bottleneck = Judge(evidence, causes);
-      report.findings = Find(evidence, causes);
+      report.findings = FindFindings(evidence, causes);
       return report;
     }
   }

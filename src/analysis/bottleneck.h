@@ -10,6 +10,7 @@
 #include "analysis/report.h"
 #include "analysis/steps.h"
 #include "analysis/syncs.h"
+#include "cost/device_spec.h"
 #include "store/trace_store.h"
 
 namespace headroom {
@@ -23,19 +24,21 @@ struct Evidence {
   const HostActivity& host;  ///< Around the median step.
   const std::vector<PricedSync>& syncs;
   const TraceReport& report;
+  const DeviceSpec* device;  ///< nullptr: unknown.
 
-  std::size_t median_step =
-      0;  ///< Row of steps.list that the breakdown shows. Only with a breakdown.
+  /// Row of steps.list that the breakdown shows. Only with a breakdown.
+  std::size_t median_step = 0;
 };
 
 /// Parts of the median step by cause; they sum to it.
 struct Causes {
-  DurationNs gpu;            ///< A compute kernel, a device-side copy or a set runs.
+  DurationNs gpu;            ///< A compute kernel, a copy inside the device or a set runs.
   DurationNs communication;  ///< Exposed.
   DurationNs
       input;  ///< The GPU waits for data: host in the loader, or exposed copies to the device.
   DurationNs callback;         ///< The GPU waits while a callback runs.
   DurationNs synchronization;  ///< The GPU waits after it ran dry under a blocking call.
+  DurationNs device_to_host;   ///< Only copies to the host run.
   DurationNs host;             ///< The GPU waits for the host to launch.
   DurationNs queue;            ///< The GPU waits although the next task was launched.
   DurationNs unknown;  ///< The GPU waits, and the launch of the next task is not known, or no task
@@ -45,7 +48,7 @@ Causes FindCauses(const Evidence& evidence);
 
 Bottleneck Judge(const Evidence& evidence, const Causes& causes);
 
-/// At most seven, by the time that they hold.
-std::vector<Finding> Find(const Evidence& evidence, const Causes& causes);
+/// At most seven, by the time that they hold less what of it recording took.
+std::vector<Finding> FindFindings(const Evidence& evidence, const Causes& causes);
 
 }  // namespace headroom

@@ -86,6 +86,17 @@ const VerdictCase kVerdictCases[] = {
        Callback(b, at, 690, 300);
      }},
     {"the host waits, then launches late", Verdict::kSynchronization, 30, "high", Synchronizing},
+    {"copies to the host are awaited", Verdict::kBalanced, -1, "medium",
+     [](StoreBuilder& b, std::int64_t at) {
+       Busy(b, at, kGemm, 10, 590);
+       b.Call("cudaMemcpyAsync", kMain, at + 10, 5, at + 1);
+       b.Copy(CopyKind::kDeviceToHost, kStream, at + 590, 400, at + 1);
+     }},
+    {"products and the rest take alike", Verdict::kGpuCompute, 98, "low",
+     [](StoreBuilder& b, std::int64_t at) {
+       Busy(b, at, kGemm, 20, 540);
+       Busy(b, at, kAdd, 540, 990);
+     }},
     {"two causes hold alike", Verdict::kBalanced, -1, "medium",
      [](StoreBuilder& b, std::int64_t at) {
        Busy(b, at, kGemm, 10, 590);
@@ -192,6 +203,38 @@ TEST(Bottleneck, IsUnknownWhereNobodyKnowsWhatTheGpuWaitsFor) {
   EXPECT_EQ(report.bottleneck.verdict, Verdict::kUnknown);
   EXPECT_NE(report.bottleneck.evidence.back().find("was not recorded"), std::string::npos);
   for (const Finding& finding : report.findings) EXPECT_NE(finding.id, "gaps-between-kernels");
+}
+
+TEST(Bottleneck, OfUnknownIdleComesBeforeAShorterKnownWait) {
+  StoreBuilder b = Job([](StoreBuilder& step, std::int64_t at) {
+    step.Launch("aten::mm", kMain, at + 200, kGemm, kStream, at + 205, 200);  // Host: about 200 us.
+    step.Kernel(kGemm, kStream, at + 985, 5, 900'000 + at);                   // Unknown: 580 us.
+  });
+  for (int i = 0; i < 200; ++i)
+    b.Launch("aten::mm", kMain, 4980, kAdd, kSideStream, 5000 + i, 1);  // Few are orphans.
+  EXPECT_EQ(AnalyzeTrace(b).bottleneck.verdict, Verdict::kUnknown);
+}
+
+TEST(Bottleneck, OfKernelsThatNoRuleKnowsIsUnknown) {
+  const Bottleneck verdict = AnalyzeTrace(Job([](StoreBuilder& b, std::int64_t at) {
+                               Busy(b, at, "my_kernel", 20, 900);
+                               Busy(b, at, kGemm, 900, 990);
+                             })).bottleneck;
+  EXPECT_EQ(verdict.verdict, Verdict::kUnknown);
+  EXPECT_TRUE(verdict.confidence.empty());
+  EXPECT_FALSE(verdict.share_pct);
+  EXPECT_NE(verdict.evidence.back().find("no kernel that the rules know"), std::string::npos);
+}
+
+TEST(Bottleneck, OfSeveralGpusOfOneProcessIsLessSure) {
+  const Bottleneck verdict =
+      AnalyzeTrace(Job([](StoreBuilder& b, std::int64_t at) {
+        Busy(b, at, kGemm, 20, 990);
+        b.Launch("aten::mm", kMain, at + 7, kGemm, kStream, at + 20, 400).Device(1);
+      })).bottleneck;
+  EXPECT_EQ(verdict.verdict, Verdict::kGpuCompute);
+  EXPECT_EQ(verdict.confidence, "low");
+  EXPECT_NE(verdict.evidence.back().find("2 GPUs"), std::string::npos);
 }
 
 TEST(Causes, TheGpuWaitsForTheHostBeforeItsFirstTask) {

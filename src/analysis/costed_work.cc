@@ -16,6 +16,9 @@ std::vector<CostedCall> CollectCostedWork(const TraceStore& store, NameFacts& na
   for (std::size_t i = 0; i < tasks.rows(); ++i) {
     const HostEventId op = attribution.Of(GpuTaskId(i)).costed;
     if (!op.valid()) continue;
+    // What crosses the bus is limited by it, not by the device's memory.
+    if (tasks.kind[i] == GpuTaskKind::kMemcpy && tasks.copy[i] != CopyKind::kDeviceToDevice)
+      continue;
     std::uint32_t& slot = slots[op.index()];
     if (slot == 0) {
       slot = static_cast<std::uint32_t>(below.size());
@@ -23,8 +26,8 @@ std::vector<CostedCall> CollectCostedWork(const TraceStore& store, NameFacts& na
     }
     Below& sums = below[slot];
     sums.time += tasks.duration[i];
-    if (tasks.kind[i] != GpuTaskKind::kKernel) continue;
-    sums.fast_algorithm = sums.fast_algorithm || names.Kernel(tasks.name[i]).fast_algorithm;
+    if (tasks.kind[i] == GpuTaskKind::kKernel && names.Kernel(tasks.name[i]).fast_algorithm)
+      sums.fast_algorithm = true;
     if (!sums.longest.valid() || tasks.duration[i] > tasks.duration[sums.longest.index()]) {
       sums.longest = GpuTaskId(i);
     }
@@ -35,8 +38,10 @@ std::vector<CostedCall> CollectCostedWork(const TraceStore& store, NameFacts& na
     if (slots[row] == 0) continue;
     const Below& sums = below[slots[row]];
     const OperatorCost* cost = costs.Of(HostEventId(row));
-    const KernelClass main =
-        sums.longest.valid() ? names.Kernel(tasks.name[sums.longest.index()]) : KernelClass();
+    const std::size_t longest = sums.longest.index();
+    const KernelClass main = tasks.kind[longest] == GpuTaskKind::kKernel
+                                 ? names.Kernel(tasks.name[longest])
+                                 : KernelClass();
     const DType math_dtype = ResolveMathDType(cost->math_dtype, main);
     const RooflinePoint point = PlaceOnRoofline({.flops = cost->flops,
                                                  .bytes = cost->bytes,

@@ -11,12 +11,13 @@
 
 namespace headroom {
 
-/// One call of a costed operator that launched kernels.
+/// One call of a costed operator that launched work on the device.
 struct CostedCall {
   HostEventId op;
   const OperatorCost* cost;  ///< Never null; lives as long as the OperatorCosts.
-  DurationNs time;           ///< Of its GPU tasks: those whose innermost costed operator it is.
-  GpuTaskId main_task;       ///< The kernel that took longest: its name tells which arithmetic ran.
+  DurationNs time;      ///< Of its GPU tasks: those whose innermost costed operator it is, without
+                        ///< copies from or to the host.
+  GpuTaskId main_task;  ///< The task that took longest: a kernel's name tells which arithmetic ran.
   DType math_dtype;
   RooflinePoint point;
   bool recomputed;  ///< Runs a second time in backward (checkpointing).

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "base/statistics.h"
@@ -13,93 +14,162 @@
 namespace headroom {
 namespace {
 
-bool IsTensorCoreWork(WorkFamily family) {
-  return family == WorkFamily::kMatmul || family == WorkFamily::kConvolution ||
-         family == WorkFamily::kAttention;
+/// Whether the device is known to have no units that multiply matrices.
+bool LacksTensorCores(const DeviceSpec* device) {
+  return device != nullptr && !device->fp16_tensor_tflops && !device->bf16_tensor_tflops &&
+         !device->tf32_tensor_tflops && !device->fp32_matrix_tflops && !device->int8_tensor_tops;
 }
 
-}  // namespace
+/// Whether a task belongs to what is measured: the steps, or where there are none the whole trace.
+bool Counts(const StepAnalysis& steps, GpuTaskId task) {
+  return steps.steps.list.empty() || steps.step_of_task[task.index()] != StepAnalysis::kNoStep;
+}
 
-Efficiency MeasureEfficiency(const TraceStore& store, NameFacts& names,
-                             std::span<const CostedCall> work, const StepAnalysis& steps,
-                             const DeviceSpec* device) {
+/// Shares of GPU time by what the kernels' names say.
+void MeasureKernels(const TraceStore& store, NameFacts& names, const Attribution& attribution,
+                    const StepAnalysis& steps, const DeviceSpec* device, DurationNs all,
+                    Efficiency& out) {
   const auto& tasks = store.gpu_tasks;
-  Efficiency out;
-  if (device != nullptr) out.device_name = device->name;
-
-  std::set<DeviceId> devices;  // That the steps use.
-  DurationNs all, unclassified, eligible, on_tensor_cores;
+  DurationNs unclassified, eligible, costed;
+  std::map<TensorCoreUse, DurationNs> by_use;
   for (std::size_t i = 0; i < tasks.rows(); ++i) {
+    if (tasks.kind[i] != GpuTaskKind::kKernel || !Counts(steps, GpuTaskId(i))) continue;
     const DurationNs duration = tasks.duration[i];
-    all += duration;
-    if (steps.step_of_task[i] != StepAnalysis::kNoStep)
-      devices.insert(store.DeviceOf(GpuTaskId(i)));
-    if (tasks.kind[i] != GpuTaskKind::kKernel) continue;
     const KernelClass& facts = names.Kernel(tasks.name[i]);
     if (facts.family == WorkFamily::kUnclassified) unclassified += duration;
     // Eligible is what multiplies matrices, by the kernel's class: copies and casts around it are
     // not.
-    if (!IsTensorCoreWork(facts.family)) continue;
+    if (!MultipliesMatrices(facts.family)) continue;
     eligible += duration;
-    if (facts.tensor_cores == TensorCoreUse::kYes) on_tensor_cores += duration;
+    by_use[facts.tensor_cores] += duration;
+    if (attribution.Of(GpuTaskId(i)).costed.valid()) costed += duration;
   }
-  if (all.ns() == 0) return out;
   out.unclassified_pct = SharePct(unclassified, all);
+  if (eligible.ns() > 0) out.mfu_coverage_pct = SharePct(costed, eligible);
+  if (LacksTensorCores(device)) return;
   out.tensor_core_eligible_pct = SharePct(eligible, all);
-  if (eligible.ns() > 0) out.tensor_core_used_pct = SharePct(on_tensor_cores, eligible);
-  if (work.empty()) return out;
+  if (eligible.ns() == 0) return;
+  const DurationNs told = by_use[TensorCoreUse::kYes] + by_use[TensorCoreUse::kNo];
+  out.tensor_core_unknown_pct = SharePct(by_use[TensorCoreUse::kUnknown], eligible);
+  if (told.ns() > 0) out.tensor_core_used_pct = SharePct(by_use[TensorCoreUse::kYes], told);
+}
 
-  std::map<DType, double> flops_by_type;  // In steps, of the work that peaks are stated for.
-  DurationNs costed, compute_bound, memory_bound;
+/// Which limit of the roofline the costed work meets.
+void MeasureBounds(std::span<const CostedCall> work, const StepAnalysis& steps, DurationNs all,
+                   Efficiency& out) {
+  DurationNs costed, compute_bound, memory_bound, impossible;
   for (const CostedCall& call : work) {
+    if (!Counts(steps, call.main_task)) continue;
     costed += call.time;
+    // What is faster than the device can be is no evidence of a limit.
+    if (call.point.state == RooflineState::kImpossible) {
+      impossible += call.time;
+      continue;
+    }
     if (call.point.bound == Bound::kCompute) compute_bound += call.time;
     if (call.point.bound == Bound::kMemory) memory_bound += call.time;
-    const bool in_step = call.main_task.valid() &&
-                         steps.step_of_task[call.main_task.index()] != StepAnalysis::kNoStep;
-    // The model's work is what MFU counts: what checkpointing computes twice counts once.
-    if (in_step && !call.recomputed && IsTensorCoreWork(call.cost->family)) {
-      flops_by_type[call.math_dtype] += call.cost->flops;
-    }
   }
   out.costed_pct = SharePct(costed, all);
+  out.impossible_pct = SharePct(impossible, all);
   if (compute_bound.ns() + memory_bound.ns() > 0) {
     out.compute_bound_pct = SharePct(compute_bound, all);
     out.memory_bound_pct = SharePct(memory_bound, all);
   }
-  if (flops_by_type.empty()) return out;
+}
 
-  // The type with most FLOPs names the peak; a step that mixes types is measured against the one
-  // that dominates it.
-  const auto count =
-      static_cast<double>(std::count_if(steps.steps.list.begin(), steps.steps.list.end(),
-                                        [](const StepRow& row) { return row.tasks > 0; }));
-  double flops = 0;
-  for (const auto& [type, of_type] : flops_by_type) flops += of_type;
+/// Steps whose GPU work was recorded.
+struct RecordedSteps {
+  std::int64_t count = 0;
+  DurationNs time;
+  std::set<DeviceId> devices;
+};
+
+RecordedSteps FindRecordedSteps(const TraceStore& store, const StepAnalysis& steps) {
+  RecordedSteps out;
+  for (const StepRow& row : steps.steps.list) {
+    if (row.tasks == 0) continue;
+    ++out.count;
+    out.time += row.wall;
+  }
+  for (std::size_t i = 0; i < store.gpu_tasks.rows(); ++i) {
+    if (steps.step_of_task[i] != StepAnalysis::kNoStep)
+      out.devices.insert(store.DeviceOf(GpuTaskId(i)));
+  }
+  return out;
+}
+
+/// MFU over all recorded steps: each type's FLOPs against that type's peak.
+void MeasureMfu(const std::map<DType, double>& flops_by_type, const RecordedSteps& steps,
+                const DeviceSpec* device, Efficiency& out) {
+  constexpr double kEnoughCoveragePct = 80;
+  const auto count = static_cast<double>(steps.count);
+  const auto gpus = static_cast<int>(steps.devices.size());
+  double flops = 0, pct = 0;
+  bool known = true;
+  std::string terms;
+  for (const auto& [type, of_type] : flops_by_type) {
+    flops += of_type;
+    const Mfu mfu = ComputeMfu(of_type, steps.time, gpus, type, device);
+    known = known && mfu.pct.has_value();
+    if (!known) continue;
+    pct += *mfu.pct;
+    terms += fmt::format("{}{:.3f} TFLOP {} / {:g} TFLOP/s", terms.empty() ? "" : " + ",
+                         of_type / count / 1e12, Name(type), *mfu.peak_tflops);
+  }
   const DType main_type =
       std::max_element(flops_by_type.begin(), flops_by_type.end(),
                        [](const auto& a, const auto& b) { return a.second < b.second; })
           ->first;
   out.flops_per_step = flops / count;
   out.math_dtype = Name(main_type);
-  const Mfu mfu = ComputeMfu(flops / count, *steps.steps.p50, static_cast<int>(devices.size()),
-                             main_type, device);
-  out.peak_tflops = mfu.peak_tflops;
-  if (mfu.state == RooflineState::kImpossible) {
+  out.peak_tflops = ComputeMfu(flops, steps.time, gpus, main_type, device).peak_tflops;
+  if (!known) return;
+  if (out.mfu_coverage_pct.value_or(0) < kEnoughCoveragePct) {
+    out.error =
+        "too many matrix products, convolutions or attention kernels without recorded shapes";
+    return;
+  }
+  if (pct > 100) {
     out.error =
         "the recorded shapes and times give more than 100 % of the peak; shapes, times or the "
         "device are wrong";
-  } else {
-    out.mfu_pct = mfu.pct;
+    return;
   }
-  if (mfu.peak_tflops) {
-    out.mfu_formula = fmt::format(
-        "{:.3f} TFLOP per step (matrix products, convolutions, attention; recorded shapes) / "
-        "({:.4f} s median step x {}{:g} TFLOP/s dense {} peak of {})",
-        flops / count / 1e12, static_cast<double>(steps.steps.p50->ns()) / 1e9,
-        devices.size() > 1 ? fmt::format("{} GPUs x ", devices.size()) : "", *mfu.peak_tflops,
-        out.math_dtype, out.device_name);
+  out.mfu_pct = pct;
+  out.mfu_formula = fmt::format(
+      "({}) / ({:.4f} s mean step{}); FLOPs per step of matrix products, convolutions and "
+      "attention, "
+      "by recorded shapes; dense peaks of {}",
+      terms, static_cast<double>(steps.time.ns()) / 1e9 / count,
+      gpus > 1 ? fmt::format(" x {} GPUs", gpus) : "", out.device_name);
+}
+
+}  // namespace
+
+Efficiency MeasureEfficiency(const TraceStore& store, NameFacts& names,
+                             const Attribution& attribution, std::span<const CostedCall> work,
+                             const StepAnalysis& steps, const DeviceSpec* device) {
+  Efficiency out;
+  if (device != nullptr) out.device_name = device->name;
+  DurationNs all;
+  for (std::size_t i = 0; i < store.gpu_tasks.rows(); ++i) {
+    if (Counts(steps, GpuTaskId(i))) all += store.gpu_tasks.duration[i];
   }
+  if (all.ns() == 0) return out;
+  MeasureKernels(store, names, attribution, steps, device, all, out);
+  if (work.empty()) return out;
+  MeasureBounds(work, steps, all, out);
+
+  std::map<DType, double> flops_by_type;  // In steps, of the work that peaks are stated for.
+  for (const CostedCall& call : work) {
+    const bool in_step = steps.step_of_task[call.main_task.index()] != StepAnalysis::kNoStep;
+    // The model's work is what MFU counts: what checkpointing computes twice counts once.
+    if (in_step && !call.recomputed && MultipliesMatrices(call.cost->family)) {
+      flops_by_type[call.math_dtype] += call.cost->flops;
+    }
+  }
+  if (!flops_by_type.empty())
+    MeasureMfu(flops_by_type, FindRecordedSteps(store, steps), device, out);
   return out;
 }
 

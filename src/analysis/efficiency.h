@@ -12,11 +12,11 @@
 
 namespace headroom {
 
-/// FLOPs per step, MFU, roofline shares and tensor-core use. Works on the operators whose shapes
-/// were recorded; the share of GPU time that they cover is in `costed_pct`. `device` may be null
-/// (unknown GPU).
+/// FLOPs per step, MFU, roofline shares and tensor-core use, of the work of the steps (where there
+/// are none, of the whole trace). Works on the operators whose shapes were recorded; the share of
+/// GPU time that they cover is in `costed_pct`. `device` may be null (unknown GPU).
 Efficiency MeasureEfficiency(const TraceStore& store, NameFacts& names,
-                             std::span<const CostedCall> work, const StepAnalysis& steps,
-                             const DeviceSpec* device);
+                             const Attribution& attribution, std::span<const CostedCall> work,
+                             const StepAnalysis& steps, const DeviceSpec* device);
 
 }  // namespace headroom

@@ -15,10 +15,11 @@ namespace {
 // One function a rule. A rule returns nothing where its evidence is missing or what it found is too
 // small to matter.
 
-/// A finding and the time of the median step that it holds, which ranks it.
+/// A finding and what ranks it: the time of the median step that it holds, less what of that only
+/// the recording takes.
 struct Ranked {
   Finding finding;
-  DurationNs holds;
+  DurationNs weight;
 };
 
 constexpr double kWorthMentioningPct = 2;
@@ -37,7 +38,7 @@ std::optional<Ranked> About(const Evidence& evidence, DurationNs holds, std::str
   const double share = SharePct(holds, Wall(evidence));
   if (share < kWorthMentioningPct) return std::nullopt;
   Ranked ranked;
-  ranked.holds = holds;
+  ranked.weight = holds;
   ranked.finding.id = std::move(id);
   ranked.finding.title = std::move(title);
   ranked.finding.share_pct = share;
@@ -49,7 +50,6 @@ std::optional<Ranked> About(const Evidence& evidence, DurationNs holds, std::str
 
 struct StepCounts {
   std::int64_t tasks = 0, kernels = 0, optimizer_kernels = 0, short_kernels = 0;
-  DurationNs optimizer_time;
   bool fused_optimizer = false;
 };
 
@@ -66,7 +66,6 @@ StepCounts CountTasks(const Evidence& evidence) {
     if (tasks.duration[i] < kShort) ++counts.short_kernels;
     if (evidence.attribution.Of(GpuTaskId(i)).phase != Phase::kOptimizer) continue;
     ++counts.optimizer_kernels;
-    counts.optimizer_time += tasks.duration[i];
     if (evidence.names.Kernel(tasks.name[i]).family == WorkFamily::kOptimizer)
       counts.fused_optimizer = true;
   }
@@ -83,6 +82,9 @@ std::optional<Ranked> LateLaunches(const Evidence& evidence, const Causes& cause
       "launch less or cheaper: a larger batch, torch.compile or CUDA graphs, a fused optimizer "
       "(fused=True), fewer small operators");
   if (!ranked) return ranked;
+  const DurationNs recording = evidence.report.steps.list[evidence.median_step].profiler_cost;
+  ranked->weight = std::max(causes.host - recording, DurationNs(0));
+  if (SharePct(ranked->weight, Wall(evidence)) < kWorthMentioningPct) return std::nullopt;
   ranked->finding.evidence = {
       fmt::format("{} GPU tasks in the step; {} of its {} kernels run shorter than 5 us",
                   FormatCount(counts.tasks), FormatCount(counts.short_kernels),
@@ -92,7 +94,7 @@ std::optional<Ranked> LateLaunches(const Evidence& evidence, const Causes& cause
           FormatUs(DurationNs(Wall(evidence).ns() / std::max<std::int64_t>(counts.tasks, 1)))),
       fmt::format("recording took the host roughly {} of that time, which the job does not spend "
                   "without the profiler",
-                  FormatMs(evidence.report.steps.list[evidence.median_step].profiler_cost))};
+                  FormatMs(recording))};
   return ranked;
 }
 
@@ -130,53 +132,103 @@ std::optional<Ranked> ExposedCommunication(const Evidence& evidence, const Cause
   return ranked;
 }
 
-std::optional<Ranked> ExposedCopies(const Evidence& evidence, const Causes&) {
-  const DurationNs copies = evidence.report.breakdown->gpu.host_to_device;
-  const std::string figure = FormatMs(copies);
-  auto ranked =
-      About(evidence, copies, "exposed-copies",
-            fmt::format("{} a step of copies to the GPU during which it computes nothing", figure),
-            "breakdown", figure,
-            "pin host memory (pin_memory=True) and copy with non_blocking=True, one batch ahead");
-  if (!ranked) return ranked;
-  std::int64_t pageable = 0;
-  std::int64_t bytes = 0;
+/// Copies of one direction in the median step.
+struct CopyCounts {
+  std::int64_t copies = 0, pageable = 0, bytes = 0;
+};
+
+CopyCounts CountCopies(const Evidence& evidence, CopyKind direction) {
+  CopyCounts counts;
   const auto& tasks = evidence.store.gpu_tasks;
   for (std::size_t i = 0; i < tasks.rows(); ++i) {
-    if (tasks.copy[i] != CopyKind::kHostToDevice ||
+    if (tasks.copy[i] != direction ||
         evidence.steps.step_of_task[i] != static_cast<std::int32_t>(evidence.median_step)) {
       continue;
     }
-    if (evidence.store.Text(tasks.name[i]).find("Pageable") != std::string_view::npos) ++pageable;
-    bytes += std::max<std::int64_t>(tasks.bytes[i], 0);
+    ++counts.copies;
+    counts.bytes += std::max<std::int64_t>(tasks.bytes[i], 0);
+    if (evidence.store.Text(tasks.name[i]).find("Pageable") != std::string_view::npos)
+      ++counts.pageable;
   }
-  ranked->finding.evidence = {
-      fmt::format("{} copied in the step; {} of the copies from pageable memory",
-                  FormatBytes(static_cast<double>(bytes)), FormatCount(pageable))};
+  return counts;
+}
+
+std::optional<Ranked> ExposedCopies(const Evidence& evidence, CopyKind direction,
+                                    DurationNs exposed, std::string_view id,
+                                    std::string_view section, std::string_view where,
+                                    std::string_view unhidden) {
+  const CopyCounts counts = CountCopies(evidence, direction);
+  const std::string figure = FormatMs(exposed);
+  auto ranked = About(
+      evidence, exposed, std::string(id),
+      fmt::format("{} a step of copies to the {} during which the GPU computes nothing", figure,
+                  where),
+      std::string(section), figure,
+      counts.pageable > 0 ? "pin the host memory (pin_memory=True) and copy with non_blocking=True"
+                          : std::string(unhidden));
+  if (ranked) {
+    ranked->finding.evidence = {
+        fmt::format("{} in {} copies in the step; {} of them with pageable memory",
+                    FormatBytes(static_cast<double>(counts.bytes)), FormatCount(counts.copies),
+                    FormatCount(counts.pageable))};
+  }
   return ranked;
 }
 
+std::optional<Ranked> ExposedCopiesToDevice(const Evidence& evidence, const Causes&) {
+  return ExposedCopies(evidence, CopyKind::kHostToDevice,
+                       evidence.report.breakdown->gpu.host_to_device, "exposed-copies", "breakdown",
+                       "GPU",
+                       "copy one batch ahead on a stream of its own, or copy less: smaller types, "
+                       "preprocessing on the GPU");
+}
+
+std::optional<Ranked> ExposedCopiesToHost(const Evidence& evidence, const Causes& causes) {
+  return ExposedCopies(
+      evidence, CopyKind::kDeviceToHost, causes.device_to_host, "exposed-copies-to-host",
+      "bottleneck", "host",
+      "copy on a stream of its own while the next kernels run, or copy less often");
+}
+
 std::optional<Ranked> CostlySyncs(const Evidence& evidence, const Causes& causes) {
-  if (evidence.report.syncs.empty()) return std::nullopt;
-  const SyncRow& dearest = evidence.report.syncs.front();
-  const std::string figure = FormatMs(dearest.gpu_idle);
+  const std::vector<SyncRow>& syncs = evidence.report.syncs;
+  const auto dearest = std::max_element(
+      syncs.begin(), syncs.end(),
+      [](const SyncRow& a, const SyncRow& b) { return a.in_median_step < b.in_median_step; });
+  if (dearest == syncs.end()) return std::nullopt;
+  const std::string figure = FormatMs(dearest->in_median_step);
+  const bool reads_value = dearest->where.find("_local_scalar_dense") != std::string::npos ||
+                           dearest->where.find("item") != std::string::npos;
   auto ranked = About(
       evidence, causes.synchronization, "costly-syncs",
-      fmt::format("blocking calls leave the GPU dry; {} alone costs {} of GPU idle over the trace",
-                  dearest.name, figure),
+      fmt::format("blocking calls leave the GPU dry; {} alone costs {} of GPU idle in the step",
+                  dearest->name, figure),
       "syncs", figure,
-      "keep values on the GPU: log loss.detach() and call .item() every N steps, avoid .cpu(), "
-      ".nonzero() and "
-      "tensor-dependent branches in the loop");
+      reads_value ? "keep values on the GPU: log loss.detach() and call .item() only every N steps"
+                  : "remove it from the loop, or wait for one event instead of everything; avoid "
+                    ".cpu(), .nonzero() and branches on tensors");
   if (!ranked) return ranked;
   ranked->finding.evidence = {
       fmt::format("{} of GPU idle in the median step follows blocking calls",
                   FormatMs(causes.synchronization))};
-  if (!dearest.where.empty()) {
-    ranked->finding.evidence.push_back(fmt::format(
-        "{} calls of {} in {}", FormatCount(dearest.count), dearest.name, dearest.where));
+  if (!dearest->where.empty()) {
+    ranked->finding.evidence.push_back(fmt::format("{} calls of {} in {} over the trace",
+                                                   FormatCount(dearest->count), dearest->name,
+                                                   dearest->where));
   }
   return ranked;
+}
+
+/// NAME of the `Optimizer.step#NAME.step` ranges; empty: none was recorded.
+std::string OptimizerName(const Evidence& evidence) {
+  constexpr std::string_view kPrefix = "Optimizer.step#";
+  const auto& events = evidence.store.host_events;
+  for (std::size_t row = 0; row < events.rows(); ++row) {
+    if (!evidence.names.Roles(events.name[row]).Has(HostRole::kOptimizerStep)) continue;
+    const std::string_view name = evidence.store.Text(events.name[row]).substr(kPrefix.size());
+    return std::string(name.substr(0, name.find('.')));
+  }
+  return {};
 }
 
 std::optional<Ranked> UnfusedOptimizer(const Evidence& evidence, const Causes&) {
@@ -184,39 +236,92 @@ std::optional<Ranked> UnfusedOptimizer(const Evidence& evidence, const Causes&) 
   const StepCounts counts = CountTasks(evidence);
   if (counts.fused_optimizer || counts.optimizer_kernels < kManyKernels) return std::nullopt;
   const DurationNs time = evidence.report.breakdown->step.optimizer;
+  const DurationNs busy = evidence.report.breakdown->gpu.optimizer;
   const std::string figure = FormatMs(time);
-  auto ranked =
-      About(evidence, time, "unfused-optimizer",
-            fmt::format("the optimizer takes {} a step, one parameter at a time", figure),
-            "breakdown", figure, "construct the optimizer with fused=True (or foreach=True)");
+  // Those of torch.optim that have a fused form.
+  constexpr std::string_view kFused[] = {"Adam", "AdamW", "SGD", "Adagrad"};
+  const std::string name = OptimizerName(evidence);
+  const bool has_fused = std::find(std::begin(kFused), std::end(kFused), name) != std::end(kFused);
+  auto ranked = About(evidence, time, "unfused-optimizer",
+                      fmt::format("the optimizer takes {} a step in many small kernels", figure),
+                      "breakdown", figure,
+                      has_fused ? "construct the optimizer with fused=True (or foreach=True)"
+                                : "a foreach or fused form of the optimizer where there is one, or "
+                                  "torch.compile its step");
   if (ranked) {
     ranked->finding.evidence = {
-        fmt::format("its {} kernels run {}; the rest is waiting for their launches",
-                    FormatCount(counts.optimizer_kernels), FormatMs(counts.optimizer_time))};
+        fmt::format("its {} kernels keep the GPU busy {}; the rest of that time it waits",
+                    FormatCount(counts.optimizer_kernels), FormatMs(busy))};
+    if (!name.empty()) ranked->finding.evidence.push_back("the optimizer is " + name);
   }
   return ranked;
 }
 
+/// The most that faster GPU work could take off the median step before the host holds it: all but
+/// the host's own time, which is its step without the calls in which it waits for the GPU and
+/// without the rough cost of recording.
+DurationNs LeftByTheHost(const Evidence& evidence) {
+  // A launch takes microseconds; one that takes far longer waits for room in the launch queue.
+  constexpr DurationNs kBlockedLaunch(100'000);
+  const Interval host = evidence.steps.hosts[evidence.median_step];
+  const auto& events = evidence.store.host_events;
+  std::vector<Interval> blocked;
+  for (const PricedSync& sync : evidence.syncs) {
+    blocked.push_back({events.start[sync.call.index()], evidence.store.HostEnd(sync.call)});
+  }
+  const auto& tasks = evidence.store.gpu_tasks;
+  for (std::size_t i = 0; i < tasks.rows(); ++i) {
+    const HostEventId launch = tasks.launch[i];
+    if (launch.valid() && events.duration[launch.index()] > kBlockedLaunch &&
+        IsWorkOf(evidence.store, evidence.steps.process, GpuTaskId(i))) {
+      blocked.push_back({events.start[launch.index()], evidence.store.HostEnd(launch)});
+    }
+  }
+  const DurationNs own = host.length() -
+                         IntervalSet::UnionOf(std::move(blocked)).MeasureWithin(host) -
+                         evidence.steps.recording[evidence.median_step];
+  return std::max(Wall(evidence) - std::max(own, DurationNs(0)), DurationNs(0));
+}
+
+/// What to do about products in `dtype` that do not use the tensor cores of the device.
+std::string TensorCoreAction(const DeviceSpec& device, std::string_view dtype) {
+  if (dtype == "fp16" || dtype == "bf16")
+    return "make sizes (batch, channels, vocabulary) multiples of 8 so that tensor cores apply";
+  std::string action;
+  if (device.tf32_tensor_tflops && dtype == "fp32")
+    action = "torch.set_float32_matmul_precision('high') (TF32), or ";
+  action += device.bf16_tensor_tflops
+                ? "mixed precision: torch.autocast('cuda', dtype=torch.bfloat16)"
+                : "mixed precision: torch.autocast('cuda', dtype=torch.float16) with a GradScaler";
+  return action;
+}
+
 std::optional<Ranked> IdleTensorCores(const Evidence& evidence, const Causes&) {
+  constexpr double kMostUnknownPct = 20;
   const Efficiency& use = evidence.report.efficiency;
-  if (!use.tensor_core_used_pct || !use.tensor_core_eligible_pct || *use.tensor_core_used_pct > 50)
+  if (evidence.device == nullptr || !use.tensor_core_used_pct || *use.tensor_core_used_pct > 50 ||
+      use.tensor_core_unknown_pct.value_or(0) > kMostUnknownPct) {
     return std::nullopt;
-  if (use.device_name.empty() || !use.peak_tflops) return std::nullopt;
-  // The share of the step that such kernels hold, taken over the whole trace.
-  const double unused_pct = *use.tensor_core_eligible_pct * (100 - *use.tensor_core_used_pct) / 100;
-  const DurationNs holds = ShareOf(evidence.report.breakdown->gpu.Sum(), unused_pct);
+  }
+  // The share of the GPU's work that such kernels hold, taken over the whole trace.
+  const double unused_pct = *use.tensor_core_eligible_pct *
+                            (100 - use.tensor_core_unknown_pct.value_or(0)) / 100 *
+                            (100 - *use.tensor_core_used_pct) / 100;
+  const DurationNs unused = ShareOf(evidence.report.breakdown->gpu.Sum(), unused_pct);
+  const DurationNs left = LeftByTheHost(evidence);
   const std::string figure = FormatPercent(*use.tensor_core_used_pct);
   auto ranked = About(
-      evidence, holds, "idle-tensor-cores",
+      evidence, std::min(unused, left), "idle-tensor-cores",
       fmt::format("matrix products and convolutions use tensor cores for {} of their time", figure),
-      "efficiency", figure,
-      "torch.set_float32_matmul_precision('high') (TF32), or mixed precision: "
-      "torch.autocast('cuda', "
-      "dtype=torch.bfloat16)");
-  if (ranked) {
-    ranked->finding.evidence = {fmt::format(
-        "they take {} of the GPU time, in {}", FormatPercent(*use.tensor_core_eligible_pct),
-        use.math_dtype.empty() ? "an unknown type" : use.math_dtype)};
+      "efficiency", figure, TensorCoreAction(*evidence.device, use.math_dtype));
+  if (!ranked) return ranked;
+  ranked->finding.evidence = {fmt::format(
+      "they take {} of the GPU time, in {}", FormatPercent(*use.tensor_core_eligible_pct),
+      use.math_dtype.empty() ? "an unknown type" : use.math_dtype)};
+  if (left < unused) {
+    ranked->finding.evidence.push_back(fmt::format(
+        "they take {} of the step, but the host's own work leaves at most {} to be gained",
+        FormatMs(unused), FormatMs(left)));
   }
   return ranked;
 }
@@ -277,6 +382,7 @@ std::optional<Ranked> OutlierSteps(const Evidence& evidence, const Causes&) {
   DurationNs excess;
   const StepRow* worst = nullptr;
   for (const StepRow& row : steps.list) {
+    if (row.lost_tasks) continue;
     if (static_cast<double>(row.wall.ns()) < kOutlierFactor * static_cast<double>(steps.p50->ns()))
       continue;
     ++outliers;
@@ -299,19 +405,28 @@ std::optional<Ranked> OutlierSteps(const Evidence& evidence, const Causes&) {
 }
 
 using Rule = std::optional<Ranked> (*)(const Evidence&, const Causes&);
-constexpr Rule kRules[] = {LateLaunches, DataWait,         ExposedCommunication, ExposedCopies,
-                           CostlySyncs,  UnfusedOptimizer, IdleTensorCores,      Elementwise,
-                           LayoutCopies, QueueGaps,        OutlierSteps};
+constexpr Rule kRules[] = {LateLaunches,
+                           DataWait,
+                           ExposedCommunication,
+                           ExposedCopiesToDevice,
+                           ExposedCopiesToHost,
+                           CostlySyncs,
+                           UnfusedOptimizer,
+                           IdleTensorCores,
+                           Elementwise,
+                           LayoutCopies,
+                           QueueGaps,
+                           OutlierSteps};
 
 }  // namespace
 
-std::vector<Finding> Find(const Evidence& evidence, const Causes& causes) {
+std::vector<Finding> FindFindings(const Evidence& evidence, const Causes& causes) {
   std::vector<Ranked> found;
   for (const Rule rule : kRules) {
     if (std::optional<Ranked> ranked = rule(evidence, causes)) found.push_back(std::move(*ranked));
   }
   std::stable_sort(found.begin(), found.end(),
-                   [](const Ranked& a, const Ranked& b) { return a.holds > b.holds; });
+                   [](const Ranked& a, const Ranked& b) { return a.weight > b.weight; });
   if (found.size() > kMostFindings) found.resize(kMostFindings);
   std::vector<Finding> findings;
   for (Ranked& ranked : found) findings.push_back(std::move(ranked.finding));

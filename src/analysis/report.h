@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "cost/work_family.h"
 #include "store/import_log.h"
 
 namespace headroom {
@@ -125,8 +126,8 @@ struct Bottleneck {
 
 /// One cause of the median step's time; all of them sum to it.
 struct CauseRow {
-  std::string
-      name;  ///< gpu, host, input, communication, callback, synchronization, queue, unknown.
+  /// gpu, host, input, communication, callback, synchronization, device_to_host, queue, unknown.
+  std::string name;
   DurationNs time;
   double share_pct = 0;
 };
@@ -149,10 +150,11 @@ struct TimeRow {
   double share_pct = 0;             ///< Of all GPU task time.
   std::optional<DurationNs> host, self_host, forward, backward;
   std::optional<double> flops, bytes;  ///< Of all calls with known shapes.
-  std::optional<double> peak_pct;      ///< Achieved share of the roofline's limit.
-  std::string bound;                   ///< "compute", "memory"; empty: unknown.
-  std::string kind;                    ///< Kernels: class by the rules file. Operators: family.
-  std::string tensor_cores;            ///< Kernels: "yes", "no", "unknown".
+  /// Share of the roofline's limit that was reached: 100 means as fast as the device allows.
+  std::optional<double> peak_pct;
+  std::string bound;         ///< "compute", "memory"; empty: unknown.
+  std::string kind;          ///< Kernels: class by the rules file. Operators: family.
+  std::string tensor_cores;  ///< Kernels: "yes", "no", "unknown".
 };
 
 struct LineRow {
@@ -167,34 +169,44 @@ struct SyncRow {
   std::string name;   ///< Of the call.
   std::string where;  ///< Operator or source line around it; empty: unknown.
   std::int64_t count = 0;
-  DurationNs host;      ///< Time in the calls.
-  DurationNs gpu_idle;  ///< GPU idle from the drain of the GPU to the next task that starts after
-                        ///< the call.
+  DurationNs host;            ///< Time in the calls.
+  DurationNs gpu_idle;        ///< GPU idle that the calls cause, over the trace.
+  DurationNs in_median_step;  ///< Of that, inside the median step; 0 without steps.
 };
 
 struct ClassRow {
-  std::string name;  ///< Kernel class, or a copy or set.
+  std::string name;                  ///< Kernel class, or "memcpy" or "memset".
+  std::optional<WorkFamily> family;  ///< None: a copy or set.
   std::int64_t count = 0;
   DurationNs total;
   double share_pct = 0;
 };
 
-/// Use of the GPU's arithmetic by the steps.
+/// Use of the GPU's arithmetic by the steps; shares of GPU time are of theirs (without steps, of
+/// the whole trace).
 struct Efficiency {
   std::string device_name;               ///< Empty: unknown GPU.
-  std::optional<double> flops_per_step;  ///< Of operators with known shapes.
-  std::string math_dtype;                ///< Whose peak MFU is taken against.
-  std::optional<double> peak_tflops;
+  std::optional<double> flops_per_step;  ///< Of operators with known shapes; mean.
+  std::string math_dtype;                ///< Of most FLOPs.
+  std::optional<double> peak_tflops;     ///< Of that type; dense, per GPU.
+  /// Of all recorded steps together; each type's FLOPs against that type's peak.
   std::optional<double> mfu_pct;
   std::string mfu_formula;
-  std::string error;  ///< Set where MFU exceeds 100 %: then the figure is wrong, not good.
-  std::optional<double>
-      costed_pct;  ///< Share of GPU time whose operators have known FLOPs and bytes.
+  /// Why there is no MFU although FLOPs and peaks are known: more than 100 % (a figure that is
+  /// wrong, not good), or too little coverage.
+  std::string error;
+  /// Share of the time of matrix products, convolutions and attention whose FLOPs are known.
+  std::optional<double> mfu_coverage_pct;
+  /// Share of GPU time whose operators have known FLOPs and bytes.
+  std::optional<double> costed_pct;
+  /// Share of GPU time whose FLOPs or bytes exceed what the device can do: in no bound.
+  std::optional<double> impossible_pct;
   std::optional<double> compute_bound_pct, memory_bound_pct;  ///< Shares of GPU task time.
-  std::optional<double>
-      tensor_core_eligible_pct;  ///< GPU time of matrix products, convolutions and attention.
-  std::optional<double> tensor_core_used_pct;  ///< Of that, on tensor cores by kernel name.
-  double unclassified_pct = 0;                 ///< GPU time of kernels that no rule knows.
+  /// GPU time of matrix products, convolutions and attention; none: the GPU has no tensor cores.
+  std::optional<double> tensor_core_eligible_pct;
+  /// Of that, by kernel name: on tensor cores, of what is told; and what no name tells.
+  std::optional<double> tensor_core_used_pct, tensor_core_unknown_pct;
+  double unclassified_pct = 0;  ///< GPU time of kernels that no rule knows.
 };
 
 struct TraceReport {

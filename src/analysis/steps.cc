@@ -14,15 +14,19 @@
 namespace headroom {
 namespace {
 
-/// Measures the launch queue (launched and not yet started) at each launch. Returns when the host
-/// paces the GPU: the times before launches that find next to nothing waiting.
+/// Measures the launch queue (launches whose first task has not started) at each launch; a graph of
+/// many kernels is one. Returns when the host paces the GPU: the times before launches that find
+/// next to nothing waiting.
 IntervalSet MeasureQueue(const TraceStore& store, StepAnalysis& out) {
   constexpr std::int64_t kNextToNothing = 3;
   const auto& tasks = store.gpu_tasks;
   std::vector<std::pair<TimeNs, std::int32_t>> launches;
   std::vector<TimeNs> starts;
+  std::vector<bool> seen(store.host_events.rows());
   for (std::size_t i = 0; i < tasks.rows(); ++i) {
     if (!tasks.launch[i].valid() || !IsWorkOf(store, out.process, GpuTaskId(i))) continue;
+    if (seen[tasks.launch[i].index()]) continue;
+    seen[tasks.launch[i].index()] = true;
     launches.emplace_back(store.host_events.start[tasks.launch[i].index()], out.step_of_task[i]);
     starts.push_back(tasks.start[i]);  // Already in order.
   }
@@ -108,7 +112,9 @@ void MeasureHost(const TraceStore& store, NameFacts& names, const IntervalSet& p
   std::vector<StepRow>& rows = out.steps.list;
   if (rows.empty()) return;
   struct Counts {
-    std::int64_t operators = 0, calls = 0, launches = 0;
+    std::int64_t operators = 0, calls = 0;              ///< All of the step.
+    std::int64_t paced_operators = 0, paced_calls = 0;  ///< While the GPU followed the host.
+    std::int64_t launches = 0;
   };
   std::vector<Counts> counts(rows.size());
   const std::vector<Interval>& pacing = paced.intervals();
@@ -136,12 +142,14 @@ void MeasureHost(const TraceStore& store, NameFacts& names, const IntervalSet& p
       if (start < step->start) continue;
       Counts& of_step = counts[static_cast<std::size_t>(step - out.hosts.begin())];
       if (is_call && names.Roles(events.name[row]).Has(HostRole::kKernelLaunch)) ++of_step.launches;
+      ++(is_call ? of_step.calls : of_step.operators);
       if (pace != pacing.end() && start >= pace->start)
-        ++(is_call ? of_step.calls : of_step.operators);
+        ++(is_call ? of_step.paced_calls : of_step.paced_operators);
     }
   }
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    rows[i].profiler_cost = RoughProfilerCost(counts[i].operators, counts[i].calls);
+    rows[i].profiler_cost = RoughProfilerCost(counts[i].paced_operators, counts[i].paced_calls);
+    out.recording.push_back(RoughProfilerCost(counts[i].operators, counts[i].calls));
     rows[i].lost_tasks = rows[i].tasks == 0 && counts[i].launches > 0 && store.gpu_tasks.rows() > 0;
   }
 }
@@ -171,6 +179,7 @@ Status SelectSteps(const AnalysisOptions& options, StepAnalysis& out) {
   const std::vector<StepRow> all = std::exchange(out.steps.list, {});
   const std::vector<Interval> spans = std::exchange(out.spans, {});
   const std::vector<Interval> hosts = std::exchange(out.hosts, {});
+  const std::vector<DurationNs> recording = std::exchange(out.recording, {});
   std::vector<std::int32_t> renumbered(all.size(), StepAnalysis::kNoStep);
   for (std::size_t i = 0; i < all.size(); ++i) {
     const std::int64_t index = all[i].index;
@@ -181,6 +190,7 @@ Status SelectSteps(const AnalysisOptions& options, StepAnalysis& out) {
     out.steps.list.push_back(all[i]);
     out.spans.push_back(spans[i]);
     out.hosts.push_back(hosts[i]);
+    out.recording.push_back(recording[i]);
   }
   if (all.empty())
     return Status::Usage(

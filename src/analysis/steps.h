@@ -18,8 +18,9 @@ struct StepAnalysis {
   std::vector<std::int32_t> step_of_task;  ///< Row of steps.list by task; -1: none.
   static constexpr std::int32_t kNoStep = -1;
 
-  std::vector<Interval> hosts;  ///< By row of steps.list: the step as the host sees it.
-  IntervalSet busy;             ///< When a task of the process runs.
+  std::vector<Interval> hosts;        ///< By row of steps.list: the step as the host sees it.
+  std::vector<DurationNs> recording;  ///< By row of steps.list: rough cost of recording the host.
+  IntervalSet busy;                   ///< When a task of the process runs.
   IntervalSet late;    ///< Between those: idle that ends with a task launched after the idle began.
   IntervalSet queued;  ///< Idle that ends with a task launched before. The rest: nobody knows.
   ProcessId process;   ///< Whose steps these are; none: not of one process.

@@ -16,15 +16,11 @@ struct LaunchedStart {
   TimeNs start;
 };
 
-}  // namespace
-
-std::vector<PricedSync> PriceSyncs(const TraceStore& store, NameFacts& names,
-                                   const IntervalSet& gpu_busy) {
+/// Calls that block the host, in order of start.
+std::vector<PricedSync> FindSyncs(const TraceStore& store, NameFacts& names, ProcessId process) {
   const auto& events = store.host_events;
   const auto& tasks = store.gpu_tasks;
   std::vector<PricedSync> syncs;
-  if (tasks.rows() == 0) return syncs;
-
   // Copies that return no earlier than their GPU copy ends have waited for it; between pinned
   // memory and the device, or within the device, they only happened to be short.
   std::vector<bool> waits(events.rows());
@@ -38,6 +34,7 @@ std::vector<PricedSync> PriceSyncs(const TraceStore& store, NameFacts& names,
   for (std::size_t row = 0; row < events.rows(); ++row) {
     const HostEventKind kind = events.kind[row];
     if (kind != HostEventKind::kRuntimeCall && kind != HostEventKind::kDriverCall) continue;
+    if (process.valid() && store.threads.process[events.thread[row].index()] != process) continue;
     const HostRoles roles = names.Roles(events.name[row]);
     if (roles.Has(HostRole::kSync) || (roles.Has(HostRole::kAsyncCopy) && waits[row])) {
       syncs.push_back({HostEventId(row), {}});
@@ -46,19 +43,33 @@ std::vector<PricedSync> PriceSyncs(const TraceStore& store, NameFacts& names,
   std::stable_sort(syncs.begin(), syncs.end(), [&](const PricedSync& a, const PricedSync& b) {
     return events.start[a.call.index()] < events.start[b.call.index()];
   });
+  return syncs;
+}
 
-  // The earliest start among all tasks launched at or after a time.
+/// In order of launch, each with the earliest start among all tasks launched then or later.
+std::vector<LaunchedStart> FindLaunches(const TraceStore& store, ProcessId process) {
+  const auto& tasks = store.gpu_tasks;
   std::vector<LaunchedStart> launched;
   for (std::size_t i = 0; i < tasks.rows(); ++i) {
-    if (tasks.launch[i].valid())
-      launched.push_back({events.start[tasks.launch[i].index()], tasks.start[i]});
+    if (tasks.launch[i].valid() && IsWorkOf(store, process, GpuTaskId(i)))
+      launched.push_back({store.host_events.start[tasks.launch[i].index()], tasks.start[i]});
   }
   NaturalStableSort(
       launched, [](const LaunchedStart& a, const LaunchedStart& b) { return a.launch < b.launch; });
   for (std::size_t i = launched.size(); i-- > 1;) {
     launched[i - 1].start = std::min(launched[i - 1].start, launched[i].start);
   }
+  return launched;
+}
 
+}  // namespace
+
+std::vector<PricedSync> PriceSyncs(const TraceStore& store, NameFacts& names, ProcessId process,
+                                   const IntervalSet& gpu_busy) {
+  const auto& events = store.host_events;
+  if (store.gpu_tasks.rows() == 0) return {};
+  std::vector<PricedSync> syncs = FindSyncs(store, names, process);
+  const std::vector<LaunchedStart> launched = FindLaunches(store, process);
   const std::vector<Interval>& busy = gpu_busy.intervals();
   TimeNs priced(INT64_MIN);  // What earlier calls cost already.
   for (PricedSync& sync : syncs) {
@@ -74,6 +85,8 @@ std::vector<PricedSync> PriceSyncs(const TraceStore& store, NameFacts& names,
                                         [](TimeNs t, const Interval& i) { return t < i.start; });
     TimeNs dry = begin;
     if (after != busy.begin()) dry = std::max(dry, (after - 1)->end);
+    // Work that was launched before ends the gap: the host need not have launched anything.
+    if (after != busy.end() && after->start < next->start) continue;
     const TimeNs until = std::min(next->start, dry + (end - begin));
     dry = std::max(dry, priced);
     if (until <= dry) continue;
@@ -84,7 +97,8 @@ std::vector<PricedSync> PriceSyncs(const TraceStore& store, NameFacts& names,
 }
 
 std::vector<SyncRow> SyncTable(const TraceStore& store, const Attribution& attribution,
-                               const std::vector<PricedSync>& syncs) {
+                               const std::vector<PricedSync>& syncs,
+                               std::optional<Interval> median_step) {
   std::map<std::pair<std::string_view, std::string_view>, SyncRow> rows;
   for (const PricedSync& sync : syncs) {
     if (sync.gpu_idle.length().ns() == 0) continue;
@@ -96,6 +110,10 @@ std::vector<SyncRow> SyncTable(const TraceStore& store, const Attribution& attri
     ++row.count;
     row.host += store.host_events.duration[sync.call.index()];
     row.gpu_idle += sync.gpu_idle.length();
+    if (median_step)
+      row.in_median_step += Interval{std::max(sync.gpu_idle.start, median_step->start),
+                                     std::min(sync.gpu_idle.end, median_step->end)}
+                                .length();
   }
   std::vector<SyncRow> out;
   for (auto& [key, row] : rows) {

@@ -1,6 +1,7 @@
 // Calls that wait for the GPU, priced by the GPU idle that they cause.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "analysis/attribution.h"
@@ -14,8 +15,8 @@ namespace headroom {
 struct PricedSync {
   HostEventId call;
   /// From the moment in or after the call at which the GPU is dry, as long as the call kept the
-  /// host from launching; no further than the next task launched after it. May be empty. Those of
-  /// successive calls do not overlap.
+  /// host from launching; no further than the next task launched after it. The GPU is idle all
+  /// along. May be empty. Those of successive calls do not overlap.
   Interval gpu_idle;
 };
 
@@ -23,12 +24,17 @@ struct PricedSync {
 /// asynchronous copies that outlast their own GPU copy (pageable memory). Its price is what the GPU
 /// would not idle if the host had not waited: at most the length of the call. What the host does
 /// between the call and the next launch costs that time with or without the call. A call after
-/// which nothing is launched (the end of the trace) costs nothing.
-std::vector<PricedSync> PriceSyncs(const TraceStore& store, NameFacts& names,
+/// which nothing is launched (the end of the trace) costs nothing, and neither does one during or
+/// after which the GPU goes on with work that was launched before.
+///
+/// Only calls and tasks of `process` count (none: all); `gpu_busy` is when its tasks run.
+std::vector<PricedSync> PriceSyncs(const TraceStore& store, NameFacts& names, ProcessId process,
                                    const IntervalSet& gpu_busy);
 
-/// The calls by name and place, dearest first; free ones are left out.
+/// The calls by name and place, dearest first; free ones are left out. `median_step`: whose idle is
+/// also counted apart; none: there are no steps.
 std::vector<SyncRow> SyncTable(const TraceStore& store, const Attribution& attribution,
-                               const std::vector<PricedSync>& syncs);
+                               const std::vector<PricedSync>& syncs,
+                               std::optional<Interval> median_step);
 
 }  // namespace headroom

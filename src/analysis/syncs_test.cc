@@ -1,5 +1,7 @@
 #include "analysis/syncs.h"
 
+#include <random>
+
 #include "analysis/gpu_time.h"
 #include "analysis/test_trace.h"
 
@@ -10,8 +12,8 @@ namespace {
 std::vector<std::int64_t> PricesUs(const StoreBuilder& builder) {
   TestTrace trace(builder);
   std::vector<std::int64_t> prices;
-  for (const PricedSync& sync :
-       PriceSyncs(*trace.store, trace.names, FindBusyTime(*trace.store, ProcessId()))) {
+  for (const PricedSync& sync : PriceSyncs(*trace.store, trace.names, ProcessId(),
+                                           FindBusyTime(*trace.store, ProcessId()))) {
     prices.push_back(sync.gpu_idle.length().ns() / 1000);
   }
   return prices;
@@ -58,6 +60,58 @@ TEST(Syncs, CostNothingWhileTheGpuHasWork) {
   b.Call("cudaStreamSynchronize", kMain, 5, 35);  // Of the one stream; the other works on.
   b.Launch("aten::mm", kMain, 45, kGemm, kStream, 50, 10);
   EXPECT_EQ(PricesUs(b), Prices{0});
+}
+
+TEST(Syncs, CostNothingWhereQueuedWorkEndsTheGap) {
+  StoreBuilder b;
+  b.Launch("aten::mm", kMain, 0, kGemm, kStream, 10, 30);
+  b.Launch("aten::mm", kMain, 2, kGemm, kSideStream, 10, 200);
+  b.Launch("aten::mm", kMain, 4, kGemm, kSideStream, 211, 689);  // A gap of 1 us at 210.
+  b.Call("cudaStreamSynchronize", kMain, 7, 33);
+  b.Launch("aten::mm", kMain, 300, kGemm, kStream, 900, 10);
+  EXPECT_EQ(PricesUs(b), Prices{0});
+}
+
+TEST(Syncs, OfAnotherProcessCostNothing) {
+  StoreBuilder b;
+  b.Launch("aten::mm", kMain, 0, kGemm, kStream, 10, 90);
+  b.Launch("aten::mm", kMain, 110, kGemm, kStream, 115, 10);
+  b.InProcess("2").Call("cudaDeviceSynchronize", kMain, 5, 97);
+  TestTrace trace(b);
+  const ProcessId first = trace.store->threads.process[0];
+  EXPECT_TRUE(
+      PriceSyncs(*trace.store, trace.names, first, FindBusyTime(*trace.store, first)).empty());
+}
+
+TEST(Syncs, PriceOnlyIdleTime) {
+  for (int seed = 0; seed < 200; ++seed) {
+    std::mt19937 random(static_cast<unsigned>(seed));
+    const auto below = [&](int n) { return static_cast<std::int64_t>(random() % n); };
+    StoreBuilder b;
+    std::int64_t at = 0;
+    for (int i = 0; i < 30; ++i) {
+      at += 1 + below(20);
+      if (below(4) == 0) {
+        const std::int64_t length = 1 + below(60);
+        b.Call("cudaStreamSynchronize", kMain, at, length);
+        at += length;
+      } else {
+        b.Launch("aten::mm", kMain, at, kGemm, below(2) == 0 ? kStream : kSideStream,
+                 at + 1 + below(40), 1 + below(50));
+        at += 2;
+      }
+    }
+    TestTrace trace(b);
+    const IntervalSet busy = FindBusyTime(*trace.store, ProcessId());
+    TimeNs priced(INT64_MIN);
+    for (const PricedSync& sync : PriceSyncs(*trace.store, trace.names, ProcessId(), busy)) {
+      if (sync.gpu_idle.length().ns() == 0) continue;
+      EXPECT_EQ(busy.MeasureWithin(sync.gpu_idle), Us(0)) << "seed " << seed;
+      EXPECT_LE(sync.gpu_idle.length(), trace.store->host_events.duration[sync.call.index()]);
+      EXPECT_GE(sync.gpu_idle.start, priced) << "seed " << seed;
+      priced = sync.gpu_idle.end;
+    }
+  }
 }
 
 TEST(Syncs, InARowShareOneIdle) {
@@ -112,14 +166,17 @@ TEST(Syncs, TableSumsByNameAndPlaceAndLeavesOutFreeOnes) {
   }
   b.Call("cudaDeviceSynchronize", kMain, 5000, 10);
   TestTrace trace(b);
-  const auto syncs = PriceSyncs(*trace.store, trace.names, FindBusyTime(*trace.store, ProcessId()));
-  const std::vector<SyncRow> rows = SyncTable(*trace.store, trace.attribution, syncs);
+  const auto syncs =
+      PriceSyncs(*trace.store, trace.names, ProcessId(), FindBusyTime(*trace.store, ProcessId()));
+  const std::vector<SyncRow> rows =
+      SyncTable(*trace.store, trace.attribution, syncs, Interval{AtUs(1110), AtUs(2105)});
   ASSERT_EQ(rows.size(), 1u);
   EXPECT_EQ(rows[0].name, "cudaStreamSynchronize");
   EXPECT_EQ(rows[0].where, "aten::item");
   EXPECT_EQ(rows[0].count, 3);
   EXPECT_EQ(rows[0].host, Us(3 * 97));
   EXPECT_EQ(rows[0].gpu_idle, Us(3 * 15));
+  EXPECT_EQ(rows[0].in_median_step, Us(5 + 5)) << "the end of one's idle, the begin of another's";
 }
 
 TEST(Syncs, WithoutGpuWorkAreNotPriced) {

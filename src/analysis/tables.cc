@@ -1,6 +1,7 @@
 #include "analysis/tables.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <utility>
 
@@ -59,7 +60,7 @@ class TimePerEvent {
   std::vector<DurationNs> time_;
 };
 
-/// Values by name, in order of first use.
+/// Values by name, in order of first use. References stay valid.
 template <typename T>
 class ByName {
  public:
@@ -79,7 +80,7 @@ class ByName {
 
  private:
   std::vector<std::uint32_t> slots_;  ///< Position in values_ + 1, by string.
-  std::vector<std::pair<StringId, T>> values_;
+  std::deque<std::pair<StringId, T>> values_;
 };
 
 /// "memcpy", "memset" or the kernel's family.
@@ -146,6 +147,7 @@ std::vector<ClassRow> ClassTable(const TraceStore& store, NameFacts& names) {
   std::map<std::string_view, ClassRow> by_class;
   for (const auto& [name, sum] : by_name) {
     ClassRow& row = by_class[NameOfClass(sum.kind, name, names)];
+    if (sum.kind == GpuTaskKind::kKernel) row.family = names.Kernel(name).family;
     row.count += sum.count;
     row.total += sum.total;
   }
@@ -205,6 +207,7 @@ std::vector<TimeRow> OperatorTable(const TraceStore& store, const Attribution& a
     sum.flops += call.cost->flops;
     sum.bytes += call.cost->bytes;
     if (call.point.bound == Bound::kUnknown || !call.point.attainable_us) continue;
+    if (call.point.state == RooflineState::kImpossible) continue;
     sum.limit_ns += *call.point.attainable_us * 1e3;
     sum.limited += call.time;
     (call.point.bound == Bound::kCompute ? sum.compute_bound : sum.memory_bound) += call.time;
