@@ -3,75 +3,9 @@
 #include <algorithm>
 #include <tuple>
 
-#include "cost/operator_call.h"
 #include "store/natural_sort.h"
 
 namespace headroom {
-
-NameFacts::NameFacts(const TraceStore& store, const Knowledge& knowledge)
-    : store_(store), knowledge_(knowledge) {
-  const std::size_t names = store.strings.size();
-  roles_.resize(names);
-  roles_known_.resize(names);
-  kernels_.resize(names);
-  kernel_known_.resize(names);
-}
-
-HostRoles NameFacts::Roles(StringId name) {
-  const std::size_t index = name.index();
-  if (!roles_known_[index]) {
-    roles_[index] = knowledge_.host().RolesOf(store_.Text(name));
-    roles_known_[index] = true;
-  }
-  return roles_[index];
-}
-
-const KernelClass& NameFacts::Kernel(StringId name) {
-  const std::size_t index = name.index();
-  if (!kernel_known_[index]) {
-    kernels_[index] = knowledge_.kernels().Classify(store_.Text(name));
-    kernel_known_[index] = true;
-  }
-  return kernels_[index];
-}
-
-std::size_t OperatorCosts::SlotOf(StringId name, StringId args) const {
-  // The number of slots is a power of two.
-  return (name.index() * 0x9E3779B1u ^ args.index() * 0x85EBCA77u) & (slots_.size() - 1);
-}
-
-void OperatorCosts::Grow() {
-  slots_.assign(std::max<std::size_t>(slots_.size() * 2, 1024), 0);
-  for (std::size_t i = 0; i < entries_.size(); ++i) {
-    std::size_t slot = SlotOf(entries_[i]->name, entries_[i]->args);
-    while (slots_[slot] != 0) slot = (slot + 1) & (slots_.size() - 1);
-    slots_[slot] = static_cast<std::uint32_t>(i + 1);
-  }
-}
-
-const OperatorCost* OperatorCosts::Of(HostEventId op) {
-  const StringId name = store_.host_events.name[op.index()];
-  const StringId args = store_.host_events.args[op.index()];
-  if (!args.valid()) return nullptr;
-  if ((entries_.size() + 1) * 2 > slots_.size()) Grow();
-  std::size_t slot = SlotOf(name, args);
-  for (; slots_[slot] != 0; slot = (slot + 1) & (slots_.size() - 1)) {
-    const Entry& entry = *entries_[slots_[slot] - 1];
-    if (entry.name == name && entry.args == args) return entry.known ? &entry.cost : nullptr;
-  }
-  std::string_view types = store_.Arg(args, "Input type");
-  if (types.empty()) types = store_.Arg(args, "Input Types");
-  const std::optional<OperatorCall> call =
-      ParseOperatorCall(store_.Text(name), {.dims = store_.Arg(args, "Input Dims"),
-                                            .types = types,
-                                            .strides = store_.Arg(args, "Input Strides"),
-                                            .concrete = store_.Arg(args, "Concrete Inputs")});
-  const std::optional<OperatorCost> cost = call ? CostOf(*call) : std::nullopt;
-  entries_.push_back(
-      std::make_unique<Entry>(Entry{name, args, cost.has_value(), cost.value_or(OperatorCost())}));
-  slots_[slot] = static_cast<std::uint32_t>(entries_.size());
-  return cost ? &entries_.back()->cost : nullptr;
-}
 
 bool IsWorkOf(const TraceStore& store, ProcessId process, GpuTaskId task) {
   const HostEventId launch = store.gpu_tasks.launch[task.index()];
@@ -241,6 +175,49 @@ HostEventId Attribution::ForwardOperatorOf(HostEventId backward) const {
   return best;
 }
 
+namespace {
+
+/// Phase inside a range or operator with these roles. Wait, callback and optimizer hold for all
+/// that they contain.
+Phase PhaseInside(Phase around, HostRoles roles, HostEventKind kind, bool autograd_thread) {
+  if (roles.Has(HostRole::kDataWait)) return Phase::kDataWait;
+  if (roles.Has(HostRole::kCallback)) return Phase::kCallback;
+  if (roles.Has(HostRole::kOptimizer)) return Phase::kOptimizer;
+  const bool holds =
+      around == Phase::kOptimizer || around == Phase::kDataWait || around == Phase::kCallback;
+  if (!holds && roles.Has(HostRole::kBackward)) return Phase::kBackward;
+  if (around == Phase::kOther &&
+      (kind == HostEventKind::kOperator || roles.Has(HostRole::kForward))) {
+    return autograd_thread ? Phase::kBackward : Phase::kForward;
+  }
+  return around;
+}
+
+}  // namespace
+
+void Attribution::EnterOperator(HostEventId op, NameFacts& names, OperatorCosts& costs,
+                                HostContext& context) const {
+  const auto& events = store_.host_events;
+  const std::size_t row = op.index();
+  const HostEventId parent = events.parent[row];
+  context.op = op;
+  if (costs.Of(op) != nullptr) context.costed = op;
+  // Nodes nest where the engine is entered again (checkpoints): the innermost one counts. Two
+  // records of one node (the engine's and the function's) need one search.
+  const bool same_node = parent.valid() &&
+                         events.sequence[parent.index()] == events.sequence[row] &&
+                         events.forward_thread[parent.index()] == events.forward_thread[row];
+  if (events.sequence[row] < 0 || same_node || context.phase != Phase::kBackward) return;
+  context.recomputed = !IsBackwardNode(row, names);
+  if (context.recomputed) return;
+  const HostEventId forward = ForwardOperatorOf(op);
+  if (!forward.valid()) return;
+  context.forward = forward;
+  const HostContext& of_forward = contexts_[forward.index()];
+  if (of_forward.layer.valid()) context.layer = of_forward.layer;
+  if (of_forward.line.valid()) context.line = of_forward.line;
+}
+
 void Attribution::AttributeThread(ThreadId thread, NameFacts& names, OperatorCosts& costs) {
   const auto& events = store_.host_events;
   const bool autograd = autograd_threads_[thread.index()];
@@ -255,42 +232,9 @@ void Attribution::AttributeThread(ThreadId thread, NameFacts& names, OperatorCos
       case HostEventKind::kOperator:
       case HostEventKind::kAnnotation: {
         const HostRoles roles = names.Roles(events.name[row]);
-        const bool fixed = context.phase == Phase::kOptimizer ||
-                           context.phase == Phase::kDataWait || context.phase == Phase::kCallback;
-        if (roles.Has(HostRole::kDataWait)) {
-          context.phase = Phase::kDataWait;
-        } else if (roles.Has(HostRole::kCallback)) {
-          context.phase = Phase::kCallback;
-        } else if (roles.Has(HostRole::kOptimizer)) {
-          context.phase = Phase::kOptimizer;
-        } else if (!fixed && roles.Has(HostRole::kBackward)) {
-          context.phase = Phase::kBackward;
-        } else if (context.phase == Phase::kOther &&
-                   (kind == HostEventKind::kOperator || roles.Has(HostRole::kForward))) {
-          context.phase = autograd ? Phase::kBackward : Phase::kForward;
-        }
+        context.phase = PhaseInside(context.phase, roles, kind, autograd);
         if (roles.Has(HostRole::kLayerRange)) context.layer = self;
-        if (kind == HostEventKind::kAnnotation) break;
-        context.op = self;
-        if (costs.Of(self) != nullptr) context.costed = self;
-        // Nodes nest where the engine is entered again (checkpoints): the innermost one counts. Two
-        // records of one node (the engine's and the function's) need one search.
-        const bool same_node = parent.valid() &&
-                               events.sequence[parent.index()] == events.sequence[row] &&
-                               events.forward_thread[parent.index()] == events.forward_thread[row];
-        if (events.sequence[row] >= 0 && !same_node && context.phase == Phase::kBackward) {
-          context.recomputed = !IsBackwardNode(row, names);
-        }
-        if (events.sequence[row] >= 0 && !same_node && context.phase == Phase::kBackward &&
-            !context.recomputed) {
-          const HostEventId forward = ForwardOperatorOf(self);
-          if (forward.valid()) {
-            context.forward = forward;
-            const HostContext& of_forward = contexts_[forward.index()];
-            if (of_forward.layer.valid()) context.layer = of_forward.layer;
-            if (of_forward.line.valid()) context.line = of_forward.line;
-          }
-        }
+        if (kind == HostEventKind::kOperator) EnterOperator(self, names, costs, context);
         break;
       }
       case HostEventKind::kPythonFrame: {

@@ -4,63 +4,19 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <span>
-#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "analysis/host_rules.h"
-#include "analysis/knowledge.h"
+#include "analysis/name_facts.h"
+#include "analysis/operator_costs.h"
 #include "base/ids.h"
-#include "cost/kernel_class.h"
-#include "cost/operator_cost.h"
 #include "store/trace_store.h"
 
 namespace headroom {
 
 /// What a step spends its time on.
 enum class Phase : std::uint8_t { kOther, kForward, kBackward, kOptimizer, kDataWait, kCallback };
-
-/// Facts about names, found once per distinct name.
-class NameFacts {
- public:
-  NameFacts(const TraceStore& store, const Knowledge& knowledge);
-
-  /// Roles of a host event's name.
-  HostRoles Roles(StringId name);
-  /// Class of a kernel's name.
-  const KernelClass& Kernel(StringId name);
-  bool IsCommunication(StringId name) { return Kernel(name).family == WorkFamily::kCommunication; }
-
- private:
-  const TraceStore& store_;
-  const Knowledge& knowledge_;
-  std::vector<HostRoles> roles_;
-  std::vector<bool> roles_known_;
-  std::vector<KernelClass> kernels_;
-  std::vector<bool> kernel_known_;
-};
-
-/// Cost of operators, found once per distinct (name, arguments).
-class OperatorCosts {
- public:
-  explicit OperatorCosts(const TraceStore& store) : store_(store) {}
-  /// nullptr: unknown. The pointer lives as long as this object.
-  const OperatorCost* Of(HostEventId op);
-
- private:
-  const TraceStore& store_;
-  std::vector<std::uint32_t> slots_;  ///< Open table of entries_; index + 1.
-  struct Entry {
-    StringId name, args;
-    bool known;
-    OperatorCost cost;
-  };
-  std::vector<std::unique_ptr<Entry>> entries_;
-  std::size_t SlotOf(StringId name, StringId args) const;
-  void Grow();
-};
 
 /// Where a host event stands. Ids are none where there is nothing of the kind.
 struct HostContext {
@@ -101,6 +57,9 @@ class Attribution {
   void FindThreads(NameFacts& names);
   void IndexForwardOperators(NameFacts& names);
   void MatchForwardThreads();
+  /// Fills in what holds inside the operator; its phase is known.
+  void EnterOperator(HostEventId op, NameFacts& names, OperatorCosts& costs,
+                     HostContext& context) const;
   void AttributeThread(ThreadId thread, NameFacts& names, OperatorCosts& costs);
   bool IsBackwardNode(std::size_t row, NameFacts& names) const;
   HostEventId ForwardOperatorOf(HostEventId backward) const;

@@ -70,8 +70,17 @@ std::string ConfidenceOf(const std::vector<TimeNs>& marks) {
   return unevenness < kEven * 2 || marks.size() >= 5 ? "medium" : "low";
 }
 
-/// Sorted times of events that share a process and a name.
-using Marks = std::map<std::pair<ProcessId, StringId>, std::vector<TimeNs>>;
+/// Events that share a process and a name.
+struct MarkSeries {
+  std::vector<TimeNs> times;  ///< Sorted.
+  DurationNs covered;         ///< Sum of the events' lengths.
+
+  DurationNs Period() const {
+    return DurationNs((times.back() - times.front()).ns() /
+                      static_cast<std::int64_t>(times.size() - 1));
+  }
+};
+using Marks = std::map<std::pair<ProcessId, StringId>, MarkSeries>;
 
 enum class MarkAt { kStart, kEnd };
 
@@ -83,29 +92,26 @@ Marks CollectMarks(const TraceStore& store, MarkAt at, Accept accept) {
   for (std::size_t row = 0; row < events.rows(); ++row) {
     if (!accept(row)) continue;
     const ProcessId process = store.threads.process[events.thread[row].index()];
-    marks[{process, events.name[row]}].push_back(
-        at == MarkAt::kEnd ? store.HostEnd(HostEventId(row)) : events.start[row]);
+    MarkSeries& series = marks[{process, events.name[row]}];
+    series.times.push_back(at == MarkAt::kEnd ? store.HostEnd(HostEventId(row))
+                                              : events.start[row]);
+    series.covered += events.duration[row];
   }
-  for (auto& [key, times] : marks) std::sort(times.begin(), times.end());
+  for (auto& [key, series] : marks) std::sort(series.times.begin(), series.times.end());
   return marks;
 }
 
-/// Steps between the marks that return evenly; of several, those with the longest period.
-FoundSteps FromMarks(const TraceStore& store, const Marks& marks, double uneven) {
+bool IsPeriodic(const MarkSeries& series, double uneven) {
+  return series.times.size() >= kFewestMarks && Unevenness(series.times) <= uneven;
+}
+
+FoundSteps StepsBetween(const TraceStore& store, const Marks::value_type& marks) {
   FoundSteps found;
-  DurationNs longest;
-  for (const auto& [key, times] : marks) {
-    if (times.size() < kFewestMarks || Unevenness(times) > uneven) continue;
-    const DurationNs period((times.back() - times.front()).ns() /
-                            static_cast<std::int64_t>(times.size() - 1));
-    if (period <= longest) continue;
-    longest = period;
-    found.source = StepSource::kInferred;
-    found.process = key.first;
-    found.marker = std::string(store.Text(key.second));
-    found.confidence = ConfidenceOf(times);
-    found.steps = BetweenMarks(times);
-  }
+  found.source = StepSource::kInferred;
+  found.process = marks.first.first;
+  found.marker = std::string(store.Text(marks.first.second));
+  found.confidence = ConfidenceOf(marks.second.times);
+  found.steps = BetweenMarks(marks.second.times);
   return found;
 }
 
@@ -121,15 +127,48 @@ FoundSteps FromOptimizer(const TraceStore& store, NameFacts& names) {
   const Marks marks = CollectMarks(store, MarkAt::kEnd, [&](std::size_t row) {
     return IsRange(events.kind[row]) && names.Roles(events.name[row]).Has(HostRole::kOptimizerStep);
   });
-  return FromMarks(store, marks, kUneven);
+  const Marks::value_type* rarest = nullptr;
+  for (const Marks::value_type& candidate : marks) {
+    if (!IsPeriodic(candidate.second, kUneven)) continue;
+    if (rarest == nullptr || candidate.second.Period() > rarest->second.Period())
+      rarest = &candidate;
+  }
+  return rarest == nullptr ? FoundSteps() : StepsBetween(store, *rarest);
 }
 
-/// An annotation that returns evenly; of several, the one that covers most time.
+/// An annotation that returns evenly. Of several, those that cover most time, and of these the one
+/// that returns most often: an epoch covers what its batches cover, what is logged now and then
+/// covers nothing.
 FoundSteps FromRepeatedAnnotation(const TraceStore& store) {
   const Marks marks = CollectMarks(store, MarkAt::kStart, [&](std::size_t row) {
     return store.host_events.kind[row] == HostEventKind::kAnnotation;
   });
-  return FromMarks(store, marks, kUneven / 3);
+  constexpr double kAsMuch = 0.9;
+  const auto periodic = [](const Marks::value_type& candidate) {
+    return IsPeriodic(candidate.second, kUneven / 3);
+  };
+  DurationNs most;
+  for (const Marks::value_type& candidate : marks) {
+    if (periodic(candidate)) most = std::max(most, candidate.second.covered);
+  }
+  const Marks::value_type* best = nullptr;
+  for (const Marks::value_type& candidate : marks) {
+    const MarkSeries& series = candidate.second;
+    if (!periodic(candidate) ||
+        static_cast<double>(series.covered.ns()) < kAsMuch * static_cast<double>(most.ns())) {
+      continue;
+    }
+    if (best == nullptr || series.times.size() > best->second.times.size() ||
+        (series.times.size() == best->second.times.size() &&
+         series.covered > best->second.covered)) {
+      best = &candidate;
+    }
+  }
+  if (best == nullptr) return {};
+  FoundSteps found = StepsBetween(store, *best);
+  // Nothing but its regularity says that it is a step.
+  if (found.confidence == "high") found.confidence = "medium";
+  return found;
 }
 
 /// Kernels that return evenly: several names that each run once a step. Natural candidates (loss,
@@ -179,9 +218,9 @@ Result<FoundSteps> FromMarker(const TraceStore& store, const std::string& marker
   });
   // The names may carry numbers. Of several processes, the one that begins first has the steps.
   std::map<ProcessId, std::vector<TimeNs>> by_process;
-  for (const auto& [key, times] : by_name) {
+  for (const auto& [key, series] : by_name) {
     std::vector<TimeNs>& of_process = by_process[key.first];
-    of_process.insert(of_process.end(), times.begin(), times.end());
+    of_process.insert(of_process.end(), series.times.begin(), series.times.end());
   }
   FoundSteps found;
   std::vector<TimeNs> times;

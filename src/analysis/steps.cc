@@ -205,6 +205,70 @@ Status SelectSteps(const AnalysisOptions& options, StepAnalysis& out) {
   return Status::Ok();
 }
 
+/// When the GPU is done with the work launched in and before the steps; INT64_MIN: there was none.
+struct WorkEnds {
+  TimeNs before_first{INT64_MIN};
+  std::vector<TimeNs> of_step;
+};
+
+/// Gives every task to the step in which it was launched.
+WorkEnds AssignTasks(const TraceStore& store, StepAnalysis& out) {
+  const auto& tasks = store.gpu_tasks;
+  const bool any_launch = std::any_of(tasks.launch.values().begin(), tasks.launch.values().end(),
+                                      [](HostEventId launch) { return launch.valid(); });
+  WorkEnds ends;
+  ends.of_step.assign(out.hosts.size(), TimeNs(INT64_MIN));
+  for (std::size_t i = 0; i < tasks.rows(); ++i) {
+    const HostEventId launch = tasks.launch[i];
+    if (out.hosts.empty() || !IsWorkOf(store, out.process, GpuTaskId(i))) continue;
+    if (any_launch && !launch.valid() && !out.before_recording[i]) continue;
+    const bool before_recording = any_launch && !launch.valid();
+    const TimeNs when = launch.valid() ? store.host_events.start[launch.index()] : tasks.start[i];
+    if (before_recording || when < out.hosts.front().start) {
+      ++out.steps.tasks_before_first;
+      ends.before_first = std::max(ends.before_first, store.TaskEnd(GpuTaskId(i)));
+      continue;
+    }
+    const std::int32_t step = StepAt(out.hosts, when);
+    if (step == StepAnalysis::kNoStep) {
+      ++out.steps.tasks_outside;
+      continue;
+    }
+    out.step_of_task[i] = step;
+    const auto row = static_cast<std::size_t>(step);
+    ++out.steps.list[row].tasks;
+    ends.of_step[row] = std::max(ends.of_step[row], store.TaskEnd(GpuTaskId(i)));
+  }
+  return ends;
+}
+
+/// A step ends where its GPU work ends, and begins where that of the steps before it ended; the
+/// first does not pay for the queue that warm-up left. After steps without GPU work there may be
+/// nothing to wait for.
+void TimeSteps(const WorkEnds& ends, bool has_gpu, StepAnalysis& out) {
+  TimeNs previous_end = ends.before_first;
+  bool follows_work = false;
+  for (std::size_t i = 0; i < out.hosts.size(); ++i) {
+    Interval span = out.hosts[i];
+    const TimeNs gpu_end = ends.of_step[i];
+    const bool has_work = gpu_end.ns() != INT64_MIN;
+    if (has_work) {
+      span.start = follows_work
+                       ? previous_end
+                       : std::clamp(previous_end, span.start, std::max(span.start, gpu_end));
+      span.end = std::max(gpu_end, span.start);
+      previous_end = span.end;
+    }
+    follows_work = has_work;
+    StepRow& row = out.steps.list[i];
+    row.start = span.start;
+    row.wall = span.length();
+    row.host_wait = out.late.MeasureWithin(span);
+    if (has_gpu) row.gpu_busy = out.busy.MeasureWithin(span);
+    out.spans.push_back(span);
+  }
+}
+
 }  // namespace
 
 Result<StepAnalysis> AnalyzeSteps(const TraceStore& store, NameFacts& names,
@@ -213,7 +277,6 @@ Result<StepAnalysis> AnalyzeSteps(const TraceStore& store, NameFacts& names,
   if (!searched.ok()) return searched.status();
   const FoundSteps& found = searched.value();
 
-  const auto& tasks = store.gpu_tasks;
   StepAnalysis out;
   if (LaunchesWork(store, found.process)) out.process = found.process;
   out.busy = FindBusyTime(store, out.process);
@@ -228,64 +291,11 @@ Result<StepAnalysis> AnalyzeSteps(const TraceStore& store, NameFacts& names,
     out.steps.list.push_back(row);
     out.hosts.push_back(step.host);
   }
-  out.step_of_task.assign(tasks.rows(), StepAnalysis::kNoStep);
+  out.step_of_task.assign(store.gpu_tasks.rows(), StepAnalysis::kNoStep);
   out.before_recording = FindWorkBeforeRecording(store);
-  const bool any_launch = std::any_of(tasks.launch.values().begin(), tasks.launch.values().end(),
-                                      [](HostEventId launch) { return launch.valid(); });
 
-  // The work of a step is what is launched inside it.
-  TimeNs earlier_end(
-      INT64_MIN);  // When the GPU is done with what was launched before the first step.
-  std::vector<TimeNs> gpu_end(found.steps.size(), TimeNs(INT64_MIN));
-  for (std::size_t i = 0; i < tasks.rows(); ++i) {
-    const HostEventId launch = tasks.launch[i];
-    if (out.hosts.empty() || !IsWorkOf(store, out.process, GpuTaskId(i))) continue;
-    if (any_launch && !launch.valid() && !out.before_recording[i]) continue;
-    const bool before_recording = any_launch && !launch.valid();
-    const TimeNs when = launch.valid() ? store.host_events.start[launch.index()] : tasks.start[i];
-    if (before_recording || when < out.hosts.front().start) {
-      ++out.steps.tasks_before_first;
-      earlier_end = std::max(earlier_end, store.TaskEnd(GpuTaskId(i)));
-      continue;
-    }
-    const std::int32_t step = StepAt(out.hosts, when);
-    if (step == StepAnalysis::kNoStep) {
-      ++out.steps.tasks_outside;
-      continue;
-    }
-    out.step_of_task[i] = step;
-    const auto row = static_cast<std::size_t>(step);
-    ++out.steps.list[row].tasks;
-    gpu_end[row] = std::max(gpu_end[row], store.TaskEnd(GpuTaskId(i)));
-  }
-
-  // A step ends where its GPU work ends, and begins where that of the steps before it ended; the
-  // first does not pay for the queue that warm-up left. After steps without GPU work there may be
-  // nothing to wait for.
-  TimeNs previous_end = earlier_end;
-  bool follows_work = false;
-  for (std::size_t i = 0; i < out.hosts.size(); ++i) {
-    Interval span = out.hosts[i];
-    const bool has_work = gpu_end[i].ns() != INT64_MIN;
-    if (has_work) {
-      span.start = follows_work
-                       ? previous_end
-                       : std::clamp(previous_end, span.start, std::max(span.start, gpu_end[i]));
-      span.end = std::max(gpu_end[i], span.start);
-      previous_end = span.end;
-    }
-    follows_work = has_work;
-    StepRow& row = out.steps.list[i];
-    row.start = span.start;
-    row.wall = span.length();
-    if (tasks.rows() > 0) row.gpu_busy = out.busy.MeasureWithin(span);
-    out.spans.push_back(span);
-  }
+  TimeSteps(AssignTasks(store, out), store.gpu_tasks.rows() > 0, out);
   MeasureHost(store, names, MeasureQueue(store, out), out);
-  for (std::size_t i = 0; i < out.spans.size(); ++i) {
-    out.steps.list[i].host_wait = out.late.MeasureWithin(out.spans[i]);
-  }
-
   if (Status selected = SelectSteps(options, out); !selected.ok()) return selected;
   Summarize(out.steps);
   return out;

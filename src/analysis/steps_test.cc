@@ -192,6 +192,16 @@ TEST(InferredSteps, ElseFollowTheAnnotationThatReturnsEvenly) {
   EXPECT_EQ(found.steps.confidence, "medium") << "four marks are few";
 }
 
+TEST(InferredSteps, AreNotWhatIsLoggedNowAndThenNorEpochs) {
+  StoreBuilder b;
+  for (int i = 0; i < 50; ++i) b.Annotation("train_batch", kMain, i * 100, 90);
+  for (int i = 0; i < 5; ++i) b.Annotation("log_metrics", kMain, i * 1000 + 95, 2);
+  for (int i = 0; i < 4; ++i) b.Annotation("epoch", kMain, i * 1250, 1240);
+  const StepAnalysis found = StepsOf(b);
+  EXPECT_EQ(found.steps.marker, "train_batch");
+  EXPECT_EQ(found.steps.confidence, "medium") << "nothing else says that this is a step";
+}
+
 /// Three kernels that run once every 100 us, one that runs 7 times.
 StoreBuilder PeriodicKernels(bool with_launches, int periods) {
   StoreBuilder b;
@@ -293,6 +303,18 @@ TEST(Queue, DepthIsWhatWasLaunchedAndHasNotStarted) {
   const StepAnalysis found = StepsOf(b);
   EXPECT_EQ(found.steps.list[0].queue_depth_max, 4);
   EXPECT_DOUBLE_EQ(found.steps.list[0].queue_depth_mean, 2.5);
+}
+
+TEST(Queue, CountsAGraphOfKernelsAsOneLaunch) {
+  StoreBuilder b;
+  b.Step(0, kMain, 0, 100);
+  b.Call("cudaGraphLaunch", kMain, 0, 5, 1);
+  for (int i = 0; i < 50; ++i) b.Kernel(kGemm, kStream, 10 + i * 2, 2, 1);
+  b.Call("cudaGraphLaunch", kMain, 20, 5, 2);
+  for (int i = 0; i < 50; ++i) b.Kernel(kGemm, kStream, 110 + i * 2, 2, 2);
+  const StepAnalysis found = StepsOf(b);
+  EXPECT_EQ(found.steps.list[0].queue_depth_max, 1);
+  EXPECT_DOUBLE_EQ(found.steps.list[0].queue_depth_mean, 1);
 }
 
 TEST(ProfilerCost, CountsWhatIsRecordedWhileTheGpuFollowsTheHost) {

@@ -163,23 +163,26 @@ std::vector<ClassRow> ClassTable(const TraceStore& store, NameFacts& names) {
   return rows;
 }
 
-std::vector<TimeRow> OperatorTable(const TraceStore& store, const Attribution& attribution,
-                                   std::span<const CostedCall> work) {
-  struct Sums {
-    std::int64_t calls = 0;
-    DurationNs host, self, forward, backward;
-    CallTimes times;
-    double flops = 0, bytes = 0;
-    double limit_ns = 0;  ///< Time at the roofline, of calls whose limit is known.
-    DurationNs limited;   ///< GPU time of those calls.
-    DurationNs compute_bound, memory_bound;
-    bool costed = false;
-  };
+namespace {
+
+/// What is known of the calls of one operator.
+struct OperatorSums {
+  std::int64_t calls = 0;
+  DurationNs host, self, forward, backward;
+  CallTimes times;
+  double flops = 0, bytes = 0;
+  double limit_ns = 0;  ///< Time at the roofline, of calls whose limit is known.
+  DurationNs limited;   ///< GPU time of those calls.
+  DurationNs compute_bound, memory_bound;
+  bool costed = false;
+};
+
+/// GPU time of the operators' calls and phases. Returns the time of each innermost operator.
+TimePerEvent SumTasks(const TraceStore& store, const Attribution& attribution,
+                      ByName<OperatorSums>& sums) {
   const auto& events = store.host_events;
   const auto& tasks = store.gpu_tasks;
-  ByName<Sums> sums(store);
-
-  TimePerEvent own(events.rows());  // By innermost operator.
+  TimePerEvent own(events.rows());
   for (std::size_t i = 0; i < tasks.rows(); ++i) {
     const HostContext& context = attribution.Of(GpuTaskId(i));
     if (context.op.valid()) own.Add(context.op, tasks.duration[i]);
@@ -189,10 +192,16 @@ std::vector<TimeRow> OperatorTable(const TraceStore& store, const Attribution& a
       sums[events.name[context.op.index()]].forward += tasks.duration[i];
     }
   }
+  return own;
+}
 
+/// Calls and host time of the operators.
+void SumCalls(const TraceStore& store, const Attribution& attribution, const TimePerEvent& own,
+              ByName<OperatorSums>& sums) {
+  const auto& events = store.host_events;
   for (std::size_t row = 0; row < events.rows(); ++row) {
     if (events.kind[row] != HostEventKind::kOperator) continue;
-    Sums& sum = sums[events.name[row]];
+    OperatorSums& sum = sums[events.name[row]];
     ++sum.calls;
     sum.host += events.duration[row];
     sum.self += events.duration[row];
@@ -201,8 +210,13 @@ std::vector<TimeRow> OperatorTable(const TraceStore& store, const Attribution& a
     if (caller.valid()) sums[events.name[caller.index()]].self -= events.duration[row];
     if (own.Of(row).ns() > 0) sum.times.Add(own.Of(row));
   }
+}
+
+/// FLOPs, bytes and limits of the operators. What no device can do is no limit.
+void SumCosts(const TraceStore& store, std::span<const CostedCall> work,
+              ByName<OperatorSums>& sums) {
   for (const CostedCall& call : work) {
-    Sums& sum = sums[events.name[call.op.index()]];
+    OperatorSums& sum = sums[store.host_events.name[call.op.index()]];
     sum.costed = true;
     sum.flops += call.cost->flops;
     sum.bytes += call.cost->bytes;
@@ -212,6 +226,15 @@ std::vector<TimeRow> OperatorTable(const TraceStore& store, const Attribution& a
     sum.limited += call.time;
     (call.point.bound == Bound::kCompute ? sum.compute_bound : sum.memory_bound) += call.time;
   }
+}
+
+}  // namespace
+
+std::vector<TimeRow> OperatorTable(const TraceStore& store, const Attribution& attribution,
+                                   std::span<const CostedCall> work) {
+  ByName<OperatorSums> sums(store);
+  SumCalls(store, attribution, SumTasks(store, attribution, sums), sums);
+  SumCosts(store, work, sums);
 
   const DurationNs all = AllTaskTime(store);
   std::vector<TimeRow> rows;
@@ -223,7 +246,7 @@ std::vector<TimeRow> OperatorTable(const TraceStore& store, const Attribution& a
     row.share_pct = SharePct(row.total, all);
     row.host = sum.host;
     row.self_host = sum.self;
-    if (tasks.rows() > 0) {
+    if (store.gpu_tasks.rows() > 0) {
       row.forward = sum.forward;
       // Without sequence numbers nobody knows whose backward ran.
       if (attribution.KnowsForward() || sum.backward.ns() > 0) row.backward = sum.backward;

@@ -1,0 +1,27 @@
+// FLOPs and bytes of the operators of a trace.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+
+#include "base/ids.h"
+#include "cost/operator_cost.h"
+#include "store/trace_store.h"
+
+namespace headroom {
+
+/// Cost of operators, found once per distinct (name, arguments). Not thread-safe.
+class OperatorCosts {
+ public:
+  explicit OperatorCosts(const TraceStore& store) : store_(store) {}
+  /// nullptr: unknown. The pointer lives as long as this object.
+  const OperatorCost* Of(HostEventId op);
+
+ private:
+  const TraceStore& store_;
+  /// By name and arguments, in one number. Nodes do not move.
+  std::unordered_map<std::uint64_t, std::optional<OperatorCost>> costs_;
+};
+
+}  // namespace headroom
