@@ -27,11 +27,6 @@ std::optional<TensorCoreUse> TensorCoreUseFromName(std::string_view name) {
   return std::nullopt;
 }
 
-bool MultipliesMatrices(WorkFamily family) {
-  return family == WorkFamily::kMatmul || family == WorkFamily::kConvolution ||
-         family == WorkFamily::kAttention;
-}
-
 std::optional<bool> YesOrNo(std::string_view text) {
   if (text == "yes") return true;
   if (text == "no") return false;

@@ -75,6 +75,14 @@ TEST(KernelRules, TellWholeClasses) {
   }
 }
 
+TEST(WorkFamilies, ThatMultiplyMatricesAreThree) {
+  EXPECT_TRUE(MultipliesMatrices(WorkFamily::kMatmul));
+  EXPECT_TRUE(MultipliesMatrices(WorkFamily::kConvolution));
+  EXPECT_TRUE(MultipliesMatrices(WorkFamily::kAttention));
+  EXPECT_FALSE(MultipliesMatrices(WorkFamily::kFused));
+  EXPECT_FALSE(MultipliesMatrices(WorkFamily::kUnclassified));
+}
+
 // What a report calls communication must come from a collective library, not from a name that
 // sounds like one.
 TEST(KernelRules, DoNotTakeOrdinaryKernelsForCommunication) {
