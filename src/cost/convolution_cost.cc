@@ -239,9 +239,9 @@ constexpr auto kRules = [] {
 }  // namespace
 
 double ConvolutionShape::FlopsPerPart() const {
+  const std::int64_t channels_a_group = in_channels / std::max<std::int64_t>(groups, 1);  // exact
   return 2 * static_cast<double>(batch) * static_cast<double>(out_channels) *
-         Elements(transposed ? in : out) *
-         static_cast<double>(in_channels / std::max<std::int64_t>(groups, 1)) * Elements(kernel);
+         Elements(transposed ? in : out) * static_cast<double>(channels_a_group) * Elements(kernel);
 }
 
 std::optional<ConvolutionShape> ConvolutionShapeOf(const OperatorCall& call) {

@@ -122,12 +122,12 @@ class DeviceFile {
     if (node == nullptr) return Status::Ok();
     const toml::table* figures = node->as_table();
     if (figures == nullptr) return Bad("figures", "must be a table");
-    for (const auto& [key, value] : *figures) {
+    for (const auto& entry : *figures) {
+      const std::string_view key = entry.first.str();
       const auto field = std::find_if(kFigures.begin(), kFigures.end(),
-                                      [&](const FigureField& f) { return f.key == key.str(); });
-      if (field == kFigures.end())
-        return Bad(key.str(), "is not a known figure; correct or remove it");
-      const Status status = ReadFigure(*field, value, spec);
+                                      [&](const FigureField& f) { return f.key == key; });
+      if (field == kFigures.end()) return Bad(key, "is not a known figure; correct or remove it");
+      Status status = ReadFigure(*field, entry.second, spec);
       if (!status.ok()) return status;
     }
     return Status::Ok();
