@@ -132,8 +132,7 @@ TEST(KernelRules, DoNotTakeOrdinaryKernelsForCommunication) {
            "hipMemcpyWithStream",
            "hip_saxpy(float*)",
            "triton_poi_fused_all_reduce_wait_tensor_0",
-           "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, "
-           "at::native::func_wrapper_t<float>",
+           "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, float>",
            "void at::native::vectorized_gather_kernel<16, long>(char*, char*, long*)",
            "void cub::DeviceReduceByKeyKernel<cub::DispatchReduceByKey<long*>",
            "void cublasLt::splitKreduce_kernel<32, 16, int, float>",
