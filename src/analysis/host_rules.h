@@ -3,22 +3,26 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/named_text.h"
 #include "base/status.h"
+#include "cost/rule_file.h"
 
 namespace headroom {
 
+/// The lists of a rules file of host events.
+inline constexpr RuleFormat kHostRuleLists[] = {
+    {.list = "rule", .value_key = "role", .explained = true}};
+
 /// Roles of a host event; a name may have several. Their meaning is in the rules file.
 enum class HostRole : std::uint8_t {
-  kLaunch,
   kKernelLaunch,
+  kGraphLaunch,
+  kCaptureBegin,
+  kCaptureEnd,
   kSync,
   kAsyncCopy,
-  kAllocation,
   kDataWait,
   kOptimizer,
   kOptimizerStep,
@@ -45,13 +49,6 @@ class HostRoles {
 /// microsecond, so cache by name.
 class HostRules {
  public:
-  /// What the rules file says of a rule to prove itself.
-  struct Example {
-    std::string name;
-    HostRole role;
-    bool matches;
-  };
-
   /// Reads a rules file. The message of a failure names the file, the rule and the remedy.
   static Result<HostRules> Parse(const NamedText& rules);
 
@@ -60,7 +57,6 @@ class HostRules {
   ~HostRules();
 
   HostRoles RolesOf(std::string_view name) const;
-  const std::vector<Example>& examples() const;
 
  private:
   struct Impl;

@@ -1,28 +1,81 @@
 #include "analysis/host_rules.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <map>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <string>
+#include <vector>
 
 #include "analysis/test_trace.h"
+#include "cost/rule_checks.h"
 
 namespace headroom {
 namespace {
 
+std::string ShippedText() {
+  const char* root = std::getenv("HEADROOM_SOURCE_DIR");
+  std::ifstream file(std::string(root == nullptr ? "." : root) + "/data/rules/host.toml");
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+std::vector<NameRule> ShippedRules() {
+  return ReadRules({"host.toml", ShippedText()}, kHostRuleLists).value().front();
+}
+
+/// Rules of which only `rule` matches.
+HostRules Alone(const NameRule& rule) {
+  const std::string text = fmt::format(
+      "[[rule]]\nrole = \"{}\"\nabout = \"x\"\nmatch = '{}'\nexamples = [\"x\"]\nnot = [\"y\"]\n",
+      rule.value, rule.match);
+  return HostRules::Parse({"alone.toml", text}).value();
+}
+
 TEST(HostRules, MatchTheirOwnExamplesAndNoneOfTheNearMisses) {
+  for (const NameRule& rule : ShippedRules()) {
+    const HostRules alone = Alone(rule);
+    for (const std::string& name : rule.examples)
+      EXPECT_NE(alone.RolesOf(name), HostRoles()) << rule.where << ": " << name;
+    for (const std::string& name : rule.near_misses)
+      EXPECT_EQ(alone.RolesOf(name), HostRoles()) << rule.where << ": " << name;
+  }
+}
+
+TEST(HostRules, HaveAnExampleForEachAlternative) {
+  for (const NameRule& rule : ShippedRules()) ExpectAnExampleForEachAlternative(rule);
+}
+
+TEST(HostRules, GiveEveryRoleARule) {
   const HostRules& rules = TestKnowledge().host();
-  std::map<HostRole, std::pair<int, int>> seen;
-  for (const HostRules::Example& example : rules.examples()) {
-    EXPECT_EQ(rules.RolesOf(example.name).Has(example.role), example.matches)
-        << example.name << ", role " << static_cast<int>(example.role);
-    ++(example.matches ? seen[example.role].first : seen[example.role].second);
+  HostRoles all;
+  for (const NameRule& rule : ShippedRules()) {
+    for (int role = 0; role <= static_cast<int>(HostRole::kLibraryFrame); ++role) {
+      if (rules.RolesOf(rule.examples.front()).Has(static_cast<HostRole>(role)))
+        all.Add(static_cast<HostRole>(role));
+    }
   }
-  for (int role = 0; role <= static_cast<int>(HostRole::kLibraryFrame); ++role) {
-    const auto& [hits, misses] = seen[static_cast<HostRole>(role)];
-    EXPECT_GT(hits, 0) << "role " << role << " has no example";
-    EXPECT_GT(misses, 0) << "role " << role << " has no near miss";
+  for (int role = 0; role <= static_cast<int>(HostRole::kLibraryFrame); ++role)
+    EXPECT_TRUE(all.Has(static_cast<HostRole>(role))) << "role " << role;
+}
+
+// A runtime call and its twin of the driver's interface block, copy and launch alike.
+TEST(HostRules, KnowTheDriverInterfaceToo) {
+  const HostRules& rules = TestKnowledge().host();
+  for (const char* name : {"cuMemcpyDtoH_v2", "cuMemcpyHtoD_v2", "hipMemcpyDtoH", "cudaMemcpy"})
+    EXPECT_TRUE(rules.RolesOf(name).Has(HostRole::kSync)) << name;
+  for (const char* name : {"cuMemcpyDtoHAsync_v2", "cuMemcpyAsync", "hipMemcpyDtoHAsync"}) {
+    EXPECT_TRUE(rules.RolesOf(name).Has(HostRole::kAsyncCopy)) << name;
+    EXPECT_FALSE(rules.RolesOf(name).Has(HostRole::kSync)) << name;
   }
+  for (const char* name : {"cudaGraphLaunch", "hipGraphLaunch", "cuGraphLaunch"}) {
+    EXPECT_TRUE(rules.RolesOf(name).Has(HostRole::kGraphLaunch)) << name;
+    EXPECT_FALSE(rules.RolesOf(name).Has(HostRole::kKernelLaunch)) << name;
+  }
+  EXPECT_TRUE(rules.RolesOf("cudaStreamBeginCapture").Has(HostRole::kCaptureBegin));
+  EXPECT_TRUE(rules.RolesOf("cudaStreamEndCapture").Has(HostRole::kCaptureEnd));
+  EXPECT_EQ(rules.RolesOf("cudaStreamIsCapturing"), HostRoles());
 }
 
 TEST(HostRules, GiveANameSeveralRoles) {
@@ -44,11 +97,14 @@ TEST(HostRules, SayWhatIsWrongWithARulesFile) {
     const char* text;
     const char* names;  ///< Must be in the message.
   } kCases[] = {
-      {"version = ", "line 1"},
-      {"version = 1", "[[rule]]"},
+      {"rule = ", "line 1"},
+      {"", "[[rule]]"},
       {"rule = [1]", "table"},
-      {"[[rule]]\nrole = \"launhc\"\nmatch = 'x'", "launhc"},
-      {"[[rule]]\nrole = \"sync\"\nmatch = '(x'", "sync"},
+      {"[[rule]]\nrole = \"sync\"\nabout = \"x\"\nexamples = [\"x\"]\nnot = [\"y\"]", "match"},
+      {"[[rule]]\nrole = \"snyc\"\nabout = \"x\"\nmatch = 'x'\nexamples = [\"x\"]\nnot = [\"y\"]",
+       "snyc"},
+      {"[[rule]]\nrole = \"sync\"\nabout = \"x\"\nmatch = '(x'\nexamples = [\"x\"]\nnot = [\"y\"]",
+       "(x"},
   };
   for (const auto& c : kCases) {
     const Result<HostRules> rules = HostRules::Parse({"r.toml", c.text});

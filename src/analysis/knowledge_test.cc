@@ -16,7 +16,7 @@ TEST(Knowledge, BuiltInDataLoads) {
   EXPECT_NE(knowledge.devices().Find("NVIDIA H200"), nullptr);
   EXPECT_EQ(knowledge.devices().Find("no such GPU"), nullptr);
   EXPECT_EQ(knowledge.kernels().Classify("ampere_sgemm_128x64_nn").family, WorkFamily::kMatmul);
-  EXPECT_TRUE(knowledge.host().RolesOf("cudaLaunchKernel").Has(HostRole::kLaunch));
+  EXPECT_TRUE(knowledge.host().RolesOf("cudaLaunchKernel").Has(HostRole::kKernelLaunch));
 }
 
 }  // namespace

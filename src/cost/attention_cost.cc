@@ -109,14 +109,10 @@ std::optional<OperatorCost> AttentionCost(const OperatorCall& call, const Operat
     traffic.Write(Elements(key->dims), key->dtype);
     traffic.Write(Elements(value->dims), value->dtype);
   }
-  const std::optional<double> bytes = traffic.bytes();
-  if (!bytes) return std::nullopt;
 
   const double products = layout->backward ? 3 * d + 2 * e : d + e;
-  return OperatorCost{.flops = 2 * rows * k * products * (*causal ? 0.5 : 1.0),
-                      .bytes = *bytes,
-                      .family = rule.family,
-                      .math_dtype = query->dtype};
+  return FinishCost(traffic, 2 * rows * k * products * (*causal ? 0.5 : 1.0), query->dtype,
+                    rule.family);
 }
 
 constexpr auto kRules = [] {

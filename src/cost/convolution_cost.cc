@@ -62,29 +62,39 @@ std::optional<std::vector<std::int64_t>> Spread(const OperatorCall& call, std::s
   return values;
 }
 
-/// NHWC or NDHWC: the channel stride is 1 and something else is not.
-bool IsChannelsLast(const TensorArg& t) {
-  return t.strides.size() == t.dims.size() && t.strides.size() >= 3 && t.strides[1] == 1 &&
-         t.dims[1] > 1;
+/// How the kernel moves over the input; one value a spatial dimension.
+struct Window {
+  std::vector<std::int64_t> stride, padding, dilation, output_padding;
+};
+
+/// Of a forward convolution; nullopt if something was not recorded.
+std::optional<Window> WindowOf(const OperatorCall& call, const Layout& layout,
+                               const ConvolutionShape& s) {
+  const std::size_t spatial = s.in.size();
+  const auto stride = Spread(call, layout.stride, spatial);
+  const auto padding = Spread(call, layout.padding, spatial);
+  const auto dilation = layout.dilation == kNone ? std::vector<std::int64_t>(spatial, 1)
+                                                 : Spread(call, layout.dilation, spatial);
+  const auto output_padding = s.transposed ? Spread(call, layout.output_padding, spatial)
+                                           : std::vector<std::int64_t>(spatial, 0);
+  if (!stride || !padding || !dilation || !output_padding) return std::nullopt;
+  return Window{*stride, *padding, *dilation, *output_padding};
 }
 
 /// Extents after a convolution or, if transposed, the extents that it unfolds to. nullopt if they
 /// come out below 1.
-std::optional<std::vector<std::int64_t>> OutputExtents(
-    const ConvolutionShape& s, const std::vector<std::int64_t>& output_padding) {
+std::optional<std::vector<std::int64_t>> OutputExtents(const ConvolutionShape& s,
+                                                       const Window& window) {
   std::vector<std::int64_t> out;
   for (std::size_t i = 0; i < s.in.size(); ++i) {
-    if (s.stride[i] < 1 || s.dilation[i] < 1 || s.padding[i] < 0 || output_padding[i] < 0) {
-      return std::nullopt;
-    }
-    if (std::max({s.stride[i], s.padding[i], s.dilation[i], output_padding[i]}) > kLargestExtent) {
-      return std::nullopt;
-    }
-    const std::int64_t reach = s.dilation[i] * (s.kernel[i] - 1) + 1;
-    const std::int64_t extent =
-        s.transposed ? (s.in[i] - 1) * s.stride[i] - 2 * s.padding[i] + reach + output_padding[i]
-                     : (s.in[i] + 2 * s.padding[i] - reach) / s.stride[i] + 1;
-    if (extent < 1 || s.in[i] + 2 * s.padding[i] < (s.transposed ? 0 : reach)) return std::nullopt;
+    const std::int64_t stride = window.stride[i], padding = window.padding[i];
+    const std::int64_t dilation = window.dilation[i], added = window.output_padding[i];
+    if (stride < 1 || dilation < 1 || padding < 0 || added < 0) return std::nullopt;
+    if (std::max({stride, padding, dilation, added}) > kLargestExtent) return std::nullopt;
+    const std::int64_t reach = dilation * (s.kernel[i] - 1) + 1;
+    const std::int64_t extent = s.transposed ? (s.in[i] - 1) * stride - 2 * padding + reach + added
+                                             : (s.in[i] + 2 * padding - reach) / stride + 1;
+    if (extent < 1 || s.in[i] + 2 * padding < (s.transposed ? 0 : reach)) return std::nullopt;
     out.push_back(extent);
   }
   return out;
@@ -113,7 +123,6 @@ bool FillFromTensors(const TensorArg& input, const TensorArg& weight, std::int64
     s.out_channels = weight.dims[0];
   }
   s.dtype = input.dtype;
-  s.channels_last = IsChannelsLast(input);
   return true;
 }
 
@@ -126,11 +135,9 @@ std::optional<ConvolutionShape> ForwardShape(const OperatorCall& call, const Lay
   }
   const TensorArg* input = TensorAt(call, 0);
   const TensorArg* weight = TensorAt(call, 1);
-  if (input == nullptr || weight == nullptr || input->dims.size() < 3) return std::nullopt;
-  const std::size_t spatial = input->dims.size() - 2;
+  if (input == nullptr || weight == nullptr) return std::nullopt;
 
   ConvolutionShape s;
-  s.forward = true;
   s.transposed = layout.output_padding != kNone && layout.transposed == kNone;
   if (layout.transposed != kNone) {
     const std::optional<bool> flag = BoolAt(call, layout.transposed);
@@ -147,15 +154,8 @@ std::optional<ConvolutionShape> ForwardShape(const OperatorCall& call, const Lay
   }
   if (!FillFromTensors(*input, *weight, groups, s)) return std::nullopt;
 
-  const auto stride = Spread(call, layout.stride, spatial);
-  const auto padding = Spread(call, layout.padding, spatial);
-  const auto dilation = layout.dilation == kNone ? std::vector<std::int64_t>(spatial, 1)
-                                                 : Spread(call, layout.dilation, spatial);
-  const auto output_padding = s.transposed ? Spread(call, layout.output_padding, spatial)
-                                           : std::vector<std::int64_t>(spatial, 0);
-  if (!stride || !padding || !dilation || !output_padding) return std::nullopt;
-  s.stride = *stride, s.padding = *padding, s.dilation = *dilation;
-  const auto out = OutputExtents(s, *output_padding);
+  const std::optional<Window> window = WindowOf(call, layout, s);
+  const auto out = window ? OutputExtents(s, *window) : std::nullopt;
   if (!out) return std::nullopt;
   s.out = *out;
   return s;
@@ -185,9 +185,6 @@ std::optional<ConvolutionShape> BackwardShape(const OperatorCall& call) {
     return std::nullopt;
   }
   s.out.assign(grad->dims.begin() + 2, grad->dims.end());
-  s.stride = Spread(call, 4, s.in.size()).value_or(std::vector<std::int64_t>());
-  s.padding = Spread(call, 5, s.in.size()).value_or(std::vector<std::int64_t>());
-  s.dilation = Spread(call, 6, s.in.size()).value_or(std::vector<std::int64_t>());
   return s;
 }
 
@@ -200,10 +197,7 @@ std::optional<OperatorCost> ForwardCost(const OperatorCall& call, const Operator
   const double out_elements =
       static_cast<double>(s->batch) * static_cast<double>(s->out_channels) * Elements(s->out);
   traffic.Write(out_elements, s->dtype);
-  const std::optional<double> bytes = traffic.bytes();
-  if (!bytes) return std::nullopt;
-  return OperatorCost{
-      .flops = s->FlopsPerPart(), .bytes = *bytes, .family = rule.family, .math_dtype = s->dtype};
+  return FinishCost(traffic, s->FlopsPerPart(), s->dtype, rule.family);
 }
 
 std::optional<OperatorCost> BackwardCost(const OperatorCall& call, const OperatorRule& rule) {
@@ -229,10 +223,7 @@ std::optional<OperatorCost> BackwardCost(const OperatorCall& call, const Operato
     flops += Elements(grad.dims);
     traffic.Write(static_cast<double>(s->out_channels), grad.dtype);
   }
-  const std::optional<double> bytes = traffic.bytes();
-  if (!bytes) return std::nullopt;
-  return OperatorCost{
-      .flops = flops, .bytes = *bytes, .family = rule.family, .math_dtype = s->dtype};
+  return FinishCost(traffic, flops, s->dtype, rule.family);
 }
 
 constexpr auto kRules = [] {
@@ -248,9 +239,9 @@ constexpr auto kRules = [] {
 }  // namespace
 
 double ConvolutionShape::FlopsPerPart() const {
+  const std::int64_t channels_a_group = in_channels / std::max<std::int64_t>(groups, 1);  // exact
   return 2 * static_cast<double>(batch) * static_cast<double>(out_channels) *
-         Elements(transposed ? in : out) *
-         static_cast<double>(in_channels / std::max<std::int64_t>(groups, 1)) * Elements(kernel);
+         Elements(transposed ? in : out) * static_cast<double>(channels_a_group) * Elements(kernel);
 }
 
 std::optional<ConvolutionShape> ConvolutionShapeOf(const OperatorCall& call) {

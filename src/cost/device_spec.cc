@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
+
 namespace headroom {
 namespace {
 
@@ -49,12 +51,6 @@ struct Entry {
   DeviceSpec spec;
   std::vector<std::unique_ptr<RE2>> patterns;
 };
-
-std::string_view Trim(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
 
 bool EqualIgnoringCase(std::string_view a, std::string_view b) {
   const auto lower = [](char c) {
@@ -126,12 +122,12 @@ class DeviceFile {
     if (node == nullptr) return Status::Ok();
     const toml::table* figures = node->as_table();
     if (figures == nullptr) return Bad("figures", "must be a table");
-    for (const auto& [key, value] : *figures) {
+    for (const auto& entry : *figures) {
+      const std::string_view key = entry.first.str();
       const auto field = std::find_if(kFigures.begin(), kFigures.end(),
-                                      [&](const FigureField& f) { return f.key == key.str(); });
-      if (field == kFigures.end())
-        return Bad(key.str(), "is not a known figure; correct or remove it");
-      const Status status = ReadFigure(*field, value, spec);
+                                      [&](const FigureField& f) { return f.key == key; });
+      if (field == kFigures.end()) return Bad(key, "is not a known figure; correct or remove it");
+      Status status = ReadFigure(*field, entry.second, spec);
       if (!status.ok()) return status;
     }
     return Status::Ok();
@@ -215,7 +211,7 @@ Result<DeviceCatalog> DeviceCatalog::Load(std::span<const NamedText> files) {
 
 const DeviceSpec* DeviceCatalog::Find(std::string_view name) const {
   constexpr std::size_t kLongestName = 256;
-  name = Trim(name);
+  name = TrimBlanks(name);
   if (name.empty() || name.size() > kLongestName) return nullptr;
   for (const DeviceSpec& device : impl_->devices) {
     if (EqualIgnoringCase(name, device.name) || EqualIgnoringCase(name, device.short_name))

@@ -5,22 +5,38 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
-#include <list>
+#include <cmath>
+#include <filesystem>
+#include <iterator>
 #include <string>
 #include <vector>
 
+#include "cost/damage.h"
 #include "cost/test_files.h"
 
 namespace headroom {
 namespace {
 
-Result<DeviceCatalog> LoadShipped() {
-  std::list<std::string> texts, names;
+struct TestFile {
+  std::string name;
+  std::string text;
+};
+
+const std::vector<TestFile>& ShippedFiles() {
+  static const std::vector<TestFile> files = [] {
+    std::vector<TestFile> read;
+    for (const auto& entry : std::filesystem::directory_iterator(SourceDir() / "data/devices"))
+      read.push_back({entry.path().filename().string(), ReadWholeFile(entry.path())});
+    return read;
+  }();
+  return files;
+}
+
+/// All but `without`.
+Result<DeviceCatalog> LoadShipped(const TestFile* without = nullptr) {
   std::vector<NamedText> files;
-  for (const auto& entry : std::filesystem::directory_iterator(SourceDir() / "data/devices")) {
-    names.push_back(entry.path().filename().string());
-    texts.push_back(ReadWholeFile(entry.path()));
-    files.push_back({names.back(), texts.back()});
+  for (const TestFile& file : ShippedFiles()) {
+    if (&file != without) files.push_back({file.name, file.text});
   }
   return DeviceCatalog::Load(files);
 }
@@ -34,33 +50,35 @@ const DeviceCatalog& Shipped() {
   return catalog;
 }
 
+struct ProfilerName {
+  const char* profiler;
+  const char* short_name;
+};
+
+constexpr ProfilerName kProfilerNames[] = {
+    {"NVIDIA H200", "H200"},
+    {"NVIDIA H100 80GB HBM3", "H100"},
+    {"NVIDIA H100 PCIe", "H100-PCIe"},
+    {"NVIDIA B200", "B200"},
+    {"NVIDIA A100-SXM4-40GB", "A100-SXM-40"},
+    {"A100-SXM4-40GB", "A100-SXM-40"},
+    {"NVIDIA A100-PG509-200", "A100-SXM-40"},
+    {"NVIDIA A100-SXM4-80GB", "A100-SXM-80"},
+    {"NVIDIA A100-PCIE-40GB", "A100-40"},
+    {"NVIDIA A100 80GB PCIe", "A100-80"},
+    {"AMD Instinct MI300X", "MI300X"},
+    {"AMD Instinct MI300X VF", "MI300X"},
+    {"AMD Instinct MI210", "MI210"},
+    {"Tesla V100-SXM2-32GB", "V100-SXM-32"},
+    {"Tesla V100-PCIE-32GB", "V100"},
+    {"Tesla T4", "T4"},
+    {"Tesla P100-PCIE-16GB", "P100"},
+    {"NVIDIA GeForce RTX 4090", "RTX-4090"},
+    {"  nvidia h200 ", "H200"},
+};
+
 TEST(ShippedDevices, AreFoundByTheNamesThatProfilersWrite) {
-  struct Case {
-    const char* profiler;
-    const char* short_name;
-  };
-  const Case cases[] = {
-      {"NVIDIA H200", "H200"},
-      {"NVIDIA H100 80GB HBM3", "H100"},
-      {"NVIDIA H100 PCIe", "H100-PCIe"},
-      {"NVIDIA B200", "B200"},
-      {"NVIDIA A100-SXM4-40GB", "A100-SXM-40"},
-      {"A100-SXM4-40GB", "A100-SXM-40"},
-      {"NVIDIA A100-PG509-200", "A100-SXM-40"},
-      {"NVIDIA A100-SXM4-80GB", "A100-SXM-80"},
-      {"NVIDIA A100-PCIE-40GB", "A100-40"},
-      {"NVIDIA A100 80GB PCIe", "A100-80"},
-      {"AMD Instinct MI300X", "MI300X"},
-      {"AMD Instinct MI300X VF", "MI300X"},
-      {"AMD Instinct MI210", "MI210"},
-      {"Tesla V100-SXM2-32GB", "V100-SXM-32"},
-      {"Tesla V100-PCIE-32GB", "V100"},
-      {"Tesla T4", "T4"},
-      {"Tesla P100-PCIE-16GB", "P100"},
-      {"NVIDIA GeForce RTX 4090", "RTX-4090"},
-      {"  nvidia h200 ", "H200"},
-  };
-  for (const Case& c : cases) {
+  for (const ProfilerName& c : kProfilerNames) {
     const DeviceSpec* device = Shipped().Find(c.profiler);
     ASSERT_NE(device, nullptr) << c.profiler;
     EXPECT_EQ(device->short_name, c.short_name);
@@ -77,9 +95,22 @@ TEST(ShippedDevices, LeaveOthersUnknown) {
   }
 }
 
+// Without its own file a name must be unknown: no other device may match it.
 TEST(ShippedDevices, EachNameBelongsToOneDevice) {
-  for (const DeviceSpec& device : Shipped().devices())
-    EXPECT_EQ(Shipped().Find(device.name), &device) << device.name;
+  for (const TestFile& file : ShippedFiles()) {
+    const NamedText alone[] = {{file.name, file.text}};
+    const Result<DeviceCatalog> own = DeviceCatalog::Load(alone);
+    const Result<DeviceCatalog> others = LoadShipped(&file);
+    ASSERT_TRUE(own.ok() && others.ok()) << file.name;
+    const DeviceSpec& device = own.value().devices().front();
+    EXPECT_EQ(others.value().Find(device.name), nullptr) << device.name;
+    EXPECT_EQ(others.value().Find(device.short_name), nullptr) << device.short_name;
+    for (const ProfilerName& c : kProfilerNames) {
+      if (c.short_name == device.short_name) {
+        EXPECT_EQ(others.value().Find(c.profiler), nullptr) << c.profiler;
+      }
+    }
+  }
 }
 
 TEST(ShippedDevices, StateASourceForEachFigure) {
@@ -90,14 +121,28 @@ TEST(ShippedDevices, StateASourceForEachFigure) {
   }
 }
 
+/// Devices whose vector peak and clock are more than 1 % apart, with how far they may be.
+struct RoundedPeak {
+  const char* short_name;
+  double tolerance;
+  const char* reason;
+};
+constexpr RoundedPeak kRoundedPeaks[] = {
+    {"P4", 0.011, "the data sheet rounds 5.44 TFLOP/s up to 5.5"},
+};
+
 // Vector FP32 peak = units * lanes * 2 * boost clock: a slip of the pen in one of the four shows
-// here. MI300X counts packed instructions and states no lanes; the P100 data sheet states its peak
-// at a lower clock than the boost clock (2 %).
+// here. MI300X counts packed instructions and states no lanes.
 TEST(ShippedDevices, FiguresAgreeWithEachOther) {
   for (const DeviceSpec& d : Shipped().devices()) {
     if (d.sm_count && d.fp32_lanes_per_sm && d.boost_clock_mhz && d.fp32_tflops) {
       const double peak = *d.sm_count * *d.fp32_lanes_per_sm * 2 * *d.boost_clock_mhz * 1e6 / 1e12;
-      EXPECT_NEAR(*d.fp32_tflops / peak, 1.0, 0.04) << d.name;
+      const auto exception =
+          std::find_if(std::begin(kRoundedPeaks), std::end(kRoundedPeaks),
+                       [&](const RoundedPeak& p) { return p.short_name == d.short_name; });
+      const bool excepted = exception != std::end(kRoundedPeaks);
+      EXPECT_NEAR(*d.fp32_tflops / peak, 1.0, excepted ? exception->tolerance : 0.01)
+          << d.name << (excepted ? exception->reason : "");
     }
     if (d.tf32_tensor_tflops && d.bf16_tensor_tflops) {
       EXPECT_NEAR(*d.bf16_tensor_tflops / *d.tf32_tensor_tflops, 2.0, 0.02)
@@ -184,12 +229,30 @@ TEST(DeviceCatalog, SaysWhatIsWrongWithAFile) {
   }
 }
 
-RC_GTEST_PROP(DeviceCatalogProperty, AnyFileAndNameAreReadOrRefused,
-              (const std::string& text, const std::string& name)) {
-  const NamedText files[] = {{"any.toml", text}};
+RC_GTEST_PROP(DeviceCatalogProperty, ADamagedFileGivesOneSoundDeviceOrAnErrorThatNamesIt, ()) {
+  const std::string text = Damaged((*rc::gen::elementOf(ShippedFiles())).text);
+  const NamedText files[] = {{"damaged.toml", text}};
   const Result<DeviceCatalog> catalog = DeviceCatalog::Load(files);
-  if (catalog.ok()) (void)catalog.value().Find(name);
-  (void)Shipped().Find(name);
+  if (!catalog.ok()) {
+    RC_ASSERT(catalog.status().code() == StatusCode::kBadInput);
+    RC_ASSERT(catalog.status().message().find("damaged.toml") != std::string::npos);
+    return;
+  }
+  RC_ASSERT(catalog.value().devices().size() == 1u);
+  const DeviceSpec& device = catalog.value().devices().front();
+  RC_ASSERT(!device.name.empty() && !device.short_name.empty() && !device.vendor.empty());
+  for (const auto& [key, source] : device.sources) RC_ASSERT(!source.empty());
+  for (const auto& figure : {device.memory_bytes, device.tdp_w, device.memory_bandwidth_gbs})
+    RC_ASSERT(!figure || (std::isfinite(*figure) && *figure > 0));
+}
+
+RC_GTEST_PROP(DeviceCatalogProperty, CaseAndBlanksOfANameDoNotMatter, ()) {
+  const DeviceSpec device = *rc::gen::elementOf(
+      std::vector<DeviceSpec>(Shipped().devices().begin(), Shipped().devices().end()));
+  const std::string name = Damaged(device.name);
+  std::string other = "  " + name + " ";
+  for (char& c : other) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  RC_ASSERT(Shipped().Find(name) == Shipped().Find(other));
 }
 
 }  // namespace

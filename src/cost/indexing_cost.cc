@@ -10,12 +10,6 @@
 namespace headroom {
 namespace {
 
-std::optional<OperatorCost> Finish(const Traffic& traffic, double flops, WorkFamily family) {
-  const std::optional<double> bytes = traffic.bytes();
-  if (!bytes) return std::nullopt;
-  return OperatorCost{.flops = flops, .bytes = *bytes, .family = family, .math_dtype = DType::kF32};
-}
-
 /// (self, dim, index): whole slices; an embedding lookup runs as one with dim 0.
 std::optional<OperatorCost> IndexSelect(const OperatorCall& call, const OperatorRule& rule) {
   const TensorArg* self = TensorAt(call, 0);
@@ -31,7 +25,7 @@ std::optional<OperatorCost> IndexSelect(const OperatorCall& call, const Operator
   traffic.Read(std::min(out, Elements(self->dims)), self->dtype);
   traffic.Read(*index);
   traffic.Write(out, self->dtype);
-  return Finish(traffic, 0, rule.family);
+  return FinishCost(traffic, 0, DType::kF32, rule.family);
 }
 
 /// (self, dim, index): one element an index.
@@ -44,7 +38,7 @@ std::optional<OperatorCost> Gather(const OperatorCall& call, const OperatorRule&
   traffic.Read(std::min(out, Elements(self->dims)), self->dtype);
   traffic.Read(*index);
   traffic.Write(out, self->dtype);
-  return Finish(traffic, 0, rule.family);
+  return FinishCost(traffic, 0, DType::kF32, rule.family);
 }
 
 /// (self, dim, index, source) in place: one element an index is read from the source and written to
@@ -60,7 +54,7 @@ std::optional<OperatorCost> ScatterInPlace(const OperatorCall& call, const Opera
   if (TensorAt(call, 3) != nullptr) traffic.Read(touched, self->dtype);
   if (rule.flops_per_element > 0) traffic.Read(touched, self->dtype);
   traffic.Write(touched, self->dtype);
-  return Finish(traffic, rule.flops_per_element * touched, rule.family);
+  return FinishCost(traffic, rule.flops_per_element * touched, DType::kF32, rule.family);
 }
 
 /// (grad_output, indices, num_weights, ...): the whole gradient of the table is written.
@@ -74,7 +68,7 @@ std::optional<OperatorCost> EmbeddingBackward(const OperatorCall& call, const Op
   traffic.Read(*grad);
   traffic.Read(*index);
   traffic.Write(static_cast<double>(*rows) * static_cast<double>(grad->dims.back()), grad->dtype);
-  return Finish(traffic, Elements(grad->dims), rule.family);
+  return FinishCost(traffic, Elements(grad->dims), DType::kF32, rule.family);
 }
 
 constexpr std::array kRules = {

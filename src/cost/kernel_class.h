@@ -3,17 +3,21 @@
 #pragma once
 
 #include <memory>
-#include <span>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/named_text.h"
 #include "base/status.h"
 #include "cost/dtype.h"
+#include "cost/rule_file.h"
 #include "cost/work_family.h"
 
 namespace headroom {
+
+/// The lists of a rule file of kernels.
+inline constexpr RuleFormat kKernelRuleLists[] = {{.list = "family", .value_key = "is"},
+                                                  {.list = "tensor_cores", .value_key = "is"},
+                                                  {.list = "math_dtype", .value_key = "is"},
+                                                  {.list = "fast_algorithm", .value_key = "is"}};
 
 /// Whether a kernel runs on tensor cores (NVIDIA) or matrix cores (AMD).
 enum class TensorCoreUse { kUnknown, kNo, kYes };
@@ -37,14 +41,6 @@ struct KernelClass {
 /// type, algorithm). Thread-safe once parsed. One call costs microseconds: cache by distinct name.
 class KernelClassifier {
  public:
-  /// An example that the rule file gives for a rule; the rule must classify it as stated, and a
-  /// test holds it to that.
-  struct Example {
-    std::string kernel;  ///< A real kernel name.
-    std::string list;    ///< "family", "tensor_cores", "math_dtype" or "fast_algorithm".
-    std::string expect;  ///< "matmul", "yes", "tf32", ...
-  };
-
   /// Reads a rule file. BadInput names the file, the rule and the remedy.
   static Result<KernelClassifier> Parse(const NamedText& rules);
 
@@ -54,10 +50,6 @@ class KernelClassifier {
 
   /// Names longer than 4096 bytes are judged by their first 4096.
   KernelClass Classify(std::string_view kernel_name) const;
-
-  /// Version of the rule file, for reports: a changed rule can change a figure.
-  int version() const;
-  std::span<const Example> examples() const;
 
  private:
   struct Impl;

@@ -27,13 +27,6 @@ bool IsGrouped(std::string_view name) {
   return name == "aten::_grouped_mm" || name == "aten::_scaled_grouped_mm";
 }
 
-/// Whether the last two dims are stored with the first of them contiguous.
-bool IsTransposed(const TensorArg& t) {
-  const std::size_t rank = t.dims.size();
-  if (rank < 2 || t.strides.size() != rank) return false;
-  return t.strides[rank - 2] == 1 && t.strides[rank - 1] != 1 && t.dims[rank - 1] > 1;
-}
-
 /// Grouped products by the ranks of their operands (aten/src/ATen/native/cuda/GroupedBlas.cpp): the
 /// work is that of one product over the ragged extent as a whole, whichever way it is cut.
 std::optional<GemmShape> GroupedShape(const TensorArg& a, const TensorArg& b) {
@@ -120,16 +113,11 @@ std::optional<OperatorCost> MatmulCost(const OperatorCall& call, const OperatorR
   if (operands.has_addend && IntAt(call, 3) != 0)
     traffic.Read(TensorAt(call, 0));  // beta = 0 does not read it
   traffic.Write(*out, OutputDType(call, shape->dtype));
-  const std::optional<double> bytes = traffic.bytes();
-  if (!bytes) return std::nullopt;
 
-  const bool is_complex = shape->dtype == DType::kC64 || shape->dtype == DType::kC128;
   const double multiply_adds = static_cast<double>(shape->batch) * static_cast<double>(shape->m) *
                                static_cast<double>(shape->n) * static_cast<double>(shape->k);
-  return OperatorCost{.flops = (is_complex ? 8 : 2) * multiply_adds,
-                      .bytes = *bytes,
-                      .family = rule.family,
-                      .math_dtype = shape->dtype};
+  return FinishCost(traffic, (IsComplex(shape->dtype) ? 8 : 2) * multiply_adds, shape->dtype,
+                    rule.family);
 }
 
 constexpr std::array kRules = {
@@ -159,8 +147,6 @@ std::optional<GemmShape> GemmShapeOf(const OperatorCall& call) {
   std::optional<GemmShape> shape = grouped ? GroupedShape(*a, *b) : PlainShape(*a, *b);
   if (!shape) return std::nullopt;
   shape->dtype = a->dtype;
-  shape->a_transposed = IsTransposed(*a);
-  shape->b_transposed = IsTransposed(*b);
   return shape;
 }
 

@@ -3,16 +3,10 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/text.h"
+
 namespace headroom {
 namespace {
-
-constexpr double kExactLimit = 9007199254740992.0;  // 2^53: above it a double skips integers
-
-std::string_view Trim(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
-  return text;
-}
 
 std::optional<std::int64_t> ToInt(std::string_view text) {
   std::int64_t value = 0;
@@ -28,7 +22,7 @@ std::optional<bool> ToBool(std::string_view text) {
 }
 
 std::string_view ConcreteAt(const OperatorCall& call, std::size_t index) {
-  return index < call.args.size() ? Trim(call.args[index].concrete) : std::string_view();
+  return index < call.args.size() ? TrimBlanks(call.args[index].concrete) : std::string_view();
 }
 
 /// Splits "[a, b]" and converts every part; nullopt if it is no such list or a part does not
@@ -36,11 +30,11 @@ std::string_view ConcreteAt(const OperatorCall& call, std::size_t index) {
 template <typename T, typename Convert>
 std::optional<std::vector<T>> ToList(std::string_view text, Convert convert) {
   if (text.size() < 2 || text.front() != '[' || text.back() != ']') return std::nullopt;
-  text = Trim(text.substr(1, text.size() - 2));
+  text = TrimBlanks(text.substr(1, text.size() - 2));
   std::vector<T> values;
   while (!text.empty()) {
     const std::size_t comma = std::min(text.find(','), text.size());
-    const auto value = convert(Trim(text.substr(0, comma)));
+    const auto value = convert(TrimBlanks(text.substr(0, comma)));
     if (!value) return std::nullopt;
     values.push_back(*value);
     text.remove_prefix(std::min(comma + 1, text.size()));
@@ -155,8 +149,40 @@ void Traffic::Add(double elements, DType dtype) {
 }
 
 std::optional<double> Traffic::bytes() const {
-  if (!known_ || !(bytes_ <= kExactLimit)) return std::nullopt;
+  if (!known_ || !(bytes_ <= kLargestExact)) return std::nullopt;
   return bytes_;
+}
+
+bool IsComplex(DType dtype) { return dtype == DType::kC64 || dtype == DType::kC128; }
+
+bool IsFloating(DType dtype) {
+  switch (dtype) {
+    case DType::kF64:
+    case DType::kF32:
+    case DType::kTF32:
+    case DType::kBF16:
+    case DType::kF16:
+    case DType::kF8:
+      return true;
+    default:
+      return IsComplex(dtype);
+  }
+}
+
+DType MathType(DType dtype) {
+  return dtype == DType::kF64 || IsComplex(dtype) ? dtype : DType::kF32;
+}
+
+std::optional<OperatorCost> FinishCost(const Traffic& traffic, double flops, DType math,
+                                       WorkFamily family) {
+  const std::optional<double> bytes = traffic.bytes();
+  if (!bytes) return std::nullopt;
+  return OperatorCost{.flops = flops, .bytes = *bytes, .family = family, .math_dtype = math};
+}
+
+std::optional<OperatorCost> FinishElementCost(const Traffic& traffic, double flops, DType data,
+                                              WorkFamily family) {
+  return FinishCost(traffic, IsFloating(data) ? flops : 0, MathType(data), family);
 }
 
 }  // namespace headroom

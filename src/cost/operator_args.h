@@ -9,8 +9,12 @@
 #include <vector>
 
 #include "cost/operator_call.h"
+#include "cost/operator_cost.h"
 
 namespace headroom {
+
+/// 2^53: above it a double skips integers.
+inline constexpr double kLargestExact = 9007199254740992.0;
 
 /// Argument `index` as one tensor; nullptr if there is none.
 const TensorArg* TensorAt(const OperatorCall& call, std::size_t index);
@@ -60,5 +64,22 @@ class Traffic {
   double bytes_ = 0;
   bool known_ = true;
 };
+
+bool IsComplex(DType dtype);
+/// Real or complex floating point of any width, 8-bit floats included.
+bool IsFloating(DType dtype);
+
+/// The type that PyTorch computes elements in outside of matrix products: float32 for all but
+/// float64 and complex data.
+DType MathType(DType dtype);
+
+/// The cost of `flops` in type `math`; nullopt if the traffic is not known.
+std::optional<OperatorCost> FinishCost(const Traffic& traffic, double flops, DType math,
+                                       WorkFamily family);
+
+/// The cost of work on elements of type `data`: computed in MathType, and no FLOPs where they are
+/// integers or bools.
+std::optional<OperatorCost> FinishElementCost(const Traffic& traffic, double flops, DType data,
+                                              WorkFamily family);
 
 }  // namespace headroom

@@ -4,12 +4,11 @@
 #include <cassert>
 #include <unordered_map>
 
+#include "cost/operator_args.h"
 #include "cost/operator_rules.h"
 
 namespace headroom {
 namespace {
-
-constexpr double kExactLimit = 9007199254740992.0;  // 2^53
 
 constexpr OperatorRule Only(std::string_view name, WorkFamily family) {
   return {.name = name, .family = family};
@@ -107,7 +106,7 @@ std::optional<OperatorCost> CostOf(const OperatorCall& call) {
   const OperatorRule* rule = FindRule(call.name).rule;
   if (rule == nullptr || rule->formula == nullptr) return std::nullopt;
   std::optional<OperatorCost> cost = rule->formula(call, *rule);
-  if (cost && !(cost->flops <= kExactLimit && cost->bytes <= kExactLimit)) return std::nullopt;
+  if (cost && !(cost->flops <= kLargestExact && cost->bytes <= kLargestExact)) return std::nullopt;
   return cost;
 }
 

@@ -54,8 +54,6 @@ struct GemmShape {
   std::int64_t batch = 1;
   std::int64_t m = 0, n = 0, k = 0;
   DType dtype = DType::kUnknown;  ///< Of the operands.
-  bool a_transposed = false;      ///< Left operand is stored column-major (its rows have stride 1).
-  bool b_transposed = false;
 };
 
 /// Of aten::mm, addmm, bmm, baddbmm, mv, addmv, dot, _int_mm, _scaled_mm, _grouped_mm,
@@ -67,12 +65,9 @@ std::optional<GemmShape> GemmShapeOf(const OperatorCall& call);
 /// [batch, out_channels, out...].
 struct ConvolutionShape {
   std::int64_t batch = 0, in_channels = 0, out_channels = 0, groups = 1;
-  std::vector<std::int64_t> in, kernel, out;            ///< Spatial extents, 1 to 3 of each.
-  std::vector<std::int64_t> stride, padding, dilation;  ///< As long as `in`; empty if not recorded.
+  std::vector<std::int64_t> in, kernel, out;  ///< Spatial extents, 1 to 3 of each.
   bool transposed = false;
-  bool channels_last = false;  ///< The input is stored NHWC.
-  bool forward = false;        ///< Which parts this call computes.
-  bool data_gradient = false;
+  bool data_gradient = false;  ///< Which parts a backward computes; a forward has none of them.
   bool weight_gradient = false;
   bool bias_gradient = false;
   DType dtype = DType::kUnknown;

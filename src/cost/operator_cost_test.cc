@@ -364,6 +364,13 @@ const CostCase kMemoryBound[] = {
      404,
      WorkFamily::kReduction,
      DType::kF32},
+    {"8-bit floats are floats: their sum has FLOPs and no 64-bit integer type",
+     "aten::sum",
+     {"[[10, 10], []]", R"(["c10::Float8_e4m3fn", ""])", "", R"(["", ""])"},
+     100,
+     101,
+     WorkFamily::kReduction,
+     DType::kF32},
     {"arg-max gives indices",
      "aten::argmax",
      {"[[4, 100], [], []]", R"(["float", "Scalar", "Scalar"])", "", R"(["", "-1", "False"])"},
@@ -573,7 +580,7 @@ TEST(OperatorFamily, IsKnownMoreOftenThanTheCost) {
   EXPECT_EQ(FamilyOfOperator("_"), WorkFamily::kUnclassified);
 }
 
-TEST(GemmShape, TellsTransposedOperands) {
+TEST(GemmShape, IsReadWhateverTheLayoutOfTheOperands) {
   const auto call = ParseOperatorCall(
       "aten::addmm",
       {"[[7], [4, 5], [5, 7]]", R"(["float", "float", "float"])", "[[1], [1, 4], [7, 1]]", ""});
@@ -582,11 +589,9 @@ TEST(GemmShape, TellsTransposedOperands) {
   EXPECT_EQ(shape->m, 4);
   EXPECT_EQ(shape->k, 5);
   EXPECT_EQ(shape->n, 7);
-  EXPECT_TRUE(shape->a_transposed);
-  EXPECT_FALSE(shape->b_transposed);
 }
 
-TEST(ConvolutionShape, TellsChannelsLast) {
+TEST(ConvolutionShape, IsReadWhateverTheLayoutOfTheInput) {
   const auto call = ParseOperatorCall(
       "aten::cudnn_convolution",
       {"[[1, 2, 10, 10], [4, 2, 3, 3], [], [], [], [], [], [], []]",
@@ -595,7 +600,7 @@ TEST(ConvolutionShape, TellsChannelsLast) {
        R"(["", "", "[0, 0]", "[1, 1]", "[1, 1]", "1", "False", "False", "False"])"});
   const auto shape = ConvolutionShapeOf(*call);
   ASSERT_TRUE(shape.has_value());
-  EXPECT_TRUE(shape->channels_last);
+  EXPECT_EQ(shape->in_channels, 2);
   EXPECT_EQ(shape->out, (std::vector<std::int64_t>{8, 8}));
 }
 

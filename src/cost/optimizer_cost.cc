@@ -25,7 +25,7 @@ std::optional<double> ListElements(const OperatorCall& call, std::size_t index) 
 }
 
 /// `moved` list elements read or written, and FLOPs of the rule for each of `updated` elements.
-OperatorCost Finish(double moved, double updated, const OperatorRule& rule) {
+OperatorCost AssumingFp32(double moved, double updated, const OperatorRule& rule) {
   return {.flops = rule.flops_per_element * updated,
           .bytes = kBytesPerElement * moved,
           .family = rule.family,
@@ -48,7 +48,7 @@ std::optional<OperatorCost> FusedOptimizer(const OperatorCall& call, const Opera
     if (elements != *parameters) continue;  // step counters; lists that are not in use
     moved += i == 1 ? elements : 2 * elements;
   }
-  return lists < 2 ? std::nullopt : std::optional(Finish(moved, *parameters, rule));
+  return lists < 2 ? std::nullopt : std::optional(AssumingFp32(moved, *parameters, rule));
 }
 
 /// In-place foreach arithmetic: all lists are read, the first is written. Otherwise a result like
@@ -63,7 +63,7 @@ std::optional<OperatorCost> Foreach(const OperatorCall& call, const OperatorRule
     if (!elements) return std::nullopt;
     moved += *elements;
   }
-  return Finish(moved, *first, rule);
+  return AssumingFp32(moved, *first, rule);
 }
 
 /// (self, a, b, values): Adam passes its gradients as both, which a profile does not show; see
@@ -72,7 +72,7 @@ std::optional<OperatorCost> ForeachAddcmul(const OperatorCall& call, const Opera
   const std::optional<double> self = ListElements(call, 0);
   const std::optional<double> a = ListElements(call, 1);
   if (!self || !a) return std::nullopt;
-  return Finish(2 * *self + *a, *self, rule);
+  return AssumingFp32(2 * *self + *a, *self, rule);
 }
 
 /// (self, source): reads the second, writes the first.
@@ -80,20 +80,20 @@ std::optional<OperatorCost> ForeachCopy(const OperatorCall& call, const Operator
   const std::optional<double> target = ListElements(call, 0);
   const std::optional<double> source = ListElements(call, 1);
   if (!target || !source) return std::nullopt;
-  return Finish(*target + *source, *target, rule);
+  return AssumingFp32(*target + *source, *target, rule);
 }
 
 std::optional<OperatorCost> ForeachZero(const OperatorCall& call, const OperatorRule& rule) {
   const std::optional<double> target = ListElements(call, 0);
   if (!target) return std::nullopt;
-  return Finish(*target, *target, rule);
+  return AssumingFp32(*target, *target, rule);
 }
 
 /// One norm a tensor: the list is read.
 std::optional<OperatorCost> ForeachNorm(const OperatorCall& call, const OperatorRule& rule) {
   const std::optional<double> list = ListElements(call, 0);
   if (!list) return std::nullopt;
-  return Finish(*list + static_cast<double>(call.args[0].tensors.size()), *list, rule);
+  return AssumingFp32(*list + static_cast<double>(call.args[0].tensors.size()), *list, rule);
 }
 
 constexpr std::array kRules = {

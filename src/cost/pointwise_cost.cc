@@ -15,21 +15,9 @@ namespace {
 
 /// Rank of a type's category in PyTorch's type promotion: bool < integer < floating < complex.
 int Category(DType dtype) {
-  switch (dtype) {
-    case DType::kUnknown:
-    case DType::kBool:
-      return 0;
-    case DType::kI8:
-    case DType::kI16:
-    case DType::kI32:
-    case DType::kI64:
-      return 1;
-    case DType::kC64:
-    case DType::kC128:
-      return 3;
-    default:
-      return 2;
-  }
+  if (IsComplex(dtype)) return 3;
+  if (IsFloating(dtype)) return 2;
+  return dtype == DType::kUnknown || dtype == DType::kBool ? 0 : 1;
 }
 
 /// The type that PyTorch computes two element types of equal standing in.
@@ -52,21 +40,6 @@ DType ResultType(const std::vector<const TensorArg*>& tensors) {
   }
   if (with_dims == DType::kUnknown) return without;
   return Category(without) > Category(with_dims) ? without : with_dims;
-}
-
-/// PyTorch computes 16-bit floats in float32 outside of matrix products.
-DType MathType(DType dtype) {
-  return dtype == DType::kF64 || Category(dtype) == 3 ? dtype : DType::kF32;
-}
-
-std::optional<OperatorCost> Finish(const Traffic& traffic, double flops, DType dtype,
-                                   WorkFamily family) {
-  const std::optional<double> bytes = traffic.bytes();
-  if (!bytes) return std::nullopt;
-  return OperatorCost{.flops = Category(dtype) >= 2 ? flops : 0,
-                      .bytes = *bytes,
-                      .family = family,
-                      .math_dtype = MathType(dtype)};
 }
 
 /// What an element-wise operator makes of its inputs' type.
@@ -93,13 +66,14 @@ std::optional<OperatorCost> Pointwise(const OperatorCall& call, const OperatorRu
   Traffic traffic;
   for (const TensorArg* input : inputs) traffic.Read(*input);
   DType computed = ResultType(inputs);
-  if (kind == ResultKind::kFloating && computed != DType::kUnknown && Category(computed) < 2)
+  if (kind == ResultKind::kFloating && computed != DType::kUnknown && !IsFloating(computed))
     computed = DType::kF32;
   const DType stored = out != nullptr              ? out->dtype
                        : kind == ResultKind::kBool ? DType::kBool
                                                    : computed;
   traffic.Write(out != nullptr ? Elements(out->dims) : Elements(*shape), stored);
-  return Finish(traffic, rule.flops_per_element * Elements(*shape), computed, rule.family);
+  return FinishElementCost(traffic, rule.flops_per_element * Elements(*shape), computed,
+                           rule.family);
 }
 
 std::optional<OperatorCost> Arithmetic(const OperatorCall& call, const OperatorRule& rule) {
@@ -136,7 +110,7 @@ std::optional<OperatorCost> Where(const OperatorCall& call, const OperatorRule& 
   Traffic traffic;
   for (const TensorArg* input : inputs) traffic.Read(*input);
   traffic.Write(Elements(*shape), ResultType({inputs.begin() + 1, inputs.end()}));
-  return Finish(traffic, 0, DType::kBool, rule.family);
+  return FinishElementCost(traffic, 0, DType::kBool, rule.family);
 }
 
 /// (self, mask, value), in place or not: the result is like self.
@@ -150,7 +124,7 @@ std::optional<OperatorCost> MaskedFill(const OperatorCall& call, const OperatorR
   traffic.Read(*self);
   traffic.Read(*mask);
   traffic.Write(Elements(*shape), self->dtype);
-  return Finish(traffic, 0, DType::kBool, rule.family);
+  return FinishElementCost(traffic, 0, DType::kBool, rule.family);
 }
 
 /// (self, source): reads the source, writes self.
@@ -161,7 +135,7 @@ std::optional<OperatorCost> Copy(const OperatorCall& call, const OperatorRule& r
   Traffic traffic;
   traffic.Read(*source);
   traffic.Write(Elements(self->dims), self->dtype);
-  return Finish(traffic, 0, DType::kBool, rule.family);
+  return FinishElementCost(traffic, 0, DType::kBool, rule.family);
 }
 
 /// (self, ...): writes self and reads nothing.
@@ -170,7 +144,7 @@ std::optional<OperatorCost> WriteOnly(const OperatorCall& call, const OperatorRu
   if (self == nullptr) return std::nullopt;
   Traffic traffic;
   traffic.Write(Elements(self->dims), self->dtype);
-  return Finish(traffic, 0, DType::kBool, rule.family);
+  return FinishElementCost(traffic, 0, DType::kBool, rule.family);
 }
 
 /// (input, p, train): a result like the input and a mask of bools.
@@ -182,7 +156,7 @@ std::optional<OperatorCost> Dropout(const OperatorCall& call, const OperatorRule
   traffic.Read(*input);
   traffic.Write(n, input->dtype);
   traffic.Write(n, DType::kBool);
-  return Finish(traffic, rule.flops_per_element * n, input->dtype, rule.family);
+  return FinishElementCost(traffic, rule.flops_per_element * n, input->dtype, rule.family);
 }
 
 constexpr OperatorRule Unary(std::string_view name, double flops) {

@@ -24,6 +24,14 @@ std::optional<double> Choose(std::optional<double> vector, std::optional<double>
 
 double Seconds(DurationNs time) { return static_cast<double>(time.ns()) / 1e9; }
 
+/// Whether `bytes` exceed what memory delivers in the time and the largest cache can hold. A cache
+/// of unknown size may hold anything.
+bool MovesTooMuch(double bytes, double seconds, const DeviceSpec& device) {
+  const std::optional<double> cached = std::max(device.l2_bytes, device.l3_bytes);
+  const std::optional<double> bandwidth = Times(device.memory_bandwidth_gbs, kGiga);
+  return cached && bandwidth && seconds > 0 && bytes - *cached > seconds * *bandwidth;
+}
+
 }  // namespace
 
 std::string_view Name(Bound bound) {
@@ -89,22 +97,16 @@ RooflinePoint PlaceOnRoofline(const RooflineWork& work, const DeviceSpec* device
   RooflinePoint point;
   const bool sane =
       std::isfinite(work.flops) && std::isfinite(work.bytes) && work.flops >= 0 && work.bytes >= 0;
-  if (!sane) return point;
-  if (work.bytes > 0) point.intensity_flop_per_byte = work.flops / work.bytes;
-  if (device == nullptr) return point;
+  if (!sane || work.assumed_dtype || device == nullptr) return point;
 
   const std::optional<double> peak =
       PeakFlopsPerSecond(*device, work.math_dtype, work.tensor_cores);
   const std::optional<double> bandwidth = Times(device->memory_bandwidth_gbs, kGiga);
   const double seconds = Seconds(work.time);
-  if (peak && bandwidth) point.ridge_flop_per_byte = *peak / *bandwidth;
-  if (seconds > 0) {
-    if (peak && !work.fast_algorithm) point.peak_flops_pct = 100 * work.flops / (seconds * *peak);
-    if (bandwidth) point.peak_bandwidth_pct = 100 * work.bytes / (seconds * *bandwidth);
-  }
-  const double cached = std::max(device->l2_bytes.value_or(0), device->l3_bytes.value_or(0));
-  const bool too_fast = point.peak_flops_pct.value_or(0) > 100 ||
-                        (bandwidth && seconds > 0 && work.bytes - cached > seconds * *bandwidth);
+  if (peak && seconds > 0 && !work.fast_algorithm)
+    point.peak_flops_pct = 100 * work.flops / (seconds * *peak);
+  const bool too_fast =
+      point.peak_flops_pct.value_or(0) > 100 || MovesTooMuch(work.bytes, seconds, *device);
   // Without FLOPs the peak does not matter, without bytes the bandwidth does not.
   const bool compute_known = work.flops == 0 || peak;
   const bool memory_known = work.bytes == 0 || bandwidth;

@@ -24,11 +24,11 @@ std::string_view Name(Bound bound);
 /// How far a figure can be trusted.
 enum class RooflineState {
   kOk,
-  kUnknown,  ///< A figure of the device, the type or the work is missing; what is known is filled
-             ///< in.
+  kUnknown,  ///< A figure of the device, the type or the work is missing or assumed; what is known
+             ///< is filled in.
   /// Faster than the peak, or more bytes than memory delivers in the time plus what the last-level
-  /// cache can hold: the shapes, the time, the type or the device are wrong. Report as an error,
-  /// never clamp.
+  /// cache can hold (not tested where the size of that cache is unknown): the shapes, the time, the
+  /// type or the device are wrong. Report as an error, never clamp.
   kImpossible,
 };
 
@@ -45,17 +45,15 @@ struct RooflineWork {
   /// Some kernel of the work was of a Winograd or FFT convolution: `flops` counts more than was
   /// done. No share of the peak, no attainable time and no compute bound can be given then.
   bool fast_algorithm = false;
+  /// `bytes` or `math_dtype` rest on an element type that was assumed, not recorded (see
+  /// OperatorCost::assumes_fp32): nothing can be said.
+  bool assumed_dtype = false;
 };
 
 /// Missing figures are nullopt.
 struct RooflinePoint {
-  std::optional<double> intensity_flop_per_byte;
-  std::optional<double>
-      ridge_flop_per_byte;               ///< Peak / bandwidth: below it the work is memory-bound.
   std::optional<double> attainable_us;   ///< max(flops / peak, bytes / bandwidth).
   std::optional<double> peak_flops_pct;  ///< 100 * flops / (time * peak).
-  std::optional<double>
-      peak_bandwidth_pct;  ///< 100 * bytes / (time * bandwidth); caches can lift it over 100 %.
   Bound bound = Bound::kUnknown;
   RooflineState state = RooflineState::kUnknown;
 };
@@ -73,7 +71,7 @@ std::optional<double> PeakFlopsPerSecond(const DeviceSpec& device, DType dtype,
 /// TF32; otherwise the operator's own type, or the kernel's where the operator's is unknown.
 DType ResolveMathDType(DType operator_dtype, const KernelClass& kernel);
 
-/// `device` may be null (unknown GPU): then only the intensity is filled in.
+/// `device` may be null (unknown GPU): then nothing is known.
 RooflinePoint PlaceOnRoofline(const RooflineWork& work, const DeviceSpec* device);
 
 /// Model FLOPs utilization.

@@ -15,41 +15,6 @@
 namespace headroom {
 namespace {
 
-DType MathType(DType dtype) {
-  switch (dtype) {
-    case DType::kF64:
-    case DType::kC64:
-    case DType::kC128:
-      return dtype;
-    default:
-      return DType::kF32;  // PyTorch accumulates 16-bit floats in float32
-  }
-}
-
-bool IsFloating(DType dtype) {
-  switch (dtype) {
-    case DType::kF64:
-    case DType::kF32:
-    case DType::kBF16:
-    case DType::kF16:
-    case DType::kC64:
-    case DType::kC128:
-      return true;
-    default:
-      return false;
-  }
-}
-
-std::optional<OperatorCost> Finish(const Traffic& traffic, double flops, DType dtype,
-                                   WorkFamily family) {
-  const std::optional<double> bytes = traffic.bytes();
-  if (!bytes) return std::nullopt;
-  return OperatorCost{.flops = IsFloating(dtype) ? flops : 0,
-                      .bytes = *bytes,
-                      .family = family,
-                      .math_dtype = MathType(dtype)};
-}
-
 /// Elements left after reducing `dims` (negative = from the end); all of them if the list is empty.
 std::optional<double> ReducedElements(const TensorArg& input,
                                       const std::vector<std::int64_t>& dims) {
@@ -90,7 +55,8 @@ std::optional<OperatorCost> Reduce(const OperatorCall& call, const OperatorRule&
   Traffic traffic;
   traffic.Read(*input);
   traffic.Write(*left, out == DType::kUnknown ? input->dtype : out);
-  return Finish(traffic, rule.flops_per_element * Elements(input->dims), input->dtype, rule.family);
+  return FinishElementCost(traffic, rule.flops_per_element * Elements(input->dims), input->dtype,
+                           rule.family);
 }
 
 /// (self, dims, keepdim, dtype), or (self, dtype) over everything.
@@ -134,7 +100,7 @@ std::optional<OperatorCost> Extremum(const OperatorCall& call, const OperatorRul
     traffic.Read(*input);
     traffic.Read(*other);
     traffic.Write(Elements(*shape), input->dtype);
-    return Finish(traffic, Elements(*shape), input->dtype, rule.family);
+    return FinishElementCost(traffic, Elements(*shape), input->dtype, rule.family);
   }
   const std::optional<std::int64_t> dim = IntAt(call, 1);
   const std::optional<double> left = dim ? ReducedElements(*input, {*dim}) : std::nullopt;
@@ -143,7 +109,7 @@ std::optional<OperatorCost> Extremum(const OperatorCall& call, const OperatorRul
   traffic.Read(*input);
   traffic.Write(*left, input->dtype);
   traffic.Write(*left, DType::kI64);
-  return Finish(traffic, Elements(input->dims), input->dtype, rule.family);
+  return FinishElementCost(traffic, Elements(input->dims), input->dtype, rule.family);
 }
 
 /// Prefix sums: a result like the input; integers become 64 bits wide.
@@ -153,7 +119,8 @@ std::optional<OperatorCost> Scan(const OperatorCall& call, const OperatorRule& r
   Traffic traffic;
   traffic.Read(*input);
   traffic.Write(Elements(input->dims), IsFloating(input->dtype) ? input->dtype : DType::kI64);
-  return Finish(traffic, rule.flops_per_element * Elements(input->dims), input->dtype, rule.family);
+  return FinishElementCost(traffic, rule.flops_per_element * Elements(input->dims), input->dtype,
+                           rule.family);
 }
 
 /// (self, dim, half_to_float)
@@ -164,7 +131,7 @@ std::optional<OperatorCost> Softmax(const OperatorCall& call, const OperatorRule
   traffic.Read(*input);
   const double n = Elements(input->dims);
   traffic.Write(n, BoolAt(call, 2).value_or(false) ? DType::kF32 : input->dtype);
-  return Finish(traffic, rule.flops_per_element * n, input->dtype, rule.family);
+  return FinishElementCost(traffic, rule.flops_per_element * n, input->dtype, rule.family);
 }
 
 /// (grad_output, output, dim, input_dtype)
@@ -178,7 +145,7 @@ std::optional<OperatorCost> SoftmaxBackward(const OperatorCall& call, const Oper
   traffic.Read(*output);
   const double n = Elements(grad->dims);
   traffic.Write(n, given == DType::kUnknown ? output->dtype : given);
-  return Finish(traffic, rule.flops_per_element * n, grad->dtype, rule.family);
+  return FinishElementCost(traffic, rule.flops_per_element * n, grad->dtype, rule.family);
 }
 
 /// Reads every tensor, writes one like argument 0 and `extra` float32 values beside it (statistics,
@@ -191,7 +158,8 @@ std::optional<OperatorCost> LikeFirst(const OperatorCall& call, const OperatorRu
   for (const TensorArg* tensor : SingleTensors(call)) traffic.Read(tensor);
   traffic.Write(Elements(input->dims), input->dtype);
   traffic.Write(extra, DType::kF32);
-  return Finish(traffic, rule.flops_per_element * Elements(input->dims), input->dtype, rule.family);
+  return FinishElementCost(traffic, rule.flops_per_element * Elements(input->dims), input->dtype,
+                           rule.family);
 }
 
 /// Rows of a layer or RMS norm: what is left of `input` without the trailing normalized shape.
@@ -313,7 +281,7 @@ std::optional<OperatorCost> MaxPool(const OperatorCall& call, const OperatorRule
   traffic.Read(*input);
   traffic.Write(out->elements, input->dtype);
   traffic.Write(out->elements, DType::kI64);
-  return Finish(traffic, out->elements * out->window, input->dtype, rule.family);
+  return FinishElementCost(traffic, out->elements * out->window, input->dtype, rule.family);
 }
 
 /// (self, kernel, stride, padding, ceil_mode, ...)
@@ -325,7 +293,7 @@ std::optional<OperatorCost> AvgPool(const OperatorCall& call, const OperatorRule
   Traffic traffic;
   traffic.Read(*input);
   traffic.Write(out->elements, input->dtype);
-  return Finish(traffic, out->elements * out->window, input->dtype, rule.family);
+  return FinishElementCost(traffic, out->elements * out->window, input->dtype, rule.family);
 }
 
 /// (self, output_size): images and channels stay; every input element is used once or more, once is
@@ -343,8 +311,8 @@ std::optional<OperatorCost> Resample(const OperatorCall& call, const OperatorRul
   Traffic traffic;
   traffic.Read(*input);
   traffic.Write(out, input->dtype);
-  return Finish(traffic, rule.flops_per_element * std::max(out, Elements(input->dims)),
-                input->dtype, rule.family);
+  return FinishElementCost(traffic, rule.flops_per_element * std::max(out, Elements(input->dims)),
+                           input->dtype, rule.family);
 }
 
 /// (grad_output, self, ..., indices?): reads the gradient and the indices, writes a gradient like
@@ -358,7 +326,8 @@ std::optional<OperatorCost> PoolBackward(const OperatorCall& call, const Operato
     if (tensor != self) traffic.Read(tensor);
   }
   traffic.Write(Elements(self->dims), self->dtype);
-  return Finish(traffic, rule.flops_per_element * Elements(grad->dims), grad->dtype, rule.family);
+  return FinishElementCost(traffic, rule.flops_per_element * Elements(grad->dims), grad->dtype,
+                           rule.family);
 }
 
 /// (self, target, weight, reduction, ignore_index): picks one value a target; writes the loss and
@@ -374,7 +343,7 @@ std::optional<OperatorCost> NllLoss(const OperatorCall& call, const OperatorRule
   traffic.Read(*target);
   traffic.Read(TensorAt(call, 2));
   traffic.Write((reduced ? 1 : picked) + 1, self->dtype);
-  return Finish(traffic, rule.flops_per_element * picked, self->dtype, rule.family);
+  return FinishElementCost(traffic, rule.flops_per_element * picked, self->dtype, rule.family);
 }
 
 /// (grad_output, self, target, ...): writes one value a target into a gradient that aten::zero_,
@@ -388,7 +357,8 @@ std::optional<OperatorCost> NllLossBackward(const OperatorCall& call, const Oper
     if (tensor != self) traffic.Read(tensor);
   }
   traffic.Write(Elements(target->dims), self->dtype);
-  return Finish(traffic, rule.flops_per_element * Elements(target->dims), self->dtype, rule.family);
+  return FinishElementCost(traffic, rule.flops_per_element * Elements(target->dims), self->dtype,
+                           rule.family);
 }
 
 /// (self, target, reduction): mean-squared error and its like.
@@ -402,7 +372,7 @@ std::optional<OperatorCost> PairLoss(const OperatorCall& call, const OperatorRul
   traffic.Read(*self);
   traffic.Read(*target);
   traffic.Write(*reduction == 0 ? n : 1, self->dtype);
-  return Finish(traffic, rule.flops_per_element * n, self->dtype, rule.family);
+  return FinishElementCost(traffic, rule.flops_per_element * n, self->dtype, rule.family);
 }
 
 /// (grad_output, self, target, reduction)
@@ -412,7 +382,8 @@ std::optional<OperatorCost> PairLossBackward(const OperatorCall& call, const Ope
   Traffic traffic;
   for (const TensorArg* tensor : SingleTensors(call)) traffic.Read(tensor);
   traffic.Write(Elements(self->dims), self->dtype);
-  return Finish(traffic, rule.flops_per_element * Elements(self->dims), self->dtype, rule.family);
+  return FinishElementCost(traffic, rule.flops_per_element * Elements(self->dims), self->dtype,
+                           rule.family);
 }
 
 constexpr std::array kRules = {

@@ -47,4 +47,9 @@ std::optional<WorkFamily> WorkFamilyFromName(std::string_view name) {
   return std::nullopt;
 }
 
+bool MultipliesMatrices(WorkFamily family) {
+  return family == WorkFamily::kMatmul || family == WorkFamily::kConvolution ||
+         family == WorkFamily::kAttention;
+}
+
 }  // namespace headroom

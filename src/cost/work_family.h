@@ -36,4 +36,8 @@ std::string_view Name(WorkFamily family);
 /// Inverse of Name; nullopt for any other text.
 std::optional<WorkFamily> WorkFamilyFromName(std::string_view name);
 
+/// Whether the work is matrix products at heart, which tensor cores can take: matmul, convolution
+/// and fused attention.
+bool MultipliesMatrices(WorkFamily family);
+
 }  // namespace headroom
