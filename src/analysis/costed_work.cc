@@ -48,7 +48,8 @@ std::vector<CostedCall> CollectCostedWork(const TraceStore& store, NameFacts& na
                                                  .time = sums.time,
                                                  .math_dtype = math_dtype,
                                                  .tensor_cores = main.tensor_cores,
-                                                 .fast_algorithm = sums.fast_algorithm},
+                                                 .fast_algorithm = sums.fast_algorithm,
+                                                 .assumed_dtype = cost->assumes_fp32},
                                                 device);
     calls.push_back({HostEventId(row), cost, sums.time, sums.longest, math_dtype, point,
                      attribution.Of(HostEventId(row)).recomputed});

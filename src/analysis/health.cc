@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "analysis/format.h"
+#include "analysis/graph_capture.h"
 #include "base/statistics.h"
 
 namespace headroom {
@@ -78,6 +79,7 @@ void AddUnjoined(const TraceStore& store, NameFacts& names, const StepAnalysis& 
                         FormatCount(static_cast<std::int64_t>(tasks.rows())), FormatPercent(share)),
             orphans);
   }
+  const IntervalSet captures = FindGraphCaptures(store, names);
   std::int64_t without_task = 0;
   for (std::size_t row = 0; row < events.rows(); ++row) {
     if (launched[row] || events.correlation[row] == kUnknown) continue;
@@ -85,6 +87,7 @@ void AddUnjoined(const TraceStore& store, NameFacts& names, const StepAnalysis& 
         events.kind[row] != HostEventKind::kDriverCall)
       continue;
     if (!names.Roles(events.name[row]).Has(HostRole::kKernelLaunch)) continue;
+    if (Contains(captures, events.start[row])) continue;
     // A runtime call may pass its launch on to a driver call with the same number; one of the two
     // has the task.
     const HostEventId parent = events.parent[row];

@@ -104,6 +104,18 @@ TEST(Health, TasksAtTheStartOfAStreamAreWorkBeforeTheFirstStepAndNoOrphans) {
   EXPECT_EQ(health.grade, 'A');
 }
 
+TEST(Health, LaunchesIntoAGraphNeedNoTask) {
+  StoreBuilder b;
+  b.Call("cudaStreamBeginCapture", kMain, 0, 1);
+  for (int i = 0; i < 10; ++i) b.Call("cudaLaunchKernel", kMain, 10 + i * 5, 2, i + 1);
+  b.Call("cudaStreamEndCapture", kMain, 90, 1);
+  b.Call("cudaGraphLaunch", kMain, 100, 5, 50);
+  for (int i = 0; i < 10; ++i) b.Kernel(kGemm, kStream, 110 + i * 5, 5, 50);
+  EXPECT_EQ(CountOf(HealthOf(b), ImportIssue::kLaunchWithoutTask), 0);
+  b.Call("cudaLaunchKernel", kMain, 200, 2, 60);
+  EXPECT_EQ(CountOf(HealthOf(b), ImportIssue::kLaunchWithoutTask), 1);
+}
+
 TEST(Health, LaunchesWithoutATaskAreCountedOnceThroughNestedCalls) {
   StoreBuilder b = SoundJob();
   for (int i = 0; i < 4;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analysis/gpu_time.h"
+#include "analysis/graph_capture.h"
 #include "analysis/profiler_cost.h"
 #include "analysis/step_search.h"
 #include "base/statistics.h"
@@ -109,6 +110,7 @@ std::int32_t StepAt(const std::vector<Interval>& hosts, TimeNs when) {
 void MeasureHost(const TraceStore& store, NameFacts& names, const IntervalSet& paced,
                  StepAnalysis& out) {
   const auto& events = store.host_events;
+  const IntervalSet captures = FindGraphCaptures(store, names);
   std::vector<StepRow>& rows = out.steps.list;
   if (rows.empty()) return;
   struct Counts {
@@ -141,7 +143,10 @@ void MeasureHost(const TraceStore& store, NameFacts& names, const IntervalSet& p
       if (step == out.hosts.end()) break;
       if (start < step->start) continue;
       Counts& of_step = counts[static_cast<std::size_t>(step - out.hosts.begin())];
-      if (is_call && names.Roles(events.name[row]).Has(HostRole::kKernelLaunch)) ++of_step.launches;
+      const HostRoles roles = is_call ? names.Roles(events.name[row]) : HostRoles();
+      const bool launches = (roles.Has(HostRole::kKernelLaunch) && !Contains(captures, start)) ||
+                            roles.Has(HostRole::kGraphLaunch);
+      if (launches) ++of_step.launches;
       ++(is_call ? of_step.calls : of_step.operators);
       if (pace != pacing.end() && start >= pace->start)
         ++(is_call ? of_step.paced_calls : of_step.paced_operators);

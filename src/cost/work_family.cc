@@ -28,11 +28,6 @@ constexpr std::array<std::pair<WorkFamily, std::string_view>, 17> kNames = {{
 
 }  // namespace
 
-bool MultipliesMatrices(WorkFamily family) {
-  return family == WorkFamily::kMatmul || family == WorkFamily::kConvolution ||
-         family == WorkFamily::kAttention;
-}
-
 std::string_view Name(WorkFamily family) {
   for (const auto& [value, name] : kNames) {
     if (value == family) return name;
