@@ -172,6 +172,7 @@ Status ReportCommand::Run() {
   if (!only_.empty() && (json_ || markdown_ || !csv_folder_.empty())) {
     return Status::Usage("--only chooses a section of the text: leave out --json, --md and --csv");
   }
+  if (Status status = CheckOutputs(); !status.ok()) return status;
   StepRange steps;
   if (!steps_.empty()) {
     Result<StepRange> parsed = ParseStepRange(steps_);
@@ -185,6 +186,17 @@ Status ReportCommand::Run() {
   if (Status status = KeepRank(files.value()); !status.ok()) return status;
   if (Status status = Render(files.value()); !status.ok()) return status;
   if (time_) Remark(log_.Text());
+  return Status::Ok();
+}
+
+Status ReportCommand::CheckOutputs() const {
+  if (!output_path_.empty() && output_path_ != "-")
+    return RefuseToOverwrite("-o", output_path_, traces_);
+  if (csv_folder_.empty()) return Status::Ok();
+  for (std::string_view name : kCsvFiles) {
+    Status status = RefuseToOverwrite("--csv", fmt::format("{}/{}", csv_folder_, name), traces_);
+    if (!status.ok()) return status;
+  }
   return Status::Ok();
 }
 

@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "report/escape.h"
 #include "report/json_writer.h"
@@ -156,16 +157,21 @@ std::string FindingsCsv(const JobReport& job, const ReportOptions& options) {
 
 std::vector<NamedFile> RenderCsv(std::span<const TraceReport> files, const ReportOptions& options) {
   const JobReport job(files);
-  return {{"steps.csv", StepsCsv(job)},
-          {"gpu_time.csv", GpuTimeCsv(job)},
-          {"idle.csv", IdleCsv(job)},
-          {"kernels.csv", TimeCsv(job, &TraceReport::kernels, options)},
-          {"operators.csv", TimeCsv(job, &TraceReport::operators, options)},
-          {"layers.csv", TimeCsv(job, &TraceReport::layers, options)},
-          {"lines.csv", LinesCsv(job, options)},
-          {"syncs.csv", SyncsCsv(job, options)},
-          {"findings.csv", FindingsCsv(job, options)},
-          {"classes.csv", ClassesCsv(job)}};
+  std::array<std::string, kCsvFiles.size()> contents = {
+      StepsCsv(job),
+      GpuTimeCsv(job),
+      IdleCsv(job),
+      TimeCsv(job, &TraceReport::kernels, options),
+      TimeCsv(job, &TraceReport::operators, options),
+      TimeCsv(job, &TraceReport::layers, options),
+      LinesCsv(job, options),
+      SyncsCsv(job, options),
+      FindingsCsv(job, options),
+      ClassesCsv(job)};
+  std::vector<NamedFile> tables;
+  for (std::size_t i = 0; i < kCsvFiles.size(); ++i)
+    tables.push_back({std::string(kCsvFiles[i]), std::move(contents[i])});
+  return tables;
 }
 
 }  // namespace headroom

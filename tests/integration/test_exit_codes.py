@@ -85,6 +85,29 @@ class Usage(support.ProgramTest):
                 self.assert_refused(support.headroom(*args), 2, named)
 
 
+class Overwriting(support.ProgramTest):
+    """No output replaces a trace that is to be read, whatever name it has."""
+
+    def test_each_is_refused_and_the_trace_is_kept(self):
+        data = TRACE.read_bytes()
+        self.write("trace.json", data)
+        (self.scratch / "link.json").symlink_to("trace.json")
+        (self.scratch / "again.json").hardlink_to(self.scratch / "trace.json")
+        (self.scratch / "kernels.csv").hardlink_to(self.scratch / "trace.json")
+        for args in (["trace.json", "-o", "trace.json"], ["trace.json", "--json", "-o", "./link.json"],
+                     ["link.json", "--md", "-o", "trace.json"], ["trace.json", "-o", "again.json"],
+                     [TRACE, "trace.json", "-o", "trace.json"], ["kernels.csv", "--csv", "."]):
+            with self.subTest(args):
+                self.assert_refused(support.headroom("report", *args, cwd=self.scratch), 2, "is a trace to be read", "name another")
+                self.assertEqual((self.scratch / "trace.json").read_bytes(), data)
+                self.assertTrue((self.scratch / "link.json").is_symlink())
+
+    def test_another_file_is_written(self):
+        self.write("trace.json", TRACE.read_bytes())
+        self.assertEqual(support.headroom("report", "trace.json", "-o", "out.txt", cwd=self.scratch).code, 0)
+        self.assertIn("Bottleneck", (self.scratch / "out.txt").read_text())
+
+
 class Unreadable(support.ProgramTest):
     def assert_refused_with_remedy(self, outcome, *fragments):
         self.assert_refused(outcome, 3, *fragments)
