@@ -64,13 +64,16 @@ struct StepRow {
   std::int64_t queue_depth_max = 0;
 };
 
-struct Steps {
+/// Times of the steps that lost no tasks; of all, where every one did. None: no steps.
+struct WallSummary {
+  std::optional<DurationNs> p50, mean, min, max;
+};
+
+struct Steps : WallSummary {
   StepSource source = StepSource::kNone;
   std::string confidence;  ///< Of inferred steps: "high", "medium", "low"; else empty.
   std::string marker;      ///< What the steps were told by.
   std::vector<StepRow> list;
-  std::optional<DurationNs> p50, mean, min,
-      max;                              ///< Of the steps that lost no tasks; of all, where all did.
   std::int64_t tasks_before_first = 0;  ///< GPU tasks launched before the first step: in no step.
   std::int64_t tasks_outside = 0;       ///< Launched between or after steps.
 };

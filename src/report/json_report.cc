@@ -343,6 +343,7 @@ void WriteCeiling(JsonWriter& json, const JobReport& job) {
   json.BeginObject();
   json.Key("step_ms_if_gpu_never_idle").Milliseconds(*busy);
   json.Key("speedup").Number(static_cast<double>(step->ns()) / static_cast<double>(busy->ns()));
+  if (!job.single()) json.Key("rank").Integer(job.slowest().input.rank);
   json.EndObject();
 }
 

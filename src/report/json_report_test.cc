@@ -175,5 +175,36 @@ TEST(RenderJson, SeveralFilesAreOneReport) {
   EXPECT_EQ(report["kernels"][1]["rank"], 0);
 }
 
+TEST(RenderJson, OfEqualRanksOneWithAVerdictStandsForAll) {
+  std::vector<TraceReport> files = {DemoReport(), DemoReport()};
+  files[0].input.rank = 0;
+  files[1].input.rank = 1;
+  EXPECT_EQ(Render(files)["bottleneck"]["rank"], 0) << "else the first";
+  files[0].bottleneck.verdict = Verdict::kUnknown;
+  const Json report = Render(files);
+  for (const char* key : {"bottleneck", "step_breakdown", "efficiency", "ceiling"})
+    EXPECT_EQ(report[key]["rank"], 1) << key;
+}
+
+TEST(JobReport, ALostStepIsInNoFigureOfAllRanks) {
+  std::vector<TraceReport> files = {DemoReport(), DemoReport()};
+  StepRow& lost = files[0].steps.list[0];
+  lost.lost_tasks = true;
+  lost.wall = DurationNs(1);
+  EXPECT_EQ(JobReport(files).steps().min, DurationNs(73'500'000));
+  EXPECT_EQ(JobReport(files).steps().count, 6u);
+}
+
+TEST(JobReport, SaysHowTheRankWasChosen) {
+  std::vector<TraceReport> files = {DemoReport(), DemoReport()};
+  files[0].input.rank = 4;
+  EXPECT_EQ(JobReport(files).SlowestNote(), "rank 4, the slowest of 2");
+  files = {BareReport(), BareReport()};
+  files[0].input.rank = 4;
+  EXPECT_EQ(JobReport(files).SlowestNote(), "rank 4, the first of 2");
+  files.pop_back();
+  EXPECT_EQ(JobReport(files).SlowestNote(), "");
+}
+
 }  // namespace
 }  // namespace headroom

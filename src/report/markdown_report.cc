@@ -22,10 +22,6 @@ std::string Escaped(std::string_view text) {
   return EscapeMarkdown(CutMiddle(Printable(Sentence(text)), kTextWidth));
 }
 
-std::string RankOf(const TraceReport& file) {
-  return file.input.rank ? fmt::format("rank {}", *file.input.rank) : "one file";
-}
-
 void Summary(std::string& out, const JobReport& job) {
   const TraceReport& file = job.slowest();
   const StepSummary& steps = job.steps();
@@ -54,7 +50,7 @@ void Summary(std::string& out, const JobReport& job) {
               : fmt::format(" ({})",
                             EscapeMarkdown(CutMiddle(Printable(device->name), kNameWidth)));
       out += fmt::format("| {}GPU {}{} | busy {} of {} |\n",
-                         job.single() ? "" : RankOf(input) + ", ", NumberText(row.device), name,
+                         job.single() ? "" : RankName(input) + ", ", NumberText(row.device), name,
                          FormatPercent(PercentOf(row.busy, row.span)), FormatMs(row.span));
     }
   }
@@ -90,7 +86,7 @@ void Findings(std::string& out, const JobReport& job, const ReportOptions& optio
     out += fmt::format(
         "{}. **{}**{}{}{}\n", ++number, Escaped(finding.row->title),
         finding.row->share_pct ? fmt::format(" ({})", FormatPercent(*finding.row->share_pct)) : "",
-        job.single() ? "" : fmt::format(" on {}", RankOf(*finding.file)), why);
+        job.single() ? "" : fmt::format(" on {}", RankName(*finding.file)), why);
     out += fmt::format("   **Do:** {} **Check:** {}\n", Escaped(finding.row->action),
                        MarkdownCode(CheckCommand(*finding.row, *finding.file, options)));
   }
@@ -120,9 +116,9 @@ void Issues(std::string& out, const JobReport& job) {
   for (const Ranked<HealthIssue>& issue : job.issues()) {
     if (issue.row->voids.empty()) continue;
     out += fmt::format("- {}`{}` ({}): {} Takes away: {}.\n",
-                       job.single() ? "" : RankOf(*issue.file) + ": ", DocOf(issue.row->issue).code,
-                       FormatCount(issue.row->count), Escaped(issue.row->detail),
-                       EscapeMarkdown(Join(issue.row->voids)));
+                       job.single() ? "" : RankName(*issue.file) + ": ",
+                       DocOf(issue.row->issue).code, FormatCount(issue.row->count),
+                       Escaped(issue.row->detail), EscapeMarkdown(Join(issue.row->voids)));
   }
 }
 
@@ -131,10 +127,9 @@ void Issues(std::string& out, const JobReport& job) {
 std::string RenderMarkdown(std::span<const TraceReport> files, const ReportOptions& options) {
   const JobReport job(files);
   const TraceReport& file = job.slowest();
-  std::string out = fmt::format(
-      "## Headroom: {}\n\n**{}**{}\n\n", NameOf(file.bottleneck.verdict),
-      VerdictText(file.bottleneck),
-      job.single() ? "" : fmt::format(" ({}, the slowest of {})", RankOf(file), files.size()));
+  std::string out = fmt::format("## Headroom: {}\n\n**{}**{}\n\n", NameOf(file.bottleneck.verdict),
+                                VerdictText(file.bottleneck),
+                                job.single() ? "" : fmt::format(" ({})", job.SlowestNote()));
   for (const std::string& evidence : file.bottleneck.evidence)
     out += fmt::format("- {}\n", Escaped(evidence));
   if (!file.bottleneck.evidence.empty()) out += "\n";

@@ -130,17 +130,6 @@ class Writer {
                  Style::kDim}});
   }
 
-  std::string RankName(const TraceReport& file) const {
-    return file.input.rank ? fmt::format("rank {}", *file.input.rank) : "this file";
-  }
-
-  /// For sections that show one rank of several.
-  std::string SlowestNote() const {
-    return job_.single()
-               ? ""
-               : fmt::format("{}, the slowest of {}", RankName(file_), job_.files().size());
-  }
-
   // --- health
   // --------------------------------------------------------------------------------------------------------
 
@@ -242,7 +231,7 @@ class Writer {
 
   void BottleneckSection() {
     const Bottleneck& bottleneck = file_.bottleneck;
-    page_.Heading(fmt::format("Bottleneck: {}", NameOf(bottleneck.verdict)), SlowestNote(),
+    page_.Heading(fmt::format("Bottleneck: {}", NameOf(bottleneck.verdict)), job_.SlowestNote(),
                   Style::kDim);
     page_.Paragraph("  ", VerdictText(bottleneck), Style::kPlain, Style::kBold);
     for (const std::string& evidence : bottleneck.evidence)
@@ -365,9 +354,9 @@ class Writer {
     }
     const StepBreakdown& breakdown = *file_.breakdown;
     page_.Heading("Step breakdown",
-                  job_.single()
-                      ? fmt::format("median step ({})", breakdown.step_index)
-                      : fmt::format("median step ({}) of {}", breakdown.step_index, SlowestNote()),
+                  job_.single() ? fmt::format("median step ({})", breakdown.step_index)
+                                : fmt::format("median step ({}) of {}", breakdown.step_index,
+                                              job_.SlowestNote()),
                   Style::kDim);
     Meaning(
         "Where the step goes. Each moment belongs to one row, so the rows sum to the step; the GPU "
@@ -591,7 +580,7 @@ class Writer {
                            ? fmt::format("top {} of {}", shown,
                                          FormatCount(static_cast<std::int64_t>(rows.size())))
                            : "";
-    if (!job_.single()) note += (note.empty() ? "" : ", ") + SlowestNote();
+    if (!job_.single()) note += (note.empty() ? "" : ", ") + job_.SlowestNote();
     page_.Heading(title, note, Style::kDim);
     if (rows.empty()) {
       None(none);
@@ -756,7 +745,7 @@ class Writer {
 
   void EfficiencySection() {
     const Efficiency& e = file_.efficiency;
-    page_.Heading("Efficiency", SlowestNote(), Style::kDim);
+    page_.Heading("Efficiency", job_.SlowestNote(), Style::kDim);
     Meaning("How much of what the GPU could compute the steps do compute.");
     const auto row = [&](std::string_view name, const std::optional<std::string>& figure,
                          const std::string& note) {
