@@ -56,6 +56,14 @@ CLI::Validator WholeNumber(std::int64_t least, std::int64_t most) {
       "");
 }
 
+CLI::Validator NotEmpty() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        return text.empty() ? std::string("is empty") : std::string();
+      },
+      "");
+}
+
 CLI::Validator OneOf(std::vector<std::string> words) {
   return CLI::Validator(
       [words = std::move(words)](const std::string& text) {
@@ -104,9 +112,11 @@ ReportCommand::ReportCommand(CLI::App& parent) {
       ->group(kFormats);
   app_->add_option("--csv", csv_folder_, "One CSV file per table into the folder DIR")
       ->type_name("DIR")
+      ->check(NotEmpty())
       ->group(kFormats);
   app_->add_option("-o,--output", output_path_, "Write to FILE, whole or not at all, not to stdout")
       ->type_name("FILE")
+      ->check(NotEmpty())
       ->group(kFormats);
   app_->add_option("--color", color_, "auto: on a terminal, unless NO_COLOR is set; always; never")
       ->type_name("WHEN")
@@ -116,10 +126,12 @@ ReportCommand::ReportCommand(CLI::App& parent) {
   app_->add_option("--steps", steps_,
                    "Only steps A to B, by number, both included; A: and :B leave an end open")
       ->type_name("A:B")
+      ->check(NotEmpty())
       ->group(kSelection);
   app_->add_option("--step-marker", step_marker_,
                    "Range that begins each step, where the trace has no ProfilerStep")
       ->type_name("NAME")
+      ->check(NotEmpty())
       ->group(kSelection);
   app_->add_option(
           "--rank", rank_,
