@@ -54,9 +54,8 @@ struct StepRow {
   std::optional<DurationNs> host;  ///< Length of the annotation.
   std::int64_t tasks = 0;          ///< GPU tasks launched in it.
   bool lost_tasks = false;  ///< Kernels were launched and none was recorded: not in the median.
-  /// Rough cost of recording host events (analysis/profiler_cost.h) in the parts of the step where
-  /// the GPU follows the host, with next to nothing in the launch queue: what the true step is
-  /// shorter by. Elsewhere the queue hides it.
+  /// Rough estimate (analysis/profiler_cost.h), not a bound: what recording adds to the step while
+  /// the GPU waits for the host; 0 where the launch queue hides it.
   DurationNs profiler_cost;
   DurationNs
       host_wait;  ///< GPU idle inside the step that ends with a task the host launched too late.

@@ -47,9 +47,6 @@ std::vector<DeviceRow> DeviceRows(const InputInfo& input);
 /// is a plain word.
 std::string Sentence(std::string_view text);
 
-/// "1 event", "12,345 events".
-std::string Plural(std::int64_t count, std::string_view noun);
-
 /// "a, b, c".
 std::string Join(const std::vector<std::string>& words);
 
