@@ -254,8 +254,8 @@ Status ReportCommand::KeepRank(std::vector<TraceReport>& files) const {
   }
   std::erase_if(files, [&](const TraceReport& file) { return file.input.rank != rank_; });
   if (!files.empty()) return Status::Ok();
-  return Status::Usage(fmt::format("no file is of rank {}; there {} {}", *rank_,
-                                   ranks.size() == 1 ? "is" : "are", fmt::join(ranks, ", ")));
+  return Status::Usage(fmt::format("no file is of rank {}; the files are of rank {}", *rank_,
+                                   fmt::join(ranks, ", ")));
 }
 
 std::vector<std::string> ReportCommand::CheckArguments(

@@ -123,10 +123,15 @@ class Writer {
 
   void None(std::string_view why) { page_.Paragraph("  ", why); }
 
+  /// What shows all rows of a section that shows only some.
+  std::string HowToSeeAll(Section section) const {
+    return options_.only ? "drop --top" : fmt::format("--only {}", NameOf(section));
+  }
+
   void More(std::size_t shown, std::size_t all, Section section) {
     if (shown >= all) return;
-    page_.Line({{fmt::format("  {} more: --only {}",
-                             FormatCount(static_cast<std::int64_t>(all - shown)), NameOf(section)),
+    page_.Line({{fmt::format("  {} more: {}", FormatCount(static_cast<std::int64_t>(all - shown)),
+                             HowToSeeAll(section)),
                  Style::kDim}});
   }
 
@@ -264,7 +269,10 @@ class Writer {
           "the range that begins each with --step-marker.");
     }
     page_.Heading(fmt::format("Step time: {}", FormatMs(*summary.p50)), "median", Style::kDim);
-    Meaning("One step is one iteration of training. It ends where its GPU work ends.");
+    Meaning(AnyGpuWork()
+                ? "One step is one iteration of training. It ends where its GPU work ends."
+                : "One step is one iteration of training, as long as the host takes for it: no GPU "
+                  "work was recorded.");
     std::string spread = fmt::format(
         "{}, from {} to {}, mean {}", Plural(static_cast<std::int64_t>(summary.count), "step"),
         FormatMs(*summary.min), FormatMs(*summary.max), FormatMs(*summary.mean));
@@ -298,7 +306,9 @@ class Writer {
                        [](const Entry& a, const Entry& b) { return a.row->wall > b.row->wall; });
       entries.resize(Top());
     }
-    const bool gpu = HasGpuWork();
+    const bool any_gpu = AnyGpuWork();
+    const bool any_host = std::any_of(entries.begin(), entries.end(),
+                                      [](const Entry& entry) { return entry.row->host; });
     page_.Blank();
     std::vector<std::vector<Span>> rows;
     for (const Entry& entry : entries) {
@@ -306,8 +316,9 @@ class Writer {
       const bool ranked = !job_.single() && entry.file->input.rank;
       const bool median =
           file_.breakdown && entry.file == &file_ && row.index == file_.breakdown->step_index;
+      // A column that is empty in every row is left out.
       const auto of_gpu = [&](std::string text) {
-        return gpu && row.gpu_busy ? std::move(text) : "-";
+        return !any_gpu ? "" : row.gpu_busy ? std::move(text) : "-";
       };
       rows.push_back({{ranked ? fmt::format("{}", *entry.file->input.rank) : ""},
                       {fmt::format("{}", row.index)},
@@ -316,10 +327,12 @@ class Writer {
                       {FormatMs(row.wall), Style::kBold},
                       {of_gpu(FormatMs(row.gpu_busy.value_or(DurationNs(0))))},
                       {of_gpu(FormatMs(row.host_wait))},
-                      {row.host ? FormatMs(*row.host) : "-"},
-                      {FormatMs(row.profiler_cost)},
-                      {of_gpu(fmt::format("{:.1f} to {}", row.queue_depth_mean,
-                                          FormatCount(row.queue_depth_max)))},
+                      {!any_host  ? ""
+                       : row.host ? FormatMs(*row.host)
+                                  : "-"},
+                      {of_gpu(FormatMs(row.profiler_cost))},
+                      {of_gpu(fmt::format("{:.1f}", row.queue_depth_mean))},
+                      {of_gpu(FormatCount(row.queue_depth_max))},
                       {median ? "median" : ""}});
     }
     page_.Table({{"rank"},
@@ -331,17 +344,24 @@ class Writer {
                  {"host"},
                  {"profiler"},
                  {"queue"},
+                 {"most"},
                  {"", Kind::kText}},
                 rows);
     if (all > entries.size()) {
-      page_.Line({{fmt::format("  the slowest {} of {}: all with --only steps", entries.size(),
-                               FormatCount(static_cast<std::int64_t>(all))),
-                   Style::kDim}});
+      page_.Line(
+          {{fmt::format("  the slowest {} of {}; for all: {}", entries.size(),
+                        FormatCount(static_cast<std::int64_t>(all)), HowToSeeAll(Section::kSteps)),
+            Style::kDim}});
     }
-    Meaning(
-        "host late: GPU idle until the host launched the next task. host: the step on the host. "
-        "profiler: rough cost of "
-        "recording it, part of host. queue: tasks launched but not started, mean to most.");
+    if (any_gpu) {
+      Meaning(
+          "host late: GPU idle until the host launched the next task; includes idle behind "
+          "blocking calls. host: the step on the host. profiler: rough estimate of what recording "
+          "adds while the GPU waits for the host. queue, most: tasks launched but not started, "
+          "mean and most.");
+    } else if (any_host) {
+      Meaning("host: the step on the host.");
+    }
   }
 
   // --- where the time goes
@@ -358,19 +378,23 @@ class Writer {
                                 : fmt::format("median step ({}) of {}", breakdown.step_index,
                                               job_.SlowestNote()),
                   Style::kDim);
-    Meaning(
-        "Where the step goes. Each moment belongs to one row, so the rows sum to the step; the GPU "
-        "is idle in the light part "
-        "of a bar.");
+    const bool gpu = HasGpuWork();
+    Meaning(gpu ? "Where the step goes. Each moment belongs to one row, so the rows sum to the "
+                  "step; the GPU is idle in the light part of a bar."
+                : "Where the step goes on the host. Each moment belongs to one row, so the rows "
+                  "sum to the step.");
     DurationNs largest;
     for (const PartName& part : kStepParts) largest = std::max(largest, breakdown.step.*part.part);
     for (const PartName& part : kStepParts) {
       const DurationNs time = breakdown.step.*part.part;
-      const DurationNs busy = breakdown.gpu.*part.part;
+      // Without GPU work nothing is idle: the whole bar is solid.
+      const std::optional<DurationNs> busy =
+          gpu ? std::optional(breakdown.gpu.*part.part) : std::nullopt;
       BreakdownLine(part.name, time, busy, breakdown.wall, largest, Style::kPlain);
     }
-    BreakdownLine("step", breakdown.step.Sum(), breakdown.gpu.Sum(), breakdown.wall, DurationNs(0),
-                  Style::kBold);
+    BreakdownLine("step", breakdown.step.Sum(),
+                  gpu ? std::optional(breakdown.gpu.Sum()) : std::nullopt, breakdown.wall,
+                  DurationNs(0), Style::kBold);
     if (const auto busy = GpuBusyOfStep(file_); busy && file_.steps.p50) {
       Meaning(fmt::format("Were the GPU never idle, the step would take {}: {} as fast.",
                           FormatMs(*busy),
@@ -379,16 +403,18 @@ class Writer {
     }
   }
 
-  void BreakdownLine(std::string_view name, DurationNs time, DurationNs busy, DurationNs wall,
-                     DurationNs largest, Style style) {
+  void BreakdownLine(std::string_view name, DurationNs time, std::optional<DurationNs> busy,
+                     DurationNs wall, DurationNs largest, Style style) {
     constexpr std::size_t kBarWidth = 34;
     std::vector<Span> line = {{fmt::format("  {:<14}{:>11}{:>9}  ", name, FormatMs(time),
                                            FormatPercent(PercentOf(time, wall))),
                                time.ns() == 0 ? Style::kDim : style}};
-    for (Span& span : page_.Bar(busy.ms(), time.ms(), largest.ms(), kBarWidth))
+    for (Span& span : page_.Bar(busy.value_or(time).ms(), time.ms(), largest.ms(), kBarWidth))
       line.push_back(std::move(span));
-    line.push_back(
-        {fmt::format("  GPU busy {:>11}", FormatMs(busy)), time.ns() == 0 ? Style::kDim : style});
+    if (busy) {
+      line.push_back({fmt::format("  GPU busy {:>11}", FormatMs(*busy)),
+                      time.ns() == 0 ? Style::kDim : style});
+    }
     page_.Line(line);
   }
 
@@ -473,8 +499,8 @@ class Writer {
     page_.Heading("Idle causes", "by stream, whole trace", Style::kDim);
     Meaning(
         "Why a stream stood still. Host: the next task was launched too late. Kernel: it was "
-        "queued and waited for other GPU "
-        "work. Other: its launch is not known.");
+        "queued and waited for other GPU work. Other: its launch is not known. Other streams may "
+        "keep the GPU busy meanwhile.");
     struct Entry {
       const IdleRow* row;
       const TraceReport* file;
@@ -532,7 +558,9 @@ class Writer {
     page_.Heading("Findings", "", Style::kPlain);
     if (job_.findings().empty())
       return None("None: nothing stands out, or the trace does not carry a finding.");
-    Meaning("What to change first: ranked by the time that each holds.");
+    Meaning(
+        "What to change first: ranked by the time that each holds. They overlap: do not add them "
+        "up.");
     int number = 0;
     for (const Ranked<Finding>& finding : job_.findings()) {
       std::string title = Sentence(finding.row->title);
@@ -564,6 +592,11 @@ class Writer {
   }
 
   bool HasGpuWork() const { return !file_.gpu_time.empty(); }
+
+  bool AnyGpuWork() const {
+    return std::any_of(job_.files().begin(), job_.files().end(),
+                       [](const TraceReport& file) { return !file.gpu_time.empty(); });
+  }
 
   /// The roofline's word for a row: "compute 63 %".
   static std::string Bound(const TimeRow& row) {
@@ -621,9 +654,9 @@ class Writer {
 
   void Operators() {
     if (!TableHeading("Operators", file_.operators,
-                      "GPU time by the innermost framework operator that launched it. bound: what "
-                      "limits it on this GPU, and how "
-                      "near it comes.",
+                      HasGpuWork() ? "GPU time by the innermost framework operator that launched "
+                                     "it. bound: what limits it on this GPU, and how near it comes."
+                                   : "The operators that the host ran.",
                       "No operators were recorded (ProfilerActivity.CPU).")) {
       return;
     }
@@ -631,8 +664,8 @@ class Writer {
     for (std::size_t i = 0; i < std::min(file_.operators.size(), Top()); ++i) {
       const TimeRow& row = file_.operators[i];
       rows.push_back({{row.name},
-                      {HasGpuWork() ? FormatMs(row.total) : "-", Style::kBold},
-                      {HasGpuWork() ? Share(row.share_pct) : "-"},
+                      {HasGpuWork() ? FormatMs(row.total) : "", Style::kBold},
+                      {HasGpuWork() ? Share(row.share_pct) : ""},
                       {FormatCount(row.count)},
                       {OptionalMs(row.self_host)},
                       {Bound(row)}});
@@ -647,18 +680,18 @@ class Writer {
   }
 
   void Layers() {
-    if (!TableHeading("Layers", file_.layers,
-                      "GPU time by layer of the model, its backward pass included.",
-                      "No layers were recorded: use with_modules=True or with_stack=True, or name "
-                      "ranges layer::NAME.")) {
+    if (!TableHeading(
+            "Layers", file_.layers, "GPU time by layer of the model, its backward pass included.",
+            "No layers were recorded: use with_stack=True, or record_function(\"layer::NAME\") "
+            "around each module.")) {
       return;
     }
     std::vector<std::vector<Span>> rows;
     for (std::size_t i = 0; i < std::min(file_.layers.size(), Top()); ++i) {
       const TimeRow& row = file_.layers[i];
       rows.push_back({{row.name},
-                      {HasGpuWork() ? FormatMs(row.total) : "-", Style::kBold},
-                      {HasGpuWork() ? Share(row.share_pct) : "-"},
+                      {HasGpuWork() ? FormatMs(row.total) : "", Style::kBold},
+                      {HasGpuWork() ? Share(row.share_pct) : ""},
                       {FormatCount(row.count)},
                       {OptionalMs(row.forward)},
                       {OptionalMs(row.backward)},
@@ -718,8 +751,7 @@ class Writer {
   void Syncs() {
     if (!TableHeading("Synchronizations", file_.syncs,
                       "Calls that block the host until the GPU is done. Each costs the GPU idle "
-                      "that follows it, not the time that "
-                      "it waits.",
+                      "that follows it, not the time that it waits.",
                       "No blocking calls were recorded.")) {
       return;
     }
