@@ -10,6 +10,7 @@
 
 #include "report/escape.h"
 #include "report/json_writer.h"
+#include "report/phrases.h"
 
 namespace headroom {
 namespace {
@@ -144,7 +145,7 @@ std::string FindingsCsv(const JobReport& job, const ReportOptions& options) {
     std::string evidence;
     for (const std::string& sentence : finding.row->evidence) {
       if (!evidence.empty()) evidence.push_back(' ');
-      evidence += sentence;
+      evidence += FullSentence(sentence);
     }
     table.Row({Whole(finding.rank()), Text(finding.row->id), Text(finding.row->title),
                Number(finding.row->share_pct), Text(evidence), Text(finding.row->action),

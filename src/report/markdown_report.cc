@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analysis/format.h"
+#include "base/statistics.h"
 #include "report/escape.h"
 #include "report/phrases.h"
 #include "report/short_name.h"
@@ -51,7 +52,7 @@ void Summary(std::string& out, const JobReport& job) {
                             EscapeMarkdown(CutMiddle(Printable(device->name), kNameWidth)));
       out += fmt::format("| {}GPU {}{} | busy {} of {} |\n",
                          job.single() ? "" : RankName(input) + ", ", NumberText(row.device), name,
-                         FormatPercent(PercentOf(row.busy, row.span)), FormatMs(row.span));
+                         FormatPercent(SharePct(row.busy, row.span)), FormatMs(row.span));
     }
   }
   if (const Efficiency& e = file.efficiency; e.mfu_pct) {
@@ -62,17 +63,20 @@ void Summary(std::string& out, const JobReport& job) {
 void Breakdown(std::string& out, const TraceReport& file) {
   if (!file.breakdown) return;
   const StepBreakdown& breakdown = *file.breakdown;
-  out +=
-      "\n### Where the median step goes\n\n| part | time | share | GPU busy |\n|---|--:|--:|--:|\n";
+  const bool gpu = !file.gpu_time.empty();
+  const auto row = [&](std::string_view name, DurationNs time, DurationNs busy) {
+    out += fmt::format("| {} | {} | {} |", name, FormatMs(time),
+                       FormatPercent(SharePct(time, breakdown.wall)));
+    out += gpu ? fmt::format(" {} |\n", FormatMs(busy)) : "\n";
+  };
+  out += "\n### Where the median step goes\n\n";
+  out += gpu ? "| part | time | share | GPU busy |\n|---|--:|--:|--:|\n"
+             : "| part | time | share |\n|---|--:|--:|\n";
   for (const PartName& part : kStepParts) {
     const DurationNs time = breakdown.step.*part.part;
-    if (time.ns() == 0) continue;
-    out += fmt::format("| {} | {} | {} | {} |\n", part.name, FormatMs(time),
-                       FormatPercent(PercentOf(time, breakdown.wall)),
-                       FormatMs(breakdown.gpu.*part.part));
+    if (time.ns() != 0) row(part.name, time, breakdown.gpu.*part.part);
   }
-  out += fmt::format("| **step** | {} | {} | {} |\n", FormatMs(breakdown.wall), FormatPercent(100),
-                     FormatMs(breakdown.gpu.Sum()));
+  row("**step**", breakdown.wall, breakdown.gpu.Sum());
 }
 
 void Findings(std::string& out, const JobReport& job, const ReportOptions& options) {
@@ -80,15 +84,15 @@ void Findings(std::string& out, const JobReport& job, const ReportOptions& optio
   out += "\n### Findings\n\n";
   int number = 0;
   for (const Ranked<Finding>& finding : job.findings()) {
-    std::string why;
-    for (const std::string& evidence : finding.row->evidence)
-      why += fmt::format(" {}", Escaped(evidence));
     out += fmt::format(
-        "{}. **{}**{}{}{}\n", ++number, Escaped(finding.row->title),
+        "{}. **{}**{}{}\n", ++number, Escaped(finding.row->title),
         finding.row->share_pct ? fmt::format(" ({})", FormatPercent(*finding.row->share_pct)) : "",
-        job.single() ? "" : fmt::format(" on {}", RankName(*finding.file)), why);
-    out += fmt::format("   **Do:** {} **Check:** {}\n", Escaped(finding.row->action),
-                       MarkdownCode(CheckCommand(*finding.row, *finding.file, options)));
+        job.single() ? "" : fmt::format(" on {}", RankName(*finding.file)));
+    for (const std::string& evidence : finding.row->evidence)
+      out += fmt::format("   - {}\n", Escaped(evidence));
+    out +=
+        fmt::format("   - **Do:** {} **Check:** {}\n", Escaped(FullSentence(finding.row->action)),
+                    MarkdownCode(CheckCommand(*finding.row, *finding.file, options)));
   }
 }
 
@@ -115,10 +119,10 @@ void Issues(std::string& out, const JobReport& job) {
   out += "\n### What the trace does not carry\n\n";
   for (const Ranked<HealthIssue>& issue : job.issues()) {
     if (issue.row->voids.empty()) continue;
-    out += fmt::format("- {}`{}` ({}): {} Takes away: {}.\n",
-                       job.single() ? "" : RankName(*issue.file) + ": ",
-                       DocOf(issue.row->issue).code, FormatCount(issue.row->count),
-                       Escaped(issue.row->detail), EscapeMarkdown(Join(issue.row->voids)));
+    out += fmt::format(
+        "- {}`{}` ({}): {} Takes away: {}.\n", job.single() ? "" : RankName(*issue.file) + ": ",
+        DocOf(issue.row->issue).code, FormatCount(issue.row->count),
+        Escaped(FullSentence(issue.row->detail)), EscapeMarkdown(Join(issue.row->voids)));
   }
 }
 

@@ -144,6 +144,13 @@ std::string Sentence(std::string_view text) {
   return out;
 }
 
+std::string FullSentence(std::string_view text) {
+  std::string out = Sentence(text);
+  if (!out.empty() && std::string_view(".!?").find(out.back()) == std::string_view::npos)
+    out.push_back('.');
+  return out;
+}
+
 std::string Join(const std::vector<std::string>& words) {
   std::string out;
   for (const std::string& word : words) {
@@ -151,11 +158,6 @@ std::string Join(const std::vector<std::string>& words) {
     out += word;
   }
   return out;
-}
-
-double PercentOf(DurationNs part, DurationNs whole) {
-  return whole.ns() == 0 ? 0
-                         : 100.0 * static_cast<double>(part.ns()) / static_cast<double>(whole.ns());
 }
 
 std::string MeanText(const TimeRow& row) {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "analysis/format.h"
+#include "base/statistics.h"
 #include "report/phrases.h"
 #include "report/text_page.h"
 
@@ -407,7 +408,7 @@ class Writer {
                      DurationNs wall, DurationNs largest, Style style) {
     constexpr std::size_t kBarWidth = 34;
     std::vector<Span> line = {{fmt::format("  {:<14}{:>11}{:>9}  ", name, FormatMs(time),
-                                           FormatPercent(PercentOf(time, wall))),
+                                           FormatPercent(SharePct(time, wall))),
                                time.ns() == 0 ? Style::kDim : style}};
     for (Span& span : page_.Bar(busy.value_or(time).ms(), time.ms(), largest.ms(), kBarWidth))
       line.push_back(std::move(span));
@@ -452,7 +453,7 @@ class Writer {
       add("span", [](const GpuTimeRow& r) { return FormatMs(r.span); });
       add("busy", [](const GpuTimeRow& r) { return FormatMs(r.busy); });
       add("  of the span",
-          [](const GpuTimeRow& r) { return FormatPercent(PercentOf(r.busy, r.span)); });
+          [](const GpuTimeRow& r) { return FormatPercent(SharePct(r.busy, r.span)); });
       add("compute", [](const GpuTimeRow& r) { return FormatMs(r.compute); });
       add("communication", [](const GpuTimeRow& r) { return FormatMs(r.communication); });
       add("  exposed", [](const GpuTimeRow& r) { return FormatMs(r.exposed_communication); });
@@ -464,7 +465,7 @@ class Writer {
       add("  exposed", [](const GpuTimeRow& r) { return FormatMs(r.exposed_memory); });
       add("idle", [](const GpuTimeRow& r) { return FormatMs(r.idle); });
       add("  of the span",
-          [](const GpuTimeRow& r) { return FormatPercent(PercentOf(r.idle, r.span)); });
+          [](const GpuTimeRow& r) { return FormatPercent(SharePct(r.idle, r.span)); });
       page_.Table(columns, table);
     }
   }
@@ -474,7 +475,7 @@ class Writer {
       constexpr std::size_t kBarWidth = 34;
       const Style style = time.ns() == 0 ? Style::kDim : Style::kPlain;
       std::vector<Span> spans = {{fmt::format("  {:<16}{:>11}{:>9}  ", name, FormatMs(time),
-                                              FormatPercent(PercentOf(time, row.span))),
+                                              FormatPercent(SharePct(time, row.span))),
                                   style}};
       for (Span& span : page_.Bar(time.ms(), time.ms(), row.span.ms(), kBarWidth))
         spans.push_back(std::move(span));
@@ -522,7 +523,7 @@ class Writer {
     for (const Entry& entry : entries) {
       const auto share = [&](DurationNs time) {
         return entry.total.ns() == 0 ? std::string("-")
-                                     : FormatPercent(PercentOf(time, entry.total));
+                                     : FormatPercent(SharePct(time, entry.total));
       };
       rows.push_back(
           {{job_.single() || !entry.file->input.rank ? ""

@@ -181,7 +181,7 @@ TEST(TextPage, SomethingIsNeverDrawnAsNothing) {
 TEST(RenderMarkdown, IsCompactAndWhole) {
   const std::string text = RenderMarkdown(std::vector{DemoReport()}, {});
   const std::vector<std::string> lines = LinesOf(text);
-  EXPECT_LE(lines.size(), 60u);
+  EXPECT_LE(lines.size(), 65u);
   EXPECT_EQ(lines[0], "## Headroom: host");
   EXPECT_NE(text.find("`headroom report traces/gpt2_bs-1.json.gz --only breakdown`"),
             std::string::npos);
