@@ -9,15 +9,6 @@ namespace {
 
 using Layout = JsonWriter::Layout;
 
-/// Total over count, to the picosecond: rounded to nanoseconds, count times the mean would miss the
-/// total.
-void WriteMean(JsonWriter& json, DurationNs total, std::int64_t count) {
-  if (count <= 0) return json.Null();
-  const std::int64_t picoseconds =
-      total.ns() / count * 1000 + (total.ns() % count * 1000 + count / 2) / count;
-  json.Raw(DecimalOf(picoseconds, 6));
-}
-
 void WriteStrings(JsonWriter& json, const std::vector<std::string>& strings) {
   json.BeginArray();
   for (const std::string& text : strings) json.String(text);
@@ -244,7 +235,7 @@ void WriteTimeTable(JsonWriter& json, std::string_view key, TimeTable table,
     json.Key("count").Integer(row.count);
     microseconds("total_us", row.total);
     json.Key("mean_us");
-    gpu_work ? WriteMean(json, row.total, row.count) : json.Null();
+    gpu_work&& row.count > 0 ? json.Raw(MeanUs(row.total, row.count)) : json.Null();
     microseconds("p50_us", row.p50);
     microseconds("min_us", row.min);
     microseconds("max_us", row.max);
