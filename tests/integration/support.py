@@ -23,9 +23,6 @@ GOLDEN = ROOT / "tests/golden"
 SCHEMA = ROOT / "docs/schema/report-1.json"
 DEFINITIONS = ROOT / "docs/report.md"
 
-# Not event traces, and the tests say so: a memory timeline, and a profile in another format.
-NOT_EVENTS = ("hta__memory_timeline.raw.gz",)
-
 
 def real_traces():
     """Every PyTorch-profiler trace of the data folder, in a fixed order; [] where there is none."""
