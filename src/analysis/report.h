@@ -143,6 +143,9 @@ struct Finding {
   std::string figure;         ///< The figure quoted in the title, as that section prints it.
 };
 
+/// Findings of a report, of whatever number of files.
+inline constexpr std::size_t kMostFindings = 7;
+
 /// One row of the kernel, operator and layer tables.
 struct TimeRow {
   std::string name;

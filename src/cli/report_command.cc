@@ -139,8 +139,10 @@ ReportCommand::ReportCommand(CLI::App& parent) {
       ->type_name("N")
       ->check(WholeNumber(0, kMaxLimit))
       ->group(kSelection);
-  app_->add_option("--top", top_,
-                   "Rows of each table and rank [text 10, Markdown 5, JSON and CSV all]")
+  app_->add_option(
+          "--top", top_,
+          fmt::format("Rows of each table and rank [text {}, Markdown {}, JSON and CSV all]",
+                      kTextTop, kMarkdownTop))
       ->type_name("N")
       ->check(WholeNumber(1, kMaxLimit))
       ->group(kSelection);

@@ -29,8 +29,6 @@ class ReportCommand : public Subcommand {
   Status Run() override;
 
  private:
-  enum class Format { kText, kJson, kMarkdown, kCsv };
-
   /// Fails where an output would replace a trace.
   Status CheckOutputs() const;
   Result<std::vector<TraceReport>> ReadAndAnalyze(const StepRange& steps);

@@ -86,18 +86,18 @@ std::string IdleCsv(const JobReport& job) {
   return std::move(table).Take();
 }
 
-std::string GpuUs(const Ranked<TimeRow>& row, DurationNs duration) {
+std::string GpuUs(const RowOfFile<TimeRow>& row, DurationNs duration) {
   return row.file->gpu_time.empty() ? "" : Us(duration);
 }
 
 /// A column of the kernels, operators or layers, which differ in what can be known.
 struct TimeColumn {
   std::string_view key;
-  std::string (*field)(const Ranked<TimeRow>&);
+  std::string (*field)(const RowOfFile<TimeRow>&);
   bool of_kernels = true, of_operators = true, of_layers = true;
 };
 
-using TimeCell = const Ranked<TimeRow>&;
+using TimeCell = const RowOfFile<TimeRow>&;
 
 constexpr TimeColumn kTimeColumns[] = {
     {"rank", [](TimeCell r) { return Whole(r.rank()); }},
@@ -136,7 +136,7 @@ std::string TimeCsv(const JobReport& job, std::vector<TimeRow> TraceReport::*lis
     header += column.key;
   }
   Table table(header);
-  for (const Ranked<TimeRow>& row : job.Rows(list, options.top)) {
+  for (const RowOfFile<TimeRow>& row : job.Rows(list, options.top)) {
     std::vector<std::string> fields;
     for (const TimeColumn& column : kTimeColumns) {
       if (column.*in_list) fields.push_back(column.field(row));
@@ -148,7 +148,7 @@ std::string TimeCsv(const JobReport& job, std::vector<TimeRow> TraceReport::*lis
 
 std::string LinesCsv(const JobReport& job, const ReportOptions& options) {
   Table table("rank,location,count,total_us,forward_us,backward_us,share_pct");
-  for (const Ranked<LineRow>& line : job.Rows(&TraceReport::lines, options.top)) {
+  for (const RowOfFile<LineRow>& line : job.Rows(&TraceReport::lines, options.top)) {
     const LineRow& row = *line.row;
     table.Row({Whole(line.rank()), Text(row.location), Whole(row.count), Us(row.total),
                Us(row.forward), Us(row.backward), Number(row.share_pct)});
@@ -158,7 +158,7 @@ std::string LinesCsv(const JobReport& job, const ReportOptions& options) {
 
 std::string SyncsCsv(const JobReport& job, const ReportOptions& options) {
   Table table("rank,name,where,count,host_us,gpu_idle_us");
-  for (const Ranked<SyncRow>& sync : job.Rows(&TraceReport::syncs, options.top)) {
+  for (const RowOfFile<SyncRow>& sync : job.Rows(&TraceReport::syncs, options.top)) {
     const SyncRow& row = *sync.row;
     table.Row({Whole(sync.rank()), Text(row.name), Text(row.where), Whole(row.count), Us(row.host),
                Us(row.gpu_idle)});
@@ -168,7 +168,7 @@ std::string SyncsCsv(const JobReport& job, const ReportOptions& options) {
 
 std::string ClassesCsv(const JobReport& job) {
   Table table("rank,name,count,total_us,share_pct");
-  for (const Ranked<ClassRow>& ranked : job.Rows(&TraceReport::classes, std::nullopt)) {
+  for (const RowOfFile<ClassRow>& ranked : job.Rows(&TraceReport::classes, std::nullopt)) {
     const ClassRow& row = *ranked.row;
     table.Row({Whole(ranked.rank()), Text(row.name), Whole(row.count), Us(row.total),
                Number(row.share_pct)});
@@ -178,7 +178,7 @@ std::string ClassesCsv(const JobReport& job) {
 
 std::string FindingsCsv(const JobReport& job, const ReportOptions& options) {
   Table table("rank,id,title,share_pct,saves_ms,evidence,action,check,figure");
-  for (const Ranked<Finding>& finding : job.findings()) {
+  for (const RowOfFile<Finding>& finding : job.findings()) {
     std::string evidence;
     for (const std::string& sentence : finding.row->evidence) {
       if (!evidence.empty()) evidence.push_back(' ');

@@ -20,12 +20,12 @@ StepSummary Summarize(std::span<const TraceReport> files, const TraceReport& slo
   return {SummarizeWalls(rows), slowest.steps.source, rows.size()};
 }
 
-std::vector<Ranked<Finding>> JoinFindings(std::span<const TraceReport> files) {
-  std::vector<Ranked<Finding>> joined;
-  const auto share = [](const Ranked<Finding>& f) { return f.row->share_pct.value_or(-1); };
+std::vector<RowOfFile<Finding>> JoinFindings(std::span<const TraceReport> files) {
+  std::vector<RowOfFile<Finding>> joined;
+  const auto share = [](const RowOfFile<Finding>& f) { return f.row->share_pct.value_or(-1); };
   for (const TraceReport& file : files) {
     for (const Finding& finding : file.findings) {
-      const Ranked<Finding> candidate{&finding, &file};
+      const RowOfFile<Finding> candidate{&finding, &file};
       const auto same = std::find_if(joined.begin(), joined.end(),
                                      [&](const auto& f) { return f.row->id == finding.id; });
       if (same == joined.end()) {
@@ -40,9 +40,16 @@ std::vector<Ranked<Finding>> JoinFindings(std::span<const TraceReport> files) {
     std::stable_sort(joined.begin(), joined.end(),
                      [&](const auto& a, const auto& b) { return share(a) > share(b); });
   }
-  if (joined.size() > JobReport::kMaxFindings) joined.resize(JobReport::kMaxFindings);
+  if (joined.size() > kMostFindings) joined.resize(kMostFindings);
   return joined;
 }
+
+/// What the rows of a list are ordered by.
+template <typename Row>
+DurationNs SizeOf(const Row& row) {
+  return row.total;
+}
+DurationNs SizeOf(const SyncRow& row) { return row.gpu_idle; }
 
 }  // namespace
 
@@ -68,19 +75,17 @@ JobReport::JobReport(std::span<const TraceReport> files) : files_(files) {
 }
 
 template <typename Row>
-std::vector<Ranked<Row>> JobReport::Rows(std::vector<Row> TraceReport::*list,
-                                         std::optional<std::size_t> top) const {
-  std::vector<Ranked<Row>> rows;
+std::vector<RowOfFile<Row>> JobReport::Rows(std::vector<Row> TraceReport::*list,
+                                            std::optional<std::size_t> top) const {
+  std::vector<RowOfFile<Row>> rows;
   for (const TraceReport& file : files_) {
     const std::vector<Row>& all = file.*list;
     const std::size_t count = std::min(all.size(), top.value_or(all.size()));
     for (std::size_t i = 0; i < count; ++i) rows.push_back({&all[i], &file});
   }
   if (!single()) {
-    if constexpr (requires(const Row& row) { row.total; }) {
-      std::stable_sort(rows.begin(), rows.end(),
-                       [](const auto& a, const auto& b) { return a.row->total > b.row->total; });
-    }
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const auto& a, const auto& b) { return SizeOf(*a.row) > SizeOf(*b.row); });
   }
   return rows;
 }
@@ -91,18 +96,14 @@ std::string JobReport::SlowestNote() const {
                      slowest_->steps.p50 ? "slowest" : "first", files_.size());
 }
 
-template std::vector<Ranked<TimeRow>> JobReport::Rows(std::vector<TimeRow> TraceReport::*,
-                                                      std::optional<std::size_t>) const;
-template std::vector<Ranked<ClassRow>> JobReport::Rows(std::vector<ClassRow> TraceReport::*,
-                                                       std::optional<std::size_t>) const;
-template std::vector<Ranked<LineRow>> JobReport::Rows(std::vector<LineRow> TraceReport::*,
-                                                      std::optional<std::size_t>) const;
-template std::vector<Ranked<SyncRow>> JobReport::Rows(std::vector<SyncRow> TraceReport::*,
-                                                      std::optional<std::size_t>) const;
-template std::vector<Ranked<GpuTimeRow>> JobReport::Rows(std::vector<GpuTimeRow> TraceReport::*,
+template std::vector<RowOfFile<TimeRow>> JobReport::Rows(std::vector<TimeRow> TraceReport::*,
                                                          std::optional<std::size_t>) const;
-template std::vector<Ranked<IdleRow>> JobReport::Rows(std::vector<IdleRow> TraceReport::*,
-                                                      std::optional<std::size_t>) const;
+template std::vector<RowOfFile<ClassRow>> JobReport::Rows(std::vector<ClassRow> TraceReport::*,
+                                                          std::optional<std::size_t>) const;
+template std::vector<RowOfFile<LineRow>> JobReport::Rows(std::vector<LineRow> TraceReport::*,
+                                                         std::optional<std::size_t>) const;
+template std::vector<RowOfFile<SyncRow>> JobReport::Rows(std::vector<SyncRow> TraceReport::*,
+                                                         std::optional<std::size_t>) const;
 
 std::string RankName(const TraceReport& file) {
   return file.input.rank ? fmt::format("rank {}", *file.input.rank) : "this file";

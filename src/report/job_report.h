@@ -23,7 +23,7 @@ struct ReportOptions {
 
 /// A row and the file that it comes from.
 template <typename Row>
-struct Ranked {
+struct RowOfFile {
   const Row* row;
   const TraceReport* file;
   std::optional<std::int64_t> rank() const { return file->input.rank; }
@@ -43,8 +43,6 @@ struct StepSummary : WallSummary {
 /// findings are joined by id, the one with the largest share wins.
 class JobReport {
  public:
-  static constexpr std::size_t kMaxFindings = 7;
-
   /// REQUIRES: `files` is not empty and outlives this.
   explicit JobReport(std::span<const TraceReport> files);
 
@@ -56,21 +54,21 @@ class JobReport {
   std::string SlowestNote() const;
   char grade() const { return grade_; }
   const StepSummary& steps() const { return steps_; }
-  const std::vector<Ranked<HealthIssue>>& issues() const { return issues_; }
-  const std::vector<Ranked<Finding>>& findings() const { return findings_; }
+  const std::vector<RowOfFile<HealthIssue>>& issues() const { return issues_; }
+  const std::vector<RowOfFile<Finding>>& findings() const { return findings_; }
 
-  /// Rows of one list of all files, at most `top` of each file, by `total`, ties as given.
+  /// Rows of one list of all files, at most `top` of each file, largest first, ties as given.
   template <typename Row>
-  std::vector<Ranked<Row>> Rows(std::vector<Row> TraceReport::*list,
-                                std::optional<std::size_t> top) const;
+  std::vector<RowOfFile<Row>> Rows(std::vector<Row> TraceReport::*list,
+                                   std::optional<std::size_t> top) const;
 
  private:
   std::span<const TraceReport> files_;
   const TraceReport* slowest_;
   char grade_ = 'A';
   StepSummary steps_;
-  std::vector<Ranked<HealthIssue>> issues_;
-  std::vector<Ranked<Finding>> findings_;
+  std::vector<RowOfFile<HealthIssue>> issues_;
+  std::vector<RowOfFile<Finding>> findings_;
 };
 
 /// "rank 3"; "this file" where nothing says its rank.

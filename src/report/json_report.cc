@@ -46,7 +46,7 @@ void WriteHealth(JsonWriter& json, const JobReport& job) {
   json.Key("health").BeginObject(Layout::kLines);
   json.Key("grade").String(std::string(1, job.grade()));
   json.Key("issues").BeginArray(Layout::kLines);
-  for (const Ranked<HealthIssue>& issue : job.issues()) {
+  for (const RowOfFile<HealthIssue>& issue : job.issues()) {
     const ImportIssueDoc& doc = DocOf(issue.row->issue);
     json.BeginObject();
     json.Key("code").String(doc.code);
@@ -199,7 +199,7 @@ void WriteBottleneck(JsonWriter& json, const JobReport& job) {
 
 void WriteFindings(JsonWriter& json, const JobReport& job, const ReportOptions& options) {
   json.Key("findings").BeginArray(Layout::kLines);
-  for (const Ranked<Finding>& finding : job.findings()) {
+  for (const RowOfFile<Finding>& finding : job.findings()) {
     json.BeginObject();
     json.Key("id").String(finding.row->id);
     json.Key("title").String(finding.row->title);
@@ -223,7 +223,7 @@ void WriteTimeTable(JsonWriter& json, std::string_view key, TimeTable table,
                     std::vector<TimeRow> TraceReport::*list, const JobReport& job,
                     const ReportOptions& options) {
   json.Key(key).BeginArray(Layout::kLines);
-  for (const Ranked<TimeRow>& ranked : job.Rows(list, options.top)) {
+  for (const RowOfFile<TimeRow>& ranked : job.Rows(list, options.top)) {
     const TimeRow& row = *ranked.row;
     const bool gpu_work = !ranked.file->gpu_time.empty();
     const auto microseconds = [&](std::string_view name, DurationNs duration) {
@@ -263,7 +263,7 @@ void WriteTimeTable(JsonWriter& json, std::string_view key, TimeTable table,
 
 void WriteLines(JsonWriter& json, const JobReport& job, const ReportOptions& options) {
   json.Key("lines").BeginArray(Layout::kLines);
-  for (const Ranked<LineRow>& line : job.Rows(&TraceReport::lines, options.top)) {
+  for (const RowOfFile<LineRow>& line : job.Rows(&TraceReport::lines, options.top)) {
     json.BeginObject();
     json.Key("location").String(line.row->location);
     json.Key("rank").Integer(line.rank());
@@ -279,7 +279,7 @@ void WriteLines(JsonWriter& json, const JobReport& job, const ReportOptions& opt
 
 void WriteClasses(JsonWriter& json, const JobReport& job) {
   json.Key("classes").BeginArray(Layout::kLines);
-  for (const Ranked<ClassRow>& row : job.Rows(&TraceReport::classes, std::nullopt)) {
+  for (const RowOfFile<ClassRow>& row : job.Rows(&TraceReport::classes, std::nullopt)) {
     json.BeginObject();
     json.Key("name").String(row.row->name);
     json.Key("rank").Integer(row.rank());
@@ -293,7 +293,7 @@ void WriteClasses(JsonWriter& json, const JobReport& job) {
 
 void WriteSyncs(JsonWriter& json, const JobReport& job, const ReportOptions& options) {
   json.Key("syncs").BeginArray(Layout::kLines);
-  for (const Ranked<SyncRow>& row : job.Rows(&TraceReport::syncs, options.top)) {
+  for (const RowOfFile<SyncRow>& row : job.Rows(&TraceReport::syncs, options.top)) {
     json.BeginObject();
     json.Key("name").String(row.row->name);
     json.Key("where").StringOrNull(row.row->where);

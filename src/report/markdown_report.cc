@@ -13,7 +13,6 @@
 namespace headroom {
 namespace {
 
-constexpr std::size_t kDefaultTop = 5;
 constexpr std::size_t kNameWidth = 60;
 /// Room for a sentence of the analyses, which may quote names of any length.
 constexpr std::size_t kTextWidth = 400;
@@ -83,7 +82,7 @@ void Findings(std::string& out, const JobReport& job, const ReportOptions& optio
   if (job.findings().empty()) return;
   out += "\n### Findings\n\n";
   int number = 0;
-  for (const Ranked<Finding>& finding : job.findings()) {
+  for (const RowOfFile<Finding>& finding : job.findings()) {
     out += fmt::format(
         "{}. **{}**{}{}\n", ++number, Escaped(finding.row->title),
         finding.row->share_pct ? fmt::format(" ({})", FormatPercent(*finding.row->share_pct)) : "",
@@ -99,7 +98,7 @@ void Findings(std::string& out, const JobReport& job, const ReportOptions& optio
 void Table(std::string& out, std::string_view title, std::string_view head,
            const std::vector<TimeRow>& rows, bool kernels, const ReportOptions& options) {
   if (rows.empty()) return;
-  const std::size_t count = std::min(rows.size(), options.top.value_or(kDefaultTop));
+  const std::size_t count = std::min(rows.size(), options.top.value_or(kMarkdownTop));
   std::vector<std::string_view> raw;
   for (std::size_t i = 0; i < count; ++i) raw.push_back(rows[i].name);
   const std::vector<std::string> names = ShortNames(raw, kNameWidth, kernels, Charset::kUtf8);
@@ -117,7 +116,7 @@ void Issues(std::string& out, const JobReport& job) {
                                [](const auto& issue) { return !issue.row->voids.empty(); });
   if (!any) return;
   out += "\n### What the trace does not carry\n\n";
-  for (const Ranked<HealthIssue>& issue : job.issues()) {
+  for (const RowOfFile<HealthIssue>& issue : job.issues()) {
     if (issue.row->voids.empty()) continue;
     out += fmt::format(
         "- {}`{}` ({}): {} Takes away: {}.\n", job.single() ? "" : RankName(*issue.file) + ": ",

@@ -15,9 +15,6 @@ namespace {
 
 using Kind = TableColumn::Kind;
 
-/// Rows of a list that the whole report shows where nothing else was asked for.
-constexpr std::size_t kDefaultTop = 10;
-
 Style StyleOf(char grade) {
   return grade <= 'B' ? Style::kGood : grade <= 'D' ? Style::kWarning : Style::kBad;
 }
@@ -115,7 +112,7 @@ class Writer {
 
   std::size_t Top() const {
     if (options_.top) return *options_.top;
-    return options_.only ? static_cast<std::size_t>(-1) : kDefaultTop;
+    return options_.only ? static_cast<std::size_t>(-1) : kTextTop;
   }
 
   void Meaning(std::string_view sentence) {
@@ -184,8 +181,8 @@ class Writer {
 
   /// One entry a kind; with several files the text of the one that has most of it stands for all.
   void Issues() {
-    std::vector<std::vector<const Ranked<HealthIssue>*>> kinds;
-    for (const Ranked<HealthIssue>& issue : job_.issues()) {
+    std::vector<std::vector<const RowOfFile<HealthIssue>*>> kinds;
+    for (const RowOfFile<HealthIssue>& issue : job_.issues()) {
       const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const auto& kind) {
         return kind.front()->row->issue == issue.row->issue;
       });
@@ -198,11 +195,11 @@ class Writer {
     for (const auto& kind : kinds) Issue(kind);
   }
 
-  void Issue(const std::vector<const Ranked<HealthIssue>*>& kind) {
-    const Ranked<HealthIssue>* most = kind.front();
+  void Issue(const std::vector<const RowOfFile<HealthIssue>*>& kind) {
+    const RowOfFile<HealthIssue>* most = kind.front();
     std::int64_t count = 0;
     std::string ranks;
-    for (const Ranked<HealthIssue>* issue : kind) {
+    for (const RowOfFile<HealthIssue>* issue : kind) {
       count += issue->row->count;
       if (issue->row->count > most->row->count) most = issue;
       ranks += fmt::format("{}{}", ranks.empty() ? "" : ", ", issue->rank().value_or(0));
@@ -563,7 +560,7 @@ class Writer {
         "What to change first: ranked by the time that each holds. They overlap: do not add them "
         "up.");
     int number = 0;
-    for (const Ranked<Finding>& finding : job_.findings()) {
+    for (const RowOfFile<Finding>& finding : job_.findings()) {
       std::string title = Sentence(finding.row->title);
       if (!job_.single()) title += fmt::format(" ({})", RankName(*finding.file));
       if (number > 0) page_.Blank();
