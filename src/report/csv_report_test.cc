@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "report/demo_report.h"
+#include "report/report_fixture.h"
 #include "report/json_report.h"
 
 namespace headroom {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "report/demo_report.h"
+#include "report/report_fixture.h"
 #include "report/json_writer.h"
 
 namespace headroom {

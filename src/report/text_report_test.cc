@@ -4,8 +4,8 @@
 #include <rapidcheck/gtest.h>
 
 #include "analysis/format.h"
-#include "report/demo_report.h"
 #include "report/markdown_report.h"
+#include "report/report_fixture.h"
 #include "report/text_page.h"
 
 namespace headroom {
@@ -143,6 +143,29 @@ TEST(RenderText, EverySectionAnswersWithoutData) {
     EXPECT_GE(LinesOf(RenderText(std::vector{BareReport()}, options)).size(), 2u)
         << kSectionNames[i];
   }
+}
+
+TEST(RenderText, WithoutGpuWorkStepsDoNotSpeakOfTheGpu) {
+  TraceReport report = DemoReport();
+  report.gpu_time.clear();
+  for (StepRow& row : report.steps.list) row.gpu_busy = std::nullopt;
+  for (Section section : {Section::kSteps, Section::kBreakdown}) {
+    TextOptions options;
+    options.only = section;
+    const std::string text = RenderText(std::vector{report}, options);
+    for (const char* word : {"GPU busy", "host late", "queue", "GPU work ends"})
+      EXPECT_EQ(text.find(word), std::string::npos) << word << " in\n" << text;
+  }
+}
+
+TEST(RenderText, AHintNamesNoFlagThatWasGiven) {
+  TextOptions options;
+  options.top = 1;
+  EXPECT_NE(RenderText(std::vector{DemoReport()}, options).find("for all: --only steps"),
+            std::string::npos);
+  options.only = Section::kSteps;
+  EXPECT_NE(RenderText(std::vector{DemoReport()}, options).find("for all: drop --top"),
+            std::string::npos);
 }
 
 TEST(RenderText, HealthComesFirstAndTheVerdictIsASentence) {
