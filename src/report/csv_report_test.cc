@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "report/report_fixture.h"
 #include "report/json_report.h"
+#include "report/report_fixture.h"
 
 namespace headroom {
 namespace {

@@ -5,8 +5,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "report/report_fixture.h"
 #include "report/json_writer.h"
+#include "report/report_fixture.h"
 
 namespace headroom {
 namespace {
