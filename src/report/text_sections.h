@@ -52,6 +52,7 @@ template <typename Row>
 void WriteTable(TextPage& page, std::span<const Row> rows,
                 const std::vector<RowColumn<Row>>& columns) {
   std::vector<TableColumn> heads;
+  heads.reserve(columns.size());
   for (const RowColumn<Row>& column : columns) heads.push_back({column.head, column.kind});
   std::vector<std::vector<Span>> cells;
   for (const Row& row : rows) {

@@ -141,7 +141,6 @@ class ProgramTest(unittest.TestCase):
             bad = [c for c in line if unprintable(c)]
             self.assertFalse(bad, f"{context}: line {number} holds {bad!r}: {line!r}")
 
-
     def assert_readable_text(self, text, context):
         """Printable, and no line longer than 100 columns."""
         self.assert_printable(text, context)

@@ -10,6 +10,7 @@ REAL = ("h200/traces/bert_base_amp-fp16.json.gz", "h200/traces/vgg19_fp32.json.g
         "public-traces/tracelens__mi300__resnet_act_checkpoint.json.gz",
         "public-traces/hta__trace_filter__sampled_rank-0.json.gz")
 
+
 class Checks(support.ProgramTest):
     def run_check(self, command, cwd):
         link = self.scratch / "headroom"
