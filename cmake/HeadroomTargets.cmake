@@ -20,10 +20,6 @@ function(headroom_target_defaults target)
     target_compile_options(${target} PRIVATE -fsanitize=${HEADROOM_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
     target_link_options(${target} PRIVATE -fsanitize=${HEADROOM_SANITIZE})
   endif()
-  if(HEADROOM_FUZZ)
-    target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
-    target_link_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
-  endif()
 endfunction()
 
 # headroom_library(NAME SOURCES a.cc... [DEPS targets...] [TESTS a_test.cc...] [TEST_DEPS targets...]

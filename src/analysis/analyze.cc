@@ -39,7 +39,8 @@ InputInfo DescribeInput(const TraceStore& store, const AnalysisOptions& options)
     if (store.devices.memory_bytes[i] != kUnknown)
       device.memory_bytes = store.devices.memory_bytes[i];
     if (store.devices.sm_count[i] != kUnknown32) device.sms = store.devices.sm_count[i];
-    if (store.devices.compute_major[i] != kUnknown32) {
+    if (store.devices.compute_major[i] != kUnknown32 &&
+        store.devices.compute_minor[i] != kUnknown32) {
       device.compute_capability =
           fmt::format("{}.{}", store.devices.compute_major[i], store.devices.compute_minor[i]);
     }

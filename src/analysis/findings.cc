@@ -23,7 +23,6 @@ struct Ranked {
 };
 
 constexpr double kWorthMentioningPct = 2;
-constexpr std::size_t kMostFindings = 7;
 
 DurationNs ShareOf(DurationNs whole, double percent) {
   return DurationNs(static_cast<std::int64_t>(static_cast<double>(whole.ns()) * percent / 100.0));

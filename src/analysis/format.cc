@@ -69,6 +69,10 @@ std::string FormatCount(std::int64_t count) {
   return fmt::format("{}{}", count < 0 ? "-" : "", digits);
 }
 
+std::string Plural(std::int64_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", FormatCount(count), noun, count == 1 ? "" : "s");
+}
+
 std::string FormatBytes(double bytes) { return WithPrefix(bytes, "B"); }
 
 std::string FormatFlops(double flops, std::string_view unit) { return WithPrefix(flops, unit); }

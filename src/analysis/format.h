@@ -25,6 +25,9 @@ std::string FormatPercent(double percent);
 /// "12,345".
 std::string FormatCount(std::int64_t count);
 
+/// "1 event", "12,345 events".
+std::string Plural(std::int64_t count, std::string_view noun);
+
 /// "512 B", "1.15 MB", "150.1 GB": decimal units.
 std::string FormatBytes(double bytes);
 

@@ -7,6 +7,12 @@
 namespace headroom {
 namespace {
 
+TEST(Plural, OneIsSingular) {
+  EXPECT_EQ(Plural(1, "GPU task"), "1 GPU task");
+  EXPECT_EQ(Plural(0, "step"), "0 steps");
+  EXPECT_EQ(Plural(12'345, "event"), "12,345 events");
+}
+
 TEST(Format, MillisecondsKeepFourDigitsAndNeverHideSomethingAsZero) {
   const struct {
     std::int64_t ns;

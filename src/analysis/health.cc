@@ -74,10 +74,11 @@ void AddUnjoined(const TraceStore& store, NameFacts& names, const StepAnalysis& 
   }
   if (orphans > 0) {
     const double share = SharePct(orphan_time, all_time);
-    log.Add(ImportIssue::kOrphanTask, -1,
-            fmt::format("{} of {} tasks, {} of the GPU time", FormatCount(orphans),
-                        FormatCount(static_cast<std::int64_t>(tasks.rows())), FormatPercent(share)),
-            orphans);
+    log.Add(
+        ImportIssue::kOrphanTask, -1,
+        fmt::format("{} of {}, {} of the GPU time", FormatCount(orphans),
+                    Plural(static_cast<std::int64_t>(tasks.rows()), "task"), FormatPercent(share)),
+        orphans);
   }
   const IntervalSet captures = FindGraphCaptures(store, names);
   std::int64_t without_task = 0;

@@ -55,9 +55,8 @@ struct StepRow {
   std::optional<DurationNs> host;  ///< Length of the annotation.
   std::int64_t tasks = 0;          ///< GPU tasks launched in it.
   bool lost_tasks = false;  ///< Kernels were launched and none was recorded: not in the median.
-  /// Rough cost of recording host events (analysis/profiler_cost.h) in the parts of the step where
-  /// the GPU follows the host, with next to nothing in the launch queue: what the true step is
-  /// shorter by. Elsewhere the queue hides it.
+  /// Rough estimate (analysis/profiler_cost.h), not a bound: what recording adds to the step while
+  /// the GPU waits for the host; 0 where the launch queue hides it.
   DurationNs profiler_cost;
   DurationNs
       host_wait;  ///< GPU idle inside the step that ends with a task the host launched too late.
@@ -65,13 +64,16 @@ struct StepRow {
   std::int64_t queue_depth_max = 0;
 };
 
-struct Steps {
+/// Times of the steps that lost no tasks; of all, where every one did. None: no steps.
+struct WallSummary {
+  std::optional<DurationNs> p50, mean, min, max;
+};
+
+struct Steps : WallSummary {
   StepSource source = StepSource::kNone;
   std::string confidence;  ///< Of inferred steps: "high", "medium", "low"; else empty.
   std::string marker;      ///< What the steps were told by.
   std::vector<StepRow> list;
-  std::optional<DurationNs> p50, mean, min,
-      max;                              ///< Of the steps that lost no tasks; of all, where all did.
   std::int64_t tasks_before_first = 0;  ///< GPU tasks launched before the first step: in no step.
   std::int64_t tasks_outside = 0;       ///< Launched between or after steps.
 };
@@ -141,6 +143,9 @@ struct Finding {
   std::string check_section;  ///< Section of the report that shows the figure: `--only SECTION`.
   std::string figure;         ///< The figure quoted in the title, as that section prints it.
 };
+
+/// Findings of a report, of whatever number of files.
+inline constexpr std::size_t kMostFindings = 7;
 
 /// One row of the kernel, operator and layer tables.
 struct TimeRow {

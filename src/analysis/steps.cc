@@ -159,25 +159,6 @@ void MeasureHost(const TraceStore& store, NameFacts& names, const IntervalSet& p
   }
 }
 
-/// Median, mean, least and most of the steps whose GPU work was recorded.
-void Summarize(Steps& steps) {
-  std::vector<DurationNs> walls;
-  for (const StepRow& row : steps.list) {
-    if (!row.lost_tasks) walls.push_back(row.wall);
-  }
-  if (walls.empty()) {
-    for (const StepRow& row : steps.list) walls.push_back(row.wall);
-  }
-  if (walls.empty()) return;
-  std::sort(walls.begin(), walls.end());
-  steps.p50 = SortedPercentile(walls, 50);
-  steps.min = walls.front();
-  steps.max = walls.back();
-  DurationNs sum;
-  for (const DurationNs wall : walls) sum += wall;
-  steps.mean = DurationNs(sum.ns() / static_cast<std::int64_t>(walls.size()));
-}
-
 /// Keeps the steps that the options name.
 Status SelectSteps(const AnalysisOptions& options, StepAnalysis& out) {
   if (!options.first_step && !options.last_step) return Status::Ok();
@@ -302,8 +283,27 @@ Result<StepAnalysis> AnalyzeSteps(const TraceStore& store, NameFacts& names,
   TimeSteps(AssignTasks(store, out), store.gpu_tasks.rows() > 0, out);
   MeasureHost(store, names, MeasureQueue(store, out), out);
   if (Status selected = SelectSteps(options, out); !selected.ok()) return selected;
-  Summarize(out.steps);
+  static_cast<WallSummary&>(out.steps) = SummarizeWalls(out.steps.list);
   return out;
+}
+
+WallSummary SummarizeWalls(std::span<const StepRow> rows) {
+  std::vector<DurationNs> walls;
+  for (const StepRow& row : rows) {
+    if (!row.lost_tasks) walls.push_back(row.wall);
+  }
+  if (walls.empty()) {
+    for (const StepRow& row : rows) walls.push_back(row.wall);
+  }
+  if (walls.empty()) return {};
+  std::sort(walls.begin(), walls.end());
+  DurationNs sum;
+  for (const DurationNs wall : walls) sum += wall;
+  const auto count = static_cast<std::int64_t>(walls.size());
+  return {.p50 = SortedPercentile(walls, 50),
+          .mean = DurationNs((sum.ns() + count / 2) / count),
+          .min = walls.front(),
+          .max = walls.back()};
 }
 
 }  // namespace headroom

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "analysis/analyze.h"
@@ -35,5 +36,8 @@ struct StepAnalysis {
 /// step. Of several processes in one file, the one that annotates first has the steps.
 Result<StepAnalysis> AnalyzeSteps(const TraceStore& store, NameFacts& names,
                                   const AnalysisOptions& options);
+
+/// Of the steps of one or more files: clocks do not matter, for only lengths count.
+WallSummary SummarizeWalls(std::span<const StepRow> rows);
 
 }  // namespace headroom

@@ -17,7 +17,7 @@ class AtomicFile {
  public:
   /// Creates the temporary file and writes `content`. What is not a regular file (a pipe,
   /// /dev/null) is opened itself and written by Commit(). An existing file keeps its permissions, a
-  /// symbolic link stays one.
+  /// symbolic link to an existing file stays one.
   static Result<AtomicFile> Write(const std::string& path, std::string content);
 
   AtomicFile(AtomicFile&& other) noexcept;

@@ -8,6 +8,8 @@
 #include <exception>
 #include <memory>
 #include <new>
+#include <string>
+#include <vector>
 
 #include "cli/help.h"
 #include "cli/output.h"
@@ -48,22 +50,32 @@ int Run(int argc, char** argv) {
   app.formatter(std::make_shared<HelpFormatter>());
   app.require_subcommand(0, 1);
   app.footer("headroom COMMAND --help lists the flags of a command, with examples.\n");
-  ReportCommand report(app);
+  std::vector<std::unique_ptr<Subcommand>> commands;
+  commands.push_back(std::make_unique<ReportCommand>(app));
 
+  // The one that the user named, also where its arguments are wrong; null: none.
+  const auto chosen = [&]() -> Subcommand* {
+    for (const auto& command : commands) {
+      if (command->app().parsed()) return command.get();
+    }
+    return nullptr;
+  };
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success&) {  // --help and --version
-    return Finish(WriteResult(report.app().parsed()             ? report.app().help()
+    const Subcommand* command = chosen();
+    return Finish(WriteResult(command != nullptr                ? command->app().help()
                               : app.get_help_ptr()->count() > 0 ? app.help()
                                                                 : app.version() + "\n",
                               ""));
   } catch (const CLI::ParseError& error) {
-    const bool chosen = report.app().parsed();
+    const Subcommand* command = chosen();
     Remark(fmt::format("headroom: {}\nSee headroom {}--help.\n",
-                       Printable(error.what(), CharsetOfEnvironment()), chosen ? "report " : ""));
+                       Printable(error.what(), CharsetOfEnvironment()),
+                       command != nullptr ? command->app().get_name() + " " : ""));
     return kUsageExit;
   }
-  if (report.app().parsed()) return Finish(report.Run());
+  if (Subcommand* command = chosen(); command != nullptr) return Finish(command->Run());
   Remark(app.help());
   return kUsageExit;
 }
@@ -81,9 +93,9 @@ int main(int argc, char** argv) {
         "headroom: out of memory; a smaller trace (fewer profiled steps), fewer --threads or a "
         "machine with more memory helps\n");
   } catch (const std::exception& error) {
-    headroom::cli::Remark("headroom: internal error: ");
-    headroom::cli::Remark(error.what());
-    headroom::cli::Remark("\n");
+    headroom::cli::Remark(
+        fmt::format("headroom: internal error: {}\n",
+                    headroom::Printable(error.what(), headroom::cli::CharsetOfEnvironment())));
   }
   return headroom::cli::kInternalExit;
 }

@@ -24,6 +24,20 @@ Status WriteResult(std::string text, const std::string& path) {
   return Status::Internal(fmt::format("cannot write to stdout: {}", std::strerror(error)));
 }
 
+Status RefuseToOverwrite(std::string_view flag, const std::string& target,
+                         const std::vector<std::string>& traces) {
+  struct stat to {};
+  if (stat(target.c_str(), &to) != 0 || !S_ISREG(to.st_mode)) return Status::Ok();
+  for (const std::string& trace : traces) {
+    struct stat from {};
+    if (stat(trace.c_str(), &from) == 0 && from.st_dev == to.st_dev && from.st_ino == to.st_ino) {
+      return Status::Usage(fmt::format("{} {}: that is a trace to be read; name another {}", flag,
+                                       target, flag == "--csv" ? "folder" : "file"));
+    }
+  }
+  return Status::Ok();
+}
+
 Status WriteFolder(const std::string& folder, std::vector<NamedFile> files) {
   const bool made = mkdir(folder.c_str(), 0777) == 0;
   if (!made && errno != EEXIST) {

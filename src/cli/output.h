@@ -15,6 +15,11 @@ namespace headroom::cli {
 /// stdout that went away (a closed pipe) had enough: that is no failure.
 Status WriteResult(std::string text, const std::string& path);
 
+/// Fails (kUsage) where `target` is one of the traces, under whatever name: writing it would
+/// destroy it. `flag` is what the user wrote, for the message.
+Status RefuseToOverwrite(std::string_view flag, const std::string& target,
+                         const std::vector<std::string>& traces);
+
 /// Writes files into a folder, made if it is missing. All are complete under temporary names before
 /// the first appears.
 Status WriteFolder(const std::string& folder, std::vector<NamedFile> files);

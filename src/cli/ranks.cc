@@ -38,7 +38,7 @@ Status AssignRanks(std::vector<TraceReport>& files) {
     const auto [same, fresh] = taken.emplace(*file.input.rank, &file);
     if (fresh) continue;
     return Status::Usage(fmt::format(
-        "{} and {} are both rank {} by their own words: give one file a rank, or report each by "
+        "{} and {} are both rank {} by their own words: pass one file per rank, or report each by "
         "itself",
         Printable(same->second->input.path), Printable(file.input.path), *file.input.rank));
   }

@@ -56,6 +56,14 @@ CLI::Validator WholeNumber(std::int64_t least, std::int64_t most) {
       "");
 }
 
+CLI::Validator NotEmpty() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        return text.empty() ? std::string("is empty") : std::string();
+      },
+      "");
+}
+
 CLI::Validator OneOf(std::vector<std::string> words) {
   return CLI::Validator(
       [words = std::move(words)](const std::string& text) {
@@ -104,9 +112,11 @@ ReportCommand::ReportCommand(CLI::App& parent) {
       ->group(kFormats);
   app_->add_option("--csv", csv_folder_, "One CSV file per table into the folder DIR")
       ->type_name("DIR")
+      ->check(NotEmpty())
       ->group(kFormats);
   app_->add_option("-o,--output", output_path_, "Write to FILE, whole or not at all, not to stdout")
       ->type_name("FILE")
+      ->check(NotEmpty())
       ->group(kFormats);
   app_->add_option("--color", color_, "auto: on a terminal, unless NO_COLOR is set; always; never")
       ->type_name("WHEN")
@@ -116,10 +126,12 @@ ReportCommand::ReportCommand(CLI::App& parent) {
   app_->add_option("--steps", steps_,
                    "Only steps A to B, by number, both included; A: and :B leave an end open")
       ->type_name("A:B")
+      ->check(NotEmpty())
       ->group(kSelection);
   app_->add_option("--step-marker", step_marker_,
                    "Range that begins each step, where the trace has no ProfilerStep")
       ->type_name("NAME")
+      ->check(NotEmpty())
       ->group(kSelection);
   app_->add_option(
           "--rank", rank_,
@@ -127,8 +139,10 @@ ReportCommand::ReportCommand(CLI::App& parent) {
       ->type_name("N")
       ->check(WholeNumber(0, kMaxLimit))
       ->group(kSelection);
-  app_->add_option("--top", top_,
-                   "Rows of each table and rank [text 10, Markdown 5, JSON and CSV all]")
+  app_->add_option(
+          "--top", top_,
+          fmt::format("Rows of each table and rank [text {}, Markdown {}, JSON and CSV all]",
+                      kTextTop, kMarkdownTop))
       ->type_name("N")
       ->check(WholeNumber(1, kMaxLimit))
       ->group(kSelection);
@@ -172,6 +186,7 @@ Status ReportCommand::Run() {
   if (!only_.empty() && (json_ || markdown_ || !csv_folder_.empty())) {
     return Status::Usage("--only chooses a section of the text: leave out --json, --md and --csv");
   }
+  if (Status status = CheckOutputs(); !status.ok()) return status;
   StepRange steps;
   if (!steps_.empty()) {
     Result<StepRange> parsed = ParseStepRange(steps_);
@@ -185,6 +200,17 @@ Status ReportCommand::Run() {
   if (Status status = KeepRank(files.value()); !status.ok()) return status;
   if (Status status = Render(files.value()); !status.ok()) return status;
   if (time_) Remark(log_.Text());
+  return Status::Ok();
+}
+
+Status ReportCommand::CheckOutputs() const {
+  if (!output_path_.empty() && output_path_ != "-")
+    return RefuseToOverwrite("-o", output_path_, traces_);
+  if (csv_folder_.empty()) return Status::Ok();
+  for (std::string_view name : kCsvFiles) {
+    Status status = RefuseToOverwrite("--csv", fmt::format("{}/{}", csv_folder_, name), traces_);
+    if (!status.ok()) return status;
+  }
   return Status::Ok();
 }
 
@@ -230,8 +256,8 @@ Status ReportCommand::KeepRank(std::vector<TraceReport>& files) const {
   }
   std::erase_if(files, [&](const TraceReport& file) { return file.input.rank != rank_; });
   if (!files.empty()) return Status::Ok();
-  return Status::Usage(fmt::format("no file is of rank {}; there {} {}", *rank_,
-                                   ranks.size() == 1 ? "is" : "are", fmt::join(ranks, ", ")));
+  return Status::Usage(fmt::format("no file is of rank {}; the files are of rank {}", *rank_,
+                                   fmt::join(ranks, ", ")));
 }
 
 std::vector<std::string> ReportCommand::CheckArguments(

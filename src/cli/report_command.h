@@ -29,8 +29,8 @@ class ReportCommand : public Subcommand {
   Status Run() override;
 
  private:
-  enum class Format { kText, kJson, kMarkdown, kCsv };
-
+  /// Fails where an output would replace a trace.
+  Status CheckOutputs() const;
   Result<std::vector<TraceReport>> ReadAndAnalyze(const StepRange& steps);
   /// Leaves the rank that the user asked for.
   Status KeepRank(std::vector<TraceReport>& files) const;

@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <initializer_list>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "report/escape.h"
 #include "report/json_writer.h"
+#include "report/phrases.h"
 
 namespace headroom {
 namespace {
@@ -29,7 +30,7 @@ class Table {
   explicit Table(std::string_view header) : text_(header) { text_ += "\r\n"; }
 
   /// Fields are CSV already.
-  void Row(std::initializer_list<std::string> fields) {
+  void Row(const std::vector<std::string>& fields) {
     bool first = true;
     for (const std::string& field : fields) {
       if (!first) text_.push_back(',');
@@ -47,9 +48,8 @@ class Table {
 
 std::string StepsCsv(const JobReport& job) {
   Table table(
-      "rank,index,start_ms,wall_ms,gpu_busy_ms,host_ms,host_wait_ms,profiler_cost_ms,queue_depth_"
-      "mean,queue_depth_"
-      "max");
+      "rank,index,start_ms,wall_ms,gpu_busy_ms,host_ms,host_wait_ms,profiler_cost_ms,"
+      "queue_depth_mean,queue_depth_max");
   for (const TraceReport& file : job.files()) {
     for (const StepRow& row : file.steps.list) {
       table.Row({Whole(file.input.rank), Whole(row.index), Ms(row.start - file.trace_start),
@@ -63,8 +63,7 @@ std::string StepsCsv(const JobReport& job) {
 std::string GpuTimeCsv(const JobReport& job) {
   Table table(
       "rank,device,span_ms,busy_ms,compute_ms,communication_ms,memory_ms,exposed_communication_ms,"
-      "exposed_memory_ms,idle_ms,"
-      "overlap_communication_pct");
+      "exposed_memory_ms,idle_ms,overlap_communication_pct");
   for (const TraceReport& file : job.files()) {
     for (const GpuTimeRow& row : file.gpu_time) {
       table.Row({Whole(file.input.rank), Whole(row.device), Ms(row.span), Ms(row.busy),
@@ -87,29 +86,69 @@ std::string IdleCsv(const JobReport& job) {
   return std::move(table).Take();
 }
 
-/// Kernels, operators or layers: one set of columns, so that the files can be joined.
+std::string GpuUs(const RowOfFile<TimeRow>& row, DurationNs duration) {
+  return row.file->gpu_time.empty() ? "" : Us(duration);
+}
+
+/// A column of the kernels, operators or layers, which differ in what can be known.
+struct TimeColumn {
+  std::string_view key;
+  std::string (*field)(const RowOfFile<TimeRow>&);
+  bool of_kernels = true, of_operators = true, of_layers = true;
+};
+
+using TimeCell = const RowOfFile<TimeRow>&;
+
+constexpr TimeColumn kTimeColumns[] = {
+    {"rank", [](TimeCell r) { return Whole(r.rank()); }},
+    {"name", [](TimeCell r) { return Text(r.row->name); }},
+    {"count", [](TimeCell r) { return Whole(r.row->count); }},
+    {"total_us", [](TimeCell r) { return GpuUs(r, r.row->total); }},
+    {"mean_us",
+     [](TimeCell r) {
+       const bool known = !r.file->gpu_time.empty() && r.row->count > 0;
+       return known ? MeanUs(r.row->total, r.row->count) : "";
+     }},
+    {"p50_us", [](TimeCell r) { return GpuUs(r, r.row->p50); }},
+    {"min_us", [](TimeCell r) { return GpuUs(r, r.row->min); }},
+    {"max_us", [](TimeCell r) { return GpuUs(r, r.row->max); }},
+    {"share_pct",
+     [](TimeCell r) { return r.file->gpu_time.empty() ? "" : Number(r.row->share_pct); }},
+    {"host_us", [](TimeCell r) { return Us(r.row->host); }, false},
+    {"self_host_us", [](TimeCell r) { return Us(r.row->self_host); }, false},
+    {"forward_us", [](TimeCell r) { return Us(r.row->forward); }, false},
+    {"backward_us", [](TimeCell r) { return Us(r.row->backward); }, false},
+    {"flops", [](TimeCell r) { return Number(r.row->flops); }},
+    {"bytes", [](TimeCell r) { return Number(r.row->bytes); }},
+    {"bound", [](TimeCell r) { return Text(r.row->bound); }},
+    {"peak_pct", [](TimeCell r) { return Number(r.row->peak_pct); }},
+    {"class", [](TimeCell r) { return Text(r.row->kind); }, true, false, false},
+    {"tensor_cores", [](TimeCell r) { return Text(r.row->tensor_cores); }, true, false, false},
+    {"family", [](TimeCell r) { return Text(r.row->kind); }, false, true, false},
+};
+
 std::string TimeCsv(const JobReport& job, std::vector<TimeRow> TraceReport::*list,
-                    const ReportOptions& options) {
-  Table table(
-      "rank,name,count,total_us,p50_us,min_us,max_us,share_pct,host_us,self_host_us,forward_us,"
-      "backward_us,flops,bytes,bound,"
-      "peak_pct,kind,tensor_cores");
-  for (const Ranked<TimeRow>& ranked : job.Rows(list, options.top)) {
-    const TimeRow& row = *ranked.row;
-    const bool gpu_work = !ranked.file->gpu_time.empty();
-    const auto us = [&](DurationNs duration) { return gpu_work ? Us(duration) : ""; };
-    table.Row({Whole(ranked.rank()), Text(row.name), Whole(row.count), us(row.total), us(row.p50),
-               us(row.min), us(row.max), gpu_work ? Number(row.share_pct) : "", Us(row.host),
-               Us(row.self_host), Us(row.forward), Us(row.backward), Number(row.flops),
-               Number(row.bytes), Text(row.bound), Number(row.peak_pct), Text(row.kind),
-               Text(row.tensor_cores)});
+                    bool TimeColumn::*in_list, const ReportOptions& options) {
+  std::string header;
+  for (const TimeColumn& column : kTimeColumns) {
+    if (!(column.*in_list)) continue;
+    if (!header.empty()) header.push_back(',');
+    header += column.key;
+  }
+  Table table(header);
+  for (const RowOfFile<TimeRow>& row : job.Rows(list, options.top)) {
+    std::vector<std::string> fields;
+    for (const TimeColumn& column : kTimeColumns) {
+      if (column.*in_list) fields.push_back(column.field(row));
+    }
+    table.Row(fields);
   }
   return std::move(table).Take();
 }
 
 std::string LinesCsv(const JobReport& job, const ReportOptions& options) {
   Table table("rank,location,count,total_us,forward_us,backward_us,share_pct");
-  for (const Ranked<LineRow>& line : job.Rows(&TraceReport::lines, options.top)) {
+  for (const RowOfFile<LineRow>& line : job.Rows(&TraceReport::lines, options.top)) {
     const LineRow& row = *line.row;
     table.Row({Whole(line.rank()), Text(row.location), Whole(row.count), Us(row.total),
                Us(row.forward), Us(row.backward), Number(row.share_pct)});
@@ -119,7 +158,7 @@ std::string LinesCsv(const JobReport& job, const ReportOptions& options) {
 
 std::string SyncsCsv(const JobReport& job, const ReportOptions& options) {
   Table table("rank,name,where,count,host_us,gpu_idle_us");
-  for (const Ranked<SyncRow>& sync : job.Rows(&TraceReport::syncs, options.top)) {
+  for (const RowOfFile<SyncRow>& sync : job.Rows(&TraceReport::syncs, options.top)) {
     const SyncRow& row = *sync.row;
     table.Row({Whole(sync.rank()), Text(row.name), Text(row.where), Whole(row.count), Us(row.host),
                Us(row.gpu_idle)});
@@ -129,7 +168,7 @@ std::string SyncsCsv(const JobReport& job, const ReportOptions& options) {
 
 std::string ClassesCsv(const JobReport& job) {
   Table table("rank,name,count,total_us,share_pct");
-  for (const Ranked<ClassRow>& ranked : job.Rows(&TraceReport::classes, std::nullopt)) {
+  for (const RowOfFile<ClassRow>& ranked : job.Rows(&TraceReport::classes, std::nullopt)) {
     const ClassRow& row = *ranked.row;
     table.Row({Whole(ranked.rank()), Text(row.name), Whole(row.count), Us(row.total),
                Number(row.share_pct)});
@@ -138,16 +177,17 @@ std::string ClassesCsv(const JobReport& job) {
 }
 
 std::string FindingsCsv(const JobReport& job, const ReportOptions& options) {
-  Table table("rank,id,title,share_pct,evidence,action,check");
-  for (const Ranked<Finding>& finding : job.findings()) {
+  Table table("rank,id,title,share_pct,saves_ms,evidence,action,check,figure");
+  for (const RowOfFile<Finding>& finding : job.findings()) {
     std::string evidence;
     for (const std::string& sentence : finding.row->evidence) {
       if (!evidence.empty()) evidence.push_back(' ');
-      evidence += sentence;
+      evidence += FullSentence(sentence);
     }
     table.Row({Whole(finding.rank()), Text(finding.row->id), Text(finding.row->title),
-               Number(finding.row->share_pct), Text(evidence), Text(finding.row->action),
-               Text(CheckCommand(*finding.row, *finding.file, options))});
+               Number(finding.row->share_pct), /*saves_ms=*/"", Text(evidence),
+               Text(finding.row->action), Text(CheckCommand(*finding.row, *finding.file, options)),
+               Text(finding.row->figure)});
   }
   return std::move(table).Take();
 }
@@ -156,16 +196,21 @@ std::string FindingsCsv(const JobReport& job, const ReportOptions& options) {
 
 std::vector<NamedFile> RenderCsv(std::span<const TraceReport> files, const ReportOptions& options) {
   const JobReport job(files);
-  return {{"steps.csv", StepsCsv(job)},
-          {"gpu_time.csv", GpuTimeCsv(job)},
-          {"idle.csv", IdleCsv(job)},
-          {"kernels.csv", TimeCsv(job, &TraceReport::kernels, options)},
-          {"operators.csv", TimeCsv(job, &TraceReport::operators, options)},
-          {"layers.csv", TimeCsv(job, &TraceReport::layers, options)},
-          {"lines.csv", LinesCsv(job, options)},
-          {"syncs.csv", SyncsCsv(job, options)},
-          {"findings.csv", FindingsCsv(job, options)},
-          {"classes.csv", ClassesCsv(job)}};
+  std::array<std::string, kCsvFiles.size()> contents = {
+      StepsCsv(job),
+      GpuTimeCsv(job),
+      IdleCsv(job),
+      TimeCsv(job, &TraceReport::kernels, &TimeColumn::of_kernels, options),
+      TimeCsv(job, &TraceReport::operators, &TimeColumn::of_operators, options),
+      TimeCsv(job, &TraceReport::layers, &TimeColumn::of_layers, options),
+      LinesCsv(job, options),
+      SyncsCsv(job, options),
+      FindingsCsv(job, options),
+      ClassesCsv(job)};
+  std::vector<NamedFile> tables;
+  for (std::size_t i = 0; i < kCsvFiles.size(); ++i)
+    tables.push_back({std::string(kCsvFiles[i]), std::move(contents[i])});
+  return tables;
 }
 
 }  // namespace headroom

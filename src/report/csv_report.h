@@ -1,8 +1,10 @@
 // `headroom report --csv DIR`: one CSV file a list.
 #pragma once
 
+#include <array>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/report.h"
@@ -16,10 +18,14 @@ struct NamedFile {
   std::string content;
 };
 
-/// steps.csv, gpu_time.csv, idle.csv, kernels.csv, operators.csv, layers.csv, lines.csv, syncs.csv,
-/// findings.csv and classes.csv: RFC 4180 with a header line, UTF-8, keys and units of the JSON
-/// report; an absent value is an empty field. A text that a spreadsheet would take for a formula
-/// has a ' before it. REQUIRES: `files` is not empty.
+/// The files that RenderCsv() makes, in its order.
+inline constexpr std::array<std::string_view, 10> kCsvFiles = {
+    "steps.csv",  "gpu_time.csv", "idle.csv",  "kernels.csv",  "operators.csv",
+    "layers.csv", "lines.csv",    "syncs.csv", "findings.csv", "classes.csv"};
+
+/// A file a list: RFC 4180 with a header line, UTF-8, keys and units of the JSON report; an absent
+/// value is an empty field. A text that a spreadsheet would take for a formula has a ' before it.
+/// REQUIRES: `files` is not empty.
 std::vector<NamedFile> RenderCsv(std::span<const TraceReport> files, const ReportOptions& options);
 
 }  // namespace headroom

@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <nlohmann/json.hpp>
+#include <set>
 
-#include "report/demo_report.h"
+#include "report/json_report.h"
+#include "report/report_fixture.h"
 
 namespace headroom {
 namespace {
@@ -60,13 +63,25 @@ TEST(RenderCsv, EveryRowHasTheFieldsOfItsHeader) {
   EXPECT_EQ(tables.at("steps.csv")[1][3], "73.9");
 }
 
+TEST(RenderCsv, HeadersAreTheKeysOfTheJsonReport) {
+  const auto json = nlohmann::json::parse(RenderJson(std::vector{DemoReport()}, {}));
+  for (const auto& [name, rows] : Tables(DemoReport())) {
+    const std::string list = name.substr(0, name.find('.'));
+    std::set<std::string> keys;
+    const auto& json_rows = list == "steps" ? json["steps"]["list"] : json[list];
+    for (const auto& [key, value] : json_rows[0].items()) keys.insert(key);
+    if (list == "findings") keys.insert("rank");  // Several files have it.
+    EXPECT_EQ(std::set<std::string>(rows[0].begin(), rows[0].end()), keys) << name;
+  }
+}
+
 TEST(RenderCsv, MissingIsEmpty) {
   const auto tables = Tables(BareReport());
   EXPECT_EQ(tables.at("steps.csv").size(), 1u) << "only the header";
   const std::vector<std::string>& row = tables.at("operators.csv")[1];
   EXPECT_EQ(row[0], "") << "rank";
   EXPECT_EQ(row[3], "") << "total_us";
-  EXPECT_EQ(row[9], "0.001") << "self_host_us";
+  EXPECT_EQ(row[10], "0.001") << "self_host_us";
 }
 
 }  // namespace

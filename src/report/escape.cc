@@ -169,6 +169,11 @@ bool IsPlainShellCharacter(char c) {
   return IsWordCharacter(c) || std::string_view("%+,-./:=@").find(c) != std::string_view::npos;
 }
 
+/// Whether "GH" stands before a dash: GitHub links GH-3.
+bool IsReferencePrefix(char first, char second) {
+  return (first == 'G' || first == 'g') && (second == 'H' || second == 'h');
+}
+
 }  // namespace
 
 std::string Printable(std::string_view text, Charset charset) {
@@ -219,6 +224,9 @@ std::string CutAround(std::string_view printable, std::size_t width, std::size_t
 }
 
 std::string EscapeMarkdown(std::string_view text) {
+  // References are looked for in the rendered text, where a backslash or an entity is gone: only
+  // another character between the sign and the name takes them apart.
+  constexpr std::string_view kZeroWidthSpace = "&#8203;";
   const std::string line = Printable(text);
   const auto at = [&](std::size_t i) { return i < line.size() ? line[i] : ' '; };
   std::string out;
@@ -237,12 +245,15 @@ std::string EscapeMarkdown(std::string_view text) {
       case '>':
         out += "&gt;";
         continue;
-      case '@':
-        out += "&#64;";
-        continue;  // A mention of a user.
-      case '#':    // A heading or an issue.
-        backslash = i == 0 || IsDigit(after);
-        break;
+      case '@':  // A mention of a user.
+        out.push_back(c);
+        out += kZeroWidthSpace;
+        continue;
+      case '#':  // A heading or an issue.
+        if (i == 0) out.push_back('\\');
+        out.push_back(c);
+        if (IsDigit(after)) out += kZeroWidthSpace;
+        continue;
       case ':':  // A link needs no brackets.
         if (after == '/') {
           out += "&#58;";
@@ -256,8 +267,14 @@ std::string EscapeMarkdown(std::string_view text) {
       case '_':  // Emphasis, except inside a word.
         backslash = !IsWordCharacter(before) || !IsWordCharacter(after);
         break;
-      case '+':
       case '-':
+        if (IsDigit(after) && i >= 2 && IsReferencePrefix(line[i - 2], before)) {  // "GH-3".
+          out.push_back(c);
+          out += kZeroWidthSpace;
+          continue;
+        }
+        [[fallthrough]];
+      case '+':
         backslash = i == 0;
         break;
       case '(':  // Behind a bracket, the target of a link.
@@ -287,13 +304,10 @@ std::string EscapeMarkdown(std::string_view text) {
 
 std::string MarkdownName(std::string_view name) {
   const std::string line = Printable(name);
-  bool plain = !line.empty() && line.front() != ' ' && line.back() != ' ';
-  for (std::size_t i = 0; i < line.size() && plain; ++i) {
-    const char c = line[i];
-    plain = c != '`' && c != '|' && c != '\\' && c != '[' && c != ']' && c != '@' &&
-            (c != '<' || (i > 0 && IsWordCharacter(line[i - 1])));
-  }
-  return plain ? "`" + line + "`" : EscapeMarkdown(name);
+  // Spaces at both ends would be cut off, and a border of a table cell acts even in code.
+  const bool code = !line.empty() && line.front() != ' ' && line.back() != ' ' &&
+                    line.find_first_of("`|") == std::string::npos;
+  return code ? "`" + line + "`" : EscapeMarkdown(name);
 }
 
 std::string MarkdownCode(std::string_view text) {

@@ -32,10 +32,11 @@ std::string CutAround(std::string_view printable, std::size_t width, std::size_t
                       Charset charset, std::size_t head);
 
 /// Printable text for Markdown, table cells included, in which nothing of `text` acts: no tag,
-/// link, mention, emphasis, code span or cell border.
+/// link, mention, reference to an issue, emphasis, code span or cell border.
 std::string EscapeMarkdown(std::string_view text);
 
-/// A name of the trace for Markdown: as `code` where that is safe by itself, else escaped.
+/// A name of the trace for Markdown, table cells included: as `code`, in which nothing acts, unless
+/// it holds what ends one; else escaped.
 std::string MarkdownName(std::string_view name);
 
 /// A code span that holds exactly the printable form of `text`, whatever backticks it has. Not for

@@ -63,7 +63,12 @@ TEST(EscapeMarkdown, LeavesNothingAlive) {
   EXPECT_EQ(EscapeMarkdown("a\nb"), "a\\\\nb");
   EXPECT_EQ(EscapeMarkdown("*x* _y_ `z` ~~w~~ $v$"),
             "\\*x\\* \\_y\\_ \\`z\\` \\~\\~w\\~\\~ \\$v\\$");
-  EXPECT_EQ(EscapeMarkdown("@user #1 https://a www.b"), "&#64;user \\#1 https&#58;//a www\\.b");
+  EXPECT_EQ(EscapeMarkdown("@user #1 https://a www.b"),
+            "@&#8203;user #&#8203;1 https&#58;//a www\\.b");
+  EXPECT_EQ(EscapeMarkdown("see #12 @torvalds GH-3"),
+            "see #&#8203;12 @&#8203;torvalds GH-&#8203;3");
+  EXPECT_EQ(EscapeMarkdown("#1"), "\\#&#8203;1");
+  EXPECT_EQ(EscapeMarkdown("# head"), "\\# head");
   EXPECT_EQ(EscapeMarkdown("- item"), "\\- item");
   EXPECT_EQ(EscapeMarkdown("at::native::a_b 2 + 3"), "at::native::a_b 2 + 3")
       << "readable where it can be";
@@ -72,7 +77,9 @@ TEST(EscapeMarkdown, LeavesNothingAlive) {
 TEST(MarkdownName, IsCodeOnlyWhereNothingCanBreakOut) {
   EXPECT_EQ(MarkdownName("aten::mm"), "`aten::mm`");
   EXPECT_EQ(MarkdownName("reduce_kernel<float>"), "`reduce_kernel<float>`");
-  EXPECT_EQ(MarkdownName("<img src=x>"), "&lt;img src=x&gt;");
+  EXPECT_EQ(MarkdownName("<img src=x>"), "`<img src=x>`");
+  EXPECT_EQ(MarkdownName("@user #1 [a](b) \\"), "`@user #1 [a](b) \\`");
+  EXPECT_EQ(MarkdownName(" x "), " x ");
   EXPECT_EQ(MarkdownName("a|b"), "a\\|b");
   EXPECT_EQ(MarkdownName("`x`"), "\\`x\\`");
   EXPECT_EQ(MarkdownName(""), "");

@@ -4,49 +4,28 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
+#include "analysis/steps.h"
 #include "report/escape.h"
 
 namespace headroom {
 namespace {
 
-/// The value that the contract calls p50: the lower middle one. REQUIRES: not empty.
-DurationNs LowerMedian(std::vector<DurationNs> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 StepSummary Summarize(std::span<const TraceReport> files, const TraceReport& slowest) {
-  StepSummary summary;
-  summary.source = slowest.steps.source;
-  std::vector<DurationNs> walls;
+  std::vector<StepRow> rows;
   for (const TraceReport& file : files) {
-    for (const StepRow& row : file.steps.list) walls.push_back(row.wall);
+    rows.insert(rows.end(), file.steps.list.begin(), file.steps.list.end());
   }
-  summary.count = walls.size();
-  if (files.size() == 1) {
-    const Steps& steps = slowest.steps;
-    summary.p50 = steps.p50, summary.mean = steps.mean, summary.min = steps.min,
-    summary.max = steps.max;
-  } else if (!walls.empty()) {
-    DurationNs sum;
-    for (DurationNs wall : walls) sum += wall;
-    const auto count = static_cast<std::int64_t>(walls.size());
-    summary.mean = DurationNs((sum.ns() + count / 2) / count);
-    summary.min = *std::min_element(walls.begin(), walls.end());
-    summary.max = *std::max_element(walls.begin(), walls.end());
-    summary.p50 = LowerMedian(std::move(walls));
-  }
-  return summary;
+  return {SummarizeWalls(rows), slowest.steps.source, rows.size()};
 }
 
-std::vector<Ranked<Finding>> JoinFindings(std::span<const TraceReport> files) {
-  std::vector<Ranked<Finding>> joined;
-  const auto share = [](const Ranked<Finding>& f) { return f.row->share_pct.value_or(-1); };
+std::vector<RowOfFile<Finding>> JoinFindings(std::span<const TraceReport> files) {
+  std::vector<RowOfFile<Finding>> joined;
+  const auto share = [](const RowOfFile<Finding>& f) { return f.row->share_pct.value_or(-1); };
   for (const TraceReport& file : files) {
     for (const Finding& finding : file.findings) {
-      const Ranked<Finding> candidate{&finding, &file};
+      const RowOfFile<Finding> candidate{&finding, &file};
       const auto same = std::find_if(joined.begin(), joined.end(),
                                      [&](const auto& f) { return f.row->id == finding.id; });
       if (same == joined.end()) {
@@ -61,17 +40,28 @@ std::vector<Ranked<Finding>> JoinFindings(std::span<const TraceReport> files) {
     std::stable_sort(joined.begin(), joined.end(),
                      [&](const auto& a, const auto& b) { return share(a) > share(b); });
   }
-  if (joined.size() > JobReport::kMaxFindings) joined.resize(JobReport::kMaxFindings);
+  if (joined.size() > kMostFindings) joined.resize(kMostFindings);
   return joined;
 }
+
+/// What the rows of a list are ordered by.
+template <typename Row>
+DurationNs SizeOf(const Row& row) {
+  return row.total;
+}
+DurationNs SizeOf(const SyncRow& row) { return row.gpu_idle; }
 
 }  // namespace
 
 JobReport::JobReport(std::span<const TraceReport> files) : files_(files) {
   assert(!files.empty());
   slowest_ = &files.front();
+  // Absent is less than any time. Of equals, one that can say what holds it back says more.
+  const auto key = [](const TraceReport& file) {
+    return std::pair(file.steps.p50, file.bottleneck.verdict != Verdict::kUnknown);
+  };
   for (const TraceReport& file : files) {
-    if (file.steps.p50 > slowest_->steps.p50) slowest_ = &file;  // Absent is less than any time.
+    if (key(file) > key(*slowest_)) slowest_ = &file;
     grade_ = std::max(grade_, file.health.grade);
     for (const HealthIssue& issue : file.health.issues) issues_.push_back({&issue, &file});
   }
@@ -85,35 +75,39 @@ JobReport::JobReport(std::span<const TraceReport> files) : files_(files) {
 }
 
 template <typename Row>
-std::vector<Ranked<Row>> JobReport::Rows(std::vector<Row> TraceReport::*list,
-                                         std::optional<std::size_t> top) const {
-  std::vector<Ranked<Row>> rows;
+std::vector<RowOfFile<Row>> JobReport::Rows(std::vector<Row> TraceReport::*list,
+                                            std::optional<std::size_t> top) const {
+  std::vector<RowOfFile<Row>> rows;
   for (const TraceReport& file : files_) {
     const std::vector<Row>& all = file.*list;
     const std::size_t count = std::min(all.size(), top.value_or(all.size()));
     for (std::size_t i = 0; i < count; ++i) rows.push_back({&all[i], &file});
   }
   if (!single()) {
-    if constexpr (requires(const Row& row) { row.total; }) {
-      std::stable_sort(rows.begin(), rows.end(),
-                       [](const auto& a, const auto& b) { return a.row->total > b.row->total; });
-    }
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const auto& a, const auto& b) { return SizeOf(*a.row) > SizeOf(*b.row); });
   }
   return rows;
 }
 
-template std::vector<Ranked<TimeRow>> JobReport::Rows(std::vector<TimeRow> TraceReport::*,
-                                                      std::optional<std::size_t>) const;
-template std::vector<Ranked<ClassRow>> JobReport::Rows(std::vector<ClassRow> TraceReport::*,
-                                                       std::optional<std::size_t>) const;
-template std::vector<Ranked<LineRow>> JobReport::Rows(std::vector<LineRow> TraceReport::*,
-                                                      std::optional<std::size_t>) const;
-template std::vector<Ranked<SyncRow>> JobReport::Rows(std::vector<SyncRow> TraceReport::*,
-                                                      std::optional<std::size_t>) const;
-template std::vector<Ranked<GpuTimeRow>> JobReport::Rows(std::vector<GpuTimeRow> TraceReport::*,
+std::string JobReport::SlowestNote() const {
+  if (single()) return "";
+  return fmt::format("{}, the {} of {}", RankName(*slowest_),
+                     slowest_->steps.p50 ? "slowest" : "first", files_.size());
+}
+
+template std::vector<RowOfFile<TimeRow>> JobReport::Rows(std::vector<TimeRow> TraceReport::*,
                                                          std::optional<std::size_t>) const;
-template std::vector<Ranked<IdleRow>> JobReport::Rows(std::vector<IdleRow> TraceReport::*,
-                                                      std::optional<std::size_t>) const;
+template std::vector<RowOfFile<ClassRow>> JobReport::Rows(std::vector<ClassRow> TraceReport::*,
+                                                          std::optional<std::size_t>) const;
+template std::vector<RowOfFile<LineRow>> JobReport::Rows(std::vector<LineRow> TraceReport::*,
+                                                         std::optional<std::size_t>) const;
+template std::vector<RowOfFile<SyncRow>> JobReport::Rows(std::vector<SyncRow> TraceReport::*,
+                                                         std::optional<std::size_t>) const;
+
+std::string RankName(const TraceReport& file) {
+  return file.input.rank ? fmt::format("rank {}", *file.input.rank) : "this file";
+}
 
 std::string_view NameOf(Verdict verdict) {
   switch (verdict) {

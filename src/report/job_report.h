@@ -23,29 +23,26 @@ struct ReportOptions {
 
 /// A row and the file that it comes from.
 template <typename Row>
-struct Ranked {
+struct RowOfFile {
   const Row* row;
   const TraceReport* file;
   std::optional<std::int64_t> rank() const { return file->input.rank; }
 };
 
 /// Figures of all steps of all ranks.
-struct StepSummary {
+struct StepSummary : WallSummary {
   StepSource source = StepSource::kNone;
   std::size_t count = 0;
-  std::optional<DurationNs> p50, mean, min, max;
 };
 
 /// A view of one or more reports; points into them.
 ///
 /// With several files: health has the worst grade and all issues; step figures are taken over all
-/// rows; breakdown and bottleneck are those of the slowest rank (largest median step; ties: the
-/// first); tables hold a row per name and rank, largest total first; findings are joined by id, the
-/// one with the largest share wins.
+/// rows; breakdown and bottleneck are those of the slowest rank (largest median step; ties: one
+/// with a verdict, then the first); tables hold a row per name and rank, largest total first;
+/// findings are joined by id, the one with the largest share wins.
 class JobReport {
  public:
-  static constexpr std::size_t kMaxFindings = 7;
-
   /// REQUIRES: `files` is not empty and outlives this.
   explicit JobReport(std::span<const TraceReport> files);
 
@@ -53,24 +50,29 @@ class JobReport {
   bool single() const { return files_.size() == 1; }
   /// The file whose breakdown and verdict stand for all.
   const TraceReport& slowest() const { return *slowest_; }
+  /// How slowest() was chosen, e.g. "rank 3, the slowest of 8"; empty where there is only one file.
+  std::string SlowestNote() const;
   char grade() const { return grade_; }
   const StepSummary& steps() const { return steps_; }
-  const std::vector<Ranked<HealthIssue>>& issues() const { return issues_; }
-  const std::vector<Ranked<Finding>>& findings() const { return findings_; }
+  const std::vector<RowOfFile<HealthIssue>>& issues() const { return issues_; }
+  const std::vector<RowOfFile<Finding>>& findings() const { return findings_; }
 
-  /// Rows of one list of all files, at most `top` of each file, by `total`, ties as given.
+  /// Rows of one list of all files, at most `top` of each file, largest first, ties as given.
   template <typename Row>
-  std::vector<Ranked<Row>> Rows(std::vector<Row> TraceReport::*list,
-                                std::optional<std::size_t> top) const;
+  std::vector<RowOfFile<Row>> Rows(std::vector<Row> TraceReport::*list,
+                                   std::optional<std::size_t> top) const;
 
  private:
   std::span<const TraceReport> files_;
   const TraceReport* slowest_;
   char grade_ = 'A';
   StepSummary steps_;
-  std::vector<Ranked<HealthIssue>> issues_;
-  std::vector<Ranked<Finding>> findings_;
+  std::vector<RowOfFile<HealthIssue>> issues_;
+  std::vector<RowOfFile<Finding>> findings_;
 };
+
+/// "rank 3"; "this file" where nothing says its rank.
+std::string RankName(const TraceReport& file);
 
 /// The word of the contract, e.g. "gpu-compute", "annotation", "warning".
 std::string_view NameOf(Verdict verdict);

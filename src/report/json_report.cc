@@ -9,15 +9,6 @@ namespace {
 
 using Layout = JsonWriter::Layout;
 
-/// Total over count, to the picosecond: rounded to nanoseconds, count times the mean would miss the
-/// total.
-void WriteMean(JsonWriter& json, DurationNs total, std::int64_t count) {
-  if (count <= 0) return json.Null();
-  const std::int64_t picoseconds =
-      total.ns() / count * 1000 + (total.ns() % count * 1000 + count / 2) / count;
-  json.Raw(DecimalOf(picoseconds, 6));
-}
-
 void WriteStrings(JsonWriter& json, const std::vector<std::string>& strings) {
   json.BeginArray();
   for (const std::string& text : strings) json.String(text);
@@ -55,7 +46,7 @@ void WriteHealth(JsonWriter& json, const JobReport& job) {
   json.Key("health").BeginObject(Layout::kLines);
   json.Key("grade").String(std::string(1, job.grade()));
   json.Key("issues").BeginArray(Layout::kLines);
-  for (const Ranked<HealthIssue>& issue : job.issues()) {
+  for (const RowOfFile<HealthIssue>& issue : job.issues()) {
     const ImportIssueDoc& doc = DocOf(issue.row->issue);
     json.BeginObject();
     json.Key("code").String(doc.code);
@@ -208,7 +199,7 @@ void WriteBottleneck(JsonWriter& json, const JobReport& job) {
 
 void WriteFindings(JsonWriter& json, const JobReport& job, const ReportOptions& options) {
   json.Key("findings").BeginArray(Layout::kLines);
-  for (const Ranked<Finding>& finding : job.findings()) {
+  for (const RowOfFile<Finding>& finding : job.findings()) {
     json.BeginObject();
     json.Key("id").String(finding.row->id);
     json.Key("title").String(finding.row->title);
@@ -232,7 +223,7 @@ void WriteTimeTable(JsonWriter& json, std::string_view key, TimeTable table,
                     std::vector<TimeRow> TraceReport::*list, const JobReport& job,
                     const ReportOptions& options) {
   json.Key(key).BeginArray(Layout::kLines);
-  for (const Ranked<TimeRow>& ranked : job.Rows(list, options.top)) {
+  for (const RowOfFile<TimeRow>& ranked : job.Rows(list, options.top)) {
     const TimeRow& row = *ranked.row;
     const bool gpu_work = !ranked.file->gpu_time.empty();
     const auto microseconds = [&](std::string_view name, DurationNs duration) {
@@ -244,7 +235,7 @@ void WriteTimeTable(JsonWriter& json, std::string_view key, TimeTable table,
     json.Key("count").Integer(row.count);
     microseconds("total_us", row.total);
     json.Key("mean_us");
-    gpu_work ? WriteMean(json, row.total, row.count) : json.Null();
+    gpu_work&& row.count > 0 ? json.Raw(MeanUs(row.total, row.count)) : json.Null();
     microseconds("p50_us", row.p50);
     microseconds("min_us", row.min);
     microseconds("max_us", row.max);
@@ -272,7 +263,7 @@ void WriteTimeTable(JsonWriter& json, std::string_view key, TimeTable table,
 
 void WriteLines(JsonWriter& json, const JobReport& job, const ReportOptions& options) {
   json.Key("lines").BeginArray(Layout::kLines);
-  for (const Ranked<LineRow>& line : job.Rows(&TraceReport::lines, options.top)) {
+  for (const RowOfFile<LineRow>& line : job.Rows(&TraceReport::lines, options.top)) {
     json.BeginObject();
     json.Key("location").String(line.row->location);
     json.Key("rank").Integer(line.rank());
@@ -288,7 +279,7 @@ void WriteLines(JsonWriter& json, const JobReport& job, const ReportOptions& opt
 
 void WriteClasses(JsonWriter& json, const JobReport& job) {
   json.Key("classes").BeginArray(Layout::kLines);
-  for (const Ranked<ClassRow>& row : job.Rows(&TraceReport::classes, std::nullopt)) {
+  for (const RowOfFile<ClassRow>& row : job.Rows(&TraceReport::classes, std::nullopt)) {
     json.BeginObject();
     json.Key("name").String(row.row->name);
     json.Key("rank").Integer(row.rank());
@@ -302,7 +293,7 @@ void WriteClasses(JsonWriter& json, const JobReport& job) {
 
 void WriteSyncs(JsonWriter& json, const JobReport& job, const ReportOptions& options) {
   json.Key("syncs").BeginArray(Layout::kLines);
-  for (const Ranked<SyncRow>& row : job.Rows(&TraceReport::syncs, options.top)) {
+  for (const RowOfFile<SyncRow>& row : job.Rows(&TraceReport::syncs, options.top)) {
     json.BeginObject();
     json.Key("name").String(row.row->name);
     json.Key("where").StringOrNull(row.row->where);
@@ -343,6 +334,7 @@ void WriteCeiling(JsonWriter& json, const JobReport& job) {
   json.BeginObject();
   json.Key("step_ms_if_gpu_never_idle").Milliseconds(*busy);
   json.Key("speedup").Number(static_cast<double>(step->ns()) / static_cast<double>(busy->ns()));
+  if (!job.single()) json.Key("rank").Integer(job.slowest().input.rank);
   json.EndObject();
 }
 

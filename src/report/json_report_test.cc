@@ -5,8 +5,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "report/demo_report.h"
 #include "report/json_writer.h"
+#include "report/report_fixture.h"
 
 namespace headroom {
 namespace {
@@ -173,6 +173,37 @@ TEST(RenderJson, SeveralFilesAreOneReport) {
   EXPECT_EQ(report["kernels"].size(), 10u);
   EXPECT_EQ(report["kernels"][0]["rank"], 1) << "largest total first";
   EXPECT_EQ(report["kernels"][1]["rank"], 0);
+}
+
+TEST(RenderJson, OfEqualRanksOneWithAVerdictStandsForAll) {
+  std::vector<TraceReport> files = {DemoReport(), DemoReport()};
+  files[0].input.rank = 0;
+  files[1].input.rank = 1;
+  EXPECT_EQ(Render(files)["bottleneck"]["rank"], 0) << "else the first";
+  files[0].bottleneck.verdict = Verdict::kUnknown;
+  const Json report = Render(files);
+  for (const char* key : {"bottleneck", "step_breakdown", "efficiency", "ceiling"})
+    EXPECT_EQ(report[key]["rank"], 1) << key;
+}
+
+TEST(JobReport, ALostStepIsInNoFigureOfAllRanks) {
+  std::vector<TraceReport> files = {DemoReport(), DemoReport()};
+  StepRow& lost = files[0].steps.list[0];
+  lost.lost_tasks = true;
+  lost.wall = DurationNs(1);
+  EXPECT_EQ(JobReport(files).steps().min, DurationNs(73'500'000));
+  EXPECT_EQ(JobReport(files).steps().count, 6u);
+}
+
+TEST(JobReport, SaysHowTheRankWasChosen) {
+  std::vector<TraceReport> files = {DemoReport(), DemoReport()};
+  files[0].input.rank = 4;
+  EXPECT_EQ(JobReport(files).SlowestNote(), "rank 4, the slowest of 2");
+  files = {BareReport(), BareReport()};
+  files[0].input.rank = 4;
+  EXPECT_EQ(JobReport(files).SlowestNote(), "rank 4, the first of 2");
+  files.pop_back();
+  EXPECT_EQ(JobReport(files).SlowestNote(), "");
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cassert>
 #include <cmath>
 
 #include "report/escape.h"
@@ -19,6 +20,11 @@ std::string DecimalOf(std::int64_t value, int decimals) {
     text.erase(text.find_last_not_of('0') + 1);
   }
   return text;
+}
+
+std::string MeanUs(DurationNs total, std::int64_t count) {
+  assert(count > 0);
+  return DecimalOf(total.ns() / count * 1000 + (total.ns() % count * 1000 + count / 2) / count, 6);
 }
 
 JsonWriter& JsonWriter::Key(std::string_view key) {

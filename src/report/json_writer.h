@@ -16,6 +16,10 @@ namespace headroom {
 /// "0.000001".
 std::string DecimalOf(std::int64_t value, int decimals);
 
+/// `total` over `count` in microseconds, to the picosecond: rounded to nanoseconds, count times the
+/// mean would miss the total. REQUIRES: count > 0.
+std::string MeanUs(DurationNs total, std::int64_t count);
+
 /// Appends one JSON value to a string. REQUIRES: calls nest as JSON does; inside an object each
 /// value follows a Key().
 class JsonWriter {

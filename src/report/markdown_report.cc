@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analysis/format.h"
+#include "base/statistics.h"
 #include "report/escape.h"
 #include "report/phrases.h"
 #include "report/short_name.h"
@@ -12,7 +13,6 @@
 namespace headroom {
 namespace {
 
-constexpr std::size_t kDefaultTop = 5;
 constexpr std::size_t kNameWidth = 60;
 /// Room for a sentence of the analyses, which may quote names of any length.
 constexpr std::size_t kTextWidth = 400;
@@ -20,10 +20,6 @@ constexpr std::size_t kTextWidth = 400;
 /// A sentence of the analyses.
 std::string Escaped(std::string_view text) {
   return EscapeMarkdown(CutMiddle(Printable(Sentence(text)), kTextWidth));
-}
-
-std::string RankOf(const TraceReport& file) {
-  return file.input.rank ? fmt::format("rank {}", *file.input.rank) : "one file";
 }
 
 void Summary(std::string& out, const JobReport& job) {
@@ -54,8 +50,8 @@ void Summary(std::string& out, const JobReport& job) {
               : fmt::format(" ({})",
                             EscapeMarkdown(CutMiddle(Printable(device->name), kNameWidth)));
       out += fmt::format("| {}GPU {}{} | busy {} of {} |\n",
-                         job.single() ? "" : RankOf(input) + ", ", NumberText(row.device), name,
-                         FormatPercent(PercentOf(row.busy, row.span)), FormatMs(row.span));
+                         job.single() ? "" : RankName(input) + ", ", NumberText(row.device), name,
+                         FormatPercent(SharePct(row.busy, row.span)), FormatMs(row.span));
     }
   }
   if (const Efficiency& e = file.efficiency; e.mfu_pct) {
@@ -66,40 +62,43 @@ void Summary(std::string& out, const JobReport& job) {
 void Breakdown(std::string& out, const TraceReport& file) {
   if (!file.breakdown) return;
   const StepBreakdown& breakdown = *file.breakdown;
-  out +=
-      "\n### Where the median step goes\n\n| part | time | share | GPU busy |\n|---|--:|--:|--:|\n";
+  const bool gpu = !file.gpu_time.empty();
+  const auto row = [&](std::string_view name, DurationNs time, DurationNs busy) {
+    out += fmt::format("| {} | {} | {} |", name, FormatMs(time),
+                       FormatPercent(SharePct(time, breakdown.wall)));
+    out += gpu ? fmt::format(" {} |\n", FormatMs(busy)) : "\n";
+  };
+  out += "\n### Where the median step goes\n\n";
+  out += gpu ? "| part | time | share | GPU busy |\n|---|--:|--:|--:|\n"
+             : "| part | time | share |\n|---|--:|--:|\n";
   for (const PartName& part : kStepParts) {
     const DurationNs time = breakdown.step.*part.part;
-    if (time.ns() == 0) continue;
-    out += fmt::format("| {} | {} | {} | {} |\n", part.name, FormatMs(time),
-                       FormatPercent(PercentOf(time, breakdown.wall)),
-                       FormatMs(breakdown.gpu.*part.part));
+    if (time.ns() != 0) row(part.name, time, breakdown.gpu.*part.part);
   }
-  out += fmt::format("| **step** | {} | {} | {} |\n", FormatMs(breakdown.wall), FormatPercent(100),
-                     FormatMs(breakdown.gpu.Sum()));
+  row("**step**", breakdown.wall, breakdown.gpu.Sum());
 }
 
 void Findings(std::string& out, const JobReport& job, const ReportOptions& options) {
   if (job.findings().empty()) return;
   out += "\n### Findings\n\n";
   int number = 0;
-  for (const Ranked<Finding>& finding : job.findings()) {
-    std::string why;
-    for (const std::string& evidence : finding.row->evidence)
-      why += fmt::format(" {}", Escaped(evidence));
+  for (const RowOfFile<Finding>& finding : job.findings()) {
     out += fmt::format(
-        "{}. **{}**{}{}{}\n", ++number, Escaped(finding.row->title),
+        "{}. **{}**{}{}\n", ++number, Escaped(finding.row->title),
         finding.row->share_pct ? fmt::format(" ({})", FormatPercent(*finding.row->share_pct)) : "",
-        job.single() ? "" : fmt::format(" on {}", RankOf(*finding.file)), why);
-    out += fmt::format("   **Do:** {} **Check:** {}\n", Escaped(finding.row->action),
-                       MarkdownCode(CheckCommand(*finding.row, *finding.file, options)));
+        job.single() ? "" : fmt::format(" on {}", RankName(*finding.file)));
+    for (const std::string& evidence : finding.row->evidence)
+      out += fmt::format("   - {}\n", Escaped(evidence));
+    out +=
+        fmt::format("   - **Do:** {} **Check:** {}\n", Escaped(FullSentence(finding.row->action)),
+                    MarkdownCode(CheckCommand(*finding.row, *finding.file, options)));
   }
 }
 
 void Table(std::string& out, std::string_view title, std::string_view head,
            const std::vector<TimeRow>& rows, bool kernels, const ReportOptions& options) {
   if (rows.empty()) return;
-  const std::size_t count = std::min(rows.size(), options.top.value_or(kDefaultTop));
+  const std::size_t count = std::min(rows.size(), options.top.value_or(kMarkdownTop));
   std::vector<std::string_view> raw;
   for (std::size_t i = 0; i < count; ++i) raw.push_back(rows[i].name);
   const std::vector<std::string> names = ShortNames(raw, kNameWidth, kernels, Charset::kUtf8);
@@ -117,12 +116,12 @@ void Issues(std::string& out, const JobReport& job) {
                                [](const auto& issue) { return !issue.row->voids.empty(); });
   if (!any) return;
   out += "\n### What the trace does not carry\n\n";
-  for (const Ranked<HealthIssue>& issue : job.issues()) {
+  for (const RowOfFile<HealthIssue>& issue : job.issues()) {
     if (issue.row->voids.empty()) continue;
-    out += fmt::format("- {}`{}` ({}): {} Takes away: {}.\n",
-                       job.single() ? "" : RankOf(*issue.file) + ": ", DocOf(issue.row->issue).code,
-                       FormatCount(issue.row->count), Escaped(issue.row->detail),
-                       EscapeMarkdown(Join(issue.row->voids)));
+    out += fmt::format(
+        "- {}`{}` ({}): {} Takes away: {}.\n", job.single() ? "" : RankName(*issue.file) + ": ",
+        DocOf(issue.row->issue).code, FormatCount(issue.row->count),
+        Escaped(FullSentence(issue.row->detail)), EscapeMarkdown(Join(issue.row->voids)));
   }
 }
 
@@ -131,10 +130,9 @@ void Issues(std::string& out, const JobReport& job) {
 std::string RenderMarkdown(std::span<const TraceReport> files, const ReportOptions& options) {
   const JobReport job(files);
   const TraceReport& file = job.slowest();
-  std::string out = fmt::format(
-      "## Headroom: {}\n\n**{}**{}\n\n", NameOf(file.bottleneck.verdict),
-      VerdictText(file.bottleneck),
-      job.single() ? "" : fmt::format(" ({}, the slowest of {})", RankOf(file), files.size()));
+  std::string out = fmt::format("## Headroom: {}\n\n**{}**{}\n\n", NameOf(file.bottleneck.verdict),
+                                VerdictText(file.bottleneck),
+                                job.single() ? "" : fmt::format(" ({})", job.SlowestNote()));
   for (const std::string& evidence : file.bottleneck.evidence)
     out += fmt::format("- {}\n", Escaped(evidence));
   if (!file.bottleneck.evidence.empty()) out += "\n";

@@ -1,6 +1,7 @@
 // `headroom report --md`: the report in some 60 lines, for pull requests and coding agents.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 
@@ -9,8 +10,11 @@
 
 namespace headroom {
 
+/// Rows of each table where ReportOptions::top is absent.
+inline constexpr std::size_t kMarkdownTop = 5;
+
 /// Verdict, step time, breakdown, findings with their check commands, the largest kernels and
-/// operators (five each unless `options.top` says otherwise), and what is wrong with the trace.
+/// operators, and what is wrong with the trace.
 /// Figures as in the text report. GitHub-flavoured; nothing in a name acts. REQUIRES: `files` is
 /// not empty.
 std::string RenderMarkdown(std::span<const TraceReport> files, const ReportOptions& options);

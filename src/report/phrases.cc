@@ -14,10 +14,11 @@ std::string_view VerdictSentence(Verdict verdict) {
     case Verdict::kHost:
       return "The host holds the step back: the GPU waits because work is launched too slowly.";
     case Verdict::kGpuCompute:
-      return "The GPU's arithmetic holds the step back: it is busy, mostly with compute-bound "
-             "kernels.";
+      return "The GPU holds the step back: it works nearly all the time, more of it bound by "
+             "arithmetic than by memory.";
     case Verdict::kGpuMemory:
-      return "The GPU's memory holds the step back: it is busy, mostly moving data.";
+      return "The GPU holds the step back: it works nearly all the time, more of it bound by "
+             "memory than by arithmetic.";
     case Verdict::kInput:
       return "The input holds the step back: the GPU waits for data.";
     case Verdict::kCommunication:
@@ -37,8 +38,13 @@ std::string_view VerdictSentence(Verdict verdict) {
 
 std::string VerdictText(const Bottleneck& bottleneck) {
   std::string text(VerdictSentence(bottleneck.verdict));
-  if (bottleneck.share_pct)
-    text += fmt::format(" It holds {} of the median step.", FormatPercent(*bottleneck.share_pct));
+  if (bottleneck.share_pct) {
+    // Of the GPU verdicts the share is that of all its work, not only of the larger kind.
+    const bool gpu =
+        bottleneck.verdict == Verdict::kGpuCompute || bottleneck.verdict == Verdict::kGpuMemory;
+    text += fmt::format(" {} {} of the median step.", gpu ? "GPU work holds" : "It holds",
+                        FormatPercent(*bottleneck.share_pct));
+  }
   if (!bottleneck.confidence.empty())
     text += fmt::format(" Confidence: {}.", bottleneck.confidence);
   return text;
@@ -59,7 +65,7 @@ std::string_view CauseText(std::string_view cause) {
 std::string_view GradeSentence(char grade) {
   switch (grade) {
     case 'A':
-      return "Complete; nothing was repaired.";
+      return "Nothing is damaged; what was not recorded is listed below.";
     case 'B':
       return "Something is missing or was repaired; every conclusion stands.";
     case 'C':
@@ -138,8 +144,11 @@ std::string Sentence(std::string_view text) {
   return out;
 }
 
-std::string Plural(std::int64_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", FormatCount(count), noun, count == 1 ? "" : "s");
+std::string FullSentence(std::string_view text) {
+  std::string out = Sentence(text);
+  if (!out.empty() && std::string_view(".!?").find(out.back()) == std::string_view::npos)
+    out.push_back('.');
+  return out;
 }
 
 std::string Join(const std::vector<std::string>& words) {
@@ -149,11 +158,6 @@ std::string Join(const std::vector<std::string>& words) {
     out += word;
   }
   return out;
-}
-
-double PercentOf(DurationNs part, DurationNs whole) {
-  return whole.ns() == 0 ? 0
-                         : 100.0 * static_cast<double>(part.ns()) / static_cast<double>(whole.ns());
 }
 
 std::string MeanText(const TimeRow& row) {

@@ -47,14 +47,11 @@ std::vector<DeviceRow> DeviceRows(const InputInfo& input);
 /// is a plain word.
 std::string Sentence(std::string_view text);
 
-/// "1 event", "12,345 events".
-std::string Plural(std::int64_t count, std::string_view noun);
+/// The same with a full stop, so that another may follow.
+std::string FullSentence(std::string_view text);
 
 /// "a, b, c".
 std::string Join(const std::vector<std::string>& words);
-
-/// 100 x part / whole; 0 where the whole is nothing.
-double PercentOf(DurationNs part, DurationNs whole);
 
 /// Time of one call, e.g. "12.34 us".
 std::string MeanText(const TimeRow& row);

@@ -60,8 +60,6 @@ class TextPage {
   /// A bar of `width` columns in all for `part` of `whole`, its first `solid` drawn solid and the
   /// rest light.
   std::vector<Span> Bar(double solid, double part, double whole, std::size_t width) const;
-  /// "-" as wide as the charset has it.
-  std::string_view Dash() const { return charset_ == Charset::kUtf8 ? "\u2013" : "-"; }
 
   std::string Take() && { return std::move(out_); }
 

@@ -1,6 +1,7 @@
 // `headroom report`: the report for a terminal, at most 100 columns wide.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
@@ -11,6 +12,9 @@
 #include "report/section.h"
 
 namespace headroom {
+
+/// Rows of a list that the whole report shows where ReportOptions::top is absent.
+inline constexpr std::size_t kTextTop = 10;
 
 struct TextOptions : ReportOptions {
   bool color = false;

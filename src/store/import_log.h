@@ -87,7 +87,7 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
     "cuda_event rows with time 0 carry no time and were kept out of the timeline", "", "") \
   X(kMixedRanks, "mixed-ranks", kWarning, \
     "the file mixes several ranks; their figures are given per device", "per-rank conclusions", \
-    "give one file a rank") \
+    "pass one file per rank") \
   X(kNoCollectives, "no-collectives", kWarning, \
     "the job has several ranks but no communication kernel is known by name; communication may hide among compute kernels", \
     "communication figures", "") \

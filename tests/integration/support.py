@@ -23,9 +23,6 @@ GOLDEN = ROOT / "tests/golden"
 SCHEMA = ROOT / "docs/schema/report-1.json"
 DEFINITIONS = ROOT / "docs/report.md"
 
-# Not event traces, and the tests say so: a memory timeline, and a profile in another format.
-NOT_EVENTS = ("hta__memory_timeline.raw.gz",)
-
 
 def real_traces():
     """Every PyTorch-profiler trace of the data folder, in a fixed order; [] where there is none."""
@@ -143,7 +140,6 @@ class ProgramTest(unittest.TestCase):
         for number, line in enumerate(text.split("\n"), 1):
             bad = [c for c in line if unprintable(c)]
             self.assertFalse(bad, f"{context}: line {number} holds {bad!r}: {line!r}")
-
 
     def assert_readable_text(self, text, context):
         """Printable, and no line longer than 100 columns."""

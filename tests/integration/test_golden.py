@@ -6,6 +6,7 @@ tests/golden/NAME/ holds
     cmd              arguments after `headroom`, run in that folder
     expected.json    compared with stdout by support.mismatches: only what is given there
     expected.txt     each line must occur in stdout; a line after `!` must not
+    expected.out     stdout, byte for byte
     expected.exit    exit code, if not 0
     expected.stderr  as expected.txt, for stderr
 """
@@ -26,7 +27,7 @@ def lines_of(path):
 class Golden(support.ProgramTest):
     def check(self, folder):
         args = shlex.split((folder / "cmd").read_text())
-        outcome = support.headroom(*args, cwd=folder)
+        outcome = support.headroom(*args, cwd=folder, environment={"LC_ALL": "C.UTF-8"})
         expected_exit = folder / "expected.exit"
         self.assertEqual(outcome.code, int(expected_exit.read_text()) if expected_exit.exists() else 0, outcome)
         if "--json" in args and outcome.code == 0:
@@ -40,6 +41,8 @@ class Golden(support.ProgramTest):
             self.assert_whole_tables(outcome.text, folder.name)
         else:
             self.assert_readable_text(outcome.text, folder.name)
+        if (folder / "expected.out").exists():
+            self.assertEqual(outcome.text, (folder / "expected.out").read_text())
         for name, text in (("expected.txt", outcome.out), ("expected.stderr", outcome.err)):
             for line in lines_of(folder / name) if (folder / name).exists() else []:
                 shown = text.decode("utf-8", "replace")

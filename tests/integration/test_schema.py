@@ -8,27 +8,30 @@ import jsonschema
 from integration import support
 
 SPLIT = dict.fromkeys(support.PARTS, 0)
-USAGE = {"name": "a", "count": 2, "total_us": 4.0, "mean_us": 2.0, "p50_us": 1.0, "min_us": 1.0, "max_us": 3.0, "share_pct": 100}
-COST = dict.fromkeys(("host_us", "self_host_us", "forward_us", "backward_us", "flops", "bytes", "bound"))
+USAGE = {"name": "a", "rank": None, "count": 2, "total_us": 4.0, "mean_us": 2.0, "p50_us": 1.0, "min_us": 1.0, "max_us": 3.0,
+         "share_pct": 100, "flops": None, "bytes": None, "bound": None, "peak_pct": None}
+HOST = dict.fromkeys(("host_us", "self_host_us", "forward_us", "backward_us"))
 # One row in every list, so that each required key can be taken away.
 REPORT = {
     "schema": "headroom.report/1",
-    "inputs": [{"path": "t.json", "format": "pytorch-json", "bytes": 10, "events": 3, "rank": None, "world_size": None,
+    "inputs": [{"path": "t.json", "format": "pytorch-profiler-json", "bytes": 10, "events": 3, "rank": None, "world_size": None,
                 "devices": [{"id": 0, "name": None, "memory_bytes": None, "sms": None, "compute_capability": None}]}],
-    "health": {"grade": "B", "issues": [{"code": "no-stacks", "severity": "warning", "count": 1, "detail": "", "voids": ["lines"]}]},
+    "health": {"grade": "B", "issues": [{"code": "no-stacks", "severity": "warning", "count": 1, "detail": "", "voids": ["time per source line"]}]},
     "steps": {"source": "annotation", "count": 1, "p50_ms": 0.002, "mean_ms": 0.002, "min_ms": 0.002, "max_ms": 0.002,
-              "corrected_p50_ms": None, "profiler_overhead_pct": None,
-              "list": [{"index": 0, "rank": None, "start_ms": 0, "wall_ms": 0.002, "gpu_busy_ms": 0.001, "host_ms": None}]},
+              "corrected_p50_ms": None, "profiler_overhead_pct": None, "confidence": None, "marker": "ProfilerStep#N",
+              "list": [{"index": 0, "rank": None, "start_ms": 0, "wall_ms": 0.002, "gpu_busy_ms": 0.001, "host_ms": None,
+                        "host_wait_ms": 0, "profiler_cost_ms": 0, "queue_depth_mean": 0, "queue_depth_max": 0}]},
     "gpu_time": [{"rank": None, "device": 0, "span_ms": 1, "busy_ms": 1, "compute_ms": 1, "communication_ms": 0, "memory_ms": 0,
                   "exposed_communication_ms": 0, "exposed_memory_ms": 0, "idle_ms": 0, "overlap_communication_pct": None}],
     "idle": [{"rank": None, "device": 0, "stream": 7, "host_wait_ms": 0, "kernel_wait_ms": 0, "other_ms": 0}],
-    "step_breakdown": {**SPLIT, "forward_ms": 0.002, "gpu": {**SPLIT, "forward_ms": 0.001}},
-    "bottleneck": {"verdict": "host", "share_pct": 50, "confidence": "high", "evidence": ["The GPU idles 50 % of the step."]},
+    "step_breakdown": {**SPLIT, "forward_ms": 0.002, "gpu": {**SPLIT, "forward_ms": 0.001}, "step_index": 0, "wall_ms": 0.002},
+    "bottleneck": {"verdict": "host", "share_pct": 50, "confidence": "high", "evidence": ["The GPU idles 50 % of the step."],
+                   "causes": [{"name": "host", "time_ms": 0.002, "share_pct": 100}]},
     "findings": [{"id": "host-bound", "title": "t", "share_pct": 50, "saves_ms": None, "evidence": [], "action": "a",
-                  "check": "headroom report t.json"}],
-    "kernels": [USAGE],
-    "operators": [{**USAGE, **COST}],
-    "layers": [{**USAGE, **COST}],
+                  "check": "headroom report t.json", "figure": None}],
+    "kernels": [{**USAGE, "class": "matmul", "tensor_cores": None}],
+    "operators": [{**USAGE, **HOST, "family": None}],
+    "layers": [{**USAGE, **HOST}],
     "lines": [{"location": "train.py(1): <module>", "rank": None, "count": 1, "total_us": 1, "forward_us": 1, "backward_us": 0,
                "share_pct": 100}],
     "regions": [{"key": "k", "rank": 0, "count": 1, "total_ms": 1, "self_ms": 1, "p50_ms": 1, "p99_ms": 1, "gpu_ms": None}],
@@ -39,6 +42,12 @@ REPORT = {
     "ceiling": {"step_ms_if_gpu_never_idle": 1, "speedup": 1},
     "memory": None,
     "energy": None,
+    "ranks": [{"rank": None, "path": "t.json", "grade": "B", "verdict": "host", "p50_ms": 0.002}],
+    "classes": [{"name": "matmul", "rank": None, "count": 2, "total_us": 4, "share_pct": 100}],
+    "syncs": [{"name": "cudaDeviceSynchronize", "where": None, "rank": None, "count": 1, "host_us": 1, "gpu_idle_us": 0}],
+    "efficiency": {**dict.fromkeys(("device_name", "flops_per_step", "math_dtype", "peak_tflops", "mfu_pct", "mfu_formula", "error",
+                                    "costed_pct", "compute_bound_pct", "memory_bound_pct", "tensor_core_eligible_pct",
+                                    "tensor_core_used_pct")), "unclassified_pct": 0},
 }
 
 
@@ -107,6 +116,9 @@ class Schema(unittest.TestCase):
     def test_refuses_other_words_and_versions(self):
         for path, key, value in (((), "schema", "headroom.report/2"), (("health",), "grade", "G"),
                                  (("steps",), "source", "guessed"), (("bottleneck",), "verdict", "gpu"),
+                                 (("bottleneck", "causes", 0), "name", "gremlins"), (("ranks", 0), "verdict", "gpu"),
+                                 (("kernels", 0), "bound", "heat"), (("kernels", 0), "tensor_cores", "maybe"),
+                                 (("steps",), "confidence", "sure"), (("efficiency",), "mfu_pct", "40"),
                                  (("findings", 0), "check", "rm -r ."), (("gpu_time", 0), "busy_ms", -1),
                                  (("gpu_time", 0), "busy_ms", "1"), (("kernels", 0), "share_pct", 101)):
             report = copy.deepcopy(REPORT)
@@ -134,12 +146,54 @@ class SelfContradiction(unittest.TestCase):
                 self.assertNotEqual(support.violations(report), [])
 
 
+def undefined(keys):
+    """Those of the keys that docs/report.md does not name."""
+    page = support.DEFINITIONS.read_text()
+    return [k for k in sorted(keys) if not re.search(rf"[`.\]]{k}(\[\])?`|^## .*\b{k}\b", page, re.MULTILINE)]
+
+
+class Output(support.ProgramTest):
+    """What the program prints is what the schema and the page describe, key by key."""
+
+    SAMPLES = support.ROOT / "data/samples"
+    TRACES = {
+        "host-bound": [SAMPLES / "bert_base_amp_fp16_h200.json.gz"],
+        "GPU-bound": [SAMPLES / "resnet50_fp32_h200.json.gz"],
+        "without GPU": [support.GOLDEN / "no-gpu/trace.json"],
+        "two ranks": [support.GOLDEN / "two-ranks-with-steps/rank0.json", support.GOLDEN / "two-ranks-with-steps/rank1.json"],
+    }
+
+    def undescribed(self, value, node, where, several):
+        """Keys of a value that the node of the schema does not describe or does not require."""
+        if isinstance(value, list):
+            for row in value:
+                yield from self.undescribed(row, node.get("items", {}), f"{where}[]", several)
+        if not isinstance(value, dict):
+            return
+        base = support.schema()["$defs"][node["$ref"].rpartition("/")[2]] if "$ref" in node else {}
+        properties = {**base.get("properties", {}), **node.get("properties", {})}
+        required = {*base.get("required", ()), *node.get("required", ())}
+        for key, child in value.items():
+            if key not in properties:
+                yield f"{where}.{key} is no property"
+                continue
+            only_of_several = properties[key].get("$ref") == "#/$defs/rank_of_several"
+            if only_of_several != (key not in required) or only_of_several and not several:
+                yield f"{where}.{key} is not required"
+            yield from self.undescribed(child, properties[key], f"{where}.{key}", several)
+
+    def test_every_key_is_described(self):
+        for name, traces in self.TRACES.items():
+            with self.subTest(name):
+                report = self.report(*traces)
+                self.assertEqual(sorted({*self.undescribed(report, support.schema(), "$", len(traces) > 1)}), [])
+                self.assertEqual(undefined({key for path in objects_in(report) for key in at(report, path)}), [])
+
+
 class Definitions(unittest.TestCase):
     def test_every_key_is_defined_in_the_page(self):
-        page = support.DEFINITIONS.read_text()
         keys = {key for path in objects_in(REPORT) for key in at(REPORT, path)}
-        undefined = [k for k in sorted(keys) if not re.search(rf"[`.\]]{k}(\[\])?`|^## .*\b{k}\b", page, re.MULTILINE)]
-        self.assertEqual(undefined, [], "keys without a definition in docs/report.md")
+        self.assertEqual(undefined(keys), [], "keys without a definition in docs/report.md")
 
     def test_health_codes_are_those_of_the_program(self):
         """The table of the page says what the declarations say, word for word, in their order."""

@@ -55,7 +55,8 @@ def events_of(trace):
 
 
 def rank_of(trace):
-    return trace.get("distributedInfo", {}).get("rank") if isinstance(trace, dict) else None
+    rank = trace.get("distributedInfo", {}).get("rank") if isinstance(trace, dict) else None
+    return rank if isinstance(rank, int) and rank >= 0 else None  # -1: there is no process group
 
 
 def gpu_tasks(events):

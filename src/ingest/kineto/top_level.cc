@@ -29,10 +29,16 @@ std::optional<std::int64_t> IntegerIn(const json& object, const char* key) {
   return it->get<std::int64_t>();
 }
 
-std::int32_t Integer32In(const json& object, const char* key) {
+/// A member that is at least `least`. What is less was not recorded: builds without a GPU or a
+/// process group write -1 or 0.
+std::optional<std::int64_t> IntegerFrom(std::int64_t least, const json& object, const char* key) {
   const std::optional<std::int64_t> value = IntegerIn(object, key);
-  return value && *value > INT32_MIN && *value <= INT32_MAX ? static_cast<std::int32_t>(*value)
-                                                            : kUnknown32;
+  return value && *value >= least ? value : std::nullopt;
+}
+
+std::int32_t Integer32From(std::int64_t least, const json& object, const char* key) {
+  const std::optional<std::int64_t> value = IntegerFrom(least, object, key);
+  return value && *value <= INT32_MAX ? static_cast<std::int32_t>(*value) : kUnknown32;
 }
 
 std::string StringIn(const json& object, const char* key) {
@@ -44,16 +50,16 @@ void KeepDevices(const json& list, TraceStore& store, Merger& merger) {
   if (!list.is_array()) return;
   for (const json& device : list) {
     if (!device.is_object()) continue;
-    const std::optional<std::int64_t> ordinal = IntegerIn(device, "id");
+    const std::optional<std::int64_t> ordinal = IntegerFrom(0, device, "id");
     if (!ordinal) continue;
     const std::size_t row = merger.DeviceOf(*ordinal).index();
     const std::string name = StringIn(device, "name");
     if (!name.empty()) store.devices.name.MutablePending(row) = store.strings.Intern(name);
     store.devices.memory_bytes.MutablePending(row) =
-        IntegerIn(device, "totalGlobalMem").value_or(kUnknown);
-    store.devices.sm_count.MutablePending(row) = Integer32In(device, "numSms");
-    store.devices.compute_major.MutablePending(row) = Integer32In(device, "computeMajor");
-    store.devices.compute_minor.MutablePending(row) = Integer32In(device, "computeMinor");
+        IntegerFrom(1, device, "totalGlobalMem").value_or(kUnknown);
+    store.devices.sm_count.MutablePending(row) = Integer32From(1, device, "numSms");
+    store.devices.compute_major.MutablePending(row) = Integer32From(1, device, "computeMajor");
+    store.devices.compute_minor.MutablePending(row) = Integer32From(0, device, "computeMinor");
   }
 }
 
@@ -88,8 +94,8 @@ void KeepMember(std::string_view key, std::string_view value, TraceStore& store,
   }
   if (key == "deviceProperties") return KeepDevices(parsed, store, merger);
   if (!parsed.is_object()) return;
-  metadata.rank = IntegerIn(parsed, "rank");
-  metadata.world_size = IntegerIn(parsed, "world_size");
+  metadata.rank = IntegerFrom(0, parsed, "rank");
+  metadata.world_size = IntegerFrom(1, parsed, "world_size");
   metadata.backend = StringIn(parsed, "backend");
 }
 

@@ -1,4 +1,4 @@
-#include "report/demo_report.h"
+#include "report/report_fixture.h"
 
 namespace headroom {
 namespace {
@@ -37,8 +37,8 @@ TraceReport DemoReport() {
       {.issue = ImportIssue::kOrphanTask,
        .count = 12,
        .detail = "GPU tasks without a recorded launch; they count as GPU work, their operator is "
-                 "unknown. First at 0.120 ms. "
-                 "Record CPU activity too: ProfilerActivity.CPU, and start before the step.",
+                 "unknown. First at 0.120 ms. Record CPU activity too: ProfilerActivity.CPU, and "
+                 "start before the step.",
        .voids = {"operator and layer of those tasks"}},
       {.issue = ImportIssue::kNoStacks,
        .count = 1,
@@ -116,8 +116,7 @@ TraceReport DemoReport() {
       .confidence = "high",
       .evidence = {
           "The GPU is idle for 44.50 ms of the median step, and 42.90 ms of that ends with a "
-          "kernel that "
-          "was launched too late.",
+          "kernel that was launched too late.",
           "The launch queue holds 1.3 tasks on average: the host barely keeps ahead.",
           "Rival explanation: the profiler slows the host; the step without it may be shorter."}};
   report.findings = {
@@ -143,8 +142,7 @@ TraceReport DemoReport() {
 
   report.kernels = {
       Row("sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x128x8_stage3_warpsize2x2x1_ffma_"
-          "aligna4_alignc4_execute_kernel__5x_"
-          "cublas",
+          "aligna4_alignc4_execute_kernel__5x_cublas",
           441, Us(40'123), 45.5),
       Row("void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, "
           "std::array<char*, 3ul> >(int, "

@@ -1,0 +1,36 @@
+#include <fmt/format.h>
+
+#include "analysis/format.h"
+#include "report/phrases.h"
+#include "report/text_sections.h"
+
+namespace headroom {
+
+void WriteFindings(TextContext& c) {
+  c.page.Heading("Findings", "", Style::kPlain);
+  if (c.job.findings().empty())
+    return c.None("None: nothing stands out, or the trace does not carry a finding.");
+  c.Meaning(
+      "What to change first: ranked by the time that each holds. They overlap: do not add them "
+      "up.");
+  int number = 0;
+  for (const RowOfFile<Finding>& finding : c.job.findings()) {
+    std::string title = Sentence(finding.row->title);
+    if (!c.job.single()) title += fmt::format(" ({})", RankName(*finding.file));
+    if (number > 0) c.page.Blank();
+    c.page.Paragraph(fmt::format("  {}. ", ++number), title, Style::kBold, Style::kBold);
+    if (finding.row->share_pct) {
+      c.page.Line({{"     holds  ", Style::kDim},
+                   {fmt::format("{} of the median step", FormatPercent(*finding.row->share_pct))}});
+    }
+    bool first = true;
+    for (const std::string& evidence : finding.row->evidence) {
+      c.page.Paragraph(first ? "     why    " : "            ", Sentence(evidence), Style::kDim);
+      first = false;
+    }
+    c.page.Paragraph("     do     ", Sentence(finding.row->action), Style::kDim, Style::kGood);
+    c.page.Command("     check  ", CheckWords(*finding.row, *finding.file, c.options), Style::kDim);
+  }
+}
+
+}  // namespace headroom

@@ -1,0 +1,80 @@
+// The sections of the text report: each a function that writes to the page of its context.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/job_report.h"
+#include "report/section.h"
+#include "report/text_page.h"
+#include "report/text_report.h"
+
+namespace headroom {
+
+using Kind = TableColumn::Kind;
+
+/// What every section is told, and the page that it writes to.
+struct TextContext {
+  const JobReport& job;
+  const TraceReport& file;  ///< The rank that stands for all.
+  const TextOptions& options;
+  TextPage page;
+
+  /// Rows that a list may have.
+  std::size_t Top() const;
+  bool HasGpuWork() const { return !file.gpu_time.empty(); }
+  /// Of any rank.
+  bool AnyGpuWork() const;
+
+  /// What a section means, in a sentence below its heading.
+  void Meaning(std::string_view sentence);
+  /// Why a section has nothing to say.
+  void None(std::string_view why);
+  /// What shows all rows of a section that shows only some.
+  std::string HowToSeeAll(Section section) const;
+  void More(std::size_t shown, std::size_t all, Section section);
+};
+
+/// A column of a table, and what it holds of a row.
+template <typename Row>
+struct RowColumn {
+  std::string head;
+  Kind kind;
+  std::function<Span(const Row&)> cell;
+};
+
+/// A table of rows; columns that are empty in every row are left out.
+template <typename Row>
+void WriteTable(TextPage& page, std::span<const Row> rows,
+                const std::vector<RowColumn<Row>>& columns) {
+  std::vector<TableColumn> heads;
+  heads.reserve(columns.size());
+  for (const RowColumn<Row>& column : columns) heads.push_back({column.head, column.kind});
+  std::vector<std::vector<Span>> cells;
+  for (const Row& row : rows) {
+    cells.emplace_back();
+    for (const RowColumn<Row>& column : columns) cells.back().push_back(column.cell(row));
+  }
+  page.Table(heads, cells);
+}
+
+void WriteHealth(TextContext& c);
+void WriteBottleneck(TextContext& c);
+void WriteSteps(TextContext& c);
+void WriteBreakdown(TextContext& c);
+void WriteGpu(TextContext& c);
+void WriteIdle(TextContext& c);
+void WriteFindings(TextContext& c);
+void WriteKernels(TextContext& c);
+void WriteOperators(TextContext& c);
+void WriteLayers(TextContext& c);
+void WriteLines(TextContext& c);
+void WriteClasses(TextContext& c);
+void WriteSyncs(TextContext& c);
+void WriteEfficiency(TextContext& c);
+
+}  // namespace headroom

@@ -1,0 +1,216 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "analysis/format.h"
+#include "report/phrases.h"
+#include "report/text_sections.h"
+
+namespace headroom {
+namespace {
+
+/// Title of a table of the slowest rank, what it means, and what to say where it has no rows.
+struct TableWords {
+  std::string_view title, meaning, none;
+};
+
+/// The rows that the table shows; empty where it has none, which is then said.
+template <typename Row>
+std::span<const Row> BeginTable(TextContext& c, const TableWords& words,
+                                const std::vector<Row>& rows) {
+  const std::span<const Row> shown(rows.data(), std::min(rows.size(), c.Top()));
+  std::string note = shown.size() < rows.size()
+                         ? fmt::format("top {} of {}", shown.size(),
+                                       FormatCount(static_cast<std::int64_t>(rows.size())))
+                         : "";
+  if (!c.job.single()) note += (note.empty() ? "" : ", ") + c.job.SlowestNote();
+  c.page.Heading(words.title, note, Style::kDim);
+  if (rows.empty()) {
+    c.None(words.none);
+  } else {
+    c.Meaning(words.meaning);
+  }
+  return shown;
+}
+
+template <typename Row>
+void WriteTable(TextContext& c, const TableWords& words, const std::vector<Row>& rows,
+                const std::vector<RowColumn<Row>>& columns) {
+  const std::span<const Row> shown = BeginTable(c, words, rows);
+  if (!shown.empty()) WriteTable(c.page, shown, columns);
+}
+
+template <typename Row>
+RowColumn<Row> Share() {
+  return {"share", Kind::kNumber, [](const Row& r) { return Span{FormatPercent(r.share_pct)}; }};
+}
+
+template <typename Row>
+RowColumn<Row> Calls() {
+  return {"calls", Kind::kNumber, [](const Row& r) { return Span{FormatCount(r.count)}; }};
+}
+
+template <typename Row>
+RowColumn<Row> GpuTime() {
+  return {"GPU time", Kind::kNumber, [](const Row& r) {
+            return Span{FormatMs(r.total), Style::kBold};
+          }};
+}
+
+Span OptionalMs(const std::optional<DurationNs>& duration) {
+  return {duration ? FormatMs(*duration) : "-"};
+}
+
+/// The roofline's word for a row: "compute 63 %".
+RowColumn<TimeRow> Bound() {
+  return {"bound", Kind::kText, [](const TimeRow& r) {
+            return Span{r.peak_pct && !r.bound.empty()
+                            ? fmt::format("{} {}", r.bound, FormatPercent(*r.peak_pct))
+                            : r.bound};
+          }};
+}
+
+/// The same column, empty where there is no GPU work to have a time.
+RowColumn<TimeRow> OfGpu(const TextContext& c, RowColumn<TimeRow> column) {
+  if (!c.HasGpuWork()) column.cell = [](const TimeRow&) { return Span{}; };
+  return column;
+}
+
+}  // namespace
+
+void WriteKernels(TextContext& c) {
+  WriteTable<TimeRow>(
+      c,
+      {"Kernels", "GPU time by kernel, copy or set. TC: whether its name says tensor cores.",
+       "No GPU work was recorded."},
+      c.file.kernels,
+      {{"kernel", Kind::kKernel, [](const TimeRow& r) { return Span{r.name}; }},
+       GpuTime<TimeRow>(),
+       Share<TimeRow>(),
+       Calls<TimeRow>(),
+       {"mean", Kind::kNumber, [](const TimeRow& r) { return Span{MeanText(r)}; }},
+       {"class", Kind::kText, [](const TimeRow& r) { return Span{r.kind}; }},
+       {"TC", Kind::kText,
+        [](const TimeRow& r) { return Span{r.tensor_cores == "unknown" ? "?" : r.tensor_cores}; }},
+       Bound()});
+}
+
+void WriteOperators(TextContext& c) {
+  WriteTable<TimeRow>(
+      c,
+      {"Operators",
+       c.HasGpuWork() ? "GPU time by the innermost framework operator that launched it. bound: "
+                        "what limits it on this GPU, and how near it comes."
+                      : "The operators that the host ran.",
+       "No operators were recorded (ProfilerActivity.CPU)."},
+      c.file.operators,
+      {{"operator", Kind::kName, [](const TimeRow& r) { return Span{r.name}; }},
+       OfGpu(c, GpuTime<TimeRow>()),
+       OfGpu(c, Share<TimeRow>()),
+       Calls<TimeRow>(),
+       {"own host time", Kind::kNumber, [](const TimeRow& r) { return OptionalMs(r.self_host); }},
+       Bound()});
+}
+
+void WriteLayers(TextContext& c) {
+  WriteTable<TimeRow>(
+      c,
+      {"Layers", "GPU time by layer of the model, its backward pass included.",
+       "No layers were recorded: use with_stack=True, or record_function(\"layer::NAME\") around "
+       "each module."},
+      c.file.layers,
+      {{"layer", Kind::kName, [](const TimeRow& r) { return Span{r.name}; }},
+       OfGpu(c, GpuTime<TimeRow>()),
+       OfGpu(c, Share<TimeRow>()),
+       Calls<TimeRow>(),
+       {"forward", Kind::kNumber, [](const TimeRow& r) { return OptionalMs(r.forward); }},
+       {"backward", Kind::kNumber, [](const TimeRow& r) { return OptionalMs(r.backward); }},
+       Bound()});
+}
+
+void WriteLines(TextContext& c) {
+  WriteTable<LineRow>(
+      c,
+      {"Source lines",
+       "GPU time by the line of your program that caused it, its backward pass included.",
+       "No Python frames were recorded (with_stack=True)."},
+      c.file.lines,
+      {{"line", Kind::kName, [](const LineRow& r) { return Span{r.location}; }},
+       GpuTime<LineRow>(),
+       Share<LineRow>(),
+       Calls<LineRow>(),
+       {"forward", Kind::kNumber, [](const LineRow& r) { return Span{FormatMs(r.forward)}; }},
+       {"backward", Kind::kNumber, [](const LineRow& r) { return Span{FormatMs(r.backward)}; }}});
+}
+
+void WriteClasses(TextContext& c) {
+  const std::span<const ClassRow> shown =
+      BeginTable(c, {"Kernel classes", "GPU time by kind of work.", "No GPU work was recorded."},
+                 c.file.classes);
+  DurationNs largest;
+  for (const ClassRow& row : shown) largest = std::max(largest, row.total);
+  for (const ClassRow& row : shown) {
+    const std::string name = CutMiddle(Printable(row.name, c.page.charset()), 20, c.page.charset());
+    std::vector<Span> line = {
+        {fmt::format("  {}{}{:>11}{:>9}{:>9}  ", name, std::string(21 - DisplayWidth(name), ' '),
+                     FormatMs(row.total), FormatPercent(row.share_pct), FormatCount(row.count))}};
+    for (Span& span : c.page.Bar(row.total.ms(), row.total.ms(), largest.ms(), 34))
+      line.push_back(std::move(span));
+    c.page.Line(line);
+  }
+  c.More(shown.size(), c.file.classes.size(), Section::kClasses);
+}
+
+void WriteSyncs(TextContext& c) {
+  WriteTable<SyncRow>(
+      c,
+      {"Synchronizations",
+       "Calls that block the host until the GPU is done. Each costs the GPU idle that follows it, "
+       "not the time that it waits.",
+       "No blocking calls were recorded."},
+      c.file.syncs,
+      {{"call", Kind::kName, [](const SyncRow& r) { return Span{r.name}; }},
+       {"called by", Kind::kName,
+        [](const SyncRow& r) { return Span{r.where.empty() ? "?" : r.where}; }},
+       Calls<SyncRow>(),
+       {"host blocked", Kind::kNumber, [](const SyncRow& r) { return Span{FormatMs(r.host)}; }},
+       {"GPU idle after", Kind::kNumber, [](const SyncRow& r) {
+          return Span{FormatMs(r.gpu_idle), Style::kBold};
+        }}});
+}
+
+void WriteEfficiency(TextContext& c) {
+  const Efficiency& e = c.file.efficiency;
+  c.page.Heading("Efficiency", c.job.SlowestNote(), Style::kDim);
+  c.Meaning("How much of what the GPU could compute the steps do compute.");
+  const auto row = [&](std::string_view name, const std::optional<std::string>& figure,
+                       const std::string& note) {
+    if (!figure)
+      return c.page.Line({{fmt::format("  {:<20}{:>14}", name, "unknown"), Style::kDim}});
+    c.page.Paragraph(fmt::format("  {:<20}{:>14}  ", name, *figure), note.empty() ? " " : note,
+                     Style::kPlain, Style::kDim);
+  };
+  const auto percent = [](const std::optional<double>& value) {
+    return value ? std::optional(FormatPercent(*value)) : std::nullopt;
+  };
+  const auto flops = [](const std::optional<double>& value, std::string_view unit) {
+    return value ? std::optional(FormatFlops(*value, unit)) : std::nullopt;
+  };
+  row("GPU", "", e.device_name.empty() ? "unknown: no specification for it" : e.device_name);
+  row("FLOPs per step", flops(e.flops_per_step, "FLOP"), "of operators whose shapes are known");
+  row("peak", flops(e.peak_tflops ? std::optional(*e.peak_tflops * 1e12) : std::nullopt, "FLOP/s"),
+      fmt::format("dense, {}", e.math_dtype.empty() ? "type unknown" : e.math_dtype));
+  row("MFU", percent(e.mfu_pct), e.mfu_formula);
+  if (!e.error.empty()) c.page.Paragraph("  error: ", Sentence(e.error), Style::kBad, Style::kBad);
+  row("costed", percent(e.costed_pct), "share of GPU time whose FLOPs and bytes are known");
+  row("compute-bound", percent(e.compute_bound_pct), "share of GPU time limited by arithmetic");
+  row("memory-bound", percent(e.memory_bound_pct), "share of GPU time limited by device memory");
+  row("tensor-core work", percent(e.tensor_core_eligible_pct),
+      "share of GPU time: products, convolutions, attention");
+  row("on tensor cores", percent(e.tensor_core_used_pct), "of that, by kernel name");
+  row("unclassified", FormatPercent(e.unclassified_pct),
+      "share of GPU time in kernels that no rule knows");
+}
+
+}  // namespace headroom
