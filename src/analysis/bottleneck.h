@@ -48,7 +48,7 @@ Causes FindCauses(const Evidence& evidence);
 
 Bottleneck Judge(const Evidence& evidence, const Causes& causes);
 
-/// At most seven, by the time that they hold less what of it recording took.
+/// At most seven, by the time that they hold.
 std::vector<Finding> FindFindings(const Evidence& evidence, const Causes& causes);
 
 }  // namespace headroom

@@ -15,11 +15,10 @@ namespace {
 // One function a rule. A rule returns nothing where its evidence is missing or what it found is too
 // small to matter.
 
-/// A finding and what ranks it: the time of the median step that it holds, less what of that only
-/// the recording takes.
+/// A finding and the time of the median step that it holds, which ranks it.
 struct Ranked {
   Finding finding;
-  DurationNs weight;
+  DurationNs holds;
 };
 
 constexpr double kWorthMentioningPct = 2;
@@ -37,7 +36,7 @@ std::optional<Ranked> About(const Evidence& evidence, DurationNs holds, std::str
   const double share = SharePct(holds, Wall(evidence));
   if (share < kWorthMentioningPct) return std::nullopt;
   Ranked ranked;
-  ranked.weight = holds;
+  ranked.holds = holds;
   ranked.finding.id = std::move(id);
   ranked.finding.title = std::move(title);
   ranked.finding.share_pct = share;
@@ -74,26 +73,23 @@ StepCounts CountTasks(const Evidence& evidence) {
 std::optional<Ranked> LateLaunches(const Evidence& evidence, const Causes& causes) {
   const StepCounts counts = CountTasks(evidence);
   const std::string figure = FormatMs(causes.host);
+  // What only the recording takes is nothing that the job could win.
+  const DurationNs recording = evidence.report.steps.list[evidence.median_step].profiler_cost;
   auto ranked = About(
-      evidence, causes.host, "late-launches",
+      evidence, std::max(causes.host - recording, DurationNs(0)), "late-launches",
       fmt::format("the GPU idles {} a step because the host launches too slowly", figure),
       "bottleneck", figure,
       "launch less or cheaper: a larger batch, torch.compile or CUDA graphs, a fused optimizer "
       "(fused=True), fewer small operators");
   if (!ranked) return ranked;
-  const DurationNs recording = evidence.report.steps.list[evidence.median_step].profiler_cost;
-  ranked->weight = std::max(causes.host - recording, DurationNs(0));
-  if (SharePct(ranked->weight, Wall(evidence)) < kWorthMentioningPct) return std::nullopt;
   ranked->finding.evidence = {
-      fmt::format("{} GPU tasks in the step; {} of its {} kernels run shorter than 5 us",
-                  FormatCount(counts.tasks), FormatCount(counts.short_kernels),
-                  FormatCount(counts.kernels)),
+      fmt::format("{} in the step; of its {}, {} run under 5 us", Plural(counts.tasks, "GPU task"),
+                  Plural(counts.kernels, "kernel"), FormatCount(counts.short_kernels)),
       fmt::format(
           "a task every {} of the step, while launching one takes the host several us",
           FormatUs(DurationNs(Wall(evidence).ns() / std::max<std::int64_t>(counts.tasks, 1)))),
-      fmt::format("recording took the host roughly {} of that time, which the job does not spend "
-                  "without the profiler",
-                  FormatMs(recording))};
+      fmt::format("recording took the host roughly {} of that idle time: the share is of the rest",
+                  FormatMs(std::min(recording, causes.host)))};
   return ranked;
 }
 
@@ -166,10 +162,10 @@ std::optional<Ranked> ExposedCopies(const Evidence& evidence, CopyKind direction
       counts.pageable > 0 ? "pin the host memory (pin_memory=True) and copy with non_blocking=True"
                           : std::string(unhidden));
   if (ranked) {
-    ranked->finding.evidence = {
-        fmt::format("{} in {} copies in the step; {} of them with pageable memory",
-                    FormatBytes(static_cast<double>(counts.bytes)), FormatCount(counts.copies),
-                    FormatCount(counts.pageable))};
+    ranked->finding.evidence = {fmt::format("{} in {} in the step; {} with pageable memory",
+                                            FormatBytes(static_cast<double>(counts.bytes)),
+                                            Plural(counts.copies, "transfer"),
+                                            FormatCount(counts.pageable))};
   }
   return ranked;
 }
@@ -211,8 +207,8 @@ std::optional<Ranked> CostlySyncs(const Evidence& evidence, const Causes& causes
       fmt::format("{} of GPU idle in the median step follows blocking calls",
                   FormatMs(causes.synchronization))};
   if (!dearest->where.empty()) {
-    ranked->finding.evidence.push_back(fmt::format("{} calls of {} in {} over the trace",
-                                                   FormatCount(dearest->count), dearest->name,
+    ranked->finding.evidence.push_back(fmt::format("{} of {} in {} over the trace",
+                                                   Plural(dearest->count, "call"), dearest->name,
                                                    dearest->where));
   }
   return ranked;
@@ -337,8 +333,8 @@ std::optional<Ranked> HeavyClass(const Evidence& evidence, std::string_view name
                         std::string(id), fmt::format(fmt::runtime(title), figure), "classes",
                         figure, std::string(action));
     if (ranked) {
-      ranked->finding.evidence = {fmt::format("{} kernels, {} over the trace",
-                                              FormatCount(row.count), FormatMs(row.total))};
+      ranked->finding.evidence = {
+          fmt::format("{}, {} over the trace", Plural(row.count, "kernel"), FormatMs(row.total))};
     }
     return ranked;
   }
@@ -425,7 +421,7 @@ std::vector<Finding> FindFindings(const Evidence& evidence, const Causes& causes
     if (std::optional<Ranked> ranked = rule(evidence, causes)) found.push_back(std::move(*ranked));
   }
   std::stable_sort(found.begin(), found.end(),
-                   [](const Ranked& a, const Ranked& b) { return a.weight > b.weight; });
+                   [](const Ranked& a, const Ranked& b) { return a.holds > b.holds; });
   if (found.size() > kMostFindings) found.resize(kMostFindings);
   std::vector<Finding> findings;
   for (Ranked& ranked : found) findings.push_back(std::move(ranked.finding));

@@ -156,7 +156,7 @@ struct TimeRow {
   std::optional<DurationNs> host, self_host, forward, backward;
   std::optional<double> flops, bytes;  ///< Of all calls with known shapes.
   /// Share of the roofline's limit that was reached: 100 means as fast as the device allows.
-  std::optional<double> peak_pct;
+  std::optional<double> roofline_pct;
   std::string bound;         ///< "compute", "memory"; empty: unknown.
   std::string kind;          ///< Kernels: class by the rules file. Operators: family.
   std::string tensor_cores;  ///< Kernels: "yes", "no", "unknown".

@@ -257,7 +257,7 @@ std::vector<TimeRow> OperatorTable(const TraceStore& store, const Attribution& a
     }
     if (sum.limited.ns() > 0) {
       row.bound = sum.compute_bound >= sum.memory_bound ? "compute" : "memory";
-      row.peak_pct = 100.0 * sum.limit_ns / static_cast<double>(sum.limited.ns());
+      row.roofline_pct = 100.0 * sum.limit_ns / static_cast<double>(sum.limited.ns());
     }
     rows.push_back(std::move(row));
   }

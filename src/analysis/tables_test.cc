@@ -164,9 +164,9 @@ TEST(OperatorTable, CountsFlopsOfACostedOperatorAndPlacesItOnTheRoofline) {
   EXPECT_DOUBLE_EQ(*mm.flops, 2.0 * 4096 * 4096 * 4096);
   EXPECT_DOUBLE_EQ(*mm.bytes, 3.0 * 4096 * 4096 * 4);
   EXPECT_EQ(mm.bound, "compute");
-  ASSERT_TRUE(mm.peak_pct);
-  EXPECT_GT(*mm.peak_pct, 60);
-  EXPECT_LT(*mm.peak_pct, 80);
+  ASSERT_TRUE(mm.roofline_pct);
+  EXPECT_GT(*mm.roofline_pct, 60);
+  EXPECT_LT(*mm.roofline_pct, 80);
 }
 
 TEST(LayerTable, HoldsForwardAndBackwardOfTheInnermostLayer) {

@@ -121,7 +121,7 @@ constexpr TimeColumn kTimeColumns[] = {
     {"flops", [](TimeCell r) { return Number(r.row->flops); }},
     {"bytes", [](TimeCell r) { return Number(r.row->bytes); }},
     {"bound", [](TimeCell r) { return Text(r.row->bound); }},
-    {"peak_pct", [](TimeCell r) { return Number(r.row->peak_pct); }},
+    {"roofline_pct", [](TimeCell r) { return Number(r.row->roofline_pct); }},
     {"class", [](TimeCell r) { return Text(r.row->kind); }, true, false, false},
     {"tensor_cores", [](TimeCell r) { return Text(r.row->tensor_cores); }, true, false, false},
     {"family", [](TimeCell r) { return Text(r.row->kind); }, false, true, false},
@@ -157,11 +157,11 @@ std::string LinesCsv(const JobReport& job, const ReportOptions& options) {
 }
 
 std::string SyncsCsv(const JobReport& job, const ReportOptions& options) {
-  Table table("rank,name,where,count,host_us,gpu_idle_us");
+  Table table("rank,name,where,count,host_us,gpu_idle_us,median_step_gpu_idle_us");
   for (const RowOfFile<SyncRow>& sync : job.Rows(&TraceReport::syncs, options.top)) {
     const SyncRow& row = *sync.row;
     table.Row({Whole(sync.rank()), Text(row.name), Text(row.where), Whole(row.count), Us(row.host),
-               Us(row.gpu_idle)});
+               Us(row.gpu_idle), Us(row.in_median_step)});
   }
   return std::move(table).Take();
 }

@@ -249,7 +249,7 @@ void WriteTimeTable(JsonWriter& json, std::string_view key, TimeTable table,
     json.Key("flops").Number(row.flops);
     json.Key("bytes").Number(row.bytes);
     json.Key("bound").StringOrNull(row.bound);
-    json.Key("peak_pct").Number(row.peak_pct);
+    json.Key("roofline_pct").Number(row.roofline_pct);
     if (table == TimeTable::kKernels) {
       json.Key("class").StringOrNull(row.kind);
       json.Key("tensor_cores").StringOrNull(row.tensor_cores);
@@ -301,6 +301,7 @@ void WriteSyncs(JsonWriter& json, const JobReport& job, const ReportOptions& opt
     json.Key("count").Integer(row.row->count);
     json.Key("host_us").Microseconds(row.row->host);
     json.Key("gpu_idle_us").Microseconds(row.row->gpu_idle);
+    json.Key("median_step_gpu_idle_us").Microseconds(row.row->in_median_step);
     json.EndObject();
   }
   json.EndArray();
@@ -316,11 +317,14 @@ void WriteEfficiency(JsonWriter& json, const JobReport& job) {
   json.Key("mfu_pct").Number(e.mfu_pct);
   json.Key("mfu_formula").StringOrNull(e.mfu_formula);
   json.Key("error").StringOrNull(e.error);
+  json.Key("mfu_coverage_pct").Number(e.mfu_coverage_pct);
   json.Key("costed_pct").Number(e.costed_pct);
+  json.Key("impossible_pct").Number(e.impossible_pct);
   json.Key("compute_bound_pct").Number(e.compute_bound_pct);
   json.Key("memory_bound_pct").Number(e.memory_bound_pct);
   json.Key("tensor_core_eligible_pct").Number(e.tensor_core_eligible_pct);
   json.Key("tensor_core_used_pct").Number(e.tensor_core_used_pct);
+  json.Key("tensor_core_unknown_pct").Number(e.tensor_core_unknown_pct);
   json.Key("unclassified_pct").Number(e.unclassified_pct);
   if (!job.single()) json.Key("rank").Integer(job.slowest().input.rank);
   json.EndObject();

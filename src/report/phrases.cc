@@ -57,6 +57,7 @@ std::string_view CauseText(std::string_view cause) {
   if (cause == "communication") return "ranks exchange data, nothing computes";
   if (cause == "callback") return "it waits for a trainer's callback";
   if (cause == "synchronization") return "it ran dry behind a blocking call";
+  if (cause == "device_to_host") return "it only copies results to the host";
   if (cause == "queue") return "gaps between launched kernels";
   if (cause == "unknown") return "idle; its cause is not recorded";
   return "";

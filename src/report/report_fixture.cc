@@ -109,6 +109,7 @@ TraceReport DemoReport() {
                    {.name = "communication", .time = Us(2'500), .share_pct = 3.4},
                    {.name = "callback", .time = Us(0), .share_pct = 0},
                    {.name = "synchronization", .time = Us(2'310), .share_pct = 3.1},
+                   {.name = "device_to_host", .time = Us(0), .share_pct = 0},
                    {.name = "queue", .time = Us(576), .share_pct = 0.8}};
   report.bottleneck = {
       .verdict = Verdict::kHost,
@@ -175,7 +176,7 @@ TraceReport DemoReport() {
   report.operators[0].flops = 1.1e12;
   report.operators[0].bytes = 2.2e9;
   report.operators[0].bound = "compute";
-  report.operators[0].peak_pct = 63.4;
+  report.operators[0].roofline_pct = 63.4;
   report.operators[0].kind = "matmul";
   report.layers = {Row("transformer.h.0.mlp.c_fc", 3, Us(1'900), 2.2),
                    Row("transformer.h.0.attn", 3, Us(1'400), 1.6)};
@@ -183,37 +184,60 @@ TraceReport DemoReport() {
     row.forward = DurationNs(row.total.ns() / 3);
     row.backward = row.total - *row.forward;
   }
-  report.classes = {{.name = "matmul", .count = 441, .total = Us(40'123), .share_pct = 45.5},
-                    {.name = "elementwise", .count = 4'310, .total = Us(31'002), .share_pct = 35.1},
-                    {.name = "communication", .count = 12, .total = Us(9'000), .share_pct = 10.2},
-                    {.name = "unclassified", .count = 9, .total = Us(1'050), .share_pct = 1.2}};
+  report.classes = {{.name = "matmul",
+                     .family = WorkFamily::kMatmul,
+                     .count = 441,
+                     .total = Us(40'123),
+                     .share_pct = 45.5},
+                    {.name = "elementwise",
+                     .family = WorkFamily::kElementwise,
+                     .count = 4'310,
+                     .total = Us(31'002),
+                     .share_pct = 35.1},
+                    {.name = "communication",
+                     .family = WorkFamily::kCommunication,
+                     .count = 12,
+                     .total = Us(9'000),
+                     .share_pct = 10.2},
+                    {.name = "unclassified",
+                     .family = WorkFamily::kUnclassified,
+                     .count = 9,
+                     .total = Us(1'050),
+                     .share_pct = 1.2}};
   report.lines = {{.location = "train.py(184): <module>",
                    .count = 3,
                    .total = Us(60'000),
                    .forward = Us(20'000),
                    .backward = Us(40'000),
                    .share_pct = 68}};
-  report.syncs = {
-      {.name = "cudaStreamSynchronize",
-       .where = "aten::item",
-       .count = 3,
-       .host = Us(12'000),
-       .gpu_idle = Us(2'310)},
-      {.name = "cudaMemcpyAsync", .where = "", .count = 3, .host = Us(200), .gpu_idle = Us(0)}};
-  report.efficiency = {
-      .device_name = "NVIDIA H200",
-      .flops_per_step = 4.17e11,
-      .math_dtype = "float32",
-      .peak_tflops = 66.9,
-      .mfu_pct = 8.4,
-      .mfu_formula = "0.417 TFLOP per step / (73.90 ms x 66.9 TFLOP/s dense float32)",
-      .error = "",
-      .costed_pct = 93.1,
-      .compute_bound_pct = 61,
-      .memory_bound_pct = 32.1,
-      .tensor_core_eligible_pct = 71.2,
-      .tensor_core_used_pct = 0,
-      .unclassified_pct = 1.2};
+  report.syncs = {{.name = "cudaStreamSynchronize",
+                   .where = "aten::item",
+                   .count = 3,
+                   .host = Us(12'000),
+                   .gpu_idle = Us(2'310),
+                   .in_median_step = Us(770)},
+                  {.name = "cudaMemcpyAsync",
+                   .where = "",
+                   .count = 3,
+                   .host = Us(200),
+                   .gpu_idle = Us(0),
+                   .in_median_step = Us(0)}};
+  report.efficiency = {.device_name = "NVIDIA H200",
+                       .flops_per_step = 4.17e11,
+                       .math_dtype = "float32",
+                       .peak_tflops = 66.9,
+                       .mfu_pct = 8.4,
+                       .mfu_formula = "(0.417 TFLOP float32 / 66.9 TFLOP/s) / (0.0739 s mean step)",
+                       .error = "",
+                       .mfu_coverage_pct = 97.5,
+                       .costed_pct = 93.1,
+                       .impossible_pct = 0,
+                       .compute_bound_pct = 61,
+                       .memory_bound_pct = 32.1,
+                       .tensor_core_eligible_pct = 71.2,
+                       .tensor_core_used_pct = 0,
+                       .tensor_core_unknown_pct = 0,
+                       .unclassified_pct = 1.2};
   return report;
 }
 

@@ -65,8 +65,8 @@ Span OptionalMs(const std::optional<DurationNs>& duration) {
 /// The roofline's word for a row: "compute 63 %".
 RowColumn<TimeRow> Bound() {
   return {"bound", Kind::kText, [](const TimeRow& r) {
-            return Span{r.peak_pct && !r.bound.empty()
-                            ? fmt::format("{} {}", r.bound, FormatPercent(*r.peak_pct))
+            return Span{r.roofline_pct && !r.bound.empty()
+                            ? fmt::format("{} {}", r.bound, FormatPercent(*r.roofline_pct))
                             : r.bound};
           }};
 }
@@ -175,15 +175,21 @@ void WriteSyncs(TextContext& c) {
         [](const SyncRow& r) { return Span{r.where.empty() ? "?" : r.where}; }},
        Calls<SyncRow>(),
        {"host blocked", Kind::kNumber, [](const SyncRow& r) { return Span{FormatMs(r.host)}; }},
-       {"GPU idle after", Kind::kNumber, [](const SyncRow& r) {
+       {"GPU idle after", Kind::kNumber,
+        [](const SyncRow& r) {
           return Span{FormatMs(r.gpu_idle), Style::kBold};
-        }}});
+        }},
+       {"in median step", Kind::kNumber,
+        [](const SyncRow& r) { return Span{FormatMs(r.in_median_step)}; }}});
 }
 
 void WriteEfficiency(TextContext& c) {
   const Efficiency& e = c.file.efficiency;
   c.page.Heading("Efficiency", c.job.SlowestNote(), Style::kDim);
-  c.Meaning("How much of what the GPU could compute the steps do compute.");
+  c.Meaning(c.file.steps.list.empty()
+                ? "How much of what the GPU could compute the trace does compute."
+                : "How much of what the GPU could compute the steps do compute; shares of GPU time "
+                  "are of theirs.");
   const auto row = [&](std::string_view name, const std::optional<std::string>& figure,
                        const std::string& note) {
     if (!figure)
@@ -202,13 +208,21 @@ void WriteEfficiency(TextContext& c) {
   row("peak", flops(e.peak_tflops ? std::optional(*e.peak_tflops * 1e12) : std::nullopt, "FLOP/s"),
       fmt::format("dense, {}", e.math_dtype.empty() ? "type unknown" : e.math_dtype));
   row("MFU", percent(e.mfu_pct), e.mfu_formula);
-  if (!e.error.empty()) c.page.Paragraph("  error: ", Sentence(e.error), Style::kBad, Style::kBad);
+  if (!e.error.empty()) c.page.Paragraph("  no MFU: ", Sentence(e.error), Style::kBad, Style::kBad);
   row("costed", percent(e.costed_pct), "share of GPU time whose FLOPs and bytes are known");
   row("compute-bound", percent(e.compute_bound_pct), "share of GPU time limited by arithmetic");
   row("memory-bound", percent(e.memory_bound_pct), "share of GPU time limited by device memory");
+  if (e.impossible_pct.value_or(0) > 0) {
+    row("impossible", percent(e.impossible_pct),
+        "share of GPU time faster than this GPU can be: in neither; shapes or times are wrong");
+  }
   row("tensor-core work", percent(e.tensor_core_eligible_pct),
       "share of GPU time: products, convolutions, attention");
-  row("on tensor cores", percent(e.tensor_core_used_pct), "of that, by kernel name");
+  row("on tensor cores", percent(e.tensor_core_used_pct),
+      e.tensor_core_unknown_pct.value_or(0) > 0
+          ? fmt::format("of that, by kernel name; the names of {} do not tell",
+                        FormatPercent(*e.tensor_core_unknown_pct))
+          : "of that, by kernel name");
   row("unclassified", FormatPercent(e.unclassified_pct),
       "share of GPU time in kernels that no rule knows");
 }

@@ -9,7 +9,7 @@ from integration import support
 
 SPLIT = dict.fromkeys(support.PARTS, 0)
 USAGE = {"name": "a", "rank": None, "count": 2, "total_us": 4.0, "mean_us": 2.0, "p50_us": 1.0, "min_us": 1.0, "max_us": 3.0,
-         "share_pct": 100, "flops": None, "bytes": None, "bound": None, "peak_pct": None}
+         "share_pct": 100, "flops": None, "bytes": None, "bound": None, "roofline_pct": None}
 HOST = dict.fromkeys(("host_us", "self_host_us", "forward_us", "backward_us"))
 # One row in every list, so that each required key can be taken away.
 REPORT = {
@@ -44,10 +44,11 @@ REPORT = {
     "energy": None,
     "ranks": [{"rank": None, "path": "t.json", "grade": "B", "verdict": "host", "p50_ms": 0.002}],
     "classes": [{"name": "matmul", "rank": None, "count": 2, "total_us": 4, "share_pct": 100}],
-    "syncs": [{"name": "cudaDeviceSynchronize", "where": None, "rank": None, "count": 1, "host_us": 1, "gpu_idle_us": 0}],
+    "syncs": [{"name": "cudaDeviceSynchronize", "where": None, "rank": None, "count": 1, "host_us": 1, "gpu_idle_us": 0,
+               "median_step_gpu_idle_us": 0}],
     "efficiency": {**dict.fromkeys(("device_name", "flops_per_step", "math_dtype", "peak_tflops", "mfu_pct", "mfu_formula", "error",
                                     "costed_pct", "compute_bound_pct", "memory_bound_pct", "tensor_core_eligible_pct",
-                                    "tensor_core_used_pct")), "unclassified_pct": 0},
+                                    "tensor_core_used_pct", "tensor_core_unknown_pct", "mfu_coverage_pct", "impossible_pct")), "unclassified_pct": 0},
 }
 
 
