@@ -19,7 +19,10 @@ ThreadId Merger::Map(ThreadId local, const WorkerIds& ids, IdMap& map) {
   ThreadId& global = map.threads[local.index()];
   if (!global.valid()) {
     const WorkerIds::Track track = ids.tracks()[local.index()];
-    global = ThreadOf(Map(track.process, ids, map), Map(track.thread, ids, map));
+    // One after the other: their order gives out the ids of new strings.
+    const StringId process = Map(track.process, ids, map);
+    const StringId thread = Map(track.thread, ids, map);
+    global = ThreadOf(process, thread);
   }
   return global;
 }
@@ -32,7 +35,7 @@ StreamId Merger::Map(StreamId local, const WorkerIds& ids, IdMap& map) {
   const WorkerIds::Stream stream = ids.streams()[local.index()];
   const DeviceId device = DeviceOf(stream.device);
   const auto [it, is_new] =
-      streams_[device.index()].try_emplace(stream.number, StreamId(store_.streams.rows()));
+      streams_.try_emplace({device, stream.number}, StreamId(store_.streams.rows()));
   if (is_new) {
     store_.streams.device.Append(device);
     store_.streams.number.Append(stream.number);
@@ -48,8 +51,8 @@ ThreadId Merger::ThreadOf(StringId process, StringId thread) {
     store_.processes.name.Append(StringId::None());
     store_.processes.labels.Append(StringId::None());
   }
-  const std::uint64_t key = std::uint64_t{process_it->second.index()} << 32 | thread.index();
-  const auto [thread_it, new_thread] = threads_.try_emplace(key, ThreadId(store_.threads.rows()));
+  const auto [thread_it, new_thread] =
+      threads_.try_emplace({process_it->second, thread}, ThreadId(store_.threads.rows()));
   if (new_thread) {
     store_.threads.process.Append(process_it->second);
     store_.threads.tid.Append(thread);

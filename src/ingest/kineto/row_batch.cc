@@ -170,8 +170,8 @@ ThreadId WorkerIds::ThreadOf(const Token& process, const Token& thread) {
     return last_track_;
   const StringId process_id = Intern(process);
   const StringId thread_id = Intern(thread);
-  const std::uint64_t key = std::uint64_t{process_id.index()} << 32 | thread_id.index();
-  const auto [it, is_new] = track_ids_.try_emplace(key, ThreadId(tracks_.size()));
+  const auto [it, is_new] =
+      track_ids_.try_emplace({process_id, thread_id}, ThreadId(tracks_.size()));
   if (is_new) tracks_.push_back({process_id, thread_id});
   last_process_ = process.text;
   last_thread_ = thread.text;
@@ -183,7 +183,7 @@ StreamId WorkerIds::StreamOf(std::int64_t device, std::int64_t number) {
     const Stream& last = streams_[last_stream_.index()];
     if (last.device == device && last.number == number) return last_stream_;
   }
-  const auto [it, is_new] = stream_ids_[device].try_emplace(number, StreamId(streams_.size()));
+  const auto [it, is_new] = stream_ids_.try_emplace({device, number}, StreamId(streams_.size()));
   if (is_new) streams_.push_back({device, number});
   return last_stream_ = it->second;
 }

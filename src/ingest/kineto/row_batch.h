@@ -3,9 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
@@ -111,10 +112,10 @@ class WorkerIds {
  private:
   std::vector<Track> tracks_;
   std::vector<Stream> streams_;
-  std::unordered_map<std::int64_t, std::unordered_map<std::int64_t, StreamId>>
-      stream_ids_;  ///< By device, number.
+  // Ordered: a file chooses these numbers, and could choose them to collide in a hash table.
+  std::map<std::pair<std::int64_t, std::int64_t>, StreamId> stream_ids_;  ///< By device, number.
   StreamId last_stream_;
-  std::unordered_map<std::uint64_t, ThreadId> track_ids_;
+  std::map<std::pair<StringId, StringId>, ThreadId> track_ids_;  ///< By process, thread.
   std::vector<CategoryRule> rules_;  ///< By string id; filled on demand.
   std::vector<bool> rule_known_;
   std::string last_process_, last_thread_;
