@@ -325,6 +325,33 @@ TEST(KinetoReaderTest, MetadataIsReadBeforeAndAfterTheListAndNothingElseIsKept) 
   EXPECT_TRUE(store->log.empty());
 }
 
+TEST(KinetoReaderTest, MetadataThatCannotBeReadIsToldByItsKey) {
+  const std::string large = R"({"rank": 1, "x": ")" + std::string(5 << 20, 'x') + "\"}";
+  const std::pair<const char*, std::string> cases[] = {
+      {"distributedInfo", R"({"rank": 1 2})"},
+      {"distributedInfo", "7"},
+      {"distributedInfo", "[3]"},
+      {"distributedInfo", large},
+      {"deviceProperties", R"({"id": 0})"},
+      {"deviceProperties", "[7]"},
+      {"deviceProperties", R"([{"name": "GPU"}])"},
+      {"deviceProperties", R"([{"id": "first"}])"},
+  };
+  for (const auto& [key, value] : cases) {
+    for (const bool before : {true, false}) {
+      const std::string member = fmt::format(R"("{}": {})", key, value);
+      const auto store = Read(before ? "{" + member + R"(, "traceEvents": []})"
+                                     : R"({"traceEvents": [], )" + member + "}");
+      ASSERT_EQ(store->log.Count(ImportIssue::kDamagedMetadata), 1) << member.substr(0, 80);
+      if (value != R"({"rank": 1 2})") {
+        EXPECT_EQ(store->log.rows()[0].detail, key);
+      }
+      EXPECT_FALSE(store->metadata.rank.has_value());
+      EXPECT_EQ(store->devices.rows(), 0u);
+    }
+  }
+}
+
 TEST(KinetoReaderTest, ACutCompressedStreamKeepsWhatCameBefore) {
   MemorySource source(
       R"({"traceEvents":[{"ph":"X","name":"a","pid":1,"tid":1,"ts":1.5,"dur":1},{"ph")",

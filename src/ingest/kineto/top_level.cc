@@ -40,12 +40,19 @@ std::string StringIn(const json& object, const char* key) {
   return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
 }
 
+void LogDamaged(std::string_view key, TraceStore& store) {
+  store.log.Add(ImportIssue::kDamagedMetadata, -1, std::string(key));
+}
+
+/// REQUIRES: an array.
 void KeepDevices(const json& list, TraceStore& store, Merger& merger) {
-  if (!list.is_array()) return;
   for (const json& device : list) {
-    if (!device.is_object()) continue;
-    const std::optional<std::int64_t> ordinal = IntegerIn(device, "id");
-    if (!ordinal) continue;
+    const std::optional<std::int64_t> ordinal =
+        device.is_object() ? IntegerIn(device, "id") : std::nullopt;
+    if (!ordinal) {
+      LogDamaged("deviceProperties", store);
+      continue;
+    }
     const std::size_t row = merger.DeviceOf(*ordinal).index();
     const std::string name = StringIn(device, "name");
     if (!name.empty()) store.devices.name.MutablePending(row) = store.strings.Intern(name);
@@ -80,14 +87,11 @@ void KeepMember(std::string_view key, std::string_view value, TraceStore& store,
     version(metadata.cuda_driver_version);
   if (key != "distributedInfo" && key != "deviceProperties") return;
 
-  if (value.size() > kLargestKeptValue) return;
+  if (value.size() > kLargestKeptValue) return LogDamaged(key, store);
   const json parsed = json::parse(value, nullptr, /*allow_exceptions=*/false);
-  if (parsed.is_discarded()) {
-    store.log.Add(ImportIssue::kDamagedMetadata, -1, std::string(key));
-    return;
-  }
-  if (key == "deviceProperties") return KeepDevices(parsed, store, merger);
-  if (!parsed.is_object()) return;
+  const bool is_list = key == "deviceProperties";
+  if (is_list ? !parsed.is_array() : !parsed.is_object()) return LogDamaged(key, store);
+  if (is_list) return KeepDevices(parsed, store, merger);
   metadata.rank = IntegerIn(parsed, "rank");
   metadata.world_size = IntegerIn(parsed, "world_size");
   metadata.backend = StringIn(parsed, "backend");
