@@ -437,6 +437,14 @@ TEST(LimitTest, DeviceNumbersChosenToCollideCostNoQuadraticTime) {
   });
 }
 
+TEST(LimitTest, EventStartsNestedInOneAnotherCostNoQuadraticTime) {
+  ExpectNoQuadraticTime(50'000, [](int n) {
+    std::string text = R"({"traceEvents":[{"ph":"X","args":{"a":[)";
+    for (int i = 0; i < n; ++i) text += R"({},{"a":[)";
+    return [text] { EXPECT_GE(Read(text).Count(ImportIssue::kLostEvent), 1); };
+  });
+}
+
 TEST(LimitTest, DeepNestingInAnEventCostsThatEvent) {
   const std::string e = R"({"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1})";
   for (const char* open : {"[", "{\"a\":"}) {

@@ -159,6 +159,7 @@ class Scanner {
     event.Clear();
     const char* start = at_;
     const bool complete = ScanEventObject(event);
+    at_ = std::min(at_, end_);
     next = static_cast<std::size_t>(at_ - begin_);
     if (!complete) return at_ >= end_ ? ScanResult::kIncomplete : ScanResult::kDamaged;
     event.text = {start, static_cast<std::size_t>(at_ - start)};
@@ -290,7 +291,7 @@ class Scanner {
         continue;
       }
       at_ += std::countr_zero(stops);
-      if (*at_ == '"') break;
+      if (*at_ == '"' && at_ < end_) break;
       if (at_ >= end_ || *at_ != '\\') {
         at_ = std::min(at_, end_);
         return false;

@@ -223,7 +223,7 @@ class EventsReader {
         continue;
       }
       std::size_t next = 0;
-      const ScanResult result = ScanEvent(text_, at, event_, next);
+      const ScanResult result = ScanEvent(UpToLimit(at), at, event_, next);
       if (next - at > max_event_bytes_) {
         at = SkipTooLong(at);
         continue;
@@ -241,6 +241,7 @@ class EventsReader {
         case ScanResult::kIncomplete:
           if (oversized_) {
             LogOversized(at);
+            recovering_ = true;
             return {text_.size()};
           }
           if (!last_) return {at};
@@ -261,6 +262,13 @@ class EventsReader {
   std::int64_t Place(std::size_t at) const { return offset_ + static_cast<std::int64_t>(at); }
   void Log(ImportIssue issue, std::size_t at, std::string detail) {
     batch_.log.Add(issue, Place(at), std::move(detail));
+  }
+
+  /// The text up to where an event that begins at `at` is known to be too large: scanning more of
+  /// it, at every event start inside it, would be wasted.
+  std::string_view UpToLimit(std::size_t at) const {
+    const std::size_t rest = text_.size() - at;
+    return text_.substr(0, rest <= max_event_bytes_ ? text_.size() : at + max_event_bytes_ + 1);
   }
 
   std::size_t SkipSeparators(std::size_t at) const {
