@@ -248,34 +248,84 @@ Extent ToExtent(const Json* value) {
   return extent;
 }
 
-/// The members of args but for those named.
-std::string ArgsBut(const Json* args, const std::set<std::string>& columns) {
-  if (args == nullptr || args->kind != Json::Kind::kObject) return "";
-  Json rest;
-  rest.kind = Json::Kind::kObject;
-  for (std::size_t i = 0; i < args->keys.size(); ++i) {
-    if (columns.contains(args->keys[i])) continue;
-    rest.keys.push_back(args->keys[i]);
-    rest.items.push_back(args->items[i]);
-  }
-  return rest.keys.empty() ? "" : Canonical(rest);
-}
+/// The args of one event. What is asked for and fits its column is taken out; the rest is kept.
+class Args {
+ public:
+  using Names = std::initializer_list<const char*>;
 
-const std::set<std::string> kHostColumns = {
-    "External id",        "external id",     "correlation",   "Ev Idx",    "Profiler Event Index",
-    "Record function id", "Sequence number", "Fwd thread id", "Python id", "Python parent id"};
-const std::set<std::string> kGpuColumns = {"External id",     "external id",
-                                           "correlation",     "stream",
-                                           "device",          "grid",
-                                           "block",           "registers per thread",
-                                           "shared memory",   "est. achieved occupancy %",
-                                           "bytes",           "graph node id",
-                                           "Collective name", "In msg nelems",
-                                           "Out msg nelems",  "dtype",
-                                           "Group size",      "Process Group Name"};
-const std::set<std::string> kSyncColumns = {"correlation",    "stream",
-                                            "device",         "wait_on_stream",
-                                            "cuda_sync_kind", "wait_on_cuda_event_record_corr_id"};
+  explicit Args(const Json& event) : args_(event.Find("args")) {
+    if (args_ != nullptr && args_->kind != Json::Kind::kObject) args_ = nullptr;
+  }
+
+  /// The last member that has one of the names.
+  const Json* Find(Names names) const {
+    for (std::size_t i = args_ == nullptr ? 0 : args_->keys.size(); i-- > 0;) {
+      for (const char* name : names) {
+        if (args_->keys[i] == name) return &args_->items[i];
+      }
+    }
+    return nullptr;
+  }
+  void Take(Names names) { taken_.insert(names.begin(), names.end()); }
+
+  std::int64_t Int(Names names) {
+    return TakeIf(names, ToInteger(Scalar(Find(names))).value_or(kUnknown), kUnknown);
+  }
+  std::int32_t Int32(Names names) { return TakeIf(names, testing::Int32(Find(names)), kUnknown32); }
+  std::int32_t Rounded(Names names) {
+    const std::optional<double> value = testing::Double(Find(names));
+    const bool fits = value && std::abs(*value) < 1e6;
+    return TakeIf(names, fits ? static_cast<std::int32_t>(std::lround(*value)) : kUnknown32,
+                  kUnknown32);
+  }
+  Extent Blocks(Names names) {
+    const Extent extent = ToExtent(Find(names));
+    TakeIf(names, extent.axis[0], kUnknown32);
+    return extent;
+  }
+  std::string Quoted(Names names) {
+    const std::optional<std::string> text = Scalar(Find(names));
+    const bool is_null = text && Find(names)->kind == Json::Kind::kNull;
+    return TakeIf(names, text && !is_null ? '\'' + *text + '\'' : "-", std::string("-"));
+  }
+
+  std::string Rest() const {
+    if (args_ == nullptr) return "";
+    Json rest;
+    rest.kind = Json::Kind::kObject;
+    for (std::size_t i = 0; i < args_->keys.size(); ++i) {
+      if (taken_.contains(args_->keys[i])) continue;
+      rest.keys.push_back(args_->keys[i]);
+      rest.items.push_back(args_->items[i]);
+    }
+    return rest.keys.empty() ? "" : Canonical(rest);
+  }
+
+ private:
+  template <typename T>
+  T TakeIf(Names names, T value, const T& unknown) {
+    const Json* found = Find(names);
+    if (found != nullptr && (value != unknown || found->kind == Json::Kind::kNull)) Take(names);
+    return value;
+  }
+
+  const Json* args_;
+  std::set<std::string> taken_;
+};
+
+/// The args of a span that begins and ends with an event of its own: where both have a member, the
+/// end's.
+std::string BothArgs(const Json& begin, const Json* end) {
+  Json both;
+  both.kind = Json::Kind::kObject;
+  for (const Json* event : {&begin, end}) {
+    const Json* args = event == nullptr ? nullptr : event->Find("args");
+    if (args == nullptr || args->kind != Json::Kind::kObject) continue;
+    both.keys.insert(both.keys.end(), args->keys.begin(), args->keys.end());
+    both.items.insert(both.items.end(), args->items.begin(), args->items.end());
+  }
+  return both.keys.empty() ? "" : Canonical(both);
+}
 
 const char* const kHostKinds[] = {"frame",  "annotation", "operator",       "runtime",
                                   "driver", "overhead",   "gpu-annotation", "other"};
@@ -334,7 +384,8 @@ struct Sync {
 struct Half {
   bool begins;
   std::int64_t time;
-  std::string name, category, pid, tid, args;
+  std::string name, category, pid, tid;
+  const Json* event;
 };
 
 struct Device {
@@ -426,7 +477,7 @@ class SlowReader {
     if (phase == "B" || phase == "E") {
       Track(event);
       halves_.push_back({phase == "B", *time, Text(event, "name"), Text(event, "cat"), Pid(event),
-                         Tid(event), ArgsBut(event.Find("args"), {})});
+                         Tid(event), &event});
       return;
     }
     if (phase == "C") return AddCounter(event, *time);
@@ -436,8 +487,10 @@ class SlowReader {
   void AddName(const Json& event) {
     const std::string what = Text(event, "name");
     if (what != "process_name" && what != "process_labels" && what != "thread_name") return;
+    const Json* arg = Arg(event, what == "process_labels" ? "labels" : "name");
+    if (arg == nullptr) return;
     Track(event);
-    const std::string name = TextOr(Arg(event, what == "process_labels" ? "labels" : "name"), "");
+    const std::string name = TextOr(arg, "");
     if (what == "process_name") processes_[Pid(event)].first = name;
     if (what == "process_labels") processes_[Pid(event)].second = name;
     if (what == "thread_name") threads_[{Pid(event), Tid(event)}] = name;
@@ -476,29 +529,30 @@ class SlowReader {
     int kind = kinds.contains(category) ? kinds.at(category) : 7;
     if (event.Find("cat") == nullptr && Pid(event) == "CPU functions") kind = 2;
     Track(event);
+    Args args(event);
     hosts_.push_back(
         {start, duration, Text(event, "name"), category, Pid(event), Tid(event), kHostKinds[kind],
-         Int(Arg(event, "correlation")), Int(Arg(event, "External id", "external id")),
-         Int(Arg(event, "Sequence number")), Int32(Arg(event, "Fwd thread id")),
-         Int32(Arg(event, "Python id")), Int32(Arg(event, "Python parent id")),
-         Int32(Arg(event, "Ev Idx", "Profiler Event Index")),
-         Int32(Arg(event, "Record function id")), ArgsBut(event.Find("args"), kHostColumns)});
+         args.Int({"correlation"}), args.Int({"External id", "external id"}),
+         args.Int({"Sequence number"}), args.Int32({"Fwd thread id"}), args.Int32({"Python id"}),
+         args.Int32({"Python parent id"}), args.Int32({"Ev Idx", "Profiler Event Index"}),
+         args.Int32({"Record function id"}), ""});
+    hosts_.back().args = args.Rest();
   }
 
-  std::pair<std::int64_t, std::int64_t> StreamOf(const Json& event) {
-    const auto number = [](const Json* arg, const Json* track) {
-      const std::optional<std::int64_t> value = ToInteger(Scalar(arg));
-      return value ? *value : ToInteger(Scalar(track)).value_or(-1);
+  std::pair<std::int64_t, std::int64_t> StreamOf(const Json& event, Args& args) {
+    const auto number = [](std::int64_t arg, const Json* track) {
+      return arg != kUnknown ? arg : ToInteger(Scalar(track)).value_or(-1);
     };
-    const auto stream = std::pair(number(Arg(event, "device"), event.Find("pid")),
-                                  number(Arg(event, "stream"), event.Find("tid")));
+    const auto stream = std::pair(number(args.Int({"device"}), event.Find("pid")),
+                                  number(args.Int({"stream"}), event.Find("tid")));
     streams_.insert(stream);
     devices_[stream.first];
     return stream;
   }
 
   void AddTask(const Json& event, std::int64_t start, std::int64_t duration, int kind) {
-    const auto [device, stream] = StreamOf(event);
+    Args args(event);
+    const auto [device, stream] = StreamOf(event, args);
     Task task = {start,
                  duration,
                  device,
@@ -506,16 +560,16 @@ class SlowReader {
                  Text(event, "name"),
                  kTaskKinds[kind],
                  "none",
-                 Int(Arg(event, "correlation")),
-                 Int(Arg(event, "External id", "external id")),
-                 ToExtent(Arg(event, "grid")),
-                 ToExtent(Arg(event, "block")),
-                 Int32(Arg(event, "registers per thread")),
-                 Int32(Arg(event, "shared memory")),
-                 kUnknown32,
-                 Int(Arg(event, "graph node id")),
-                 Int(Arg(event, "bytes")),
-                 ArgsBut(event.Find("args"), kGpuColumns),
+                 args.Int({"correlation"}),
+                 args.Int({"External id", "external id"}),
+                 args.Blocks({"grid"}),
+                 args.Blocks({"block"}),
+                 args.Int32({"registers per thread"}),
+                 args.Int32({"shared memory"}),
+                 args.Rounded({"est. achieved occupancy %"}),
+                 args.Int({"graph node id"}),
+                 args.Int({"bytes"}),
+                 "",
                  ""};
     if (kind == 1) {
       const auto says = [&](const char* text) { return task.name.find(text) != std::string::npos; };
@@ -525,21 +579,14 @@ class SlowReader {
                   : says("PtoP")                           ? "p2p"
                                                            : "other";
     }
-    if (const std::optional<double> pct = Double(Arg(event, "est. achieved occupancy %"));
-        pct && std::abs(*pct) < 1e6) {
-      task.occupancy = static_cast<std::int32_t>(std::lround(*pct));
-    }
-    if (Arg(event, "Collective name") != nullptr) {
-      const auto text = [&](const char* key) {
-        const Json* value = Arg(event, key);
-        return value == nullptr ? "-" : '\'' + TextOr(value, "") + '\'';
-      };
+    if (args.Find({"Collective name"}) != nullptr) {
       task.collective =
-          Line()("name", text("Collective name"))("dtype", text("dtype"))(
-              "group", text("Process Group Name"))("in", Int(Arg(event, "In msg nelems")))(
-              "out", Int(Arg(event, "Out msg nelems")))("size", Int(Arg(event, "Group size")))
+          Line()("name", args.Quoted({"Collective name"}))("dtype", args.Quoted({"dtype"}))(
+              "group", args.Quoted({"Process Group Name"}))("in", args.Int({"In msg nelems"}))(
+              "out", args.Int({"Out msg nelems"}))("size", args.Int({"Group size"}))
               .text();
     }
+    task.args = args.Rest();
     tasks_.push_back(std::move(task));
   }
 
@@ -550,15 +597,17 @@ class SlowReader {
                        : name == "Event Sync"        ? "event"
                        : name == "Stream Wait Event" ? "wait"
                                                      : "other";
-    const bool has_stream = Int(Arg(event, "stream")) >= 0;
+    Args args(event);
+    const bool has_stream = args.Int({"stream"}) >= 0;
     const auto [device, stream] =
-        has_stream ? StreamOf(event) : std::pair<std::int64_t, std::int64_t>();
-    Put("syncs", Line()("start", start)("duration", duration)("kind", kind)(
-                     "stream", has_stream ? fmt::format("{}/{}", device, stream) : "-")(
-                     "correlation", Int(Arg(event, "correlation")))(
-                     "on_stream", Int(Arg(event, "wait_on_stream")))(
-                     "on_correlation", Int(Arg(event, "wait_on_cuda_event_record_corr_id")))(
-                     "args", ArgsBut(event.Find("args"), kSyncColumns)));
+        has_stream ? StreamOf(event, args) : std::pair<std::int64_t, std::int64_t>();
+    Line line;
+    line("start", start)("duration", duration)("kind", kind);
+    line("stream", has_stream ? fmt::format("{}/{}", device, stream) : "-");
+    line("correlation", args.Int({"correlation"}))("on_stream", args.Int({"wait_on_stream"}));
+    line("on_correlation", args.Int({"wait_on_cuda_event_record_corr_id"}));
+    if (TextOr(args.Find({"cuda_sync_kind"}), "") == name) args.Take({"cuda_sync_kind"});
+    Put("syncs", line("args", args.Rest()));
   }
 
   void AddCounter(const Json& event, std::int64_t time) {
@@ -589,7 +638,7 @@ class SlowReader {
     }
     Put("instants",
         Line()("time", time)("name", Text(event, "name"))("category", Text(event, "cat"))(
-            "pid", Pid(event))("tid", Tid(event))("args", ArgsBut(event.Find("args"), {})));
+            "pid", Pid(event))("tid", Tid(event))("args", Args(event).Rest()));
   }
 
   void AddMetadata(const Json& root) {
@@ -644,7 +693,7 @@ class SlowReader {
       std::stable_sort(halves.begin(), halves.end(),
                        [](const Half& a, const Half& b) { return a.time < b.time; });
       std::vector<Half> open;
-      const auto close = [&](std::int64_t time) {
+      const auto close = [&](std::int64_t time, const Json* end = nullptr) {
         const Half& b = open.back();
         const char* kind = b.category == "cpu_op"            ? "operator"
                            : b.category == "user_annotation" ? "annotation"
@@ -652,7 +701,7 @@ class SlowReader {
                                                              : "other";
         hosts_.push_back({b.time, time - b.time, b.name, b.category, b.pid, b.tid, kind, kUnknown,
                           kUnknown, kUnknown, kUnknown32, kUnknown32, kUnknown32, kUnknown32,
-                          kUnknown32, b.args});
+                          kUnknown32, BothArgs(*b.event, end)});
         open.pop_back();
       };
       for (const Half& h : halves) {
@@ -671,7 +720,7 @@ class SlowReader {
           Count("unfinished-span");
           close(h.time);
         }
-        close(h.time);
+        close(h.time, h.event);
       }
       while (!open.empty()) {
         Count("unfinished-span");

@@ -1,6 +1,7 @@
 #include "ingest/kineto/finish.h"
 
 #include <algorithm>
+#include <string>
 #include <type_traits>
 #include <unordered_map>
 #include <vector>
@@ -15,7 +16,15 @@ HostEventKind KindOf(std::string_view category) {
   return HostEventKind::kOther;
 }
 
-void AppendSpan(const HalfSpan& begin, TimeNs end, TraceStore& store) {
+/// The members of both, the end's behind those of the beginning, so that of equal keys it wins.
+StringId JoinArgs(StringId begin, StringId end, TraceStore& store) {
+  if (!begin.valid() || !end.valid()) return begin.valid() ? begin : end;
+  std::string joined(store.Text(begin));
+  joined.append(", ").append(store.Text(end));
+  return store.strings.Intern(joined);
+}
+
+void AppendSpan(const HalfSpan& begin, TimeNs end, StringId end_args, TraceStore& store) {
   auto& rows = store.host_events;
   rows.start.Append(begin.time);
   rows.duration.Append(std::max(end - begin.time, DurationNs(0)));
@@ -31,7 +40,7 @@ void AppendSpan(const HalfSpan& begin, TimeNs end, TraceStore& store) {
   rows.python_parent_id.Append(kUnknown32);
   rows.event_index.Append(kUnknown32);
   rows.record_function.Append(kUnknown32);
-  rows.args.Append(begin.args);
+  rows.args.Append(JoinArgs(begin.args, end_args, store));
 }
 
 /// The last moment that the trace knows of.
@@ -102,8 +111,8 @@ void PairHalfSpans(const LateRows& late, TraceStore& store) {
   const TimeNs end_of_trace = EndOfTrace(late, store);
   std::vector<HalfSpan> open;
   std::unordered_map<StringId, std::size_t> open_with_name;
-  const auto close_last = [&](TimeNs end) {
-    AppendSpan(open.back(), end, store);
+  const auto close_last = [&](TimeNs end, StringId end_args = StringId::None()) {
+    AppendSpan(open.back(), end, end_args, store);
     --open_with_name[open.back().name];
     open.pop_back();
   };
@@ -131,7 +140,7 @@ void PairHalfSpans(const LateRows& late, TraceStore& store) {
       store.log.Add(ImportIssue::kUnfinishedSpan, open.back().offset);
       close_last(half.time);
     }
-    close_last(half.time);
+    close_last(half.time, half.args);
   }
   close_all();
 }

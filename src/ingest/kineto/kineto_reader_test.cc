@@ -100,6 +100,55 @@ TEST(KinetoReaderTest, CategoriesOfGpuTasks) {
   }
 }
 
+struct KeptCase {
+  const char* category;
+  const char* args;
+  const char* key;   ///< Still found in the text of args...
+  const char* text;  ///< ...with this value; empty: it went to its column.
+};
+
+const KeptCase kKeptArgs[] = {
+    {"cpu_op", R"("Record function id": 3000000000)", "Record function id", "3000000000"},
+    {"cpu_op", R"("Record function id": 3)", "Record function id", ""},
+    {"cpu_op", R"("Python parent id": null)", "Python parent id", ""},
+    {"cpu_op", R"("correlation": 7.0)", "correlation", "7.0"},
+    {"cpu_op", R"("grid": [4, 5, 6])", "grid", "[4, 5, 6]"},
+    {"kernel", R"("correlation": 7.0)", "correlation", "7.0"},
+    {"kernel", R"("stream": "abc")", "stream", R"("abc")"},
+    {"kernel", R"("stream": "7")", "stream", ""},
+    {"kernel", R"("grid": [4, 5])", "grid", "[4, 5]"},
+    {"kernel", R"("grid": [8, 16, 5, 9])", "grid", "[8, 16, 5, 9]"},
+    {"kernel", R"("block": [8, 16, 5.5])", "block", "[8, 16, 5.5]"},
+    {"kernel", R"("block": [8, 16, 5 ])", "block", ""},
+    {"kernel", R"("est. achieved occupancy %": "high")", "est. achieved occupancy %", R"("high")"},
+    {"kernel", R"("dtype": "Float")", "dtype", R"("Float")"},
+    {"kernel", R"("Group size": 8)", "Group size", "8"},
+    {"kernel", R"("Process Group Name": "0")", "Process Group Name", R"("0")"},
+    {"kernel", R"("dtype": "Float", "Collective name": "allreduce")", "dtype", ""},
+    {"kernel", R"("dtype": ["Float"], "Collective name": "x")", "dtype", R"(["Float"])"},
+    {"cuda_sync", R"("stream": -1, "device": 1)", "device", "1"},
+    {"cuda_sync", R"("stream": 7, "device": 1)", "device", ""},
+    {"cuda_sync", R"("cuda_sync_kind": "n")", "cuda_sync_kind", ""},
+    {"cuda_sync", R"("cuda_sync_kind": "Other")", "cuda_sync_kind", R"("Other")"},
+};
+
+TEST(KinetoReaderTest, ArgumentsThatDoNotFitTheirColumnStayInArgs) {
+  for (const KeptCase& c : kKeptArgs) {
+    const auto store = Read("[" + Span(c.category, "n", R"("pid":1,"tid":2)", c.args) + "]");
+    const StringId args = store->host_events.rows() > 0 ? store->host_events.args[0]
+                          : store->gpu_tasks.rows() > 0 ? store->gpu_tasks.args[0]
+                                                        : store->syncs.args[0];
+    EXPECT_EQ(store->Arg(args, c.key), c.text) << c.category << " " << c.args;
+  }
+}
+
+TEST(KinetoReaderTest, ANameThatIsNotGivenIsNone) {
+  const auto store = Read(R"([{"ph":"M","name":"thread_name","pid":1,"tid":1,"args":{}},
+      {"ph":"i","name":"i","pid":1,"tid":1,"ts":5}])");
+  ASSERT_EQ(store->threads.rows(), 1u);
+  EXPECT_FALSE(store->threads.name[0].valid());
+}
+
 TEST(KinetoReaderTest, ATaskWithoutStreamArgumentsIsOnItsTrack) {
   const auto store = Read("[" + Span("kernel", "k", R"("pid":3,"tid":7)", "") + "]");
   EXPECT_EQ(store->streams.number[0], 7);
@@ -172,7 +221,7 @@ TEST(KinetoReaderTest, BeginsAndEndsArePaired) {
   const auto store = Read(R"([{"ph":"B","name":"a","pid":1,"tid":1,"ts":1,"args":{"correlation":4}},
       {"ph":"B","name":"b","pid":1,"tid":1,"ts":2},{"ph":"E","pid":1,"tid":1,"ts":5},
       {"ph":"B","name":"c","pid":1,"tid":1,"ts":6},
-      {"ph":"E","name":"a","pid":1,"tid":1,"ts":9},
+      {"ph":"E","name":"a","pid":1,"tid":1,"ts":9,"args":{"result":5}},
       {"ph":"E","name":"a","pid":1,"tid":1,"ts":10},
       {"ph":"B","name":"d","pid":1,"tid":1,"ts":11},
       {"ph":"i","name":"i","pid":1,"tid":1,"ts":50},
@@ -189,6 +238,7 @@ TEST(KinetoReaderTest, BeginsAndEndsArePaired) {
   EXPECT_EQ(store->log.Count(ImportIssue::kUnmatchedEnd), 1);
   EXPECT_EQ(store->Arg(store->host_events.args[1], "correlation"), "4")
       << "kept, though not in a column";
+  EXPECT_EQ(store->Arg(store->host_events.args[1], "result"), "5") << "of the end";
 }
 
 struct DurationCase {

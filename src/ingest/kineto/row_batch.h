@@ -123,6 +123,8 @@ class WorkerIds {
   std::string scratch_;
 };
 
+class ArgReader;
+
 /// Turns events into rows: one function a kind of event.
 class RowBuilder {
  public:
@@ -141,7 +143,7 @@ class RowBuilder {
   void AddHostEvent(const RawEvent& event, Span span, CategoryRule rule, StringId category);
   void AddGpuTask(const RawEvent& event, Span span, CategoryRule rule);
   void AddSync(const RawEvent& event, Span span);
-  void AddCollective(const RawEvent& event);
+  void AddCollective(ArgReader& args);
   void AddFlow(const RawEvent& event, std::int64_t offset);
   void AddHalfSpan(const RawEvent& event, std::int64_t offset);
   void AddCounter(const RawEvent& event, std::int64_t offset);
@@ -153,9 +155,9 @@ class RowBuilder {
   /// A GPU task that claims to run longer than time goes is kept so, for ClipOverflowingTasks() to
   /// clip.
   DurationNs ParseDuration(const RawEvent& event, std::int64_t offset, CategoryRule rule);
-  StreamId StreamOf(const RawEvent& event);
-  /// Interns the members of `args` that are not in `columns` (a set of ArgKey bits).
-  StringId RestOfArgs(const RawEvent& event, std::uint64_t columns);
+  StreamId StreamOf(const RawEvent& event, ArgReader& args);
+  /// Interns the members of `args` that are not in columns (a set of ArgKey bits).
+  StringId RestOfArgs(const RawEvent& event, std::uint64_t in_columns);
 
   WorkerIds& ids_;
   RowBatch& batch_;
