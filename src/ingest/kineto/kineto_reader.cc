@@ -372,11 +372,6 @@ class EventsReader {
   RawEvent& event_;
 };
 
-Status OutOfMemory(const std::string& path) {
-  return Status::Internal(
-      path + ": out of memory while reading; the trace needs about 120 bytes an event");
-}
-
 /// One reading: the source and the store, shared by the worker threads.
 class Reading {
  public:
@@ -395,9 +390,12 @@ class Reading {
       for (int i = 1; i < options_.threads; ++i) helpers.emplace_back([this] { Work(); });
     } catch (const std::system_error&) {
       // The system grants no more threads; those there are do the work.
+    } catch (const std::bad_alloc&) {
+      // Nor must it leave while threads run: if memory is short indeed, reading will tell.
     }
     Work();
     for (std::thread& helper : helpers) helper.join();
+    if (out_of_memory_) throw std::bad_alloc();
     if (!status_.ok()) return status_;
     return Finish();
   }
@@ -405,14 +403,15 @@ class Reading {
  private:
   enum class Stage { kPrologue, kEvents, kEpilogue };
 
-  /// One thread's work. Nothing may leave it: the others wait for their turn.
+  /// One thread's work. Nothing may leave it: the others wait for their turn. Nor may the handler
+  /// allocate.
   void Work() noexcept {
     try {
       ReadPieces();
     } catch (const std::bad_alloc&) {
       {
         std::lock_guard lock(source_mutex_);
-        if (status_.ok()) status_ = OutOfMemory(path_);
+        out_of_memory_ = true;
         stopped_ = true;
       }
       {
@@ -578,6 +577,7 @@ class Reading {
   std::mutex source_mutex_;
   PieceSource pieces_;
   bool stopped_ = false;
+  bool out_of_memory_ = false;
   Status status_;
 
   std::mutex merge_mutex_;
@@ -614,7 +614,8 @@ Status Read(ByteSource& source, const std::string& path, const ReadOptions& opti
   ClipOverflowingTasks(store);
   return Status::Ok();
 } catch (const std::bad_alloc&) {
-  return OutOfMemory(path);
+  return Status::Internal(
+      path + ": out of memory while reading; the trace needs about 120 bytes an event");
 }
 
 }  // namespace headroom::kineto

@@ -5,8 +5,11 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
+#include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ingest/memory_source.h"
@@ -447,6 +450,35 @@ TEST(KinetoReaderTest, AFailingDeviceEndsAllThreads) {
     options.piece_bytes = 1000;
     EXPECT_EQ(kineto::Read(source, "file", options, store).message(),
               "file: cannot read: Input/output error");
+  }
+}
+
+/// Memory ends while it reads.
+class GreedySource final : public ByteSource {
+ public:
+  Result<std::size_t> Read(std::span<char> out) override {
+    if (reads_++ > 20) throw std::bad_alloc();
+    std::fill(out.begin(), out.end(), ' ');
+    if (reads_ == 1) out[0] = '[';
+    return out.size();
+  }
+  std::int64_t file_bytes_read() const override { return 0; }
+  std::int64_t file_bytes() const override { return 0; }
+
+ private:
+  int reads_ = 0;
+};
+
+TEST(KinetoReaderTest, TooLittleMemoryEndsAllThreadsWithAStatus) {
+  for (const int threads : {1, 2, 8}) {
+    GreedySource source;
+    TraceStore store;
+    ReadOptions options;
+    options.threads = threads;
+    options.piece_bytes = 1000;
+    const Status status = kineto::Read(source, "file", options, store);
+    EXPECT_EQ(status.code(), StatusCode::kInternal);
+    EXPECT_TRUE(status.message().starts_with("file: out of memory")) << status.message();
   }
 }
 
