@@ -35,6 +35,8 @@ void RunAll(std::vector<std::function<void()>>& jobs, int workers) {
       helpers.emplace_back(work);
   } catch (const std::system_error&) {
     // The system grants no more threads; those there are do the work.
+  } catch (const std::bad_alloc&) {
+    // Nor must it leave while threads run: if memory is short indeed, a job will tell.
   }
   work();
   for (std::thread& helper : helpers) helper.join();
@@ -66,6 +68,7 @@ struct HostKey {
   TimeNs start;
   TimeNs end;
   std::uint32_t row;
+  HostEventKind kind;
 };
 
 /// What makes two events on one track with the same start and length copies of one record. At least
@@ -131,9 +134,10 @@ std::size_t MoveUnique(const Table& table, std::vector<std::uint32_t>& rows, std
   return to;
 }
 
-/// Outer spans first: earlier start, then later end.
+/// Outer spans first: earlier start, then later end, then by kind.
 bool StartsBeforeOrEncloses(const HostKey& a, const HostKey& b) {
-  return a.start != b.start ? a.start < b.start : a.end > b.end;
+  if (a.start != b.start) return a.start < b.start;
+  return a.end != b.end ? a.end > b.end : a.kind < b.kind;
 }
 
 }  // namespace
@@ -180,7 +184,8 @@ void TraceStore::FreezeHostEvents(int workers) {
     keys.reserve(of_thread.size());
     for (std::uint32_t row : of_thread) {
       const TimeNs start = host_events.start.Pending(row);
-      keys.push_back({start, start + host_events.duration.Pending(row), row});
+      keys.push_back(
+          {start, start + host_events.duration.Pending(row), row, host_events.kind.Pending(row)});
     }
     NaturalStableSort(keys, StartsBeforeOrEncloses);
     for (std::size_t i = 0; i < keys.size(); ++i) of_thread[i] = keys[i].row;

@@ -23,7 +23,7 @@ struct TraceMetadata {
   std::string compression;      ///< "", "gzip" or "zstd".
   std::int64_t file_bytes = 0;  ///< On disk.
   std::int64_t text_bytes = 0;  ///< After decompression.
-  std::int64_t events = 0;      ///< Elements of the event list, lost ones included.
+  std::int64_t events = 0;      ///< Objects in the event list, lost and skipped ones included.
   std::optional<std::int64_t> rank;
   std::optional<std::int64_t> world_size;
   std::string backend;                       ///< Of the default process group, e.g. "nccl".
@@ -48,11 +48,14 @@ class TraceStore {
   HEADROOM_TABLES(T)
 #undef T
 
-  /// Sorts host events by (thread, start, longest first, as read) and GPU tasks by (start, stream,
-  /// as read), drops copies of events, fills `parent`, `launch` and `steps`, and makes every column
-  /// contiguous.
+  /// Sorts host events by (thread, start, longest first, kind, as read) and GPU tasks by (start,
+  /// stream, as read), drops copies of events, fills `parent`, `launch` and `steps`, and makes
+  /// every column contiguous.
   ///
-  /// `workers` bounds the threads used; the result does not depend on it.
+  /// `workers` bounds the threads used; the result does not depend on it. Throws std::bad_alloc;
+  /// then the store is of no use.
+  ///
+  /// REQUIRES: called once.
   void Freeze(int workers);
 
   std::string_view Text(StringId id) const {

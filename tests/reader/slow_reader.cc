@@ -730,9 +730,13 @@ class SlowReader {
   }
 
   void WriteHosts() {
-    std::stable_sort(hosts_.begin(), hosts_.end(), [](const Host& a, const Host& b) {
-      return std::tie(a.pid, a.tid, a.start, b.duration) <
-             std::tie(b.pid, b.tid, b.start, a.duration);
+    const auto kind = [](const Host& h) {
+      return std::find(std::begin(kHostKinds), std::end(kHostKinds), h.kind) - kHostKinds;
+    };
+    std::stable_sort(hosts_.begin(), hosts_.end(), [&](const Host& a, const Host& b) {
+      const auto left = std::tie(a.pid, a.tid, a.start, b.duration);
+      const auto right = std::tie(b.pid, b.tid, b.start, a.duration);
+      return left != right ? left < right : kind(a) < kind(b);
     });
     std::size_t first = 0;  // Of the thread.
     std::int64_t latest_end =
