@@ -110,7 +110,7 @@ enum class FlowPhase : std::uint8_t { kStart, kStep, kFinish };
   X(std::int64_t, graph_node,    "",      "unknown", "Node id within a launched CUDA graph.") \
   X(std::int64_t, bytes,         "bytes", "unknown", "Bytes copied or set.") \
   X(StringId,     args,          "",      "none",    "Members of `args` without a column of their own, as JSON text.") \
-  X(HostEventId,  launch,        "",      "none",    "The call that launched the task, joined by correlation.")
+  X(HostEventId,  launch,        "",      "none",    "The call that launched the task, joined by correlation (see launches.h).")
 
 #define HEADROOM_SYNC_COLUMNS(X) \
   X(TimeNs,       start,               "ns", "never",   "Start of the wait.") \

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "store/args_text.h"
+#include "store/launches.h"
 #include "store/natural_sort.h"
 
 namespace headroom {
@@ -155,7 +156,7 @@ void TraceStore::Freeze(int workers) {
   FreezeTable(memory_events, workers);
   FreezeTable(instants, workers);
   ResolveParents();
-  ResolveLaunches();
+  gpu_tasks.launch.Adopt(JoinLaunches(*this));
   CollectSteps();
 }
 
@@ -272,71 +273,6 @@ void TraceStore::ResolveParents() {
   }
   host_events.parent.Adopt(std::move(parents));
   if (overlapping > 0) log.Add(ImportIssue::kOverlapping, -1, {}, overlapping);
-}
-
-void TraceStore::ResolveLaunches() {
-  struct Call {
-    std::int64_t correlation;
-    TimeNs start;
-    std::uint32_t row;
-  };
-  std::vector<Call> calls;
-  for (std::size_t row = 0; row < host_events.rows(); ++row) {
-    const HostEventKind kind = host_events.kind[row];
-    if (kind != HostEventKind::kRuntimeCall && kind != HostEventKind::kDriverCall) continue;
-    if (host_events.correlation[row] == kUnknown) continue;
-    calls.push_back(
-        {host_events.correlation[row], host_events.start[row], static_cast<std::uint32_t>(row)});
-  }
-  const auto by_id_and_start = [](const Call& a, const Call& b) {
-    return a.correlation != b.correlation ? a.correlation < b.correlation : a.start < b.start;
-  };
-  NaturalStableSort(calls, by_id_and_start);
-  // A driver call inside a runtime call carries its id, too: the outer one is the launch.
-  const auto inside_previous = [&](const Call& previous, const Call& call) {
-    return call.correlation == previous.correlation &&
-           host_events.thread[call.row] == host_events.thread[previous.row] &&
-           call.start < HostEnd(HostEventId(previous.row));
-  };
-  std::size_t kept = 0;
-  for (const Call& call : calls) {
-    if (kept == 0 || !inside_previous(calls[kept - 1], call)) calls[kept++] = call;
-  }
-  calls.resize(kept);
-
-  const std::size_t tasks = gpu_tasks.rows();
-  PageBuffer<HostEventId> launches(tasks);
-  std::size_t guess = 0;
-  for (std::size_t i = 0; i < tasks; ++i) {
-    launches.data()[i] = HostEventId::None();
-    const std::int64_t correlation = gpu_tasks.correlation[i];
-    if (correlation == kUnknown || calls.empty()) continue;
-    // Tasks run nearly in order of launch: look near the last hit before searching.
-    std::size_t at = guess;
-    for (int step = 0; step < 8 && at < calls.size() && calls[at].correlation < correlation; ++step)
-      ++at;
-    const bool found_near = at < calls.size() && calls[at].correlation == correlation &&
-                            (at == 0 || calls[at - 1].correlation < correlation);
-    if (!found_near) {
-      at = static_cast<std::size_t>(std::lower_bound(calls.begin(), calls.end(), correlation,
-                                                     [](const Call& call, std::int64_t wanted) {
-                                                       return call.correlation < wanted;
-                                                     }) -
-                                    calls.begin());
-    }
-    if (at == calls.size() || calls[at].correlation != correlation) continue;
-    guess = at;
-    // Ids can repeat (several processes in one file): the launch is the call that began last before
-    // the task, or the first one where all began after it.
-    if (at + 1 < calls.size() && calls[at + 1].correlation == correlation) {
-      const auto after =
-          std::upper_bound(calls.begin() + static_cast<std::ptrdiff_t>(at), calls.end(),
-                           Call{correlation, gpu_tasks.start[i], 0}, by_id_and_start);
-      at = std::max(at + 1, static_cast<std::size_t>(after - calls.begin())) - 1;
-    }
-    launches.data()[i] = HostEventId(calls[at].row);
-  }
-  gpu_tasks.launch.Adopt(std::move(launches));
 }
 
 void TraceStore::CollectSteps() {

@@ -94,7 +94,6 @@ class TraceStore {
   void FreezeHostEvents(int workers);
   void FreezeGpuTasks(int workers);
   void ResolveParents();
-  void ResolveLaunches();
   void CollectSteps();
 
   std::vector<std::uint32_t> host_event_begin_;  ///< By thread, and one past the end.

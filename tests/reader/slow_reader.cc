@@ -773,22 +773,63 @@ class SlowReader {
     }
   }
 
-  /// The call that began last before the task, driver calls within a runtime call left out; or the
-  /// first one.
-  std::string LaunchOf(const Task& task) const {
+  /// Calls that may have launched a task, by start: those with its id, driver calls within a
+  /// runtime call of their process left out.
+  std::vector<Host> CallsOf(const Task& task) const {
     const auto it = calls_.find(task.correlation);
-    if (task.correlation == kUnknown || it == calls_.end()) return "-";
+    if (task.correlation == kUnknown || it == calls_.end()) return {};
     std::vector<Host> calls = it->second;
-    std::stable_sort(calls.begin(), calls.end(),
-                     [](const Host& a, const Host& b) { return a.start < b.start; });
-    std::vector<Host> outer;
+    const auto by_start = [](const Host& a, const Host& b) { return a.start < b.start; };
+    std::stable_sort(calls.begin(), calls.end(), by_start);
+    std::map<std::string, std::vector<Host>> by_process;
     for (const Host& call : calls) {
-      const bool inside = !outer.empty() && call.pid == outer.back().pid &&
-                          call.tid == outer.back().tid && call.start < outer.back().end();
+      std::vector<Host>& outer = by_process[call.pid];
+      const bool inside =
+          !outer.empty() && call.tid == outer.back().tid && call.start < outer.back().end();
       if (!inside) outer.push_back(call);
     }
-    const Host* best = &outer.front();
-    for (const Host& call : outer) {
+    calls.clear();
+    for (const auto& [pid, outer] : by_process)
+      calls.insert(calls.end(), outer.begin(), outer.end());
+    std::stable_sort(calls.begin(), calls.end(), by_start);
+    return calls;
+  }
+
+  /// Who launched nine tenths of the tasks of each stream and device: of those tasks before which
+  /// only one process called with their id.
+  void FindOwners() {
+    std::map<std::string, std::map<std::string, int>> votes;
+    for (const Task& task : tasks_) {
+      std::set<std::string> processes;
+      for (const Host& call : CallsOf(task)) {
+        if (call.start <= task.start) processes.insert(call.pid);
+      }
+      if (processes.size() != 1) continue;
+      ++votes[fmt::format("{}/{}", task.device, task.stream)][*processes.begin()];
+      ++votes[fmt::format("{}", task.device)][*processes.begin()];
+    }
+    for (const auto& [place, by_process] : votes) {
+      int total = 0;
+      for (const auto& [pid, count] : by_process) total += count;
+      for (const auto& [pid, count] : by_process) {
+        if (count * 10 >= total * 9) owners_[place] = pid;
+      }
+    }
+  }
+
+  /// The call that began last before the task, or the first one; of the owner's, if it has any.
+  std::string LaunchOf(const Task& task) const {
+    std::vector<Host> calls = CallsOf(task);
+    if (calls.empty()) return "-";
+    auto owner = owners_.find(fmt::format("{}/{}", task.device, task.stream));
+    if (owner == owners_.end()) owner = owners_.find(fmt::format("{}", task.device));
+    std::vector<Host> of_owner;
+    for (const Host& call : calls) {
+      if (owner != owners_.end() && call.pid == owner->second) of_owner.push_back(call);
+    }
+    if (!of_owner.empty()) calls = of_owner;
+    const Host* best = &calls.front();
+    for (const Host& call : calls) {
       if (call.start <= task.start) best = &call;
     }
     return best->Brief();
@@ -821,6 +862,7 @@ class SlowReader {
   }
 
   void WriteTasks() {
+    FindOwners();
     for (const Task& t : tasks_) {
       Put("gpu_tasks",
           Line()("start", t.start)("duration", t.duration)("name", t.name)("device", t.device)(
@@ -865,6 +907,7 @@ class SlowReader {
   std::vector<Task> tasks_;
   std::vector<Half> halves_;
   std::unordered_map<std::int64_t, std::vector<Host>> calls_;
+  std::map<std::string, std::string> owners_;  ///< Process, by stream and by device.
   std::map<std::string, std::pair<std::optional<std::string>, std::optional<std::string>>>
       processes_;
   std::map<std::pair<std::string, std::string>, std::optional<std::string>> threads_;
