@@ -131,7 +131,6 @@ class GzipSource final : public InflatingSource {
     isal_inflate_init(&state_);
     state_.crc_flag = ISAL_GZIP;
   }
-  std::string_view compression() const override { return "gzip"; }
 
   Result<std::size_t> Read(std::span<char> out) override {
     std::size_t filled = 0;
@@ -190,7 +189,6 @@ class ZstdSource final : public InflatingSource {
       : InflatingSource(std::move(file), limit), context_(ZSTD_createDCtx(), &ZSTD_freeDCtx) {
     if (context_ == nullptr) throw std::bad_alloc();
   }
-  std::string_view compression() const override { return "zstd"; }
 
   Result<std::size_t> Read(std::span<char> out) override {
     ZSTD_outBuffer to = {out.data(), out.size(), 0};

@@ -35,7 +35,6 @@ class ByteSource {
   virtual std::int64_t file_bytes_read() const = 0;
   /// Of the file on disk; 0 for a pipe.
   virtual std::int64_t file_bytes() const = 0;
-  virtual std::string_view compression() const { return {}; }
 };
 
 /// Opens a regular file (or a pipe) and chooses the decompressor. Refuses directories and empty

@@ -48,7 +48,8 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
   X(kBadDuration, "bad-duration", kWarning, \
     "a span's duration is no number; it was kept with 0", "busy time of those events", "") \
   X(kOverflowingDuration, "overflowing-duration", kWarning, \
-    "a GPU task claims to run far past the end of the trace; it was clipped to the next task of its stream", \
+    "an event claims to run far past the end of the trace; it was clipped to the next start on its track, or to the last " \
+    "start of the trace", \
     "busy time of those events", "") \
   X(kDuplicateEvent, "duplicate-event", kWarning, \
     "an event is recorded twice (same track, name, time and ids); the copy was dropped", "", "") \

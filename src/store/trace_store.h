@@ -20,20 +20,11 @@ namespace headroom {
 /// What the file says of itself. Only named keys are kept: a trace may hold secrets.
 struct TraceMetadata {
   std::string format;           ///< E.g. "pytorch-profiler-json".
-  std::string compression;      ///< "", "gzip" or "zstd".
   std::int64_t file_bytes = 0;  ///< On disk.
-  std::int64_t text_bytes = 0;  ///< After decompression.
   std::int64_t events = 0;      ///< Objects in the event list, lost and skipped ones included.
   std::optional<std::int64_t> rank;
   std::optional<std::int64_t> world_size;
-  std::string backend;                       ///< Of the default process group, e.g. "nccl".
   std::optional<std::int64_t> base_time_ns;  ///< Unix time of the trace clock's zero.
-  std::optional<bool> record_shapes;
-  std::optional<bool> with_stack;
-  std::optional<bool> profile_memory;
-  std::string cuda_runtime_version;
-  std::string cuda_driver_version;
-  bool time_unit_proven = false;
 };
 
 /// One trace. Readers append rows, then Freeze() sorts and resolves; afterwards nothing changes and

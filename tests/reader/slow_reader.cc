@@ -422,6 +422,8 @@ class SlowReader {
     for (const Json& event : events->items) AddEvent(event);
     if (root->kind == Json::Kind::kObject) AddMetadata(*root);
     CountStepsBack();
+    FindExtent();
+    ClipHosts();
     PairHalves();
     counts_["duplicate-event"] += DropCopies(hosts_, [](const Host& h) { return h.HasId(); });
     counts_["duplicate-event"] += DropCopies(
@@ -509,6 +511,17 @@ class SlowReader {
     return Count("bad-duration"), 0;
   }
 
+  static std::string HostKind(const Json& event) {
+    const std::map<std::string, int> kinds = {
+        {"python_function", 0},    {"user_annotation", 1}, {"cpu_op", 2},      {"Operator", 2},
+        {"operator", 2},           {"cuda_runtime", 3},    {"Runtime", 3},     {"hip_runtime", 3},
+        {"xpu_runtime", 3},        {"mtia_runtime", 3},    {"cuda_driver", 4}, {"overhead", 5},
+        {"gpu_user_annotation", 6}};
+    if (event.Find("cat") == nullptr && Pid(event) == "CPU functions") return kHostKinds[2];
+    const auto kind = kinds.find(Text(event, "cat"));
+    return kHostKinds[kind == kinds.end() ? 7 : kind->second];
+  }
+
   void AddSpan(const Json& event, std::int64_t start) {
     const std::string category = Text(event, "cat");
     if (category == "cuda_event") {
@@ -521,17 +534,10 @@ class SlowReader {
     if (tasks.contains(category)) return AddTask(event, start, duration, tasks.at(category));
     if (category == "cuda_sync") return AddSync(event, start, duration);
 
-    const std::map<std::string, int> kinds = {
-        {"python_function", 0},    {"user_annotation", 1}, {"cpu_op", 2},      {"Operator", 2},
-        {"operator", 2},           {"cuda_runtime", 3},    {"Runtime", 3},     {"hip_runtime", 3},
-        {"xpu_runtime", 3},        {"mtia_runtime", 3},    {"cuda_driver", 4}, {"overhead", 5},
-        {"gpu_user_annotation", 6}};
-    int kind = kinds.contains(category) ? kinds.at(category) : 7;
-    if (event.Find("cat") == nullptr && Pid(event) == "CPU functions") kind = 2;
     Track(event);
     Args args(event);
     hosts_.push_back(
-        {start, duration, Text(event, "name"), category, Pid(event), Tid(event), kHostKinds[kind],
+        {start, duration, Text(event, "name"), category, Pid(event), Tid(event), HostKind(event),
          args.Int({"correlation"}), args.Int({"External id", "external id"}),
          args.Int({"Sequence number"}), args.Int32({"Fwd thread id"}), args.Int32({"Python id"}),
          args.Int32({"Python parent id"}), args.Int32({"Ev Idx", "Profiler Event Index"}),
@@ -657,14 +663,7 @@ class SlowReader {
       return distributed == nullptr ? kUnknown : Int(distributed->Find(key));
     };
     line("rank", of_job("rank"))("world_size", of_job("world_size"));
-    line("backend", distributed == nullptr ? "" : Text(*distributed, "backend"));
     line("base_time", Int(root.Find("baseTimeNanoseconds")));
-    for (const char* flag : {"record_shapes", "with_stack", "profile_memory"}) {
-      const std::string value = TextOr(root.Find(flag), "");
-      line(flag, value == "1" || value == "true"    ? "yes"
-                 : value == "0" || value == "false" ? "no"
-                                                    : "?");
-    }
     metadata_ = line.text();
   }
 
@@ -695,13 +694,9 @@ class SlowReader {
       std::vector<Half> open;
       const auto close = [&](std::int64_t time, const Json* end = nullptr) {
         const Half& b = open.back();
-        const char* kind = b.category == "cpu_op"            ? "operator"
-                           : b.category == "user_annotation" ? "annotation"
-                           : b.category == "python_function" ? "frame"
-                                                             : "other";
-        hosts_.push_back({b.time, time - b.time, b.name, b.category, b.pid, b.tid, kind, kUnknown,
-                          kUnknown, kUnknown, kUnknown32, kUnknown32, kUnknown32, kUnknown32,
-                          kUnknown32, BothArgs(*b.event, end)});
+        hosts_.push_back({b.time, time - b.time, b.name, b.category, b.pid, b.tid,
+                          HostKind(*b.event), kUnknown, kUnknown, kUnknown, kUnknown32, kUnknown32,
+                          kUnknown32, kUnknown32, kUnknown32, BothArgs(*b.event, end)});
         open.pop_back();
       };
       for (const Half& h : halves) {
@@ -835,22 +830,45 @@ class SlowReader {
     return best->Brief();
   }
 
-  /// Tasks that claim to end later than one more length of the trace (or a minute) after its last
-  /// start.
+  /// What ends later than one more length of the trace (or a minute) after its last start claims
+  /// too much. Spans of no kind count for the length where there is nothing else.
+  void FindExtent() {
+    std::vector<std::int64_t> known, other;
+    for (const Host& h : hosts_) (h.kind == "other" ? other : known).push_back(h.start);
+    for (const Half& h : halves_) {
+      if (h.begins) (HostKind(*h.event) == "other" ? other : known).push_back(h.time);
+    }
+    for (const Task& t : tasks_) known.push_back(t.start);
+    if (known.empty()) known = other;
+    if (known.empty()) return;
+    const auto [first, last] = std::minmax_element(known.begin(), known.end());
+    last_start_ = *last;
+    limit_ = *last + std::max<std::int64_t>(*last - *first, 60'000'000'000);
+  }
+
+  /// To the next later start on the track.
+  void ClipHosts() {
+    for (Host& h : hosts_) {
+      if (h.end() <= limit_) continue;
+      std::optional<std::int64_t> next;
+      for (const Host& other : hosts_) {
+        if (other.pid == h.pid && other.tid == h.tid && other.start > h.start &&
+            (!next || other.start < *next)) {
+          next = other.start;
+        }
+      }
+      h.duration = next.value_or(std::max(last_start_, h.start)) - h.start;
+      Count("overflowing-duration");
+    }
+  }
+
+  /// To the next start on the stream.
   void ClipTasks() {
     std::stable_sort(tasks_.begin(), tasks_.end(),
                      [](const Task& a, const Task& b) { return a.start < b.start; });
-    if (tasks_.empty()) return;
-    std::int64_t first = tasks_.front().start, last = tasks_.back().start;
-    for (const Host& h : hosts_) {
-      if (h.kind == "other") continue;
-      first = std::min(first, h.start);
-      last = std::max(last, h.start);
-    }
-    const std::int64_t allowed = std::max<std::int64_t>(last - first, 60'000'000'000);
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
-      if (tasks_[i].start + tasks_[i].duration <= last + allowed) continue;
-      std::int64_t end = last;
+      if (tasks_[i].start + tasks_[i].duration <= limit_) continue;
+      std::int64_t end = last_start_;
       for (std::size_t k = i + 1; k < tasks_.size(); ++k) {
         if (tasks_[k].device != tasks_[i].device || tasks_[k].stream != tasks_[i].stream) continue;
         end = tasks_[k].start;
@@ -899,10 +917,9 @@ class SlowReader {
   TraceDump dump_;
   std::map<std::string, std::int64_t> counts_;
   std::int64_t events_ = 0;
+  std::int64_t last_start_ = 0, limit_ = 0;
   std::string metadata_ =
-      Line()("rank", kUnknown)("world_size", kUnknown)("backend", "")("base_time", kUnknown)(
-          "record_shapes", "?")("with_stack", "?")("profile_memory", "?")
-          .text();
+      Line()("rank", kUnknown)("world_size", kUnknown)("base_time", kUnknown).text();
   std::vector<Host> hosts_;
   std::vector<Task> tasks_;
   std::vector<Half> halves_;
@@ -1087,12 +1104,9 @@ class StoreDumper {
 
   void Metadata() {
     const TraceMetadata& m = s_.metadata;
-    const auto flag = [](const std::optional<bool>& f) { return f ? (*f ? "yes" : "no") : "?"; };
     Put("metadata",
         Line()("rank", m.rank.value_or(kUnknown))("world_size", m.world_size.value_or(kUnknown))(
-            "backend", m.backend)("base_time", m.base_time_ns.value_or(kUnknown))(
-            "record_shapes", flag(m.record_shapes))("with_stack", flag(m.with_stack))(
-            "profile_memory", flag(m.profile_memory))("events", m.events));
+            "base_time", m.base_time_ns.value_or(kUnknown))("events", m.events));
     for (const ImportIssue issue :
          {ImportIssue::kNotAnEvent, ImportIssue::kBadTime, ImportIssue::kMissingDuration,
           ImportIssue::kNegativeDuration, ImportIssue::kBadDuration,

@@ -551,7 +551,6 @@ class Reading {
   }
 
   Status Finish() {
-    store_.metadata.text_bytes = pieces_.bytes();
     if (!source_.damage().empty()) {
       store_.log.Add(ImportIssue::kCutCompression, pieces_.bytes(), std::string(source_.damage()));
     }
@@ -563,8 +562,6 @@ class Reading {
       // A bare array may lack its ']': viewers accept that, and a killed process leaves it so.
       store_.log.Add(ImportIssue::kTruncated, pieces_.bytes(), "the event list is not closed");
     }
-    CountOutOfOrder(store_);
-    PairHalfSpans(late_, store_);
     return Status::Ok();
   }
 
@@ -597,7 +594,7 @@ class Reading {
   Merger merger_;
 
  public:
-  const LateRows& late() const { return late_; }
+  LateRows& late() { return late_; }
 };
 
 }  // namespace
@@ -607,11 +604,14 @@ Status Read(ByteSource& source, const std::string& path, const ReadOptions& opti
   Reading reading(source, path, options, store);
   if (Status status = reading.Run(); !status.ok()) return status;
   store.metadata.format = "pytorch-profiler-json";
-  store.metadata.compression = source.compression();
   store.metadata.file_bytes = std::max(source.file_bytes(), source.file_bytes_read());
-  store.Freeze(options.threads);
+  CountOutOfOrder(store);
   SettleTimeUnit(reading.late(), store);
-  ClipOverflowingTasks(store);
+  const TraceExtent extent = ExtentOf(reading.late(), store);
+  ClipOverflowingSpans(extent, store);
+  PairHalfSpans(std::move(reading.late().half_spans), store);
+  store.Freeze(options.threads);
+  ClipOverflowingTasks(extent, store);
   return Status::Ok();
 } catch (const std::bad_alloc&) {
   return Status::Internal(

@@ -305,6 +305,39 @@ TEST(KinetoReaderTest, ALongTaskAtTheEndOfAShortTraceIsNoOverflow) {
   EXPECT_EQ(store->log.Count(ImportIssue::kOverflowingDuration), 0);
 }
 
+TEST(KinetoReaderTest, ASpanFarBeyondTheTraceIsClippedAndNoParentOfWhatFollows) {
+  for (const char* category : {"cpu_op", "of no known kind"}) {
+    const auto span = [&](const char* name, int tid, const char* times) {
+      return fmt::format(R"({{"ph":"X","cat":"{}","name":"{}","pid":1,"tid":{},{}}})", category,
+                         name, tid, times);
+    };
+    const auto store = Read(
+        "[" + span("a", 1, R"("ts":10,"dur":2e15)") + "," +
+        span("twin", 1, R"("ts":10,"dur":1e15)") + "," + span("b", 1, R"("ts":20.5,"dur":5)") +
+        "," + span("c", 2, R"("ts":15,"dur":1e15)") + "," + span("d", 3, R"("ts":40,"dur":1e15)") +
+        R"(,{"ph":"B","name":"open","pid":1,"tid":4,"ts":12}])");
+    const auto& rows = store->host_events;
+    ASSERT_EQ(rows.rows(), 6u);
+    EXPECT_EQ(rows.duration[0].ns(), 10'500) << "a: to the next start of its track";
+    EXPECT_EQ(rows.duration[1].ns(), 10'500) << "its twin: too";
+    EXPECT_FALSE(rows.parent[2].valid()) << "b";
+    EXPECT_EQ(rows.duration[3].ns(), 25'000) << "c: to the last start of the trace";
+    EXPECT_EQ(rows.duration[4].ns(), 0) << "d: it is the last";
+    EXPECT_EQ(rows.duration[5].ns(), 28'000) << "what never ended ends with the trace";
+    EXPECT_EQ(store->log.Count(ImportIssue::kOverflowingDuration), 4);
+  }
+}
+
+TEST(KinetoReaderTest, BeginsAndEndsHaveTheKindOfTheirCategory) {
+  for (const HostKindCase& c : kHostKinds) {
+    const auto store = Read(fmt::format(
+        R"([{{"ph":"B","cat":"{}","name":"n","pid":1,"tid":1,"ts":1}},{{"ph":"E","pid":1,"tid":1,"ts":2}}])",
+        c.category));
+    ASSERT_EQ(store->host_events.rows(), 1u) << c.category;
+    EXPECT_EQ(store->host_events.kind[0], c.kind) << c.category;
+  }
+}
+
 TEST(KinetoReaderTest, ADoubledEventIsDroppedAndDisorderTold) {
   const std::string launch =
       R"({"ph":"X","cat":"cuda_runtime","name":"l","pid":1,"tid":1,"ts":9,"dur":1,"args":{"correlation":4}})";
@@ -326,21 +359,21 @@ std::string Copy(const std::string& times, double gigabytes_per_second) {
 }
 
 TEST(KinetoReaderTest, TheTimeUnitIsProvenByDecimalsOrCopies) {
-  EXPECT_TRUE(Read(R"([{"ph":"X","name":"a","pid":1,"tid":1,"ts":1.5,"dur":1}])")
-                  ->metadata.time_unit_proven);
-  EXPECT_TRUE(Read(R"([{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1.25}])")
-                  ->metadata.time_unit_proven);
-  const auto unproven = Read(R"([{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1}])");
-  EXPECT_FALSE(unproven->metadata.time_unit_proven);
-  EXPECT_EQ(unproven->log.Count(ImportIssue::kUnprovenTimeUnit), 1);
+  const auto proven = [](const TraceStore& store) {
+    return store.log.Count(ImportIssue::kUnprovenTimeUnit) == 0;
+  };
+  EXPECT_TRUE(proven(*Read(R"([{"ph":"X","name":"a","pid":1,"tid":1,"ts":1.5,"dur":1}])")));
+  EXPECT_TRUE(proven(*Read(R"([{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1.25}])")));
+  EXPECT_FALSE(proven(*Read(R"([{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1}])")));
+  EXPECT_FALSE(proven(*Read(R"([{"ph":"B","name":"a","pid":1,"tid":1,"ts":1}])")));
 
   const auto micro = Read(Copy(R"("ts":500,"dur":100)", 10));  // 1 MB in 100 us.
-  EXPECT_TRUE(micro->metadata.time_unit_proven);
+  EXPECT_TRUE(proven(*micro));
   EXPECT_EQ(micro->gpu_tasks.duration[0].ns(), 100'000);
 
   const auto nano =
       Read(Copy(R"("ts":500000,"dur":100000)", 10));  // The same, written in nanoseconds.
-  EXPECT_TRUE(nano->metadata.time_unit_proven);
+  EXPECT_TRUE(proven(*nano));
   EXPECT_EQ(nano->gpu_tasks.start[0].ns(), 500'000);
   EXPECT_EQ(nano->gpu_tasks.duration[0].ns(), 100'000);
   EXPECT_EQ(nano->log.Count(ImportIssue::kNanosecondStamps), 1);
@@ -358,20 +391,14 @@ TEST(KinetoReaderTest, TheBareArrayOfOlderPyTorchHoldsOperators) {
 
 TEST(KinetoReaderTest, MetadataIsReadBeforeAndAfterTheListAndNothingElseIsKept) {
   const auto store =
-      Read(R"({"SECRET": "token", "baseTimeNanoseconds": 1712345678000000000, "record_shapes": 1,
+      Read(R"({"SECRET": "token", "baseTimeNanoseconds": 1712345678000000000, "nccl_version": 1,
       "deviceProperties": [{"id": 1, "name": "H200", "totalGlobalMem": 150000000000, "numSms": 132,
                             "computeMajor": 9, "computeMinor": 0}],
-      "traceEvents": [], "with_stack": 0, "cuda_driver_version": 12040, "cuda_runtime_version": "evil",
+      "traceEvents": [], "with_stack": 0,
       "distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 8}})");
   EXPECT_EQ(store->metadata.base_time_ns, 1712345678000000000);
-  EXPECT_EQ(store->metadata.record_shapes, true);
-  EXPECT_EQ(store->metadata.with_stack, false);
-  EXPECT_FALSE(store->metadata.profile_memory.has_value());
   EXPECT_EQ(store->metadata.rank, 3);
   EXPECT_EQ(store->metadata.world_size, 8);
-  EXPECT_EQ(store->metadata.backend, "nccl");
-  EXPECT_EQ(store->metadata.cuda_driver_version, "12040");
-  EXPECT_EQ(store->metadata.cuda_runtime_version, "") << "no number";
   EXPECT_EQ(store->Text(store->devices.name[0]), "H200");
   EXPECT_EQ(store->devices.compute_minor[0], 0);
   EXPECT_FALSE(store->strings.Find("token").valid());

@@ -82,6 +82,19 @@ bool IsGpuTask(CategoryRule rule) {
          rule == CategoryRule::kMemset;
 }
 
+HostEventKind HostKindOf(const RawEvent& event, CategoryRule rule) {
+  constexpr HostEventKind kKinds[] = {
+      HostEventKind::kOperator,      HostEventKind::kAnnotation,  HostEventKind::kRuntimeCall,
+      HostEventKind::kDriverCall,    HostEventKind::kPythonFrame, HostEventKind::kOverhead,
+      HostEventKind::kGpuAnnotation,
+  };
+  // PyTorch without Kineto writes no categories, and "CPU functions" for the process.
+  if (!event.category.present() && event.process.text == "CPU functions")
+    return HostEventKind::kOperator;
+  const auto index = static_cast<std::size_t>(rule);
+  return index < std::size(kKinds) ? kKinds[index] : HostEventKind::kOther;
+}
+
 /// Three integers as "[8, 16, 5]"; unknown where it is anything else.
 struct Extent {
   std::int32_t x = kUnknown32, y = kUnknown32, z = kUnknown32;
@@ -335,24 +348,13 @@ void RowBuilder::AddComplete(const RawEvent& event, std::int64_t offset) {
 
 void RowBuilder::AddHostEvent(const RawEvent& event, Span span, CategoryRule rule,
                               StringId category) {
-  constexpr HostEventKind kKinds[] = {
-      HostEventKind::kOperator,      HostEventKind::kAnnotation,  HostEventKind::kRuntimeCall,
-      HostEventKind::kDriverCall,    HostEventKind::kPythonFrame, HostEventKind::kOverhead,
-      HostEventKind::kGpuAnnotation,
-  };
-  const auto index = static_cast<std::size_t>(rule);
-  HostEventKind kind = index < std::size(kKinds) ? kKinds[index] : HostEventKind::kOther;
-  // PyTorch without Kineto writes no categories, and "CPU functions" for the process.
-  if (!event.category.present() && event.process.text == "CPU functions")
-    kind = HostEventKind::kOperator;
-
   auto& rows = batch_.host_events;
   rows.start.push_back(span.start);
   rows.duration.push_back(span.duration);
   rows.name.push_back(ids_.Intern(event.name));
   rows.category.push_back(category);
   rows.thread.push_back(ids_.ThreadOf(event.process, event.thread));
-  rows.kind.push_back(kind);
+  rows.kind.push_back(HostKindOf(event, rule));
   ArgReader args(event);
   rows.correlation.push_back(args.Integer(ArgKey::kCorrelation));
   rows.external_id.push_back(args.Integer(ArgKey::kExternalId));
@@ -453,9 +455,11 @@ void RowBuilder::AddFlow(const RawEvent& event, std::int64_t offset) {
 void RowBuilder::AddHalfSpan(const RawEvent& event, std::int64_t offset) {
   TimeNs time;
   if (!ParseTime(event, offset, time)) return;
-  batch_.half_spans.push_back(
-      {event.phase.text[0] == 'B', time, ids_.Intern(event.name), ids_.Intern(event.category),
-       ids_.ThreadOf(event.process, event.thread), RestOfArgs(event, 0), offset});
+  const StringId category = ids_.Intern(event.category);
+  batch_.half_spans.push_back({event.phase.text[0] == 'B', time, ids_.Intern(event.name), category,
+                               HostKindOf(event, ids_.RuleOf(category)),
+                               ids_.ThreadOf(event.process, event.thread), RestOfArgs(event, 0),
+                               offset});
 }
 
 void RowBuilder::AddCounter(const RawEvent& event, std::int64_t offset) {

@@ -27,6 +27,7 @@ struct HalfSpan {
   TimeNs time;
   StringId name;
   StringId category;
+  HostEventKind kind;
   ThreadId thread;
   StringId args;
   std::int64_t offset;
@@ -152,8 +153,7 @@ class RowBuilder {
   void AddMetadata(const RawEvent& event);
 
   bool ParseTime(const RawEvent& event, std::int64_t offset, TimeNs& time);
-  /// A GPU task that claims to run longer than time goes is kept so, for ClipOverflowingTasks() to
-  /// clip.
+  /// A GPU task that claims to run longer than time goes is kept so, for ClipOverflowingTasks().
   DurationNs ParseDuration(const RawEvent& event, std::int64_t offset, CategoryRule rule);
   StreamId StreamOf(const RawEvent& event, ArgReader& args);
   /// Interns the members of `args` that are not in columns (a set of ArgKey bits).

@@ -68,23 +68,8 @@ void KeepDevices(const json& list, TraceStore& store, Merger& merger) {
 /// unread: a trace may hold secrets.
 void KeepMember(std::string_view key, std::string_view value, TraceStore& store, Merger& merger) {
   TraceMetadata& metadata = store.metadata;
-  const auto flag = [&](std::optional<bool>& out) {
-    if (value == "1" || value == "true") out = true;
-    if (value == "0" || value == "false") out = false;
-  };
-  const auto version = [&](std::string& out) {
-    std::int64_t number = 0;
-    if (ParseInteger(value, number)) out = value;
-  };
   std::int64_t number = 0;
   if (key == "baseTimeNanoseconds" && ParseInteger(value, number)) metadata.base_time_ns = number;
-  if (key == "record_shapes") flag(metadata.record_shapes);
-  if (key == "with_stack") flag(metadata.with_stack);
-  if (key == "profile_memory") flag(metadata.profile_memory);
-  if (key == "cuda_runtime_version" || key == "hip_runtime_version")
-    version(metadata.cuda_runtime_version);
-  if (key == "cuda_driver_version" || key == "hip_driver_version")
-    version(metadata.cuda_driver_version);
   if (key != "distributedInfo" && key != "deviceProperties") return;
 
   if (value.size() > kLargestKeptValue) return LogDamaged(key, store);
@@ -94,7 +79,6 @@ void KeepMember(std::string_view key, std::string_view value, TraceStore& store,
   if (is_list) return KeepDevices(parsed, store, merger);
   metadata.rank = IntegerIn(parsed, "rank");
   metadata.world_size = IntegerIn(parsed, "world_size");
-  metadata.backend = StringIn(parsed, "backend");
 }
 
 /// Where the event list begins.
