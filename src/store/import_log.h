@@ -13,11 +13,12 @@ namespace headroom {
 /// How much an import problem weighs on the grade of a trace.
 enum class Severity : std::uint8_t { kInfo, kWarning, kError };
 
-// Every problem that a reader can meet, declared once:
-//   X(kName, "code", Severity, "what happened and the rule that was applied", "conclusions voided,
-//   comma separated",
-//     "what would have avoided it, or empty")
 // clang-format off
+// Every problem that a reader can meet, declared once:
+//   X(kName, "code", Severity,
+//     "what happened and the rule that was applied",
+//     "conclusions voided, comma separated",
+//     "what would have avoided it, or empty")
 #define HEADROOM_IMPORT_ISSUES(X) \
   X(kTruncated, "truncated", kError, \
     "the file ends in the middle of the trace; every complete event before the cut was kept", \

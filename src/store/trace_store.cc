@@ -47,14 +47,15 @@ void RunAll(std::vector<std::function<void()>>& jobs, int workers) {
 /// Rows below this are not worth a thread.
 constexpr std::size_t kParallelRows = 1 << 15;
 
-/// Freezes all columns of a table as appended, or in the given order. Columns that are computed
-/// later stay empty.
+/// Freezes the columns of a table as appended, or in the given order; those that are computed come
+/// later.
 template <typename Table, typename... Order>
 void FreezeTable(Table& table, int workers, Order... order) {
   const std::size_t rows = table.rows();
   std::vector<std::function<void()>> jobs;
-  table.ForEachColumn([&](const char*, auto& column) {
-    if (column.size() == rows) jobs.push_back([&column, order...] { column.Freeze(order...); });
+  table.ForEachReadColumn([&](const char*, auto& column) {
+    assert(column.size() == rows && "every reader sets every column");
+    jobs.push_back([&column, order...] { column.Freeze(order...); });
   });
   RunAll(jobs, rows < kParallelRows ? 1 : workers);
 }
@@ -297,11 +298,12 @@ void TraceStore::CollectSteps() {
       return host_events.start[a] < host_events.start[b];
     });
     for (std::uint32_t row : rows) {
-      steps.index.Append(step_names.at(host_events.name[row]));
-      steps.start.Append(host_events.start[row]);
-      steps.duration.Append(host_events.duration[row]);
-      steps.thread.Append(host_events.thread[row]);
-      steps.event.Append(HostEventId(row));
+      const std::size_t step = AppendUnknown(steps);
+      steps.index.MutablePending(step) = step_names.at(host_events.name[row]);
+      steps.start.MutablePending(step) = host_events.start[row];
+      steps.duration.MutablePending(step) = host_events.duration[row];
+      steps.thread.MutablePending(step) = host_events.thread[row];
+      steps.event.MutablePending(step) = HostEventId(row);
     }
   }
   FreezeTable(steps, 1);

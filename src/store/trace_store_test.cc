@@ -34,67 +34,47 @@ struct Builder {
   };
 
   Builder(std::uint32_t threads, std::uint32_t streams) {
-    store.processes.pid.Append(store.strings.Intern("1"));
-    store.processes.name.Append(StringId::None());
-    store.processes.labels.Append(StringId::None());
+    store.processes.pid.MutablePending(AppendUnknown(store.processes)) = store.strings.Intern("1");
     for (std::uint32_t t = 0; t < threads; ++t) {
-      store.threads.process.Append(ProcessId(0u));
-      store.threads.tid.Append(store.strings.Intern(std::to_string(t)));
-      store.threads.name.Append(StringId::None());
+      const std::size_t row = AppendUnknown(store.threads);
+      store.threads.process.MutablePending(row) = ProcessId(0u);
+      store.threads.tid.MutablePending(row) = store.strings.Intern(std::to_string(t));
     }
     for (std::uint32_t s = 0; s < streams; ++s) {
-      store.streams.device.Append(DeviceId(0u));
-      store.streams.number.Append(s);
+      const std::size_t row = AppendUnknown(store.streams);
+      store.streams.device.MutablePending(row) = DeviceId(0u);
+      store.streams.number.MutablePending(row) = s;
     }
   }
 
   Builder& Add(const Host& event) {
     auto& rows = store.host_events;
-    rows.start.Append(TimeNs(event.start));
-    rows.duration.Append(DurationNs(event.duration));
-    rows.name.Append(store.strings.Intern(event.name));
-    rows.category.Append(StringId(0u));
-    rows.thread.Append(ThreadId(event.thread));
-    rows.kind.Append(event.kind);
-    rows.correlation.Append(event.correlation);
-    rows.external_id.Append(kUnknown);
-    rows.sequence.Append(kUnknown);
-    rows.forward_thread.Append(kUnknown32);
-    rows.python_id.Append(kUnknown32);
-    rows.python_parent_id.Append(kUnknown32);
-    rows.event_index.Append(event.event_index);
-    rows.record_function.Append(kUnknown32);
-    rows.args.Append(StringId::None());
+    const std::size_t row = AppendUnknown(rows);
+    rows.start.MutablePending(row) = TimeNs(event.start);
+    rows.duration.MutablePending(row) = DurationNs(event.duration);
+    rows.name.MutablePending(row) = store.strings.Intern(event.name);
+    rows.category.MutablePending(row) = StringId(0u);
+    rows.thread.MutablePending(row) = ThreadId(event.thread);
+    rows.kind.MutablePending(row) = event.kind;
+    rows.correlation.MutablePending(row) = event.correlation;
+    rows.event_index.MutablePending(row) = event.event_index;
     return *this;
   }
 
   Builder& Add(const Task& task) {
     auto& rows = store.gpu_tasks;
+    const std::size_t row = AppendUnknown(rows);
     if (task.collective) {
       auto& collectives = store.collectives;
-      collectives.task.Append(GpuTaskId(rows.rows()));
-      collectives.name.Append(store.strings.Intern(task.name));
-      collectives.dtype.Append(StringId::None());
-      collectives.process_group.Append(StringId::None());
-      collectives.in_elements.Append(1);
-      collectives.out_elements.Append(1);
-      collectives.group_size.Append(1);
+      const std::size_t collective = AppendUnknown(collectives);
+      collectives.task.MutablePending(collective) = GpuTaskId(row);
+      collectives.name.MutablePending(collective) = store.strings.Intern(task.name);
     }
-    rows.start.Append(TimeNs(task.start));
-    rows.duration.Append(DurationNs(task.duration));
-    rows.name.Append(store.strings.Intern(task.name));
-    rows.stream.Append(StreamId(task.stream));
-    rows.kind.Append(GpuTaskKind::kKernel);
-    rows.copy.Append(CopyKind::kNotACopy);
-    rows.correlation.Append(task.correlation);
-    for (auto* column : {&rows.external_id, &rows.graph_node, &rows.bytes})
-      column->Append(kUnknown);
-    for (auto* column :
-         {&rows.grid_x, &rows.grid_y, &rows.grid_z, &rows.block_x, &rows.block_y, &rows.block_z,
-          &rows.registers, &rows.shared_memory, &rows.occupancy_pct}) {
-      column->Append(kUnknown32);
-    }
-    rows.args.Append(StringId::None());
+    rows.start.MutablePending(row) = TimeNs(task.start);
+    rows.duration.MutablePending(row) = DurationNs(task.duration);
+    rows.name.MutablePending(row) = store.strings.Intern(task.name);
+    rows.stream.MutablePending(row) = StreamId(task.stream);
+    rows.correlation.MutablePending(row) = task.correlation;
     return *this;
   }
 

@@ -396,6 +396,7 @@ TEST(ParseIntegerTest, DecimalAndHexadecimalThatFit) {
       {"9223372036854775808", std::nullopt},
       {"0x7f", 127},
       {"0x", std::nullopt},
+      {"0x-5", std::nullopt},
       {"", std::nullopt},
       {"-", std::nullopt},
       {"1.0", std::nullopt},

@@ -21,21 +21,14 @@ StringId JoinArgs(StringId begin, StringId end, TraceStore& store) {
 
 void AppendSpan(const HalfSpan& begin, TimeNs end, StringId end_args, TraceStore& store) {
   auto& rows = store.host_events;
-  rows.start.Append(begin.time);
-  rows.duration.Append(std::max(end - begin.time, DurationNs(0)));
-  rows.name.Append(begin.name);
-  rows.category.Append(begin.category);
-  rows.thread.Append(begin.thread);
-  rows.kind.Append(begin.kind);
-  rows.correlation.Append(kUnknown);
-  rows.external_id.Append(kUnknown);
-  rows.sequence.Append(kUnknown);
-  rows.forward_thread.Append(kUnknown32);
-  rows.python_id.Append(kUnknown32);
-  rows.python_parent_id.Append(kUnknown32);
-  rows.event_index.Append(kUnknown32);
-  rows.record_function.Append(kUnknown32);
-  rows.args.Append(JoinArgs(begin.args, end_args, store));
+  const std::size_t row = AppendUnknown(rows);
+  rows.start.MutablePending(row) = begin.time;
+  rows.duration.MutablePending(row) = std::max(end - begin.time, DurationNs(0));
+  rows.name.MutablePending(row) = begin.name;
+  rows.category.MutablePending(row) = begin.category;
+  rows.thread.MutablePending(row) = begin.thread;
+  rows.kind.MutablePending(row) = begin.kind;
+  rows.args.MutablePending(row) = JoinArgs(begin.args, end_args, store);
 }
 
 /// The last moment that the trace knows of.

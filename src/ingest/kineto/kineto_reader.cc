@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/ascii.h"
 #include "ingest/kineto/event_scanner.h"
 #include "ingest/kineto/finish.h"
 #include "ingest/kineto/merge.h"
@@ -257,7 +258,6 @@ class EventsReader {
     }
   }
 
-  static bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
   static bool IsSeparator(char c) { return c == ',' || IsSpace(c); }
   std::int64_t Place(std::size_t at) const { return offset_ + static_cast<std::int64_t>(at); }
   void Log(ImportIssue issue, std::size_t at, std::string detail) {

@@ -8,6 +8,8 @@
 #include <iterator>
 #include <limits>
 
+#include "base/ascii.h"
+
 namespace headroom::kineto {
 namespace {
 
@@ -43,8 +45,6 @@ constexpr CategoryText kCategories[] = {
     {"cuda_sync", CategoryRule::kSync},
     {"cuda_event", CategoryRule::kCudaEvent},
 };
-
-bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 
 std::int64_t IntegerOr(const Token& token, std::int64_t fallback) {
   std::int64_t value = 0;

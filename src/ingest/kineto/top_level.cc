@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/ascii.h"
+
 namespace headroom::kineto {
 namespace {
 
@@ -14,13 +16,6 @@ constexpr std::string_view kListKey = "traceEvents";
 constexpr std::size_t kLargestKeptValue = std::size_t{4} << 20;
 
 using nlohmann::json;
-
-bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
-
-std::size_t SkipSpace(std::string_view text, std::size_t at) {
-  while (at < text.size() && IsSpace(text[at])) ++at;
-  return at;
-}
 
 std::optional<std::int64_t> IntegerIn(const json& object, const char* key) {
   const auto it = object.find(key);
