@@ -16,7 +16,7 @@ namespace headroom {
 namespace {
 
 /// A process by its place among all, ordered by their texts: unlike row ids, that does not depend
-/// on how the file was read.
+/// on how the file was cut for reading.
 using ProcessRank = std::uint32_t;
 constexpr ProcessRank kNobody = UINT32_MAX;
 
@@ -35,31 +35,37 @@ bool ByIdProcessAndStart(const Call& a, const Call& b) {
   return std::tie(a.correlation, a.process, a.start) < std::tie(b.correlation, b.process, b.start);
 }
 
-/// By process row.
-std::vector<ProcessRank> RankProcesses(const TraceStore& store) {
-  std::vector<ProcessId> order;
-  for (std::size_t row = 0; row < store.processes.rows(); ++row) order.push_back(ProcessId(row));
-  std::sort(order.begin(), order.end(), [&](ProcessId a, ProcessId b) {
-    return store.Text(store.processes.pid[a.index()]) < store.Text(store.processes.pid[b.index()]);
-  });
-  std::vector<ProcessRank> ranks(order.size());
-  for (std::size_t i = 0; i < order.size(); ++i)
-    ranks[order[i].index()] = static_cast<ProcessRank>(i);
-  return ranks;
+/// Threads by the texts of their process and their own, for the same reason.
+std::vector<ThreadId> ThreadsInOrder(const TraceStore& store) {
+  const auto texts = [&](ThreadId thread) {
+    const ProcessId process = store.threads.process[thread.index()];
+    return std::pair(store.Text(store.processes.pid[process.index()]),
+                     store.Text(store.threads.tid[thread.index()]));
+  };
+  std::vector<ThreadId> order;
+  for (std::size_t row = 0; row < store.threads.rows(); ++row) order.push_back(ThreadId(row));
+  std::sort(order.begin(), order.end(),
+            [&](ThreadId a, ThreadId b) { return texts(a) < texts(b); });
+  return order;
 }
 
 /// Calls that can be launches, by id, process and start. A driver call inside a runtime call
 /// carries its id, too: the outer one is the launch.
 std::vector<Call> OutermostCalls(const TraceStore& store) {
   const auto& rows = store.host_events;
-  const std::vector<ProcessRank> ranks = RankProcesses(store);
   std::vector<Call> calls;
-  for (std::size_t row = 0; row < rows.rows(); ++row) {
-    const HostEventKind kind = rows.kind[row];
-    if (kind != HostEventKind::kRuntimeCall && kind != HostEventKind::kDriverCall) continue;
-    if (rows.correlation[row] == kUnknown) continue;
-    calls.push_back({rows.correlation[row], rows.start[row], static_cast<std::uint32_t>(row),
-                     ranks[store.threads.process[rows.thread[row].index()].index()]});
+  ProcessRank rank = 0;
+  ProcessId previous_process;
+  for (const ThreadId thread : ThreadsInOrder(store)) {
+    const ProcessId process = store.threads.process[thread.index()];
+    if (process != std::exchange(previous_process, process)) ++rank;
+    const TraceStore::RowRange range = store.HostEventsOf(thread);
+    for (std::uint32_t row = range.first; row < range.last; ++row) {
+      const HostEventKind kind = rows.kind[row];
+      if (kind != HostEventKind::kRuntimeCall && kind != HostEventKind::kDriverCall) continue;
+      if (rows.correlation[row] == kUnknown) continue;
+      calls.push_back({rows.correlation[row], rows.start[row], row, rank});
+    }
   }
   NaturalStableSort(calls, ByIdProcessAndStart);
   const auto inside_previous = [&](const Call& previous, const Call& call) {
