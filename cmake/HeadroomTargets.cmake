@@ -1,6 +1,9 @@
 # One function a kind of target, so that a folder's CMakeLists.txt only lists its files.
 
-set(HEADROOM_WARNINGS -Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion -Werror)
+set(HEADROOM_WARNINGS -Wall -Wextra -Wpedantic -Wconversion -Wno-sign-conversion)
+if(HEADROOM_WERROR)
+  list(APPEND HEADROOM_WARNINGS -Werror)
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC's plain -Wshadow also warns of a scoped enumerator named like a global constant, which hides nothing;
   # GCC 12 sees overlapping copies in any "literal" + std::string (GCC bug 105651).
@@ -27,20 +30,21 @@ endfunction()
 #
 # Makes the static library headroom_NAME, the test program NAME_test (GoogleTest and RapidCheck, and what TEST_DEPS adds; run
 # by ctest), the benchmark program NAME_bench (Google Benchmark) and, with HEADROOM_FUZZ, one program fuzz_b for each
-# b_fuzz.cc (libFuzzer), which tools/test runs on the seeds in tests/fuzz/corpus/fuzz_b/.
+# b_fuzz.cc (libFuzzer), which tools/test runs on the seeds in tests/fuzz/corpus/fuzz_b/. Without BUILD_TESTING, the library
+# alone.
 function(headroom_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;TESTS;TEST_DEPS;BENCHES;FUZZERS" ${ARGN})
   add_library(headroom_${name} STATIC ${ARG_SOURCES})
   headroom_target_defaults(headroom_${name})
   target_link_libraries(headroom_${name} PUBLIC ${ARG_DEPS})
-  if(ARG_TESTS)
+  if(ARG_TESTS AND BUILD_TESTING)
     add_executable(${name}_test ${ARG_TESTS})
     headroom_target_defaults(${name}_test)
     target_link_libraries(${name}_test PRIVATE headroom_${name} ${ARG_TEST_DEPS} GTest::gtest_main ${RAPIDCHECK_LIBRARY})
     add_test(NAME ${name}_test COMMAND ${name}_test)
     set_tests_properties(${name}_test PROPERTIES ENVIRONMENT "HEADROOM_SOURCE_DIR=${PROJECT_SOURCE_DIR}")
   endif()
-  if(ARG_BENCHES)
+  if(ARG_BENCHES AND BUILD_TESTING)
     add_executable(${name}_bench ${ARG_BENCHES})
     headroom_target_defaults(${name}_bench)
     target_link_libraries(${name}_bench PRIVATE headroom_${name} benchmark::benchmark_main)

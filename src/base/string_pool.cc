@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <limits>
 
 namespace headroom {
 namespace {
@@ -32,6 +33,7 @@ std::size_t StringPool::Probe(std::string_view text, std::uint32_t hash) const {
 }
 
 StringId StringPool::Intern(std::string_view text) {
+  text = text.substr(0, std::numeric_limits<std::uint32_t>::max());
   const std::uint32_t hash = HashOf(text);
   std::size_t slot = Probe(text, hash);
   if (slots_[slot] != 0) return StringId(slots_[slot] - 1);
@@ -46,6 +48,7 @@ StringId StringPool::Intern(std::string_view text) {
 }
 
 StringId StringPool::Find(std::string_view text) const {
+  text = text.substr(0, std::numeric_limits<std::uint32_t>::max());
   const std::uint32_t ref = slots_[Probe(text, HashOf(text))];
   return ref == 0 ? StringId::None() : StringId(ref - 1);
 }

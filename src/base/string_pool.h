@@ -20,7 +20,8 @@ class StringPool {
  public:
   StringPool();
 
-  /// The id of `text`, which is copied when new. O(length), plus one probe of the table.
+  /// The id of `text`, which is copied when new; beyond 4 GiB it is cut off. O(length), plus one
+  /// probe of the table.
   StringId Intern(std::string_view text);
   /// The id of `text` if it was interned before, else none.
   StringId Find(std::string_view text) const;

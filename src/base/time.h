@@ -30,7 +30,7 @@ class DurationNs {
   }
   friend constexpr DurationNs operator+(DurationNs a, DurationNs b) { return a += b; }
   friend constexpr DurationNs operator-(DurationNs a, DurationNs b) { return a -= b; }
-  friend constexpr DurationNs operator-(DurationNs a) { return DurationNs(-a.ns_); }
+  friend constexpr DurationNs operator-(DurationNs a) { return DurationNs(0) - a; }
 
  private:
   std::int64_t ns_ = 0;

@@ -6,10 +6,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -82,6 +84,21 @@ class InflatingSource : public ByteSource {
     return std::span<char>(block_.data(), n.value());
   }
 
+  /// Reads what follows a whole stream: zeros, with which tapes and some copies pad files. Anything
+  /// else may have been data, so it is told.
+  Status CheckPadding(std::span<const char> rest) {
+    for (;;) {
+      if (std::any_of(rest.begin(), rest.end(), [](char c) { return c != 0; })) {
+        damage_ = kUnreadableRest;
+        return Status::Ok();
+      }
+      const Result<std::span<char>> block = NextBlock();
+      if (!block.ok()) return block.status();
+      if (block.value().empty()) return Status::Ok();
+      rest = block.value();
+    }
+  }
+
   Status CheckExpansion(std::size_t produced) {
     bytes_produced_ += static_cast<std::int64_t>(produced);
     if (bytes_produced_ <= ExpansionLimit::kFreeBytes) return Status::Ok();
@@ -91,9 +108,13 @@ class InflatingSource : public ByteSource {
         fmt::format("{}: expands more than {} times when decompressed, which no real trace does "
                     "(they reach 30); "
                     "if you trust the file, raise the limit with --max-expansion N",
-                    file_->path(), limit_.max_ratio));
+                    path(), limit_.max_ratio));
   }
 
+  const std::string& path() const { return file_->path(); }
+
+  static constexpr std::string_view kUnreadableRest =
+      "bytes after the compressed stream are not readable";
   std::string_view damage_;
 
  private:
@@ -110,7 +131,6 @@ class GzipSource final : public InflatingSource {
     isal_inflate_init(&state_);
     state_.crc_flag = ISAL_GZIP;
   }
-  std::string_view compression() const override { return "gzip"; }
 
   Result<std::size_t> Read(std::span<char> out) override {
     std::size_t filled = 0;
@@ -124,9 +144,12 @@ class GzipSource final : public InflatingSource {
         state_.avail_in = static_cast<std::uint32_t>(block.value().size());
       }
       if (between_members_) {
-        // A file may hold several members, one after another; anything else after one is padding.
+        // A file may hold several members, one after another.
         if (file_ended || *state_.next_in != 0x1f) {
           finished_ = true;
+          const std::span<const char> rest(reinterpret_cast<const char*>(state_.next_in),
+                                           state_.avail_in);
+          if (Status status = CheckPadding(rest); !status.ok()) return status;
           break;
         }
         isal_inflate_reset(&state_);
@@ -163,8 +186,9 @@ class GzipSource final : public InflatingSource {
 class ZstdSource final : public InflatingSource {
  public:
   ZstdSource(std::unique_ptr<FileSource> file, ExpansionLimit limit)
-      : InflatingSource(std::move(file), limit), context_(ZSTD_createDCtx(), &ZSTD_freeDCtx) {}
-  std::string_view compression() const override { return "zstd"; }
+      : InflatingSource(std::move(file), limit), context_(ZSTD_createDCtx(), &ZSTD_freeDCtx) {
+    if (context_ == nullptr) throw std::bad_alloc();
+  }
 
   Result<std::size_t> Read(std::span<char> out) override {
     ZSTD_outBuffer to = {out.data(), out.size(), 0};
@@ -183,10 +207,17 @@ class ZstdSource final : public InflatingSource {
         }
         from_ = {block.value().data(), block.value().size(), 0};
       }
+      const std::span<const char> rest(static_cast<const char*>(from_.src) + from_.pos,
+                                       from_.size - from_.pos);
+      if (!within_frame_ && rest.front() == '\0') {  // No frame begins so.
+        finished_ = true;
+        if (Status status = CheckPadding(rest); !status.ok()) return status;
+        break;
+      }
       const std::size_t hint = ZSTD_decompressStream(context_.get(), &to, &from_);
       if (ZSTD_isError(hint)) {
-        // After a whole frame it is padding, as in gzip files.
-        if (within_frame_) damage_ = "the zstd stream is damaged";
+        if (Status status = Refusal(ZSTD_getErrorCode(hint)); !status.ok()) return status;
+        damage_ = within_frame_ ? "the zstd stream is damaged" : kUnreadableRest;
         finished_ = true;
       } else {
         within_frame_ = hint != 0;
@@ -197,6 +228,19 @@ class ZstdSource final : public InflatingSource {
   }
 
  private:
+  /// Errors that are no damage: the file is whole, but was compressed in a way that we cannot undo.
+  Status Refusal(ZSTD_ErrorCode error) const {
+    const char* why = nullptr;
+    if (error == ZSTD_error_frameParameter_windowTooLarge) {
+      why = "needs a window above 128 MiB to decompress; compress it again without --long";
+    } else if (error == ZSTD_error_dictionary_wrong) {
+      why = "was compressed with a dictionary; compress it again without one";
+    } else if (error == ZSTD_error_memory_allocation) {
+      throw std::bad_alloc();
+    }
+    return why == nullptr ? Status::Ok() : Status::BadInput(fmt::format("{}: {}", path(), why));
+  }
+
   std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context_;
   ZSTD_inBuffer from_ = {nullptr, 0, 0};
   bool within_frame_ = true;

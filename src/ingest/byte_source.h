@@ -33,12 +33,12 @@ class ByteSource {
   virtual std::string_view damage() const { return {}; }
   /// Bytes taken from the file so far; for progress.
   virtual std::int64_t file_bytes_read() const = 0;
+  /// Of the file on disk; 0 for a pipe.
   virtual std::int64_t file_bytes() const = 0;
-  virtual std::string_view compression() const { return {}; }
 };
 
 /// Opens a regular file (or a pipe) and chooses the decompressor. Refuses directories and empty
-/// files.
+/// files. Throws std::bad_alloc, as Read() may.
 Result<std::unique_ptr<ByteSource>> OpenByteSource(const std::string& path, ExpansionLimit limit);
 
 }  // namespace headroom

@@ -1,12 +1,14 @@
 #include "ingest/open_trace.h"
 
+#include <new>
 #include <utility>
 
 #include "ingest/kineto/kineto_reader.h"
 
 namespace headroom {
 
-Result<std::unique_ptr<TraceStore>> OpenTrace(const std::string& path, const OpenOptions& options) {
+Result<std::unique_ptr<TraceStore>> OpenTrace(const std::string& path,
+                                              const OpenOptions& options) try {
   Result<std::unique_ptr<ByteSource>> source = OpenByteSource(path, options.expansion);
   if (!source.ok()) return source.status();
   ByteSource& bytes = *source.value();
@@ -19,6 +21,8 @@ Result<std::unique_ptr<TraceStore>> OpenTrace(const std::string& path, const Ope
   auto store = std::make_unique<TraceStore>();
   if (Status status = kineto::Read(bytes, path, read, *store); !status.ok()) return status;
   return store;
+} catch (const std::bad_alloc&) {
+  return Status::Internal(path + ": out of memory while opening");
 }
 
 }  // namespace headroom

@@ -1,9 +1,9 @@
 #include "store/args_text.h"
 
+#include "base/ascii.h"
+
 namespace headroom {
 namespace {
-
-bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 
 std::size_t SkipSpaceAndCommas(std::string_view text, std::size_t at) {
   while (at < text.size() && (IsSpace(text[at]) || text[at] == ',')) ++at;

@@ -7,20 +7,26 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/page_buffer.h"
 
 namespace headroom {
 
-/// A column under construction or frozen. Reading is for frozen columns only.
+/// A column under construction, which has pending values, or frozen.
 template <typename T>
 class Column {
  public:
+  using value_type = T;
+  /// Rows of a page.
+  static constexpr std::size_t kPageRows = std::size_t{1} << 16;
+
   void Append(T value) { AppendAll({&value, 1}); }
 
   /// REQUIRES: not frozen.
   void AppendAll(std::span<const T> values) {
+    assert(frozen_.size() == 0);
     while (!values.empty()) {
       const std::size_t used = size_ % kPageRows;
       if (used == 0) pages_.emplace_back(kPageRows);
@@ -78,8 +84,6 @@ class Column {
   }
 
  private:
-  static constexpr std::size_t kPageRows = std::size_t{1} << 16;
-
   std::vector<PageBuffer<T>> pages_;
   PageBuffer<T> frozen_;
   std::size_t size_ = 0;

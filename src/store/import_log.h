@@ -13,11 +13,12 @@ namespace headroom {
 /// How much an import problem weighs on the grade of a trace.
 enum class Severity : std::uint8_t { kInfo, kWarning, kError };
 
-// Every problem that a reader can meet, declared once:
-//   X(kName, "code", Severity, "what happened and the rule that was applied", "conclusions voided,
-//   comma separated",
-//     "what would have avoided it, or empty")
 // clang-format off
+// Every problem that a reader can meet, declared once:
+//   X(kName, "code", Severity,
+//     "what happened and the rule that was applied",
+//     "conclusions voided, comma separated",
+//     "what would have avoided it, or empty")
 #define HEADROOM_IMPORT_ISSUES(X) \
   X(kTruncated, "truncated", kError, \
     "the file ends in the middle of the trace; every complete event before the cut was kept", \
@@ -48,7 +49,8 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
   X(kBadDuration, "bad-duration", kWarning, \
     "a span's duration is no number; it was kept with 0", "busy time of those events", "") \
   X(kOverflowingDuration, "overflowing-duration", kWarning, \
-    "a GPU task claims to run far past the end of the trace; it was clipped to the next task of its stream", \
+    "an event claims to run far past the end of the trace; it was clipped to the next start on its track, or to the last " \
+    "start of the trace", \
     "busy time of those events", "") \
   X(kDuplicateEvent, "duplicate-event", kWarning, \
     "an event is recorded twice (same track, name, time and ids); the copy was dropped", "", "") \

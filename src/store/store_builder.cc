@@ -177,12 +177,9 @@ std::unique_ptr<TraceStore> StoreBuilder::Build() const {
   Rows<StreamId, std::pair<std::int64_t, std::int64_t>> streams;
   const auto device_of = [&](std::int64_t ordinal, StringId name) {
     return devices.Of(ordinal, [&] {
-      store->devices.ordinal.Append(ordinal);
-      store->devices.name.Append(name);
-      store->devices.memory_bytes.Append(kUnknown);
-      store->devices.sm_count.Append(kUnknown32);
-      store->devices.compute_major.Append(kUnknown32);
-      store->devices.compute_minor.Append(kUnknown32);
+      const std::size_t row = AppendUnknown(store->devices);
+      store->devices.ordinal.MutablePending(row) = ordinal;
+      store->devices.name.MutablePending(row) = name;
     });
   };
   for (const auto& [ordinal, name] : device_names_) device_of(ordinal, text(name));
@@ -190,55 +187,43 @@ std::unique_ptr<TraceStore> StoreBuilder::Build() const {
   auto& events = store->host_events;
   for (const HostEvent& event : host_) {
     const ProcessId process = processes.Of(event.process_, [&] {
-      store->processes.pid.Append(text(event.process_));
-      store->processes.name.Append(StringId::None());
-      store->processes.labels.Append(StringId::None());
+      store->processes.pid.MutablePending(AppendUnknown(store->processes)) = text(event.process_);
     });
     const ThreadId thread = threads.Of({event.process_, event.thread_}, [&] {
-      store->threads.process.Append(process);
-      store->threads.tid.Append(text(std::to_string(event.thread_)));
-      store->threads.name.Append(StringId::None());
+      const std::size_t row = AppendUnknown(store->threads);
+      store->threads.process.MutablePending(row) = process;
+      store->threads.tid.MutablePending(row) = text(std::to_string(event.thread_));
     });
-    events.start.Append(TimeNs(event.start_ns_));
-    events.duration.Append(DurationNs(event.duration_ns_));
-    events.name.Append(text(event.name_));
-    events.category.Append(text(event.category_));
-    events.thread.Append(thread);
-    events.kind.Append(event.kind_);
-    events.correlation.Append(event.correlation_);
-    events.external_id.Append(kUnknown);
-    events.sequence.Append(event.sequence_);
-    events.forward_thread.Append(event.forward_thread_);
-    events.python_id.Append(kUnknown32);
-    events.python_parent_id.Append(kUnknown32);
-    events.event_index.Append(kUnknown32);
-    events.record_function.Append(kUnknown32);
-    events.args.Append(event.args_.empty() ? StringId::None() : text(event.args_));
+    const std::size_t row = AppendUnknown(events);
+    events.start.MutablePending(row) = TimeNs(event.start_ns_);
+    events.duration.MutablePending(row) = DurationNs(event.duration_ns_);
+    events.name.MutablePending(row) = text(event.name_);
+    events.category.MutablePending(row) = text(event.category_);
+    events.thread.MutablePending(row) = thread;
+    events.kind.MutablePending(row) = event.kind_;
+    events.correlation.MutablePending(row) = event.correlation_;
+    events.sequence.MutablePending(row) = event.sequence_;
+    events.forward_thread.MutablePending(row) = event.forward_thread_;
+    events.args.MutablePending(row) = event.args_.empty() ? StringId::None() : text(event.args_);
   }
 
   auto& tasks = store->gpu_tasks;
   for (const GpuTask& task : tasks_) {
     const DeviceId device = device_of(task.device_, StringId::None());
     const StreamId stream = streams.Of({task.device_, task.stream_}, [&] {
-      store->streams.device.Append(device);
-      store->streams.number.Append(task.stream_);
+      const std::size_t row = AppendUnknown(store->streams);
+      store->streams.device.MutablePending(row) = device;
+      store->streams.number.MutablePending(row) = task.stream_;
     });
-    tasks.start.Append(TimeNs(task.start_ns_));
-    tasks.duration.Append(DurationNs(task.duration_ns_));
-    tasks.name.Append(text(task.name_));
-    tasks.stream.Append(stream);
-    tasks.kind.Append(task.kind_);
-    tasks.copy.Append(task.copy_);
-    tasks.correlation.Append(task.correlation_);
-    tasks.external_id.Append(kUnknown);
-    for (auto* size :
-         {&tasks.grid_x, &tasks.grid_y, &tasks.grid_z, &tasks.block_x, &tasks.block_y,
-          &tasks.block_z, &tasks.registers, &tasks.shared_memory, &tasks.occupancy_pct}) {
-      size->Append(kUnknown32);
-    }
-    tasks.graph_node.Append(kUnknown);
-    tasks.bytes.Append(task.bytes_);
-    tasks.args.Append(StringId::None());
+    const std::size_t row = AppendUnknown(tasks);
+    tasks.start.MutablePending(row) = TimeNs(task.start_ns_);
+    tasks.duration.MutablePending(row) = DurationNs(task.duration_ns_);
+    tasks.name.MutablePending(row) = text(task.name_);
+    tasks.stream.MutablePending(row) = stream;
+    tasks.kind.MutablePending(row) = task.kind_;
+    tasks.copy.MutablePending(row) = task.copy_;
+    tasks.correlation.MutablePending(row) = task.correlation_;
+    tasks.bytes.MutablePending(row) = task.bytes_;
   }
   store->Freeze(1);
   return store;

@@ -1,13 +1,17 @@
-// Every table of the trace store, declared once. The columns, their SQL and Python names and the
-// reference page all come from the lists below.
+// Every table of the trace store, declared once. All that has a column each comes from the lists
+// below; SQL and Python names and the reference page will, too.
 //
 // A row of a list: X(type, member, "unit", "meaning of null", "what it says").
 //   unit    "" for a plain value
-//   null    "never" where a value is always there; else which value stands for "not recorded"
+//   null    "never" where a value is always there; else which value stands for "not recorded";
+//           "computed" where TraceStore::Freeze() makes the column and readers append nothing
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "base/ids.h"
@@ -87,7 +91,7 @@ enum class FlowPhase : std::uint8_t { kStart, kStep, kFinish };
   X(std::int32_t,  event_index,      "",   "unknown", "The profiler's running number of the event.") \
   X(std::int32_t,  record_function,  "",   "unknown", "Record function id.") \
   X(StringId,      args,             "",   "none",    "Members of `args` without a column of their own, as JSON text.") \
-  X(HostEventId,   parent,           "",   "none",    "Innermost event of the same thread that contains this one.")
+  X(HostEventId,   parent,           "",   "computed", "Innermost event of the same thread that contains this one, or none.")
 
 #define HEADROOM_GPU_TASK_COLUMNS(X) \
   X(TimeNs,       start,         "ns",    "never",   "Start, device time mapped to the trace clock.") \
@@ -110,7 +114,7 @@ enum class FlowPhase : std::uint8_t { kStart, kStep, kFinish };
   X(std::int64_t, graph_node,    "",      "unknown", "Node id within a launched CUDA graph.") \
   X(std::int64_t, bytes,         "bytes", "unknown", "Bytes copied or set.") \
   X(StringId,     args,          "",      "none",    "Members of `args` without a column of their own, as JSON text.") \
-  X(HostEventId,  launch,        "",      "none",    "The call that launched the task, joined by correlation.")
+  X(HostEventId,  launch,        "",      "computed", "The call that launched the task, joined by correlation (see launches.h), or none.")
 
 #define HEADROOM_SYNC_COLUMNS(X) \
   X(TimeNs,       start,               "ns", "never",   "Start of the wait.") \
@@ -189,10 +193,13 @@ enum class FlowPhase : std::uint8_t { kStart, kStep, kFinish };
   T(Collective, collectives, "Communication kernels with recorded arguments.")
 
 /// The columns of each table over any container template: `std::vector` while one reader thread
-/// fills them, `Column` in the store. ForEachColumn(f) calls f(name, column) in order;
-/// ForEachColumnPair walks two of the same table.
+/// fills them, `Column` in the store. ForEachColumn(f) calls f(name, column) in order,
+/// ForEachReadColumn(f) leaves out those that Freeze() computes; ForEachColumnPair walks two of the
+/// same table.
 #define HEADROOM_DECLARE_MEMBER(type, member, unit, null, sentence) Container<type> member;
 #define HEADROOM_VISIT_MEMBER(type, member, unit, null, sentence) visit(#member, member);
+#define HEADROOM_VISIT_READ(type, member, unit, null, sentence) \
+  if constexpr (std::string_view(null) != "computed") visit(#member, member);
 #define HEADROOM_VISIT_PAIR(type, member, unit, null, sentence) visit(member, other.member);
 #define HEADROOM_DECLARE_TABLE(Name, COLUMNS)                                           \
   template <template <typename> class Container>                                        \
@@ -206,6 +213,10 @@ enum class FlowPhase : std::uint8_t { kStart, kStep, kFinish };
     void ForEachColumn(Visitor&& visit) const {                                         \
       COLUMNS(HEADROOM_VISIT_MEMBER)                                                    \
     }                                                                                   \
+    template <typename Visitor>                                                         \
+    void ForEachReadColumn(Visitor&& visit) {                                           \
+      COLUMNS(HEADROOM_VISIT_READ)                                                      \
+    }                                                                                   \
     template <typename Other, typename Visitor>                                         \
     void ForEachColumnPair(Other& other, Visitor&& visit){COLUMNS(HEADROOM_VISIT_PAIR)} \
     /* Rows appended: the length of the first column. */                                \
@@ -218,6 +229,29 @@ enum class FlowPhase : std::uint8_t { kStart, kStep, kFinish };
       return rows;                                                                      \
     }                                                                                   \
   };
+
+/// What stands for "not recorded" in a column; zero where a value is always there.
+template <typename T>
+constexpr T UnknownValue() {
+  if constexpr (std::same_as<T, std::int64_t>) {
+    return kUnknown;
+  } else if constexpr (std::same_as<T, std::int32_t>) {
+    return kUnknown32;
+  } else {
+    return T();  // Ids are none.
+  }
+}
+
+/// Appends a row of which nothing is known but what the caller sets after, with MutablePending().
+/// Returns its number. Columns that Freeze() computes stay as they are.
+template <typename Table>
+std::size_t AppendUnknown(Table& table) {
+  const std::size_t row = table.rows();
+  table.ForEachReadColumn([](const char*, auto& column) {
+    column.Append(UnknownValue<typename std::remove_cvref_t<decltype(column)>::value_type>());
+  });
+  return row;
+}
 
 HEADROOM_DECLARE_TABLE(Process, HEADROOM_PROCESS_COLUMNS)
 HEADROOM_DECLARE_TABLE(Thread, HEADROOM_THREAD_COLUMNS)
@@ -235,6 +269,7 @@ HEADROOM_DECLARE_TABLE(Collective, HEADROOM_COLLECTIVE_COLUMNS)
 
 #undef HEADROOM_DECLARE_MEMBER
 #undef HEADROOM_VISIT_MEMBER
+#undef HEADROOM_VISIT_READ
 #undef HEADROOM_VISIT_PAIR
 #undef HEADROOM_DECLARE_TABLE
 

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "store/args_text.h"
+#include "store/launches.h"
 #include "store/natural_sort.h"
 
 namespace headroom {
@@ -35,6 +36,8 @@ void RunAll(std::vector<std::function<void()>>& jobs, int workers) {
       helpers.emplace_back(work);
   } catch (const std::system_error&) {
     // The system grants no more threads; those there are do the work.
+  } catch (const std::bad_alloc&) {
+    // Nor must it leave while threads run: if memory is short indeed, a job will tell.
   }
   work();
   for (std::thread& helper : helpers) helper.join();
@@ -44,14 +47,15 @@ void RunAll(std::vector<std::function<void()>>& jobs, int workers) {
 /// Rows below this are not worth a thread.
 constexpr std::size_t kParallelRows = 1 << 15;
 
-/// Freezes all columns of a table as appended, or in the given order. Columns that are computed
-/// later stay empty.
+/// Freezes the columns of a table as appended, or in the given order; those that are computed come
+/// later.
 template <typename Table, typename... Order>
 void FreezeTable(Table& table, int workers, Order... order) {
   const std::size_t rows = table.rows();
   std::vector<std::function<void()>> jobs;
-  table.ForEachColumn([&](const char*, auto& column) {
-    if (column.size() == rows) jobs.push_back([&column, order...] { column.Freeze(order...); });
+  table.ForEachReadColumn([&](const char*, auto& column) {
+    assert(column.size() == rows && "every reader sets every column");
+    jobs.push_back([&column, order...] { column.Freeze(order...); });
   });
   RunAll(jobs, rows < kParallelRows ? 1 : workers);
 }
@@ -66,6 +70,7 @@ struct HostKey {
   TimeNs start;
   TimeNs end;
   std::uint32_t row;
+  HostEventKind kind;
 };
 
 /// What makes two events on one track with the same start and length copies of one record. At least
@@ -131,9 +136,10 @@ std::size_t MoveUnique(const Table& table, std::vector<std::uint32_t>& rows, std
   return to;
 }
 
-/// Outer spans first: earlier start, then later end.
+/// Outer spans first: earlier start, then later end, then by kind.
 bool StartsBeforeOrEncloses(const HostKey& a, const HostKey& b) {
-  return a.start != b.start ? a.start < b.start : a.end > b.end;
+  if (a.start != b.start) return a.start < b.start;
+  return a.end != b.end ? a.end > b.end : a.kind < b.kind;
 }
 
 }  // namespace
@@ -151,7 +157,7 @@ void TraceStore::Freeze(int workers) {
   FreezeTable(memory_events, workers);
   FreezeTable(instants, workers);
   ResolveParents();
-  ResolveLaunches();
+  gpu_tasks.launch.Adopt(JoinLaunches(*this));
   CollectSteps();
 }
 
@@ -180,7 +186,8 @@ void TraceStore::FreezeHostEvents(int workers) {
     keys.reserve(of_thread.size());
     for (std::uint32_t row : of_thread) {
       const TimeNs start = host_events.start.Pending(row);
-      keys.push_back({start, start + host_events.duration.Pending(row), row});
+      keys.push_back(
+          {start, start + host_events.duration.Pending(row), row, host_events.kind.Pending(row)});
     }
     NaturalStableSort(keys, StartsBeforeOrEncloses);
     for (std::size_t i = 0; i < keys.size(); ++i) of_thread[i] = keys[i].row;
@@ -269,71 +276,6 @@ void TraceStore::ResolveParents() {
   if (overlapping > 0) log.Add(ImportIssue::kOverlapping, -1, {}, overlapping);
 }
 
-void TraceStore::ResolveLaunches() {
-  struct Call {
-    std::int64_t correlation;
-    TimeNs start;
-    std::uint32_t row;
-  };
-  std::vector<Call> calls;
-  for (std::size_t row = 0; row < host_events.rows(); ++row) {
-    const HostEventKind kind = host_events.kind[row];
-    if (kind != HostEventKind::kRuntimeCall && kind != HostEventKind::kDriverCall) continue;
-    if (host_events.correlation[row] == kUnknown) continue;
-    calls.push_back(
-        {host_events.correlation[row], host_events.start[row], static_cast<std::uint32_t>(row)});
-  }
-  const auto by_id_and_start = [](const Call& a, const Call& b) {
-    return a.correlation != b.correlation ? a.correlation < b.correlation : a.start < b.start;
-  };
-  NaturalStableSort(calls, by_id_and_start);
-  // A driver call inside a runtime call carries its id, too: the outer one is the launch.
-  const auto inside_previous = [&](const Call& previous, const Call& call) {
-    return call.correlation == previous.correlation &&
-           host_events.thread[call.row] == host_events.thread[previous.row] &&
-           call.start < HostEnd(HostEventId(previous.row));
-  };
-  std::size_t kept = 0;
-  for (const Call& call : calls) {
-    if (kept == 0 || !inside_previous(calls[kept - 1], call)) calls[kept++] = call;
-  }
-  calls.resize(kept);
-
-  const std::size_t tasks = gpu_tasks.rows();
-  PageBuffer<HostEventId> launches(tasks);
-  std::size_t guess = 0;
-  for (std::size_t i = 0; i < tasks; ++i) {
-    launches.data()[i] = HostEventId::None();
-    const std::int64_t correlation = gpu_tasks.correlation[i];
-    if (correlation == kUnknown || calls.empty()) continue;
-    // Tasks run nearly in order of launch: look near the last hit before searching.
-    std::size_t at = guess;
-    for (int step = 0; step < 8 && at < calls.size() && calls[at].correlation < correlation; ++step)
-      ++at;
-    const bool found_near = at < calls.size() && calls[at].correlation == correlation &&
-                            (at == 0 || calls[at - 1].correlation < correlation);
-    if (!found_near) {
-      at = static_cast<std::size_t>(std::lower_bound(calls.begin(), calls.end(), correlation,
-                                                     [](const Call& call, std::int64_t wanted) {
-                                                       return call.correlation < wanted;
-                                                     }) -
-                                    calls.begin());
-    }
-    if (at == calls.size() || calls[at].correlation != correlation) continue;
-    guess = at;
-    // Ids can repeat (several processes in one file): the launch is the call that began last before
-    // the task, or the first one where all began after it.
-    if (at + 1 < calls.size() && calls[at + 1].correlation == correlation) {
-      const auto after =
-          std::upper_bound(calls.begin() + static_cast<std::ptrdiff_t>(at), calls.end(),
-                           Call{correlation, gpu_tasks.start[i], 0}, by_id_and_start);
-      at = std::max(at + 1, static_cast<std::size_t>(after - calls.begin())) - 1;
-    }
-    launches.data()[i] = HostEventId(calls[at].row);
-  }
-  gpu_tasks.launch.Adopt(std::move(launches));
-}
-
 void TraceStore::CollectSteps() {
   constexpr std::string_view kPrefix = "ProfilerStep#";
   std::unordered_map<StringId, std::int64_t> step_names;
@@ -356,11 +298,12 @@ void TraceStore::CollectSteps() {
       return host_events.start[a] < host_events.start[b];
     });
     for (std::uint32_t row : rows) {
-      steps.index.Append(step_names.at(host_events.name[row]));
-      steps.start.Append(host_events.start[row]);
-      steps.duration.Append(host_events.duration[row]);
-      steps.thread.Append(host_events.thread[row]);
-      steps.event.Append(HostEventId(row));
+      const std::size_t step = AppendUnknown(steps);
+      steps.index.MutablePending(step) = step_names.at(host_events.name[row]);
+      steps.start.MutablePending(step) = host_events.start[row];
+      steps.duration.MutablePending(step) = host_events.duration[row];
+      steps.thread.MutablePending(step) = host_events.thread[row];
+      steps.event.MutablePending(step) = HostEventId(row);
     }
   }
   FreezeTable(steps, 1);

@@ -20,20 +20,11 @@ namespace headroom {
 /// What the file says of itself. Only named keys are kept: a trace may hold secrets.
 struct TraceMetadata {
   std::string format;           ///< E.g. "pytorch-profiler-json".
-  std::string compression;      ///< "", "gzip" or "zstd".
   std::int64_t file_bytes = 0;  ///< On disk.
-  std::int64_t text_bytes = 0;  ///< After decompression.
-  std::int64_t events = 0;      ///< Elements of the event list, lost ones included.
+  std::int64_t events = 0;      ///< Objects in the event list, lost and skipped ones included.
   std::optional<std::int64_t> rank;
   std::optional<std::int64_t> world_size;
-  std::string backend;                       ///< Of the default process group, e.g. "nccl".
   std::optional<std::int64_t> base_time_ns;  ///< Unix time of the trace clock's zero.
-  std::optional<bool> record_shapes;
-  std::optional<bool> with_stack;
-  std::optional<bool> profile_memory;
-  std::string cuda_runtime_version;
-  std::string cuda_driver_version;
-  bool time_unit_proven = false;
 };
 
 /// One trace. Readers append rows, then Freeze() sorts and resolves; afterwards nothing changes and
@@ -48,11 +39,14 @@ class TraceStore {
   HEADROOM_TABLES(T)
 #undef T
 
-  /// Sorts host events by (thread, start, longest first, as read) and GPU tasks by (start, stream,
-  /// as read), drops copies of events, fills `parent`, `launch` and `steps`, and makes every column
-  /// contiguous.
+  /// Sorts host events by (thread, start, longest first, kind, as read) and GPU tasks by (start,
+  /// stream, as read), drops copies of events, fills `parent`, `launch` and `steps`, and makes
+  /// every column contiguous.
   ///
-  /// `workers` bounds the threads used; the result does not depend on it.
+  /// `workers` bounds the threads used; the result does not depend on it. Throws std::bad_alloc;
+  /// then the store is of no use.
+  ///
+  /// REQUIRES: called once.
   void Freeze(int workers);
 
   std::string_view Text(StringId id) const {
@@ -91,7 +85,6 @@ class TraceStore {
   void FreezeHostEvents(int workers);
   void FreezeGpuTasks(int workers);
   void ResolveParents();
-  void ResolveLaunches();
   void CollectSteps();
 
   std::vector<std::uint32_t> host_event_begin_;  ///< By thread, and one past the end.

@@ -6,8 +6,11 @@
 #include <rapidcheck/gtest.h>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
+
+#include "base/test_growth.h"
 
 namespace headroom {
 namespace {
@@ -34,67 +37,47 @@ struct Builder {
   };
 
   Builder(std::uint32_t threads, std::uint32_t streams) {
-    store.processes.pid.Append(store.strings.Intern("1"));
-    store.processes.name.Append(StringId::None());
-    store.processes.labels.Append(StringId::None());
+    store.processes.pid.MutablePending(AppendUnknown(store.processes)) = store.strings.Intern("1");
     for (std::uint32_t t = 0; t < threads; ++t) {
-      store.threads.process.Append(ProcessId(0u));
-      store.threads.tid.Append(store.strings.Intern(std::to_string(t)));
-      store.threads.name.Append(StringId::None());
+      const std::size_t row = AppendUnknown(store.threads);
+      store.threads.process.MutablePending(row) = ProcessId(0u);
+      store.threads.tid.MutablePending(row) = store.strings.Intern(std::to_string(t));
     }
     for (std::uint32_t s = 0; s < streams; ++s) {
-      store.streams.device.Append(DeviceId(0u));
-      store.streams.number.Append(s);
+      const std::size_t row = AppendUnknown(store.streams);
+      store.streams.device.MutablePending(row) = DeviceId(0u);
+      store.streams.number.MutablePending(row) = s;
     }
   }
 
   Builder& Add(const Host& event) {
     auto& rows = store.host_events;
-    rows.start.Append(TimeNs(event.start));
-    rows.duration.Append(DurationNs(event.duration));
-    rows.name.Append(store.strings.Intern(event.name));
-    rows.category.Append(StringId(0u));
-    rows.thread.Append(ThreadId(event.thread));
-    rows.kind.Append(event.kind);
-    rows.correlation.Append(event.correlation);
-    rows.external_id.Append(kUnknown);
-    rows.sequence.Append(kUnknown);
-    rows.forward_thread.Append(kUnknown32);
-    rows.python_id.Append(kUnknown32);
-    rows.python_parent_id.Append(kUnknown32);
-    rows.event_index.Append(event.event_index);
-    rows.record_function.Append(kUnknown32);
-    rows.args.Append(StringId::None());
+    const std::size_t row = AppendUnknown(rows);
+    rows.start.MutablePending(row) = TimeNs(event.start);
+    rows.duration.MutablePending(row) = DurationNs(event.duration);
+    rows.name.MutablePending(row) = store.strings.Intern(event.name);
+    rows.category.MutablePending(row) = StringId(0u);
+    rows.thread.MutablePending(row) = ThreadId(event.thread);
+    rows.kind.MutablePending(row) = event.kind;
+    rows.correlation.MutablePending(row) = event.correlation;
+    rows.event_index.MutablePending(row) = event.event_index;
     return *this;
   }
 
   Builder& Add(const Task& task) {
     auto& rows = store.gpu_tasks;
+    const std::size_t row = AppendUnknown(rows);
     if (task.collective) {
       auto& collectives = store.collectives;
-      collectives.task.Append(GpuTaskId(rows.rows()));
-      collectives.name.Append(store.strings.Intern(task.name));
-      collectives.dtype.Append(StringId::None());
-      collectives.process_group.Append(StringId::None());
-      collectives.in_elements.Append(1);
-      collectives.out_elements.Append(1);
-      collectives.group_size.Append(1);
+      const std::size_t collective = AppendUnknown(collectives);
+      collectives.task.MutablePending(collective) = GpuTaskId(row);
+      collectives.name.MutablePending(collective) = store.strings.Intern(task.name);
     }
-    rows.start.Append(TimeNs(task.start));
-    rows.duration.Append(DurationNs(task.duration));
-    rows.name.Append(store.strings.Intern(task.name));
-    rows.stream.Append(StreamId(task.stream));
-    rows.kind.Append(GpuTaskKind::kKernel);
-    rows.copy.Append(CopyKind::kNotACopy);
-    rows.correlation.Append(task.correlation);
-    for (auto* column : {&rows.external_id, &rows.graph_node, &rows.bytes})
-      column->Append(kUnknown);
-    for (auto* column :
-         {&rows.grid_x, &rows.grid_y, &rows.grid_z, &rows.block_x, &rows.block_y, &rows.block_z,
-          &rows.registers, &rows.shared_memory, &rows.occupancy_pct}) {
-      column->Append(kUnknown32);
-    }
-    rows.args.Append(StringId::None());
+    rows.start.MutablePending(row) = TimeNs(task.start);
+    rows.duration.MutablePending(row) = DurationNs(task.duration);
+    rows.name.MutablePending(row) = store.strings.Intern(task.name);
+    rows.stream.MutablePending(row) = StreamId(task.stream);
+    rows.correlation.MutablePending(row) = task.correlation;
     return *this;
   }
 
@@ -142,7 +125,15 @@ const TreeCase kTreeCases[] = {
      {{0, 10, "a"}, {0, 4, "b"}, {1, 2, "c"}, {5, 5, "d"}},
      "a<- b<a c<b d<a"},
     {"read in any order", {{5, 5, "d"}, {1, 2, "c"}, {0, 4, "b"}, {0, 10, "a"}}, "a<- b<a c<b d<a"},
-    {"equal spans nest as read", {{0, 4, "a"}, {0, 4, "b"}}, "a<- b<a"},
+    {"equal spans of one kind nest as read", {{0, 4, "a"}, {0, 4, "b"}}, "a<- b<a"},
+    {"equal spans of several kinds nest by kind",
+     {{0, 4, "overhead", 0, HostEventKind::kOverhead},
+      {0, 4, "call", 0, kCall},
+      {0, 4, "op"},
+      {0, 4, "range", 0, HostEventKind::kAnnotation},
+      {0, 4, "frame", 0, HostEventKind::kPythonFrame},
+      {0, 4, "second op"}},
+     "frame<- range<frame op<range second op<op call<second op overhead<call"},
     {"touching spans are no parents", {{0, 4, "a"}, {4, 4, "b"}}, "a<- b<-"},
     {"an empty span at the end of its parent", {{0, 4, "a"}, {4, 0, "b"}}, "a<- b<a"},
     {"an empty span at the start of the next one",
@@ -236,18 +227,25 @@ TEST(TraceStoreTest, TheLaunchOfATaskIsJoinedByCorrelation) {
 }
 
 TEST(TraceStoreTest, ManyCallsAndTasksWithOneIdTakeNoQuadraticTime) {
-  Builder builder(1, 1);
-  constexpr int kRows = 200'000;
-  for (int i = 0; i < kRows; ++i) builder.Add(Builder::Host{i * 10, 1, "l", 0, kCall, 0});
-  for (int i = 0; i < kRows; ++i) builder.Add(Builder::Task{i * 10 + 5, 1, "k", 0, 0});
-  TraceStore& store = builder.Freeze();
-  for (std::uint32_t i = 0; i < kRows; i += 1000) EXPECT_EQ(store.gpu_tasks.launch[i].index(), i);
+  ExpectNoQuadraticTime(50'000, [](int n) {
+    auto builder = std::make_shared<Builder>(1, 1);
+    for (int i = 0; i < n; ++i) builder->Add(Builder::Host{i * 10, 1, "l", 0, kCall, 0});
+    for (int i = 0; i < n; ++i) builder->Add(Builder::Task{i * 10 + 5, 1, "k", 0, 0});
+    return [builder, n] {
+      const TraceStore& store = builder->Freeze();
+      for (int i = 0; i < n; i += 1000)
+        EXPECT_EQ(store.gpu_tasks.launch[i].index(), static_cast<std::uint32_t>(i));
+    };
+  });
 }
 
 TEST(TraceStoreTest, ManySpansThatOverlapTakeNoQuadraticTime) {
-  Builder builder(1, 0);
-  for (int i = 0; i < 300'000; ++i) builder.Add(Builder::Host{i, 1'000'000, "x"});
-  EXPECT_EQ(builder.Freeze().log.Count(ImportIssue::kOverlapping), 299'999);
+  ExpectNoQuadraticTime(75'000, [](int n) {
+    auto builder = std::make_shared<Builder>(1, 0);
+    for (int i = 0; i < n; ++i) builder->Add(Builder::Host{i, 1'000'000, "x"});
+    return
+        [builder, n] { EXPECT_EQ(builder->Freeze().log.Count(ImportIssue::kOverlapping), n - 1); };
+  });
 }
 
 TEST(TraceStoreTest, TasksAreSortedByStartAndFoundByStream) {

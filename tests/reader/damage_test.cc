@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/test_growth.h"
 #include "ingest/kineto/kineto_reader.h"
 #include "ingest/memory_source.h"
 #include "slow_reader.h"
@@ -392,26 +393,56 @@ TEST(LimitTest, AHugeStringIsSkippedInBoundedMemory) {
 
 TEST(LimitTest, LongTextAfterTheListCostsNoQuadraticTime) {
   const std::string e = R"({"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1})";
-  const std::string zeros(100'000'000, '\0');
-  const Outcome outcome = Read(R"({"traceEvents":[)" + e + "]}" + zeros, 1 << 16);
-  EXPECT_EQ(outcome.Names().size(), 1u);
-  EXPECT_EQ(outcome.Count(ImportIssue::kTrailingGarbage), 1);
-  EXPECT_EQ(outcome.store->log.rows().front().detail, "100000000 bytes");
+  ExpectNoQuadraticTime(25'000'000, [&](int bytes) {
+    return [text = R"({"traceEvents":[)" + e + "]}" + std::string(bytes, '\0'), bytes] {
+      const Outcome outcome = Read(text, 1 << 16);
+      EXPECT_EQ(outcome.Names().size(), 1u);
+      EXPECT_EQ(outcome.Count(ImportIssue::kTrailingGarbage), 1);
+      EXPECT_EQ(outcome.store->log.rows().front().detail, fmt::format("{} bytes", bytes));
+    };
+  });
 }
 
 TEST(LimitTest, ManyTracksStreamsAndOpenSpansCostNoQuadraticTime) {
-  std::string text = "[";
-  for (int i = 0; i < 60'000; ++i) {
-    text += fmt::format(
-        R"({{"ph":"X","cat":"kernel","name":"k","pid":{0},"tid":{0},"ts":{0},"dur":1}},)", i);
-    text += fmt::format(R"({{"ph":"B","name":"b{0}","pid":1,"tid":1,"ts":{0}}},)", i);
-  }
-  for (int i = 0; i < 60'000; ++i)
-    text += R"({"ph":"E","name":"none","pid":1,"tid":1,"ts":90000},)";
-  const Outcome outcome = Read(text + "]", 1 << 20, 2);
-  EXPECT_EQ(outcome.store->streams.rows(), 60'000u);
-  EXPECT_EQ(outcome.Count(ImportIssue::kUnfinishedSpan), 60'000);
-  EXPECT_EQ(outcome.Count(ImportIssue::kUnmatchedEnd), 60'000);
+  ExpectNoQuadraticTime(15'000, [](int n) {
+    std::string text = "[";
+    for (int i = 0; i < n; ++i) {
+      text += fmt::format(
+          R"({{"ph":"X","cat":"kernel","name":"k","pid":{0},"tid":{0},"ts":{0},"dur":1}},)", i);
+      text += fmt::format(R"({{"ph":"B","name":"b{0}","pid":1,"tid":1,"ts":{0}}},)", i);
+    }
+    for (int i = 0; i < n; ++i) text += R"({"ph":"E","name":"none","pid":1,"tid":1,"ts":90000},)";
+    return [text = text + "]", n] {
+      const Outcome outcome = Read(text, 1 << 20, 2);
+      EXPECT_EQ(outcome.store->streams.rows(), static_cast<std::size_t>(n));
+      EXPECT_EQ(outcome.Count(ImportIssue::kUnfinishedSpan), n);
+      EXPECT_EQ(outcome.Count(ImportIssue::kUnmatchedEnd), n);
+    };
+  });
+}
+
+TEST(LimitTest, DeviceNumbersChosenToCollideCostNoQuadraticTime) {
+  // Multiples of a prime that std::unordered_map uses for so many keys: all in one bucket.
+  constexpr std::int64_t kBuckets = 712'697;
+  ExpectNoQuadraticTime(175'000, [](int n) {
+    std::string text = "[";
+    for (int i = 0; i < n; ++i) {
+      text += fmt::format(
+          R"({{"ph":"X","cat":"kernel","name":"k","pid":{0},"tid":{0},"ts":1,"dur":1}},)",
+          kBuckets * i);
+    }
+    return [text = text + "]", n] {
+      EXPECT_EQ(Read(text).store->devices.rows(), static_cast<std::size_t>(n));
+    };
+  });
+}
+
+TEST(LimitTest, EventStartsNestedInOneAnotherCostNoQuadraticTime) {
+  ExpectNoQuadraticTime(50'000, [](int n) {
+    std::string text = R"({"traceEvents":[{"ph":"X","args":{"a":[)";
+    for (int i = 0; i < n; ++i) text += R"({},{"a":[)";
+    return [text] { EXPECT_GE(Read(text).Count(ImportIssue::kLostEvent), 1); };
+  });
 }
 
 TEST(LimitTest, DeepNestingInAnEventCostsThatEvent) {

@@ -248,34 +248,84 @@ Extent ToExtent(const Json* value) {
   return extent;
 }
 
-/// The members of args but for those named.
-std::string ArgsBut(const Json* args, const std::set<std::string>& columns) {
-  if (args == nullptr || args->kind != Json::Kind::kObject) return "";
-  Json rest;
-  rest.kind = Json::Kind::kObject;
-  for (std::size_t i = 0; i < args->keys.size(); ++i) {
-    if (columns.contains(args->keys[i])) continue;
-    rest.keys.push_back(args->keys[i]);
-    rest.items.push_back(args->items[i]);
-  }
-  return rest.keys.empty() ? "" : Canonical(rest);
-}
+/// The args of one event. What is asked for and fits its column is taken out; the rest is kept.
+class Args {
+ public:
+  using Names = std::initializer_list<const char*>;
 
-const std::set<std::string> kHostColumns = {
-    "External id",        "external id",     "correlation",   "Ev Idx",    "Profiler Event Index",
-    "Record function id", "Sequence number", "Fwd thread id", "Python id", "Python parent id"};
-const std::set<std::string> kGpuColumns = {"External id",     "external id",
-                                           "correlation",     "stream",
-                                           "device",          "grid",
-                                           "block",           "registers per thread",
-                                           "shared memory",   "est. achieved occupancy %",
-                                           "bytes",           "graph node id",
-                                           "Collective name", "In msg nelems",
-                                           "Out msg nelems",  "dtype",
-                                           "Group size",      "Process Group Name"};
-const std::set<std::string> kSyncColumns = {"correlation",    "stream",
-                                            "device",         "wait_on_stream",
-                                            "cuda_sync_kind", "wait_on_cuda_event_record_corr_id"};
+  explicit Args(const Json& event) : args_(event.Find("args")) {
+    if (args_ != nullptr && args_->kind != Json::Kind::kObject) args_ = nullptr;
+  }
+
+  /// The last member that has one of the names.
+  const Json* Find(Names names) const {
+    for (std::size_t i = args_ == nullptr ? 0 : args_->keys.size(); i-- > 0;) {
+      for (const char* name : names) {
+        if (args_->keys[i] == name) return &args_->items[i];
+      }
+    }
+    return nullptr;
+  }
+  void Take(Names names) { taken_.insert(names.begin(), names.end()); }
+
+  std::int64_t Int(Names names) {
+    return TakeIf(names, ToInteger(Scalar(Find(names))).value_or(kUnknown), kUnknown);
+  }
+  std::int32_t Int32(Names names) { return TakeIf(names, testing::Int32(Find(names)), kUnknown32); }
+  std::int32_t Rounded(Names names) {
+    const std::optional<double> value = testing::Double(Find(names));
+    const bool fits = value && std::abs(*value) < 1e6;
+    return TakeIf(names, fits ? static_cast<std::int32_t>(std::lround(*value)) : kUnknown32,
+                  kUnknown32);
+  }
+  Extent Blocks(Names names) {
+    const Extent extent = ToExtent(Find(names));
+    TakeIf(names, extent.axis[0], kUnknown32);
+    return extent;
+  }
+  std::string Quoted(Names names) {
+    const std::optional<std::string> text = Scalar(Find(names));
+    const bool is_null = text && Find(names)->kind == Json::Kind::kNull;
+    return TakeIf(names, text && !is_null ? '\'' + *text + '\'' : "-", std::string("-"));
+  }
+
+  std::string Rest() const {
+    if (args_ == nullptr) return "";
+    Json rest;
+    rest.kind = Json::Kind::kObject;
+    for (std::size_t i = 0; i < args_->keys.size(); ++i) {
+      if (taken_.contains(args_->keys[i])) continue;
+      rest.keys.push_back(args_->keys[i]);
+      rest.items.push_back(args_->items[i]);
+    }
+    return rest.keys.empty() ? "" : Canonical(rest);
+  }
+
+ private:
+  template <typename T>
+  T TakeIf(Names names, T value, const T& unknown) {
+    const Json* found = Find(names);
+    if (found != nullptr && (value != unknown || found->kind == Json::Kind::kNull)) Take(names);
+    return value;
+  }
+
+  const Json* args_;
+  std::set<std::string> taken_;
+};
+
+/// The args of a span that begins and ends with an event of its own: where both have a member, the
+/// end's.
+std::string BothArgs(const Json& begin, const Json* end) {
+  Json both;
+  both.kind = Json::Kind::kObject;
+  for (const Json* event : {&begin, end}) {
+    const Json* args = event == nullptr ? nullptr : event->Find("args");
+    if (args == nullptr || args->kind != Json::Kind::kObject) continue;
+    both.keys.insert(both.keys.end(), args->keys.begin(), args->keys.end());
+    both.items.insert(both.items.end(), args->items.begin(), args->items.end());
+  }
+  return both.keys.empty() ? "" : Canonical(both);
+}
 
 const char* const kHostKinds[] = {"frame",  "annotation", "operator",       "runtime",
                                   "driver", "overhead",   "gpu-annotation", "other"};
@@ -334,7 +384,8 @@ struct Sync {
 struct Half {
   bool begins;
   std::int64_t time;
-  std::string name, category, pid, tid, args;
+  std::string name, category, pid, tid;
+  const Json* event;
 };
 
 struct Device {
@@ -371,6 +422,8 @@ class SlowReader {
     for (const Json& event : events->items) AddEvent(event);
     if (root->kind == Json::Kind::kObject) AddMetadata(*root);
     CountStepsBack();
+    FindExtent();
+    ClipHosts();
     PairHalves();
     counts_["duplicate-event"] += DropCopies(hosts_, [](const Host& h) { return h.HasId(); });
     counts_["duplicate-event"] += DropCopies(
@@ -426,7 +479,7 @@ class SlowReader {
     if (phase == "B" || phase == "E") {
       Track(event);
       halves_.push_back({phase == "B", *time, Text(event, "name"), Text(event, "cat"), Pid(event),
-                         Tid(event), ArgsBut(event.Find("args"), {})});
+                         Tid(event), &event});
       return;
     }
     if (phase == "C") return AddCounter(event, *time);
@@ -436,8 +489,10 @@ class SlowReader {
   void AddName(const Json& event) {
     const std::string what = Text(event, "name");
     if (what != "process_name" && what != "process_labels" && what != "thread_name") return;
+    const Json* arg = Arg(event, what == "process_labels" ? "labels" : "name");
+    if (arg == nullptr) return;
     Track(event);
-    const std::string name = TextOr(Arg(event, what == "process_labels" ? "labels" : "name"), "");
+    const std::string name = TextOr(arg, "");
     if (what == "process_name") processes_[Pid(event)].first = name;
     if (what == "process_labels") processes_[Pid(event)].second = name;
     if (what == "thread_name") threads_[{Pid(event), Tid(event)}] = name;
@@ -456,6 +511,17 @@ class SlowReader {
     return Count("bad-duration"), 0;
   }
 
+  static std::string HostKind(const Json& event) {
+    const std::map<std::string, int> kinds = {
+        {"python_function", 0},    {"user_annotation", 1}, {"cpu_op", 2},      {"Operator", 2},
+        {"operator", 2},           {"cuda_runtime", 3},    {"Runtime", 3},     {"hip_runtime", 3},
+        {"xpu_runtime", 3},        {"mtia_runtime", 3},    {"cuda_driver", 4}, {"overhead", 5},
+        {"gpu_user_annotation", 6}};
+    if (event.Find("cat") == nullptr && Pid(event) == "CPU functions") return kHostKinds[2];
+    const auto kind = kinds.find(Text(event, "cat"));
+    return kHostKinds[kind == kinds.end() ? 7 : kind->second];
+  }
+
   void AddSpan(const Json& event, std::int64_t start) {
     const std::string category = Text(event, "cat");
     if (category == "cuda_event") {
@@ -468,37 +534,31 @@ class SlowReader {
     if (tasks.contains(category)) return AddTask(event, start, duration, tasks.at(category));
     if (category == "cuda_sync") return AddSync(event, start, duration);
 
-    const std::map<std::string, int> kinds = {
-        {"python_function", 0},    {"user_annotation", 1}, {"cpu_op", 2},      {"Operator", 2},
-        {"operator", 2},           {"cuda_runtime", 3},    {"Runtime", 3},     {"hip_runtime", 3},
-        {"xpu_runtime", 3},        {"mtia_runtime", 3},    {"cuda_driver", 4}, {"overhead", 5},
-        {"gpu_user_annotation", 6}};
-    int kind = kinds.contains(category) ? kinds.at(category) : 7;
-    if (event.Find("cat") == nullptr && Pid(event) == "CPU functions") kind = 2;
     Track(event);
+    Args args(event);
     hosts_.push_back(
-        {start, duration, Text(event, "name"), category, Pid(event), Tid(event), kHostKinds[kind],
-         Int(Arg(event, "correlation")), Int(Arg(event, "External id", "external id")),
-         Int(Arg(event, "Sequence number")), Int32(Arg(event, "Fwd thread id")),
-         Int32(Arg(event, "Python id")), Int32(Arg(event, "Python parent id")),
-         Int32(Arg(event, "Ev Idx", "Profiler Event Index")),
-         Int32(Arg(event, "Record function id")), ArgsBut(event.Find("args"), kHostColumns)});
+        {start, duration, Text(event, "name"), category, Pid(event), Tid(event), HostKind(event),
+         args.Int({"correlation"}), args.Int({"External id", "external id"}),
+         args.Int({"Sequence number"}), args.Int32({"Fwd thread id"}), args.Int32({"Python id"}),
+         args.Int32({"Python parent id"}), args.Int32({"Ev Idx", "Profiler Event Index"}),
+         args.Int32({"Record function id"}), ""});
+    hosts_.back().args = args.Rest();
   }
 
-  std::pair<std::int64_t, std::int64_t> StreamOf(const Json& event) {
-    const auto number = [](const Json* arg, const Json* track) {
-      const std::optional<std::int64_t> value = ToInteger(Scalar(arg));
-      return value ? *value : ToInteger(Scalar(track)).value_or(-1);
+  std::pair<std::int64_t, std::int64_t> StreamOf(const Json& event, Args& args) {
+    const auto number = [](std::int64_t arg, const Json* track) {
+      return arg != kUnknown ? arg : ToInteger(Scalar(track)).value_or(-1);
     };
-    const auto stream = std::pair(number(Arg(event, "device"), event.Find("pid")),
-                                  number(Arg(event, "stream"), event.Find("tid")));
+    const auto stream = std::pair(number(args.Int({"device"}), event.Find("pid")),
+                                  number(args.Int({"stream"}), event.Find("tid")));
     streams_.insert(stream);
     devices_[stream.first];
     return stream;
   }
 
   void AddTask(const Json& event, std::int64_t start, std::int64_t duration, int kind) {
-    const auto [device, stream] = StreamOf(event);
+    Args args(event);
+    const auto [device, stream] = StreamOf(event, args);
     Task task = {start,
                  duration,
                  device,
@@ -506,16 +566,16 @@ class SlowReader {
                  Text(event, "name"),
                  kTaskKinds[kind],
                  "none",
-                 Int(Arg(event, "correlation")),
-                 Int(Arg(event, "External id", "external id")),
-                 ToExtent(Arg(event, "grid")),
-                 ToExtent(Arg(event, "block")),
-                 Int32(Arg(event, "registers per thread")),
-                 Int32(Arg(event, "shared memory")),
-                 kUnknown32,
-                 Int(Arg(event, "graph node id")),
-                 Int(Arg(event, "bytes")),
-                 ArgsBut(event.Find("args"), kGpuColumns),
+                 args.Int({"correlation"}),
+                 args.Int({"External id", "external id"}),
+                 args.Blocks({"grid"}),
+                 args.Blocks({"block"}),
+                 args.Int32({"registers per thread"}),
+                 args.Int32({"shared memory"}),
+                 args.Rounded({"est. achieved occupancy %"}),
+                 args.Int({"graph node id"}),
+                 args.Int({"bytes"}),
+                 "",
                  ""};
     if (kind == 1) {
       const auto says = [&](const char* text) { return task.name.find(text) != std::string::npos; };
@@ -525,21 +585,14 @@ class SlowReader {
                   : says("PtoP")                           ? "p2p"
                                                            : "other";
     }
-    if (const std::optional<double> pct = Double(Arg(event, "est. achieved occupancy %"));
-        pct && std::abs(*pct) < 1e6) {
-      task.occupancy = static_cast<std::int32_t>(std::lround(*pct));
-    }
-    if (Arg(event, "Collective name") != nullptr) {
-      const auto text = [&](const char* key) {
-        const Json* value = Arg(event, key);
-        return value == nullptr ? "-" : '\'' + TextOr(value, "") + '\'';
-      };
+    if (args.Find({"Collective name"}) != nullptr) {
       task.collective =
-          Line()("name", text("Collective name"))("dtype", text("dtype"))(
-              "group", text("Process Group Name"))("in", Int(Arg(event, "In msg nelems")))(
-              "out", Int(Arg(event, "Out msg nelems")))("size", Int(Arg(event, "Group size")))
+          Line()("name", args.Quoted({"Collective name"}))("dtype", args.Quoted({"dtype"}))(
+              "group", args.Quoted({"Process Group Name"}))("in", args.Int({"In msg nelems"}))(
+              "out", args.Int({"Out msg nelems"}))("size", args.Int({"Group size"}))
               .text();
     }
+    task.args = args.Rest();
     tasks_.push_back(std::move(task));
   }
 
@@ -550,15 +603,17 @@ class SlowReader {
                        : name == "Event Sync"        ? "event"
                        : name == "Stream Wait Event" ? "wait"
                                                      : "other";
-    const bool has_stream = Int(Arg(event, "stream")) >= 0;
+    Args args(event);
+    const bool has_stream = args.Int({"stream"}) >= 0;
     const auto [device, stream] =
-        has_stream ? StreamOf(event) : std::pair<std::int64_t, std::int64_t>();
-    Put("syncs", Line()("start", start)("duration", duration)("kind", kind)(
-                     "stream", has_stream ? fmt::format("{}/{}", device, stream) : "-")(
-                     "correlation", Int(Arg(event, "correlation")))(
-                     "on_stream", Int(Arg(event, "wait_on_stream")))(
-                     "on_correlation", Int(Arg(event, "wait_on_cuda_event_record_corr_id")))(
-                     "args", ArgsBut(event.Find("args"), kSyncColumns)));
+        has_stream ? StreamOf(event, args) : std::pair<std::int64_t, std::int64_t>();
+    Line line;
+    line("start", start)("duration", duration)("kind", kind);
+    line("stream", has_stream ? fmt::format("{}/{}", device, stream) : "-");
+    line("correlation", args.Int({"correlation"}))("on_stream", args.Int({"wait_on_stream"}));
+    line("on_correlation", args.Int({"wait_on_cuda_event_record_corr_id"}));
+    if (TextOr(args.Find({"cuda_sync_kind"}), "") == name) args.Take({"cuda_sync_kind"});
+    Put("syncs", line("args", args.Rest()));
   }
 
   void AddCounter(const Json& event, std::int64_t time) {
@@ -589,7 +644,7 @@ class SlowReader {
     }
     Put("instants",
         Line()("time", time)("name", Text(event, "name"))("category", Text(event, "cat"))(
-            "pid", Pid(event))("tid", Tid(event))("args", ArgsBut(event.Find("args"), {})));
+            "pid", Pid(event))("tid", Tid(event))("args", Args(event).Rest()));
   }
 
   void AddMetadata(const Json& root) {
@@ -608,14 +663,7 @@ class SlowReader {
       return distributed == nullptr ? kUnknown : Int(distributed->Find(key));
     };
     line("rank", of_job("rank"))("world_size", of_job("world_size"));
-    line("backend", distributed == nullptr ? "" : Text(*distributed, "backend"));
     line("base_time", Int(root.Find("baseTimeNanoseconds")));
-    for (const char* flag : {"record_shapes", "with_stack", "profile_memory"}) {
-      const std::string value = TextOr(root.Find(flag), "");
-      line(flag, value == "1" || value == "true"    ? "yes"
-                 : value == "0" || value == "false" ? "no"
-                                                    : "?");
-    }
     metadata_ = line.text();
   }
 
@@ -644,15 +692,11 @@ class SlowReader {
       std::stable_sort(halves.begin(), halves.end(),
                        [](const Half& a, const Half& b) { return a.time < b.time; });
       std::vector<Half> open;
-      const auto close = [&](std::int64_t time) {
+      const auto close = [&](std::int64_t time, const Json* end = nullptr) {
         const Half& b = open.back();
-        const char* kind = b.category == "cpu_op"            ? "operator"
-                           : b.category == "user_annotation" ? "annotation"
-                           : b.category == "python_function" ? "frame"
-                                                             : "other";
-        hosts_.push_back({b.time, time - b.time, b.name, b.category, b.pid, b.tid, kind, kUnknown,
-                          kUnknown, kUnknown, kUnknown32, kUnknown32, kUnknown32, kUnknown32,
-                          kUnknown32, b.args});
+        hosts_.push_back({b.time, time - b.time, b.name, b.category, b.pid, b.tid,
+                          HostKind(*b.event), kUnknown, kUnknown, kUnknown, kUnknown32, kUnknown32,
+                          kUnknown32, kUnknown32, kUnknown32, BothArgs(*b.event, end)});
         open.pop_back();
       };
       for (const Half& h : halves) {
@@ -671,7 +715,7 @@ class SlowReader {
           Count("unfinished-span");
           close(h.time);
         }
-        close(h.time);
+        close(h.time, h.event);
       }
       while (!open.empty()) {
         Count("unfinished-span");
@@ -681,9 +725,13 @@ class SlowReader {
   }
 
   void WriteHosts() {
-    std::stable_sort(hosts_.begin(), hosts_.end(), [](const Host& a, const Host& b) {
-      return std::tie(a.pid, a.tid, a.start, b.duration) <
-             std::tie(b.pid, b.tid, b.start, a.duration);
+    const auto kind = [](const Host& h) {
+      return std::find(std::begin(kHostKinds), std::end(kHostKinds), h.kind) - kHostKinds;
+    };
+    std::stable_sort(hosts_.begin(), hosts_.end(), [&](const Host& a, const Host& b) {
+      const auto left = std::tie(a.pid, a.tid, a.start, b.duration);
+      const auto right = std::tie(b.pid, b.tid, b.start, a.duration);
+      return left != right ? left < right : kind(a) < kind(b);
     });
     std::size_t first = 0;  // Of the thread.
     std::int64_t latest_end =
@@ -720,43 +768,107 @@ class SlowReader {
     }
   }
 
-  /// The call that began last before the task, driver calls within a runtime call left out; or the
-  /// first one.
-  std::string LaunchOf(const Task& task) const {
+  /// Calls that may have launched a task, by start: those with its id, driver calls within a
+  /// runtime call of their process left out.
+  std::vector<Host> CallsOf(const Task& task) const {
     const auto it = calls_.find(task.correlation);
-    if (task.correlation == kUnknown || it == calls_.end()) return "-";
+    if (task.correlation == kUnknown || it == calls_.end()) return {};
     std::vector<Host> calls = it->second;
-    std::stable_sort(calls.begin(), calls.end(),
-                     [](const Host& a, const Host& b) { return a.start < b.start; });
-    std::vector<Host> outer;
+    const auto by_start = [](const Host& a, const Host& b) { return a.start < b.start; };
+    std::stable_sort(calls.begin(), calls.end(), by_start);
+    std::map<std::string, std::vector<Host>> by_process;
     for (const Host& call : calls) {
-      const bool inside = !outer.empty() && call.pid == outer.back().pid &&
-                          call.tid == outer.back().tid && call.start < outer.back().end();
+      std::vector<Host>& outer = by_process[call.pid];
+      const bool inside =
+          !outer.empty() && call.tid == outer.back().tid && call.start < outer.back().end();
       if (!inside) outer.push_back(call);
     }
-    const Host* best = &outer.front();
-    for (const Host& call : outer) {
+    calls.clear();
+    for (const auto& [pid, outer] : by_process)
+      calls.insert(calls.end(), outer.begin(), outer.end());
+    std::stable_sort(calls.begin(), calls.end(), by_start);
+    return calls;
+  }
+
+  /// Who launched nine tenths of the tasks of each stream and device: of those tasks before which
+  /// only one process called with their id.
+  void FindOwners() {
+    std::map<std::string, std::map<std::string, int>> votes;
+    for (const Task& task : tasks_) {
+      std::set<std::string> processes;
+      for (const Host& call : CallsOf(task)) {
+        if (call.start <= task.start) processes.insert(call.pid);
+      }
+      if (processes.size() != 1) continue;
+      ++votes[fmt::format("{}/{}", task.device, task.stream)][*processes.begin()];
+      ++votes[fmt::format("{}", task.device)][*processes.begin()];
+    }
+    for (const auto& [place, by_process] : votes) {
+      int total = 0;
+      for (const auto& [pid, count] : by_process) total += count;
+      for (const auto& [pid, count] : by_process) {
+        if (count * 10 >= total * 9) owners_[place] = pid;
+      }
+    }
+  }
+
+  /// The call that began last before the task, or the first one; of the owner's, if it has any.
+  std::string LaunchOf(const Task& task) const {
+    std::vector<Host> calls = CallsOf(task);
+    if (calls.empty()) return "-";
+    auto owner = owners_.find(fmt::format("{}/{}", task.device, task.stream));
+    if (owner == owners_.end()) owner = owners_.find(fmt::format("{}", task.device));
+    std::vector<Host> of_owner;
+    for (const Host& call : calls) {
+      if (owner != owners_.end() && call.pid == owner->second) of_owner.push_back(call);
+    }
+    if (!of_owner.empty()) calls = of_owner;
+    const Host* best = &calls.front();
+    for (const Host& call : calls) {
       if (call.start <= task.start) best = &call;
     }
     return best->Brief();
   }
 
-  /// Tasks that claim to end later than one more length of the trace (or a minute) after its last
-  /// start.
+  /// What ends later than one more length of the trace (or a minute) after its last start claims
+  /// too much. Spans of no kind count for the length where there is nothing else.
+  void FindExtent() {
+    std::vector<std::int64_t> known, other;
+    for (const Host& h : hosts_) (h.kind == "other" ? other : known).push_back(h.start);
+    for (const Half& h : halves_) {
+      if (h.begins) (HostKind(*h.event) == "other" ? other : known).push_back(h.time);
+    }
+    for (const Task& t : tasks_) known.push_back(t.start);
+    if (known.empty()) known = other;
+    if (known.empty()) return;
+    const auto [first, last] = std::minmax_element(known.begin(), known.end());
+    last_start_ = *last;
+    limit_ = *last + std::max<std::int64_t>(*last - *first, 60'000'000'000);
+  }
+
+  /// To the next later start on the track.
+  void ClipHosts() {
+    for (Host& h : hosts_) {
+      if (h.end() <= limit_) continue;
+      std::optional<std::int64_t> next;
+      for (const Host& other : hosts_) {
+        if (other.pid == h.pid && other.tid == h.tid && other.start > h.start &&
+            (!next || other.start < *next)) {
+          next = other.start;
+        }
+      }
+      h.duration = next.value_or(std::max(last_start_, h.start)) - h.start;
+      Count("overflowing-duration");
+    }
+  }
+
+  /// To the next start on the stream.
   void ClipTasks() {
     std::stable_sort(tasks_.begin(), tasks_.end(),
                      [](const Task& a, const Task& b) { return a.start < b.start; });
-    if (tasks_.empty()) return;
-    std::int64_t first = tasks_.front().start, last = tasks_.back().start;
-    for (const Host& h : hosts_) {
-      if (h.kind == "other") continue;
-      first = std::min(first, h.start);
-      last = std::max(last, h.start);
-    }
-    const std::int64_t allowed = std::max<std::int64_t>(last - first, 60'000'000'000);
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
-      if (tasks_[i].start + tasks_[i].duration <= last + allowed) continue;
-      std::int64_t end = last;
+      if (tasks_[i].start + tasks_[i].duration <= limit_) continue;
+      std::int64_t end = last_start_;
       for (std::size_t k = i + 1; k < tasks_.size(); ++k) {
         if (tasks_[k].device != tasks_[i].device || tasks_[k].stream != tasks_[i].stream) continue;
         end = tasks_[k].start;
@@ -768,6 +880,7 @@ class SlowReader {
   }
 
   void WriteTasks() {
+    FindOwners();
     for (const Task& t : tasks_) {
       Put("gpu_tasks",
           Line()("start", t.start)("duration", t.duration)("name", t.name)("device", t.device)(
@@ -804,14 +917,14 @@ class SlowReader {
   TraceDump dump_;
   std::map<std::string, std::int64_t> counts_;
   std::int64_t events_ = 0;
+  std::int64_t last_start_ = 0, limit_ = 0;
   std::string metadata_ =
-      Line()("rank", kUnknown)("world_size", kUnknown)("backend", "")("base_time", kUnknown)(
-          "record_shapes", "?")("with_stack", "?")("profile_memory", "?")
-          .text();
+      Line()("rank", kUnknown)("world_size", kUnknown)("base_time", kUnknown).text();
   std::vector<Host> hosts_;
   std::vector<Task> tasks_;
   std::vector<Half> halves_;
   std::unordered_map<std::int64_t, std::vector<Host>> calls_;
+  std::map<std::string, std::string> owners_;  ///< Process, by stream and by device.
   std::map<std::string, std::pair<std::optional<std::string>, std::optional<std::string>>>
       processes_;
   std::map<std::pair<std::string, std::string>, std::optional<std::string>> threads_;
@@ -991,12 +1104,9 @@ class StoreDumper {
 
   void Metadata() {
     const TraceMetadata& m = s_.metadata;
-    const auto flag = [](const std::optional<bool>& f) { return f ? (*f ? "yes" : "no") : "?"; };
     Put("metadata",
         Line()("rank", m.rank.value_or(kUnknown))("world_size", m.world_size.value_or(kUnknown))(
-            "backend", m.backend)("base_time", m.base_time_ns.value_or(kUnknown))(
-            "record_shapes", flag(m.record_shapes))("with_stack", flag(m.with_stack))(
-            "profile_memory", flag(m.profile_memory))("events", m.events));
+            "base_time", m.base_time_ns.value_or(kUnknown))("events", m.events));
     for (const ImportIssue issue :
          {ImportIssue::kNotAnEvent, ImportIssue::kBadTime, ImportIssue::kMissingDuration,
           ImportIssue::kNegativeDuration, ImportIssue::kBadDuration,

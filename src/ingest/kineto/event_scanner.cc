@@ -12,11 +12,10 @@
 #include <emmintrin.h>
 #endif
 
+#include "base/ascii.h"
+
 namespace headroom::kineto {
 namespace {
-
-bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 /// Bit i is set where byte i of the 16 at `p` satisfies a predicate.
 using Mask = std::uint32_t;
@@ -159,6 +158,7 @@ class Scanner {
     event.Clear();
     const char* start = at_;
     const bool complete = ScanEventObject(event);
+    at_ = std::min(at_, end_);
     next = static_cast<std::size_t>(at_ - begin_);
     if (!complete) return at_ >= end_ ? ScanResult::kIncomplete : ScanResult::kDamaged;
     event.text = {start, static_cast<std::size_t>(at_ - start)};
@@ -290,7 +290,7 @@ class Scanner {
         continue;
       }
       at_ += std::countr_zero(stops);
-      if (*at_ == '"') break;
+      if (*at_ == '"' && at_ < end_) break;
       if (at_ >= end_ || *at_ != '\\') {
         at_ = std::min(at_, end_);
         return false;
@@ -400,32 +400,27 @@ std::size_t EventStartBefore(std::string_view text, std::size_t quote) {
   return start;
 }
 
-std::size_t SkipSpaceFrom(std::string_view text, std::size_t at) {
-  while (at < text.size() && IsSpace(text[at])) ++at;
-  return at;
-}
-
 /// Whether a member `"key" :` begins at `at`; keys in events are short and plain.
 bool IsMemberStart(std::string_view text, std::size_t at) {
   constexpr std::size_t kLongestKey = 64;
-  at = SkipSpaceFrom(text, at);
+  at = SkipSpace(text, at);
   if (at >= text.size() || text[at] != '"') return false;
   const std::size_t close = text.find('"', at + 1);
   if (close == std::string_view::npos || close - at > kLongestKey) return false;
-  const std::size_t colon = SkipSpaceFrom(text, close + 1);
+  const std::size_t colon = SkipSpace(text, close + 1);
   return colon < text.size() && text[colon] == ':';
 }
 
 /// Whether the quote before `at` can end a string of an event: what follows is structure.
 bool CanEndString(std::string_view text, std::size_t at, bool is_key, bool in_array) {
-  at = SkipSpaceFrom(text, at);
+  at = SkipSpace(text, at);
   if (at >= text.size()) return true;
   switch (text[at]) {
     case ':':
       return is_key;
     case ',': {
       if (is_key) return false;
-      const std::size_t value = SkipSpaceFrom(text, at + 1);
+      const std::size_t value = SkipSpace(text, at + 1);
       if (in_array)
         return value < text.size() &&
                (text[value] == '"' || text[value] == '[' || IsDigit(text[value]));
@@ -435,7 +430,7 @@ bool CanEndString(std::string_view text, std::size_t at, bool is_key, bool in_ar
       if (is_key || in_array) return false;
       // The end of args or of the event: another brace, a comma before a member or event, or the
       // end.
-      const std::size_t after = SkipSpaceFrom(text, at + 1);
+      const std::size_t after = SkipSpace(text, at + 1);
       return after >= text.size() || text[after] == '}' || text[after] == ',' || text[after] == ']';
     }
     case ']':
@@ -450,7 +445,7 @@ constexpr auto kPowersOfTen = [] {
   std::uint64_t power = 1;
   for (std::uint64_t& p : powers) {
     p = power;
-    power *= 10;  // Wraps after the last one, 10^19, which is not used.
+    power *= 10;  // Wraps behind 10^19, the last one; what comes then is not stored.
   }
   return powers;
 }();
@@ -481,7 +476,7 @@ std::size_t FindEventStart(std::string_view text, std::size_t from) {
   // The quote that follows `{` is rarer than the brace itself in argument lists.
   for (std::size_t at = text.find('{', from); at != std::string_view::npos;
        at = text.find('{', at + 1)) {
-    const std::size_t quote = SkipSpaceFrom(text, at + 1);
+    const std::size_t quote = SkipSpace(text, at + 1);
     if (quote < text.size() && text[quote] == '"' && EventStartBefore(text, quote) == at) return at;
   }
   return std::string_view::npos;
@@ -490,7 +485,7 @@ std::size_t FindEventStart(std::string_view text, std::size_t from) {
 std::size_t FindLastEventStart(std::string_view text) {
   for (std::size_t at = text.rfind('{'); at != std::string_view::npos && at > 0;
        at = text.rfind('{', at - 1)) {
-    const std::size_t quote = SkipSpaceFrom(text, at + 1);
+    const std::size_t quote = SkipSpace(text, at + 1);
     if (quote < text.size() && text[quote] == '"' && EventStartBefore(text, quote) == at) return at;
   }
   return std::string_view::npos;
@@ -695,6 +690,7 @@ bool ParseMicroseconds(std::string_view text, std::int64_t& nanoseconds) {
 bool ParseInteger(std::string_view text, std::int64_t& value) {
   const bool hexadecimal = text.starts_with("0x");
   if (hexadecimal) text.remove_prefix(2);
+  if (hexadecimal && text.starts_with('-')) return false;  // from_chars would take the sign.
   if (hexadecimal || text.starts_with('-')) {
     const auto [stop, error] =
         std::from_chars(text.data(), text.data() + text.size(), value, hexadecimal ? 16 : 10);

@@ -13,12 +13,14 @@
 
 namespace headroom::kineto {
 
-/// Bytes that must be readable (and zero) after the end of every text given to the scanner: it
-/// looks at 16 bytes at once.
+/// Bytes that must be readable after the end of every text given to the scanner, and zero after the
+/// end of what it is part of: it looks at 16 bytes at once.
 inline constexpr std::size_t kPadding = 32;
 
-/// Deeper nesting inside an event is damage: no profiler writes it, and a hostile file might.
-inline constexpr std::size_t kMaxDepth = 512;
+/// Deeper nesting inside an event is damage: profilers nest less than 8 deep, and a hostile file
+/// might nest event starts. At damage reading goes on at the next of them, so each byte may be
+/// scanned this many times.
+inline constexpr std::size_t kMaxDepth = 64;
 
 /// A JSON value as written: for strings without the quotes, escapes not yet resolved.
 struct Token {
@@ -100,8 +102,8 @@ enum class ScanResult : std::uint8_t {
   kDamaged,     ///< Not valid JSON at `next`.
 };
 
-/// Scans the event object that begins at `text[at]` (a '{'). REQUIRES: kPadding readable zero bytes
-/// follow `text`. O(length).
+/// Scans the event object that begins at `text[at]` (a '{'). REQUIRES: `text` begins a text that
+/// kPadding readable zero bytes follow. O(length).
 ScanResult ScanEvent(std::string_view text, std::size_t at, RawEvent& event, std::size_t& next);
 
 /// Scans one member `"key": value` of an object whose '{' or ',' lies before `at`. Stops before the

@@ -137,6 +137,31 @@ TEST(ScanEventTest, EveryProperPrefixIsIncompleteWherePaddingBegins) {
   }
 }
 
+TEST(ScanEventTest, EveryProperPrefixIsIncompleteWhereMoreTextFollows) {
+  const Padded text(R"({"ph": "X", "args": {"a": [1, {"b": "c"}], "d": "e\"f"}, "ts": 1})");
+  RawEvent event;
+  for (std::size_t size = 1; size < text.view().size(); ++size) {
+    std::size_t next = 0;
+    EXPECT_EQ(ScanEvent(text.view().substr(0, size), 0, event, next), ScanResult::kIncomplete)
+        << size;
+    EXPECT_EQ(next, size);
+  }
+}
+
+TEST(ScanEventTest, NestedEventStartsCostBoundedWork) {
+  std::string nested = R"({"ph":"X","args":{"a":[)";
+  for (int i = 0; i < 10'000; ++i) nested += R"({},{"a":[)";
+  const Padded text(nested);
+  RawEvent event;
+  std::size_t work = 0;
+  for (std::size_t at = 0; at != kNowhere; at = FindEventStart(text.view(), at + 1)) {
+    std::size_t next = 0;
+    ScanEvent(text.view(), at, event, next);
+    work += next - at;
+  }
+  EXPECT_LT(work, kMaxDepth * nested.size());
+}
+
 TEST(ScanEventTest, StringsOfAnyLengthAtAnyPlaceInTheStride) {
   for (std::size_t lead = 0; lead < 20; ++lead) {
     for (std::size_t length = 0; length < 50; ++length) {
@@ -371,6 +396,7 @@ TEST(ParseIntegerTest, DecimalAndHexadecimalThatFit) {
       {"9223372036854775808", std::nullopt},
       {"0x7f", 127},
       {"0x", std::nullopt},
+      {"0x-5", std::nullopt},
       {"", std::nullopt},
       {"-", std::nullopt},
       {"1.0", std::nullopt},

@@ -1,43 +1,40 @@
 #include "ingest/kineto/finish.h"
 
 #include <algorithm>
+#include <span>
+#include <string>
 #include <type_traits>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace headroom::kineto {
 namespace {
 
-HostEventKind KindOf(std::string_view category) {
-  if (category == "cpu_op") return HostEventKind::kOperator;
-  if (category == "user_annotation") return HostEventKind::kAnnotation;
-  if (category == "python_function") return HostEventKind::kPythonFrame;
-  return HostEventKind::kOther;
+/// The members of both, the end's behind those of the beginning, so that of equal keys it wins.
+StringId JoinArgs(StringId begin, StringId end, TraceStore& store) {
+  if (!begin.valid() || !end.valid()) return begin.valid() ? begin : end;
+  std::string joined(store.Text(begin));
+  joined.append(", ").append(store.Text(end));
+  return store.strings.Intern(joined);
 }
 
-void AppendSpan(const HalfSpan& begin, TimeNs end, TraceStore& store) {
+void AppendSpan(const HalfSpan& begin, TimeNs end, StringId end_args, TraceStore& store) {
   auto& rows = store.host_events;
-  rows.start.Append(begin.time);
-  rows.duration.Append(std::max(end - begin.time, DurationNs(0)));
-  rows.name.Append(begin.name);
-  rows.category.Append(begin.category);
-  rows.thread.Append(begin.thread);
-  rows.kind.Append(KindOf(store.Text(begin.category)));
-  rows.correlation.Append(kUnknown);
-  rows.external_id.Append(kUnknown);
-  rows.sequence.Append(kUnknown);
-  rows.forward_thread.Append(kUnknown32);
-  rows.python_id.Append(kUnknown32);
-  rows.python_parent_id.Append(kUnknown32);
-  rows.event_index.Append(kUnknown32);
-  rows.record_function.Append(kUnknown32);
-  rows.args.Append(begin.args);
+  const std::size_t row = AppendUnknown(rows);
+  rows.start.MutablePending(row) = begin.time;
+  rows.duration.MutablePending(row) = std::max(end - begin.time, DurationNs(0));
+  rows.name.MutablePending(row) = begin.name;
+  rows.category.MutablePending(row) = begin.category;
+  rows.thread.MutablePending(row) = begin.thread;
+  rows.kind.MutablePending(row) = begin.kind;
+  rows.args.MutablePending(row) = JoinArgs(begin.args, end_args, store);
 }
 
 /// The last moment that the trace knows of.
-TimeNs EndOfTrace(const LateRows& late, const TraceStore& store) {
+TimeNs EndOfTrace(const std::vector<HalfSpan>& halves, const TraceStore& store) {
   TimeNs end(INT64_MIN);
-  for (const HalfSpan& span : late.half_spans) end = std::max(end, span.time);
+  for (const HalfSpan& span : halves) end = std::max(end, span.time);
   for (std::size_t row = 0; row < store.host_events.rows(); ++row) {
     end = std::max(end,
                    store.host_events.start.Pending(row) + store.host_events.duration.Pending(row));
@@ -53,12 +50,19 @@ TimeNs EndOfTrace(const LateRows& late, const TraceStore& store) {
 template <typename Table>
 void DivideTimes(Table& table) {
   table.ForEachColumn([](const char*, auto& column) {
-    using Value = std::remove_cvref_t<decltype(column.Mutable(0))>;
+    using Value = std::remove_cvref_t<decltype(column.Pending(0))>;
     if constexpr (std::is_same_v<Value, TimeNs> || std::is_same_v<Value, DurationNs>) {
       for (std::size_t row = 0; row < column.size(); ++row)
-        column.Mutable(row) = Value(column[row].ns() / 1000);
+        column.MutablePending(row) = Value(column.Pending(row).ns() / 1000);
     }
   });
+}
+
+void DivideAllTimes(LateRows& late, TraceStore& store) {
+#define T(Name, member, sentence) DivideTimes(store.member);
+  HEADROOM_TABLES(T)
+#undef T
+  for (HalfSpan& half : late.half_spans) half.time = TimeNs(half.time.ns() / 1000);
 }
 
 /// Counts the rows of an unfrozen table that start before the previous row of their track and kind.
@@ -93,17 +97,16 @@ void CountOutOfOrder(TraceStore& store) {
   if (count > 0) store.log.Add(ImportIssue::kOutOfOrder, -1, {}, count);
 }
 
-void PairHalfSpans(const LateRows& late, TraceStore& store) {
-  if (late.half_spans.empty()) return;
-  std::vector<HalfSpan> halves = late.half_spans;
+void PairHalfSpans(std::vector<HalfSpan>&& halves, TraceStore& store) {
+  if (halves.empty()) return;
   std::stable_sort(halves.begin(), halves.end(), [](const HalfSpan& a, const HalfSpan& b) {
     return a.thread != b.thread ? a.thread < b.thread : a.time < b.time;
   });
-  const TimeNs end_of_trace = EndOfTrace(late, store);
+  const TimeNs end_of_trace = EndOfTrace(halves, store);
   std::vector<HalfSpan> open;
   std::unordered_map<StringId, std::size_t> open_with_name;
-  const auto close_last = [&](TimeNs end) {
-    AppendSpan(open.back(), end, store);
+  const auto close_last = [&](TimeNs end, StringId end_args = StringId::None()) {
+    AppendSpan(open.back(), end, end_args, store);
     --open_with_name[open.back().name];
     open.pop_back();
   };
@@ -131,61 +134,95 @@ void PairHalfSpans(const LateRows& late, TraceStore& store) {
       store.log.Add(ImportIssue::kUnfinishedSpan, open.back().offset);
       close_last(half.time);
     }
-    close_last(half.time);
+    close_last(half.time, half.args);
   }
   close_all();
+  halves = {};
 }
 
-void SettleTimeUnit(const LateRows& late, TraceStore& store) {
+void SettleTimeUnit(LateRows& late, TraceStore& store) {
   std::vector<double> ratios;  // Read duration / duration by bandwidth.
   for (const BandwidthSample& sample : late.bandwidths) {
     const double by_bandwidth_ns = static_cast<double>(sample.bytes) / sample.gigabytes_per_second;
     ratios.push_back(static_cast<double>(sample.duration.ns()) / by_bandwidth_ns);
   }
-  const bool fractional = late.fractional_times;
-  bool agrees = false;
+  bool proven = late.fractional_times;
   if (!ratios.empty()) {
     std::nth_element(ratios.begin(),
                      ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2), ratios.end());
     const double median = ratios[ratios.size() / 2];
-    agrees = median > 0.5 && median < 2;
-    if (!fractional && median > 500 && median < 2000) {
+    const bool nanoseconds = !late.fractional_times && median > 500 && median < 2000;
+    proven = proven || nanoseconds || (median > 0.5 && median < 2);
+    if (nanoseconds) {
       store.log.Add(ImportIssue::kNanosecondStamps);
-#define T(Name, member, sentence) DivideTimes(store.member);
-      HEADROOM_TABLES(T)
-#undef T
-      agrees = true;
+      DivideAllTimes(late, store);
     }
   }
-  store.metadata.time_unit_proven = fractional || agrees;
-  const bool has_times = store.host_events.rows() + store.gpu_tasks.rows() > 0;
-  if (!store.metadata.time_unit_proven && has_times) store.log.Add(ImportIssue::kUnprovenTimeUnit);
+  const bool has_times =
+      store.host_events.rows() + store.gpu_tasks.rows() + late.half_spans.size() > 0;
+  if (!proven && has_times) store.log.Add(ImportIssue::kUnprovenTimeUnit);
 }
 
-void ClipOverflowingTasks(TraceStore& store) {
-  const std::size_t tasks = store.gpu_tasks.rows();
-  if (tasks == 0) return;
-  // The extent of the trace by everything that starts in it: one wrong duration cannot stretch
-  // that.
-  TimeNs first = store.gpu_tasks.start[0];
-  TimeNs last = store.gpu_tasks.start[tasks - 1];
-  for (std::size_t row = 0; row < store.host_events.rows(); ++row) {
-    if (store.host_events.kind[row] == HostEventKind::kOther) continue;
-    first = std::min(first, store.host_events.start[row]);
-    last = std::max(last, store.host_events.start[row]);
-  }
-  // A short trace may well end with its longest task.
+TimeNs TraceExtent::Limit() const {
   constexpr DurationNs kAlwaysAllowed(60'000'000'000);
-  const TimeNs limit = last + std::max(last - first, kAlwaysAllowed);
+  return last + std::max(last - first, kAlwaysAllowed);
+}
+
+TraceExtent ExtentOf(const LateRows& late, const TraceStore& store) {
+  constexpr TraceExtent kNothing = {TimeNs(INT64_MAX), TimeNs(INT64_MIN)};
+  TraceExtent known = kNothing, other = kNothing;
+  const auto see = [](TimeNs start, TraceExtent& extent) {
+    extent.first = std::min(extent.first, start);
+    extent.last = std::max(extent.last, start);
+  };
+  const auto see_span = [&](TimeNs start, HostEventKind kind) {
+    see(start, kind == HostEventKind::kOther ? other : known);
+  };
+  for (std::size_t row = 0; row < store.host_events.rows(); ++row)
+    see_span(store.host_events.start.Pending(row), store.host_events.kind.Pending(row));
+  for (const HalfSpan& half : late.half_spans) {
+    if (half.begins) see_span(half.time, half.kind);
+  }
+  for (std::size_t row = 0; row < store.gpu_tasks.rows(); ++row)
+    see(store.gpu_tasks.start.Pending(row), known);
+  if (known.first <= known.last) return known;
+  return other.first <= other.last ? other : TraceExtent();
+}
+
+void ClipOverflowingSpans(const TraceExtent& extent, TraceStore& store) {
+  auto& rows = store.host_events;
+  std::vector<std::size_t> overflowing;
+  for (std::size_t row = 0; row < rows.rows(); ++row) {
+    if (rows.start.Pending(row) + rows.duration.Pending(row) > extent.Limit())
+      overflowing.push_back(row);
+  }
+  if (overflowing.empty()) return;
+  std::vector<std::pair<ThreadId, TimeNs>> starts;
+  starts.reserve(rows.rows());
+  for (std::size_t row = 0; row < rows.rows(); ++row)
+    starts.emplace_back(rows.thread.Pending(row), rows.start.Pending(row));
+  std::sort(starts.begin(), starts.end());
+  for (const std::size_t row : overflowing) {
+    const ThreadId thread = rows.thread.Pending(row);
+    const TimeNs start = rows.start.Pending(row);
+    const auto next = std::upper_bound(starts.begin(), starts.end(), std::pair(thread, start));
+    const bool has_next = next != starts.end() && next->first == thread;
+    const TimeNs end = has_next ? next->second : std::max(extent.last, start);
+    rows.duration.MutablePending(row) = end - start;
+    store.log.Add(ImportIssue::kOverflowingDuration);
+  }
+}
+
+void ClipOverflowingTasks(const TraceExtent& extent, TraceStore& store) {
   for (std::size_t s = 0; s < store.streams.rows(); ++s) {
     const std::span<const GpuTaskId> of_stream = store.TasksOf(StreamId(s));
     for (std::size_t i = 0; i < of_stream.size(); ++i) {
-      if (store.TaskEnd(of_stream[i]) <= limit) continue;
+      if (store.TaskEnd(of_stream[i]) <= extent.Limit()) continue;
+      const TimeNs start = store.gpu_tasks.start[of_stream[i].index()];
       // The last task of its stream has no successor; the trace ends with it.
       const TimeNs end =
-          i + 1 < of_stream.size() ? store.gpu_tasks.start[of_stream[i + 1].index()] : last;
-      DurationNs& duration = store.gpu_tasks.duration.Mutable(of_stream[i].index());
-      duration = std::max(end - store.gpu_tasks.start[of_stream[i].index()], DurationNs(0));
+          i + 1 < of_stream.size() ? store.gpu_tasks.start[of_stream[i + 1].index()] : extent.last;
+      store.gpu_tasks.duration.Mutable(of_stream[i].index()) = end - start;
       store.log.Add(ImportIssue::kOverflowingDuration);
     }
   }

@@ -1,28 +1,52 @@
 // What can only be settled once the whole file is read.
 #pragma once
 
+#include <vector>
+
+#include "base/time.h"
 #include "ingest/kineto/merge.h"
 #include "store/trace_store.h"
 
 namespace headroom::kineto {
 
+// Before TraceStore::Freeze(), in this order.
+
 /// Counts the events that start before an earlier one of their track and kind. A profiler writes
 /// operators, frames and calls as separate sorted runs, so only going back within one kind says
 /// that order was lost; ranges that it draws over streams come in no order at all and do not count.
-/// Before PairHalfSpans().
 void CountOutOfOrder(TraceStore& store);
 
-/// Pairs `B` with `E` events per thread and appends the spans as host events. A span that never
-/// ends is closed at the end of the span around it, or of the trace. Before TraceStore::Freeze().
-/// O(n log n).
-void PairHalfSpans(const LateRows& late, TraceStore& store);
-
 /// Proves from the data that time stamps are microseconds (decimals, or copies' bytes / bandwidth =
-/// duration); scales a trace whose copies prove nanoseconds. After Freeze().
-void SettleTimeUnit(const LateRows& late, TraceStore& store);
+/// duration); scales a trace whose copies prove nanoseconds.
+///
+/// Stamps are read as microseconds first, so of a trace in nanoseconds only events in the first 26
+/// days of its clock are there to be scaled: nanoseconds since 1970 are out of range and told as
+/// such.
+void SettleTimeUnit(LateRows& late, TraceStore& store);
 
-/// Clips GPU tasks that claim to run far beyond everything else in the trace to the start of the
-/// next task on their stream. After Freeze().
-void ClipOverflowingTasks(TraceStore& store);
+/// From the first to the last start of anything in the trace: one wrong duration cannot stretch
+/// that. Spans of no known kind count only where there is nothing else: some profilers draw frames
+/// around the trace with stamps of another clock.
+struct TraceExtent {
+  TimeNs first, last;
+
+  /// What ends later than this claims too much. A short trace may well end with its longest event.
+  TimeNs Limit() const;
+};
+TraceExtent ExtentOf(const LateRows& late, const TraceStore& store);
+
+/// Clips host events that end beyond the limit to the next later start on their track, or to the
+/// last start of the trace: else they would be parents of all that follows.
+void ClipOverflowingSpans(const TraceExtent& extent, TraceStore& store);
+
+/// Pairs `B` with `E` events per thread and appends the spans as host events. A span that never
+/// ends is closed at the end of the span around it, or of the trace. O(n log n).
+void PairHalfSpans(std::vector<HalfSpan>&& halves, TraceStore& store);
+
+// After TraceStore::Freeze().
+
+/// Clips GPU tasks that end beyond the limit to the start of the next task on their stream, or to
+/// the last start of the trace.
+void ClipOverflowingTasks(const TraceExtent& extent, TraceStore& store);
 
 }  // namespace headroom::kineto

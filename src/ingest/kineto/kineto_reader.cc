@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/ascii.h"
 #include "ingest/kineto/event_scanner.h"
 #include "ingest/kineto/finish.h"
 #include "ingest/kineto/merge.h"
@@ -223,7 +224,7 @@ class EventsReader {
         continue;
       }
       std::size_t next = 0;
-      const ScanResult result = ScanEvent(text_, at, event_, next);
+      const ScanResult result = ScanEvent(UpToLimit(at), at, event_, next);
       if (next - at > max_event_bytes_) {
         at = SkipTooLong(at);
         continue;
@@ -241,6 +242,7 @@ class EventsReader {
         case ScanResult::kIncomplete:
           if (oversized_) {
             LogOversized(at);
+            recovering_ = true;
             return {text_.size()};
           }
           if (!last_) return {at};
@@ -256,11 +258,17 @@ class EventsReader {
     }
   }
 
-  static bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
   static bool IsSeparator(char c) { return c == ',' || IsSpace(c); }
   std::int64_t Place(std::size_t at) const { return offset_ + static_cast<std::int64_t>(at); }
   void Log(ImportIssue issue, std::size_t at, std::string detail) {
     batch_.log.Add(issue, Place(at), std::move(detail));
+  }
+
+  /// The text up to where an event that begins at `at` is known to be too large: scanning more of
+  /// it, at every event start inside it, would be wasted.
+  std::string_view UpToLimit(std::size_t at) const {
+    const std::size_t rest = text_.size() - at;
+    return text_.substr(0, rest <= max_event_bytes_ ? text_.size() : at + max_event_bytes_ + 1);
   }
 
   std::size_t SkipSeparators(std::size_t at) const {
@@ -364,11 +372,6 @@ class EventsReader {
   RawEvent& event_;
 };
 
-Status OutOfMemory(const std::string& path) {
-  return Status::Internal(
-      path + ": out of memory while reading; the trace needs about 120 bytes an event");
-}
-
 /// One reading: the source and the store, shared by the worker threads.
 class Reading {
  public:
@@ -387,9 +390,12 @@ class Reading {
       for (int i = 1; i < options_.threads; ++i) helpers.emplace_back([this] { Work(); });
     } catch (const std::system_error&) {
       // The system grants no more threads; those there are do the work.
+    } catch (const std::bad_alloc&) {
+      // Nor must it leave while threads run: if memory is short indeed, reading will tell.
     }
     Work();
     for (std::thread& helper : helpers) helper.join();
+    if (out_of_memory_) throw std::bad_alloc();
     if (!status_.ok()) return status_;
     return Finish();
   }
@@ -397,14 +403,15 @@ class Reading {
  private:
   enum class Stage { kPrologue, kEvents, kEpilogue };
 
-  /// One thread's work. Nothing may leave it: the others wait for their turn.
+  /// One thread's work. Nothing may leave it: the others wait for their turn. Nor may the handler
+  /// allocate.
   void Work() noexcept {
     try {
       ReadPieces();
     } catch (const std::bad_alloc&) {
       {
         std::lock_guard lock(source_mutex_);
-        if (status_.ok()) status_ = OutOfMemory(path_);
+        out_of_memory_ = true;
         stopped_ = true;
       }
       {
@@ -544,7 +551,6 @@ class Reading {
   }
 
   Status Finish() {
-    store_.metadata.text_bytes = pieces_.bytes();
     if (!source_.damage().empty()) {
       store_.log.Add(ImportIssue::kCutCompression, pieces_.bytes(), std::string(source_.damage()));
     }
@@ -556,8 +562,6 @@ class Reading {
       // A bare array may lack its ']': viewers accept that, and a killed process leaves it so.
       store_.log.Add(ImportIssue::kTruncated, pieces_.bytes(), "the event list is not closed");
     }
-    CountOutOfOrder(store_);
-    PairHalfSpans(late_, store_);
     return Status::Ok();
   }
 
@@ -570,6 +574,7 @@ class Reading {
   std::mutex source_mutex_;
   PieceSource pieces_;
   bool stopped_ = false;
+  bool out_of_memory_ = false;
   Status status_;
 
   std::mutex merge_mutex_;
@@ -589,7 +594,7 @@ class Reading {
   Merger merger_;
 
  public:
-  const LateRows& late() const { return late_; }
+  LateRows& late() { return late_; }
 };
 
 }  // namespace
@@ -599,14 +604,18 @@ Status Read(ByteSource& source, const std::string& path, const ReadOptions& opti
   Reading reading(source, path, options, store);
   if (Status status = reading.Run(); !status.ok()) return status;
   store.metadata.format = "pytorch-profiler-json";
-  store.metadata.compression = source.compression();
   store.metadata.file_bytes = std::max(source.file_bytes(), source.file_bytes_read());
-  store.Freeze(options.threads);
+  CountOutOfOrder(store);
   SettleTimeUnit(reading.late(), store);
-  ClipOverflowingTasks(store);
+  const TraceExtent extent = ExtentOf(reading.late(), store);
+  ClipOverflowingSpans(extent, store);
+  PairHalfSpans(std::move(reading.late().half_spans), store);
+  store.Freeze(options.threads);
+  ClipOverflowingTasks(extent, store);
   return Status::Ok();
 } catch (const std::bad_alloc&) {
-  return OutOfMemory(path);
+  return Status::Internal(
+      path + ": out of memory while reading; the trace needs about 120 bytes an event");
 }
 
 }  // namespace headroom::kineto

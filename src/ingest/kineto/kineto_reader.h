@@ -25,17 +25,23 @@
 namespace headroom::kineto {
 
 struct ReadOptions {
-  int threads = 1;
-  std::size_t piece_bytes = std::size_t{1} << 20;  ///< Target size of a piece; any value from 1 up.
-  std::int64_t max_event_bytes = std::int64_t{64}
-                                 << 20;  ///< Larger events are skipped, to bound memory.
-  /// Called now and then with the compressed bytes read so far; may be empty. Not called
-  /// concurrently.
+  int threads = 1;  ///< From 1 up; the result does not depend on it.
+  /// Target size of a piece; any value from 1 up. The result does not depend on it.
+  std::size_t piece_bytes = std::size_t{1} << 20;
+  /// Larger events are skipped, to bound memory. From 1 up.
+  std::int64_t max_event_bytes = std::int64_t{64} << 20;
+  /// Called now and then with the compressed bytes read so far; may be empty. Called from the
+  /// reader's threads, one at a time and with a lock held: it should be quick, must not throw and
+  /// must not call the reader.
   std::function<void(std::int64_t)> progress;
 };
 
-/// Reads a whole stream into an unfrozen store. `path` is for messages only.
-/// Fails with kBadInput where the stream is no trace at all.
+/// Reads a whole stream into a store and freezes it. `path` is for messages only.
+///
+/// Damage is in the store's import log. Fails with kBadInput where the stream is no trace at all or
+/// the source fails, with kInternal where memory runs out; then the store is of no use.
+///
+/// REQUIRES: `store` is empty.
 Status Read(ByteSource& source, const std::string& path, const ReadOptions& options,
             TraceStore& store);
 

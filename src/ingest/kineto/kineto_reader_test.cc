@@ -5,8 +5,11 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
+#include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "ingest/memory_source.h"
@@ -100,6 +103,55 @@ TEST(KinetoReaderTest, CategoriesOfGpuTasks) {
   }
 }
 
+struct KeptCase {
+  const char* category;
+  const char* args;
+  const char* key;   ///< Still found in the text of args...
+  const char* text;  ///< ...with this value; empty: it went to its column.
+};
+
+const KeptCase kKeptArgs[] = {
+    {"cpu_op", R"("Record function id": 3000000000)", "Record function id", "3000000000"},
+    {"cpu_op", R"("Record function id": 3)", "Record function id", ""},
+    {"cpu_op", R"("Python parent id": null)", "Python parent id", ""},
+    {"cpu_op", R"("correlation": 7.0)", "correlation", "7.0"},
+    {"cpu_op", R"("grid": [4, 5, 6])", "grid", "[4, 5, 6]"},
+    {"kernel", R"("correlation": 7.0)", "correlation", "7.0"},
+    {"kernel", R"("stream": "abc")", "stream", R"("abc")"},
+    {"kernel", R"("stream": "7")", "stream", ""},
+    {"kernel", R"("grid": [4, 5])", "grid", "[4, 5]"},
+    {"kernel", R"("grid": [8, 16, 5, 9])", "grid", "[8, 16, 5, 9]"},
+    {"kernel", R"("block": [8, 16, 5.5])", "block", "[8, 16, 5.5]"},
+    {"kernel", R"("block": [8, 16, 5 ])", "block", ""},
+    {"kernel", R"("est. achieved occupancy %": "high")", "est. achieved occupancy %", R"("high")"},
+    {"kernel", R"("dtype": "Float")", "dtype", R"("Float")"},
+    {"kernel", R"("Group size": 8)", "Group size", "8"},
+    {"kernel", R"("Process Group Name": "0")", "Process Group Name", R"("0")"},
+    {"kernel", R"("dtype": "Float", "Collective name": "allreduce")", "dtype", ""},
+    {"kernel", R"("dtype": ["Float"], "Collective name": "x")", "dtype", R"(["Float"])"},
+    {"cuda_sync", R"("stream": -1, "device": 1)", "device", "1"},
+    {"cuda_sync", R"("stream": 7, "device": 1)", "device", ""},
+    {"cuda_sync", R"("cuda_sync_kind": "n")", "cuda_sync_kind", ""},
+    {"cuda_sync", R"("cuda_sync_kind": "Other")", "cuda_sync_kind", R"("Other")"},
+};
+
+TEST(KinetoReaderTest, ArgumentsThatDoNotFitTheirColumnStayInArgs) {
+  for (const KeptCase& c : kKeptArgs) {
+    const auto store = Read("[" + Span(c.category, "n", R"("pid":1,"tid":2)", c.args) + "]");
+    const StringId args = store->host_events.rows() > 0 ? store->host_events.args[0]
+                          : store->gpu_tasks.rows() > 0 ? store->gpu_tasks.args[0]
+                                                        : store->syncs.args[0];
+    EXPECT_EQ(store->Arg(args, c.key), c.text) << c.category << " " << c.args;
+  }
+}
+
+TEST(KinetoReaderTest, ANameThatIsNotGivenIsNone) {
+  const auto store = Read(R"([{"ph":"M","name":"thread_name","pid":1,"tid":1,"args":{}},
+      {"ph":"i","name":"i","pid":1,"tid":1,"ts":5}])");
+  ASSERT_EQ(store->threads.rows(), 1u);
+  EXPECT_FALSE(store->threads.name[0].valid());
+}
+
 TEST(KinetoReaderTest, ATaskWithoutStreamArgumentsIsOnItsTrack) {
   const auto store = Read("[" + Span("kernel", "k", R"("pid":3,"tid":7)", "") + "]");
   EXPECT_EQ(store->streams.number[0], 7);
@@ -172,7 +224,7 @@ TEST(KinetoReaderTest, BeginsAndEndsArePaired) {
   const auto store = Read(R"([{"ph":"B","name":"a","pid":1,"tid":1,"ts":1,"args":{"correlation":4}},
       {"ph":"B","name":"b","pid":1,"tid":1,"ts":2},{"ph":"E","pid":1,"tid":1,"ts":5},
       {"ph":"B","name":"c","pid":1,"tid":1,"ts":6},
-      {"ph":"E","name":"a","pid":1,"tid":1,"ts":9},
+      {"ph":"E","name":"a","pid":1,"tid":1,"ts":9,"args":{"result":5}},
       {"ph":"E","name":"a","pid":1,"tid":1,"ts":10},
       {"ph":"B","name":"d","pid":1,"tid":1,"ts":11},
       {"ph":"i","name":"i","pid":1,"tid":1,"ts":50},
@@ -189,6 +241,7 @@ TEST(KinetoReaderTest, BeginsAndEndsArePaired) {
   EXPECT_EQ(store->log.Count(ImportIssue::kUnmatchedEnd), 1);
   EXPECT_EQ(store->Arg(store->host_events.args[1], "correlation"), "4")
       << "kept, though not in a column";
+  EXPECT_EQ(store->Arg(store->host_events.args[1], "result"), "5") << "of the end";
 }
 
 struct DurationCase {
@@ -252,6 +305,39 @@ TEST(KinetoReaderTest, ALongTaskAtTheEndOfAShortTraceIsNoOverflow) {
   EXPECT_EQ(store->log.Count(ImportIssue::kOverflowingDuration), 0);
 }
 
+TEST(KinetoReaderTest, ASpanFarBeyondTheTraceIsClippedAndNoParentOfWhatFollows) {
+  for (const char* category : {"cpu_op", "of no known kind"}) {
+    const auto span = [&](const char* name, int tid, const char* times) {
+      return fmt::format(R"({{"ph":"X","cat":"{}","name":"{}","pid":1,"tid":{},{}}})", category,
+                         name, tid, times);
+    };
+    const auto store = Read(
+        "[" + span("a", 1, R"("ts":10,"dur":2e15)") + "," +
+        span("twin", 1, R"("ts":10,"dur":1e15)") + "," + span("b", 1, R"("ts":20.5,"dur":5)") +
+        "," + span("c", 2, R"("ts":15,"dur":1e15)") + "," + span("d", 3, R"("ts":40,"dur":1e15)") +
+        R"(,{"ph":"B","name":"open","pid":1,"tid":4,"ts":12}])");
+    const auto& rows = store->host_events;
+    ASSERT_EQ(rows.rows(), 6u);
+    EXPECT_EQ(rows.duration[0].ns(), 10'500) << "a: to the next start of its track";
+    EXPECT_EQ(rows.duration[1].ns(), 10'500) << "its twin: too";
+    EXPECT_FALSE(rows.parent[2].valid()) << "b";
+    EXPECT_EQ(rows.duration[3].ns(), 25'000) << "c: to the last start of the trace";
+    EXPECT_EQ(rows.duration[4].ns(), 0) << "d: it is the last";
+    EXPECT_EQ(rows.duration[5].ns(), 28'000) << "what never ended ends with the trace";
+    EXPECT_EQ(store->log.Count(ImportIssue::kOverflowingDuration), 4);
+  }
+}
+
+TEST(KinetoReaderTest, BeginsAndEndsHaveTheKindOfTheirCategory) {
+  for (const HostKindCase& c : kHostKinds) {
+    const auto store = Read(fmt::format(
+        R"([{{"ph":"B","cat":"{}","name":"n","pid":1,"tid":1,"ts":1}},{{"ph":"E","pid":1,"tid":1,"ts":2}}])",
+        c.category));
+    ASSERT_EQ(store->host_events.rows(), 1u) << c.category;
+    EXPECT_EQ(store->host_events.kind[0], c.kind) << c.category;
+  }
+}
+
 TEST(KinetoReaderTest, ADoubledEventIsDroppedAndDisorderTold) {
   const std::string launch =
       R"({"ph":"X","cat":"cuda_runtime","name":"l","pid":1,"tid":1,"ts":9,"dur":1,"args":{"correlation":4}})";
@@ -273,21 +359,21 @@ std::string Copy(const std::string& times, double gigabytes_per_second) {
 }
 
 TEST(KinetoReaderTest, TheTimeUnitIsProvenByDecimalsOrCopies) {
-  EXPECT_TRUE(Read(R"([{"ph":"X","name":"a","pid":1,"tid":1,"ts":1.5,"dur":1}])")
-                  ->metadata.time_unit_proven);
-  EXPECT_TRUE(Read(R"([{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1.25}])")
-                  ->metadata.time_unit_proven);
-  const auto unproven = Read(R"([{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1}])");
-  EXPECT_FALSE(unproven->metadata.time_unit_proven);
-  EXPECT_EQ(unproven->log.Count(ImportIssue::kUnprovenTimeUnit), 1);
+  const auto proven = [](const TraceStore& store) {
+    return store.log.Count(ImportIssue::kUnprovenTimeUnit) == 0;
+  };
+  EXPECT_TRUE(proven(*Read(R"([{"ph":"X","name":"a","pid":1,"tid":1,"ts":1.5,"dur":1}])")));
+  EXPECT_TRUE(proven(*Read(R"([{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1.25}])")));
+  EXPECT_FALSE(proven(*Read(R"([{"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1}])")));
+  EXPECT_FALSE(proven(*Read(R"([{"ph":"B","name":"a","pid":1,"tid":1,"ts":1}])")));
 
   const auto micro = Read(Copy(R"("ts":500,"dur":100)", 10));  // 1 MB in 100 us.
-  EXPECT_TRUE(micro->metadata.time_unit_proven);
+  EXPECT_TRUE(proven(*micro));
   EXPECT_EQ(micro->gpu_tasks.duration[0].ns(), 100'000);
 
   const auto nano =
       Read(Copy(R"("ts":500000,"dur":100000)", 10));  // The same, written in nanoseconds.
-  EXPECT_TRUE(nano->metadata.time_unit_proven);
+  EXPECT_TRUE(proven(*nano));
   EXPECT_EQ(nano->gpu_tasks.start[0].ns(), 500'000);
   EXPECT_EQ(nano->gpu_tasks.duration[0].ns(), 100'000);
   EXPECT_EQ(nano->log.Count(ImportIssue::kNanosecondStamps), 1);
@@ -305,24 +391,45 @@ TEST(KinetoReaderTest, TheBareArrayOfOlderPyTorchHoldsOperators) {
 
 TEST(KinetoReaderTest, MetadataIsReadBeforeAndAfterTheListAndNothingElseIsKept) {
   const auto store =
-      Read(R"({"SECRET": "token", "baseTimeNanoseconds": 1712345678000000000, "record_shapes": 1,
+      Read(R"({"SECRET": "token", "baseTimeNanoseconds": 1712345678000000000, "nccl_version": 1,
       "deviceProperties": [{"id": 1, "name": "H200", "totalGlobalMem": 150000000000, "numSms": 132,
                             "computeMajor": 9, "computeMinor": 0}],
-      "traceEvents": [], "with_stack": 0, "cuda_driver_version": 12040, "cuda_runtime_version": "evil",
+      "traceEvents": [], "with_stack": 0,
       "distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 8}})");
   EXPECT_EQ(store->metadata.base_time_ns, 1712345678000000000);
-  EXPECT_EQ(store->metadata.record_shapes, true);
-  EXPECT_EQ(store->metadata.with_stack, false);
-  EXPECT_FALSE(store->metadata.profile_memory.has_value());
   EXPECT_EQ(store->metadata.rank, 3);
   EXPECT_EQ(store->metadata.world_size, 8);
-  EXPECT_EQ(store->metadata.backend, "nccl");
-  EXPECT_EQ(store->metadata.cuda_driver_version, "12040");
-  EXPECT_EQ(store->metadata.cuda_runtime_version, "") << "no number";
   EXPECT_EQ(store->Text(store->devices.name[0]), "H200");
   EXPECT_EQ(store->devices.compute_minor[0], 0);
   EXPECT_FALSE(store->strings.Find("token").valid());
   EXPECT_TRUE(store->log.empty());
+}
+
+TEST(KinetoReaderTest, MetadataThatCannotBeReadIsToldByItsKey) {
+  const std::string large = R"({"rank": 1, "x": ")" + std::string(5 << 20, 'x') + "\"}";
+  const std::pair<const char*, std::string> cases[] = {
+      {"distributedInfo", R"({"rank": 1 2})"},
+      {"distributedInfo", "7"},
+      {"distributedInfo", "[3]"},
+      {"distributedInfo", large},
+      {"deviceProperties", R"({"id": 0})"},
+      {"deviceProperties", "[7]"},
+      {"deviceProperties", R"([{"name": "GPU"}])"},
+      {"deviceProperties", R"([{"id": "first"}])"},
+  };
+  for (const auto& [key, value] : cases) {
+    for (const bool before : {true, false}) {
+      const std::string member = fmt::format(R"("{}": {})", key, value);
+      const auto store = Read(before ? "{" + member + R"(, "traceEvents": []})"
+                                     : R"({"traceEvents": [], )" + member + "}");
+      ASSERT_EQ(store->log.Count(ImportIssue::kDamagedMetadata), 1) << member.substr(0, 80);
+      if (value != R"({"rank": 1 2})") {
+        EXPECT_EQ(store->log.rows()[0].detail, key);
+      }
+      EXPECT_FALSE(store->metadata.rank.has_value());
+      EXPECT_EQ(store->devices.rows(), 0u);
+    }
+  }
 }
 
 TEST(KinetoReaderTest, ACutCompressedStreamKeepsWhatCameBefore) {
@@ -370,6 +477,35 @@ TEST(KinetoReaderTest, AFailingDeviceEndsAllThreads) {
     options.piece_bytes = 1000;
     EXPECT_EQ(kineto::Read(source, "file", options, store).message(),
               "file: cannot read: Input/output error");
+  }
+}
+
+/// Memory ends while it reads.
+class GreedySource final : public ByteSource {
+ public:
+  Result<std::size_t> Read(std::span<char> out) override {
+    if (reads_++ > 20) throw std::bad_alloc();
+    std::fill(out.begin(), out.end(), ' ');
+    if (reads_ == 1) out[0] = '[';
+    return out.size();
+  }
+  std::int64_t file_bytes_read() const override { return 0; }
+  std::int64_t file_bytes() const override { return 0; }
+
+ private:
+  int reads_ = 0;
+};
+
+TEST(KinetoReaderTest, TooLittleMemoryEndsAllThreadsWithAStatus) {
+  for (const int threads : {1, 2, 8}) {
+    GreedySource source;
+    TraceStore store;
+    ReadOptions options;
+    options.threads = threads;
+    options.piece_bytes = 1000;
+    const Status status = kineto::Read(source, "file", options, store);
+    EXPECT_EQ(status.code(), StatusCode::kInternal);
+    EXPECT_TRUE(status.message().starts_with("file: out of memory")) << status.message();
   }
 }
 

@@ -19,7 +19,10 @@ ThreadId Merger::Map(ThreadId local, const WorkerIds& ids, IdMap& map) {
   ThreadId& global = map.threads[local.index()];
   if (!global.valid()) {
     const WorkerIds::Track track = ids.tracks()[local.index()];
-    global = ThreadOf(Map(track.process, ids, map), Map(track.thread, ids, map));
+    // One after the other: their order gives out the ids of new strings.
+    const StringId process = Map(track.process, ids, map);
+    const StringId thread = Map(track.thread, ids, map);
+    global = ThreadOf(process, thread);
   }
   return global;
 }
@@ -32,10 +35,11 @@ StreamId Merger::Map(StreamId local, const WorkerIds& ids, IdMap& map) {
   const WorkerIds::Stream stream = ids.streams()[local.index()];
   const DeviceId device = DeviceOf(stream.device);
   const auto [it, is_new] =
-      streams_[device.index()].try_emplace(stream.number, StreamId(store_.streams.rows()));
+      streams_.try_emplace({device, stream.number}, StreamId(store_.streams.rows()));
   if (is_new) {
-    store_.streams.device.Append(device);
-    store_.streams.number.Append(stream.number);
+    const std::size_t row = AppendUnknown(store_.streams);
+    store_.streams.device.MutablePending(row) = device;
+    store_.streams.number.MutablePending(row) = stream.number;
   }
   return global = it->second;
 }
@@ -44,16 +48,14 @@ ThreadId Merger::ThreadOf(StringId process, StringId thread) {
   const auto [process_it, new_process] =
       processes_.try_emplace(process, ProcessId(store_.processes.rows()));
   if (new_process) {
-    store_.processes.pid.Append(process);
-    store_.processes.name.Append(StringId::None());
-    store_.processes.labels.Append(StringId::None());
+    store_.processes.pid.MutablePending(AppendUnknown(store_.processes)) = process;
   }
-  const std::uint64_t key = std::uint64_t{process_it->second.index()} << 32 | thread.index();
-  const auto [thread_it, new_thread] = threads_.try_emplace(key, ThreadId(store_.threads.rows()));
+  const auto [thread_it, new_thread] =
+      threads_.try_emplace({process_it->second, thread}, ThreadId(store_.threads.rows()));
   if (new_thread) {
-    store_.threads.process.Append(process_it->second);
-    store_.threads.tid.Append(thread);
-    store_.threads.name.Append(StringId::None());
+    const std::size_t row = AppendUnknown(store_.threads);
+    store_.threads.process.MutablePending(row) = process_it->second;
+    store_.threads.tid.MutablePending(row) = thread;
   }
   return thread_it->second;
 }
@@ -61,12 +63,7 @@ ThreadId Merger::ThreadOf(StringId process, StringId thread) {
 DeviceId Merger::DeviceOf(std::int64_t ordinal) {
   const auto [it, is_new] = devices_.try_emplace(ordinal, DeviceId(store_.devices.rows()));
   if (is_new) {
-    store_.devices.ordinal.Append(ordinal);
-    store_.devices.name.Append(StringId::None());
-    store_.devices.memory_bytes.Append(kUnknown);
-    store_.devices.sm_count.Append(kUnknown32);
-    store_.devices.compute_major.Append(kUnknown32);
-    store_.devices.compute_minor.Append(kUnknown32);
+    store_.devices.ordinal.MutablePending(AppendUnknown(store_.devices)) = ordinal;
   }
   return it->second;
 }

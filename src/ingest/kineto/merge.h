@@ -1,7 +1,9 @@
 // Joins the rows of reader threads into the store, in file order.
 #pragma once
 
+#include <map>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
@@ -46,10 +48,10 @@ class Merger {
   TraceStore& store_;
   LateRows& late_;
   std::unordered_map<StringId, ProcessId> processes_;
-  std::unordered_map<std::uint64_t, ThreadId> threads_;
-  std::unordered_map<std::int64_t, DeviceId> devices_;
-  std::unordered_map<std::uint32_t, std::unordered_map<std::int64_t, StreamId>>
-      streams_;  ///< By device row, number.
+  // Ordered: a file chooses these numbers, and could choose them to collide in a hash table.
+  std::map<std::pair<ProcessId, StringId>, ThreadId> threads_;
+  std::map<std::int64_t, DeviceId> devices_;
+  std::map<std::pair<DeviceId, std::int64_t>, StreamId> streams_;  ///< By device, number.
 };
 
 }  // namespace headroom::kineto

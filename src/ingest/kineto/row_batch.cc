@@ -8,27 +8,13 @@
 #include <iterator>
 #include <limits>
 
+#include "base/ascii.h"
+
 namespace headroom::kineto {
 namespace {
 
 constexpr std::uint64_t Bit(ArgKey key) { return std::uint64_t{1} << static_cast<unsigned>(key); }
 static_assert(static_cast<unsigned>(ArgKey::kCount) <= 64);
-
-// Which members of `args` have a column in which table.
-constexpr std::uint64_t kHostColumns = Bit(ArgKey::kExternalId) | Bit(ArgKey::kCorrelation) |
-                                       Bit(ArgKey::kEventIndex) | Bit(ArgKey::kRecordFunction) |
-                                       Bit(ArgKey::kSequence) | Bit(ArgKey::kForwardThread) |
-                                       Bit(ArgKey::kPythonId) | Bit(ArgKey::kPythonParentId);
-constexpr std::uint64_t kGpuColumns =
-    Bit(ArgKey::kExternalId) | Bit(ArgKey::kCorrelation) | Bit(ArgKey::kStream) |
-    Bit(ArgKey::kDevice) | Bit(ArgKey::kGrid) | Bit(ArgKey::kBlock) | Bit(ArgKey::kRegisters) |
-    Bit(ArgKey::kSharedMemory) | Bit(ArgKey::kOccupancy) | Bit(ArgKey::kBytes) |
-    Bit(ArgKey::kGraphNode) | Bit(ArgKey::kCollectiveName) | Bit(ArgKey::kInElements) |
-    Bit(ArgKey::kOutElements) | Bit(ArgKey::kCollectiveDtype) | Bit(ArgKey::kGroupSize) |
-    Bit(ArgKey::kProcessGroup);
-constexpr std::uint64_t kSyncColumns = Bit(ArgKey::kCorrelation) | Bit(ArgKey::kStream) |
-                                       Bit(ArgKey::kDevice) | Bit(ArgKey::kWaitOnStream) |
-                                       Bit(ArgKey::kWaitOnCorrelation) | Bit(ArgKey::kSyncKind);
 
 struct CategoryText {
   std::string_view text;
@@ -65,10 +51,10 @@ std::int64_t IntegerOr(const Token& token, std::int64_t fallback) {
   return token.present() && ParseInteger(token.text, value) ? value : fallback;
 }
 
-std::int64_t Integer(const Token& token) { return IntegerOr(token, kUnknown); }
+std::int64_t IntegerOf(const Token& token) { return IntegerOr(token, kUnknown); }
 
-std::int32_t Integer32(const Token& token) {
-  const std::int64_t value = Integer(token);
+std::int32_t Integer32Of(const Token& token) {
+  const std::int64_t value = IntegerOf(token);
   const bool fits = value > std::numeric_limits<std::int32_t>::min() &&
                     value <= std::numeric_limits<std::int32_t>::max();
   return fits ? static_cast<std::int32_t>(value) : kUnknown32;
@@ -96,9 +82,23 @@ bool IsGpuTask(CategoryRule rule) {
          rule == CategoryRule::kMemset;
 }
 
+HostEventKind HostKindOf(const RawEvent& event, CategoryRule rule) {
+  constexpr HostEventKind kKinds[] = {
+      HostEventKind::kOperator,      HostEventKind::kAnnotation,  HostEventKind::kRuntimeCall,
+      HostEventKind::kDriverCall,    HostEventKind::kPythonFrame, HostEventKind::kOverhead,
+      HostEventKind::kGpuAnnotation,
+  };
+  // PyTorch without Kineto writes no categories, and "CPU functions" for the process.
+  if (!event.category.present() && event.process.text == "CPU functions")
+    return HostEventKind::kOperator;
+  const auto index = static_cast<std::size_t>(rule);
+  return index < std::size(kKinds) ? kKinds[index] : HostEventKind::kOther;
+}
+
 /// Three integers as "[8, 16, 5]"; unknown where it is anything else.
 struct Extent {
   std::int32_t x = kUnknown32, y = kUnknown32, z = kUnknown32;
+  bool operator==(const Extent&) const = default;
 };
 Extent ParseExtent(const Token& token) {
   Extent extent;
@@ -112,7 +112,8 @@ Extent ParseExtent(const Token& token) {
     if (error != std::errc()) return {};
     p = next;
   }
-  return extent;
+  while (p != end && IsSpace(*p)) ++p;
+  return p != end && *p == ']' ? extent : Extent();
 }
 
 CopyKind CopyKindOf(std::string_view name) {
@@ -139,6 +140,60 @@ SyncKind SyncKindOf(std::string_view name) {
 }
 
 }  // namespace
+
+/// Reads arguments of one event into columns and remembers which: what does not fit its column
+/// stays in the text of `args`.
+class ArgReader {
+ public:
+  explicit ArgReader(const RawEvent& event) : event_(event) {}
+
+  /// Unknown where the argument is absent or does not fit.
+  std::int64_t Integer(ArgKey key) { return Keep(key, IntegerOf, kUnknown); }
+  std::int32_t Integer32(ArgKey key) { return Keep(key, Integer32Of, kUnknown32); }
+  std::int64_t IntegerOr(ArgKey key, std::int64_t fallback) {
+    const std::int64_t value = Integer(key);
+    return value == kUnknown ? fallback : value;
+  }
+  /// A number from -10^6 to 10^6, rounded.
+  std::int32_t Rounded(ArgKey key) {
+    const auto round = [](const Token& token) {
+      double value = 0;
+      const bool fits = ParseDouble(token, value) && std::abs(value) < 1e6;
+      return fits ? static_cast<std::int32_t>(std::lround(value)) : kUnknown32;
+    };
+    return Keep(key, round, kUnknown32);
+  }
+  Extent Blocks(ArgKey key) { return Keep(key, ParseExtent, Extent()); }
+  StringId Text(ArgKey key, WorkerIds& ids) {
+    const auto intern = [&](const Token& token) {
+      return IsNested(token) || IsNull(token) ? StringId::None() : ids.Intern(token);
+    };
+    return Keep(key, intern, StringId::None());
+  }
+  /// For an argument that only repeats what a column holds.
+  void Drop(ArgKey key) { kept_ |= Bit(key); }
+
+  /// Of those in columns, a set of bits.
+  std::uint64_t kept() const { return kept_; }
+
+ private:
+  static bool IsNull(const Token& token) { return !token.quoted && token.text == "null"; }
+  static bool IsNested(const Token& token) {
+    return !token.quoted && (token.text.front() == '[' || token.text.front() == '{');
+  }
+
+  template <typename Value, typename Convert>
+  Value Keep(ArgKey key, Convert convert, Value unknown) {
+    const Token token = event_.Arg(key);
+    if (!token.present()) return unknown;
+    const Value value = convert(token);
+    if (value != unknown || IsNull(token)) kept_ |= Bit(key);
+    return value;
+  }
+
+  const RawEvent& event_;
+  std::uint64_t kept_ = 0;
+};
 
 void RowBatch::Clear() {
   const auto clear = [](const char*, auto& column) { column.clear(); };
@@ -170,8 +225,8 @@ ThreadId WorkerIds::ThreadOf(const Token& process, const Token& thread) {
     return last_track_;
   const StringId process_id = Intern(process);
   const StringId thread_id = Intern(thread);
-  const std::uint64_t key = std::uint64_t{process_id.index()} << 32 | thread_id.index();
-  const auto [it, is_new] = track_ids_.try_emplace(key, ThreadId(tracks_.size()));
+  const auto [it, is_new] =
+      track_ids_.try_emplace({process_id, thread_id}, ThreadId(tracks_.size()));
   if (is_new) tracks_.push_back({process_id, thread_id});
   last_process_ = process.text;
   last_thread_ = thread.text;
@@ -183,7 +238,7 @@ StreamId WorkerIds::StreamOf(std::int64_t device, std::int64_t number) {
     const Stream& last = streams_[last_stream_.index()];
     if (last.device == device && last.number == number) return last_stream_;
   }
-  const auto [it, is_new] = stream_ids_[device].try_emplace(number, StreamId(streams_.size()));
+  const auto [it, is_new] = stream_ids_.try_emplace({device, number}, StreamId(streams_.size()));
   if (is_new) streams_.push_back({device, number});
   return last_stream_ = it->second;
 }
@@ -293,74 +348,61 @@ void RowBuilder::AddComplete(const RawEvent& event, std::int64_t offset) {
 
 void RowBuilder::AddHostEvent(const RawEvent& event, Span span, CategoryRule rule,
                               StringId category) {
-  constexpr HostEventKind kKinds[] = {
-      HostEventKind::kOperator,      HostEventKind::kAnnotation,  HostEventKind::kRuntimeCall,
-      HostEventKind::kDriverCall,    HostEventKind::kPythonFrame, HostEventKind::kOverhead,
-      HostEventKind::kGpuAnnotation,
-  };
-  const auto index = static_cast<std::size_t>(rule);
-  HostEventKind kind = index < std::size(kKinds) ? kKinds[index] : HostEventKind::kOther;
-  // PyTorch without Kineto writes no categories, and "CPU functions" for the process.
-  if (!event.category.present() && event.process.text == "CPU functions")
-    kind = HostEventKind::kOperator;
-
   auto& rows = batch_.host_events;
   rows.start.push_back(span.start);
   rows.duration.push_back(span.duration);
   rows.name.push_back(ids_.Intern(event.name));
   rows.category.push_back(category);
   rows.thread.push_back(ids_.ThreadOf(event.process, event.thread));
-  rows.kind.push_back(kind);
-  rows.correlation.push_back(Integer(event.Arg(ArgKey::kCorrelation)));
-  rows.external_id.push_back(Integer(event.Arg(ArgKey::kExternalId)));
-  rows.sequence.push_back(Integer(event.Arg(ArgKey::kSequence)));
-  rows.forward_thread.push_back(Integer32(event.Arg(ArgKey::kForwardThread)));
-  rows.python_id.push_back(Integer32(event.Arg(ArgKey::kPythonId)));
-  rows.python_parent_id.push_back(Integer32(event.Arg(ArgKey::kPythonParentId)));
-  rows.event_index.push_back(Integer32(event.Arg(ArgKey::kEventIndex)));
-  rows.record_function.push_back(Integer32(event.Arg(ArgKey::kRecordFunction)));
-  rows.args.push_back(RestOfArgs(event, kHostColumns));
+  rows.kind.push_back(HostKindOf(event, rule));
+  ArgReader args(event);
+  rows.correlation.push_back(args.Integer(ArgKey::kCorrelation));
+  rows.external_id.push_back(args.Integer(ArgKey::kExternalId));
+  rows.sequence.push_back(args.Integer(ArgKey::kSequence));
+  rows.forward_thread.push_back(args.Integer32(ArgKey::kForwardThread));
+  rows.python_id.push_back(args.Integer32(ArgKey::kPythonId));
+  rows.python_parent_id.push_back(args.Integer32(ArgKey::kPythonParentId));
+  rows.event_index.push_back(args.Integer32(ArgKey::kEventIndex));
+  rows.record_function.push_back(args.Integer32(ArgKey::kRecordFunction));
+  rows.args.push_back(RestOfArgs(event, args.kept()));
 }
 
-StreamId RowBuilder::StreamOf(const RawEvent& event) {
-  const std::int64_t device = IntegerOr(event.Arg(ArgKey::kDevice), IntegerOr(event.process, -1));
-  const std::int64_t number = IntegerOr(event.Arg(ArgKey::kStream), IntegerOr(event.thread, -1));
+StreamId RowBuilder::StreamOf(const RawEvent& event, ArgReader& args) {
+  const std::int64_t device = args.IntegerOr(ArgKey::kDevice, IntegerOr(event.process, -1));
+  const std::int64_t number = args.IntegerOr(ArgKey::kStream, IntegerOr(event.thread, -1));
   return ids_.StreamOf(device, number);
 }
 
 void RowBuilder::AddGpuTask(const RawEvent& event, Span span, CategoryRule rule) {
   auto& rows = batch_.gpu_tasks;
-  const std::int64_t bytes = Integer(event.Arg(ArgKey::kBytes));
+  ArgReader args(event);
+  const std::int64_t bytes = args.Integer(ArgKey::kBytes);
   const bool is_copy = rule == CategoryRule::kMemcpy;
-  if (event.Arg(ArgKey::kCollectiveName).present()) AddCollective(event);
+  if (event.Arg(ArgKey::kCollectiveName).present()) AddCollective(args);
   rows.start.push_back(span.start);
   rows.duration.push_back(span.duration);
   rows.name.push_back(ids_.Intern(event.name));
-  rows.stream.push_back(StreamOf(event));
+  rows.stream.push_back(StreamOf(event, args));
   rows.kind.push_back(is_copy                         ? GpuTaskKind::kMemcpy
                       : rule == CategoryRule::kMemset ? GpuTaskKind::kMemset
                                                       : GpuTaskKind::kKernel);
   rows.copy.push_back(is_copy ? CopyKindOf(event.name.text) : CopyKind::kNotACopy);
-  rows.correlation.push_back(Integer(event.Arg(ArgKey::kCorrelation)));
-  rows.external_id.push_back(Integer(event.Arg(ArgKey::kExternalId)));
-  const Extent grid = ParseExtent(event.Arg(ArgKey::kGrid));
-  const Extent block = ParseExtent(event.Arg(ArgKey::kBlock));
+  rows.correlation.push_back(args.Integer(ArgKey::kCorrelation));
+  rows.external_id.push_back(args.Integer(ArgKey::kExternalId));
+  const Extent grid = args.Blocks(ArgKey::kGrid);
+  const Extent block = args.Blocks(ArgKey::kBlock);
   rows.grid_x.push_back(grid.x);
   rows.grid_y.push_back(grid.y);
   rows.grid_z.push_back(grid.z);
   rows.block_x.push_back(block.x);
   rows.block_y.push_back(block.y);
   rows.block_z.push_back(block.z);
-  rows.registers.push_back(Integer32(event.Arg(ArgKey::kRegisters)));
-  rows.shared_memory.push_back(Integer32(event.Arg(ArgKey::kSharedMemory)));
-  double occupancy = 0;
-  const bool has_occupancy =
-      ParseDouble(event.Arg(ArgKey::kOccupancy), occupancy) && std::abs(occupancy) < 1e6;
-  rows.occupancy_pct.push_back(has_occupancy ? static_cast<std::int32_t>(std::lround(occupancy))
-                                             : kUnknown32);
-  rows.graph_node.push_back(Integer(event.Arg(ArgKey::kGraphNode)));
+  rows.registers.push_back(args.Integer32(ArgKey::kRegisters));
+  rows.shared_memory.push_back(args.Integer32(ArgKey::kSharedMemory));
+  rows.occupancy_pct.push_back(args.Rounded(ArgKey::kOccupancy));
+  rows.graph_node.push_back(args.Integer(ArgKey::kGraphNode));
   rows.bytes.push_back(bytes);
-  rows.args.push_back(RestOfArgs(event, kGpuColumns));
+  rows.args.push_back(RestOfArgs(event, args.kept()));
 
   double bandwidth = 0;
   if (bytes > 0 && batch_.bandwidths.size() < kBandwidthSamples &&
@@ -370,32 +412,30 @@ void RowBuilder::AddGpuTask(const RawEvent& event, Span span, CategoryRule rule)
   }
 }
 
-void RowBuilder::AddCollective(const RawEvent& event) {
-  const auto text = [&](ArgKey key) {
-    const Token token = event.Arg(key);
-    return token.present() ? ids_.Intern(token) : StringId::None();
-  };
+void RowBuilder::AddCollective(ArgReader& args) {
   auto& rows = batch_.collectives;
   rows.task.push_back(GpuTaskId(batch_.gpu_tasks.start.size()));
-  rows.name.push_back(text(ArgKey::kCollectiveName));
-  rows.dtype.push_back(text(ArgKey::kCollectiveDtype));
-  rows.process_group.push_back(text(ArgKey::kProcessGroup));
-  rows.in_elements.push_back(Integer(event.Arg(ArgKey::kInElements)));
-  rows.out_elements.push_back(Integer(event.Arg(ArgKey::kOutElements)));
-  rows.group_size.push_back(Integer(event.Arg(ArgKey::kGroupSize)));
+  rows.name.push_back(args.Text(ArgKey::kCollectiveName, ids_));
+  rows.dtype.push_back(args.Text(ArgKey::kCollectiveDtype, ids_));
+  rows.process_group.push_back(args.Text(ArgKey::kProcessGroup, ids_));
+  rows.in_elements.push_back(args.Integer(ArgKey::kInElements));
+  rows.out_elements.push_back(args.Integer(ArgKey::kOutElements));
+  rows.group_size.push_back(args.Integer(ArgKey::kGroupSize));
 }
 
 void RowBuilder::AddSync(const RawEvent& event, Span span) {
   auto& rows = batch_.syncs;
-  const std::int64_t stream = Integer(event.Arg(ArgKey::kStream));
+  ArgReader args(event);
+  const std::int64_t stream = args.Integer(ArgKey::kStream);
   rows.start.push_back(span.start);
   rows.duration.push_back(span.duration);
   rows.kind.push_back(SyncKindOf(event.name.text));
-  rows.stream.push_back(stream == kUnknown || stream < 0 ? StreamId::None() : StreamOf(event));
-  rows.correlation.push_back(Integer(event.Arg(ArgKey::kCorrelation)));
-  rows.wait_on_stream.push_back(Integer(event.Arg(ArgKey::kWaitOnStream)));
-  rows.wait_on_correlation.push_back(Integer(event.Arg(ArgKey::kWaitOnCorrelation)));
-  rows.args.push_back(RestOfArgs(event, kSyncColumns));
+  rows.stream.push_back(stream < 0 ? StreamId::None() : StreamOf(event, args));
+  rows.correlation.push_back(args.Integer(ArgKey::kCorrelation));
+  rows.wait_on_stream.push_back(args.Integer(ArgKey::kWaitOnStream));
+  rows.wait_on_correlation.push_back(args.Integer(ArgKey::kWaitOnCorrelation));
+  if (event.Arg(ArgKey::kSyncKind).text == event.name.text) args.Drop(ArgKey::kSyncKind);
+  rows.args.push_back(RestOfArgs(event, args.kept()));
 }
 
 void RowBuilder::AddFlow(const RawEvent& event, std::int64_t offset) {
@@ -405,7 +445,7 @@ void RowBuilder::AddFlow(const RawEvent& event, std::int64_t offset) {
   const char phase = event.phase.text[0];
   rows.time.push_back(time);
   rows.category.push_back(ids_.Intern(event.category.present() ? event.category : event.name));
-  rows.id.push_back(Integer(event.id));
+  rows.id.push_back(IntegerOf(event.id));
   rows.phase.push_back(phase == 's'   ? FlowPhase::kStart
                        : phase == 't' ? FlowPhase::kStep
                                       : FlowPhase::kFinish);
@@ -415,9 +455,11 @@ void RowBuilder::AddFlow(const RawEvent& event, std::int64_t offset) {
 void RowBuilder::AddHalfSpan(const RawEvent& event, std::int64_t offset) {
   TimeNs time;
   if (!ParseTime(event, offset, time)) return;
-  batch_.half_spans.push_back(
-      {event.phase.text[0] == 'B', time, ids_.Intern(event.name), ids_.Intern(event.category),
-       ids_.ThreadOf(event.process, event.thread), RestOfArgs(event, 0), offset});
+  const StringId category = ids_.Intern(event.category);
+  batch_.half_spans.push_back({event.phase.text[0] == 'B', time, ids_.Intern(event.name), category,
+                               HostKindOf(event, ids_.RuleOf(category)),
+                               ids_.ThreadOf(event.process, event.thread), RestOfArgs(event, 0),
+                               offset});
 }
 
 void RowBuilder::AddCounter(const RawEvent& event, std::int64_t offset) {
@@ -445,13 +487,13 @@ void RowBuilder::AddMemoryEvent(const RawEvent& event, TimeNs time) {
   auto& rows = batch_.memory_events;
   rows.time.push_back(time);
   rows.thread.push_back(ids_.ThreadOf(event.process, event.thread));
-  rows.address.push_back(Integer(event.Arg(ArgKey::kAddress)));
-  rows.bytes.push_back(Integer(event.Arg(ArgKey::kMemoryBytes)));
-  rows.total_allocated_bytes.push_back(Integer(event.Arg(ArgKey::kTotalAllocated)));
-  rows.total_reserved_bytes.push_back(Integer(event.Arg(ArgKey::kTotalReserved)));
-  rows.device_type.push_back(Integer32(event.Arg(ArgKey::kDeviceType)));
-  rows.device.push_back(Integer32(event.Arg(ArgKey::kDeviceId)));
-  rows.event_index.push_back(Integer32(event.Arg(ArgKey::kEventIndex)));
+  rows.address.push_back(IntegerOf(event.Arg(ArgKey::kAddress)));
+  rows.bytes.push_back(IntegerOf(event.Arg(ArgKey::kMemoryBytes)));
+  rows.total_allocated_bytes.push_back(IntegerOf(event.Arg(ArgKey::kTotalAllocated)));
+  rows.total_reserved_bytes.push_back(IntegerOf(event.Arg(ArgKey::kTotalReserved)));
+  rows.device_type.push_back(Integer32Of(event.Arg(ArgKey::kDeviceType)));
+  rows.device.push_back(Integer32Of(event.Arg(ArgKey::kDeviceId)));
+  rows.event_index.push_back(Integer32Of(event.Arg(ArgKey::kEventIndex)));
 }
 
 void RowBuilder::AddInstant(const RawEvent& event, std::int64_t offset) {
@@ -479,15 +521,17 @@ void RowBuilder::AddMetadata(const RawEvent& event) {
   } else {
     return;  // Sort orders and the like are for viewers.
   }
+  const Token name = event.Arg(key);
+  if (!name.present()) return;
   row.thread = ids_.ThreadOf(event.process, event.thread);
-  row.text = ids_.Intern(event.Arg(key));
+  row.text = ids_.Intern(name);
   batch_.track_names.push_back(row);
 }
 
-StringId RowBuilder::RestOfArgs(const RawEvent& event, std::uint64_t columns) {
+StringId RowBuilder::RestOfArgs(const RawEvent& event, std::uint64_t in_columns) {
   // Usually one run of neighbours: then its text is taken as it stands.
   const auto rest = [&](const ArgMember& arg) {
-    return arg.key == ArgKey::kOther || (columns & Bit(arg.key)) == 0;
+    return arg.key == ArgKey::kOther || (in_columns & Bit(arg.key)) == 0;
   };
   std::string_view run;
   bool copied = false;

@@ -3,9 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/ids.h"
@@ -26,6 +27,7 @@ struct HalfSpan {
   TimeNs time;
   StringId name;
   StringId category;
+  HostEventKind kind;
   ThreadId thread;
   StringId args;
   std::int64_t offset;
@@ -111,16 +113,18 @@ class WorkerIds {
  private:
   std::vector<Track> tracks_;
   std::vector<Stream> streams_;
-  std::unordered_map<std::int64_t, std::unordered_map<std::int64_t, StreamId>>
-      stream_ids_;  ///< By device, number.
+  // Ordered: a file chooses these numbers, and could choose them to collide in a hash table.
+  std::map<std::pair<std::int64_t, std::int64_t>, StreamId> stream_ids_;  ///< By device, number.
   StreamId last_stream_;
-  std::unordered_map<std::uint64_t, ThreadId> track_ids_;
+  std::map<std::pair<StringId, StringId>, ThreadId> track_ids_;  ///< By process, thread.
   std::vector<CategoryRule> rules_;  ///< By string id; filled on demand.
   std::vector<bool> rule_known_;
   std::string last_process_, last_thread_;
   ThreadId last_track_;
   std::string scratch_;
 };
+
+class ArgReader;
 
 /// Turns events into rows: one function a kind of event.
 class RowBuilder {
@@ -140,7 +144,7 @@ class RowBuilder {
   void AddHostEvent(const RawEvent& event, Span span, CategoryRule rule, StringId category);
   void AddGpuTask(const RawEvent& event, Span span, CategoryRule rule);
   void AddSync(const RawEvent& event, Span span);
-  void AddCollective(const RawEvent& event);
+  void AddCollective(ArgReader& args);
   void AddFlow(const RawEvent& event, std::int64_t offset);
   void AddHalfSpan(const RawEvent& event, std::int64_t offset);
   void AddCounter(const RawEvent& event, std::int64_t offset);
@@ -149,12 +153,11 @@ class RowBuilder {
   void AddMetadata(const RawEvent& event);
 
   bool ParseTime(const RawEvent& event, std::int64_t offset, TimeNs& time);
-  /// A GPU task that claims to run longer than time goes is kept so, for ClipOverflowingTasks() to
-  /// clip.
+  /// A GPU task that claims to run longer than time goes is kept so, for ClipOverflowingTasks().
   DurationNs ParseDuration(const RawEvent& event, std::int64_t offset, CategoryRule rule);
-  StreamId StreamOf(const RawEvent& event);
-  /// Interns the members of `args` that are not in `columns` (a set of ArgKey bits).
-  StringId RestOfArgs(const RawEvent& event, std::uint64_t columns);
+  StreamId StreamOf(const RawEvent& event, ArgReader& args);
+  /// Interns the members of `args` that are not in columns (a set of ArgKey bits).
+  StringId RestOfArgs(const RawEvent& event, std::uint64_t in_columns);
 
   WorkerIds& ids_;
   RowBatch& batch_;

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/ascii.h"
+
 namespace headroom::kineto {
 namespace {
 
@@ -14,13 +16,6 @@ constexpr std::string_view kListKey = "traceEvents";
 constexpr std::size_t kLargestKeptValue = std::size_t{4} << 20;
 
 using nlohmann::json;
-
-bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
-
-std::size_t SkipSpace(std::string_view text, std::size_t at) {
-  while (at < text.size() && IsSpace(text[at])) ++at;
-  return at;
-}
 
 std::optional<std::int64_t> IntegerIn(const json& object, const char* key) {
   const auto it = object.find(key);
@@ -46,12 +41,20 @@ std::string StringIn(const json& object, const char* key) {
   return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
 }
 
+void LogDamaged(std::string_view key, TraceStore& store) {
+  store.log.Add(ImportIssue::kDamagedMetadata, -1, std::string(key));
+}
+
+/// REQUIRES: an array.
 void KeepDevices(const json& list, TraceStore& store, Merger& merger) {
-  if (!list.is_array()) return;
   for (const json& device : list) {
-    if (!device.is_object()) continue;
-    const std::optional<std::int64_t> ordinal = IntegerFrom(0, device, "id");
-    if (!ordinal) continue;
+    const std::optional<std::int64_t> ordinal =
+        device.is_object() ? IntegerIn(device, "id") : std::nullopt;
+    if (!ordinal) {
+      LogDamaged("deviceProperties", store);
+      continue;
+    }
+    if (*ordinal < 0) continue;
     const std::size_t row = merger.DeviceOf(*ordinal).index();
     const std::string name = StringIn(device, "name");
     if (!name.empty()) store.devices.name.MutablePending(row) = store.strings.Intern(name);
@@ -67,36 +70,17 @@ void KeepDevices(const json& list, TraceStore& store, Merger& merger) {
 /// unread: a trace may hold secrets.
 void KeepMember(std::string_view key, std::string_view value, TraceStore& store, Merger& merger) {
   TraceMetadata& metadata = store.metadata;
-  const auto flag = [&](std::optional<bool>& out) {
-    if (value == "1" || value == "true") out = true;
-    if (value == "0" || value == "false") out = false;
-  };
-  const auto version = [&](std::string& out) {
-    std::int64_t number = 0;
-    if (ParseInteger(value, number)) out = value;
-  };
   std::int64_t number = 0;
   if (key == "baseTimeNanoseconds" && ParseInteger(value, number)) metadata.base_time_ns = number;
-  if (key == "record_shapes") flag(metadata.record_shapes);
-  if (key == "with_stack") flag(metadata.with_stack);
-  if (key == "profile_memory") flag(metadata.profile_memory);
-  if (key == "cuda_runtime_version" || key == "hip_runtime_version")
-    version(metadata.cuda_runtime_version);
-  if (key == "cuda_driver_version" || key == "hip_driver_version")
-    version(metadata.cuda_driver_version);
   if (key != "distributedInfo" && key != "deviceProperties") return;
 
-  if (value.size() > kLargestKeptValue) return;
+  if (value.size() > kLargestKeptValue) return LogDamaged(key, store);
   const json parsed = json::parse(value, nullptr, /*allow_exceptions=*/false);
-  if (parsed.is_discarded()) {
-    store.log.Add(ImportIssue::kDamagedMetadata, -1, std::string(key));
-    return;
-  }
-  if (key == "deviceProperties") return KeepDevices(parsed, store, merger);
-  if (!parsed.is_object()) return;
+  const bool is_list = key == "deviceProperties";
+  if (is_list ? !parsed.is_array() : !parsed.is_object()) return LogDamaged(key, store);
+  if (is_list) return KeepDevices(parsed, store, merger);
   metadata.rank = IntegerFrom(0, parsed, "rank");
   metadata.world_size = IntegerFrom(1, parsed, "world_size");
-  metadata.backend = StringIn(parsed, "backend");
 }
 
 /// Where the event list begins.

@@ -1,0 +1,20 @@
+// Classes of ASCII characters, whatever the locale.
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace headroom {
+
+/// White space as JSON has it.
+constexpr bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
+
+constexpr bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+/// The first position from `at` on that is no white space, or the end of the text.
+constexpr std::size_t SkipSpace(std::string_view text, std::size_t at) {
+  while (at < text.size() && IsSpace(text[at])) ++at;
+  return at;
+}
+
+}  // namespace headroom

@@ -1,0 +1,243 @@
+#include "store/launches.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "store/natural_sort.h"
+#include "store/trace_store.h"
+
+namespace headroom {
+namespace {
+
+/// A process by its place among all, ordered by their texts: unlike row ids, that does not depend
+/// on how the file was cut for reading.
+using ProcessRank = std::uint32_t;
+constexpr ProcessRank kNobody = UINT32_MAX;
+
+struct Call {
+  std::int64_t correlation;
+  TimeNs start;
+  std::uint32_t row;
+  ProcessRank process;
+};
+
+bool ByIdAndStart(const Call& a, const Call& b) {
+  return a.correlation != b.correlation ? a.correlation < b.correlation : a.start < b.start;
+}
+
+bool ByIdProcessAndStart(const Call& a, const Call& b) {
+  return std::tie(a.correlation, a.process, a.start) < std::tie(b.correlation, b.process, b.start);
+}
+
+/// Threads by the texts of their process and their own, for the same reason.
+std::vector<ThreadId> ThreadsInOrder(const TraceStore& store) {
+  const auto texts = [&](ThreadId thread) {
+    const ProcessId process = store.threads.process[thread.index()];
+    return std::pair(store.Text(store.processes.pid[process.index()]),
+                     store.Text(store.threads.tid[thread.index()]));
+  };
+  std::vector<ThreadId> order;
+  for (std::size_t row = 0; row < store.threads.rows(); ++row) order.push_back(ThreadId(row));
+  std::sort(order.begin(), order.end(),
+            [&](ThreadId a, ThreadId b) { return texts(a) < texts(b); });
+  return order;
+}
+
+/// Calls that can be launches, by id, process and start. A driver call inside a runtime call
+/// carries its id, too: the outer one is the launch.
+std::vector<Call> OutermostCalls(const TraceStore& store) {
+  const auto& rows = store.host_events;
+  std::vector<Call> calls;
+  ProcessRank rank = 0;
+  ProcessId previous_process;
+  for (const ThreadId thread : ThreadsInOrder(store)) {
+    const ProcessId process = store.threads.process[thread.index()];
+    if (process != std::exchange(previous_process, process)) ++rank;
+    const TraceStore::RowRange range = store.HostEventsOf(thread);
+    for (std::uint32_t row = range.first; row < range.last; ++row) {
+      const HostEventKind kind = rows.kind[row];
+      if (kind != HostEventKind::kRuntimeCall && kind != HostEventKind::kDriverCall) continue;
+      if (rows.correlation[row] == kUnknown) continue;
+      calls.push_back({rows.correlation[row], rows.start[row], row, rank});
+    }
+  }
+  NaturalStableSort(calls, ByIdProcessAndStart);
+  const auto inside_previous = [&](const Call& previous, const Call& call) {
+    return call.correlation == previous.correlation &&
+           rows.thread[call.row] == rows.thread[previous.row] &&
+           call.start < store.HostEnd(HostEventId(previous.row));
+  };
+  std::size_t kept = 0;
+  for (const Call& call : calls) {
+    if (kept == 0 || !inside_previous(calls[kept - 1], call)) calls[kept++] = call;
+  }
+  calls.resize(kept);
+  return calls;
+}
+
+/// Calls by id and start.
+class CallIndex {
+ public:
+  static constexpr std::size_t kNone = SIZE_MAX;
+
+  explicit CallIndex(std::vector<Call> calls) : calls_(std::move(calls)) {
+    NaturalStableSort(calls_, ByIdAndStart);
+  }
+
+  const Call& operator[](std::size_t at) const { return calls_[at]; }
+
+  /// The first call with an id, or kNone. Tasks run nearly in order of launch: it looks near the
+  /// last hit before searching.
+  std::size_t First(std::int64_t correlation) {
+    std::size_t at = guess_;
+    for (int step = 0; step < 8 && at < calls_.size() && calls_[at].correlation < correlation;
+         ++step)
+      ++at;
+    const bool found_near = at < calls_.size() && calls_[at].correlation == correlation &&
+                            (at == 0 || calls_[at - 1].correlation < correlation);
+    if (!found_near) {
+      const auto before = [](const Call& call, std::int64_t id) { return call.correlation < id; };
+      at = static_cast<std::size_t>(
+          std::lower_bound(calls_.begin(), calls_.end(), correlation, before) - calls_.begin());
+    }
+    if (at == calls_.size() || calls_[at].correlation != correlation) return kNone;
+    return guess_ = at;
+  }
+
+  /// Whether the call after this one has its id, too.
+  bool Repeats(std::size_t at) const {
+    return at + 1 < calls_.size() && calls_[at + 1].correlation == calls_[at].correlation;
+  }
+
+  /// The call that began last before a time, of those with the id of `first`; `first` where all
+  /// began after it.
+  std::size_t LastBefore(std::size_t first, TimeNs time) const {
+    if (!Repeats(first)) return first;
+    const Call wanted = {calls_[first].correlation, time, 0, kNobody};
+    const auto after = std::upper_bound(calls_.begin() + static_cast<std::ptrdiff_t>(first),
+                                        calls_.end(), wanted, ByIdAndStart);
+    return std::max(first + 1, static_cast<std::size_t>(after - calls_.begin())) - 1;
+  }
+
+ private:
+  std::vector<Call> calls_;
+  std::size_t guess_ = 0;
+};
+
+/// How many tasks of a stream or device each process launched, and so which process owns it.
+template <typename Id>
+class Ownership {
+ public:
+  void Count(Id id, ProcessRank process) {
+    ++votes_[{id, process}];
+    ++totals_[id];
+  }
+  /// To be called once, after the last Count().
+  void Settle() {
+    for (const auto& [key, votes] : votes_) {
+      if (votes * 10 >= totals_.at(key.first) * 9) owners_[key.first] = key.second;
+    }
+  }
+  ProcessRank OwnerOf(Id id) const {
+    const auto it = owners_.find(id);
+    return it == owners_.end() ? kNobody : it->second;
+  }
+
+ private:
+  std::map<std::pair<Id, ProcessRank>, std::int64_t> votes_;
+  std::map<Id, std::int64_t> totals_;
+  std::map<Id, ProcessRank> owners_;
+};
+
+/// Chooses between calls of several processes with one id.
+class ProcessChoice {
+ public:
+  /// `calls` by id, process and start.
+  ProcessChoice(const TraceStore& store, const std::vector<Call>& calls, CallIndex& index)
+      : store_(store), calls_(calls) {
+    FindRuns(index);
+    const auto& tasks = store.gpu_tasks;
+    for (std::size_t task = 0; task < tasks.rows(); ++task) {
+      if (tasks.correlation[task] == kUnknown) continue;
+      const std::size_t first = index.First(tasks.correlation[task]);
+      if (first == CallIndex::kNone || index[first].start > tasks.start[task]) continue;
+      const std::size_t last = index.LastBefore(first, tasks.start[task]);
+      if (run_begins_[last] > first) continue;  // Calls of several processes began before it.
+      streams_.Count(tasks.stream[task], index[last].process);
+      devices_.Count(store.DeviceOf(GpuTaskId(task)), index[last].process);
+    }
+    streams_.Settle();
+    devices_.Settle();
+  }
+
+  /// The row of the owner's call that launched a task, or none where there is no owner or it has no
+  /// such call.
+  HostEventId Launch(std::size_t task) const {
+    ProcessRank owner = streams_.OwnerOf(store_.gpu_tasks.stream[task]);
+    if (owner == kNobody) owner = devices_.OwnerOf(store_.DeviceOf(GpuTaskId(task)));
+    if (owner == kNobody) return HostEventId::None();
+    Call wanted = {store_.gpu_tasks.correlation[task], TimeNs(INT64_MIN), 0, owner};
+    const auto first = std::lower_bound(calls_.begin(), calls_.end(), wanted, ByIdProcessAndStart);
+    if (first == calls_.end() || first->correlation != wanted.correlation ||
+        first->process != owner) {
+      return HostEventId::None();
+    }
+    wanted.start = store_.gpu_tasks.start[task];
+    const auto after = std::upper_bound(first, calls_.end(), wanted, ByIdProcessAndStart);
+    return HostEventId(after == first ? first->row : std::prev(after)->row);
+  }
+
+ private:
+  /// For each call of the index, where the run of calls with its id and process begins.
+  void FindRuns(const CallIndex& index) {
+    run_begins_.resize(calls_.size());
+    for (std::size_t i = 1; i < calls_.size(); ++i) {
+      const bool same = index[i].correlation == index[i - 1].correlation &&
+                        index[i].process == index[i - 1].process;
+      run_begins_[i] = same ? run_begins_[i - 1] : i;
+    }
+  }
+
+  const TraceStore& store_;
+  const std::vector<Call>& calls_;
+  std::vector<std::size_t> run_begins_;
+  Ownership<StreamId> streams_;
+  Ownership<DeviceId> devices_;
+};
+
+bool OfSeveralProcesses(const std::vector<Call>& calls) {
+  return std::any_of(calls.begin(), calls.end(),
+                     [&](const Call& call) { return call.process != calls.front().process; });
+}
+
+}  // namespace
+
+PageBuffer<HostEventId> JoinLaunches(const TraceStore& store) {
+  const auto& tasks = store.gpu_tasks;
+  std::vector<Call> calls = OutermostCalls(store);
+  std::vector<Call> by_process;  // Only where there are several.
+  if (OfSeveralProcesses(calls)) by_process = calls;
+  CallIndex index(std::move(calls));
+  std::optional<ProcessChoice> choice;
+  if (!by_process.empty()) choice.emplace(store, by_process, index);
+
+  PageBuffer<HostEventId> launches(tasks.rows());
+  for (std::size_t task = 0; task < tasks.rows(); ++task) {
+    HostEventId& launch = launches.data()[task] = HostEventId::None();
+    if (tasks.correlation[task] == kUnknown) continue;
+    const std::size_t first = index.First(tasks.correlation[task]);
+    if (first == CallIndex::kNone) continue;
+    if (choice && index.Repeats(first)) launch = choice->Launch(task);
+    if (launch.valid()) continue;
+    launch = HostEventId(index[index.LastBefore(first, tasks.start[task])].row);
+  }
+  return launches;
+}
+
+}  // namespace headroom
