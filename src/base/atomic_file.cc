@@ -19,11 +19,16 @@ Status CannotWrite(const std::string& path, int error) {
   return Status::Internal(fmt::format("cannot write {}: {}", path, std::strerror(error)));
 }
 
-/// Permissions of a new file: what open() with 0666 would give.
-mode_t NewFileMode() {
-  const mode_t mask = umask(0);
-  umask(mask);
-  return 0666 & ~mask;
+/// Creates a file beside `path` under a name that nobody has, with the permissions of any new file.
+/// Returns its descriptor, or -1 with errno set.
+int CreateBeside(const std::string& path, std::string& name) {
+  constexpr int kMostTries = 1000;  // Names of runs that were killed may be in the way.
+  for (int i = 0; i < kMostTries; ++i) {
+    name = fmt::format("{}.{}-{}.tmp", path, getpid(), i);
+    const int descriptor = open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor >= 0 || errno != EEXIST) return descriptor;
+  }
+  return -1;
 }
 
 }  // namespace
@@ -57,13 +62,14 @@ Result<AtomicFile> AtomicFile::Write(const std::string& path, std::string conten
                                                                &std::free);
     if (resolved) file.path_ = resolved.get();
   }
-  std::string name = file.path_ + ".XXXXXX";
-  const int descriptor = mkstemp(name.data());
+  std::string name;
+  const int descriptor = CreateBeside(file.path_, name);
   if (descriptor < 0) return CannotWrite(path, errno);
   file.temporary_ = std::move(name);
   int error = WriteAll(descriptor, content);
-  if (error == 0 && fchmod(descriptor, exists ? info.st_mode & 07777 : NewFileMode()) != 0)
-    error = errno;
+  if (error == 0 && exists && fchmod(descriptor, info.st_mode & 07777) != 0) error = errno;
+  // Without this the name could reach the disk before the content does.
+  if (error == 0 && fsync(descriptor) != 0) error = errno;
   // Delayed failures (quota, network file systems) show here.
   if (close(descriptor) != 0 && error == 0) error = errno;
   if (error != 0) return CannotWrite(path, error);

@@ -11,8 +11,8 @@ namespace headroom {
 /// Writes all of `content` to a descriptor. Returns 0 or the errno of the failure (EPIPE included).
 int WriteAll(int descriptor, std::string_view content);
 
-/// A file in the making beside its final place; gone without a trace unless committed. Failures are
-/// kInternal and name the file and the cause.
+/// A file in the making beside its final place (`NAME.PID-N.tmp`); removed unless committed, except
+/// where the process is killed. Failures are kInternal and name the file and the cause.
 class AtomicFile {
  public:
   /// Creates the temporary file and writes `content`. What is not a regular file (a pipe,
