@@ -11,6 +11,7 @@
 #include "analysis/name_facts.h"
 #include "analysis/operator_costs.h"
 #include "base/ids.h"
+#include "base/large_vector.h"
 #include "store/trace_store.h"
 
 namespace headroom {
@@ -81,7 +82,7 @@ class Attribution {
   };
   std::vector<ForwardOperator> forward_operators_;  ///< By sequence, thread, row.
   std::map<std::pair<ProcessId, std::int32_t>, ThreadId> forward_threads_;
-  std::vector<HostContext> contexts_;
+  LargeVector<HostContext> contexts_;
   HostContext orphan_;
 };
 

@@ -1,5 +1,7 @@
 #include "analysis/costed_work.h"
 
+#include "base/large_vector.h"
+
 namespace headroom {
 
 std::vector<CostedCall> CollectCostedWork(const TraceStore& store, NameFacts& names,
@@ -11,8 +13,8 @@ std::vector<CostedCall> CollectCostedWork(const TraceStore& store, NameFacts& na
     GpuTaskId longest;
     bool fast_algorithm = false;
   };
-  std::vector<std::uint32_t> slots(tasks.rows() == 0 ? 0 : store.host_events.rows());
-  std::vector<Below> below(1);  // Slot 0 is nobody's.
+  LargeVector<std::uint32_t> slots(tasks.rows() == 0 ? 0 : store.host_events.rows());
+  LargeVector<Below> below(1);  // Slot 0 is nobody's.
   for (std::size_t i = 0; i < tasks.rows(); ++i) {
     const HostEventId op = attribution.Of(GpuTaskId(i)).costed;
     if (!op.valid()) continue;

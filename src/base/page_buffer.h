@@ -8,6 +8,10 @@
 
 namespace headroom {
 
+/// From this size on a mapping asks for huge pages: one fault clears 2 MiB instead of 4 KiB. Below,
+/// the unused rest of a huge page would cost more memory than the faults cost time.
+inline constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
+
 /// Maps `bytes` of zeroed anonymous memory; throws std::bad_alloc when the system has none left.
 void* MapPages(std::size_t bytes);
 void UnmapPages(void* address, std::size_t bytes);

@@ -29,28 +29,25 @@ class Column {
     assert(frozen_.size() == 0);
     while (!values.empty()) {
       const std::size_t used = size_ % kPageRows;
-      if (used == 0) pages_.emplace_back(kPageRows);
+      if (used == 0) AddPage();
       const std::size_t n = std::min(kPageRows - used, values.size());
-      std::memcpy(static_cast<void*>(pages_.back().data() + used), values.data(), n * sizeof(T));
+      std::memcpy(static_cast<void*>(pages_.back() + used), values.data(), n * sizeof(T));
       values = values.subspan(n);
       size_ += n;
     }
   }
 
   /// A value before freezing.
-  const T& Pending(std::size_t row) const {
-    return pages_[row / kPageRows].data()[row % kPageRows];
-  }
+  const T& Pending(std::size_t row) const { return pages_[row / kPageRows][row % kPageRows]; }
 
-  T& MutablePending(std::size_t row) { return pages_[row / kPageRows].data()[row % kPageRows]; }
+  T& MutablePending(std::size_t row) { return pages_[row / kPageRows][row % kPageRows]; }
 
   /// Makes the column contiguous as appended. Frees the pages.
   void Freeze() {
     PageBuffer<T> rows(size_);
     for (std::size_t page = 0, at = 0; at < size_; ++page, at += kPageRows) {
-      std::memcpy(static_cast<void*>(rows.data() + at), pages_[page].data(),
+      std::memcpy(static_cast<void*>(rows.data() + at), pages_[page],
                   std::min(kPageRows, size_ - at) * sizeof(T));
-      pages_[page] = PageBuffer<T>();
     }
     Adopt(std::move(rows));
   }
@@ -67,6 +64,7 @@ class Column {
   void Adopt(PageBuffer<T> rows) {
     size_ = rows.size();
     pages_.clear();
+    blocks_.clear();
     frozen_ = std::move(rows);
   }
 
@@ -84,7 +82,21 @@ class Column {
   }
 
  private:
-  std::vector<PageBuffer<T>> pages_;
+  /// The first pages are mapped one by one, so that small tables stay small; later ones by the huge
+  /// page.
+  void AddPage() {
+    constexpr std::size_t kSinglePages = 4;
+    constexpr std::size_t kBlockPages =
+        std::max<std::size_t>(1, kHugePageBytes / (kPageRows * sizeof(T)));
+    const std::size_t page = pages_.size();
+    const bool alone = page < kSinglePages;
+    const std::size_t in_block = alone ? 0 : (page - kSinglePages) % kBlockPages;
+    if (in_block == 0) blocks_.emplace_back(alone ? kPageRows : kBlockPages * kPageRows);
+    pages_.push_back(blocks_.back().data() + in_block * kPageRows);
+  }
+
+  std::vector<T*> pages_;
+  std::vector<PageBuffer<T>> blocks_;  ///< What pages_ point into.
   PageBuffer<T> frozen_;
   std::size_t size_ = 0;
 };

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/large_vector.h"
 #include "store/natural_sort.h"
 #include "store/trace_store.h"
 
@@ -51,9 +52,9 @@ std::vector<ThreadId> ThreadsInOrder(const TraceStore& store) {
 
 /// Calls that can be launches, by id, process and start. A driver call inside a runtime call
 /// carries its id, too: the outer one is the launch.
-std::vector<Call> OutermostCalls(const TraceStore& store) {
+LargeVector<Call> OutermostCalls(const TraceStore& store) {
   const auto& rows = store.host_events;
-  std::vector<Call> calls;
+  LargeVector<Call> calls;
   ProcessRank rank = 0;
   ProcessId previous_process;
   for (const ThreadId thread : ThreadsInOrder(store)) {
@@ -86,7 +87,7 @@ class CallIndex {
  public:
   static constexpr std::size_t kNone = SIZE_MAX;
 
-  explicit CallIndex(std::vector<Call> calls) : calls_(std::move(calls)) {
+  explicit CallIndex(LargeVector<Call> calls) : calls_(std::move(calls)) {
     NaturalStableSort(calls_, ByIdAndStart);
   }
 
@@ -126,7 +127,7 @@ class CallIndex {
   }
 
  private:
-  std::vector<Call> calls_;
+  LargeVector<Call> calls_;
   std::size_t guess_ = 0;
 };
 
@@ -159,7 +160,7 @@ class Ownership {
 class ProcessChoice {
  public:
   /// `calls` by id, process and start.
-  ProcessChoice(const TraceStore& store, const std::vector<Call>& calls, CallIndex& index)
+  ProcessChoice(const TraceStore& store, const LargeVector<Call>& calls, CallIndex& index)
       : store_(store), calls_(calls) {
     FindRuns(index);
     const auto& tasks = store.gpu_tasks;
@@ -205,13 +206,13 @@ class ProcessChoice {
   }
 
   const TraceStore& store_;
-  const std::vector<Call>& calls_;
+  const LargeVector<Call>& calls_;
   std::vector<std::size_t> run_begins_;
   Ownership<StreamId> streams_;
   Ownership<DeviceId> devices_;
 };
 
-bool OfSeveralProcesses(const std::vector<Call>& calls) {
+bool OfSeveralProcesses(const LargeVector<Call>& calls) {
   return std::any_of(calls.begin(), calls.end(),
                      [&](const Call& call) { return call.process != calls.front().process; });
 }
@@ -220,8 +221,8 @@ bool OfSeveralProcesses(const std::vector<Call>& calls) {
 
 PageBuffer<HostEventId> JoinLaunches(const TraceStore& store) {
   const auto& tasks = store.gpu_tasks;
-  std::vector<Call> calls = OutermostCalls(store);
-  std::vector<Call> by_process;  // Only where there are several.
+  LargeVector<Call> calls = OutermostCalls(store);
+  LargeVector<Call> by_process;  // Only where there are several.
   if (OfSeveralProcesses(calls)) by_process = calls;
   CallIndex index(std::move(calls));
   std::optional<ProcessChoice> choice;

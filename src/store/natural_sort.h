@@ -9,15 +9,17 @@ namespace headroom {
 
 /// Sorts stably. O(n) when sorted, O(n log runs) else: a trace is a handful of sorted runs
 /// (operators, frames, calls, one after the other), which std::stable_sort does not use.
-template <typename T, typename Less>
-void NaturalStableSort(std::vector<T>& rows, Less less) {
+///
+/// @tparam Rows  a std::vector with any allocator
+template <typename Rows, typename Less>
+void NaturalStableSort(Rows& rows, Less less) {
   std::vector<std::size_t> bounds = {0};
   for (std::size_t i = 1; i < rows.size(); ++i) {
     if (less(rows[i], rows[i - 1])) bounds.push_back(i);
   }
   bounds.push_back(rows.size());
   if (bounds.size() <= 2) return;
-  std::vector<T> other(rows.size());
+  Rows other(rows.size());
   while (bounds.size() > 2) {
     std::vector<std::size_t> merged = {0};
     for (std::size_t i = 0; i + 1 < bounds.size(); i += 2) {

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/large_vector.h"
 #include "store/args_text.h"
 #include "store/launches.h"
 #include "store/natural_sort.h"
@@ -60,8 +61,8 @@ void FreezeTable(Table& table, int workers, Order... order) {
   RunAll(jobs, rows < kParallelRows ? 1 : workers);
 }
 
-std::vector<std::uint32_t> Identity(std::size_t rows) {
-  std::vector<std::uint32_t> order(rows);
+LargeVector<std::uint32_t> Identity(std::size_t rows) {
+  LargeVector<std::uint32_t> order(rows);
   for (std::size_t i = 0; i < rows; ++i) order[i] = static_cast<std::uint32_t>(i);
   return order;
 }
@@ -116,7 +117,7 @@ TaskIdentity IdentityOf(const GpuTaskColumns<Column>& rows, std::uint32_t row) {
 /// Drops from rows[first, last), which agree in time, those that copy an earlier one; the others
 /// are moved to rows[to] onwards, in order. Returns the end of what was moved.
 template <typename Table>
-std::size_t MoveUnique(const Table& table, std::vector<std::uint32_t>& rows, std::size_t first,
+std::size_t MoveUnique(const Table& table, LargeVector<std::uint32_t>& rows, std::size_t first,
                        std::size_t last, std::size_t to) {
   using Identity = decltype(IdentityOf(table, 0));
   if (last - first == 1) {
@@ -170,12 +171,12 @@ void TraceStore::FreezeHostEvents(int workers) {
   for (std::size_t t = 1; t < host_event_begin_.size(); ++t)
     host_event_begin_[t] += host_event_begin_[t - 1];
 
-  std::vector<std::uint32_t> order(rows);
+  LargeVector<std::uint32_t> order(rows);
   std::vector<std::uint32_t> next(host_event_begin_.begin(), host_event_begin_.end() - 1);
   for (std::size_t row = 0; row < rows; ++row) {
     order[next[host_events.thread.Pending(row).index()]++] = static_cast<std::uint32_t>(row);
   }
-  std::vector<HostKey> keys;
+  LargeVector<HostKey> keys;
   std::size_t kept = 0;
   for (std::size_t t = 0; t + 1 < host_event_begin_.size(); ++t) {
     const std::size_t first = host_event_begin_[t];
@@ -208,7 +209,7 @@ void TraceStore::FreezeHostEvents(int workers) {
 
 void TraceStore::FreezeGpuTasks(int workers) {
   const std::size_t rows = gpu_tasks.rows();
-  std::vector<std::uint32_t> order = Identity(rows);
+  LargeVector<std::uint32_t> order = Identity(rows);
   NaturalStableSort(order, [&](std::uint32_t a, std::uint32_t b) {
     const TimeNs start_a = gpu_tasks.start.Pending(a);
     const TimeNs start_b = gpu_tasks.start.Pending(b);
