@@ -5,11 +5,31 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <span>
 #include <tuple>
 #include <utility>
 
 namespace headroom {
 namespace {
+
+/// Whether an operator or a call of the process starts inside the interval.
+bool DoesAnything(const TraceStore& store, ProcessId process, Interval when) {
+  const auto& events = store.host_events;
+  for (std::size_t t = 0; t < store.threads.rows(); ++t) {
+    if (store.threads.process[t] != process) continue;
+    const TraceStore::RowRange range = store.HostEventsOf(ThreadId(t));
+    const std::span<const TimeNs> starts =
+        events.start.values().subspan(range.first, range.last - range.first);
+    const auto first = std::lower_bound(starts.begin(), starts.end(), when.start);
+    for (auto row = range.first + static_cast<std::uint32_t>(first - starts.begin());
+         row < range.last && events.start[row] < when.end; ++row) {
+      const HostEventKind kind = events.kind[row];
+      if (kind == HostEventKind::kRuntimeCall || kind == HostEventKind::kDriverCall) return true;
+      if (kind == HostEventKind::kOperator && events.start[row] > when.start) return true;
+    }
+  }
+  return false;
+}
 
 FoundSteps FromAnnotations(const TraceStore& store) {
   FoundSteps found;
@@ -29,6 +49,12 @@ FoundSteps FromAnnotations(const TraceStore& store) {
       if (last.host.length().ns() == 0) found.steps.pop_back();
     }
     found.steps.push_back(step);
+  }
+  // A profiler that is told of the end of an iteration begins the next, even if the loop is done.
+  if (const std::size_t n = found.steps.size();
+      n > 1 && !DoesAnything(store, found.process, found.steps[n - 1].host) &&
+      DoesAnything(store, found.process, found.steps[n - 2].host)) {
+    found.steps.pop_back();
   }
   // Damage can leave a name without its number.
   for (std::size_t i = 0; i < found.steps.size(); ++i) {

@@ -155,6 +155,18 @@ TEST(Steps, SpanAllDevicesOfAProcess) {
   EXPECT_EQ(found.steps.list[1].gpu_busy, Us(70)) << "the union over both";
 }
 
+TEST(AnnotatedSteps, AreNotTheEmptyOneThatEndsTheLoop) {
+  StoreBuilder b;
+  for (int i = 0; i < 2; ++i) {
+    b.Step(i, kMain, i * 1000, 1000);
+    b.Launch("aten::mm", kMain, i * 1000 + 5, kGemm, kStream, i * 1000 + 10, 900);
+  }
+  b.Step(2, kMain, 2000, 40);
+  EXPECT_EQ(StepsOf(b).steps.list.size(), 2u);
+  b.Op("aten::view", kMain, 2010, 2);
+  EXPECT_EQ(StepsOf(b).steps.list.size(), 3u) << "a step in which something happens is one";
+}
+
 TEST(InferredSteps, RunFromOneOptimizerStepToTheNext) {
   StoreBuilder b;
   for (int i = 0; i < 6; ++i) b.Annotation("Optimizer.step#AdamW.step", kMain, i * 100 + 80, 20);

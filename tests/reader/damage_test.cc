@@ -382,8 +382,9 @@ TEST(LimitTest, AnEventAboveTheLimitIsSkippedWhateverThePieces) {
 
 TEST(LimitTest, AHugeStringIsSkippedInBoundedMemory) {
   const std::string e = R"({"ph":"X","name":"a","pid":1,"tid":1,"ts":1,"dur":1})";
+  constexpr std::size_t kLength = 100'000'000;
   const std::string text = R"({"traceEvents":[)" + e + R"(,{"ph":"X","name":")" +
-                           std::string(100'000'000, 'x') + R"(","ts":1},)" + e + "]}";
+                           std::string(kLength, 'x') + R"(","ts":1},)" + e + "]}";
   const Outcome outcome = Read(text, 1 << 20, 2, 1 << 22);
   ASSERT_TRUE(outcome.store != nullptr);
   EXPECT_EQ(outcome.Count(ImportIssue::kOversizedEvent), 1);
@@ -450,8 +451,7 @@ TEST(LimitTest, DeepNestingInAnEventCostsThatEvent) {
   for (const char* open : {"[", "{\"a\":"}) {
     std::string deep = R"({"ph":"X","args":{"a":)";
     for (int i = 0; i < 1'000'000; ++i) deep += open;
-    const Outcome outcome =
-        Read(R"({"traceEvents":[)" + e + "," + deep + "}," + e + "," + e + "]}");
+    const Outcome outcome = Read(fmt::format(R"({{"traceEvents":[{0},{1}}},{0},{0}]}})", e, deep));
     ASSERT_TRUE(outcome.store != nullptr);
     EXPECT_EQ(outcome.Count(ImportIssue::kLostEvent), 1);
     EXPECT_GE(outcome.Names().size(), 2u);

@@ -223,7 +223,7 @@ Text AnyTrace() {
     if (UpTo(40) == 0) events.push_back(OneOf({"null", "7", "\"text\"", "[1]", "{}"}));
   }
   if (!events.empty() && events[0][0] != '{') events.erase(events.begin());
-  const Text list = fmt::format("[{}]", fmt::join(events, OneOf({",", ",\n  ", " , "})));
+  Text list = fmt::format("[{}]", fmt::join(events, OneOf({",", ",\n  ", " , "})));
   if (UpTo(4) == 0) return list;
   const std::vector<Text> members = {
       R"("schemaVersion": 1)",

@@ -115,7 +115,7 @@ std::string Canonical(const Json& value) {
   for (std::size_t i = 0; i < value.keys.size(); ++i)
     members[value.keys[i]] = Canonical(value.items[i]);
   std::string out = "{";
-  for (const auto& [key, text] : members) out += '"' + key + "\":" + text + ",";
+  for (const auto& [key, text] : members) out += fmt::format("\"{}\":{},", key, text);
   return out + "}";
 }
 
