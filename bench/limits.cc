@@ -14,8 +14,8 @@
 #include <simdjson.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
+#include <ctime>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>

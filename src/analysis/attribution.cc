@@ -135,12 +135,12 @@ void Attribution::MatchForwardThreads() {
   std::vector<bool> taken(store_.threads.rows());
   for (const auto& [number, of_number] : votes) {
     ThreadId best;
-    const auto rank = [&](ThreadId thread) {
-      return std::tuple(of_number.found.at(thread), !taken[thread.index()],
-                        !IsAutogradThread(thread));
-    };
+    std::tuple<int, bool, bool> best_rank;
     for (const auto& [thread, count] : of_number.found) {
-      if (!best.valid() || rank(thread) > rank(best)) best = thread;
+      const std::tuple rank(count, !taken[thread.index()], !IsAutogradThread(thread));
+      if (best.valid() && rank <= best_rank) continue;
+      best = thread;
+      best_rank = rank;
     }
     if (!best.valid()) continue;
     taken[best.index()] = true;

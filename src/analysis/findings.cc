@@ -123,7 +123,7 @@ std::optional<Ranked> ExposedCommunication(const Evidence& evidence, const Cause
                     row.device ? fmt::format("{}", *row.device) : "unknown",
                     FormatPercent(*row.overlap_communication_pct), FormatMs(row.communication)));
   }
-  ranked->finding.evidence.push_back("a rank that waits for others shows as communication, too");
+  ranked->finding.evidence.emplace_back("a rank that waits for others shows as communication, too");
   return ranked;
 }
 
@@ -424,6 +424,7 @@ std::vector<Finding> FindFindings(const Evidence& evidence, const Causes& causes
                    [](const Ranked& a, const Ranked& b) { return a.holds > b.holds; });
   if (found.size() > kMostFindings) found.resize(kMostFindings);
   std::vector<Finding> findings;
+  findings.reserve(found.size());
   for (Ranked& ranked : found) findings.push_back(std::move(ranked.finding));
   return findings;
 }

@@ -32,6 +32,7 @@ std::vector<DeviceWork> CollectDeviceWork(const TraceStore& store, NameFacts& na
     }
   }
   std::vector<DeviceWork> rows;
+  rows.reserve(by_device.size());
   for (auto& [device, work] : by_device) rows.push_back(std::move(work));
   return rows;
 }

@@ -60,7 +60,7 @@ class ByteSourceTest : public testing::Test {
   ~ByteSourceTest() override { std::filesystem::remove_all(directory_); }
 
   std::string File(const std::string& bytes) {
-    const std::string path = directory_ / "file";
+    std::string path = directory_ / "file";
     std::ofstream(path, std::ios::binary) << bytes;
     return path;
   }

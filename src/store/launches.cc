@@ -44,7 +44,7 @@ std::vector<ThreadId> ThreadsInOrder(const TraceStore& store) {
                      store.Text(store.threads.tid[thread.index()]));
   };
   std::vector<ThreadId> order;
-  for (std::size_t row = 0; row < store.threads.rows(); ++row) order.push_back(ThreadId(row));
+  for (std::size_t row = 0; row < store.threads.rows(); ++row) order.emplace_back(row);
   std::sort(order.begin(), order.end(),
             [&](ThreadId a, ThreadId b) { return texts(a) < texts(b); });
   return order;

@@ -292,8 +292,8 @@ TEST(UnescapeTest, DecodesEscapes) {
 }
 
 /// The slow, obvious answer: moves the point in the text by three places and rounds by hand.
-std::optional<std::int64_t> ByText(bool negative, std::string whole, std::string decimals,
-                                   int exponent) {
+std::optional<std::int64_t> ByText(bool negative, const std::string& whole,
+                                   const std::string& decimals, int exponent) {
   std::string digits = whole + decimals;
   std::int64_t point = static_cast<std::int64_t>(whole.size()) + 3 + exponent;
   while (point > static_cast<std::int64_t>(digits.size())) digits += '0';
