@@ -16,36 +16,6 @@ struct LaunchedStart {
   TimeNs start;
 };
 
-/// Calls that block the host, in order of start.
-std::vector<PricedSync> FindSyncs(const TraceStore& store, NameFacts& names, ProcessId process) {
-  const auto& events = store.host_events;
-  const auto& tasks = store.gpu_tasks;
-  std::vector<PricedSync> syncs;
-  // Copies that return no earlier than their GPU copy ends have waited for it; between pinned
-  // memory and the device, or within the device, they only happened to be short.
-  std::vector<bool> waits(events.rows());
-  for (std::size_t i = 0; i < tasks.rows(); ++i) {
-    const HostEventId launch = tasks.launch[i];
-    if (tasks.kind[i] != GpuTaskKind::kMemcpy || !launch.valid()) continue;
-    if (tasks.copy[i] == CopyKind::kDeviceToDevice || tasks.copy[i] == CopyKind::kPeer) continue;
-    if (store.Text(tasks.name[i]).find("Pinned") != std::string_view::npos) continue;
-    if (store.HostEnd(launch) >= store.TaskEnd(GpuTaskId(i))) waits[launch.index()] = true;
-  }
-  for (std::size_t row = 0; row < events.rows(); ++row) {
-    const HostEventKind kind = events.kind[row];
-    if (kind != HostEventKind::kRuntimeCall && kind != HostEventKind::kDriverCall) continue;
-    if (process.valid() && store.threads.process[events.thread[row].index()] != process) continue;
-    const HostRoles roles = names.Roles(events.name[row]);
-    if (roles.Has(HostRole::kSync) || (roles.Has(HostRole::kAsyncCopy) && waits[row])) {
-      syncs.push_back({HostEventId(row), {}});
-    }
-  }
-  std::stable_sort(syncs.begin(), syncs.end(), [&](const PricedSync& a, const PricedSync& b) {
-    return events.start[a.call.index()] < events.start[b.call.index()];
-  });
-  return syncs;
-}
-
 /// In order of launch, each with the earliest start among all tasks launched then or later.
 std::vector<LaunchedStart> FindLaunches(const TraceStore& store, ProcessId process) {
   const auto& tasks = store.gpu_tasks;
@@ -64,11 +34,43 @@ std::vector<LaunchedStart> FindLaunches(const TraceStore& store, ProcessId proce
 
 }  // namespace
 
+std::vector<HostEventId> FindBlockingCalls(const TraceStore& store, NameFacts& names,
+                                           ProcessId process) {
+  const auto& events = store.host_events;
+  const auto& tasks = store.gpu_tasks;
+  std::vector<HostEventId> calls;
+  // Copies that return no earlier than their GPU copy ends have waited for it; between pinned
+  // memory and the device, or within the device, they only happened to be short.
+  std::vector<bool> waits(events.rows());
+  for (std::size_t i = 0; i < tasks.rows(); ++i) {
+    const HostEventId launch = tasks.launch[i];
+    if (tasks.kind[i] != GpuTaskKind::kMemcpy || !launch.valid()) continue;
+    if (tasks.copy[i] == CopyKind::kDeviceToDevice || tasks.copy[i] == CopyKind::kPeer) continue;
+    if (store.Text(tasks.name[i]).find("Pinned") != std::string_view::npos) continue;
+    if (store.HostEnd(launch) >= store.TaskEnd(GpuTaskId(i))) waits[launch.index()] = true;
+  }
+  for (std::size_t row = 0; row < events.rows(); ++row) {
+    const HostEventKind kind = events.kind[row];
+    if (kind != HostEventKind::kRuntimeCall && kind != HostEventKind::kDriverCall) continue;
+    if (process.valid() && store.threads.process[events.thread[row].index()] != process) continue;
+    const HostRoles roles = names.Roles(events.name[row]);
+    if (roles.Has(HostRole::kSync) || (roles.Has(HostRole::kAsyncCopy) && waits[row])) {
+      calls.emplace_back(row);
+    }
+  }
+  std::stable_sort(calls.begin(), calls.end(), [&](HostEventId a, HostEventId b) {
+    return events.start[a.index()] < events.start[b.index()];
+  });
+  return calls;
+}
+
 std::vector<PricedSync> PriceSyncs(const TraceStore& store, NameFacts& names, ProcessId process,
                                    const IntervalSet& gpu_busy) {
   const auto& events = store.host_events;
   if (store.gpu_tasks.rows() == 0) return {};
-  std::vector<PricedSync> syncs = FindSyncs(store, names, process);
+  std::vector<PricedSync> syncs;
+  for (const HostEventId call : FindBlockingCalls(store, names, process))
+    syncs.push_back({call, {}});
   const std::vector<LaunchedStart> launched = FindLaunches(store, process);
   const std::vector<Interval>& busy = gpu_busy.intervals();
   TimeNs priced(INT64_MIN);  // What earlier calls cost already.

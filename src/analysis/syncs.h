@@ -20,8 +20,13 @@ struct PricedSync {
   Interval gpu_idle;
 };
 
-/// Every blocking call, in order of start: explicit synchronizations, synchronous copies, and
-/// asynchronous copies that outlast their own GPU copy (pageable memory). Its price is what the GPU
+/// Every call of `process` (none: all) that blocks the host, in order of start: explicit
+/// synchronizations, synchronous copies, and asynchronous copies that outlast their own GPU copy
+/// (pageable memory).
+std::vector<HostEventId> FindBlockingCalls(const TraceStore& store, NameFacts& names,
+                                           ProcessId process);
+
+/// Every blocking call, in order of start. Its price is what the GPU
 /// would not idle if the host had not waited: at most the length of the call. What the host does
 /// between the call and the next launch costs that time with or without the call. A call after
 /// which nothing is launched (the end of the trace) costs nothing, and neither does one during or

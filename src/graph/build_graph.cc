@@ -1,0 +1,655 @@
+#include "graph/build_graph.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "analysis/syncs.h"
+#include "base/statistics.h"
+#include "graph/host_chain.h"
+#include "graph/host_waits.h"
+#include "graph/launch_queue.h"
+#include "graph/stream_waits.h"
+#include "store/natural_sort.h"
+
+namespace headroom {
+namespace {
+
+/// Of a call that waits, where no call of its name was seen not to wait (measured: 2 us).
+constexpr DurationNs kUsualBlockingCall{2'000};
+
+/// From the end of a task to the moment at which another stream, or the host, goes on (measured:
+/// 1.5 us).
+constexpr DurationNs kUsualTail{1'500};
+
+/// Where no task started on an idle stream (measured: 5 to 12 us).
+constexpr DurationNs kUsualLatency{6'000};
+
+/// A task that starts later than this for no known reason waited for something.
+constexpr DurationNs kUnexplained{20'000};
+
+/// A silence of the host longer than this, under no recorded event, is counted as unexplained.
+constexpr DurationNs kLongSilence{200'000};
+
+DurationNs MedianOf(std::vector<DurationNs> values, DurationNs otherwise) {
+  if (values.empty()) return otherwise;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// A task before the order of all is known.
+struct Draft {
+  Task task;
+  TimeNs key;               ///< Place in the order.
+  std::uint8_t rank = 0;    ///< Among equal keys: calls, returns, GPU tasks.
+  std::vector<Edge> edges;  ///< `from` counts drafts.
+};
+
+class GraphBuilder {
+ public:
+  GraphBuilder(const TraceStore& store, NameFacts& names, const StepAnalysis& steps)
+      : store_(store), names_(names), steps_(steps) {}
+
+  Result<Graph> Build() {
+    FindWindow();
+    const ThreadId loop = FindLoop();
+    chains_ = FindHostChains(store_, steps_.process, loop, window_);
+    IndexCalls();
+    FindTasks();
+    if (launched_.empty()) {
+      return Status::BadInput(
+          "no GPU task can be joined to the call that launched it: there is nothing to replay; "
+          "record with both CPU and CUDA activities");
+    }
+    FindQueue();
+    AddCalls();
+    AddTasks();
+    AddQueueEdges();
+    AddReturns();
+    return Assemble();
+  }
+
+ private:
+  void FindWindow() {
+    if (!steps_.hosts.empty()) {
+      window_ = {steps_.hosts.front().start, steps_.hosts.front().end};
+      for (const Interval& host : steps_.hosts) {
+        window_.start = std::min(window_.start, host.start);
+        window_.end = std::max(window_.end, host.end);
+      }
+      return;
+    }
+    window_ = {TimeNs(INT64_MAX), TimeNs(INT64_MIN)};
+    for (std::size_t row = 0; row < store_.host_events.rows(); ++row) {
+      window_.start = std::min(window_.start, store_.host_events.start[row]);
+      window_.end = std::max(window_.end, store_.HostEnd(HostEventId(row)));
+    }
+  }
+
+  /// The thread whose annotations are the steps.
+  ThreadId FindLoop() const {
+    for (std::size_t row = 0; row < store_.steps.rows(); ++row) {
+      const ThreadId thread = store_.steps.thread[row];
+      if (store_.steps.start[row] >= window_.start && store_.steps.start[row] < window_.end &&
+          (!steps_.process.valid() || store_.threads.process[thread.index()] == steps_.process))
+        return thread;
+    }
+    return ThreadId();
+  }
+
+  std::int32_t StepAt(TimeNs when) const {
+    const auto next =
+        std::upper_bound(steps_.hosts.begin(), steps_.hosts.end(), when,
+                         [](TimeNs t, const Interval& host) { return t < host.start; });
+    if (next == steps_.hosts.begin() || when >= (next - 1)->end) return -1;
+    return static_cast<std::int32_t>(next - steps_.hosts.begin()) - 1;
+  }
+
+  void IndexCalls() {
+    draft_of_call_.assign(store_.host_events.rows(), kNoTask);
+    TaskIndex next = 0;
+    for (const HostChain& chain : chains_) {
+      for (const HostCall& call : chain.calls) draft_of_call_[call.event.index()] = next++;
+    }
+    drafts_.resize(next);
+  }
+
+  /// The draft of the call, or of the call around it.
+  TaskIndex DraftOf(HostEventId call) const {
+    for (; call.valid(); call = store_.host_events.parent[call.index()]) {
+      if (draft_of_call_[call.index()] != kNoTask) return draft_of_call_[call.index()];
+    }
+    return kNoTask;
+  }
+
+  /// GPU tasks of the window, by start: those that its calls launched; and between them those
+  /// without a launch, which follow what ran before them on their stream.
+  void FindTasks() {
+    const auto& tasks = store_.gpu_tasks;
+    std::vector<TimeNs> first(store_.streams.rows(), TimeNs(INT64_MAX));
+    std::vector<TimeNs> last(store_.streams.rows(), TimeNs(INT64_MIN));
+    for (std::size_t i = 0; i < tasks.rows(); ++i) {
+      if (!tasks.launch[i].valid() || DraftOf(tasks.launch[i]) == kNoTask) continue;
+      const std::size_t stream = tasks.stream[i].index();
+      first[stream] = std::min(first[stream], tasks.start[i]);
+      last[stream] = std::max(last[stream], tasks.start[i]);
+    }
+    for (std::size_t i = 0; i < tasks.rows(); ++i) {
+      const HostEventId launch = tasks.launch[i];
+      if (launch.valid() && DraftOf(launch) != kNoTask) {
+        included_.push_back(GpuTaskId(i));
+        launched_.push_back(GpuTaskId(i));
+      } else if (!launch.valid() && tasks.start[i] > first[tasks.stream[i].index()] &&
+                 tasks.start[i] < last[tasks.stream[i].index()]) {
+        included_.push_back(GpuTaskId(i));
+        ++graph_.ledger.anchored_tasks;
+      }
+    }
+    NaturalStableSort(launched_, [&](GpuTaskId a, GpuTaskId b) {
+      return store_.host_events.start[tasks.launch[a.index()].index()] <
+             store_.host_events.start[tasks.launch[b.index()].index()];
+    });
+  }
+
+  /// Lists what calls put into the queues of streams, and finds those that waited for a place.
+  void FindQueue() {
+    const auto& tasks = store_.gpu_tasks;
+    // By draft of the call: its first task.
+    std::vector<GpuTaskId> first(drafts_.size());
+    for (const GpuTaskId task : included_) {
+      if (!tasks.launch[task.index()].valid()) continue;
+      GpuTaskId& of_call = first[DraftOf(tasks.launch[task.index()])];
+      if (!of_call.valid()) of_call = task;
+    }
+    // What earlier work left in the queues.
+    for (std::size_t i = 0; i < steps_.before_recording.size(); ++i) {
+      if (steps_.before_recording[i] && tasks.start[i] > window_.start)
+        Issue({tasks.stream[i], window_.start, window_.start, tasks.start[i]}, kNoTask);
+    }
+    for (const HostChain& chain : chains_) {
+      StreamId stream;  // Of the chain's last launch.
+      std::vector<std::pair<HostCall, TaskIndex>> waits;
+      for (const HostCall& call : chain.calls) {
+        const TaskIndex draft = draft_of_call_[call.event.index()];
+        const std::string_view name = store_.Text(store_.host_events.name[call.event.index()]);
+        if (first[draft].valid()) {
+          stream = tasks.stream[first[draft].index()];
+          // Which stream waits is not recorded; most likely the one that is used next.
+          for (const auto& [wait, wait_draft] : waits)
+            Issue({stream, wait.start, wait.end, std::nullopt}, wait_draft);
+          waits.clear();
+          Issue({stream, call.start, call.end, tasks.start[first[draft].index()]}, draft);
+          uses_hip_ |= name.starts_with("hip");
+        } else if (name.find("EventRecord") != std::string_view::npos && stream.valid()) {
+          Issue({stream, call.start, call.end, std::nullopt}, draft);
+        } else if (name.find("StreamWaitEvent") != std::string_view::npos) {
+          waits.emplace_back(call, draft);
+        }
+      }
+    }
+    std::vector<std::size_t> order(commands_.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+    NaturalStableSort(order, [&](std::size_t a, std::size_t b) {
+      return commands_[a].call_start < commands_[b].call_start;
+    });
+    std::vector<QueuedCommand> commands;
+    std::vector<TaskIndex> drafts;
+    for (const std::size_t i : order) {
+      commands.push_back(commands_[i]);
+      drafts.push_back(draft_of_command_[i]);
+    }
+    commands_ = std::move(commands);
+    draft_of_command_ = std::move(drafts);
+
+    // AMD's runtime was seen to hold 1,848 without waiting.
+    queue_ = FindLaunchQueue(commands_, uses_hip_ ? 0 : kUsualQueueDepth);
+    graph_.queue_depth = queue_.depth;
+    graph_.queue_depth_measured = queue_.measured;
+    blocked_.assign(drafts_.size(), false);
+    for (std::size_t i = 0; i < commands_.size(); ++i) {
+      if (draft_of_command_[i] != kNoTask) blocked_[draft_of_command_[i]] = queue_.blocked[i];
+    }
+  }
+
+  void Issue(const QueuedCommand& command, TaskIndex draft) {
+    commands_.push_back(command);
+    draft_of_command_.push_back(draft);
+  }
+
+  /// Medians of the calls that wait for nothing, by name.
+  std::map<StringId, DurationNs> BaseCosts(const std::vector<bool>& blocking) const {
+    std::map<StringId, std::vector<DurationNs>> seen;
+    for (const HostChain& chain : chains_) {
+      for (const HostCall& call : chain.calls) {
+        if (blocked_[draft_of_call_[call.event.index()]] || blocking[call.event.index()]) continue;
+        seen[store_.host_events.name[call.event.index()]].push_back(call.end - call.start);
+      }
+    }
+    std::map<StringId, DurationNs> costs;
+    for (auto& [name, durations] : seen) costs[name] = MedianOf(std::move(durations), {});
+    return costs;
+  }
+
+  void AddCalls() {
+    std::vector<bool> blocking(store_.host_events.rows());
+    for (const HostEventId call : FindBlockingCalls(store_, names_, steps_.process))
+      blocking[call.index()] = true;
+    const std::map<StringId, DurationNs> costs = BaseCosts(blocking);
+    const HostWaits waits(store_, launched_);
+    for (const HostChain& chain : chains_) AddChain(chain, blocking, costs, waits);
+  }
+
+  void AddChain(const HostChain& chain, const std::vector<bool>& blocking,
+                const std::map<StringId, DurationNs>& costs, const HostWaits& waits) {
+    if (chain.calls.empty()) return;
+    // Work behind the last call comes before the first of the next cycle.
+    const auto offset = static_cast<std::uint32_t>(graph_.pieces.size());
+    const std::uint32_t tail_begin = chain.calls.back().pieces_end;
+    graph_.pieces.insert(graph_.pieces.end(), chain.pieces.begin() + tail_begin,
+                         chain.pieces.end());
+    const auto body = static_cast<std::uint32_t>(graph_.pieces.size());
+    graph_.pieces.insert(graph_.pieces.end(), chain.pieces.begin(),
+                         chain.pieces.begin() + tail_begin);
+    graph_.ledger.host += window_.end - window_.start;
+
+    TaskIndex previous = kNoTask;  // Of the chain, by draft; the end of the last call's return.
+    for (std::size_t i = 0; i < chain.calls.size(); ++i) {
+      const HostCall& call = chain.calls[i];
+      const TaskIndex index = draft_of_call_[call.event.index()];
+      Draft& draft = drafts_[index];
+      draft.task = {.kind = TaskKind::kCall,
+                    .row = call.event.index(),
+                    .step = StepAt(call.start),
+                    .start = call.start,
+                    .duration = call.end - call.start,
+                    .pieces_begin = i == 0 ? offset : body + call.pieces_begin,
+                    .pieces_end = body + call.pieces_end};
+      draft.key = call.start;
+      Edge edge{.from = previous,
+                .kind = call.handed_over ? EdgeKind::kHandOver : EdgeKind::kHost,
+                .provenance = call.handed_over ? Provenance::kInferred : Provenance::kRecorded};
+      for (std::uint32_t p = draft.task.pieces_begin; p < draft.task.pieces_end; ++p) {
+        edge.lag += graph_.pieces[p].length();
+        if (!graph_.pieces[p].owner.valid() && graph_.pieces[p].length() > kLongSilence)
+          graph_.ledger.unexplained_host += graph_.pieces[p].length();
+      }
+      draft.edges.push_back(edge);  // The first; of the first call, `from` is set below.
+      previous = index;
+
+      const DurationNs whole = draft.task.duration;
+      if (blocked_[index]) {
+        const auto cost = costs.find(store_.host_events.name[call.event.index()]);
+        if (cost != costs.end()) draft.task.duration = std::min(whole, cost->second);
+        graph_.ledger.waits += whole - draft.task.duration;
+        // In truth it waits inside; its task, at the end of a full queue, cannot tell.
+        draft.task.start = draft.key = call.end - draft.task.duration;
+      } else if (blocking[call.event.index()]) {
+        previous = AddReturn(call, index, costs, waits.Of(call.event));
+      }
+    }
+    Edge& first = drafts_[draft_of_call_[chain.calls.front().event.index()]].edges.front();
+    first.from = previous;
+    first.cycles_back = 1;
+  }
+
+  /// The return of a blocking call; its draft.
+  TaskIndex AddReturn(const HostCall& call, TaskIndex index,
+                      const std::map<StringId, DurationNs>& costs, HostWait wait) {
+    const DurationNs whole = call.end - call.start;
+    TimeNs done(INT64_MIN);
+    for (const GpuTaskId task : wait.tasks) done = std::max(done, store_.TaskEnd(task));
+    DurationNs own = whole;
+    if (done > call.start) {
+      const auto cost = costs.find(store_.host_events.name[call.event.index()]);
+      own = std::min(whole, cost != costs.end() ? std::min(cost->second, kUsualBlockingCall)
+                                                : kUsualBlockingCall);
+      graph_.ledger.waits += whole - own;
+    }
+    drafts_[index].task.duration = own;
+    Draft back;
+    back.task = {.kind = TaskKind::kReturn,
+                 .row = call.event.index(),
+                 .step = StepAt(call.start),
+                 .start = call.end,
+                 .duration = DurationNs(0)};
+    back.key = call.end;
+    back.rank = 1;
+    back.edges.push_back({.from = index});
+    const auto draft = static_cast<TaskIndex>(drafts_.size());
+    for (const GpuTaskId task : wait.tasks) {
+      const DurationNs tail = call.end - store_.TaskEnd(task);
+      waits_of_returns_.push_back(
+          {draft, task, wait.provenance,
+           store_.TaskEnd(task) == done && done > call.start ? tail : std::min(tail, kUsualTail)});
+    }
+    drafts_.push_back(std::move(back));
+    return draft;
+  }
+
+  /// Median time from a launch to its task while the GPU is idle, and median gap behind a task that
+  /// the next one on its stream waited for.
+  void MeasureLags() {
+    std::vector<TimeNs> end(store_.streams.rows(), TimeNs(INT64_MIN));
+    TimeNs busy_until(INT64_MIN);
+    std::vector<DurationNs> latencies, gaps;
+    for (const GpuTaskId task : included_) {
+      TimeNs& previous = end[store_.gpu_tasks.stream[task.index()].index()];
+      const TimeNs start = store_.gpu_tasks.start[task.index()];
+      if (const HostEventId launch = store_.gpu_tasks.launch[task.index()]; launch.valid()) {
+        const TimeNs call = store_.host_events.start[launch.index()];
+        if (busy_until < call) {
+          latencies.push_back(start - call);
+        } else if (previous == busy_until && previous - call > kUsualLatency) {
+          gaps.push_back(start - previous);
+        }
+      }
+      previous = std::max(previous, store_.TaskEnd(task));
+      busy_until = std::max(busy_until, previous);
+    }
+    latency_ = std::max(DurationNs(0), MedianOf(std::move(latencies), kUsualLatency));
+    gap_ = MedianOf(std::move(gaps), kUsualTail);
+    graph_.launch_latency = latency_;
+  }
+
+  void AddTasks() {
+    MeasureLags();
+    const std::vector<StreamWait> waits =
+        FindStreamWaits(store_, chains_, launched_, graph_.ledger.dropped_edges);
+    auto wait = waits.begin();
+    draft_of_task_.assign(store_.gpu_tasks.rows(), kNoTask);
+    struct Last {
+      TaskIndex first_draft = kNoTask, draft = kNoTask;
+      TimeNs end, key;
+    };
+    std::vector<Last> streams(store_.streams.rows());
+    std::map<TaskIndex, std::vector<GpuTaskId>> of_graph_launch;
+    for (const GpuTaskId task : included_) {
+      while (wait != waits.end() && wait->after < task) ++wait;
+      auto wait_end = wait;
+      while (wait_end != waits.end() && wait_end->after == task) ++wait_end;
+
+      const auto index = static_cast<TaskIndex>(drafts_.size());
+      draft_of_task_[task.index()] = index;
+      Draft draft;
+      const TimeNs start = store_.gpu_tasks.start[task.index()];
+      draft.task = {.kind = TaskKind::kGpu,
+                    .row = task.index(),
+                    .step = steps_.step_of_task.empty() ? -1 : steps_.step_of_task[task.index()],
+                    .start = start,
+                    .duration = store_.gpu_tasks.duration[task.index()]};
+      draft.key = start;
+      draft.rank = 2;
+      Last& last = streams[store_.gpu_tasks.stream[task.index()].index()];
+      const bool first_on_stream = last.draft == kNoTask;
+      const HostEventId launch = store_.gpu_tasks.launch[task.index()];
+      const TaskIndex call = launch.valid() ? DraftOf(launch) : kNoTask;
+
+      // When each of what it waits for let it go, so that the last one tells its own lag.
+      draft.edges.push_back({.from = last.draft, .kind = EdgeKind::kStream, .lag = gap_});
+      TimeNs arrival = first_on_stream ? TimeNs(INT64_MIN) : last.end;
+      std::size_t binding = 0;
+      if (!first_on_stream) {
+        draft.edges[0].lag = start - last.end;
+        draft.key = std::max(draft.key, last.key);
+      } else {
+        last.first_draft = index;
+      }
+      const auto add = [&](Edge edge, TimeNs lets_go) {
+        if (lets_go > arrival) {
+          arrival = lets_go;
+          binding = draft.edges.size();
+        }
+        draft.edges.push_back(edge);
+      };
+      if (call != kNoTask) {
+        std::vector<GpuTaskId>& siblings = of_graph_launch[call];
+        const GpuTaskId before = SiblingBefore(siblings, task);
+        if (before.valid()) {
+          // A node of a launched graph follows its nodes, not the launch.
+          if (store_.gpu_tasks.stream[before.index()] != store_.gpu_tasks.stream[task.index()]) {
+            add({.from = draft_of_task_[before.index()],
+                 .kind = EdgeKind::kCrossStream,
+                 .provenance = Provenance::kInferred,
+                 .lag = start - store_.TaskEnd(before)},
+                store_.TaskEnd(before));
+          }
+        } else {
+          const TimeNs launched = drafts_[call].task.start;
+          draft.key = std::max(draft.key, drafts_[call].key);
+          add({.from = call, .from_end = false, .kind = EdgeKind::kLaunch, .lag = start - launched},
+              launched + latency_);
+        }
+        siblings.push_back(task);
+      }
+      for (; wait != wait_end; ++wait) {
+        if (draft_of_task_[wait->before.index()] == kNoTask) continue;
+        add({.from = draft_of_task_[wait->before.index()],
+             .kind = EdgeKind::kCrossStream,
+             .provenance = wait->provenance,
+             .lag = start - store_.TaskEnd(wait->before)},
+            store_.TaskEnd(wait->before));
+      }
+      SetLags(draft, binding);
+      last.draft = index;
+      last.end = store_.TaskEnd(task);
+      last.key = draft.key;
+      drafts_.push_back(std::move(draft));
+    }
+    // The first task of a stream follows the last one of the cycle before.
+    for (const Last& last : streams) {
+      if (last.draft == kNoTask) continue;
+      Edge& edge = drafts_[last.first_draft].edges.front();
+      edge.from = last.draft;
+      edge.cycles_back = 1;
+    }
+  }
+
+  /// The task of the same launch that ended last before this one started, or the first.
+  GpuTaskId SiblingBefore(const std::vector<GpuTaskId>& siblings, GpuTaskId task) const {
+    if (siblings.empty()) return {};
+    GpuTaskId best = siblings.front();
+    const TimeNs start = store_.gpu_tasks.start[task.index()] + DurationNs(500);
+    // Later ones end later but for overlaps; a window of the last few is enough.
+    const std::size_t from = siblings.size() > 16 ? siblings.size() - 16 : 0;
+    for (std::size_t i = from; i < siblings.size(); ++i) {
+      if (store_.TaskEnd(siblings[i]) <= start &&
+          store_.TaskEnd(siblings[i]) >= store_.TaskEnd(best))
+        best = siblings[i];
+    }
+    return best;
+  }
+
+  /// What let the task go last keeps its observed lag; the others would have let it go after what
+  /// is usual, and no later than it started.
+  void SetLags(Draft& draft, std::size_t binding) {
+    for (std::size_t i = 0; i < draft.edges.size(); ++i) {
+      Edge& edge = draft.edges[i];
+      if (i == binding) {
+        if (edge.kind != EdgeKind::kLaunch && edge.lag > kUnexplained)
+          graph_.ledger.unexplained_gpu += edge.lag;
+        continue;
+      }
+      const DurationNs usual = edge.kind == EdgeKind::kLaunch   ? latency_
+                               : edge.kind == EdgeKind::kStream ? gap_
+                                                                : kUsualTail;
+      edge.lag = std::min(edge.lag, usual);
+    }
+  }
+
+  void AddReturns() {
+    for (const PendingWait& wait : waits_of_returns_) {
+      const TaskIndex from = draft_of_task_[wait.task.index()];
+      if (from == kNoTask) continue;
+      Draft& back = drafts_[wait.draft];
+      back.key = std::max(back.key, drafts_[from].key);
+      back.edges.push_back(
+          {.from = from, .kind = EdgeKind::kSync, .provenance = wait.provenance, .lag = wait.lag});
+    }
+  }
+
+  /// A call that issues a command waits until the GPU has taken the one off its stream that is the
+  /// queue's depth before. Numbers go round the cycle. A call that was seen to wait did so for the
+  /// task that started last before it returned: its own count may miss events of other threads.
+  void AddQueueEdges() {
+    struct Taken {
+      std::int64_t number;
+      TimeNs key;
+      TaskIndex task;
+    };
+    struct Queue {
+      std::int64_t issued = 0;
+      std::vector<Taken> taken;
+    };
+    std::vector<Queue> queues(store_.streams.rows());
+    std::vector<std::int64_t> number(commands_.size());
+    for (std::size_t i = 0; i < commands_.size(); ++i) {
+      if (draft_of_command_[i] != kNoTask) number[i] = queues[commands_[i].stream.index()].issued++;
+    }
+    std::vector<std::int64_t> number_of_call(drafts_.size(), -1);
+    for (std::size_t i = 0; i < commands_.size(); ++i) {
+      if (draft_of_command_[i] != kNoTask) number_of_call[draft_of_command_[i]] = number[i];
+    }
+    for (const GpuTaskId task : included_) {
+      const HostEventId launch = store_.gpu_tasks.launch[task.index()];
+      if (!launch.valid()) continue;
+      std::int64_t& of_call = number_of_call[DraftOf(launch)];
+      if (of_call < 0) continue;  // Not the call's first task.
+      const TaskIndex draft = draft_of_task_[task.index()];
+      queues[store_.gpu_tasks.stream[task.index()].index()].taken.push_back(
+          {of_call, drafts_[draft].key, draft});
+      of_call = -1;
+    }
+    for (std::size_t i = 0; i < commands_.size(); ++i) {
+      if (draft_of_command_[i] == kNoTask) continue;
+      Draft& call = drafts_[draft_of_command_[i]];
+      const Queue& queue = queues[commands_[i].stream.index()];
+      const auto by_time = static_cast<std::size_t>(
+          std::upper_bound(queue.taken.begin(), queue.taken.end(), call.key,
+                           [](TimeNs t, const Taken& taken) { return t < taken.key; }) -
+          queue.taken.begin());
+      if (queue_.blocked[i] && by_time > 0) {
+        AddQueueEdge(call, queue.taken[by_time - 1].task, 0);
+        continue;
+      }
+      if (queue_.depth == 0 || queue.taken.empty()) continue;
+      std::int64_t wanted = number[i] - queue_.depth, back = 0;
+      for (; wanted < 0 && back <= kMostCyclesBack; ++back) wanted += queue.issued;
+      if (back > kMostCyclesBack) continue;
+      // The last task that was issued no later than that.
+      auto at = static_cast<std::size_t>(
+          std::upper_bound(queue.taken.begin(), queue.taken.end(), wanted,
+                           [](std::int64_t n, const Taken& taken) { return n < taken.number; }) -
+          queue.taken.begin());
+      // By the times, the call did not wait for anything later.
+      if (back == 0) at = std::min(at, by_time);
+      if (at > 0) AddQueueEdge(call, queue.taken[at - 1].task, static_cast<std::uint8_t>(back));
+    }
+  }
+
+  static void AddQueueEdge(Draft& call, TaskIndex from, std::uint8_t cycles_back) {
+    call.edges.push_back({.from = from,
+                          .from_end = false,
+                          .cycles_back = cycles_back,
+                          .kind = EdgeKind::kQueue,
+                          .provenance = Provenance::kInferred});
+  }
+
+  /// Puts the drafts in order and lays them out flat.
+  Graph Assemble() {
+    std::vector<TaskIndex> order(drafts_.size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<TaskIndex>(i);
+    std::sort(order.begin(), order.end(), [&](TaskIndex a, TaskIndex b) {
+      return std::tuple(drafts_[a].key, drafts_[a].rank, a) <
+             std::tuple(drafts_[b].key, drafts_[b].rank, b);
+    });
+    std::vector<TaskIndex> place(drafts_.size());
+    for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = static_cast<TaskIndex>(i);
+    graph_.tasks.reserve(order.size());
+    graph_.edge_begin.reserve(order.size() + 1);
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const Draft& draft = drafts_[order[i]];
+      graph_.tasks.push_back(draft.task);
+      graph_.edge_begin.push_back(static_cast<std::uint32_t>(graph_.edges.size()));
+      for (Edge edge : draft.edges) {
+        if (edge.from == kNoTask) continue;
+        edge.from = place[edge.from];
+        // The order of the recorded times decides; an edge against it is wrong.
+        if (edge.cycles_back == 0 && edge.from >= i) {
+          ++graph_.ledger.dropped_edges;
+          continue;
+        }
+        graph_.edges.push_back(edge);
+      }
+    }
+    graph_.edge_begin.push_back(static_cast<std::uint32_t>(graph_.edges.size()));
+    graph_.steps = std::max<std::int32_t>(1, static_cast<std::int32_t>(steps_.hosts.size()));
+    MeasureSteps();
+    return std::move(graph_);
+  }
+
+  void MeasureSteps() {
+    if (steps_.spans.empty()) {
+      TimeNs end(INT64_MIN);
+      for (const GpuTaskId task : included_) end = std::max(end, store_.TaskEnd(task));
+      graph_.recorded_step = end - store_.gpu_tasks.start[included_.front().index()];
+      return;
+    }
+    DurationNs sum;
+    std::int64_t count = 0;
+    for (std::size_t i = steps_.spans.size() > 1 ? 1 : 0; i < steps_.spans.size(); ++i, ++count)
+      sum += steps_.spans[i].length();
+    graph_.recorded_step = DurationNs(sum.ns() / count);
+  }
+
+  static constexpr std::int64_t kMostCyclesBack = 8;
+
+  struct PendingWait {
+    TaskIndex draft;
+    GpuTaskId task;
+    Provenance provenance;
+    DurationNs lag;
+  };
+
+  const TraceStore& store_;
+  NameFacts& names_;
+  const StepAnalysis& steps_;
+  Interval window_;
+  std::vector<HostChain> chains_;
+  std::vector<TaskIndex> draft_of_call_;     ///< By row of host_events.
+  std::vector<TaskIndex> draft_of_task_;     ///< By row of gpu_tasks.
+  std::vector<GpuTaskId> included_;          ///< By start.
+  std::vector<GpuTaskId> launched_;          ///< Those with a launch, by launch.
+  std::vector<QueuedCommand> commands_;      ///< By call.
+  std::vector<TaskIndex> draft_of_command_;  ///< None: issued before the window.
+  bool uses_hip_ = false;
+  LaunchQueue queue_;
+  std::vector<bool> blocked_;  ///< By draft of a call.
+  std::vector<PendingWait> waits_of_returns_;
+  DurationNs latency_, gap_;
+  std::vector<Draft> drafts_;
+  Graph graph_;
+};
+
+}  // namespace
+
+std::string_view Name(EdgeKind kind) {
+  constexpr std::array<std::string_view, 7> kNames = {"host",  "hand-over", "stream",      "launch",
+                                                      "queue", "sync",      "cross-stream"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+std::string_view Name(Provenance provenance) {
+  constexpr std::array<std::string_view, 3> kNames = {"recorded", "resolved", "inferred"};
+  return kNames[static_cast<std::size_t>(provenance)];
+}
+
+Result<Graph> BuildGraph(const TraceStore& store, NameFacts& names, const StepAnalysis& steps) {
+  return GraphBuilder(store, names, steps).Build();
+}
+
+}  // namespace headroom

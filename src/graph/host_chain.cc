@@ -1,0 +1,256 @@
+#include "graph/host_chain.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+namespace headroom {
+namespace {
+
+/// Shorter silences are too common to tell who waits for whom.
+constexpr DurationNs kSilence{20'000};
+
+/// Of the calls of a thread, the share that must fall into silences of the loop for the two to take
+/// turns.
+constexpr double kTakesTurns = 0.9;
+
+bool IsCall(HostEventKind kind) {
+  return kind == HostEventKind::kRuntimeCall || kind == HostEventKind::kDriverCall;
+}
+
+/// Walks the events of one thread and cuts its time at every boundary.
+class ThreadCutter {
+ public:
+  ThreadCutter(const TraceStore& store, ThreadId thread, Interval window)
+      : store_(store), thread_(thread), window_(window), cursor_(window.start) {}
+
+  HostChain Cut() {
+    const auto& events = store_.host_events;
+    const TraceStore::RowRange range = store_.HostEventsOf(thread_);
+    for (std::uint32_t row = range.first; row < range.last; ++row) {
+      const HostEventId event(row);
+      if (events.start[row] >= window_.end) break;
+      if (store_.HostEnd(event) <= window_.start) continue;
+      switch (events.kind[row]) {
+        case HostEventKind::kRuntimeCall:
+        case HostEventKind::kDriverCall:
+        case HostEventKind::kOperator:
+        case HostEventKind::kAnnotation:
+        case HostEventKind::kPythonFrame:
+          Enter(event);
+          break;
+        case HostEventKind::kOverhead:
+        case HostEventKind::kGpuAnnotation:
+        case HostEventKind::kOther:
+          break;  // The profiler's own time and drawings over streams are not the job's work.
+      }
+    }
+    LeaveUntil(window_.end);
+    EmitUntil(window_.end);
+    return std::move(chain_);
+  }
+
+ private:
+  struct Open {
+    HostEventId event;
+    TimeNs end;
+  };
+
+  void Enter(HostEventId event) {
+    const TimeNs start = std::max(store_.host_events.start[event.index()], window_.start);
+    LeaveUntil(start);
+    // What begins inside a call is part of it.
+    if (start < cursor_) return;
+    TimeNs end = std::min(store_.HostEnd(event), window_.end);
+    if (!open_.empty()) end = std::min(end, open_.back().end);
+    EmitUntil(start);
+    if (IsCall(store_.host_events.kind[event.index()])) {
+      const auto pieces = static_cast<std::uint32_t>(chain_.pieces.size());
+      const std::uint32_t begin = chain_.calls.empty() ? 0 : chain_.calls.back().pieces_end;
+      chain_.calls.push_back({event, thread_, start, end, begin, pieces});
+      cursor_ = std::max(cursor_, end);
+      return;
+    }
+    Count(event);
+    open_.push_back({event, end});
+  }
+
+  /// Closes what ends by `until`.
+  void LeaveUntil(TimeNs until) {
+    while (!open_.empty() && open_.back().end <= until) {
+      EmitUntil(open_.back().end);
+      Count(open_.back().event);
+      open_.pop_back();
+    }
+  }
+
+  void Count(HostEventId event) {
+    auto& halves = store_.host_events.kind[event.index()] == HostEventKind::kPythonFrame
+                       ? frame_halves_
+                       : operator_halves_;
+    if (halves < std::numeric_limits<std::uint16_t>::max()) ++halves;
+  }
+
+  void EmitUntil(TimeNs until) {
+    if (until <= cursor_) return;
+    HostPiece piece;
+    piece.start = cursor_;
+    piece.end = until;
+    piece.owner = open_.empty() ? HostEventId() : open_.back().event;
+    piece.thread = thread_;
+    piece.operator_halves = std::exchange(operator_halves_, 0);
+    piece.frame_halves = std::exchange(frame_halves_, 0);
+    chain_.pieces.push_back(piece);
+    cursor_ = until;
+  }
+
+  const TraceStore& store_;
+  const ThreadId thread_;
+  const Interval window_;
+  TimeNs cursor_;
+  std::uint16_t operator_halves_ = 0, frame_halves_ = 0;
+  std::vector<Open> open_;
+  HostChain chain_;
+};
+
+/// A run of a thread's time under recorded events, between two silences of that thread.
+struct Burst {
+  std::uint32_t pieces_begin = 0, pieces_end = 0;
+  std::uint32_t calls_begin = 0, calls_end = 0;
+  TimeNs start, end;
+};
+
+/// Bursts of a chain, in order.
+std::vector<Burst> FindBursts(const HostChain& chain) {
+  std::vector<Burst> bursts;
+  std::uint32_t piece = 0, call = 0;
+  bool open = false;
+  const auto extend = [&](TimeNs start, TimeNs end) {
+    if (!open) {
+      bursts.push_back({.pieces_begin = piece,
+                        .pieces_end = piece,
+                        .calls_begin = call,
+                        .calls_end = call,
+                        .start = start,
+                        .end = end});
+      open = true;
+    }
+    bursts.back().end = end;
+  };
+  while (piece < chain.pieces.size() || call < chain.calls.size()) {
+    if (call < chain.calls.size() && chain.calls[call].pieces_end <= piece) {
+      extend(chain.calls[call].start, chain.calls[call].end);
+      bursts.back().calls_end = ++call;
+      continue;
+    }
+    if (!chain.pieces[piece].owner.valid()) {
+      open = false;
+      ++piece;
+      continue;
+    }
+    extend(chain.pieces[piece].start, chain.pieces[piece].end);
+    bursts.back().pieces_end = ++piece;
+  }
+  return bursts;
+}
+
+/// The piece of the loop's chain in which it is silent during all of the burst, or nothing.
+std::optional<std::size_t> SilenceAround(const HostChain& loop, const Burst& burst) {
+  const auto after =
+      std::upper_bound(loop.pieces.begin(), loop.pieces.end(), burst.start,
+                       [](TimeNs t, const HostPiece& piece) { return t < piece.start; });
+  if (after == loop.pieces.begin()) return std::nullopt;
+  const HostPiece& piece = *(after - 1);
+  if (piece.end < burst.end || piece.length() < kSilence) return std::nullopt;
+  return static_cast<std::size_t>(after - 1 - loop.pieces.begin());
+}
+
+/// The chain of the loop with the bursts of another spliced into its silences, if they take turns.
+std::optional<HostChain> Splice(const HostChain& loop, const HostChain& other) {
+  const std::vector<Burst> bursts = FindBursts(other);
+  std::vector<std::pair<std::size_t, const Burst*>> inside;
+  std::size_t calls_inside = 0;
+  for (const Burst& burst : bursts) {
+    const std::optional<std::size_t> silence = SilenceAround(loop, burst);
+    if (!silence) continue;
+    inside.emplace_back(*silence, &burst);
+    calls_inside += burst.calls_end - burst.calls_begin;
+  }
+  if (static_cast<double>(calls_inside) < kTakesTurns * static_cast<double>(other.calls.size()))
+    return std::nullopt;
+
+  HostChain out;
+  out.pieces.reserve(loop.pieces.size() + other.pieces.size());
+  out.calls.reserve(loop.calls.size() + other.calls.size());
+  const auto add_call = [&](HostCall call) {
+    call.pieces_begin = out.calls.empty() ? 0 : out.calls.back().pieces_end;
+    call.pieces_end = static_cast<std::uint32_t>(out.pieces.size());
+    call.handed_over = !out.calls.empty() && out.calls.back().thread != call.thread;
+    out.calls.push_back(call);
+  };
+  auto next = inside.begin();
+  std::size_t call = 0;
+  for (std::size_t p = 0; p <= loop.pieces.size(); ++p) {
+    while (call < loop.calls.size() && loop.calls[call].pieces_end == p)
+      add_call(loop.calls[call++]);
+    if (p == loop.pieces.size()) break;
+    HostPiece rest = loop.pieces[p];
+    for (; next != inside.end() && next->first == p; ++next) {
+      const Burst& burst = *next->second;
+      HostPiece before = rest;
+      before.end = burst.start;
+      if (before.length().ns() > 0) out.pieces.push_back(before);
+      std::uint32_t theirs = burst.calls_begin;
+      for (std::uint32_t i = burst.pieces_begin; i <= burst.pieces_end; ++i) {
+        while (theirs < burst.calls_end && other.calls[theirs].pieces_end <= i)
+          add_call(other.calls[theirs++]);
+        if (i < burst.pieces_end) out.pieces.push_back(other.pieces[i]);
+      }
+      while (theirs < burst.calls_end) add_call(other.calls[theirs++]);
+      rest.start = burst.end;
+      rest.operator_halves = rest.frame_halves = 0;
+    }
+    if (rest.length().ns() > 0) out.pieces.push_back(rest);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<HostChain> FindHostChains(const TraceStore& store, ProcessId process, ThreadId loop,
+                                      Interval window) {
+  std::vector<std::pair<ThreadId, HostChain>> threads;
+  for (std::size_t t = 0; t < store.threads.rows(); ++t) {
+    const ThreadId thread(t);
+    if (process.valid() && store.threads.process[t] != process) continue;
+    HostChain chain = ThreadCutter(store, thread, window).Cut();
+    if (chain.calls.empty() && thread != loop) continue;
+    threads.emplace_back(thread, std::move(chain));
+  }
+  if (threads.empty()) return {};
+  const auto first =
+      loop.valid()
+          ? std::find_if(threads.begin(), threads.end(),
+                         [&](const auto& entry) { return entry.first == loop; })
+          : std::max_element(threads.begin(), threads.end(), [](const auto& a, const auto& b) {
+              return a.second.calls.size() < b.second.calls.size();
+            });
+  if (first != threads.end()) std::iter_swap(threads.begin(), first);
+  // The busiest first: a silence that one has filled is none for the next.
+  std::stable_sort(threads.begin() + 1, threads.end(), [](const auto& a, const auto& b) {
+    return a.second.calls.size() > b.second.calls.size();
+  });
+  std::vector<HostChain> chains;
+  chains.push_back(std::move(threads.front().second));
+  for (std::size_t i = 1; i < threads.size(); ++i) {
+    if (std::optional<HostChain> spliced = Splice(chains.front(), threads[i].second)) {
+      chains.front() = std::move(*spliced);
+    } else {
+      chains.push_back(std::move(threads[i].second));
+    }
+  }
+  return chains;
+}
+
+}  // namespace headroom

@@ -1,0 +1,139 @@
+#include "graph/stream_waits.h"
+
+#include <algorithm>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+namespace headroom {
+namespace {
+
+/// A task may be seen to start this long before the one that it waits for ends: GPU stamps of two
+/// streams are not that exact.
+constexpr DurationNs kStampError{500};
+
+class StreamWaitFinder {
+ public:
+  StreamWaitFinder(const TraceStore& store, const std::vector<GpuTaskId>& tasks)
+      : store_(store), tasks_(tasks), by_stream_(store.streams.rows()) {
+    for (const GpuTaskId task : tasks)
+      by_stream_[store.gpu_tasks.stream[task.index()].index()].push_back(task);
+  }
+
+  std::vector<StreamWait> Find(const std::vector<HostChain>& chains, std::int64_t& dropped) {
+    IndexRecords(chains);
+    for (const HostChain& chain : chains) Walk(chain);
+    std::sort(waits_.begin(), waits_.end(), [](const StreamWait& a, const StreamWait& b) {
+      return std::pair(a.after, a.before) < std::pair(b.after, b.before);
+    });
+    waits_.erase(std::unique(waits_.begin(), waits_.end(),
+                             [](const StreamWait& a, const StreamWait& b) {
+                               return a.after == b.after && a.before == b.before;
+                             }),
+                 waits_.end());
+    dropped += dropped_;
+    return std::move(waits_);
+  }
+
+ private:
+  TimeNs LaunchOf(GpuTaskId task) const {
+    return store_.host_events.start[store_.gpu_tasks.launch[task.index()].index()];
+  }
+
+  /// Stream waits that name both sides, by the correlation of the waiting call; and the calls that
+  /// they refer to.
+  void IndexRecords(const std::vector<HostChain>& chains) {
+    const auto& syncs = store_.syncs;
+    for (std::size_t row = 0; row < syncs.rows(); ++row) {
+      if (syncs.kind[row] != SyncKind::kStreamWaitEvent || !syncs.stream[row].valid()) continue;
+      if (syncs.correlation[row] == kUnknown || syncs.wait_on_correlation[row] < 0 ||
+          syncs.wait_on_stream[row] < 0)
+        continue;
+      records_.emplace(syncs.correlation[row], row);
+    }
+    if (records_.empty()) return;
+    for (const HostChain& chain : chains) {
+      for (const HostCall& call : chain.calls)
+        calls_.emplace(store_.host_events.correlation[call.event.index()], call.start);
+    }
+  }
+
+  void Walk(const HostChain& chain) {
+    TimeNs recorded(INT64_MIN);  // The chain's latest event record.
+    for (const HostCall& call : chain.calls) {
+      const std::string_view name = store_.Text(store_.host_events.name[call.event.index()]);
+      if (name.find("EventRecord") != std::string_view::npos) {
+        recorded = call.start;
+      } else if (name.find("StreamWaitEvent") != std::string_view::npos) {
+        if (!Resolve(call) && recorded.ns() != INT64_MIN) Infer(call, recorded);
+      }
+    }
+  }
+
+  bool Resolve(const HostCall& call) {
+    const auto record = records_.find(store_.host_events.correlation[call.event.index()]);
+    if (record == records_.end()) return false;
+    const auto& syncs = store_.syncs;
+    const auto recorded = calls_.find(syncs.wait_on_correlation[record->second]);
+    if (recorded == calls_.end()) return false;
+    const StreamId waiting = syncs.stream[record->second];
+    const DeviceId device = store_.streams.device[waiting.index()];
+    for (std::size_t s = 0; s < by_stream_.size(); ++s) {
+      if (store_.streams.device[s] != device ||
+          store_.streams.number[s] != syncs.wait_on_stream[record->second])
+        continue;
+      Add(LastLaunched(by_stream_[s], recorded->second),
+          FirstLaunched(by_stream_[waiting.index()], call.end), Provenance::kResolved);
+    }
+    return true;
+  }
+
+  void Infer(const HostCall& call, TimeNs recorded) {
+    const GpuTaskId after = FirstLaunched(tasks_, call.end);
+    if (!after.valid()) return;
+    for (std::size_t s = 0; s < by_stream_.size(); ++s) {
+      if (StreamId(s) == store_.gpu_tasks.stream[after.index()]) continue;
+      Add(LastLaunched(by_stream_[s], recorded), after, Provenance::kInferred);
+    }
+  }
+
+  GpuTaskId LastLaunched(const std::vector<GpuTaskId>& in_order, TimeNs before) const {
+    const auto at = std::partition_point(in_order.begin(), in_order.end(),
+                                         [&](GpuTaskId task) { return LaunchOf(task) < before; });
+    return at == in_order.begin() ? GpuTaskId() : *(at - 1);
+  }
+
+  GpuTaskId FirstLaunched(const std::vector<GpuTaskId>& in_order, TimeNs from) const {
+    const auto at = std::partition_point(in_order.begin(), in_order.end(),
+                                         [&](GpuTaskId task) { return LaunchOf(task) < from; });
+    return at == in_order.end() ? GpuTaskId() : *at;
+  }
+
+  void Add(GpuTaskId before, GpuTaskId after, Provenance provenance) {
+    if (!before.valid() || !after.valid() || before == after) return;
+    if (store_.TaskEnd(before) > store_.gpu_tasks.start[after.index()] + kStampError) {
+      ++dropped_;
+      return;
+    }
+    waits_.push_back({before, after, provenance});
+  }
+
+  const TraceStore& store_;
+  const std::vector<GpuTaskId>& tasks_;
+  std::vector<std::vector<GpuTaskId>> by_stream_;
+  std::unordered_map<std::int64_t, std::size_t> records_;
+  std::unordered_map<std::int64_t, TimeNs> calls_;
+  std::vector<StreamWait> waits_;
+  std::int64_t dropped_ = 0;
+};
+
+}  // namespace
+
+std::vector<StreamWait> FindStreamWaits(const TraceStore& store,
+                                        const std::vector<HostChain>& chains,
+                                        const std::vector<GpuTaskId>& tasks,
+                                        std::int64_t& dropped) {
+  return StreamWaitFinder(store, tasks).Find(chains, dropped);
+}
+
+}  // namespace headroom

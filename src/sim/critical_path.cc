@@ -1,0 +1,52 @@
+#include "sim/critical_path.h"
+
+#include <algorithm>
+
+namespace headroom {
+
+std::vector<CriticalLink> FindCriticalPath(const Plan& plan, const Replayer& replayer) {
+  std::vector<CriticalLink> path;
+  const int last = replayer.cycles() - 1;
+  if (last < 0 || plan.tasks() == 0) return path;
+  const auto moments = static_cast<std::int64_t>(2 * plan.tasks());
+  const std::int64_t* const base = replayer.Cycle(plan, 0);
+  const auto end_of_work = [&](int cycle) {
+    std::size_t best = 0;
+    const std::int64_t* const times = replayer.Cycle(plan, cycle);
+    for (std::size_t task = 0; task < plan.tasks(); ++task) {
+      const bool better = plan.gpu[task] != plan.gpu[best]
+                              ? plan.gpu[task] > plan.gpu[best]
+                              : times[2 * task + 1] > times[2 * best + 1];
+      if (better) best = task;
+    }
+    return best;
+  };
+  // Moments count from the first cycle's.
+  std::int64_t moment = last * moments + 2 * static_cast<std::int64_t>(end_of_work(last)) + 1;
+  const std::int64_t stop =
+      last == 0
+          ? 0
+          : base[(last - 1) * moments + 2 * static_cast<std::int64_t>(end_of_work(last - 1)) + 1];
+  while (moment >= 0 && base[moment] > stop) {
+    const std::int64_t cycle = moment / moments;
+    const auto task = static_cast<std::size_t>(moment % moments / 2);
+    CriticalLink link{.task = static_cast<TaskIndex>(task)};
+    if (moment % 2 == 1) link.ran_ns = plan.duration[task];
+    const std::int64_t start = base[cycle * moments + 2 * static_cast<std::int64_t>(task)];
+    std::int64_t from = -1;
+    for (std::uint32_t edge = plan.edge_begin[task]; edge < plan.edge_begin[task + 1]; ++edge) {
+      const std::int64_t before = cycle * moments + plan.from[edge];
+      if (before < 0 || base[before] + plan.lag[edge] != start) continue;
+      from = before;
+      link.edge = edge;
+      link.spent_ns = plan.lag[edge];
+      break;
+    }
+    path.push_back(link);
+    moment = from;
+  }
+  std::reverse(path.begin(), path.end());
+  return path;
+}
+
+}  // namespace headroom

@@ -1,0 +1,23 @@
+// The chain of tasks and edges that determines how long a replayed step takes.
+#pragma once
+
+#include <vector>
+
+#include "graph/graph.h"
+#include "sim/schedule.h"
+
+namespace headroom {
+
+/// One link: a task, and the edge that let it start.
+struct CriticalLink {
+  TaskIndex task = kNoTask;
+  std::uint32_t edge = 0;     ///< Into the task.
+  std::int64_t spent_ns = 0;  ///< Of the path, before the task's start: the edge's lag.
+  std::int64_t ran_ns = 0;    ///< Of the task itself.
+};
+
+/// The critical path of the last whole cycle of a replay, from its end backwards through one
+/// cycle's time, in order of time. Ties go to the edge that comes first.
+std::vector<CriticalLink> FindCriticalPath(const Plan& plan, const Replayer& replayer);
+
+}  // namespace headroom

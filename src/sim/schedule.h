@@ -1,0 +1,64 @@
+// Replays a graph: when every moment comes, with durations and lags that an edit may have changed.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/time.h"
+#include "graph/graph.h"
+
+namespace headroom {
+
+/// What a replay needs of a graph, and no more: flat arrays that one pass streams through. Copying
+/// one is the way to edit it.
+struct Plan {
+  std::vector<std::int64_t> duration;     ///< ns, by task.
+  std::vector<std::int64_t> lag;          ///< ns, by edge.
+  std::vector<std::int64_t> from;         ///< By edge: its moment, less one cycle for each back.
+  std::vector<std::uint32_t> edge_begin;  ///< By task, and one past the end.
+  std::vector<std::uint8_t> gpu;          ///< By task: 1 for GPU tasks.
+  std::vector<std::int32_t> step;         ///< By task; -1: none.
+  std::int32_t steps = 1;
+  std::int32_t most_cycles_back = 0;
+
+  std::size_t tasks() const { return duration.size(); }
+};
+
+/// The plan that replays the graph as recorded.
+Plan MakePlan(const Graph& graph);
+
+/// The times of one or more cycles.
+struct Replayed {
+  double step_ns = 0;  ///< Steady state: time a step takes.
+  std::vector<double>
+      step_walls_ns;    ///< Of the last cycle, by step; a step ends where its GPU work does.
+  bool settled = true;  ///< Successive cycles took the same time.
+};
+
+/// Replays a plan over and over, one cycle after the other, in memory that is kept between calls.
+class Replayer {
+ public:
+  /// Cycles until two in a row differ by less than 0.02 %, at most `kMostCycles`.
+  Replayed Run(const Plan& plan);
+
+  /// One cycle from nothing: nothing of an earlier cycle holds anything back. Moments by number, in
+  /// ns.
+  std::span<const std::int64_t> RunOnce(const Plan& plan);
+
+  static constexpr int kMostCycles = 12;
+
+  /// Of the last run: cycles replayed, and the moments of one (negative: before the first, never).
+  int cycles() const { return cycles_; }
+  const std::int64_t* Cycle(const Plan& plan, int cycle) const;
+
+ private:
+  void Prepare(const Plan& plan, int cycles);
+  void RunCycle(const Plan& plan, int cycle);
+
+  int cycles_ = 0;
+
+  std::vector<std::int64_t> moments_;
+};
+
+}  // namespace headroom
