@@ -335,7 +335,11 @@ class GraphBuilder {
   /// the next one on its stream waited for.
   void MeasureLags() {
     std::vector<TimeNs> end(store_.streams.rows(), TimeNs(INT64_MIN));
-    TimeNs busy_until(INT64_MIN);
+    TimeNs busy_until(INT64_MIN);  // Earlier work may still run.
+    for (std::size_t i = 0; i < steps_.before_recording.size(); ++i) {
+      if (steps_.before_recording[i])
+        busy_until = std::max(busy_until, store_.TaskEnd(GpuTaskId(i)));
+    }
     std::vector<DurationNs> latencies, gaps;
     for (const GpuTaskId task : included_) {
       TimeNs& previous = end[store_.gpu_tasks.stream[task.index()].index()];
@@ -434,7 +438,8 @@ class GraphBuilder {
              .lag = start - store_.TaskEnd(wait->before)},
             store_.TaskEnd(wait->before));
       }
-      SetLags(draft, binding);
+      // What held up the first task of a stream is not recorded.
+      SetLags(draft, first_on_stream ? 0 : binding);
       last.draft = index;
       last.end = store_.TaskEnd(task);
       last.key = draft.key;

@@ -1,0 +1,37 @@
+#include "whatif/recording_cost.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace headroom {
+namespace {
+
+constexpr double kMostOfWork = 0.75;
+constexpr double kMostOfCall = 0.8;
+
+/// What is not taken within this much work is not taken at all.
+constexpr double kMostCarried = 50e3;
+
+}  // namespace
+
+void RemoveRecordingCost(const Graph& graph, const RecordingCost& cost, Plan& plan) {
+  double carried = 0;
+  for (std::size_t task = 0; task < graph.tasks.size(); ++task) {
+    const Task& recorded = graph.tasks[task];
+    if (recorded.kind != TaskKind::kCall) continue;
+    double owed = carried;
+    for (std::uint32_t p = recorded.pieces_begin; p < recorded.pieces_end; ++p) {
+      owed += graph.pieces[p].operator_halves * cost.operator_record / 2 +
+              graph.pieces[p].frame_halves * cost.frame_record / 2;
+    }
+    std::int64_t& work = plan.lag[plan.edge_begin[task]];
+    const double taken = std::min(owed, kMostOfWork * static_cast<double>(work));
+    work -= std::llround(taken);
+    carried = std::min(owed - taken, kMostCarried);
+    std::int64_t& duration = plan.duration[task];
+    duration -=
+        std::llround(std::min(cost.call_record, kMostOfCall * static_cast<double>(duration)));
+  }
+}
+
+}  // namespace headroom
