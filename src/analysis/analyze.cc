@@ -54,19 +54,6 @@ InputInfo DescribeInput(const TraceStore& store, const AnalysisOptions& options)
   return input;
 }
 
-/// The specification of the device that ran the tasks; nullptr where it is unknown or several
-/// differ.
-const DeviceSpec* SpecOf(const TraceStore& store, const DeviceCatalog& catalog) {
-  std::set<StringId> names;
-  for (std::size_t s = 0; s < store.streams.rows(); ++s) {
-    if (store.TasksOf(StreamId(s)).empty()) continue;
-    names.insert(store.devices.name[store.streams.device[s].index()]);
-  }
-  std::set<const DeviceSpec*> specs;
-  for (const StringId name : names) specs.insert(catalog.Find(store.Text(name)));
-  return specs.size() == 1 ? *specs.begin() : nullptr;
-}
-
 TimeNs EarliestEvent(const TraceStore& store) {
   TimeNs first(INT64_MAX);
   for (std::size_t t = 0; t < store.threads.rows(); ++t) {
@@ -125,6 +112,17 @@ Bottleneck Abstain(const TraceReport& report) {
 }
 
 }  // namespace
+
+const DeviceSpec* SpecOf(const TraceStore& store, const DeviceCatalog& catalog) {
+  std::set<StringId> names;
+  for (std::size_t s = 0; s < store.streams.rows(); ++s) {
+    if (store.TasksOf(StreamId(s)).empty()) continue;
+    names.insert(store.devices.name[store.streams.device[s].index()]);
+  }
+  std::set<const DeviceSpec*> specs;
+  for (const StringId name : names) specs.insert(catalog.Find(store.Text(name)));
+  return specs.size() == 1 ? *specs.begin() : nullptr;
+}
 
 Result<TraceReport> Analyze(const TraceStore& store, const Knowledge& knowledge,
                             const AnalysisOptions& options) {

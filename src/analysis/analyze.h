@@ -11,6 +11,8 @@
 
 namespace headroom {
 
+class DeviceCatalog;
+struct DeviceSpec;
 class Knowledge;
 
 struct AnalysisOptions {
@@ -24,5 +26,9 @@ struct AnalysisOptions {
 /// name steps or a marker that the trace does not have.
 Result<TraceReport> Analyze(const TraceStore& store, const Knowledge& knowledge,
                             const AnalysisOptions& options);
+
+/// The specification of the device that ran the tasks; nullptr where it is unknown or several
+/// differ.
+const DeviceSpec* SpecOf(const TraceStore& store, const DeviceCatalog& catalog);
 
 }  // namespace headroom

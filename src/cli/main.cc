@@ -14,6 +14,7 @@
 #include "cli/help.h"
 #include "cli/output.h"
 #include "cli/report_command.h"
+#include "cli/whatif_command.h"
 
 namespace headroom::cli {
 namespace {
@@ -52,6 +53,7 @@ int Run(int argc, char** argv) {
   app.footer("headroom COMMAND --help lists the flags of a command, with examples.\n");
   std::vector<std::unique_ptr<Subcommand>> commands;
   commands.push_back(std::make_unique<ReportCommand>(app));
+  commands.push_back(std::make_unique<WhatifCommand>(app));
 
   // The one that the user named, also where its arguments are wrong; null: none.
   const auto chosen = [&]() -> Subcommand* {

@@ -62,8 +62,8 @@ struct Task {
   TaskKind kind = TaskKind::kCall;
   std::uint32_t row = 0;   ///< Of host_events (calls and returns) or gpu_tasks.
   std::int32_t step = -1;  ///< Row of the steps in which it was launched or called; -1: none.
-  TimeNs start;            ///< As recorded.
-  DurationNs duration;     ///< Its own: waits are edges.
+  TimeNs start{};          ///< As recorded.
+  DurationNs duration{};   ///< Its own: waits are edges.
   /// Calls: the work that the first edge's lag stands for, as pieces of Graph::pieces.
   std::uint32_t pieces_begin = 0, pieces_end = 0;
 };

@@ -14,8 +14,8 @@ std::vector<CriticalLink> FindCriticalPath(const Plan& plan, const Replayer& rep
     std::size_t best = 0;
     const std::int64_t* const times = replayer.Cycle(plan, cycle);
     for (std::size_t task = 0; task < plan.tasks(); ++task) {
-      const bool better = plan.gpu[task] != plan.gpu[best]
-                              ? plan.gpu[task] > plan.gpu[best]
+      const bool better = plan.shape->gpu[task] != plan.shape->gpu[best]
+                              ? plan.shape->gpu[task] > plan.shape->gpu[best]
                               : times[2 * task + 1] > times[2 * best + 1];
       if (better) best = task;
     }
@@ -34,8 +34,9 @@ std::vector<CriticalLink> FindCriticalPath(const Plan& plan, const Replayer& rep
     if (moment % 2 == 1) link.ran_ns = plan.duration[task];
     const std::int64_t start = base[cycle * moments + 2 * static_cast<std::int64_t>(task)];
     std::int64_t from = -1;
-    for (std::uint32_t edge = plan.edge_begin[task]; edge < plan.edge_begin[task + 1]; ++edge) {
-      const std::int64_t before = cycle * moments + plan.from[edge];
+    for (std::uint32_t edge = plan.shape->edge_begin[task]; edge < plan.shape->edge_begin[task + 1];
+         ++edge) {
+      const std::int64_t before = cycle * moments + plan.shape->from[edge];
       if (before < 0 || base[before] + plan.lag[edge] != start) continue;
       from = before;
       link.edge = edge;

@@ -16,7 +16,7 @@ std::int64_t EndOfWork(const Plan& plan, const std::int64_t* moments) {
   for (std::size_t task = 0; task < plan.tasks(); ++task) {
     const std::int64_t end = moments[2 * task + 1];
     any = std::max(any, end);
-    if (plan.gpu[task] != 0) gpu = std::max(gpu, end);
+    if (plan.shape->gpu[task] != 0) gpu = std::max(gpu, end);
   }
   return gpu != kNever ? gpu : any;
 }
@@ -24,46 +24,48 @@ std::int64_t EndOfWork(const Plan& plan, const std::int64_t* moments) {
 }  // namespace
 
 Plan MakePlan(const Graph& graph) {
+  auto shape = std::make_shared<PlanShape>();
   Plan plan;
   const auto moments = static_cast<std::int64_t>(graph.moments());
-  plan.edge_begin = graph.edge_begin;
-  plan.steps = graph.steps;
+  shape->edge_begin = graph.edge_begin;
+  shape->steps = graph.steps;
+  shape->gpu.reserve(graph.tasks.size());
+  shape->step.reserve(graph.tasks.size());
   plan.duration.reserve(graph.tasks.size());
-  plan.gpu.reserve(graph.tasks.size());
-  plan.step.reserve(graph.tasks.size());
   for (const Task& task : graph.tasks) {
     plan.duration.push_back(task.duration.ns());
-    plan.gpu.push_back(task.kind == TaskKind::kGpu ? 1 : 0);
-    plan.step.push_back(task.step);
+    shape->gpu.push_back(task.kind == TaskKind::kGpu ? 1 : 0);
+    shape->step.push_back(task.step);
   }
+  shape->from.reserve(graph.edges.size());
   plan.lag.reserve(graph.edges.size());
-  plan.from.reserve(graph.edges.size());
   for (const Edge& edge : graph.edges) {
     plan.lag.push_back(edge.lag.ns());
-    plan.from.push_back(2 * std::int64_t{edge.from} + (edge.from_end ? 1 : 0) -
-                        moments * edge.cycles_back);
-    plan.most_cycles_back = std::max<std::int32_t>(plan.most_cycles_back, edge.cycles_back);
+    shape->from.push_back(2 * std::int64_t{edge.from} + (edge.from_end ? 1 : 0) -
+                          moments * edge.cycles_back);
+    shape->most_cycles_back = std::max<std::int32_t>(shape->most_cycles_back, edge.cycles_back);
   }
+  plan.shape = std::move(shape);
   return plan;
 }
 
 void Replayer::Prepare(const Plan& plan, int cycles) {
   const std::size_t cycle = 2 * plan.tasks();
-  const auto before = static_cast<std::size_t>(plan.most_cycles_back) * cycle;
+  const auto before = static_cast<std::size_t>(plan.shape->most_cycles_back) * cycle;
   moments_.resize(before + cycle * static_cast<std::size_t>(cycles));
   std::fill(moments_.begin(), moments_.begin() + static_cast<std::ptrdiff_t>(before), kNever);
 }
 
 const std::int64_t* Replayer::Cycle(const Plan& plan, int cycle) const {
   return moments_.data() +
-         static_cast<std::size_t>(plan.most_cycles_back + cycle) * 2 * plan.tasks();
+         static_cast<std::size_t>(plan.shape->most_cycles_back + cycle) * 2 * plan.tasks();
 }
 
 void Replayer::RunCycle(const Plan& plan, int cycle) {
   std::int64_t* const moments = moments_.data() + (Cycle(plan, cycle) - moments_.data());
   const std::size_t tasks = plan.tasks();
-  const std::uint32_t* const edge_begin = plan.edge_begin.data();
-  const std::int64_t* const from = plan.from.data();
+  const std::uint32_t* const edge_begin = plan.shape->edge_begin.data();
+  const std::int64_t* const from = plan.shape->from.data();
   const std::int64_t* const lag = plan.lag.data();
   const std::int64_t* const duration = plan.duration.data();
   std::uint32_t edge = edge_begin[0];
@@ -104,14 +106,15 @@ Replayed Replayer::Run(const Plan& plan) {
   out.settled = cycle < kMostCycles;
   const int last = std::min(cycle, kMostCycles - 1);
   cycles_ = last + 1;
-  out.step_ns = period / plan.steps;
+  out.step_ns = period / plan.shape->steps;
 
   // Ends of the steps' GPU work, those of the cycle before first.
-  std::vector<std::int64_t> ends(static_cast<std::size_t>(plan.steps), kNever);
+  std::vector<std::int64_t> ends(static_cast<std::size_t>(plan.shape->steps), kNever);
   const std::int64_t* const moments = Cycle(plan, last);
   for (std::size_t task = 0; task < plan.tasks(); ++task) {
-    if (plan.gpu[task] == 0 || plan.step[task] < 0 || plan.step[task] >= plan.steps) continue;
-    std::int64_t& step_end = ends[static_cast<std::size_t>(plan.step[task])];
+    const std::int32_t step = plan.shape->step[task];
+    if (plan.shape->gpu[task] == 0 || step < 0 || step >= plan.shape->steps) continue;
+    std::int64_t& step_end = ends[static_cast<std::size_t>(step)];
     step_end = std::max(step_end, moments[2 * task + 1]);
   }
   std::int64_t previous = end - static_cast<std::int64_t>(period);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -10,20 +11,28 @@
 
 namespace headroom {
 
-/// What a replay needs of a graph, and no more: flat arrays that one pass streams through. Copying
-/// one is the way to edit it.
-struct Plan {
-  std::vector<std::int64_t> duration;     ///< ns, by task.
-  std::vector<std::int64_t> lag;          ///< ns, by edge.
-  std::vector<std::int64_t> from;         ///< By edge: its moment, less one cycle for each back.
+/// Which moment waits for which: what all plans of a graph share.
+struct PlanShape {
   std::vector<std::uint32_t> edge_begin;  ///< By task, and one past the end.
+  std::vector<std::int64_t> from;         ///< By edge: its moment, less one cycle for each back.
   std::vector<std::uint8_t> gpu;          ///< By task: 1 for GPU tasks.
   std::vector<std::int32_t> step;         ///< By task; -1: none.
   std::int32_t steps = 1;
   std::int32_t most_cycles_back = 0;
+};
+
+/// What a replay needs of a graph, and no more: flat arrays that one pass streams through. A copy
+/// shares the shape, so an edit of durations and lags costs two arrays.
+struct Plan {
+  std::shared_ptr<const PlanShape> shape;
+  std::vector<std::int64_t> duration;  ///< ns, by task.
+  std::vector<std::int64_t> lag;       ///< ns, by edge; kNoEdge: the edge does not hold.
 
   std::size_t tasks() const { return duration.size(); }
 };
+
+/// The lag of an edge that holds nothing back.
+inline constexpr std::int64_t kNoEdge = INT64_MIN / 8;
 
 /// The plan that replays the graph as recorded.
 Plan MakePlan(const Graph& graph);

@@ -24,7 +24,7 @@ void RemoveRecordingCost(const Graph& graph, const RecordingCost& cost, Plan& pl
       owed += graph.pieces[p].operator_halves * cost.operator_record / 2 +
               graph.pieces[p].frame_halves * cost.frame_record / 2;
     }
-    std::int64_t& work = plan.lag[plan.edge_begin[task]];
+    std::int64_t& work = plan.lag[plan.shape->edge_begin[task]];
     const double taken = std::min(owed, kMostOfWork * static_cast<double>(work));
     work -= std::llround(taken);
     carried = std::min(owed - taken, kMostCarried);

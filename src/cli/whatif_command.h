@@ -1,0 +1,29 @@
+// `headroom whatif TRACE [SCENARIO...]`: what a change would buy.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/subcommand.h"
+
+namespace headroom::cli {
+
+class WhatifCommand : public Subcommand {
+ public:
+  explicit WhatifCommand(CLI::App& parent);
+
+  const CLI::App& app() const override { return *app_; }
+  Status Run() override;
+
+ private:
+  CLI::App* app_;
+  std::string trace_;
+  std::vector<std::string> scenarios_;
+  bool list_ = false;
+  bool json_ = false;
+  bool quiet_ = false;
+  std::string output_path_;
+  std::string step_marker_;
+};
+
+}  // namespace headroom::cli

@@ -1,0 +1,80 @@
+#include "graph/host_chain.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "analysis/test_trace.h"
+
+namespace headroom {
+namespace {
+
+std::vector<HostChain> ChainsOf(const TraceStore& store, std::int64_t from_us, std::int64_t to_us) {
+  return FindHostChains(store, ProcessId(), ThreadId(), {AtUs(from_us), AtUs(to_us)});
+}
+
+TEST(HostChainTest, WorkIsCutAtOperatorsAndCalls) {
+  StoreBuilder b;
+  b.Op("aten::mm", kMain, 10, 20);
+  b.Call("cudaLaunchKernel", kMain, 15, 5, 1);
+  b.Call("cudaLaunchKernel", kMain, 40, 5, 2);
+  const std::unique_ptr<TraceStore> store = b.Build();
+  const std::vector<HostChain> chains = ChainsOf(*store, 0, 100);
+  ASSERT_EQ(chains.size(), 1u);
+  ASSERT_EQ(chains[0].calls.size(), 2u);
+  // 0-10 nobody, 10-15 the operator | call | 20-30 the operator, 30-40 nobody | call | 45-100.
+  ASSERT_EQ(chains[0].pieces.size(), 5u);
+  EXPECT_EQ(chains[0].calls[0].pieces_end, 2u);
+  EXPECT_EQ(chains[0].calls[1].pieces_begin, 2u);
+  EXPECT_EQ(chains[0].calls[1].pieces_end, 4u);
+  EXPECT_FALSE(chains[0].pieces[0].owner.valid());
+  EXPECT_TRUE(chains[0].pieces[1].owner.valid());
+  EXPECT_EQ(chains[0].pieces[1].operator_halves, 1);  // Its begin.
+  EXPECT_EQ(chains[0].pieces[3].operator_halves, 1);  // Its end.
+  DurationNs sum;
+  for (const HostPiece& piece : chains[0].pieces) sum += piece.length();
+  EXPECT_EQ(sum, Us(90));
+}
+
+TEST(HostChainTest, TheAutogradThreadIsSplicedIntoTheSilenceOfTheLoop) {
+  StoreBuilder b;
+  b.Op("aten::mm", kMain, 0, 20);
+  b.Call("cudaLaunchKernel", kMain, 5, 5, 1);
+  b.Op("MmBackward0", kAutograd, 50, 100);
+  b.Call("cudaLaunchKernel", kAutograd, 60, 5, 2);
+  b.Op("aten::add_", kMain, 200, 20);
+  b.Call("cudaLaunchKernel", kMain, 205, 5, 3);
+  b.Call("cudaLaunchKernel", kMain, 215, 2, 4);
+  const std::unique_ptr<TraceStore> store = b.Build();
+  const std::vector<HostChain> chains = ChainsOf(*store, 0, 300);
+  ASSERT_EQ(chains.size(), 1u);
+  ASSERT_EQ(chains[0].calls.size(), 4u);
+  EXPECT_TRUE(chains[0].calls[1].handed_over);
+  EXPECT_TRUE(chains[0].calls[2].handed_over);
+  EXPECT_FALSE(chains[0].calls[3].handed_over);
+  // Nothing is lost and nothing counted twice.
+  DurationNs sum;
+  for (const HostPiece& piece : chains[0].pieces) sum += piece.length();
+  for (const HostCall& call : chains[0].calls) sum += call.end - call.start;
+  EXPECT_EQ(sum, Us(300));
+  TimeNs end = AtUs(0);
+  for (const HostPiece& piece : chains[0].pieces) {
+    EXPECT_GE(piece.start, end);
+    end = piece.end;
+  }
+}
+
+TEST(HostChainTest, AThreadThatRunsBesideTheLoopKeepsItsOwnChain) {
+  StoreBuilder b;
+  for (int i = 0; i < 10; ++i) {
+    b.Op("aten::mm", kMain, 100 * i, 90);
+    b.Call("cudaLaunchKernel", kMain, 100 * i + 45, 5, 10 + i);
+    b.Op("aten::copy_", kOtherThread, 100 * i + 20, 60);
+    b.Call("cudaMemcpyAsync", kOtherThread, 100 * i + 30, 5, 100 + i);
+  }
+  const std::unique_ptr<TraceStore> store = b.Build();
+  EXPECT_EQ(ChainsOf(*store, 0, 1000).size(), 2u);
+}
+
+}  // namespace
+}  // namespace headroom

@@ -1,0 +1,154 @@
+#include "report/forecast_report.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "report/json_writer.h"
+#include "report/text_page.h"
+
+namespace headroom {
+namespace {
+
+using Layout = JsonWriter::Layout;
+
+/// Beyond this, the replay misses something that forecasts would miss, too.
+constexpr double kIdentityErrorPct = 1;
+
+void WriteInterval(JsonWriter& json, const StepInterval& interval, bool known) {
+  json.BeginObject();
+  const auto number = [&](std::string_view key, double value) {
+    json.Key(key).Number(known ? std::optional(value) : std::nullopt);
+  };
+  number("low", interval.low);
+  number("mid", interval.mid);
+  number("high", interval.high);
+  json.EndObject();
+}
+
+void WriteValidity(JsonWriter& json, Validity validity) {
+  switch (validity) {
+    case Validity::kNo:
+      return json.Raw("false");
+    case Validity::kYes:
+      return json.Raw("true");
+    case Validity::kOutOfRange:
+      return json.String("out of range");
+  }
+}
+
+std::string Ms(double ms) { return fmt::format("{:.{}f} ms", ms, std::abs(ms) >= 100 ? 1 : 2); }
+
+}  // namespace
+
+std::string RenderForecastJson(const ForecastReport& report) {
+  JsonWriter json;
+  json.BeginObject(Layout::kLines);
+  json.Key("schema").String("headroom.whatif/1");
+  json.Key("path").String(report.path);
+  const Baseline& baseline = report.baseline;
+  json.Key("baseline").BeginObject(Layout::kLines);
+  json.Key("traced_step_ms").Number(baseline.traced_step_ms);
+  json.Key("corrected_step_ms").Number(baseline.corrected.mid);
+  json.Key("corrected_step_low_ms").Number(baseline.corrected.low);
+  json.Key("corrected_step_high_ms").Number(baseline.corrected.high);
+  json.Key("replay_step_ms").Number(baseline.replay_step_ms);
+  json.Key("replay_error_pct").Number(baseline.replay_error_pct);
+  json.Key("host_limit_ms").Number(baseline.host_limit_ms);
+  json.Key("gpu_limit_ms").Number(baseline.gpu_limit_ms);
+  json.Key("calibration").String(report.calibration);
+  json.EndObject();
+  json.Key("scenarios").BeginArray(Layout::kLines);
+  for (const Forecast& forecast : report.forecasts) {
+    json.BeginObject();
+    json.Key("name").String(forecast.name);
+    json.Key("step_ms");
+    WriteInterval(json, forecast.step_ms, forecast.applies);
+    const auto known = [&](double value) {
+      return forecast.applies ? std::optional(value) : std::nullopt;
+    };
+    json.Key("speedup").Number(known(forecast.speedup));
+    json.Key("saves_ms").Number(known(forecast.saves_ms));
+    json.Key("memory_delta_bytes").Integer(forecast.memory_delta_bytes);
+    json.Key("applies").Raw(forecast.applies ? "true" : "false");
+    json.Key("why").String(forecast.why);
+    json.Key("changed").BeginObject();
+    json.Key("tasks").Integer(forecast.changed.tasks);
+    json.Key("inserted").Integer(forecast.changed.inserted);
+    json.Key("removed").Integer(forecast.changed.removed);
+    json.EndObject();
+    json.Key("validated");
+    WriteValidity(json, forecast.validated);
+    json.EndObject();
+  }
+  json.EndArray();
+  json.EndObject();
+  return std::move(json).Take() + "\n";
+}
+
+std::string RenderForecastText(const ForecastReport& report, bool color, Charset charset) {
+  TextPage page(color, charset);
+  const Baseline& baseline = report.baseline;
+  page.Heading("What a change would buy", report.path, Style::kDim);
+  page.Paragraph("  Step  ",
+                 fmt::format("{} without the profiler ({} to {}); {} as recorded",
+                             Ms(baseline.corrected.mid), Ms(baseline.corrected.low),
+                             Ms(baseline.corrected.high), Ms(baseline.traced_step_ms)),
+                 Style::kBold);
+  page.Paragraph("        ",
+                 fmt::format("With an infinitely fast GPU {}, with an infinitely fast host {}.",
+                             Ms(baseline.host_limit_ms), Ms(baseline.gpu_limit_ms)));
+  page.Paragraph("        ", fmt::format("Replayed as recorded: {} ({:+.2f} %). {}",
+                                         Ms(baseline.replay_step_ms), baseline.replay_error_pct,
+                                         report.calibration));
+  if (std::abs(baseline.replay_error_pct) > kIdentityErrorPct) {
+    page.Paragraph("  ! ",
+                   "the replay of the unchanged job is off by more than 1 %: every forecast below "
+                   "may be wrong by as much",
+                   Style::kWarning);
+  }
+  page.Blank();
+  std::vector<std::vector<Span>> rows;
+  for (const Forecast& forecast : report.forecasts) {
+    if (!forecast.applies) {
+      rows.push_back({{forecast.name}, {"-"}, {"-"}, {"-"}, {"-"}});
+      continue;
+    }
+    rows.push_back({{forecast.name},
+                    {Ms(forecast.step_ms.mid)},
+                    {fmt::format("{} to {}", Ms(forecast.step_ms.low), Ms(forecast.step_ms.high))},
+                    {fmt::format("{:.2f}x", forecast.speedup)},
+                    {Ms(forecast.saves_ms)}});
+  }
+  page.Table({{"change", TableColumn::Kind::kName}, {"step"}, {"interval"}, {"speedup"}, {"saves"}},
+             rows);
+  page.Blank();
+  for (const Forecast& forecast : report.forecasts) {
+    page.Paragraph(fmt::format("  {}: ", Printable(forecast.name, charset)),
+                   forecast.applies ? forecast.why : "cannot tell: " + forecast.why, Style::kBold);
+  }
+  return std::move(page).Take();
+}
+
+std::string RenderScenarioList(std::span<const Scenario> scenarios, bool color, Charset charset) {
+  TextPage page(color, charset);
+  std::vector<std::vector<Span>> rows;
+  for (const Scenario& scenario : scenarios) {
+    std::string keys;
+    for (const ScenarioKey& key : scenario.keys) {
+      const std::string value = !key.choices.empty()          ? std::string(key.choices)
+                                : key.kind == KeyKind::kRegex ? "REGEX"
+                                : key.kind == KeyKind::kCount ? "N"
+                                                              : "F";
+      keys += fmt::format("{}{}={}{}", keys.empty() ? ":" : ",", key.name, value,
+                          key.otherwise.empty() ? "" : fmt::format(" [{}]", key.otherwise));
+    }
+    rows.push_back({{std::string(scenario.name) + keys}, {std::string(scenario.summary)}});
+  }
+  page.Table(
+      {{"scenario", TableColumn::Kind::kText}, {"what it changes", TableColumn::Kind::kText}},
+      rows);
+  return std::move(page).Take();
+}
+
+}  // namespace headroom

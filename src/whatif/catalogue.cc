@@ -1,0 +1,29 @@
+#include "whatif/catalogue.h"
+
+#include <array>
+
+namespace headroom {
+namespace {
+
+constexpr std::array kFactor = {ScenarioKey{.name = "factor", .otherwise = "2"}};
+constexpr std::array kScale = {
+    ScenarioKey{.name = "match", .kind = KeyKind::kRegex},
+    ScenarioKey{.name = "factor"},
+};
+constexpr std::array kRemove = {ScenarioKey{.name = "match", .kind = KeyKind::kRegex}};
+
+constexpr std::array kScenarios = {
+    Scenario{"remove-syncs", "The host waits for the GPU in no call", {}, ApplyRemoveSyncs},
+    Scenario{"gpu-speed", "Every GPU task takes 1/factor of its time", kFactor, ApplyGpuSpeed},
+    Scenario{"host-speed", "All host work and calls take 1/factor of their time", kFactor,
+             ApplyHostSpeed},
+    Scenario{"scale", "GPU tasks whose kernel, operator or layer matches take factor x their time",
+             kScale, ApplyScale},
+    Scenario{"remove", "GPU tasks that match, and their launches, are gone", kRemove, ApplyRemove},
+};
+
+}  // namespace
+
+std::span<const Scenario> Catalogue() { return kScenarios; }
+
+}  // namespace headroom

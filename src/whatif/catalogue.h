@@ -1,0 +1,14 @@
+// The scenarios, one file each; Catalogue() lists them.
+#pragma once
+
+#include "whatif/scenario.h"
+
+namespace headroom {
+
+Effect ApplyGpuSpeed(const Job& job, const Arguments& arguments, Edit& edit);
+Effect ApplyHostSpeed(const Job& job, const Arguments& arguments, Edit& edit);
+Effect ApplyScale(const Job& job, const Arguments& arguments, Edit& edit);
+Effect ApplyRemove(const Job& job, const Arguments& arguments, Edit& edit);
+Effect ApplyRemoveSyncs(const Job& job, const Arguments& arguments, Edit& edit);
+
+}  // namespace headroom

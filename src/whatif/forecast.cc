@@ -1,0 +1,97 @@
+#include "whatif/forecast.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace headroom {
+namespace {
+
+/// Host lags and calls, and GPU durations, times a factor each.
+Plan Stretched(const Plan& plan, double host, double gpu) {
+  Plan out = plan;
+  const PlanShape& shape = *plan.shape;
+  for (std::size_t task = 0; task < out.tasks(); ++task) {
+    const bool is_gpu = shape.gpu[task] != 0;
+    out.duration[task] =
+        std::llround(static_cast<double>(out.duration[task]) * (is_gpu ? gpu : host));
+    // The first edge of a host task is the work before it.
+    const std::uint32_t track = shape.edge_begin[task];
+    if (!is_gpu && track < shape.edge_begin[task + 1])
+      out.lag[track] = std::llround(static_cast<double>(out.lag[track]) * host);
+  }
+  return out;
+}
+
+/// A gain below this is none.
+constexpr double kNothing = 0.05;
+
+}  // namespace
+
+Forecaster::Forecaster(const Job& job, const Uncertainty& uncertainty)
+    : job_(job), uncertainty_(uncertainty) {
+  baseline_.traced_step_ms = job.graph().recorded_step.ms();
+  baseline_.replay_step_ms = StepOf(job.recorded());
+  baseline_.replay_error_pct = 100 * (baseline_.replay_step_ms / baseline_.traced_step_ms - 1);
+  baseline_.corrected = IntervalOf(job.corrected(), 0);
+  baseline_.host_limit_ms = StepOf(Stretched(job.corrected(), 1, 0));
+  baseline_.gpu_limit_ms = StepOf(Stretched(job.corrected(), 0, 1));
+}
+
+StepInterval Forecaster::IntervalOf(const Plan& plan, double changed_error) {
+  const double gpu = std::max(uncertainty_.gpu, changed_error);
+  StepInterval step;
+  step.mid = StepOf(plan);
+  step.low = std::min(step.mid, StepOf(Stretched(plan, 1 - uncertainty_.host, 1 - gpu)));
+  step.high = std::max(step.mid, StepOf(Stretched(plan, 1 + uncertainty_.host, 1 + gpu)));
+  return step;
+}
+
+Forecast Forecaster::Run(std::string name, const std::vector<ScenarioCall>& calls) {
+  Forecast forecast;
+  forecast.name = std::move(name);
+  Edit edit(job_.graph(), job_.corrected());
+  double error = 0;
+  std::int64_t memory = 0;
+  bool memory_known = true, all_validated = true;
+  for (const ScenarioCall& call : calls) {
+    const Effect effect = call.scenario->apply(job_, call.arguments, edit);
+    if (!effect.applies) {
+      forecast.applies = false;
+      forecast.why = effect.why;
+      return forecast;
+    }
+    error = std::max(error, effect.gpu_error);
+    memory_known &= effect.memory_delta_bytes.has_value();
+    memory += effect.memory_delta_bytes.value_or(0);
+    all_validated &= effect.validated == Validity::kYes;
+    if (effect.validated == Validity::kOutOfRange) forecast.validated = Validity::kOutOfRange;
+    if (!effect.why.empty()) forecast.why += (forecast.why.empty() ? "" : "; ") + effect.why;
+  }
+  if (all_validated) forecast.validated = Validity::kYes;
+  if (memory_known) forecast.memory_delta_bytes = memory;
+  forecast.changed = edit.counts();
+  const Plan plan = edit.Finish();
+  forecast.step_ms = IntervalOf(plan, error);
+  forecast.speedup = baseline_.corrected.mid / forecast.step_ms.mid;
+  forecast.saves_ms = baseline_.corrected.mid - forecast.step_ms.mid;
+  const std::string limit = Explain(forecast, plan);
+  if (!limit.empty()) forecast.why += (forecast.why.empty() ? "" : "; ") + limit;
+  return forecast;
+}
+
+std::string Forecaster::Explain(const Forecast& forecast, const Plan& plan) {
+  const double host = StepOf(Stretched(plan, 1, 0));
+  const double gpu = StepOf(Stretched(plan, 0, 1));
+  const bool nothing = forecast.saves_ms < kNothing * baseline_.corrected.mid;
+  if (host > gpu) {
+    return fmt::format(
+        "{}the host then needs {:.1f} ms a step to launch the work, the GPU {:.1f} ms",
+        nothing ? "nothing to speak of: " : "", host, gpu);
+  }
+  return fmt::format("{}the GPU then needs {:.1f} ms a step for its work, the host {:.1f} ms",
+                     nothing ? "nothing to speak of: " : "", gpu, host);
+}
+
+}  // namespace headroom

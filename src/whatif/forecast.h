@@ -1,0 +1,67 @@
+// Forecasts: a scenario's step time, with an interval and a reason.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/schedule.h"
+#include "whatif/scenario.h"
+
+namespace headroom {
+
+/// Milliseconds.
+struct StepInterval {
+  double low = 0, mid = 0, high = 0;
+};
+
+/// What is not known exactly, as half-widths and shares.
+struct Uncertainty {
+  double host = 0.15;  ///< Of all host time: what recording cost, and the state of the machine.
+  double gpu = 0.01;   ///< Of recorded GPU times.
+};
+
+/// The job as it is.
+struct Baseline {
+  double traced_step_ms = 0;  ///< Recorded, with its profiler.
+  double replay_step_ms = 0;  ///< The same, replayed: an error of 1 % says that an edge is missing.
+  double replay_error_pct = 0;
+  StepInterval corrected;    ///< Without the profiler.
+  double host_limit_ms = 0;  ///< Were every GPU task done in no time.
+  double gpu_limit_ms = 0;   ///< Were the host infinitely fast.
+};
+
+struct Forecast {
+  std::string name;
+  bool applies = true;
+  StepInterval step_ms;
+  double speedup = 1;   ///< Corrected step / forecast.
+  double saves_ms = 0;  ///< Corrected step - forecast.
+  std::string why;
+  Validity validated = Validity::kNo;
+  std::optional<std::int64_t> memory_delta_bytes;
+  EditCounts changed;
+};
+
+/// Asks one job many questions. Keeps its replay's memory between them.
+class Forecaster {
+ public:
+  Forecaster(const Job& job, const Uncertainty& uncertainty);
+
+  const Baseline& baseline() const { return baseline_; }
+  /// @param name  as the user wrote the scenario
+  Forecast Run(std::string name, const std::vector<ScenarioCall>& calls);
+
+ private:
+  double StepOf(const Plan& plan) { return replayer_.Run(plan).step_ns / 1e6; }
+  /// The step's interval: all host time, changed and unchanged GPU times at both ends of what they
+  /// may be.
+  StepInterval IntervalOf(const Plan& plan, double changed_error);
+  std::string Explain(const Forecast& forecast, const Plan& plan);
+
+  const Job& job_;
+  const Uncertainty uncertainty_;
+  Replayer replayer_;
+  Baseline baseline_;
+};
+
+}  // namespace headroom

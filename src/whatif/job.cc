@@ -1,0 +1,69 @@
+#include "whatif/job.h"
+
+#include <utility>
+
+#include "graph/build_graph.h"
+
+namespace headroom {
+
+Job::Job(const TraceStore& store, const Knowledge& knowledge)
+    : store_(store), names_(store, knowledge), costs_(store), attribution_(store, names_, costs_) {}
+
+Result<std::unique_ptr<Job>> Job::Make(const TraceStore& store, const Knowledge& knowledge,
+                                       const AnalysisOptions& options,
+                                       const RecordingCost& recording) {
+  std::unique_ptr<Job> job(new Job(store, knowledge));
+  Result<StepAnalysis> steps = AnalyzeSteps(store, job->names_, options);
+  if (!steps.ok()) return steps.status();
+  job->steps_ = std::move(steps).value();
+  Result<Graph> graph = BuildGraph(store, job->names_, job->steps_);
+  if (!graph.ok()) return graph.status();
+  job->graph_ = std::move(graph).value();
+  job->recorded_ = MakePlan(job->graph_);
+  job->corrected_ = job->recorded_;
+  RemoveRecordingCost(job->graph_, recording, job->corrected_);
+  job->device_ = SpecOf(store, knowledge.devices());
+  job->IndexLaunches();
+  return job;
+}
+
+void Job::IndexLaunches() {
+  launch_of_.assign(graph_.tasks.size(), kNoTask);
+  launched_by_.assign(graph_.tasks.size(), 0);
+  std::vector<TaskIndex> task_of_call(store_.host_events.rows(), kNoTask);
+  for (TaskIndex task = 0; task < graph_.tasks.size(); ++task) {
+    if (graph_.tasks[task].kind == TaskKind::kCall) task_of_call[graph_.tasks[task].row] = task;
+  }
+  for (TaskIndex task = 0; task < graph_.tasks.size(); ++task) {
+    if (graph_.tasks[task].kind != TaskKind::kGpu) continue;
+    for (HostEventId call = store_.gpu_tasks.launch[graph_.tasks[task].row]; call.valid();
+         call = store_.host_events.parent[call.index()]) {
+      if (task_of_call[call.index()] == kNoTask) continue;
+      launch_of_[task] = task_of_call[call.index()];
+      ++launched_by_[launch_of_[task]];
+      break;
+    }
+  }
+}
+
+const KernelClass& Job::ClassOf(TaskIndex gpu_task) const {
+  return names_.Kernel(store_.gpu_tasks.name[graph_.tasks[gpu_task].row]);
+}
+
+HostRoles Job::RolesOf(HostEventId event) const {
+  return names_.Roles(store_.host_events.name[event.index()]);
+}
+
+std::string_view Job::NameOf(TaskIndex task) const {
+  const Task& recorded = graph_.tasks[task];
+  return store_.Text(recorded.kind == TaskKind::kGpu ? store_.gpu_tasks.name[recorded.row]
+                                                     : store_.host_events.name[recorded.row]);
+}
+
+const HostContext& Job::ContextOf(TaskIndex task) const {
+  const Task& recorded = graph_.tasks[task];
+  return recorded.kind == TaskKind::kGpu ? attribution_.Of(GpuTaskId(recorded.row))
+                                         : attribution_.Of(HostEventId(recorded.row));
+}
+
+}  // namespace headroom

@@ -1,0 +1,72 @@
+// Everything that a scenario may ask about the recorded job.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "analysis/analyze.h"
+#include "analysis/attribution.h"
+#include "analysis/knowledge.h"
+#include "analysis/name_facts.h"
+#include "analysis/operator_costs.h"
+#include "analysis/steps.h"
+#include "base/status.h"
+#include "cost/device_spec.h"
+#include "graph/graph.h"
+#include "sim/edit.h"
+#include "store/trace_store.h"
+#include "whatif/recording_cost.h"
+
+namespace headroom {
+
+/// A recorded job: its trace, its graph, and the plan that it would follow without a profiler.
+class Job {
+ public:
+  /// Fails where there are no steps to select, or nothing to replay.
+  ///
+  /// @param store  frozen; outlives the job, as does `knowledge`
+  static Result<std::unique_ptr<Job>> Make(const TraceStore& store, const Knowledge& knowledge,
+                                           const AnalysisOptions& options,
+                                           const RecordingCost& recording);
+
+  const TraceStore& store() const { return store_; }
+  const StepAnalysis& steps() const { return steps_; }
+  const Graph& graph() const { return graph_; }
+  const Attribution& attribution() const { return attribution_; }
+  /// nullptr: unknown GPU, or several kinds.
+  const DeviceSpec* device() const { return device_; }
+
+  const Plan& recorded() const { return recorded_; }
+  const Plan& corrected() const { return corrected_; }
+
+  const KernelClass& ClassOf(TaskIndex gpu_task) const;
+  HostRoles RolesOf(HostEventId event) const;
+  /// nullptr: unknown.
+  const OperatorCost* CostOf(HostEventId op) const { return costs_.Of(op); }
+  /// Name of a task: of the kernel or of the call.
+  std::string_view NameOf(TaskIndex task) const;
+  /// Where a task was launched or called.
+  const HostContext& ContextOf(TaskIndex task) const;
+  /// The call that launched a GPU task; kNoTask for an orphan.
+  TaskIndex LaunchOf(TaskIndex gpu_task) const { return launch_of_[gpu_task]; }
+  /// How many GPU tasks a call launched.
+  std::int64_t LaunchedBy(TaskIndex call) const { return launched_by_[call]; }
+
+ private:
+  Job(const TraceStore& store, const Knowledge& knowledge);
+  void IndexLaunches();
+
+  const TraceStore& store_;
+  mutable NameFacts names_;
+  mutable OperatorCosts costs_;
+  Attribution attribution_;
+  StepAnalysis steps_;
+  Graph graph_;
+  Plan recorded_, corrected_;
+  std::vector<TaskIndex> launch_of_;
+  std::vector<std::int64_t> launched_by_;
+  const DeviceSpec* device_ = nullptr;
+};
+
+}  // namespace headroom

@@ -1,0 +1,196 @@
+#include "whatif/scenario.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace headroom {
+namespace {
+
+/// Letters to insert, delete or change to make one word of the other.
+std::size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t above = row[j];
+      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+/// The names closest to a word, at most three.
+std::vector<std::string_view> NearNames(std::string_view word,
+                                        std::vector<std::string_view> names) {
+  std::stable_sort(names.begin(), names.end(), [&](std::string_view a, std::string_view b) {
+    const bool a_within = a.find(word) != std::string_view::npos;
+    const bool b_within = b.find(word) != std::string_view::npos;
+    if (a_within != b_within) return a_within;
+    return EditDistance(word, a) < EditDistance(word, b);
+  });
+  if (names.size() > 3) names.resize(3);
+  return names;
+}
+
+const Scenario* FindScenario(std::string_view name) {
+  const std::span<const Scenario> all = Catalogue();
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Scenario& s) { return s.name == name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+const ScenarioKey* FindKey(const Scenario& scenario, std::string_view name) {
+  const auto found = std::find_if(scenario.keys.begin(), scenario.keys.end(),
+                                  [&](const ScenarioKey& key) { return key.name == name; });
+  return found == scenario.keys.end() ? nullptr : &*found;
+}
+
+/// The end of the first scenario of `text`: a plus behind which the name of another begins, or its
+/// end.
+std::size_t EndOfScenario(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  for (std::size_t plus = text.find('+'); plus != std::string_view::npos;
+       plus = text.find('+', plus + 1)) {
+    // Before any value, a plus can only separate names, known or not.
+    if (colon == std::string_view::npos || plus < colon) return plus;
+    const std::string_view rest = text.substr(plus + 1);
+    if (FindScenario(rest.substr(0, rest.find_first_of(":+"))) != nullptr) return plus;
+  }
+  return text.size();
+}
+
+/// The end of the first `key=value` of `text`: a comma behind which another key begins, or its end.
+std::size_t EndOfArgument(const Scenario& scenario, std::string_view text) {
+  for (std::size_t comma = text.find(','); comma != std::string_view::npos;
+       comma = text.find(',', comma + 1)) {
+    const std::string_view rest = text.substr(comma + 1);
+    const std::string_view key = rest.substr(0, rest.find('='));
+    const std::string_view value = text.substr(text.find('=') + 1);
+    const ScenarioKey* current = FindKey(scenario, text.substr(0, text.find('=')));
+    // Only a regular expression can hold a comma.
+    if (FindKey(scenario, key) != nullptr || current == nullptr ||
+        current->kind != KeyKind::kRegex || value.empty())
+      return comma;
+  }
+  return text.size();
+}
+
+Status CheckValue(const Scenario& scenario, const ScenarioKey& key, const std::string& value) {
+  const auto wrong = [&](std::string_view what) {
+    return Status::Usage(fmt::format("{}: {}={} is not {}", scenario.name, key.name, value, what));
+  };
+  switch (key.kind) {
+    case KeyKind::kFactor:
+    case KeyKind::kCount: {
+      double number = 0;
+      const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
+      const bool whole = error == std::errc() && end == value.data() + value.size() &&
+                         std::isfinite(number) && number > 0 && number <= 1e9;
+      if (!whole) return wrong("a number above 0");
+      if (key.kind == KeyKind::kCount && number != std::floor(number))
+        return wrong("a whole number above 0");
+      return Status::Ok();
+    }
+    case KeyKind::kChoice: {
+      std::string_view rest = key.choices;
+      while (!rest.empty()) {
+        const std::string_view choice = rest.substr(0, rest.find('|'));
+        if (choice == value) return Status::Ok();
+        rest.remove_prefix(std::min(rest.size(), choice.size() + 1));
+      }
+      return wrong(fmt::format("one of {}", key.choices));
+    }
+    case KeyKind::kRegex: {
+      const RE2 regex(value, RE2::Quiet);
+      if (!regex.ok()) return wrong(fmt::format("a regular expression (RE2): {}", regex.error()));
+      return Status::Ok();
+    }
+  }
+  return Status::Ok();
+}
+
+Result<ScenarioCall> ParseOne(std::string_view text) {
+  const std::string_view name = text.substr(0, text.find(':'));
+  const Scenario* scenario = FindScenario(name);
+  if (scenario == nullptr) {
+    std::vector<std::string_view> names;
+    for (const Scenario& known : Catalogue()) names.push_back(known.name);
+    return Status::Usage(
+        fmt::format("there is no scenario \"{}\"; near it: {} (headroom whatif --list has all)",
+                    name, fmt::join(NearNames(name, std::move(names)), ", ")));
+  }
+  ScenarioCall call{.scenario = scenario, .arguments = {}};
+  std::vector<std::string_view> given;
+  std::string_view rest = text.substr(std::min(text.size(), name.size() + 1));
+  while (!rest.empty()) {
+    const std::size_t end = EndOfArgument(*scenario, rest);
+    const std::string_view argument = rest.substr(0, end);
+    rest.remove_prefix(std::min(rest.size(), end + 1));
+    std::string_view key_name = argument.substr(0, argument.find('='));
+    std::string value(argument.substr(std::min(argument.size(), key_name.size() + 1)));
+    const ScenarioKey* key = FindKey(*scenario, key_name);
+    // `callbacks:async`: a choice may stand for its key.
+    if (key == nullptr && argument.find('=') == std::string_view::npos) {
+      for (const ScenarioKey& candidate : scenario->keys) {
+        if (candidate.kind == KeyKind::kChoice &&
+            CheckValue(*scenario, candidate, std::string(argument)).ok()) {
+          key = &candidate;
+          value = argument;
+        }
+      }
+    }
+    if (key == nullptr) {
+      std::vector<std::string_view> names;
+      for (const ScenarioKey& known : scenario->keys) names.push_back(known.name);
+      if (names.empty())
+        return Status::Usage(fmt::format("{} takes no keys, not \"{}\"", name, key_name));
+      return Status::Usage(
+          fmt::format("{} has no key \"{}\"; it takes {}", name, key_name, fmt::join(names, ", ")));
+    }
+    if (std::find(given.begin(), given.end(), key->name) != given.end())
+      return Status::Usage(fmt::format("{}: {} is given twice", name, key->name));
+    given.push_back(key->name);
+    if (Status status = CheckValue(*scenario, *key, value); !status.ok()) return status;
+    call.arguments.Set(key->name, std::move(value));
+  }
+  for (const ScenarioKey& key : scenario->keys) {
+    if (std::find(given.begin(), given.end(), key.name) != given.end()) continue;
+    if (key.otherwise.empty()) {
+      return Status::Usage(fmt::format("{} needs {}: {}:{}=...", name, key.name, name, key.name));
+    }
+    call.arguments.Set(key.name, std::string(key.otherwise));
+  }
+  return call;
+}
+
+}  // namespace
+
+double Arguments::Number(std::string_view key) const {
+  const std::string& text = Text(key);
+  double number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+Result<std::vector<ScenarioCall>> ParseScenario(std::string_view text) {
+  std::vector<ScenarioCall> calls;
+  do {
+    const std::size_t end = EndOfScenario(text);
+    Result<ScenarioCall> call = ParseOne(text.substr(0, end));
+    if (!call.ok()) return call.status();
+    calls.push_back(std::move(call).value());
+    if (end == text.size()) break;
+    text.remove_prefix(end + 1);
+  } while (true);
+  return calls;
+}
+
+}  // namespace headroom

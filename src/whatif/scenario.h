@@ -1,0 +1,78 @@
+// A what-if: a change to the job, as edits of its plan.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "sim/edit.h"
+#include "whatif/job.h"
+
+namespace headroom {
+
+/// What the value of a scenario's key must be.
+enum class KeyKind : std::uint8_t { kFactor, kCount, kChoice, kRegex };
+
+struct ScenarioKey {
+  std::string_view name;
+  KeyKind kind = KeyKind::kFactor;
+  std::string_view choices = {};    ///< Of kChoice: "fp16|bf16".
+  std::string_view otherwise = {};  ///< Value where the key is not given; empty: it must be.
+};
+
+/// Values of a scenario's keys, checked.
+class Arguments {
+ public:
+  void Set(std::string_view key, std::string value) {
+    values_[std::string(key)] = std::move(value);
+  }
+  /// REQUIRES: a key of the scenario.
+  const std::string& Text(std::string_view key) const { return values_.find(key)->second; }
+  double Number(std::string_view key) const;
+
+ private:
+  std::map<std::string, std::string, std::less<>> values_;
+};
+
+/// Whether forecasts of a kind have been held against what came true.
+enum class Validity : std::uint8_t { kNo, kYes, kOutOfRange };
+
+/// What a scenario did to a plan.
+struct Effect {
+  bool applies = true;  ///< Else `why` tells what is missing, and there is no forecast.
+  std::string why;      ///< Why it gains what it gains, or why it cannot be told.
+  Validity validated = Validity::kNo;
+  std::optional<std::int64_t> memory_delta_bytes = {};  ///< Of the GPU; none: not known.
+  double gpu_error =
+      0;  ///< Half-width, as a share, of the interval of the kernel times it changed.
+
+  static Effect Abstain(std::string why) { return {.applies = false, .why = std::move(why)}; }
+};
+
+/// A row of the catalogue.
+struct Scenario {
+  std::string_view name;
+  std::string_view summary;
+  std::span<const ScenarioKey> keys;
+  Effect (*apply)(const Job& job, const Arguments& arguments, Edit& edit);
+};
+
+/// All scenarios, in the order in which they are listed.
+std::span<const Scenario> Catalogue();
+
+/// A scenario with its arguments.
+struct ScenarioCall {
+  const Scenario* scenario = nullptr;
+  Arguments arguments;
+};
+
+/// Reads `NAME[:key=value,...][+NAME...]`. A comma or plus that no key or name follows belongs to
+/// the value, so regular expressions need no escapes. Fails (kUsage) with the near names or keys.
+Result<std::vector<ScenarioCall>> ParseScenario(std::string_view text);
+
+}  // namespace headroom

@@ -1,0 +1,64 @@
+#include "whatif/scenario.h"
+
+#include <gtest/gtest.h>
+
+namespace headroom {
+namespace {
+
+std::vector<ScenarioCall> Parsed(std::string_view text) {
+  Result<std::vector<ScenarioCall>> calls = ParseScenario(text);
+  EXPECT_TRUE(calls.ok()) << text << ": " << calls.status().message();
+  return calls.ok() ? std::move(calls).value() : std::vector<ScenarioCall>();
+}
+
+std::string Refused(std::string_view text) {
+  const Result<std::vector<ScenarioCall>> calls = ParseScenario(text);
+  EXPECT_FALSE(calls.ok()) << text;
+  EXPECT_EQ(calls.status().code(), StatusCode::kUsage);
+  return calls.status().message();
+}
+
+TEST(ScenarioTextTest, NamesKeysAndDefaults) {
+  const std::vector<ScenarioCall> calls = Parsed("gpu-speed");
+  ASSERT_EQ(calls.size(), 1u);
+  EXPECT_EQ(calls[0].scenario->name, "gpu-speed");
+  EXPECT_EQ(calls[0].arguments.Number("factor"), 2);
+  EXPECT_EQ(Parsed("gpu-speed:factor=1.5")[0].arguments.Number("factor"), 1.5);
+}
+
+TEST(ScenarioTextTest, PlusJoinsScenarios) {
+  const std::vector<ScenarioCall> calls = Parsed("remove-syncs+host-speed:factor=3+gpu-speed");
+  ASSERT_EQ(calls.size(), 3u);
+  EXPECT_EQ(calls[1].scenario->name, "host-speed");
+  EXPECT_EQ(calls[1].arguments.Text("factor"), "3");
+  EXPECT_EQ(calls[2].scenario->name, "gpu-speed");
+}
+
+TEST(ScenarioTextTest, RegularExpressionsNeedNoEscapes) {
+  const std::vector<ScenarioCall> calls =
+      Parsed("scale:match=a+b{1,2}|c,d:e=f,factor=0.5+remove:match=x+y");
+  ASSERT_EQ(calls.size(), 2u);
+  EXPECT_EQ(calls[0].arguments.Text("match"), "a+b{1,2}|c,d:e=f");
+  EXPECT_EQ(calls[0].arguments.Number("factor"), 0.5);
+  EXPECT_EQ(calls[1].arguments.Text("match"), "x+y");
+}
+
+TEST(ScenarioTextTest, WrongNamesListWhatIsNear) {
+  EXPECT_NE(Refused("gpu-sped").find("near it: gpu-speed"), std::string::npos);
+  EXPECT_NE(Refused("gpu-speed+nothing").find("\"nothing\""), std::string::npos);
+  EXPECT_NE(Refused("gpu-speed:fact=2").find("it takes factor"), std::string::npos);
+  EXPECT_NE(Refused("remove-syncs:x=1").find("takes no keys"), std::string::npos);
+  EXPECT_NE(Refused("scale:match=x").find("needs factor"), std::string::npos);
+  EXPECT_NE(Refused("").find("there is no scenario"), std::string::npos);
+}
+
+TEST(ScenarioTextTest, WrongValuesSayWhatIsRight) {
+  for (const char* value : {"0", "-1", "x", "", "nan", "inf", "2x", "1e10"})
+    EXPECT_NE(Refused(std::string("gpu-speed:factor=") + value).find("a number above 0"),
+              std::string::npos);
+  EXPECT_NE(Refused("remove:match=(").find("regular expression"), std::string::npos);
+  EXPECT_NE(Refused("gpu-speed:factor=2,factor=3").find("twice"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace headroom

@@ -1,0 +1,24 @@
+// Choosing parts of a job: GPU tasks by a predicate, host work by the events that it belongs to.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "sim/edit.h"
+#include "whatif/job.h"
+
+namespace headroom {
+
+/// GPU tasks for which the predicate holds, in order.
+std::vector<TaskIndex> SelectTasks(const Job& job, const std::function<bool(TaskIndex)>& wanted);
+
+/// Host events for which the predicate holds, and all events inside them; by row.
+std::vector<bool> SelectHost(const Job& job, const std::function<bool(HostEventId)>& wanted);
+
+/// Scales the work that belongs to the selected events, and their calls.
+void ScaleHost(const Job& job, const std::vector<bool>& selected, double factor, Edit& edit);
+
+/// Removes GPU tasks, and the calls that launched nothing else.
+void RemoveTasks(const Job& job, const std::vector<TaskIndex>& tasks, Edit& edit);
+
+}  // namespace headroom

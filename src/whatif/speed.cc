@@ -1,0 +1,25 @@
+// gpu-speed and host-speed: a device or a host that does all its work in 1/factor of the time. What
+// does not scale stays: launch latency, gaps between kernels, waits.
+#include "whatif/catalogue.h"
+
+namespace headroom {
+
+Effect ApplyGpuSpeed(const Job& job, const Arguments& arguments, Edit& edit) {
+  const double factor = arguments.Number("factor");
+  for (TaskIndex task = 0; task < job.graph().tasks.size(); ++task) {
+    if (job.graph().tasks[task].kind == TaskKind::kGpu) edit.Scale(task, 1 / factor);
+  }
+  return {};
+}
+
+Effect ApplyHostSpeed(const Job& job, const Arguments& arguments, Edit& edit) {
+  const double factor = arguments.Number("factor");
+  for (TaskIndex task = 0; task < job.graph().tasks.size(); ++task) {
+    if (job.graph().tasks[task].kind != TaskKind::kCall) continue;
+    edit.Scale(task, 1 / factor);
+    edit.ScaleWorkBefore(task, 1 / factor);
+  }
+  return {};
+}
+
+}  // namespace headroom
