@@ -6,10 +6,14 @@
 #include <unordered_map>
 
 #include "base/ids.h"
+#include "cost/operator_call.h"
 #include "cost/operator_cost.h"
 #include "store/trace_store.h"
 
 namespace headroom {
+
+/// The shapes of an operator's record; nullopt where they were not recorded or are damaged.
+std::optional<OperatorCall> ReadOperatorCall(const TraceStore& store, HostEventId op);
 
 /// Cost of operators, found once per distinct (name, arguments). Not thread-safe.
 class OperatorCosts {

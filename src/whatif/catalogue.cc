@@ -13,6 +13,7 @@ constexpr std::array kScale = {
 constexpr std::array kRemove = {ScenarioKey{.name = "match", .kind = KeyKind::kRegex}};
 
 constexpr std::array kScenarios = {
+    Scenario{"tf32", "Products and convolutions of float32 on tensor cores", {}, ApplyTf32},
     Scenario{"remove-syncs", "The host waits for the GPU in no call", {}, ApplyRemoveSyncs},
     Scenario{"gpu-speed", "Every GPU task takes 1/factor of its time", kFactor, ApplyGpuSpeed},
     Scenario{"host-speed", "All host work and calls take 1/factor of their time", kFactor,

@@ -1,5 +1,7 @@
 #include "whatif/selection.h"
 
+#include <algorithm>
+
 namespace headroom {
 
 std::vector<TaskIndex> SelectTasks(const Job& job, const std::function<bool(TaskIndex)>& wanted) {
@@ -52,6 +54,38 @@ void RemoveTasks(const Job& job, const std::vector<TaskIndex>& tasks, Edit& edit
     const TaskIndex call = job.LaunchOf(task);
     if (call != kNoTask && ++left[call] == job.LaunchedBy(call)) edit.Remove(call);
   }
+}
+
+void ReplaceTasks(const Job& job, const std::vector<TaskIndex>& tasks, DurationNs time,
+                  Edit& edit) {
+  const auto stream_of = [&](TaskIndex task) {
+    return job.store().gpu_tasks.stream[job.graph().tasks[task].row];
+  };
+  DurationNs sum;
+  TaskIndex longest = tasks.front();
+  bool one_stream = true;
+  TimeNs first(INT64_MAX), last(INT64_MIN);
+  for (const TaskIndex task : tasks) {
+    sum += edit.DurationOf(task);
+    if (edit.DurationOf(task) > edit.DurationOf(longest)) longest = task;
+    one_stream &= stream_of(task) == stream_of(tasks.front());
+    const Task& recorded = job.graph().tasks[task];
+    first = std::min(first, recorded.start);
+    last = std::max(last, recorded.start + recorded.duration);
+  }
+  if (one_stream) {
+    if (time >= sum || sum.ns() == 0) return;
+    const double factor = static_cast<double>(time.ns()) / static_cast<double>(sum.ns());
+    for (const TaskIndex task : tasks) edit.Scale(task, factor);
+    return;
+  }
+  if (time >= last - first) return;
+  std::vector<TaskIndex> others;
+  for (const TaskIndex task : tasks) {
+    if (task != longest) others.push_back(task);
+  }
+  edit.SetDuration(longest, time);
+  RemoveTasks(job, others, edit);
 }
 
 }  // namespace headroom

@@ -1,0 +1,42 @@
+// How long the work of an operator takes on a GPU in a given type: physics with sustained rates.
+//
+// A time comes from the operator's FLOPs, bytes and shape, and from the device's peaks. What share
+// of a peak is sustained was measured on one H200 (PyTorch 2.11, cuBLAS 13, cuDNN 9.19) and is
+// assumed of other devices; docs/engine.md gives the measurements and what they miss.
+#pragma once
+
+#include <optional>
+
+#include "base/time.h"
+#include "cost/device_spec.h"
+#include "cost/dtype.h"
+#include "cost/operator_call.h"
+#include "cost/operator_cost.h"
+
+namespace headroom {
+
+/// Where the elements of a matrix product lie.
+struct GemmLayout {
+  bool aligned = true;            ///< Rows of all three matrices begin at multiples of 16 bytes.
+  bool transposed_first = false;  ///< The first operand is transposed and the second is not, as in
+                                  ///< a weight gradient.
+};
+
+/// From the strides of the operands of aten::mm, addmm, bmm and baddbmm for elements of a type;
+/// where no strides were recorded, rows are taken to be contiguous.
+GemmLayout LayoutOf(const OperatorCall& call, const GemmShape& shape, DType dtype);
+
+/// Time of a matrix product on tensor cores:
+/// t = t0 + ((F / R)^4 + (B / W)^4)^(1/4) with R the sustained rate, less what whole tiles and
+/// whole waves of tiles waste. kTF32, kF16 and kBF16 only; nullopt for other types and where the
+/// device's peak or bandwidth is not known.
+std::optional<DurationNs> TensorCoreGemmTime(const GemmShape& shape, const GemmLayout& layout,
+                                             DType dtype, const DeviceSpec& device);
+
+/// Time of one part (forward, data gradient or weight gradient) of a convolution on tensor cores in
+/// NCHW order: F / R + B / W + t0, where cuDNN reorders to NHWC and back unless it is a 1x1
+/// convolution of stride 1. nullopt as above.
+std::optional<DurationNs> TensorCoreConvolutionTime(const ConvolutionShape& shape, DType dtype,
+                                                    const DeviceSpec& device);
+
+}  // namespace headroom
