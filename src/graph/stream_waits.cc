@@ -12,12 +12,17 @@ namespace {
 /// streams are not that exact.
 constexpr DurationNs kStampError{500};
 
+/// A wait that no launch took within so many calls was for a stream that is not used.
+constexpr std::size_t kOldWait = 256;
+
 class StreamWaitFinder {
  public:
   StreamWaitFinder(const TraceStore& store, const std::vector<GpuTaskId>& tasks)
-      : store_(store), tasks_(tasks), by_stream_(store.streams.rows()) {
-    for (const GpuTaskId task : tasks)
+      : store_(store), by_stream_(store.streams.rows()) {
+    for (const GpuTaskId task : tasks) {
       by_stream_[store.gpu_tasks.stream[task.index()].index()].push_back(task);
+      first_task_.try_emplace(store.gpu_tasks.launch[task.index()], task);
+    }
   }
 
   std::vector<StreamWait> Find(const std::vector<HostChain>& chains, std::int64_t& dropped) {
@@ -58,16 +63,49 @@ class StreamWaitFinder {
     }
   }
 
+  /// Waits for one event that no stream has taken yet.
+  struct Pending {
+    TimeNs recorded;
+    StreamId source;  ///< Of the launch before the record: it does not wait for itself.
+    std::size_t count = 0;
+    std::size_t age = 0;  ///< Calls since.
+    std::vector<StreamId> served;
+  };
+
+  /// Follows the calls of a chain. A wait does not say which stream waits: k waits for an event are
+  /// given to the first k streams, but that of the event, that are launched on behind them.
   void Walk(const HostChain& chain) {
     TimeNs recorded(INT64_MIN);  // The chain's latest event record.
+    StreamId stream, source;     // Of the latest launch; of that before the record.
+    std::vector<Pending> groups;
     for (const HostCall& call : chain.calls) {
+      std::erase_if(groups, [](Pending& group) { return ++group.age > kOldWait; });
+      if (const auto launched = first_task_.find(call.event); launched != first_task_.end()) {
+        stream = store_.gpu_tasks.stream[launched->second.index()];
+        for (Pending& group : groups) {
+          if (stream == group.source || Contains(group.served, stream)) continue;
+          group.served.push_back(stream);
+          --group.count;
+          Infer(launched->second, group.recorded);
+        }
+        std::erase_if(groups, [](const Pending& group) { return group.count == 0; });
+        continue;
+      }
       const std::string_view name = store_.Text(store_.host_events.name[call.event.index()]);
       if (name.find("EventRecord") != std::string_view::npos) {
         recorded = call.start;
+        source = stream;
       } else if (name.find("StreamWaitEvent") != std::string_view::npos) {
-        if (!Resolve(call) && recorded.ns() != INT64_MIN) Infer(call, recorded);
+        if (Resolve(call) || recorded.ns() == INT64_MIN) continue;
+        if (groups.empty() || groups.back().recorded != recorded)
+          groups.push_back({.recorded = recorded, .source = source, .served = {}});
+        ++groups.back().count;
       }
     }
+  }
+
+  static bool Contains(const std::vector<StreamId>& streams, StreamId stream) {
+    return std::find(streams.begin(), streams.end(), stream) != streams.end();
   }
 
   bool Resolve(const HostCall& call) {
@@ -88,9 +126,7 @@ class StreamWaitFinder {
     return true;
   }
 
-  void Infer(const HostCall& call, TimeNs recorded) {
-    const GpuTaskId after = FirstLaunched(tasks_, call.end);
-    if (!after.valid()) return;
+  void Infer(GpuTaskId after, TimeNs recorded) {
     for (std::size_t s = 0; s < by_stream_.size(); ++s) {
       if (StreamId(s) == store_.gpu_tasks.stream[after.index()]) continue;
       Add(LastLaunched(by_stream_[s], recorded), after, Provenance::kInferred);
@@ -119,8 +155,8 @@ class StreamWaitFinder {
   }
 
   const TraceStore& store_;
-  const std::vector<GpuTaskId>& tasks_;
   std::vector<std::vector<GpuTaskId>> by_stream_;
+  std::unordered_map<HostEventId, GpuTaskId> first_task_;  ///< By launch.
   std::unordered_map<std::int64_t, std::size_t> records_;
   std::unordered_map<std::int64_t, TimeNs> calls_;
   std::vector<StreamWait> waits_;

@@ -16,9 +16,10 @@ struct StreamWait {
 };
 
 /// Waits between streams, by `after`. Where the profiler recorded which event a stream waits for,
-/// those; else from the order of calls: at a wait for an event, the last task of each other stream
-/// launched before the chain's latest event record comes before the next task that the chain
-/// launches. Waits that the recorded times contradict are dropped and counted.
+/// those; else from the order of calls: behind a wait for an event, the last task of each other
+/// stream launched before the chain's latest event record comes before the first task that the
+/// chain launches on a stream, for as many streams as there were waits. Waits that the recorded
+/// times contradict are dropped and counted.
 ///
 /// @param tasks  those of the job, in order of launch
 std::vector<StreamWait> FindStreamWaits(const TraceStore& store,
