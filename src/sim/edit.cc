@@ -17,7 +17,7 @@ std::int64_t Scaled(std::int64_t ns, double factor) {
 
 }  // namespace
 
-Edit::Edit(const Graph& graph, const Plan& base) : graph_(graph), plan_(base) {
+Edit::Edit(const Graph& graph, const Plan& base) : graph_(graph), base_(base), plan_(base) {
   assert(base.tasks() == graph.tasks.size() && "the plan is of this graph, without inserted tasks");
 }
 
@@ -69,14 +69,7 @@ void Edit::Insert(const NewKernel& kernel) {
   ++counts_.inserted;
 }
 
-Plan Edit::Finish() const {
-  if (inserted_.empty()) return plan_;
-  // Everything that goes before a task, in order of insertion: new launches and new kernels.
-  struct Arrival {
-    TaskIndex before;
-    std::uint32_t kernel;
-    bool is_launch;
-  };
+std::vector<Edit::Arrival> Edit::Arrivals() const {
   std::vector<Arrival> arrivals;
   for (std::uint32_t k = 0; k < inserted_.size(); ++k) {
     arrivals.push_back({inserted_[k].before_call, k, true});
@@ -84,7 +77,25 @@ Plan Edit::Finish() const {
   }
   std::stable_sort(arrivals.begin(), arrivals.end(),
                    [](const Arrival& a, const Arrival& b) { return a.before < b.before; });
+  return arrivals;
+}
 
+std::vector<bool> Edit::ChangedTasks() const {
+  const std::vector<Arrival> arrivals = Arrivals();
+  std::vector<bool> changed;
+  changed.reserve(plan_.tasks() + arrivals.size());
+  auto next = arrivals.begin();
+  for (TaskIndex task = 0; task < plan_.tasks(); ++task) {
+    for (; next != arrivals.end() && next->before == task; ++next)
+      changed.push_back(!next->is_launch);
+    changed.push_back(plan_.shape->gpu[task] != 0 && plan_.duration[task] != base_.duration[task]);
+  }
+  return changed;
+}
+
+Plan Edit::Finish() const {
+  if (inserted_.empty()) return plan_;
+  const std::vector<Arrival> arrivals = Arrivals();
   const PlanShape& old = *plan_.shape;
   const std::size_t tasks = plan_.tasks();
   std::vector<std::uint32_t> place(tasks);  // New numbers.

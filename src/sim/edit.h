@@ -52,6 +52,8 @@ class Edit {
   const EditCounts& counts() const { return counts_; }
   /// The edited plan. Tasks are numbered anew if any were inserted.
   Plan Finish() const;
+  /// By task of the finished plan: GPU tasks that are new or have another duration than before.
+  std::vector<bool> ChangedTasks() const;
 
  private:
   std::uint32_t TrackEdge(TaskIndex task) const { return graph_.edge_begin[task]; }
@@ -59,7 +61,17 @@ class Edit {
     return graph_.edge_begin[task] < graph_.edge_begin[task + 1];
   }
 
+  /// A launch or a kernel on its way into the plan.
+  struct Arrival {
+    TaskIndex before;
+    std::uint32_t kernel;  ///< Of inserted_.
+    bool is_launch;
+  };
+  /// Everything that goes before a task, in order.
+  std::vector<Arrival> Arrivals() const;
+
   const Graph& graph_;
+  const Plan& base_;
   Plan plan_;
   std::vector<NewKernel> inserted_;
   EditCounts counts_;

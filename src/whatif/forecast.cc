@@ -8,21 +8,32 @@
 namespace headroom {
 namespace {
 
-/// Host lags and calls, and GPU durations, times a factor each.
-Plan Stretched(const Plan& plan, double host, double gpu) {
+/// What times are multiplied with.
+struct Factors {
+  double host = 1;     ///< Work and calls.
+  double gpu = 1;      ///< GPU tasks as recorded.
+  double changed = 1;  ///< GPU tasks that the scenario changed.
+};
+
+Plan Stretched(const Plan& plan, const Factors& factors, const std::vector<bool>& changed = {}) {
   Plan out = plan;
   const PlanShape& shape = *plan.shape;
   for (std::size_t task = 0; task < out.tasks(); ++task) {
     const bool is_gpu = shape.gpu[task] != 0;
-    out.duration[task] =
-        std::llround(static_cast<double>(out.duration[task]) * (is_gpu ? gpu : host));
+    const double factor = !is_gpu                                  ? factors.host
+                          : task < changed.size() && changed[task] ? factors.changed
+                                                                   : factors.gpu;
+    out.duration[task] = std::llround(static_cast<double>(out.duration[task]) * factor);
     // The first edge of a host task is the work before it.
     const std::uint32_t track = shape.edge_begin[task];
     if (!is_gpu && track < shape.edge_begin[task + 1])
-      out.lag[track] = std::llround(static_cast<double>(out.lag[track]) * host);
+      out.lag[track] = std::llround(static_cast<double>(out.lag[track]) * factor);
   }
   return out;
 }
+
+constexpr Factors kFreeGpu = {.host = 1, .gpu = 0, .changed = 0};
+constexpr Factors kFreeHost = {.host = 0, .gpu = 1, .changed = 1};
 
 /// A gain below this is none.
 constexpr double kNothing = 0.05;
@@ -34,17 +45,20 @@ Forecaster::Forecaster(const Job& job, const Uncertainty& uncertainty)
   baseline_.traced_step_ms = job.graph().recorded_step.ms();
   baseline_.replay_step_ms = StepOf(job.recorded());
   baseline_.replay_error_pct = 100 * (baseline_.replay_step_ms / baseline_.traced_step_ms - 1);
-  baseline_.corrected = IntervalOf(job.corrected(), 0);
-  baseline_.host_limit_ms = StepOf(Stretched(job.corrected(), 1, 0));
-  baseline_.gpu_limit_ms = StepOf(Stretched(job.corrected(), 0, 1));
+  baseline_.corrected = IntervalOf(job.corrected(), {}, 0);
+  baseline_.host_limit_ms = StepOf(Stretched(job.corrected(), kFreeGpu));
+  baseline_.gpu_limit_ms = StepOf(Stretched(job.corrected(), kFreeHost));
 }
 
-StepInterval Forecaster::IntervalOf(const Plan& plan, double changed_error) {
-  const double gpu = std::max(uncertainty_.gpu, changed_error);
+StepInterval Forecaster::IntervalOf(const Plan& plan, const std::vector<bool>& changed,
+                                    double changed_error) {
+  const double error = std::max(uncertainty_.gpu, changed_error);
+  const Factors low = {1 - uncertainty_.host, 1 - uncertainty_.gpu, 1 - error};
+  const Factors high = {1 + uncertainty_.host, 1 + uncertainty_.gpu, 1 + error};
   StepInterval step;
   step.mid = StepOf(plan);
-  step.low = std::min(step.mid, StepOf(Stretched(plan, 1 - uncertainty_.host, 1 - gpu)));
-  step.high = std::max(step.mid, StepOf(Stretched(plan, 1 + uncertainty_.host, 1 + gpu)));
+  step.low = std::min(step.mid, StepOf(Stretched(plan, low, changed)));
+  step.high = std::max(step.mid, StepOf(Stretched(plan, high, changed)));
   return step;
 }
 
@@ -73,7 +87,7 @@ Forecast Forecaster::Run(std::string name, const std::vector<ScenarioCall>& call
   if (memory_known) forecast.memory_delta_bytes = memory;
   forecast.changed = edit.counts();
   const Plan plan = edit.Finish();
-  forecast.step_ms = IntervalOf(plan, error);
+  forecast.step_ms = IntervalOf(plan, edit.ChangedTasks(), error);
   forecast.speedup = baseline_.corrected.mid / forecast.step_ms.mid;
   forecast.saves_ms = baseline_.corrected.mid - forecast.step_ms.mid;
   const std::string limit = Explain(forecast, plan);
@@ -82,8 +96,8 @@ Forecast Forecaster::Run(std::string name, const std::vector<ScenarioCall>& call
 }
 
 std::string Forecaster::Explain(const Forecast& forecast, const Plan& plan) {
-  const double host = StepOf(Stretched(plan, 1, 0));
-  const double gpu = StepOf(Stretched(plan, 0, 1));
+  const double host = StepOf(Stretched(plan, kFreeGpu));
+  const double gpu = StepOf(Stretched(plan, kFreeHost));
   const bool nothing = forecast.saves_ms < kNothing * baseline_.corrected.mid;
   if (host > gpu) {
     return fmt::format(

@@ -53,9 +53,9 @@ class Forecaster {
 
  private:
   double StepOf(const Plan& plan) { return replayer_.Run(plan).step_ns / 1e6; }
-  /// The step's interval: all host time, changed and unchanged GPU times at both ends of what they
+  /// The step's interval: all host time, recorded and changed GPU times at both ends of what they
   /// may be.
-  StepInterval IntervalOf(const Plan& plan, double changed_error);
+  StepInterval IntervalOf(const Plan& plan, const std::vector<bool>& changed, double changed_error);
   std::string Explain(const Forecast& forecast, const Plan& plan);
 
   const Job& job_;
