@@ -8,6 +8,7 @@ namespace {
 constexpr std::array kFactor = {ScenarioKey{.name = "factor", .otherwise = "2"}};
 constexpr std::array kOptimizer = {ScenarioKey{
     .name = "kind", .kind = KeyKind::kChoice, .choices = "fused|foreach", .otherwise = "fused"}};
+constexpr std::array kBatchSize = {ScenarioKey{.name = "n", .kind = KeyKind::kCount}};
 constexpr std::array kScale = {
     ScenarioKey{.name = "match", .kind = KeyKind::kRegex},
     ScenarioKey{.name = "factor"},
@@ -18,6 +19,7 @@ constexpr std::array kScenarios = {
     Scenario{"tf32", "Products and convolutions of float32 on tensor cores", {}, ApplyTf32},
     Scenario{"fused-optimizer", "One kernel a step, or a few over lists, update all parameters",
              kOptimizer, ApplyFusedOptimizer},
+    Scenario{"batch-size", "Another number of samples a step", kBatchSize, ApplyBatchSize},
     Scenario{"remove-syncs", "The host waits for the GPU in no call", {}, ApplyRemoveSyncs},
     Scenario{"gpu-speed", "Every GPU task takes 1/factor of its time", kFactor, ApplyGpuSpeed},
     Scenario{"host-speed", "All host work and calls take 1/factor of their time", kFactor,

@@ -7,6 +7,7 @@ namespace headroom {
 
 Effect ApplyTf32(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyFusedOptimizer(const Job& job, const Arguments& arguments, Edit& edit);
+Effect ApplyBatchSize(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyGpuSpeed(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyHostSpeed(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyScale(const Job& job, const Arguments& arguments, Edit& edit);
