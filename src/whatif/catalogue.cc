@@ -9,6 +9,8 @@ constexpr std::array kFactor = {ScenarioKey{.name = "factor", .otherwise = "2"}}
 constexpr std::array kOptimizer = {ScenarioKey{
     .name = "kind", .kind = KeyKind::kChoice, .choices = "fused|foreach", .otherwise = "fused"}};
 constexpr std::array kBatchSize = {ScenarioKey{.name = "n", .kind = KeyKind::kCount}};
+constexpr std::array kAmp = {ScenarioKey{
+    .name = "dtype", .kind = KeyKind::kChoice, .choices = "fp16|bf16", .otherwise = "bf16"}};
 constexpr std::array kScale = {
     ScenarioKey{.name = "match", .kind = KeyKind::kRegex},
     ScenarioKey{.name = "factor"},
@@ -16,6 +18,7 @@ constexpr std::array kScale = {
 constexpr std::array kRemove = {ScenarioKey{.name = "match", .kind = KeyKind::kRegex}};
 
 constexpr std::array kScenarios = {
+    Scenario{"amp", "Automatic mixed precision (autocast)", kAmp, ApplyAmp},
     Scenario{"tf32", "Products and convolutions of float32 on tensor cores", {}, ApplyTf32},
     Scenario{"fused-optimizer", "One kernel a step, or a few over lists, update all parameters",
              kOptimizer, ApplyFusedOptimizer},

@@ -1,0 +1,72 @@
+// amp: autocast to a 16-bit type, for fp16 with gradient scaling. Products and convolutions take
+// what their shapes take on tensor cores; what reads and writes 16-bit tensors moves half the
+// bytes; casts come in as kernels with launches of their own, which a host-bound job pays for.
+#include <cmath>
+#include <set>
+
+#include "analysis/operator_costs.h"
+#include "whatif/autocast.h"
+#include "whatif/catalogue.h"
+#include "whatif/selection.h"
+#include "whatif/tensor_cores.h"
+
+namespace headroom {
+namespace {
+
+// A cast reads four bytes and writes two, or the other way (measured: 3.2 of 4.8 TB/s).
+constexpr double kCastBytes = 6, kCastShare = 0.67, kCastStart = 1'200;  // ns
+// Host time of a cast, measured on one H200 machine: an operator in an operator.
+constexpr DurationNs kCastWork{9'000}, kCastLaunch{3'500};
+
+constexpr double kKernelError = 0.08;
+
+}  // namespace
+
+Effect ApplyAmp(const Job& job, const Arguments& arguments, Edit& edit) {
+  const DType dtype = arguments.Text("dtype") == "bf16" ? DType::kBF16 : DType::kF16;
+  const DeviceSpec* device = job.device();
+  if (device == nullptr || !device->memory_bandwidth_gbs)
+    return Effect::Abstain("the GPU is not in the device catalogue, so its peaks are not known");
+  if (!(dtype == DType::kBF16 ? device->bf16_tensor_tflops : device->fp16_tensor_tflops))
+    return Effect::Abstain("this GPU has no tensor cores for that type");
+  std::set<HostEventId> on_float32;
+  for (const auto& [op, tasks] : Float32Products(job)) on_float32.insert(op);
+  std::int64_t products = 0;
+  for (const AutocastOperator& op : FollowAutocast(job, dtype)) {
+    if (op.product) {
+      const std::optional<OperatorCall> call = ReadOperatorCall(job.store(), op.op);
+      const std::optional<DurationNs> time =
+          call ? TimeOnTensorCores(*call, dtype, *device) : std::nullopt;
+      if (time && job.CostOf(op.op) != nullptr) {
+        products += on_float32.contains(op.op) ? 1 : 0;
+        ReplaceTasks(job, op.tasks, *time, edit);
+        if (const TaskIndex launch = job.LaunchOf(op.tasks.front()); launch != kNoTask)
+          edit.AddWorkBefore(launch, AddedHostTime(job, op.op, op.tasks.front(), dtype));
+      }
+    } else if (op.scale != 1) {
+      for (const TaskIndex task : op.tasks) edit.Scale(task, op.scale);
+    }
+    const TaskIndex task = op.tasks.front();
+    const TaskIndex launch = job.LaunchOf(task);
+    if (launch == kNoTask) continue;
+    for (const Cast& cast : op.casts) {
+      const double bytes = cast.elements * kCastBytes;
+      edit.Insert({.before_task = task,
+                   .before_call = launch,
+                   .duration = DurationNs(std::llround(
+                       kCastStart + bytes / (*device->memory_bandwidth_gbs * kCastShare))),
+                   .host_work = kCastWork,
+                   .launch = kCastLaunch});
+    }
+  }
+  if (products == 0) {
+    return Effect::Abstain(
+        "no matrix product or convolution in float32 with recorded shapes (record_shapes=True)");
+  }
+  Effect effect;
+  effect.gpu_error = kKernelError;
+  effect.validated = device->short_name == "H200" ? Validity::kYes : Validity::kOutOfRange;
+  return effect;
+}
+
+}  // namespace headroom

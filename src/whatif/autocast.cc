@@ -1,0 +1,238 @@
+#include "whatif/autocast.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "analysis/operator_costs.h"
+
+namespace headroom {
+namespace {
+
+/// How an operator's type follows from those of its inputs.
+enum class Rule : std::uint8_t {
+  kProduct,  ///< Computes in 16 bits, whatever comes in.
+  kFloat,    ///< Computes in float32, whatever comes in.
+  kPromote,  ///< Float32 if any input is; else 16 bits.
+};
+
+struct NamedRule {
+  std::string_view part;  ///< Of the operator's name.
+  Rule rule;
+  /// What 16 bits make of its time where memory is not all that it costs (measured on one H200).
+  double half_scale = 0.5;
+};
+
+// The first that matches.
+constexpr std::array kRules = {
+    NamedRule{"convolution", Rule::kProduct},
+    NamedRule{"::mm", Rule::kProduct},
+    NamedRule{"::addmm", Rule::kProduct},
+    NamedRule{"::bmm", Rule::kProduct},
+    NamedRule{"::baddbmm", Rule::kProduct},
+    NamedRule{"::linear", Rule::kProduct},
+    NamedRule{"softmax", Rule::kFloat},
+    NamedRule{"layer_norm", Rule::kFloat},
+    NamedRule{"group_norm", Rule::kFloat},
+    NamedRule{"loss", Rule::kFloat},
+    NamedRule{"cross_entropy", Rule::kFloat},
+    NamedRule{"::pow", Rule::kFloat},
+    NamedRule{"::exp", Rule::kFloat},
+    NamedRule{"::log", Rule::kFloat},
+    NamedRule{"::rsqrt", Rule::kFloat},
+    NamedRule{"::reciprocal", Rule::kFloat},
+    NamedRule{"::sum", Rule::kFloat},
+    NamedRule{"::cumsum", Rule::kFloat},
+    NamedRule{"::prod", Rule::kFloat},
+    NamedRule{"::norm", Rule::kFloat},
+    NamedRule{"::linalg_vector_norm", Rule::kFloat},
+    NamedRule{"batch_norm", Rule::kPromote, 0.85},
+    NamedRule{"gelu", Rule::kPromote, 0.7},
+    NamedRule{"dropout", Rule::kPromote, 0.65},
+};
+constexpr NamedRule kOtherRule = {"", Rule::kPromote};
+
+/// cuDNN does not take bfloat16 batch norms; PyTorch's own kernel is slower than cuDNN's in
+/// float32.
+constexpr double kBatchNormBf16 = 1.35;
+/// An addition of a 16-bit and a float32 tensor is not vectorized.
+constexpr double kMixed = 1.55;
+
+const NamedRule& RuleOf(std::string_view op) {
+  const auto found = std::find_if(kRules.begin(), kRules.end(), [&](const NamedRule& rule) {
+    return op.find(rule.part) != std::string_view::npos;
+  });
+  return found == kRules.end() ? kOtherRule : *found;
+}
+
+double Elements(const TensorArg& tensor) {
+  double elements = 1;
+  for (const std::int64_t extent : tensor.dims) elements *= static_cast<double>(extent);
+  return elements;
+}
+
+/// What autocast made of a forward operator, for its backward.
+struct Outcome {
+  bool half = false;  ///< It computed in 16 bits.
+  double scale = 1;
+  std::vector<Cast> casts;
+};
+
+class AutocastFollower {
+ public:
+  AutocastFollower(const Job& job, DType dtype) : job_(job), dtype_(dtype) {}
+
+  std::vector<AutocastOperator> Follow() {
+    CollectOperators();
+    for (AutocastOperator& op : operators_) {
+      const Phase phase = job_.ContextOf(op.tasks.front()).phase;
+      if (phase == Phase::kBackward) {
+        Backward(op);
+      } else if (phase != Phase::kOptimizer) {
+        Forward(op);
+      }
+    }
+    return std::move(operators_);
+  }
+
+ private:
+  /// Operators by the innermost one with a cost, or the innermost one, around the launch.
+  void CollectOperators() {
+    std::unordered_map<HostEventId, std::size_t> index;
+    for (TaskIndex task = 0; task < job_.graph().tasks.size(); ++task) {
+      if (job_.graph().tasks[task].kind != TaskKind::kGpu) continue;
+      const HostContext& context = job_.ContextOf(task);
+      const HostEventId op = context.costed.valid() ? context.costed : context.op;
+      if (!op.valid()) continue;
+      const auto [it, is_new] = index.try_emplace(op, operators_.size());
+      if (is_new) operators_.push_back({.op = op, .tasks = {}, .casts = {}});
+      operators_[it->second].tasks.push_back(task);
+    }
+    // In order of launch: tasks of several streams may overtake each other.
+    std::stable_sort(operators_.begin(), operators_.end(),
+                     [&](const AutocastOperator& a, const AutocastOperator& b) {
+                       return StartOf(a.op) < StartOf(b.op);
+                     });
+  }
+
+  TimeNs StartOf(HostEventId op) const { return job_.store().host_events.start[op.index()]; }
+
+  std::string_view NameOf(HostEventId op) const {
+    return job_.store().Text(job_.store().host_events.name[op.index()]);
+  }
+
+  bool IsHalf(double elements) const {
+    const auto known = half_.find(elements);
+    return known != half_.end() && known->second;
+  }
+
+  void Forward(AutocastOperator& op) {
+    const std::optional<OperatorCall> call = ReadOperatorCall(job_.store(), op.op);
+    if (!call) return;
+    std::vector<double> floats;  // Elements of the float32 tensors among its inputs.
+    bool any_half = false, any_float = false;
+    double largest = 0, largest_half = 0;
+    for (const OperatorArg& arg : call->args) {
+      for (const TensorArg& tensor : arg.tensors) {
+        const bool floating = tensor.dtype == DType::kF32;
+        if (!floating || tensor.dims.empty()) continue;
+        const double elements = Elements(tensor);
+        largest = std::max(largest, elements);
+        if (IsHalf(elements)) {
+          any_half = true;
+          largest_half = std::max(largest_half, elements);
+        } else {
+          any_float = true;
+          floats.push_back(elements);
+        }
+      }
+    }
+    const NamedRule& rule = RuleOf(NameOf(op.op));
+    Outcome outcome;
+    switch (rule.rule) {
+      case Rule::kProduct:
+        outcome.half = op.product = true;
+        for (const double elements : floats) outcome.casts.push_back({elements});
+        half_[OutputElements(*call, largest)] = true;
+        break;
+      case Rule::kFloat:
+        if (any_half) outcome.casts.push_back({largest_half});
+        half_[largest] = false;
+        break;
+      case Rule::kPromote: {
+        // Small tensors (a bias, a mask's row) do not make the kernel read much more.
+        const bool mixed = any_half && any_float;
+        outcome.half = any_half && !any_float;
+        outcome.scale = outcome.half ? rule.half_scale : mixed ? kMixed : 1;
+        if (NameOf(op.op).find("batch_norm") != std::string_view::npos && any_half) {
+          // Its weights stay float32 by design.
+          outcome.half = true;
+          outcome.scale = dtype_ == DType::kBF16 ? kBatchNormBf16 : rule.half_scale;
+        }
+        if (mixed && !outcome.half) outcome.casts.push_back({largest_half});  // In the backward.
+        half_[largest] = outcome.half;
+        break;
+      }
+    }
+    op.scale = outcome.scale;
+    if (rule.rule != Rule::kPromote) op.casts = outcome.casts;
+    outcomes_[op.op] = std::move(outcome);
+  }
+
+  void Backward(AutocastOperator& op) {
+    const HostEventId forward = job_.ContextOf(op.tasks.front()).forward;
+    const auto outcome = FindOutcome(forward);
+    const NamedRule& rule = RuleOf(NameOf(op.op));
+    if (rule.rule == Rule::kProduct) {
+      op.product = true;
+    } else if (outcome != outcomes_.end() && outcome->second.half) {
+      // The gradient has the type of the output; of a product's bias, it is summed in 16 bits.
+      op.scale = outcome->second.scale == 1 ? 0.5 : outcome->second.scale;
+    }
+    if (outcome == outcomes_.end() || outcome->second.casts.empty()) return;
+    // Each cast of the forward is undone once.
+    op.casts = std::exchange(outcome->second.casts, {});
+  }
+
+  /// Of the forward operator, or of one inside it.
+  std::map<HostEventId, Outcome>::iterator FindOutcome(HostEventId forward) {
+    if (!forward.valid()) return outcomes_.end();
+    // Children follow their parent.
+    const auto inside = outcomes_.lower_bound(forward);
+    if (inside == outcomes_.end()) return inside;
+    const auto& events = job_.store().host_events;
+    const bool within = events.thread[inside->first.index()] == events.thread[forward.index()] &&
+                        job_.store().HostEnd(inside->first) <= job_.store().HostEnd(forward);
+    return within ? inside : outcomes_.end();
+  }
+
+  static double OutputElements(const OperatorCall& call, double largest_input) {
+    if (const std::optional<GemmShape> shape = GemmShapeOf(call)) {
+      return static_cast<double>(shape->batch) * static_cast<double>(shape->m) *
+             static_cast<double>(shape->n);
+    }
+    if (const std::optional<ConvolutionShape> shape = ConvolutionShapeOf(call)) {
+      double elements =
+          static_cast<double>(shape->batch) * static_cast<double>(shape->out_channels);
+      for (const std::int64_t extent : shape->out) elements *= static_cast<double>(extent);
+      return elements;
+    }
+    return largest_input;
+  }
+
+  const Job& job_;
+  const DType dtype_;
+  std::vector<AutocastOperator> operators_;
+  std::map<double, bool> half_;  ///< By elements: whether what was last written has 16 bits.
+  std::map<HostEventId, Outcome> outcomes_;
+};
+
+}  // namespace
+
+std::vector<AutocastOperator> FollowAutocast(const Job& job, DType dtype) {
+  return AutocastFollower(job, dtype).Follow();
+}
+
+}  // namespace headroom

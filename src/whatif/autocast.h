@@ -1,0 +1,36 @@
+// What PyTorch's autocast would do to each operator of a recorded float32 step: in which type it
+// computes, and which casts come before it.
+//
+// Tensors have no identity in a profile. Types are followed along the forward by the number of
+// elements: what was last written with as many elements is taken to be what is read. Backward
+// operators inherit from the forward operator of their sequence number. The lists of operators are
+// those of PyTorch's documentation ("CUDA Ops that can autocast to ...").
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "cost/dtype.h"
+#include "whatif/job.h"
+
+namespace headroom {
+
+/// A cast between float32 and the 16-bit type, as a kernel of its own.
+struct Cast {
+  double elements = 0;
+};
+
+/// One operator with GPU tasks.
+struct AutocastOperator {
+  HostEventId op;
+  std::vector<TaskIndex> tasks;  ///< In order.
+  bool product = false;          ///< A product or convolution that runs in the 16-bit type.
+  double scale = 1;              ///< Else: what its tasks' times are multiplied with.
+  std::vector<Cast> casts;       ///< Before it.
+};
+
+/// All operators of the forward and the backward, in order of their first task.
+std::vector<AutocastOperator> FollowAutocast(const Job& job, DType dtype);
+
+}  // namespace headroom

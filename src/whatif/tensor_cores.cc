@@ -1,0 +1,57 @@
+#include "whatif/tensor_cores.h"
+
+#include <algorithm>
+
+#include "cost/kernel_time.h"
+
+namespace headroom {
+namespace {
+
+// Added host time a call, measured on one H200 machine. The product's is for TF32, where cuBLAS
+// asks for the attributes of each kernel that it considers.
+constexpr DurationNs kHostPerTf32Product{8'000};
+constexpr DurationNs kHostPerForwardConvolution{12'000};
+constexpr DurationNs kHostPerBackwardConvolution{20'000};
+
+}  // namespace
+
+std::map<HostEventId, std::vector<TaskIndex>> Float32Products(const Job& job) {
+  std::map<HostEventId, std::vector<TaskIndex>> operators;
+  for (TaskIndex task = 0; task < job.graph().tasks.size(); ++task) {
+    if (job.graph().tasks[task].kind != TaskKind::kGpu) continue;
+    const HostEventId op = job.ContextOf(task).costed;
+    const OperatorCost* cost = op.valid() ? job.CostOf(op) : nullptr;
+    if (cost == nullptr || cost->math_dtype != DType::kF32) continue;
+    if (cost->family != WorkFamily::kMatmul && cost->family != WorkFamily::kConvolution) continue;
+    operators[op].push_back(task);
+  }
+  std::erase_if(operators, [&](const auto& entry) {
+    return std::any_of(entry.second.begin(), entry.second.end(), [&](TaskIndex task) {
+      return job.ClassOf(task).tensor_cores == TensorCoreUse::kYes;
+    });
+  });
+  return operators;
+}
+
+/// Time of an operator on tensor cores; nullopt where its shapes do not tell.
+std::optional<DurationNs> TimeOnTensorCores(const OperatorCall& call, DType dtype,
+                                            const DeviceSpec& device) {
+  if (const std::optional<GemmShape> shape = GemmShapeOf(call))
+    return TensorCoreGemmTime(*shape, LayoutOf(call, *shape, dtype), dtype, device);
+  const std::optional<ConvolutionShape> shape = ConvolutionShapeOf(call);
+  if (!shape) return std::nullopt;
+  const std::optional<DurationNs> part = TensorCoreConvolutionTime(*shape, dtype, device);
+  if (!part) return std::nullopt;
+  const int parts = std::max(1, int{shape->data_gradient} + int{shape->weight_gradient});
+  return DurationNs(part->ns() * parts);
+}
+
+DurationNs AddedHostTime(const Job& job, HostEventId op, TaskIndex first_task, DType dtype) {
+  if (job.CostOf(op)->family == WorkFamily::kConvolution) {
+    return job.ContextOf(first_task).phase == Phase::kBackward ? kHostPerBackwardConvolution
+                                                               : kHostPerForwardConvolution;
+  }
+  return dtype == DType::kTF32 ? kHostPerTf32Product : DurationNs(0);
+}
+
+}  // namespace headroom
