@@ -16,6 +16,13 @@ struct EditCounts {
   std::int64_t inserted = 0, removed = 0;
 };
 
+/// What comes of an edit.
+struct EditedPlan {
+  Plan plan;
+  /// By task of the plan: GPU tasks that are new or have another duration than before.
+  std::vector<bool> changed;
+};
+
 /// Collects changes to the plan of a graph. Tasks keep their numbers until Finish().
 class Edit {
  public:
@@ -35,6 +42,7 @@ class Edit {
   /// What waited for the task waits for what it waited for on its track. A call that is removed
   /// still takes the work before it: scale that apart.
   void Remove(TaskIndex task);
+  bool IsRemoved(TaskIndex task) const { return removed_[task]; }
   /// A blocking call no longer waits.
   void RemoveWait(TaskIndex return_task);
 
@@ -45,15 +53,15 @@ class Edit {
     DurationNs duration{};
     DurationNs host_work{};  ///< Before the launch.
     DurationNs launch{};     ///< Duration of the launch.
+    /// A call that waits until the kernel is done, e.g. for a value; kNoTask: none does.
+    TaskIndex waiting_call = kNoTask;
   };
   /// REQUIRES: `before_call` comes before `before_task` in the graph's order.
   void Insert(const NewKernel& kernel);
 
   const EditCounts& counts() const { return counts_; }
   /// The edited plan. Tasks are numbered anew if any were inserted.
-  Plan Finish() const;
-  /// By task of the finished plan: GPU tasks that are new or have another duration than before.
-  std::vector<bool> ChangedTasks() const;
+  EditedPlan Finish() const;
 
  private:
   std::uint32_t TrackEdge(TaskIndex task) const { return graph_.edge_begin[task]; }
@@ -61,18 +69,10 @@ class Edit {
     return graph_.edge_begin[task] < graph_.edge_begin[task + 1];
   }
 
-  /// A launch or a kernel on its way into the plan.
-  struct Arrival {
-    TaskIndex before;
-    std::uint32_t kernel;  ///< Of inserted_.
-    bool is_launch;
-  };
-  /// Everything that goes before a task, in order.
-  std::vector<Arrival> Arrivals() const;
-
   const Graph& graph_;
   const Plan& base_;
   Plan plan_;
+  std::vector<bool> removed_;
   std::vector<NewKernel> inserted_;
   EditCounts counts_;
 };

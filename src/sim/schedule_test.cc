@@ -106,7 +106,7 @@ TEST(EditTest, ARemovedKernelLetsTheNextFollowTheOneBefore) {
   edit.Remove(2);
   edit.Remove(0);
   EXPECT_EQ(edit.counts().removed, 2);
-  EXPECT_DOUBLE_EQ(Replayer().Run(edit.Finish()).step_ns, 102);
+  EXPECT_DOUBLE_EQ(Replayer().Run(edit.Finish().plan).step_ns, 102);
 }
 
 TEST(EditTest, AnInsertedKernelTakesItsTimeOnTheStreamAndOnTheHost) {
@@ -119,7 +119,7 @@ TEST(EditTest, AnInsertedKernelTakesItsTimeOnTheStreamAndOnTheHost) {
                .host_work = DurationNs(7),
                .launch = DurationNs(3)});
   // 50 more, and the gap behind it.
-  EXPECT_DOUBLE_EQ(Replayer().Run(edit.Finish()).step_ns, 204 + 50 + 1500);
+  EXPECT_DOUBLE_EQ(Replayer().Run(edit.Finish().plan).step_ns, 204 + 50 + 1500);
   const Graph fast = TwoKernels(1);
   const Plan fast_base = MakePlan(fast);
   Edit host(fast, fast_base);
@@ -128,13 +128,13 @@ TEST(EditTest, AnInsertedKernelTakesItsTimeOnTheStreamAndOnTheHost) {
                .duration = DurationNs(0),
                .host_work = DurationNs(2000),
                .launch = DurationNs(3)});
-  EXPECT_DOUBLE_EQ(Replayer().Run(host.Finish()).step_ns, 30 + 2000 + 3);
+  EXPECT_DOUBLE_EQ(Replayer().Run(host.Finish().plan).step_ns, 30 + 2000 + 3);
 }
 
 TEST(EditTest, AnUnchangedEditReplaysTheSame) {
   const Graph graph = TwoKernels(40);
   const Plan base = MakePlan(graph);
-  EXPECT_DOUBLE_EQ(Replayer().Run(Edit(graph, base).Finish()).step_ns,
+  EXPECT_DOUBLE_EQ(Replayer().Run(Edit(graph, base).Finish().plan).step_ns,
                    Replayer().Run(base).step_ns);
 }
 
@@ -205,7 +205,7 @@ RC_GTEST_PROP(ReplayProperty, ShorterTasksNeverTakeLonger, ()) {
   for (TaskIndex task = 0; task < graph.tasks.size(); ++task) {
     if (*rc::gen::arbitrary<bool>()) edit.Scale(task, 0.5);
   }
-  const Plan shorter = edit.Finish();
+  const Plan shorter = edit.Finish().plan;
   Replayer a, b;
   const std::span<const std::int64_t> before = a.RunOnce(plan), after = b.RunOnce(shorter);
   for (std::size_t moment = 0; moment < before.size(); ++moment)
@@ -231,7 +231,8 @@ RC_GTEST_PROP(EditProperty, InsertingNothingLongChangesNoOrder, ()) {
   const int count = *rc::gen::inRange(1, 4);
   for (int i = 0; i < count; ++i) edit.Insert({.before_task = 2, .before_call = 0});
   // Kernels of no length cost their gaps on the stream, and nothing on the host.
-  const double before = Replayer().Run(plan).step_ns, after = Replayer().Run(edit.Finish()).step_ns;
+  const double before = Replayer().Run(plan).step_ns,
+               after = Replayer().Run(edit.Finish().plan).step_ns;
   RC_ASSERT(after >= before);
   RC_ASSERT(after <= before + count * 1500.0);
 }

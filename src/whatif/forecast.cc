@@ -86,11 +86,11 @@ Forecast Forecaster::Run(std::string name, const std::vector<ScenarioCall>& call
   if (all_validated) forecast.validated = Validity::kYes;
   if (memory_known) forecast.memory_delta_bytes = memory;
   forecast.changed = edit.counts();
-  const Plan plan = edit.Finish();
-  forecast.step_ms = IntervalOf(plan, edit.ChangedTasks(), error);
+  const EditedPlan edited = edit.Finish();
+  forecast.step_ms = IntervalOf(edited.plan, edited.changed, error);
   forecast.speedup = baseline_.corrected.mid / forecast.step_ms.mid;
   forecast.saves_ms = baseline_.corrected.mid - forecast.step_ms.mid;
-  const std::string limit = Explain(forecast, plan);
+  const std::string limit = Explain(forecast, edited.plan);
   if (!limit.empty()) forecast.why += (forecast.why.empty() ? "" : "; ") + limit;
   return forecast;
 }

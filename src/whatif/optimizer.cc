@@ -4,31 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <string_view>
 
-#include "analysis/operator_costs.h"
 #include "whatif/catalogue.h"
+#include "whatif/optimizer_steps.h"
 #include "whatif/selection.h"
 
 namespace headroom {
 namespace {
-
-/// An algorithm's traffic, in tensors of the parameters' size that are read or written.
-struct Algorithm {
-  std::string_view name;     ///< In the name of the optimizer's range.
-  std::string_view counted;  ///< An operator that updates each parameter once.
-  double fused;              ///< Each operand once.
-  double foreach;            ///< Each operand of each of its list operators.
-};
-
-/// AdamW fused: reads parameter, gradient and two moments, writes parameter and moments; foreach:
-/// counted from the list operators of torch/optim/adamw.py (2.11) and measured alike. SGD with
-/// momentum: parameter, gradient, buffer; parameter, buffer.
-constexpr Algorithm kAlgorithms[] = {
-    {"Adam", "aten::addcdiv_", 7, 21},
-    {"SGD", "aten::mul_", 5, 7},
-};
 
 /// Of the data sheet's bandwidth (measured: 3.4 of 4.8 TB/s).
 constexpr double kSustained = 0.71;
@@ -37,57 +20,6 @@ constexpr double kSustained = 0.71;
 constexpr DurationNs kHostFused{500'000}, kHostForeach{1'500'000};
 
 constexpr double kKernelError = 0.1;
-
-/// One execution of the optimizer's step.
-struct OptimizerStep {
-  HostEventId range;
-  std::vector<TaskIndex> tasks;
-};
-
-std::vector<OptimizerStep> FindSteps(const Job& job) {
-  const auto& events = job.store().host_events;
-  // Of each event, the optimizer's range around it.
-  std::vector<HostEventId> range_of(events.rows());
-  for (std::size_t row = 0; row < events.rows(); ++row) {
-    const HostEventId event(row), parent = events.parent[row];
-    if (parent.valid()) range_of[row] = range_of[parent.index()];
-    if (!range_of[row].valid() && events.kind[row] == HostEventKind::kAnnotation &&
-        job.RolesOf(event).Has(HostRole::kOptimizerStep))
-      range_of[row] = event;
-  }
-  std::map<HostEventId, OptimizerStep> steps;
-  for (TaskIndex task = 0; task < job.graph().tasks.size(); ++task) {
-    const Task& recorded = job.graph().tasks[task];
-    if (recorded.kind != TaskKind::kGpu) continue;
-    const HostEventId launch = job.store().gpu_tasks.launch[recorded.row];
-    if (!launch.valid() || !range_of[launch.index()].valid()) continue;
-    OptimizerStep& step = steps[range_of[launch.index()]];
-    step.range = range_of[launch.index()];
-    step.tasks.push_back(task);
-  }
-  std::vector<OptimizerStep> in_order;
-  for (auto& [range, step] : steps) in_order.push_back(std::move(step));
-  return in_order;
-}
-
-/// Bytes of the parameters, from the shapes of an operator that runs once for each.
-double ParameterBytes(const Job& job, const OptimizerStep& step, std::string_view counted) {
-  double bytes = 0;
-  HostEventId last;
-  for (const TaskIndex task : step.tasks) {
-    const HostEventId op = job.ContextOf(task).op;
-    if (!op.valid() || op == last) continue;
-    last = op;
-    if (job.store().Text(job.store().host_events.name[op.index()]) != counted) continue;
-    const std::optional<OperatorCall> call = ReadOperatorCall(job.store(), op);
-    if (!call || call->args.empty() || call->args[0].tensors.size() != 1) continue;
-    double elements = 1;
-    for (const std::int64_t extent : call->args[0].tensors[0].dims)
-      elements *= static_cast<double>(extent);
-    bytes += elements * BytesPerElement(call->args[0].tensors[0].dtype);
-  }
-  return bytes;
-}
 
 bool Uses(const Job& job, const OptimizerStep& step, std::string_view part) {
   return std::any_of(step.tasks.begin(), step.tasks.end(), [&](TaskIndex task) {
@@ -101,7 +33,7 @@ bool Uses(const Job& job, const OptimizerStep& step, std::string_view part) {
 
 Effect ApplyFusedOptimizer(const Job& job, const Arguments& arguments, Edit& edit) {
   const bool fused = arguments.Text("kind") == "fused";
-  const std::vector<OptimizerStep> steps = FindSteps(job);
+  const std::vector<OptimizerStep> steps = FindOptimizerSteps(job);
   if (steps.empty())
     return Effect::Abstain("no optimizer step was recorded (a range \"Optimizer.step#...\")");
   if (Uses(job, steps.front(), "_fused_")) return Effect::Abstain("the optimizer is fused already");
@@ -110,12 +42,8 @@ Effect ApplyFusedOptimizer(const Job& job, const Arguments& arguments, Edit& edi
                                ? "the optimizer works on lists already, and lists record no shapes"
                                : "the optimizer works on lists already (foreach)");
   }
-  const std::string_view name =
-      job.store().Text(job.store().host_events.name[steps.front().range.index()]);
-  const auto algorithm =
-      std::find_if(std::begin(kAlgorithms), std::end(kAlgorithms),
-                   [&](const Algorithm& a) { return name.find(a.name) != std::string_view::npos; });
-  if (algorithm == std::end(kAlgorithms))
+  const UpdateAlgorithm* algorithm = AlgorithmOf(job, steps.front());
+  if (algorithm == nullptr)
     return Effect::Abstain("only Adam, AdamW and SGD with momentum are known");
   if (job.device() == nullptr || !job.device()->memory_bandwidth_gbs)
     return Effect::Abstain("the GPU's memory bandwidth is not known");
@@ -127,7 +55,7 @@ Effect ApplyFusedOptimizer(const Job& job, const Arguments& arguments, Edit& edi
   std::vector<std::pair<TaskIndex, DurationNs>> kept;  // Launches, with their durations.
   std::vector<TaskIndex> gone;
   for (const OptimizerStep& step : steps) {
-    const double bytes = ParameterBytes(job, step, algorithm->counted);
+    const double bytes = ParameterBytes(job, step);
     const TaskIndex launch = job.LaunchOf(step.tasks.front());
     if (bytes == 0 || launch == kNoTask) {
       return Effect::Abstain("the parameters' shapes were not recorded (record_shapes=True)");

@@ -1,0 +1,75 @@
+#include "whatif/optimizer_steps.h"
+
+#include <algorithm>
+#include <map>
+
+#include "analysis/operator_costs.h"
+
+namespace headroom {
+namespace {
+
+/// AdamW fused: reads parameter, gradient and two moments, writes parameter and moments; foreach:
+/// counted from the list operators of torch/optim/adamw.py (2.11) and measured alike. SGD with
+/// momentum: parameter, gradient, buffer; parameter, buffer.
+constexpr UpdateAlgorithm kAlgorithms[] = {
+    {"Adam", "aten::addcdiv_", 7, 21},
+    {"SGD", "aten::mul_", 5, 7},
+};
+
+}  // namespace
+
+std::vector<OptimizerStep> FindOptimizerSteps(const Job& job) {
+  const auto& events = job.store().host_events;
+  // Of each event, the optimizer's range around it.
+  std::vector<HostEventId> range_of(events.rows());
+  for (std::size_t row = 0; row < events.rows(); ++row) {
+    const HostEventId event(row), parent = events.parent[row];
+    if (parent.valid()) range_of[row] = range_of[parent.index()];
+    if (!range_of[row].valid() && events.kind[row] == HostEventKind::kAnnotation &&
+        job.RolesOf(event).Has(HostRole::kOptimizerStep))
+      range_of[row] = event;
+  }
+  std::map<HostEventId, OptimizerStep> steps;
+  for (TaskIndex task = 0; task < job.graph().tasks.size(); ++task) {
+    const Task& recorded = job.graph().tasks[task];
+    if (recorded.kind != TaskKind::kGpu) continue;
+    const HostEventId launch = job.store().gpu_tasks.launch[recorded.row];
+    if (!launch.valid() || !range_of[launch.index()].valid()) continue;
+    OptimizerStep& step = steps[range_of[launch.index()]];
+    step.range = range_of[launch.index()];
+    step.tasks.push_back(task);
+  }
+  std::vector<OptimizerStep> in_order;
+  for (auto& [range, step] : steps) in_order.push_back(std::move(step));
+  return in_order;
+}
+
+const UpdateAlgorithm* AlgorithmOf(const Job& job, const OptimizerStep& step) {
+  const std::string_view name = job.store().Text(job.store().host_events.name[step.range.index()]);
+  const auto found = std::find_if(
+      std::begin(kAlgorithms), std::end(kAlgorithms),
+      [&](const UpdateAlgorithm& a) { return name.find(a.name) != std::string_view::npos; });
+  return found == std::end(kAlgorithms) ? nullptr : &*found;
+}
+
+double ParameterBytes(const Job& job, const OptimizerStep& step) {
+  const UpdateAlgorithm* algorithm = AlgorithmOf(job, step);
+  if (algorithm == nullptr) return 0;
+  double bytes = 0;
+  HostEventId last;
+  for (const TaskIndex task : step.tasks) {
+    const HostEventId op = job.ContextOf(task).op;
+    if (!op.valid() || op == last) continue;
+    last = op;
+    if (job.store().Text(job.store().host_events.name[op.index()]) != algorithm->counted) continue;
+    const std::optional<OperatorCall> call = ReadOperatorCall(job.store(), op);
+    if (!call || call->args.empty() || call->args[0].tensors.size() != 1) continue;
+    double elements = 1;
+    for (const std::int64_t extent : call->args[0].tensors[0].dims)
+      elements *= static_cast<double>(extent);
+    bytes += elements * BytesPerElement(call->args[0].tensors[0].dtype);
+  }
+  return bytes;
+}
+
+}  // namespace headroom
