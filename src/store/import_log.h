@@ -60,7 +60,7 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
   X(kUnmatchedEnd, "unmatched-end", kWarning, "the end of a span that never began was ignored", "", "") \
   X(kOutOfOrder, "out-of-order", kInfo, "events are not in order of time within their track; they were sorted", "", "") \
   X(kOverlapping, "overlapping-spans", kInfo, \
-    "spans of one host track overlap without nesting; all were kept", "", "") \
+    "spans of one host track overlap without nesting, by more than their stamps can be off; all were kept", "", "") \
   X(kOrphanTask, "orphan-gpu-task", kWarning, \
     "GPU tasks without a recorded launch; they count as GPU work, their operator is unknown", \
     "operator and layer of those tasks", "record CPU activity too: ProfilerActivity.CPU, and start before the step") \
