@@ -498,30 +498,31 @@ class Reading {
       case Prologue::kDamaged:
       case Prologue::kNoEventList:
         if (prologue != Prologue::kNeedsMore && (piece.last || TooLong(piece))) {
-          Fail(prologue == Prologue::kDamaged
-                   ? kNotATrace
-                   : "is JSON but holds no \"traceEvents\"; it is not a trace: pass what "
-                     "prof.export_chrome_trace(...) wrote");
+          Fail(piece, prologue == Prologue::kDamaged
+                          ? kNotATrace
+                          : "is JSON but holds no \"traceEvents\"; it is not a trace: pass what "
+                            "prof.export_chrome_trace(...) wrote");
         } else if (piece.last) {
-          Fail(
-              "ends before its event list: it is empty or cut; copy the file or record the trace "
-              "again");
+          Fail(piece,
+               "ends before its event list: it is empty or cut; copy the file or record the trace "
+               "again");
         } else if (TooLong(piece)) {
-          Fail(fmt::format(
-              "has more than {} MiB before its event list; raise --max-event-mb if it is a trace",
-              options_.max_event_bytes >> 20));
+          Fail(piece, fmt::format("has more than {} MiB before its event list; raise "
+                                  "--max-event-mb if it is a trace",
+                                  options_.max_event_bytes >> 20));
         } else {
           Keep(piece, 0);
         }
         return false;
       case Prologue::kMemoryTimeline:
         Fail(
+            piece,
             "is a PyTorch memory timeline (a list of [time, action, bytes, category]), not a trace "
             "of events; "
             "export one with prof.export_chrome_trace(...)");
         return false;
       case Prologue::kNotJson:
-        Fail(kNotATrace);
+        Fail(piece, kNotATrace);
         return false;
     }
     return false;
@@ -542,7 +543,8 @@ class Reading {
     carry_offset_ = piece.offset + static_cast<std::int64_t>(from);
   }
 
-  void Fail(std::string why) {
+  /// The file is no trace; `piece` holds its beginning.
+  void Fail(const Piece& piece, std::string why) {
     std::lock_guard lock(source_mutex_);  // Another thread may be reading from the source.
     std::string message = path_ + ": " + std::move(why);
     if (!source_.damage().empty()) message += fmt::format(" ({})", source_.damage());
@@ -553,6 +555,12 @@ class Reading {
   Status Finish() {
     if (!source_.damage().empty()) {
       store_.log.Add(ImportIssue::kCutCompression, pieces_.bytes(), std::string(source_.damage()));
+    } else if (source_.has_trailing_bytes() && stage_ == Stage::kEpilogue) {
+      store_.log.Add(ImportIssue::kTrailingGarbage, pieces_.bytes(),
+                     "behind the compressed stream");
+    } else if (source_.has_trailing_bytes()) {  // They should have been the rest of the trace.
+      store_.log.Add(ImportIssue::kCutCompression, pieces_.bytes(),
+                     "bytes after the compressed stream are not readable");
     }
     if (stage_ == Stage::kEpilogue) {
       carry_.Finish(carry_.size());
