@@ -20,6 +20,7 @@
 #include "ingest/kineto/merge.h"
 #include "ingest/kineto/row_batch.h"
 #include "ingest/kineto/top_level.h"
+#include "ingest/other_formats.h"
 
 namespace headroom::kineto {
 namespace {
@@ -545,6 +546,13 @@ class Reading {
 
   /// The file is no trace; `piece` holds its beginning.
   void Fail(const Piece& piece, std::string why) {
+    const std::string_view other = OtherFormatOf(path_, piece.text.view());
+    if (!other.empty()) {
+      why = fmt::format(
+          "is {}, which is not read yet; export the PyTorch profiler's JSON: "
+          "prof.export_chrome_trace(\"trace.json.gz\")",
+          other);
+    }
     std::lock_guard lock(source_mutex_);  // Another thread may be reading from the source.
     std::string message = path_ + ": " + std::move(why);
     if (!source_.damage().empty()) message += fmt::format(" ({})", source_.damage());
