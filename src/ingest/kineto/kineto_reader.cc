@@ -578,7 +578,16 @@ class Reading {
       // A bare array may lack its ']': viewers accept that, and a killed process leaves it so.
       store_.log.Add(ImportIssue::kTruncated, pieces_.bytes(), "the event list is not closed");
     }
+    NoteExporter();
     return Status::Ok();
+  }
+
+  void NoteExporter() {
+    if (!bare_array_) return;
+    for (std::size_t i = 0; i < store_.processes.rows(); ++i) {
+      if (store_.Text(store_.processes.pid.Pending(i)) == kProcessWithoutKineto)
+        store_.metadata.names_and_times_only = true;
+    }
   }
 
   static constexpr const char* kNotATrace =
