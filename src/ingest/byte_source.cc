@@ -22,9 +22,8 @@ namespace {
 
 constexpr std::size_t kCompressedBlockBytes = std::size_t{256} << 10;
 
-using std::string_view_literals::operator""sv;
-constexpr std::string_view kGzipMagic = "\x1f\x8b"sv;
-constexpr std::string_view kZstdMagic = "\x28\xb5\x2f\xfd"sv;
+constexpr std::string_view kGzipMagic = "\x1f\x8b";
+constexpr std::string_view kZstdMagic = "\x28\xb5\x2f\xfd";
 
 bool Begins(std::span<const char> bytes, std::string_view magic) {
   return std::string_view(bytes.data(), bytes.size()).starts_with(magic);
@@ -33,7 +32,7 @@ bool Begins(std::span<const char> bytes, std::string_view magic) {
 /// Zstd's frames of user data, which decompress to nothing.
 bool IsSkippableFrame(std::span<const char> bytes) {
   return bytes.size() >= 4 && (bytes[0] & '\xf0') == '\x50' &&
-         Begins(bytes.subspan(1), "\x2a\x4d\x18"sv);
+         Begins(bytes.subspan(1), "\x2a\x4d\x18");
 }
 
 /// The file itself. Keeps the first bytes, which were read to tell the format.

@@ -3,8 +3,6 @@
 namespace headroom {
 namespace {
 
-using std::string_view_literals::operator""sv;
-
 struct OtherFormat {
   std::string_view suffix;  ///< Of the file's name; empty: told by its first bytes alone.
   std::string_view magic;   ///< Empty: told by its name alone.
@@ -17,14 +15,15 @@ constexpr OtherFormat kOtherFormats[] = {
     {".qdrep", "", "a report of Nsight Systems"},
     {".pftrace", "", "a Perfetto trace"},
     {".perfetto-trace", "", "a Perfetto trace"},
-    {"", "SQLite format 3\0"sv, "an SQLite database (as Nsight Systems exports)"},
+    {"", std::string_view("SQLite format 3\0", 16),
+     "an SQLite database (as Nsight Systems exports)"},
     {".sqlite", "", "an SQLite database (as Nsight Systems exports)"},
 };
 
 }  // namespace
 
 std::string_view OtherFormatOf(std::string_view path, std::string_view head) {
-  for (const std::string_view compressed : {".gz"sv, ".zst"sv}) {
+  for (const std::string_view compressed : {".gz", ".zst"}) {
     if (path.ends_with(compressed)) path.remove_suffix(compressed.size());
   }
   for (const OtherFormat& format : kOtherFormats) {
