@@ -51,6 +51,7 @@ void AddMissingParts(const TraceStore& store, ImportLog& log) {
       has_shapes = !store.Arg(args, "Input Dims").empty();
     if (has_shapes && has_frames) break;
   }
+  if (!has_operators) log.Add(ImportIssue::kNoOperators);
   if (has_operators && !has_shapes) log.Add(ImportIssue::kNoShapes);
   if (!has_frames) log.Add(ImportIssue::kNoStacks);
 }
@@ -155,9 +156,18 @@ std::vector<std::string> SplitList(std::string_view list) {
   return parts;
 }
 
-std::string DetailOf(ImportIssue issue, const ImportLog& log) {
+std::string DetailOf(ImportIssue issue, const TraceStore& store, const ImportLog& log) {
   const ImportIssueDoc& doc = DocOf(issue);
   std::string detail(doc.sentence);
+  // A setting that this exporter ignores is no remedy.
+  if (store.metadata.names_and_times_only &&
+      (issue == ImportIssue::kNoShapes || issue == ImportIssue::kNoStacks)) {
+    return fmt::format(
+        "{}: the exporter of this trace (PyTorch without Kineto) never writes them. Remedy: a "
+        "newer "
+        "PyTorch, with {}",
+        detail, doc.remedy);
+  }
   for (const ImportLogRow& row : log.rows()) {
     if (row.issue != issue) continue;
     if (!row.detail.empty()) detail += fmt::format(" ({})", row.detail);
@@ -233,7 +243,7 @@ Health AssessHealth(const TraceStore& store, NameFacts& names, const StepAnalysi
     const auto issue = static_cast<ImportIssue>(i);
     if (log.Count(issue) == 0) continue;
     health.issues.push_back(
-        {issue, log.Count(issue), DetailOf(issue, log), SplitList(DocOf(issue).voids)});
+        {issue, log.Count(issue), DetailOf(issue, store, log), SplitList(DocOf(issue).voids)});
   }
   std::stable_sort(health.issues.begin(), health.issues.end(),
                    [](const HealthIssue& a, const HealthIssue& b) {

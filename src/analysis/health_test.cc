@@ -79,6 +79,38 @@ TEST(Health, NamesTheRemedyAndWhatIsVoid) {
   }
 }
 
+TEST(Health, OperatorsThatAreMissingAreAnIssueOfTheirOwn) {
+  StoreBuilder b;
+  b.Call("cudaLaunchKernel", kMain, 0, 5, 1);
+  b.Kernel(kGemm, kStream, 10, 10, 1);
+  const Health health = HealthOf(b);
+  EXPECT_EQ(CountOf(health, ImportIssue::kNoOperators), 1);
+  EXPECT_EQ(CountOf(health, ImportIssue::kNoHost), 0);
+  EXPECT_EQ(CountOf(health, ImportIssue::kNoShapes), 0) << "said by no-operators already";
+  EXPECT_EQ(health.grade, 'A');
+  for (const HealthIssue& issue : health.issues) {
+    if (issue.issue != ImportIssue::kNoOperators) continue;
+    EXPECT_NE(issue.detail.find("ProfilerActivity.CPU"), std::string::npos) << issue.detail;
+    EXPECT_EQ(issue.voids, (std::vector<std::string>{"operators", "FLOPs", "roofline", "MFU"}));
+  }
+}
+
+TEST(Health, NamesNoSettingThatTheExporterIgnores) {
+  StoreBuilder b;
+  b.Op("aten::mm", kMain, 0, 10);
+  const Health health =
+      HealthAfter(b, [](TraceStore& store) { store.metadata.names_and_times_only = true; });
+  int seen = 0;
+  for (const HealthIssue& issue : health.issues) {
+    if (issue.issue != ImportIssue::kNoShapes && issue.issue != ImportIssue::kNoStacks) continue;
+    ++seen;
+    EXPECT_NE(issue.detail.find("never writes them. Remedy: a newer PyTorch, with "),
+              std::string::npos)
+        << issue.detail;
+  }
+  EXPECT_EQ(seen, 2);
+}
+
 struct OrphanCase {
   int orphans;
   char grade;

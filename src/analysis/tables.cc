@@ -11,10 +11,12 @@
 namespace headroom {
 namespace {
 
-/// Orders rows by GPU time, then host time, then name.
+/// Orders rows by GPU time, then own host time (all there is without GPU work), then host time,
+/// then name.
 void SortRows(std::vector<TimeRow>& rows) {
   std::sort(rows.begin(), rows.end(), [](const TimeRow& a, const TimeRow& b) {
     if (a.total != b.total) return a.total > b.total;
+    if (a.self_host != b.self_host) return a.self_host > b.self_host;
     if (a.host != b.host) return a.host > b.host;
     return a.name < b.name;
   });
@@ -165,6 +167,40 @@ std::vector<ClassRow> ClassTable(const TraceStore& store, NameFacts& names) {
 
 namespace {
 
+/// How much of their own time spans lose to those directly inside. What overlaps is taken once and
+/// what lies outside not at all, so no more is lost than there is.
+class TimeInside {
+ public:
+  explicit TimeInside(const TraceStore& store) : store_(store) {}
+
+  /// What `around` loses to the span; 0 where it is none.
+  ///
+  /// REQUIRES: spans come in order of their rows; `around` was one of them.
+  DurationNs Enter(HostEventId span, HostEventId around) {
+    while (!open_.empty() && open_.back().span != around) open_.pop_back();
+    const TimeNs start = store_.host_events.start[span.index()];
+    DurationNs lost;
+    if (!open_.empty()) {
+      const TimeNs from = std::max(start, open_.back().covered);
+      const TimeNs to = std::min(store_.HostEnd(span), store_.HostEnd(around));
+      if (to > from) {
+        lost = to - from;
+        open_.back().covered = to;
+      }
+    }
+    open_.push_back({span, start});
+    return lost;
+  }
+
+ private:
+  struct Open {
+    HostEventId span;
+    TimeNs covered;  ///< Up to here, what is inside was taken.
+  };
+  const TraceStore& store_;
+  std::vector<Open> open_;  ///< Each inside the one before.
+};
+
 /// What is known of the calls of one operator.
 struct OperatorSums {
   std::int64_t calls = 0;
@@ -199,6 +235,7 @@ TimePerEvent SumTasks(const TraceStore& store, const Attribution& attribution,
 void SumCalls(const TraceStore& store, const Attribution& attribution, const TimePerEvent& own,
               ByName<OperatorSums>& sums) {
   const auto& events = store.host_events;
+  TimeInside inside(store);
   for (std::size_t row = 0; row < events.rows(); ++row) {
     if (events.kind[row] != HostEventKind::kOperator) continue;
     OperatorSums& sum = sums[events.name[row]];
@@ -207,7 +244,8 @@ void SumCalls(const TraceStore& store, const Attribution& attribution, const Tim
     sum.self += events.duration[row];
     const HostEventId parent = events.parent[row];
     const HostEventId caller = parent.valid() ? attribution.Of(parent).op : HostEventId::None();
-    if (caller.valid()) sums[events.name[caller.index()]].self -= events.duration[row];
+    const DurationNs lost = inside.Enter(HostEventId(row), caller);
+    if (caller.valid()) sums[events.name[caller.index()]].self -= lost;
     if (own.Of(row).ns() > 0) sum.times.Add(own.Of(row));
   }
 }
@@ -275,6 +313,7 @@ std::vector<TimeRow> LayerTable(const TraceStore& store, NameFacts& names,
   const auto& events = store.host_events;
   const auto& tasks = store.gpu_tasks;
   ByName<Sums> sums(store);
+  TimeInside inside(store);
   const auto is_layer = [&](std::size_t row) {
     const HostRoles roles = names.Roles(events.name[row]);
     return (events.kind[row] == HostEventKind::kPythonFrame && roles.Has(HostRole::kModuleFrame)) ||
@@ -292,8 +331,8 @@ std::vector<TimeRow> LayerTable(const TraceStore& store, NameFacts& names,
     ++sum.calls;
     sum.host += events.duration[row];
     sum.self += events.duration[row];
-    // The layer around it loses that time from its own.
-    if (around.valid()) sums[events.name[around.index()]].self -= events.duration[row];
+    const DurationNs lost = inside.Enter(HostEventId(row), around);
+    if (around.valid()) sums[events.name[around.index()]].self -= lost;
   }
   if (sums.empty()) return {};
   TimePerEvent per_call(events.rows());

@@ -1,5 +1,11 @@
 #include "analysis/tables.h"
 
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <string>
+
 #include "analysis/test_trace.h"
 
 namespace headroom {
@@ -97,6 +103,51 @@ TEST(OperatorTable, SelfTimeIsWithoutTheOperatorsInside) {
   EXPECT_EQ(RowNamed(rows, "inner").self_host, Us(50));
   EXPECT_EQ(RowNamed(rows, "innermost").self_host, Us(10));
   EXPECT_FALSE(RowNamed(rows, "outer").forward) << "no GPU work in the file";
+}
+
+TEST(OperatorTable, WithoutGpuWorkTheLargestOwnHostTimeComesFirst) {
+  StoreBuilder b;
+  b.Op("ProfilerStep#3", kMain, 0, 100);
+  b.Op("aten::relu", kMain, 5, 20);
+  b.Op("aten::threshold_backward", kMain, 30, 65);
+  const std::vector<TimeRow> rows = Operators(b);
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0].name, "aten::threshold_backward");
+  EXPECT_EQ(rows[1].name, "aten::relu");
+  EXPECT_EQ(rows[2].name, "ProfilerStep#3");
+}
+
+TEST(OperatorTable, SelfTimeOfSpansThatOverlapIsTakenOnce) {
+  StoreBuilder b;  // As an exporter of whole microseconds writes it.
+  b.Annotation("layer::net", kMain, 0, 1000);
+  b.Op("aten::conv2d", kMain, 0, 947);
+  b.Op("aten::convolution", kMain, 2, 946);
+  b.Op("aten::_convolution", kMain, 5, 940);
+  b.Op("outer", kMain, 2000, 100);
+  b.Op("first", kMain, 2010, 50);
+  b.Op("second", kMain, 2040, 50);
+  b.Op("third", kMain, 2090, 11);
+  const std::vector<TimeRow> rows = Operators(b);
+  EXPECT_EQ(RowNamed(rows, "aten::conv2d").self_host, Us(2));
+  EXPECT_EQ(RowNamed(rows, "aten::convolution").self_host, Us(6));
+  EXPECT_EQ(RowNamed(rows, "outer").self_host, Us(10));
+}
+
+RC_GTEST_PROP(TablesProperty, NoSelfTimeIsNegative, ()) {
+  const auto spans = *rc::gen::container<std::vector<std::pair<int, int>>>(
+      rc::gen::pair(rc::gen::inRange(0, 20), rc::gen::inRange(0, 12)));
+  StoreBuilder b;
+  for (std::size_t i = 0; i < spans.size(); ++i) {
+    const auto [start, us] = spans[i];
+    if (i % 2 == 0) {
+      b.Op(std::to_string(i), kMain, start, us);
+    } else {
+      b.Annotation("layer::" + std::to_string(i), kMain, start, us);
+    }
+  }
+  for (const std::vector<TimeRow>& rows : {Operators(b), Layers(b)}) {
+    for (const TimeRow& row : rows) RC_ASSERT(row.self_host.value().ns() >= 0);
+  }
 }
 
 TEST(OperatorTable, CallsWithoutGpuWorkAreZerosAmongTheOthers) {

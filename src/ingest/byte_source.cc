@@ -9,9 +9,11 @@
 #include <zstd_errors.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cerrno>
 #include <cstring>
 #include <new>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,6 +21,19 @@ namespace headroom {
 namespace {
 
 constexpr std::size_t kCompressedBlockBytes = std::size_t{256} << 10;
+
+constexpr std::string_view kGzipMagic = "\x1f\x8b";
+constexpr std::string_view kZstdMagic = "\x28\xb5\x2f\xfd";
+
+bool Begins(std::span<const char> bytes, std::string_view magic) {
+  return std::string_view(bytes.data(), bytes.size()).starts_with(magic);
+}
+
+/// Zstd's frames of user data, which decompress to nothing.
+bool IsSkippableFrame(std::span<const char> bytes) {
+  return bytes.size() >= 4 && (bytes[0] & '\xf0') == '\x50' &&
+         Begins(bytes.subspan(1), "\x2a\x4d\x18");
+}
 
 /// The file itself. Keeps the first bytes, which were read to tell the format.
 class FileSource final : public ByteSource {
@@ -73,23 +88,30 @@ class InflatingSource : public ByteSource {
       : file_(std::move(file)), limit_(limit), block_(kCompressedBlockBytes) {}
 
   std::string_view damage() const override { return damage_; }
+  bool has_trailing_bytes() const override { return has_trailing_bytes_; }
   std::int64_t file_bytes_read() const override { return file_->file_bytes_read(); }
   std::int64_t file_bytes() const override { return file_->file_bytes(); }
 
  protected:
   /// The next compressed bytes; empty at the end of the file.
-  Result<std::span<char>> NextBlock() {
-    const Result<std::size_t> n = file_->Read(block_);
+  Result<std::span<char>> NextBlock() { return BlockFrom({}); }
+
+  /// What follows a whole stream: `rest` and, where that is too little to tell a magic number by,
+  /// more of the file.
+  Result<std::span<char>> BlockFrom(std::span<const char> rest) {
+    assert(rest.size() <= block_.size());
+    if (!rest.empty()) std::memmove(block_.data(), rest.data(), rest.size());
+    const Result<std::size_t> n = file_->Read(std::span(block_).subspan(rest.size()));
     if (!n.ok()) return n.status();
-    return std::span<char>(block_.data(), n.value());
+    return std::span<char>(block_.data(), rest.size() + n.value());
   }
 
-  /// Reads what follows a whole stream: zeros, with which tapes and some copies pad files. Anything
-  /// else may have been data, so it is told.
+  /// Reads what follows a whole stream and is no other one: zeros, with which tapes and some copies
+  /// pad files. Anything else is told.
   Status CheckPadding(std::span<const char> rest) {
     for (;;) {
       if (std::any_of(rest.begin(), rest.end(), [](char c) { return c != 0; })) {
-        damage_ = kUnreadableRest;
+        has_trailing_bytes_ = true;
         return Status::Ok();
       }
       const Result<std::span<char>> block = NextBlock();
@@ -113,9 +135,8 @@ class InflatingSource : public ByteSource {
 
   const std::string& path() const { return file_->path(); }
 
-  static constexpr std::string_view kUnreadableRest =
-      "bytes after the compressed stream are not readable";
   std::string_view damage_;
+  bool has_trailing_bytes_ = false;
 
  private:
   std::unique_ptr<FileSource> file_;
@@ -144,14 +165,22 @@ class GzipSource final : public InflatingSource {
         state_.avail_in = static_cast<std::uint32_t>(block.value().size());
       }
       if (between_members_) {
-        // A file may hold several members, one after another.
-        if (file_ended || *state_.next_in != 0x1f) {
+        // A file may hold several members, one after another; as gzip has it, what does not begin
+        // like one is none.
+        std::span<const char> rest(reinterpret_cast<const char*>(state_.next_in), state_.avail_in);
+        if (rest.size() < kGzipMagic.size()) {
+          const Result<std::span<char>> block = BlockFrom(rest);
+          if (!block.ok()) return block.status();
+          rest = block.value();
+          state_.next_in = reinterpret_cast<std::uint8_t*>(block.value().data());
+          state_.avail_in = static_cast<std::uint32_t>(rest.size());
+        }
+        if (!Begins(rest, kGzipMagic)) {
           finished_ = true;
-          const std::span<const char> rest(reinterpret_cast<const char*>(state_.next_in),
-                                           state_.avail_in);
           if (Status status = CheckPadding(rest); !status.ok()) return status;
           break;
         }
+        file_ended = false;
         isal_inflate_reset(&state_);
         state_.crc_flag = ISAL_GZIP;
         between_members_ = false;
@@ -202,25 +231,34 @@ class ZstdSource final : public InflatingSource {
           const std::size_t hint = ZSTD_decompressStream(context_.get(), &to, &from_);
           if (to.pos > before && !ZSTD_isError(hint)) continue;
           finished_ = true;
-          if (within_frame_) damage_ = "the zstd stream is cut";
+          if (!between_frames_) damage_ = "the zstd stream is cut";
           break;
         }
         from_ = {block.value().data(), block.value().size(), 0};
       }
-      const std::span<const char> rest(static_cast<const char*>(from_.src) + from_.pos,
-                                       from_.size - from_.pos);
-      if (!within_frame_ && rest.front() == '\0') {  // No frame begins so.
-        finished_ = true;
-        if (Status status = CheckPadding(rest); !status.ok()) return status;
-        break;
+      if (between_frames_) {
+        std::span<const char> rest(static_cast<const char*>(from_.src) + from_.pos,
+                                   from_.size - from_.pos);
+        if (rest.size() < kZstdMagic.size()) {
+          const Result<std::span<char>> block = BlockFrom(rest);
+          if (!block.ok()) return block.status();
+          rest = block.value();
+          from_ = {rest.data(), rest.size(), 0};
+        }
+        if (!Begins(rest, kZstdMagic) && !IsSkippableFrame(rest)) {
+          finished_ = true;
+          if (Status status = CheckPadding(rest); !status.ok()) return status;
+          break;
+        }
+        between_frames_ = false;
       }
       const std::size_t hint = ZSTD_decompressStream(context_.get(), &to, &from_);
       if (ZSTD_isError(hint)) {
         if (Status status = Refusal(ZSTD_getErrorCode(hint)); !status.ok()) return status;
-        damage_ = within_frame_ ? "the zstd stream is damaged" : kUnreadableRest;
+        damage_ = "the zstd stream is damaged";
         finished_ = true;
       } else {
-        within_frame_ = hint != 0;
+        between_frames_ = hint == 0;
       }
     }
     if (Status status = CheckExpansion(to.pos); !status.ok()) return status;
@@ -243,7 +281,7 @@ class ZstdSource final : public InflatingSource {
 
   std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context_;
   ZSTD_inBuffer from_ = {nullptr, 0, 0};
-  bool within_frame_ = true;
+  bool between_frames_ = false;
   bool finished_ = false;
 };
 
@@ -276,11 +314,9 @@ Result<std::unique_ptr<ByteSource>> OpenByteSource(const std::string& path, Expa
                     "record the trace again",
                     path));
   }
-  using std::string_view_literals::operator""sv;
-  if (head.value().starts_with("\x1f\x8b"sv))
+  if (head.value().starts_with(kGzipMagic))
     return {std::make_unique<GzipSource>(std::move(file), limit)};
-  if (head.value() == "\x28\xb5\x2f\xfd"sv)
-    return {std::make_unique<ZstdSource>(std::move(file), limit)};
+  if (head.value() == kZstdMagic) return {std::make_unique<ZstdSource>(std::move(file), limit)};
   return {std::move(file)};
 }
 

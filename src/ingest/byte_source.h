@@ -31,6 +31,9 @@ class ByteSource {
 
   /// Why the stream ended early, or empty: "the gzip stream is cut", ...
   virtual std::string_view damage() const { return {}; }
+  /// Whether bytes follow a whole compressed stream that are neither zeros nor another stream; they
+  /// are not read. Known at the end.
+  virtual bool has_trailing_bytes() const { return false; }
   /// Bytes taken from the file so far; for progress.
   virtual std::int64_t file_bytes_read() const = 0;
   /// Of the file on disk; 0 for a pipe.

@@ -32,6 +32,18 @@ std::string Gzip(const std::string& text) {
   return out;
 }
 
+/// A member of exactly `bytes` bytes: a comment in its header fills it up.
+std::string GzipOfSize(const std::string& text, std::size_t bytes) {
+  std::string member = Gzip(text);
+  EXPECT_LT(member.size(), bytes);
+  member[3] = '\x10';  // The flag of the comment.
+  const std::size_t letters = bytes - member.size() - 1;
+  return member.insert(10, std::string(letters, 'c') + '\0');
+}
+
+/// What the decompressors read at once.
+constexpr std::size_t kBlock = std::size_t{256} << 10;
+
 std::string Zstd(const std::string& text) {
   std::string out(ZSTD_compressBound(text.size()), '\0');
   out.resize(ZSTD_compress(out.data(), out.size(), text.data(), text.size(), 3));
@@ -68,13 +80,14 @@ class ByteSourceTest : public testing::Test {
   struct Outcome {
     std::string text;
     std::string damage;
+    bool trailing = false;
     std::string error;  ///< Of opening or reading.
   };
 
   /// Reads a file to its end, `step` bytes at a time.
   static Outcome ReadAll(const std::string& path, std::size_t step, ExpansionLimit limit = {}) {
     Result<std::unique_ptr<ByteSource>> source = OpenByteSource(path, limit);
-    if (!source.ok()) return {{}, {}, source.status().message()};
+    if (!source.ok()) return {{}, {}, false, source.status().message()};
     Outcome outcome;
     std::string buffer(step, '\0');
     for (;;) {
@@ -87,6 +100,7 @@ class ByteSourceTest : public testing::Test {
       if (n.value() < step) break;
     }
     outcome.damage = source.value()->damage();
+    outcome.trailing = source.value()->has_trailing_bytes();
     return outcome;
   }
 
@@ -103,6 +117,9 @@ TEST_F(ByteSourceTest, WholeStreamsGiveTheirTextInStepsOfAnySize) {
   const std::string a = Noise(3000), b = Noise(70000);
   // Ends in long runs: much text waits inside a decoder that has taken all its input.
   const std::string runs = a + std::string(300000, 'x');
+  const std::string block_of_gzip = GzipOfSize(b, kBlock);
+  const std::string one_less_of_gzip = GzipOfSize(b, kBlock - 1);
+  const std::string skippable("\x53\x2a\x4d\x18\x03\x00\x00\x00xyz", 11);
   const std::vector<StreamCase> cases = {
       {"plain", a, a},
       {"shorter than a magic number", "{}", "{}"},
@@ -111,10 +128,13 @@ TEST_F(ByteSourceTest, WholeStreamsGiveTheirTextInStepsOfAnySize) {
       {"gzip with three members", Gzip(a) + Gzip(b) + Gzip("c"), a + b + "c"},
       {"gzip with many tiny members", Gzip("a") + Gzip("") + Gzip("b") + Gzip("c") + Gzip(""),
        "abc"},
+      {"gzip whose first member ends at the end of a block", block_of_gzip + Gzip(a), b + a},
+      {"gzip whose first member ends a byte before", one_less_of_gzip + Gzip(a), b + a},
       {"gzip with padding of zeros", Gzip(a) + std::string(1000, '\0'), a},
       {"zstd", Zstd(a), a},
       {"zstd that ends in a long run", Zstd(runs), runs},
       {"zstd with two frames", Zstd(a) + Zstd(b), a + b},
+      {"zstd with a frame of user data", Zstd(a) + skippable + Zstd(b), a + b},
       {"zstd with padding of zeros", Zstd(a) + std::string(1000, '\0'), a},
   };
   for (const StreamCase& c : cases) {
@@ -125,6 +145,7 @@ TEST_F(ByteSourceTest, WholeStreamsGiveTheirTextInStepsOfAnySize) {
       EXPECT_TRUE(outcome.text == c.text)
           << c.name << ", step " << step << ": " << outcome.text.size() << " bytes";
       EXPECT_EQ(outcome.damage, "") << c.name << ", step " << step;
+      EXPECT_FALSE(outcome.trailing) << c.name << ", step " << step;
       EXPECT_EQ(outcome.error, "") << c.name << ", step " << step;
     }
   }
@@ -139,10 +160,17 @@ TEST_F(ByteSourceTest, BytesAfterAWholeStreamAreToldUnlessTheyAreZeros) {
   no_body[20] ^= 0x55;
   const std::pair<const char*, std::string> cases[] = {
       {"text after gzip", Gzip(a) + "tail"},
+      {"a byte after gzip", Gzip(a) + "x"},
+      {"half of a magic number after gzip", Gzip(a) + "\x1f"},
+      {"half of a magic number and text after gzip", Gzip(a) + "\x1fx"},
+      {"text at the end of a block of gzip", GzipOfSize(a, kBlock) + "tail"},
+      {"text across blocks of gzip", GzipOfSize(a, kBlock - 1) + "\x1ftail"},
       {"a second member without its first byte", Gzip(a) + no_member},
       {"a member after padding", Gzip(a) + zeros + Gzip(b)},
       {"one byte after much padding", Gzip(a) + zeros + "x"},
       {"text after zstd", Zstd(a) + "tail of some length"},
+      {"a byte after zstd", Zstd(a) + "x"},
+      {"half of a magic number after zstd", Zstd(a) + "\x28\xb5"},
       {"a second frame without its first byte", Zstd(a) + no_frame},
       {"a frame after padding", Zstd(a) + zeros + Zstd(b)},
   };
@@ -150,13 +178,20 @@ TEST_F(ByteSourceTest, BytesAfterAWholeStreamAreToldUnlessTheyAreZeros) {
     for (std::size_t step : {std::size_t{7}, std::size_t{1} << 20}) {
       const Outcome outcome = ReadAll(File(bytes), step);
       EXPECT_TRUE(outcome.text == a) << name << ": " << outcome.text.size() << " bytes";
-      EXPECT_EQ(outcome.damage, "bytes after the compressed stream are not readable") << name;
+      EXPECT_TRUE(outcome.trailing) << name;
+      EXPECT_EQ(outcome.damage, "") << name;
       EXPECT_EQ(outcome.error, "") << name;
     }
   }
   const Outcome damaged = ReadAll(File(Zstd(a) + no_body), 1 << 20);
   EXPECT_TRUE(damaged.text.starts_with(a));
   EXPECT_NE(damaged.damage, "");
+  const Outcome damaged_member = ReadAll(File(Gzip(a) + "\x1f\x8b tail of some length"), 1 << 20);
+  EXPECT_TRUE(damaged_member.text == a);
+  EXPECT_EQ(damaged_member.damage, "the gzip stream is damaged");
+  const Outcome cut_member = ReadAll(File(Gzip(a) + Gzip(b).substr(0, 2)), 1 << 20);
+  EXPECT_TRUE(cut_member.text == a);
+  EXPECT_EQ(cut_member.damage, "the gzip stream is cut");
 }
 
 TEST_F(ByteSourceTest, CompressionThatCannotBeUndoneIsRefusedWithTheRemedy) {

@@ -49,6 +49,9 @@ template <typename Row>
 DurationNs SizeOf(const Row& row) {
   return row.total;
 }
+std::pair<DurationNs, DurationNs> SizeOf(const TimeRow& row) {
+  return {row.total, row.self_host.value_or(DurationNs(0))};
+}
 DurationNs SizeOf(const SyncRow& row) { return row.gpu_idle; }
 
 }  // namespace

@@ -116,7 +116,9 @@ void WriteOperators(TextContext& c) {
 void WriteLayers(TextContext& c) {
   WriteTable<TimeRow>(
       c,
-      {"Layers", "GPU time by layer of the model, its backward pass included.",
+      {"Layers",
+       c.HasGpuWork() ? "GPU time by layer of the model, its backward pass included."
+                      : "The layers of the model that the host ran.",
        "No layers were recorded: use with_stack=True, or record_function(\"layer::NAME\") around "
        "each module."},
       c.file.layers,
@@ -124,8 +126,11 @@ void WriteLayers(TextContext& c) {
        OfGpu(c, GpuTime<TimeRow>()),
        OfGpu(c, Share<TimeRow>()),
        Calls<TimeRow>(),
-       {"forward", Kind::kNumber, [](const TimeRow& r) { return OptionalMs(r.forward); }},
-       {"backward", Kind::kNumber, [](const TimeRow& r) { return OptionalMs(r.backward); }},
+       {"own host time", Kind::kNumber,
+        [&c](const TimeRow& r) { return c.HasGpuWork() ? Span{} : OptionalMs(r.self_host); }},
+       OfGpu(c, {"forward", Kind::kNumber, [](const TimeRow& r) { return OptionalMs(r.forward); }}),
+       OfGpu(c,
+             {"backward", Kind::kNumber, [](const TimeRow& r) { return OptionalMs(r.backward); }}),
        Bound()});
 }
 

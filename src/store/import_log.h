@@ -60,7 +60,7 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
   X(kUnmatchedEnd, "unmatched-end", kWarning, "the end of a span that never began was ignored", "", "") \
   X(kOutOfOrder, "out-of-order", kInfo, "events are not in order of time within their track; they were sorted", "", "") \
   X(kOverlapping, "overlapping-spans", kInfo, \
-    "spans of one host track overlap without nesting; all were kept", "", "") \
+    "spans of one host track overlap without nesting, by more than their stamps can be off; all were kept", "", "") \
   X(kOrphanTask, "orphan-gpu-task", kWarning, \
     "GPU tasks without a recorded launch; they count as GPU work, their operator is unknown", \
     "operator and layer of those tasks", "record CPU activity too: ProfilerActivity.CPU, and start before the step") \
@@ -78,13 +78,15 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
   X(kNoGpu, "no-gpu", kWarning, "no GPU work was recorded", "all GPU figures", "ProfilerActivity.CUDA") \
   X(kNoHost, "no-host", kWarning, "no host events were recorded", "idle causes,operators,layers,data wait", \
     "ProfilerActivity.CPU") \
+  X(kNoOperators, "no-operators", kInfo, "operators of the framework were not recorded", "operators,FLOPs,roofline,MFU", \
+    "ProfilerActivity.CPU") \
   X(kNoDeviceProperties, "no-device-properties", kInfo, "the trace does not name its GPU", "roofline,MFU", "") \
   X(kNoShapes, "no-shapes", kInfo, "operator shapes were not recorded", "FLOPs,roofline,MFU", "record_shapes=True") \
   X(kNoStacks, "no-stacks", kInfo, "Python frames were not recorded", "time per source line", "with_stack=True") \
   X(kUnclassified, "unclassified-kernels", kInfo, "kernels that no rule classifies", "kernel class shares", "") \
   X(kEventCap, "event-cap", kError, \
     "the trace holds a million events: the exporter's cap, later events were dropped", \
-    "steps after the cut,totals over the whole run", "open the profiler's own file (xplane.pb) instead") \
+    "steps after the cut,totals over the whole run", "record a shorter part of the run") \
   X(kZeroTimeEvents, "zero-time-events", kInfo, \
     "cuda_event rows with time 0 carry no time and were kept out of the timeline", "", "") \
   X(kMixedRanks, "mixed-ranks", kWarning, \

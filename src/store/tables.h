@@ -91,7 +91,7 @@ enum class FlowPhase : std::uint8_t { kStart, kStep, kFinish };
   X(std::int32_t,  event_index,      "",   "unknown", "The profiler's running number of the event.") \
   X(std::int32_t,  record_function,  "",   "unknown", "Record function id.") \
   X(StringId,      args,             "",   "none",    "Members of `args` without a column of their own, as JSON text.") \
-  X(HostEventId,   parent,           "",   "computed", "Innermost event of the same thread that contains this one, or none.")
+  X(HostEventId,   parent,           "",   "computed", "Innermost event of the same thread that contains this one as far as the stamps can tell, or none.")
 
 #define HEADROOM_GPU_TASK_COLUMNS(X) \
   X(TimeNs,       start,         "ns",    "never",   "Start, device time mapped to the trace clock.") \

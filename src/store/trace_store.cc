@@ -137,6 +137,9 @@ std::size_t MoveUnique(const Table& table, LargeVector<std::uint32_t>& rows, std
   return to;
 }
 
+/// Stamps that are all multiples of this were cut to it by the exporter (PyTorch before 2.2).
+constexpr DurationNs kCoarseStep(1000);
+
 /// Outer spans first: earlier start, then later end, then by kind.
 bool StartsBeforeOrEncloses(const HostKey& a, const HostKey& b) {
   if (a.start != b.start) return a.start < b.start;
@@ -248,29 +251,43 @@ void TraceStore::FreezeGpuTasks(int workers) {
   }
 }
 
+void TraceStore::FindHostTolerance() {
+  const auto step_of = [](const auto& times) {
+    const bool whole = std::all_of(times.begin(), times.end(),
+                                   [](auto time) { return time.ns() % kCoarseStep.ns() == 0; });
+    return whole ? kCoarseStep : DurationNs(0);
+  };
+  host_tolerance_ = step_of(host_events.start.values()) + step_of(host_events.duration.values());
+}
+
 void TraceStore::ResolveParents() {
+  FindHostTolerance();
   const std::size_t rows = host_events.rows();
   PageBuffer<HostEventId> parents(rows);
-  std::vector<std::uint32_t> open;
+  struct Open {
+    std::uint32_t row;
+    TimeNs end;  ///< No later than that of its parent, so that tolerance does not add up.
+  };
+  std::vector<Open> open;
   std::int64_t overlapping = 0;
   for (std::size_t t = 0; t + 1 < host_event_begin_.size(); ++t) {
     open.clear();
     for (std::uint32_t row = host_event_begin_[t]; row < host_event_begin_[t + 1]; ++row) {
       const TimeNs start = host_events.start[row];
       const TimeNs end = start + host_events.duration[row];
-      while (!open.empty() && HostEnd(HostEventId(open.back())) <= start) {
+      while (!open.empty() && open.back().end <= start) {
         // An empty span at the very end of its parent still belongs to it.
-        if (end == start && HostEnd(HostEventId(open.back())) == start) break;
+        if (end == start && open.back().end == start) break;
         open.pop_back();
       }
       // The innermost open span that contains this one; those in between overlap it.
       std::size_t depth = open.size();
-      while (depth > 0 && HostEnd(HostEventId(open[depth - 1])) < end) --depth;
-      if (depth < open.size()) ++overlapping;
+      while (depth > 0 && open[depth - 1].end + host_tolerance_ < end) --depth;
+      if (depth < open.size() && open[depth].end > start + host_tolerance_) ++overlapping;
       // Whatever those could contain from here on, this one contains too and is further in.
       open.resize(depth);
-      parents.data()[row] = depth == 0 ? HostEventId::None() : HostEventId(open[depth - 1]);
-      open.push_back(row);
+      parents.data()[row] = depth == 0 ? HostEventId::None() : HostEventId(open[depth - 1].row);
+      open.push_back({row, depth == 0 ? end : std::min(end, open[depth - 1].end)});
     }
   }
   host_events.parent.Adopt(std::move(parents));

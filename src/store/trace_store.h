@@ -25,6 +25,8 @@ struct TraceMetadata {
   std::optional<std::int64_t> rank;
   std::optional<std::int64_t> world_size;
   std::optional<std::int64_t> base_time_ns;  ///< Unix time of the trace clock's zero.
+  /// Whether the exporter is one that never writes shapes or frames (PyTorch without Kineto).
+  bool names_and_times_only = false;
 };
 
 /// One trace. Readers append rows, then Freeze() sorts and resolves; afterwards nothing changes and
@@ -70,6 +72,10 @@ class TraceStore {
   TimeNs TaskEnd(GpuTaskId id) const {
     return gpu_tasks.start[id.index()] + gpu_tasks.duration[id.index()];
   }
+  /// How much later than its parent a host event may seem to end. Where all starts are whole
+  /// microseconds, an end is off by up to one of them, and by another where all durations are; else
+  /// 0. Known once frozen.
+  DurationNs HostTolerance() const { return host_tolerance_; }
   DeviceId DeviceOf(GpuTaskId id) const {
     return streams.device[gpu_tasks.stream[id.index()].index()];
   }
@@ -84,9 +90,11 @@ class TraceStore {
  private:
   void FreezeHostEvents(int workers);
   void FreezeGpuTasks(int workers);
+  void FindHostTolerance();
   void ResolveParents();
   void CollectSteps();
 
+  DurationNs host_tolerance_;
   std::vector<std::uint32_t> host_event_begin_;  ///< By thread, and one past the end.
   std::vector<std::uint32_t> stream_begin_;      ///< By stream, into stream_tasks_.
   std::vector<GpuTaskId> stream_tasks_;

@@ -152,6 +152,31 @@ const TreeCase kTreeCases[] = {
      {{0, 10, "a"}, {5, 10, "b"}, {11, 9, "c"}},
      "a<- b<- c<-",
      2},
+    {"whole microseconds: two may be off",
+     {{0, 90'000, "p"}, {0, 10'000, "a"}, {3'000, 9'000, "b"}, {4'000, 1'000, "c"}},
+     "p<- a<p b<a c<b"},
+    {"whole microseconds: three are an overlap",
+     {{0, 90'000, "p"}, {0, 10'000, "a"}, {3'000, 10'000, "b"}},
+     "p<- a<p b<p",
+     1},
+    {"whole microseconds: what is off does not add up",
+     {{0, 10'000, "a"}, {1'000, 11'000, "b"}, {2'000, 12'000, "c"}},
+     "a<- b<a c<-",
+     1},
+    {"whole microseconds: the next one may seem to begin early",
+     {{0, 10'000, "a"}, {9'000, 20'000, "b"}},
+     "a<- b<-"},
+    {"whole microseconds: the next one begins where the parent ends, not its child",
+     {{0, 10'000, "a"}, {3'000, 9'000, "b"}, {10'000, 1'000, "c"}},
+     "a<- b<a c<-"},
+    {"only starts are whole: one may be off",
+     {{0, 10'500, "a"}, {1'000, 10'500, "b"}, {2'000, 9'501, "c"}},
+     "a<- b<a c<-",
+     1},
+    {"a microsecond is an overlap where stamps are finer",
+     {{0, 10'000, "a"}, {3'000, 8'000, "b"}, {20'001, 1'001, "c"}},
+     "a<- b<- c<-",
+     1},
     {"threads are apart", {{0, 10, "a", 1}, {1, 2, "b", 0}}, "b<- a<-"},
 };
 
@@ -168,15 +193,23 @@ TEST(TraceStoreTest, TheParentIsTheInnermostSpanThatContains) {
 RC_GTEST_PROP(TraceStoreProperty, ParentsAgreeWithASearchOfAllRowsBefore, ()) {
   const auto spans = *rc::gen::container<std::vector<std::pair<int, int>>>(
       rc::gen::pair(rc::gen::inRange(0, 20), rc::gen::inRange(0, 12)));
+  const int step = *rc::gen::element(1, 500, 1000);
   Builder builder(1, 0);
-  for (const auto& [start, duration] : spans) builder.Add(Builder::Host{start, duration, "x"});
+  for (const auto& [start, duration] : spans)
+    builder.Add(Builder::Host{start * step, duration * step, "x"});
   TraceStore& store = builder.Freeze(2);
+  const DurationNs tolerance = store.HostTolerance();
+  if (step == 1000) RC_ASSERT(tolerance == DurationNs(2000));
+  std::vector<TimeNs> ends(spans.size());  // As of a span cut where its parent ends.
   for (std::size_t row = 0; row < spans.size(); ++row) {
+    const TimeNs start = store.host_events.start[row];
+    const TimeNs end = store.HostEnd(HostEventId(row));
     HostEventId expected;
     for (std::size_t before = 0; before < row; ++before) {
-      if (store.HostEnd(HostEventId(before)) >= store.HostEnd(HostEventId(row)))
-        expected = HostEventId(before);
+      const bool open = ends[before] > start || (ends[before] == start && end == start);
+      if (open && ends[before] + tolerance >= end) expected = HostEventId(before);
     }
+    ends[row] = expected.valid() ? std::min(end, ends[expected.index()]) : end;
     RC_ASSERT(store.host_events.parent[row] == expected);
   }
 }
@@ -240,12 +273,16 @@ TEST(TraceStoreTest, ManyCallsAndTasksWithOneIdTakeNoQuadraticTime) {
 }
 
 TEST(TraceStoreTest, ManySpansThatOverlapTakeNoQuadraticTime) {
-  ExpectNoQuadraticTime(75'000, [](int n) {
-    auto builder = std::make_shared<Builder>(1, 0);
-    for (int i = 0; i < n; ++i) builder->Add(Builder::Host{i, 1'000'000, "x"});
-    return
-        [builder, n] { EXPECT_EQ(builder->Freeze().log.Count(ImportIssue::kOverlapping), n - 1); };
-  });
+  for (const int step : {1, 3000}) {  // The latter are stamps of whole microseconds.
+    ExpectNoQuadraticTime(75'000, [step](int n) {
+      auto builder = std::make_shared<Builder>(1, 0);
+      const int duration = 1'000'000'000 + step % 1000;
+      for (int i = 0; i < n; ++i) builder->Add(Builder::Host{i * step, duration, "x"});
+      return [builder, n] {
+        EXPECT_EQ(builder->Freeze().log.Count(ImportIssue::kOverlapping), n - 1);
+      };
+    });
+  }
 }
 
 TEST(TraceStoreTest, TasksAreSortedByStartAndFoundByStream) {

@@ -265,6 +265,9 @@ def _tables(report):
         totals = [r["total_us"] for r in report[table] if r["total_us"] is not None]
         if totals != sorted(totals, reverse=True):
             yield f"{table} is not in descending order of total_us"
+        own = [r["self_host_us"] for r in report[table] if r["total_us"] is None]
+        if own != sorted(own, reverse=True):
+            yield f"{table} is not in descending order of self_host_us where no GPU work was recorded"
         for r in report[table]:
             if r["total_us"] is not None and not close(r["mean_us"] * r["count"], r["total_us"], 1e-3):
                 yield f"{table}: {r['name'][:60]!r}: mean times count is not the total"

@@ -17,3 +17,22 @@ class Readme(support.ProgramTest):
             for piece in filter(None, (p.strip("\n") for p in re.split(r"^\[\.\.\.\]$", shown, flags=re.MULTILINE))):
                 before, found, printed = printed.partition(piece)
                 self.assertTrue(found, f"not in the rest of the output of {command}:\n{piece}\nwhich begins:\n{before[:2000]}")
+
+    def test_the_path_is_set_before_the_first_bare_command(self):
+        text = README.read_text()
+        at = text.find('export PATH="$PWD/build/release:$PATH"')
+        self.assertNotEqual(at, -1)
+        commands = [m.start() for m in re.finditer(r"^ +headroom ", text, re.MULTILINE)]
+        self.assertTrue(commands)
+        self.assertLess(at, min(commands))
+        self.assertIn('export PATH="$PWD/build/release:', (support.ROOT / "tools/demo").read_text())
+
+    def test_the_recipe_records_once(self):
+        """Without `repeat=1` the next cycle overwrites the good trace with what it has by the end of the job."""
+        recipes = 0
+        for path in (README, *(support.ROOT / "docs").glob("*.md"), *(support.ROOT / "src").rglob("*.cc"),
+                     *(support.ROOT / "src").rglob("*.h")):
+            for call in re.findall(r"schedule\(wait[^)]*\)", path.read_text()):
+                recipes += 1
+                self.assertIn("repeat=1", call, path)
+        self.assertTrue(recipes)

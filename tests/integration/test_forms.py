@@ -41,6 +41,27 @@ class Wrappings(support.ProgramTest):
         self.same("members.json.gz", gzip.compress(self.data[:half]) + gzip.compress(self.data[half:]))
         self.same("frames.json.zst", zstd_stored(self.data[:half]) + zstd_stored(self.data[half:]))
 
+    def test_bytes_behind_a_whole_compressed_stream_are_no_cut(self):
+        for name, data in (("a.json.gz", gzip.compress(self.data)), ("a.json.zst", zstd_stored(self.data))):
+            with self.subTest(name):
+                report = without_wrapping(self.report(self.write(name, data + b"garbage\n")))
+                codes = [issue["code"] for issue in report["health"]["issues"]]
+                self.assertIn("trailing-garbage", codes)
+                self.assertNotIn("cut-compression", codes)
+                self.assertEqual(report["health"]["grade"], self.expected["health"]["grade"])
+                self.assertEqual(report["gpu_time"], self.expected["gpu_time"])
+
+    def test_bytes_that_should_have_been_the_rest_of_the_trace_are_a_cut(self):
+        half = len(self.data) // 2
+        array = json.dumps(json.loads(self.data)["traceEvents"]).encode()  # May lack its end.
+        for name, data in (("object.json.gz", gzip.compress(self.data[:half]) + b"garbage"),
+                           ("array.json.gz", gzip.compress(array[:array.rindex(b"]")]) + b"garbage"),
+                           ("member.json.gz", gzip.compress(self.data) + b"\x1f\x8bgarbage")):
+            with self.subTest(name):
+                codes = [issue["code"] for issue in self.report(self.write(name, data))["health"]["issues"]]
+                self.assertIn("cut-compression", codes)
+                self.assertNotIn("trailing-garbage", codes)
+
     def test_content_decides_not_the_name(self):
         self.same("gzip-without-suffix", gzip.compress(self.data))
         self.same("plain.json.gz", self.data)

@@ -733,7 +733,15 @@ class SlowReader {
       const auto right = std::tie(b.pid, b.tid, b.start, a.duration);
       return left != right ? left < right : kind(a) < kind(b);
     });
-    std::size_t first = 0;  // Of the thread.
+    // Spans of whole microseconds may seem to end that much after the span around them.
+    const auto whole = [](std::int64_t ns) { return ns % 1000 == 0; };
+    const bool whole_starts =
+        std::ranges::all_of(hosts_, [&](const Host& h) { return whole(h.start); });
+    const bool whole_durations =
+        std::ranges::all_of(hosts_, [&](const Host& h) { return whole(h.duration); });
+    const std::int64_t tolerance = (whole_starts ? 1000 : 0) + (whole_durations ? 1000 : 0);
+    std::vector<std::int64_t> ends(hosts_.size());  // As of a span cut where its parent ends.
+    std::size_t first = 0;                          // Of the thread.
     std::int64_t latest_end =
         INT64_MIN;  // Of the thread so far: saves searching where there is no parent.
     for (std::size_t i = 0; i < hosts_.size(); ++i) {
@@ -742,14 +750,17 @@ class SlowReader {
         first = i;
         latest_end = INT64_MIN;
       }
-      // The innermost span around it is the last one before that ends no earlier.
+      // The innermost span around it is the last one before that is still open and ends no earlier.
       std::string parent = "-";
-      for (std::size_t k = i; latest_end >= h.end() && k-- > first;) {
-        if (hosts_[k].end() < h.end()) continue;
+      ends[i] = h.end();
+      for (std::size_t k = i; latest_end + tolerance >= h.end() && k-- > first;) {
+        const bool open = ends[k] > h.start || (ends[k] == h.start && h.duration == 0);
+        if (!open || ends[k] + tolerance < h.end()) continue;
         parent = hosts_[k].Brief();
+        ends[i] = std::min(h.end(), ends[k]);
         break;
       }
-      latest_end = std::max(latest_end, h.end());
+      latest_end = std::max(latest_end, ends[i]);
       Put("host_events",
           Line()("start", h.start)("duration", h.duration)("name", h.name)("category", h.category)(
               "pid", h.pid)("tid", h.tid)("kind", h.kind)("correlation", h.correlation)(

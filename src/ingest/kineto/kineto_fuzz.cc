@@ -54,7 +54,8 @@ void CheckInvariants(const TraceStore& store) {
       Require(parent.index() < row && parent.index() >= range.first,
               "a parent comes before, on the same thread");
       Require(host.start[parent.index()] <= host.start[row], "a parent starts no later");
-      Require(store.HostEnd(parent) >= store.HostEnd(HostEventId(row)), "a parent ends no earlier");
+      Require(store.HostEnd(parent) + store.HostTolerance() >= store.HostEnd(HostEventId(row)),
+              "a parent ends no earlier");
     }
   }
   Require(by_thread == host.rows(), "every event has a thread");

@@ -20,6 +20,7 @@
 #include "ingest/kineto/merge.h"
 #include "ingest/kineto/row_batch.h"
 #include "ingest/kineto/top_level.h"
+#include "ingest/other_formats.h"
 
 namespace headroom::kineto {
 namespace {
@@ -498,30 +499,31 @@ class Reading {
       case Prologue::kDamaged:
       case Prologue::kNoEventList:
         if (prologue != Prologue::kNeedsMore && (piece.last || TooLong(piece))) {
-          Fail(prologue == Prologue::kDamaged
-                   ? kNotATrace
-                   : "is JSON but holds no \"traceEvents\"; it is not a trace: pass what "
-                     "prof.export_chrome_trace(...) wrote");
+          Fail(piece, prologue == Prologue::kDamaged
+                          ? kNotATrace
+                          : "is JSON but holds no \"traceEvents\"; it is not a trace: pass what "
+                            "prof.export_chrome_trace(...) wrote");
         } else if (piece.last) {
-          Fail(
-              "ends before its event list: it is empty or cut; copy the file or record the trace "
-              "again");
+          Fail(piece,
+               "ends before its event list: it is empty or cut; copy the file or record the trace "
+               "again");
         } else if (TooLong(piece)) {
-          Fail(fmt::format(
-              "has more than {} MiB before its event list; raise --max-event-mb if it is a trace",
-              options_.max_event_bytes >> 20));
+          Fail(piece, fmt::format("has more than {} MiB before its event list; raise "
+                                  "--max-event-mb if it is a trace",
+                                  options_.max_event_bytes >> 20));
         } else {
           Keep(piece, 0);
         }
         return false;
       case Prologue::kMemoryTimeline:
         Fail(
+            piece,
             "is a PyTorch memory timeline (a list of [time, action, bytes, category]), not a trace "
             "of events; "
             "export one with prof.export_chrome_trace(...)");
         return false;
       case Prologue::kNotJson:
-        Fail(kNotATrace);
+        Fail(piece, kNotATrace);
         return false;
     }
     return false;
@@ -542,7 +544,15 @@ class Reading {
     carry_offset_ = piece.offset + static_cast<std::int64_t>(from);
   }
 
-  void Fail(std::string why) {
+  /// The file is no trace; `piece` holds its beginning.
+  void Fail(const Piece& piece, std::string why) {
+    const std::string_view other = OtherFormatOf(path_, piece.text.view());
+    if (!other.empty()) {
+      why = fmt::format(
+          "is {}, which is not read yet; export the PyTorch profiler's JSON: "
+          "prof.export_chrome_trace(\"trace.json.gz\")",
+          other);
+    }
     std::lock_guard lock(source_mutex_);  // Another thread may be reading from the source.
     std::string message = path_ + ": " + std::move(why);
     if (!source_.damage().empty()) message += fmt::format(" ({})", source_.damage());
@@ -553,6 +563,12 @@ class Reading {
   Status Finish() {
     if (!source_.damage().empty()) {
       store_.log.Add(ImportIssue::kCutCompression, pieces_.bytes(), std::string(source_.damage()));
+    } else if (source_.has_trailing_bytes() && stage_ == Stage::kEpilogue) {
+      store_.log.Add(ImportIssue::kTrailingGarbage, pieces_.bytes(),
+                     "behind the compressed stream");
+    } else if (source_.has_trailing_bytes()) {  // They should have been the rest of the trace.
+      store_.log.Add(ImportIssue::kCutCompression, pieces_.bytes(),
+                     "bytes after the compressed stream are not readable");
     }
     if (stage_ == Stage::kEpilogue) {
       carry_.Finish(carry_.size());
@@ -562,7 +578,16 @@ class Reading {
       // A bare array may lack its ']': viewers accept that, and a killed process leaves it so.
       store_.log.Add(ImportIssue::kTruncated, pieces_.bytes(), "the event list is not closed");
     }
+    NoteExporter();
     return Status::Ok();
+  }
+
+  void NoteExporter() {
+    if (!bare_array_) return;
+    for (std::size_t i = 0; i < store_.processes.rows(); ++i) {
+      if (store_.Text(store_.processes.pid.Pending(i)) == kProcessWithoutKineto)
+        store_.metadata.names_and_times_only = true;
+    }
   }
 
   static constexpr const char* kNotATrace =

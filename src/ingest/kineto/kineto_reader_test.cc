@@ -387,6 +387,9 @@ TEST(KinetoReaderTest, TheBareArrayOfOlderPyTorchHoldsOperators) {
   EXPECT_EQ(store->host_events.kind[0], HostEventKind::kOperator);
   EXPECT_EQ(store->host_events.kind[1], HostEventKind::kOther);
   EXPECT_EQ(store->Text(store->processes.pid[0]), "CPU functions");
+  EXPECT_TRUE(store->metadata.names_and_times_only);
+  EXPECT_FALSE(Read(R"([{"name": "a", "ph": "X", "ts": 5, "dur": 3, "tid": 1, "pid": 1}])")
+                   ->metadata.names_and_times_only);
 }
 
 TEST(KinetoReaderTest, MetadataIsReadBeforeAndAfterTheListAndNothingElseIsKept) {

@@ -88,8 +88,7 @@ HostEventKind HostKindOf(const RawEvent& event, CategoryRule rule) {
       HostEventKind::kDriverCall,    HostEventKind::kPythonFrame, HostEventKind::kOverhead,
       HostEventKind::kGpuAnnotation,
   };
-  // PyTorch without Kineto writes no categories, and "CPU functions" for the process.
-  if (!event.category.present() && event.process.text == "CPU functions")
+  if (!event.category.present() && event.process.text == kProcessWithoutKineto)
     return HostEventKind::kOperator;
   const auto index = static_cast<std::size_t>(rule);
   return index < std::size(kKinds) ? kKinds[index] : HostEventKind::kOther;

@@ -47,6 +47,9 @@ struct BandwidthSample {
   double gigabytes_per_second;
 };
 
+/// PyTorch without Kineto writes no categories, and this as the process of operators.
+inline constexpr std::string_view kProcessWithoutKineto = "CPU functions";
+
 /// So many of them prove a unit.
 inline constexpr std::size_t kBandwidthSamples = 64;
 
