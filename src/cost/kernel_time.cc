@@ -50,15 +50,16 @@ constexpr double kSplitAlongK = 0.6;
 constexpr double kMisalignedShare = 0.126;
 constexpr double kGemmStart = 3'000;  // ns
 
-/// How a convolution of a kind runs.
-struct ConvolutionRates {
-  double flops, bytes;  ///< Shares of peak and bandwidth.
-};
-constexpr ConvolutionRates kPointwise16 = {0.927, 0.95}, kPointwiseEven16 = {0.518, 0.217},
-                           kReordered16 = {0.516, 0.188};
-constexpr ConvolutionRates kPointwiseTf32 = {0.722, 1.04}, kPointwiseEvenTf32 = {0.270, 4.2},
-                           kReorderedTf32 = {0.535, 0.26};
-constexpr double kConvolutionStart16 = 2'400, kConvolutionStartTf32 = 4'900;  // ns
+// Convolutions: of the peak for each part, and of the bandwidth for activations as they lie and for
+// reordering them.
+constexpr double kConvolutionShare16 = 0.83, kConvolutionShareTf32 = 0.88;
+constexpr double kConvolutionWeightTf32 = 0.36;
+constexpr double kConvolutionBytes = 0.7;
+constexpr double kReorder16 = 0.46, kReorderTf32 = 0.74;
+/// Of the rate, where the narrow side of the product fills half a tile.
+constexpr double kNarrow = 0.63;
+constexpr std::int64_t kNarrowExtent = 64;
+constexpr double kConvolutionStart = 4'000;  // ns
 
 double Product(const std::vector<std::int64_t>& extents) {
   double product = 1;
@@ -122,26 +123,73 @@ std::optional<DurationNs> TensorCoreGemmTime(const GemmShape& shape, const GemmL
 std::optional<DurationNs> TensorCoreConvolutionTime(const ConvolutionShape& shape, DType dtype,
                                                     const DeviceSpec& device) {
   const std::optional<Rates> rates = RatesOf(device, dtype);
-  if (!rates) return std::nullopt;
+  const std::optional<Rates> half = RatesOf(device, DType::kF16);
+  if (!rates || !half || !device.sm_count || shape.in_channels <= 0 || shape.groups <= 0)
+    return std::nullopt;
+  const auto processors = static_cast<std::int64_t>(*device.sm_count);
   const bool tf32 = dtype == DType::kTF32;
-  const double plane = Product(shape.out);
-  const bool pointwise = Product(shape.kernel) == 1 && shape.in == shape.out;
-  const auto even = static_cast<std::int64_t>(plane);
-  const ConvolutionRates& shares =
-      pointwise && even % 8 == 0   ? (tf32 ? kPointwiseTf32 : kPointwise16)
-      : pointwise && even % 2 == 0 ? (tf32 ? kPointwiseEvenTf32 : kPointwiseEven16)
-                                   : (tf32 ? kReorderedTf32 : kReordered16);
+  const double size = ElementBytes(dtype);
   // Tensor cores take channels by eight.
-  const double channels = static_cast<double>(std::max<std::int64_t>(shape.in_channels, 8));
-  const double flops = shape.FlopsPerPart() * channels / static_cast<double>(shape.in_channels);
+  const std::int64_t channels =
+      std::max<std::int64_t>(8, shape.in_channels / shape.groups) * shape.groups;
+  const auto in_plane = static_cast<std::int64_t>(Product(shape.in));
+  const auto out_plane = static_cast<std::int64_t>(Product(shape.out));
+  const auto taps = static_cast<std::int64_t>(Product(shape.kernel));
   const double batch = static_cast<double>(shape.batch);
-  const double elements = batch * channels * Product(shape.in) +
-                          batch * static_cast<double>(shape.out_channels) * plane +
-                          static_cast<double>(shape.out_channels) * channels /
-                              static_cast<double>(shape.groups) * Product(shape.kernel);
-  return DurationNs(std::llround(flops / (rates->flops * shares.flops) +
-                                 elements * ElementBytes(dtype) / (rates->bytes * shares.bytes) +
-                                 (tf32 ? kConvolutionStartTf32 : kConvolutionStart16)));
+  const double activations =
+      batch * (static_cast<double>(channels) * static_cast<double>(in_plane) +
+               static_cast<double>(shape.out_channels) * static_cast<double>(out_plane));
+  const double weights = static_cast<double>(shape.out_channels) *
+                         static_cast<double>(channels / shape.groups) * static_cast<double>(taps);
+  const bool pointwise = taps == 1 && shape.in == shape.out;
+  const auto multiple = static_cast<std::int64_t>(16 / size);
+  const bool as_it_lies = pointwise && out_plane % 2 == 0;
+  const bool aligned = !as_it_lies || out_plane % multiple == 0;
+
+  // A product [m, n] over k, on tiles that fit its narrow side.
+  const auto part = [&](double m, double n, double share) {
+    double rate = rates->flops * share;
+    if (std::min(m, n) <= static_cast<double>(kNarrowExtent)) rate *= kNarrow;
+    const GemmShape product = {.batch = shape.groups,
+                               .m = static_cast<std::int64_t>(m),
+                               .n = static_cast<std::int64_t>(n),
+                               .k = 1};
+    const double wide = UsefulShare(product, 128, 128, processors);
+    const double narrow = std::max(UsefulShare(product, 128, 64, processors),
+                                   UsefulShare(product, 64, 128, processors));
+    rate *= std::max(wide, narrow);
+    if (!aligned) rate = std::min(rate, kMisalignedShare * half->flops);
+    const double flops = shape.FlopsPerPart() * static_cast<double>(channels) /
+                         static_cast<double>(shape.in_channels);
+    const double compute = flops / rate;
+    const double memory = (activations + weights) * size / (rates->bytes * kConvolutionBytes);
+    const double reorder =
+        as_it_lies ? 0
+                   : 2 * activations * size / (rates->bytes * (tf32 ? kReorderTf32 : kReorder16));
+    return kConvolutionStart + std::pow(std::pow(compute, 4) + std::pow(memory, 4), 0.25) + reorder;
+  };
+  const double groups = static_cast<double>(shape.groups);
+  const double in = static_cast<double>(channels) / groups,
+               out = static_cast<double>(shape.out_channels) / groups;
+  const double share = tf32 ? kConvolutionShareTf32 : kConvolutionShare16;
+  double time = 0;
+  if (shape.data_gradient) time += part(batch * static_cast<double>(in_plane), in, share);
+  if (shape.weight_gradient) {
+    // Few results over a long sum: split along it, so that all processors have work.
+    double rate = rates->flops * (tf32 ? kConvolutionWeightTf32 : kConvolutionShare16);
+    if (std::min(in * static_cast<double>(taps), out) <= static_cast<double>(kNarrowExtent))
+      rate *= kNarrow;
+    if (!aligned) rate = std::min(rate, kMisalignedShare * half->flops);
+    const double compute = shape.FlopsPerPart() * static_cast<double>(channels) /
+                           static_cast<double>(shape.in_channels) / rate;
+    const double memory = (activations + weights) * size / (rates->bytes * kConvolutionBytes);
+    time += kConvolutionStart + std::pow(std::pow(compute, 4) + std::pow(memory, 4), 0.25);
+    if (!as_it_lies)
+      time += 2 * activations * size / (rates->bytes * (tf32 ? kReorderTf32 : kReorder16));
+  }
+  if (!shape.data_gradient && !shape.weight_gradient)
+    time = part(batch * static_cast<double>(out_plane), out, share);
+  return DurationNs(std::llround(time));
 }
 
 }  // namespace headroom

@@ -33,9 +33,11 @@ GemmLayout LayoutOf(const OperatorCall& call, const GemmShape& shape, DType dtyp
 std::optional<DurationNs> TensorCoreGemmTime(const GemmShape& shape, const GemmLayout& layout,
                                              DType dtype, const DeviceSpec& device);
 
-/// Time of one part (forward, data gradient or weight gradient) of a convolution on tensor cores in
-/// NCHW order: F / R + B / W + t0, where cuDNN reorders to NHWC and back unless it is a 1x1
-/// convolution of stride 1. nullopt as above.
+/// Time of a convolution on tensor cores in NCHW order, all of its parts (forward, or the data and
+/// weight gradients that it computes): each an implicit product [batch * plane, out channels, in
+/// channels * kernel] or its transpose, with the time above, and both of its activations reordered
+/// to NHWC or back. A 1x1 convolution of stride 1 is a product as it lies, and needs no reordering
+/// unless its plane is odd. nullopt as above.
 std::optional<DurationNs> TensorCoreConvolutionTime(const ConvolutionShape& shape, DType dtype,
                                                     const DeviceSpec& device);
 

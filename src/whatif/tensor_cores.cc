@@ -38,12 +38,9 @@ std::optional<DurationNs> TimeOnTensorCores(const OperatorCall& call, DType dtyp
                                             const DeviceSpec& device) {
   if (const std::optional<GemmShape> shape = GemmShapeOf(call))
     return TensorCoreGemmTime(*shape, LayoutOf(call, *shape, dtype), dtype, device);
-  const std::optional<ConvolutionShape> shape = ConvolutionShapeOf(call);
-  if (!shape) return std::nullopt;
-  const std::optional<DurationNs> part = TensorCoreConvolutionTime(*shape, dtype, device);
-  if (!part) return std::nullopt;
-  const int parts = std::max(1, int{shape->data_gradient} + int{shape->weight_gradient});
-  return DurationNs(part->ns() * parts);
+  if (const std::optional<ConvolutionShape> shape = ConvolutionShapeOf(call))
+    return TensorCoreConvolutionTime(*shape, dtype, device);
+  return std::nullopt;
 }
 
 DurationNs AddedHostTime(const Job& job, HostEventId op, TaskIndex first_task, DType dtype) {
