@@ -115,3 +115,12 @@ class Damage(support.ProgramTest):
                 else:
                     self.assertAlmostEqual(cut["efficiency"]["flops_per_step"] / flops, 1, delta=0.01)
         self.assertGreater(whole, 4, "steps before the cut stand")
+
+    def test_a_bare_array_whose_stream_is_cut_is_cut(self):
+        """It may lack its bracket, so only the compression tells."""
+        events = ",\n".join('{"ph": "X", "cat": "cpu_op", "name": "op%d", "pid": 1, "tid": 1, "ts": %d, "dur": 5}' % (i, i * 10)
+                            for i in range(2000))
+        packed = gzip.compress(f"[{events}]".encode(), mtime=0)
+        codes = [i["code"] for i in self.report(self.write("bare.json.gz", packed[:len(packed) // 2]))["health"]["issues"]]
+        self.assertIn("truncated", codes)
+        self.assertIn("cut-compression", codes)
