@@ -64,15 +64,20 @@ TimeNs EarliestEvent(const TraceStore& store) {
   return first.ns() == INT64_MAX ? TimeNs(0) : first;
 }
 
-/// The step whose length is the median: the first such, rather one that lost no tasks.
+/// The step whose length is the median: the first such that lost no tasks.
 std::optional<std::size_t> MedianStep(const Steps& steps) {
-  std::optional<std::size_t> median;
   for (std::size_t i = 0; i < steps.list.size(); ++i) {
-    if (steps.list[i].wall != *steps.p50) continue;
-    if (!steps.list[i].lost_tasks) return i;
-    if (!median) median = i;
+    if (!steps.list[i].lost_tasks && steps.list[i].wall == steps.p50) return i;
   }
-  return median;
+  return std::nullopt;
+}
+
+/// The part of the median step in which the GPU works; none where that says nothing of the job.
+std::optional<DurationNs> FindCeiling(const TraceReport& report, std::size_t median) {
+  const StepRow& step = report.steps.list[median];
+  const DurationNs busy = report.breakdown->gpu.Sum();
+  if (step.tasks == 0 || busy <= DurationNs(0) || HostRunsOn(step)) return std::nullopt;
+  return busy;
 }
 
 std::vector<CauseRow> DescribeCauses(const Causes& causes, DurationNs wall) {
@@ -96,12 +101,22 @@ std::vector<CauseRow> DescribeCauses(const Causes& causes, DurationNs wall) {
 Bottleneck Abstain(const TraceReport& report) {
   Bottleneck verdict;
   if (report.gpu_time.empty()) {
-    verdict.evidence = {
-        "no GPU work was recorded, so nothing can be said about what the GPU waits for"};
+    verdict.evidence = {fmt::format(
+        "no GPU work was recorded{}, so nothing can be said about what the GPU waits for",
+        report.health.cut ? " before the file was cut" : "")};
   } else if (report.steps.list.empty()) {
     verdict.evidence = {
         "no steps: neither annotated nor recognizable; call prof.step() after each iteration, or "
         "name what begins a step with --step-marker"};
+  } else if (!report.steps.p50) {
+    verdict.evidence = {fmt::format("no step is whole: {}",
+                                    report.health.cut
+                                        ? "the file was cut before all of its GPU work was written"
+                                        : "the GPU work of each was lost")};
+  } else if (report.health.grade < 'D') {
+    verdict.evidence = {
+        "no GPU work was launched in the median step, so nothing can be said about what the GPU "
+        "waits for"};
   } else {
     std::string reason = "what was recorded does not carry a verdict";
     // Worst first.
@@ -158,16 +173,16 @@ Result<TraceReport> Analyze(const TraceStore& store, const Knowledge& knowledge,
   report.efficiency = MeasureEfficiency(store, names, attribution, costed, steps, device);
   report.health = AssessHealth(store, names, steps, report.efficiency);
 
-  const bool has_gpu = !report.gpu_time.empty();
   if (median) {
     const Interval span = steps.spans[*median];
     const HostActivity host = FindHostActivity(store, attribution, steps.process, span);
     report.breakdown = BreakDown(store, names, attribution, host, steps.process, span);
     report.breakdown->step_index = report.steps.list[*median].index;
+    report.ceiling = FindCeiling(report, *median);
     const Evidence evidence = {store, names,  attribution, steps,  host,
                                syncs, report, device,      *median};
     // With damage this deep, the figures stand as recorded but carry no conclusion.
-    if (has_gpu && report.health.grade < 'D') {
+    if (report.steps.list[*median].tasks > 0 && report.health.grade < 'D') {
       const Causes causes = FindCauses(evidence);
       report.causes = DescribeCauses(causes, report.breakdown->wall);
       report.bottleneck = Judge(evidence, causes);

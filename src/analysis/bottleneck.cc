@@ -103,6 +103,9 @@ Bottleneck JudgeHost(const StepRow& step, const StepBreakdown& breakdown, const 
   verdict.verdict = Verdict::kBalanced;
   verdict.share_pct.reset();
   verdict.confidence = "low";
+  verdict.balance =
+      fmt::format("the host holds {} of it, but without the cost of recording only about {}",
+                  FormatPercent(SharePct(host.time, wall)), FormatPercent(kept_pct));
   verdict.evidence.emplace_back(
       "so the trace cannot tell whether the unprofiled job waits for the host: time it without the "
       "profiler");
@@ -168,6 +171,14 @@ Bottleneck JudgeBalanced(const StepBreakdown& breakdown, const Causes& causes,
   verdict.verdict = Verdict::kBalanced;
   verdict.confidence = "medium";
   verdict.evidence = {BusyLine(breakdown)};
+  if (SharePct(waits[0].time, breakdown.wall) >= kClearPct) {
+    verdict.balance = "no cause is clearly larger than the next";
+  } else if (SharePct(all[0].time, breakdown.wall) >= kClearPct) {
+    // No wait: idle in the queue, or copies to the host.
+    verdict.balance = std::string(all[0].meaning);
+  } else {
+    verdict.balance = "many causes hold a little of it each";
+  }
   constexpr std::size_t kMostShown = 3;
   for (std::size_t i = 0; i < kMostShown && all[i].time.ns() > 0; ++i)
     verdict.evidence.push_back(Holds(all[i].time, breakdown.wall, all[i].meaning));
@@ -241,17 +252,25 @@ Causes FindCauses(const Evidence& evidence) {
   IntervalSet idle = Subtract(IntervalSet::UnionOf({span}), evidence.steps.busy);
   idle = Subtract(Subtract(idle, evidence.host.data_wait), evidence.host.callback);
   const auto take = [&idle](const IntervalSet& cause) {
-    const DurationNs taken = Intersect(idle, cause).Measure();
+    IntervalSet taken = Intersect(idle, cause);
     idle = Subtract(idle, cause);
     return taken;
   };
   IntervalSet sync_idle;  // In order, as calls are priced.
   for (const PricedSync& sync : evidence.syncs) sync_idle.AppendInOrder(sync.gpu_idle);
-  causes.synchronization = take(sync_idle);
-  causes.host = take(evidence.steps.late);
-  causes.queue = take(evidence.steps.queued);
+  causes.synchronization = take(sync_idle).Measure();
+  causes.late = take(evidence.steps.late);
+  causes.host = causes.late.Measure();
+  causes.held = take(evidence.steps.queued);
+  causes.queue = causes.held.Measure();
   causes.unknown = idle.Measure();
   return causes;
+}
+
+bool HostRunsOn(const StepRow& step) {
+  constexpr double kFarLonger = 2;
+  return step.host &&
+         static_cast<double>(step.host->ns()) > kFarLonger * static_cast<double>(step.wall.ns());
 }
 
 Bottleneck Judge(const Evidence& evidence, const Causes& causes) {
@@ -262,6 +281,13 @@ Bottleneck Judge(const Evidence& evidence, const Causes& causes) {
   const bool guessed_steps =
       report.steps.source == StepSource::kInferred && report.steps.confidence != "high";
   if (guessed_steps || report.health.grade == 'C') verdict.confidence = "low";
+  if (const StepRow& step = report.steps.list[evidence.median_step]; HostRunsOn(step)) {
+    verdict.confidence = "low";
+    verdict.evidence.push_back(
+        fmt::format("the host is in step {} for {}: its GPU work ends early in that time, and what "
+                    "follows is in no figure here",
+                    step.index, FormatMs(*step.host)));
+  }
   if (const std::size_t devices = CountDevices(evidence); devices > 1) {
     verdict.confidence = "low";
     verdict.evidence.push_back(fmt::format(

@@ -43,8 +43,16 @@ struct Causes {
   DurationNs queue;            ///< The GPU waits although the next task was launched.
   DurationNs unknown;  ///< The GPU waits, and the launch of the next task is not known, or no task
                        ///< follows in the step.
+
+  IntervalSet late;  ///< When the GPU waits for the host.
+  IntervalSet held;  ///< When it waits although the next task was launched.
 };
 Causes FindCauses(const Evidence& evidence);
+
+/// Whether the host is far longer in the step than the step takes: the work of the GPU ends early
+/// in it, and what follows is in no figure. Steps of a loop that goes on take the host what they
+/// take.
+bool HostRunsOn(const StepRow& step);
 
 Bottleneck Judge(const Evidence& evidence, const Causes& causes);
 

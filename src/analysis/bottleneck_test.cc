@@ -267,6 +267,82 @@ TEST(Bottleneck, IsLessSureOfInferredStepsAndDamagedTraces) {
   EXPECT_EQ(verdict.confidence, "low");
 }
 
+TEST(Bottleneck, OfAMedianStepWithoutGpuWorkIsUnknown) {
+  StoreBuilder b = Job(HostBound);
+  b.Step(5, kMain, 5000, 400);
+  DataWait(b, 5000, 10, 300);
+  for (int k = 0; k < 5; ++k) b.Op("aten::empty", kMain, 5320 + k * 3, 2);
+  AnalysisOptions options;
+  options.first_step = options.last_step = 5;
+  const TraceReport report = AnalyzeTrace(b, options);
+  EXPECT_EQ(report.steps.list.size(), 1u);
+  EXPECT_EQ(report.bottleneck.verdict, Verdict::kUnknown);
+  EXPECT_EQ(report.bottleneck.confidence, "");
+  EXPECT_NE(report.bottleneck.evidence.front().find("no GPU work was launched"), std::string::npos);
+  EXPECT_TRUE(report.findings.empty());
+  EXPECT_FALSE(report.ceiling);
+}
+
+TEST(Bottleneck, OfAStepWhoseHostRunsOnIsNotSure) {
+  for (const bool runs_on : {false, true}) {
+    StoreBuilder b;
+    b.Step(1, kMain, 0, runs_on ? 90'000 : 1100);
+    HostBound(b, 0);
+    const TraceReport report = AnalyzeTrace(b);
+    EXPECT_EQ(report.bottleneck.verdict, Verdict::kHost);
+    EXPECT_EQ(report.bottleneck.confidence, runs_on ? "low" : "high");
+    EXPECT_EQ(report.bottleneck.evidence.back().find("90.00 ms") != std::string::npos, runs_on);
+    EXPECT_EQ(report.ceiling.has_value(), !runs_on);
+  }
+}
+
+TEST(Bottleneck, OfABalancedStepSaysWhichRuleFired) {
+  const auto balance = [](const std::function<void(StoreBuilder&, std::int64_t)>& fill) {
+    const Bottleneck verdict = AnalyzeTrace(Job(fill)).bottleneck;
+    EXPECT_EQ(verdict.verdict, Verdict::kBalanced);
+    return verdict.balance;
+  };
+  EXPECT_NE(balance([](StoreBuilder& b, std::int64_t at) {
+              Busy(b, at, kGemm, 10, 590);
+              DataWait(b, at, 590, 200);
+              Callback(b, at, 790, 200);
+            }).find("no cause is clearly larger"),
+            std::string::npos);
+  EXPECT_NE(balance([](StoreBuilder& b, std::int64_t at) {  // 200 us, of which recording is 160.
+              Busy(b, at, kGemm, 10, 790);
+              for (int k = 0; k < 98; ++k) b.Op("aten::view", kMain, at + 10 + k * 8, 2);
+              b.Launch("aten::mm", kMain, at + 985, kGemm, kStream, at + 990, 5);
+            })
+                .find("without the cost of recording only about"),
+            std::string::npos);
+  EXPECT_NE(balance([](StoreBuilder& b, std::int64_t at) {
+              Busy(b, at, kGemm, 10, 590);
+              b.Call("cudaMemcpyAsync", kMain, at + 10, 5, at + 1);
+              b.Copy(CopyKind::kDeviceToHost, kStream, at + 590, 400, at + 1);
+            }).find("copies to the host"),
+            std::string::npos);
+  EXPECT_NE(balance([](StoreBuilder& b, std::int64_t at) {
+              Busy(b, at, kGemm, 10, 790);
+              DataWait(b, at, 790, 100);
+              Callback(b, at, 890, 98);
+            }).find("many causes"),
+            std::string::npos);
+}
+
+TEST(Bottleneck, OfACutFileWithoutAWholeStepIsUnknown) {
+  const std::unique_ptr<TraceStore> cut = Job(HostBound).Build();
+  cut->log.Add(ImportIssue::kTruncated);
+  AnalysisOptions options;
+  options.first_step = 4;
+  const TraceReport report = Analyze(*cut, TestKnowledge(), options).value();
+  EXPECT_EQ(report.steps.list.size(), 1u);
+  EXPECT_FALSE(report.steps.p50);
+  EXPECT_FALSE(report.breakdown);
+  EXPECT_FALSE(report.ceiling);
+  EXPECT_EQ(report.bottleneck.verdict, Verdict::kUnknown);
+  EXPECT_NE(report.bottleneck.evidence.front().find("cut"), std::string::npos);
+}
+
 TEST(Bottleneck, IsOfTheProcessThatHasTheSteps) {
   StoreBuilder b = Job(HostBound);
   b.InProcess("2");

@@ -20,9 +20,17 @@ bool LacksTensorCores(const DeviceSpec* device) {
          !device->tf32_tensor_tflops && !device->fp32_matrix_tflops && !device->int8_tensor_tops;
 }
 
-/// Whether a task belongs to what is measured: the steps, or where there are none the whole trace.
+/// Whether a task belongs to a step whose GPU work was recorded whole.
+bool InWholeStep(const StepAnalysis& steps, GpuTaskId task) {
+  const std::int32_t step = steps.step_of_task[task.index()];
+  return step != StepAnalysis::kNoStep &&
+         !steps.steps.list[static_cast<std::size_t>(step)].lost_tasks;
+}
+
+/// Whether a task belongs to what is measured: the whole steps, or where there are none the whole
+/// trace.
 bool Counts(const StepAnalysis& steps, GpuTaskId task) {
-  return steps.steps.list.empty() || steps.step_of_task[task.index()] != StepAnalysis::kNoStep;
+  return !steps.steps.p50 || InWholeStep(steps, task);
 }
 
 /// Shares of GPU time by what the kernels' names say.
@@ -77,7 +85,7 @@ void MeasureBounds(std::span<const CostedCall> work, const StepAnalysis& steps, 
   }
 }
 
-/// Steps whose GPU work was recorded.
+/// Steps whose GPU work was recorded whole.
 struct RecordedSteps {
   std::int64_t count = 0;
   DurationNs time;
@@ -87,13 +95,12 @@ struct RecordedSteps {
 RecordedSteps FindRecordedSteps(const TraceStore& store, const StepAnalysis& steps) {
   RecordedSteps out;
   for (const StepRow& row : steps.steps.list) {
-    if (row.tasks == 0) continue;
+    if (row.tasks == 0 || row.lost_tasks) continue;
     ++out.count;
     out.time += row.wall;
   }
   for (std::size_t i = 0; i < store.gpu_tasks.rows(); ++i) {
-    if (steps.step_of_task[i] != StepAnalysis::kNoStep)
-      out.devices.insert(store.DeviceOf(GpuTaskId(i)));
+    if (InWholeStep(steps, GpuTaskId(i))) out.devices.insert(store.DeviceOf(GpuTaskId(i)));
   }
   return out;
 }
@@ -162,9 +169,9 @@ Efficiency MeasureEfficiency(const TraceStore& store, NameFacts& names,
 
   std::map<DType, double> flops_by_type;  // In steps, of the work that peaks are stated for.
   for (const CostedCall& call : work) {
-    const bool in_step = steps.step_of_task[call.main_task.index()] != StepAnalysis::kNoStep;
     // The model's work is what MFU counts: what checkpointing computes twice counts once.
-    if (in_step && !call.recomputed && MultipliesMatrices(call.cost->family)) {
+    if (InWholeStep(steps, call.main_task) && !call.recomputed &&
+        MultipliesMatrices(call.cost->family)) {
       flops_by_type[call.math_dtype] += call.cost->flops;
     }
   }

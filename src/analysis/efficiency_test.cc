@@ -52,6 +52,22 @@ TEST(Efficiency, MfuIsFlopsOverTimeOfTheStepsTimesPeak) {
   EXPECT_TRUE(use.error.empty());
 }
 
+TEST(Efficiency, IsOfTheStepsThatACutFileHoldsWhole) {
+  StoreBuilder b = Products({});
+  b.Step(3, kMain, 12'000, 4000);  // The file ends in its first call.
+  b.Op("aten::mm", kMain, 12'000, 3);
+  b.Op("aten::mm", kMain, 12'010, 3)
+      .Shapes("[[4096, 4096], [4096, 4096]]", R"(["float", "float"])");
+  b.Call("cudaLaunchKernel", kMain, 12'010, 1, 1000);
+  b.Kernel(kGemm, kStream, 12'030, 40, 1000);
+  const std::unique_ptr<TraceStore> cut = b.Build();
+  cut->log.Add(ImportIssue::kTruncated);
+  const Efficiency use = Analyze(*cut, TestKnowledge(), {}).value().efficiency;
+  const Efficiency whole = EfficiencyOf(Products({}));
+  EXPECT_EQ(use.flops_per_step, whole.flops_per_step);
+  EXPECT_EQ(use.mfu_pct, whole.mfu_pct);
+}
+
 TEST(Efficiency, IsTakenAgainstThePeaksOfAllGpusThatTheStepsUse) {
   const Efficiency one = EfficiencyOf(Products({}));
   const Efficiency two = EfficiencyOf(Products({.gpus = 2}));

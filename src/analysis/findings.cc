@@ -7,6 +7,7 @@
 
 #include "analysis/bottleneck.h"
 #include "analysis/format.h"
+#include "analysis/late_idle.h"
 #include "base/statistics.h"
 
 namespace headroom {
@@ -70,26 +71,95 @@ StepCounts CountTasks(const Evidence& evidence) {
   return counts;
 }
 
+/// "of that the host spends ... in ..., and for ... nothing was recorded": the parts that matter.
+std::string WhatTheHostDoes(const LateIdle& idle) {
+  constexpr double kMattersPct = 1;
+  std::string spends;
+  const auto add = [&](DurationNs time, std::string_view where) {
+    if (SharePct(time, idle.all) < kMattersPct) return;
+    spends += fmt::format("{}{} {}", spends.empty() ? "" : ", ", FormatMs(time), where);
+  };
+  add(idle.launches, "in calls that launch");
+  add(idle.calls, "in other calls");
+  add(idle.operators, "in operators");
+  add(idle.ranges, "in Python code or ranges");
+  add(idle.nothing, "in what was not recorded");
+  return "of that idle time the host spends " + spends;
+}
+
+/// What to do about idle that the cost of many launches does not explain.
+std::string LateAction(const Evidence& evidence, const LateIdle& idle) {
+  const auto explains = [&](DurationNs time) { return 2 * time.ns() >= idle.all.ns(); };
+  if (explains(idle.longest_time)) {
+    const HostRoles roles =
+        evidence.names.Roles(evidence.store.host_events.name[idle.longest.index()]);
+    const bool launches = roles.Has(HostRole::kKernelLaunch) || roles.Has(HostRole::kGraphLaunch);
+    return launches ? "record after a few warm-up steps: the first launch of a kernel loads its "
+                      "code; if that call takes long in every step, look into it"
+                    : "look into that one: what it does, and whether every step needs it";
+  }
+  if (explains(idle.nothing)) {
+    return evidence.report.lines.empty()
+               ? "find out what the host does there: record Python frames (with_stack=True), or "
+                 "mark what you suspect with record_function"
+               : "find out what the host does there: mark what you suspect with record_function";
+  }
+  return explains(idle.dearest_time)
+             ? "look into what that does, and whether every step needs it so often"
+             : "look into what takes the host that long, the dearest first";
+}
+
 std::optional<Ranked> LateLaunches(const Evidence& evidence, const Causes& causes) {
   const StepCounts counts = CountTasks(evidence);
   const std::string figure = FormatMs(causes.host);
   // What only the recording takes is nothing that the job could win.
   const DurationNs recording = evidence.report.steps.list[evidence.median_step].profiler_cost;
+  const LateIdle idle = MeasureLateIdle(evidence.store, evidence.names, evidence.steps,
+                                        evidence.median_step, causes.late);
+  const bool many_launches = 2 * idle.in_short_gaps.ns() >= idle.all.ns();
   auto ranked = About(
       evidence, std::max(causes.host - recording, DurationNs(0)), "late-launches",
-      fmt::format("the GPU idles {} a step because the host launches too slowly", figure),
+      fmt::format(fmt::runtime(many_launches
+                                   ? "the GPU idles {} a step because the host launches too slowly"
+                                   : "the GPU idles {} a step until the host launches the next "
+                                     "task"),
+                  figure),
       "bottleneck", figure,
-      "launch less or cheaper: a larger batch, torch.compile or CUDA graphs, a fused optimizer "
-      "(fused=True), fewer small operators");
+      many_launches ? "launch less or cheaper: a larger batch, torch.compile or CUDA graphs, a "
+                      "fused optimizer (fused=True), fewer small operators"
+                    : LateAction(evidence, idle));
   if (!ranked) return ranked;
-  ranked->finding.evidence = {
-      fmt::format("{} in the step; of its {}, {} run under 5 us", Plural(counts.tasks, "GPU task"),
-                  Plural(counts.kernels, "kernel"), FormatCount(counts.short_kernels)),
-      fmt::format(
-          "a task every {} of the step, while launching one takes the host several us",
-          FormatUs(DurationNs(Wall(evidence).ns() / std::max<std::int64_t>(counts.tasks, 1)))),
-      fmt::format("recording took the host roughly {} of that idle time: the share is of the rest",
-                  FormatMs(std::min(recording, causes.host)))};
+  const auto mean = [](DurationNs sum, std::int64_t count) {
+    return FormatUs(DurationNs(sum.ns() / std::max<std::int64_t>(count, 1)));
+  };
+  std::vector<std::string>& why = ranked->finding.evidence;
+  why.push_back(fmt::format(
+      "{} in the step{}; kernels under 5 us: {} of {}", Plural(counts.tasks, "GPU task"),
+      counts.tasks > 1 ? ", one every " + mean(Wall(evidence), counts.tasks) : "",
+      FormatCount(counts.short_kernels), FormatCount(counts.kernels)));
+  why.push_back(WhatTheHostDoes(idle));
+  if (many_launches) {
+    if (idle.launch_calls > 0) {
+      why.push_back(fmt::format(
+          "a call that launches takes the host {}{}", mean(idle.launch_time, idle.launch_calls),
+          idle.operators > idle.launches ? ", the operators around it more" : ""));
+    }
+  } else if (SharePct(idle.dearest_time, idle.all) >= kWorthMentioningPct) {
+    // One event says more than the sum of its name, if it is most of that.
+    const bool single = 2 * idle.longest_time.ns() >= idle.dearest_time.ns();
+    const StringId name =
+        single ? evidence.store.host_events.name[idle.longest.index()] : idle.dearest;
+    why.push_back(
+        fmt::format("the dearest: {}, {} ({})", evidence.store.Text(name),
+                    FormatMs(single ? idle.longest_time : idle.dearest_time),
+                    single ? "once" : fmt::format("{} times", FormatCount(idle.dearest_count))));
+  }
+  if (recording.ns() > 0) {
+    why.push_back(
+        fmt::format("recording took the host roughly {} of that idle time: the share is of the "
+                    "rest",
+                    FormatMs(std::min(recording, causes.host))));
+  }
   return ranked;
 }
 
@@ -253,8 +323,8 @@ std::optional<Ranked> UnfusedOptimizer(const Evidence& evidence, const Causes&) 
 }
 
 /// The most that faster GPU work could take off the median step before the host holds it: all but
-/// the host's own time, which is its step without the calls in which it waits for the GPU and
-/// without the rough cost of recording.
+/// the host's own time, which is its step without the calls in which it waits for the GPU. Neither
+/// contains the rough cost of recording.
 DurationNs LeftByTheHost(const Evidence& evidence) {
   // A launch takes microseconds; one that takes far longer waits for room in the launch queue.
   constexpr DurationNs kBlockedLaunch(100'000);
@@ -275,7 +345,9 @@ DurationNs LeftByTheHost(const Evidence& evidence) {
   const DurationNs own = host.length() -
                          IntervalSet::UnionOf(std::move(blocked)).MeasureWithin(host) -
                          evidence.steps.recording[evidence.median_step];
-  return std::max(Wall(evidence) - std::max(own, DurationNs(0)), DurationNs(0));
+  const DurationNs unrecorded =
+      Wall(evidence) - evidence.report.steps.list[evidence.median_step].profiler_cost;
+  return std::max(unrecorded - std::max(own, DurationNs(0)), DurationNs(0));
 }
 
 /// What to do about products in `dtype` that do not use the tensor cores of the device.
@@ -356,12 +428,36 @@ std::optional<Ranked> LayoutCopies(const Evidence& evidence, const Causes&) {
 }
 
 std::optional<Ranked> QueueGaps(const Evidence& evidence, const Causes& causes) {
+  // Starting a kernel takes one to two microseconds.
+  constexpr DurationNs kFarMoreThanAStart(20'000);
+  std::int64_t long_gaps = 0;
+  DurationNs in_long_gaps;
+  for (const Interval& gap : causes.held.intervals()) {
+    if (gap.length() <= kFarMoreThanAStart) continue;
+    ++long_gaps;
+    in_long_gaps += gap.length();
+  }
+  const bool waits = 2 * in_long_gaps.ns() >= causes.queue.ns();
   const std::string figure = FormatMs(causes.queue);
   auto ranked = About(
       evidence, causes.queue, "gaps-between-kernels",
-      fmt::format("the GPU idles {} a step between kernels that are already launched", figure),
-      "bottleneck", figure, "fewer, larger kernels: torch.compile, CUDA graphs, a larger batch");
-  if (ranked) {
+      fmt::format(
+          fmt::runtime(waits ? "the GPU idles {} a step although the next kernel is launched"
+                             : "the GPU idles {} a step between kernels that are already launched"),
+          figure),
+      "bottleneck", figure,
+      waits ? "find out what these kernels wait for: an event of another stream, another process "
+              "on the GPU, or work that the trace does not hold"
+            : "fewer, larger kernels: torch.compile, CUDA graphs, a larger batch");
+  if (!ranked) return ranked;
+  if (waits) {
+    ranked->finding.evidence = {
+        fmt::format("{} of it in {}, {} each: far more than the one to two microseconds that a "
+                    "kernel takes to start",
+                    FormatMs(in_long_gaps), Plural(long_gaps, "long gap"),
+                    FormatUs(DurationNs(in_long_gaps.ns() / long_gaps))),
+        "so they wait for something else than their launch or the kernel before"};
+  } else {
     ranked->finding.evidence = {
         "each kernel costs the GPU one to two microseconds to start, and other streams may hold it "
         "up"};

@@ -266,6 +266,90 @@ TEST(Findings, LeaveOutLateLaunchesThatOnlyRecordingCauses) {
   EXPECT_EQ(Found(late(100), "late-launches"), nullptr);
 }
 
+/// What the finding about late launches says, in one text.
+std::string AboutLateLaunches(const Fill& fill) {
+  const TraceReport report = AnalyzeTrace(Job(fill));
+  const Finding* finding = Found(report, "late-launches");
+  if (finding == nullptr) return "";
+  std::string text = finding->title;
+  for (const std::string& evidence : finding->evidence) text += "\n" + evidence;
+  return text + "\n" + finding->action;
+}
+
+TEST(Findings, OfLateLaunchesAdviseFewerOnlyWhereManyExplainTheIdle) {
+  const std::string many = AboutLateLaunches([](StoreBuilder& b, std::int64_t at) {
+    for (int k = 0; k < 10; ++k)
+      b.Launch("aten::mm", kMain, at + k * 90, kTensorCoreGemm, kStream, at + k * 90 + 5, 20);
+  });
+  EXPECT_NE(many.find("launch less"), std::string::npos) << many;
+  EXPECT_NE(many.find("a call that launches takes the host 1.00 us"), std::string::npos) << many;
+
+  const std::string one_call = AboutLateLaunches([](StoreBuilder& b, std::int64_t at) {
+    Busy(b, at, kTensorCoreGemm, 2, 100);
+    b.Op("aten::mm", kMain, at + 100, 700);
+    b.Call("cudaLaunchKernel", kMain, at + 150, 600, at + 1);
+    b.Kernel(kTensorCoreGemm, kStream, at + 760, 20, at + 1);
+  });
+  EXPECT_EQ(one_call.find("launch less"), std::string::npos) << one_call;
+  EXPECT_NE(one_call.find("cudaLaunchKernel, 0.600 ms (once)"), std::string::npos) << one_call;
+  EXPECT_NE(one_call.find("warm-up"), std::string::npos) << one_call;
+
+  const std::string one_operator = AboutLateLaunches([](StoreBuilder& b, std::int64_t at) {
+    Busy(b, at, kTensorCoreGemm, 2, 100);
+    for (int k = 0; k < 4; ++k) b.Op("aten::sort", kMain, at + 110 + k * 190, 180);
+  });
+  EXPECT_NE(one_operator.find("aten::sort, 0.720 ms (4 times)"), std::string::npos) << one_operator;
+  EXPECT_EQ(one_operator.find("launch less"), std::string::npos) << one_operator;
+
+  const std::string nothing = AboutLateLaunches(
+      [](StoreBuilder& b, std::int64_t at) { Busy(b, at, kTensorCoreGemm, 2, 100); });
+  EXPECT_NE(nothing.find("in what was not recorded"), std::string::npos) << nothing;
+  EXPECT_NE(nothing.find("with_stack=True"), std::string::npos) << nothing;
+  EXPECT_EQ(nothing.find("launch less"), std::string::npos) << nothing;
+}
+
+TEST(Findings, OfLateLaunchesDoNotBlameARangeForWhatAnotherThreadDoes) {
+  const std::string text = AboutLateLaunches([](StoreBuilder& b, std::int64_t at) {
+    Busy(b, at, kTensorCoreGemm, 2, 100);
+    b.Annotation("## backward ##", kMain, at + 100, 790);
+    b.Op("SortBackward0", kAutograd, at + 101, 780);
+    b.Call("cudaLaunchKernel", kAutograd, at + 880, 1, at + 1);
+    b.Kernel(kTensorCoreGemm, kStream, at + 885, 20, at + 1);
+  });
+  EXPECT_NE(text.find("the dearest: SortBackward0"), std::string::npos) << text;
+}
+
+TEST(Findings, OfGapsBetweenLaunchedKernelsTellStartsFromWaits) {
+  const auto gaps = [](int kernels, std::int64_t gap) {
+    const TraceReport report = AnalyzeTrace(Job([=](StoreBuilder& b, std::int64_t at) {
+      for (int k = 0; k < kernels; ++k) {
+        b.Launch("aten::mm", kMain, at + k * 2, kTensorCoreGemm, kStream,
+                 at + 110 + k * 870 / kernels, 870 / kernels - gap);
+      }
+    }));
+    const Finding* finding = Found(report, "gaps-between-kernels");
+    return finding == nullptr ? "" : finding->evidence.front() + "\n" + finding->action;
+  };
+  EXPECT_NE(gaps(50, 4).find("fewer, larger kernels"), std::string::npos);
+  EXPECT_EQ(gaps(4, 100).find("fewer, larger kernels"), std::string::npos) << gaps(4, 100);
+  EXPECT_NE(gaps(4, 100).find("far more than"), std::string::npos) << gaps(4, 100);
+}
+
+TEST(Findings, OfTensorCoresDoNotCountTheCostOfRecording) {
+  // A step that its 300 operators hold, 480 us of it their recording; without it the host would
+  // still take all of the step.
+  const TraceReport report = AnalyzeTrace(Job([](StoreBuilder& b, std::int64_t at) {
+    for (int k = 0; k < 10; ++k) {
+      b.Op("aten::mm", kMain, at + k * 98, 90)
+          .Shapes("[[512, 512], [512, 512]]", R"(["float", "float"])");
+      for (int v = 0; v < 29; ++v) b.Op("aten::view", kMain, at + k * 98 + 1 + v * 3, 2);
+      b.Call("cudaLaunchKernel", kMain, at + k * 98 + 88, 1, at + k + 1);
+      b.Kernel(kGemm, kStream, at + k * 98 + 90, 60, at + k + 1);
+    }
+  }));
+  EXPECT_EQ(Found(report, "idle-tensor-cores"), nullptr);
+}
+
 TEST(Findings, NameOutlierSteps) {
   StoreBuilder b;
   const auto job = [](std::int64_t slow_us) {

@@ -10,13 +10,11 @@
 #include <utility>
 
 #include "analysis/format.h"
-#include "analysis/graph_capture.h"
+#include "analysis/lost_records.h"
 #include "base/statistics.h"
 
 namespace headroom {
 namespace {
-
-constexpr std::int64_t kExporterEventCap = 1000000;
 
 /// Whether anything of the host was recorded: annotations that a profiler draws over a stream, and
 /// rows without a meaning here, are nothing of the host.
@@ -59,19 +57,14 @@ void AddMissingParts(const TraceStore& store, ImportLog& log) {
 void AddUnjoined(const TraceStore& store, NameFacts& names, const StepAnalysis& steps,
                  ImportLog& log) {
   const auto& tasks = store.gpu_tasks;
-  const auto& events = store.host_events;
   if (tasks.rows() == 0 || !HasHostEvents(store)) return;
   DurationNs orphan_time, all_time;
   std::int64_t orphans = 0;
-  std::vector<bool> launched(events.rows());
   for (std::size_t i = 0; i < tasks.rows(); ++i) {
     all_time += tasks.duration[i];
-    if (tasks.launch[i].valid()) {
-      launched[tasks.launch[i].index()] = true;
-    } else if (!steps.before_recording[i]) {
-      ++orphans;
-      orphan_time += tasks.duration[i];
-    }
+    if (tasks.launch[i].valid() || steps.before_recording[i]) continue;
+    ++orphans;
+    orphan_time += tasks.duration[i];
   }
   if (orphans > 0) {
     const double share = SharePct(orphan_time, all_time);
@@ -81,26 +74,7 @@ void AddUnjoined(const TraceStore& store, NameFacts& names, const StepAnalysis& 
                     Plural(static_cast<std::int64_t>(tasks.rows()), "task"), FormatPercent(share)),
         orphans);
   }
-  const IntervalSet captures = FindGraphCaptures(store, names);
-  std::int64_t without_task = 0;
-  for (std::size_t row = 0; row < events.rows(); ++row) {
-    if (launched[row] || events.correlation[row] == kUnknown) continue;
-    if (events.kind[row] != HostEventKind::kRuntimeCall &&
-        events.kind[row] != HostEventKind::kDriverCall)
-      continue;
-    if (!names.Roles(events.name[row]).Has(HostRole::kKernelLaunch)) continue;
-    if (Contains(captures, events.start[row])) continue;
-    // A runtime call may pass its launch on to a driver call with the same number; one of the two
-    // has the task.
-    const HostEventId parent = events.parent[row];
-    if (parent.valid() && launched[parent.index()] &&
-        events.correlation[parent.index()] == events.correlation[row]) {
-      continue;
-    }
-    const bool passed_on =
-        row + 1 < events.rows() && events.parent[row + 1] == HostEventId(row) && launched[row + 1];
-    if (!passed_on) ++without_task;
-  }
+  const auto without_task = static_cast<std::int64_t>(FindLaunchesWithoutTask(store, names).size());
   if (without_task > 0) log.Add(ImportIssue::kLaunchWithoutTask, -1, {}, without_task);
 
   std::int64_t lost_steps = 0;
@@ -156,16 +130,36 @@ std::vector<std::string> SplitList(std::string_view list) {
   return parts;
 }
 
-std::string DetailOf(ImportIssue issue, const TraceStore& store, const ImportLog& log) {
+/// What a cut says of an issue that it may have caused, in place of the remedy; empty: the cut has
+/// nothing to do with it.
+std::string_view ByTheCut(ImportIssue issue) {
+  switch (issue) {
+    case ImportIssue::kNoGpu:
+    case ImportIssue::kNoHost:
+    case ImportIssue::kNoOperators:
+    case ImportIssue::kNoStacks:
+    case ImportIssue::kNoSteps:
+    case ImportIssue::kNoDeviceProperties:
+      return " before the file was cut";
+    case ImportIssue::kOrphanTask:
+    case ImportIssue::kLaunchWithoutTask:
+    case ImportIssue::kStepWithoutKernels:
+      return "; what is missing may have been behind the cut";
+    default:
+      return "";
+  }
+}
+
+std::string DetailOf(ImportIssue issue, const TraceStore& store, const ImportLog& log, bool cut) {
   const ImportIssueDoc& doc = DocOf(issue);
+  const std::string_view by_the_cut = cut ? ByTheCut(issue) : std::string_view();
   std::string detail(doc.sentence);
   // A setting that this exporter ignores is no remedy.
   if (store.metadata.names_and_times_only &&
       (issue == ImportIssue::kNoShapes || issue == ImportIssue::kNoStacks)) {
     return fmt::format(
         "{}: the exporter of this trace (PyTorch without Kineto) never writes them. Remedy: a "
-        "newer "
-        "PyTorch, with {}",
+        "newer PyTorch, with {}",
         detail, doc.remedy);
   }
   for (const ImportLogRow& row : log.rows()) {
@@ -174,6 +168,7 @@ std::string DetailOf(ImportIssue issue, const TraceStore& store, const ImportLog
     if (row.offset >= 0) detail += fmt::format("; first at byte {}", row.offset);
     break;
   }
+  if (!by_the_cut.empty()) return detail.append(by_the_cut);
   if (!doc.remedy.empty()) detail += fmt::format(". Remedy: {}", doc.remedy);
   return detail;
 }
@@ -225,10 +220,7 @@ Health AssessHealth(const TraceStore& store, NameFacts& names, const StepAnalysi
   }
   if (steps.steps.source != StepSource::kAnnotation && store.metadata.events > 0)
     log.Add(ImportIssue::kNoSteps);
-  if (store.metadata.events >= kExporterEventCap &&
-      store.metadata.events < kExporterEventCap + 100 && log.Count(ImportIssue::kTruncated) == 0) {
-    log.Add(ImportIssue::kEventCap);
-  }
+  if (IsCapped(store)) log.Add(ImportIssue::kEventCap);
   if (steps.steps.tasks_before_first > 0) {
     log.Add(ImportIssue::kWorkBeforeFirstStep, -1, {}, steps.steps.tasks_before_first);
   }
@@ -238,12 +230,13 @@ Health AssessHealth(const TraceStore& store, NameFacts& names, const StepAnalysi
   }
 
   Health health;
+  health.cut = IsCut(store);
   health.grade = GradeOf(store, log);
   for (std::size_t i = 0; i < kImportIssueCount; ++i) {
     const auto issue = static_cast<ImportIssue>(i);
     if (log.Count(issue) == 0) continue;
-    health.issues.push_back(
-        {issue, log.Count(issue), DetailOf(issue, store, log), SplitList(DocOf(issue).voids)});
+    health.issues.push_back({issue, log.Count(issue), DetailOf(issue, store, log, health.cut),
+                             SplitList(DocOf(issue).voids)});
   }
   std::stable_sort(health.issues.begin(), health.issues.end(),
                    [](const HealthIssue& a, const HealthIssue& b) {

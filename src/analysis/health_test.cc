@@ -237,11 +237,27 @@ TEST(Health, WarnsOfASharedJobWithoutCommunication) {
   EXPECT_EQ(CountOf(HealthAfter(b, set_world), ImportIssue::kNoCollectives), 0);
 }
 
+TEST(Health, OfACutFileSaysWhatTheCutMayHaveTaken) {
+  StoreBuilder host_only;
+  host_only.Op("aten::mm", kMain, 0, 10);
+  for (const bool cut : {false, true}) {
+    const Health health = HealthAfter(host_only, [cut](TraceStore& store) {
+      if (cut) store.log.Add(ImportIssue::kTruncated);
+    });
+    EXPECT_EQ(health.cut, cut);
+    for (const HealthIssue& issue : health.issues) {
+      if (issue.issue != ImportIssue::kNoGpu && issue.issue != ImportIssue::kNoStacks) continue;
+      EXPECT_EQ(issue.detail.find("before the file was cut") != std::string::npos, cut);
+      EXPECT_EQ(issue.detail.find("Remedy") != std::string::npos, !cut) << issue.detail;
+    }
+  }
+}
+
 TEST(Health, ListsTheWorstFirst) {
   const Health health = HealthAfter(SoundJob(), [](TraceStore& store) {
     store.log.Add(ImportIssue::kOutOfOrder);
     store.log.Add(ImportIssue::kRepairedEvent);
-    store.log.Add(ImportIssue::kTruncated);
+    store.log.Add(ImportIssue::kLostEvent);
   });
   ASSERT_EQ(health.issues.size(), 3u);
   EXPECT_TRUE(std::is_sorted(health.issues.begin(), health.issues.end(),

@@ -42,6 +42,7 @@ struct HealthIssue {
 
 struct Health {
   char grade = 'A';                 ///< A (complete) to F (nothing stands).
+  bool cut = false;                 ///< The file lost its tail.
   std::vector<HealthIssue> issues;  ///< Worst first.
 };
 
@@ -54,7 +55,9 @@ struct StepRow {
   std::optional<DurationNs> gpu_busy;
   std::optional<DurationNs> host;  ///< Length of the annotation.
   std::int64_t tasks = 0;          ///< GPU tasks launched in it.
-  bool lost_tasks = false;  ///< Kernels were launched and none was recorded: not in the median.
+  /// Kernels were launched and none was recorded, or the file was cut before all of them were: in
+  /// no figure but its own.
+  bool lost_tasks = false;
   /// Rough estimate (analysis/profiler_cost.h), not a bound: what recording adds to the step while
   /// the GPU waits for the host; 0 where the launch queue hides it.
   DurationNs profiler_cost;
@@ -64,7 +67,7 @@ struct StepRow {
   std::int64_t queue_depth_max = 0;
 };
 
-/// Times of the steps that lost no tasks; of all, where every one did. None: no steps.
+/// Times of the steps that lost no tasks. None: there are none.
 struct WallSummary {
   std::optional<DurationNs> p50, mean, min, max;
 };
@@ -123,6 +126,7 @@ struct Bottleneck {
   Verdict verdict = Verdict::kUnknown;
   std::optional<double> share_pct;
   std::string confidence;  ///< "high", "medium", "low"; empty: no verdict.
+  std::string balance;     ///< Of a balanced verdict: why it is no other.
   std::vector<std::string> evidence;
 };
 
@@ -222,6 +226,9 @@ struct TraceReport {
   std::vector<GpuTimeRow> gpu_time;
   std::vector<IdleRow> idle;
   std::optional<StepBreakdown> breakdown;
+  /// The median step if the GPU were never idle: what it works in it. None: no such step, or not
+  /// all of its time is in the figures.
+  std::optional<DurationNs> ceiling;
   std::vector<CauseRow> causes;  ///< Empty without a breakdown.
   Bottleneck bottleneck;
   std::vector<Finding> findings;

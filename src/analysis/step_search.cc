@@ -12,11 +12,23 @@
 namespace headroom {
 namespace {
 
-/// Whether an operator or a call of the process starts inside the interval.
-bool DoesAnything(const TraceStore& store, ProcessId process, Interval when) {
+/// What the host does in a step, other than waiting for data.
+struct HostWork {
+  std::int64_t operators = 0;  ///< On the thread of the steps, outside the loader's ranges.
+  std::int64_t launches = 0;   ///< On any thread of the process.
+};
+
+HostWork CountWork(const TraceStore& store, NameFacts& names, ThreadId loop, Interval when) {
   const auto& events = store.host_events;
+  const auto loads_data = [&](std::uint32_t row) {
+    for (HostEventId event(row); event.valid(); event = events.parent[event.index()]) {
+      if (names.Roles(events.name[event.index()]).Has(HostRole::kDataWait)) return true;
+    }
+    return false;
+  };
+  HostWork work;
   for (std::size_t t = 0; t < store.threads.rows(); ++t) {
-    if (store.threads.process[t] != process) continue;
+    if (store.threads.process[t] != store.threads.process[loop.index()]) continue;
     const TraceStore::RowRange range = store.HostEventsOf(ThreadId(t));
     const std::span<const TimeNs> starts =
         events.start.values().subspan(range.first, range.last - range.first);
@@ -24,14 +36,31 @@ bool DoesAnything(const TraceStore& store, ProcessId process, Interval when) {
     for (auto row = range.first + static_cast<std::uint32_t>(first - starts.begin());
          row < range.last && events.start[row] < when.end; ++row) {
       const HostEventKind kind = events.kind[row];
-      if (kind == HostEventKind::kRuntimeCall || kind == HostEventKind::kDriverCall) return true;
-      if (kind == HostEventKind::kOperator && events.start[row] > when.start) return true;
+      if (kind == HostEventKind::kRuntimeCall || kind == HostEventKind::kDriverCall) {
+        const HostRoles roles = names.Roles(events.name[row]);
+        if (roles.Has(HostRole::kKernelLaunch) || roles.Has(HostRole::kGraphLaunch))
+          ++work.launches;
+      } else if (kind == HostEventKind::kOperator && ThreadId(t) == loop &&
+                 events.start[row] > when.start && !loads_data(row)) {
+        ++work.operators;
+      }
     }
   }
-  return false;
+  return work;
 }
 
-FoundSteps FromAnnotations(const TraceStore& store) {
+/// Whether the last step is none. A profiler that is told of the end of an iteration begins the
+/// next even if the loop is done: that one asks the loader for a batch that does not come.
+bool IsEndOfLoop(const TraceStore& store, NameFacts& names, ThreadId loop, Interval before,
+                 Interval last) {
+  constexpr std::int64_t kNextToNothing = 10;  // One part in.
+  const HostWork of_before = CountWork(store, names, loop, before);
+  const HostWork of_last = CountWork(store, names, loop, last);
+  if (of_last.launches > 0 || of_before.launches + of_before.operators == 0) return false;
+  return of_last.operators == 0 || of_last.operators * kNextToNothing < of_before.operators;
+}
+
+FoundSteps FromAnnotations(const TraceStore& store, NameFacts& names) {
   FoundSteps found;
   if (store.steps.rows() == 0) return found;
   found.source = StepSource::kAnnotation;
@@ -50,10 +79,9 @@ FoundSteps FromAnnotations(const TraceStore& store) {
     }
     found.steps.push_back(step);
   }
-  // A profiler that is told of the end of an iteration begins the next, even if the loop is done.
   if (const std::size_t n = found.steps.size();
-      n > 1 && !DoesAnything(store, found.process, found.steps[n - 1].host) &&
-      DoesAnything(store, found.process, found.steps[n - 2].host)) {
+      n > 1 && IsEndOfLoop(store, names, store.steps.thread[0], found.steps[n - 2].host,
+                           found.steps[n - 1].host)) {
     found.steps.pop_back();
   }
   // Damage can leave a name without its number.
@@ -277,7 +305,7 @@ Result<FoundSteps> FromMarker(const TraceStore& store, const std::string& marker
 Result<FoundSteps> FindSteps(const TraceStore& store, NameFacts& names,
                              const AnalysisOptions& options) {
   if (!options.step_marker.empty()) return FromMarker(store, options.step_marker);
-  FoundSteps found = FromAnnotations(store);
+  FoundSteps found = FromAnnotations(store, names);
   if (found.steps.empty()) found = FromOptimizer(store, names);
   if (found.steps.empty()) found = FromRepeatedAnnotation(store);
   if (found.steps.empty()) found = FromRepeatedKernels(store);

@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <span>
 #include <utility>
 
 #include "analysis/gpu_time.h"
 #include "analysis/graph_capture.h"
+#include "analysis/lost_records.h"
 #include "analysis/profiler_cost.h"
 #include "analysis/step_search.h"
 #include "base/statistics.h"
@@ -88,6 +92,17 @@ void FindIdle(const TraceStore& store, StepAnalysis& out) {
   }
 }
 
+bool IsCall(HostEventKind kind) {
+  return kind == HostEventKind::kRuntimeCall || kind == HostEventKind::kDriverCall;
+}
+
+/// Whether any task is joined to its launch.
+bool HasLaunches(const TraceStore& store) {
+  const std::span<const HostEventId> launches = store.gpu_tasks.launch.values();
+  return std::any_of(launches.begin(), launches.end(),
+                     [](HostEventId launch) { return launch.valid(); });
+}
+
 /// Whether the process launches any task. One that only annotates says when steps are, not whose
 /// work counts.
 bool LaunchesWork(const TraceStore& store, ProcessId process) {
@@ -105,20 +120,20 @@ std::int32_t StepAt(const std::vector<Interval>& hosts, TimeNs when) {
   return static_cast<std::int32_t>(next - hosts.begin()) - 1;
 }
 
-/// What the host did in each step: prices its recording while it paced the GPU, and finds steps
-/// whose GPU work was lost.
-void MeasureHost(const TraceStore& store, NameFacts& names, const IntervalSet& paced,
-                 StepAnalysis& out) {
+/// What the host recorded in a step.
+struct HostCounts {
+  std::int64_t operators = 0, calls = 0;              ///< All of the step.
+  std::int64_t paced_operators = 0, paced_calls = 0;  ///< While the GPU followed the host.
+  std::int64_t launches = 0;
+};
+
+/// By row of steps.list.
+std::vector<HostCounts> CountHost(const TraceStore& store, NameFacts& names,
+                                  const IntervalSet& paced, const StepAnalysis& steps) {
   const auto& events = store.host_events;
+  std::vector<HostCounts> counts(steps.hosts.size());
+  if (counts.empty()) return counts;
   const IntervalSet captures = FindGraphCaptures(store, names);
-  std::vector<StepRow>& rows = out.steps.list;
-  if (rows.empty()) return;
-  struct Counts {
-    std::int64_t operators = 0, calls = 0;              ///< All of the step.
-    std::int64_t paced_operators = 0, paced_calls = 0;  ///< While the GPU followed the host.
-    std::int64_t launches = 0;
-  };
-  std::vector<Counts> counts(rows.size());
   const std::vector<Interval>& pacing = paced.intervals();
   // The first of `intervals` that ends after a time.
   const auto first_after = [](const std::vector<Interval>& intervals, TimeNs when) {
@@ -126,23 +141,22 @@ void MeasureHost(const TraceStore& store, NameFacts& names, const IntervalSet& p
                                 [&](const Interval& interval) { return interval.end <= when; });
   };
   for (std::size_t t = 0; t < store.threads.rows(); ++t) {
-    if (out.process.valid() && store.threads.process[t] != out.process) continue;
+    if (steps.process.valid() && store.threads.process[t] != steps.process) continue;
     const TraceStore::RowRange range = store.HostEventsOf(ThreadId(t));
     if (range.first == range.last) continue;
-    auto step = first_after(out.hosts, events.start[range.first]);
+    auto step = first_after(steps.hosts, events.start[range.first]);
     auto pace = first_after(pacing, events.start[range.first]);
     for (std::uint32_t row = range.first; row < range.last; ++row) {
       const HostEventKind kind = events.kind[row];
-      const bool is_call =
-          kind == HostEventKind::kRuntimeCall || kind == HostEventKind::kDriverCall;
+      const bool is_call = IsCall(kind);
       if (!is_call && kind != HostEventKind::kOperator && kind != HostEventKind::kAnnotation)
         continue;
       const TimeNs start = events.start[row];
-      while (step != out.hosts.end() && step->end <= start) ++step;
+      while (step != steps.hosts.end() && step->end <= start) ++step;
       while (pace != pacing.end() && pace->end <= start) ++pace;
-      if (step == out.hosts.end()) break;
+      if (step == steps.hosts.end()) break;
       if (start < step->start) continue;
-      Counts& of_step = counts[static_cast<std::size_t>(step - out.hosts.begin())];
+      HostCounts& of_step = counts[static_cast<std::size_t>(step - steps.hosts.begin())];
       const HostRoles roles = is_call ? names.Roles(events.name[row]) : HostRoles();
       const bool launches = (roles.Has(HostRole::kKernelLaunch) && !Contains(captures, start)) ||
                             roles.Has(HostRole::kGraphLaunch);
@@ -152,10 +166,143 @@ void MeasureHost(const TraceStore& store, NameFacts& names, const IntervalSet& p
         ++(is_call ? of_step.paced_calls : of_step.paced_operators);
     }
   }
+  return counts;
+}
+
+/// Prices the recording of the host, and finds the steps of which no GPU work was recorded.
+void MeasureHost(const TraceStore& store, std::span<const HostCounts> counts, StepAnalysis& out) {
+  std::vector<StepRow>& rows = out.steps.list;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     rows[i].profiler_cost = RoughProfilerCost(counts[i].paced_operators, counts[i].paced_calls);
     out.recording.push_back(RoughProfilerCost(counts[i].operators, counts[i].calls));
     rows[i].lost_tasks = rows[i].tasks == 0 && counts[i].launches > 0 && store.gpu_tasks.rows() > 0;
+  }
+}
+
+/// How far the calls of the process were recorded; where none was joined to a task, how far the
+/// tasks were.
+TimeNs RecordedUntil(const TraceStore& store, const StepAnalysis& steps) {
+  const auto& events = store.host_events;
+  const auto& tasks = store.gpu_tasks;
+  TimeNs until = tasks.start[tasks.rows() - 1];
+  if (!HasLaunches(store)) return until;
+  until = TimeNs(INT64_MIN);
+  for (std::size_t row = 0; row < events.rows(); ++row) {
+    if (!IsCall(events.kind[row]) || events.start[row] <= until) continue;
+    const ProcessId process = store.threads.process[events.thread[row].index()];
+    if (!steps.process.valid() || process == steps.process) until = events.start[row];
+  }
+  return until;
+}
+
+/// Operators of one name: how many, and how many call the GPU's API themselves.
+struct CallsOfName {
+  std::int64_t operators = 0, calling = 0;
+};
+
+/// By row: whether the operator makes a call itself.
+std::vector<bool> FindCallingOperators(const TraceStore& store) {
+  const auto& events = store.host_events;
+  std::vector<bool> calling(events.rows());
+  for (std::size_t row = 0; row < events.rows(); ++row) {
+    if (!IsCall(events.kind[row])) continue;
+    HostEventId op = events.parent[row];
+    while (op.valid() && events.kind[op.index()] != HostEventKind::kOperator)
+      op = events.parent[op.index()];
+    if (op.valid()) calling[op.index()] = true;
+  }
+  return calling;
+}
+
+/// Marks the steps in which a thread runs many operators in a row and makes no call: one in five
+/// of the step's operators, or several of those that mostly make calls in one of the steps.
+void FindStepsWithoutCalls(const TraceStore& store, NameFacts& names,
+                           std::span<const HostCounts> counts, StepAnalysis& out) {
+  constexpr std::int64_t kManyOperators = 5;         // One part in.
+  constexpr std::int64_t kFewest = 3, kSeveral = 5;  // Fewer may happen to need no call.
+  const auto& events = store.host_events;
+  const std::vector<bool> calling = FindCallingOperators(store);
+  /// Calls f(step, row) for each operator and call in a step; not for what the loader does.
+  const auto for_each_in_steps = [&](ThreadId thread, auto f) {
+    const TraceStore::RowRange range = store.HostEventsOf(thread);
+    TimeNs loading(INT64_MIN);
+    for (std::uint32_t row = range.first; row < range.last; ++row) {
+      if (names.Roles(events.name[row]).Has(HostRole::kDataWait))
+        loading = std::max(loading, store.HostEnd(HostEventId(row)));
+      if (events.kind[row] != HostEventKind::kOperator && !IsCall(events.kind[row])) continue;
+      const std::int32_t step = StepAt(out.hosts, events.start[row]);
+      if (step != StepAnalysis::kNoStep && events.start[row] >= loading)
+        f(static_cast<std::size_t>(step), row);
+    }
+  };
+  struct Run {
+    std::int64_t now = 0, longest = 0;
+    void Count(bool breaks) {
+      now = breaks ? 0 : now + 1;
+      longest = std::max(longest, now);
+    }
+  };
+  for (std::size_t t = 0; t < store.threads.rows(); ++t) {
+    if (out.process.valid() && store.threads.process[t] != out.process) continue;
+    std::map<std::pair<StringId, std::size_t>, CallsOfName> by_step;
+    for_each_in_steps(ThreadId(t), [&](std::size_t step, std::uint32_t row) {
+      if (events.kind[row] != HostEventKind::kOperator) return;
+      CallsOfName& of_name = by_step[{events.name[row], step}];
+      ++of_name.operators;
+      if (calling[row]) ++of_name.calling;
+    });
+    std::set<StringId> callers;
+    for (const auto& [key, of_name] : by_step) {
+      if (2 * of_name.calling >= of_name.operators) callers.insert(key.first);
+    }
+    std::vector<Run> all(out.hosts.size()), of_callers(out.hosts.size());
+    for_each_in_steps(ThreadId(t), [&](std::size_t step, std::uint32_t row) {
+      const bool is_operator = events.kind[row] == HostEventKind::kOperator;
+      all[step].Count(!is_operator);
+      if (is_operator && callers.contains(events.name[row])) of_callers[step].Count(calling[row]);
+    });
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const bool many =
+          all[i].longest >= kFewest && all[i].longest * kManyOperators > counts[i].operators;
+      if (many || of_callers[i].longest >= kSeveral) out.steps.list[i].lost_tasks = true;
+    }
+  }
+}
+
+/// Finds the steps that a cut file does not hold whole. Profilers write the operators of all
+/// threads first, then calls and GPU tasks buffer by buffer, so a cut takes calls and tasks of a
+/// part of the time, a thread or a stream. A step is whole if calls go on behind it, all of its
+/// launches have their tasks, it has about as many tasks an operator as any other, and none of
+/// its threads goes without a call for long.
+void FindCutSteps(const TraceStore& store, NameFacts& names, std::span<const HostCounts> counts,
+                  StepAnalysis& out) {
+  constexpr double kAboutAsMany = 0.9;
+  const auto& events = store.host_events;
+  std::vector<StepRow>& rows = out.steps.list;
+  if (rows.empty() || store.gpu_tasks.rows() == 0) return;
+
+  for (const HostEventId launch : FindLaunchesWithoutTask(store, names)) {
+    if (out.process.valid() &&
+        store.threads.process[events.thread[launch.index()].index()] != out.process)
+      continue;
+    const std::int32_t step = StepAt(out.hosts, events.start[launch.index()]);
+    if (step != StepAnalysis::kNoStep) rows[static_cast<std::size_t>(step)].lost_tasks = true;
+  }
+  const TimeNs until = RecordedUntil(store, out);
+  const auto tasks_per_operator = [&](std::size_t i) {
+    return static_cast<double>(rows[i].tasks) /
+           static_cast<double>(std::max<std::int64_t>(counts[i].operators, 1));
+  };
+  double most = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) most = std::max(most, tasks_per_operator(i));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (until < out.hosts[i].end || tasks_per_operator(i) < kAboutAsMany * most)
+      rows[i].lost_tasks = true;
+  }
+  if (HasLaunches(store)) return FindStepsWithoutCalls(store, names, counts, out);
+  // Calls were recorded, as operators were, and all are behind the cut.
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (counts[i].operators > 0) rows[i].lost_tasks = true;
   }
 }
 
@@ -200,8 +347,7 @@ struct WorkEnds {
 /// Gives every task to the step in which it was launched.
 WorkEnds AssignTasks(const TraceStore& store, StepAnalysis& out) {
   const auto& tasks = store.gpu_tasks;
-  const bool any_launch = std::any_of(tasks.launch.values().begin(), tasks.launch.values().end(),
-                                      [](HostEventId launch) { return launch.valid(); });
+  const bool any_launch = HasLaunches(store);
   WorkEnds ends;
   ends.of_step.assign(out.hosts.size(), TimeNs(INT64_MIN));
   for (std::size_t i = 0; i < tasks.rows(); ++i) {
@@ -229,8 +375,8 @@ WorkEnds AssignTasks(const TraceStore& store, StepAnalysis& out) {
 }
 
 /// A step ends where its GPU work ends, and begins where that of the steps before it ended; the
-/// first does not pay for the queue that warm-up left. After steps without GPU work there may be
-/// nothing to wait for.
+/// first does not pay for the queue that warm-up left. After steps whose GPU work is missing there
+/// may be nothing to wait for.
 void TimeSteps(const WorkEnds& ends, bool has_gpu, StepAnalysis& out) {
   TimeNs previous_end = ends.before_first;
   bool follows_work = false;
@@ -245,8 +391,8 @@ void TimeSteps(const WorkEnds& ends, bool has_gpu, StepAnalysis& out) {
       span.end = std::max(gpu_end, span.start);
       previous_end = span.end;
     }
-    follows_work = has_work;
     StepRow& row = out.steps.list[i];
+    follows_work = has_work && !row.lost_tasks;
     row.start = span.start;
     row.wall = span.length();
     row.host_wait = out.late.MeasureWithin(span);
@@ -280,8 +426,11 @@ Result<StepAnalysis> AnalyzeSteps(const TraceStore& store, NameFacts& names,
   out.step_of_task.assign(store.gpu_tasks.rows(), StepAnalysis::kNoStep);
   out.before_recording = FindWorkBeforeRecording(store);
 
-  TimeSteps(AssignTasks(store, out), store.gpu_tasks.rows() > 0, out);
-  MeasureHost(store, names, MeasureQueue(store, out), out);
+  const WorkEnds ends = AssignTasks(store, out);
+  const std::vector<HostCounts> counts = CountHost(store, names, MeasureQueue(store, out), out);
+  MeasureHost(store, counts, out);
+  if (IsCut(store)) FindCutSteps(store, names, counts, out);
+  TimeSteps(ends, store.gpu_tasks.rows() > 0, out);
   if (Status selected = SelectSteps(options, out); !selected.ok()) return selected;
   static_cast<WallSummary&>(out.steps) = SummarizeWalls(out.steps.list);
   return out;
@@ -291,9 +440,6 @@ WallSummary SummarizeWalls(std::span<const StepRow> rows) {
   std::vector<DurationNs> walls;
   for (const StepRow& row : rows) {
     if (!row.lost_tasks) walls.push_back(row.wall);
-  }
-  if (walls.empty()) {
-    for (const StepRow& row : rows) walls.push_back(row.wall);
   }
   if (walls.empty()) return {};
   std::sort(walls.begin(), walls.end());

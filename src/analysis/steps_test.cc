@@ -1,5 +1,9 @@
 #include "analysis/steps.h"
 
+#include <algorithm>
+#include <functional>
+#include <vector>
+
 #include "analysis/test_trace.h"
 
 namespace headroom {
@@ -91,6 +95,92 @@ TEST(Steps, WhoseKernelsWereLostAreNotInTheMedian) {
   EXPECT_FALSE(found.steps.list[0].lost_tasks);
 }
 
+/// Three steps of 1000 us with two operators of forward and one of backward each, 100 launches
+/// in all, as a profiler would write them; `has` says what the file still holds of a launch.
+StoreBuilder CutJob(
+    const std::function<bool(int step, std::int64_t thread, int number)>& has_call,
+    const std::function<bool(int step, std::int64_t thread, int number)>& has_task) {
+  StoreBuilder b;
+  std::int64_t correlation = 0;
+  for (int i = 0; i < 3; ++i) {
+    b.Step(i, kMain, i * 1000, 1000);
+    for (const std::int64_t thread : {kMain, kAutograd}) {
+      for (int k = 0; k < 50; ++k) {
+        const std::int64_t at = i * 1000 + (thread == kMain ? 0 : 500) + k * 9;
+        b.Op(thread == kMain ? "aten::mm" : "MmBackward0", thread, at, 5);
+        ++correlation;
+        if (has_call(i, thread, k)) b.Call("cudaLaunchKernel", thread, at + 1, 2, correlation);
+        if (has_task(i, thread, k)) b.Kernel(kGemm, kStream, at + 3, 5, correlation);
+      }
+    }
+  }
+  if (has_call(3, kMain, 0)) b.Call("cudaDeviceSynchronize", kMain, 3001, 5);
+  return b;
+}
+
+std::vector<bool> WholeAfterCut(const StoreBuilder& b) {
+  TestTrace trace(b);
+  trace.store->log.Add(ImportIssue::kTruncated);
+  const Result<StepAnalysis> steps = AnalyzeSteps(*trace.store, trace.names, {});
+  EXPECT_TRUE(steps.ok());
+  std::vector<bool> whole;
+  for (const StepRow& row : steps.value().steps.list) whole.push_back(!row.lost_tasks);
+  EXPECT_EQ(steps.value().steps.p50.has_value(),
+            std::find(whole.begin(), whole.end(), true) != whole.end());
+  return whole;
+}
+
+TEST(CutSteps, AreWholeWhereNothingIsMissing) {
+  const auto all = [](int, std::int64_t, int) { return true; };
+  EXPECT_EQ(WholeAfterCut(CutJob(all, all)), (std::vector<bool>{true, true, true}));
+}
+
+TEST(CutSteps, BehindTheLastCallAreNotWhole) {
+  const auto before = [](int step, std::int64_t thread, int number) {
+    return step < 1 || (step == 1 && thread == kMain && number < 20);
+  };
+  EXPECT_EQ(WholeAfterCut(CutJob(before, before)), (std::vector<bool>{true, false, false}));
+}
+
+TEST(CutSteps, WithLaunchesWithoutTasksAreNotWhole) {
+  const auto all = [](int, std::int64_t, int) { return true; };
+  const auto before = [](int step, std::int64_t thread, int number) {
+    return step < 2 || thread == kMain || number < 49;
+  };
+  EXPECT_EQ(WholeAfterCut(CutJob(all, before)), (std::vector<bool>{true, true, false}));
+}
+
+TEST(CutSteps, WithFewerTasksThanTheirOperatorsMakeAreNotWhole) {
+  // The buffers of the second thread end early.
+  const auto before = [](int step, std::int64_t thread, int number) {
+    return thread == kMain || step < 1 || (step == 1 && number < 10);
+  };
+  EXPECT_EQ(WholeAfterCut(CutJob(before, before)), (std::vector<bool>{true, false, false}));
+}
+
+TEST(CutSteps, InWhichAThreadGoesWithoutCallsAreNotWhole) {
+  const auto but_a_few = [](int step, std::int64_t thread, int number) {
+    return step < 2 || thread == kMain || number < 20 || number >= 30;
+  };
+  const auto but_the_last = [&](int step, std::int64_t thread, int number) {
+    return step != 2 || thread == kMain || number < 40;
+  };
+  EXPECT_EQ(WholeAfterCut(CutJob(but_a_few, but_a_few)), (std::vector<bool>{true, true, false}));
+  EXPECT_EQ(WholeAfterCut(CutJob(but_the_last, but_the_last)),
+            (std::vector<bool>{true, true, false}));
+}
+
+TEST(CutSteps, WhoseBackwardThreadHasNoCallsAreNotWhole) {
+  const auto main_only = [](int, std::int64_t thread, int) { return thread == kMain; };
+  EXPECT_EQ(WholeAfterCut(CutJob(main_only, main_only)), (std::vector<bool>{false, false, false}));
+}
+
+TEST(CutSteps, AreTakenAsRecordedWhereTheFileIsNotCut) {
+  const auto main_only = [](int, std::int64_t thread, int) { return thread == kMain; };
+  for (const StepRow& row : StepsOf(CutJob(main_only, main_only)).steps.list)
+    EXPECT_FALSE(row.lost_tasks);
+}
+
 TEST(Steps, OwnWhatAnyThreadOfTheProcessLaunchesInsideThem) {
   StoreBuilder b;
   b.Step(0, kMain, 0, 100);
@@ -165,6 +255,24 @@ TEST(AnnotatedSteps, AreNotTheEmptyOneThatEndsTheLoop) {
   EXPECT_EQ(StepsOf(b).steps.list.size(), 2u);
   b.Op("aten::view", kMain, 2010, 2);
   EXPECT_EQ(StepsOf(b).steps.list.size(), 3u) << "a step in which something happens is one";
+}
+
+TEST(AnnotatedSteps, AreNotTheOneInWhichOnlyTheLoaderRunsOut) {
+  StoreBuilder b;
+  for (int i = 0; i < 2; ++i) {
+    b.Step(i, kMain, i * 1000, 1000);
+    for (int k = 0; k < 30; ++k)
+      b.Launch("aten::mm", kMain, i * 1000 + 5 + k * 3, kGemm, kStream, i * 1000 + 10 + k * 3, 2);
+  }
+  b.Step(2, kMain, 2000, 40);
+  b.Annotation("enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", kMain, 2001, 30);
+  for (int k = 0; k < 8; ++k) b.Op("aten::empty", kMain, 2002 + k * 3, 2);
+  b.Op("aten::pin_memory", kOtherThread, 2010, 5);
+  EXPECT_EQ(StepsOf(b).steps.list.size(), 2u);
+  b.Op("aten::random_", kMain, 2035, 2);  // The seed of the next epoch.
+  EXPECT_EQ(StepsOf(b).steps.list.size(), 2u);
+  b.Launch("aten::mm", kMain, 2037, kGemm, kStream, 2038, 1);
+  EXPECT_EQ(StepsOf(b).steps.list.size(), 3u) << "a step that launches is one";
 }
 
 TEST(InferredSteps, RunFromOneOptimizerStepToTheNext) {

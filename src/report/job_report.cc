@@ -17,7 +17,9 @@ StepSummary Summarize(std::span<const TraceReport> files, const TraceReport& slo
   for (const TraceReport& file : files) {
     rows.insert(rows.end(), file.steps.list.begin(), file.steps.list.end());
   }
-  return {SummarizeWalls(rows), slowest.steps.source, rows.size()};
+  const auto whole =
+      std::count_if(rows.begin(), rows.end(), [](const StepRow& row) { return !row.lost_tasks; });
+  return {SummarizeWalls(rows), slowest.steps.source, rows.size(), static_cast<std::size_t>(whole)};
 }
 
 std::vector<RowOfFile<Finding>> JoinFindings(std::span<const TraceReport> files) {
@@ -178,11 +180,6 @@ std::string CheckCommand(const Finding& finding, const TraceReport& file,
     command += ShellQuote(word);
   }
   return command;
-}
-
-std::optional<DurationNs> GpuBusyOfStep(const TraceReport& file) {
-  if (!file.breakdown || file.breakdown->gpu.Sum() <= DurationNs(0)) return std::nullopt;
-  return file.breakdown->gpu.Sum();
 }
 
 }  // namespace headroom

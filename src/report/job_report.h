@@ -33,6 +33,7 @@ struct RowOfFile {
 struct StepSummary : WallSummary {
   StepSource source = StepSource::kNone;
   std::size_t count = 0;
+  std::size_t whole = 0;  ///< Of these: the figures are theirs.
 };
 
 /// A view of one or more reports; points into them.
@@ -53,6 +54,7 @@ class JobReport {
   /// How slowest() was chosen, e.g. "rank 3, the slowest of 8"; empty where there is only one file.
   std::string SlowestNote() const;
   char grade() const { return grade_; }
+  bool HasVerdict() const { return slowest_->bottleneck.verdict != Verdict::kUnknown; }
   const StepSummary& steps() const { return steps_; }
   const std::vector<RowOfFile<HealthIssue>>& issues() const { return issues_; }
   const std::vector<RowOfFile<Finding>>& findings() const { return findings_; }
@@ -85,8 +87,5 @@ std::vector<std::string> CheckWords(const Finding& finding, const TraceReport& f
 /// The command itself, for a shell.
 std::string CheckCommand(const Finding& finding, const TraceReport& file,
                          const ReportOptions& options);
-
-/// The part of the median step during which the GPU works; absent without steps or GPU work.
-std::optional<DurationNs> GpuBusyOfStep(const TraceReport& file);
 
 }  // namespace headroom

@@ -104,6 +104,7 @@ void WriteSteps(JsonWriter& json, const JobReport& job) {
       json.Key("profiler_cost_ms").Milliseconds(row.profiler_cost);
       json.Key("queue_depth_mean").Number(row.queue_depth_mean);
       json.Key("queue_depth_max").Integer(row.queue_depth_max);
+      json.Key("whole").Bool(!row.lost_tasks);
       json.EndObject();
     }
   }
@@ -332,7 +333,7 @@ void WriteEfficiency(JsonWriter& json, const JobReport& job) {
 
 void WriteCeiling(JsonWriter& json, const JobReport& job) {
   json.Key("ceiling");
-  const std::optional<DurationNs> busy = GpuBusyOfStep(job.slowest());
+  const std::optional<DurationNs> busy = job.slowest().ceiling;
   const std::optional<DurationNs> step = job.slowest().steps.p50;
   if (!busy || !step) return json.Null();
   json.BeginObject();

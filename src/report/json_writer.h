@@ -38,6 +38,7 @@ class JsonWriter {
 
   void Null() { Raw("null"); }
   void String(std::string_view text);
+  void Bool(bool value) { Raw(value ? "true" : "false"); }
   void Integer(std::int64_t value);
   /// Shortest form that reads back equal; null where it is not finite.
   void Number(double value);

@@ -31,14 +31,16 @@ void Summary(std::string& out, const JobReport& job) {
                        MarkdownName(CutMiddle(Printable(input.input.path), 100)),
                        EscapeMarkdown(InputText(input.input)));
   }
-  out += fmt::format("| health | **{}**: {} |\n", job.grade(), GradeSentence(job.grade()));
+  out += fmt::format("| health | **{}**: {} |\n", job.grade(),
+                     GradeSentence(job.grade(), job.HasVerdict()));
   if (steps.p50) {
     out += fmt::format("| step | **{}** median; {} to {}, {}; {} |\n", FormatMs(*steps.p50),
                        FormatMs(*steps.min), FormatMs(*steps.max),
-                       Plural(static_cast<std::int64_t>(steps.count), "step"),
+                       Plural(static_cast<std::int64_t>(steps.whole), "step"),
                        EscapeMarkdown(StepSourceText(file.steps)));
   } else {
-    out += "| step | no steps found |\n";
+    out += steps.count > 0 ? "| step | not known: of no step all GPU tasks were recorded |\n"
+                           : "| step | no steps found |\n";
   }
   for (const TraceReport& input : job.files()) {
     for (const GpuTimeRow& row : input.gpu_time) {

@@ -12,7 +12,7 @@ namespace headroom {
 std::string_view VerdictSentence(Verdict verdict) {
   switch (verdict) {
     case Verdict::kHost:
-      return "The host holds the step back: the GPU waits because work is launched too slowly.";
+      return "The host holds the step back: the GPU waits because work is launched too late.";
     case Verdict::kGpuCompute:
       return "The GPU holds the step back: it works nearly all the time, more of it bound by "
              "arithmetic than by memory.";
@@ -29,7 +29,7 @@ std::string_view VerdictSentence(Verdict verdict) {
       return "Synchronization holds the step back: the host waits for the GPU, and the GPU then "
              "runs dry.";
     case Verdict::kBalanced:
-      return "No one thing holds the step back: no cause is clearly larger than the next.";
+      return "No one thing holds the step back";
     case Verdict::kUnknown:
       break;
   }
@@ -38,6 +38,8 @@ std::string_view VerdictSentence(Verdict verdict) {
 
 std::string VerdictText(const Bottleneck& bottleneck) {
   std::string text(VerdictSentence(bottleneck.verdict));
+  if (bottleneck.verdict == Verdict::kBalanced)
+    text += bottleneck.balance.empty() ? "." : fmt::format(": {}.", bottleneck.balance);
   if (bottleneck.share_pct) {
     // Of the GPU verdicts the share is that of all its work, not only of the larger kind.
     const bool gpu =
@@ -58,19 +60,20 @@ std::string_view CauseText(std::string_view cause) {
   if (cause == "callback") return "it waits for a trainer's callback";
   if (cause == "synchronization") return "it ran dry behind a blocking call";
   if (cause == "device_to_host") return "it only copies results to the host";
-  if (cause == "queue") return "gaps between launched kernels";
+  if (cause == "queue") return "the next kernel is launched and waits";
   if (cause == "unknown") return "idle; its cause is not recorded";
   return "";
 }
 
-std::string_view GradeSentence(char grade) {
+std::string_view GradeSentence(char grade, bool verdict) {
   switch (grade) {
     case 'A':
       return "Nothing is damaged; what was not recorded is listed below.";
     case 'B':
       return "Something is missing or was repaired; every conclusion stands.";
     case 'C':
-      return "Some conclusions are taken away; the verdict stands, at low confidence.";
+      return verdict ? "Some conclusions are taken away; the verdict stands, at low confidence."
+                     : "Some conclusions are taken away.";
     case 'D':
       return "The verdict is taken away.";
     case 'E':

@@ -11,7 +11,8 @@
 
 namespace headroom {
 
-/// One plain sentence for a verdict, e.g. "The host holds the step back: ...". Without the share.
+/// One plain sentence for a verdict, e.g. "The host holds the step back: ...". Without the share;
+/// that of kBalanced without its reason and full stop.
 std::string_view VerdictSentence(Verdict verdict);
 
 /// The verdict with share and confidence, e.g. "... It holds 61.2 % of the median step. Confidence:
@@ -21,8 +22,8 @@ std::string VerdictText(const Bottleneck& bottleneck);
 /// What a cause of the step's time (CauseRow::name) is, in a few words.
 std::string_view CauseText(std::string_view cause);
 
-/// What a grade means, as docs/report.md defines it.
-std::string_view GradeSentence(char grade);
+/// What a grade means, as docs/report.md defines it. `verdict`: whether there is one.
+std::string_view GradeSentence(char grade, bool verdict);
 
 /// How the steps were found.
 std::string StepSourceText(const Steps& steps);

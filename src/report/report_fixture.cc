@@ -103,6 +103,7 @@ TraceReport DemoReport() {
                    .callback = DurationNs(0),
                    .other = Us(200)};
   report.breakdown = breakdown;
+  report.ceiling = breakdown.gpu.Sum();
   report.causes = {{.name = "gpu", .time = Us(26'704), .share_pct = 36.1},
                    {.name = "host", .time = Us(41'300), .share_pct = 55.9},
                    {.name = "input", .time = Us(510), .share_pct = 0.7},
@@ -115,6 +116,7 @@ TraceReport DemoReport() {
       .verdict = Verdict::kHost,
       .share_pct = 58.1,
       .confidence = "high",
+      .balance = "",
       .evidence = {
           "The GPU is idle for 44.50 ms of the median step, and 42.90 ms of that ends with a "
           "kernel that was launched too late.",

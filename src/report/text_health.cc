@@ -110,7 +110,8 @@ void Issues(TextContext& c) {
 
 void WriteHealth(TextContext& c) {
   c.page.Heading(fmt::format("Trace health: {}", c.job.grade()), "", Style::kPlain);
-  c.page.Paragraph("  ", GradeSentence(c.job.grade()), Style::kPlain, StyleOf(c.job.grade()));
+  c.page.Paragraph("  ", GradeSentence(c.job.grade(), c.job.HasVerdict()), Style::kPlain,
+                   StyleOf(c.job.grade()));
   if (c.job.single()) {
     Read(c, c.file);
   } else {

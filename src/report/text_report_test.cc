@@ -175,6 +175,34 @@ TEST(RenderText, HealthComesFirstAndTheVerdictIsASentence) {
   EXPECT_LT(text.find("Bottleneck: host"), text.find("Step time: 73.90 ms"));
 }
 
+TEST(RenderText, OfStepsThatAreNotWholeClaimsNothing) {
+  TraceReport report = DemoReport();
+  report.health.grade = 'C';
+  report.health.cut = true;
+  for (StepRow& row : report.steps.list) row.lost_tasks = true;
+  static_cast<WallSummary&>(report.steps) = {};
+  report.breakdown.reset();
+  report.ceiling.reset();
+  report.causes.clear();
+  report.bottleneck = {};
+  const std::string text = RenderText(std::vector{report}, TextOptions());
+  EXPECT_EQ(text.find("the verdict stands"), std::string::npos);
+  EXPECT_EQ(text.find("as fast"), std::string::npos);
+  EXPECT_NE(text.find("of no step all GPU tasks were recorded"), std::string::npos);
+  EXPECT_NE(text.find("not whole"), std::string::npos);
+  ExpectFits(text);
+}
+
+TEST(RenderText, OfABalancedVerdictSaysWhy) {
+  TraceReport report = DemoReport();
+  report.bottleneck.verdict = Verdict::kBalanced;
+  report.bottleneck.balance = "the host holds 19.0 % of it, but less without recording";
+  const std::string text = RenderText(std::vector{report}, TextOptions());
+  EXPECT_NE(text.find("No one thing holds the step back: the host holds 19.0 %"),
+            std::string::npos);
+  EXPECT_EQ(text.find("no cause is clearly larger"), std::string::npos);
+}
+
 TEST(TextPage, ACommandTooLongForALineStaysCopyable) {
   const std::string path = "/data/" + std::string(150, 'p') + "/it's here.json";
   TextPage page(false, Charset::kUtf8);

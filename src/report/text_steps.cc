@@ -56,7 +56,7 @@ std::vector<RowColumn<StepEntry>> StepColumns(const TextContext& c, bool any_gpu
       {"", Kind::kText, [file = &c.file](const Entry& e) {
          const bool median =
              file->breakdown && e.file == file && e.row->index == file->breakdown->step_index;
-         return Span{median ? "median" : ""};
+         return Span{median ? "median" : e.row->lost_tasks ? "not whole" : ""};
        }}};
 }
 
@@ -139,6 +139,11 @@ void WriteBottleneck(TextContext& c) {
 
 void WriteSteps(TextContext& c) {
   const StepSummary& summary = c.job.steps();
+  if (!summary.p50 && summary.count > 0) {
+    c.page.Heading("Step time", "", Style::kPlain);
+    c.None("Not known: of no step all GPU tasks were recorded.");
+    return StepTable(c);
+  }
   if (!summary.p50) {
     c.page.Heading("Step time", "", Style::kPlain);
     return c.None(
@@ -146,14 +151,20 @@ void WriteSteps(TextContext& c) {
         "iteration, or name the range that begins each with --step-marker.");
   }
   c.page.Heading(fmt::format("Step time: {}", FormatMs(*summary.p50)), "median", Style::kDim);
-  c.Meaning(c.AnyGpuWork()
-                ? "One step is one iteration of training. It ends where its GPU work ends."
-                : "One step is one iteration of training, as long as the host takes for it: no GPU "
-                  "work was recorded.");
+  c.Meaning(
+      c.AnyGpuWork()
+          ? "One step is one iteration of training. It ends where its GPU work ends."
+          : fmt::format("One step is one iteration of training, as long as the host takes for "
+                        "it: no GPU work was recorded{}.",
+                        c.file.health.cut ? " before the file was cut" : ""));
   std::string spread = fmt::format(
-      "{}, from {} to {}, mean {}", Plural(static_cast<std::int64_t>(summary.count), "step"),
+      "{}, from {} to {}, mean {}", Plural(static_cast<std::int64_t>(summary.whole), "step"),
       FormatMs(*summary.min), FormatMs(*summary.max), FormatMs(*summary.mean));
-  if (summary.count == 1) spread = "1 step";
+  if (summary.whole == 1) spread = "1 step";
+  if (summary.whole < summary.count) {
+    spread += fmt::format("; {} without all GPU tasks left out",
+                          FormatCount(static_cast<std::int64_t>(summary.count - summary.whole)));
+  }
   c.page.Paragraph("  spread   ", spread, Style::kDim);
   c.page.Paragraph("  source   ", StepSourceText(c.file.steps), Style::kDim);
   if (c.file.steps.tasks_before_first + c.file.steps.tasks_outside > 0 && c.job.single()) {
@@ -170,7 +181,8 @@ void WriteSteps(TextContext& c) {
 void WriteBreakdown(TextContext& c) {
   if (!c.file.breakdown) {
     c.page.Heading("Step breakdown", "", Style::kPlain);
-    return c.None("Not known: it needs steps and host events.");
+    return c.None(c.file.steps.list.empty() ? "Not known: it needs steps and host events."
+                                            : "Not known: it needs a step that is whole.");
   }
   const StepBreakdown& breakdown = *c.file.breakdown;
   c.page.Heading("Step breakdown",
@@ -195,7 +207,7 @@ void WriteBreakdown(TextContext& c) {
   BreakdownLine(c, "step", breakdown.step.Sum(),
                 gpu ? std::optional(breakdown.gpu.Sum()) : std::nullopt, breakdown.wall,
                 DurationNs(0), Style::kBold);
-  if (const auto busy = GpuBusyOfStep(c.file); busy && c.file.steps.p50) {
+  if (const auto busy = c.file.ceiling; busy && c.file.steps.p50) {
     c.Meaning(fmt::format("Were the GPU never idle, the step would take {}: {} as fast.",
                           FormatMs(*busy),
                           FormatFactor(static_cast<double>(c.file.steps.p50->ns()) /

@@ -71,7 +71,7 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
     "kernel launches without a recorded GPU task", "GPU busy time of the steps concerned", \
     "give the profiler time to flush: synchronize before prof.stop(), or a larger CUPTI buffer") \
   X(kStepWithoutKernels, "step-without-kernels", kWarning, \
-    "steps with launches but without GPU tasks; their records were lost", "GPU time of those steps", \
+    "steps of which not all GPU tasks were recorded; they are in no median, FLOPs or MFU", "GPU time of those steps", \
     "synchronize before prof.stop()") \
   X(kNoSteps, "no-step-markers", kInfo, \
     "no step annotations", "", "call prof.step() after each iteration") \

@@ -228,11 +228,13 @@ def _steps(report):
     for row in steps["list"]:
         if row["gpu_busy_ms"] is not None and row["gpu_busy_ms"] > row["wall_ms"] + 1e-6:
             yield f"step {row['index']}: busier than it is long"
-    if any(i["code"] == "step-without-kernels" for i in report["health"]["issues"]):
-        # Those are left out; which they are, the list does not say.
-        for key in ("min_ms", "p50_ms", "max_ms"):
-            if not any(close(steps[key], wall) for wall in walls):
-                yield f"steps.{key} is {steps[key]}, which is the wall_ms of no step"
+    walls = sorted(r["wall_ms"] for r in steps["list"] if r["whole"])
+    if not walls:
+        if any(steps[key] is not None for key in ("min_ms", "p50_ms", "max_ms", "mean_ms")) or report["ceiling"]:
+            yield "no step is whole, and there are step times or a ceiling"
+        return
+    if steps["p50_ms"] is None:
+        yield "a step is whole, and there is no median"
         return
     for key, want in (("min_ms", walls[0]), ("max_ms", walls[-1]), ("mean_ms", sum(walls) / len(walls))):
         if not close(steps[key], want):
@@ -250,6 +252,8 @@ def _breakdown(report):
     medians = [r for r in report["steps"]["list"] if abs(r["wall_ms"] - total) < half_a_nanosecond]
     if not medians:
         yield f"step_breakdown sums to {total}, which is the wall_ms of no step"
+    elif report["steps"]["p50_ms"] is None:
+        yield "step_breakdown without a median step"
     elif len(report["inputs"]) == 1 and abs(total - report["steps"]["p50_ms"]) > half_a_nanosecond:
         yield f"step_breakdown sums to {total}, the median step takes {report['steps']['p50_ms']}"
     for k in PARTS:

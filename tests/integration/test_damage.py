@@ -90,3 +90,37 @@ class Damage(support.ProgramTest):
 
     def test_gzip_flips(self):
         self.check("gzip_flips")
+
+    def test_a_cut_trace_has_no_false_step(self):
+        """Every step that a cut trace calls whole is as the whole trace has it."""
+        data = gzip.decompress((support.ROOT / "data/samples/resnet50_fp32_h200.json.gz").read_bytes())
+        complete = self.report(self.write("whole.json", data))
+        steps = {row["index"]: row for row in complete["steps"]["list"]}
+        flops = complete["efficiency"]["flops_per_step"]
+        whole = 0
+        for pct in (40, 50, 55, 60, 70, 80, 85, 90, 95, 98, 99):
+            with self.subTest(f"{pct} %"):
+                cut = self.report(self.write("cut.json", data[:len(data) * pct // 100]))
+                for row in cut["steps"]["list"]:
+                    if not row["whole"]:
+                        continue
+                    whole += 1
+                    for key in ("wall_ms", "gpu_busy_ms"):
+                        self.assertAlmostEqual(row[key] / steps[row["index"]][key], 1, delta=0.01, msg=key)
+                if cut["steps"]["p50_ms"] is None:
+                    self.assertIsNone(cut["ceiling"])
+                    self.assertIsNone(cut["efficiency"]["flops_per_step"])
+                    self.assertIsNone(cut["efficiency"]["mfu_pct"])
+                    self.assertEqual(cut["bottleneck"]["verdict"], "unknown")
+                else:
+                    self.assertAlmostEqual(cut["efficiency"]["flops_per_step"] / flops, 1, delta=0.01)
+        self.assertGreater(whole, 4, "steps before the cut stand")
+
+    def test_a_bare_array_whose_stream_is_cut_is_cut(self):
+        """It may lack its bracket, so only the compression tells."""
+        events = ",\n".join('{"ph": "X", "cat": "cpu_op", "name": "op%d", "pid": 1, "tid": 1, "ts": %d, "dur": 5}' % (i, i * 10)
+                            for i in range(2000))
+        packed = gzip.compress(f"[{events}]".encode(), mtime=0)
+        codes = [i["code"] for i in self.report(self.write("bare.json.gz", packed[:len(packed) // 2]))["health"]["issues"]]
+        self.assertIn("truncated", codes)
+        self.assertIn("cut-compression", codes)

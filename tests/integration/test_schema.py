@@ -20,7 +20,7 @@ REPORT = {
     "steps": {"source": "annotation", "count": 1, "p50_ms": 0.002, "mean_ms": 0.002, "min_ms": 0.002, "max_ms": 0.002,
               "corrected_p50_ms": None, "profiler_overhead_pct": None, "confidence": None, "marker": "ProfilerStep#N",
               "list": [{"index": 0, "rank": None, "start_ms": 0, "wall_ms": 0.002, "gpu_busy_ms": 0.001, "host_ms": None,
-                        "host_wait_ms": 0, "profiler_cost_ms": 0, "queue_depth_mean": 0, "queue_depth_max": 0}]},
+                        "host_wait_ms": 0, "profiler_cost_ms": 0, "queue_depth_mean": 0, "queue_depth_max": 0, "whole": True}]},
     "gpu_time": [{"rank": None, "device": 0, "span_ms": 1, "busy_ms": 1, "compute_ms": 1, "communication_ms": 0, "memory_ms": 0,
                   "exposed_communication_ms": 0, "exposed_memory_ms": 0, "idle_ms": 0, "overlap_communication_pct": None}],
     "idle": [{"rank": None, "device": 0, "stream": 7, "host_wait_ms": 0, "kernel_wait_ms": 0, "other_ms": 0}],
@@ -105,14 +105,18 @@ class Schema(unittest.TestCase):
 
     def test_no_steps_means_null_not_zero(self):
         self.report["steps"].update(source="none", count=0, list=[], p50_ms=None, mean_ms=None, min_ms=None, max_ms=None)
-        self.report["step_breakdown"] = None
+        self.report["step_breakdown"] = self.report["ceiling"] = None
         self.assertEqual(support.violations(self.report), [])
         self.report["steps"]["p50_ms"] = 0
         self.assert_refused("a median of 0 without steps")
 
-    def test_steps_have_a_median(self):
-        self.report["steps"]["p50_ms"] = None
-        self.assert_refused("a null median of one step")
+    def test_whole_steps_have_a_median(self):
+        for key in ("p50_ms", "mean_ms", "min_ms", "max_ms"):
+            self.report["steps"][key] = None
+        self.assertTrue(support.violations(self.report), "a null median of one whole step")
+        self.report["steps"]["list"][0]["whole"] = False
+        self.report["step_breakdown"] = self.report["ceiling"] = None
+        self.assertEqual(support.violations(self.report), [])
 
     def test_refuses_other_words_and_versions(self):
         for path, key, value in (((), "schema", "headroom.report/2"), (("health",), "grade", "G"),

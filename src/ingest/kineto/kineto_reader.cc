@@ -574,8 +574,10 @@ class Reading {
       carry_.Finish(carry_.size());
       ReadEpilogue(carry_.view(), pieces_.bytes() - carry_offset_, bare_array_, carry_offset_,
                    store_, merger_);
-    } else if (!bare_array_ && store_.log.Count(ImportIssue::kTruncated) == 0) {
-      // A bare array may lack its ']': viewers accept that, and a killed process leaves it so.
+    } else if ((!bare_array_ || !source_.damage().empty()) &&
+               store_.log.Count(ImportIssue::kTruncated) == 0) {
+      // A bare array may lack its ']': viewers accept that, and a killed process leaves it so. One
+      // whose stream is cut is cut.
       store_.log.Add(ImportIssue::kTruncated, pieces_.bytes(), "the event list is not closed");
     }
     NoteExporter();
