@@ -29,6 +29,9 @@ Exit codes: 0 fine, also where a scenario gains nothing or cannot be told; 2 usa
 unreadable or no trace; 4 cannot write, or internal error.
 )";
 
+/// Measured on one H200 machine.
+constexpr double kBehindFullQueue = 0.83;
+
 constexpr const char* kShippedCalibration =
     "Cost of recording: shipped default, measured on one H200 machine.";
 
@@ -79,7 +82,8 @@ Status WhatifCommand::Run() {
   options.path = trace_;
   options.step_marker = step_marker_;
   const RecordingCost recording = {.operator_record = static_cast<double>(kCostPerOperator.ns()),
-                                   .call_record = static_cast<double>(kCostPerCall.ns())};
+                                   .call_record = static_cast<double>(kCostPerCall.ns()),
+                                   .behind_full_queue = kBehindFullQueue};
   Result<std::unique_ptr<Job>> job =
       Job::Make(*store.value(), *knowledge.value(), options, recording);
   if (!job.ok()) return job.status();

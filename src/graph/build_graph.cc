@@ -211,8 +211,11 @@ class GraphBuilder {
     graph_.queue_depth = queue_.depth;
     graph_.queue_depth_measured = queue_.measured;
     blocked_.assign(drafts_.size(), false);
+    issues_.assign(drafts_.size(), false);
     for (std::size_t i = 0; i < commands_.size(); ++i) {
-      if (draft_of_command_[i] != kNoTask) blocked_[draft_of_command_[i]] = queue_.blocked[i];
+      if (draft_of_command_[i] == kNoTask) continue;
+      issues_[draft_of_command_[i]] = true;
+      blocked_[draft_of_command_[i]] = queue_.blocked[i];
     }
   }
 
@@ -258,6 +261,7 @@ class GraphBuilder {
     graph_.ledger.host += window_.end - window_.start;
 
     TaskIndex previous = kNoTask;  // Of the chain, by draft; the end of the last call's return.
+    bool full = false;
     for (std::size_t i = 0; i < chain.calls.size(); ++i) {
       const HostCall& call = chain.calls[i];
       const TaskIndex index = draft_of_call_[call.event.index()];
@@ -267,6 +271,7 @@ class GraphBuilder {
                     .step = StepAt(call.start),
                     .start = call.start,
                     .duration = call.end - call.start,
+                    .behind_full_queue = full,
                     .pieces_begin = i == 0 ? offset : body + call.pieces_begin,
                     .pieces_end = body + call.pieces_end};
       draft.key = call.start;
@@ -280,6 +285,7 @@ class GraphBuilder {
       }
       draft.edges.push_back(edge);  // The first; of the first call, `from` is set below.
       previous = index;
+      if (issues_[index]) full = blocked_[index];
 
       const DurationNs whole = draft.task.duration;
       if (blocked_[index]) {
@@ -633,7 +639,8 @@ class GraphBuilder {
   std::vector<TaskIndex> draft_of_command_;  ///< None: issued before the window.
   bool uses_hip_ = false;
   LaunchQueue queue_;
-  std::vector<bool> blocked_;  ///< By draft of a call.
+  std::vector<bool> issues_;   ///< By draft of a call: it puts a command into a queue.
+  std::vector<bool> blocked_;  ///< By draft of a call: it waited for a place there.
   std::vector<PendingWait> waits_of_returns_;
   DurationNs latency_, gap_;
   std::vector<Draft> drafts_;

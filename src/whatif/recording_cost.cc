@@ -27,6 +27,8 @@ void RemoveRecordingCost(const Graph& graph, const RecordingCost& cost, Plan& pl
     std::int64_t& work = plan.lag[plan.shape->edge_begin[task]];
     const double taken = std::min(owed, kMostOfWork * static_cast<double>(work));
     work -= std::llround(taken);
+    if (recorded.behind_full_queue)
+      work = std::llround(static_cast<double>(work) * cost.behind_full_queue);
     carried = std::min(owed - taken, kMostCarried);
     std::int64_t& duration = plan.duration[task];
     duration -=

@@ -53,14 +53,19 @@ const ScenarioKey* FindKey(const Scenario& scenario, std::string_view name) {
   return found == scenario.keys.end() ? nullptr : &*found;
 }
 
-/// The end of the first scenario of `text`: a plus behind which the name of another begins, or its
-/// end.
+/// The end of the first scenario of `text`: a plus, in a regular expression one behind which the
+/// name of another begins, or its end.
 std::size_t EndOfScenario(std::string_view text) {
   const std::size_t colon = text.find(':');
+  const Scenario* scenario = FindScenario(text.substr(0, colon));
+  const bool takes_regex =
+      scenario != nullptr &&
+      std::any_of(scenario->keys.begin(), scenario->keys.end(),
+                  [](const ScenarioKey& key) { return key.kind == KeyKind::kRegex; });
   for (std::size_t plus = text.find('+'); plus != std::string_view::npos;
        plus = text.find('+', plus + 1)) {
-    // Before any value, a plus can only separate names, known or not.
-    if (colon == std::string_view::npos || plus < colon) return plus;
+    // Only a regular expression can hold a plus.
+    if (colon == std::string_view::npos || plus < colon || !takes_regex) return plus;
     const std::string_view rest = text.substr(plus + 1);
     if (FindScenario(rest.substr(0, rest.find_first_of(":+"))) != nullptr) return plus;
   }

@@ -46,6 +46,7 @@ TEST(ScenarioTextTest, RegularExpressionsNeedNoEscapes) {
 TEST(ScenarioTextTest, WrongNamesListWhatIsNear) {
   EXPECT_NE(Refused("gpu-sped").find("near it: gpu-speed"), std::string::npos);
   EXPECT_NE(Refused("gpu-speed+nothing").find("\"nothing\""), std::string::npos);
+  EXPECT_NE(Refused("gpu-speed:factor=2+nothing").find("\"nothing\""), std::string::npos);
   EXPECT_NE(Refused("gpu-speed:fact=2").find("it takes factor"), std::string::npos);
   EXPECT_NE(Refused("remove-syncs:x=1").find("takes no keys"), std::string::npos);
   EXPECT_NE(Refused("scale:match=x").find("needs factor"), std::string::npos);
