@@ -604,17 +604,19 @@ class GraphBuilder {
   }
 
   void MeasureSteps() {
-    if (steps_.spans.empty()) {
-      TimeNs end(INT64_MIN);
+    graph_.periodic = steps_.spans.size() > 1;
+    if (!graph_.periodic) {
+      TimeNs end(INT64_MIN), begin(INT64_MAX);
       for (const GpuTaskId task : included_) end = std::max(end, store_.TaskEnd(task));
-      graph_.recorded_step = end - store_.gpu_tasks.start[included_.front().index()];
+      for (const Draft& draft : drafts_) begin = std::min(begin, draft.task.start);
+      graph_.recorded_step = end - begin;
       return;
     }
+    // The first begins in the middle of what came before.
     DurationNs sum;
-    std::int64_t count = 0;
-    for (std::size_t i = steps_.spans.size() > 1 ? 1 : 0; i < steps_.spans.size(); ++i, ++count)
-      sum += steps_.spans[i].length();
-    graph_.recorded_step = DurationNs(sum.ns() / count);
+    for (std::size_t i = 1; i < steps_.spans.size(); ++i) sum += steps_.spans[i].length();
+    graph_.recorded_step =
+        DurationNs(sum.ns() / static_cast<std::int64_t>(steps_.spans.size() - 1));
   }
 
   static constexpr std::int64_t kMostCyclesBack = 8;

@@ -91,7 +91,10 @@ struct Graph {
   std::vector<std::uint32_t> edge_begin;  ///< tasks.size() + 1.
   std::vector<Edge> edges;
   std::vector<HostPiece> pieces;
-  std::int32_t steps = 0;        ///< In one cycle; at least 1.
+  std::int32_t steps = 0;  ///< In one cycle; at least 1.
+  /// Several steps were recorded, so that they can follow each other; else the recording is
+  /// replayed once, and the "step" is the time from its first call to its last GPU work.
+  bool periodic = true;
   DurationNs recorded_step;      ///< Mean distance of the steps' ends of GPU work, as recorded.
   std::int64_t queue_depth = 0;  ///< Of the launch queue; 0: no limit was seen.
   bool queue_depth_measured = false;  ///< Else a default.

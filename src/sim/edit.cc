@@ -61,6 +61,7 @@ void PutInOrder(EditedPlan& edited) {
   auto shape = std::make_shared<PlanShape>();
   shape->steps = old.steps;
   shape->most_cycles_back = old.most_cycles_back;
+  shape->periodic = old.periodic;
   EditedPlan sorted;
   for (const std::uint32_t task : order) {
     shape->edge_begin.push_back(static_cast<std::uint32_t>(shape->from.size()));
@@ -199,6 +200,7 @@ EditedPlan Edit::Finish() const {
   auto shape = std::make_shared<PlanShape>();
   shape->steps = old.steps;
   shape->most_cycles_back = old.most_cycles_back;
+  shape->periodic = old.periodic;
   const auto begin_task = [&](std::int64_t duration, bool gpu, std::int32_t step, bool changed) {
     shape->edge_begin.push_back(static_cast<std::uint32_t>(shape->from.size()));
     shape->gpu.push_back(gpu ? 1 : 0);

@@ -19,6 +19,7 @@ struct PlanShape {
   std::vector<std::int32_t> step;         ///< By task; -1: none.
   std::int32_t steps = 1;
   std::int32_t most_cycles_back = 0;
+  bool periodic = true;  ///< Else one pass from nothing is all that there is to replay.
 };
 
 /// What a replay needs of a graph, and no more: flat arrays that one pass streams through. A copy
@@ -48,7 +49,8 @@ struct Replayed {
 /// Replays a plan over and over, one cycle after the other, in memory that is kept between calls.
 class Replayer {
  public:
-  /// Cycles until two in a row differ by less than 0.02 %, at most `kMostCycles`.
+  /// Cycles until two in a row differ by less than 0.02 %, at most `kMostCycles`. Of a plan that is
+  /// not periodic one, from its first moment to its last work.
   Replayed Run(const Plan& plan);
 
   /// One cycle from nothing: nothing of an earlier cycle holds anything back. Moments by number, in

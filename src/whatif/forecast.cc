@@ -43,7 +43,14 @@ constexpr double kNothing = 0.05;
 Forecaster::Forecaster(const Job& job, const Uncertainty& uncertainty)
     : job_(job), uncertainty_(uncertainty) {
   baseline_.traced_step_ms = job.graph().recorded_step.ms();
-  baseline_.replay_step_ms = StepOf(job.recorded());
+  // Like the recorded mean, without the first step, which began in the middle of what came before.
+  const Replayed replayed = replayer_.Run(job.recorded());
+  const std::vector<double>& walls = replayed.step_walls_ns;
+  const std::size_t first = walls.size() > 1 ? 1 : 0;
+  double sum = 0;
+  for (std::size_t i = first; i < walls.size(); ++i) sum += walls[i];
+  baseline_.replay_step_ms = walls.empty() ? replayed.step_ns / 1e6
+                                           : sum / static_cast<double>(walls.size() - first) / 1e6;
   baseline_.replay_error_pct = 100 * (baseline_.replay_step_ms / baseline_.traced_step_ms - 1);
   baseline_.corrected = IntervalOf(job.corrected(), {}, 0);
   baseline_.host_limit_ms = StepOf(Stretched(job.corrected(), kFreeGpu));
