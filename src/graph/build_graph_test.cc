@@ -1,0 +1,150 @@
+#include "graph/build_graph.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <vector>
+
+#include "analysis/test_trace.h"
+
+namespace headroom {
+namespace {
+
+/// The graph of a trace; the trace must have one.
+Graph GraphOf(const StoreBuilder& builder) {
+  TestTrace trace(builder);
+  Result<StepAnalysis> steps = AnalyzeSteps(*trace.store, trace.names, {});
+  EXPECT_TRUE(steps.ok()) << steps.status().message();
+  Result<Graph> graph = BuildGraph(*trace.store, trace.names, steps.value());
+  EXPECT_TRUE(graph.ok()) << graph.status().message();
+  return graph.ok() ? std::move(graph).value() : Graph();
+}
+
+/// Edges of a kind, with the tasks that they go into.
+std::vector<std::pair<Edge, TaskIndex>> EdgesOf(const Graph& graph, EdgeKind kind) {
+  std::vector<std::pair<Edge, TaskIndex>> edges;
+  for (TaskIndex task = 0; task < graph.tasks.size(); ++task) {
+    for (std::uint32_t e = graph.edge_begin[task]; e < graph.edge_begin[task + 1]; ++e) {
+      if (graph.edges[e].kind == kind) edges.emplace_back(graph.edges[e], task);
+    }
+  }
+  return edges;
+}
+
+/// Two steps of two kernels each.
+StoreBuilder TwoSteps() {
+  StoreBuilder b;
+  for (int step = 0; step < 2; ++step) {
+    const int t = 100 * step;
+    b.Step(step, kMain, t, 100);
+    b.Launch("aten::mm", kMain, t + 10, kGemm, kStream, t + 20, 30);
+    b.Launch("aten::add", kMain, t + 20, kAdd, kStream, t + 52, 10);
+  }
+  return b;
+}
+
+TEST(BuildGraphTest, CallsTasksAndTheirEdges) {
+  const Graph graph = GraphOf(TwoSteps());
+  EXPECT_EQ(graph.tasks.size(), 8u);
+  EXPECT_EQ(graph.steps, 2);
+  EXPECT_TRUE(graph.periodic);
+  EXPECT_EQ(EdgesOf(graph, EdgeKind::kHost).size(), 4u);
+  EXPECT_EQ(EdgesOf(graph, EdgeKind::kStream).size(), 4u);
+  EXPECT_EQ(EdgesOf(graph, EdgeKind::kLaunch).size(), 4u);
+  // The first call and the first task follow the last ones of the cycle before.
+  int around = 0;
+  for (const Edge& edge : graph.edges) around += edge.cycles_back;
+  EXPECT_EQ(around, 2);
+}
+
+TEST(BuildGraphTest, EveryTaskComesAfterWhatItWaitsFor) {
+  const Graph graph = GraphOf(TwoSteps());
+  for (TaskIndex task = 0; task < graph.tasks.size(); ++task) {
+    for (std::uint32_t e = graph.edge_begin[task]; e < graph.edge_begin[task + 1]; ++e) {
+      if (graph.edges[e].cycles_back == 0) {
+        EXPECT_LT(graph.edges[e].from, task);
+      }
+    }
+  }
+}
+
+TEST(BuildGraphTest, WhatLetATaskGoLastKeepsItsLag) {
+  const Graph graph = GraphOf(TwoSteps());
+  // The second kernel of each step was queued behind the first, which ended 2 us before.
+  std::vector<DurationNs> lags;
+  for (const auto& [edge, task] : EdgesOf(graph, EdgeKind::kStream)) {
+    if (edge.cycles_back == 0 && graph.tasks[edge.from].step == graph.tasks[task].step)
+      lags.push_back(edge.lag);
+  }
+  EXPECT_EQ(lags, (std::vector<DurationNs>{Us(2), Us(2)}));
+}
+
+TEST(BuildGraphTest, ABlockingCallIsNotItsWait) {
+  StoreBuilder b = TwoSteps();
+  b.Call("cudaStreamSynchronize", kMain, 30, 40);  // The second kernel ends at 62.
+  b.Call("cudaStreamSynchronize", kMain, 130, 40);
+  const Graph graph = GraphOf(b);
+  const auto syncs = EdgesOf(graph, EdgeKind::kSync);
+  ASSERT_EQ(syncs.size(), 2u);
+  for (const auto& [edge, task] : syncs) {
+    EXPECT_EQ(graph.tasks[task].kind, TaskKind::kReturn);
+    EXPECT_EQ(edge.lag, Us(8));
+  }
+  for (const Task& task : graph.tasks) {
+    if (task.kind == TaskKind::kCall) {
+      EXPECT_LE(task.duration, Us(2));
+    }
+  }
+  EXPECT_EQ(graph.ledger.waits, Us(76));
+}
+
+TEST(BuildGraphTest, AStreamThatWaitsForAnEventFollowsTheOtherStream) {
+  StoreBuilder b = TwoSteps();
+  for (int step = 0; step < 2; ++step) {
+    const int t = 100 * step;
+    b.Call("cudaEventRecord", kMain, t + 30, 1);
+    b.Call("cudaStreamWaitEvent", kMain, t + 32, 1);
+    b.Launch("aten::sum", kMain, t + 35, kAdd, kSideStream, t + 64, 5);
+  }
+  const auto waits = EdgesOf(GraphOf(b), EdgeKind::kCrossStream);
+  ASSERT_EQ(waits.size(), 2u);
+  for (const auto& [edge, task] : waits) {
+    EXPECT_EQ(edge.provenance, Provenance::kInferred);
+    // The other stream's kernel ended 2 us before, but the launch let it go later.
+    EXPECT_EQ(edge.lag, DurationNs(1'500));
+  }
+}
+
+TEST(BuildGraphTest, AWaitThatTheTimesContradictIsDropped) {
+  StoreBuilder b = TwoSteps();
+  b.Call("cudaEventRecord", kMain, 30, 1);
+  b.Call("cudaStreamWaitEvent", kMain, 32, 1);
+  b.Launch("aten::sum", kMain, 35, kAdd, kSideStream, 45, 5);  // Before the other stream was done.
+  const Graph graph = GraphOf(b);
+  EXPECT_TRUE(EdgesOf(graph, EdgeKind::kCrossStream).empty());
+  EXPECT_GT(graph.ledger.dropped_edges, 0);
+}
+
+TEST(BuildGraphTest, OneStepIsNoCycle) {
+  StoreBuilder b;
+  b.Step(0, kMain, 0, 100);
+  b.Launch("aten::mm", kMain, 10, kGemm, kStream, 20, 30);
+  const Graph graph = GraphOf(b);
+  EXPECT_FALSE(graph.periodic);
+  EXPECT_EQ(graph.recorded_step, Us(50 - 10));
+}
+
+TEST(BuildGraphTest, WithoutLaunchesThereIsNothingToReplay) {
+  StoreBuilder b;
+  b.Step(0, kMain, 0, 100);
+  b.Kernel(kGemm, kStream, 20, 30);
+  TestTrace trace(b);
+  Result<StepAnalysis> steps = AnalyzeSteps(*trace.store, trace.names, {});
+  ASSERT_TRUE(steps.ok());
+  const Result<Graph> graph = BuildGraph(*trace.store, trace.names, steps.value());
+  ASSERT_FALSE(graph.ok());
+  EXPECT_EQ(graph.status().code(), StatusCode::kBadInput);
+}
+
+}  // namespace
+}  // namespace headroom
