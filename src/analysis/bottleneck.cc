@@ -91,10 +91,12 @@ Bottleneck JudgeHost(const StepRow& step, const StepBreakdown& breakdown, const 
   verdict.confidence = kept_pct >= kSurePct ? "high" : "medium";
   verdict.evidence = {
       Holds(host.time, wall, host.meaning), BusyLine(breakdown),
-      fmt::format("on average {:.1f} launches wait in the queue when the next is made: the host {} "
-                  "ahead",
-                  step.queue_depth_mean,
-                  step.queue_depth_mean < 10 ? "never gets far" : "is at times"),
+      fmt::format("on average {:.1f} launches wait in the queue when the next is made, at most {}: "
+                  "the host {} ahead",
+                  step.queue_depth_mean, step.queue_depth_max,
+                  step.queue_depth_max < 10    ? "never gets far"
+                  : step.queue_depth_mean < 10 ? "is seldom"
+                                               : "is at times"),
       fmt::format(
           "recording took the host roughly {} of that step; without it the host would still "
           "hold about {}",

@@ -444,8 +444,9 @@ class GraphBuilder {
              .lag = start - store_.TaskEnd(wait->before)},
             store_.TaskEnd(wait->before));
       }
-      // What held up the first task of a stream is not recorded.
-      SetLags(draft, first_on_stream ? 0 : binding);
+      // What held up the first task of a stream may not be recorded: it is not its launch's latency.
+      const bool unknown = first_on_stream && draft.edges[binding].kind == EdgeKind::kLaunch;
+      SetLags(draft, unknown ? 0 : binding);
       last.draft = index;
       last.end = store_.TaskEnd(task);
       last.key = draft.key;

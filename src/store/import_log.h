@@ -39,7 +39,8 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
   X(kOversizedEvent, "oversized-event", kError, \
     "an event larger than the limit was skipped", "exact counts and sums", "raise --max-event-mb") \
   X(kNotAnEvent, "not-an-event", kWarning, \
-    "an element of the event list is not an event (no phase, or not an object) and was skipped", "", "") \
+    "an element of the event list is not an event (no phase, or not an object) and was skipped", \
+    "exact counts and sums", "") \
   X(kBadTime, "bad-time", kError, \
     "an event without a usable time stamp (missing, NaN or out of range) was skipped", "exact counts and sums", "") \
   X(kMissingDuration, "missing-duration", kWarning, \
@@ -63,7 +64,7 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
     "spans of one host track overlap without nesting, by more than their stamps can be off; all were kept", "", "") \
   X(kOrphanTask, "orphan-gpu-task", kWarning, \
     "GPU tasks without a recorded launch; they count as GPU work, their operator is unknown", \
-    "operator and layer of those tasks", "record CPU activity too: ProfilerActivity.CPU, and start before the step") \
+    "operator and layer of those tasks,their part of FLOPs and MFU", "record CPU activity too: ProfilerActivity.CPU, and start before the step") \
   X(kWorkBeforeFirstStep, "work-before-first-step", kInfo, \
     "GPU tasks that were launched before the first step (or before recording began) and ran inside the trace; they are in " \
     "gpu_time but in no step", "", "") \

@@ -517,7 +517,10 @@ class SlowReader {
         {"operator", 2},           {"cuda_runtime", 3},    {"Runtime", 3},     {"hip_runtime", 3},
         {"xpu_runtime", 3},        {"mtia_runtime", 3},    {"cuda_driver", 4}, {"overhead", 5},
         {"gpu_user_annotation", 6}};
-    if (event.Find("cat") == nullptr && Pid(event) == "CPU functions") return kHostKinds[2];
+    if (event.Find("cat") == nullptr && Pid(event) == "CPU functions") {
+      const std::regex range(R"((ProfilerStep#|Optimizer\.|enumerate\(DataLoader\)#)[^]*)");
+      return kHostKinds[std::regex_match(Text(event, "name"), range) ? 1 : 2];
+    }
     const auto kind = kinds.find(Text(event, "cat"));
     return kHostKinds[kind == kinds.end() ? 7 : kind->second];
   }

@@ -82,14 +82,23 @@ bool IsGpuTask(CategoryRule rule) {
          rule == CategoryRule::kMemset;
 }
 
+/// Whether PyTorch itself names a range like this; all others are operators or the user's ranges,
+/// which a trace without categories does not tell apart.
+bool IsFrameworkRange(std::string_view name) {
+  return name.starts_with("ProfilerStep#") || name.starts_with("Optimizer.") ||
+         name.starts_with("enumerate(DataLoader)#");
+}
+
 HostEventKind HostKindOf(const RawEvent& event, CategoryRule rule) {
   constexpr HostEventKind kKinds[] = {
       HostEventKind::kOperator,      HostEventKind::kAnnotation,  HostEventKind::kRuntimeCall,
       HostEventKind::kDriverCall,    HostEventKind::kPythonFrame, HostEventKind::kOverhead,
       HostEventKind::kGpuAnnotation,
   };
-  if (!event.category.present() && event.process.text == kProcessWithoutKineto)
-    return HostEventKind::kOperator;
+  if (!event.category.present() && event.process.text == kProcessWithoutKineto) {
+    return IsFrameworkRange(event.name.text) ? HostEventKind::kAnnotation
+                                             : HostEventKind::kOperator;
+  }
   const auto index = static_cast<std::size_t>(rule);
   return index < std::size(kKinds) ? kKinds[index] : HostEventKind::kOther;
 }
