@@ -444,7 +444,8 @@ class GraphBuilder {
              .lag = start - store_.TaskEnd(wait->before)},
             store_.TaskEnd(wait->before));
       }
-      // What held up the first task of a stream may not be recorded: it is not its launch's latency.
+      // What held up the first task of a stream may not be recorded: it is not its launch's
+      // latency.
       const bool unknown = first_on_stream && draft.edges[binding].kind == EdgeKind::kLaunch;
       SetLags(draft, unknown ? 0 : binding);
       last.draft = index;
