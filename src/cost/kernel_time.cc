@@ -140,7 +140,8 @@ std::optional<DurationNs> TensorCoreConvolutionTime(const ConvolutionShape& shap
       batch * (static_cast<double>(channels) * static_cast<double>(in_plane) +
                static_cast<double>(shape.out_channels) * static_cast<double>(out_plane));
   const double weights = static_cast<double>(shape.out_channels) *
-                         static_cast<double>(channels / shape.groups) * static_cast<double>(taps);
+                         (static_cast<double>(channels) / static_cast<double>(shape.groups)) *
+                         static_cast<double>(taps);
   const bool pointwise = taps == 1 && shape.in == shape.out;
   const auto multiple = static_cast<std::int64_t>(16 / size);
   const bool as_it_lies = pointwise && out_plane % 2 == 0;

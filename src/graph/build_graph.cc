@@ -142,11 +142,11 @@ class GraphBuilder {
     for (std::size_t i = 0; i < tasks.rows(); ++i) {
       const HostEventId launch = tasks.launch[i];
       if (launch.valid() && DraftOf(launch) != kNoTask) {
-        included_.push_back(GpuTaskId(i));
-        launched_.push_back(GpuTaskId(i));
+        included_.emplace_back(i);
+        launched_.emplace_back(i);
       } else if (!launch.valid() && tasks.start[i] > first[tasks.stream[i].index()] &&
                  tasks.start[i] < last[tasks.stream[i].index()]) {
-        included_.push_back(GpuTaskId(i));
+        included_.emplace_back(i);
         ++graph_.ledger.anchored_tasks;
       }
     }
@@ -305,7 +305,7 @@ class GraphBuilder {
 
   /// The return of a blocking call; its draft.
   TaskIndex AddReturn(const HostCall& call, TaskIndex index,
-                      const std::map<StringId, DurationNs>& costs, HostWait wait) {
+                      const std::map<StringId, DurationNs>& costs, const HostWait& wait) {
     const DurationNs whole = call.end - call.start;
     TimeNs done(INT64_MIN);
     for (const GpuTaskId task : wait.tasks) done = std::max(done, store_.TaskEnd(task));

@@ -40,6 +40,7 @@ std::vector<OptimizerStep> FindOptimizerSteps(const Job& job) {
     step.tasks.push_back(task);
   }
   std::vector<OptimizerStep> in_order;
+  in_order.reserve(steps.size());
   for (auto& [range, step] : steps) in_order.push_back(std::move(step));
   return in_order;
 }
