@@ -272,14 +272,18 @@ void FindStepsWithoutCalls(const TraceStore& store, NameFacts& names,
 /// Finds the steps that a cut file does not hold whole. Profilers write the operators of all
 /// threads first, then calls and GPU tasks buffer by buffer, so a cut takes calls and tasks of a
 /// part of the time, a thread or a stream. A step is whole if calls go on behind it, all of its
-/// launches have their tasks, it has about as many tasks an operator as any other, and none of
-/// its threads goes without a call for long.
+/// launches have their tasks, it has about as many tasks an operator as any other and no fewer
+/// tasks than one with as many operators, and none of its threads goes without a call for long.
 void FindCutSteps(const TraceStore& store, NameFacts& names, std::span<const HostCounts> counts,
                   StepAnalysis& out) {
   constexpr double kAboutAsMany = 0.9;
   const auto& events = store.host_events;
   std::vector<StepRow>& rows = out.steps.list;
-  if (rows.empty() || store.gpu_tasks.rows() == 0) return;
+  if (rows.empty()) return;
+  if (store.gpu_tasks.rows() == 0) {  // All of them may be behind the cut.
+    for (StepRow& row : rows) row.lost_tasks = true;
+    return;
+  }
 
   for (const HostEventId launch : FindLaunchesWithoutTask(store, names)) {
     if (out.process.valid() &&
@@ -294,9 +298,15 @@ void FindCutSteps(const TraceStore& store, NameFacts& names, std::span<const Hos
            static_cast<double>(std::max<std::int64_t>(counts[i].operators, 1));
   };
   double most = 0;
-  for (std::size_t i = 0; i < rows.size(); ++i) most = std::max(most, tasks_per_operator(i));
+  std::map<std::int64_t, std::int64_t> most_tasks;  // By number of operators.
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (until < out.hosts[i].end || tasks_per_operator(i) < kAboutAsMany * most)
+    most = std::max(most, tasks_per_operator(i));
+    std::int64_t& of_alike = most_tasks[counts[i].operators];
+    of_alike = std::max(of_alike, rows[i].tasks);
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (until < out.hosts[i].end || tasks_per_operator(i) < kAboutAsMany * most ||
+        (counts[i].operators > 0 && rows[i].tasks < most_tasks.at(counts[i].operators)))
       rows[i].lost_tasks = true;
   }
   if (HasLaunches(store)) return FindStepsWithoutCalls(store, names, counts, out);
