@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <span>
 #include <tuple>
 #include <utility>
 
 #include "analysis/host_rules.h"
+#include "base/interval_set.h"
 
 namespace headroom {
 namespace {
@@ -80,9 +82,55 @@ void FindOutOfOrder(const Queue& queue, std::vector<GpuTaskId>& misplaced) {
   if (IsFew(found.size(), n)) misplaced.insert(misplaced.end(), found.begin(), found.end());
 }
 
+/// How far the clocks of host and GPU can differ: profilers match them to some microseconds.
+constexpr DurationNs kClockError(100'000);
+
+/// The process that launched a task; none: an orphan.
+ProcessId LauncherOf(const TraceStore& store, GpuTaskId task) {
+  const HostEventId launch = store.gpu_tasks.launch[task.index()];
+  if (!launch.valid()) return ProcessId::None();
+  return store.threads.process[store.host_events.thread[launch.index()].index()];
+}
+
+/// Tasks that start after a call that waited for the whole device, although launched before it. Of
+/// processes with several devices, nobody knows for which a call waited.
+void FindBehindWaits(const TraceStore& store, NameFacts& names, std::vector<GpuTaskId>& misplaced) {
+  const auto& events = store.host_events;
+  const auto& tasks = store.gpu_tasks;
+  std::map<ProcessId, std::vector<Interval>> waits;
+  for (std::size_t row = 0; row < events.rows(); ++row) {
+    if (names.Roles(events.name[row]).Has(HostRole::kDeviceSync)) {
+      waits[store.threads.process[events.thread[row].index()]].push_back(
+          {events.start[row], store.HostEnd(HostEventId(row))});
+    }
+  }
+  for (auto& [process, of_process] : waits) {
+    std::sort(of_process.begin(), of_process.end(),
+              [](const Interval& a, const Interval& b) { return a.start < b.start; });
+    // From here on: when the first of this and all later calls is over.
+    for (std::size_t i = of_process.size() - 1; i > 0; --i)
+      of_process[i - 1].end = std::min(of_process[i - 1].end, of_process[i].end);
+    std::vector<GpuTaskId> found;
+    std::set<DeviceId> devices;
+    std::size_t launched = 0;
+    for (std::size_t i = 0; i < tasks.rows(); ++i) {
+      if (LauncherOf(store, GpuTaskId(i)) != process) continue;
+      ++launched;
+      devices.insert(store.DeviceOf(GpuTaskId(i)));
+      const TimeNs given = store.HostEnd(tasks.launch[i]) + store.HostTolerance();
+      const auto wait =
+          std::partition_point(of_process.begin(), of_process.end(),
+                               [&](const Interval& call) { return call.start < given; });
+      if (wait != of_process.end() && wait->end + kClockError < tasks.start[i])
+        found.emplace_back(i);
+    }
+    if (devices.size() == 1 && IsFew(found.size(), launched))
+      misplaced.insert(misplaced.end(), found.begin(), found.end());
+  }
+}
+
 /// Tasks that start before their launch does, by more than the clocks of the two can differ.
 void FindBeforeLaunch(const TraceStore& store, std::vector<GpuTaskId>& misplaced) {
-  constexpr DurationNs kClockError(100'000);  // Profilers match them to some microseconds.
   const auto& tasks = store.gpu_tasks;
   std::vector<GpuTaskId> found;
   std::size_t joined = 0;
@@ -141,6 +189,7 @@ std::vector<MisplacedTask> FindMisplacedTasks(const TraceStore& store, NameFacts
   const auto& tasks = store.gpu_tasks;
   std::vector<GpuTaskId> misplaced;
   FindBeforeLaunch(store, misplaced);
+  FindBehindWaits(store, names, misplaced);
 
   std::vector<Queue> queues;
   for (std::size_t s = 0; s < store.streams.rows(); ++s) {
@@ -149,9 +198,8 @@ std::vector<MisplacedTask> FindMisplacedTasks(const TraceStore& store, NameFacts
       const HostEventId launch = tasks.launch[task.index()];
       if (!launch.valid()) continue;
       if (names.Roles(store.host_events.name[launch.index()]).Has(HostRole::kGraphLaunch)) continue;
-      const ProcessId process =
-          store.threads.process[store.host_events.thread[launch.index()].index()];
-      of_stream.try_emplace(process, Queue{store, {}}).first->second.tasks.push_back(task);
+      of_stream.try_emplace(LauncherOf(store, task), Queue{store, {}})
+          .first->second.tasks.push_back(task);
     }
     for (auto& [process, queue] : of_stream) {
       std::stable_sort(queue.tasks.begin(), queue.tasks.end(), [&](GpuTaskId a, GpuTaskId b) {

@@ -17,7 +17,8 @@ struct MisplacedTask {
   GpuTaskId runs_after, runs_before, launched_after, launched_before;
 };
 
-/// Tasks that start before their launch does, and tasks that run on their stream on the wrong side
+/// Tasks that start before their launch does, or after a call that waited for the whole device
+/// although launched before it, and tasks that run on their stream on the wrong side
 /// of tasks launched earlier or later; the fewest that explain the disorder. By task.
 ///
 /// A stream is a queue, so what is launched first starts first. Not judged: graph launches, whose

@@ -59,6 +59,21 @@ TEST(MisplacedTasks, StartBeforeTheirLaunchByMoreThanClocksDiffer) {
   EXPECT_EQ(NumbersOf(b), Numbers{10});
 }
 
+TEST(MisplacedTasks, StartBehindACallThatWaitedForThem) {
+  const auto job = [](std::int64_t last_runs, std::int64_t other_device) {
+    StoreBuilder b;
+    for (int i = 0; i < 9; ++i) Launch(b, i, i * 10, 5 + i * 10);
+    b.Call("cudaLaunchKernel", kMain, 80, 2, 10);
+    b.Kernel(kGemm, kSideStream, 86, 5, 10).Device(other_device);
+    Launch(b, 11, 100, last_runs);  // Nothing runs behind it.
+    b.Call("cudaDeviceSynchronize", kMain, 110, 50);
+    return b;
+  };
+  EXPECT_EQ(NumbersOf(job(150, 0)), Numbers{});
+  EXPECT_EQ(NumbersOf(job(20'000, 0)), Numbers{11});
+  EXPECT_EQ(NumbersOf(job(20'000, 1)), Numbers{}) << "the call may have waited for the other";
+}
+
 TEST(MisplacedTasks, AreNotToldByLaunchesThatOverlap) {
   StoreBuilder b;
   for (int i = 0; i < 9; ++i) Launch(b, i, i * 10, 5 + i * 10);
