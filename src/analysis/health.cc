@@ -77,6 +77,12 @@ void AddUnjoined(const TraceStore& store, NameFacts& names, const StepAnalysis& 
   const auto without_task = static_cast<std::int64_t>(FindLaunchesWithoutTask(store, names).size());
   if (without_task > 0) log.Add(ImportIssue::kLaunchWithoutTask, -1, {}, without_task);
 
+  if (!steps.misplaced.empty()) {
+    const GpuTaskId first = steps.misplaced.front().task;
+    log.Add(ImportIssue::kMisplacedTask, -1,
+            fmt::format("the first has the number {}", tasks.correlation[first.index()]),
+            static_cast<std::int64_t>(steps.misplaced.size()));
+  }
   std::int64_t lost_steps = 0;
   for (const StepRow& step : steps.steps.list) lost_steps += step.lost_tasks ? 1 : 0;
   if (lost_steps > 0) log.Add(ImportIssue::kStepWithoutKernels, -1, {}, lost_steps);
@@ -169,6 +175,9 @@ std::string DetailOf(ImportIssue issue, const TraceStore& store, const ImportLog
     break;
   }
   if (!by_the_cut.empty()) return detail.append(by_the_cut);
+  // No setting of the profiler mends a stamp.
+  if (issue == ImportIssue::kStepWithoutKernels && log.Count(ImportIssue::kMisplacedTask) > 0)
+    return detail;
   if (!doc.remedy.empty()) detail += fmt::format(". Remedy: {}", doc.remedy);
   return detail;
 }

@@ -173,6 +173,21 @@ TEST(Health, StepsThatLostTheirKernelsAreCounted) {
   EXPECT_EQ(health.grade, 'C');
 }
 
+TEST(Health, WrongTimeStampsAreToldAndCostTheSteps) {
+  StoreBuilder b;
+  for (int i = 0; i < 3; ++i) {
+    b.Step(i, kMain, i * 100, 100);
+    for (int k = 0; k < 5; ++k) {
+      const std::int64_t at = i * 100 + k * 20;
+      b.Launch("aten::mm", kMain, at, kGemm, kStream, i == 0 && k == 2 ? 20'000'000 : at + 5, 10);
+    }
+  }
+  const Health health = HealthOf(b);
+  EXPECT_EQ(CountOf(health, ImportIssue::kMisplacedTask), 1);
+  EXPECT_EQ(CountOf(health, ImportIssue::kStepWithoutKernels), 2);
+  EXPECT_EQ(health.grade, 'C');
+}
+
 TEST(Health, SeveralProcessesThatLaunchWorkAreMixedRanks) {
   StoreBuilder b = SoundJob();
   b.InProcess("2").Op("aten::cat", kMain, 0, 10);  // A worker of the loader launches nothing.

@@ -22,6 +22,7 @@ constexpr RoleName kRoles[] = {
     {"capture-begin", HostRole::kCaptureBegin},
     {"capture-end", HostRole::kCaptureEnd},
     {"sync", HostRole::kSync},
+    {"device-sync", HostRole::kDeviceSync},
     {"async-copy", HostRole::kAsyncCopy},
     {"data-wait", HostRole::kDataWait},
     {"optimizer", HostRole::kOptimizer},

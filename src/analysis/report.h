@@ -55,8 +55,8 @@ struct StepRow {
   std::optional<DurationNs> gpu_busy;
   std::optional<DurationNs> host;  ///< Length of the annotation.
   std::int64_t tasks = 0;          ///< GPU tasks launched in it.
-  /// Kernels were launched and none was recorded, or the file was cut before all of them were: in
-  /// no figure but its own.
+  /// Kernels were launched and none was recorded, or the file was cut before all of them were, or
+  /// nobody knows when one of them ran: in no figure but its own.
   bool lost_tasks = false;
   /// Rough estimate (analysis/profiler_cost.h), not a bound: what recording adds to the step while
   /// the GPU waits for the host; 0 where the launch queue hides it.

@@ -272,14 +272,18 @@ void FindStepsWithoutCalls(const TraceStore& store, NameFacts& names,
 /// Finds the steps that a cut file does not hold whole. Profilers write the operators of all
 /// threads first, then calls and GPU tasks buffer by buffer, so a cut takes calls and tasks of a
 /// part of the time, a thread or a stream. A step is whole if calls go on behind it, all of its
-/// launches have their tasks, it has about as many tasks an operator as any other, and none of
-/// its threads goes without a call for long.
+/// launches have their tasks, it has about as many tasks an operator as any other and no fewer
+/// tasks than one with as many operators, and none of its threads goes without a call for long.
 void FindCutSteps(const TraceStore& store, NameFacts& names, std::span<const HostCounts> counts,
                   StepAnalysis& out) {
   constexpr double kAboutAsMany = 0.9;
   const auto& events = store.host_events;
   std::vector<StepRow>& rows = out.steps.list;
-  if (rows.empty() || store.gpu_tasks.rows() == 0) return;
+  if (rows.empty()) return;
+  if (store.gpu_tasks.rows() == 0) {  // All of them may be behind the cut.
+    for (StepRow& row : rows) row.lost_tasks = true;
+    return;
+  }
 
   for (const HostEventId launch : FindLaunchesWithoutTask(store, names)) {
     if (out.process.valid() &&
@@ -294,9 +298,15 @@ void FindCutSteps(const TraceStore& store, NameFacts& names, std::span<const Hos
            static_cast<double>(std::max<std::int64_t>(counts[i].operators, 1));
   };
   double most = 0;
-  for (std::size_t i = 0; i < rows.size(); ++i) most = std::max(most, tasks_per_operator(i));
+  std::map<std::int64_t, std::int64_t> most_tasks;  // By number of operators.
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (until < out.hosts[i].end || tasks_per_operator(i) < kAboutAsMany * most)
+    most = std::max(most, tasks_per_operator(i));
+    std::int64_t& of_alike = most_tasks[counts[i].operators];
+    of_alike = std::max(of_alike, rows[i].tasks);
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (until < out.hosts[i].end || tasks_per_operator(i) < kAboutAsMany * most ||
+        (counts[i].operators > 0 && rows[i].tasks < most_tasks.at(counts[i].operators)))
       rows[i].lost_tasks = true;
   }
   if (HasLaunches(store)) return FindStepsWithoutCalls(store, names, counts, out);
@@ -350,8 +360,13 @@ WorkEnds AssignTasks(const TraceStore& store, StepAnalysis& out) {
   const bool any_launch = HasLaunches(store);
   WorkEnds ends;
   ends.of_step.assign(out.hosts.size(), TimeNs(INT64_MIN));
+  auto misplaced = out.misplaced.begin();
   for (std::size_t i = 0; i < tasks.rows(); ++i) {
     const HostEventId launch = tasks.launch[i];
+    if (misplaced != out.misplaced.end() && misplaced->task == GpuTaskId(i)) {
+      ++misplaced;
+      continue;
+    }
     if (out.hosts.empty() || !IsWorkOf(store, out.process, GpuTaskId(i))) continue;
     if (any_launch && !launch.valid() && !out.before_recording[i]) continue;
     const bool before_recording = any_launch && !launch.valid();
@@ -401,6 +416,38 @@ void TimeSteps(const WorkEnds& ends, bool has_gpu, StepAnalysis& out) {
   }
 }
 
+/// Steps that a task touches whose stamp or launch's stamp is wrong: those in which it may have
+/// been launched or have run, and so may have been the last.
+void MarkTouchedSteps(const TraceStore& store, StepAnalysis& out) {
+  const auto mark = [&](std::int32_t step) {
+    if (step != StepAnalysis::kNoStep)
+      out.steps.list[static_cast<std::size_t>(step)].lost_tasks = true;
+  };
+  for (const MisplacedTask& misplaced : out.misplaced) {
+    const std::size_t task = misplaced.task.index();
+    if (!IsWorkOf(store, out.process, misplaced.task)) continue;
+    mark(StepAt(out.hosts, store.host_events.start[store.gpu_tasks.launch[task].index()]));
+    for (const GpuTaskId other : {misplaced.runs_after, misplaced.runs_before,
+                                  misplaced.launched_after, misplaced.launched_before}) {
+      if (other.valid()) mark(out.step_of_task[other.index()]);
+    }
+    for (std::size_t i = 0; i < out.spans.size(); ++i) {
+      if (out.spans[i].start < store.TaskEnd(misplaced.task) &&
+          store.gpu_tasks.start[task] < out.spans[i].end)
+        mark(static_cast<std::int32_t>(i));
+    }
+  }
+}
+
+/// A step that launched kernels takes time. Where it seems to take none, its work ended before that
+/// of the step before, by a wrong stamp or on another stream; either way that is no step's time.
+void MarkStepsWithoutTime(std::span<const HostCounts> counts, StepAnalysis& out) {
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    StepRow& row = out.steps.list[i];
+    if (row.wall.ns() == 0 && (row.tasks > 0 || counts[i].launches > 0)) row.lost_tasks = true;
+  }
+}
+
 }  // namespace
 
 Result<StepAnalysis> AnalyzeSteps(const TraceStore& store, NameFacts& names,
@@ -425,12 +472,15 @@ Result<StepAnalysis> AnalyzeSteps(const TraceStore& store, NameFacts& names,
   }
   out.step_of_task.assign(store.gpu_tasks.rows(), StepAnalysis::kNoStep);
   out.before_recording = FindWorkBeforeRecording(store);
+  out.misplaced = FindMisplacedTasks(store, names);
 
   const WorkEnds ends = AssignTasks(store, out);
   const std::vector<HostCounts> counts = CountHost(store, names, MeasureQueue(store, out), out);
   MeasureHost(store, counts, out);
   if (IsCut(store)) FindCutSteps(store, names, counts, out);
   TimeSteps(ends, store.gpu_tasks.rows() > 0, out);
+  MarkTouchedSteps(store, out);
+  MarkStepsWithoutTime(counts, out);
   if (Status selected = SelectSteps(options, out); !selected.ok()) return selected;
   static_cast<WallSummary&>(out.steps) = SummarizeWalls(out.steps.list);
   return out;

@@ -7,6 +7,7 @@
 
 #include "analysis/analyze.h"
 #include "analysis/attribution.h"
+#include "analysis/misplaced.h"
 #include "analysis/report.h"
 #include "base/interval_set.h"
 
@@ -29,6 +30,8 @@ struct StepAnalysis {
   /// Tasks without a launch that ran before any task with one on their stream: launched before
   /// recording began.
   std::vector<bool> before_recording;
+
+  std::vector<MisplacedTask> misplaced;  ///< In no step; the steps that they touch are not whole.
 };
 
 /// Finds steps (a marker given by the user, else annotations, else what repeats), assigns tasks by

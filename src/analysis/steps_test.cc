@@ -158,6 +158,22 @@ TEST(CutSteps, WithFewerTasksThanTheirOperatorsMakeAreNotWhole) {
   EXPECT_EQ(WholeAfterCut(CutJob(before, before)), (std::vector<bool>{true, false, false}));
 }
 
+TEST(CutSteps, WithFewerTasksThanOneOfTheSameOperatorsAreNotWhole) {
+  // The last calls and tasks of one thread are behind the cut, as few as they are.
+  const auto but_the_last = [](int step, std::int64_t thread, int number) {
+    return step != 1 || thread == kMain || number < 48;
+  };
+  EXPECT_EQ(WholeAfterCut(CutJob(but_the_last, but_the_last)),
+            (std::vector<bool>{true, false, true}));
+}
+
+TEST(CutSteps, AreNotWholeWhereNoGpuTaskWasRecorded) {
+  const auto all = [](int, std::int64_t, int) { return true; };
+  const auto none = [](int, std::int64_t, int) { return false; };
+  EXPECT_EQ(WholeAfterCut(CutJob(all, none)), (std::vector<bool>{false, false, false}));
+  EXPECT_EQ(WholeAfterCut(CutJob(none, none)), (std::vector<bool>{false, false, false}));
+}
+
 TEST(CutSteps, InWhichAThreadGoesWithoutCallsAreNotWhole) {
   const auto but_a_few = [](int step, std::int64_t thread, int number) {
     return step < 2 || thread == kMain || number < 20 || number >= 30;

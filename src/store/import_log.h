@@ -71,8 +71,12 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
   X(kLaunchWithoutTask, "launch-without-task", kWarning, \
     "kernel launches without a recorded GPU task", "GPU busy time of the steps concerned", \
     "give the profiler time to flush: synchronize before prof.stop(), or a larger CUPTI buffer") \
+  X(kMisplacedTask, "misplaced-task", kWarning, \
+    "GPU tasks that start before their launch, or run out of the order in which their stream was given them: a time stamp is " \
+    "wrong, and the steps concerned are in no median, FLOPs or MFU", "times of the steps concerned,GPU time of the whole trace", "") \
   X(kStepWithoutKernels, "step-without-kernels", kWarning, \
-    "steps of which not all GPU tasks were recorded; they are in no median, FLOPs or MFU", "GPU time of those steps", \
+    "steps of which not all GPU tasks were recorded, or not when they ran; they are in no median, FLOPs or MFU", \
+    "GPU time of those steps", \
     "synchronize before prof.stop()") \
   X(kNoSteps, "no-step-markers", kInfo, \
     "no step annotations", "", "call prof.step() after each iteration") \
