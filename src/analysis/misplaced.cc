@@ -167,6 +167,7 @@ void Locate(const Queue& queue, std::span<const GpuTaskId> misplaced,
     return good.LaunchStart(a) < good.LaunchStart(b);
   });
   std::vector<GpuTaskId> launched;
+  launched.reserve(by_launch.size());
   for (const std::size_t i : by_launch) launched.push_back(good.tasks[i]);
   for (std::size_t k = 0; k < wrong.size(); ++k) {
     const std::size_t runs = wrong[k] - k;  // Good ones that start before it.
