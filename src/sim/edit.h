@@ -42,6 +42,10 @@ class Edit {
   /// What waited for the task waits for what it waited for on its track. A call that is removed
   /// still takes the work before it: scale that apart.
   void Remove(TaskIndex task);
+  /// A GPU task no longer waits for its own launch, only for what ran before it, and follows the
+  /// task before it on its stream after `gap`, if it was a little further behind (what waited long
+  /// waited for room on the GPU).
+  void Detach(TaskIndex task, DurationNs gap);
   bool IsRemoved(TaskIndex task) const { return removed_[task]; }
   /// A blocking call no longer waits.
   void RemoveWait(TaskIndex return_task);
