@@ -1,0 +1,73 @@
+"""`headroom whatif`: the contract of its JSON, identity of the replay, and what bounds any forecast."""
+from integration import support
+
+SAMPLES = sorted((support.ROOT / "data/samples").glob("*.json.gz"))
+# Traces whose replay is off, with the reason; an entry that replays well fails, so that none outlives its cause.
+KNOWN_OFF = {
+    "tracelens__inference__sglang_decode__sglang_Qwen3-8B_decode.json.gz": "a synchronous copy of 463 ms",
+}
+
+
+class Whatif(support.ProgramTest):
+    def whatif(self, trace, *scenarios):
+        outcome = support.headroom("whatif", "--json", "--quiet", trace, *scenarios)
+        self.assertEqual(outcome.code, 0, outcome)
+        return outcome.json()
+
+    def test_keys_of_the_contract(self):
+        forecast = self.whatif(SAMPLES[0], "gpu-speed", "remove:match=no such kernel")
+        self.assertEqual(forecast["schema"], "headroom.whatif/1")
+        self.assertLessEqual({"traced_step_ms", "corrected_step_ms", "replay_step_ms", "replay_error_pct", "calibration"},
+                             forecast["baseline"].keys())
+        applied, abstained = forecast["scenarios"]
+        for row in forecast["scenarios"]:
+            self.assertLessEqual({"name", "step_ms", "speedup", "saves_ms", "memory_delta_bytes", "applies", "why", "changed",
+                                  "validated"}, row.keys())
+        self.assertTrue(applied["applies"])
+        self.assertLessEqual(applied["step_ms"]["low"], applied["step_ms"]["mid"])
+        self.assertLessEqual(applied["step_ms"]["mid"], applied["step_ms"]["high"])
+        self.assertFalse(abstained["applies"])
+        self.assertEqual(set(abstained["step_ms"].values()), {None})
+        self.assertIn("no such kernel", abstained["why"])
+
+    def test_rows_come_in_the_order_asked_for_and_ranked_else(self):
+        names = ["host-speed", "tf32", "gpu-speed"]
+        self.assertEqual([row["name"] for row in self.whatif(SAMPLES[0], *names)["scenarios"]], names)
+        saves = [row["saves_ms"] for row in self.whatif(SAMPLES[0])["scenarios"]]
+        self.assertGreater(len(saves), 3)
+        self.assertEqual(saves, sorted(saves, reverse=True))
+
+    def test_the_unchanged_job_replays_as_recorded(self):
+        traces = SAMPLES + support.real_traces()
+        for trace in traces:
+            with self.subTest(trace=trace.name):
+                outcome = support.headroom("whatif", "--json", "--quiet", trace, "gpu-speed:factor=1")
+                if outcome.code == 3:
+                    self.assertIn("nothing to replay", outcome.message)
+                    continue
+                self.assertEqual(outcome.code, 0, outcome)
+                forecast = outcome.json()
+                off = abs(forecast["baseline"]["replay_error_pct"]) > 0.5
+                self.assertEqual(off, trace.name in KNOWN_OFF, forecast["baseline"])
+                # And a factor of 1 is no change.
+                self.assertAlmostEqual(forecast["scenarios"][0]["speedup"], 1, places=9)
+
+    def test_twice_the_speed_of_everything_is_at_most_twice_as_fast(self):
+        for trace in SAMPLES + support.real_traces():
+            with self.subTest(trace=trace.name):
+                outcome = support.headroom("whatif", "--json", "--quiet", trace, "gpu-speed", "host-speed", "gpu-speed+host-speed")
+                if outcome.code == 3:
+                    continue
+                gpu, host, both = (row["speedup"] for row in outcome.json()["scenarios"])
+                for one in (gpu, host):
+                    self.assertGreaterEqual(one, 1 - 1e-9)
+                    self.assertLessEqual(one, both + 1e-6)
+                self.assertLessEqual(both, 2 + 1e-6)
+
+    def test_wrong_scenarios_are_usage_errors_that_list_the_near_names(self):
+        self.assert_refused(support.headroom("whatif", SAMPLES[0], "gpu-sped"), 2, "gpu-speed", "--list")
+        self.assert_refused(support.headroom("whatif", SAMPLES[0], "tf32:x=1"), 2, "takes no keys")
+        self.assert_refused(support.headroom("whatif", SAMPLES[0], "amp:dtype=fp8"), 2, "fp16|bf16")
+        self.assert_refused(support.headroom("whatif"), 2, "TRACE")
+        self.assert_refused(support.headroom("whatif", self.scratch / "missing.json"), 3, "missing.json")
+        self.assert_refused(support.headroom("whatif", self.write("empty.json", "")), 3)
