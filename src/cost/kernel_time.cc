@@ -46,6 +46,7 @@ constexpr double kGemmShare16 = 0.77, kGemmShareTf32 = 0.78;
 constexpr double kGemmBytes16 = 0.79, kGemmBytesTf32 = 0.73;
 constexpr double kWeightGradientTf32 = 0.8;
 constexpr double kSplitAlongK = 0.6;
+constexpr double kSlice = 256;  ///< Of k, the least that is split off.
 /// Of the 16-bit peak, where rows begin at odd addresses: no wide loads.
 constexpr double kMisalignedShare = 0.126;
 constexpr double kGemmStart = 3'000;  // ns
@@ -94,17 +95,20 @@ std::optional<DurationNs> TensorCoreGemmTime(const GemmShape& shape, const GemmL
   const auto processors = static_cast<std::int64_t>(*device.sm_count);
   const bool tf32 = dtype == DType::kTF32;
   double rate = rates->flops;
+  // Too few tiles for all processors: the product is split along k, into slices worth a launch.
+  const double slices = std::max(1.0, static_cast<double>(shape.k) / kSlice);
   if (tf32) {
     rate *= kGemmShareTf32;
     if (layout.transposed_first) rate *= kWeightGradientTf32;
     const std::int64_t tiles = shape.batch * DivideUp(shape.m, 128) * DivideUp(shape.n, 128);
-    // Too few tiles for all processors: the product is split along k instead.
-    rate *= tiles < processors ? kSplitAlongK : UsefulShare(shape, 128, 128, processors);
+    const double useful = UsefulShare(shape, 128, 128, processors);
+    rate *= tiles < processors ? std::min(kSplitAlongK, useful * slices) : useful;
   } else {
     constexpr std::array<std::array<std::int64_t, 2>, 6> kTiles = {
         {{256, 128}, {128, 256}, {128, 128}, {128, 64}, {64, 128}, {64, 64}}};
     double best = 0;
     for (const auto& [m, n] : kTiles) best = std::max(best, UsefulShare(shape, m, n, processors));
+    best = std::max(best, std::min(kSplitAlongK, best * slices));
     rate *= kGemmShare16 * best;
   }
   if (!layout.aligned) {
