@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/time.h"
@@ -59,9 +60,12 @@ class Edit {
     DurationNs launch{};     ///< Duration of the launch.
     /// A call that waits until the kernel is done, e.g. for a value; kNoTask: none does.
     TaskIndex waiting_call = kNoTask;
+    bool per_sample = false;  ///< Its work grows with the batch.
   };
   /// REQUIRES: `before_call` comes before `before_task` in the graph's order.
   void Insert(const NewKernel& kernel);
+  /// The kernels inserted so far, e.g. to scale them.
+  std::span<NewKernel> inserted() { return inserted_; }
 
   const EditCounts& counts() const { return counts_; }
   /// The edited plan. Tasks are numbered anew if any were inserted.

@@ -82,7 +82,8 @@ Effect ApplyAmp(const Job& job, const Arguments& arguments, Edit& edit) {
                    .duration = DurationNs(std::llround(
                        kCastStart + bytes / (*device->memory_bandwidth_gbs * kCastShare))),
                    .host_work = kCastWork,
-                   .launch = kCastLaunch});
+                   .launch = kCastLaunch,
+                   .per_sample = !cast.of_weight});
     }
   }
   if (products == 0) {

@@ -80,6 +80,12 @@ struct Outcome {
   std::vector<Cast> casts;
 };
 
+/// Which argument of a product is the activations, where the other operands are weights. Both
+/// operands of batched products are activations; few are cast, as what made them was a product.
+std::size_t FirstOperand(std::string_view op) {
+  return op.find("::addmm") != std::string_view::npos ? 1 : 0;
+}
+
 class AutocastFollower {
  public:
   AutocastFollower(const Job& job, DType dtype) : job_(job), dtype_(dtype) {}
@@ -131,11 +137,12 @@ class AutocastFollower {
   void Forward(AutocastOperator& op) {
     const std::optional<OperatorCall> call = ReadOperatorCall(job_.store(), op.op);
     if (!call) return;
-    std::vector<double> floats;  // Elements of the float32 tensors among its inputs.
+    std::vector<Cast> floats;  // Of the float32 tensors among its inputs.
+    const std::size_t activations = FirstOperand(NameOf(op.op));
     bool any_half = false, any_float = false;
     double largest = 0, largest_half = 0;
-    for (const OperatorArg& arg : call->args) {
-      for (const TensorArg& tensor : arg.tensors) {
+    for (std::size_t a = 0; a < call->args.size(); ++a) {
+      for (const TensorArg& tensor : call->args[a].tensors) {
         const bool floating = tensor.dtype == DType::kF32;
         if (!floating || tensor.dims.empty()) continue;
         const double elements = Elements(tensor);
@@ -145,7 +152,7 @@ class AutocastFollower {
           largest_half = std::max(largest_half, elements);
         } else {
           any_float = true;
-          floats.push_back(elements);
+          floats.push_back({.elements = elements, .of_weight = a != activations});
         }
       }
     }
@@ -154,7 +161,7 @@ class AutocastFollower {
     switch (rule.rule) {
       case Rule::kProduct:
         outcome.half = op.product = true;
-        for (const double elements : floats) outcome.casts.push_back({elements});
+        outcome.casts = floats;
         half_[OutputElements(*call, largest)] = true;
         break;
       case Rule::kFloat:

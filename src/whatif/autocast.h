@@ -19,6 +19,7 @@ namespace headroom {
 /// A cast between float32 and the 16-bit type, as a kernel of its own.
 struct Cast {
   double elements = 0;
+  bool of_weight = false;  ///< Not of what grows with the batch.
 };
 
 /// One operator with GPU tasks.

@@ -95,6 +95,13 @@ double LostShare(const Job& job, TaskIndex task, double ratio) {
   return std::min(kMostLost, (ratio > 1 ? kLostWhenGrowing : kLostWhenShrinking) * wave / blocks);
 }
 
+/// Of a kernel bound by memory.
+DurationNs GrownFromStart(DurationNs duration, double ratio) {
+  const auto time = static_cast<double>(duration.ns());
+  const double start = std::min(time, kKernelStart);
+  return DurationNs(std::llround(start + (time - start) * ratio));
+}
+
 }  // namespace
 
 Effect ApplyBatchSize(const Job& job, const Arguments& arguments, Edit& edit) {
@@ -107,16 +114,15 @@ Effect ApplyBatchSize(const Job& job, const Arguments& arguments, Edit& edit) {
   for (const TaskIndex task :
        SelectTasks(job, [&](TaskIndex t) { return !WorksOnWeights(job, t); })) {
     if (job.ClassOf(task).family == WorkFamily::kCommunication) continue;
-    const auto time = static_cast<double>(edit.DurationOf(task).ns());
-    double scaled = 0;
     if (MultipliesMatrices(job.ClassOf(task).family)) {
       const double lost = LostShare(job, task, ratio);
-      scaled = time * (lost + (1 - lost) * ratio);
+      edit.Scale(task, lost + (1 - lost) * ratio);
     } else {
-      const double start = std::min(time, kKernelStart);
-      scaled = start + (time - start) * ratio;
+      edit.SetDuration(task, GrownFromStart(edit.DurationOf(task), ratio));
     }
-    edit.SetDuration(task, DurationNs(std::llround(scaled)));
+  }
+  for (Edit::NewKernel& kernel : edit.inserted()) {
+    if (kernel.per_sample) kernel.duration = GrownFromStart(kernel.duration, ratio);
   }
   Effect effect;
   effect.why = fmt::format("{} samples a step instead of {}", arguments.Text("n"), *batch);

@@ -17,17 +17,19 @@ constexpr std::array kScale = {
 };
 constexpr std::array kRemove = {ScenarioKey{.name = "match", .kind = KeyKind::kRegex}};
 
+// In the order in which the parts of A+B are applied: first what changes which kernels there are,
+// then what changes their times, then their number of samples, then who launches and waits.
 constexpr std::array kScenarios = {
-    Scenario{"amp", "Automatic mixed precision (autocast)", kAmp, ApplyAmp},
-    Scenario{"tf32", "Products and convolutions of float32 on tensor cores", {}, ApplyTf32},
     Scenario{"fused-optimizer", "One kernel a step, or a few over lists, update all parameters",
              kOptimizer, ApplyFusedOptimizer},
+    Scenario{"amp", "Automatic mixed precision (autocast)", kAmp, ApplyAmp},
+    Scenario{"tf32", "Products and convolutions of float32 on tensor cores", {}, ApplyTf32},
     Scenario{"batch-size", "Another number of samples a step", kBatchSize, ApplyBatchSize},
+    Scenario{"remove-syncs", "The host waits for the GPU in no call", {}, ApplyRemoveSyncs},
     Scenario{"cuda-graph",
              "The whole step is captured once and launched as one CUDA graph",
              {},
              ApplyCudaGraph},
-    Scenario{"remove-syncs", "The host waits for the GPU in no call", {}, ApplyRemoveSyncs},
     Scenario{"gpu-speed", "Every GPU task takes 1/factor of its time", kFactor, ApplyGpuSpeed},
     Scenario{"host-speed", "All host work and calls take 1/factor of their time", kFactor,
              ApplyHostSpeed},

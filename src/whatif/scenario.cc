@@ -195,6 +195,9 @@ Result<std::vector<ScenarioCall>> ParseScenario(std::string_view text) {
     if (end == text.size()) break;
     text.remove_prefix(end + 1);
   } while (true);
+  std::stable_sort(calls.begin(), calls.end(), [](const ScenarioCall& a, const ScenarioCall& b) {
+    return a.scenario < b.scenario;
+  });
   return calls;
 }
 

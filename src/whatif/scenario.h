@@ -62,7 +62,7 @@ struct Scenario {
   Effect (*apply)(const Job& job, const Arguments& arguments, Edit& edit);
 };
 
-/// All scenarios, in the order in which they are listed.
+/// All scenarios, in the order in which they are listed and, in a combination, applied.
 std::span<const Scenario> Catalogue();
 
 /// A scenario with its arguments.
@@ -71,7 +71,8 @@ struct ScenarioCall {
   Arguments arguments;
 };
 
-/// Reads `NAME[:key=value,...][+NAME...]`. A comma or plus that no key or name follows belongs to
+/// Reads `NAME[:key=value,...][+NAME...]`, into the catalogue's order: `A+B` and `B+A` are the same
+/// question. A comma or plus that no key or name follows belongs to
 /// the value, so regular expressions need no escapes. Fails (kUsage) with the near names or keys.
 Result<std::vector<ScenarioCall>> ParseScenario(std::string_view text);
 
