@@ -9,7 +9,6 @@
 #include <thread>
 
 #include "analysis/knowledge.h"
-#include "analysis/profiler_cost.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "ingest/open_trace.h"
@@ -28,12 +27,6 @@ constexpr const char* kExamples = R"(Examples:
 Exit codes: 0 fine, also where a scenario gains nothing or cannot be told; 2 usage; 3 the file is
 unreadable or no trace; 4 cannot write, or internal error.
 )";
-
-/// Measured on one H200 machine.
-constexpr double kBehindFullQueue = 0.83;
-
-constexpr const char* kShippedCalibration =
-    "Cost of recording: shipped default, measured on one H200 machine.";
 
 }  // namespace
 
@@ -81,17 +74,16 @@ Status WhatifCommand::Run() {
   AnalysisOptions options;
   options.path = trace_;
   options.step_marker = step_marker_;
-  const RecordingCost recording = {.operator_record = static_cast<double>(kCostPerOperator.ns()),
-                                   .call_record = static_cast<double>(kCostPerCall.ns()),
-                                   .behind_full_queue = kBehindFullQueue};
+  Result<Calibration> calibration = Calibration::LoadBuiltIn();
+  if (!calibration.ok()) return calibration.status();
   Result<std::unique_ptr<Job>> job =
-      Job::Make(*store.value(), *knowledge.value(), options, recording);
+      Job::Make(*store.value(), *knowledge.value(), options, calibration.value());
   if (!job.ok()) return job.status();
   Forecaster forecaster(*job.value(), Uncertainty());
   ForecastReport report;
   report.path = trace_;
   report.baseline = forecaster.baseline();
-  report.calibration = kShippedCalibration;
+  report.calibration = "Cost of recording: " + calibration.value().about + ".";
   report.ranked = scenarios_.empty();
   for (std::size_t i = 0; i < calls.size(); ++i)
     report.forecasts.push_back(forecaster.Run(scenarios_[i], calls[i]));

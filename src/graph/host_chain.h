@@ -17,9 +17,9 @@ namespace headroom {
 
 /// A stretch of host time outside API calls, under one innermost event.
 struct HostPiece {
-  TimeNs start, end;
-  HostEventId owner;  ///< Innermost operator, annotation or frame; none: no event was recorded.
-  ThreadId thread;
+  TimeNs start{}, end{};
+  HostEventId owner{};  ///< Innermost operator, annotation or frame; none: no event was recorded.
+  ThreadId thread{};
   /// Begins and ends of recorded operators and annotations at `start`; each costs half a record.
   std::uint16_t operator_halves = 0;
   std::uint16_t frame_halves = 0;  ///< The same of Python frames.

@@ -16,19 +16,17 @@ namespace {
 
 // A cast reads four bytes and writes two, or the other way (measured: 3.2 of 4.8 TB/s).
 constexpr double kCastBytes = 6, kCastShare = 0.67, kCastStart = 1'200;  // ns
-// Host time of a cast, measured on one H200 machine: an operator in an operator.
-constexpr DurationNs kCastWork{9'000}, kCastLaunch{3'500};
 
 // Gradient scaling: one pass over all gradients that reads and writes them, and the host waits for
-// whether any was infinite (measured: 3.4 of 4.8 TB/s, and 0.9 ms of host time).
+// whether any was infinite (measured: 3.4 of 4.8 TB/s).
 constexpr double kScalerBytes = 2, kScalerShare = 0.71;
-constexpr DurationNs kScalerWork{900'000};
 
 constexpr double kKernelError = 0.08;
 
 /// Inserts the scaler's pass before each update; false: the parameters are not known. With an
 /// optimizer that is fused, the update itself checks, and the host need not wait.
 bool InsertGradientScaler(const Job& job, Edit& edit) {
+  const HostCosts& costs = job.calibration().host;
   const std::vector<OptimizerStep> steps = FindOptimizerSteps(job);
   for (const OptimizerStep& step : steps) {
     const double bytes = ParameterBytes(job, step);
@@ -39,8 +37,8 @@ bool InsertGradientScaler(const Job& job, Edit& edit) {
                  .before_call = launch,
                  .duration = DurationNs(std::llround(
                      bytes * kScalerBytes / (*job.device()->memory_bandwidth_gbs * kScalerShare))),
-                 .host_work = kScalerWork,
-                 .launch = kCastLaunch,
+                 .host_work = Nanoseconds(costs.gradient_scaler),
+                 .launch = Nanoseconds(costs.cast_launch),
                  .waiting_call = fused ? kNoTask : launch});
   }
   return !steps.empty();
@@ -57,6 +55,7 @@ Effect ApplyAmp(const Job& job, const Arguments& arguments, Edit& edit) {
     return Effect::Abstain("this GPU has no tensor cores for that type");
   std::set<HostEventId> on_float32;
   for (const auto& [op, tasks] : Float32Products(job)) on_float32.insert(op);
+  const HostCosts& costs = job.calibration().host;
   std::int64_t products = 0;
   for (const AutocastOperator& op : FollowAutocast(job, dtype)) {
     if (op.product) {
@@ -81,8 +80,8 @@ Effect ApplyAmp(const Job& job, const Arguments& arguments, Edit& edit) {
                    .before_call = launch,
                    .duration = DurationNs(std::llround(
                        kCastStart + bytes / (*device->memory_bandwidth_gbs * kCastShare))),
-                   .host_work = kCastWork,
-                   .launch = kCastLaunch,
+                   .host_work = Nanoseconds(costs.cast_work),
+                   .launch = Nanoseconds(costs.cast_launch),
                    .per_sample = !cast.of_weight});
     }
   }

@@ -6,13 +6,17 @@
 
 namespace headroom {
 
-Job::Job(const TraceStore& store, const Knowledge& knowledge)
-    : store_(store), names_(store, knowledge), costs_(store), attribution_(store, names_, costs_) {}
+Job::Job(const TraceStore& store, const Knowledge& knowledge, const Calibration& calibration)
+    : store_(store),
+      calibration_(calibration),
+      names_(store, knowledge),
+      costs_(store),
+      attribution_(store, names_, costs_) {}
 
 Result<std::unique_ptr<Job>> Job::Make(const TraceStore& store, const Knowledge& knowledge,
                                        const AnalysisOptions& options,
-                                       const RecordingCost& recording) {
-  std::unique_ptr<Job> job(new Job(store, knowledge));
+                                       const Calibration& calibration) {
+  std::unique_ptr<Job> job(new Job(store, knowledge, calibration));
   Result<StepAnalysis> steps = AnalyzeSteps(store, job->names_, options);
   if (!steps.ok()) return steps.status();
   job->steps_ = std::move(steps).value();
@@ -21,7 +25,9 @@ Result<std::unique_ptr<Job>> Job::Make(const TraceStore& store, const Knowledge&
   job->graph_ = std::move(graph).value();
   job->recorded_ = MakePlan(job->graph_);
   job->corrected_ = job->recorded_;
-  RemoveRecordingCost(job->graph_, recording, job->corrected_);
+  RemoveRecordingCost(job->graph_, calibration.recording, job->corrected_);
+  ScaleHostTime(job->graph_, store, FindHostSpeed(store, job->graph_, calibration),
+                job->corrected_);
   job->device_ = SpecOf(store, knowledge.devices());
   job->IndexLaunches();
   return job;

@@ -16,7 +16,8 @@
 #include "graph/graph.h"
 #include "sim/edit.h"
 #include "store/trace_store.h"
-#include "whatif/recording_cost.h"
+#include "whatif/calibration.h"
+#include "whatif/host_speed.h"
 
 namespace headroom {
 
@@ -28,7 +29,7 @@ class Job {
   /// @param store  frozen; outlives the job, as does `knowledge`
   static Result<std::unique_ptr<Job>> Make(const TraceStore& store, const Knowledge& knowledge,
                                            const AnalysisOptions& options,
-                                           const RecordingCost& recording);
+                                           const Calibration& calibration);
 
   const TraceStore& store() const { return store_; }
   const StepAnalysis& steps() const { return steps_; }
@@ -36,6 +37,8 @@ class Job {
   const Attribution& attribution() const { return attribution_; }
   /// nullptr: unknown GPU, or several kinds.
   const DeviceSpec* device() const { return device_; }
+
+  const Calibration& calibration() const { return calibration_; }
 
   const Plan& recorded() const { return recorded_; }
   const Plan& corrected() const { return corrected_; }
@@ -54,10 +57,11 @@ class Job {
   std::int64_t LaunchedBy(TaskIndex call) const { return launched_by_[call]; }
 
  private:
-  Job(const TraceStore& store, const Knowledge& knowledge);
+  Job(const TraceStore& store, const Knowledge& knowledge, const Calibration& calibration);
   void IndexLaunches();
 
   const TraceStore& store_;
+  const Calibration calibration_;
   mutable NameFacts names_;
   mutable OperatorCosts costs_;
   Attribution attribution_;

@@ -16,9 +16,6 @@ namespace {
 /// Of the data sheet's bandwidth (measured: 3.4 of 4.8 TB/s).
 constexpr double kSustained = 0.71;
 
-/// Host time of one step of the optimizer, measured on one H200 machine.
-constexpr DurationNs kHostFused{500'000}, kHostForeach{1'500'000};
-
 constexpr double kKernelError = 0.1;
 
 bool Uses(const Job& job, const OptimizerStep& step, std::string_view part) {
@@ -69,9 +66,11 @@ Effect ApplyFusedOptimizer(const Job& job, const Arguments& arguments, Edit& edi
   }
   ScaleHost(job, in_step, 0, edit);
   RemoveTasks(job, gone, edit);
+  const HostCosts& costs = job.calibration().host;
   for (const auto& [launch, duration] : kept) {
     edit.SetDuration(launch, duration);
-    edit.AddWorkBefore(launch, fused ? kHostFused : kHostForeach);
+    edit.AddWorkBefore(launch,
+                       Nanoseconds(fused ? costs.fused_optimizer : costs.foreach_optimizer));
   }
   Effect effect;
   effect.gpu_error = kKernelError;

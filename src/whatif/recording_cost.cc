@@ -25,14 +25,15 @@ void RemoveRecordingCost(const Graph& graph, const RecordingCost& cost, Plan& pl
               graph.pieces[p].frame_halves * cost.frame_record / 2;
     }
     std::int64_t& work = plan.lag[plan.shape->edge_begin[task]];
-    const double taken = std::min(owed, kMostOfWork * static_cast<double>(work));
-    work -= std::llround(taken);
-    if (recorded.behind_full_queue)
-      work = std::llround(static_cast<double>(work) * cost.behind_full_queue);
+    const double usual_work =
+        static_cast<double>(work) * (recorded.slow_work ? cost.after_wait : 1);
+    const double taken = std::min(owed, kMostOfWork * usual_work);
+    work = std::llround(usual_work - taken);
     carried = std::min(owed - taken, kMostCarried);
     std::int64_t& duration = plan.duration[task];
-    duration -=
-        std::llround(std::min(cost.call_record, kMostOfCall * static_cast<double>(duration)));
+    const double usual_call =
+        static_cast<double>(duration) * (recorded.slow_call ? cost.after_wait : 1);
+    duration = std::llround(usual_call - std::min(cost.call_record, kMostOfCall * usual_call));
   }
 }
 

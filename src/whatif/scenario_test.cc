@@ -26,12 +26,16 @@ TEST(ScenarioTextTest, NamesKeysAndDefaults) {
   EXPECT_EQ(Parsed("gpu-speed:factor=1.5")[0].arguments.Number("factor"), 1.5);
 }
 
-TEST(ScenarioTextTest, PlusJoinsScenarios) {
-  const std::vector<ScenarioCall> calls = Parsed("remove-syncs+host-speed:factor=3+gpu-speed");
-  ASSERT_EQ(calls.size(), 3u);
-  EXPECT_EQ(calls[1].scenario->name, "host-speed");
-  EXPECT_EQ(calls[1].arguments.Text("factor"), "3");
-  EXPECT_EQ(calls[2].scenario->name, "gpu-speed");
+TEST(ScenarioTextTest, PlusJoinsScenariosInTheCataloguesOrder) {
+  for (const char* text : {"remove-syncs+host-speed:factor=3+gpu-speed",
+                           "gpu-speed+host-speed:factor=3+remove-syncs"}) {
+    const std::vector<ScenarioCall> calls = Parsed(text);
+    ASSERT_EQ(calls.size(), 3u);
+    EXPECT_EQ(calls[0].scenario->name, "remove-syncs");
+    EXPECT_EQ(calls[1].scenario->name, "gpu-speed");
+    EXPECT_EQ(calls[2].scenario->name, "host-speed");
+    EXPECT_EQ(calls[2].arguments.Text("factor"), "3");
+  }
 }
 
 TEST(ScenarioTextTest, RegularExpressionsNeedNoEscapes) {

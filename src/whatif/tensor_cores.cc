@@ -5,16 +5,6 @@
 #include "cost/kernel_time.h"
 
 namespace headroom {
-namespace {
-
-// Added host time a call, measured on one H200 machine. The product's is for TF32, where cuBLAS
-// asks for the attributes of each kernel that it considers.
-constexpr DurationNs kHostPerTf32Product{8'000};
-constexpr DurationNs kHostPerForwardConvolution{12'000};
-constexpr DurationNs kHostPerBackwardConvolution{20'000};
-
-}  // namespace
-
 std::map<HostEventId, std::vector<TaskIndex>> Float32Products(const Job& job) {
   std::map<HostEventId, std::vector<TaskIndex>> operators;
   for (TaskIndex task = 0; task < job.graph().tasks.size(); ++task) {
@@ -44,11 +34,13 @@ std::optional<DurationNs> TimeOnTensorCores(const OperatorCall& call, DType dtyp
 }
 
 DurationNs AddedHostTime(const Job& job, HostEventId op, TaskIndex first_task, DType dtype) {
+  const HostCosts& costs = job.calibration().host;
   if (job.CostOf(op)->family == WorkFamily::kConvolution) {
-    return job.ContextOf(first_task).phase == Phase::kBackward ? kHostPerBackwardConvolution
-                                                               : kHostPerForwardConvolution;
+    return Nanoseconds(job.ContextOf(first_task).phase == Phase::kBackward
+                           ? costs.backward_convolution
+                           : costs.forward_convolution);
   }
-  return dtype == DType::kTF32 ? kHostPerTf32Product : DurationNs(0);
+  return dtype == DType::kTF32 ? Nanoseconds(costs.tf32_product) : DurationNs(0);
 }
 
 }  // namespace headroom

@@ -72,6 +72,8 @@ void KeepMember(std::string_view key, std::string_view value, TraceStore& store,
   TraceMetadata& metadata = store.metadata;
   std::int64_t number = 0;
   if (key == "baseTimeNanoseconds" && ParseInteger(value, number)) metadata.base_time_ns = number;
+  if (key == "cuda_driver_version" && ParseInteger(value, number))
+    metadata.cuda_driver_version = number;
   if (key != "distributedInfo" && key != "deviceProperties") return;
 
   if (value.size() > kLargestKeptValue) return LogDamaged(key, store);

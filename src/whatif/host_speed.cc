@@ -1,0 +1,124 @@
+#include "whatif/host_speed.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headroom {
+namespace {
+
+/// Fewer operators of a name do not make a median.
+constexpr std::size_t kEnough = 30;
+
+/// What slows operators without launches down slows calls and Python less (measured: powers of 0.5
+/// to 1 fit alike).
+constexpr double kPower = 0.75;
+constexpr double kSlowest = 2.2, kFastest = 0.85;
+
+/// Threads differ by so much without a reason.
+constexpr double kUsualDifference = 1.3;
+
+constexpr std::string_view kAccumulateGrad = "torch::autograd::AccumulateGrad";
+
+/// Of each event, whether an API call is inside.
+std::vector<bool> WithCalls(const TraceStore& store) {
+  const auto& events = store.host_events;
+  std::vector<bool> with(events.rows());
+  for (std::size_t row = 0; row < events.rows(); ++row) {
+    if (events.kind[row] != HostEventKind::kRuntimeCall &&
+        events.kind[row] != HostEventKind::kDriverCall)
+      continue;
+    for (HostEventId around = events.parent[row]; around.valid() && !with[around.index()];
+         around = events.parent[around.index()])
+      with[around.index()] = true;
+  }
+  return with;
+}
+
+struct ThreadOperators {
+  std::map<std::string_view, std::vector<std::int64_t>> durations;  ///< ns, by name.
+};
+
+/// Geometric mean over names of the ratios of medians to references; 0 where no name has enough.
+double RatioOf(ThreadOperators& operators, const ReferenceSpeeds& reference) {
+  double logs = 0;
+  int names = 0;
+  for (const auto& [name, usual] : reference) {
+    const auto found = operators.durations.find(name);
+    if (found == operators.durations.end() || found->second.size() < kEnough) continue;
+    std::vector<std::int64_t>& durations = found->second;
+    const auto middle = durations.begin() + static_cast<std::ptrdiff_t>(durations.size() / 2);
+    std::nth_element(durations.begin(), middle, durations.end());
+    if (*middle <= 0) continue;
+    logs += std::log(static_cast<double>(*middle) / usual);
+    ++names;
+  }
+  return names == 0 ? 0 : std::exp(logs / names);
+}
+
+}  // namespace
+
+HostSpeed FindHostSpeed(const TraceStore& store, const Graph& graph,
+                        const Calibration& calibration) {
+  const auto& events = store.host_events;
+  std::vector<bool> left_out = WithCalls(store);
+  for (const Task& task : graph.tasks) {
+    if (!task.slow_work) continue;
+    for (std::uint32_t p = task.pieces_begin; p < task.pieces_end; ++p) {
+      if (graph.pieces[p].owner.valid()) left_out[graph.pieces[p].owner.index()] = true;
+    }
+  }
+  std::map<ThreadId, ThreadOperators> threads;
+  for (std::size_t row = 0; row < events.rows(); ++row) {
+    if (events.kind[row] != HostEventKind::kOperator || left_out[row]) continue;
+    const std::string_view name = store.Text(events.name[row]);
+    if (!calibration.loop.contains(name) && !calibration.autograd.contains(name)) continue;
+    threads[events.thread[row]].durations[name].push_back(events.duration[row].ns());
+  }
+  HostSpeed speed;
+  for (auto& [thread, operators] : threads) {
+    const bool backward = operators.durations.contains(kAccumulateGrad);
+    const double ratio = RatioOf(operators, backward ? calibration.autograd : calibration.loop);
+    if (ratio > 0) speed[thread] = ratio;
+  }
+  if (speed.empty()) return speed;
+  const bool known = MachineOf(store) == calibration.machine;
+  double usual = 1;
+  if (!known) {
+    usual = speed.begin()->second;
+    for (const auto& [thread, ratio] : speed) usual = std::min(usual, ratio);
+  }
+  for (auto& [thread, ratio] : speed) {
+    double slower = ratio / usual;
+    if (!known && slower < kUsualDifference) slower = 1;
+    ratio = std::pow(std::clamp(slower, kFastest, kSlowest), -kPower);
+  }
+  return speed;
+}
+
+void ScaleHostTime(const Graph& graph, const TraceStore& store, const HostSpeed& speed,
+                   Plan& plan) {
+  if (speed.empty()) return;
+  const auto factor = [&](ThreadId thread) {
+    const auto found = speed.find(thread);
+    return found == speed.end() ? 1.0 : found->second;
+  };
+  for (std::size_t task = 0; task < graph.tasks.size(); ++task) {
+    const Task& recorded = graph.tasks[task];
+    if (recorded.kind != TaskKind::kCall) continue;
+    double all = 0, scaled = 0;
+    for (std::uint32_t p = recorded.pieces_begin; p < recorded.pieces_end; ++p) {
+      const HostPiece& piece = graph.pieces[p];
+      all += static_cast<double>(piece.length().ns());
+      scaled += static_cast<double>(piece.length().ns()) * factor(piece.thread);
+    }
+    const double own = factor(store.host_events.thread[recorded.row]);
+    std::int64_t& work = plan.lag[plan.shape->edge_begin[task]];
+    work = std::llround(static_cast<double>(work) * (all > 0 ? scaled / all : own));
+    plan.duration[task] = std::llround(static_cast<double>(plan.duration[task]) * own);
+  }
+}
+
+}  // namespace headroom

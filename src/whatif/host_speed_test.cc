@@ -1,0 +1,80 @@
+#include "whatif/host_speed.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "analysis/test_trace.h"
+
+namespace headroom {
+namespace {
+
+constexpr double kTolerance = 1e-9;
+
+Calibration Reference() {
+  Calibration calibration;
+  calibration.machine = "1 x Card (-1 bytes)";
+  calibration.loop = {{"aten::t", 5'000}};
+  calibration.autograd = {{"aten::t", 2'000}, {"torch::autograd::AccumulateGrad", 2'000}};
+  return calibration;
+}
+
+/// Forty transpositions of each thread, of so many microseconds.
+StoreBuilder Threads(std::int64_t loop_us, std::int64_t autograd_us) {
+  StoreBuilder b;
+  b.Kernel(kGemm, kStream, 0, 1);
+  for (int i = 0; i < 40; ++i) {
+    b.Op("aten::t", kMain, 100 * i, loop_us);
+    b.Op("torch::autograd::AccumulateGrad", kAutograd, 100 * i, autograd_us);
+  }
+  return b;
+}
+
+HostSpeed SpeedOf(const StoreBuilder& builder, const Graph& graph = Graph()) {
+  return FindHostSpeed(*builder.Build(), graph, Reference());
+}
+
+double Factor(const HostSpeed& speed, std::size_t thread) { return speed.at(ThreadId(thread)); }
+
+TEST(HostSpeedTest, OnTheCalibratedMachineEachThreadIsTakenToItsReference) {
+  const HostSpeed speed = SpeedOf(Threads(10, 2).NameDevice(0, "Card"));
+  ASSERT_EQ(speed.size(), 2u);
+  EXPECT_NEAR(Factor(speed, 0), std::pow(2, -0.75), kTolerance);
+  EXPECT_NEAR(Factor(speed, 1), 1, kTolerance);
+}
+
+TEST(HostSpeedTest, ElsewhereASlowMachineIsNotASlowMoment) {
+  for (const auto& [thread, factor] : SpeedOf(Threads(10, 4).NameDevice(0, "Other")))
+    EXPECT_NEAR(factor, 1, kTolerance);
+}
+
+TEST(HostSpeedTest, ElsewhereOnlyAThreadSlowerThanTheOthersIsCorrected) {
+  const HostSpeed speed = SpeedOf(Threads(5, 4).NameDevice(0, "Other"));
+  EXPECT_NEAR(Factor(speed, 0), 1, kTolerance);
+  EXPECT_NEAR(Factor(speed, 1), std::pow(2, -0.75), kTolerance);
+}
+
+TEST(HostSpeedTest, FewOperatorsOrCallsInsideTellNothing) {
+  StoreBuilder few;
+  for (int i = 0; i < 10; ++i) few.Op("aten::t", kMain, 100 * i, 10);
+  EXPECT_TRUE(SpeedOf(few).empty());
+  StoreBuilder with_calls = Threads(10, 2);
+  for (int i = 0; i < 40; ++i) with_calls.Call("cudaLaunchKernel", kMain, 100 * i + 1, 2);
+  EXPECT_EQ(SpeedOf(with_calls).size(), 1u);
+}
+
+TEST(HostSpeedTest, WorkBehindALongWaitTellsNothing) {
+  const StoreBuilder b = Threads(10, 2);
+  const std::unique_ptr<TraceStore> store = b.Build();
+  Graph graph;
+  for (std::size_t row = 0; row < store->host_events.rows(); ++row) {
+    if (store->Text(store->host_events.name[row]) == "aten::t")
+      graph.pieces.push_back({.owner = HostEventId(row)});
+  }
+  graph.tasks.push_back(
+      {.slow_work = true, .pieces_end = static_cast<std::uint32_t>(graph.pieces.size())});
+  EXPECT_EQ(FindHostSpeed(*store, graph, Reference()).size(), 1u);
+}
+
+}  // namespace
+}  // namespace headroom
