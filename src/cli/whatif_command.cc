@@ -5,6 +5,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <CLI/Validators.hpp>
 #include <algorithm>
 #include <thread>
 
@@ -43,6 +44,15 @@ WhatifCommand::WhatifCommand(CLI::App& parent) {
   app_->add_option("--step-marker", step_marker_,
                    "Range that begins each step, where the trace has no ProfilerStep")
       ->type_name("NAME");
+  app_->add_option("--measured-step-ms", measured_step_ms_,
+                   "True time of a step without a profiler, for jobs that the host paces")
+      ->type_name("X")
+      ->check(CLI::PositiveNumber);
+  app_->add_option("--calibration", calibration_.path,
+                   "Calibration of the machine that made the trace (headroom calibrate --host)")
+      ->type_name("FILE");
+  app_->add_flag("--no-local-state", calibration_.no_local_state,
+                 "Use nothing that was learned on this machine");
   app_->add_flag("-q,--quiet", quiet_, "No remarks and no progress on stderr");
 }
 
@@ -74,16 +84,26 @@ Status WhatifCommand::Run() {
   AnalysisOptions options;
   options.path = trace_;
   options.step_marker = step_marker_;
-  Result<Calibration> calibration = Calibration::LoadBuiltIn();
-  if (!calibration.ok()) return calibration.status();
+  const Result<ChosenCalibration> chosen = ChooseCalibration(calibration_, *store.value());
+  if (!chosen.ok()) return chosen.status();
   Result<std::unique_ptr<Job>> job =
-      Job::Make(*store.value(), *knowledge.value(), options, calibration.value());
+      Job::Make(*store.value(), *knowledge.value(), options, chosen.value().calibration);
   if (!job.ok()) return job.status();
-  Forecaster forecaster(*job.value(), Uncertainty());
   ForecastReport report;
+  report.calibration = fmt::format("Calibration: {}.", chosen.value().from);
+  if (measured_step_ms_) {
+    const Result<bool> told = job.value()->CalibrateTo(*measured_step_ms_);
+    if (!told.ok()) return told.status();
+    report.calibration =
+        told.value() ? fmt::format("Calibrated to the measured step of {} ms.", *measured_step_ms_)
+                     : fmt::format(
+                           "The measured step of {} ms says nothing of the host, as the GPU "
+                           "paces it. {}",
+                           *measured_step_ms_, report.calibration);
+  }
+  Forecaster forecaster(*job.value());
   report.path = trace_;
   report.baseline = forecaster.baseline();
-  report.calibration = "Cost of recording: " + calibration.value().about + ".";
   report.ranked = scenarios_.empty();
   for (std::size_t i = 0; i < calls.size(); ++i)
     report.forecasts.push_back(forecaster.Run(scenarios_[i], calls[i]));

@@ -1,9 +1,11 @@
 // `headroom whatif TRACE [SCENARIO...]`: what a change would buy.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/calibration_choice.h"
 #include "cli/subcommand.h"
 
 namespace headroom::cli {
@@ -24,6 +26,8 @@ class WhatifCommand : public Subcommand {
   bool quiet_ = false;
   std::string output_path_;
   std::string step_marker_;
+  std::optional<double> measured_step_ms_;
+  CalibrationFlags calibration_;
 };
 
 }  // namespace headroom::cli

@@ -12,9 +12,6 @@ namespace {
 
 using Layout = JsonWriter::Layout;
 
-/// Beyond this, the replay misses something that forecasts would miss, too.
-constexpr double kIdentityErrorPct = 1;
-
 void WriteInterval(JsonWriter& json, const StepInterval& interval, bool known) {
   json.BeginObject();
   const auto number = [&](std::string_view key, double value) {
@@ -101,10 +98,9 @@ std::string RenderForecastText(const ForecastReport& report, bool color, Charset
   page.Paragraph("        ", fmt::format("Replayed as recorded: {} ({:+.2f} %). {}",
                                          Ms(baseline.replay_step_ms), baseline.replay_error_pct,
                                          report.calibration));
-  if (std::abs(baseline.replay_error_pct) > kIdentityErrorPct) {
+  if (std::abs(baseline.replay_error_pct) > kMostReplayErrorPct) {
     page.Paragraph("  ! ",
-                   "the replay of the unchanged job is off by more than 1 %: every forecast below "
-                   "may be wrong by as much",
+                   "the replay of the unchanged job is off by more than 1 %, so no forecast is given",
                    Style::kWarning);
   }
   page.Blank();

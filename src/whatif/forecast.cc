@@ -40,8 +40,7 @@ constexpr double kNothing = 0.05;
 
 }  // namespace
 
-Forecaster::Forecaster(const Job& job, const Uncertainty& uncertainty)
-    : job_(job), uncertainty_(uncertainty) {
+Forecaster::Forecaster(const Job& job) : job_(job), uncertainty_{.host = job.host_error()} {
   baseline_.traced_step_ms = job.graph().recorded_step.ms();
   // Like the recorded mean, without the first step, which began in the middle of what came before.
   const Replayed replayed = replayer_.Run(job.recorded());
@@ -72,6 +71,14 @@ StepInterval Forecaster::IntervalOf(const Plan& plan, const std::vector<bool>& c
 Forecast Forecaster::Run(std::string name, const std::vector<ScenarioCall>& calls) {
   Forecast forecast;
   forecast.name = std::move(name);
+  if (std::abs(baseline_.replay_error_pct) > kMostReplayErrorPct) {
+    forecast.applies = false;
+    forecast.why = fmt::format(
+        "the replay of the unchanged job is off by {:+.1f} %, so the graph misses something that "
+        "decides its step; a forecast would be as wrong",
+        baseline_.replay_error_pct);
+    return forecast;
+  }
   Edit edit(job_.graph(), job_.corrected());
   double error = 0;
   std::int64_t memory = 0;

@@ -16,8 +16,8 @@ struct StepInterval {
 
 /// What is not known exactly, as half-widths and shares.
 struct Uncertainty {
-  double host = 0.15;  ///< Of all host time: what recording cost, and the state of the machine.
-  double gpu = 0.01;   ///< Of recorded GPU times.
+  double host = 0;    ///< Of all host time: what recording cost, and the state of the machine.
+  double gpu = 0.01;  ///< Of recorded GPU times.
 };
 
 /// The job as it is.
@@ -42,10 +42,14 @@ struct Forecast {
   EditCounts changed;
 };
 
+/// Beyond this, the replay of the unchanged job misses something that forecasts would miss, too:
+/// they abstain. Per cent.
+inline constexpr double kMostReplayErrorPct = 1;
+
 /// Asks one job many questions. Keeps its replay's memory between them.
 class Forecaster {
  public:
-  Forecaster(const Job& job, const Uncertainty& uncertainty);
+  explicit Forecaster(const Job& job);
 
   const Baseline& baseline() const { return baseline_; }
   /// @param name  as the user wrote the scenario

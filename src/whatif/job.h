@@ -39,6 +39,12 @@ class Job {
   const DeviceSpec* device() const { return device_; }
 
   const Calibration& calibration() const { return calibration_; }
+  /// Half-width, as a share, of what all corrected host time may be wrong by.
+  double host_error() const { return host_error_; }
+
+  /// Takes the host to the speed for which the job takes this step without its profiler; false
+  /// where the GPU paces the step, so that it tells nothing. Fails as FitToMeasuredStep() does.
+  Result<bool> CalibrateTo(double step_ms);
 
   const Plan& recorded() const { return recorded_; }
   const Plan& corrected() const { return corrected_; }
@@ -62,6 +68,7 @@ class Job {
 
   const TraceStore& store_;
   const Calibration calibration_;
+  double host_error_ = 0;
   mutable NameFacts names_;
   mutable OperatorCosts costs_;
   Attribution attribution_;

@@ -1,0 +1,63 @@
+#include "cli/calibration_choice.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+#include "base/local_state.h"
+
+namespace headroom::cli {
+namespace {
+
+/// nullopt: there is no such file.
+Result<std::optional<std::string>> ReadFile(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    if (errno == ENOENT) return std::optional<std::string>();
+    return Status::BadInput(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
+  }
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file && !file.eof()) return Status::BadInput(fmt::format("cannot read {}", path));
+  return std::optional(std::move(text).str());
+}
+
+}  // namespace
+
+Result<ChosenCalibration> ChooseCalibration(const CalibrationFlags& flags,
+                                            const TraceStore& store) {
+  Result<Calibration> shipped = Calibration::LoadBuiltIn();
+  if (!shipped.ok()) return shipped.status();
+  ChosenCalibration chosen{.calibration = shipped.value(), .from = shipped.value().about};
+  std::string path = flags.path;
+  if (path.empty()) {
+    if (flags.no_local_state) return chosen;
+    const std::optional<std::string> local = LocalStatePath(kCalibrationFile);
+    if (!local) return chosen;
+    path = *local;
+  }
+  Result<std::optional<std::string>> text = ReadFile(path);
+  if (!text.ok()) return text.status();
+  if (!text.value()) {
+    if (flags.path.empty()) return chosen;
+    return Status::Usage(
+        fmt::format("--calibration {}: no such file; `headroom calibrate --host -o {}` writes one",
+                    path, path));
+  }
+  Result<Calibration> mine =
+      Calibration::Parse({.name = path, .content = *text.value()}, shipped.value());
+  if (!mine.ok()) return mine.status();
+  // What was measured on one machine says nothing of another, unless the user says so.
+  if (flags.path.empty() && mine.value().machine != MachineOf(store)) return chosen;
+  if (!flags.path.empty()) mine.value().machine = MachineOf(store);
+  chosen.calibration = std::move(mine).value();
+  chosen.from = fmt::format("{} ({})", path, chosen.calibration.about);
+  return chosen;
+}
+
+}  // namespace headroom::cli

@@ -1,0 +1,29 @@
+// Which calibration a command uses: the user's, that of this machine, or the shipped one.
+#pragma once
+
+#include <string>
+
+#include "base/status.h"
+#include "store/trace_store.h"
+#include "whatif/calibration.h"
+
+namespace headroom::cli {
+
+inline constexpr const char* kCalibrationFile = "calibration.toml";
+
+struct CalibrationFlags {
+  std::string path;             ///< --calibration; empty: not given.
+  bool no_local_state = false;  ///< --no-local-state.
+};
+
+struct ChosenCalibration {
+  Calibration calibration;
+  std::string from;  ///< For the user: "shipped default, ..." or the file and what it says.
+};
+
+/// The named file; else the one that `headroom calibrate --host` wrote, if the trace is of a
+/// machine with the same GPUs; else the shipped one. Fails where a file cannot be read or is no
+/// calibration.
+Result<ChosenCalibration> ChooseCalibration(const CalibrationFlags& flags, const TraceStore& store);
+
+}  // namespace headroom::cli
