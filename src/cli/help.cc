@@ -4,6 +4,8 @@
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
+#include <charconv>
+#include <cmath>
 
 #include "report/text_page.h"
 
@@ -20,7 +22,7 @@ std::string FlagName(const CLI::Option& option) {
 }
 
 void AddRow(TextPage& page, const std::string& name, const std::string& description) {
-  constexpr std::size_t kNames = 24;
+  constexpr std::size_t kNames = 26;
   page.Paragraph(fmt::format("  {:<{}}", name, kNames), description);
 }
 
@@ -62,6 +64,14 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string, CLI::AppF
       AddRow(page, FlagName(*option), option->get_description());
   }
   return fmt::format("{}\n{}", std::move(page).Take(), app->get_footer());
+}
+
+std::string AboveZero(const std::string& text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool fine = error == std::errc() && end == text.data() + text.size() &&
+                    std::isfinite(number) && number > 0;
+  return fine ? "" : text + " is not a number above 0";
 }
 
 }  // namespace headroom::cli

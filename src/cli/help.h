@@ -14,4 +14,7 @@ class HelpFormatter : public CLI::Formatter {
                         CLI::AppFormatMode mode) const override;
 };
 
+/// A check that a number is above 0, which adds nothing to the help.
+std::string AboveZero(const std::string& text);
+
 }  // namespace headroom::cli

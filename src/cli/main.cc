@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/calibrate_command.h"
 #include "cli/help.h"
 #include "cli/output.h"
 #include "cli/report_command.h"
@@ -54,6 +55,7 @@ int Run(int argc, char** argv) {
   std::vector<std::unique_ptr<Subcommand>> commands;
   commands.push_back(std::make_unique<ReportCommand>(app));
   commands.push_back(std::make_unique<WhatifCommand>(app));
+  commands.push_back(std::make_unique<CalibrateCommand>(app));
 
   // The one that the user named, also where its arguments are wrong; null: none.
   const auto chosen = [&]() -> Subcommand* {

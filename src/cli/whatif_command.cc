@@ -5,11 +5,11 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
-#include <CLI/Validators.hpp>
 #include <algorithm>
 #include <thread>
 
 #include "analysis/knowledge.h"
+#include "cli/help.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "ingest/open_trace.h"
@@ -47,7 +47,7 @@ WhatifCommand::WhatifCommand(CLI::App& parent) {
   app_->add_option("--measured-step-ms", measured_step_ms_,
                    "True time of a step without a profiler, for jobs that the host paces")
       ->type_name("X")
-      ->check(CLI::PositiveNumber);
+      ->check(AboveZero, "");
   app_->add_option("--calibration", calibration_.path,
                    "Calibration of the machine that made the trace (headroom calibrate --host)")
       ->type_name("FILE");

@@ -37,22 +37,42 @@ std::vector<bool> WithCalls(const TraceStore& store) {
   return with;
 }
 
-struct ThreadOperators {
-  std::map<std::string_view, std::vector<std::int64_t>> durations;  ///< ns, by name.
-};
+/// Durations of operators by thread and name, in nanoseconds.
+using Durations = std::map<ThreadId, std::map<std::string_view, std::vector<std::int64_t>>>;
 
-/// Geometric mean over names of the ratios of medians to references; 0 where no name has enough.
-double RatioOf(ThreadOperators& operators, const ReferenceSpeeds& reference) {
+/// Of the operators for which `wanted` holds, but those of `left_out` rows.
+template <typename Wanted>
+Durations DurationsOf(const TraceStore& store, const std::vector<bool>& left_out, Wanted wanted) {
+  const auto& events = store.host_events;
+  Durations threads;
+  for (std::size_t row = 0; row < events.rows(); ++row) {
+    if (events.kind[row] != HostEventKind::kOperator || left_out[row]) continue;
+    const std::string_view name = store.Text(events.name[row]);
+    if (wanted(name)) threads[events.thread[row]][name].push_back(events.duration[row].ns());
+  }
+  return threads;
+}
+
+/// Of the names that a thread ran often enough.
+ReferenceSpeeds MediansOf(std::map<std::string_view, std::vector<std::int64_t>>& operators) {
+  ReferenceSpeeds medians;
+  for (auto& [name, durations] : operators) {
+    if (durations.size() < kEnough) continue;
+    const auto middle = durations.begin() + static_cast<std::ptrdiff_t>(durations.size() / 2);
+    std::nth_element(durations.begin(), middle, durations.end());
+    if (*middle > 0) medians.emplace(name, static_cast<double>(*middle));
+  }
+  return medians;
+}
+
+/// Geometric mean over names of the ratios of medians to references; 0 where they share no name.
+double RatioOf(const ReferenceSpeeds& medians, const ReferenceSpeeds& reference) {
   double logs = 0;
   int names = 0;
   for (const auto& [name, usual] : reference) {
-    const auto found = operators.durations.find(name);
-    if (found == operators.durations.end() || found->second.size() < kEnough) continue;
-    std::vector<std::int64_t>& durations = found->second;
-    const auto middle = durations.begin() + static_cast<std::ptrdiff_t>(durations.size() / 2);
-    std::nth_element(durations.begin(), middle, durations.end());
-    if (*middle <= 0) continue;
-    logs += std::log(static_cast<double>(*middle) / usual);
+    const auto found = medians.find(name);
+    if (found == medians.end()) continue;
+    logs += std::log(found->second / usual);
     ++names;
   }
   return names == 0 ? 0 : std::exp(logs / names);
@@ -60,9 +80,20 @@ double RatioOf(ThreadOperators& operators, const ReferenceSpeeds& reference) {
 
 }  // namespace
 
+ThreadSpeeds MedianDurations(const TraceStore& store, const ReferenceSpeeds& names) {
+  ThreadSpeeds speeds;
+  Durations threads = DurationsOf(store, WithCalls(store), [&](std::string_view name) {
+    return name == kAccumulateGrad || names.contains(name);
+  });
+  for (auto& [thread, operators] : threads) {
+    const bool backward = operators.contains(kAccumulateGrad);
+    (backward ? speeds.autograd : speeds.loop) = MediansOf(operators);
+  }
+  return speeds;
+}
+
 HostSpeed FindHostSpeed(const TraceStore& store, const Graph& graph,
                         const Calibration& calibration) {
-  const auto& events = store.host_events;
   std::vector<bool> left_out = WithCalls(store);
   for (const Task& task : graph.tasks) {
     if (!task.slow_work) continue;
@@ -70,17 +101,14 @@ HostSpeed FindHostSpeed(const TraceStore& store, const Graph& graph,
       if (graph.pieces[p].owner.valid()) left_out[graph.pieces[p].owner.index()] = true;
     }
   }
-  std::map<ThreadId, ThreadOperators> threads;
-  for (std::size_t row = 0; row < events.rows(); ++row) {
-    if (events.kind[row] != HostEventKind::kOperator || left_out[row]) continue;
-    const std::string_view name = store.Text(events.name[row]);
-    if (!calibration.loop.contains(name) && !calibration.autograd.contains(name)) continue;
-    threads[events.thread[row]].durations[name].push_back(events.duration[row].ns());
-  }
+  Durations threads = DurationsOf(store, left_out, [&](std::string_view name) {
+    return calibration.loop.contains(name) || calibration.autograd.contains(name);
+  });
   HostSpeed speed;
   for (auto& [thread, operators] : threads) {
-    const bool backward = operators.durations.contains(kAccumulateGrad);
-    const double ratio = RatioOf(operators, backward ? calibration.autograd : calibration.loop);
+    const bool backward = operators.contains(kAccumulateGrad);
+    const double ratio =
+        RatioOf(MediansOf(operators), backward ? calibration.autograd : calibration.loop);
     if (ratio > 0) speed[thread] = ratio;
   }
   if (speed.empty()) return speed;

@@ -16,6 +16,13 @@ namespace headroom {
 /// thread; others: 1.
 using HostSpeed = std::map<ThreadId, double>;
 
+/// Medians of the operators of `names` that launch nothing, of the training loop's thread and of
+/// the autograd thread (the one that accumulates gradients); of names of which there are enough.
+struct ThreadSpeeds {
+  ReferenceSpeeds loop, autograd;
+};
+ThreadSpeeds MedianDurations(const TraceStore& store, const ReferenceSpeeds& names);
+
 /// Compares operators that launch nothing, and do not follow a long wait, with the calibration's,
 /// on each thread that has enough of them. Of a trace from the calibrated machine, each thread is
 /// taken to that machine's speed. Of another one nobody knows how fast it should be, but a thread

@@ -82,7 +82,7 @@ def sanitized():
 
 
 def headroom(*args, cwd=None, seconds=60, address_space=None, environment=None):
-    """Runs the program. `address_space`: bytes it may map (not under a sanitizer)."""
+    """Runs the program, without what it may have learned on this machine. `address_space`: bytes it may map (not under a sanitizer)."""
     command = [str(BINARY), *map(str, args)]
     limit = None
     if address_space and not sanitized():
@@ -92,7 +92,7 @@ def headroom(*args, cwd=None, seconds=60, address_space=None, environment=None):
     began = time.monotonic()
     try:
         done = subprocess.run(command, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds,
-                              preexec_fn=limit, env={**os.environ, **(environment or {})})
+                              preexec_fn=limit, env={**os.environ, "XDG_STATE_HOME": "/nonexistent", **(environment or {})})
     except subprocess.TimeoutExpired as e:
         raise AssertionError(f"still running after {seconds} s: {' '.join(command)}") from e
     return Outcome(command, done.returncode, done.stdout, done.stderr, time.monotonic() - began)

@@ -1,0 +1,49 @@
+"""`headroom calibrate --host`, with a real training loop under a real profiler."""
+import subprocess
+import tomllib
+
+from integration import support
+
+PYTHON = "/usr/bin/python3"  # Debian's, for which tools/setup installs PyTorch.
+SAMPLE = support.ROOT / "data/samples/bert_base_amp_fp16_h200.json.gz"
+
+
+class Calibrate(support.ProgramTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        if subprocess.run([PYTHON, "-c", "import torch"], capture_output=True).returncode != 0:
+            raise support.unittest.SkipTest(f"{PYTHON} has no PyTorch; tools/setup installs it")
+
+    def calibrate(self, *args, **kwargs):
+        return support.headroom("calibrate", "--host", "--python", PYTHON, "--seconds", 1, *args, **kwargs)
+
+    def test_what_is_measured_is_found_by_later_runs(self):
+        state = {"XDG_STATE_HOME": str(self.scratch)}
+        outcome = self.calibrate(environment=state)
+        self.assertEqual(outcome.code, 0, outcome)
+        self.assertIn("a recorded operator", outcome.text)
+        file = self.scratch / "headroom/calibration.toml"
+        written = tomllib.loads(file.read_text())
+        self.assertGreater(written["recording"]["operator_us"], 0.01)
+        self.assertLess(written["recording"]["operator_us"], 50)
+
+        def calibration(*args):
+            return support.headroom("whatif", "--json", SAMPLE, "gpu-speed", *args, environment=state).json()["baseline"]
+        # The sample is of another machine ...
+        self.assertIn("shipped default", calibration()["calibration"])
+        # ... unless the user says otherwise, or the file does.
+        self.assertIn(str(file), calibration("--calibration", file)["calibration"])
+        machine = written["machine"]
+        file.write_text(file.read_text().replace(machine, "1 x NVIDIA H200 (150109880320 bytes), driver 13000"))
+        self.assertIn(str(file), calibration()["calibration"])
+        self.assertIn("shipped default", calibration("--no-local-state")["calibration"])
+
+    def test_a_file_that_is_no_calibration_is_refused(self):
+        file = self.write("mine.toml", "[recording]\noperator_us = -3\n")
+        self.assert_refused(support.headroom("whatif", SAMPLE, "--calibration", file), 3, "mine.toml", "operator_us")
+        self.assert_refused(support.headroom("whatif", SAMPLE, "--calibration", self.scratch / "no.toml"), 2, "no.toml", "calibrate")
+
+    def test_a_python_without_pytorch_is_told_with_the_remedy(self):
+        self.assert_refused(support.headroom("calibrate", "--host", "--quiet", "--python", "/bin/false"), 2, "/bin/false", "--python")
+        self.assert_refused(support.headroom("calibrate"), 2, "--host")
