@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "base/time.h"
@@ -48,6 +50,12 @@ class Edit {
   /// waited for room on the GPU).
   void Detach(TaskIndex task, DurationNs gap);
   bool IsRemoved(TaskIndex task) const { return removed_[task]; }
+  /// A GPU task does other work from here on than its operator says, e.g. that of several: what it
+  /// takes, and what it would take in a 16-bit type (nullopt: the same).
+  void ReplaceWork(TaskIndex task, DurationNs duration, std::optional<DurationNs> in_16_bits);
+  bool HasOtherWork(TaskIndex task) const { return other_work_.contains(task); }
+  /// REQUIRES: HasOtherWork(task).
+  std::optional<DurationNs> In16Bits(TaskIndex task) const { return other_work_.at(task); }
   /// A blocking call no longer waits.
   void RemoveWait(TaskIndex return_task);
 
@@ -81,6 +89,7 @@ class Edit {
   const Plan& base_;
   Plan plan_;
   std::vector<bool> removed_;
+  std::unordered_map<TaskIndex, std::optional<DurationNs>> other_work_;  ///< Its time in 16 bits.
   std::vector<NewKernel> inserted_;
   EditCounts counts_;
 };

@@ -58,6 +58,13 @@ Effect ApplyAmp(const Job& job, const Arguments& arguments, Edit& edit) {
   const HostCosts& costs = job.calibration().host;
   std::int64_t products = 0;
   for (const AutocastOperator& op : FollowAutocast(job, dtype)) {
+    if (IsReplaced(op.tasks, edit)) {
+      for (const TaskIndex task : op.tasks) {
+        if (!edit.HasOtherWork(task)) continue;
+        if (const auto time = edit.In16Bits(task)) edit.SetDuration(task, *time);
+      }
+      continue;
+    }
     if (op.product) {
       const std::optional<OperatorCall> call = ReadOperatorCall(job.store(), op.op);
       const std::optional<DurationNs> time =

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include "analysis/operator_costs.h"
+#include "whatif/operators.h"
 
 namespace headroom {
 namespace {
@@ -104,26 +104,10 @@ class AutocastFollower {
   }
 
  private:
-  /// Operators by the innermost one with a cost, or the innermost one, around the launch.
   void CollectOperators() {
-    std::unordered_map<HostEventId, std::size_t> index;
-    for (TaskIndex task = 0; task < job_.graph().tasks.size(); ++task) {
-      if (job_.graph().tasks[task].kind != TaskKind::kGpu) continue;
-      const HostContext& context = job_.ContextOf(task);
-      const HostEventId op = context.costed.valid() ? context.costed : context.op;
-      if (!op.valid()) continue;
-      const auto [it, is_new] = index.try_emplace(op, operators_.size());
-      if (is_new) operators_.push_back({.op = op, .tasks = {}, .casts = {}});
-      operators_[it->second].tasks.push_back(task);
-    }
-    // In order of launch: tasks of several streams may overtake each other.
-    std::stable_sort(operators_.begin(), operators_.end(),
-                     [&](const AutocastOperator& a, const AutocastOperator& b) {
-                       return StartOf(a.op) < StartOf(b.op);
-                     });
+    for (LaunchingOperator& op : LaunchingOperators(job_))
+      operators_.push_back({.op = op.op, .tasks = std::move(op.tasks), .casts = {}});
   }
-
-  TimeNs StartOf(HostEventId op) const { return job_.store().host_events.start[op.index()]; }
 
   std::string_view NameOf(HostEventId op) const {
     return job_.store().Text(job_.store().host_events.name[op.index()]);

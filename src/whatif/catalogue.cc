@@ -22,6 +22,10 @@ constexpr std::array kRemove = {ScenarioKey{.name = "match", .kind = KeyKind::kR
 constexpr std::array kScenarios = {
     Scenario{"fused-optimizer", "One kernel a step, or a few over lists, update all parameters",
              kOptimizer, ApplyFusedOptimizer},
+    Scenario{"flash-attention",
+             "One fused attention kernel each way; scores are not written",
+             {},
+             ApplyFlashAttention},
     Scenario{"amp", "Automatic mixed precision (autocast)", kAmp, ApplyAmp},
     Scenario{"tf32", "Products and convolutions of float32 on tensor cores", {}, ApplyTf32},
     Scenario{"batch-size", "Another number of samples a step", kBatchSize, ApplyBatchSize},

@@ -56,6 +56,12 @@ void RemoveTasks(const Job& job, const std::vector<TaskIndex>& tasks, Edit& edit
   }
 }
 
+bool IsReplaced(const std::vector<TaskIndex>& tasks, const Edit& edit) {
+  return std::all_of(tasks.begin(), tasks.end(), [&](TaskIndex task) {
+    return edit.IsRemoved(task) || edit.HasOtherWork(task);
+  });
+}
+
 void ReplaceTasks(const Job& job, const std::vector<TaskIndex>& tasks, DurationNs time,
                   Edit& edit) {
   const auto stream_of = [&](TaskIndex task) {

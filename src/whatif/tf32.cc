@@ -21,6 +21,7 @@ Effect ApplyTf32(const Job& job, const Arguments& /*arguments*/, Edit& edit) {
     return Effect::Abstain("this GPU has no TF32 tensor cores");
   std::int64_t unknown = 0, changed = 0;
   for (const auto& [op, tasks] : Float32Products(job)) {
+    if (IsReplaced(tasks, edit)) continue;
     const std::optional<OperatorCall> call = ReadOperatorCall(job.store(), op);
     const std::optional<DurationNs> time =
         call ? TimeOnTensorCores(*call, DType::kTF32, *job.device()) : std::nullopt;
