@@ -32,6 +32,7 @@ Effect ApplyFlashAttention(const Job& job, const Arguments& /*arguments*/, Edit&
   std::vector<bool> gone_events(job.store().host_events.rows());
   std::vector<TaskIndex> gone;
   std::vector<FusedKernel> kernels;
+  std::int64_t fused = 0;
   bool dropout = true;
   const auto fuse = [&](const EagerAttention& attention, bool backward) {
     const std::vector<TaskIndex>& tasks = backward ? attention.backward : attention.forward;
@@ -54,6 +55,7 @@ Effect ApplyFlashAttention(const Job& job, const Arguments& /*arguments*/, Edit&
       return tasks.empty() || job.LaunchOf(tasks.front()) != kNoTask;
     };
     if (!known || !launched(attention.forward) || !launched(attention.backward)) continue;
+    ++fused;
     fuse(attention, false);
     if (!attention.backward.empty()) fuse(attention, true);
     for (const HostEventId event : attention.host_events) gone_events[event.index()] = true;
@@ -74,7 +76,8 @@ Effect ApplyFlashAttention(const Job& job, const Arguments& /*arguments*/, Edit&
     edit.AddWorkBefore(kernel.launch, kernel.host_work);
   }
   Effect effect;
-  effect.why = fmt::format("{} attentions become one kernel each way", found.size());
+  effect.why = fmt::format("{:.0f} attentions a step become one kernel each way",
+                           static_cast<double>(fused) / job.graph().steps);
   effect.gpu_error = dropout ? kKernelError : kPublishedError;
   effect.validated =
       dropout && job.device()->short_name == "H200" ? Validity::kYes : Validity::kOutOfRange;
