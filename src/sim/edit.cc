@@ -132,8 +132,7 @@ void Edit::Remove(TaskIndex task) {
   }
 }
 
-void Edit::ReplaceWork(TaskIndex task, DurationNs duration,
-                       std::optional<DurationNs> in_16_bits) {
+void Edit::ReplaceWork(TaskIndex task, DurationNs duration, std::optional<DurationNs> in_16_bits) {
   SetDuration(task, duration);
   other_work_[task] = in_16_bits;
 }

@@ -13,6 +13,9 @@
 
 namespace headroom {
 
+/// Types that need tensor cores.
+enum class Precision : std::uint8_t { kTF32, kF16, kBF16 };
+
 /// How much an edit changed.
 struct EditCounts {
   std::int64_t tasks = 0;  ///< GPU tasks with another duration.
@@ -41,6 +44,14 @@ class Edit {
   void ScaleWorkBefore(TaskIndex call, double factor);
   /// Also negative; work never gets shorter than nothing.
   void AddWorkBefore(TaskIndex call, DurationNs work);
+
+  /// A GPU task computes in another type than was recorded, as later scenarios may want to know.
+  void SetPrecision(TaskIndex task, Precision precision) { precision_[task] = precision; }
+  /// nullopt: as recorded.
+  std::optional<Precision> PrecisionOf(TaskIndex task) const {
+    const auto known = precision_.find(task);
+    return known == precision_.end() ? std::nullopt : std::optional(known->second);
+  }
 
   /// What waited for the task waits for what it waited for on its track. A call that is removed
   /// still takes the work before it: scale that apart.
@@ -90,6 +101,7 @@ class Edit {
   Plan plan_;
   std::vector<bool> removed_;
   std::unordered_map<TaskIndex, std::optional<DurationNs>> other_work_;  ///< Its time in 16 bits.
+  std::unordered_map<TaskIndex, Precision> precision_;
   std::vector<NewKernel> inserted_;
   EditCounts counts_;
 };

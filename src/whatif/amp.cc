@@ -72,6 +72,8 @@ Effect ApplyAmp(const Job& job, const Arguments& arguments, Edit& edit) {
       if (time && job.CostOf(op.op) != nullptr) {
         products += on_float32.contains(op.op) ? 1 : 0;
         ReplaceTasks(job, op.tasks, *time, edit);
+        edit.SetPrecision(op.tasks.front(),
+                          dtype == DType::kBF16 ? Precision::kBF16 : Precision::kF16);
         if (const TaskIndex launch = job.LaunchOf(op.tasks.front()); launch != kNoTask)
           edit.AddWorkBefore(launch, AddedHostTime(job, op.op, op.tasks.front(), dtype));
       }

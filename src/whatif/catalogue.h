@@ -11,6 +11,7 @@ Effect ApplyFusedOptimizer(const Job& job, const Arguments& arguments, Edit& edi
 Effect ApplyFlashAttention(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyBatchSize(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyCudaGraph(const Job& job, const Arguments& arguments, Edit& edit);
+Effect ApplyChannelsLast(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyCheckpointing(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyGpuSpeed(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyHostSpeed(const Job& job, const Arguments& arguments, Edit& edit);

@@ -31,6 +31,7 @@ Effect ApplyTf32(const Job& job, const Arguments& /*arguments*/, Edit& edit) {
     }
     ++changed;
     ReplaceTasks(job, tasks, *time, edit);
+    edit.SetPrecision(tasks.front(), Precision::kTF32);
     const TaskIndex launch = job.LaunchOf(tasks.front());
     if (launch != kNoTask)
       edit.AddWorkBefore(launch, AddedHostTime(job, op, tasks.front(), DType::kTF32));
