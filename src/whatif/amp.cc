@@ -102,6 +102,8 @@ Effect ApplyAmp(const Job& job, const Arguments& arguments, Edit& edit) {
   if (dtype == DType::kF16 && !InsertGradientScaler(job, edit)) {
     effect.why = "without the gradient scaler's pass: the parameters' shapes are not known";
   }
+  effect.memory_delta_bytes = 0;
+  effect.activations.autocast = true;
   effect.gpu_error = kKernelError;
   effect.validated = device->short_name == "H200" ? Validity::kYes : Validity::kOutOfRange;
   return effect;

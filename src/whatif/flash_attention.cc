@@ -78,6 +78,8 @@ Effect ApplyFlashAttention(const Job& job, const Arguments& /*arguments*/, Edit&
   Effect effect;
   effect.why = fmt::format("{:.0f} attentions a step become one kernel each way",
                            static_cast<double>(fused) / job.graph().steps);
+  effect.memory_delta_bytes = 0;
+  effect.activations.fused_attention = true;
   effect.gpu_error = dropout ? kKernelError : kPublishedError;
   effect.validated =
       dropout && job.device()->short_name == "H200" ? Validity::kYes : Validity::kOutOfRange;

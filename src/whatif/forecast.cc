@@ -32,6 +32,16 @@ Plan Stretched(const Plan& plan, const Factors& factors, const std::vector<bool>
   return out;
 }
 
+/// With what follows from the change of the activations; nullopt where they are not known.
+std::optional<std::int64_t> MemoryDelta(const Job& job, std::int64_t beside,
+                                        const ActivationChange& change) {
+  if (change == ActivationChange()) return beside;
+  const std::optional<double> before = ActivationBytes(job, {}),
+                              after = ActivationBytes(job, change);
+  if (!before || !after) return std::nullopt;
+  return beside + std::llround(*after - *before);
+}
+
 constexpr Factors kFreeGpu = {.host = 1, .gpu = 0, .changed = 0};
 constexpr Factors kFreeHost = {.host = 0, .gpu = 1, .changed = 1};
 
@@ -82,6 +92,7 @@ Forecast Forecaster::Run(std::string name, const std::vector<ScenarioCall>& call
   Edit edit(job_.graph(), job_.corrected());
   double error = 0;
   std::int64_t memory = 0;
+  ActivationChange activations;
   bool memory_known = true, all_validated = true;
   for (const ScenarioCall& call : calls) {
     const Effect effect = call.scenario->apply(job_, call.arguments, edit);
@@ -93,12 +104,13 @@ Forecast Forecaster::Run(std::string name, const std::vector<ScenarioCall>& call
     error = std::max(error, effect.gpu_error);
     memory_known &= effect.memory_delta_bytes.has_value();
     memory += effect.memory_delta_bytes.value_or(0);
+    activations = activations | effect.activations;
     all_validated &= effect.validated == Validity::kYes;
     if (effect.validated == Validity::kOutOfRange) forecast.validated = Validity::kOutOfRange;
     if (!effect.why.empty()) forecast.why += (forecast.why.empty() ? "" : "; ") + effect.why;
   }
   if (all_validated) forecast.validated = Validity::kYes;
-  if (memory_known) forecast.memory_delta_bytes = memory;
+  if (memory_known) forecast.memory_delta_bytes = MemoryDelta(job_, memory, activations);
   forecast.changed = edit.counts();
   const EditedPlan edited = edit.Finish();
   forecast.step_ms = IntervalOf(edited.plan, edited.changed, error);
