@@ -15,6 +15,7 @@
 #include "whatif/autocast.h"
 #include "whatif/blocks.h"
 #include "whatif/operators.h"
+#include "whatif/optimizer_steps.h"
 
 namespace headroom {
 namespace {
@@ -68,12 +69,12 @@ struct Storage {
   std::int64_t block = -1;  ///< Block in which it was saved; -1: outside of all.
 };
 
-class ActivationCounter {
+class MemoryCounter {
  public:
-  ActivationCounter(const Job& job, const ActivationChange& change) : job_(job), change_(change) {}
+  MemoryCounter(const Job& job, const MemoryChange& change) : job_(job), change_(change) {}
 
   std::optional<double> Count() {
-    std::vector<LaunchingOperator> forward = ForwardOfOneStep();
+    const std::vector<LaunchingOperator> forward = ForwardOfOneStep();
     if (forward.empty() || !has_backward_) return std::nullopt;
     IndexBlocks();
     IndexAttention();
@@ -339,14 +340,36 @@ class ActivationCounter {
       (storage.block < 0 ? outside : inside[storage.block]) +=
           storage.elements * storage.element_bytes;
     }
+    double largest_block = 0;
+    for (const auto& [block, bytes] : inside) largest_block = std::max(largest_block, bytes);
+    const double ratio = change_.batch_ratio, halves = 2 * weights_;
+    const double backward_begins = (outside + std::max(largest_block, loss_)) * ratio + halves;
+    const ParameterSizes parameters = SizesOfParameters();
+    const double backward_ends = parameters.all + largest_block * ratio + halves;
+    const double update = parameters.all + (change_.fused_update ? 0 : parameters.temporaries);
+    return std::max({backward_begins, backward_ends, update});
+  }
+
+  struct ParameterSizes {
+    double all = 0;          ///< Bytes.
+    double temporaries = 0;  ///< Bytes, of an update of one parameter after the other.
+  };
+  ParameterSizes SizesOfParameters() const {
+    const std::vector<OptimizerStep> steps = FindOptimizerSteps(job_);
+    if (steps.empty()) return {};
+    ParameterSizes sizes;
     double largest = 0;
-    for (const auto& [block, bytes] : inside) largest = std::max(largest, bytes);
-    // The loss's gradients are gone when the first block runs again.
-    return (outside + std::max(largest, loss_)) * change_.batch_ratio + 2 * weights_;
+    for (const double bytes : BytesOfParameters(job_, steps.back())) {
+      sizes.all += bytes;
+      largest = std::max(largest, bytes);
+    }
+    const UpdateAlgorithm* algorithm = AlgorithmOf(job_, steps.back());
+    if (algorithm != nullptr) sizes.temporaries = algorithm->temporaries * largest;
+    return sizes;
   }
 
   const Job& job_;
-  const ActivationChange change_;
+  const MemoryChange change_;
   bool has_backward_ = false;
   std::vector<Storage> storages_;
   std::map<double, std::vector<std::size_t>> written_;  ///< By elements, in order.
@@ -361,8 +384,8 @@ class ActivationCounter {
 
 }  // namespace
 
-std::optional<double> ActivationBytes(const Job& job, const ActivationChange& change) {
-  return ActivationCounter(job, change).Count();
+std::optional<double> PeakBytes(const Job& job, const MemoryChange& change) {
+  return MemoryCounter(job, change).Count();
 }
 
 }  // namespace headroom

@@ -103,7 +103,7 @@ Effect ApplyAmp(const Job& job, const Arguments& arguments, Edit& edit) {
     effect.why = "without the gradient scaler's pass: the parameters' shapes are not known";
   }
   effect.memory_delta_bytes = 0;
-  effect.activations.autocast = true;
+  effect.memory_change.autocast = true;
   effect.gpu_error = kKernelError;
   effect.validated = device->short_name == "H200" ? Validity::kYes : Validity::kOutOfRange;
   return effect;

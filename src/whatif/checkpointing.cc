@@ -98,7 +98,7 @@ Effect ApplyCheckpointing(const Job& job, const Arguments& /*arguments*/, Edit& 
   effect.why = fmt::format("{:.0f} blocks a step run their forward again",
                            static_cast<double>(replayed) / job.graph().steps);
   effect.memory_delta_bytes = 0;
-  effect.activations.checkpointing = true;
+  effect.memory_change.checkpointing = true;
   effect.gpu_error = kKernelError;
   effect.validated = job.device() != nullptr && job.device()->short_name == "H200"
                          ? Validity::kYes

@@ -79,7 +79,7 @@ Effect ApplyFlashAttention(const Job& job, const Arguments& /*arguments*/, Edit&
   effect.why = fmt::format("{:.0f} attentions a step become one kernel each way",
                            static_cast<double>(fused) / job.graph().steps);
   effect.memory_delta_bytes = 0;
-  effect.activations.fused_attention = true;
+  effect.memory_change.fused_attention = true;
   effect.gpu_error = dropout ? kKernelError : kPublishedError;
   effect.validated =
       dropout && job.device()->short_name == "H200" ? Validity::kYes : Validity::kOutOfRange;

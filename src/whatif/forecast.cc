@@ -32,12 +32,11 @@ Plan Stretched(const Plan& plan, const Factors& factors, const std::vector<bool>
   return out;
 }
 
-/// With what follows from the change of the activations; nullopt where they are not known.
+/// With what follows from the change; nullopt where a step's memory is not known.
 std::optional<std::int64_t> MemoryDelta(const Job& job, std::int64_t beside,
-                                        const ActivationChange& change) {
-  if (change == ActivationChange()) return beside;
-  const std::optional<double> before = ActivationBytes(job, {}),
-                              after = ActivationBytes(job, change);
+                                        const MemoryChange& change) {
+  if (change == MemoryChange()) return beside;
+  const std::optional<double> before = PeakBytes(job, {}), after = PeakBytes(job, change);
   if (!before || !after) return std::nullopt;
   return beside + std::llround(*after - *before);
 }
@@ -92,7 +91,7 @@ Forecast Forecaster::Run(std::string name, const std::vector<ScenarioCall>& call
   Edit edit(job_.graph(), job_.corrected());
   double error = 0;
   std::int64_t memory = 0;
-  ActivationChange activations;
+  MemoryChange memory_change;
   bool memory_known = true, all_validated = true;
   for (const ScenarioCall& call : calls) {
     const Effect effect = call.scenario->apply(job_, call.arguments, edit);
@@ -104,13 +103,13 @@ Forecast Forecaster::Run(std::string name, const std::vector<ScenarioCall>& call
     error = std::max(error, effect.gpu_error);
     memory_known &= effect.memory_delta_bytes.has_value();
     memory += effect.memory_delta_bytes.value_or(0);
-    activations = activations | effect.activations;
+    memory_change = memory_change | effect.memory_change;
     all_validated &= effect.validated == Validity::kYes;
     if (effect.validated == Validity::kOutOfRange) forecast.validated = Validity::kOutOfRange;
     if (!effect.why.empty()) forecast.why += (forecast.why.empty() ? "" : "; ") + effect.why;
   }
   if (all_validated) forecast.validated = Validity::kYes;
-  if (memory_known) forecast.memory_delta_bytes = MemoryDelta(job_, memory, activations);
+  if (memory_known) forecast.memory_delta_bytes = MemoryDelta(job_, memory, memory_change);
   forecast.changed = edit.counts();
   const EditedPlan edited = edit.Finish();
   forecast.step_ms = IntervalOf(edited.plan, edited.changed, error);

@@ -48,9 +48,9 @@ struct Effect {
   bool applies = true;  ///< Else `why` tells what is missing, and there is no forecast.
   std::string why;      ///< Why it gains what it gains, or why it cannot be told.
   Validity validated = Validity::kNo;
-  /// Of the GPU's memory, beside what follows from `activations`; none: not known.
+  /// Of the GPU's memory, beside what follows from `memory_change`; none: not known.
   std::optional<std::int64_t> memory_delta_bytes = {};
-  ActivationChange activations = {};  ///< What it does to what is kept for the backward.
+  MemoryChange memory_change = {};  ///< What it does to what a step keeps.
   double gpu_error =
       0;  ///< Half-width, as a share, of the interval of the kernel times it changed.
 
