@@ -125,7 +125,8 @@ std::optional<DurationNs> TensorCoreGemmTime(const GemmShape& shape, const GemmL
 }
 
 std::optional<DurationNs> TensorCoreConvolutionTime(const ConvolutionShape& shape, DType dtype,
-                                                    const DeviceSpec& device) {
+                                                    const DeviceSpec& device,
+                                                    ActivationOrder order) {
   const std::optional<Rates> rates = RatesOf(device, dtype);
   const std::optional<Rates> half = RatesOf(device, DType::kF16);
   if (!rates || !half || !device.sm_count || shape.in_channels <= 0 || shape.groups <= 0)
@@ -148,8 +149,10 @@ std::optional<DurationNs> TensorCoreConvolutionTime(const ConvolutionShape& shap
                          static_cast<double>(taps);
   const bool pointwise = taps == 1 && shape.in == shape.out;
   const auto multiple = static_cast<std::int64_t>(16 / size);
-  const bool as_it_lies = pointwise && out_plane % 2 == 0;
-  const bool aligned = !as_it_lies || out_plane % multiple == 0;
+  const bool channels_last = order == ActivationOrder::kChannelsLast;
+  const bool as_it_lies = channels_last || (pointwise && out_plane % 2 == 0);
+  // With channels last, missing ones are padded.
+  const bool aligned = channels_last || !as_it_lies || out_plane % multiple == 0;
 
   // A product [m, n] over k, on tiles that fit its narrow side.
   const auto part = [&](double m, double n, double share) {

@@ -132,6 +132,11 @@ void Edit::Remove(TaskIndex task) {
   }
 }
 
+void Edit::ReplaceWork(TaskIndex task, DurationNs duration, std::optional<DurationNs> in_16_bits) {
+  SetDuration(task, duration);
+  other_work_[task] = in_16_bits;
+}
+
 void Edit::Detach(TaskIndex task, DurationNs gap) {
   for (std::uint32_t edge = graph_.edge_begin[task]; edge < graph_.edge_begin[task + 1]; ++edge) {
     if (graph_.edges[edge].kind == EdgeKind::kLaunch) {

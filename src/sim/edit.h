@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "base/time.h"
@@ -10,6 +12,9 @@
 #include "sim/schedule.h"
 
 namespace headroom {
+
+/// Types that need tensor cores.
+enum class Precision : std::uint8_t { kTF32, kF16, kBF16 };
 
 /// How much an edit changed.
 struct EditCounts {
@@ -40,6 +45,14 @@ class Edit {
   /// Also negative; work never gets shorter than nothing.
   void AddWorkBefore(TaskIndex call, DurationNs work);
 
+  /// A GPU task computes in another type than was recorded, as later scenarios may want to know.
+  void SetPrecision(TaskIndex task, Precision precision) { precision_[task] = precision; }
+  /// nullopt: as recorded.
+  std::optional<Precision> PrecisionOf(TaskIndex task) const {
+    const auto known = precision_.find(task);
+    return known == precision_.end() ? std::nullopt : std::optional(known->second);
+  }
+
   /// What waited for the task waits for what it waited for on its track. A call that is removed
   /// still takes the work before it: scale that apart.
   void Remove(TaskIndex task);
@@ -48,6 +61,12 @@ class Edit {
   /// waited for room on the GPU).
   void Detach(TaskIndex task, DurationNs gap);
   bool IsRemoved(TaskIndex task) const { return removed_[task]; }
+  /// A GPU task does other work from here on than its operator says, e.g. that of several: what it
+  /// takes, and what it would take in a 16-bit type (nullopt: the same).
+  void ReplaceWork(TaskIndex task, DurationNs duration, std::optional<DurationNs> in_16_bits);
+  bool HasOtherWork(TaskIndex task) const { return other_work_.contains(task); }
+  /// REQUIRES: HasOtherWork(task).
+  std::optional<DurationNs> In16Bits(TaskIndex task) const { return other_work_.at(task); }
   /// A blocking call no longer waits.
   void RemoveWait(TaskIndex return_task);
 
@@ -81,6 +100,8 @@ class Edit {
   const Plan& base_;
   Plan plan_;
   std::vector<bool> removed_;
+  std::unordered_map<TaskIndex, std::optional<DurationNs>> other_work_;  ///< Its time in 16 bits.
+  std::unordered_map<TaskIndex, Precision> precision_;
   std::vector<NewKernel> inserted_;
   EditCounts counts_;
 };

@@ -58,6 +58,13 @@ Effect ApplyAmp(const Job& job, const Arguments& arguments, Edit& edit) {
   const HostCosts& costs = job.calibration().host;
   std::int64_t products = 0;
   for (const AutocastOperator& op : FollowAutocast(job, dtype)) {
+    if (IsReplaced(op.tasks, edit)) {
+      for (const TaskIndex task : op.tasks) {
+        if (!edit.HasOtherWork(task)) continue;
+        if (const auto time = edit.In16Bits(task)) edit.SetDuration(task, *time);
+      }
+      continue;
+    }
     if (op.product) {
       const std::optional<OperatorCall> call = ReadOperatorCall(job.store(), op.op);
       const std::optional<DurationNs> time =
@@ -65,6 +72,8 @@ Effect ApplyAmp(const Job& job, const Arguments& arguments, Edit& edit) {
       if (time && job.CostOf(op.op) != nullptr) {
         products += on_float32.contains(op.op) ? 1 : 0;
         ReplaceTasks(job, op.tasks, *time, edit);
+        edit.SetPrecision(op.tasks.front(),
+                          dtype == DType::kBF16 ? Precision::kBF16 : Precision::kF16);
         if (const TaskIndex launch = job.LaunchOf(op.tasks.front()); launch != kNoTask)
           edit.AddWorkBefore(launch, AddedHostTime(job, op.op, op.tasks.front(), dtype));
       }
@@ -93,6 +102,8 @@ Effect ApplyAmp(const Job& job, const Arguments& arguments, Edit& edit) {
   if (dtype == DType::kF16 && !InsertGradientScaler(job, edit)) {
     effect.why = "without the gradient scaler's pass: the parameters' shapes are not known";
   }
+  effect.memory_delta_bytes = 0;
+  effect.memory_change.autocast = true;
   effect.gpu_error = kKernelError;
   effect.validated = device->short_name == "H200" ? Validity::kYes : Validity::kOutOfRange;
   return effect;

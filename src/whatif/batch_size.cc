@@ -126,6 +126,8 @@ Effect ApplyBatchSize(const Job& job, const Arguments& arguments, Edit& edit) {
   }
   Effect effect;
   effect.why = fmt::format("{} samples a step instead of {}", arguments.Text("n"), *batch);
+  effect.memory_delta_bytes = 0;
+  effect.memory_change.batch_ratio = ratio;
   effect.gpu_error = kKernelError;
   const bool near = ratio <= kFarAway && ratio >= 1 / kFarAway;
   effect.validated = near && job.device() != nullptr && job.device()->short_name == "H200"

@@ -8,8 +8,14 @@ namespace headroom {
 Effect ApplyAmp(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyTf32(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyFusedOptimizer(const Job& job, const Arguments& arguments, Edit& edit);
+Effect ApplyFlashAttention(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyBatchSize(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyCudaGraph(const Job& job, const Arguments& arguments, Edit& edit);
+Effect ApplyChannelsLast(const Job& job, const Arguments& arguments, Edit& edit);
+Effect ApplyCheckpointing(const Job& job, const Arguments& arguments, Edit& edit);
+Effect ApplyFusePointwise(const Job& job, const Arguments& arguments, Edit& edit);
+Effect ApplyRestructuredBatchnorm(const Job& job, const Arguments& arguments, Edit& edit);
+Effect ApplyMetaflow(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyGpuSpeed(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyHostSpeed(const Job& job, const Arguments& arguments, Edit& edit);
 Effect ApplyScale(const Job& job, const Arguments& arguments, Edit& edit);

@@ -32,6 +32,15 @@ Plan Stretched(const Plan& plan, const Factors& factors, const std::vector<bool>
   return out;
 }
 
+/// With what follows from the change; nullopt where a step's memory is not known.
+std::optional<std::int64_t> MemoryDelta(const Job& job, std::int64_t beside,
+                                        const MemoryChange& change) {
+  if (change == MemoryChange()) return beside;
+  const std::optional<double> before = PeakBytes(job, {}), after = PeakBytes(job, change);
+  if (!before || !after) return std::nullopt;
+  return beside + std::llround(*after - *before);
+}
+
 constexpr Factors kFreeGpu = {.host = 1, .gpu = 0, .changed = 0};
 constexpr Factors kFreeHost = {.host = 0, .gpu = 1, .changed = 1};
 
@@ -82,6 +91,7 @@ Forecast Forecaster::Run(std::string name, const std::vector<ScenarioCall>& call
   Edit edit(job_.graph(), job_.corrected());
   double error = 0;
   std::int64_t memory = 0;
+  MemoryChange memory_change;
   bool memory_known = true, all_validated = true;
   for (const ScenarioCall& call : calls) {
     const Effect effect = call.scenario->apply(job_, call.arguments, edit);
@@ -93,12 +103,13 @@ Forecast Forecaster::Run(std::string name, const std::vector<ScenarioCall>& call
     error = std::max(error, effect.gpu_error);
     memory_known &= effect.memory_delta_bytes.has_value();
     memory += effect.memory_delta_bytes.value_or(0);
+    memory_change = memory_change | effect.memory_change;
     all_validated &= effect.validated == Validity::kYes;
     if (effect.validated == Validity::kOutOfRange) forecast.validated = Validity::kOutOfRange;
     if (!effect.why.empty()) forecast.why += (forecast.why.empty() ? "" : "; ") + effect.why;
   }
   if (all_validated) forecast.validated = Validity::kYes;
-  if (memory_known) forecast.memory_delta_bytes = memory;
+  if (memory_known) forecast.memory_delta_bytes = MemoryDelta(job_, memory, memory_change);
   forecast.changed = edit.counts();
   const EditedPlan edited = edit.Finish();
   forecast.step_ms = IntervalOf(edited.plan, edited.changed, error);

@@ -75,6 +75,7 @@ Effect ApplyFusedOptimizer(const Job& job, const Arguments& arguments, Edit& edi
   Effect effect;
   effect.gpu_error = kKernelError;
   effect.memory_delta_bytes = fused ? std::optional<std::int64_t>(0) : std::nullopt;
+  effect.memory_change.fused_update = fused;
   effect.validated = job.device()->short_name == "H200" ? Validity::kYes : Validity::kOutOfRange;
   return effect;
 }

@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "sim/edit.h"
+#include "whatif/activation_memory.h"
 #include "whatif/job.h"
 
 namespace headroom {
@@ -47,7 +48,9 @@ struct Effect {
   bool applies = true;  ///< Else `why` tells what is missing, and there is no forecast.
   std::string why;      ///< Why it gains what it gains, or why it cannot be told.
   Validity validated = Validity::kNo;
-  std::optional<std::int64_t> memory_delta_bytes = {};  ///< Of the GPU; none: not known.
+  /// Of the GPU's memory, beside what follows from `memory_change`; none: not known.
+  std::optional<std::int64_t> memory_delta_bytes = {};
+  MemoryChange memory_change = {};  ///< What it does to what a step keeps.
   double gpu_error =
       0;  ///< Half-width, as a share, of the interval of the kernel times it changed.
 

@@ -56,6 +56,36 @@ void RemoveTasks(const Job& job, const std::vector<TaskIndex>& tasks, Edit& edit
   }
 }
 
+void RemoveOperators(const Job& job, const std::vector<LaunchingOperator>& operators, Edit& edit) {
+  const auto& parent = job.store().host_events.parent;
+  std::vector<std::int32_t> launching(parent.size());  // Operators inside each event.
+  for (const LaunchingOperator& op : LaunchingOperators(job)) {
+    for (HostEventId event = op.op; event.valid(); event = parent[event.index()])
+      ++launching[event.index()];
+  }
+  std::vector<bool> gone(parent.size());
+  std::vector<TaskIndex> tasks;
+  for (const LaunchingOperator& op : operators) {
+    HostEventId event = op.op;
+    for (HostEventId around = parent[event.index()];
+         around.valid() && launching[around.index()] == 1 &&
+         NameOfOperator(job, around).starts_with("aten::");
+         around = parent[event.index()]) {
+      event = around;
+    }
+    gone[event.index()] = true;
+    tasks.insert(tasks.end(), op.tasks.begin(), op.tasks.end());
+  }
+  RemoveTasks(job, tasks, edit);
+  ScaleHost(job, SelectHost(job, [&](HostEventId event) { return gone[event.index()]; }), 0, edit);
+}
+
+bool IsReplaced(const std::vector<TaskIndex>& tasks, const Edit& edit) {
+  return std::all_of(tasks.begin(), tasks.end(), [&](TaskIndex task) {
+    return edit.IsRemoved(task) || edit.HasOtherWork(task);
+  });
+}
+
 void ReplaceTasks(const Job& job, const std::vector<TaskIndex>& tasks, DurationNs time,
                   Edit& edit) {
   const auto stream_of = [&](TaskIndex task) {

@@ -6,6 +6,7 @@
 
 #include "sim/edit.h"
 #include "whatif/job.h"
+#include "whatif/operators.h"
 
 namespace headroom {
 
@@ -20,6 +21,14 @@ void ScaleHost(const Job& job, const std::vector<bool>& selected, double factor,
 
 /// Removes GPU tasks, and the calls that launched nothing else.
 void RemoveTasks(const Job& job, const std::vector<TaskIndex>& tasks, Edit& edit);
+
+/// Removes operators: their GPU tasks, calls and host work, with that of the library's operators
+/// around them that launch nothing else.
+void RemoveOperators(const Job& job, const std::vector<LaunchingOperator>& operators, Edit& edit);
+
+/// Whether an earlier scenario removed all of an operator's tasks, or gave them other work: its
+/// shapes say nothing any more.
+bool IsReplaced(const std::vector<TaskIndex>& tasks, const Edit& edit);
 
 /// Gives an operator's tasks another time in all: the longest keeps it, the others go, where they
 /// ran on several streams; else each keeps its share. Never longer than they took.
