@@ -179,6 +179,11 @@ std::uint32_t Edit::AddChannel(const Channel& channel) {
   return static_cast<std::uint32_t>(channels_.size() - 1);
 }
 
+void Edit::ChannelTask::Scale(double factor) {
+  duration = DurationNs(Scaled(duration.ns(), factor));
+  latency = DurationNs(Scaled(latency.ns(), factor));
+}
+
 TaskIndex Edit::Insert(ChannelTask task) {
   assert(task.channel < channels_.size());
   task.number = next_number_++;
@@ -187,16 +192,13 @@ TaskIndex Edit::Insert(ChannelTask task) {
   return channel_tasks_.back().number;
 }
 
-std::vector<Edit::ChannelTask> Edit::TasksOn(std::uint32_t channel) const {
-  std::vector<ChannelTask> tasks;
-  std::copy_if(channel_tasks_.begin(), channel_tasks_.end(), std::back_inserter(tasks),
-               [&](const ChannelTask& task) { return task.channel == channel; });
-  return tasks;
-}
-
 std::vector<Edit::ChannelTask> Edit::Clear(std::uint32_t channel) {
-  std::vector<ChannelTask> cleared = TasksOn(channel);
-  std::erase_if(channel_tasks_, [&](const ChannelTask& task) { return task.channel == channel; });
+  const auto begin =
+      std::stable_partition(channel_tasks_.begin(), channel_tasks_.end(),
+                            [&](const ChannelTask& task) { return task.channel != channel; });
+  std::vector<ChannelTask> cleared(std::make_move_iterator(begin),
+                                   std::make_move_iterator(channel_tasks_.end()));
+  channel_tasks_.erase(begin, channel_tasks_.end());
   counts_.inserted -= static_cast<std::int64_t>(cleared.size());
   return cleared;
 }
@@ -206,15 +208,15 @@ std::multimap<TaskIndex, Edit::NewEdge> Edit::NewEdges() const {
   for (std::size_t k = 0; k < inserted_.size(); ++k) {
     const NewKernel& kernel = inserted_[k];
     if (kernel.waiting_call != kNoTask)
-      edges.insert({kernel.waiting_call, {kernel_numbers_[k], kWaitTail, 0}});
+      edges.insert({kernel.waiting_call, {kernel_numbers_[k], kWaitTail, 0, false}});
     for (const Dependency& on : kernel.after)
-      edges.insert({kernel_numbers_[k], {on.task, on.lag.ns(), on.cycles}});
+      edges.insert({kernel_numbers_[k], {on.task, on.lag.ns(), on.cycles, on.from_start}});
   }
   for (const ChannelTask& task : channel_tasks_) {
     for (const Dependency& on : task.after)
-      edges.insert({task.number, {on.task, on.lag.ns(), on.cycles}});
+      edges.insert({task.number, {on.task, on.lag.ns(), on.cycles, on.from_start}});
     for (const Dependency& by : task.before)
-      edges.insert({by.task, {task.number, by.lag.ns(), by.cycles}});
+      edges.insert({by.task, {task.number, by.lag.ns(), by.cycles, by.from_start}});
   }
   return edges;
 }
@@ -300,7 +302,7 @@ EditedPlan Edit::Finish() const {
     for (auto edge = first; edge != last; ++edge) {
       const NewEdge& on = edge->second;
       assert(place[on.from] >= 0 && "the task was taken off its channel");
-      add_edge(2 * place[on.from] + 1 - moments * on.cycles, on.lag);
+      add_edge(2 * place[on.from] + (on.from_start ? 0 : 1) - moments * on.cycles, on.lag);
       shape->most_cycles_back = std::max<std::int32_t>(shape->most_cycles_back, on.cycles);
     }
   };

@@ -28,11 +28,12 @@ struct EditedPlan {
   std::vector<bool> changed;
 };
 
-/// That a moment of one task comes no earlier than the end of another.
+/// That a task starts no earlier than another ends (or starts).
 struct Dependency {
-  TaskIndex task = kNoTask;  ///< Of the graph, or inserted before.
-  std::uint8_t cycles = 0;   ///< How many cycles later the dependent comes.
+  TaskIndex task = kNoTask;  ///< The other one: of the graph, or inserted before.
   DurationNs lag{};
+  std::uint8_t cycles = 0;  ///< How many cycles after the first the second comes.
+  bool from_start = false;  ///< The first need only have started.
 };
 
 /// A resource beside the recorded streams whose tasks compete for it: a network, a copy engine.
@@ -102,17 +103,22 @@ class Edit {
     std::uint32_t channel = 0;
     std::int32_t step = -1;  ///< To which it belongs, as Task::step.
     DurationNs duration{};
-    double bytes = 0;                ///< That it is about, for scenarios that change it.
-    std::int32_t priority = 0;       ///< The lowest goes first where the policy is kPriority.
-    std::vector<Dependency> after;   ///< What it waits for.
-    std::vector<Dependency> before;  ///< What waits for it.
-    TaskIndex number = kNoTask;      ///< Set by Insert().
+    DurationNs latency{};                 ///< Of the duration: what does not depend on the bytes.
+    double bytes = 0;                     ///< Of the tensors that it is about.
+    std::int32_t priority = 0;            ///< The lowest goes first where the policy is kPriority.
+    std::vector<Dependency> after = {};   ///< What it waits for.
+    std::vector<Dependency> before = {};  ///< What waits for it.
+    bool per_sample = false;              ///< Its bytes grow with the batch.
+    TaskIndex number = kNoTask;           ///< Set by Insert().
+
+    /// All its time.
+    void Scale(double factor);
   };
   /// Returns its number. REQUIRES: of the graph's tasks in the same cycle, what it waits for comes
   /// before what waits for it.
   TaskIndex Insert(ChannelTask task);
-  /// Those on a channel, in order of insertion.
-  std::vector<ChannelTask> TasksOn(std::uint32_t channel) const;
+  /// All of them in order of insertion, e.g. to scale them.
+  std::span<ChannelTask> channel_tasks() { return channel_tasks_; }
   /// Takes all tasks off a channel, and what waits for them no longer does: to insert others
   /// instead. REQUIRES: nothing else that was inserted waits for them.
   std::vector<ChannelTask> Clear(std::uint32_t channel);
@@ -127,6 +133,7 @@ class Edit {
     TaskIndex from;
     std::int64_t lag;
     std::uint8_t cycles;
+    bool from_start;
   };
   std::multimap<TaskIndex, NewEdge> NewEdges() const;
   std::uint32_t TrackEdge(TaskIndex task) const { return graph_.edge_begin[task]; }

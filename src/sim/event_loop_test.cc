@@ -51,11 +51,8 @@ TEST(EventLoopTest, PriorityLetsTheUrgentGoFirst) {
   const TwoSends job(Policy::kPriority);
   Edit edit(job.graph, job.base);
   const std::uint32_t network = edit.AddChannel(job.channel);
-  edit.Insert({.channel = network,
-               .duration = DurationNs(30),
-               .priority = 2,
-               .after = {{.task = 0}},
-               .before = {}});
+  edit.Insert(
+      {.channel = network, .duration = DurationNs(30), .priority = 2, .after = {{.task = 0}}});
   edit.Insert({.channel = network,
                .duration = DurationNs(5),
                .priority = 1,
@@ -76,8 +73,7 @@ TEST(EventLoopTest, WhatBeganIsNotBrokenOff) {
   Edit edit(job.graph, job.base);
   const std::uint32_t network = edit.AddChannel(job.channel);
   // Ready at 0, before the urgent one is.
-  edit.Insert(
-      {.channel = network, .duration = DurationNs(30), .priority = 2, .after = {}, .before = {}});
+  edit.Insert({.channel = network, .duration = DurationNs(30), .priority = 2});
   edit.Insert({.channel = network,
                .duration = DurationNs(5),
                .priority = 1,

@@ -109,17 +109,32 @@ Forecast Forecaster::Run(std::string name, const std::vector<ScenarioCall>& call
   return forecast;
 }
 
+std::string Forecaster::ExplainChannels(const Forecast& forecast, const Plan& plan) {
+  const PlanShape& shape = *plan.shape;
+  if (shape.channels.empty()) return {};
+  Plan without = plan;
+  double all_ms = 0;
+  for (std::size_t task = 0; task < plan.tasks(); ++task) {
+    if (shape.channel[task] == kNoChannel) continue;
+    all_ms += static_cast<double>(plan.duration[task]) / 1e6 / shape.steps;
+    without.duration[task] = 0;
+  }
+  return fmt::format("; {:.1f} ms of the step wait for transfers, which take {:.1f} ms in all",
+                     std::max(0.0, forecast.step_ms.mid - StepOf(without)), all_ms);
+}
+
 std::string Forecaster::Explain(const Forecast& forecast, const Plan& plan) {
   const double host = StepOf(Stretched(plan, kFreeGpu));
   const double gpu = StepOf(Stretched(plan, kFreeHost));
   const bool nothing = forecast.saves_ms < kNothing * baseline_.corrected.mid;
   if (host > gpu) {
     return fmt::format(
-        "{}the host then needs {:.1f} ms a step to launch the work, the GPU {:.1f} ms",
-        nothing ? "nothing to speak of: " : "", host, gpu);
+        "{}the host then needs {:.1f} ms a step to launch the work, the GPU {:.1f} ms{}",
+        nothing ? "nothing to speak of: " : "", host, gpu, ExplainChannels(forecast, plan));
   }
-  return fmt::format("{}the GPU then needs {:.1f} ms a step for its work, the host {:.1f} ms",
-                     nothing ? "nothing to speak of: " : "", gpu, host);
+  return fmt::format("{}the GPU then needs {:.1f} ms a step for its work, the host {:.1f} ms{}",
+                     nothing ? "nothing to speak of: " : "", gpu, host,
+                     ExplainChannels(forecast, plan));
 }
 
 }  // namespace headroom

@@ -60,6 +60,9 @@ struct Scenario {
   std::string_view summary;
   std::span<const ScenarioKey> keys;
   Effect (*apply)(const Job& job, const Arguments& arguments, Edit& edit);
+  /// Not among the changes that are ranked by what they save: it is about something else, e.g.
+  /// memory or more GPUs.
+  bool by_name_only = false;
 };
 
 /// All scenarios, in the order in which they are listed and, in a combination, applied.
