@@ -186,6 +186,13 @@ void Edit::ChannelTask::Scale(double factor) {
 
 TaskIndex Edit::Insert(ChannelTask task) {
   assert(task.channel < channels_.size());
+  for ([[maybe_unused]] const Dependency& on : task.after) {
+    for ([[maybe_unused]] const Dependency& by : task.before) {
+      assert((on.cycles > 0 || by.cycles > 0 || by.task >= removed_.size() || on.task < by.task ||
+              on.task >= removed_.size()) &&
+             "what waits comes before what it waits for");
+    }
+  }
   task.number = next_number_++;
   channel_tasks_.push_back(std::move(task));
   ++counts_.inserted;

@@ -90,10 +90,11 @@ Effect MakeExchange(const Job& job, const Arguments& arguments, double bucket_by
                        .members = gpus});
   for (const GradientStep& step : steps) InsertAllReduces(job, step, channel, bucket_bytes, edit);
   effect.why = fmt::format(
-      "{} GPUs, each with the recorded batch, one a machine, over links of {} Gbit/s each way and "
+      "{} GPUs with the recorded batch each, one a machine, over links of {} Gbit/s each way and "
       "{} us a message; {:.1f} MB of gradients a step",
       gpus, arguments.Text("bandwidth-gbps"), arguments.Text("latency-us"),
       steps.front().Bytes() / 1e6);
+  effect.work = arguments.Number("gpus");
   return effect;
 }
 

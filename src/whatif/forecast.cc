@@ -35,6 +35,26 @@ Plan Stretched(const Plan& plan, const Factors& factors, const std::vector<bool>
 constexpr Factors kFreeGpu = {.host = 1, .gpu = 0, .changed = 0};
 constexpr Factors kFreeHost = {.host = 0, .gpu = 1, .changed = 1};
 
+/// As if all that runs on channels took no time.
+Plan WithoutTransfers(const Plan& plan) {
+  Plan out = plan;
+  if (plan.shape->channels.empty()) return out;
+  for (std::size_t task = 0; task < out.tasks(); ++task) {
+    if (plan.shape->channel[task] != kNoChannel) out.duration[task] = 0;
+  }
+  return out;
+}
+
+/// Time of all that runs on channels, in ms a step.
+double TransfersOf(const Plan& plan) {
+  double ms = 0;
+  for (std::size_t task = 0; task < plan.tasks(); ++task) {
+    if (plan.shape->channel[task] != kNoChannel)
+      ms += static_cast<double>(plan.duration[task]) / 1e6;
+  }
+  return ms / plan.shape->steps;
+}
+
 /// A gain below this is none.
 constexpr double kNothing = 0.05;
 
@@ -82,6 +102,7 @@ Forecast Forecaster::Run(std::string name, const std::vector<ScenarioCall>& call
   Edit edit(job_.graph(), job_.corrected());
   double error = 0;
   std::int64_t memory = 0;
+  double work = 1;
   bool memory_known = true, all_validated = true;
   for (const ScenarioCall& call : calls) {
     const Effect effect = call.scenario->apply(job_, call.arguments, edit);
@@ -91,6 +112,7 @@ Forecast Forecaster::Run(std::string name, const std::vector<ScenarioCall>& call
       return forecast;
     }
     error = std::max(error, effect.gpu_error);
+    work *= effect.work;
     memory_known &= effect.memory_delta_bytes.has_value();
     memory += effect.memory_delta_bytes.value_or(0);
     all_validated &= effect.validated == Validity::kYes;
@@ -104,37 +126,32 @@ Forecast Forecaster::Run(std::string name, const std::vector<ScenarioCall>& call
   forecast.step_ms = IntervalOf(edited.plan, edited.changed, error);
   forecast.speedup = baseline_.corrected.mid / forecast.step_ms.mid;
   forecast.saves_ms = baseline_.corrected.mid - forecast.step_ms.mid;
+  if (work != 1) {
+    forecast.why += fmt::format("; {:.3g} times the work a step: {:.2f} times the throughput", work,
+                                work * forecast.speedup);
+  }
   const std::string limit = Explain(forecast, edited.plan);
   if (!limit.empty()) forecast.why += (forecast.why.empty() ? "" : "; ") + limit;
   return forecast;
 }
 
-std::string Forecaster::ExplainChannels(const Forecast& forecast, const Plan& plan) {
-  const PlanShape& shape = *plan.shape;
-  if (shape.channels.empty()) return {};
-  Plan without = plan;
-  double all_ms = 0;
-  for (std::size_t task = 0; task < plan.tasks(); ++task) {
-    if (shape.channel[task] == kNoChannel) continue;
-    all_ms += static_cast<double>(plan.duration[task]) / 1e6 / shape.steps;
-    without.duration[task] = 0;
-  }
-  return fmt::format("; {:.1f} ms of the step wait for transfers, which take {:.1f} ms in all",
-                     std::max(0.0, forecast.step_ms.mid - StepOf(without)), all_ms);
-}
-
 std::string Forecaster::Explain(const Forecast& forecast, const Plan& plan) {
-  const double host = StepOf(Stretched(plan, kFreeGpu));
-  const double gpu = StepOf(Stretched(plan, kFreeHost));
-  const bool nothing = forecast.saves_ms < kNothing * baseline_.corrected.mid;
-  if (host > gpu) {
-    return fmt::format(
-        "{}the host then needs {:.1f} ms a step to launch the work, the GPU {:.1f} ms{}",
-        nothing ? "nothing to speak of: " : "", host, gpu, ExplainChannels(forecast, plan));
-  }
-  return fmt::format("{}the GPU then needs {:.1f} ms a step for its work, the host {:.1f} ms{}",
-                     nothing ? "nothing to speak of: " : "", gpu, host,
-                     ExplainChannels(forecast, plan));
+  const Plan alone = WithoutTransfers(plan);
+  const double host = StepOf(Stretched(alone, kFreeGpu));
+  const double gpu = StepOf(Stretched(alone, kFreeHost));
+  const bool nothing = std::abs(forecast.saves_ms) < kNothing * baseline_.corrected.mid;
+  std::string text = nothing ? "nothing to speak of: " : "";
+  text += host > gpu
+              ? fmt::format(
+                    "the host then needs {:.1f} ms a step to launch the work, the GPU {:.1f} ms",
+                    host, gpu)
+              : fmt::format("the GPU then needs {:.1f} ms a step for its work, the host {:.1f} ms",
+                            gpu, host);
+  if (plan.shape->channels.empty()) return text;
+  const double exposed = std::max(0.0, forecast.step_ms.mid - StepOf(alone));
+  return text +
+         fmt::format("; {:.1f} ms of the step wait for transfers, which take {:.1f} ms in all",
+                     exposed, TransfersOf(plan));
 }
 
 }  // namespace headroom

@@ -61,8 +61,6 @@ class Forecaster {
   /// may be.
   StepInterval IntervalOf(const Plan& plan, const std::vector<bool>& changed, double changed_error);
   std::string Explain(const Forecast& forecast, const Plan& plan);
-  /// What channels cost the step; empty: there are none.
-  std::string ExplainChannels(const Forecast& forecast, const Plan& plan);
 
   const Job& job_;
   const Uncertainty uncertainty_;

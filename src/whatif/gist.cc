@@ -133,7 +133,9 @@ Effect ApplyGist(const Job& job, const Arguments& arguments, Edit& edit) {
   Effect effect;
   effect.gpu_error = 0.2;
   effect.memory_delta_bytes = -static_cast<std::int64_t>(bytes);
-  effect.why = fmt::format("were a share of {} of the outputs zero", arguments.Text("sparsity"));
+  effect.why = fmt::format(
+      "{:.0f} MB less is held at the recorded batch size, were a share of {} of it zero",
+      bytes / 1e6, arguments.Text("sparsity"));
   return effect;
 }
 

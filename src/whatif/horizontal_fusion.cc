@@ -71,8 +71,8 @@ Effect ApplyHorizontalFusion(const Job& job, const Arguments& arguments, Edit& e
   for (Edit::ChannelTask& copy : edit.channel_tasks()) copy.Scale(jobs);
   Effect effect;
   effect.gpu_error = 0.2;
-  effect.why = fmt::format("one step of all {} jobs; alone, each would take its own step",
-                           arguments.Text("jobs"));
+  effect.work = jobs;
+  effect.why = fmt::format("a step of all {} jobs together", arguments.Text("jobs"));
   return effect;
 }
 

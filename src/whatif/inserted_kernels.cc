@@ -30,8 +30,8 @@ Edit::NewKernel KernelBefore(const Job& job, TaskIndex task, DurationNs duration
   return {.before_task = task,
           .before_call = job.LaunchOf(task),
           .duration = duration,
-          .host_work = kAddedKernelWork,
-          .launch = kAddedKernelLaunch};
+          .host_work = Nanoseconds(job.calibration().host.cast_work),
+          .launch = Nanoseconds(job.calibration().host.cast_launch)};
 }
 
 }  // namespace headroom

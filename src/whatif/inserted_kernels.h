@@ -10,15 +10,12 @@ namespace headroom {
 /// REQUIRES: the device's memory bandwidth is known.
 DurationNs MemoryPassTime(double bytes, const DeviceSpec& device);
 
-/// Host work before the launch of an added kernel, and the launch (measured on one H200 machine: an
-/// operator of Python code that launches one kernel).
-inline constexpr DurationNs kAddedKernelWork{9'000}, kAddedKernelLaunch{3'500};
-
 /// The task before which a kernel goes that is to run behind `task`, on its stream; kNoTask where
 /// none follows there, or its launch was not recorded.
 TaskIndex NextOnStream(const Job& job, TaskIndex task);
 
-/// A kernel before a recorded one, with a launch of its own. REQUIRES: that one's launch is known.
+/// A kernel before a recorded one, with a launch of its own, which takes the host what autocast's
+/// casts take: an operator that launches one kernel. REQUIRES: that one's launch is known.
 Edit::NewKernel KernelBefore(const Job& job, TaskIndex task, DurationNs duration);
 
 }  // namespace headroom

@@ -51,6 +51,8 @@ struct Effect {
   double gpu_error =
       0;  ///< Half-width, as a share, of the interval of the kernel times it changed.
 
+  double work = 1;  ///< What a step gets done, in what it did before: more samples, more jobs.
+
   static Effect Abstain(std::string why) { return {.applies = false, .why = std::move(why)}; }
 };
 

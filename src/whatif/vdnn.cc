@@ -111,9 +111,8 @@ Effect ApplyVdnn(const Job& job, const Arguments& arguments, Edit& edit) {
   effect.gpu_error = 0.1;
   effect.memory_delta_bytes = -static_cast<std::int64_t>(most_saved);
   effect.why = fmt::format(
-      "copies over a link of {} Gbit/s each way; at the recorded batch size "
-      "{:.0f} MB less is held at once",
-      arguments.Text("pcie-gbps"), most_saved / 1e6);
+      "{:.0f} MB less is held at the recorded batch size, copied over a link of {} Gbit/s each way",
+      most_saved / 1e6, arguments.Text("pcie-gbps"));
   return effect;
 }
 
