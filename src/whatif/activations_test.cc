@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "whatif/test_job.h"
+#include "whatif/test_forecast.h"
 
 namespace headroom {
 namespace {
@@ -68,7 +68,7 @@ TEST(VdnnTest, CopiesHoldTheNextLayerBack) {
     for (int layer = 4; layer >= 1; --layer)
       job.Backward("autograd::engine::evaluate_function: ConvolutionBackward0", layer);
   }
-  TestJob test(job.builder());
+  TestForecasts test(job.builder());
   EXPECT_DOUBLE_EQ(test.StepUs(), 800);
   // The inputs of the first three are copied out while they run; the next waits 50 us for each.
   // They are copied back while the backward of the next runs, and theirs wait 50 us for each.
@@ -88,7 +88,7 @@ TEST(VdnnTest, AbstainsWithoutConvolutions) {
     job.Begin(step);
     job.Op("aten::mm", 1, "[[8, 8], [8, 8]]", R"(["float", "float"])");
   }
-  TestJob test(job.builder());
+  TestForecasts test(job.builder());
   EXPECT_NE(test.WhyNot("vdnn").find("no convolution"), std::string::npos);
   EXPECT_NE(test.WhyNot("gist").find("no ReLU"), std::string::npos);
 }
@@ -109,7 +109,7 @@ TEST(GistTest, OneKernelBeforeAPoolingTwoBeforeAConvolution) {
     job.Backward("autograd::engine::evaluate_function: ReluBackward0", 1);
     job.Op("aten::add_", 9, "[[8]]", R"(["float"])");
   }
-  TestJob test(job.builder());
+  TestForecasts test(job.builder());
   EXPECT_DOUBLE_EQ(test.StepUs(), 900);
   // At 0.67 x 4.8 TB/s and 1.2 us a kernel: to one bit, 4.125 MB pass in 2.483 us; to half of the
   // elements with five bytes each, 6.5 MB in 3.221 us, and back. Each kernel is 1.5 us behind the

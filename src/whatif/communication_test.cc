@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "whatif/gradients.h"
-#include "whatif/test_job.h"
+#include "whatif/test_forecast.h"
 
 namespace headroom {
 namespace {
@@ -53,7 +53,7 @@ constexpr const char* kTwo = "data-parallel:gpus=2,bandwidth-gbps=80,latency-us=
 constexpr const char* kTwoKeys = ":gpus=2,bandwidth-gbps=80,latency-us=1";
 
 TEST(GradientsTest, SizesTimesAndForwards) {
-  const TestJob job(TwoLayers());
+  const TestForecasts job(TwoLayers());
   const std::vector<GradientStep> steps = FindGradients(job.job());
   ASSERT_EQ(steps.size(), 2u);
   for (const GradientStep& step : steps) {
@@ -67,14 +67,14 @@ TEST(GradientsTest, SizesTimesAndForwards) {
 }
 
 TEST(GradientsTest, SizesOfProductsWhereAccumulationHasNone) {
-  const TestJob job(TwoLayers(/*accumulated=*/false));
+  const TestForecasts job(TwoLayers(/*accumulated=*/false));
   const std::vector<GradientStep> steps = FindGradients(job.job());
   ASSERT_EQ(steps.size(), 2u);
   for (const GradientStep& step : steps) EXPECT_EQ(step.Bytes(), 800'000);
 }
 
 TEST(DataParallelTest, OneBucketBehindTheBackward) {
-  TestJob job(TwoLayers());
+  TestForecasts job(TwoLayers());
   EXPECT_DOUBLE_EQ(job.StepUs(), 500);
   // Both gradients fit the first bucket of 1 MB, which is ready at 400: 2 (n - 1) / n x 800,000
   // bytes = 80 us, and two messages. The update waits.
@@ -82,7 +82,7 @@ TEST(DataParallelTest, OneBucketBehindTheBackward) {
 }
 
 TEST(DataParallelTest, SmallBucketsGoBesideTheBackward) {
-  TestJob job(TwoLayers());
+  TestForecasts job(TwoLayers());
   // B's goes from 300 to 342, beside the backward of A, A's from 400 to 442.
   EXPECT_DOUBLE_EQ(job.StepUs(std::string(kTwo) + ",bucket-mb=0.3"), 542);
   // Four members: 2 x 3 / 4 x 400,000 bytes = 60 us and six messages.
@@ -91,7 +91,7 @@ TEST(DataParallelTest, SmallBucketsGoBesideTheBackward) {
 }
 
 TEST(DataParallelTest, SaysWhatItTakes) {
-  TestJob job(TwoLayers());
+  TestForecasts job(TwoLayers());
   const Forecast forecast = job.Ask(kTwo);
   EXPECT_EQ(forecast.validated, Validity::kNo);
   EXPECT_EQ(forecast.changed.inserted, 2);
@@ -104,23 +104,23 @@ TEST(DataParallelTest, SaysWhatItTakes) {
 }
 
 TEST(DataParallelTest, AbstainsWithAReason) {
-  TestJob alone(TwoLayers());
+  TestForecasts alone(TwoLayers());
   EXPECT_NE(alone.WhyNot("data-parallel:gpus=1").find("nobody"), std::string::npos);
   StoreBuilder inference;
   for (int step = 0; step < 2; ++step) {
     inference.Step(step, kMain, 100 * step, 90);
     inference.Launch("aten::mm", kMain, 100 * step, kGemm, kStream, 100 * step + 10, 50);
   }
-  TestJob no_gradients(inference);
+  TestForecasts no_gradients(inference);
   EXPECT_NE(no_gradients.WhyNot(kTwo).find("record_shapes"), std::string::npos);
   StoreBuilder distributed = TwoLayers();
   distributed.Launch("nccl:all_reduce", kMain, 28, kAllReduce, kSideStream, 420, 10);
-  TestJob communicates(distributed);
+  TestForecasts communicates(distributed);
   EXPECT_NE(communicates.WhyNot(kTwo).find("communicates already"), std::string::npos);
 }
 
 TEST(P3Test, TheNextForwardWaitsForItsOwnSlicesOnly) {
-  TestJob job(TwoLayers());
+  TestForecasts job(TwoLayers());
   // Two slices of 200,000 bytes a gradient; a push or pull moves half of one: 10 us. B's are ready
   // at 300 and done long before the next forward of B. A's: pushed from 400 to 420, pulled from 420
   // (the answer to the first takes until 411) to 440; one message later its forward begins. The
@@ -133,7 +133,7 @@ TEST(P3Test, TheNextForwardWaitsForItsOwnSlicesOnly) {
 }
 
 TEST(P3Test, WhatIsNeededFirstGoesFirst) {
-  TestJob job(TwoLayers());
+  TestForecasts job(TwoLayers());
   // At 1 byte a nanosecond a push or pull takes 100 us, and a message 1 ns. B's slices b1, b2 and
   // A's a1, a2: push b1 300-400; at 400 A's are ready and go first: push a1, push a2 (it was ready
   // before the pull of a1) until 600, pull a1, a2 until 800: then the forward of A, until 900. B's
@@ -144,7 +144,7 @@ TEST(P3Test, WhatIsNeededFirstGoesFirst) {
 }
 
 TEST(DgcTest, LessIsSentBetweenTwoKernels) {
-  TestJob job(TwoLayers());
+  TestForecasts job(TwoLayers());
   // A tenth of 80 us, and two messages. The kernel that compresses makes 10 passes over 800,000
   // bytes at 0.67 x 4.8 TB/s: 3.688 us with its start, 1.5 us behind the backward; that which
   // decompresses one: 1.449 us.
@@ -155,7 +155,7 @@ TEST(DgcTest, LessIsSentBetweenTwoKernels) {
 }
 
 TEST(BlueConnectTest, ThreeStagesOverTwoLevels) {
-  TestJob job(TwoLayers());
+  TestForecasts job(TwoLayers());
   // Two machines of two: reduce-scatter inside, half of 800,000 bytes at 20 bytes a nanosecond and
   // a message of 5.7 us; all-reduce between the machines, 80 us and two messages; all-gather
   // inside.
@@ -168,7 +168,7 @@ TEST(BlueConnectTest, ThreeStagesOverTwoLevels) {
 }
 
 TEST(NetworkSpeedTest, ScalesWhatWasInsertedAndWhatWasRecorded) {
-  TestJob job(TwoLayers());
+  TestForecasts job(TwoLayers());
   EXPECT_DOUBLE_EQ(job.StepUs(std::string(kTwo) + "+network-speed:factor=2"), 541);
   EXPECT_NE(job.WhyNot("network-speed").find("does not communicate"), std::string::npos);
   // Two kernels of 100 us a step, one of them a collective.
@@ -178,7 +178,7 @@ TEST(NetworkSpeedTest, ScalesWhatWasInsertedAndWhatWasRecorded) {
     b.Launch("aten::mm", kMain, 60 * step, kGemm, kStream, 10 + 200 * step, 100);
     b.Launch("nccl:all_reduce", kMain, 60 * step + 5, kAllReduce, kStream, 110 + 200 * step, 100);
   }
-  TestJob distributed(b);
+  TestForecasts distributed(b);
   EXPECT_DOUBLE_EQ(distributed.StepUs("network-speed:factor=4"), 125);
 }
 

@@ -1,7 +1,7 @@
 // data-loading, callbacks and horizontal-fusion: what the loop does around the step's work.
 #include <gtest/gtest.h>
 
-#include "whatif/test_job.h"
+#include "whatif/test_forecast.h"
 
 namespace headroom {
 namespace {
@@ -18,7 +18,7 @@ StoreBuilder WithRange(const char* range) {
 }
 
 TEST(DataLoadingTest, TheLoopDoesNotWait) {
-  TestJob job(WithRange("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"));
+  TestForecasts job(WithRange("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"));
   EXPECT_DOUBLE_EQ(job.StepUs(), 500);
   EXPECT_DOUBLE_EQ(job.StepUs("data-loading:ideal"), 200);
   EXPECT_DOUBLE_EQ(job.StepUs("data-loading"), 200);
@@ -26,13 +26,13 @@ TEST(DataLoadingTest, TheLoopDoesNotWait) {
 }
 
 TEST(DataLoadingTest, AbstainsWithoutARange) {
-  TestJob job(WithRange("something else"));
+  TestForecasts job(WithRange("something else"));
   EXPECT_NE(job.WhyNot("data-loading").find("no range of a data loader"), std::string::npos);
   EXPECT_NE(job.WhyNot("callbacks").find("no range of a callback"), std::string::npos);
 }
 
 TEST(CallbacksTest, BesideTheLoopOrSeldom) {
-  TestJob job(WithRange("Callback.on_train_batch_end"));
+  TestForecasts job(WithRange("Callback.on_train_batch_end"));
   EXPECT_DOUBLE_EQ(job.StepUs("callbacks:async"), 200);
   // A tenth of 300 us a step.
   EXPECT_DOUBLE_EQ(job.StepUs("callbacks:every=10"), 230);
@@ -50,13 +50,13 @@ TEST(HorizontalFusionTest, KernelsOfFewBlocksTakeMoreJobsForNothing) {
     b.Launch("aten::mm", kMain, host + 5'000, kGemm, kStream, gpu + 101'200, 101'200)
         .Grid(264, 1024);
   }
-  TestJob job(b);
+  TestForecasts job(b);
   EXPECT_DOUBLE_EQ(job.StepUs(), 202.4);
   // Two jobs: the first kernel's blocks all fit at once; the second takes two waves, and starts
   // once.
   EXPECT_DOUBLE_EQ(job.StepUs("horizontal-fusion:jobs=2"), 202.4 + 100);
   EXPECT_NE(job.Ask("horizontal-fusion:jobs=2").why.find("2 times the work"), std::string::npos);
-  TestJob unknown(WithRange("x"));
+  TestForecasts unknown(WithRange("x"));
   EXPECT_NE(unknown.WhyNot("horizontal-fusion:jobs=2").find("no grid"), std::string::npos);
 }
 

@@ -13,9 +13,9 @@
 namespace headroom {
 
 /// A job as its trace shows it: recording costs nothing, and added host work takes none.
-class TestJob {
+class TestForecasts {
  public:
-  explicit TestJob(const StoreBuilder& builder) : store_(builder.Build()) {
+  explicit TestForecasts(const StoreBuilder& builder) : store_(builder.Build()) {
     Result<std::unique_ptr<Job>> job = Job::Make(*store_, TestKnowledge(), {}, Calibration());
     EXPECT_TRUE(job.ok()) << job.status().message();
     if (!job.ok()) return;
