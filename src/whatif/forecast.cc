@@ -130,16 +130,18 @@ Forecast Forecaster::Run(std::string name, const std::vector<ScenarioCall>& call
     forecast.why += fmt::format("; {:.3g} times the work a step: {:.2f} times the throughput", work,
                                 work * forecast.speedup);
   }
-  const std::string limit = Explain(forecast, edited.plan);
+  const std::string limit = Explain(forecast, edited.plan, work);
   if (!limit.empty()) forecast.why += (forecast.why.empty() ? "" : "; ") + limit;
   return forecast;
 }
 
-std::string Forecaster::Explain(const Forecast& forecast, const Plan& plan) {
+std::string Forecaster::Explain(const Forecast& forecast, const Plan& plan, double work) {
   const Plan alone = WithoutTransfers(plan);
   const double host = StepOf(Stretched(alone, kFreeGpu));
   const double gpu = StepOf(Stretched(alone, kFreeHost));
-  const bool nothing = std::abs(forecast.saves_ms) < kNothing * baseline_.corrected.mid;
+  // More work in the same time is something.
+  const bool nothing =
+      work == 1 && std::abs(forecast.saves_ms) < kNothing * baseline_.corrected.mid;
   std::string text = nothing ? "nothing to speak of: " : "";
   text += host > gpu
               ? fmt::format(

@@ -20,7 +20,7 @@ class TestForecasts {
     EXPECT_TRUE(job.ok()) << job.status().message();
     if (!job.ok()) return;
     job_ = std::move(job).value();
-    forecaster_ = std::make_unique<Forecaster>(*job_, Uncertainty());
+    forecaster_ = std::make_unique<Forecaster>(*job_);
   }
 
   const Job& job() const { return *job_; }
