@@ -106,14 +106,17 @@ class AttentionFinder {
     for (std::size_t i = softmax + 1; i < second; ++i)
       attention.shape.dropout |= Contains(forward_[i].name, "dropout");
 
-    // Copies that make the operands contiguous belong to the product around them.
-    const std::uint32_t around =
+    // What comes before inside the operator around the product (copies that make operands
+    // contiguous, a scale) belongs to it; unless that operator holds the projections, too.
+    auto around =
         static_cast<std::uint32_t>(OutermostOperator(job_, forward_[first].launching.op).index());
     std::size_t begin = first;
-    while (begin > 0 && forward_[begin - 1].name == "aten::copy_" &&
-           ThreadOf(forward_[begin - 1]) == ThreadOf(op) &&
+    while (begin > 0 && ThreadOf(forward_[begin - 1]) == ThreadOf(op) &&
            forward_[begin - 1].launching.op.index() > around) {
       --begin;
+      if (!forward_[begin].call || !GemmShapeOf(*forward_[begin].call)) continue;
+      begin = first;
+      around = static_cast<std::uint32_t>(forward_[first].launching.op.index());
     }
     // One behind makes the output so; the fused kernel writes it that way.
     std::size_t end = second + 1;

@@ -45,6 +45,9 @@ constexpr std::array kFields = {
     HEADROOM_FIELD("host", "backward_convolution_us", kMicrosecond, host.backward_convolution),
     HEADROOM_FIELD("host", "fused_optimizer_us", kMicrosecond, host.fused_optimizer),
     HEADROOM_FIELD("host", "foreach_optimizer_us", kMicrosecond, host.foreach_optimizer),
+    HEADROOM_FIELD("host", "forward_attention_us", kMicrosecond, host.forward_attention),
+    HEADROOM_FIELD("host", "backward_attention_us", kMicrosecond, host.backward_attention),
+    HEADROOM_FIELD("host", "checkpointed_block_us", kMicrosecond, host.checkpointed_block),
     HEADROOM_FIELD("host", "graph_step_us", kMicrosecond, host.graph_step),
 };
 

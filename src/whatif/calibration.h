@@ -24,6 +24,8 @@ struct HostCosts {
   double tf32_product = 0;
   double forward_convolution = 0, backward_convolution = 0;  ///< On tensor cores.
   double fused_optimizer = 0, foreach_optimizer = 0;         ///< A step.
+  double forward_attention = 0, backward_attention = 0;      ///< A call of fused attention.
+  double checkpointed_block = 0;                             ///< Beside its forward, run again.
   double graph_step = 0;                                     ///< A step that is one CUDA graph.
 };
 

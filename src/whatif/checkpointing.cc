@@ -13,10 +13,6 @@
 namespace headroom {
 namespace {
 
-/// Host time a block beyond its forward, measured on one H200 machine: torch.utils.checkpoint saves
-/// and restores the state of the random numbers.
-constexpr DurationNs kHostPerBlock{120'000};
-
 /// Of the kernels that run again, at the times that they took.
 constexpr double kKernelError = 0.03;
 
@@ -50,6 +46,14 @@ std::vector<Place> FirstBackward(const Job& job, const std::vector<Block>& block
   return places;
 }
 
+bool RunsForwardAgain(const Job& job) {
+  for (TaskIndex task = 0; task < job.graph().tasks.size(); ++task) {
+    if (job.graph().tasks[task].kind == TaskKind::kGpu && job.ContextOf(task).recomputed)
+      return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Effect ApplyCheckpointing(const Job& job, const Arguments& /*arguments*/, Edit& edit) {
@@ -57,6 +61,7 @@ Effect ApplyCheckpointing(const Job& job, const Arguments& /*arguments*/, Edit& 
     return Effect::Abstain(
         "the trace does not tell which backward belongs to which forward (sequence numbers)");
   }
+  if (RunsForwardAgain(job)) return Effect::Abstain("the job checkpoints already");
   const std::vector<Block> blocks = FindBlocks(job);
   if (blocks.empty())
     return Effect::Abstain("no repeated blocks: no operators recur with the same shapes in a row");
@@ -71,7 +76,7 @@ Effect ApplyCheckpointing(const Job& job, const Arguments& /*arguments*/, Edit& 
     const Place& place = places[b];
     if (place.task == kNoTask || place.call == kNoTask) continue;
     ++replayed;
-    DurationNs more = kHostPerBlock;
+    DurationNs more = Nanoseconds(job.calibration().host.checkpointed_block);
     const auto run_again = [&](Edit::NewKernel kernel) {
       kernel.before_task = place.task;
       kernel.before_call = place.call;
@@ -95,7 +100,7 @@ Effect ApplyCheckpointing(const Job& job, const Arguments& /*arguments*/, Edit& 
   if (replayed == 0)
     return Effect::Abstain("the repeated blocks of this job have no backward: it does not train");
   Effect effect;
-  effect.why = fmt::format("{:.0f} blocks a step run their forward again",
+  effect.why = fmt::format("{:.3g} blocks a step run their forward again",
                            static_cast<double>(replayed) / job.graph().steps);
   effect.memory_delta_bytes = 0;
   effect.memory_change.checkpointing = true;

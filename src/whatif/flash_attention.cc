@@ -3,15 +3,14 @@
 // at the fused kernel's rate, which in float32 is that of ordinary arithmetic.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "whatif/attention.h"
 #include "whatif/catalogue.h"
 #include "whatif/selection.h"
 
 namespace headroom {
 namespace {
-
-/// Host time of a call, measured on one H200 machine.
-constexpr DurationNs kHostForward{60'000}, kHostBackward{80'000};
 
 constexpr double kKernelError = 0.12;
 /// Without dropout the rate is a published one.
@@ -23,6 +22,13 @@ struct FusedKernel {
   DurationNs launch_duration{}, host_work{};
 };
 
+bool IsFusedAlready(const Job& job) {
+  const std::vector<LaunchingOperator> operators = LaunchingOperators(job);
+  return std::any_of(operators.begin(), operators.end(), [&](const LaunchingOperator& op) {
+    return FamilyOfOperator(NameOfOperator(job, op.op)) == WorkFamily::kAttention;
+  });
+}
+
 }  // namespace
 
 Effect ApplyFlashAttention(const Job& job, const Arguments& /*arguments*/, Edit& edit) {
@@ -32,6 +38,7 @@ Effect ApplyFlashAttention(const Job& job, const Arguments& /*arguments*/, Edit&
   std::vector<bool> gone_events(job.store().host_events.rows());
   std::vector<TaskIndex> gone;
   std::vector<FusedKernel> kernels;
+  const HostCosts& costs = job.calibration().host;
   std::int64_t fused = 0;
   bool dropout = true;
   const auto fuse = [&](const EagerAttention& attention, bool backward) {
@@ -42,10 +49,11 @@ Effect ApplyFlashAttention(const Job& job, const Arguments& /*arguments*/, Edit&
     const TaskIndex task = tasks.front();
     edit.ReplaceWork(task, *time_as(attention.dtype), time_as(DType::kBF16));
     const TaskIndex launch = job.LaunchOf(task);
-    kernels.push_back({.task = task,
-                       .launch = launch,
-                       .launch_duration = edit.DurationOf(launch),
-                       .host_work = backward ? kHostBackward : kHostForward});
+    kernels.push_back(
+        {.task = task,
+         .launch = launch,
+         .launch_duration = edit.DurationOf(launch),
+         .host_work = Nanoseconds(backward ? costs.backward_attention : costs.forward_attention)});
     gone.insert(gone.end(), tasks.begin() + 1, tasks.end());
   };
   for (const EagerAttention& attention : found) {
@@ -62,6 +70,8 @@ Effect ApplyFlashAttention(const Job& job, const Arguments& /*arguments*/, Edit&
     dropout &= attention.shape.dropout;
   }
   if (kernels.empty()) {
+    if (found.empty() && IsFusedAlready(job))
+      return Effect::Abstain("the attention of this job is fused already");
     return Effect::Abstain(
         found.empty()
             ? "no attention of separate operators: two batched products around a softmax, with "
@@ -76,7 +86,7 @@ Effect ApplyFlashAttention(const Job& job, const Arguments& /*arguments*/, Edit&
     edit.AddWorkBefore(kernel.launch, kernel.host_work);
   }
   Effect effect;
-  effect.why = fmt::format("{:.0f} attentions a step become one kernel each way",
+  effect.why = fmt::format("{:.3g} attentions a step become one kernel each way",
                            static_cast<double>(fused) / job.graph().steps);
   effect.memory_delta_bytes = 0;
   effect.memory_change.fused_attention = true;

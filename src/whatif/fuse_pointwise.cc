@@ -75,6 +75,7 @@ class Neighbours {
   bool Follow(const Job& job, TaskIndex first, TaskIndex second) const {
     const auto next = next_.find(first);
     return next != next_.end() && next->second == second &&
+           job.graph().tasks[first].step == job.graph().tasks[second].step &&
            waits_before_[job.LaunchOf(first)] == waits_before_[job.LaunchOf(second)];
   }
 
@@ -127,7 +128,7 @@ Effect ApplyFusePointwise(const Job& job, const Arguments& /*arguments*/, Edit& 
   }
   RemoveOperators(job, gone, edit);
   Effect effect;
-  effect.why = fmt::format("{:.0f} chains a step become a kernel each",
+  effect.why = fmt::format("{:.3g} chains a step become a kernel each",
                            static_cast<double>(chains) / job.graph().steps);
   effect.gpu_error = kKernelError;
   return effect;

@@ -38,7 +38,8 @@ double Waves(std::int64_t m, std::int64_t n, double processors) {
 }
 
 /// A product of activations with a weight.
-std::optional<GemmShape> ProductOf(const Job& job, const LaunchingOperator& op) {
+std::optional<GemmShape> ProductOf(const Job& job, const LaunchingOperator& op, const Edit& edit) {
+  if (IsReplaced(op.tasks, edit)) return std::nullopt;
   const std::string_view name = NameOfOperator(job, op.op);
   if (name != "aten::mm" && name != "aten::addmm") return std::nullopt;
   const std::optional<OperatorCall> call = ReadOperatorCall(job.store(), op.op);
@@ -50,8 +51,7 @@ class Substitutions {
   Substitutions(const Job& job, Edit& edit) : job_(job), edit_(edit) {
     for (LaunchingOperator& op : LaunchingOperators(job)) {
       const Phase phase = job.ContextOf(op.tasks.front()).phase;
-      if (phase != Phase::kForward && phase != Phase::kOther) continue;
-      if (!IsReplaced(op.tasks, edit)) forward_.push_back(std::move(op));
+      if (phase == Phase::kForward || phase == Phase::kOther) forward_.push_back(std::move(op));
     }
   }
 
@@ -74,7 +74,8 @@ class Substitutions {
         // A bias is added inside the convolution's operator; an addition outside is another one.
         const bool adds = name.starts_with("aten::add");
         const bool inside = OutermostOperator(job_, forward_[next].op) == around;
-        if (!IsBiasOrRelu(name) || (adds && !inside)) break;
+        if (!IsBiasOrRelu(name) || (adds && !inside) || IsReplaced(forward_[next].tasks, edit_))
+          break;
         gone_.push_back(forward_[next]);
         ++fused_;
         if (!adds) break;
@@ -88,15 +89,20 @@ class Substitutions {
   std::int64_t fused() const { return fused_; }
 
  private:
+  std::int32_t StepOf(std::size_t op) const {
+    return job_.graph().tasks[forward_[op].tasks.front()].step;
+  }
+
   /// One past the products that follow without other work between, and have as many rows of as
   /// many columns to read: of one input, as nobody multiplies twice in a row without a function
   /// between.
   std::size_t EndOfParallel(std::size_t first) const {
-    const std::optional<GemmShape> shape = ProductOf(job_, forward_[first]);
+    const std::optional<GemmShape> shape = ProductOf(job_, forward_[first], edit_);
     std::size_t end = first + 1;
     while (shape && end < forward_.size()) {
-      const std::optional<GemmShape> next = ProductOf(job_, forward_[end]);
-      if (!next || next->m != shape->m || next->k != shape->k) break;
+      const std::optional<GemmShape> next = ProductOf(job_, forward_[end], edit_);
+      if (!next || next->m != shape->m || next->k != shape->k || StepOf(end) != StepOf(first))
+        break;
       ++end;
     }
     return end;
@@ -107,7 +113,7 @@ class Substitutions {
     double apart = 0, time = 0;
     std::int64_t m = 0, n = 0;
     for (std::size_t i = first; i < end; ++i) {
-      const std::optional<GemmShape> shape = ProductOf(job_, forward_[i]);
+      const std::optional<GemmShape> shape = ProductOf(job_, forward_[i], edit_);
       m = shape->m;
       n += shape->n;
       apart += Waves(shape->m, shape->n, processors);
@@ -142,7 +148,7 @@ Effect ApplyMetaflow(const Job& job, const Arguments& /*arguments*/, Edit& edit)
   substitutions.Finish();
   Effect effect;
   effect.why = fmt::format(
-      "of a step's forward, {:.0f} products of shared inputs are merged and {:.0f} biases and "
+      "of a step's forward, {:.3g} products of shared inputs are merged and {:.3g} biases and "
       "ReLUs "
       "run inside convolutions",
       static_cast<double>(substitutions.merged()) / job.graph().steps,

@@ -50,7 +50,7 @@ Effect ApplyRestructuredBatchnorm(const Job& job, const Arguments& /*arguments*/
   if (norms == 0) return Effect::Abstain("the job has no batch norms");
   RemoveOperators(job, gone, edit);
   Effect effect;
-  effect.why = fmt::format("{:.0f} batch norms a step take half, {:.0f} activations go",
+  effect.why = fmt::format("{:.3g} batch norms a step take half, {:.3g} activations go",
                            static_cast<double>(norms) / job.graph().steps,
                            static_cast<double>(gone.size()) / job.graph().steps);
   effect.gpu_error = kKernelError;
