@@ -8,13 +8,6 @@
 namespace headroom {
 namespace {
 
-// Of the 16-bit tensor peak.
-constexpr double kForwardShare = 0.4, kBackwardShare = 0.35;
-/// Of the float32 vector peak, both directions, with dropout.
-constexpr double kFloat32Share = 0.3;
-/// Ordinary operations a score that dropout's random number is worth (measured: 1.65 ps a score
-/// against 66.9 TFLOP/s, forward and backward alike).
-constexpr double kDropoutFlops = 110;
 constexpr double kSustainedBandwidth = 0.7;
 /// The helper kernels of the backward: dO x O and dQ from float32, bytes an element of Q.
 constexpr double kBackwardHelperBytes = 10, kHelperBandwidth = 0.55;
@@ -34,15 +27,17 @@ std::optional<DurationNs> FusedAttentionTime(const AttentionShape& shape, bool b
       half ? PeakFlopsPerSecond(device, dtype, TensorCoreUse::kYes) : vector;
   if (!vector || !tensor || !device.memory_bandwidth_gbs) return std::nullopt;
 
+  const SustainedShares& shares = device.sustained;
   const double sizes =
       backward ? 3 * shape.key_size + 2 * shape.value_size : shape.key_size + shape.value_size;
   const double flops = 2 * shape.Scores() * sizes;
   double compute = 0;  // ns
   if (half) {
-    compute = flops / (*tensor / 1e9 * (backward ? kBackwardShare : kForwardShare));
-    if (shape.dropout) compute += shape.Scores() * kDropoutFlops / (*vector / 1e9);
+    compute =
+        flops / (*tensor / 1e9 * (backward ? shares.attention_backward : shares.attention_forward));
+    if (shape.dropout) compute += shape.Scores() * shares.attention_dropout_flops / (*vector / 1e9);
   } else {
-    compute = flops / (*vector / 1e9 * kFloat32Share);
+    compute = flops / (*vector / 1e9 * shares.attention_float32);
   }
   const double query_elements = shape.sequences * shape.queries * shape.key_size;
   const double elements = query_elements + shape.sequences * (shape.keys * shape.key_size +

@@ -14,8 +14,8 @@ namespace {
 struct NamedRule {
   std::string_view part;  ///< Of the operator's name.
   AutocastRule rule;
-  /// What 16 bits make of its time where memory is not all that it costs (measured on one H200).
-  double half_scale = 0.5;
+  /// What 16 bits make of its time where memory is not all that it costs; nullptr: half.
+  double SustainedShares::*half_scale = nullptr;
 };
 
 // The first that matches.
@@ -41,17 +41,11 @@ constexpr std::array kRules = {
     NamedRule{"::prod", AutocastRule::kFloat},
     NamedRule{"::norm", AutocastRule::kFloat},
     NamedRule{"::linalg_vector_norm", AutocastRule::kFloat},
-    NamedRule{"batch_norm", AutocastRule::kPromote, 0.85},
-    NamedRule{"gelu", AutocastRule::kPromote, 0.7},
-    NamedRule{"dropout", AutocastRule::kPromote, 0.65},
+    NamedRule{"batch_norm", AutocastRule::kPromote, &SustainedShares::half_batch_norm},
+    NamedRule{"gelu", AutocastRule::kPromote, &SustainedShares::half_gelu},
+    NamedRule{"dropout", AutocastRule::kPromote, &SustainedShares::half_dropout},
 };
 constexpr NamedRule kOtherRule = {"", AutocastRule::kPromote};
-
-/// cuDNN does not take bfloat16 batch norms; PyTorch's own kernel is slower than cuDNN's in
-/// float32.
-constexpr double kBatchNormBf16 = 1.35;
-/// An addition of a 16-bit and a float32 tensor is not vectorized.
-constexpr double kMixed = 1.55;
 
 const NamedRule& RuleOf(std::string_view op) {
   const auto found = std::find_if(kRules.begin(), kRules.end(), [&](const NamedRule& rule) {
@@ -97,6 +91,11 @@ class AutocastFollower {
   }
 
  private:
+  /// What 16 bits make of an operator's time.
+  double HalfScale(const NamedRule& rule) const {
+    return rule.half_scale == nullptr ? 0.5 : shares_.*rule.half_scale;
+  }
+
   void CollectOperators() {
     for (LaunchingOperator& op : LaunchingOperators(job_))
       operators_.push_back({.op = op.op, .tasks = std::move(op.tasks), .casts = {}});
@@ -149,11 +148,11 @@ class AutocastFollower {
         // Small tensors (a bias, a mask's row) do not make the kernel read much more.
         const bool mixed = any_half && any_float;
         outcome.half = any_half && !any_float;
-        outcome.scale = outcome.half ? rule.half_scale : mixed ? kMixed : 1;
+        outcome.scale = outcome.half ? HalfScale(rule) : mixed ? shares_.mixed_addition : 1;
         if (NameOf(op.op).find("batch_norm") != std::string_view::npos && any_half) {
           // Its weights stay float32 by design.
           outcome.half = true;
-          outcome.scale = dtype_ == DType::kBF16 ? kBatchNormBf16 : rule.half_scale;
+          outcome.scale = dtype_ == DType::kBF16 ? shares_.bf16_batch_norm : HalfScale(rule);
         }
         if (mixed && !outcome.half) outcome.casts.push_back({largest_half});  // In the backward.
         half_[largest] = outcome.half;
@@ -207,6 +206,7 @@ class AutocastFollower {
   }
 
   const Job& job_;
+  const SustainedShares& shares_ = job_.calibration().kernels;
   const DType dtype_;
   std::vector<AutocastOperator> operators_;
   std::map<double, bool> half_;  ///< By elements: whether what was last written has 16 bits.

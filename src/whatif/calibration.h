@@ -11,6 +11,7 @@
 #include "base/named_text.h"
 #include "base/status.h"
 #include "base/time.h"
+#include "cost/sustained_shares.h"
 #include "store/trace_store.h"
 #include "whatif/recording_cost.h"
 
@@ -41,6 +42,7 @@ struct Calibration {
   double recording_error = 0;
   HostCosts host;
   ReferenceSpeeds loop, autograd;  ///< On the training loop's thread, on the autograd thread.
+  SustainedShares kernels;         ///< Of the GPU.
 
   /// The calibration built into the program. A failure is a defect of the build.
   static Result<Calibration> LoadBuiltIn();
