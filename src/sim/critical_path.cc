@@ -43,6 +43,15 @@ std::vector<CriticalLink> FindCriticalPath(const Plan& plan, const Replayer& rep
       link.spent_ns = plan.lag[edge];
       break;
     }
+    // On a channel, the task that ran before it may have let it go, without an edge.
+    if (from < 0) {
+      const std::int64_t held_by =
+          replayer.HeldBackBy(plan, static_cast<int>(cycle), static_cast<TaskIndex>(task));
+      if (held_by >= 0) {
+        from = 2 * held_by + 1;
+        link.edge = kNoCriticalEdge;
+      }
+    }
     path.push_back(link);
     moment = from;
   }
