@@ -124,6 +124,9 @@ Effect ApplyBatchSize(const Job& job, const Arguments& arguments, Edit& edit) {
   for (Edit::NewKernel& kernel : edit.inserted()) {
     if (kernel.per_sample) kernel.duration = GrownFromStart(kernel.duration, ratio);
   }
+  for (Edit::ChannelTask& copy : edit.channel_tasks()) {
+    if (copy.per_sample) copy.Scale(ratio);
+  }
   Effect effect;
   effect.why = fmt::format("{} samples a step instead of {}", arguments.Text("n"), *batch);
   effect.memory_delta_bytes = 0;

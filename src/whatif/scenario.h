@@ -54,6 +54,14 @@ struct Effect {
   double gpu_error =
       0;  ///< Half-width, as a share, of the interval of the kernel times it changed.
 
+  double work = 1;  ///< What a step gets done, in what it did before: more samples, more jobs.
+
+  /// One more reason.
+  void AlsoBecause(std::string_view reason) {
+    why += why.empty() ? "" : "; ";
+    why += reason;
+  }
+
   static Effect Abstain(std::string why) { return {.applies = false, .why = std::move(why)}; }
 };
 
@@ -63,6 +71,9 @@ struct Scenario {
   std::string_view summary;
   std::span<const ScenarioKey> keys;
   Effect (*apply)(const Job& job, const Arguments& arguments, Edit& edit);
+  /// Not among the changes that are ranked by what they save: it is about something else, e.g.
+  /// memory or more GPUs.
+  bool by_name_only = false;
 };
 
 /// All scenarios, in the order in which they are listed and, in a combination, applied.

@@ -23,8 +23,10 @@ std::vector<bool> SelectHost(const Job& job, const std::function<bool(HostEventI
   return selected;
 }
 
-void ScaleHost(const Job& job, const std::vector<bool>& selected, double factor, Edit& edit) {
+std::int64_t ScaleHostWork(const Job& job, const std::vector<bool>& selected, double factor,
+                           Edit& edit) {
   const Graph& graph = job.graph();
+  std::int64_t scaled = 0;
   for (TaskIndex task = 0; task < graph.tasks.size(); ++task) {
     const Task& call = graph.tasks[task];
     if (call.kind != TaskKind::kCall) continue;
@@ -34,11 +36,20 @@ void ScaleHost(const Job& job, const std::vector<bool>& selected, double factor,
       all += piece.length();
       if (piece.owner.valid() && selected[piece.owner.index()]) inside += piece.length();
     }
-    if (inside.ns() > 0) {
-      const double share = static_cast<double>(inside.ns()) / static_cast<double>(all.ns());
-      edit.ScaleWorkBefore(task, 1 - (1 - factor) * share);
-    }
-    if (!selected[call.row]) continue;
+    if (inside.ns() <= 0) continue;
+    ++scaled;
+    const double share = static_cast<double>(inside.ns()) / static_cast<double>(all.ns());
+    edit.ScaleWorkBefore(task, 1 - (1 - factor) * share);
+  }
+  return scaled;
+}
+
+void ScaleHost(const Job& job, const std::vector<bool>& selected, double factor, Edit& edit) {
+  ScaleHostWork(job, selected, factor, edit);
+  const Graph& graph = job.graph();
+  for (TaskIndex task = 0; task < graph.tasks.size(); ++task) {
+    const Task& call = graph.tasks[task];
+    if (call.kind != TaskKind::kCall || !selected[call.row]) continue;
     if (factor == 0) {
       edit.Remove(task);
     } else {

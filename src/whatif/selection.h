@@ -16,6 +16,11 @@ std::vector<TaskIndex> SelectTasks(const Job& job, const std::function<bool(Task
 /// Host events for which the predicate holds, and all events inside them; by row.
 std::vector<bool> SelectHost(const Job& job, const std::function<bool(HostEventId)>& wanted);
 
+/// Scales the work between calls that belongs to the selected events. Returns how many calls had
+/// any before them.
+std::int64_t ScaleHostWork(const Job& job, const std::vector<bool>& selected, double factor,
+                           Edit& edit);
+
 /// Scales the work that belongs to the selected events, and their calls.
 void ScaleHost(const Job& job, const std::vector<bool>& selected, double factor, Edit& edit);
 
