@@ -55,11 +55,10 @@ Effect ApplyBlueConnect(const Job& job, const Arguments& arguments, Edit& edit) 
     gather.after = {{.task = edit.Insert(std::move(between))}};
     edit.Insert(std::move(gather));
   }
-  effect.why += (effect.why.empty() ? "" : "; ");
-  effect.why += fmt::format(
-      "in machines of {}, whose GPUs share that link and have {} Gbit/s among "
-      "themselves",
-      inside, arguments.Text("link-gbps"));
+  effect.AlsoBecause(
+      fmt::format("in machines of {}, whose GPUs share that link and have {} Gbit/s among "
+                  "themselves",
+                  inside, arguments.Text("link-gbps")));
   return effect;
 }
 

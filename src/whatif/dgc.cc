@@ -99,8 +99,7 @@ Effect ApplyDgc(const Job& job, const Arguments& arguments, Edit& edit) {
     kernel.after = std::move(decompression.after);
     edit.Insert(std::move(kernel));
   }
-  effect.why += (effect.why.empty() ? "" : "; ");
-  effect.why += fmt::format("1/{} of the gradients' bytes is sent", arguments.Text("ratio"));
+  effect.AlsoBecause(fmt::format("1/{} of the gradients' bytes is sent", arguments.Text("ratio")));
   return effect;
 }
 

@@ -106,8 +106,7 @@ Effect ApplyP3(const Job& job, const Arguments& arguments, Edit& edit) {
     }
   }
   RemoveUpdates(job, edit);
-  effect.why += (effect.why.empty() ? "" : "; ");
-  effect.why += "the servers' time for the update is not counted";
+  effect.AlsoBecause("the servers' time for the update is not counted");
   return effect;
 }
 

@@ -56,6 +56,12 @@ struct Effect {
 
   double work = 1;  ///< What a step gets done, in what it did before: more samples, more jobs.
 
+  /// One more reason.
+  void AlsoBecause(std::string_view reason) {
+    why += why.empty() ? "" : "; ";
+    why += reason;
+  }
+
   static Effect Abstain(std::string why) { return {.applies = false, .why = std::move(why)}; }
 };
 
