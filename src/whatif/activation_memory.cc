@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <ranges>
 #include <set>
 #include <string_view>
 #include <unordered_map>
@@ -159,12 +160,12 @@ class MemoryCounter {
       }
     }
     std::map<double, std::size_t> taken;
-    for (auto input = inputs.rbegin(); input != inputs.rend(); ++input) {
-      const auto known = written_.find(input->elements);
+    for (Input& input : std::views::reverse(inputs)) {
+      const auto known = written_.find(input.elements);
       if (known == written_.end()) continue;
-      const std::size_t back = taken[input->elements]++;
+      const std::size_t back = taken[input.elements]++;
       if (back < known->second.size())
-        input->storage = known->second[known->second.size() - 1 - back];
+        input.storage = known->second[known->second.size() - 1 - back];
     }
     return inputs;
   }
