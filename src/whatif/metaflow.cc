@@ -31,9 +31,11 @@ bool IsBiasOrRelu(std::string_view op) {
   return std::find(kNames.begin(), kNames.end(), op) != kNames.end();
 }
 
+std::int64_t Tiles(std::int64_t extent) { return (extent + kTile - 1) / kTile; }
+
 /// How often all processors run a tile.
 double Waves(std::int64_t m, std::int64_t n, double processors) {
-  const auto tiles = static_cast<double>(((m + kTile - 1) / kTile) * ((n + kTile - 1) / kTile));
+  const auto tiles = static_cast<double>(Tiles(m) * Tiles(n));
   return std::ceil(tiles / processors);
 }
 
