@@ -165,10 +165,26 @@ void Edit::RemoveWait(TaskIndex return_task) {
 
 TaskIndex Edit::Insert(NewKernel kernel) {
   assert(kernel.before_call < kernel.before_task);
+  kernel.number = next_number_++;
   inserted_.push_back(std::move(kernel));
-  kernel_numbers_.push_back(next_number_);
   ++counts_.inserted;
-  return next_number_++;
+  return inserted_.back().number;
+}
+
+TaskIndex Edit::FrontOf(TaskIndex task) const {
+  const NewKernel* front = nullptr;
+  for (const NewKernel& kernel : inserted_) {
+    if (kernel.before_task != task) continue;
+    if (front == nullptr || (kernel.in_front && !front->in_front)) front = &kernel;
+  }
+  return front == nullptr ? task : front->number;
+}
+
+TaskIndex Edit::InFrontOf(TaskIndex kernel) const {
+  if (kernel < removed_.size()) return kernel;
+  const auto found = std::find_if(inserted_.begin(), inserted_.end(),
+                                  [&](const NewKernel& k) { return k.number == kernel; });
+  return found == inserted_.end() ? kernel : found->before_task;
 }
 
 std::optional<std::uint32_t> Edit::FindChannel(std::string_view name) const {
@@ -220,9 +236,9 @@ std::multimap<TaskIndex, Edit::NewEdge> Edit::NewEdges() const {
   for (std::size_t k = 0; k < inserted_.size(); ++k) {
     const NewKernel& kernel = inserted_[k];
     if (kernel.waiting_call != kNoTask)
-      edges.insert({kernel.waiting_call, {kernel_numbers_[k], kWaitTail, 0, false}});
+      edges.insert({kernel.waiting_call, {kernel.number, kWaitTail, 0, false}});
     for (const Dependency& on : kernel.after)
-      edges.insert({kernel_numbers_[k], {on.task, on.lag.ns(), on.cycles, on.from_start}});
+      edges.insert({kernel.number, {on.task, on.lag.ns(), on.cycles, on.from_start}});
   }
   for (const ChannelTask& task : channel_tasks_) {
     for (const Dependency& on : task.after)
@@ -257,8 +273,10 @@ EditedPlan Edit::Finish() const {
     arrivals.push_back({inserted_[k].before_call, k, true});
     arrivals.push_back({inserted_[k].before_task, k, false});
   }
-  std::stable_sort(arrivals.begin(), arrivals.end(),
-                   [](const Arrival& a, const Arrival& b) { return a.before < b.before; });
+  std::stable_sort(arrivals.begin(), arrivals.end(), [&](const Arrival& a, const Arrival& b) {
+    if (a.before != b.before) return a.before < b.before;
+    return inserted_[a.kernel].in_front && !inserted_[b.kernel].in_front;
+  });
 
   // New places of the old tasks and of the new ones by their numbers, and of the new launches.
   std::vector<std::int64_t> place(next_number_, -1), launch_place(inserted_.size());
@@ -267,7 +285,7 @@ EditedPlan Edit::Finish() const {
     for (std::size_t task = 0; task < tasks; ++task) {
       for (; next < arrivals.size() && arrivals[next].before == task; ++next) {
         const std::uint32_t kernel = arrivals[next].kernel;
-        (arrivals[next].is_launch ? launch_place[kernel] : place[kernel_numbers_[kernel]]) =
+        (arrivals[next].is_launch ? launch_place[kernel] : place[inserted_[kernel].number]) =
             static_cast<std::int64_t>(task + next);
       }
       place[task] = static_cast<std::int64_t>(task + next);
@@ -333,8 +351,8 @@ EditedPlan Edit::Finish() const {
         begin_task(kernel.duration.ns(), true, old.step[task], true);
         if (has_track) add_edge(previous, kKernelGap);
         add_edge(2 * launch_place[next->kernel], graph_.launch_latency.ns());
-        add_new_edges(kernel_numbers_[next->kernel]);
-        previous = 2 * place[kernel_numbers_[next->kernel]] + 1;
+        add_new_edges(kernel.number);
+        previous = 2 * place[kernel.number] + 1;
       }
     }
     begin_task(plan_.duration[task], old.gpu[task] != 0, old.step[task], is_changed(task));

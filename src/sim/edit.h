@@ -103,12 +103,20 @@ class Edit {
     TaskIndex waiting_call = kNoTask;
     bool per_sample = false;             ///< Its work grows with the batch.
     std::vector<Dependency> after = {};  ///< What it waits for besides.
+    /// Before all that was inserted there without it; else behind what was inserted there earlier.
+    bool in_front = false;
+    TaskIndex number = kNoTask;  ///< Set by Insert().
   };
   /// Returns the number of the kernel. REQUIRES: `before_call` comes before `before_task` in the
   /// graph's order.
   TaskIndex Insert(NewKernel kernel);
   /// The kernels inserted so far, e.g. to scale them.
   std::span<NewKernel> inserted() { return inserted_; }
+  /// The first kernel inserted before a task of the graph, else the task: what a task that waits
+  /// for something new is to wait with.
+  TaskIndex FrontOf(TaskIndex task) const;
+  /// The other way: the task of the graph that an inserted kernel comes before, else the task.
+  TaskIndex InFrontOf(TaskIndex kernel) const;
 
   /// The channel of that name, made if there is none; `channel` then only tells the name.
   std::uint32_t AddChannel(const Channel& channel);
@@ -166,7 +174,6 @@ class Edit {
   std::unordered_map<TaskIndex, std::optional<DurationNs>> other_work_;  ///< Its time in 16 bits.
   std::unordered_map<TaskIndex, Precision> precision_;
   std::vector<NewKernel> inserted_;
-  std::vector<TaskIndex> kernel_numbers_;  ///< Of inserted_.
   std::vector<Channel> channels_;
   std::vector<ChannelTask> channel_tasks_;
   TaskIndex next_number_;

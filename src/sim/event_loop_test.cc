@@ -121,6 +121,29 @@ TEST(EventLoopTest, TheCriticalPathGoesThroughTheTaskThatHeldTheChannel) {
   EXPECT_EQ(held, 1);
 }
 
+TEST(EventLoopTest, WhatIsInsertedInFrontGoesBeforeWhatWasThere) {
+  // Two launches of 5 with 10 of work before each, and two kernels of 100 behind each other.
+  const Graph graph = TwoKernels(100);
+  const Plan base = MakePlan(graph);
+  Edit edit(graph, base);
+  EXPECT_EQ(edit.FrontOf(3), 3u);
+  const TaskIndex reads = edit.Insert(
+      Edit::NewKernel{.before_task = 3, .before_call = 1, .duration = DurationNs(1000)});
+  EXPECT_EQ(edit.FrontOf(3), reads);
+  EXPECT_EQ(edit.InFrontOf(reads), 3u);
+  const TaskIndex packs = edit.Insert(Edit::NewKernel{
+      .before_task = 3, .before_call = 1, .duration = DurationNs(300), .in_front = true});
+  EXPECT_EQ(edit.FrontOf(3), packs);
+  edit.Insert({.channel = edit.AddChannel({.name = "network"}),
+               .duration = DurationNs(5000),
+               .after = {{.task = packs}},
+               .before = {{.task = reads}}});
+  // 6 + 100, a gap of 1500, packed by 1906, sent by 6906, read by 7906; 2 behind, the last kernel.
+  Replayer replayer;
+  const std::span<const std::int64_t> moments = replayer.RunOnce(edit.Finish().plan);
+  EXPECT_EQ(*std::max_element(moments.begin(), moments.end()), 7906 + 2 + 100);
+}
+
 TEST(EventLoopTest, AClearedChannelLeavesNothingBehind) {
   const TwoSends job(Policy::kFifo);
   Edit edit(job.graph, job.base);

@@ -35,7 +35,7 @@ void InsertAllReduces(const Job& job, const GradientStep& step, std::uint32_t ch
     send.step = job.graph().tasks[gradient.ready].step;
     send.after = {{.task = gradient.ready}};
     const bool in_cycle = step.next != kNoTask;
-    send.before = {{.task = in_cycle ? step.next : FirstGpuTask(job.graph()),
+    send.before = {{.task = edit.FrontOf(in_cycle ? step.next : FirstGpuTask(job.graph())),
                     .cycles = static_cast<std::uint8_t>(in_cycle ? 0 : 1)}};
     edit.Insert(std::move(send));
     bytes = 0;

@@ -68,11 +68,12 @@ Effect ApplyDgc(const Job& job, const Arguments& arguments, Edit& edit) {
       Compression& compression = compressions[on.task];
       compression.bytes += send.bytes;
       for (const Dependency& by : send.before) {
-        if (by.cycles == 0) compression.needed_by = std::min(compression.needed_by, by.task);
+        if (by.cycles == 0)
+          compression.needed_by = std::min(compression.needed_by, edit.InFrontOf(by.task));
       }
     }
     for (const Dependency& by : std::exchange(send.before, {})) {
-      Decompression& decompression = decompressions[by.task];
+      Decompression& decompression = decompressions[edit.InFrontOf(by.task)];
       decompression.bytes += send.bytes;
       decompression.after.push_back({.task = send.number, .lag = by.lag, .cycles = by.cycles});
     }
@@ -84,6 +85,7 @@ Effect ApplyDgc(const Job& job, const Arguments& arguments, Edit& edit) {
     Edit::NewKernel kernel =
         KernelBefore(job, next, MemoryPassTime(kCompressPasses * compression.bytes, *job.device()));
     kernel.after = {{.task = ready}};
+    kernel.in_front = true;  // What was inserted there may wait for what is sent.
     compression.kernel = edit.Insert(std::move(kernel));
   }
   for (Edit::ChannelTask& send : edit.channel_tasks()) {
@@ -97,6 +99,7 @@ Effect ApplyDgc(const Job& job, const Arguments& arguments, Edit& edit) {
     Edit::NewKernel kernel = KernelBefore(
         job, consumer, MemoryPassTime(kDecompressPasses * decompression.bytes, *job.device()));
     kernel.after = std::move(decompression.after);
+    kernel.in_front = true;
     edit.Insert(std::move(kernel));
   }
   effect.AlsoBecause(fmt::format("1/{} of the gradients' bytes is sent", arguments.Text("ratio")));

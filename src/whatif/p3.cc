@@ -95,12 +95,14 @@ Effect ApplyP3(const Job& job, const Arguments& arguments, Edit& edit) {
       send.duration = TransferTime((n - 1) / n * send.bytes, channel);
       // The sooner the forward needs it, the lower. Steps are alike, so the first one's will do.
       send.priority = static_cast<std::int32_t>(NextForward(steps, steps.size() - 1, g).task);
+      const Dependency needed = {
+          .task = edit.FrontOf(consumer.task), .lag = channel.latency, .cycles = consumer.cycles};
       for (double slice = 0; slice < slices; ++slice) {
         Edit::ChannelTask push = send, pull = send;
         push.after = {{.task = gradient.ready}};
         const TaskIndex pushed = edit.Insert(std::move(push));
         pull.after = {{.task = pushed, .lag = channel.latency}};
-        pull.before = {{.task = consumer.task, .lag = channel.latency, .cycles = consumer.cycles}};
+        pull.before = {needed};
         edit.Insert(std::move(pull));
       }
     }
