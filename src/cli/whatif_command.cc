@@ -25,8 +25,8 @@ constexpr const char* kExamples = R"(Examples:
   headroom whatif trace.json.gz "scale:match=.*softmax.*,factor=0.5"
   headroom whatif --list                                 all scenarios and their keys
 
-Exit codes: 0 fine, also where a scenario gains nothing or cannot be told; 2 usage; 3 the file is
-unreadable or no trace; 4 cannot write, or internal error.
+Exit codes: 0 fine, also where a scenario gains nothing or cannot be told; 1 --self-check failed;
+2 usage; 3 the file is unreadable or no trace; 4 cannot write, or internal error.
 )";
 
 }  // namespace
@@ -38,6 +38,7 @@ WhatifCommand::WhatifCommand(CLI::App& parent) {
       ->type_name("");
   app_->add_option("SCENARIO", scenarios_, "NAME[:key=value,...]; A+B applies both")->type_name("");
   app_->add_flag("--list", list_, "List the scenarios and their keys");
+  views_.AddFlags(*app_);
   app_->add_flag("--json", json_, "One JSON object, format headroom.whatif/1");
   app_->add_option("-o,--output", output_path_, "Write to FILE, whole or not at all, not to stdout")
       ->type_name("FILE");
@@ -65,6 +66,7 @@ Status WhatifCommand::Run() {
     if (Status status = RefuseToOverwrite("-o", output_path_, {trace_}); !status.ok())
       return status;
   }
+  if (Status status = views_.Check(trace_, scenarios_); !status.ok()) return status;
   // Wrong names are told before a large trace is read.
   std::vector<std::vector<ScenarioCall>> calls;
   for (const std::string& text : scenarios_) {
@@ -105,8 +107,13 @@ Status WhatifCommand::Run() {
   report.path = trace_;
   report.baseline = forecaster.baseline();
   report.ranked = scenarios_.empty();
-  for (std::size_t i = 0; i < calls.size(); ++i)
+  if (Status status = views_.Begin(*job.value(), report); !status.ok()) return status;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
     report.forecasts.push_back(forecaster.Run(scenarios_[i], calls[i]));
+    if (Status status = views_.AddScenario(*job.value(), forecaster.last_plan(), report);
+        !status.ok())
+      return status;
+  }
   if (report.ranked) {
     // What needs a value of the user's is asked for by name only.
     for (const Scenario& scenario : Catalogue()) {
@@ -122,9 +129,12 @@ Status WhatifCommand::Run() {
     std::stable_sort(report.forecasts.begin(), report.forecasts.end(),
                      [](const Forecast& a, const Forecast& b) { return a.saves_ms > b.saves_ms; });
   }
-  return WriteResult(
-      json_ ? RenderForecastJson(report) : RenderForecastText(report, color, charset),
-      output_path_);
+  if (Status status = WriteResult(
+          json_ ? RenderForecastJson(report) : RenderForecastText(report, color, charset),
+          output_path_);
+      !status.ok())
+    return status;
+  return WhatifViews::Gate(report);
 }
 
 }  // namespace headroom::cli

@@ -7,6 +7,7 @@
 
 #include "cli/calibration_choice.h"
 #include "cli/subcommand.h"
+#include "cli/whatif_views.h"
 
 namespace headroom::cli {
 
@@ -22,6 +23,7 @@ class WhatifCommand : public Subcommand {
   std::string trace_;
   std::vector<std::string> scenarios_;
   bool list_ = false;
+  WhatifViews views_;
   bool json_ = false;
   bool quiet_ = false;
   std::string output_path_;

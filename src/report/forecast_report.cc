@@ -4,7 +4,10 @@
 
 #include <cmath>
 
+#include "report/explanation_report.h"
 #include "report/json_writer.h"
+#include "report/self_check_report.h"
+#include "report/sweep_report.h"
 #include "report/text_page.h"
 
 namespace headroom {
@@ -79,6 +82,9 @@ std::string RenderForecastJson(const ForecastReport& report) {
     json.EndObject();
   }
   json.EndArray();
+  if (report.explanation) WriteExplanationJson(*report.explanation, json.Key("explanation"));
+  if (!report.self_check.empty()) WriteSelfCheckJson(report.self_check, json.Key("self_check"));
+  if (report.sweep) WriteSweepJson(*report.sweep, json.Key("sweep"));
   json.EndObject();
   return std::move(json).Take() + "\n";
 }
@@ -123,6 +129,9 @@ std::string RenderForecastText(const ForecastReport& report, bool color, Charset
     page.Paragraph(fmt::format("  {}: ", Printable(forecast.name, charset)),
                    forecast.applies ? forecast.why : "cannot tell: " + forecast.why, Style::kBold);
   }
+  if (report.explanation) WriteExplanationText(*report.explanation, page);
+  if (!report.self_check.empty()) WriteSelfCheckText(report.self_check, page);
+  if (report.sweep) WriteSweepText(*report.sweep, page);
   return std::move(page).Take();
 }
 

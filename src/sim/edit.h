@@ -22,7 +22,15 @@ struct EditedPlan {
   Plan plan;
   /// By task of the plan: GPU tasks that are new or have another duration than before.
   std::vector<bool> changed;
+  /// By task of the plan: its task of the graph; kNoTask for what was inserted. The edges of an old
+  /// task are those of the graph, in order, and then what an insertion added.
+  std::vector<TaskIndex> origin;
+  std::vector<bool> removed;  ///< By task of the plan.
 };
+
+/// Kind of an edge of the plan (into `task`).
+EdgeKind KindOfEdge(const Graph& graph, const EditedPlan& edited, TaskIndex task,
+                    std::uint32_t edge);
 
 /// Collects changes to the plan of a graph. Tasks keep their numbers until Finish().
 class Edit {
@@ -34,6 +42,7 @@ class Edit {
   /// Host work before a call.
   DurationNs WorkBefore(TaskIndex call) const;
 
+  /// A call that was removed is there again.
   void SetDuration(TaskIndex task, DurationNs duration);
   void Scale(TaskIndex task, double factor);
   void ScaleWorkBefore(TaskIndex call, double factor);

@@ -100,11 +100,11 @@ Forecast Forecaster::Run(std::string name, const std::vector<ScenarioCall>& call
   if (all_validated) forecast.validated = Validity::kYes;
   if (memory_known) forecast.memory_delta_bytes = memory;
   forecast.changed = edit.counts();
-  const EditedPlan edited = edit.Finish();
-  forecast.step_ms = IntervalOf(edited.plan, edited.changed, error);
+  edited_ = edit.Finish();
+  forecast.step_ms = IntervalOf(edited_.plan, edited_.changed, error);
   forecast.speedup = baseline_.corrected.mid / forecast.step_ms.mid;
   forecast.saves_ms = baseline_.corrected.mid - forecast.step_ms.mid;
-  const std::string limit = Explain(forecast, edited.plan);
+  const std::string limit = Explain(forecast, edited_.plan);
   if (!limit.empty()) forecast.why += (forecast.why.empty() ? "" : "; ") + limit;
   return forecast;
 }
