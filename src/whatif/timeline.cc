@@ -174,13 +174,22 @@ class Predictor {
     for (const TimelineSpan& call : out_.calls)
       end = std::max(end, call.start_ns + call.duration_ns);
     end += kBehindLastCall;
+    if (!shape_.periodic) {
+      // Replayed once from nothing: the first call begins at 0.
+      if (!out_.calls.empty())
+        out_.steps.push_back({.duration_ns = end, .thread = out_.calls.front().thread});
+      return;
+    }
+    std::int64_t behind = INT64_MIN;
     for (const auto& [step, task] : first_of_step_) {
       if (step < 0) continue;
       const std::uint32_t track = shape_.edge_begin[task];
       const std::int64_t work =
           track < shape_.edge_begin[task + 1] ? std::max<std::int64_t>(plan_.lag[track], 0) : 0;
       std::int64_t start = ReadyAt(task) - work;
-      if (!out_.steps.empty()) start = std::max(start, out_.steps.back().start_ns);
+      // Behind the call before, which may have no length.
+      start = std::max(start, behind);
+      behind = ReadyAt(task) + 1;
       const auto row = static_cast<std::size_t>(step);
       out_.steps.push_back({.index = row < rows.size() ? rows[row].index : step,
                             .start_ns = start,
