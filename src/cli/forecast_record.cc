@@ -37,7 +37,9 @@ Result<ForecastRecord> ForecastRecord::Open(bool no_local_state) {
 Status ForecastRecord::Append(const std::vector<LedgerRecord>& records) {
   std::error_code failed;
   std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), failed);
-  if (failed) return Status::Internal(fmt::format("cannot make the folder of {}: {}", path_, failed.message()));
+  if (failed)
+    return Status::Internal(
+        fmt::format("cannot make the folder of {}: {}", path_, failed.message()));
   // Lines that this version cannot read are kept.
   if (!text_.empty() && !text_.ends_with('\n')) text_ += '\n';
   for (const LedgerRecord& record : records) {
@@ -54,12 +56,14 @@ void ForecastRecord::Adjust(std::string_view machine, Forecast& forecast) const 
   const IntervalRule rule = RuleFor(records_, machine, forecast.name);
   if (rule.scores < kLeastScores) return;
   forecast.step_ms = Apply(rule, forecast.step_ms);
-  forecast.interval_rule = {.scores = static_cast<std::int64_t>(rule.scores), .factor = rule.factor};
+  forecast.interval_rule = {.scores = static_cast<std::int64_t>(rule.scores),
+                            .factor = rule.factor};
 }
 
 Result<std::string> FingerprintOf(const std::string& trace) {
   std::ifstream file(trace, std::ios::binary);
-  if (!file) return Status::BadInput(fmt::format("cannot read {}: {}", trace, std::strerror(errno)));
+  if (!file)
+    return Status::BadInput(fmt::format("cannot read {}: {}", trace, std::strerror(errno)));
   const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(),
                                                                        &XXH3_freeState);
   XXH3_64bits_reset(state.get());
@@ -92,9 +96,9 @@ Result<LedgerRecord> FindForecast(const ForecastRecord& record, const std::strin
     found = &saved;
   }
   if (found == nullptr) {
-    return Status::Usage(
-        fmt::format("no forecast{} of {} is saved: headroom whatif {} {} --save",
-                    scenario ? " of " + *scenario : "", trace, trace, scenario.value_or("SCENARIO")));
+    return Status::Usage(fmt::format("no forecast{} of {} is saved: headroom whatif {} {} --save",
+                                     scenario ? " of " + *scenario : "", trace, trace,
+                                     scenario.value_or("SCENARIO")));
   }
   return *found;
 }

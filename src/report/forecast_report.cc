@@ -79,6 +79,13 @@ std::string RenderForecastJson(const ForecastReport& report) {
     json.EndObject();
     json.Key("validated");
     WriteValidity(json, forecast.validated);
+    if (forecast.interval_rule) {
+      json.Key("scores").Integer(forecast.interval_rule->scores);
+      json.Key("interval_factor").Number(forecast.interval_rule->factor);
+    } else {
+      json.Key("scores").Null();
+      json.Key("interval_factor").Null();
+    }
     json.EndObject();
   }
   json.EndArray();
@@ -105,9 +112,9 @@ std::string RenderForecastText(const ForecastReport& report, bool color, Charset
                                          Ms(baseline.replay_step_ms), baseline.replay_error_pct,
                                          report.calibration));
   if (std::abs(baseline.replay_error_pct) > kMostReplayErrorPct) {
-    page.Paragraph("  ! ",
-                   "the replay of the unchanged job is off by more than 1 %, so no forecast is given",
-                   Style::kWarning);
+    page.Paragraph(
+        "  ! ", "the replay of the unchanged job is off by more than 1 %, so no forecast is given",
+        Style::kWarning);
   }
   page.Blank();
   std::vector<std::vector<Span>> rows;
@@ -128,6 +135,13 @@ std::string RenderForecastText(const ForecastReport& report, bool color, Charset
   for (const Forecast& forecast : report.forecasts) {
     page.Paragraph(fmt::format("  {}: ", Printable(forecast.name, charset)),
                    forecast.applies ? forecast.why : "cannot tell: " + forecast.why, Style::kBold);
+  }
+  for (const Forecast& forecast : report.forecasts) {
+    if (!forecast.interval_rule) continue;
+    page.Paragraph(fmt::format("  {}: ", Printable(forecast.name, charset)),
+                   fmt::format("interval {:.2f} times as wide as else, by {} forecasts that were "
+                               "scored on this machine",
+                               forecast.interval_rule->factor, forecast.interval_rule->scores));
   }
   if (report.explanation) WriteExplanationText(*report.explanation, page);
   if (!report.self_check.empty()) WriteSelfCheckText(report.self_check, page);

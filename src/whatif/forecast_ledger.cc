@@ -45,8 +45,8 @@ std::optional<LedgerRecord> Read(std::string_view line) {
 /// By how much the half-width on its side would have to be multiplied to hold what came true.
 double NeededFactor(const LedgerRecord& record) {
   const double off = *record.actual_ms - record.step_ms.mid;
-  const double width = off < 0 ? record.step_ms.mid - record.step_ms.low
-                               : record.step_ms.high - record.step_ms.mid;
+  const double width =
+      off < 0 ? record.step_ms.mid - record.step_ms.low : record.step_ms.high - record.step_ms.mid;
   if (off == 0) return 0;
   return width > 0 ? std::abs(off) / width : kMostFactor;
 }
@@ -54,10 +54,14 @@ double NeededFactor(const LedgerRecord& record) {
 }  // namespace
 
 std::string LedgerLine(const LedgerRecord& record) {
-  ordered_json object = {{"machine", record.machine},        {"trace", record.trace},
-                         {"path", record.path},              {"scenario", record.scenario},
-                         {"baseline_ms", record.baseline_ms}, {"low_ms", record.step_ms.low},
-                         {"mid_ms", record.step_ms.mid},     {"high_ms", record.step_ms.high},
+  ordered_json object = {{"machine", record.machine},
+                         {"trace", record.trace},
+                         {"path", record.path},
+                         {"scenario", record.scenario},
+                         {"baseline_ms", record.baseline_ms},
+                         {"low_ms", record.step_ms.low},
+                         {"mid_ms", record.step_ms.mid},
+                         {"high_ms", record.step_ms.high},
                          {"actual_ms", nullptr}};
   if (record.actual_ms) object["actual_ms"] = *record.actual_ms;
   // Paths may be no UTF-8.
@@ -97,8 +101,8 @@ IntervalRule RuleFor(std::span<const LedgerRecord> records, std::string_view mac
   IntervalRule rule{.scores = needed.size()};
   if (rule.scores < kLeastScores) return rule;
   std::sort(needed.begin(), needed.end());
-  const auto held = static_cast<std::size_t>(
-      std::ceil(kToHold * static_cast<double>(needed.size())));
+  const auto held =
+      static_cast<std::size_t>(std::ceil(kToHold * static_cast<double>(needed.size())));
   rule.factor = std::clamp(needed[held - 1], kLeastFactor, kMostFactor);
   return rule;
 }

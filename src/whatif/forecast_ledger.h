@@ -19,7 +19,7 @@ struct LedgerRecord {
   std::string path;      ///< Of that trace, for people.
   std::string scenario;  ///< As the user wrote it.
   double baseline_ms = 0;
-  StepInterval step_ms;  ///< As the engine gave it, before any score changed it.
+  StepInterval step_ms;                  ///< As the engine gave it, before any score changed it.
   std::optional<double> actual_ms = {};  ///< Of the changed job; none: not measured.
 
   bool scored() const { return actual_ms.has_value(); }

@@ -37,10 +37,10 @@ TEST(ForecastLedgerTest, DamagedLinesAreLeftOut) {
   const std::string no_forecast = R"({"trace":"t","scenario":"amp"})";
   std::string upside_down = good;
   upside_down.replace(upside_down.find("90.0"), 4, "190");
-  EXPECT_EQ(ReadLedger("{\n" + good + "[1]\n" + no_forecast + "\n" + upside_down +
-                       good.substr(0, 40))
-                .size(),
-            1u);
+  EXPECT_EQ(
+      ReadLedger("{\n" + good + "[1]\n" + no_forecast + "\n" + upside_down + good.substr(0, 40))
+          .size(),
+      1u);
 }
 
 TEST(ForecastLedgerTest, ErrorsAndIntervals) {
