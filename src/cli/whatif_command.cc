@@ -58,8 +58,7 @@ WhatifCommand::WhatifCommand(CLI::App& parent) {
   app_->add_flag("--save", save_, "Save the forecasts, to be scored once the change is made");
   app_->add_option("--score", score_,
                    "Compare the forecast saved for BEFORE with AFTER, a trace of the changed job")
-      ->type_name("BEFORE AFTER")
-      ->expected(2);
+      ->type_name("BEFORE AFTER");
   app_->add_flag("-q,--quiet", options_.quiet, "No remarks and no progress on stderr");
 }
 
@@ -74,7 +73,7 @@ Status WhatifCommand::Run() {
                              : "--save needs local state: HOME or XDG_STATE_HOME, and no "
                                "--no-local-state");
   }
-  if (!score_.empty()) return Score();
+  if (!score_.first.empty()) return Score();
   if (trace_.empty()) return Status::Usage("TRACE is missing: headroom whatif TRACE [SCENARIO...]");
   if (!output_path_.empty() && output_path_ != "-") {
     if (Status status = RefuseToOverwrite("-o", output_path_, {trace_}); !status.ok())
@@ -161,17 +160,17 @@ Status WhatifCommand::Score() {
     return Status::Usage("--score BEFORE AFTER takes one scenario behind it, or none");
   Result<ForecastRecord> record = ForecastRecord::Open(options_.calibration.no_local_state);
   if (!record.ok()) return record.status();
-  Result<LedgerRecord> found = FindForecast(record.value(), score_[0], scenario);
+  Result<LedgerRecord> found = FindForecast(record.value(), score_.first, scenario);
   if (!found.ok()) return found.status();
-  const Result<OpenedJob> after = OpenJob(score_[1], options_);
+  const Result<OpenedJob> after = OpenJob(score_.second, options_);
   if (!after.ok()) return after.status();
   const std::string machine = MachineOf(*after.value().store);
   if (machine != found.value().machine) {
     return Status::Usage(fmt::format("{} was recorded on another machine ({}) than {} ({})",
-                                     score_[1], machine, score_[0], found.value().machine));
+                                     score_.second, machine, score_.first, found.value().machine));
   }
-  ScoreReport report{.before = score_[0],
-                     .after = score_[1],
+  ScoreReport report{.before = score_.first,
+                     .after = score_.second,
                      .record = std::move(found).value(),
                      .measured = options_.measured_step_ms.has_value(),
                      .rule = {},

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/forecast_record.h"
@@ -31,7 +32,7 @@ class WhatifCommand : public Subcommand {
   bool json_ = false;
   std::string output_path_;
   bool save_ = false;
-  std::vector<std::string> score_;
+  std::pair<std::string, std::string> score_;  ///< Before and after; empty: not asked for.
   JobOptions options_;
 };
 
