@@ -178,6 +178,9 @@ Status WhatifCommand::Score() {
   report.record.actual_ms = report.measured
                                 ? *options_.measured_step_ms
                                 : Forecaster(*after.value().job).baseline().corrected.mid;
+  Result<std::string> fingerprint = FingerprintOf(score_.second);
+  if (!fingerprint.ok()) return fingerprint.status();
+  report.record.after = std::move(fingerprint).value();
   if (Status status = record.value().Append({report.record}); !status.ok()) return status;
   report.rule = RuleFor(record.value().records(), machine, report.record.scenario);
   const bool color = UseColor(ColorMode::kAuto, output_path_);

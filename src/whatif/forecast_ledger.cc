@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 namespace headroom {
 namespace {
@@ -38,6 +40,7 @@ std::optional<LedgerRecord> Read(std::string_view line) {
   if (!(*mid > 0 && *low <= *mid && *mid <= *high) || (record.actual_ms && *record.actual_ms <= 0))
     return std::nullopt;
   record.baseline_ms = *baseline;
+  record.after = TextIn(object, "after");
   record.step_ms = {*low, *mid, *high};
   return record;
 }
@@ -64,6 +67,7 @@ std::string LedgerLine(const LedgerRecord& record) {
                          {"high_ms", record.step_ms.high},
                          {"actual_ms", nullptr}};
   if (record.actual_ms) object["actual_ms"] = *record.actual_ms;
+  if (!record.after.empty()) object["after"] = record.after;
   // Paths may be no UTF-8.
   return object.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
@@ -93,11 +97,13 @@ std::string ScenarioKind(std::string_view scenario) {
 IntervalRule RuleFor(std::span<const LedgerRecord> records, std::string_view machine,
                      std::string_view scenario) {
   const std::string kind = ScenarioKind(scenario);
-  std::vector<double> needed;
+  std::map<std::tuple<std::string_view, std::string_view, std::string_view>, double> by_pair;
   for (const LedgerRecord& record : records) {
     if (record.scored() && record.machine == machine && ScenarioKind(record.scenario) == kind)
-      needed.push_back(NeededFactor(record));
+      by_pair[{record.trace, record.scenario, record.after}] = NeededFactor(record);
   }
+  std::vector<double> needed;
+  for (const auto& [pair, factor] : by_pair) needed.push_back(factor);
   IntervalRule rule{.scores = needed.size()};
   if (rule.scores < kLeastScores) return rule;
   std::sort(needed.begin(), needed.end());

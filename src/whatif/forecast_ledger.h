@@ -21,6 +21,7 @@ struct LedgerRecord {
   double baseline_ms = 0;
   StepInterval step_ms;                  ///< As the engine gave it, before any score changed it.
   std::optional<double> actual_ms = {};  ///< Of the changed job; none: not measured.
+  std::string after = {};                ///< Fingerprint of that job's trace.
 
   bool scored() const { return actual_ms.has_value(); }
   /// Of the forecast, in per cent of what came true. REQUIRES: scored().
@@ -48,7 +49,8 @@ inline constexpr std::size_t kLeastScores = 3;
 inline constexpr double kLeastFactor = 0.5, kMostFactor = 3;
 
 /// The least factor with which 9 in 10 of the scores of that kind and machine would have held (all,
-/// where there are fewer than ten), between kLeastFactor and kMostFactor; 1 below kLeastScores.
+/// where there are fewer than ten), between kLeastFactor and kMostFactor; 1 below kLeastScores. Of
+/// scores of the same two traces only the last counts.
 IntervalRule RuleFor(std::span<const LedgerRecord> records, std::string_view machine,
                      std::string_view scenario);
 

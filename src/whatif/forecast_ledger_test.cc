@@ -6,15 +6,17 @@
 namespace headroom {
 namespace {
 
-/// A forecast of 100 ms, 90 to 120.
+/// A forecast of 100 ms, 90 to 120; each of a job of its own.
 LedgerRecord Scored(double actual_ms, std::string scenario = "amp", std::string machine = "m") {
+  static int job = 0;
   return {.machine = std::move(machine),
           .trace = "t",
           .path = "before.json",
           .scenario = std::move(scenario),
           .baseline_ms = 150,
           .step_ms = {90, 100, 120},
-          .actual_ms = actual_ms};
+          .actual_ms = actual_ms,
+          .after = std::to_string(++job)};
 }
 
 TEST(ForecastLedgerTest, LinesReadBackEqual) {
@@ -30,6 +32,7 @@ TEST(ForecastLedgerTest, LinesReadBackEqual) {
   EXPECT_DOUBLE_EQ(read[1].baseline_ms, 150);
   EXPECT_DOUBLE_EQ(read[1].step_ms.high, 120);
   EXPECT_DOUBLE_EQ(*read[1].actual_ms, 97.25);
+  EXPECT_FALSE(read[1].after.empty());
 }
 
 TEST(ForecastLedgerTest, DamagedLinesAreLeftOut) {
@@ -67,14 +70,25 @@ TEST(ForecastLedgerTest, ThreeScoresOfTheKindAndMachineSetTheInterval) {
   EXPECT_DOUBLE_EQ(wider.high, 65);
 }
 
+TEST(ForecastLedgerTest, ScoringAPairAgainReplacesItsScore) {
+  std::vector<LedgerRecord> records(3, Scored(500));
+  EXPECT_EQ(RuleFor(records, "m", "amp").scores, 1u);
+  records.back().actual_ms = 114;
+  records.push_back(Scored(100));
+  records.push_back(Scored(100));
+  EXPECT_DOUBLE_EQ(RuleFor(records, "m", "amp").factor, 0.7);
+}
+
 TEST(ForecastLedgerTest, TheFactorIsBounded) {
-  const std::vector<LedgerRecord> exact(3, Scored(100)), wild(3, Scored(500));
+  const std::vector<LedgerRecord> exact = {Scored(100), Scored(100), Scored(100)};
+  const std::vector<LedgerRecord> wild = {Scored(500), Scored(500), Scored(500)};
   EXPECT_DOUBLE_EQ(RuleFor(exact, "m", "amp").factor, kLeastFactor);
   EXPECT_DOUBLE_EQ(RuleFor(wild, "m", "amp").factor, kMostFactor);
 }
 
 TEST(ForecastLedgerTest, OfTenScoresOneMayMiss) {
-  std::vector<LedgerRecord> records(9, Scored(110));
+  std::vector<LedgerRecord> records;
+  for (int i = 0; i < 9; ++i) records.push_back(Scored(110));
   records.push_back(Scored(170));
   EXPECT_DOUBLE_EQ(RuleFor(records, "m", "amp").factor, 0.5);
 }
