@@ -67,6 +67,7 @@ void WriteSweepText(const Sweep& sweep, TextPage& page) {
   page.Heading("Step time in ms, were one part of the work faster", "", Style::kDim);
   std::vector<std::vector<Span>> rows;
   std::size_t left_out = 0;
+  bool any_knee = false;
   for (const SweepTarget& target : sweep.targets) {
     if (target.saves_at_most_ms < kNothing * sweep.step_ms || rows.size() == kRows) {
       ++left_out;
@@ -78,6 +79,7 @@ void WriteSweepText(const Sweep& sweep, TextPage& page) {
     for (const std::optional<double>& step : target.step_ms)
       row.push_back({step ? Ms(*step) : "-"});
     row.push_back({target.knee_factor ? fmt::format("{:.2f}x", *target.knee_factor) : ""});
+    any_knee |= target.knee_factor.has_value();
     rows.push_back(std::move(row));
   }
   if (rows.empty()) {
@@ -89,8 +91,11 @@ void WriteSweepText(const Sweep& sweep, TextPage& page) {
       columns.push_back({std::isinf(factor) ? "gone" : fmt::format("{}x", factor)});
     columns.push_back({"knee"});
     page.Table(columns, rows);
-    page.Paragraph("  ", "Knee: beyond it, something else holds the step back more than this part.",
-                   Style::kDim, Style::kDim);
+    if (any_knee) {
+      page.Paragraph("  ",
+                     "Knee: beyond it, something else holds the step back more than this part.",
+                     Style::kDim, Style::kDim);
+    }
   }
   if (left_out > 0) {
     page.Paragraph("  ",

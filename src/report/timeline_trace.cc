@@ -46,6 +46,8 @@ class TraceWriter {
     Add("{{\"schemaVersion\":1,\"displayTimeUnit\":\"ms\",\"headroom_scenario\":{},\n",
         scenario.empty() ? "null" : JsonString(scenario));
     WriteDevices();
+    if (metadata.cuda_driver_version)
+      Add("\"cuda_driver_version\":{},\n", *metadata.cuda_driver_version);
     if (metadata.rank && metadata.world_size) {
       Add("\"distributedInfo\":{{\"rank\":{},\"world_size\":{}}},\n", *metadata.rank,
           *metadata.world_size);

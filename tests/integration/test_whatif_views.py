@@ -77,10 +77,7 @@ class Views(support.ProgramTest):
             head, *tasks = (json.loads(line) for line in path.read_text().splitlines())
             self.assertEqual((head["schema"], head["tasks"]), ("headroom.graph/1", len(tasks)))
             self.assertEqual(head["edges"], sum(len(task["edges"]) for task in tasks))
-            step = replay(head, tasks, "")
-            self.assertAlmostEqual(step, baseline["replay_step_ms"], delta=2e-3 * step)
-            self.assertAlmostEqual(replay(head, tasks, "corrected_"), baseline["corrected_step_ms"],
-                                   delta=1e-3 * baseline["corrected_step_ms"])
+            self.assertAlmostEqual(replay(head, tasks), baseline["corrected_step_ms"], delta=1e-3 * baseline["corrected_step_ms"])
 
     def test_files_are_not_overwritten_by_accident(self):
         trace = self.write("trace.json.gz", FLOAT32.read_bytes())
@@ -177,7 +174,7 @@ class Views(support.ProgramTest):
         outcome = support.headroom("whatif", "--quiet", FLOAT32, "amp", *VIEWS, environment={"LC_ALL": "C.UTF-8"})
         self.assertEqual(outcome.code, 0, outcome)
         self.assert_readable_text(outcome.text, "all views")
-        for word in ("Critical path", "Slack", "Best next fix", "Self-check", "knee"):
+        for word in ("Critical path", "Slack", "Best next fix", "Self-check", "gone"):
             self.assertIn(word, outcome.text)
 
     def test_a_forecast_is_saved_and_scored_and_sets_intervals(self):
@@ -187,15 +184,26 @@ class Views(support.ProgramTest):
         before = self.whatif(FLOAT32, scenario, "--save", "--write-trace", after, environment=state)["scenarios"][0]
         lines = (self.scratch / "state/headroom/forecasts.jsonl").read_text().splitlines()
         self.assertEqual([json.loads(line)["scenario"] for line in lines], [scenario])
-        score = None
-        for job in range(3):
-            # Another trace of the changed job each time.
+        for job in range(1, 4):
+            # Another trace of the changed job each time; 1 % slower than foretold.
             another = self.write(f"after{job}.json", after.read_text() + " " * job)
-            outcome = support.headroom("whatif", "--json", "--score", FLOAT32, another, "--measured-step-ms", before["step_ms"]["mid"],
-                                       environment=state)
-            self.assertEqual(outcome.code, 2, outcome)  # Written without a driver's version: not the same machine.
-            score = outcome
-        self.assertIn("another machine", score.message)
+            outcome = support.headroom("whatif", "--json", "--quiet", "--score", FLOAT32, another, "--measured-step-ms",
+                                       before["step_ms"]["mid"] * 1.01, environment=state)
+            self.assertEqual(outcome.code, 0, outcome)
+            score = outcome.json()
+            self.assertEqual((score["schema"], score["scenario"]), ("headroom.whatif-score/1", scenario))
+            self.assertEqual((score["scores"], score["source"]), (job, "measured"))
+            self.assertAlmostEqual(score["error_pct"], -1 / 1.01)
+        # A pair that is scored again counts once.
+        support.headroom("whatif", "--quiet", "--score", FLOAT32, another, scenario, environment=state)
+        width = before["step_ms"]["high"] - before["step_ms"]["mid"]
+        learned = self.whatif(FLOAT32, scenario, environment=state)["scenarios"][0]
+        self.assertEqual(learned["scores"], 3)
+        self.assertAlmostEqual(learned["interval_factor"], max(0.5, min(3, 0.01 * before["step_ms"]["mid"] / width)))
+        self.assertAlmostEqual(learned["step_ms"]["high"] - learned["step_ms"]["mid"], width * learned["interval_factor"])
+        fresh = self.whatif(FLOAT32, scenario, "--no-local-state", environment=state)["scenarios"][0]
+        self.assertEqual(fresh["step_ms"], before["step_ms"])
+        self.assertIsNone(fresh["scores"])
 
     def test_scores_need_a_saved_forecast(self):
         state = {"XDG_STATE_HOME": str(self.scratch / "state")}
@@ -205,7 +213,7 @@ class Views(support.ProgramTest):
         self.assertFalse((self.scratch / "state").exists())
 
 
-def replay(head, tasks, prefix):
+def replay(head, tasks):
     """ms: the slow, obvious replay of a dumped graph, cycle after cycle."""
     before, ends = [], [0]
     for _ in range(8):
@@ -217,8 +225,8 @@ def replay(head, tasks, prefix):
                 if back > len(before):
                     continue
                 moments = before[-back] if back else now
-                start = max(start, moments[edge["from"]][edge["moment"] == "end"] + edge[prefix + "lag_ns"])
-            now.append((start, start + task[prefix + "duration_ns"]))
+                start = max(start, moments[edge["from"]][edge["moment"] == "end"] + edge["corrected_lag_ns"])
+            now.append((start, start + task["corrected_duration_ns"]))
         before.append(now)
         ends.append(max(end for (_, end), task in zip(now, tasks) if task["kind"] == "gpu"))
     return (ends[-1] - ends[-2]) / head["steps"] / 1e6
