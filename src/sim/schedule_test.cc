@@ -70,6 +70,20 @@ TEST(CriticalPathTest, FollowsWhatSetsThePace) {
   EXPECT_EQ(sum, 204);
 }
 
+TEST(CriticalPathTest, OfAHostBoundJobNoKernelIsOnIt) {
+  // The last kernel ends each cycle, but no cycle waits for it.
+  const Graph graph = TwoKernels(12);
+  const Plan plan = MakePlan(graph);
+  Replayer replayer;
+  replayer.Run(plan);
+  std::int64_t sum = 0;
+  for (const CriticalLink& link : FindCriticalPath(plan, replayer)) {
+    EXPECT_LT(link.task, 2u);
+    sum += link.ran_ns + link.spent_ns;
+  }
+  EXPECT_EQ(sum, 30);
+}
+
 TEST(EditTest, ARemovedKernelLetsTheNextFollowTheOneBefore) {
   const Graph graph = TwoKernels(100);
   const Plan base = MakePlan(graph);

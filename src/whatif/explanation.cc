@@ -62,9 +62,7 @@ class Explainer {
     PlanExplanation out;
     out.name = std::move(name);
     out.step_ms = replayed.step_ns / 1e6;
-    std::vector<CriticalLink> path = FindCriticalPath(edited_.plan, replayer);
-    CutToCycle(replayed, path);
-    for (const CriticalLink& link : path) AddLink(link);
+    for (const CriticalLink& link : FindCriticalPath(edited_.plan, replayer)) AddLink(link);
     const std::int32_t steps = edited_.plan.shape->steps;
     out.phases = phases_.For(steps);
     out.operators = operators_.For(steps);
@@ -81,21 +79,6 @@ class Explainer {
   }
 
  private:
-  /// The first link reaches back before the cycle: what is too much goes.
-  void CutToCycle(const Replayed& replayed, std::vector<CriticalLink>& path) const {
-    if (path.empty()) return;
-    std::int64_t sum = 0;
-    for (const CriticalLink& link : path) sum += link.spent_ns + link.ran_ns;
-    const double cycle = replayed.step_ns * edited_.plan.shape->steps;
-    std::int64_t excess = sum - static_cast<std::int64_t>(cycle);
-    for (std::int64_t* part : {&path.front().spent_ns, &path.front().ran_ns}) {
-      const std::int64_t cut =
-          std::clamp<std::int64_t>(excess, 0, std::max<std::int64_t>(*part, 0));
-      *part -= cut;
-      excess -= cut;
-    }
-  }
-
   void AddLink(const CriticalLink& link) {
     const TaskIndex origin = edited_.origin[link.task];
     const bool is_gpu = edited_.plan.shape->gpu[link.task] != 0;

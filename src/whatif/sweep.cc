@@ -44,14 +44,13 @@ Lanes ScalesOfFactors() {
 
 class Candidates {
  public:
-  explicit Candidates(const Job& job) : job_(job) {}
+  explicit Candidates(const Job& job) : job_(job) {
+    for (const HostPiece& piece : job.graph().pieces)
+      piece_weight_.push_back(static_cast<double>(piece.length().ns()));
+  }
 
   std::vector<Candidate> Find() {
-    for (TaskIndex task = 0; task < job_.graph().tasks.size(); ++task) {
-      const TaskKind kind = job_.graph().tasks[task].kind;
-      if (kind == TaskKind::kGpu) AddGpuTask(task);
-      if (kind == TaskKind::kCall) AddCall(task);
-    }
+    Collect();
     std::vector<Candidate> found;
     for (auto& [key, candidate] : by_name_) {
       candidate.target.kind = key.first;
@@ -63,7 +62,36 @@ class Candidates {
     return found;
   }
 
+  /// The target takes `scale` times its time from now on: what shares an edge with it has another
+  /// share.
+  void Rescale(const SweepTarget& target, double scale, std::vector<Candidate>& candidates) {
+    for (std::size_t p = 0; p < piece_weight_.size(); ++p) {
+      const HostContext owner = OwnerOf(job_.graph().pieces[p]);
+      const bool belongs = target.kind == TargetKind::kHostPhase
+                               ? headroom::Name(owner.phase) == target.name
+                               : target.kind == TargetKind::kHostOperator && owner.op.valid() &&
+                                     TextOf(owner.op) == target.name;
+      if (belongs) piece_weight_[p] *= scale;
+    }
+    Collect();
+    for (Candidate& candidate : candidates)
+      candidate.part = Of(candidate.target.kind, candidate.target.name).part;
+  }
+
  private:
+  void Collect() {
+    by_name_.clear();
+    for (TaskIndex task = 0; task < job_.graph().tasks.size(); ++task) {
+      const TaskKind kind = job_.graph().tasks[task].kind;
+      if (kind == TaskKind::kGpu) AddGpuTask(task);
+      if (kind == TaskKind::kCall) AddCall(task);
+    }
+  }
+
+  HostContext OwnerOf(const HostPiece& piece) const {
+    return piece.owner.valid() ? job_.attribution().Of(piece.owner) : HostContext();
+  }
+
   Candidate& Of(TargetKind kind, std::string_view name) { return by_name_[{kind, name}]; }
 
   std::string_view TextOf(HostEventId event) const {
@@ -93,11 +121,9 @@ class Candidates {
     double all = 0;
     std::map<Candidate*, double> shares;
     for (std::uint32_t p = call.pieces_begin; p < call.pieces_end; ++p) {
-      const HostPiece& piece = graph.pieces[p];
-      const auto length = static_cast<double>(piece.length().ns());
+      const double length = piece_weight_[p];
       all += length;
-      const HostContext owner =
-          piece.owner.valid() ? job_.attribution().Of(piece.owner) : HostContext();
+      const HostContext owner = OwnerOf(graph.pieces[p]);
       shares[&Of(TargetKind::kHostPhase, headroom::Name(owner.phase))] += length;
       if (owner.op.valid()) shares[&Of(TargetKind::kHostOperator, TextOf(owner.op))] += length;
     }
@@ -121,6 +147,7 @@ class Candidates {
   }
 
   const Job& job_;
+  std::vector<double> piece_weight_;
   std::map<std::pair<TargetKind, std::string_view>, Candidate> by_name_;
 };
 
@@ -186,8 +213,8 @@ std::vector<SweepTarget> SweepWaits(const Job& job, double step_ns, std::int64_t
 }
 
 /// The best of all, then the best of all with that one done, and so on.
-std::vector<NextFix> ChainFixes(BatchReplayer& replayer, const std::vector<Candidate>& candidates,
-                                double step_ns) {
+std::vector<NextFix> ChainFixes(BatchReplayer& replayer, Candidates& finder,
+                                std::vector<Candidate>& candidates, double step_ns) {
   std::vector<NextFix> chain;
   double now = step_ns;
   std::vector<bool> done(candidates.size());
@@ -206,7 +233,8 @@ std::vector<NextFix> ChainFixes(BatchReplayer& replayer, const std::vector<Candi
     if (best == candidates.size()) break;
     done[best] = true;
     replayer.Apply(candidates[best].part, 1 / kFix);
-    const SweepTarget& target = candidates[best].target;
+    const SweepTarget target = candidates[best].target;
+    finder.Rescale(target, 1 / kFix, candidates);
     chain.push_back({target.kind, target.name, best_step / 1e6, (now - best_step) / 1e6});
     now = best_step;
   }
@@ -223,7 +251,8 @@ std::string_view Name(TargetKind kind) {
 
 Sweep SweepTargets(const Job& job) {
   Sweep sweep;
-  std::vector<Candidate> candidates = Candidates(job).Find();
+  Candidates finder(job);
+  std::vector<Candidate> candidates = finder.Find();
   BatchReplayer replayer(job.corrected());
   const double step_ns = replayer.Run({}, ScalesOfFactors())[kUnchanged];
   sweep.step_ms = step_ns / 1e6;
@@ -238,7 +267,7 @@ Sweep SweepTargets(const Job& job) {
       sweep.targets.begin(), sweep.targets.end(), [](const SweepTarget& a, const SweepTarget& b) {
         return std::tie(a.saves_ms, a.saves_at_most_ms) > std::tie(b.saves_ms, b.saves_at_most_ms);
       });
-  sweep.next = ChainFixes(replayer, candidates, step_ns);
+  sweep.next = ChainFixes(replayer, finder, candidates, step_ns);
   sweep.replays = replays + replayer.replays();
   return sweep;
 }
