@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "sim/batch_replay.h"
+#include "sim/part_replay.h"
 #include "whatif/explanation.h"
 
 namespace headroom {
@@ -31,12 +31,12 @@ struct Candidate {
   double time_ns = 0;
 };
 
-using Lanes = BatchReplayer::Lanes;
+/// Of the factors, from 1 downwards.
+using Scales = std::array<double, kSweepFactors.size() + 2>;
 
-/// The factors, and two more that tell the slopes at both ends apart.
-constexpr std::size_t kUnchanged = 0;
-Lanes ScalesOfFactors() {
-  Lanes scales{1};
+/// The factors; before them 1, behind them one that tells the slope towards 0.
+Scales ScalesOfFactors() {
+  Scales scales{1};
   for (std::size_t i = 0; i < kSweepFactors.size(); ++i) scales[i + 1] = 1 / kSweepFactors[i];
   scales[7] = 0.125;
   return scales;
@@ -153,7 +153,7 @@ class Candidates {
 
 /// Where the slope of the step over the part's scale falls below half of the slope at full time.
 /// `scales` fall. Index of the first point behind the fall; none: it never does.
-std::optional<std::size_t> FindKnee(const Lanes& scales, const Lanes& steps, double first_slope) {
+std::optional<std::size_t> FindKnee(const Scales& scales, const Scales& steps, double first_slope) {
   for (std::size_t i = 1; i < scales.size(); ++i) {
     const double slope = (steps[i - 1] - steps[i]) / (scales[i - 1] - scales[i]);
     if (slope < first_slope / 2) return i;
@@ -161,16 +161,16 @@ std::optional<std::size_t> FindKnee(const Lanes& scales, const Lanes& steps, dou
   return std::nullopt;
 }
 
-void Measure(BatchReplayer& replayer, Candidate& candidate, double step_ns) {
-  Lanes scales = ScalesOfFactors();
-  const Lanes steps = replayer.Run(candidate.part, scales);
+void Measure(PartReplayer& replayer, Candidate& candidate, double step_ns) {
+  Scales scales = ScalesOfFactors();
+  const Scales steps = replayer.Run(candidate.part, scales);
   SweepTarget& target = candidate.target;
   for (std::size_t i = 0; i < kSweepFactors.size(); ++i) target.step_ms[i] = steps[i + 1] / 1e6;
   target.saves_ms = (step_ns - steps[4]) / 1e6;
   target.saves_at_most_ms = (step_ns - steps[6]) / 1e6;
 
   // In order of scale; the extra point goes before the infinite factor.
-  Lanes ordered = steps;
+  Scales ordered = steps;
   std::swap(scales[6], scales[7]);
   std::swap(ordered[6], ordered[7]);
   const double first_slope = (ordered[0] - ordered[1]) / (scales[0] - scales[1]);
@@ -179,10 +179,10 @@ void Measure(BatchReplayer& replayer, Candidate& candidate, double step_ns) {
   if (!behind) return;
   // The slope falls somewhere about the segment before that point: look closer, once.
   const double from = scales[*behind >= 2 ? *behind - 2 : 0], to = scales[*behind];
-  Lanes closer;
-  for (std::size_t lane = 0; lane < closer.size(); ++lane)
-    closer[lane] = from + (to - from) * static_cast<double>(lane) / (closer.size() - 1);
-  const Lanes there = replayer.Run(candidate.part, closer);
+  Scales closer;
+  for (std::size_t i = 0; i < closer.size(); ++i)
+    closer[i] = from + (to - from) * static_cast<double>(i) / (closer.size() - 1);
+  const Scales there = replayer.Run(candidate.part, closer);
   const std::optional<std::size_t> knee = FindKnee(closer, there, first_slope);
   const double scale = knee ? closer[*knee - 1] : to;
   if (scale > 0) target.knee_factor = 1 / scale;
@@ -213,19 +213,17 @@ std::vector<SweepTarget> SweepWaits(const Job& job, double step_ns, std::int64_t
 }
 
 /// The best of all, then the best of all with that one done, and so on.
-std::vector<NextFix> ChainFixes(BatchReplayer& replayer, Candidates& finder,
+std::vector<NextFix> ChainFixes(PartReplayer& replayer, Candidates& finder,
                                 std::vector<Candidate>& candidates, double step_ns) {
   std::vector<NextFix> chain;
   double now = step_ns;
   std::vector<bool> done(candidates.size());
-  Lanes twice;
-  twice.fill(1 / kFix);
   while (chain.size() < kMostFixes) {
     std::size_t best = candidates.size();
     double best_step = now - kWorthwhile * step_ns;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       if (done[i]) continue;
-      const double step = replayer.Run(candidates[i].part, twice)[0];
+      const double step = replayer.Run(candidates[i].part, 1 / kFix);
       if (step >= best_step) continue;
       best = i;
       best_step = step;
@@ -253,8 +251,8 @@ Sweep SweepTargets(const Job& job) {
   Sweep sweep;
   Candidates finder(job);
   std::vector<Candidate> candidates = finder.Find();
-  BatchReplayer replayer(job.corrected());
-  const double step_ns = replayer.Run({}, ScalesOfFactors())[kUnchanged];
+  PartReplayer replayer(job.corrected());
+  const double step_ns = replayer.Run({}, 1);
   sweep.step_ms = step_ns / 1e6;
   for (Candidate& candidate : candidates) {
     Measure(replayer, candidate, step_ns);

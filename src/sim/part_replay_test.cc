@@ -1,8 +1,9 @@
-#include "sim/batch_replay.h"
+#include "sim/part_replay.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <array>
 #include <cmath>
 
 #include "sim/test_graph.h"
@@ -10,7 +11,7 @@
 namespace headroom {
 namespace {
 
-constexpr BatchReplayer::Lanes kScales = {1, 0.875, 0.75, 0.625, 0.5, 0.375, 0.25, 0};
+constexpr std::array<double, 8> kScales = {1, 0.875, 0.75, 0.625, 0.5, 0.375, 0.25, 0};
 
 /// All of some tasks, half of some lags.
 PlanPart RandomPart(const Plan& plan) {
@@ -41,33 +42,33 @@ Plan RandomPlan() {
   return plan;
 }
 
-RC_GTEST_PROP(BatchReplayProperty, EachLaneIsAReplayOfItsOwn, ()) {
+RC_GTEST_PROP(PartReplayProperty, EachScaleIsAReplayOfItsOwn, ()) {
   const Plan plan = RandomPlan();
   const PlanPart part = RandomPart(plan);
-  BatchReplayer batch(plan);
-  const BatchReplayer::Lanes steps = batch.Run(part, kScales);
-  for (std::size_t lane = 0; lane < steps.size(); ++lane)
-    RC_ASSERT(steps[lane] == Replayer().Run(Scaled(plan, part, kScales[lane])).step_ns);
+  PartReplayer replayer(plan);
+  const std::array<double, 8> steps = replayer.Run(part, kScales);
+  for (std::size_t i = 0; i < steps.size(); ++i)
+    RC_ASSERT(steps[i] == Replayer().Run(Scaled(plan, part, kScales[i])).step_ns);
 }
 
-RC_GTEST_PROP(BatchReplayProperty, WhatIsAppliedStays, ()) {
+RC_GTEST_PROP(PartReplayProperty, WhatIsAppliedStays, ()) {
   const Plan plan = RandomPlan();
   const PlanPart first = RandomPart(plan), second = RandomPart(plan);
-  BatchReplayer batch(plan), fresh(Scaled(plan, first, 0.5));
-  batch.Run(second, kScales);  // Leaves nothing behind.
-  batch.Apply(first, 0.5);
-  RC_ASSERT(batch.Run(second, kScales) == fresh.Run(second, kScales));
+  PartReplayer replayer(plan), fresh(Scaled(plan, first, 0.5));
+  replayer.Run(second, kScales);  // Leaves nothing behind.
+  replayer.Apply(first, 0.5);
+  RC_ASSERT(replayer.Run(second, kScales) == fresh.Run(second, kScales));
 }
 
-TEST(BatchReplayTest, WhatIsNotPeriodicIsReplayedOnce) {
+TEST(PartReplayTest, WhatIsNotPeriodicIsReplayedOnce) {
   Graph graph = TwoKernels(100);
   graph.periodic = false;
   const Plan plan = MakePlan(graph);
-  BatchReplayer batch(plan);
-  const BatchReplayer::Lanes steps = batch.Run({.tasks = {{3, 1}}, .edges = {}}, kScales);
+  PartReplayer replayer(plan);
+  const std::array<double, 8> steps = replayer.Run({.tasks = {{3, 1}}, .edges = {}}, kScales);
   EXPECT_DOUBLE_EQ(steps.front(), 208);
   EXPECT_DOUBLE_EQ(steps.back(), 108);
-  EXPECT_EQ(batch.replays(), 8);
+  EXPECT_EQ(replayer.replays(), 8);
 }
 
 }  // namespace
