@@ -110,7 +110,7 @@ Status WhatifCommand::Run() {
       const bool askable =
           std::all_of(scenario.keys.begin(), scenario.keys.end(),
                       [](const ScenarioKey& key) { return !key.otherwise.empty(); });
-      if (!askable) continue;
+      if (!askable || scenario.by_name_only) continue;
       Result<std::vector<ScenarioCall>> call = ParseScenario(scenario.name);
       if (!call.ok()) return call.status();
       Forecast forecast = forecaster.Run(std::string(scenario.name), call.value());

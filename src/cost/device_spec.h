@@ -19,6 +19,7 @@
 #include "base/named_text.h"
 #include "base/status.h"
 #include "cost/dtype.h"
+#include "cost/sustained_shares.h"
 
 namespace headroom {
 
@@ -57,6 +58,8 @@ struct DeviceSpec {
   std::optional<double> max_threads_per_sm;
   std::optional<double> registers_per_sm;  ///< 32-bit registers.
   std::optional<double> shared_memory_per_sm_bytes;
+
+  SustainedShares sustained;
 
   /// Where a figure comes from, by its key in the file, e.g. SourceOf("tdp_w"); empty if the figure
   /// is unknown.

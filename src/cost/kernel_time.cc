@@ -41,26 +41,12 @@ double UsefulShare(const GemmShape& shape, std::int64_t tile_m, std::int64_t til
   return useful / (waves * static_cast<double>(processors) * static_cast<double>(tile_m * tile_n));
 }
 
-// Sustained shares of the peak and of the bandwidth.
-constexpr double kGemmShare16 = 0.77, kGemmShareTf32 = 0.78;
-constexpr double kGemmBytes16 = 0.79, kGemmBytesTf32 = 0.73;
-constexpr double kWeightGradientTf32 = 0.8;
-constexpr double kSplitAlongK = 0.6;
-constexpr double kSlice = 256;  ///< Of k, the least that is split off.
-/// Of the 16-bit peak, where rows begin at odd addresses: no wide loads.
-constexpr double kMisalignedShare = 0.126;
-constexpr double kGemmStart = 3'000;  // ns
-
-// Convolutions: of the peak for each part, and of the bandwidth for activations as they lie and for
-// reordering them.
-constexpr double kConvolutionShare16 = 0.83, kConvolutionShareTf32 = 0.88;
-constexpr double kConvolutionWeightTf32 = 0.36;
-constexpr double kConvolutionBytes = 0.7;
-constexpr double kReorder16 = 0.46, kReorderTf32 = 0.74;
-/// Of the rate, where the narrow side of the product fills half a tile.
-constexpr double kNarrow = 0.63;
+/// Of k, the least that is split off.
+constexpr double kSlice = 256;
+/// The narrow side of a convolution's product, where it fills half a tile.
 constexpr std::int64_t kNarrowExtent = 64;
-constexpr double kConvolutionStart = 4'000;  // ns
+
+constexpr double kMicrosecond = 1e3;  // ns
 
 double Product(const std::vector<std::int64_t>& extents) {
   double product = 1;
@@ -92,44 +78,47 @@ std::optional<DurationNs> TensorCoreGemmTime(const GemmShape& shape, const GemmL
   const std::optional<Rates> rates = RatesOf(device, dtype);
   if (!rates || !device.sm_count || shape.m <= 0 || shape.n <= 0 || shape.k <= 0)
     return std::nullopt;
+  const SustainedShares& shares = device.sustained;
   const auto processors = static_cast<std::int64_t>(*device.sm_count);
   const bool tf32 = dtype == DType::kTF32;
   double rate = rates->flops;
   // Too few tiles for all processors: the product is split along k, into slices worth a launch.
   const double slices = std::max(1.0, static_cast<double>(shape.k) / kSlice);
   if (tf32) {
-    rate *= kGemmShareTf32;
-    if (layout.transposed_first) rate *= kWeightGradientTf32;
+    rate *= shares.gemm_tf32;
+    if (layout.transposed_first) rate *= shares.gemm_weight_gradient_tf32;
     const std::int64_t tiles = shape.batch * DivideUp(shape.m, 128) * DivideUp(shape.n, 128);
     const double useful = UsefulShare(shape, 128, 128, processors);
-    rate *= tiles < processors ? std::min(kSplitAlongK, useful * slices) : useful;
+    rate *= tiles < processors ? std::min(shares.gemm_split, useful * slices) : useful;
   } else {
     constexpr std::array<std::array<std::int64_t, 2>, 6> kTiles = {
         {{256, 128}, {128, 256}, {128, 128}, {128, 64}, {64, 128}, {64, 64}}};
     double best = 0;
     for (const auto& [m, n] : kTiles) best = std::max(best, UsefulShare(shape, m, n, processors));
-    best = std::max(best, std::min(kSplitAlongK, best * slices));
-    rate *= kGemmShare16 * best;
+    best = std::max(best, std::min(shares.gemm_split, best * slices));
+    rate *= shares.gemm_16 * best;
   }
   if (!layout.aligned) {
     const std::optional<Rates> half = RatesOf(device, DType::kF16);
-    if (half) rate = std::min(rate, kMisalignedShare * half->flops);
+    if (half) rate = std::min(rate, shares.gemm_misaligned * half->flops);
   }
   const double m = static_cast<double>(shape.m), n = static_cast<double>(shape.n),
                k = static_cast<double>(shape.k), batch = static_cast<double>(shape.batch);
   const double compute = 2 * batch * m * n * k / rate;
   const double memory = batch * (m * k + k * n + m * n) * ElementBytes(dtype) /
-                        (rates->bytes * (tf32 ? kGemmBytesTf32 : kGemmBytes16));
+                        (rates->bytes * (tf32 ? shares.gemm_bytes_tf32 : shares.gemm_bytes_16));
   const double time = std::pow(std::pow(compute, 4) + std::pow(memory, 4), 0.25);
-  return DurationNs(std::llround(kGemmStart + time));
+  return DurationNs(std::llround(shares.gemm_start_us * kMicrosecond + time));
 }
 
 std::optional<DurationNs> TensorCoreConvolutionTime(const ConvolutionShape& shape, DType dtype,
-                                                    const DeviceSpec& device) {
+                                                    const DeviceSpec& device,
+                                                    ActivationOrder order) {
   const std::optional<Rates> rates = RatesOf(device, dtype);
   const std::optional<Rates> half = RatesOf(device, DType::kF16);
   if (!rates || !half || !device.sm_count || shape.in_channels <= 0 || shape.groups <= 0)
     return std::nullopt;
+  const SustainedShares& shares = device.sustained;
   const auto processors = static_cast<std::int64_t>(*device.sm_count);
   const bool tf32 = dtype == DType::kTF32;
   const double size = ElementBytes(dtype);
@@ -148,13 +137,15 @@ std::optional<DurationNs> TensorCoreConvolutionTime(const ConvolutionShape& shap
                          static_cast<double>(taps);
   const bool pointwise = taps == 1 && shape.in == shape.out;
   const auto multiple = static_cast<std::int64_t>(16 / size);
-  const bool as_it_lies = pointwise && out_plane % 2 == 0;
-  const bool aligned = !as_it_lies || out_plane % multiple == 0;
+  const bool channels_last = order == ActivationOrder::kChannelsLast;
+  const bool as_it_lies = channels_last || (pointwise && out_plane % 2 == 0);
+  // With channels last, missing ones are padded.
+  const bool aligned = channels_last || !as_it_lies || out_plane % multiple == 0;
 
   // A product [m, n] over k, on tiles that fit its narrow side.
   const auto part = [&](double m, double n, double share) {
     double rate = rates->flops * share;
-    if (std::min(m, n) <= static_cast<double>(kNarrowExtent)) rate *= kNarrow;
+    if (std::min(m, n) <= static_cast<double>(kNarrowExtent)) rate *= shares.convolution_narrow;
     const GemmShape product = {.batch = shape.groups,
                                .m = static_cast<std::int64_t>(m),
                                .n = static_cast<std::int64_t>(n),
@@ -163,34 +154,40 @@ std::optional<DurationNs> TensorCoreConvolutionTime(const ConvolutionShape& shap
     const double narrow = std::max(UsefulShare(product, 128, 64, processors),
                                    UsefulShare(product, 64, 128, processors));
     rate *= std::max(wide, narrow);
-    if (!aligned) rate = std::min(rate, kMisalignedShare * half->flops);
+    if (!aligned) rate = std::min(rate, shares.gemm_misaligned * half->flops);
     const double flops = shape.FlopsPerPart() * static_cast<double>(channels) /
                          static_cast<double>(shape.in_channels);
     const double compute = flops / rate;
-    const double memory = (activations + weights) * size / (rates->bytes * kConvolutionBytes);
+    const double memory =
+        (activations + weights) * size / (rates->bytes * shares.convolution_bytes);
     const double reorder =
         as_it_lies ? 0
-                   : 2 * activations * size / (rates->bytes * (tf32 ? kReorderTf32 : kReorder16));
-    return kConvolutionStart + std::pow(std::pow(compute, 4) + std::pow(memory, 4), 0.25) + reorder;
+                   : 2 * activations * size /
+                         (rates->bytes * (tf32 ? shares.reorder_tf32 : shares.reorder_16));
+    return shares.convolution_start_us * kMicrosecond +
+           std::pow(std::pow(compute, 4) + std::pow(memory, 4), 0.25) + reorder;
   };
   const double groups = static_cast<double>(shape.groups);
   const double in = static_cast<double>(channels) / groups,
                out = static_cast<double>(shape.out_channels) / groups;
-  const double share = tf32 ? kConvolutionShareTf32 : kConvolutionShare16;
+  const double share = tf32 ? shares.convolution_tf32 : shares.convolution_16;
   double time = 0;
   if (shape.data_gradient) time += part(batch * static_cast<double>(in_plane), in, share);
   if (shape.weight_gradient) {
     // Few results over a long sum: split along it, so that all processors have work.
-    double rate = rates->flops * (tf32 ? kConvolutionWeightTf32 : kConvolutionShare16);
+    double rate = rates->flops * (tf32 ? shares.convolution_weight_tf32 : shares.convolution_16);
     if (std::min(in * static_cast<double>(taps), out) <= static_cast<double>(kNarrowExtent))
-      rate *= kNarrow;
-    if (!aligned) rate = std::min(rate, kMisalignedShare * half->flops);
+      rate *= shares.convolution_narrow;
+    if (!aligned) rate = std::min(rate, shares.gemm_misaligned * half->flops);
     const double compute = shape.FlopsPerPart() * static_cast<double>(channels) /
                            static_cast<double>(shape.in_channels) / rate;
-    const double memory = (activations + weights) * size / (rates->bytes * kConvolutionBytes);
-    time += kConvolutionStart + std::pow(std::pow(compute, 4) + std::pow(memory, 4), 0.25);
+    const double memory =
+        (activations + weights) * size / (rates->bytes * shares.convolution_bytes);
+    time += shares.convolution_start_us * kMicrosecond +
+            std::pow(std::pow(compute, 4) + std::pow(memory, 4), 0.25);
     if (!as_it_lies)
-      time += 2 * activations * size / (rates->bytes * (tf32 ? kReorderTf32 : kReorder16));
+      time += 2 * activations * size /
+              (rates->bytes * (tf32 ? shares.reorder_tf32 : shares.reorder_16));
   }
   if (!shape.data_gradient && !shape.weight_gradient)
     time = part(batch * static_cast<double>(out_plane), out, share);

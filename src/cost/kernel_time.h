@@ -33,12 +33,16 @@ GemmLayout LayoutOf(const OperatorCall& call, const GemmShape& shape, DType dtyp
 std::optional<DurationNs> TensorCoreGemmTime(const GemmShape& shape, const GemmLayout& layout,
                                              DType dtype, const DeviceSpec& device);
 
-/// Time of a convolution on tensor cores in NCHW order, all of its parts (forward, or the data and
+/// How activations lie in memory.
+enum class ActivationOrder { kChannelsFirst, kChannelsLast };
+
+/// Time of a convolution on tensor cores, all of its parts (forward, or the data and
 /// weight gradients that it computes): each an implicit product [batch * plane, out channels, in
 /// channels * kernel] or its transpose, with the time above, and both of its activations reordered
 /// to NHWC or back. A 1x1 convolution of stride 1 is a product as it lies, and needs no reordering
-/// unless its plane is odd. nullopt as above.
-std::optional<DurationNs> TensorCoreConvolutionTime(const ConvolutionShape& shape, DType dtype,
-                                                    const DeviceSpec& device);
+/// unless its plane is odd; nor does any with channels last. nullopt as above.
+std::optional<DurationNs> TensorCoreConvolutionTime(
+    const ConvolutionShape& shape, DType dtype, const DeviceSpec& device,
+    ActivationOrder order = ActivationOrder::kChannelsFirst);
 
 }  // namespace headroom

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "report/explanation_report.h"
@@ -150,23 +151,25 @@ std::string RenderForecastText(const ForecastReport& report, bool color, Charset
 }
 
 std::string RenderScenarioList(std::span<const Scenario> scenarios, bool color, Charset charset) {
+  std::size_t width = 0;
+  for (const Scenario& scenario : scenarios) width = std::max(width, scenario.name.size());
   TextPage page(color, charset);
-  std::vector<std::vector<Span>> rows;
+  page.Paragraph("  ", "NAME[:key=value,...]; a key with a default in brackets may be left out");
+  page.Blank();
   for (const Scenario& scenario : scenarios) {
+    page.Paragraph(fmt::format("  {:{}}  ", scenario.name, width), scenario.summary, Style::kBold);
     std::string keys;
     for (const ScenarioKey& key : scenario.keys) {
       const std::string value = !key.choices.empty()          ? std::string(key.choices)
                                 : key.kind == KeyKind::kRegex ? "REGEX"
                                 : key.kind == KeyKind::kCount ? "N"
                                                               : "F";
-      keys += fmt::format("{}{}={}{}", keys.empty() ? ":" : ",", key.name, value,
+      keys += fmt::format("{}{}={}{}", keys.empty() ? "" : ", ", key.name, value,
                           key.otherwise.empty() ? "" : fmt::format(" [{}]", key.otherwise));
     }
-    rows.push_back({{std::string(scenario.name) + keys}, {std::string(scenario.summary)}});
+    if (!keys.empty())
+      page.Paragraph(std::string(width + 4, ' '), keys, Style::kPlain, Style::kDim);
   }
-  page.Table(
-      {{"scenario", TableColumn::Kind::kText}, {"what it changes", TableColumn::Kind::kText}},
-      rows);
   return std::move(page).Take();
 }
 

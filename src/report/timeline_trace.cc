@@ -14,6 +14,8 @@
 namespace headroom {
 namespace {
 
+constexpr std::int64_t kChannelTrack = 1'000'000;
+
 std::string Us(std::int64_t ns) { return DecimalOf(ns, 3); }
 
 /// Process and thread ids are numbers in most traces, and names in some.
@@ -86,8 +88,14 @@ class TraceWriter {
   }
 
   std::int64_t DeviceOf(StreamId stream) const {
+    if (!stream.valid()) return 0;  // On a channel beside the streams.
     const DeviceId device = job_.store().streams.device[stream.index()];
     return std::max<std::int64_t>(0, job_.store().devices.ordinal[device.index()]);
+  }
+
+  /// Of what runs on a channel: a number that no stream has.
+  std::int64_t NumberOf(StreamId stream) const {
+    return stream.valid() ? job_.store().streams.number[stream.index()] : kChannelTrack;
   }
 
   void WriteDevices() {
@@ -129,7 +137,7 @@ class TraceWriter {
           device, device);
     }
     for (const StreamId stream : streams) {
-      const std::int64_t number = job_.store().streams.number[stream.index()];
+      const std::int64_t number = NumberOf(stream);
       Event();
       Add(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":"stream {}"}}}})",
           DeviceOf(stream), number, number);
@@ -165,7 +173,7 @@ class TraceWriter {
     const bool recorded = task.origin != kNoTask;
     const std::uint32_t row = recorded ? job_.graph().tasks[task.origin].row : 0;
     const std::int64_t device = DeviceOf(task.stream);
-    const std::int64_t stream = job_.store().streams.number[task.stream.index()];
+    const std::int64_t stream = NumberOf(task.stream);
     Event();
     Add(R"({{"ph":"X","cat":"{}","name":{},"pid":{},"tid":{},"ts":{},"dur":{},)"
         R"("args":{{"device":{},"stream":{})",

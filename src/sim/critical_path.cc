@@ -50,6 +50,15 @@ std::vector<CriticalLink> FindCriticalPath(const Plan& plan, const Replayer& rep
       link.spent_ns = within(start) - within(base[before]);
       break;
     }
+    // On a channel, the task that ran before it may have let it go, without an edge.
+    if (from < 0) {
+      const std::int64_t held_by =
+          replayer.HeldBackBy(plan, static_cast<int>(cycle), static_cast<TaskIndex>(task));
+      if (held_by >= 0) {
+        from = 2 * held_by + 1;
+        link.edge = kNoCriticalEdge;
+      }
+    }
     const bool inside = start < until || link.ran_ns != 0 || link.spent_ns != 0;
     if (inside) path.push_back(link);
     moment = from;

@@ -8,10 +8,12 @@
 
 namespace headroom {
 
+inline constexpr std::uint32_t kNoCriticalEdge = 0xFFFFFFFFu;
+
 /// One link: a task, and the edge that let it start.
 struct CriticalLink {
   TaskIndex task = kNoTask;
-  std::uint32_t edge = 0;     ///< Into the task.
+  std::uint32_t edge = 0;     ///< Into the task; kNoCriticalEdge: its channel was busy until then.
   std::int64_t spent_ns = 0;  ///< Of the path, before the task's start: the edge's lag.
   std::int64_t ran_ns = 0;    ///< Of the task itself.
 };

@@ -4,7 +4,7 @@
 #include <cassert>
 #include <cmath>
 #include <functional>
-#include <map>
+#include <iterator>
 #include <numeric>
 #include <queue>
 #include <utility>
@@ -65,11 +65,16 @@ void PutInOrder(EditedPlan& edited) {
   shape->steps = old.steps;
   shape->most_cycles_back = old.most_cycles_back;
   shape->periodic = old.periodic;
+  shape->channels = old.channels;
   EditedPlan sorted;
   for (const std::uint32_t task : order) {
     shape->edge_begin.push_back(static_cast<std::uint32_t>(shape->from.size()));
     shape->gpu.push_back(old.gpu[task]);
     shape->step.push_back(old.step[task]);
+    if (!old.channels.empty()) {
+      shape->channel.push_back(old.channel[task]);
+      shape->priority.push_back(old.priority[task]);
+    }
     sorted.plan.duration.push_back(edited.plan.duration[task]);
     sorted.changed.push_back(edited.changed[task]);
     sorted.origin.push_back(edited.origin[task]);
@@ -97,17 +102,25 @@ EdgeKind KindOfEdge(const Graph& graph, const EditedPlan& edited, TaskIndex task
                     std::uint32_t edge) {
   const std::uint32_t place = edge - edited.plan.shape->edge_begin[task];
   const TaskIndex origin = edited.origin[task];
+  const PlanShape& shape = *edited.plan.shape;
+  // What was inserted beyond the edges of its own kind: a wait for another task.
+  const EdgeKind wait = shape.gpu[task] != 0 ? EdgeKind::kCrossStream : EdgeKind::kSync;
+  if (!shape.channel.empty() && shape.channel[task] != kNoChannel) return wait;
   if (origin == kNoTask) {
+    if (place > 1) return wait;
     if (place > 0) return EdgeKind::kLaunch;
     return edited.plan.shape->gpu[task] != 0 ? EdgeKind::kStream : EdgeKind::kHost;
   }
   const std::uint32_t own = graph.edge_begin[origin + 1] - graph.edge_begin[origin];
-  // Behind its own there are only waits for inserted kernels.
-  return place < own ? graph.edges[graph.edge_begin[origin] + place].kind : EdgeKind::kSync;
+  return place < own ? graph.edges[graph.edge_begin[origin] + place].kind : wait;
 }
 
 Edit::Edit(const Graph& graph, const Plan& base)
-    : graph_(graph), base_(base), plan_(base), removed_(base.tasks()) {
+    : graph_(graph),
+      base_(base),
+      plan_(base),
+      removed_(base.tasks()),
+      next_number_(static_cast<TaskIndex>(base.tasks())) {
   assert(base.tasks() == graph.tasks.size() && "the plan is of this graph, without inserted tasks");
 }
 
@@ -151,6 +164,11 @@ void Edit::Remove(TaskIndex task) {
   }
 }
 
+void Edit::ReplaceWork(TaskIndex task, DurationNs duration, std::optional<DurationNs> in_16_bits) {
+  SetDuration(task, duration);
+  other_work_[task] = in_16_bits;
+}
+
 void Edit::Detach(TaskIndex task, DurationNs gap) {
   for (std::uint32_t edge = graph_.edge_begin[task]; edge < graph_.edge_begin[task + 1]; ++edge) {
     if (graph_.edges[edge].kind == EdgeKind::kLaunch) {
@@ -168,10 +186,74 @@ void Edit::RemoveWait(TaskIndex return_task) {
   }
 }
 
-void Edit::Insert(const NewKernel& kernel) {
+TaskIndex Edit::Insert(NewKernel kernel) {
   assert(kernel.before_call < kernel.before_task);
-  inserted_.push_back(kernel);
+  inserted_.push_back(std::move(kernel));
+  kernel_numbers_.push_back(next_number_);
   ++counts_.inserted;
+  return next_number_++;
+}
+
+std::optional<std::uint32_t> Edit::FindChannel(std::string_view name) const {
+  const auto found = std::find_if(channels_.begin(), channels_.end(),
+                                  [&](const Channel& channel) { return channel.name == name; });
+  if (found == channels_.end()) return std::nullopt;
+  return static_cast<std::uint32_t>(found - channels_.begin());
+}
+
+std::uint32_t Edit::AddChannel(const Channel& channel) {
+  if (const std::optional<std::uint32_t> known = FindChannel(channel.name)) return *known;
+  channels_.push_back(channel);
+  return static_cast<std::uint32_t>(channels_.size() - 1);
+}
+
+void Edit::ChannelTask::Scale(double factor) {
+  duration = DurationNs(Scaled(duration.ns(), factor));
+  latency = DurationNs(Scaled(latency.ns(), factor));
+}
+
+TaskIndex Edit::Insert(ChannelTask task) {
+  assert(task.channel < channels_.size());
+  for ([[maybe_unused]] const Dependency& on : task.after) {
+    for ([[maybe_unused]] const Dependency& by : task.before) {
+      assert((on.cycles > 0 || by.cycles > 0 || by.task >= removed_.size() || on.task < by.task ||
+              on.task >= removed_.size()) &&
+             "what waits comes before what it waits for");
+    }
+  }
+  task.number = next_number_++;
+  channel_tasks_.push_back(std::move(task));
+  ++counts_.inserted;
+  return channel_tasks_.back().number;
+}
+
+std::vector<Edit::ChannelTask> Edit::Clear(std::uint32_t channel) {
+  const auto begin =
+      std::stable_partition(channel_tasks_.begin(), channel_tasks_.end(),
+                            [&](const ChannelTask& task) { return task.channel != channel; });
+  std::vector<ChannelTask> cleared(std::make_move_iterator(begin),
+                                   std::make_move_iterator(channel_tasks_.end()));
+  channel_tasks_.erase(begin, channel_tasks_.end());
+  counts_.inserted -= static_cast<std::int64_t>(cleared.size());
+  return cleared;
+}
+
+std::multimap<TaskIndex, Edit::NewEdge> Edit::NewEdges() const {
+  std::multimap<TaskIndex, NewEdge> edges;
+  for (std::size_t k = 0; k < inserted_.size(); ++k) {
+    const NewKernel& kernel = inserted_[k];
+    if (kernel.waiting_call != kNoTask)
+      edges.insert({kernel.waiting_call, {kernel_numbers_[k], kWaitTail, 0, false}});
+    for (const Dependency& on : kernel.after)
+      edges.insert({kernel_numbers_[k], {on.task, on.lag.ns(), on.cycles, on.from_start}});
+  }
+  for (const ChannelTask& task : channel_tasks_) {
+    for (const Dependency& on : task.after)
+      edges.insert({task.number, {on.task, on.lag.ns(), on.cycles, on.from_start}});
+    for (const Dependency& by : task.before)
+      edges.insert({by.task, {task.number, by.lag.ns(), by.cycles, by.from_start}});
+  }
+  return edges;
 }
 
 EditedPlan Edit::Finish() const {
@@ -181,7 +263,7 @@ EditedPlan Edit::Finish() const {
     return old.gpu[task] != 0 && plan_.duration[task] != base_.duration[task];
   };
   EditedPlan out;
-  if (inserted_.empty()) {
+  if (inserted_.empty() && channel_tasks_.empty()) {
     out.plan = plan_;
     for (std::size_t task = 0; task < tasks; ++task) out.changed.push_back(is_changed(task));
     out.origin.resize(tasks);
@@ -204,25 +286,26 @@ EditedPlan Edit::Finish() const {
   std::stable_sort(arrivals.begin(), arrivals.end(),
                    [](const Arrival& a, const Arrival& b) { return a.before < b.before; });
 
-  // New numbers of the old tasks, of the new launches and of the new kernels.
-  std::vector<std::int64_t> place(tasks), launch_place(inserted_.size()),
-      kernel_place(inserted_.size());
-  std::multimap<TaskIndex, std::uint32_t> waited_for_by;
+  // New places of the old tasks and of the new ones by their numbers, and of the new launches.
+  std::vector<std::int64_t> place(next_number_, -1), launch_place(inserted_.size());
   {
     std::size_t next = 0;
     for (std::size_t task = 0; task < tasks; ++task) {
       for (; next < arrivals.size() && arrivals[next].before == task; ++next) {
-        (arrivals[next].is_launch ? launch_place : kernel_place)[arrivals[next].kernel] =
+        const std::uint32_t kernel = arrivals[next].kernel;
+        (arrivals[next].is_launch ? launch_place[kernel] : place[kernel_numbers_[kernel]]) =
             static_cast<std::int64_t>(task + next);
       }
       place[task] = static_cast<std::int64_t>(task + next);
     }
-    for (std::uint32_t k = 0; k < inserted_.size(); ++k) {
-      if (inserted_[k].waiting_call != kNoTask) waited_for_by.emplace(inserted_[k].waiting_call, k);
-    }
+    // Tasks of channels go last for now.
+    for (const ChannelTask& task : channel_tasks_)
+      place[task.number] = static_cast<std::int64_t>(tasks + next++);
   }
+  const std::multimap<TaskIndex, NewEdge> new_edges = NewEdges();
   const auto moments_before = static_cast<std::int64_t>(2 * tasks);
-  const auto moments = static_cast<std::int64_t>(2 * (tasks + arrivals.size()));
+  const auto moments =
+      static_cast<std::int64_t>(2 * (tasks + arrivals.size() + channel_tasks_.size()));
   const auto moved = [&](std::int64_t from) {
     std::int64_t back = 0;
     while (from < 0) {
@@ -236,6 +319,11 @@ EditedPlan Edit::Finish() const {
   shape->steps = old.steps;
   shape->most_cycles_back = old.most_cycles_back;
   shape->periodic = old.periodic;
+  if (!channel_tasks_.empty()) {
+    for (const Channel& channel : channels_) shape->channels.push_back(channel.policy);
+    shape->channel.assign(tasks + arrivals.size(), kNoChannel);
+    shape->priority.assign(tasks + arrivals.size(), 0);
+  }
   const auto begin_task = [&](std::int64_t duration, bool gpu, std::int32_t step, bool changed,
                               TaskIndex origin) {
     shape->edge_begin.push_back(static_cast<std::uint32_t>(shape->from.size()));
@@ -249,6 +337,15 @@ EditedPlan Edit::Finish() const {
   const auto add_edge = [&](std::int64_t from, std::int64_t lag) {
     shape->from.push_back(from);
     out.plan.lag.push_back(lag);
+  };
+  const auto add_new_edges = [&](TaskIndex task) {
+    const auto [first, last] = new_edges.equal_range(task);
+    for (auto edge = first; edge != last; ++edge) {
+      const NewEdge& on = edge->second;
+      assert(place[on.from] >= 0 && "the task was taken off its channel");
+      add_edge(2 * place[on.from] + (on.from_start ? 0 : 1) - moments * on.cycles, on.lag);
+      shape->most_cycles_back = std::max<std::int32_t>(shape->most_cycles_back, on.cycles);
+    }
   };
   auto next = arrivals.begin();
   for (std::size_t task = 0; task < tasks; ++task) {
@@ -265,21 +362,26 @@ EditedPlan Edit::Finish() const {
         begin_task(kernel.duration.ns(), true, old.step[task], true, kNoTask);
         if (has_track) add_edge(previous, kKernelGap);
         add_edge(2 * launch_place[next->kernel], graph_.launch_latency.ns());
-        previous = 2 * kernel_place[next->kernel] + 1;
+        add_new_edges(kernel_numbers_[next->kernel]);
+        previous = 2 * place[kernel_numbers_[next->kernel]] + 1;
       }
     }
     begin_task(plan_.duration[task], old.gpu[task] != 0, old.step[task], is_changed(task),
                static_cast<TaskIndex>(task));
     for (std::uint32_t edge = track; edge < old.edge_begin[task + 1]; ++edge)
       add_edge(edge == track ? previous : moved(old.from[edge]), plan_.lag[edge]);
-    const auto [first, last] = waited_for_by.equal_range(static_cast<TaskIndex>(task));
-    for (auto wait = first; wait != last; ++wait)
-      add_edge(2 * kernel_place[wait->second] + 1, kWaitTail);
+    add_new_edges(static_cast<TaskIndex>(task));
+  }
+  for (const ChannelTask& task : channel_tasks_) {
+    begin_task(task.duration.ns(), true, task.step, true, kNoTask);
+    shape->channel.push_back(static_cast<std::int32_t>(task.channel));
+    shape->priority.push_back(task.priority);
+    add_new_edges(task.number);
   }
   shape->edge_begin.push_back(static_cast<std::uint32_t>(shape->from.size()));
   out.plan.shape = std::move(shape);
-  // Where the host waits now for what it ran ahead of, the recorded order is none any more.
-  if (!waited_for_by.empty()) PutInOrder(out);
+  // Where something waits now for what it ran ahead of, the recorded order is none any more.
+  if (!new_edges.empty()) PutInOrder(out);
   return out;
 }
 

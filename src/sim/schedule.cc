@@ -23,33 +23,6 @@ std::int64_t EndOfWork(const Plan& plan, const std::int64_t* moments) {
 
 }  // namespace
 
-Plan MakePlan(const Graph& graph) {
-  auto shape = std::make_shared<PlanShape>();
-  Plan plan;
-  const auto moments = static_cast<std::int64_t>(graph.moments());
-  shape->edge_begin = graph.edge_begin;
-  shape->steps = graph.steps;
-  shape->periodic = graph.periodic;
-  shape->gpu.reserve(graph.tasks.size());
-  shape->step.reserve(graph.tasks.size());
-  plan.duration.reserve(graph.tasks.size());
-  for (const Task& task : graph.tasks) {
-    plan.duration.push_back(task.duration.ns());
-    shape->gpu.push_back(task.kind == TaskKind::kGpu ? 1 : 0);
-    shape->step.push_back(task.step);
-  }
-  shape->from.reserve(graph.edges.size());
-  plan.lag.reserve(graph.edges.size());
-  for (const Edge& edge : graph.edges) {
-    plan.lag.push_back(edge.lag.ns());
-    shape->from.push_back(2 * std::int64_t{edge.from} + (edge.from_end ? 1 : 0) -
-                          moments * edge.cycles_back);
-    shape->most_cycles_back = std::max<std::int32_t>(shape->most_cycles_back, edge.cycles_back);
-  }
-  plan.shape = std::move(shape);
-  return plan;
-}
-
 void Replayer::Prepare(const Plan& plan, int cycles) {
   const std::size_t cycle = 2 * plan.tasks();
   const auto before = static_cast<std::size_t>(plan.shape->most_cycles_back) * cycle;
@@ -80,9 +53,22 @@ void Replayer::RunCycle(const Plan& plan, int cycle) {
   }
 }
 
+void Replayer::RunEvents(const Plan& plan, int cycles) {
+  events_.Run(plan, cycles, moments_.data() + (Cycle(plan, 0) - moments_.data()));
+}
+
+std::int64_t Replayer::HeldBackBy(const Plan& plan, int cycle, TaskIndex task) const {
+  if (plan.shape->channels.empty()) return -1;
+  return events_.HeldBackBy(cycle * static_cast<std::int64_t>(plan.tasks()) + task);
+}
+
 std::span<const std::int64_t> Replayer::RunOnce(const Plan& plan) {
   Prepare(plan, 1);
-  RunCycle(plan, 0);
+  if (plan.shape->channels.empty()) {
+    RunCycle(plan, 0);
+  } else {
+    RunEvents(plan, 1);
+  }
   cycles_ = 1;
   return {Cycle(plan, 0), 2 * plan.tasks()};
 }
@@ -97,11 +83,14 @@ Replayed Replayer::Run(const Plan& plan) {
     return out;
   }
   Prepare(plan, kMostCycles);
+  // Tasks of later cycles compete with those of earlier ones, so all are replayed at once.
+  const bool by_events = !plan.shape->channels.empty();
+  if (by_events) RunEvents(plan, kMostCycles);
   double before = -1, period = 0;
   std::int64_t end = 0;
   int cycle = 0;
   for (; cycle < kMostCycles; ++cycle) {
-    RunCycle(plan, cycle);
+    if (!by_events) RunCycle(plan, cycle);
     const std::int64_t now = EndOfWork(plan, Cycle(plan, cycle));
     before = period;
     period = static_cast<double>(now - end);

@@ -2,41 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
-#include "base/time.h"
-#include "graph/graph.h"
+#include "sim/event_loop.h"
+#include "sim/plan.h"
 
 namespace headroom {
-
-/// Which moment waits for which: what all plans of a graph share.
-struct PlanShape {
-  std::vector<std::uint32_t> edge_begin;  ///< By task, and one past the end.
-  std::vector<std::int64_t> from;         ///< By edge: its moment, less one cycle for each back.
-  std::vector<std::uint8_t> gpu;          ///< By task: 1 for GPU tasks.
-  std::vector<std::int32_t> step;         ///< By task; -1: none.
-  std::int32_t steps = 1;
-  std::int32_t most_cycles_back = 0;
-  bool periodic = true;  ///< Else one pass from nothing is all that there is to replay.
-};
-
-/// What a replay needs of a graph, and no more: flat arrays that one pass streams through. A copy
-/// shares the shape, so an edit of durations and lags costs two arrays.
-struct Plan {
-  std::shared_ptr<const PlanShape> shape;
-  std::vector<std::int64_t> duration;  ///< ns, by task.
-  std::vector<std::int64_t> lag;       ///< ns, by edge; kNoEdge: the edge does not hold.
-
-  std::size_t tasks() const { return duration.size(); }
-};
-
-/// The lag of an edge that holds nothing back.
-inline constexpr std::int64_t kNoEdge = INT64_MIN / 8;
-
-/// The plan that replays the graph as recorded.
-Plan MakePlan(const Graph& graph);
 
 /// The times of one or more cycles.
 struct Replayed {
@@ -64,14 +36,19 @@ class Replayer {
   /// Of the last run: cycles replayed, and the moments of one (negative: before the first, never).
   int cycles() const { return cycles_; }
   const std::int64_t* Cycle(const Plan& plan, int cycle) const;
+  /// Of the last run: what ran on the task's channel until it could start, as cycle x tasks + task;
+  /// -1: nothing held it back there.
+  std::int64_t HeldBackBy(const Plan& plan, int cycle, TaskIndex task) const;
 
  private:
   void Prepare(const Plan& plan, int cycles);
   void RunCycle(const Plan& plan, int cycle);
+  void RunEvents(const Plan& plan, int cycles);
 
   int cycles_ = 0;
 
   std::vector<std::int64_t> moments_;
+  EventLoop events_;
 };
 
 }  // namespace headroom

@@ -224,6 +224,8 @@ std::unique_ptr<TraceStore> StoreBuilder::Build() const {
     tasks.copy.MutablePending(row) = task.copy_;
     tasks.correlation.MutablePending(row) = task.correlation_;
     tasks.bytes.MutablePending(row) = task.bytes_;
+    tasks.grid_x.MutablePending(row) = task.blocks_;
+    tasks.block_x.MutablePending(row) = task.threads_;
   }
   store->Freeze(1);
   return store;

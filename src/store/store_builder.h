@@ -50,6 +50,10 @@ class StoreBuilder {
    public:
     GpuTask& Device(std::int64_t ordinal) { return device_ = ordinal, *this; }
     GpuTask& Bytes(std::int64_t bytes) { return bytes_ = bytes, *this; }
+    /// Blocks, and threads in each.
+    GpuTask& Grid(std::int32_t blocks, std::int32_t threads) {
+      return blocks_ = blocks, threads_ = threads, *this;
+    }
 
    private:
     friend class StoreBuilder;
@@ -58,6 +62,7 @@ class StoreBuilder {
     CopyKind copy_ = CopyKind::kNotACopy;
     std::int64_t device_ = 0, stream_ = 0, start_ns_ = 0, duration_ns_ = 0;
     std::int64_t correlation_ = kUnknown, bytes_ = kUnknown;
+    std::int32_t blocks_ = kUnknown32, threads_ = kUnknown32;
   };
 
   /// Host events from here on belong to this process ("1" at first).

@@ -7,6 +7,7 @@
 #include "analysis/operator_costs.h"
 #include "whatif/autocast.h"
 #include "whatif/catalogue.h"
+#include "whatif/inserted_kernels.h"
 #include "whatif/optimizer_steps.h"
 #include "whatif/selection.h"
 #include "whatif/tensor_cores.h"
@@ -14,12 +15,12 @@
 namespace headroom {
 namespace {
 
-// A cast reads four bytes and writes two, or the other way (measured: 3.2 of 4.8 TB/s).
-constexpr double kCastBytes = 6, kCastShare = 0.67, kCastStart = 1'200;  // ns
+// A cast reads four bytes and writes two, or the other way.
+constexpr double kCastBytes = 6;
 
 // Gradient scaling: one pass over all gradients that reads and writes them, and the host waits for
-// whether any was infinite (measured: 3.4 of 4.8 TB/s).
-constexpr double kScalerBytes = 2, kScalerShare = 0.71;
+// whether any was infinite.
+constexpr double kScalerBytes = 2;
 
 constexpr double kKernelError = 0.08;
 
@@ -35,8 +36,9 @@ bool InsertGradientScaler(const Job& job, Edit& edit) {
     const bool fused = edit.IsRemoved(step.tasks.back());
     edit.Insert({.before_task = step.tasks.front(),
                  .before_call = launch,
-                 .duration = DurationNs(std::llround(
-                     bytes * kScalerBytes / (*job.device()->memory_bandwidth_gbs * kScalerShare))),
+                 .duration = DurationNs(std::llround(bytes * kScalerBytes /
+                                                     (*job.device()->memory_bandwidth_gbs *
+                                                      job.calibration().kernels.update_bytes))),
                  .host_work = Nanoseconds(costs.gradient_scaler),
                  .launch = Nanoseconds(costs.cast_launch),
                  .waiting_call = fused ? kNoTask : launch});
@@ -58,6 +60,13 @@ Effect ApplyAmp(const Job& job, const Arguments& arguments, Edit& edit) {
   const HostCosts& costs = job.calibration().host;
   std::int64_t products = 0;
   for (const AutocastOperator& op : FollowAutocast(job, dtype)) {
+    if (IsReplaced(op.tasks, edit)) {
+      for (const TaskIndex task : op.tasks) {
+        if (!edit.HasOtherWork(task)) continue;
+        if (const auto time = edit.In16Bits(task)) edit.SetDuration(task, *time);
+      }
+      continue;
+    }
     if (op.product) {
       const std::optional<OperatorCall> call = ReadOperatorCall(job.store(), op.op);
       const std::optional<DurationNs> time =
@@ -65,6 +74,8 @@ Effect ApplyAmp(const Job& job, const Arguments& arguments, Edit& edit) {
       if (time && job.CostOf(op.op) != nullptr) {
         products += on_float32.contains(op.op) ? 1 : 0;
         ReplaceTasks(job, op.tasks, *time, edit);
+        edit.SetPrecision(op.tasks.front(),
+                          dtype == DType::kBF16 ? Precision::kBF16 : Precision::kF16);
         if (const TaskIndex launch = job.LaunchOf(op.tasks.front()); launch != kNoTask)
           edit.AddWorkBefore(launch, AddedHostTime(job, op.op, op.tasks.front(), dtype));
       }
@@ -75,11 +86,9 @@ Effect ApplyAmp(const Job& job, const Arguments& arguments, Edit& edit) {
     const TaskIndex launch = job.LaunchOf(task);
     if (launch == kNoTask) continue;
     for (const Cast& cast : op.casts) {
-      const double bytes = cast.elements * kCastBytes;
       edit.Insert({.before_task = task,
                    .before_call = launch,
-                   .duration = DurationNs(std::llround(
-                       kCastStart + bytes / (*device->memory_bandwidth_gbs * kCastShare))),
+                   .duration = MemoryPassTime(cast.elements * kCastBytes, *device),
                    .host_work = Nanoseconds(costs.cast_work),
                    .launch = Nanoseconds(costs.cast_launch),
                    .per_sample = !cast.of_weight});
@@ -93,6 +102,8 @@ Effect ApplyAmp(const Job& job, const Arguments& arguments, Edit& edit) {
   if (dtype == DType::kF16 && !InsertGradientScaler(job, edit)) {
     effect.why = "without the gradient scaler's pass: the parameters' shapes are not known";
   }
+  effect.memory_delta_bytes = 0;
+  effect.memory_change.autocast = true;
   effect.gpu_error = kKernelError;
   effect.validated = device->short_name == "H200" ? Validity::kYes : Validity::kOutOfRange;
   return effect;

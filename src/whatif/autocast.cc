@@ -3,62 +3,49 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include "analysis/operator_costs.h"
+#include "whatif/operators.h"
 
 namespace headroom {
 namespace {
 
-/// How an operator's type follows from those of its inputs.
-enum class Rule : std::uint8_t {
-  kProduct,  ///< Computes in 16 bits, whatever comes in.
-  kFloat,    ///< Computes in float32, whatever comes in.
-  kPromote,  ///< Float32 if any input is; else 16 bits.
-};
-
 struct NamedRule {
   std::string_view part;  ///< Of the operator's name.
-  Rule rule;
-  /// What 16 bits make of its time where memory is not all that it costs (measured on one H200).
-  double half_scale = 0.5;
+  AutocastRule rule;
+  /// What 16 bits make of its time where memory is not all that it costs; nullptr: half.
+  double SustainedShares::*half_scale = nullptr;
 };
 
 // The first that matches.
 constexpr std::array kRules = {
-    NamedRule{"convolution", Rule::kProduct},
-    NamedRule{"::mm", Rule::kProduct},
-    NamedRule{"::addmm", Rule::kProduct},
-    NamedRule{"::bmm", Rule::kProduct},
-    NamedRule{"::baddbmm", Rule::kProduct},
-    NamedRule{"::linear", Rule::kProduct},
-    NamedRule{"softmax", Rule::kFloat},
-    NamedRule{"layer_norm", Rule::kFloat},
-    NamedRule{"group_norm", Rule::kFloat},
-    NamedRule{"loss", Rule::kFloat},
-    NamedRule{"cross_entropy", Rule::kFloat},
-    NamedRule{"::pow", Rule::kFloat},
-    NamedRule{"::exp", Rule::kFloat},
-    NamedRule{"::log", Rule::kFloat},
-    NamedRule{"::rsqrt", Rule::kFloat},
-    NamedRule{"::reciprocal", Rule::kFloat},
-    NamedRule{"::sum", Rule::kFloat},
-    NamedRule{"::cumsum", Rule::kFloat},
-    NamedRule{"::prod", Rule::kFloat},
-    NamedRule{"::norm", Rule::kFloat},
-    NamedRule{"::linalg_vector_norm", Rule::kFloat},
-    NamedRule{"batch_norm", Rule::kPromote, 0.85},
-    NamedRule{"gelu", Rule::kPromote, 0.7},
-    NamedRule{"dropout", Rule::kPromote, 0.65},
+    NamedRule{"convolution", AutocastRule::kProduct},
+    NamedRule{"::mm", AutocastRule::kProduct},
+    NamedRule{"::addmm", AutocastRule::kProduct},
+    NamedRule{"::bmm", AutocastRule::kProduct},
+    NamedRule{"::baddbmm", AutocastRule::kProduct},
+    NamedRule{"::linear", AutocastRule::kProduct},
+    NamedRule{"softmax", AutocastRule::kFloat},
+    NamedRule{"layer_norm", AutocastRule::kFloat},
+    NamedRule{"group_norm", AutocastRule::kFloat},
+    NamedRule{"loss", AutocastRule::kFloat},
+    NamedRule{"cross_entropy", AutocastRule::kFloat},
+    NamedRule{"::pow", AutocastRule::kFloat},
+    NamedRule{"::exp", AutocastRule::kFloat},
+    NamedRule{"::log", AutocastRule::kFloat},
+    NamedRule{"::rsqrt", AutocastRule::kFloat},
+    NamedRule{"::reciprocal", AutocastRule::kFloat},
+    NamedRule{"::sum", AutocastRule::kFloat},
+    NamedRule{"::cumsum", AutocastRule::kFloat},
+    NamedRule{"::prod", AutocastRule::kFloat},
+    NamedRule{"::norm", AutocastRule::kFloat},
+    NamedRule{"::linalg_vector_norm", AutocastRule::kFloat},
+    NamedRule{"batch_norm", AutocastRule::kPromote, &SustainedShares::half_batch_norm},
+    NamedRule{"gelu", AutocastRule::kPromote, &SustainedShares::half_gelu},
+    NamedRule{"dropout", AutocastRule::kPromote, &SustainedShares::half_dropout},
 };
-constexpr NamedRule kOtherRule = {"", Rule::kPromote};
-
-/// cuDNN does not take bfloat16 batch norms; PyTorch's own kernel is slower than cuDNN's in
-/// float32.
-constexpr double kBatchNormBf16 = 1.35;
-/// An addition of a 16-bit and a float32 tensor is not vectorized.
-constexpr double kMixed = 1.55;
+constexpr NamedRule kOtherRule = {"", AutocastRule::kPromote};
 
 const NamedRule& RuleOf(std::string_view op) {
   const auto found = std::find_if(kRules.begin(), kRules.end(), [&](const NamedRule& rule) {
@@ -104,26 +91,15 @@ class AutocastFollower {
   }
 
  private:
-  /// Operators by the innermost one with a cost, or the innermost one, around the launch.
-  void CollectOperators() {
-    std::unordered_map<HostEventId, std::size_t> index;
-    for (TaskIndex task = 0; task < job_.graph().tasks.size(); ++task) {
-      if (job_.graph().tasks[task].kind != TaskKind::kGpu) continue;
-      const HostContext& context = job_.ContextOf(task);
-      const HostEventId op = context.costed.valid() ? context.costed : context.op;
-      if (!op.valid()) continue;
-      const auto [it, is_new] = index.try_emplace(op, operators_.size());
-      if (is_new) operators_.push_back({.op = op, .tasks = {}, .casts = {}});
-      operators_[it->second].tasks.push_back(task);
-    }
-    // In order of launch: tasks of several streams may overtake each other.
-    std::stable_sort(operators_.begin(), operators_.end(),
-                     [&](const AutocastOperator& a, const AutocastOperator& b) {
-                       return StartOf(a.op) < StartOf(b.op);
-                     });
+  /// What 16 bits make of an operator's time.
+  double HalfScale(const NamedRule& rule) const {
+    return rule.half_scale == nullptr ? 0.5 : shares_.*rule.half_scale;
   }
 
-  TimeNs StartOf(HostEventId op) const { return job_.store().host_events.start[op.index()]; }
+  void CollectOperators() {
+    for (LaunchingOperator& op : LaunchingOperators(job_))
+      operators_.push_back({.op = op.op, .tasks = std::move(op.tasks), .casts = {}});
+  }
 
   std::string_view NameOf(HostEventId op) const {
     return job_.store().Text(job_.store().host_events.name[op.index()]);
@@ -159,24 +135,24 @@ class AutocastFollower {
     const NamedRule& rule = RuleOf(NameOf(op.op));
     Outcome outcome;
     switch (rule.rule) {
-      case Rule::kProduct:
+      case AutocastRule::kProduct:
         outcome.half = op.product = true;
         outcome.casts = floats;
         half_[OutputElements(*call, largest)] = true;
         break;
-      case Rule::kFloat:
+      case AutocastRule::kFloat:
         if (any_half) outcome.casts.push_back({largest_half});
         half_[largest] = false;
         break;
-      case Rule::kPromote: {
+      case AutocastRule::kPromote: {
         // Small tensors (a bias, a mask's row) do not make the kernel read much more.
         const bool mixed = any_half && any_float;
         outcome.half = any_half && !any_float;
-        outcome.scale = outcome.half ? rule.half_scale : mixed ? kMixed : 1;
+        outcome.scale = outcome.half ? HalfScale(rule) : mixed ? shares_.mixed_addition : 1;
         if (NameOf(op.op).find("batch_norm") != std::string_view::npos && any_half) {
           // Its weights stay float32 by design.
           outcome.half = true;
-          outcome.scale = dtype_ == DType::kBF16 ? kBatchNormBf16 : rule.half_scale;
+          outcome.scale = dtype_ == DType::kBF16 ? shares_.bf16_batch_norm : HalfScale(rule);
         }
         if (mixed && !outcome.half) outcome.casts.push_back({largest_half});  // In the backward.
         half_[largest] = outcome.half;
@@ -184,7 +160,7 @@ class AutocastFollower {
       }
     }
     op.scale = outcome.scale;
-    if (rule.rule != Rule::kPromote) op.casts = outcome.casts;
+    if (rule.rule != AutocastRule::kPromote) op.casts = outcome.casts;
     outcomes_[op.op] = std::move(outcome);
   }
 
@@ -192,7 +168,7 @@ class AutocastFollower {
     const HostEventId forward = job_.ContextOf(op.tasks.front()).forward;
     const auto outcome = FindOutcome(forward);
     const NamedRule& rule = RuleOf(NameOf(op.op));
-    if (rule.rule == Rule::kProduct) {
+    if (rule.rule == AutocastRule::kProduct) {
       op.product = true;
     } else if (outcome != outcomes_.end() && outcome->second.half) {
       // The gradient has the type of the output; of a product's bias, it is summed in 16 bits.
@@ -230,6 +206,7 @@ class AutocastFollower {
   }
 
   const Job& job_;
+  const SustainedShares& shares_ = job_.calibration().kernels;
   const DType dtype_;
   std::vector<AutocastOperator> operators_;
   std::map<double, bool> half_;  ///< By elements: whether what was last written has 16 bits.
@@ -237,6 +214,8 @@ class AutocastFollower {
 };
 
 }  // namespace
+
+AutocastRule AutocastRuleOf(std::string_view op) { return RuleOf(op).rule; }
 
 std::vector<AutocastOperator> FollowAutocast(const Job& job, DType dtype) {
   return AutocastFollower(job, dtype).Follow();

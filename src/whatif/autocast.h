@@ -9,12 +9,22 @@
 
 #include <cstdint>
 #include <map>
+#include <string_view>
 #include <vector>
 
 #include "cost/dtype.h"
 #include "whatif/job.h"
 
 namespace headroom {
+
+/// How an operator's type follows from those of its inputs.
+enum class AutocastRule : std::uint8_t {
+  kProduct,  ///< Computes in 16 bits, whatever comes in.
+  kFloat,    ///< Computes in float32, whatever comes in.
+  kPromote,  ///< Float32 if any input is; else 16 bits.
+};
+
+AutocastRule AutocastRuleOf(std::string_view op);
 
 /// A cast between float32 and the 16-bit type, as a kernel of its own.
 struct Cast {

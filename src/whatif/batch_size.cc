@@ -21,8 +21,7 @@ constexpr double kKernelStart = 1'200;  // ns
 /// A product of few blocks fills its last wave of processors badly: that part of its time does not
 /// grow with the work. The share of a wave that is lost, and the blocks that a processor runs at
 /// once, were measured on one H200.
-constexpr double kLostWhenGrowing = 0.5, kLostWhenShrinking = 0.3, kBlocksAtOnce = 2;
-constexpr double kMostLost = 0.25;
+constexpr double kBlocksAtOnce = 2;
 
 constexpr double kKernelError = 0.05;
 /// Beyond this ratio, kernels may be other ones altogether.
@@ -91,8 +90,11 @@ double LostShare(const Job& job, TaskIndex task, double ratio) {
   if (job.device() == nullptr || !job.device()->sm_count || tasks.grid_x[row] <= 0) return 0;
   const double blocks = static_cast<double>(tasks.grid_x[row]) * std::max(1, tasks.grid_y[row]) *
                         std::max(1, tasks.grid_z[row]);
+  const SustainedShares& shares = job.calibration().kernels;
   const double wave = *job.device()->sm_count * kBlocksAtOnce;
-  return std::min(kMostLost, (ratio > 1 ? kLostWhenGrowing : kLostWhenShrinking) * wave / blocks);
+  return std::min(
+      shares.most_lost,
+      (ratio > 1 ? shares.lost_when_growing : shares.lost_when_shrinking) * wave / blocks);
 }
 
 /// Of a kernel bound by memory.
@@ -124,8 +126,13 @@ Effect ApplyBatchSize(const Job& job, const Arguments& arguments, Edit& edit) {
   for (Edit::NewKernel& kernel : edit.inserted()) {
     if (kernel.per_sample) kernel.duration = GrownFromStart(kernel.duration, ratio);
   }
+  for (Edit::ChannelTask& copy : edit.channel_tasks()) {
+    if (copy.per_sample) copy.Scale(ratio);
+  }
   Effect effect;
   effect.why = fmt::format("{} samples a step instead of {}", arguments.Text("n"), *batch);
+  effect.memory_delta_bytes = 0;
+  effect.memory_change.batch_ratio = ratio;
   effect.gpu_error = kKernelError;
   const bool near = ratio <= kFarAway && ratio >= 1 / kFarAway;
   effect.validated = near && job.device() != nullptr && job.device()->short_name == "H200"

@@ -45,7 +45,40 @@ constexpr std::array kFields = {
     HEADROOM_FIELD("host", "backward_convolution_us", kMicrosecond, host.backward_convolution),
     HEADROOM_FIELD("host", "fused_optimizer_us", kMicrosecond, host.fused_optimizer),
     HEADROOM_FIELD("host", "foreach_optimizer_us", kMicrosecond, host.foreach_optimizer),
+    HEADROOM_FIELD("host", "forward_attention_us", kMicrosecond, host.forward_attention),
+    HEADROOM_FIELD("host", "backward_attention_us", kMicrosecond, host.backward_attention),
+    HEADROOM_FIELD("host", "checkpointed_block_us", kMicrosecond, host.checkpointed_block),
     HEADROOM_FIELD("host", "graph_step_us", kMicrosecond, host.graph_step),
+    HEADROOM_FIELD("kernels", "gemm_16", 1, kernels.gemm_16),
+    HEADROOM_FIELD("kernels", "gemm_tf32", 1, kernels.gemm_tf32),
+    HEADROOM_FIELD("kernels", "gemm_bytes_16", 1, kernels.gemm_bytes_16),
+    HEADROOM_FIELD("kernels", "gemm_bytes_tf32", 1, kernels.gemm_bytes_tf32),
+    HEADROOM_FIELD("kernels", "gemm_weight_gradient_tf32", 1, kernels.gemm_weight_gradient_tf32),
+    HEADROOM_FIELD("kernels", "gemm_split", 1, kernels.gemm_split),
+    HEADROOM_FIELD("kernels", "gemm_misaligned", 1, kernels.gemm_misaligned),
+    HEADROOM_FIELD("kernels", "gemm_start_us", 1, kernels.gemm_start_us),
+    HEADROOM_FIELD("kernels", "convolution_16", 1, kernels.convolution_16),
+    HEADROOM_FIELD("kernels", "convolution_tf32", 1, kernels.convolution_tf32),
+    HEADROOM_FIELD("kernels", "convolution_weight_tf32", 1, kernels.convolution_weight_tf32),
+    HEADROOM_FIELD("kernels", "convolution_bytes", 1, kernels.convolution_bytes),
+    HEADROOM_FIELD("kernels", "reorder_16", 1, kernels.reorder_16),
+    HEADROOM_FIELD("kernels", "reorder_tf32", 1, kernels.reorder_tf32),
+    HEADROOM_FIELD("kernels", "convolution_narrow", 1, kernels.convolution_narrow),
+    HEADROOM_FIELD("kernels", "convolution_start_us", 1, kernels.convolution_start_us),
+    HEADROOM_FIELD("kernels", "attention_forward", 1, kernels.attention_forward),
+    HEADROOM_FIELD("kernels", "attention_backward", 1, kernels.attention_backward),
+    HEADROOM_FIELD("kernels", "attention_float32", 1, kernels.attention_float32),
+    HEADROOM_FIELD("kernels", "attention_dropout_flops", 1, kernels.attention_dropout_flops),
+    HEADROOM_FIELD("kernels", "update_bytes", 1, kernels.update_bytes),
+    HEADROOM_FIELD("kernels", "cast_bytes", 1, kernels.cast_bytes),
+    HEADROOM_FIELD("kernels", "half_batch_norm", 1, kernels.half_batch_norm),
+    HEADROOM_FIELD("kernels", "half_gelu", 1, kernels.half_gelu),
+    HEADROOM_FIELD("kernels", "half_dropout", 1, kernels.half_dropout),
+    HEADROOM_FIELD("kernels", "bf16_batch_norm", 1, kernels.bf16_batch_norm),
+    HEADROOM_FIELD("kernels", "mixed_addition", 1, kernels.mixed_addition),
+    HEADROOM_FIELD("kernels", "lost_when_growing", 1, kernels.lost_when_growing),
+    HEADROOM_FIELD("kernels", "lost_when_shrinking", 1, kernels.lost_when_shrinking),
+    HEADROOM_FIELD("kernels", "most_lost", 1, kernels.most_lost),
 };
 
 #undef HEADROOM_FIELD
@@ -131,7 +164,8 @@ Result<Calibration> Calibration::Parse(const NamedText& file, const Calibration&
       continue;
     }
     const toml::table* table = node.as_table();
-    if (table == nullptr || (name != "recording" && name != "host" && name != "reference"))
+    if (table == nullptr ||
+        (name != "recording" && name != "host" && name != "kernels" && name != "reference"))
       return Bad(file, fmt::format("'{}' is not known; correct or remove it", name));
     Status status = name == "reference" ? ReadReference(file, *table, out)
                                         : ReadSection(file, name, *table, out);

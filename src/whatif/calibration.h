@@ -11,6 +11,7 @@
 #include "base/named_text.h"
 #include "base/status.h"
 #include "base/time.h"
+#include "cost/sustained_shares.h"
 #include "store/trace_store.h"
 #include "whatif/recording_cost.h"
 
@@ -24,6 +25,8 @@ struct HostCosts {
   double tf32_product = 0;
   double forward_convolution = 0, backward_convolution = 0;  ///< On tensor cores.
   double fused_optimizer = 0, foreach_optimizer = 0;         ///< A step.
+  double forward_attention = 0, backward_attention = 0;      ///< A call of fused attention.
+  double checkpointed_block = 0;                             ///< Beside its forward, run again.
   double graph_step = 0;                                     ///< A step that is one CUDA graph.
 };
 
@@ -39,6 +42,7 @@ struct Calibration {
   double recording_error = 0;
   HostCosts host;
   ReferenceSpeeds loop, autograd;  ///< On the training loop's thread, on the autograd thread.
+  SustainedShares kernels;         ///< Of the GPU.
 
   /// The calibration built into the program. A failure is a defect of the build.
   static Result<Calibration> LoadBuiltIn();

@@ -19,6 +19,8 @@ constexpr std::int64_t kCriticalNs = 1'000;
 
 constexpr std::string_view kNoEvent = "(no recorded event)";
 constexpr std::string_view kLoop = "(training loop)";
+/// The task that ran before it on a channel.
+constexpr std::string_view kChannel = "channel";
 constexpr std::string_view kInsertedCall = "(inserted launch)";
 constexpr std::string_view kInsertedKernel = "(inserted kernel)";
 
@@ -89,6 +91,10 @@ class Explainer {
     } else if (link.ran_ns != 0) {
       calls_.Add(origin == kNoTask ? kInsertedCall : job_.NameOf(origin), ran, 1);
       phases_.Add(Name(origin == kNoTask ? Phase::kOther : job_.ContextOf(origin).phase), ran);
+    }
+    if (link.edge == kNoCriticalEdge) {
+      waits_.Add(kChannel, static_cast<double>(link.spent_ns), 1);
+      return;
     }
     const EdgeKind kind = KindOfEdge(job_.graph(), edited_, link.task, link.edge);
     if (kind == EdgeKind::kHost || kind == EdgeKind::kHandOver) {

@@ -32,8 +32,37 @@ Plan Stretched(const Plan& plan, const Factors& factors, const std::vector<bool>
   return out;
 }
 
+/// With what follows from the change; nullopt where a step's memory is not known.
+std::optional<std::int64_t> MemoryDelta(const Job& job, std::int64_t beside,
+                                        const MemoryChange& change) {
+  if (change == MemoryChange()) return beside;
+  const std::optional<double> before = PeakBytes(job, {}), after = PeakBytes(job, change);
+  if (!before || !after) return std::nullopt;
+  return beside + std::llround(*after - *before);
+}
+
 constexpr Factors kFreeGpu = {.host = 1, .gpu = 0, .changed = 0};
 constexpr Factors kFreeHost = {.host = 0, .gpu = 1, .changed = 1};
+
+/// As if all that runs on channels took no time.
+Plan WithoutTransfers(const Plan& plan) {
+  Plan out = plan;
+  if (plan.shape->channels.empty()) return out;
+  for (std::size_t task = 0; task < out.tasks(); ++task) {
+    if (plan.shape->channel[task] != kNoChannel) out.duration[task] = 0;
+  }
+  return out;
+}
+
+/// Time of all that runs on channels, in ms a step.
+double TransfersOf(const Plan& plan) {
+  double ms = 0;
+  for (std::size_t task = 0; task < plan.tasks(); ++task) {
+    if (plan.shape->channel[task] != kNoChannel)
+      ms += static_cast<double>(plan.duration[task]) / 1e6;
+  }
+  return ms / plan.shape->steps;
+}
 
 /// A gain below this is none.
 constexpr double kNothing = 0.05;
@@ -82,6 +111,8 @@ Forecast Forecaster::Run(std::string name, const std::vector<ScenarioCall>& call
   Edit edit(job_.graph(), job_.corrected());
   double error = 0;
   std::int64_t memory = 0;
+  MemoryChange memory_change;
+  double work = 1;
   bool memory_known = true, all_validated = true;
   for (const ScenarioCall& call : calls) {
     const Effect effect = call.scenario->apply(job_, call.arguments, edit);
@@ -91,35 +122,49 @@ Forecast Forecaster::Run(std::string name, const std::vector<ScenarioCall>& call
       return forecast;
     }
     error = std::max(error, effect.gpu_error);
+    work *= effect.work;
     memory_known &= effect.memory_delta_bytes.has_value();
     memory += effect.memory_delta_bytes.value_or(0);
+    memory_change = memory_change | effect.memory_change;
     all_validated &= effect.validated == Validity::kYes;
     if (effect.validated == Validity::kOutOfRange) forecast.validated = Validity::kOutOfRange;
     if (!effect.why.empty()) forecast.why += (forecast.why.empty() ? "" : "; ") + effect.why;
   }
   if (all_validated) forecast.validated = Validity::kYes;
-  if (memory_known) forecast.memory_delta_bytes = memory;
+  if (memory_known) forecast.memory_delta_bytes = MemoryDelta(job_, memory, memory_change);
   forecast.changed = edit.counts();
   edited_ = edit.Finish();
   forecast.step_ms = IntervalOf(edited_.plan, edited_.changed, error);
   forecast.speedup = baseline_.corrected.mid / forecast.step_ms.mid;
   forecast.saves_ms = baseline_.corrected.mid - forecast.step_ms.mid;
-  const std::string limit = Explain(forecast, edited_.plan);
+  if (work != 1) {
+    forecast.why += fmt::format("; {:.3g} times the work a step: {:.2f} times the throughput", work,
+                                work * forecast.speedup);
+  }
+  const std::string limit = Explain(forecast, edited_.plan, work);
   if (!limit.empty()) forecast.why += (forecast.why.empty() ? "" : "; ") + limit;
   return forecast;
 }
 
-std::string Forecaster::Explain(const Forecast& forecast, const Plan& plan) {
-  const double host = StepOf(Stretched(plan, kFreeGpu));
-  const double gpu = StepOf(Stretched(plan, kFreeHost));
-  const bool nothing = forecast.saves_ms < kNothing * baseline_.corrected.mid;
-  if (host > gpu) {
-    return fmt::format(
-        "{}the host then needs {:.1f} ms a step to launch the work, the GPU {:.1f} ms",
-        nothing ? "nothing to speak of: " : "", host, gpu);
-  }
-  return fmt::format("{}the GPU then needs {:.1f} ms a step for its work, the host {:.1f} ms",
-                     nothing ? "nothing to speak of: " : "", gpu, host);
+std::string Forecaster::Explain(const Forecast& forecast, const Plan& plan, double work) {
+  const Plan alone = WithoutTransfers(plan);
+  const double host = StepOf(Stretched(alone, kFreeGpu));
+  const double gpu = StepOf(Stretched(alone, kFreeHost));
+  // More work in the same time is something.
+  const bool nothing =
+      work == 1 && std::abs(forecast.saves_ms) < kNothing * baseline_.corrected.mid;
+  std::string text = nothing ? "nothing to speak of: " : "";
+  text += host > gpu
+              ? fmt::format(
+                    "the host then needs {:.1f} ms a step to launch the work, the GPU {:.1f} ms",
+                    host, gpu)
+              : fmt::format("the GPU then needs {:.1f} ms a step for its work, the host {:.1f} ms",
+                            gpu, host);
+  if (plan.shape->channels.empty()) return text;
+  const double exposed = std::max(0.0, forecast.step_ms.mid - StepOf(alone));
+  return text +
+         fmt::format("; {:.1f} ms of the step wait for transfers, which take {:.1f} ms in all",
+                     exposed, TransfersOf(plan));
 }
 
 }  // namespace headroom

@@ -68,7 +68,8 @@ class Forecaster {
   /// The step's interval: all host time, recorded and changed GPU times at both ends of what they
   /// may be.
   StepInterval IntervalOf(const Plan& plan, const std::vector<bool>& changed, double changed_error);
-  std::string Explain(const Forecast& forecast, const Plan& plan);
+  /// @param work  that a step gets done, in what it did before
+  std::string Explain(const Forecast& forecast, const Plan& plan, double work);
 
   const Job& job_;
   const Uncertainty uncertainty_;

@@ -56,7 +56,10 @@ Result<std::unique_ptr<Job>> Job::Make(const TraceStore& store, const Knowledge&
   job->host_error_ = std::hypot(calibration.host.error, recording_error);
   ScaleHostTime(job->graph_, store, FindHostSpeed(store, job->graph_, calibration),
                 job->corrected_);
-  job->device_ = SpecOf(store, knowledge.devices());
+  if (const DeviceSpec* device = SpecOf(store, knowledge.devices()); device != nullptr) {
+    job->device_ = *device;
+    job->device_->sustained = calibration.kernels;
+  }
   job->IndexLaunches();
   return job;
 }

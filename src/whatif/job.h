@@ -36,7 +36,7 @@ class Job {
   const Graph& graph() const { return graph_; }
   const Attribution& attribution() const { return attribution_; }
   /// nullptr: unknown GPU, or several kinds.
-  const DeviceSpec* device() const { return device_; }
+  const DeviceSpec* device() const { return device_ ? &*device_ : nullptr; }
 
   const Calibration& calibration() const { return calibration_; }
   /// Half-width, as a share, of what all corrected host time may be wrong by.
@@ -77,7 +77,7 @@ class Job {
   Plan recorded_, corrected_;
   std::vector<TaskIndex> launch_of_;
   std::vector<std::int64_t> launched_by_;
-  const DeviceSpec* device_ = nullptr;
+  std::optional<DeviceSpec> device_;  ///< With the calibration's shares.
 };
 
 }  // namespace headroom

@@ -13,9 +13,6 @@
 namespace headroom {
 namespace {
 
-/// Of the data sheet's bandwidth (measured: 3.4 of 4.8 TB/s).
-constexpr double kSustained = 0.71;
-
 constexpr double kKernelError = 0.1;
 
 bool Uses(const Job& job, const OptimizerStep& step, std::string_view part) {
@@ -58,9 +55,10 @@ Effect ApplyFusedOptimizer(const Job& job, const Arguments& arguments, Edit& edi
       return Effect::Abstain("the parameters' shapes were not recorded (record_shapes=True)");
     }
     const double moved = bytes * (fused ? algorithm->fused : algorithm->foreach);
-    edit.SetDuration(step.tasks.front(),
-                     DurationNs(static_cast<std::int64_t>(
-                         moved / (*job.device()->memory_bandwidth_gbs * kSustained))));
+    edit.SetDuration(
+        step.tasks.front(),
+        DurationNs(static_cast<std::int64_t>(moved / (*job.device()->memory_bandwidth_gbs *
+                                                      job.calibration().kernels.update_bytes))));
     kept.emplace_back(launch, edit.DurationOf(launch));
     gone.insert(gone.end(), step.tasks.begin() + 1, step.tasks.end());
   }
@@ -75,6 +73,7 @@ Effect ApplyFusedOptimizer(const Job& job, const Arguments& arguments, Edit& edi
   Effect effect;
   effect.gpu_error = kKernelError;
   effect.memory_delta_bytes = fused ? std::optional<std::int64_t>(0) : std::nullopt;
+  effect.memory_change.fused_update = fused;
   effect.validated = job.device()->short_name == "H200" ? Validity::kYes : Validity::kOutOfRange;
   return effect;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include "analysis/operator_costs.h"
 
@@ -11,9 +12,10 @@ namespace {
 /// AdamW fused: reads parameter, gradient and two moments, writes parameter and moments; foreach:
 /// counted from the list operators of torch/optim/adamw.py (2.11) and measured alike. SGD with
 /// momentum: parameter, gradient, buffer; parameter, buffer.
+/// Adam's root of the second moment is a tensor of its own, and again when it is divided.
 constexpr UpdateAlgorithm kAlgorithms[] = {
-    {"Adam", "aten::addcdiv_", 7, 21},
-    {"SGD", "aten::mul_", 5, 7},
+    {"Adam", "aten::addcdiv_", 7, 21, 2},
+    {"SGD", "aten::mul_", 5, 7, 0},
 };
 
 }  // namespace
@@ -53,10 +55,10 @@ const UpdateAlgorithm* AlgorithmOf(const Job& job, const OptimizerStep& step) {
   return found == std::end(kAlgorithms) ? nullptr : &*found;
 }
 
-double ParameterBytes(const Job& job, const OptimizerStep& step) {
+std::vector<double> BytesOfParameters(const Job& job, const OptimizerStep& step) {
   const UpdateAlgorithm* algorithm = AlgorithmOf(job, step);
-  if (algorithm == nullptr) return 0;
-  double bytes = 0;
+  if (algorithm == nullptr) return {};
+  std::vector<double> bytes;
   HostEventId last;
   for (const TaskIndex task : step.tasks) {
     const HostEventId op = job.ContextOf(task).op;
@@ -68,9 +70,14 @@ double ParameterBytes(const Job& job, const OptimizerStep& step) {
     double elements = 1;
     for (const std::int64_t extent : call->args[0].tensors[0].dims)
       elements *= static_cast<double>(extent);
-    bytes += elements * BytesPerElement(call->args[0].tensors[0].dtype);
+    bytes.push_back(elements * BytesPerElement(call->args[0].tensors[0].dtype));
   }
   return bytes;
+}
+
+double ParameterBytes(const Job& job, const OptimizerStep& step) {
+  const std::vector<double> bytes = BytesOfParameters(job, step);
+  return std::accumulate(bytes.begin(), bytes.end(), 0.0);
 }
 
 }  // namespace headroom

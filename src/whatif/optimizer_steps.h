@@ -14,6 +14,7 @@ struct UpdateAlgorithm {
   std::string_view counted;  ///< An operator that updates each parameter once.
   double fused;              ///< Each operand once.
   double foreach;            ///< Each operand of each of its list operators.
+  double temporaries;        ///< Tensors of the size of a parameter that its update makes.
 };
 
 /// One execution of the optimizer's step.
@@ -28,7 +29,11 @@ std::vector<OptimizerStep> FindOptimizerSteps(const Job& job);
 /// nullptr: not one that is known.
 const UpdateAlgorithm* AlgorithmOf(const Job& job, const OptimizerStep& step);
 
-/// Bytes of the parameters, from the shapes of an operator that runs once for each; 0: not known.
+/// Bytes of each parameter, from the shapes of an operator that runs once for each; empty: not
+/// known.
+std::vector<double> BytesOfParameters(const Job& job, const OptimizerStep& step);
+
+/// Their sum; 0: not known.
 double ParameterBytes(const Job& job, const OptimizerStep& step);
 
 }  // namespace headroom

@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "sim/edit.h"
+#include "whatif/activation_memory.h"
 #include "whatif/job.h"
 
 namespace headroom {
@@ -47,9 +48,19 @@ struct Effect {
   bool applies = true;  ///< Else `why` tells what is missing, and there is no forecast.
   std::string why;      ///< Why it gains what it gains, or why it cannot be told.
   Validity validated = Validity::kNo;
-  std::optional<std::int64_t> memory_delta_bytes = {};  ///< Of the GPU; none: not known.
+  /// Of the GPU's memory, beside what follows from `memory_change`; none: not known.
+  std::optional<std::int64_t> memory_delta_bytes = {};
+  MemoryChange memory_change = {};  ///< What it does to what a step keeps.
   double gpu_error =
       0;  ///< Half-width, as a share, of the interval of the kernel times it changed.
+
+  double work = 1;  ///< What a step gets done, in what it did before: more samples, more jobs.
+
+  /// One more reason.
+  void AlsoBecause(std::string_view reason) {
+    why += why.empty() ? "" : "; ";
+    why += reason;
+  }
 
   static Effect Abstain(std::string why) { return {.applies = false, .why = std::move(why)}; }
 };
@@ -60,6 +71,9 @@ struct Scenario {
   std::string_view summary;
   std::span<const ScenarioKey> keys;
   Effect (*apply)(const Job& job, const Arguments& arguments, Edit& edit);
+  /// Not among the changes that are ranked by what they save: it is about something else, e.g.
+  /// memory or more GPUs.
+  bool by_name_only = false;
 };
 
 /// All scenarios, in the order in which they are listed and, in a combination, applied.

@@ -23,8 +23,10 @@ std::vector<bool> SelectHost(const Job& job, const std::function<bool(HostEventI
   return selected;
 }
 
-void ScaleHost(const Job& job, const std::vector<bool>& selected, double factor, Edit& edit) {
+std::int64_t ScaleHostWork(const Job& job, const std::vector<bool>& selected, double factor,
+                           Edit& edit) {
   const Graph& graph = job.graph();
+  std::int64_t scaled = 0;
   for (TaskIndex task = 0; task < graph.tasks.size(); ++task) {
     const Task& call = graph.tasks[task];
     if (call.kind != TaskKind::kCall) continue;
@@ -34,11 +36,20 @@ void ScaleHost(const Job& job, const std::vector<bool>& selected, double factor,
       all += piece.length();
       if (piece.owner.valid() && selected[piece.owner.index()]) inside += piece.length();
     }
-    if (inside.ns() > 0) {
-      const double share = static_cast<double>(inside.ns()) / static_cast<double>(all.ns());
-      edit.ScaleWorkBefore(task, 1 - (1 - factor) * share);
-    }
-    if (!selected[call.row]) continue;
+    if (inside.ns() <= 0) continue;
+    ++scaled;
+    const double share = static_cast<double>(inside.ns()) / static_cast<double>(all.ns());
+    edit.ScaleWorkBefore(task, 1 - (1 - factor) * share);
+  }
+  return scaled;
+}
+
+void ScaleHost(const Job& job, const std::vector<bool>& selected, double factor, Edit& edit) {
+  ScaleHostWork(job, selected, factor, edit);
+  const Graph& graph = job.graph();
+  for (TaskIndex task = 0; task < graph.tasks.size(); ++task) {
+    const Task& call = graph.tasks[task];
+    if (call.kind != TaskKind::kCall || !selected[call.row]) continue;
     if (factor == 0) {
       edit.Remove(task);
     } else {
@@ -54,6 +65,36 @@ void RemoveTasks(const Job& job, const std::vector<TaskIndex>& tasks, Edit& edit
     const TaskIndex call = job.LaunchOf(task);
     if (call != kNoTask && ++left[call] == job.LaunchedBy(call)) edit.Remove(call);
   }
+}
+
+void RemoveOperators(const Job& job, const std::vector<LaunchingOperator>& operators, Edit& edit) {
+  const auto& parent = job.store().host_events.parent;
+  std::vector<std::int32_t> launching(parent.size());  // Operators inside each event.
+  for (const LaunchingOperator& op : LaunchingOperators(job)) {
+    for (HostEventId event = op.op; event.valid(); event = parent[event.index()])
+      ++launching[event.index()];
+  }
+  std::vector<bool> gone(parent.size());
+  std::vector<TaskIndex> tasks;
+  for (const LaunchingOperator& op : operators) {
+    HostEventId event = op.op;
+    for (HostEventId around = parent[event.index()];
+         around.valid() && launching[around.index()] == 1 &&
+         NameOfOperator(job, around).starts_with("aten::");
+         around = parent[event.index()]) {
+      event = around;
+    }
+    gone[event.index()] = true;
+    tasks.insert(tasks.end(), op.tasks.begin(), op.tasks.end());
+  }
+  RemoveTasks(job, tasks, edit);
+  ScaleHost(job, SelectHost(job, [&](HostEventId event) { return gone[event.index()]; }), 0, edit);
+}
+
+bool IsReplaced(const std::vector<TaskIndex>& tasks, const Edit& edit) {
+  return std::all_of(tasks.begin(), tasks.end(), [&](TaskIndex task) {
+    return edit.IsRemoved(task) || edit.HasOtherWork(task);
+  });
 }
 
 void ReplaceTasks(const Job& job, const std::vector<TaskIndex>& tasks, DurationNs time,

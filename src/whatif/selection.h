@@ -6,6 +6,7 @@
 
 #include "sim/edit.h"
 #include "whatif/job.h"
+#include "whatif/operators.h"
 
 namespace headroom {
 
@@ -15,11 +16,24 @@ std::vector<TaskIndex> SelectTasks(const Job& job, const std::function<bool(Task
 /// Host events for which the predicate holds, and all events inside them; by row.
 std::vector<bool> SelectHost(const Job& job, const std::function<bool(HostEventId)>& wanted);
 
+/// Scales the work between calls that belongs to the selected events. Returns how many calls had
+/// any before them.
+std::int64_t ScaleHostWork(const Job& job, const std::vector<bool>& selected, double factor,
+                           Edit& edit);
+
 /// Scales the work that belongs to the selected events, and their calls.
 void ScaleHost(const Job& job, const std::vector<bool>& selected, double factor, Edit& edit);
 
 /// Removes GPU tasks, and the calls that launched nothing else.
 void RemoveTasks(const Job& job, const std::vector<TaskIndex>& tasks, Edit& edit);
+
+/// Removes operators: their GPU tasks, calls and host work, with that of the library's operators
+/// around them that launch nothing else.
+void RemoveOperators(const Job& job, const std::vector<LaunchingOperator>& operators, Edit& edit);
+
+/// Whether an earlier scenario removed all of an operator's tasks, or gave them other work: its
+/// shapes say nothing any more.
+bool IsReplaced(const std::vector<TaskIndex>& tasks, const Edit& edit);
 
 /// Gives an operator's tasks another time in all: the longest keeps it, the others go, where they
 /// ran on several streams; else each keeps its share. Never longer than they took.

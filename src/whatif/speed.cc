@@ -1,14 +1,25 @@
 // gpu-speed and host-speed: a device or a host that does all its work in 1/factor of the time. What
 // does not scale stays: launch latency, gaps between kernels, waits.
+#include <cmath>
+
 #include "whatif/catalogue.h"
 
 namespace headroom {
+namespace {
+
+DurationNs Shortened(DurationNs duration, double factor) {
+  return DurationNs(std::llround(static_cast<double>(duration.ns()) / factor));
+}
+
+}  // namespace
 
 Effect ApplyGpuSpeed(const Job& job, const Arguments& arguments, Edit& edit) {
   const double factor = arguments.Number("factor");
   for (TaskIndex task = 0; task < job.graph().tasks.size(); ++task) {
     if (job.graph().tasks[task].kind == TaskKind::kGpu) edit.Scale(task, 1 / factor);
   }
+  for (Edit::NewKernel& kernel : edit.inserted())
+    kernel.duration = Shortened(kernel.duration, factor);
   return {};
 }
 
@@ -18,6 +29,10 @@ Effect ApplyHostSpeed(const Job& job, const Arguments& arguments, Edit& edit) {
     if (job.graph().tasks[task].kind != TaskKind::kCall) continue;
     edit.Scale(task, 1 / factor);
     edit.ScaleWorkBefore(task, 1 / factor);
+  }
+  for (Edit::NewKernel& kernel : edit.inserted()) {
+    kernel.host_work = Shortened(kernel.host_work, factor);
+    kernel.launch = Shortened(kernel.launch, factor);
   }
   return {};
 }

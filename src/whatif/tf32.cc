@@ -19,8 +19,9 @@ Effect ApplyTf32(const Job& job, const Arguments& /*arguments*/, Edit& edit) {
     return Effect::Abstain("the GPU is not in the device catalogue, so its TF32 peak is not known");
   if (!job.device()->tf32_tensor_tflops)
     return Effect::Abstain("this GPU has no TF32 tensor cores");
-  std::int64_t unknown = 0, changed = 0;
+  std::int64_t unknown = 0, changed = 0, convolutions = 0;
   for (const auto& [op, tasks] : Float32Products(job)) {
+    if (IsReplaced(tasks, edit)) continue;
     const std::optional<OperatorCall> call = ReadOperatorCall(job.store(), op);
     const std::optional<DurationNs> time =
         call ? TimeOnTensorCores(*call, DType::kTF32, *job.device()) : std::nullopt;
@@ -29,7 +30,9 @@ Effect ApplyTf32(const Job& job, const Arguments& /*arguments*/, Edit& edit) {
       continue;
     }
     ++changed;
+    convolutions += job.CostOf(op)->family == WorkFamily::kConvolution ? 1 : 0;
     ReplaceTasks(job, tasks, *time, edit);
+    edit.SetPrecision(tasks.front(), Precision::kTF32);
     const TaskIndex launch = job.LaunchOf(tasks.front());
     if (launch != kNoTask)
       edit.AddWorkBefore(launch, AddedHostTime(job, op, tasks.front(), DType::kTF32));
@@ -42,7 +45,8 @@ Effect ApplyTf32(const Job& job, const Arguments& /*arguments*/, Edit& edit) {
   }
   Effect effect;
   effect.gpu_error = kKernelError;
-  effect.memory_delta_bytes = 0;
+  // Another convolution kernel has another workspace, which can be gigabytes.
+  if (convolutions == 0) effect.memory_delta_bytes = 0;
   effect.validated = job.device()->short_name == "H200" ? Validity::kYes : Validity::kOutOfRange;
   return effect;
 }

@@ -36,3 +36,12 @@ class Readme(support.ProgramTest):
                 recipes += 1
                 self.assertIn("repeat=1", call, path)
         self.assertTrue(recipes)
+
+
+class Scenarios(support.ProgramTest):
+    def test_every_scenario_has_its_row(self):
+        listed = re.findall(r"^  ([a-z0-9-]+)  ", support.headroom("whatif", "--list").text, re.MULTILINE)
+        self.assertGreater(len(listed), 10)
+        rows = "".join(line.split("|")[1] for line in (support.ROOT / "docs/scenarios.md").read_text().splitlines()
+                       if line.startswith("|"))
+        self.assertEqual(sorted(set(re.findall(r"`([a-z0-9-]+)`", rows))), sorted(listed))

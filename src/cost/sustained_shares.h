@@ -1,0 +1,46 @@
+// What share of a data sheet's peaks kernels sustain: what physics leaves to be measured.
+#pragma once
+
+namespace headroom {
+
+/// Shares of a device's peaks and bandwidth, unless said otherwise. The values here were measured
+/// on one H200 (PyTorch 2.11, cuBLAS 13, cuDNN 9.19) and are assumed of other devices; the section
+/// [kernels] of a calibration file replaces them.
+struct SustainedShares {
+  // Matrix products on tensor cores: of the peak and of the bandwidth, in 16 bits and in TF32.
+  double gemm_16 = 0.77, gemm_tf32 = 0.78;
+  double gemm_bytes_16 = 0.79, gemm_bytes_tf32 = 0.73;
+  double gemm_weight_gradient_tf32 = 0.8;  ///< Of that rate: first operand transposed.
+  double gemm_split = 0.6;                 ///< Of that rate, at most: split along k.
+  double gemm_misaligned = 0.126;          ///< Of the 16-bit peak, where wide loads cannot be used.
+  double gemm_start_us = 3;
+
+  // Convolutions: of the peak, and of the bandwidth for activations as they lie and for reordering.
+  double convolution_16 = 0.83, convolution_tf32 = 0.88;
+  double convolution_weight_tf32 = 0.36;
+  double convolution_bytes = 0.7;
+  double reorder_16 = 0.46, reorder_tf32 = 0.74;
+  double convolution_narrow = 0.63;  ///< Of that rate: the narrow side fills half a tile.
+  double convolution_start_us = 4;
+
+  // Fused attention: of the 16-bit tensor peak, and of the float32 vector peak.
+  double attention_forward = 0.4, attention_backward = 0.35;
+  double attention_float32 = 0.3;
+  /// Ordinary operations a score that dropout's random number is worth.
+  double attention_dropout_flops = 110;
+
+  // Kernels bound by memory: of the bandwidth.
+  double update_bytes = 0.71;  ///< Fused updates of parameters, and the scaling of gradients.
+  double cast_bytes = 0.67;    ///< Casts, and other kernels that a change inserts.
+
+  // What 16 bits make of the time of kernels that memory alone does not bound.
+  double half_batch_norm = 0.85, half_gelu = 0.7, half_dropout = 0.65;
+  double bf16_batch_norm = 1.35;  ///< Not cuDNN's kernel, but PyTorch's own.
+  double mixed_addition = 1.55;   ///< A 16-bit and a float32 operand: not vectorized.
+
+  // Products of few blocks: share of a wave that is lost, and does not grow with the batch.
+  double lost_when_growing = 0.5, lost_when_shrinking = 0.3;
+  double most_lost = 0.25;
+};
+
+}  // namespace headroom

@@ -1,0 +1,128 @@
+// vdnn and gist: activations that wait for the backward elsewhere, or encoded.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "whatif/test_forecast.h"
+
+namespace headroom {
+namespace {
+
+constexpr const char* kConvolution = "cutlass__5x_cudnn::Kernel";
+
+/// Two steps that only have kernels of 100 us one behind the other; the host is far ahead.
+class Steps {
+ public:
+  explicit Steps(int kernels) : kernels_(kernels) { b_.NameDevice(0, "NVIDIA H200"); }
+
+  void Begin(int step) {
+    step_ = step;
+    next_ = 0;
+    b_.Step(step, kMain, 10 * kernels_ * step, 10 * kernels_);
+  }
+  /// An operator with its kernel.
+  void Op(const char* name, int sequence, const char* dims, const char* types) {
+    const int host = 10 * (kernels_ * step_ + next_);
+    b_.Op(name, kMain, host, 8).Sequence(100 * step_ + sequence).Shapes(dims, types);
+    Kernel(host);
+  }
+  /// A convolution by one weight of one image of one channel.
+  void Convolution(int sequence, const char* image) {
+    const int host = 10 * (kernels_ * step_ + next_);
+    b_.Op("aten::cudnn_convolution", kMain, host, 8)
+        .Sequence(100 * step_ + sequence)
+        .Args(
+            std::string(R"("Input Dims": [[1, 1, )") + image +
+            R"(], [1, 1, 1, 1], [], [], [], [], [], [], []], "Input type": ["float", "float",)"
+            R"("ScalarList", "ScalarList", "ScalarList", "Scalar", "Scalar", "Scalar", "Scalar"],)"
+            R"("Concrete Inputs": ["", "", "[0, 0]", "[1, 1]", "[1, 1]", "1", "False", "False", "False"])");
+    Kernel(host);
+  }
+  void Backward(const char* name, int sequence) {
+    const int host = 10 * (kernels_ * step_ + next_);
+    b_.Op(name, kMain, host, 8).Sequence(100 * step_ + sequence).ForwardThread(0);
+    Kernel(host);
+  }
+  const StoreBuilder& builder() const { return b_; }
+
+ private:
+  void Kernel(int host) {
+    const int correlation = 1 + kernels_ * step_ + next_;
+    b_.Call("cudaLaunchKernel", kMain, host + 1, 1, correlation);
+    b_.Kernel(kConvolution, kStream, 10 + 100 * (kernels_ * step_ + next_), 100, correlation);
+    ++next_;
+  }
+
+  StoreBuilder b_;
+  const int kernels_;
+  int step_ = 0, next_ = 0;
+};
+
+TEST(VdnnTest, CopiesHoldTheNextLayerBack) {
+  // Four convolutions and their backwards. Each reads 1 x 1 x 500 x 750 floats: 1.5 MB, which take
+  // 150 us at 10 bytes a nanosecond.
+  Steps job(8);
+  for (int step = 0; step < 2; ++step) {
+    job.Begin(step);
+    for (int layer = 1; layer <= 4; ++layer) job.Convolution(layer, "500, 750");
+    for (int layer = 4; layer >= 1; --layer)
+      job.Backward("autograd::engine::evaluate_function: ConvolutionBackward0", layer);
+  }
+  TestForecasts test(job.builder());
+  EXPECT_DOUBLE_EQ(test.StepUs(), 800);
+  // The inputs of the first three are copied out while they run; the next waits 50 us for each.
+  // They are copied back while the backward of the next runs, and theirs wait 50 us for each.
+  const Forecast forecast = test.Ask("vdnn:pcie-gbps=80");
+  ASSERT_TRUE(forecast.applies) << forecast.why;
+  EXPECT_DOUBLE_EQ(forecast.step_ms.mid * 1e3, 800 + 3 * 50 + 3 * 50);
+  // Three of 1.5 MB, less one in use and one on its way.
+  EXPECT_EQ(forecast.memory_delta_bytes, -1'500'000);
+  EXPECT_EQ(forecast.validated, Validity::kNo);
+  // Copies that are as fast as the convolutions cost nothing.
+  EXPECT_DOUBLE_EQ(test.StepUs("vdnn:pcie-gbps=120"), 800);
+}
+
+TEST(VdnnTest, AbstainsWithoutConvolutions) {
+  Steps job(1);
+  for (int step = 0; step < 2; ++step) {
+    job.Begin(step);
+    job.Op("aten::mm", 1, "[[8, 8], [8, 8]]", R"(["float", "float"])");
+  }
+  TestForecasts test(job.builder());
+  EXPECT_NE(test.WhyNot("vdnn").find("no convolution"), std::string::npos);
+  EXPECT_NE(test.WhyNot("gist").find("no ReLU"), std::string::npos);
+}
+
+TEST(GistTest, OneKernelBeforeAPoolingTwoBeforeAConvolution) {
+  // ReLU, pooling, ReLU, convolution, their backwards, and an update behind. Both ReLUs put out
+  // 1000 x 1000 floats: 4 MB.
+  Steps job(9);
+  for (int step = 0; step < 2; ++step) {
+    job.Begin(step);
+    job.Op("aten::relu", 1, "[[1, 1, 1000, 1000]]", R"(["float"])");
+    job.Op("aten::max_pool2d_with_indices", 2, "[[1, 1, 1000, 1000]]", R"(["float"])");
+    job.Op("aten::relu", 3, "[[1, 1, 1000, 1000]]", R"(["float"])");
+    job.Convolution(4, "1000, 1000");
+    job.Backward("autograd::engine::evaluate_function: ConvolutionBackward0", 4);
+    job.Backward("autograd::engine::evaluate_function: ReluBackward0", 3);
+    job.Backward("autograd::engine::evaluate_function: MaxPool2DWithIndicesBackward0", 2);
+    job.Backward("autograd::engine::evaluate_function: ReluBackward0", 1);
+    job.Op("aten::add_", 9, "[[8]]", R"(["float"])");
+  }
+  TestForecasts test(job.builder());
+  EXPECT_DOUBLE_EQ(test.StepUs(), 900);
+  // At 0.67 x 4.8 TB/s and 1.2 us a kernel: to one bit, 4.125 MB pass in 2.483 us; to half of the
+  // elements with five bytes each, 6.5 MB in 3.221 us, and back. Each kernel is 1.5 us behind the
+  // one before it.
+  const Forecast forecast = test.Ask("gist:sparsity=0.5");
+  ASSERT_TRUE(forecast.applies) << forecast.why;
+  EXPECT_DOUBLE_EQ(forecast.step_ms.mid * 1e3, 900 + 2.483 + 2 * 3.221 + 3 * 1.5);
+  // 3.875 and 1.5 MB less, but one is decoded at a time: 4 MB.
+  EXPECT_EQ(forecast.memory_delta_bytes, -1'375'000);
+  // A GPU of twice the speed runs the added kernels as fast; the gaps stay.
+  EXPECT_DOUBLE_EQ(test.StepUs("gist+gpu-speed"), 450 + 1.242 + 2 * 1.611 + 3 * 1.5);
+  EXPECT_NE(test.WhyNot("gist:sparsity=2").find("share"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace headroom

@@ -1,0 +1,79 @@
+// horizontal-fusion: N copies of the job train together, operator by operator in one kernel (Wang
+// et al., "Horizontally Fused Training Array", MLSys 2021). The host launches as many kernels as
+// before; each has N times the blocks, and takes longer only where they fill more waves of the GPU.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "whatif/catalogue.h"
+
+namespace headroom {
+namespace {
+
+/// A kernel of no work.
+constexpr double kKernelStart = 1'200;  // ns
+
+/// Blocks that a processor holds at once, whatever their size (CUDA C++ Programming Guide, compute
+/// capability 7.0 to 9.0).
+constexpr double kMostBlocks = 32;
+
+/// Of what does not start faster for being more.
+DurationNs Grown(DurationNs duration, double growth) {
+  const auto time = static_cast<double>(duration.ns());
+  const double start = std::min(time, kKernelStart);
+  return DurationNs(std::llround(start + (time - start) * growth));
+}
+
+/// Blocks that run at once on the whole GPU; nullopt: not recorded.
+std::optional<double> BlocksAtOnce(const Job& job, std::uint32_t row) {
+  const auto& tasks = job.store().gpu_tasks;
+  const DeviceSpec* device = job.device();
+  if (device == nullptr || !device->sm_count || !device->max_threads_per_sm ||
+      tasks.block_x[row] <= 0)
+    return std::nullopt;
+  const double threads = static_cast<double>(tasks.block_x[row]) * std::max(1, tasks.block_y[row]) *
+                         std::max(1, tasks.block_z[row]);
+  double blocks = std::min(kMostBlocks, *device->max_threads_per_sm / threads);
+  if (tasks.registers[row] > 0 && device->registers_per_sm)
+    blocks = std::min(blocks, *device->registers_per_sm / (tasks.registers[row] * threads));
+  if (tasks.shared_memory[row] > 0 && device->shared_memory_per_sm_bytes)
+    blocks = std::min(blocks, *device->shared_memory_per_sm_bytes / tasks.shared_memory[row]);
+  return std::max(1.0, std::floor(blocks)) * *device->sm_count;
+}
+
+}  // namespace
+
+Effect ApplyHorizontalFusion(const Job& job, const Arguments& arguments, Edit& edit) {
+  const double jobs = arguments.Number("jobs");
+  std::int64_t known = 0;
+  for (TaskIndex task = 0; task < job.graph().tasks.size(); ++task) {
+    const Task& recorded = job.graph().tasks[task];
+    if (recorded.kind != TaskKind::kGpu) continue;
+    const auto& tasks = job.store().gpu_tasks;
+    double growth = jobs;
+    if (const std::optional<double> at_once = BlocksAtOnce(job, recorded.row);
+        at_once && tasks.grid_x[recorded.row] > 0) {
+      ++known;
+      const double blocks = static_cast<double>(tasks.grid_x[recorded.row]) *
+                            std::max(1, tasks.grid_y[recorded.row]) *
+                            std::max(1, tasks.grid_z[recorded.row]);
+      growth = std::ceil(jobs * blocks / *at_once) / std::ceil(blocks / *at_once);
+    }
+    edit.SetDuration(task, Grown(edit.DurationOf(task), growth));
+  }
+  if (known == 0) {
+    return Effect::Abstain(
+        "no grid and block sizes were recorded, or the GPU is not in the device catalogue");
+  }
+  for (Edit::NewKernel& kernel : edit.inserted()) kernel.duration = Grown(kernel.duration, jobs);
+  for (Edit::ChannelTask& copy : edit.channel_tasks()) copy.Scale(jobs);
+  Effect effect;
+  effect.gpu_error = 0.2;
+  effect.work = jobs;
+  effect.why = fmt::format("a step of all {} jobs together", arguments.Text("jobs"));
+  return effect;
+}
+
+}  // namespace headroom

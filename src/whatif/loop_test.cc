@@ -1,0 +1,64 @@
+// data-loading, callbacks and horizontal-fusion: what the loop does around the step's work.
+#include <gtest/gtest.h>
+
+#include "whatif/test_forecast.h"
+
+namespace headroom {
+namespace {
+
+/// Two steps of 500 us on the host: 300 us in a range of that name, then a kernel of 10 us.
+StoreBuilder WithRange(const char* range) {
+  StoreBuilder b;
+  for (int step = 0; step < 2; ++step) {
+    b.Step(step, kMain, 500 * step, 500);
+    b.Annotation(range, kMain, 500 * step + 10, 300);
+    b.Launch("aten::mm", kMain, 500 * step + 400, kGemm, kStream, 500 * step + 410, 10);
+  }
+  return b;
+}
+
+TEST(DataLoadingTest, TheLoopDoesNotWait) {
+  TestForecasts job(WithRange("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"));
+  EXPECT_DOUBLE_EQ(job.StepUs(), 500);
+  EXPECT_DOUBLE_EQ(job.StepUs("data-loading:ideal"), 200);
+  EXPECT_DOUBLE_EQ(job.StepUs("data-loading"), 200);
+  EXPECT_EQ(job.WhyNot("data-loading:workers=4"), "needs measured worker times; not available yet");
+}
+
+TEST(DataLoadingTest, AbstainsWithoutARange) {
+  TestForecasts job(WithRange("something else"));
+  EXPECT_NE(job.WhyNot("data-loading").find("no range of a data loader"), std::string::npos);
+  EXPECT_NE(job.WhyNot("callbacks").find("no range of a callback"), std::string::npos);
+}
+
+TEST(CallbacksTest, BesideTheLoopOrSeldom) {
+  TestForecasts job(WithRange("Callback.on_train_batch_end"));
+  EXPECT_DOUBLE_EQ(job.StepUs("callbacks:async"), 200);
+  // A tenth of 300 us a step.
+  EXPECT_DOUBLE_EQ(job.StepUs("callbacks:every=10"), 230);
+}
+
+TEST(HorizontalFusionTest, KernelsOfFewBlocksTakeMoreJobsForNothing) {
+  // Two kernels of 101.2 us: 132 blocks of 1024 threads fill half of the GPU (2 blocks a
+  // processor), 264 fill it.
+  StoreBuilder b;
+  b.NameDevice(0, "NVIDIA H200").InNanoseconds();
+  for (int step = 0; step < 2; ++step) {
+    const int host = 60'000 * step, gpu = 10'000 + 202'400 * step;
+    b.Step(step, kMain, host, 60'000);
+    b.Launch("aten::mm", kMain, host, kGemm, kStream, gpu, 101'200).Grid(132, 1024);
+    b.Launch("aten::mm", kMain, host + 5'000, kGemm, kStream, gpu + 101'200, 101'200)
+        .Grid(264, 1024);
+  }
+  TestForecasts job(b);
+  EXPECT_DOUBLE_EQ(job.StepUs(), 202.4);
+  // Two jobs: the first kernel's blocks all fit at once; the second takes two waves, and starts
+  // once.
+  EXPECT_DOUBLE_EQ(job.StepUs("horizontal-fusion:jobs=2"), 202.4 + 100);
+  EXPECT_NE(job.Ask("horizontal-fusion:jobs=2").why.find("2 times the work"), std::string::npos);
+  TestForecasts unknown(WithRange("x"));
+  EXPECT_NE(unknown.WhyNot("horizontal-fusion:jobs=2").find("no grid"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace headroom

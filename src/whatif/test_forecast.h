@@ -1,0 +1,53 @@
+// For tests: a small training job whose times can be worked out by hand, and forecasts about it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "analysis/test_trace.h"
+#include "whatif/forecast.h"
+
+namespace headroom {
+
+/// A job as its trace shows it: recording costs nothing, and added host work takes none.
+class TestForecasts {
+ public:
+  explicit TestForecasts(const StoreBuilder& builder) : store_(builder.Build()) {
+    Result<std::unique_ptr<Job>> job = Job::Make(*store_, TestKnowledge(), {}, Calibration());
+    EXPECT_TRUE(job.ok()) << job.status().message();
+    if (!job.ok()) return;
+    job_ = std::move(job).value();
+    forecaster_ = std::make_unique<Forecaster>(*job_);
+  }
+
+  const Job& job() const { return *job_; }
+  double StepUs() const { return forecaster_->baseline().corrected.mid * 1e3; }
+  /// REQUIRES: a scenario's text.
+  Forecast Ask(const std::string& scenario) {
+    Result<std::vector<ScenarioCall>> calls = ParseScenario(scenario);
+    EXPECT_TRUE(calls.ok()) << calls.status().message();
+    return forecaster_->Run(scenario, calls.value());
+  }
+  /// Of a forecast that must apply.
+  double StepUs(const std::string& scenario) {
+    const Forecast forecast = Ask(scenario);
+    EXPECT_TRUE(forecast.applies) << scenario << ": " << forecast.why;
+    return forecast.step_ms.mid * 1e3;
+  }
+  /// Of a forecast that must abstain.
+  std::string WhyNot(const std::string& scenario) {
+    const Forecast forecast = Ask(scenario);
+    EXPECT_FALSE(forecast.applies) << scenario;
+    return forecast.why;
+  }
+
+ private:
+  std::unique_ptr<TraceStore> store_;
+  std::unique_ptr<Job> job_;
+  std::unique_ptr<Forecaster> forecaster_;
+};
+
+}  // namespace headroom

@@ -1,0 +1,149 @@
+// For tests: small training jobs written down operator by operator, and what a scenario makes of
+// them.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "analysis/test_trace.h"
+#include "whatif/job.h"
+#include "whatif/scenario.h"
+
+namespace headroom {
+
+/// Lays out operators one after the other on the host and their kernels one after the other on a
+/// stream of an H200. All tensors are float32 unless a type is given.
+class JobBuilder {
+ public:
+  JobBuilder() { builder_.NameDevice(0, "NVIDIA H200"); }
+
+  /// What is added from here on belongs to the next step.
+  JobBuilder& Step() {
+    EndStep();
+    step_begin_ = host_;
+    open_ = true;
+    return *this;
+  }
+
+  /// An operator of the forward with one kernel.
+  ///
+  /// @param dims  as PyTorch records them: "[[8, 4], [4, 2]]"; "[]" inside is a scalar
+  JobBuilder& Forward(std::string_view op, std::string_view dims, std::int64_t kernel_us,
+                      std::int64_t sequence, std::string_view kernel = kAdd) {
+    return Forward(op, dims, sequence, {{kernel, kernel_us}});
+  }
+
+  /// One with several kernels: names and microseconds. `concrete`: values of arguments that are no
+  /// tensors, as PyTorch records them.
+  JobBuilder& Forward(std::string_view op, std::string_view dims, std::int64_t sequence,
+                      const std::vector<std::pair<std::string_view, std::int64_t>>& kernels,
+                      std::string_view concrete = {}) {
+    const auto length = static_cast<std::int64_t>(4 + 6 * kernels.size());
+    std::string args =
+        "\"Input Dims\": " + std::string(dims) + ", \"Input type\": " + TypesOf(dims);
+    if (!concrete.empty()) args += ", \"Concrete Inputs\": " + std::string(concrete);
+    builder_.Op(op, kMain, host_, length).Sequence(sequence).Args(args);
+    for (std::size_t k = 0; k < kernels.size(); ++k) {
+      Launch(kMain, host_ + 2 + 6 * static_cast<std::int64_t>(k), kernels[k].first,
+             kernels[k].second);
+    }
+    host_ += length + 2;
+    return *this;
+  }
+
+  /// A node of the backward, with an operator in it that has one kernel.
+  JobBuilder& Backward(std::string_view node, std::string_view op, std::string_view dims,
+                       std::int64_t kernel_us, std::int64_t sequence,
+                       std::string_view kernel = kAdd) {
+    const std::int64_t begin = host_;
+    builder_.Op(node, kAutograd, begin, 14).Sequence(sequence).ForwardThread(1);
+    builder_.Op(op, kAutograd, begin + 1, 10).Shapes(dims, TypesOf(dims));
+    Launch(kAutograd, begin + 3, kernel, kernel_us);
+    host_ += 16;
+    return *this;
+  }
+
+  const Job& Build() {
+    EndStep();
+    store_ = builder_.Build();
+    // A machine on which recording costs nothing.
+    Calibration calibration;
+    calibration.host = {.cast_work = 9'000,
+                        .cast_launch = 3'500,
+                        .forward_attention = 60'000,
+                        .backward_attention = 80'000,
+                        .checkpointed_block = 120'000};
+    Result<std::unique_ptr<Job>> job = Job::Make(*store_, TestKnowledge(), {}, calibration);
+    EXPECT_TRUE(job.ok()) << job.status().message();
+    job_ = std::move(job).value();
+    return *job_;
+  }
+
+ private:
+  static std::string TypesOf(std::string_view dims) {
+    std::string types = "[";
+    int depth = 0;
+    for (std::size_t i = 0; i < dims.size(); ++i) {
+      if (dims[i] == ']') --depth;
+      if (dims[i] != '[' || depth++ != 1) continue;
+      types += types.size() > 1 ? ", " : "";
+      types += dims[i + 1] == ']' ? "\"Scalar\"" : "\"float\"";
+    }
+    return types + "]";
+  }
+
+  void Launch(std::int64_t thread, std::int64_t at, std::string_view kernel, std::int64_t us) {
+    builder_.Call("cudaLaunchKernel", thread, at, 4, ++correlation_);
+    gpu_ = std::max(gpu_ + 1, at + 5);
+    builder_.Kernel(kernel, kStream, gpu_, us, correlation_);
+    gpu_ += us;
+  }
+
+  void EndStep() {
+    if (!open_) return;
+    builder_.Step(steps_++, kMain, step_begin_, host_ - step_begin_);
+    host_ += 1;
+    open_ = false;
+  }
+
+  StoreBuilder builder_;
+  std::unique_ptr<TraceStore> store_;
+  std::unique_ptr<Job> job_;
+  std::int64_t host_ = 0, gpu_ = 0, step_begin_ = 0, correlation_ = 0, steps_ = 0;
+  bool open_ = false;
+};
+
+/// A job with a scenario applied.
+struct Applied {
+  Applied(const Job& changed, std::string_view scenario)
+      : job(changed), edit(changed.graph(), changed.corrected()) {
+    Result<std::vector<ScenarioCall>> calls = ParseScenario(scenario);
+    EXPECT_TRUE(calls.ok()) << calls.status().message();
+    for (const ScenarioCall& call : calls.value()) {
+      effect = call.scenario->apply(job, call.arguments, edit);
+      if (!effect.applies) return;
+    }
+  }
+
+  /// Microseconds of the GPU tasks that are left of the recorded ones, in order.
+  std::vector<double> Times() const {
+    std::vector<double> times;
+    for (TaskIndex task = 0; task < job.graph().tasks.size(); ++task) {
+      if (job.graph().tasks[task].kind == TaskKind::kGpu && !edit.IsRemoved(task))
+        times.push_back(edit.DurationOf(task).us());
+    }
+    return times;
+  }
+
+  const Job& job;
+  Edit edit;
+  Effect effect;
+};
+
+}  // namespace headroom
