@@ -16,9 +16,10 @@ namespace headroom {
 /// The kind of a failure; each maps to one exit code of the command line.
 enum class StatusCode {
   kOk,
-  kUsage,     ///< The request cannot be met as asked (exit code 2).
-  kBadInput,  ///< An input cannot be read or is not a trace (exit code 3).
-  kInternal,  ///< The environment failed us: out of disk, cannot write (exit code 4).
+  kGateFailed,  ///< A check that the user asked for failed; the result is there (exit code 1).
+  kUsage,       ///< The request cannot be met as asked (exit code 2).
+  kBadInput,    ///< An input cannot be read or is not a trace (exit code 3).
+  kInternal,    ///< The environment failed us: out of disk, cannot write (exit code 4).
 };
 
 /// Success, or a failure with a message that names the thing and the remedy.
@@ -26,6 +27,9 @@ class [[nodiscard]] Status {
  public:
   Status() = default;
   static Status Ok() { return Status(); }
+  static Status GateFailed(std::string message) {
+    return {StatusCode::kGateFailed, std::move(message)};
+  }
   static Status Usage(std::string message) { return {StatusCode::kUsage, std::move(message)}; }
   static Status BadInput(std::string message) {
     return {StatusCode::kBadInput, std::move(message)};

@@ -2,33 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <optional>
-#include <sstream>
 #include <utility>
 
 #include "base/local_state.h"
+#include "base/read_file.h"
 
 namespace headroom::cli {
-namespace {
-
-/// nullopt: there is no such file.
-Result<std::optional<std::string>> ReadFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    if (errno == ENOENT) return std::optional<std::string>();
-    return Status::BadInput(fmt::format("cannot read {}: {}", path, std::strerror(errno)));
-  }
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file && !file.eof()) return Status::BadInput(fmt::format("cannot read {}", path));
-  return std::optional(std::move(text).str());
-}
-
-}  // namespace
-
 Result<ChosenCalibration> ChooseCalibration(const CalibrationFlags& flags,
                                             const TraceStore& store) {
   Result<Calibration> shipped = Calibration::LoadBuiltIn();

@@ -20,6 +20,7 @@
 namespace headroom::cli {
 namespace {
 
+constexpr int kGateExit = 1;
 constexpr int kUsageExit = 2;
 constexpr int kBadInputExit = 3;
 constexpr int kInternalExit = 4;
@@ -28,6 +29,8 @@ int ExitCode(StatusCode code) {
   switch (code) {
     case StatusCode::kOk:
       return 0;
+    case StatusCode::kGateFailed:
+      return kGateExit;
     case StatusCode::kUsage:
       return kUsageExit;
     case StatusCode::kBadInput:

@@ -6,14 +6,15 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
-#include <thread>
+#include <utility>
 
-#include "analysis/knowledge.h"
+#include "base/local_state.h"
+#include "cli/forecast_record.h"
 #include "cli/help.h"
+#include "cli/open_job.h"
 #include "cli/output.h"
-#include "cli/progress.h"
-#include "ingest/open_trace.h"
 #include "report/forecast_report.h"
+#include "report/score_report.h"
 #include "whatif/forecast.h"
 
 namespace headroom::cli {
@@ -25,8 +26,8 @@ constexpr const char* kExamples = R"(Examples:
   headroom whatif trace.json.gz "scale:match=.*softmax.*,factor=0.5"
   headroom whatif --list                                 all scenarios and their keys
 
-Exit codes: 0 fine, also where a scenario gains nothing or cannot be told; 2 usage; 3 the file is
-unreadable or no trace; 4 cannot write, or internal error.
+Exit codes: 0 fine, also where a scenario gains nothing or cannot be told; 1 --self-check failed;
+2 usage; 3 the file is unreadable or no trace; 4 cannot write, or internal error.
 )";
 
 }  // namespace
@@ -38,33 +39,47 @@ WhatifCommand::WhatifCommand(CLI::App& parent) {
       ->type_name("");
   app_->add_option("SCENARIO", scenarios_, "NAME[:key=value,...]; A+B applies both")->type_name("");
   app_->add_flag("--list", list_, "List the scenarios and their keys");
+  views_.AddFlags(*app_);
   app_->add_flag("--json", json_, "One JSON object, format headroom.whatif/1");
   app_->add_option("-o,--output", output_path_, "Write to FILE, whole or not at all, not to stdout")
       ->type_name("FILE");
-  app_->add_option("--step-marker", step_marker_,
+  app_->add_option("--step-marker", options_.step_marker,
                    "Range that begins each step, where the trace has no ProfilerStep")
       ->type_name("NAME");
-  app_->add_option("--measured-step-ms", measured_step_ms_,
+  app_->add_option("--measured-step-ms", options_.measured_step_ms,
                    "True time of a step without a profiler, for jobs that the host paces")
       ->type_name("X")
       ->check(AboveZero, "");
-  app_->add_option("--calibration", calibration_.path,
+  app_->add_option("--calibration", options_.calibration.path,
                    "Calibration of the machine that made the trace (headroom calibrate --host)")
       ->type_name("FILE");
-  app_->add_flag("--no-local-state", calibration_.no_local_state,
+  app_->add_flag("--no-local-state", options_.calibration.no_local_state,
                  "Use nothing that was learned on this machine");
-  app_->add_flag("-q,--quiet", quiet_, "No remarks and no progress on stderr");
+  app_->add_flag("--save", save_, "Save the forecasts, to be scored once the change is made");
+  app_->add_option("--score", score_,
+                   "Compare the forecast saved for BEFORE with AFTER, a trace of the changed job")
+      ->type_name("BEFORE AFTER");
+  app_->add_flag("-q,--quiet", options_.quiet, "No remarks and no progress on stderr");
 }
 
 Status WhatifCommand::Run() {
   const Charset charset = CharsetOfEnvironment();
   const bool color = UseColor(ColorMode::kAuto, output_path_);
   if (list_) return WriteResult(RenderScenarioList(Catalogue(), color, charset), output_path_);
+  if (save_ && (scenarios_.empty() || options_.calibration.no_local_state ||
+                !LocalStatePath("").has_value())) {
+    return Status::Usage(scenarios_.empty()
+                             ? "--save saves forecasts of scenarios that are named"
+                             : "--save needs local state: HOME or XDG_STATE_HOME, and no "
+                               "--no-local-state");
+  }
+  if (!score_.first.empty()) return Score();
   if (trace_.empty()) return Status::Usage("TRACE is missing: headroom whatif TRACE [SCENARIO...]");
   if (!output_path_.empty() && output_path_ != "-") {
     if (Status status = RefuseToOverwrite("-o", output_path_, {trace_}); !status.ok())
       return status;
   }
+  if (Status status = views_.Check(trace_, scenarios_); !status.ok()) return status;
   // Wrong names are told before a large trace is read.
   std::vector<std::vector<ScenarioCall>> calls;
   for (const std::string& text : scenarios_) {
@@ -72,41 +87,23 @@ Status WhatifCommand::Run() {
     if (!parsed.ok()) return parsed.status();
     calls.push_back(std::move(parsed).value());
   }
-  Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
-  if (!knowledge.ok()) return knowledge.status();
-  OpenOptions open;
-  open.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  Progress progress(!quiet_, "reading " + Printable(trace_, Charset::kAscii));
-  open.progress = [&](std::int64_t done, std::int64_t all) { progress.Update(done, all); };
-  Result<std::unique_ptr<TraceStore>> store = OpenTrace(trace_, open);
-  if (!store.ok()) return store.status();
-
-  AnalysisOptions options;
-  options.path = trace_;
-  options.step_marker = step_marker_;
-  const Result<ChosenCalibration> chosen = ChooseCalibration(calibration_, *store.value());
-  if (!chosen.ok()) return chosen.status();
-  Result<std::unique_ptr<Job>> job =
-      Job::Make(*store.value(), *knowledge.value(), options, chosen.value().calibration);
-  if (!job.ok()) return job.status();
+  Result<OpenedJob> opened = OpenJob(trace_, options_);
+  if (!opened.ok()) return opened.status();
+  const Job& job = *opened.value().job;
+  Result<ForecastRecord> record = ForecastRecord::Open(options_.calibration.no_local_state);
+  if (!record.ok()) return record.status();
   ForecastReport report;
-  report.calibration = fmt::format("Calibration: {}.", chosen.value().from);
-  if (measured_step_ms_) {
-    const Result<bool> told = job.value()->CalibrateTo(*measured_step_ms_);
-    if (!told.ok()) return told.status();
-    report.calibration =
-        told.value() ? fmt::format("Calibrated to the measured step of {} ms.", *measured_step_ms_)
-                     : fmt::format(
-                           "The measured step of {} ms says nothing of the host, as the GPU "
-                           "paces it. {}",
-                           *measured_step_ms_, report.calibration);
-  }
-  Forecaster forecaster(*job.value());
+  report.calibration = opened.value().calibration;
+  Forecaster forecaster(job);
   report.path = trace_;
   report.baseline = forecaster.baseline();
   report.ranked = scenarios_.empty();
-  for (std::size_t i = 0; i < calls.size(); ++i)
+  if (Status status = views_.Begin(job, report); !status.ok()) return status;
+  for (std::size_t i = 0; i < calls.size(); ++i) {
     report.forecasts.push_back(forecaster.Run(scenarios_[i], calls[i]));
+    if (Status status = views_.AddScenario(job, forecaster.last_plan(), report); !status.ok())
+      return status;
+  }
   if (report.ranked) {
     // What needs a value of the user's is asked for by name only.
     for (const Scenario& scenario : Catalogue()) {
@@ -122,8 +119,73 @@ Status WhatifCommand::Run() {
     std::stable_sort(report.forecasts.begin(), report.forecasts.end(),
                      [](const Forecast& a, const Forecast& b) { return a.saves_ms > b.saves_ms; });
   }
+  if (save_) {
+    if (Status status = Save(job, report, record.value()); !status.ok()) return status;
+  }
+  for (Forecast& forecast : report.forecasts)
+    record.value().Adjust(MachineOf(job.store()), forecast);
+  if (Status status = WriteResult(
+          json_ ? RenderForecastJson(report) : RenderForecastText(report, color, charset),
+          output_path_);
+      !status.ok())
+    return status;
+  return WhatifViews::Gate(report);
+}
+
+Status WhatifCommand::Save(const Job& job, const ForecastReport& report,
+                           ForecastRecord& record) const {
+  const Result<std::string> fingerprint = FingerprintOf(trace_);
+  if (!fingerprint.ok()) return fingerprint.status();
+  std::vector<LedgerRecord> records;
+  for (const Forecast& forecast : report.forecasts) {
+    if (!forecast.applies) continue;
+    records.push_back({.machine = MachineOf(job.store()),
+                       .trace = fingerprint.value(),
+                       .path = trace_,
+                       .scenario = forecast.name,
+                       .baseline_ms = report.baseline.corrected.mid,
+                       .step_ms = forecast.step_ms});
+  }
+  if (Status status = record.Append(records); !status.ok()) return status;
+  if (!options_.quiet)
+    Remark(fmt::format("saved {} forecast{} in {}\n", records.size(),
+                       records.size() == 1 ? "" : "s", Printable(record.path(), Charset::kAscii)));
+  return Status::Ok();
+}
+
+Status WhatifCommand::Score() {
+  std::optional<std::string> scenario;
+  if (!trace_.empty()) scenario = trace_;
+  if (!scenarios_.empty())
+    return Status::Usage("--score BEFORE AFTER takes one scenario behind it, or none");
+  Result<ForecastRecord> record = ForecastRecord::Open(options_.calibration.no_local_state);
+  if (!record.ok()) return record.status();
+  Result<LedgerRecord> found = FindForecast(record.value(), score_.first, scenario);
+  if (!found.ok()) return found.status();
+  const Result<OpenedJob> after = OpenJob(score_.second, options_);
+  if (!after.ok()) return after.status();
+  const std::string machine = MachineOf(*after.value().store);
+  if (machine != found.value().machine) {
+    return Status::Usage(fmt::format("{} was recorded on another machine ({}) than {} ({})",
+                                     score_.second, machine, score_.first, found.value().machine));
+  }
+  ScoreReport report{.before = score_.first,
+                     .after = score_.second,
+                     .record = std::move(found).value(),
+                     .measured = options_.measured_step_ms.has_value(),
+                     .rule = {},
+                     .ledger = record.value().path()};
+  report.record.actual_ms = report.measured
+                                ? *options_.measured_step_ms
+                                : Forecaster(*after.value().job).baseline().corrected.mid;
+  Result<std::string> fingerprint = FingerprintOf(score_.second);
+  if (!fingerprint.ok()) return fingerprint.status();
+  report.record.after = std::move(fingerprint).value();
+  if (Status status = record.value().Append({report.record}); !status.ok()) return status;
+  report.rule = RuleFor(record.value().records(), machine, report.record.scenario);
+  const bool color = UseColor(ColorMode::kAuto, output_path_);
   return WriteResult(
-      json_ ? RenderForecastJson(report) : RenderForecastText(report, color, charset),
+      json_ ? RenderScoreJson(report) : RenderScoreText(report, color, CharsetOfEnvironment()),
       output_path_);
 }
 

@@ -1,12 +1,14 @@
 // `headroom whatif TRACE [SCENARIO...]`: what a change would buy.
 #pragma once
 
-#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "cli/calibration_choice.h"
+#include "cli/forecast_record.h"
+#include "cli/open_job.h"
 #include "cli/subcommand.h"
+#include "cli/whatif_views.h"
 
 namespace headroom::cli {
 
@@ -18,16 +20,20 @@ class WhatifCommand : public Subcommand {
   Status Run() override;
 
  private:
+  /// Adds the forecasts that apply to the ledger.
+  Status Save(const Job& job, const ForecastReport& report, ForecastRecord& record) const;
+  Status Score();
+
   CLI::App* app_;
   std::string trace_;
   std::vector<std::string> scenarios_;
   bool list_ = false;
+  WhatifViews views_;
   bool json_ = false;
-  bool quiet_ = false;
   std::string output_path_;
-  std::string step_marker_;
-  std::optional<double> measured_step_ms_;
-  CalibrationFlags calibration_;
+  bool save_ = false;
+  std::pair<std::string, std::string> score_;  ///< Before and after; empty: not asked for.
+  JobOptions options_;
 };
 
 }  // namespace headroom::cli

@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "report/explanation_report.h"
 #include "report/json_writer.h"
+#include "report/self_check_report.h"
+#include "report/sweep_report.h"
 #include "report/text_page.h"
 
 namespace headroom {
@@ -77,9 +80,19 @@ std::string RenderForecastJson(const ForecastReport& report) {
     json.EndObject();
     json.Key("validated");
     WriteValidity(json, forecast.validated);
+    if (forecast.interval_rule) {
+      json.Key("scores").Integer(forecast.interval_rule->scores);
+      json.Key("interval_factor").Number(forecast.interval_rule->factor);
+    } else {
+      json.Key("scores").Null();
+      json.Key("interval_factor").Null();
+    }
     json.EndObject();
   }
   json.EndArray();
+  if (report.explanation) WriteExplanationJson(*report.explanation, json.Key("explanation"));
+  if (!report.self_check.empty()) WriteSelfCheckJson(report.self_check, json.Key("self_check"));
+  if (report.sweep) WriteSweepJson(*report.sweep, json.Key("sweep"));
   json.EndObject();
   return std::move(json).Take() + "\n";
 }
@@ -100,9 +113,9 @@ std::string RenderForecastText(const ForecastReport& report, bool color, Charset
                                          Ms(baseline.replay_step_ms), baseline.replay_error_pct,
                                          report.calibration));
   if (std::abs(baseline.replay_error_pct) > kMostReplayErrorPct) {
-    page.Paragraph("  ! ",
-                   "the replay of the unchanged job is off by more than 1 %, so no forecast is given",
-                   Style::kWarning);
+    page.Paragraph(
+        "  ! ", "the replay of the unchanged job is off by more than 1 %, so no forecast is given",
+        Style::kWarning);
   }
   page.Blank();
   std::vector<std::vector<Span>> rows;
@@ -124,6 +137,16 @@ std::string RenderForecastText(const ForecastReport& report, bool color, Charset
     page.Paragraph(fmt::format("  {}: ", Printable(forecast.name, charset)),
                    forecast.applies ? forecast.why : "cannot tell: " + forecast.why, Style::kBold);
   }
+  for (const Forecast& forecast : report.forecasts) {
+    if (!forecast.interval_rule) continue;
+    page.Paragraph(fmt::format("  {}: ", Printable(forecast.name, charset)),
+                   fmt::format("interval {:.2f} times as wide as else, by {} forecasts that were "
+                               "scored on this machine",
+                               forecast.interval_rule->factor, forecast.interval_rule->scores));
+  }
+  if (report.explanation) WriteExplanationText(*report.explanation, page);
+  if (!report.self_check.empty()) WriteSelfCheckText(report.self_check, page);
+  if (report.sweep) WriteSweepText(*report.sweep, page);
   return std::move(page).Take();
 }
 

@@ -1,11 +1,15 @@
 // What `headroom whatif` prints: forecasts as text and as JSON (headroom.whatif/1).
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 
 #include "report/escape.h"
+#include "whatif/explanation.h"
 #include "whatif/forecast.h"
+#include "whatif/self_check.h"
+#include "whatif/sweep.h"
 
 namespace headroom {
 
@@ -16,6 +20,9 @@ struct ForecastReport {
   std::string calibration;  ///< Where the cost of recording comes from.
   bool ranked = false;      ///< By what they save; else in the order asked for.
   std::vector<Forecast> forecasts;
+  std::optional<Explanation> explanation;  ///< Asked for by --explain.
+  std::vector<SelfCheck> self_check;       ///< By --self-check; empty: not asked for.
+  std::optional<Sweep> sweep;              ///< By --sweep.
 };
 
 std::string RenderForecastJson(const ForecastReport& report);

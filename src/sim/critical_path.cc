@@ -22,17 +22,24 @@ std::vector<CriticalLink> FindCriticalPath(const Plan& plan, const Replayer& rep
     return best;
   };
   // Moments count from the first cycle's.
-  std::int64_t moment = last * moments + 2 * static_cast<std::int64_t>(end_of_work(last)) + 1;
-  const std::int64_t stop =
-      last == 0
-          ? 0
-          : base[(last - 1) * moments + 2 * static_cast<std::int64_t>(end_of_work(last - 1)) + 1];
-  while (moment >= 0 && base[moment] > stop) {
+  const auto end_moment = [&](int cycle) {
+    return cycle * moments + 2 * static_cast<std::int64_t>(end_of_work(cycle)) + 1;
+  };
+  // The end of a cycle hangs on its own last task, which the next cycle may not wait for: what
+  // repeats is found further back.
+  const bool repeats = last >= 2;
+  std::int64_t moment = end_moment(last);
+  const std::int64_t until = repeats ? base[end_moment(last - 1)] : base[moment];
+  const std::int64_t since = repeats     ? base[end_moment(last - 2)]
+                             : last == 1 ? base[end_moment(0)]
+                                         : 0;
+  const auto within = [&](std::int64_t time) { return std::clamp(time, since, until); };
+  while (moment >= 0 && base[moment] > since) {
     const std::int64_t cycle = moment / moments;
     const auto task = static_cast<std::size_t>(moment % moments / 2);
     CriticalLink link{.task = static_cast<TaskIndex>(task)};
-    if (moment % 2 == 1) link.ran_ns = plan.duration[task];
     const std::int64_t start = base[cycle * moments + 2 * static_cast<std::int64_t>(task)];
+    link.ran_ns = within(base[moment]) - within(start);
     std::int64_t from = -1;
     for (std::uint32_t edge = plan.shape->edge_begin[task]; edge < plan.shape->edge_begin[task + 1];
          ++edge) {
@@ -40,7 +47,7 @@ std::vector<CriticalLink> FindCriticalPath(const Plan& plan, const Replayer& rep
       if (before < 0 || base[before] + plan.lag[edge] != start) continue;
       from = before;
       link.edge = edge;
-      link.spent_ns = plan.lag[edge];
+      link.spent_ns = within(start) - within(base[before]);
       break;
     }
     // On a channel, the task that ran before it may have let it go, without an edge.
@@ -52,7 +59,8 @@ std::vector<CriticalLink> FindCriticalPath(const Plan& plan, const Replayer& rep
         link.edge = kNoCriticalEdge;
       }
     }
-    path.push_back(link);
+    const bool inside = start < until || link.ran_ns != 0 || link.spent_ns != 0;
+    if (inside) path.push_back(link);
     moment = from;
   }
   std::reverse(path.begin(), path.end());

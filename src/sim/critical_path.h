@@ -18,8 +18,9 @@ struct CriticalLink {
   std::int64_t ran_ns = 0;    ///< Of the task itself.
 };
 
-/// The critical path of the last whole cycle of a replay, from its end backwards through one
-/// cycle's time, in order of time. Ties go to the edge that comes first.
+/// What sets the pace of a replay: the longest path into its end, of which one cycle's time before
+/// the last cycle (of fewer than three cycles, the last one's), in order of time. The links add up
+/// to the cycle's time. Ties go to the edge that comes first.
 std::vector<CriticalLink> FindCriticalPath(const Plan& plan, const Replayer& replayer);
 
 }  // namespace headroom

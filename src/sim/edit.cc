@@ -77,6 +77,8 @@ void PutInOrder(EditedPlan& edited) {
     }
     sorted.plan.duration.push_back(edited.plan.duration[task]);
     sorted.changed.push_back(edited.changed[task]);
+    sorted.origin.push_back(edited.origin[task]);
+    sorted.removed.push_back(edited.removed[task]);
     for (std::uint32_t e = old.edge_begin[task]; e < old.edge_begin[task + 1]; ++e) {
       std::int64_t from = old.from[e], back = 0;
       for (; from < 0; from += moments) ++back;
@@ -96,6 +98,23 @@ std::int64_t Scaled(std::int64_t ns, double factor) {
 
 }  // namespace
 
+EdgeKind KindOfEdge(const Graph& graph, const EditedPlan& edited, TaskIndex task,
+                    std::uint32_t edge) {
+  const std::uint32_t place = edge - edited.plan.shape->edge_begin[task];
+  const TaskIndex origin = edited.origin[task];
+  const PlanShape& shape = *edited.plan.shape;
+  // What was inserted beyond the edges of its own kind: a wait for another task.
+  const EdgeKind wait = shape.gpu[task] != 0 ? EdgeKind::kCrossStream : EdgeKind::kSync;
+  if (!shape.channel.empty() && shape.channel[task] != kNoChannel) return wait;
+  if (origin == kNoTask) {
+    if (place > 1) return wait;
+    if (place > 0) return EdgeKind::kLaunch;
+    return edited.plan.shape->gpu[task] != 0 ? EdgeKind::kStream : EdgeKind::kHost;
+  }
+  const std::uint32_t own = graph.edge_begin[origin + 1] - graph.edge_begin[origin];
+  return place < own ? graph.edges[graph.edge_begin[origin] + place].kind : wait;
+}
+
 Edit::Edit(const Graph& graph, const Plan& base)
     : graph_(graph),
       base_(base),
@@ -112,6 +131,10 @@ DurationNs Edit::WorkBefore(TaskIndex call) const {
 void Edit::SetDuration(TaskIndex task, DurationNs duration) {
   if (duration.ns() == plan_.duration[task]) return;
   plan_.duration[task] = duration.ns();
+  if (removed_[task] && graph_.tasks[task].kind == TaskKind::kCall) {
+    removed_[task] = false;
+    --counts_.removed;
+  }
   if (graph_.tasks[task].kind == TaskKind::kGpu) ++counts_.tasks;
 }
 
@@ -259,6 +282,9 @@ EditedPlan Edit::Finish() const {
   if (inserted_.empty() && channel_tasks_.empty()) {
     out.plan = plan_;
     for (std::size_t task = 0; task < tasks; ++task) out.changed.push_back(is_changed(task));
+    out.origin.resize(tasks);
+    std::iota(out.origin.begin(), out.origin.end(), TaskIndex{0});
+    out.removed = removed_;
     return out;
   }
 
@@ -316,12 +342,15 @@ EditedPlan Edit::Finish() const {
     shape->channel.assign(tasks + arrivals.size(), kNoChannel);
     shape->priority.assign(tasks + arrivals.size(), 0);
   }
-  const auto begin_task = [&](std::int64_t duration, bool gpu, std::int32_t step, bool changed) {
+  const auto begin_task = [&](std::int64_t duration, bool gpu, std::int32_t step, bool changed,
+                              TaskIndex origin) {
     shape->edge_begin.push_back(static_cast<std::uint32_t>(shape->from.size()));
     shape->gpu.push_back(gpu ? 1 : 0);
     shape->step.push_back(step);
     out.plan.duration.push_back(duration);
     out.changed.push_back(changed);
+    out.origin.push_back(origin);
+    out.removed.push_back(origin != kNoTask && removed_[origin]);
   };
   const auto add_edge = [&](std::int64_t from, std::int64_t lag) {
     shape->from.push_back(from);
@@ -344,24 +373,25 @@ EditedPlan Edit::Finish() const {
     for (; next != arrivals.end() && next->before == task; ++next) {
       const NewKernel& kernel = inserted_[next->kernel];
       if (next->is_launch) {
-        begin_task(kernel.launch.ns(), false, old.step[task], false);
+        begin_task(kernel.launch.ns(), false, old.step[task], false, kNoTask);
         if (has_track) add_edge(previous, kernel.host_work.ns());
         previous = 2 * launch_place[next->kernel] + 1;
       } else {
-        begin_task(kernel.duration.ns(), true, old.step[task], true);
+        begin_task(kernel.duration.ns(), true, old.step[task], true, kNoTask);
         if (has_track) add_edge(previous, kKernelGap);
         add_edge(2 * launch_place[next->kernel], graph_.launch_latency.ns());
         add_new_edges(kernel.number);
         previous = 2 * place[kernel.number] + 1;
       }
     }
-    begin_task(plan_.duration[task], old.gpu[task] != 0, old.step[task], is_changed(task));
+    begin_task(plan_.duration[task], old.gpu[task] != 0, old.step[task], is_changed(task),
+               static_cast<TaskIndex>(task));
     for (std::uint32_t edge = track; edge < old.edge_begin[task + 1]; ++edge)
       add_edge(edge == track ? previous : moved(old.from[edge]), plan_.lag[edge]);
     add_new_edges(static_cast<TaskIndex>(task));
   }
   for (const ChannelTask& task : channel_tasks_) {
-    begin_task(task.duration.ns(), true, task.step, true);
+    begin_task(task.duration.ns(), true, task.step, true, kNoTask);
     shape->channel.push_back(static_cast<std::int32_t>(task.channel));
     shape->priority.push_back(task.priority);
     add_new_edges(task.number);

@@ -30,7 +30,15 @@ struct EditedPlan {
   Plan plan;
   /// By task of the plan: GPU tasks that are new or have another duration than before.
   std::vector<bool> changed;
+  /// By task of the plan: its task of the graph; kNoTask for what was inserted. The edges of an old
+  /// task are those of the graph, in order, and then what an insertion added.
+  std::vector<TaskIndex> origin;
+  std::vector<bool> removed;  ///< By task of the plan.
 };
+
+/// Kind of an edge of the plan (into `task`).
+EdgeKind KindOfEdge(const Graph& graph, const EditedPlan& edited, TaskIndex task,
+                    std::uint32_t edge);
 
 /// That a task starts no earlier than another ends (or starts).
 struct Dependency {
@@ -61,6 +69,7 @@ class Edit {
   /// Host work before a call.
   DurationNs WorkBefore(TaskIndex call) const;
 
+  /// A call that was removed is there again.
   void SetDuration(TaskIndex task, DurationNs duration);
   void Scale(TaskIndex task, double factor);
   void ScaleWorkBefore(TaskIndex call, double factor);

@@ -74,7 +74,6 @@ std::span<const std::int64_t> Replayer::RunOnce(const Plan& plan) {
 }
 
 Replayed Replayer::Run(const Plan& plan) {
-  constexpr double kSettled = 2e-4;
   Replayed out;
   if (plan.tasks() == 0) return out;
   if (!plan.shape->periodic) {
@@ -96,8 +95,7 @@ Replayed Replayer::Run(const Plan& plan) {
     before = period;
     period = static_cast<double>(now - end);
     end = now;
-    // The first two cycles fill the queues.
-    if (cycle >= 3 && std::abs(period - before) <= kSettled * period) break;
+    if (cycle >= kFirstToSettle && std::abs(period - before) <= kSettled * period) break;
   }
   out.settled = cycle < kMostCycles;
   const int last = std::min(cycle, kMostCycles - 1);

@@ -30,6 +30,8 @@ class Replayer {
   std::span<const std::int64_t> RunOnce(const Plan& plan);
 
   static constexpr int kMostCycles = 12;
+  static constexpr double kSettled = 2e-4;
+  static constexpr int kFirstToSettle = 3;  ///< The cycles before it fill the queues.
 
   /// Of the last run: cycles replayed, and the moments of one (negative: before the first, never).
   int cycles() const { return cycles_; }

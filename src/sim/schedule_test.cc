@@ -70,6 +70,20 @@ TEST(CriticalPathTest, FollowsWhatSetsThePace) {
   EXPECT_EQ(sum, 204);
 }
 
+TEST(CriticalPathTest, OfAHostBoundJobNoKernelIsOnIt) {
+  // The last kernel ends each cycle, but no cycle waits for it.
+  const Graph graph = TwoKernels(12);
+  const Plan plan = MakePlan(graph);
+  Replayer replayer;
+  replayer.Run(plan);
+  std::int64_t sum = 0;
+  for (const CriticalLink& link : FindCriticalPath(plan, replayer)) {
+    EXPECT_LT(link.task, 2u);
+    sum += link.ran_ns + link.spent_ns;
+  }
+  EXPECT_EQ(sum, 30);
+}
+
 TEST(EditTest, ARemovedKernelLetsTheNextFollowTheOneBefore) {
   const Graph graph = TwoKernels(100);
   const Plan base = MakePlan(graph);
@@ -78,6 +92,17 @@ TEST(EditTest, ARemovedKernelLetsTheNextFollowTheOneBefore) {
   edit.Remove(0);
   EXPECT_EQ(edit.counts().removed, 2);
   EXPECT_DOUBLE_EQ(Replayer().Run(edit.Finish().plan).step_ns, 102);
+}
+
+TEST(EditTest, ARemovedCallThatGetsATimeIsThereAgain) {
+  const Graph graph = TwoKernels(1);
+  const Plan base = MakePlan(graph);
+  Edit edit(graph, base);
+  edit.Remove(0);
+  edit.SetDuration(0, DurationNs(9));
+  EXPECT_EQ(edit.counts().removed, 0);
+  EXPECT_FALSE(edit.Finish().removed[0]);
+  EXPECT_DOUBLE_EQ(Replayer().Run(edit.Finish().plan).step_ns, 30 + 4);
 }
 
 TEST(EditTest, AnInsertedKernelTakesItsTimeOnTheStreamAndOnTheHost) {
@@ -102,36 +127,34 @@ TEST(EditTest, AnInsertedKernelTakesItsTimeOnTheStreamAndOnTheHost) {
   EXPECT_DOUBLE_EQ(Replayer().Run(host.Finish().plan).step_ns, 30 + 2000 + 3);
 }
 
+TEST(EditTest, APlanTellsWhereItsTasksComeFrom) {
+  const Graph graph = TwoKernels(100);
+  const Plan base = MakePlan(graph);
+  Edit edit(graph, base);
+  edit.Remove(2);
+  edit.Insert({.before_task = 3, .before_call = 1});
+  const EditedPlan edited = edit.Finish();
+  // The new launch is before the second call, the new kernel before the second.
+  EXPECT_EQ(edited.origin, (std::vector<TaskIndex>{0, kNoTask, 1, 2, kNoTask, 3}));
+  EXPECT_EQ(edited.removed, (std::vector<bool>{false, false, false, true, false, false}));
+  // Where a call waits for a new kernel, tasks are put in another order, too.
+  Edit waiting(graph, base);
+  waiting.Insert({.before_task = 2, .before_call = 0, .waiting_call = 1});
+  const EditedPlan ordered = waiting.Finish();
+  std::vector<TaskIndex> old;
+  for (const TaskIndex task : ordered.origin) {
+    if (task != kNoTask) old.push_back(task);
+  }
+  std::sort(old.begin(), old.end());
+  EXPECT_EQ(old, (std::vector<TaskIndex>{0, 1, 2, 3}));
+}
+
 TEST(EditTest, AnUnchangedEditReplaysTheSame) {
   const Graph graph = TwoKernels(40);
   const Plan base = MakePlan(graph);
   EXPECT_DOUBLE_EQ(Replayer().Run(Edit(graph, base).Finish().plan).step_ns,
                    Replayer().Run(base).step_ns);
 }
-
-/// The slow, obvious answer: the longest path into a moment, asked backwards.
-class LongestPath {
- public:
-  explicit LongestPath(const Graph& graph) : graph_(graph) {}
-
-  std::int64_t Start(TaskIndex task, int cycle) {
-    if (cycle < 0) return INT64_MIN / 4;
-    const auto known = known_.find({task, cycle});
-    if (known != known_.end()) return known->second;
-    std::int64_t start = 0;
-    for (std::uint32_t e = graph_.edge_begin[task]; e < graph_.edge_begin[task + 1]; ++e) {
-      const Edge& edge = graph_.edges[e];
-      std::int64_t from = Start(edge.from, cycle - edge.cycles_back);
-      if (edge.from_end && cycle >= edge.cycles_back) from += graph_.tasks[edge.from].duration.ns();
-      start = std::max(start, from + edge.lag.ns());
-    }
-    return known_[{task, cycle}] = start;
-  }
-
- private:
-  const Graph& graph_;
-  std::map<std::pair<TaskIndex, int>, std::int64_t> known_;
-};
 
 RC_GTEST_PROP(ReplayProperty, AgreesWithTheLongestPath, ()) {
   const Graph graph = RandomGraph();

@@ -1,8 +1,12 @@
-// For tests: small graphs, written down or random.
+// Graphs for tests of the replay, by hand and at random, and a slow way to replay them.
 #pragma once
 
-#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "graph/graph.h"
@@ -61,5 +65,37 @@ inline Graph RandomGraph() {
   }
   return graph;
 }
+
+/// The slow, obvious answer: the longest path into a moment, asked backwards.
+class LongestPath {
+ public:
+  explicit LongestPath(const Graph& graph) : graph_(graph) {}
+
+  /// From now on, a task of one cycle starts so much later than it could.
+  void Delay(TaskIndex task, int cycle, std::int64_t ns) {
+    known_.clear();
+    late_[{task, cycle}] = ns;
+  }
+
+  std::int64_t Start(TaskIndex task, int cycle) {
+    if (cycle < 0) return INT64_MIN / 4;
+    const auto known = known_.find({task, cycle});
+    if (known != known_.end()) return known->second;
+    std::int64_t start = 0;
+    for (std::uint32_t e = graph_.edge_begin[task]; e < graph_.edge_begin[task + 1]; ++e) {
+      const Edge& edge = graph_.edges[e];
+      std::int64_t from = Start(edge.from, cycle - edge.cycles_back);
+      if (edge.from_end && cycle >= edge.cycles_back) from += graph_.tasks[edge.from].duration.ns();
+      start = std::max(start, from + edge.lag.ns());
+    }
+    const auto late = late_.find({task, cycle});
+    if (late != late_.end()) start += late->second;
+    return known_[{task, cycle}] = start;
+  }
+
+ private:
+  const Graph& graph_;
+  std::map<std::pair<TaskIndex, int>, std::int64_t> known_, late_;
+};
 
 }  // namespace headroom

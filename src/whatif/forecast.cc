@@ -133,15 +133,15 @@ Forecast Forecaster::Run(std::string name, const std::vector<ScenarioCall>& call
   if (all_validated) forecast.validated = Validity::kYes;
   if (memory_known) forecast.memory_delta_bytes = MemoryDelta(job_, memory, memory_change);
   forecast.changed = edit.counts();
-  const EditedPlan edited = edit.Finish();
-  forecast.step_ms = IntervalOf(edited.plan, edited.changed, error);
+  edited_ = edit.Finish();
+  forecast.step_ms = IntervalOf(edited_.plan, edited_.changed, error);
   forecast.speedup = baseline_.corrected.mid / forecast.step_ms.mid;
   forecast.saves_ms = baseline_.corrected.mid - forecast.step_ms.mid;
   if (work != 1) {
     forecast.why += fmt::format("; {:.3g} times the work a step: {:.2f} times the throughput", work,
                                 work * forecast.speedup);
   }
-  const std::string limit = Explain(forecast, edited.plan, work);
+  const std::string limit = Explain(forecast, edited_.plan, work);
   if (!limit.empty()) forecast.why += (forecast.why.empty() ? "" : "; ") + limit;
   return forecast;
 }

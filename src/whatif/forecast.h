@@ -40,6 +40,12 @@ struct Forecast {
   Validity validated = Validity::kNo;
   std::optional<std::int64_t> memory_delta_bytes;
   EditCounts changed;
+  /// By earlier scores on this machine, which set the interval; none: too few.
+  struct ByScores {
+    std::int64_t scores = 0;
+    double factor = 1;  ///< Of the interval's half-widths.
+  };
+  std::optional<ByScores> interval_rule;
 };
 
 /// Beyond this, the replay of the unchanged job misses something that forecasts would miss, too:
@@ -54,6 +60,8 @@ class Forecaster {
   const Baseline& baseline() const { return baseline_; }
   /// @param name  as the user wrote the scenario
   Forecast Run(std::string name, const std::vector<ScenarioCall>& calls);
+  /// The plan of the last Run() that applied.
+  const EditedPlan& last_plan() const { return edited_; }
 
  private:
   double StepOf(const Plan& plan) { return replayer_.Run(plan).step_ns / 1e6; }
@@ -67,6 +75,7 @@ class Forecaster {
   const Uncertainty uncertainty_;
   Replayer replayer_;
   Baseline baseline_;
+  EditedPlan edited_;
 };
 
 }  // namespace headroom

@@ -195,6 +195,16 @@ def violations(report):
     return [*_health(report), *_gpu(report), *_steps(report), *_breakdown(report), *_tables(report)]
 
 
+@functools.cache
+def forecast_validator():
+    return jsonschema.Draft202012Validator(json.loads((ROOT / "docs/schema/whatif-1.json").read_text()))
+
+
+def forecast_violations(forecast):
+    """Every way in which the output of whatif breaks its schema; [] if it is sound."""
+    return [f"schema: {e.json_path}: {e.message[:300]}" for e in forecast_validator().iter_errors(forecast)]
+
+
 def _health(report):
     for issue in report["health"]["issues"]:
         if issue["code"] not in known_codes():

@@ -32,7 +32,7 @@ class Golden(support.ProgramTest):
         self.assertEqual(outcome.code, int(expected_exit.read_text()) if expected_exit.exists() else 0, outcome)
         if "--json" in args and outcome.code == 0:
             report = outcome.json()
-            wrong = support.violations(report)
+            wrong = support.forecast_violations(report) if args[0] == "whatif" else support.violations(report)
             if (folder / "expected.json").exists():
                 wrong += support.mismatches(json.loads((folder / "expected.json").read_text()), report)
             if wrong:

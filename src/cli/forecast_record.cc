@@ -1,0 +1,106 @@
+#include "cli/forecast_record.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#include "base/atomic_file.h"
+#include "base/local_state.h"
+#include "base/read_file.h"
+
+namespace headroom::cli {
+namespace {
+
+constexpr const char* kLedgerFile = "forecasts.jsonl";
+
+}  // namespace
+
+Result<ForecastRecord> ForecastRecord::Open(bool no_local_state) {
+  ForecastRecord record;
+  if (no_local_state) return record;
+  record.path_ = LocalStatePath(kLedgerFile).value_or("");
+  if (record.path_.empty()) return record;
+  Result<std::optional<std::string>> text = ReadFile(record.path_);
+  if (!text.ok()) return text.status();
+  record.text_ = std::move(text).value().value_or("");
+  record.records_ = ReadLedger(record.text_);
+  return record;
+}
+
+Status ForecastRecord::Append(const std::vector<LedgerRecord>& records) {
+  std::error_code failed;
+  std::filesystem::create_directories(std::filesystem::path(path_).parent_path(), failed);
+  if (failed)
+    return Status::Internal(
+        fmt::format("cannot make the folder of {}: {}", path_, failed.message()));
+  // Lines that this version cannot read are kept.
+  if (!text_.empty() && !text_.ends_with('\n')) text_ += '\n';
+  for (const LedgerRecord& record : records) {
+    text_ += LedgerLine(record);
+    records_.push_back(record);
+  }
+  Result<AtomicFile> file = AtomicFile::Write(path_, text_);
+  if (!file.ok()) return file.status();
+  return file.value().Commit();
+}
+
+void ForecastRecord::Adjust(std::string_view machine, Forecast& forecast) const {
+  if (!forecast.applies) return;
+  const IntervalRule rule = RuleFor(records_, machine, forecast.name);
+  if (rule.scores < kLeastScores) return;
+  forecast.step_ms = Apply(rule, forecast.step_ms);
+  forecast.interval_rule = {.scores = static_cast<std::int64_t>(rule.scores),
+                            .factor = rule.factor};
+}
+
+Result<std::string> FingerprintOf(const std::string& trace) {
+  std::ifstream file(trace, std::ios::binary);
+  if (!file)
+    return Status::BadInput(fmt::format("cannot read {}: {}", trace, std::strerror(errno)));
+  const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(),
+                                                                       &XXH3_freeState);
+  XXH3_64bits_reset(state.get());
+  std::vector<char> block(std::size_t{1} << 20);
+  std::uint64_t bytes = 0;
+  while (file) {
+    file.read(block.data(), static_cast<std::streamsize>(block.size()));
+    const auto count = static_cast<std::size_t>(file.gcount());
+    XXH3_64bits_update(state.get(), block.data(), count);
+    bytes += count;
+  }
+  if (!file.eof()) return Status::BadInput("cannot read " + trace);
+  return fmt::format("{}-{:016x}", bytes, XXH3_64bits_digest(state.get()));
+}
+
+Result<LedgerRecord> FindForecast(const ForecastRecord& record, const std::string& trace,
+                                  const std::optional<std::string>& scenario) {
+  const Result<std::string> fingerprint = FingerprintOf(trace);
+  if (!fingerprint.ok()) return fingerprint.status();
+  const LedgerRecord* found = nullptr;
+  for (const LedgerRecord& saved : record.records()) {
+    if (saved.trace != fingerprint.value() || saved.scored()) continue;
+    if (scenario && saved.scenario != *scenario) continue;
+    if (!scenario && found != nullptr && found->scenario != saved.scenario) {
+      return Status::Usage(
+          fmt::format("several forecasts of {} are saved (\"{}\", \"{}\"): name the one to score "
+                      "behind the two traces",
+                      trace, found->scenario, saved.scenario));
+    }
+    found = &saved;
+  }
+  if (found == nullptr) {
+    return Status::Usage(fmt::format("no forecast{} of {} is saved: headroom whatif {} {} --save",
+                                     scenario ? " of " + *scenario : "", trace, trace,
+                                     scenario.value_or("SCENARIO")));
+  }
+  return *found;
+}
+
+}  // namespace headroom::cli

@@ -1,0 +1,33 @@
+// Reads a trace and makes its job, for commands that ask the engine.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "analysis/knowledge.h"
+#include "base/status.h"
+#include "cli/calibration_choice.h"
+#include "store/trace_store.h"
+#include "whatif/job.h"
+
+namespace headroom::cli {
+
+struct JobOptions {
+  std::string step_marker;
+  std::optional<double> measured_step_ms;
+  CalibrationFlags calibration;
+  bool quiet = false;
+};
+
+/// A job with what it refers to.
+struct OpenedJob {
+  std::unique_ptr<Knowledge> knowledge;
+  std::unique_ptr<TraceStore> store;
+  std::unique_ptr<Job> job;
+  std::string calibration;  ///< For the user: where the cost of recording comes from.
+};
+
+Result<OpenedJob> OpenJob(const std::string& trace, const JobOptions& options);
+
+}  // namespace headroom::cli

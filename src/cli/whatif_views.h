@@ -1,0 +1,39 @@
+// What `headroom whatif` shows of the engine itself: the flags beside the forecasts.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "report/forecast_report.h"
+#include "whatif/job.h"
+
+namespace CLI {  // NOLINT(readability-identifier-naming): the name that the library has.
+class App;
+}
+
+namespace headroom::cli {
+
+class WhatifViews {
+ public:
+  void AddFlags(CLI::App& app);
+  /// What can be refused before the trace is read.
+  Status Check(const std::string& trace, const std::vector<std::string>& scenarios) const;
+  /// Of the job as it is: adds to the report, and writes files. The report has its path.
+  Status Begin(const Job& job, ForecastReport& report) const;
+  /// Of the last forecast of the report. `plan`: its plan, where it applies.
+  Status AddScenario(const Job& job, const EditedPlan& plan, ForecastReport& report) const;
+  /// kGateFailed where a check of the report failed.
+  static Status Gate(const ForecastReport& report);
+
+ private:
+  Status WriteTimeline(const Job& job, const EditedPlan& plan, const std::string& scenario) const;
+
+  bool explain_ = false;
+  bool sweep_ = false;
+  bool self_check_ = false;
+  std::string graph_path_;
+  std::string timeline_path_;
+};
+
+}  // namespace headroom::cli

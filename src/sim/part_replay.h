@@ -1,0 +1,49 @@
+// Replays a plan with one part of its work at several speeds, without a copy of the plan's shape
+// for each.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "sim/schedule.h"
+
+namespace headroom {
+
+/// A part of a plan: shares (0 to 1) of the durations of tasks and of the lags of edges.
+struct PlanPart {
+  std::vector<std::pair<TaskIndex, double>> tasks;
+  std::vector<std::pair<std::uint32_t, double>> edges;
+};
+
+class PartReplayer {
+ public:
+  /// `plan` is copied but for its shape.
+  explicit PartReplayer(const Plan& plan) : plan_(plan), base_(plan) {}
+
+  /// Time of a step, in ns, where the part takes `scale` times its time.
+  double Run(const PlanPart& part, double scale);
+  /// The same for each scale.
+  template <std::size_t kCount>
+  std::array<double, kCount> Run(const PlanPart& part, const std::array<double, kCount>& scales) {
+    std::array<double, kCount> steps{};
+    for (std::size_t i = 0; i < kCount; ++i) steps[i] = Run(part, scales[i]);
+    return steps;
+  }
+  /// Makes the part take `scale` times its time in all later runs.
+  void Apply(const PlanPart& part, double scale);
+
+  /// Replays so far.
+  std::int64_t replays() const { return replays_; }
+
+ private:
+  void Scale(const PlanPart& part, double scale);
+
+  Plan plan_;  ///< What is replayed.
+  Plan base_;  ///< What it is between runs.
+  Replayer replayer_;
+  std::int64_t replays_ = 0;
+};
+
+}  // namespace headroom

@@ -1,0 +1,273 @@
+#include "whatif/sweep.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "sim/part_replay.h"
+#include "whatif/explanation.h"
+
+namespace headroom {
+namespace {
+
+/// Layers, operators and operators' host time each: the longest.
+constexpr std::size_t kMostOfKind = 12;
+
+/// Fixes in a row, and the least share of the step that another one must save.
+constexpr std::size_t kMostFixes = 6;
+constexpr double kWorthwhile = 0.01;
+
+/// How much faster a fix makes its part.
+constexpr double kFix = 2;
+
+/// A gain of less than this share of the step is within what replays differ by.
+constexpr double kNoise = 1e-4;
+
+struct Candidate {
+  SweepTarget target;
+  PlanPart part;
+  double time_ns = 0;
+};
+
+/// Of the factors, from 1 downwards.
+using Scales = std::array<double, kSweepFactors.size() + 2>;
+
+/// The factors; before them 1, behind them one that tells the slope towards 0.
+Scales ScalesOfFactors() {
+  Scales scales{1};
+  for (std::size_t i = 0; i < kSweepFactors.size(); ++i) scales[i + 1] = 1 / kSweepFactors[i];
+  scales[7] = 0.125;
+  return scales;
+}
+
+class Candidates {
+ public:
+  explicit Candidates(const Job& job) : job_(job) {
+    for (const HostPiece& piece : job.graph().pieces)
+      piece_weight_.push_back(static_cast<double>(piece.length().ns()));
+  }
+
+  std::vector<Candidate> Find() {
+    Collect();
+    std::vector<Candidate> found;
+    for (auto& [key, candidate] : by_name_) {
+      candidate.target.kind = key.first;
+      candidate.target.name = std::string(key.second);
+      candidate.target.time_ms = candidate.time_ns / job_.corrected().shape->steps / 1e6;
+      if (candidate.time_ns > 0) found.push_back(std::move(candidate));
+    }
+    KeepLongest(found);
+    return found;
+  }
+
+  /// The target takes `scale` times its time from now on: what shares an edge with it has another
+  /// share.
+  void Rescale(const SweepTarget& target, double scale, std::vector<Candidate>& candidates) {
+    for (std::size_t p = 0; p < piece_weight_.size(); ++p) {
+      const HostContext owner = OwnerOf(job_.graph().pieces[p]);
+      const bool belongs = target.kind == TargetKind::kHostPhase
+                               ? headroom::Name(owner.phase) == target.name
+                               : target.kind == TargetKind::kHostOperator && owner.op.valid() &&
+                                     TextOf(owner.op) == target.name;
+      if (belongs) piece_weight_[p] *= scale;
+    }
+    Collect();
+    for (Candidate& candidate : candidates)
+      candidate.part = Of(candidate.target.kind, candidate.target.name).part;
+  }
+
+ private:
+  void Collect() {
+    by_name_.clear();
+    for (TaskIndex task = 0; task < job_.graph().tasks.size(); ++task) {
+      const TaskKind kind = job_.graph().tasks[task].kind;
+      if (kind == TaskKind::kGpu) AddGpuTask(task);
+      if (kind == TaskKind::kCall) AddCall(task);
+    }
+  }
+
+  HostContext OwnerOf(const HostPiece& piece) const {
+    return piece.owner.valid() ? job_.attribution().Of(piece.owner) : HostContext();
+  }
+
+  Candidate& Of(TargetKind kind, std::string_view name) { return by_name_[{kind, name}]; }
+
+  std::string_view TextOf(HostEventId event) const {
+    return job_.store().Text(job_.store().host_events.name[event.index()]);
+  }
+
+  void AddTask(Candidate& candidate, TaskIndex task) const {
+    candidate.part.tasks.emplace_back(task, 1);
+    candidate.time_ns += static_cast<double>(job_.corrected().duration[task]);
+  }
+
+  void AddGpuTask(TaskIndex task) {
+    AddTask(Of(TargetKind::kKernels, headroom::Name(job_.ClassOf(task).family)), task);
+    const HostContext& context = job_.ContextOf(task);
+    if (context.layer.valid()) AddTask(Of(TargetKind::kLayer, TextOf(context.layer)), task);
+    if (context.op.valid()) AddTask(Of(TargetKind::kOperator, TextOf(context.op)), task);
+  }
+
+  /// The call itself, and the work before it, which may be of several operators.
+  void AddCall(TaskIndex task) {
+    const Graph& graph = job_.graph();
+    const HostContext& context = job_.ContextOf(task);
+    AddTask(Of(TargetKind::kHostPhase, headroom::Name(context.phase)), task);
+    if (context.op.valid()) AddTask(Of(TargetKind::kHostOperator, TextOf(context.op)), task);
+    const std::uint32_t edge = graph.edge_begin[task];
+    const Task& call = graph.tasks[task];
+    double all = 0;
+    std::map<Candidate*, double> shares;
+    for (std::uint32_t p = call.pieces_begin; p < call.pieces_end; ++p) {
+      const double length = piece_weight_[p];
+      all += length;
+      const HostContext owner = OwnerOf(graph.pieces[p]);
+      shares[&Of(TargetKind::kHostPhase, headroom::Name(owner.phase))] += length;
+      if (owner.op.valid()) shares[&Of(TargetKind::kHostOperator, TextOf(owner.op))] += length;
+    }
+    if (all <= 0) return;
+    for (const auto& [candidate, length] : shares) {
+      candidate->part.edges.emplace_back(edge, length / all);
+      candidate->time_ns += static_cast<double>(job_.corrected().lag[edge]) * length / all;
+    }
+  }
+
+  static void KeepLongest(std::vector<Candidate>& found) {
+    std::stable_sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) {
+      return a.target.kind != b.target.kind ? a.target.kind < b.target.kind : a.time_ns > b.time_ns;
+    });
+    std::map<TargetKind, std::size_t> kept;
+    std::erase_if(found, [&](const Candidate& c) {
+      const bool few =
+          c.target.kind == TargetKind::kKernels || c.target.kind == TargetKind::kHostPhase;
+      return !few && ++kept[c.target.kind] > kMostOfKind;
+    });
+  }
+
+  const Job& job_;
+  std::vector<double> piece_weight_;
+  std::map<std::pair<TargetKind, std::string_view>, Candidate> by_name_;
+};
+
+/// Where the slope of the step over the part's scale falls below half of the slope at full time.
+/// `scales` fall. Index of the first point behind the fall; none: it never does.
+std::optional<std::size_t> FindKnee(const Scales& scales, const Scales& steps, double first_slope) {
+  for (std::size_t i = 1; i < scales.size(); ++i) {
+    const double slope = (steps[i - 1] - steps[i]) / (scales[i - 1] - scales[i]);
+    if (slope < first_slope / 2) return i;
+  }
+  return std::nullopt;
+}
+
+void Measure(PartReplayer& replayer, Candidate& candidate, double step_ns) {
+  Scales scales = ScalesOfFactors();
+  const Scales steps = replayer.Run(candidate.part, scales);
+  SweepTarget& target = candidate.target;
+  for (std::size_t i = 0; i < kSweepFactors.size(); ++i) target.step_ms[i] = steps[i + 1] / 1e6;
+  target.saves_ms = (step_ns - steps[4]) / 1e6;
+  target.saves_at_most_ms = (step_ns - steps[6]) / 1e6;
+
+  // In order of scale; the extra point goes before the infinite factor.
+  Scales ordered = steps;
+  std::swap(scales[6], scales[7]);
+  std::swap(ordered[6], ordered[7]);
+  const double first_slope = (ordered[0] - ordered[1]) / (scales[0] - scales[1]);
+  if (ordered[0] - ordered[1] < kNoise * step_ns) return;  // Nothing to gain at first.
+  const std::optional<std::size_t> behind = FindKnee(scales, ordered, first_slope);
+  if (!behind) return;
+  // The slope falls somewhere about the segment before that point: look closer, once.
+  const double from = scales[*behind >= 2 ? *behind - 2 : 0], to = scales[*behind];
+  Scales closer;
+  for (std::size_t i = 0; i < closer.size(); ++i)
+    closer[i] = from + (to - from) * static_cast<double>(i) / (closer.size() - 1);
+  const Scales there = replayer.Run(candidate.part, closer);
+  const std::optional<std::size_t> knee = FindKnee(closer, there, first_slope);
+  const double scale = knee ? closer[*knee - 1] : to;
+  if (scale > 0) target.knee_factor = 1 / scale;
+}
+
+/// Waits for the GPU by the call that waits: gone, or there.
+std::vector<SweepTarget> SweepWaits(const Job& job, double step_ns, std::int64_t& replays) {
+  const Graph& graph = job.graph();
+  std::map<std::string_view, Plan> by_name;
+  for (TaskIndex task = 0; task < graph.tasks.size(); ++task) {
+    if (graph.tasks[task].kind != TaskKind::kReturn) continue;
+    Plan& plan = by_name.try_emplace(job.NameOf(task), job.corrected()).first->second;
+    for (std::uint32_t edge = graph.edge_begin[task]; edge < graph.edge_begin[task + 1]; ++edge) {
+      if (graph.edges[edge].kind == EdgeKind::kSync) plan.lag[edge] = kNoEdge;
+    }
+  }
+  std::vector<SweepTarget> targets;
+  Replayer replayer;
+  for (const auto& [name, plan] : by_name) {
+    const double step = replayer.Run(plan).step_ns;
+    ++replays;
+    SweepTarget target{.kind = TargetKind::kSync, .name = std::string(name)};
+    target.step_ms.back() = step / 1e6;
+    target.saves_ms = target.saves_at_most_ms = (step_ns - step) / 1e6;
+    targets.push_back(std::move(target));
+  }
+  return targets;
+}
+
+/// The best of all, then the best of all with that one done, and so on.
+std::vector<NextFix> ChainFixes(PartReplayer& replayer, Candidates& finder,
+                                std::vector<Candidate>& candidates, double step_ns) {
+  std::vector<NextFix> chain;
+  double now = step_ns;
+  std::vector<bool> done(candidates.size());
+  while (chain.size() < kMostFixes) {
+    std::size_t best = candidates.size();
+    double best_step = now - kWorthwhile * step_ns;
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      if (done[i]) continue;
+      const double step = replayer.Run(candidates[i].part, 1 / kFix);
+      if (step >= best_step) continue;
+      best = i;
+      best_step = step;
+    }
+    if (best == candidates.size()) break;
+    done[best] = true;
+    replayer.Apply(candidates[best].part, 1 / kFix);
+    const SweepTarget target = candidates[best].target;
+    finder.Rescale(target, 1 / kFix, candidates);
+    chain.push_back({target.kind, target.name, best_step / 1e6, (now - best_step) / 1e6});
+    now = best_step;
+  }
+  return chain;
+}
+
+}  // namespace
+
+std::string_view Name(TargetKind kind) {
+  constexpr std::array<std::string_view, 6> kNames = {"kernels",    "layer",         "operator",
+                                                      "host phase", "host operator", "sync"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+Sweep SweepTargets(const Job& job) {
+  Sweep sweep;
+  Candidates finder(job);
+  std::vector<Candidate> candidates = finder.Find();
+  PartReplayer replayer(job.corrected());
+  const double step_ns = replayer.Run({}, 1);
+  sweep.step_ms = step_ns / 1e6;
+  for (Candidate& candidate : candidates) {
+    Measure(replayer, candidate, step_ns);
+    sweep.targets.push_back(candidate.target);
+  }
+  std::int64_t replays = 0;
+  for (SweepTarget& target : SweepWaits(job, step_ns, replays))
+    sweep.targets.push_back(std::move(target));
+  std::stable_sort(
+      sweep.targets.begin(), sweep.targets.end(), [](const SweepTarget& a, const SweepTarget& b) {
+        return std::tie(a.saves_ms, a.saves_at_most_ms) > std::tie(b.saves_ms, b.saves_at_most_ms);
+      });
+  sweep.next = ChainFixes(replayer, finder, candidates, step_ns);
+  sweep.replays = replays + replayer.replays();
+  return sweep;
+}
+
+}  // namespace headroom

@@ -1,0 +1,235 @@
+#include "whatif/timeline.h"
+
+#include <algorithm>
+#include <map>
+
+namespace headroom {
+namespace {
+
+constexpr std::string_view kInsertedLaunch = "cudaLaunchKernel";
+constexpr std::string_view kInsertedKernel = "inserted kernel";
+constexpr std::string_view kGraphLaunch = "cudaGraphLaunch";
+
+constexpr std::int64_t kBehindLastCall = 1'000;
+
+class Predictor {
+ public:
+  Predictor(const Job& job, const EditedPlan& edited)
+      : job_(job), edited_(edited), plan_(edited.plan), shape_(*edited.plan.shape) {
+    replayer_.Run(plan_);
+    const int last = replayer_.cycles() - 1;
+    now_ = replayer_.Cycle(plan_, last);
+    before_ = last > 0 ? replayer_.Cycle(plan_, last - 1) : nullptr;
+  }
+
+  Timeline Run() {
+    IndexHost();
+    IndexStreams();
+    AddCalls();
+    AddGpuTasks();
+    AddSteps();
+    BeginAtZero();
+    return std::move(out_);
+  }
+
+ private:
+  bool IsGpu(TaskIndex task) const { return shape_.gpu[task] != 0; }
+  bool IsReturn(TaskIndex task) const {
+    const TaskIndex origin = edited_.origin[task];
+    return origin != kNoTask && job_.graph().tasks[origin].kind == TaskKind::kReturn;
+  }
+
+  /// Threads of all calls (a new launch is made by the thread of the call behind it), ends of those
+  /// that block, and calls that stand for the launch of a graph.
+  void IndexHost() {
+    thread_.resize(plan_.tasks());
+    correlation_.resize(plan_.tasks());
+    ThreadId thread;
+    for (TaskIndex task = static_cast<TaskIndex>(plan_.tasks()); task-- > 0;) {
+      if (IsGpu(task)) continue;
+      if (edited_.origin[task] != kNoTask) {
+        const std::uint32_t row = job_.graph().tasks[edited_.origin[task]].row;
+        thread = job_.store().host_events.thread[row];
+        if (IsReturn(task)) return_of_row_[row] = task;
+      }
+      thread_[task] = thread;
+    }
+    std::int64_t next = 1;
+    for (TaskIndex task = 0; task < plan_.tasks(); ++task) {
+      if (IsGpu(task) || IsReturn(task)) continue;
+      correlation_[task] = next++;
+      TaskIndex& first = first_of_step_.try_emplace(shape_.step[task], task).first->second;
+      if (edited_.removed[first] && !edited_.removed[task]) first = task;
+    }
+  }
+
+  /// A new kernel runs just before another one of its stream.
+  void IndexStreams() {
+    stream_.resize(plan_.tasks());
+    for (TaskIndex task = static_cast<TaskIndex>(plan_.tasks()); task-- > 0;) {
+      if (!IsGpu(task)) continue;
+      if (edited_.origin[task] != kNoTask) {
+        const std::uint32_t row = job_.graph().tasks[edited_.origin[task]].row;
+        stream_[task] = job_.store().gpu_tasks.stream[row];
+      }
+      const std::uint32_t track = shape_.edge_begin[task];
+      if (track == shape_.edge_begin[task + 1] || shape_.from[track] < 0) continue;
+      const auto before = static_cast<TaskIndex>(shape_.from[track] / 2);
+      if (IsGpu(before)) stream_[before] = stream_[task];
+    }
+  }
+
+  /// The call that launches a GPU task of the plan; kNoTask: none in the recording.
+  TaskIndex LaunchOf(TaskIndex task) const {
+    for (std::uint32_t e = shape_.edge_begin[task]; e < shape_.edge_begin[task + 1]; ++e) {
+      if (plan_.lag[e] == kNoEdge || shape_.from[e] < 0) continue;
+      if (KindOfEdge(job_.graph(), edited_, task, e) == EdgeKind::kLaunch) {
+        const auto call = static_cast<TaskIndex>(shape_.from[e] / 2);
+        if (!edited_.removed[call]) return call;
+      }
+    }
+    const TaskIndex origin = edited_.origin[task];
+    if (origin == kNoTask || job_.LaunchOf(origin) == kNoTask) return kNoTask;
+    const auto first = first_of_step_.find(shape_.step[task]);
+    return first != first_of_step_.end() ? first->second : kNoTask;
+  }
+
+  void AddCalls() {
+    for (TaskIndex task = 0; task < plan_.tasks(); ++task) {
+      if (IsGpu(task) || IsReturn(task)) continue;
+      const TaskIndex origin = edited_.origin[task];
+      const auto first = first_of_step_.find(shape_.step[task]);
+      const bool for_graph = edited_.removed[task] && first->second == task;
+      if (edited_.removed[task] && !for_graph) continue;
+      TimelineSpan span{.name = for_graph           ? kGraphLaunch
+                                : origin == kNoTask ? kInsertedLaunch
+                                                    : job_.NameOf(origin),
+                        .origin = origin,
+                        .start_ns = ReadyAt(task),
+                        .correlation = correlation_[task],
+                        .thread = thread_[task]};
+      std::int64_t end = now_[2 * task + 1];
+      if (origin == kNoTask) {
+        span.mark = SpanMark::kInserted;
+      } else {
+        const auto returns = return_of_row_.find(job_.graph().tasks[origin].row);
+        if (returns != return_of_row_.end()) end = std::max(end, now_[2 * returns->second + 1]);
+        if (plan_.duration[task] != job_.corrected().duration[origin])
+          span.mark = SpanMark::kChanged;
+      }
+      span.duration_ns = end - span.start_ns;
+      out_.calls.push_back(span);
+    }
+  }
+
+  /// When the call is made: a full queue lets it wait inside.
+  std::int64_t ReadyAt(TaskIndex task) const {
+    const std::int64_t start = now_[2 * task];
+    std::int64_t ready = INT64_MIN;
+    for (std::uint32_t e = shape_.edge_begin[task]; e < shape_.edge_begin[task + 1]; ++e) {
+      if (plan_.lag[e] == kNoEdge) continue;
+      if (KindOfEdge(job_.graph(), edited_, task, e) != EdgeKind::kQueue)
+        ready = std::max(ready, now_[shape_.from[e]] + plan_.lag[e]);
+    }
+    return ready < 0 ? start : std::min(start, ready);
+  }
+
+  TimelineSpan GpuSpan(TaskIndex task) const {
+    const TaskIndex origin = edited_.origin[task];
+    TimelineSpan span{.name = origin == kNoTask ? kInsertedKernel : job_.NameOf(origin),
+                      .origin = origin,
+                      .duration_ns = plan_.duration[task]};
+    span.mark = origin == kNoTask       ? SpanMark::kInserted
+                : edited_.changed[task] ? SpanMark::kChanged
+                                        : SpanMark::kNone;
+    span.stream = stream_[task];
+    return span;
+  }
+
+  void AddGpuTasks() {
+    std::int64_t begin = INT64_MAX;
+    for (const TimelineSpan& call : out_.calls) begin = std::min(begin, call.start_ns);
+    // What still runs or waits from the cycle before; its launches are not shown.
+    for (TaskIndex task = 0; before_ != nullptr && task < plan_.tasks(); ++task) {
+      if (!IsGpu(task) || edited_.removed[task] || before_[2 * task + 1] <= begin) continue;
+      TimelineSpan span = GpuSpan(task);
+      span.start_ns = before_[2 * task];
+      out_.gpu_tasks.push_back(span);
+    }
+    for (TaskIndex task = 0; task < plan_.tasks(); ++task) {
+      if (!IsGpu(task) || edited_.removed[task]) continue;
+      TimelineSpan span = GpuSpan(task);
+      span.start_ns = now_[2 * task];
+      const TaskIndex launch = LaunchOf(task);
+      if (launch != kNoTask) span.correlation = correlation_[launch];
+      out_.gpu_tasks.push_back(span);
+    }
+  }
+
+  /// A step begins with the work before its first call, and ends where the next begins; the last
+  /// one just behind its last call, which may have no length.
+  void AddSteps() {
+    const std::vector<StepRow>& rows = job_.steps().steps.list;
+    std::int64_t end = INT64_MIN;
+    for (const TimelineSpan& call : out_.calls)
+      end = std::max(end, call.start_ns + call.duration_ns);
+    end += kBehindLastCall;
+    if (!shape_.periodic) {
+      // Replayed once from nothing: the first call begins at 0.
+      if (!out_.calls.empty())
+        out_.steps.push_back({.duration_ns = end, .thread = out_.calls.front().thread});
+      return;
+    }
+    std::int64_t behind = INT64_MIN;
+    for (const auto& [step, task] : first_of_step_) {
+      if (step < 0) continue;
+      const std::uint32_t track = shape_.edge_begin[task];
+      const std::int64_t work =
+          track < shape_.edge_begin[task + 1] ? std::max<std::int64_t>(plan_.lag[track], 0) : 0;
+      std::int64_t start = ReadyAt(task) - work;
+      // Behind the call before, which may have no length.
+      start = std::max(start, behind);
+      behind = ReadyAt(task) + 1;
+      const auto row = static_cast<std::size_t>(step);
+      out_.steps.push_back({.index = row < rows.size() ? rows[row].index : step,
+                            .start_ns = start,
+                            .thread = thread_[task]});
+    }
+    for (std::size_t i = 0; i < out_.steps.size(); ++i) {
+      const std::int64_t next = i + 1 < out_.steps.size() ? out_.steps[i + 1].start_ns : end;
+      out_.steps[i].duration_ns = next - out_.steps[i].start_ns;
+    }
+  }
+
+  void BeginAtZero() {
+    std::int64_t begin = INT64_MAX;
+    const auto each = [&](auto&& visit) {
+      for (TimelineStep& step : out_.steps) visit(step.start_ns);
+      for (TimelineSpan& call : out_.calls) visit(call.start_ns);
+      for (TimelineSpan& task : out_.gpu_tasks) visit(task.start_ns);
+    };
+    each([&](std::int64_t start) { begin = std::min(begin, start); });
+    each([&](std::int64_t& start) { start -= begin; });
+  }
+
+  const Job& job_;
+  const EditedPlan& edited_;
+  const Plan& plan_;
+  const PlanShape& shape_;
+  Replayer replayer_;
+  const std::int64_t *now_ = nullptr, *before_ = nullptr;
+  std::vector<ThreadId> thread_;           ///< By task of the plan; of calls.
+  std::vector<StreamId> stream_;           ///< The same, of GPU tasks.
+  std::vector<std::int64_t> correlation_;  ///< The same.
+  std::map<std::uint32_t, TaskIndex> return_of_row_;
+  std::map<std::int32_t, TaskIndex> first_of_step_;  ///< The first call that is left.
+  Timeline out_;
+};
+
+}  // namespace
+
+Timeline PredictTimeline(const Job& job, const EditedPlan& edited) {
+  return Predictor(job, edited).Run();
+}
+
+}  // namespace headroom
