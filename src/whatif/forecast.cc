@@ -153,7 +153,9 @@ std::string Forecaster::Explain(const Forecast& forecast, const Plan& plan, doub
   // More work in the same time is something.
   const bool nothing =
       work == 1 && std::abs(forecast.saves_ms) < kNothing * baseline_.corrected.mid;
-  std::string text = nothing ? "nothing to speak of: " : "";
+  std::string text = nothing                              ? "nothing to speak of: "
+                     : work == 1 && forecast.saves_ms < 0 ? "slower: "
+                                                          : "";
   text += host > gpu
               ? fmt::format(
                     "the host then needs {:.1f} ms a step to launch the work, the GPU {:.1f} ms",
