@@ -256,8 +256,7 @@ std::vector<Edit::ChannelTask> Edit::Clear(std::uint32_t channel) {
 
 std::multimap<TaskIndex, Edit::NewEdge> Edit::NewEdges() const {
   std::multimap<TaskIndex, NewEdge> edges;
-  for (std::size_t k = 0; k < inserted_.size(); ++k) {
-    const NewKernel& kernel = inserted_[k];
+  for (const NewKernel& kernel : inserted_) {
     if (kernel.waiting_call != kNoTask)
       edges.insert({kernel.waiting_call, {kernel.number, kWaitTail, 0, false}});
     for (const Dependency& on : kernel.after)
