@@ -1,0 +1,127 @@
+#include "sim/queue_edges.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "sim/task_order.h"
+
+namespace headroom {
+namespace {
+
+/// Steps of few launches need many cycles to fill a queue; what lies further back holds nothing up.
+constexpr std::int64_t kMostCyclesBack = 8;
+
+/// The tasks of each stream in order, and where each task is there.
+struct Streams {
+  std::vector<std::vector<TaskIndex>> tasks;
+  std::vector<std::uint32_t> of;    ///< By task; kNone: not a task of a stream.
+  std::vector<std::int64_t> place;  ///< By task: how many tasks of its stream come before it.
+
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+
+  explicit Streams(std::size_t count) : of(count, kNone), place(count) {}
+
+  /// @param previous  the task before it on its stream; kNoTask: it is the first
+  void Append(TaskIndex task, TaskIndex previous, bool counts) {
+    if (previous == kNoTask) tasks.emplace_back();
+    of[task] = previous == kNoTask ? static_cast<std::uint32_t>(tasks.size() - 1) : of[previous];
+    std::vector<TaskIndex>& stream = tasks[of[task]];
+    place[task] = static_cast<std::int64_t>(stream.size());
+    if (counts) stream.push_back(task);
+  }
+};
+
+/// As recorded.
+Streams StreamsOf(const Graph& graph) {
+  Streams streams(graph.tasks.size());
+  for (TaskIndex task = 0; task < graph.tasks.size(); ++task) {
+    if (graph.tasks[task].kind != TaskKind::kGpu) continue;
+    const std::uint32_t track = graph.edge_begin[task];
+    const bool follows = track < graph.edge_begin[task + 1] &&
+                         graph.edges[track].kind == EdgeKind::kStream &&
+                         graph.edges[track].cycles_back == 0;
+    streams.Append(task, follows ? graph.edges[track].from : kNoTask, true);
+  }
+  return streams;
+}
+
+/// As edited: removed tasks have a place, but take none.
+Streams StreamsOf(const Graph& graph, const EditedPlan& edited) {
+  const PlanShape& shape = *edited.plan.shape;
+  Streams streams(edited.plan.tasks());
+  for (TaskIndex task = 0; task < edited.plan.tasks(); ++task) {
+    const bool on_channel = !shape.channel.empty() && shape.channel[task] != kNoChannel;
+    if (shape.gpu[task] == 0 || on_channel) continue;
+    const std::uint32_t track = shape.edge_begin[task];
+    const bool follows = track < shape.edge_begin[task + 1] && shape.from[track] >= 0 &&
+                         KindOfEdge(graph, edited, task, track) == EdgeKind::kStream;
+    streams.Append(task, follows ? static_cast<TaskIndex>(shape.from[track] / 2) : kNoTask,
+                   !edited.removed[task]);
+  }
+  return streams;
+}
+
+/// The first task that each call launches; kNoTask: none. By task of the graph.
+std::vector<TaskIndex> FirstLaunched(const Graph& graph) {
+  std::vector<TaskIndex> launched(graph.tasks.size(), kNoTask);
+  for (TaskIndex task = 0; task < graph.tasks.size(); ++task) {
+    for (std::uint32_t e = graph.edge_begin[task]; e < graph.edge_begin[task + 1]; ++e) {
+      const Edge& edge = graph.edges[e];
+      if (edge.kind == EdgeKind::kLaunch && edge.cycles_back == 0 && launched[edge.from] == kNoTask)
+        launched[edge.from] = task;
+    }
+  }
+  return launched;
+}
+
+}  // namespace
+
+void RecountQueues(const Graph& graph, EditedPlan& edited) {
+  const Streams before = StreamsOf(graph);
+  const Streams after = StreamsOf(graph, edited);
+  const std::vector<TaskIndex> launched = FirstLaunched(graph);
+  std::vector<TaskIndex> now(graph.tasks.size(), kNoTask);  // Number in the plan, by task.
+  for (TaskIndex task = 0; task < edited.plan.tasks(); ++task) {
+    if (edited.origin[task] != kNoTask) now[edited.origin[task]] = task;
+  }
+  auto shape = std::make_shared<PlanShape>(*edited.plan.shape);
+  const auto moments = static_cast<std::int64_t>(2 * edited.plan.tasks());
+  bool in_order = true;
+  for (TaskIndex call = 0; call < graph.tasks.size(); ++call) {
+    const TaskIndex own = launched[call];
+    for (std::uint32_t e = graph.edge_begin[call]; e < graph.edge_begin[call + 1]; ++e) {
+      const Edge& edge = graph.edges[e];
+      if (edge.kind != EdgeKind::kQueue) continue;
+      const std::uint32_t place = shape->edge_begin[now[call]] + (e - graph.edge_begin[call]);
+      if (edited.removed[now[call]]) {
+        edited.plan.lag[place] = kNoEdge;
+        continue;
+      }
+      if (own == kNoTask || before.of[own] != before.of[edge.from]) continue;
+      const auto recorded = static_cast<std::int64_t>(before.tasks[before.of[own]].size());
+      const std::int64_t depth =
+          before.place[own] - before.place[edge.from] + edge.cycles_back * recorded;
+      const std::vector<TaskIndex>& stream = after.tasks[after.of[now[own]]];
+      const auto length = static_cast<std::int64_t>(stream.size());
+      std::int64_t wanted = after.place[now[own]] - depth, back = 0;
+      for (; wanted < 0 && length > 0 && back <= kMostCyclesBack; ++back) wanted += length;
+      if (wanted < 0 || back > kMostCyclesBack || wanted >= length ||
+          (back > 0 && !shape->periodic)) {
+        edited.plan.lag[place] = kNoEdge;
+        continue;
+      }
+      const TaskIndex from = stream[static_cast<std::size_t>(wanted)];
+      shape->from[place] = 2 * static_cast<std::int64_t>(from) - back * moments;
+      shape->most_cycles_back = std::max(shape->most_cycles_back, static_cast<std::int32_t>(back));
+      in_order &= back > 0 || from < now[call];
+    }
+  }
+  edited.plan.shape = std::move(shape);
+  if (!in_order) PutInOrder(edited);
+}
+
+}  // namespace headroom
