@@ -16,11 +16,9 @@ namespace headroom::cli {
 namespace {
 
 Result<WindowJob> MakeJobOfSteps(const OpenedJob& opened, AnalysisOptions options,
-                                 const std::string& steps, const Calibration& calibration) {
-  const Result<StepRange> range = ParseStepRange(steps);
-  if (!range.ok()) return range.status();
-  options.first_step = range.value().first;
-  options.last_step = range.value().last;
+                                 const StepRange& steps, const Calibration& calibration) {
+  options.first_step = steps.first;
+  options.last_step = steps.last;
   NameFacts names(*opened.store, *opened.knowledge);
   const Result<StepAnalysis> found = AnalyzeSteps(*opened.store, names, options);
   if (!found.ok()) return found.status();
@@ -32,6 +30,12 @@ Result<WindowJob> MakeJobOfSteps(const OpenedJob& opened, AnalysisOptions option
 }  // namespace
 
 Result<OpenedJob> OpenJob(const std::string& trace, const JobOptions& options) {
+  std::optional<StepRange> steps;
+  if (!options.steps.empty()) {
+    const Result<StepRange> range = ParseStepRange(options.steps);
+    if (!range.ok()) return range.status();
+    steps = range.value();
+  }
   OpenedJob opened;
   Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
   if (!knowledge.ok()) return knowledge.status();
@@ -50,13 +54,13 @@ Result<OpenedJob> OpenJob(const std::string& trace, const JobOptions& options) {
   const Result<ChosenCalibration> chosen = ChooseCalibration(options.calibration, *opened.store);
   if (!chosen.ok()) return chosen.status();
   const Calibration& calibration = chosen.value().calibration;
-  if (options.steps.empty()) {
+  if (!steps) {
     Result<std::unique_ptr<Job>> job =
         Job::Make(*opened.store, *opened.knowledge, analysis, calibration);
     if (!job.ok()) return job.status();
     opened.job = std::move(job).value();
   } else {
-    Result<WindowJob> made = MakeJobOfSteps(opened, analysis, options.steps, calibration);
+    Result<WindowJob> made = MakeJobOfSteps(opened, analysis, *steps, calibration);
     if (!made.ok()) return made.status();
     opened.job = std::move(made.value().job);
     opened.store = std::move(made.value().slice);
