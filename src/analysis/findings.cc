@@ -33,7 +33,7 @@ DurationNs Wall(const Evidence& evidence) { return evidence.report.breakdown->wa
 /// Builds a finding about `holds` of the median step, shown by `section`.
 std::optional<Ranked> About(const Evidence& evidence, DurationNs holds, std::string id,
                             std::string title, std::string section, std::string figure,
-                            std::string action) {
+                            std::string action, Remedy remedy) {
   const double share = SharePct(holds, Wall(evidence));
   if (share < kWorthMentioningPct) return std::nullopt;
   Ranked ranked;
@@ -44,6 +44,7 @@ std::optional<Ranked> About(const Evidence& evidence, DurationNs holds, std::str
   ranked.finding.check_section = std::move(section);
   ranked.finding.figure = std::move(figure);
   ranked.finding.action = std::move(action);
+  ranked.finding.remedy = remedy;
   return ranked;
 }
 
@@ -127,7 +128,8 @@ std::optional<Ranked> LateLaunches(const Evidence& evidence, const Causes& cause
       "bottleneck", figure,
       many_launches ? "launch less or cheaper: a larger batch, torch.compile or CUDA graphs, a "
                       "fused optimizer (fused=True), fewer small operators"
-                    : LateAction(evidence, idle));
+                    : LateAction(evidence, idle),
+      many_launches ? Remedy::kLaunchless : Remedy::kFastHost);
   if (!ranked) return ranked;
   const auto mean = [](DurationNs sum, std::int64_t count) {
     return FormatUs(DurationNs(sum.ns() / std::max<std::int64_t>(count, 1)));
@@ -171,7 +173,8 @@ std::optional<Ranked> DataWait(const Evidence& evidence, const Causes&) {
       fmt::format("the GPU idles {} a step while the loop waits for data", figure), "breakdown",
       figure,
       "more DataLoader workers (num_workers), persistent_workers=True, a larger prefetch_factor, "
-      "pin_memory=True, or cheaper preprocessing");
+      "pin_memory=True, or cheaper preprocessing",
+      Remedy::kDataWait);
   if (ranked)
     ranked->finding.evidence = {"time inside the loop's data range during which no GPU task runs"};
   return ranked;
@@ -184,7 +187,8 @@ std::optional<Ranked> ExposedCommunication(const Evidence& evidence, const Cause
       fmt::format("{} a step of communication that no compute hides", figure), "breakdown", figure,
       "overlap it with the backward pass (DistributedDataParallel buckets, bucket_cap_mb), "
       "communicate less "
-      "(gradient accumulation, 16-bit gradients), or find the rank that arrives last");
+      "(gradient accumulation, 16-bit gradients), or find the rank that arrives last",
+      Remedy::kCommunication);
   if (!ranked) return ranked;
   for (const GpuTimeRow& row : evidence.report.gpu_time) {
     if (!row.overlap_communication_pct) continue;
@@ -230,7 +234,8 @@ std::optional<Ranked> ExposedCopies(const Evidence& evidence, CopyKind direction
                   where),
       std::string(section), figure,
       counts.pageable > 0 ? "pin the host memory (pin_memory=True) and copy with non_blocking=True"
-                          : std::string(unhidden));
+                          : std::string(unhidden),
+      direction == CopyKind::kHostToDevice ? Remedy::kCopiesIn : Remedy::kCopiesOut);
   if (ranked) {
     ranked->finding.evidence = {fmt::format("{} in {} in the step; {} with pageable memory",
                                             FormatBytes(static_cast<double>(counts.bytes)),
@@ -271,7 +276,8 @@ std::optional<Ranked> CostlySyncs(const Evidence& evidence, const Causes& causes
       "syncs", figure,
       reads_value ? "keep values on the GPU: log loss.detach() and call .item() only every N steps"
                   : "remove it from the loop, or wait for one event instead of everything; avoid "
-                    ".cpu(), .nonzero() and branches on tensors");
+                    ".cpu(), .nonzero() and branches on tensors",
+      Remedy::kSyncs);
   if (!ranked) return ranked;
   ranked->finding.evidence = {
       fmt::format("{} of GPU idle in the median step follows blocking calls",
@@ -312,7 +318,8 @@ std::optional<Ranked> UnfusedOptimizer(const Evidence& evidence, const Causes&) 
                       "breakdown", figure,
                       has_fused ? "construct the optimizer with fused=True (or foreach=True)"
                                 : "a foreach or fused form of the optimizer where there is one, or "
-                                  "torch.compile its step");
+                                  "torch.compile its step",
+                      Remedy::kOptimizer);
   if (ranked) {
     ranked->finding.evidence = {
         fmt::format("its {} kernels keep the GPU busy {}; the rest of that time it waits",
@@ -380,7 +387,8 @@ std::optional<Ranked> IdleTensorCores(const Evidence& evidence, const Causes&) {
   auto ranked = About(
       evidence, std::min(unused, left), "idle-tensor-cores",
       fmt::format("matrix products and convolutions use tensor cores for {} of their time", figure),
-      "efficiency", figure, TensorCoreAction(*evidence.device, use.math_dtype));
+      "efficiency", figure, TensorCoreAction(*evidence.device, use.math_dtype),
+      Remedy::kTensorCores);
   if (!ranked) return ranked;
   ranked->finding.evidence = {fmt::format(
       "they take {} of the GPU time, in {}", FormatPercent(*use.tensor_core_eligible_pct),
@@ -396,14 +404,14 @@ std::optional<Ranked> IdleTensorCores(const Evidence& evidence, const Causes&) {
 /// A kernel class that moves data rather than computes.
 std::optional<Ranked> HeavyClass(const Evidence& evidence, std::string_view name,
                                  std::string_view id, std::string_view title,
-                                 std::string_view action) {
+                                 std::string_view action, Remedy remedy) {
   constexpr double kHeavyPct = 10;
   for (const ClassRow& row : evidence.report.classes) {
     if (row.name != name || row.share_pct < kHeavyPct) continue;
     const std::string figure = FormatPercent(row.share_pct);
     auto ranked = About(evidence, ShareOf(evidence.report.breakdown->gpu.Sum(), row.share_pct),
                         std::string(id), fmt::format(fmt::runtime(title), figure), "classes",
-                        figure, std::string(action));
+                        figure, std::string(action), remedy);
     if (ranked) {
       ranked->finding.evidence = {
           fmt::format("{}, {} over the trace", Plural(row.count, "kernel"), FormatMs(row.total))};
@@ -417,14 +425,16 @@ std::optional<Ranked> Elementwise(const Evidence& evidence, const Causes&) {
   return HeavyClass(
       evidence, "elementwise", "unfused-elementwise",
       "element-wise kernels take {} of the GPU time, each reading and writing memory once more",
-      "fuse them: torch.compile, or fused modules (attention: scaled_dot_product_attention)");
+      "fuse them: torch.compile, or fused modules (attention: scaled_dot_product_attention)",
+      Remedy::kElementwise);
 }
 
 std::optional<Ranked> LayoutCopies(const Evidence& evidence, const Causes&) {
   return HeavyClass(
       evidence, "copy", "device-copies",
       "copies, casts and layout changes on the GPU take {} of its time",
-      "convolutions: channels_last; else avoid .contiguous() and type changes inside the step");
+      "convolutions: channels_last; else avoid .contiguous() and type changes inside the step",
+      Remedy::kDeviceCopies);
 }
 
 std::optional<Ranked> QueueGaps(const Evidence& evidence, const Causes& causes) {
@@ -448,7 +458,8 @@ std::optional<Ranked> QueueGaps(const Evidence& evidence, const Causes& causes) 
       "bottleneck", figure,
       waits ? "find out what these kernels wait for: an event of another stream, another process "
               "on the GPU, or work that the trace does not hold"
-            : "fewer, larger kernels: torch.compile, CUDA graphs, a larger batch");
+            : "fewer, larger kernels: torch.compile, CUDA graphs, a larger batch",
+      waits ? Remedy::kQueueGaps : Remedy::kKernelGaps);
   if (!ranked) return ranked;
   if (waits) {
     ranked->finding.evidence = {
@@ -489,7 +500,8 @@ std::optional<Ranked> OutlierSteps(const Evidence& evidence, const Causes&) {
                   FormatCount(outliers), FormatCount(static_cast<std::int64_t>(steps.list.size())),
                   worst->index, figure),
       "steps", figure,
-      "look at what only these steps do: checkpoints, evaluation, logging, garbage collection");
+      "look at what only these steps do: checkpoints, evaluation, logging, garbage collection",
+      Remedy::kNone);
   if (ranked)
     ranked->finding.evidence = {fmt::format("the median step takes {}", FormatMs(*steps.p50))};
   return ranked;

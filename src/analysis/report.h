@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base/ids.h"
+#include "base/interval_set.h"
 #include "base/time.h"
 #include "cost/work_family.h"
 #include "store/import_log.h"
@@ -54,6 +56,7 @@ struct StepRow {
   DurationNs wall;  ///< Distance between the ends of GPU work of successive steps.
   std::optional<DurationNs> gpu_busy;
   std::optional<DurationNs> host;  ///< Length of the annotation.
+  Interval on_host;                ///< The step as the host sees it.
   std::int64_t tasks = 0;          ///< GPU tasks launched in it.
   /// Kernels were launched and none was recorded, or the file was cut before all of them were, or
   /// nobody knows when one of them ran: in no figure but its own.
@@ -72,13 +75,34 @@ struct WallSummary {
   std::optional<DurationNs> p50, mean, min, max;
 };
 
+/// Milliseconds, with what they may be wrong by.
+struct MsInterval {
+  double low = 0, mid = 0, high = 0;
+};
+
+/// What the engine (src/whatif) says of the steps: a replay of some of them without the profiler.
+struct EngineSummary {
+  std::int64_t first_step = 0, last_step = 0;  ///< By index: the steps that were replayed.
+  std::int64_t steps = 0, events = 0;          ///< In that window.
+  double replay_error_pct = 0;                 ///< Of the unchanged window, against its own steps.
+  std::string calibration;                     ///< What is known of the recording's cost, and how.
+  std::string error;                           ///< Why it tells nothing; empty: it does.
+  /// The window's step without the profiler, its mean in the long run; none with an error.
+  std::optional<MsInterval> corrected_step_ms;
+};
+
 struct Steps : WallSummary {
   StepSource source = StepSource::kNone;
   std::string confidence;  ///< Of inferred steps: "high", "medium", "low"; else empty.
   std::string marker;      ///< What the steps were told by.
+  ProcessId process;       ///< Whose steps these are; none: not of one process.
   std::vector<StepRow> list;
   std::int64_t tasks_before_first = 0;  ///< GPU tasks launched before the first step: in no step.
   std::int64_t tasks_outside = 0;       ///< Launched between or after steps.
+  /// p50 without the profiler's own cost, and the share of p50 that this is. None: the engine could
+  /// not tell.
+  std::optional<DurationNs> corrected_p50;
+  std::optional<double> profiler_overhead_pct;
 };
 
 struct GpuTimeRow {
@@ -138,6 +162,24 @@ struct CauseRow {
   double share_pct = 0;
 };
 
+/// What the action of a finding would take away, as far as a replay can tell what that buys.
+enum class Remedy : std::uint8_t {
+  kNone,           ///< No replay tells.
+  kLaunchless,     ///< Launching, with the host's work for it.
+  kFastHost,       ///< All that the host does.
+  kDataWait,       ///< Waiting for the next batch.
+  kCommunication,  ///< Collectives.
+  kCopiesIn,       ///< Copies to the device.
+  kCopiesOut,      ///< Copies to the host, and waiting for them.
+  kSyncs,          ///< Blocking calls' waits.
+  kOptimizer,      ///< The many kernels of the optimizer.
+  kTensorCores,    ///< Products and convolutions beside the tensor cores.
+  kElementwise,    ///< Element-wise kernels' traffic.
+  kDeviceCopies,   ///< Copies, casts and layout changes on the device.
+  kKernelGaps,     ///< What it takes to start each kernel.
+  kQueueGaps,      ///< Gaps before kernels that are launched in time.
+};
+
 struct Finding {
   std::string id;
   std::string title;
@@ -146,6 +188,12 @@ struct Finding {
   std::string action;
   std::string check_section;  ///< Section of the report that shows the figure: `--only SECTION`.
   std::string figure;         ///< The figure quoted in the title, as that section prints it.
+  Remedy remedy = Remedy::kNone;
+
+  std::optional<MsInterval> saves_ms;  ///< A step; none: see saves_note.
+  /// What was replayed, or why nothing could be; empty: the engine did not run.
+  std::string saves_note;
+  std::string scenario;  ///< Of `headroom whatif`, where saves_ms is its forecast; else empty.
 };
 
 /// Findings of a report, of whatever number of files.
@@ -237,6 +285,7 @@ struct TraceReport {
   std::vector<LineRow> lines;
   std::vector<SyncRow> syncs;
   Efficiency efficiency;
+  std::optional<EngineSummary> engine;  ///< None: there are no steps to replay.
 };
 
 }  // namespace headroom

@@ -304,6 +304,13 @@ Result<FoundSteps> FromMarker(const TraceStore& store, const std::string& marker
 
 Result<FoundSteps> FindSteps(const TraceStore& store, NameFacts& names,
                              const AnalysisOptions& options) {
+  if (!options.known_steps.empty()) {
+    return FoundSteps{.source = StepSource::kGiven,
+                      .confidence = {},
+                      .marker = {},
+                      .process = options.process_of_steps,
+                      .steps = options.known_steps};
+  }
   if (!options.step_marker.empty()) return FromMarker(store, options.step_marker);
   FoundSteps found = FromAnnotations(store, names);
   if (found.steps.empty()) found = FromOptimizer(store, names);

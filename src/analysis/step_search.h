@@ -12,12 +12,6 @@
 
 namespace headroom {
 
-/// A step as the host sees it.
-struct HostStep {
-  std::int64_t index;
-  Interval host;
-};
-
 /// Steps in order of time; they do not overlap.
 struct FoundSteps {
   StepSource source = StepSource::kNone;
@@ -27,9 +21,9 @@ struct FoundSteps {
   std::vector<HostStep> steps;
 };
 
-/// The steps that the options name; else the annotated ones; else those told by what returns
-/// evenly: Optimizer.step, another annotation, kernels. Fails (kUsage) where the named marker is
-/// not there.
+/// The steps that the options tell or name; else the annotated ones; else those told by what
+/// returns evenly: Optimizer.step, another annotation, kernels. Fails (kUsage) where the named
+/// marker is not there.
 Result<FoundSteps> FindSteps(const TraceStore& store, NameFacts& names,
                              const AnalysisOptions& options);
 

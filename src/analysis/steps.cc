@@ -463,9 +463,11 @@ Result<StepAnalysis> AnalyzeSteps(const TraceStore& store, NameFacts& names,
   out.steps.source = found.source;
   out.steps.confidence = found.confidence;
   out.steps.marker = found.marker;
+  out.steps.process = out.process;
   for (const HostStep& step : found.steps) {
     StepRow row;
     row.index = step.index;
+    row.on_host = step.host;
     if (found.source == StepSource::kAnnotation) row.host = step.host.length();
     out.steps.list.push_back(row);
     out.hosts.push_back(step.host);

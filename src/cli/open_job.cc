@@ -7,12 +7,35 @@
 #include <utility>
 
 #include "cli/progress.h"
+#include "cli/step_range.h"
 #include "ingest/open_trace.h"
 #include "report/escape.h"
+#include "whatif/step_window.h"
 
 namespace headroom::cli {
+namespace {
+
+Result<WindowJob> MakeJobOfSteps(const OpenedJob& opened, AnalysisOptions options,
+                                 const StepRange& steps, const Calibration& calibration) {
+  options.first_step = steps.first;
+  options.last_step = steps.last;
+  NameFacts names(*opened.store, *opened.knowledge);
+  const Result<StepAnalysis> found = AnalyzeSteps(*opened.store, names, options);
+  if (!found.ok()) return found.status();
+  const Steps& chosen = found.value().steps;
+  return MakeWindowJob(*opened.store, *opened.knowledge, chosen,
+                       {.first = 0, .last = chosen.list.size() - 1}, calibration);
+}
+
+}  // namespace
 
 Result<OpenedJob> OpenJob(const std::string& trace, const JobOptions& options) {
+  std::optional<StepRange> steps;
+  if (!options.steps.empty()) {
+    const Result<StepRange> range = ParseStepRange(options.steps);
+    if (!range.ok()) return range.status();
+    steps = range.value();
+  }
   OpenedJob opened;
   Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
   if (!knowledge.ok()) return knowledge.status();
@@ -30,10 +53,18 @@ Result<OpenedJob> OpenJob(const std::string& trace, const JobOptions& options) {
   analysis.step_marker = options.step_marker;
   const Result<ChosenCalibration> chosen = ChooseCalibration(options.calibration, *opened.store);
   if (!chosen.ok()) return chosen.status();
-  Result<std::unique_ptr<Job>> job =
-      Job::Make(*opened.store, *opened.knowledge, analysis, chosen.value().calibration);
-  if (!job.ok()) return job.status();
-  opened.job = std::move(job).value();
+  const Calibration& calibration = chosen.value().calibration;
+  if (!steps) {
+    Result<std::unique_ptr<Job>> job =
+        Job::Make(*opened.store, *opened.knowledge, analysis, calibration);
+    if (!job.ok()) return job.status();
+    opened.job = std::move(job).value();
+  } else {
+    Result<WindowJob> made = MakeJobOfSteps(opened, analysis, *steps, calibration);
+    if (!made.ok()) return made.status();
+    opened.job = std::move(made.value().job);
+    opened.store = std::move(made.value().slice);
+  }
   opened.calibration = fmt::format("Calibration: {}.", chosen.value().from);
   if (!options.measured_step_ms) return opened;
   const double measured = *options.measured_step_ms;

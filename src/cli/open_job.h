@@ -15,12 +15,13 @@ namespace headroom::cli {
 
 struct JobOptions {
   std::string step_marker;
+  std::string steps;  ///< "A:B", as ParseStepRange() reads it; empty: all.
   std::optional<double> measured_step_ms;
   CalibrationFlags calibration;
   bool quiet = false;
 };
 
-/// A job with what it refers to.
+/// A job with what it refers to; `store` holds the steps that were asked for.
 struct OpenedJob {
   std::unique_ptr<Knowledge> knowledge;
   std::unique_ptr<TraceStore> store;

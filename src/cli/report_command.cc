@@ -11,6 +11,7 @@
 
 #include "analysis/analyze.h"
 #include "analysis/knowledge.h"
+#include "cli/help.h"
 #include "cli/progress.h"
 #include "cli/ranks.h"
 #include "ingest/open_trace.h"
@@ -19,6 +20,7 @@
 #include "report/markdown_report.h"
 #include "report/section.h"
 #include "report/text_report.h"
+#include "whatif/finding_forecasts.h"
 
 namespace headroom::cli {
 namespace {
@@ -28,6 +30,7 @@ constexpr std::int64_t kMaxLimit =
     1'000'000'000'000;  ///< Of numbers that have no limit of their own.
 constexpr const char* kFormats = "Output";
 constexpr const char* kSelection = "What to report";
+constexpr const char* kHost = "The cost of recording";
 constexpr const char* kRunning = "Running";
 
 constexpr const char* kExamples = R"(Examples:
@@ -37,6 +40,7 @@ constexpr const char* kExamples = R"(Examples:
   headroom report trace.json.gz --md | gh pr comment 12 --body-file -
   headroom report rank*.json.gz --csv tables         a file per rank, tables as CSV
   headroom report trace.json.gz --steps 3:5          steps 3, 4 and 5 only
+  headroom report trace.json.gz --measured-step-ms 83.5   forecasts for the job as it runs
 
 Exit codes: 0 fine; 2 usage; 3 a file is unreadable or no trace; 4 cannot write, or internal error.
 )";
@@ -74,27 +78,6 @@ CLI::Validator OneOf(std::vector<std::string> words) {
 }
 
 }  // namespace
-
-Result<StepRange> ParseStepRange(std::string_view text) {
-  const Status wrong =
-      Status::Usage(fmt::format("--steps {}: give A:B, the first and the last step by number, e.g. "
-                                "3:5; A: and :B leave an end open",
-                                Printable(text)));
-  const std::size_t colon = text.find(':');
-  if (colon == std::string_view::npos || text.size() == 1) return wrong;
-  StepRange range;
-  const auto parse = [](std::string_view digits, std::optional<std::int64_t>& number) {
-    if (digits.empty()) return true;
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    number = value;
-    return error == std::errc() && end == digits.data() + digits.size() && value >= 0;
-  };
-  if (!parse(text.substr(0, colon), range.first) || !parse(text.substr(colon + 1), range.last))
-    return wrong;
-  if (range.first && range.last && *range.first > *range.last) return wrong;
-  return range;
-}
 
 ReportCommand::ReportCommand(CLI::App& parent) {
   app_ =
@@ -153,6 +136,20 @@ ReportCommand::ReportCommand(CLI::App& parent) {
       ->type_name("SECTION")
       ->check(OneOf(sections))
       ->group(kSelection);
+
+  app_->add_option("--measured-step-ms", measured_step_ms_,
+                   "True time of a step without a profiler, for jobs that the host paces")
+      ->type_name("X")
+      ->check(AboveZero, "")
+      ->group(kHost);
+  app_->add_option("--calibration", calibration_.path,
+                   "Calibration of the machine that made the trace (headroom calibrate --host)")
+      ->type_name("FILE")
+      ->check(NotEmpty())
+      ->group(kHost);
+  app_->add_flag("--no-local-state", calibration_.no_local_state,
+                 "Use nothing that was learned on this machine")
+      ->group(kHost);
 
   threads_ = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   app_->add_option(
@@ -243,9 +240,24 @@ Result<std::vector<TraceReport>> ReportCommand::ReadAndAnalyze(const StepRange& 
     analysis.path = path;
     Result<TraceReport> report = Analyze(*store.value(), *knowledge.value(), analysis);
     if (!report.ok()) return report.status();
+    log_.Enter("forecast");
+    if (Status status = Forecast(*store.value(), *knowledge.value(), report.value());
+        !status.ok()) {
+      return status;
+    }
     reports.push_back(std::move(report).value());
   }
   return reports;
+}
+
+Status ReportCommand::Forecast(const TraceStore& store, const Knowledge& knowledge,
+                               TraceReport& report) const {
+  Result<ChosenCalibration> chosen = ChooseCalibration(calibration_, store);
+  if (!chosen.ok()) return chosen.status();
+  const HostTruth truth = {.calibration = std::move(chosen.value().calibration),
+                           .from = std::move(chosen.value().from),
+                           .measured_step_ms = measured_step_ms_};
+  return ForecastFindings(store, knowledge, truth, report);
 }
 
 Status ReportCommand::KeepRank(std::vector<TraceReport>& files) const {
@@ -277,10 +289,24 @@ std::vector<std::string> ReportCommand::CheckArguments(
   return arguments;
 }
 
+std::vector<std::string> ReportCommand::ForecastArguments() const {
+  std::vector<std::string> arguments;
+  const auto add = [&](const char* flag, const std::string& value) {
+    arguments.emplace_back(flag);
+    arguments.push_back(value);
+  };
+  if (!step_marker_.empty()) add("--step-marker", step_marker_);
+  if (measured_step_ms_) add("--measured-step-ms", fmt::format("{}", *measured_step_ms_));
+  if (!calibration_.path.empty()) add("--calibration", calibration_.path);
+  if (calibration_.no_local_state) arguments.emplace_back("--no-local-state");
+  return arguments;
+}
+
 Status ReportCommand::Render(const std::vector<TraceReport>& files) {
   TextOptions options;
   if (top_) options.top = static_cast<std::size_t>(*top_);
   options.check_arguments = CheckArguments(files);
+  options.forecast_arguments = ForecastArguments();
   if (!csv_folder_.empty()) {
     std::vector<NamedFile> tables = RenderCsv(files, options);
     const std::size_t count = tables.size();

@@ -7,19 +7,14 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/knowledge.h"
+#include "cli/calibration_choice.h"
 #include "cli/output.h"
 #include "cli/resource_log.h"
+#include "cli/step_range.h"
 #include "cli/subcommand.h"
 
 namespace headroom::cli {
-
-/// Steps with first <= index <= last; an absent end is open.
-struct StepRange {
-  std::optional<std::int64_t> first, last;
-};
-
-/// "A:B", "A:" or ":B" with A <= B, both >= 0.
-Result<StepRange> ParseStepRange(std::string_view text);
 
 class ReportCommand : public Subcommand {
  public:
@@ -35,7 +30,10 @@ class ReportCommand : public Subcommand {
   /// Leaves the rank that the user asked for.
   Status KeepRank(std::vector<TraceReport>& files) const;
   Status Render(const std::vector<TraceReport>& files);
+  /// What the engine says of one file.
+  Status Forecast(const TraceStore& store, const Knowledge& knowledge, TraceReport& report) const;
   std::vector<std::string> CheckArguments(const std::vector<TraceReport>& files) const;
+  std::vector<std::string> ForecastArguments() const;
 
   CLI::App* app_;
   ResourceLog log_;
@@ -50,6 +48,8 @@ class ReportCommand : public Subcommand {
   std::string step_marker_;
   std::optional<std::int64_t> rank_;
   std::optional<std::int64_t> top_;
+  std::optional<double> measured_step_ms_;
+  CalibrationFlags calibration_;
   std::string only_;
   bool quiet_ = false;
   bool time_ = false;

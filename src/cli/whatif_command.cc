@@ -46,6 +46,9 @@ WhatifCommand::WhatifCommand(CLI::App& parent) {
   app_->add_option("--step-marker", options_.step_marker,
                    "Range that begins each step, where the trace has no ProfilerStep")
       ->type_name("NAME");
+  app_->add_option("--steps", options_.steps,
+                   "Only steps A to B, by number, both included, as if no others were recorded")
+      ->type_name("A:B");
   app_->add_option("--measured-step-ms", options_.measured_step_ms,
                    "True time of a step without a profiler, for jobs that the host paces")
       ->type_name("X")

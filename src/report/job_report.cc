@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <utility>
 
 #include "analysis/steps.h"
@@ -19,7 +20,18 @@ StepSummary Summarize(std::span<const TraceReport> files, const TraceReport& slo
   }
   const auto whole =
       std::count_if(rows.begin(), rows.end(), [](const StepRow& row) { return !row.lost_tasks; });
-  return {SummarizeWalls(rows), slowest.steps.source, rows.size(), static_cast<std::size_t>(whole)};
+  StepSummary summary{SummarizeWalls(rows),
+                      slowest.steps.source,
+                      rows.size(),
+                      static_cast<std::size_t>(whole),
+                      slowest.steps.corrected_p50,
+                      slowest.steps.profiler_overhead_pct};
+  if (summary.corrected_p50 && files.size() > 1) {
+    summary.corrected_p50 = DurationNs(std::llround(
+        static_cast<double>(summary.p50->ns()) * static_cast<double>(summary.corrected_p50->ns()) /
+        static_cast<double>(slowest.steps.p50->ns())));
+  }
+  return summary;
 }
 
 std::vector<RowOfFile<Finding>> JoinFindings(std::span<const TraceReport> files) {
@@ -39,11 +51,24 @@ std::vector<RowOfFile<Finding>> JoinFindings(std::span<const TraceReport> files)
   }
   // One file's findings are ranked already, those without a share among them.
   if (files.size() > 1) {
+    const auto rank = [&](const RowOfFile<Finding>& f) {
+      const std::optional<MsInterval>& saves = f.row->saves_ms;
+      return std::pair(saves ? std::optional(saves->mid) : std::nullopt, share(f));
+    };
     std::stable_sort(joined.begin(), joined.end(),
-                     [&](const auto& a, const auto& b) { return share(a) > share(b); });
+                     [&](const auto& a, const auto& b) { return rank(a) > rank(b); });
   }
   if (joined.size() > kMostFindings) joined.resize(kMostFindings);
   return joined;
+}
+
+std::string ShellCommand(const std::vector<std::string>& words) {
+  std::string command;
+  for (const std::string& word : words) {
+    if (!command.empty()) command.push_back(' ');
+    command += ShellQuote(word);
+  }
+  return command;
 }
 
 /// What the rows of a list are ordered by.
@@ -174,12 +199,26 @@ std::vector<std::string> CheckWords(const Finding& finding, const TraceReport& f
 
 std::string CheckCommand(const Finding& finding, const TraceReport& file,
                          const ReportOptions& options) {
-  std::string command;
-  for (const std::string& word : CheckWords(finding, file, options)) {
-    if (!command.empty()) command.push_back(' ');
-    command += ShellQuote(word);
-  }
-  return command;
+  return ShellCommand(CheckWords(finding, file, options));
+}
+
+std::vector<std::string> ForecastWords(const Finding& finding, const TraceReport& file,
+                                       const ReportOptions& options) {
+  if (finding.scenario.empty()) return {};
+  std::vector<std::string> words = {
+      "headroom",
+      "whatif",
+      PathArgument(file.input.path),
+      finding.scenario,
+      "--steps",
+      fmt::format("{}:{}", file.engine->first_step, file.engine->last_step)};
+  words.insert(words.end(), options.forecast_arguments.begin(), options.forecast_arguments.end());
+  return words;
+}
+
+std::string ForecastCommand(const Finding& finding, const TraceReport& file,
+                            const ReportOptions& options) {
+  return ShellCommand(ForecastWords(finding, file, options));
 }
 
 }  // namespace headroom

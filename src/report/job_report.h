@@ -19,6 +19,8 @@ struct ReportOptions {
   std::optional<std::size_t> top;
   /// Arguments that the check commands need to give the same figures, e.g. {"--steps", "2:4"}.
   std::vector<std::string> check_arguments;
+  /// Those that forecasts need to be the same, e.g. {"--measured-step-ms", "83.5"}.
+  std::vector<std::string> forecast_arguments;
 };
 
 /// A row and the file that it comes from.
@@ -34,6 +36,9 @@ struct StepSummary : WallSummary {
   StepSource source = StepSource::kNone;
   std::size_t count = 0;
   std::size_t whole = 0;  ///< Of these: the figures are theirs.
+  /// Without the profiler's own cost, by the replay of the slowest rank. None: it cannot be told.
+  std::optional<DurationNs> corrected_p50;
+  std::optional<double> profiler_overhead_pct;
 };
 
 /// A view of one or more reports; points into them.
@@ -41,7 +46,7 @@ struct StepSummary : WallSummary {
 /// With several files: health has the worst grade and all issues; step figures are taken over all
 /// rows; breakdown and bottleneck are those of the slowest rank (largest median step; ties: one
 /// with a verdict, then the first); tables hold a row per name and rank, largest total first;
-/// findings are joined by id, the one with the largest share wins.
+/// findings are joined by id, the one with the largest share wins, and ordered by what they save.
 class JobReport {
  public:
   /// REQUIRES: `files` is not empty and outlives this.
@@ -87,5 +92,11 @@ std::vector<std::string> CheckWords(const Finding& finding, const TraceReport& f
 /// The command itself, for a shell.
 std::string CheckCommand(const Finding& finding, const TraceReport& file,
                          const ReportOptions& options);
+
+/// The same of a command that shows the forecast of `saves_ms`; empty: no scenario is its forecast.
+std::vector<std::string> ForecastWords(const Finding& finding, const TraceReport& file,
+                                       const ReportOptions& options);
+std::string ForecastCommand(const Finding& finding, const TraceReport& file,
+                            const ReportOptions& options);
 
 }  // namespace headroom

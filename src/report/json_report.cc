@@ -15,6 +15,17 @@ void WriteStrings(JsonWriter& json, const std::vector<std::string>& strings) {
   json.EndArray();
 }
 
+void WriteMsInterval(JsonWriter& json, std::string_view key,
+                     const std::optional<MsInterval>& interval) {
+  json.Key(key);
+  if (!interval) return json.Null();
+  json.BeginObject();
+  json.Key("low").Number(interval->low);
+  json.Key("mid").Number(interval->mid);
+  json.Key("high").Number(interval->high);
+  json.EndObject();
+}
+
 void WriteInputs(JsonWriter& json, const JobReport& job) {
   json.Key("inputs").BeginArray(Layout::kLines);
   for (const TraceReport& file : job.files()) {
@@ -86,8 +97,8 @@ void WriteSteps(JsonWriter& json, const JobReport& job) {
   json.Key("mean_ms").Milliseconds(summary.mean);
   json.Key("min_ms").Milliseconds(summary.min);
   json.Key("max_ms").Milliseconds(summary.max);
-  json.Key("corrected_p50_ms").Null();
-  json.Key("profiler_overhead_pct").Null();
+  json.Key("corrected_p50_ms").Milliseconds(summary.corrected_p50);
+  json.Key("profiler_overhead_pct").Number(summary.profiler_overhead_pct);
   json.Key("confidence").StringOrNull(steps.confidence);
   json.Key("marker").StringOrNull(steps.marker);
   json.Key("list").BeginArray(Layout::kLines);
@@ -198,6 +209,26 @@ void WriteBottleneck(JsonWriter& json, const JobReport& job) {
   json.EndObject();
 }
 
+void WriteEngineWindow(JsonWriter& json, const JobReport& job) {
+  json.Key("engine_window");
+  const std::optional<EngineSummary>& engine = job.slowest().engine;
+  if (!engine) return json.Null();
+  json.BeginObject(Layout::kLines);
+  json.Key("first_step").Integer(engine->first_step);
+  json.Key("last_step").Integer(engine->last_step);
+  json.Key("steps").Integer(engine->steps);
+  json.Key("events").Integer(engine->events);
+  WriteMsInterval(json, "corrected_step_ms", engine->corrected_step_ms);
+  // With an error, one that is not 0 is the error.
+  const bool replayed = engine->error.empty() || engine->replay_error_pct != 0;
+  json.Key("replay_error_pct")
+      .Number(replayed ? std::optional(engine->replay_error_pct) : std::nullopt);
+  json.Key("calibration").String(engine->calibration);
+  json.Key("error").StringOrNull(engine->error);
+  if (!job.single()) json.Key("rank").Integer(job.slowest().input.rank);
+  json.EndObject();
+}
+
 void WriteFindings(JsonWriter& json, const JobReport& job, const ReportOptions& options) {
   json.Key("findings").BeginArray(Layout::kLines);
   for (const RowOfFile<Finding>& finding : job.findings()) {
@@ -205,12 +236,14 @@ void WriteFindings(JsonWriter& json, const JobReport& job, const ReportOptions& 
     json.Key("id").String(finding.row->id);
     json.Key("title").String(finding.row->title);
     json.Key("share_pct").Number(finding.row->share_pct);
-    json.Key("saves_ms").Null();
+    WriteMsInterval(json, "saves_ms", finding.row->saves_ms);
+    json.Key("saves_note").StringOrNull(finding.row->saves_note);
     json.Key("evidence");
     WriteStrings(json, finding.row->evidence);
     json.Key("action").String(finding.row->action);
     json.Key("check").String(CheckCommand(*finding.row, *finding.file, options));
     json.Key("figure").StringOrNull(finding.row->figure);
+    json.Key("whatif").StringOrNull(ForecastCommand(*finding.row, *finding.file, options));
     if (!job.single()) json.Key("rank").Integer(finding.rank());
     json.EndObject();
   }
@@ -363,6 +396,7 @@ std::string RenderJson(std::span<const TraceReport> files, const ReportOptions& 
   WriteIdle(json, job);
   WriteBreakdown(json, job);
   WriteBottleneck(json, job);
+  WriteEngineWindow(json, job);
   WriteFindings(json, job, options);
   WriteTimeTable(json, "kernels", TimeTable::kKernels, &TraceReport::kernels, job, options);
   WriteTimeTable(json, "operators", TimeTable::kOperators, &TraceReport::operators, job, options);

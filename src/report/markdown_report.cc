@@ -38,6 +38,10 @@ void Summary(std::string& out, const JobReport& job) {
                        FormatMs(*steps.min), FormatMs(*steps.max),
                        Plural(static_cast<std::int64_t>(steps.whole), "step"),
                        EscapeMarkdown(StepSourceText(file.steps)));
+    if (steps.corrected_p50) {
+      out += fmt::format("| alone | {} |\n",
+                         EscapeMarkdown(CorrectedText(steps, *file.engine)));
+    }
   } else {
     out += steps.count > 0 ? "| step | not known: of no step all GPU tasks were recorded |\n"
                            : "| step | no steps found |\n";
@@ -83,12 +87,16 @@ void Breakdown(std::string& out, const TraceReport& file) {
 void Findings(std::string& out, const JobReport& job, const ReportOptions& options) {
   if (job.findings().empty()) return;
   out += "\n### Findings\n\n";
+  if (const auto& engine = job.slowest().engine)
+    out += fmt::format("Forecasts: {}.\n\n", Escaped(WindowText(*engine)));
   int number = 0;
   for (const RowOfFile<Finding>& finding : job.findings()) {
     out += fmt::format(
         "{}. **{}**{}{}\n", ++number, Escaped(finding.row->title),
         finding.row->share_pct ? fmt::format(" ({})", FormatPercent(*finding.row->share_pct)) : "",
         job.single() ? "" : fmt::format(" on {}", RankName(*finding.file)));
+    if (const std::string saves = SavesText(*finding.row); !saves.empty())
+      out += fmt::format("   - **Saves:** {}\n", Escaped(saves));
     for (const std::string& evidence : finding.row->evidence)
       out += fmt::format("   - {}\n", Escaped(evidence));
     out +=

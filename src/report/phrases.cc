@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "analysis/format.h"
@@ -97,6 +98,37 @@ std::string StepSourceText(const Steps& steps) {
       break;
   }
   return "none";
+}
+
+std::string SavesText(const Finding& finding) {
+  const std::optional<MsInterval>& saves = finding.saves_ms;
+  if (!saves) return finding.saves_note;
+  const auto ms = [](double value) { return FormatMs(DurationNs(std::llround(value * 1e6))); };
+  constexpr std::string_view kAtMost = "at most: ";
+  const bool bound = finding.saves_note.starts_with(kAtMost);
+  return fmt::format("{} a step{} ({} to {}): {}", ms(saves->mid), bound ? " at most" : "",
+                     ms(saves->low), ms(saves->high),
+                     std::string_view(finding.saves_note).substr(bound ? kAtMost.size() : 0));
+}
+
+std::string CorrectedText(const StepSummary& steps, const EngineSummary& engine) {
+  const double scale = steps.corrected_p50->ms() / engine.corrected_step_ms->mid;
+  const auto ms = [&](double value) {
+    return FormatMs(DurationNs(std::llround(value * scale * 1e6)));
+  };
+  return fmt::format("{} without the profiler ({} to {}), which takes {} of the median",
+                     FormatMs(*steps.corrected_p50), ms(engine.corrected_step_ms->low),
+                     ms(engine.corrected_step_ms->high),
+                     FormatPercent(*steps.profiler_overhead_pct));
+}
+
+std::string WindowText(const EngineSummary& engine) {
+  const std::string steps =
+      engine.steps == 1 ? fmt::format("step {}", engine.first_step)
+                        : fmt::format("steps {} to {}", engine.first_step, engine.last_step);
+  if (!engine.error.empty()) return fmt::format("{} cannot be replayed: {}", steps, engine.error);
+  return fmt::format("replays of {} ({}) without the profiler; calibration: {}", steps,
+                     Plural(engine.events, "event"), engine.calibration);
 }
 
 std::string InputText(const InputInfo& input) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/report.h"
+#include "report/job_report.h"
 
 namespace headroom {
 
@@ -27,6 +28,16 @@ std::string_view GradeSentence(char grade, bool verdict);
 
 /// How the steps were found.
 std::string StepSourceText(const Steps& steps);
+
+/// What the change of a finding saves a step, and how that is known; empty: the engine did not run.
+std::string SavesText(const Finding& finding);
+
+/// The step without the profiler, e.g. "79.60 ms without the profiler, which takes 23.1 % of the
+/// median; 75.20 to 84.10 ms". REQUIRES: steps.corrected_p50.
+std::string CorrectedText(const StepSummary& steps, const EngineSummary& engine);
+
+/// Which steps were replayed, and with what knowledge of the recording's cost.
+std::string WindowText(const EngineSummary& engine);
 
 /// "pytorch-profiler-json, 1.15 MB, 12,345 events, rank 0 of 8".
 std::string InputText(const InputInfo& input);

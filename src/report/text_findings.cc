@@ -11,8 +11,10 @@ void WriteFindings(TextContext& c) {
   if (c.job.findings().empty())
     return c.None("None: nothing stands out, or the trace does not carry a finding.");
   c.Meaning(
-      "What to change first: ranked by the time that each holds. They overlap: do not add them "
-      "up.");
+      "What to change first: ranked by what each saves, or by the time that it holds where that is "
+      "not known. They overlap: do not add them up.");
+  if (const auto& engine = c.file.engine)
+    c.page.Paragraph("  Forecasts: ", WindowText(*engine) + ".", Style::kDim, Style::kDim);
   int number = 0;
   for (const RowOfFile<Finding>& finding : c.job.findings()) {
     std::string title = Sentence(finding.row->title);
@@ -23,6 +25,8 @@ void WriteFindings(TextContext& c) {
       c.page.Line({{"     holds  ", Style::kDim},
                    {fmt::format("{} of the median step", FormatPercent(*finding.row->share_pct))}});
     }
+    if (const std::string saves = SavesText(*finding.row); !saves.empty())
+      c.page.Paragraph("     saves  ", saves, Style::kDim);
     bool first = true;
     for (const std::string& evidence : finding.row->evidence) {
       c.page.Paragraph(first ? "     why    " : "            ", Sentence(evidence), Style::kDim);
@@ -30,6 +34,8 @@ void WriteFindings(TextContext& c) {
     }
     c.page.Paragraph("     do     ", Sentence(finding.row->action), Style::kDim, Style::kGood);
     c.page.Command("     check  ", CheckWords(*finding.row, *finding.file, c.options), Style::kDim);
+    const auto forecast = ForecastWords(*finding.row, *finding.file, c.options);
+    if (!forecast.empty()) c.page.Command("     whatif ", forecast, Style::kDim);
   }
 }
 

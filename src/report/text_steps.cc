@@ -166,6 +166,8 @@ void WriteSteps(TextContext& c) {
                           FormatCount(static_cast<std::int64_t>(summary.count - summary.whole)));
   }
   c.page.Paragraph("  spread   ", spread, Style::kDim);
+  if (summary.corrected_p50)
+    c.page.Paragraph("  alone    ", CorrectedText(summary, *c.file.engine), Style::kDim);
   c.page.Paragraph("  source   ", StepSourceText(c.file.steps), Style::kDim);
   if (c.file.steps.tasks_before_first + c.file.steps.tasks_outside > 0 && c.job.single()) {
     c.page.Paragraph(

@@ -109,6 +109,14 @@ void Edit::Detach(TaskIndex task, DurationNs gap) {
   }
 }
 
+void Edit::CloseGap(TaskIndex task) {
+  for (std::uint32_t edge = graph_.edge_begin[task]; edge < graph_.edge_begin[task + 1]; ++edge) {
+    const std::int64_t most =
+        graph_.edges[edge].kind == EdgeKind::kLaunch ? graph_.launch_latency.ns() : 0;
+    plan_.lag[edge] = std::min(plan_.lag[edge], most);
+  }
+}
+
 void Edit::RemoveWait(TaskIndex return_task) {
   for (std::uint32_t edge = graph_.edge_begin[return_task];
        edge < graph_.edge_begin[return_task + 1]; ++edge) {

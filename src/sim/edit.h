@@ -91,6 +91,9 @@ class Edit {
   /// task before it on its stream after `gap`, if it was a little further behind (what waited long
   /// waited for room on the GPU).
   void Detach(TaskIndex task, DurationNs gap);
+  /// A GPU task follows at once what lets it go on the device, and its launch as soon as any task
+  /// does.
+  void CloseGap(TaskIndex task);
   bool IsRemoved(TaskIndex task) const { return removed_[task]; }
   /// A GPU task does other work from here on than its operator says, e.g. that of several: what it
   /// takes, and what it would take in a 16-bit type (nullopt: the same).

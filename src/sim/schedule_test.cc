@@ -94,6 +94,20 @@ TEST(EditTest, ARemovedKernelLetsTheNextFollowTheOneBefore) {
   EXPECT_DOUBLE_EQ(Replayer().Run(edit.Finish().plan).step_ns, 102);
 }
 
+TEST(EditTest, AClosedGapLetsATaskFollowAtOnce) {
+  Graph graph = TwoKernels(100);
+  graph.launch_latency = DurationNs(4);
+  const Plan base = MakePlan(graph);
+  Edit edit(graph, base);
+  edit.CloseGap(3);
+  const Plan plan = edit.Finish().plan;
+  EXPECT_DOUBLE_EQ(Replayer().Run(plan).step_ns, 204 - 2);
+  // And its launch takes no longer than usual; what another task waits for stays.
+  const std::uint32_t launch = graph.edge_begin[3] + 1;
+  EXPECT_EQ(plan.lag[launch], 4);
+  EXPECT_EQ(plan.lag[graph.edge_begin[2]], 2);
+}
+
 TEST(EditTest, ARemovedCallThatGetsATimeIsThereAgain) {
   const Graph graph = TwoKernels(1);
   const Plan base = MakePlan(graph);

@@ -79,6 +79,7 @@ Forecaster::Forecaster(const Job& job) : job_(job), uncertainty_{.host = job.hos
   for (std::size_t i = first; i < walls.size(); ++i) sum += walls[i];
   baseline_.replay_step_ms = walls.empty() ? replayed.step_ns / 1e6
                                            : sum / static_cast<double>(walls.size() - first) / 1e6;
+  baseline_.steady_step_ms = replayed.step_ns / 1e6;
   baseline_.replay_error_pct = 100 * (baseline_.replay_step_ms / baseline_.traced_step_ms - 1);
   baseline_.corrected = IntervalOf(job.corrected(), {}, 0);
   baseline_.host_limit_ms = StepOf(Stretched(job.corrected(), kFreeGpu));
@@ -97,15 +98,43 @@ StepInterval Forecaster::IntervalOf(const Plan& plan, const std::vector<bool>& c
   return step;
 }
 
+std::string Forecaster::WhyNone() const {
+  if (std::abs(baseline_.replay_error_pct) <= kMostReplayErrorPct) return {};
+  return fmt::format(
+      "the replay of the unchanged job is off by {:+.1f} %, so the graph misses something that "
+      "decides its step; a forecast would be as wrong",
+      baseline_.replay_error_pct);
+}
+
+MsInterval Forecaster::SavesOf(const EditedPlan& edited, double changed_error) {
+  const double host = uncertainty_.host, gpu = uncertainty_.gpu;
+  const double step = StepOf(edited.plan);
+  MsInterval saves;
+  saves.mid = baseline_.corrected.mid - step;
+  const double fast =
+      baseline_.corrected.low - StepOf(Stretched(edited.plan, {1 - host, 1 - gpu, 1 - gpu}));
+  const double slow =
+      baseline_.corrected.high - StepOf(Stretched(edited.plan, {1 + host, 1 + gpu, 1 + gpu}));
+  double less = saves.mid - std::min({saves.mid, fast, slow});
+  double more = std::max({saves.mid, fast, slow}) - saves.mid;
+  if (changed_error > 0) {
+    const auto changed_by = [&](double factor) {
+      return StepOf(Stretched(edited.plan, {1, 1, factor}, edited.changed));
+    };
+    less = std::hypot(less, std::max(0.0, changed_by(1 + changed_error) - step));
+    more = std::hypot(more, std::max(0.0, step - changed_by(1 - changed_error)));
+  }
+  saves.low = saves.mid - less;
+  saves.high = saves.mid + more;
+  return saves;
+}
+
 Forecast Forecaster::Run(std::string name, const std::vector<ScenarioCall>& calls) {
   Forecast forecast;
   forecast.name = std::move(name);
-  if (std::abs(baseline_.replay_error_pct) > kMostReplayErrorPct) {
+  forecast.why = WhyNone();
+  if (!forecast.why.empty()) {
     forecast.applies = false;
-    forecast.why = fmt::format(
-        "the replay of the unchanged job is off by {:+.1f} %, so the graph misses something that "
-        "decides its step; a forecast would be as wrong",
-        baseline_.replay_error_pct);
     return forecast;
   }
   Edit edit(job_.graph(), job_.corrected());

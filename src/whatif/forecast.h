@@ -4,15 +4,14 @@
 #include <string>
 #include <vector>
 
+#include "analysis/report.h"
 #include "sim/schedule.h"
 #include "whatif/scenario.h"
 
 namespace headroom {
 
-/// Milliseconds.
-struct StepInterval {
-  double low = 0, mid = 0, high = 0;
-};
+/// Of a step's time.
+using StepInterval = MsInterval;
 
 /// What is not known exactly, as half-widths and shares.
 struct Uncertainty {
@@ -25,9 +24,10 @@ struct Baseline {
   double traced_step_ms = 0;  ///< Recorded, with its profiler.
   double replay_step_ms = 0;  ///< The same, replayed: an error of 1 % says that an edge is missing.
   double replay_error_pct = 0;
-  StepInterval corrected;    ///< Without the profiler.
-  double host_limit_ms = 0;  ///< Were every GPU task done in no time.
-  double gpu_limit_ms = 0;   ///< Were the host infinitely fast.
+  double steady_step_ms = 0;  ///< The replay's long run, to compare other plans' with.
+  StepInterval corrected;     ///< Without the profiler; in the long run.
+  double host_limit_ms = 0;   ///< Were every GPU task done in no time.
+  double gpu_limit_ms = 0;    ///< Were the host infinitely fast.
 };
 
 struct Forecast {
@@ -62,6 +62,14 @@ class Forecaster {
   Forecast Run(std::string name, const std::vector<ScenarioCall>& calls);
   /// The plan of the last Run() that applied.
   const EditedPlan& last_plan() const { return edited_; }
+  /// Why all forecasts of the job abstain; empty: they do not.
+  std::string WhyNone() const;
+
+  /// What an edit takes off the corrected step, in ms. What is not known of the host and the GPU
+  /// moves both steps alike; only what the edit changed may be wrong by itself.
+  ///
+  /// @param changed_error  half-width, as a share, of the GPU times that it changed
+  MsInterval SavesOf(const EditedPlan& edited, double changed_error);
 
  private:
   double StepOf(const Plan& plan) { return replayer_.Run(plan).step_ns / 1e6; }

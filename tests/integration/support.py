@@ -192,7 +192,8 @@ def violations(report):
     found = [f"schema: {e.json_path}: {e.message[:300]}" for e in validator().iter_errors(report)]
     if found:
         return found  # what follows takes the shape for granted
-    return [*_health(report), *_gpu(report), *_steps(report), *_breakdown(report), *_tables(report)]
+    return [*_health(report), *_gpu(report), *_steps(report), *_breakdown(report), *_tables(report),
+            *_forecasts(report)]
 
 
 @functools.cache
@@ -285,9 +286,29 @@ def _tables(report):
         for r in report[table]:
             if r["total_us"] is not None and not close(r["mean_us"] * r["count"], r["total_us"], 1e-3):
                 yield f"{table}: {r['name'][:60]!r}: mean times count is not the total"
-    shares = [f["share_pct"] for f in report["findings"] if f["share_pct"] is not None]
-    if shares != sorted(shares, reverse=True):
-        yield "findings are not ranked by the share that they hold"
+
+
+def _forecasts(report):
+    saves = [f["saves_ms"] for f in report["findings"]]
+    known = [s for s in saves if s is not None]
+    if saves[:len(known)] != known or known != sorted(known, key=lambda s: -s["mid"]):
+        yield "findings are not ranked by what they save"
+    unknown = [f["share_pct"] for f in report["findings"] if f["saves_ms"] is None and f["share_pct"] is not None]
+    if unknown != sorted(unknown, reverse=True):
+        yield "findings of which no savings are known are not ranked by the share that they hold"
+    for finding, interval in zip(report["findings"], saves):
+        if interval and not interval["low"] <= interval["mid"] <= interval["high"]:
+            yield f"{finding['id']}: saves_ms is no interval: {interval}"
+        if finding["whatif"] and not interval:
+            yield f"{finding['id']}: a forecast is shown by whatif, and there is none"
+    window, steps = report["engine_window"], report["steps"]
+    tells = window is not None and window["error"] is None
+    if tells != (steps["corrected_p50_ms"] is not None) or tells != (steps["profiler_overhead_pct"] is not None):
+        yield "the corrected step is known where the engine tells, and only there"
+    if tells and window["corrected_step_ms"] is None:
+        yield "the engine tells nothing and does not say why"
+    if known and len(report["inputs"]) == 1 and not tells:
+        yield "savings are known without a replay"
 
 
 # --- comparing -----------------------------------------------------------------------------------------------------

@@ -1,0 +1,20 @@
+// Which steps a command is about: --steps.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace headroom::cli {
+
+/// Steps with first <= index <= last; an absent end is open.
+struct StepRange {
+  std::optional<std::int64_t> first, last;
+};
+
+/// "A:B", "A:" or ":B" with A <= B, both >= 0.
+Result<StepRange> ParseStepRange(std::string_view text);
+
+}  // namespace headroom::cli

@@ -1,0 +1,107 @@
+#include "store/slice.h"
+
+#include <algorithm>
+#include <concepts>
+#include <type_traits>
+#include <vector>
+
+namespace headroom {
+namespace {
+
+/// Copies rows of one store's tables to another's, with strings interned anew.
+class RowCopier {
+ public:
+  RowCopier(const TraceStore& from, TraceStore& to) : from_(from), to_(to) {
+    ids_.resize(from.strings.size());
+  }
+
+  template <typename Table>
+  void Copy(const Table& from, std::size_t row, Table& to) {
+    to.ForEachColumnPair(from, [&](auto& into, const auto& column) {
+      using Value = typename std::remove_cvref_t<decltype(into)>::value_type;
+      if constexpr (std::same_as<Value, StringId>) {
+        into.Append(NewId(column[row]));
+      } else if constexpr (!std::same_as<Value, HostEventId>) {  // Those Freeze() computes.
+        into.Append(column[row]);
+      }
+    });
+  }
+
+  template <typename Table>
+  void CopyAll(const Table& from, Table& to) {
+    for (std::size_t row = 0; row < from.rows(); ++row) Copy(from, row, to);
+  }
+
+ private:
+  StringId NewId(StringId old) {
+    if (!old.valid()) return old;
+    StringId& id = ids_[old.index()];
+    if (!id.valid()) id = to_.strings.Intern(from_.strings.Get(old));
+    return id;
+  }
+
+  const TraceStore& from_;
+  TraceStore& to_;
+  std::vector<StringId> ids_;  ///< By old id.
+};
+
+std::uint32_t FirstFrom(const TraceStore& store, TraceStore::RowRange rows, TimeNs when) {
+  const TimeNs* const starts = store.host_events.start.values().data();
+  return static_cast<std::uint32_t>(
+      std::lower_bound(starts + rows.first, starts + rows.last, when) - starts);
+}
+
+/// Appends the events that are open at `when`, the outermost first. `next`: the first event of the
+/// thread from then on.
+void CopyOpenEvents(const TraceStore& store, ThreadId thread, std::uint32_t next, TimeNs when,
+                    RowCopier& copier, TraceStore& slice) {
+  std::vector<HostEventId> open;
+  if (next == store.HostEventsOf(thread).first) return;
+  for (HostEventId event(next - 1); event.valid();
+       event = store.host_events.parent[event.index()]) {
+    if (store.HostEnd(event) > when) open.push_back(event);
+  }
+  for (auto event = open.rbegin(); event != open.rend(); ++event)
+    copier.Copy(store.host_events, event->index(), slice.host_events);
+}
+
+}  // namespace
+
+TraceStore::RowRange HostEventsWithin(const TraceStore& store, ThreadId thread, Interval interval) {
+  const TraceStore::RowRange all = store.HostEventsOf(thread);
+  return {FirstFrom(store, all, interval.start), FirstFrom(store, all, interval.end)};
+}
+
+std::unique_ptr<TraceStore> Slice(const TraceStore& store, Interval host, TimeNs gpu_end) {
+  auto slice = std::make_unique<TraceStore>();
+  slice->metadata = store.metadata;
+  RowCopier copier(store, *slice);
+  copier.CopyAll(store.processes, slice->processes);
+  copier.CopyAll(store.threads, slice->threads);
+  copier.CopyAll(store.devices, slice->devices);
+  copier.CopyAll(store.streams, slice->streams);
+  for (std::size_t t = 0; t < store.threads.rows(); ++t) {
+    const TraceStore::RowRange rows = HostEventsWithin(store, ThreadId(t), host);
+    CopyOpenEvents(store, ThreadId(t), rows.first, host.start, copier, *slice);
+    for (std::uint32_t row = rows.first; row < rows.last; ++row)
+      copier.Copy(store.host_events, row, slice->host_events);
+  }
+  const std::span<const TimeNs> starts = store.gpu_tasks.start.values();
+  for (auto start = std::lower_bound(starts.begin(), starts.end(), host.start);
+       start != starts.end() && *start <= gpu_end; ++start) {
+    const auto row = static_cast<std::size_t>(start - starts.begin());
+    const HostEventId launch = store.gpu_tasks.launch[row];
+    if (!launch.valid() || store.host_events.start[launch.index()] < host.end)
+      copier.Copy(store.gpu_tasks, row, slice->gpu_tasks);
+  }
+  for (std::size_t row = 0; row < store.syncs.rows(); ++row) {
+    const TimeNs start = store.syncs.start[row];
+    if (start >= host.start && start <= gpu_end) copier.Copy(store.syncs, row, slice->syncs);
+  }
+  slice->metadata.events =
+      static_cast<std::int64_t>(slice->host_events.rows() + slice->gpu_tasks.rows());
+  slice->Freeze(1);
+  return slice;
+}
+
+}  // namespace headroom

@@ -1,0 +1,273 @@
+#include "whatif/finding_forecasts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "whatif/forecast.h"
+#include "whatif/selection.h"
+#include "whatif/step_window.h"
+
+namespace headroom {
+namespace {
+
+/// As good as infinite, in a scenario's own terms.
+constexpr std::string_view kFreeHost = "host-speed:factor=1000000";
+
+// Edits that take the cause of a finding away, where no scenario tells what would come in its
+// place. Each returns whether there was anything to take away.
+
+bool RemoveAll(const Job& job, const std::vector<TaskIndex>& tasks, Edit& edit) {
+  RemoveTasks(job, tasks, edit);
+  return !tasks.empty();
+}
+
+/// Closes the gaps in which these tasks ran. A wait between streams that the trace does not tell is
+/// nothing but a gap of the stream that waits.
+void CloseGapsDuring(const Job& job, const std::vector<TaskIndex>& gone, Edit& edit) {
+  const Graph& graph = job.graph();
+  std::vector<Interval> ran;
+  for (const TaskIndex task : gone) {
+    const Task& recorded = graph.tasks[task];
+    ran.push_back({recorded.start, recorded.start + recorded.duration});
+  }
+  const IntervalSet busy = IntervalSet::UnionOf(std::move(ran));
+  for (TaskIndex task = 0; task < graph.tasks.size(); ++task) {
+    if (graph.tasks[task].kind != TaskKind::kGpu) continue;
+    DurationNs gap;
+    for (std::uint32_t edge = graph.edge_begin[task]; edge < graph.edge_begin[task + 1]; ++edge)
+      gap = std::max(gap, graph.edges[edge].lag);
+    const TimeNs start = graph.tasks[task].start;
+    if (2 * busy.MeasureWithin({start - gap, start}).ns() > gap.ns()) edit.CloseGap(task);
+  }
+}
+
+/// Collectives stay, in no time.
+bool FreeCommunication(const Job& job, Edit& edit) {
+  const std::vector<TaskIndex> collectives = SelectTasks(
+      job, [&](TaskIndex task) { return job.ClassOf(task).family == WorkFamily::kCommunication; });
+  for (const TaskIndex task : collectives) edit.SetDuration(task, DurationNs(0));
+  CloseGapsDuring(job, collectives, edit);
+  return !collectives.empty();
+}
+
+/// Copies of one direction, their calls, and what those wait for.
+bool RemoveCopies(const Job& job, CopyKind direction, Edit& edit) {
+  const auto& tasks = job.graph().tasks;
+  const std::vector<TaskIndex> copies = SelectTasks(job, [&](TaskIndex task) {
+    return job.store().gpu_tasks.copy[tasks[task].row] == direction;
+  });
+  std::vector<bool> called(job.store().host_events.rows());
+  for (const TaskIndex copy : copies) {
+    const TaskIndex call = job.LaunchOf(copy);
+    if (call != kNoTask) called[tasks[call].row] = true;
+  }
+  for (TaskIndex task = 0; task < tasks.size(); ++task) {
+    if (tasks[task].kind == TaskKind::kReturn && called[tasks[task].row]) edit.RemoveWait(task);
+  }
+  CloseGapsDuring(job, copies, edit);
+  return RemoveAll(job, copies, edit);
+}
+
+bool RemoveCopiesIn(const Job& job, Edit& edit) {
+  return RemoveCopies(job, CopyKind::kHostToDevice, edit);
+}
+
+bool RemoveCopiesOut(const Job& job, Edit& edit) {
+  return RemoveCopies(job, CopyKind::kDeviceToHost, edit);
+}
+
+bool RemoveOptimizer(const Job& job, Edit& edit) {
+  return RemoveAll(
+      job,
+      SelectTasks(job,
+                  [&](TaskIndex task) { return job.ContextOf(task).phase == Phase::kOptimizer; }),
+      edit);
+}
+
+bool RemoveFamily(const Job& job, WorkFamily family, Edit& edit) {
+  return RemoveAll(job,
+                   SelectTasks(job,
+                               [&](TaskIndex task) {
+                                 return job.store().gpu_tasks.kind[job.graph().tasks[task].row] ==
+                                            GpuTaskKind::kKernel &&
+                                        job.ClassOf(task).family == family;
+                               }),
+                   edit);
+}
+
+bool RemoveElementwise(const Job& job, Edit& edit) {
+  return RemoveFamily(job, WorkFamily::kElementwise, edit);
+}
+
+bool RemoveDeviceCopies(const Job& job, Edit& edit) {
+  return RemoveFamily(job, WorkFamily::kCopy, edit);
+}
+
+/// The products stay, in no time.
+bool FreeProducts(const Job& job, Edit& edit) {
+  bool any = false;
+  for (TaskIndex task = 0; task < job.graph().tasks.size(); ++task) {
+    if (job.graph().tasks[task].kind != TaskKind::kGpu) continue;
+    const KernelClass& kernel = job.ClassOf(task);
+    if (!MultipliesMatrices(kernel.family) || kernel.tensor_cores == TensorCoreUse::kYes) continue;
+    edit.SetDuration(task, DurationNs(0));
+    any = true;
+  }
+  return any;
+}
+
+bool CloseGaps(const Job& job, Edit& edit) {
+  for (TaskIndex task = 0; task < job.graph().tasks.size(); ++task) {
+    if (job.graph().tasks[task].kind == TaskKind::kGpu) edit.CloseGap(task);
+  }
+  return true;
+}
+
+/// One way to tell what a remedy saves. Where it is no change that one can make but the removal of
+/// the cause, `bound` says of what, and it is the most that can be saved.
+struct Attempt {
+  Remedy remedy;
+  std::string_view scenario;  ///< Empty: `edit`.
+  bool (*edit)(const Job& job, Edit& edit) = nullptr;
+  std::string_view bound;  ///< Empty: a forecast.
+};
+
+// Of a remedy, the first that applies.
+constexpr std::array kAttempts = {
+    Attempt{Remedy::kLaunchless, "cuda-graph", nullptr, ""},
+    Attempt{Remedy::kLaunchless, kFreeHost, nullptr, "with an infinitely fast host"},
+    Attempt{Remedy::kFastHost, kFreeHost, nullptr, "with an infinitely fast host"},
+    Attempt{Remedy::kDataWait, "data-loading", nullptr, "were every batch there when asked for"},
+    Attempt{Remedy::kCommunication, "", FreeCommunication, "did communication take no time"},
+    Attempt{Remedy::kCopiesIn, "", RemoveCopiesIn, "were there no copies to the GPU"},
+    Attempt{Remedy::kCopiesOut, "", RemoveCopiesOut,
+            "were there no copies to the host and nobody waited for them"},
+    Attempt{Remedy::kSyncs, "remove-syncs", nullptr, "did no call wait for the GPU"},
+    Attempt{Remedy::kOptimizer, "fused-optimizer", nullptr, ""},
+    Attempt{Remedy::kOptimizer, "", RemoveOptimizer, "were the optimizer's kernels gone"},
+    Attempt{Remedy::kTensorCores, "tf32", nullptr, ""},
+    Attempt{Remedy::kTensorCores, "amp:dtype=bf16", nullptr, ""},
+    Attempt{Remedy::kTensorCores, "amp:dtype=fp16", nullptr, ""},
+    Attempt{Remedy::kTensorCores, "", FreeProducts,
+            "did products without tensor cores take no time"},
+    Attempt{Remedy::kElementwise, "fuse-pointwise", nullptr, ""},
+    Attempt{Remedy::kElementwise, "", RemoveElementwise, "were element-wise kernels gone"},
+    Attempt{Remedy::kDeviceCopies, "channels-last", nullptr, ""},
+    Attempt{Remedy::kDeviceCopies, "", RemoveDeviceCopies, "were these copies gone"},
+    Attempt{Remedy::kKernelGaps, "", CloseGaps, "did kernels follow each other at once"},
+    Attempt{Remedy::kQueueGaps, "", CloseGaps, "did kernels wait for nothing but each other"},
+};
+
+/// Tells what a finding saves by an attempt; false: the attempt does not apply.
+Result<bool> Try(const Attempt& attempt, const Job& job, Forecaster& forecaster, Finding& finding) {
+  Edit edit(job.graph(), job.corrected());
+  double error = 0;
+  if (attempt.edit != nullptr) {
+    if (!attempt.edit(job, edit)) return false;
+  } else {
+    Result<std::vector<ScenarioCall>> calls = ParseScenario(attempt.scenario);
+    if (!calls.ok()) return calls.status();
+    for (const ScenarioCall& call : calls.value()) {
+      const Effect effect = call.scenario->apply(job, call.arguments, edit);
+      if (!effect.applies) return false;
+      error = std::max(error, effect.gpu_error);
+    }
+    finding.scenario = attempt.scenario;
+  }
+  MsInterval saves = forecaster.SavesOf(edit.Finish(), error);
+  // Between nothing and that.
+  if (!attempt.bound.empty()) saves.low = std::min(0.0, saves.mid);
+  finding.saves_ms = saves;
+  finding.saves_note = attempt.bound.empty() ? fmt::format("forecast of {}", attempt.scenario)
+                                             : fmt::format("at most: {}", attempt.bound);
+  return true;
+}
+
+/// What only some steps take is in no window of usual steps: it is the recorded excess.
+void TellExcess(const TraceReport& report, Finding& finding) {
+  const double excess = finding.share_pct.value_or(0) / 100 * report.steps.p50->ms();
+  finding.saves_ms = MsInterval{0, excess, excess};
+  finding.saves_note = "at most: were these steps like the median one; as recorded, not replayed";
+}
+
+Status ForecastEach(const Job& job, Forecaster& forecaster, TraceReport& report) {
+  for (Finding& finding : report.findings) {
+    if (finding.remedy == Remedy::kNone) {
+      TellExcess(report, finding);
+      continue;
+    }
+    for (const Attempt& attempt : kAttempts) {
+      if (attempt.remedy != finding.remedy) continue;
+      const Result<bool> told = Try(attempt, job, forecaster, finding);
+      if (!told.ok()) return told.status();
+      if (told.value()) break;
+    }
+    if (!finding.saves_ms)
+      finding.saves_note = "cannot be told: the replayed steps hold nothing of it";
+  }
+  std::stable_sort(report.findings.begin(), report.findings.end(),
+                   [](const Finding& a, const Finding& b) {
+                     return a.saves_ms && (!b.saves_ms || a.saves_ms->mid > b.saves_ms->mid);
+                   });
+  return Status::Ok();
+}
+
+void Abstain(std::string why, TraceReport& report) {
+  for (Finding& finding : report.findings) finding.saves_note = "cannot be told: " + why;
+  report.engine->error = std::move(why);
+}
+
+/// The recorded median, with the replay's ratio: the window's steps may be a little longer or
+/// shorter than all.
+void CorrectMedian(const Baseline& baseline, Steps& steps) {
+  const double kept = baseline.corrected.mid / baseline.steady_step_ms;
+  steps.corrected_p50 = DurationNs(std::llround(static_cast<double>(steps.p50->ns()) * kept));
+  // A host that was recorded faster than it usually is has no cost below nothing.
+  steps.profiler_overhead_pct = std::max(0.0, 100 * (1 - kept));
+}
+
+}  // namespace
+
+Status ForecastFindings(const TraceStore& store, const Knowledge& knowledge, const HostTruth& truth,
+                        TraceReport& report) {
+  const std::optional<StepWindow> window = ChooseWindow(store, report.steps);
+  if (!window || report.gpu_time.empty()) return Status::Ok();
+  EngineSummary& engine = report.engine.emplace();
+  engine.first_step = report.steps.list[window->first].index;
+  engine.last_step = report.steps.list[window->last].index;
+  engine.steps = window->steps();
+  engine.events = window->events;
+  engine.calibration = truth.from;
+  Result<WindowJob> made =
+      MakeWindowJob(store, knowledge, report.steps, *window, truth.calibration);
+  if (!made.ok()) {
+    Abstain(made.status().message(), report);
+    return Status::Ok();
+  }
+  Job& job = *made.value().job;
+  if (truth.measured_step_ms) {
+    const Result<bool> told = job.CalibrateTo(*truth.measured_step_ms);
+    if (!told.ok()) return told.status();
+    if (told.value()) {
+      engine.calibration = fmt::format("the measured step of {} ms", *truth.measured_step_ms);
+    }
+  }
+  Forecaster forecaster(job);
+  const Baseline& baseline = forecaster.baseline();
+  engine.replay_error_pct = baseline.replay_error_pct;
+  if (std::string why = forecaster.WhyNone(); !why.empty()) {
+    Abstain(std::move(why), report);
+    return Status::Ok();
+  }
+  engine.corrected_step_ms = baseline.corrected;
+  CorrectMedian(baseline, report.steps);
+  return ForecastEach(job, forecaster, report);
+}
+
+}  // namespace headroom

@@ -1,0 +1,196 @@
+#include "whatif/finding_forecasts.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "analysis/test_trace.h"
+
+namespace headroom {
+namespace {
+
+using Fill = std::function<void(StoreBuilder&, std::int64_t)>;
+
+/// Six steps of 1000 us on the host; `fill` draws the step that begins at a time.
+StoreBuilder SixSteps(const Fill& fill) {
+  StoreBuilder b;
+  b.NameDevice(0, "NVIDIA H200");
+  for (int i = 0; i < 6; ++i) {
+    b.Step(i, kMain, i * 1000, 1000);
+    fill(b, i * 1000);
+  }
+  return b;
+}
+
+/// A report with its forecasts, on a machine where recording costs nothing.
+TraceReport Forecasted(const StoreBuilder& builder,
+                       std::optional<double> measured_step_ms = std::nullopt) {
+  const std::unique_ptr<TraceStore> store = builder.Build();
+  Result<TraceReport> report = Analyze(*store, TestKnowledge(), {});
+  EXPECT_TRUE(report.ok()) << report.status().message();
+  const Status status = ForecastFindings(
+      *store, TestKnowledge(),
+      {.calibration = {}, .from = "a test", .measured_step_ms = measured_step_ms}, report.value());
+  EXPECT_TRUE(status.ok()) << status.message();
+  return std::move(report).value();
+}
+
+const Finding* Found(const TraceReport& report, std::string_view id) {
+  const auto it = std::find_if(report.findings.begin(), report.findings.end(),
+                               [&](const Finding& finding) { return finding.id == id; });
+  return it == report.findings.end() ? nullptr : &*it;
+}
+
+/// The loader takes 300 us of the step, in which the GPU idles; then two kernels of 100 us, the
+/// second launched 200 us after the first.
+void LoaderThenKernels(StoreBuilder& b, std::int64_t at) {
+  b.Annotation("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", kMain, at + 10,
+               300);
+  b.Launch("aten::mm", kMain, at + 400, kGemm, kStream, at + 410, 100);
+  b.Launch("aten::mm", kMain, at + 600, kGemm, kStream, at + 610, 100);
+}
+
+TEST(FindingForecastsTest, SavesWhatTheReplaySaysNotWhatTheCauseHolds) {
+  const TraceReport report = Forecasted(SixSteps(LoaderThenKernels));
+  ASSERT_TRUE(report.engine);
+  EXPECT_EQ(report.engine->error, "");
+  EXPECT_EQ(report.engine->first_step, 0);
+  EXPECT_EQ(report.engine->last_step, 5);
+  EXPECT_EQ(report.engine->calibration, "a test");
+  const Finding* wait = Found(report, "data-wait");
+  ASSERT_NE(wait, nullptr);
+  ASSERT_TRUE(wait->saves_ms);
+  EXPECT_NEAR(wait->saves_ms->mid, 0.3, 1e-9);
+  EXPECT_EQ(wait->saves_ms->low, 0);  // Between nothing and that.
+  EXPECT_EQ(wait->saves_note, "at most: were every batch there when asked for");
+  EXPECT_EQ(wait->scenario, "data-loading");
+  // Of the late launches a graph would save all but the GPU's 200 us, the loader's wait included.
+  const Finding* late = Found(report, "late-launches");
+  ASSERT_NE(late, nullptr);
+  ASSERT_TRUE(late->saves_ms);
+  EXPECT_GT(late->saves_ms->mid, 0.7);
+  EXPECT_LT(late->saves_ms->mid, 0.8);
+}
+
+TEST(FindingForecastsTest, CorrectedMedianIsTheRecordedOneWhereRecordingCostsNothing) {
+  const TraceReport report = Forecasted(SixSteps(LoaderThenKernels));
+  EXPECT_EQ(report.steps.corrected_p50, report.steps.p50);
+  EXPECT_DOUBLE_EQ(*report.steps.profiler_overhead_pct, 0);
+}
+
+TEST(FindingForecastsTest, AMeasuredStepSetsTheHostsSpeed) {
+  const TraceReport report = Forecasted(SixSteps(LoaderThenKernels), 0.8);
+  EXPECT_NEAR(report.steps.corrected_p50->ms(), 0.8, 0.001);
+  EXPECT_NEAR(*report.steps.profiler_overhead_pct, 20, 0.2);
+  EXPECT_EQ(report.engine->calibration, "the measured step of 0.8 ms");
+  // All host time shrank, the loader's too.
+  EXPECT_NEAR(Found(report, "data-wait")->saves_ms->mid, 0.24, 0.005);
+}
+
+TEST(FindingForecastsTest, OrderIsBySavings) {
+  // Copies hold 400 us, but hidden behind them the host would need nearly all of the step; the
+  // loader's 300 us are free.
+  const TraceReport report = Forecasted(SixSteps([](StoreBuilder& b, std::int64_t at) {
+    b.Annotation("enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", kMain, at + 10,
+                 300);
+    b.Call("cudaMemcpyAsync", kMain, at + 330, 5, at);
+    b.Copy(CopyKind::kHostToDevice, kStream, at + 340, 400, at);
+    b.Launch("aten::mm", kMain, at + 960, kGemm, kStream, at + 970, 30);
+  }));
+  const Finding* copies = Found(report, "exposed-copies");
+  const Finding* wait = Found(report, "data-wait");
+  ASSERT_NE(copies, nullptr);
+  ASSERT_NE(wait, nullptr);
+  EXPECT_GT(copies->share_pct, wait->share_pct);
+  EXPECT_NEAR(copies->saves_ms->mid, 0.005, 1e-9);  // The host's call.
+  EXPECT_LT(wait, copies);
+  for (std::size_t i = 1; i < report.findings.size(); ++i)
+    EXPECT_GE(report.findings[i - 1].saves_ms->mid, report.findings[i].saves_ms->mid);
+}
+
+/// A GPU that is ever further behind a host of 100 us a step: 900 us of `other`, then a kernel of
+/// 100 us.
+StoreBuilder BehindTheHost(const std::function<void(StoreBuilder&, int, std::int64_t)>& other) {
+  StoreBuilder b;
+  b.NameDevice(0, "NVIDIA H200");
+  for (int i = 0; i < 6; ++i) {
+    const std::int64_t host = 100 * i, gpu = 1000 * i + 20;
+    b.Step(i, kMain, host, 100);
+    other(b, i, gpu);
+    b.Launch("aten::mm", kMain, host + 20, kGemm, kStream, gpu + 900, 100);
+  }
+  return b;
+}
+
+TEST(FindingForecastsTest, CopiesThatHoldTheStepSaveTheirTime) {
+  const TraceReport report = Forecasted(BehindTheHost([](StoreBuilder& b, int i, std::int64_t gpu) {
+    b.Call("cudaMemcpyAsync", kMain, 100 * i + 5, 5, i);
+    b.Copy(CopyKind::kHostToDevice, kStream, gpu, 900, i);
+  }));
+  const Finding* copies = Found(report, "exposed-copies");
+  ASSERT_NE(copies, nullptr);
+  ASSERT_TRUE(copies->saves_ms);
+  EXPECT_NEAR(copies->saves_ms->mid, 0.9, 1e-9);
+  EXPECT_EQ(copies->scenario, "");
+  EXPECT_EQ(copies->saves_note, "at most: were there no copies to the GPU");
+}
+
+TEST(FindingForecastsTest, CollectivesWhoseWaitIsNotRecordedSaveTheirTime) {
+  // Nothing but the gap in the compute stream says that the kernel waits for the other stream.
+  const TraceReport report = Forecasted(BehindTheHost([](StoreBuilder& b, int i, std::int64_t gpu) {
+    b.Launch("nccl:all_reduce", kMain, 100 * i + 5, "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
+             kStream + 1, gpu, 900);
+  }));
+  const Finding* exposed = Found(report, "exposed-communication");
+  ASSERT_NE(exposed, nullptr);
+  ASSERT_TRUE(exposed->saves_ms);
+  // What held up the first kernel of all is not known.
+  EXPECT_NEAR(exposed->saves_ms->mid, 0.9, 0.02);
+}
+
+TEST(FindingForecastsTest, StepsFarSlowerAreNotReplayed) {
+  StoreBuilder b;
+  b.NameDevice(0, "NVIDIA H200");
+  std::int64_t at = 0;
+  for (const std::int64_t host : {1000, 1000, 1000, 4000, 1000, 1000}) {
+    b.Step(at / 1000, kMain, at, host);
+    b.Launch("aten::mm", kMain, at + host - 100, kGemm, kStream, at + host - 90, 90);
+    at += host;
+  }
+  const TraceReport report = Forecasted(b);
+  const Finding* outliers = Found(report, "outlier-steps");
+  ASSERT_NE(outliers, nullptr);
+  ASSERT_TRUE(outliers->saves_ms);
+  EXPECT_NEAR(outliers->saves_ms->mid, 0.5, 0.001);  // 3000 us over six steps.
+  EXPECT_NE(outliers->saves_note.find("not replayed"), std::string::npos);
+}
+
+TEST(FindingForecastsTest, WithoutLaunchesItSaysWhyNot) {
+  const TraceReport report = Forecasted(SixSteps([](StoreBuilder& b, std::int64_t at) {
+    b.Op("aten::mm", kMain, at, 900);
+    b.Kernel(kGemm, kStream, at + 100, 500);
+  }));
+  ASSERT_TRUE(report.engine);
+  EXPECT_NE(report.engine->error.find("nothing to replay"), std::string::npos);
+  EXPECT_FALSE(report.steps.corrected_p50);
+  EXPECT_FALSE(report.steps.profiler_overhead_pct);
+  for (const Finding& finding : report.findings) {
+    EXPECT_FALSE(finding.saves_ms) << finding.id;
+    EXPECT_NE(finding.saves_note.find("nothing to replay"), std::string::npos) << finding.id;
+  }
+}
+
+TEST(FindingForecastsTest, WithoutStepsOrGpuWorkThereIsNoEngine) {
+  StoreBuilder host_only;
+  for (int i = 0; i < 3; ++i) host_only.Step(i, kMain, 100 * i, 100);
+  EXPECT_FALSE(Forecasted(host_only).engine);
+  StoreBuilder no_steps;
+  no_steps.Launch("aten::mm", kMain, 0, kGemm, kStream, 10, 10);
+  EXPECT_FALSE(Forecasted(no_steps).engine);
+}
+
+}  // namespace
+}  // namespace headroom

@@ -1,0 +1,105 @@
+#include "whatif/step_window.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "analysis/test_trace.h"
+#include "whatif/forecast.h"
+
+namespace headroom {
+namespace {
+
+/// Steps on a host that paces the GPU: a kernel of 10 us each, the host as long as given, in us,
+/// with that many operators besides.
+std::unique_ptr<TraceStore> StepsOf(const std::vector<std::int64_t>& hosts, int operators = 0) {
+  StoreBuilder b;
+  b.NameDevice(0, "NVIDIA H200");
+  std::int64_t at = 0, number = 0;
+  for (const std::int64_t host : hosts) {
+    b.Step(number++, kMain, at, host);
+    for (int i = 0; i < operators; ++i) b.Op("aten::view", kMain, at + 40, 1);
+    b.Launch("aten::mm", kMain, at + 5, kGemm, kStream, at + 12, 10);
+    at += host;
+  }
+  return b.Build();
+}
+
+Steps StepsIn(const TraceStore& store) {
+  NameFacts names(store, TestKnowledge());
+  Result<StepAnalysis> steps = AnalyzeSteps(store, names, {});
+  EXPECT_TRUE(steps.ok());
+  return std::move(steps).value().steps;
+}
+
+TEST(StepWindowTest, TakesAllStepsOfAShortTrace) {
+  const std::unique_ptr<TraceStore> store = StepsOf({100, 100, 120, 100});
+  const std::optional<StepWindow> window = ChooseWindow(*store, StepsIn(*store));
+  ASSERT_TRUE(window);
+  EXPECT_EQ(window->first, 0u);
+  EXPECT_EQ(window->last, 3u);
+  // A step, an operator, a call and a kernel each.
+  EXPECT_EQ(window->events, 16);
+}
+
+TEST(StepWindowTest, TakesAtLeastTwoOfLongSteps) {
+  // A step is as long as the host of the one before: the middle one has the median length.
+  const std::unique_ptr<TraceStore> store =
+      StepsOf({110'000, 100'000, 110'000, 90'000, 100'000}, kMostWindowEvents / 2);
+  const std::optional<StepWindow> window = ChooseWindow(*store, StepsIn(*store));
+  ASSERT_TRUE(window);
+  EXPECT_EQ(window->first, 1u);
+  EXPECT_EQ(window->last, 2u);
+}
+
+TEST(StepWindowTest, EndsAtAStepThatIsNotWhole) {
+  const std::unique_ptr<TraceStore> store = StepsOf({100, 100, 100, 100, 100});
+  Steps steps = StepsIn(*store);
+  steps.list[0].lost_tasks = steps.list[3].lost_tasks = true;
+  const std::optional<StepWindow> window = ChooseWindow(*store, steps);
+  ASSERT_TRUE(window);
+  EXPECT_EQ(window->first, 1u);
+  EXPECT_EQ(window->last, 2u);
+  for (StepRow& row : steps.list) row.lost_tasks = true;
+  EXPECT_FALSE(ChooseWindow(*store, steps));
+}
+
+TEST(StepWindowTest, ItsJobIsThatOfItsStepsAlone) {
+  // Of the steps 1 to 3 alone, each takes 100 us.
+  const std::unique_ptr<TraceStore> store = StepsOf({300, 100, 100, 100, 300});
+  const Result<WindowJob> made = MakeWindowJob(*store, TestKnowledge(), StepsIn(*store),
+                                               {.first = 1, .last = 3, .events = 0}, {});
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  EXPECT_EQ(made.value().job->graph().steps, 3);
+  const Forecaster forecaster(*made.value().job);
+  EXPECT_DOUBLE_EQ(forecaster.baseline().traced_step_ms, 0.1);
+  EXPECT_DOUBLE_EQ(forecaster.baseline().corrected.mid, 0.1);
+}
+
+TEST(StepWindowTest, KeepsStepsThatOnlyTheWholeTraceTells) {
+  // No annotations: what repeats in six steps is not looked for again in two of them.
+  StoreBuilder b;
+  for (int step = 0; step < 6; ++step) {
+    for (int op = 0; op < 4; ++op) {
+      b.Launch(op == 3 ? "aten::add_" : "aten::mm", kMain, 100 * step + 20 * op,
+               op == 3 ? kAdd : kGemm, kStream, 100 * step + 20 * op + 5, 8);
+    }
+  }
+  const std::unique_ptr<TraceStore> store = b.Build();
+  Steps steps;
+  for (int step = 0; step < 6; ++step) {
+    StepRow& row = steps.list.emplace_back();
+    row.index = step;
+    row.on_host = {TimeNs(100'000 * step), TimeNs(100'000 * (step + 1))};
+    row.start = row.on_host.start;
+    row.wall = row.on_host.length();
+  }
+  const Result<WindowJob> made =
+      MakeWindowJob(*store, TestKnowledge(), steps, {.first = 2, .last = 3, .events = 0}, {});
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  EXPECT_EQ(made.value().job->graph().steps, 2);
+  EXPECT_EQ(made.value().job->steps().steps.list.front().index, 2);
+}
+
+}  // namespace
+}  // namespace headroom
