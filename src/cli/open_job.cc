@@ -1,11 +1,10 @@
 #include "cli/open_job.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <thread>
 #include <utility>
 
+#include "cli/calibrated_job.h"
 #include "cli/progress.h"
 #include "ingest/open_trace.h"
 #include "report/escape.h"
@@ -28,23 +27,11 @@ Result<OpenedJob> OpenJob(const std::string& trace, const JobOptions& options) {
   AnalysisOptions analysis;
   analysis.path = trace;
   analysis.step_marker = options.step_marker;
-  const Result<ChosenCalibration> chosen = ChooseCalibration(options.calibration, *opened.store);
-  if (!chosen.ok()) return chosen.status();
-  Result<std::unique_ptr<Job>> job =
-      Job::Make(*opened.store, *opened.knowledge, analysis, chosen.value().calibration);
-  if (!job.ok()) return job.status();
-  opened.job = std::move(job).value();
-  opened.calibration = fmt::format("Calibration: {}.", chosen.value().from);
-  if (!options.measured_step_ms) return opened;
-  const double measured = *options.measured_step_ms;
-  const Result<bool> told = opened.job->CalibrateTo(measured);
-  if (!told.ok()) return told.status();
-  opened.calibration =
-      told.value() ? fmt::format("Calibrated to the measured step of {} ms.", measured)
-                   : fmt::format(
-                         "The measured step of {} ms says nothing of the host, as the GPU paces "
-                         "it. {}",
-                         measured, opened.calibration);
+  Result<CalibratedJob> made = MakeCalibratedJob(*opened.store, *opened.knowledge, analysis,
+                                                 options.calibration, options.measured_step_ms);
+  if (!made.ok()) return made.status();
+  opened.job = std::move(made.value().job);
+  opened.calibration = std::move(made.value().calibration);
   return opened;
 }
 
