@@ -1,11 +1,10 @@
 #include "cli/open_job.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <thread>
 #include <utility>
 
+#include "cli/calibrated_job.h"
 #include "cli/progress.h"
 #include "cli/step_range.h"
 #include "ingest/open_trace.h"
@@ -51,31 +50,24 @@ Result<OpenedJob> OpenJob(const std::string& trace, const JobOptions& options) {
   AnalysisOptions analysis;
   analysis.path = trace;
   analysis.step_marker = options.step_marker;
-  const Result<ChosenCalibration> chosen = ChooseCalibration(options.calibration, *opened.store);
-  if (!chosen.ok()) return chosen.status();
-  const Calibration& calibration = chosen.value().calibration;
   if (!steps) {
-    Result<std::unique_ptr<Job>> job =
-        Job::Make(*opened.store, *opened.knowledge, analysis, calibration);
-    if (!job.ok()) return job.status();
-    opened.job = std::move(job).value();
-  } else {
-    Result<WindowJob> made = MakeJobOfSteps(opened, analysis, *steps, calibration);
+    Result<CalibratedJob> made = MakeCalibratedJob(*opened.store, *opened.knowledge, analysis,
+                                                   options.calibration, options.measured_step_ms);
     if (!made.ok()) return made.status();
     opened.job = std::move(made.value().job);
-    opened.store = std::move(made.value().slice);
+    opened.calibration = std::move(made.value().calibration);
+    return opened;
   }
-  opened.calibration = fmt::format("Calibration: {}.", chosen.value().from);
-  if (!options.measured_step_ms) return opened;
-  const double measured = *options.measured_step_ms;
-  const Result<bool> told = opened.job->CalibrateTo(measured);
-  if (!told.ok()) return told.status();
-  opened.calibration =
-      told.value() ? fmt::format("Calibrated to the measured step of {} ms.", measured)
-                   : fmt::format(
-                         "The measured step of {} ms says nothing of the host, as the GPU paces "
-                         "it. {}",
-                         measured, opened.calibration);
+  const Result<ChosenCalibration> chosen = ChooseCalibration(options.calibration, *opened.store);
+  if (!chosen.ok()) return chosen.status();
+  Result<WindowJob> made = MakeJobOfSteps(opened, analysis, *steps, chosen.value().calibration);
+  if (!made.ok()) return made.status();
+  opened.job = std::move(made.value().job);
+  opened.store = std::move(made.value().slice);
+  Result<std::string> calibration =
+      FinishCalibration(*opened.job, chosen.value(), options.measured_step_ms);
+  if (!calibration.ok()) return calibration.status();
+  opened.calibration = std::move(calibration).value();
   return opened;
 }
 

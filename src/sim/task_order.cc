@@ -65,6 +65,7 @@ void PutInOrder(EditedPlan& edited) {
     sorted.plan.duration.push_back(edited.plan.duration[task]);
     sorted.changed.push_back(edited.changed[task]);
     sorted.origin.push_back(edited.origin[task]);
+    sorted.number.push_back(edited.number[task]);
     sorted.removed.push_back(edited.removed[task]);
     for (std::uint32_t e = old.edge_begin[task]; e < old.edge_begin[task + 1]; ++e) {
       std::int64_t from = old.from[e], back = 0;
