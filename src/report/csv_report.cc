@@ -178,24 +178,19 @@ std::string ClassesCsv(const JobReport& job) {
 }
 
 std::string FindingsCsv(const JobReport& job, const ReportOptions& options) {
-  Table table(
-      "rank,id,title,share_pct,saves_ms,evidence,action,check,figure,saves_low_ms,saves_high_ms,"
-      "saves_note,whatif");
+  Table table("rank,id,title,share_pct,saves_ms,evidence,action,check,figure,saves_note,whatif");
   for (const RowOfFile<Finding>& finding : job.findings()) {
     std::string evidence;
     for (const std::string& sentence : finding.row->evidence) {
       if (!evidence.empty()) evidence.push_back(' ');
       evidence += FullSentence(sentence);
     }
-    const auto saves = [&](double MsInterval::*part) {
-      const std::optional<MsInterval>& interval = finding.row->saves_ms;
-      return Number(interval ? std::optional((*interval).*part) : std::nullopt);
-    };
+    const std::optional<MsInterval>& saves = finding.row->saves_ms;
     table.Row({Whole(finding.rank()), Text(finding.row->id), Text(finding.row->title),
-               Number(finding.row->share_pct), saves(&MsInterval::mid), Text(evidence),
+               Number(finding.row->share_pct),
+               Number(saves ? std::optional(saves->mid) : std::nullopt), Text(evidence),
                Text(finding.row->action), Text(CheckCommand(*finding.row, *finding.file, options)),
-               Text(finding.row->figure), saves(&MsInterval::low), saves(&MsInterval::high),
-               Text(finding.row->saves_note),
+               Text(finding.row->figure), Text(finding.row->saves_note),
                Text(ForecastCommand(*finding.row, *finding.file, options))});
   }
   return std::move(table).Take();

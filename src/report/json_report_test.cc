@@ -60,10 +60,11 @@ TEST(RenderJson, HasTheKeysOfTheContractInOrder) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : report.items()) keys.push_back(key);
   const std::vector<std::string> want = {
-      "schema",         "inputs",     "health",     "ranks",   "steps",     "gpu_time",  "idle",
-      "step_breakdown", "bottleneck", "findings",   "kernels", "operators", "layers",    "lines",
-      "classes",        "syncs",      "efficiency", "regions", "timings",   "callbacks", "metrics",
-      "throughput",     "ceiling",    "memory",     "energy"};
+      "schema",    "inputs",         "health",     "ranks",         "steps",      "gpu_time",
+      "idle",      "step_breakdown", "bottleneck", "engine_window", "findings",   "kernels",
+      "operators", "layers",         "lines",      "classes",       "syncs",      "efficiency",
+      "regions",   "timings",        "callbacks",  "metrics",       "throughput", "ceiling",
+      "memory",    "energy"};
   EXPECT_EQ(keys, want);
   EXPECT_EQ(report["schema"], "headroom.report/1");
 }
@@ -74,7 +75,8 @@ TEST(RenderJson, MissingIsNullAndZeroIsZero) {
        {"p50_ms", "mean_ms", "min_ms", "max_ms", "corrected_p50_ms", "profiler_overhead_pct"}) {
     EXPECT_TRUE(report["steps"][key].is_null()) << key;
   }
-  for (const char* key : {"step_breakdown", "ceiling", "throughput", "memory", "energy"}) {
+  for (const char* key :
+       {"step_breakdown", "engine_window", "ceiling", "throughput", "memory", "energy"}) {
     EXPECT_TRUE(report[key].is_null()) << key;
   }
   EXPECT_TRUE(report["inputs"][0]["rank"].is_null());
@@ -90,7 +92,26 @@ TEST(RenderJson, MissingIsNullAndZeroIsZero) {
   const Json demo = Render({DemoReport()});
   EXPECT_EQ(demo["step_breakdown"]["callback_ms"], 0);
   EXPECT_EQ(demo["steps"]["list"][0]["start_ms"], 1);
-  EXPECT_TRUE(demo["findings"][0]["saves_ms"].is_null());
+  EXPECT_TRUE(demo["findings"][1]["saves_ms"].is_null());
+  EXPECT_TRUE(demo["findings"][1]["whatif"].is_null());
+}
+
+TEST(RenderJson, WhatTheEngineSays) {
+  ReportOptions options;
+  options.forecast_arguments = {"--measured-step-ms", "52"};
+  const Json demo = Render({DemoReport()}, options);
+  EXPECT_EQ(demo["steps"]["corrected_p50_ms"], 52.5);
+  EXPECT_EQ(demo["steps"]["profiler_overhead_pct"], 28.96);
+  EXPECT_EQ(demo["engine_window"]["first_step"], 2);
+  EXPECT_EQ(demo["engine_window"]["last_step"], 3);
+  EXPECT_EQ(demo["engine_window"]["corrected_step_ms"]["high"], 55);
+  EXPECT_TRUE(demo["engine_window"]["error"].is_null());
+  const Json& finding = demo["findings"][0];
+  EXPECT_EQ(finding["saves_ms"]["low"], 11.5);
+  EXPECT_EQ(finding["saves_ms"]["mid"], 13.25);
+  const std::string whatif = finding["whatif"];
+  EXPECT_TRUE(whatif.starts_with("headroom whatif ")) << whatif;
+  EXPECT_TRUE(whatif.ends_with(" fused-optimizer --steps 2:3 --measured-step-ms 52")) << whatif;
 }
 
 TEST(RenderJson, MeanTimesCountIsTheTotal) {
@@ -138,6 +159,7 @@ std::vector<TraceReport> TwoRanks() {
   files[1].findings[0].share_pct = 40;
   files[1].findings[1].id = "other";
   files[1].findings[1].share_pct = 50;
+  files[1].findings[1].saves_ms = MsInterval{10, 20, 30};
   files[1].kernels[0].total += DurationNs(1);
   return files;
 }
@@ -164,7 +186,7 @@ TEST(RenderJson, SeveralFilesAreOneReport) {
   EXPECT_EQ(report["step_breakdown"]["rank"], 1);
 
   ASSERT_EQ(report["findings"].size(), 3u);
-  EXPECT_EQ(report["findings"][0]["id"], "other") << "largest share first";
+  EXPECT_EQ(report["findings"][0]["id"], "other") << "what saves most first";
   EXPECT_EQ(report["findings"][1]["share_pct"], 40) << "of two with one id, the larger";
   EXPECT_EQ(report["findings"][1]["rank"], 1);
   EXPECT_NE(report["findings"][1]["check"].get<std::string>().find("rank1.json"),

@@ -34,14 +34,11 @@ void Summary(std::string& out, const JobReport& job) {
   out += fmt::format("| health | **{}**: {} |\n", job.grade(),
                      GradeSentence(job.grade(), job.HasVerdict()));
   if (steps.p50) {
-    out += fmt::format("| step | **{}** median; {} to {}, {}; {} |\n", FormatMs(*steps.p50),
+    const std::string alone = steps.corrected_p50 ? "; " + CorrectedText(steps, *file.engine) : "";
+    out += fmt::format("| step | **{}** median; {} to {}, {}; {}{} |\n", FormatMs(*steps.p50),
                        FormatMs(*steps.min), FormatMs(*steps.max),
                        Plural(static_cast<std::int64_t>(steps.whole), "step"),
-                       EscapeMarkdown(StepSourceText(file.steps)));
-    if (steps.corrected_p50) {
-      out += fmt::format("| alone | {} |\n",
-                         EscapeMarkdown(CorrectedText(steps, *file.engine)));
-    }
+                       EscapeMarkdown(StepSourceText(file.steps)), EscapeMarkdown(alone));
   } else {
     out += steps.count > 0 ? "| step | not known: of no step all GPU tasks were recorded |\n"
                            : "| step | no steps found |\n";

@@ -56,6 +56,7 @@ TraceReport DemoReport() {
                                  .wall = wall,
                                  .gpu_busy = Us(29'404),
                                  .host = wall - Us(210),
+                                 .on_host = {},
                                  .profiler_cost = Us(21'000),
                                  .host_wait = Us(42'900),
                                  .queue_depth_mean = 1.3,
@@ -132,7 +133,11 @@ TraceReport DemoReport() {
             "Its kernels take 2.85 us each on average."},
        .action = "Use the fused implementation: torch.optim.AdamW(..., fused=True).",
        .check_section = "breakdown",
-       .figure = "23.90 ms"},
+       .figure = "23.90 ms",
+       .remedy = Remedy::kOptimizer,
+       .saves_ms = MsInterval{11.5, 13.25, 15},
+       .saves_note = "forecast of fused-optimizer",
+       .scenario = "fused-optimizer"},
       {.id = "no-tensor-cores",
        .title =
            "Matrix products run without tensor cores: 71.2 % of GPU time could use them, 0 % does",
@@ -141,7 +146,20 @@ TraceReport DemoReport() {
        .action = "Allow TF32: torch.set_float32_matmul_precision('high'); or train in bf16 with "
                  "torch.autocast.",
        .check_section = "efficiency",
-       .figure = "71.2 %"}};
+       .figure = "71.2 %",
+       .remedy = Remedy::kTensorCores,
+       .saves_ms = std::nullopt,
+       .saves_note = "cannot be told: the replayed steps hold nothing of it",
+       .scenario = ""}};
+  EngineSummary& engine = report.engine.emplace();
+  engine.first_step = 2;
+  engine.last_step = 3;
+  engine.steps = 2;
+  engine.events = 24'680;
+  engine.calibration = "shipped default, measured on one H200 machine";
+  engine.corrected_step_ms = MsInterval{50, 52.5, 55};
+  report.steps.corrected_p50 = Us(52'500);
+  report.steps.profiler_overhead_pct = 28.96;
 
   report.kernels = {
       Row("sm80_xmma_gemm_f32f32_f32f32_f32_tn_n_tilesize128x128x8_stage3_warpsize2x2x1_ffma_"
