@@ -61,8 +61,9 @@ void CopyOpenEvents(const TraceStore& store, ThreadId thread, std::uint32_t next
        event = store.host_events.parent[event.index()]) {
     if (store.HostEnd(event) > when) open.push_back(event);
   }
-  for (auto event = open.rbegin(); event != open.rend(); ++event)
-    copier.Copy(store.host_events, event->index(), slice.host_events);
+  std::reverse(open.begin(), open.end());
+  for (const HostEventId event : open)
+    copier.Copy(store.host_events, event.index(), slice.host_events);
 }
 
 }  // namespace
