@@ -1,34 +1,16 @@
 #include "cli/open_job.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <thread>
 #include <utility>
 
+#include "cli/calibrated_job.h"
 #include "cli/progress.h"
 #include "cli/step_range.h"
 #include "ingest/open_trace.h"
 #include "report/escape.h"
-#include "whatif/step_window.h"
 
 namespace headroom::cli {
-namespace {
-
-Result<WindowJob> MakeJobOfSteps(const OpenedJob& opened, AnalysisOptions options,
-                                 const StepRange& steps, const Calibration& calibration) {
-  options.first_step = steps.first;
-  options.last_step = steps.last;
-  NameFacts names(*opened.store, *opened.knowledge);
-  const Result<StepAnalysis> found = AnalyzeSteps(*opened.store, names, options);
-  if (!found.ok()) return found.status();
-  const Steps& chosen = found.value().steps;
-  return MakeWindowJob(*opened.store, *opened.knowledge, chosen,
-                       {.first = 0, .last = chosen.list.size() - 1}, calibration);
-}
-
-}  // namespace
-
 Result<OpenedJob> OpenJob(const std::string& trace, const JobOptions& options) {
   std::optional<StepRange> steps;
   if (!options.steps.empty()) {
@@ -51,31 +33,16 @@ Result<OpenedJob> OpenJob(const std::string& trace, const JobOptions& options) {
   AnalysisOptions analysis;
   analysis.path = trace;
   analysis.step_marker = options.step_marker;
-  const Result<ChosenCalibration> chosen = ChooseCalibration(options.calibration, *opened.store);
-  if (!chosen.ok()) return chosen.status();
-  const Calibration& calibration = chosen.value().calibration;
-  if (!steps) {
-    Result<std::unique_ptr<Job>> job =
-        Job::Make(*opened.store, *opened.knowledge, analysis, calibration);
-    if (!job.ok()) return job.status();
-    opened.job = std::move(job).value();
-  } else {
-    Result<WindowJob> made = MakeJobOfSteps(opened, analysis, *steps, calibration);
-    if (!made.ok()) return made.status();
-    opened.job = std::move(made.value().job);
-    opened.store = std::move(made.value().slice);
+  if (steps) {
+    analysis.first_step = steps->first;
+    analysis.last_step = steps->last;
   }
-  opened.calibration = fmt::format("Calibration: {}.", chosen.value().from);
-  if (!options.measured_step_ms) return opened;
-  const double measured = *options.measured_step_ms;
-  const Result<bool> told = opened.job->CalibrateTo(measured);
-  if (!told.ok()) return told.status();
-  opened.calibration =
-      told.value() ? fmt::format("Calibrated to the measured step of {} ms.", measured)
-                   : fmt::format(
-                         "The measured step of {} ms says nothing of the host, as the GPU paces "
-                         "it. {}",
-                         measured, opened.calibration);
+  Result<CalibratedJob> made = MakeCalibratedJob(*opened.store, *opened.knowledge, analysis,
+                                                 options.calibration, options.measured_step_ms);
+  if (!made.ok()) return made.status();
+  opened.job = std::move(made.value().job);
+  if (made.value().slice) opened.store = std::move(made.value().slice);
+  opened.calibration = std::move(made.value().calibration);
   return opened;
 }
 

@@ -5,7 +5,6 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
-#include <algorithm>
 #include <utility>
 
 #include "base/local_state.h"
@@ -107,21 +106,7 @@ Status WhatifCommand::Run() {
     if (Status status = views_.AddScenario(job, forecaster.last_plan(), report); !status.ok())
       return status;
   }
-  if (report.ranked) {
-    // What needs a value of the user's is asked for by name only.
-    for (const Scenario& scenario : Catalogue()) {
-      const bool askable =
-          std::all_of(scenario.keys.begin(), scenario.keys.end(),
-                      [](const ScenarioKey& key) { return !key.otherwise.empty(); });
-      if (!askable || scenario.by_name_only) continue;
-      Result<std::vector<ScenarioCall>> call = ParseScenario(scenario.name);
-      if (!call.ok()) return call.status();
-      Forecast forecast = forecaster.Run(std::string(scenario.name), call.value());
-      if (forecast.applies) report.forecasts.push_back(std::move(forecast));
-    }
-    std::stable_sort(report.forecasts.begin(), report.forecasts.end(),
-                     [](const Forecast& a, const Forecast& b) { return a.saves_ms > b.saves_ms; });
-  }
+  if (report.ranked) report.forecasts = forecaster.Rank();
   if (save_) {
     if (Status status = Save(job, report, record.value()); !status.ok()) return status;
   }

@@ -192,6 +192,14 @@ std::vector<Edit::ChannelTask> Edit::Clear(std::uint32_t channel) {
   return cleared;
 }
 
+std::vector<bool> Edit::Present() const {
+  std::vector<bool> present(next_number_);
+  std::fill_n(present.begin(), removed_.size(), true);
+  for (const NewKernel& kernel : inserted_) present[kernel.number] = true;
+  for (const ChannelTask& task : channel_tasks_) present[task.number] = true;
+  return present;
+}
+
 std::multimap<TaskIndex, Edit::NewEdge> Edit::NewEdges() const {
   std::multimap<TaskIndex, NewEdge> edges;
   for (const NewKernel& kernel : inserted_) {
@@ -210,6 +218,12 @@ std::multimap<TaskIndex, Edit::NewEdge> Edit::NewEdges() const {
 }
 
 EditedPlan Edit::Finish() const {
+  std::optional<EditedPlan> edited = TryFinish();
+  assert(edited && "an edit made a cycle");
+  return std::move(edited).value();
+}
+
+std::optional<EditedPlan> Edit::TryFinish() const {
   const PlanShape& old = *plan_.shape;
   const std::size_t tasks = plan_.tasks();
   const auto is_changed = [&](std::size_t task) {
@@ -221,8 +235,9 @@ EditedPlan Edit::Finish() const {
     for (std::size_t task = 0; task < tasks; ++task) out.changed.push_back(is_changed(task));
     out.origin.resize(tasks);
     std::iota(out.origin.begin(), out.origin.end(), TaskIndex{0});
+    out.number = out.origin;
     out.removed = removed_;
-    if (counts_.removed > 0) RecountQueues(graph_, out);
+    if (counts_.removed > 0 && !RecountQueues(graph_, out)) return std::nullopt;
     return out;
   }
 
@@ -281,13 +296,15 @@ EditedPlan Edit::Finish() const {
     shape->priority.assign(tasks + arrivals.size(), 0);
   }
   const auto begin_task = [&](std::int64_t duration, bool gpu, std::int32_t step, bool changed,
-                              TaskIndex origin) {
+                              TaskIndex number) {
     shape->edge_begin.push_back(static_cast<std::uint32_t>(shape->from.size()));
     shape->gpu.push_back(gpu ? 1 : 0);
     shape->step.push_back(step);
     out.plan.duration.push_back(duration);
     out.changed.push_back(changed);
+    const TaskIndex origin = number < tasks ? number : kNoTask;
     out.origin.push_back(origin);
+    out.number.push_back(number);
     out.removed.push_back(origin != kNoTask && removed_[origin]);
   };
   const auto add_edge = [&](std::int64_t from, std::int64_t lag) {
@@ -315,7 +332,7 @@ EditedPlan Edit::Finish() const {
         if (has_track) add_edge(previous, kernel.host_work.ns());
         previous = 2 * launch_place[next->kernel] + 1;
       } else {
-        begin_task(kernel.duration.ns(), true, old.step[task], true, kNoTask);
+        begin_task(kernel.duration.ns(), true, old.step[task], true, kernel.number);
         if (has_track) add_edge(previous, kKernelGap);
         add_edge(2 * launch_place[next->kernel], graph_.launch_latency.ns());
         add_new_edges(kernel.number);
@@ -329,7 +346,7 @@ EditedPlan Edit::Finish() const {
     add_new_edges(static_cast<TaskIndex>(task));
   }
   for (const ChannelTask& task : channel_tasks_) {
-    begin_task(task.duration.ns(), true, task.step, true, kNoTask);
+    begin_task(task.duration.ns(), true, task.step, true, task.number);
     shape->channel.push_back(static_cast<std::int32_t>(task.channel));
     shape->priority.push_back(task.priority);
     add_new_edges(task.number);
@@ -337,8 +354,8 @@ EditedPlan Edit::Finish() const {
   shape->edge_begin.push_back(static_cast<std::uint32_t>(shape->from.size()));
   out.plan.shape = std::move(shape);
   // Where something waits now for what it ran ahead of, the recorded order is none any more.
-  if (!new_edges.empty()) PutInOrder(out);
-  RecountQueues(graph_, out);
+  if (!new_edges.empty() && !PutInOrder(out)) return std::nullopt;
+  if (!RecountQueues(graph_, out)) return std::nullopt;
   return out;
 }
 

@@ -34,6 +34,8 @@ struct EditedPlan {
   /// task are those of the graph, in order, and then what an insertion added.
   std::vector<TaskIndex> origin;
   std::vector<bool> removed;  ///< By task of the plan.
+  /// By task of the plan: its number in the edit; kNoTask for the launch of an inserted kernel.
+  std::vector<TaskIndex> number;
 };
 
 /// Kind of an edge of the plan (into `task`).
@@ -162,8 +164,13 @@ class Edit {
   std::vector<ChannelTask> Clear(std::uint32_t channel);
 
   const EditCounts& counts() const { return counts_; }
+  /// By number, of the graph's tasks and of all that was inserted: whether the task is there, i.e.
+  /// was not taken off its channel. What anything waits for must be: REQUIRED by Finish().
+  std::vector<bool> Present() const;
   /// The edited plan. Tasks are numbered anew if any were inserted.
   EditedPlan Finish() const;
+  /// The same for edits that nobody has checked: nullopt where what was inserted waits for itself.
+  std::optional<EditedPlan> TryFinish() const;
 
  private:
   /// An edge that comes of a dependency.

@@ -1,6 +1,5 @@
 #include "sim/task_order.h"
 
-#include <cassert>
 #include <functional>
 #include <memory>
 #include <numeric>
@@ -10,7 +9,7 @@
 
 namespace headroom {
 
-void PutInOrder(EditedPlan& edited) {
+bool PutInOrder(EditedPlan& edited) {
   const PlanShape& old = *edited.plan.shape;
   const std::size_t tasks = edited.plan.tasks();
   const auto moments = static_cast<std::int64_t>(2 * tasks);
@@ -44,7 +43,7 @@ void PutInOrder(EditedPlan& edited) {
       if (--waits[out[o]] == 0) ready.push(out[o]);
     }
   }
-  assert(order.size() == tasks && "an edit made a cycle");
+  if (order.size() < tasks) return false;
   std::vector<std::int64_t> place(tasks);
   for (std::size_t i = 0; i < order.size(); ++i) place[order[i]] = static_cast<std::int64_t>(i);
 
@@ -65,6 +64,7 @@ void PutInOrder(EditedPlan& edited) {
     sorted.plan.duration.push_back(edited.plan.duration[task]);
     sorted.changed.push_back(edited.changed[task]);
     sorted.origin.push_back(edited.origin[task]);
+    sorted.number.push_back(edited.number[task]);
     sorted.removed.push_back(edited.removed[task]);
     for (std::uint32_t e = old.edge_begin[task]; e < old.edge_begin[task + 1]; ++e) {
       std::int64_t from = old.from[e], back = 0;
@@ -77,6 +77,7 @@ void PutInOrder(EditedPlan& edited) {
   shape->edge_begin.push_back(static_cast<std::uint32_t>(shape->from.size()));
   sorted.plan.shape = std::move(shape);
   edited = std::move(sorted);
+  return true;
 }
 
 }  // namespace headroom

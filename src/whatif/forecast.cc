@@ -175,6 +175,25 @@ Forecast Forecaster::Run(std::string name, const std::vector<ScenarioCall>& call
   return forecast;
 }
 
+std::vector<Forecast> Forecaster::Rank() {
+  std::vector<Forecast> forecasts;
+  for (const Scenario& scenario : Catalogue()) {
+    if (scenario.by_name_only) continue;
+    ScenarioCall call{.scenario = &scenario, .arguments = {}};
+    bool needs_value = false;
+    for (const ScenarioKey& key : scenario.keys) {
+      needs_value |= key.otherwise.empty();
+      call.arguments.Set(key.name, std::string(key.otherwise));
+    }
+    if (needs_value) continue;
+    Forecast forecast = Run(std::string(scenario.name), {call});
+    if (forecast.applies) forecasts.push_back(std::move(forecast));
+  }
+  std::stable_sort(forecasts.begin(), forecasts.end(),
+                   [](const Forecast& a, const Forecast& b) { return a.saves_ms > b.saves_ms; });
+  return forecasts;
+}
+
 std::string Forecaster::Explain(const Forecast& forecast, const Plan& plan, double work) {
   const Plan alone = WithoutTransfers(plan);
   const double host = StepOf(Stretched(alone, kFreeGpu));

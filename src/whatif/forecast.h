@@ -60,6 +60,8 @@ class Forecaster {
   const Baseline& baseline() const { return baseline_; }
   /// @param name  as the user wrote the scenario
   Forecast Run(std::string name, const std::vector<ScenarioCall>& calls);
+  /// All changes of the catalogue that apply and need no value of the user's, by what they save.
+  std::vector<Forecast> Rank();
   /// The plan of the last Run() that applied.
   const EditedPlan& last_plan() const { return edited_; }
   /// Why all forecasts of the job abstain; empty: they do not.

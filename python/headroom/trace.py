@@ -1,0 +1,59 @@
+"""A trace file in memory."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any, Iterable, Union
+
+from headroom import _engine
+
+if TYPE_CHECKING:
+    from headroom.graph import Graph as GraphType
+
+Path = Union[str, "os.PathLike[str]"]
+
+
+class Trace:
+    """A trace file, read once. Never changes; threads may share it."""
+
+    def __init__(self, path: Path) -> None:
+        self._engine = _engine.Trace(os.fspath(path))
+
+    @property
+    def path(self) -> str:
+        """As given."""
+        return self._engine.path
+
+    def report(self, *, rank: int | None = None, steps: tuple[int, int] | None = None, step_marker: str = "",
+               measured_step_ms: float | None = None, calibration: Path = "", local_state: bool = True) -> dict[str, Any]:
+        """As headroom.report()."""
+        return json.loads(self._engine.report_json(
+            steps=steps, step_marker=step_marker, rank=rank, measured_step_ms=measured_step_ms,
+            calibration=os.fspath(calibration), local_state=local_state))
+
+    def whatif(self, scenarios: Iterable[str] = (), **options: Any) -> dict[str, Any]:
+        """As headroom.whatif()."""
+        return json.loads(record(self, **options).whatif_json(names_of(scenarios)))
+
+    def Graph(self, **options: Any) -> GraphType:  # noqa: N802, as headroom.Graph
+        """The job of this trace, ready for edits; options as of headroom.Graph."""
+        from headroom.graph import Graph
+
+        return Graph(self, **options)
+
+    def __repr__(self) -> str:
+        return f"headroom.Trace({self.path!r})"
+
+
+def record(trace: Trace, *, steps: tuple[int, int] | None = None, step_marker: str = "",
+           measured_step_ms: float | None = None, calibration: Path = "",
+           local_state: bool = True) -> _engine.Recording:
+    """The job of a trace; options as Graph documents them."""
+    return _engine.Recording(trace._engine, steps=steps, step_marker=step_marker, measured_step_ms=measured_step_ms,
+                             calibration=os.fspath(calibration), local_state=local_state)
+
+
+def names_of(scenarios: Iterable[str]) -> list[str]:
+    """A list, also of a single name: a str would be one scenario a letter."""
+    return [scenarios] if isinstance(scenarios, str) else list(scenarios)

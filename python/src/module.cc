@@ -1,0 +1,266 @@
+// headroom._engine: what python/headroom builds its classes on. One function a primitive; errors of
+// the engine become exceptions here, and long work runs without the GIL.
+#include <fmt/format.h>
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "columns.h"
+#include "editable_graph.h"
+#include "errors.h"
+#include "recording.h"
+#include "replay.h"
+#include "select.h"
+
+namespace py = pybind11;
+
+namespace headroom::python {
+namespace {
+
+using Range = std::optional<std::pair<std::int64_t, std::int64_t>>;
+
+/// Long work on the engine, which knows nothing of Python.
+template <typename Work>
+auto WithoutGil(const Work& work) {
+  const py::gil_scoped_release released;
+  return work();
+}
+
+std::optional<std::vector<bool>> MaskOf(const py::object& where) {
+  if (where.is_none()) return std::nullopt;
+  const auto array = py::array_t<bool, py::array::c_style>::ensure(where);
+  if (!array || !py::isinstance<py::array_t<bool>>(where) || array.ndim() != 1)
+    ThrowUsage("where: give a function of a task, or an array of bool with a value for each task");
+  return std::vector<bool>(array.data(), array.data() + array.size());
+}
+
+JobOptions OptionsOf(const Range& steps, std::string step_marker, std::optional<std::int64_t> rank,
+                     std::optional<double> measured_step_ms, std::string calibration,
+                     bool local_state) {
+  if (measured_step_ms && !(*measured_step_ms > 0))
+    ThrowUsage("measured_step_ms: give milliseconds above 0");
+  return {.steps = {.steps = steps, .step_marker = std::move(step_marker), .rank = rank},
+          .measured_step_ms = measured_step_ms,
+          .calibration = {.path = std::move(calibration), .no_local_state = !local_state}};
+}
+
+void RegisterErrors(py::module_& module) {
+  // Never freed: an error may be the last thing that happens.
+  const auto add = [&](const char* name, PyObject* base, const char* doc) {
+    PyObject* const type = PyErr_NewExceptionWithDoc(fmt::format("headroom.{}", name).c_str(), doc,
+                                                     base, /*dict=*/nullptr);
+    if (type == nullptr) throw py::error_already_set();
+    module.add_object(name, type);
+    return type;
+  };
+  static PyObject* const trace_error =
+      add("TraceError", PyExc_Exception, "A file cannot be read or is no trace.");
+  static PyObject* const does_not_apply =
+      add("DoesNotApply", PyExc_ValueError,
+          "The trace lacks what a scenario needs; the message says what, and the remedy.");
+  py::register_exception_translator([](std::exception_ptr thrown) {
+    try {
+      if (thrown) std::rethrow_exception(thrown);
+    } catch (const DoesNotApplyError& error) {
+      PyErr_SetString(does_not_apply, error.what());
+    } catch (const StatusError& error) {
+      PyErr_SetString(error.code() == StatusCode::kBadInput ? trace_error
+                      : error.code() == StatusCode::kUsage  ? PyExc_ValueError
+                                                            : PyExc_RuntimeError,
+                      error.what());
+    }
+  });
+}
+
+void BindTrace(py::module_& module) {
+  py::class_<Trace, std::shared_ptr<Trace>>(module, "Trace")
+      .def(py::init([](std::string path) {
+             return WithoutGil([&] { return std::make_shared<Trace>(std::move(path)); });
+           }),
+           py::arg("path"))
+      .def_property_readonly("path", &Trace::path)
+      .def(
+          "report_json",
+          [](const Trace& trace, const Range& steps, std::string step_marker,
+             std::optional<std::int64_t> rank, std::optional<double> measured_step_ms,
+             std::string calibration, bool local_state) {
+            const JobOptions options =
+                OptionsOf(steps, std::move(step_marker), rank, measured_step_ms,
+                          std::move(calibration), local_state);
+            return WithoutGil([&] { return trace.ReportJson(options); });
+          },
+          py::arg("steps"), py::arg("step_marker"), py::arg("rank"), py::arg("measured_step_ms"),
+          py::arg("calibration"), py::arg("local_state"));
+
+  py::class_<Recording, std::shared_ptr<Recording>>(module, "Recording")
+      .def(py::init([](std::shared_ptr<Trace> trace, const Range& steps, std::string step_marker,
+                       std::optional<double> measured_step_ms, std::string calibration,
+                       bool local_state) {
+             const JobOptions options =
+                 OptionsOf(steps, std::move(step_marker), std::nullopt, measured_step_ms,
+                           std::move(calibration), local_state);
+             return WithoutGil(
+                 [&] { return std::make_shared<Recording>(std::move(trace), options); });
+           }),
+           py::arg("trace"), py::arg("steps"), py::arg("step_marker"), py::arg("measured_step_ms"),
+           py::arg("calibration"), py::arg("local_state"))
+      .def_property_readonly("step_ms", &Recording::step_ms)
+      .def_property_readonly(
+          "recorded_step_ms",
+          [](const Recording& recording) { return recording.job().graph().recorded_step.ms(); })
+      .def_property_readonly(
+          "steps", [](const Recording& recording) { return recording.job().graph().steps; })
+      .def_property_readonly(
+          "tasks", [](const Recording& recording) { return recording.job().graph().tasks.size(); })
+      .def_property_readonly(
+          "edges", [](const Recording& recording) { return recording.job().graph().edges.size(); })
+      .def_property_readonly("calibration", &Recording::calibration)
+      .def("task_column", [](std::shared_ptr<Recording> self,
+                             const std::string& name) { return TaskColumn(self, name); })
+      .def("edge_column", [](std::shared_ptr<Recording> self,
+                             const std::string& name) { return EdgeColumn(self, name); })
+      .def("gradient_column", [](std::shared_ptr<Recording> self,
+                                 const std::string& name) { return GradientColumn(self, name); })
+      .def(
+          "whatif_json",
+          [](const Recording& recording, const std::vector<std::string>& scenarios) {
+            return WithoutGil([&] { return recording.WhatifJson(scenarios); });
+          },
+          py::arg("scenarios"));
+}
+
+void BindGraph(py::module_& module) {
+  py::class_<Selected>(module, "Selected").def_property_readonly("tasks", [](const Selected& self) {
+    return OwnArray(std::vector<std::int64_t>(self.tasks.begin(), self.tasks.end()));
+  });
+
+  py::class_<EditableGraph>(module, "EditableGraph")
+      .def(py::init([](std::shared_ptr<Recording> recording) {
+             return std::make_unique<EditableGraph>(std::move(recording));
+           }),
+           py::arg("recording"))
+      .def("copy",
+           [](const EditableGraph& graph) { return std::make_unique<EditableGraph>(graph); })
+      .def("reset", &EditableGraph::Reset)
+      .def_property_readonly("counts",
+                             [](const EditableGraph& graph) {
+                               const EditCounts& counts = graph.counts();
+                               return py::make_tuple(counts.tasks, counts.inserted, counts.removed);
+                             })
+      .def("durations_ns", [](const EditableGraph& graph) { return OwnArray(graph.Durations()); })
+      .def("work_before_ns",
+           [](const EditableGraph& graph) { return OwnArray(graph.WorkBefore()); })
+      .def(
+          "select",
+          [](const EditableGraph& graph, std::optional<std::string> kernel,
+             std::optional<std::string> op, std::optional<std::string> layer,
+             std::optional<std::string> phase, std::optional<std::string> family,
+             std::optional<std::int64_t> stream, std::optional<std::int64_t> device,
+             std::optional<std::int64_t> step, const py::object& where) {
+            return Select(*graph.recording(), {.kernel = std::move(kernel),
+                                               .op = std::move(op),
+                                               .layer = std::move(layer),
+                                               .phase = std::move(phase),
+                                               .family = std::move(family),
+                                               .stream = stream,
+                                               .device = device,
+                                               .step = step,
+                                               .where = MaskOf(where)});
+          },
+          py::arg("kernel"), py::arg("operator"), py::arg("layer"), py::arg("phase"),
+          py::arg("family"), py::arg("stream"), py::arg("device"), py::arg("step"),
+          py::arg("where"))
+      .def("time_ms", &EditableGraph::TimeMs)
+      .def("scale", &EditableGraph::Scale)
+      .def("set_duration", &EditableGraph::SetDuration)
+      .def("remove", &EditableGraph::Remove)
+      .def("scale_host", &EditableGraph::ScaleHost)
+      .def("remove_waits", &EditableGraph::RemoveWaits)
+      .def("insert_before",
+           [](EditableGraph& graph, const Selected& selected, double duration_us,
+              std::optional<double> host_us, std::optional<double> launch_us) {
+             return OwnArray(graph.InsertBefore(selected, {duration_us, host_us, launch_us}));
+           })
+      .def("insert_after",
+           [](EditableGraph& graph, const Selected& selected, double duration_us,
+              std::optional<double> host_us, std::optional<double> launch_us) {
+             return OwnArray(graph.InsertAfter(selected, {duration_us, host_us, launch_us}));
+           })
+      .def("channel", &EditableGraph::Channel)
+      .def("insert_transfer",
+           [](EditableGraph& graph, std::string_view channel, double duration_us,
+              std::int32_t priority, std::vector<std::int64_t> after,
+              std::vector<std::int64_t> before) {
+             return graph.Insert(channel,
+                                 {duration_us, priority, std::move(after), std::move(before)});
+           })
+      .def("channel_tasks", &EditableGraph::ChannelTasks)
+      .def("scale_channel", &EditableGraph::ScaleChannel)
+      .def("clear_channel", &EditableGraph::ClearChannel)
+      .def("apply", &EditableGraph::Apply)
+      .def("replay", [](const EditableGraph& graph) {
+        const EditedPlan plan = graph.Finish();
+        const std::size_t numbers = graph.numbers();
+        const std::shared_ptr<const Recording> recording = graph.recording();
+        return WithoutGil([&] { return ReplayEdited(recording->job().graph(), plan, numbers); });
+      });
+}
+
+/// One column of the critical path.
+template <typename T>
+py::array PathColumn(const ReplayResult& replay, T ReplayResult::Link::*member) {
+  std::vector<T> values;
+  values.reserve(replay.critical_path.size());
+  for (const ReplayResult::Link& link : replay.critical_path) values.push_back(link.*member);
+  return OwnArray(std::move(values));
+}
+
+void BindReplay(py::module_& module) {
+  py::class_<ReplayResult, std::shared_ptr<ReplayResult>>(module, "ReplayResult")
+      .def_readonly("step_ms", &ReplayResult::step_ms)
+      .def_readonly("step_walls_ms", &ReplayResult::step_walls_ms)
+      .def_readonly("settled", &ReplayResult::settled)
+      .def("starts_ns",
+           [](std::shared_ptr<ReplayResult> self) {
+             return MemberView<std::int64_t>(self->starts, self->starts.data(),
+                                             KeepAlive<ReplayResult>(self));
+           })
+      .def("ends_ns",
+           [](std::shared_ptr<ReplayResult> self) {
+             return MemberView<std::int64_t>(self->ends, self->ends.data(),
+                                             KeepAlive<ReplayResult>(self));
+           })
+      .def("path_tasks",
+           [](const ReplayResult& self) { return PathColumn(self, &ReplayResult::Link::task); })
+      .def("path_lags_ns",
+           [](const ReplayResult& self) { return PathColumn(self, &ReplayResult::Link::lag_ns); })
+      .def("path_runs_ns",
+           [](const ReplayResult& self) { return PathColumn(self, &ReplayResult::Link::ran_ns); })
+      .def("path_edges", [](const ReplayResult& self) {
+        return TextColumn(self.critical_path.size(), [&](std::size_t i) {
+          const char* const edge = self.critical_path[i].edge;
+          return edge == nullptr ? std::string_view() : std::string_view(edge);
+        });
+      });
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_engine, module) {
+  module.doc() = "The engine of Headroom; use the package headroom.";
+  module.attr("__version__") = HEADROOM_VERSION;
+  RegisterErrors(module);
+  BindTrace(module);
+  BindGraph(module);
+  BindReplay(module);
+}
+
+}  // namespace headroom::python

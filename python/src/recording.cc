@@ -1,0 +1,98 @@
+#include "recording.h"
+
+#include <algorithm>
+#include <map>
+#include <thread>
+
+#include "analysis/analyze.h"
+#include "cli/forecast_record.h"
+#include "errors.h"
+#include "ingest/open_trace.h"
+#include "report/forecast_report.h"
+#include "report/json_report.h"
+#include "whatif/finding_forecasts.h"
+
+namespace headroom::python {
+namespace {
+
+AnalysisOptions AnalysisOf(const Trace& trace, const StepOptions& options) {
+  AnalysisOptions analysis;
+  analysis.path = trace.path();
+  analysis.rank = options.rank;
+  analysis.step_marker = options.step_marker;
+  if (options.steps) {
+    if (options.steps->first > options.steps->second)
+      ThrowUsage("steps=(first, last): the first comes after the last");
+    analysis.first_step = options.steps->first;
+    analysis.last_step = options.steps->second;
+  }
+  return analysis;
+}
+
+}  // namespace
+
+Trace::Trace(std::string path)
+    : path_(std::move(path)), knowledge_(ValueOrThrow(Knowledge::LoadBuiltIn())) {
+  OpenOptions open;
+  open.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  store_ = ValueOrThrow(OpenTrace(path_, open));
+}
+
+std::string Trace::ReportJson(const JobOptions& options) const {
+  TraceReport report =
+      ValueOrThrow(Analyze(*store_, *knowledge_, AnalysisOf(*this, options.steps)));
+  cli::ChosenCalibration chosen =
+      ValueOrThrow(cli::ChooseCalibration(options.calibration, *store_));
+  const HostTruth truth = {.calibration = std::move(chosen.calibration),
+                           .from = std::move(chosen.from),
+                           .measured_step_ms = options.measured_step_ms};
+  if (const Status status = ForecastFindings(*store_, *knowledge_, truth, report); !status.ok())
+    throw StatusError(status);
+  return RenderJson({&report, 1}, {});
+}
+
+Recording::Recording(std::shared_ptr<const Trace> trace, const JobOptions& options)
+    : trace_(std::move(trace)),
+      job_(ValueOrThrow(cli::MakeCalibratedJob(trace_->store(), trace_->knowledge(),
+                                               AnalysisOf(*trace_, options.steps),
+                                               options.calibration, options.measured_step_ms))),
+      local_state_(!options.calibration.no_local_state),
+      step_ms_(Replayer().Run(job().corrected()).step_ns / 1e6) {
+  FollowStreams();
+}
+
+void Recording::FollowStreams() {
+  const Graph& graph = job().graph();
+  next_on_stream_.assign(graph.tasks.size(), kNoTask);
+  first_on_stream_.assign(graph.tasks.size(), kNoTask);
+  std::map<StreamId, std::pair<TaskIndex, TaskIndex>> ends;  // First and last so far.
+  for (TaskIndex task = 0; task < graph.tasks.size(); ++task) {
+    if (graph.tasks[task].kind != TaskKind::kGpu) continue;
+    const StreamId stream = job().store().gpu_tasks.stream[graph.tasks[task].row];
+    const auto [end, is_first] = ends.try_emplace(stream, task, task);
+    if (!is_first) next_on_stream_[end->second.second] = task;
+    end->second.second = task;
+    first_on_stream_[task] = end->second.first;
+  }
+}
+
+std::string Recording::WhatifJson(const std::vector<std::string>& scenarios) const {
+  std::vector<std::vector<ScenarioCall>> calls;
+  calls.reserve(scenarios.size());
+  for (const std::string& text : scenarios) calls.push_back(ValueOrThrow(ParseScenario(text)));
+  const cli::ForecastRecord record = ValueOrThrow(cli::ForecastRecord::Open(!local_state_));
+  const std::unique_lock lock = Lock();
+  if (!forecaster_) forecaster_.emplace(job());
+  ForecastReport report;
+  report.path = trace_->path();
+  report.calibration = calibration();
+  report.baseline = forecaster_->baseline();
+  report.ranked = scenarios.empty();
+  for (std::size_t i = 0; i < calls.size(); ++i)
+    report.forecasts.push_back(forecaster_->Run(scenarios[i], calls[i]));
+  if (report.ranked) report.forecasts = forecaster_->Rank();
+  for (Forecast& forecast : report.forecasts) record.Adjust(MachineOf(job().store()), forecast);
+  return RenderForecastJson(report);
+}
+
+}  // namespace headroom::python

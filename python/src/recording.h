@@ -1,0 +1,88 @@
+// What all objects of one trace share: the trace in memory, and its job.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/knowledge.h"
+#include "cli/calibrated_job.h"
+#include "store/trace_store.h"
+#include "whatif/forecast.h"
+
+namespace headroom::python {
+
+/// Which steps of a trace, and whose.
+struct StepOptions {
+  std::optional<std::pair<std::int64_t, std::int64_t>> steps;  ///< By number, both included.
+  std::string step_marker;
+  std::optional<std::int64_t> rank;
+};
+
+/// As the flags of `headroom report` and `headroom whatif`.
+struct JobOptions {
+  StepOptions steps;
+  std::optional<double> measured_step_ms;
+  cli::CalibrationFlags calibration;
+};
+
+/// A trace file in memory. Never changes; any number of threads may read it.
+class Trace {
+ public:
+  /// Throws StatusError. Takes as long as reading the file: call it without the GIL.
+  explicit Trace(std::string path);
+
+  const std::string& path() const { return path_; }
+  const TraceStore& store() const { return *store_; }
+  const Knowledge& knowledge() const { return *knowledge_; }
+  /// The object of `headroom report --json`.
+  std::string ReportJson(const JobOptions& options) const;
+
+ private:
+  std::string path_;
+  std::unique_ptr<Knowledge> knowledge_;
+  std::unique_ptr<TraceStore> store_;
+};
+
+/// The job of a trace with its forecasts. Python's graphs of one job, and the arrays that look into
+/// it, keep it alive.
+///
+/// A job looks names up as it is asked, so only one thread at a time may ask: hold Lock(). Who
+/// holds it never waits for the GIL.
+class Recording {
+ public:
+  /// Throws StatusError. Call it without the GIL.
+  Recording(std::shared_ptr<const Trace> trace, const JobOptions& options);
+
+  std::unique_lock<std::mutex> Lock() const { return std::unique_lock(mutex_); }
+  const Trace& trace() const { return *trace_; }
+  const Job& job() const { return *job_.job; }
+  /// In ms; without the profiler.
+  double step_ms() const { return step_ms_; }
+  const std::string& calibration() const { return job_.calibration; }
+  /// The next GPU task on a task's stream, in the graph's order; kNoTask: none. By task.
+  const std::vector<TaskIndex>& next_on_stream() const { return next_on_stream_; }
+  /// The first on its stream; by task.
+  const std::vector<TaskIndex>& first_on_stream() const { return first_on_stream_; }
+
+  /// The object of `headroom whatif --json`; without scenarios all that apply, ranked. Throws
+  /// StatusError. Locks; call it without the GIL.
+  std::string WhatifJson(const std::vector<std::string>& scenarios) const;
+
+ private:
+  void FollowStreams();
+
+  std::shared_ptr<const Trace> trace_;
+  cli::CalibratedJob job_;
+  bool local_state_;
+  double step_ms_ = 0;
+  std::vector<TaskIndex> next_on_stream_, first_on_stream_;
+  mutable std::mutex mutex_;
+  mutable std::optional<Forecaster> forecaster_;  ///< Made by the first question.
+};
+
+}  // namespace headroom::python

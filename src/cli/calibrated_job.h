@@ -1,0 +1,29 @@
+// A job that is ready for forecasts, as every command makes it: calibrated, and told by what.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/status.h"
+#include "cli/calibration_choice.h"
+#include "whatif/job.h"
+
+namespace headroom::cli {
+
+struct CalibratedJob {
+  std::unique_ptr<TraceStore> slice;  ///< Of which the job is; null: of the whole trace.
+  std::unique_ptr<Job> job;
+  std::string calibration;  ///< For the user: where the cost of recording comes from.
+};
+
+/// The job of the steps that `options` name, as if nothing else had been recorded, or of all. Fails
+/// as ChooseCalibration(), Job::Make() and Job::CalibrateTo() do.
+///
+/// @param measured_step_ms  true time of a step without a profiler, if the user knows it
+Result<CalibratedJob> MakeCalibratedJob(const TraceStore& store, const Knowledge& knowledge,
+                                        const AnalysisOptions& options,
+                                        const CalibrationFlags& flags,
+                                        std::optional<double> measured_step_ms);
+
+}  // namespace headroom::cli

@@ -1,0 +1,53 @@
+#include "sim/edit.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "sim/schedule.h"
+#include "sim/test_graph.h"
+
+namespace headroom {
+namespace {
+
+TEST(EditTest, ThePlanTellsTheNumbersOfItsTasks) {
+  const Graph graph = TwoKernels(100);
+  const Plan base = MakePlan(graph);
+  Edit edit(graph, base);
+  // Calls are 0 and 1, their kernels 2 and 3.
+  const TaskIndex kernel = edit.Insert({.before_task = 3, .before_call = 1});
+  EXPECT_EQ(kernel, 4u);
+  EXPECT_EQ(edit.Finish().number, (std::vector<TaskIndex>{0, kNoTask, 1, 2, kernel, 3}));
+  // A transfer behind the first kernel that the second waits for goes between them.
+  const std::uint32_t network = edit.AddChannel({.name = "network"});
+  const TaskIndex transfer =
+      edit.Insert({.channel = network, .after = {{.task = 2}}, .before = {{.task = 3}}});
+  const std::vector<TaskIndex> number = edit.Finish().number;
+  const auto place = [&](TaskIndex task) {
+    return std::find(number.begin(), number.end(), task) - number.begin();
+  };
+  EXPECT_LT(place(2), place(transfer));
+  EXPECT_LT(place(transfer), place(3));
+  EXPECT_EQ(edit.Present(), std::vector<bool>(6, true));
+  edit.Clear(network);
+  EXPECT_EQ(edit.Present(), (std::vector<bool>{true, true, true, true, true, false}));
+}
+
+TEST(EditTest, WhatWaitsForItselfHasNoPlan) {
+  const Graph graph = TwoKernels(100);
+  const Plan base = MakePlan(graph);
+  Edit edit(graph, base);
+  // The second call waits for a kernel between the two kernels, which waits for the second call's
+  // transfer.
+  const std::uint32_t network = edit.AddChannel({.name = "network"});
+  const TaskIndex transfer = edit.Insert({.channel = network, .after = {{.task = 1}}});
+  EXPECT_TRUE(edit.TryFinish());
+  edit.Insert(
+      {.before_task = 3, .before_call = 1, .waiting_call = 1, .after = {{.task = transfer}}});
+  EXPECT_FALSE(edit.TryFinish());
+}
+
+}  // namespace
+}  // namespace headroom
