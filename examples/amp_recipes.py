@@ -3,7 +3,7 @@
 
     examples/amp_recipes.py [TRACE]
 
-Daydream (Zhu et al., USENIX ATC 2020, algorithm 3) divides the time of matrix kernels by 3 and of all others by 2. That was
+Daydream (Zhu et al., USENIX ATC 2020) divides the time of matrix kernels by 3 and of all others by 2. That was
 right for its GPUs and its models. `amp` asks instead what each shape takes on the tensor cores of the recorded GPU, which
 kernels read 16-bit tensors at all, and which casts autocast adds, with their launches.
 """

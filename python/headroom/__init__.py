@@ -33,14 +33,12 @@ def load(path: Path) -> Trace:
     return Trace(path)
 
 
-def report(path: Path, *, steps: tuple[int, int] | None = None, step_marker: str = "",
-           rank: int | None = None) -> dict[str, Any]:
+def report(path: Path, *, rank: int | None = None, **options: Any) -> dict[str, Any]:
     """What holds the job back: the object of `headroom report --json` (headroom.report/1, docs/report.md).
 
-    steps: first and last step by number, both included; step_marker: range that begins each step, where the trace has no
-    ProfilerStep; rank: of a file that does not say its own.
+    rank: of a file that does not say its own; options: as of Graph.
     """
-    return load(path).report(steps=steps, step_marker=step_marker, rank=rank)
+    return load(path).report(rank=rank, **options)
 
 
 def whatif(path: Path, scenarios: Iterable[str] = (), **options: Any) -> dict[str, Any]:

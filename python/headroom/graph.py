@@ -32,7 +32,8 @@ class Graph:
     steps: first and last step by number, both included; step_marker: range that begins each step, where the trace has no
     ProfilerStep
     measured_step_ms: true time of a step without a profiler, if known: the host is taken to the speed that explains it
-    calibration: a file of `headroom calibrate --host`; local_state: whether the one that this machine keeps counts
+    calibration: a file of `headroom calibrate --host`
+    local_state: whether what this machine keeps counts: its own calibration, and scores of earlier forecasts
     """
 
     def __init__(self, trace: Union[Path, Trace], *, steps: tuple[int, int] | None = None, step_marker: str = "",

@@ -25,10 +25,12 @@ class Trace:
         """As given."""
         return self._engine.path
 
-    def report(self, *, steps: tuple[int, int] | None = None, step_marker: str = "",
-               rank: int | None = None) -> dict[str, Any]:
+    def report(self, *, rank: int | None = None, steps: tuple[int, int] | None = None, step_marker: str = "",
+               measured_step_ms: float | None = None, calibration: Path = "", local_state: bool = True) -> dict[str, Any]:
         """As headroom.report()."""
-        return json.loads(self._engine.report_json(steps=steps, step_marker=step_marker, rank=rank))
+        return json.loads(self._engine.report_json(
+            steps=steps, step_marker=step_marker, rank=rank, measured_step_ms=measured_step_ms,
+            calibration=os.fspath(calibration), local_state=local_state))
 
     def whatif(self, scenarios: Iterable[str] = (), **options: Any) -> dict[str, Any]:
         """As headroom.whatif()."""

@@ -90,10 +90,23 @@ void EditableGraph::SetDuration(const Selected& selected, double us) {
 }
 
 void EditableGraph::Remove(const Selected& selected) {
-  std::vector<TaskIndex> left;
-  std::copy_if(selected.tasks.begin(), selected.tasks.end(), std::back_inserter(left),
-               [&](TaskIndex task) { return !edit_->IsRemoved(task); });
-  RemoveTasks(recording_->job(), left, *edit_);
+  const Job& job = recording_->job();
+  std::vector<TaskIndex> calls;
+  for (const TaskIndex task : selected.tasks) {
+    if (edit_->IsRemoved(task)) continue;
+    edit_->Remove(task);
+    if (job.LaunchOf(task) != kNoTask) calls.push_back(job.LaunchOf(task));
+  }
+  // A call goes with the last of its tasks, whichever selections took the others.
+  std::vector<std::int64_t> gone(graph().tasks.size());
+  for (TaskIndex task = 0; task < gone.size(); ++task) {
+    const bool is_gpu = graph().tasks[task].kind == TaskKind::kGpu;
+    if (is_gpu && edit_->IsRemoved(task) && job.LaunchOf(task) != kNoTask)
+      ++gone[job.LaunchOf(task)];
+  }
+  for (const TaskIndex call : calls) {
+    if (gone[call] == job.LaunchedBy(call) && !edit_->IsRemoved(call)) edit_->Remove(call);
+  }
 }
 
 void EditableGraph::ScaleHost(const Selected& selected, double factor) {
@@ -295,13 +308,11 @@ std::string EditableGraph::Apply(std::string_view scenario) {
 }
 
 EditedPlan EditableGraph::Finish() const {
-  EditedPlan edited = edit_->Finish();
   // What the user inserts follows the graph's order, but a scenario may let a call wait for a
   // kernel that comes behind it there.
-  const std::size_t all =
-      graph().tasks.size() + 2 * edit_->inserted().size() + edit_->channel_tasks().size();
-  if (edited.plan.tasks() == all) return edited;
-  ThrowUsage("a transfer waits for itself, by way of what a scenario inserted");
+  std::optional<EditedPlan> edited = edit_->TryFinish();
+  if (!edited) ThrowUsage("a transfer waits for itself, by way of what a scenario inserted");
+  return std::move(edited).value();
 }
 
 }  // namespace headroom::python

@@ -42,6 +42,16 @@ std::optional<std::vector<bool>> MaskOf(const py::object& where) {
   return std::vector<bool>(array.data(), array.data() + array.size());
 }
 
+JobOptions OptionsOf(const Range& steps, std::string step_marker, std::optional<std::int64_t> rank,
+                     std::optional<double> measured_step_ms, std::string calibration,
+                     bool local_state) {
+  if (measured_step_ms && !(*measured_step_ms > 0))
+    ThrowUsage("measured_step_ms: give milliseconds above 0");
+  return {.steps = {.steps = steps, .step_marker = std::move(step_marker), .rank = rank},
+          .measured_step_ms = measured_step_ms,
+          .calibration = {.path = std::move(calibration), .no_local_state = !local_state}};
+}
+
 void RegisterErrors(py::module_& module) {
   // Never freed: an error may be the last thing that happens.
   const auto add = [&](const char* name, PyObject* base, const char* doc) {
@@ -80,24 +90,23 @@ void BindTrace(py::module_& module) {
       .def(
           "report_json",
           [](const Trace& trace, const Range& steps, std::string step_marker,
-             std::optional<std::int64_t> rank) {
-            return WithoutGil([&] {
-              return trace.ReportJson(
-                  {.steps = steps, .step_marker = std::move(step_marker), .rank = rank});
-            });
+             std::optional<std::int64_t> rank, std::optional<double> measured_step_ms,
+             std::string calibration, bool local_state) {
+            const JobOptions options =
+                OptionsOf(steps, std::move(step_marker), rank, measured_step_ms,
+                          std::move(calibration), local_state);
+            return WithoutGil([&] { return trace.ReportJson(options); });
           },
-          py::arg("steps"), py::arg("step_marker"), py::arg("rank"));
+          py::arg("steps"), py::arg("step_marker"), py::arg("rank"), py::arg("measured_step_ms"),
+          py::arg("calibration"), py::arg("local_state"));
 
   py::class_<Recording, std::shared_ptr<Recording>>(module, "Recording")
       .def(py::init([](std::shared_ptr<Trace> trace, const Range& steps, std::string step_marker,
                        std::optional<double> measured_step_ms, std::string calibration,
                        bool local_state) {
-             if (measured_step_ms && !(*measured_step_ms > 0))
-               ThrowUsage("measured_step_ms: give milliseconds above 0");
-             const JobOptions options = {
-                 .steps = {.steps = steps, .step_marker = std::move(step_marker), .rank = {}},
-                 .measured_step_ms = measured_step_ms,
-                 .calibration = {.path = std::move(calibration), .no_local_state = !local_state}};
+             const JobOptions options =
+                 OptionsOf(steps, std::move(step_marker), std::nullopt, measured_step_ms,
+                           std::move(calibration), local_state);
              return WithoutGil(
                  [&] { return std::make_shared<Recording>(std::move(trace), options); });
            }),

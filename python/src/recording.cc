@@ -10,6 +10,7 @@
 #include "ingest/open_trace.h"
 #include "report/forecast_report.h"
 #include "report/json_report.h"
+#include "whatif/finding_forecasts.h"
 
 namespace headroom::python {
 namespace {
@@ -37,10 +38,17 @@ Trace::Trace(std::string path)
   store_ = ValueOrThrow(OpenTrace(path_, open));
 }
 
-std::string Trace::ReportJson(const StepOptions& options) const {
-  const std::vector<TraceReport> reports = {
-      ValueOrThrow(Analyze(*store_, *knowledge_, AnalysisOf(*this, options)))};
-  return RenderJson(reports, {});
+std::string Trace::ReportJson(const JobOptions& options) const {
+  TraceReport report =
+      ValueOrThrow(Analyze(*store_, *knowledge_, AnalysisOf(*this, options.steps)));
+  cli::ChosenCalibration chosen =
+      ValueOrThrow(cli::ChooseCalibration(options.calibration, *store_));
+  const HostTruth truth = {.calibration = std::move(chosen.calibration),
+                           .from = std::move(chosen.from),
+                           .measured_step_ms = options.measured_step_ms};
+  if (const Status status = ForecastFindings(*store_, *knowledge_, truth, report); !status.ok())
+    throw StatusError(status);
+  return RenderJson({&report, 1}, {});
 }
 
 Recording::Recording(std::shared_ptr<const Trace> trace, const JobOptions& options)
@@ -60,7 +68,7 @@ void Recording::FollowStreams() {
   std::map<StreamId, std::pair<TaskIndex, TaskIndex>> ends;  // First and last so far.
   for (TaskIndex task = 0; task < graph.tasks.size(); ++task) {
     if (graph.tasks[task].kind != TaskKind::kGpu) continue;
-    const StreamId stream = trace_->store().gpu_tasks.stream[graph.tasks[task].row];
+    const StreamId stream = job().store().gpu_tasks.stream[graph.tasks[task].row];
     const auto [end, is_first] = ends.try_emplace(stream, task, task);
     if (!is_first) next_on_stream_[end->second.second] = task;
     end->second.second = task;
@@ -83,7 +91,7 @@ std::string Recording::WhatifJson(const std::vector<std::string>& scenarios) con
   for (std::size_t i = 0; i < calls.size(); ++i)
     report.forecasts.push_back(forecaster_->Run(scenarios[i], calls[i]));
   if (report.ranked) report.forecasts = forecaster_->Rank();
-  for (Forecast& forecast : report.forecasts) record.Adjust(MachineOf(trace_->store()), forecast);
+  for (Forecast& forecast : report.forecasts) record.Adjust(MachineOf(job().store()), forecast);
   return RenderForecastJson(report);
 }
 

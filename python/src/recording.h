@@ -16,11 +16,18 @@
 
 namespace headroom::python {
 
-/// Which steps of a trace, and whose: as the flags of `headroom report`.
+/// Which steps of a trace, and whose.
 struct StepOptions {
   std::optional<std::pair<std::int64_t, std::int64_t>> steps;  ///< By number, both included.
   std::string step_marker;
   std::optional<std::int64_t> rank;
+};
+
+/// As the flags of `headroom report` and `headroom whatif`.
+struct JobOptions {
+  StepOptions steps;
+  std::optional<double> measured_step_ms;
+  cli::CalibrationFlags calibration;
 };
 
 /// A trace file in memory. Never changes; any number of threads may read it.
@@ -33,19 +40,12 @@ class Trace {
   const TraceStore& store() const { return *store_; }
   const Knowledge& knowledge() const { return *knowledge_; }
   /// The object of `headroom report --json`.
-  std::string ReportJson(const StepOptions& options) const;
+  std::string ReportJson(const JobOptions& options) const;
 
  private:
   std::string path_;
   std::unique_ptr<Knowledge> knowledge_;
   std::unique_ptr<TraceStore> store_;
-};
-
-/// As the flags of `headroom whatif`.
-struct JobOptions {
-  StepOptions steps;
-  std::optional<double> measured_step_ms;
-  cli::CalibrationFlags calibration;
 };
 
 /// The job of a trace with its forecasts. Python's graphs of one job, and the arrays that look into

@@ -110,8 +110,8 @@ Selected Select(const Recording& recording, const Criteria& criteria) {
     const HostEventId launch = store.gpu_tasks.launch[row];
     return !op.given() || (launch.valid() && in_operator[launch.index()]);
   });
-  selected.everything = criteria.Any();
-  if (criteria.OnlyHost()) {
+  selected.everything = criteria.Empty();
+  if (criteria.OfHostAlone()) {
     selected.host = SelectHost(job, [&](HostEventId event) {
       return context_matches(job.attribution().Of(event)) &&
              (!op.given() || in_operator[event.index()]);

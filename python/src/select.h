@@ -23,9 +23,10 @@ struct Criteria {
   std::optional<std::int64_t> step;        ///< Row of the recorded steps.
   std::optional<std::vector<bool>> where;  ///< By task of the graph.
 
-  bool Any() const { return OnlyHost() && !op && !layer && !phase; }
-  /// None that only a GPU task can meet.
-  bool OnlyHost() const { return !kernel && !family && !stream && !device && !step && !where; }
+  /// No criterion is given.
+  bool Empty() const { return OfHostAlone() && !op && !layer && !phase; }
+  /// No criterion is given that only a GPU task can meet.
+  bool OfHostAlone() const { return !kernel && !family && !stream && !device && !step && !where; }
 };
 
 /// Parts of a job.

@@ -12,16 +12,13 @@
 namespace headroom::cli {
 
 struct CalibratedJob {
+  std::unique_ptr<TraceStore> slice;  ///< Of which the job is; null: of the whole trace.
   std::unique_ptr<Job> job;
   std::string calibration;  ///< For the user: where the cost of recording comes from.
 };
 
-/// Takes a job made with a calibration to the measured step, if there is one; what to tell the
-/// user. Fails as Job::CalibrateTo() does.
-Result<std::string> FinishCalibration(Job& job, const ChosenCalibration& chosen,
-                                      std::optional<double> measured_step_ms);
-
-/// Fails as ChooseCalibration(), Job::Make() and Job::CalibrateTo() do.
+/// The job of the steps that `options` name, as if nothing else had been recorded, or of all. Fails
+/// as ChooseCalibration(), Job::Make() and Job::CalibrateTo() do.
 ///
 /// @param measured_step_ms  true time of a step without a profiler, if the user knows it
 Result<CalibratedJob> MakeCalibratedJob(const TraceStore& store, const Knowledge& knowledge,

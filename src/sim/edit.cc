@@ -218,6 +218,12 @@ std::multimap<TaskIndex, Edit::NewEdge> Edit::NewEdges() const {
 }
 
 EditedPlan Edit::Finish() const {
+  std::optional<EditedPlan> edited = TryFinish();
+  assert(edited && "an edit made a cycle");
+  return std::move(edited).value();
+}
+
+std::optional<EditedPlan> Edit::TryFinish() const {
   const PlanShape& old = *plan_.shape;
   const std::size_t tasks = plan_.tasks();
   const auto is_changed = [&](std::size_t task) {
@@ -231,7 +237,7 @@ EditedPlan Edit::Finish() const {
     std::iota(out.origin.begin(), out.origin.end(), TaskIndex{0});
     out.number = out.origin;
     out.removed = removed_;
-    if (counts_.removed > 0) RecountQueues(graph_, out);
+    if (counts_.removed > 0 && !RecountQueues(graph_, out)) return std::nullopt;
     return out;
   }
 
@@ -296,9 +302,10 @@ EditedPlan Edit::Finish() const {
     shape->step.push_back(step);
     out.plan.duration.push_back(duration);
     out.changed.push_back(changed);
-    out.origin.push_back(number < tasks ? number : kNoTask);
+    const TaskIndex origin = number < tasks ? number : kNoTask;
+    out.origin.push_back(origin);
     out.number.push_back(number);
-    out.removed.push_back(number < tasks && removed_[number]);
+    out.removed.push_back(origin != kNoTask && removed_[origin]);
   };
   const auto add_edge = [&](std::int64_t from, std::int64_t lag) {
     shape->from.push_back(from);
@@ -347,8 +354,8 @@ EditedPlan Edit::Finish() const {
   shape->edge_begin.push_back(static_cast<std::uint32_t>(shape->from.size()));
   out.plan.shape = std::move(shape);
   // Where something waits now for what it ran ahead of, the recorded order is none any more.
-  if (!new_edges.empty()) PutInOrder(out);
-  RecountQueues(graph_, out);
+  if (!new_edges.empty() && !PutInOrder(out)) return std::nullopt;
+  if (!RecountQueues(graph_, out)) return std::nullopt;
   return out;
 }
 

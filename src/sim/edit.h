@@ -169,6 +169,8 @@ class Edit {
   std::vector<bool> Present() const;
   /// The edited plan. Tasks are numbered anew if any were inserted.
   EditedPlan Finish() const;
+  /// The same for edits that nobody has checked: nullopt where what was inserted waits for itself.
+  std::optional<EditedPlan> TryFinish() const;
 
  private:
   /// An edge that comes of a dependency.

@@ -35,5 +35,19 @@ TEST(EditTest, ThePlanTellsTheNumbersOfItsTasks) {
   EXPECT_EQ(edit.Present(), (std::vector<bool>{true, true, true, true, true, false}));
 }
 
+TEST(EditTest, WhatWaitsForItselfHasNoPlan) {
+  const Graph graph = TwoKernels(100);
+  const Plan base = MakePlan(graph);
+  Edit edit(graph, base);
+  // The second call waits for a kernel between the two kernels, which waits for the second call's
+  // transfer.
+  const std::uint32_t network = edit.AddChannel({.name = "network"});
+  const TaskIndex transfer = edit.Insert({.channel = network, .after = {{.task = 1}}});
+  EXPECT_TRUE(edit.TryFinish());
+  edit.Insert(
+      {.before_task = 3, .before_call = 1, .waiting_call = 1, .after = {{.task = transfer}}});
+  EXPECT_FALSE(edit.TryFinish());
+}
+
 }  // namespace
 }  // namespace headroom

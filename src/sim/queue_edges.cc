@@ -80,7 +80,7 @@ std::vector<TaskIndex> FirstLaunched(const Graph& graph) {
 
 }  // namespace
 
-void RecountQueues(const Graph& graph, EditedPlan& edited) {
+bool RecountQueues(const Graph& graph, EditedPlan& edited) {
   const Streams before = StreamsOf(graph);
   const Streams after = StreamsOf(graph, edited);
   const std::vector<TaskIndex> launched = FirstLaunched(graph);
@@ -121,7 +121,7 @@ void RecountQueues(const Graph& graph, EditedPlan& edited) {
     }
   }
   edited.plan.shape = std::move(shape);
-  if (!in_order) PutInOrder(edited);
+  return in_order || PutInOrder(edited);
 }
 
 }  // namespace headroom

@@ -96,6 +96,18 @@ class Requests(support.HandMade):
         self.refused("", channel.insert, 1, after=0.5, error=TypeError)
         self.refused("", channel.insert, 1, priority=2**40, error=TypeError)
 
+    def test_a_transfer_that_waits_for_itself_by_way_of_a_scenario(self):
+        graph = headroom.Graph(support.RESNET)
+        # The optimizer's first launch now waits for the scaler's kernel, which follows all before it on the stream.
+        graph.apply("amp:dtype=fp16")
+        first = graph.select(phase="optimizer", step=1, family="elementwise").indices[0]
+        launch = int(graph.tasks.launch[first])
+        before = int(graph.select(phase="backward", step=1).indices[-1])
+        self.assertLess(launch, before)
+        graph.channel("c").insert(1, after=launch, before=before)
+        self.refused("waits for itself", graph.replay)
+        graph.reset().replay()
+
     def test_scenarios(self):
         self.refused("near it", self.graph.whatif, "ampp")
         self.refused(r"not one of fp16\|bf16", self.graph.apply, "amp:dtype=fp64")

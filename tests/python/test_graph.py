@@ -81,6 +81,19 @@ class Editing(support.HandMade):
         gone.remove()
         self.assertEqual(self.graph.changed, changed)
 
+    def test_a_call_goes_with_the_last_of_its_tasks(self):
+        trace = support.two_kernels_a_step()
+        for event in trace["traceEvents"]:  # One call launches both kernels of a step.
+            if event["name"] == "pointwise":
+                event["args"]["correlation"] -= 1
+        with support.written(trace) as path:
+            graph = headroom.Graph(path)
+        removed = []
+        for kernel in ("gemm", "pointwise"):
+            graph.select(kernel=kernel).remove()
+            removed.append(graph.changed[2])
+        self.assertEqual(removed, [STEPS, 3 * STEPS])
+
     def test_insert_before_and_after_are_between_the_same_two(self):
         for edit in (lambda: self.graph.select(kernel="pointwise").insert_before(100),
                      lambda: self.graph.select(kernel="gemm").insert_after(100)):
