@@ -66,6 +66,7 @@ void RegisterErrors(py::module_& module) {
   static PyObject* const does_not_apply =
       add("DoesNotApply", PyExc_ValueError,
           "The trace lacks what a scenario needs; the message says what, and the remedy.");
+  // NOLINTNEXTLINE(performance-unnecessary-value-param): pybind11 calls it by value.
   py::register_exception_translator([](std::exception_ptr thrown) {
     try {
       if (thrown) std::rethrow_exception(thrown);
@@ -123,11 +124,11 @@ void BindTrace(py::module_& module) {
       .def_property_readonly(
           "edges", [](const Recording& recording) { return recording.job().graph().edges.size(); })
       .def_property_readonly("calibration", &Recording::calibration)
-      .def("task_column", [](std::shared_ptr<Recording> self,
+      .def("task_column", [](const std::shared_ptr<Recording>& self,
                              const std::string& name) { return TaskColumn(self, name); })
-      .def("edge_column", [](std::shared_ptr<Recording> self,
+      .def("edge_column", [](const std::shared_ptr<Recording>& self,
                              const std::string& name) { return EdgeColumn(self, name); })
-      .def("gradient_column", [](std::shared_ptr<Recording> self,
+      .def("gradient_column", [](const std::shared_ptr<Recording>& self,
                                  const std::string& name) { return GradientColumn(self, name); })
       .def(
           "whatif_json",
@@ -209,7 +210,7 @@ void BindGraph(py::module_& module) {
       .def("replay", [](const EditableGraph& graph) {
         const EditedPlan plan = graph.Finish();
         const std::size_t numbers = graph.numbers();
-        const std::shared_ptr<const Recording> recording = graph.recording();
+        const std::shared_ptr<const Recording>& recording = graph.recording();
         return WithoutGil([&] { return ReplayEdited(recording->job().graph(), plan, numbers); });
       });
 }
@@ -229,12 +230,12 @@ void BindReplay(py::module_& module) {
       .def_readonly("step_walls_ms", &ReplayResult::step_walls_ms)
       .def_readonly("settled", &ReplayResult::settled)
       .def("starts_ns",
-           [](std::shared_ptr<ReplayResult> self) {
+           [](const std::shared_ptr<ReplayResult>& self) {
              return MemberView<std::int64_t>(self->starts, self->starts.data(),
                                              KeepAlive<ReplayResult>(self));
            })
       .def("ends_ns",
-           [](std::shared_ptr<ReplayResult> self) {
+           [](const std::shared_ptr<ReplayResult>& self) {
              return MemberView<std::int64_t>(self->ends, self->ends.data(),
                                              KeepAlive<ReplayResult>(self));
            })
