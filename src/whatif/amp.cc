@@ -22,7 +22,7 @@ constexpr double kCastBytes = 6;
 // whether any was infinite.
 constexpr double kScalerBytes = 2;
 
-constexpr double kKernelError = 0.08;
+constexpr double kKernelError = 0.13;
 
 /// Inserts the scaler's pass before each update; false: the parameters are not known. With an
 /// optimizer that is fused, the update itself checks, and the host need not wait.

@@ -23,7 +23,7 @@ constexpr double kKernelStart = 1'200;  // ns
 /// once, were measured on one H200.
 constexpr double kBlocksAtOnce = 2;
 
-constexpr double kKernelError = 0.05;
+constexpr double kKernelError = 0.07;
 /// Beyond this ratio, kernels may be other ones altogether.
 constexpr double kFarAway = 4;
 

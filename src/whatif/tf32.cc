@@ -10,7 +10,7 @@ namespace headroom {
 namespace {
 
 /// The error of the kernel times, as a share (measured: totals of whole jobs within 3 %).
-constexpr double kKernelError = 0.06;
+constexpr double kKernelError = 0.11;
 
 }  // namespace
 
