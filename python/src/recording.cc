@@ -90,7 +90,11 @@ std::string Recording::WhatifJson(const std::vector<std::string>& scenarios) con
   report.ranked = scenarios.empty();
   for (std::size_t i = 0; i < calls.size(); ++i)
     report.forecasts.push_back(forecaster_->Run(scenarios[i], calls[i]));
-  if (report.ranked) report.forecasts = forecaster_->Rank();
+  if (report.ranked) {
+    Ranking ranking = forecaster_->Rank();
+    report.forecasts = std::move(ranking.applying);
+    report.abstaining = std::move(ranking.abstaining);
+  }
   for (Forecast& forecast : report.forecasts) record.Adjust(MachineOf(job().store()), forecast);
   return RenderForecastJson(report);
 }

@@ -106,7 +106,11 @@ Status WhatifCommand::Run() {
     if (Status status = views_.AddScenario(job, forecaster.last_plan(), report); !status.ok())
       return status;
   }
-  if (report.ranked) report.forecasts = forecaster.Rank();
+  if (report.ranked) {
+    Ranking ranking = forecaster.Rank();
+    report.forecasts = std::move(ranking.applying);
+    report.abstaining = std::move(ranking.abstaining);
+  }
   if (save_) {
     if (Status status = Save(job, report, record.value()); !status.ok()) return status;
   }

@@ -92,6 +92,16 @@ std::string RenderForecastJson(const ForecastReport& report) {
   json.EndArray();
   if (report.explanation) WriteExplanationJson(*report.explanation, json.Key("explanation"));
   if (!report.self_check.empty()) WriteSelfCheckJson(report.self_check, json.Key("self_check"));
+  if (report.ranked) {
+    json.Key("abstaining").BeginArray(Layout::kLines);
+    for (const Forecast& forecast : report.abstaining) {
+      json.BeginObject();
+      json.Key("name").String(forecast.name);
+      json.Key("why").String(forecast.why);
+      json.EndObject();
+    }
+    json.EndArray();
+  }
   if (report.sweep) WriteSweepJson(*report.sweep, json.Key("sweep"));
   json.EndObject();
   return std::move(json).Take() + "\n";
@@ -136,6 +146,14 @@ std::string RenderForecastText(const ForecastReport& report, bool color, Charset
   for (const Forecast& forecast : report.forecasts) {
     page.Paragraph(fmt::format("  {}: ", Printable(forecast.name, charset)),
                    forecast.applies ? forecast.why : "cannot tell: " + forecast.why, Style::kBold);
+  }
+  if (!report.abstaining.empty()) {
+    page.Blank();
+    page.Line({{"  Does not apply, or cannot be told:", Style::kDim}});
+    for (const Forecast& forecast : report.abstaining) {
+      page.Paragraph(fmt::format("  {}: ", Printable(forecast.name, charset)), forecast.why,
+                     Style::kDim, Style::kDim);
+    }
   }
   for (const Forecast& forecast : report.forecasts) {
     if (!forecast.interval_rule) continue;

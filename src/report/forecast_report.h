@@ -20,6 +20,7 @@ struct ForecastReport {
   std::string calibration;  ///< Where the cost of recording comes from.
   bool ranked = false;      ///< By what they save; else in the order asked for.
   std::vector<Forecast> forecasts;
+  std::vector<Forecast> abstaining;  ///< Of a ranking: what cannot be told of this job, and why.
   std::optional<Explanation> explanation;  ///< Asked for by --explain.
   std::vector<SelfCheck> self_check;       ///< By --self-check; empty: not asked for.
   std::optional<Sweep> sweep;              ///< By --sweep.

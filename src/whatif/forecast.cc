@@ -175,8 +175,8 @@ Forecast Forecaster::Run(std::string name, const std::vector<ScenarioCall>& call
   return forecast;
 }
 
-std::vector<Forecast> Forecaster::Rank() {
-  std::vector<Forecast> forecasts;
+Ranking Forecaster::Rank() {
+  Ranking ranking;
   for (const Scenario& scenario : Catalogue()) {
     if (scenario.by_name_only) continue;
     ScenarioCall call{.scenario = &scenario, .arguments = {}};
@@ -187,11 +187,11 @@ std::vector<Forecast> Forecaster::Rank() {
     }
     if (needs_value) continue;
     Forecast forecast = Run(std::string(scenario.name), {call});
-    if (forecast.applies) forecasts.push_back(std::move(forecast));
+    (forecast.applies ? ranking.applying : ranking.abstaining).push_back(std::move(forecast));
   }
-  std::stable_sort(forecasts.begin(), forecasts.end(),
+  std::stable_sort(ranking.applying.begin(), ranking.applying.end(),
                    [](const Forecast& a, const Forecast& b) { return a.saves_ms > b.saves_ms; });
-  return forecasts;
+  return ranking;
 }
 
 std::string Forecaster::Explain(const Forecast& forecast, const Plan& plan, double work) {

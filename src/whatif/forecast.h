@@ -52,6 +52,13 @@ struct Forecast {
 /// they abstain. Per cent.
 inline constexpr double kMostReplayErrorPct = 1;
 
+/// The scenarios that need no value of the user's.
+struct Ranking {
+  std::vector<Forecast> applying;  ///< By what they save.
+  std::vector<Forecast>
+      abstaining;  ///< In the catalogue's order; their `why` says what is missing.
+};
+
 /// Asks one job many questions. Keeps its replay's memory between them.
 class Forecaster {
  public:
@@ -61,7 +68,7 @@ class Forecaster {
   /// @param name  as the user wrote the scenario
   Forecast Run(std::string name, const std::vector<ScenarioCall>& calls);
   /// All changes of the catalogue that apply and need no value of the user's, by what they save.
-  std::vector<Forecast> Rank();
+  Ranking Rank();
   /// The plan of the last Run() that applied.
   const EditedPlan& last_plan() const { return edited_; }
   /// Why all forecasts of the job abstain; empty: they do not.

@@ -1,5 +1,7 @@
 // gpu-speed and host-speed: a device or a host that does all its work in 1/factor of the time. What
 // does not scale stays: launch latency, gaps between kernels, waits.
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "whatif/catalogue.h"
@@ -20,7 +22,7 @@ Effect ApplyGpuSpeed(const Job& job, const Arguments& arguments, Edit& edit) {
   }
   for (Edit::NewKernel& kernel : edit.inserted())
     kernel.duration = Shortened(kernel.duration, factor);
-  return {};
+  return {.why = fmt::format("every GPU task {} times as fast", arguments.Text("factor"))};
 }
 
 Effect ApplyHostSpeed(const Job& job, const Arguments& arguments, Edit& edit) {
@@ -34,7 +36,7 @@ Effect ApplyHostSpeed(const Job& job, const Arguments& arguments, Edit& edit) {
     kernel.host_work = Shortened(kernel.host_work, factor);
     kernel.launch = Shortened(kernel.launch, factor);
   }
-  return {};
+  return {.why = fmt::format("all host work {} times as fast", arguments.Text("factor"))};
 }
 
 }  // namespace headroom

@@ -5,7 +5,7 @@ import shlex
 from integration import support
 
 README = support.ROOT / "README.md"
-SHOWN = re.compile(r"^What `headroom (.+)` prints, .*:\n\n```\n(.*?)\n```$", re.MULTILINE | re.DOTALL)
+SHOWN = re.compile(r"^What `headroom ([^`\n]+)` prints, [^\n]*:\n\n```\n(.*?)\n```$", re.MULTILINE | re.DOTALL)
 
 
 class Readme(support.ProgramTest):
