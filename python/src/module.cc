@@ -73,9 +73,10 @@ void RegisterErrors(py::module_& module) {
     } catch (const DoesNotApplyError& error) {
       PyErr_SetString(does_not_apply, error.what());
     } catch (const StatusError& error) {
-      PyErr_SetString(error.code() == StatusCode::kBadInput ? trace_error
-                      : error.code() == StatusCode::kUsage  ? PyExc_ValueError
-                                                            : PyExc_RuntimeError,
+      PyErr_SetString(error.code() == StatusCode::kBadInput || error.code() == StatusCode::kNoAnswer
+                          ? trace_error
+                      : error.code() == StatusCode::kUsage ? PyExc_ValueError
+                                                           : PyExc_RuntimeError,
                       error.what());
     }
   });

@@ -19,6 +19,8 @@ enum class StatusCode {
   kGateFailed,  ///< A check that the user asked for failed; the result is there (exit code 1).
   kUsage,       ///< The request cannot be met as asked (exit code 2).
   kBadInput,    ///< An input cannot be read or is not a trace (exit code 3).
+  kNoAnswer,    ///< A trace that does not hold what an answer takes; where nothing else was asked
+                ///< for, exit code 3.
   kInternal,    ///< The environment failed us: out of disk, cannot write (exit code 4).
 };
 
@@ -33,6 +35,9 @@ class [[nodiscard]] Status {
   static Status Usage(std::string message) { return {StatusCode::kUsage, std::move(message)}; }
   static Status BadInput(std::string message) {
     return {StatusCode::kBadInput, std::move(message)};
+  }
+  static Status NoAnswer(std::string message) {
+    return {StatusCode::kNoAnswer, std::move(message)};
   }
   static Status Internal(std::string message) {
     return {StatusCode::kInternal, std::move(message)};

@@ -34,6 +34,7 @@ int ExitCode(StatusCode code) {
     case StatusCode::kUsage:
       return kUsageExit;
     case StatusCode::kBadInput:
+    case StatusCode::kNoAnswer:
       return kBadInputExit;
     case StatusCode::kInternal:
       return kInternalExit;

@@ -90,6 +90,8 @@ Status WhatifCommand::Run() {
     calls.push_back(std::move(parsed).value());
   }
   Result<OpenedJob> opened = OpenJob(trace_, options_);
+  if (opened.status().code() == StatusCode::kNoAnswer && !views_.Asked())
+    return WriteResult(RenderNoAnswer(opened.status(), color, charset), output_path_);
   if (!opened.ok()) return opened.status();
   const Job& job = *opened.value().job;
   Result<ForecastRecord> record = ForecastRecord::Open(options_.calibration.no_local_state);
@@ -122,6 +124,26 @@ Status WhatifCommand::Run() {
       !status.ok())
     return status;
   return WhatifViews::Gate(report);
+}
+
+std::string WhatifCommand::RenderNoAnswer(const Status& status, bool color, Charset charset) const {
+  ForecastReport report;
+  report.path = trace_;
+  report.no_answer = status.message();
+  report.ranked = scenarios_.empty();
+  const auto abstain = [&](std::string name) {
+    Forecast forecast;
+    forecast.name = std::move(name);
+    forecast.applies = false;
+    forecast.why = status.message();
+    return forecast;
+  };
+  for (const std::string& scenario : scenarios_) report.forecasts.push_back(abstain(scenario));
+  if (report.ranked) {
+    for (const Scenario& scenario : Catalogue())
+      report.abstaining.push_back(abstain(std::string(scenario.name)));
+  }
+  return json_ ? RenderForecastJson(report) : RenderForecastText(report, color, charset);
 }
 
 Status WhatifCommand::Save(const Job& job, const ForecastReport& report,

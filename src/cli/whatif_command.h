@@ -9,6 +9,7 @@
 #include "cli/open_job.h"
 #include "cli/subcommand.h"
 #include "cli/whatif_views.h"
+#include "report/escape.h"
 
 namespace headroom::cli {
 
@@ -21,6 +22,8 @@ class WhatifCommand : public Subcommand {
 
  private:
   /// Adds the forecasts that apply to the ledger.
+  /// For a trace of which nothing can be replayed.
+  std::string RenderNoAnswer(const Status& status, bool color, Charset charset) const;
   Status Save(const Job& job, const ForecastReport& report, ForecastRecord& record) const;
   Status Score();
 

@@ -66,7 +66,7 @@ class GraphBuilder {
     IndexCalls();
     FindTasks();
     if (launched_.empty()) {
-      return Status::BadInput(
+      return Status::NoAnswer(
           "no GPU task can be joined to the call that launched it: there is nothing to replay; "
           "record with both CPU and CUDA activities");
     }

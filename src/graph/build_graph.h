@@ -12,7 +12,7 @@ namespace headroom {
 /// The graph of the steps' host calls and of the GPU tasks that they launch. Without steps, that of
 /// the whole trace as one step.
 ///
-/// Fails (kBadInput) where the trace holds no GPU tasks or no call that launched one: then there is
+/// Fails (kNoAnswer) where the trace holds no GPU tasks or no call that launched one: then there is
 /// nothing to replay.
 Result<Graph> BuildGraph(const TraceStore& store, NameFacts& names, const StepAnalysis& steps);
 

@@ -49,14 +49,17 @@ std::string RenderForecastJson(const ForecastReport& report) {
   json.Key("path").String(report.path);
   const Baseline& baseline = report.baseline;
   json.Key("baseline").BeginObject(Layout::kLines);
-  json.Key("traced_step_ms").Number(baseline.traced_step_ms);
-  json.Key("corrected_step_ms").Number(baseline.corrected.mid);
-  json.Key("corrected_step_low_ms").Number(baseline.corrected.low);
-  json.Key("corrected_step_high_ms").Number(baseline.corrected.high);
-  json.Key("replay_step_ms").Number(baseline.replay_step_ms);
-  json.Key("replay_error_pct").Number(baseline.replay_error_pct);
-  json.Key("host_limit_ms").Number(baseline.host_limit_ms);
-  json.Key("gpu_limit_ms").Number(baseline.gpu_limit_ms);
+  const auto number = [&](std::string_view key, double value) {
+    json.Key(key).Number(report.no_answer.empty() ? std::optional(value) : std::nullopt);
+  };
+  number("traced_step_ms", baseline.traced_step_ms);
+  number("corrected_step_ms", baseline.corrected.mid);
+  number("corrected_step_low_ms", baseline.corrected.low);
+  number("corrected_step_high_ms", baseline.corrected.high);
+  number("replay_step_ms", baseline.replay_step_ms);
+  number("replay_error_pct", baseline.replay_error_pct);
+  number("host_limit_ms", baseline.host_limit_ms);
+  number("gpu_limit_ms", baseline.gpu_limit_ms);
   json.Key("calibration").String(report.calibration);
   json.EndObject();
   json.Key("scenarios").BeginArray(Layout::kLines);
@@ -111,6 +114,10 @@ std::string RenderForecastText(const ForecastReport& report, bool color, Charset
   TextPage page(color, charset);
   const Baseline& baseline = report.baseline;
   page.Heading("What a change would buy", report.path, Style::kDim);
+  if (!report.no_answer.empty()) {
+    page.Paragraph("  ! ", "cannot be told: " + report.no_answer, Style::kWarning);
+    return std::move(page).Take();
+  }
   page.Paragraph("  Step  ",
                  fmt::format("{} without the profiler ({} to {}); {} as recorded",
                              Ms(baseline.corrected.mid), Ms(baseline.corrected.low),

@@ -18,6 +18,7 @@ struct ForecastReport {
   std::string path;
   Baseline baseline;
   std::string calibration;  ///< Where the cost of recording comes from.
+  std::string no_answer;    ///< Why nothing can be replayed, and the remedy; then all else is void.
   bool ranked = false;      ///< By what they save; else in the order asked for.
   std::vector<Forecast> forecasts;
   std::vector<Forecast> abstaining;  ///< Of a ranking: what cannot be told of this job, and why.

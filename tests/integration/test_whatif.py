@@ -42,11 +42,11 @@ class Whatif(support.ProgramTest):
         for trace in traces:
             with self.subTest(trace=trace.name):
                 outcome = support.headroom("whatif", "--json", "--quiet", trace, "gpu-speed:factor=1")
-                if outcome.code == 3:
-                    self.assertIn("nothing to replay", outcome.message)
-                    continue
                 self.assertEqual(outcome.code, 0, outcome)
                 forecast = outcome.json()
+                if forecast["baseline"]["replay_step_ms"] is None:
+                    self.assertIn("nothing to replay", forecast["scenarios"][0]["why"])
+                    continue
                 off = abs(forecast["baseline"]["replay_error_pct"]) > 0.5
                 self.assertEqual(off, trace.name in KNOWN_OFF, forecast["baseline"])
                 row = forecast["scenarios"][0]
@@ -60,7 +60,7 @@ class Whatif(support.ProgramTest):
         for trace in SAMPLES + support.real_traces():
             with self.subTest(trace=trace.name):
                 outcome = support.headroom("whatif", "--json", "--quiet", trace, "gpu-speed", "host-speed", "gpu-speed+host-speed")
-                if outcome.code == 3 or trace.name in KNOWN_OFF:
+                if outcome.json()["baseline"]["replay_step_ms"] is None or trace.name in KNOWN_OFF:
                     continue
                 gpu, host, both = (row["speedup"] for row in outcome.json()["scenarios"])
                 for one in (gpu, host):
@@ -81,6 +81,25 @@ class Whatif(support.ProgramTest):
         measured = self.whatif(SAMPLES[1], "gpu-speed", "--measured-step-ms", 80)
         self.assertIn("says nothing of the host", measured["baseline"]["calibration"])
         self.assertEqual(plain["scenarios"], measured["scenarios"])
+
+    def test_what_cannot_be_told_is_said_and_the_rest_is_answered(self):
+        def golden(name, *scenarios):
+            return self.whatif(support.GOLDEN / name / "trace.json", *scenarios)
+        for name in ("no-host", "no-gpu"):
+            forecast = golden(name, "amp", "gpu-speed")
+            self.assertEqual({value for key, value in forecast["baseline"].items() if key != "calibration"}, {None})
+            for row in forecast["scenarios"]:
+                self.assertFalse(row["applies"])
+                self.assertIn("record with both CPU and CUDA", row["why"])
+            self.assertEqual(golden(name)["scenarios"], [])
+            self.assertGreater(len(golden(name)["abstaining"]), 20)
+        # Without shapes, with orphans, graph replays, one step, no step: what needs no shapes is answered.
+        for name in ("host-bound-two-steps", "orphan-kernels", "graph-replay", "no-gpu", "steps-inferred", "truncated-file"):
+            forecast = golden(name)
+            why = {row["name"]: row["why"] for row in forecast["abstaining"]}
+            self.assertTrue(why["amp"], name)
+            if name != "no-gpu":
+                self.assertIn("gpu-speed", [row["name"] for row in forecast["scenarios"]], name)
 
     def test_wrong_scenarios_are_usage_errors_that_list_the_near_names(self):
         self.assert_refused(support.headroom("whatif", SAMPLES[0], "gpu-sped"), 2, "gpu-speed", "--list")
