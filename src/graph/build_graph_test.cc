@@ -142,7 +142,7 @@ TEST(BuildGraphTest, WithoutLaunchesThereIsNothingToReplay) {
   ASSERT_TRUE(steps.ok());
   const Result<Graph> graph = BuildGraph(*trace.store, trace.names, steps.value());
   ASSERT_FALSE(graph.ok());
-  EXPECT_EQ(graph.status().code(), StatusCode::kBadInput);
+  EXPECT_EQ(graph.status().code(), StatusCode::kNoAnswer);
 }
 
 }  // namespace
