@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdint>
 #include <map>
-#include <ranges>
 #include <set>
 #include <string_view>
 #include <unordered_map>
@@ -160,7 +159,8 @@ class MemoryCounter {
       }
     }
     std::map<double, std::size_t> taken;
-    for (Input& input : std::views::reverse(inputs)) {
+    for (auto at = inputs.rbegin(); at != inputs.rend(); ++at) {
+      Input& input = *at;
       const auto known = written_.find(input.elements);
       if (known == written_.end()) continue;
       const std::size_t back = taken[input.elements]++;

@@ -103,6 +103,7 @@ IntervalRule RuleFor(std::span<const LedgerRecord> records, std::string_view mac
       by_pair[{record.trace, record.scenario, record.after}] = NeededFactor(record);
   }
   std::vector<double> needed;
+  needed.reserve(by_pair.size());
   for (const auto& [pair, factor] : by_pair) needed.push_back(factor);
   IntervalRule rule{.scores = needed.size()};
   if (rule.scores < kLeastScores) return rule;

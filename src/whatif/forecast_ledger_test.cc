@@ -88,6 +88,7 @@ TEST(ForecastLedgerTest, TheFactorIsBounded) {
 
 TEST(ForecastLedgerTest, OfTenScoresOneMayMiss) {
   std::vector<LedgerRecord> records;
+  records.reserve(10);
   for (int i = 0; i < 9; ++i) records.push_back(Scored(110));
   records.push_back(Scored(170));
   EXPECT_DOUBLE_EQ(RuleFor(records, "m", "amp").factor, 0.5);
