@@ -159,14 +159,13 @@ class MemoryCounter {
       }
     }
     std::map<double, std::size_t> taken;
-    for (auto at = inputs.rbegin(); at != inputs.rend(); ++at) {
-      Input& input = *at;
+    std::for_each(inputs.rbegin(), inputs.rend(), [&](Input& input) {
       const auto known = written_.find(input.elements);
-      if (known == written_.end()) continue;
+      if (known == written_.end()) return;
       const std::size_t back = taken[input.elements]++;
       if (back < known->second.size())
         input.storage = known->second[known->second.size() - 1 - back];
-    }
+    });
     return inputs;
   }
 
