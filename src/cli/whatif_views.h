@@ -17,10 +17,8 @@ namespace headroom::cli {
 class WhatifViews {
  public:
   void AddFlags(CLI::App& app);
-  /// Whether anything beside forecasts was asked for.
-  bool Asked() const {
-    return explain_ || sweep_ || self_check_ || !graph_path_.empty() || !timeline_path_.empty();
-  }
+  /// Whether a file or a gate was asked for, which an abstention is no answer to.
+  bool Asked() const { return self_check_ || !graph_path_.empty() || !timeline_path_.empty(); }
   /// What can be refused before the trace is read.
   Status Check(const std::string& trace, const std::vector<std::string>& scenarios) const;
   /// Of the job as it is: adds to the report, and writes files. The report has its path.

@@ -32,6 +32,8 @@ constexpr DurationNs kUsualTail{1'500};
 
 /// Where no task started on an idle stream (measured: 5 to 12 us).
 constexpr DurationNs kUsualLatency{6'000};
+/// A task that starts later found the GPU at work, whatever the trace tells.
+constexpr DurationNs kMostLatency{1'000'000};
 
 /// A task that starts later than this for no known reason waited for something.
 constexpr DurationNs kUnexplained{20'000};
@@ -371,7 +373,8 @@ class GraphBuilder {
       if (const HostEventId launch = store_.gpu_tasks.launch[task.index()]; launch.valid()) {
         const TimeNs call = store_.host_events.start[launch.index()];
         if (busy_until < call) {
-          latencies.push_back(start - call);
+          // Work that was launched before the window may run without being part of the graph.
+          if (start - call < kMostLatency) latencies.push_back(start - call);
         } else if (previous == busy_until && previous - call > kUsualLatency) {
           gaps.push_back(start - previous);
         }

@@ -59,12 +59,12 @@ DurationNs Edit::WorkBefore(TaskIndex call) const {
 }
 
 void Edit::SetDuration(TaskIndex task, DurationNs duration) {
-  if (duration.ns() == plan_.duration[task]) return;
-  plan_.duration[task] = duration.ns();
-  if (removed_[task] && graph_.tasks[task].kind == TaskKind::kCall) {
+  if (removed_[task] && graph_.tasks[task].kind == TaskKind::kCall && duration.ns() != 0) {
     removed_[task] = false;
     --counts_.removed;
   }
+  if (duration.ns() == plan_.duration[task]) return;
+  plan_.duration[task] = duration.ns();
   if (graph_.tasks[task].kind == TaskKind::kGpu) ++counts_.tasks;
 }
 
@@ -85,6 +85,7 @@ void Edit::AddWorkBefore(TaskIndex call, DurationNs work) {
 }
 
 void Edit::Remove(TaskIndex task) {
+  if (removed_[task]) return;
   plan_.duration[task] = 0;
   removed_[task] = true;
   ++counts_.removed;
@@ -92,6 +93,14 @@ void Edit::Remove(TaskIndex task) {
   for (std::uint32_t edge = graph_.edge_begin[task]; edge < graph_.edge_begin[task + 1]; ++edge) {
     plan_.lag[edge] = graph_.edges[edge].kind == EdgeKind::kStream ? 0 : kNoEdge;
   }
+}
+
+bool Edit::Waits(TaskIndex return_task) const {
+  for (std::uint32_t edge = graph_.edge_begin[return_task];
+       edge < graph_.edge_begin[return_task + 1]; ++edge) {
+    if (graph_.edges[edge].kind == EdgeKind::kSync && plan_.lag[edge] != kNoEdge) return true;
+  }
+  return false;
 }
 
 void Edit::ReplaceWork(TaskIndex task, DurationNs duration, std::optional<DurationNs> in_16_bits) {

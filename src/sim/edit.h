@@ -105,6 +105,8 @@ class Edit {
   std::optional<DurationNs> In16Bits(TaskIndex task) const { return other_work_.at(task); }
   /// A blocking call no longer waits.
   void RemoveWait(TaskIndex return_task);
+  /// Whether a blocking call still waits for a task.
+  bool Waits(TaskIndex return_task) const;
 
   /// A kernel just before another on its stream, and its launch just before a call.
   struct NewKernel {

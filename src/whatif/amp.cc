@@ -46,6 +46,18 @@ bool InsertGradientScaler(const Job& job, Edit& edit) {
   return !steps.empty();
 }
 
+/// Whether any product or convolution computes in a 16-bit type.
+bool RunsIn16Bits(const Job& job) {
+  for (TaskIndex task = 0; task < job.graph().tasks.size(); ++task) {
+    if (job.graph().tasks[task].kind != TaskKind::kGpu) continue;
+    const HostEventId op = job.ContextOf(task).costed;
+    const OperatorCost* cost = op.valid() ? job.CostOf(op) : nullptr;
+    if (cost == nullptr || !MultipliesMatrices(cost->family)) continue;
+    if (cost->math_dtype == DType::kF16 || cost->math_dtype == DType::kBF16) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Effect ApplyAmp(const Job& job, const Arguments& arguments, Edit& edit) {
@@ -95,8 +107,10 @@ Effect ApplyAmp(const Job& job, const Arguments& arguments, Edit& edit) {
     }
   }
   if (products == 0) {
-    return Effect::Abstain(
-        "no matrix product or convolution in float32 with recorded shapes (record_shapes=True)");
+    return Effect::Abstain(RunsIn16Bits(job)
+                               ? "the matrix products and convolutions run in 16 bits already"
+                               : "no matrix product or convolution in float32 with recorded shapes "
+                                 "(record_shapes=True)");
   }
   Effect effect;
   if (dtype == DType::kF16 && !InsertGradientScaler(job, edit)) {

@@ -115,6 +115,7 @@ class AutocastFollower {
     if (!call) return;
     std::vector<Cast> floats;  // Of the float32 tensors among its inputs.
     const std::size_t activations = FirstOperand(NameOf(op.op));
+    const bool batched = NameOf(op.op).find("bmm") != std::string_view::npos;
     bool any_half = false, any_float = false;
     double largest = 0, largest_half = 0;
     for (std::size_t a = 0; a < call->args.size(); ++a) {
@@ -128,7 +129,7 @@ class AutocastFollower {
           largest_half = std::max(largest_half, elements);
         } else {
           any_float = true;
-          floats.push_back({.elements = elements, .of_weight = a != activations});
+          floats.push_back({.elements = elements, .of_weight = !batched && a != activations});
         }
       }
     }

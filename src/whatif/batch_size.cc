@@ -23,6 +23,7 @@ constexpr double kKernelStart = 1'200;  // ns
 /// once, were measured on one H200.
 constexpr double kBlocksAtOnce = 2;
 
+/// For twice or half the batch, and again for each doubling.
 constexpr double kKernelError = 0.07;
 /// Beyond this ratio, kernels may be other ones altogether.
 constexpr double kFarAway = 4;
@@ -133,7 +134,8 @@ Effect ApplyBatchSize(const Job& job, const Arguments& arguments, Edit& edit) {
   effect.why = fmt::format("{} samples a step instead of {}", arguments.Text("n"), *batch);
   effect.memory_delta_bytes = 0;
   effect.memory_change.batch_ratio = ratio;
-  effect.gpu_error = kKernelError;
+  effect.gpu_error = kKernelError * std::max(1.0, std::abs(std::log2(ratio)));
+  effect.work = ratio;
   const bool near = ratio <= kFarAway && ratio >= 1 / kFarAway;
   effect.validated = near && job.device() != nullptr && job.device()->short_name == "H200"
                          ? Validity::kYes

@@ -135,6 +135,11 @@ Status ReadSection(const NamedText& file, std::string_view section, const toml::
     if (!number) {
       return Bad(file, fmt::format("{} of [{}] must be a number, 0 or more", found->key, section));
     }
+    if (section == "kernels" && *number == 0 && !key.str().starts_with("lost") &&
+        key.str() != "most_lost")
+      return Bad(file, fmt::format("{} of [kernels] must be a number above 0", found->key));
+    if (found->key == "error" && *number >= 1)
+      return Bad(file, fmt::format("error of [{}] must be a share below 1", section));
     found->member(out) = *number * found->unit;
   }
   return Status::Ok();

@@ -15,12 +15,15 @@ constexpr DurationNs kNodeGap{200};
 
 Effect ApplyCudaGraph(const Job& job, const Arguments& /*arguments*/, Edit& edit) {
   const Graph& graph = job.graph();
-  for (const Task& task : graph.tasks) {
-    if (task.kind == TaskKind::kReturn) {
-      return Effect::Abstain(
-          "the step waits for the GPU inside (a copy to the host, .item() or a synchronization), "
-          "which a capture does not allow; remove-syncs tells what that costs");
-    }
+  bool waits =
+      std::any_of(edit.inserted().begin(), edit.inserted().end(),
+                  [](const Edit::NewKernel& kernel) { return kernel.waiting_call != kNoTask; });
+  for (TaskIndex task = 0; task < graph.tasks.size(); ++task)
+    waits |= graph.tasks[task].kind == TaskKind::kReturn && edit.Waits(task);
+  if (waits) {
+    return Effect::Abstain(
+        "the step waits for the GPU inside (a copy to the host, .item() or a synchronization), "
+        "which a capture does not allow; remove-syncs+cuda-graph tells what it would buy without");
   }
   // The first call of each step becomes the launch of its graph.
   std::vector<TaskIndex> first(static_cast<std::size_t>(graph.steps), kNoTask);
@@ -44,6 +47,7 @@ Effect ApplyCudaGraph(const Job& job, const Arguments& /*arguments*/, Edit& edit
     edit.ScaleWorkBefore(task, 0);
     edit.Remove(task);
   }
+  for (Edit::NewKernel& kernel : edit.inserted()) kernel.host_work = kernel.launch = DurationNs(0);
   for (const TaskIndex task : first) {
     if (task != kNoTask) edit.AddWorkBefore(task, Nanoseconds(job.calibration().host.graph_step));
   }

@@ -160,13 +160,21 @@ Forecast Forecaster::Run(std::string name, const std::vector<ScenarioCall>& call
     if (!effect.why.empty()) forecast.why += (forecast.why.empty() ? "" : "; ") + effect.why;
   }
   if (all_validated) forecast.validated = Validity::kYes;
+  // What goes to the host or is encoded is counted apart from what autograd keeps.
+  if (memory != 0 && calls.size() > 1) memory_known = false;
   if (memory_known) forecast.memory_delta_bytes = MemoryDelta(job_, memory, memory_change);
   forecast.changed = edit.counts();
-  edited_ = edit.Finish();
+  std::optional<EditedPlan> edited = edit.TryFinish();
+  if (!edited) {
+    forecast.applies = false;
+    forecast.why = "together, these changes make a task wait for itself; ask for them one by one";
+    return forecast;
+  }
+  edited_ = std::move(*edited);
   forecast.step_ms = IntervalOf(edited_.plan, edited_.changed, error);
-  forecast.speedup = baseline_.corrected.mid / forecast.step_ms.mid;
+  forecast.speedup = forecast.step_ms.mid > 0 ? baseline_.corrected.mid / forecast.step_ms.mid : 0;
   forecast.saves_ms = baseline_.corrected.mid - forecast.step_ms.mid;
-  if (work != 1) {
+  if (work != 1 && forecast.step_ms.mid > 0) {
     forecast.why += fmt::format("; {:.3g} times the work a step: {:.2f} times the throughput", work,
                                 work * forecast.speedup);
   }

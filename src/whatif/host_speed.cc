@@ -87,7 +87,10 @@ ThreadSpeeds MedianDurations(const TraceStore& store, const ReferenceSpeeds& nam
   });
   for (auto& [thread, operators] : threads) {
     const bool backward = operators.contains(kAccumulateGrad);
-    (backward ? speeds.autograd : speeds.loop) = MediansOf(operators);
+    ReferenceSpeeds medians = MediansOf(operators);
+    ReferenceSpeeds& of_part = backward ? speeds.autograd : speeds.loop;
+    // Helper threads run few operators.
+    if (medians.size() > of_part.size()) of_part = std::move(medians);
   }
   return speeds;
 }

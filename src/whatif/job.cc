@@ -1,5 +1,6 @@
 #include "whatif/job.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -53,7 +54,8 @@ Result<std::unique_ptr<Job>> Job::Make(const TraceStore& store, const Knowledge&
   const double recording_error = MachineOf(store) == calibration.machine
                                      ? 0
                                      : calibration.recording_error * removed / (1 - removed);
-  job->host_error_ = std::hypot(calibration.host.error, recording_error);
+  constexpr double kMostError = 0.9;
+  job->host_error_ = std::min(kMostError, std::hypot(calibration.host.error, recording_error));
   ScaleHostTime(job->graph_, store, FindHostSpeed(store, job->graph_, calibration),
                 job->corrected_);
   if (const DeviceSpec* device = SpecOf(store, knowledge.devices()); device != nullptr) {

@@ -12,6 +12,10 @@ Effect ApplyRemoveSyncs(const Job& job, const Arguments& /*arguments*/, Edit& ed
     edit.RemoveWait(task);
     ++waits;
   }
+  for (Edit::NewKernel& kernel : edit.inserted()) {
+    waits += kernel.waiting_call != kNoTask ? 1 : 0;
+    kernel.waiting_call = kNoTask;
+  }
   if (waits == 0) return Effect::Abstain("no call of the recorded steps waits for the GPU");
   return {};
 }

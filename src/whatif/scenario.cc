@@ -11,6 +11,9 @@
 namespace headroom {
 namespace {
 
+/// Beyond these, times of nanoseconds have no room.
+constexpr double kLeastFactor = 1e-6, kMostFactor = 1e9;
+
 /// Letters to insert, delete or change to make one word of the other.
 std::size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
@@ -98,8 +101,8 @@ Status CheckValue(const Scenario& scenario, const ScenarioKey& key, const std::s
       double number = 0;
       const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
       const bool whole = error == std::errc() && end == value.data() + value.size() &&
-                         std::isfinite(number) && number > 0 && number <= 1e9;
-      if (!whole) return wrong("a number above 0");
+                         std::isfinite(number) && number >= kLeastFactor && number <= kMostFactor;
+      if (!whole) return wrong("a number from 1e-6 to 1e9");
       if (key.kind == KeyKind::kCount && number != std::floor(number))
         return wrong("a whole number above 0");
       return Status::Ok();
@@ -198,6 +201,15 @@ Result<std::vector<ScenarioCall>> ParseScenario(std::string_view text) {
   std::stable_sort(calls.begin(), calls.end(), [](const ScenarioCall& a, const ScenarioCall& b) {
     return a.scenario < b.scenario;
   });
+  for (std::size_t i = 1; i < calls.size(); ++i) {
+    const Scenario& scenario = *calls[i].scenario;
+    // Several selections may be scaled or removed; any other change can be made once.
+    const bool selects =
+        std::any_of(scenario.keys.begin(), scenario.keys.end(),
+                    [](const ScenarioKey& key) { return key.kind == KeyKind::kRegex; });
+    if (!selects && calls[i - 1].scenario == &scenario)
+      return Status::Usage(fmt::format("{} is there twice; it can be applied once", scenario.name));
+  }
   return calls;
 }
 

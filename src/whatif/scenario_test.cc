@@ -58,11 +58,13 @@ TEST(ScenarioTextTest, WrongNamesListWhatIsNear) {
 }
 
 TEST(ScenarioTextTest, WrongValuesSayWhatIsRight) {
-  for (const char* value : {"0", "-1", "x", "", "nan", "inf", "2x", "1e10"})
-    EXPECT_NE(Refused(std::string("gpu-speed:factor=") + value).find("a number above 0"),
+  for (const char* value : {"0", "-1", "1e-9", "x", "", "nan", "inf", "2x", "1e10"})
+    EXPECT_NE(Refused(std::string("gpu-speed:factor=") + value).find("a number from 1e-6 to 1e9"),
               std::string::npos);
   EXPECT_NE(Refused("remove:match=(").find("regular expression"), std::string::npos);
   EXPECT_NE(Refused("gpu-speed:factor=2,factor=3").find("twice"), std::string::npos);
+  EXPECT_NE(Refused("amp+tf32+amp:dtype=fp16").find("amp is there twice"), std::string::npos);
+  EXPECT_EQ(Parsed("scale:match=a,factor=2+scale:match=b,factor=2").size(), 2u);
 }
 
 }  // namespace

@@ -19,9 +19,13 @@ Effect ApplyTf32(const Job& job, const Arguments& /*arguments*/, Edit& edit) {
     return Effect::Abstain("the GPU is not in the device catalogue, so its TF32 peak is not known");
   if (!job.device()->tf32_tensor_tflops)
     return Effect::Abstain("this GPU has no TF32 tensor cores");
-  std::int64_t unknown = 0, changed = 0, convolutions = 0;
+  std::int64_t elsewhere = 0, unknown = 0, changed = 0, convolutions = 0;
   for (const auto& [op, tasks] : Float32Products(job)) {
-    if (IsReplaced(tasks, edit)) continue;
+    // Autocast came first: the product runs in 16 bits already.
+    if (IsReplaced(tasks, edit) || edit.PrecisionOf(tasks.front())) {
+      ++elsewhere;
+      continue;
+    }
     const std::optional<OperatorCall> call = ReadOperatorCall(job.store(), op);
     const std::optional<DurationNs> time =
         call ? TimeOnTensorCores(*call, DType::kTF32, *job.device()) : std::nullopt;
@@ -37,6 +41,7 @@ Effect ApplyTf32(const Job& job, const Arguments& /*arguments*/, Edit& edit) {
     if (launch != kNoTask)
       edit.AddWorkBefore(launch, AddedHostTime(job, op, tasks.front(), DType::kTF32));
   }
+  if (changed == 0 && elsewhere > 0) return {.why = "tf32 has nothing left to do"};
   if (changed == 0) {
     return Effect::Abstain(unknown > 0
                                ? "no shapes of matrix products were recorded (record_shapes=True)"
