@@ -632,7 +632,7 @@ class GraphBuilder {
       TimeNs end(INT64_MIN), begin(INT64_MAX);
       for (const GpuTaskId task : included_) end = std::max(end, store_.TaskEnd(task));
       for (const Draft& draft : drafts_) begin = std::min(begin, draft.task.start);
-      graph_.recorded_step = end - begin;
+      graph_.recorded_step = end - begin - DelayByEarlierWork();
       return;
     }
     // The first begins in the middle of what came before.
@@ -640,6 +640,18 @@ class GraphBuilder {
     for (std::size_t i = 1; i < steps_.spans.size(); ++i) sum += steps_.spans[i].length();
     graph_.recorded_step =
         DurationNs(sum.ns() / static_cast<std::int64_t>(steps_.spans.size() - 1));
+  }
+
+  /// How long the first task waited for work that was launched before the window.
+  DurationNs DelayByEarlierWork() const {
+    for (const GpuTaskId task : included_) {
+      const HostEventId launch = store_.gpu_tasks.launch[task.index()];
+      if (!launch.valid()) continue;
+      const DurationNs waited = store_.gpu_tasks.start[task.index()] -
+                                store_.host_events.start[launch.index()] - latency_;
+      return waited > kMostLatency ? waited : DurationNs(0);
+    }
+    return DurationNs(0);
   }
 
   static constexpr std::int64_t kMostCyclesBack = 8;

@@ -8,7 +8,6 @@ SAMPLES = sorted((support.ROOT / "data/samples").glob("*.json.gz"))
 # Traces whose replay is off, with the reason; an entry that replays well fails, so that none outlives its cause.
 KNOWN_OFF = {
     "tracelens__inference__sglang_decode__sglang_Qwen3-8B_decode.json.gz": "a synchronous copy of 463 ms",
-    "hta__call_stack__backward_thread.json.gz": "its one kernel starts 64 ms after its launch, behind nothing that was recorded",
 }
 
 
@@ -102,6 +101,14 @@ class Whatif(support.ProgramTest):
         marked = self.whatif(SAMPLES[1], "amp", "gpu-speed")["scenarios"]
         for ours, theirs in zip(without, marked):
             self.assertAlmostEqual(ours["step_ms"]["mid"] / theirs["step_ms"]["mid"], 1, delta=0.03)
+
+    def test_one_step_of_a_job_that_the_gpu_paces(self):
+        """Its GPU work waits for that of the step before, which is not its own time."""
+        all_steps = self.whatif(SAMPLES[1], "amp")
+        one = self.whatif(SAMPLES[1], "amp", "--steps", "4:4")
+        for key in ("traced_step_ms", "corrected_step_ms"):
+            self.assertAlmostEqual(one["baseline"][key] / all_steps["baseline"][key], 1, delta=0.02)
+        self.assertAlmostEqual(one["scenarios"][0]["step_ms"]["mid"] / all_steps["scenarios"][0]["step_ms"]["mid"], 1, delta=0.03)
 
     def test_what_cannot_be_told_is_said_and_the_rest_is_answered(self):
         def golden(name, *scenarios):
