@@ -119,7 +119,7 @@ Effect ApplyAmp(const Job& job, const Arguments& arguments, Edit& edit) {
   effect.memory_delta_bytes = 0;
   effect.memory_change.autocast = true;
   effect.gpu_error = kKernelError;
-  effect.validated = device->short_name == "H200" ? Validity::kYes : Validity::kOutOfRange;
+  effect.validated = ValidityOn(job);
   return effect;
 }
 

@@ -54,12 +54,6 @@ const NamedRule& RuleOf(std::string_view op) {
   return found == kRules.end() ? kOtherRule : *found;
 }
 
-double Elements(const TensorArg& tensor) {
-  double elements = 1;
-  for (const std::int64_t extent : tensor.dims) elements *= static_cast<double>(extent);
-  return elements;
-}
-
 /// What autocast made of a forward operator, for its backward.
 struct Outcome {
   bool half = false;  ///< It computed in 16 bits.
@@ -101,10 +95,6 @@ class AutocastFollower {
       operators_.push_back({.op = op.op, .tasks = std::move(op.tasks), .casts = {}});
   }
 
-  std::string_view NameOf(HostEventId op) const {
-    return job_.store().Text(job_.store().host_events.name[op.index()]);
-  }
-
   bool IsHalf(double elements) const {
     const auto known = half_.find(elements);
     return known != half_.end() && known->second;
@@ -114,15 +104,15 @@ class AutocastFollower {
     const std::optional<OperatorCall> call = ReadOperatorCall(job_.store(), op.op);
     if (!call) return;
     std::vector<Cast> floats;  // Of the float32 tensors among its inputs.
-    const std::size_t activations = FirstOperand(NameOf(op.op));
-    const bool batched = NameOf(op.op).find("bmm") != std::string_view::npos;
+    const std::size_t activations = FirstOperand(NameOfOperator(job_, op.op));
+    const bool batched = NameOfOperator(job_, op.op).find("bmm") != std::string_view::npos;
     bool any_half = false, any_float = false;
     double largest = 0, largest_half = 0;
     for (std::size_t a = 0; a < call->args.size(); ++a) {
       for (const TensorArg& tensor : call->args[a].tensors) {
         const bool floating = tensor.dtype == DType::kF32;
         if (!floating || tensor.dims.empty()) continue;
-        const double elements = Elements(tensor);
+        const double elements = ElementsOf(tensor);
         largest = std::max(largest, elements);
         if (IsHalf(elements)) {
           any_half = true;
@@ -133,7 +123,7 @@ class AutocastFollower {
         }
       }
     }
-    const NamedRule& rule = RuleOf(NameOf(op.op));
+    const NamedRule& rule = RuleOf(NameOfOperator(job_, op.op));
     Outcome outcome;
     switch (rule.rule) {
       case AutocastRule::kProduct:
@@ -150,7 +140,7 @@ class AutocastFollower {
         const bool mixed = any_half && any_float;
         outcome.half = any_half && !any_float;
         outcome.scale = outcome.half ? HalfScale(rule) : mixed ? shares_.mixed_addition : 1;
-        if (NameOf(op.op).find("batch_norm") != std::string_view::npos && any_half) {
+        if (NameOfOperator(job_, op.op).find("batch_norm") != std::string_view::npos && any_half) {
           // Its weights stay float32 by design.
           outcome.half = true;
           outcome.scale = dtype_ == DType::kBF16 ? shares_.bf16_batch_norm : HalfScale(rule);
@@ -168,7 +158,7 @@ class AutocastFollower {
   void Backward(AutocastOperator& op) {
     const HostEventId forward = job_.ContextOf(op.tasks.front()).forward;
     const auto outcome = FindOutcome(forward);
-    const NamedRule& rule = RuleOf(NameOf(op.op));
+    const NamedRule& rule = RuleOf(NameOfOperator(job_, op.op));
     if (rule.rule == AutocastRule::kProduct) {
       op.product = true;
     } else if (outcome != outcomes_.end() && outcome->second.half) {

@@ -10,13 +10,12 @@
 
 #include "analysis/operator_costs.h"
 #include "whatif/catalogue.h"
+#include "whatif/inserted_kernels.h"
+#include "whatif/operators.h"
 #include "whatif/selection.h"
 
 namespace headroom {
 namespace {
-
-/// A kernel of no work.
-constexpr double kKernelStart = 1'200;  // ns
 
 /// A product of few blocks fills its last wave of processors badly: that part of its time does not
 /// grow with the work. The share of a wave that is lost, and the blocks that a processor runs at
@@ -27,12 +26,6 @@ constexpr double kBlocksAtOnce = 2;
 constexpr double kKernelError = 0.07;
 /// Beyond this ratio, kernels may be other ones altogether.
 constexpr double kFarAway = 4;
-
-std::string_view OperatorOf(const Job& job, TaskIndex task) {
-  const HostEventId op = job.ContextOf(task).op;
-  return op.valid() ? job.store().Text(job.store().host_events.name[op.index()])
-                    : std::string_view();
-}
 
 /// Leading extent of the first tensor.
 std::optional<std::int64_t> LeadingExtent(const OperatorCall& call) {
@@ -73,12 +66,11 @@ std::optional<std::int64_t> FindBatchSize(const Job& job) {
 bool WorksOnWeights(const Job& job, TaskIndex task) {
   if (job.ContextOf(task).phase == Phase::kOptimizer) return true;
   if (job.ClassOf(task).family == WorkFamily::kOptimizer) return true;
-  const std::string_view op = OperatorOf(job, task);
+  const std::string_view op = NameOfOperator(job, job.ContextOf(task).op);
   if (op.find("embedding_dense_backward") != std::string_view::npos) return true;
   for (HostEventId around = job.ContextOf(task).op; around.valid();
        around = job.store().host_events.parent[around.index()]) {
-    const std::string_view name = job.store().Text(job.store().host_events.name[around.index()]);
-    if (name.find("AccumulateGrad") != std::string_view::npos) return true;
+    if (NameOfOperator(job, around).find("AccumulateGrad") != std::string_view::npos) return true;
   }
   // A split product adds its parts: as many as the weights.
   return job.NameOf(task).find("splitKreduce") != std::string_view::npos;
@@ -98,13 +90,6 @@ double LostShare(const Job& job, TaskIndex task, double ratio) {
       (ratio > 1 ? shares.lost_when_growing : shares.lost_when_shrinking) * wave / blocks);
 }
 
-/// Of a kernel bound by memory.
-DurationNs GrownFromStart(DurationNs duration, double ratio) {
-  const auto time = static_cast<double>(duration.ns());
-  const double start = std::min(time, kKernelStart);
-  return DurationNs(std::llround(start + (time - start) * ratio));
-}
-
 }  // namespace
 
 Effect ApplyBatchSize(const Job& job, const Arguments& arguments, Edit& edit) {
@@ -121,11 +106,11 @@ Effect ApplyBatchSize(const Job& job, const Arguments& arguments, Edit& edit) {
       const double lost = LostShare(job, task, ratio);
       edit.Scale(task, lost + (1 - lost) * ratio);
     } else {
-      edit.SetDuration(task, GrownFromStart(edit.DurationOf(task), ratio));
+      edit.SetDuration(task, WithWork(edit.DurationOf(task), ratio));
     }
   }
   for (Edit::NewKernel& kernel : edit.inserted()) {
-    if (kernel.per_sample) kernel.duration = GrownFromStart(kernel.duration, ratio);
+    if (kernel.per_sample) kernel.duration = WithWork(kernel.duration, ratio);
   }
   for (Edit::ChannelTask& copy : edit.channel_tasks()) {
     if (copy.per_sample) copy.Scale(ratio);
@@ -137,9 +122,7 @@ Effect ApplyBatchSize(const Job& job, const Arguments& arguments, Edit& edit) {
   effect.gpu_error = kKernelError * std::max(1.0, std::abs(std::log2(ratio)));
   effect.work = ratio;
   const bool near = ratio <= kFarAway && ratio >= 1 / kFarAway;
-  effect.validated = near && job.device() != nullptr && job.device()->short_name == "H200"
-                         ? Validity::kYes
-                         : Validity::kOutOfRange;
+  effect.validated = near ? ValidityOn(job) : Validity::kOutOfRange;
   return effect;
 }
 

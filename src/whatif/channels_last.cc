@@ -78,9 +78,7 @@ Effect ApplyChannelsLast(const Job& job, const Arguments& /*arguments*/, Edit& e
   Effect effect;
   effect.gpu_error = kKernelError;
   effect.memory_delta_bytes = 0;
-  effect.validated = job.device() != nullptr && job.device()->short_name == "H200"
-                         ? Validity::kYes
-                         : Validity::kOutOfRange;
+  effect.validated = ValidityOn(job);
   return effect;
 }
 

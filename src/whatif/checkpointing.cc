@@ -105,9 +105,7 @@ Effect ApplyCheckpointing(const Job& job, const Arguments& /*arguments*/, Edit& 
   effect.memory_delta_bytes = 0;
   effect.memory_change.checkpointing = true;
   effect.gpu_error = kKernelError;
-  effect.validated = job.device() != nullptr && job.device()->short_name == "H200"
-                         ? Validity::kYes
-                         : Validity::kOutOfRange;
+  effect.validated = ValidityOn(job);
   return effect;
 }
 

@@ -54,9 +54,7 @@ Effect ApplyCudaGraph(const Job& job, const Arguments& /*arguments*/, Edit& edit
   Effect effect;
   effect.why = "if every operator of the step can be captured";
   effect.gpu_error = 0.03;
-  effect.validated = job.device() != nullptr && job.device()->short_name == "H200"
-                         ? Validity::kYes
-                         : Validity::kOutOfRange;
+  effect.validated = ValidityOn(job);
   return effect;
 }
 

@@ -173,11 +173,9 @@ Result<bool> Try(const Attempt& attempt, const Job& job, Forecaster& forecaster,
   } else {
     Result<std::vector<ScenarioCall>> calls = ParseScenario(attempt.scenario);
     if (!calls.ok()) return calls.status();
-    for (const ScenarioCall& call : calls.value()) {
-      const Effect effect = call.scenario->apply(job, call.arguments, edit);
-      if (!effect.applies) return false;
-      error = std::max(error, effect.gpu_error);
-    }
+    const Effect effect = ApplyAll(job, calls.value(), edit);
+    if (!effect.applies) return false;
+    error = effect.gpu_error;
     finding.scenario = attempt.scenario;
   }
   MsInterval saves = forecaster.SavesOf(edit.Finish(), error);

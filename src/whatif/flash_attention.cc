@@ -91,8 +91,7 @@ Effect ApplyFlashAttention(const Job& job, const Arguments& /*arguments*/, Edit&
   effect.memory_delta_bytes = 0;
   effect.memory_change.fused_attention = true;
   effect.gpu_error = dropout ? kKernelError : kPublishedError;
-  effect.validated =
-      dropout && job.device()->short_name == "H200" ? Validity::kYes : Validity::kOutOfRange;
+  effect.validated = dropout ? ValidityOn(job) : Validity::kOutOfRange;
   return effect;
 }
 

@@ -138,31 +138,17 @@ Forecast Forecaster::Run(std::string name, const std::vector<ScenarioCall>& call
     return forecast;
   }
   Edit edit(job_.graph(), job_.corrected());
-  double error = 0;
-  std::int64_t memory = 0;
-  MemoryChange memory_change;
-  double work = 1;
-  bool memory_known = true, all_validated = true;
-  for (const ScenarioCall& call : calls) {
-    const Effect effect = call.scenario->apply(job_, call.arguments, edit);
-    if (!effect.applies) {
-      forecast.applies = false;
-      forecast.why = effect.why;
-      return forecast;
-    }
-    error = std::max(error, effect.gpu_error);
-    work *= effect.work;
-    memory_known &= effect.memory_delta_bytes.has_value();
-    memory += effect.memory_delta_bytes.value_or(0);
-    memory_change = memory_change | effect.memory_change;
-    all_validated &= effect.validated == Validity::kYes;
-    if (effect.validated == Validity::kOutOfRange) forecast.validated = Validity::kOutOfRange;
-    if (!effect.why.empty()) forecast.why += (forecast.why.empty() ? "" : "; ") + effect.why;
+  const Effect effect = ApplyAll(job_, calls, edit);
+  forecast.why = effect.why;
+  if (!effect.applies) {
+    forecast.applies = false;
+    return forecast;
   }
-  if (all_validated) forecast.validated = Validity::kYes;
-  // What goes to the host or is encoded is counted apart from what autograd keeps.
-  if (memory != 0 && calls.size() > 1) memory_known = false;
-  if (memory_known) forecast.memory_delta_bytes = MemoryDelta(job_, memory, memory_change);
+  forecast.validated = effect.validated;
+  if (effect.memory_delta_bytes) {
+    forecast.memory_delta_bytes =
+        MemoryDelta(job_, *effect.memory_delta_bytes, effect.memory_change);
+  }
   forecast.changed = edit.counts();
   std::optional<EditedPlan> edited = edit.TryFinish();
   if (!edited) {
@@ -171,14 +157,14 @@ Forecast Forecaster::Run(std::string name, const std::vector<ScenarioCall>& call
     return forecast;
   }
   edited_ = std::move(*edited);
-  forecast.step_ms = IntervalOf(edited_.plan, edited_.changed, error);
+  forecast.step_ms = IntervalOf(edited_.plan, edited_.changed, effect.gpu_error);
   forecast.speedup = forecast.step_ms.mid > 0 ? baseline_.corrected.mid / forecast.step_ms.mid : 0;
   forecast.saves_ms = baseline_.corrected.mid - forecast.step_ms.mid;
-  if (work != 1 && forecast.step_ms.mid > 0) {
-    forecast.why += fmt::format("; {:.3g} times the work a step: {:.2f} times the throughput", work,
-                                work * forecast.speedup);
+  if (effect.work != 1 && forecast.step_ms.mid > 0) {
+    forecast.why += fmt::format("; {:.3g} times the work a step: {:.2f} times the throughput",
+                                effect.work, effect.work * forecast.speedup);
   }
-  const std::string limit = Explain(forecast, edited_.plan, work);
+  const std::string limit = Explain(forecast, edited_.plan, effect.work);
   if (!limit.empty()) forecast.why += (forecast.why.empty() ? "" : "; ") + limit;
   return forecast;
 }

@@ -10,14 +10,12 @@
 
 #include "analysis/operator_costs.h"
 #include "whatif/catalogue.h"
+#include "whatif/inserted_kernels.h"
 #include "whatif/operators.h"
 #include "whatif/selection.h"
 
 namespace headroom {
 namespace {
-
-/// A kernel of no work.
-constexpr double kKernelStart = 1'200;  // ns
 
 /// Which tensors a later operator still needs is not in a profile.
 constexpr double kKernelError = 0.3;

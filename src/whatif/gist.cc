@@ -14,6 +14,7 @@
 #include "analysis/operator_costs.h"
 #include "whatif/catalogue.h"
 #include "whatif/inserted_kernels.h"
+#include "whatif/operators.h"
 
 namespace headroom {
 namespace {
@@ -30,11 +31,6 @@ struct Saved {
   TaskIndex backward = kNoTask;  ///< First GPU task of that one's backward.
 };
 
-std::string_view NameOfOp(const Job& job, HostEventId op) {
-  return op.valid() ? job.store().Text(job.store().host_events.name[op.index()])
-                    : std::string_view();
-}
-
 bool IsRelu(std::string_view op) {
   return op == "aten::relu" || op == "aten::relu_" || op == "aten::clamp_min" ||
          op == "aten::clamp_min_";
@@ -44,13 +40,6 @@ Reader ReaderOf(std::string_view op) {
   if (op.find("max_pool") != std::string_view::npos) return Reader::kPooling;
   if (op.find("convolution") != std::string_view::npos) return Reader::kConvolution;
   return Reader::kOther;
-}
-
-/// The operator with a sequence number at or around an operator.
-HostEventId Numbered(const Job& job, HostEventId op) {
-  const auto& events = job.store().host_events;
-  while (op.valid() && events.sequence[op.index()] == kUnknown) op = events.parent[op.index()];
-  return op;
 }
 
 std::vector<Saved> FindSaved(const Job& job) {
@@ -69,12 +58,12 @@ std::vector<Saved> FindSaved(const Job& job) {
     }
     if (!context.op.valid() || context.op == last) continue;
     last = context.op;
-    const std::string_view name = NameOfOp(job, context.op);
+    const std::string_view name = NameOfOperator(job, context.op);
     if (behind_relu) {
       saved.back().reader = ReaderOf(name);
       saved.back().read = task;
       if (saved.back().reader != Reader::kOther)
-        reader.emplace(Numbered(job, context.op), saved.size() - 1);
+        reader.emplace(NumberedOperator(job, context.op), saved.size() - 1);
     }
     behind_relu = IsRelu(name);
     if (!behind_relu) continue;
@@ -82,9 +71,7 @@ std::vector<Saved> FindSaved(const Job& job) {
     behind_relu = call && !call->args.empty() && call->args[0].tensors.size() == 1;
     if (!behind_relu) continue;
     Saved output;
-    output.elements = 1;
-    for (const std::int64_t extent : call->args[0].tensors[0].dims)
-      output.elements *= static_cast<double>(extent);
+    output.elements = ElementsOf(call->args[0].tensors[0]);
     output.element_bytes = BytesPerElement(call->args[0].tensors[0].dtype);
     saved.push_back(output);
   }

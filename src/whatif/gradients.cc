@@ -8,6 +8,7 @@
 
 #include "analysis/operator_costs.h"
 #include "cost/kernel_time.h"
+#include "whatif/operators.h"
 
 namespace headroom {
 namespace {
@@ -15,9 +16,7 @@ namespace {
 constexpr std::string_view kAccumulate = "torch::autograd::AccumulateGrad";
 
 double BytesOf(const TensorArg& tensor) {
-  double elements = 1;
-  for (const std::int64_t extent : tensor.dims) elements *= static_cast<double>(extent);
-  return elements * BytesPerElement(tensor.dtype);
+  return ElementsOf(tensor) * BytesPerElement(tensor.dtype);
 }
 
 /// Bytes of the gradient that an operator completes; 0: none.

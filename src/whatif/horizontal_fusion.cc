@@ -8,23 +8,14 @@
 #include <optional>
 
 #include "whatif/catalogue.h"
+#include "whatif/inserted_kernels.h"
 
 namespace headroom {
 namespace {
 
-/// A kernel of no work.
-constexpr double kKernelStart = 1'200;  // ns
-
 /// Blocks that a processor holds at once, whatever their size (CUDA C++ Programming Guide, compute
 /// capability 7.0 to 9.0).
 constexpr double kMostBlocks = 32;
-
-/// Of what does not start faster for being more.
-DurationNs Grown(DurationNs duration, double growth) {
-  const auto time = static_cast<double>(duration.ns());
-  const double start = std::min(time, kKernelStart);
-  return DurationNs(std::llround(start + (time - start) * growth));
-}
 
 /// Blocks that run at once on the whole GPU; nullopt: not recorded.
 std::optional<double> BlocksAtOnce(const Job& job, std::uint32_t row) {
@@ -54,20 +45,20 @@ Effect ApplyHorizontalFusion(const Job& job, const Arguments& arguments, Edit& e
     const auto& tasks = job.store().gpu_tasks;
     double growth = jobs;
     if (const std::optional<double> at_once = BlocksAtOnce(job, recorded.row);
-        at_once && tasks.grid_x[recorded.row] > 0) {
+        at_once && tasks.grid_x[recorded.row] > 0 && !edit.HasOtherWork(task)) {
       ++known;
       const double blocks = static_cast<double>(tasks.grid_x[recorded.row]) *
                             std::max(1, tasks.grid_y[recorded.row]) *
                             std::max(1, tasks.grid_z[recorded.row]);
       growth = std::ceil(jobs * blocks / *at_once) / std::ceil(blocks / *at_once);
     }
-    edit.SetDuration(task, Grown(edit.DurationOf(task), growth));
+    edit.SetDuration(task, WithWork(edit.DurationOf(task), growth));
   }
   if (known == 0) {
     return Effect::Abstain(
         "no grid and block sizes were recorded, or the GPU is not in the device catalogue");
   }
-  for (Edit::NewKernel& kernel : edit.inserted()) kernel.duration = Grown(kernel.duration, jobs);
+  for (Edit::NewKernel& kernel : edit.inserted()) kernel.duration = WithWork(kernel.duration, jobs);
   for (Edit::ChannelTask& copy : edit.channel_tasks()) copy.Scale(jobs);
   Effect effect;
   effect.gpu_error = 0.2;

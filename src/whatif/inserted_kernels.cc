@@ -1,14 +1,14 @@
 #include "whatif/inserted_kernels.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace headroom {
-namespace {
-
-/// An empty kernel, measured on one H200.
-constexpr double kKernelStart = 1'200;  // ns
-
-}  // namespace
+DurationNs WithWork(DurationNs duration, double ratio) {
+  const auto time = static_cast<double>(duration.ns());
+  const double start = std::min(time, kKernelStart);
+  return DurationNs(std::llround(start + (time - start) * ratio));
+}
 
 DurationNs MemoryPassTime(double bytes, const DeviceSpec& device) {
   return DurationNs(std::llround(

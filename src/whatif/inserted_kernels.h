@@ -6,6 +6,12 @@
 
 namespace headroom {
 
+/// What a kernel of no work takes, measured on one H200; ns.
+inline constexpr double kKernelStart = 1'200;
+
+/// A kernel bound by memory that does `ratio` times the work: all but its start grows.
+DurationNs WithWork(DurationNs duration, double ratio);
+
 /// A kernel that only moves bytes: a start, and the bytes at the sustained bandwidth.
 /// REQUIRES: the device's memory bandwidth is known.
 DurationNs MemoryPassTime(double bytes, const DeviceSpec& device);

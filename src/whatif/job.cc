@@ -70,7 +70,7 @@ Result<bool> Job::CalibrateTo(double step_ms) {
   const Result<MeasuredStep> measured = FitToMeasuredStep(corrected_, step_ms);
   if (!measured.ok()) return measured.status();
   if (!measured.value().tells) return false;
-  ScaleHost(corrected_, measured.value().host_factor);
+  StretchHost(corrected_, measured.value().host_factor);
   host_error_ = kMeasuredError;
   return true;
 }

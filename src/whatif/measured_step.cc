@@ -22,7 +22,7 @@ constexpr int kBisections = 30;
 
 }  // namespace
 
-void ScaleHost(Plan& plan, double factor) {
+void StretchHost(Plan& plan, double factor) {
   const PlanShape& shape = *plan.shape;
   const auto scaled = [&](std::int64_t& ns) {
     ns = std::llround(static_cast<double>(ns) * factor);
@@ -40,7 +40,7 @@ Result<MeasuredStep> FitToMeasuredStep(const Plan& plan, double step_ms) {
   Replayer replayer;
   const auto step_at = [&](double factor) {
     Plan scaled = plan;
-    ScaleHost(scaled, factor);
+    StretchHost(scaled, factor);
     return replayer.Run(scaled).step_ns / 1e6;
   };
   const double least = step_at(kLeast), most = step_at(kMost);

@@ -19,6 +19,6 @@ struct MeasuredStep {
 Result<MeasuredStep> FitToMeasuredStep(const Plan& plan, double step_ms);
 
 /// Multiplies the host's work and calls of a plan, inserted ones included.
-void ScaleHost(Plan& plan, double factor);
+void StretchHost(Plan& plan, double factor);
 
 }  // namespace headroom

@@ -62,6 +62,12 @@ HostEventId OutermostOperator(const Job& job, HostEventId op) {
   return op;
 }
 
+HostEventId NumberedOperator(const Job& job, HostEventId op) {
+  const auto& events = job.store().host_events;
+  while (op.valid() && events.sequence[op.index()] == kUnknown) op = events.parent[op.index()];
+  return op;
+}
+
 std::uint32_t EndRow(const Job& job, HostEventId event) {
   const auto& events = job.store().host_events;
   const std::uint32_t last = job.store().HostEventsOf(events.thread[event.index()]).last;

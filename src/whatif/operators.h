@@ -32,6 +32,9 @@ double LargestElements(const OperatorCall& call);
 /// The outermost of the library's operators around one: aten::matmul around aten::bmm.
 HostEventId OutermostOperator(const Job& job, HostEventId op);
 
+/// The operator with an autograd sequence number at or around one; none.
+HostEventId NumberedOperator(const Job& job, HostEventId op);
+
 /// One past the last row of what is inside an event, itself included.
 std::uint32_t EndRow(const Job& job, HostEventId event);
 

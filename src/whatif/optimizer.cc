@@ -55,10 +55,11 @@ Effect ApplyFusedOptimizer(const Job& job, const Arguments& arguments, Edit& edi
       return Effect::Abstain("the parameters' shapes were not recorded (record_shapes=True)");
     }
     const double moved = bytes * (fused ? algorithm->fused : algorithm->foreach);
-    edit.SetDuration(
+    edit.ReplaceWork(
         step.tasks.front(),
         DurationNs(static_cast<std::int64_t>(moved / (*job.device()->memory_bandwidth_gbs *
-                                                      job.calibration().kernels.update_bytes))));
+                                                      job.calibration().kernels.update_bytes))),
+        std::nullopt);
     kept.emplace_back(launch, edit.DurationOf(launch));
     gone.insert(gone.end(), step.tasks.begin() + 1, step.tasks.end());
   }
@@ -74,7 +75,7 @@ Effect ApplyFusedOptimizer(const Job& job, const Arguments& arguments, Edit& edi
   effect.gpu_error = kKernelError;
   effect.memory_delta_bytes = fused ? std::optional<std::int64_t>(0) : std::nullopt;
   effect.memory_change.fused_update = fused;
-  effect.validated = job.device()->short_name == "H200" ? Validity::kYes : Validity::kOutOfRange;
+  effect.validated = ValidityOn(job);
   return effect;
 }
 

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "analysis/operator_costs.h"
+#include "whatif/operators.h"
 
 namespace headroom {
 namespace {
@@ -64,13 +65,11 @@ std::vector<double> BytesOfParameters(const Job& job, const OptimizerStep& step)
     const HostEventId op = job.ContextOf(task).op;
     if (!op.valid() || op == last) continue;
     last = op;
-    if (job.store().Text(job.store().host_events.name[op.index()]) != algorithm->counted) continue;
+    if (NameOfOperator(job, op) != algorithm->counted) continue;
     const std::optional<OperatorCall> call = ReadOperatorCall(job.store(), op);
     if (!call || call->args.empty() || call->args[0].tensors.size() != 1) continue;
-    double elements = 1;
-    for (const std::int64_t extent : call->args[0].tensors[0].dims)
-      elements *= static_cast<double>(extent);
-    bytes.push_back(elements * BytesPerElement(call->args[0].tensors[0].dtype));
+    const TensorArg& parameter = call->args[0].tensors[0];
+    bytes.push_back(ElementsOf(parameter) * BytesPerElement(parameter.dtype));
   }
   return bytes;
 }

@@ -5,6 +5,7 @@
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 
@@ -125,6 +126,22 @@ Status CheckValue(const Scenario& scenario, const ScenarioKey& key, const std::s
   return Status::Ok();
 }
 
+/// Combinations that the ground truth holds, in the catalogue's order.
+constexpr std::array<std::string_view, 5> kMeasuredTogether = {
+    "fused-optimizer+amp", "fused-optimizer+flash-attention+amp", "fused-optimizer+batch-size",
+    "amp+channels-last", "batch-size+cuda-graph"};
+
+bool IsMeasuredTogether(const std::vector<ScenarioCall>& calls) {
+  if (calls.size() < 2) return true;
+  std::string names;
+  for (const ScenarioCall& call : calls) {
+    if (!names.empty()) names += '+';
+    names += call.scenario->name;
+  }
+  return std::find(kMeasuredTogether.begin(), kMeasuredTogether.end(), names) !=
+         kMeasuredTogether.end();
+}
+
 Result<ScenarioCall> ParseOne(std::string_view text) {
   const std::string_view name = text.substr(0, text.find(':'));
   const Scenario* scenario = FindScenario(name);
@@ -180,6 +197,39 @@ Result<ScenarioCall> ParseOne(std::string_view text) {
 }
 
 }  // namespace
+
+Validity ValidityOn(const Job& job) {
+  return job.device() != nullptr && job.device()->short_name == "H200" ? Validity::kYes
+                                                                       : Validity::kOutOfRange;
+}
+
+Effect ApplyAll(const Job& job, const std::vector<ScenarioCall>& calls, Edit& edit) {
+  Effect all{.memory_delta_bytes = 0};
+  bool all_validated = true, any_out_of_range = false;
+  for (const ScenarioCall& call : calls) {
+    Effect effect = call.scenario->apply(job, call.arguments, edit);
+    if (!effect.applies) return effect;
+    all.gpu_error = std::max(all.gpu_error, effect.gpu_error);
+    all.work *= effect.work;
+    all.memory_change = all.memory_change | effect.memory_change;
+    if (!effect.memory_delta_bytes) {
+      all.memory_delta_bytes.reset();
+    } else if (all.memory_delta_bytes) {
+      *all.memory_delta_bytes += *effect.memory_delta_bytes;
+    }
+    all_validated &= effect.validated == Validity::kYes;
+    any_out_of_range |= effect.validated == Validity::kOutOfRange;
+    if (!effect.why.empty()) all.AlsoBecause(effect.why);
+  }
+  // What goes to the host or is encoded is counted apart from what autograd keeps.
+  if (calls.size() > 1 && all.memory_delta_bytes.value_or(0) != 0) all.memory_delta_bytes.reset();
+  if (all_validated) {
+    all.validated = IsMeasuredTogether(calls) ? Validity::kYes : Validity::kOutOfRange;
+  } else if (any_out_of_range) {
+    all.validated = Validity::kOutOfRange;
+  }
+  return all;
+}
 
 double Arguments::Number(std::string_view key) const {
   const std::string& text = Text(key);

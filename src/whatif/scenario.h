@@ -43,6 +43,9 @@ class Arguments {
 /// Whether forecasts of a kind have been held against what came true.
 enum class Validity : std::uint8_t { kNo, kYes, kOutOfRange };
 
+/// Of a forecast that was held against the ground truth of docs/accuracy.md: kYes on its GPU.
+Validity ValidityOn(const Job& job);
+
 /// What a scenario did to a plan.
 struct Effect {
   bool applies = true;  ///< Else `why` tells what is missing, and there is no forecast.
@@ -84,6 +87,10 @@ struct ScenarioCall {
   const Scenario* scenario = nullptr;
   Arguments arguments;
 };
+
+/// Applies the parts of a combination to an edit, and joins what they did; the first that abstains
+/// decides. The edit is then of no use.
+Effect ApplyAll(const Job& job, const std::vector<ScenarioCall>& calls, Edit& edit);
 
 /// Reads `NAME[:key=value,...][+NAME...]`, into the catalogue's order: `A+B` and `B+A` are the same
 /// question. A comma or plus that no key or name follows belongs to

@@ -52,7 +52,7 @@ Effect ApplyTf32(const Job& job, const Arguments& /*arguments*/, Edit& edit) {
   effect.gpu_error = kKernelError;
   // Another convolution kernel has another workspace, which can be gigabytes.
   if (convolutions == 0) effect.memory_delta_bytes = 0;
-  effect.validated = job.device()->short_name == "H200" ? Validity::kYes : Validity::kOutOfRange;
+  effect.validated = ValidityOn(job);
   return effect;
 }
 

@@ -12,6 +12,7 @@
 #include "analysis/operator_costs.h"
 #include "whatif/catalogue.h"
 #include "whatif/network.h"
+#include "whatif/operators.h"
 
 namespace headroom {
 namespace {
@@ -29,12 +30,16 @@ double InputBytes(const ConvolutionShape& shape) {
   return elements * BytesPerElement(shape.dtype);
 }
 
+/// Share of the recorded bytes that an input has where a scenario made the convolution 16-bit.
+double BytesKept(std::optional<Precision> precision) {
+  return precision == Precision::kF16 || precision == Precision::kBF16 ? 0.5 : 1;
+}
+
 /// The convolutions of each step that have a backward, in order of their forward.
 std::map<std::int32_t, std::vector<Layer>> FindLayers(const Job& job) {
   // By the forward operator around; sequence numbers are on an outer operator (aten::convolution),
   // shapes on the innermost.
   std::map<HostEventId, Layer> layers;
-  const auto& events = job.store().host_events;
   HostEventId last;
   for (TaskIndex task = 0; task < job.graph().tasks.size(); ++task) {
     if (job.graph().tasks[task].kind != TaskKind::kGpu) continue;
@@ -50,9 +55,7 @@ std::map<std::int32_t, std::vector<Layer>> FindLayers(const Job& job) {
     const std::optional<OperatorCall> call = ReadOperatorCall(job.store(), context.costed);
     const std::optional<ConvolutionShape> shape = call ? ConvolutionShapeOf(*call) : std::nullopt;
     if (!shape) continue;
-    HostEventId around = context.costed;
-    while (around.valid() && events.sequence[around.index()] == kUnknown)
-      around = events.parent[around.index()];
+    const HostEventId around = NumberedOperator(job, context.costed);
     if (around.valid())
       layers.try_emplace(around, Layer{.input_bytes = InputBytes(*shape), .forward = task});
   }
@@ -90,8 +93,8 @@ Effect ApplyVdnn(const Job& job, const Arguments& arguments, Edit& edit) {
       Edit::ChannelTask copy;
       copy.step = step;
       copy.per_sample = true;
-      copy.bytes = layer.input_bytes;
-      copy.duration = TransferTime(layer.input_bytes, edit.ChannelAt(out));
+      copy.bytes = layer.input_bytes * BytesKept(edit.PrecisionOf(layer.forward));
+      copy.duration = TransferTime(copy.bytes, edit.ChannelAt(out));
       Edit::ChannelTask back = copy;
       copy.channel = out;
       copy.after = {{.task = layer.forward, .from_start = true}};
@@ -100,9 +103,9 @@ Effect ApplyVdnn(const Job& job, const Arguments& arguments, Edit& edit) {
       back.after = {{.task = edit.Insert(std::move(copy))},
                     {.task = next.backward, .from_start = true}};
       back.before = {{.task = layer.backward}};
+      saved += back.bytes;
+      largest = std::max(largest, back.bytes);
       edit.Insert(std::move(back));
-      saved += layer.input_bytes;
-      largest = std::max(largest, layer.input_bytes);
     }
     // One input is there while it is used, another while it is copied.
     most_saved = std::max(most_saved, std::max(0.0, saved - 2 * largest));
