@@ -38,7 +38,11 @@ struct SustainedShares {
   double bf16_batch_norm = 1.35;  ///< Not cuDNN's kernel, but PyTorch's own.
   double mixed_addition = 1.55;   ///< A 16-bit and a float32 operand: not vectorized.
 
-  // Products of few blocks: share of a wave that is lost, and does not grow with the batch.
+  // On vector units, of their peak: large products, and convolutions.
+  double gemm_vector = 0.7, convolution_vector = 0.7;
+
+  // What few blocks lose, as a share of a wave: convolutions of more samples win it back, products
+  // of fewer samples lose it.
   double lost_when_growing = 0.5, lost_when_shrinking = 0.3;
   double most_lost = 0.25;
 };

@@ -4,11 +4,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "analysis/operator_costs.h"
+#include "cost/batch_growth.h"
+#include "cost/operator_cost.h"
+#include "cost/roofline.h"
 #include "whatif/catalogue.h"
 #include "whatif/inserted_kernels.h"
 #include "whatif/operators.h"
@@ -17,13 +22,14 @@
 namespace headroom {
 namespace {
 
-/// A product of few blocks fills its last wave of processors badly: that part of its time does not
-/// grow with the work. The share of a wave that is lost, and the blocks that a processor runs at
-/// once, were measured on one H200.
+/// That a processor runs of a product (measured on one H200).
 constexpr double kBlocksAtOnce = 2;
 
 /// For twice or half the batch, and again for each doubling.
 constexpr double kKernelError = 0.07;
+/// What an algorithm of fewer FLOPs may take off a convolution, as a share: which one the library
+/// takes is not in a profile.
+constexpr double kFastAlgorithm = 0.3;
 /// Beyond this ratio, kernels may be other ones altogether.
 constexpr double kFarAway = 4;
 
@@ -76,18 +82,91 @@ bool WorksOnWeights(const Job& job, TaskIndex task) {
   return job.NameOf(task).find("splitKreduce") != std::string_view::npos;
 }
 
-/// Share of a product's time that does not grow.
-double LostShare(const Job& job, TaskIndex task, double ratio) {
+/// Blocks of a product, as multiples of what runs at once; nullopt: not recorded.
+std::optional<double> WavesOf(const Job& job, TaskIndex task) {
   const auto& tasks = job.store().gpu_tasks;
   const std::uint32_t row = job.graph().tasks[task].row;
-  if (job.device() == nullptr || !job.device()->sm_count || tasks.grid_x[row] <= 0) return 0;
+  if (job.device() == nullptr || !job.device()->sm_count || tasks.grid_x[row] <= 0)
+    return std::nullopt;
   const double blocks = static_cast<double>(tasks.grid_x[row]) * std::max(1, tasks.grid_y[row]) *
                         std::max(1, tasks.grid_z[row]);
+  return blocks / (*job.device()->sm_count * kBlocksAtOnce);
+}
+
+/// Share of a product's time that stays when there are fewer samples: few blocks fill their last
+/// wave of processors badly.
+double LostShare(const Job& job, TaskIndex task) {
   const SustainedShares& shares = job.calibration().kernels;
-  const double wave = *job.device()->sm_count * kBlocksAtOnce;
-  return std::min(
-      shares.most_lost,
-      (ratio > 1 ? shares.lost_when_growing : shares.lost_when_shrinking) * wave / blocks);
+  const std::optional<double> waves = WavesOf(job, task);
+  return waves ? std::min(shares.most_lost, shares.lost_when_shrinking / *waves) : 0;
+}
+
+/// Share of an operator's products that stays when there are more samples.
+double StayingShare(const Job& job, HostEventId op, const std::vector<TaskIndex>& products,
+                    const Edit& edit) {
+  const std::optional<OperatorCall> call = ReadOperatorCall(job.store(), op);
+  const OperatorCost* cost = job.CostOf(op);
+  if (!call || cost == nullptr || job.device() == nullptr) return 0;
+  DurationNs time{0};
+  bool tensor_cores = false;
+  DType dtype = cost->math_dtype;
+  for (const TaskIndex task : products) {
+    time += edit.DurationOf(task);
+    tensor_cores |= job.ClassOf(task).tensor_cores == TensorCoreUse::kYes;
+    dtype = ResolveMathDType(dtype, job.ClassOf(task));
+  }
+  const std::optional<Precision> changed = edit.PrecisionOf(products.front());
+  if (changed) {
+    tensor_cores = true;
+    dtype = *changed == Precision::kTF32   ? DType::kTF32
+            : *changed == Precision::kBF16 ? DType::kBF16
+                                           : DType::kF16;
+  }
+  const TaskIndex longest = *std::max_element(
+      products.begin(), products.end(),
+      [&](TaskIndex a, TaskIndex b) { return edit.DurationOf(a) < edit.DurationOf(b); });
+  // The blocks that were recorded are not those of a kernel in another precision.
+  const std::optional<double> waves = changed ? std::nullopt : WavesOf(job, longest);
+  return ShareThatStays(*call, dtype, tensor_cores, time, waves, *job.device()).value_or(0);
+}
+
+/// Whether with more samples the library may take an algorithm of fewer FLOPs (FFT, Winograd) for a
+/// convolution: one of float32 with a kernel of several taps that goes over every element.
+bool MayBecomeFast(const Job& job, HostEventId op, const std::vector<TaskIndex>& products,
+                   const Edit& edit) {
+  if (edit.PrecisionOf(products.front())) return false;
+  const std::optional<OperatorCall> call = ReadOperatorCall(job.store(), op);
+  const std::optional<ConvolutionShape> shape =
+      call ? ConvolutionShapeOf(*call) : std::optional<ConvolutionShape>();
+  if (!shape || shape->dtype != DType::kF32 || shape->in != shape->out || shape->groups != 1 ||
+      *std::max_element(shape->kernel.begin(), shape->kernel.end()) == 1)
+    return false;
+  return std::none_of(products.begin(), products.end(), [&](TaskIndex task) {
+    const KernelClass& kernel = job.ClassOf(task);
+    return kernel.fast_algorithm || kernel.tensor_cores == TensorCoreUse::kYes;
+  });
+}
+
+/// Scales matrix products and convolutions. Returns the GPU time of those that may become fast.
+DurationNs ScaleProducts(const Job& job, double ratio, Edit& edit) {
+  DurationNs may_become_fast{0};
+  for (const LaunchingOperator& op : LaunchingOperators(job)) {
+    std::vector<TaskIndex> products;
+    std::copy_if(op.tasks.begin(), op.tasks.end(), std::back_inserter(products),
+                 [&](TaskIndex task) {
+                   return MultipliesMatrices(job.ClassOf(task).family) && !edit.IsRemoved(task) &&
+                          !WorksOnWeights(job, task);
+                 });
+    if (products.empty()) continue;
+    const double stays = ratio > 1 ? StayingShare(job, op.op, products, edit) : 0;
+    const bool fast = ratio > 1 && MayBecomeFast(job, op.op, products, edit);
+    for (const TaskIndex task : products) {
+      const double lost = ratio > 1 ? stays : LostShare(job, task);
+      edit.Scale(task, lost + (1 - lost) * ratio);
+      if (fast) may_become_fast += edit.DurationOf(task);
+    }
+  }
+  return may_become_fast;
 }
 
 }  // namespace
@@ -99,15 +178,15 @@ Effect ApplyBatchSize(const Job& job, const Arguments& arguments, Edit& edit) {
         "the batch size cannot be told: no shapes were recorded (record_shapes=True)");
   }
   const double ratio = arguments.Number("n") / static_cast<double>(*batch);
+  const DurationNs may_become_fast = ScaleProducts(job, ratio, edit);
   for (const TaskIndex task :
        SelectTasks(job, [&](TaskIndex t) { return !WorksOnWeights(job, t); })) {
     if (job.ClassOf(task).family == WorkFamily::kCommunication) continue;
-    if (MultipliesMatrices(job.ClassOf(task).family)) {
-      const double lost = LostShare(job, task, ratio);
-      edit.Scale(task, lost + (1 - lost) * ratio);
-    } else {
+    const HostContext& context = job.ContextOf(task);
+    // Products of operators are scaled with all their kernels, above.
+    const bool of_operator = context.costed.valid() || context.op.valid();
+    if (!of_operator || !MultipliesMatrices(job.ClassOf(task).family))
       edit.SetDuration(task, WithWork(edit.DurationOf(task), ratio));
-    }
   }
   for (Edit::NewKernel& kernel : edit.inserted()) {
     if (kernel.per_sample) kernel.duration = WithWork(kernel.duration, ratio);
@@ -119,7 +198,14 @@ Effect ApplyBatchSize(const Job& job, const Arguments& arguments, Edit& edit) {
   effect.why = fmt::format("{} samples a step instead of {}", arguments.Text("n"), *batch);
   effect.memory_delta_bytes = 0;
   effect.memory_change.batch_ratio = ratio;
-  effect.gpu_error = kKernelError * std::max(1.0, std::abs(std::log2(ratio)));
+  DurationNs all{1};
+  for (TaskIndex task = 0; task < job.graph().tasks.size(); ++task) {
+    if (job.graph().tasks[task].kind == TaskKind::kGpu && !edit.IsRemoved(task))
+      all += edit.DurationOf(task);
+  }
+  effect.gpu_error =
+      kKernelError * std::max(1.0, std::abs(std::log2(ratio))) +
+      kFastAlgorithm * static_cast<double>(may_become_fast.ns()) / static_cast<double>(all.ns());
   effect.work = ratio;
   const bool near = ratio <= kFarAway && ratio >= 1 / kFarAway;
   effect.validated = near ? ValidityOn(job) : Validity::kOutOfRange;

@@ -76,6 +76,8 @@ constexpr std::array kFields = {
     HEADROOM_FIELD("kernels", "half_dropout", 1, kernels.half_dropout),
     HEADROOM_FIELD("kernels", "bf16_batch_norm", 1, kernels.bf16_batch_norm),
     HEADROOM_FIELD("kernels", "mixed_addition", 1, kernels.mixed_addition),
+    HEADROOM_FIELD("kernels", "gemm_vector", 1, kernels.gemm_vector),
+    HEADROOM_FIELD("kernels", "convolution_vector", 1, kernels.convolution_vector),
     HEADROOM_FIELD("kernels", "lost_when_growing", 1, kernels.lost_when_growing),
     HEADROOM_FIELD("kernels", "lost_when_shrinking", 1, kernels.lost_when_shrinking),
     HEADROOM_FIELD("kernels", "most_lost", 1, kernels.most_lost),
