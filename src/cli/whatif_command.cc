@@ -105,6 +105,8 @@ Status WhatifCommand::Run() {
   if (Status status = views_.Begin(job, report); !status.ok()) return status;
   for (std::size_t i = 0; i < calls.size(); ++i) {
     report.forecasts.push_back(forecaster.Run(scenarios_[i], calls[i]));
+    if (report.forecasts.back().applies)
+      report.forecasts.back().batch_curve = forecaster.CurveOf(calls[i]);
     if (Status status = views_.AddScenario(job, forecaster.last_plan(), report); !status.ok())
       return status;
   }

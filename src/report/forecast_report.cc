@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "report/batch_curve_report.h"
 #include "report/explanation_report.h"
 #include "report/json_writer.h"
 #include "report/self_check_report.h"
@@ -36,6 +37,18 @@ void WriteValidity(JsonWriter& json, Validity validity) {
     case Validity::kOutOfRange:
       return json.String("out of range");
   }
+}
+
+std::string_view ValidityText(Validity validity) {
+  switch (validity) {
+    case Validity::kNo:
+      return "no";
+    case Validity::kYes:
+      return "yes";
+    case Validity::kOutOfRange:
+      return "out of range";
+  }
+  return "";
 }
 
 std::string Ms(double ms) { return fmt::format("{:.{}f} ms", ms, std::abs(ms) >= 100 ? 1 : 2); }
@@ -83,6 +96,7 @@ std::string RenderForecastJson(const ForecastReport& report) {
     json.EndObject();
     json.Key("validated");
     WriteValidity(json, forecast.validated);
+    if (forecast.batch_curve) WriteBatchCurveJson(*forecast.batch_curve, json.Key("batch_curve"));
     if (forecast.interval_rule) {
       json.Key("scores").Integer(forecast.interval_rule->scores);
       json.Key("interval_factor").Number(forecast.interval_rule->factor);
@@ -138,16 +152,24 @@ std::string RenderForecastText(const ForecastReport& report, bool color, Charset
   std::vector<std::vector<Span>> rows;
   for (const Forecast& forecast : report.forecasts) {
     if (!forecast.applies) {
-      rows.push_back({{forecast.name}, {"-"}, {"-"}, {"-"}, {"-"}});
+      rows.push_back({{forecast.name}, {"-"}, {"-"}, {"-"}, {"-"}, {"-"}, {"-"}});
       continue;
     }
     rows.push_back({{forecast.name},
                     {Ms(forecast.step_ms.mid)},
                     {fmt::format("{} to {}", Ms(forecast.step_ms.low), Ms(forecast.step_ms.high))},
                     {fmt::format("{:.2f}x", forecast.speedup)},
-                    {Ms(forecast.saves_ms)}});
+                    {Ms(forecast.saves_ms)},
+                    {MemoryText(forecast.memory_delta_bytes)},
+                    {std::string(ValidityText(forecast.validated))}});
   }
-  page.Table({{"change", TableColumn::Kind::kName}, {"step"}, {"interval"}, {"speedup"}, {"saves"}},
+  page.Table({{"change", TableColumn::Kind::kName},
+              {"step"},
+              {"interval"},
+              {"speedup"},
+              {"saves"},
+              {"memory"},
+              {"validated"}},
              rows);
   page.Blank();
   for (const Forecast& forecast : report.forecasts) {
@@ -161,6 +183,9 @@ std::string RenderForecastText(const ForecastReport& report, bool color, Charset
       page.Paragraph(fmt::format("  {}: ", Printable(forecast.name, charset)), forecast.why,
                      Style::kDim, Style::kDim);
     }
+  }
+  for (const Forecast& forecast : report.forecasts) {
+    if (forecast.batch_curve) WriteBatchCurveText(forecast.name, *forecast.batch_curve, page);
   }
   for (const Forecast& forecast : report.forecasts) {
     if (!forecast.interval_rule) continue;

@@ -92,7 +92,8 @@ Effect ApplyAmp(const Job& job, const Arguments& arguments, Edit& edit) {
           edit.AddWorkBefore(launch, AddedHostTime(job, op.op, op.tasks.front(), dtype));
       }
     } else if (op.scale != 1) {
-      for (const TaskIndex task : op.tasks) edit.Scale(task, op.scale);
+      for (const TaskIndex task : op.tasks)
+        edit.SetDuration(task, WithWork(edit.DurationOf(task), op.scale));
     }
     const TaskIndex task = op.tasks.front();
     const TaskIndex launch = job.LaunchOf(task);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <map>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "cost/batch_growth.h"
 #include "cost/operator_cost.h"
 #include "cost/roofline.h"
+#include "whatif/batch_curve.h"
 #include "whatif/catalogue.h"
 #include "whatif/inserted_kernels.h"
 #include "whatif/operators.h"
@@ -32,41 +32,6 @@ constexpr double kKernelError = 0.07;
 constexpr double kFastAlgorithm = 0.3;
 /// Beyond this ratio, kernels may be other ones altogether.
 constexpr double kFarAway = 4;
-
-/// Leading extent of the first tensor.
-std::optional<std::int64_t> LeadingExtent(const OperatorCall& call) {
-  for (const OperatorArg& arg : call.args) {
-    if (arg.kind == OperatorArg::Kind::kTensor && !arg.tensors.empty() &&
-        !arg.tensors[0].dims.empty())
-      return arg.tensors[0].dims[0];
-  }
-  return std::nullopt;
-}
-
-/// The samples of a step: what most tensors that are copied to the GPU begin with; without such
-/// copies, what most inputs of forward operators begin with.
-std::optional<std::int64_t> FindBatchSize(const Job& job) {
-  std::map<std::int64_t, std::int64_t> copied, used;
-  HostEventId last;
-  for (TaskIndex task = 0; task < job.graph().tasks.size(); ++task) {
-    const Task& recorded = job.graph().tasks[task];
-    if (recorded.kind != TaskKind::kGpu) continue;
-    const HostContext& context = job.ContextOf(task);
-    if (!context.op.valid() || context.op == last) continue;
-    last = context.op;
-    const bool copy = job.store().gpu_tasks.copy[recorded.row] == CopyKind::kHostToDevice;
-    if (!copy && context.phase != Phase::kForward) continue;
-    const std::optional<OperatorCall> call = ReadOperatorCall(job.store(), context.op);
-    const std::optional<std::int64_t> extent = call ? LeadingExtent(*call) : std::nullopt;
-    if (extent) ++(copy ? copied : used)[*extent];
-  }
-  const auto& counts = copied.empty() ? used : copied;
-  const auto most =
-      std::max_element(counts.begin(), counts.end(),
-                       [](const auto& a, const auto& b) { return a.second < b.second; });
-  if (most == counts.end()) return std::nullopt;
-  return most->first;
-}
 
 /// Whether the task works on weights alone.
 bool WorksOnWeights(const Job& job, TaskIndex task) {
@@ -172,7 +137,7 @@ DurationNs ScaleProducts(const Job& job, double ratio, Edit& edit) {
 }  // namespace
 
 Effect ApplyBatchSize(const Job& job, const Arguments& arguments, Edit& edit) {
-  const std::optional<std::int64_t> batch = FindBatchSize(job);
+  const std::optional<std::int64_t> batch = SamplesPerStep(job);
   if (!batch || *batch <= 0) {
     return Effect::Abstain(
         "the batch size cannot be told: no shapes were recorded (record_shapes=True)");

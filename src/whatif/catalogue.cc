@@ -19,6 +19,8 @@ constexpr std::array kRemove = {ScenarioKey{.name = "match", .kind = KeyKind::kR
 
 constexpr std::array kVdnn = {ScenarioKey{.name = "pcie-gbps", .otherwise = "200"}};
 constexpr std::array kGist = {ScenarioKey{.name = "sparsity", .otherwise = "0.5"}};
+constexpr std::array kCudaGraph = {
+    ScenarioKey{.name = "region", .kind = KeyKind::kRegex, .otherwise = ".*"}};
 constexpr std::array kJobs = {ScenarioKey{.name = "jobs", .kind = KeyKind::kCount}};
 constexpr std::array kDataLoading = {
     ScenarioKey{.name = "wait", .kind = KeyKind::kChoice, .choices = "ideal", .otherwise = "ideal"},
@@ -96,9 +98,8 @@ constexpr std::array kScenarios = {
              kJobs, ApplyHorizontalFusion},
     Scenario{"remove-syncs", "The host waits for the GPU in no call", {}, ApplyRemoveSyncs},
     Scenario{"cuda-graph",
-             "The whole step is captured once and launched as one CUDA graph",
-             {},
-             ApplyCudaGraph},
+             "The step, or each pass through a region of it, is launched as one CUDA graph",
+             kCudaGraph, ApplyCudaGraph},
     Scenario{"gpu-speed", "Every GPU task takes 1/factor of its time", kFactor, ApplyGpuSpeed},
     Scenario{"host-speed", "All host work and calls take 1/factor of their time", kFactor,
              ApplyHostSpeed},

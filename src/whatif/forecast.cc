@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 namespace headroom {
 namespace {
@@ -40,6 +41,8 @@ std::optional<std::int64_t> MemoryDelta(const Job& job, std::int64_t beside,
   if (!before || !after) return std::nullopt;
   return beside + std::llround(*after - *before);
 }
+
+constexpr std::string_view kBatchSize = "batch-size";
 
 constexpr Factors kFreeGpu = {.host = 1, .gpu = 0, .changed = 0};
 constexpr Factors kFreeHost = {.host = 0, .gpu = 1, .changed = 1};
@@ -167,6 +170,41 @@ Forecast Forecaster::Run(std::string name, const std::vector<ScenarioCall>& call
   const std::string limit = Explain(forecast, edited_.plan, effect.work);
   if (!limit.empty()) forecast.why += (forecast.why.empty() ? "" : "; ") + limit;
   return forecast;
+}
+
+std::optional<BatchPoint> Forecaster::PointOf(std::vector<ScenarioCall> calls,
+                                              std::int64_t samples) {
+  for (ScenarioCall& call : calls) {
+    if (call.scenario->name == kBatchSize) call.arguments.Set("n", std::to_string(samples));
+  }
+  Edit edit(job_.graph(), job_.corrected());
+  const Effect effect = ApplyAll(job_, calls, edit);
+  if (!effect.applies) return std::nullopt;
+  const std::optional<EditedPlan> edited = edit.TryFinish();
+  if (!edited) return std::nullopt;
+  BatchPoint point{.samples = samples, .step_ms = StepOf(edited->plan), .memory_delta_bytes = {}};
+  if (effect.memory_delta_bytes) {
+    point.memory_delta_bytes = MemoryDelta(job_, *effect.memory_delta_bytes, effect.memory_change);
+  }
+  return point;
+}
+
+std::optional<BatchCurve> Forecaster::CurveOf(const std::vector<ScenarioCall>& calls) {
+  const auto batch = std::find_if(calls.begin(), calls.end(), [](const ScenarioCall& call) {
+    return call.scenario->name == kBatchSize;
+  });
+  const std::optional<std::int64_t> recorded = SamplesPerStep(job_);
+  if (batch == calls.end() || !recorded || *recorded <= 0 || !WhyNone().empty())
+    return std::nullopt;
+  BatchCurve curve{.recorded = *recorded, .points = {}, .knee = {}};
+  const auto asked = static_cast<std::int64_t>(batch->arguments.Number("n"));
+  for (const std::int64_t samples : BatchSizesOfCurve(*recorded, asked)) {
+    std::optional<BatchPoint> point = PointOf(calls, samples);
+    if (!point) return std::nullopt;
+    curve.points.push_back(*point);
+  }
+  curve.knee = FindKnee(curve.points);
+  return curve;
 }
 
 Ranking Forecaster::Rank() {

@@ -6,6 +6,7 @@
 
 #include "analysis/report.h"
 #include "sim/schedule.h"
+#include "whatif/batch_curve.h"
 #include "whatif/scenario.h"
 
 namespace headroom {
@@ -46,6 +47,7 @@ struct Forecast {
     double factor = 1;  ///< Of the interval's half-widths.
   };
   std::optional<ByScores> interval_rule;
+  std::optional<BatchCurve> batch_curve;  ///< Of a change of the batch size; else none.
 };
 
 /// Beyond this, the replay of the unchanged job misses something that forecasts would miss, too:
@@ -69,6 +71,9 @@ class Forecaster {
   Forecast Run(std::string name, const std::vector<ScenarioCall>& calls);
   /// All changes of the catalogue that apply and need no value of the user's, by what they save.
   Ranking Rank();
+  /// Step and memory over the batch sizes around those of the job and of a combination that sets
+  /// one; nullopt where it sets none or abstains. Leaves last_plan() as it is.
+  std::optional<BatchCurve> CurveOf(const std::vector<ScenarioCall>& calls);
   /// The plan of the last Run() that applied.
   const EditedPlan& last_plan() const { return edited_; }
   /// Why all forecasts of the job abstain; empty: they do not.
@@ -87,6 +92,7 @@ class Forecaster {
   StepInterval IntervalOf(const Plan& plan, const std::vector<bool>& changed, double changed_error);
   /// @param work  that a step gets done, in what it did before
   std::string Explain(const Forecast& forecast, const Plan& plan, double work);
+  std::optional<BatchPoint> PointOf(std::vector<ScenarioCall> calls, std::int64_t samples);
 
   const Job& job_;
   const Uncertainty uncertainty_;

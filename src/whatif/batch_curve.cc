@@ -1,0 +1,87 @@
+#include "whatif/batch_curve.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "analysis/operator_costs.h"
+
+namespace headroom {
+namespace {
+
+constexpr std::int64_t kMostHalves = 2, kMostDoubles = 4;
+
+/// Leading extent of the first tensor.
+std::optional<std::int64_t> LeadingExtent(const OperatorCall& call) {
+  for (const OperatorArg& arg : call.args) {
+    if (arg.kind == OperatorArg::Kind::kTensor && !arg.tensors.empty() &&
+        !arg.tensors[0].dims.empty())
+      return arg.tensors[0].dims[0];
+  }
+  return std::nullopt;
+}
+
+/// REQUIRES: points.front().samples <= samples <= points.back().samples.
+double ThroughputAt(const std::vector<BatchPoint>& points, double samples) {
+  for (std::size_t i = 1; i < points.size(); ++i) {
+    const auto left = static_cast<double>(points[i - 1].samples);
+    const auto right = static_cast<double>(points[i].samples);
+    if (samples > right) continue;
+    const double share = std::log(samples / left) / std::log(right / left);
+    return points[i - 1].samples_per_s() +
+           share * (points[i].samples_per_s() - points[i - 1].samples_per_s());
+  }
+  return points.back().samples_per_s();
+}
+
+}  // namespace
+
+std::optional<std::int64_t> SamplesPerStep(const Job& job) {
+  std::map<std::int64_t, std::int64_t> copied, used;
+  HostEventId last;
+  for (TaskIndex task = 0; task < job.graph().tasks.size(); ++task) {
+    const Task& recorded = job.graph().tasks[task];
+    if (recorded.kind != TaskKind::kGpu) continue;
+    const HostContext& context = job.ContextOf(task);
+    if (!context.op.valid() || context.op == last) continue;
+    last = context.op;
+    const bool copy = job.store().gpu_tasks.copy[recorded.row] == CopyKind::kHostToDevice;
+    if (!copy && context.phase != Phase::kForward) continue;
+    const std::optional<OperatorCall> call = ReadOperatorCall(job.store(), context.op);
+    const std::optional<std::int64_t> extent = call ? LeadingExtent(*call) : std::nullopt;
+    if (extent) ++(copy ? copied : used)[*extent];
+  }
+  const auto& counts = copied.empty() ? used : copied;
+  const auto most =
+      std::max_element(counts.begin(), counts.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most == counts.end()) return std::nullopt;
+  return most->first;
+}
+
+std::vector<std::int64_t> BatchSizesOfCurve(std::int64_t recorded, std::int64_t asked) {
+  std::vector<std::int64_t> sizes = {recorded, asked};
+  for (std::int64_t i = 1; i <= kMostHalves && recorded % (std::int64_t{1} << i) == 0; ++i)
+    sizes.push_back(recorded >> i);
+  for (std::int64_t i = 1; i <= kMostDoubles; ++i) sizes.push_back(recorded << i);
+  std::sort(sizes.begin(), sizes.end());
+  sizes.erase(std::unique(sizes.begin(), sizes.end()), sizes.end());
+  return sizes;
+}
+
+std::optional<std::int64_t> FindKnee(const std::vector<BatchPoint>& points) {
+  std::optional<std::int64_t> knee;
+  for (const BatchPoint& point : points) {
+    const double doubled = 2 * static_cast<double>(point.samples);
+    if (doubled > static_cast<double>(points.back().samples)) break;
+    const bool worth = ThroughputAt(points, doubled) >= kWorthDoubling * point.samples_per_s();
+    if (worth) {
+      knee.reset();
+    } else if (!knee) {
+      knee = point.samples;
+    }
+  }
+  return knee;
+}
+
+}  // namespace headroom

@@ -1,0 +1,42 @@
+#include "whatif/batch_curve.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace headroom {
+namespace {
+
+/// A job whose host needs 10 ms a step and whose GPU 1 ms and 1 ms a sample.
+std::vector<BatchPoint> HostThenGpu(const std::vector<std::int64_t>& sizes) {
+  std::vector<BatchPoint> points;
+  for (const std::int64_t samples : sizes) {
+    points.push_back({.samples = samples,
+                      .step_ms = std::max(10.0, 1 + static_cast<double>(samples)),
+                      .memory_delta_bytes = {}});
+  }
+  return points;
+}
+
+TEST(BatchCurveTest, TheKneeIsWhereTwiceTheBatchBringsLittle) {
+  // Throughput 0.4, 0.8, 0.89 (8 of 9 ms), 0.94, 0.97 a ms: 8 to 16 brings 1.18, 16 to 32 1.03.
+  EXPECT_EQ(FindKnee(HostThenGpu({4, 8, 16, 32, 64})), 16);
+}
+
+TEST(BatchCurveTest, AJobThatTheHostPacesAllTheWayHasNone) {
+  EXPECT_EQ(FindKnee(HostThenGpu({1, 2, 4, 8})), std::nullopt);
+}
+
+TEST(BatchCurveTest, AJobThatIsSaturatedHasItAtItsSmallestBatch) {
+  EXPECT_EQ(FindKnee(HostThenGpu({64, 128, 256})), 64);
+  EXPECT_EQ(FindKnee({}), std::nullopt);
+}
+
+TEST(BatchCurveTest, HalvesThatAreWholeAndDoubles) {
+  EXPECT_EQ(BatchSizesOfCurve(8, 8), (std::vector<std::int64_t>{2, 4, 8, 16, 32, 64, 128}));
+  EXPECT_EQ(BatchSizesOfCurve(6, 7), (std::vector<std::int64_t>{3, 6, 7, 12, 24, 48, 96}));
+  EXPECT_EQ(BatchSizesOfCurve(1, 5), (std::vector<std::int64_t>{1, 2, 4, 5, 8, 16}));
+}
+
+}  // namespace
+}  // namespace headroom

@@ -1,0 +1,53 @@
+// cuda-graph: the whole step, or passes through a region.
+#include <gtest/gtest.h>
+
+#include "whatif/test_forecast.h"
+
+namespace headroom {
+namespace {
+
+/// Two steps of 500 us on the host: 300 us in a range with three operators, then one operator. Each
+/// launches a kernel of 10 us, in a call of 1 us.
+StoreBuilder WithBlock(bool waits = false) {
+  StoreBuilder b;
+  for (int step = 0; step < 2; ++step) {
+    const int host = 500 * step;
+    b.Step(step, kMain, host, 500);
+    b.Annotation("block", kMain, host, 300);
+    for (int i = 0; i < 3; ++i)
+      b.Launch("aten::mm", kMain, host + 100 * i, kGemm, kStream, host + 10 + 100 * i, 10);
+    if (waits) b.Call("cudaDeviceSynchronize", kMain, host + 250, 30);
+    b.Launch("aten::mm", kMain, host + 400, kGemm, kStream, host + 410, 10);
+  }
+  return b;
+}
+
+TEST(CudaGraphTest, ARegionIsLaunchedWithItsFirstCall) {
+  TestForecasts job(WithBlock());
+  EXPECT_DOUBLE_EQ(job.StepUs(), 500);
+  // 200 us outside the range stay, and the call that launches the graph.
+  EXPECT_DOUBLE_EQ(job.StepUs("cuda-graph:region=^block$"), 200 + 1);
+  const Forecast forecast = job.Ask("cuda-graph:region=^block$");
+  EXPECT_NE(forecast.why.find("1 graphs a step hold 75 % of its launches"), std::string::npos)
+      << forecast.why;
+  EXPECT_EQ(forecast.validated, Validity::kNo);
+}
+
+TEST(CudaGraphTest, AWholeStepNeedsNoHost) {
+  TestForecasts job(WithBlock());
+  // Four kernels of 10 us.
+  EXPECT_LT(job.StepUs("cuda-graph"), 50);
+  EXPECT_DOUBLE_EQ(job.StepUs("cuda-graph"), job.StepUs("cuda-graph:region=.*"));
+}
+
+TEST(CudaGraphTest, ARegionThatWaitsOrIsNotThereAbstains) {
+  TestForecasts job(WithBlock());
+  EXPECT_NE(job.WhyNot("cuda-graph:region=nowhere").find("matches nowhere"), std::string::npos);
+  TestForecasts waiting(WithBlock(true));
+  EXPECT_NE(waiting.WhyNot("cuda-graph:region=block").find("waits for the GPU inside"),
+            std::string::npos);
+  EXPECT_TRUE(waiting.Ask("cuda-graph:region=^aten::mm$").applies);
+}
+
+}  // namespace
+}  // namespace headroom
