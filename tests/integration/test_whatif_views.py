@@ -138,7 +138,8 @@ class Views(support.ProgramTest):
     def test_a_written_trace_has_the_forecasts_step(self):
         path = self.scratch / "predicted.json.gz"
         for sample in SAMPLES:
-            for scenario in (None, "amp", "fused-optimizer", "cuda-graph", "gpu-speed:factor=4", "host-speed"):
+            for scenario in (None, "amp", "fused-optimizer", "cuda-graph", "gpu-speed:factor=4", "host-speed", "vdnn",
+                             "data-parallel:gpus=8", "p3"):
                 with self.subTest(trace=sample.name, scenario=scenario):
                     named = [scenario] if scenario else []
                     outcome = support.headroom("whatif", "--json", "--quiet", sample, *named, "--write-trace", path)
@@ -151,6 +152,12 @@ class Views(support.ProgramTest):
                     self.assertEqual(report["health"]["grade"], "A")
                     again = self.whatif(path)
                     self.assertAlmostEqual(again["baseline"]["traced_step_ms"], step, delta=0.02 * step)
+                    # It is no recording: no profiler's cost is taken off, and both commands say so.
+                    self.assertAlmostEqual(again["baseline"]["corrected_step_ms"], step, delta=0.005 * step)
+                    self.assertIn("forecast", {issue["code"] for issue in report["health"]["issues"]})
+                    self.assertEqual({row["profiler_cost_ms"] for row in report["steps"]["list"]}, {0})
+                    for sentence in (again["baseline"]["calibration"], report["engine_window"]["calibration"]):
+                        self.assertIn("forecast written by headroom", sentence)
 
     def test_a_written_trace_marks_what_changed(self):
         path = self.scratch / "predicted.json"
@@ -168,6 +175,34 @@ class Views(support.ProgramTest):
         packed = self.scratch / "predicted.json.gz"
         self.whatif(FLOAT32, "amp", "--write-trace", packed)
         self.assertEqual(gzip.decompress(packed.read_bytes()), path.read_bytes())
+
+    def test_transfers_have_tracks_of_their_own(self):
+        path = self.scratch / "predicted.json"
+        inserted = self.whatif(FLOAT32, "vdnn", "--write-trace", path)["scenarios"][0]["changed"]["inserted"]
+        events = json.loads(path.read_text())["traceEvents"]
+        transfers = [e for e in events if e.get("cat") == "headroom_transfer"]
+        self.assertGreaterEqual(len(transfers), inserted)
+        tracks = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name" and e["pid"] == transfers[0]["pid"]}
+        self.assertEqual(set(tracks.values()), {"copies out", "copies in"})
+        for transfer in transfers:
+            self.assertEqual(transfer["name"], tracks[transfer["tid"]])
+        # Neither orphans nor work of the GPU.
+        self.assertEqual([e for e in events if e.get("cat") == "kernel" and "headroom" in e["args"]], [])
+        report = self.report(path)
+        self.assertNotIn("orphan-gpu-task", {issue["code"] for issue in report["health"]["issues"]})
+        self.assertFalse({"copies out", "copies in"} & {kernel["name"] for kernel in report["kernels"]})
+
+    def test_a_host_that_nothing_holds_up_leads_by_one_cycle(self):
+        path = self.scratch / "predicted.json"
+        step = self.whatif(FLOAT32, "cuda-graph", "--write-trace", path)["scenarios"][0]["step_ms"]["mid"]
+        events = json.loads(path.read_text())["traceEvents"]
+        calls = {e["args"]["correlation"]: e["ts"] for e in events if e.get("cat") == "cuda_runtime"}
+        steps = len([e for e in events if e.get("cat") == "user_annotation"])
+        work = [e for e in events if e.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")]
+        self.assertLess(min(e["ts"] for e in work), 1000)
+        leads = [e["ts"] - calls[e["args"]["correlation"]] for e in work if "correlation" in e["args"]]
+        self.assertGreater(min(leads), 0)
+        self.assertLess(min(leads), 1.01 * steps * step * 1e3)
 
     def test_text_is_readable(self):
         outcome = support.headroom("whatif", "--quiet", FLOAT32, "amp", *VIEWS, environment={"LC_ALL": "C.UTF-8"})
