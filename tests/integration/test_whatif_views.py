@@ -1,5 +1,5 @@
 """`headroom whatif`: what it shows of the engine (--explain, --dump-graph, --self-check, --sweep, --write-trace) and of its past
-(--save, --score)."""
+(--save, --score, --scores)."""
 import copy
 import gzip
 import json
@@ -238,6 +238,74 @@ class Views(support.ProgramTest):
         fresh = self.whatif(FLOAT32, scenario, "--no-local-state", environment=state)["scenarios"][0]
         self.assertEqual(fresh["step_ms"], before["step_ms"])
         self.assertIsNone(fresh["scores"])
+
+    def test_scores_are_listed(self):
+        state = {"XDG_STATE_HOME": str(self.scratch / "state")}
+        ledger = self.scratch / "state/headroom/forecasts.jsonl"
+
+        def listed():
+            outcome = support.headroom("whatif", "--scores", "--json", environment=state)
+            self.assertEqual(outcome.code, 0, outcome)
+            scores = outcome.json()
+            self.assertEqual((scores["schema"], scores["ledger"]), ("headroom.whatif-scores/1", str(ledger)))
+            return scores["records"]
+
+        self.assertEqual(listed(), [])
+        self.assertIn("--save", support.headroom("whatif", "--scores", environment=state).text)
+        after = self.scratch / "after.json"
+        forecast = self.whatif(FLOAT32, "gpu-speed:factor=2", "--save", "--write-trace", after, environment=state)["scenarios"][0]
+        actual = 1.01 * forecast["step_ms"]["mid"]
+        outcome = support.headroom("whatif", "--score", FLOAT32, after, "--measured-step-ms", actual, environment=state)
+        self.assertEqual(outcome.code, 0, outcome)
+        saved, scored = listed()
+        self.assertEqual((saved["line"], scored["line"]), (1, 2))
+        for record in (saved, scored):
+            self.assertEqual((record["before"], record["scenario"], record["step_ms"]), (str(FLOAT32), "gpu-speed:factor=2", forecast["step_ms"]))
+        self.assertEqual([saved[key] for key in ("actual_ms", "error_pct", "held")], [None] * 3)
+        self.assertAlmostEqual(scored["actual_ms"], actual)
+        self.assertAlmostEqual(scored["error_pct"], -1 / 1.01)
+        self.assertEqual(scored["held"], actual <= forecast["step_ms"]["high"])
+        text = support.headroom("whatif", "--scores", environment={**state, "LC_ALL": "C.UTF-8"}).text
+        self.assert_readable_text(text, "scores")
+        self.assertIn("-1.0 %", text)
+        self.assert_refused(support.headroom("whatif", FLOAT32, "--scores", environment=state), 2, "leave out TRACE")
+        self.assert_refused(support.headroom("whatif", "--scores", "--no-local-state", environment=state), 2, "local state")
+
+    def test_the_trace_of_before_is_no_score(self):
+        state = {"XDG_STATE_HOME": str(self.scratch / "state")}
+        self.whatif(FLOAT32, "amp", "--save", environment=state)
+        copy_of_before = self.write("copy.json.gz", FLOAT32.read_bytes())
+        self.assert_refused(support.headroom("whatif", "--score", FLOAT32, copy_of_before, environment=state), 2, "same trace")
+
+    def test_only_a_measured_step_is_called_the_truth(self):
+        state = {"XDG_STATE_HOME": str(self.scratch / "state")}
+        after = self.scratch / "after.json"
+        self.whatif(FLOAT32, "amp", "--save", "--write-trace", after, environment=state)
+        for measured, label, other in (((), "After", "Truth"), (("--measured-step-ms", 30), "Truth", "After")):
+            outcome = support.headroom("whatif", "--score", FLOAT32, after, *measured, environment=state)
+            self.assertEqual(outcome.code, 0, outcome)
+            self.assertRegex(outcome.text, rf"(?m)^  {label} ")
+            self.assertNotRegex(outcome.text, rf"(?m)^  {other} ")
+            self.assertNotIn("another job", outcome.message)
+
+    def test_another_job_is_remarked_on(self):
+        state = {"XDG_STATE_HOME": str(self.scratch / "state")}
+        bert, = (sample for sample in SAMPLES if "bert" in sample.name)
+        self.whatif(FLOAT32, "amp", "--save", environment=state)
+        for quiet in ((), ("--quiet",)):
+            outcome = support.headroom("whatif", "--score", FLOAT32, bert, *quiet, environment=state)
+            self.assertEqual(outcome.code, 0, outcome)
+            self.assertEqual("another job" in outcome.message, not quiet)
+
+    def test_a_change_of_the_job_is_no_other_job(self):
+        traces = {t.name: t for t in support.real_traces()}
+        for before, after in (("bert_base_fp32", "bert_base_amp-bf16_attn-sdpa_opt-fused"), ("resnet50_fp32", "resnet50_bs-8")):
+            if f"{before}.json.gz" not in traces or f"{after}.json.gz" not in traces:
+                self.skipTest("the recorded pairs are not here")
+            state = {"XDG_STATE_HOME": str(self.scratch / before)}
+            self.whatif(traces[f"{before}.json.gz"], "gpu-speed:factor=2", "--save", environment=state)
+            outcome = support.headroom("whatif", "--score", traces[f"{before}.json.gz"], traces[f"{after}.json.gz"], environment=state)
+            self.assertEqual((outcome.code, outcome.message), (0, ""), outcome)
 
     def test_scores_need_a_saved_forecast(self):
         state = {"XDG_STATE_HOME": str(self.scratch / "state")}
