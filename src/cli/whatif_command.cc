@@ -80,10 +80,7 @@ Status WhatifCommand::Run() {
   if (scores_) return ListScores();
   if (!score_.first.empty()) return Score();
   if (trace_.empty()) return Status::Usage("TRACE is missing: headroom whatif TRACE [SCENARIO...]");
-  if (!output_path_.empty() && output_path_ != "-") {
-    if (Status status = RefuseToOverwrite("-o", output_path_, {trace_}); !status.ok())
-      return status;
-  }
+  if (Status status = CheckOutput({trace_}); !status.ok()) return status;
   if (Status status = views_.Check(trace_, scenarios_); !status.ok()) return status;
   // Wrong names are told before a large trace is read.
   std::vector<std::vector<ScenarioCall>> calls;
@@ -127,6 +124,11 @@ Status WhatifCommand::Run() {
       !status.ok())
     return status;
   return WhatifViews::Gate(report);
+}
+
+Status WhatifCommand::CheckOutput(const std::vector<std::string>& inputs) const {
+  if (output_path_.empty() || output_path_ == "-") return Status::Ok();
+  return RefuseToOverwrite("-o", output_path_, inputs);
 }
 
 std::string WhatifCommand::RenderNoAnswer(const Status& status, bool color, Charset charset) const {
@@ -175,6 +177,7 @@ Status WhatifCommand::Score() {
   if (!trace_.empty()) scenario = trace_;
   if (!scenarios_.empty())
     return Status::Usage("--score BEFORE AFTER takes one scenario behind it, or none");
+  if (Status status = CheckOutput({score_.first, score_.second}); !status.ok()) return status;
   Result<ForecastRecord> record = ForecastRecord::Open(options_.calibration.no_local_state);
   if (!record.ok()) return record.status();
   Result<LedgerRecord> found = FindForecast(record.value(), score_.first, scenario);
@@ -238,6 +241,10 @@ Status WhatifCommand::ListScores() const {
   if (ledger.empty()) {
     return Status::Usage(
         "--scores needs local state: HOME or XDG_STATE_HOME, and no --no-local-state");
+  }
+  if (!CheckOutput({ledger}).ok()) {
+    return Status::Usage(
+        fmt::format("-o {}: that is the ledger itself; name another file", output_path_));
   }
   const std::vector<LedgerRecord>& records = record.value().records();
   const bool color = UseColor(ColorMode::kAuto, output_path_);

@@ -21,6 +21,8 @@ class WhatifCommand : public Subcommand {
   Status Run() override;
 
  private:
+  /// Refuses to write the result over a file that it comes from.
+  Status CheckOutput(const std::vector<std::string>& inputs) const;
   /// For a trace of which nothing can be replayed.
   std::string RenderNoAnswer(const Status& status, bool color, Charset charset) const;
   /// Adds the forecasts that apply to the ledger.

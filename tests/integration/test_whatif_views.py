@@ -243,11 +243,17 @@ class Views(support.ProgramTest):
         state = {"XDG_STATE_HOME": str(self.scratch / "state")}
         ledger = self.scratch / "state/headroom/forecasts.jsonl"
 
+        validator = support.scores_validator()
+        jsonschema.Draft202012Validator.check_schema(validator.schema)
+
         def listed():
             outcome = support.headroom("whatif", "--scores", "--json", environment=state)
             self.assertEqual(outcome.code, 0, outcome)
             scores = outcome.json()
             self.assertEqual((scores["schema"], scores["ledger"]), ("headroom.whatif-scores/1", str(ledger)))
+            self.assertEqual([e.message for e in validator.iter_errors(scores)], [])
+            for path in members(scores):
+                self.assertFalse(validator.is_valid(without(scores, path)), path)
             return scores["records"]
 
         self.assertEqual(listed(), [])
@@ -269,6 +275,10 @@ class Views(support.ProgramTest):
         self.assert_readable_text(text, "scores")
         self.assertIn("-1.0 %", text)
         self.assert_refused(support.headroom("whatif", FLOAT32, "--scores", environment=state), 2, "leave out TRACE")
+        for target, shown in ((ledger, ("--scores",)), (after, ("--score", FLOAT32, after))):
+            before = target.read_bytes()
+            self.assert_refused(support.headroom("whatif", *shown, "-o", target, environment=state), 2, "-o")
+            self.assertEqual(target.read_bytes(), before)
         self.assert_refused(support.headroom("whatif", "--scores", "--no-local-state", environment=state), 2, "local state")
 
     def test_the_trace_of_before_is_no_score(self):
