@@ -223,6 +223,7 @@ Health AssessHealth(const TraceStore& store, NameFacts& names, const StepAnalysi
   AddUnjoined(store, names, steps, log);
   AddMixedRanks(store, log);
   AddProfilerOverhead(store, log);
+  if (store.metadata.is_forecast) log.Add(ImportIssue::kForecast);
   if (store.metadata.world_size.value_or(1) > 1 && store.gpu_tasks.rows() > 0 &&
       !HasCommunication(store, names)) {
     log.Add(ImportIssue::kNoCollectives);

@@ -172,9 +172,12 @@ std::vector<HostCounts> CountHost(const TraceStore& store, NameFacts& names,
 /// Prices the recording of the host, and finds the steps of which no GPU work was recorded.
 void MeasureHost(const TraceStore& store, std::span<const HostCounts> counts, StepAnalysis& out) {
   std::vector<StepRow>& rows = out.steps.list;
+  const auto cost = [&](std::int64_t operators, std::int64_t calls) {
+    return store.metadata.is_forecast ? DurationNs() : RoughProfilerCost(operators, calls);
+  };
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    rows[i].profiler_cost = RoughProfilerCost(counts[i].paced_operators, counts[i].paced_calls);
-    out.recording.push_back(RoughProfilerCost(counts[i].operators, counts[i].calls));
+    rows[i].profiler_cost = cost(counts[i].paced_operators, counts[i].paced_calls);
+    out.recording.push_back(cost(counts[i].operators, counts[i].calls));
     rows[i].lost_tasks = rows[i].tasks == 0 && counts[i].launches > 0 && store.gpu_tasks.rows() > 0;
   }
 }

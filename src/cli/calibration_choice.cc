@@ -9,8 +9,9 @@
 #include "base/read_file.h"
 
 namespace headroom::cli {
-Result<ChosenCalibration> ChooseCalibration(const CalibrationFlags& flags,
-                                            const TraceStore& store) {
+namespace {
+
+Result<ChosenCalibration> ChooseFor(const CalibrationFlags& flags, const TraceStore& store) {
   Result<Calibration> shipped = Calibration::LoadBuiltIn();
   if (!shipped.ok()) return shipped.status();
   ChosenCalibration chosen{.calibration = shipped.value(), .from = shipped.value().about};
@@ -37,6 +38,18 @@ Result<ChosenCalibration> ChooseCalibration(const CalibrationFlags& flags,
   if (!flags.path.empty()) mine.value().machine = MachineOf(store);
   chosen.calibration = std::move(mine).value();
   chosen.from = fmt::format("{} ({})", path, chosen.calibration.about);
+  return chosen;
+}
+
+}  // namespace
+
+Result<ChosenCalibration> ChooseCalibration(const CalibrationFlags& flags,
+                                            const TraceStore& store) {
+  Result<ChosenCalibration> chosen = ChooseFor(flags, store);
+  // Its host costs and sustained shares still hold for what a change adds.
+  if (chosen.ok() && store.metadata.is_forecast)
+    chosen.value().from =
+        "none, as the trace is a forecast written by headroom: nothing was removed";
   return chosen;
 }
 

@@ -18,7 +18,9 @@ struct CalibrationFlags {
 
 struct ChosenCalibration {
   Calibration calibration;
-  std::string from;  ///< For the user: "shipped default, ..." or the file and what it says.
+  /// For the user: "shipped default, ..." or the file and what it says; of a forecast's trace, that
+  /// nothing was removed.
+  std::string from;
 };
 
 /// The named file; else the one that `headroom calibrate --host` wrote, if the trace is of a

@@ -15,6 +15,7 @@
 #include "report/forecast_report.h"
 #include "report/score_report.h"
 #include "whatif/forecast.h"
+#include "whatif/same_job.h"
 
 namespace headroom::cli {
 namespace {
@@ -61,6 +62,7 @@ WhatifCommand::WhatifCommand(CLI::App& parent) {
   app_->add_option("--score", score_,
                    "Compare the forecast saved for BEFORE with AFTER, a trace of the changed job")
       ->type_name("BEFORE AFTER");
+  app_->add_flag("--scores", scores_, "List the forecasts that were saved, and what came of them");
   app_->add_flag("-q,--quiet", options_.quiet, "No remarks and no progress on stderr");
 }
 
@@ -75,12 +77,10 @@ Status WhatifCommand::Run() {
                              : "--save needs local state: HOME or XDG_STATE_HOME, and no "
                                "--no-local-state");
   }
+  if (scores_) return ListScores();
   if (!score_.first.empty()) return Score();
   if (trace_.empty()) return Status::Usage("TRACE is missing: headroom whatif TRACE [SCENARIO...]");
-  if (!output_path_.empty() && output_path_ != "-") {
-    if (Status status = RefuseToOverwrite("-o", output_path_, {trace_}); !status.ok())
-      return status;
-  }
+  if (Status status = CheckOutput({trace_}); !status.ok()) return status;
   if (Status status = views_.Check(trace_, scenarios_); !status.ok()) return status;
   // Wrong names are told before a large trace is read.
   std::vector<std::vector<ScenarioCall>> calls;
@@ -126,6 +126,11 @@ Status WhatifCommand::Run() {
       !status.ok())
     return status;
   return WhatifViews::Gate(report);
+}
+
+Status WhatifCommand::CheckOutput(const std::vector<std::string>& inputs) const {
+  if (output_path_.empty() || output_path_ == "-") return Status::Ok();
+  return RefuseToOverwrite("-o", output_path_, inputs);
 }
 
 std::string WhatifCommand::RenderNoAnswer(const Status& status, bool color, Charset charset) const {
@@ -174,10 +179,18 @@ Status WhatifCommand::Score() {
   if (!trace_.empty()) scenario = trace_;
   if (!scenarios_.empty())
     return Status::Usage("--score BEFORE AFTER takes one scenario behind it, or none");
+  if (Status status = CheckOutput({score_.first, score_.second}); !status.ok()) return status;
   Result<ForecastRecord> record = ForecastRecord::Open(options_.calibration.no_local_state);
   if (!record.ok()) return record.status();
   Result<LedgerRecord> found = FindForecast(record.value(), score_.first, scenario);
   if (!found.ok()) return found.status();
+  Result<std::string> fingerprint = FingerprintOf(score_.second);
+  if (!fingerprint.ok()) return fingerprint.status();
+  if (fingerprint.value() == found.value().trace) {
+    return Status::Usage(
+        fmt::format("{} is the same trace as {}; give the one recorded after the change",
+                    score_.second, score_.first));
+  }
   const Result<OpenedJob> after = OpenJob(score_.second, options_);
   if (!after.ok()) return after.status();
   const std::string machine = MachineOf(*after.value().store);
@@ -194,15 +207,52 @@ Status WhatifCommand::Score() {
   report.record.actual_ms = report.measured
                                 ? *options_.measured_step_ms
                                 : Forecaster(*after.value().job).baseline().corrected.mid;
-  Result<std::string> fingerprint = FingerprintOf(score_.second);
-  if (!fingerprint.ok()) return fingerprint.status();
   report.record.after = std::move(fingerprint).value();
   if (Status status = record.value().Append({report.record}); !status.ok()) return status;
+  if (!options_.quiet) RemarkOnOtherJob(*after.value().job, report.ledger);
   report.rule = RuleFor(record.value().records(), machine, report.record.scenario);
   const bool color = UseColor(ColorMode::kAuto, output_path_);
   return WriteResult(
       json_ ? RenderScoreJson(report) : RenderScoreText(report, color, CharsetOfEnvironment()),
       output_path_);
+}
+
+void WhatifCommand::RemarkOnOtherJob(const Job& after, const std::string& ledger) const {
+  const std::optional<std::int64_t> gradients_after = GradientsAStep(after);
+  if (!gradients_after) return;
+  JobOptions options = options_;
+  options.measured_step_ms.reset();  // It is of the changed job.
+  const Result<OpenedJob> before = OpenJob(score_.first, options);
+  if (!before.ok()) return;  // The score does not need it.
+  const std::optional<std::int64_t> gradients_before = GradientsAStep(*before.value().job);
+  if (CanBeOneJob(gradients_before, gradients_after)) return;
+  const auto printable = [](const std::string& path) { return Printable(path, Charset::kAscii); };
+  Remark(fmt::format(
+      "{} looks like another job than {}: a step accumulates {} gradients, not {}. If it is one, "
+      "delete the last line of {}\n",
+      printable(score_.second), printable(score_.first), *gradients_after, *gradients_before,
+      printable(ledger)));
+}
+
+Status WhatifCommand::ListScores() const {
+  if (!trace_.empty() || !score_.first.empty() || save_)
+    return Status::Usage("--scores lists the ledger: leave out TRACE, --score and --save");
+  const Result<ForecastRecord> record = ForecastRecord::Open(options_.calibration.no_local_state);
+  if (!record.ok()) return record.status();
+  const std::string& ledger = record.value().path();
+  if (ledger.empty()) {
+    return Status::Usage(
+        "--scores needs local state: HOME or XDG_STATE_HOME, and no --no-local-state");
+  }
+  if (!CheckOutput({ledger}).ok()) {
+    return Status::Usage(
+        fmt::format("-o {}: that is the ledger itself; name another file", output_path_));
+  }
+  const std::vector<LedgerRecord>& records = record.value().records();
+  const bool color = UseColor(ColorMode::kAuto, output_path_);
+  return WriteResult(json_ ? RenderScoresJson(records, ledger)
+                           : RenderScoresText(records, ledger, color, CharsetOfEnvironment()),
+                     output_path_);
 }
 
 }  // namespace headroom::cli

@@ -21,11 +21,16 @@ class WhatifCommand : public Subcommand {
   Status Run() override;
 
  private:
-  /// Adds the forecasts that apply to the ledger.
+  /// Refuses to write the result over a file that it comes from.
+  Status CheckOutput(const std::vector<std::string>& inputs) const;
   /// For a trace of which nothing can be replayed.
   std::string RenderNoAnswer(const Status& status, bool color, Charset charset) const;
+  /// Adds the forecasts that apply to the ledger.
   Status Save(const Job& job, const ForecastReport& report, ForecastRecord& record) const;
   Status Score();
+  Status ListScores() const;
+  /// A remark where the job behind AFTER can hardly be that of BEFORE.
+  void RemarkOnOtherJob(const Job& after, const std::string& ledger) const;
 
   CLI::App* app_;
   std::string trace_;
@@ -36,6 +41,7 @@ class WhatifCommand : public Subcommand {
   std::string output_path_;
   bool save_ = false;
   std::pair<std::string, std::string> score_;  ///< Before and after; empty: not asked for.
+  bool scores_ = false;
   JobOptions options_;
 };
 

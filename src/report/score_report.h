@@ -1,6 +1,7 @@
-// What `headroom whatif --score` prints: a forecast beside what came true.
+// What `headroom whatif --score` and `--scores` print: forecasts beside what came true.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "report/escape.h"
@@ -19,5 +20,12 @@ struct ScoreReport {
 /// Format headroom.whatif-score/1.
 std::string RenderScoreJson(const ScoreReport& report);
 std::string RenderScoreText(const ScoreReport& report, bool color, Charset charset);
+
+/// The ledger of forecasts, in order of the file. Format headroom.whatif-scores/1.
+///
+/// @param ledger  path of the file, which may not be there yet
+std::string RenderScoresJson(std::span<const LedgerRecord> records, const std::string& ledger);
+std::string RenderScoresText(std::span<const LedgerRecord> records, const std::string& ledger,
+                             bool color, Charset charset);
 
 }  // namespace headroom

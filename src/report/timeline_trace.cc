@@ -14,7 +14,8 @@
 namespace headroom {
 namespace {
 
-constexpr std::int64_t kChannelTrack = 1'000'000;
+/// Process of the tracks of channels: no GPU, and none that a job has.
+constexpr std::string_view kTransfersProcess = R"("pid":"headroom transfers")";
 
 std::string Us(std::int64_t ns) { return DecimalOf(ns, 3); }
 
@@ -46,7 +47,7 @@ class TraceWriter {
   std::string Run(const std::string& scenario) {
     const TraceMetadata& metadata = job_.store().metadata;
     Add("{{\"schemaVersion\":1,\"displayTimeUnit\":\"ms\",\"headroom_scenario\":{},\n",
-        scenario.empty() ? "null" : JsonString(scenario));
+        JsonString(scenario));
     WriteDevices();
     if (metadata.cuda_driver_version)
       Add("\"cuda_driver_version\":{},\n", *metadata.cuda_driver_version);
@@ -63,6 +64,7 @@ class TraceWriter {
     }
     for (const TimelineSpan& call : timeline_.calls) WriteCall(call);
     for (const TimelineSpan& task : timeline_.gpu_tasks) WriteGpuTask(task);
+    for (const TimelineSpan& transfer : timeline_.transfers) WriteTransfer(transfer);
     Add("\n]}}\n");
     return std::move(out_);
   }
@@ -88,14 +90,12 @@ class TraceWriter {
   }
 
   std::int64_t DeviceOf(StreamId stream) const {
-    if (!stream.valid()) return 0;  // On a channel beside the streams.
     const DeviceId device = job_.store().streams.device[stream.index()];
     return std::max<std::int64_t>(0, job_.store().devices.ordinal[device.index()]);
   }
 
-  /// Of what runs on a channel: a number that no stream has.
   std::int64_t NumberOf(StreamId stream) const {
-    return stream.valid() ? job_.store().streams.number[stream.index()] : kChannelTrack;
+    return job_.store().streams.number[stream.index()];
   }
 
   void WriteDevices() {
@@ -142,6 +142,28 @@ class TraceWriter {
       Add(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},"args":{{"name":"stream {}"}}}})",
           DeviceOf(stream), number, number);
     }
+    WriteChannelTracks();
+  }
+
+  void WriteChannelTracks() {
+    if (timeline_.channels.empty()) return;
+    Event();
+    Add(R"({{"ph":"M","name":"process_name",{},"tid":0,"args":{{"name":"transfers"}}}})",
+        kTransfersProcess);
+    for (std::size_t channel = 0; channel < timeline_.channels.size(); ++channel) {
+      Event();
+      Add(R"({{"ph":"M","name":"thread_name",{},"tid":{},"args":{{"name":{}}}}})",
+          kTransfersProcess, channel, JsonString(timeline_.channels[channel]));
+    }
+  }
+
+  /// Of a category that is no GPU work to our reader: it has no stream and no launch.
+  void WriteTransfer(const TimelineSpan& transfer) {
+    Event();
+    Add(R"({{"ph":"X","cat":"headroom_transfer","name":{},{},"tid":{},"ts":{},"dur":{},)"
+        R"("args":{{"headroom":"inserted"}}}})",
+        JsonString(transfer.name), kTransfersProcess, transfer.channel, Us(transfer.start_ns),
+        Us(transfer.duration_ns));
   }
 
   void WriteCommonArgs(const TimelineSpan& span) {

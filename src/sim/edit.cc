@@ -35,7 +35,7 @@ EdgeKind KindOfEdge(const Graph& graph, const EditedPlan& edited, TaskIndex task
   const PlanShape& shape = *edited.plan.shape;
   // What was inserted beyond the edges of its own kind: a wait for another task.
   const EdgeKind wait = shape.gpu[task] != 0 ? EdgeKind::kCrossStream : EdgeKind::kSync;
-  if (!shape.channel.empty() && shape.channel[task] != kNoChannel) return wait;
+  if (edited.OnChannel(task)) return wait;
   if (origin == kNoTask) {
     if (place > 1) return wait;
     if (place > 0) return EdgeKind::kLaunch;
@@ -300,7 +300,10 @@ std::optional<EditedPlan> Edit::TryFinish() const {
   shape->most_cycles_back = old.most_cycles_back;
   shape->periodic = old.periodic;
   if (!channel_tasks_.empty()) {
-    for (const Channel& channel : channels_) shape->channels.push_back(channel.policy);
+    for (const Channel& channel : channels_) {
+      shape->channels.push_back(channel.policy);
+      out.channels.emplace_back(channel.name);
+    }
     shape->channel.assign(tasks + arrivals.size(), kNoChannel);
     shape->priority.assign(tasks + arrivals.size(), 0);
   }

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -36,6 +37,11 @@ struct EditedPlan {
   std::vector<bool> removed;  ///< By task of the plan.
   /// By task of the plan: its number in the edit; kNoTask for the launch of an inserted kernel.
   std::vector<TaskIndex> number;
+  std::vector<std::string> channels;  ///< Names, by channel of the plan's shape.
+
+  bool OnChannel(TaskIndex task) const {
+    return !plan.shape->channel.empty() && plan.shape->channel[task] != kNoChannel;
+  }
 };
 
 /// Kind of an edge of the plan (into `task`).

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "sim/schedule.h"
@@ -24,12 +25,16 @@ TEST(EditTest, ThePlanTellsTheNumbersOfItsTasks) {
   const std::uint32_t network = edit.AddChannel({.name = "network"});
   const TaskIndex transfer =
       edit.Insert({.channel = network, .after = {{.task = 2}}, .before = {{.task = 3}}});
-  const std::vector<TaskIndex> number = edit.Finish().number;
+  const EditedPlan edited = edit.Finish();
+  const std::vector<TaskIndex>& number = edited.number;
   const auto place = [&](TaskIndex task) {
     return std::find(number.begin(), number.end(), task) - number.begin();
   };
   EXPECT_LT(place(2), place(transfer));
   EXPECT_LT(place(transfer), place(3));
+  EXPECT_EQ(edited.channels, std::vector<std::string>{"network"});
+  for (TaskIndex task = 0; task < number.size(); ++task)
+    EXPECT_EQ(edited.OnChannel(task), number[task] == transfer);
   EXPECT_EQ(edit.Present(), std::vector<bool>(6, true));
   edit.Clear(network);
   EXPECT_EQ(edit.Present(), (std::vector<bool>{true, true, true, true, true, false}));

@@ -54,8 +54,7 @@ Streams StreamsOf(const Graph& graph, const EditedPlan& edited) {
   const PlanShape& shape = *edited.plan.shape;
   Streams streams(edited.plan.tasks());
   for (TaskIndex task = 0; task < edited.plan.tasks(); ++task) {
-    const bool on_channel = !shape.channel.empty() && shape.channel[task] != kNoChannel;
-    if (shape.gpu[task] == 0 || on_channel) continue;
+    if (shape.gpu[task] == 0 || edited.OnChannel(task)) continue;
     const std::uint32_t track = shape.edge_begin[task];
     const bool follows = track < shape.edge_begin[task + 1] && shape.from[track] >= 0 &&
                          KindOfEdge(graph, edited, task, track) == EdgeKind::kStream;

@@ -53,6 +53,7 @@ bool PutInOrder(EditedPlan& edited) {
   shape->periodic = old.periodic;
   shape->channels = old.channels;
   EditedPlan sorted;
+  sorted.channels = std::move(edited.channels);
   for (const std::uint32_t task : order) {
     shape->edge_begin.push_back(static_cast<std::uint32_t>(shape->from.size()));
     shape->gpu.push_back(old.gpu[task]);

@@ -28,6 +28,9 @@ struct TraceMetadata {
   std::optional<std::int64_t> base_time_ns;         ///< Unix time of the trace clock's zero.
   /// Whether the exporter is one that never writes shapes or frames (PyTorch without Kineto).
   bool names_and_times_only = false;
+  /// Whether `headroom whatif --write-trace` wrote it: the timeline of a job that no profiler slows
+  /// down, so nothing is to be taken off for one.
+  bool is_forecast = false;
 };
 
 /// One trace. Readers append rows, then Freeze() sorts and resolves; afterwards nothing changes and

@@ -74,10 +74,12 @@ std::string LedgerLine(const LedgerRecord& record) {
 
 std::vector<LedgerRecord> ReadLedger(std::string_view text) {
   std::vector<LedgerRecord> records;
-  while (!text.empty()) {
+  for (std::int64_t line = 1; !text.empty(); ++line) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    if (std::optional<LedgerRecord> record = Read(text.substr(0, end)))
+    if (std::optional<LedgerRecord> record = Read(text.substr(0, end))) {
+      record->line = line;
       records.push_back(std::move(*record));
+    }
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return records;

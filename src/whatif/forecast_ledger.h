@@ -2,6 +2,7 @@
 // that says of later intervals.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -22,6 +23,7 @@ struct LedgerRecord {
   StepInterval step_ms;                  ///< As the engine gave it, before any score changed it.
   std::optional<double> actual_ms = {};  ///< Of the changed job; none: not measured.
   std::string after = {};                ///< Fingerprint of that job's trace.
+  std::int64_t line = 0;                 ///< Of the file that it was read from, from 1; else 0.
 
   bool scored() const { return actual_ms.has_value(); }
   /// Of the forecast, in per cent of what came true. REQUIRES: scored().

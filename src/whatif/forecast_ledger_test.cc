@@ -33,6 +33,7 @@ TEST(ForecastLedgerTest, LinesReadBackEqual) {
   EXPECT_DOUBLE_EQ(read[1].step_ms.high, 120);
   EXPECT_DOUBLE_EQ(*read[1].actual_ms, 97.25);
   EXPECT_FALSE(read[1].after.empty());
+  EXPECT_EQ(read[1].line, 2);
 }
 
 TEST(ForecastLedgerTest, DamagedLinesAreLeftOut) {

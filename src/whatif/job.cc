@@ -48,22 +48,26 @@ Result<std::unique_ptr<Job>> Job::Make(const TraceStore& store, const Knowledge&
   job->graph_ = std::move(graph).value();
   job->recorded_ = MakePlan(job->graph_);
   job->corrected_ = job->recorded_;
-  RemoveRecordingCost(job->graph_, calibration.recording, job->corrected_);
-  const double removed = 1 - HostTime(job->corrected_) / HostTime(job->recorded_);
-  // On the calibrated machine the recording's cost is part of what was fitted.
-  const double recording_error = MachineOf(store) == calibration.machine
-                                     ? 0
-                                     : calibration.recording_error * removed / (1 - removed);
-  constexpr double kMostError = 0.9;
-  job->host_error_ = std::min(kMostError, std::hypot(calibration.host.error, recording_error));
-  ScaleHostTime(job->graph_, store, FindHostSpeed(store, job->graph_, calibration),
-                job->corrected_);
+  job->host_error_ = calibration.host.error;
+  if (!store.metadata.is_forecast) job->Correct();
   if (const DeviceSpec* device = SpecOf(store, knowledge.devices()); device != nullptr) {
     job->device_ = *device;
     job->device_->sustained = calibration.kernels;
   }
   job->IndexLaunches();
   return job;
+}
+
+void Job::Correct() {
+  RemoveRecordingCost(graph_, calibration_.recording, corrected_);
+  const double removed = 1 - HostTime(corrected_) / HostTime(recorded_);
+  // On the calibrated machine the recording's cost is part of what was fitted.
+  const double recording_error = MachineOf(store_) == calibration_.machine
+                                     ? 0
+                                     : calibration_.recording_error * removed / (1 - removed);
+  constexpr double kMostError = 0.9;
+  host_error_ = std::min(kMostError, std::hypot(host_error_, recording_error));
+  ScaleHostTime(graph_, store_, FindHostSpeed(store_, graph_, calibration_), corrected_);
 }
 
 Result<bool> Job::CalibrateTo(double step_ms) {

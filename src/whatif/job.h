@@ -64,6 +64,8 @@ class Job {
 
  private:
   Job(const TraceStore& store, const Knowledge& knowledge, const Calibration& calibration);
+  /// Takes the plan of a recording to the host's usual speed, without the cost of recording.
+  void Correct();
   void IndexLaunches();
 
   const TraceStore& store_;

@@ -25,7 +25,9 @@ class Predictor {
   Timeline Run() {
     IndexHost();
     IndexStreams();
+    host_delay_ = HostDelay();
     AddCalls();
+    out_.channels = edited_.channels;
     AddGpuTasks();
     AddSteps();
     BeginAtZero();
@@ -67,7 +69,7 @@ class Predictor {
   void IndexStreams() {
     stream_.resize(plan_.tasks());
     for (TaskIndex task = static_cast<TaskIndex>(plan_.tasks()); task-- > 0;) {
-      if (!IsGpu(task)) continue;
+      if (!IsGpu(task) || edited_.OnChannel(task)) continue;
       if (edited_.origin[task] != kNoTask) {
         const std::uint32_t row = job_.graph().tasks[edited_.origin[task]].row;
         stream_[task] = job_.store().gpu_tasks.stream[row];
@@ -108,18 +110,49 @@ class Predictor {
                         .start_ns = ReadyAt(task),
                         .correlation = correlation_[task],
                         .thread = thread_[task]};
-      std::int64_t end = now_[2 * task + 1];
+      std::int64_t end = now_[2 * task + 1] + host_delay_;
       if (origin == kNoTask) {
         span.mark = SpanMark::kInserted;
       } else {
         const auto returns = return_of_row_.find(job_.graph().tasks[origin].row);
-        if (returns != return_of_row_.end()) end = std::max(end, now_[2 * returns->second + 1]);
+        if (returns != return_of_row_.end())
+          end = std::max(end, now_[2 * returns->second + 1] + host_delay_);
         if (plan_.duration[task] != job_.corrected().duration[origin])
           span.mark = SpanMark::kChanged;
       }
       span.duration_ns = end - span.start_ns;
       out_.calls.push_back(span);
     }
+  }
+
+  /// Where no queue holds the host up (whole steps are launched by a call), it runs ahead by as
+  /// many cycles as were replayed, which says nothing. Such a host is shown ahead by one cycle: so
+  /// much later it makes all its calls, as far as no GPU task has to wait for that.
+  std::int64_t HostDelay() const {
+    if (before_ == nullptr) return 0;
+    std::int64_t calls_begin = INT64_MAX, work_begins = INT64_MAX, slack = INT64_MAX;
+    for (TaskIndex task = 0; task < plan_.tasks(); ++task) {
+      if (!IsGpu(task)) {
+        if (HasQueueEdge(task)) return 0;
+        if (!IsReturn(task)) calls_begin = std::min(calls_begin, ReadyAt(task));
+      } else if (!edited_.removed[task]) {
+        work_begins = std::min(work_begins, before_[2 * task]);
+        const TaskIndex launch = LaunchOf(task);
+        if (launch == kNoTask) continue;
+        slack =
+            std::min(slack, now_[2 * task] - now_[2 * launch] - job_.graph().launch_latency.ns());
+      }
+    }
+    if (calls_begin == INT64_MAX || slack == INT64_MAX) return 0;
+    return std::max<std::int64_t>(0, std::min(work_begins - calls_begin, slack));
+  }
+
+  bool HasQueueEdge(TaskIndex call) const {
+    for (std::uint32_t e = shape_.edge_begin[call]; e < shape_.edge_begin[call + 1]; ++e) {
+      if (plan_.lag[e] != kNoEdge && KindOfEdge(job_.graph(), edited_, call, e) == EdgeKind::kQueue)
+        return true;
+    }
+    return false;
   }
 
   /// When the call is made: a full queue lets it wait inside.
@@ -131,7 +164,7 @@ class Predictor {
       if (KindOfEdge(job_.graph(), edited_, task, e) != EdgeKind::kQueue)
         ready = std::max(ready, now_[shape_.from[e]] + plan_.lag[e]);
     }
-    return ready < 0 ? start : std::min(start, ready);
+    return host_delay_ + (ready < 0 ? start : std::min(start, ready));
   }
 
   TimelineSpan GpuSpan(TaskIndex task) const {
@@ -143,7 +176,15 @@ class Predictor {
                 : edited_.changed[task] ? SpanMark::kChanged
                                         : SpanMark::kNone;
     span.stream = stream_[task];
+    if (edited_.OnChannel(task)) {
+      span.channel = plan_.shape->channel[task];
+      span.name = edited_.channels[static_cast<std::size_t>(span.channel)];
+    }
     return span;
+  }
+
+  void AddGpuTask(const TimelineSpan& span) {
+    (span.channel == kNoChannel ? out_.gpu_tasks : out_.transfers).push_back(span);
   }
 
   void AddGpuTasks() {
@@ -154,7 +195,7 @@ class Predictor {
       if (!IsGpu(task) || edited_.removed[task] || before_[2 * task + 1] <= begin) continue;
       TimelineSpan span = GpuSpan(task);
       span.start_ns = before_[2 * task];
-      out_.gpu_tasks.push_back(span);
+      AddGpuTask(span);
     }
     for (TaskIndex task = 0; task < plan_.tasks(); ++task) {
       if (!IsGpu(task) || edited_.removed[task]) continue;
@@ -162,8 +203,12 @@ class Predictor {
       span.start_ns = now_[2 * task];
       const TaskIndex launch = LaunchOf(task);
       if (launch != kNoTask) span.correlation = correlation_[launch];
-      out_.gpu_tasks.push_back(span);
+      AddGpuTask(span);
     }
+    // A policy runs them in another order than that of the plan.
+    std::stable_sort(
+        out_.transfers.begin(), out_.transfers.end(),
+        [](const TimelineSpan& a, const TimelineSpan& b) { return a.start_ns < b.start_ns; });
   }
 
   /// A step begins with the work before its first call, and ends where the next begins; the last
@@ -207,6 +252,7 @@ class Predictor {
       for (TimelineStep& step : out_.steps) visit(step.start_ns);
       for (TimelineSpan& call : out_.calls) visit(call.start_ns);
       for (TimelineSpan& task : out_.gpu_tasks) visit(task.start_ns);
+      for (TimelineSpan& transfer : out_.transfers) visit(transfer.start_ns);
     };
     each([&](std::int64_t start) { begin = std::min(begin, start); });
     each([&](std::int64_t& start) { start -= begin; });
@@ -218,6 +264,7 @@ class Predictor {
   const PlanShape& shape_;
   Replayer replayer_;
   const std::int64_t *now_ = nullptr, *before_ = nullptr;
+  std::int64_t host_delay_ = 0;            ///< ns; of all that the host does.
   std::vector<ThreadId> thread_;           ///< By task of the plan; of calls.
   std::vector<StreamId> stream_;           ///< The same, of GPU tasks.
   std::vector<std::int64_t> correlation_;  ///< The same.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -21,6 +22,8 @@ struct TimelineSpan {
   std::int64_t correlation = 0;
   ThreadId thread = {};  ///< Of a call.
   StreamId stream = {};  ///< Of a GPU task.
+  /// Of a transfer: its channel.
+  std::int32_t channel = kNoChannel;
   SpanMark mark = SpanMark::kNone;
 };
 
@@ -36,6 +39,9 @@ struct Timeline {
   std::vector<TimelineSpan> calls;
   /// First what an earlier cycle left in the queues when this one begins.
   std::vector<TimelineSpan> gpu_tasks;
+  /// What runs on channels, in order of time: neither on a stream, nor launched by a call.
+  std::vector<TimelineSpan> transfers;
+  std::vector<std::string> channels;  ///< Their names.
 };
 
 /// Of the last cycle of a replay. What was removed is left out; where a scenario launches GPU work

@@ -201,6 +201,11 @@ def forecast_validator():
     return jsonschema.Draft202012Validator(json.loads((ROOT / "docs/schema/whatif-1.json").read_text()))
 
 
+@functools.cache
+def scores_validator():
+    return jsonschema.Draft202012Validator(json.loads((ROOT / "docs/schema/whatif-scores-1.json").read_text()))
+
+
 def forecast_violations(forecast):
     """Every way in which the output of whatif breaks its schema; [] if it is sound."""
     return [f"schema: {e.json_path}: {e.message[:300]}" for e in forecast_validator().iter_errors(forecast)]

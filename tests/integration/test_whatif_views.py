@@ -1,5 +1,5 @@
 """`headroom whatif`: what it shows of the engine (--explain, --dump-graph, --self-check, --sweep, --write-trace) and of its past
-(--save, --score)."""
+(--save, --score, --scores)."""
 import copy
 import gzip
 import json
@@ -138,7 +138,8 @@ class Views(support.ProgramTest):
     def test_a_written_trace_has_the_forecasts_step(self):
         path = self.scratch / "predicted.json.gz"
         for sample in SAMPLES:
-            for scenario in (None, "amp", "fused-optimizer", "cuda-graph", "gpu-speed:factor=4", "host-speed"):
+            for scenario in (None, "amp", "fused-optimizer", "cuda-graph", "gpu-speed:factor=4", "host-speed", "vdnn",
+                             "data-parallel:gpus=8", "p3"):
                 with self.subTest(trace=sample.name, scenario=scenario):
                     named = [scenario] if scenario else []
                     outcome = support.headroom("whatif", "--json", "--quiet", sample, *named, "--write-trace", path)
@@ -151,6 +152,12 @@ class Views(support.ProgramTest):
                     self.assertEqual(report["health"]["grade"], "A")
                     again = self.whatif(path)
                     self.assertAlmostEqual(again["baseline"]["traced_step_ms"], step, delta=0.02 * step)
+                    # It is no recording: no profiler's cost is taken off, and both commands say so.
+                    self.assertAlmostEqual(again["baseline"]["corrected_step_ms"], step, delta=0.005 * step)
+                    self.assertIn("forecast", {issue["code"] for issue in report["health"]["issues"]})
+                    self.assertEqual({row["profiler_cost_ms"] for row in report["steps"]["list"]}, {0})
+                    for sentence in (again["baseline"]["calibration"], report["engine_window"]["calibration"]):
+                        self.assertIn("forecast written by headroom", sentence)
 
     def test_a_written_trace_marks_what_changed(self):
         path = self.scratch / "predicted.json"
@@ -168,6 +175,34 @@ class Views(support.ProgramTest):
         packed = self.scratch / "predicted.json.gz"
         self.whatif(FLOAT32, "amp", "--write-trace", packed)
         self.assertEqual(gzip.decompress(packed.read_bytes()), path.read_bytes())
+
+    def test_transfers_have_tracks_of_their_own(self):
+        path = self.scratch / "predicted.json"
+        inserted = self.whatif(FLOAT32, "vdnn", "--write-trace", path)["scenarios"][0]["changed"]["inserted"]
+        events = json.loads(path.read_text())["traceEvents"]
+        transfers = [e for e in events if e.get("cat") == "headroom_transfer"]
+        self.assertGreaterEqual(len(transfers), inserted)
+        tracks = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name" and e["pid"] == transfers[0]["pid"]}
+        self.assertEqual(set(tracks.values()), {"copies out", "copies in"})
+        for transfer in transfers:
+            self.assertEqual(transfer["name"], tracks[transfer["tid"]])
+        # Neither orphans nor work of the GPU.
+        self.assertEqual([e for e in events if e.get("cat") == "kernel" and "headroom" in e["args"]], [])
+        report = self.report(path)
+        self.assertNotIn("orphan-gpu-task", {issue["code"] for issue in report["health"]["issues"]})
+        self.assertFalse({"copies out", "copies in"} & {kernel["name"] for kernel in report["kernels"]})
+
+    def test_a_host_that_nothing_holds_up_leads_by_one_cycle(self):
+        path = self.scratch / "predicted.json"
+        step = self.whatif(FLOAT32, "cuda-graph", "--write-trace", path)["scenarios"][0]["step_ms"]["mid"]
+        events = json.loads(path.read_text())["traceEvents"]
+        calls = {e["args"]["correlation"]: e["ts"] for e in events if e.get("cat") == "cuda_runtime"}
+        steps = len([e for e in events if e.get("cat") == "user_annotation"])
+        work = [e for e in events if e.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")]
+        self.assertLess(min(e["ts"] for e in work), 1000)
+        leads = [e["ts"] - calls[e["args"]["correlation"]] for e in work if "correlation" in e["args"]]
+        self.assertGreater(min(leads), 0)
+        self.assertLess(min(leads), 1.01 * steps * step * 1e3)
 
     def test_text_is_readable(self):
         outcome = support.headroom("whatif", "--quiet", FLOAT32, "amp", *VIEWS, environment={"LC_ALL": "C.UTF-8"})
@@ -203,6 +238,84 @@ class Views(support.ProgramTest):
         fresh = self.whatif(FLOAT32, scenario, "--no-local-state", environment=state)["scenarios"][0]
         self.assertEqual(fresh["step_ms"], before["step_ms"])
         self.assertIsNone(fresh["scores"])
+
+    def test_scores_are_listed(self):
+        state = {"XDG_STATE_HOME": str(self.scratch / "state")}
+        ledger = self.scratch / "state/headroom/forecasts.jsonl"
+
+        validator = support.scores_validator()
+        jsonschema.Draft202012Validator.check_schema(validator.schema)
+
+        def listed():
+            outcome = support.headroom("whatif", "--scores", "--json", environment=state)
+            self.assertEqual(outcome.code, 0, outcome)
+            scores = outcome.json()
+            self.assertEqual((scores["schema"], scores["ledger"]), ("headroom.whatif-scores/1", str(ledger)))
+            self.assertEqual([e.message for e in validator.iter_errors(scores)], [])
+            for path in members(scores):
+                self.assertFalse(validator.is_valid(without(scores, path)), path)
+            return scores["records"]
+
+        self.assertEqual(listed(), [])
+        self.assertIn("--save", support.headroom("whatif", "--scores", environment=state).text)
+        after = self.scratch / "after.json"
+        forecast = self.whatif(FLOAT32, "gpu-speed:factor=2", "--save", "--write-trace", after, environment=state)["scenarios"][0]
+        actual = 1.01 * forecast["step_ms"]["mid"]
+        outcome = support.headroom("whatif", "--score", FLOAT32, after, "--measured-step-ms", actual, environment=state)
+        self.assertEqual(outcome.code, 0, outcome)
+        saved, scored = listed()
+        self.assertEqual((saved["line"], scored["line"]), (1, 2))
+        for record in (saved, scored):
+            self.assertEqual((record["before"], record["scenario"], record["step_ms"]), (str(FLOAT32), "gpu-speed:factor=2", forecast["step_ms"]))
+        self.assertEqual([saved[key] for key in ("actual_ms", "error_pct", "held")], [None] * 3)
+        self.assertAlmostEqual(scored["actual_ms"], actual)
+        self.assertAlmostEqual(scored["error_pct"], -1 / 1.01)
+        self.assertEqual(scored["held"], actual <= forecast["step_ms"]["high"])
+        text = support.headroom("whatif", "--scores", environment={**state, "LC_ALL": "C.UTF-8"}).text
+        self.assert_readable_text(text, "scores")
+        self.assertIn("-1.0 %", text)
+        self.assert_refused(support.headroom("whatif", FLOAT32, "--scores", environment=state), 2, "leave out TRACE")
+        for target, shown in ((ledger, ("--scores",)), (after, ("--score", FLOAT32, after))):
+            before = target.read_bytes()
+            self.assert_refused(support.headroom("whatif", *shown, "-o", target, environment=state), 2, "-o")
+            self.assertEqual(target.read_bytes(), before)
+        self.assert_refused(support.headroom("whatif", "--scores", "--no-local-state", environment=state), 2, "local state")
+
+    def test_the_trace_of_before_is_no_score(self):
+        state = {"XDG_STATE_HOME": str(self.scratch / "state")}
+        self.whatif(FLOAT32, "amp", "--save", environment=state)
+        copy_of_before = self.write("copy.json.gz", FLOAT32.read_bytes())
+        self.assert_refused(support.headroom("whatif", "--score", FLOAT32, copy_of_before, environment=state), 2, "same trace")
+
+    def test_only_a_measured_step_is_called_the_truth(self):
+        state = {"XDG_STATE_HOME": str(self.scratch / "state")}
+        after = self.scratch / "after.json"
+        self.whatif(FLOAT32, "amp", "--save", "--write-trace", after, environment=state)
+        for measured, label, other in (((), "After", "Truth"), (("--measured-step-ms", 30), "Truth", "After")):
+            outcome = support.headroom("whatif", "--score", FLOAT32, after, *measured, environment=state)
+            self.assertEqual(outcome.code, 0, outcome)
+            self.assertRegex(outcome.text, rf"(?m)^  {label} ")
+            self.assertNotRegex(outcome.text, rf"(?m)^  {other} ")
+            self.assertNotIn("another job", outcome.message)
+
+    def test_another_job_is_remarked_on(self):
+        state = {"XDG_STATE_HOME": str(self.scratch / "state")}
+        bert, = (sample for sample in SAMPLES if "bert" in sample.name)
+        self.whatif(FLOAT32, "amp", "--save", environment=state)
+        for quiet in ((), ("--quiet",)):
+            outcome = support.headroom("whatif", "--score", FLOAT32, bert, *quiet, environment=state)
+            self.assertEqual(outcome.code, 0, outcome)
+            self.assertEqual("another job" in outcome.message, not quiet)
+
+    def test_a_change_of_the_job_is_no_other_job(self):
+        traces = {t.name: t for t in support.real_traces()}
+        for before, after in (("bert_base_fp32", "bert_base_amp-bf16_attn-sdpa_opt-fused"), ("resnet50_fp32", "resnet50_bs-8")):
+            if f"{before}.json.gz" not in traces or f"{after}.json.gz" not in traces:
+                self.skipTest("the recorded pairs are not here")
+            state = {"XDG_STATE_HOME": str(self.scratch / before)}
+            self.whatif(traces[f"{before}.json.gz"], "gpu-speed:factor=2", "--save", environment=state)
+            outcome = support.headroom("whatif", "--score", traces[f"{before}.json.gz"], traces[f"{after}.json.gz"], environment=state)
+            self.assertEqual((outcome.code, outcome.message), (0, ""), outcome)
 
     def test_scores_need_a_saved_forecast(self):
         state = {"XDG_STATE_HOME": str(self.scratch / "state")}

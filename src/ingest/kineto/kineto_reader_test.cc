@@ -408,6 +408,12 @@ TEST(KinetoReaderTest, MetadataIsReadBeforeAndAfterTheListAndNothingElseIsKept) 
   EXPECT_TRUE(store->log.empty());
 }
 
+TEST(KinetoReaderTest, AForecastIsToldFromARecording) {
+  EXPECT_FALSE(Read(R"({"scenario": "amp", "traceEvents": []})")->metadata.is_forecast);
+  EXPECT_TRUE(Read(R"({"headroom_scenario": "amp", "traceEvents": []})")->metadata.is_forecast);
+  EXPECT_TRUE(Read(R"({"traceEvents": [], "headroom_scenario": ""})")->metadata.is_forecast);
+}
+
 TEST(KinetoReaderTest, MetadataThatCannotBeReadIsToldByItsKey) {
   const std::string large = R"({"rank": 1, "x": ")" + std::string(5 << 20, 'x') + "\"}";
   const std::pair<const char*, std::string> cases[] = {

@@ -74,6 +74,7 @@ void KeepMember(std::string_view key, std::string_view value, TraceStore& store,
   if (key == "baseTimeNanoseconds" && ParseInteger(value, number)) metadata.base_time_ns = number;
   if (key == "cuda_driver_version" && ParseInteger(value, number))
     metadata.cuda_driver_version = number;
+  if (key == "headroom_scenario") metadata.is_forecast = true;
   if (key != "distributedInfo" && key != "deviceProperties") return;
 
   if (value.size() > kLargestKeptValue) return LogDamaged(key, store);
