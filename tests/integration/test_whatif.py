@@ -129,6 +129,16 @@ class Whatif(support.ProgramTest):
             if name != "no-gpu":
                 self.assertIn("gpu-speed", [row["name"] for row in forecast["scenarios"]], name)
 
+    def test_values_out_of_range_are_usage_errors_that_say_what_is_allowed(self):
+        number, count = "a number from 1e-6 to 1e9", "a whole number from 1 to 1e9"
+        for text, named, allowed in (
+                *((f"gpu-speed:factor={value}", f"factor={value}", number) for value in ("inf", "1e300", "nan", "0", "-1")),
+                ("batch-size:n=0", "n=0", count), ("amp+", '"amp+"', "A+B"), ("+amp", '"+amp"', "A+B"),
+                ("amp++tf32", '"amp++tf32"', "A+B"), ("", "without a name", "--list"),
+                ("scale:match=(,factor=2", "match=(", "regular expression"), ("remove:match=", "match is empty", ".* matches all")):
+            with self.subTest(text):
+                self.assert_refused(support.headroom("whatif", SAMPLES[0], text), 2, named, allowed)
+
     def test_wrong_scenarios_are_usage_errors_that_list_the_near_names(self):
         self.assert_refused(support.headroom("whatif", SAMPLES[0], "gpu-sped"), 2, "gpu-speed", "--list")
         self.assert_refused(support.headroom("whatif", SAMPLES[0], "tf32:x=1"), 2, "takes no keys")
