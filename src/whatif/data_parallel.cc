@@ -7,6 +7,7 @@
 
 #include "whatif/catalogue.h"
 #include "whatif/network.h"
+#include "whatif/why_not_found.h"
 
 namespace headroom {
 namespace {
@@ -79,8 +80,15 @@ Effect MakeExchange(const Job& job, const Arguments& arguments, double bucket_by
   if (gpus < 2) return Effect::Abstain("one GPU has nobody to exchange gradients with");
   const std::vector<GradientStep> steps = FindGradients(job);
   if (steps.empty()) {
+    if (!HasBackward(job))
+      return Effect::Abstain(WhyNotFound(job,
+                                         "the recorded steps have no backward, so no gradients: "
+                                         "record training steps, with record_shapes=True"));
     return Effect::Abstain(
-        "no gradients with sizes were recorded: record a training step with record_shapes=True");
+        WhyNotFound(job, "no gradient of a parameter is known by its shape",
+                    {"operators of the backward", [&](const LaunchingOperator& op) {
+                       return job.ContextOf(op.tasks.front()).phase == Phase::kBackward;
+                     }}));
   }
   const std::uint32_t channel =
       edit.AddChannel({.name = kNetwork,

@@ -129,6 +129,30 @@ class Whatif(support.ProgramTest):
             if name != "no-gpu":
                 self.assertIn("gpu-speed", [row["name"] for row in forecast["scenarios"]], name)
 
+    def test_reasons_tell_what_was_not_recorded_from_what_is_not_there(self):
+        """One that asks for shapes where there is nothing to have shapes, or not where they are missing, misleads."""
+        shapes = {"Input Dims", "Input type", "Input Strides", "Concrete Inputs"}
+        # On BERT, and on ResNet-50: what lacks shapes, and what the job has not.
+        missing = ({"metaflow", "fuse-pointwise", "flash-attention", "checkpointing", "fused-optimizer"},
+                   {"tf32", "amp", "channels-last", "metaflow", "fuse-pointwise", "checkpointing", "vdnn", "gist", "fused-optimizer"})
+        absent = ({"tf32": "no matrix product or convolution runs in float32 without", "amp": "run in 16 bits already",
+                   "channels-last": "no convolutions", "vdnn": "no convolutions", "gist": "no ReLU",
+                   "restructured-batchnorm": "no batch norms"}, {"flash-attention": "no attention of separate operators"})
+        for sample, without, reasons in zip(SAMPLES, missing, absent):
+            trace = json.loads(gzip.decompress(sample.read_bytes()))
+            for event in trace["traceEvents"]:
+                if shapes & event.get("args", {}).keys():
+                    event["args"] = {key: value for key, value in event["args"].items() if key not in shapes}
+            bare = self.whatif(self.write("bare.json", json.dumps(trace)), *sorted(without | reasons.keys()))["scenarios"]
+            for row in bare:
+                with self.subTest(sample=sample.name, scenario=row["name"]):
+                    self.assertFalse(row["applies"])
+                    self.assertIn(reasons.get(row["name"], "not recorded (record_shapes=True)"), row["why"])
+                    if row["name"] in reasons:
+                        self.assertNotIn("record_shapes", row["why"])
+            for row in self.whatif(sample)["abstaining"]:
+                self.assertNotIn("record_shapes", row["why"], f"{sample.name} has all shapes: {row}")
+
     def test_values_out_of_range_are_usage_errors_that_say_what_is_allowed(self):
         number, count = "a number from 1e-6 to 1e9", "a whole number from 1 to 1e9"
         for text, named, allowed in (
