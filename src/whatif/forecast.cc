@@ -71,6 +71,12 @@ constexpr double kNothing = 0.05;
 
 Forecaster::Forecaster(const Job& job) : job_(job), uncertainty_{.host = job.host_error()} {
   baseline_.traced_step_ms = job.graph().recorded_step.ms();
+  if (job.steps().steps.source == StepSource::kNone) {
+    baseline_.steps_note =
+        "nothing marks the steps of this trace, so the whole recording counts as one, with all "
+        "start-up and first-iteration work in it; call prof.step() after each iteration "
+        "(ProfilerStep), or name the range that begins one with --step-marker";
+  }
   // Like the recorded mean, without the first step, which began in the middle of what came before.
   const Replayed replayed = replayer_.Run(job.recorded());
   const std::vector<double>& walls = replayed.step_walls_ns;

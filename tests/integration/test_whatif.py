@@ -153,6 +153,36 @@ class Whatif(support.ProgramTest):
             for row in self.whatif(sample)["abstaining"]:
                 self.assertNotIn("record_shapes", row["why"], f"{sample.name} has all shapes: {row}")
 
+    def test_a_recording_without_steps_says_what_its_step_is(self):
+        marked = support.headroom("whatif", SAMPLES[1], "gpu-speed")
+        self.assertEqual(marked.message, "")
+        once = json.loads((support.GOLDEN / "host-bound-two-steps/trace.json").read_text())
+        second = next(i for i, event in enumerate(once["traceEvents"]) if event["name"] == "ProfilerStep#2")
+        once["traceEvents"] = [event for event in once["traceEvents"][:second] if event["name"] != "ProfilerStep#1"]
+        trace = self.write("unmarked.json", json.dumps(once))
+        self.assertEqual(self.report(trace)["steps"]["source"], "none")
+        outcome = support.headroom("whatif", trace, "gpu-speed")
+        self.assertEqual(outcome.code, 0, outcome)
+        for part in ("counts as one", "start-up", "ProfilerStep", "--step-marker"):
+            self.assertIn(part, outcome.message)
+        self.assertEqual(support.headroom("whatif", "--quiet", trace, "gpu-speed").message, "")
+
+    def test_what_needs_a_graph_is_refused_with_the_reason_where_there_is_none(self):
+        for name in ("no-host", "no-gpu"):
+            trace = support.GOLDEN / name / "trace.json"
+            out = self.scratch / "out.json"
+            for flags in (["--self-check"], ["--dump-graph", out], ["--write-trace", out], ["gpu-speed", "--write-trace", out]):
+                with self.subTest(trace=name, flags=flags[0]):
+                    flag = next(flag for flag in flags if str(flag).startswith("--"))
+                    self.assert_refused(support.headroom("whatif", "--quiet", trace, *flags), 3, flag, trace.name, "needs a graph",
+                                        "record with both CPU and CUDA")
+                    self.assertFalse(out.exists())
+            self.assertEqual(support.headroom("whatif", trace).code, 0)
+            state = {"XDG_STATE_HOME": str(self.scratch)}
+            saved = support.headroom("whatif", trace, "gpu-speed", "--save", environment=state)
+            self.assertEqual(saved.code, 0, saved)
+            self.assertIn("saved nothing", saved.message)
+
     def test_values_out_of_range_are_usage_errors_that_say_what_is_allowed(self):
         number, count = "a number from 1e-6 to 1e9", "a whole number from 1 to 1e9"
         for text, named, allowed in (
