@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "whatif/memory_room.h"
+
 namespace headroom {
 namespace {
 
@@ -172,6 +174,10 @@ Forecast Forecaster::Run(std::string name, const std::vector<ScenarioCall>& call
   }
   const std::string limit = Explain(forecast, edited_.plan, effect.work);
   if (!limit.empty()) forecast.why += (forecast.why.empty() ? "" : "; ") + limit;
+  if (forecast.memory_delta_bytes.value_or(0) > 0) {
+    const std::string no_room = WhyNoRoom(job_, *forecast.memory_delta_bytes);
+    if (!no_room.empty()) forecast.why += "; " + no_room;
+  }
   return forecast;
 }
 

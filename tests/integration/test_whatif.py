@@ -183,6 +183,25 @@ class Whatif(support.ProgramTest):
             self.assertEqual(saved.code, 0, saved)
             self.assertIn("saved nothing", saved.message)
 
+    def test_what_does_not_fit_the_gpu_is_said_where_the_trace_tells(self):
+        trace = json.loads(gzip.decompress(SAMPLES[1].read_bytes()))
+        capacity = trace["deviceProperties"][0]["totalGlobalMem"]
+        bigger, smaller = "batch-size:n=128", "batch-size:n=8"  # Than the recorded 64.
+        plain = self.whatif(SAMPLES[1], bigger)["scenarios"][0]
+        grows = plain["memory_delta_bytes"]
+        self.assertGreater(grows, 0)
+        self.assertNotIn("does not fit", plain["why"])  # Nobody knows what is allocated.
+        some = trace["traceEvents"][len(trace["traceEvents"]) // 2]
+        for allocated, device, fits in ((capacity - grows - 1, 1, True), (capacity - grows + 1, 1, False), (capacity, 0, True)):
+            record = {"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": some["pid"], "tid": some["tid"],
+                      "ts": some.get("ts", 0), "args": {"Total Reserved": allocated, "Total Allocated": allocated, "Bytes": 512,
+                                                        "Device Id": 0 if device else -1, "Device Type": device, "Addr": 1}}
+            path = self.write("memory.json", json.dumps({**trace, "traceEvents": trace["traceEvents"] + [record]}))
+            with self.subTest(allocated=allocated, device=device):
+                rows = self.whatif(path, bigger, smaller)["scenarios"]
+                self.assertEqual("does not fit" not in rows[0]["why"], fits, rows[0]["why"])
+                self.assertNotIn("does not fit", rows[1]["why"])
+
     def test_values_out_of_range_are_usage_errors_that_say_what_is_allowed(self):
         number, count = "a number from 1e-6 to 1e9", "a whole number from 1 to 1e9"
         for text, named, allowed in (
