@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <string>
 
 #include "whatif/catalogue.h"
+#include "whatif/gradients.h"
 #include "whatif/network.h"
 #include "whatif/why_not_found.h"
 
@@ -102,6 +104,11 @@ Effect MakeExchange(const Job& job, const Arguments& arguments, double bucket_by
       "{} us a message; {:.1f} MB of gradients a step",
       gpus, arguments.Text("bandwidth-gbps"), arguments.Text("latency-us"),
       steps.front().Bytes() / 1e6);
+  if (const std::string missing =
+          WhatShapesMiss(job, Phase::kBackward, kAccumulateGrad, "gradients");
+      !missing.empty()) {
+    effect.AlsoBecause(missing);
+  }
   effect.work = arguments.Number("gpus");
   return effect;
 }

@@ -56,6 +56,22 @@ std::string WhyNotFound(const Job& job, std::string_view nothing, const Wanted& 
                      nothing, without_shapes, all, wanted.kind);
 }
 
+std::string WhatShapesMiss(const Job& job, Phase phase, std::string_view name,
+                           std::string_view kind) {
+  const auto& events = job.store().host_events;
+  std::int64_t all = 0, without_shapes = 0;
+  for (std::size_t row = 0; row < events.rows(); ++row) {
+    const HostEventId op(row);
+    if (job.attribution().Of(op).phase != phase || NameOfOperator(job, op) != name) continue;
+    ++all;
+    if (!ReadOperatorCall(job.store(), op)) ++without_shapes;
+  }
+  // Where none has, they were not what was summed.
+  if (without_shapes == 0 || without_shapes == all) return {};
+  return fmt::format("{} of {} {} have no shapes and count nothing (record_shapes=True)",
+                     without_shapes, all, kind);
+}
+
 std::string WhyNoDevice(const Job& job) {
   const TraceStore& store = job.store();
   std::set<std::string_view> names;

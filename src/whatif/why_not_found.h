@@ -32,6 +32,11 @@ std::string WhyNotFound(const Job& job, std::string_view nothing);
 /// The same of what shapes tell: also that they were not recorded, or of how many.
 std::string WhyNotFound(const Job& job, std::string_view nothing, const Wanted& wanted);
 
+/// A remark where some of a phase's operators of a name have no shapes, so that a sum over them is
+/// too small; empty: all have, or none has. `kind`: what they are, in the plural.
+std::string WhatShapesMiss(const Job& job, Phase phase, std::string_view name,
+                           std::string_view kind);
+
 /// Why Job::device() tells nothing of the GPU. REQUIRES: it is nullptr.
 std::string WhyNoDevice(const Job& job);
 

@@ -153,6 +153,18 @@ class Whatif(support.ProgramTest):
             for row in self.whatif(sample)["abstaining"]:
                 self.assertNotIn("record_shapes", row["why"], f"{sample.name} has all shapes: {row}")
 
+    def test_a_sum_over_some_shapes_says_how_many_are_missing(self):
+        names = ["fused-optimizer", "data-parallel:gpus=4", "p3"]
+        trace = json.loads(gzip.decompress(SAMPLES[1].read_bytes()))
+        for event in trace["traceEvents"][::2]:
+            event.get("args", {}).pop("Input Dims", None)
+        for row in self.whatif(self.write("some.json", json.dumps(trace)), *names[:2])["scenarios"]:
+            self.assertTrue(row["applies"], row)
+            self.assertRegex(row["why"], r"\d+ of \d+ [a-z ]+ have no shapes and count nothing \(record_shapes=True\)")
+        for sample in SAMPLES:
+            for row in self.whatif(sample, *names)["scenarios"]:
+                self.assertNotIn("record_shapes", row["why"], f"{sample.name} has all shapes")
+
     def test_a_recording_without_steps_says_what_its_step_is(self):
         marked = support.headroom("whatif", SAMPLES[1], "gpu-speed")
         self.assertEqual(marked.message, "")
