@@ -10,6 +10,8 @@ them are written, so seven passes over the parameters' bytes at the bandwidth th
 import pathlib
 import sys
 
+import numpy as np
+
 import headroom
 
 SAMPLE = pathlib.Path(__file__).resolve().parent.parent / "data/samples/bert_base_amp_fp16_h200.json.gz"
@@ -25,10 +27,11 @@ def main(trace):
 
     # Gradients have the size of their parameters.
     gradients = graph.gradients
-    by_bytes_us = 7 * gradients.bytes[gradients.step == 0].sum() / SUSTAINED_BYTES_PER_US
+    by_bytes_us = 7 * gradients.bytes[gradients.step == gradients.step[0]].sum() / SUSTAINED_BYTES_PER_US
     by_sum_us = update.time_ms * 1e3
     # Where each step's update begins: there the one kernel goes.
-    first = [update.indices[graph.tasks.step[update.indices] == step].min() for step in range(graph.steps)]
+    steps = graph.tasks.step[update.indices]
+    first = [update.indices[steps == step].min() for step in np.unique(steps)]
 
     update.remove()
     print(f"without those kernels       {graph.replay().step_ms:8.2f} ms")

@@ -77,7 +77,7 @@ class Tasks:
 
     @cached_property
     def step(self) -> np.ndarray:
-        """int32: the recorded step in which it was called or launched, the first being 0; -1: none. A view."""
+        """int64: the step in which it was called or launched, by the trace's own number, as in report/1; -1: none. A view."""
         return self._recording.task_column("step")
 
     @cached_property
@@ -177,7 +177,7 @@ class Gradients:
 
     @cached_property
     def step(self) -> np.ndarray:
-        """int64: the backward pass, the first recorded one being 0."""
+        """int64: the step, by the trace's own number, as in `Tasks.step`."""
         return self._recording.gradient_column("step")
 
     @cached_property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from operator import index
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Sequence, Union
 
@@ -106,7 +107,10 @@ class Graph:
             for task in self._edits.select(**criteria, where=None).tasks:
                 mask[task] = bool(where(self.tasks[task]))
             where = mask
-        return Selection(self, self._edits.select(**criteria, where=where))
+        given = [f"{name}={value!r}" for name, value in criteria.items() if value is not None]
+        if where is not None:
+            given.append("where=...")
+        return Selection(self, self._edits.select(**criteria, where=where), f"select({', '.join(given)})")
 
     def remove_waits(self) -> int:
         """No call waits for the GPU any more. Returns how many did."""
@@ -168,11 +172,20 @@ class Graph:
 
 
 class Selection:
-    """Tasks of a graph. Edits change the graph at once and return the selection, so that they can be chained."""
+    """Tasks of a graph. Edits change the graph at once and return the selection, so that they can be chained. An edit of a
+    selection that holds nothing to edit changes nothing, and warns (UserWarning)."""
 
-    def __init__(self, graph: Graph, selected: _engine.Selected) -> None:
+    def __init__(self, graph: Graph, selected: _engine.Selected, text: str) -> None:
         self._edits = graph._edits
         self._selected = selected
+        self._text = text
+
+    def _warn_if_empty(self, edit: str, host: bool = False) -> None:
+        """REQUIRES: called by the edit itself, so that the warning names the user's line."""
+        if len(self.indices) or host and self._selected.has_host:
+            return
+        what = "operator" if host else "GPU task"
+        warnings.warn(f"{edit}() changes nothing: no {what} of the recorded steps matches {self._text}", UserWarning, stacklevel=3)
 
     def __len__(self) -> int:
         """How many GPU tasks."""
@@ -191,22 +204,26 @@ class Selection:
     def scale(self, factor: float) -> Selection:
         """GPU tasks take `factor` times as long, rounded to whole ns."""
         self._edits.scale(self._selected, factor)
+        self._warn_if_empty("scale")
         return self
 
     def set_duration(self, us: float) -> Selection:
         """Each GPU task takes so long."""
         self._edits.set_duration(self._selected, us)
+        self._warn_if_empty("set_duration")
         return self
 
     def remove(self) -> Selection:
         """GPU tasks are gone, and so are the calls that launched nothing else. The work before those calls stays:
         scale_host(0) takes that away, too."""
         self._edits.remove(self._selected)
+        self._warn_if_empty("remove")
         return self
 
     def scale_host(self, factor: float) -> Selection:
         """The host's work and calls in the selected operators take `factor` times as long; 0 removes the calls."""
         self._edits.scale_host(self._selected, factor)
+        self._warn_if_empty("scale_host", host=True)
         return self
 
     def remove_waits(self) -> int:
@@ -220,12 +237,16 @@ class Selection:
         host_us, launch_us: the host's work before the launch, and the launch; what an operator takes that launches one small
         kernel, if not given. Returns the new tasks' numbers (int64), which continue those of `graph.tasks`.
         """
-        return self._edits.insert_before(self._selected, duration_us, host_us, launch_us)
+        inserted = self._edits.insert_before(self._selected, duration_us, host_us, launch_us)
+        self._warn_if_empty("insert_before")
+        return inserted
 
     def insert_after(self, duration_us: float, *, host_us: float | None = None,
                      launch_us: float | None = None) -> np.ndarray:
         """A kernel just behind each GPU task on its stream: insert_before() of the next task there."""
-        return self._edits.insert_after(self._selected, duration_us, host_us, launch_us)
+        inserted = self._edits.insert_after(self._selected, duration_us, host_us, launch_us)
+        self._warn_if_empty("insert_after")
+        return inserted
 
     def __repr__(self) -> str:
         return f"<headroom.Selection of {len(self)} GPU tasks, {self.time_ms:.3f} ms a step>"

@@ -67,7 +67,10 @@ py::array TaskColumn(const std::shared_ptr<const Recording>& recording, std::str
                 sizeof(DurationNs) == sizeof(std::int64_t));
   if (name == "start_ns") return MemberView<std::int64_t>(tasks, &tasks.data()->start, owner);
   if (name == "duration_ns") return MemberView<std::int64_t>(tasks, &tasks.data()->duration, owner);
-  if (name == "step") return MemberView<std::int32_t>(tasks, &tasks.data()->step, owner);
+  if (name == "step") {
+    const std::vector<std::int64_t>& steps = recording->step_numbers();
+    return MemberView<std::int64_t>(steps, steps.data(), owner);
+  }
 
   const std::unique_lock lock = recording->Lock();
   const auto is_gpu = [&](std::size_t task) { return tasks[task].kind == TaskKind::kGpu; };
@@ -151,10 +154,10 @@ py::array GradientColumn(const std::shared_ptr<const Recording>& recording, std:
     steps = FindGradients(recording->job());
   }
   std::vector<std::int64_t> values;
-  for (std::size_t step = 0; step < steps.size(); ++step) {
-    for (const Gradient& gradient : steps[step].gradients) {
+  for (const GradientStep& step : steps) {
+    for (const Gradient& gradient : step.gradients) {
       if (name == "step") {
-        values.push_back(static_cast<std::int64_t>(step));
+        values.push_back(recording->step_numbers()[gradient.ready]);
       } else if (name == "ready") {
         values.push_back(NumberOf(gradient.ready));
       } else if (name == "forward") {

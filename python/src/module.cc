@@ -5,6 +5,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <memory>
 #include <new>
 #include <optional>
@@ -140,9 +141,16 @@ void BindTrace(py::module_& module) {
 }
 
 void BindGraph(py::module_& module) {
-  py::class_<Selected>(module, "Selected").def_property_readonly("tasks", [](const Selected& self) {
-    return OwnArray(std::vector<std::int64_t>(self.tasks.begin(), self.tasks.end()));
-  });
+  py::class_<Selected>(module, "Selected")
+      .def_property_readonly(
+          "tasks",
+          [](const Selected& self) {
+            return OwnArray(std::vector<std::int64_t>(self.tasks.begin(), self.tasks.end()));
+          })
+      .def_property_readonly("has_host", [](const Selected& self) {
+        return self.everything ||
+               std::find(self.host.begin(), self.host.end(), true) != self.host.end();
+      });
 
   py::class_<EditableGraph>(module, "EditableGraph")
       .def(py::init([](std::shared_ptr<Recording> recording) {

@@ -59,6 +59,9 @@ Recording::Recording(std::shared_ptr<const Trace> trace, const JobOptions& optio
       local_state_(!options.calibration.no_local_state),
       step_ms_(Replayer().Run(job().corrected()).step_ns / 1e6) {
   FollowStreams();
+  step_numbers_.reserve(job().graph().tasks.size());
+  for (TaskIndex task = 0; task < job().graph().tasks.size(); ++task)
+    step_numbers_.push_back(job().StepNumberOf(task).value_or(kNoStep));
 }
 
 void Recording::FollowStreams() {

@@ -48,6 +48,9 @@ class Trace {
   std::unique_ptr<TraceStore> store_;
 };
 
+/// In columns of step numbers: in no step.
+inline constexpr std::int64_t kNoStep = -1;
+
 /// The job of a trace with its forecasts. Python's graphs of one job, and the arrays that look into
 /// it, keep it alive.
 ///
@@ -66,6 +69,8 @@ class Recording {
   const std::string& calibration() const { return job_.calibration; }
   /// The next GPU task on a task's stream, in the graph's order; kNoTask: none. By task.
   const std::vector<TaskIndex>& next_on_stream() const { return next_on_stream_; }
+  /// The trace's own number of the step in which it was called or launched; -1: none. By task.
+  const std::vector<std::int64_t>& step_numbers() const { return step_numbers_; }
   /// The first on its stream; by task.
   const std::vector<TaskIndex>& first_on_stream() const { return first_on_stream_; }
 
@@ -81,6 +86,7 @@ class Recording {
   bool local_state_;
   double step_ms_ = 0;
   std::vector<TaskIndex> next_on_stream_, first_on_stream_;
+  std::vector<std::int64_t> step_numbers_;
   mutable std::mutex mutex_;
   mutable std::optional<Forecaster> forecaster_;  ///< Made by the first question.
 };

@@ -100,7 +100,7 @@ Selected Select(const Recording& recording, const Criteria& criteria) {
     const std::uint32_t row = tasks[task].row;
     const StreamId stream = store.gpu_tasks.stream[row];
     if (criteria.where && !(*criteria.where)[task]) return false;
-    if (criteria.step && tasks[task].step != *criteria.step) return false;
+    if (criteria.step && recording.step_numbers()[task] != *criteria.step) return false;
     if (criteria.stream && store.streams.number[stream.index()] != *criteria.stream) return false;
     if (criteria.device &&
         store.devices.ordinal[store.streams.device[stream.index()].index()] != *criteria.device)

@@ -27,7 +27,8 @@ constexpr const char* kExamples = R"(Examples:
   headroom whatif --list                                 all scenarios and their keys
 
 Exit codes: 0 fine, also where a scenario gains nothing or cannot be told; 1 --self-check failed;
-2 usage; 3 the file is unreadable or no trace; 4 cannot write, or internal error.
+2 usage; 3 the file is unreadable or no trace, or holds nothing to replay for --self-check,
+--dump-graph or --write-trace; 4 cannot write, or internal error.
 )";
 
 }  // namespace
@@ -90,8 +91,11 @@ Status WhatifCommand::Run() {
     calls.push_back(std::move(parsed).value());
   }
   Result<OpenedJob> opened = OpenJob(trace_, options_);
-  if (opened.status().code() == StatusCode::kNoAnswer && !views_.Asked())
+  if (opened.status().code() == StatusCode::kNoAnswer) {
+    if (views_.Asked()) return views_.RefuseWithoutGraph(trace_, opened.status());
+    if (save_ && !options_.quiet) Remark("saved nothing: there is no forecast\n");
     return WriteResult(RenderNoAnswer(opened.status(), color, charset), output_path_);
+  }
   if (!opened.ok()) return opened.status();
   const Job& job = *opened.value().job;
   Result<ForecastRecord> record = ForecastRecord::Open(options_.calibration.no_local_state);
@@ -102,6 +106,8 @@ Status WhatifCommand::Run() {
   report.path = trace_;
   report.baseline = forecaster.baseline();
   report.ranked = scenarios_.empty();
+  if (!report.baseline.steps_note.empty() && !options_.quiet)
+    Remark(fmt::format("note: {}\n", report.baseline.steps_note));
   if (Status status = views_.Begin(job, report); !status.ok()) return status;
   for (std::size_t i = 0; i < calls.size(); ++i) {
     report.forecasts.push_back(forecaster.Run(scenarios_[i], calls[i]));

@@ -1,5 +1,7 @@
 #include "cli/whatif_views.h"
 
+#include <fmt/format.h>
+
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
@@ -26,6 +28,14 @@ void WhatifViews::AddFlags(CLI::App& app) {
                  "Write the predicted timeline of the scenario, or of the job without its "
                  "profiler, to FILE (.json or .json.gz)")
       ->type_name("FILE");
+}
+
+Status WhatifViews::RefuseWithoutGraph(const std::string& trace, const Status& why) const {
+  const char* flag = self_check_            ? "--self-check"
+                     : !graph_path_.empty() ? "--dump-graph"
+                                            : "--write-trace";
+  return Status::NoAnswer(
+      fmt::format("{} needs a graph, and {} has none: {}", flag, trace, why.message()));
 }
 
 Status WhatifViews::Check(const std::string& trace,

@@ -19,6 +19,9 @@ class WhatifViews {
   void AddFlags(CLI::App& app);
   /// Whether a file or a gate was asked for, which an abstention is no answer to.
   bool Asked() const { return self_check_ || !graph_path_.empty() || !timeline_path_.empty(); }
+  /// Of a trace without a graph: names the flag that needs one, and why there is none. REQUIRES:
+  /// Asked().
+  Status RefuseWithoutGraph(const std::string& trace, const Status& why) const;
   /// What can be refused before the trace is read.
   Status Check(const std::string& trace, const std::vector<std::string>& scenarios) const;
   /// Of the job as it is: adds to the report, and writes files. The report has its path.

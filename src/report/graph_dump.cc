@@ -39,6 +39,7 @@ std::string RenderGraph(const Job& job, const std::string& path) {
   std::string escaped = "\"\"";
   for (TaskIndex index = 0; index < graph.tasks.size(); ++index) {
     const Task& task = graph.tasks[index];
+    const std::optional<std::int64_t> step = job.StepNumberOf(index);
     if (job.NameOf(index) != name) {
       name = job.NameOf(index);
       escaped = JsonString(name);
@@ -47,7 +48,7 @@ std::string RenderGraph(const Job& job, const std::string& path) {
         to,
         R"({{"task":{},"kind":"{}","name":{},"row":{},"step":{},"start_ns":{},"duration_ns":{},)"
         R"("corrected_duration_ns":{},"edges":[)",
-        index, NameOf(task.kind), escaped, task.row, OrNull(task.step, task.step >= 0),
+        index, NameOf(task.kind), escaped, task.row, OrNull(step.value_or(0), step.has_value()),
         task.start.ns(), task.duration.ns(), job.corrected().duration[index]);
     for (std::uint32_t e = graph.edge_begin[index]; e < graph.edge_begin[index + 1]; ++e) {
       const Edge& edge = graph.edges[e];

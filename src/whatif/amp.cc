@@ -1,8 +1,11 @@
 // amp: autocast to a 16-bit type, for fp16 with gradient scaling. Products and convolutions take
 // what their shapes take on tensor cores; what reads and writes 16-bit tensors moves half the
 // bytes; casts come in as kernels with launches of their own, which a host-bound job pays for.
+#include <algorithm>
 #include <cmath>
 #include <set>
+#include <string>
+#include <string_view>
 
 #include "analysis/operator_costs.h"
 #include "whatif/autocast.h"
@@ -11,6 +14,7 @@
 #include "whatif/optimizer_steps.h"
 #include "whatif/selection.h"
 #include "whatif/tensor_cores.h"
+#include "whatif/why_not_found.h"
 
 namespace headroom {
 namespace {
@@ -46,16 +50,27 @@ bool InsertGradientScaler(const Job& job, Edit& edit) {
   return !steps.empty();
 }
 
-/// Whether any product or convolution computes in a 16-bit type.
-bool RunsIn16Bits(const Job& job) {
-  for (TaskIndex task = 0; task < job.graph().tasks.size(); ++task) {
-    if (job.graph().tasks[task].kind != TaskKind::kGpu) continue;
-    const HostEventId op = job.ContextOf(task).costed;
-    const OperatorCost* cost = op.valid() ? job.CostOf(op) : nullptr;
-    if (cost == nullptr || !MultipliesMatrices(cost->family)) continue;
-    if (cost->math_dtype == DType::kF16 || cost->math_dtype == DType::kBF16) return true;
-  }
-  return false;
+/// Whether a product computes in a 16-bit type, by its operands or, without, by its kernels.
+bool RunsIn16Bits(const Job& job, const LaunchingOperator& op) {
+  const auto is_half = [](DType dtype) { return dtype == DType::kF16 || dtype == DType::kBF16; };
+  if (const OperatorCost* cost = job.CostOf(op.op); cost != nullptr)
+    return is_half(cost->math_dtype);
+  return std::any_of(op.tasks.begin(), op.tasks.end(),
+                     [&](TaskIndex task) { return is_half(job.ClassOf(task).math_dtype); });
+}
+
+std::string WhyNone(const Job& job) {
+  const auto is_product = [&](const LaunchingOperator& op) { return IsProduct(job, op); };
+  const auto is_half = [&](const LaunchingOperator& op) {
+    return is_product(op) && RunsIn16Bits(job, op);
+  };
+  const std::string_view nothing =
+      HasAny(job, is_half)      ? "the matrix products and convolutions run in 16 bits already"
+      : HasAny(job, is_product) ? "no matrix product or convolution in float32 on ordinary cores"
+                                : "the job has no matrix products or convolutions";
+  return WhyNotFound(job, nothing,
+                     {"matrix products and convolutions",
+                      [&](const LaunchingOperator& op) { return is_product(op) && !is_half(op); }});
 }
 
 }  // namespace
@@ -64,7 +79,7 @@ Effect ApplyAmp(const Job& job, const Arguments& arguments, Edit& edit) {
   const DType dtype = arguments.Text("dtype") == "bf16" ? DType::kBF16 : DType::kF16;
   const DeviceSpec* device = job.device();
   if (device == nullptr || !device->memory_bandwidth_gbs)
-    return Effect::Abstain("the GPU is not in the device catalogue, so its peaks are not known");
+    return Effect::Abstain(WhyNoFigure(job, "memory bandwidth"));
   if (!(dtype == DType::kBF16 ? device->bf16_tensor_tflops : device->fp16_tensor_tflops))
     return Effect::Abstain("this GPU has no tensor cores for that type");
   std::set<HostEventId> on_float32;
@@ -108,10 +123,7 @@ Effect ApplyAmp(const Job& job, const Arguments& arguments, Edit& edit) {
     }
   }
   if (products == 0) {
-    return Effect::Abstain(RunsIn16Bits(job)
-                               ? "the matrix products and convolutions run in 16 bits already"
-                               : "no matrix product or convolution in float32 with recorded shapes "
-                                 "(record_shapes=True)");
+    return Effect::Abstain(WhyNone(job));
   }
   Effect effect;
   if (dtype == DType::kF16 && !InsertGradientScaler(job, edit)) {

@@ -6,6 +6,7 @@
 #include "whatif/operators.h"
 #include "whatif/selection.h"
 #include "whatif/tensor_cores.h"
+#include "whatif/why_not_found.h"
 
 namespace headroom {
 namespace {
@@ -43,6 +44,7 @@ std::optional<DurationNs> TimeInChannelsLast(const Job& job, HostEventId op, Pre
 
 Effect ApplyChannelsLast(const Job& job, const Arguments& /*arguments*/, Edit& edit) {
   std::int64_t convolutions = 0, changed = 0;
+  bool any_on_tensor_cores = false;
   for (const LaunchingOperator& op : LaunchingOperators(job)) {
     const OperatorCost* cost = job.CostOf(op.op);
     if (cost == nullptr || cost->family != WorkFamily::kConvolution) continue;
@@ -54,6 +56,7 @@ Effect ApplyChannelsLast(const Job& job, const Arguments& /*arguments*/, Edit& e
       if (!edit.IsRemoved(task)) (Reorders(job.NameOf(task)) ? reorders : left).push_back(task);
     }
     const TaskIndex first = op.tasks.front();
+    any_on_tensor_cores |= on_tensor_cores || edit.PrecisionOf(first).has_value();
     if (const std::optional<Precision> precision = edit.PrecisionOf(first); precision) {
       const std::optional<DurationNs> time = TimeInChannelsLast(job, op.op, *precision);
       if (left.empty() || !time) continue;
@@ -70,10 +73,16 @@ Effect ApplyChannelsLast(const Job& job, const Arguments& /*arguments*/, Edit& e
     ++changed;
   }
   if (changed == 0) {
-    return Effect::Abstain(convolutions == 0
-                               ? "no convolution with recorded shapes (record_shapes=True)"
-                               : "no convolution reorders its operands: it pays where they run on "
-                                 "tensor cores; ask for amp+channels-last or tf32+channels-last");
+    return Effect::Abstain(
+        convolutions == 0 ? WhyNotFound(job, "the job has no convolutions",
+                                        {"convolutions",
+                                         [&](const LaunchingOperator& op) {
+                                           return IsOfFamily(job, op, WorkFamily::kConvolution);
+                                         }})
+        : any_on_tensor_cores
+            ? "no convolution reorders its operands, though they run on tensor cores"
+            : "no convolution reorders its operands: it pays where they run on tensor cores; ask "
+              "for amp+channels-last or tf32+channels-last");
   }
   Effect effect;
   effect.gpu_error = kKernelError;

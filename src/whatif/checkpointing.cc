@@ -9,6 +9,7 @@
 
 #include "whatif/blocks.h"
 #include "whatif/catalogue.h"
+#include "whatif/why_not_found.h"
 
 namespace headroom {
 namespace {
@@ -57,6 +58,9 @@ bool RunsForwardAgain(const Job& job) {
 }  // namespace
 
 Effect ApplyCheckpointing(const Job& job, const Arguments& /*arguments*/, Edit& edit) {
+  if (!HasBackward(job))
+    return Effect::Abstain(
+        WhyNotFound(job, "the recorded steps have no backward: the job does not train"));
   if (!job.attribution().KnowsForward()) {
     return Effect::Abstain(
         "the trace does not tell which backward belongs to which forward (sequence numbers)");
@@ -64,7 +68,10 @@ Effect ApplyCheckpointing(const Job& job, const Arguments& /*arguments*/, Edit& 
   if (RunsForwardAgain(job)) return Effect::Abstain("the job checkpoints already");
   const std::vector<Block> blocks = FindBlocks(job);
   if (blocks.empty())
-    return Effect::Abstain("no repeated blocks: no operators recur with the same shapes in a row");
+    return Effect::Abstain(
+        WhyNotFound(job, "no repeated blocks: no operators recur with the same shapes in a row",
+                    {"matrix products and convolutions",
+                     [&](const LaunchingOperator& op) { return IsProduct(job, op); }}));
   const std::vector<Place> places = FirstBackward(job, blocks);
   // What earlier scenarios inserted into the forward runs again, too.
   std::unordered_multimap<TaskIndex, Edit::NewKernel> inserted;
@@ -98,7 +105,8 @@ Effect ApplyCheckpointing(const Job& job, const Arguments& /*arguments*/, Edit& 
     }
   }
   if (replayed == 0)
-    return Effect::Abstain("the repeated blocks of this job have no backward: it does not train");
+    return Effect::Abstain(
+        "no backward of the repeated blocks can be joined to its forward (sequence numbers)");
   Effect effect;
   effect.why = fmt::format("{:.3g} blocks a step run their forward again",
                            static_cast<double>(replayed) / job.graph().steps);

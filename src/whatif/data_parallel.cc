@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <string>
 
 #include "whatif/catalogue.h"
+#include "whatif/gradients.h"
 #include "whatif/network.h"
+#include "whatif/why_not_found.h"
 
 namespace headroom {
 namespace {
@@ -79,8 +82,15 @@ Effect MakeExchange(const Job& job, const Arguments& arguments, double bucket_by
   if (gpus < 2) return Effect::Abstain("one GPU has nobody to exchange gradients with");
   const std::vector<GradientStep> steps = FindGradients(job);
   if (steps.empty()) {
+    if (!HasBackward(job))
+      return Effect::Abstain(WhyNotFound(job,
+                                         "the recorded steps have no backward, so no gradients: "
+                                         "record training steps, with record_shapes=True"));
     return Effect::Abstain(
-        "no gradients with sizes were recorded: record a training step with record_shapes=True");
+        WhyNotFound(job, "no gradient of a parameter is known by its shape",
+                    {"operators of the backward", [&](const LaunchingOperator& op) {
+                       return job.ContextOf(op.tasks.front()).phase == Phase::kBackward;
+                     }}));
   }
   const std::uint32_t channel =
       edit.AddChannel({.name = kNetwork,
@@ -94,6 +104,11 @@ Effect MakeExchange(const Job& job, const Arguments& arguments, double bucket_by
       "{} us a message; {:.1f} MB of gradients a step",
       gpus, arguments.Text("bandwidth-gbps"), arguments.Text("latency-us"),
       steps.front().Bytes() / 1e6);
+  if (const std::string missing =
+          WhatShapesMiss(job, Phase::kBackward, kAccumulateGrad, "gradients");
+      !missing.empty()) {
+    effect.AlsoBecause(missing);
+  }
   effect.work = arguments.Number("gpus");
   return effect;
 }

@@ -12,6 +12,7 @@
 #include "whatif/catalogue.h"
 #include "whatif/inserted_kernels.h"
 #include "whatif/network.h"
+#include "whatif/why_not_found.h"
 
 namespace headroom {
 namespace {
@@ -43,7 +44,7 @@ Effect NoLaunch() {
 
 Effect ApplyDgc(const Job& job, const Arguments& arguments, Edit& edit) {
   if (job.device() == nullptr || !job.device()->memory_bandwidth_gbs)
-    return Effect::Abstain("the GPU's memory bandwidth is not known");
+    return Effect::Abstain(WhyNoFigure(job, "memory bandwidth"));
   const double ratio = arguments.Number("ratio");
   if (ratio < 1) return Effect::Abstain("a ratio below 1 does not compress");
   if (edit.FindChannel("links"))

@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string_view>
 
 #include "whatif/attention.h"
 #include "whatif/catalogue.h"
 #include "whatif/selection.h"
+#include "whatif/why_not_found.h"
 
 namespace headroom {
 namespace {
@@ -32,8 +34,7 @@ bool IsFusedAlready(const Job& job) {
 }  // namespace
 
 Effect ApplyFlashAttention(const Job& job, const Arguments& /*arguments*/, Edit& edit) {
-  if (job.device() == nullptr)
-    return Effect::Abstain("the GPU is not in the device catalogue, so its peaks are not known");
+  if (job.device() == nullptr) return Effect::Abstain(WhyNoDevice(job));
   const std::vector<EagerAttention> found = FindEagerAttention(job);
   std::vector<bool> gone_events(job.store().host_events.rows());
   std::vector<TaskIndex> gone;
@@ -74,8 +75,12 @@ Effect ApplyFlashAttention(const Job& job, const Arguments& /*arguments*/, Edit&
       return Effect::Abstain("the attention of this job is fused already");
     return Effect::Abstain(
         found.empty()
-            ? "no attention of separate operators: two batched products around a softmax, with "
-              "shapes (record_shapes=True)"
+            ? WhyNotFound(
+                  job, "no attention of separate operators: two batched products around a softmax",
+                  {"batched products",
+                   [&](const LaunchingOperator& op) {
+                     return NameOfOperator(job, op.op).find("bmm") != std::string_view::npos;
+                   }})
             : "no fused kernel is known for these types and sizes on this GPU");
   }
   ScaleHost(job, SelectHost(job, [&](HostEventId event) { return gone_events[event.index()]; }), 0,

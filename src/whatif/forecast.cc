@@ -6,6 +6,8 @@
 #include <cmath>
 #include <string_view>
 
+#include "whatif/memory_room.h"
+
 namespace headroom {
 namespace {
 
@@ -74,6 +76,12 @@ constexpr double kNothing = 0.05;
 
 Forecaster::Forecaster(const Job& job) : job_(job), uncertainty_{.host = job.host_error()} {
   baseline_.traced_step_ms = job.graph().recorded_step.ms();
+  if (job.steps().steps.source == StepSource::kNone) {
+    baseline_.steps_note =
+        "nothing marks the steps of this trace, so the whole recording counts as one, with all "
+        "start-up and first-iteration work in it; call prof.step() after each iteration "
+        "(ProfilerStep), or name the range that begins one with --step-marker";
+  }
   // Like the recorded mean, without the first step, which began in the middle of what came before.
   const Replayed replayed = replayer_.Run(job.recorded());
   const std::vector<double>& walls = replayed.step_walls_ns;
@@ -169,6 +177,10 @@ Forecast Forecaster::Run(std::string name, const std::vector<ScenarioCall>& call
   }
   const std::string limit = Explain(forecast, edited_.plan, effect.work);
   if (!limit.empty()) forecast.why += (forecast.why.empty() ? "" : "; ") + limit;
+  if (forecast.memory_delta_bytes.value_or(0) > 0) {
+    const std::string no_room = WhyNoRoom(job_, *forecast.memory_delta_bytes);
+    if (!no_room.empty()) forecast.why += "; " + no_room;
+  }
   return forecast;
 }
 

@@ -29,6 +29,9 @@ struct Baseline {
   StepInterval corrected;     ///< Without the profiler; in the long run.
   double host_limit_ms = 0;   ///< Were every GPU task done in no time.
   double gpu_limit_ms = 0;    ///< Were the host infinitely fast.
+  /// What the step holds besides a step of the job, and the remedy: where nothing marks steps, the
+  /// whole recording counts as one. Empty: steps are known.
+  std::string steps_note;
 };
 
 struct Forecast {

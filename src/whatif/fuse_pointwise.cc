@@ -13,6 +13,7 @@
 #include "whatif/inserted_kernels.h"
 #include "whatif/operators.h"
 #include "whatif/selection.h"
+#include "whatif/why_not_found.h"
 
 namespace headroom {
 namespace {
@@ -120,9 +121,11 @@ Effect ApplyFusePointwise(const Job& job, const Arguments& /*arguments*/, Edit& 
   }
   fuse();
   if (chains == 0) {
-    return Effect::Abstain(
-        "no two elementwise kernels in a row over as many elements, with shapes "
-        "(record_shapes=True)");
+    return Effect::Abstain(WhyNotFound(job,
+                                       "no two elementwise kernels in a row over as many elements",
+                                       {"elementwise operators", [&](const LaunchingOperator& op) {
+                                          return IsOfFamily(job, op, WorkFamily::kElementwise);
+                                        }}));
   }
   RemoveOperators(job, gone, edit);
   Effect effect;

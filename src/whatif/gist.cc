@@ -15,6 +15,7 @@
 #include "whatif/catalogue.h"
 #include "whatif/inserted_kernels.h"
 #include "whatif/operators.h"
+#include "whatif/why_not_found.h"
 
 namespace headroom {
 namespace {
@@ -85,7 +86,7 @@ std::vector<Saved> FindSaved(const Job& job) {
 
 Effect ApplyGist(const Job& job, const Arguments& arguments, Edit& edit) {
   if (job.device() == nullptr || !job.device()->memory_bandwidth_gbs)
-    return Effect::Abstain("the GPU's memory bandwidth is not known");
+    return Effect::Abstain(WhyNoFigure(job, "memory bandwidth"));
   const double sparsity = arguments.Number("sparsity");
   if (sparsity >= 1) return Effect::Abstain("sparsity is the share of zeros, below 1");
   const std::vector<Saved> outputs = FindSaved(job);
@@ -111,8 +112,16 @@ Effect ApplyGist(const Job& job, const Arguments& arguments, Edit& edit) {
     largest[step] = std::max(largest[step], raw);
   }
   if (saved_bytes.empty()) {
+    const auto is_relu = [&](const LaunchingOperator& op) {
+      return IsRelu(NameOfOperator(job, op.op));
+    };
     return Effect::Abstain(
-        "no ReLU with a recorded shape in front of a pooling or convolution (record_shapes=True)");
+        WhyNotFound(job,
+                    !HasAny(job, is_relu) ? "no ReLU runs in the job"
+                    : !HasBackward(job)
+                        ? "the recorded steps have no backward: nothing is kept for one"
+                        : "no ReLU in front of a pooling or convolution is kept for the backward",
+                    {"ReLUs", is_relu}));
   }
   // One decoded output is there at a time.
   const std::int32_t step = saved_bytes.begin()->first;

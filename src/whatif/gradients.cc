@@ -13,8 +13,6 @@
 namespace headroom {
 namespace {
 
-constexpr std::string_view kAccumulate = "torch::autograd::AccumulateGrad";
-
 double BytesOf(const TensorArg& tensor) {
   return ElementsOf(tensor) * BytesPerElement(tensor.dtype);
 }
@@ -66,7 +64,7 @@ class GradientFinder {
 
   std::vector<GradientStep> Find() {
     Collect([](const OperatorCall& call) {
-      return call.name == kAccumulate ? AccumulatedBytes(call) : 0;
+      return call.name == kAccumulateGrad ? AccumulatedBytes(call) : 0;
     });
     if (steps_.empty()) Collect(WeightGradientBytes);
     std::vector<GradientStep> steps;

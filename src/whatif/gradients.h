@@ -2,11 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "whatif/job.h"
 
 namespace headroom {
+
+/// The node that completes a parameter's gradient.
+inline constexpr std::string_view kAccumulateGrad = "torch::autograd::AccumulateGrad";
 
 /// The gradient of one parameter.
 struct Gradient {

@@ -9,6 +9,7 @@
 
 #include "whatif/catalogue.h"
 #include "whatif/inserted_kernels.h"
+#include "whatif/why_not_found.h"
 
 namespace headroom {
 namespace {
@@ -38,11 +39,12 @@ std::optional<double> BlocksAtOnce(const Job& job, std::uint32_t row) {
 
 Effect ApplyHorizontalFusion(const Job& job, const Arguments& arguments, Edit& edit) {
   const double jobs = arguments.Number("jobs");
-  std::int64_t known = 0;
+  std::int64_t grids = 0, known = 0;
   for (TaskIndex task = 0; task < job.graph().tasks.size(); ++task) {
     const Task& recorded = job.graph().tasks[task];
     if (recorded.kind != TaskKind::kGpu) continue;
     const auto& tasks = job.store().gpu_tasks;
+    if (tasks.grid_x[recorded.row] > 0 && tasks.block_x[recorded.row] > 0) ++grids;
     double growth = jobs;
     if (const std::optional<double> at_once = BlocksAtOnce(job, recorded.row);
         at_once && tasks.grid_x[recorded.row] > 0 && !edit.HasOtherWork(task)) {
@@ -55,8 +57,8 @@ Effect ApplyHorizontalFusion(const Job& job, const Arguments& arguments, Edit& e
     edit.SetDuration(task, WithWork(edit.DurationOf(task), growth));
   }
   if (known == 0) {
-    return Effect::Abstain(
-        "no grid and block sizes were recorded, or the GPU is not in the device catalogue");
+    return Effect::Abstain(grids == 0 ? "no grid and block sizes of kernels were recorded"
+                                      : WhyNoFigure(job, "number of processors and threads"));
   }
   for (Edit::NewKernel& kernel : edit.inserted()) kernel.duration = WithWork(kernel.duration, jobs);
   for (Edit::ChannelTask& copy : edit.channel_tasks()) copy.Scale(jobs);

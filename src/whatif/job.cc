@@ -106,6 +106,12 @@ HostRoles Job::RolesOf(HostEventId event) const {
   return names_.Roles(store_.host_events.name[event.index()]);
 }
 
+std::optional<std::int64_t> Job::StepNumberOf(TaskIndex task) const {
+  const std::int32_t row = graph_.tasks[task].step;
+  if (row < 0 || static_cast<std::size_t>(row) >= steps_.steps.list.size()) return std::nullopt;
+  return steps_.steps.list[static_cast<std::size_t>(row)].index;
+}
+
 std::string_view Job::NameOf(TaskIndex task) const {
   const Task& recorded = graph_.tasks[task];
   return store_.Text(recorded.kind == TaskKind::kGpu ? store_.gpu_tasks.name[recorded.row]

@@ -1,7 +1,9 @@
 // Everything that a scenario may ask about the recorded job.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +36,8 @@ class Job {
   const TraceStore& store() const { return store_; }
   const StepAnalysis& steps() const { return steps_; }
   const Graph& graph() const { return graph_; }
+  /// The trace's own number of the step in which a task was launched or called; nullopt: in none.
+  std::optional<std::int64_t> StepNumberOf(TaskIndex task) const;
   const Attribution& attribution() const { return attribution_; }
   /// nullptr: unknown GPU, or several kinds.
   const DeviceSpec* device() const { return device_ ? &*device_ : nullptr; }

@@ -15,6 +15,7 @@
 #include "whatif/catalogue.h"
 #include "whatif/operators.h"
 #include "whatif/selection.h"
+#include "whatif/why_not_found.h"
 
 namespace headroom {
 namespace {
@@ -144,8 +145,11 @@ Effect ApplyMetaflow(const Job& job, const Arguments& /*arguments*/, Edit& edit)
   substitutions.FuseIntoConvolutions();
   if (substitutions.merged() == 0 && substitutions.fused() == 0) {
     return Effect::Abstain(
-        "nothing to substitute: no products of one input in a row, and no bias or ReLU right "
-        "behind a convolution, with shapes (record_shapes=True)");
+        WhyNotFound(job,
+                    "nothing to substitute: no products of one input in a row, and no bias or ReLU "
+                    "right behind a convolution",
+                    {"matrix products and convolutions",
+                     [&](const LaunchingOperator& op) { return IsProduct(job, op); }}));
   }
   substitutions.Finish();
   Effect effect;

@@ -9,6 +9,7 @@
 #include "whatif/catalogue.h"
 #include "whatif/optimizer_steps.h"
 #include "whatif/selection.h"
+#include "whatif/why_not_found.h"
 
 namespace headroom {
 namespace {
@@ -40,7 +41,7 @@ Effect ApplyFusedOptimizer(const Job& job, const Arguments& arguments, Edit& edi
   if (algorithm == nullptr)
     return Effect::Abstain("only Adam, AdamW and SGD with momentum are known");
   if (job.device() == nullptr || !job.device()->memory_bandwidth_gbs)
-    return Effect::Abstain("the GPU's memory bandwidth is not known");
+    return Effect::Abstain(WhyNoFigure(job, "memory bandwidth"));
 
   std::vector<bool> in_step = SelectHost(job, [&](HostEventId event) {
     return std::any_of(steps.begin(), steps.end(),
@@ -51,9 +52,10 @@ Effect ApplyFusedOptimizer(const Job& job, const Arguments& arguments, Edit& edi
   for (const OptimizerStep& step : steps) {
     const double bytes = ParameterBytes(job, step);
     const TaskIndex launch = job.LaunchOf(step.tasks.front());
-    if (bytes == 0 || launch == kNoTask) {
+    if (bytes == 0)
       return Effect::Abstain("the parameters' shapes were not recorded (record_shapes=True)");
-    }
+    if (launch == kNoTask)
+      return Effect::Abstain("the call that launched the optimizer's first kernel is not recorded");
     const double moved = bytes * (fused ? algorithm->fused : algorithm->foreach);
     edit.ReplaceWork(
         step.tasks.front(),
@@ -75,6 +77,7 @@ Effect ApplyFusedOptimizer(const Job& job, const Arguments& arguments, Edit& edi
   effect.gpu_error = kKernelError;
   effect.memory_delta_bytes = fused ? std::optional<std::int64_t>(0) : std::nullopt;
   effect.memory_change.fused_update = fused;
+  effect.why = WhatShapesMiss(job, Phase::kOptimizer, algorithm->counted, "updates of parameters");
   effect.validated = ValidityOn(job);
   return effect;
 }

@@ -92,9 +92,30 @@ std::size_t EndOfArgument(const Scenario& scenario, std::string_view text) {
   return text.size();
 }
 
+/// What the value of a key may be, for the user.
+std::string AllowedValues(const ScenarioKey& key) {
+  switch (key.kind) {
+    case KeyKind::kFactor:
+      return "a number from 1e-6 to 1e9";
+    case KeyKind::kCount:
+      return "a whole number from 1 to 1e9";
+    case KeyKind::kChoice:
+      return fmt::format("one of {}", key.choices);
+    case KeyKind::kRegex:
+      return "a regular expression (RE2)";
+  }
+  return {};
+}
+
 Status CheckValue(const Scenario& scenario, const ScenarioKey& key, const std::string& value) {
-  const auto wrong = [&](std::string_view what) {
-    return Status::Usage(fmt::format("{}: {}={} is not {}", scenario.name, key.name, value, what));
+  if (value.empty()) {
+    return Status::Usage(fmt::format("{}: {} is empty; give {}{}", scenario.name, key.name,
+                                     AllowedValues(key),
+                                     key.kind == KeyKind::kRegex ? ", .* matches all" : ""));
+  }
+  const auto wrong = [&](std::string_view why) {
+    return Status::Usage(fmt::format("{}: {}={} is not {}{}", scenario.name, key.name, value,
+                                     AllowedValues(key), why));
   };
   switch (key.kind) {
     case KeyKind::kFactor:
@@ -103,9 +124,7 @@ Status CheckValue(const Scenario& scenario, const ScenarioKey& key, const std::s
       const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
       const bool whole = error == std::errc() && end == value.data() + value.size() &&
                          std::isfinite(number) && number >= kLeastFactor && number <= kMostFactor;
-      if (!whole) return wrong("a number from 1e-6 to 1e9");
-      if (key.kind == KeyKind::kCount && number != std::floor(number))
-        return wrong("a whole number above 0");
+      if (!whole || (key.kind == KeyKind::kCount && number != std::floor(number))) return wrong("");
       return Status::Ok();
     }
     case KeyKind::kChoice: {
@@ -115,11 +134,11 @@ Status CheckValue(const Scenario& scenario, const ScenarioKey& key, const std::s
         if (choice == value) return Status::Ok();
         rest.remove_prefix(std::min(rest.size(), choice.size() + 1));
       }
-      return wrong(fmt::format("one of {}", key.choices));
+      return wrong("");
     }
     case KeyKind::kRegex: {
       const RE2 regex(value, RE2::Quiet);
-      if (!regex.ok()) return wrong(fmt::format("a regular expression (RE2): {}", regex.error()));
+      if (!regex.ok()) return wrong(fmt::format(": {}", regex.error()));
       return Status::Ok();
     }
   }
@@ -142,8 +161,15 @@ bool IsMeasuredTogether(const std::vector<ScenarioCall>& calls) {
          kMeasuredTogether.end();
 }
 
-Result<ScenarioCall> ParseOne(std::string_view text) {
+/// @param whole  that the scenario is a part of
+Result<ScenarioCall> ParseOne(std::string_view text, std::string_view whole) {
   const std::string_view name = text.substr(0, text.find(':'));
+  if (name.empty()) {
+    return Status::Usage(fmt::format(
+        "there is no scenario without a name{}: give NAME or NAME:key=value,...; A+B applies both "
+        "(headroom whatif --list has all)",
+        whole.empty() ? "" : fmt::format(", as in \"{}\"", whole)));
+  }
   const Scenario* scenario = FindScenario(name);
   if (scenario == nullptr) {
     std::vector<std::string_view> names;
@@ -173,12 +199,13 @@ Result<ScenarioCall> ParseOne(std::string_view text) {
       }
     }
     if (key == nullptr) {
-      std::vector<std::string_view> names;
-      for (const ScenarioKey& known : scenario->keys) names.push_back(known.name);
-      if (names.empty())
+      std::vector<std::string> keys;
+      for (const ScenarioKey& known : scenario->keys)
+        keys.push_back(fmt::format("{} ({})", known.name, AllowedValues(known)));
+      if (keys.empty())
         return Status::Usage(fmt::format("{} takes no keys, not \"{}\"", name, key_name));
       return Status::Usage(
-          fmt::format("{} has no key \"{}\"; it takes {}", name, key_name, fmt::join(names, ", ")));
+          fmt::format("{} has no key \"{}\"; it takes {}", name, key_name, fmt::join(keys, ", ")));
     }
     if (std::find(given.begin(), given.end(), key->name) != given.end())
       return Status::Usage(fmt::format("{}: {} is given twice", name, key->name));
@@ -189,7 +216,8 @@ Result<ScenarioCall> ParseOne(std::string_view text) {
   for (const ScenarioKey& key : scenario->keys) {
     if (std::find(given.begin(), given.end(), key.name) != given.end()) continue;
     if (key.otherwise.empty()) {
-      return Status::Usage(fmt::format("{} needs {}: {}:{}=...", name, key.name, name, key.name));
+      return Status::Usage(fmt::format("{} needs {}, {}: {}:{}=...", name, key.name,
+                                       AllowedValues(key), name, key.name));
     }
     call.arguments.Set(key.name, std::string(key.otherwise));
   }
@@ -240,9 +268,10 @@ double Arguments::Number(std::string_view key) const {
 
 Result<std::vector<ScenarioCall>> ParseScenario(std::string_view text) {
   std::vector<ScenarioCall> calls;
+  const std::string_view whole = text;
   do {
     const std::size_t end = EndOfScenario(text);
-    Result<ScenarioCall> call = ParseOne(text.substr(0, end));
+    Result<ScenarioCall> call = ParseOne(text.substr(0, end), whole);
     if (!call.ok()) return call.status();
     calls.push_back(std::move(call).value());
     if (end == text.size()) break;

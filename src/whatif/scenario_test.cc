@@ -57,10 +57,30 @@ TEST(ScenarioTextTest, WrongNamesListWhatIsNear) {
   EXPECT_NE(Refused("").find("there is no scenario"), std::string::npos);
 }
 
+TEST(ScenarioTextTest, APartWithoutANameIsShownWhereItStands) {
+  for (const std::string text : {"amp+", "+amp", "amp++tf32", "+", ":factor=2"})
+    EXPECT_NE(Refused(text).find("without a name, as in \"" + text + "\""), std::string::npos)
+        << Refused(text);
+  EXPECT_NE(Refused("").find("--list"), std::string::npos);
+}
+
+TEST(ScenarioTextTest, MissingAndEmptyValuesSayWhatIsAllowed) {
+  EXPECT_NE(Refused("batch-size").find("needs n, a whole number from 1 to 1e9"), std::string::npos);
+  EXPECT_NE(Refused("amp:fp8").find("it takes dtype (one of fp16|bf16)"), std::string::npos);
+  EXPECT_NE(Refused("gpu-speed:factor").find("factor is empty; give a number"), std::string::npos);
+  // An empty expression would match everything, which an unset variable of a shell does not mean.
+  EXPECT_NE(Refused("remove:match=").find(".* matches all"), std::string::npos);
+  EXPECT_NE(Refused("scale:match=,factor=2").find(".* matches all"), std::string::npos);
+}
+
 TEST(ScenarioTextTest, WrongValuesSayWhatIsRight) {
   for (const char* value : {"0", "-1", "1e-9", "x", "", "nan", "inf", "2x", "1e10"})
     EXPECT_NE(Refused(std::string("gpu-speed:factor=") + value).find("a number from 1e-6 to 1e9"),
               std::string::npos);
+  for (const char* value : {"0", "-1", "1.5", "1e-3", "1e12"})
+    EXPECT_NE(Refused(std::string("batch-size:n=") + value).find("a whole number from 1 to 1e9"),
+              std::string::npos);
+  EXPECT_NE(Refused("gpu-speed:factor=1e300").find("factor=1e300 is not"), std::string::npos);
   EXPECT_NE(Refused("remove:match=(").find("regular expression"), std::string::npos);
   EXPECT_NE(Refused("gpu-speed:factor=2,factor=3").find("twice"), std::string::npos);
   EXPECT_NE(Refused("amp+tf32+amp:dtype=fp16").find("amp is there twice"), std::string::npos);

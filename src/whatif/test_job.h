@@ -21,7 +21,10 @@ namespace headroom {
 /// stream of an H200. All tensors are float32 unless a type is given.
 class JobBuilder {
  public:
-  JobBuilder() { builder_.NameDevice(0, "NVIDIA H200"); }
+  /// @param gpu  its name; empty: the trace does not tell
+  explicit JobBuilder(std::string_view gpu = "NVIDIA H200") {
+    if (!gpu.empty()) builder_.NameDevice(0, gpu);
+  }
 
   /// What is added from here on belongs to the next step.
   JobBuilder& Step() {
@@ -33,7 +36,8 @@ class JobBuilder {
 
   /// An operator of the forward with one kernel.
   ///
-  /// @param dims  as PyTorch records them: "[[8, 4], [4, 2]]"; "[]" inside is a scalar
+  /// @param dims  as PyTorch records them: "[[8, 4], [4, 2]]"; "[]" inside is a scalar; empty: not
+  /// recorded
   JobBuilder& Forward(std::string_view op, std::string_view dims, std::int64_t kernel_us,
                       std::int64_t sequence, std::string_view kernel = kAdd) {
     return Forward(op, dims, sequence, {{kernel, kernel_us}});
@@ -45,10 +49,13 @@ class JobBuilder {
                       const std::vector<std::pair<std::string_view, std::int64_t>>& kernels,
                       std::string_view concrete = {}) {
     const auto length = static_cast<std::int64_t>(4 + 6 * kernels.size());
-    std::string args =
-        "\"Input Dims\": " + std::string(dims) + ", \"Input type\": " + TypesOf(dims);
-    if (!concrete.empty()) args += ", \"Concrete Inputs\": " + std::string(concrete);
-    builder_.Op(op, kMain, host_, length).Sequence(sequence).Args(args);
+    auto& event = builder_.Op(op, kMain, host_, length).Sequence(sequence);
+    if (!dims.empty()) {
+      std::string args =
+          "\"Input Dims\": " + std::string(dims) + ", \"Input type\": " + TypesOf(dims);
+      if (!concrete.empty()) args += ", \"Concrete Inputs\": " + std::string(concrete);
+      event.Args(args);
+    }
     for (std::size_t k = 0; k < kernels.size(); ++k) {
       Launch(kMain, host_ + 2 + 6 * static_cast<std::int64_t>(k), kernels[k].first,
              kernels[k].second);
@@ -63,7 +70,8 @@ class JobBuilder {
                        std::string_view kernel = kAdd) {
     const std::int64_t begin = host_;
     builder_.Op(node, kAutograd, begin, 14).Sequence(sequence).ForwardThread(1);
-    builder_.Op(op, kAutograd, begin + 1, 10).Shapes(dims, TypesOf(dims));
+    auto& event = builder_.Op(op, kAutograd, begin + 1, 10);
+    if (!dims.empty()) event.Shapes(dims, TypesOf(dims));
     Launch(kAutograd, begin + 3, kernel, kernel_us);
     host_ += 16;
     return *this;

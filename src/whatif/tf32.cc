@@ -1,10 +1,14 @@
 // tf32: matrix products and convolutions in float32 run on tensor cores, in 19 bits. Their times
 // come from shapes (cost/kernel_time.h), never longer than they were; everything else stays. The
 // library asks the driver more before each such call, which costs the host.
+#include <algorithm>
+#include <string>
+
 #include "analysis/operator_costs.h"
 #include "whatif/catalogue.h"
 #include "whatif/selection.h"
 #include "whatif/tensor_cores.h"
+#include "whatif/why_not_found.h"
 
 namespace headroom {
 namespace {
@@ -12,14 +16,27 @@ namespace {
 /// The error of the kernel times, as a share (measured: totals of whole jobs within 3 %).
 constexpr double kKernelError = 0.11;
 
+std::string WhyNone(const Job& job) {
+  const auto is_product = [&](const LaunchingOperator& op) { return IsProduct(job, op); };
+  if (!HasAny(job, is_product))
+    return WhyNotFound(job, "the job has no matrix products or convolutions");
+  // Kernels tell where there are no shapes.
+  return WhyNotFound(job, "no matrix product or convolution runs in float32 without tensor cores",
+                     {"matrix products and convolutions", [&](const LaunchingOperator& op) {
+                        return is_product(op) &&
+                               std::none_of(op.tasks.begin(), op.tasks.end(), [&](TaskIndex task) {
+                                 return job.ClassOf(task).tensor_cores == TensorCoreUse::kYes;
+                               });
+                      }});
+}
+
 }  // namespace
 
 Effect ApplyTf32(const Job& job, const Arguments& /*arguments*/, Edit& edit) {
-  if (job.device() == nullptr)
-    return Effect::Abstain("the GPU is not in the device catalogue, so its TF32 peak is not known");
+  if (job.device() == nullptr) return Effect::Abstain(WhyNoDevice(job));
   if (!job.device()->tf32_tensor_tflops)
     return Effect::Abstain("this GPU has no TF32 tensor cores");
-  std::int64_t elsewhere = 0, unknown = 0, changed = 0, convolutions = 0;
+  std::int64_t elsewhere = 0, changed = 0, convolutions = 0;
   for (const auto& [op, tasks] : Float32Products(job)) {
     // Autocast came first: the product runs in 16 bits already.
     if (IsReplaced(tasks, edit) || edit.PrecisionOf(tasks.front())) {
@@ -29,10 +46,7 @@ Effect ApplyTf32(const Job& job, const Arguments& /*arguments*/, Edit& edit) {
     const std::optional<OperatorCall> call = ReadOperatorCall(job.store(), op);
     const std::optional<DurationNs> time =
         call ? TimeOnTensorCores(*call, DType::kTF32, *job.device()) : std::nullopt;
-    if (!time) {
-      ++unknown;
-      continue;
-    }
+    if (!time) continue;
     ++changed;
     convolutions += job.CostOf(op)->family == WorkFamily::kConvolution ? 1 : 0;
     ReplaceTasks(job, tasks, *time, edit);
@@ -43,10 +57,7 @@ Effect ApplyTf32(const Job& job, const Arguments& /*arguments*/, Edit& edit) {
   }
   if (changed == 0 && elsewhere > 0) return {.why = "tf32 has nothing left to do"};
   if (changed == 0) {
-    return Effect::Abstain(unknown > 0
-                               ? "no shapes of matrix products were recorded (record_shapes=True)"
-                               : "no matrix product or convolution runs in float32 without tensor "
-                                 "cores");
+    return Effect::Abstain(WhyNone(job));
   }
   Effect effect;
   effect.gpu_error = kKernelError;

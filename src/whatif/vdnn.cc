@@ -13,6 +13,7 @@
 #include "whatif/catalogue.h"
 #include "whatif/network.h"
 #include "whatif/operators.h"
+#include "whatif/why_not_found.h"
 
 namespace headroom {
 namespace {
@@ -76,9 +77,16 @@ std::map<std::int32_t, std::vector<Layer>> FindLayers(const Job& job) {
 Effect ApplyVdnn(const Job& job, const Arguments& arguments, Edit& edit) {
   const std::map<std::int32_t, std::vector<Layer>> steps = FindLayers(job);
   if (steps.empty()) {
-    return Effect::Abstain(
-        "no convolution with a recorded shape and a backward (record_shapes=True, a training "
-        "step)");
+    const auto is_convolution = [&](const LaunchingOperator& op) {
+      return IsOfFamily(job, op, WorkFamily::kConvolution);
+    };
+    return Effect::Abstain(WhyNotFound(
+        job,
+        !HasAny(job, is_convolution) ? "the job has no convolutions"
+        : !HasBackward(job) ? "the recorded steps have no backward: nothing is kept for one"
+                            : "no backward of a convolution can be joined to its forward "
+                              "(sequence numbers)",
+        {"convolutions", is_convolution}));
   }
   const double bytes_per_ns = arguments.Number("pcie-gbps") / 8;
   const std::uint32_t out = edit.AddChannel({.name = "copies out", .bytes_per_ns = bytes_per_ns});

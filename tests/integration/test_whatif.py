@@ -129,6 +129,101 @@ class Whatif(support.ProgramTest):
             if name != "no-gpu":
                 self.assertIn("gpu-speed", [row["name"] for row in forecast["scenarios"]], name)
 
+    def test_reasons_tell_what_was_not_recorded_from_what_is_not_there(self):
+        """One that asks for shapes where there is nothing to have shapes, or not where they are missing, misleads."""
+        shapes = {"Input Dims", "Input type", "Input Strides", "Concrete Inputs"}
+        # On BERT, and on ResNet-50: what lacks shapes, and what the job has not.
+        missing = ({"metaflow", "fuse-pointwise", "flash-attention", "checkpointing", "fused-optimizer"},
+                   {"tf32", "amp", "channels-last", "metaflow", "fuse-pointwise", "checkpointing", "vdnn", "gist", "fused-optimizer"})
+        absent = ({"tf32": "no matrix product or convolution runs in float32 without", "amp": "run in 16 bits already",
+                   "channels-last": "no convolutions", "vdnn": "no convolutions", "gist": "no ReLU",
+                   "restructured-batchnorm": "no batch norms"}, {"flash-attention": "no attention of separate operators"})
+        for sample, without, reasons in zip(SAMPLES, missing, absent):
+            trace = json.loads(gzip.decompress(sample.read_bytes()))
+            for event in trace["traceEvents"]:
+                if shapes & event.get("args", {}).keys():
+                    event["args"] = {key: value for key, value in event["args"].items() if key not in shapes}
+            bare = self.whatif(self.write("bare.json", json.dumps(trace)), *sorted(without | reasons.keys()))["scenarios"]
+            for row in bare:
+                with self.subTest(sample=sample.name, scenario=row["name"]):
+                    self.assertFalse(row["applies"])
+                    self.assertIn(reasons.get(row["name"], "not recorded (record_shapes=True)"), row["why"])
+                    if row["name"] in reasons:
+                        self.assertNotIn("record_shapes", row["why"])
+            for row in self.whatif(sample)["abstaining"]:
+                self.assertNotIn("record_shapes", row["why"], f"{sample.name} has all shapes: {row}")
+
+    def test_a_sum_over_some_shapes_says_how_many_are_missing(self):
+        names = ["fused-optimizer", "data-parallel:gpus=4", "p3"]
+        trace = json.loads(gzip.decompress(SAMPLES[1].read_bytes()))
+        for event in trace["traceEvents"][::2]:
+            event.get("args", {}).pop("Input Dims", None)
+        for row in self.whatif(self.write("some.json", json.dumps(trace)), *names[:2])["scenarios"]:
+            self.assertTrue(row["applies"], row)
+            self.assertRegex(row["why"], r"\d+ of \d+ [a-z ]+ have no shapes and count nothing \(record_shapes=True\)")
+        for sample in SAMPLES:
+            for row in self.whatif(sample, *names)["scenarios"]:
+                self.assertNotIn("record_shapes", row["why"], f"{sample.name} has all shapes")
+
+    def test_a_recording_without_steps_says_what_its_step_is(self):
+        marked = support.headroom("whatif", SAMPLES[1], "gpu-speed")
+        self.assertEqual(marked.message, "")
+        once = json.loads((support.GOLDEN / "host-bound-two-steps/trace.json").read_text())
+        second = next(i for i, event in enumerate(once["traceEvents"]) if event["name"] == "ProfilerStep#2")
+        once["traceEvents"] = [event for event in once["traceEvents"][:second] if event["name"] != "ProfilerStep#1"]
+        trace = self.write("unmarked.json", json.dumps(once))
+        self.assertEqual(self.report(trace)["steps"]["source"], "none")
+        outcome = support.headroom("whatif", trace, "gpu-speed")
+        self.assertEqual(outcome.code, 0, outcome)
+        for part in ("counts as one", "start-up", "ProfilerStep", "--step-marker"):
+            self.assertIn(part, outcome.message)
+        self.assertEqual(support.headroom("whatif", "--quiet", trace, "gpu-speed").message, "")
+
+    def test_what_needs_a_graph_is_refused_with_the_reason_where_there_is_none(self):
+        for name in ("no-host", "no-gpu"):
+            trace = support.GOLDEN / name / "trace.json"
+            out = self.scratch / "out.json"
+            for flags in (["--self-check"], ["--dump-graph", out], ["--write-trace", out], ["gpu-speed", "--write-trace", out]):
+                with self.subTest(trace=name, flags=flags[0]):
+                    flag = next(flag for flag in flags if str(flag).startswith("--"))
+                    self.assert_refused(support.headroom("whatif", "--quiet", trace, *flags), 3, flag, trace.name, "needs a graph",
+                                        "record with both CPU and CUDA")
+                    self.assertFalse(out.exists())
+            self.assertEqual(support.headroom("whatif", trace).code, 0)
+            state = {"XDG_STATE_HOME": str(self.scratch)}
+            saved = support.headroom("whatif", trace, "gpu-speed", "--save", environment=state)
+            self.assertEqual(saved.code, 0, saved)
+            self.assertIn("saved nothing", saved.message)
+
+    def test_what_does_not_fit_the_gpu_is_said_where_the_trace_tells(self):
+        trace = json.loads(gzip.decompress(SAMPLES[1].read_bytes()))
+        capacity = trace["deviceProperties"][0]["totalGlobalMem"]
+        bigger, smaller = "batch-size:n=128", "batch-size:n=8"  # Than the recorded 64.
+        plain = self.whatif(SAMPLES[1], bigger)["scenarios"][0]
+        grows = plain["memory_delta_bytes"]
+        self.assertGreater(grows, 0)
+        self.assertNotIn("does not fit", plain["why"])  # Nobody knows what is allocated.
+        some = trace["traceEvents"][len(trace["traceEvents"]) // 2]
+        for allocated, device, fits in ((capacity - grows - 1, 1, True), (capacity - grows + 1, 1, False), (capacity, 0, True)):
+            record = {"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": some["pid"], "tid": some["tid"],
+                      "ts": some.get("ts", 0), "args": {"Total Reserved": allocated, "Total Allocated": allocated, "Bytes": 512,
+                                                        "Device Id": 0 if device else -1, "Device Type": device, "Addr": 1}}
+            path = self.write("memory.json", json.dumps({**trace, "traceEvents": trace["traceEvents"] + [record]}))
+            with self.subTest(allocated=allocated, device=device):
+                rows = self.whatif(path, bigger, smaller)["scenarios"]
+                self.assertEqual("does not fit" not in rows[0]["why"], fits, rows[0]["why"])
+                self.assertNotIn("does not fit", rows[1]["why"])
+
+    def test_values_out_of_range_are_usage_errors_that_say_what_is_allowed(self):
+        number, count = "a number from 1e-6 to 1e9", "a whole number from 1 to 1e9"
+        for text, named, allowed in (
+                *((f"gpu-speed:factor={value}", f"factor={value}", number) for value in ("inf", "1e300", "nan", "0", "-1")),
+                ("batch-size:n=0", "n=0", count), ("amp+", '"amp+"', "A+B"), ("+amp", '"+amp"', "A+B"),
+                ("amp++tf32", '"amp++tf32"', "A+B"), ("", "without a name", "--list"),
+                ("scale:match=(,factor=2", "match=(", "regular expression"), ("remove:match=", "match is empty", ".* matches all")):
+            with self.subTest(text):
+                self.assert_refused(support.headroom("whatif", SAMPLES[0], text), 2, named, allowed)
+
     def test_wrong_scenarios_are_usage_errors_that_list_the_near_names(self):
         self.assert_refused(support.headroom("whatif", SAMPLES[0], "gpu-sped"), 2, "gpu-speed", "--list")
         self.assert_refused(support.headroom("whatif", SAMPLES[0], "tf32:x=1"), 2, "takes no keys")

@@ -87,10 +87,21 @@ class Columns(support.HandMade):
         np.testing.assert_array_equal(edges.from_task[launches], tasks.launch[edges.to_task[launches]])
         self.assertLessEqual(set(edges.provenance), {"recorded", "resolved", "inferred"})
 
+    def test_steps_of_a_part_of_a_trace_keep_their_numbers(self):
+        last = headroom.report(support.RESNET)["steps"]["list"][-1]["index"]
+        graph = headroom.Graph(support.RESNET, steps=(last, last))
+        self.assertEqual(set(graph.tasks.step) - {-1}, {last})
+
     def test_gradients_of_a_real_job(self):
         graph = headroom.Graph(support.RESNET)
         gradients = graph.gradients
-        self.assertEqual(set(gradients.step), set(range(graph.steps)))
+        numbers = [step["index"] for step in headroom.report(support.RESNET)["steps"]["list"]]
+        self.assertEqual(sorted(set(gradients.step)), numbers)
+        self.assertGreater(numbers[0], 0)  # The trace's own: a schedule waits and warms up before it.
+        self.assertEqual(sorted(set(graph.tasks.step) - {-1}), numbers)
+        np.testing.assert_array_equal(gradients.step, graph.tasks.step[gradients.ready])
+        self.assertEqual(len(graph.select(step=0)), 0)
+        self.assertGreater(len(graph.select(step=numbers[-1])), 0)
         # ResNet-50 has 25.6 million parameters of four bytes.
         self.assertAlmostEqual(gradients.bytes.sum() / graph.steps / (4 * 25.557e6), 1, delta=0.01)
         known = gradients.forward >= 0

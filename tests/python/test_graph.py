@@ -1,6 +1,8 @@
 """Selections, edits and replays, against times worked out by hand and laws that hold on any trace."""
+import pathlib
 import random
 import unittest
+import warnings
 
 import numpy as np
 
@@ -27,6 +29,23 @@ class Selecting(support.HandMade):
         self.assertEqual(len(self.names(stream=7, device=0)), 2 * STEPS)
         self.assertEqual(self.names(stream=8), [])
         self.assertEqual(self.names(device=1), [])
+
+    def test_an_edit_of_nothing_warns_and_changes_nothing(self):
+        nothing = self.graph.select(kernel="gemn", step=1)
+        edits = {"scale": lambda: nothing.scale(0.5), "set_duration": lambda: nothing.set_duration(1), "remove": nothing.remove,
+                 "scale_host": lambda: nothing.scale_host(0), "insert_before": lambda: nothing.insert_before(5),
+                 "insert_after": lambda: nothing.insert_after(5)}
+        for name, edit in edits.items():
+            with self.subTest(name), self.assertWarnsRegex(UserWarning, rf"{name}\(\).*select\(kernel='gemn', step=1\)") as warned:
+                edit()
+            self.assertEqual(pathlib.Path(warned.filename), pathlib.Path(__file__), "the warning names the user's line")
+        self.assertEqual(self.graph.changed, (0, 0, 0))
+
+    def test_an_edit_of_something_does_not_warn(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            self.graph.select(kernel="gemm").scale(0.5).scale_host(0.5).remove()
+            self.graph.select().scale_host(0.5)
 
     def test_by_family(self):
         self.assertEqual(self.names(family="matmul"), ["gemm"] * STEPS)

@@ -1,0 +1,51 @@
+#include "whatif/memory_room.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+
+namespace headroom {
+namespace {
+
+constexpr std::int32_t kHost = 0;  ///< Among the framework's types of devices.
+
+/// Bytes of a GPU's memory: as the trace says, else as its data sheet does.
+std::optional<std::int64_t> CapacityOf(const Job& job, std::int32_t ordinal) {
+  const auto& devices = job.store().devices;
+  for (std::size_t d = 0; d < devices.rows(); ++d) {
+    if (devices.ordinal[d] == ordinal && devices.memory_bytes[d] != kUnknown)
+      return devices.memory_bytes[d];
+  }
+  if (job.device() == nullptr || !job.device()->memory_bytes) return std::nullopt;
+  return std::llround(*job.device()->memory_bytes);
+}
+
+}  // namespace
+
+std::string WhyNoRoom(const Job& job, std::int64_t delta_bytes) {
+  const auto& events = job.store().memory_events;
+  std::map<std::int32_t, std::int64_t> peaks;  // By ordinal, in bytes.
+  for (std::size_t e = 0; e < events.rows(); ++e) {
+    const std::int64_t allocated = events.total_allocated_bytes[e];
+    if (allocated == kUnknown || events.device_type[e] == kHost ||
+        events.device_type[e] == kUnknown32)
+      continue;
+    std::int64_t& peak = peaks[events.device[e]];
+    peak = std::max(peak, allocated);
+  }
+  for (const auto& [ordinal, peak] : peaks) {
+    const std::optional<std::int64_t> capacity = CapacityOf(job, ordinal);
+    if (!capacity || peak <= *capacity - delta_bytes) continue;
+    return fmt::format(
+        "does not fit: {:.1f} GB were allocated at most, {:.1f} GB more are beyond the GPU's "
+        "{:.1f} GB",
+        static_cast<double>(peak) / 1e9, static_cast<double>(delta_bytes) / 1e9,
+        static_cast<double>(*capacity) / 1e9);
+  }
+  return {};
+}
+
+}  // namespace headroom

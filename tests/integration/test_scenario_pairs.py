@@ -1,0 +1,52 @@
+"""Laws that hold for any two scenarios of the catalogue together, whatever the job is."""
+import itertools
+import math
+import re
+
+from integration import support
+
+SAMPLE = support.ROOT / "data/samples/resnet50_fp32_h200.json.gz"
+# Of keys without a default; a scenario that needs another one fails here, and gets its value.
+VALUES = {"batch-size": "n=32", "horizontal-fusion": "jobs=2", "data-parallel": "gpus=4", "scale": "match=relu,factor=0.5",
+          "remove": "match=relu"}
+
+
+class Pairs(support.ProgramTest):
+    def whatif(self, scenarios):
+        outcome = support.headroom("whatif", "--json", "--quiet", "--no-local-state", SAMPLE, *scenarios, seconds=300)
+        self.assertEqual(outcome.code, 0, outcome)
+        return outcome.json()["scenarios"]
+
+    def scenarios(self):
+        names = re.findall(r"^  ([a-z0-9-]+) ", support.headroom("whatif", "--list").text, re.MULTILINE)
+        self.assertGreater(len(names), 20)
+        return [f"{name}:{VALUES[name]}" if name in VALUES else name for name in names]
+
+    def assert_sound(self, row):
+        self.assertTrue(row["why"], row)
+        if not row["applies"]:
+            self.assertEqual(set(row["step_ms"].values()) | {row["speedup"], row["saves_ms"]}, {None}, row)
+            return
+        step = row["step_ms"]
+        self.assertTrue(all(math.isfinite(ms) and ms > 0 for ms in step.values()), row)
+        self.assertLessEqual(step["low"], step["mid"], row)
+        self.assertLessEqual(step["mid"], step["high"], row)
+        self.assertGreater(row["speedup"], 0, row)
+        memory = row["memory_delta_bytes"]
+        self.assertTrue(memory is None or isinstance(memory, int), row)
+
+    def test_the_order_of_a_pair_does_not_matter_and_each_is_a_forecast_or_a_reason(self):
+        scenarios = self.scenarios()
+        for row in self.whatif(scenarios):
+            with self.subTest(row["name"]):
+                self.assert_sound(row)
+        pairs = list(itertools.combinations(scenarios, 2))
+        rows = self.whatif([f"{a}+{b}" for a, b in pairs])
+        turned = self.whatif([f"{b}+{a}" for a, b in pairs])
+        applied = 0
+        for row, other in zip(rows, turned):
+            with self.subTest(row["name"]):
+                self.assert_sound(row)
+                self.assertEqual({**row, "name": ""}, {**other, "name": ""})
+                applied += row["applies"]
+        self.assertGreater(applied, len(pairs) / 4)
