@@ -106,8 +106,6 @@ Status WhatifCommand::Run() {
   report.path = trace_;
   report.baseline = forecaster.baseline();
   report.ranked = scenarios_.empty();
-  if (!report.baseline.steps_note.empty() && !options_.quiet)
-    Remark(fmt::format("note: {}\n", report.baseline.steps_note));
   if (Status status = views_.Begin(job, report); !status.ok()) return status;
   for (std::size_t i = 0; i < calls.size(); ++i) {
     report.forecasts.push_back(forecaster.Run(scenarios_[i], calls[i]));

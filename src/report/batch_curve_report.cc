@@ -10,6 +10,16 @@
 
 namespace headroom {
 
+namespace {
+
+Span NoteOn(const BatchPoint& point, const BatchCurve& curve) {
+  if (point.too_large) return {"does not fit the GPU's memory", Style::kWarning};
+  if (point.samples == curve.knee) return {"knee", Style::kGood};
+  return {point.samples == curve.recorded ? "as recorded" : "", Style::kDim};
+}
+
+}  // namespace
+
 std::string MemoryText(std::optional<std::int64_t> delta_bytes) {
   if (!delta_bytes) return "unknown";
   if (*delta_bytes == 0) return "none";
@@ -28,6 +38,7 @@ void WriteBatchCurveJson(const BatchCurve& curve, JsonWriter& json) {
     json.Key("step_ms").Number(point.step_ms);
     json.Key("samples_per_s").Number(point.samples_per_s());
     json.Key("memory_delta_bytes").Integer(point.memory_delta_bytes);
+    json.Key("too_large").Raw(point.too_large ? "true" : "false");
     json.EndObject();
   }
   json.EndArray();
@@ -39,15 +50,11 @@ void WriteBatchCurveText(std::string_view name, const BatchCurve& curve, TextPag
   page.Line({{"  Batch size ", Style::kBold}, {std::string(name), Style::kDim}});
   std::vector<std::vector<Span>> rows;
   for (const BatchPoint& point : curve.points) {
-    const bool knee = point.samples == curve.knee;
     rows.push_back({{fmt::format("{}", point.samples)},
                     {fmt::format("{:.2f} ms", point.step_ms)},
                     {fmt::format("{:.1f}", point.samples_per_s())},
                     {MemoryText(point.memory_delta_bytes)},
-                    {knee                              ? "knee"
-                     : point.samples == curve.recorded ? "as recorded"
-                                                       : "",
-                     knee ? Style::kGood : Style::kDim}});
+                    NoteOn(point, curve)});
   }
   page.Table({{"samples"}, {"step"}, {"samples/s"}, {"memory"}, {"", TableColumn::Kind::kText}},
              rows);

@@ -46,12 +46,14 @@ std::string_view ValidityText(Validity validity) {
     case Validity::kYes:
       return "yes";
     case Validity::kOutOfRange:
-      return "out of range";
+      return "beyond";
   }
   return "";
 }
 
-std::string Ms(double ms) { return fmt::format("{:.{}f} ms", ms, std::abs(ms) >= 100 ? 1 : 2); }
+std::string MsNumber(double ms) { return fmt::format("{:.{}f}", ms, std::abs(ms) >= 100 ? 1 : 2); }
+
+std::string Ms(double ms) { return MsNumber(ms) + " ms"; }
 
 }  // namespace
 
@@ -74,6 +76,11 @@ std::string RenderForecastJson(const ForecastReport& report) {
   number("host_limit_ms", baseline.host_limit_ms);
   number("gpu_limit_ms", baseline.gpu_limit_ms);
   json.Key("calibration").String(report.calibration);
+  if (baseline.steps_note.empty()) {
+    json.Key("steps_note").Null();
+  } else {
+    json.Key("steps_note").String(baseline.steps_note);
+  }
   json.EndObject();
   json.Key("scenarios").BeginArray(Layout::kLines);
   for (const Forecast& forecast : report.forecasts) {
@@ -143,6 +150,7 @@ std::string RenderForecastText(const ForecastReport& report, bool color, Charset
   page.Paragraph("        ", fmt::format("Replayed as recorded: {} ({:+.2f} %). {}",
                                          Ms(baseline.replay_step_ms), baseline.replay_error_pct,
                                          report.calibration));
+  if (!baseline.steps_note.empty()) page.Paragraph("  ! ", baseline.steps_note, Style::kWarning);
   if (std::abs(baseline.replay_error_pct) > kMostReplayErrorPct) {
     page.Paragraph(
         "  ! ", "the replay of the unchanged job is off by more than 1 %, so no forecast is given",
@@ -155,13 +163,14 @@ std::string RenderForecastText(const ForecastReport& report, bool color, Charset
       rows.push_back({{forecast.name}, {"-"}, {"-"}, {"-"}, {"-"}, {"-"}, {"-"}});
       continue;
     }
-    rows.push_back({{forecast.name},
-                    {Ms(forecast.step_ms.mid)},
-                    {fmt::format("{} to {}", Ms(forecast.step_ms.low), Ms(forecast.step_ms.high))},
-                    {fmt::format("{:.2f}x", forecast.speedup)},
-                    {Ms(forecast.saves_ms)},
-                    {MemoryText(forecast.memory_delta_bytes)},
-                    {std::string(ValidityText(forecast.validated))}});
+    rows.push_back(
+        {{forecast.name},
+         {Ms(forecast.step_ms.mid)},
+         {fmt::format("{} to {}", MsNumber(forecast.step_ms.low), Ms(forecast.step_ms.high))},
+         {fmt::format("{:.2f}x", forecast.speedup)},
+         {Ms(forecast.saves_ms)},
+         {MemoryText(forecast.memory_delta_bytes)},
+         {std::string(ValidityText(forecast.validated))}});
   }
   page.Table({{"change", TableColumn::Kind::kName},
               {"step"},

@@ -18,6 +18,7 @@ struct BatchPoint {
   std::int64_t samples = 0;  ///< A step and GPU.
   double step_ms = 0;
   std::optional<std::int64_t> memory_delta_bytes;
+  bool too_large = false;  ///< Surely beyond the GPU's memory (WhyNoRoom()).
 
   double samples_per_s() const {
     return step_ms > 0 ? 1e3 * static_cast<double>(samples) / step_ms : 0;

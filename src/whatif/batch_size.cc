@@ -18,6 +18,7 @@
 #include "whatif/inserted_kernels.h"
 #include "whatif/operators.h"
 #include "whatif/selection.h"
+#include "whatif/why_not_found.h"
 
 namespace headroom {
 namespace {
@@ -140,7 +141,11 @@ Effect ApplyBatchSize(const Job& job, const Arguments& arguments, Edit& edit) {
   const std::optional<std::int64_t> batch = SamplesPerStep(job);
   if (!batch || *batch <= 0) {
     return Effect::Abstain(
-        "the batch size cannot be told: no shapes were recorded (record_shapes=True)");
+        "the batch size cannot be told: " +
+        WhyNotFound(job, "no operator of the forward has a tensor",
+                    {.kind = "operators of the forward", .is = [&](const LaunchingOperator& op) {
+                       return job.ContextOf(op.tasks.front()).phase == Phase::kForward;
+                     }}));
   }
   const double ratio = arguments.Number("n") / static_cast<double>(*batch);
   const DurationNs may_become_fast = ScaleProducts(job, ratio, edit);

@@ -197,6 +197,8 @@ std::optional<BatchPoint> Forecaster::PointOf(std::vector<ScenarioCall> calls,
   BatchPoint point{.samples = samples, .step_ms = StepOf(edited->plan), .memory_delta_bytes = {}};
   if (effect.memory_delta_bytes) {
     point.memory_delta_bytes = MemoryDelta(job_, *effect.memory_delta_bytes, effect.memory_change);
+    point.too_large =
+        point.memory_delta_bytes && !WhyNoRoom(job_, *point.memory_delta_bytes).empty();
   }
   return point;
 }

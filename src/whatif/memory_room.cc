@@ -13,7 +13,7 @@ namespace {
 constexpr std::int32_t kHost = 0;  ///< Among the framework's types of devices.
 
 /// Bytes of a GPU's memory: as the trace says, else as its data sheet does.
-std::optional<std::int64_t> CapacityOf(const Job& job, std::int32_t ordinal) {
+std::optional<std::int64_t> CapacityOf(const Job& job, std::int64_t ordinal) {
   const auto& devices = job.store().devices;
   for (std::size_t d = 0; d < devices.rows(); ++d) {
     if (devices.ordinal[d] == ordinal && devices.memory_bytes[d] != kUnknown)
@@ -21,6 +21,15 @@ std::optional<std::int64_t> CapacityOf(const Job& job, std::int32_t ordinal) {
   }
   if (job.device() == nullptr || !job.device()->memory_bytes) return std::nullopt;
   return std::llround(*job.device()->memory_bytes);
+}
+
+/// Of a device that the job used.
+std::int64_t OrdinalOf(const Job& job) {
+  for (const Task& task : job.graph().tasks) {
+    if (task.kind == TaskKind::kGpu)
+      return job.store().devices.ordinal[job.store().DeviceOf(GpuTaskId(task.row)).index()];
+  }
+  return 0;
 }
 
 }  // namespace
@@ -45,7 +54,11 @@ std::string WhyNoRoom(const Job& job, std::int64_t delta_bytes) {
         static_cast<double>(peak) / 1e9, static_cast<double>(delta_bytes) / 1e9,
         static_cast<double>(*capacity) / 1e9);
   }
-  return {};
+  if (!peaks.empty()) return {};
+  const std::optional<std::int64_t> capacity = CapacityOf(job, OrdinalOf(job));
+  if (!capacity || delta_bytes <= *capacity) return {};
+  return fmt::format("does not fit: {:.1f} GB more are beyond the GPU's {:.1f} GB by themselves",
+                     static_cast<double>(delta_bytes) / 1e9, static_cast<double>(*capacity) / 1e9);
 }
 
 }  // namespace headroom

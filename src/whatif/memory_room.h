@@ -9,8 +9,8 @@
 namespace headroom {
 
 /// That the most that was recorded as allocated, and `delta_bytes` more, are beyond the memory of a
-/// GPU that the job uses. Empty: they are not, or the trace has no memory records
-/// (profile_memory=True), or nobody knows how much memory the GPU has.
+/// GPU that the job uses; of a trace without memory records (profile_memory=True), that
+/// `delta_bytes` alone are. Empty: they are not, or nobody knows how much memory the GPU has.
 std::string WhyNoRoom(const Job& job, std::int64_t delta_bytes);
 
 }  // namespace headroom

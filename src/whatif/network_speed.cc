@@ -21,7 +21,7 @@ Effect ApplyNetworkSpeed(const Job& job, const Arguments& arguments, Edit& edit)
         "the job does not communicate; data-parallel:gpus=N+network-speed asks about one that "
         "does");
   }
-  Effect effect;
+  Effect effect{.memory_delta_bytes = 0};
   effect.gpu_error = kNetworkError;
   if (!collectives.empty())
     effect.why = "at most: a collective's time also holds its wait for the slowest rank";

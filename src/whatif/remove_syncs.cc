@@ -17,7 +17,7 @@ Effect ApplyRemoveSyncs(const Job& job, const Arguments& /*arguments*/, Edit& ed
     kernel.waiting_call = kNoTask;
   }
   if (waits == 0) return Effect::Abstain("no call of the recorded steps waits for the GPU");
-  return {};
+  return {.memory_delta_bytes = 0};
 }
 
 }  // namespace headroom

@@ -48,8 +48,8 @@ Validity ValidityOn(const Job& job);
 
 /// What a scenario did to a plan.
 struct Effect {
-  bool applies = true;  ///< Else `why` tells what is missing, and there is no forecast.
-  std::string why;      ///< Why it gains what it gains, or why it cannot be told.
+  bool applies = true;   ///< Else `why` tells what is missing, and there is no forecast.
+  std::string why = {};  ///< Why it gains what it gains, or why it cannot be told.
   Validity validated = Validity::kNo;
   /// Of the GPU's memory, beside what follows from `memory_change`; none: not known.
   std::optional<std::int64_t> memory_delta_bytes = {};

@@ -22,7 +22,8 @@ Effect ApplyGpuSpeed(const Job& job, const Arguments& arguments, Edit& edit) {
   }
   for (Edit::NewKernel& kernel : edit.inserted())
     kernel.duration = Shortened(kernel.duration, factor);
-  return {.why = fmt::format("every GPU task {} times as fast", arguments.Text("factor"))};
+  return {.why = fmt::format("every GPU task {} times as fast", arguments.Text("factor")),
+          .memory_delta_bytes = 0};
 }
 
 Effect ApplyHostSpeed(const Job& job, const Arguments& arguments, Edit& edit) {
@@ -36,7 +37,8 @@ Effect ApplyHostSpeed(const Job& job, const Arguments& arguments, Edit& edit) {
     kernel.host_work = Shortened(kernel.host_work, factor);
     kernel.launch = Shortened(kernel.launch, factor);
   }
-  return {.why = fmt::format("all host work {} times as fast", arguments.Text("factor"))};
+  return {.why = fmt::format("all host work {} times as fast", arguments.Text("factor")),
+          .memory_delta_bytes = 0};
 }
 
 }  // namespace headroom
