@@ -31,7 +31,7 @@ endfunction()
 # Makes the static library headroom_NAME, the test program NAME_test (GoogleTest and RapidCheck, and what TEST_DEPS adds; run
 # by ctest), the benchmark program NAME_bench (Google Benchmark) and, with HEADROOM_FUZZ, one program fuzz_b for each
 # b_fuzz.cc (libFuzzer), which tools/test runs on the seeds in tests/fuzz/corpus/fuzz_b/. Without BUILD_TESTING, the library
-# alone.
+# alone; under a sanitizer, no benchmark.
 function(headroom_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;TESTS;TEST_DEPS;BENCHES;FUZZERS" ${ARGN})
   add_library(headroom_${name} STATIC ${ARG_SOURCES})
@@ -44,7 +44,7 @@ function(headroom_library name)
     add_test(NAME ${name}_test COMMAND ${name}_test)
     set_tests_properties(${name}_test PROPERTIES ENVIRONMENT "HEADROOM_SOURCE_DIR=${PROJECT_SOURCE_DIR}")
   endif()
-  if(ARG_BENCHES AND BUILD_TESTING)
+  if(ARG_BENCHES AND BUILD_TESTING AND NOT HEADROOM_SANITIZE)
     add_executable(${name}_bench ${ARG_BENCHES})
     headroom_target_defaults(${name}_bench)
     target_link_libraries(${name}_bench PRIVATE headroom_${name} benchmark::benchmark_main)
