@@ -90,6 +90,7 @@ std::string Recording::WhatifJson(const std::vector<std::string>& scenarios) con
   report.path = trace_->path();
   report.calibration = calibration();
   report.baseline = forecaster_->baseline();
+  report.baseline.AlsoNote(job_.note);
   report.ranked = scenarios.empty();
   for (std::size_t i = 0; i < calls.size(); ++i)
     report.forecasts.push_back(forecaster_->Run(scenarios[i], calls[i]));

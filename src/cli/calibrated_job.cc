@@ -2,8 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "analysis/format.h"
+#include "analysis/lost_records.h"
 #include "analysis/name_facts.h"
 #include "analysis/steps.h"
 #include "whatif/step_window.h"
@@ -11,14 +16,63 @@
 namespace headroom::cli {
 namespace {
 
-Result<WindowJob> MakeJobOfSteps(const TraceStore& store, const Knowledge& knowledge,
-                                 const AnalysisOptions& options, const Calibration& calibration) {
+/// As in the grade of a trace's health: beyond the first share, a bottleneck's verdict is void;
+/// below the second, what is missing changes no figure that is shown.
+constexpr double kMostLost = 0.2, kHardlyAny = 0.001;
+
+/// The steps that a job is to be made of.
+struct Chosen {
+  Steps steps;
+  std::optional<StepWindow> window;  ///< Not all of the recording; else none.
+  std::string note;
+};
+
+Result<Chosen> ChooseSteps(const TraceStore& store, const Knowledge& knowledge,
+                           const AnalysisOptions& options) {
   NameFacts names(store, knowledge);
-  const Result<StepAnalysis> found = AnalyzeSteps(store, names, options);
+  Result<StepAnalysis> found = AnalyzeSteps(store, names, options);
   if (!found.ok()) return found.status();
-  const Steps& chosen = found.value().steps;
-  return MakeWindowJob(store, knowledge, chosen, {.first = 0, .last = chosen.list.size() - 1},
-                       calibration);
+  Chosen chosen{.steps = std::move(found).value().steps, .window = {}, .note = {}};
+  const std::vector<StepRow>& rows = chosen.steps.list;
+  if (options.first_step || options.last_step) {
+    chosen.window = {.first = 0, .last = rows.size() - 1};
+    return chosen;
+  }
+  if (rows.empty()) return chosen;
+  const std::optional<StepWindow> whole = LongestWholeRun(chosen.steps);
+  if (!whole) {
+    return Status::NoAnswer(
+        "of no step all GPU work was recorded, so a replay would take the job for a faster one; "
+        "record again (headroom report tells what is missing)");
+  }
+  const auto count = static_cast<std::size_t>(whole->steps());
+  if (count == rows.size()) return chosen;
+  chosen.window = whole;
+  chosen.note = fmt::format(
+      "{} of {} steps are left out, as not all of their GPU work was recorded; forecasts are of {}",
+      rows.size() - count, rows.size(),
+      count == 1
+          ? fmt::format("step {}", rows[whole->first].index)
+          : fmt::format("steps {} to {}", rows[whole->first].index, rows[whole->last].index));
+  return chosen;
+}
+
+/// What launches without a GPU task say of a job's recording; fails where they are too many.
+Result<std::string> NoteOfLostTasks(const TraceStore& store, const Knowledge& knowledge) {
+  NameFacts names(store, knowledge);
+  const std::size_t lost = FindLaunchesWithoutTask(store, names).size();
+  const double share = static_cast<double>(lost) /
+                       static_cast<double>(std::max<std::size_t>(store.gpu_tasks.rows(), 1));
+  const std::string what = fmt::format("{} without the GPU work that they launched",
+                                       Plural(static_cast<std::int64_t>(lost), "call"));
+  if (share > kMostLost) {
+    return Status::NoAnswer(fmt::format(
+        "the recording has {}, {:.0f} % of what it has of it: a replay would take the job for a "
+        "faster one; record again, with fewer steps",
+        what, 100 * share));
+  }
+  if (share <= kHardlyAny) return std::string();
+  return fmt::format("the recording has {}: that is missing from every forecast", what);
 }
 
 }  // namespace
@@ -30,9 +84,13 @@ Result<CalibratedJob> MakeCalibratedJob(const TraceStore& store, const Knowledge
   const Result<ChosenCalibration> chosen = ChooseCalibration(flags, store);
   if (!chosen.ok()) return chosen.status();
   const Calibration& calibration = chosen.value().calibration;
+  Result<Chosen> steps = ChooseSteps(store, knowledge, options);
+  if (!steps.ok()) return steps.status();
   CalibratedJob made;
-  if (options.first_step || options.last_step) {
-    Result<WindowJob> window = MakeJobOfSteps(store, knowledge, options, calibration);
+  made.note = std::move(steps.value().note);
+  if (steps.value().window) {
+    Result<WindowJob> window =
+        MakeWindowJob(store, knowledge, steps.value().steps, *steps.value().window, calibration);
     if (!window.ok()) return window.status();
     made.slice = std::move(window.value().slice);
     made.job = std::move(window.value().job);
@@ -41,6 +99,9 @@ Result<CalibratedJob> MakeCalibratedJob(const TraceStore& store, const Knowledge
     if (!job.ok()) return job.status();
     made.job = std::move(job).value();
   }
+  const Result<std::string> lost = NoteOfLostTasks(made.job->store(), knowledge);
+  if (!lost.ok()) return lost.status();
+  if (!lost.value().empty()) made.note += (made.note.empty() ? "" : "; ") + lost.value();
   made.calibration = fmt::format("Calibration: {}.", chosen.value().from);
   if (!measured_step_ms) return made;
   const Result<bool> told = made.job->CalibrateTo(*measured_step_ms);

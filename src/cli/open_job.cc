@@ -43,6 +43,7 @@ Result<OpenedJob> OpenJob(const std::string& trace, const JobOptions& options) {
   opened.job = std::move(made.value().job);
   if (made.value().slice) opened.store = std::move(made.value().slice);
   opened.calibration = std::move(made.value().calibration);
+  opened.note = std::move(made.value().note);
   return opened;
 }
 

@@ -27,6 +27,7 @@ struct OpenedJob {
   std::unique_ptr<TraceStore> store;
   std::unique_ptr<Job> job;
   std::string calibration;  ///< For the user: where the cost of recording comes from.
+  std::string note;         ///< CalibratedJob::note.
 };
 
 Result<OpenedJob> OpenJob(const std::string& trace, const JobOptions& options);

@@ -105,12 +105,11 @@ Status WhatifCommand::Run() {
   Forecaster forecaster(job);
   report.path = trace_;
   report.baseline = forecaster.baseline();
+  report.baseline.AlsoNote(opened.value().note);
   report.ranked = scenarios_.empty();
   if (Status status = views_.Begin(job, report); !status.ok()) return status;
   for (std::size_t i = 0; i < calls.size(); ++i) {
     report.forecasts.push_back(forecaster.Run(scenarios_[i], calls[i]));
-    if (report.forecasts.back().applies)
-      report.forecasts.back().batch_curve = forecaster.CurveOf(calls[i]);
     if (Status status = views_.AddScenario(job, forecaster.last_plan(), report); !status.ok())
       return status;
   }
@@ -202,6 +201,7 @@ Status WhatifCommand::Score() {
     return Status::Usage(fmt::format("{} was recorded on another machine ({}) than {} ({})",
                                      score_.second, machine, score_.first, found.value().machine));
   }
+  if (Status status = RefuseOtherJob(*after.value().job); !status.ok()) return status;
   ScoreReport report{.before = score_.first,
                      .after = score_.second,
                      .record = std::move(found).value(),
@@ -213,7 +213,6 @@ Status WhatifCommand::Score() {
                                 : Forecaster(*after.value().job).baseline().corrected.mid;
   report.record.after = std::move(fingerprint).value();
   if (Status status = record.value().Append({report.record}); !status.ok()) return status;
-  if (!options_.quiet) RemarkOnOtherJob(*after.value().job, report.ledger);
   report.rule = RuleFor(record.value().records(), machine, report.record.scenario);
   const bool color = UseColor(ColorMode::kAuto, output_path_);
   return WriteResult(
@@ -221,21 +220,19 @@ Status WhatifCommand::Score() {
       output_path_);
 }
 
-void WhatifCommand::RemarkOnOtherJob(const Job& after, const std::string& ledger) const {
+Status WhatifCommand::RefuseOtherJob(const Job& after) const {
   const std::optional<std::int64_t> gradients_after = GradientsAStep(after);
-  if (!gradients_after) return;
+  if (!gradients_after) return Status::Ok();
   JobOptions options = options_;
   options.measured_step_ms.reset();  // It is of the changed job.
   const Result<OpenedJob> before = OpenJob(score_.first, options);
-  if (!before.ok()) return;  // The score does not need it.
+  if (!before.ok()) return Status::Ok();  // The score does not need it.
   const std::optional<std::int64_t> gradients_before = GradientsAStep(*before.value().job);
-  if (CanBeOneJob(gradients_before, gradients_after)) return;
-  const auto printable = [](const std::string& path) { return Printable(path, Charset::kAscii); };
-  Remark(fmt::format(
-      "{} looks like another job than {}: a step accumulates {} gradients, not {}. If it is one, "
-      "delete the last line of {}\n",
-      printable(score_.second), printable(score_.first), *gradients_after, *gradients_before,
-      printable(ledger)));
+  if (CanBeOneJob(gradients_before, gradients_after)) return Status::Ok();
+  return Status::Usage(fmt::format(
+      "{} looks like another job than {}: a step accumulates {} gradients, not {}; nothing was "
+      "recorded",
+      score_.second, score_.first, *gradients_after, *gradients_before));
 }
 
 Status WhatifCommand::ListScores() const {

@@ -29,8 +29,8 @@ class WhatifCommand : public Subcommand {
   Status Save(const Job& job, const ForecastReport& report, ForecastRecord& record) const;
   Status Score();
   Status ListScores() const;
-  /// A remark where the job behind AFTER can hardly be that of BEFORE.
-  void RemarkOnOtherJob(const Job& after, const std::string& ledger) const;
+  /// Fails (kUsage) where the job behind AFTER can hardly be that of BEFORE.
+  Status RefuseOtherJob(const Job& after) const;
 
   CLI::App* app_;
   std::string trace_;

@@ -48,6 +48,8 @@ Status WhatifViews::Check(const std::string& trace,
   if (graph_path_ == "-")
     return Status::Usage("--dump-graph writes a file; stdout has the forecasts");
   if (timeline_path_.empty()) return Status::Ok();
+  if (timeline_path_ == graph_path_)
+    return Status::Usage("--dump-graph and --write-trace write two files, not one: " + graph_path_);
   if (!timeline_path_.ends_with(".json") && !timeline_path_.ends_with(".json.gz"))
     return Status::Usage("--write-trace writes .json or .json.gz: " + timeline_path_);
   if (scenarios.size() > 1) {

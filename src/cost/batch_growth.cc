@@ -9,54 +9,70 @@
 namespace headroom {
 namespace {
 
-/// Shares of the peak that large products sustain, and of the bandwidth.
+/// What large products sustain.
 struct Sustained {
-  double gemm, gemm_bytes, convolution;
+  double gemm, convolution;  ///< Shares of the peak.
+  double gemm_bytes;         ///< Of the bandwidth.
 };
 
 Sustained SustainedIn(DType dtype, bool tensor_cores, const SustainedShares& shares) {
-  if (!tensor_cores) return {shares.gemm_vector, shares.gemm_bytes_tf32, shares.convolution_vector};
+  if (!tensor_cores) return {shares.gemm_vector, shares.convolution_vector, shares.gemm_bytes_tf32};
   if (dtype == DType::kTF32)
-    return {shares.gemm_tf32, shares.gemm_bytes_tf32, shares.convolution_tf32};
-  return {shares.gemm_16, shares.gemm_bytes_16, shares.convolution_16};
+    return {shares.gemm_tf32, shares.convolution_tf32, shares.gemm_bytes_tf32};
+  return {shares.gemm_16, shares.convolution_16, shares.gemm_bytes_16};
 }
+
+/// Of a time in nanoseconds, what must grow with the batch, and the most that may stay.
+struct Parts {
+  double least_growing_ns = 0;
+  double most_staying = 0;  ///< A share.
+};
 
 }  // namespace
 
-std::optional<double> ShareThatStays(const OperatorCall& call, DType math_dtype, bool tensor_cores,
-                                     DurationNs time, std::optional<double> waves,
+std::optional<double> ShareThatStays(const OperatorCall& call, const RanAs& ran,
                                      const DeviceSpec& device) {
   const std::optional<OperatorCost> cost = CostOf(call);
   const std::optional<double> peak = PeakFlopsPerSecond(
-      device, math_dtype, tensor_cores ? TensorCoreUse::kYes : TensorCoreUse::kNo);
-  if (!cost || !peak || !device.memory_bandwidth_gbs || time.ns() <= 0) return std::nullopt;
+      device, ran.math_dtype, ran.tensor_cores ? TensorCoreUse::kYes : TensorCoreUse::kNo);
+  const auto time = static_cast<double>(ran.time.ns());
+  if (!cost || !peak || !device.memory_bandwidth_gbs || time <= 0) return std::nullopt;
   const SustainedShares& shares = device.sustained;
-  const Sustained sustained = SustainedIn(math_dtype, tensor_cores, shares);
-  double rate = *peak / 1e9;  // FLOPs a nanosecond.
-  double least = 0;           // Nanoseconds that grow with the batch.
-  double most = 1;
+  const Sustained sustained = SustainedIn(ran.math_dtype, ran.tensor_cores, shares);
+  const double bandwidth = *device.memory_bandwidth_gbs;  // Bytes a nanosecond.
+  double rate = *peak / 1e9;                              // FLOPs a nanosecond.
+  // Of the operands in the type that they have now.
+  const bool halved = BytesPerElement(ran.math_dtype) == 2 && cost->math_dtype == DType::kF32;
+  const double size = halved ? 0.5 : 1;
+  Parts parts;
   if (const std::optional<GemmShape> gemm = GemmShapeOf(call)) {
+    const GemmLayout layout = LayoutOf(call, *gemm, ran.math_dtype);
     rate *= sustained.gemm;
-    if (tensor_cores && !LayoutOf(call, *gemm, math_dtype).aligned) {
+    if (ran.tensor_cores && !layout.aligned) {
       const std::optional<double> half =
           PeakFlopsPerSecond(device, DType::kF16, TensorCoreUse::kYes);
       if (half) rate = std::min(rate, shares.gemm_misaligned * *half / 1e9);
     }
-    least = cost->flops / rate;
-    // One of the two operands of a single product is the weights, or the result is their gradient.
+    parts.least_growing_ns = cost->flops / rate;
+    const double byte_ns = size / (bandwidth * sustained.gemm_bytes);
+    parts.most_staying = ran.waves ? shares.gemm_lost_when_growing / *ran.waves : 1;
     if (gemm->batch > 1) {
-      least = std::max(least, cost->bytes / (*device.memory_bandwidth_gbs * sustained.gemm_bytes));
+      parts.least_growing_ns = std::max(parts.least_growing_ns, cost->bytes * byte_ns);
+    } else {
+      // The weights, or their gradient: read or written once, whatever the batch.
+      const auto extent = static_cast<double>(layout.transposed_first ? gemm->m : gemm->k);
+      const double weights = extent * static_cast<double>(gemm->n) * BytesPerElement(gemm->dtype);
+      parts.most_staying += weights * byte_ns / time;
     }
   } else if (ConvolutionShapeOf(call)) {
-    const double lost = waves ? shares.lost_when_growing / *waves
-                              : shares.convolution_start_us * 1e3 / static_cast<double>(time.ns());
-    most = std::min(1.0, lost);
-    least = std::max(cost->flops / (rate * sustained.convolution),
-                     cost->bytes / (*device.memory_bandwidth_gbs * shares.convolution_bytes));
+    parts.least_growing_ns = std::max(cost->flops / (rate * sustained.convolution),
+                                      cost->bytes * size / (bandwidth * shares.convolution_bytes));
+    parts.most_staying = ran.waves ? shares.convolution_lost_when_growing / *ran.waves
+                                   : shares.convolution_start_us * 1e3 / time;
   } else {
     return std::nullopt;
   }
-  return std::clamp(1 - least / static_cast<double>(time.ns()), 0.0, most);
+  return std::clamp(1 - parts.least_growing_ns / time, 0.0, std::min(1.0, parts.most_staying));
 }
 
 }  // namespace headroom

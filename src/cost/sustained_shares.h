@@ -41,9 +41,9 @@ struct SustainedShares {
   // On vector units, of their peak: large products, and convolutions.
   double gemm_vector = 0.7, convolution_vector = 0.7;
 
-  // What few blocks lose, as a share of a wave: convolutions of more samples win it back, products
-  // of fewer samples lose it.
-  double lost_when_growing = 0.5, lost_when_shrinking = 0.3;
+  // What few blocks lose, as a share of a wave: with more samples it is won back, with fewer lost.
+  double gemm_lost_when_growing = 1, convolution_lost_when_growing = 0.5;
+  double lost_when_shrinking = 0.3;
   double most_lost = 0.25;
 };
 

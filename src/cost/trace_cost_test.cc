@@ -3,7 +3,6 @@
 //
 // Needs the traces of HEADROOM_DATA (see test_files.h) and says so where they are missing.
 #include <gtest/gtest.h>
-#include <isa-l/igzip_lib.h>
 
 #include <algorithm>
 #include <iostream>
@@ -16,24 +15,6 @@
 
 namespace headroom {
 namespace {
-
-std::string Gunzip(const std::string& packed) {
-  inflate_state state;
-  isal_inflate_init(&state);
-  state.crc_flag = ISAL_GZIP;
-  std::vector<char> in(packed.begin(), packed.end());
-  state.next_in = reinterpret_cast<std::uint8_t*>(in.data());
-  state.avail_in = static_cast<std::uint32_t>(in.size());
-  std::string text;
-  std::vector<std::uint8_t> chunk(1 << 20);
-  do {
-    state.next_out = chunk.data();
-    state.avail_out = static_cast<std::uint32_t>(chunk.size());
-    if (isal_inflate(&state) != ISAL_DECOMP_OK) break;
-    text.append(reinterpret_cast<const char*>(chunk.data()), chunk.size() - state.avail_out);
-  } while (state.avail_out == 0 || state.avail_in > 0);
-  return text;
-}
 
 std::string TextOf(const nlohmann::json& args, const char* key) {
   const auto it = args.find(key);

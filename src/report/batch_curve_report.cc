@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -15,7 +17,7 @@ namespace {
 Span NoteOn(const BatchPoint& point, const BatchCurve& curve) {
   if (point.too_large) return {"does not fit the GPU's memory", Style::kWarning};
   if (point.samples == curve.knee) return {"knee", Style::kGood};
-  return {point.samples == curve.recorded ? "as recorded" : "", Style::kDim};
+  return {point.samples == curve.recorded ? "recorded batch" : "", Style::kDim};
 }
 
 }  // namespace
@@ -36,9 +38,9 @@ void WriteBatchCurveJson(const BatchCurve& curve, JsonWriter& json) {
     json.BeginObject();
     json.Key("samples").Integer(point.samples);
     json.Key("step_ms").Number(point.step_ms);
-    json.Key("samples_per_s").Number(point.samples_per_s());
+    json.Key("samples_per_s").Number(point.samples_per_s);
     json.Key("memory_delta_bytes").Integer(point.memory_delta_bytes);
-    json.Key("too_large").Raw(point.too_large ? "true" : "false");
+    json.Key("too_large").Bool(point.too_large);
     json.EndObject();
   }
   json.EndArray();
@@ -52,20 +54,24 @@ void WriteBatchCurveText(std::string_view name, const BatchCurve& curve, TextPag
   for (const BatchPoint& point : curve.points) {
     rows.push_back({{fmt::format("{}", point.samples)},
                     {fmt::format("{:.2f} ms", point.step_ms)},
-                    {fmt::format("{:.1f}", point.samples_per_s())},
+                    {fmt::format("{:.1f}", point.samples_per_s)},
                     {MemoryText(point.memory_delta_bytes)},
                     NoteOn(point, curve)});
   }
   page.Table({{"samples"}, {"step"}, {"samples/s"}, {"memory"}, {"", TableColumn::Kind::kText}},
              rows);
+  const auto too_large = std::find_if(curve.points.begin(), curve.points.end(),
+                                      [](const BatchPoint& point) { return point.too_large; });
   const std::string less = fmt::format("{:.0f} %", 100 * (kWorthDoubling - 1));
-  page.Paragraph(
-      "  ", curve.knee
-                ? fmt::format("From {} samples on, twice the batch brings less than {} more "
-                              "throughput.",
-                              *curve.knee, less)
-                : fmt::format("Each doubling up to {} samples brings {} more throughput or more.",
-                              curve.points.back().samples, less));
+  if (curve.knee) {
+    page.Paragraph("  ", fmt::format("From {} samples on, twice the batch brings less than {} more "
+                                     "throughput.",
+                                     *curve.knee, less));
+  } else if (too_large != curve.points.begin()) {
+    page.Paragraph("  ", fmt::format("Each doubling up to {} samples brings {} more throughput or "
+                                     "more.",
+                                     std::prev(too_large)->samples, less));
+  }
 }
 
 }  // namespace headroom

@@ -106,6 +106,11 @@ std::string SavesText(const Finding& finding) {
   const auto ms = [](double value) { return FormatMs(DurationNs(std::llround(value * 1e6))); };
   constexpr std::string_view kAtMost = "at most: ";
   const bool bound = finding.saves_note.starts_with(kAtMost);
+  // What helps a job that the GPU paces may cost one that the host paces.
+  if (saves->high <= 0 && saves->low < 0) {
+    return fmt::format("nothing: the step gets {} longer ({} to {}), by the {}", ms(-saves->mid),
+                       ms(-saves->high), ms(-saves->low), finding.saves_note);
+  }
   return fmt::format("{} a step{} ({} to {}): {}", ms(saves->mid), bound ? " at most" : "",
                      ms(saves->low), ms(saves->high),
                      std::string_view(finding.saves_note).substr(bound ? kAtMost.size() : 0));

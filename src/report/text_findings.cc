@@ -32,7 +32,9 @@ void WriteFindings(TextContext& c) {
       c.page.Paragraph(first ? "     why    " : "            ", Sentence(evidence), Style::kDim);
       first = false;
     }
-    c.page.Paragraph("     do     ", Sentence(finding.row->action), Style::kDim, Style::kGood);
+    const bool worth = !finding.row->saves_ms || finding.row->saves_ms->high > 0;
+    c.page.Paragraph(worth ? "     do     " : "     do not ", Sentence(finding.row->action),
+                     Style::kDim, worth ? Style::kGood : Style::kDim);
     c.page.Command("     check  ", CheckWords(*finding.row, *finding.file, c.options), Style::kDim);
     const auto forecast = ForecastWords(*finding.row, *finding.file, c.options);
     if (!forecast.empty()) c.page.Command("     whatif ", forecast, Style::kDim);

@@ -22,8 +22,11 @@ constexpr std::int64_t kContention = 10'000;
 /// From the end of a kernel to the return of the call that waits for it (measured: 1.5 us).
 constexpr std::int64_t kWaitTail = 1'500;
 
+/// Of 10^5 tasks, these take no more than an integer of nanoseconds holds: 25 hours each.
+constexpr double kLongest = 9e13;
+
 std::int64_t Scaled(std::int64_t ns, double factor) {
-  return std::llround(static_cast<double>(ns) * factor);
+  return std::llround(std::min(static_cast<double>(ns) * factor, kLongest));
 }
 
 }  // namespace

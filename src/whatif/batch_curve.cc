@@ -28,10 +28,10 @@ double ThroughputAt(const std::vector<BatchPoint>& points, double samples) {
     const auto right = static_cast<double>(points[i].samples);
     if (samples > right) continue;
     const double share = std::log(samples / left) / std::log(right / left);
-    return points[i - 1].samples_per_s() +
-           share * (points[i].samples_per_s() - points[i - 1].samples_per_s());
+    return points[i - 1].samples_per_s +
+           share * (points[i].samples_per_s - points[i - 1].samples_per_s);
   }
-  return points.back().samples_per_s();
+  return points.back().samples_per_s;
 }
 
 }  // namespace
@@ -69,12 +69,13 @@ std::vector<std::int64_t> BatchSizesOfCurve(std::int64_t recorded, std::int64_t 
   return sizes;
 }
 
-std::optional<std::int64_t> FindKnee(const std::vector<BatchPoint>& points) {
+std::optional<std::int64_t> FindKnee(std::vector<BatchPoint> points) {
+  std::erase_if(points, [](const BatchPoint& point) { return point.too_large; });
   std::optional<std::int64_t> knee;
   for (const BatchPoint& point : points) {
     const double doubled = 2 * static_cast<double>(point.samples);
     if (doubled > static_cast<double>(points.back().samples)) break;
-    const bool worth = ThroughputAt(points, doubled) >= kWorthDoubling * point.samples_per_s();
+    const bool worth = ThroughputAt(points, doubled) >= kWorthDoubling * point.samples_per_s;
     if (worth) {
       knee.reset();
     } else if (!knee) {

@@ -17,12 +17,9 @@ std::optional<std::int64_t> SamplesPerStep(const Job& job);
 struct BatchPoint {
   std::int64_t samples = 0;  ///< A step and GPU.
   double step_ms = 0;
+  double samples_per_s = 0;  ///< Of all GPUs and jobs that the change brings.
   std::optional<std::int64_t> memory_delta_bytes;
   bool too_large = false;  ///< Surely beyond the GPU's memory (WhyNoRoom()).
-
-  double samples_per_s() const {
-    return step_ms > 0 ? 1e3 * static_cast<double>(samples) / step_ms : 0;
-  }
 };
 
 /// Below this, a batch of twice the size is not worth its memory: what it brings in throughput.
@@ -31,8 +28,8 @@ inline constexpr double kWorthDoubling = 1.1;
 struct BatchCurve {
   std::int64_t recorded = 0;       ///< Samples a step of the job as it is.
   std::vector<BatchPoint> points;  ///< By samples, ascending.
-  /// The least of the points from which on twice the batch never brings kWorthDoubling times the
-  /// throughput; nullopt: beyond the last point.
+  /// The least of the points that fit from which on twice the batch never brings kWorthDoubling
+  /// times the throughput; nullopt: beyond the last of them.
   std::optional<std::int64_t> knee;
 };
 
@@ -41,6 +38,6 @@ struct BatchCurve {
 std::vector<std::int64_t> BatchSizesOfCurve(std::int64_t recorded, std::int64_t asked);
 
 /// @param points  ascending; throughput between them is interpolated over the logarithm of samples
-std::optional<std::int64_t> FindKnee(const std::vector<BatchPoint>& points);
+std::optional<std::int64_t> FindKnee(std::vector<BatchPoint> points);
 
 }  // namespace headroom

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <algorithm>
 
 namespace headroom {
 namespace {
@@ -11,8 +11,10 @@ namespace {
 std::vector<BatchPoint> HostThenGpu(const std::vector<std::int64_t>& sizes) {
   std::vector<BatchPoint> points;
   for (const std::int64_t samples : sizes) {
+    const double step_ms = std::max(10.0, 1 + static_cast<double>(samples));
     points.push_back({.samples = samples,
-                      .step_ms = std::max(10.0, 1 + static_cast<double>(samples)),
+                      .step_ms = step_ms,
+                      .samples_per_s = 1e3 * static_cast<double>(samples) / step_ms,
                       .memory_delta_bytes = {}});
   }
   return points;
@@ -30,6 +32,12 @@ TEST(BatchCurveTest, AJobThatTheHostPacesAllTheWayHasNone) {
 TEST(BatchCurveTest, AJobThatIsSaturatedHasItAtItsSmallestBatch) {
   EXPECT_EQ(FindKnee(HostThenGpu({64, 128, 256})), 64);
   EXPECT_EQ(FindKnee({}), std::nullopt);
+}
+
+TEST(BatchCurveTest, WhatDoesNotFitIsNoAdvice) {
+  std::vector<BatchPoint> points = HostThenGpu({4, 8, 16, 32, 64});
+  for (BatchPoint& point : points) point.too_large = point.samples > 16;
+  EXPECT_EQ(FindKnee(points), std::nullopt);
 }
 
 TEST(BatchCurveTest, HalvesThatAreWholeAndDoubles) {

@@ -31,6 +31,8 @@ constexpr double kKernelError = 0.07;
 /// What an algorithm of fewer FLOPs may take off a convolution, as a share: which one the library
 /// takes is not in a profile.
 constexpr double kFastAlgorithm = 0.3;
+/// Nothing takes no time.
+constexpr double kMostError = 0.9;
 /// Beyond this ratio, kernels may be other ones altogether.
 constexpr double kFarAway = 4;
 
@@ -61,7 +63,9 @@ std::optional<double> WavesOf(const Job& job, TaskIndex task) {
 
 /// Share of a product's time that stays when there are fewer samples: few blocks fill their last
 /// wave of processors badly.
-double LostShare(const Job& job, TaskIndex task) {
+double LostShare(const Job& job, TaskIndex task, const Edit& edit) {
+  // The blocks that were recorded are not those of a kernel in another precision.
+  if (edit.PrecisionOf(task)) return 0;
   const SustainedShares& shares = job.calibration().kernels;
   const std::optional<double> waves = WavesOf(job, task);
   return waves ? std::min(shares.most_lost, shares.lost_when_shrinking / *waves) : 0;
@@ -93,7 +97,8 @@ double StayingShare(const Job& job, HostEventId op, const std::vector<TaskIndex>
       [&](TaskIndex a, TaskIndex b) { return edit.DurationOf(a) < edit.DurationOf(b); });
   // The blocks that were recorded are not those of a kernel in another precision.
   const std::optional<double> waves = changed ? std::nullopt : WavesOf(job, longest);
-  return ShareThatStays(*call, dtype, tensor_cores, time, waves, *job.device()).value_or(0);
+  const RanAs ran{.math_dtype = dtype, .tensor_cores = tensor_cores, .time = time, .waves = waves};
+  return ShareThatStays(*call, ran, *job.device()).value_or(0);
 }
 
 /// Whether with more samples the library may take an algorithm of fewer FLOPs (FFT, Winograd) for a
@@ -127,7 +132,7 @@ DurationNs ScaleProducts(const Job& job, double ratio, Edit& edit) {
     const double stays = ratio > 1 ? StayingShare(job, op.op, products, edit) : 0;
     const bool fast = ratio > 1 && MayBecomeFast(job, op.op, products, edit);
     for (const TaskIndex task : products) {
-      const double lost = ratio > 1 ? stays : LostShare(job, task);
+      const double lost = ratio > 1 ? stays : LostShare(job, task, edit);
       edit.Scale(task, lost + (1 - lost) * ratio);
       if (fast) may_become_fast += edit.DurationOf(task);
     }
@@ -173,9 +178,10 @@ Effect ApplyBatchSize(const Job& job, const Arguments& arguments, Edit& edit) {
     if (job.graph().tasks[task].kind == TaskKind::kGpu && !edit.IsRemoved(task))
       all += edit.DurationOf(task);
   }
-  effect.gpu_error =
-      kKernelError * std::max(1.0, std::abs(std::log2(ratio))) +
+  const double of_algorithm =
       kFastAlgorithm * static_cast<double>(may_become_fast.ns()) / static_cast<double>(all.ns());
+  effect.gpu_error =
+      std::min(kMostError, kKernelError * std::max(1.0, std::abs(std::log2(ratio))) + of_algorithm);
   effect.work = ratio;
   const bool near = ratio <= kFarAway && ratio >= 1 / kFarAway;
   effect.validated = near ? ValidityOn(job) : Validity::kOutOfRange;

@@ -49,6 +49,7 @@ constexpr std::array kFields = {
     HEADROOM_FIELD("host", "backward_attention_us", kMicrosecond, host.backward_attention),
     HEADROOM_FIELD("host", "checkpointed_block_us", kMicrosecond, host.checkpointed_block),
     HEADROOM_FIELD("host", "graph_step_us", kMicrosecond, host.graph_step),
+    HEADROOM_FIELD("host", "graph_launch_us", kMicrosecond, host.graph_launch),
     HEADROOM_FIELD("kernels", "gemm_16", 1, kernels.gemm_16),
     HEADROOM_FIELD("kernels", "gemm_tf32", 1, kernels.gemm_tf32),
     HEADROOM_FIELD("kernels", "gemm_bytes_16", 1, kernels.gemm_bytes_16),
@@ -78,7 +79,9 @@ constexpr std::array kFields = {
     HEADROOM_FIELD("kernels", "mixed_addition", 1, kernels.mixed_addition),
     HEADROOM_FIELD("kernels", "gemm_vector", 1, kernels.gemm_vector),
     HEADROOM_FIELD("kernels", "convolution_vector", 1, kernels.convolution_vector),
-    HEADROOM_FIELD("kernels", "lost_when_growing", 1, kernels.lost_when_growing),
+    HEADROOM_FIELD("kernels", "gemm_lost_when_growing", 1, kernels.gemm_lost_when_growing),
+    HEADROOM_FIELD("kernels", "convolution_lost_when_growing", 1,
+                   kernels.convolution_lost_when_growing),
     HEADROOM_FIELD("kernels", "lost_when_shrinking", 1, kernels.lost_when_shrinking),
     HEADROOM_FIELD("kernels", "most_lost", 1, kernels.most_lost),
 };
@@ -137,8 +140,7 @@ Status ReadSection(const NamedText& file, std::string_view section, const toml::
     if (!number) {
       return Bad(file, fmt::format("{} of [{}] must be a number, 0 or more", found->key, section));
     }
-    if (section == "kernels" && *number == 0 && !key.str().starts_with("lost") &&
-        key.str() != "most_lost")
+    if (section == "kernels" && *number == 0 && key.str().find("lost") == std::string_view::npos)
       return Bad(file, fmt::format("{} of [kernels] must be a number above 0", found->key));
     if (found->key == "error" && *number >= 1)
       return Bad(file, fmt::format("error of [{}] must be a share below 1", section));

@@ -28,6 +28,7 @@ struct HostCosts {
   double forward_attention = 0, backward_attention = 0;      ///< A call of fused attention.
   double checkpointed_block = 0;                             ///< Beside its forward, run again.
   double graph_step = 0;                                     ///< A step that is one CUDA graph.
+  double graph_launch = 0;                                   ///< Of a graph that is a part of one.
 };
 
 /// Durations of operators that launch nothing, recorded on a host at its usual speed, in

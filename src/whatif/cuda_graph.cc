@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "whatif/catalogue.h"
@@ -23,14 +25,10 @@ constexpr DurationNs kNodeGap{200};
 /// Of the key `region`: all.
 constexpr std::string_view kWholeStep = ".*";
 
-std::int64_t CountOfLaunches(const Job& job) {
-  return static_cast<std::int64_t>(
-      SelectTasks(job, [&](TaskIndex task) { return job.LaunchOf(task) != kNoTask; }).size());
-}
-
+/// The beginning of a remark.
 constexpr const char* kNoWaits =
     "waits for the GPU inside (a copy to the host, .item() or a synchronization), which a capture "
-    "does not allow; remove-syncs+cuda-graph tells what it would buy without";
+    "does not allow; remove-syncs+cuda-graph";
 
 /// Passes through the regions: by row of the store's host events, the outermost event of the pass
 /// that it is in. The backward of a pass is one of its own, as torch.cuda.make_graphed_callables
@@ -57,10 +55,6 @@ class Passes {
   HostEventId Of(HostEventId event) const {
     return event.valid() ? pass_[event.index()] : HostEventId();
   }
-  HostEventId OfTask(TaskIndex gpu_task) const {
-    const TaskIndex launch = job_.LaunchOf(gpu_task);
-    return launch == kNoTask ? HostEventId() : Of(HostEventId(job_.graph().tasks[launch].row));
-  }
   std::vector<bool> Inside() const {
     std::vector<bool> inside(pass_.size());
     std::transform(pass_.begin(), pass_.end(), inside.begin(),
@@ -69,23 +63,22 @@ class Passes {
   }
 
  private:
-  /// The nodes of autograd whose forward operators are in a pass. All of one pass count as a pass
-  /// that begins with the first of them.
+  /// The nodes of autograd whose forward operators are in a pass, whatever they match themselves.
+  /// All of one pass count as a pass that begins with the first of them.
   void AddBackward() {
     const auto& events = job_.store().host_events;
+    const std::vector<HostEventId> matched = pass_;
     std::map<HostEventId, HostEventId> first;  // Node, by the pass of the forward.
     std::vector<HostEventId> of_node(events.rows());
     for (std::size_t row = 0; row < events.rows(); ++row) {
       const HostEventId parent = events.parent[row];
-      const HostEventId forward = Of(job_.attribution().Of(HostEventId(row)).forward);
-      if (pass_[row].valid()) continue;
+      const HostEventId forward = job_.attribution().Of(HostEventId(row)).forward;
       if (parent.valid() && of_node[parent.index()].valid()) {
         of_node[row] = of_node[parent.index()];
-      } else if (forward.valid()) {
-        of_node[row] = first.try_emplace(forward, HostEventId(row)).first->second;
+      } else if (forward.valid() && matched[forward.index()].valid() &&
+                 matched[forward.index()] != matched[row]) {
+        of_node[row] = first.try_emplace(matched[forward.index()], HostEventId(row)).first->second;
       }
-    }
-    for (std::size_t row = 0; row < events.rows(); ++row) {
       if (of_node[row].valid()) pass_[row] = of_node[row];
     }
   }
@@ -94,48 +87,72 @@ class Passes {
   std::vector<HostEventId> pass_;
 };
 
+/// Whether a call inside a pass waits for the GPU.
+bool WaitsInside(const Job& job, const Passes& passes, Edit& edit) {
+  const Graph& graph = job.graph();
+  const auto inside = [&](TaskIndex call) {
+    return passes.Of(HostEventId(graph.tasks[call].row)).valid();
+  };
+  for (TaskIndex task = 0; task < graph.tasks.size(); ++task) {
+    if (graph.tasks[task].kind == TaskKind::kReturn && inside(task) && edit.Waits(task))
+      return true;
+  }
+  return std::any_of(edit.inserted().begin(), edit.inserted().end(),
+                     [&](const Edit::NewKernel& kernel) {
+                       return kernel.waiting_call != kNoTask && inside(kernel.waiting_call);
+                     });
+}
+
 Effect CaptureRegion(const Job& job, const std::string& expression, Edit& edit) {
   const Graph& graph = job.graph();
   const Passes passes(job, expression);
-  std::map<HostEventId, TaskIndex> launch;  // The call that stays, by pass.
-  std::int64_t launches = 0;
-  for (TaskIndex task = 0; task < graph.tasks.size(); ++task) {
-    const HostEventId event(graph.tasks[task].kind == TaskKind::kGpu ? 0 : graph.tasks[task].row);
-    if (graph.tasks[task].kind == TaskKind::kReturn && passes.Of(event).valid() && edit.Waits(task))
-      return Effect::Abstain(fmt::format("a region that matches {} {}", expression, kNoWaits));
-    if (graph.tasks[task].kind != TaskKind::kGpu || !passes.OfTask(task).valid()) continue;
-    ++launches;
-    const bool is_first = launch.try_emplace(passes.OfTask(task), job.LaunchOf(task)).second;
-    if (!is_first) edit.Detach(task, kNodeGap);
+  if (WaitsInside(job, passes, edit)) {
+    return Effect::Abstain(
+        fmt::format("a region that matches {} {}:region={} tells what it would "
+                    "buy without",
+                    expression, kNoWaits, expression));
   }
-  if (launches == 0) {
+  std::map<HostEventId, TaskIndex> call_of;  // The call that stays, by pass.
+  std::set<std::pair<HostEventId, StreamId>> begun;
+  std::int64_t all = 0, captured = 0;
+  for (TaskIndex task = 0; task < graph.tasks.size(); ++task) {
+    if (graph.tasks[task].kind != TaskKind::kGpu || edit.IsRemoved(task)) continue;
+    const TaskIndex launch = job.LaunchOf(task);
+    if (launch == kNoTask || edit.IsRemoved(launch)) continue;
+    ++all;
+    const HostEventId pass = passes.Of(HostEventId(graph.tasks[launch].row));
+    if (!pass.valid()) continue;
+    ++captured;
+    call_of.try_emplace(pass, launch);
+    // The first on each stream waits for the graph: by its own launch, which comes to be that call.
+    const StreamId stream = job.store().gpu_tasks.stream[graph.tasks[task].row];
+    if (!begun.emplace(pass, stream).second) edit.Detach(task, kNodeGap);
+  }
+  if (captured == 0) {
     return Effect::Abstain(
         fmt::format("no range, layer or operator that launches GPU work has a name that matches {}",
                     expression));
   }
-  const std::vector<bool> inside = passes.Inside();
-  ScaleHostWork(job, inside, 0, edit);
+  ScaleHostWork(job, passes.Inside(), 0, edit);
   for (TaskIndex task = 0; task < graph.tasks.size(); ++task) {
-    if (graph.tasks[task].kind != TaskKind::kCall) continue;
-    const HostEventId pass = passes.Of(HostEventId(graph.tasks[task].row));
-    if (!pass.valid()) continue;
-    const auto stays = launch.find(pass);
-    if (stays != launch.end() && stays->second == task) {
-      edit.AddWorkBefore(task, Nanoseconds(job.calibration().host.graph_step));
+    if (graph.tasks[task].kind != TaskKind::kCall || edit.IsRemoved(task)) continue;
+    const auto stays = call_of.find(passes.Of(HostEventId(graph.tasks[task].row)));
+    if (stays == call_of.end()) continue;
+    if (stays->second == task) {
+      edit.AddWorkBefore(task, Nanoseconds(job.calibration().host.graph_launch));
     } else {
       edit.Remove(task);
     }
   }
   for (Edit::NewKernel& kernel : edit.inserted()) {
-    if (!passes.OfTask(edit.InFrontOf(kernel.number)).valid()) continue;
-    kernel.host_work = kernel.launch = DurationNs(0);
+    if (passes.Of(HostEventId(graph.tasks[kernel.before_call].row)).valid())
+      kernel.host_work = kernel.launch = DurationNs(0);
   }
   Effect effect;
-  effect.why = fmt::format(
-      "{:.3g} graphs a step hold {:.0f} % of its launches, if they can be "
-      "captured",
-      static_cast<double>(launch.size()) / graph.steps,
-      100.0 * static_cast<double>(launches) / static_cast<double>(CountOfLaunches(job)));
+  effect.why =
+      fmt::format("graphs, {:.3g} a step, hold {:.0f} % of its launches, if they can be captured",
+                  static_cast<double>(call_of.size()) / graph.steps,
+                  100.0 * static_cast<double>(captured) / static_cast<double>(all));
   effect.gpu_error = 0.03;
   return effect;
 }
@@ -152,15 +169,15 @@ Effect ApplyCudaGraph(const Job& job, const Arguments& arguments, Edit& edit) {
   for (TaskIndex task = 0; task < graph.tasks.size(); ++task)
     waits |= graph.tasks[task].kind == TaskKind::kReturn && edit.Waits(task);
   if (waits) {
-    return Effect::Abstain(fmt::format("the step {}", kNoWaits));
+    return Effect::Abstain(fmt::format("the step {} tells what it would buy without", kNoWaits));
   }
-  // The first call of each step becomes the launch of its graph.
+  // The first call of each step becomes the launch of its graph. GPU tasks follow each other, no
+  // call: the step takes what the slower side does.
   std::vector<TaskIndex> first(static_cast<std::size_t>(graph.steps), kNoTask);
   std::int64_t launches = 0;
   for (TaskIndex task = 0; task < graph.tasks.size(); ++task) {
     const Task& recorded = graph.tasks[task];
     if (recorded.kind == TaskKind::kGpu) {
-      // The first of each step still follows the launch.
       const TaskIndex launch = job.LaunchOf(task);
       if (launch == kNoTask) continue;
       ++launches;

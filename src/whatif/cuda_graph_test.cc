@@ -28,9 +28,34 @@ TEST(CudaGraphTest, ARegionIsLaunchedWithItsFirstCall) {
   // 200 us outside the range stay, and the call that launches the graph.
   EXPECT_DOUBLE_EQ(job.StepUs("cuda-graph:region=^block$"), 200 + 1);
   const Forecast forecast = job.Ask("cuda-graph:region=^block$");
-  EXPECT_NE(forecast.why.find("1 graphs a step hold 75 % of its launches"), std::string::npos)
+  EXPECT_NE(forecast.why.find("graphs, 1 a step, hold 75 % of its launches"), std::string::npos)
       << forecast.why;
   EXPECT_EQ(forecast.validated, Validity::kNo);
+}
+
+TEST(CudaGraphTest, NothingOfARegionBeginsBeforeItsLaunch) {
+  // Of two kernels in a range behind 400 us of host work, the second runs 300 us on a stream of its
+  // own; then the host waits for it. Two steps of 740 us.
+  StoreBuilder b;
+  for (int step = 0; step < 2; ++step) {
+    const int host = 740 * step;
+    b.Step(step, kMain, host, 740);
+    b.Annotation("block", kMain, host + 400, 30);
+    b.Launch("aten::mm", kMain, host + 400, kGemm, kStream, host + 410, 10);
+    b.Launch("aten::mm", kMain, host + 415, kGemm, kStream + 1, host + 425, 300);
+    b.Call("cudaDeviceSynchronize", kMain, host + 440, 290);
+  }
+  TestForecasts job(b);
+  EXPECT_NEAR(job.StepUs(), 740, 10);
+  const double step_us = job.StepUs("cuda-graph:region=block");
+  EXPECT_GT(step_us, 400 + 300);
+  EXPECT_LT(step_us, job.StepUs());
+}
+
+TEST(CudaGraphTest, ThereIsOneRegion) {
+  EXPECT_FALSE(ParseScenario("cuda-graph:region=a+cuda-graph:region=b").ok());
+  EXPECT_FALSE(ParseScenario("cuda-graph+cuda-graph").ok());
+  EXPECT_TRUE(ParseScenario("cuda-graph:region=a|b").ok());
 }
 
 TEST(CudaGraphTest, AWholeStepNeedsNoHost) {

@@ -148,26 +148,17 @@ Forecast Forecaster::Run(std::string name, const std::vector<ScenarioCall>& call
     forecast.applies = false;
     return forecast;
   }
-  Edit edit(job_.graph(), job_.corrected());
-  const Effect effect = ApplyAll(job_, calls, edit);
+  Attempt attempt = Try(calls);
+  const Effect& effect = attempt.effect;
   forecast.why = effect.why;
   if (!effect.applies) {
     forecast.applies = false;
     return forecast;
   }
   forecast.validated = effect.validated;
-  if (effect.memory_delta_bytes) {
-    forecast.memory_delta_bytes =
-        MemoryDelta(job_, *effect.memory_delta_bytes, effect.memory_change);
-  }
-  forecast.changed = edit.counts();
-  std::optional<EditedPlan> edited = edit.TryFinish();
-  if (!edited) {
-    forecast.applies = false;
-    forecast.why = "together, these changes make a task wait for itself; ask for them one by one";
-    return forecast;
-  }
-  edited_ = std::move(*edited);
+  forecast.memory_delta_bytes = attempt.memory_delta_bytes;
+  forecast.changed = attempt.changed;
+  edited_ = std::move(attempt.edited);
   forecast.step_ms = IntervalOf(edited_.plan, edited_.changed, effect.gpu_error);
   forecast.speedup = forecast.step_ms.mid > 0 ? baseline_.corrected.mid / forecast.step_ms.mid : 0;
   forecast.saves_ms = baseline_.corrected.mid - forecast.step_ms.mid;
@@ -181,25 +172,45 @@ Forecast Forecaster::Run(std::string name, const std::vector<ScenarioCall>& call
     const std::string no_room = WhyNoRoom(job_, *forecast.memory_delta_bytes);
     if (!no_room.empty()) forecast.why += "; " + no_room;
   }
+  forecast.batch_curve = CurveOf(calls);
   return forecast;
 }
 
-std::optional<BatchPoint> Forecaster::PointOf(std::vector<ScenarioCall> calls,
+Forecaster::Attempt Forecaster::Try(const std::vector<ScenarioCall>& calls) const {
+  Edit edit(job_.graph(), job_.corrected());
+  Attempt attempt;
+  attempt.effect = ApplyAll(job_, calls, edit);
+  if (!attempt.effect.applies) return attempt;
+  std::optional<EditedPlan> edited = edit.TryFinish();
+  if (!edited) {
+    attempt.effect = Effect::Abstain(
+        "together, these changes make a task wait for itself; ask for them one by one");
+    return attempt;
+  }
+  attempt.edited = std::move(*edited);
+  attempt.changed = edit.counts();
+  if (attempt.effect.memory_delta_bytes) {
+    attempt.memory_delta_bytes =
+        MemoryDelta(job_, *attempt.effect.memory_delta_bytes, attempt.effect.memory_change);
+  }
+  return attempt;
+}
+
+std::optional<BatchPoint> Forecaster::PointOf(std::vector<ScenarioCall> calls, double recorded,
                                               std::int64_t samples) {
   for (ScenarioCall& call : calls) {
     if (call.scenario->name == kBatchSize) call.arguments.Set("n", std::to_string(samples));
   }
-  Edit edit(job_.graph(), job_.corrected());
-  const Effect effect = ApplyAll(job_, calls, edit);
-  if (!effect.applies) return std::nullopt;
-  const std::optional<EditedPlan> edited = edit.TryFinish();
-  if (!edited) return std::nullopt;
-  BatchPoint point{.samples = samples, .step_ms = StepOf(edited->plan), .memory_delta_bytes = {}};
-  if (effect.memory_delta_bytes) {
-    point.memory_delta_bytes = MemoryDelta(job_, *effect.memory_delta_bytes, effect.memory_change);
-    point.too_large =
-        point.memory_delta_bytes && !WhyNoRoom(job_, *point.memory_delta_bytes).empty();
-  }
+  const Attempt attempt = Try(calls);
+  if (!attempt.effect.applies) return std::nullopt;
+  BatchPoint point{.samples = samples,
+                   .step_ms = StepOf(attempt.edited.plan),
+                   .samples_per_s = 0,
+                   .memory_delta_bytes = attempt.memory_delta_bytes,
+                   .too_large = false};
+  if (point.step_ms > 0) point.samples_per_s = 1e3 * recorded * attempt.effect.work / point.step_ms;
+  if (point.memory_delta_bytes)
+    point.too_large = !WhyNoRoom(job_, *point.memory_delta_bytes).empty();
   return point;
 }
 
@@ -208,12 +219,11 @@ std::optional<BatchCurve> Forecaster::CurveOf(const std::vector<ScenarioCall>& c
     return call.scenario->name == kBatchSize;
   });
   const std::optional<std::int64_t> recorded = SamplesPerStep(job_);
-  if (batch == calls.end() || !recorded || *recorded <= 0 || !WhyNone().empty())
-    return std::nullopt;
+  if (batch == calls.end() || !recorded || *recorded <= 0) return std::nullopt;
   BatchCurve curve{.recorded = *recorded, .points = {}, .knee = {}};
   const auto asked = static_cast<std::int64_t>(batch->arguments.Number("n"));
   for (const std::int64_t samples : BatchSizesOfCurve(*recorded, asked)) {
-    std::optional<BatchPoint> point = PointOf(calls, samples);
+    std::optional<BatchPoint> point = PointOf(calls, static_cast<double>(*recorded), samples);
     if (!point) return std::nullopt;
     curve.points.push_back(*point);
   }

@@ -29,9 +29,13 @@ struct Baseline {
   StepInterval corrected;     ///< Without the profiler; in the long run.
   double host_limit_ms = 0;   ///< Were every GPU task done in no time.
   double gpu_limit_ms = 0;    ///< Were the host infinitely fast.
-  /// What the step holds besides a step of the job, and the remedy: where nothing marks steps, the
-  /// whole recording counts as one. Empty: steps are known.
+  /// What one should know of the recorded steps, and the remedy: that nothing marks them, so that
+  /// the whole recording counts as one; what was left out or is missing. Empty: nothing.
   std::string steps_note;
+
+  void AlsoNote(const std::string& note) {
+    if (!note.empty()) steps_note += (steps_note.empty() ? "" : "; ") + note;
+  }
 };
 
 struct Forecast {
@@ -74,9 +78,6 @@ class Forecaster {
   Forecast Run(std::string name, const std::vector<ScenarioCall>& calls);
   /// All changes of the catalogue that apply and need no value of the user's, by what they save.
   Ranking Rank();
-  /// Step and memory over the batch sizes around those of the job and of a combination that sets
-  /// one; nullopt where it sets none or abstains. Leaves last_plan() as it is.
-  std::optional<BatchCurve> CurveOf(const std::vector<ScenarioCall>& calls);
   /// The plan of the last Run() that applied.
   const EditedPlan& last_plan() const { return edited_; }
   /// Why all forecasts of the job abstain; empty: they do not.
@@ -95,7 +96,20 @@ class Forecaster {
   StepInterval IntervalOf(const Plan& plan, const std::vector<bool>& changed, double changed_error);
   /// @param work  that a step gets done, in what it did before
   std::string Explain(const Forecast& forecast, const Plan& plan, double work);
-  std::optional<BatchPoint> PointOf(std::vector<ScenarioCall> calls, std::int64_t samples);
+  /// What a combination makes of the job, before it is replayed.
+  struct Attempt {
+    Effect effect;  ///< Where it does not apply, all else is void.
+    EditedPlan edited;
+    EditCounts changed;
+    std::optional<std::int64_t> memory_delta_bytes;
+  };
+  Attempt Try(const std::vector<ScenarioCall>& calls) const;
+  /// Step and memory over the batch sizes around those of the job and of a combination that sets
+  /// one; nullopt where it sets none.
+  std::optional<BatchCurve> CurveOf(const std::vector<ScenarioCall>& calls);
+  /// @param recorded  samples a step of the job as it is
+  std::optional<BatchPoint> PointOf(std::vector<ScenarioCall> calls, double recorded,
+                                    std::int64_t samples);
 
   const Job& job_;
   const Uncertainty uncertainty_;

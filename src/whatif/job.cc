@@ -11,9 +11,9 @@ namespace headroom {
 
 namespace {
 
-/// Steps paced by the host differ by so much from run to run (measured: 5 to 8 % on one H200
+/// Steps paced by the host differ by so much from run to run (measured: 5 to 13 % on one H200
 /// machine).
-constexpr double kMeasuredError = 0.08;
+constexpr double kMeasuredError = 0.12;
 
 /// Of a plan's work and calls, in nanoseconds.
 double HostTime(const Plan& plan) {

@@ -44,6 +44,20 @@ std::optional<StepWindow> ChooseWindow(const TraceStore& store, const Steps& ste
   return window;
 }
 
+std::optional<StepWindow> LongestWholeRun(const Steps& steps) {
+  std::optional<StepWindow> longest;
+  std::size_t first = 0;
+  for (std::size_t row = 0; row < steps.list.size(); ++row) {
+    if (steps.list[row].lost_tasks) {
+      first = row + 1;
+      continue;
+    }
+    const StepWindow run{.first = first, .last = row};
+    if (!longest || run.steps() > longest->steps()) longest = run;
+  }
+  return longest;
+}
+
 Result<WindowJob> MakeWindowJob(const TraceStore& store, const Knowledge& knowledge,
                                 const Steps& steps, const StepWindow& window,
                                 const Calibration& calibration) {

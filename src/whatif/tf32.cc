@@ -55,7 +55,11 @@ Effect ApplyTf32(const Job& job, const Arguments& /*arguments*/, Edit& edit) {
     if (launch != kNoTask)
       edit.AddWorkBefore(launch, AddedHostTime(job, op, tasks.front(), DType::kTF32));
   }
-  if (changed == 0 && elsewhere > 0) return {.why = "tf32 has nothing left to do"};
+  if (changed == 0 && elsewhere > 0) {
+    return {.why = "tf32 has nothing left to do",
+            .validated = ValidityOn(job),
+            .memory_delta_bytes = 0};
+  }
   if (changed == 0) {
     return Effect::Abstain(WhyNone(job));
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace headroom {
 namespace {
@@ -25,6 +26,7 @@ class Predictor {
   Timeline Run() {
     IndexHost();
     IndexStreams();
+    IndexGraphs();
     host_delay_ = HostDelay();
     AddCalls();
     out_.channels = edited_.channels;
@@ -90,10 +92,38 @@ class Predictor {
         if (!edited_.removed[call]) return call;
       }
     }
+    return GraphLaunchOf(task);
+  }
+
+  /// Of a GPU task that no longer waits for its own launch: the call that is left where that was,
+  /// or the first of the step.
+  TaskIndex GraphLaunchOf(TaskIndex task) const {
     const TaskIndex origin = edited_.origin[task];
     if (origin == kNoTask || job_.LaunchOf(origin) == kNoTask) return kNoTask;
+    const auto left = left_at_.find(job_.LaunchOf(origin));
+    if (left != left_at_.end() && shape_.step[left->second] == shape_.step[task])
+      return left->second;
     const auto first = first_of_step_.find(shape_.step[task]);
     return first != first_of_step_.end() ? first->second : kNoTask;
+  }
+
+  /// Which calls launch graphs: parts of the step of which one call is left.
+  void IndexGraphs() {
+    std::map<ThreadId, TaskIndex> last;  // Call that is left.
+    for (TaskIndex task = 0; task < plan_.tasks(); ++task) {
+      if (IsGpu(task) || IsReturn(task)) continue;
+      if (!edited_.removed[task]) last[thread_[task]] = task;
+      const auto left = last.find(thread_[task]);
+      if (edited_.origin[task] != kNoTask && left != last.end())
+        left_at_[edited_.origin[task]] = left->second;
+    }
+    for (TaskIndex task = 0; task < plan_.tasks(); ++task) {
+      if (!IsGpu(task) || edited_.removed[task] || edited_.OnChannel(task)) continue;
+      const TaskIndex launch = LaunchOf(task);
+      if (launch != kNoTask && launch == GraphLaunchOf(task) &&
+          edited_.origin[launch] != job_.LaunchOf(edited_.origin[task]))
+        graph_launches_.insert(launch);
+    }
   }
 
   void AddCalls() {
@@ -103,9 +133,9 @@ class Predictor {
       const auto first = first_of_step_.find(shape_.step[task]);
       const bool for_graph = edited_.removed[task] && first->second == task;
       if (edited_.removed[task] && !for_graph) continue;
-      TimelineSpan span{.name = for_graph           ? kGraphLaunch
-                                : origin == kNoTask ? kInsertedLaunch
-                                                    : job_.NameOf(origin),
+      TimelineSpan span{.name = for_graph || graph_launches_.contains(task) ? kGraphLaunch
+                                : origin == kNoTask                         ? kInsertedLaunch
+                                                                            : job_.NameOf(origin),
                         .origin = origin,
                         .start_ns = ReadyAt(task),
                         .correlation = correlation_[task],
@@ -270,6 +300,8 @@ class Predictor {
   std::vector<std::int64_t> correlation_;  ///< The same.
   std::map<std::uint32_t, TaskIndex> return_of_row_;
   std::map<std::int32_t, TaskIndex> first_of_step_;  ///< The first call that is left.
+  std::map<TaskIndex, TaskIndex> left_at_;  ///< The last call that is left, by that of the graph.
+  std::set<TaskIndex> graph_launches_;
   Timeline out_;
 };
 

@@ -102,6 +102,50 @@ class Whatif(support.ProgramTest):
         for ours, theirs in zip(without, marked):
             self.assertAlmostEqual(ours["step_ms"]["mid"] / theirs["step_ms"]["mid"], 1, delta=0.03)
 
+    def test_steps_that_are_not_whole_are_left_out_and_lost_work_is_said(self):
+        resnet, = (sample for sample in SAMPLES if "resnet" in sample.name)
+        whole = self.whatif(resnet, "tf32")
+        self.assertIsNone(whole["baseline"]["steps_note"])
+        packed, text = resnet.read_bytes(), gzip.decompress(resnet.read_bytes())
+        cut = self.scratch / "cut.json.gz"
+        cut.write_bytes(packed[: len(packed) * 9 // 10])
+        forecast = self.whatif(cut, "tf32")
+        self.assertIn("1 of 3 steps are left out", forecast["baseline"]["steps_note"])
+        self.assertAlmostEqual(forecast["scenarios"][0]["step_ms"]["mid"], whole["scenarios"][0]["step_ms"]["mid"],
+                               delta=0.02 * whole["scenarios"][0]["step_ms"]["mid"])
+        half = self.whatif(self.write("half.json", text[: len(text) * 6 // 10].decode(errors="ignore")), "tf32")
+        self.assertFalse(half["scenarios"][0]["applies"])
+        self.assertIn("of no step all GPU work was recorded", half["scenarios"][0]["why"])
+        trace = json.loads(text)
+        for every, expected in ((3, "a replay would take the job for a faster one"), (50, "missing from every forecast")):
+            kernels = [event for event in trace["traceEvents"] if event.get("cat") == "kernel"]
+            lost = {id(event) for event in kernels[::every]}
+            left = [event for event in trace["traceEvents"] if id(event) not in lost]
+            holes = self.whatif(self.write("holes.json", json.dumps({**trace, "traceEvents": left})), "tf32")
+            with self.subTest(every=every):
+                self.assertEqual(holes["scenarios"][0]["applies"], every == 50)
+                self.assertIn(expected, holes["baseline"]["steps_note"] if every == 50 else holes["scenarios"][0]["why"])
+
+    def test_batch_sizes_have_a_curve_with_its_knee(self):
+        resnet, = (sample for sample in SAMPLES if "resnet" in sample.name)
+        row, other = self.whatif(resnet, "batch-size:n=48", "amp")["scenarios"]
+        self.assertNotIn("batch_curve", other)
+        curve = row["batch_curve"]
+        self.assertEqual(curve["recorded_samples"], 64)
+        samples = [point["samples"] for point in curve["points"]]
+        self.assertEqual(samples, [16, 32, 48, 64, 128, 256, 512, 1024])
+        asked = curve["points"][2]
+        self.assertAlmostEqual(asked["step_ms"], row["step_ms"]["mid"], places=3)
+        self.assertAlmostEqual(asked["samples_per_s"], 48e3 / asked["step_ms"], places=1)
+        self.assertEqual(asked["memory_delta_bytes"], row["memory_delta_bytes"])
+        self.assertIn(curve["knee_samples"], samples)
+        text = support.headroom("whatif", "--quiet", resnet, "batch-size:n=48").text
+        self.assertRegex(text, rf"(?m)^ +{curve['knee_samples']} .* knee$")
+        # Twice the jobs, twice the samples.
+        twice, = self.whatif(resnet, "batch-size:n=48+horizontal-fusion:jobs=2")["scenarios"]
+        point = twice["batch_curve"]["points"][2]
+        self.assertAlmostEqual(point["samples_per_s"], 96e3 / point["step_ms"], places=1)
+
     def test_one_step_of_a_job_that_the_gpu_paces(self):
         """Its GPU work waits for that of the step before, which is not its own time."""
         all_steps = self.whatif(SAMPLES[1], "amp")
@@ -122,12 +166,14 @@ class Whatif(support.ProgramTest):
             self.assertEqual(golden(name)["scenarios"], [])
             self.assertGreater(len(golden(name)["abstaining"]), 20)
         # Without shapes, with orphans, graph replays, one step, no step: what needs no shapes is answered.
-        for name in ("host-bound-two-steps", "orphan-kernels", "graph-replay", "no-gpu", "steps-inferred", "truncated-file"):
+        for name in ("host-bound-two-steps", "orphan-kernels", "graph-replay", "no-gpu", "steps-inferred"):
             forecast = golden(name)
             why = {row["name"]: row["why"] for row in forecast["abstaining"]}
             self.assertTrue(why["amp"], name)
             if name != "no-gpu":
                 self.assertIn("gpu-speed", [row["name"] for row in forecast["scenarios"]], name)
+        # Its only step is cut.
+        self.assertIn("of no step", golden("truncated-file", "gpu-speed")["scenarios"][0]["why"])
 
     def test_reasons_tell_what_was_not_recorded_from_what_is_not_there(self):
         """One that asks for shapes where there is nothing to have shapes, or not where they are missing, misleads."""

@@ -298,14 +298,14 @@ class Views(support.ProgramTest):
             self.assertNotRegex(outcome.text, rf"(?m)^  {other} ")
             self.assertNotIn("another job", outcome.message)
 
-    def test_another_job_is_remarked_on(self):
+    def test_another_job_is_refused(self):
         state = {"XDG_STATE_HOME": str(self.scratch / "state")}
         bert, = (sample for sample in SAMPLES if "bert" in sample.name)
         self.whatif(FLOAT32, "amp", "--save", environment=state)
-        for quiet in ((), ("--quiet",)):
-            outcome = support.headroom("whatif", "--score", FLOAT32, bert, *quiet, environment=state)
-            self.assertEqual(outcome.code, 0, outcome)
-            self.assertEqual("another job" in outcome.message, not quiet)
+        ledger = self.scratch / "state/headroom/forecasts.jsonl"
+        before = ledger.read_bytes()
+        self.assert_refused(support.headroom("whatif", "--score", FLOAT32, bert, environment=state), 2, "another job", "nothing was recorded")
+        self.assertEqual(ledger.read_bytes(), before)
 
     def test_a_change_of_the_job_is_no_other_job(self):
         traces = {t.name: t for t in support.real_traces()}
