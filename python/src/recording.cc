@@ -83,6 +83,7 @@ std::string Recording::WhatifJson(const std::vector<std::string>& scenarios) con
   std::vector<std::vector<ScenarioCall>> calls;
   calls.reserve(scenarios.size());
   for (const std::string& text : scenarios) calls.push_back(ValueOrThrow(ParseScenario(text)));
+  if (!job_.forecasts.ok()) throw StatusError(job_.forecasts);
   const cli::ForecastRecord record = ValueOrThrow(cli::ForecastRecord::Open(!local_state_));
   const std::unique_lock lock = Lock();
   if (!forecaster_) forecaster_.emplace(job());

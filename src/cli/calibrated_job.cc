@@ -25,6 +25,7 @@ struct Chosen {
   Steps steps;
   std::optional<StepWindow> window;  ///< Not all of the recording; else none.
   std::string note;
+  Status forecasts = Status::Ok();  ///< CalibratedJob::forecasts
 };
 
 Result<Chosen> ChooseSteps(const TraceStore& store, const Knowledge& knowledge,
@@ -32,7 +33,7 @@ Result<Chosen> ChooseSteps(const TraceStore& store, const Knowledge& knowledge,
   NameFacts names(store, knowledge);
   Result<StepAnalysis> found = AnalyzeSteps(store, names, options);
   if (!found.ok()) return found.status();
-  Chosen chosen{.steps = std::move(found).value().steps, .window = {}, .note = {}};
+  Chosen chosen{.steps = std::move(found).value().steps, .window = {}, .note = {}, .forecasts = {}};
   const std::vector<StepRow>& rows = chosen.steps.list;
   if (options.first_step || options.last_step) {
     chosen.window = {.first = 0, .last = rows.size() - 1};
@@ -41,9 +42,10 @@ Result<Chosen> ChooseSteps(const TraceStore& store, const Knowledge& knowledge,
   if (rows.empty()) return chosen;
   const std::optional<StepWindow> whole = LongestWholeRun(chosen.steps);
   if (!whole) {
-    return Status::NoAnswer(
+    chosen.forecasts = Status::NoAnswer(
         "of no step all GPU work was recorded, so a replay would take the job for a faster one; "
         "record again (headroom report tells what is missing)");
+    return chosen;
   }
   const auto count = static_cast<std::size_t>(whole->steps());
   if (count == rows.size()) return chosen;
@@ -99,9 +101,13 @@ Result<CalibratedJob> MakeCalibratedJob(const TraceStore& store, const Knowledge
     if (!job.ok()) return job.status();
     made.job = std::move(job).value();
   }
+  made.forecasts = std::move(steps.value().forecasts);
   const Result<std::string> lost = NoteOfLostTasks(made.job->store(), knowledge);
-  if (!lost.ok()) return lost.status();
-  if (!lost.value().empty()) made.note += (made.note.empty() ? "" : "; ") + lost.value();
+  if (!lost.ok()) {
+    if (made.forecasts.ok()) made.forecasts = lost.status();
+  } else if (!lost.value().empty()) {
+    made.note += (made.note.empty() ? "" : "; ") + lost.value();
+  }
   made.calibration = fmt::format("Calibration: {}.", chosen.value().from);
   if (!measured_step_ms) return made;
   const Result<bool> told = made.job->CalibrateTo(*measured_step_ms);

@@ -16,12 +16,13 @@ struct CalibratedJob {
   std::unique_ptr<Job> job;
   std::string calibration;  ///< For the user: where the cost of recording comes from.
   std::string note;         ///< What of the recording is missing, and was left out; or empty.
+  /// kNoAnswer where so much of the GPU work is missing that forecasts must abstain.
+  Status forecasts = Status::Ok();
 };
 
 /// The job of the steps that `options` name, as if nothing else had been recorded; without any, of
 /// all, or where some are not whole, of the longest run that is. Fails as ChooseCalibration(),
-/// Job::Make() and Job::CalibrateTo() do, and with kNoAnswer where no step is whole or too much GPU
-/// work was lost.
+/// Job::Make() and Job::CalibrateTo() do.
 ///
 /// @param measured_step_ms  true time of a step without a profiler, if the user knows it
 Result<CalibratedJob> MakeCalibratedJob(const TraceStore& store, const Knowledge& knowledge,

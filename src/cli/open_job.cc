@@ -44,6 +44,7 @@ Result<OpenedJob> OpenJob(const std::string& trace, const JobOptions& options) {
   if (made.value().slice) opened.store = std::move(made.value().slice);
   opened.calibration = std::move(made.value().calibration);
   opened.note = std::move(made.value().note);
+  opened.forecasts = made.value().forecasts;
   return opened;
 }
 

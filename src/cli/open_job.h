@@ -26,8 +26,9 @@ struct OpenedJob {
   std::unique_ptr<Knowledge> knowledge;
   std::unique_ptr<TraceStore> store;
   std::unique_ptr<Job> job;
-  std::string calibration;  ///< For the user: where the cost of recording comes from.
-  std::string note;         ///< CalibratedJob::note.
+  std::string calibration;          ///< For the user: where the cost of recording comes from.
+  std::string note;                 ///< CalibratedJob::note.
+  Status forecasts = Status::Ok();  ///< CalibratedJob::forecasts
 };
 
 Result<OpenedJob> OpenJob(const std::string& trace, const JobOptions& options);

@@ -97,6 +97,10 @@ Status WhatifCommand::Run() {
     return WriteResult(RenderNoAnswer(opened.status(), color, charset), output_path_);
   }
   if (!opened.ok()) return opened.status();
+  if (const Status& status = opened.value().forecasts; !status.ok()) {
+    if (views_.Asked()) return status;
+    return WriteResult(RenderNoAnswer(status, color, charset), output_path_);
+  }
   const Job& job = *opened.value().job;
   Result<ForecastRecord> record = ForecastRecord::Open(options_.calibration.no_local_state);
   if (!record.ok()) return record.status();
