@@ -69,6 +69,10 @@ std::optional<double> ShareThatStays(const OperatorCall& call, const RanAs& ran,
                                       cost->bytes * size / (bandwidth * shares.convolution_bytes));
     parts.most_staying = ran.waves ? shares.convolution_lost_when_growing / *ran.waves
                                    : shares.convolution_start_us * 1e3 / time;
+  } else if (IsRecurrent(call.name)) {
+    // Steps wait for each other, with a batch of blocks each.
+    parts.least_growing_ns = cost->flops / (rate * sustained.gemm);
+    parts.most_staying = 1;
   } else {
     return std::nullopt;
   }

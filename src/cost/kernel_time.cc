@@ -111,6 +111,19 @@ std::optional<DurationNs> TensorCoreGemmTime(const GemmShape& shape, const GemmL
   return DurationNs(std::llround(shares.gemm_start_us * kMicrosecond + time));
 }
 
+std::optional<DurationNs> TensorCoreRecurrentTime(const OperatorCost& cost, DurationNs time,
+                                                  DType dtype, const DeviceSpec& device) {
+  const std::optional<Rates> rates = RatesOf(device, dtype);
+  const std::optional<double> vector = PeakFlopsPerSecond(device, DType::kF32, TensorCoreUse::kNo);
+  if (!rates || !vector) return std::nullopt;
+  const SustainedShares& shares = device.sustained;
+  const double share = dtype == DType::kTF32 ? shares.gemm_tf32 : shares.gemm_16;
+  const auto now = static_cast<double>(time.ns());
+  const double products = std::min(now, cost.flops / (*vector / 1e9 * shares.gemm_vector));
+  return DurationNs(
+      std::llround(now - products + std::min(products, cost.flops / (rates->flops * share))));
+}
+
 std::optional<DurationNs> TensorCoreConvolutionTime(const ConvolutionShape& shape, DType dtype,
                                                     const DeviceSpec& device,
                                                     ActivationOrder order) {

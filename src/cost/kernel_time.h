@@ -33,6 +33,12 @@ GemmLayout LayoutOf(const OperatorCall& call, const GemmShape& shape, DType dtyp
 std::optional<DurationNs> TensorCoreGemmTime(const GemmShape& shape, const GemmLayout& layout,
                                              DType dtype, const DeviceSpec& device);
 
+/// Time on tensor cores of a recurrent operator (IsRecurrent()) that takes `time` on vector units
+/// in float32: its products at the one sustained rate instead of the other. What it takes beyond
+/// them, steps that wait for each other, stays. kTF32, kF16 and kBF16 only; nullopt as above.
+std::optional<DurationNs> TensorCoreRecurrentTime(const OperatorCost& cost, DurationNs time,
+                                                  DType dtype, const DeviceSpec& device);
+
 /// How activations lie in memory.
 enum class ActivationOrder { kChannelsFirst, kChannelsLast };
 

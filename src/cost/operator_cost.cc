@@ -78,8 +78,8 @@ const RuleMap& Rules() {
   static const RuleMap rules = [] {
     RuleMap map;
     for (const std::span<const OperatorRule> list :
-         {MatmulRules(), ConvolutionRules(), AttentionRules(), PointwiseRules(), RowwiseRules(),
-          IndexingRules(), OptimizerRules(), FamilyOnlyRules()}) {
+         {MatmulRules(), ConvolutionRules(), AttentionRules(), RecurrentRules(), PointwiseRules(),
+          RowwiseRules(), IndexingRules(), OptimizerRules(), FamilyOnlyRules()}) {
       for (const OperatorRule& rule : list) {
         [[maybe_unused]] const bool is_new = map.emplace(rule.name, &rule).second;
         assert(is_new && "two rules for one operator");

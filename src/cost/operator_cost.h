@@ -49,6 +49,14 @@ std::optional<OperatorCost> CostOf(const OperatorCall& call);
 /// than the cost.
 WorkFamily FamilyOfOperator(std::string_view name);
 
+/// Whether an operator runs a whole recurrent network, step by step: aten::_cudnn_rnn, miopen_rnn
+/// and their backwards.
+bool IsRecurrent(std::string_view operator_name);
+
+/// Samples of a recurrent operator; nullopt for others, for sequences that are packed into one
+/// dimension, and where the order of its dimensions was not recorded.
+std::optional<std::int64_t> RecurrentBatchOf(const OperatorCall& call);
+
 /// (batch) x [m, k] x [k, n].
 struct GemmShape {
   std::int64_t batch = 1;

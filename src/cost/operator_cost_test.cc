@@ -240,6 +240,40 @@ const CostCase kAttention[] = {
      WorkFamily::kAttention,
      DType::kF16},
 };
+const CostCase kRecurrent[] = {
+    {"LSTM of two layers, time first",
+     "aten::_cudnn_rnn",
+     {"[[35, 20, 300], [], [], [], [2, 20, 200], [2, 20, 200], [], [], [], [], [], [], [], [], [], "
+      "[]]",
+      R"(["float", "TensorList", "Scalar", "", "float", "float", "Scalar", "Scalar", "Scalar", "Scalar", "Scalar", "Scalar", "Scalar", "Scalar", "ScalarList", ""])",
+      "",
+      R"(["", "", "4", "", "", "", "2", "200", "0", "2", "False", "0.", "True", "False", "[]", ""])"},
+     2.0 * 700 * 4 * 200 * (300 + 200) + 2.0 * 700 * 4 * 200 * (200 + 200),
+     4.0 * (4 * 200 * 500 + 700 * 200 + 700 * 300 + 4 * 200 * 400 + 700 * 200 + 700 * 200),
+     WorkFamily::kMatmul,
+     DType::kF32},
+    {"backward of a GRU in two directions, with 16-bit data",
+     "aten::_cudnn_rnn_backward",
+     {"[[8, 10, 64], [], [], [], [2, 8, 32], [], [], [], [], [], [], [], [], [], [], [], [], [], "
+      "[], [], [], []]",
+      R"(["c10::Half", "TensorList", "Scalar", "", "c10::Half", "", "", "", "", "", "Scalar", "Scalar", "Scalar", "Scalar", "Scalar", "Scalar", "Scalar", "Scalar", "ScalarList", "", "", "ScalarList"])",
+      "",
+      R"(["", "", "4", "", "", "", "", "", "", "", "3", "32", "0", "1", "True", "0.", "True", "True", "[]", "", "", "[True, True, True, True]"])"},
+     2 * (2 * 2.0 * 80 * 3 * 32 * (64 + 32)),
+     2 * 2.0 * (2 * (3 * 32 * 96 + 80 * 32) + 80 * 64),
+     WorkFamily::kMatmul,
+     DType::kF16},
+};
+INSTANTIATE_TEST_SUITE_P(Recurrent, KnownCost, testing::ValuesIn(kRecurrent));
+
+TEST(RecurrentTest, TheBatchIsWhereTheOperatorSays) {
+  for (const CostCase& c : kRecurrent) {
+    const std::optional<OperatorCall> call = ParseOperatorCall(c.op, c.texts);
+    ASSERT_TRUE(call.has_value());
+    EXPECT_EQ(RecurrentBatchOf(*call), c.texts.dims.starts_with("[[35") ? 20 : 8);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Attention, KnownCost, testing::ValuesIn(kAttention));
 
 const CostCase kMemoryBound[] = {
@@ -608,8 +642,9 @@ TEST(ConvolutionShape, IsReadWhateverTheLayoutOfTheInput) {
 /// take.
 OperatorCall AnyCall() {
   std::vector<std::string> names;
-  for (const auto rules : {MatmulRules(), ConvolutionRules(), AttentionRules(), PointwiseRules(),
-                           RowwiseRules(), IndexingRules(), OptimizerRules(), FamilyOnlyRules()}) {
+  for (const auto rules :
+       {MatmulRules(), ConvolutionRules(), AttentionRules(), RecurrentRules(), PointwiseRules(),
+        RowwiseRules(), IndexingRules(), OptimizerRules(), FamilyOnlyRules()}) {
     for (const OperatorRule& rule : rules) names.emplace_back(rule.name);
   }
   const auto extent = rc::gen::weightedOneOf<std::int64_t>(

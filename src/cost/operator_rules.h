@@ -36,6 +36,7 @@ FoundRule FindRule(std::string_view operator_name);
 std::span<const OperatorRule> MatmulRules();
 std::span<const OperatorRule> ConvolutionRules();
 std::span<const OperatorRule> AttentionRules();
+std::span<const OperatorRule> RecurrentRules();
 std::span<const OperatorRule> PointwiseRules();
 std::span<const OperatorRule>
 RowwiseRules();  ///< Reductions, softmax, normalization, pooling, losses.

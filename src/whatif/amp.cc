@@ -86,6 +86,7 @@ Effect ApplyAmp(const Job& job, const Arguments& arguments, Edit& edit) {
   for (const auto& [op, tasks] : Float32Products(job)) on_float32.insert(op);
   const HostCosts& costs = job.calibration().host;
   std::int64_t products = 0;
+  bool recurrent = false;
   for (const AutocastOperator& op : FollowAutocast(job, dtype)) {
     if (IsReplaced(op.tasks, edit)) {
       for (const TaskIndex task : op.tasks) {
@@ -95,14 +96,9 @@ Effect ApplyAmp(const Job& job, const Arguments& arguments, Edit& edit) {
       continue;
     }
     if (op.product) {
-      const std::optional<OperatorCall> call = ReadOperatorCall(job.store(), op.op);
-      const std::optional<DurationNs> time =
-          call ? TimeOnTensorCores(*call, dtype, *device) : std::nullopt;
-      if (time && job.CostOf(op.op) != nullptr) {
+      if (MoveToTensorCores(job, op.op, op.tasks, dtype, edit)) {
         products += on_float32.contains(op.op) ? 1 : 0;
-        ReplaceTasks(job, op.tasks, *time, edit);
-        edit.SetPrecision(op.tasks.front(),
-                          dtype == DType::kBF16 ? Precision::kBF16 : Precision::kF16);
+        recurrent |= IsRecurrent(NameOfOperator(job, op.op));
         if (const TaskIndex launch = job.LaunchOf(op.tasks.front()); launch != kNoTask)
           edit.AddWorkBefore(launch, AddedHostTime(job, op.op, op.tasks.front(), dtype));
       }
@@ -133,6 +129,7 @@ Effect ApplyAmp(const Job& job, const Arguments& arguments, Edit& edit) {
   effect.memory_change.autocast = true;
   effect.gpu_error = kKernelError;
   effect.validated = ValidityOn(job);
+  if (recurrent) effect.HoldRecurrent();
   return effect;
 }
 

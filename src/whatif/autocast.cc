@@ -26,6 +26,8 @@ constexpr std::array kRules = {
     NamedRule{"::bmm", AutocastRule::kProduct},
     NamedRule{"::baddbmm", AutocastRule::kProduct},
     NamedRule{"::linear", AutocastRule::kProduct},
+    NamedRule{"::_cudnn_rnn", AutocastRule::kProduct},
+    NamedRule{"::miopen_rnn", AutocastRule::kProduct},
     NamedRule{"softmax", AutocastRule::kFloat},
     NamedRule{"layer_norm", AutocastRule::kFloat},
     NamedRule{"group_norm", AutocastRule::kFloat},

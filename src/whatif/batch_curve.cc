@@ -5,6 +5,7 @@
 #include <map>
 
 #include "analysis/operator_costs.h"
+#include "cost/operator_cost.h"
 
 namespace headroom {
 namespace {
@@ -47,6 +48,12 @@ std::optional<std::int64_t> SamplesPerStep(const Job& job) {
     last = context.op;
     const bool copy = job.store().gpu_tasks.copy[recorded.row] == CopyKind::kHostToDevice;
     if (!copy && context.phase != Phase::kForward) continue;
+    // Time comes first in many a recurrent network.
+    if (context.costed.valid()) {
+      const std::optional<OperatorCall> costed = ReadOperatorCall(job.store(), context.costed);
+      if (const auto batch = costed ? RecurrentBatchOf(*costed) : std::optional<std::int64_t>())
+        return batch;
+    }
     const std::optional<OperatorCall> call = ReadOperatorCall(job.store(), context.op);
     const std::optional<std::int64_t> extent = call ? LeadingExtent(*call) : std::nullopt;
     if (extent) ++(copy ? copied : used)[*extent];

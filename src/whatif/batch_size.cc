@@ -118,26 +118,36 @@ bool MayBecomeFast(const Job& job, HostEventId op, const std::vector<TaskIndex>&
   });
 }
 
-/// Scales matrix products and convolutions. Returns the GPU time of those that may become fast.
-DurationNs ScaleProducts(const Job& job, double ratio, Edit& edit) {
-  DurationNs may_become_fast{0};
+/// Products, convolutions and recurrent operators at another batch.
+struct ScaledProducts {
+  std::vector<bool> done;  ///< By task: it has its new time.
+  /// Of those that may become fast, and of recurrent ones: GPU time at the new batch.
+  DurationNs may_become_fast{}, recurrent{};
+};
+
+ScaledProducts ScaleProducts(const Job& job, double ratio, Edit& edit) {
+  ScaledProducts out{.done = std::vector<bool>(job.graph().tasks.size())};
   for (const LaunchingOperator& op : LaunchingOperators(job)) {
+    const bool recurrent = IsRecurrent(NameOfOperator(job, op.op)) && job.CostOf(op.op) != nullptr;
     std::vector<TaskIndex> products;
-    std::copy_if(op.tasks.begin(), op.tasks.end(), std::back_inserter(products),
-                 [&](TaskIndex task) {
-                   return MultipliesMatrices(job.ClassOf(task).family) && !edit.IsRemoved(task) &&
-                          !WorksOnWeights(job, task);
-                 });
+    std::copy_if(
+        op.tasks.begin(), op.tasks.end(), std::back_inserter(products), [&](TaskIndex task) {
+          const bool is_product = MultipliesMatrices(job.ClassOf(task).family);
+          return (recurrent || is_product) && !edit.IsRemoved(task) && !WorksOnWeights(job, task);
+        });
     if (products.empty()) continue;
-    const double stays = ratio > 1 ? StayingShare(job, op.op, products, edit) : 0;
+    const bool all_alike = ratio > 1 || recurrent;
+    const double stays = all_alike ? StayingShare(job, op.op, products, edit) : 0;
     const bool fast = ratio > 1 && MayBecomeFast(job, op.op, products, edit);
     for (const TaskIndex task : products) {
-      const double lost = ratio > 1 ? stays : LostShare(job, task, edit);
+      const double lost = all_alike ? stays : LostShare(job, task, edit);
       edit.Scale(task, lost + (1 - lost) * ratio);
-      if (fast) may_become_fast += edit.DurationOf(task);
+      out.done[task] = true;
+      if (fast) out.may_become_fast += edit.DurationOf(task);
+      if (recurrent) out.recurrent += edit.DurationOf(task);
     }
   }
-  return may_become_fast;
+  return out;
 }
 
 }  // namespace
@@ -153,15 +163,11 @@ Effect ApplyBatchSize(const Job& job, const Arguments& arguments, Edit& edit) {
                      }}));
   }
   const double ratio = arguments.Number("n") / static_cast<double>(*batch);
-  const DurationNs may_become_fast = ScaleProducts(job, ratio, edit);
+  const ScaledProducts products = ScaleProducts(job, ratio, edit);
   for (const TaskIndex task :
        SelectTasks(job, [&](TaskIndex t) { return !WorksOnWeights(job, t); })) {
     if (job.ClassOf(task).family == WorkFamily::kCommunication) continue;
-    const HostContext& context = job.ContextOf(task);
-    // Products of operators are scaled with all their kernels, above.
-    const bool of_operator = context.costed.valid() || context.op.valid();
-    if (!of_operator || !MultipliesMatrices(job.ClassOf(task).family))
-      edit.SetDuration(task, WithWork(edit.DurationOf(task), ratio));
+    if (!products.done[task]) edit.SetDuration(task, WithWork(edit.DurationOf(task), ratio));
   }
   for (Edit::NewKernel& kernel : edit.inserted()) {
     if (kernel.per_sample) kernel.duration = WithWork(kernel.duration, ratio);
@@ -178,13 +184,15 @@ Effect ApplyBatchSize(const Job& job, const Arguments& arguments, Edit& edit) {
     if (job.graph().tasks[task].kind == TaskKind::kGpu && !edit.IsRemoved(task))
       all += edit.DurationOf(task);
   }
-  const double of_algorithm =
-      kFastAlgorithm * static_cast<double>(may_become_fast.ns()) / static_cast<double>(all.ns());
+  const double of_algorithm = (kFastAlgorithm * static_cast<double>(products.may_become_fast.ns()) +
+                               kRecurrentError * static_cast<double>(products.recurrent.ns())) /
+                              static_cast<double>(all.ns());
   effect.gpu_error =
       std::min(kMostError, kKernelError * std::max(1.0, std::abs(std::log2(ratio))) + of_algorithm);
   effect.work = ratio;
   const bool near = ratio <= kFarAway && ratio >= 1 / kFarAway;
   effect.validated = near ? ValidityOn(job) : Validity::kOutOfRange;
+  if (products.recurrent.ns() > 0) effect.validated = Validity::kNo;
   return effect;
 }
 

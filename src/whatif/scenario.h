@@ -1,6 +1,7 @@
 // A what-if: a change to the job, as edits of its plan.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -46,6 +47,10 @@ enum class Validity : std::uint8_t { kNo, kYes, kOutOfRange };
 /// Of a forecast that was held against the ground truth of docs/accuracy.md: kYes on its GPU.
 Validity ValidityOn(const Job& job);
 
+/// Half-width, as a share, of the times of recurrent operators: how much of them waits for the step
+/// before is told by FLOPs alone.
+inline constexpr double kRecurrentError = 0.3;
+
 /// What a scenario did to a plan.
 struct Effect {
   bool applies = true;   ///< Else `why` tells what is missing, and there is no forecast.
@@ -63,6 +68,12 @@ struct Effect {
   void AlsoBecause(std::string_view reason) {
     why += why.empty() ? "" : "; ";
     why += reason;
+  }
+
+  /// What a change makes of recurrent operators was never held against a measurement.
+  void HoldRecurrent() {
+    validated = Validity::kNo;
+    gpu_error = std::max(gpu_error, kRecurrentError);
   }
 
   static Effect Abstain(std::string why) { return {.applies = false, .why = std::move(why)}; }

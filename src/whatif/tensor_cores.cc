@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "analysis/operator_costs.h"
 #include "cost/kernel_time.h"
+#include "whatif/selection.h"
 
 namespace headroom {
 std::map<HostEventId, std::vector<TaskIndex>> Float32Products(const Job& job) {
@@ -23,7 +25,8 @@ std::map<HostEventId, std::vector<TaskIndex>> Float32Products(const Job& job) {
   return operators;
 }
 
-/// Time of an operator on tensor cores; nullopt where its shapes do not tell.
+namespace {
+
 std::optional<DurationNs> TimeOnTensorCores(const OperatorCall& call, DType dtype,
                                             const DeviceSpec& device) {
   if (const std::optional<GemmShape> shape = GemmShapeOf(call))
@@ -31,6 +34,32 @@ std::optional<DurationNs> TimeOnTensorCores(const OperatorCall& call, DType dtyp
   if (const std::optional<ConvolutionShape> shape = ConvolutionShapeOf(call))
     return TensorCoreConvolutionTime(*shape, dtype, device);
   return std::nullopt;
+}
+
+}  // namespace
+
+bool MoveToTensorCores(const Job& job, HostEventId op, const std::vector<TaskIndex>& tasks,
+                       DType dtype, Edit& edit) {
+  const std::optional<OperatorCall> call = ReadOperatorCall(job.store(), op);
+  const OperatorCost* cost = job.CostOf(op);
+  if (!call || cost == nullptr) return false;
+  if (IsRecurrent(call->name)) {
+    DurationNs now{0};
+    for (const TaskIndex task : tasks) now += edit.DurationOf(task);
+    const auto then = TensorCoreRecurrentTime(*cost, now, dtype, *job.device());
+    if (!then || now.ns() <= 0) return false;
+    // Its kernels run side by side on several streams, as they did.
+    for (const TaskIndex task : tasks)
+      edit.Scale(task, static_cast<double>(then->ns()) / static_cast<double>(now.ns()));
+  } else {
+    const auto time = TimeOnTensorCores(*call, dtype, *job.device());
+    if (!time) return false;
+    ReplaceTasks(job, tasks, *time, edit);
+  }
+  edit.SetPrecision(tasks.front(), dtype == DType::kTF32   ? Precision::kTF32
+                                   : dtype == DType::kBF16 ? Precision::kBF16
+                                                           : Precision::kF16);
+  return true;
 }
 
 DurationNs AddedHostTime(const Job& job, HostEventId op, TaskIndex first_task, DType dtype) {

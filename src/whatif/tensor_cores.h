@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cost/operator_call.h"
+#include "sim/edit.h"
 #include "whatif/job.h"
 
 namespace headroom {
@@ -14,10 +15,10 @@ namespace headroom {
 /// tensor cores.
 std::map<HostEventId, std::vector<TaskIndex>> Float32Products(const Job& job);
 
-/// Time of an operator on tensor cores, all its parts together; nullopt where its shapes do not
-/// tell.
-std::optional<DurationNs> TimeOnTensorCores(const OperatorCall& call, DType dtype,
-                                            const DeviceSpec& device);
+/// Gives an operator's tasks the time that it takes on tensor cores in a type, all its parts
+/// together. Returns false, and changes nothing, where its shapes do not tell.
+bool MoveToTensorCores(const Job& job, HostEventId op, const std::vector<TaskIndex>& tasks,
+                       DType dtype, Edit& edit);
 
 /// What the host does more for such a call: the library asks the driver more before it launches.
 DurationNs AddedHostTime(const Job& job, HostEventId op, TaskIndex first_task, DType dtype);

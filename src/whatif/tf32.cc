@@ -37,20 +37,17 @@ Effect ApplyTf32(const Job& job, const Arguments& /*arguments*/, Edit& edit) {
   if (!job.device()->tf32_tensor_tflops)
     return Effect::Abstain("this GPU has no TF32 tensor cores");
   std::int64_t elsewhere = 0, changed = 0, convolutions = 0;
+  bool recurrent = false;
   for (const auto& [op, tasks] : Float32Products(job)) {
     // Autocast came first: the product runs in 16 bits already.
     if (IsReplaced(tasks, edit) || edit.PrecisionOf(tasks.front())) {
       ++elsewhere;
       continue;
     }
-    const std::optional<OperatorCall> call = ReadOperatorCall(job.store(), op);
-    const std::optional<DurationNs> time =
-        call ? TimeOnTensorCores(*call, DType::kTF32, *job.device()) : std::nullopt;
-    if (!time) continue;
+    if (!MoveToTensorCores(job, op, tasks, DType::kTF32, edit)) continue;
     ++changed;
     convolutions += job.CostOf(op)->family == WorkFamily::kConvolution ? 1 : 0;
-    ReplaceTasks(job, tasks, *time, edit);
-    edit.SetPrecision(tasks.front(), Precision::kTF32);
+    recurrent |= IsRecurrent(NameOfOperator(job, op));
     const TaskIndex launch = job.LaunchOf(tasks.front());
     if (launch != kNoTask)
       edit.AddWorkBefore(launch, AddedHostTime(job, op, tasks.front(), DType::kTF32));
@@ -68,6 +65,7 @@ Effect ApplyTf32(const Job& job, const Arguments& /*arguments*/, Edit& edit) {
   // Another convolution kernel has another workspace, which can be gigabytes.
   if (convolutions == 0) effect.memory_delta_bytes = 0;
   effect.validated = ValidityOn(job);
+  if (recurrent) effect.HoldRecurrent();
   return effect;
 }
 

@@ -1,0 +1,100 @@
+// Recurrent networks that a library runs as one operator. FLOPs = 2 * rows * gates * hidden *
+// (inputs + outputs) a layer and direction, rows = steps * batch, and of a projection 2 * rows *
+// hidden * projection (first principles: a product with the layer's input, and one with what the
+// step before put out); the backward computes each product twice, for its data and its weights. Of
+// the gates' own arithmetic nothing is counted. Bytes: inputs, outputs and weights of every layer
+// once, in the backward twice.
+#include <array>
+
+#include "cost/operator_args.h"
+#include "cost/operator_rules.h"
+
+namespace headroom {
+namespace {
+
+/// Positions of arguments.
+struct Positions {
+  std::string_view name;
+  std::size_t mode, hidden, projection, layers, batch_first, bidirectional;
+  bool backward = false;
+};
+
+constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+// From aten/src/ATen/native/native_functions.yaml (PyTorch 2.x).
+constexpr std::array kPositions = {
+    Positions{"aten::_cudnn_rnn", 6, 7, 8, 9, 10, 13},
+    Positions{"aten::_cudnn_rnn_backward", 10, 11, 12, 13, 14, 17, true},
+    Positions{"aten::miopen_rnn", 5, 6, kNone, 7, 8, 11},
+    Positions{"aten::miopen_rnn_backward", 9, 10, kNone, 11, 12, 15, true},
+};
+
+const Positions* PositionsOf(std::string_view name) {
+  for (const Positions& positions : kPositions) {
+    if (positions.name == name) return &positions;
+  }
+  return nullptr;
+}
+
+/// Of the modes of cuDNN and MIOpen: ReLU, tanh, LSTM, GRU.
+std::optional<double> GatesOf(std::int64_t mode) {
+  constexpr std::array<double, 4> kGates = {1, 1, 4, 3};
+  if (mode < 0 || mode >= static_cast<std::int64_t>(kGates.size())) return std::nullopt;
+  return kGates[static_cast<std::size_t>(mode)];
+}
+
+std::optional<OperatorCost> RecurrentCost(const OperatorCall& call, const OperatorRule& rule) {
+  const Positions* positions = PositionsOf(rule.name);
+  const TensorArg* input = TensorAt(call, 0);
+  if (positions == nullptr || input == nullptr || input->dims.size() < 2) return std::nullopt;
+  const auto mode = IntAt(call, positions->mode), hidden = IntAt(call, positions->hidden),
+             layers = IntAt(call, positions->layers);
+  const auto projection = positions->projection == kNone ? std::optional<std::int64_t>(0)
+                                                         : IntAt(call, positions->projection);
+  const auto bidirectional = BoolAt(call, positions->bidirectional);
+  if (!mode || !hidden || !layers || !projection || !bidirectional) return std::nullopt;
+  const std::optional<double> gates = GatesOf(*mode);
+  constexpr std::int64_t kMostLayers = 1'000;
+  if (!gates || *hidden <= 0 || *layers <= 0 || *layers > kMostLayers || *projection < 0)
+    return std::nullopt;
+  const double directions = *bidirectional ? 2 : 1;
+  const auto units = static_cast<double>(*hidden), projected = static_cast<double>(*projection);
+  const double out = projected > 0 ? projected : units;
+  double in = static_cast<double>(input->dims.back());
+  const double rows = in > 0 ? Elements(input->dims) / in : 0;
+  double flops = 0, elements = 0;
+  for (std::int64_t layer = 0; layer < *layers; ++layer) {
+    const double weights = *gates * units * (in + out) + units * projected;
+    flops += directions * 2 * rows * weights;
+    elements += directions * (weights + rows * out) + rows * in;
+    in = directions * out;
+  }
+  const double passes = positions->backward ? 2 : 1;
+  Traffic traffic;
+  traffic.Read(passes * elements, input->dtype);
+  return FinishCost(traffic, passes * flops, input->dtype, rule.family);
+}
+
+constexpr std::array kRules = {
+    OperatorRule{"aten::_cudnn_rnn", WorkFamily::kMatmul, RecurrentCost},
+    OperatorRule{"aten::_cudnn_rnn_backward", WorkFamily::kMatmul, RecurrentCost},
+    OperatorRule{"aten::miopen_rnn", WorkFamily::kMatmul, RecurrentCost},
+    OperatorRule{"aten::miopen_rnn_backward", WorkFamily::kMatmul, RecurrentCost},
+};
+
+}  // namespace
+
+bool IsRecurrent(std::string_view operator_name) { return PositionsOf(operator_name) != nullptr; }
+
+std::optional<std::int64_t> RecurrentBatchOf(const OperatorCall& call) {
+  const Positions* positions = PositionsOf(call.name);
+  const TensorArg* input = TensorAt(call, 0);
+  if (positions == nullptr || input == nullptr || input->dims.size() != 3) return std::nullopt;
+  const std::optional<bool> batch_first = BoolAt(call, positions->batch_first);
+  if (!batch_first) return std::nullopt;
+  return input->dims[*batch_first ? 0 : 1];
+}
+
+std::span<const OperatorRule> RecurrentRules() { return kRules; }
+
+}  // namespace headroom
