@@ -35,9 +35,6 @@ constexpr DurationNs kUsualLatency{6'000};
 /// A task that starts later found the GPU at work, whatever the trace tells.
 constexpr DurationNs kMostLatency{1'000'000};
 
-/// A task that starts later than this for no known reason waited for something.
-constexpr DurationNs kUnexplained{20'000};
-
 /// A silence of the host longer than this, under no recorded event, is counted as unexplained.
 constexpr DurationNs kLongSilence{200'000};
 
@@ -504,7 +501,7 @@ class GraphBuilder {
     for (std::size_t i = 0; i < draft.edges.size(); ++i) {
       Edge& edge = draft.edges[i];
       if (i == binding) {
-        if (edge.kind != EdgeKind::kLaunch && edge.lag > kUnexplained)
+        if (edge.kind != EdgeKind::kLaunch && edge.lag > kLateStart)
           graph_.ledger.unexplained_gpu += edge.lag;
         continue;
       }

@@ -47,6 +47,9 @@ enum class Provenance : std::uint8_t {
 std::string_view Name(EdgeKind kind);
 std::string_view Name(Provenance provenance);
 
+/// A GPU task that starts later than this behind what it waits for waited for something else.
+inline constexpr DurationNs kLateStart{20'000};
+
 /// An edge into the start of a task.
 struct Edge {
   TaskIndex from = kNoTask;

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <string_view>
+#include <vector>
 
+#include "whatif/doubts.h"
 #include "whatif/memory_room.h"
 
 namespace headroom {
@@ -69,12 +71,34 @@ double TransfersOf(const Plan& plan) {
   return ms / plan.shape->steps;
 }
 
+/// Standard error of the mean of whole steps, as a share of it, from their mean distance to the
+/// median: one slow step says little of the others. Without the first, which began in the middle of
+/// what came before; of fewer than two others, nothing is known.
+double SpreadOf(const Steps& steps) {
+  std::vector<double> walls;
+  for (std::size_t row = 1; row < steps.list.size(); ++row) {
+    if (!steps.list[row].lost_tasks)
+      walls.push_back(static_cast<double>(steps.list[row].wall.ns()));
+  }
+  if (walls.size() < 2) return 0;
+  const auto middle = walls.begin() + static_cast<std::ptrdiff_t>(walls.size() / 2);
+  std::nth_element(walls.begin(), middle, walls.end());
+  const double median = *middle;
+  double distance = 0;
+  for (const double wall : walls) distance += std::abs(wall - median);
+  // Of a normal distribution, the standard deviation is 1.25 times the mean distance.
+  constexpr double kOfNormal = 1.25;
+  const auto count = static_cast<double>(walls.size());
+  return median > 0 ? kOfNormal * distance / count / median / std::sqrt(count) : 0;
+}
+
 /// A gain below this is none.
 constexpr double kNothing = 0.05;
 
 }  // namespace
 
-Forecaster::Forecaster(const Job& job) : job_(job), uncertainty_{.host = job.host_error()} {
+Forecaster::Forecaster(const Job& job)
+    : job_(job), uncertainty_{.host = job.host_error(), .steps = SpreadOf(job.steps().steps)} {
   baseline_.traced_step_ms = job.graph().recorded_step.ms();
   if (job.steps().steps.source == StepSource::kNone) {
     baseline_.steps_note =
@@ -93,6 +117,8 @@ Forecaster::Forecaster(const Job& job) : job_(job), uncertainty_{.host = job.hos
   baseline_.steady_step_ms = replayed.step_ns / 1e6;
   baseline_.replay_error_pct = 100 * (baseline_.replay_step_ms / baseline_.traced_step_ms - 1);
   baseline_.corrected = IntervalOf(job.corrected(), {}, 0);
+  const EditedPlan unchanged = Edit(job.graph(), job.corrected()).Finish();
+  inferred_ms_ = baseline_.corrected.mid - StepOf(WithoutInferredWaits(job.graph(), unchanged));
   baseline_.host_limit_ms = StepOf(Stretched(job.corrected(), kFreeGpu));
   baseline_.gpu_limit_ms = StepOf(Stretched(job.corrected(), kFreeHost));
 }
@@ -106,7 +132,20 @@ StepInterval Forecaster::IntervalOf(const Plan& plan, const std::vector<bool>& c
   step.mid = StepOf(plan);
   step.low = std::min(step.mid, StepOf(Stretched(plan, low, changed)));
   step.high = std::max(step.mid, StepOf(Stretched(plan, high, changed)));
+  const double spread = uncertainty_.steps * step.mid;
+  step.low = step.mid - std::hypot(step.mid - step.low, spread);
+  step.high = step.mid + std::hypot(step.high - step.mid, spread);
   return step;
+}
+
+void Forecaster::WidenByDoubts(const EditedPlan& edited, StepInterval& step) {
+  const double pace = baseline_.corrected.mid > 0 ? step.mid / baseline_.corrected.mid : 1;
+  const double without = StepOf(WithoutInferredWaits(job_.graph(), edited)) + inferred_ms_ * pace;
+  // The replay of the recording bears most of the inferred waits out: half of the way.
+  const double inferred = (step.mid + without) / 2;
+  const double late = StepOf(WithLateStarts(job_.graph(), edited, pace));
+  step.low = std::min({step.low, inferred, late});
+  step.high = std::max({step.high, inferred, late});
 }
 
 std::string Forecaster::WhyNone() const {
@@ -160,6 +199,7 @@ Forecast Forecaster::Run(std::string name, const std::vector<ScenarioCall>& call
   forecast.changed = attempt.changed;
   edited_ = std::move(attempt.edited);
   forecast.step_ms = IntervalOf(edited_.plan, edited_.changed, effect.gpu_error);
+  WidenByDoubts(edited_, forecast.step_ms);
   forecast.speedup = forecast.step_ms.mid > 0 ? baseline_.corrected.mid / forecast.step_ms.mid : 0;
   forecast.saves_ms = baseline_.corrected.mid - forecast.step_ms.mid;
   if (effect.work != 1 && forecast.step_ms.mid > 0) {

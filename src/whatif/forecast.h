@@ -18,6 +18,7 @@ using StepInterval = MsInterval;
 struct Uncertainty {
   double host = 0;    ///< Of all host time: what recording cost, and the state of the machine.
   double gpu = 0.01;  ///< Of recorded GPU times.
+  double steps = 0;   ///< Of a step: by how much the recorded ones differ, for their mean.
 };
 
 /// The job as it is.
@@ -95,6 +96,8 @@ class Forecaster {
   /// may be.
   StepInterval IntervalOf(const Plan& plan, const std::vector<bool>& changed, double changed_error);
   /// @param work  that a step gets done, in what it did before
+  /// Also holds what the step were if the graph's guesses are none (whatif/doubts.h).
+  void WidenByDoubts(const EditedPlan& edited, StepInterval& step);
   std::string Explain(const Forecast& forecast, const Plan& plan, double work);
   /// What a combination makes of the job, before it is replayed.
   struct Attempt {
@@ -116,6 +119,7 @@ class Forecaster {
   Replayer replayer_;
   Baseline baseline_;
   EditedPlan edited_;
+  double inferred_ms_ = 0;  ///< Of the corrected step: by waits that are inferred.
 };
 
 }  // namespace headroom

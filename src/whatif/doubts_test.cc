@@ -1,0 +1,43 @@
+#include "whatif/doubts.h"
+
+#include <gtest/gtest.h>
+
+#include "whatif/test_forecast.h"
+
+namespace headroom {
+namespace {
+
+/// Three steps of 1000 us: two kernels of 300 us, each 200 us behind the one before for no reason
+/// that was recorded.
+StoreBuilder WithLateStart() {
+  StoreBuilder b;
+  for (int step = 0; step < 3; ++step) {
+    const int begin = 1'000 * step;
+    b.Step(step, kMain, begin, 50);
+    b.Launch("aten::mm", kMain, begin + 2, kGemm, kStream, begin + 2'200, 300);
+    b.Launch("aten::mm", kMain, begin + 10, kGemm, kStream, begin + 2'700, 300);
+  }
+  return b;
+}
+
+TEST(DoubtsTest, LateStartsThatNothingExplainsMayFollowThePace) {
+  TestForecasts job(WithLateStart());
+  EXPECT_NEAR(job.StepUs(), 1'000, 1);
+  const Forecast faster = job.Ask("gpu-speed:factor=2");
+  // 600 us of kernels become 300, and 400 us of late starts stay.
+  EXPECT_NEAR(faster.step_ms.mid * 1e3, 700, 1);
+  // Or are 0.7 times as late: below what 1 % of the kernels' time makes of it.
+  EXPECT_LT(faster.step_ms.low * 1e3, 690);
+  EXPECT_GE(faster.step_ms.low * 1e3, 300 + 0.7 * 400);
+  EXPECT_LT(faster.step_ms.high * 1e3, 710);
+}
+
+TEST(DoubtsTest, AnUnchangedJobIsNotDoubted) {
+  TestForecasts job(WithLateStart());
+  const Forecast same = job.Ask("gpu-speed:factor=1");
+  EXPECT_NEAR(same.step_ms.low * 1e3, 1'000, 10);
+  EXPECT_NEAR(same.step_ms.high * 1e3, 1'000, 10);
+}
+
+}  // namespace
+}  // namespace headroom
