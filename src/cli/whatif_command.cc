@@ -91,16 +91,13 @@ Status WhatifCommand::Run() {
     calls.push_back(std::move(parsed).value());
   }
   Result<OpenedJob> opened = OpenJob(trace_, options_);
-  if (opened.status().code() == StatusCode::kNoAnswer) {
-    if (views_.Asked()) return views_.RefuseWithoutGraph(trace_, opened.status());
+  const Status why_none = opened.ok() ? opened.value().forecasts : opened.status();
+  if (why_none.code() == StatusCode::kNoAnswer) {
+    if (views_.Asked()) return views_.RefuseWithoutGraph(trace_, why_none);
     if (save_ && !options_.quiet) Remark("saved nothing: there is no forecast\n");
-    return WriteResult(RenderNoAnswer(opened.status(), color, charset), output_path_);
+    return WriteResult(RenderNoAnswer(why_none, color, charset), output_path_);
   }
   if (!opened.ok()) return opened.status();
-  if (const Status& status = opened.value().forecasts; !status.ok()) {
-    if (views_.Asked()) return status;
-    return WriteResult(RenderNoAnswer(status, color, charset), output_path_);
-  }
   const Job& job = *opened.value().job;
   Result<ForecastRecord> record = ForecastRecord::Open(options_.calibration.no_local_state);
   if (!record.ok()) return record.status();
@@ -200,6 +197,8 @@ Status WhatifCommand::Score() {
   }
   const Result<OpenedJob> after = OpenJob(score_.second, options_);
   if (!after.ok()) return after.status();
+  // A measured step is true whatever its trace lacks.
+  if (!after.value().forecasts.ok() && !options_.measured_step_ms) return after.value().forecasts;
   const std::string machine = MachineOf(*after.value().store);
   if (machine != found.value().machine) {
     return Status::Usage(fmt::format("{} was recorded on another machine ({}) than {} ({})",

@@ -1,4 +1,4 @@
-// What more samples a step make of the time of a matrix product or convolution.
+// What more samples a step make of the time of a matrix product, convolution or recurrent operator.
 #pragma once
 
 #include <optional>

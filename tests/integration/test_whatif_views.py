@@ -298,6 +298,17 @@ class Views(support.ProgramTest):
             self.assertNotRegex(outcome.text, rf"(?m)^  {other} ")
             self.assertNotIn("another job", outcome.message)
 
+    def test_a_damaged_trace_is_no_score(self):
+        state = {"XDG_STATE_HOME": str(self.scratch / "state")}
+        self.whatif(FLOAT32, "amp", "--save", environment=state)
+        text = gzip.decompress(FLOAT32.read_bytes())
+        cut = self.write("cut.json", text[: len(text) * 6 // 10].decode(errors="ignore"))
+        outcome = support.headroom("whatif", "--score", FLOAT32, cut, environment=state)
+        self.assert_refused(outcome, 3, "of no step all GPU work was recorded")
+        outcome = support.headroom("whatif", cut, "--dump-graph", self.scratch / "graph.jsonl")
+        self.assert_refused(outcome, 3, "--dump-graph", "of no step all GPU work was recorded")
+        self.assertFalse((self.scratch / "graph.jsonl").exists())
+
     def test_another_job_is_refused(self):
         state = {"XDG_STATE_HOME": str(self.scratch / "state")}
         bert, = (sample for sample in SAMPLES if "bert" in sample.name)
