@@ -13,7 +13,8 @@ else()
 endif()
 
 function(headroom_target_defaults target)
-  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_BINARY_DIR}/generated)
+  target_include_directories(${target} PRIVATE
+    ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/generated)
   target_compile_options(${target} PRIVATE ${HEADROOM_WARNINGS})
   if(HEADROOM_FUZZ)
     target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)

@@ -1,0 +1,726 @@
+// What headroom/timer.h does inside. Not for use by itself.
+//
+// One collector an image: its state is a weak hidden definition, so that all files of a program or
+// of a shared library that include the header share it, and two images with headers of different
+// versions do not meet.
+#pragma once
+
+#include <fcntl.h>
+#include <math.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "headroom/detail/clock.h"
+#include "headroom/detail/shared.h"
+
+#if !defined(__cplusplus) && defined(__STRICT_ANSI__)
+extern long syscall(long, ...);  // -std=c11 hides them.
+extern int ftruncate(int, off_t);
+#endif
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+#define HEADROOM_IMPL_SHARED __attribute__((weak, visibility("hidden")))
+#define HEADROOM_IMPL_SLOW __attribute__((noinline, cold, unused))
+#define HEADROOM_IMPL_LIKELY(x) __builtin_expect(!!(x), 1)
+#define HEADROOM_IMPL_UNLIKELY(x) __builtin_expect(!!(x), 0)
+// Relaxed: only the calling thread writes it. Release: others read it without a lock.
+#define HEADROOM_IMPL_PUT(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELEASE)
+#define HEADROOM_IMPL_GET(field) __atomic_load_n(&(field), __ATOMIC_ACQUIRE)
+
+enum {
+  HEADROOM_IMPL_RINGS = 128,
+  HEADROOM_IMPL_RING_RECORDS = 1 << 19,  // 8 MiB: 131 ms of 2 million regions a second.
+  HEADROOM_IMPL_NAMES = 1 << 16,
+  HEADROOM_IMPL_HASH = 1 << 17,
+  HEADROOM_IMPL_TEXT = 16 << 20,
+  HEADROOM_IMPL_KEYS = 4096,  // That have statistics.
+  HEADROOM_IMPL_DEPTH = 256,
+  HEADROOM_IMPL_BUCKETS = 656,  // 16 to each power of two, up to 2^44 ticks.
+};
+
+/// Statistics of a key on one thread, in ticks. The thread writes, any thread reads: a reading
+/// counts if `version` was even and the same before and after.
+struct headroom_impl_stats_block {
+  uint64_t version;
+  uint64_t count, total, self, min, max;
+  uint64_t shift;      ///< The first length: sums of differences to it lose no digits.
+  uint64_t sum, sum2;  ///< Bits of doubles: of (length - shift), and of its square.
+  uint32_t open;       ///< Regions of the key that are open: the owner's alone.
+  uint32_t buckets[HEADROOM_IMPL_BUCKETS];
+};
+
+struct headroom_impl_open {
+  uint64_t start, self;
+  uint32_t key, serial;
+  struct headroom_impl_stats_block* stats;  ///< Null: beyond the keys that have any.
+  uint8_t closed;                           ///< Ended while inner ones were still open.
+  uint8_t recorded;
+};
+
+struct headroom_impl_thread {
+  uint64_t head, tail;  ///< Of the ring; `tail` as last seen.
+  struct headroom_record* records;
+  struct headroom_ring* ring;  ///< Null: not recorded.
+  uint64_t last;               ///< Ticks up to which time is attributed.
+  uint64_t number;             ///< Unique in the process and in its children.
+  uint32_t depth, serial;
+  uint32_t pending;  ///< Recorded regions that are open: their ends have room for sure.
+  uint32_t clock;
+  struct headroom_impl_thread *next, *previous;
+  struct headroom_impl_stats_block* stats[HEADROOM_IMPL_KEYS];
+  struct headroom_impl_open open[HEADROOM_IMPL_DEPTH];
+};
+
+struct headroom_impl_state {
+  int off;  ///< Nothing is collected.
+  int ready;
+  pthread_mutex_t lock;  ///< Of all below; names and `hash` are read without it.
+  uint32_t clock;
+  uint32_t names;  ///< As in `shared`, which after a fork is still the parent's.
+  uint32_t text;
+  int recorded;  ///< The recorder has the shared memory.
+  int forked;    ///< `shared` is the parent's: for its names only.
+  int socket;
+  uint64_t threads_begun;
+  struct headroom_impl_anchor anchor;
+  struct headroom_shared* shared;
+  struct headroom_impl_thread* threads;
+  struct headroom_impl_stats_block* retired[HEADROOM_IMPL_KEYS];  ///< Of threads that ended.
+  uint64_t retired_ring_drops;
+  pthread_key_t exit_key;
+  uint32_t hash[HEADROOM_IMPL_HASH];  ///< Name numbers by hash; 0: free.
+};
+
+HEADROOM_IMPL_SHARED struct headroom_impl_state headroom_impl_state_v1 = {
+    0, 0,  PTHREAD_MUTEX_INITIALIZER, 0, 0, 0, 0, 0, -1, 0, {0, 0, 0}, NULL, NULL, {NULL}, 0,
+    0, {0}};
+HEADROOM_IMPL_SHARED __thread struct headroom_impl_thread* headroom_impl_thread_v1 = NULL;
+
+static inline int headroom_impl_on(void) {
+  return !__atomic_load_n(&headroom_impl_state_v1.off, __ATOMIC_RELAXED);
+}
+
+// --- shared memory -----------------------------------------------------------------------------
+
+/// Passes the shared memory to the recorder. Returns the socket, which tells it when the process
+/// ends; -1: there is no recorder.
+HEADROOM_IMPL_SLOW static int headroom_impl_connect(int memory) {
+  const char* path = getenv("HEADROOM_SOCKET");
+  struct sockaddr_un address;
+  if (memory < 0 || path == NULL || path[0] == 0 || strlen(path) >= sizeof address.sun_path) {
+    return -1;
+  }
+  memset(&address, 0, sizeof address);
+  address.sun_family = AF_UNIX;
+  strcpy(address.sun_path, path);
+  const int s = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (s < 0) return -1;
+  const struct timeval patience = {1, 0};  // A recorder that is stopped must not stop the program.
+  setsockopt(s, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+
+  uint64_t hello = HEADROOM_SHARED_MAGIC;
+  struct iovec part = {&hello, sizeof hello};
+  union {
+    struct cmsghdr header;
+    char bytes[CMSG_SPACE(sizeof(int))];
+  } control;
+  memset(&control, 0, sizeof control);
+  struct msghdr message;
+  memset(&message, 0, sizeof message);
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.bytes;
+  message.msg_controllen = sizeof control.bytes;
+  struct cmsghdr* rights = CMSG_FIRSTHDR(&message);
+  rights->cmsg_level = SOL_SOCKET;
+  rights->cmsg_type = SCM_RIGHTS;
+  rights->cmsg_len = CMSG_LEN(sizeof(int));
+  memcpy(CMSG_DATA(rights), &memory, sizeof memory);
+  if (connect(s, (const struct sockaddr*)&address, sizeof address) != 0 ||
+      sendmsg(s, &message, MSG_NOSIGNAL) != (ssize_t)sizeof hello) {
+    close(s);
+    return -1;
+  }
+  return s;
+}
+
+/// Makes the memory, and shares it where there is a recorder. Null: no memory.
+/// REQUIRES: the lock is held.
+HEADROOM_IMPL_SLOW static struct headroom_shared* headroom_impl_make_shared(void) {
+  struct headroom_impl_state* state = &headroom_impl_state_v1;
+  const char* socket_path = getenv("HEADROOM_SOCKET");
+  const int wanted = socket_path != NULL && socket_path[0] != 0;
+  const uint64_t names_offset = 4096;
+  const uint64_t text_offset = names_offset + sizeof(struct headroom_name) * HEADROOM_IMPL_NAMES;
+  const uint64_t rings_offset = text_offset + HEADROOM_IMPL_TEXT;
+  const uint64_t ring_stride =
+      HEADROOM_RING_HEADER_BYTES +
+      sizeof(struct headroom_record) * (uint64_t)HEADROOM_IMPL_RING_RECORDS;
+  // Pages that nobody touches take no memory, and rings are only touched where they are recorded.
+  const uint32_t rings = wanted ? HEADROOM_IMPL_RINGS : 0;
+  const uint64_t bytes = rings_offset + rings * ring_stride;
+#ifdef SYS_memfd_create
+  int memory = wanted ? (int)syscall(SYS_memfd_create, "headroom", 1u /* MFD_CLOEXEC */) : -1;
+#else
+  int memory = -1;
+#endif
+  if (memory >= 0 && ftruncate(memory, (off_t)bytes) != 0) {
+    close(memory);
+    memory = -1;
+  }
+  // 0x20: MAP_ANONYMOUS, 0x4000: MAP_NORESERVE, which -std=c11 hides.
+  void* address = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                       memory >= 0 ? MAP_SHARED : MAP_PRIVATE | 0x20 | 0x4000, memory, 0);
+  if (address == MAP_FAILED) {
+    if (memory >= 0) close(memory);
+    return NULL;
+  }
+  struct headroom_shared* shared = (struct headroom_shared*)address;
+  shared->version = HEADROOM_SHARED_VERSION;
+  shared->clock = state->clock;
+  shared->pid = (int32_t)getpid();
+  shared->rings = memory >= 0 ? rings : 0;
+  shared->ring_records = HEADROOM_IMPL_RING_RECORDS;
+  shared->names_capacity = HEADROOM_IMPL_NAMES;
+  shared->names_offset = names_offset;
+  shared->text_offset = text_offset;
+  shared->text_capacity = HEADROOM_IMPL_TEXT;
+  shared->rings_offset = rings_offset;
+  shared->ring_stride = ring_stride;
+  shared->bytes = bytes;
+  if (state->forked) {  // Name numbers are kept in static variables everywhere: they stay.
+    memcpy(headroom_names_of(shared), headroom_names_of(state->shared),
+           state->names * sizeof(struct headroom_name));
+    memcpy(headroom_text_of(shared), headroom_text_of(state->shared), state->text);
+    munmap(state->shared, state->shared->bytes);
+    state->forked = 0;
+  }
+  HEADROOM_IMPL_PUT(shared->names, state->names);
+  HEADROOM_IMPL_PUT(shared->magic, HEADROOM_SHARED_MAGIC);
+  if (memory >= 0) {
+    state->socket = headroom_impl_connect(memory);
+    HEADROOM_IMPL_PUT(state->recorded, state->socket >= 0);
+    close(memory);  // The mapping keeps it.
+  }
+  return shared;
+}
+
+// --- names ---------------------------------------------------------------------------------------
+
+static inline uint32_t headroom_impl_hash(const char* text, size_t* length) {
+  uint32_t hash = 2166136261u;  // FNV-1a
+  const char* at = text;
+  for (; *at != 0; ++at) hash = (hash ^ (unsigned char)*at) * 16777619u;
+  *length = (size_t)(at - text);
+  return hash ^ (hash >> 15);
+}
+
+static inline int headroom_impl_same(const struct headroom_impl_state* state, uint32_t id,
+                                     const char* text, size_t length) {
+  const struct headroom_name* name = headroom_names_of(state->shared) + id;
+  return name->length == length &&
+         memcmp(headroom_text_of(state->shared) + name->offset, text, length) == 0;
+}
+
+HEADROOM_IMPL_SLOW static int headroom_impl_start(void);
+
+HEADROOM_IMPL_SLOW static uint32_t headroom_impl_add_key(const char* text, size_t length,
+                                                         uint32_t hash) {
+  struct headroom_impl_state* state = &headroom_impl_state_v1;
+  uint32_t id = 0;
+  pthread_mutex_lock(&state->lock);
+  if (headroom_impl_start()) {
+    uint32_t slot = hash % HEADROOM_IMPL_HASH;
+    while ((id = state->hash[slot]) != 0 && !headroom_impl_same(state, id, text, length)) {
+      slot = (slot + 1) % HEADROOM_IMPL_HASH;
+    }
+    if (id == 0) {
+      if (state->names < HEADROOM_IMPL_NAMES && state->text + length <= HEADROOM_IMPL_TEXT) {
+        id = state->names;
+        struct headroom_name* name = headroom_names_of(state->shared) + id;
+        name->offset = state->text;
+        name->length = (uint32_t)length;
+        memcpy(headroom_text_of(state->shared) + state->text, text, length);
+        state->text += (uint32_t)length;
+        state->names = id + 1;
+        HEADROOM_IMPL_PUT(state->shared->names, id + 1);
+        HEADROOM_IMPL_PUT(state->hash[slot], id);
+      } else {
+        id = 1;  // "(too many names)"
+        __atomic_fetch_add(&state->shared->dropped_names, 1, __ATOMIC_RELAXED);
+      }
+    }
+  }
+  pthread_mutex_unlock(&state->lock);
+  return id;
+}
+
+/// 0: nothing is collected.
+static inline uint32_t headroom_impl_key(const char* text) {
+  struct headroom_impl_state* state = &headroom_impl_state_v1;
+  size_t length;
+  const uint32_t hash = headroom_impl_hash(text, &length);
+  if (HEADROOM_IMPL_LIKELY(HEADROOM_IMPL_GET(state->ready))) {
+    uint32_t id;
+    for (uint32_t slot = hash % HEADROOM_IMPL_HASH;
+         (id = HEADROOM_IMPL_GET(state->hash[slot])) != 0; slot = (slot + 1) % HEADROOM_IMPL_HASH) {
+      if (headroom_impl_same(state, id, text, length)) return id;
+    }
+  }
+  return headroom_impl_add_key(text, length, hash);
+}
+
+// --- threads -------------------------------------------------------------------------------------
+
+static inline double headroom_impl_double(uint64_t bits) {
+  double value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+static inline uint64_t headroom_impl_bits(double value) {
+  uint64_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+/// Adds `from`, which does not change any more, to `into`. Sums are moved to the shift of `into`.
+HEADROOM_IMPL_SLOW static void headroom_impl_merge(struct headroom_impl_stats_block* into,
+                                                   const struct headroom_impl_stats_block* from) {
+  if (from->count == 0) return;
+  if (into->count == 0) {
+    into->shift = from->shift;
+    into->min = from->min;
+  }
+  const double n = (double)from->count, sum = headroom_impl_double(from->sum);
+  const double moved = (double)from->shift - (double)into->shift;
+  into->sum = headroom_impl_bits(headroom_impl_double(into->sum) + sum + n * moved);
+  into->sum2 =
+      headroom_impl_bits(headroom_impl_double(into->sum2) + headroom_impl_double(from->sum2) +
+                         2 * moved * sum + n * moved * moved);
+  into->count += from->count;
+  into->total += from->total;
+  into->self += from->self;
+  if (from->min < into->min) into->min = from->min;
+  if (from->max > into->max) into->max = from->max;
+  for (int i = 0; i < HEADROOM_IMPL_BUCKETS; ++i) into->buckets[i] += from->buckets[i];
+}
+
+/// A copy of what another thread may be writing.
+HEADROOM_IMPL_SLOW static struct headroom_impl_stats_block headroom_impl_copy(
+    const struct headroom_impl_stats_block* live) {
+  struct headroom_impl_stats_block copy;
+  uint64_t before;
+  do {
+    before = HEADROOM_IMPL_GET(live->version);
+    copy.version = 0;
+    copy.count = HEADROOM_IMPL_GET(live->count);
+    copy.total = HEADROOM_IMPL_GET(live->total);
+    copy.self = HEADROOM_IMPL_GET(live->self);
+    copy.min = HEADROOM_IMPL_GET(live->min);
+    copy.max = HEADROOM_IMPL_GET(live->max);
+    copy.shift = HEADROOM_IMPL_GET(live->shift);
+    copy.sum = HEADROOM_IMPL_GET(live->sum);
+    copy.sum2 = HEADROOM_IMPL_GET(live->sum2);
+    copy.open = 0;
+    for (int i = 0; i < HEADROOM_IMPL_BUCKETS; ++i) {
+      copy.buckets[i] = HEADROOM_IMPL_GET(live->buckets[i]);
+    }
+  } while ((before & 1) != 0 || HEADROOM_IMPL_GET(live->version) != before);
+  return copy;
+}
+
+HEADROOM_IMPL_SLOW static void headroom_impl_thread_ends(void* ending) {
+  struct headroom_impl_state* state = &headroom_impl_state_v1;
+  struct headroom_impl_thread* thread = (struct headroom_impl_thread*)ending;
+  pthread_mutex_lock(&state->lock);
+  for (int key = 0; key < HEADROOM_IMPL_KEYS; ++key) {
+    struct headroom_impl_stats_block* stats = thread->stats[key];
+    if (stats == NULL) continue;
+    if (state->retired[key] == NULL) {
+      state->retired[key] = stats;
+    } else {
+      headroom_impl_merge(state->retired[key], stats);
+      free(stats);
+    }
+  }
+  if (thread->previous != NULL) thread->previous->next = thread->next;
+  if (thread->next != NULL) thread->next->previous = thread->previous;
+  if (state->threads == thread) state->threads = thread->next;
+  if (thread->ring != NULL) {
+    state->retired_ring_drops += HEADROOM_IMPL_GET(thread->ring->dropped);
+    HEADROOM_IMPL_PUT(thread->ring->state, HEADROOM_RING_CLOSED);
+  }
+  pthread_mutex_unlock(&state->lock);
+  // A destructor that runs later may time something: it begins anew.
+  headroom_impl_thread_v1 = NULL;
+  free(thread);
+}
+
+HEADROOM_IMPL_SLOW static void headroom_impl_before_fork(void) {
+  pthread_mutex_lock(&headroom_impl_state_v1.lock);
+}
+HEADROOM_IMPL_SLOW static void headroom_impl_after_fork(void) {
+  pthread_mutex_unlock(&headroom_impl_state_v1.lock);
+}
+/// The child has one thread, and nothing behind it: what was collected is the parent's.
+HEADROOM_IMPL_SLOW static void headroom_impl_in_child(void) {
+  struct headroom_impl_state* state = &headroom_impl_state_v1;
+  state->forked = state->shared != NULL;
+  state->ready = 0;
+  state->recorded = 0;
+  if (state->socket >= 0) close(state->socket);
+  state->socket = -1;
+  state->threads = NULL;  // Their memory is lost with the threads.
+  state->retired_ring_drops = 0;
+  memset(state->retired, 0, sizeof state->retired);
+  headroom_impl_thread_v1 = NULL;
+  pthread_setspecific(state->exit_key, NULL);
+  pthread_mutex_unlock(&state->lock);
+}
+
+/// What must be there before anything else; returns whether it is. REQUIRES: the lock is held.
+HEADROOM_IMPL_SLOW static int headroom_impl_start(void) {
+  struct headroom_impl_state* state = &headroom_impl_state_v1;
+  if (state->ready) return 1;
+  if (state->off) return 0;
+  const int again = state->forked;
+  const char* wish = getenv("HEADROOM");
+  if (wish != NULL && wish[0] == '0' && wish[1] == 0) {
+    __atomic_store_n(&state->off, 1, __ATOMIC_RELAXED);
+    return 0;
+  }
+  if (!again) {
+    state->clock =
+        headroom_impl_has_counter() ? HEADROOM_CLOCK_COUNTER : HEADROOM_CLOCK_MONOTONIC_RAW;
+    state->names = 2;  // 0: none; 1: what did not fit.
+    state->text = 16;
+  }
+  state->anchor = headroom_impl_anchor_now(state->clock);
+  struct headroom_shared* shared = headroom_impl_make_shared();
+  if (shared == NULL ||
+      (!again && pthread_key_create(&state->exit_key, headroom_impl_thread_ends) != 0)) {
+    __atomic_store_n(&state->off, 1, __ATOMIC_RELAXED);
+    return 0;
+  }
+  state->shared = shared;
+  if (!again) {
+    memcpy(headroom_text_of(shared), "(too many names)", 16);
+    headroom_names_of(shared)[1].length = 16;
+    pthread_atfork(headroom_impl_before_fork, headroom_impl_after_fork, headroom_impl_in_child);
+  }
+  HEADROOM_IMPL_PUT(state->ready, 1);
+  return 1;
+}
+
+/// A ring of the shared memory that nobody else has; null: not recorded, or none is free.
+/// REQUIRES: the lock is held.
+HEADROOM_IMPL_SLOW static struct headroom_ring* headroom_impl_take_ring(uint32_t kind) {
+  struct headroom_impl_state* state = &headroom_impl_state_v1;
+  if (!state->recorded) return NULL;
+  for (uint32_t i = 0; i < state->shared->rings; ++i) {
+    struct headroom_ring* ring = headroom_ring_at(state->shared, i);
+    if (HEADROOM_IMPL_GET(ring->state) != HEADROOM_RING_FREE) continue;
+    ring->kind = kind;
+    ring->dropped = 0;
+    return ring;
+  }
+  __atomic_fetch_add(&state->shared->dropped_threads, 1, __ATOMIC_RELAXED);
+  return NULL;
+}
+
+HEADROOM_IMPL_SLOW static struct headroom_impl_thread* headroom_impl_attach(void) {
+  struct headroom_impl_state* state = &headroom_impl_state_v1;
+  struct headroom_impl_thread* thread = NULL;
+  pthread_mutex_lock(&state->lock);
+  if (headroom_impl_start() &&
+      (thread = (struct headroom_impl_thread*)calloc(1, sizeof *thread)) != NULL) {
+    thread->clock = state->clock;
+    thread->number = ++state->threads_begun;
+    struct headroom_ring* ring = headroom_impl_take_ring(HEADROOM_RING_THREAD);
+    if (ring != NULL) {
+      ring->tid = (int32_t)syscall(SYS_gettid);
+      memset(ring->name, 0, sizeof ring->name);
+      prctl(PR_GET_NAME, ring->name);
+      thread->head = thread->tail = HEADROOM_IMPL_GET(ring->head);
+      thread->records = headroom_records_of(ring);
+      thread->ring = ring;
+      HEADROOM_IMPL_PUT(ring->state, HEADROOM_RING_OPEN);
+    }
+    thread->next = state->threads;
+    if (thread->next != NULL) thread->next->previous = thread;
+    state->threads = thread;
+    headroom_impl_thread_v1 = thread;
+    pthread_setspecific(state->exit_key, thread);
+  }
+  pthread_mutex_unlock(&state->lock);
+  return thread;
+}
+
+HEADROOM_IMPL_SLOW static struct headroom_impl_stats_block* headroom_impl_add_stats(
+    struct headroom_impl_thread* thread, uint32_t key) {
+  struct headroom_impl_stats_block* stats =
+      (struct headroom_impl_stats_block*)calloc(1, sizeof *stats);
+  if (stats != NULL) stats->min = UINT64_MAX;
+  HEADROOM_IMPL_PUT(thread->stats[key], stats);
+  return stats;
+}
+
+// --- the hot path --------------------------------------------------------------------------------
+
+/// Room for `records` beside the ends of the regions that are open; asks the recorder's side only
+/// when the ring seems full.
+static inline int headroom_impl_room(struct headroom_impl_thread* thread, uint32_t records) {
+  const uint64_t needed = thread->head + records + thread->pending;
+  if (HEADROOM_IMPL_LIKELY(needed - thread->tail <= HEADROOM_IMPL_RING_RECORDS)) return 1;
+  thread->tail = HEADROOM_IMPL_GET(thread->ring->tail);
+  if (needed - thread->tail <= HEADROOM_IMPL_RING_RECORDS) return 1;
+  HEADROOM_IMPL_PUT(thread->ring->dropped, thread->ring->dropped + 1);
+  return 0;
+}
+
+static inline void headroom_impl_write(struct headroom_impl_thread* thread, uint64_t ticks,
+                                       uint32_t name, uint32_t info) {
+  struct headroom_record* record =
+      thread->records + (thread->head & (HEADROOM_IMPL_RING_RECORDS - 1));
+  record->ticks = ticks;
+  record->name = name;
+  record->info = info;
+  ++thread->head;
+}
+
+static inline void headroom_impl_publish(struct headroom_impl_thread* thread) {
+  HEADROOM_IMPL_PUT(thread->ring->head, thread->head);
+}
+
+static inline headroom_token headroom_impl_begin(uint32_t key, uint32_t kind, int64_t number) {
+  if (HEADROOM_IMPL_UNLIKELY(!headroom_impl_on() || key == 0)) return 0;
+  struct headroom_impl_thread* thread = headroom_impl_thread_v1;
+  if (HEADROOM_IMPL_UNLIKELY(thread == NULL) && (thread = headroom_impl_attach()) == NULL) return 0;
+  if (HEADROOM_IMPL_UNLIKELY(thread->depth == HEADROOM_IMPL_DEPTH)) {
+    __atomic_fetch_add(&headroom_impl_state_v1.shared->dropped_depth, 1, __ATOMIC_RELAXED);
+    return 0;
+  }
+  struct headroom_impl_stats_block* stats = NULL;
+  if (HEADROOM_IMPL_LIKELY(key < HEADROOM_IMPL_KEYS)) {
+    stats = thread->stats[key];
+    if (HEADROOM_IMPL_UNLIKELY(stats == NULL)) stats = headroom_impl_add_stats(thread, key);
+    if (HEADROOM_IMPL_LIKELY(stats != NULL)) ++stats->open;
+  }
+  struct headroom_impl_open* open = thread->open + thread->depth;
+  const uint32_t serial = ++thread->serial & 0xffffffu;
+  open->key = key;
+  open->serial = serial;
+  open->stats = stats;
+  open->self = 0;
+  open->closed = 0;
+  open->recorded = 0;
+  const uint64_t now = headroom_impl_ticks(thread->clock);
+  open->start = now;
+  if (thread->depth > 0) open[-1].self += now - thread->last;
+  thread->last = now;
+  ++thread->depth;
+  if (thread->ring != NULL) {
+    const uint32_t payload = kind == HEADROOM_KIND_STEP;
+    if (HEADROOM_IMPL_LIKELY(headroom_impl_room(thread, 2 + payload))) {
+      open->recorded = 1;
+      ++thread->pending;
+      headroom_impl_write(thread, now, key, kind | serial << 8);
+      if (payload) headroom_impl_write(thread, (uint64_t)number, 0, 0);
+      headroom_impl_publish(thread);
+    }
+  }
+  return thread->number << 33 | (uint64_t)serial << 9 | thread->depth;
+}
+
+static inline uint32_t headroom_impl_bucket(uint64_t ticks) {
+  if (ticks < 16) return (uint32_t)ticks;
+  const uint32_t exponent = 63u - (uint32_t)__builtin_clzll(ticks);
+  const uint32_t bucket = (exponent - 3) * 16 + ((ticks >> (exponent - 4)) & 15);
+  return bucket < HEADROOM_IMPL_BUCKETS ? bucket : HEADROOM_IMPL_BUCKETS - 1;
+}
+
+static inline void headroom_impl_count(struct headroom_impl_stats_block* s, uint64_t ticks,
+                                       uint64_t self) {
+  const uint64_t version = s->version;
+  __atomic_store_n(&s->version, version + 1, __ATOMIC_RELAXED);
+  if (s->count == 0) HEADROOM_IMPL_PUT(s->shift, ticks);
+  const double off = (double)(int64_t)(ticks - s->shift);
+  HEADROOM_IMPL_PUT(s->count, s->count + 1);
+  if (--s->open == 0) HEADROOM_IMPL_PUT(s->total, s->total + ticks);
+  HEADROOM_IMPL_PUT(s->self, s->self + self);
+  if (ticks < s->min) HEADROOM_IMPL_PUT(s->min, ticks);
+  if (ticks > s->max) HEADROOM_IMPL_PUT(s->max, ticks);
+  HEADROOM_IMPL_PUT(s->sum, headroom_impl_bits(headroom_impl_double(s->sum) + off));
+  HEADROOM_IMPL_PUT(s->sum2, headroom_impl_bits(headroom_impl_double(s->sum2) + off * off));
+  uint32_t* bucket = s->buckets + headroom_impl_bucket(ticks);
+  HEADROOM_IMPL_PUT(*bucket, *bucket + 1);
+  HEADROOM_IMPL_PUT(s->version, version + 2);
+}
+
+static inline void headroom_impl_end(headroom_token token) {
+  struct headroom_impl_thread* thread = headroom_impl_thread_v1;
+  const uint32_t at = (uint32_t)(token & 0x1ff);
+  if (HEADROOM_IMPL_UNLIKELY(thread == NULL || token >> 33 != thread->number ||
+                             at > thread->depth ||
+                             thread->open[at - 1].serial != ((token >> 9) & 0xffffffu) ||
+                             thread->open[at - 1].closed)) {
+    struct headroom_shared* shared = headroom_impl_state_v1.shared;
+    if (shared != NULL && !headroom_impl_state_v1.forked) {
+      __atomic_fetch_add(&shared->unmatched, 1, __ATOMIC_RELAXED);
+    }
+    return;
+  }
+  const uint64_t now = headroom_impl_ticks(thread->clock);
+  struct headroom_impl_open* open = thread->open + (at - 1);
+  thread->open[thread->depth - 1].self += now - thread->last;
+  thread->last = now;
+  if (open->recorded) {
+    --thread->pending;
+    headroom_impl_write(thread, now, open->key, HEADROOM_KIND_END | open->serial << 8);
+    headroom_impl_publish(thread);
+  }
+  if (HEADROOM_IMPL_LIKELY(open->stats != NULL)) {
+    // Counters of two cores may differ by less than a region takes, never by more.
+    const uint64_t ticks = now >= open->start ? now - open->start : 0;
+    headroom_impl_count(open->stats, ticks, open->self);
+  }
+  open->closed = 1;
+  while (thread->depth > 0 && thread->open[thread->depth - 1].closed) --thread->depth;
+}
+
+static inline void headroom_impl_event(uint32_t key, uint32_t kind, int payload, uint64_t value) {
+  struct headroom_impl_thread* thread = headroom_impl_thread_v1;
+  if (key == 0) return;
+  if (HEADROOM_IMPL_UNLIKELY(thread == NULL) && (thread = headroom_impl_attach()) == NULL) return;
+  if (thread->ring == NULL || !headroom_impl_room(thread, 1u + (uint32_t)payload)) return;
+  headroom_impl_write(thread, headroom_impl_ticks(thread->clock), key, kind);
+  if (payload) headroom_impl_write(thread, value, 0, 0);
+  headroom_impl_publish(thread);
+}
+
+// --- queries -------------------------------------------------------------------------------------
+
+HEADROOM_IMPL_SLOW static void headroom_impl_enable(int on) {
+  __atomic_store_n(&headroom_impl_state_v1.off, !on, __ATOMIC_RELAXED);
+}
+
+HEADROOM_IMPL_SLOW static int headroom_impl_enabled(void) {
+  struct headroom_impl_state* state = &headroom_impl_state_v1;
+  pthread_mutex_lock(&state->lock);
+  const int on = !state->off && headroom_impl_start();
+  pthread_mutex_unlock(&state->lock);
+  return on;
+}
+
+HEADROOM_IMPL_SLOW static int headroom_impl_recorded(void) {
+  return headroom_impl_enabled() && HEADROOM_IMPL_GET(headroom_impl_state_v1.recorded);
+}
+
+/// The middle of the bucket in which the smallest `share` of all lengths ends, within the extremes.
+HEADROOM_IMPL_SLOW static double headroom_impl_percentile(const struct headroom_impl_stats_block* s,
+                                                          double share) {
+  const double rank = share * (double)s->count;
+  double below = 0;
+  for (uint32_t i = 0; i < HEADROOM_IMPL_BUCKETS; ++i) {
+    below += s->buckets[i];
+    if (below < rank || s->buckets[i] == 0) continue;
+    double middle = i;
+    if (i >= 16) {
+      const double width = (double)((uint64_t)1 << (i / 16 - 1));
+      middle = (double)(16 + i % 16) * width + width / 2;
+    }
+    if (middle < (double)s->min) return (double)s->min;
+    return middle > (double)s->max ? (double)s->max : middle;
+  }
+  return (double)s->max;
+}
+
+HEADROOM_IMPL_SLOW static double headroom_impl_seconds_per_tick(void) {
+  const struct headroom_impl_state* state = &headroom_impl_state_v1;
+  if (state->clock != HEADROOM_CLOCK_COUNTER) return 1e-9;
+  struct headroom_impl_anchor now;
+  do {  // Over a millisecond the two readings are at most some 0.01 % off.
+    now = headroom_impl_anchor_now(state->clock);
+  } while (now.ns - state->anchor.ns < 1000000);
+  return 1e-9 * (double)(now.ns - state->anchor.ns) / (double)(now.ticks - state->anchor.ticks);
+}
+
+HEADROOM_IMPL_SLOW static int headroom_impl_stats(const char* key, struct headroom_stats* out) {
+  struct headroom_impl_state* state = &headroom_impl_state_v1;
+  const int all = strcmp(key, "ALL") == 0;
+  memset(out, 0, sizeof *out);
+  const uint32_t wanted = all ? 0 : headroom_impl_key(key);
+  if ((!all && wanted == 0) || wanted >= HEADROOM_IMPL_KEYS) return 0;
+  struct headroom_impl_stats_block* sum = (struct headroom_impl_stats_block*)calloc(1, sizeof *sum);
+  if (sum == NULL) return 0;
+  int known = 0;
+  pthread_mutex_lock(&state->lock);
+  for (uint32_t id = all ? 1 : wanted; id < HEADROOM_IMPL_KEYS && (all || id == wanted); ++id) {
+    if (state->retired[id] != NULL) {
+      known = 1;
+      headroom_impl_merge(sum, state->retired[id]);
+    }
+    for (struct headroom_impl_thread* thread = state->threads; thread != NULL;
+         thread = thread->next) {
+      struct headroom_impl_stats_block* live = HEADROOM_IMPL_GET(thread->stats[id]);
+      if (live == NULL) continue;
+      known = 1;
+      const struct headroom_impl_stats_block copy = headroom_impl_copy(live);
+      headroom_impl_merge(sum, &copy);
+    }
+  }
+  pthread_mutex_unlock(&state->lock);
+  if (sum->count > 0) {
+    const double tick = headroom_impl_seconds_per_tick();
+    const double n = (double)sum->count, off = headroom_impl_double(sum->sum);
+    out->count = sum->count;
+    out->total_s = (double)sum->total * tick;
+    out->self_s = (double)sum->self * tick;
+    out->min_s = (double)sum->min * tick;
+    out->max_s = (double)sum->max * tick;
+    out->mean_s = ((double)sum->shift + off / n) * tick;
+    const double spread = headroom_impl_double(sum->sum2) - off * off / n;
+    out->stdev_s = sum->count > 1 && spread > 0 ? sqrt(spread / (n - 1)) * tick : 0;
+    out->p50_s = headroom_impl_percentile(sum, 0.50) * tick;
+    out->p90_s = headroom_impl_percentile(sum, 0.90) * tick;
+    out->p99_s = headroom_impl_percentile(sum, 0.99) * tick;
+  }
+  free(sum);
+  return known;
+}
+
+HEADROOM_IMPL_SLOW static struct headroom_drops headroom_impl_drops(void) {
+  struct headroom_impl_state* state = &headroom_impl_state_v1;
+  struct headroom_drops drops = {0, 0, 0, 0, 0};
+  pthread_mutex_lock(&state->lock);
+  if (state->ready) {
+    const struct headroom_shared* shared = state->shared;
+    drops.ring = state->retired_ring_drops;
+    for (const struct headroom_impl_thread* t = state->threads; t != NULL; t = t->next) {
+      if (t->ring != NULL) drops.ring += HEADROOM_IMPL_GET(t->ring->dropped);
+    }
+    drops.threads = HEADROOM_IMPL_GET(shared->dropped_threads);
+    drops.depth = HEADROOM_IMPL_GET(shared->dropped_depth);
+    drops.names = HEADROOM_IMPL_GET(shared->dropped_names);
+    drops.unmatched = HEADROOM_IMPL_GET(shared->unmatched);
+  }
+  pthread_mutex_unlock(&state->lock);
+  return drops;
+}
+
+#if defined(__cplusplus)
+}  // extern "C"
+#endif
