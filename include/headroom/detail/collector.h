@@ -93,7 +93,7 @@ struct headroom_impl_state {
   uint32_t text;
   int recorded;  ///< The recorder has the shared memory.
   int forked;    ///< `shared` is the parent's: for its names only.
-  int socket;
+  int connection;  ///< The socket's number plus 1; 0: none.
   uint64_t threads_begun;
   struct headroom_impl_anchor anchor;
   struct headroom_shared* shared;
@@ -104,9 +104,8 @@ struct headroom_impl_state {
   uint32_t hash[HEADROOM_IMPL_HASH];  ///< Name numbers by hash; 0: free.
 };
 
-HEADROOM_IMPL_SHARED struct headroom_impl_state headroom_impl_state_v1 = {
-    0, 0,  PTHREAD_MUTEX_INITIALIZER, 0, 0, 0, 0, 0, -1, 0, {0, 0, 0}, NULL, NULL, {NULL}, 0,
-    0, {0}};
+// All zero (also the mutex, on every Linux libc): it takes no room in the file.
+HEADROOM_IMPL_SHARED struct headroom_impl_state headroom_impl_state_v1;
 HEADROOM_IMPL_SHARED __thread struct headroom_impl_thread* headroom_impl_thread_v1 = NULL;
 
 static inline int headroom_impl_on(void) {
@@ -173,11 +172,14 @@ HEADROOM_IMPL_SLOW static struct headroom_shared* headroom_impl_make_shared(void
   const uint32_t rings = wanted ? HEADROOM_IMPL_RINGS : 0;
   const uint64_t bytes = rings_offset + rings * ring_stride;
 #ifdef SYS_memfd_create
-  int memory = wanted ? (int)syscall(SYS_memfd_create, "headroom", 1u /* MFD_CLOEXEC */) : -1;
+  // 3: MFD_CLOEXEC | MFD_ALLOW_SEALING.
+  int memory = wanted ? (int)syscall(SYS_memfd_create, "headroom", 3u) : -1;
 #else
   int memory = -1;
 #endif
-  if (memory >= 0 && ftruncate(memory, (off_t)bytes) != 0) {
+  // 1033: F_ADD_SEALS, 6: F_SEAL_SHRINK | F_SEAL_GROW. The recorder maps nothing that could shrink
+  // under it.
+  if (memory >= 0 && (ftruncate(memory, (off_t)bytes) != 0 || fcntl(memory, 1033, 6) != 0)) {
     close(memory);
     memory = -1;
   }
@@ -211,8 +213,8 @@ HEADROOM_IMPL_SLOW static struct headroom_shared* headroom_impl_make_shared(void
   HEADROOM_IMPL_PUT(shared->names, state->names);
   HEADROOM_IMPL_PUT(shared->magic, HEADROOM_SHARED_MAGIC);
   if (memory >= 0) {
-    state->socket = headroom_impl_connect(memory);
-    HEADROOM_IMPL_PUT(state->recorded, state->socket >= 0);
+    state->connection = headroom_impl_connect(memory) + 1;
+    HEADROOM_IMPL_PUT(state->recorded, state->connection > 0);
     close(memory);  // The mapping keeps it.
   }
   return shared;
@@ -381,8 +383,8 @@ HEADROOM_IMPL_SLOW static void headroom_impl_in_child(void) {
   state->forked = state->shared != NULL;
   state->ready = 0;
   state->recorded = 0;
-  if (state->socket >= 0) close(state->socket);
-  state->socket = -1;
+  if (state->connection > 0) close(state->connection - 1);
+  state->connection = 0;
   state->threads = NULL;  // Their memory is lost with the threads.
   state->retired_ring_drops = 0;
   memset(state->retired, 0, sizeof state->retired);
