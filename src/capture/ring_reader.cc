@@ -74,7 +74,19 @@ void RingReader::OpenTrack(const headroom_ring& from, Ring& ring) {
 
 std::int64_t RingReader::Drain(StepGate& gate) {
   fullest_ = 0;
-  if (gate.limited()) {
+  for (std::uint32_t i = 0; i < rings_.size(); ++i) {
+    headroom_ring* from = memory_.ring(i);
+    Ring& ring = rings_[i];
+    // In this order: what a closed ring holds is all that it will ever hold.
+    ring.state = __atomic_load_n(&from->state, __ATOMIC_ACQUIRE);
+    ring.head = __atomic_load_n(&from->head, __ATOMIC_ACQUIRE);
+    // A head that cannot be is a process gone mad; its ring is left alone.
+    if (ring.head < ring.tail || ring.head - ring.tail > memory_.ring_records())
+      ring.head = ring.tail;
+    fullest_ = std::max(fullest_, static_cast<double>(ring.head - ring.tail) /
+                                      static_cast<double>(memory_.ring_records()));
+  }
+  if (gate.limited()) {  // Whatever is drained below is judged by steps that were seen here.
     for (std::uint32_t i = 0; i < rings_.size(); ++i) FindSteps(i, gate);
   }
   std::int64_t events = 0;
@@ -83,12 +95,9 @@ std::int64_t RingReader::Drain(StepGate& gate) {
 }
 
 void RingReader::FindSteps(std::uint32_t i, StepGate& gate) const {
-  headroom_ring* from = memory_.ring(i);
-  if (__atomic_load_n(&from->state, __ATOMIC_ACQUIRE) == HEADROOM_RING_FREE) return;
-  const std::uint64_t head = __atomic_load_n(&from->head, __ATOMIC_ACQUIRE);
   const headroom_record* records = memory_.records(i);
   const std::uint64_t mask = memory_.ring_records() - 1;
-  for (std::uint64_t at = rings_[i].tail; at < head;) {
+  for (std::uint64_t at = rings_[i].tail; at < rings_[i].head;) {
     const headroom_record& record = records[at & mask];
     const std::uint32_t kind = KindOf(record);
     if (kind == HEADROOM_KIND_STEP)
@@ -127,17 +136,12 @@ void RingReader::EndSlice(Ring& ring, std::uint32_t serial, TimeNs time,
 std::int64_t RingReader::DrainRing(std::uint32_t i, const StepGate& gate) {
   headroom_ring* from = memory_.ring(i);
   Ring& ring = rings_[i];
-  const std::uint32_t state = __atomic_load_n(&from->state, __ATOMIC_ACQUIRE);
-  if (state == HEADROOM_RING_FREE) return 0;
-  const std::uint64_t head = __atomic_load_n(&from->head, __ATOMIC_ACQUIRE);
-  const std::uint64_t size = memory_.ring_records();
-  // A head that cannot be is a process gone mad; its ring is left alone.
-  if (head < ring.tail || head - ring.tail > size) return 0;
-  fullest_ = std::max(fullest_, static_cast<double>(head - ring.tail) / static_cast<double>(size));
+  if (ring.state == HEADROOM_RING_FREE) return 0;
+  const std::uint64_t head = ring.head;
   if (ring.track == 0 && head != ring.tail) OpenTrack(*from, ring);
 
   const headroom_record* records = memory_.records(i);
-  const std::uint64_t mask = size - 1;
+  const std::uint64_t mask = memory_.ring_records() - 1;
   const TraceEncoder::Name category =
       encoder_->Category(from->kind == HEADROOM_RING_STREAM ? "gpu_region" : "region");
   std::int64_t events = 0;
@@ -191,7 +195,7 @@ std::int64_t RingReader::DrainRing(std::uint32_t i, const StepGate& gate) {
     }
   }
   __atomic_store_n(&from->tail, ring.tail, __ATOMIC_RELEASE);
-  if (state == HEADROOM_RING_CLOSED && ring.tail == head) {
+  if (ring.state == HEADROOM_RING_CLOSED && ring.tail == head) {
     // The next owner is another thread, on a track of its own.
     freed_drops_ += __atomic_load_n(&from->dropped, __ATOMIC_RELAXED);
     ring.track = 0;

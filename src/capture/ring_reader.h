@@ -71,6 +71,8 @@ class RingReader {
   };
   struct Ring {
     std::uint64_t tail = 0;
+    std::uint64_t head = 0;  ///< As far as this Drain() goes.
+    std::uint32_t state = HEADROOM_RING_FREE;
     TraceEncoder::Track track = 0;
     std::vector<Open> open;
     TimeNs last;
