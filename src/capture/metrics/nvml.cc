@@ -351,7 +351,7 @@ void Nvml::AddNvlink(GpuProbes& gpu, nvml::Device device, const std::string& ins
     values[0].field = nvml::kNvlinkSent;
     values[1].field = nvml::kNvlinkReceived;
     for (nvml::FieldValue& value : values) value.scope = nvml::kAllLinks;
-    const nvml::Return result = call(device, int{values.size()}, values.data());
+    const nvml::Return result = call(device, static_cast<int>(values.size()), values.data());
     return result != nvml::kSuccess ? result : values[0].result;
   };
   // Most GPUs have no such link; they get no metrics for it.
