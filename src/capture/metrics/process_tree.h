@@ -32,6 +32,7 @@ class ProcessTreeSource : public MetricSource {
   void Read(SampleRun& run) override;
   /// Takes in the processes of a scan whose parents are in the tree.
   void Adopt(const std::vector<ScannedProcess>& scan);
+  bool empty() const { return members_.empty(); }
   bool Contains(std::int64_t pid) const { return members_.contains(pid); }
 
  private:

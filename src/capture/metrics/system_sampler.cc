@@ -105,6 +105,8 @@ SystemSampler::SystemSampler(SamplerOptions options) : options_(std::move(option
 
 SystemSampler::~SystemSampler() = default;
 
+bool SystemSampler::tree_is_gone() const { return tree_ != nullptr && tree_->empty(); }
+
 const Reading& SystemSampler::Take(bool last) {
   const TimeNs cpu_before = ReadClock(CLOCK_THREAD_CPUTIME_ID);
   const TimeNs begin = MonotonicNow();

@@ -53,6 +53,9 @@ class SystemSampler {
   const std::vector<Metric>& metrics() const { return board_.metrics(); }
   const std::vector<GpuIdentity>& gpus() const { return gpus_; }
 
+  /// Whether the last sample found no process of the tree. Without a tree: false.
+  bool tree_is_gone() const;
+
   /// Valid until the next one.
   const Reading& Sample() { return Take(/*last=*/false); }
   /// The sample at the end of a run. Rates are missing where the last window is shorter than half a
