@@ -3,7 +3,9 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
+#include "base/private_file.h"
 #include "base/status.h"
 
 namespace headroom {
@@ -15,13 +17,9 @@ class RecordingFile {
     std::int64_t pending_bytes;  ///< What a full disk may keep waiting in memory.
   };
 
-  /// Creates the file for its owner alone (0600), following no link. An existing file is refused,
-  /// or with `replace` replaced by a new one (another name for the old file keeps the old bytes).
+  /// Creates the file as a PrivateFile: for its owner alone, through no link. An existing file is
+  /// refused, or with `replace` replaced by a new one.
   static Result<RecordingFile> Create(const std::string& path, bool replace, Limits limits);
-
-  RecordingFile(RecordingFile&& other) noexcept;
-  RecordingFile& operator=(RecordingFile&&) = delete;
-  ~RecordingFile();
 
   /// Takes packets for the next Flush(). What exceeds a limit is refused, whole, and so is all that
   /// comes after it.
@@ -41,11 +39,11 @@ class RecordingFile {
   const std::string& trouble() const { return trouble_; }
 
  private:
-  RecordingFile(std::string path, int descriptor, Limits limits)
-      : path_(std::move(path)), descriptor_(descriptor), limits_(limits) {}
+  RecordingFile(std::string path, PrivateFile file, Limits limits)
+      : path_(std::move(path)), file_(std::move(file)), limits_(limits) {}
 
   std::string path_;
-  int descriptor_;
+  PrivateFile file_;
   Limits limits_;
   std::string pending_;
   std::int64_t bytes_ = 0, lost_bytes_ = 0;

@@ -14,6 +14,7 @@
 
 #include "cli/calibrate_command.h"
 #include "cli/help.h"
+#include "cli/monitor_command.h"
 #include "cli/output.h"
 #include "cli/record_command.h"
 #include "cli/report_command.h"
@@ -62,6 +63,7 @@ int Run(int argc, char** argv) {
   commands.push_back(std::make_unique<ReportCommand>(app));
   commands.push_back(std::make_unique<WhatifCommand>(app));
   commands.push_back(std::make_unique<RecordCommand>(app));
+  commands.push_back(std::make_unique<MonitorCommand>(app));
   commands.push_back(std::make_unique<CalibrateCommand>(app));
 
   // The one that the user named, also where its arguments are wrong; null: none.

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "capture/launched_program.h"
+#include "capture/metrics_recorder.h"
 #include "cli/help.h"
 #include "cli/output.h"
 #include "cli/step_range.h"
@@ -96,6 +97,9 @@ RecordCommand::RecordCommand(CLI::App& parent) {
                    "What a full or slow disk may keep waiting, a process (256)")
       ->type_name("N")
       ->check(AboveZero, "");
+  app_->add_option("--interval", interval_s_, "Seconds between samples of the machine (1)")
+      ->type_name("N")
+      ->check(CLI::Range(0.1, 60.0), "");
   app_->add_flag("-q,--quiet", quiet_, "No remarks on stderr");
 }
 
@@ -145,7 +149,14 @@ Status RecordCommand::Run() {
     fs::remove(options_.path, ignored);
     return program.status();
   }
-  exit_code_ = program.value().Wait();
+  {
+    SamplerOptions sampler;
+    sampler.process = program.value().pid();
+    sampler.period = DurationNs(std::llround(interval_s_ * 1e9));
+    SetVisibleDevices(std::nullopt, sampler);  // The program's are ours.
+    const MetricsRecorder metrics(sampler, recorder.value().get());
+    exit_code_ = program.value().Wait();
+  }
   for (const RecordedProcess& process : recorder.value()->Stop()) remark(Summary(process));
   return Status::Ok();
 }

@@ -27,6 +27,7 @@ class RecordCommand : public Subcommand {
   std::string steps_;
   double max_file_gb_ = 8;
   double max_memory_mb_ = 256;
+  double interval_s_ = 1;
   bool quiet_ = false;
   int exit_code_ = 0;
 };
