@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cli/calibrate_command.h"
+#include "cli/doctor_command.h"
 #include "cli/help.h"
 #include "cli/monitor_command.h"
 #include "cli/output.h"
@@ -64,6 +65,7 @@ int Run(int argc, char** argv) {
   commands.push_back(std::make_unique<WhatifCommand>(app));
   commands.push_back(std::make_unique<RecordCommand>(app));
   commands.push_back(std::make_unique<MonitorCommand>(app));
+  commands.push_back(std::make_unique<DoctorCommand>(app));
   commands.push_back(std::make_unique<CalibrateCommand>(app));
 
   // The one that the user named, also where its arguments are wrong; null: none.
