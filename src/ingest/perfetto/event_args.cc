@@ -6,9 +6,9 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "base/perfetto_fields.h"
-#include "store/args_text.h"
 
 namespace headroom::perfetto {
 namespace {
@@ -83,11 +83,9 @@ void AppendNumber(double value, std::string& out) {
   }
 }
 
-/// Whether a text is one JSON array or object, by its brackets and quotes. Tools that turn JSON
-/// into this format pass shapes so.
+/// Whether a text is a JSON array or object. Tools that turn JSON into this format pass shapes so.
 bool IsNested(std::string_view text) {
-  return (text.starts_with('[') || text.starts_with('{')) && SkipValue(text, 0) == text.size() &&
-         text.ends_with(text[0] == '[' ? ']' : '}');
+  return (text.starts_with('[') || text.starts_with('{')) && nlohmann::json::accept(text);
 }
 
 }  // namespace
@@ -120,7 +118,11 @@ void EventArgs::Add(Arg arg) {
 }
 
 void EventArgs::AddText(std::string_view name, std::string_view value) {
-  Add({strings_.Intern(name), {}, Type::kText, false, 0, 0, value, 0, 0});
+  const std::size_t at = args_.size();
+  if (at >= last_names_.size()) last_names_.resize(at + 1, StringId(0u));
+  StringId& id = last_names_[at];
+  if (strings_.Get(id) != name) id = strings_.Intern(name);
+  Add({id, {}, Type::kText, false, 0, 0, value, 0, 0});
 }
 
 bool EventArgs::AddAnnotation(std::string_view message, const InternTable& names,

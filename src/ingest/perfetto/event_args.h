@@ -99,6 +99,7 @@ class EventArgs {
   std::vector<Arg> args_;
   std::vector<ArgColumn> columns_;  ///< By string id; filled on demand.
   std::vector<bool> known_;
+  std::vector<StringId> last_names_;  ///< By position in the event before; mostly the same again.
   std::string json_;  ///< Texts of nested values.
   std::string rest_;
 };
