@@ -40,7 +40,8 @@ class SecondDecoder(support.ProgramTest):
         self.assertEqual(types, {"TYPE_SLICE_BEGIN": 14, "TYPE_SLICE_END": 14, "TYPE_COUNTER": 2, "TYPE_INSTANT": 1})
         self.assertEqual(text.count("gpu_render_stage_event {"), 2)
         self.assertEqual(text.count("sequence_flags: 1\n"), 1)
-        for name in ("step", "dataloader_next", "FORWARD", "callbacks.Checkpoint.on_step_end", "prefetch"):
+        self.assertEqual(text.count('name: "step"'), 3)  # A name, a category, an argument.
+        for name in ("dataloader_next", "FORWARD", "callbacks.Checkpoint.on_step_end", "prefetch"):
             self.assertEqual(text.count(f'name: "{name}"'), 1, f"{name} is interned once")
         for told in ('process_name: "python train.py"', 'unit_name: "%"', "primary_trace_clock: 3", 'name: "gemm"'):
             self.assertEqual(text.count(told), 1, told)

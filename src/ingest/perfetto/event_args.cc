@@ -108,13 +108,18 @@ ArgColumn EventArgs::ColumnOf(StringId name) {
 void EventArgs::Add(Arg arg) {
   if (args_.empty()) json_.clear();
   arg.column = ColumnOf(arg.name);
-  for (Arg& other : args_) {
-    if (other.name == arg.name) {
-      other = arg;
-      return;
+  // The later of two with one name holds. Of two names of one column, the first has it.
+  if (arg.column == ArgColumn::kNone || Find(arg.column) != nullptr) {
+    for (Arg& other : args_) {
+      if (other.name == arg.name) {
+        other = arg;
+        return;
+      }
     }
   }
   args_.push_back(arg);
+  std::uint32_t& at = arg_of_[static_cast<std::size_t>(arg.column)];
+  if (at == 0) at = static_cast<std::uint32_t>(args_.size());
 }
 
 void EventArgs::AddText(std::string_view name, std::string_view value) {
@@ -249,10 +254,8 @@ bool EventArgs::AppendJson(std::string_view annotation, const InternTable& names
 }
 
 EventArgs::Arg* EventArgs::Find(ArgColumn column) {
-  for (Arg& arg : args_) {
-    if (arg.column == column) return &arg;
-  }
-  return nullptr;
+  const std::uint32_t at = arg_of_[static_cast<std::size_t>(column)];
+  return at == 0 ? nullptr : &args_[at - 1];
 }
 
 bool EventArgs::IntegerOf(const Arg& arg, std::int64_t& value) const {
