@@ -225,7 +225,9 @@ TEST(DamagedRecording, SaysWhatItCannotPlace) {
   };
   const std::string trace = SmallRecording();
   for (const auto& c : kCases) {
-    const auto store = ReadRecording(trace + c.packet + trace);
+    std::string twice = trace;
+    twice.append(c.packet).append(trace);
+    const auto store = ReadRecording(twice);
     EXPECT_EQ(store->log.Count(c.issue), 1) << c.what;
     ASSERT_FALSE(store->log.rows().empty()) << c.what;
     EXPECT_EQ(store->log.rows()[0].offset, static_cast<std::int64_t>(trace.size())) << c.what;
