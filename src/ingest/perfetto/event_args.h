@@ -1,6 +1,7 @@
 // The arguments of an event: those that have a column, and the rest as JSON text.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -42,6 +43,7 @@ enum class ArgColumn : std::uint8_t {
   kSharedMemory,
   kOccupancy,
   kGraphNode,
+  kCount,
 };
 
 /// Three counts; unknown where they are not known.
@@ -54,7 +56,10 @@ class EventArgs {
  public:
   explicit EventArgs(StringPool& strings) : strings_(strings) {}
 
-  void Clear() { args_.clear(); }
+  void Clear() {
+    args_.clear();
+    arg_of_.fill(0);
+  }
   bool empty() const { return args_.empty(); }
 
   /// Adds a DebugAnnotation; its name and text may be interned. False where it is damaged or names
@@ -97,9 +102,12 @@ class EventArgs {
 
   StringPool& strings_;
   std::vector<Arg> args_;
+  std::array<std::uint32_t, static_cast<std::size_t>(ArgColumn::kCount)> arg_of_ =
+      {};                           ///< By column: position in args_ + 1, or 0.
   std::vector<ArgColumn> columns_;  ///< By string id; filled on demand.
   std::vector<bool> known_;
-  std::string json_;  ///< Texts of nested values.
+  std::vector<StringId> last_names_;  ///< By position in the event before; mostly the same again.
+  std::string json_;                  ///< Texts of nested values.
   std::string rest_;
 };
 

@@ -346,11 +346,11 @@ void RowWriter::Count(std::uint32_t track, TimeNs time, double value) {
   rows.value.MutablePending(row) = value * static_cast<double>(tracks_[track].multiplier);
 }
 
-void RowWriter::CountInteger(std::uint32_t number, TimeNs time, std::int64_t value) {
-  Track& track = tracks_[number];
-  if (track.incremental && __builtin_add_overflow(track.value, value, &value)) value = track.value;
-  track.value = value;
-  Count(number, time, static_cast<double>(value));
+void RowWriter::CountInteger(std::uint32_t track, TimeNs time, std::int64_t value) {
+  Track& of = tracks_[track];
+  if (of.incremental && __builtin_add_overflow(of.value, value, &value)) value = of.value;
+  of.value = value;
+  Count(track, time, static_cast<double>(value));
 }
 
 void RowWriter::FillHostEvent(std::uint32_t row) {
