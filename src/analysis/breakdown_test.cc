@@ -21,7 +21,8 @@ constexpr DurationNs BreakdownParts::*kParts[] = {
 
 StepBreakdown Split(const StoreBuilder& builder, Interval span) {
   TestTrace trace(builder);
-  const HostActivity host = FindHostActivity(*trace.store, trace.attribution, ProcessId(), span);
+  const HostActivity host =
+      FindHostActivity(*trace.store, trace.names, trace.attribution, ProcessId(), span);
   return BreakDown(*trace.store, trace.names, trace.attribution, host, ProcessId(), span);
 }
 
@@ -102,7 +103,7 @@ TEST(Breakdown, SeesOnlyWorkOfTheProcess) {
                           kStream, 20, 60);
   TestTrace trace(b);
   const HostActivity host =
-      FindHostActivity(*trace.store, trace.attribution, ProcessId(0u), UsSpan(0, 100));
+      FindHostActivity(*trace.store, trace.names, trace.attribution, ProcessId(0u), UsSpan(0, 100));
   const StepBreakdown split =
       BreakDown(*trace.store, trace.names, trace.attribution, host, ProcessId(0u), UsSpan(0, 100));
   EXPECT_EQ(split.gpu.forward, Us(10));
@@ -260,7 +261,7 @@ RC_GTEST_PROP(BreakdownProperty, AgreesWithALookAtEachNanosecond, ()) {
 
   const Interval span = {TimeNs(from), TimeNs(to)};
   const HostActivity activity =
-      FindHostActivity(*trace.store, trace.attribution, ProcessId(), span);
+      FindHostActivity(*trace.store, trace.names, trace.attribution, ProcessId(), span);
   const StepBreakdown split =
       BreakDown(*trace.store, trace.names, trace.attribution, activity, ProcessId(), span);
   for (std::size_t i = 0; i < std::size(kParts); ++i) {

@@ -37,8 +37,22 @@ std::string_view VerdictSentence(Verdict verdict) {
   return "What holds the step back cannot be told from this trace.";
 }
 
+std::string_view HostVerdictSentence(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kInput:
+      return "The input holds the step back: the loop waits for its batch.";
+    case Verdict::kCommunication:
+      return "Communication holds the step back: the loop waits for other ranks.";
+    case Verdict::kCallback:
+      return "A callback of the trainer holds the step back.";
+    default:
+      return VerdictSentence(verdict);
+  }
+}
+
 std::string VerdictText(const Bottleneck& bottleneck) {
-  std::string text(VerdictSentence(bottleneck.verdict));
+  std::string text(bottleneck.host_only ? HostVerdictSentence(bottleneck.verdict)
+                                        : VerdictSentence(bottleneck.verdict));
   if (bottleneck.verdict == Verdict::kBalanced)
     text += bottleneck.balance.empty() ? "." : fmt::format(": {}.", bottleneck.balance);
   if (bottleneck.share_pct) {
@@ -76,7 +90,8 @@ std::string_view GradeSentence(char grade, bool verdict) {
       return verdict ? "Some conclusions are taken away; the verdict stands, at low confidence."
                      : "Some conclusions are taken away.";
     case 'D':
-      return "The verdict is taken away.";
+      return verdict ? "No GPU work was recorded: what is said is of the host's clock."
+                     : "The verdict is taken away.";
     case 'E':
       return "Over a tenth of the events is lost: the verdict and the GPU time are taken away.";
     default:

@@ -16,6 +16,9 @@ namespace headroom {
 /// that of kBalanced without its reason and full stop.
 std::string_view VerdictSentence(Verdict verdict);
 
+/// How a verdict that the host's clock tells reads: without GPU work nothing is said of a GPU.
+std::string_view HostVerdictSentence(Verdict verdict);
+
 /// The verdict with share and confidence, e.g. "... It holds 61.2 % of the median step. Confidence:
 /// high."
 std::string VerdictText(const Bottleneck& bottleneck);
