@@ -175,7 +175,7 @@ Result<TraceReport> Analyze(const TraceStore& store, const Knowledge& knowledge,
   report.syncs = SyncTable(store, attribution, syncs,
                            median ? std::optional(steps.spans[*median]) : std::nullopt);
   report.efficiency = MeasureEfficiency(store, names, attribution, costed, steps, device);
-  report.regions = RegionTable(store, names);
+  report.regions = RegionTable(store, names, attribution);
   report.callbacks = CallbackTable(store, names, steps);
   report.metrics = MetricTable(store);
   report.machine_notes = ExplainMachine(store, report.metrics);

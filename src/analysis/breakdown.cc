@@ -151,12 +151,12 @@ void SplitIdle(Interval idle, const HostActivity& host, BreakdownParts& step) {
 HostActivity FindHostActivity(const TraceStore& store, NameFacts& names,
                               const Attribution& attribution, ProcessId process, Interval span) {
   std::array<std::vector<Interval>, std::size(kHostPriority)> found;
-  std::set<TimeNs> marked_starts, marked_ends;
+  std::array<std::set<TimeNs>, std::size(kHostPriority)> marked_starts, marked_ends;
   for (const PhasePiece& piece : FindPhasePieces(store, names, attribution, process, span)) {
     found[piece.rank].push_back(piece.time);
     if (!piece.marked) continue;
-    marked_starts.insert(piece.time.start);
-    marked_ends.insert(piece.time.end);
+    marked_starts[piece.rank].insert(piece.time.start);
+    marked_ends[piece.rank].insert(piece.time.end);
   }
   std::vector<PhasePiece> pieces;  // Disjoint.
   IntervalSet taken;
@@ -172,8 +172,8 @@ HostActivity FindHostActivity(const TraceStore& store, NameFacts& names,
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     Interval time = pieces[i].time;
     const bool same_phase = i + 1 < pieces.size() && pieces[i + 1].rank == pieces[i].rank;
-    const bool says_itself = same_phase && marked_ends.contains(time.end) &&
-                             marked_starts.contains(pieces[i + 1].time.start);
+    const bool says_itself = same_phase && marked_ends[pieces[i].rank].contains(time.end) &&
+                             marked_starts[pieces[i].rank].contains(pieces[i + 1].time.start);
     if (same_phase && !says_itself) time.end = pieces[i + 1].time.start;
     (host.*kHostPriority[pieces[i].rank].activity).AppendInOrder(time);
   }

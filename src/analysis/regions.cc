@@ -17,7 +17,8 @@ namespace {
 /// The ranges of a trace that are regions, and how they lie in each other.
 class RegionTree {
  public:
-  RegionTree(const TraceStore& store, NameFacts& names) : store_(store) {
+  RegionTree(const TraceStore& store, NameFacts& names, const Attribution& attribution)
+      : store_(store), attribution_(attribution) {
     const auto& events = store.host_events;
     for (const HostEventId step : store.steps.event.values()) {
       if (step.valid()) steps_.insert(step);
@@ -55,21 +56,24 @@ class RegionTree {
     return false;
   }
 
-  /// The thread for whose regions the work of this one counts: itself, or where it has none the
-  /// loop's, if that is of the same process.
-  ThreadId ServedBy(ThreadId thread) const {
-    if (has_regions_[thread.index()] || !loop_.valid()) return thread;
-    const auto& process = store_.threads.process;
-    return process[thread.index()] == process[loop_.index()] ? loop_ : thread;
+  /// The innermost region of its own thread in which a call is made.
+  HostEventId RegionOf(HostEventId call) const { return innermost_[call.index()]; }
+
+  /// The innermost region of the loop's thread that is open at a call of a thread that works for
+  /// it.
+  HostEventId RegionOfLoop(HostEventId call) const {
+    const ThreadId thread = store_.host_events.thread[call.index()];
+    return WorksForLoop(thread) ? OpenAt(loop_, store_.host_events.start[call.index()])
+                                : HostEventId::None();
   }
 
-  /// The innermost region in which a call is made.
-  HostEventId RegionOf(HostEventId call) const {
-    const ThreadId thread = store_.host_events.thread[call.index()];
-    const ThreadId served = ServedBy(thread);
-    return served == thread ? innermost_[call.index()]
-                            : OpenAt(served, store_.host_events.start[call.index()]);
+  bool WorksForLoop(ThreadId thread) const {
+    const auto& process = store_.threads.process;
+    return thread != loop_ && process[thread.index()] == process[loop_.index()] &&
+           (!has_regions_[thread.index()] || attribution_.IsAutogradThread(thread));
   }
+
+  ThreadId loop() const { return loop_; }
 
  private:
   bool IsRegion(std::size_t row, NameFacts& names) const {
@@ -109,6 +113,7 @@ class RegionTree {
   }
 
   const TraceStore& store_;
+  const Attribution& attribution_;
   std::unordered_set<HostEventId> steps_;
   std::vector<HostEventId> regions_;
   std::vector<HostEventId> innermost_;  ///< By event: the region around it, itself included.
@@ -160,8 +165,9 @@ RegionRow Describe(std::string_view key, Sums& sums, bool has_tasks) {
 
 }  // namespace
 
-std::vector<RegionRow> RegionTable(const TraceStore& store, NameFacts& names) {
-  const RegionTree tree(store, names);
+std::vector<RegionRow> RegionTable(const TraceStore& store, NameFacts& names,
+                                   const Attribution& attribution) {
+  const RegionTree tree(store, names, attribution);
   if (tree.regions().empty()) return {};
   const auto& events = store.host_events;
   const auto& tasks = store.gpu_tasks;
@@ -181,10 +187,14 @@ std::vector<RegionRow> RegionTable(const TraceStore& store, NameFacts& names) {
   for (std::size_t i = 0; i < tasks.rows(); ++i) {
     const HostEventId launch = tasks.launch[i];
     if (!launch.valid()) continue;
-    launches[tree.ServedBy(events.thread[launch.index()]).index()] = true;
-    for (HostEventId at = tree.RegionOf(launch); at.valid(); at = tree.Around(at)) {
-      by_name[events.name[at.index()]].tasks.AppendInOrder(
-          {tasks.start[i], store.TaskEnd(GpuTaskId(i))});
+    const ThreadId thread = events.thread[launch.index()];
+    launches[thread.index()] = true;
+    if (tree.WorksForLoop(thread)) launches[tree.loop().index()] = true;
+    for (HostEventId at : {tree.RegionOf(launch), tree.RegionOfLoop(launch)}) {
+      for (; at.valid(); at = tree.Around(at)) {
+        by_name[events.name[at.index()]].tasks.AppendInOrder(
+            {tasks.start[i], store.TaskEnd(GpuTaskId(i))});
+      }
     }
   }
   for (const HostEventId region : tree.regions()) {

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "analysis/attribution.h"
 #include "analysis/name_facts.h"
 #include "analysis/report.h"
 #include "store/trace_store.h"
@@ -14,8 +15,9 @@ namespace headroom {
 /// table of their own.
 ///
 /// `gpu` is the time that GPU events measured for ranges of that name (category `gpu_region`); else
-/// the union of the GPU tasks launched inside, on the thread of the range. Threads without ranges
-/// (those of an autograd engine) work for the one that runs the loop.
-std::vector<RegionRow> RegionTable(const TraceStore& store, NameFacts& names);
+/// the union of the GPU tasks launched inside, on the thread of the range. Threads of the autograd
+/// engine, and those without ranges, work for the one that runs the loop, too.
+std::vector<RegionRow> RegionTable(const TraceStore& store, NameFacts& names,
+                                   const Attribution& attribution);
 
 }  // namespace headroom

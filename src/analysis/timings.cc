@@ -132,7 +132,7 @@ Split SplitSteps(const TraceStore& store, const Attribution& attribution, const 
   IntervalSet train = RangesNamed(store, steps.process, kTrainBatch);
   if (train.empty()) {
     for (const auto& [part, time] : phases) train = Unite(train, *time);
-    split.source[kTrain] = "operators";
+    split.source[kTrain] = "its parts";
   }
   take(kTrain, train);
   for (const auto& [part, time] : phases) split.time[part] = Intersect(split.time[kTrain], *time);

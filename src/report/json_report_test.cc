@@ -60,11 +60,12 @@ TEST(RenderJson, HasTheKeysOfTheContractInOrder) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : report.items()) keys.push_back(key);
   const std::vector<std::string> want = {
-      "schema",    "inputs",         "health",     "ranks",         "steps",      "gpu_time",
-      "idle",      "step_breakdown", "bottleneck", "engine_window", "findings",   "kernels",
-      "operators", "layers",         "lines",      "classes",       "syncs",      "efficiency",
-      "regions",   "timings",        "callbacks",  "metrics",       "throughput", "ceiling",
-      "memory",    "energy"};
+      "schema",   "inputs",    "health",         "ranks",      "steps",
+      "gpu_time", "idle",      "step_breakdown", "bottleneck", "engine_window",
+      "findings", "kernels",   "operators",      "layers",     "lines",
+      "classes",  "syncs",     "efficiency",     "regions",    "regions_over_ranks",
+      "timings",  "callbacks", "metrics",        "input_wait", "throughput",
+      "ceiling",  "memory",    "energy"};
   EXPECT_EQ(keys, want);
   EXPECT_EQ(report["schema"], "headroom.report/1");
 }
@@ -75,8 +76,8 @@ TEST(RenderJson, MissingIsNullAndZeroIsZero) {
        {"p50_ms", "mean_ms", "min_ms", "max_ms", "corrected_p50_ms", "profiler_overhead_pct"}) {
     EXPECT_TRUE(report["steps"][key].is_null()) << key;
   }
-  for (const char* key :
-       {"step_breakdown", "engine_window", "ceiling", "throughput", "memory", "energy"}) {
+  for (const char* key : {"step_breakdown", "engine_window", "ceiling", "input_wait", "throughput",
+                          "memory", "energy"}) {
     EXPECT_TRUE(report[key].is_null()) << key;
   }
   EXPECT_TRUE(report["inputs"][0]["rank"].is_null());

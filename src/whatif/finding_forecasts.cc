@@ -236,7 +236,8 @@ void CorrectMedian(const Baseline& baseline, Steps& steps) {
 void TellThroughput(const Job& job, TraceReport& report) {
   const std::optional<std::int64_t> samples = SamplesPerStep(job);
   const std::optional<DurationNs> step = report.steps.mean;
-  if (!samples || *samples <= 0 || !step || step->ns() <= 0) return;
+  // A batch of one looks like any scalar.
+  if (!samples || *samples <= 1 || !step || step->ns() <= 0) return;
   report.throughput = Throughput{
       .samples_per_s = static_cast<double>(*samples) * 1e9 / static_cast<double>(step->ns()),
       .batch_size = *samples,
