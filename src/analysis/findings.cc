@@ -209,10 +209,10 @@ std::optional<Ranked> Callbacks(const Evidence& evidence, const Causes&) {
       "and keep .item() out of it",
       Remedy::kCallbacks);
   if (!ranked) return ranked;
-  ranked->finding.evidence = {fmt::format("the dearest: {}{}, {} of its own over the trace in {}",
-                                          dearest->callback,
-                                          dearest->event.empty() ? "" : " on " + dearest->event,
-                                          FormatMs(dearest->self), Plural(dearest->count, "call"))};
+  ranked->finding.evidence = {
+      fmt::format("the dearest: {}{}, {} of its own over the trace in {}", dearest->callback,
+                  dearest->event.empty() ? "" : " on the event " + dearest->event,
+                  FormatMs(dearest->self), Plural(dearest->count, "call"))};
   if (dearest->share_pct) {
     ranked->finding.evidence.push_back(
         fmt::format("it is on {} of the time of the steps, whatever the GPU does meanwhile",

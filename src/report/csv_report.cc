@@ -212,10 +212,10 @@ std::string CallbacksCsv(const JobReport& job, const ReportOptions& options) {
 }
 
 std::string MetricsCsv(const JobReport& job) {
-  Table table("rank,name,unit,gpu,instance,mean,min,max,last,samples");
+  Table table("rank,name,unit,host,gpu,instance,mean,min,max,last,samples");
   for (const TraceReport& file : job.files()) {
     for (const MetricRow& row : file.metrics) {
-      table.Row({Whole(file.input.rank), Text(row.name), Text(row.unit), Whole(row.gpu),
+      table.Row({Whole(file.input.rank), Text(row.name), Text(row.unit), "", Whole(row.gpu),
                  Text(row.instance), Number(row.mean), Number(row.min), Number(row.max),
                  Number(row.last), Whole(row.samples)});
     }

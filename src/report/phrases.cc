@@ -6,7 +6,9 @@
 #include <cmath>
 #include <utility>
 
+#include "analysis/callbacks.h"
 #include "analysis/format.h"
+#include "report/escape.h"
 
 namespace headroom {
 
@@ -149,6 +151,26 @@ std::string WindowText(const EngineSummary& engine) {
   if (!engine.error.empty()) return fmt::format("{} cannot be replayed: {}", steps, engine.error);
   return fmt::format("replays of {} ({}) without the profiler; calibration: {}", steps,
                      Plural(engine.events, "event"), engine.calibration);
+}
+
+std::string DearestCallbackText(const TraceReport& file) {
+  const CallbackRow* dearest = DearestCallback(file.callbacks);
+  if (dearest == nullptr) return {};
+  constexpr std::size_t kNameWidth = 60;  // A name may be of any length.
+  const auto cut = [](const std::string& name) { return CutMiddle(Printable(name), kNameWidth); };
+  std::string text = fmt::format("the dearest is {}", cut(dearest->callback));
+  if (!dearest->event.empty()) text += fmt::format(" on the event {}", cut(dearest->event));
+  text +=
+      fmt::format(": {} of its own in {}", FormatMs(dearest->self), Plural(dearest->count, "call"));
+  if (dearest->share_pct)
+    text += fmt::format(", {} of the steps' time", FormatPercent(*dearest->share_pct));
+  return text;
+}
+
+std::string InputWaitText(const InputWait& wait) {
+  return fmt::format(
+      "a batch keeps the host waiting {}; the GPU feels {} of that, its work hides {}",
+      FormatMs(wait.host), FormatMs(wait.exposed), FormatMs(wait.hidden));
 }
 
 std::string InputText(const InputInfo& input) {

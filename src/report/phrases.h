@@ -42,6 +42,12 @@ std::string CorrectedText(const StepSummary& steps, const EngineSummary& engine)
 /// Which steps were replayed, and with what knowledge of the recording's cost.
 std::string WindowText(const EngineSummary& engine);
 
+/// The callback that holds most time by itself, and on which event; empty: there is none.
+std::string DearestCallbackText(const TraceReport& file);
+
+/// What a batch makes host and GPU wait.
+std::string InputWaitText(const InputWait& wait);
+
 /// "pytorch-profiler-json, 1.15 MB, 12,345 events, rank 0 of 8".
 std::string InputText(const InputInfo& input);
 

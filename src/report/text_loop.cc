@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "analysis/callbacks.h"
 #include "analysis/format.h"
 #include "base/statistics.h"
 #include "report/phrases.h"
@@ -30,19 +29,6 @@ std::string OnBothClocks(const TraceReport& file, DurationNs on_host, DurationNs
   return text;
 }
 
-/// The callback that holds most time, and when it does.
-std::string DearestText(const TraceReport& file) {
-  const CallbackRow* dearest = DearestCallback(file.callbacks);
-  if (dearest == nullptr) return {};
-  std::string text = fmt::format("the dearest is {}", dearest->callback);
-  if (!dearest->event.empty()) text += " on " + dearest->event;
-  text +=
-      fmt::format(": {} of its own in {}", FormatMs(dearest->self), Plural(dearest->count, "call"));
-  if (dearest->share_pct)
-    text += fmt::format(", {} of the steps' time", FormatPercent(*dearest->share_pct));
-  return text;
-}
-
 void Answers(TextContext& c) {
   const TraceReport& file = c.file;
   const BreakdownParts& step = file.breakdown->step;
@@ -61,16 +47,11 @@ void Answers(TextContext& c) {
   std::string callbacks = file.callbacks.empty()
                               ? "no range of a callback was recorded"
                               : OnBothClocks(file, file.loop->callback, step.callback);
-  if (const std::string dearest = DearestText(file); !dearest.empty()) callbacks += "; " + dearest;
   c.page.Paragraph("  callbacks   ", callbacks, Style::kDim);
-  if (const std::optional<InputWait>& wait = file.input_wait; wait && wait->host.ns() > 0) {
-    c.page.Paragraph(
-        "  input wait  ",
-        fmt::format(
-            "a batch keeps the host waiting {}; the GPU feels {} of that, its work hides {}",
-            FormatMs(wait->host), FormatMs(wait->exposed), FormatMs(wait->hidden)),
-        Style::kDim);
-  }
+  if (const std::string dearest = DearestCallbackText(file); !dearest.empty())
+    c.page.Paragraph("              ", Sentence(dearest));
+  if (const std::optional<InputWait>& wait = file.input_wait; wait && wait->host.ns() > 0)
+    c.page.Paragraph("  input wait  ", InputWaitText(*wait), Style::kDim);
   if (const std::optional<Throughput>& speed = file.throughput) {
     c.page.Paragraph(
         "  throughput  ",
@@ -155,9 +136,8 @@ void WriteLoop(TextContext& c) {
                                               c.file.breakdown->step_index, c.job.SlowestNote()),
                  Style::kDim);
   Answers(c);
-  // What is told by operators alone the breakdown shows better.
-  const bool marked = std::any_of(c.file.timings.begin(), c.file.timings.end(),
-                                  [](const TimingRow& r) { return r.source == "ranges"; });
+  // What operators and frameworks tell alone the breakdown shows better.
+  const bool marked = !c.file.regions.empty();
   if (!c.file.timings.empty() && (marked || c.options.only)) Timings(c);
 }
 
@@ -204,7 +184,7 @@ void WriteCallbacks(TextContext& c) {
        {"share", Kind::kNumber, [](const CallbackRow& r) {
           return Span{r.share_pct ? FormatPercent(*r.share_pct) : ""};
         }}});
-  if (const std::string dearest = DearestText(c.file); !dearest.empty())
+  if (const std::string dearest = DearestCallbackText(c.file); !dearest.empty())
     c.page.Paragraph("  ", FullSentence(dearest));
 }
 

@@ -26,7 +26,7 @@ constexpr std::array<SectionWriter, kSectionNames.size()> kWriters = {{
     {WriteBottleneck, Always},
     {WriteSteps, Always},
     {WriteBreakdown, Always},
-    {WriteLoop, [](const TextContext& c) { return c.file.loop.has_value(); }},
+    {WriteLoop, [](const TextContext& c) { return c.file.loop && c.file.breakdown; }},
     {WriteGpu, [](const TextContext& c) { return c.HasGpuWork() || !c.job.single(); }},
     {WriteIdle, [](const TextContext& c) { return !c.file.idle.empty(); }},
     {WriteFindings, Always},
