@@ -116,6 +116,10 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
     "copy bandwidths prove that time stamps are nanoseconds; they were scaled", "", "") \
   X(kBufferOverhead, "profiler-overhead", kInfo, \
     "the profiler flushed or grew its buffers inside the trace; host gaps there are its own", "", "") \
+  X(kDroppedRecords, "dropped-records", kError, \
+    "the recording dropped what came faster than it could be kept", "exact counts and sums", \
+    "fewer or longer regions, or a lower --level") \
+  X(kRecorder, "recorder", kInfo, "what the recording says of itself", "", "") \
   X(kForecast, "forecast", kInfo, \
     "a timeline that Headroom forecast, no recording; nothing was taken off for a profiler", "", "") \
   X(kExtraEventList, "extra-event-list", kWarning, "a second event list in the same file was ignored", \
