@@ -1,0 +1,38 @@
+// The whole API of timer.hpp: compiled as C++17 and C++20, enabled and compiled out.
+#include <headroom/timer.hpp>
+#include <string>
+
+namespace {
+
+inline int Twice(int x) {
+  HEADROOM_SCOPE("inline");
+  return 2 * x;
+}
+
+template <typename T>
+T Thrice(T x) {
+  HEADROOM_SCOPE("template");
+  return 3 * x;
+}
+
+}  // namespace
+
+int Everything();
+int Everything() {
+  const headroom::Step step(1);
+  HEADROOM_SCOPE("scope");
+  const headroom::Scope text("text"), string(std::string("string")), key(headroom::Key("key"));
+  const headroom_token token = headroom::begin("token");
+  headroom::mark("mark");
+  headroom::counter("counter", 1);
+  headroom::gradient("gradient", 4);
+  headroom::end(token);
+  headroom::end(HEADROOM_BEGIN("literal"));
+  headroom::Timer timer;
+  timer.start(headroom::keys::kEpoch);
+  timer.end(headroom::keys::kEpoch);
+  timer.complete_all();
+  headroom::enable(headroom::enabled());
+  return Twice(1) + Thrice(1) + static_cast<int>(headroom::stats("scope").count) +
+         static_cast<int>(headroom::drops().ring) + static_cast<int>(headroom::recorded());
+}
