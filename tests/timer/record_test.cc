@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <map>
@@ -155,36 +156,36 @@ TEST(RecordTest, EventsOfCArriveWhole) {
 }
 
 TEST(RecordTest, TwoMillionRegionsASecondAndThreadWithoutALoss) {
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+  constexpr int kRegions = 10'000;  // The recorder here is ten times as slow.
+#else
   constexpr int kRegions = 1'000'000;
-  for (int attempt = 0;; ++attempt) {
+#endif
+  for (int attempt = 0; attempt < 5; ++attempt) {
     TestRecorder recorder;
     Program program(recorder, {"paced", std::to_string(kRegions)});
-    std::uint64_t longest = 0;
-    timespec last, now;
-    clock_gettime(CLOCK_MONOTONIC, &last);
-    while (program.Running()) {
+    auto longest = std::chrono::steady_clock::duration::zero();
+    for (auto last = std::chrono::steady_clock::now(); program.Running();) {
       recorder.Drain();
-      clock_gettime(CLOCK_MONOTONIC, &now);
-      longest =
-          std::max(longest, static_cast<std::uint64_t>((now.tv_sec - last.tv_sec) * 1000 +
-                                                       (now.tv_nsec - last.tv_nsec) / 1000000));
-      last = now;
       usleep(5000);
+      const auto now = std::chrono::steady_clock::now();
+      longest = std::max(longest, now - last);
+      last = now;
     }
     recorder.Drain();
-    // Of a machine that has more to do: what a ring holds is what 131 ms make.
-    if (longest > 100 && attempt < 4) continue;
+    std::size_t seen = 0, dropped = 0;
     const TestRecorder::Process& process = recorder.processes().at(0);
-    std::size_t seen = 0;
     for (const TestRecorder::Ring& ring : process.rings) {
-      EXPECT_EQ(ring.dropped, 0) << "longest pause of the recorder: " << longest << " ms";
-      if (ring.records.empty()) continue;
+      dropped += ring.dropped;
       seen += ring.records.size();
       EXPECT_EQ(OpenAfter(EventsOf(process, ring)), 0);
     }
-    EXPECT_EQ(seen, 2 * 2 * kRegions);
-    return;
+    EXPECT_EQ(seen / 2 + dropped, 2 * kRegions);
+    if (dropped == 0) return;
+    // A ring holds what 131 ms make.
+    EXPECT_GT(longest, std::chrono::milliseconds(100)) << "the recorder came in time";
   }
+  GTEST_SKIP() << "this machine is too busy: the recorder was kept waiting for more than 100 ms";
 }
 
 TEST(RecordTest, AFullRingLosesWholeRegionsAndCountsThem) {

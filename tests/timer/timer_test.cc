@@ -336,7 +336,7 @@ TEST(MaelstromTimerTest, TimesByKey) {
   timer.end("FORWARD");     // 10
   EXPECT_EQ(timer.get_time("BATCH"), (std::vector<double>{4}));
   EXPECT_EQ(timer.get_time("FORWARD"), (std::vector<double>{1, 1, 3}));
-  EXPECT_EQ(timer.get_time("ALL"), (std::vector<double>{2, 4, 1, 1, 3}));
+  EXPECT_EQ(timer.get_time("ALL"), (std::vector<double>{4, 1, 1, 3, 2}));
   const TimeStats s = timer.get_time_stats("FORWARD");
   EXPECT_DOUBLE_EQ(s.min, 1);
   EXPECT_DOUBLE_EQ(s.median, 1);

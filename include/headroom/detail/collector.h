@@ -848,6 +848,25 @@ HEADROOM_IMPL_SLOW static double headroom_impl_seconds_per_tick(void) {
   return 1e-9 * (double)(now.ns - state->anchor.ns) / (double)(now.ticks - state->anchor.ticks);
 }
 
+/// @param tick  in seconds
+HEADROOM_IMPL_SLOW static void headroom_impl_summary(const struct headroom_impl_stats_block* sum,
+                                                     double tick, struct headroom_stats* out) {
+  memset(out, 0, sizeof *out);
+  if (sum->count == 0) return;
+  const double n = (double)sum->count, off = headroom_impl_double(sum->sum);
+  const double spread = headroom_impl_double(sum->sum2) - off * off / n;
+  out->count = sum->count;
+  out->total_s = (double)sum->total * tick;
+  out->self_s = (double)sum->self * tick;
+  out->min_s = (double)sum->min * tick;
+  out->max_s = (double)sum->max * tick;
+  out->mean_s = ((double)sum->shift + off / n) * tick;
+  out->stdev_s = sum->count > 1 && spread > 0 ? sqrt(spread / (n - 1)) * tick : 0;
+  out->p50_s = headroom_impl_percentile(sum, 0.50) * tick;
+  out->p90_s = headroom_impl_percentile(sum, 0.90) * tick;
+  out->p99_s = headroom_impl_percentile(sum, 0.99) * tick;
+}
+
 HEADROOM_IMPL_SLOW static int headroom_impl_stats(const char* key, struct headroom_stats* out) {
   struct headroom_impl_state* state = &headroom_impl_state_v1;
   const int all = strcmp(key, "ALL") == 0;
@@ -875,21 +894,7 @@ HEADROOM_IMPL_SLOW static int headroom_impl_stats(const char* key, struct headro
     }
   }
   pthread_mutex_unlock(&state->lock);
-  if (sum->count > 0) {
-    const double tick = headroom_impl_seconds_per_tick();
-    const double n = (double)sum->count, off = headroom_impl_double(sum->sum);
-    out->count = sum->count;
-    out->total_s = (double)sum->total * tick;
-    out->self_s = (double)sum->self * tick;
-    out->min_s = (double)sum->min * tick;
-    out->max_s = (double)sum->max * tick;
-    out->mean_s = ((double)sum->shift + off / n) * tick;
-    const double spread = headroom_impl_double(sum->sum2) - off * off / n;
-    out->stdev_s = sum->count > 1 && spread > 0 ? sqrt(spread / (n - 1)) * tick : 0;
-    out->p50_s = headroom_impl_percentile(sum, 0.50) * tick;
-    out->p90_s = headroom_impl_percentile(sum, 0.90) * tick;
-    out->p99_s = headroom_impl_percentile(sum, 0.99) * tick;
-  }
+  headroom_impl_summary(sum, headroom_impl_seconds_per_tick(), out);
   free(sum);
   return known;
 }
