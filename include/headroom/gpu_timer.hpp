@@ -271,6 +271,7 @@ class GpuRegions {
     bool anchored;
     std::uint64_t first_ticks, base_ticks;  ///< Of the host, at the first anchor and at the base.
     double first_ns, base_ns;               ///< Of the GPU; the origin is the first event of all.
+    std::uint64_t first_width, base_width;  ///< Ticks of the host, between which each of them lay.
     std::uint64_t anchored_at_ns;           ///< Of the host.
     double rate;                            ///< Ticks of the host in a nanosecond of the GPU.
   };
@@ -473,6 +474,7 @@ class GpuRegions {
       best = after - before;
       device.base_ns += static_cast<double>(ms) * 1e6;
       device.base_ticks = before + best / 2;
+      device.base_width = best;
       device.anchored = true;
       std::swap(device.base, device.next);
     }
@@ -482,16 +484,19 @@ class GpuRegions {
     if (is_first) {
       device.first_ticks = device.base_ticks;
       device.first_ns = device.base_ns;
+      device.first_width = device.base_width;
     }
   }
 
-  /// How fast the clocks run by each other. By the anchors once they are so far apart that what
-  /// each may be off does not count; until then the GPU's is taken for as fast as the host's, which
-  /// is known the better the longer the program runs.
+  /// Ticks of the host in a nanosecond of the GPU: by the anchors, once these are so far apart that
+  /// what both may be off is less than 1 us a second; until then the GPU's clock is taken for as
+  /// fast as the host's, which is known the better the longer the program runs.
   static double rate_of(const Device& device) {
+    const double ticks_per_ns = 1e-9 / headroom_impl_seconds_per_tick();
     const double apart = device.base_ns - device.first_ns;
-    return apart >= 1e10 ? static_cast<double>(device.base_ticks - device.first_ticks) / apart
-                         : 1e-9 / headroom_impl_seconds_per_tick();
+    const double off_ticks = static_cast<double>(device.first_width + device.base_width) / 2;
+    if (off_ticks >= 1e-6 * apart * ticks_per_ns) return ticks_per_ns;
+    return static_cast<double>(device.base_ticks - device.first_ticks) / apart;
   }
 
   /// Takes the times of a stream's events, in its order, up to the first that it has not reached.

@@ -254,7 +254,8 @@ TEST(GpuTimerTest, ThreadsAndStreams) {
 }
 
 /// That the events in a recording are where the GPU passed them, on the host's clock.
-void PlacedWithin(const FakeGpu& gpu, int seconds, double limit_ns) {
+/// @param from_second  of which on, when the clocks are known by each other
+void PlacedWithin(const FakeGpu& gpu, int seconds, int from_second, double limit_ns) {
   TestRecorder recorder;
   setenv("HEADROOM_SOCKET", recorder.Path().c_str(), 1);
   std::vector<headroom_impl_anchor> clocks = {headroom_impl_anchor_now(headroom_impl_clock_here())};
@@ -289,7 +290,7 @@ void PlacedWithin(const FakeGpu& gpu, int seconds, double limit_ns) {
         static_cast<double>(static_cast<std::int64_t>(ticks - clocks[0].ticks)) * rate;
     errors.push_back(std::abs(ns - static_cast<double>(gpu.passed(i))));
   }
-  for (std::size_t i = 0; i < errors.size(); i += 7) std::printf("%zu:%.0f ", i, errors[i]);
+  errors.erase(errors.begin(), errors.begin() + from_second * 20 * 4);
   std::sort(errors.begin(), errors.end());
   const double most = errors[errors.size() * 99 / 100];
   EXPECT_LT(most, limit_ns);
@@ -298,13 +299,13 @@ void PlacedWithin(const FakeGpu& gpu, int seconds, double limit_ns) {
 }
 
 TEST(GpuTimerTest, PlacedOnTheHostsClock) {
-  WithGpu([](const FakeGpu& gpu) { PlacedWithin(gpu, 3, 1000); });
+  WithGpu([](const FakeGpu& gpu) { PlacedWithin(gpu, 3, 0, 1000); });
 }
 
 TEST(GpuTimerTest, PlacedOnTheHostsClockByAFasterOne) {
   WithGpu([](const FakeGpu& gpu) {
     gpu.set_drift(20);  // 20 us a second.
-    PlacedWithin(gpu, 3, 25'000);
+    PlacedWithin(gpu, 8, 4, 1500);
   });
 }
 
