@@ -147,11 +147,12 @@ class TimeTable {
  public:
   static constexpr std::size_t kKept = 4096;
 
+  /// Gives a key its place in the text.
+  void expect(const std::string& key) { at(key); }
+
   /// REQUIRES: seconds is a number.
   void add(const std::string& key, double seconds) {
-    const auto [at, is_new] = index_.try_emplace(key, times_.size());
-    if (is_new) times_.push_back({key, {}, 0, 0, 0, 0, 0});
-    Times& times = times_[at->second];
+    Times& times = at(key);
     if (times.latest.size() < kKept) {
       times.latest.push_back(seconds);
     } else {
@@ -184,6 +185,7 @@ class TimeTable {
     TimeStats out;
     double count = 0, squares = 0;
     for (const Times* times : select(key)) {  // Chan's formula joins two samples.
+      if (times->count == 0) continue;
       const double n = static_cast<double>(times->count);
       const double off = times->mean - out.mean;
       out.min = count == 0 ? times->min : std::min(out.min, times->min);
@@ -208,6 +210,7 @@ class TimeTable {
   /// "---".
   void print(std::ostream& out) const {
     for (const Times& times : times_) {
+      if (times.count == 0) continue;
       const TimeStats s = stats(times.key);
       char line[256];
       std::snprintf(line, sizeof line, "min: %.5f mean: %.5f median: %.5f max: %.5f stdev: %.5f\n",
@@ -217,8 +220,6 @@ class TimeTable {
     out << "---\n";
   }
 
-  std::size_t size() const { return times_.size(); }
-
  private:
   struct Times {
     std::string key;
@@ -226,6 +227,12 @@ class TimeTable {
     std::uint64_t count;
     double min, max, mean, squares;
   };
+
+  Times& at(const std::string& key) {
+    const auto [at, is_new] = index_.try_emplace(key, times_.size());
+    if (is_new) times_.push_back({key, {}, 0, 0, 0, 0, 0});
+    return times_[at->second];
+  }
 
   std::vector<const Times*> select(const std::string& key) const {
     std::vector<const Times*> out;
@@ -373,7 +380,9 @@ class BasicTimer {
     if (key == keys::kAll) return nullptr;
     const auto found = regions_.find(key);
     if (found != regions_.end()) return &found->second;
-    return regions_.size() < kKeys ? &regions_[key] : nullptr;
+    if (regions_.size() == kKeys) return nullptr;
+    times_.expect(key);
+    return &regions_[key];
   }
 
   void complete(std::pair<const std::string, Regions>& regions, std::size_t leave) {

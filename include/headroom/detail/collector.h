@@ -64,7 +64,9 @@ enum {
   HEADROOM_IMPL_TEXT = 16 << 20,
   HEADROOM_IMPL_KEYS = 1 << 14,  // Names below it can have statistics.
   HEADROOM_IMPL_DEPTH = 256,
-  HEADROOM_IMPL_BUCKETS = 656,  // 16 to each power of two, up to 2^44 ticks.
+  HEADROOM_IMPL_OFF_NOW = 1,       // headroom_enable(0)
+  HEADROOM_IMPL_OFF_FOR_GOOD = 2,  // By the environment, or no memory.
+  HEADROOM_IMPL_BUCKETS = 656,     // 16 to each power of two, up to 2^44 ticks.
 };
 
 /// Statistics of a key on one thread, in ticks. The thread writes, any thread reads: a reading
@@ -107,8 +109,9 @@ struct headroom_impl_thread {
 };
 
 struct headroom_impl_state {
-  int off;  ///< Nothing is collected.
+  int off;  ///< Not 0: nothing is collected. (atomic) HEADROOM_IMPL_OFF_...
   int ready;
+  int pinned;
   pthread_mutex_t lock;  ///< Of all below; names and `hash` are read without it.
   uint32_t clock;
   uint32_t names;  ///< As in `shared`, which after a fork is still the parent's.
@@ -289,14 +292,13 @@ static inline int headroom_impl_same(const struct headroom_impl_state* state, ui
          memcmp(headroom_text_of(state->shared) + name->offset, text, length) == 0;
 }
 
-HEADROOM_IMPL_SLOW static int headroom_impl_start(void);
+HEADROOM_IMPL_SLOW static int headroom_impl_lock_started(void);
 
 HEADROOM_IMPL_SLOW static uint32_t headroom_impl_add_key(const char* text, size_t length,
                                                          uint32_t hash) {
   struct headroom_impl_state* state = &headroom_impl_state_v1;
   uint32_t id = 0;
-  pthread_mutex_lock(&state->lock);
-  if (headroom_impl_start() && strcmp(text, "ALL") != 0) {
+  if (headroom_impl_lock_started() && strcmp(text, "ALL") != 0) {
     uint32_t slot = hash % HEADROOM_IMPL_HASH;
     while ((id = state->hash[slot]) != 0 && !headroom_impl_same(state, id, text, length)) {
       slot = (slot + 1) % HEADROOM_IMPL_HASH;
@@ -354,8 +356,7 @@ HEADROOM_IMPL_SLOW static uint32_t headroom_impl_add_site(uint32_t key, const ch
   const int length = snprintf(text, sizeof text, "%s:%d %s", file, line, function);
   if (key < 2 || length <= 0) return key;
   const uint32_t place = headroom_impl_key(text);
-  pthread_mutex_lock(&state->lock);
-  if (place > 1 && headroom_impl_start() && state->names < HEADROOM_IMPL_NAMES) {
+  if (headroom_impl_lock_started() && place > 1 && state->names < HEADROOM_IMPL_NAMES) {
     site = state->names;
     headroom_names_of(state->shared)[site] = headroom_names_of(state->shared)[key];
     headroom_names_of(state->shared)[site].place = place;
@@ -569,10 +570,10 @@ HEADROOM_IMPL_SLOW static void headroom_impl_in_child(void) {
 HEADROOM_IMPL_SLOW static int headroom_impl_start(void) {
   struct headroom_impl_state* state = &headroom_impl_state_v1;
   if (state->ready) return 1;
-  if (!headroom_impl_on()) return 0;
+  if (__atomic_load_n(&state->off, __ATOMIC_RELAXED) & HEADROOM_IMPL_OFF_FOR_GOOD) return 0;
   const char* wish = getenv("HEADROOM");
   if (wish != NULL && wish[0] == '0' && wish[1] == 0) {
-    __atomic_store_n(&state->off, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_or(&state->off, HEADROOM_IMPL_OFF_FOR_GOOD, __ATOMIC_RELAXED);
     return 0;
   }
   if (!state->forked) {
@@ -583,18 +584,20 @@ HEADROOM_IMPL_SLOW static int headroom_impl_start(void) {
   state->anchor = headroom_impl_anchor_now(state->clock);
   if (!state->exit_key_made &&
       pthread_key_create(&state->exit_key, headroom_impl_thread_ends) != 0) {
-    __atomic_store_n(&state->off, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_or(&state->off, HEADROOM_IMPL_OFF_FOR_GOOD, __ATOMIC_RELAXED);
     return 0;
   }
   state->exit_key_made = 1;
   struct headroom_shared* shared = headroom_impl_make_shared();
   if (shared == NULL) {
-    __atomic_store_n(&state->off, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_or(&state->off, HEADROOM_IMPL_OFF_FOR_GOOD, __ATOMIC_RELAXED);
     return 0;
   }
   if (!state->forked) {
     memcpy(headroom_text_of(shared), "(too many names)", 16);
     headroom_names_of(shared)[1].length = 16;
+    size_t length;
+    state->hash[headroom_impl_hash("(too many names)", &length) % HEADROOM_IMPL_HASH] = 1;
     pthread_atfork(headroom_impl_before_fork, headroom_impl_after_fork, headroom_impl_in_child);
   }
   state->shared = shared;
@@ -618,12 +621,21 @@ HEADROOM_IMPL_SLOW static void headroom_impl_pin(void) {
   }
 }
 
+/// Takes the lock; returns whether the collector has started.
+HEADROOM_IMPL_SLOW static int headroom_impl_lock_started(void) {
+  struct headroom_impl_state* state = &headroom_impl_state_v1;
+  if (!HEADROOM_IMPL_GET(state->pinned)) {
+    headroom_impl_pin();
+    HEADROOM_IMPL_PUT(state->pinned, 1);
+  }
+  pthread_mutex_lock(&state->lock);
+  return headroom_impl_start();
+}
+
 HEADROOM_IMPL_SLOW static struct headroom_impl_thread* headroom_impl_attach(void) {
   struct headroom_impl_state* state = &headroom_impl_state_v1;
   struct headroom_impl_thread* thread = NULL;
-  if (!HEADROOM_IMPL_GET(state->ready)) headroom_impl_pin();
-  pthread_mutex_lock(&state->lock);
-  if (headroom_impl_start() &&
+  if (headroom_impl_lock_started() &&
       (thread = (struct headroom_impl_thread*)calloc(1, sizeof *thread)) != NULL) {
     thread->clock = state->clock;
     thread->number = ++state->threads_begun & 0x7fffffffu;
@@ -793,13 +805,16 @@ static inline void headroom_impl_event(uint32_t key, uint32_t kind, int payload,
 // --- queries -------------------------------------------------------------------------------------
 
 HEADROOM_IMPL_SLOW static void headroom_impl_enable(int on) {
-  __atomic_store_n(&headroom_impl_state_v1.off, !on, __ATOMIC_RELAXED);
+  if (on) {
+    __atomic_fetch_and(&headroom_impl_state_v1.off, ~HEADROOM_IMPL_OFF_NOW, __ATOMIC_RELAXED);
+  } else {
+    __atomic_fetch_or(&headroom_impl_state_v1.off, HEADROOM_IMPL_OFF_NOW, __ATOMIC_RELAXED);
+  }
 }
 
 HEADROOM_IMPL_SLOW static int headroom_impl_enabled(void) {
   struct headroom_impl_state* state = &headroom_impl_state_v1;
-  pthread_mutex_lock(&state->lock);
-  const int on = headroom_impl_start();
+  const int on = headroom_impl_lock_started() && headroom_impl_on();
   pthread_mutex_unlock(&state->lock);
   return on;
 }
@@ -837,6 +852,25 @@ HEADROOM_IMPL_SLOW static double headroom_impl_seconds_per_tick(void) {
   return 1e-9 * (double)(now.ns - state->anchor.ns) / (double)(now.ticks - state->anchor.ticks);
 }
 
+/// @param tick  in seconds
+HEADROOM_IMPL_SLOW static void headroom_impl_summary(const struct headroom_impl_stats_block* sum,
+                                                     double tick, struct headroom_stats* out) {
+  memset(out, 0, sizeof *out);
+  if (sum->count == 0) return;
+  const double n = (double)sum->count, off = headroom_impl_double(sum->sum);
+  const double spread = headroom_impl_double(sum->sum2) - off * off / n;
+  out->count = sum->count;
+  out->total_s = (double)sum->total * tick;
+  out->self_s = (double)sum->self * tick;
+  out->min_s = (double)sum->min * tick;
+  out->max_s = (double)sum->max * tick;
+  out->mean_s = ((double)sum->shift + off / n) * tick;
+  out->stdev_s = sum->count > 1 && spread > 0 ? sqrt(spread / (n - 1)) * tick : 0;
+  out->p50_s = headroom_impl_percentile(sum, 0.50) * tick;
+  out->p90_s = headroom_impl_percentile(sum, 0.90) * tick;
+  out->p99_s = headroom_impl_percentile(sum, 0.99) * tick;
+}
+
 HEADROOM_IMPL_SLOW static int headroom_impl_stats(const char* key, struct headroom_stats* out) {
   struct headroom_impl_state* state = &headroom_impl_state_v1;
   const int all = strcmp(key, "ALL") == 0;
@@ -864,21 +898,7 @@ HEADROOM_IMPL_SLOW static int headroom_impl_stats(const char* key, struct headro
     }
   }
   pthread_mutex_unlock(&state->lock);
-  if (sum->count > 0) {
-    const double tick = headroom_impl_seconds_per_tick();
-    const double n = (double)sum->count, off = headroom_impl_double(sum->sum);
-    out->count = sum->count;
-    out->total_s = (double)sum->total * tick;
-    out->self_s = (double)sum->self * tick;
-    out->min_s = (double)sum->min * tick;
-    out->max_s = (double)sum->max * tick;
-    out->mean_s = ((double)sum->shift + off / n) * tick;
-    const double spread = headroom_impl_double(sum->sum2) - off * off / n;
-    out->stdev_s = sum->count > 1 && spread > 0 ? sqrt(spread / (n - 1)) * tick : 0;
-    out->p50_s = headroom_impl_percentile(sum, 0.50) * tick;
-    out->p90_s = headroom_impl_percentile(sum, 0.90) * tick;
-    out->p99_s = headroom_impl_percentile(sum, 0.99) * tick;
-  }
+  headroom_impl_summary(sum, headroom_impl_seconds_per_tick(), out);
   free(sum);
   return known;
 }
