@@ -16,7 +16,9 @@ constexpr const char* kTextFormat = "text/plain; version=0.0.4; charset=utf-8";
 class Server : public MetricsServer {
  public:
   Server() {
-    // A scrape every few seconds: two threads are enough, and slow clients cannot hold many.
+    // A scrape every few seconds: two threads are enough. A connection that stays open would hold
+    // one.
+    server_.set_keep_alive_max_count(1);
     server_.new_task_queue = [] { return new httplib::ThreadPool(2); };
     server_.set_read_timeout(5);
     server_.set_write_timeout(5);

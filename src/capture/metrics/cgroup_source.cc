@@ -31,6 +31,7 @@ CgroupSource::CgroupSource(const Cgroups& groups, MetricBoard& board) {
                    .max = std::nullopt,
                    .quota = std::nullopt,
                    .period = std::nullopt,
+                   .limit = std::nullopt,
                    .last = {}};
     if (groups.cpu.v2) {
       level.max.emplace(folder + "/cpu.max");
@@ -54,7 +55,8 @@ CgroupSource::CgroupSource(const Cgroups& groups, MetricBoard& board) {
   const bool v2 = groups.memory.v2;
   for (const std::string& folder : groups.memory.folders) {
     memory_.push_back({KernelFile(folder + (v2 ? "/memory.current" : "/memory.usage_in_bytes")),
-                       KernelFile(folder + (v2 ? "/memory.max" : "/memory.limit_in_bytes"))});
+                       KernelFile(folder + (v2 ? "/memory.max" : "/memory.limit_in_bytes")),
+                       std::nullopt});
   }
   if (!memory_.empty()) {
     memory_id_ = board.AddGauge(CgroupMetric("cgroup_memory_bytes", "bytes"));
@@ -104,8 +106,8 @@ void CgroupSource::ReadCpu(SampleRun& run) {
   TimeNs at;
   for (std::size_t i = 0; i < cpu_.size(); ++i) {
     CpuLevel& level = cpu_[i];
-    if (const std::optional<double> own = Limit(level, run.buffer))
-      limit = std::min(limit.value_or(*own), *own);
+    if (run.slow) level.limit = Limit(level, run.buffer);
+    if (level.limit) limit = std::min(limit.value_or(*level.limit), *level.limit);
     const std::optional<KernelFile::Text> read = level.stat.Read(run.buffer);
     if (!read) continue;
     at = read->at;
@@ -141,9 +143,12 @@ void CgroupSource::ReadMemory(SampleRun& run) {
       const std::optional<KernelFile::Text> read = file.Read(run.buffer);
       return read ? parse(read->text) : std::nullopt;
     };
+    MemoryLevel& level = memory_[i];
+    if (run.slow) level.limit = number(level.limit_file, ParseMemoryLimit);
+    const std::optional<std::uint64_t> own = level.limit;
+    if (i > 0 && !own) continue;
     const auto usage =
-        number(memory_[i].usage, [](std::string_view text) { return Fields(text).NextNumber(); });
-    const auto own = number(memory_[i].limit, ParseMemoryLimit);
+        number(level.usage, [](std::string_view text) { return Fields(text).NextNumber(); });
     if (i == 0 && usage) run.board.Set(memory_id_, static_cast<double>(*usage));
     if (!own) continue;
     limit = std::min(limit.value_or(*own), *own);
@@ -154,7 +159,7 @@ void CgroupSource::ReadMemory(SampleRun& run) {
   }
   if (limit) run.board.Set(memory_limit_id_, static_cast<double>(*limit));
   if (free) run.board.Set(memory_free_id_, static_cast<double>(*free));
-  if (memory_events_) {
+  if (memory_events_ && run.slow) {
     if (const std::optional<KernelFile::Text> read = memory_events_->Read(run.buffer))
       run.board.Count(kills_id_, read->at, ParseKeyed(read->text, "oom_kill"));
   }

@@ -25,10 +25,12 @@ class CgroupSource : public MetricSource {
     KernelFile stat;
     std::optional<KernelFile> max;            ///< Version 2.
     std::optional<KernelFile> quota, period;  ///< Version 1.
+    std::optional<double> limit;              ///< In cores, as last read.
     CgroupCpuStat last;
   };
   struct MemoryLevel {
-    KernelFile usage, limit;
+    KernelFile usage, limit_file;
+    std::optional<std::uint64_t> limit;  ///< In bytes, as last read.
   };
 
   void ReadCpu(SampleRun& run);

@@ -8,11 +8,11 @@ namespace {
 
 /// In the order of the alphabet.
 constexpr MetricDescription kDescriptions[] = {
-    {"cgroup_cpu_cores", "Processor time that the group used, per second"},
+    {"cgroup_cpu_cores", "Processor time that the group used"},
     {"cgroup_cpu_limit_cores", "Quota of the group and those around it, the least"},
     {"cgroup_cpu_pressure_some_pct", "Time during which a task waited for a processor"},
     {"cgroup_cpu_throttled_cores",
-     "Time held back by the quota, summed over processors, per second; worst level"},
+     "Time held back by the quota, summed over processors; worst level"},
     {"cgroup_cpu_throttled_periods_pct",
      "Periods in which the group was held back by its quota, of those in which it wanted to run; "
      "worst level"},

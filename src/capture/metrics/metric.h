@@ -37,8 +37,8 @@ enum class MetricKind {
 };
 
 struct Metric {
-  std::string name;  ///< "cpu_util_simple"; of one unit wherever it appears.
-  std::string unit;  ///< "%", "bytes", "bytes/s", "W", "J", "MHz", "C", "cores", "1", "1/s".
+  std::string name = {};  ///< "cpu_util_simple"; of one unit wherever it appears.
+  std::string unit = {};  ///< "%", "bytes", "bytes/s", "W", "J", "MHz", "C", "cores", "1", "1/s".
   MetricScope scope = MetricScope::kHost;
   std::string instance = {};  ///< "GPU 0", "eth0", "4711 python3"; empty: one for the scope.
   MetricKind kind = MetricKind::kGauge;

@@ -13,6 +13,8 @@ struct SampleRun {
   ReadBuffer& buffer;
   TimeNs now;         ///< When the sample began.
   bool edge = false;  ///< First or last sample of a run: what is read seldom is read now.
+  /// Whether to read what changes seldom (limits, lists of children): about once a second.
+  bool slow = true;
 };
 
 /// A group of metrics of one origin. It adds its metrics to the board when it is made, or when what

@@ -37,7 +37,8 @@ void ProcessScan::Read(SampleRun& run) {
           static_cast<double>(process.cpu_ticks - last->second.cpu_ticks) / ticks_per_second;
       const double percent = 100 * seconds / since;
       if (percent >= kNotablePercent)
-        users_.push_back({.resource = "CPU", .pid = process.pid, .name = "", .value = percent});
+        users_.push_back(
+            {.resource = "CPU", .pid = process.pid, .name = process.name, .value = percent});
     }
     std::stable_sort(users_.begin(), users_.end(),
                      [](const auto& a, const auto& b) { return a.value > b.value; });

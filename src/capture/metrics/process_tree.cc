@@ -39,7 +39,8 @@ std::vector<ScannedProcess> ScanProcesses(const std::string& root, ReadBuffer& b
     found.push_back({.pid = stat->pid,
                      .parent = stat->parent,
                      .start_ticks = stat->start_ticks,
-                     .cpu_ticks = stat->user_ticks + stat->system_ticks});
+                     .cpu_ticks = stat->user_ticks + stat->system_ticks,
+                     .name = std::string(stat->name)});
   }
   return found;
 }
@@ -149,7 +150,7 @@ void ProcessTreeSource::Read(SampleRun& run) {
     if (any_wait_) board.Count(wait_id_, at, wait);
   }
   board.Set(processes_id_, static_cast<double>(processes));
-  ReadStatus(run);
+  if (run.slow) ReadStatus(run);
 }
 
 bool ProcessTreeSource::ReadMember(std::int64_t pid, Member& member, SampleRun& run) {
@@ -173,7 +174,7 @@ bool ProcessTreeSource::ReadMember(std::int64_t pid, Member& member, SampleRun& 
     now.io = ParseProcessIo(text->text);
   if (const std::optional<KernelFile::Text> text = member.schedstat.Read(run.buffer))
     now.wait_ns = ParseRunQueueWait(text->text);
-  FindChildren(member, run.buffer);
+  if (run.slow) FindChildren(member, run.buffer);
 
   const Counts& last = member.last;
   const auto before = [&](std::uint64_t value) {

@@ -17,6 +17,7 @@ struct ScannedProcess {
   std::int64_t pid = 0, parent = 0;
   std::uint64_t start_ticks = 0;
   std::uint64_t cpu_ticks = 0;  ///< User and system, all threads.
+  std::string name;             ///< Any bytes.
 };
 
 /// Reads /proc/PID/stat of every process that there is.

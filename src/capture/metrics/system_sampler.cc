@@ -112,6 +112,9 @@ const Reading& SystemSampler::Take(bool last) {
   const TimeNs begin = MonotonicNow();
   board_.Begin();
   SampleRun run{.board = board_, .buffer = buffer_, .now = begin, .edge = last || samples_ == 0};
+  constexpr DurationNs kSlowPeriod(900'000'000);  // So that samples a second apart are all slow.
+  run.slow = run.edge || begin - last_slow_ >= kSlowPeriod;
+  if (run.slow) last_slow_ = begin;
   for (const std::unique_ptr<MetricSource>& source : sources_) source->Read(run);
   NameUsers();
   // What was spent on samples up to this one.
@@ -128,6 +131,7 @@ const Reading& SystemSampler::Take(bool last) {
 void SystemSampler::NameUsers() {
   for (ResourceUser& user : board_.users()) {
     user.in_tree = tree_ != nullptr && tree_->Contains(user.pid);
+    if (!user.name.empty()) continue;
     KernelFile file(fmt::format("{}/proc/{}/comm", options_.root, user.pid), /*hold=*/false);
     const std::optional<KernelFile::Text> read = file.Read(buffer_);
     if (!read) continue;

@@ -74,6 +74,7 @@ class SystemSampler {
   std::vector<GpuIdentity> gpus_;
   int samples_ = 0;
   TimeNs last_begin_;
+  TimeNs last_slow_;
   std::uint64_t own_cpu_ns_ = 0;  ///< That all samples took.
   MetricBoard::Id own_cpu_id_ = 0;
 };
