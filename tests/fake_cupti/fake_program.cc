@@ -53,7 +53,7 @@ void InitializeDriver() {
 void InitializeNvtx() {
   const auto initialize =
       InjectionEntry<int (*)(void*)>("NVTX_INJECTION64_PATH", "InitializeInjectionNvtx2");
-  std::printf("nvtx %d\n", initialize == nullptr ? -1 : initialize(nullptr));
+  if (initialize != nullptr) initialize(nullptr);
 }
 
 /// The fake, if the injection library or the program has opened it.

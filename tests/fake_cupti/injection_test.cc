@@ -170,11 +170,14 @@ TEST(Injection, DriverCallsInsideRuntimeCallsAreLeftOutAndOthersKept) {
 }
 
 TEST(Injection, CallsThatOnlyAskAreLeftOut) {
-  EXPECT_THAT(RunProgram({"init", "noise", "wait", "1", "noise"}).calls, IsEmpty());
   // Before CUDA 12.5 CUPTI cannot switch them off.
-  EXPECT_THAT(
-      RunProgram({"init", "noise", "noise"}, {{"LD_LIBRARY_PATH", FAKE_OLD_CUPTI_FOLDER}}).calls,
-      IsEmpty());
+  for (const char* folder : {FAKE_CUPTI_FOLDER, FAKE_OLD_CUPTI_FOLDER}) {
+    const Outcome run =
+        RunProgram({"init", "noise", "launch", "noise"}, {{"LD_LIBRARY_PATH", folder}});
+    EXPECT_THAT(run.texts.at("cupti_started"), ElementsAre(HasSubstr(folder)));
+    ASSERT_EQ(run.calls.size(), 1u);
+    EXPECT_EQ(run.calls[0].name, "cudaLaunchKernel");
+  }
 }
 
 TEST(Injection, KernelsOfAGraphShareACallAndHaveNodes) {

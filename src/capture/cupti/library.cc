@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <string_view>
 #include <vector>
@@ -79,6 +80,18 @@ const char* TakeEntryPoints(void* handle, Library* library) {
   return nullptr;
 }
 
+/// The folders of a list with colons.
+std::vector<std::string> FoldersOf(const char* list) {
+  std::vector<std::string> folders;
+  std::string_view rest = list == nullptr ? "" : list;
+  while (!rest.empty()) {
+    const std::size_t colon = std::min(rest.find(':'), rest.size());
+    if (colon > 0) folders.emplace_back(rest.substr(0, colon));
+    rest.remove_prefix(std::min(colon + 1, rest.size()));
+  }
+  return folders;
+}
+
 void* OpenIn(const std::string& folder) {
   for (const char* file : kFileNames) {
     if (void* handle = dlopen((folder + file).c_str(), RTLD_NOW | RTLD_LOCAL)) return handle;
@@ -97,7 +110,12 @@ void* OpenLibraryFile() {
   for (const std::string& folder : loaded.folders) {
     if (void* handle = OpenIn(folder)) return handle;
   }
-  if (void* handle = OpenIn("")) return handle;  // As the loader searches: LD_LIBRARY_PATH first.
+  // Folder by folder: the loader alone would take version 13 of the system before the version 12
+  // that the user names here.
+  for (const std::string& folder : FoldersOf(std::getenv("LD_LIBRARY_PATH"))) {
+    if (void* handle = OpenIn(folder + "/")) return handle;
+  }
+  if (void* handle = OpenIn("")) return handle;  // As the loader searches.
   std::vector<std::string> roots;
   for (const char* variable : {"CUDA_HOME", "CUDA_PATH"}) {
     const char* root = std::getenv(variable);
