@@ -3,12 +3,14 @@
 #include <cupti.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <iterator>
 #include <type_traits>
 
 #include "capture/activity.h"
 #include "capture/cupti/cupti_api.h"
+#include "capture/cupti/library.h"
 #include "capture/cupti/noisy_calls.h"
 
 namespace ours = headroom::cupti;
@@ -222,20 +224,16 @@ namespace {
 
 // --- entry points: as many parameters, of the same sizes -----------------------------------------
 
+template <typename Ours, typename Theirs>
+constexpr bool kSameCall = false;
 template <typename... Ours, typename... Theirs>
-constexpr bool SameCall(ours::Result (*)(Ours...), CUptiResult (*)(Theirs...)) {
-  if constexpr (sizeof...(Ours) != sizeof...(Theirs)) {
-    return false;
-  } else {
-    return ((sizeof(Ours) == sizeof(Theirs) &&
-             std::is_pointer_v<Ours> == std::is_pointer_v<Theirs>)&&...);
-  }
-}
+requires(sizeof...(Ours) ==
+         sizeof...(Theirs)) constexpr bool kSameCall<ours::Result (*)(Ours...),
+                                                     CUptiResult (*)(Theirs...)> =
+    ((sizeof(Ours) == sizeof(Theirs) && std::is_pointer_v<Ours> == std::is_pointer_v<Theirs>)&&...);
 
-// Subscribers and contexts are pointers to what is not declared; the last two may not be there.
-#define SAME_CALL(name, symbol, parameters)                                \
-  static_assert(SameCall(static_cast<ours::Result(*) parameters>(nullptr), \
-                         decltype (&cupti##symbol)(nullptr)));
+#define SAME_CALL(name, symbol, parameters) \
+  static_assert(kSameCall<decltype(ours::Library::name), decltype(&cupti##symbol)>);
 HEADROOM_CUPTI_ENTRY_POINTS(SAME_CALL)
 #if CUPTI_API_VERSION >= 130000
 HEADROOM_CUPTI_LATER_ENTRY_POINTS(SAME_CALL)
