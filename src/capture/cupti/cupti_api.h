@@ -1,6 +1,6 @@
 // NVIDIA's CUPTI as far as we use it: our own declarations, so that Headroom builds without it. The
 // library is opened at run time (cupti/library.h); where its headers are installed, a test compares
-// (tests/fake_cupti/headers_test.cc).
+// (tests/cupti/headers_test.cc).
 //
 // Records. Each CUDA version may bring a new version of a record, which keeps the fields before and
 // appends to them; a version that broke this would have a new kind or library. So each struct here

@@ -187,6 +187,7 @@ pid_t Spawn(const RecordOptions& options, const std::string& socket_path) {
   }
   environment["HEADROOM_SOCKET"] = socket_path;
   for (const auto& [name, value] : options.environment) environment[name] = value;
+  std::erase_if(environment, [](const auto& entry) { return entry.second.empty(); });
   std::vector<std::string> settings;
   for (const auto& [name, value] : environment) settings.push_back(name + "=" + value);
   std::vector<char*> pointers, words;

@@ -46,10 +46,11 @@ struct Recording {
 };
 
 struct RecordOptions {
-  std::vector<std::string> command;
-  std::vector<std::pair<std::string, std::string>> environment;  ///< Added to ours.
+  std::vector<std::string> command = {};
+  std::vector<std::pair<std::string, std::string>> environment =
+      {};  ///< Added to ours; empty: taken away.
   /// Tells the activity rings to capture from the begin of the first step to the end of the last.
-  std::optional<std::pair<std::int64_t, std::int64_t>> steps;
+  std::optional<std::pair<std::int64_t, std::int64_t>> steps = {};
   bool drain_at_end = false;  ///< Lets rings run full.
 };
 
