@@ -64,7 +64,8 @@ FoundSteps FromAnnotations(const TraceStore& store, NameFacts& names) {
   FoundSteps found;
   if (store.steps.rows() == 0) return found;
   found.source = StepSource::kAnnotation;
-  found.marker = "ProfilerStep#N";
+  const std::string_view name = store.Text(store.host_events.name[store.steps.event[0].index()]);
+  found.marker = std::string(name.substr(0, name.find('#'))) + "#N";
   found.process = store.threads.process[store.steps.thread[0].index()];
   for (std::size_t s = 0; s < store.steps.rows(); ++s) {
     if (store.threads.process[store.steps.thread[s].index()] != found.process) continue;

@@ -56,9 +56,19 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
   X(kDuplicateEvent, "duplicate-event", kWarning, \
     "an event is recorded twice (same track, name, time and ids); the copy was dropped", "", "") \
   X(kUnfinishedSpan, "unfinished-span", kWarning, \
-    "a span begins and never ends; it was closed at the end of its parent or of the trace", \
+    "a span begins and never ends; it was closed at the end of its parent, of its sequence of " \
+    "packets or of the trace", \
     "length of those events", "") \
   X(kUnmatchedEnd, "unmatched-end", kWarning, "the end of a span that never began was ignored", "", "") \
+  X(kUnknownClock, "unknown-clock", kError, \
+    "an event whose clock nothing relates to the trace's was skipped", "exact counts and sums", "") \
+  X(kMissingName, "missing-name", kWarning, \
+    "an event refers to a text that is not in the file (packets were lost); it was kept without it", \
+    "names of those events", "") \
+  X(kConflictingName, "conflicting-name", kWarning, \
+    "the id of a text was given to another text; events from there on have the new one", "names of those events", "") \
+  X(kUnreadData, "unread-data", kInfo, \
+    "data of kinds that Headroom does not read (ftrace, heap profiles and the like) was left out", "", "") \
   X(kOutOfOrder, "out-of-order", kInfo, "events are not in order of time within their track; they were sorted", "", "") \
   X(kOverlapping, "overlapping-spans", kInfo, \
     "spans of one host track overlap without nesting, by more than their stamps can be off; all were kept", "", "") \

@@ -138,7 +138,8 @@ enum class FlowPhase : std::uint8_t { kStart, kStep, kFinish };
   X(StringId, name,   "",   "never", "Counter name.") \
   X(StringId, series, "",   "never", "Series of the counter (the key in `args`).") \
   X(ThreadId, thread, "",   "never", "Track of the counter.") \
-  X(double,   value,  "",   "never", "Sampled value in the counter's own unit.")
+  X(double,   value,  "",   "never", "Sampled value in the counter's own unit.") \
+  X(StringId, unit,   "",   "none",  "Unit as the source writes it.")
 
 #define HEADROOM_MEMORY_EVENT_COLUMNS(X) \
   X(TimeNs,       time,                  "ns",    "never",   "Time of the allocation or free.") \

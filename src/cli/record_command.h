@@ -1,0 +1,35 @@
+// `headroom record`: records a program, without a change to it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "capture/recorder.h"
+#include "cli/subcommand.h"
+
+namespace headroom::cli {
+
+class RecordCommand : public Subcommand {
+ public:
+  explicit RecordCommand(CLI::App& parent);
+
+  const CLI::App& app() const override { return *app_; }
+  bool TakeRest(const std::vector<std::string>& rest) override { return command_ = rest, true; }
+  Status Run() override;
+  /// Of the recorded program, once Run() is fine.
+  int exit_code() const override { return exit_code_; }
+
+ private:
+  CLI::App* app_;
+  std::vector<std::string> command_;
+  RecorderOptions options_;
+  std::string level_ = "gpu";
+  std::string steps_;
+  double max_file_gb_ = 8;
+  double max_memory_mb_ = 256;
+  double interval_s_ = 1;
+  bool quiet_ = false;
+  int exit_code_ = 0;
+};
+
+}  // namespace headroom::cli
