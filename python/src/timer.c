@@ -92,17 +92,19 @@ static PyObject* region_text_of(PyObject* name) {
 
 // --- Scope ---------------------------------------------------------------------------------------
 
+/// 0: nothing is collected.
+static uint32_t scope_key(Scope* self) {
+  if (self->key == 0 && headroom_impl_on()) self->key = headroom_key(PyBytes_AsString(self->text));
+  return self->key;
+}
+
 static headroom_token scope_begin_token(Scope* self) {
   if (self->is_step) {
     const int64_t number = self->number >= 0 ? self->number : next_step;
     next_step = number + 1;
     return headroom_begin_step(number);
   }
-  if (self->key == 0) {
-    if (!headroom_impl_on()) return 0;
-    self->key = headroom_key(PyBytes_AsString(self->text));
-  }
-  return headroom_begin_key(self->key);
+  return headroom_begin_key(scope_key(self));
 }
 
 static Scope* scope_make(PyTypeObject* type, PyObject* name, int is_step, int64_t number) {
@@ -191,21 +193,22 @@ static PyObject* scope_begin(PyObject* object, PyObject* unused) {
   return PyLong_FromUnsignedLongLong(scope_begin_token((Scope*)object));
 }
 
-static int scope_opened(const Scope* self) {
+static int scope_opened(Scope* self) {
   const struct headroom_impl_thread* thread = headroom_impl_thread_v1;
-  if (thread == NULL || self->key == 0 || self->key >= HEADROOM_IMPL_KEYS) return 0;
-  const struct headroom_impl_stats_block* stats = thread->stats[self->key];
+  const uint32_t key = scope_key(self);
+  if (thread == NULL || key == 0 || key >= HEADROOM_IMPL_KEYS) return 0;
+  const struct headroom_impl_stats_block* stats = thread->stats[key];
   return stats != NULL && stats->open > 0;
 }
 
 static PyObject* scope_is_open(PyObject* object, PyObject* unused) {
   (void)unused;
-  return PyBool_FromLong(scope_opened((const Scope*)object));
+  return PyBool_FromLong(scope_opened((Scope*)object));
 }
 
 static PyObject* scope_begin_outermost(PyObject* object, PyObject* unused) {
   (void)unused;
-  if (scope_opened((const Scope*)object)) return PyLong_FromLong(0);
+  if (scope_opened((Scope*)object)) return PyLong_FromLong(0);
   return PyLong_FromUnsignedLongLong(scope_begin_token((Scope*)object));
 }
 
