@@ -36,7 +36,7 @@ from headroom import _timer
 __all__ = ["CPUGPUTimer", "CPUGPUTimerBase", "TimeStats", "TimeType", "Timer", "TimerCallback", "merge", "save"]
 
 KEPT = 65536  # Times of a key that are kept one by one; of all, there are count, mean, extremes and deviation.
-MOST_NESTED = 32  # Regions of one key that are open on one thread: what is older was left by an exception.
+MOST_NESTED = 32  # Regions of one key that are open on one thread: more were left by exceptions.
 MOST_EVENTS = 4096  # GPU events: two for each region whose time is not known yet.
 
 # Determined's names for the same. A query finds either under the other's name.
@@ -336,16 +336,18 @@ class Timer:
         name = self._region_name(key)
         stack = self._open(name)
         if len(stack) == MOST_NESTED:
-            self._abandon(name, stack.pop(0))
+            self._abandon(name, stack)
         gpu_start = self._gpu_clock().start() if gpu else None
         token = _timer.begin(name)
         stack.append(_Open(token, self._host.start(), gpu_start, bool(gpu)))
 
-    def _abandon(self, name: str, region: _Open) -> None:
+    def _abandon(self, name: str, stack: List[_Open]) -> None:
         _tell(f"headroom.timer: regions of {name!r} start and never end; where an exception may pass, use `with timer.scope(...)`")
-        _timer.end(region.token)
-        if region.on_gpu and self._gpu is not None:
-            self._gpu.abandon(region.gpu)
+        while stack:
+            region = stack.pop()
+            _timer.end(region.token)
+            if region.on_gpu and self._gpu is not None:
+                self._gpu.abandon(region.gpu)
 
     def end(self, key: Key, gpu: bool = False) -> None:
         """Ends the latest region of the key on the calling thread, on each clock on which it started."""
