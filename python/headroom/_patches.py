@@ -26,7 +26,9 @@ TO_DEVICE = _timer.Scope("to_device")
 FROM_DEVICE = _timer.Scope("from_device")
 COMMUNICATION = _timer.Scope("COMM")
 
-EMPTY_STEP = "step.empty"  # A mark inside a step that turned out to be none: it began, and there was no batch for it.
+# A mark right before the end of a step that turned out to be none: it began where the one before it ended, and there was no
+# batch for it. Who counts steps leaves it out.
+EMPTY_STEP = "step.empty"
 
 COLLECTIVES = ("all_gather", "all_gather_into_tensor", "all_gather_object", "all_reduce", "all_to_all", "all_to_all_single",
                "barrier", "broadcast", "broadcast_object_list", "gather", "recv", "reduce", "reduce_scatter",

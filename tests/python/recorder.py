@@ -82,10 +82,15 @@ class Process:
         return show(regions)
 
     def steps(self):
-        """Steps that are none left out: those with the mark that says so."""
-        empty = [event.ticks for event in self.events(MARK) if event.name == "step.empty"]
-        return [step for step in self.regions("STEP")
-                if step.end is not None and not any(step.start <= at <= step.end for at in empty)]
+        """Steps that are none left out: those that end with the mark that says so."""
+        empty = set()
+        for thread, events in enumerate(self.threads):
+            steps = {event.serial for event in events if event.kind == STEP}
+            for i, event in enumerate(events):
+                if event.kind == MARK and event.name == "step.empty":
+                    end = next(e for e in events[i:] if e.kind == END and e.serial in steps)
+                    empty.add((thread, end.ticks))
+        return [step for step in self.regions("STEP") if step.end is not None and (step.thread, step.end) not in empty]
 
     def inside(self, outer, name=None):
         return [r for r in self.regions(name) if r != outer and r.thread == outer.thread and outer.start <= r.start and r.end is not None

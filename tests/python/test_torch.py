@@ -167,13 +167,13 @@ class Recorded(unittest.TestCase):
         self.assertFalse([r for step in steps for r in process.inside(step, "evaluate")])
         self.assertEqual(len(process.regions("step_lr_schedulers")), 3)  # A scheduler steps once when it is made.
 
-    def test_sizes_of_the_copies_to_and_from_a_device(self):
+    def test_copies_to_a_device_and_what_is_none(self):
         (process,), _ = record_python("""
             import torch
             from headroom.torch import attach
             x = torch.zeros(3)
             with attach():
-                x.to("cpu"), x.to(torch.float64), x.item if False else x.cpu()
+                x.to("cpu"), x.to(torch.float64), x.cpu(), x.sum().item()
                 there = x.to("meta")
                 x.to(device=torch.device("meta"), dtype=torch.float64), x.to(there), there.to("meta")
                 torch.nn.Linear(2, 2).to("meta")
