@@ -181,13 +181,15 @@ class _Times:
         self.recent: Deque[float] = collections.deque(maxlen=KEPT)
 
     def add(self, seconds: float) -> None:
-        self.count += 1
+        self.count = count = self.count + 1
         self.total += seconds
         off = seconds - self.mean
-        self.mean += off / self.count
-        self.squares += off * (seconds - self.mean)
-        self.min = min(self.min, seconds)
-        self.max = max(self.max, seconds)
+        self.mean = mean = self.mean + off / count
+        self.squares += off * (seconds - mean)
+        if seconds < self.min:
+            self.min = seconds
+        if seconds > self.max:
+            self.max = seconds
         self.recent.append(seconds)
 
     def stats(self) -> TimeStats:
@@ -215,13 +217,11 @@ class _Clocked:
         self.pending: Deque[Tuple[str, Any, Any]] = collections.deque()
         self.dropped = 0
         self.lock = threading.RLock()
-
-    def start(self) -> Any:
-        return self.impl.start()
+        self.start: Callable[[], Any] = self.impl.start
 
     def end(self, name: str, start: Any) -> None:
         end = self.impl.end()
-        with self.lock:
+        with self.lock:  # Re-entrant: a garbage collection in here may end a region, too.
             if start is None or end is None:
                 self.dropped += 1
                 self._discard(start, end)
@@ -248,7 +248,10 @@ class _Clocked:
         except RuntimeError:  # Events of two devices, say.
             self.dropped += 1
         else:
-            self.times.setdefault(name, _Times()).add(seconds)
+            times = self.times.get(name)
+            if times is None:
+                times = self.times[name] = _Times()
+            times.add(seconds)
             if self.on_time is not None:
                 self.on_time(name, seconds)
         self._discard(start, end)
