@@ -10,6 +10,7 @@ Names are those that `headroom report` knows from PyTorch's profiler or from Det
 
 import atexit
 import functools
+import os
 import threading
 import weakref
 
@@ -131,6 +132,7 @@ class Steps(threading.local):
 
 
 steps = Steps()
+os.register_at_fork(after_in_child=lambda: steps.__init__())  # The step that was open is the parent's.
 
 
 def replace(owner, name, make):

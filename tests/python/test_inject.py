@@ -184,6 +184,29 @@ class Loops(unittest.TestCase):
         self.check(main, 3, " ".join(PHASES[1:]))
         self.assertEqual(len(main.regions("dataloader_start")), 1)
 
+    def test_a_fork_in_the_middle_of_a_step(self):
+        processes = recorded("""
+    import os
+    for batch in loader:
+        train(batch)
+        pid = os.fork()
+        if pid == 0:
+            raise SystemExit
+        os.waitpid(pid, 0)
+        """)
+        self.assertEqual([len(process.steps()) for process in processes], [3])
+
+    def test_models_that_torchscript_compiles(self):
+        (process,) = recorded("""
+    scripted, traced = torch.jit.script(model), torch.jit.trace(model, torch.zeros(2, 4))
+    for make in (scripted, traced):
+        assert torch.equal(make(torch.ones(2, 4)), model(torch.ones(2, 4)))
+    for model in (scripted, traced):
+        for batch in loader:
+            train(batch)
+        """)
+        self.assertEqual([len(process.inside(step, "FORWARD")) for step in process.steps()][-5:], [1] * 5)
+
     def test_collectives(self):
         (process,) = recorded("""
     import os, torch.distributed as dist
