@@ -10,26 +10,75 @@
     graph.whatif("amp:dtype=bf16")                          # a scenario of `headroom whatif`, as a dict
     headroom.report("trace.json.gz")["bottleneck"]          # `headroom report --json`, as a dict
 
+    with headroom.scope("FORWARD"):                         # times a region, here and in `headroom record`
+        ...
+    headroom.stats("FORWARD").mean_s
+
 Times are in the unit that a name ends in: `_ms`, `_us`, `_ns`. A request that cannot be met raises ValueError, a file that
 cannot be read or is no trace raises TraceError, a scenario that the trace cannot answer raises DoesNotApply, each with the
 message of the command line. Reading and replaying release the GIL. docs/python.md has the rules and five worked examples.
+
+Nothing is loaded before it is used: measuring needs no numpy and runs in every CPython from 3.9 on, also where the engine
+(`Graph`, `report`, ...) was built for another one.
 """
 
 from __future__ import annotations
 
-from typing import Any, Iterable
+import importlib
+import sys
+from typing import TYPE_CHECKING, Any, Iterable
 
-from headroom._engine import DoesNotApply, TraceError, __version__
-from headroom.columns import Edges, Gradients, Task, Tasks
-from headroom.graph import Channel, CriticalPath, Graph, Replay, Selection
-from headroom.trace import Path, Trace
+if TYPE_CHECKING:
+    from headroom import callbacks, timer, torch
+    from headroom._engine import DoesNotApply, TraceError
+    from headroom._timer import (__version__, Drops, Scope, Stats, begin, counter, drops, enable, enabled, end, gradient, keys, mark, recorded, scope,
+                                 stats, step)
+    from headroom.columns import Edges, Gradients, Task, Tasks
+    from headroom.graph import Channel, CriticalPath, Graph, Replay, Selection
+    from headroom.timer import CPUGPUTimer, Timer, TimeStats, TimeType
+    from headroom.trace import Path, Trace
 
-__all__ = ["Channel", "CriticalPath", "DoesNotApply", "Edges", "Gradients", "Graph", "Replay", "Selection", "Task", "Tasks",
-           "Trace", "TraceError", "load", "report", "whatif"]
+__all__ = ["CPUGPUTimer", "Channel", "CriticalPath", "DoesNotApply", "Drops", "Edges", "Gradients", "Graph", "Replay", "Scope",
+           "Selection", "Stats", "Task", "Tasks", "TimeStats", "TimeType", "Timer", "Trace", "TraceError", "begin", "counter", "drops",
+           "enable", "enabled", "end", "gradient", "keys", "load", "mark", "recorded", "report", "scope", "stats", "step", "whatif"]
+
+_MODULES = {
+    "_engine": ("DoesNotApply", "TraceError"),
+    "_timer": ("__version__", "Drops", "Scope", "Stats", "begin", "counter", "drops", "enable", "enabled", "end", "gradient", "keys", "mark", "recorded",
+               "scope", "stats", "step"),
+    "columns": ("Edges", "Gradients", "Task", "Tasks"),
+    "graph": ("Channel", "CriticalPath", "Graph", "Replay", "Selection"),
+    "timer": ("CPUGPUTimer", "TimeStats", "TimeType", "Timer"),
+    "trace": ("Path", "Trace"),
+}
+_HOMES = {name: module for module, names in _MODULES.items() for name in names}
+_SUBMODULES = ("callbacks", "timer", "torch")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _SUBMODULES:
+        return importlib.import_module(f"headroom.{name}")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'headroom' has no attribute {name!r}")
+    try:
+        value = getattr(importlib.import_module(f"headroom.{_HOMES[name]}"), name)
+    except ModuleNotFoundError as error:
+        if error.name != "headroom._engine":
+            raise
+        raise ImportError(f"headroom.{name} needs the engine, which was not built for this Python ({sys.version.split()[0]}); measuring "
+                          "works without. Run the Python that it was built for, or install Headroom in this one (pip install .)") from error
+    globals()[name] = value  # From now on without this function.
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES, *_SUBMODULES})
 
 
 def load(path: Path) -> Trace:
     """Reads a trace (.json, .json.gz or .json.zst) once, for several questions: `.report()`, `.whatif()`, `.Graph()`."""
+    from headroom.trace import Trace
+
     return Trace(path)
 
 

@@ -1,0 +1,77 @@
+"""What `@headroom.scope(key)` makes of a function. Private: `Scope.__call__` calls it."""
+import functools
+import inspect
+
+from headroom._timer import end
+
+
+def decorate(scope, function):
+    """`function`, timed: it keeps its name, signature, result and kind.
+
+    A coroutine function is timed from its first step to its end, waits included. A generator is timed each time that it
+    runs, one region a value: the time between two values is its consumer's. Regions end where an exception passes, too.
+    """
+    if not callable(function):
+        raise TypeError("a scope decorates functions; as a block it is `with headroom.scope(key):`")
+    begin = scope.begin
+    if inspect.iscoroutinefunction(function):
+        @functools.wraps(function)
+        async def timed(*args, **kwargs):
+            token = begin()
+            try:
+                return await function(*args, **kwargs)
+            finally:
+                end(token)
+    elif inspect.isasyncgenfunction(function):
+        @functools.wraps(function)
+        async def timed(*args, **kwargs):
+            generator = function(*args, **kwargs)
+            resume, argument = generator.asend, None
+            while True:
+                token = begin()
+                try:
+                    item = await resume(argument)
+                except StopAsyncIteration:
+                    return
+                finally:
+                    end(token)
+                try:
+                    argument = yield item
+                    resume = generator.asend
+                except GeneratorExit:
+                    with scope:
+                        await generator.aclose()
+                    raise
+                except BaseException as error:  # What the consumer throws in is the generator's to handle.
+                    resume, argument = generator.athrow, error
+    elif inspect.isgeneratorfunction(function):
+        @functools.wraps(function)
+        def timed(*args, **kwargs):
+            generator = function(*args, **kwargs)
+            resume, argument = generator.send, None
+            while True:
+                token = begin()
+                try:
+                    item = resume(argument)
+                except StopIteration as stop:
+                    return stop.value
+                finally:
+                    end(token)
+                try:
+                    argument = yield item
+                    resume = generator.send
+                except GeneratorExit:
+                    with scope:
+                        generator.close()
+                    raise
+                except BaseException as error:  # What the consumer throws in is the generator's to handle.
+                    resume, argument = generator.throw, error
+    else:
+        @functools.wraps(function)
+        def timed(*args, **kwargs):
+            token = begin()
+            try:
+                return function(*args, **kwargs)
+            finally:
+                end(token)
+    return timed

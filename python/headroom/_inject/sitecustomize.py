@@ -1,0 +1,93 @@
+"""Puts Headroom's regions into a Python program under `headroom record`, which sets PYTHONPATH to this folder.
+
+Without HEADROOM_SOCKET it does nothing. With it, it waits until the program imports torch, and then times its phases
+(headroom/_patches.py); a program without torch costs nothing. PYTHONPATH stays, so that child processes are followed. The
+sitecustomize that would have been found without this one runs as ever. Nothing here may reach the program: whatever goes wrong, it
+runs without regions.
+"""
+import sys
+
+
+def _run_next():
+    """Runs the sitecustomize that this one hides."""
+    import importlib.machinery
+    import os
+    from importlib._bootstrap import module_from_spec  # importlib.util has it, too, at 2 ms of other imports.
+
+    here = os.path.dirname(os.path.abspath(__file__))
+    others = [entry for entry in sys.path if os.path.abspath(entry or ".") != here]
+    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", others)
+    if spec is None or spec.loader is None:
+        return
+    module = module_from_spec(spec)
+    sys.modules["sitecustomize"] = module  # It may import itself.
+    spec.loader.exec_module(module)
+
+
+def _time_torch(torch):
+    """Finds the package, without leaving its folder on the program's path, and patches torch."""
+    try:
+        from headroom import _patches
+    except ImportError:
+        import os
+        package_path = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+        sys.path.insert(0, package_path)
+        try:
+            from headroom import _patches
+        finally:
+            sys.path.remove(package_path)
+    _patches.inject(torch)
+
+
+class _AfterTorch:
+    """A finder that finds nothing itself: it lets the others find torch, and is called when torch has been imported."""
+
+    def __init__(self):
+        self.asked = False
+
+    def find_spec(self, name, path=None, target=None):
+        if name != "torch" or self.asked:
+            return None
+        import importlib.util
+
+        self.asked = True  # Else it would be asked again from here.
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            self.asked = False
+        if spec is None or spec.loader is None or not hasattr(spec.loader, "exec_module"):
+            return spec
+        execute = spec.loader.exec_module
+
+        def exec_module(module):
+            execute(module)
+            if self in sys.meta_path:
+                sys.meta_path.remove(self)
+            try:
+                _time_torch(module)
+            except Exception as error:  # Not the program's concern.
+                _report(error)
+
+        spec.loader.exec_module = exec_module
+        return spec
+
+
+def _report(error):
+    try:
+        print(f"headroom: the Python loop is not timed ({type(error).__name__}: {error})", file=sys.stderr)
+    except Exception:
+        pass
+
+
+def _start():
+    import os
+
+    if os.environ.get("HEADROOM_SOCKET") and os.environ.get("HEADROOM") != "0":
+        sys.meta_path.insert(0, _AfterTorch())
+
+
+try:
+    _start()
+except Exception as error:
+    _report(error)
+_run_next()

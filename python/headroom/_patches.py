@@ -1,0 +1,422 @@
+"""Regions around what PyTorch's classes do: fetch, forward, loss, backward, update, copies. Private.
+
+Users: headroom.torch (while a loop runs) and `headroom record` (the whole program). Methods are replaced on PyTorch's own
+classes, never on a user's objects, so models and optimizers are copied, pickled and saved as ever, and a region ends where an
+exception passes. A region begins only where none of its key is open on the thread: the outermost call counts, and what the
+program times itself under the same key is not timed twice.
+
+Names are those that `headroom report` knows from PyTorch's profiler or from Determined.
+"""
+
+import atexit
+import functools
+import os
+import threading
+import weakref
+
+from headroom import _timer
+
+FETCH = _timer.Scope("dataloader_next")
+LOADER_START = _timer.Scope("dataloader_start")
+FORWARD = _timer.Scope("FORWARD")
+EVALUATE = _timer.Scope("evaluate")
+LOSS = _timer.Scope("loss")
+BACKWARD = _timer.Scope("BACKWARD")
+SCHEDULER = _timer.Scope("step_lr_schedulers")
+TO_DEVICE = _timer.Scope("to_device")
+FROM_DEVICE = _timer.Scope("from_device")
+COMMUNICATION = _timer.Scope("COMM")
+
+# A mark right before the end of a step that turned out to be none: it began where the one before it ended, and there was no
+# batch for it. Who counts steps leaves it out.
+EMPTY_STEP = "step.empty"
+
+COLLECTIVES = ("all_gather", "all_gather_into_tensor", "all_gather_object", "all_reduce", "all_to_all", "all_to_all_single",
+               "barrier", "broadcast", "broadcast_object_list", "gather", "recv", "reduce", "reduce_scatter",
+               "reduce_scatter_tensor", "scatter", "send")
+
+end = _timer.end
+
+layers = {}  # id(module) -> Scope, of models that somebody attached.
+losses = set()  # id(module)
+_replaced = []  # (owner, name, what it had itself, or _INHERITED)
+_INHERITED = object()
+_lock = threading.RLock()
+_users = 0
+_loops = 0  # That number their steps themselves.
+
+
+class Steps(threading.local):
+    """Training steps, as one sees them from outside a loop; one machine a thread.
+
+    A step begins where the update before it ended, so that it holds the wait for the batch that it needs, and ends with an
+    update. Backward passes in between are gradient accumulation. Where several optimizers take turns, the one that
+    ended the last step ends the next. An evaluation is no step: where a step began and there was no backward before a loader
+    is exhausted, or before the batch after one that only went forward without gradients, it is marked as empty.
+    """
+
+    def __init__(self):
+        self.token = 0
+        self.worked = False  # There was a backward or an update.
+        self.evaluated = False  # Since the last fetch: a forward without gradients, and none with.
+        self.iterator = None  # Of the last fetch (weak).
+        self.evaluating = weakref.WeakSet()  # Iterators that serve an evaluation.
+        self.leader = None  # The optimizer that ended the last step (weak).
+        self.others = 0  # Updates by another one since.
+
+    @staticmethod
+    def wanted():
+        return _loops == 0 and _timer.user_steps() == 0
+
+    def begin(self):
+        if self.token == 0 and self.wanted():
+            self.token = _timer.begin_step()
+        self.worked = self.evaluated = False
+
+    def close(self):
+        end(self.token)
+        self.token = 0
+
+    def cancel(self):
+        if self.token:
+            _timer.mark(EMPTY_STEP)
+            self.close()
+
+    def _was_evaluation(self):
+        iterator = self.iterator() if self.iterator is not None else None
+        if iterator is not None:
+            self.evaluating.add(iterator)
+
+    def on_fetch(self, iterator):
+        if self.evaluated and not self.worked:
+            self._was_evaluation()
+            self.cancel()
+        elif self.token and not self.wanted():
+            self.cancel()  # The program has begun to mark its steps itself.
+        self.evaluated = False
+        self.iterator = weakref.ref(iterator)
+        if not self.token and iterator not in self.evaluating:
+            self.begin()
+
+    def on_exhausted(self):
+        if self.worked:
+            return
+        if self.evaluated:
+            self._was_evaluation()
+        self.cancel()
+
+    def on_forward(self, trains):
+        self.evaluated = not trains
+        if trains and not self.token:
+            self.begin()
+
+    def on_backward(self):
+        if not self.token:
+            self.begin()
+        self.worked = True
+
+    def on_update(self, optimizer):
+        leader = self.leader() if self.leader is not None else None
+        if leader is not None and leader is not optimizer:
+            self.others += 1
+            if self.others < 2:
+                self.worked = True
+                return
+        self.leader = weakref.ref(optimizer)
+        self.others = 0
+        if self.wanted():
+            self.close()
+            self.begin()
+        else:
+            self.cancel()
+
+
+steps = Steps()
+os.register_at_fork(after_in_child=lambda: steps.__init__())  # The step that was open is the parent's.
+
+
+def replace(owner, name, make):
+    """Puts make(original) in the place of owner.name, for restore() to undo."""
+    original = getattr(owner, name, None)
+    if original is None:
+        return
+    _replaced.append((owner, name, vars(owner).get(name, _INHERITED)))
+    setattr(owner, name, make(original))
+
+
+def timed(scope):
+    """A maker for replace(): calls are regions."""
+    begin = scope.begin_outermost
+
+    def make(original):
+        @functools.wraps(original)
+        def wrapper(*args, **kwargs):
+            token = begin()
+            try:
+                return original(*args, **kwargs)
+            finally:
+                end(token)
+        return wrapper
+    return make
+
+
+# --- what is replaced ---
+
+
+def _make_next(original):
+    begin = FETCH.begin_outermost
+
+    @functools.wraps(original)
+    def __next__(self):
+        steps.on_fetch(self)
+        token = begin()
+        try:
+            return original(self)
+        except StopIteration:
+            steps.on_exhausted()
+            raise
+        finally:
+            end(token)
+    return __next__
+
+
+def _make_call(torch):
+    grad_enabled = torch.is_grad_enabled
+    is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", None)
+    kinds = {}  # Classes, by whether they are losses.
+    inside_forward, begin_loss = FORWARD.is_open, LOSS.begin_outermost
+
+    def is_loss(module):
+        kinds[type(module)] = found = isinstance(module, torch.nn.modules.loss._Loss)
+        return found
+
+    def make(original):
+        @functools.wraps(original)
+        def __call__(self, *args, **kwargs):
+            if is_compiling is not None and is_compiling():
+                return original(self, *args, **kwargs)
+            layer = layers.get(id(self)) if layers else None
+            kind = kinds.get(type(self))
+            loss = is_loss(self) if kind is None else kind
+            if loss or id(self) in losses:
+                token = begin_loss()
+                try:
+                    return original(self, *args, **kwargs)
+                finally:
+                    end(token)
+            if inside_forward():
+                if layer is None:
+                    return original(self, *args, **kwargs)
+                token = layer.begin()
+                try:
+                    return original(self, *args, **kwargs)
+                finally:
+                    end(token)
+            trains = grad_enabled() and self.training
+            steps.on_forward(trains)
+            outer = 0 if trains else EVALUATE.begin_outermost()
+            token = FORWARD.begin()
+            inner = layer.begin() if layer is not None else 0
+            try:
+                return original(self, *args, **kwargs)
+            finally:
+                end(inner)
+                end(token)
+                end(outer)
+        return __call__
+    return make
+
+
+def _make_backward(torch):
+    begin = BACKWARD.begin_outermost
+    # On a thread of the engine (checkpointing): the id of the pass that it belongs to; -1: none.
+    current_pass = getattr(torch._C, "_current_graph_task_id", lambda: -1)
+
+    def make(original):
+        @functools.wraps(original)
+        def backward(*args, **kwargs):
+            if current_pass() != -1:
+                return original(*args, **kwargs)
+            steps.on_backward()
+            token = begin()
+            try:
+                return original(*args, **kwargs)
+            finally:
+                end(token)
+        return backward
+    return make
+
+
+_update_scopes = {}  # By class: a class and the one that it inherits step() from count as one call.
+
+
+def timed_update(original):
+    """A maker for the step() of an optimizer class."""
+    @functools.wraps(original)
+    def step(self, *args, **kwargs):
+        cls = type(self)
+        scope = _update_scopes.get(cls)
+        if scope is None:
+            scope = _update_scopes[cls] = _timer.Scope(f"Optimizer.step#{cls.__name__}.step")
+        token = scope.begin_outermost()
+        try:
+            result = original(self, *args, **kwargs)
+        finally:
+            end(token)
+        if token:
+            steps.on_update(self)
+        return result
+    step._headroom = True
+    return step
+
+
+def _time_updates_of(cls):
+    # PyTorch wraps the step() of a class for its profiler when the first object is made, and marks it so. What comes later
+    # than that wrapper can be undone without undoing it.
+    step = vars(cls).get("step")
+    if getattr(step, "hooked", False) and not getattr(step, "_headroom", False):
+        replace(cls, "step", timed_update)
+
+
+def _subclasses(cls):
+    for sub in cls.__subclasses__():
+        yield sub
+        yield from _subclasses(sub)
+
+
+def _make_optimizer_init(original):
+    @functools.wraps(original)
+    def __init__(self, *args, **kwargs):
+        original(self, *args, **kwargs)
+        for cls in type(self).__mro__:
+            _time_updates_of(cls)
+    return __init__
+
+
+def _make_zero_grad(original):
+    scopes = {}
+
+    @functools.wraps(original)
+    def zero_grad(self, *args, **kwargs):
+        cls = type(self)
+        scope = scopes.get(cls)
+        if scope is None:
+            scope = scopes[cls] = _timer.Scope(f"Optimizer.zero_grad#{cls.__name__}.zero_grad")
+        token = scope.begin_outermost()
+        try:
+            return original(self, *args, **kwargs)
+        finally:
+            end(token)
+    return zero_grad
+
+
+def _target(torch, args, kwargs):
+    """The kind of device that Tensor.to() is asked for ("cpu", "cuda", ...), None: none."""
+    wish = kwargs.get("device")
+    if wish is None and args:
+        wish = args[0]
+    if isinstance(wish, str):
+        return wish.partition(":")[0]
+    if isinstance(wish, torch.device):
+        return wish.type
+    if isinstance(wish, torch.Tensor):
+        return wish.device.type
+    return "cuda" if isinstance(wish, int) and not isinstance(wish, bool) else None
+
+
+def _make_to(torch):
+    def make(original):
+        @functools.wraps(original)
+        def to(self, *args, **kwargs):
+            target = _target(torch, args, kwargs)
+            here = self.device.type
+            if target is None or target == here or "cpu" not in (target, here):
+                return original(self, *args, **kwargs)
+            token = (TO_DEVICE if here == "cpu" else FROM_DEVICE).begin_outermost()
+            try:
+                return original(self, *args, **kwargs)
+            finally:
+                end(token)
+        return to
+    return make
+
+
+def _make_copy(scope, from_cpu):
+    def make(original):
+        @functools.wraps(original)
+        def copy(self, *args, **kwargs):
+            if (self.device.type == "cpu") != from_cpu:
+                return original(self, *args, **kwargs)
+            token = scope.begin_outermost()
+            try:
+                return original(self, *args, **kwargs)
+            finally:
+                end(token)
+        return copy
+    return make
+
+
+def install(torch):
+    """Replaces PyTorch's methods, unless somebody has; restore() puts them back when all who called this have called it."""
+    global _users
+    with _lock:
+        _users += 1
+        if _users > 1 or not _timer.enabled():
+            return
+        data = torch.utils.data
+        replace(data.dataloader._BaseDataLoaderIter, "__next__", _make_next)
+        replace(data.DataLoader, "__iter__", timed(LOADER_START))
+        replace(torch.nn.Module, "__call__", _make_call(torch))
+        replace(torch.autograd, "backward", _make_backward(torch))  # Tensor.backward calls it.
+        optimizer = torch.optim.Optimizer
+        replace(optimizer, "__init__", _make_optimizer_init)
+        replace(optimizer, "zero_grad", _make_zero_grad)
+        for cls in _subclasses(optimizer):
+            _time_updates_of(cls)
+        schedulers = torch.optim.lr_scheduler
+        for cls in {cls for cls in vars(schedulers).values() if isinstance(cls, type) and cls.__module__ == schedulers.__name__}:
+            if "step" in vars(cls):
+                replace(cls, "step", timed(SCHEDULER))
+        replace(torch.Tensor, "to", _make_to(torch))
+        replace(torch.Tensor, "cuda", _make_copy(TO_DEVICE, True))
+        replace(torch.Tensor, "cpu", _make_copy(FROM_DEVICE, False))
+        replace(torch.Tensor, "item", _make_copy(FROM_DEVICE, False))
+        if torch.distributed.is_available():
+            for name in COLLECTIVES:
+                replace(torch.distributed, name, timed(COMMUNICATION))
+
+
+def restore():
+    """Puts back what install() replaced."""
+    global _users
+    with _lock:
+        _users -= 1
+        if _users > 0:
+            return
+        while _replaced:
+            owner, name, original = _replaced.pop()
+            if original is _INHERITED:
+                delattr(owner, name)
+            else:
+                setattr(owner, name, original)
+
+
+class own_steps:
+    """While it lasts, a loop marks its steps itself."""
+
+    def __enter__(self):
+        global _loops
+        steps.cancel()
+        with _lock:
+            _loops += 1
+
+    def __exit__(self, *error):
+        global _loops
+        with _lock:
+            _loops -= 1
+
+
+def inject(torch):
+    """Times the whole program from here on: `headroom record`."""
+    install(torch)
+    atexit.register(lambda: steps.cancel())  # What began behind the last update is no step.

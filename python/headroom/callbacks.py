@@ -1,0 +1,200 @@
+"""Which callback holds the step: each (event, callback) pair timed as a region `callbacks.<Class>.<hook>`.
+
+    with headroom.callbacks.wrap(trainer) as timed:     # Lightning, Hugging Face Trainer, Keras, skorch, or a list of callbacks
+        trainer.fit(model)
+    print(timed)                                        # the slowest pair first
+
+The hooks of the callback objects are replaced for as long as it lasts, so order, results and exceptions stay, and a callback is
+still of its class. Hooks that a class only inherits from its framework's base do nothing, and are not timed. Callbacks that are
+added later are not timed either, but for skorch's, which makes its own at fit().
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Tuple
+
+from headroom import _timer
+
+__all__ = ["CallbackTime", "Wrapped", "wrap", "wrap_runner"]
+
+# Base classes of the frameworks, whose hooks do nothing.
+_BASES = {"Callback", "TrainerCallback"}
+# How the hooks of the frameworks begin: Lightning, Keras, skorch and Hugging Face; fastai and FluxTraining's kin.
+_HOOKS = ("on_", "before_", "after_")
+
+
+class CallbackTime(NamedTuple):
+    """What one callback takes on one event. `share` is its part of all that was timed with it, 0 to 1."""
+
+    event: str
+    callback: str
+    count: int
+    total_s: float
+    mean_s: float
+    max_s: float
+    share: float
+
+
+def _scope_name(callback: Any, event: Any) -> Tuple[str, str, str]:
+    """The event, the callback's class and the region's name. An event is a str, a class or an object of one."""
+    name = event if isinstance(event, str) else getattr(event, "__name__", type(event).__name__)
+    cls = callback.__qualname__ if isinstance(callback, type) else type(callback).__name__
+    if hasattr(callback, "__code__"):
+        cls = callback.__name__  # A plain function.
+    return name, cls, f"callbacks.{cls}.{name}"
+
+
+class Wrapped:
+    """What wrap() and wrap_runner() give. close() puts everything back; as a context manager it does so at the end."""
+
+    def __init__(self) -> None:
+        self._pairs: Dict[Tuple[str, str], _timer.Scope] = {}
+        self._before: Dict[str, Tuple[int, float]] = {}
+        self._undo: List[Callable[[], None]] = []
+        self._seen: List[Any] = []  # Callbacks whose hooks are timed.
+
+    def _scope(self, callback: Any, event: Any) -> _timer.Scope:
+        name, cls, region = _scope_name(callback, event)
+        scope = self._pairs.get((name, cls))
+        if scope is None:
+            scope = self._pairs[name, cls] = _timer.Scope(region)
+            stats = _timer.stats(region)
+            self._before[region] = (stats.count, stats.total_s)
+        return scope
+
+    def _replace(self, owner: Any, name: str, value: Any) -> None:
+        own = vars(owner)
+        if name in own:
+            self._undo.append(functools.partial(setattr, owner, name, own[name]))
+        else:
+            self._undo.append(functools.partial(delattr, owner, name))
+        setattr(owner, name, value)
+
+    def add(self, callback: Any, hooks: Optional[Iterable[str]] = None) -> None:
+        """Times the hooks of one more callback. hooks: their names; None: methods on_*, before_* and after_*."""
+        if any(callback is seen for seen in self._seen):
+            return
+        self._seen.append(callback)
+        for name in hooks if hooks is not None else _hooks_of(callback):
+            self._replace(callback, name, _TimedHook(callback, name, getattr(callback, name), self._scope(callback, name)))
+
+    def profile(self) -> List[CallbackTime]:
+        """What each pair took since it was wrapped, the longest total first. Pairs that never ran are left out."""
+        rows = []
+        for (event, callback), scope in self._pairs.items():
+            stats, (count, total) = _timer.stats(scope.key), self._before[scope.key]
+            if stats.count > count:
+                rows.append((event, callback, stats.count - count, stats.total_s - total, stats.max_s))
+        whole = sum(row[3] for row in rows)
+        return sorted((CallbackTime(event, callback, count, total, total / count, longest, total / whole if whole > 0 else 0.0)
+                       for event, callback, count, total, longest in rows), key=lambda row: (-row.total_s, row.callback, row.event))
+
+    def __str__(self) -> str:
+        lines = [f"{'callback':<32} {'event':<28} {'count':>8} {'total':>12} {'mean':>12} {'share':>8}"]
+        for row in self.profile():
+            lines.append(f"{row.callback:<32} {row.event:<28} {row.count:>8} {row.total_s * 1e3:>9.3f} ms {row.mean_s * 1e3:>9.4f} ms "
+                         f"{row.share * 100:>6.1f} %")
+        return "\n".join(lines)
+
+    def close(self) -> None:
+        """Puts the hooks back. May be called again; profile() stays."""
+        while self._undo:
+            self._undo.pop()()
+        self._seen.clear()
+
+    def __enter__(self) -> Wrapped:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.close()
+
+
+class _TimedHook:
+    """A bound method of `owner`, timed. Copied or pickled with its owner it is the method alone, of the copy."""
+
+    def __init__(self, owner: Any, name: str, call: Callable[..., Any], scope: _timer.Scope) -> None:
+        functools.update_wrapper(self, call)  # With its attributes: Keras marks the hooks of its base so.
+        self._made_of = (owner, name)
+        self._call, self._begin = call, scope.begin
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        token = self._begin()
+        try:
+            return self._call(*args, **kwargs)
+        finally:
+            _timer.end(token)
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return (getattr, self._made_of)
+
+
+class _TimedNotify(_TimedHook):
+    """The runner of a skorch net: before each event, the callbacks that the net has by now are wrapped."""
+
+    def __init__(self, net: Any, wrapped: Wrapped, hooks: Optional[List[str]]) -> None:
+        functools.update_wrapper(self, net.notify)
+        self._made_of = (net, "notify")
+        self._call, self._net, self._wrapped, self._hooks = net.notify, net, wrapped, hooks
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        for callback in _callbacks_of(self._net.callbacks_) or []:
+            self._wrapped.add(callback, self._hooks)
+        return self._call(*args, **kwargs)
+
+
+def _hooks_of(callback: Any) -> List[str]:
+    names = []
+    for name in dir(type(callback)):
+        if not name.startswith(_HOOKS) or not callable(getattr(type(callback), name)):
+            continue
+        home = next((cls for cls in type(callback).__mro__ if name in vars(cls)), None)
+        if home is not None and home.__name__ not in _BASES:
+            names.append(name)
+    return names
+
+
+def _callbacks_of(target: Any) -> Optional[List[Any]]:
+    """The callback objects of what frameworks have: a list, or what holds one."""
+    if isinstance(target, (list, tuple)):
+        return [pair[1] if isinstance(pair, tuple) and len(pair) == 2 else pair for pair in target]  # skorch has (name, callback).
+    handler = getattr(target, "callback_handler", None)  # Hugging Face's Trainer.
+    if handler is not None:
+        return list(handler.callbacks)
+    callbacks = getattr(target, "callbacks", None)  # Lightning's Trainer, Keras's CallbackList.
+    if isinstance(callbacks, (list, tuple)):
+        return _callbacks_of(callbacks)
+    return None
+
+
+def wrap(target: Any, hooks: Optional[Iterable[str]] = None) -> Wrapped:
+    """Times the callbacks of `target` until the result is closed.
+
+    target: a trainer (Lightning, Hugging Face, skorch), a Keras CallbackList, a list of callbacks, or one callback. hooks: the
+    methods to time; None: on_*, before_* and after_*. TypeError: there is no hook to time.
+    """
+    wrapped = Wrapped()
+    names = list(hooks) if hooks is not None else None
+    if hasattr(target, "notify") and hasattr(target, "initialize_callbacks"):  # A skorch net: the runner is notify().
+        wrapped._replace(target, "notify", _TimedNotify(target, wrapped, names))
+        return wrapped
+    callbacks = _callbacks_of(target)
+    for callback in [target] if callbacks is None else callbacks:
+        wrapped.add(callback, names)
+    if callbacks is None and not wrapped._pairs:
+        raise TypeError(f"{type(target).__name__} has no callbacks and no hooks ({'*, '.join(_HOOKS)}*); name its hooks with hooks=[...]")
+    return wrapped
+
+
+def wrap_runner(run: Callable[..., Any]) -> Tuple[Callable[..., Any], Wrapped]:
+    """Times each call of a loop's own runner, `run(event, callback, *args)`, as FluxTraining's is.
+
+    Gives the runner to use in its place, and what it found. The event is a str, a class or an object of one.
+    """
+    wrapped = Wrapped()
+
+    @functools.wraps(run)
+    def timed(event: Any, callback: Any, *args: Any, **kwargs: Any) -> Any:
+        with wrapped._scope(callback, event):
+            return run(event, callback, *args, **kwargs)
+    return timed, wrapped

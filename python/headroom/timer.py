@@ -1,0 +1,643 @@
+"""Timers that are read where they are made, with the interface of the MAELSTROM Timer.
+
+    from headroom.timer import Timer, TimeType      # was: from deep500.utils.timer import Timer, TimeType
+
+    timer = Timer()
+    timer.start(TimeType.BATCH)
+    ...
+    timer.end(TimeType.BATCH)
+    timer.get_time_stats(TimeType.BATCH)            # TimeStats(min, mean, median, max, stdev), seconds
+
+Keys are those of TimeType or any str. Each region is also one of `headroom.scope`, so `headroom record` has it. With
+`gpu=True` a region is also timed by GPU events on PyTorch's current stream. start() and end() never wait for the GPU and
+never raise for what a training loop did wrong: an end without a start, or a start that never ends, costs that region only
+and is said once. All times are seconds.
+"""
+
+from __future__ import annotations
+
+import abc
+import collections
+import contextlib
+import enum
+import json
+import math
+import os
+import statistics
+import sys
+import tempfile
+import threading
+import time
+import warnings
+from typing import Any, Callable, Deque, Dict, Iterable, Iterator, List, NamedTuple, Optional, TextIO, Tuple, Union
+
+from headroom import _timer
+
+__all__ = ["CPUGPUTimer", "CPUGPUTimerBase", "TimeStats", "TimeType", "Timer", "TimerCallback", "merge", "save"]
+
+KEPT = 65536  # Times of a key that are kept one by one; of all, there are count, mean, extremes and deviation.
+MOST_NESTED = 32  # Regions of one key that are open on one thread: more were left by exceptions.
+MOST_EVENTS = 4096  # GPU events: two for each region whose time is not known yet.
+
+# Determined's names for the same. A query finds either under the other's name.
+ALIASES = {"dataloader_next": "IO", "train_batch": "BATCH", "train_batch.backward": "BACKWARD"}
+_OTHER_NAMES = {**ALIASES, **{ours: theirs for theirs, ours in ALIASES.items()}}
+
+SCHEMA = "headroom.timer/1"
+
+
+class TimeType(enum.Enum):
+    """The keys that every program has; any str is one, too. ALL is for queries only."""
+
+    EPOCH = enum.auto()
+    BATCH = enum.auto()
+    FORWARD = enum.auto()
+    BACKWARD = enum.auto()
+    COMM = enum.auto()
+    IO = enum.auto()
+    OTHER = enum.auto()
+    ALL = enum.auto()
+
+
+Key = Union[TimeType, str]
+
+
+class TimeStats(NamedTuple):
+    """Statistics of times, in seconds. `stdev` is that of the sample (n - 1), 0 with fewer than two."""
+
+    min: float
+    mean: float
+    median: float
+    max: float
+    stdev: float
+
+    def __str__(self) -> str:
+        return " ".join(f"{name}: {value:.5f}" for name, value in self._asdict().items())
+
+
+class _TimerImpl(abc.ABC):
+    """A clock. One whose times are known later also has ready(end), without waiting, and wait(end).
+
+    start() and end() may return None: this region is not timed.
+    """
+
+    @abc.abstractmethod
+    def start(self) -> Any:
+        """The moment at which a region begins."""
+
+    @abc.abstractmethod
+    def end(self) -> Any:
+        """The moment at which it ends."""
+
+    @abc.abstractmethod
+    def get_time(self, start: Any, end: Any) -> float:
+        """Seconds between the two."""
+
+
+class _CPUTimerImpl(_TimerImpl):
+    """The host's clock."""
+
+    def start(self) -> float:
+        return time.perf_counter()
+
+    def end(self) -> float:
+        return time.perf_counter()
+
+    def get_time(self, start: float, end: float) -> float:
+        return end - start
+
+
+class _TorchEventImpl(_TimerImpl):
+    """CUDA (or HIP) events on PyTorch's current stream, from a pool. Where none is left, or the stream is being captured
+    into a graph, a region is not timed."""
+
+    def __init__(self) -> None:
+        import torch
+
+        self._cuda = torch.cuda
+        self._free: Dict[int, List[Any]] = collections.defaultdict(list)  # By device: an event stays on its own.
+        self._made = 0
+        self._lock = threading.Lock()
+
+    def _record(self) -> Any:
+        if self._cuda.is_current_stream_capturing():
+            return None
+        device = self._cuda.current_device()
+        with self._lock:
+            if self._free[device]:
+                event = self._free[device].pop()[1]
+            elif self._made < MOST_EVENTS:
+                self._made += 1
+                event = self._cuda.Event(enable_timing=True)
+            else:
+                return None
+        event.record()
+        return (device, event)
+
+    start = end = _record
+
+    def ready(self, end: Any) -> bool:
+        return end[1].query()
+
+    def wait(self, end: Any) -> None:
+        end[1].synchronize()
+
+    def get_time(self, start: Any, end: Any) -> float:
+        return start[1].elapsed_time(end[1]) / 1000  # It is in milliseconds.
+
+    def discard(self, moment: Any) -> None:
+        with self._lock:
+            self._free[moment[0]].append(moment)
+
+
+_told: set = set()
+
+
+def _tell(what: str) -> None:
+    """Warns, once in a program: a training loop would say it at every step."""
+    if what not in _told:
+        _told.add(what)
+        warnings.warn(what, RuntimeWarning, stacklevel=3)
+
+
+def _gpu_impl() -> _TimerImpl:
+    torch = sys.modules.get("torch")  # Who times GPU work of PyTorch has imported it.
+    if torch is not None and torch.cuda.is_available():
+        return _TorchEventImpl()
+    _tell("headroom.timer: no GPU that PyTorch can use; gpu=True gives the host's time")
+    return _CPUTimerImpl()
+
+
+class _Times:
+    """The times of one key on one clock."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.total = 0.0
+        self.mean = 0.0
+        self.squares = 0.0  # Of the differences to the mean, by Welford's method.
+        self.min = float("inf")
+        self.max = 0.0
+        self.recent: Deque[float] = collections.deque(maxlen=KEPT)
+
+    def add(self, seconds: float) -> None:
+        self.count = count = self.count + 1
+        self.total += seconds
+        off = seconds - self.mean
+        self.mean = mean = self.mean + off / count
+        self.squares += off * (seconds - mean)
+        if seconds < self.min:
+            self.min = seconds
+        if seconds > self.max:
+            self.max = seconds
+        self.recent.append(seconds)
+
+    def stats(self) -> TimeStats:
+        stdev = (self.squares / (self.count - 1)) ** 0.5 if self.count > 1 else 0.0
+        return TimeStats(self.min, self.mean, statistics.median(self.recent), self.max, stdev)
+
+    def percentile(self, percent: float) -> float:
+        ordered = sorted(self.recent)
+        return ordered[max(0, math.ceil(len(ordered) * percent / 100) - 1)]
+
+    def json(self) -> Dict[str, float]:
+        stats = self.stats()
+        return {"count": self.count, "total_s": self.total, "min_s": stats.min, "mean_s": stats.mean, "p50_s": stats.median,
+                "p90_s": self.percentile(90), "p99_s": self.percentile(99), "max_s": stats.max, "stdev_s": stats.stdev}
+
+
+class _Clocked:
+    """The regions of all keys on one clock."""
+
+    def __init__(self, impl: Any, on_time: Optional[Callable[[str, float], None]] = None) -> None:
+        self.impl = impl() if callable(impl) else impl
+        self.on_time = on_time  # Called with each time in seconds as soon as it is known.
+        self.deferred = hasattr(self.impl, "ready")
+        self.times: Dict[str, _Times] = {}
+        self.pending: Deque[Tuple[str, Any, Any]] = collections.deque()
+        self.dropped = 0
+        self.lock = threading.RLock()
+        self.start: Callable[[], Any] = self.impl.start
+
+    def end(self, name: str, start: Any) -> None:
+        end = self.impl.end()
+        with self.lock:  # Re-entrant: a garbage collection in here may end a region, too.
+            if start is None or end is None:
+                self.dropped += 1
+                self._discard(start, end)
+            elif not self.deferred:
+                self._add(name, start, end)
+            else:
+                self.pending.append((name, start, end))
+                for _ in range(4):  # More than one a region, so that what waits gets fewer.
+                    if not self._take():
+                        break
+
+    def abandon(self, start: Any) -> None:
+        self._discard(start)
+
+    def _discard(self, *moments: Any) -> None:
+        if hasattr(self.impl, "discard"):
+            for moment in moments:
+                if moment is not None:
+                    self.impl.discard(moment)
+
+    def _add(self, name: str, start: Any, end: Any) -> None:
+        try:
+            seconds = self.impl.get_time(start, end)
+        except RuntimeError:  # Events of two devices, say.
+            self.dropped += 1
+        else:
+            times = self.times.get(name)
+            if times is None:
+                times = self.times[name] = _Times()
+            times.add(seconds)
+            if self.on_time is not None:
+                self.on_time(name, seconds)
+        self._discard(start, end)
+
+    def _take(self) -> bool:
+        if not self.pending or not self.impl.ready(self.pending[0][2]):
+            return False
+        self._add(*self.pending.popleft())
+        return True
+
+    def poll(self) -> None:
+        with self.lock:
+            while self._take():
+                pass
+
+    def complete(self) -> None:
+        with self.lock:
+            while self.pending:
+                self.impl.wait(self.pending[0][2])
+                self._add(*self.pending.popleft())
+
+    def found(self, name: str) -> List[_Times]:
+        """The times under a name: none or one, or of ALL, all."""
+        with self.lock:
+            if name == "ALL":
+                return list(self.times.values())
+            times = self.times.get(name) or self.times.get(_OTHER_NAMES.get(name, ""))
+            return [times] if times is not None else []
+
+
+class _Open(NamedTuple):
+    token: int
+    host: Any
+    gpu: Any
+    on_gpu: bool
+
+
+def _name(key: Key) -> str:
+    return key.name if isinstance(key, enum.Enum) else str(key)
+
+
+class Timer:
+    """Times regions of code by key, on the host's clock and, with `gpu=True`, on the GPU's.
+
+    timer_impl: the clock, as a class or an object with start(), end() and get_time(start, end); None: the host's.
+
+    All threads may use one timer; a region ends on the thread on which it started. Regions may nest, also of one key, and
+    overlap. Of each key the last 65,536 times are kept, and exact count, mean, extremes and deviation of all. Reading
+    (get_time, statistics, print, save) waits for the GPU where a region's GPU time is not known yet; the log methods,
+    which are called inside the loop, take what is known.
+    """
+
+    def __init__(self, timer_impl: Any = None, *, gpu_impl: Any = None) -> None:
+        self._host = _Clocked(timer_impl or _CPUTimerImpl)
+        self._gpu_impl = gpu_impl
+        self._gpu: Optional[_Clocked] = None
+        self._two_blocks = False
+        self._local = threading.local()
+        self._lock = threading.Lock()
+
+    def _gpu_clock(self) -> _Clocked:
+        with self._lock:
+            if self._gpu is None:
+                self._gpu = _Clocked(self._gpu_impl or _gpu_impl())
+            return self._gpu
+
+    def _clock(self, gpu: bool) -> Optional[_Clocked]:
+        return self._gpu if gpu else self._host
+
+    def _open(self, name: str) -> List[_Open]:
+        open_regions = self._local.__dict__
+        if name not in open_regions:
+            open_regions[name] = []
+        return open_regions[name]
+
+    @staticmethod
+    def _region_name(key: Key) -> str:
+        name = _name(key)
+        if name == "ALL":
+            raise ValueError("ALL means all keys in queries; no region can have that key")
+        return name
+
+    def start(self, key: Key, gpu: bool = False) -> None:
+        """Begins a region on the calling thread. gpu: the GPU's time, too."""
+        name = self._region_name(key)
+        stack = self._open(name)
+        if len(stack) == MOST_NESTED:
+            self._abandon(name, stack)
+        gpu_start = self._gpu_clock().start() if gpu else None
+        token = _timer.begin(name)
+        stack.append(_Open(token, self._host.start(), gpu_start, bool(gpu)))
+
+    def _abandon(self, name: str, stack: List[_Open]) -> None:
+        _tell(f"headroom.timer: regions of {name!r} start and never end; where an exception may pass, use `with timer.scope(...)`")
+        while stack:
+            region = stack.pop()
+            _timer.end(region.token)
+            if region.on_gpu and self._gpu is not None:
+                self._gpu.abandon(region.gpu)
+
+    def end(self, key: Key, gpu: bool = False) -> None:
+        """Ends the latest region of the key on the calling thread, on each clock on which it started."""
+        name = self._region_name(key)
+        stack = self._open(name)
+        if not stack:
+            _tell(f"headroom.timer: a region of {name!r} ends that did not start on this thread; it is not counted")
+            return
+        region = stack.pop()
+        self._host.end(name, region.host)
+        _timer.end(region.token)
+        if region.on_gpu and self._gpu is not None:
+            self._gpu.end(name, region.gpu)
+        if region.on_gpu != bool(gpu):
+            _tell(f"headroom.timer: start and end of {name!r} differ in `gpu`; what the start said counts")
+
+    @contextlib.contextmanager
+    def scope(self, key: Key, gpu: bool = False) -> Iterator[None]:
+        """start() and end() around a block; it ends where an exception passes, too."""
+        self.start(key, gpu=gpu)
+        try:
+            yield
+        finally:
+            self.end(key, gpu=gpu)
+
+    @property
+    def dropped(self) -> int:
+        """Regions without a GPU time: too many at once, or while the stream was captured into a graph."""
+        return self._gpu.dropped if self._gpu is not None else 0
+
+    def complete_all(self) -> None:
+        """Waits until the times of all regions that have ended are known."""
+        for clock in (self._host, self._gpu):
+            if clock is not None:
+                clock.complete()
+
+    def get_time(self, key: Key, gpu: bool = False) -> List[float]:
+        """The times of a key in seconds, oldest first, the last 65,536 at most; ALL: of all keys."""
+        clock = self._clock(gpu)
+        if clock is None:
+            return []
+        clock.complete()
+        with clock.lock:
+            return [seconds for times in clock.found(_name(key)) for seconds in times.recent]
+
+    def get_time_stats(self, key: Key, gpu: bool = False) -> TimeStats:
+        """Statistics of a key in seconds; ALL: of all keys. ValueError where no region of it ended."""
+        clock = self._clock(gpu)
+        found: List[_Times] = []
+        if clock is not None:
+            clock.complete()
+            found = clock.found(_name(key))
+        if not found:
+            raise ValueError(f"no region of {_name(key)!r} has ended{' on the GPU' if gpu else ''}")
+        if len(found) == 1:
+            return found[0].stats()
+        times = _Times()
+        for seconds in self.get_time(key, gpu=gpu):
+            times.add(seconds)
+        return times.stats()
+
+    def get_percentile(self, key: Key, percent: float, gpu: bool = False) -> float:
+        """The time in seconds that `percent` % of the last 65,536 regions of a key do not exceed. ValueError as above."""
+        ordered = _Times()
+        for seconds in self.get_time(key, gpu=gpu):
+            ordered.add(seconds)
+        if ordered.count == 0:
+            raise ValueError(f"no region of {_name(key)!r} has ended{' on the GPU' if gpu else ''}")
+        return ordered.percentile(percent)
+
+    # --- output ---
+
+    def _blocks(self) -> List[Tuple[str, _Clocked]]:
+        """Clocks to show, each with its heading; one clock has none."""
+        if self._gpu is None and not self._two_blocks:
+            return [("", self._host)]
+        return [("CPU", self._host), ("GPU", self._gpu_clock())]
+
+    def print_all_time_stats(self, file: Optional[TextIO] = None) -> None:
+        """Prints the statistics of all keys, two lines each and `---` at the end; with GPU times, a block for each clock."""
+        self.complete_all()
+        for heading, clock in self._blocks():
+            if heading:
+                print(heading, file=file)
+            with clock.lock:
+                for name, times in clock.times.items():
+                    print(name, file=file)
+                    print(times.stats(), file=file)
+            print("---", file=file)
+
+    def save_all_time_stats(self, filename: Union[str, "os.PathLike[str]"]) -> None:
+        """Writes what print_all_time_stats() prints. FileExistsError: the file must not exist."""
+        with open(filename, "x", encoding="utf-8") as file:
+            self.print_all_time_stats(file=file)
+
+    def save_json(self, filename: Union[str, "os.PathLike[str]"], rank: Optional[int] = None) -> str:
+        """Writes the statistics of all keys for merge(), and gives the file's name. `{rank}` in it becomes the rank.
+
+        rank: of this process; None: as torch.distributed or the launcher says, else 0. FileExistsError: the file must not exist.
+        """
+        self.complete_all()
+        host, gpu = ({name: times.json() for name, times in clock.times.items()} if clock is not None else None
+                     for clock in (self._host, self._gpu))
+        return _write_json(filename, rank, host, gpu)
+
+    def _means(self, prefix: str) -> Dict[str, float]:
+        if prefix and not prefix.endswith("/"):
+            prefix += "/"
+        means = {}
+        for heading, clock in self._blocks():
+            clock.poll()
+            with clock.lock:
+                for name, times in clock.times.items():
+                    means[prefix + (heading + "/" if heading else "") + name] = times.mean
+        return means
+
+    def log_wb_all(self, prefix: str = "") -> None:
+        """Logs the mean seconds of all keys to Weights & Biases as `prefix/KEY`, with GPU times `prefix/CPU/KEY` and
+        `prefix/GPU/KEY`, and prints them. RuntimeError: wandb is not installed."""
+        try:
+            import wandb
+        except ImportError:
+            raise RuntimeError("No Weights & Biases support: the package wandb is not installed") from None
+        means = self._means(prefix)
+        print(means)
+        wandb.log(means)
+
+    def log_mlflow_all(self, prefix: str = "") -> None:
+        """Logs the mean seconds of all keys to MLflow, under the names of log_wb_all(). RuntimeError: mlflow is not installed."""
+        try:
+            import mlflow
+        except ImportError:
+            raise RuntimeError("No MLflow support: the package mlflow is not installed") from None
+        mlflow.log_metrics(self._means(prefix))
+
+
+class CPUGPUTimerBase(Timer):
+    """A Timer with two given clocks, whose output always has a block for each."""
+
+    def __init__(self, cpu_timer_impl: Any = None, gpu_timer_impl: Any = None) -> None:
+        super().__init__(cpu_timer_impl, gpu_impl=gpu_timer_impl)
+        self._two_blocks = True
+
+
+class CPUGPUTimer(CPUGPUTimerBase):
+    """A Timer on the host's clock and on that of the GPU, whose output always has a block for each."""
+
+    def __init__(self) -> None:
+        super().__init__()
+
+
+def _timer_callback() -> type:
+    """Keras's base class only exists where Keras is."""
+    base: type = object
+    for package in ("keras", "tensorflow.keras"):
+        module = sys.modules.get(f"{package}.callbacks") or getattr(sys.modules.get(package), "callbacks", None)
+        if module is not None:
+            base = module.Callback
+            break
+
+    class TimerCallback(base):  # type: ignore[misc]
+        """Times EPOCH and BATCH of Keras's `Model.fit`: `model.fit(..., callbacks=[TimerCallback(timer)])`.
+
+        timer: a Timer; gpu: the GPU's time of BATCH, too.
+        """
+
+        def __init__(self, timer: Timer, gpu: bool = False) -> None:
+            super().__init__()
+            self.timer = timer
+            self.gpu = gpu
+
+        def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+            self.timer.start(TimeType.EPOCH)
+
+        def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+            self.timer.end(TimeType.EPOCH)
+
+        def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
+            self.timer.start(TimeType.BATCH, gpu=self.gpu)
+
+        def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+            self.timer.end(TimeType.BATCH, gpu=self.gpu)
+
+    return TimerCallback
+
+
+def __getattr__(name: str) -> Any:
+    if name != "TimerCallback":
+        raise AttributeError(f"module 'headroom.timer' has no attribute {name!r}")
+    globals()[name] = _timer_callback()
+    return globals()[name]
+
+
+# --- ranks ---
+
+
+def _rank(rank: Optional[int]) -> Tuple[int, Optional[int]]:
+    """This process's rank, and of how many."""
+    torch = sys.modules.get("torch")
+    distributed = getattr(torch, "distributed", None)
+    if distributed is not None and distributed.is_available() and distributed.is_initialized():
+        return (distributed.get_rank() if rank is None else rank, distributed.get_world_size())
+    for mine, all_of_them in (("RANK", "WORLD_SIZE"), ("SLURM_PROCID", "SLURM_NTASKS"), ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE")):
+        if os.environ.get(mine, "").isdigit():
+            size = os.environ.get(all_of_them, "")
+            return (int(os.environ[mine]) if rank is None else rank, int(size) if size.isdigit() else None)
+    return (rank or 0, None)
+
+
+def _write_json(filename: Union[str, "os.PathLike[str]"], rank: Optional[int], keys: Optional[Dict[str, Any]],
+                gpu_keys: Optional[Dict[str, Any]]) -> str:
+    rank, size = _rank(rank)
+    path = os.fspath(filename).replace("{rank}", str(rank))
+    drops = {what: getattr(_timer.drops(), what) for what in ("ring", "threads", "depth", "names", "unmatched")}
+    content = {"schema": SCHEMA, "rank": rank, "world_size": size, "keys": keys, "gpu_keys": gpu_keys, "drops": drops}
+    # Complete or not there, and never over another.
+    handle, draft = tempfile.mkstemp(prefix=".headroom-", dir=os.path.dirname(path) or ".")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(content, file, indent=1)
+            file.write("\n")
+        os.link(draft, path)
+    finally:
+        os.unlink(draft)
+    return path
+
+
+def save(filename: Union[str, "os.PathLike[str]"], rank: Optional[int] = None) -> str:
+    """Writes the statistics of all of this process's regions (`headroom.scope`, timers, `headroom.torch`) for merge().
+
+    filename, rank, result and errors: as of Timer.save_json().
+    """
+    keys = {}
+    for key in _timer.keys():
+        stats = _timer.stats(key)
+        if stats.count:
+            keys[key] = {"count": stats.count, "total_s": stats.total_s, "self_s": stats.self_s, "min_s": stats.min_s, "mean_s": stats.mean_s,
+                         "p50_s": stats.p50_s, "p90_s": stats.p90_s, "p99_s": stats.p99_s, "max_s": stats.max_s, "stdev_s": stats.stdev_s}
+    return _write_json(filename, rank, keys, None)
+
+
+def _spread(values: Iterable[float]) -> Dict[str, float]:
+    values = list(values)
+    return {"min": min(values), "mean": statistics.fmean(values), "max": max(values)}
+
+
+def merge(files: Iterable[Union[str, "os.PathLike[str]"]]) -> Dict[str, Any]:
+    """What the ranks of a job say together, from a file each of save() or Timer.save_json().
+
+    Gives a dict (headroom.timer.merged/1): `ranks`, the numbers; `keys`, for each key `count`, `total_s` and `mean_s`, each as
+    {min, mean, max} over the ranks that have it, `ranks`, how many those are, and `slowest_rank`, whose total is the longest;
+    `gpu_keys`, the same by GPU time; `communication_share`, {min, mean, max, of}: the part of the steps that COMM takes, in each
+    rank total(COMM) / total(BATCH, or STEP where there is none), None where no rank has both.
+    ValueError: a file is not of that kind, or two are of one rank.
+    """
+    ranks: Dict[int, Dict[str, Any]] = {}
+    names: Dict[int, str] = {}
+    for file in files:
+        path = os.fspath(file)
+        with open(path, encoding="utf-8") as opened:
+            try:
+                content = json.load(opened)
+            except ValueError as error:
+                raise ValueError(f"{path}: not JSON ({error})") from None
+        if not isinstance(content, dict) or content.get("schema") != SCHEMA:
+            raise ValueError(f"{path}: not a file of headroom.timer.save() ({SCHEMA})")
+        rank = content["rank"]
+        if rank in ranks:
+            raise ValueError(f"{path} and {names[rank]} are both of rank {rank}; save one file a rank (`{{rank}}` in its name)")
+        ranks[rank], names[rank] = content, path
+    if not ranks:
+        raise ValueError("no files to merge")
+
+    def merged(block: str) -> Dict[str, Any]:
+        by_key: Dict[str, Dict[int, Dict[str, float]]] = {}
+        for rank in sorted(ranks):
+            for key, stats in (ranks[rank][block] or {}).items():
+                by_key.setdefault(key, {})[rank] = stats
+        return {key: {**{field: _spread(stats[field] for stats in of.values()) for field in ("count", "total_s", "mean_s")},
+                      "ranks": len(of), "slowest_rank": max(of, key=lambda rank: of[rank]["total_s"])} for key, of in by_key.items()}
+
+    share = None
+    for step in ("BATCH", "STEP", "train_batch"):
+        shares = [content["keys"]["COMM"]["total_s"] / content["keys"][step]["total_s"] for content in ranks.values()
+                  if {"COMM", step} <= set(content["keys"] or {}) and content["keys"][step]["total_s"] > 0]
+        if shares:
+            share = {**_spread(shares), "of": step}
+            break
+    return {"schema": "headroom.timer.merged/1", "ranks": sorted(ranks), "keys": merged("keys"), "gpu_keys": merged("gpu_keys"),
+            "communication_share": share}

@@ -1,0 +1,538 @@
+// headroom._timer: the region timer of headroom/timer.h for Python.
+//
+// Plain C on the stable ABI, so that one file loads in every CPython from 3.9 on, also where the
+// engine's own module (pybind11, one Python only) does not.
+//
+// A scope may be open many times at once: nested, in several threads, in coroutines that take
+// turns. What is open is kept per thread with the frame that entered it: a `with` statement enters
+// and leaves in one frame, so coroutines that interleave end their own region each. Leaving from
+// another frame (ExitStack) ends the latest of that scope.
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x03090000
+#include <Python.h>
+#include <pthread.h>
+
+#include "headroom/timer.h"
+
+enum { kMostOpen = HEADROOM_IMPL_DEPTH };
+
+typedef struct {
+  PyObject_HEAD uint32_t key;  // 0: nothing was collected when it was last looked up.
+  int is_step;
+  int64_t number;  // Of a step; negative: the next one.
+  PyObject* name;  // str
+  PyObject* text;  // bytes, UTF-8
+} Scope;
+
+struct open_scope {
+  const Scope* scope;
+  const void* frame;  // Compared only: it may be gone.
+  headroom_token token;
+};
+
+static __thread struct open_scope open_scopes[kMostOpen];
+static __thread int open_count;
+static __thread int64_t open_beyond;  // Entered while open_scopes was full.
+
+// A token of no region, to be counted as unmatched. Volatile: GCC 12 else folds it into
+// headroom_end(), and warns of an index that is never reached.
+static const volatile headroom_token no_region = UINT64_MAX;
+
+static int64_t next_step;
+static int64_t user_steps;
+static PyTypeObject* scope_type;
+static PyTypeObject* stats_type;
+static PyTypeObject* drops_type;
+
+// Not Py_RETURN_NONE: headers of Python 3.12 and later take None for immortal, which it is not in
+// the older ones that this loads in.
+static PyObject* none(void) {
+  Py_INCREF(Py_None);
+  return Py_None;
+}
+
+// What the parent had open is not the child's: it leaves the `with`, and nothing ends.
+static void in_child(void) {
+  for (int i = 0; i < open_count; ++i) open_scopes[i].token = 0;
+}
+
+// --- keys ----------------------------------------------------------------------------------------
+
+/// The text of a key as UTF-8 (a new reference); null with an exception.
+static PyObject* text_of(PyObject* name) {
+  if (!PyUnicode_Check(name)) {
+    PyErr_SetString(PyExc_TypeError, "a key is a str");
+    return NULL;
+  }
+  PyObject* text = PyUnicode_AsUTF8String(name);
+  if (text == NULL && PyErr_ExceptionMatches(PyExc_UnicodeEncodeError)) {
+    PyErr_Clear();  // A lone surrogate, from a file name say: the key is for people to read.
+    text = PyUnicode_AsEncodedString(name, "utf-8", "backslashreplace");
+  }
+  if (text == NULL) return NULL;
+  char* bytes = NULL;
+  Py_ssize_t size = 0;
+  if (PyBytes_AsStringAndSize(text, &bytes, &size) != 0 || strlen(bytes) != (size_t)size) {
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "a key has no zero characters");
+    Py_DECREF(text);
+    return NULL;
+  }
+  return text;
+}
+
+/// text_of() for what begins a region.
+static PyObject* region_text_of(PyObject* name) {
+  PyObject* text = text_of(name);
+  if (text != NULL && strcmp(PyBytes_AsString(text), "ALL") == 0) {
+    PyErr_SetString(PyExc_ValueError, "ALL means all keys in queries; no region can have that key");
+    Py_CLEAR(text);
+  }
+  return text;
+}
+
+// --- Scope ---------------------------------------------------------------------------------------
+
+/// 0: nothing is collected.
+static uint32_t scope_key(Scope* self) {
+  if (self->key == 0 && headroom_impl_on()) self->key = headroom_key(PyBytes_AsString(self->text));
+  return self->key;
+}
+
+static headroom_token scope_begin_token(Scope* self) {
+  if (self->is_step) {
+    const int64_t number = self->number >= 0 ? self->number : next_step;
+    next_step = number + 1;
+    return headroom_begin_step(number);
+  }
+  return headroom_begin_key(scope_key(self));
+}
+
+static Scope* scope_make(PyTypeObject* type, PyObject* name, int is_step, int64_t number) {
+  PyObject* text = region_text_of(name);
+  if (text == NULL) return NULL;
+  allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+  Scope* self = (Scope*)alloc(type, 0);
+  if (self == NULL) {
+    Py_DECREF(text);
+    return NULL;
+  }
+  Py_INCREF(name);
+  self->name = name;
+  self->text = text;
+  self->is_step = is_step;
+  self->number = number;
+  return self;
+}
+
+static PyObject* scope_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  static char* names[] = {"key", NULL};
+  PyObject* name = NULL;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:scope", names, &name)) return NULL;
+  return (PyObject*)scope_make(type, name, 0, -1);
+}
+
+static void scope_dealloc(PyObject* object) {
+  Scope* self = (Scope*)object;
+  PyTypeObject* type = Py_TYPE(object);
+  freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+  Py_CLEAR(self->name);
+  Py_CLEAR(self->text);
+  release(object);
+  Py_DECREF(type);
+}
+
+static PyObject* scope_repr(PyObject* object) {
+  return PyUnicode_FromFormat("<headroom.scope %R>", ((Scope*)object)->name);
+}
+
+static PyObject* scope_enter(PyObject* object, PyObject* unused) {
+  (void)unused;
+  Scope* self = (Scope*)object;
+  if (open_count < kMostOpen) {
+    struct open_scope* open = open_scopes + open_count++;
+    open->scope = self;
+    open->frame = (const void*)PyEval_GetFrame();
+    open->token = scope_begin_token(self);
+  } else {
+    ++open_beyond;
+    headroom_end(scope_begin_token(self));  // The collector is full, too, and counts it.
+  }
+  if (self->is_step) ++user_steps;
+  Py_INCREF(object);
+  return object;
+}
+
+static PyObject* scope_exit(PyObject* object, PyObject* args) {
+  (void)args;
+  const void* frame = (const void*)PyEval_GetFrame();
+  int at = open_count - 1;
+  while (at >= 0 && (open_scopes[at].scope != (Scope*)object || open_scopes[at].frame != frame)) {
+    --at;
+  }
+  if (at < 0 && open_beyond > 0) {
+    --open_beyond;
+    return none();
+  }
+  if (at < 0) {
+    at = open_count - 1;
+    while (at >= 0 && open_scopes[at].scope != (Scope*)object) --at;
+  }
+  if (at < 0) {
+    headroom_end(no_region);
+    return none();
+  }
+  const headroom_token token = open_scopes[at].token;
+  --open_count;
+  for (int i = at; i < open_count; ++i) open_scopes[i] = open_scopes[i + 1];
+  headroom_end(token);
+  return none();
+}
+
+static PyObject* scope_begin(PyObject* object, PyObject* unused) {
+  (void)unused;
+  return PyLong_FromUnsignedLongLong(scope_begin_token((Scope*)object));
+}
+
+static int scope_opened(Scope* self) {
+  const struct headroom_impl_thread* thread = headroom_impl_thread_v1;
+  const uint32_t key = scope_key(self);
+  if (thread == NULL || key == 0 || key >= HEADROOM_IMPL_KEYS) return 0;
+  const struct headroom_impl_stats_block* stats = thread->stats[key];
+  return stats != NULL && stats->open > 0;
+}
+
+static PyObject* scope_is_open(PyObject* object, PyObject* unused) {
+  (void)unused;
+  return PyBool_FromLong(scope_opened((Scope*)object));
+}
+
+static PyObject* scope_begin_outermost(PyObject* object, PyObject* unused) {
+  (void)unused;
+  if (scope_opened((Scope*)object)) return PyLong_FromLong(0);
+  return PyLong_FromUnsignedLongLong(scope_begin_token((Scope*)object));
+}
+
+// @scope: the wrapper is Python (headroom/_decorate.py), for what makes a function a coroutine
+// function, and keeps its name and signature, is Python's.
+static PyObject* scope_call(PyObject* object, PyObject* args, PyObject* kwargs) {
+  PyObject* function = NULL;
+  static char* names[] = {"function", NULL};
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:scope", names, &function)) return NULL;
+  PyObject* module = PyImport_ImportModule("headroom._decorate");
+  if (module == NULL) return NULL;
+  PyObject* wrapped = PyObject_CallMethod(module, "decorate", "OO", object, function);
+  Py_DECREF(module);
+  return wrapped;
+}
+
+static PyObject* scope_key_of(PyObject* object, void* unused) {
+  (void)unused;
+  PyObject* name = ((Scope*)object)->name;
+  Py_INCREF(name);
+  return name;
+}
+
+static PyMethodDef scope_methods[] = {
+    {"__enter__", scope_enter, METH_NOARGS, "Begins the region on the calling thread."},
+    {"__exit__", scope_exit, METH_VARARGS, "Ends it, also where an exception passes through."},
+    {"begin", scope_begin, METH_NOARGS,
+     "begin($self, /)\n--\n\nBegins a region; gives the token for headroom.end()."},
+    {"is_open", scope_is_open, METH_NOARGS,
+     "is_open($self, /)\n--\n\nWhether a region of this key is open on the calling thread."},
+    {"begin_outermost", scope_begin_outermost, METH_NOARGS,
+     "begin_outermost($self, /)\n--\n\nbegin(), but where a region of this key is open on the "
+     "calling "
+     "thread nothing begins, and the token is 0."},
+    {NULL, NULL, 0, NULL}};
+
+static PyGetSetDef scope_members[] = {{"key", scope_key_of, NULL, "The key, as given.", NULL},
+                                      {NULL, NULL, NULL, NULL, NULL}};
+
+static const char scope_doc[] =
+    "scope(key)\n--\n\n"
+    "A region of code that is timed under `key` (any str but \"ALL\"):\n\n"
+    "    forward = headroom.scope(\"FORWARD\")    # once\n"
+    "    with forward:                          # as often as wanted, in any thread\n"
+    "        ...\n\n"
+    "    @headroom.scope(\"IO\")                  # a function, coroutine function or generator\n"
+    "    def load(): ...\n\n"
+    "It ends where the block ends, by an exception, too. Regions nest, also of one key, and may\n"
+    "overlap. As a decorator it keeps what the function returns; of a coroutine it times from its\n"
+    "first step to its end, waits included, of a generator each time that it runs.";
+
+static PyType_Slot scope_slots[] = {
+    {Py_tp_doc, (void*)scope_doc},         {Py_tp_new, (void*)scope_new},
+    {Py_tp_dealloc, (void*)scope_dealloc}, {Py_tp_repr, (void*)scope_repr},
+    {Py_tp_call, (void*)scope_call},       {Py_tp_methods, scope_methods},
+    {Py_tp_getset, scope_members},         {0, NULL}};
+
+static PyType_Spec scope_spec = {"headroom._timer.Scope", sizeof(Scope), 0, Py_TPFLAGS_DEFAULT,
+                                 scope_slots};
+
+// --- functions -----------------------------------------------------------------------------------
+
+static PyObject* module_begin(PyObject* module, PyObject* name) {
+  (void)module;
+  PyObject* text = region_text_of(name);
+  if (text == NULL) return NULL;
+  const headroom_token token = headroom_begin(PyBytes_AsString(text));
+  Py_DECREF(text);
+  return PyLong_FromUnsignedLongLong(token);
+}
+
+static PyObject* module_end(PyObject* module, PyObject* token) {
+  (void)module;
+  const unsigned long long value = PyLong_AsUnsignedLongLong(token);
+  if (value == (unsigned long long)-1 && PyErr_Occurred()) return NULL;
+  headroom_end(value);
+  return none();
+}
+
+static PyObject* module_step(PyObject* module, PyObject* args, PyObject* kwargs) {
+  (void)module;
+  static char* names[] = {"number", NULL};
+  PyObject* given = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:step", names, &given)) return NULL;
+  int64_t number = -1;
+  if (given != Py_None) {
+    number = PyLong_AsLongLong(given);
+    if (number == -1 && PyErr_Occurred()) return NULL;
+    if (number < 0) {
+      PyErr_SetString(PyExc_ValueError, "a step's number is 0 or more");
+      return NULL;
+    }
+  }
+  PyObject* name = PyUnicode_FromString("STEP");
+  if (name == NULL) return NULL;
+  Scope* step = scope_make(scope_type, name, 1, number);
+  Py_DECREF(name);
+  return (PyObject*)step;
+}
+
+static PyObject* module_begin_step(PyObject* module, PyObject* unused) {
+  (void)module, (void)unused;
+  return PyLong_FromUnsignedLongLong(headroom_begin_step(next_step++));
+}
+
+static PyObject* module_user_steps(PyObject* module, PyObject* unused) {
+  (void)module, (void)unused;
+  return PyLong_FromLongLong(user_steps);
+}
+
+static PyObject* module_mark(PyObject* module, PyObject* name) {
+  (void)module;
+  PyObject* text = text_of(name);
+  if (text == NULL) return NULL;
+  headroom_mark(PyBytes_AsString(text));
+  Py_DECREF(text);
+  return none();
+}
+
+static PyObject* module_counter(PyObject* module, PyObject* args) {
+  (void)module;
+  PyObject* name = NULL;
+  double value = 0;
+  if (!PyArg_ParseTuple(args, "Od:counter", &name, &value)) return NULL;
+  PyObject* text = text_of(name);
+  if (text == NULL) return NULL;
+  headroom_counter(PyBytes_AsString(text), value);
+  Py_DECREF(text);
+  return none();
+}
+
+static PyObject* module_gradient(PyObject* module, PyObject* args) {
+  (void)module;
+  PyObject* name = NULL;
+  long long bytes = 0;
+  if (!PyArg_ParseTuple(args, "OL:gradient", &name, &bytes)) return NULL;
+  PyObject* text = text_of(name);
+  if (text == NULL) return NULL;
+  headroom_gradient(PyBytes_AsString(text), bytes);
+  Py_DECREF(text);
+  return none();
+}
+
+static PyObject* module_stats(PyObject* module, PyObject* args, PyObject* kwargs) {
+  (void)module;
+  static char* names[] = {"key", NULL};
+  PyObject* name = NULL;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O:stats", names, &name)) return NULL;
+  struct headroom_stats stats;
+  if (name == NULL) {
+    headroom_stats_of("ALL", &stats);
+  } else {
+    PyObject* text = text_of(name);
+    if (text == NULL) return NULL;
+    headroom_stats_of(PyBytes_AsString(text), &stats);
+    Py_DECREF(text);
+  }
+  PyObject* result = PyStructSequence_New(stats_type);
+  if (result == NULL) return NULL;
+  const double values[] = {stats.total_s, stats.self_s, stats.min_s, stats.max_s, stats.mean_s,
+                           stats.stdev_s, stats.p50_s,  stats.p90_s, stats.p99_s};
+  PyStructSequence_SetItem(result, 0, PyLong_FromUnsignedLongLong(stats.count));
+  for (int i = 0; i < 9; ++i) {
+    PyStructSequence_SetItem(result, i + 1, PyFloat_FromDouble(values[i]));
+  }
+  if (PyErr_Occurred()) Py_CLEAR(result);
+  return result;
+}
+
+static PyObject* module_drops(PyObject* module, PyObject* unused) {
+  (void)module, (void)unused;
+  const struct headroom_drops drops = headroom_drops_now();
+  PyObject* result = PyStructSequence_New(drops_type);
+  if (result == NULL) return NULL;
+  const uint64_t values[] = {drops.ring, drops.threads, drops.depth, drops.names, drops.unmatched};
+  for (int i = 0; i < 5; ++i) {
+    PyStructSequence_SetItem(result, i, PyLong_FromUnsignedLongLong(values[i]));
+  }
+  if (PyErr_Occurred()) Py_CLEAR(result);
+  return result;
+}
+
+static PyObject* module_keys(PyObject* module, PyObject* unused) {
+  (void)module, (void)unused;
+  PyObject* list = PyList_New(0);
+  if (list == NULL || !headroom_enabled()) return list;
+  struct headroom_impl_state* state = &headroom_impl_state_v1;
+  const uint32_t names = HEADROOM_IMPL_GET(state->shared->names);
+  for (uint32_t id = 2; id < names; ++id) {  // 0: none; 1: what did not fit.
+    const struct headroom_name* name = headroom_names_of(state->shared) + id;
+    const char* text = headroom_text_of(state->shared) + name->offset;
+    PyObject* key = PyUnicode_DecodeUTF8(text, name->length, "replace");
+    const int bad = key == NULL || PyList_Append(list, key) != 0;
+    Py_XDECREF(key);
+    if (bad) {
+      Py_DECREF(list);
+      return NULL;
+    }
+  }
+  return list;
+}
+
+static PyObject* module_enable(PyObject* module, PyObject* args, PyObject* kwargs) {
+  (void)module;
+  static char* names[] = {"on", NULL};
+  int on = 1;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|p:enable", names, &on)) return NULL;
+  headroom_enable(on);
+  return none();
+}
+
+static PyObject* module_enabled(PyObject* module, PyObject* unused) {
+  (void)module, (void)unused;
+  return PyBool_FromLong(headroom_enabled());
+}
+
+static PyObject* module_recorded(PyObject* module, PyObject* unused) {
+  (void)module, (void)unused;
+  return PyBool_FromLong(headroom_recorded());
+}
+
+#define WITH_KEYWORDS(function) \
+  (PyCFunction)(void (*)(void))(function), METH_VARARGS | METH_KEYWORDS
+
+static PyMethodDef module_methods[] = {
+    {"begin", module_begin, METH_O,
+     "begin(key, /)\n--\n\nBegins a region on the calling thread; gives the token that end() "
+     "takes. "
+     "For regions that no `with` can hold; they may overlap. 0 where nothing is collected."},
+    {"end", module_end, METH_O,
+     "end(token, /)\n--\n\nEnds the region that begin() began, on the same thread; 0 does nothing. "
+     "A "
+     "token of no open region does nothing but count in drops().unmatched."},
+    {"step", WITH_KEYWORDS(module_step),
+     "step(number=None)\n--\n\nA training step, for `with` or as a decorator; its key is \"STEP\". "
+     "number: 0 or more; None: one more than the last, each time that it is entered."},
+    {"begin_step", module_begin_step, METH_NOARGS,
+     "begin_step()\n--\n\nbegin() of the next step, by a tool: not counted in user_steps()."},
+    {"user_steps", module_user_steps, METH_NOARGS,
+     "user_steps()\n--\n\nHow often a step() was entered: where the program marks its steps, tools "
+     "leave it to it."},
+    {"mark", module_mark, METH_O,
+     "mark(key, /)\n--\n\nA moment worth finding again in a recording."},
+    {"counter", module_counter, METH_VARARGS,
+     "counter(key, value, /)\n--\n\nA sampled value, in a unit that the key should tell."},
+    {"gradient", module_gradient, METH_VARARGS,
+     "gradient(parameter, bytes, /)\n--\n\nFrom here on the gradient of a parameter, of so many "
+     "bytes, "
+     "may be sent to other ranks."},
+    {"stats", WITH_KEYWORDS(module_stats),
+     "stats(key=\"ALL\")\n--\n\nStatistics of a key over all threads of this process, those that "
+     "ended "
+     "included; of a key that never began, all 0. \"ALL\": of all keys together."},
+    {"drops", module_drops, METH_NOARGS,
+     "drops()\n--\n\nWhat was not collected, and why; all 0 is the usual case."},
+    {"keys", module_keys, METH_NOARGS,
+     "keys()\n--\n\nAll keys used so far in this process, of marks and counters, too, oldest "
+     "first."},
+    {"enable", WITH_KEYWORDS(module_enable),
+     "enable(on=True)\n--\n\nStops or resumes collecting. HEADROOM=0 in the environment stays."},
+    {"enabled", module_enabled, METH_NOARGS, "enabled()\n--\n\nWhether anything is collected."},
+    {"recorded", module_recorded, METH_NOARGS,
+     "recorded()\n--\n\nWhether events go to a recording (`headroom record`)."},
+    {NULL, NULL, 0, NULL}};
+
+static PyStructSequence_Field stats_fields[] = {
+    {"count", "regions that ended"},
+    {"total_s", "seconds: the sum of their lengths; of nested ones of one key, the outermost only"},
+    {"self_s", "seconds during which no other region was begun inside and still open"},
+    {"min_s", "seconds: the shortest"},
+    {"max_s", "seconds: the longest"},
+    {"mean_s", "seconds"},
+    {"stdev_s", "seconds: of the sample (n - 1); 0 with fewer than two"},
+    {"p50_s", "seconds: the median, at most 3.2 % off, as p90_s and p99_s"},
+    {"p90_s", "seconds"},
+    {"p99_s", "seconds"},
+    {NULL, NULL}};
+
+static PyStructSequence_Desc stats_desc = {
+    "headroom.Stats", "Statistics of the regions of a key; times are seconds.", stats_fields, 10};
+
+static PyStructSequence_Field drops_fields[] = {
+    {"ring", "events for which the recorder was too slow; statistics have them"},
+    {"threads", "threads beyond the 128th at a time: their events, not their statistics"},
+    {"depth", "regions inside 256 open ones: neither"},
+    {"names", "uses of a key beyond the 65,000th"},
+    {"unmatched", "ends of what is not open on the calling thread"},
+    {NULL, NULL}};
+
+static PyStructSequence_Desc drops_desc = {
+    "headroom.Drops", "What was not collected since the program began.", drops_fields, 5};
+
+static struct PyModuleDef module_def = {PyModuleDef_HEAD_INIT,
+                                        "_timer",
+                                        "The region timer. Private: use `headroom`.",
+                                        -1,
+                                        module_methods,
+                                        NULL,
+                                        NULL,
+                                        NULL,
+                                        NULL};
+
+static int add(PyObject* module, const char* name, PyTypeObject* type) {
+  if (type == NULL) return -1;
+  Py_INCREF(type);
+  if (PyModule_AddObject(module, name, (PyObject*)type) == 0) return 0;
+  Py_DECREF(type);
+  return -1;
+}
+
+PyMODINIT_FUNC PyInit__timer(void) {
+  PyObject* module = PyModule_Create(&module_def);
+  if (module == NULL || PyModule_AddStringConstant(module, "__version__", HEADROOM_VERSION) != 0) {
+    Py_XDECREF(module);
+    return NULL;
+  }
+  scope_type = (PyTypeObject*)PyType_FromSpec(&scope_spec);
+  stats_type = PyStructSequence_NewType(&stats_desc);
+  drops_type = PyStructSequence_NewType(&drops_desc);
+  if (add(module, "Scope", scope_type) != 0 || add(module, "scope", scope_type) != 0 ||
+      add(module, "Stats", stats_type) != 0 || add(module, "Drops", drops_type) != 0) {
+    Py_DECREF(module);
+    return NULL;
+  }
+  pthread_atfork(NULL, NULL, in_child);
+  return module;
+}

@@ -1,0 +1,53 @@
+"""Builds the two compiled modules for pip: the timer by setuptools, the engine by CMake. The rest: pyproject.toml.
+
+The timer needs a C compiler alone. The engine needs what Headroom needs (docs/dependencies.md); where that is missing it is left out
+with a remark, and headroom.Graph and its kin say so when they are used.
+"""
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+
+ROOT = pathlib.Path(__file__).resolve().parent
+VERSION = re.search(r"project\(headroom VERSION ([\d.]+)", (ROOT / "CMakeLists.txt").read_text()).group(1)
+
+
+def built_for_this_python(folder):
+    cache = folder / "CMakeCache.txt"
+    found = re.search(r"^_?Python_EXECUTABLE:\w+=(.+)$", cache.read_text(), re.MULTILINE) if cache.exists() else None
+    return found is not None and pathlib.Path(found.group(1)).resolve() == pathlib.Path(sys.executable).resolve()
+
+
+class BuildModules(build_ext):
+    def run(self):
+        super().run()
+        target = pathlib.Path(self.get_ext_fullpath("headroom._timer")).parent
+        try:
+            engine = self.build_engine()
+        except (OSError, subprocess.CalledProcessError) as error:
+            self.announce(f"headroom: without the engine (Graph, report, whatif): {error}. It needs cmake and the packages of "
+                          "docs/dependencies.md", level=3)
+        else:
+            shutil.copy2(engine, target / engine.name)
+
+    def build_engine(self):
+        folder = ROOT / "build" / "release"  # What a developer has built is not built again.
+        if not built_for_this_python(folder):
+            folder = ROOT / "build" / f"pip-{sys.implementation.cache_tag}"
+            generator = ["-G", "Ninja"] if shutil.which("ninja") else []
+            subprocess.run(["cmake", "-S", ROOT, "-B", folder, *generator, "-DCMAKE_BUILD_TYPE=Release", "-DBUILD_TESTING=OFF",
+                            f"-DPython_EXECUTABLE={sys.executable}"], check=True)
+        subprocess.run(["cmake", "--build", folder, "--target", "_engine", "--parallel"], check=True)
+        return next((folder / "python" / "headroom").glob("_engine*.so"))
+
+
+setup(
+    version=VERSION,
+    cmdclass={"build_ext": BuildModules},
+    ext_modules=[Extension("headroom._timer", ["python/src/timer.c"], include_dirs=["include"], py_limited_api=True,
+                           define_macros=[("HEADROOM_VERSION", f'"{VERSION}"')], extra_compile_args=["-std=gnu11", "-fvisibility=hidden"])],
+)

@@ -1,0 +1,50 @@
+"""`pip install .`, offline: the timer is built and packed with all that is typed; without CMake it does without the engine."""
+import importlib.util
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+
+
+@unittest.skipUnless(all(map(importlib.util.find_spec, ("pip", "setuptools", "wheel"))), "no pip, setuptools or wheel")
+class Pip(unittest.TestCase):
+    def test_install_from_the_tree(self):
+        with tempfile.TemporaryDirectory(prefix="headroom-test-") as folder:
+            folder = pathlib.Path(folder)
+            tree, target, tools = folder / "tree", folder / "target", folder / "tools"
+            ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
+            for name in ("python", "include"):
+                shutil.copytree(ROOT / name, tree / name, ignore=ignored)
+            for name in ("setup.py", "pyproject.toml", "CMakeLists.txt", "README.md", "LICENSE"):
+                shutil.copy2(ROOT / name, tree)
+            tools.mkdir()
+            (tools / "cmake").write_text("#!/bin/sh\nexit 1\n")
+            (tools / "cmake").chmod(0o755)
+            environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "PIP_NO_INDEX": "1"}
+            environment.pop("PYTHONPATH", None)
+            done = subprocess.run([sys.executable, "-m", "pip", "install", "--no-build-isolation", "--no-deps", "--target", target, tree],
+                                  env=environment, capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+            package = target / "headroom"
+            here = {str(path.relative_to(ROOT / "python/headroom")) for pattern in ("*.py", "*.pyi", "py.typed", "_inject/*.py")
+                    for path in (ROOT / "python/headroom").glob(pattern)}
+            there = {str(path.relative_to(package)) for path in package.rglob("*") if path.is_file() and path.suffix != ".pyc"}
+            self.assertEqual(there - here, {"_timer.abi3.so"})
+            self.assertEqual(here - there, set())
+
+            code = "import headroom\nwith headroom.scope('x'): pass\nassert headroom.stats('x').count == 1\nprint(headroom.__version__)\n" \
+                   "try: headroom.Graph\nexcept ImportError as error: print('engine' in str(error))"
+            done = subprocess.run([sys.executable, "-B", "-c", code], cwd=folder, env={**environment, "PYTHONPATH": str(target)},
+                                  capture_output=True, text=True)
+            self.assertRegex(done.stdout, r"^\d+\.\d+\.\d+\nTrue\n$")
+            self.assertEqual(done.stderr, "")
+
+
+if __name__ == "__main__":
+    unittest.main()
