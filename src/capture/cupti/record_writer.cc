@@ -291,27 +291,37 @@ void RecordWriter::WriteRuntimeCall(const Api& record) {
 void RecordWriter::HoldDriverCall(const Api& record) {
   Interval time;
   if (record.cbid == 0 || !ToTicks(record.start, record.end, &time)) return;
-  if (held_count_ == kHeld) WriteHeldUnlocked(kHeld / 2);
+  if (held_count_ == kHeld) {
+    constexpr std::size_t oldest = kHeld / 2;
+    std::for_each(held_, held_ + oldest, [&](const HeldCall& call) { WriteDriverCall(call); });
+    std::move(held_ + oldest, held_ + kHeld, held_);
+    held_count_ -= oldest;
+  }
   held_[held_count_++] = {.time = time,
                           .name = call_names_[1][std::min<std::size_t>(record.cbid, kCalls - 1)],
                           .tid = record.thread_id,
-                          .correlation = record.correlation_id};
+                          .correlation = record.correlation_id,
+                          .seen = false};
 }
 
-void RecordWriter::WriteHeldUnlocked(std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) {
-    const HeldCall& call = held_[i];
-    const activity::CallPayload payload{
-        .end = call.time.end, .tid = call.tid, .correlation = call.correlation};
-    ring_->Write(Kind::kDriverCall, call.time.start, call.name, payload);
-  }
-  std::move(held_ + count, held_ + held_count_, held_);
-  held_count_ -= count;
+void RecordWriter::WriteDriverCall(const HeldCall& call) {
+  const activity::CallPayload payload{
+      .end = call.time.end, .tid = call.tid, .correlation = call.correlation};
+  ring_->Write(Kind::kDriverCall, call.time.start, call.name, payload);
 }
 
-void RecordWriter::WriteHeld() {
+void RecordWriter::WriteHeld(bool all) {
   const std::lock_guard lock(mutex_);
-  WriteHeldUnlocked(held_count_);
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < held_count_; ++i) {
+    if (all || held_[i].seen) {
+      WriteDriverCall(held_[i]);
+    } else {
+      held_[kept] = held_[i];
+      held_[kept++].seen = true;
+    }
+  }
+  held_count_ = kept;
 }
 
 void RecordWriter::WriteOverhead(const Overhead& record) {

@@ -31,8 +31,9 @@ class RecordWriter {
   /// Writes the records of a buffer. CUPTI is called without a lock.
   void WriteBuffer(std::uint8_t* buffer, std::size_t valid);
 
-  /// Driver calls wait for the runtime call that may be around them; this writes those that wait.
-  void WriteHeld();
+  /// Driver calls wait for the runtime call that may be around them, whose record comes later. This
+  /// writes those that waited at the last call already; or all.
+  void WriteHeld(bool all);
 
   /// Tells the recording something about itself. Returns whether it found room.
   /// @param text  null: none
@@ -55,6 +56,7 @@ class RecordWriter {
   struct HeldCall {
     Interval time;
     std::uint32_t name, tid, correlation;
+    bool seen;  ///< At a call of WriteHeld().
   };
   struct KernelName {
     const char* text;
@@ -70,7 +72,7 @@ class RecordWriter {
   void WriteMemset(const Memset& record);
   void WriteRuntimeCall(const Api& record);
   void HoldDriverCall(const Api& record);
-  void WriteHeldUnlocked(std::size_t count);
+  void WriteDriverCall(const HeldCall& call);
   void WriteOverhead(const Overhead& record);
   void WriteSync(const Sync& record);
   void WriteMarker(const Marker& record);

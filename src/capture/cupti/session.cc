@@ -255,7 +255,7 @@ void Session::ApplyCapture() {
 void Session::Flush(std::uint32_t flag) {
   writer_.Anchor();
   library_.flush_all(flag);
-  writer_.WriteHeld();
+  writer_.WriteHeld(flag == kFlushForced);
 }
 
 void Session::Report() {
