@@ -60,7 +60,7 @@ void MetricsRecorder::Write(const Reading& reading) {
       const std::array<TraceArg, 4> args{
           TraceArg{"resource", std::string_view(user.resource)}, TraceArg{"pid", user.pid},
           TraceArg{"name", std::string_view(user.name)}, TraceArg{"value", user.value}};
-      encoder.Instant(users_track_, reading.time, encoder.Intern("user"),
+      encoder.Instant(users_track_, reading.time, encoder.Intern("foreign_user"),
                       encoder.Category("headroom"),
                       std::span(args.data(), std::isnan(user.value) ? 3 : 4));
     }

@@ -19,7 +19,7 @@ namespace headroom {
 /// Samples on a thread of its own, at once, then each period, and once more at the end, so that a
 /// program of two seconds has its metrics, too. What cannot be read is not written: missing is not
 /// zero. Processes beside the recorded ones that take a notable share of the machine are named, as
-/// instants "user" of the category `headroom`.
+/// instants `foreign_user` of the category `headroom`.
 class MetricsRecorder {
  public:
   /// @param recorder  must outlive this

@@ -182,7 +182,8 @@ Recorder::Recording* Recorder::RecordingOf(std::int32_t pid) {
 
 void Recorder::BeginProcess(Recording& recording, std::int32_t pid) {
   recording.pid = pid;
-  recording.process_track = recording.encoder.ProcessTrack(pid, CommOf(pid));
+  recording.threads.emplace(&recording.encoder, recording.encoder.ProcessTrack(pid, CommOf(pid)),
+                            pid);
 }
 
 bool Recorder::DrainAll() {
@@ -198,7 +199,7 @@ bool Recorder::DrainAll() {
     }
     if (Recording* recording = told ? RecordingOf(client.pid) : nullptr; recording != nullptr) {
       recording->readers.push_back(std::make_unique<RingReader>(
-          std::move(client.memory), &recording->encoder, recording->process_track, client.pid));
+          std::move(client.memory), &*recording->threads, &recording->gate));
     }
     close(client.socket);
     at = clients_.erase(at);
@@ -212,7 +213,7 @@ bool Recorder::DrainAll() {
       continue;
     for (auto& reader : recording.readers) {
       reader->clock().Anchor();
-      const std::int64_t events = reader->Drain(recording.gate);
+      const std::int64_t events = reader->Drain();
       recording.events += events;
       any |= events > 0;
     }
@@ -231,7 +232,8 @@ void Recorder::ReleaseEnded() {
     if (recording.readers.empty() || IsAlive(recording.pid)) continue;
     for (const auto& reader : recording.readers) {
       reader->clock().Anchor();
-      recording.events += reader->Drain(recording.gate);  // What came since it was drained above.
+      recording.events += reader->Drain();  // What came since it was drained above.
+      reader->Finish();
       recording.past.Add(*reader);
     }
     recording.readers.clear();
@@ -308,15 +310,16 @@ void Recorder::ReportSelf(Recording& recording) {
     return static_cast<double>(t.tv_sec) * 1e3 + static_cast<double>(t.tv_usec) / 1e3;
   };
   const auto count = [](std::uint64_t n) { return static_cast<std::int64_t>(n); };
-  const std::array<TraceArg, 10> args{
+  const std::array<TraceArg, 11> args{
       TraceArg{"events", recording.events},
+      TraceArg{"dropped", count(totals.Lost())},
       TraceArg{"dropped_events", count(totals.rings)},
       TraceArg{"dropped_threads", count(drops.threads)},
       TraceArg{"dropped_depth", count(drops.depth)},
       TraceArg{"dropped_names", count(drops.names)},
       TraceArg{"unmatched_ends", count(drops.unmatched)},
       TraceArg{"lost_bytes", recording.file.lost_bytes()},
-      TraceArg{"clock", std::string_view(totals.counter ? "counter" : "monotonic_raw")},
+      TraceArg{"clock", std::string_view(totals.counter ? "tsc" : "monotonic-raw")},
       TraceArg{"clock_residual_ns", totals.residual.ns()},
       TraceArg{"recorder_cpu_ms", ms(usage.ru_utime) + ms(usage.ru_stime)}};
   recording.encoder.Instant(recording.self_track, Now(CLOCK_MONOTONIC),
@@ -342,6 +345,7 @@ std::vector<RecordedProcess> Recorder::Stop() {
   }
   writer_.join();
   for (Recording& recording : recordings_) {
+    for (const auto& reader : recording.readers) reader->Finish();
     if (recording.pid != 0) ReportSelf(recording);
   }
   FlushAll();

@@ -17,6 +17,8 @@
 #include "base/status.h"
 #include "capture/recording_file.h"
 #include "capture/ring_reader.h"
+#include "capture/step_gate.h"
+#include "capture/thread_tracks.h"
 #include "capture/trace_encoder.h"
 
 namespace headroom {
@@ -86,7 +88,8 @@ class Recorder {
     RecordingFile file;  ///< The writing thread's alone.
     TraceEncoder encoder;
     StepGate gate;
-    TraceEncoder::Track process_track = 0, self_track = 0;
+    TraceEncoder::Track self_track = 0;
+    std::optional<ThreadTracks> threads;
     std::vector<std::unique_ptr<RingReader>> readers;  ///< None: the process has ended.
     Totals past;                                       ///< Of readers that are gone.
     std::int64_t events = 0;

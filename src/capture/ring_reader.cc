@@ -29,27 +29,14 @@ std::string TextOf(const char* field, std::size_t size) {
 
 }  // namespace
 
-void StepGate::SawStep(std::int64_t number, std::uint64_t ticks) {
-  if (!window_) return;
-  if (number >= window_->first && number <= window_->last) {
-    from_ = std::min(from_, ticks);
-  } else if (number > window_->last && from_ != UINT64_MAX) {
-    to_ = std::min(to_, ticks);
-  }
-}
-
-bool StepGate::Open(std::uint64_t ticks) const {
-  return !window_ || (ticks >= from_ && ticks < to_);
-}
-
-RingReader::RingReader(SharedMemory memory, TraceEncoder* encoder, TraceEncoder::Track process,
-                       std::int32_t pid)
+RingReader::RingReader(SharedMemory memory, ThreadTracks* threads, StepGate* gate)
     : memory_(std::move(memory)),
       clock_(memory_.clock()),
-      encoder_(encoder),
-      process_(process),
-      pid_(pid),
-      rings_(memory_.rings()) {}
+      threads_(threads),
+      encoder_(&threads->encoder()),
+      gate_(gate),
+      rings_(memory_.rings()),
+      activity_(threads, &clock_, gate) {}
 
 TraceEncoder::Name RingReader::NameOf(std::uint32_t id) {
   if (id >= names_.size()) names_.resize(std::bit_ceil(std::size_t{id} + 1));
@@ -66,13 +53,13 @@ void RingReader::OpenTrack(const headroom_ring& from, Ring& ring) {
   ring.open.clear();
   if (from.kind == HEADROOM_RING_STREAM) {
     ring.track = encoder_->ChildTrack(
-        process_, fmt::format("GPU {} stream {} regions", from.device, from.stream));
+        threads_->process(), fmt::format("GPU {} stream {} regions", from.device, from.stream));
   } else {
-    ring.track = encoder_->ThreadTrack(pid_, from.tid, TextOf(from.name, sizeof from.name));
+    ring.track = threads_->Of(from.tid, TextOf(from.name, sizeof from.name));
   }
 }
 
-std::int64_t RingReader::Drain(StepGate& gate) {
+std::int64_t RingReader::Drain() {
   fullest_ = 0;
   for (std::uint32_t i = 0; i < rings_.size(); ++i) {
     headroom_ring* from = memory_.ring(i);
@@ -86,32 +73,65 @@ std::int64_t RingReader::Drain(StepGate& gate) {
     fullest_ = std::max(fullest_, static_cast<double>(ring.head - ring.tail) /
                                       static_cast<double>(memory_.ring_records()));
   }
-  if (gate.limited()) {  // Whatever is drained below is judged by steps that were seen here.
-    for (std::uint32_t i = 0; i < rings_.size(); ++i) FindSteps(i, gate);
+  if (gate_->limited()) {  // Whatever is drained below is judged by steps that were seen here.
+    for (std::uint32_t i = 0; i < rings_.size(); ++i) FindSteps(i);
   }
   std::int64_t events = 0;
-  for (std::uint32_t i = 0; i < rings_.size(); ++i) events += DrainRing(i, gate);
-  return events;
+  for (std::uint32_t i = 0; i < rings_.size(); ++i) {
+    if (rings_[i].state == HEADROOM_RING_FREE) continue;
+    events += memory_.ring(i)->kind == HEADROOM_RING_ACTIVITY ? DrainActivity(i) : DrainRing(i);
+    Release(i);
+  }
+  return events + activity_.Flush();
 }
 
-void RingReader::FindSteps(std::uint32_t i, StepGate& gate) const {
+void RingReader::Finish() {
+  for (Ring& ring : rings_) {
+    if (ring.decoder != nullptr) ring.decoder->Finish(activity_);
+  }
+  activity_.Flush();
+}
+
+std::int64_t RingReader::DrainActivity(std::uint32_t i) {
+  Ring& ring = rings_[i];
+  if (gate_->limited()) {
+    __atomic_store_n(&activity::ControlOf(memory_.ring(i))->capture, gate_->Near() ? 1U : 0U,
+                     __ATOMIC_RELAXED);
+  }
+  if (ring.decoder == nullptr) {
+    ring.decoder = std::make_unique<activity::Decoder>(
+        [this](std::uint32_t name) { return memory_.Name(name); });
+  }
+  const std::uint64_t size = memory_.ring_records();
+  while (ring.tail < ring.head) {  // Twice where the ring wraps around.
+    const std::uint64_t at = ring.tail & (size - 1);
+    const std::uint64_t count = std::min(ring.head - ring.tail, size - at);
+    ring.decoder->Decode(std::span(memory_.records(i) + at, count), activity_);
+    ring.tail += count;
+  }
+  return 0;  // Counted where they are written.
+}
+
+void RingReader::FindSteps(std::uint32_t i) const {
+  if (rings_[i].state == HEADROOM_RING_FREE || memory_.ring(i)->kind != HEADROOM_RING_THREAD)
+    return;
   const headroom_record* records = memory_.records(i);
   const std::uint64_t mask = memory_.ring_records() - 1;
   for (std::uint64_t at = rings_[i].tail; at < rings_[i].head;) {
     const headroom_record& record = records[at & mask];
     const std::uint32_t kind = KindOf(record);
     if (kind == HEADROOM_KIND_STEP)
-      gate.SawStep(static_cast<std::int64_t>(records[(at + 1) & mask].ticks), record.ticks);
+      gate_->SawStep(static_cast<std::int64_t>(records[(at + 1) & mask].ticks), record.ticks);
     at += 1 + PayloadOf(kind);
   }
 }
 
 void RingReader::BeginSlice(Ring& ring, const Open& open, TimeNs time, TraceEncoder::Name category,
-                            bool continues) {
+                            std::int64_t ends_ago) {
   std::array<TraceArg, 2> args;
   std::size_t count = 0;
   if (open.step) args[count++] = {"step", open.number};
-  if (continues) args[count++] = {"continues", std::int64_t{1}};
+  if (ends_ago > 0) args[count++] = {"continues", ends_ago};
   const TraceEncoder::Name name = open.step ? encoder_->Intern("step") : NameOf(open.name);
   encoder_->Begin(ring.track, time, name, open.step ? encoder_->Category("step") : category,
                   std::span(args.data(), count));
@@ -127,16 +147,16 @@ void RingReader::EndSlice(Ring& ring, std::uint32_t serial, TimeNs time,
     if (open->written) encoder_->End(ring.track, time);
     if (open == ends) break;
   }
+  std::int64_t ends_ago = ends->written ? 1 : 0;
   for (auto open = std::next(ends); open != ring.open.end(); ++open) {
-    if (open->written) BeginSlice(ring, *open, time, category, /*continues=*/true);
+    if (open->written) BeginSlice(ring, *open, time, category, ++ends_ago);
   }
   ring.open.erase(ends);
 }
 
-std::int64_t RingReader::DrainRing(std::uint32_t i, const StepGate& gate) {
+std::int64_t RingReader::DrainRing(std::uint32_t i) {
   headroom_ring* from = memory_.ring(i);
   Ring& ring = rings_[i];
-  if (ring.state == HEADROOM_RING_FREE) return 0;
   const std::uint64_t head = ring.head;
   if (ring.track == 0 && head != ring.tail) OpenTrack(*from, ring);
 
@@ -152,7 +172,7 @@ std::int64_t RingReader::DrainRing(std::uint32_t i, const StepGate& gate) {
     if (ring.tail + payload >= head) break;
     const std::uint64_t value = payload > 0 ? records[(ring.tail + 1) & mask].ticks : 0;
     ring.tail += 1 + payload;
-    const bool wanted = gate.Open(record.ticks);
+    const bool wanted = gate_->Open(record.ticks);
     // Two cores' counters may differ by some ticks; within a track time does not run backwards.
     const TimeNs time = std::max(clock_.TimeOf(record.ticks), ring.last);
     ring.last = time;
@@ -166,7 +186,7 @@ std::int64_t RingReader::DrainRing(std::uint32_t i, const StepGate& gate) {
                         .number = static_cast<std::int64_t>(value),
                         .written = wanted};
         ring.open.push_back(open);
-        if (wanted) BeginSlice(ring, open, time, category, /*continues=*/false);
+        if (wanted) BeginSlice(ring, open, time, category);
         break;
       }
       case HEADROOM_KIND_END:
@@ -186,7 +206,8 @@ std::int64_t RingReader::DrainRing(std::uint32_t i, const StepGate& gate) {
         if (wanted) {
           auto [track, is_new] = counters_.try_emplace(record.name);
           if (is_new)
-            track->second = encoder_->CounterTrack(process_, memory_.Name(record.name), "");
+            track->second =
+                encoder_->CounterTrack(threads_->process(), memory_.Name(record.name), "");
           encoder_->Counter(track->second, time, std::bit_cast<double>(value));
         }
         break;
@@ -194,16 +215,21 @@ std::int64_t RingReader::DrainRing(std::uint32_t i, const StepGate& gate) {
         break;  // Of a later version; its payload, if any, says nothing to us.
     }
   }
-  __atomic_store_n(&from->tail, ring.tail, __ATOMIC_RELEASE);
-  if (ring.state == HEADROOM_RING_CLOSED && ring.tail == head) {
-    // The next owner is another thread, on a track of its own.
-    freed_drops_ += __atomic_load_n(&from->dropped, __ATOMIC_RELAXED);
-    ring.track = 0;
-    ring.open.clear();
-    ring.last = TimeNs();
-    __atomic_store_n(&from->state, HEADROOM_RING_FREE, __ATOMIC_RELEASE);
-  }
   return events;
+}
+
+void RingReader::Release(std::uint32_t i) {
+  headroom_ring* from = memory_.ring(i);
+  Ring& ring = rings_[i];
+  __atomic_store_n(&from->tail, ring.tail, __ATOMIC_RELEASE);
+  if (ring.state != HEADROOM_RING_CLOSED || ring.tail != ring.head) return;
+  // The next owner is another thread, on a track of its own.
+  freed_drops_ += __atomic_load_n(&from->dropped, __ATOMIC_RELAXED);
+  ring.track = 0;
+  ring.open.clear();
+  ring.last = TimeNs();
+  ring.decoder.reset();
+  __atomic_store_n(&from->state, HEADROOM_RING_FREE, __ATOMIC_RELEASE);
 }
 
 std::uint64_t RingReader::ring_drops() const {

@@ -40,16 +40,20 @@ that of COMMAND (128 + N after signal N); 2 usage; 4 cannot write; 126, 127 COMM
 /// in a build folder, or installed (bin/ and lib/headroom/).
 struct Payload {
   std::string python;  ///< Folder for PYTHONPATH; empty: not there.
+  std::string cupti;   ///< Library for the CUDA driver to load; empty: not there.
 };
 
 Payload FindPayload() {
   std::error_code error;
   const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
+  Payload payload;
   for (const fs::path& root : {here, here.parent_path() / "lib" / "headroom"}) {
     const fs::path python = root / "python" / "headroom" / "_inject";
-    if (fs::is_directory(python, error)) return {.python = python.string()};
+    const fs::path cupti = root / "libheadroom_cupti.so";
+    if (payload.python.empty() && fs::is_directory(python, error)) payload.python = python.string();
+    if (payload.cupti.empty() && fs::exists(cupti, error)) payload.cupti = cupti.string();
   }
-  return {};
+  return payload;
 }
 
 std::string BytesText(std::int64_t bytes) {
@@ -103,6 +107,42 @@ RecordCommand::RecordCommand(CLI::App& parent) {
   app_->add_flag("-q,--quiet", quiet_, "No remarks on stderr");
 }
 
+std::map<std::string, std::string> RecordCommand::EnvironmentFor(
+    const std::string& socket, const std::function<void(std::string_view)>& remark) const {
+  std::map<std::string, std::string> environment;
+  if (level_ == "metrics") return environment;
+  const auto now = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value != nullptr ? value : "");
+  };
+  const Payload payload = FindPayload();
+  environment["HEADROOM_SOCKET"] = socket;
+  environment["HEADROOM_LEVEL"] = level_;
+  if (now("HEADROOM") == "0")
+    remark("HEADROOM=0 is set: the program's timers tell nothing; unset it to record them");
+  if (!payload.python.empty()) {
+    const std::string before = now("PYTHONPATH");
+    environment["PYTHONPATH"] =
+        before.empty() ? payload.python : fmt::format("{}:{}", payload.python, before);
+  }
+  if (level_ == "events" || payload.cupti.empty()) return environment;
+  // Each variable takes one library: another tool's stays.
+  const auto inject = [&](const char* variable) {
+    const std::string other = now(variable);
+    if (!other.empty() && other != "none" && other != payload.cupti) {
+      remark(fmt::format("{} is {}: GPU work is left to that tool; unset it to record it here",
+                         variable, other));
+    } else {
+      environment[variable] = payload.cupti;
+    }
+  };
+  inject("CUDA_INJECTION64_PATH");
+  if (level_ == "full") inject("NVTX_INJECTION64_PATH");
+  if (!steps_.empty()) environment["HEADROOM_STEPS"] = steps_;
+  environment["HEADROOM_MEMORY_MB"] = fmt::format("{:.0f}", max_memory_mb_);
+  return environment;
+}
+
 Status RecordCommand::Run() {
   // Without `--`, what is no flag of ours begins the command.
   std::vector<std::string> command = app_->remaining();
@@ -126,21 +166,8 @@ Status RecordCommand::Run() {
   Result<std::unique_ptr<Recorder>> recorder = Recorder::Start(options_);
   if (!recorder.ok()) return recorder.status();
 
-  std::map<std::string, std::string> environment;
-  if (level_ != "metrics") {
-    environment["HEADROOM_SOCKET"] = recorder.value()->socket_path();
-    environment["HEADROOM_LEVEL"] = level_;
-    const Payload payload = FindPayload();
-    if (!payload.python.empty()) {
-      const char* before = std::getenv("PYTHONPATH");
-      environment["PYTHONPATH"] = before != nullptr && before[0] != 0
-                                      ? fmt::format("{}:{}", payload.python, before)
-                                      : payload.python;
-    }
-    const char* off = std::getenv("HEADROOM");
-    if (off != nullptr && std::string_view(off) == "0")
-      remark("HEADROOM=0 is set: the program's timers tell nothing; unset it to record them");
-  }
+  const std::map<std::string, std::string> environment =
+      EnvironmentFor(recorder.value()->socket_path(), remark);
   const Result<LaunchedProgram> program = LaunchedProgram::Start(command, environment);
   if (!program.ok()) {
     exit_code_ = LaunchedProgram::ShellCode(errno);

@@ -1,7 +1,10 @@
 // `headroom record`: records a program, without a change to it.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "capture/recorder.h"
@@ -20,6 +23,10 @@ class RecordCommand : public Subcommand {
   int exit_code() const override { return exit_code_; }
 
  private:
+  /// What the program's environment needs so that it can be recorded at this level.
+  std::map<std::string, std::string> EnvironmentFor(
+      const std::string& socket, const std::function<void(std::string_view)>& remark) const;
+
   CLI::App* app_;
   std::vector<std::string> command_;
   RecorderOptions options_;

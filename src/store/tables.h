@@ -137,10 +137,9 @@ enum class FlowPhase : std::uint8_t { kStart, kStep, kFinish };
   X(TimeNs,   time,   "ns", "never", "Time of the sample.") \
   X(StringId, name,   "",   "never", "Counter name.") \
   X(StringId, series, "",   "never", "Series of the counter (the key in `args`).") \
-  X(StringId, unit, "", "none", "Unit of the value, as the source writes it.") \
+  X(StringId, unit,   "",   "none",  "Unit of the value, as the source writes it.") \
   X(ThreadId, thread, "",   "never", "Track of the counter.") \
-  X(double,   value,  "",   "never", "Sampled value in the counter's own unit.") \
-  X(StringId, unit,   "",   "none",  "Unit as the source writes it.")
+  X(double,   value,  "",   "never", "Sampled value in the counter's own unit.")
 
 #define HEADROOM_MEMORY_EVENT_COLUMNS(X) \
   X(TimeNs,       time,                  "ns",    "never",   "Time of the allocation or free.") \

@@ -23,6 +23,7 @@ constexpr ColumnText kColumns[] = {
     {"correlation", ArgColumn::kCorrelation},
     {"external_id", ArgColumn::kExternalId},
     {"step", ArgColumn::kStep},
+    {"continues", ArgColumn::kContinues},
     {"kind", ArgColumn::kKind},
     {"device", ArgColumn::kDevice},
     {"stream", ArgColumn::kStream},

@@ -28,6 +28,7 @@ enum class ArgColumn : std::uint8_t {
   kEventIndex,
   kRecordFunction,
   kStep,
+  kContinues,  ///< Of how many ends ago a slice is the rest.
   kKind,
   kDevice,
   kAgent,        ///< What rocprofv3 calls a device.

@@ -277,7 +277,17 @@ std::uint32_t RowWriter::AppendGpuTask(TimeNs start, StringId name, GpuTaskKind 
   return static_cast<std::uint32_t>(row);
 }
 
+bool RowWriter::Reopen(const Event& event) {
+  Track& track = tracks_[event.track];
+  const std::int64_t ends_ago = args_.Integer(ArgColumn::kContinues);
+  const auto closed = static_cast<std::int64_t>(track.just_closed.size());
+  if (ends_ago < 1 || ends_ago > closed || track.closed_at != event.time) return false;
+  track.open.push_back(track.just_closed[static_cast<std::size_t>(closed - ends_ago)]);
+  return true;
+}
+
 void RowWriter::Begin(const Event& event, std::uint32_t sequence) {
+  if (!args_.empty() && Reopen(event)) return;
   ++store_.metadata.events;
   const CategoryRule rule = RuleOf(event.category);
   OpenSlice slice = {0, IsGpuTask(rule), sequence, event.offset};
@@ -311,6 +321,9 @@ void RowWriter::End(const Event& event) {
   if (event.time < StartOf(slice)) store_.log.Add(ImportIssue::kNegativeDuration, slice.offset);
   SetEnd(slice, event.time);
   if (!args_.empty() && !slice.on_gpu) FillHostEvent(slice.row);
+  if (track.closed_at != event.time) track.just_closed.clear();
+  track.closed_at = event.time;
+  track.just_closed.push_back(slice);
 }
 
 TimeNs RowWriter::StartOf(const OpenSlice& slice) const {

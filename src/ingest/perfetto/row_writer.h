@@ -71,6 +71,9 @@ class RowWriter {
   };
 
   void Begin(const Event& event, std::uint32_t sequence);
+  /// Opens a slice again that was closed only so that slices of a track nest. False where there is
+  /// none such.
+  bool Reopen(const Event& event);
   void End(const Event& event);
   void Instant(const Event& event);
   void Count(std::uint32_t track, TimeNs time, double value);

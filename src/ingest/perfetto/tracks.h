@@ -46,6 +46,8 @@ struct Track {
   std::int64_t value = 0;  ///< Of an incremental counter.
 
   std::vector<OpenSlice> open;
+  std::vector<OpenSlice> just_closed;  ///< At `closed_at`, in order.
+  TimeNs closed_at;
   std::vector<UnmatchedEnd> ends;
 };
 
