@@ -1,0 +1,32 @@
+#!/usr/bin/env python3
+"""A program without a framework that Headroom could hook: scikit-learn, with a region where it matters.
+
+    headroom record -o sklearn.pftrace -- python3 examples/sklearn_program.py
+    headroom report sklearn.pftrace
+
+What fit() does inside is not visible; how long each phase takes, and what the machine did meanwhile, is.
+"""
+import numpy as np
+from sklearn.neural_network import MLPClassifier
+
+import headroom
+
+
+def main():
+    random = np.random.default_rng(0)
+    classifier = MLPClassifier(hidden_layer_sizes=(64,), random_state=0)
+    for epoch in range(10):
+        with headroom.step(epoch):
+            with headroom.scope("IO"):
+                samples = random.normal(size=(2000, 32))
+                labels = (samples[:, 0] * samples[:, 1] > 0).astype(int)
+            with headroom.scope("fit"):
+                classifier.partial_fit(samples, labels, classes=[0, 1])
+            with headroom.scope("score"):
+                score = classifier.score(samples, labels)
+    fit = headroom.stats("fit")
+    print(f"accuracy {score:.2f}; fit: {fit.count} times, {1e3 * fit.mean_s:.1f} ms each")
+
+
+if __name__ == "__main__":
+    main()
