@@ -343,6 +343,7 @@ class GpuRegions {
       }
     }
     if (lanes_.size() == kStreams) return nullptr;
+    start_poller();  // Before the event, so that no region holds what it takes.
     Device* device = nullptr;
     for (const auto& known : devices_) {
       if (known->context == context && known->number == number) device = known.get();
@@ -396,15 +397,18 @@ class GpuRegions {
     return marks;
   }
 
+  /// REQUIRES: the lock is held.
+  void start_poller() {
+    if (poller_.joinable() || stopping_) return;
+    try {
+      poller_ = std::thread([this] { poll(); });
+    } catch (const std::system_error&) {
+      stopping_ = true;  // No thread, no times: regions fill up and are dropped.
+    }
+  }
+
   /// The poller sleeps without end where nothing is under way. REQUIRES: the lock is held.
   void wake() {
-    if (!poller_.joinable() && !stopping_) {
-      try {
-        poller_ = std::thread([this] { poll(); });
-      } catch (const std::system_error&) {
-        stopping_ = true;  // No thread, no times: regions fill up and are dropped.
-      }
-    }
     if (sleeping_) wanted_.notify_one();
   }
 

@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "../fake_gpu/fake_gpu.h"
+#include "fake_gpu.h"
 #include "test_recorder.h"
 
 namespace headroom {
@@ -302,12 +302,15 @@ TEST(GpuTimerTest, PlacedOnTheHostsClock) {
   WithGpu([](const FakeGpu& gpu) { PlacedWithin(gpu, 3, 0, 1000); });
 }
 
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+// Under sanitizers the two readings of the host are too far apart to know the clocks so soon.
 TEST(GpuTimerTest, PlacedOnTheHostsClockByAFasterOne) {
   WithGpu([](const FakeGpu& gpu) {
     gpu.set_drift(20);  // 20 us a second.
     PlacedWithin(gpu, 8, 4, 1500);
   });
 }
+#endif
 
 }  // namespace
 }  // namespace headroom

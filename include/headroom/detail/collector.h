@@ -5,6 +5,8 @@
 // versions do not meet.
 #pragma once
 
+// NOLINTBEGIN(modernize-*,readability-*,bugprone-reserved-identifier): C, too.
+
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -923,3 +925,5 @@ HEADROOM_IMPL_SLOW static struct headroom_drops headroom_impl_drops(void) {
 }  // extern "C"
 #pragma GCC diagnostic pop
 #endif
+
+// NOLINTEND(modernize-*,readability-*,bugprone-reserved-identifier)
