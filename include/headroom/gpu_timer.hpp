@@ -25,6 +25,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <cstdint>
 #include <cstdio>
@@ -596,11 +597,12 @@ class GpuRegions {
       block = std::make_unique<headroom_impl_stats_block>();
       block->min = UINT64_MAX;
     }
-    const auto length = static_cast<std::uint64_t>(ns + 0.5);
+    const auto length = static_cast<std::uint64_t>(std::llround(ns));
     // Lengths of regions that overlap add up: streams do, and they share their keys.
     block->open = 1;
     block->since = 0;
-    headroom_impl_count(block.get(), length, length, static_cast<std::uint64_t>(self_ns + 0.5));
+    headroom_impl_count(block.get(), length, length,
+                        static_cast<std::uint64_t>(std::llround(self_ns)));
     if (region.results != nullptr) {
       const std::uint32_t name = region.name;
       const headroom_name& text = headroom_names_of(headroom_impl_state_v1.shared)[name];

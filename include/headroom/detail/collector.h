@@ -5,7 +5,8 @@
 // versions do not meet.
 #pragma once
 
-// NOLINTBEGIN(modernize-*,readability-*,bugprone-reserved-identifier): C, too.
+// NOLINTBEGIN(modernize-*,readability-*,bugprone-reserved-identifier,misc-definitions-in-headers):
+// C, too.
 
 #include <errno.h>
 #include <fcntl.h>
@@ -926,4 +927,4 @@ HEADROOM_IMPL_SLOW static struct headroom_drops headroom_impl_drops(void) {
 #pragma GCC diagnostic pop
 #endif
 
-// NOLINTEND(modernize-*,readability-*,bugprone-reserved-identifier)
+// NOLINTEND(modernize-*,readability-*,bugprone-reserved-identifier,misc-definitions-in-headers)
