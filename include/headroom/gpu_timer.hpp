@@ -25,6 +25,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <cstdint>
 #include <cstdio>
@@ -343,6 +344,7 @@ class GpuRegions {
       }
     }
     if (lanes_.size() == kStreams) return nullptr;
+    start_poller();  // Before the event, so that no region holds what it takes.
     Device* device = nullptr;
     for (const auto& known : devices_) {
       if (known->context == context && known->number == number) device = known.get();
@@ -396,15 +398,18 @@ class GpuRegions {
     return marks;
   }
 
+  /// REQUIRES: the lock is held.
+  void start_poller() {
+    if (poller_.joinable() || stopping_) return;
+    try {
+      poller_ = std::thread([this] { poll(); });
+    } catch (const std::system_error&) {
+      stopping_ = true;  // No thread, no times: regions fill up and are dropped.
+    }
+  }
+
   /// The poller sleeps without end where nothing is under way. REQUIRES: the lock is held.
   void wake() {
-    if (!poller_.joinable() && !stopping_) {
-      try {
-        poller_ = std::thread([this] { poll(); });
-      } catch (const std::system_error&) {
-        stopping_ = true;  // No thread, no times: regions fill up and are dropped.
-      }
-    }
     if (sleeping_) wanted_.notify_one();
   }
 
@@ -592,11 +597,12 @@ class GpuRegions {
       block = std::make_unique<headroom_impl_stats_block>();
       block->min = UINT64_MAX;
     }
-    const auto length = static_cast<std::uint64_t>(ns + 0.5);
+    const auto length = static_cast<std::uint64_t>(std::llround(ns));
     // Lengths of regions that overlap add up: streams do, and they share their keys.
     block->open = 1;
     block->since = 0;
-    headroom_impl_count(block.get(), length, length, static_cast<std::uint64_t>(self_ns + 0.5));
+    headroom_impl_count(block.get(), length, length,
+                        static_cast<std::uint64_t>(std::llround(self_ns)));
     if (region.results != nullptr) {
       const std::uint32_t name = region.name;
       const headroom_name& text = headroom_names_of(headroom_impl_state_v1.shared)[name];

@@ -25,6 +25,8 @@
 // Linux, GCC or clang, C11 or C++17.
 #pragma once
 
+// NOLINTBEGIN(modernize-*,readability-*,bugprone-reserved-identifier): C, too.
+
 #include <stdint.h>
 
 #if defined(__cplusplus)
@@ -33,7 +35,7 @@
 #endif
 
 /// What headroom_begin() gives out: names one open region of one thread; 0 names none.
-typedef uint64_t headroom_token;  // NOLINT(modernize-use-using): C, too.
+typedef uint64_t headroom_token;
 
 /// Statistics of a key over all threads of this image, those that ended included. Times are
 /// seconds; with a count of 0 all of them are 0.
@@ -166,3 +168,5 @@ static inline struct headroom_drops headroom_drops_now(void) { return headroom_i
 #if defined(__cplusplus)
 #pragma GCC diagnostic pop
 #endif
+
+// NOLINTEND(modernize-*,readability-*,bugprone-reserved-identifier)

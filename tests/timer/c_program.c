@@ -1,4 +1,5 @@
 // The timer from C, without GNU extensions: what c_program.h promises, called by timer_test.cc.
+// NOLINTBEGIN(modernize-*,readability-*,bugprone-reserved-identifier): C, too.
 #include "c_program.h"
 
 #include <headroom/timer.h>
@@ -22,3 +23,5 @@ uint64_t CountInC(const char* key) {
   headroom_stats_of(key, &stats);
   return stats.count;
 }
+
+// NOLINTEND(modernize-*,readability-*,bugprone-reserved-identifier)

@@ -1,5 +1,7 @@
 #pragma once
 
+// NOLINTBEGIN(modernize-*,readability-*,bugprone-reserved-identifier): C, too.
+
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -13,3 +15,5 @@ uint64_t CountInC(const char* key);
 #ifdef __cplusplus
 }
 #endif
+
+// NOLINTEND(modernize-*,readability-*,bugprone-reserved-identifier)

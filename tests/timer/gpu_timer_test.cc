@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "../fake_gpu/fake_gpu.h"
+#include "fake_gpu.h"
 #include "test_recorder.h"
 
 namespace headroom {
@@ -87,7 +87,9 @@ TEST(GpuTimerTest, AFullPoolDropsAndCounts) {
   WithGpu([](const FakeGpu& gpu) {
     gpu.hold(true);
     const auto before = std::chrono::steady_clock::now();
-    for (int i = 0; i < 1500; ++i) GpuScope("held", kStream);
+    for (int i = 0; i < 1500; ++i) {
+      const GpuScope scope("held", kStream);
+    }
     EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(2));
     EXPECT_EQ(gpu_counts().full, 1500 - detail::GpuRegions::kRegions);
     gpu.hold(false);
@@ -129,7 +131,9 @@ TEST(GpuTimerTest, ErrorsCostTheRegionNoMore) {
       { GpuScope fine("errors", kStream); }
       EXPECT_TRUE(gpu_wait());
       gpu.fail(function, 700, 1);
-      for (int i = 0; i < 5; ++i, ++regions) GpuScope("errors", kStream);
+      for (int i = 0; i < 5; ++i, ++regions) {
+        const GpuScope scope("errors", kStream);
+      }
       EXPECT_TRUE(gpu_wait());
     }
     const GpuCounts counts = gpu_counts();
@@ -137,7 +141,9 @@ TEST(GpuTimerTest, ErrorsCostTheRegionNoMore) {
     EXPECT_GE(counts.failed, 1);
     EXPECT_LE(counts.failed, 4);
     gpu.fail("EventQuery", 4, 1 << 30);  // The driver is going away.
-    for (int i = 0; i < 2000; ++i) GpuScope("errors", kStream);
+    for (int i = 0; i < 2000; ++i) {
+      const GpuScope scope("errors", kStream);
+    }
     EXPECT_TRUE(gpu_wait());
   });
 }
@@ -239,7 +245,7 @@ TEST(GpuTimerTest, ThreadsAndStreams) {
     std::vector<std::thread> threads;
     for (std::uintptr_t i = 1; i <= 4; ++i) {
       threads.emplace_back([i, &gpu] {
-        void* stream = reinterpret_cast<void*>(i);
+        void* stream = reinterpret_cast<void*>(i);  // NOLINT(performance-no-int-to-ptr)
         for (int j = 0; j < 200; ++j) {
           const GpuScope scope("threads", stream);
           gpu.work(stream, 1000);
@@ -302,12 +308,15 @@ TEST(GpuTimerTest, PlacedOnTheHostsClock) {
   WithGpu([](const FakeGpu& gpu) { PlacedWithin(gpu, 3, 0, 1000); });
 }
 
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+// Under sanitizers the two readings of the host are too far apart to know the clocks so soon.
 TEST(GpuTimerTest, PlacedOnTheHostsClockByAFasterOne) {
   WithGpu([](const FakeGpu& gpu) {
     gpu.set_drift(20);  // 20 us a second.
     PlacedWithin(gpu, 8, 4, 1500);
   });
 }
+#endif
 
 }  // namespace
 }  // namespace headroom

@@ -4,6 +4,8 @@
 // it (no fence): a region may be some 10 ns off at either end, which a fence would cost in time.
 #pragma once
 
+// NOLINTBEGIN(modernize-*,readability-*,bugprone-reserved-identifier): C, too.
+
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -113,3 +115,5 @@ static inline struct headroom_impl_anchor headroom_impl_anchor_now(uint32_t cloc
 }  // extern "C"
 #pragma GCC diagnostic pop
 #endif
+
+// NOLINTEND(modernize-*,readability-*,bugprone-reserved-identifier)

@@ -5,6 +5,9 @@
 // versions do not meet.
 #pragma once
 
+// NOLINTBEGIN(modernize-*,readability-*,bugprone-reserved-identifier,misc-definitions-in-headers):
+// C, too.
+
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -927,3 +930,5 @@ HEADROOM_IMPL_SLOW static struct headroom_drops headroom_impl_drops(void) {
 }  // extern "C"
 #pragma GCC diagnostic pop
 #endif
+
+// NOLINTEND(modernize-*,readability-*,bugprone-reserved-identifier,misc-definitions-in-headers)

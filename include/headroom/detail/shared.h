@@ -10,6 +10,8 @@
 // know, and says so.
 #pragma once
 
+// NOLINTBEGIN(modernize-*,readability-*,bugprone-reserved-identifier): C, too.
+
 #include <stdint.h>
 
 #define HEADROOM_SHARED_MAGIC UINT64_C(0x6d6f6f7264616568)  // "headroom"
@@ -105,3 +107,5 @@ static inline char* headroom_text_of(struct headroom_shared* shared) {
 #if defined(__cplusplus)
 #pragma GCC diagnostic pop
 #endif
+
+// NOLINTEND(modernize-*,readability-*,bugprone-reserved-identifier)
