@@ -13,7 +13,7 @@
 //
 // What it costs: two clock reads and two stores a region, and the statistics; no lock, no
 // allocation and no system call after a thread's first region of a key (docs/overhead.md). Memory
-// is bounded: 8 MiB a recorded thread, 3 KiB a key and thread. What does not fit is not recorded
+// is bounded: 8 MiB a recorded thread, 5.4 KiB a key and thread. What does not fit is not recorded
 // and counted: headroom_drops_now().
 //
 //   HEADROOM=0        in the environment: nothing is collected
@@ -27,6 +27,11 @@
 
 #include <stdint.h>
 
+#if defined(__cplusplus)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#endif
+
 /// What headroom_begin() gives out: names one open region of one thread; 0 names none.
 typedef uint64_t headroom_token;  // NOLINT(modernize-use-using): C, too.
 
@@ -34,7 +39,8 @@ typedef uint64_t headroom_token;  // NOLINT(modernize-use-using): C, too.
 /// seconds; with a count of 0 all of them are 0.
 struct headroom_stats {
   uint64_t count;  ///< Regions that ended.
-  double total_s;  ///< Sum of their lengths; of regions of one key that nest, the outermost only.
+  double total_s;  ///< Time during which any was open, summed over threads: of regions of one
+                   ///< key that nest or overlap, each moment once.
   double self_s;   ///< The part during which no other region was begun inside and still open.
   double min_s, max_s, mean_s;
   double stdev_s;              ///< Of the sample (n - 1); 0 with fewer than two.
@@ -43,11 +49,13 @@ struct headroom_stats {
 
 /// What was not collected, and why. All counts are since the program began, of this image.
 struct headroom_drops {
-  uint64_t ring;       ///< Events for which the recorder was too slow; statistics have them.
-  uint64_t threads;    ///< Threads beyond the 128th at a time: their events, not their statistics.
-  uint64_t depth;      ///< Regions inside 256 open ones: neither.
-  uint64_t names;      ///< Uses of a key beyond the 65,000th, or the 16 MiB of their text.
-  uint64_t unmatched;  ///< Ends of what is not open on the calling thread.
+  uint64_t ring;        ///< Events for which the recorder was too slow; statistics have them.
+  uint64_t threads;     ///< Threads beyond the 128th at a time: their events, not their statistics.
+  uint64_t depth;       ///< Regions inside 256 open ones: neither.
+  uint64_t names;       ///< Uses of a key beyond the 65,000th, or the 16 MiB of their text: they
+                        ///< are one key, "(too many names)".
+  uint64_t unmatched;   ///< Ends of what is not open on the calling thread.
+  uint64_t statistics;  ///< Regions of keys beyond the 16,383rd name: their statistics.
 };
 
 #if defined(HEADROOM_DISABLE)
@@ -70,10 +78,10 @@ static inline int headroom_stats_of(const char* key, struct headroom_stats* out)
   return (void)key, *out = none, 0;
 }
 static inline struct headroom_drops headroom_drops_now(void) {
-  const struct headroom_drops none = {0, 0, 0, 0, 0};
+  const struct headroom_drops none = {0, 0, 0, 0, 0, 0};
   return none;
 }
-#define HEADROOM_BEGIN(key) ((headroom_token)0)
+#define HEADROOM_BEGIN(key) UINT64_C(0)
 
 #else
 
@@ -85,7 +93,7 @@ static inline uint32_t headroom_key(const char* name) { return headroom_impl_key
 
 /// Begins a region on the calling thread. `key` from headroom_key().
 static inline headroom_token headroom_begin_key(uint32_t key) {
-  return headroom_impl_begin(key, HEADROOM_KIND_BEGIN, 0);
+  return headroom_impl_begin(key, key, HEADROOM_KIND_BEGIN, 0);
 }
 
 /// Begins a region. The key is any text (UTF-8) but "ALL", which means all keys in queries; it is
@@ -98,7 +106,8 @@ static inline headroom_token headroom_begin(const char* key) {
 /// Begins a training step, and numbers it; it has the statistics of the key "STEP".
 static inline headroom_token headroom_begin_step(int64_t number) {
   if (!headroom_impl_on()) return 0;
-  return headroom_impl_begin(headroom_impl_key("STEP"), HEADROOM_KIND_STEP, number);
+  const uint32_t key = headroom_impl_key("STEP");
+  return headroom_impl_begin(key, key, HEADROOM_KIND_STEP, number);
 }
 
 /// Ends the region, also if regions that began later are still open. A token that names no open
@@ -143,16 +152,17 @@ static inline int headroom_stats_of(const char* key, struct headroom_stats* out)
 
 static inline struct headroom_drops headroom_drops_now(void) { return headroom_impl_drops(); }
 
-/// headroom_begin() for a string literal: looked up the first time only.
-#define HEADROOM_BEGIN(literal)                                                        \
-  (!headroom_impl_on() ? (headroom_token)0 : __extension__({                           \
-    static uint32_t headroom_key_here;                                                 \
-    uint32_t headroom_key_now = __atomic_load_n(&headroom_key_here, __ATOMIC_RELAXED); \
-    if (__builtin_expect(headroom_key_now == 0, 0)) {                                  \
-      headroom_key_now = headroom_key("" literal);                                     \
-      __atomic_store_n(&headroom_key_here, headroom_key_now, __ATOMIC_RELAXED);        \
-    }                                                                                  \
-    headroom_begin_key(headroom_key_now);                                              \
+/// headroom_begin() for a string literal: looked up the first time only. Tells a recording where in
+/// the source it stands.
+#define HEADROOM_BEGIN(literal)                                                                 \
+  (!headroom_impl_on() ? UINT64_C(0) : __extension__({                                          \
+    static struct headroom_impl_site headroom_here = {"" literal, __func__, __FILE__, __LINE__, \
+                                                      0};                                       \
+    headroom_impl_begin_site(&headroom_here);                                                   \
   }))
 
+#endif
+
+#if defined(__cplusplus)
+#pragma GCC diagnostic pop
 #endif

@@ -9,14 +9,18 @@
 #include "analysis/attribution.h"
 #include "analysis/bottleneck.h"
 #include "analysis/breakdown.h"
+#include "analysis/callbacks.h"
 #include "analysis/costed_work.h"
 #include "analysis/efficiency.h"
 #include "analysis/gpu_time.h"
 #include "analysis/health.h"
 #include "analysis/knowledge.h"
+#include "analysis/metrics.h"
+#include "analysis/regions.h"
 #include "analysis/steps.h"
 #include "analysis/syncs.h"
 #include "analysis/tables.h"
+#include "analysis/timings.h"
 #include "base/statistics.h"
 #include "cost/device_spec.h"
 
@@ -171,16 +175,35 @@ Result<TraceReport> Analyze(const TraceStore& store, const Knowledge& knowledge,
   report.syncs = SyncTable(store, attribution, syncs,
                            median ? std::optional(steps.spans[*median]) : std::nullopt);
   report.efficiency = MeasureEfficiency(store, names, attribution, costed, steps, device);
+  report.regions = RegionTable(store, names, attribution);
+  report.callbacks = CallbackTable(store, names, steps);
+  report.metrics = MetricTable(store);
+  report.machine_notes = ExplainMachine(store, report.metrics);
+  if (const std::optional<Interval> extent = ExtentOfSteps(steps)) {
+    const HostActivity loop = FindHostActivity(store, names, attribution, steps.process, *extent);
+    report.timings = TimingTable(store, attribution, steps, loop);
+    report.input_wait = MeasureInputWait(store, names, steps, loop);
+  }
   report.health = AssessHealth(store, names, steps, report.efficiency);
 
   if (median) {
     const Interval span = steps.spans[*median];
-    const HostActivity host = FindHostActivity(store, attribution, steps.process, span);
+    const HostActivity host = FindHostActivity(store, names, attribution, steps.process, span);
     report.breakdown = BreakDown(store, names, attribution, host, steps.process, span);
     report.breakdown->step_index = report.steps.list[*median].index;
     report.ceiling = FindCeiling(report, *median);
+    const Interval on_host = steps.hosts[*median];
+    report.loop = LoopHost{.step = on_host.length(),
+                           .data_wait = host.data_wait.MeasureWithin(on_host),
+                           .callback = host.callback.MeasureWithin(on_host)};
     const Evidence evidence = {store, names,  attribution, steps,  host,
                                syncs, report, device,      *median};
+    // Without GPU work the host's clock is all there is; a cut file may have had some.
+    if (report.gpu_time.empty() && !report.health.cut) {
+      report.bottleneck = JudgeHostOnly(evidence);
+      report.findings = FindHostFindings(evidence);
+      return report;
+    }
     // With damage this deep, the figures stand as recorded but carry no conclusion.
     if (report.steps.list[*median].tasks > 0 && report.health.grade < 'D') {
       const Causes causes = FindCauses(evidence);

@@ -177,14 +177,16 @@ HostEventId Attribution::ForwardOperatorOf(HostEventId backward) const {
 
 namespace {
 
-/// Phase inside a range or operator with these roles. Wait, callback and optimizer hold for all
+/// Phase inside a range or operator with these roles. All but forward and backward hold for all
 /// that they contain.
 Phase PhaseInside(Phase around, HostRoles roles, HostEventKind kind, bool autograd_thread) {
   if (roles.Has(HostRole::kDataWait)) return Phase::kDataWait;
   if (roles.Has(HostRole::kCallback)) return Phase::kCallback;
+  if (roles.Has(HostRole::kHostToDevice)) return Phase::kHostToDevice;
+  if (roles.Has(HostRole::kCommunication)) return Phase::kCommunication;
   if (roles.Has(HostRole::kOptimizer)) return Phase::kOptimizer;
   const bool holds =
-      around == Phase::kOptimizer || around == Phase::kDataWait || around == Phase::kCallback;
+      around != Phase::kOther && around != Phase::kForward && around != Phase::kBackward;
   if (!holds && roles.Has(HostRole::kBackward)) return Phase::kBackward;
   if (around == Phase::kOther &&
       (kind == HostEventKind::kOperator || roles.Has(HostRole::kForward))) {

@@ -17,7 +17,16 @@
 namespace headroom {
 
 /// What a step spends its time on.
-enum class Phase : std::uint8_t { kOther, kForward, kBackward, kOptimizer, kDataWait, kCallback };
+enum class Phase : std::uint8_t {
+  kOther,
+  kForward,
+  kBackward,
+  kOptimizer,
+  kDataWait,
+  kCallback,
+  kHostToDevice,
+  kCommunication
+};
 
 /// Where a host event stands. Ids are none where there is nothing of the kind.
 struct HostContext {

@@ -269,6 +269,38 @@ Causes FindCauses(const Evidence& evidence) {
   return causes;
 }
 
+Bottleneck JudgeHostOnly(const Evidence& evidence) {
+  const StepBreakdown& breakdown = *evidence.report.breakdown;
+  const BreakdownParts& step = breakdown.step;
+  std::array<Wait, 3> waits = {{
+      {Verdict::kInput, step.data_wait + step.host_to_device,
+       "the loop waits for its batch, or moves it"},
+      {Verdict::kCommunication, step.communication, "the loop waits for other ranks"},
+      {Verdict::kCallback, step.callback, "a callback runs"},
+  }};
+  std::stable_sort(waits.begin(), waits.end(),
+                   [](const Wait& a, const Wait& b) { return a.time > b.time; });
+  const Wait& first = waits[0];
+  Bottleneck verdict;
+  verdict.host_only = true;
+  if (SharePct(first.time, breakdown.wall) >= kClearPct &&
+      static_cast<double>(first.time.ns()) >=
+          kLeadFactor * static_cast<double>(waits[1].time.ns())) {
+    verdict.verdict = first.verdict;
+    verdict.share_pct = SharePct(first.time, breakdown.wall);
+    verdict.confidence = *verdict.share_pct >= kSurePct ? "medium" : "low";
+    verdict.evidence = {Holds(first.time, breakdown.wall, first.meaning),
+                        "no GPU work was recorded: this is the host's clock, and a GPU that works "
+                        "meanwhile would hide some of it"};
+    return verdict;
+  }
+  verdict.evidence = {
+      "no GPU work was recorded, so nothing can be said about what the GPU waits for"};
+  if (first.time.ns() > 0)
+    verdict.evidence.push_back(Holds(first.time, breakdown.wall, first.meaning));
+  return verdict;
+}
+
 bool HostRunsOn(const StepRow& step) {
   constexpr double kFarLonger = 2;
   return step.host &&

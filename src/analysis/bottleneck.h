@@ -56,7 +56,14 @@ bool HostRunsOn(const StepRow& step);
 
 Bottleneck Judge(const Evidence& evidence, const Causes& causes);
 
+/// Of a trace without GPU work: input, communication or a callback, where it clearly holds the step
+/// on the host's clock; else unknown. A GPU that was not recorded may hide any wait, so the
+/// confidence is medium at most.
+Bottleneck JudgeHostOnly(const Evidence& evidence);
+
 /// At most seven, by the time that they hold.
 std::vector<Finding> FindFindings(const Evidence& evidence, const Causes& causes);
+/// Those that need no GPU work.
+std::vector<Finding> FindHostFindings(const Evidence& evidence);
 
 }  // namespace headroom

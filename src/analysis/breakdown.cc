@@ -20,6 +20,8 @@ struct HostPhase {
 constexpr HostPhase kHostPriority[] = {
     {Phase::kDataWait, &HostActivity::data_wait, &BreakdownParts::data_wait},
     {Phase::kCallback, &HostActivity::callback, &BreakdownParts::callback},
+    {Phase::kHostToDevice, &HostActivity::host_to_device, &BreakdownParts::host_to_device},
+    {Phase::kCommunication, &HostActivity::communication, &BreakdownParts::communication},
     {Phase::kOptimizer, &HostActivity::optimizer, &BreakdownParts::optimizer},
     {Phase::kBackward, &HostActivity::backward, &BreakdownParts::backward},
     {Phase::kForward, &HostActivity::forward, &BreakdownParts::forward},
@@ -37,12 +39,14 @@ std::optional<std::size_t> PriorityOf(Phase phase) {
 struct PhasePiece {
   Interval time;
   std::size_t rank;
+  bool marked = false;  ///< By a range that somebody drew: it says itself how far it reaches.
 };
 
 /// The ranges and operators of the process that have a phase: those that touch `span`, and the
 /// nearest ones outside of it.
-std::vector<PhasePiece> FindPhasePieces(const TraceStore& store, const Attribution& attribution,
-                                        ProcessId process, Interval span) {
+std::vector<PhasePiece> FindPhasePieces(const TraceStore& store, NameFacts& names,
+                                        const Attribution& attribution, ProcessId process,
+                                        Interval span) {
   std::vector<PhasePiece> pieces;
   std::optional<PhasePiece> before, after;
   const auto& events = store.host_events;
@@ -61,7 +65,10 @@ std::vector<PhasePiece> FindPhasePieces(const TraceStore& store, const Attributi
         continue;  // Inside a longer one.
       const std::optional<std::size_t> rank = PriorityOf(phase);
       if (!rank) continue;
-      const PhasePiece piece = {{events.start[row], store.HostEnd(HostEventId(row))}, *rank};
+      const PhasePiece piece = {{events.start[row], store.HostEnd(HostEventId(row))},
+                                *rank,
+                                kind == HostEventKind::kAnnotation &&
+                                    !names.Roles(events.name[row]).Has(HostRole::kFrameworkRange)};
       if (piece.time.start >= span.end) {
         if (!after || piece.time.start < after->time.start ||
             (piece.time.start == after->time.start && piece.rank < after->rank)) {
@@ -141,18 +148,22 @@ void SplitIdle(Interval idle, const HostActivity& host, BreakdownParts& step) {
 
 }  // namespace
 
-HostActivity FindHostActivity(const TraceStore& store, const Attribution& attribution,
-                              ProcessId process, Interval span) {
+HostActivity FindHostActivity(const TraceStore& store, NameFacts& names,
+                              const Attribution& attribution, ProcessId process, Interval span) {
   std::array<std::vector<Interval>, std::size(kHostPriority)> found;
-  for (const PhasePiece& piece : FindPhasePieces(store, attribution, process, span)) {
+  std::array<std::set<TimeNs>, std::size(kHostPriority)> marked_starts, marked_ends;
+  for (const PhasePiece& piece : FindPhasePieces(store, names, attribution, process, span)) {
     found[piece.rank].push_back(piece.time);
+    if (!piece.marked) continue;
+    marked_starts[piece.rank].insert(piece.time.start);
+    marked_ends[piece.rank].insert(piece.time.end);
   }
   std::vector<PhasePiece> pieces;  // Disjoint.
   IntervalSet taken;
   for (std::size_t rank = 0; rank < found.size(); ++rank) {
     const IntervalSet all = IntervalSet::UnionOf(std::move(found[rank]));
     const IntervalSet free = Subtract(all, taken);
-    for (const Interval& time : free.intervals()) pieces.push_back({time, rank});
+    for (const Interval& time : free.intervals()) pieces.push_back({.time = time, .rank = rank});
     taken = Unite(taken, all);
   }
   std::sort(pieces.begin(), pieces.end(),
@@ -160,8 +171,10 @@ HostActivity FindHostActivity(const TraceStore& store, const Attribution& attrib
   HostActivity host;
   for (std::size_t i = 0; i < pieces.size(); ++i) {
     Interval time = pieces[i].time;
-    if (i + 1 < pieces.size() && pieces[i + 1].rank == pieces[i].rank)
-      time.end = pieces[i + 1].time.start;
+    const bool same_phase = i + 1 < pieces.size() && pieces[i + 1].rank == pieces[i].rank;
+    const bool says_itself = same_phase && marked_ends[pieces[i].rank].contains(time.end) &&
+                             marked_starts[pieces[i].rank].contains(pieces[i + 1].time.start);
+    if (same_phase && !says_itself) time.end = pieces[i + 1].time.start;
     (host.*kHostPriority[pieces[i].rank].activity).AppendInOrder(time);
   }
   return host;

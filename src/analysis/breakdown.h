@@ -9,16 +9,17 @@
 namespace headroom {
 
 /// What the host of one process does, over all of its threads: disjoint sets. A moment inside a
-/// range or an operator has that one's phase; of several, the first of data wait, callback,
-/// optimizer, backward, forward. A moment between two of the same phase, with nothing else in
-/// between, has that phase, too.
+/// range or an operator has that one's phase; of several, the first of data wait, callback, host to
+/// device, communication, optimizer, backward, forward. A moment between two of the same phase,
+/// with nothing else in between, has that phase, too, unless both are ranges: those say themselves
+/// how far they reach. (A framework's own ranges do not: it draws them around parts of a phase.)
 struct HostActivity {
-  IntervalSet data_wait, callback, optimizer, backward, forward;
+  IntervalSet data_wait, callback, host_to_device, communication, optimizer, backward, forward;
 };
 
 /// The activity during `span`; it may reach beyond. `process` none: all processes.
-HostActivity FindHostActivity(const TraceStore& store, const Attribution& attribution,
-                              ProcessId process, Interval span);
+HostActivity FindHostActivity(const TraceStore& store, NameFacts& names,
+                              const Attribution& attribution, ProcessId process, Interval span);
 
 /// Splits `span` by a priority sweep; every nanosecond goes to the first line that holds:
 ///   1. a compute kernel runs: the phase that launched it (of several, the one that started first);

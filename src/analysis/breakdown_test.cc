@@ -21,7 +21,8 @@ constexpr DurationNs BreakdownParts::*kParts[] = {
 
 StepBreakdown Split(const StoreBuilder& builder, Interval span) {
   TestTrace trace(builder);
-  const HostActivity host = FindHostActivity(*trace.store, trace.attribution, ProcessId(), span);
+  const HostActivity host =
+      FindHostActivity(*trace.store, trace.names, trace.attribution, ProcessId(), span);
   return BreakDown(*trace.store, trace.names, trace.attribution, host, ProcessId(), span);
 }
 
@@ -102,7 +103,7 @@ TEST(Breakdown, SeesOnlyWorkOfTheProcess) {
                           kStream, 20, 60);
   TestTrace trace(b);
   const HostActivity host =
-      FindHostActivity(*trace.store, trace.attribution, ProcessId(0u), UsSpan(0, 100));
+      FindHostActivity(*trace.store, trace.names, trace.attribution, ProcessId(0u), UsSpan(0, 100));
   const StepBreakdown split =
       BreakDown(*trace.store, trace.names, trace.attribution, host, ProcessId(0u), UsSpan(0, 100));
   EXPECT_EQ(split.gpu.forward, Us(10));
@@ -131,13 +132,21 @@ struct Task {
   int launch;  ///< Position in the host pieces; -1: an orphan.
 };
 
-constexpr const char* kPhaseNames[] = {
-    "enumerate(DataLoader)#next", "Callback.on_train_batch_end", "Optimizer.step#SGD.step",
-    "autograd::engine::evaluate_function: MmBackward0", "aten::mm"};
+constexpr const char* kPhaseNames[] = {"enumerate(DataLoader)#next",
+                                       "Callback.on_train_batch_end",
+                                       "to_device",
+                                       "COMM",
+                                       "Optimizer.step#SGD.step",
+                                       "autograd::engine::evaluate_function: MmBackward0",
+                                       "aten::mm"};
 constexpr DurationNs BreakdownParts::*kPhaseParts[] = {
-    &BreakdownParts::data_wait, &BreakdownParts::callback, &BreakdownParts::optimizer,
-    &BreakdownParts::backward, &BreakdownParts::forward};
-constexpr int kNoPhase = 5;
+    &BreakdownParts::data_wait,     &BreakdownParts::callback,  &BreakdownParts::host_to_device,
+    &BreakdownParts::communication, &BreakdownParts::optimizer, &BreakdownParts::backward,
+    &BreakdownParts::forward};
+constexpr int kNoPhase = 7;
+constexpr int kFirstOperator = 5;  ///< Phases before are ranges.
+/// Ranges that a framework does not draw by itself.
+bool IsMarked(int phase) { return phase >= 1 && phase <= 3; }
 
 /// Host pieces of one thread that follow each other.
 std::vector<HostPiece> AnyHost() {
@@ -146,7 +155,7 @@ std::vector<HostPiece> AnyHost() {
     int at = *rc::gen::inRange(0, 12);
     while (at < kUniverse + 10) {
       const int length = *rc::gen::inRange(0, 12);
-      pieces.push_back({thread, at, length, *rc::gen::inRange(0, 5)});
+      pieces.push_back({thread, at, length, *rc::gen::inRange(0, kNoPhase)});
       at += length + *rc::gen::inRange(1, 12);
     }
   }
@@ -178,7 +187,14 @@ std::vector<int> PhasesByMoment(const std::vector<HostPiece>& host) {
     std::size_t before = t, after = t;
     while (before > 0 && phase[before] == kNoPhase) --before;
     while (after + 1 < phase.size() && phase[after] == kNoPhase) ++after;
-    if (phase[before] == phase[after]) filled[t] = phase[before];
+    // Two ranges that somebody marked say themselves how far they reach.
+    bool ends = false, begins = false;
+    for (const HostPiece& piece : host) {
+      if (!IsMarked(piece.phase) || piece.phase != phase[before] || piece.length == 0) continue;
+      ends = ends || piece.start + piece.length == static_cast<int>(before) + 1;
+      begins = begins || piece.start == static_cast<int>(after);
+    }
+    if (phase[before] == phase[after] && !(ends && begins)) filled[t] = phase[before];
   }
   return filled;
 }
@@ -192,8 +208,7 @@ RC_GTEST_PROP(BreakdownProperty, AgreesWithALookAtEachNanosecond, ()) {
   StoreBuilder b;
   b.InNanoseconds();
   for (const HostPiece& piece : host) {
-    // Phases 0 to 2 are ranges, 3 and 4 are operators.
-    b.Event(piece.phase < 3 ? HostEventKind::kAnnotation : HostEventKind::kOperator,
+    b.Event(piece.phase < kFirstOperator ? HostEventKind::kAnnotation : HostEventKind::kOperator,
             kPhaseNames[piece.phase], piece.thread, piece.start, piece.length);
   }
   // A range of the loop on each thread: neither is the engine's.
@@ -260,7 +275,7 @@ RC_GTEST_PROP(BreakdownProperty, AgreesWithALookAtEachNanosecond, ()) {
 
   const Interval span = {TimeNs(from), TimeNs(to)};
   const HostActivity activity =
-      FindHostActivity(*trace.store, trace.attribution, ProcessId(), span);
+      FindHostActivity(*trace.store, trace.names, trace.attribution, ProcessId(), span);
   const StepBreakdown split =
       BreakDown(*trace.store, trace.names, trace.attribution, activity, ProcessId(), span);
   for (std::size_t i = 0; i < std::size(kParts); ++i) {

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
 #include "analysis/bottleneck.h"
+#include "analysis/callbacks.h"
 #include "analysis/format.h"
 #include "analysis/late_idle.h"
 #include "base/statistics.h"
@@ -165,18 +167,57 @@ std::optional<Ranked> LateLaunches(const Evidence& evidence, const Causes& cause
   return ranked;
 }
 
+bool HasGpuWork(const Evidence& evidence) { return !evidence.report.gpu_time.empty(); }
+
 std::optional<Ranked> DataWait(const Evidence& evidence, const Causes&) {
   const DurationNs wait = evidence.report.breakdown->step.data_wait;
   const std::string figure = FormatMs(wait);
   auto ranked = About(
       evidence, wait, "data-wait",
-      fmt::format("the GPU idles {} a step while the loop waits for data", figure), "breakdown",
-      figure,
+      fmt::format(fmt::runtime(HasGpuWork(evidence)
+                                   ? "the GPU idles {} a step while the loop waits for data"
+                                   : "the loop waits {} a step for data"),
+                  figure),
+      "breakdown", figure,
       "more DataLoader workers (num_workers), persistent_workers=True, a larger prefetch_factor, "
       "pin_memory=True, or cheaper preprocessing",
       Remedy::kDataWait);
-  if (ranked)
-    ranked->finding.evidence = {"time inside the loop's data range during which no GPU task runs"};
+  if (ranked) {
+    ranked->finding.evidence = {HasGpuWork(evidence)
+                                    ? "time inside the loop's data range during which no GPU task "
+                                      "runs"
+                                    : "time inside the loop's data range"};
+  }
+  return ranked;
+}
+
+std::optional<Ranked> Callbacks(const Evidence& evidence, const Causes&) {
+  constexpr double kWorthAFinding = 3;
+  const DurationNs time = evidence.report.breakdown->step.callback;
+  const CallbackRow* dearest = DearestCallback(evidence.report.callbacks);
+  if (dearest == nullptr || SharePct(time, Wall(evidence)) <= kWorthAFinding) return std::nullopt;
+  const std::string figure = FormatMs(time);
+  auto ranked = About(
+      evidence, time, "callbacks",
+      fmt::format(fmt::runtime(HasGpuWork(evidence)
+                                   ? "the GPU idles {} a step while the trainer's callbacks run"
+                                   : "the trainer's callbacks take {} a step"),
+                  figure),
+      "breakdown", figure,
+      "call the dearest only every N steps, move what it writes or computes to a thread of its "
+      "own, "
+      "and keep .item() out of it",
+      Remedy::kCallbacks);
+  if (!ranked) return ranked;
+  ranked->finding.evidence = {
+      fmt::format("the dearest: {}{}, {} of its own over the trace in {}", dearest->callback,
+                  dearest->event.empty() ? "" : " on the event " + dearest->event,
+                  FormatMs(dearest->self), Plural(dearest->count, "call"))};
+  if (dearest->share_pct) {
+    ranked->finding.evidence.push_back(
+        fmt::format("it is on {} of the time of the steps, whatever the GPU does meanwhile",
+                    FormatPercent(*dearest->share_pct)));
+  }
   return ranked;
 }
 
@@ -508,24 +549,18 @@ std::optional<Ranked> OutlierSteps(const Evidence& evidence, const Causes&) {
 }
 
 using Rule = std::optional<Ranked> (*)(const Evidence&, const Causes&);
-constexpr Rule kRules[] = {LateLaunches,
-                           DataWait,
-                           ExposedCommunication,
-                           ExposedCopiesToDevice,
-                           ExposedCopiesToHost,
-                           CostlySyncs,
-                           UnfusedOptimizer,
-                           IdleTensorCores,
-                           Elementwise,
-                           LayoutCopies,
-                           QueueGaps,
-                           OutlierSteps};
+constexpr Rule kRules[] = {
+    LateLaunches,        DataWait,    Callbacks,        ExposedCommunication, ExposedCopiesToDevice,
+    ExposedCopiesToHost, CostlySyncs, UnfusedOptimizer, IdleTensorCores,      Elementwise,
+    LayoutCopies,        QueueGaps,   OutlierSteps};
 
-}  // namespace
+/// Those that need no GPU work.
+constexpr Rule kHostRules[] = {DataWait, Callbacks, OutlierSteps};
 
-std::vector<Finding> FindFindings(const Evidence& evidence, const Causes& causes) {
+std::vector<Finding> Find(std::span<const Rule> rules, const Evidence& evidence,
+                          const Causes& causes) {
   std::vector<Ranked> found;
-  for (const Rule rule : kRules) {
+  for (const Rule rule : rules) {
     if (std::optional<Ranked> ranked = rule(evidence, causes)) found.push_back(std::move(*ranked));
   }
   std::stable_sort(found.begin(), found.end(),
@@ -535,6 +570,16 @@ std::vector<Finding> FindFindings(const Evidence& evidence, const Causes& causes
   findings.reserve(found.size());
   for (Ranked& ranked : found) findings.push_back(std::move(ranked.finding));
   return findings;
+}
+
+}  // namespace
+
+std::vector<Finding> FindFindings(const Evidence& evidence, const Causes& causes) {
+  return Find(kRules, evidence, causes);
+}
+
+std::vector<Finding> FindHostFindings(const Evidence& evidence) {
+  return Find(kHostRules, evidence, Causes());
 }
 
 }  // namespace headroom

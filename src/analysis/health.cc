@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -117,6 +120,46 @@ void AddProfilerOverhead(const TraceStore& store, ImportLog& log) {
   if (count > 0) log.Add(ImportIssue::kBufferOverhead, -1, FormatMs(total) + " in all", count);
 }
 
+/// What a recording says of itself, in points named `self` of category `headroom`. Each counts from
+/// the beginning, so the last one holds.
+void AddSelfReport(const TraceStore& store, ImportLog& log) {
+  const auto& instants = store.instants;
+  std::optional<std::size_t> last;
+  for (std::size_t row = 0; row < instants.rows(); ++row) {
+    if (store.Text(instants.category[row]) != "headroom" ||
+        store.Text(instants.name[row]) != "self")
+      continue;
+    if (!last || instants.time[row] >= instants.time[*last]) last = row;
+  }
+  if (!last) return;
+  const auto number = [&](std::string_view key) -> std::optional<double> {
+    const std::string_view text = store.Arg(instants.args[*last], key);
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const bool whole = error == std::errc() && end == text.data() + text.size();
+    return whole && std::isfinite(value) && value >= 0 ? std::optional(value) : std::nullopt;
+  };
+  std::string says;
+  const auto say = [&](std::string_view text) {
+    says += fmt::format("{}{}", says.empty() ? "" : ", ", text);
+  };
+  // Only the words that we write ourselves are quoted.
+  for (const std::string_view clock : {"tsc", "monotonic", "monotonic-raw"}) {
+    if (store.Arg(instants.args[*last], "clock") == fmt::format("\"{}\"", clock))
+      say(fmt::format("clock {}", clock));
+  }
+  if (const auto ns = number("clock_residual_ns"))
+    say(fmt::format("off by at most {:.0f} ns", *ns));
+  if (const auto ns = number("zone_ns")) say(fmt::format("a region costs {:.1f} ns", *ns));
+  if (const auto ms = number("recorder_cpu_ms"))
+    say(fmt::format("the recorder took {:.1f} ms of CPU time", *ms));
+  log.Add(ImportIssue::kRecorder, -1, says);
+  constexpr double kMostCounted = 1e15;
+  const double dropped = std::min(number("dropped").value_or(0), kMostCounted);
+  if (dropped >= 1)
+    log.Add(ImportIssue::kDroppedRecords, -1, {}, static_cast<std::int64_t>(dropped));
+}
+
 bool HasCommunication(const TraceStore& store, NameFacts& names) {
   for (std::size_t i = 0; i < store.gpu_tasks.rows(); ++i) {
     if (store.gpu_tasks.kind[i] == GpuTaskKind::kKernel &&
@@ -194,8 +237,9 @@ char GradeOf(const TraceStore& store, const ImportLog& log) {
   const auto share = [&](ImportIssue issue) {
     return static_cast<double>(log.Count(issue)) / events;
   };
+  const auto dropped = static_cast<double>(log.Count(ImportIssue::kDroppedRecords));
   const double lost = share(ImportIssue::kLostEvent) + share(ImportIssue::kBadTime) +
-                      share(ImportIssue::kOversizedEvent);
+                      share(ImportIssue::kOversizedEvent) + dropped / (events + dropped);
   if (lost > 0.1) return 'E';
   if (!has_gpu || !has_host || lost > 0.01) return 'D';
   const auto tasks = static_cast<double>(store.gpu_tasks.rows());
@@ -223,6 +267,7 @@ Health AssessHealth(const TraceStore& store, NameFacts& names, const StepAnalysi
   AddUnjoined(store, names, steps, log);
   AddMixedRanks(store, log);
   AddProfilerOverhead(store, log);
+  AddSelfReport(store, log);
   if (store.metadata.is_forecast) log.Add(ImportIssue::kForecast);
   if (store.metadata.world_size.value_or(1) > 1 && store.gpu_tasks.rows() > 0 &&
       !HasCommunication(store, names)) {

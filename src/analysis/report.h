@@ -151,6 +151,7 @@ struct Bottleneck {
   std::optional<double> share_pct;
   std::string confidence;  ///< "high", "medium", "low"; empty: no verdict.
   std::string balance;     ///< Of a balanced verdict: why it is no other.
+  bool host_only = false;  ///< Told by the host's clock: no GPU work was recorded.
   std::vector<std::string> evidence;
 };
 
@@ -178,6 +179,7 @@ enum class Remedy : std::uint8_t {
   kDeviceCopies,   ///< Copies, casts and layout changes on the device.
   kKernelGaps,     ///< What it takes to start each kernel.
   kQueueGaps,      ///< Gaps before kernels that are launched in time.
+  kCallbacks,      ///< A trainer's callbacks.
 };
 
 struct Finding {
@@ -229,6 +231,65 @@ struct SyncRow {
   DurationNs host;            ///< Time in the calls.
   DurationNs gpu_idle;        ///< GPU idle that the calls cause, over the trace.
   DurationNs in_median_step;  ///< Of that, inside the median step; 0 without steps.
+};
+
+/// A range that somebody marked, by name: user_annotation of a framework, or a timer's region.
+/// Statistics are of single entries.
+struct RegionRow {
+  std::string key;
+  std::int64_t count = 0;
+  DurationNs total;  ///< Of the outermost of entries inside each other: never more than the time.
+  DurationNs self;   ///< Time in which no other region runs inside.
+  DurationNs min, max, mean, stdev, p50, p99;
+  std::optional<DurationNs> gpu;  ///< None: no GPU work, or none that is known to be of it.
+};
+
+/// A part of the training loop, by Determined's names for them. Times are those inside the whole
+/// steps, on the host, per step.
+struct TimingRow {
+  std::string name;
+  std::string inside;      ///< The row that contains this one; empty: one of those that add up.
+  std::string source;      ///< "ranges", "operators", "calls", "its parts" or "rest".
+  std::int64_t count = 0;  ///< Steps in which it occurs; the order statistics are over these.
+  DurationNs total, mean, p50, p99;
+  double share_pct = 0;           ///< Of the time of the steps on the host.
+  std::optional<DurationNs> gpu;  ///< The GPU works on what was launched in it.
+};
+
+/// One callback of the trainer on one event.
+struct CallbackRow {
+  std::string event;     ///< "on_train_batch_end"; empty: the name does not say.
+  std::string callback;  ///< "ModelCheckpoint".
+  std::int64_t count = 0;
+  DurationNs total, self;           ///< self: without the callbacks that it calls.
+  std::optional<double> share_pct;  ///< Of the time of the whole steps; none without steps.
+};
+
+/// A counter over time.
+struct MetricRow {
+  std::string name, unit;  ///< unit empty: not recorded.
+  std::string instance;    ///< What it is of, e.g. "GPU 0", "eth0"; empty: the machine.
+  std::optional<std::int64_t> gpu;
+  double mean = 0, min = 0, max = 0, last = 0;  ///< mean: weighted with time.
+  std::int64_t samples = 0;                     ///< That hold a number.
+};
+
+/// How long a step waits for its batch.
+struct InputWait {
+  DurationNs host, exposed, hidden;  ///< Means of a batch; hidden = host - exposed.
+  std::int64_t batches = 0;
+  std::string source;  ///< "gpu-events", "gpu-tasks".
+};
+
+/// What the host does in the median step, on its own clock.
+struct LoopHost {
+  DurationNs step, data_wait, callback;
+};
+
+struct Throughput {
+  double samples_per_s = 0;
+  std::int64_t batch_size = 0;  ///< Samples a step of this rank.
+  std::string source;
 };
 
 struct ClassRow {
@@ -285,7 +346,15 @@ struct TraceReport {
   std::vector<LineRow> lines;
   std::vector<SyncRow> syncs;
   Efficiency efficiency;
-  std::optional<EngineSummary> engine;  ///< None: there are no steps to replay.
+  std::vector<RegionRow> regions;
+  std::vector<TimingRow> timings;
+  std::vector<CallbackRow> callbacks;
+  std::vector<MetricRow> metrics;
+  std::vector<std::string> machine_notes;  ///< What the metrics explain, a sentence each.
+  std::optional<LoopHost> loop;            ///< None without a breakdown.
+  std::optional<InputWait> input_wait;
+  std::optional<Throughput> throughput;  ///< None: the batch size is not known.
+  std::optional<EngineSummary> engine;   ///< None: there are no steps to replay.
 };
 
 }  // namespace headroom

@@ -64,7 +64,10 @@ FoundSteps FromAnnotations(const TraceStore& store, NameFacts& names) {
   FoundSteps found;
   if (store.steps.rows() == 0) return found;
   found.source = StepSource::kAnnotation;
-  found.marker = "ProfilerStep#N";
+  const HostEventId first = store.steps.event[0];
+  const std::string_view name =
+      first.valid() ? store.Text(store.host_events.name[first.index()]) : "step";
+  found.marker = fmt::format("{}#N", name.substr(0, name.find('#')));
   found.process = store.threads.process[store.steps.thread[0].index()];
   for (std::size_t s = 0; s < store.steps.rows(); ++s) {
     if (store.threads.process[store.steps.thread[s].index()] != found.process) continue;

@@ -1,11 +1,14 @@
 #include "cli/help.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 #include "report/text_page.h"
 
@@ -44,7 +47,7 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string, CLI::AppF
     usage += fmt::format(" {}{}", positional->get_name(true),
                          positional->get_expected_max() > 1 ? "..." : "");
   }
-  usage += " [FLAGS]";
+  usage += app->get_prefix_command() ? " [FLAGS] -- COMMAND [ARGUMENT...]" : " [FLAGS]";
   page.Paragraph("Usage: ", usage);
   page.Blank();
   for (const CLI::App* command : commands)
@@ -64,6 +67,15 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string, CLI::AppF
       AddRow(page, FlagName(*option), option->get_description());
   }
   return fmt::format("{}\n{}", std::move(page).Take(), app->get_footer());
+}
+
+CLI::Validator OneOf(std::vector<std::string> words) {
+  return CLI::Validator(
+      [words = std::move(words)](const std::string& text) {
+        if (std::find(words.begin(), words.end(), text) != words.end()) return std::string();
+        return fmt::format("{} is none of {}", text, fmt::join(words, ", "));
+      },
+      "");
 }
 
 std::string AboveZero(const std::string& text) {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <CLI/Formatter.hpp>
+#include <CLI/Validators.hpp>
 #include <string>
+#include <vector>
 
 namespace headroom::cli {
 
@@ -13,6 +15,9 @@ class HelpFormatter : public CLI::Formatter {
   std::string make_help(const CLI::App* app, std::string name,
                         CLI::AppFormatMode mode) const override;
 };
+
+/// A check that a text is one of these, which adds nothing to the help.
+CLI::Validator OneOf(std::vector<std::string> words);
 
 /// A check that a number is above 0, which adds nothing to the help.
 std::string AboveZero(const std::string& text);

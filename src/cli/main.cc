@@ -4,6 +4,7 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <algorithm>
 #include <csignal>
 #include <exception>
 #include <memory>
@@ -12,8 +13,11 @@
 #include <vector>
 
 #include "cli/calibrate_command.h"
+#include "cli/doctor_command.h"
 #include "cli/help.h"
+#include "cli/monitor_command.h"
 #include "cli/output.h"
+#include "cli/record_command.h"
 #include "cli/report_command.h"
 #include "cli/whatif_command.h"
 
@@ -59,6 +63,9 @@ int Run(int argc, char** argv) {
   std::vector<std::unique_ptr<Subcommand>> commands;
   commands.push_back(std::make_unique<ReportCommand>(app));
   commands.push_back(std::make_unique<WhatifCommand>(app));
+  commands.push_back(std::make_unique<RecordCommand>(app));
+  commands.push_back(std::make_unique<MonitorCommand>(app));
+  commands.push_back(std::make_unique<DoctorCommand>(app));
   commands.push_back(std::make_unique<CalibrateCommand>(app));
 
   // The one that the user named, also where its arguments are wrong; null: none.
@@ -68,8 +75,21 @@ int Run(int argc, char** argv) {
     }
     return nullptr;
   };
+  // CLI11 would take the recorded command's flags for its own.
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
+  if (dashes != arguments.end()) {
+    for (const auto& command : commands) {
+      if (arguments.front() != command->app().get_name() ||
+          !command->TakeRest({dashes + 1, arguments.end()}))
+        continue;
+      arguments.erase(dashes, arguments.end());
+      break;
+    }
+  }
+  std::reverse(arguments.begin(), arguments.end());  // The order that CLI11 wants a vector in.
   try {
-    app.parse(argc, argv);
+    app.parse(arguments);
   } catch (const CLI::Success&) {  // --help and --version
     const Subcommand* command = chosen();
     return Finish(WriteResult(command != nullptr                ? command->app().help()
@@ -83,7 +103,10 @@ int Run(int argc, char** argv) {
                        command != nullptr ? command->app().get_name() + " " : ""));
     return kUsageExit;
   }
-  if (Subcommand* command = chosen(); command != nullptr) return Finish(command->Run());
+  if (Subcommand* command = chosen(); command != nullptr) {
+    const int finished = Finish(command->Run());
+    return command->exit_code() != 0 ? command->exit_code() : finished;
+  }
   Remark(app.help());
   return kUsageExit;
 }

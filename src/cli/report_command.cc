@@ -68,15 +68,6 @@ CLI::Validator NotEmpty() {
       "");
 }
 
-CLI::Validator OneOf(std::vector<std::string> words) {
-  return CLI::Validator(
-      [words = std::move(words)](const std::string& text) {
-        if (std::find(words.begin(), words.end(), text) != words.end()) return std::string();
-        return fmt::format("{} is none of {}", text, fmt::join(words, ", "));
-      },
-      "");
-}
-
 }  // namespace
 
 ReportCommand::ReportCommand(CLI::App& parent) {

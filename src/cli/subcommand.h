@@ -1,6 +1,9 @@
 // What main() needs of a subcommand: its flags in the parser, and a way to run it.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "base/status.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): the name that the library has.
@@ -15,8 +18,13 @@ class Subcommand {
 
   /// The parser's node; parsed() tells whether the user chose this one.
   virtual const CLI::App& app() const = 0;
+  /// Takes what follows `--` on the command line; whether it has a use for it. Else `--` only ends
+  /// the flags.
+  virtual bool TakeRest(const std::vector<std::string>&) { return false; }
   /// REQUIRES: the arguments are parsed. Prints the result; a failure is returned, not printed.
   virtual Status Run() = 0;
+  /// What the program exits with once Run() is fine, or, unless 0, has failed.
+  virtual int exit_code() const { return 0; }
 };
 
 }  // namespace headroom::cli

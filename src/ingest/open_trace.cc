@@ -1,25 +1,82 @@
 #include "ingest/open_trace.h"
 
+#include <algorithm>
+#include <cstring>
 #include <new>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include "ingest/kineto/kineto_reader.h"
+#include "ingest/perfetto/packet_stream.h"
+#include "ingest/perfetto/perfetto_reader.h"
 
 namespace headroom {
+namespace {
+
+/// A source whose first bytes can be looked at before they are read.
+class HeadSource final : public ByteSource {
+ public:
+  explicit HeadSource(ByteSource& source) : source_(source) {}
+
+  /// Reads the first bytes, fewer than 64 KiB where the source has fewer. Once, before Read().
+  Status Peek() {
+    head_.resize(std::size_t{64} << 10);
+    const Result<std::size_t> n = source_.Read(std::span(head_));
+    if (!n.ok()) return n.status();
+    ended_ = n.value() < head_.size();
+    head_.resize(n.value());
+    return Status::Ok();
+  }
+  std::string_view head() const { return head_; }
+
+  Result<std::size_t> Read(std::span<char> out) override {
+    const std::size_t from_head = std::min(out.size(), head_.size() - at_);
+    std::memcpy(out.data(), head_.data() + at_, from_head);
+    at_ += from_head;
+    if (from_head == out.size() || ended_) return from_head;
+    const Result<std::size_t> n = source_.Read(out.subspan(from_head));
+    return n.ok() ? Result<std::size_t>(from_head + n.value()) : n;
+  }
+  std::string_view damage() const override { return source_.damage(); }
+  bool has_trailing_bytes() const override { return source_.has_trailing_bytes(); }
+  std::int64_t file_bytes_read() const override { return source_.file_bytes_read(); }
+  std::int64_t file_bytes() const override { return source_.file_bytes(); }
+
+ private:
+  ByteSource& source_;
+  std::string head_;
+  std::size_t at_ = 0;
+  bool ended_ = false;  ///< The source gave fewer bytes than it was asked for: it has no more.
+};
+
+}  // namespace
 
 Result<std::unique_ptr<TraceStore>> OpenTrace(const std::string& path,
                                               const OpenOptions& options) try {
   Result<std::unique_ptr<ByteSource>> source = OpenByteSource(path, options.expansion);
   if (!source.ok()) return source.status();
-  ByteSource& bytes = *source.value();
-  kineto::ReadOptions read;
-  read.threads = options.threads;
-  read.max_event_bytes = options.max_event_bytes;
-  if (options.progress) {
-    read.progress = [&](std::int64_t done) { options.progress(done, bytes.file_bytes()); };
-  }
+  HeadSource bytes(*source.value());
+  if (Status status = bytes.Peek(); !status.ok()) return status;
+  std::function<void(std::int64_t)> progress;
+  if (options.progress)
+    progress = [&](std::int64_t done) { options.progress(done, bytes.file_bytes()); };
   auto store = std::make_unique<TraceStore>();
-  if (Status status = kineto::Read(bytes, path, read, *store); !status.ok()) return status;
+  Status status;
+  if (perfetto::LooksLikeTrace(bytes.head())) {
+    perfetto::ReadOptions read;
+    read.threads = options.threads;
+    read.max_packet_bytes = options.max_event_bytes;
+    read.progress = progress;
+    status = perfetto::Read(bytes, path, read, *store);
+  } else {
+    kineto::ReadOptions read;
+    read.threads = options.threads;
+    read.max_event_bytes = options.max_event_bytes;
+    read.progress = progress;
+    status = kineto::Read(bytes, path, read, *store);
+  }
+  if (!status.ok()) return status;
   return store;
 } catch (const std::bad_alloc&) {
   return Status::Internal(path + ": out of memory while opening");

@@ -13,8 +13,6 @@ constexpr OtherFormat kOtherFormats[] = {
     {".xplane.pb", "", "an XPlane profile (JAX, TensorFlow)"},
     {".nsys-rep", "", "a report of Nsight Systems"},
     {".qdrep", "", "a report of Nsight Systems"},
-    {".pftrace", "", "a Perfetto trace"},
-    {".perfetto-trace", "", "a Perfetto trace"},
     {"", std::string_view("SQLite format 3\0", 16),
      "an SQLite database (as Nsight Systems exports)"},
     {".sqlite", "", "an SQLite database (as Nsight Systems exports)"},

@@ -16,8 +16,6 @@ TEST(OtherFormats, AreToldByNameOrFirstBytes) {
       {"host.xplane.pb.gz", "\n\x10", "an XPlane profile (JAX, TensorFlow)"},
       {"run.nsys-rep", "", "a report of Nsight Systems"},
       {"run.qdrep", "", "a report of Nsight Systems"},
-      {"run.pftrace", "\n", "a Perfetto trace"},
-      {"run.perfetto-trace.zst", "\n", "a Perfetto trace"},
       {"run.sqlite", "", "an SQLite database (as Nsight Systems exports)"},
       {"run.db", sqlite, "an SQLite database (as Nsight Systems exports)"},
       {"model.pb", "\n\x10", ""},

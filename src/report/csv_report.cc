@@ -177,6 +177,52 @@ std::string ClassesCsv(const JobReport& job) {
   return std::move(table).Take();
 }
 
+std::string RegionsCsv(const JobReport& job, const ReportOptions& options) {
+  Table table(
+      "rank,key,count,total_ms,self_ms,p50_ms,p99_ms,gpu_ms,min_ms,max_ms,mean_ms,stdev_ms");
+  for (const RowOfFile<RegionRow>& ranked : job.Rows(&TraceReport::regions, options.top)) {
+    const RegionRow& row = *ranked.row;
+    table.Row({Whole(ranked.rank()), Text(row.key), Whole(row.count), Ms(row.total), Ms(row.self),
+               Ms(row.p50), Ms(row.p99), Ms(row.gpu), Ms(row.min), Ms(row.max), Ms(row.mean),
+               Ms(row.stdev)});
+  }
+  return std::move(table).Take();
+}
+
+std::string TimingsCsv(const JobReport& job) {
+  Table table("rank,name,inside,count,total_ms,mean_ms,p50_ms,p99_ms,share_pct,gpu_ms,source");
+  for (const TraceReport& file : job.files()) {
+    for (const TimingRow& row : file.timings) {
+      table.Row({Whole(file.input.rank), Text(row.name), Text(row.inside), Whole(row.count),
+                 Ms(row.total), Ms(row.mean), Ms(row.p50), Ms(row.p99), Number(row.share_pct),
+                 Ms(row.gpu), Text(row.source)});
+    }
+  }
+  return std::move(table).Take();
+}
+
+std::string CallbacksCsv(const JobReport& job, const ReportOptions& options) {
+  Table table("rank,event,callback,count,total_ms,self_ms,share_pct");
+  for (const RowOfFile<CallbackRow>& ranked : job.Rows(&TraceReport::callbacks, options.top)) {
+    const CallbackRow& row = *ranked.row;
+    table.Row({Whole(ranked.rank()), Text(row.event), Text(row.callback), Whole(row.count),
+               Ms(row.total), Ms(row.self), Number(row.share_pct)});
+  }
+  return std::move(table).Take();
+}
+
+std::string MetricsCsv(const JobReport& job) {
+  Table table("rank,name,unit,host,gpu,instance,mean,min,max,last,samples");
+  for (const TraceReport& file : job.files()) {
+    for (const MetricRow& row : file.metrics) {
+      table.Row({Whole(file.input.rank), Text(row.name), Text(row.unit), "", Whole(row.gpu),
+                 Text(row.instance), Number(row.mean), Number(row.min), Number(row.max),
+                 Number(row.last), Whole(row.samples)});
+    }
+  }
+  return std::move(table).Take();
+}
+
 std::string FindingsCsv(const JobReport& job, const ReportOptions& options) {
   Table table("rank,id,title,share_pct,saves_ms,evidence,action,check,figure,saves_note,whatif");
   for (const RowOfFile<Finding>& finding : job.findings()) {
@@ -210,7 +256,11 @@ std::vector<NamedFile> RenderCsv(std::span<const TraceReport> files, const Repor
       LinesCsv(job, options),
       SyncsCsv(job, options),
       FindingsCsv(job, options),
-      ClassesCsv(job)};
+      ClassesCsv(job),
+      RegionsCsv(job, options),
+      TimingsCsv(job),
+      CallbacksCsv(job, options),
+      MetricsCsv(job)};
   std::vector<NamedFile> tables;
   for (std::size_t i = 0; i < kCsvFiles.size(); ++i)
     tables.push_back({std::string(kCsvFiles[i]), std::move(contents[i])});

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cassert>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "analysis/steps.h"
+#include "base/statistics.h"
 #include "report/escape.h"
 
 namespace headroom {
@@ -120,6 +122,44 @@ std::vector<RowOfFile<Row>> JobReport::Rows(std::vector<Row> TraceReport::*list,
   return rows;
 }
 
+std::vector<RegionOverRanks> JobReport::RegionsOverRanks() const {
+  constexpr std::string_view kBatch = "BATCH";
+  struct Sums {
+    RegionOverRanks row;
+    DurationNs total, shared, batches;
+  };
+  std::map<std::string_view, Sums> by_key;
+  for (const TraceReport& file : files_) {
+    const auto batch = std::find_if(file.regions.begin(), file.regions.end(),
+                                    [&](const RegionRow& row) { return row.key == kBatch; });
+    for (const RegionRow& region : file.regions) {
+      Sums& sums = by_key[region.key];
+      RegionOverRanks& row = sums.row;
+      row.min = row.ranks == 0 ? region.total : std::min(row.min, region.total);
+      if (row.ranks == 0 || region.total > row.max) {
+        row.max = region.total;
+        row.longest = &file;
+      }
+      ++row.ranks;
+      sums.total += region.total;
+      if (batch == file.regions.end()) continue;
+      sums.shared += region.total;
+      sums.batches += batch->total;
+    }
+  }
+  std::vector<RegionOverRanks> rows;
+  for (auto& [key, sums] : by_key) {
+    RegionOverRanks& row = rows.emplace_back(sums.row);
+    row.key = key;
+    row.mean = DurationNs((sums.total.ns() + row.ranks / 2) / row.ranks);
+    if (sums.batches.ns() > 0) row.share_of_batch_pct = SharePct(sums.shared, sums.batches);
+  }
+  std::stable_sort(
+      rows.begin(), rows.end(),
+      [](const RegionOverRanks& a, const RegionOverRanks& b) { return a.mean > b.mean; });
+  return rows;
+}
+
 std::string JobReport::SlowestNote() const {
   if (single()) return "";
   return fmt::format("{}, the {} of {}", RankName(*slowest_),
@@ -132,6 +172,10 @@ template std::vector<RowOfFile<ClassRow>> JobReport::Rows(std::vector<ClassRow> 
                                                           std::optional<std::size_t>) const;
 template std::vector<RowOfFile<LineRow>> JobReport::Rows(std::vector<LineRow> TraceReport::*,
                                                          std::optional<std::size_t>) const;
+template std::vector<RowOfFile<RegionRow>> JobReport::Rows(std::vector<RegionRow> TraceReport::*,
+                                                           std::optional<std::size_t>) const;
+template std::vector<RowOfFile<CallbackRow>> JobReport::Rows(
+    std::vector<CallbackRow> TraceReport::*, std::optional<std::size_t>) const;
 template std::vector<RowOfFile<SyncRow>> JobReport::Rows(std::vector<SyncRow> TraceReport::*,
                                                          std::optional<std::size_t>) const;
 

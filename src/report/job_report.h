@@ -41,6 +41,17 @@ struct StepSummary : WallSummary {
   std::optional<double> profiler_overhead_pct;
 };
 
+/// The time in one region over the ranks that have it. Clocks do not matter: only lengths count.
+struct RegionOverRanks {
+  std::string key;
+  std::int64_t ranks = 0;
+  DurationNs min, mean, max;             ///< Of RegionRow::total.
+  const TraceReport* longest = nullptr;  ///< Whose time is `max`; of several the first.
+  /// Of the time in BATCH over the ranks that have both; none without BATCH. That of COMM is the
+  /// communication share, from timers alone.
+  std::optional<double> share_of_batch_pct;
+};
+
 /// A view of one or more reports; points into them.
 ///
 /// With several files: health has the worst grade and all issues; step figures are taken over all
@@ -63,6 +74,9 @@ class JobReport {
   const StepSummary& steps() const { return steps_; }
   const std::vector<RowOfFile<HealthIssue>>& issues() const { return issues_; }
   const std::vector<RowOfFile<Finding>>& findings() const { return findings_; }
+
+  /// Regions by key, longest mean first.
+  std::vector<RegionOverRanks> RegionsOverRanks() const;
 
   /// Rows of one list of all files, at most `top` of each file, largest first, ties as given.
   template <typename Row>

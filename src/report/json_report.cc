@@ -376,9 +376,129 @@ void WriteCeiling(JsonWriter& json, const JobReport& job) {
   json.EndObject();
 }
 
-void WriteEmptyList(JsonWriter& json, std::string_view key) {
-  json.Key(key).BeginArray();
+void WriteRegions(JsonWriter& json, const JobReport& job, const ReportOptions& options) {
+  json.Key("regions").BeginArray(Layout::kLines);
+  for (const RowOfFile<RegionRow>& ranked : job.Rows(&TraceReport::regions, options.top)) {
+    const RegionRow& row = *ranked.row;
+    json.BeginObject();
+    json.Key("key").String(row.key);
+    json.Key("rank").Integer(ranked.rank());
+    json.Key("count").Integer(row.count);
+    json.Key("total_ms").Milliseconds(row.total);
+    json.Key("self_ms").Milliseconds(row.self);
+    json.Key("p50_ms").Milliseconds(row.p50);
+    json.Key("p99_ms").Milliseconds(row.p99);
+    json.Key("gpu_ms").Milliseconds(row.gpu);
+    json.Key("min_ms").Milliseconds(row.min);
+    json.Key("max_ms").Milliseconds(row.max);
+    json.Key("mean_ms").Milliseconds(row.mean);
+    json.Key("stdev_ms").Milliseconds(row.stdev);
+    json.EndObject();
+  }
   json.EndArray();
+}
+
+void WriteRegionsOverRanks(JsonWriter& json, const JobReport& job) {
+  json.Key("regions_over_ranks").BeginArray(Layout::kLines);
+  for (const RegionOverRanks& row : job.RegionsOverRanks()) {
+    json.BeginObject();
+    json.Key("key").String(row.key);
+    json.Key("ranks").Integer(row.ranks);
+    json.Key("min_ms").Milliseconds(row.min);
+    json.Key("mean_ms").Milliseconds(row.mean);
+    json.Key("max_ms").Milliseconds(row.max);
+    json.Key("longest_on_rank").Integer(row.longest->input.rank);
+    json.Key("share_of_batch_pct").Number(row.share_of_batch_pct);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+void WriteTimings(JsonWriter& json, const JobReport& job) {
+  json.Key("timings").BeginArray(Layout::kLines);
+  for (const TraceReport& file : job.files()) {
+    for (const TimingRow& row : file.timings) {
+      json.BeginObject();
+      json.Key("name").String(row.name);
+      json.Key("rank").Integer(file.input.rank);
+      json.Key("inside").StringOrNull(row.inside);
+      json.Key("count").Integer(row.count);
+      json.Key("total_ms").Milliseconds(row.total);
+      json.Key("mean_ms").Milliseconds(row.mean);
+      json.Key("p50_ms").Milliseconds(row.p50);
+      json.Key("p99_ms").Milliseconds(row.p99);
+      json.Key("share_pct").Number(row.share_pct);
+      json.Key("gpu_ms").Milliseconds(row.gpu);
+      json.Key("source").String(row.source);
+      json.EndObject();
+    }
+  }
+  json.EndArray();
+}
+
+void WriteCallbacks(JsonWriter& json, const JobReport& job, const ReportOptions& options) {
+  json.Key("callbacks").BeginArray(Layout::kLines);
+  for (const RowOfFile<CallbackRow>& ranked : job.Rows(&TraceReport::callbacks, options.top)) {
+    const CallbackRow& row = *ranked.row;
+    json.BeginObject();
+    json.Key("event").StringOrNull(row.event);
+    json.Key("callback").String(row.callback);
+    json.Key("rank").Integer(ranked.rank());
+    json.Key("count").Integer(row.count);
+    json.Key("total_ms").Milliseconds(row.total);
+    json.Key("self_ms").Milliseconds(row.self);
+    json.Key("share_pct").Number(row.share_pct);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+void WriteMetrics(JsonWriter& json, const JobReport& job) {
+  json.Key("metrics").BeginArray(Layout::kLines);
+  for (const TraceReport& file : job.files()) {
+    for (const MetricRow& row : file.metrics) {
+      json.BeginObject();
+      json.Key("name").String(row.name);
+      json.Key("rank").Integer(file.input.rank);
+      json.Key("unit").StringOrNull(row.unit);
+      json.Key("host").Null();  // A recording does not say where it was made.
+      json.Key("gpu").Integer(row.gpu);
+      json.Key("instance").StringOrNull(row.instance);
+      json.Key("mean").Number(row.mean);
+      json.Key("min").Number(row.min);
+      json.Key("max").Number(row.max);
+      json.Key("last").Number(row.last);
+      json.Key("samples").Integer(row.samples);
+      json.EndObject();
+    }
+  }
+  json.EndArray();
+}
+
+void WriteInputWait(JsonWriter& json, const JobReport& job) {
+  json.Key("input_wait");
+  const std::optional<InputWait>& wait = job.slowest().input_wait;
+  if (!wait) return json.Null();
+  json.BeginObject();
+  json.Key("host_ms").Milliseconds(wait->host);
+  json.Key("exposed_ms").Milliseconds(wait->exposed);
+  json.Key("hidden_ms").Milliseconds(wait->hidden);
+  json.Key("batches").Integer(wait->batches);
+  json.Key("source").String(wait->source);
+  if (!job.single()) json.Key("rank").Integer(job.slowest().input.rank);
+  json.EndObject();
+}
+
+void WriteThroughput(JsonWriter& json, const JobReport& job) {
+  json.Key("throughput");
+  const std::optional<Throughput>& throughput = job.slowest().throughput;
+  if (!throughput) return json.Null();
+  json.BeginObject();
+  json.Key("samples_per_s").Number(throughput->samples_per_s);
+  json.Key("batch_size").Integer(throughput->batch_size);
+  json.Key("source").String(throughput->source);
+  if (!job.single()) json.Key("rank").Integer(job.slowest().input.rank);
+  json.EndObject();
 }
 
 }  // namespace
@@ -405,9 +525,13 @@ std::string RenderJson(std::span<const TraceReport> files, const ReportOptions& 
   WriteClasses(json, job);
   WriteSyncs(json, job, options);
   WriteEfficiency(json, job);
-  for (std::string_view key : {"regions", "timings", "callbacks", "metrics"})
-    WriteEmptyList(json, key);
-  json.Key("throughput").Null();
+  WriteRegions(json, job, options);
+  WriteRegionsOverRanks(json, job);
+  WriteTimings(json, job);
+  WriteCallbacks(json, job, options);
+  WriteMetrics(json, job);
+  WriteInputWait(json, job);
+  WriteThroughput(json, job);
   WriteCeiling(json, job);
   json.Key("memory").Null();
   json.Key("energy").Null();

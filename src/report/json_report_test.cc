@@ -60,11 +60,12 @@ TEST(RenderJson, HasTheKeysOfTheContractInOrder) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : report.items()) keys.push_back(key);
   const std::vector<std::string> want = {
-      "schema",    "inputs",         "health",     "ranks",         "steps",      "gpu_time",
-      "idle",      "step_breakdown", "bottleneck", "engine_window", "findings",   "kernels",
-      "operators", "layers",         "lines",      "classes",       "syncs",      "efficiency",
-      "regions",   "timings",        "callbacks",  "metrics",       "throughput", "ceiling",
-      "memory",    "energy"};
+      "schema",   "inputs",    "health",         "ranks",      "steps",
+      "gpu_time", "idle",      "step_breakdown", "bottleneck", "engine_window",
+      "findings", "kernels",   "operators",      "layers",     "lines",
+      "classes",  "syncs",     "efficiency",     "regions",    "regions_over_ranks",
+      "timings",  "callbacks", "metrics",        "input_wait", "throughput",
+      "ceiling",  "memory",    "energy"};
   EXPECT_EQ(keys, want);
   EXPECT_EQ(report["schema"], "headroom.report/1");
 }
@@ -75,8 +76,8 @@ TEST(RenderJson, MissingIsNullAndZeroIsZero) {
        {"p50_ms", "mean_ms", "min_ms", "max_ms", "corrected_p50_ms", "profiler_overhead_pct"}) {
     EXPECT_TRUE(report["steps"][key].is_null()) << key;
   }
-  for (const char* key :
-       {"step_breakdown", "engine_window", "ceiling", "throughput", "memory", "energy"}) {
+  for (const char* key : {"step_breakdown", "engine_window", "ceiling", "input_wait", "throughput",
+                          "memory", "energy"}) {
     EXPECT_TRUE(report[key].is_null()) << key;
   }
   EXPECT_TRUE(report["inputs"][0]["rank"].is_null());
@@ -195,6 +196,40 @@ TEST(RenderJson, SeveralFilesAreOneReport) {
   EXPECT_EQ(report["kernels"].size(), 10u);
   EXPECT_EQ(report["kernels"][0]["rank"], 1) << "largest total first";
   EXPECT_EQ(report["kernels"][1]["rank"], 0);
+}
+
+TEST(RenderJson, RegionsAreMergedOverTheRanksThatHaveThem) {
+  std::vector<TraceReport> files = TwoRanks();
+  files[1].regions[0].total = files[0].regions[0].total + DurationNs(10'000'000);
+  files[1].regions.resize(1);  // Rank 1 has no COMM.
+  const Json rows = Render(files)["regions_over_ranks"];
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[0]["key"], "BATCH");
+  EXPECT_EQ(rows[0]["ranks"], 2);
+  EXPECT_EQ(rows[0]["min_ms"], 221.7);
+  EXPECT_EQ(rows[0]["mean_ms"], 226.7);
+  EXPECT_EQ(rows[0]["max_ms"], 231.7);
+  EXPECT_EQ(rows[0]["longest_on_rank"], 1);
+  EXPECT_EQ(rows[0]["share_of_batch_pct"], 100);
+  EXPECT_EQ(rows[1]["key"], "COMM");
+  EXPECT_EQ(rows[1]["ranks"], 1);
+  EXPECT_EQ(rows[1]["share_of_batch_pct"], 10) << "of the batches of rank 0 alone";
+  EXPECT_EQ(rows[1]["longest_on_rank"], 0);
+}
+
+TEST(RenderJson, TheLoopOfTheDemo) {
+  const Json report = Render({DemoReport()});
+  EXPECT_TRUE(report["regions"][1]["gpu_ms"].is_null());
+  EXPECT_TRUE(report["timings"][0]["inside"].is_null());
+  EXPECT_EQ(report["timings"][2]["inside"], "train_batch");
+  EXPECT_TRUE(report["callbacks"][1]["event"].is_null());
+  EXPECT_TRUE(report["callbacks"][1]["share_pct"].is_null());
+  EXPECT_TRUE(report["metrics"][0]["gpu"].is_null());
+  EXPECT_TRUE(report["metrics"][0]["instance"].is_null());
+  EXPECT_TRUE(report["metrics"][1]["unit"].is_null());
+  EXPECT_TRUE(report["metrics"][1]["host"].is_null());
+  EXPECT_EQ(report["input_wait"]["hidden_ms"], 0.429);
+  EXPECT_EQ(report["throughput"]["batch_size"], 8);
 }
 
 TEST(RenderJson, OfEqualRanksOneWithAVerdictStandsForAll) {

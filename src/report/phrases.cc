@@ -6,7 +6,9 @@
 #include <cmath>
 #include <utility>
 
+#include "analysis/callbacks.h"
 #include "analysis/format.h"
+#include "report/escape.h"
 
 namespace headroom {
 
@@ -37,8 +39,22 @@ std::string_view VerdictSentence(Verdict verdict) {
   return "What holds the step back cannot be told from this trace.";
 }
 
+std::string_view HostVerdictSentence(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kInput:
+      return "The input holds the step back: the loop waits for its batch.";
+    case Verdict::kCommunication:
+      return "Communication holds the step back: the loop waits for other ranks.";
+    case Verdict::kCallback:
+      return "A callback of the trainer holds the step back.";
+    default:
+      return VerdictSentence(verdict);
+  }
+}
+
 std::string VerdictText(const Bottleneck& bottleneck) {
-  std::string text(VerdictSentence(bottleneck.verdict));
+  std::string text(bottleneck.host_only ? HostVerdictSentence(bottleneck.verdict)
+                                        : VerdictSentence(bottleneck.verdict));
   if (bottleneck.verdict == Verdict::kBalanced)
     text += bottleneck.balance.empty() ? "." : fmt::format(": {}.", bottleneck.balance);
   if (bottleneck.share_pct) {
@@ -76,7 +92,8 @@ std::string_view GradeSentence(char grade, bool verdict) {
       return verdict ? "Some conclusions are taken away; the verdict stands, at low confidence."
                      : "Some conclusions are taken away.";
     case 'D':
-      return "The verdict is taken away.";
+      return verdict ? "No GPU work was recorded: what is said is of the host's clock."
+                     : "The verdict is taken away.";
     case 'E':
       return "Over a tenth of the events is lost: the verdict and the GPU time are taken away.";
     default:
@@ -134,6 +151,26 @@ std::string WindowText(const EngineSummary& engine) {
   if (!engine.error.empty()) return fmt::format("{} cannot be replayed: {}", steps, engine.error);
   return fmt::format("replays of {} ({}) without the profiler; calibration: {}", steps,
                      Plural(engine.events, "event"), engine.calibration);
+}
+
+std::string DearestCallbackText(const TraceReport& file) {
+  const CallbackRow* dearest = DearestCallback(file.callbacks);
+  if (dearest == nullptr) return {};
+  constexpr std::size_t kNameWidth = 60;  // A name may be of any length.
+  const auto cut = [](const std::string& name) { return CutMiddle(Printable(name), kNameWidth); };
+  std::string text = fmt::format("the dearest is {}", cut(dearest->callback));
+  if (!dearest->event.empty()) text += fmt::format(" on the event {}", cut(dearest->event));
+  text +=
+      fmt::format(": {} of its own in {}", FormatMs(dearest->self), Plural(dearest->count, "call"));
+  if (dearest->share_pct)
+    text += fmt::format(", {} of the steps' time", FormatPercent(*dearest->share_pct));
+  return text;
+}
+
+std::string InputWaitText(const InputWait& wait) {
+  return fmt::format(
+      "a batch keeps the host waiting {}; the GPU feels {} of that, its work hides {}",
+      FormatMs(wait.host), FormatMs(wait.exposed), FormatMs(wait.hidden));
 }
 
 std::string InputText(const InputInfo& input) {

@@ -16,6 +16,9 @@ namespace headroom {
 /// that of kBalanced without its reason and full stop.
 std::string_view VerdictSentence(Verdict verdict);
 
+/// How a verdict that the host's clock tells reads: without GPU work nothing is said of a GPU.
+std::string_view HostVerdictSentence(Verdict verdict);
+
 /// The verdict with share and confidence, e.g. "... It holds 61.2 % of the median step. Confidence:
 /// high."
 std::string VerdictText(const Bottleneck& bottleneck);
@@ -38,6 +41,12 @@ std::string CorrectedText(const StepSummary& steps, const EngineSummary& engine)
 
 /// Which steps were replayed, and with what knowledge of the recording's cost.
 std::string WindowText(const EngineSummary& engine);
+
+/// The callback that holds most time by itself, and on which event; empty: there is none.
+std::string DearestCallbackText(const TraceReport& file);
+
+/// What a batch makes host and GPU wait.
+std::string InputWaitText(const InputWait& wait);
 
 /// "pytorch-profiler-json, 1.15 MB, 12,345 events, rank 0 of 8".
 std::string InputText(const InputInfo& input);

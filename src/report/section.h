@@ -13,6 +13,7 @@ enum class Section {
   kBottleneck,
   kSteps,
   kBreakdown,
+  kLoop,
   kGpu,
   kIdle,
   kFindings,
@@ -20,14 +21,18 @@ enum class Section {
   kOperators,
   kLayers,
   kLines,
+  kRegions,
+  kCallbacks,
   kClasses,
   kSyncs,
   kEfficiency,
+  kMetrics,
 };
 
-inline constexpr std::array<std::string_view, 14> kSectionNames = {
-    "health",  "bottleneck", "steps",  "breakdown", "gpu",     "idle",  "findings",
-    "kernels", "operators",  "layers", "lines",     "classes", "syncs", "efficiency"};
+inline constexpr std::array<std::string_view, 18> kSectionNames = {
+    "health",  "bottleneck", "steps",   "breakdown", "loop",       "gpu",
+    "idle",    "findings",   "kernels", "operators", "layers",     "lines",
+    "regions", "callbacks",  "classes", "syncs",     "efficiency", "metrics"};
 
 inline std::string_view NameOf(Section section) {
   return kSectionNames[static_cast<std::size_t>(section)];

@@ -26,6 +26,7 @@ constexpr std::array<SectionWriter, kSectionNames.size()> kWriters = {{
     {WriteBottleneck, Always},
     {WriteSteps, Always},
     {WriteBreakdown, Always},
+    {WriteLoop, [](const TextContext& c) { return c.file.loop && c.file.breakdown; }},
     {WriteGpu, [](const TextContext& c) { return c.HasGpuWork() || !c.job.single(); }},
     {WriteIdle, [](const TextContext& c) { return !c.file.idle.empty(); }},
     {WriteFindings, Always},
@@ -33,9 +34,12 @@ constexpr std::array<SectionWriter, kSectionNames.size()> kWriters = {{
     {WriteOperators, [](const TextContext& c) { return !c.file.operators.empty(); }},
     {WriteLayers, [](const TextContext& c) { return !c.file.layers.empty(); }},
     {WriteLines, [](const TextContext& c) { return !c.file.lines.empty(); }},
+    {WriteRegions, [](const TextContext& c) { return !c.file.regions.empty(); }},
+    {WriteCallbacks, [](const TextContext& c) { return !c.file.callbacks.empty(); }},
     {WriteClasses, [](const TextContext& c) { return !c.file.classes.empty(); }},
     {WriteSyncs, [](const TextContext& c) { return !c.file.syncs.empty(); }},
     {WriteEfficiency, [](const TextContext& c) { return c.HasGpuWork(); }},
+    {WriteMetrics, [](const TextContext& c) { return !c.file.metrics.empty(); }},
 }};
 
 void WriteAll(TextContext& c) {

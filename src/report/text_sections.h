@@ -1,13 +1,18 @@
 // The sections of the text report: each a function that writes to the page of its context.
 #pragma once
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "analysis/format.h"
 #include "report/job_report.h"
 #include "report/section.h"
 #include "report/text_page.h"
@@ -62,10 +67,42 @@ void WriteTable(TextPage& page, std::span<const Row> rows,
   page.Table(heads, cells);
 }
 
+/// Title of a table of the slowest rank, what it means, and what to say where it has no rows.
+struct TableWords {
+  std::string_view title, meaning, none;
+};
+
+/// The rows that the table shows; empty where it has none, which is then said.
+template <typename Row>
+std::span<const Row> BeginTable(TextContext& c, const TableWords& words,
+                                const std::vector<Row>& rows) {
+  const std::span<const Row> shown(rows.data(), std::min(rows.size(), c.Top()));
+  std::string note = shown.size() < rows.size()
+                         ? fmt::format("top {} of {}", shown.size(),
+                                       FormatCount(static_cast<std::int64_t>(rows.size())))
+                         : "";
+  if (!c.job.single()) note += (note.empty() ? "" : ", ") + c.job.SlowestNote();
+  c.page.Heading(words.title, note, Style::kDim);
+  if (rows.empty()) {
+    c.None(words.none);
+  } else {
+    c.Meaning(words.meaning);
+  }
+  return shown;
+}
+
+template <typename Row>
+void WriteTable(TextContext& c, const TableWords& words, const std::vector<Row>& rows,
+                const std::vector<RowColumn<Row>>& columns) {
+  const std::span<const Row> shown = BeginTable(c, words, rows);
+  if (!shown.empty()) WriteTable(c.page, shown, columns);
+}
+
 void WriteHealth(TextContext& c);
 void WriteBottleneck(TextContext& c);
 void WriteSteps(TextContext& c);
 void WriteBreakdown(TextContext& c);
+void WriteLoop(TextContext& c);
 void WriteGpu(TextContext& c);
 void WriteIdle(TextContext& c);
 void WriteFindings(TextContext& c);
@@ -73,8 +110,11 @@ void WriteKernels(TextContext& c);
 void WriteOperators(TextContext& c);
 void WriteLayers(TextContext& c);
 void WriteLines(TextContext& c);
+void WriteRegions(TextContext& c);
+void WriteCallbacks(TextContext& c);
 void WriteClasses(TextContext& c);
 void WriteSyncs(TextContext& c);
 void WriteEfficiency(TextContext& c);
+void WriteMetrics(TextContext& c);
 
 }  // namespace headroom

@@ -10,37 +10,6 @@
 namespace headroom {
 namespace {
 
-/// Title of a table of the slowest rank, what it means, and what to say where it has no rows.
-struct TableWords {
-  std::string_view title, meaning, none;
-};
-
-/// The rows that the table shows; empty where it has none, which is then said.
-template <typename Row>
-std::span<const Row> BeginTable(TextContext& c, const TableWords& words,
-                                const std::vector<Row>& rows) {
-  const std::span<const Row> shown(rows.data(), std::min(rows.size(), c.Top()));
-  std::string note = shown.size() < rows.size()
-                         ? fmt::format("top {} of {}", shown.size(),
-                                       FormatCount(static_cast<std::int64_t>(rows.size())))
-                         : "";
-  if (!c.job.single()) note += (note.empty() ? "" : ", ") + c.job.SlowestNote();
-  c.page.Heading(words.title, note, Style::kDim);
-  if (rows.empty()) {
-    c.None(words.none);
-  } else {
-    c.Meaning(words.meaning);
-  }
-  return shown;
-}
-
-template <typename Row>
-void WriteTable(TextContext& c, const TableWords& words, const std::vector<Row>& rows,
-                const std::vector<RowColumn<Row>>& columns) {
-  const std::span<const Row> shown = BeginTable(c, words, rows);
-  if (!shown.empty()) WriteTable(c.page, shown, columns);
-}
-
 template <typename Row>
 RowColumn<Row> Share() {
   return {"share", Kind::kNumber, [](const Row& r) { return Span{FormatPercent(r.share_pct)}; }};

@@ -56,9 +56,19 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
   X(kDuplicateEvent, "duplicate-event", kWarning, \
     "an event is recorded twice (same track, name, time and ids); the copy was dropped", "", "") \
   X(kUnfinishedSpan, "unfinished-span", kWarning, \
-    "a span begins and never ends; it was closed at the end of its parent or of the trace", \
+    "a span begins and never ends; it was closed at the end of its parent, of its sequence of " \
+    "packets or of the trace", \
     "length of those events", "") \
   X(kUnmatchedEnd, "unmatched-end", kWarning, "the end of a span that never began was ignored", "", "") \
+  X(kUnknownClock, "unknown-clock", kError, \
+    "an event whose clock nothing relates to the trace's was skipped", "exact counts and sums", "") \
+  X(kMissingName, "missing-name", kWarning, \
+    "an event refers to a text that is not in the file (packets were lost); it was kept without it", \
+    "names of those events", "") \
+  X(kConflictingName, "conflicting-name", kWarning, \
+    "the id of a text was given to another text; events from there on have the new one", "names of those events", "") \
+  X(kUnreadData, "unread-data", kInfo, \
+    "data of kinds that Headroom does not read (ftrace, heap profiles and the like) was left out", "", "") \
   X(kOutOfOrder, "out-of-order", kInfo, "events are not in order of time within their track; they were sorted", "", "") \
   X(kOverlapping, "overlapping-spans", kInfo, \
     "spans of one host track overlap without nesting, by more than their stamps can be off; all were kept", "", "") \
@@ -106,6 +116,10 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
     "copy bandwidths prove that time stamps are nanoseconds; they were scaled", "", "") \
   X(kBufferOverhead, "profiler-overhead", kInfo, \
     "the profiler flushed or grew its buffers inside the trace; host gaps there are its own", "", "") \
+  X(kDroppedRecords, "dropped-records", kError, \
+    "the recording dropped what came faster than it could be kept", "exact counts and sums", \
+    "fewer or longer regions, or a lower --level") \
+  X(kRecorder, "recorder", kInfo, "what the recording says of itself", "", "") \
   X(kForecast, "forecast", kInfo, \
     "a timeline that Headroom forecast, no recording; nothing was taken off for a profiler", "", "") \
   X(kExtraEventList, "extra-event-list", kWarning, "a second event list in the same file was ignored", \

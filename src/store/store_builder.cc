@@ -85,6 +85,30 @@ StoreBuilder::HostEvent& StoreBuilder::Step(std::int64_t number, std::int64_t th
   return Annotation("ProfilerStep#" + std::to_string(number), thread, start, duration);
 }
 
+StoreBuilder::HostEvent& StoreBuilder::Region(std::string_view name, std::int64_t thread,
+                                              std::int64_t start, std::int64_t duration) {
+  return AddHost(HostEventKind::kAnnotation, "region", name, thread, start, duration);
+}
+
+StoreBuilder::HostEvent& StoreBuilder::GpuRegion(std::string_view name, std::int64_t start,
+                                                 std::int64_t duration) {
+  constexpr std::int64_t kTrack = 1'000'000;  // Away from those that tests choose.
+  return AddHost(HostEventKind::kGpuAnnotation, "gpu_region", name, kTrack, start, duration);
+}
+
+StoreBuilder& StoreBuilder::Counter(std::string_view name, std::string_view series,
+                                    std::string_view unit, std::int64_t time, double value) {
+  samples_.push_back(
+      {std::string(name), std::string(series), std::string(unit), time * scale_, value});
+  return *this;
+}
+
+StoreBuilder& StoreBuilder::Instant(std::string_view category, std::string_view name,
+                                    std::int64_t time, std::string_view args) {
+  points_.push_back({std::string(category), std::string(name), std::string(args), time * scale_});
+  return *this;
+}
+
 StoreBuilder::HostEvent& StoreBuilder::Frame(std::string_view name, std::int64_t thread,
                                              std::int64_t start, std::int64_t duration) {
   return AddHost(HostEventKind::kPythonFrame, "python_function", name, thread, start, duration);
@@ -226,6 +250,40 @@ std::unique_ptr<TraceStore> StoreBuilder::Build() const {
     tasks.bytes.MutablePending(row) = task.bytes_;
     tasks.grid_x.MutablePending(row) = task.blocks_;
     tasks.block_x.MutablePending(row) = task.threads_;
+  }
+
+  // Of counters and points the track says nothing: one serves all.
+  const auto track = [&] {
+    const ProcessId process = processes.Of(process_, [&] {
+      store->processes.pid.MutablePending(AppendUnknown(store->processes)) = text(process_);
+    });
+    return threads.Of({process_, 0}, [&] {
+      const std::size_t row = AppendUnknown(store->threads);
+      store->threads.process.MutablePending(row) = process;
+      store->threads.tid.MutablePending(row) = text("0");
+    });
+  };
+  const auto text_or_none = [&](std::string_view s) {
+    return s.empty() ? StringId::None() : text(s);
+  };
+  auto& counters = store->counters;
+  for (const Sample& sample : samples_) {
+    const std::size_t row = AppendUnknown(counters);
+    counters.time.MutablePending(row) = TimeNs(sample.time_ns);
+    counters.name.MutablePending(row) = text(sample.name);
+    counters.series.MutablePending(row) = text(sample.series);
+    counters.unit.MutablePending(row) = text_or_none(sample.unit);
+    counters.thread.MutablePending(row) = track();
+    counters.value.MutablePending(row) = sample.value;
+  }
+  auto& instants = store->instants;
+  for (const Point& point : points_) {
+    const std::size_t row = AppendUnknown(instants);
+    instants.time.MutablePending(row) = TimeNs(point.time_ns);
+    instants.name.MutablePending(row) = text(point.name);
+    instants.category.MutablePending(row) = text(point.category);
+    instants.thread.MutablePending(row) = track();
+    instants.args.MutablePending(row) = text_or_none(point.args);
   }
   store->Freeze(1);
   return store;

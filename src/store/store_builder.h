@@ -77,6 +77,11 @@ class StoreBuilder {
   /// `ProfilerStep#N`.
   HostEvent& Step(std::int64_t number, std::int64_t thread, std::int64_t start,
                   std::int64_t duration);
+  /// A range of the timers: an annotation of category `region`.
+  HostEvent& Region(std::string_view name, std::int64_t thread, std::int64_t start,
+                    std::int64_t duration);
+  /// A range that GPU events timed, on a track of its own.
+  HostEvent& GpuRegion(std::string_view name, std::int64_t start, std::int64_t duration);
   HostEvent& Frame(std::string_view name, std::int64_t thread, std::int64_t start,
                    std::int64_t duration);
   HostEvent& Call(std::string_view name, std::int64_t thread, std::int64_t start,
@@ -103,6 +108,13 @@ class StoreBuilder {
                   std::string_view kernel, std::int64_t stream, std::int64_t kernel_start,
                   std::int64_t kernel_duration);
 
+  /// A sample of a counter. `series`: what it is of, e.g. "GPU 0".
+  StoreBuilder& Counter(std::string_view name, std::string_view series, std::string_view unit,
+                        std::int64_t time, double value);
+  /// A point in time; `args` are members as JSON text.
+  StoreBuilder& Instant(std::string_view category, std::string_view name, std::int64_t time,
+                        std::string_view args = {});
+
   /// Names a device ("NVIDIA H200").
   StoreBuilder& NameDevice(std::int64_t ordinal, std::string_view name);
 
@@ -110,6 +122,16 @@ class StoreBuilder {
   std::unique_ptr<TraceStore> Build() const;
 
  private:
+  struct Sample {
+    std::string name, series, unit;
+    std::int64_t time_ns;
+    double value;
+  };
+  struct Point {
+    std::string category, name, args;
+    std::int64_t time_ns;
+  };
+
   HostEvent& AddHost(HostEventKind kind, std::string_view category, std::string_view name,
                      std::int64_t thread, std::int64_t start, std::int64_t duration);
   GpuTask& AddTask(GpuTaskKind kind, std::string_view name, std::int64_t stream, std::int64_t start,
@@ -118,6 +140,8 @@ class StoreBuilder {
   // References to rows are handed out, so rows must not move.
   std::deque<HostEvent> host_;
   std::deque<GpuTask> tasks_;
+  std::deque<Sample> samples_;
+  std::deque<Point> points_;
   std::deque<std::pair<std::int64_t, std::string>> device_names_;
   std::string process_ = "1";
   std::int64_t scale_ = 1000;

@@ -137,6 +137,7 @@ enum class FlowPhase : std::uint8_t { kStart, kStep, kFinish };
   X(TimeNs,   time,   "ns", "never", "Time of the sample.") \
   X(StringId, name,   "",   "never", "Counter name.") \
   X(StringId, series, "",   "never", "Series of the counter (the key in `args`).") \
+  X(StringId, unit,   "",   "none",  "Unit of the value, as the source writes it.") \
   X(ThreadId, thread, "",   "never", "Track of the counter.") \
   X(double,   value,  "",   "never", "Sampled value in the counter's own unit.")
 

@@ -295,13 +295,17 @@ void TraceStore::ResolveParents() {
 }
 
 void TraceStore::CollectSteps() {
-  constexpr std::string_view kPrefix = "ProfilerStep#";
+  // PyTorch's name says it alone; that of our recordings, together with its category.
+  constexpr std::string_view kPyTorch = "ProfilerStep#";
+  constexpr std::string_view kRecorded = "step#";
+  const StringId step_category = strings.Find("step");
   std::unordered_map<StringId, std::int64_t> step_names;
   for (std::size_t i = 0; i < strings.size(); ++i) {
     const std::string_view name = strings.Get(StringId(i));
-    if (!name.starts_with(kPrefix)) continue;
+    const bool is_recorded = step_category.valid() && name.starts_with(kRecorded);
+    if (!is_recorded && !name.starts_with(kPyTorch)) continue;
     std::int64_t index = -1;
-    std::from_chars(name.data() + kPrefix.size(), name.data() + name.size(), index);
+    std::from_chars(name.data() + name.find('#') + 1, name.data() + name.size(), index);
     step_names.emplace(StringId(i), index);
   }
   if (!step_names.empty()) {
@@ -309,8 +313,11 @@ void TraceStore::CollectSteps() {
     for (std::size_t row = 0; row < host_events.rows(); ++row) {
       const HostEventKind kind = host_events.kind[row];
       if (kind != HostEventKind::kAnnotation && kind != HostEventKind::kOperator) continue;
-      if (step_names.contains(host_events.name[row]))
+      if (!step_names.contains(host_events.name[row])) continue;
+      if (strings.Get(host_events.name[row]).starts_with(kPyTorch) ||
+          host_events.category[row] == step_category) {
         rows.push_back(static_cast<std::uint32_t>(row));
+      }
     }
     std::stable_sort(rows.begin(), rows.end(), [&](std::uint32_t a, std::uint32_t b) {
       return host_events.start[a] < host_events.start[b];

@@ -175,8 +175,9 @@ class Explainer {
 }  // namespace
 
 std::string_view Name(Phase phase) {
-  constexpr std::array<std::string_view, 6> kNames = {"other",     "forward",   "backward",
-                                                      "optimizer", "data wait", "callback"};
+  constexpr std::array<std::string_view, 8> kNames = {"other",       "forward",      "backward",
+                                                      "optimizer",   "data wait",    "callback",
+                                                      "copy to GPU", "communication"};
   return kNames[static_cast<std::size_t>(phase)];
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "whatif/batch_curve.h"
 #include "whatif/forecast.h"
 #include "whatif/selection.h"
 #include "whatif/step_window.h"
@@ -144,6 +145,7 @@ constexpr std::array kAttempts = {
     Attempt{Remedy::kLaunchless, kFreeHost, nullptr, "with an infinitely fast host"},
     Attempt{Remedy::kFastHost, kFreeHost, nullptr, "with an infinitely fast host"},
     Attempt{Remedy::kDataWait, "data-loading", nullptr, "were every batch there when asked for"},
+    Attempt{Remedy::kCallbacks, "callbacks:async", nullptr, "did callbacks run beside the loop"},
     Attempt{Remedy::kCommunication, "", FreeCommunication, "did communication take no time"},
     Attempt{Remedy::kCopiesIn, "", RemoveCopiesIn, "were there no copies to the GPU"},
     Attempt{Remedy::kCopiesOut, "", RemoveCopiesOut,
@@ -230,6 +232,18 @@ void CorrectMedian(const Baseline& baseline, Steps& steps) {
   steps.profiler_overhead_pct = std::max(0.0, 100 * (1 - kept));
 }
 
+/// Samples a second as recorded, where shapes tell how many a step has.
+void TellThroughput(const Job& job, TraceReport& report) {
+  const std::optional<std::int64_t> samples = SamplesPerStep(job);
+  const std::optional<DurationNs> step = report.steps.mean;
+  // A batch of one looks like any scalar.
+  if (!samples || *samples <= 1 || !step || step->ns() <= 0) return;
+  report.throughput = Throughput{
+      .samples_per_s = static_cast<double>(*samples) * 1e9 / static_cast<double>(step->ns()),
+      .batch_size = *samples,
+      .source = "the batch that the shapes of operators tell, and the mean step as recorded"};
+}
+
 }  // namespace
 
 Status ForecastFindings(const TraceStore& store, const Knowledge& knowledge, const HostTruth& truth,
@@ -249,6 +263,7 @@ Status ForecastFindings(const TraceStore& store, const Knowledge& knowledge, con
     return Status::Ok();
   }
   Job& job = *made.value().job;
+  TellThroughput(job, report);
   if (truth.measured_step_ms) {
     const Result<bool> told = job.CalibrateTo(*truth.measured_step_ms);
     if (!told.ok()) return told.status();

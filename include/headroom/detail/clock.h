@@ -18,6 +18,12 @@
 extern int clock_gettime(int, struct timespec*);  // -std=c11 hides it.
 #endif
 
+#if defined(__cplusplus)
+extern "C" {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#endif
+
 #define HEADROOM_IMPL_CLOCK_MONOTONIC 1
 #define HEADROOM_IMPL_CLOCK_MONOTONIC_RAW 4
 
@@ -68,11 +74,25 @@ struct headroom_impl_anchor {
   uint64_t width;      ///< Ticks between the two: neither clock was read further off than that.
 };
 
+#if defined(HEADROOM_TEST_CLOCK)
+/// For tests: the name of a function, uint64_t(void), which is all the time there is, in ns.
+uint64_t HEADROOM_TEST_CLOCK(void);
+
+static inline uint32_t headroom_impl_clock_here(void) { return HEADROOM_CLOCK_MONOTONIC_RAW; }
+static inline uint64_t headroom_impl_ticks(uint32_t clock) {
+  return (void)clock, HEADROOM_TEST_CLOCK();
+}
+#else
+static inline uint32_t headroom_impl_clock_here(void) {
+  return headroom_impl_has_counter() ? HEADROOM_CLOCK_COUNTER : HEADROOM_CLOCK_MONOTONIC_RAW;
+}
+
 static inline uint64_t headroom_impl_ticks(uint32_t clock) {
   return __builtin_expect(clock == HEADROOM_CLOCK_COUNTER, 1)
              ? headroom_impl_counter()
              : headroom_impl_gettime(HEADROOM_IMPL_CLOCK_MONOTONIC_RAW);
 }
+#endif
 
 static inline struct headroom_impl_anchor headroom_impl_anchor_now(uint32_t clock) {
   struct headroom_impl_anchor best = {0, 0, UINT64_MAX};
@@ -88,3 +108,8 @@ static inline struct headroom_impl_anchor headroom_impl_anchor_now(uint32_t cloc
   }
   return best;
 }
+
+#if defined(__cplusplus)
+}  // extern "C"
+#pragma GCC diagnostic pop
+#endif

@@ -5,6 +5,7 @@
 // versions do not meet.
 #pragma once
 
+#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
@@ -14,7 +15,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/un.h>
@@ -28,9 +31,22 @@ extern long syscall(long, ...);  // -std=c11 hides them.
 extern int ftruncate(int, off_t);
 #endif
 
+// The code of others, with warnings of others: casts in C++ are C's.
+#if defined(__cplusplus)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#endif
+
 #if defined(__cplusplus)
 extern "C" {
 #endif
+
+// Dl_info of <dlfcn.h> is hidden from -std=c11, and glibc before 2.34 has both in a library that a
+// program need not link: it then has no image to be unloaded either.
+extern int headroom_impl_dladdr(const void* address, void* info) __asm__("dladdr")
+    __attribute__((weak));
+extern void* headroom_impl_dlopen(const char* file, int how) __asm__("dlopen")
+    __attribute__((weak));
 
 #define HEADROOM_IMPL_SHARED __attribute__((weak, visibility("hidden")))
 #define HEADROOM_IMPL_SLOW __attribute__((noinline, cold, unused))
@@ -46,9 +62,11 @@ enum {
   HEADROOM_IMPL_NAMES = 1 << 16,
   HEADROOM_IMPL_HASH = 1 << 17,
   HEADROOM_IMPL_TEXT = 16 << 20,
-  HEADROOM_IMPL_KEYS = 4096,  // That have statistics.
+  HEADROOM_IMPL_KEYS = 1 << 14,  // Names below it can have statistics.
   HEADROOM_IMPL_DEPTH = 256,
-  HEADROOM_IMPL_BUCKETS = 656,  // 16 to each power of two, up to 2^44 ticks.
+  HEADROOM_IMPL_OFF_NOW = 1,       // headroom_enable(0)
+  HEADROOM_IMPL_OFF_FOR_GOOD = 2,  // By the environment, or no memory.
+  HEADROOM_IMPL_BUCKETS = 656,     // 16 to each power of two, up to 2^44 ticks.
 };
 
 /// Statistics of a key on one thread, in ticks. The thread writes, any thread reads: a reading
@@ -58,8 +76,9 @@ struct headroom_impl_stats_block {
   uint64_t count, total, self, min, max;
   uint64_t shift;      ///< The first length: sums of differences to it lose no digits.
   uint64_t sum, sum2;  ///< Bits of doubles: of (length - shift), and of its square.
-  uint32_t open;       ///< Regions of the key that are open: the owner's alone.
-  uint32_t buckets[HEADROOM_IMPL_BUCKETS];
+  uint64_t since;  ///< Since when any region of the key is open: the owner's alone, like `open`.
+  uint64_t open;   ///< Regions of the key that are open.
+  uint64_t buckets[HEADROOM_IMPL_BUCKETS];
 };
 
 struct headroom_impl_open {
@@ -70,43 +89,56 @@ struct headroom_impl_open {
   uint8_t recorded;
 };
 
-struct headroom_impl_thread {
+/// The writing end of a ring. One thread at a time uses it.
+struct headroom_impl_writer {
   uint64_t head, tail;  ///< Of the ring; `tail` as last seen.
   struct headroom_record* records;
   struct headroom_ring* ring;  ///< Null: not recorded.
-  uint64_t last;               ///< Ticks up to which time is attributed.
-  uint64_t number;             ///< Unique in the process and in its children.
+  uint32_t pending;            ///< Recorded regions that are open: their ends have room for sure.
+};
+
+struct headroom_impl_thread {
+  struct headroom_impl_writer out;
   uint32_t depth, serial;
-  uint32_t pending;  ///< Recorded regions that are open: their ends have room for sure.
   uint32_t clock;
+  uint64_t last;    ///< Ticks up to which time is attributed.
+  uint64_t number;  ///< Unique in the process and in its children; 31 bits.
   struct headroom_impl_thread *next, *previous;
   struct headroom_impl_stats_block* stats[HEADROOM_IMPL_KEYS];
   struct headroom_impl_open open[HEADROOM_IMPL_DEPTH];
 };
 
 struct headroom_impl_state {
-  int off;  ///< Nothing is collected.
+  int off;  ///< Not 0: nothing is collected. (atomic) HEADROOM_IMPL_OFF_...
   int ready;
+  int pinned;
   pthread_mutex_t lock;  ///< Of all below; names and `hash` are read without it.
   uint32_t clock;
   uint32_t names;  ///< As in `shared`, which after a fork is still the parent's.
   uint32_t text;
   int recorded;  ///< The recorder has the shared memory.
   int forked;    ///< `shared` is the parent's: for its names only.
-  int socket;
+  int socket;    ///< Where `recorded`.
+  ino_t socket_inode;
   uint64_t threads_begun;
+  uint64_t dropped_statistics;
   struct headroom_impl_anchor anchor;
   struct headroom_shared* shared;
   struct headroom_impl_thread* threads;
   struct headroom_impl_stats_block* retired[HEADROOM_IMPL_KEYS];  ///< Of threads that ended.
   uint64_t retired_ring_drops;
   pthread_key_t exit_key;
+  int exit_key_made;
   uint32_t hash[HEADROOM_IMPL_HASH];  ///< Name numbers by hash; 0: free.
 };
 
-HEADROOM_IMPL_SHARED struct headroom_impl_state headroom_impl_state_v1 = {
-    0, 0,  PTHREAD_MUTEX_INITIALIZER, 0, 0, 0, 0, 0, -1, 0, {0, 0, 0}, NULL, NULL, {NULL}, 0,
-    0, {0}};
+// All zero, the mutex too: its half a megabyte is in no file, and in memory where it is used.
+HEADROOM_IMPL_SHARED struct headroom_impl_state headroom_impl_state_v1
+#if defined(__cplusplus)
+    = {};
+#else
+    = {0};
+#endif
 HEADROOM_IMPL_SHARED __thread struct headroom_impl_thread* headroom_impl_thread_v1 = NULL;
 
 static inline int headroom_impl_on(void) {
@@ -149,12 +181,36 @@ HEADROOM_IMPL_SLOW static int headroom_impl_connect(int memory) {
   rights->cmsg_type = SCM_RIGHTS;
   rights->cmsg_len = CMSG_LEN(sizeof(int));
   memcpy(CMSG_DATA(rights), &memory, sizeof memory);
-  if (connect(s, (const struct sockaddr*)&address, sizeof address) != 0 ||
-      sendmsg(s, &message, MSG_NOSIGNAL) != (ssize_t)sizeof hello) {
+  int failed;
+  do {
+    failed = connect(s, (const struct sockaddr*)&address, sizeof address);
+  } while (failed != 0 && errno == EINTR);
+  while (!failed && sendmsg(s, &message, MSG_NOSIGNAL) != (ssize_t)sizeof hello) {
+    failed = errno != EINTR;
+  }
+  if (failed) {
     close(s);
     return -1;
   }
   return s;
+}
+
+/// Memory of that size that can be passed on; -1: there is none.
+HEADROOM_IMPL_SLOW static int headroom_impl_make_memory(uint64_t bytes) {
+#ifdef SYS_memfd_create
+  struct rlimit limit;  // A file beyond it would end the program (SIGXFSZ).
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < bytes) return -1;
+  // 3: MFD_CLOEXEC | MFD_ALLOW_SEALING. 1033: F_ADD_SEALS, 6: F_SEAL_SHRINK | F_SEAL_GROW: the
+  // recorder maps nothing that could shrink under it.
+  const int memory = (int)syscall(SYS_memfd_create, "headroom", 3u);
+  if (memory < 0 || (ftruncate(memory, (off_t)bytes) == 0 && fcntl(memory, 1033, 6) == 0)) {
+    return memory;
+  }
+  close(memory);
+#else
+  (void)bytes;
+#endif
+  return -1;
 }
 
 /// Makes the memory, and shares it where there is a recorder. Null: no memory.
@@ -170,29 +226,27 @@ HEADROOM_IMPL_SLOW static struct headroom_shared* headroom_impl_make_shared(void
       HEADROOM_RING_HEADER_BYTES +
       sizeof(struct headroom_record) * (uint64_t)HEADROOM_IMPL_RING_RECORDS;
   // Pages that nobody touches take no memory, and rings are only touched where they are recorded.
-  const uint32_t rings = wanted ? HEADROOM_IMPL_RINGS : 0;
-  const uint64_t bytes = rings_offset + rings * ring_stride;
-#ifdef SYS_memfd_create
-  int memory = wanted ? (int)syscall(SYS_memfd_create, "headroom", 1u /* MFD_CLOEXEC */) : -1;
-#else
-  int memory = -1;
-#endif
-  if (memory >= 0 && ftruncate(memory, (off_t)bytes) != 0) {
-    close(memory);
-    memory = -1;
+  uint64_t bytes = rings_offset + HEADROOM_IMPL_RINGS * ring_stride;
+  int memory = wanted ? headroom_impl_make_memory(bytes) : -1;
+  void* address = MAP_FAILED;
+  if (memory >= 0) {
+    address = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
+    if (address == MAP_FAILED) {
+      close(memory);
+      memory = -1;
+    }
   }
-  // 0x20: MAP_ANONYMOUS, 0x4000: MAP_NORESERVE, which -std=c11 hides.
-  void* address = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                       memory >= 0 ? MAP_SHARED : MAP_PRIVATE | 0x20 | 0x4000, memory, 0);
-  if (address == MAP_FAILED) {
-    if (memory >= 0) close(memory);
-    return NULL;
+  if (memory < 0) {
+    bytes = rings_offset;
+    // 0x20: MAP_ANONYMOUS, 0x4000: MAP_NORESERVE, which -std=c11 hides.
+    address = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | 0x20 | 0x4000, -1, 0);
+    if (address == MAP_FAILED) return NULL;
   }
   struct headroom_shared* shared = (struct headroom_shared*)address;
   shared->version = HEADROOM_SHARED_VERSION;
   shared->clock = state->clock;
   shared->pid = (int32_t)getpid();
-  shared->rings = memory >= 0 ? rings : 0;
+  shared->rings = memory >= 0 ? HEADROOM_IMPL_RINGS : 0;
   shared->ring_records = HEADROOM_IMPL_RING_RECORDS;
   shared->names_capacity = HEADROOM_IMPL_NAMES;
   shared->names_offset = names_offset;
@@ -206,13 +260,16 @@ HEADROOM_IMPL_SLOW static struct headroom_shared* headroom_impl_make_shared(void
            state->names * sizeof(struct headroom_name));
     memcpy(headroom_text_of(shared), headroom_text_of(state->shared), state->text);
     munmap(state->shared, state->shared->bytes);
-    state->forked = 0;
   }
   HEADROOM_IMPL_PUT(shared->names, state->names);
   HEADROOM_IMPL_PUT(shared->magic, HEADROOM_SHARED_MAGIC);
   if (memory >= 0) {
     state->socket = headroom_impl_connect(memory);
-    HEADROOM_IMPL_PUT(state->recorded, state->socket >= 0);
+    struct stat identity;
+    if (state->socket >= 0 && fstat(state->socket, &identity) == 0) {
+      state->socket_inode = identity.st_ino;
+      HEADROOM_IMPL_PUT(state->recorded, 1);
+    }
     close(memory);  // The mapping keeps it.
   }
   return shared;
@@ -235,14 +292,13 @@ static inline int headroom_impl_same(const struct headroom_impl_state* state, ui
          memcmp(headroom_text_of(state->shared) + name->offset, text, length) == 0;
 }
 
-HEADROOM_IMPL_SLOW static int headroom_impl_start(void);
+HEADROOM_IMPL_SLOW static int headroom_impl_lock_started(void);
 
 HEADROOM_IMPL_SLOW static uint32_t headroom_impl_add_key(const char* text, size_t length,
                                                          uint32_t hash) {
   struct headroom_impl_state* state = &headroom_impl_state_v1;
   uint32_t id = 0;
-  pthread_mutex_lock(&state->lock);
-  if (headroom_impl_start()) {
+  if (headroom_impl_lock_started() && strcmp(text, "ALL") != 0) {
     uint32_t slot = hash % HEADROOM_IMPL_HASH;
     while ((id = state->hash[slot]) != 0 && !headroom_impl_same(state, id, text, length)) {
       slot = (slot + 1) % HEADROOM_IMPL_HASH;
@@ -253,6 +309,7 @@ HEADROOM_IMPL_SLOW static uint32_t headroom_impl_add_key(const char* text, size_
         struct headroom_name* name = headroom_names_of(state->shared) + id;
         name->offset = state->text;
         name->length = (uint32_t)length;
+        name->place = 0;
         memcpy(headroom_text_of(state->shared) + state->text, text, length);
         state->text += (uint32_t)length;
         state->names = id + 1;
@@ -268,19 +325,120 @@ HEADROOM_IMPL_SLOW static uint32_t headroom_impl_add_key(const char* text, size_
   return id;
 }
 
-/// 0: nothing is collected.
-static inline uint32_t headroom_impl_key(const char* text) {
-  struct headroom_impl_state* state = &headroom_impl_state_v1;
-  size_t length;
-  const uint32_t hash = headroom_impl_hash(text, &length);
-  if (HEADROOM_IMPL_LIKELY(HEADROOM_IMPL_GET(state->ready))) {
-    uint32_t id;
-    for (uint32_t slot = hash % HEADROOM_IMPL_HASH;
-         (id = HEADROOM_IMPL_GET(state->hash[slot])) != 0; slot = (slot + 1) % HEADROOM_IMPL_HASH) {
-      if (headroom_impl_same(state, id, text, length)) return id;
-    }
+/// The number of a key that is known; 0: it is not.
+static inline uint32_t headroom_impl_find(const char* text, size_t length, uint32_t hash) {
+  const struct headroom_impl_state* state = &headroom_impl_state_v1;
+  uint32_t id = 0;
+  if (HEADROOM_IMPL_UNLIKELY(!HEADROOM_IMPL_GET(state->ready))) return 0;
+  for (uint32_t slot = hash % HEADROOM_IMPL_HASH; (id = HEADROOM_IMPL_GET(state->hash[slot])) != 0;
+       slot = (slot + 1) % HEADROOM_IMPL_HASH) {
+    if (headroom_impl_same(state, id, text, length)) return id;
   }
-  return headroom_impl_add_key(text, length, hash);
+  return 0;
+}
+
+/// 0: nothing is collected, or not under that key.
+static inline uint32_t headroom_impl_key(const char* text) {
+  size_t length;
+  if (HEADROOM_IMPL_UNLIKELY(text == NULL)) return 0;
+  const uint32_t hash = headroom_impl_hash(text, &length);
+  const uint32_t id = headroom_impl_find(text, length, hash);
+  return HEADROOM_IMPL_LIKELY(id != 0) ? id : headroom_impl_add_key(text, length, hash);
+}
+
+/// A number for a place in the source that begins regions of a key: the key's text, and a name of
+/// its own that tells where. The key itself where there is no room.
+HEADROOM_IMPL_SLOW static uint32_t headroom_impl_add_site(uint32_t key, const char* function,
+                                                          const char* file, int line) {
+  struct headroom_impl_state* state = &headroom_impl_state_v1;
+  char text[512];
+  uint32_t site = key;
+  const int length = snprintf(text, sizeof text, "%s:%d %s", file, line, function);
+  if (key < 2 || length <= 0) return key;
+  const uint32_t place = headroom_impl_key(text);
+  if (headroom_impl_lock_started() && place > 1 && state->names < HEADROOM_IMPL_NAMES) {
+    site = state->names;
+    headroom_names_of(state->shared)[site] = headroom_names_of(state->shared)[key];
+    headroom_names_of(state->shared)[site].place = place;
+    state->names = site + 1;
+    HEADROOM_IMPL_PUT(state->shared->names, site + 1);
+  }
+  pthread_mutex_unlock(&state->lock);
+  return site;
+}
+
+// --- rings ---------------------------------------------------------------------------------------
+
+/// Takes a ring of the shared memory that nobody else has, and gives it to `out`. Without a
+/// recorder, or a free ring, `out` writes nothing.
+/// @param tid     of the thread whose regions it holds; else 0
+/// @param device  of the GPU; for a thread 0
+/// @param stream  its handle; for a thread 0
+/// @param name    at most 63 bytes are kept; null: that of the calling thread
+/// REQUIRES: the lock is held, and the collector has started.
+HEADROOM_IMPL_SLOW static void headroom_impl_open_ring(struct headroom_impl_writer* out,
+                                                       uint32_t kind, int32_t tid, int32_t device,
+                                                       uint64_t stream, const char* name) {
+  struct headroom_impl_state* state = &headroom_impl_state_v1;
+  memset(out, 0, sizeof *out);
+  if (!state->recorded) return;
+  for (uint32_t i = 0; i < state->shared->rings; ++i) {
+    struct headroom_ring* ring = headroom_ring_at(state->shared, i);
+    if (HEADROOM_IMPL_GET(ring->state) != HEADROOM_RING_FREE) continue;
+    ring->kind = kind;
+    ring->dropped = 0;
+    ring->tid = tid;
+    ring->device = device;
+    ring->stream = stream;
+    memset(ring->name, 0, sizeof ring->name);
+    if (name == NULL) {
+      prctl(PR_GET_NAME, ring->name);
+    } else {
+      for (size_t at = 0; at < sizeof ring->name - 1 && name[at] != 0; ++at) {
+        ring->name[at] = name[at];
+      }
+    }
+    out->head = out->tail = HEADROOM_IMPL_GET(ring->head);
+    out->records = headroom_records_of(ring);
+    out->ring = ring;
+    HEADROOM_IMPL_PUT(ring->state, HEADROOM_RING_OPEN);
+    return;
+  }
+  __atomic_fetch_add(&state->shared->dropped_threads, 1, __ATOMIC_RELAXED);
+}
+
+/// REQUIRES: the lock is held.
+HEADROOM_IMPL_SLOW static void headroom_impl_close_ring(struct headroom_impl_writer* out) {
+  if (out->ring == NULL) return;
+  headroom_impl_state_v1.retired_ring_drops += HEADROOM_IMPL_GET(out->ring->dropped);
+  HEADROOM_IMPL_PUT(out->ring->state, HEADROOM_RING_CLOSED);
+  out->ring = NULL;
+}
+
+/// Room for `records` beside the ends of the regions that are open; asks the recorder's side only
+/// when the ring seems full, and counts the event as dropped when it is.
+static inline int headroom_impl_room(struct headroom_impl_writer* out, uint32_t records) {
+  const uint64_t needed = out->head + records + out->pending;
+  if (HEADROOM_IMPL_LIKELY(needed - out->tail <= HEADROOM_IMPL_RING_RECORDS)) return 1;
+  out->tail = HEADROOM_IMPL_GET(out->ring->tail);
+  if (needed - out->tail <= HEADROOM_IMPL_RING_RECORDS) return 1;
+  HEADROOM_IMPL_PUT(out->ring->dropped, out->ring->dropped + 1);
+  return 0;
+}
+
+/// REQUIRES: there is room.
+static inline void headroom_impl_write(struct headroom_impl_writer* out, uint64_t ticks,
+                                       uint32_t name, uint32_t info) {
+  struct headroom_record* record = out->records + (out->head & (HEADROOM_IMPL_RING_RECORDS - 1));
+  record->ticks = ticks;
+  record->name = name;
+  record->info = info;
+  ++out->head;
+}
+
+/// Lets the recorder see what was written. A record and its payload are published together.
+static inline void headroom_impl_publish(struct headroom_impl_writer* out) {
+  HEADROOM_IMPL_PUT(out->ring->head, out->head);
 }
 
 // --- threads -------------------------------------------------------------------------------------
@@ -342,11 +500,18 @@ HEADROOM_IMPL_SLOW static struct headroom_impl_stats_block headroom_impl_copy(
   return copy;
 }
 
+/// Beyond the names that may have statistics. REQUIRES: the lock is held.
+HEADROOM_IMPL_SLOW static int headroom_impl_keys(void) {
+  const uint32_t names = headroom_impl_state_v1.names;
+  return names < HEADROOM_IMPL_KEYS ? (int)names : HEADROOM_IMPL_KEYS;
+}
+
 HEADROOM_IMPL_SLOW static void headroom_impl_thread_ends(void* ending) {
   struct headroom_impl_state* state = &headroom_impl_state_v1;
   struct headroom_impl_thread* thread = (struct headroom_impl_thread*)ending;
   pthread_mutex_lock(&state->lock);
-  for (int key = 0; key < HEADROOM_IMPL_KEYS; ++key) {
+  const int keys = headroom_impl_keys();
+  for (int key = 0; key < keys; ++key) {
     struct headroom_impl_stats_block* stats = thread->stats[key];
     if (stats == NULL) continue;
     if (state->retired[key] == NULL) {
@@ -359,10 +524,7 @@ HEADROOM_IMPL_SLOW static void headroom_impl_thread_ends(void* ending) {
   if (thread->previous != NULL) thread->previous->next = thread->next;
   if (thread->next != NULL) thread->next->previous = thread->previous;
   if (state->threads == thread) state->threads = thread->next;
-  if (thread->ring != NULL) {
-    state->retired_ring_drops += HEADROOM_IMPL_GET(thread->ring->dropped);
-    HEADROOM_IMPL_PUT(thread->ring->state, HEADROOM_RING_CLOSED);
-  }
+  headroom_impl_close_ring(&thread->out);
   pthread_mutex_unlock(&state->lock);
   // A destructor that runs later may time something: it begins anew.
   headroom_impl_thread_v1 = NULL;
@@ -378,14 +540,27 @@ HEADROOM_IMPL_SLOW static void headroom_impl_after_fork(void) {
 /// The child has one thread, and nothing behind it: what was collected is the parent's.
 HEADROOM_IMPL_SLOW static void headroom_impl_in_child(void) {
   struct headroom_impl_state* state = &headroom_impl_state_v1;
+  const int keys = headroom_impl_keys();
+  struct stat now;
+  // Not what has its number since the program closed all that it did not know.
+  if (state->recorded && fstat(state->socket, &now) == 0 && now.st_ino == state->socket_inode) {
+    close(state->socket);
+  }
   state->forked = state->shared != NULL;
-  state->ready = 0;
+  HEADROOM_IMPL_PUT(state->ready, 0);
   state->recorded = 0;
-  if (state->socket >= 0) close(state->socket);
-  state->socket = -1;
-  state->threads = NULL;  // Their memory is lost with the threads.
+  while (state->threads != NULL) {
+    struct headroom_impl_thread* thread = state->threads;
+    state->threads = thread->next;
+    for (int key = 0; key < keys; ++key) free(thread->stats[key]);
+    free(thread);
+  }
+  for (int key = 0; key < keys; ++key) {
+    free(state->retired[key]);
+    state->retired[key] = NULL;
+  }
   state->retired_ring_drops = 0;
-  memset(state->retired, 0, sizeof state->retired);
+  state->dropped_statistics = 0;
   headroom_impl_thread_v1 = NULL;
   pthread_setspecific(state->exit_key, NULL);
   pthread_mutex_unlock(&state->lock);
@@ -395,70 +570,77 @@ HEADROOM_IMPL_SLOW static void headroom_impl_in_child(void) {
 HEADROOM_IMPL_SLOW static int headroom_impl_start(void) {
   struct headroom_impl_state* state = &headroom_impl_state_v1;
   if (state->ready) return 1;
-  if (state->off) return 0;
-  const int again = state->forked;
+  if (__atomic_load_n(&state->off, __ATOMIC_RELAXED) & HEADROOM_IMPL_OFF_FOR_GOOD) return 0;
   const char* wish = getenv("HEADROOM");
   if (wish != NULL && wish[0] == '0' && wish[1] == 0) {
-    __atomic_store_n(&state->off, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_or(&state->off, HEADROOM_IMPL_OFF_FOR_GOOD, __ATOMIC_RELAXED);
     return 0;
   }
-  if (!again) {
-    state->clock =
-        headroom_impl_has_counter() ? HEADROOM_CLOCK_COUNTER : HEADROOM_CLOCK_MONOTONIC_RAW;
+  if (!state->forked) {
+    state->clock = headroom_impl_clock_here();
     state->names = 2;  // 0: none; 1: what did not fit.
     state->text = 16;
   }
   state->anchor = headroom_impl_anchor_now(state->clock);
-  struct headroom_shared* shared = headroom_impl_make_shared();
-  if (shared == NULL ||
-      (!again && pthread_key_create(&state->exit_key, headroom_impl_thread_ends) != 0)) {
-    __atomic_store_n(&state->off, 1, __ATOMIC_RELAXED);
+  if (!state->exit_key_made &&
+      pthread_key_create(&state->exit_key, headroom_impl_thread_ends) != 0) {
+    __atomic_fetch_or(&state->off, HEADROOM_IMPL_OFF_FOR_GOOD, __ATOMIC_RELAXED);
     return 0;
   }
-  state->shared = shared;
-  if (!again) {
+  state->exit_key_made = 1;
+  struct headroom_shared* shared = headroom_impl_make_shared();
+  if (shared == NULL) {
+    __atomic_fetch_or(&state->off, HEADROOM_IMPL_OFF_FOR_GOOD, __ATOMIC_RELAXED);
+    return 0;
+  }
+  if (!state->forked) {
     memcpy(headroom_text_of(shared), "(too many names)", 16);
     headroom_names_of(shared)[1].length = 16;
+    size_t length;
+    state->hash[headroom_impl_hash("(too many names)", &length) % HEADROOM_IMPL_HASH] = 1;
     pthread_atfork(headroom_impl_before_fork, headroom_impl_after_fork, headroom_impl_in_child);
   }
+  state->shared = shared;
+  state->forked = 0;
   HEADROOM_IMPL_PUT(state->ready, 1);
   return 1;
 }
 
-/// A ring of the shared memory that nobody else has; null: not recorded, or none is free.
-/// REQUIRES: the lock is held.
-HEADROOM_IMPL_SLOW static struct headroom_ring* headroom_impl_take_ring(uint32_t kind) {
-  struct headroom_impl_state* state = &headroom_impl_state_v1;
-  if (!state->recorded) return NULL;
-  for (uint32_t i = 0; i < state->shared->rings; ++i) {
-    struct headroom_ring* ring = headroom_ring_at(state->shared, i);
-    if (HEADROOM_IMPL_GET(ring->state) != HEADROOM_RING_FREE) continue;
-    ring->kind = kind;
-    ring->dropped = 0;
-    return ring;
+/// Keeps this image in memory for good: an end of a thread and a fork() call into it. What else
+/// does so in C++ is a variable of a thread with a destructor. Without the lock: the loader has one
+/// of its own, under which constructors may time something.
+HEADROOM_IMPL_SLOW static void headroom_impl_pin(void) {
+  struct {
+    const char* file;
+    void *base, *symbol, *address;
+  } image;
+  // 0x1005: RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE.
+  if (headroom_impl_dladdr != NULL && headroom_impl_dlopen != NULL &&
+      headroom_impl_dladdr(&headroom_impl_state_v1, &image) != 0) {
+    headroom_impl_dlopen(image.file, 0x1005);
   }
-  __atomic_fetch_add(&state->shared->dropped_threads, 1, __ATOMIC_RELAXED);
-  return NULL;
+}
+
+/// Takes the lock; returns whether the collector has started.
+HEADROOM_IMPL_SLOW static int headroom_impl_lock_started(void) {
+  struct headroom_impl_state* state = &headroom_impl_state_v1;
+  if (!HEADROOM_IMPL_GET(state->pinned)) {
+    headroom_impl_pin();
+    HEADROOM_IMPL_PUT(state->pinned, 1);
+  }
+  pthread_mutex_lock(&state->lock);
+  return headroom_impl_start();
 }
 
 HEADROOM_IMPL_SLOW static struct headroom_impl_thread* headroom_impl_attach(void) {
   struct headroom_impl_state* state = &headroom_impl_state_v1;
   struct headroom_impl_thread* thread = NULL;
-  pthread_mutex_lock(&state->lock);
-  if (headroom_impl_start() &&
+  if (headroom_impl_lock_started() &&
       (thread = (struct headroom_impl_thread*)calloc(1, sizeof *thread)) != NULL) {
     thread->clock = state->clock;
-    thread->number = ++state->threads_begun;
-    struct headroom_ring* ring = headroom_impl_take_ring(HEADROOM_RING_THREAD);
-    if (ring != NULL) {
-      ring->tid = (int32_t)syscall(SYS_gettid);
-      memset(ring->name, 0, sizeof ring->name);
-      prctl(PR_GET_NAME, ring->name);
-      thread->head = thread->tail = HEADROOM_IMPL_GET(ring->head);
-      thread->records = headroom_records_of(ring);
-      thread->ring = ring;
-      HEADROOM_IMPL_PUT(ring->state, HEADROOM_RING_OPEN);
-    }
+    thread->number = ++state->threads_begun & 0x7fffffffu;
+    headroom_impl_open_ring(&thread->out, HEADROOM_RING_THREAD, (int32_t)syscall(SYS_gettid), 0, 0,
+                            NULL);
     thread->next = state->threads;
     if (thread->next != NULL) thread->next->previous = thread;
     state->threads = thread;
@@ -471,6 +653,10 @@ HEADROOM_IMPL_SLOW static struct headroom_impl_thread* headroom_impl_attach(void
 
 HEADROOM_IMPL_SLOW static struct headroom_impl_stats_block* headroom_impl_add_stats(
     struct headroom_impl_thread* thread, uint32_t key) {
+  if (key >= HEADROOM_IMPL_KEYS) {
+    __atomic_fetch_add(&headroom_impl_state_v1.dropped_statistics, 1, __ATOMIC_RELAXED);
+    return NULL;
+  }
   struct headroom_impl_stats_block* stats =
       (struct headroom_impl_stats_block*)calloc(1, sizeof *stats);
   if (stats != NULL) stats->min = UINT64_MAX;
@@ -480,32 +666,16 @@ HEADROOM_IMPL_SLOW static struct headroom_impl_stats_block* headroom_impl_add_st
 
 // --- the hot path --------------------------------------------------------------------------------
 
-/// Room for `records` beside the ends of the regions that are open; asks the recorder's side only
-/// when the ring seems full.
-static inline int headroom_impl_room(struct headroom_impl_thread* thread, uint32_t records) {
-  const uint64_t needed = thread->head + records + thread->pending;
-  if (HEADROOM_IMPL_LIKELY(needed - thread->tail <= HEADROOM_IMPL_RING_RECORDS)) return 1;
-  thread->tail = HEADROOM_IMPL_GET(thread->ring->tail);
-  if (needed - thread->tail <= HEADROOM_IMPL_RING_RECORDS) return 1;
-  HEADROOM_IMPL_PUT(thread->ring->dropped, thread->ring->dropped + 1);
-  return 0;
+/// Of the calling thread, in order.
+static inline uint64_t headroom_impl_now(const struct headroom_impl_thread* thread) {
+  const uint64_t now = headroom_impl_ticks(thread->clock);
+  // Reads of a counter without a fence, on cores that differ by some ticks.
+  return HEADROOM_IMPL_LIKELY(now >= thread->last) ? now : thread->last;
 }
 
-static inline void headroom_impl_write(struct headroom_impl_thread* thread, uint64_t ticks,
-                                       uint32_t name, uint32_t info) {
-  struct headroom_record* record =
-      thread->records + (thread->head & (HEADROOM_IMPL_RING_RECORDS - 1));
-  record->ticks = ticks;
-  record->name = name;
-  record->info = info;
-  ++thread->head;
-}
-
-static inline void headroom_impl_publish(struct headroom_impl_thread* thread) {
-  HEADROOM_IMPL_PUT(thread->ring->head, thread->head);
-}
-
-static inline headroom_token headroom_impl_begin(uint32_t key, uint32_t kind, int64_t number) {
+/// @param site  the key, or where it is begun: headroom_impl_add_site()
+static inline headroom_token headroom_impl_begin(uint32_t key, uint32_t site, uint32_t kind,
+                                                 int64_t number) {
   if (HEADROOM_IMPL_UNLIKELY(!headroom_impl_on() || key == 0)) return 0;
   struct headroom_impl_thread* thread = headroom_impl_thread_v1;
   if (HEADROOM_IMPL_UNLIKELY(thread == NULL) && (thread = headroom_impl_attach()) == NULL) return 0;
@@ -514,11 +684,8 @@ static inline headroom_token headroom_impl_begin(uint32_t key, uint32_t kind, in
     return 0;
   }
   struct headroom_impl_stats_block* stats = NULL;
-  if (HEADROOM_IMPL_LIKELY(key < HEADROOM_IMPL_KEYS)) {
-    stats = thread->stats[key];
-    if (HEADROOM_IMPL_UNLIKELY(stats == NULL)) stats = headroom_impl_add_stats(thread, key);
-    if (HEADROOM_IMPL_LIKELY(stats != NULL)) ++stats->open;
-  }
+  if (HEADROOM_IMPL_LIKELY(key < HEADROOM_IMPL_KEYS)) stats = thread->stats[key];
+  if (HEADROOM_IMPL_UNLIKELY(stats == NULL)) stats = headroom_impl_add_stats(thread, key);
   struct headroom_impl_open* open = thread->open + thread->depth;
   const uint32_t serial = ++thread->serial & 0xffffffu;
   open->key = key;
@@ -527,22 +694,44 @@ static inline headroom_token headroom_impl_begin(uint32_t key, uint32_t kind, in
   open->self = 0;
   open->closed = 0;
   open->recorded = 0;
-  const uint64_t now = headroom_impl_ticks(thread->clock);
+  const uint64_t now = headroom_impl_now(thread);
   open->start = now;
+  if (HEADROOM_IMPL_LIKELY(stats != NULL) && stats->open++ == 0) stats->since = now;
   if (thread->depth > 0) open[-1].self += now - thread->last;
   thread->last = now;
   ++thread->depth;
-  if (thread->ring != NULL) {
+  if (thread->out.ring != NULL) {
     const uint32_t payload = kind == HEADROOM_KIND_STEP;
-    if (HEADROOM_IMPL_LIKELY(headroom_impl_room(thread, 2 + payload))) {
+    if (HEADROOM_IMPL_LIKELY(headroom_impl_room(&thread->out, 2 + payload))) {
       open->recorded = 1;
-      ++thread->pending;
-      headroom_impl_write(thread, now, key, kind | serial << 8);
-      if (payload) headroom_impl_write(thread, (uint64_t)number, 0, 0);
-      headroom_impl_publish(thread);
+      ++thread->out.pending;
+      headroom_impl_write(&thread->out, now, site, kind | serial << 8);
+      if (payload) headroom_impl_write(&thread->out, (uint64_t)number, 0, 0);
+      headroom_impl_publish(&thread->out);
     }
   }
   return thread->number << 33 | (uint64_t)serial << 9 | thread->depth;
+}
+
+/// A place in the source that begins regions: static storage, so that its key is looked up once.
+struct headroom_impl_site {
+  const char *key, *function, *file;
+  int line;
+  uint64_t numbers;  ///< (atomic) Of the key, and above it of the place; 0: not looked up.
+};
+
+HEADROOM_IMPL_SLOW static uint64_t headroom_impl_look_up(struct headroom_impl_site* site) {
+  const uint32_t key = headroom_impl_key(site->key);
+  const uint32_t place = headroom_impl_add_site(key, site->function, site->file, site->line);
+  const uint64_t numbers = (uint64_t)place << 32 | key;
+  __atomic_store_n(&site->numbers, numbers, __ATOMIC_RELEASE);
+  return numbers;
+}
+
+static inline headroom_token headroom_impl_begin_site(struct headroom_impl_site* site) {
+  uint64_t numbers = HEADROOM_IMPL_GET(site->numbers);
+  if (HEADROOM_IMPL_UNLIKELY(numbers == 0)) numbers = headroom_impl_look_up(site);
+  return headroom_impl_begin((uint32_t)numbers, (uint32_t)(numbers >> 32), HEADROOM_KIND_BEGIN, 0);
 }
 
 static inline uint32_t headroom_impl_bucket(uint64_t ticks) {
@@ -552,50 +741,52 @@ static inline uint32_t headroom_impl_bucket(uint64_t ticks) {
   return bucket < HEADROOM_IMPL_BUCKETS ? bucket : HEADROOM_IMPL_BUCKETS - 1;
 }
 
-static inline void headroom_impl_count(struct headroom_impl_stats_block* s, uint64_t ticks,
-                                       uint64_t self) {
+/// A region of `ticks` ended at `now`.
+static inline void headroom_impl_count(struct headroom_impl_stats_block* s, uint64_t now,
+                                       uint64_t ticks, uint64_t self) {
   const uint64_t version = s->version;
   __atomic_store_n(&s->version, version + 1, __ATOMIC_RELAXED);
   if (s->count == 0) HEADROOM_IMPL_PUT(s->shift, ticks);
   const double off = (double)(int64_t)(ticks - s->shift);
   HEADROOM_IMPL_PUT(s->count, s->count + 1);
-  if (--s->open == 0) HEADROOM_IMPL_PUT(s->total, s->total + ticks);
+  if (--s->open == 0) HEADROOM_IMPL_PUT(s->total, s->total + (now - s->since));
   HEADROOM_IMPL_PUT(s->self, s->self + self);
   if (ticks < s->min) HEADROOM_IMPL_PUT(s->min, ticks);
   if (ticks > s->max) HEADROOM_IMPL_PUT(s->max, ticks);
   HEADROOM_IMPL_PUT(s->sum, headroom_impl_bits(headroom_impl_double(s->sum) + off));
   HEADROOM_IMPL_PUT(s->sum2, headroom_impl_bits(headroom_impl_double(s->sum2) + off * off));
-  uint32_t* bucket = s->buckets + headroom_impl_bucket(ticks);
+  uint64_t* bucket = s->buckets + headroom_impl_bucket(ticks);
   HEADROOM_IMPL_PUT(*bucket, *bucket + 1);
   HEADROOM_IMPL_PUT(s->version, version + 2);
 }
 
+HEADROOM_IMPL_SLOW static void headroom_impl_unmatched(void) {
+  struct headroom_impl_state* state = &headroom_impl_state_v1;
+  pthread_mutex_lock(&state->lock);
+  if (state->ready) __atomic_fetch_add(&state->shared->unmatched, 1, __ATOMIC_RELAXED);
+  pthread_mutex_unlock(&state->lock);
+}
+
 static inline void headroom_impl_end(headroom_token token) {
   struct headroom_impl_thread* thread = headroom_impl_thread_v1;
-  const uint32_t at = (uint32_t)(token & 0x1ff);
-  if (HEADROOM_IMPL_UNLIKELY(thread == NULL || token >> 33 != thread->number ||
-                             at > thread->depth ||
-                             thread->open[at - 1].serial != ((token >> 9) & 0xffffffu) ||
-                             thread->open[at - 1].closed)) {
-    struct headroom_shared* shared = headroom_impl_state_v1.shared;
-    if (shared != NULL && !headroom_impl_state_v1.forked) {
-      __atomic_fetch_add(&shared->unmatched, 1, __ATOMIC_RELAXED);
-    }
+  const uint32_t at = (uint32_t)(token & 0x1ff) - 1;
+  if (HEADROOM_IMPL_UNLIKELY(
+          thread == NULL || token >> 33 != thread->number || at >= thread->depth ||
+          thread->open[at].serial != ((token >> 9) & 0xffffffu) || thread->open[at].closed)) {
+    headroom_impl_unmatched();
     return;
   }
-  const uint64_t now = headroom_impl_ticks(thread->clock);
-  struct headroom_impl_open* open = thread->open + (at - 1);
+  const uint64_t now = headroom_impl_now(thread);
+  struct headroom_impl_open* open = thread->open + at;
   thread->open[thread->depth - 1].self += now - thread->last;
   thread->last = now;
   if (open->recorded) {
-    --thread->pending;
-    headroom_impl_write(thread, now, open->key, HEADROOM_KIND_END | open->serial << 8);
-    headroom_impl_publish(thread);
+    --thread->out.pending;
+    headroom_impl_write(&thread->out, now, open->key, HEADROOM_KIND_END | open->serial << 8);
+    headroom_impl_publish(&thread->out);
   }
   if (HEADROOM_IMPL_LIKELY(open->stats != NULL)) {
-    // Counters of two cores may differ by less than a region takes, never by more.
-    const uint64_t ticks = now >= open->start ? now - open->start : 0;
-    headroom_impl_count(open->stats, ticks, open->self);
+    headroom_impl_count(open->stats, now, now - open->start, open->self);
   }
   open->closed = 1;
   while (thread->depth > 0 && thread->open[thread->depth - 1].closed) --thread->depth;
@@ -605,22 +796,25 @@ static inline void headroom_impl_event(uint32_t key, uint32_t kind, int payload,
   struct headroom_impl_thread* thread = headroom_impl_thread_v1;
   if (key == 0) return;
   if (HEADROOM_IMPL_UNLIKELY(thread == NULL) && (thread = headroom_impl_attach()) == NULL) return;
-  if (thread->ring == NULL || !headroom_impl_room(thread, 1u + (uint32_t)payload)) return;
-  headroom_impl_write(thread, headroom_impl_ticks(thread->clock), key, kind);
-  if (payload) headroom_impl_write(thread, value, 0, 0);
-  headroom_impl_publish(thread);
+  if (thread->out.ring == NULL || !headroom_impl_room(&thread->out, 1u + (uint32_t)payload)) return;
+  headroom_impl_write(&thread->out, headroom_impl_now(thread), key, kind);
+  if (payload) headroom_impl_write(&thread->out, value, 0, 0);
+  headroom_impl_publish(&thread->out);
 }
 
 // --- queries -------------------------------------------------------------------------------------
 
 HEADROOM_IMPL_SLOW static void headroom_impl_enable(int on) {
-  __atomic_store_n(&headroom_impl_state_v1.off, !on, __ATOMIC_RELAXED);
+  if (on) {
+    __atomic_fetch_and(&headroom_impl_state_v1.off, ~HEADROOM_IMPL_OFF_NOW, __ATOMIC_RELAXED);
+  } else {
+    __atomic_fetch_or(&headroom_impl_state_v1.off, HEADROOM_IMPL_OFF_NOW, __ATOMIC_RELAXED);
+  }
 }
 
 HEADROOM_IMPL_SLOW static int headroom_impl_enabled(void) {
   struct headroom_impl_state* state = &headroom_impl_state_v1;
-  pthread_mutex_lock(&state->lock);
-  const int on = !state->off && headroom_impl_start();
+  const int on = headroom_impl_lock_started() && headroom_impl_on();
   pthread_mutex_unlock(&state->lock);
   return on;
 }
@@ -635,7 +829,7 @@ HEADROOM_IMPL_SLOW static double headroom_impl_percentile(const struct headroom_
   const double rank = share * (double)s->count;
   double below = 0;
   for (uint32_t i = 0; i < HEADROOM_IMPL_BUCKETS; ++i) {
-    below += s->buckets[i];
+    below += (double)s->buckets[i];
     if (below < rank || s->buckets[i] == 0) continue;
     double middle = i;
     if (i >= 16) {
@@ -658,11 +852,32 @@ HEADROOM_IMPL_SLOW static double headroom_impl_seconds_per_tick(void) {
   return 1e-9 * (double)(now.ns - state->anchor.ns) / (double)(now.ticks - state->anchor.ticks);
 }
 
+/// @param tick  in seconds
+HEADROOM_IMPL_SLOW static void headroom_impl_summary(const struct headroom_impl_stats_block* sum,
+                                                     double tick, struct headroom_stats* out) {
+  memset(out, 0, sizeof *out);
+  if (sum->count == 0) return;
+  const double n = (double)sum->count, off = headroom_impl_double(sum->sum);
+  const double spread = headroom_impl_double(sum->sum2) - off * off / n;
+  out->count = sum->count;
+  out->total_s = (double)sum->total * tick;
+  out->self_s = (double)sum->self * tick;
+  out->min_s = (double)sum->min * tick;
+  out->max_s = (double)sum->max * tick;
+  out->mean_s = ((double)sum->shift + off / n) * tick;
+  out->stdev_s = sum->count > 1 && spread > 0 ? sqrt(spread / (n - 1)) * tick : 0;
+  out->p50_s = headroom_impl_percentile(sum, 0.50) * tick;
+  out->p90_s = headroom_impl_percentile(sum, 0.90) * tick;
+  out->p99_s = headroom_impl_percentile(sum, 0.99) * tick;
+}
+
 HEADROOM_IMPL_SLOW static int headroom_impl_stats(const char* key, struct headroom_stats* out) {
   struct headroom_impl_state* state = &headroom_impl_state_v1;
   const int all = strcmp(key, "ALL") == 0;
   memset(out, 0, sizeof *out);
-  const uint32_t wanted = all ? 0 : headroom_impl_key(key);
+  size_t length;
+  const uint32_t hash = headroom_impl_hash(key, &length);
+  const uint32_t wanted = all ? 0 : headroom_impl_find(key, length, hash);
   if ((!all && wanted == 0) || wanted >= HEADROOM_IMPL_KEYS) return 0;
   struct headroom_impl_stats_block* sum = (struct headroom_impl_stats_block*)calloc(1, sizeof *sum);
   if (sum == NULL) return 0;
@@ -683,39 +898,26 @@ HEADROOM_IMPL_SLOW static int headroom_impl_stats(const char* key, struct headro
     }
   }
   pthread_mutex_unlock(&state->lock);
-  if (sum->count > 0) {
-    const double tick = headroom_impl_seconds_per_tick();
-    const double n = (double)sum->count, off = headroom_impl_double(sum->sum);
-    out->count = sum->count;
-    out->total_s = (double)sum->total * tick;
-    out->self_s = (double)sum->self * tick;
-    out->min_s = (double)sum->min * tick;
-    out->max_s = (double)sum->max * tick;
-    out->mean_s = ((double)sum->shift + off / n) * tick;
-    const double spread = headroom_impl_double(sum->sum2) - off * off / n;
-    out->stdev_s = sum->count > 1 && spread > 0 ? sqrt(spread / (n - 1)) * tick : 0;
-    out->p50_s = headroom_impl_percentile(sum, 0.50) * tick;
-    out->p90_s = headroom_impl_percentile(sum, 0.90) * tick;
-    out->p99_s = headroom_impl_percentile(sum, 0.99) * tick;
-  }
+  headroom_impl_summary(sum, headroom_impl_seconds_per_tick(), out);
   free(sum);
   return known;
 }
 
 HEADROOM_IMPL_SLOW static struct headroom_drops headroom_impl_drops(void) {
   struct headroom_impl_state* state = &headroom_impl_state_v1;
-  struct headroom_drops drops = {0, 0, 0, 0, 0};
+  struct headroom_drops drops = {0, 0, 0, 0, 0, 0};
   pthread_mutex_lock(&state->lock);
   if (state->ready) {
     const struct headroom_shared* shared = state->shared;
     drops.ring = state->retired_ring_drops;
     for (const struct headroom_impl_thread* t = state->threads; t != NULL; t = t->next) {
-      if (t->ring != NULL) drops.ring += HEADROOM_IMPL_GET(t->ring->dropped);
+      if (t->out.ring != NULL) drops.ring += HEADROOM_IMPL_GET(t->out.ring->dropped);
     }
     drops.threads = HEADROOM_IMPL_GET(shared->dropped_threads);
     drops.depth = HEADROOM_IMPL_GET(shared->dropped_depth);
     drops.names = HEADROOM_IMPL_GET(shared->dropped_names);
     drops.unmatched = HEADROOM_IMPL_GET(shared->unmatched);
+    drops.statistics = HEADROOM_IMPL_GET(state->dropped_statistics);
   }
   pthread_mutex_unlock(&state->lock);
   return drops;
@@ -723,4 +925,5 @@ HEADROOM_IMPL_SLOW static struct headroom_drops headroom_impl_drops(void) {
 
 #if defined(__cplusplus)
 }  // extern "C"
+#pragma GCC diagnostic pop
 #endif

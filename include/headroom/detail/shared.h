@@ -50,6 +50,7 @@ struct headroom_record {
 struct headroom_name {
   uint32_t offset;  ///< In the text.
   uint32_t length;  ///< In bytes.
+  uint32_t place;   ///< The name "file:line function" of where its regions begin; 0: not known.
 };
 
 struct headroom_ring {
@@ -83,6 +84,11 @@ struct headroom_shared {
 
 #define HEADROOM_RING_HEADER_BYTES 4096u
 
+#if defined(__cplusplus)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wold-style-cast"
+#endif
+
 static inline struct headroom_ring* headroom_ring_at(struct headroom_shared* shared, uint32_t i) {
   return (struct headroom_ring*)((char*)shared + shared->rings_offset + i * shared->ring_stride);
 }
@@ -95,3 +101,7 @@ static inline struct headroom_name* headroom_names_of(struct headroom_shared* sh
 static inline char* headroom_text_of(struct headroom_shared* shared) {
   return (char*)shared + shared->text_offset;
 }
+
+#if defined(__cplusplus)
+#pragma GCC diagnostic pop
+#endif

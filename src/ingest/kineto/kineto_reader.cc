@@ -594,7 +594,7 @@ class Reading {
 
   static constexpr const char* kNotATrace =
       "is not a trace: expected JSON with a list of events (as prof.export_chrome_trace(...) "
-      "writes), plain, .gz or .zst";
+      "writes) or a Perfetto trace, plain, .gz or .zst";
   static constexpr std::size_t kLargestEpilogue = std::size_t{16} << 20;
 
   const ReadOptions& options_;

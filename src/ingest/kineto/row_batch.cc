@@ -5,7 +5,6 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
-#include <iterator>
 #include <limits>
 
 #include "base/ascii.h"
@@ -15,36 +14,6 @@ namespace {
 
 constexpr std::uint64_t Bit(ArgKey key) { return std::uint64_t{1} << static_cast<unsigned>(key); }
 static_assert(static_cast<unsigned>(ArgKey::kCount) <= 64);
-
-struct CategoryText {
-  std::string_view text;
-  CategoryRule rule;
-};
-
-/// Lower-case names are Kineto's; the others were written before 2022.
-constexpr CategoryText kCategories[] = {
-    {"cpu_op", CategoryRule::kOperator},
-    {"Operator", CategoryRule::kOperator},
-    {"operator", CategoryRule::kOperator},
-    {"user_annotation", CategoryRule::kAnnotation},
-    {"python_function", CategoryRule::kPythonFrame},
-    {"cuda_runtime", CategoryRule::kRuntimeCall},
-    {"Runtime", CategoryRule::kRuntimeCall},
-    {"cuda_driver", CategoryRule::kDriverCall},
-    {"hip_runtime", CategoryRule::kRuntimeCall},
-    {"xpu_runtime", CategoryRule::kRuntimeCall},
-    {"mtia_runtime", CategoryRule::kRuntimeCall},
-    {"overhead", CategoryRule::kOverhead},
-    {"gpu_user_annotation", CategoryRule::kGpuAnnotation},
-    {"kernel", CategoryRule::kKernel},
-    {"Kernel", CategoryRule::kKernel},
-    {"gpu_memcpy", CategoryRule::kMemcpy},
-    {"Memcpy", CategoryRule::kMemcpy},
-    {"gpu_memset", CategoryRule::kMemset},
-    {"Memset", CategoryRule::kMemset},
-    {"cuda_sync", CategoryRule::kSync},
-    {"cuda_event", CategoryRule::kCudaEvent},
-};
 
 std::int64_t IntegerOr(const Token& token, std::int64_t fallback) {
   std::int64_t value = 0;
@@ -77,11 +46,6 @@ bool IsNumber(std::string_view text) {
   return error != std::errc::invalid_argument && end == text.data() + text.size();
 }
 
-bool IsGpuTask(CategoryRule rule) {
-  return rule == CategoryRule::kKernel || rule == CategoryRule::kMemcpy ||
-         rule == CategoryRule::kMemset;
-}
-
 /// Whether PyTorch itself names a range like this; all others are operators or the user's ranges,
 /// which a trace without categories does not tell apart.
 bool IsFrameworkRange(std::string_view name) {
@@ -90,17 +54,11 @@ bool IsFrameworkRange(std::string_view name) {
 }
 
 HostEventKind HostKindOf(const RawEvent& event, CategoryRule rule) {
-  constexpr HostEventKind kKinds[] = {
-      HostEventKind::kOperator,      HostEventKind::kAnnotation,  HostEventKind::kRuntimeCall,
-      HostEventKind::kDriverCall,    HostEventKind::kPythonFrame, HostEventKind::kOverhead,
-      HostEventKind::kGpuAnnotation,
-  };
   if (!event.category.present() && event.process.text == kProcessWithoutKineto) {
     return IsFrameworkRange(event.name.text) ? HostEventKind::kAnnotation
                                              : HostEventKind::kOperator;
   }
-  const auto index = static_cast<std::size_t>(rule);
-  return index < std::size(kKinds) ? kKinds[index] : HostEventKind::kOther;
+  return HostKindOf(rule);
 }
 
 /// Three integers as "[8, 16, 5]"; unknown where it is anything else.
@@ -122,22 +80,6 @@ Extent ParseExtent(const Token& token) {
   }
   while (p != end && IsSpace(*p)) ++p;
   return p != end && *p == ']' ? extent : Extent();
-}
-
-CopyKind CopyKindOf(std::string_view name) {
-  if (name.find("HtoD") != std::string_view::npos ||
-      name.find("HostToDevice") != std::string_view::npos) {
-    return CopyKind::kHostToDevice;
-  }
-  if (name.find("DtoH") != std::string_view::npos ||
-      name.find("DeviceToHost") != std::string_view::npos) {
-    return CopyKind::kDeviceToHost;
-  }
-  if (name.find("DtoD") != std::string_view::npos ||
-      name.find("DeviceToDevice") != std::string_view::npos) {
-    return CopyKind::kDeviceToDevice;
-  }
-  return name.find("PtoP") != std::string_view::npos ? CopyKind::kPeer : CopyKind::kOther;
 }
 
 SyncKind SyncKindOf(std::string_view name) {
@@ -257,11 +199,7 @@ CategoryRule WorkerIds::RuleOf(StringId category) {
     rule_known_.resize(category.index() + 1);
   }
   if (!rule_known_[category.index()]) {
-    CategoryRule rule = CategoryRule::kOther;
-    for (const CategoryText& known : kCategories) {
-      if (known.text == strings.Get(category)) rule = known.rule;
-    }
-    rules_[category.index()] = rule;
+    rules_[category.index()] = RuleOfCategory(strings.Get(category));
     rule_known_[category.index()] = true;
   }
   return rules_[category.index()];
@@ -391,9 +329,7 @@ void RowBuilder::AddGpuTask(const RawEvent& event, Span span, CategoryRule rule)
   rows.duration.push_back(span.duration);
   rows.name.push_back(ids_.Intern(event.name));
   rows.stream.push_back(StreamOf(event, args));
-  rows.kind.push_back(is_copy                         ? GpuTaskKind::kMemcpy
-                      : rule == CategoryRule::kMemset ? GpuTaskKind::kMemset
-                                                      : GpuTaskKind::kKernel);
+  rows.kind.push_back(GpuKindOf(rule));
   rows.copy.push_back(is_copy ? CopyKindOf(event.name.text) : CopyKind::kNotACopy);
   rows.correlation.push_back(args.Integer(ArgKey::kCorrelation));
   rows.external_id.push_back(args.Integer(ArgKey::kExternalId));
@@ -484,8 +420,10 @@ void RowBuilder::AddCounter(const RawEvent& event, std::int64_t offset) {
     rows.name.push_back(name);
     const bool escaped = arg.key_text.find('\\') != std::string_view::npos;
     rows.series.push_back(ids_.Intern({arg.key_text, /*quoted=*/true, escaped}));
+    rows.unit.push_back(StringId::None());
     rows.thread.push_back(thread);
     rows.value.push_back(value);
+    rows.unit.push_back(StringId::None());
     any = true;
   }
   if (!any) batch_.log.Add(ImportIssue::kNotAnEvent, offset, "a counter without a number");

@@ -12,6 +12,7 @@
 #include "base/ids.h"
 #include "base/string_pool.h"
 #include "base/time.h"
+#include "ingest/category.h"
 #include "ingest/kineto/event_scanner.h"
 #include "store/import_log.h"
 #include "store/tables.h"
@@ -71,23 +72,6 @@ struct RowBatch {
   bool fractional_times = false;  ///< Some time stamp or duration had decimals.
 
   void Clear();
-};
-
-/// What a category means; found once per distinct category text.
-enum class CategoryRule : std::uint8_t {
-  kOperator,
-  kAnnotation,
-  kRuntimeCall,
-  kDriverCall,
-  kPythonFrame,
-  kOverhead,
-  kGpuAnnotation,
-  kKernel,
-  kMemcpy,
-  kMemset,
-  kSync,
-  kCudaEvent,
-  kOther,
 };
 
 /// Ids that one reader thread has given out; they live as long as its file.

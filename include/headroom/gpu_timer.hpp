@@ -1,0 +1,845 @@
+// Regions on the clock of a GPU, by events of CUDA or HIP: headers only, C++17, nothing to link
+// with but what headroom/timer.hpp needs, and libdl where glibc is older than 2.34.
+//
+//   #include <headroom/gpu_timer.hpp>
+//
+//   {
+//     headroom::GpuScope forward("FORWARD", stream);  // A CUstream, cudaStream_t or hipStream_t.
+//     launch_kernels(stream);
+//   }
+//   double seconds = headroom::gpu_stats("FORWARD").mean_s;  // Of those that the GPU has finished.
+//
+// A region is an event before and an event after what the stream was given in between. Nothing
+// waits: a thread asks for their times later. When the GPU is further behind than kRegions regions
+// of a stream, regions are dropped and counted. Nothing here throws, and no error of the GPU's
+// library reaches the program: it costs the region. Where there is no GPU, or the calling thread
+// has none in use, regions are timed on the host, which is said once on stderr.
+//
+// The library is opened when the first region begins: libcuda.so.1, else libamdhip64.so, or what
+// HEADROOM_CUDA_LIBRARY and HEADROOM_HIP_LIBRARY name. How exact regions are: docs/timers.md.
+#pragma once
+
+#include <dlfcn.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <deque>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "headroom/timer.hpp"
+
+// NOLINTBEGIN(readability-identifier-naming): names that users of other timers know.
+
+namespace headroom {
+inline namespace timer_v1 {
+
+/// What became of GPU regions since the program began, of this image.
+struct GpuCounts {
+  std::uint64_t resolved;   ///< Timed by the GPU.
+  std::uint64_t host;       ///< Timed on the host, for want of a GPU.
+  std::uint64_t full;       ///< Dropped: too many of a stream, or streams, were under way.
+  std::uint64_t capturing;  ///< Left out: the stream was being captured into a graph.
+  std::uint64_t failed;     ///< Lost to an error of the GPU's library.
+  std::uint64_t anchors;    ///< Times that the clocks were compared.
+};
+
+#if !defined(HEADROOM_DISABLE)
+
+namespace detail {
+
+/// The functions that are used of CUDA's driver or of HIP; both give 0 for success and 600 for "not
+/// ready". Declared here, so no header of theirs is needed to build.
+struct GpuLibrary {
+  using Handle = void*;
+  bool hip;
+  int (*event_create)(Handle* event, unsigned flags);
+  int (*event_record)(Handle event, Handle stream);
+  int (*event_query)(Handle event);
+  int (*event_elapsed)(float* ms, Handle start, Handle end);
+  int (*is_capturing)(Handle stream, int* status);
+  int (*exchange_capture_mode)(int* mode);
+  int (*stream_create)(Handle* stream, unsigned flags);
+  int (*get_context)(Handle* context);  ///< CUDA's.
+  int (*set_context)(Handle context);
+  int (*get_device)(int* device);
+  int (*set_device)(int device);  ///< HIP's.
+
+  static constexpr int kNotReady = 600;
+
+  template <typename Function>
+  static bool find(void* library, const char* name, Function& function) {
+    void* symbol = dlsym(library, name);
+    std::memcpy(&function, &symbol, sizeof symbol);
+    return symbol != nullptr;
+  }
+
+  bool open_cuda() {
+    const char* path = std::getenv("HEADROOM_CUDA_LIBRARY");
+    void* library = dlopen(path != nullptr ? path : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) return false;
+    hip = false;
+    return find(library, "cuEventCreate", event_create) &&
+           find(library, "cuEventRecord", event_record) &&
+           find(library, "cuEventQuery", event_query) &&
+           (find(library, "cuEventElapsedTime_v2", event_elapsed) ||
+            find(library, "cuEventElapsedTime", event_elapsed)) &&
+           find(library, "cuStreamIsCapturing", is_capturing) &&
+           find(library, "cuThreadExchangeStreamCaptureMode", exchange_capture_mode) &&
+           find(library, "cuStreamCreate", stream_create) &&
+           find(library, "cuCtxGetCurrent", get_context) &&
+           find(library, "cuCtxSetCurrent", set_context) &&
+           find(library, "cuCtxGetDevice", get_device);
+  }
+
+  bool open_hip() {
+    const char* path = std::getenv("HEADROOM_HIP_LIBRARY");
+    void* library = dlopen(path != nullptr ? path : "libamdhip64.so", RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) return false;
+    hip = true;
+    return find(library, "hipEventCreateWithFlags", event_create) &&
+           find(library, "hipEventRecord", event_record) &&
+           find(library, "hipEventQuery", event_query) &&
+           find(library, "hipEventElapsedTime", event_elapsed) &&
+           find(library, "hipStreamIsCapturing", is_capturing) &&
+           find(library, "hipThreadExchangeStreamCaptureMode", exchange_capture_mode) &&
+           find(library, "hipStreamCreateWithFlags", stream_create) &&
+           find(library, "hipGetDevice", get_device) && find(library, "hipSetDevice", set_device);
+  }
+
+  /// What the calling thread launches on; false: on nothing.
+  bool current(Handle* context, int* device) const {
+    *context = nullptr;
+    if (!hip && (get_context(context) != 0 || *context == nullptr)) return false;
+    return get_device(device) == 0;
+  }
+  bool make_current(Handle context, int device) const {
+    return (hip ? set_device(device) : set_context(context)) == 0;
+  }
+};
+
+/// Where the lengths of a GpuTimer's regions arrive.
+struct GpuResults {
+  std::mutex mutex;
+  TimeTable times;
+};
+
+/// All GPU regions of an image: one object, which is never destroyed.
+class GpuRegions {
+ public:
+  /// Of a stream, under way at a time.
+  static constexpr std::size_t kRegions = 1024;
+  static constexpr std::size_t kStreams = 64;
+  static constexpr std::uint64_t kAnchorEveryNs = 1'000'000'000;
+
+  /// Names an open region; null: none.
+  struct Region;
+
+  static GpuRegions& instance() {
+    static GpuRegions* const regions = new GpuRegions();
+    return *regions;
+  }
+
+  /// @param results  where its length goes beside the statistics; may be null
+  /// @param as_host  whether it becomes a region of the calling thread where there is no GPU
+  Region* begin(const char* key, void* stream, std::shared_ptr<GpuResults> results, bool as_host) {
+    if (!headroom_impl_on()) return nullptr;
+    GpuLibrary::Handle context = nullptr;
+    int device = 0;
+    if (forked_ || !has_library_ || !library_.current(&context, &device)) {
+      return begin_on_host(key, std::move(results), as_host);
+    }
+    const std::uint32_t name = headroom_impl_key(key);
+    if (name == 0) return nullptr;
+    int capturing = 0;
+    // An error: another stream is being captured that waits for this one.
+    if (library_.is_capturing(stream, &capturing) != 0 || capturing != 0) {
+      ++capturing_;
+      return nullptr;
+    }
+    const std::lock_guard<std::mutex> lock(mutex_);
+    Lane* lane = lane_of(context, device, stream);
+    if (lane == nullptr || lane->free.empty()) {
+      ++full_;
+      return nullptr;
+    }
+    Region* region = lane->free.back();
+    if (region->events[0] == nullptr && !create_events(region)) {
+      ++failed_;
+      return nullptr;
+    }
+    if (library_.event_record(region->events[0], stream) != 0) {
+      ++failed_;
+      return nullptr;
+    }
+    lane->free.pop_back();
+    region->name = name;
+    region->results = std::move(results);
+    region->failed = false;
+    lane->marks.push_back({region, 0});
+    wake();
+    return region;
+  }
+
+  void end(Region* region) {
+    if (region == nullptr) return;
+    if (region->lane == nullptr) return end_on_host(region);
+    if (forked_) return;  // Events of the parent, which has the region still.
+    const std::lock_guard<std::mutex> lock(mutex_);
+    int capturing = 0;
+    if (library_.is_capturing(region->lane->stream, &capturing) != 0 || capturing != 0 ||
+        library_.event_record(region->events[1], region->lane->stream) != 0) {
+      region->failed = true;  // In its turn: what began is closed where its beginning is.
+    }
+    region->lane->marks.push_back({region, 1});
+    wake();
+  }
+
+  /// Statistics of a key by the GPU's clock, or by the host's where it had to do.
+  Stats stats(const char* key) {
+    Stats out;
+    std::memset(&out, 0, sizeof out);
+    std::size_t length;
+    const std::uint32_t hash = headroom_impl_hash(key, &length);
+    const std::uint32_t name = headroom_impl_find(key, length, hash);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = statistics_.find(name);
+    if (found != statistics_.end()) headroom_impl_summary(found->second.get(), 1e-9, &out);
+    return out;
+  }
+
+  GpuCounts counts() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return {resolved_, host_, full_, capturing_, failed_, anchors_};
+  }
+
+  /// Waits until all that was under way is resolved or lost, at most `patience`.
+  bool wait(std::chrono::nanoseconds patience) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (forked_) return true;
+    hurried_ = true;
+    wanted_.notify_one();
+    const bool done = idle_.wait_for(lock, patience, [this] { return under_way() == 0; });
+    hurried_ = false;
+    return done;
+  }
+
+ private:
+  /// An event of each pair, in the order that the stream was given them.
+  struct Mark {
+    Region* region;
+    int which;
+  };
+  struct Lane;
+  struct Device;
+
+ public:
+  struct Region {
+    Lane* lane;  ///< Null: on the host.
+    GpuLibrary::Handle events[2];
+    std::uint32_t name, serial;
+    bool failed, recorded;
+    double begin_ns, end_ns;  ///< Since the first anchor of the device.
+    double self_ns;
+    headroom_token token;  ///< Of a region on the host.
+    std::uint64_t host_begin_ns;
+    std::shared_ptr<GpuResults> results;
+  };
+
+ private:
+  /// The clocks of a GPU and the host: an event that both know, and how fast one runs by the other.
+  struct Device {
+    GpuLibrary::Handle context;
+    int number;
+    GpuLibrary::Handle stream;  ///< Of our own: empty but for anchors.
+    GpuLibrary::Handle base, next;
+    bool anchored;
+    std::uint64_t first_ticks, base_ticks;  ///< Of the host, at the first anchor and at the base.
+    double first_ns, base_ns;               ///< Of the GPU; the origin is the first event of all.
+    std::uint64_t first_width, base_width;  ///< Ticks of the host, between which each of them lay.
+    std::uint64_t anchored_at_ns;           ///< Of the host.
+    double rate;                            ///< Ticks of the host in a nanosecond of the GPU.
+  };
+
+  struct Lane {
+    Device* device;
+    GpuLibrary::Handle stream;
+    headroom_impl_writer out;
+    std::uint32_t serial;
+    std::vector<std::unique_ptr<Region>> regions;
+    std::vector<Region*> free;
+    std::deque<Mark> marks;
+    std::vector<Region*> open;  ///< Begun by the GPU, in order.
+    double last_ns;
+    std::uint64_t last_ticks;
+  };
+
+  GpuRegions() {
+    // Its handlers of fork() first, so that locks are taken in one order: ours, then its.
+    headroom_impl_lock_started();
+    pthread_mutex_unlock(&headroom_impl_state_v1.lock);
+    has_library_ = library_.open_cuda() || library_.open_hip();
+    // Registered after the library's own, so it runs before them: no call meets its end.
+    std::atexit([] { instance().stop(); });
+    pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
+                   [] { instance().in_child(); });
+  }
+
+  /// A child has neither the thread that polls nor the use of its parent's GPU.
+  void in_child() {
+    forked_ = true;
+    statistics_.clear();
+    resolved_ = host_ = full_ = capturing_ = failed_ = anchors_ = 0;
+    mutex_.unlock();
+  }
+
+  static std::uint64_t host_ns() { return headroom_impl_gettime(HEADROOM_IMPL_CLOCK_MONOTONIC); }
+
+  Region* begin_on_host(const char* key, std::shared_ptr<GpuResults> results, bool as_host) {
+    if (!said_.exchange(true)) {
+      std::fputs("headroom: no GPU is in use; GPU regions are timed on the host\n", stderr);
+    }
+    Region* region = new (std::nothrow) Region();
+    if (region == nullptr) return nullptr;
+    region->name = headroom_impl_key(key);
+    region->results = std::move(results);
+    if (as_host) region->token = headroom_begin_key(region->name);
+    region->host_begin_ns = host_ns();
+    return region;
+  }
+
+  void end_on_host(Region* region) {
+    const std::uint64_t ns = host_ns() - region->host_begin_ns;
+    headroom_end(region->token);
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      ++host_;
+      add(*region, static_cast<double>(ns), static_cast<double>(ns));
+    }
+    delete region;
+  }
+
+  /// REQUIRES: the lock is held.
+  Lane* lane_of(GpuLibrary::Handle context, int number, GpuLibrary::Handle stream) {
+    for (const auto& lane : lanes_) {
+      if (lane->stream == stream && lane->device->context == context &&
+          lane->device->number == number) {
+        return lane.get();
+      }
+    }
+    if (lanes_.size() == kStreams) return nullptr;
+    Device* device = nullptr;
+    for (const auto& known : devices_) {
+      if (known->context == context && known->number == number) device = known.get();
+    }
+    if (device == nullptr) {
+      auto made = std::make_unique<Device>();
+      made->context = context;
+      made->number = number;
+      if (library_.stream_create(&made->stream, 1 /* non-blocking */) != 0 ||
+          library_.event_create(&made->base, 0) != 0 ||
+          library_.event_create(&made->next, 0) != 0) {
+        return nullptr;
+      }
+      device = made.get();
+      devices_.push_back(std::move(made));
+    }
+    auto lane = std::make_unique<Lane>();
+    lane->device = device;
+    lane->stream = stream;
+    lane->last_ns = std::numeric_limits<double>::lowest();  // Before the origin, too.
+    for (std::size_t i = 0; i < kRegions; ++i) {
+      lane->regions.push_back(std::make_unique<Region>());
+      lane->regions.back()->lane = lane.get();
+      lane->free.push_back(lane->regions.back().get());
+    }
+    char name[64];
+    std::snprintf(name, sizeof name, "GPU %d stream %llu", number,
+                  static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(stream)));
+    if (headroom_impl_lock_started()) {
+      headroom_impl_open_ring(&lane->out, HEADROOM_RING_STREAM, 0, number,
+                              reinterpret_cast<std::uintptr_t>(stream), name);
+    }
+    pthread_mutex_unlock(&headroom_impl_state_v1.lock);
+    lanes_.push_back(std::move(lane));
+    return lanes_.back().get();
+  }
+
+  bool create_events(Region* region) {
+    for (GpuLibrary::Handle& event : region->events) {
+      if (event == nullptr && library_.event_create(&event, 0 /* with timing */) != 0) {
+        event = nullptr;
+        return false;
+      }
+    }
+    return true;
+  }
+
+  std::size_t under_way() const {
+    std::size_t marks = 0;
+    for (const auto& lane : lanes_) marks += lane->marks.size();
+    return marks;
+  }
+
+  /// The poller sleeps without end where nothing is under way. REQUIRES: the lock is held.
+  void wake() {
+    if (!poller_.joinable() && !stopping_) {
+      try {
+        poller_ = std::thread([this] { poll(); });
+      } catch (const std::system_error&) {
+        stopping_ = true;  // No thread, no times: regions fill up and are dropped.
+      }
+    }
+    if (sleeping_) wanted_.notify_one();
+  }
+
+  void stop() {
+    if (forked_) return;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      stopping_ = true;
+      wanted_.notify_one();
+    }
+    if (poller_.joinable()) poller_.join();
+  }
+
+  void poll() {
+    pthread_setname_np(pthread_self(), "headroom-gpu");
+    // Asking for an event is no use of the stream that another thread captures: without this it
+    // would end a capture in CUDA's global mode.
+    int mode = 2;  // Relaxed.
+    library_.exchange_capture_mode(&mode);
+    std::unique_lock<std::mutex> lock(mutex_);
+    for (bool last = false; !last;) {
+      if (under_way() == 0 && !stopping_) {
+        sleeping_ = true;
+        wanted_.wait(lock, [this] { return under_way() != 0 || stopping_; });
+        sleeping_ = false;
+      }
+      last = stopping_;
+      for (const auto& device : devices_) anchor(*device);
+      for (const auto& lane : lanes_) resolve(*lane);
+      if (under_way() == 0) {
+        idle_.notify_all();
+      } else if (!last) {
+        wanted_.wait_for(lock, std::chrono::microseconds(hurried_ ? 200 : 5000),
+                         [this] { return stopping_ || hurried_; });
+        if (hurried_) {  // Others want the lock between two rounds.
+          lock.unlock();
+          std::this_thread::sleep_for(std::chrono::microseconds(200));
+          lock.lock();
+        }
+      }
+    }
+  }
+
+  /// Compares the clocks, if that is due. The event lies between two readings of the host's clock;
+  /// of several, the one where these are closest counts.
+  void anchor(Device& device) {
+    const std::uint64_t now = host_ns();
+    if (device.anchored && now - device.anchored_at_ns < kAnchorEveryNs) return;
+    if (!library_.make_current(device.context, device.number)) return;
+    const std::uint32_t clock = headroom_impl_state_v1.clock;
+    const bool is_first = !device.anchored;
+    std::uint64_t best = UINT64_MAX;
+    for (int attempt = 0; attempt < 8; ++attempt) {
+      const std::uint64_t before = headroom_impl_ticks(clock);
+      if (library_.event_record(device.next, device.stream) != 0) break;
+      int state;
+      std::uint64_t after;
+      const std::uint64_t deadline = host_ns() + 1'000'000;
+      do {
+        state = library_.event_query(device.next);
+        after = headroom_impl_ticks(clock);
+      } while (state == GpuLibrary::kNotReady && host_ns() < deadline);
+      if (state != 0) break;  // A busy GPU: in the next round, and meanwhile by the last anchor.
+      if (after - before >= best) continue;
+      float ms = 0;
+      if (device.anchored && library_.event_elapsed(&ms, device.base, device.next) != 0) break;
+      best = after - before;
+      device.base_ns += static_cast<double>(ms) * 1e6;
+      device.base_ticks = before + best / 2;
+      device.base_width = best;
+      device.anchored = true;
+      std::swap(device.base, device.next);
+    }
+    if (best == UINT64_MAX) return;
+    device.anchored_at_ns = now;
+    ++anchors_;
+    if (is_first) {
+      device.first_ticks = device.base_ticks;
+      device.first_ns = device.base_ns;
+      device.first_width = device.base_width;
+    }
+  }
+
+  /// Ticks of the host in a nanosecond of the GPU: by the anchors, once these are so far apart that
+  /// what both may be off is less than 1 us a second; until then the GPU's clock is taken for as
+  /// fast as the host's, which is known the better the longer the program runs.
+  static double rate_of(const Device& device) {
+    const double ticks_per_ns = 1e-9 / headroom_impl_seconds_per_tick();
+    const double apart = device.base_ns - device.first_ns;
+    const double off_ticks = static_cast<double>(device.first_width + device.base_width) / 2;
+    if (off_ticks >= 1e-6 * apart * ticks_per_ns) return ticks_per_ns;
+    return static_cast<double>(device.base_ticks - device.first_ticks) / apart;
+  }
+
+  /// Takes the times of a stream's events, in its order, up to the first that it has not reached.
+  void resolve(Lane& lane) {
+    if (lane.marks.empty() || !lane.device->anchored) return;
+    if (!library_.make_current(lane.device->context, lane.device->number)) return;
+    if (lane.out.ring != nullptr) lane.device->rate = rate_of(*lane.device);
+    while (!lane.marks.empty()) {
+      const Mark mark = lane.marks.front();
+      Region& region = *mark.region;
+      if (!(mark.which == 1 && region.failed)) {
+        const int state = library_.event_query(region.events[mark.which]);
+        if (state == GpuLibrary::kNotReady) return;
+        if (state != 0) region.failed = true;
+      }
+      lane.marks.pop_front();
+      if (mark.which == 0) {
+        reached_begin(lane, region);
+      } else {
+        reached_end(lane, region);
+      }
+    }
+  }
+
+  void reached_begin(Lane& lane, Region& region) {
+    const Device& device = *lane.device;
+    float ms;
+    if (region.failed || library_.event_elapsed(&ms, device.base, region.events[0]) != 0) {
+      region.failed = true;
+      return;
+    }
+    region.begin_ns = std::max(lane.last_ns, device.base_ns + static_cast<double>(ms) * 1e6);
+    region.self_ns = 0;
+    region.serial = ++lane.serial & 0xffffffu;
+    pass(lane, region.begin_ns);
+    lane.open.push_back(&region);
+    region.recorded = lane.out.ring != nullptr && headroom_impl_room(&lane.out, 2) != 0;
+    if (region.recorded) {
+      ++lane.out.pending;
+      write(lane, region.begin_ns, region.name, HEADROOM_KIND_BEGIN | region.serial << 8);
+    }
+  }
+
+  void reached_end(Lane& lane, Region& region) {
+    float ms = 0;
+    const auto open = std::find(lane.open.begin(), lane.open.end(), &region);
+    const bool begun = open != lane.open.end();
+    // By its own two events: a short region keeps the digits that a distance from the base has not.
+    const bool timed = !region.failed && begun &&
+                       library_.event_elapsed(&ms, region.events[0], region.events[1]) == 0;
+    if (begun) {
+      region.end_ns = region.begin_ns + std::max(0.0, static_cast<double>(ms) * 1e6);
+      const double at = std::max(lane.last_ns, region.end_ns);
+      pass(lane, at);
+      lane.open.erase(open);
+      if (region.recorded) {  // Lost or not: what is open in the recording must be closed.
+        --lane.out.pending;
+        write(lane, at, region.name, HEADROOM_KIND_END | region.serial << 8);
+      }
+    }
+    if (timed) {
+      ++resolved_;
+      add(region, region.end_ns - region.begin_ns, region.self_ns);
+    } else {
+      ++failed_;
+    }
+    region.results.reset();
+    lane.free.push_back(&region);
+  }
+
+  /// Gives the time up to `ns` to the region that began last.
+  static void pass(Lane& lane, double ns) {
+    if (!lane.open.empty()) lane.open.back()->self_ns += ns - lane.last_ns;
+    lane.last_ns = ns;
+  }
+
+  void write(Lane& lane, double ns, std::uint32_t name, std::uint32_t info) {
+    lane.last_ticks = std::max(lane.last_ticks, ticks_at(*lane.device, ns));
+    headroom_impl_write(&lane.out, lane.last_ticks, name, info);
+    headroom_impl_publish(&lane.out);
+  }
+
+  /// A moment of the GPU in ticks of the host.
+  static std::uint64_t ticks_at(const Device& device, double ns) {
+    const double off = (ns - device.base_ns) * device.rate;
+    return device.base_ticks + static_cast<std::uint64_t>(static_cast<std::int64_t>(off));
+  }
+
+  /// REQUIRES: the lock is held.
+  void add(const Region& region, double ns, double self_ns) {
+    auto& block = statistics_[region.name];
+    if (block == nullptr) {
+      block = std::make_unique<headroom_impl_stats_block>();
+      block->min = UINT64_MAX;
+    }
+    const auto length = static_cast<std::uint64_t>(ns + 0.5);
+    // Lengths of regions that overlap add up: streams do, and they share their keys.
+    block->open = 1;
+    block->since = 0;
+    headroom_impl_count(block.get(), length, length, static_cast<std::uint64_t>(self_ns + 0.5));
+    if (region.results != nullptr) {
+      const std::uint32_t name = region.name;
+      const headroom_name& text = headroom_names_of(headroom_impl_state_v1.shared)[name];
+      const std::string key(headroom_text_of(headroom_impl_state_v1.shared) + text.offset,
+                            text.length);
+      const std::lock_guard<std::mutex> lock(region.results->mutex);
+      region.results->times.add(key, ns * 1e-9);
+    }
+  }
+
+  GpuLibrary library_ = {};
+  bool has_library_ = false;
+  std::atomic<bool> forked_ = false, said_ = false;
+  std::mutex mutex_;
+  std::condition_variable wanted_, idle_;
+  bool sleeping_ = false, stopping_ = false, hurried_ = false;
+  std::vector<std::unique_ptr<Device>> devices_;
+  std::vector<std::unique_ptr<Lane>> lanes_;
+  std::unordered_map<std::uint32_t, std::unique_ptr<headroom_impl_stats_block>> statistics_;
+  std::uint64_t resolved_ = 0, host_ = 0, full_ = 0, failed_ = 0, anchors_ = 0;
+  std::atomic<std::uint64_t> capturing_ = 0;
+  std::thread poller_;
+};
+
+}  // namespace detail
+
+/// The GPU's time between where a stream is now and where it is when the scope ends. The stream:
+/// that of CUDA or HIP; null: the default stream. By one thread at a time.
+class [[nodiscard]] GpuScope {
+ public:
+  explicit GpuScope(const char* key, void* stream = nullptr)
+      : region_(detail::GpuRegions::instance().begin(key, stream, nullptr, true)) {}
+  explicit GpuScope(const std::string& key, void* stream = nullptr)
+      : GpuScope(key.c_str(), stream) {}
+  ~GpuScope() { detail::GpuRegions::instance().end(region_); }
+  GpuScope(const GpuScope&) = delete;
+  GpuScope& operator=(const GpuScope&) = delete;
+
+ private:
+  detail::GpuRegions::Region* region_;
+};
+
+/// Statistics of the GPU regions of a key that are resolved; total_s is the sum of their lengths.
+inline Stats gpu_stats(const char* key) { return detail::GpuRegions::instance().stats(key); }
+inline Stats gpu_stats(const std::string& key) { return gpu_stats(key.c_str()); }
+inline GpuCounts gpu_counts() { return detail::GpuRegions::instance().counts(); }
+
+/// Waits until the GPU regions that have begun are resolved; whether they are, within `patience`.
+/// For the end of an epoch or of the program: it waits for the GPU.
+inline bool gpu_wait(std::chrono::nanoseconds patience = std::chrono::seconds(10)) {
+  return detail::GpuRegions::instance().wait(patience);
+}
+
+/// The wait for the next batch, on both clocks: a scope around the host's next().
+///
+///     for (;;) {
+///       auto batch = [&] { headroom::InputWait wait(stream); return loader.next(); }();
+///
+/// The host's wait is stats(key); the part that the GPU felt, because it ran out of work meanwhile,
+/// is gpu_stats(key): the distance of an event before from one after, which the GPU passes at
+/// max(0, end - max(start, when it ran dry)). The rest was hidden behind its work.
+class [[nodiscard]] InputWait {
+ public:
+  explicit InputWait(void* stream = nullptr, const char* key = keys::kIo)
+      : gpu_(detail::GpuRegions::instance().begin(key, stream, nullptr, false)), host_(key) {}
+  ~InputWait() { detail::GpuRegions::instance().end(gpu_); }
+  InputWait(const InputWait&) = delete;
+  InputWait& operator=(const InputWait&) = delete;
+
+ private:
+  detail::GpuRegions::Region* gpu_;
+  Scope host_;
+};
+
+/// The MAELSTROM timer of a GPU: the methods of BasicTimer. A region is one of the current stream,
+/// which the caller says; queries wait for the GPU.
+class GpuTimer {
+ public:
+  static constexpr std::size_t kOpen = 1024;
+
+  GpuTimer() = default;
+  ~GpuTimer() {
+    for (const Open& open : open_) detail::GpuRegions::instance().end(open.region);
+  }
+  GpuTimer(const GpuTimer&) = delete;
+  GpuTimer& operator=(const GpuTimer&) = delete;
+
+  void start(const std::string& key, void* stream = nullptr) { start(key, stream, true); }
+  void end(const std::string& key) { end(key, true); }
+
+  void complete_all() { gpu_wait(); }
+
+  std::vector<double> get_time(const std::string& key) {
+    complete_all();
+    const std::lock_guard<std::mutex> lock(results_->mutex);
+    return results_->times.latest(key);
+  }
+  TimeStats get_time_stats(const std::string& key) {
+    complete_all();
+    const std::lock_guard<std::mutex> lock(results_->mutex);
+    return results_->times.stats(key);
+  }
+  void print_all_time_stats(std::ostream& out = std::cout) {
+    complete_all();
+    const std::lock_guard<std::mutex> lock(results_->mutex);
+    results_->times.print(out);
+  }
+  std::uint64_t ignored() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return ignored_;
+  }
+
+ private:
+  template <class Clock>
+  friend class BasicCpuGpuTimer;
+
+  struct Open {
+    std::thread::id thread;
+    std::string key;
+    bool timed;
+    detail::GpuRegions::Region* region;
+  };
+
+  /// A region that is not timed keeps the place of one, so that the next end finds its own start.
+  void start(const std::string& key, void* stream, bool timed) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (key == keys::kAll || open_.size() == kOpen) {
+      ++ignored_;
+      return;
+    }
+    detail::GpuRegions::Region* region = nullptr;
+    if (timed) {
+      region = detail::GpuRegions::instance().begin(key.c_str(), stream, results_, false);
+    }
+    open_.push_back({std::this_thread::get_id(), key, timed, region});
+    if (!timed) return;
+    const std::lock_guard<std::mutex> results(results_->mutex);
+    results_->times.expect(key);
+  }
+
+  void end(const std::string& key, bool timed) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (std::size_t i = open_.size(); i-- > 0;) {
+      if (open_[i].thread != std::this_thread::get_id() || open_[i].key != key) continue;
+      if (open_[i].timed != timed) ++ignored_;
+      detail::GpuRegions::instance().end(open_[i].region);
+      open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(i));
+      return;
+    }
+    ++ignored_;
+  }
+
+  std::mutex mutex_;
+  std::vector<Open> open_;
+  std::uint64_t ignored_ = 0;
+  std::shared_ptr<detail::GpuResults> results_ = std::make_shared<detail::GpuResults>();
+};
+
+#else  // HEADROOM_DISABLE
+
+class [[nodiscard]] GpuScope {
+ public:
+  explicit GpuScope(const char*, void* = nullptr) {}
+  explicit GpuScope(const std::string&, void* = nullptr) {}
+  ~GpuScope() {}  // NOLINT(modernize-use-equals-default): a variable of it counts as used.
+};
+class [[nodiscard]] InputWait {
+ public:
+  explicit InputWait(void* = nullptr, const char* = nullptr) {}
+  ~InputWait() {}  // NOLINT(modernize-use-equals-default)
+};
+inline Stats gpu_stats(const char*) { return {}; }
+inline Stats gpu_stats(const std::string&) { return {}; }
+inline GpuCounts gpu_counts() { return {}; }
+inline bool gpu_wait(std::chrono::nanoseconds = std::chrono::nanoseconds(0)) { return true; }
+
+class GpuTimer {
+ public:
+  void start(const std::string&, void* = nullptr) {}
+  void end(const std::string&) {}
+  void complete_all() {}
+  std::vector<double> get_time(const std::string&) { return {}; }
+  TimeStats get_time_stats(const std::string&) { return {}; }
+  void print_all_time_stats(std::ostream& out = std::cout) { out << "---\n"; }
+  std::uint64_t ignored() { return 0; }
+
+ private:
+  template <class Clock>
+  friend class BasicCpuGpuTimer;
+  void start(const std::string&, void*, bool) {}
+  void end(const std::string&, bool) {}
+};
+
+#endif
+
+/// The MAELSTROM twin: host time always, GPU time where `gpu` is set. The flag of the start counts;
+/// an end with the other one is counted in ignored(), no more.
+template <class Clock>
+class BasicCpuGpuTimer {
+ public:
+  explicit BasicCpuGpuTimer(Clock clock = Clock()) : cpu_(std::move(clock)) {}
+
+  void start(const std::string& key, bool gpu = false, void* stream = nullptr) {
+    cpu_.start(key);
+    gpu_.start(key, stream, gpu);
+  }
+  void end(const std::string& key, bool gpu = false) {
+    gpu_.end(key, gpu);
+    cpu_.end(key);
+  }
+  std::vector<double> get_time(const std::string& key, bool gpu = false) {
+    return gpu ? gpu_.get_time(key) : cpu_.get_time(key);
+  }
+  TimeStats get_time_stats(const std::string& key, bool gpu = false) {
+    return gpu ? gpu_.get_time_stats(key) : cpu_.get_time_stats(key);
+  }
+  void complete_all() {
+    cpu_.complete_all();
+    gpu_.complete_all();
+  }
+  /// As BasicTimer's, below "CPU", then below "GPU".
+  void print_all_time_stats(std::ostream& out = std::cout) {
+    out << "CPU\n";
+    cpu_.print_all_time_stats(out);
+    out << "GPU\n";
+    gpu_.print_all_time_stats(out);
+  }
+  std::error_code save_all_time_stats(const std::string& path) {
+    std::ostringstream text;
+    print_all_time_stats(text);
+    return detail::write_new_file(path, text.str());
+  }
+  /// Of both halves: what the host's ignored, the GPU's did, too.
+  std::uint64_t ignored() { return std::max(cpu_.ignored(), gpu_.ignored()); }
+
+ private:
+  BasicTimer<Clock> cpu_;
+  GpuTimer gpu_;
+};
+
+using CpuGpuTimer = BasicCpuGpuTimer<HostClock>;
+
+}  // namespace timer_v1
+}  // namespace headroom
+
+// NOLINTEND(readability-identifier-naming)

@@ -1,0 +1,424 @@
+// Headroom's region timer for C++: headers only, C++17.
+//
+//   #include <headroom/timer.hpp>
+//
+//   for (std::int64_t i = 0; i < batches; ++i) {
+//     headroom::Step step(i);
+//     HEADROOM_SCOPE("FORWARD");
+//     ...
+//   }
+//   std::printf("%f s\n", headroom::stats("FORWARD").mean_s);
+//
+// The same collector as headroom/timer.h, whose remarks on cost, memory and threads hold here.
+// headroom::Timer has the methods of the MAELSTROM timer (start, end, get_time_stats, ...), over
+// any clock. With HEADROOM_DISABLE defined, regions are gone from the program; headroom::Timer
+// still times, since the program asks it for the times.
+#pragma once
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <iostream>
+#include <map>
+#include <mutex>
+#include <ostream>
+#include <sstream>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "headroom/timer.h"
+
+// NOLINTBEGIN(readability-identifier-naming): names that users of other timers know.
+
+namespace headroom {
+// Two images of a program may hold different versions of these classes.
+inline namespace timer_v1 {
+
+/// Keys with a meaning in reports. Any other text is a key, too.
+namespace keys {
+inline constexpr char kEpoch[] = "EPOCH";
+inline constexpr char kBatch[] = "BATCH";
+inline constexpr char kForward[] = "FORWARD";
+inline constexpr char kBackward[] = "BACKWARD";
+inline constexpr char kComm[] = "COMM";
+inline constexpr char kIo[] = "IO";  ///< The loop waits for its next batch.
+inline constexpr char kOther[] = "OTHER";
+inline constexpr char kAll[] = "ALL";  ///< For queries only: all keys together.
+
+// What Determined calls its timings; kDataloaderNext is what kIo is elsewhere, and so on.
+inline constexpr char kDataloaderNext[] = "dataloader_next";
+inline constexpr char kToDevice[] = "to_device";
+inline constexpr char kTrainBatch[] = "train_batch";
+inline constexpr char kTrainBatchBackward[] = "train_batch.backward";
+inline constexpr char kSyncOptimizers[] = "train_batch.sync_optimizers";
+inline constexpr char kStepLrSchedulers[] = "step_lr_schedulers";
+inline constexpr char kFromDevice[] = "from_device";
+inline constexpr char kReduceMetrics[] = "reduce_metrics";
+}  // namespace keys
+
+using Stats = ::headroom_stats;
+using Drops = ::headroom_drops;
+
+/// A key that is looked up once, for loops that choose between keys at run time.
+class Key {
+ public:
+  explicit Key(const char* name) : number_(headroom_key(name)) {}
+  explicit Key(const std::string& name) : Key(name.c_str()) {}
+  std::uint32_t number() const { return number_; }
+
+ private:
+  std::uint32_t number_;
+};
+
+/// See headroom_begin(); for what a scope cannot hold. Regions may overlap.
+[[nodiscard]] inline headroom_token begin(const char* key) { return headroom_begin(key); }
+[[nodiscard]] inline headroom_token begin(const std::string& key) { return begin(key.c_str()); }
+[[nodiscard]] inline headroom_token begin(Key key) { return headroom_begin_key(key.number()); }
+inline void end(headroom_token token) { headroom_end(token); }
+
+/// See headroom_counter(), headroom_mark() and headroom_gradient().
+inline void counter(const char* key, double value) { headroom_counter(key, value); }
+inline void mark(const char* key) { headroom_mark(key); }
+inline void gradient(const char* parameter, std::int64_t bytes) {
+  headroom_gradient(parameter, bytes);
+}
+
+/// Statistics of a key over all threads; with a count of 0 where it is not known. keys::kAll: of
+/// all keys together.
+inline Stats stats(const char* key) {
+  Stats out;
+  headroom_stats_of(key, &out);
+  return out;
+}
+inline Stats stats(const std::string& key) { return stats(key.c_str()); }
+
+inline Drops drops() { return headroom_drops_now(); }
+inline void enable(bool on) { headroom_enable(on ? 1 : 0); }
+inline bool enabled() { return headroom_enabled() != 0; }
+inline bool recorded() { return headroom_recorded() != 0; }
+
+/// A region that ends with its scope, by an exception, too.
+class [[nodiscard]] Scope {
+ public:
+  explicit Scope(const char* key) : token_(headroom_begin(key)) {}
+  explicit Scope(const std::string& key) : Scope(key.c_str()) {}
+  explicit Scope(Key key) : token_(headroom_begin_key(key.number())) {}
+#if !defined(HEADROOM_DISABLE)
+  explicit Scope(::headroom_impl_site& site)
+      : token_(headroom_impl_on() ? headroom_impl_begin_site(&site) : 0) {}
+#endif
+  ~Scope() { headroom_end(token_); }
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+
+ private:
+  headroom_token token_;
+};
+
+/// A training step, numbered by the caller.
+class [[nodiscard]] Step {
+ public:
+  explicit Step(std::int64_t number) : token_(headroom_begin_step(number)) {}
+  ~Step() { headroom_end(token_); }
+  Step(const Step&) = delete;
+  Step& operator=(const Step&) = delete;
+
+ private:
+  headroom_token token_;
+};
+
+// --- headroom::Timer -----------------------------------------------------------------------------
+
+/// In seconds; all 0 where nothing was timed.
+struct TimeStats {
+  double min = 0, mean = 0, median = 0, max = 0;
+  double stdev = 0;  ///< Of the sample (n - 1); 0 with fewer than two.
+};
+
+/// Lengths by key, in bounded memory: of all, count, least, most, mean and deviation; of the latest
+/// kKept of a key, each. For use by one thread at a time.
+class TimeTable {
+ public:
+  static constexpr std::size_t kKept = 4096;
+
+  /// Gives a key its place in the text.
+  void expect(const std::string& key) { at(key); }
+
+  /// REQUIRES: seconds is a number.
+  void add(const std::string& key, double seconds) {
+    Times& times = at(key);
+    if (times.latest.size() < kKept) {
+      times.latest.push_back(seconds);
+    } else {
+      times.latest[times.count % kKept] = seconds;
+    }
+    if (times.count == 0 || seconds < times.min) times.min = seconds;
+    if (times.count == 0 || seconds > times.max) times.max = seconds;
+    ++times.count;
+    // Welford's recurrence: no cancellation, however long the run.
+    const double off = seconds - times.mean;
+    times.mean += off / static_cast<double>(times.count);
+    times.squares += off * (seconds - times.mean);
+  }
+
+  /// The latest kKept lengths of a key, the oldest first; of all keys for "ALL", key by key.
+  std::vector<double> latest(const std::string& key) const {
+    std::vector<double> out;
+    for (const Times* times : select(key)) {
+      const std::size_t size = times->latest.size();
+      const std::size_t oldest = size < kKept ? 0 : times->count % kKept;
+      for (std::size_t i = 0; i < size; ++i) {
+        out.push_back(times->latest[(oldest + i) % size]);
+      }
+    }
+    return out;
+  }
+
+  /// The median is that of latest(), all else of all lengths.
+  TimeStats stats(const std::string& key) const {
+    TimeStats out;
+    double count = 0, squares = 0;
+    for (const Times* times : select(key)) {  // Chan's formula joins two samples.
+      if (times->count == 0) continue;
+      const double n = static_cast<double>(times->count);
+      const double off = times->mean - out.mean;
+      out.min = count == 0 ? times->min : std::min(out.min, times->min);
+      out.max = count == 0 ? times->max : std::max(out.max, times->max);
+      out.mean += off * n / (count + n);
+      squares += times->squares + off * off * count * n / (count + n);
+      count += n;
+    }
+    if (count == 0) return out;
+    out.stdev = count > 1 ? std::sqrt(squares / (count - 1)) : 0;
+    std::vector<double> sorted = latest(key);
+    const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+    std::nth_element(sorted.begin(), middle, sorted.end());
+    out.median = *middle;
+    if (sorted.size() % 2 == 0) {
+      out.median = (out.median + *std::max_element(sorted.begin(), middle)) / 2;
+    }
+    return out;
+  }
+
+  /// A line with the key, and one with its statistics in seconds; in order of first use. Then
+  /// "---".
+  void print(std::ostream& out) const {
+    for (const Times& times : times_) {
+      if (times.count == 0) continue;
+      const TimeStats s = stats(times.key);
+      char line[256];
+      std::snprintf(line, sizeof line, "min: %.5f mean: %.5f median: %.5f max: %.5f stdev: %.5f\n",
+                    s.min, s.mean, s.median, s.max, s.stdev);
+      out << times.key << '\n' << line;
+    }
+    out << "---\n";
+  }
+
+ private:
+  struct Times {
+    std::string key;
+    std::vector<double> latest;  ///< A ring once it holds kKept.
+    std::uint64_t count;
+    double min, max, mean, squares;
+  };
+
+  Times& at(const std::string& key) {
+    const auto [at, is_new] = index_.try_emplace(key, times_.size());
+    if (is_new) times_.push_back({key, {}, 0, 0, 0, 0, 0});
+    return times_[at->second];
+  }
+
+  std::vector<const Times*> select(const std::string& key) const {
+    std::vector<const Times*> out;
+    const auto at = index_.find(key);
+    if (at != index_.end()) out.push_back(&times_[at->second]);
+    if (key == keys::kAll) {
+      for (const Times& times : times_) out.push_back(&times);
+    }
+    return out;
+  }
+
+  std::map<std::string, std::size_t> index_;
+  std::vector<Times> times_;
+};
+
+namespace detail {
+
+/// Writes `text` to a new file; an error where there is one already.
+inline std::error_code write_new_file(const std::string& path, const std::string& text) {
+  std::FILE* file = std::fopen(path.c_str(), "wxe");
+  if (file == nullptr) return {errno, std::generic_category()};
+  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const int error = errno;
+  if (std::fclose(file) != 0) return {errno, std::generic_category()};
+  return written ? std::error_code() : std::error_code(error, std::generic_category());
+}
+
+}  // namespace detail
+
+/// The host's monotonic clock. A clock of one's own is a class with these three functions; the
+/// tokens may be of any type that can be copied.
+class HostClock {
+ public:
+  std::uint64_t start() { return now(); }
+  std::uint64_t end() { return now(); }
+  /// Seconds between two tokens; may wait until they are known.
+  double get_time(std::uint64_t start, std::uint64_t end) {
+    return static_cast<double>(end - start) * 1e-9;
+  }
+
+ private:
+  static std::uint64_t now() {
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1000000000u +
+           static_cast<std::uint64_t>(now.tv_nsec);
+  }
+};
+
+/// The MAELSTROM timer: regions by key, in seconds. Each is also a region of the recording and of
+/// headroom::stats(). Safe for threads: a region is ended by the thread that began it; the last
+/// begun of a key is the first ended. An end without a start, an open region or a key that was
+/// never used is no error. Memory is bounded; the clock is asked for a length when a query needs
+/// it, or when kPending more regions of the key have ended (so a clock of a GPU need not wait).
+template <class Clock>
+class BasicTimer {
+ public:
+  static constexpr std::size_t kKeys = 1024, kOpen = 256, kPending = 256;
+
+  explicit BasicTimer(Clock clock = Clock()) : clock_(std::move(clock)) {}
+
+  void start(const std::string& key) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    Regions* regions = find(key);
+    if (regions == nullptr || regions->open.size() == kOpen) {
+      ++ignored_;
+      return;
+    }
+    const headroom_token region = headroom_begin(key.c_str());
+    regions->open.push_back({std::this_thread::get_id(), region, clock_.start()});
+  }
+
+  void end(const std::string& key) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = regions_.find(key);
+    if (found != regions_.end()) {
+      auto& open = found->second.open;
+      for (std::size_t i = open.size(); i-- > 0;) {
+        if (open[i].thread != std::this_thread::get_id()) continue;
+        auto& pending = found->second.pending;
+        pending.emplace_back(open[i].start, clock_.end());
+        headroom_end(open[i].region);
+        open.erase(open.begin() + static_cast<std::ptrdiff_t>(i));
+        if (pending.size() > kPending) complete(*found, kPending / 2);
+        return;
+      }
+    }
+    ++ignored_;
+  }
+
+  /// Asks the clock for all lengths that are still unknown. Regions that are open stay so.
+  void complete_all() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (auto& regions : regions_) complete(regions, 0);
+  }
+
+  /// The latest TimeTable::kKept lengths of a key in seconds, in order of their ends; "ALL": of
+  /// all.
+  std::vector<double> get_time(const std::string& key) {
+    complete_all();
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return times_.latest(key);
+  }
+
+  TimeStats get_time_stats(const std::string& key) {
+    complete_all();
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return times_.stats(key);
+  }
+
+  void print_all_time_stats(std::ostream& out = std::cout) {
+    complete_all();
+    const std::lock_guard<std::mutex> lock(mutex_);
+    times_.print(out);
+  }
+
+  /// As print_all_time_stats(), to a new file: an error where there is one of that name.
+  std::error_code save_all_time_stats(const std::string& path) {
+    std::ostringstream text;
+    print_all_time_stats(text);
+    return detail::write_new_file(path, text.str());
+  }
+
+  /// Starts and ends that were not taken: ends of what this thread did not start, the key "ALL",
+  /// more than kKeys keys, or kOpen open regions of one.
+  std::uint64_t ignored() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return ignored_;
+  }
+
+ private:
+  using StartToken = decltype(std::declval<Clock&>().start());
+  using EndToken = decltype(std::declval<Clock&>().end());
+  struct Open {
+    std::thread::id thread;
+    headroom_token region;
+    StartToken start;
+  };
+  struct Regions {
+    std::vector<Open> open;
+    std::vector<std::pair<StartToken, EndToken>> pending;
+  };
+
+  Regions* find(const std::string& key) {
+    if (key == keys::kAll) return nullptr;
+    const auto found = regions_.find(key);
+    if (found != regions_.end()) return &found->second;
+    if (regions_.size() == kKeys) return nullptr;
+    times_.expect(key);
+    return &regions_[key];
+  }
+
+  void complete(std::pair<const std::string, Regions>& regions, std::size_t leave) {
+    auto& pending = regions.second.pending;
+    const std::size_t done = pending.size() > leave ? pending.size() - leave : 0;
+    for (std::size_t i = 0; i < done; ++i) {
+      times_.add(regions.first, clock_.get_time(pending[i].first, pending[i].second));
+    }
+    pending.erase(pending.begin(), pending.begin() + static_cast<std::ptrdiff_t>(done));
+  }
+
+  std::mutex mutex_;
+  Clock clock_;
+  std::map<std::string, Regions> regions_;
+  TimeTable times_;
+  std::uint64_t ignored_ = 0;
+};
+
+using Timer = BasicTimer<HostClock>;
+
+}  // namespace timer_v1
+}  // namespace headroom
+
+#define HEADROOM_IMPL_JOIN_NOW(a, b) a##b
+#define HEADROOM_IMPL_JOIN(a, b) HEADROOM_IMPL_JOIN_NOW(a, b)
+
+/// The rest of the block is a region. Its key, a literal, is looked up once; a recording tells the
+/// line and the function.
+#if defined(HEADROOM_DISABLE)
+#define HEADROOM_SCOPE(literal) static_assert(sizeof("" literal) > 0, "a literal")
+#else
+#define HEADROOM_SCOPE(literal)                                                \
+  static ::headroom_impl_site HEADROOM_IMPL_JOIN(headroom_site_, __LINE__) = { \
+      "" literal, static_cast<const char*>(__func__), __FILE__, __LINE__, 0};  \
+  const ::headroom::Scope HEADROOM_IMPL_JOIN(                                  \
+      headroom_scope_, __LINE__)(HEADROOM_IMPL_JOIN(headroom_site_, __LINE__))
+#endif
+
+// NOLINTEND(readability-identifier-naming)

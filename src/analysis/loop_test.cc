@@ -1,0 +1,184 @@
+// A recording without any GPU work and without operators: regions and steps of one thread.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "analysis/test_trace.h"
+
+namespace headroom {
+namespace {
+
+struct Part {
+  const char* key;
+  std::int64_t length;
+};
+
+/// Five steps of 1000 us, each of these regions in turn from its start.
+StoreBuilder Loop(const std::vector<Part>& parts) {
+  StoreBuilder b;
+  for (int i = 0; i < 5; ++i) {
+    b.Step(i, kMain, i * 1000, 1000);
+    std::int64_t at = i * 1000;
+    for (const Part& part : parts) {
+      b.Region(part.key, kMain, at, part.length);
+      at += part.length;
+    }
+  }
+  return b;
+}
+
+TEST(LoopWithoutGpu, DefaultKeysSplitTheMedianStep) {
+  const TraceReport report = AnalyzeTrace(Loop({{"IO", 90},
+                                                {"to_device", 50},
+                                                {"FORWARD", 200},
+                                                {"BACKWARD", 300},
+                                                {"COMM", 80},
+                                                {"OPTIMIZER", 120},
+                                                {"callbacks.Logger.on_batch_end", 60}}));
+  EXPECT_EQ(report.steps.p50, Us(1000)) << "the annotation";
+  ASSERT_TRUE(report.breakdown);
+  const BreakdownParts& step = report.breakdown->step;
+  EXPECT_EQ(step.data_wait, Us(90));
+  EXPECT_EQ(step.host_to_device, Us(50));
+  EXPECT_EQ(step.forward, Us(200));
+  EXPECT_EQ(step.backward, Us(300));
+  EXPECT_EQ(step.communication, Us(80));
+  EXPECT_EQ(step.optimizer, Us(120));
+  EXPECT_EQ(step.callback, Us(60));
+  EXPECT_EQ(step.other, Us(100));
+  EXPECT_EQ(report.breakdown->gpu.Sum(), Us(0));
+  ASSERT_TRUE(report.loop);
+  EXPECT_EQ(report.loop->data_wait, Us(90));
+  EXPECT_EQ(report.loop->callback, Us(60));
+  EXPECT_EQ(report.bottleneck.verdict, Verdict::kUnknown) << "no wait holds 15 % clearly";
+  EXPECT_TRUE(report.causes.empty());
+}
+
+// MAELSTROM's loop idiom marks IO and BATCH only. What lies between two waits is none.
+TEST(LoopWithoutGpu, ARegionSaysItselfHowFarItReaches) {
+  const TraceReport report = AnalyzeTrace(Loop({{"IO", 100}}));
+  ASSERT_TRUE(report.breakdown);
+  EXPECT_EQ(report.breakdown->step.data_wait, Us(100));
+  EXPECT_EQ(report.breakdown->step.other, Us(900));
+}
+
+struct VerdictCase {
+  const char* shows;
+  std::vector<Part> parts;
+  Verdict verdict;
+  const char* confidence;
+  const char* finding;  ///< The first; empty: none.
+};
+
+const VerdictCase kCases[] = {
+    {"the loader holds most",
+     {{"IO", 400}, {"FORWARD", 500}},
+     Verdict::kInput,
+     "medium",
+     "data-wait"},
+    {"the loader holds a little",
+     {{"IO", 200}, {"FORWARD", 500}},
+     Verdict::kInput,
+     "low",
+     "data-wait"},
+    {"a callback holds most",
+     {{"FORWARD", 300}, {"callbacks.Saver.on_batch_end", 500}},
+     Verdict::kCallback,
+     "medium",
+     "callbacks"},
+    {"other ranks hold most",
+     {{"FORWARD", 300}, {"COMM", 500}},
+     Verdict::kCommunication,
+     "medium",
+     ""},
+    {"two waits alike",
+     {{"IO", 300}, {"callbacks.Saver.on_batch_end", 280}},
+     Verdict::kUnknown,
+     "",
+     "data-wait"},
+    {"work holds most", {{"FORWARD", 500}, {"BACKWARD", 400}}, Verdict::kUnknown, "", ""},
+    {"a callback of 3 % is no finding",
+     {{"FORWARD", 500}, {"callbacks.Saver.on_batch_end", 30}},
+     Verdict::kUnknown,
+     "",
+     ""},
+};
+
+TEST(LoopWithoutGpu, Verdicts) {
+  for (const VerdictCase& c : kCases) {
+    SCOPED_TRACE(c.shows);
+    const TraceReport report = AnalyzeTrace(Loop(c.parts));
+    EXPECT_EQ(report.bottleneck.verdict, c.verdict);
+    EXPECT_EQ(report.bottleneck.confidence, c.confidence);
+    EXPECT_TRUE(report.bottleneck.host_only);
+    const std::vector<std::string>& evidence = report.bottleneck.evidence;
+    EXPECT_TRUE(std::any_of(evidence.begin(), evidence.end(), [](const std::string& sentence) {
+      return sentence.starts_with("no GPU work was recorded");
+    }));
+    EXPECT_EQ(report.findings.empty() ? "" : report.findings.front().id, c.finding);
+  }
+}
+
+TEST(Callbacks, AFindingNamesTheDearestAndItsEvent) {
+  StoreBuilder b;
+  for (int i = 0; i < 6; ++i) {
+    const int at = i * 1000;
+    b.Step(i, kMain, at, 1000);
+    b.Launch("aten::mm", kMain, at + 5, kGemm, kStream, at + 10, 500);
+    b.Region("callbacks.Saver.on_batch_end", kMain, at + 550, 300);
+    b.Launch("aten::add", kMain, at + 900, kAdd, kStream, at + 990, 10);
+  }
+  const TraceReport report = AnalyzeTrace(b);
+  const auto finding = std::find_if(report.findings.begin(), report.findings.end(),
+                                    [](const Finding& f) { return f.id == "callbacks"; });
+  ASSERT_NE(finding, report.findings.end());
+  EXPECT_EQ(finding->remedy, Remedy::kCallbacks);
+  EXPECT_EQ(finding->title, "the GPU idles 0.300 ms a step while the trainer's callbacks run");
+  EXPECT_NE(finding->evidence.at(0).find("Saver on the event on_batch_end"), std::string::npos)
+      << finding->evidence[0];
+}
+
+struct SelfCase {
+  const char* shows;
+  const char* args;
+  char grade;  ///< Of a sound trace of 12 events.
+  const char* says;
+};
+
+const SelfCase kSelfCases[] = {
+    {"nothing was dropped",
+     R"("dropped": 0, "clock": "tsc", "clock_residual_ns": 120, "zone_ns": 17.25, "recorder_cpu_ms": 3)",
+     'A',
+     "(clock tsc, off by at most 120 ns, a region costs 17.2 ns, the recorder took 3.0 ms of CPU "
+     "time)"},
+    {"some was dropped", R"("dropped": 1)", 'E', "says of itself"},
+    {"words of others are not quoted", R"("clock": "secret", "dropped": "many", "zone_ns": -1)",
+     'A', "says of itself"},
+};
+
+TEST(Health, TheRecordingReportsOnItself) {
+  for (const SelfCase& c : kSelfCases) {
+    SCOPED_TRACE(c.shows);
+    StoreBuilder b;
+    b.NameDevice(0, "NVIDIA H200");
+    b.Step(0, kMain, 0, 100);
+    b.Launch("aten::mm", kMain, 5, kGemm, kStream, 10, 50);
+    b.Instant("headroom", "self", 50, R"("dropped": 1000)");  // The last one holds.
+    b.Instant("headroom", "self", 60, c.args);
+    const Health health = AnalyzeTrace(b).health;
+    EXPECT_EQ(health.grade, c.grade);
+    const auto issue =
+        std::find_if(health.issues.begin(), health.issues.end(),
+                     [](const HealthIssue& i) { return i.issue == ImportIssue::kRecorder; });
+    ASSERT_NE(issue, health.issues.end());
+    EXPECT_NE(issue->detail.find(c.says), std::string::npos) << issue->detail;
+    EXPECT_EQ(issue->detail.find("secret"), std::string::npos);
+    const bool dropped =
+        std::any_of(health.issues.begin(), health.issues.end(),
+                    [](const HealthIssue& i) { return i.issue == ImportIssue::kDroppedRecords; });
+    EXPECT_EQ(dropped, c.grade != 'A');
+  }
+}
+
+}  // namespace
+}  // namespace headroom

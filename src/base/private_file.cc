@@ -1,0 +1,60 @@
+#include "base/private_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/atomic_file.h"
+
+namespace headroom {
+namespace {
+
+Status CannotWrite(const std::string& path, int error) {
+  return Status::Internal(fmt::format("cannot write {}: {}", path, std::strerror(error)));
+}
+
+}  // namespace
+
+Result<PrivateFile> PrivateFile::Create(const std::string& path, bool replace) {
+  struct stat info {};
+  if (lstat(path.c_str(), &info) == 0) {
+    const bool link = S_ISLNK(info.st_mode);
+    if (S_ISDIR(info.st_mode)) return CannotWrite(path, EISDIR);
+    if (!link && !S_ISREG(info.st_mode)) {
+      const int descriptor = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+      if (descriptor < 0) return CannotWrite(path, errno);
+      return PrivateFile(path, descriptor);
+    }
+    if (!replace) {
+      return Status::Usage(
+          fmt::format("{} is there already{}; name another file, or replace it with "
+                      "--force",
+                      path, link ? " (a symbolic link)" : ""));
+    }
+    if (unlink(path.c_str()) != 0 && errno != ENOENT) return CannotWrite(path, errno);
+  }
+  // Whoever made something of that name meanwhile makes this fail.
+  const int descriptor =
+      open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (descriptor < 0) return CannotWrite(path, errno);
+  return PrivateFile(path, descriptor);
+}
+
+PrivateFile::PrivateFile(PrivateFile&& other) noexcept
+    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+PrivateFile::~PrivateFile() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+Status PrivateFile::Append(std::string_view content) {
+  const int error = WriteAll(descriptor_, content);
+  return error == 0 ? Status::Ok() : CannotWrite(path_, error);
+}
+
+}  // namespace headroom

@@ -1,0 +1,81 @@
+#include "base/private_file.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace headroom {
+namespace {
+
+namespace fs = std::filesystem;
+
+class PrivateFileTest : public testing::Test {
+ protected:
+  PrivateFileTest() {
+    std::string name = fs::temp_directory_path() / "headroom-private-XXXXXX";
+    folder_ = mkdtemp(name.data());
+  }
+  ~PrivateFileTest() override { fs::remove_all(folder_); }
+
+  static std::string Read(const fs::path& path) {
+    std::stringstream text;
+    text << std::ifstream(path).rdbuf();
+    return text.str();
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(PrivateFileTest, IsTheOwnersAlone) {
+  const mode_t mask = umask(0);
+  Result<PrivateFile> file = PrivateFile::Create(folder_ / "log", /*replace=*/false);
+  umask(mask);
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  EXPECT_EQ(fs::status(folder_ / "log").permissions(), fs::perms(0600));
+  ASSERT_TRUE(file.value().Append("one\n").ok());
+  EXPECT_EQ(Read(folder_ / "log"), "one\n") << "readable at once";
+  ASSERT_TRUE(file.value().Append("two\n").ok());
+  EXPECT_EQ(Read(folder_ / "log"), "one\ntwo\n");
+}
+
+TEST_F(PrivateFileTest, ReplacesOnlyWhenTold) {
+  std::ofstream(folder_ / "log") << "old";
+  fs::permissions(folder_ / "log", fs::perms(0644));
+  const Status refused = PrivateFile::Create(folder_ / "log", /*replace=*/false).status();
+  EXPECT_EQ(refused.code(), StatusCode::kUsage);
+  EXPECT_NE(refused.message().find("--force"), std::string::npos) << refused.message();
+  EXPECT_EQ(Read(folder_ / "log"), "old");
+  ASSERT_TRUE(PrivateFile::Create(folder_ / "log", /*replace=*/true).ok());
+  EXPECT_EQ(Read(folder_ / "log"), "");
+  EXPECT_EQ(fs::status(folder_ / "log").permissions(), fs::perms(0600));
+}
+
+TEST_F(PrivateFileTest, NeverWritesThroughALink) {
+  std::ofstream(folder_ / "target") << "mine";
+  fs::create_symlink("target", folder_ / "link");
+  fs::create_symlink("nowhere", folder_ / "dangling");
+  EXPECT_EQ(PrivateFile::Create(folder_ / "link", false).status().code(), StatusCode::kUsage);
+  EXPECT_EQ(PrivateFile::Create(folder_ / "dangling", false).status().code(), StatusCode::kUsage);
+  EXPECT_FALSE(fs::exists(folder_ / "nowhere"));
+  Result<PrivateFile> file = PrivateFile::Create(folder_ / "link", /*replace=*/true);
+  ASSERT_TRUE(file.ok());
+  ASSERT_TRUE(file.value().Append("new").ok());
+  EXPECT_EQ(Read(folder_ / "target"), "mine");
+  EXPECT_FALSE(fs::is_symlink(folder_ / "link"));
+}
+
+TEST_F(PrivateFileTest, SaysWhatCannotBeWritten) {
+  EXPECT_EQ(PrivateFile::Create(folder_, true).status().code(), StatusCode::kInternal);
+  EXPECT_EQ(PrivateFile::Create(folder_ / "no" / "such", true).status().code(),
+            StatusCode::kInternal);
+  Result<PrivateFile> full = PrivateFile::Create("/dev/full", false);
+  ASSERT_TRUE(full.ok()) << "devices are written to, not replaced";
+  EXPECT_NE(full.value().Append("x").message().find("/dev/full"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace headroom

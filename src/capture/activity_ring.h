@@ -1,0 +1,64 @@
+// Writes events to a ring of their own: for a producer that is no thread, such as a GPU.
+#pragma once
+
+#include <headroom/timer.h>
+
+#include <cstdint>
+#include <cstring>
+
+#include "capture/activity.h"
+
+namespace headroom::activity {
+
+/// The ring of one producer, in the memory that this image shares with the recorder. An event is
+/// there for the reader whole or not at all; one that finds no room is counted as dropped.
+///
+/// One writer at a time; there is no lock in here. Never closed: what a producer still has to say
+/// while the process ends is read after its death. A forked child must not write: the memory is its
+/// parent's.
+class Ring {
+ public:
+  /// Takes a ring. Returns whether there is one: there is none without a recorder, with HEADROOM=0,
+  /// and where all are taken.
+  /// @param name  for people; cut after 63 bytes
+  bool Open(const char* name) {
+    if (!headroom_recorded()) return false;
+    pthread_mutex_lock(&headroom_impl_state_v1.lock);
+    headroom_impl_open_ring(&out_, HEADROOM_RING_ACTIVITY, /*tid=*/0, /*device=*/0, /*stream=*/0,
+                            name);
+    pthread_mutex_unlock(&headroom_impl_state_v1.lock);
+    return out_.ring != nullptr;
+  }
+
+  /// Whether the recorder wants what happens now (Control).
+  bool capture_wanted() const {
+    return __atomic_load_n(&ControlOf(out_.ring)->capture, __ATOMIC_ACQUIRE) != 0;
+  }
+
+  /// Writes an event of `payload`, and of `more` if it is not null. Returns whether it found room.
+  template <typename Payload, typename More = Payload>
+  bool Write(Kind kind, std::uint64_t ticks, std::uint32_t name, const Payload& payload,
+             const More* more = nullptr) {
+    const std::uint32_t count = kRecords<Payload> + (more != nullptr ? kRecords<More> : 0);
+    if (!headroom_impl_room(&out_, 1 + count)) return false;
+    headroom_impl_write(&out_, ticks, name, static_cast<std::uint32_t>(kind) | count << 8);
+    WritePayload(payload);
+    if (more != nullptr) WritePayload(*more);
+    headroom_impl_publish(&out_);
+    return true;
+  }
+
+ private:
+  template <typename Payload>
+  void WritePayload(const Payload& payload) {
+    static_assert(sizeof payload % sizeof(headroom_record) == 0);
+    headroom_record whole[kRecords<Payload>];
+    std::memcpy(whole, &payload, sizeof payload);
+    for (const headroom_record& record : whole)
+      headroom_impl_write(&out_, record.ticks, record.name, record.info);
+  }
+
+  headroom_impl_writer out_ = {};
+};
+
+}  // namespace headroom::activity

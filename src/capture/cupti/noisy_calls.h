@@ -1,0 +1,71 @@
+// Calls that ask something of the CUDA runtime or driver and do no work: frameworks make tens of
+// them around each launch, and they say nothing about where time goes.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+
+#include "capture/cupti/cupti_api.h"
+
+namespace headroom::cupti {
+
+/// Callback ids, ascending; names as of CUDA 13.0.
+inline constexpr std::uint32_t kNoisyRuntimeCalls[] = {
+    10,   // cudaGetLastError
+    11,   // cudaPeekAtLastError
+    15,   // cudaFuncGetAttributes
+    17,   // cudaGetDevice
+    151,  // cudaPointerGetAttributes
+    200,  // cudaDeviceGetAttribute
+    317,  // cudaStreamIsCapturing
+    318,  // cudaStreamIsCapturing_ptsz
+    324,  // cudaStreamGetCaptureInfo
+    325,  // cudaStreamGetCaptureInfo_ptsz
+    327,  // cudaThreadExchangeStreamCaptureMode
+    409,  // cudaStreamGetCaptureInfo_v2
+    410,  // cudaStreamGetCaptureInfo_v2_ptsz
+    461,  // cudaStreamGetCaptureInfo_v3
+    462,  // cudaStreamGetCaptureInfo_v3_ptsz
+};
+
+inline constexpr std::uint32_t kNoisyDriverCalls[] = {
+    9,    // cuDeviceGetAttribute
+    14,   // cuCtxPushCurrent
+    15,   // cuCtxPopCurrent
+    16,   // cuCtxGetDevice
+    85,   // cuFuncGetAttribute
+    303,  // cuCtxSetCurrent
+    304,  // cuCtxGetCurrent
+    310,  // cuPointerGetAttribute
+    323,  // cuCtxPushCurrent_v2
+    324,  // cuCtxPopCurrent_v2
+    392,  // cuDevicePrimaryCtxGetState
+    450,  // cuPointerGetAttributes
+    483,  // cuStreamGetCtx
+    484,  // cuStreamGetCtx_ptsz
+    499,  // cuStreamIsCapturing
+    500,  // cuStreamIsCapturing_ptsz
+    536,  // cuStreamGetCaptureInfo
+    537,  // cuStreamGetCaptureInfo_ptsz
+    541,  // cuThreadExchangeStreamCaptureMode
+    626,  // cuGetProcAddress
+    629,  // cuStreamGetCaptureInfo_v2
+    630,  // cuStreamGetCaptureInfo_v2_ptsz
+    677,  // cuGetProcAddress_v2
+    686,  // cuKernelGetAttribute
+    729,  // cuStreamGetCaptureInfo_v3
+    730,  // cuStreamGetCaptureInfo_v3_ptsz
+};
+
+static_assert(std::is_sorted(std::begin(kNoisyRuntimeCalls), std::end(kNoisyRuntimeCalls)));
+static_assert(std::is_sorted(std::begin(kNoisyDriverCalls), std::end(kNoisyDriverCalls)));
+
+inline bool IsNoisy(ActivityKind kind, std::uint32_t cbid) {
+  return kind == kRuntime
+             ? std::binary_search(std::begin(kNoisyRuntimeCalls), std::end(kNoisyRuntimeCalls),
+                                  cbid)
+             : std::binary_search(std::begin(kNoisyDriverCalls), std::end(kNoisyDriverCalls), cbid);
+}
+
+}  // namespace headroom::cupti

@@ -1,0 +1,99 @@
+#include "capture/launched_program.h"
+
+#include <fmt/format.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <string_view>
+
+namespace headroom {
+namespace {
+
+constexpr int kHeld[] = {SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+
+sigset_t HeldSet() {
+  sigset_t set;
+  sigemptyset(&set);
+  for (int signal : kHeld) sigaddset(&set, signal);
+  return set;
+}
+
+std::vector<std::string> Environment(const std::map<std::string, std::string>& changes) {
+  std::vector<std::string> result;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    if (!changes.contains(std::string(text.substr(0, text.find('='))))) result.emplace_back(text);
+  }
+  for (const auto& [name, value] : changes) result.push_back(fmt::format("{}={}", name, value));
+  return result;
+}
+
+std::vector<char*> Pointers(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+}  // namespace
+
+HeldSignals::HeldSignals() {
+  const sigset_t set = HeldSet();
+  pthread_sigmask(SIG_BLOCK, &set, &before_);
+}
+
+HeldSignals::~HeldSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+int LaunchedProgram::ShellCode(int error) {
+  return error == ENOENT || error == ENOTDIR ? 127 : 126;
+}
+
+Result<LaunchedProgram> LaunchedProgram::Start(
+    const std::vector<std::string>& arguments,
+    const std::map<std::string, std::string>& environment) {
+  std::vector<std::string> argument_texts = arguments;
+  std::vector<std::string> environment_texts = Environment(environment);
+  const std::vector<char*> argv = Pointers(argument_texts), envp = Pointers(environment_texts);
+
+  // The program sees signals as if we were not there.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none, defaults;
+  sigemptyset(&none);
+  sigemptyset(&defaults);
+  sigaddset(&defaults, SIGPIPE);
+  sigaddset(&defaults, SIGXFSZ);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &defaults);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  pid_t pid = 0;
+  const int error = posix_spawnp(&pid, argv[0], nullptr, &attributes, argv.data(), envp.data());
+  posix_spawnattr_destroy(&attributes);
+  if (error != 0) {
+    errno = error;
+    return Status::Usage(fmt::format("cannot run {}: {}", arguments.front(), std::strerror(error)));
+  }
+  return LaunchedProgram(pid);
+}
+
+int LaunchedProgram::Wait() const {
+  const sigset_t held = HeldSet();
+  for (;;) {
+    int status = 0;
+    if (waitpid(pid_, &status, WNOHANG) == pid_)
+      return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    siginfo_t info{};
+    const int signal = sigwaitinfo(&held, &info);
+    if (signal <= 0 || signal == SIGCHLD) continue;
+    // The terminal sends to all processes of its foreground group, us and the program alike.
+    if (info.si_code == SI_KERNEL && (signal == SIGINT || signal == SIGQUIT || signal == SIGHUP))
+      continue;
+    kill(pid_, signal);
+  }
+}
+
+}  // namespace headroom

@@ -1,0 +1,51 @@
+// The program that is recorded: started as the user's shell would, waited for, signals passed on.
+#pragma once
+
+#include <sys/types.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace headroom {
+
+/// While it lives, signals that would end this process wait for LaunchedProgram::Wait(). Make it
+/// before any thread, which inherits it.
+class HeldSignals {
+ public:
+  HeldSignals();
+  ~HeldSignals();
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+class LaunchedProgram {
+ public:
+  /// Starts `arguments[0]`, looked up in PATH, with this process's environment and what
+  /// `environment` adds or replaces. Fails (kUsage) where it cannot be started; exit_code() of the
+  /// failure is the shell's: 127 not found, 126 not executable.
+  static Result<LaunchedProgram> Start(const std::vector<std::string>& arguments,
+                                       const std::map<std::string, std::string>& environment);
+
+  pid_t pid() const { return pid_; }
+
+  /// Waits for its end. SIGINT and SIGQUIT of the terminal reach the program by themselves; they,
+  /// SIGTERM and SIGHUP are passed on where they were sent to this process alone. Returns the exit
+  /// code as a shell gives it: 128 + N after signal N.
+  /// REQUIRES: signals are held.
+  int Wait() const;
+
+  /// What a shell would exit with where Start() failed with this errno.
+  static int ShellCode(int error);
+
+ private:
+  explicit LaunchedProgram(pid_t pid) : pid_(pid) {}
+  pid_t pid_;
+};
+
+}  // namespace headroom

@@ -1,0 +1,132 @@
+#include "capture/metrics/descriptions.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace headroom {
+namespace {
+
+/// In the order of the alphabet.
+constexpr MetricDescription kDescriptions[] = {
+    {"cgroup_cpu_cores", "Processor time that the group used"},
+    {"cgroup_cpu_limit_cores", "Quota of the group and those around it, the least"},
+    {"cgroup_cpu_pressure_some_pct", "Time during which a task waited for a processor"},
+    {"cgroup_cpu_throttled_cores",
+     "Time held back by the quota, summed over processors; worst level"},
+    {"cgroup_cpu_throttled_periods_pct",
+     "Periods in which the group was held back by its quota, of those in which it wanted to run; "
+     "worst level"},
+    {"cgroup_disk_read_bytes_per_s", "Read from disks by the group"},
+    {"cgroup_disk_written_bytes_per_s", "Written to disks by the group"},
+    {"cgroup_io_pressure_full_pct", "Time during which all tasks waited for I/O"},
+    {"cgroup_io_pressure_some_pct", "Time during which a task waited for I/O"},
+    {"cgroup_memory_bytes", "Memory of the group, page cache included"},
+    {"cgroup_memory_free_bytes", "What the tightest level leaves until its limit"},
+    {"cgroup_memory_limit_bytes", "Limit of the group and those around it, the least"},
+    {"cgroup_memory_pressure_full_pct", "Time during which all tasks waited for memory"},
+    {"cgroup_memory_pressure_some_pct", "Time during which a task waited for memory"},
+    {"cgroup_oom_kills", "Processes of the group that were killed for lack of memory"},
+    {"context_switches_per_s", "Switches between tasks"},
+    {"cpu_busiest_core_pct", "Busy time of the core that was busiest"},
+    {"cpu_iowait_pct", "Idle time with I/O under way"},
+    {"cpu_power_w", "Mean power of a processor package, or of a part of it"},
+    {"cpu_pressure_some_pct", "Time during which a task waited for a processor"},
+    {"cpu_steal_pct", "Time that the hypervisor gave to others"},
+    {"cpu_system_pct", "Time in the kernel"},
+    {"cpu_user_pct", "Time in programs"},
+    {"cpu_util_simple",
+     "Busy time of the processors, averaged over cores; waiting for I/O is not busy"},
+    {"disk_busy_pct",
+     "Time with requests under way; a disk that serves many at once may have more to give at 100"},
+    {"disk_iops", "Reads and writes that the disks completed"},
+    {"disk_throughput_read", "Read from the disks"},
+    {"disk_throughput_write", "Written to the disks"},
+    {"free_memory", "Memory that programs could get without swapping (available, not free)"},
+    {"gpu_dram_util_pct", "Memory bandwidth in use"},
+    {"gpu_energy_j", "Energy since the driver was loaded"},
+    {"gpu_fp16_util_pct", "FP16 pipe at work, without tensor cores"},
+    {"gpu_fp32_util_pct", "FP32 pipe at work"},
+    {"gpu_fp64_util_pct", "FP64 pipe at work"},
+    {"gpu_free_memory", "Free memory of the GPU (of the MIG part that the program sees)"},
+    {"gpu_graphics_util_pct", "Time with any engine for graphics or compute at work"},
+    {"gpu_mean_power_w", "Mean power since the sample before, from the energy counter"},
+    {"gpu_memory_clock_mhz", "Clock of the memory"},
+    {"gpu_memory_used_bytes", "Used memory of the GPU, what the driver keeps included"},
+    {"gpu_memory_util_pct", "Share of the driver's last period with memory read or written"},
+    {"gpu_nvlink_recv_bytes_per_s", "Received over all NVLinks"},
+    {"gpu_nvlink_sent_bytes_per_s", "Sent over all NVLinks"},
+    {"gpu_pcie_recv_bytes_per_s", "Received over PCIe"},
+    {"gpu_pcie_sent_bytes_per_s", "Sent over PCIe"},
+    {"gpu_power_limit_w", "Power limit in force"},
+    {"gpu_power_w", "Power as the driver tells it; an average over 1 s on Ampere and later"},
+    {"gpu_sm_clock_mhz", "Clock of the multiprocessors"},
+    {"gpu_sm_occupancy_pct", "Warps on the multiprocessors, of the most that fit"},
+    {"gpu_sm_util_pct", "Multiprocessors with work, mean over them and time"},
+    {"gpu_temperature_c", "Temperature of the GPU"},
+    {"gpu_tensor_fp16_util_pct", "Tensor cores at work in 16-bit formats"},
+    {"gpu_tensor_fp64_util_pct", "Tensor cores at work in FP64"},
+    {"gpu_tensor_int8_util_pct", "Tensor cores at work in integers"},
+    {"gpu_tensor_util_pct", "Tensor cores at work"},
+    {"gpu_throttle_hw_slowdown_pct",
+     "100 while the hardware slows clocks down (heat or power brake), else 0"},
+    {"gpu_throttle_hw_thermal_pct", "100 while the hardware lowers clocks because of heat, else 0"},
+    {"gpu_throttle_power_brake_pct", "100 while an external power brake is on, else 0"},
+    {"gpu_throttle_power_cap_pct",
+     "100 while clocks are lowered to stay below the power limit, else 0: the mean is a share of "
+     "time"},
+    {"gpu_throttle_reasons",
+     "All reasons for lowered clocks as the driver's bits; bit 0x1 is idle"},
+    {"gpu_throttle_sw_thermal_pct", "100 while the driver lowers clocks because of heat, else 0"},
+    {"gpu_throttle_sync_boost_pct", "100 while clocks wait for those of another GPU, else 0"},
+    {"gpu_util",
+     "Share of the driver's last period (1/6 to 1 s) with a kernel running; not how full the GPU "
+     "was"},
+    {"io_pressure_full_pct", "Time during which all tasks waited for I/O"},
+    {"io_pressure_some_pct", "Time during which a task waited for I/O"},
+    {"memory_cached_bytes", "Page cache and buffers"},
+    {"memory_dirty_bytes", "Written data that is not on disk yet"},
+    {"memory_pressure_full_pct", "Time during which all tasks waited for memory"},
+    {"memory_pressure_some_pct", "Time during which a task waited for memory"},
+    {"memory_shared_bytes", "Shared memory and tmpfs, where loader workers put batches"},
+    {"memory_total_bytes", "Memory of the machine"},
+    {"net_interface_recv_bytes_per_s", "Received through one interface"},
+    {"net_interface_sent_bytes_per_s", "Sent through one interface"},
+    {"net_throughput_recv", "Received over the network, without RDMA"},
+    {"net_throughput_sent", "Sent over the network, without RDMA"},
+    {"process_allowed_cores", "Cores that the root process may run on"},
+    {"process_cpu_pct", "Processor time of one process; 100 is one core"},
+    {"process_disk_read_bytes_per_s", "Read from disks by one process"},
+    {"process_disk_written_bytes_per_s", "Written to disks by one process"},
+    {"process_preemptions_per_s",
+     "How often the first thread of the root process lost its processor to another"},
+    {"process_rss_bytes", "Resident memory of one process"},
+    {"process_runqueue_wait_pct", "Time that its first thread could run and had no processor"},
+    {"process_tree_cpu_pct", "Processor time of the tree; 100 is one core"},
+    {"process_tree_disk_read_bytes_per_s", "Read that had to come from a disk"},
+    {"process_tree_disk_written_bytes_per_s", "Written that goes to a disk"},
+    {"process_tree_major_faults_per_s", "Page faults that had to read from a disk"},
+    {"process_tree_processes", "Processes of the tree"},
+    {"process_tree_read_bytes_per_s", "Read by system calls, page cache and pipes included"},
+    {"process_tree_rss_bytes", "Resident memory, summed: what processes share counts once each"},
+    {"process_tree_runqueue_wait_pct",
+     "Time that first threads could run and had no processor, summed over processes"},
+    {"process_tree_threads", "Their threads"},
+    {"rdma_recv_bytes_per_s", "Received by RDMA through one port"},
+    {"rdma_sent_bytes_per_s", "Sent by RDMA through one port"},
+    {"sampler_cpu_pct", "What taking these samples costs, of one core"},
+    {"tasks_blocked", "Tasks that wait for I/O and cannot be interrupted"},
+    {"tasks_running", "Tasks that run or wait for a processor"},
+};
+static_assert(std::is_sorted(std::begin(kDescriptions), std::end(kDescriptions),
+                             [](const auto& a, const auto& b) { return a.name < b.name; }));
+
+}  // namespace
+
+std::string_view DescribeMetric(std::string_view name) {
+  const auto* const found = std::lower_bound(
+      std::begin(kDescriptions), std::end(kDescriptions), name,
+      [](const MetricDescription& row, std::string_view wanted) { return row.name < wanted; });
+  return found != std::end(kDescriptions) && found->name == name ? found->about : "";
+}
+
+}  // namespace headroom

@@ -1,0 +1,149 @@
+#include "capture/metrics/process_tree.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "capture/metrics/process_scan.h"
+#include "capture/metrics/test_root.h"
+
+namespace headroom {
+namespace {
+
+std::string StatLine(int pid, const std::string& name, int parent, int ticks, int start) {
+  return std::to_string(pid) + " (" + name + ") S " + std::to_string(parent) +
+         " 1 1 0 -1 4194304 1 0 3 0 " + std::to_string(ticks) + " 0 0 0 20 0 1 0 " +
+         std::to_string(start) + " 1000000 100 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17\n";
+}
+
+// A name may hold what else ends it: "(a) b" is followed by a blank and a state.
+TEST(ParseProcessStat, NamesMayHoldAnything) {
+  const struct {
+    const char* what;
+    std::string name;
+  } kCases[] = {{"plain", "python3"},
+                {"blanks", "tmux: server"},
+                {"a parenthesis", "a) R 1"},
+                {"all of it", ") S 1 1 ("},
+                {"a line break", "two\nlines"},
+                {"empty", ""},
+                {"bytes that are no text", "\xff\xfe"}};
+  for (const auto& c : kCases) {
+    const std::string line = StatLine(4711, c.name, 17, 42, 99);
+    const auto stat = ParseProcessStat(line);
+    ASSERT_TRUE(stat) << c.what;
+    EXPECT_EQ(stat->name, c.name) << c.what;
+    EXPECT_EQ(stat->pid, 4711) << c.what;
+    EXPECT_EQ(stat->parent, 17) << c.what;
+    EXPECT_EQ(stat->major_faults, 3u) << c.what;
+    EXPECT_EQ(stat->user_ticks, 42u) << c.what;
+    EXPECT_EQ(stat->threads, 1u) << c.what;
+    EXPECT_EQ(stat->start_ticks, 99u) << c.what;
+    EXPECT_EQ(stat->resident_pages, 100u) << c.what;
+  }
+  for (const char* text : {"", "1 (x", "1 x) S", ")(", "1 (x) S 1 2 3"})
+    EXPECT_FALSE(ParseProcessStat(text)) << text;
+}
+
+TEST(ParseProcessFiles, OtherFiles) {
+  const auto io = ParseProcessIo(
+      "rchar: 7\nwchar: 8\nsyscr: 1\nsyscw: 1\nread_bytes: 9\nwrite_bytes: 10\n"
+      "cancelled_write_bytes: 3\n");
+  ASSERT_TRUE(io);
+  EXPECT_EQ(io->read, 7u);
+  EXPECT_EQ(io->disk_read, 9u);
+  EXPECT_EQ(io->disk_written, 10u);
+  EXPECT_FALSE(ParseProcessIo("rchar: 7\n"));
+  EXPECT_EQ(ParseRunQueueWait("1144588 84607 2\n"), 84607u);
+  EXPECT_EQ(ParseRunQueueWait("\n"), std::nullopt);
+  EXPECT_EQ(CountInList("0-3,8"), 5u);
+  EXPECT_EQ(CountInList("7"), 1u);
+  EXPECT_EQ(CountInList("3-1"), std::nullopt);
+  EXPECT_EQ(CountInList("0-"), std::nullopt);
+  EXPECT_EQ(CountInList(""), std::nullopt);
+}
+
+TEST(ProcessTreeSource, FollowsChildrenAndTheirs) {
+  const TestRoot root("processes");
+  TestBoard board;
+  ProcessTreeSource tree(root.path(), 10, board.board);
+  board.Sample(tree);
+  EXPECT_EQ(board.Value("process_tree_processes"), 3) << "from the lists of children";
+  tree.Adopt(ScanProcesses(root.path(), board.buffer));
+  board.Sample(tree);
+  EXPECT_EQ(board.Value("process_tree_processes"), 4) << "a scan finds the one started elsewhere";
+  EXPECT_TRUE(tree.Contains(13));
+  EXPECT_FALSE(tree.Contains(99));
+  EXPECT_EQ(board.Value("process_tree_threads"), 7);
+  EXPECT_EQ(board.Value("process_tree_rss_bytes"), 400.0 * static_cast<double>(getpagesize()));
+  EXPECT_EQ(board.Value("process_allowed_cores"), 5);
+  EXPECT_EQ(board.Value("process_tree_cpu_pct"), 0);
+  EXPECT_TRUE(board.Has("process_cpu_pct", "10 python (train) x"));
+}
+
+// The kernel's ticks are of sysconf(_SC_CLK_TCK), not of 100 a second everywhere.
+TEST(ProcessTreeSource, CpuTimeIsInTicksOfTheSystem) {
+  const TestRoot root("processes");
+  TestBoard board;
+  ProcessTreeSource tree(root.path(), 10, board.board);
+  board.Sample(tree);
+  EXPECT_DOUBLE_EQ(board.Total("process_tree_cpu_pct"),
+                   3 * 150 / static_cast<double>(sysconf(_SC_CLK_TCK)));
+  board.Sample(tree);
+  root.Write("proc/11/stat", StatLine(11, "pt_data_worker", 10, 250, 10));
+  root.Write("proc/11/schedstat", "1 3000000 9\n");
+  board.Sample(tree);
+  EXPECT_GT(board.Value("process_tree_cpu_pct"), 0);
+  EXPECT_DOUBLE_EQ(board.Value("process_tree_cpu_pct"),
+                   board.Value("process_cpu_pct", "11 pt_data_worker"));
+  EXPECT_EQ(board.Value("process_cpu_pct", "12 pt_data_worker"), 0);
+  EXPECT_GT(board.Value("process_runqueue_wait_pct", "11 pt_data_worker"), 0);
+}
+
+TEST(ProcessTreeSource, ProcessesMayEndAndTheirNumbersComeAgain) {
+  const TestRoot root("processes");
+  TestBoard board;
+  ProcessTreeSource tree(root.path(), 10, board.board);
+  board.Sample(tree);
+  root.Write("proc/10/task/10/children", "12 ");
+  root.Remove("proc/11");
+  root.Write("proc/12/stat", StatLine(12, "somebody else", 1, 100000, 777));
+  board.Sample(tree);
+  // Files of a real /proc fail once their process is gone; here they stay open, and the number of
+  // 12 tells by its start.
+  EXPECT_FALSE(std::isinf(board.Value("process_tree_cpu_pct")));
+  EXPECT_EQ(board.Value("process_tree_cpu_pct"), 0) << "another's 1,000 s are not ours";
+}
+
+TEST(ProcessTreeSource, AnUnreadableFileHarmsNoOther) {
+  const TestRoot root("processes");
+  root.Remove("proc/10/io");
+  root.Remove("proc/11/io");
+  root.Remove("proc/12/io");
+  TestBoard board;
+  ProcessTreeSource tree(root.path(), 10, board.board);
+  for (int i = 0; i < 3; ++i) board.Sample(tree);
+  EXPECT_TRUE(board.Missing("process_tree_read_bytes_per_s"));
+  EXPECT_TRUE(board.Missing("process_disk_read_bytes_per_s", "11 pt_data_worker"));
+  EXPECT_EQ(board.Value("process_tree_cpu_pct"), 0);
+  EXPECT_EQ(board.Value("process_tree_runqueue_wait_pct"), 0);
+}
+
+TEST(ProcessScan, NamesForeignUsersOnly) {
+  const TestRoot root("processes");
+  TestBoard board;
+  ProcessTreeSource tree(root.path(), 10, board.board);
+  ProcessScan scan(root.path(), &tree);
+  board.Sample(scan, /*edge=*/true);
+  EXPECT_TRUE(board.board.reading().users.empty());
+  root.Write("proc/11/stat", StatLine(11, "pt_data_worker", 10, 100000, 10));
+  root.Write("proc/99/stat", StatLine(99, "miner )", 1, 100000, 10));
+  std::this_thread::sleep_for(std::chrono::milliseconds(60));
+  board.Sample(scan, /*edge=*/true);
+  ASSERT_EQ(board.board.reading().users.size(), 1u);
+  EXPECT_EQ(board.board.reading().users[0].pid, 99);
+  EXPECT_EQ(board.board.reading().users[0].resource, "CPU");
+  EXPECT_GT(board.board.reading().users[0].value, 100);
+}
+
+}  // namespace
+}  // namespace headroom

@@ -1,0 +1,230 @@
+#include "capture/metrics/rocm_smi.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+#include "capture/metrics/clock.h"
+#include "capture/metrics/shared_library.h"
+#include "capture/metrics/visible_devices.h"
+
+namespace headroom {
+namespace {
+
+/// The part of ROCm SMI that is used, declared here (rocm_smi/rocm_smi.h).
+using Status = int;
+constexpr Status kSuccess = 0;
+constexpr Status kNotSupported = 2, kPermission = 4, kNotImplemented = 9;
+constexpr int kVideoMemory = 0;                    ///< RSMI_MEM_TYPE_VRAM
+constexpr int kSystemClock = 0, kMemoryClock = 4;  ///< RSMI_CLK_TYPE_SYS, RSMI_CLK_TYPE_MEM
+constexpr std::uint32_t kFirstSensor = 0;
+/// Room for rsmi_frequencies_t of any version: 33 frequencies of 8 bytes and a head of 16.
+using FrequencyWords = std::array<std::uint32_t, 256>;
+
+struct Api {
+  Status (*init)(std::uint64_t);
+  Status (*shutdown)();
+  Status (*count)(std::uint32_t*);
+  Status (*unique_id)(std::uint32_t, std::uint64_t*);
+  Status (*name)(std::uint32_t, char*, std::size_t);
+  Status (*busy)(std::uint32_t, std::uint32_t*);
+  Status (*memory_total)(std::uint32_t, int, std::uint64_t*);
+  Status (*memory_used)(std::uint32_t, int, std::uint64_t*);
+  Status (*power)(std::uint32_t, std::uint64_t*, int*);
+  Status (*average_power)(std::uint32_t, std::uint32_t, std::uint64_t*);
+  Status (*energy)(std::uint32_t, std::uint64_t*, float*, std::uint64_t*);
+  Status (*clock)(std::uint32_t, int, void*);
+};
+
+bool FindEntries(const SharedLibrary& library, Api& api) {
+  const bool enough = library.Find("rsmi_init", api.init) &&
+                      library.Find("rsmi_shut_down", api.shutdown) &&
+                      library.Find("rsmi_num_monitor_devices", api.count);
+  library.Find("rsmi_dev_unique_id_get", api.unique_id);
+  library.Find("rsmi_dev_name_get", api.name);
+  library.Find("rsmi_dev_busy_percent_get", api.busy);
+  library.Find("rsmi_dev_memory_total_get", api.memory_total);
+  library.Find("rsmi_dev_memory_usage_get", api.memory_used);
+  library.Find("rsmi_dev_power_get", api.power);
+  library.Find("rsmi_dev_power_ave_get", api.average_power);
+  library.Find("rsmi_dev_energy_count_get", api.energy);
+  library.Find("rsmi_dev_gpu_clk_freq_get", api.clock);
+  return enough;
+}
+
+GpuCall Outcome(Status status) {
+  switch (status) {
+    case kSuccess:
+      return GpuCall::kOk;
+    case kNotSupported:
+    case kPermission:
+    case kNotImplemented:
+      return GpuCall::kPermanent;
+    default:
+      return GpuCall::kTransient;
+  }
+}
+
+class RocmSmi : public RocmSmiSource {
+ public:
+  RocmSmi(SharedLibrary library, const Api& api) : library_(std::move(library)), api_(api) {}
+  ~RocmSmi() override { api_.shutdown(); }
+
+  void AddGpus(const std::optional<std::string>& visible, MetricBoard& board);
+  void Read(SampleRun& run) override {
+    for (GpuProbes& gpu : gpus_) gpu.Read(run);
+  }
+  const std::vector<GpuIdentity>& gpus() const override { return identities_; }
+
+ private:
+  void AddProbes(std::uint32_t device, const std::string& instance, MetricBoard& board);
+  void AddPower(GpuProbes& gpu, std::uint32_t device, const std::string& instance,
+                MetricBoard& board);
+
+  SharedLibrary library_;
+  Api api_;
+  std::vector<GpuProbes> gpus_;
+  std::vector<GpuIdentity> identities_;
+};
+
+void RocmSmi::AddGpus(const std::optional<std::string>& visible, MetricBoard& board) {
+  std::uint32_t count = 0;
+  if (api_.count(&count) != kSuccess) return;
+  std::vector<std::string> uuids(count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    std::uint64_t id = 0;
+    if (api_.unique_id != nullptr && api_.unique_id(i, &id) == kSuccess)
+      uuids[i] = fmt::format("GPU-{:016x}", id);
+  }
+  const auto no_parts = [](const std::string&) -> std::optional<std::size_t> {
+    return std::nullopt;
+  };
+  for (const VisibleDevice& gpu : ResolveVisible(visible, uuids, no_parts)) {
+    const auto device = static_cast<std::uint32_t>(gpu.index);
+    const std::string instance = fmt::format("GPU {}", identities_.size());
+    std::array<char, 128> name{};
+    const bool named =
+        api_.name != nullptr && api_.name(device, name.data(), name.size() - 1) == kSuccess;
+    identities_.push_back(
+        {.instance = instance, .name = named ? name.data() : "", .uuid = uuids[gpu.index]});
+    AddProbes(device, instance, board);
+  }
+}
+
+void RocmSmi::AddProbes(std::uint32_t device, const std::string& instance, MetricBoard& board) {
+  GpuProbes& gpu = gpus_.emplace_back();
+  const Api& api = api_;
+  const MetricBoard::Id util = board.AddGauge(GpuMetric("gpu_util", "%", instance));
+  const MetricBoard::Id free = board.AddGauge(GpuMetric("gpu_free_memory", "bytes", instance));
+  if (api.busy != nullptr) {
+    gpu.Add([=](SampleRun& run) {
+      std::uint32_t percent = 0;
+      const Status status = api.busy(device, &percent);
+      if (status == kSuccess) run.board.Set(util, percent);
+      return Outcome(status);
+    });
+  }
+  if (api.memory_used != nullptr && api.memory_total != nullptr) {
+    const MetricBoard::Id used_id =
+        board.AddGauge(GpuMetric("gpu_memory_used_bytes", "bytes", instance));
+    gpu.Add([=](SampleRun& run) {
+      std::uint64_t total = 0, used = 0;
+      Status status = api.memory_total(device, kVideoMemory, &total);
+      if (status == kSuccess) status = api.memory_used(device, kVideoMemory, &used);
+      if (status == kSuccess && used <= total) {
+        run.board.Set(free, static_cast<double>(total - used));
+        run.board.Set(used_id, static_cast<double>(used));
+      }
+      return Outcome(status);
+    });
+  }
+  if (api.clock != nullptr) {
+    const auto add = [&](const char* name, int clock) {
+      const MetricBoard::Id id = board.AddGauge(GpuMetric(name, "MHz", instance));
+      gpu.Add([=](SampleRun& run) {
+        FrequencyWords words{};
+        const Status status = api.clock(device, clock, words.data());
+        const auto hertz = status == kSuccess ? CurrentFrequency(words) : std::nullopt;
+        if (hertz) run.board.Set(id, static_cast<double>(*hertz) / 1e6);
+        return Outcome(status);
+      });
+    };
+    add("gpu_sm_clock_mhz", kSystemClock);
+    add("gpu_memory_clock_mhz", kMemoryClock);
+  }
+  AddPower(gpu, device, instance, board);
+}
+
+void RocmSmi::AddPower(GpuProbes& gpu, std::uint32_t device, const std::string& instance,
+                       MetricBoard& board) {
+  const Api& api = api_;
+  if (api.power != nullptr || api.average_power != nullptr) {
+    const MetricBoard::Id id = board.AddGauge(GpuMetric("gpu_power_w", "W", instance));
+    gpu.Add([=](SampleRun& run) {
+      constexpr double kMicrowatt = 1e-6;
+      std::uint64_t microwatts = 0;
+      int kind = 0;
+      Status status = api.power != nullptr ? api.power(device, &microwatts, &kind) : kNotSupported;
+      // Before ROCm 6 there was the average only.
+      if (status != kSuccess && api.average_power != nullptr)
+        status = api.average_power(device, kFirstSensor, &microwatts);
+      if (status == kSuccess) run.board.Set(id, static_cast<double>(microwatts) * kMicrowatt);
+      return Outcome(status);
+    });
+  }
+  if (api.energy != nullptr) {
+    std::uint64_t count = 0, stamp = 0;
+    float resolution = 0;
+    // What a unit of the counter is, in microjoules, is of the hardware.
+    if (api.energy(device, &count, &resolution, &stamp) != kSuccess || !(resolution > 0)) return;
+    const double joules = static_cast<double>(resolution) * 1e-6;
+    const MetricBoard::Id energy = board.AddTotal(GpuMetric("gpu_energy_j", "J", instance), joules);
+    const MetricBoard::Id mean = board.AddRate(GpuMetric("gpu_mean_power_w", "W", instance),
+                                               {.rate_scale = joules, .total_scale = joules});
+    gpu.Add([=](SampleRun& run) {
+      std::uint64_t now = 0, at = 0;
+      float unit = 0;
+      const Status status = api.energy(device, &now, &unit, &at);
+      if (status == kSuccess) {
+        const TimeNs read_at = MonotonicNow();
+        run.board.Count(energy, read_at, now);
+        run.board.Count(mean, read_at, now);
+      }
+      return Outcome(status);
+    });
+  }
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> CurrentFrequency(std::span<const std::uint32_t> words) {
+  constexpr std::uint32_t kMost = 33;
+  constexpr std::uint64_t kFastest = 10'000'000'000;
+  const auto entry = [&](std::size_t first_word, std::uint32_t index) {
+    const std::size_t at = first_word + 2 * std::size_t{index};
+    return at + 1 < words.size() ? words[at] | (static_cast<std::uint64_t>(words[at + 1]) << 32)
+                                 : 0;
+  };
+  // Old: number, current, frequencies. New: flag, number, current, padding, frequencies. The third
+  // and fourth word are the first frequency, thus some MHz, or the current one's index.
+  const bool old = entry(2, 0) > kMost && entry(2, 0) != UINT32_MAX;
+  const std::uint32_t number = words[old ? 0 : 1];
+  const std::uint32_t current = words[old ? 1 : 2];
+  if (number > kMost || current >= number) return std::nullopt;
+  const std::uint64_t hertz = entry(old ? 2 : 4, current);
+  return hertz > 0 && hertz <= kFastest ? std::optional(hertz) : std::nullopt;
+}
+
+std::unique_ptr<RocmSmiSource> RocmSmiSource::Open(const std::vector<std::string>& libraries,
+                                                   const std::optional<std::string>& visible,
+                                                   MetricBoard& board) {
+  SharedLibrary library(libraries);
+  Api api{};
+  if (!library.ok() || !FindEntries(library, api) || api.init(0) != kSuccess) return nullptr;
+  auto source = std::make_unique<RocmSmi>(std::move(library), api);
+  source->AddGpus(visible, board);
+  return source;
+}
+
+}  // namespace headroom

@@ -1,0 +1,33 @@
+// When to sample: on a grid of absolute deadlines, so that the period does not drift with the time
+// that a sample takes.
+#pragma once
+
+#include <cassert>
+
+#include "base/time.h"
+
+namespace headroom {
+
+class Ticker {
+ public:
+  /// The first deadline is one period after `start`. REQUIRES: period > 0.
+  Ticker(TimeNs start, DurationNs period) : next_(start + period), period_(period) {
+    assert(period.ns() > 0);
+  }
+
+  TimeNs next() const { return next_; }
+
+  /// Goes to the first deadline after `now`. Those that were missed are left out: samples made up
+  /// for in a burst would have intervals too short for rates.
+  void Advance(TimeNs now) {
+    if (now < next_) return;
+    const std::int64_t missed = (now - next_).ns() / period_.ns();
+    next_ += DurationNs((missed + 1) * period_.ns());
+  }
+
+ private:
+  TimeNs next_;
+  DurationNs period_;
+};
+
+}  // namespace headroom

@@ -1,0 +1,366 @@
+#include "capture/recorder.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <csignal>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <utility>
+
+namespace headroom {
+namespace {
+
+constexpr std::chrono::milliseconds kFlushEvery{1000};
+constexpr DurationNs kSnapshotEvery{10'000'000'000};
+constexpr DurationNs kCensusEvery{1'000'000'000};
+/// Written before the second is over: the file keeps pace, and memory stays small.
+constexpr std::int64_t kFlushBytes = std::int64_t{4} << 20;
+/// A ring of 8 MiB takes 2 million regions a second for 131 ms.
+constexpr int kBusyWaitMs = 5, kIdleWaitMs = 30;
+
+TimeNs Now(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return TimeNs(std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec);
+}
+
+std::string CommOf(std::int32_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/comm", pid));
+  std::string name;
+  std::getline(file, name);
+  return name;
+}
+
+bool IsAlive(std::int32_t pid) { return kill(pid, 0) == 0 || errno == EPERM; }
+
+}  // namespace
+
+Result<std::unique_ptr<Recorder>> Recorder::Start(RecorderOptions options) {
+  std::unique_ptr<Recorder> recorder(new Recorder(std::move(options)));
+  Result<RecordingFile> file = RecordingFile::Create(
+      recorder->options_.path, recorder->options_.replace, recorder->options_.limits);
+  if (!file.ok()) return file.status();
+  Recording& main =
+      recorder->recordings_.emplace_back(std::move(file).value(), recorder->options_.steps);
+  Snapshot(main.encoder);
+  main.self_track = main.encoder.ChildTrack(0, "headroom");
+  // So that the file is a trace from the start, whatever happens.
+  main.file.Append(main.encoder.Take());
+  main.file.Flush();
+  if (!main.file.trouble().empty()) {
+    return Status::Internal(fmt::format("cannot write {}: {}; -o names a file elsewhere",
+                                        main.file.path(), main.file.trouble()));
+  }
+  if (Status status = recorder->Listen(); !status.ok()) return status;
+  recorder->next_snapshot_ = Now(CLOCK_MONOTONIC) + kSnapshotEvery;
+  recorder->taker_ = std::thread([r = recorder.get()] { r->TakeEvents(); });
+  recorder->writer_ = std::thread([r = recorder.get()] { r->WriteFiles(); });
+  return recorder;
+}
+
+Recorder::~Recorder() {
+  Stop();
+  if (listener_ >= 0) close(listener_);
+  if (!socket_path_.empty()) unlink(socket_path_.c_str());
+  if (!folder_.empty()) rmdir(folder_.c_str());
+}
+
+Status Recorder::Listen() {
+  // Of our own, for nobody else: whoever can connect can write into the recording.
+  const char* root = std::getenv("XDG_RUNTIME_DIR");
+  folder_ = fmt::format("{}/headroom-XXXXXX", root != nullptr && root[0] == '/' ? root : "/tmp");
+  if (mkdtemp(folder_.data()) == nullptr) {
+    folder_ = "/tmp/headroom-XXXXXX";
+    if (mkdtemp(folder_.data()) == nullptr) {
+      folder_.clear();
+      return Status::Internal(
+          fmt::format("cannot make a folder in /tmp for a socket: {}", std::strerror(errno)));
+    }
+  }
+  socket_path_ = folder_ + "/socket";
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (socket_path_.size() >= sizeof address.sun_path) {
+    return Status::Internal(fmt::format(
+        "{} is too long for a socket; set XDG_RUNTIME_DIR to a shorter folder", socket_path_));
+  }
+  std::memcpy(address.sun_path, socket_path_.c_str(), socket_path_.size() + 1);
+  listener_ = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (listener_ < 0 ||
+      bind(listener_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      listen(listener_, 128) != 0) {
+    return Status::Internal(
+        fmt::format("cannot listen on {}: {}", socket_path_, std::strerror(errno)));
+  }
+  return Status::Ok();
+}
+
+void Recorder::Snapshot(TraceEncoder& encoder) {
+  encoder.ClockSnapshot(Now(CLOCK_MONOTONIC), Now(CLOCK_BOOTTIME), Now(CLOCK_REALTIME));
+}
+
+void Recorder::Accept() {
+  for (;;) {
+    const int connection = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
+    if (connection < 0) return;
+    Greet(connection);
+  }
+}
+
+void Recorder::Greet(int connection) {
+  // What connects has sent already; what does not is no timer, and is not waited for.
+  const timeval patience{.tv_sec = 0, .tv_usec = 100'000};
+  setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  std::uint64_t hello = 0;
+  iovec part{.iov_base = &hello, .iov_len = sizeof hello};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  const bool heard = getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+                     recvmsg(connection, &message, MSG_CMSG_CLOEXEC) == sizeof hello &&
+                     hello == HEADROOM_SHARED_MAGIC;
+  const cmsghdr* rights = CMSG_FIRSTHDR(&message);
+  if (!heard || rights == nullptr || rights->cmsg_type != SCM_RIGHTS ||
+      rights->cmsg_len != CMSG_LEN(sizeof(int))) {
+    close(connection);
+    return;
+  }
+  int memory = -1;
+  std::memcpy(&memory, CMSG_DATA(rights), sizeof memory);
+  Result<SharedMemory> mapped = SharedMemory::Map(memory);
+  const std::lock_guard lock(mutex_);
+  if (!mapped.ok()) {
+    remarks_.push_back(
+        fmt::format("process {} is not recorded: {}", peer.pid, mapped.status().message()));
+    close(connection);
+    return;
+  }
+  clients_.push_back(Client{peer.pid, connection, std::move(mapped).value()});
+}
+
+Recorder::Recording* Recorder::RecordingOf(std::int32_t pid) {
+  for (Recording& recording : recordings_) {
+    if (recording.pid == pid) return &recording;
+  }
+  Recording& main = recordings_.front();
+  if (main.pid == 0) {
+    BeginProcess(main, pid);
+    return &main;
+  }
+  Result<RecordingFile> file = RecordingFile::Create(fmt::format("{}.{}", options_.path, pid),
+                                                     options_.replace, options_.limits);
+  if (!file.ok()) {
+    remarks_.push_back(fmt::format("process {} is not recorded: {}", pid, file.status().message()));
+    return nullptr;
+  }
+  const std::array<TraceArg, 2> args{TraceArg{"pid", std::int64_t{pid}},
+                                     TraceArg{"file", std::string_view(file.value().path())}};
+  main.encoder.Instant(main.self_track, Now(CLOCK_MONOTONIC), main.encoder.Intern("process"),
+                       main.encoder.Category("headroom"), args);
+  Recording& recording = recordings_.emplace_back(std::move(file).value(), options_.steps);
+  Snapshot(recording.encoder);
+  recording.self_track = recording.encoder.ChildTrack(0, "headroom");
+  BeginProcess(recording, pid);
+  return &recording;
+}
+
+void Recorder::BeginProcess(Recording& recording, std::int32_t pid) {
+  recording.pid = pid;
+  recording.threads.emplace(&recording.encoder, recording.encoder.ProcessTrack(pid, CommOf(pid)),
+                            pid);
+}
+
+bool Recorder::DrainAll() {
+  const std::lock_guard lock(mutex_);
+  for (auto at = clients_.begin(); at != clients_.end();) {
+    Client& client = *at;
+    bool told = false;
+    for (std::uint32_t r = 0; r < client.memory.rings() && !told; ++r)
+      told = __atomic_load_n(&client.memory.ring(r)->head, __ATOMIC_ACQUIRE) > 0;
+    if (!told && IsAlive(client.pid)) {
+      ++at;
+      continue;
+    }
+    if (Recording* recording = told ? RecordingOf(client.pid) : nullptr; recording != nullptr) {
+      recording->readers.push_back(std::make_unique<RingReader>(
+          std::move(client.memory), &*recording->threads, &recording->gate));
+    }
+    close(client.socket);
+    at = clients_.erase(at);
+  }
+
+  bool any = false, much = false;
+  for (Recording& recording : recordings_) {
+    // Events stay in their rings, and are counted there when those are full.
+    if (recording.waiting_bytes + static_cast<std::int64_t>(recording.encoder.size()) >
+        options_.limits.pending_bytes)
+      continue;
+    for (auto& reader : recording.readers) {
+      reader->clock().Anchor();
+      const std::int64_t events = reader->Drain();
+      recording.events += events;
+      any |= events > 0;
+    }
+    much |= static_cast<std::int64_t>(recording.encoder.size()) > kFlushBytes;
+  }
+  ReleaseEnded();
+  if (much) wake_writer_.notify_one();
+  return any;
+}
+
+void Recorder::ReleaseEnded() {
+  const TimeNs now = Now(CLOCK_MONOTONIC);
+  if (now < next_census_) return;
+  next_census_ = now + kCensusEvery;
+  for (Recording& recording : recordings_) {
+    if (recording.readers.empty() || IsAlive(recording.pid)) continue;
+    for (const auto& reader : recording.readers) {
+      reader->clock().Anchor();
+      recording.events += reader->Drain();  // What came since it was drained above.
+      reader->Finish();
+      recording.past.Add(*reader);
+    }
+    recording.readers.clear();
+  }
+}
+
+void Recorder::TakeEvents() {
+  bool busy = false;
+  while (!stop_taking_) {
+    pollfd wait{.fd = listener_, .events = POLLIN, .revents = 0};
+    if (poll(&wait, 1, busy ? kBusyWaitMs : kIdleWaitMs) > 0) Accept();
+    busy = DrainAll();
+  }
+  Accept();
+  DrainAll();
+}
+
+void Recorder::FlushAll() {
+  // deque: references stay good while others are added.
+  std::vector<std::pair<Recording*, std::string>> taken;
+  {
+    const std::lock_guard lock(mutex_);
+    const TimeNs now = Now(CLOCK_MONOTONIC);
+    const bool snapshot = now >= next_snapshot_;
+    if (snapshot) next_snapshot_ = now + kSnapshotEvery;
+    for (Recording& recording : recordings_) {
+      if (snapshot) Snapshot(recording.encoder);
+      if (recording.totals().Lost() != recording.reported_drops) ReportSelf(recording);
+      taken.emplace_back(&recording, recording.encoder.Take());
+      recording.waiting_bytes =
+          recording.waiting_bytes + static_cast<std::int64_t>(taken.back().second.size());
+    }
+  }
+  for (auto& [recording, packets] : taken) {
+    recording->file.Append(std::move(packets));
+    recording->file.Flush();
+    recording->waiting_bytes = recording->file.pending_bytes();
+  }
+}
+
+void Recorder::WriteFiles() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    wake_writer_.wait_for(lock, kFlushEvery);
+    lock.unlock();
+    FlushAll();
+    lock.lock();
+  }
+}
+
+void Recorder::Totals::Add(const RingReader& reader) {
+  const SharedMemory::Drops d = reader.drops();
+  rings += reader.ring_drops();
+  drops.threads += d.threads;
+  drops.depth += d.depth;
+  drops.names += d.names;
+  drops.unmatched += d.unmatched;
+  residual = std::max(residual, reader.clock().residual());
+  counter |= reader.clock().clock() == HEADROOM_CLOCK_COUNTER;
+}
+
+Recorder::Totals Recorder::Recording::totals() const {
+  Totals totals = past;
+  for (const auto& reader : readers) totals.Add(*reader);
+  return totals;
+}
+
+void Recorder::ReportSelf(Recording& recording) {
+  const Totals totals = recording.totals();
+  const SharedMemory::Drops& drops = totals.drops;
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto ms = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) * 1e3 + static_cast<double>(t.tv_usec) / 1e3;
+  };
+  const auto count = [](std::uint64_t n) { return static_cast<std::int64_t>(n); };
+  const std::array<TraceArg, 11> args{
+      TraceArg{"events", recording.events},
+      TraceArg{"dropped", count(totals.Lost())},
+      TraceArg{"dropped_events", count(totals.rings)},
+      TraceArg{"dropped_threads", count(drops.threads)},
+      TraceArg{"dropped_depth", count(drops.depth)},
+      TraceArg{"dropped_names", count(drops.names)},
+      TraceArg{"unmatched_ends", count(drops.unmatched)},
+      TraceArg{"lost_bytes", recording.file.lost_bytes()},
+      TraceArg{"clock", std::string_view(totals.counter ? "tsc" : "monotonic-raw")},
+      TraceArg{"clock_residual_ns", totals.residual.ns()},
+      TraceArg{"recorder_cpu_ms", ms(usage.ru_utime) + ms(usage.ru_stime)}};
+  recording.encoder.Instant(recording.self_track, Now(CLOCK_MONOTONIC),
+                            recording.encoder.Intern("self"),
+                            recording.encoder.Category("headroom"), args);
+  recording.reported_drops = totals.Lost();
+}
+
+void Recorder::Write(const std::function<void(TraceEncoder&)>& write) {
+  const std::lock_guard lock(mutex_);
+  write(recordings_.front().encoder);
+}
+
+std::vector<RecordedProcess> Recorder::Stop() {
+  std::vector<RecordedProcess> processes;
+  if (!taker_.joinable()) return processes;
+  stop_taking_ = true;
+  taker_.join();
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    wake_writer_.notify_one();
+  }
+  writer_.join();
+  for (Recording& recording : recordings_) {
+    for (const auto& reader : recording.readers) reader->Finish();
+    if (recording.pid != 0) ReportSelf(recording);
+  }
+  FlushAll();
+  for (Recording& recording : recordings_) {
+    processes.push_back({.pid = recording.pid,
+                         .path = recording.file.path(),
+                         .events = recording.events,
+                         .bytes = recording.file.bytes(),
+                         .lost_bytes = recording.file.lost_bytes() + recording.file.pending_bytes(),
+                         .drops = recording.totals().Lost(),
+                         .trouble = recording.file.trouble()});
+  }
+  for (Client& client : clients_) close(client.socket);
+  clients_.clear();
+  return processes;
+}
+
+}  // namespace headroom

@@ -1,0 +1,132 @@
+// What `headroom record` does beside the program: takes the events of its processes, and writes.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/status.h"
+#include "capture/recording_file.h"
+#include "capture/ring_reader.h"
+#include "capture/step_gate.h"
+#include "capture/thread_tracks.h"
+#include "capture/trace_encoder.h"
+
+namespace headroom {
+
+struct RecorderOptions {
+  std::string path = {};  ///< Of the recording; further processes get `path.<pid>`.
+  bool replace = false;   ///< Files that are there already.
+  std::optional<StepWindow> steps = {};
+  RecordingFile::Limits limits = {.file_bytes = std::int64_t{8} << 30,
+                                  .pending_bytes = std::int64_t{256} << 20};
+};
+
+/// What became of one process.
+struct RecordedProcess {
+  std::int32_t pid = 0;
+  std::string path;
+  std::int64_t events = 0, bytes = 0;
+  std::int64_t lost_bytes = 0;  ///< Packets beyond a limit.
+  std::uint64_t drops = 0;      ///< Events and regions that were never taken.
+  std::string trouble;          ///< Why its file is not whole; empty: it is.
+};
+
+/// Listens on a socket, drains the memory of every process that comes, and writes a file each,
+/// flushed every second. The first process that has something to tell shares `path` with what the
+/// recorder itself has to say (metrics, the list of further files, what was lost).
+///
+/// Two threads: one takes events, so that a slow disk does not cost any; one writes.
+class Recorder {
+ public:
+  /// Creates the file and begins to listen.
+  static Result<std::unique_ptr<Recorder>> Start(RecorderOptions options);
+  /// Stops without a report.
+  ~Recorder();
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  /// For HEADROOM_SOCKET.
+  const std::string& socket_path() const { return socket_path_; }
+
+  /// Calls `write` with the encoder of `path`, which no other thread uses meanwhile.
+  void Write(const std::function<void(TraceEncoder&)>& write);
+
+  /// Takes what there still is, writes it, closes the files. Returns the processes, `path`'s first
+  /// (with pid 0 where no process had anything to tell).
+  std::vector<RecordedProcess> Stop();
+
+ private:
+  /// A process that connected and has told nothing yet.
+  struct Client {
+    std::int32_t pid;
+    int socket;
+    SharedMemory memory;
+  };
+  /// What was not taken, and how good the clock was.
+  struct Totals {
+    std::uint64_t rings = 0;
+    SharedMemory::Drops drops;
+    DurationNs residual;
+    bool counter = false;
+    void Add(const RingReader& reader);
+    std::uint64_t Lost() const { return rings + drops.threads + drops.depth + drops.names; }
+  };
+  /// A file, and the process in it. Lives as long as the recorder: threads hold references.
+  struct Recording {
+    Recording(RecordingFile f, std::optional<StepWindow> steps) : file(std::move(f)), gate(steps) {}
+    std::int32_t pid = 0;
+    RecordingFile file;  ///< The writing thread's alone.
+    TraceEncoder encoder;
+    StepGate gate;
+    TraceEncoder::Track self_track = 0;
+    std::optional<ThreadTracks> threads;
+    std::vector<std::unique_ptr<RingReader>> readers;  ///< None: the process has ended.
+    Totals past;                                       ///< Of readers that are gone.
+    std::int64_t events = 0;
+
+    Totals totals() const;
+    std::atomic<std::int64_t> waiting_bytes = 0;  ///< Taken and not in the file yet.
+    std::uint64_t reported_drops = 0;
+  };
+
+  explicit Recorder(RecorderOptions options) : options_(std::move(options)) {}
+
+  Status Listen();
+  void TakeEvents();  ///< The thread that drains.
+  void WriteFiles();  ///< The thread that writes.
+  void Accept();
+  void Greet(int socket);
+  bool DrainAll();      ///< Whether there was anything.
+  void ReleaseEnded();  ///< The memory of processes that are gone.
+  void FlushAll();
+  Recording* RecordingOf(std::int32_t pid);
+  void BeginProcess(Recording& recording, std::int32_t pid);
+  static void Snapshot(TraceEncoder& encoder);
+  static void ReportSelf(Recording& recording);
+
+  RecorderOptions options_;
+  std::string folder_, socket_path_;
+  int listener_ = -1;
+  TimeNs next_snapshot_, next_census_;
+
+  std::mutex mutex_;  ///< Of all below.
+  std::list<Client> clients_;
+  std::deque<Recording> recordings_;  ///< The first is `path`'s.
+  std::vector<std::string> remarks_;
+  bool stopping_ = false;
+  std::condition_variable wake_writer_;
+  std::atomic<bool> stop_taking_ = false;
+  std::thread taker_, writer_;
+};
+
+}  // namespace headroom

@@ -1,0 +1,164 @@
+// The recorder against real processes with real timers. What is in the files is checked where a
+// reader may be included: tests/recording/.
+#include "capture/recorder.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "headroom/timer.h"
+
+namespace headroom {
+namespace {
+
+namespace fs = std::filesystem;
+
+class RecorderTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = fs::path(testing::TempDir()) / ("recorder_test." + std::to_string(getpid()));
+    fs::create_directories(folder_);
+  }
+  void TearDown() override {
+    unsetenv("HEADROOM_SOCKET");
+    fs::remove_all(folder_);
+  }
+
+  std::unique_ptr<Recorder> Start(RecorderOptions options = {}) {
+    options.path = (folder_ / "r").string();
+    Result<std::unique_ptr<Recorder>> recorder = Recorder::Start(std::move(options));
+    EXPECT_TRUE(recorder.ok()) << recorder.status().message();
+    setenv("HEADROOM_SOCKET", recorder.value()->socket_path().c_str(), 1);
+    return std::move(recorder).value();
+  }
+
+  /// Runs `work` in a process of its own. Returns its pid once it has ended.
+  static pid_t InProcess(const std::function<void()>& work) {
+    const pid_t pid = fork();
+    if (pid == 0) {
+      work();
+      _exit(0);
+    }
+    waitpid(pid, nullptr, 0);
+    return pid;
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(RecorderTest, FileIsThereFromTheStart) {
+  const auto recorder = Start();
+  EXPECT_GT(fs::file_size(folder_ / "r"), 0u);
+}
+
+TEST_F(RecorderTest, TakesWhatAProcessWroteThoughItWasKilled) {
+  const auto recorder = Start();
+  const pid_t pid = InProcess([] {
+    for (int i = 0; i < 1000; ++i) headroom_end(HEADROOM_BEGIN("FORWARD"));
+    headroom_begin("open at the end");
+    kill(getpid(), SIGKILL);
+  });
+  const std::vector<RecordedProcess> processes = recorder->Stop();
+  ASSERT_EQ(processes.size(), 1u);
+  EXPECT_EQ(processes[0].pid, pid);
+  EXPECT_EQ(processes[0].events, 2001);
+  EXPECT_EQ(processes[0].drops, 0u);
+  EXPECT_EQ(processes[0].trouble, "");
+}
+
+TEST_F(RecorderTest, AFileForEachProcessThatTellsAnything) {
+  const auto recorder = Start();
+  const auto region = [] { headroom_end(HEADROOM_BEGIN("IO")); };
+  const pid_t first = InProcess(region);
+  InProcess([] {});
+  const pid_t second = InProcess(region);
+  const std::vector<RecordedProcess> processes = recorder->Stop();
+  ASSERT_EQ(processes.size(), 2u);
+  EXPECT_EQ(processes[0].pid, first);
+  EXPECT_EQ(processes[0].path, (folder_ / "r").string());
+  EXPECT_EQ(processes[1].pid, second);
+  EXPECT_EQ(processes[1].path, (folder_ / ("r." + std::to_string(second))).string());
+  EXPECT_GT(fs::file_size(processes[1].path), 0u);
+}
+
+TEST_F(RecorderTest, AForkedChildTellsOfItself) {
+  const auto recorder = Start();
+  InProcess([] {
+    headroom_token outer = headroom_begin("parent");
+    InProcess([&] {
+      headroom_end(outer);  // Not the child's: nothing happens.
+      headroom_end(HEADROOM_BEGIN("child"));
+    });
+    headroom_end(outer);
+  });
+  const std::vector<RecordedProcess> processes = recorder->Stop();
+  ASSERT_EQ(processes.size(), 2u);
+  EXPECT_EQ(processes[0].events + processes[1].events, 4);
+}
+
+TEST_F(RecorderTest, OnlyTheStepsThatAreWanted) {
+  const auto recorder = Start({.steps = StepWindow{.first = 3, .last = 4}});
+  InProcess([] {
+    for (int step = 0; step < 10; ++step) {
+      const headroom_token whole = headroom_begin_step(step);
+      headroom_end(HEADROOM_BEGIN("FORWARD"));
+      headroom_end(whole);
+    }
+  });
+  const std::vector<RecordedProcess> processes = recorder->Stop();
+  ASSERT_EQ(processes.size(), 1u);
+  EXPECT_EQ(processes[0].events, 2 * 4);
+}
+
+TEST_F(RecorderTest, StopsAtTheLimitOfTheFile) {
+  const auto recorder = Start({.limits = {.file_bytes = 20'000, .pending_bytes = 1 << 20}});
+  InProcess([] {
+    for (int i = 0; i < 10'000; ++i) headroom_end(HEADROOM_BEGIN("FORWARD"));
+  });
+  const std::vector<RecordedProcess> processes = recorder->Stop();
+  ASSERT_EQ(processes.size(), 1u);
+  EXPECT_LE(fs::file_size(folder_ / "r"), 20'000u);
+  EXPECT_GT(processes[0].lost_bytes, 0);
+}
+
+// Whoever connects and is no timer must neither stop the recorder nor bring it down.
+TEST_F(RecorderTest, StrangersOnTheSocketAreSentAway) {
+  const auto recorder = Start();
+  const auto connect_and_send = [&](std::string_view bytes) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strcpy(address.sun_path, recorder->socket_path().c_str());
+    const int s = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ASSERT_EQ(connect(s, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    EXPECT_EQ(write(s, bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+    close(s);
+  };
+  connect_and_send("");
+  connect_and_send("hello");
+  connect_and_send(std::string(100'000, 'x'));
+  InProcess([] { headroom_end(HEADROOM_BEGIN("IO")); });
+  const std::vector<RecordedProcess> processes = recorder->Stop();
+  ASSERT_EQ(processes.size(), 1u);
+  EXPECT_EQ(processes[0].events, 2);
+}
+
+TEST_F(RecorderTest, LeavesNothingBehindButTheFiles) {
+  std::string socket;
+  {
+    const auto recorder = Start();
+    socket = recorder->socket_path();
+    EXPECT_TRUE(fs::exists(socket));
+  }
+  EXPECT_FALSE(fs::exists(fs::path(socket).parent_path()));
+}
+
+}  // namespace
+}  // namespace headroom

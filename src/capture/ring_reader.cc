@@ -1,0 +1,245 @@
+#include "capture/ring_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <string_view>
+
+namespace headroom {
+namespace {
+
+std::uint32_t KindOf(const headroom_record& record) { return record.info & 0xff; }
+std::uint32_t SerialOf(const headroom_record& record) { return record.info >> 8; }
+
+/// Records that belong to the one that says `kind`, beside itself.
+std::uint64_t PayloadOf(std::uint32_t kind) {
+  return kind == HEADROOM_KIND_STEP || kind == HEADROOM_KIND_COUNTER ||
+                 kind == HEADROOM_KIND_GRADIENT
+             ? 1
+             : 0;
+}
+
+/// The text in a fixed field: up to its first zero.
+std::string TextOf(const char* field, std::size_t size) {
+  return std::string(field, strnlen(field, size));
+}
+
+}  // namespace
+
+RingReader::RingReader(SharedMemory memory, ThreadTracks* threads, StepGate* gate)
+    : memory_(std::move(memory)),
+      clock_(memory_.clock()),
+      threads_(threads),
+      encoder_(&threads->encoder()),
+      gate_(gate),
+      rings_(memory_.rings()),
+      activity_(threads, &clock_, gate) {}
+
+TraceEncoder::Name RingReader::NameOf(std::uint32_t id) {
+  if (id >= names_.size()) names_.resize(std::bit_ceil(std::size_t{id} + 1));
+  if (names_[id] == 0) {
+    const std::string_view text = memory_.Name(id);
+    // A number without a text is damage, or a liar's; the event still happened.
+    if (text.data() == nullptr) return encoder_->Intern("(unknown)");
+    names_[id] = encoder_->Intern(text);
+  }
+  return names_[id];
+}
+
+void RingReader::OpenTrack(const headroom_ring& from, Ring& ring) {
+  ring.open.clear();
+  if (from.kind == HEADROOM_RING_STREAM) {
+    ring.track = encoder_->ChildTrack(
+        threads_->process(), fmt::format("GPU {} stream {} regions", from.device, from.stream));
+  } else {
+    ring.track = threads_->Of(from.tid, TextOf(from.name, sizeof from.name));
+  }
+}
+
+std::int64_t RingReader::Drain() {
+  fullest_ = 0;
+  for (std::uint32_t i = 0; i < rings_.size(); ++i) {
+    headroom_ring* from = memory_.ring(i);
+    Ring& ring = rings_[i];
+    // In this order: what a closed ring holds is all that it will ever hold.
+    ring.state = __atomic_load_n(&from->state, __ATOMIC_ACQUIRE);
+    ring.head = __atomic_load_n(&from->head, __ATOMIC_ACQUIRE);
+    // A head that cannot be is a process gone mad; its ring is left alone.
+    if (ring.head < ring.tail || ring.head - ring.tail > memory_.ring_records())
+      ring.head = ring.tail;
+    fullest_ = std::max(fullest_, static_cast<double>(ring.head - ring.tail) /
+                                      static_cast<double>(memory_.ring_records()));
+  }
+  if (gate_->limited()) {  // Whatever is drained below is judged by steps that were seen here.
+    for (std::uint32_t i = 0; i < rings_.size(); ++i) FindSteps(i);
+  }
+  std::int64_t events = 0;
+  for (std::uint32_t i = 0; i < rings_.size(); ++i) {
+    if (rings_[i].state == HEADROOM_RING_FREE) continue;
+    events += memory_.ring(i)->kind == HEADROOM_RING_ACTIVITY ? DrainActivity(i) : DrainRing(i);
+    Release(i);
+  }
+  return events + activity_.Flush();
+}
+
+void RingReader::Finish() {
+  for (Ring& ring : rings_) {
+    if (ring.decoder != nullptr) ring.decoder->Finish(activity_);
+  }
+  activity_.Flush();
+}
+
+std::int64_t RingReader::DrainActivity(std::uint32_t i) {
+  Ring& ring = rings_[i];
+  if (gate_->limited()) {
+    __atomic_store_n(&activity::ControlOf(memory_.ring(i))->capture, gate_->Near() ? 1U : 0U,
+                     __ATOMIC_RELAXED);
+  }
+  if (ring.decoder == nullptr) {
+    ring.decoder = std::make_unique<activity::Decoder>(
+        [this](std::uint32_t name) { return memory_.Name(name); });
+  }
+  const std::uint64_t size = memory_.ring_records();
+  while (ring.tail < ring.head) {  // Twice where the ring wraps around.
+    const std::uint64_t at = ring.tail & (size - 1);
+    const std::uint64_t count = std::min(ring.head - ring.tail, size - at);
+    ring.decoder->Decode(std::span(memory_.records(i) + at, count), activity_);
+    ring.tail += count;
+  }
+  return 0;  // Counted where they are written.
+}
+
+void RingReader::FindSteps(std::uint32_t i) const {
+  if (rings_[i].state == HEADROOM_RING_FREE || memory_.ring(i)->kind != HEADROOM_RING_THREAD)
+    return;
+  const headroom_record* records = memory_.records(i);
+  const std::uint64_t mask = memory_.ring_records() - 1;
+  for (std::uint64_t at = rings_[i].tail; at < rings_[i].head;) {
+    const headroom_record& record = records[at & mask];
+    const std::uint32_t kind = KindOf(record);
+    if (kind == HEADROOM_KIND_STEP)
+      gate_->SawStep(static_cast<std::int64_t>(records[(at + 1) & mask].ticks), record.ticks);
+    at += 1 + PayloadOf(kind);
+  }
+}
+
+void RingReader::BeginSlice(Ring& ring, const Open& open, TimeNs time, TraceEncoder::Name category,
+                            std::int64_t ends_ago) {
+  std::array<TraceArg, 2> args;
+  std::size_t count = 0;
+  if (open.step) args[count++] = {"step", open.number};
+  if (ends_ago > 0) args[count++] = {"continues", ends_ago};
+  const TraceEncoder::Name name = open.step ? encoder_->Intern("step") : NameOf(open.name);
+  encoder_->Begin(ring.track, time, name, open.step ? encoder_->Category("step") : category,
+                  std::span(args.data(), count));
+}
+
+void RingReader::EndSlice(Ring& ring, std::uint32_t serial, TimeNs time,
+                          TraceEncoder::Name category) {
+  const auto found = std::find_if(ring.open.rbegin(), ring.open.rend(),
+                                  [&](const Open& open) { return open.serial == serial; });
+  if (found == ring.open.rend()) return;
+  const auto ends = std::prev(found.base());
+  for (auto open = std::prev(ring.open.end());; --open) {
+    if (open->written) encoder_->End(ring.track, time);
+    if (open == ends) break;
+  }
+  std::int64_t ends_ago = ends->written ? 1 : 0;
+  for (auto open = std::next(ends); open != ring.open.end(); ++open) {
+    if (open->written) BeginSlice(ring, *open, time, category, ++ends_ago);
+  }
+  ring.open.erase(ends);
+}
+
+std::int64_t RingReader::DrainRing(std::uint32_t i) {
+  headroom_ring* from = memory_.ring(i);
+  Ring& ring = rings_[i];
+  const std::uint64_t head = ring.head;
+  if (ring.track == 0 && head != ring.tail) OpenTrack(*from, ring);
+
+  const headroom_record* records = memory_.records(i);
+  const std::uint64_t mask = memory_.ring_records() - 1;
+  const TraceEncoder::Name category =
+      encoder_->Category(from->kind == HEADROOM_RING_STREAM ? "gpu_region" : "region");
+  std::int64_t events = 0;
+  while (ring.tail < head) {
+    const headroom_record record = records[ring.tail & mask];
+    const std::uint32_t kind = KindOf(record);
+    const std::uint64_t payload = PayloadOf(kind);
+    if (ring.tail + payload >= head) break;
+    const std::uint64_t value = payload > 0 ? records[(ring.tail + 1) & mask].ticks : 0;
+    ring.tail += 1 + payload;
+    const bool wanted = gate_->Open(record.ticks);
+    // Two cores' counters may differ by some ticks; within a track time does not run backwards.
+    const TimeNs time = std::max(clock_.TimeOf(record.ticks), ring.last);
+    ring.last = time;
+    events += wanted;
+    switch (kind) {
+      case HEADROOM_KIND_BEGIN:
+      case HEADROOM_KIND_STEP: {
+        const Open open{.name = record.name,
+                        .serial = SerialOf(record),
+                        .step = kind == HEADROOM_KIND_STEP,
+                        .number = static_cast<std::int64_t>(value),
+                        .written = wanted};
+        ring.open.push_back(open);
+        if (wanted) BeginSlice(ring, open, time, category);
+        break;
+      }
+      case HEADROOM_KIND_END:
+        EndSlice(ring, SerialOf(record), time, category);
+        break;
+      case HEADROOM_KIND_MARK:
+        if (wanted) encoder_->Instant(ring.track, time, NameOf(record.name), category);
+        break;
+      case HEADROOM_KIND_GRADIENT:
+        if (wanted) {
+          const TraceArg bytes{"bytes", static_cast<std::int64_t>(value)};
+          encoder_->Instant(ring.track, time, NameOf(record.name), encoder_->Category("gradient"),
+                            std::span(&bytes, 1));
+        }
+        break;
+      case HEADROOM_KIND_COUNTER:
+        if (wanted) {
+          auto [track, is_new] = counters_.try_emplace(record.name);
+          if (is_new)
+            track->second =
+                encoder_->CounterTrack(threads_->process(), memory_.Name(record.name), "");
+          encoder_->Counter(track->second, time, std::bit_cast<double>(value));
+        }
+        break;
+      default:
+        break;  // Of a later version; its payload, if any, says nothing to us.
+    }
+  }
+  return events;
+}
+
+void RingReader::Release(std::uint32_t i) {
+  headroom_ring* from = memory_.ring(i);
+  Ring& ring = rings_[i];
+  __atomic_store_n(&from->tail, ring.tail, __ATOMIC_RELEASE);
+  if (ring.state != HEADROOM_RING_CLOSED || ring.tail != ring.head) return;
+  // The next owner is another thread, on a track of its own.
+  freed_drops_ += __atomic_load_n(&from->dropped, __ATOMIC_RELAXED);
+  ring.track = 0;
+  ring.open.clear();
+  ring.last = TimeNs();
+  ring.decoder.reset();
+  __atomic_store_n(&from->state, HEADROOM_RING_FREE, __ATOMIC_RELEASE);
+}
+
+std::uint64_t RingReader::ring_drops() const {
+  std::uint64_t drops = freed_drops_;
+  for (std::uint32_t i = 0; i < rings_.size(); ++i) {
+    const headroom_ring* ring = memory_.ring(i);
+    if (__atomic_load_n(&ring->state, __ATOMIC_ACQUIRE) != HEADROOM_RING_FREE)
+      drops += __atomic_load_n(&ring->dropped, __ATOMIC_RELAXED);
+  }
+  return drops;
+}
+
+}  // namespace headroom

@@ -1,0 +1,47 @@
+// Which part of a run is recorded: --steps.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+namespace headroom {
+
+/// Steps that are recorded, by number: from the begin of the first to the end of the last.
+struct StepWindow {
+  std::int64_t first = 0, last = 0;
+};
+
+/// The steps of one process so far, against the window: what of the time is to be recorded. All
+/// threads of a process are inside or outside together.
+class StepGate {
+ public:
+  explicit StepGate(std::optional<StepWindow> window) : window_(window) {}
+
+  /// A step began.
+  void SawStep(std::int64_t number, std::uint64_t ticks) {
+    if (!window_) return;
+    latest_ = number;
+    if (number >= window_->first && number <= window_->last) {
+      from_ = std::min(from_, ticks);
+    } else if (number > window_->last && from_ != UINT64_MAX) {
+      to_ = std::min(to_, ticks);
+    }
+  }
+  /// Whether what happened then is wanted.
+  bool Open(std::uint64_t ticks) const { return !window_ || (ticks >= from_ && ticks < to_); }
+  bool limited() const { return window_.has_value(); }
+  /// Whether producers that take their time should be at it: from the step before on, since they
+  /// hear of it late.
+  bool Near() const {
+    return !window_ || (latest_ && *latest_ + 1 >= window_->first && *latest_ <= window_->last) ||
+           (!latest_ && window_->first == 0);
+  }
+
+ private:
+  std::optional<StepWindow> window_;
+  std::optional<std::int64_t> latest_;
+  std::uint64_t from_ = UINT64_MAX, to_ = UINT64_MAX;
+};
+
+}  // namespace headroom

@@ -1,0 +1,52 @@
+#include "capture/tick_clock.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "headroom/detail/clock.h"
+
+namespace headroom {
+namespace {
+
+/// Two readings are off by some 30 ns: over this distance that is a rate off by 0.3 ppm.
+constexpr std::int64_t kStretchNs = 100'000'000;
+
+}  // namespace
+
+TickClock::TickClock(std::uint32_t clock) : clock_(clock) { Anchor(); }
+
+void TickClock::Anchor() {
+  const headroom_impl_anchor now = headroom_impl_anchor_now(clock_);
+  AnchorAt(now.ticks, TimeNs(static_cast<std::int64_t>(now.ns)));
+}
+
+void TickClock::AnchorAt(std::uint64_t ticks, TimeNs time) {
+  if (ticks_ == 0) {
+    ticks_ = ticks;
+    time_ = time;
+    return;
+  }
+  const std::int64_t passed = (time - time_).ns();
+  if (has_rate_ && passed < kStretchNs) return;
+  if (passed <= 0 || ticks <= ticks_) return;
+  if (has_rate_) {
+    const DurationNs off = time - TimeOf(ticks);
+    residual_ = std::max(residual_, DurationNs(std::abs(off.ns())));
+  }
+  // The first rate comes from whatever distance there is, and is replaced soon.
+  has_rate_ = passed >= kStretchNs;
+  ns_per_tick_ = static_cast<double>(passed) / static_cast<double>(ticks - ticks_);
+  if (has_rate_) {
+    ticks_ = ticks;
+    time_ = time;
+  }
+}
+
+TimeNs TickClock::TimeOf(std::uint64_t ticks) const {
+  // The difference is small enough for a double; the sum would not be.
+  const auto off = static_cast<std::int64_t>(ticks - ticks_);
+  return time_ + DurationNs(std::llround(static_cast<double>(off) * ns_per_tick_));
+}
+
+}  // namespace headroom

@@ -1,0 +1,59 @@
+#include "capture/tick_clock.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "headroom/detail/clock.h"
+
+namespace headroom {
+namespace {
+
+/// A clock whose readings are the test's: 3 ticks a nanosecond.
+TickClock Made() {
+  TickClock clock(HEADROOM_CLOCK_MONOTONIC_RAW);
+  return clock;
+}
+
+TEST(TickClockTest, TellsTheTimeOfTicksJustRead) {
+  const std::uint32_t kind =
+      headroom_impl_has_counter() != 0 ? HEADROOM_CLOCK_COUNTER : HEADROOM_CLOCK_MONOTONIC_RAW;
+  TickClock clock(kind);
+  for (int i = 0; i < 30; ++i) {
+    const timespec pause{.tv_sec = 0, .tv_nsec = 10'000'000};
+    nanosleep(&pause, nullptr);
+    clock.Anchor();
+    const headroom_impl_anchor now = headroom_impl_anchor_now(kind);
+    const std::int64_t off = clock.TimeOf(now.ticks).ns() - static_cast<std::int64_t>(now.ns);
+    // Not timing the machine: a pair of readings is only as good as nobody ran between them.
+    EXPECT_LT(std::abs(off), 1'000'000) << i;
+  }
+}
+
+TEST(TickClockTest, FollowsARateThatChanges) {
+  TickClock clock = Made();
+  const headroom_impl_anchor zero = headroom_impl_anchor_now(HEADROOM_CLOCK_MONOTONIC_RAW);
+  // From here on the test's own readings, a second apart.
+  std::uint64_t ticks = zero.ticks + 2'000'000'000;
+  std::int64_t time = static_cast<std::int64_t>(zero.ns) + 2'000'000'000;
+  clock.AnchorAt(ticks, TimeNs(time));
+  for (const double rate : {1.0, 1.000100, 0.999900}) {
+    ticks += static_cast<std::uint64_t>(1e9 * rate);
+    time += 1'000'000'000;
+    clock.AnchorAt(ticks, TimeNs(time));
+    EXPECT_EQ(clock.TimeOf(ticks).ns(), time);
+    EXPECT_NEAR(static_cast<double>(clock.TimeOf(ticks + 1'000'000).ns() - time), 1e6 / rate, 2);
+  }
+  // From +100 ppm to -100 ppm over a second.
+  EXPECT_NEAR(static_cast<double>(clock.residual().ns()), 200'000, 100);
+}
+
+TEST(TickClockTest, ReadingsThatRunBackwardsChangeNothing) {
+  TickClock clock = Made();
+  const TimeNs before = clock.TimeOf(1'000'000);
+  clock.AnchorAt(1, TimeNs(5));
+  EXPECT_EQ(clock.TimeOf(1'000'000), before);
+}
+
+}  // namespace
+}  // namespace headroom

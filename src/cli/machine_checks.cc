@@ -1,0 +1,347 @@
+#include "cli/machine_checks.h"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+#include <string_view>
+
+#include "capture/metrics/cgroup.h"
+#include "capture/metrics/metric_board.h"
+#include "capture/metrics/nvml.h"
+#include "capture/metrics/shared_library.h"
+#include "embedded/doctor_programs.h"
+#include "headroom/timer.h"
+
+namespace headroom::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string TextOf(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  std::string content = std::move(text).str();
+  while (content.ends_with('\n')) content.pop_back();
+  return content;
+}
+
+std::string Environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+std::string Gigabytes(double bytes) { return fmt::format("{:.3g} GB", bytes / 1e9); }
+
+/// A word for sh that holds any bytes, newlines too: escape.h's is for people to copy.
+std::string ShellWord(std::string_view text) {
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
+}
+
+MachineCheck CheckClock() {
+  const std::string source =
+      TextOf("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+  if (headroom_impl_has_counter() != 0) {
+    return {.name = "clock",
+            .finding = fmt::format("invariant counter; kernel clock source: {}",
+                                   source.empty() ? "unknown" : source)};
+  }
+  return {.name = "clock",
+          .state = CheckState::kLimited,
+          .finding = fmt::format("no invariant counter (kernel clock source: {})",
+                                 source.empty() ? "unknown" : source),
+          .matters = "a region takes two calls of clock_gettime, two to three times as long",
+          .fix = source == "hpet" || source == "acpi_pm"
+                     ? "boot with tsc=reliable if the processors' counters are known to agree"
+                     : ""};
+}
+
+MachineCheck CheckTimers() {
+  constexpr int kRegions = 200'000;
+  if (headroom_enabled() == 0) {
+    return {.name = "timers",
+            .state = CheckState::kMissing,
+            .finding = "switched off by HEADROOM=0 in the environment",
+            .matters = "regions are neither counted nor recorded",
+            .fix = "unset HEADROOM"};
+  }
+  double best = 1e9;
+  for (int round = 0; round < 5; ++round) {  // The least disturbed one.
+    const std::uint64_t begin = headroom_impl_gettime(HEADROOM_IMPL_CLOCK_MONOTONIC);
+    for (int i = 0; i < kRegions / 5; ++i) headroom_end(HEADROOM_BEGIN("doctor"));
+    const std::uint64_t end = headroom_impl_gettime(HEADROOM_IMPL_CLOCK_MONOTONIC);
+    best = std::min(best, static_cast<double>(end - begin) / (kRegions / 5));
+  }
+  return {.name = "timers", .finding = fmt::format("a region costs {:.0f} ns here", best)};
+}
+
+MachineCheck CheckRecording() {
+  const int memory = memfd_create("headroom-doctor", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (memory < 0) {
+    return {.name = "recording",
+            .state = CheckState::kMissing,
+            .finding = fmt::format("no shared memory: memfd_create: {}", std::strerror(errno)),
+            .matters = "timers cannot pass their events on; headroom record has metrics alone",
+            .fix =
+                "a kernel from 3.17 on, and a container whose seccomp profile allows "
+                "memfd_create"};
+  }
+  close(memory);
+  const std::string runtime = Environment("XDG_RUNTIME_DIR");
+  for (const std::string& folder : {runtime, std::string("/tmp")}) {
+    if (!folder.empty() && access(folder.c_str(), W_OK | X_OK) == 0)
+      return {.name = "recording", .finding = fmt::format("shared memory; socket in {}", folder)};
+  }
+  return {.name = "recording",
+          .state = CheckState::kMissing,
+          .finding = "no folder for a socket: neither XDG_RUNTIME_DIR nor /tmp can be written",
+          .matters = "processes cannot reach the recorder",
+          .fix = "set XDG_RUNTIME_DIR to a folder of yours"};
+}
+
+MachineCheck CheckDisk(const std::string& folder) {
+  struct statvfs space {};
+  if (statvfs(folder.c_str(), &space) != 0 || access(folder.c_str(), W_OK) != 0) {
+    return {.name = "disk",
+            .state = CheckState::kMissing,
+            .finding = fmt::format("cannot write in {}", folder),
+            .matters = "recordings go there",
+            .fix = "another folder, or -o FILE"};
+  }
+  const double free = static_cast<double>(space.f_bavail) * static_cast<double>(space.f_frsize);
+  constexpr double kComfortable = 2e9;
+  MachineCheck check{.name = "disk",
+                     .finding = fmt::format("{} free in {}", Gigabytes(free), folder)};
+  if (free < kComfortable) {
+    check.state = CheckState::kLimited;
+    check.matters = "GPU work takes about 200 bytes a launch: 2 MB a second at 10,000 launches";
+    check.fix = "-o FILE on another disk, --steps A:B for a part of the run";
+  }
+  return check;
+}
+
+MachineCheck CheckCgroup() {
+  const Cgroups groups =
+      FindCgroups(TextOf("/proc/self/cgroup"), TextOf("/proc/self/mountinfo"), "");
+  if (groups.cpu.folders.empty() && groups.memory.folders.empty()) {
+    return {.name = "cgroup",
+            .state = CheckState::kLimited,
+            .finding = "no CPU or memory controller is visible",
+            .matters = "limits and throttling of a container cannot be told",
+            .fix = "in a container, mount /sys/fs/cgroup (read-only will do)"};
+  }
+  std::optional<double> cores, memory;
+  const auto least = [](std::optional<double>& into, std::optional<double> value) {
+    if (value && (!into || *value < *into)) into = value;
+  };
+  for (const std::string& level : groups.cpu.folders) {
+    least(cores, groups.cpu.v2 ? ParseCpuMax(TextOf(level + "/cpu.max"))
+                               : CpuQuota(TextOf(level + "/cpu.cfs_quota_us"),
+                                          TextOf(level + "/cpu.cfs_period_us")));
+  }
+  for (const std::string& level : groups.memory.folders) {
+    const auto limit = ParseMemoryLimit(
+        TextOf(level + (groups.memory.v2 ? "/memory.max" : "/memory.limit_in_bytes")));
+    if (limit) least(memory, static_cast<double>(*limit));
+  }
+  return {.name = "cgroup",
+          .finding = fmt::format("version {}; CPU {}, memory {}", groups.cpu.v2 ? 2 : 1,
+                                 cores ? fmt::format("at most {:.3g} cores", *cores) : "unlimited",
+                                 memory ? "at most " + Gigabytes(*memory) : "unlimited")};
+}
+
+MachineCheck CheckPressure() {
+  if (!TextOf("/proc/pressure/cpu").empty())
+    return {.name = "pressure", .finding = "/proc/pressure can be read"};
+  return {.name = "pressure",
+          .state = CheckState::kLimited,
+          .finding = "no /proc/pressure",
+          .matters = "how long processes wait for CPU, memory and disk stays unknown",
+          .fix = "a kernel with CONFIG_PSI, booted with psi=1"};
+}
+
+MachineCheck CheckEnergy() {
+  std::error_code error;
+  bool there = false;
+  for (const auto& entry : fs::directory_iterator("/sys/class/powercap", error)) {
+    const std::string path = entry.path().string() + "/energy_uj";
+    if (!fs::exists(path, error)) continue;
+    there = true;
+    if (access(path.c_str(), R_OK) == 0)
+      return {.name = "energy", .finding = "the processors' energy counters can be read"};
+  }
+  if (there) {
+    return {.name = "energy",
+            .state = CheckState::kLimited,
+            .finding = "the processors' energy counters are for root alone",
+            .matters = "energy of the host stays unknown",
+            .fix = "sudo chmod a+r /sys/class/powercap/*/energy_uj"};
+  }
+  return {.name = "energy",
+          .state = CheckState::kLimited,
+          .finding = "no energy counters of the processors (usual in a virtual machine)",
+          .matters = "energy of the host stays unknown"};
+}
+
+std::vector<MachineCheck> CheckPython(const std::string& python) {
+  MachineCheck interpreter{.name = "python"}, torch{.name = "pytorch"}, module{.name = "module"};
+  const std::string command = fmt::format("{} -c {} 2>/dev/null", ShellWord(python),
+                                          ShellWord(DoctorPrograms().front().content));
+  std::string printed;
+  if (FILE* pipe = popen(command.c_str(), "r"); pipe != nullptr) {
+    std::array<char, 4096> buffer{};
+    for (std::size_t n = 0; (n = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
+      printed.append(buffer.data(), n);
+    pclose(pipe);
+  }
+  // Whatever a site's own start-up code prints comes before.
+  const std::size_t begin = printed.rfind("\n{");
+  const nlohmann::json found = nlohmann::json::parse(
+      begin == std::string::npos ? printed : printed.substr(begin + 1), nullptr, false);
+  if (!found.is_object()) {
+    return {{.name = "python",
+             .state = CheckState::kLimited,
+             .finding = fmt::format("{} cannot be run", python),
+             .matters = "Python programs cannot be asked about",
+             .fix = "--python PATH names the Python that trains"}};
+  }
+  const auto text = [&](const char* key) { return found.value(key, std::string()); };
+  interpreter.finding = fmt::format("{} ({})", text("python"), text("executable"));
+
+  if (found.contains("torch")) {
+    const bool kineto = found.value("kineto", false);
+    const auto version = [&](const char* key) {
+      return found.contains(key) && found[key].is_string() ? found[key].get<std::string>() : "";
+    };
+    torch.finding = fmt::format("{}{}{}, {} GPU{}", text("torch"),
+                                version("cuda").empty() ? "" : ", CUDA " + version("cuda"),
+                                version("hip").empty() ? "" : ", HIP " + version("hip"),
+                                found.value("gpus", 0), found.value("gpus", 0) == 1 ? "" : "s");
+    if (!kineto) {
+      torch.state = CheckState::kLimited;
+      torch.finding += ", built without Kineto";
+      torch.matters = "its own profiler records no GPU work; headroom record needs no Kineto";
+    }
+  } else {
+    torch.state = CheckState::kLimited;
+    torch.finding = text("torch_error");
+    torch.matters = "no training loop in PyTorch can be recorded with this Python";
+    torch.fix = "--python PATH names the Python that trains";
+  }
+
+  if (found.contains("headroom")) {
+    module.finding = text("headroom");
+  } else {
+    module.state = CheckState::kLimited;
+    module.finding = text("headroom_error");
+    module.matters = "`import headroom` fails; headroom record brings its own copy along";
+    module.fix = "pip install . in Headroom's folder, or its build folder in PYTHONPATH";
+  }
+  return {interpreter, torch, module};
+}
+
+MachineCheck CheckNvidia() {
+  const SharedLibrary driver({"libcuda.so.1"});
+  int (*init)(unsigned) = nullptr;
+  int (*version)(int*) = nullptr;
+  int (*count)(int*) = nullptr;
+  if (!driver.ok() || !driver.Find("cuInit", init) || !driver.Find("cuDriverGetVersion", version) ||
+      !driver.Find("cuDeviceGetCount", count)) {
+    const bool device = access("/dev/nvidiactl", F_OK) == 0;
+    return {.name = "nvidia",
+            .state = CheckState::kMissing,
+            .finding = device ? "a device, but no libcuda.so.1" : "no NVIDIA driver (libcuda.so.1)",
+            .matters = "no GPU work of NVIDIA GPUs can be recorded here",
+            .fix = device ? "install the driver's libraries; in a container, start it with --gpus"
+                          : ""};
+  }
+  int number = 0, devices = 0;
+  const int started = init(0);
+  version(&number);
+  if (started != 0 || count(&devices) != 0 || devices == 0) {
+    return {.name = "nvidia",
+            .state = CheckState::kMissing,
+            .finding = fmt::format("a driver for CUDA {}.{}, but no GPU (cuInit: {})",
+                                   number / 1000, number % 1000 / 10, started),
+            .matters = "no GPU work can be recorded here",
+            .fix = "nvidia-smi says more; in a container, start it with --gpus"};
+  }
+  return {.name = "nvidia",
+          .finding = fmt::format("{} GPU{}, driver for CUDA {}.{}", devices,
+                                 devices == 1 ? "" : "s", number / 1000, number % 1000 / 10)};
+}
+
+MachineCheck CheckNvml() {
+  MetricBoard board;
+  const std::unique_ptr<NvmlSource> nvml =
+      NvmlSource::Open({"libnvidia-ml.so.1"}, std::nullopt, board);
+  if (nvml == nullptr) {
+    return {.name = "nvml",
+            .state = CheckState::kMissing,
+            .finding = "libnvidia-ml.so.1 is not there or finds no driver",
+            .matters = "use, memory, power and clocks of NVIDIA GPUs stay unknown"};
+  }
+  return {.name = "nvml", .finding = fmt::format("{} GPUs answer", nvml->gpus().size())};
+}
+
+MachineCheck CheckAmd() {
+  const SharedLibrary hip(
+      {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"});
+  if (hip.ok()) return {.name = "amd", .finding = "the HIP runtime is there"};
+  return {.name = "amd",
+          .state = CheckState::kMissing,
+          .finding = "no HIP runtime (libamdhip64.so)",
+          .matters = "no GPU work of AMD GPUs can be timed here"};
+}
+
+MachineCheck CheckInjection() {
+  const std::string path = Environment("CUDA_INJECTION64_PATH");
+  if (path.empty()) return {.name = "injection", .finding = "no other tool is set to be loaded"};
+  return {.name = "injection",
+          .state = CheckState::kLimited,
+          .finding = fmt::format("CUDA_INJECTION64_PATH is {}", path),
+          .matters = "another tool has the place that headroom record needs for GPU work",
+          .fix = "unset CUDA_INJECTION64_PATH"};
+}
+
+}  // namespace
+
+std::string_view Name(CheckState state) {
+  switch (state) {
+    case CheckState::kOk:
+      return "ok";
+    case CheckState::kLimited:
+      return "limited";
+    case CheckState::kMissing:
+      return "missing";
+  }
+  return "";
+}
+
+std::vector<MachineCheck> CheckMachine(const std::string& python, const std::string& folder) {
+  std::vector<MachineCheck> checks = {CheckClock(),      CheckTimers(), CheckRecording(),
+                                      CheckDisk(folder), CheckCgroup(), CheckPressure(),
+                                      CheckEnergy()};
+  for (MachineCheck& check : CheckPython(python)) checks.push_back(std::move(check));
+  for (MachineCheck (*check)() : {CheckNvidia, CheckNvml, CheckInjection, CheckAmd})
+    checks.push_back(check());
+  return checks;
+}
+
+}  // namespace headroom::cli

@@ -1,0 +1,164 @@
+// The forms in which `headroom monitor` shows a sample.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "cli/metric_lines.h"
+#include "cli/metric_table.h"
+#include "cli/metrics_server.h"
+#include "cli/prometheus_text.h"
+
+namespace headroom::cli {
+namespace {
+
+constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
+
+struct Sampled {
+  std::vector<Metric> metrics;
+  Reading reading;
+
+  void Add(Metric metric, double value, double total = kMissing) {
+    metrics.push_back(std::move(metric));
+    reading.values.push_back(value);
+    reading.totals.push_back(total);
+  }
+};
+
+Metric OnDevice(const char* name, const char* unit, const char* device,
+                MetricKind kind = MetricKind::kGauge, const char* counter = "") {
+  return {.name = name,
+          .unit = unit,
+          .scope = MetricScope::kDevice,
+          .instance = device,
+          .kind = kind,
+          .counter = counter};
+}
+
+TEST(MetricLine, GroupsInstancesAndKeepsWhatIsMissing) {
+  Sampled sampled;
+  sampled.Add(OnDevice("gpu_util", "%", "GPU 0"), 40);
+  sampled.Add({.name = "free_memory", .unit = "bytes"}, kMissing);
+  sampled.Add(OnDevice("gpu_util", "%", "GPU 1"), kMissing);
+  sampled.reading.time = TimeNs(62309324151951);
+  sampled.reading.users = {
+      {.resource = "CPU", .pid = 7, .name = "a \"b\"\n\xff", .value = 99.5},
+      {.resource = "GPU 0", .pid = 8, .name = "", .value = kMissing, .in_tree = true}};
+  const std::string line = MetricLine(sampled.metrics, sampled.reading, 1795246868000000012);
+  EXPECT_EQ(line.find('\n'), line.size() - 1);
+  const nlohmann::json json = nlohmann::json::parse(line);
+  EXPECT_EQ(json["schema"], "headroom.monitor/1");
+  EXPECT_EQ(json["time"], "2026-11-21T07:41:08.000000012Z");
+  EXPECT_EQ(json["monotonic_ns"], 62309324151951);
+  EXPECT_EQ(json["values"]["gpu_util"], nlohmann::json::parse(R"({"GPU 0": 40, "GPU 1": null})"));
+  EXPECT_TRUE(json["values"]["free_memory"].is_null());
+  EXPECT_EQ(json["users"][0]["cpu_pct"], 99.5);
+  EXPECT_EQ(json["users"][0]["name"], "a \"b\"\n\xef\xbf\xbd");
+  EXPECT_TRUE(json["users"][1]["name"].is_null());
+  EXPECT_TRUE(json["users"][1]["memory_bytes"].is_null());
+  EXPECT_EQ(json["users"][1]["in_tree"], true);
+}
+
+TEST(PrometheusText, HasBaseUnitsCountersAndEscapedLabels) {
+  Sampled sampled;
+  sampled.Add({.name = "cpu_util_simple", .unit = "%"}, 25);
+  sampled.Add(OnDevice("gpu_sm_clock_mhz", "MHz", "GPU 0"), 1980);
+  sampled.Add(OnDevice("gpu_sm_clock_mhz", "MHz", "GPU 1"), kMissing);
+  sampled.Add(OnDevice("gpu_energy_j", "J", "GPU 0", MetricKind::kTotal), 12.5);
+  sampled.Add({.name = "net_throughput_sent",
+               .unit = "bytes/s",
+               .kind = MetricKind::kRate,
+               .counter = "network_sent_bytes"},
+              kMissing, 4096);
+  sampled.Add({.name = "free_memory", .unit = "bytes"}, kMissing);
+  sampled.Add({.name = "process_rss_bytes",
+               .unit = "bytes",
+               .scope = MetricScope::kProcess,
+               .instance = "7 a\"\\\n\x1b\xff"},
+              1);
+  const std::vector<GpuIdentity> gpus = {{.instance = "GPU 0", .name = "H\"200", .uuid = "GPU-1"}};
+  EXPECT_EQ(
+      PrometheusText(sampled.metrics, sampled.reading, gpus),
+      R"(# HELP headroom_cpu_util_simple_ratio Busy time of the processors, averaged over cores; waiting for I/O is not busy
+# TYPE headroom_cpu_util_simple_ratio gauge
+headroom_cpu_util_simple_ratio{scope="host"} 0.25
+# HELP headroom_gpu_energy_joules_total Energy since the driver was loaded
+# TYPE headroom_gpu_energy_joules_total counter
+headroom_gpu_energy_joules_total{scope="device",device="GPU 0"} 12.5
+# HELP headroom_gpu_info Name and UUID of each GPU that the program sees
+# TYPE headroom_gpu_info gauge
+headroom_gpu_info{device="GPU 0",name="H\"200",uuid="GPU-1"} 1
+# HELP headroom_gpu_sm_clock_hertz Clock of the multiprocessors
+# TYPE headroom_gpu_sm_clock_hertz gauge
+headroom_gpu_sm_clock_hertz{scope="device",device="GPU 0"} 1980000000
+# HELP headroom_network_sent_bytes_total Sent over the network, without RDMA
+# TYPE headroom_network_sent_bytes_total counter
+headroom_network_sent_bytes_total{scope="host"} 4096
+# HELP headroom_process_rss_bytes Resident memory of one process
+# TYPE headroom_process_rss_bytes gauge
+headroom_process_rss_bytes{scope="process",process="7 a\"\\\n??"} 1
+)");
+}
+
+TEST(MetricsServer, AnswersForLoopbackOnly) {
+  for (const char* host : {"127.0.0.1", "127.0.0.1:9464", "localhost", "localhost:9464"})
+    EXPECT_TRUE(IsLoopbackHost(host, 9464)) << host;
+  for (const char* host : {"", "evil.example", "127.0.0.1:1", "localhost.evil.example",
+                           "127.0.0.1:", "127.0.0.1:94640", "[::1]"})
+    EXPECT_FALSE(IsLoopbackHost(host, 9464)) << host;
+}
+
+TEST(Sparkline, ShowsTheLastValuesAndLeavesWhatIsMissingBlank) {
+  const std::deque<double> values = {100, 0, kMissing, 50, 100};
+  EXPECT_EQ(Sparkline(values, 4, 100, Charset::kAscii), "_ +#");
+  EXPECT_EQ(Sparkline(values, 4, 100, Charset::kUtf8), "▁ ▅█");
+  EXPECT_EQ(Sparkline({0, 0}, 10, 0, Charset::kUtf8), "▁▁");
+  EXPECT_EQ(Sparkline(values, 0, 100, Charset::kUtf8), "");
+}
+
+TEST(MetricTable, FitsItsWindowAndShowsNothingDangerous) {
+  Sampled sampled;
+  sampled.Add({.name = "cpu_util_simple", .unit = "%"}, 0);
+  sampled.Add({.name = "never_there", .unit = "%"}, kMissing);
+  sampled.Add({.name = "always_zero", .unit = "%"}, 0);
+  for (int i = 0; i < 50; ++i) {
+    sampled.Add({.name = "process_cpu_pct",
+                 .unit = "%",
+                 .scope = MetricScope::kProcess,
+                 .instance = std::to_string(i) + " \x1b[2J" + std::string(40, 'x')},
+                i + 1);
+  }
+  sampled.reading.users = {{.resource = "CPU", .pid = 7, .name = "\x1b]0;x\x07", .value = 120}};
+  MetricTable table;
+  table.Add(sampled.metrics, sampled.reading);
+  for (const std::size_t height : {4u, 10u, 24u, 100u}) {
+    for (const std::size_t width : {20u, 80u, 200u}) {
+      const auto lines = table.Render("title", width, height, Charset::kUtf8);
+      EXPECT_LE(lines.size(), height);
+      EXPECT_EQ(lines[0], "title");
+      std::string all;
+      for (const std::string& line : lines) {
+        EXPECT_LE(DisplayWidth(line), width);
+        EXPECT_EQ(line.find('\x1b'), std::string::npos);
+        all += line + "\n";
+      }
+      EXPECT_NE(all.find("cpu_util_simple"), std::string::npos);
+      EXPECT_EQ(all.find("never_there"), std::string::npos);
+      EXPECT_EQ(all.find("always_zero"), std::string::npos);
+      EXPECT_EQ(all.find(" more") != std::string::npos, height < 100) << width << " x " << height;
+    }
+  }
+}
+
+TEST(FormatMetric, NamesTheUnit) {
+  EXPECT_EQ(FormatMetric(kMissing, "%"), "-");
+  EXPECT_EQ(FormatMetric(12.345, "%"), "12.3 %");
+  EXPECT_EQ(FormatMetric(1.5e9, "bytes/s"), "1.50 GB/s");
+  EXPECT_EQ(FormatMetric(3, "1"), "3");
+  EXPECT_EQ(FormatMetric(1980, "MHz"), "1980 MHz");
+  EXPECT_EQ(FormatMetric(0x44, "bits"), "0x44");
+}
+
+}  // namespace
+}  // namespace headroom::cli

@@ -1,0 +1,285 @@
+#include "cli/monitor_command.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/atomic_file.h"
+#include "base/private_file.h"
+#include "capture/metrics/clock.h"
+#include "capture/metrics/descriptions.h"
+#include "capture/metrics/fields.h"
+#include "capture/metrics/system_sampler.h"
+#include "capture/metrics/ticker.h"
+#include "cli/help.h"
+#include "cli/metric_lines.h"
+#include "cli/metric_table.h"
+#include "cli/metrics_server.h"
+#include "cli/output.h"
+#include "cli/prometheus_text.h"
+#include "report/escape.h"
+
+namespace headroom::cli {
+namespace {
+
+constexpr double kShortestInterval = 0.1, kLongestInterval = 60;  ///< Seconds.
+constexpr int kDefaultPort = 9464;
+constexpr double kLongestDuration = 1e9;  ///< Seconds.
+
+constexpr const char* kExamples = R"(Examples:
+  headroom monitor                            live, until Ctrl-C
+  headroom monitor --pid 4711                 with a process and all that it starts
+  headroom monitor --interval 0.1 -o job.jsonl --duration 60
+  headroom monitor | jq '.values.cpu_util_simple'   not on a terminal: a JSON line a sample
+  headroom monitor --prometheus               http://127.0.0.1:9464/metrics
+  headroom monitor --list                     what there is here, with unit and scope
+
+Exit codes: 0 fine, also after Ctrl-C; 2 usage; 4 cannot write, or internal error. Each metric, and
+what it means where it is missing: docs/metrics.md.
+)";
+
+/// A check that a number lies in a range, both ends included; adds nothing to the help.
+CLI::Validator Between(double least, double most) {
+  return CLI::Validator(
+      [=](const std::string& text) {
+        const std::optional<double> value = ParseNumber<double>(text);
+        if (value && *value >= least && *value <= most) return std::string();
+        return fmt::format("{} is not a number from {} to {}", text, least, most);
+      },
+      "");
+}
+
+DurationNs FromSeconds(double seconds) {
+  return DurationNs(static_cast<std::int64_t>(seconds * 1e9));
+}
+
+/// Holds the signals that end a run back while it lives, so that Wait() takes them in order.
+class EndSignals {
+ public:
+  /// REQUIRES: before any thread is started, which inherits it.
+  EndSignals() {
+    sigemptyset(&signals_);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals_, signal);
+    pthread_sigmask(SIG_BLOCK, &signals_, &before_);
+  }
+  EndSignals(const EndSignals&) = delete;
+  EndSignals& operator=(const EndSignals&) = delete;
+  ~EndSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+  /// Sleeps until `deadline`; true: a signal came first.
+  bool Wait(TimeNs deadline) const {
+    for (;;) {
+      const std::int64_t left = std::max<std::int64_t>(0, (deadline - MonotonicNow()).ns());
+      constexpr std::int64_t kSecond = 1'000'000'000;
+      const timespec timeout{.tv_sec = left / kSecond, .tv_nsec = left % kSecond};
+      if (sigtimedwait(&signals_, nullptr, &timeout) > 0) return true;
+      if (errno == EAGAIN) return false;  // Else another signal's handler ran.
+    }
+  }
+
+ private:
+  sigset_t signals_{};
+  sigset_t before_{};
+};
+
+/// Where a sample goes.
+class Output {
+ public:
+  virtual ~Output() = default;
+  virtual Status Write(const SystemSampler& sampler, const Reading& reading) = 0;
+};
+
+std::string LineOf(const SystemSampler& sampler, const Reading& reading) {
+  // The time of day of the sample, whatever passed since.
+  const DurationNs since = MonotonicNow() - reading.time;
+  return MetricLine(sampler.metrics(), reading, (ReadClock(CLOCK_REALTIME) - since).ns());
+}
+
+class FileLines : public Output {
+ public:
+  explicit FileLines(PrivateFile file) : file_(std::move(file)) {}
+  Status Write(const SystemSampler& sampler, const Reading& reading) override {
+    return file_.Append(LineOf(sampler, reading));
+  }
+
+ private:
+  PrivateFile file_;
+};
+
+/// To stdout. Its reader going away is how a pipe ends: see reader_left().
+class PipeLines : public Output {
+ public:
+  Status Write(const SystemSampler& sampler, const Reading& reading) override {
+    const int error = WriteAll(STDOUT_FILENO, LineOf(sampler, reading));
+    reader_left_ = error == EPIPE;
+    if (error == 0 || error == EPIPE) return Status::Ok();
+    return Status::Internal(fmt::format("cannot write to stdout: {}", std::strerror(error)));
+  }
+  bool reader_left() const { return reader_left_; }
+
+ private:
+  bool reader_left_ = false;
+};
+
+class Terminal : public Output {
+ public:
+  Terminal(std::string title, Charset charset) : title_(std::move(title)), charset_(charset) {
+    Print("\x1b[?25l");  // No cursor that jumps about.
+  }
+  ~Terminal() override { Print("\x1b[?25h"); }
+
+  Status Write(const SystemSampler& sampler, const Reading& reading) override {
+    table_.Add(sampler.metrics(), reading);
+    winsize size{};
+    const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+    const std::size_t width = known ? size.ws_col : 100, height = known ? size.ws_row : 25;
+    // The last line stays free: a line end there would scroll.
+    const std::vector<std::string> lines =
+        table_.Render(title_, width, std::max<std::size_t>(height, 4) - 1, charset_);
+    std::string page = drawn_ > 0 ? fmt::format("\r\x1b[{}A", drawn_) : "\r";
+    for (const std::string& line : lines) page += line + "\x1b[K\n";
+    page += "\x1b[J";
+    drawn_ = lines.size();
+    Print(page);
+    return Status::Ok();
+  }
+
+ private:
+  static void Print(std::string_view text) { (void)WriteAll(STDOUT_FILENO, text); }
+
+  std::string title_;
+  Charset charset_;
+  MetricTable table_;
+  std::size_t drawn_ = 0;  ///< Lines on the screen.
+};
+
+class Exposition : public Output {
+ public:
+  explicit Exposition(std::unique_ptr<MetricsServer> server) : server_(std::move(server)) {}
+  Status Write(const SystemSampler& sampler, const Reading& reading) override {
+    server_->Publish(PrometheusText(sampler.metrics(), reading, sampler.gpus()));
+    return Status::Ok();
+  }
+
+ private:
+  std::unique_ptr<MetricsServer> server_;
+};
+
+std::string ListOf(const SystemSampler& sampler, Charset charset) {
+  std::string text;
+  for (const Metric& metric : sampler.metrics()) {
+    text +=
+        fmt::format("{:<34} {:<8} {:<8} {:<16} {}\n", metric.name, metric.unit, Name(metric.scope),
+                    Printable(metric.instance, charset), DescribeMetric(metric.name));
+  }
+  return text;
+}
+
+}  // namespace
+
+MonitorCommand::MonitorCommand(CLI::App& parent) {
+  app_ = parent.add_subcommand("monitor", "Counters of the machine, its GPUs and a job, live");
+  app_->footer(kExamples);
+  app_->add_option("--interval", interval_s_, "Seconds between samples, 0.1 to 60 [1]")
+      ->type_name("S")
+      ->check(Between(kShortestInterval, kLongestInterval));
+  app_->add_option("--count", count_, "End after N samples")
+      ->type_name("N")
+      ->check(Between(1, 1e15));
+  app_->add_option("--duration", duration_s_, "End after S seconds")
+      ->type_name("S")
+      ->check(Between(0, kLongestDuration));
+  app_->add_option("--pid", pid_, "Watch a process and what it starts; end when they are gone")
+      ->type_name("PID")
+      ->check(Between(1, 1e9));
+  app_->add_option("-o,--output", output_path_,
+                   "A JSON line a sample into FILE, which only its owner may read")
+      ->type_name("FILE");
+  app_->add_flag("--force", force_, "Replace FILE if it is there");
+  app_->add_option(
+          "--prometheus", prometheus_port_,
+          fmt::format("Serve http://127.0.0.1:PORT/metrics [{}]; 0: any free port", kDefaultPort))
+      ->type_name("[PORT]")
+      ->expected(0, 1)
+      ->default_str(fmt::format("{}", kDefaultPort))
+      ->check(Between(0, 65535));
+  app_->add_flag("--list", list_, "Print what can be sampled here, and end");
+  app_->add_flag("-q,--quiet", quiet_, "No remarks on stderr");
+}
+
+Status MonitorCommand::Run() {
+  prometheus_ = app_->get_option("--prometheus")->count() > 0;
+  SamplerOptions options;
+  options.process = pid_;
+  options.period = FromSeconds(interval_s_);
+  if (pid_) {
+    struct stat info {};
+    if (stat(fmt::format("/proc/{}", *pid_).c_str(), &info) != 0)
+      return Status::Usage(fmt::format("--pid {}: there is no such process", *pid_));
+  }
+  SetVisibleDevices(pid_, options);
+
+  const EndSignals signals;
+  const Charset charset = CharsetOfEnvironment();
+  std::vector<std::unique_ptr<Output>> outputs;
+  PipeLines* pipe = nullptr;
+  const bool to_file = !output_path_.empty() && output_path_ != "-";
+  if (!list_) {
+    if (to_file) {
+      Result<PrivateFile> file = PrivateFile::Create(output_path_, force_);
+      if (!file.ok()) return file.status();
+      outputs.push_back(std::make_unique<FileLines>(std::move(file).value()));
+    }
+    if (prometheus_) {
+      Result<std::unique_ptr<MetricsServer>> server = MetricsServer::Start(prometheus_port_);
+      if (!server.ok()) return server.status();
+      if (!quiet_) Remark(fmt::format("http://127.0.0.1:{}/metrics\n", server.value()->port()));
+      outputs.push_back(std::make_unique<Exposition>(std::move(server).value()));
+    }
+    if (output_path_ != "-" && isatty(STDOUT_FILENO) == 1) {
+      outputs.push_back(std::make_unique<Terminal>(
+          fmt::format("headroom monitor, every {} s; Ctrl-C ends it", interval_s_), charset));
+    } else if (outputs.empty() || output_path_ == "-") {
+      auto lines = std::make_unique<PipeLines>();
+      pipe = lines.get();
+      outputs.push_back(std::move(lines));
+    }
+  }
+
+  SystemSampler sampler(std::move(options));
+  if (list_) {
+    sampler.Sample();  // Devices and interfaces join with the first one.
+    return WriteResult(ListOf(sampler, charset), "");
+  }
+  const TimeNs begin = MonotonicNow();
+  const TimeNs end = duration_s_ ? begin + FromSeconds(*duration_s_) : TimeNs(INT64_MAX);
+  Ticker ticker(begin, FromSeconds(interval_s_));
+  bool last = false;
+  for (std::int64_t taken = 1;; ++taken) {
+    const Reading& reading = last ? sampler.SampleLast() : sampler.Sample();
+    for (const std::unique_ptr<Output>& output : outputs) {
+      if (Status status = output->Write(sampler, reading); !status.ok()) return status;
+    }
+    if (last || sampler.tree_is_gone() || (count_ && taken >= *count_) ||
+        (pipe != nullptr && pipe->reader_left())) {
+      return Status::Ok();
+    }
+    ticker.Advance(MonotonicNow());
+    last = signals.Wait(std::min(end, ticker.next())) || end <= ticker.next();
+  }
+}
+
+}  // namespace headroom::cli

@@ -1,0 +1,191 @@
+#include "cli/record_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <utility>
+
+#include "capture/launched_program.h"
+#include "capture/metrics_recorder.h"
+#include "cli/help.h"
+#include "cli/output.h"
+#include "cli/step_range.h"
+#include "report/escape.h"
+
+namespace headroom::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kExamples = R"(Examples:
+  headroom record -- python3 train.py
+  headroom record -o run.pftrace --steps 20:30 -- torchrun --nproc-per-node 8 train.py
+  headroom report run.pftrace
+
+FILE is a Perfetto trace; a further process that has something to tell gets FILE.<pid>. Exit code:
+that of COMMAND (128 + N after signal N); 2 usage; 4 cannot write; 126, 127 COMMAND cannot be run.
+)";
+
+/// What the program loads or reads so that it can be recorded, beside this program's own file:
+/// in a build folder, or installed (bin/ and lib/headroom/).
+struct Payload {
+  std::string python;  ///< Folder for PYTHONPATH; empty: not there.
+  std::string cupti;   ///< Library for the CUDA driver to load; empty: not there.
+};
+
+Payload FindPayload() {
+  std::error_code error;
+  const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
+  Payload payload;
+  for (const fs::path& root : {here, here.parent_path() / "lib" / "headroom"}) {
+    const fs::path python = root / "python" / "headroom" / "_inject";
+    const fs::path cupti = root / "libheadroom_cupti.so";
+    if (payload.python.empty() && fs::is_directory(python, error)) payload.python = python.string();
+    if (payload.cupti.empty() && fs::exists(cupti, error)) payload.cupti = cupti.string();
+  }
+  return payload;
+}
+
+std::string BytesText(std::int64_t bytes) {
+  if (bytes < 10'000) return fmt::format("{} bytes", bytes);
+  if (bytes < 10'000'000) return fmt::format("{:.0f} kB", static_cast<double>(bytes) / 1e3);
+  return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
+}
+
+std::string Summary(const RecordedProcess& process) {
+  std::string text = fmt::format("{}: ", process.path);
+  text += process.pid == 0 ? std::string("no process told anything")
+                           : fmt::format("process {}, {} event{}", process.pid, process.events,
+                                         process.events == 1 ? "" : "s");
+  text += fmt::format(", {}", BytesText(process.bytes));
+  if (process.drops > 0) text += fmt::format("; {} were not taken", process.drops);
+  if (!process.trouble.empty()) text += fmt::format("; not all is written: {}", process.trouble);
+  if (process.lost_bytes > 0 && process.trouble.empty()) {
+    text += fmt::format("; full, {} more did not fit (--max-file-gb, --max-memory-mb, --steps)",
+                        BytesText(process.lost_bytes));
+  }
+  return text;
+}
+
+}  // namespace
+
+RecordCommand::RecordCommand(CLI::App& parent) {
+  app_ = parent.add_subcommand("record", "Record a program, without a change to it");
+  app_->footer(kExamples);
+  app_->prefix_command();
+  options_.path = "headroom.pftrace";
+  app_->add_option("-o,--output", options_.path, "The recording (headroom.pftrace)")
+      ->type_name("FILE");
+  app_->add_flag("-f,--force", options_.replace, "Replace files that are there already");
+  app_->add_option(
+          "--level", level_,
+          "metrics: the machine; events: timers, too, and the training loop; gpu: GPU work, "
+          "too (default); full: NVTX ranges, too")
+      ->type_name("LEVEL")
+      ->check(OneOf({"metrics", "events", "gpu", "full"}));
+  app_->add_option("--steps", steps_, "Only these training steps, A:B, A: or :B")->type_name("A:B");
+  app_->add_option("--max-file-gb", max_file_gb_, "Stop writing a file there (8)")
+      ->type_name("N")
+      ->check(AboveZero, "");
+  app_->add_option("--max-memory-mb", max_memory_mb_,
+                   "What a full or slow disk may keep waiting, a process (256)")
+      ->type_name("N")
+      ->check(AboveZero, "");
+  app_->add_option("--interval", interval_s_, "Seconds between samples of the machine (1)")
+      ->type_name("N")
+      ->check(CLI::Range(0.1, 60.0), "");
+  app_->add_flag("-q,--quiet", quiet_, "No remarks on stderr");
+}
+
+std::map<std::string, std::string> RecordCommand::EnvironmentFor(
+    const std::string& socket, const std::function<void(std::string_view)>& remark) const {
+  std::map<std::string, std::string> environment;
+  if (level_ == "metrics") return environment;
+  const auto now = [](const char* name) {
+    const char* value = std::getenv(name);
+    return std::string(value != nullptr ? value : "");
+  };
+  const Payload payload = FindPayload();
+  environment["HEADROOM_SOCKET"] = socket;
+  environment["HEADROOM_LEVEL"] = level_;
+  if (now("HEADROOM") == "0")
+    remark("HEADROOM=0 is set: the program's timers tell nothing; unset it to record them");
+  if (!payload.python.empty()) {
+    const std::string before = now("PYTHONPATH");
+    environment["PYTHONPATH"] =
+        before.empty() ? payload.python : fmt::format("{}:{}", payload.python, before);
+  }
+  if (level_ == "events" || payload.cupti.empty()) return environment;
+  // Each variable takes one library: another tool's stays.
+  const auto inject = [&](const char* variable) {
+    const std::string other = now(variable);
+    if (!other.empty() && other != "none" && other != payload.cupti) {
+      remark(fmt::format("{} is {}: GPU work is left to that tool; unset it to record it here",
+                         variable, other));
+    } else {
+      environment[variable] = payload.cupti;
+    }
+  };
+  inject("CUDA_INJECTION64_PATH");
+  if (level_ == "full") inject("NVTX_INJECTION64_PATH");
+  if (!steps_.empty()) environment["HEADROOM_STEPS"] = steps_;
+  environment["HEADROOM_MEMORY_MB"] = fmt::format("{:.0f}", max_memory_mb_);
+  return environment;
+}
+
+Status RecordCommand::Run() {
+  // Without `--`, what is no flag of ours begins the command.
+  std::vector<std::string> command = app_->remaining();
+  command.insert(command.end(), command_.begin(), command_.end());
+  if (command.empty())
+    return Status::Usage("the command to record is missing: headroom record -- COMMAND");
+  if (!steps_.empty()) {
+    const Result<StepRange> range = ParseStepRange(steps_);
+    if (!range.ok()) return range.status();
+    options_.steps = StepWindow{.first = range.value().first.value_or(0),
+                                .last = range.value().last.value_or(INT64_MAX)};
+  }
+  options_.limits = {.file_bytes = std::llround(max_file_gb_ * 1e9),
+                     .pending_bytes = std::llround(max_memory_mb_ * 1e6)};
+  const auto remark = [&](std::string_view text) {
+    if (!quiet_) Remark(fmt::format("headroom: {}\n", Printable(text, CharsetOfEnvironment())));
+  };
+
+  const HeldSignals held;
+  std::signal(SIGXFSZ, SIG_IGN);  // A file at its limit is seen by write(), as a full disk is.
+  Result<std::unique_ptr<Recorder>> recorder = Recorder::Start(options_);
+  if (!recorder.ok()) return recorder.status();
+
+  const std::map<std::string, std::string> environment =
+      EnvironmentFor(recorder.value()->socket_path(), remark);
+  const Result<LaunchedProgram> program = LaunchedProgram::Start(command, environment);
+  if (!program.ok()) {
+    exit_code_ = LaunchedProgram::ShellCode(errno);
+    recorder.value()->Stop();
+    std::error_code ignored;
+    fs::remove(options_.path, ignored);
+    return program.status();
+  }
+  {
+    SamplerOptions sampler;
+    sampler.process = program.value().pid();
+    sampler.period = DurationNs(std::llround(interval_s_ * 1e9));
+    SetVisibleDevices(std::nullopt, sampler);  // The program's are ours.
+    const MetricsRecorder metrics(sampler, recorder.value().get());
+    exit_code_ = program.value().Wait();
+  }
+  for (const RecordedProcess& process : recorder.value()->Stop()) remark(Summary(process));
+  return Status::Ok();
+}
+
+}  // namespace headroom::cli

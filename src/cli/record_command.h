@@ -1,0 +1,42 @@
+// `headroom record`: records a program, without a change to it.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "capture/recorder.h"
+#include "cli/subcommand.h"
+
+namespace headroom::cli {
+
+class RecordCommand : public Subcommand {
+ public:
+  explicit RecordCommand(CLI::App& parent);
+
+  const CLI::App& app() const override { return *app_; }
+  bool TakeRest(const std::vector<std::string>& rest) override { return command_ = rest, true; }
+  Status Run() override;
+  /// Of the recorded program, once Run() is fine.
+  int exit_code() const override { return exit_code_; }
+
+ private:
+  /// What the program's environment needs so that it can be recorded at this level.
+  std::map<std::string, std::string> EnvironmentFor(
+      const std::string& socket, const std::function<void(std::string_view)>& remark) const;
+
+  CLI::App* app_;
+  std::vector<std::string> command_;
+  RecorderOptions options_;
+  std::string level_ = "gpu";
+  std::string steps_;
+  double max_file_gb_ = 8;
+  double max_memory_mb_ = 256;
+  double interval_s_ = 1;
+  bool quiet_ = false;
+  int exit_code_ = 0;
+};
+
+}  // namespace headroom::cli

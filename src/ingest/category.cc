@@ -1,0 +1,100 @@
+#include "ingest/category.h"
+
+#include <cstddef>
+#include <iterator>
+
+namespace headroom {
+namespace {
+
+struct CategoryText {
+  std::string_view text;
+  CategoryRule rule;
+};
+
+constexpr CategoryText kCategories[] = {
+    // Kineto's; those with a capital were written before 2022.
+    {"cpu_op", CategoryRule::kOperator},
+    {"Operator", CategoryRule::kOperator},
+    {"operator", CategoryRule::kOperator},
+    {"user_annotation", CategoryRule::kAnnotation},
+    {"python_function", CategoryRule::kPythonFrame},
+    {"cuda_runtime", CategoryRule::kRuntimeCall},
+    {"Runtime", CategoryRule::kRuntimeCall},
+    {"cuda_driver", CategoryRule::kDriverCall},
+    {"hip_runtime", CategoryRule::kRuntimeCall},
+    {"xpu_runtime", CategoryRule::kRuntimeCall},
+    {"mtia_runtime", CategoryRule::kRuntimeCall},
+    {"overhead", CategoryRule::kOverhead},
+    {"gpu_user_annotation", CategoryRule::kGpuAnnotation},
+    {"kernel", CategoryRule::kKernel},
+    {"Kernel", CategoryRule::kKernel},
+    {"gpu_memcpy", CategoryRule::kMemcpy},
+    {"Memcpy", CategoryRule::kMemcpy},
+    {"gpu_memset", CategoryRule::kMemset},
+    {"Memset", CategoryRule::kMemset},
+    {"cuda_sync", CategoryRule::kSync},
+    {"cuda_event", CategoryRule::kCudaEvent},
+    // Of our own recordings (docs/recording.md).
+    {"region", CategoryRule::kAnnotation},
+    {"step", CategoryRule::kStep},
+    {"gpu_region", CategoryRule::kGpuAnnotation},
+    // rocprofv3's.
+    {"hip_api", CategoryRule::kRuntimeCall},
+    {"hsa_api", CategoryRule::kDriverCall},
+    {"marker_api", CategoryRule::kAnnotation},
+    {"kernel_dispatch", CategoryRule::kKernel},
+    {"memory_copy", CategoryRule::kMemcpy},
+};
+
+struct CopyText {
+  std::string_view part;
+  CopyKind kind;
+};
+
+/// Of names as CUDA, HIP and rocprofv3 write them.
+constexpr CopyText kCopies[] = {
+    {"HtoD", CopyKind::kHostToDevice},
+    {"HostToDevice", CopyKind::kHostToDevice},
+    {"HOST_TO_DEVICE", CopyKind::kHostToDevice},
+    {"DtoH", CopyKind::kDeviceToHost},
+    {"DeviceToHost", CopyKind::kDeviceToHost},
+    {"DEVICE_TO_HOST", CopyKind::kDeviceToHost},
+    {"DtoD", CopyKind::kDeviceToDevice},
+    {"DeviceToDevice", CopyKind::kDeviceToDevice},
+    {"DEVICE_TO_DEVICE", CopyKind::kDeviceToDevice},
+    {"PtoP", CopyKind::kPeer},
+};
+
+}  // namespace
+
+CategoryRule RuleOfCategory(std::string_view category) {
+  for (const CategoryText& known : kCategories) {
+    if (known.text == category) return known.rule;
+  }
+  return CategoryRule::kOther;
+}
+
+HostEventKind HostKindOf(CategoryRule rule) {
+  constexpr HostEventKind kKinds[] = {
+      HostEventKind::kOperator,      HostEventKind::kAnnotation,  HostEventKind::kRuntimeCall,
+      HostEventKind::kDriverCall,    HostEventKind::kPythonFrame, HostEventKind::kOverhead,
+      HostEventKind::kGpuAnnotation, HostEventKind::kAnnotation,
+  };
+  const auto index = static_cast<std::size_t>(rule);
+  return index < std::size(kKinds) ? kKinds[index] : HostEventKind::kOther;
+}
+
+GpuTaskKind GpuKindOf(CategoryRule rule) {
+  return rule == CategoryRule::kMemcpy   ? GpuTaskKind::kMemcpy
+         : rule == CategoryRule::kMemset ? GpuTaskKind::kMemset
+                                         : GpuTaskKind::kKernel;
+}
+
+CopyKind CopyKindOf(std::string_view name) {
+  for (const CopyText& known : kCopies) {
+    if (name.find(known.part) != std::string_view::npos) return known.kind;
+  }
+  return CopyKind::kOther;
+}
+
+}  // namespace headroom

@@ -1,0 +1,115 @@
+// The arguments of an event: those that have a column, and the rest as JSON text.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/protobuf_reader.h"
+#include "base/string_pool.h"
+#include "ingest/perfetto/intern_table.h"
+#include "store/tables.h"
+
+namespace headroom::perfetto {
+
+/// Arguments that have a column somewhere. The texts are in event_args.cc.
+enum class ArgColumn : std::uint8_t {
+  kNone,
+  kCorrelation,
+  kExternalId,
+  kSequence,
+  kForwardThread,
+  kPythonId,
+  kPythonParentId,
+  kEventIndex,
+  kRecordFunction,
+  kStep,
+  kContinues,  ///< Of how many ends ago a slice is the rest.
+  kKind,
+  kDevice,
+  kAgent,        ///< What rocprofv3 calls a device.
+  kSourceAgent,  ///< Of a copy.
+  kStream,
+  kCopy,
+  kBytes,
+  kGrid,
+  kBlock,
+  kGridThreads,   ///< Threads of the whole grid.
+  kBlockThreads,  ///< Threads of a block.
+  kRegisters,
+  kSharedMemory,
+  kOccupancy,
+  kGraphNode,
+  kCount,
+};
+
+/// Three counts; unknown where they are not known.
+struct Extent {
+  std::int32_t x = kUnknown32, y = kUnknown32, z = kUnknown32;
+};
+
+/// The arguments of one event at a time. Of two with one name, the later holds.
+class EventArgs {
+ public:
+  explicit EventArgs(StringPool& strings) : strings_(strings) {}
+
+  void Clear() {
+    args_.clear();
+    arg_of_.fill(0);
+  }
+  bool empty() const { return args_.empty(); }
+
+  /// Adds a DebugAnnotation; its name and text may be interned. False where it is damaged or names
+  /// a text that is not there; such a one is left out.
+  bool AddAnnotation(std::string_view message, const InternTable& names, const InternTable& texts);
+  /// Adds a name and its value, both as text.
+  void AddText(std::string_view name, std::string_view value);
+
+  // Each gives the value of a column, or "unknown" where it is absent or does not fit; what does
+  // not fit stays in Rest(). Integers may be given as text.
+  std::int64_t Integer(ArgColumn column);
+  std::int32_t Integer32(ArgColumn column);
+  /// "8,16,5" or "[8, 16, 5]".
+  Extent Blocks(ArgColumn column);
+  std::string_view Text(ArgColumn column);
+
+  /// The arguments that no call above took, as members of a JSON object; none where there are none.
+  StringId Rest();
+
+ private:
+  enum class Type : std::uint8_t { kInteger, kUnsigned, kBool, kDouble, kText, kJson };
+  struct Arg {
+    StringId name;
+    ArgColumn column;
+    Type type;
+    bool taken;
+    std::int64_t integer;
+    double number;
+    std::string_view text;  ///< Into the packet, the pool, or at `json_at` where it is JSON.
+    std::size_t json_at, json_size;
+  };
+
+  ArgColumn ColumnOf(StringId name);
+  Arg* Find(ArgColumn column);
+  void Add(Arg arg);
+  bool IntegerOf(const Arg& arg, std::int64_t& value) const;
+  /// Appends the value of an annotation as JSON to json_.
+  bool AppendJson(std::string_view annotation, const InternTable& names, const InternTable& texts,
+                  int depth);
+
+  StringPool& strings_;
+  std::vector<Arg> args_;
+  std::array<std::uint32_t, static_cast<std::size_t>(ArgColumn::kCount)> arg_of_ =
+      {};                           ///< By column: position in args_ + 1, or 0.
+  std::vector<ArgColumn> columns_;  ///< By string id; filled on demand.
+  std::vector<bool> known_;
+  std::vector<StringId> last_names_;  ///< By position in the event before; mostly the same again.
+  std::string json_;                  ///< Texts of nested values.
+  std::string rest_;
+};
+
+}  // namespace headroom::perfetto

@@ -1,0 +1,298 @@
+#include "ingest/perfetto/perfetto_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <new>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/perfetto_fields.h"
+#include "base/protobuf_reader.h"
+#include "ingest/perfetto/clocks.h"
+#include "ingest/perfetto/inflate.h"
+#include "ingest/perfetto/packet_stream.h"
+#include "ingest/perfetto/row_writer.h"
+#include "ingest/perfetto/tracks.h"
+
+namespace headroom::perfetto {
+namespace {
+
+/// One reading of one file.
+class Reading {
+ public:
+  Reading(ByteSource& source, const ReadOptions& options, TraceStore& store)
+      : source_(source), options_(options), store_(store), tracks_(store), rows_(store, tracks_) {}
+
+  Status Run() {
+    PacketStream packets(source_, options_.chunk_bytes, options_.max_packet_bytes, store_.log);
+    constexpr std::int64_t kBytesBetweenReports = std::int64_t{1} << 20;
+    std::int64_t reported = 0;
+    Packet packet;
+    for (;;) {
+      const Result<bool> found = packets.Next(packet);
+      if (!found.ok()) return found.status();
+      if (!found.value()) break;
+      Add(packet, /*depth=*/0);
+      if (options_.progress && packets.bytes() - reported >= kBytesBetweenReports) {
+        reported = packets.bytes();
+        options_.progress(source_.file_bytes_read());
+      }
+    }
+    if (!source_.damage().empty()) {
+      store_.log.Add(ImportIssue::kCutCompression, packets.bytes(), std::string(source_.damage()));
+    } else if (source_.has_trailing_bytes()) {
+      store_.log.Add(ImportIssue::kCutCompression, packets.bytes(),
+                     "bytes after the compressed stream are not readable");
+    }
+    rows_.CloseSlices(sequences_);
+    tracks_.Settle();
+    store_.metadata.base_time_ns = clocks_.unix_time_ns();
+    return Status::Ok();
+  }
+
+ private:
+  Sequence& SequenceOf(std::uint32_t id) {
+    if (last_sequence_ < sequences_.size() && sequences_[last_sequence_].id == id)
+      return sequences_[last_sequence_];
+    const auto [it, is_new] =
+        sequence_numbers_.try_emplace(id, static_cast<std::uint32_t>(sequences_.size()));
+    if (is_new) {
+      Sequence& sequence = sequences_.emplace_back();
+      sequence.id = id;
+      sequence.number = it->second;
+    }
+    last_sequence_ = it->second;
+    return sequences_[it->second];
+  }
+
+  void Add(const Packet& packet, int depth) {
+    if (!packet.deflated.empty() || !packet.zstd.empty()) return AddCompressed(packet, depth);
+    Sequence& sequence = SequenceOf(packet.sequence);
+    if ((packet.flags & SequenceFlag::kIncrementalStateCleared) != 0) sequence.Clear();
+    bool whole = true;
+    if (!packet.defaults.empty()) whole = ReadDefaults(packet.defaults, sequence) && whole;
+    if (!packet.interned_data.empty()) whole = Intern(packet, sequence) && whole;
+    if (!packet.clock_snapshot.empty())
+      whole = clocks_.AddSnapshot(sequence.id, packet.clock_snapshot) && whole;
+    if (!packet.track_descriptor.empty())
+      whole = tracks_.Describe(packet.track_descriptor) && whole;
+    if (!packet.process_descriptor.empty()) whole = DescribeProcess(packet, sequence) && whole;
+    if (!packet.thread_descriptor.empty()) whole = DescribeThread(packet, sequence) && whole;
+    if (!whole) store_.log.Add(ImportIssue::kLostEvent, packet.offset, "a description is damaged");
+    if (!packet.track_event.empty()) {
+      if (const auto time = TimeOf(packet, sequence))
+        rows_.AddTrackEvent(sequence, *time, packet.track_event, packet.offset);
+    }
+    if (!packet.gpu_render_stage.empty()) AddRenderStage(packet, sequence);
+    if (packet.unread != 0) {
+      store_.log.Add(ImportIssue::kUnreadData, packet.offset,
+                     fmt::format("packet field {}", packet.unread));
+    }
+  }
+
+  void AddCompressed(const Packet& packet, int depth) {
+    constexpr std::size_t kFreeBytes = std::size_t{1} << 20;
+    constexpr std::size_t kMaxRatio = 200;  // As of whole files, see ExpansionLimit.
+    const bool is_zstd = packet.deflated.empty();
+    const std::string_view compressed = is_zstd ? packet.zstd : packet.deflated;
+    const std::size_t limit = std::min(static_cast<std::size_t>(options_.max_packet_bytes),
+                                       compressed.size() * kMaxRatio + kFreeBytes);
+    std::string text;
+    bool whole = depth == 0 && (is_zstd ? InflateZstd(compressed, limit, text)
+                                        : InflateZlib(compressed, limit, text));
+    ProtobufReader packets(text);
+    while (packets.Next()) {
+      if (packets.as<TraceField>() != TraceField::kPacket) continue;
+      Packet inner;
+      inner.offset = packet.offset;
+      if (ReadPacket(packets.bytes(), inner)) {
+        Add(inner, depth + 1);
+      } else {
+        whole = false;
+      }
+    }
+    if (!whole || packets.damaged())
+      store_.log.Add(ImportIssue::kLostEvent, packet.offset, "compressed packets are damaged");
+  }
+
+  static bool ReadDefaults(std::string_view message, Sequence& sequence) {
+    ProtobufReader reader(message);
+    bool whole = true;
+    while (reader.Next()) {
+      if (reader.as<DefaultsField>() == DefaultsField::kTimestampClockId)
+        sequence.clock = static_cast<std::uint32_t>(reader.integer());
+      if (reader.as<DefaultsField>() != DefaultsField::kTrackEvent) continue;
+      ProtobufReader event(reader.bytes());
+      sequence.extra_tracks.clear();
+      sequence.extra_double_tracks.clear();
+      while (event.Next()) {
+        switch (event.as<TrackEventDefaultsField>()) {
+          case TrackEventDefaultsField::kTrack:
+            sequence.track = event.integer();
+            break;
+          case TrackEventDefaultsField::kExtraCounterTracks:
+            ForEachInteger(event,
+                           [&](std::uint64_t uuid) { sequence.extra_tracks.push_back(uuid); });
+            break;
+          case TrackEventDefaultsField::kExtraDoubleCounterTracks:
+            ForEachInteger(
+                event, [&](std::uint64_t uuid) { sequence.extra_double_tracks.push_back(uuid); });
+            break;
+        }
+      }
+      whole = !event.damaged();
+    }
+    return whole && !reader.damaged();
+  }
+
+  bool Intern(const Packet& packet, Sequence& sequence) {
+    bool whole = true;
+    ProtobufReader reader(packet.interned_data);
+    while (reader.Next()) {
+      InternTable* const table = TableOf(reader.as<InternedDataField>(), sequence);
+      if (table == nullptr) continue;
+      std::uint64_t iid = 0;
+      std::string_view text;
+      ProtobufReader entry(reader.bytes());
+      while (entry.Next()) {
+        if (entry.as<InternedField>() == InternedField::kIid) iid = entry.integer();
+        if (entry.as<InternedField>() == InternedField::kText) text = entry.bytes();
+      }
+      if (entry.damaged() || iid == 0) {
+        whole = false;
+      } else if (!table->Set(iid, store_.strings.Intern(text))) {
+        store_.log.Add(ImportIssue::kConflictingName, packet.offset);
+      }
+    }
+    return whole && !reader.damaged();
+  }
+
+  static InternTable* TableOf(InternedDataField kind, Sequence& sequence) {
+    switch (kind) {
+      case InternedDataField::kCategories:
+        return &sequence.categories;
+      case InternedDataField::kEventNames:
+        return &sequence.event_names;
+      case InternedDataField::kDebugAnnotationNames:
+        return &sequence.arg_names;
+      case InternedDataField::kGpuSpecifications:
+        return &sequence.gpu_names;
+      case InternedDataField::kDebugAnnotationStrings:
+        return &sequence.arg_texts;
+    }
+    return nullptr;
+  }
+
+  bool DescribeProcess(const Packet& packet, Sequence& sequence) {
+    Track process;  // Names the process; the sequence's events are on its thread.
+    const bool whole = tracks_.DescribeProcess(packet.process_descriptor, process);
+    sequence.pid = process.pid.value_or(0);
+    return whole;
+  }
+
+  bool DescribeThread(const Packet& packet, Sequence& sequence) {
+    Track thread;
+    const bool whole = tracks_.DescribeThread(packet.thread_descriptor, thread);
+    sequence.pid = thread.pid.value_or(sequence.pid);
+    sequence.thread_track = tracks_.NumberOfThread(sequence.pid, thread.tid.value_or(0));
+    if (thread.name.valid()) tracks_[sequence.thread_track].name = thread.name;
+    for (ProtobufReader reader(packet.thread_descriptor); reader.Next();) {
+      if (reader.as<ThreadDescriptorField>() == ThreadDescriptorField::kReferenceTimestampUs)
+        sequence.stamp_us = reader.signed_integer();
+    }
+    return whole;
+  }
+
+  void AddRenderStage(const Packet& packet, Sequence& sequence) {
+    // The first form lists its queues and stages in a packet of their own, without a duration.
+    bool has_lists = false, is_event = false;
+    for (ProtobufReader reader(packet.gpu_render_stage); reader.Next();) {
+      if (reader.as<RenderStageField>() == RenderStageField::kSpecifications) {
+        rows_.AddSpecifications(reader.bytes());
+        has_lists = true;
+      }
+      is_event = is_event || reader.as<RenderStageField>() == RenderStageField::kDuration;
+    }
+    if (has_lists && !is_event) return;
+    if (const auto time = TimeOf(packet, sequence))
+      rows_.AddRenderStage(sequence, *time, packet.gpu_render_stage, packet.offset);
+  }
+
+  /// When an event was, on the trace clock; nothing, and a note in the log, where that is not
+  /// known.
+  std::optional<TimeNs> TimeOf(const Packet& packet, Sequence& sequence) {
+    std::uint32_t clock = packet.clock != 0 ? packet.clock : sequence.clock;
+    std::uint64_t stamp = packet.timestamp;
+    if (!packet.has_timestamp) {
+      if (!LegacyStamp(packet.track_event, sequence, stamp)) {
+        return Skip(ImportIssue::kBadTime, packet, "missing");
+      }
+      clock = 0;
+    }
+    const std::optional<TimeNs> time = clocks_.ToTrace(sequence.id, clock, stamp);
+    if (!time) {
+      constexpr std::uint64_t kFurthest = INT64_MAX / 4;
+      if (clock == 0 || stamp > kFurthest)
+        return Skip(ImportIssue::kBadTime, packet, "out of range");
+      return Skip(ImportIssue::kUnknownClock, packet, fmt::format("clock {}", clock));
+    }
+    sequence.last = std::max(sequence.last, *time);
+    return time;
+  }
+
+  std::nullopt_t Skip(ImportIssue why, const Packet& packet, std::string detail) {
+    ++store_.metadata.events;
+    store_.log.Add(why, packet.offset, std::move(detail));
+    return std::nullopt;
+  }
+
+  /// A stamp in the event itself: microseconds, absolute or since the one before.
+  static bool LegacyStamp(std::string_view event, Sequence& sequence, std::uint64_t& stamp) {
+    bool found = false;
+    std::int64_t us = 0;
+    for (ProtobufReader reader(event); reader.Next();) {
+      if (reader.as<TrackEventField>() == TrackEventField::kTimestampAbsoluteUs) {
+        us = reader.signed_integer();
+        found = true;
+      } else if (reader.as<TrackEventField>() == TrackEventField::kTimestampDeltaUs) {
+        if (__builtin_add_overflow(sequence.stamp_us, reader.signed_integer(), &us)) return false;
+        sequence.stamp_us = us;
+        found = true;
+      }
+    }
+    std::int64_t ns = 0;
+    if (!found || __builtin_mul_overflow(us, std::int64_t{1000}, &ns)) return false;
+    stamp = static_cast<std::uint64_t>(ns);
+    return true;
+  }
+
+  ByteSource& source_;
+  const ReadOptions& options_;
+  TraceStore& store_;
+  Clocks clocks_;
+  Tracks tracks_;
+  RowWriter rows_;
+  std::vector<Sequence> sequences_;
+  std::map<std::uint32_t, std::uint32_t> sequence_numbers_;  ///< By id.
+  std::size_t last_sequence_ = 0;
+};
+
+}  // namespace
+
+Status Read(ByteSource& source, const std::string& path, const ReadOptions& options,
+            TraceStore& store) try {
+  Reading reading(source, options, store);
+  if (Status status = reading.Run(); !status.ok()) return status;
+  store.metadata.format = "perfetto-protobuf";
+  store.metadata.file_bytes = std::max(source.file_bytes(), source.file_bytes_read());
+  store.Freeze(options.threads);
+  return Status::Ok();
+} catch (const std::bad_alloc&) {
+  return Status::Internal(
+      path + ": out of memory while reading; the trace needs about 120 bytes an event");
+}
+
+}  // namespace headroom::perfetto

@@ -1,0 +1,559 @@
+#include "ingest/perfetto/row_writer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cstring>
+#include <utility>
+
+#include "base/perfetto_fields.h"
+#include "base/protobuf_reader.h"
+
+namespace headroom::perfetto {
+namespace {
+
+constexpr std::uint32_t kBegin = static_cast<std::uint32_t>(TrackEventType::kSliceBegin);
+constexpr std::uint32_t kEnd = static_cast<std::uint32_t>(TrackEventType::kSliceEnd);
+constexpr std::uint32_t kInstant = static_cast<std::uint32_t>(TrackEventType::kInstant);
+constexpr std::uint32_t kCounter = static_cast<std::uint32_t>(TrackEventType::kCounter);
+
+/// What a legacy event says of its kind and place.
+struct LegacyEvent {
+  char phase = 0;
+  std::int64_t duration_us = -1;
+  std::int32_t pid = 0, tid = 0;
+  std::uint64_t name_iid = 0;
+};
+
+LegacyEvent ReadLegacyEvent(std::string_view message) {
+  LegacyEvent event;
+  for (ProtobufReader reader(message); reader.Next();) {
+    switch (reader.as<LegacyEventField>()) {
+      case LegacyEventField::kNameIid:
+        event.name_iid = reader.integer();
+        break;
+      case LegacyEventField::kPhase:
+        event.phase = static_cast<char>(reader.integer());
+        break;
+      case LegacyEventField::kDurationUs:
+        event.duration_us = reader.signed_integer();
+        break;
+      case LegacyEventField::kPid:
+        event.pid = reader.integer32();
+        break;
+      case LegacyEventField::kTid:
+        event.tid = reader.integer32();
+        break;
+    }
+  }
+  return event;
+}
+
+/// The type that a legacy phase stands for, or 0 where it has none here.
+std::uint32_t TypeOf(char phase) {
+  switch (phase) {
+    case 'B':
+    case 'X':
+      return kBegin;
+    case 'E':
+      return kEnd;
+    case 'I':
+    case 'i':
+    case 'R':
+      return kInstant;
+    default:
+      return 0;
+  }
+}
+
+void AppendDoubles(const ProtobufReader& reader, std::vector<double>& out) {
+  if (reader.type() == WireType::kFixed64) out.push_back(reader.number());
+  for (std::string_view packed = reader.bytes(); packed.size() >= sizeof(double);
+       packed.remove_prefix(sizeof(double))) {
+    std::memcpy(&out.emplace_back(), packed.data(), sizeof(double));
+  }
+}
+
+GpuTaskKind KindOf(std::string_view kind) {
+  if (kind == "memcpy") return GpuTaskKind::kMemcpy;
+  return kind == "memset" ? GpuTaskKind::kMemset : GpuTaskKind::kKernel;
+}
+
+/// The number at the end of a device's name ("Agent-2", "2").
+std::int64_t TrailingNumber(std::string_view text) {
+  std::size_t at = text.size();
+  while (at > 0 && text[at - 1] >= '0' && text[at - 1] <= '9') --at;
+  std::int64_t number = -1;
+  std::from_chars(text.data() + at, text.data() + text.size(), number);
+  return number;
+}
+
+}  // namespace
+
+void Sequence::Clear() {
+  categories.Clear();
+  event_names.Clear();
+  arg_names.Clear();
+  arg_texts.Clear();
+  gpu_names.Clear();
+  clock = 0;
+  track = 0;
+  extra_tracks.clear();
+  extra_double_tracks.clear();
+}
+
+StringId RowWriter::TextOf(const InternTable& table, std::uint64_t iid, std::int64_t offset) {
+  const StringId text = table.Find(iid);
+  if (text.valid()) return text;
+  store_.log.Add(ImportIssue::kMissingName, offset);
+  return StringId(0u);
+}
+
+CategoryRule RowWriter::RuleOf(StringId category) {
+  const std::size_t index = category.index();
+  if (index >= rules_.size()) {
+    rules_.resize(store_.strings.size());
+    rule_known_.resize(store_.strings.size());
+  }
+  if (!rule_known_[index]) {
+    rules_[index] = RuleOfCategory(store_.strings.Get(category));
+    rule_known_[index] = true;
+  }
+  return rules_[index];
+}
+
+void RowWriter::AddTrackEvent(Sequence& sequence, TimeNs time, std::string_view message,
+                              std::int64_t offset) {
+  Event event;
+  event.time = time;
+  event.offset = offset;
+  event.name = event.category = StringId(0u);
+  std::uint64_t track = sequence.track;
+  bool has_track = sequence.track != 0, is_double = false, is_legacy = false;
+  std::int64_t integer = 0;
+  double number = 0;
+  LegacyEvent legacy;
+  annotations_.clear();
+  extra_tracks_.clear();
+  extra_double_tracks_.clear();
+  extra_values_.clear();
+  extra_doubles_.clear();
+
+  ProtobufReader reader(message);
+  while (reader.Next()) {
+    switch (reader.as<TrackEventField>()) {
+      case TrackEventField::kType:
+        event.type = static_cast<std::uint32_t>(reader.integer());
+        break;
+      case TrackEventField::kTrack:
+        track = reader.integer();
+        has_track = true;
+        break;
+      case TrackEventField::kNameIid:
+        event.name = TextOf(sequence.event_names, reader.integer(), offset);
+        break;
+      case TrackEventField::kName:
+        event.name = store_.strings.Intern(reader.bytes());
+        break;
+      case TrackEventField::kCategoryIids:  // The first of several.
+        ForEachInteger(reader, [&](std::uint64_t iid) {
+          if (event.category == StringId(0u))
+            event.category = TextOf(sequence.categories, iid, offset);
+        });
+        break;
+      case TrackEventField::kCategories:
+        if (event.category == StringId(0u)) event.category = store_.strings.Intern(reader.bytes());
+        break;
+      case TrackEventField::kDebugAnnotations:
+        annotations_.push_back(reader.bytes());
+        break;
+      case TrackEventField::kCounterValue:
+        integer = reader.signed_integer();
+        break;
+      case TrackEventField::kDoubleCounterValue:
+        number = reader.number();
+        is_double = true;
+        break;
+      case TrackEventField::kExtraCounterTracks:
+        ForEachInteger(reader, [&](std::uint64_t uuid) { extra_tracks_.push_back(uuid); });
+        break;
+      case TrackEventField::kExtraCounterValues:
+        ForEachInteger(reader, [&](std::uint64_t value) {
+          extra_values_.push_back(static_cast<std::int64_t>(value));
+        });
+        break;
+      case TrackEventField::kExtraDoubleCounterTracks:
+        ForEachInteger(reader, [&](std::uint64_t uuid) { extra_double_tracks_.push_back(uuid); });
+        break;
+      case TrackEventField::kExtraDoubleCounterValues:
+        AppendDoubles(reader, extra_doubles_);
+        break;
+      case TrackEventField::kLegacyEvent:
+        legacy = ReadLegacyEvent(reader.bytes());
+        is_legacy = true;
+        break;
+      case TrackEventField::kTimestampDeltaUs:
+      case TrackEventField::kTimestampAbsoluteUs:
+        break;  // Were read with the packet.
+    }
+  }
+  if (reader.damaged()) {
+    store_.log.Add(ImportIssue::kLostEvent, offset, "a track event is damaged");
+    return;
+  }
+  // Tracks that a legacy event names itself go before the default of its sequence.
+  if (is_legacy && legacy.tid != 0) {
+    event.track = tracks_.NumberOfThread(legacy.pid != 0 ? legacy.pid : sequence.pid, legacy.tid);
+  } else if (!has_track && sequence.thread_track != Tracks::kNoTrack) {
+    event.track = sequence.thread_track;
+  } else {
+    event.track = tracks_.NumberOf(track);
+  }
+  if (is_legacy) {
+    if (legacy.name_iid != 0) event.name = TextOf(sequence.event_names, legacy.name_iid, offset);
+    if (event.type == 0) event.type = TypeOf(legacy.phase);
+    if (legacy.phase == 'X') {
+      constexpr std::int64_t kLongestUs = INT64_MAX / 4000;
+      if (legacy.duration_us < 0) store_.log.Add(ImportIssue::kMissingDuration, offset);
+      event.duration_ns = std::clamp<std::int64_t>(legacy.duration_us, 0, kLongestUs) * 1000;
+    }
+  }
+  args_.Clear();
+  for (const std::string_view annotation : annotations_) {
+    if (!args_.AddAnnotation(annotation, sequence.arg_names, sequence.arg_texts))
+      store_.log.Add(ImportIssue::kMissingName, offset, "of an argument");
+  }
+
+  switch (event.type) {
+    case kBegin:
+      Begin(event, sequence.number);
+      break;
+    case kEnd:
+      End(event);
+      break;
+    case kInstant:
+      Instant(event);
+      break;
+    case kCounter:
+      if (is_double) {
+        Count(event.track, time, number);
+      } else {
+        CountInteger(event.track, time, integer);
+      }
+      break;
+    default:
+      store_.log.Add(ImportIssue::kUnreadData, offset, "a track event without a known type");
+  }
+
+  const std::vector<std::uint64_t>& extra =
+      extra_tracks_.empty() ? sequence.extra_tracks : extra_tracks_;
+  for (std::size_t i = 0; i < std::min(extra.size(), extra_values_.size()); ++i)
+    CountInteger(tracks_.NumberOf(extra[i]), time, extra_values_[i]);
+  const std::vector<std::uint64_t>& extra_double =
+      extra_double_tracks_.empty() ? sequence.extra_double_tracks : extra_double_tracks_;
+  for (std::size_t i = 0; i < std::min(extra_double.size(), extra_doubles_.size()); ++i)
+    Count(tracks_.NumberOf(extra_double[i]), time, extra_doubles_[i]);
+}
+
+std::uint32_t RowWriter::AppendHostEvent(const Event& event, CategoryRule rule) {
+  auto& rows = store_.host_events;
+  const std::size_t row = AppendUnknown(rows);
+  rows.start.MutablePending(row) = event.time;
+  rows.name.MutablePending(row) = event.name;
+  rows.category.MutablePending(row) = event.category;
+  rows.thread.MutablePending(row) = ThreadId(event.track);
+  rows.kind.MutablePending(row) = HostKindOf(rule);
+  return static_cast<std::uint32_t>(row);
+}
+
+std::uint32_t RowWriter::AppendGpuTask(TimeNs start, StringId name, GpuTaskKind kind) {
+  auto& rows = store_.gpu_tasks;
+  const std::size_t row = AppendUnknown(rows);
+  rows.start.MutablePending(row) = start;
+  rows.name.MutablePending(row) = name;
+  rows.kind.MutablePending(row) = kind;
+  return static_cast<std::uint32_t>(row);
+}
+
+bool RowWriter::Reopen(const Event& event) {
+  Track& track = tracks_[event.track];
+  const std::int64_t ends_ago = args_.Integer(ArgColumn::kContinues);
+  const auto closed = static_cast<std::int64_t>(track.just_closed.size());
+  if (ends_ago < 1 || ends_ago > closed || track.closed_at != event.time) return false;
+  track.open.push_back(track.just_closed[static_cast<std::size_t>(closed - ends_ago)]);
+  return true;
+}
+
+void RowWriter::Begin(const Event& event, std::uint32_t sequence) {
+  if (!args_.empty() && Reopen(event)) return;
+  ++store_.metadata.events;
+  const CategoryRule rule = RuleOf(event.category);
+  OpenSlice slice = {0, IsGpuTask(rule), sequence, event.offset};
+  if (slice.on_gpu) {
+    slice.row = AppendGpuTask(event.time, event.name, GpuKindOf(rule));
+    FillGpuTask(slice.row, event.track, -1);
+  } else {
+    Event named = event;
+    if (rule == CategoryRule::kStep) {
+      const std::int64_t step = args_.Integer(ArgColumn::kStep);
+      if (step != kUnknown) named.name = store_.strings.Intern(fmt::format("step#{}", step));
+    }
+    slice.row = AppendHostEvent(named, rule);
+    if (!args_.empty()) FillHostEvent(slice.row);
+  }
+  if (event.duration_ns >= 0) {
+    SetEnd(slice, event.time + DurationNs(event.duration_ns));
+  } else {
+    tracks_[event.track].open.push_back(slice);
+  }
+}
+
+void RowWriter::End(const Event& event) {
+  Track& track = tracks_[event.track];
+  if (track.open.empty()) {
+    track.ends.push_back({event.time, event.offset});
+    return;
+  }
+  const OpenSlice slice = track.open.back();
+  track.open.pop_back();
+  if (event.time < StartOf(slice)) store_.log.Add(ImportIssue::kNegativeDuration, slice.offset);
+  SetEnd(slice, event.time);
+  if (!args_.empty() && !slice.on_gpu) FillHostEvent(slice.row);
+  if (track.closed_at != event.time) track.just_closed.clear();
+  track.closed_at = event.time;
+  track.just_closed.push_back(slice);
+}
+
+TimeNs RowWriter::StartOf(const OpenSlice& slice) const {
+  return slice.on_gpu ? store_.gpu_tasks.start.Pending(slice.row)
+                      : store_.host_events.start.Pending(slice.row);
+}
+
+void RowWriter::SetEnd(const OpenSlice& slice, TimeNs end) {
+  const DurationNs duration = std::max(end - StartOf(slice), DurationNs(0));
+  if (slice.on_gpu) {
+    store_.gpu_tasks.duration.MutablePending(slice.row) = duration;
+  } else {
+    store_.host_events.duration.MutablePending(slice.row) = duration;
+  }
+}
+
+void RowWriter::Instant(const Event& event) {
+  ++store_.metadata.events;
+  auto& rows = store_.instants;
+  rows.time.Append(event.time);
+  rows.name.Append(event.name);
+  rows.category.Append(event.category);
+  rows.thread.Append(ThreadId(event.track));
+  rows.args.Append(args_.empty() ? StringId::None() : args_.Rest());
+}
+
+void RowWriter::Count(std::uint32_t track, TimeNs time, double value) {
+  ++store_.metadata.events;
+  auto& rows = store_.counters;
+  const std::size_t row = AppendUnknown(rows);  // Names come with the track, at the end.
+  rows.time.MutablePending(row) = time;
+  rows.thread.MutablePending(row) = ThreadId(track);
+  rows.value.MutablePending(row) = value * static_cast<double>(tracks_[track].multiplier);
+}
+
+void RowWriter::CountInteger(std::uint32_t track, TimeNs time, std::int64_t value) {
+  Track& of = tracks_[track];
+  if (of.incremental && __builtin_add_overflow(of.value, value, &value)) value = of.value;
+  of.value = value;
+  Count(track, time, static_cast<double>(value));
+}
+
+void RowWriter::FillHostEvent(std::uint32_t row) {
+  auto& rows = store_.host_events;
+  // An end may say more of what began.
+  const auto fill = [row](auto& column, auto value, auto unknown) {
+    if (value != unknown) column.MutablePending(row) = value;
+  };
+  fill(rows.correlation, args_.Integer(ArgColumn::kCorrelation), kUnknown);
+  fill(rows.external_id, args_.Integer(ArgColumn::kExternalId), kUnknown);
+  fill(rows.sequence, args_.Integer(ArgColumn::kSequence), kUnknown);
+  fill(rows.forward_thread, args_.Integer32(ArgColumn::kForwardThread), kUnknown32);
+  fill(rows.python_id, args_.Integer32(ArgColumn::kPythonId), kUnknown32);
+  fill(rows.python_parent_id, args_.Integer32(ArgColumn::kPythonParentId), kUnknown32);
+  fill(rows.event_index, args_.Integer32(ArgColumn::kEventIndex), kUnknown32);
+  fill(rows.record_function, args_.Integer32(ArgColumn::kRecordFunction), kUnknown32);
+  const StringId rest = args_.Rest();
+  StringId& args = rows.args.MutablePending(row);
+  if (args.valid() && rest.valid()) {
+    std::string joined(store_.Text(rest));  // What is found first holds: the end's.
+    joined.append(", ").append(store_.Text(args));
+    args = store_.strings.Intern(joined);
+  } else if (rest.valid()) {
+    args = rest;
+  }
+}
+
+void RowWriter::FillGpuTask(std::uint32_t row, std::uint32_t track, std::int64_t device) {
+  auto& rows = store_.gpu_tasks;
+  const std::string_view kind = args_.Text(ArgColumn::kKind);
+  if (!kind.empty()) rows.kind.MutablePending(row) = KindOf(kind);
+  if (rows.kind.Pending(row) == GpuTaskKind::kMemcpy) {
+    const std::string_view copy = args_.Text(ArgColumn::kCopy);
+    rows.copy.MutablePending(row) =
+        CopyKindOf(copy.empty() ? store_.Text(rows.name.Pending(row)) : copy);
+  }
+  const auto number = [&](ArgColumn column, std::int64_t fallback) {
+    const std::int64_t value = args_.Integer(column);
+    return value == kUnknown ? fallback : value;
+  };
+  device = number(ArgColumn::kDevice, device);
+  if (device < 0) {
+    const bool from_device = rows.copy.Pending(row) == CopyKind::kDeviceToHost;
+    const ArgColumn agent = from_device ? ArgColumn::kSourceAgent : ArgColumn::kAgent;
+    device = number(agent, -1);
+    if (device < 0) device = TrailingNumber(args_.Text(agent));
+  }
+  rows.stream.MutablePending(row) = tracks_.StreamOf(device, number(ArgColumn::kStream, -1), track);
+  rows.correlation.MutablePending(row) = args_.Integer(ArgColumn::kCorrelation);
+  rows.external_id.MutablePending(row) = args_.Integer(ArgColumn::kExternalId);
+  Extent grid = args_.Blocks(ArgColumn::kGrid);
+  Extent block = args_.Blocks(ArgColumn::kBlock);
+  const std::int32_t block_threads = args_.Integer32(ArgColumn::kBlockThreads);
+  const std::int64_t grid_threads = args_.Integer(ArgColumn::kGridThreads);
+  if (block_threads > 0 && grid_threads > 0 && grid_threads / block_threads <= INT32_MAX) {
+    block = {block_threads, 1, 1};
+    grid = {static_cast<std::int32_t>(grid_threads / block_threads), 1, 1};
+  }
+  rows.grid_x.MutablePending(row) = grid.x;
+  rows.grid_y.MutablePending(row) = grid.y;
+  rows.grid_z.MutablePending(row) = grid.z;
+  rows.block_x.MutablePending(row) = block.x;
+  rows.block_y.MutablePending(row) = block.y;
+  rows.block_z.MutablePending(row) = block.z;
+  rows.registers.MutablePending(row) = args_.Integer32(ArgColumn::kRegisters);
+  rows.shared_memory.MutablePending(row) = args_.Integer32(ArgColumn::kSharedMemory);
+  rows.occupancy_pct.MutablePending(row) = args_.Integer32(ArgColumn::kOccupancy);
+  rows.graph_node.MutablePending(row) = args_.Integer(ArgColumn::kGraphNode);
+  rows.bytes.MutablePending(row) = args_.Integer(ArgColumn::kBytes);
+  rows.args.MutablePending(row) = args_.Rest();
+}
+
+void RowWriter::AddSpecifications(std::string_view message) {
+  specifications_ = {};
+  for (ProtobufReader reader(message); reader.Next();) {
+    StringId name(0u);
+    for (ProtobufReader description(reader.bytes()); description.Next();) {
+      if (description.as<DescriptionField>() == DescriptionField::kName)
+        name = store_.strings.Intern(description.bytes());
+    }
+    if (reader.as<SpecificationsField>() == SpecificationsField::kQueue)
+      specifications_.queues.push_back(name);
+    if (reader.as<SpecificationsField>() == SpecificationsField::kStage)
+      specifications_.stages.push_back(name);
+  }
+}
+
+void RowWriter::AddRenderStage(Sequence& sequence, TimeNs start, std::string_view message,
+                               std::int64_t offset) {
+  StringId queue, stage, name;
+  std::int64_t duration = 0, gpu = -1, queue_number = -1;
+  const auto listed = [](const std::vector<StringId>& list, std::uint64_t at) {
+    return at < list.size() ? list[static_cast<std::size_t>(at)] : StringId::None();
+  };
+  args_.Clear();
+  ProtobufReader reader(message);
+  while (reader.Next()) {
+    switch (reader.as<RenderStageField>()) {
+      case RenderStageField::kDuration:
+        duration = reader.signed_integer();
+        break;
+      case RenderStageField::kGpuId:
+        gpu = reader.integer32();
+        break;
+      case RenderStageField::kQueueIid:
+        queue_number = reader.integer32();
+        queue = TextOf(sequence.gpu_names, reader.integer(), offset);
+        break;
+      case RenderStageField::kStageIid:
+        stage = TextOf(sequence.gpu_names, reader.integer(), offset);
+        break;
+      case RenderStageField::kQueueId:
+        queue_number = reader.integer32();
+        queue = listed(specifications_.queues, reader.integer());
+        break;
+      case RenderStageField::kStageId:
+        stage = listed(specifications_.stages, reader.integer());
+        break;
+      case RenderStageField::kName:
+        name = store_.strings.Intern(reader.bytes());
+        break;
+      case RenderStageField::kNameIid:
+        name = TextOf(sequence.event_names, reader.integer(), offset);
+        break;
+      case RenderStageField::kExtraData: {
+        std::string_view key, value;
+        for (ProtobufReader extra(reader.bytes()); extra.Next();) {
+          if (extra.as<ExtraDataField>() == ExtraDataField::kName) key = extra.bytes();
+          if (extra.as<ExtraDataField>() == ExtraDataField::kValue) value = extra.bytes();
+        }
+        args_.AddText(key, value);
+        break;
+      }
+      case RenderStageField::kEventId:
+      case RenderStageField::kSpecifications:
+        break;
+    }
+  }
+  ++store_.metadata.events;
+  if (reader.damaged()) {
+    store_.log.Add(ImportIssue::kLostEvent, offset, "a GPU event is damaged");
+    return;
+  }
+  constexpr std::int64_t kLongest = INT64_MAX / 4;
+  if (duration < 0 || duration > kLongest) {
+    store_.log.Add(ImportIssue::kBadDuration, offset, "out of range");
+    duration = 0;
+  }
+  if (!name.valid()) name = stage.valid() ? stage : StringId(0u);
+  const std::uint32_t row = AppendGpuTask(start, name, GpuTaskKind::kKernel);
+  store_.gpu_tasks.duration.MutablePending(row) = DurationNs(duration);
+  FillGpuTask(row, Tracks::kNoTrack, gpu);
+  // Tools other than ours say nothing of a stream but the name or number of its queue.
+  const auto [device, stream] = tracks_.NamesOf(store_.gpu_tasks.stream.Pending(row));
+  if (stream < 0) {
+    const std::int64_t named = NumberBehind("stream", store_.Text(queue)).value_or(queue_number);
+    store_.gpu_tasks.stream.MutablePending(row) = tracks_.StreamOf(device, named, Tracks::kNoTrack);
+  }
+}
+
+void RowWriter::CloseSlices(const std::vector<Sequence>& sequences) {
+  for (std::uint32_t number = 0; number < tracks_.size(); ++number) {
+    Track& track = tracks_[number];
+    // An end that another sequence wrote may stand before its beginning in the file.
+    std::stable_sort(
+        track.open.begin(), track.open.end(),
+        [&](const OpenSlice& a, const OpenSlice& b) { return StartOf(a) < StartOf(b); });
+    std::stable_sort(track.ends.begin(), track.ends.end(),
+                     [](const UnmatchedEnd& a, const UnmatchedEnd& b) { return a.time < b.time; });
+    std::vector<OpenSlice> open;
+    std::size_t next = 0;
+    for (const UnmatchedEnd& end : track.ends) {
+      while (next < track.open.size() && StartOf(track.open[next]) <= end.time)
+        open.push_back(track.open[next++]);
+      if (open.empty()) {
+        store_.log.Add(ImportIssue::kUnmatchedEnd, end.offset);
+        continue;
+      }
+      SetEnd(open.back(), end.time);
+      open.pop_back();
+    }
+    open.insert(open.end(), track.open.begin() + static_cast<std::ptrdiff_t>(next),
+                track.open.end());
+    for (const OpenSlice& slice : open) {
+      SetEnd(slice, sequences[slice.sequence].last);
+      store_.log.Add(ImportIssue::kUnfinishedSpan, slice.offset);
+    }
+    track.open = {};
+    track.ends = {};
+  }
+}
+
+}  // namespace headroom::perfetto

@@ -1,0 +1,106 @@
+// Turns the events of a Perfetto trace into rows: one function a kind of event.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "ingest/category.h"
+#include "ingest/perfetto/event_args.h"
+#include "ingest/perfetto/intern_table.h"
+#include "ingest/perfetto/tracks.h"
+#include "store/trace_store.h"
+
+namespace headroom::perfetto {
+
+/// A queue or a stage of a GPU as the first form of render stage events lists them: by position.
+struct Specifications {
+  std::vector<StringId> queues, stages;
+};
+
+/// Packets that one writer wrote in order, and what they said for those after them.
+struct Sequence {
+  std::uint32_t id = 0;
+  std::uint32_t number = 0;  ///< In order of first mention.
+
+  InternTable categories, event_names, arg_names, arg_texts, gpu_names;
+  std::uint32_t clock = 0;  ///< Of packets that name none; 0: the trace's.
+  std::uint64_t track = 0;  ///< Uuid, of events that name none.
+  std::vector<std::uint64_t> extra_tracks, extra_double_tracks;
+
+  // Of sequences that describe their thread instead of using tracks, and count microseconds.
+  std::uint32_t thread_track = Tracks::kNoTrack;
+  std::int64_t stamp_us = 0;
+  std::int32_t pid = 0;
+
+  TimeNs last;  ///< The latest stamp.
+
+  /// Forgets what packets may refer to after the state was cleared.
+  void Clear();
+};
+
+class RowWriter {
+ public:
+  RowWriter(TraceStore& store, Tracks& tracks)
+      : store_(store), tracks_(tracks), args_(store.strings) {}
+
+  /// Appends the rows of a TrackEvent message. `offset` is the place of its packet.
+  void AddTrackEvent(Sequence& sequence, TimeNs time, std::string_view message,
+                     std::int64_t offset);
+  /// Appends the row of a GpuRenderStageEvent message.
+  void AddRenderStage(Sequence& sequence, TimeNs start, std::string_view message,
+                      std::int64_t offset);
+  /// Takes in the lists of the first form of render stage events, which come before them.
+  void AddSpecifications(std::string_view message);
+
+  /// Joins what is still open with ends that came too early in the file, and closes the rest at the
+  /// last stamp of its sequence.
+  void CloseSlices(const std::vector<Sequence>& sequences);
+
+ private:
+  /// The fields of a track event.
+  struct Event {
+    std::uint32_t type = 0;
+    std::uint32_t track = 0;  ///< Number.
+    StringId name, category;
+    TimeNs time;
+    std::int64_t duration_ns = -1;  ///< Of a complete event.
+    std::int64_t offset = 0;
+  };
+
+  void Begin(const Event& event, std::uint32_t sequence);
+  /// Opens a slice again that was closed only so that slices of a track nest. False where there is
+  /// none such.
+  bool Reopen(const Event& event);
+  void End(const Event& event);
+  void Instant(const Event& event);
+  void Count(std::uint32_t track, TimeNs time, double value);
+  void CountInteger(std::uint32_t track, TimeNs time, std::int64_t value);
+
+  std::uint32_t AppendHostEvent(const Event& event, CategoryRule rule);
+  std::uint32_t AppendGpuTask(TimeNs start, StringId name, GpuTaskKind kind);
+  /// Fills the columns that arguments have.
+  void FillHostEvent(std::uint32_t row);
+  void FillGpuTask(std::uint32_t row, std::uint32_t track, std::int64_t device);
+  void SetEnd(const OpenSlice& slice, TimeNs end);
+  TimeNs StartOf(const OpenSlice& slice) const;
+
+  /// The text of an id, or nothing and a note in the log.
+  StringId TextOf(const InternTable& table, std::uint64_t iid, std::int64_t offset);
+  CategoryRule RuleOf(StringId category);
+
+  TraceStore& store_;
+  Tracks& tracks_;
+  EventArgs args_;
+  Specifications specifications_;
+  std::vector<CategoryRule> rules_;  ///< By string id; filled on demand.
+  std::vector<bool> rule_known_;
+  std::vector<std::string_view> annotations_;
+  std::vector<std::uint64_t> extra_tracks_, extra_double_tracks_;
+  std::vector<std::int64_t> extra_values_;
+  std::vector<double> extra_doubles_;
+};
+
+}  // namespace headroom::perfetto

@@ -1,0 +1,211 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "analysis/format.h"
+#include "base/statistics.h"
+#include "report/phrases.h"
+#include "report/text_sections.h"
+
+namespace headroom {
+namespace {
+
+std::string WithShare(DurationNs time, DurationNs of) {
+  return fmt::format("{} ({})", FormatMs(time), FormatPercent(SharePct(time, of)));
+}
+
+const TimingRow* FindTiming(const TraceReport& file, std::string_view name) {
+  const auto row = std::find_if(file.timings.begin(), file.timings.end(),
+                                [&](const TimingRow& r) { return r.name == name; });
+  return row == file.timings.end() ? nullptr : &*row;
+}
+
+/// A wait of the host in the median step, and what the GPU felt of it.
+std::string OnBothClocks(const TraceReport& file, DurationNs on_host, DurationNs gpu_idle) {
+  std::string text = fmt::format("{} of the step on the host", WithShare(on_host, file.loop->step));
+  if (!file.gpu_time.empty())
+    text += fmt::format("; the GPU idles {} meanwhile", WithShare(gpu_idle, file.breakdown->wall));
+  return text;
+}
+
+void Answers(TextContext& c) {
+  const TraceReport& file = c.file;
+  const BreakdownParts& step = file.breakdown->step;
+  const DurationNs busy = file.breakdown->gpu.Sum();
+  c.page.Paragraph(
+      "  GPU         ",
+      c.HasGpuWork() ? fmt::format("works {} of the {} step", WithShare(busy, file.breakdown->wall),
+                                   FormatMs(file.breakdown->wall))
+                     : "not known: no GPU work was recorded",
+      Style::kDim);
+  c.page.Paragraph("  next batch  ",
+                   FindTiming(file, "dataloader_next") == nullptr && file.loop->data_wait.ns() == 0
+                       ? "no range of a loader was recorded in the steps"
+                       : OnBothClocks(file, file.loop->data_wait, step.data_wait),
+                   Style::kDim);
+  std::string callbacks = file.callbacks.empty()
+                              ? "no range of a callback was recorded"
+                              : OnBothClocks(file, file.loop->callback, step.callback);
+  c.page.Paragraph("  callbacks   ", callbacks, Style::kDim);
+  if (const std::string dearest = DearestCallbackText(file); !dearest.empty())
+    c.page.Paragraph("              ", Sentence(dearest));
+  if (const std::optional<InputWait>& wait = file.input_wait; wait && wait->host.ns() > 0)
+    c.page.Paragraph("  input wait  ", InputWaitText(*wait), Style::kDim);
+  if (const std::optional<Throughput>& speed = file.throughput) {
+    c.page.Paragraph(
+        "  throughput  ",
+        fmt::format("{:.4g} samples/s as recorded, {} a step{}", speed->samples_per_s,
+                    Plural(speed->batch_size, "sample"), c.job.single() ? "" : " on this rank"),
+        Style::kDim);
+  }
+}
+
+void Timings(TextContext& c) {
+  c.page.Blank();
+  c.Meaning(
+      "The parts of the steps, on the host and per step. Indented rows lie inside train_batch; the "
+      "others add up to the steps. GPU: when it works on what the part launched.");
+  WriteTable<TimingRow>(
+      c.page, c.file.timings,
+      {{"part", Kind::kText,
+        [](const TimingRow& r) {
+          return Span{r.inside.empty() ? r.name : "  " + r.name.substr(r.inside.size())};
+        }},
+       {"share", Kind::kNumber,
+        [](const TimingRow& r) { return Span{FormatPercent(r.share_pct)}; }},
+       {"mean", Kind::kNumber,
+        [](const TimingRow& r) {
+          return Span{FormatMs(r.mean), Style::kBold};
+        }},
+       {"median", Kind::kNumber, [](const TimingRow& r) { return Span{FormatMs(r.p50)}; }},
+       {"p99", Kind::kNumber, [](const TimingRow& r) { return Span{FormatMs(r.p99)}; }},
+       {"in steps", Kind::kNumber, [](const TimingRow& r) { return Span{FormatCount(r.count)}; }},
+       {"GPU in all", Kind::kNumber,
+        [](const TimingRow& r) { return Span{r.gpu ? FormatMs(*r.gpu) : ""}; }},
+       {"told by", Kind::kText, [](const TimingRow& r) {
+          return Span{r.source == "rest" ? "" : r.source, Style::kDim};
+        }}});
+}
+
+void OverRanks(TextContext& c) {
+  const std::vector<RegionOverRanks> all = c.job.RegionsOverRanks();
+  const std::span<const RegionOverRanks> shown(all.data(), std::min(all.size(), c.Top()));
+  c.page.Blank();
+  c.Meaning("The same over the ranks: time in a region, over all of its entries.");
+  WriteTable<RegionOverRanks>(
+      c.page, shown,
+      {{"region", Kind::kName, [](const RegionOverRanks& r) { return Span{r.key}; }},
+       {"ranks", Kind::kNumber,
+        [](const RegionOverRanks& r) { return Span{FormatCount(r.ranks)}; }},
+       {"min", Kind::kNumber, [](const RegionOverRanks& r) { return Span{FormatMs(r.min)}; }},
+       {"mean", Kind::kNumber,
+        [](const RegionOverRanks& r) {
+          return Span{FormatMs(r.mean), Style::kBold};
+        }},
+       {"max", Kind::kNumber, [](const RegionOverRanks& r) { return Span{FormatMs(r.max)}; }},
+       {"longest on", Kind::kText,
+        [](const RegionOverRanks& r) { return Span{RankName(*r.longest)}; }},
+       {"of BATCH", Kind::kNumber, [](const RegionOverRanks& r) {
+          return Span{r.share_of_batch_pct ? FormatPercent(*r.share_of_batch_pct) : ""};
+        }}});
+}
+
+/// What the timers alone say of communication.
+void CommunicationShare(TextContext& c) {
+  for (const RegionOverRanks& row : c.job.RegionsOverRanks()) {
+    if (row.key != "COMM" || !row.share_of_batch_pct) continue;
+    c.page.Paragraph("  ", fmt::format("Communication (COMM) takes {} of the batches (BATCH){}.",
+                                       FormatPercent(*row.share_of_batch_pct),
+                                       c.job.single() ? "" : ", over all ranks"));
+  }
+}
+
+std::string Amount(double value) { return fmt::format("{:.4g}", value); }
+
+}  // namespace
+
+void WriteLoop(TextContext& c) {
+  if (!c.file.loop || !c.file.breakdown) {
+    c.page.Heading("Loop", "", Style::kPlain);
+    return c.None("Not known: it needs a step that is whole.");
+  }
+  c.page.Heading("Loop",
+                 c.job.single() ? fmt::format("median step ({})", c.file.breakdown->step_index)
+                                : fmt::format("median step ({}) of {}",
+                                              c.file.breakdown->step_index, c.job.SlowestNote()),
+                 Style::kDim);
+  Answers(c);
+  // What operators and frameworks tell alone the breakdown shows better.
+  const bool marked = !c.file.regions.empty();
+  if (!c.file.timings.empty() && (marked || c.options.only)) Timings(c);
+}
+
+void WriteRegions(TextContext& c) {
+  WriteTable<RegionRow>(
+      c,
+      {"Regions",
+       "Ranges that you or your framework marked. own: without the regions inside. GPU: what it "
+       "works on behalf of the region.",
+       "No regions were marked: record_function(\"NAME\"), or the timers of headroom."},
+      c.file.regions,
+      {{"region", Kind::kName, [](const RegionRow& r) { return Span{r.key}; }},
+       {"total", Kind::kNumber,
+        [](const RegionRow& r) {
+          return Span{FormatMs(r.total), Style::kBold};
+        }},
+       {"own", Kind::kNumber, [](const RegionRow& r) { return Span{FormatMs(r.self)}; }},
+       {"times", Kind::kNumber, [](const RegionRow& r) { return Span{FormatCount(r.count)}; }},
+       {"median", Kind::kNumber, [](const RegionRow& r) { return Span{FormatMs(r.p50)}; }},
+       {"p99", Kind::kNumber, [](const RegionRow& r) { return Span{FormatMs(r.p99)}; }},
+       {"GPU", Kind::kNumber,
+        [](const RegionRow& r) { return Span{r.gpu ? FormatMs(*r.gpu) : ""}; }}});
+  if (!c.job.single()) OverRanks(c);
+  CommunicationShare(c);
+}
+
+void WriteCallbacks(TextContext& c) {
+  WriteTable<CallbackRow>(
+      c,
+      {"Callbacks",
+       "Time in each callback of the trainer on each event. own: without callbacks that it calls; "
+       "share: of the steps' time, what runs between or after steps left out.",
+       "No callbacks were recorded: they are ranges whose name holds \"callback\"."},
+      c.file.callbacks,
+      {{"callback", Kind::kName, [](const CallbackRow& r) { return Span{r.callback}; }},
+       {"event", Kind::kName,
+        [](const CallbackRow& r) { return Span{r.event.empty() ? "?" : r.event}; }},
+       {"total", Kind::kNumber,
+        [](const CallbackRow& r) {
+          return Span{FormatMs(r.total), Style::kBold};
+        }},
+       {"own", Kind::kNumber, [](const CallbackRow& r) { return Span{FormatMs(r.self)}; }},
+       {"calls", Kind::kNumber, [](const CallbackRow& r) { return Span{FormatCount(r.count)}; }},
+       {"share", Kind::kNumber, [](const CallbackRow& r) {
+          return Span{r.share_pct ? FormatPercent(*r.share_pct) : ""};
+        }}});
+  if (const std::string dearest = DearestCallbackText(c.file); !dearest.empty())
+    c.page.Paragraph("  ", FullSentence(dearest));
+}
+
+void WriteMetrics(TextContext& c) {
+  WriteTable<MetricRow>(
+      c,
+      {"Machine while it ran", "Samples of the machine. mean: weighted with time.",
+       "No metrics were recorded."},
+      c.file.metrics,
+      {{"metric", Kind::kName, [](const MetricRow& r) { return Span{r.name}; }},
+       {"of", Kind::kName, [](const MetricRow& r) { return Span{r.instance}; }},
+       {"mean", Kind::kNumber,
+        [](const MetricRow& r) {
+          return Span{Amount(r.mean), Style::kBold};
+        }},
+       {"min", Kind::kNumber, [](const MetricRow& r) { return Span{Amount(r.min)}; }},
+       {"max", Kind::kNumber, [](const MetricRow& r) { return Span{Amount(r.max)}; }},
+       {"unit", Kind::kText, [](const MetricRow& r) { return Span{r.unit}; }},
+       {"samples", Kind::kNumber,
+        [](const MetricRow& r) { return Span{FormatCount(r.samples)}; }}});
+  for (const std::string& note : c.file.machine_notes) c.page.Paragraph("  - ", FullSentence(note));
+}
+
+}  // namespace headroom

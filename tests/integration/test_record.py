@@ -1,0 +1,228 @@
+"""`headroom record`: real programs, killed, stopped and short of disk, and what their recordings hold."""
+import os
+import random
+import resource
+import signal
+import stat
+import subprocess
+import sys
+import time
+
+from integration import support
+
+REGIONS = support.BINARY.parent / "tests/recording/regions"
+
+
+def record(*args, **kwargs):
+    return support.headroom("record", *args, **kwargs)
+
+
+class Record(support.ProgramTest):
+    def setUp(self):
+        super().setUp()
+        if not REGIONS.exists():
+            raise AssertionError(f"no {REGIONS}; build everything: cmake --build --preset release")
+        self.file = self.scratch / "r.pftrace"
+
+    def report(self, path=None):
+        outcome = support.headroom("report", "--json", path or self.file)
+        self.assertEqual(outcome.code, 0, outcome)
+        return outcome.json()
+
+    # --- the recording ------------------------------------------------------------------------------------------
+
+    def test_a_loop_is_recorded_with_steps_regions_and_the_machine(self):
+        outcome = record("-o", self.file, "--", REGIONS, "1", "loop")
+        self.assertEqual(outcome.code, 0, outcome)
+        ended, dropped = map(int, outcome.text.split())
+        self.assertEqual(dropped, 0)
+        report = self.report()
+        self.assertEqual(report["inputs"][0]["format"], "perfetto-protobuf")
+        self.assertEqual(report["steps"]["count"] * 4, ended)
+        regions = {row["key"]: row for row in report["regions"]}
+        for key, least_ms in {"dataloader_next": 2, "FORWARD": 3, "BACKWARD": 5}.items():
+            self.assertEqual(regions[key]["count"], report["steps"]["count"], key)
+            self.assertGreaterEqual(regions[key]["p50_ms"], least_ms, key)
+        self.assertIn("cpu_util_simple", {row["name"] for row in report["metrics"]})
+        breakdown = report["step_breakdown"]
+        self.assertGreater(breakdown["backward_ms"], breakdown["forward_ms"])
+        self.assertGreater(breakdown["forward_ms"], breakdown["data_wait_ms"])
+        self.assertGreater(breakdown["data_wait_ms"], 1)
+
+    def test_regions_that_overlap_come_back_whole(self):
+        self.assertEqual(record("-o", self.file, "--", REGIONS, "0", "overlap").code, 0)
+        regions = {row["key"]: row for row in self.report()["regions"]}
+        self.assertEqual({key: row["count"] for key, row in regions.items()}, {"outer": 1, "first": 1, "second": 1})
+        self.assertGreaterEqual(regions["first"]["total_ms"], 4)
+        self.assertGreaterEqual(regions["second"]["total_ms"], 4)
+        self.assertGreaterEqual(regions["outer"]["total_ms"], 6)
+
+    def test_only_the_steps_that_are_wanted(self):
+        self.assertEqual(record("-o", self.file, "--steps", "3:7", "--", REGIONS, "0.5", "loop").code, 0)
+        self.assertEqual([step["index"] for step in self.report()["steps"]["list"]], [3, 4, 5, 6, 7])
+
+    def test_a_program_without_timers_still_reports(self):
+        self.assertEqual(record("-o", self.file, "--", "sleep", "0.2").code, 0)
+        report = self.report()
+        self.assertEqual(report["steps"]["count"], 0)
+        self.assertTrue(report["metrics"])
+
+    def test_each_process_has_a_file(self):
+        script = f"{REGIONS} 0.1 loop; {REGIONS} 0.1 loop"
+        self.assertEqual(record("-o", self.file, "--", "sh", "-c", script).code, 0)
+        files = sorted(self.scratch.iterdir())
+        self.assertEqual(len(files), 2, files)
+        self.assertRegex(files[1].name, r"^r\.pftrace\.\d+$")
+        for path in files:
+            self.assertGreater(self.report(path)["steps"]["count"], 5, path)
+
+    def test_level_metrics_leaves_the_program_alone(self):
+        outcome = record("-o", self.file, "--level", "metrics", "--", "env")
+        self.assertEqual(outcome.code, 0, outcome)
+        self.assertNotIn("HEADROOM_SOCKET", outcome.text)
+        self.assertEqual(self.report()["regions"], [])
+
+    def test_arguments_environment_host_and_user_are_not_recorded(self):
+        secret = "s3cr3t-0d5e"
+        outcome = record("-o", self.file, "--", "sh", "-c", f"{REGIONS} 0.1 loop # {secret}",
+                         environment={"TOKEN": secret})
+        self.assertEqual(outcome.code, 0, outcome)
+        data = self.file.read_bytes()
+        self.assertNotIn(secret.encode(), data)
+        self.assertNotIn(os.uname().nodename.encode() + b"\0", data + b"\0")
+
+    # --- exit codes, files, signals -----------------------------------------------------------------------------
+
+    def test_exit_code_is_the_programs(self):
+        for script, code in {"exit 0": 0, "exit 7": 7, "kill -TERM $$": 143, "kill -KILL $$": 137}.items():
+            with self.subTest(script):
+                self.assertEqual(record("-f", "-o", self.file, "--", "sh", "-c", script).code, code)
+
+    def test_what_cannot_be_run(self):
+        for command, code in {"/no/such/program": 127, "/etc/hostname": 126}.items():
+            with self.subTest(command):
+                outcome = record("-o", self.file, "--", command)
+                self.assertEqual(outcome.code, code, outcome)
+                self.assertIn(command, outcome.message)
+                self.assertFalse(self.file.exists())
+
+    def test_usage(self):
+        for args in ([], ["--"], ["--level", "most", "--", "true"], ["--steps", "7:3", "--", "true"],
+                     ["--max-file-gb", "0", "--", "true"], ["--no-such-flag", "--", "true"]):
+            with self.subTest(args):
+                self.assertEqual(record(*args, cwd=self.scratch).code, 2)
+        self.assertEqual(list(self.scratch.iterdir()), [])
+
+    def test_flags_behind_the_command_are_its_own(self):
+        for separator in (["--"], []):
+            with self.subTest(separator):
+                outcome = record("-f", "-o", self.file, *separator, "sh", "-c", "echo $0 $1", "-o", "--help")
+                self.assertEqual(outcome.code, 0, outcome)
+                self.assertEqual(outcome.text, "-o --help\n")
+
+    def test_the_file_is_its_owners_and_is_not_overwritten(self):
+        self.assertEqual(record("-o", self.file, "--", "true").code, 0)
+        self.assertEqual(stat.S_IMODE(self.file.stat().st_mode), 0o600)
+        before = self.file.read_bytes()
+        outcome = record("-o", self.file, "--", "true")
+        self.assertEqual(outcome.code, 2, outcome)
+        self.assertIn("--force", outcome.message)
+        self.assertEqual(self.file.read_bytes(), before)
+        self.assertEqual(record("-f", "-o", self.file, "--", "true").code, 0)
+
+    def test_no_link_is_followed(self):
+        target = self.write("target", "precious")
+        link = self.scratch / "link"
+        link.symlink_to(target)
+        self.assertEqual(record("-o", link, "--", "true").code, 2)
+        record("-f", "-o", link, "--", "true")
+        self.assertEqual(target.read_text(), "precious")
+
+    def start(self, *command):
+        process = subprocess.Popen([support.BINARY, "record", "-o", self.file, "--", *map(str, command)],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.stderr.close)
+        return process
+
+    def test_a_signal_reaches_the_program_and_the_recording_is_whole(self):
+        process = self.start(REGIONS, "60", "loop")
+        time.sleep(0.7)
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(10), 143)
+        self.assertGreater(self.report()["steps"]["count"], 10)
+
+    def test_the_recorder_may_be_killed(self):
+        process = self.start(REGIONS, "3", "loop")
+        time.sleep(1.8)
+        process.kill()
+        process.wait()
+        self.assertGreater(self.report()["steps"]["count"], 10)  # As far as the last flush.
+
+    def test_the_program_may_be_killed_at_any_moment(self):
+        """Whatever the program had done before it was killed is in the file, and the file is readable."""
+        dice = random.Random(4)
+        for _ in range(100 if support.FULL else 10):
+            self.file.unlink(missing_ok=True)
+            process = self.start("sh", "-c", f"echo $$; exec {REGIONS} 30 {dice.choice(['loop', 'busy'])}")
+            pid = int(process.stdout.readline())
+            wait = dice.uniform(0.0, 0.4)
+            time.sleep(wait)
+            os.kill(pid, signal.SIGKILL)
+            self.assertEqual(process.wait(30), 137)
+            report = self.report()
+            if wait > 0.1:
+                self.assertTrue(report["regions"])
+                self.assertNotIn("F", report["health"]["grade"])
+
+    # --- disk -----------------------------------------------------------------------------------------------------
+
+    def test_a_full_disk(self):
+        """A disk that takes 20 kB: what fits is readable, the program is not disturbed, and the user is told."""
+        def small():
+            resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+        process = subprocess.run([support.BINARY, "record", "-o", self.file, "--", "sh", "-c",
+                                  f"ulimit -f unlimited 2>/dev/null; exec {REGIONS} 2 loop"],
+                                 capture_output=True, preexec_fn=small, timeout=60)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertLessEqual(self.file.stat().st_size, 20_000)
+        self.assertIn(b"not all is written", process.stderr)
+        self.report()
+
+    def test_the_limit_of_the_file(self):
+        outcome = record("-o", self.file, "--max-file-gb", "0.001", "--", REGIONS, "0.5", "busy")
+        self.assertEqual(outcome.code, 0, outcome)
+        self.assertLessEqual(self.file.stat().st_size, 1_000_000)
+        self.assertIn("did not fit", outcome.message)
+        self.assertTrue(self.report()["regions"])
+
+    # --- who else reads it ------------------------------------------------------------------------------------------
+
+    def test_another_decoder_reads_it(self):
+        self.assertEqual(record("-o", self.file, "--", REGIONS, "0.2", "loop").code, 0)
+        decoded = subprocess.run(["protoc", "--decode", "perfetto.protos.Trace", f"-I{support.ROOT}/src/base",
+                                  "perfetto_trace.proto"], stdin=self.file.open("rb"), capture_output=True, text=True)
+        self.assertEqual(decoded.returncode, 0, decoded.stderr)
+        steps = self.report()["steps"]["count"]
+        self.assertEqual(decoded.stdout.count("TYPE_SLICE_BEGIN"), 4 * steps)
+        self.assertEqual(decoded.stdout.count("TYPE_SLICE_END"), 4 * steps)
+
+
+class Doctor(support.ProgramTest):
+    def test_names_what_works_and_what_does_not(self):
+        outcome = support.headroom("doctor", "--json", "--python", sys.executable)
+        self.assertEqual(outcome.code, 0, outcome)
+        checks = {check["name"]: check for check in outcome.json()["checks"]}
+        self.assertEqual(checks["recording"]["state"], "ok")
+        self.assertIn(checks["clock"]["state"], ("ok", "limited"))
+        self.assertEqual(checks["python"]["state"], "ok")
+        for check in checks.values():
+            self.assertTrue(check["finding"], check)
+            self.assertTrue(check["matters"] or check["state"] == "ok", check)
+
+    def test_a_switch_in_the_environment_is_named(self):
+        checks = support.headroom("doctor", "--json", environment={
+            "HEADROOM": "0", "CUDA_INJECTION64_PATH": "/opt/other/tool.so"}).json()["checks"]
+        found = {check["name"]: check for check in checks}
+        self.assertEqual(found["timers"]["fix"], "unset HEADROOM")
+        self.assertIn("/opt/other/tool.so", found["injection"]["finding"])

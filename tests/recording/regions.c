@@ -1,0 +1,67 @@
+// A program with timers, for the tests of `headroom record`: regions SECONDS MODE
+//
+//   loop      steps of a training loop until the time is over, a hundred a second
+//   busy      short regions as fast as they go
+//   overlap   regions that end in another order than they nest, once
+//
+// Prints how many regions ended, so that a test can compare. In C, because that is the smallest.
+#include <headroom/timer.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static void spend(double seconds) {
+  const struct timespec time = {0, (long)(seconds * 1e9)};
+  nanosleep(&time, NULL);
+}
+
+static void step(int64_t number) {
+  const headroom_token whole = headroom_begin_step(number);
+  const headroom_token wait = HEADROOM_BEGIN("dataloader_next");
+  spend(0.002);
+  headroom_end(wait);
+  const headroom_token forward = HEADROOM_BEGIN("FORWARD");
+  spend(0.003);
+  headroom_end(forward);
+  const headroom_token backward = HEADROOM_BEGIN("BACKWARD");
+  spend(0.005);
+  headroom_gradient("fc.weight", 4096);
+  headroom_end(backward);
+  headroom_counter("loss", 1.0 / (double)(number + 1));
+  headroom_mark("checkpoint");
+  headroom_end(whole);
+}
+
+static void overlap(void) {
+  const headroom_token outer = HEADROOM_BEGIN("outer");
+  const headroom_token first = HEADROOM_BEGIN("first");
+  spend(0.002);
+  const headroom_token second = HEADROOM_BEGIN("second");
+  spend(0.002);
+  headroom_end(first);
+  spend(0.002);
+  headroom_end(second);
+  headroom_end(outer);
+}
+
+int main(int argc, char** argv) {
+  if (argc != 3) return 2;
+  const double end = now() + atof(argv[1]);
+  const char* mode = argv[2];
+  if (strcmp(mode, "overlap") == 0) overlap();
+  for (int64_t number = 0; strcmp(mode, "loop") == 0 && now() < end; ++number) step(number);
+  while (strcmp(mode, "busy") == 0 && now() < end) {
+    for (int i = 0; i < 1000; ++i) headroom_end(HEADROOM_BEGIN("IO"));
+  }
+  struct headroom_stats all;
+  headroom_stats_of("ALL", &all);
+  const struct headroom_drops drops = headroom_drops_now();
+  printf("%llu %llu\n", (unsigned long long)all.count, (unsigned long long)drops.ring);
+  return 0;
+}

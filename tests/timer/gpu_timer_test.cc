@@ -1,0 +1,313 @@
+// Regions of a GPU that a library of tests plays, opened as the real one is. Each test is a process
+// of its own: the library is opened once in one.
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <headroom/gpu_timer.hpp>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "../fake_gpu/fake_gpu.h"
+#include "test_recorder.h"
+
+namespace headroom {
+namespace {
+
+constexpr std::int64_t kMs = 1'000'000;
+void* const kStream = reinterpret_cast<void*>(7);
+
+FakeGpu OpenFakeGpu() {
+  void* library = dlopen(FAKE_GPU, RTLD_NOW | RTLD_LOCAL);
+  return reinterpret_cast<FakeGpu (*)()>(dlsym(library, "HeadroomFakeGpu"))();
+}
+
+/// Runs `body` in a child with the GPU; fails the test where one of its expectations did.
+void WithGpu(const std::function<void(const FakeGpu&)>& body, bool hip = false) {
+  const pid_t child = fork();
+  if (child == 0) {
+    setenv("HEADROOM_CUDA_LIBRARY", hip ? "/none.so" : FAKE_GPU, 1);
+    setenv("HEADROOM_HIP_LIBRARY", hip ? FAKE_GPU : "/none.so", 1);
+    body(OpenFakeGpu());
+    std::fflush(stdout);
+    std::exit(::testing::Test::HasFailure() ? 1 : 0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status;
+}
+
+void LengthsAreThoseOfTheStream(const FakeGpu& gpu) {
+  for (int i = 0; i < 10; ++i) {
+    const GpuScope outer("outer", kStream);
+    gpu.work(kStream, 2 * kMs);
+    const GpuScope inner("inner", kStream);
+    gpu.work(kStream, 1 * kMs);
+  }
+  EXPECT_TRUE(gpu_wait());
+  const Stats outer = gpu_stats("outer"), inner = gpu_stats("inner");
+  EXPECT_EQ(outer.count, 10);
+  EXPECT_GE(outer.mean_s, 3e-3 - 1e-7);
+  EXPECT_LT(outer.p50_s, 3.5e-3);
+  EXPECT_NEAR(inner.p50_s, 1e-3, 0.1e-3);
+  EXPECT_NEAR(outer.self_s, outer.total_s - inner.total_s, 1e-5);
+  EXPECT_EQ(gpu_counts().resolved, 20);
+  EXPECT_EQ(gpu_counts().failed + gpu_counts().full + gpu_counts().host, 0);
+  EXPECT_GT(gpu.calls("relaxed"), 0) << "or asking would end a capture";
+  EXPECT_EQ(stats("outer").count, 0) << "the host's are others";
+}
+
+TEST(GpuTimerTest, LengthsByCuda) { WithGpu(LengthsAreThoseOfTheStream); }
+TEST(GpuTimerTest, LengthsByHip) { WithGpu(LengthsAreThoseOfTheStream, /*hip=*/true); }
+
+TEST(GpuTimerTest, NothingWaitsForTheGpu) {
+  WithGpu([](const FakeGpu& gpu) {
+    gpu.work(kStream, 300 * kMs);
+    const auto before = std::chrono::steady_clock::now();
+    for (int i = 0; i < 100; ++i) {
+      const GpuScope scope("queued", kStream);
+      gpu.work(kStream, kMs / 100);
+    }
+    EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::milliseconds(200));
+    EXPECT_EQ(gpu_stats("queued").count, 0) << "late";
+    EXPECT_FALSE(gpu_wait(std::chrono::milliseconds(1)));
+    EXPECT_TRUE(gpu_wait());
+    EXPECT_EQ(gpu_stats("queued").count, 100);
+  });
+}
+
+TEST(GpuTimerTest, AFullPoolDropsAndCounts) {
+  WithGpu([](const FakeGpu& gpu) {
+    gpu.hold(true);
+    const auto before = std::chrono::steady_clock::now();
+    for (int i = 0; i < 1500; ++i) GpuScope("held", kStream);
+    EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(2));
+    EXPECT_EQ(gpu_counts().full, 1500 - detail::GpuRegions::kRegions);
+    gpu.hold(false);
+    EXPECT_TRUE(gpu_wait());
+    EXPECT_EQ(gpu_stats("held").count, detail::GpuRegions::kRegions);
+    { GpuScope after("held", kStream); }
+    EXPECT_TRUE(gpu_wait());
+    EXPECT_EQ(gpu_stats("held").count, detail::GpuRegions::kRegions + 1);
+  });
+}
+
+TEST(GpuTimerTest, ACapturingStreamIsLeftAlone) {
+  WithGpu([](const FakeGpu& gpu) {
+    { GpuScope before("captured", kStream); }
+    gpu.capture(kStream, true);
+    const std::uint64_t events = gpu.events();
+    { GpuScope during("captured", kStream); }
+    EXPECT_EQ(gpu.events(), events);
+    gpu.capture(kStream, false);
+    {
+      GpuScope open("captured", kStream);  // Capturing begins inside.
+      gpu.capture(kStream, true);
+    }
+    gpu.capture(kStream, false);
+    gpu.fail("StreamIsCapturing", 906, 1);  // Another stream's, which waits for this one.
+    { GpuScope implicit("captured", kStream); }
+    { GpuScope after("captured", kStream); }
+    EXPECT_TRUE(gpu_wait());
+    EXPECT_EQ(gpu_stats("captured").count, 2);
+    EXPECT_EQ(gpu_counts().capturing, 2);
+    EXPECT_EQ(gpu_counts().failed, 1);
+  });
+}
+
+TEST(GpuTimerTest, ErrorsCostTheRegionNoMore) {
+  WithGpu([](const FakeGpu& gpu) {
+    int regions = 0;
+    for (const char* function : {"EventCreate", "EventRecord", "EventQuery", "EventElapsedTime"}) {
+      { GpuScope fine("errors", kStream); }
+      EXPECT_TRUE(gpu_wait());
+      gpu.fail(function, 700, 1);
+      for (int i = 0; i < 5; ++i, ++regions) GpuScope("errors", kStream);
+      EXPECT_TRUE(gpu_wait());
+    }
+    const GpuCounts counts = gpu_counts();
+    EXPECT_EQ(counts.resolved + counts.failed, static_cast<std::uint64_t>(regions) + 4);
+    EXPECT_GE(counts.failed, 1);
+    EXPECT_LE(counts.failed, 4);
+    gpu.fail("EventQuery", 4, 1 << 30);  // The driver is going away.
+    for (int i = 0; i < 2000; ++i) GpuScope("errors", kStream);
+    EXPECT_TRUE(gpu_wait());
+  });
+}
+
+TEST(GpuTimerTest, WithoutAContextOnTheHostAndBack) {
+  WithGpu([](const FakeGpu& gpu) {
+    gpu.set_context(false);
+    testing::internal::CaptureStderr();
+    for (int i = 0; i < 3; ++i) {
+      const GpuScope scope("host", kStream);
+      usleep(1000);
+    }
+    EXPECT_EQ(testing::internal::GetCapturedStderr(),
+              "headroom: no GPU is in use; GPU regions are timed on the host\n");
+    EXPECT_EQ(gpu_stats("host").count, 3);
+    EXPECT_GE(gpu_stats("host").min_s, 1e-3);
+    EXPECT_EQ(gpu_counts().host, 3);
+    EXPECT_EQ(stats("host").count, 3) << "as regions of the thread";
+    gpu.set_context(true);
+    { GpuScope scope("host", kStream); }
+    EXPECT_TRUE(gpu_wait());
+    EXPECT_EQ(gpu_counts().resolved, 1);
+  });
+}
+
+TEST(GpuTimerTest, AForkedChildTimesOnTheHost) {
+  WithGpu([](const FakeGpu& gpu) {
+    const GpuScope open("forked", kStream);
+    gpu.work(kStream, kMs);
+    const pid_t child = fork();
+    if (child == 0) {
+      { GpuScope scope("forked", kStream); }
+      _exit(gpu_wait() && gpu_stats("forked").count == 1 && gpu_counts().host == 1 ? 0 : 1);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  });
+}
+
+TEST(GpuTimerTest, InputWaitIsSplitIntoFeltAndHidden) {
+  WithGpu([](const FakeGpu& gpu) {
+    {
+      const InputWait wait(kStream);  // The GPU is idle: it feels all.
+      usleep(20'000);
+    }
+    EXPECT_TRUE(gpu_wait());
+    EXPECT_NEAR(gpu_stats("IO").total_s, stats("IO").total_s, 1e-3);
+    const double felt = gpu_stats("IO").total_s;
+    gpu.work(kStream, 100 * kMs);
+    {
+      const InputWait wait(kStream);  // It has work for longer than the host waits.
+      usleep(20'000);
+    }
+    EXPECT_TRUE(gpu_wait());
+    EXPECT_NEAR(gpu_stats("IO").total_s, felt, 1e-3);
+    EXPECT_GE(stats("IO").total_s, 0.04);
+    EXPECT_EQ(stats("IO").count, 2);
+  });
+}
+
+TEST(GpuTimerTest, MaelstromTwin) {
+  WithGpu([](const FakeGpu& gpu) {
+    CpuGpuTimer timer;
+    for (int i = 0; i < 3; ++i) {
+      timer.start("BATCH", true, kStream);
+      timer.start("IO");
+      timer.end("IO");
+      gpu.work(kStream, 2 * kMs);
+      timer.end("BATCH", true);
+    }
+    EXPECT_EQ(timer.get_time("BATCH").size(), 3);
+    EXPECT_EQ(timer.get_time("BATCH", true).size(), 3);
+    EXPECT_GE(timer.get_time_stats("BATCH", true).min, 2e-3 - 1e-6);
+    EXPECT_TRUE(timer.get_time("IO", true).empty());
+    EXPECT_EQ(timer.ignored(), 0);
+    std::ostringstream text;
+    timer.print_all_time_stats(text);
+    EXPECT_EQ(text.str().substr(0, 10), "CPU\nBATCH\n");
+    EXPECT_NE(text.str().find("---\nGPU\nBATCH\nmin: "), std::string::npos) << text.str();
+
+    // Flags that differ: no exception, no leak of the pool, whichever way.
+    for (int i = 0; i < 2000; ++i) {
+      timer.start("FORWARD", true, kStream);
+      timer.end("FORWARD");
+      timer.start("BACKWARD");
+      timer.end("BACKWARD", true);
+      if (i % 500 == 0) timer.complete_all();
+    }
+    EXPECT_EQ(timer.ignored(), 4000);
+    timer.complete_all();
+    EXPECT_EQ(timer.get_time("FORWARD").size(), 2000);
+    timer.start("OTHER", true, kStream);  // Stays open.
+  });
+}
+
+TEST(GpuTimerTest, ThreadsAndStreams) {
+  WithGpu([](const FakeGpu& gpu) {
+    std::vector<std::thread> threads;
+    for (std::uintptr_t i = 1; i <= 4; ++i) {
+      threads.emplace_back([i, &gpu] {
+        void* stream = reinterpret_cast<void*>(i);
+        for (int j = 0; j < 200; ++j) {
+          const GpuScope scope("threads", stream);
+          gpu.work(stream, 1000);
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_TRUE(gpu_wait());
+    EXPECT_EQ(gpu_stats("threads").count + gpu_counts().full, 800);
+    EXPECT_EQ(gpu_counts().failed, 0);
+  });
+}
+
+/// That the events in a recording are where the GPU passed them, on the host's clock.
+/// @param from_second  of which on, when the clocks are known by each other
+void PlacedWithin(const FakeGpu& gpu, int seconds, int from_second, double limit_ns) {
+  TestRecorder recorder;
+  setenv("HEADROOM_SOCKET", recorder.Path().c_str(), 1);
+  std::vector<headroom_impl_anchor> clocks = {headroom_impl_anchor_now(headroom_impl_clock_here())};
+  for (int i = 0; i < seconds * 20; ++i) {
+    const GpuScope outer("outer", kStream);
+    gpu.work(kStream, 3 * kMs);
+    const GpuScope inner("inner", kStream);
+    gpu.work(kStream, kMs);
+    usleep(50'000);
+  }
+  EXPECT_TRUE(gpu_wait());
+  clocks.push_back(headroom_impl_anchor_now(headroom_impl_clock_here()));
+  recorder.Drain();
+  ASSERT_EQ(recorder.processes().size(), 1);
+  const TestRecorder::Ring* ring = nullptr;
+  for (const TestRecorder::Ring& known : recorder.processes()[0].rings) {
+    if (known.kind == HEADROOM_RING_STREAM) ring = &known;
+  }
+  ASSERT_NE(ring, nullptr);
+  EXPECT_EQ(ring->name, "GPU 3 stream 7");
+  ASSERT_EQ(ring->records.size(), gpu.events());
+  const double rate = static_cast<double>(clocks[1].ns - clocks[0].ns) /
+                      static_cast<double>(clocks[1].ticks - clocks[0].ticks);
+  std::vector<double> errors;
+  std::uint64_t last = 0;
+  for (std::size_t i = 0; i < ring->records.size(); ++i) {
+    const std::uint64_t ticks = ring->records[i].ticks;
+    EXPECT_GE(ticks, last);
+    last = ticks;
+    const double ns =
+        static_cast<double>(clocks[0].ns) +
+        static_cast<double>(static_cast<std::int64_t>(ticks - clocks[0].ticks)) * rate;
+    errors.push_back(std::abs(ns - static_cast<double>(gpu.passed(i))));
+  }
+  errors.erase(errors.begin(), errors.begin() + from_second * 20 * 4);
+  std::sort(errors.begin(), errors.end());
+  const double most = errors[errors.size() * 99 / 100];
+  EXPECT_LT(most, limit_ns);
+  std::printf("error: median %.0f ns, p99 %.0f ns, most %.0f ns\n", errors[errors.size() / 2], most,
+              errors.back());
+}
+
+TEST(GpuTimerTest, PlacedOnTheHostsClock) {
+  WithGpu([](const FakeGpu& gpu) { PlacedWithin(gpu, 3, 0, 1000); });
+}
+
+TEST(GpuTimerTest, PlacedOnTheHostsClockByAFasterOne) {
+  WithGpu([](const FakeGpu& gpu) {
+    gpu.set_drift(20);  // 20 us a second.
+    PlacedWithin(gpu, 8, 4, 1500);
+  });
+}
+
+}  // namespace
+}  // namespace headroom
