@@ -144,6 +144,10 @@ def replace(owner, name, make):
     setattr(owner, name, make(original))
 
 
+def forget_layer(module_id):
+    layers.pop(module_id, None)
+
+
 def timed(scope):
     """A maker for replace(): calls are regions."""
     begin = scope.begin_outermost

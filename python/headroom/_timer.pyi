@@ -24,7 +24,7 @@ scope = Scope
 class Stats(NamedTuple):
     """Times are seconds."""
 
-    count: int
+    count: int  # type: ignore[assignment]
     total_s: float
     self_s: float
     min_s: float

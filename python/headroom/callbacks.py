@@ -29,7 +29,7 @@ class CallbackTime(NamedTuple):
 
     event: str
     callback: str
-    count: int
+    count: int  # type: ignore[assignment]
     total_s: float
     mean_s: float
     max_s: float

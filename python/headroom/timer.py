@@ -632,7 +632,7 @@ def merge(files: Iterable[Union[str, "os.PathLike[str]"]]) -> Dict[str, Any]:
         return {key: {**{field: _spread(stats[field] for stats in of.values()) for field in ("count", "total_s", "mean_s")},
                       "ranks": len(of), "slowest_rank": max(of, key=lambda rank: of[rank]["total_s"])} for key, of in by_key.items()}
 
-    share = None
+    share: Optional[Dict[str, Any]] = None
     for step in ("BATCH", "STEP", "train_batch"):
         shares = [content["keys"]["COMM"]["total_s"] / content["keys"][step]["total_s"] for content in ranks.values()
                   if {"COMM", step} <= set(content["keys"] or {}) and content["keys"][step]["total_s"] > 0]

@@ -54,7 +54,7 @@ class Attached:
         for name, module in model.named_modules():
             if name and id(module) not in _patches.layers:
                 _patches.layers[id(module)] = _timer.Scope(f"layer::{name}")
-                undo.callback(_patches.layers.pop, id(module), None)
+                undo.callback(_patches.forget_layer, id(module))
         if not _timer.recorded():
             return
         for name, parameter in model.named_parameters():

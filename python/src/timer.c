@@ -8,7 +8,7 @@
 // and leaves in one frame, so coroutines that interleave end their own region each. Leaving from
 // another frame (ExitStack) ends the latest of that scope.
 #define PY_SSIZE_T_CLEAN
-#define Py_LIMITED_API 0x03090000
+#define Py_LIMITED_API 0x03090000  // NOLINT(readability-identifier-naming): Python's.
 #include <Python.h>
 #include <pthread.h>
 
@@ -24,19 +24,19 @@ typedef struct {
   PyObject* text;  // bytes, UTF-8
 } Scope;
 
-struct open_scope {
+struct OpenScope {
   const Scope* scope;
   const void* frame;  // Compared only: it may be gone.
   headroom_token token;
 };
 
-static __thread struct open_scope open_scopes[kMostOpen];
+static __thread struct OpenScope open_scopes[kMostOpen];
 static __thread int open_count;
 static __thread int64_t open_beyond;  // Entered while open_scopes was full.
 
 // A token of no region, to be counted as unmatched. Volatile: GCC 12 else folds it into
 // headroom_end(), and warns of an index that is never reached.
-static const volatile headroom_token no_region = UINT64_MAX;
+static const volatile headroom_token kNoRegion = UINT64_MAX;
 
 static int64_t next_step;
 static int64_t user_steps;
@@ -46,20 +46,20 @@ static PyTypeObject* drops_type;
 
 // Not Py_RETURN_NONE: headers of Python 3.12 and later take None for immortal, which it is not in
 // the older ones that this loads in.
-static PyObject* none(void) {
+static PyObject* NewNone(void) {
   Py_INCREF(Py_None);
   return Py_None;
 }
 
 // What the parent had open is not the child's: it leaves the `with`, and nothing ends.
-static void in_child(void) {
+static void InChild(void) {
   for (int i = 0; i < open_count; ++i) open_scopes[i].token = 0;
 }
 
 // --- keys ----------------------------------------------------------------------------------------
 
 /// The text of a key as UTF-8 (a new reference); null with an exception.
-static PyObject* text_of(PyObject* name) {
+static PyObject* TextOf(PyObject* name) {
   if (!PyUnicode_Check(name)) {
     PyErr_SetString(PyExc_TypeError, "a key is a str");
     return NULL;
@@ -80,9 +80,9 @@ static PyObject* text_of(PyObject* name) {
   return text;
 }
 
-/// text_of() for what begins a region.
-static PyObject* region_text_of(PyObject* name) {
-  PyObject* text = text_of(name);
+/// TextOf() for what begins a region.
+static PyObject* RegionTextOf(PyObject* name) {
+  PyObject* text = TextOf(name);
   if (text != NULL && strcmp(PyBytes_AsString(text), "ALL") == 0) {
     PyErr_SetString(PyExc_ValueError, "ALL means all keys in queries; no region can have that key");
     Py_CLEAR(text);
@@ -93,22 +93,22 @@ static PyObject* region_text_of(PyObject* name) {
 // --- Scope ---------------------------------------------------------------------------------------
 
 /// 0: nothing is collected.
-static uint32_t scope_key(Scope* self) {
+static uint32_t ScopeKey(Scope* self) {
   if (self->key == 0 && headroom_impl_on()) self->key = headroom_key(PyBytes_AsString(self->text));
   return self->key;
 }
 
-static headroom_token scope_begin_token(Scope* self) {
+static headroom_token ScopeBeginToken(Scope* self) {
   if (self->is_step) {
     const int64_t number = self->number >= 0 ? self->number : next_step;
     next_step = number + 1;
     return headroom_begin_step(number);
   }
-  return headroom_begin_key(scope_key(self));
+  return headroom_begin_key(ScopeKey(self));
 }
 
-static Scope* scope_make(PyTypeObject* type, PyObject* name, int is_step, int64_t number) {
-  PyObject* text = region_text_of(name);
+static Scope* ScopeMake(PyTypeObject* type, PyObject* name, int is_step, int64_t number) {
+  PyObject* text = RegionTextOf(name);
   if (text == NULL) return NULL;
   allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
   Scope* self = (Scope*)alloc(type, 0);
@@ -124,14 +124,14 @@ static Scope* scope_make(PyTypeObject* type, PyObject* name, int is_step, int64_
   return self;
 }
 
-static PyObject* scope_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+static PyObject* ScopeNew(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   static char* names[] = {"key", NULL};
   PyObject* name = NULL;
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:scope", names, &name)) return NULL;
-  return (PyObject*)scope_make(type, name, 0, -1);
+  return (PyObject*)ScopeMake(type, name, 0, -1);
 }
 
-static void scope_dealloc(PyObject* object) {
+static void ScopeDealloc(PyObject* object) {
   Scope* self = (Scope*)object;
   PyTypeObject* type = Py_TYPE(object);
   freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
@@ -141,28 +141,28 @@ static void scope_dealloc(PyObject* object) {
   Py_DECREF(type);
 }
 
-static PyObject* scope_repr(PyObject* object) {
+static PyObject* ScopeRepr(PyObject* object) {
   return PyUnicode_FromFormat("<headroom.scope %R>", ((Scope*)object)->name);
 }
 
-static PyObject* scope_enter(PyObject* object, PyObject* unused) {
+static PyObject* ScopeEnter(PyObject* object, PyObject* unused) {
   (void)unused;
   Scope* self = (Scope*)object;
   if (open_count < kMostOpen) {
-    struct open_scope* open = open_scopes + open_count++;
+    struct OpenScope* open = open_scopes + open_count++;
     open->scope = self;
     open->frame = (const void*)PyEval_GetFrame();
-    open->token = scope_begin_token(self);
+    open->token = ScopeBeginToken(self);
   } else {
     ++open_beyond;
-    headroom_end(scope_begin_token(self));  // The collector is full, too, and counts it.
+    headroom_end(ScopeBeginToken(self));  // The collector is full, too, and counts it.
   }
   if (self->is_step) ++user_steps;
   Py_INCREF(object);
   return object;
 }
 
-static PyObject* scope_exit(PyObject* object, PyObject* args) {
+static PyObject* ScopeExit(PyObject* object, PyObject* args) {
   (void)args;
   const void* frame = (const void*)PyEval_GetFrame();
   int at = open_count - 1;
@@ -171,50 +171,50 @@ static PyObject* scope_exit(PyObject* object, PyObject* args) {
   }
   if (at < 0 && open_beyond > 0) {
     --open_beyond;
-    return none();
+    return NewNone();
   }
   if (at < 0) {
     at = open_count - 1;
     while (at >= 0 && open_scopes[at].scope != (Scope*)object) --at;
   }
   if (at < 0) {
-    headroom_end(no_region);
-    return none();
+    headroom_end(kNoRegion);
+    return NewNone();
   }
   const headroom_token token = open_scopes[at].token;
   --open_count;
   for (int i = at; i < open_count; ++i) open_scopes[i] = open_scopes[i + 1];
   headroom_end(token);
-  return none();
+  return NewNone();
 }
 
-static PyObject* scope_begin(PyObject* object, PyObject* unused) {
+static PyObject* ScopeBegin(PyObject* object, PyObject* unused) {
   (void)unused;
-  return PyLong_FromUnsignedLongLong(scope_begin_token((Scope*)object));
+  return PyLong_FromUnsignedLongLong(ScopeBeginToken((Scope*)object));
 }
 
-static int scope_opened(Scope* self) {
+static int ScopeOpened(Scope* self) {
   const struct headroom_impl_thread* thread = headroom_impl_thread_v1;
-  const uint32_t key = scope_key(self);
+  const uint32_t key = ScopeKey(self);
   if (thread == NULL || key == 0 || key >= HEADROOM_IMPL_KEYS) return 0;
   const struct headroom_impl_stats_block* stats = thread->stats[key];
   return stats != NULL && stats->open > 0;
 }
 
-static PyObject* scope_is_open(PyObject* object, PyObject* unused) {
+static PyObject* ScopeIsOpen(PyObject* object, PyObject* unused) {
   (void)unused;
-  return PyBool_FromLong(scope_opened((Scope*)object));
+  return PyBool_FromLong(ScopeOpened((Scope*)object));
 }
 
-static PyObject* scope_begin_outermost(PyObject* object, PyObject* unused) {
+static PyObject* ScopeBeginOutermost(PyObject* object, PyObject* unused) {
   (void)unused;
-  if (scope_opened((Scope*)object)) return PyLong_FromLong(0);
-  return PyLong_FromUnsignedLongLong(scope_begin_token((Scope*)object));
+  if (ScopeOpened((Scope*)object)) return PyLong_FromLong(0);
+  return PyLong_FromUnsignedLongLong(ScopeBeginToken((Scope*)object));
 }
 
 // @scope: the wrapper is Python (headroom/_decorate.py), for what makes a function a coroutine
 // function, and keeps its name and signature, is Python's.
-static PyObject* scope_call(PyObject* object, PyObject* args, PyObject* kwargs) {
+static PyObject* ScopeCall(PyObject* object, PyObject* args, PyObject* kwargs) {
   PyObject* function = NULL;
   static char* names[] = {"function", NULL};
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:scope", names, &function)) return NULL;
@@ -225,7 +225,7 @@ static PyObject* scope_call(PyObject* object, PyObject* args, PyObject* kwargs) 
   return wrapped;
 }
 
-static PyObject* scope_key_of(PyObject* object, void* unused) {
+static PyObject* ScopeKeyOf(PyObject* object, void* unused) {
   (void)unused;
   PyObject* name = ((Scope*)object)->name;
   Py_INCREF(name);
@@ -233,22 +233,22 @@ static PyObject* scope_key_of(PyObject* object, void* unused) {
 }
 
 static PyMethodDef scope_methods[] = {
-    {"__enter__", scope_enter, METH_NOARGS, "Begins the region on the calling thread."},
-    {"__exit__", scope_exit, METH_VARARGS, "Ends it, also where an exception passes through."},
-    {"begin", scope_begin, METH_NOARGS,
+    {"__enter__", ScopeEnter, METH_NOARGS, "Begins the region on the calling thread."},
+    {"__exit__", ScopeExit, METH_VARARGS, "Ends it, also where an exception passes through."},
+    {"begin", ScopeBegin, METH_NOARGS,
      "begin($self, /)\n--\n\nBegins a region; gives the token for headroom.end()."},
-    {"is_open", scope_is_open, METH_NOARGS,
+    {"is_open", ScopeIsOpen, METH_NOARGS,
      "is_open($self, /)\n--\n\nWhether a region of this key is open on the calling thread."},
-    {"begin_outermost", scope_begin_outermost, METH_NOARGS,
+    {"begin_outermost", ScopeBeginOutermost, METH_NOARGS,
      "begin_outermost($self, /)\n--\n\nbegin(), but where a region of this key is open on the "
      "calling "
      "thread nothing begins, and the token is 0."},
     {NULL, NULL, 0, NULL}};
 
-static PyGetSetDef scope_members[] = {{"key", scope_key_of, NULL, "The key, as given.", NULL},
+static PyGetSetDef scope_members[] = {{"key", ScopeKeyOf, NULL, "The key, as given.", NULL},
                                       {NULL, NULL, NULL, NULL, NULL}};
 
-static const char scope_doc[] =
+static const char kScopeDoc[] =
     "scope(key)\n--\n\n"
     "A region of code that is timed under `key` (any str but \"ALL\"):\n\n"
     "    forward = headroom.scope(\"FORWARD\")    # once\n"
@@ -261,34 +261,34 @@ static const char scope_doc[] =
     "first step to its end, waits included, of a generator each time that it runs.";
 
 static PyType_Slot scope_slots[] = {
-    {Py_tp_doc, (void*)scope_doc},         {Py_tp_new, (void*)scope_new},
-    {Py_tp_dealloc, (void*)scope_dealloc}, {Py_tp_repr, (void*)scope_repr},
-    {Py_tp_call, (void*)scope_call},       {Py_tp_methods, scope_methods},
-    {Py_tp_getset, scope_members},         {0, NULL}};
+    {Py_tp_doc, (void*)kScopeDoc},        {Py_tp_new, (void*)ScopeNew},
+    {Py_tp_dealloc, (void*)ScopeDealloc}, {Py_tp_repr, (void*)ScopeRepr},
+    {Py_tp_call, (void*)ScopeCall},       {Py_tp_methods, scope_methods},
+    {Py_tp_getset, scope_members},        {0, NULL}};
 
 static PyType_Spec scope_spec = {"headroom._timer.Scope", sizeof(Scope), 0, Py_TPFLAGS_DEFAULT,
                                  scope_slots};
 
 // --- functions -----------------------------------------------------------------------------------
 
-static PyObject* module_begin(PyObject* module, PyObject* name) {
+static PyObject* ModuleBegin(PyObject* module, PyObject* name) {
   (void)module;
-  PyObject* text = region_text_of(name);
+  PyObject* text = RegionTextOf(name);
   if (text == NULL) return NULL;
   const headroom_token token = headroom_begin(PyBytes_AsString(text));
   Py_DECREF(text);
   return PyLong_FromUnsignedLongLong(token);
 }
 
-static PyObject* module_end(PyObject* module, PyObject* token) {
+static PyObject* ModuleEnd(PyObject* module, PyObject* token) {
   (void)module;
   const unsigned long long value = PyLong_AsUnsignedLongLong(token);
   if (value == (unsigned long long)-1 && PyErr_Occurred()) return NULL;
   headroom_end(value);
-  return none();
+  return NewNone();
 }
 
-static PyObject* module_step(PyObject* module, PyObject* args, PyObject* kwargs) {
+static PyObject* ModuleStep(PyObject* module, PyObject* args, PyObject* kwargs) {
   (void)module;
   static char* names[] = {"number", NULL};
   PyObject* given = Py_None;
@@ -304,55 +304,55 @@ static PyObject* module_step(PyObject* module, PyObject* args, PyObject* kwargs)
   }
   PyObject* name = PyUnicode_FromString("STEP");
   if (name == NULL) return NULL;
-  Scope* step = scope_make(scope_type, name, 1, number);
+  Scope* step = ScopeMake(scope_type, name, 1, number);
   Py_DECREF(name);
   return (PyObject*)step;
 }
 
-static PyObject* module_begin_step(PyObject* module, PyObject* unused) {
+static PyObject* ModuleBeginStep(PyObject* module, PyObject* unused) {
   (void)module, (void)unused;
   return PyLong_FromUnsignedLongLong(headroom_begin_step(next_step++));
 }
 
-static PyObject* module_user_steps(PyObject* module, PyObject* unused) {
+static PyObject* ModuleUserSteps(PyObject* module, PyObject* unused) {
   (void)module, (void)unused;
   return PyLong_FromLongLong(user_steps);
 }
 
-static PyObject* module_mark(PyObject* module, PyObject* name) {
+static PyObject* ModuleMark(PyObject* module, PyObject* name) {
   (void)module;
-  PyObject* text = text_of(name);
+  PyObject* text = TextOf(name);
   if (text == NULL) return NULL;
   headroom_mark(PyBytes_AsString(text));
   Py_DECREF(text);
-  return none();
+  return NewNone();
 }
 
-static PyObject* module_counter(PyObject* module, PyObject* args) {
+static PyObject* ModuleCounter(PyObject* module, PyObject* args) {
   (void)module;
   PyObject* name = NULL;
   double value = 0;
   if (!PyArg_ParseTuple(args, "Od:counter", &name, &value)) return NULL;
-  PyObject* text = text_of(name);
+  PyObject* text = TextOf(name);
   if (text == NULL) return NULL;
   headroom_counter(PyBytes_AsString(text), value);
   Py_DECREF(text);
-  return none();
+  return NewNone();
 }
 
-static PyObject* module_gradient(PyObject* module, PyObject* args) {
+static PyObject* ModuleGradient(PyObject* module, PyObject* args) {
   (void)module;
   PyObject* name = NULL;
   long long bytes = 0;
   if (!PyArg_ParseTuple(args, "OL:gradient", &name, &bytes)) return NULL;
-  PyObject* text = text_of(name);
+  PyObject* text = TextOf(name);
   if (text == NULL) return NULL;
   headroom_gradient(PyBytes_AsString(text), bytes);
   Py_DECREF(text);
-  return none();
+  return NewNone();
 }
 
-static PyObject* module_stats(PyObject* module, PyObject* args, PyObject* kwargs) {
+static PyObject* ModuleStats(PyObject* module, PyObject* args, PyObject* kwargs) {
   (void)module;
   static char* names[] = {"key", NULL};
   PyObject* name = NULL;
@@ -361,7 +361,7 @@ static PyObject* module_stats(PyObject* module, PyObject* args, PyObject* kwargs
   if (name == NULL) {
     headroom_stats_of("ALL", &stats);
   } else {
-    PyObject* text = text_of(name);
+    PyObject* text = TextOf(name);
     if (text == NULL) return NULL;
     headroom_stats_of(PyBytes_AsString(text), &stats);
     Py_DECREF(text);
@@ -378,7 +378,7 @@ static PyObject* module_stats(PyObject* module, PyObject* args, PyObject* kwargs
   return result;
 }
 
-static PyObject* module_drops(PyObject* module, PyObject* unused) {
+static PyObject* ModuleDrops(PyObject* module, PyObject* unused) {
   (void)module, (void)unused;
   const struct headroom_drops drops = headroom_drops_now();
   PyObject* result = PyStructSequence_New(drops_type);
@@ -391,13 +391,13 @@ static PyObject* module_drops(PyObject* module, PyObject* unused) {
   return result;
 }
 
-static PyObject* module_keys(PyObject* module, PyObject* unused) {
+static PyObject* ModuleKeys(PyObject* module, PyObject* unused) {
   (void)module, (void)unused;
   PyObject* list = PyList_New(0);
   if (list == NULL || !headroom_enabled()) return list;
   struct headroom_impl_state* state = &headroom_impl_state_v1;
   const uint32_t names = HEADROOM_IMPL_GET(state->shared->names);
-  for (uint32_t id = 2; id < names; ++id) {  // 0: none; 1: what did not fit.
+  for (uint32_t id = 2; id < names; ++id) {  // 0: None; 1: what did not fit.
     const struct headroom_name* name = headroom_names_of(state->shared) + id;
     const char* text = headroom_text_of(state->shared) + name->offset;
     PyObject* key = PyUnicode_DecodeUTF8(text, name->length, "replace");
@@ -411,21 +411,21 @@ static PyObject* module_keys(PyObject* module, PyObject* unused) {
   return list;
 }
 
-static PyObject* module_enable(PyObject* module, PyObject* args, PyObject* kwargs) {
+static PyObject* ModuleEnable(PyObject* module, PyObject* args, PyObject* kwargs) {
   (void)module;
   static char* names[] = {"on", NULL};
   int on = 1;
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|p:enable", names, &on)) return NULL;
   headroom_enable(on);
-  return none();
+  return NewNone();
 }
 
-static PyObject* module_enabled(PyObject* module, PyObject* unused) {
+static PyObject* ModuleEnabled(PyObject* module, PyObject* unused) {
   (void)module, (void)unused;
   return PyBool_FromLong(headroom_enabled());
 }
 
-static PyObject* module_recorded(PyObject* module, PyObject* unused) {
+static PyObject* ModuleRecorded(PyObject* module, PyObject* unused) {
   (void)module, (void)unused;
   return PyBool_FromLong(headroom_recorded());
 }
@@ -434,43 +434,43 @@ static PyObject* module_recorded(PyObject* module, PyObject* unused) {
   (PyCFunction)(void (*)(void))(function), METH_VARARGS | METH_KEYWORDS
 
 static PyMethodDef module_methods[] = {
-    {"begin", module_begin, METH_O,
+    {"begin", ModuleBegin, METH_O,
      "begin(key, /)\n--\n\nBegins a region on the calling thread; gives the token that end() "
      "takes. "
      "For regions that no `with` can hold; they may overlap. 0 where nothing is collected."},
-    {"end", module_end, METH_O,
+    {"end", ModuleEnd, METH_O,
      "end(token, /)\n--\n\nEnds the region that begin() began, on the same thread; 0 does nothing. "
      "A "
      "token of no open region does nothing but count in drops().unmatched."},
-    {"step", WITH_KEYWORDS(module_step),
+    {"step", WITH_KEYWORDS(ModuleStep),
      "step(number=None)\n--\n\nA training step, for `with` or as a decorator; its key is \"STEP\". "
      "number: 0 or more; None: one more than the last, each time that it is entered."},
-    {"begin_step", module_begin_step, METH_NOARGS,
+    {"begin_step", ModuleBeginStep, METH_NOARGS,
      "begin_step()\n--\n\nbegin() of the next step, by a tool: not counted in user_steps()."},
-    {"user_steps", module_user_steps, METH_NOARGS,
+    {"user_steps", ModuleUserSteps, METH_NOARGS,
      "user_steps()\n--\n\nHow often a step() was entered: where the program marks its steps, tools "
      "leave it to it."},
-    {"mark", module_mark, METH_O,
+    {"mark", ModuleMark, METH_O,
      "mark(key, /)\n--\n\nA moment worth finding again in a recording."},
-    {"counter", module_counter, METH_VARARGS,
+    {"counter", ModuleCounter, METH_VARARGS,
      "counter(key, value, /)\n--\n\nA sampled value, in a unit that the key should tell."},
-    {"gradient", module_gradient, METH_VARARGS,
+    {"gradient", ModuleGradient, METH_VARARGS,
      "gradient(parameter, bytes, /)\n--\n\nFrom here on the gradient of a parameter, of so many "
      "bytes, "
      "may be sent to other ranks."},
-    {"stats", WITH_KEYWORDS(module_stats),
+    {"stats", WITH_KEYWORDS(ModuleStats),
      "stats(key=\"ALL\")\n--\n\nStatistics of a key over all threads of this process, those that "
      "ended "
      "included; of a key that never began, all 0. \"ALL\": of all keys together."},
-    {"drops", module_drops, METH_NOARGS,
+    {"drops", ModuleDrops, METH_NOARGS,
      "drops()\n--\n\nWhat was not collected, and why; all 0 is the usual case."},
-    {"keys", module_keys, METH_NOARGS,
+    {"keys", ModuleKeys, METH_NOARGS,
      "keys()\n--\n\nAll keys used so far in this process, of marks and counters, too, oldest "
      "first."},
-    {"enable", WITH_KEYWORDS(module_enable),
+    {"enable", WITH_KEYWORDS(ModuleEnable),
      "enable(on=True)\n--\n\nStops or resumes collecting. HEADROOM=0 in the environment stays."},
-    {"enabled", module_enabled, METH_NOARGS, "enabled()\n--\n\nWhether anything is collected."},
-    {"recorded", module_recorded, METH_NOARGS,
+    {"enabled", ModuleEnabled, METH_NOARGS, "enabled()\n--\n\nWhether anything is collected."},
+    {"recorded", ModuleRecorded, METH_NOARGS,
      "recorded()\n--\n\nWhether events go to a recording (`headroom record`)."},
     {NULL, NULL, 0, NULL}};
 
@@ -511,7 +511,7 @@ static struct PyModuleDef module_def = {PyModuleDef_HEAD_INIT,
                                         NULL,
                                         NULL};
 
-static int add(PyObject* module, const char* name, PyTypeObject* type) {
+static int Add(PyObject* module, const char* name, PyTypeObject* type) {
   if (type == NULL) return -1;
   Py_INCREF(type);
   if (PyModule_AddObject(module, name, (PyObject*)type) == 0) return 0;
@@ -519,7 +519,7 @@ static int add(PyObject* module, const char* name, PyTypeObject* type) {
   return -1;
 }
 
-PyMODINIT_FUNC PyInit__timer(void) {
+PyMODINIT_FUNC PyInit__timer(void) {  // NOLINT(readability-identifier-naming): Python's.
   PyObject* module = PyModule_Create(&module_def);
   if (module == NULL || PyModule_AddStringConstant(module, "__version__", HEADROOM_VERSION) != 0) {
     Py_XDECREF(module);
@@ -528,11 +528,11 @@ PyMODINIT_FUNC PyInit__timer(void) {
   scope_type = (PyTypeObject*)PyType_FromSpec(&scope_spec);
   stats_type = PyStructSequence_NewType(&stats_desc);
   drops_type = PyStructSequence_NewType(&drops_desc);
-  if (add(module, "Scope", scope_type) != 0 || add(module, "scope", scope_type) != 0 ||
-      add(module, "Stats", stats_type) != 0 || add(module, "Drops", drops_type) != 0) {
+  if (Add(module, "Scope", scope_type) != 0 || Add(module, "scope", scope_type) != 0 ||
+      Add(module, "Stats", stats_type) != 0 || Add(module, "Drops", drops_type) != 0) {
     Py_DECREF(module);
     return NULL;
   }
-  pthread_atfork(NULL, NULL, in_child);
+  pthread_atfork(NULL, NULL, InChild);
   return module;
 }
