@@ -92,7 +92,7 @@ class Tasks:
 
     @cached_property
     def phase(self) -> np.ndarray:
-        """str: "forward", "backward", "optimizer", "data_wait", "callback" or "other"."""
+        """str: "forward", "backward", "optimizer", "host_to_device", "communication", "data_wait", "callback" or "other"."""
         return self._recording.task_column("phase")
 
     @cached_property

@@ -50,6 +50,10 @@ std::string_view NameOfPhase(Phase phase) {
       return "optimizer";
     case Phase::kDataWait:
       return "data_wait";
+    case Phase::kHostToDevice:
+      return "host_to_device";
+    case Phase::kCommunication:
+      return "communication";
     case Phase::kCallback:
       return "callback";
     case Phase::kOther:
