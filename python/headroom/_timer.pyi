@@ -41,6 +41,7 @@ class Drops(NamedTuple):
     depth: int
     names: int
     unmatched: int
+    statistics: int
 
 def begin(key: str, /) -> int: ...
 def end(token: int, /) -> None: ...

@@ -564,7 +564,7 @@ def _write_json(filename: Union[str, "os.PathLike[str]"], rank: Optional[int], k
                 gpu_keys: Optional[Dict[str, Any]]) -> str:
     rank, size = _rank(rank)
     path = os.fspath(filename).replace("{rank}", str(rank))
-    drops = {what: getattr(_timer.drops(), what) for what in ("ring", "threads", "depth", "names", "unmatched")}
+    drops = {what: getattr(_timer.drops(), what) for what in ("ring", "threads", "depth", "names", "unmatched", "statistics")}
     content = {"schema": SCHEMA, "rank": rank, "world_size": size, "keys": keys, "gpu_keys": gpu_keys, "drops": drops}
     # Complete or not there, and never over another.
     handle, draft = tempfile.mkstemp(prefix=".headroom-", dir=os.path.dirname(path) or ".")

@@ -383,8 +383,9 @@ static PyObject* ModuleDrops(PyObject* module, PyObject* unused) {
   const struct headroom_drops drops = headroom_drops_now();
   PyObject* result = PyStructSequence_New(drops_type);
   if (result == NULL) return NULL;
-  const uint64_t values[] = {drops.ring, drops.threads, drops.depth, drops.names, drops.unmatched};
-  for (int i = 0; i < 5; ++i) {
+  const uint64_t values[] = {drops.ring,  drops.threads,   drops.depth,
+                             drops.names, drops.unmatched, drops.statistics};
+  for (int i = 0; i < 6; ++i) {
     PyStructSequence_SetItem(result, i, PyLong_FromUnsignedLongLong(values[i]));
   }
   if (PyErr_Occurred()) Py_CLEAR(result);
@@ -496,10 +497,11 @@ static PyStructSequence_Field drops_fields[] = {
     {"depth", "regions inside 256 open ones: neither"},
     {"names", "uses of a key beyond the 65,000th"},
     {"unmatched", "ends of what is not open on the calling thread"},
+    {"statistics", "regions of keys beyond the 16,383rd: their statistics"},
     {NULL, NULL}};
 
 static PyStructSequence_Desc drops_desc = {
-    "headroom.Drops", "What was not collected since the program began.", drops_fields, 5};
+    "headroom.Drops", "What was not collected since the program began.", drops_fields, 6};
 
 static struct PyModuleDef module_def = {PyModuleDef_HEAD_INIT,
                                         "_timer",

@@ -35,7 +35,7 @@ class Process:
         self.pid, rings, ring_records = head[3], head[4], head[5]
         names_offset, text_offset, _, rings_offset, stride, self.bytes, names = head[7:14]
         self.names = [memory[text_offset + at:text_offset + at + length].decode()
-                      for at, length in struct.iter_unpack("<II", memory[names_offset:names_offset + 8 * names])]
+                      for at, length, _ in struct.iter_unpack("<III", memory[names_offset:names_offset + 12 * names])]
         self.threads = []
         for i in range(rings):
             at = rings_offset + i * stride

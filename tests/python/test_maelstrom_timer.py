@@ -401,7 +401,7 @@ class Ranks(Base):
             files.append(done.stdout.strip())
         content = json.loads(pathlib.Path(files[1]).read_text())
         self.assertEqual((content["rank"], content["world_size"], sorted(content["keys"])), (1, 2, ["COMM", "STEP"]))
-        self.assertEqual(content["drops"], {"ring": 0, "threads": 0, "depth": 0, "names": 0, "unmatched": 0})
+        self.assertEqual(content["drops"], {"ring": 0, "threads": 0, "depth": 0, "names": 0, "unmatched": 0, "statistics": 0})
         merged = merge(files)
         self.assertEqual(merged["communication_share"]["of"], "STEP")
         self.assertGreater(merged["communication_share"]["min"], 0)
