@@ -1,6 +1,7 @@
 #include "activity_recording.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <headroom/timer.h>
 #include <poll.h>
 #include <spawn.h>
@@ -189,7 +190,9 @@ pid_t Spawn(const RecordOptions& options, const std::string& socket_path) {
   for (const auto& [name, value] : options.environment) environment[name] = value;
   std::erase_if(environment, [](const auto& entry) { return entry.second.empty(); });
   std::vector<std::string> settings;
-  for (const auto& [name, value] : environment) settings.push_back(name + "=" + value);
+  settings.reserve(environment.size());
+  for (const auto& [name, value] : environment)
+    settings.push_back(fmt::format("{}={}", name, value));
   std::vector<char*> pointers, words;
   for (std::string& setting : settings) pointers.push_back(setting.data());
   pointers.push_back(nullptr);

@@ -12,8 +12,8 @@
 #include "fake_cupti.h"
 
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
+#include <ctime>
 
 #include <algorithm>
 #include <cstdio>

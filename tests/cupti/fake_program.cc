@@ -15,9 +15,9 @@
 // Says on stderr and ends with 70 where the driver or the fake cannot do what is asked.
 #include <dlfcn.h>
 #include <headroom/timer.h>
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <csignal>
 
 #include <cstdio>
 #include <cstdlib>

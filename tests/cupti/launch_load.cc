@@ -11,7 +11,7 @@
 // Exit code: 0 fine, 2 usage, 3 no GPU or no driver, 4 the GPU failed.
 #include <dlfcn.h>
 #include <sys/resource.h>
-#include <time.h>
+#include <ctime>
 
 #include <algorithm>
 #include <cstdint>

@@ -1,8 +1,8 @@
 #include "capture/cupti/session.h"
 
-#include <signal.h>
-#include <time.h>
 #include <unistd.h>
+#include <csignal>
+#include <ctime>
 
 #include <algorithm>
 #include <cstdio>
