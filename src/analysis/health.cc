@@ -199,6 +199,25 @@ std::string_view ByTheCut(ImportIssue issue) {
   }
 }
 
+/// What would have avoided an issue, by what wrote the file: flags of PyTorch's profiler are of no
+/// use to who recorded with another tool.
+std::string RemedyOf(ImportIssue issue, const TraceStore& store) {
+  const std::string_view remedy = DocOf(issue).remedy;
+  if (store.metadata.format != kPerfettoFormat) return std::string(remedy);
+  switch (issue) {
+    case ImportIssue::kNoGpu:
+      return "headroom record on a machine with a GPU; headroom doctor tells what is missing";
+    case ImportIssue::kNoOperators:
+    case ImportIssue::kNoShapes:
+    case ImportIssue::kNoStacks:
+      return fmt::format("torch.profiler, with {}", remedy);
+    case ImportIssue::kNoSteps:
+      return "headroom.step() in Python, headroom::Step in C++, around each iteration";
+    default:
+      return std::string(remedy);
+  }
+}
+
 std::string DetailOf(ImportIssue issue, const TraceStore& store, const ImportLog& log, bool cut) {
   const ImportIssueDoc& doc = DocOf(issue);
   const std::string_view by_the_cut = cut ? ByTheCut(issue) : std::string_view();
@@ -221,7 +240,8 @@ std::string DetailOf(ImportIssue issue, const TraceStore& store, const ImportLog
   // No setting of the profiler mends a stamp.
   if (issue == ImportIssue::kStepWithoutKernels && log.Count(ImportIssue::kMisplacedTask) > 0)
     return detail;
-  if (!doc.remedy.empty()) detail += fmt::format(". Remedy: {}", doc.remedy);
+  if (const std::string remedy = RemedyOf(issue, store); !remedy.empty())
+    detail += fmt::format(". Remedy: {}", remedy);
   return detail;
 }
 

@@ -95,6 +95,26 @@ TEST(Health, OperatorsThatAreMissingAreAnIssueOfTheirOwn) {
   }
 }
 
+TEST(Health, RemediesAreThoseOfTheToolThatRecorded) {
+  StoreBuilder b;
+  b.Annotation("FORWARD", kMain, 0, 10);
+  const Health health =
+      HealthAfter(b, [](TraceStore& store) { store.metadata.format = kPerfettoFormat; });
+  int seen = 0;
+  for (const HealthIssue& issue : health.issues) {
+    if (issue.issue == ImportIssue::kNoGpu) {
+      ++seen;
+      EXPECT_NE(issue.detail.find("headroom doctor"), std::string::npos) << issue.detail;
+      EXPECT_EQ(issue.detail.find("ProfilerActivity"), std::string::npos) << issue.detail;
+    } else if (issue.issue == ImportIssue::kNoStacks) {
+      ++seen;
+      EXPECT_NE(issue.detail.find("torch.profiler, with with_stack=True"), std::string::npos)
+          << issue.detail;
+    }
+  }
+  EXPECT_EQ(seen, 2);
+}
+
 TEST(Health, NamesNoSettingThatTheExporterIgnores) {
   StoreBuilder b;
   b.Op("aten::mm", kMain, 0, 10);

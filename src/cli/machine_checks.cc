@@ -20,6 +20,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "capture/cupti/library.h"
 #include "capture/metrics/cgroup.h"
 #include "capture/metrics/metric_board.h"
 #include "capture/metrics/nvml.h"
@@ -287,6 +288,19 @@ MachineCheck CheckNvidia() {
                                  devices == 1 ? "" : "s", number / 1000, number % 1000 / 10)};
 }
 
+MachineCheck CheckCupti() {
+  cupti::Library library;
+  std::string why;
+  if (cupti::OpenLibrary(&library, &why)) {
+    return {.name = "cupti",
+            .finding = fmt::format("version {} ({})", library.version, library.path)};
+  }
+  return {.name = "cupti",
+          .state = CheckState::kMissing,
+          .finding = why,
+          .matters = "headroom record takes no kernels and copies here, only regions and metrics"};
+}
+
 MachineCheck CheckNvml() {
   MetricBoard board;
   const std::unique_ptr<NvmlSource> nvml =
@@ -339,7 +353,7 @@ std::vector<MachineCheck> CheckMachine(const std::string& python, const std::str
                                       CheckDisk(folder), CheckCgroup(), CheckPressure(),
                                       CheckEnergy()};
   for (MachineCheck& check : CheckPython(python)) checks.push_back(std::move(check));
-  for (MachineCheck (*check)() : {CheckNvidia, CheckNvml, CheckInjection, CheckAmd})
+  for (MachineCheck (*check)() : {CheckNvidia, CheckCupti, CheckNvml, CheckInjection, CheckAmd})
     checks.push_back(check());
   return checks;
 }

@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
+#include <string_view>
+#include <vector>
 
 #include "analysis/format.h"
 #include "base/statistics.h"
@@ -121,7 +124,46 @@ void CommunicationShare(TextContext& c) {
   }
 }
 
-std::string Amount(double value) { return fmt::format("{:.4g}", value); }
+/// A value with its unit, as a person would write it.
+std::string Amount(double value, std::string_view unit) {
+  if (unit == "bytes") return FormatBytes(value);
+  if (unit == "bytes/s") return FormatBytes(value) + "/s";
+  if (unit == "%") return FormatPercent(value);
+  const std::string number = fmt::format("{:.4g}", value);
+  return unit.empty() || unit == "1" ? number : fmt::format("{} {}", number, unit);
+}
+
+/// What one looks at first, in that order; the names are docs/metrics.md's. Others follow by name.
+constexpr std::string_view kFirstMetrics[] = {
+    "gpu_util",
+    "gpu_sm_util_pct",
+    "gpu_memory_used_bytes",
+    "gpu_free_memory",
+    "gpu_mean_power_w",
+    "gpu_sm_clock_mhz",
+    "cpu_util_simple",
+    "cpu_busiest_core_pct",
+    "process_tree_cpu_pct",
+    "process_tree_runqueue_wait_pct",
+    "cgroup_cpu_throttled_periods_pct",
+    "free_memory",
+    "cgroup_memory_free_bytes",
+    "process_tree_rss_bytes",
+    "disk_throughput_read",
+    "disk_throughput_write",
+    "disk_iops",
+    "net_throughput_recv",
+    "net_throughput_sent",
+};
+
+std::vector<MetricRow> FirstThingsFirst(std::vector<MetricRow> rows) {
+  const auto place = [](const MetricRow& row) {
+    return std::find(std::begin(kFirstMetrics), std::end(kFirstMetrics), row.name);
+  };
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](const MetricRow& a, const MetricRow& b) { return place(a) < place(b); });
+  return rows;
+}
 
 }  // namespace
 
@@ -193,16 +235,15 @@ void WriteMetrics(TextContext& c) {
       c,
       {"Machine while it ran", "Samples of the machine. mean: weighted with time.",
        "No metrics were recorded."},
-      c.file.metrics,
+      FirstThingsFirst(c.file.metrics),
       {{"metric", Kind::kName, [](const MetricRow& r) { return Span{r.name}; }},
        {"of", Kind::kName, [](const MetricRow& r) { return Span{r.instance}; }},
        {"mean", Kind::kNumber,
         [](const MetricRow& r) {
-          return Span{Amount(r.mean), Style::kBold};
+          return Span{Amount(r.mean, r.unit), Style::kBold};
         }},
-       {"min", Kind::kNumber, [](const MetricRow& r) { return Span{Amount(r.min)}; }},
-       {"max", Kind::kNumber, [](const MetricRow& r) { return Span{Amount(r.max)}; }},
-       {"unit", Kind::kText, [](const MetricRow& r) { return Span{r.unit}; }},
+       {"min", Kind::kNumber, [](const MetricRow& r) { return Span{Amount(r.min, r.unit)}; }},
+       {"max", Kind::kNumber, [](const MetricRow& r) { return Span{Amount(r.max, r.unit)}; }},
        {"samples", Kind::kNumber,
         [](const MetricRow& r) { return Span{FormatCount(r.samples)}; }}});
   for (const std::string& note : c.file.machine_notes) c.page.Paragraph("  - ", FullSentence(note));

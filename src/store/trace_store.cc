@@ -294,6 +294,15 @@ void TraceStore::ResolveParents() {
   if (overlapping > 0) log.Add(ImportIssue::kOverlapping, -1, {}, overlapping);
 }
 
+std::vector<std::uint32_t> TraceStore::InstantsNamed(std::string_view name) const {
+  std::vector<std::uint32_t> rows;
+  const StringId id = strings.Find(name);
+  for (std::size_t row = 0; id.valid() && row < instants.rows(); ++row) {
+    if (instants.name[row] == id) rows.push_back(static_cast<std::uint32_t>(row));
+  }
+  return rows;
+}
+
 void TraceStore::CollectSteps() {
   // PyTorch's name says it alone; that of our recordings, together with its category.
   constexpr std::string_view kPyTorch = "ProfilerStep#";
@@ -322,7 +331,14 @@ void TraceStore::CollectSteps() {
     std::stable_sort(rows.begin(), rows.end(), [&](std::uint32_t a, std::uint32_t b) {
       return host_events.start[a] < host_events.start[b];
     });
+    const std::vector<std::uint32_t> empty = InstantsNamed("step.empty");
     for (std::uint32_t row : rows) {
+      const bool is_empty = std::any_of(empty.begin(), empty.end(), [&](std::uint32_t mark) {
+        return instants.thread[mark] == host_events.thread[row] &&
+               instants.time[mark] >= host_events.start[row] &&
+               instants.time[mark] <= host_events.start[row] + host_events.duration[row];
+      });
+      if (is_empty) continue;
       const std::size_t step = AppendUnknown(steps);
       steps.index.MutablePending(step) = step_names.at(host_events.name[row]);
       steps.start.MutablePending(step) = host_events.start[row];

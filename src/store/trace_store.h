@@ -18,6 +18,9 @@
 namespace headroom {
 
 /// What the file says of itself. Only named keys are kept: a trace may hold secrets.
+/// TraceMetadata::format of recordings, and of what other tools write in the same format.
+inline constexpr std::string_view kPerfettoFormat = "perfetto-protobuf";
+
 struct TraceMetadata {
   std::string format;           ///< E.g. "pytorch-profiler-json".
   std::int64_t file_bytes = 0;  ///< On disk.
@@ -96,6 +99,8 @@ class TraceStore {
   void FreezeGpuTasks(int workers);
   void FindHostTolerance();
   void ResolveParents();
+  std::vector<std::uint32_t> InstantsNamed(std::string_view name) const;
+  /// A step with a mark "step.empty" is none: the loop asked for a batch and there was no more.
   void CollectSteps();
 
   DurationNs host_tolerance_;

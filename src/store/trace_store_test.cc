@@ -406,6 +406,22 @@ TEST(TraceStoreTest, StepsAreTheAnnotatedOnesInOrder) {
   EXPECT_EQ(store.steps.index[2], -1) << "a number that cannot be read";
 }
 
+TEST(TraceStoreTest, AStepThatGotNoBatchIsNone) {
+  Builder builder(2, 0);
+  builder.Add(Builder::Host{10, 10, "ProfilerStep#1", 0, HostEventKind::kAnnotation});
+  builder.Add(Builder::Host{20, 5, "ProfilerStep#2", 0, HostEventKind::kAnnotation});
+  TraceStore& store = builder.store;
+  for (const auto& [time, thread] : {std::pair{15, 1U}, std::pair{24, 0U}}) {
+    const std::size_t row = AppendUnknown(store.instants);
+    store.instants.time.MutablePending(row) = TimeNs(time);
+    store.instants.name.MutablePending(row) = store.strings.Intern("step.empty");
+    store.instants.thread.MutablePending(row) = ThreadId(thread);
+  }
+  builder.Freeze();
+  ASSERT_EQ(store.steps.rows(), 1u);
+  EXPECT_EQ(store.steps.index[0], 1) << "the mark inside it is another thread's";
+}
+
 TEST(TraceStoreTest, AnEmptyStoreFreezes) {
   Builder builder(0, 0);
   EXPECT_EQ(builder.Freeze(8).host_events.rows(), 0u);

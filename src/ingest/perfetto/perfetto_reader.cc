@@ -286,7 +286,7 @@ Status Read(ByteSource& source, const std::string& path, const ReadOptions& opti
             TraceStore& store) try {
   Reading reading(source, options, store);
   if (Status status = reading.Run(); !status.ok()) return status;
-  store.metadata.format = "perfetto-protobuf";
+  store.metadata.format = kPerfettoFormat;
   store.metadata.file_bytes = std::max(source.file_bytes(), source.file_bytes_read());
   store.Freeze(options.threads);
   return Status::Ok();
