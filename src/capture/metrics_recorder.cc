@@ -1,6 +1,7 @@
 #include "capture/metrics_recorder.h"
 
 #include <array>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <utility>
@@ -26,6 +27,7 @@ MetricsRecorder::~MetricsRecorder() {
 
 void MetricsRecorder::Run() {
   Write(sampler_.Sample());
+  NameGpus();
   Ticker ticker(MonotonicNow(), period_);
   std::unique_lock lock(mutex_);
   for (;;) {
@@ -35,6 +37,25 @@ void MetricsRecorder::Run() {
     ticker.Advance(MonotonicNow());
   }
   Write(sampler_.SampleLast());
+}
+
+void MetricsRecorder::NameGpus() {
+  recorder_->Write([&](TraceEncoder& encoder) {
+    TraceEncoder::Track track = 0;
+    for (const GpuIdentity& gpu : sampler_.gpus()) {
+      constexpr std::string_view kPrefix = "GPU ";
+      std::int64_t ordinal = -1;
+      if (!gpu.instance.starts_with(kPrefix) || gpu.name.empty()) continue;
+      std::from_chars(gpu.instance.data() + kPrefix.size(),
+                      gpu.instance.data() + gpu.instance.size(), ordinal);
+      if (ordinal < 0) continue;
+      if (track == 0) track = encoder.ChildTrack(0, "GPUs");
+      const std::array<TraceArg, 2> args{TraceArg{"device", ordinal},
+                                         TraceArg{"product", std::string_view(gpu.name)}};
+      encoder.Instant(track, MonotonicNow(), encoder.Intern("device"), encoder.Category("headroom"),
+                      args);
+    }
+  });
 }
 
 void MetricsRecorder::Write(const Reading& reading) {

@@ -31,6 +31,8 @@ class MetricsRecorder {
 
  private:
   void Run();
+  /// Product names of the GPUs as the program numbers them.
+  void NameGpus();
   void Write(const Reading& reading);
 
   SystemSampler sampler_;

@@ -11,11 +11,14 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <fstream>
+#include <span>
+#include <string_view>
 #include <utility>
 
 namespace headroom {
@@ -40,6 +43,27 @@ std::string CommOf(std::int32_t pid) {
   std::string name;
   std::getline(file, name);
   return name;
+}
+
+/// What launchers say of a process's place in its job; -1: nothing.
+struct RankOf {
+  std::int64_t rank = -1, world_size = -1;
+};
+
+RankOf ReadRank(std::int32_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/environ", pid), std::ios::binary);
+  RankOf found;
+  for (std::string entry; std::getline(file, entry, '\0');) {
+    const auto read = [&](std::string_view prefix, std::int64_t& into) {
+      if (into < 0 && entry.starts_with(prefix))
+        std::from_chars(entry.data() + prefix.size(), entry.data() + entry.size(), into);
+    };
+    for (const std::string_view name : {"RANK=", "OMPI_COMM_WORLD_RANK=", "PMI_RANK="})
+      read(name, found.rank);
+    for (const std::string_view name : {"WORLD_SIZE=", "OMPI_COMM_WORLD_SIZE=", "PMI_SIZE="})
+      read(name, found.world_size);
+  }
+  return found;
 }
 
 bool IsAlive(std::int32_t pid) { return kill(pid, 0) == 0 || errno == EPERM; }
@@ -184,6 +208,13 @@ void Recorder::BeginProcess(Recording& recording, std::int32_t pid) {
   recording.pid = pid;
   recording.threads.emplace(&recording.encoder, recording.encoder.ProcessTrack(pid, CommOf(pid)),
                             pid);
+  const RankOf rank = ReadRank(pid);
+  if (rank.rank < 0) return;
+  const std::array<TraceArg, 2> args{TraceArg{"rank", rank.rank},
+                                     TraceArg{"world_size", rank.world_size}};
+  recording.encoder.Instant(
+      recording.self_track, Now(CLOCK_MONOTONIC), recording.encoder.Intern("rank"),
+      recording.encoder.Category("headroom"), std::span(args.data(), rank.world_size > 0 ? 2 : 1));
 }
 
 bool Recorder::DrainAll() {

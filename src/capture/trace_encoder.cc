@@ -30,7 +30,11 @@ std::string_view WorkName(GpuTaskWork kind) {
 
 TraceEncoder::TraceEncoder(std::uint32_t sequence_id)
     : sequence_id_(sequence_id), last_track_(std::uint64_t{sequence_id} << 32) {
-  Packet(SequenceFlag::kIncrementalStateCleared, [&](ProtobufWriter& packet) {
+  SetDefaults(SequenceFlag::kIncrementalStateCleared);
+}
+
+void TraceEncoder::SetDefaults(std::uint32_t sequence_flags) {
+  Packet(sequence_flags, [&](ProtobufWriter& packet) {
     packet.Message(PacketField::kDefaults,
                    [&] { packet.Varint(DefaultsField::kTimestampClockId, Clock::kMonotonic); });
   });
@@ -47,6 +51,8 @@ void TraceEncoder::Packet(std::uint32_t sequence_flags, Fill&& fill) {
 }
 
 void TraceEncoder::ClockSnapshot(TimeNs monotonic, TimeNs boottime, TimeNs realtime) {
+  // Said again now and then: all stamps hang on it, and a byte of a file may be damaged.
+  SetDefaults(SequenceFlag::kNeedsIncrementalState);
   Packet(SequenceFlag::kNeedsIncrementalState, [&](ProtobufWriter& packet) {
     packet.Varint(PacketField::kTimestamp, monotonic.ns());
     packet.Message(PacketField::kClockSnapshot, [&] {

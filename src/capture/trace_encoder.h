@@ -87,6 +87,7 @@ class TraceEncoder {
 
   template <typename Field>
   std::uint32_t InternAs(Field kind, std::string_view text, Texts& texts);
+  void SetDefaults(std::uint32_t sequence_flags);
   template <typename Fill>
   void Packet(std::uint32_t sequence_flags, Fill&& fill);
   template <typename Fill>

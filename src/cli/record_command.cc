@@ -1,6 +1,7 @@
 #include "cli/record_command.h"
 
 #include <fmt/format.h>
+#include <pwd.h>
 #include <unistd.h>
 
 #include <CLI/App.hpp>
@@ -16,6 +17,7 @@
 #include <utility>
 
 #include "capture/launched_program.h"
+#include "capture/metrics/clock.h"
 #include "capture/metrics_recorder.h"
 #include "cli/help.h"
 #include "cli/output.h"
@@ -54,6 +56,37 @@ Payload FindPayload() {
     if (payload.cupti.empty() && fs::exists(cupti, error)) payload.cupti = cupti.string();
   }
   return payload;
+}
+
+/// What is only recorded where the user asks for it, as instants "about" of the category
+/// `headroom`.
+void WriteAbout(const std::vector<std::string>& wanted, const std::vector<std::string>& command,
+                Recorder& recorder) {
+  std::vector<std::pair<std::string, std::string>> facts;
+  for (const std::string& what : wanted) {
+    if (what == "argv") {
+      std::string line;
+      for (const std::string& word : command) line += (line.empty() ? "" : " ") + ShellQuote(word);
+      facts.emplace_back("argv", std::move(line));
+    } else if (what == "host") {
+      std::array<char, 256> name{};
+      if (gethostname(name.data(), name.size() - 1) == 0) facts.emplace_back("host", name.data());
+    } else if (what == "user") {
+      const passwd* user = getpwuid(getuid());
+      facts.emplace_back("user", user != nullptr ? user->pw_name : std::to_string(getuid()));
+    } else {  // env
+      for (char** entry = environ; *entry != nullptr; ++entry) facts.emplace_back("env", *entry);
+    }
+  }
+  if (facts.empty()) return;
+  recorder.Write([&](TraceEncoder& encoder) {
+    const TraceEncoder::Track track = encoder.ChildTrack(0, "about");
+    for (const auto& [name, value] : facts) {
+      const TraceArg arg{name, std::string_view(value)};
+      encoder.Instant(track, MonotonicNow(), encoder.Intern("about"), encoder.Category("headroom"),
+                      std::span(&arg, 1));
+    }
+  });
 }
 
 std::string BytesText(std::int64_t bytes) {
@@ -104,6 +137,10 @@ RecordCommand::RecordCommand(CLI::App& parent) {
   app_->add_option("--interval", interval_s_, "Seconds between samples of the machine (1)")
       ->type_name("N")
       ->check(CLI::Range(0.1, 60.0), "");
+  app_->add_option("--with", with_, "Record these, too: argv, env, host, user")
+      ->type_name("WHAT,..")
+      ->delimiter(',')
+      ->check(OneOf({"argv", "env", "host", "user"}));
   app_->add_flag("-q,--quiet", quiet_, "No remarks on stderr");
 }
 
@@ -166,6 +203,7 @@ Status RecordCommand::Run() {
   Result<std::unique_ptr<Recorder>> recorder = Recorder::Start(options_);
   if (!recorder.ok()) return recorder.status();
 
+  WriteAbout(with_, command, *recorder.value());
   const std::map<std::string, std::string> environment =
       EnvironmentFor(recorder.value()->socket_path(), remark);
   const Result<LaunchedProgram> program = LaunchedProgram::Start(command, environment);

@@ -32,6 +32,7 @@ class RecordCommand : public Subcommand {
   RecorderOptions options_;
   std::string level_ = "gpu";
   std::string steps_;
+  std::vector<std::string> with_;
   double max_file_gb_ = 8;
   double max_memory_mb_ = 256;
   double interval_s_ = 1;

@@ -91,6 +91,21 @@ class Record(support.ProgramTest):
         self.assertNotIn(secret.encode(), data)
         self.assertNotIn(os.uname().nodename.encode() + b"\0", data + b"\0")
 
+    def test_what_is_asked_for_is_recorded(self):
+        outcome = record("-o", self.file, "--with", "argv,env,host", "--", "sh", "-c", ": s3cr3t",
+                         environment={"TOKEN": "0d5e-token"})
+        self.assertEqual(outcome.code, 0, outcome)
+        data = self.file.read_bytes()
+        for text in ("s3cr3t", "TOKEN=0d5e-token", os.uname().nodename):
+            self.assertIn(text.encode(), data)
+
+    def test_ranks_are_told_apart(self):
+        script = f"RANK=0 WORLD_SIZE=2 {REGIONS} 0.2 loop & RANK=1 WORLD_SIZE=2 {REGIONS} 0.2 loop; wait"
+        self.assertEqual(record("-o", self.file, "--", "sh", "-c", script).code, 0)
+        reports = [self.report(path)["inputs"][0] for path in sorted(self.scratch.iterdir())]
+        self.assertEqual(sorted(report["rank"] for report in reports), [0, 1])
+        self.assertEqual({report["world_size"] for report in reports}, {2})
+
     # --- exit codes, files, signals -----------------------------------------------------------------------------
 
     def test_exit_code_is_the_programs(self):

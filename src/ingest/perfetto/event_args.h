@@ -28,6 +28,9 @@ enum class ArgColumn : std::uint8_t {
   kEventIndex,
   kRecordFunction,
   kStep,
+  kRank,
+  kWorldSize,
+  kProduct,
   kContinues,  ///< Of how many ends ago a slice is the rest.
   kKind,
   kDevice,

@@ -340,8 +340,25 @@ void RowWriter::SetEnd(const OpenSlice& slice, TimeNs end) {
   }
 }
 
+void RowWriter::ReadAbout(StringId name) {
+  const std::string_view what = store_.Text(name);
+  const auto known = [](std::int64_t value) {
+    return value == kUnknown ? std::nullopt : std::optional(value);
+  };
+  if (what == "rank") {
+    store_.metadata.rank = known(args_.Integer(ArgColumn::kRank));
+    store_.metadata.world_size = known(args_.Integer(ArgColumn::kWorldSize));
+  } else if (what == "device") {
+    const std::int64_t ordinal = args_.Integer(ArgColumn::kDevice);
+    const std::string_view product = args_.Text(ArgColumn::kProduct);
+    if (ordinal != kUnknown && !product.empty())
+      tracks_.NameDevice(ordinal, store_.strings.Intern(product));
+  }
+}
+
 void RowWriter::Instant(const Event& event) {
   ++store_.metadata.events;
+  if (event.category.valid() && store_.Text(event.category) == "headroom") ReadAbout(event.name);
   auto& rows = store_.instants;
   rows.time.Append(event.time);
   rows.name.Append(event.name);

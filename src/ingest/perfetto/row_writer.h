@@ -76,6 +76,8 @@ class RowWriter {
   bool Reopen(const Event& event);
   void End(const Event& event);
   void Instant(const Event& event);
+  /// What a recording says of its job and machine, from the arguments at hand.
+  void ReadAbout(StringId name);
   void Count(std::uint32_t track, TimeNs time, double value);
   void CountInteger(std::uint32_t track, TimeNs time, std::int64_t value);
 

@@ -255,7 +255,12 @@ StreamId Tracks::StoreStreamOf(const Stream& stream) {
   }
   const auto [device, new_device] =
       device_rows_.try_emplace(ordinal, DeviceId(store_.devices.rows()));
-  if (new_device) store_.devices.ordinal.MutablePending(AppendUnknown(store_.devices)) = ordinal;
+  if (new_device) {
+    const std::size_t at = AppendUnknown(store_.devices);
+    store_.devices.ordinal.MutablePending(at) = ordinal;
+    const auto name = device_names_.find(ordinal);
+    if (name != device_names_.end()) store_.devices.name.MutablePending(at) = name->second;
+  }
   const auto [row, is_new] =
       stream_rows_.try_emplace({device->second, number}, StreamId(store_.streams.rows()));
   if (is_new) {

@@ -76,6 +76,9 @@ class Tracks {
     return {streams_[stream.index()].device, streams_[stream.index()].number};
   }
 
+  /// The product name of a device, for when it turns out to have streams.
+  void NameDevice(std::int64_t ordinal, StringId name) { device_names_[ordinal] = name; }
+
   /// Replaces the numbers of tracks and streams in the rows of the store by its threads and
   /// streams, which are added in order of the rows' first use, and names counters. Before
   /// TraceStore::Freeze().
@@ -116,6 +119,7 @@ class Tracks {
   std::map<StringId, ProcessId> process_rows_;
   std::map<std::pair<ProcessId, StringId>, ThreadId> thread_rows_;
   std::map<std::int64_t, DeviceId> device_rows_;
+  std::map<std::int64_t, StringId> device_names_;
   std::map<std::pair<DeviceId, std::int64_t>, StreamId> stream_rows_;
 };
 
