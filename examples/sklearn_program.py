@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """A program without a framework that Headroom could hook: scikit-learn, with a region where it matters.
 
+    export PYTHONPATH="$PWD/build/release/python"        # or pip install .
     headroom record -o sklearn.pftrace -- python3 examples/sklearn_program.py
     headroom report sklearn.pftrace
 

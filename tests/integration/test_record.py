@@ -106,6 +106,46 @@ class Record(support.ProgramTest):
         self.assertEqual(sorted(report["rank"] for report in reports), [0, 1])
         self.assertEqual({report["world_size"] for report in reports}, {2})
 
+    # --- real programs -------------------------------------------------------------------------------------------
+
+    def python(self, module):
+        """Debian's Python, which has the framework; skips the test where it has not."""
+        python = "/usr/bin/python3"
+        if subprocess.run([python, "-c", f"import {module}"], capture_output=True).returncode != 0:
+            self.skipTest(f"{python} has no {module}; tools/setup installs it")
+        return python
+
+    def test_a_pytorch_loop_without_a_line_of_ours(self):
+        outcome = record("-o", self.file, "--", self.python("torch"), support.ROOT / "examples/pytorch_loop.py", "20")
+        self.assertEqual(outcome.code, 0, outcome)
+        report = self.report()
+        self.assertEqual(report["steps"]["count"], 20)
+        self.assertEqual(report["bottleneck"]["verdict"], "input")
+        timings = {row["name"]: row for row in report["timings"]}
+        self.assertGreater(timings["dataloader_next"]["share_pct"], 50)
+        for name in ("train_batch.forward", "train_batch.backward", "train_batch.optimizer"):
+            self.assertGreater(timings[name]["total_ms"], 0, name)
+
+    def test_scikit_learn_with_regions(self):
+        outcome = record("-o", self.file, "--", self.python("sklearn"), support.ROOT / "examples/sklearn_program.py",
+                         environment={"PYTHONPATH": str(support.BINARY.parent / "python")})
+        self.assertEqual(outcome.code, 0, outcome)
+        regions = {row["key"]: row["count"] for row in self.report()["regions"]}
+        self.assertEqual(regions, {"IO": 10, "fit": 10, "score": 10})
+
+    @support.unittest.skipUnless(support.FULL, "builds against libtorch, a minute: --full")
+    def test_a_loop_in_cpp_on_libtorch(self):
+        build = self.scratch / "build"
+        for command in (["cmake", "-S", support.ROOT / "examples/libtorch_loop", "-B", build, "-G", "Ninja"],
+                        ["cmake", "--build", build]):
+            done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        outcome = record("-o", self.file, "--", build / "train")
+        self.assertEqual(outcome.code, 0, outcome)
+        report = self.report()
+        self.assertEqual(report["steps"]["count"], 50)
+        self.assertGreater(report["step_breakdown"]["backward_ms"], 0)
+
     # --- exit codes, files, signals -----------------------------------------------------------------------------
 
     def test_exit_code_is_the_programs(self):

@@ -58,6 +58,14 @@ class Examples(unittest.TestCase):
         self.assertEqual(len(re.findall(r"layer::\S+ +[\d.]+ ms less", text)), 5)
         self.assertLess(number(text, r"priority +([\d.]+) ms"), number(text, r"fifo +([\d.]+) ms"))
 
+    def test_pytorch_loop(self):  # Recorded, too: tests/integration/test_record.py.
+        self.assertRegex(run("pytorch_loop.py"), r"^30 steps, loss [\d.]+$")
+
+    def test_sklearn_program(self):
+        text = run("sklearn_program.py")
+        self.assertGreater(number(text, r"accuracy ([\d.]+)"), 0.4)
+        self.assertEqual(number(text, r"fit: (\d+) times"), 10)
+
     def test_every_example_has_a_test(self):
         examples = {path.stem for path in (support.ROOT / "examples").glob("*.py")}
         self.assertEqual(examples, {name.removeprefix("test_") for name in dir(self) if name.startswith("test_")
