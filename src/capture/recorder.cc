@@ -221,10 +221,12 @@ bool Recorder::DrainAll() {
   const std::lock_guard lock(mutex_);
   for (auto at = clients_.begin(); at != clients_.end();) {
     Client& client = *at;
+    // Asked first: what it told before it ended is seen below.
+    const bool alive = IsAlive(client.pid);
     bool told = false;
     for (std::uint32_t r = 0; r < client.memory.rings() && !told; ++r)
       told = __atomic_load_n(&client.memory.ring(r)->head, __ATOMIC_ACQUIRE) > 0;
-    if (!told && IsAlive(client.pid)) {
+    if (!told && alive) {
       ++at;
       continue;
     }

@@ -2,8 +2,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 namespace headroom {
@@ -14,12 +16,35 @@ Result<RecordingFile> RecordingFile::Create(const std::string& path, bool replac
   return RecordingFile(path, std::move(file).value(), limits);
 }
 
+namespace {
+
+/// How many bytes of `packets` are whole packets and at most `limit`: each is a key of one byte, a
+/// length and so many bytes (docs/recording.md).
+std::size_t WholePackets(std::string_view packets, std::size_t limit) {
+  std::size_t end = 0;
+  for (;;) {
+    std::size_t at = end + 1, length = 0;
+    for (int shift = 0; at < packets.size(); shift += 7) {
+      const auto byte = static_cast<unsigned char>(packets[at++]);
+      length |= std::size_t{byte & 0x7fU} << shift;
+      if (byte < 0x80) break;
+    }
+    if (at + length > std::min(limit, packets.size())) return end;
+    end = at + length;
+  }
+}
+
+}  // namespace
+
 void RecordingFile::Append(std::string packets) {
-  const auto size = static_cast<std::int64_t>(packets.size());
-  if (full() || bytes_ + pending_bytes() + size > limits_.file_bytes ||
-      pending_bytes() + size > limits_.pending_bytes) {
-    lost_bytes_ += size;
-    return;
+  const std::int64_t room = full() ? 0
+                                   : std::min(limits_.file_bytes - bytes_ - pending_bytes(),
+                                              limits_.pending_bytes - pending_bytes());
+  if (static_cast<std::int64_t>(packets.size()) > room) {
+    const std::size_t kept =
+        room > 0 ? WholePackets(packets, static_cast<std::size_t>(room)) : std::size_t{0};
+    lost_bytes_ += static_cast<std::int64_t>(packets.size() - kept);
+    packets.resize(kept);
   }
   if (pending_.empty()) {
     pending_ = std::move(packets);

@@ -21,8 +21,8 @@ class RecordingFile {
   /// refused, or with `replace` replaced by a new one.
   static Result<RecordingFile> Create(const std::string& path, bool replace, Limits limits);
 
-  /// Takes packets for the next Flush(). What exceeds a limit is refused, whole, and so is all that
-  /// comes after it.
+  /// Takes packets for the next Flush(). From the first one on that exceeds a limit, none is taken
+  /// any more. REQUIRES: whole packets.
   void Append(std::string packets);
 
   /// Writes what is pending. Where the disk is full, the part of a packet that went through is cut

@@ -91,15 +91,18 @@ TEST_F(RecordingFileTest, WritesInOrder) {
 }
 
 TEST_F(RecordingFileTest, StopsForGoodAtItsLimit) {
-  auto file = RecordingFile::Create(Path("a"), false, {.file_bytes = 10, .pending_bytes = 1 << 20});
+  const auto packet = [](char fill, int size) {
+    return std::string(1, '\x0a') + static_cast<char>(size) + std::string(size, fill);
+  };
+  auto file = RecordingFile::Create(Path("a"), false, {.file_bytes = 20, .pending_bytes = 1 << 20});
   ASSERT_TRUE(file.ok());
-  file.value().Append("12345678");
-  file.value().Append("too much");
-  file.value().Append("1");  // It would fit, but may need what did not.
+  file.value().Append(packet('a', 8));
+  file.value().Append(packet('b', 5) + packet('c', 5));
+  file.value().Append(packet('d', 0));  // It would fit, but may need what did not.
   file.value().Flush();
-  EXPECT_EQ(Content(Path("a")), "12345678");
+  EXPECT_EQ(Content(Path("a")), packet('a', 8) + packet('b', 5));
   EXPECT_TRUE(file.value().full());
-  EXPECT_EQ(file.value().lost_bytes(), 9);
+  EXPECT_EQ(file.value().lost_bytes(), 7 + 2);
 }
 
 // A disk that is full for a while: nothing torn stays in the file, and nothing is lost once there

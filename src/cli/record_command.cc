@@ -183,6 +183,11 @@ std::map<std::string, std::string> RecordCommand::EnvironmentFor(
 Status RecordCommand::Run() {
   // Without `--`, what is no flag of ours begins the command.
   std::vector<std::string> command = app_->remaining();
+  if (!command.empty() && (!command_.empty() || command.front().starts_with('-'))) {
+    return Status::Usage(
+        fmt::format("{} is no flag of headroom record; the command to record comes behind --",
+                    command.front()));
+  }
   command.insert(command.end(), command_.begin(), command_.end());
   if (command.empty())
     return Status::Usage("the command to record is missing: headroom record -- COMMAND");
