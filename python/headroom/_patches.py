@@ -188,7 +188,8 @@ def _make_call(torch):
     grad_enabled = torch.is_grad_enabled
     is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", None)
     kinds = {}  # Classes, by whether they are losses.
-    inside_forward, begin_loss = FORWARD.is_open, LOSS.begin_outermost
+    inside_forward, in_fetch, begin_loss = FORWARD.is_open, FETCH.is_open, LOSS.begin_outermost
+    worker_info = torch.utils.data.get_worker_info
 
     def is_loss(module):
         kinds[type(module)] = found = isinstance(module, torch.nn.modules.loss._Loss)
@@ -208,6 +209,9 @@ def _make_call(torch):
                     return original(self, *args, **kwargs)
                 finally:
                     end(token)
+            # A transform of a loader may be a module, too: in the loop's process, or in a worker.
+            if in_fetch() or worker_info() is not None:
+                return original(self, *args, **kwargs)
             if inside_forward():
                 if layer is None:
                     return original(self, *args, **kwargs)

@@ -119,6 +119,11 @@ void ActivityTracks::OnRange(const activity::Range& range) {
 }
 
 void ActivityTracks::OnMessage(const activity::Message& message) {
+  constexpr std::size_t kMostWarnings = 20;
+  if (message.severity == activity::Severity::kWarning && warnings_.size() < kMostWarnings) {
+    warnings_.push_back(message.text.empty() ? fmt::format("{} ({})", message.what, message.value)
+                                             : std::string(message.text));
+  }
   TraceEncoder& encoder = threads_->encoder();
   if (self_track_ == 0) self_track_ = encoder.ChildTrack(threads_->process(), "headroom: CUPTI");
   Args args;

@@ -32,6 +32,9 @@ class ActivityTracks : public activity::Sink {
   void OnExternalId(const activity::ExternalId&) override {}
   void OnMessage(const activity::Message& message) override;
 
+  /// The messages that warn, as sentences.
+  const std::vector<std::string>& warnings() const { return warnings_; }
+
   /// Writes what was sorted meanwhile. Returns how many events there were since the last one, GPU
   /// tasks included.
   std::int64_t Flush();
@@ -51,6 +54,7 @@ class ActivityTracks : public activity::Sink {
   const TickClock* clock_;
   const StepGate* gate_;
   std::vector<Slice> slices_;
+  std::vector<std::string> warnings_;
   std::int64_t events_ = 0;
   TraceEncoder::Track self_track_ = 0, no_thread_ = 0;
 };

@@ -2,18 +2,22 @@
 
 #include <fmt/format.h>
 #include <spawn.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 
 namespace headroom {
 namespace {
 
-constexpr int kHeld[] = {SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP};
+/// SIGUSR1 and SIGUSR2 are how batch systems announce that a job's time is over.
+constexpr int kHeld[] = {SIGCHLD, SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 
 sigset_t HeldSet() {
   sigset_t set;
@@ -44,9 +48,32 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
 HeldSignals::HeldSignals() {
   const sigset_t set = HeldSet();
   pthread_sigmask(SIG_BLOCK, &set, &before_);
+  // Where a parent left it ignored, a child's end would be told to nobody.
+  std::signal(SIGCHLD, SIG_DFL);
 }
 
 HeldSignals::~HeldSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+int LaunchedProgram::Find(const std::string& program) {
+  const auto error_of = [](const std::string& path) {
+    struct stat status {};
+    if (stat(path.c_str(), &status) != 0) return errno;
+    return access(path.c_str(), X_OK) == 0 && !S_ISDIR(status.st_mode) ? 0 : EACCES;
+  };
+  if (program.find('/') != std::string::npos) return error_of(program);
+  const char* path = std::getenv("PATH");
+  int error = ENOENT;
+  std::string_view rest = path != nullptr ? path : "/bin:/usr/bin";
+  while (true) {
+    const std::size_t colon = std::min(rest.find(':'), rest.size());
+    const std::string folder(colon > 0 ? rest.substr(0, colon) : ".");
+    const int found = error_of(folder + "/" + program);
+    if (found == 0) return 0;
+    if (found == EACCES) error = EACCES;
+    if (colon == rest.size()) return error;
+    rest.remove_prefix(colon + 1);
+  }
+}
 
 int LaunchedProgram::ShellCode(int error) {
   return error == ENOENT || error == ENOTDIR ? 127 : 126;
@@ -84,8 +111,9 @@ int LaunchedProgram::Wait() const {
   const sigset_t held = HeldSet();
   for (;;) {
     int status = 0;
-    if (waitpid(pid_, &status, WNOHANG) == pid_)
-      return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    const pid_t ended = waitpid(pid_, &status, WNOHANG);
+    if (ended == pid_) return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    if (ended < 0) return 1;  // Somebody else has its exit code.
     siginfo_t info{};
     const int signal = sigwaitinfo(&held, &info);
     if (signal <= 0 || signal == SIGCHLD) continue;

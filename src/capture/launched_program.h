@@ -32,12 +32,15 @@ class LaunchedProgram {
   static Result<LaunchedProgram> Start(const std::vector<std::string>& arguments,
                                        const std::map<std::string, std::string>& environment);
 
+  /// Whether `program` could be started, so that nothing is replaced for what cannot run: 0, or the
+  /// errno that Start() would meet.
+  static int Find(const std::string& program);
+
   pid_t pid() const { return pid_; }
 
   /// Waits for its end. SIGINT and SIGQUIT of the terminal reach the program by themselves; they,
-  /// SIGTERM and SIGHUP are passed on where they were sent to this process alone. Returns the exit
-  /// code as a shell gives it: 128 + N after signal N.
-  /// REQUIRES: signals are held.
+  /// SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 are passed on where they were sent to this process alone.
+  /// Returns the exit code as a shell gives it: 128 + N after signal N. REQUIRES: signals are held.
   int Wait() const;
 
   /// What a shell would exit with where Start() failed with this errno.

@@ -21,6 +21,8 @@
 #include <string_view>
 #include <utility>
 
+#include "headroom/detail/clock.h"
+
 namespace headroom {
 namespace {
 
@@ -58,15 +60,15 @@ RankOf ReadRank(std::int32_t pid) {
       if (into < 0 && entry.starts_with(prefix))
         std::from_chars(entry.data() + prefix.size(), entry.data() + entry.size(), into);
     };
-    for (const std::string_view name : {"RANK=", "OMPI_COMM_WORLD_RANK=", "PMI_RANK="})
+    for (const std::string_view name :
+         {"RANK=", "OMPI_COMM_WORLD_RANK=", "PMI_RANK=", "SLURM_PROCID="})
       read(name, found.rank);
-    for (const std::string_view name : {"WORLD_SIZE=", "OMPI_COMM_WORLD_SIZE=", "PMI_SIZE="})
+    for (const std::string_view name :
+         {"WORLD_SIZE=", "OMPI_COMM_WORLD_SIZE=", "PMI_SIZE=", "SLURM_NTASKS="})
       read(name, found.world_size);
   }
   return found;
 }
-
-bool IsAlive(std::int32_t pid) { return kill(pid, 0) == 0 || errno == EPERM; }
 
 }  // namespace
 
@@ -137,8 +139,14 @@ void Recorder::Snapshot(TraceEncoder& encoder) {
 void Recorder::Accept() {
   for (;;) {
     const int connection = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
-    if (connection < 0) return;
+    if (connection < 0) {
+      // Out of descriptors: it waits in the queue, and the loop must not spin on it.
+      if (errno == EMFILE || errno == ENFILE)
+        std::this_thread::sleep_for(std::chrono::milliseconds(kIdleWaitMs));
+      return;
+    }
     Greet(connection);
+    close(connection);
   }
 }
 
@@ -150,7 +158,7 @@ void Recorder::Greet(int connection) {
   socklen_t size = sizeof peer;
   std::uint64_t hello = 0;
   iovec part{.iov_base = &hello, .iov_len = sizeof hello};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(4 * sizeof(int))> control{};
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
@@ -159,31 +167,44 @@ void Recorder::Greet(int connection) {
   const bool heard = getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
                      recvmsg(connection, &message, MSG_CMSG_CLOEXEC) == sizeof hello &&
                      hello == HEADROOM_SHARED_MAGIC;
-  const cmsghdr* rights = CMSG_FIRSTHDR(&message);
-  if (!heard || rights == nullptr || rights->cmsg_type != SCM_RIGHTS ||
-      rights->cmsg_len != CMSG_LEN(sizeof(int))) {
-    close(connection);
+  std::vector<int> received;
+  for (cmsghdr* rights = CMSG_FIRSTHDR(&message); rights != nullptr;
+       rights = CMSG_NXTHDR(&message, rights)) {
+    if (rights->cmsg_level != SOL_SOCKET || rights->cmsg_type != SCM_RIGHTS) continue;
+    for (std::size_t at = CMSG_LEN(0); at + sizeof(int) <= rights->cmsg_len; at += sizeof(int)) {
+      int descriptor = -1;
+      std::memcpy(&descriptor, reinterpret_cast<const char*>(rights) + at, sizeof descriptor);
+      received.push_back(descriptor);
+    }
+  }
+  if (!heard || received.size() != 1) {
+    for (const int descriptor : received) close(descriptor);
     return;
   }
-  int memory = -1;
-  std::memcpy(&memory, CMSG_DATA(rights), sizeof memory);
-  Result<SharedMemory> mapped = SharedMemory::Map(memory);
+  Result<SharedMemory> mapped = SharedMemory::Map(received.front());
   const std::lock_guard lock(mutex_);
-  if (!mapped.ok()) {
+  if (peer.pid <= 0) {
+    remarks_.emplace_back("a process of another container is not recorded: its number is unknown");
+  } else if (!mapped.ok()) {
     remarks_.push_back(
         fmt::format("process {} is not recorded: {}", peer.pid, mapped.status().message()));
-    close(connection);
-    return;
+  } else {
+    clients_.push_back(Client{ProcessHandle(peer.pid), std::move(mapped).value()});
   }
-  clients_.push_back(Client{peer.pid, connection, std::move(mapped).value()});
 }
 
-Recorder::Recording* Recorder::RecordingOf(std::int32_t pid) {
+TickClock& Recorder::ClockOf(std::uint32_t clock) {
+  return clocks_[clock == HEADROOM_CLOCK_COUNTER ? 1 : 0];
+}
+
+Recorder::Recording* Recorder::RecordingOf(const ProcessHandle& process) {
+  const std::int32_t pid = process.pid();
   for (Recording& recording : recordings_) {
-    if (recording.pid == pid) return &recording;
+    // An ended process had its number before.
+    if (recording.process && recording.process->pid() == pid && !recording.ended) return &recording;
   }
   Recording& main = recordings_.front();
-  if (main.pid == 0) {
+  if (!main.process) {
     BeginProcess(main, pid);
     return &main;
   }
@@ -205,7 +226,7 @@ Recorder::Recording* Recorder::RecordingOf(std::int32_t pid) {
 }
 
 void Recorder::BeginProcess(Recording& recording, std::int32_t pid) {
-  recording.pid = pid;
+  recording.process.emplace(pid);
   recording.threads.emplace(&recording.encoder, recording.encoder.ProcessTrack(pid, CommOf(pid)),
                             pid);
   const RankOf rank = ReadRank(pid);
@@ -222,30 +243,31 @@ bool Recorder::DrainAll() {
   for (auto at = clients_.begin(); at != clients_.end();) {
     Client& client = *at;
     // Asked first: what it told before it ended is seen below.
-    const bool alive = IsAlive(client.pid);
+    const bool alive = client.process.IsAlive();
     bool told = false;
-    for (std::uint32_t r = 0; r < client.memory.rings() && !told; ++r)
-      told = __atomic_load_n(&client.memory.ring(r)->head, __ATOMIC_ACQUIRE) > 0;
+    for (std::uint32_t ring = 0; ring < client.memory.rings() && !told; ++ring)
+      told = __atomic_load_n(&client.memory.ring(ring)->head, __ATOMIC_ACQUIRE) > 0;
     if (!told && alive) {
       ++at;
       continue;
     }
-    if (Recording* recording = told ? RecordingOf(client.pid) : nullptr; recording != nullptr) {
+    if (Recording* recording = told ? RecordingOf(client.process) : nullptr; recording != nullptr) {
+      const TickClock& clock = ClockOf(client.memory.clock());
       recording->readers.push_back(std::make_unique<RingReader>(
-          std::move(client.memory), &*recording->threads, &recording->gate));
+          std::move(client.memory), &clock, &*recording->threads, &recording->gate));
     }
-    close(client.socket);
     at = clients_.erase(at);
   }
 
+  for (TickClock& clock : clocks_) clock.Anchor();
   bool any = false, much = false;
   for (Recording& recording : recordings_) {
-    // Events stay in their rings, and are counted there when those are full.
+    // Events stay in their rings, and are counted there when those are full. At half of what may
+    // wait, so that no drain goes beyond it: what the file refuses once, it refuses for good.
     if (recording.waiting_bytes + static_cast<std::int64_t>(recording.encoder.size()) >
-        options_.limits.pending_bytes)
+        options_.limits.pending_bytes / 2)
       continue;
     for (auto& reader : recording.readers) {
-      reader->clock().Anchor();
       const std::int64_t events = reader->Drain();
       recording.events += events;
       any |= events > 0;
@@ -261,16 +283,23 @@ void Recorder::ReleaseEnded() {
   const TimeNs now = Now(CLOCK_MONOTONIC);
   if (now < next_census_) return;
   next_census_ = now + kCensusEvery;
+  for (TickClock& clock : clocks_) clock.Anchor();
   for (Recording& recording : recordings_) {
-    if (recording.readers.empty() || IsAlive(recording.pid)) continue;
-    for (const auto& reader : recording.readers) {
-      reader->clock().Anchor();
-      recording.events += reader->Drain();  // What came since it was drained above.
-      reader->Finish();
-      recording.past.Add(*reader);
-    }
-    recording.readers.clear();
+    if (recording.readers.empty() || recording.process->IsAlive()) continue;
+    for (const auto& reader : recording.readers) recording.events += reader->Drain();
+    Finish(recording);
+    recording.ended = true;
   }
+}
+
+void Recorder::Finish(Recording& recording) {
+  for (const auto& reader : recording.readers) {
+    reader->Finish();
+    recording.past.Add(*reader);
+    for (const std::string& warning : reader->warnings()) recording.warnings.push_back(warning);
+  }
+  recording.readers.clear();
+  if (recording.process) ReportSelf(recording);
 }
 
 void Recorder::TakeEvents() {
@@ -293,7 +322,9 @@ void Recorder::FlushAll() {
     const bool snapshot = now >= next_snapshot_;
     if (snapshot) next_snapshot_ = now + kSnapshotEvery;
     for (Recording& recording : recordings_) {
-      if (snapshot) Snapshot(recording.encoder);
+      if (recording.closing && recording.waiting_bytes == 0) continue;
+      recording.closing = recording.ended && &recording != &recordings_.front();
+      if (snapshot && !recording.ended) Snapshot(recording.encoder);
       if (recording.totals().Lost() != recording.reported_drops) ReportSelf(recording);
       taken.emplace_back(&recording, recording.encoder.Take());
       recording.waiting_bytes =
@@ -304,6 +335,8 @@ void Recorder::FlushAll() {
     recording->file.Append(std::move(packets));
     recording->file.Flush();
     recording->waiting_bytes = recording->file.pending_bytes();
+    // A job may start thousands of processes, one after the other.
+    if (recording->closing && recording->file.pending_bytes() == 0) recording->file.Close();
   }
 }
 
@@ -324,8 +357,6 @@ void Recorder::Totals::Add(const RingReader& reader) {
   drops.depth += d.depth;
   drops.names += d.names;
   drops.unmatched += d.unmatched;
-  residual = std::max(residual, reader.clock().residual());
-  counter |= reader.clock().clock() == HEADROOM_CLOCK_COUNTER;
 }
 
 Recorder::Totals Recorder::Recording::totals() const {
@@ -336,6 +367,8 @@ Recorder::Totals Recorder::Recording::totals() const {
 
 void Recorder::ReportSelf(Recording& recording) {
   const Totals totals = recording.totals();
+  const bool counter = headroom_impl_has_counter() != 0;
+  const TickClock& ticks = ClockOf(counter ? HEADROOM_CLOCK_COUNTER : HEADROOM_CLOCK_MONOTONIC_RAW);
   const SharedMemory::Drops& drops = totals.drops;
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -352,8 +385,8 @@ void Recorder::ReportSelf(Recording& recording) {
       TraceArg{"dropped_names", count(drops.names)},
       TraceArg{"unmatched_ends", count(drops.unmatched)},
       TraceArg{"lost_bytes", recording.file.lost_bytes()},
-      TraceArg{"clock", std::string_view(totals.counter ? "tsc" : "monotonic-raw")},
-      TraceArg{"clock_residual_ns", totals.residual.ns()},
+      TraceArg{"clock", std::string_view(counter ? "tsc" : "monotonic-raw")},
+      TraceArg{"clock_residual_ns", ticks.residual().ns()},
       TraceArg{"recorder_cpu_ms", ms(usage.ru_utime) + ms(usage.ru_stime)}};
   recording.encoder.Instant(recording.self_track, Now(CLOCK_MONOTONIC),
                             recording.encoder.Intern("self"),
@@ -377,23 +410,30 @@ std::vector<RecordedProcess> Recorder::Stop() {
     wake_writer_.notify_one();
   }
   writer_.join();
+  std::vector<bool> alive;
   for (Recording& recording : recordings_) {
-    for (const auto& reader : recording.readers) reader->Finish();
-    if (recording.pid != 0) ReportSelf(recording);
+    alive.push_back(recording.process && recording.process->IsAlive());
+    if (!recording.ended) Finish(recording);
   }
   FlushAll();
   for (Recording& recording : recordings_) {
-    processes.push_back({.pid = recording.pid,
+    processes.push_back({.pid = recording.process ? recording.process->pid() : 0,
                          .path = recording.file.path(),
                          .events = recording.events,
                          .bytes = recording.file.bytes(),
                          .lost_bytes = recording.file.lost_bytes() + recording.file.pending_bytes(),
                          .drops = recording.totals().Lost(),
-                         .trouble = recording.file.trouble()});
+                         .trouble = recording.file.trouble(),
+                         .alive = alive[processes.size()],
+                         .warnings = recording.warnings});
   }
-  for (Client& client : clients_) close(client.socket);
   clients_.clear();
   return processes;
+}
+
+std::vector<std::string> Recorder::Remarks() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(remarks_, {});
 }
 
 }  // namespace headroom

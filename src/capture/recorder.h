@@ -1,6 +1,7 @@
 // What `headroom record` does beside the program: takes the events of its processes, and writes.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "capture/process_handle.h"
 #include "capture/recording_file.h"
 #include "capture/ring_reader.h"
 #include "capture/step_gate.h"
@@ -36,9 +38,11 @@ struct RecordedProcess {
   std::int32_t pid = 0;
   std::string path;
   std::int64_t events = 0, bytes = 0;
-  std::int64_t lost_bytes = 0;  ///< Packets beyond a limit.
-  std::uint64_t drops = 0;      ///< Events and regions that were never taken.
-  std::string trouble;          ///< Why its file is not whole; empty: it is.
+  std::int64_t lost_bytes = 0;        ///< Packets beyond a limit.
+  std::uint64_t drops = 0;            ///< Events and regions that were never taken.
+  std::string trouble;                ///< Why its file is not whole; empty: it is.
+  bool alive = false;                 ///< It ran on when the recording ended.
+  std::vector<std::string> warnings;  ///< Why GPU work is missing.
 };
 
 /// Listens on a socket, drains the memory of every process that comes, and writes a file each,
@@ -61,6 +65,9 @@ class Recorder {
   /// Calls `write` with the encoder of `path`, which no other thread uses meanwhile.
   void Write(const std::function<void(TraceEncoder&)>& write);
 
+  /// What the user should know beside the processes: who could not be recorded, and why.
+  std::vector<std::string> Remarks();
+
   /// Takes what there still is, writes it, closes the files. Returns the processes, `path`'s first
   /// (with pid 0 where no process had anything to tell).
   std::vector<RecordedProcess> Stop();
@@ -68,30 +75,30 @@ class Recorder {
  private:
   /// A process that connected and has told nothing yet.
   struct Client {
-    std::int32_t pid;
-    int socket;
+    ProcessHandle process;
     SharedMemory memory;
   };
   /// What was not taken, and how good the clock was.
   struct Totals {
     std::uint64_t rings = 0;
     SharedMemory::Drops drops;
-    DurationNs residual;
-    bool counter = false;
     void Add(const RingReader& reader);
     std::uint64_t Lost() const { return rings + drops.threads + drops.depth + drops.names; }
   };
   /// A file, and the process in it. Lives as long as the recorder: threads hold references.
   struct Recording {
     Recording(RecordingFile f, std::optional<StepWindow> steps) : file(std::move(f)), gate(steps) {}
-    std::int32_t pid = 0;
-    RecordingFile file;  ///< The writing thread's alone.
+    std::optional<ProcessHandle> process;  ///< None: nobody's yet.
+    RecordingFile file;                    ///< The writing thread's alone.
     TraceEncoder encoder;
     StepGate gate;
     TraceEncoder::Track self_track = 0;
     std::optional<ThreadTracks> threads;
     std::vector<std::unique_ptr<RingReader>> readers;  ///< None: the process has ended.
     Totals past;                                       ///< Of readers that are gone.
+    bool ended = false;                                ///< The process has, and all is taken.
+    bool closing = false;               ///< The writing thread's: its last packets are taken.
+    std::vector<std::string> warnings;  ///< Of recording its GPU work.
     std::int64_t events = 0;
 
     Totals totals() const;
@@ -109,10 +116,12 @@ class Recorder {
   bool DrainAll();      ///< Whether there was anything.
   void ReleaseEnded();  ///< The memory of processes that are gone.
   void FlushAll();
-  Recording* RecordingOf(std::int32_t pid);
+  Recording* RecordingOf(const ProcessHandle& process);
   void BeginProcess(Recording& recording, std::int32_t pid);
+  void Finish(Recording& recording);
+  TickClock& ClockOf(std::uint32_t clock);
   static void Snapshot(TraceEncoder& encoder);
-  static void ReportSelf(Recording& recording);
+  void ReportSelf(Recording& recording);
 
   RecorderOptions options_;
   std::string folder_, socket_path_;
@@ -123,6 +132,10 @@ class Recorder {
   std::list<Client> clients_;
   std::deque<Recording> recordings_;  ///< The first is `path`'s.
   std::vector<std::string> remarks_;
+  /// One for each source of ticks, running from the start: a process's first events are older than
+  /// its connection.
+  std::array<TickClock, 2> clocks_ = {TickClock(HEADROOM_CLOCK_MONOTONIC_RAW),
+                                      TickClock(HEADROOM_CLOCK_COUNTER)};
   bool stopping_ = false;
   std::condition_variable wake_writer_;
   std::atomic<bool> stop_taking_ = false;

@@ -58,7 +58,7 @@ void RecordingFile::Flush() {
   std::size_t written = 0;
   while (written < pending_.size()) {
     const ssize_t n =
-        pwrite(file_.descriptor(), pending_.data() + written, pending_.size() - written,
+        pwrite(file_->descriptor(), pending_.data() + written, pending_.size() - written,
                bytes_ + static_cast<std::int64_t>(written));
     if (n > 0) {
       written += static_cast<std::size_t>(n);
@@ -66,7 +66,7 @@ void RecordingFile::Flush() {
       trouble_ = std::strerror(errno);
       // A torn packet at the end would be read, and would be in the way of the next ones in other
       // readers. The next attempt writes it whole.
-      if (ftruncate(file_.descriptor(), bytes_) != 0)
+      if (ftruncate(file_->descriptor(), bytes_) != 0)
         trouble_ += "; the last packet in the file is torn";
       return;
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -29,6 +30,9 @@ class RecordingFile {
   /// off again, and the rest stays pending.
   void Flush();
 
+  /// Gives the descriptor back, once nothing is pending. Nothing can be written any more.
+  void Close() { file_.reset(); }
+
   const std::string& path() const { return path_; }
   std::int64_t bytes() const { return bytes_; }  ///< In the file.
   std::int64_t pending_bytes() const { return static_cast<std::int64_t>(pending_.size()); }
@@ -43,7 +47,7 @@ class RecordingFile {
       : path_(std::move(path)), file_(std::move(file)), limits_(limits) {}
 
   std::string path_;
-  PrivateFile file_;
+  std::optional<PrivateFile> file_;
   Limits limits_;
   std::string pending_;
   std::int64_t bytes_ = 0, lost_bytes_ = 0;

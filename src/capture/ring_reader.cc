@@ -14,6 +14,9 @@ namespace {
 std::uint32_t KindOf(const headroom_record& record) { return record.info & 0xff; }
 std::uint32_t SerialOf(const headroom_record& record) { return record.info >> 8; }
 
+/// A collector keeps 256.
+constexpr std::size_t kMostOpen = 512;
+
 /// Records that belong to the one that says `kind`, beside itself.
 std::uint64_t PayloadOf(std::uint32_t kind) {
   return kind == HEADROOM_KIND_STEP || kind == HEADROOM_KIND_COUNTER ||
@@ -29,24 +32,23 @@ std::string TextOf(const char* field, std::size_t size) {
 
 }  // namespace
 
-RingReader::RingReader(SharedMemory memory, ThreadTracks* threads, StepGate* gate)
+RingReader::RingReader(SharedMemory memory, const TickClock* clock, ThreadTracks* threads,
+                       StepGate* gate)
     : memory_(std::move(memory)),
-      clock_(memory_.clock()),
+      clock_(clock),
       threads_(threads),
       encoder_(&threads->encoder()),
       gate_(gate),
       rings_(memory_.rings()),
-      activity_(threads, &clock_, gate) {}
+      activity_(threads, clock, gate) {}
 
 TraceEncoder::Name RingReader::NameOf(std::uint32_t id) {
+  if (id < names_.size() && names_[id] != 0) return names_[id];
+  const std::string_view text = memory_.Name(id);
+  // A number without a text is damage, or a liar's; the event still happened.
+  if (text.data() == nullptr) return encoder_->Intern("(unknown)");
   if (id >= names_.size()) names_.resize(std::bit_ceil(std::size_t{id} + 1));
-  if (names_[id] == 0) {
-    const std::string_view text = memory_.Name(id);
-    // A number without a text is damage, or a liar's; the event still happened.
-    if (text.data() == nullptr) return encoder_->Intern("(unknown)");
-    names_[id] = encoder_->Intern(text);
-  }
-  return names_[id];
+  return names_[id] = encoder_->Intern(text);
 }
 
 void RingReader::OpenTrack(const headroom_ring& from, Ring& ring) {
@@ -55,7 +57,7 @@ void RingReader::OpenTrack(const headroom_ring& from, Ring& ring) {
     ring.track = encoder_->ChildTrack(
         threads_->process(), fmt::format("GPU {} stream {} regions", from.device, from.stream));
   } else {
-    ring.track = threads_->Of(from.tid, TextOf(from.name, sizeof from.name));
+    ring.track = threads_->Of(from.tid, TextOf(from.name, sizeof from.name), this);
   }
 }
 
@@ -112,7 +114,8 @@ std::int64_t RingReader::DrainActivity(std::uint32_t i) {
   return 0;  // Counted where they are written.
 }
 
-void RingReader::FindSteps(std::uint32_t i) const {
+void RingReader::FindSteps(std::uint32_t i) {
+  Ring& ring = rings_[i];
   if (rings_[i].state == HEADROOM_RING_FREE || memory_.ring(i)->kind != HEADROOM_RING_THREAD)
     return;
   const headroom_record* records = memory_.records(i);
@@ -120,8 +123,14 @@ void RingReader::FindSteps(std::uint32_t i) const {
   for (std::uint64_t at = rings_[i].tail; at < rings_[i].head;) {
     const headroom_record& record = records[at & mask];
     const std::uint32_t kind = KindOf(record);
-    if (kind == HEADROOM_KIND_STEP)
-      gate_->SawStep(static_cast<std::int64_t>(records[(at + 1) & mask].ticks), record.ticks);
+    if (kind == HEADROOM_KIND_STEP) {
+      const auto number = static_cast<std::int64_t>(records[(at + 1) & mask].ticks);
+      gate_->SawStep(number, record.ticks);
+      ring.last_step = gate_->IsLast(number) ? SerialOf(record) : kNoSerial;
+    } else if (kind == HEADROOM_KIND_END && SerialOf(record) == ring.last_step) {
+      gate_->SawEnd(record.ticks);
+      ring.last_step = kNoSerial;
+    }
     at += 1 + PayloadOf(kind);
   }
 }
@@ -174,7 +183,8 @@ std::int64_t RingReader::DrainRing(std::uint32_t i) {
     ring.tail += 1 + payload;
     const bool wanted = gate_->Open(record.ticks);
     // Two cores' counters may differ by some ticks; within a track time does not run backwards.
-    const TimeNs time = std::max(clock_.TimeOf(record.ticks), ring.last);
+    const TimeNs time =
+        std::clamp(clock_->TimeOf(record.ticks), ring.last, std::max(ring.last, clock_->Latest()));
     ring.last = time;
     events += wanted;
     switch (kind) {
@@ -185,6 +195,7 @@ std::int64_t RingReader::DrainRing(std::uint32_t i) {
                         .step = kind == HEADROOM_KIND_STEP,
                         .number = static_cast<std::int64_t>(value),
                         .written = wanted};
+        if (ring.open.size() >= kMostOpen) break;  // No collector of ours opens as many.
         ring.open.push_back(open);
         if (wanted) BeginSlice(ring, open, time, category);
         break;
@@ -225,6 +236,9 @@ void RingReader::Release(std::uint32_t i) {
   if (ring.state != HEADROOM_RING_CLOSED || ring.tail != ring.head) return;
   // The next owner is another thread, on a track of its own.
   freed_drops_ += __atomic_load_n(&from->dropped, __ATOMIC_RELAXED);
+  for (const Open& open : ring.open) {
+    if (open.written) encoder_->End(ring.track, ring.last);
+  }
   ring.track = 0;
   ring.open.clear();
   ring.last = TimeNs();

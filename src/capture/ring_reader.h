@@ -26,27 +26,31 @@ namespace headroom {
 /// first part ended. Readers that know it join the parts (docs/recording.md).
 class RingReader {
  public:
+  /// @param clock    of the memory's ticks, which has run for a while
   /// @param threads  of the process
   /// @param gate     what of the time is wanted
-  /// Both must outlive the reader.
-  RingReader(SharedMemory memory, ThreadTracks* threads, StepGate* gate);
+  /// All must outlive the reader.
+  RingReader(SharedMemory memory, const TickClock* clock, ThreadTracks* threads, StepGate* gate);
 
   /// Moves the events that are there. Returns their number.
-  /// REQUIRES: clock() was anchored after the last event of interest.
+  /// REQUIRES: the clock was anchored after the last event of interest.
   std::int64_t Drain();
   /// Tells what waits for an end that will not come. For when the process is gone.
   void Finish();
 
+  /// Why GPU work is missing, as the program's side says.
+  const std::vector<std::string>& warnings() const { return activity_.warnings(); }
+
   /// The largest share of a ring that was in use at the last Drain().
   double fullest() const { return fullest_; }
 
-  TickClock& clock() { return clock_; }
-  const TickClock& clock() const { return clock_; }
   /// Events that found no room, of all rings so far.
   std::uint64_t ring_drops() const;
   SharedMemory::Drops drops() const { return memory_.drops(); }
 
  private:
+  static constexpr std::uint32_t kNoSerial = UINT32_MAX;  ///< Serials have 24 bits.
+
   struct Open {
     std::uint32_t name, serial;
     bool step;
@@ -58,6 +62,7 @@ class RingReader {
     std::uint64_t head = 0;  ///< As far as this Drain() goes.
     std::uint32_t state = HEADROOM_RING_FREE;
     TraceEncoder::Track track = 0;
+    std::uint32_t last_step = kNoSerial;  ///< Serial of the last wanted step, while it runs.
     std::vector<Open> open;
     TimeNs last;
     std::unique_ptr<activity::Decoder> decoder;  ///< Of a ring of GPU activity.
@@ -66,7 +71,7 @@ class RingReader {
   std::int64_t DrainRing(std::uint32_t i);
   std::int64_t DrainActivity(std::uint32_t i);
   void Release(std::uint32_t i);
-  void FindSteps(std::uint32_t i) const;
+  void FindSteps(std::uint32_t i);
   void OpenTrack(const headroom_ring& from, Ring& ring);
   /// `ends_ago`: the slice is the rest of the one that ended so many ends ago; 0: it is new.
   void BeginSlice(Ring& ring, const Open& open, TimeNs time, TraceEncoder::Name category,
@@ -75,7 +80,7 @@ class RingReader {
   TraceEncoder::Name NameOf(std::uint32_t id);
 
   SharedMemory memory_;
-  TickClock clock_;
+  const TickClock* clock_;
   ThreadTracks* threads_;
   TraceEncoder* encoder_;  ///< The threads'.
   StepGate* gate_;

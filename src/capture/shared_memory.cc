@@ -35,13 +35,15 @@ bool Plausible(const headroom_shared& layout, std::uint64_t bytes) {
 Result<SharedMemory> SharedMemory::Map(int memory) {
   struct stat status {};
   headroom_shared layout{};
-  const bool read = fstat(memory, &status) == 0 &&
+  // Without the seal, a process that cuts its memory short would take the recorder with it; what
+  // cannot have one (a pipe, a device) might not even answer a read.
+  const int seals = fcntl(memory, F_GET_SEALS);
+  const bool sealed = seals != -1 && (seals & F_SEAL_SHRINK) != 0;
+  const bool read = sealed && fstat(memory, &status) == 0 &&
                     pread(memory, &layout, sizeof layout, 0) == static_cast<ssize_t>(sizeof layout);
-  // Without the seal, a process that cuts its memory short would take the recorder with it.
-  const bool sealed = (fcntl(memory, F_GET_SEALS) & F_SEAL_SHRINK) != 0;
   const auto bytes = static_cast<std::uint64_t>(status.st_size);
   void* base = MAP_FAILED;
-  if (read && sealed && layout.version == HEADROOM_SHARED_VERSION && Plausible(layout, bytes))
+  if (read && layout.version == HEADROOM_SHARED_VERSION && Plausible(layout, bytes))
     base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
   close(memory);
   if (base != MAP_FAILED) return SharedMemory(static_cast<char*>(base), bytes, layout);

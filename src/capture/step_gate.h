@@ -28,19 +28,28 @@ class StepGate {
       to_ = std::min(to_, ticks);
     }
   }
+  bool IsLast(std::int64_t number) const { return window_ && number == window_->last; }
+  /// The last wanted step ended.
+  void SawEnd(std::uint64_t ticks) {
+    to_ = std::min(to_, ticks + 1);  // The end itself is in.
+    ended_ = true;
+  }
   /// Whether what happened then is wanted.
   bool Open(std::uint64_t ticks) const { return !window_ || (ticks >= from_ && ticks < to_); }
   bool limited() const { return window_.has_value(); }
   /// Whether producers that take their time should be at it: from the step before on, since they
   /// hear of it late.
   bool Near() const {
-    return !window_ || (latest_ && *latest_ + 1 >= window_->first && *latest_ <= window_->last) ||
-           (!latest_ && window_->first == 0);
+    if (!window_) return true;
+    if (ended_) return false;
+    if (!latest_) return window_->first <= 0;
+    return *latest_ + 1 >= window_->first && *latest_ <= window_->last;
   }
 
  private:
   std::optional<StepWindow> window_;
   std::optional<std::int64_t> latest_;
+  bool ended_ = false;
   std::uint64_t from_ = UINT64_MAX, to_ = UINT64_MAX;
 };
 

@@ -24,12 +24,18 @@ void TickClock::Anchor() {
 void TickClock::AnchorAt(std::uint64_t ticks, TimeNs time) {
   if (ticks_ == 0) {
     ticks_ = ticks;
-    time_ = time;
+    time_ = latest_ = time;
     return;
   }
   const std::int64_t passed = (time - time_).ns();
+  latest_ = std::max(latest_, time);
   if (has_rate_ && passed < kStretchNs) return;
-  if (passed <= 0 || ticks <= ticks_) return;
+  if (passed <= 0) return;
+  if (ticks <= ticks_) {  // The counter began again, as it may after a suspend.
+    ticks_ = ticks;
+    time_ = time;
+    return;
+  }
   if (has_rate_) {
     const DurationNs off = time - TimeOf(ticks);
     residual_ = std::max(residual_, DurationNs(std::abs(off.ns())));
@@ -46,7 +52,9 @@ void TickClock::AnchorAt(std::uint64_t ticks, TimeNs time) {
 TimeNs TickClock::TimeOf(std::uint64_t ticks) const {
   // The difference is small enough for a double; the sum would not be.
   const auto off = static_cast<std::int64_t>(ticks - ticks_);
-  return time_ + DurationNs(std::llround(static_cast<double>(off) * ns_per_tick_));
+  constexpr double kFarthest = 4e18;  // Ticks may be anything: beyond it a rounding overflows.
+  const double ns = std::clamp(static_cast<double>(off) * ns_per_tick_, -kFarthest, kFarthest);
+  return TimeNs(0) + ((time_ - TimeNs(0)) + DurationNs(std::llround(ns)));
 }
 
 }  // namespace headroom

@@ -23,6 +23,9 @@ class TickClock {
   /// Good from the last stretch on; older ticks are off by what the rate has changed since.
   TimeNs TimeOf(std::uint64_t ticks) const;
 
+  /// The time of the last reading, and some: no event is later.
+  TimeNs Latest() const { return latest_ + DurationNs(1'000'000'000); }
+
   /// The most by which a new pair of readings was off what the ones before foretold.
   DurationNs residual() const { return residual_; }
   std::uint32_t clock() const { return clock_; }
@@ -34,6 +37,7 @@ class TickClock {
   double ns_per_tick_ = 1;
   bool has_rate_ = false;
   DurationNs residual_;
+  TimeNs latest_;
 };
 
 }  // namespace headroom

@@ -48,6 +48,21 @@ TEST(TickClockTest, FollowsARateThatChanges) {
   EXPECT_NEAR(static_cast<double>(clock.residual().ns()), 200'000, 100);
 }
 
+TEST(TickClockTest, GoesOnWhereTheCounterBeganAgain) {
+  TickClock clock = Made();
+  const headroom_impl_anchor now = headroom_impl_anchor_now(HEADROOM_CLOCK_MONOTONIC_RAW);
+  const auto later = static_cast<std::int64_t>(now.ns) + 1'000'000'000;
+  clock.AnchorAt(1000, TimeNs(later));
+  EXPECT_NEAR(static_cast<double>(clock.TimeOf(2000).ns() - later), 1000, 5);
+}
+
+TEST(TickClockTest, WildTicksHaveATime) {
+  const TickClock clock = Made();
+  clock.TimeOf(0);
+  clock.TimeOf(UINT64_MAX);
+  clock.TimeOf(UINT64_MAX / 2);
+}
+
 TEST(TickClockTest, ReadingsThatRunBackwardsChangeNothing) {
   TickClock clock = Made();
   const TimeNs before = clock.TimeOf(1'000'000);

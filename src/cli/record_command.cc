@@ -12,6 +12,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <map>
 #include <utility>
@@ -101,6 +102,7 @@ std::string Summary(const RecordedProcess& process) {
                            : fmt::format("process {}, {} event{}", process.pid, process.events,
                                          process.events == 1 ? "" : "s");
   text += fmt::format(", {}", BytesText(process.bytes));
+  if (process.alive) text += "; it runs on, unrecorded";
   if (process.drops > 0) text += fmt::format("; {} were not taken", process.drops);
   if (!process.trouble.empty()) text += fmt::format("; not all is written: {}", process.trouble);
   if (process.lost_bytes > 0 && process.trouble.empty()) {
@@ -203,6 +205,10 @@ Status RecordCommand::Run() {
     if (!quiet_) Remark(fmt::format("headroom: {}\n", Printable(text, CharsetOfEnvironment())));
   };
 
+  if (const int error = LaunchedProgram::Find(command.front()); error != 0) {
+    exit_code_ = LaunchedProgram::ShellCode(error);
+    return Status::Usage(fmt::format("cannot run {}: {}", command.front(), std::strerror(error)));
+  }
   const HeldSignals held;
   std::signal(SIGXFSZ, SIG_IGN);  // A file at its limit is seen by write(), as a full disk is.
   Result<std::unique_ptr<Recorder>> recorder = Recorder::Start(options_);
@@ -227,7 +233,13 @@ Status RecordCommand::Run() {
     const MetricsRecorder metrics(sampler, recorder.value().get());
     exit_code_ = program.value().Wait();
   }
-  for (const RecordedProcess& process : recorder.value()->Stop()) remark(Summary(process));
+  const std::vector<RecordedProcess> processes = recorder.value()->Stop();
+  for (const std::string& text : recorder.value()->Remarks()) remark(text);
+  for (const RecordedProcess& process : processes) {
+    remark(Summary(process));
+    for (const std::string& warning : process.warnings)
+      remark(fmt::format("process {}, GPU work: {}", process.pid, warning));
+  }
   return Status::Ok();
 }
 
