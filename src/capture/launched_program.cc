@@ -38,6 +38,7 @@ std::vector<std::string> Environment(const std::map<std::string, std::string>& c
 
 std::vector<char*> Pointers(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
   for (std::string& text : texts) pointers.push_back(text.data());
   pointers.push_back(nullptr);
   return pointers;
@@ -67,7 +68,7 @@ int LaunchedProgram::Find(const std::string& program) {
   while (true) {
     const std::size_t colon = std::min(rest.find(':'), rest.size());
     const std::string folder(colon > 0 ? rest.substr(0, colon) : ".");
-    const int found = error_of(folder + "/" + program);
+    const int found = error_of(fmt::format("{}/{}", folder, program));
     if (found == 0) return 0;
     if (found == EACCES) error = EACCES;
     if (colon == rest.size()) return error;

@@ -11,7 +11,7 @@
 
 namespace headroom {
 
-MetricsRecorder::MetricsRecorder(SamplerOptions options, Recorder* recorder)
+MetricsRecorder::MetricsRecorder(const SamplerOptions& options, Recorder* recorder)
     : sampler_(options), period_(options.period), recorder_(recorder) {
   thread_ = std::thread([this] { Run(); });
 }

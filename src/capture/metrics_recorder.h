@@ -23,7 +23,7 @@ namespace headroom {
 class MetricsRecorder {
  public:
   /// @param recorder  must outlive this
-  MetricsRecorder(SamplerOptions options, Recorder* recorder);
+  MetricsRecorder(const SamplerOptions& options, Recorder* recorder);
   /// Takes the last sample.
   ~MetricsRecorder();
   MetricsRecorder(const MetricsRecorder&) = delete;

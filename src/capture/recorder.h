@@ -112,7 +112,7 @@ class Recorder {
   void TakeEvents();  ///< The thread that drains.
   void WriteFiles();  ///< The thread that writes.
   void Accept();
-  void Greet(int socket);
+  void Greet(int connection);
   bool DrainAll();      ///< Whether there was anything.
   void ReleaseEnded();  ///< The memory of processes that are gone.
   void FlushAll();
