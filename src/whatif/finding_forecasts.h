@@ -20,10 +20,10 @@ struct HostTruth {
   std::optional<double> measured_step_ms;  ///< Without a profiler; scales the host to it.
 };
 
-/// Fills what the engine knows of a report: `engine`, the corrected step, `throughput`, and `saves_ms`,
-/// `saves_note` and `scenario` of the findings, which are then ordered by what they save. Where it
-/// abstains, it says why there, and the order stays. Fails (kUsage) where the measured step is not
-/// of this job.
+/// Fills what the engine knows of a report: `engine`, the corrected step, `throughput`, and
+/// `saves_ms`, `saves_note` and `scenario` of the findings, which are then ordered by what they
+/// save. Where it abstains, it says why there, and the order stays. Fails (kUsage) where the
+/// measured step is not of this job.
 ///
 /// @param report  of `store`
 Status ForecastFindings(const TraceStore& store, const Knowledge& knowledge, const HostTruth& truth,
