@@ -1,5 +1,7 @@
 #include "capture/metrics/infiniband.h"
 
+#include <fmt/format.h>
+
 #include "capture/metrics/fields.h"
 #include "capture/metrics/folder.h"
 
@@ -14,17 +16,17 @@ constexpr double kWordBytes = 4;
 InfinibandSource::InfinibandSource(const std::string& root, MetricBoard& board) {
   const std::string devices = root + "/sys/class/infiniband";
   for (const std::string& device : FolderEntries(devices)) {
-    const std::string ports = devices + "/" + device + "/ports";
+    const std::string ports = fmt::format("{}/{}/ports", devices, device);
     for (const std::string& port : FolderEntries(ports)) {
       const auto add = [&](const char* file, const char* name, const char* counter) {
         const MetricBoard::Id id =
             board.AddRate({.name = name,
                            .unit = "bytes/s",
                            .scope = MetricScope::kDevice,
-                           .instance = device + ":" + port,
+                           .instance = fmt::format("{}:{}", device, port),
                            .counter = counter},
                           {.rate_scale = kWordBytes, .total_scale = kWordBytes});
-        counters_.push_back({KernelFile(ports + "/" + port + "/counters/" + file), id});
+        counters_.push_back({KernelFile(fmt::format("{}/{}/counters/{}", ports, port, file)), id});
       };
       add("port_xmit_data", "rdma_sent_bytes_per_s", "rdma_sent_bytes");
       add("port_rcv_data", "rdma_recv_bytes_per_s", "rdma_received_bytes");
