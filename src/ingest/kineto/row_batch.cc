@@ -423,7 +423,6 @@ void RowBuilder::AddCounter(const RawEvent& event, std::int64_t offset) {
     rows.unit.push_back(StringId::None());
     rows.thread.push_back(thread);
     rows.value.push_back(value);
-    rows.unit.push_back(StringId::None());
     any = true;
   }
   if (!any) batch_.log.Add(ImportIssue::kNotAnEvent, offset, "a counter without a number");
