@@ -126,6 +126,33 @@ class Record(support.ProgramTest):
         for name in ("train_batch.forward", "train_batch.backward", "train_batch.optimizer"):
             self.assertGreater(timings[name]["total_ms"], 0, name)
 
+    def test_a_transform_that_is_a_module_is_no_forward(self):
+        """A loader's transforms are often modules. In a worker they opened steps and files of their own, in the loop's
+        process they counted as its forward."""
+        script = self.write("transform.py", """
+import torch
+
+class Data(torch.utils.data.Dataset):
+    transform = torch.nn.ReLU()
+    def __len__(self):
+        return 32
+    def __getitem__(self, index):
+        return self.transform(torch.rand(4))
+
+model = torch.nn.Linear(4, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for workers in (2, 0):
+    for batch in torch.utils.data.DataLoader(Data(), batch_size=8, num_workers=workers):
+        optimizer.zero_grad()
+        model(batch).sum().backward()
+        optimizer.step()
+""")
+        self.assertEqual(record("-o", self.file, "--", self.python("torch"), script).code, 0)
+        self.assertEqual([path.name for path in self.scratch.glob("r.pftrace*")], ["r.pftrace"])
+        report = self.report()
+        self.assertEqual(report["steps"]["count"], 8)
+        self.assertEqual({row["key"]: row["count"] for row in report["regions"]}["FORWARD"], 8)
+
     def test_scikit_learn_with_regions(self):
         outcome = record("-o", self.file, "--", self.python("sklearn"), support.ROOT / "examples/sklearn_program.py",
                          environment={"PYTHONPATH": str(support.BINARY.parent / "python")})
