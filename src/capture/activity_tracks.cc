@@ -101,17 +101,17 @@ void ActivityTracks::OnSync(const activity::Sync& sync) {
   // The call that waits is recorded as itself; this tells what it waits for.
   if (!gate_->Open(sync.start)) return;
   ++events_;
-  if (no_thread_ == 0)
-    no_thread_ = threads_->encoder().ChildTrack(threads_->process(), "waits for GPU work");
+  if (waits_ == 0)
+    waits_ = threads_->encoder().ChildTrack(threads_->process(), "waits for GPU work");
   Args args;
   args.Add("correlation", std::uint64_t{sync.correlation});
   if (sync.stream != activity::SyncPayload::kNone) args.Add("stream", std::uint64_t{sync.stream});
   if (sync.event != activity::SyncPayload::kNone) args.Add("event", std::uint64_t{sync.event});
   TraceEncoder& encoder = threads_->encoder();
   const TimeNs start = clock_->TimeOf(sync.start);
-  encoder.Begin(no_thread_, start, encoder.Intern(sync.name), encoder.Category("cuda_sync"),
+  encoder.Begin(waits_, start, encoder.Intern(sync.name), encoder.Category("cuda_sync"),
                 args.span());
-  encoder.End(no_thread_, std::max(clock_->TimeOf(sync.end), start));
+  encoder.End(waits_, std::max(clock_->TimeOf(sync.end), start));
 }
 
 void ActivityTracks::OnRange(const activity::Range& range) {
@@ -141,7 +141,10 @@ std::int64_t ActivityTracks::Flush() {
   });
   TraceEncoder& encoder = threads_->encoder();
   for (const Slice& slice : slices_) {
-    const TraceEncoder::Track track = threads_->Of(static_cast<std::int32_t>(slice.tid), "");
+    if (slice.tid == 0 && no_thread_ == 0)
+      no_thread_ = encoder.ChildTrack(threads_->process(), "CUPTI, on no thread");
+    const TraceEncoder::Track track =
+        slice.tid == 0 ? no_thread_ : threads_->Of(static_cast<std::int32_t>(slice.tid), "");
     const TimeNs start = clock_->TimeOf(slice.start);
     Args args;
     if (slice.correlation >= 0) args.Add("correlation", slice.correlation);

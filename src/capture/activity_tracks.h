@@ -56,7 +56,7 @@ class ActivityTracks : public activity::Sink {
   std::vector<Slice> slices_;
   std::vector<std::string> warnings_;
   std::int64_t events_ = 0;
-  TraceEncoder::Track self_track_ = 0, no_thread_ = 0;
+  TraceEncoder::Track self_track_ = 0, waits_ = 0, no_thread_ = 0;
 };
 
 }  // namespace headroom

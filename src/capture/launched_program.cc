@@ -102,7 +102,6 @@ Result<LaunchedProgram> LaunchedProgram::Start(
   const int error = posix_spawnp(&pid, argv[0], nullptr, &attributes, argv.data(), envp.data());
   posix_spawnattr_destroy(&attributes);
   if (error != 0) {
-    errno = error;
     return Status::Usage(fmt::format("cannot run {}: {}", arguments.front(), std::strerror(error)));
   }
   return LaunchedProgram(pid);

@@ -27,8 +27,7 @@ class HeldSignals {
 class LaunchedProgram {
  public:
   /// Starts `arguments[0]`, looked up in PATH, with this process's environment and what
-  /// `environment` adds or replaces. Fails (kUsage) where it cannot be started; exit_code() of the
-  /// failure is the shell's: 127 not found, 126 not executable.
+  /// `environment` adds or replaces. Fails (kUsage) where it cannot be started.
   static Result<LaunchedProgram> Start(const std::vector<std::string>& arguments,
                                        const std::map<std::string, std::string>& environment);
 

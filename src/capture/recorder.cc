@@ -6,21 +6,19 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
-#include <csignal>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <fstream>
 #include <span>
 #include <string_view>
 #include <utility>
 
+#include "capture/metrics/clock.h"
 #include "headroom/detail/clock.h"
 
 namespace headroom {
@@ -33,12 +31,6 @@ constexpr DurationNs kCensusEvery{1'000'000'000};
 constexpr std::int64_t kFlushBytes = std::int64_t{4} << 20;
 /// A ring of 8 MiB takes 2 million regions a second for 131 ms.
 constexpr int kBusyWaitMs = 5, kIdleWaitMs = 30;
-
-TimeNs Now(clockid_t clock) {
-  timespec now{};
-  clock_gettime(clock, &now);
-  return TimeNs(std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec);
-}
 
 std::string CommOf(std::int32_t pid) {
   std::ifstream file(fmt::format("/proc/{}/comm", pid));
@@ -89,7 +81,7 @@ Result<std::unique_ptr<Recorder>> Recorder::Start(RecorderOptions options) {
                                         main.file.path(), main.file.trouble()));
   }
   if (Status status = recorder->Listen(); !status.ok()) return status;
-  recorder->next_snapshot_ = Now(CLOCK_MONOTONIC) + kSnapshotEvery;
+  recorder->next_snapshot_ = MonotonicNow() + kSnapshotEvery;
   recorder->taker_ = std::thread([r = recorder.get()] { r->TakeEvents(); });
   recorder->writer_ = std::thread([r = recorder.get()] { r->WriteFiles(); });
   return recorder;
@@ -133,7 +125,7 @@ Status Recorder::Listen() {
 }
 
 void Recorder::Snapshot(TraceEncoder& encoder) {
-  encoder.ClockSnapshot(Now(CLOCK_MONOTONIC), Now(CLOCK_BOOTTIME), Now(CLOCK_REALTIME));
+  encoder.ClockSnapshot(MonotonicNow(), ReadClock(CLOCK_BOOTTIME), ReadClock(CLOCK_REALTIME));
 }
 
 void Recorder::Accept() {
@@ -216,7 +208,7 @@ Recorder::Recording* Recorder::RecordingOf(const ProcessHandle& process) {
   }
   const std::array<TraceArg, 2> args{TraceArg{"pid", std::int64_t{pid}},
                                      TraceArg{"file", std::string_view(file.value().path())}};
-  main.encoder.Instant(main.self_track, Now(CLOCK_MONOTONIC), main.encoder.Intern("process"),
+  main.encoder.Instant(main.self_track, MonotonicNow(), main.encoder.Intern("process"),
                        main.encoder.Category("headroom"), args);
   Recording& recording = recordings_.emplace_back(std::move(file).value(), options_.steps);
   Snapshot(recording.encoder);
@@ -233,9 +225,9 @@ void Recorder::BeginProcess(Recording& recording, std::int32_t pid) {
   if (rank.rank < 0) return;
   const std::array<TraceArg, 2> args{TraceArg{"rank", rank.rank},
                                      TraceArg{"world_size", rank.world_size}};
-  recording.encoder.Instant(
-      recording.self_track, Now(CLOCK_MONOTONIC), recording.encoder.Intern("rank"),
-      recording.encoder.Category("headroom"), std::span(args.data(), rank.world_size > 0 ? 2 : 1));
+  recording.encoder.Instant(recording.self_track, MonotonicNow(), recording.encoder.Intern("rank"),
+                            recording.encoder.Category("headroom"),
+                            std::span(args.data(), rank.world_size > 0 ? 2 : 1));
 }
 
 bool Recorder::DrainAll() {
@@ -267,11 +259,7 @@ bool Recorder::DrainAll() {
     if (recording.waiting_bytes + static_cast<std::int64_t>(recording.encoder.size()) >
         options_.limits.pending_bytes / 2)
       continue;
-    for (auto& reader : recording.readers) {
-      const std::int64_t events = reader->Drain();
-      recording.events += events;
-      any |= events > 0;
-    }
+    any |= Drain(recording);
     much |= static_cast<std::int64_t>(recording.encoder.size()) > kFlushBytes;
   }
   ReleaseEnded();
@@ -279,14 +267,22 @@ bool Recorder::DrainAll() {
   return any;
 }
 
+bool Recorder::Drain(Recording& recording) {
+  for (const auto& reader : recording.readers) reader->Look();
+  std::int64_t events = 0;
+  for (const auto& reader : recording.readers) events += reader->Drain();
+  recording.events += events;
+  return events > 0;
+}
+
 void Recorder::ReleaseEnded() {
-  const TimeNs now = Now(CLOCK_MONOTONIC);
+  const TimeNs now = MonotonicNow();
   if (now < next_census_) return;
   next_census_ = now + kCensusEvery;
   for (TickClock& clock : clocks_) clock.Anchor();
   for (Recording& recording : recordings_) {
     if (recording.readers.empty() || recording.process->IsAlive()) continue;
-    for (const auto& reader : recording.readers) recording.events += reader->Drain();
+    Drain(recording);
     Finish(recording);
     recording.ended = true;
   }
@@ -318,7 +314,7 @@ void Recorder::FlushAll() {
   std::vector<std::pair<Recording*, std::string>> taken;
   {
     const std::lock_guard lock(mutex_);
-    const TimeNs now = Now(CLOCK_MONOTONIC);
+    const TimeNs now = MonotonicNow();
     const bool snapshot = now >= next_snapshot_;
     if (snapshot) next_snapshot_ = now + kSnapshotEvery;
     for (Recording& recording : recordings_) {
@@ -335,6 +331,7 @@ void Recorder::FlushAll() {
     recording->file.Append(std::move(packets));
     recording->file.Flush();
     recording->waiting_bytes = recording->file.pending_bytes();
+    recording->lost_bytes = recording->file.lost_bytes();
     // A job may start thousands of processes, one after the other.
     if (recording->closing && recording->file.pending_bytes() == 0) recording->file.Close();
   }
@@ -384,12 +381,11 @@ void Recorder::ReportSelf(Recording& recording) {
       TraceArg{"dropped_depth", count(drops.depth)},
       TraceArg{"dropped_names", count(drops.names)},
       TraceArg{"unmatched_ends", count(drops.unmatched)},
-      TraceArg{"lost_bytes", recording.file.lost_bytes()},
+      TraceArg{"lost_bytes", recording.lost_bytes.load()},
       TraceArg{"clock", std::string_view(counter ? "tsc" : "monotonic-raw")},
       TraceArg{"clock_residual_ns", ticks.residual().ns()},
       TraceArg{"recorder_cpu_ms", ms(usage.ru_utime) + ms(usage.ru_stime)}};
-  recording.encoder.Instant(recording.self_track, Now(CLOCK_MONOTONIC),
-                            recording.encoder.Intern("self"),
+  recording.encoder.Instant(recording.self_track, MonotonicNow(), recording.encoder.Intern("self"),
                             recording.encoder.Category("headroom"), args);
   recording.reported_drops = totals.Lost();
 }

@@ -54,7 +54,7 @@ class Recorder {
  public:
   /// Creates the file and begins to listen.
   static Result<std::unique_ptr<Recorder>> Start(RecorderOptions options);
-  /// Stops without a report.
+  /// Stops.
   ~Recorder();
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
@@ -78,7 +78,7 @@ class Recorder {
     ProcessHandle process;
     SharedMemory memory;
   };
-  /// What was not taken, and how good the clock was.
+  /// What was not taken.
   struct Totals {
     std::uint64_t rings = 0;
     SharedMemory::Drops drops;
@@ -103,6 +103,7 @@ class Recorder {
 
     Totals totals() const;
     std::atomic<std::int64_t> waiting_bytes = 0;  ///< Taken and not in the file yet.
+    std::atomic<std::int64_t> lost_bytes = 0;     ///< The file's, for the other thread.
     std::uint64_t reported_drops = 0;
   };
 
@@ -118,6 +119,7 @@ class Recorder {
   void FlushAll();
   Recording* RecordingOf(const ProcessHandle& process);
   void BeginProcess(Recording& recording, std::int32_t pid);
+  static bool Drain(Recording& recording);  ///< Whether there was anything.
   void Finish(Recording& recording);
   TickClock& ClockOf(std::uint32_t clock);
   static void Snapshot(TraceEncoder& encoder);

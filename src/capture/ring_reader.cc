@@ -61,8 +61,7 @@ void RingReader::OpenTrack(const headroom_ring& from, Ring& ring) {
   }
 }
 
-std::int64_t RingReader::Drain() {
-  fullest_ = 0;
+void RingReader::Look() {
   for (std::uint32_t i = 0; i < rings_.size(); ++i) {
     headroom_ring* from = memory_.ring(i);
     Ring& ring = rings_[i];
@@ -72,16 +71,19 @@ std::int64_t RingReader::Drain() {
     // A head that cannot be is a process gone mad; its ring is left alone.
     if (ring.head < ring.tail || ring.head - ring.tail > memory_.ring_records())
       ring.head = ring.tail;
-    fullest_ = std::max(fullest_, static_cast<double>(ring.head - ring.tail) /
-                                      static_cast<double>(memory_.ring_records()));
+    if (gate_->limited()) FindSteps(i);
   }
-  if (gate_->limited()) {  // Whatever is drained below is judged by steps that were seen here.
-    for (std::uint32_t i = 0; i < rings_.size(); ++i) FindSteps(i);
-  }
+}
+
+std::int64_t RingReader::Drain() {
   std::int64_t events = 0;
   for (std::uint32_t i = 0; i < rings_.size(); ++i) {
     if (rings_[i].state == HEADROOM_RING_FREE) continue;
-    events += memory_.ring(i)->kind == HEADROOM_RING_ACTIVITY ? DrainActivity(i) : DrainRing(i);
+    if (memory_.ring(i)->kind == HEADROOM_RING_ACTIVITY) {
+      DrainActivity(i);  // Counted where its events are written.
+    } else {
+      events += DrainRing(i);
+    }
     Release(i);
   }
   return events + activity_.Flush();
@@ -94,7 +96,7 @@ void RingReader::Finish() {
   activity_.Flush();
 }
 
-std::int64_t RingReader::DrainActivity(std::uint32_t i) {
+void RingReader::DrainActivity(std::uint32_t i) {
   Ring& ring = rings_[i];
   if (gate_->limited()) {
     __atomic_store_n(&activity::ControlOf(memory_.ring(i))->capture, gate_->Near() ? 1U : 0U,
@@ -111,16 +113,14 @@ std::int64_t RingReader::DrainActivity(std::uint32_t i) {
     ring.decoder->Decode(std::span(memory_.records(i) + at, count), activity_);
     ring.tail += count;
   }
-  return 0;  // Counted where they are written.
 }
 
 void RingReader::FindSteps(std::uint32_t i) {
   Ring& ring = rings_[i];
-  if (rings_[i].state == HEADROOM_RING_FREE || memory_.ring(i)->kind != HEADROOM_RING_THREAD)
-    return;
+  if (ring.state == HEADROOM_RING_FREE || memory_.ring(i)->kind != HEADROOM_RING_THREAD) return;
   const headroom_record* records = memory_.records(i);
   const std::uint64_t mask = memory_.ring_records() - 1;
-  for (std::uint64_t at = rings_[i].tail; at < rings_[i].head;) {
+  for (std::uint64_t at = ring.tail; at < ring.head;) {
     const headroom_record& record = records[at & mask];
     const std::uint32_t kind = KindOf(record);
     if (kind == HEADROOM_KIND_STEP) {

@@ -32,17 +32,17 @@ class RingReader {
   /// All must outlive the reader.
   RingReader(SharedMemory memory, const TickClock* clock, ThreadTracks* threads, StepGate* gate);
 
-  /// Moves the events that are there. Returns their number.
-  /// REQUIRES: the clock was anchored after the last event of interest.
+  /// Settles how far the next Drain() goes, and tells the gate of the steps up to there. To be
+  /// called on all readers of a process before any is drained: one image tells the steps of all.
+  void Look();
+  /// Moves the events that were there at Look(). Returns their number.
+  /// REQUIRES: the clock was anchored after it.
   std::int64_t Drain();
   /// Tells what waits for an end that will not come. For when the process is gone.
   void Finish();
 
   /// Why GPU work is missing, as the program's side says.
   const std::vector<std::string>& warnings() const { return activity_.warnings(); }
-
-  /// The largest share of a ring that was in use at the last Drain().
-  double fullest() const { return fullest_; }
 
   /// Events that found no room, of all rings so far.
   std::uint64_t ring_drops() const;
@@ -59,7 +59,7 @@ class RingReader {
   };
   struct Ring {
     std::uint64_t tail = 0;
-    std::uint64_t head = 0;  ///< As far as this Drain() goes.
+    std::uint64_t head = 0;  ///< As far as the next Drain() goes.
     std::uint32_t state = HEADROOM_RING_FREE;
     TraceEncoder::Track track = 0;
     std::uint32_t last_step = kNoSerial;  ///< Serial of the last wanted step, while it runs.
@@ -69,7 +69,7 @@ class RingReader {
   };
 
   std::int64_t DrainRing(std::uint32_t i);
-  std::int64_t DrainActivity(std::uint32_t i);
+  void DrainActivity(std::uint32_t i);
   void Release(std::uint32_t i);
   void FindSteps(std::uint32_t i);
   void OpenTrack(const headroom_ring& from, Ring& ring);
@@ -88,7 +88,6 @@ class RingReader {
   std::vector<TraceEncoder::Name> names_;  ///< Of the encoder, by number; 0: not yet.
   std::unordered_map<std::uint32_t, TraceEncoder::Track> counters_;
   ActivityTracks activity_;
-  double fullest_ = 0;
   std::uint64_t freed_drops_ = 0;  ///< Of rings that were given back.
 };
 

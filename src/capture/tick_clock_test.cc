@@ -58,9 +58,12 @@ TEST(TickClockTest, GoesOnWhereTheCounterBeganAgain) {
 
 TEST(TickClockTest, WildTicksHaveATime) {
   const TickClock clock = Made();
-  clock.TimeOf(0);
-  clock.TimeOf(UINT64_MAX);
-  clock.TimeOf(UINT64_MAX / 2);
+  const std::uint64_t now = headroom_impl_anchor_now(HEADROOM_CLOCK_MONOTONIC_RAW).ticks;
+  constexpr std::uint64_t kFar = 5'000'000'000'000'000'000;  // Beyond what is told apart.
+  EXPECT_EQ(clock.TimeOf(now + kFar), clock.TimeOf(now + kFar + 1'000'000'000));
+  EXPECT_EQ(clock.TimeOf(now - kFar), clock.TimeOf(now - kFar - 1'000'000'000));
+  EXPECT_LT(clock.TimeOf(now - kFar), clock.TimeOf(now));
+  EXPECT_LT(clock.TimeOf(now), clock.TimeOf(now + kFar));
 }
 
 TEST(TickClockTest, ReadingsThatRunBackwardsChangeNothing) {

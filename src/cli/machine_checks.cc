@@ -13,13 +13,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <sstream>
 #include <string_view>
 
+#include "analysis/format.h"
+#include "base/read_file.h"
 #include "capture/cupti/library.h"
 #include "capture/metrics/cgroup.h"
 #include "capture/metrics/metric_board.h"
@@ -33,10 +33,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// The content of a small file without the line's end; empty where it cannot be read.
 std::string TextOf(const std::string& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  std::string content = std::move(text).str();
+  const Result<std::optional<std::string>> read = ReadFile(path);
+  std::string content = read.ok() ? read.value().value_or("") : "";
   while (content.ends_with('\n')) content.pop_back();
   return content;
 }
@@ -45,8 +45,6 @@ std::string Environment(const char* name) {
   const char* value = std::getenv(name);
   return value != nullptr ? value : "";
 }
-
-std::string Gigabytes(double bytes) { return fmt::format("{:.3g} GB", bytes / 1e9); }
 
 /// A word for sh that holds any bytes, newlines too: escape.h's is for people to copy.
 std::string ShellWord(std::string_view text) {
@@ -128,7 +126,7 @@ MachineCheck CheckDisk(const std::string& folder) {
   const double free = static_cast<double>(space.f_bavail) * static_cast<double>(space.f_frsize);
   constexpr double kComfortable = 2e9;
   MachineCheck check{.name = "disk",
-                     .finding = fmt::format("{} free in {}", Gigabytes(free), folder)};
+                     .finding = fmt::format("{} free in {}", FormatBytes(free), folder)};
   if (free < kComfortable) {
     check.state = CheckState::kLimited;
     check.matters = "GPU work takes about 200 bytes a launch: 2 MB a second at 10,000 launches";
@@ -164,7 +162,7 @@ MachineCheck CheckCgroup() {
   return {.name = "cgroup",
           .finding = fmt::format("version {}; CPU {}, memory {}", groups.cpu.v2 ? 2 : 1,
                                  cores ? fmt::format("at most {:.3g} cores", *cores) : "unlimited",
-                                 memory ? "at most " + Gigabytes(*memory) : "unlimited")};
+                                 memory ? "at most " + FormatBytes(*memory) : "unlimited")};
 }
 
 MachineCheck CheckPressure() {

@@ -17,6 +17,7 @@
 #include <map>
 #include <utility>
 
+#include "analysis/format.h"
 #include "capture/launched_program.h"
 #include "capture/metrics/clock.h"
 #include "capture/metrics_recorder.h"
@@ -90,24 +91,18 @@ void WriteAbout(const std::vector<std::string>& wanted, const std::vector<std::s
   });
 }
 
-std::string BytesText(std::int64_t bytes) {
-  if (bytes < 10'000) return fmt::format("{} bytes", bytes);
-  if (bytes < 10'000'000) return fmt::format("{:.0f} kB", static_cast<double>(bytes) / 1e3);
-  return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
-}
-
 std::string Summary(const RecordedProcess& process) {
   std::string text = fmt::format("{}: ", process.path);
   text += process.pid == 0 ? std::string("no process told anything")
                            : fmt::format("process {}, {} event{}", process.pid, process.events,
                                          process.events == 1 ? "" : "s");
-  text += fmt::format(", {}", BytesText(process.bytes));
+  text += fmt::format(", {}", FormatBytes(static_cast<double>(process.bytes)));
   if (process.alive) text += "; it runs on, unrecorded";
   if (process.drops > 0) text += fmt::format("; {} were not taken", process.drops);
   if (!process.trouble.empty()) text += fmt::format("; not all is written: {}", process.trouble);
   if (process.lost_bytes > 0 && process.trouble.empty()) {
     text += fmt::format("; full, {} more did not fit (--max-file-gb, --max-memory-mb, --steps)",
-                        BytesText(process.lost_bytes));
+                        FormatBytes(static_cast<double>(process.lost_bytes)));
   }
   return text;
 }
@@ -219,7 +214,7 @@ Status RecordCommand::Run() {
       EnvironmentFor(recorder.value()->socket_path(), remark);
   const Result<LaunchedProgram> program = LaunchedProgram::Start(command, environment);
   if (!program.ok()) {
-    exit_code_ = LaunchedProgram::ShellCode(errno);
+    exit_code_ = LaunchedProgram::ShellCode(EACCES);  // It is there: see above.
     recorder.value()->Stop();
     std::error_code ignored;
     fs::remove(options_.path, ignored);

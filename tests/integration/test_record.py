@@ -91,6 +91,29 @@ class Record(support.ProgramTest):
         self.assertNotIn(secret.encode(), data)
         self.assertNotIn(os.uname().nodename.encode() + b"\0", data + b"\0")
 
+    def test_gpu_work_from_the_driver_to_the_report(self):
+        """The library that is injected, its ring, the recorder, the file and the report; only CUPTI itself is a stand-in."""
+        cupti = support.BINARY.parent / "tests/cupti"
+        commands = "init step 1 region FORWARD launch 20 endregion copy 4096 sync 1 endstep step 2 launch 10 endstep wait 300"
+        outcome = record("-o", self.file, "--", cupti / "fake_program", *commands.split(),
+                         environment={"LD_LIBRARY_PATH": str(cupti / "new")})
+        self.assertEqual(outcome.code, 0, outcome)
+        self.assertNotIn("GPU work:", outcome.message)
+        report = self.report()
+        self.assertEqual(sum(row["count"] for row in report["kernels"]), 30 + 2)  # A copy and a set beside the kernels.
+        self.assertEqual(report["steps"]["count"], 2)
+        self.assertEqual({row["key"] for row in report["regions"]}, {"FORWARD"})
+        self.assertEqual(len(report["gpu_time"]), 1)
+        self.assertGreater(report["gpu_time"][0]["memory_ms"], 0)
+
+    def test_why_there_is_no_gpu_work_is_told(self):
+        fake = support.BINARY.parent / "tests/cupti/fake_program"
+        outcome = record("-o", self.file, "--", fake, "init", environment={
+            "LD_LIBRARY_PATH": "/nonexistent", "CUDA_HOME": "/nonexistent"})
+        self.assertEqual(outcome.code, 0, outcome)
+        self.assertIn("GPU work: ", outcome.message)
+        self.report()
+
     def test_what_is_asked_for_is_recorded(self):
         outcome = record("-o", self.file, "--with", "argv,env,host", "--", "sh", "-c", ": s3cr3t",
                          environment={"TOKEN": "0d5e-token"})
