@@ -96,8 +96,8 @@ TEST(DamagedRecording, IsReadUpToItsLastWholePacketWhereverItIsCut) {
 TEST(DamagedRecording, LosesOneEventToAFlippedByteAndGoesOn) {
   const std::string trace = SmallRecording(/*layers=*/5);
   const auto whole = ReadRecording(trace);
-  // On which clock stamps are is said at the start and with each snapshot: where it is damaged, they
-  // are lost as far as the next one, and the log says so.
+  // On which clock stamps are is said at the start and with each snapshot: where it is damaged,
+  // they are lost as far as the next one, and the log says so.
   const std::size_t clock_end = PacketEnds(trace)[2];
   for (std::size_t at = 0; at < trace.size(); ++at) {
     for (const int bit : {0, 3, 7}) {
