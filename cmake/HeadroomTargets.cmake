@@ -43,10 +43,8 @@ function(headroom_library name)
     headroom_target_defaults(${name}_test)
     target_link_libraries(${name}_test PRIVATE headroom_${name} ${ARG_TEST_DEPS} GTest::gtest_main ${RAPIDCHECK_LIBRARY})
     add_test(NAME ${name}_test COMMAND ${name}_test)
-    if(HEADROOM_SANITIZE)
-      # What is tested stays optimized; its tests then compile in half the time.
-      target_compile_options(${name}_test PRIVATE -O0)
-    endif()
+    # What is tested stays optimized; its tests then compile in half the time.
+    target_compile_options(${name}_test PRIVATE -O0)
     set_tests_properties(${name}_test PROPERTIES ENVIRONMENT "HEADROOM_SOURCE_DIR=${PROJECT_SOURCE_DIR}")
   endif()
   if(ARG_BENCHES AND BUILD_TESTING AND NOT HEADROOM_SANITIZE)
