@@ -178,13 +178,17 @@ HostEventId Attribution::ForwardOperatorOf(HostEventId backward) const {
 namespace {
 
 /// Phase inside a range or operator with these roles. All but forward and backward hold for all
-/// that they contain.
+/// that they contain; but an optimizer may call a closure that runs the passes, in ranges.
 Phase PhaseInside(Phase around, HostRoles roles, HostEventKind kind, bool autograd_thread) {
   if (roles.Has(HostRole::kDataWait)) return Phase::kDataWait;
   if (roles.Has(HostRole::kCallback)) return Phase::kCallback;
   if (roles.Has(HostRole::kHostToDevice)) return Phase::kHostToDevice;
   if (roles.Has(HostRole::kCommunication)) return Phase::kCommunication;
   if (roles.Has(HostRole::kOptimizer)) return Phase::kOptimizer;
+  if (around == Phase::kOptimizer && kind == HostEventKind::kAnnotation) {
+    if (roles.Has(HostRole::kBackward)) return Phase::kBackward;
+    if (roles.Has(HostRole::kForward)) return Phase::kForward;
+  }
   const bool holds =
       around != Phase::kOther && around != Phase::kForward && around != Phase::kBackward;
   if (!holds && roles.Has(HostRole::kBackward)) return Phase::kBackward;

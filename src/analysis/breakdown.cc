@@ -42,6 +42,26 @@ struct PhasePiece {
   bool marked = false;  ///< By a range that somebody drew: it says itself how far it reaches.
 };
 
+/// Takes the passes that an optimizer runs inside of its update out of it. `pieces` from `first` on
+/// are of one thread.
+void TakeClosuresOut(const IntervalSet& passes, std::size_t first,
+                     std::vector<PhasePiece>& pieces) {
+  std::vector<PhasePiece> left;
+  for (std::size_t i = first; i < pieces.size(); ++i) {
+    const PhasePiece& piece = pieces[i];
+    if (kHostPriority[piece.rank].phase != Phase::kOptimizer) {
+      left.push_back(piece);
+      continue;
+    }
+    IntervalSet update;
+    update.AppendInOrder(piece.time);
+    const IntervalSet rest = Subtract(update, passes);
+    for (const Interval& time : rest.intervals()) left.push_back({time, piece.rank, piece.marked});
+  }
+  pieces.resize(first);
+  pieces.insert(pieces.end(), left.begin(), left.end());
+}
+
 /// The ranges and operators of the process that have a phase: those that touch `span`, and the
 /// nearest ones outside of it.
 std::vector<PhasePiece> FindPhasePieces(const TraceStore& store, NameFacts& names,
@@ -53,6 +73,8 @@ std::vector<PhasePiece> FindPhasePieces(const TraceStore& store, NameFacts& name
   for (std::size_t t = 0; t < store.threads.rows(); ++t) {
     if (process.valid() && store.threads.process[t] != process) continue;
     const TraceStore::RowRange range = store.HostEventsOf(ThreadId(t));
+    const std::size_t first_piece = pieces.size();
+    IntervalSet in_closures;  // Passes that an optimizer runs inside of its update.
     for (std::uint32_t row = range.first; row < range.last; ++row) {
       const HostEventKind kind = events.kind[row];
       if (kind == HostEventKind::kGpuAnnotation || kind == HostEventKind::kOther ||
@@ -78,11 +100,16 @@ std::vector<PhasePiece> FindPhasePieces(const TraceStore& store, NameFacts& name
       }
       if (piece.time.end > span.start) {
         pieces.push_back(piece);
+        if (parent.valid() && attribution.Of(parent).phase == Phase::kOptimizer &&
+            (phase == Phase::kForward || phase == Phase::kBackward)) {
+          in_closures.AppendInOrder(piece.time);
+        }
       } else if (!before || piece.time.end > before->time.end ||
                  (piece.time.end == before->time.end && piece.rank < before->rank)) {
         before = piece;
       }
     }
+    if (!in_closures.empty()) TakeClosuresOut(in_closures, first_piece, pieces);
   }
   if (before) pieces.push_back(*before);
   if (after) pieces.push_back(*after);

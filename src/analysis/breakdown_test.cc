@@ -44,6 +44,22 @@ TEST(Breakdown, GivesKernelsToThePhaseThatLaunchedThem) {
   EXPECT_EQ(split.gpu.Sum(), Us(100));
 }
 
+TEST(Breakdown, PassesThatAnOptimizerCallsAreTheirOwnPhase) {
+  StoreBuilder b;
+  b.Annotation("Optimizer.step#LBFGS.step", kMain, 0, 100);
+  b.Annotation("FORWARD", kMain, 10, 40);
+  b.Launch("aten::mm", kMain, 20, kGemm, kStream, 21, 4);
+  b.Annotation("BACKWARD", kMain, 55, 30);
+  b.Launch("aten::add_", kMain, 90, kAdd, kStream, 92, 3);
+  const StepBreakdown split = Split(b, UsSpan(0, 100));
+  EXPECT_EQ(split.step.forward, Us(40));
+  EXPECT_EQ(split.gpu.forward, Us(4));
+  EXPECT_EQ(split.step.backward, Us(30));
+  EXPECT_EQ(split.step.optimizer, Us(30));
+  EXPECT_EQ(split.gpu.optimizer, Us(3));
+  EXPECT_EQ(split.step.Sum(), Us(100));
+}
+
 TEST(Breakdown, ComputeHidesCommunicationHidesCopiesFromTheHostHideOtherCopies) {
   StoreBuilder b;
   b.Copy(CopyKind::kDeviceToHost, 1, 0, 100);  // Launch unknown: other.

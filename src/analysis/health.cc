@@ -120,42 +120,98 @@ void AddProfilerOverhead(const TraceStore& store, ImportLog& log) {
   if (count > 0) log.Add(ImportIssue::kBufferOverhead, -1, FormatMs(total) + " in all", count);
 }
 
-/// What a recording says of itself, in points named `self` of category `headroom`. Each counts from
-/// the beginning, so the last one holds.
+/// A number that is no less than 0 among the arguments of an instant.
+std::optional<double> NumberOf(const TraceStore& store, std::size_t instant, std::string_view key) {
+  const std::string_view text = store.Arg(store.instants.args[instant], key);
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole && std::isfinite(value) && value >= 0 ? std::optional(value) : std::nullopt;
+}
+
+/// The beginning of a text among the arguments of an instant, as JSON writes it.
+std::string_view Unquoted(const TraceStore& store, std::size_t instant, std::string_view key) {
+  constexpr std::size_t kLongest = 300;
+  std::string_view text = store.Arg(store.instants.args[instant], key);
+  if (text.size() >= 2 && text.front() == '"') text = text.substr(1, text.size() - 2);
+  return text.substr(0, kLongest);
+}
+
+/// What the recording of GPU activity says, in points named `cupti_...`: see capture/activity.h.
+struct ActivityMessages {
+  double lost_records = 0;  ///< Dropped by CUPTI, or without a time.
+  double cpu_ns = 0;        ///< What recording took, on its own thread and on the program's.
+  std::int64_t warnings = 0;
+  std::string first_warning;
+};
+
+void AddActivityMessage(const TraceStore& store, std::size_t instant, std::string_view name,
+                        ActivityMessages& messages) {
+  const double value = NumberOf(store, instant, "value").value_or(0);
+  if (name == "cupti_dropped_records" || name == "cupti_untimed_records") {
+    messages.lost_records += value;
+  } else if (name == "cupti_worker_cpu_ns" || name == "cupti_handling_cpu_ns") {
+    messages.cpu_ns += value;
+  } else if (store.Arg(store.instants.args[instant], "severity") == "\"warning\"") {
+    ++messages.warnings;
+    if (!messages.first_warning.empty()) return;
+    const std::string_view text = Unquoted(store, instant, "text");
+    messages.first_warning =
+        text.empty() ? fmt::format("{}: {:.0f}", name, value) : std::string(text);
+  }
+}
+
+/// What a recording says of itself, in points of category `headroom`. Those named `self` count from
+/// the beginning each, so the last one holds.
 void AddSelfReport(const TraceStore& store, ImportLog& log) {
   const auto& instants = store.instants;
   std::optional<std::size_t> last;
+  ActivityMessages activity;
+  std::string files;
+  std::size_t processes = 0;  // Further ones.
   for (std::size_t row = 0; row < instants.rows(); ++row) {
-    if (store.Text(instants.category[row]) != "headroom" ||
-        store.Text(instants.name[row]) != "self")
-      continue;
+    if (store.Text(instants.category[row]) != "headroom") continue;
+    const std::string_view name = store.Text(instants.name[row]);
+    if (name == "process") {
+      constexpr std::size_t kMostFiles = 4;
+      if (++processes <= kMostFiles)
+        files += fmt::format("{}{}", files.empty() ? "" : ", ", Unquoted(store, row, "file"));
+      else if (processes == kMostFiles + 1)
+        files += ", ...";
+    }
+    if (name.starts_with("cupti_")) AddActivityMessage(store, row, name, activity);
+    if (name != "self") continue;
     if (!last || instants.time[row] >= instants.time[*last]) last = row;
   }
-  if (!last) return;
-  const auto number = [&](std::string_view key) -> std::optional<double> {
-    const std::string_view text = store.Arg(instants.args[*last], key);
-    double value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    const bool whole = error == std::errc() && end == text.data() + text.size();
-    return whole && std::isfinite(value) && value >= 0 ? std::optional(value) : std::nullopt;
-  };
-  std::string says;
-  const auto say = [&](std::string_view text) {
-    says += fmt::format("{}{}", says.empty() ? "" : ", ", text);
-  };
-  // Only the words that we write ourselves are quoted.
-  for (const std::string_view clock : {"tsc", "monotonic", "monotonic-raw"}) {
-    if (store.Arg(instants.args[*last], "clock") == fmt::format("\"{}\"", clock))
-      say(fmt::format("clock {}", clock));
+  if (processes > 0)
+    log.Add(ImportIssue::kFurtherProcesses, -1, fmt::format("{} more: {}", processes, files));
+  if (activity.warnings > 0)
+    log.Add(ImportIssue::kRecorderWarning, -1, activity.first_warning, activity.warnings);
+  double dropped = activity.lost_records;
+  if (last) {
+    std::string says;
+    const auto say = [&](std::string_view text) {
+      says += fmt::format("{}{}", says.empty() ? "" : ", ", text);
+    };
+    // Only the words that we write ourselves are quoted.
+    for (const std::string_view clock : {"tsc", "monotonic", "monotonic-raw"}) {
+      if (store.Arg(instants.args[*last], "clock") == fmt::format("\"{}\"", clock))
+        say(fmt::format("clock {}", clock));
+    }
+    if (const auto ns = NumberOf(store, *last, "clock_residual_ns"))
+      say(fmt::format("off by at most {:.0f} ns", *ns));
+    if (const auto ns = NumberOf(store, *last, "zone_ns"))
+      say(fmt::format("a region costs {:.1f} ns", *ns));
+    if (const auto ms = NumberOf(store, *last, "recorder_cpu_ms"))
+      say(fmt::format("the recorder took {:.1f} ms of CPU time", *ms));
+    constexpr double kNsPerMs = 1e6;
+    if (activity.cpu_ns > 0)
+      say(fmt::format("GPU activity took {:.1f} ms in the program", activity.cpu_ns / kNsPerMs));
+    log.Add(ImportIssue::kRecorder, -1, says);
+    dropped += NumberOf(store, *last, "dropped").value_or(0);
   }
-  if (const auto ns = number("clock_residual_ns"))
-    say(fmt::format("off by at most {:.0f} ns", *ns));
-  if (const auto ns = number("zone_ns")) say(fmt::format("a region costs {:.1f} ns", *ns));
-  if (const auto ms = number("recorder_cpu_ms"))
-    say(fmt::format("the recorder took {:.1f} ms of CPU time", *ms));
-  log.Add(ImportIssue::kRecorder, -1, says);
   constexpr double kMostCounted = 1e15;
-  const double dropped = std::min(number("dropped").value_or(0), kMostCounted);
+  dropped = std::min(dropped, kMostCounted);
   if (dropped >= 1)
     log.Add(ImportIssue::kDroppedRecords, -1, {}, static_cast<std::int64_t>(dropped));
 }

@@ -180,5 +180,43 @@ TEST(Health, TheRecordingReportsOnItself) {
   }
 }
 
+TEST(Health, WhatTheRecordingOfGpuActivitySaysIsTold) {
+  StoreBuilder b;
+  b.NameDevice(0, "NVIDIA H200");
+  b.Step(0, kMain, 0, 100);
+  b.Launch("aten::mm", kMain, 5, kGemm, kStream, 10, 50);
+  b.Instant("headroom", "cupti_started", 1, R"("value": 12, "severity": "info")");
+  b.Instant("headroom", "cupti_failed", 20, R"("value": 999, "severity": "warning")");
+  b.Instant("headroom", "cupti_kind_refused", 21,
+            R"("value": 15, "text": "no memory sets", "severity": "warning")");
+  b.Instant("headroom", "cupti_worker_cpu_ns", 30, R"("value": 1500000, "severity": "info")");
+  b.Instant("headroom", "cupti_worker_cpu_ns", 40, R"("value": 500000, "severity": "info")");
+  b.Instant("other", "cupti_failed", 41, R"("value": 1, "severity": "warning")");
+  b.Instant("headroom", "self", 60, R"("dropped": 0)");
+  const auto find = [](const Health& health, ImportIssue issue) {
+    return std::find_if(health.issues.begin(), health.issues.end(),
+                        [=](const HealthIssue& i) { return i.issue == issue; });
+  };
+  Health health = AnalyzeTrace(b).health;
+  EXPECT_EQ(health.grade, 'B');
+  const auto warning = find(health, ImportIssue::kRecorderWarning);
+  ASSERT_NE(warning, health.issues.end());
+  EXPECT_EQ(warning->count, 2);
+  EXPECT_NE(warning->detail.find("(cupti_failed: 999)"), std::string::npos) << warning->detail;
+  const auto recorder = find(health, ImportIssue::kRecorder);
+  ASSERT_NE(recorder, health.issues.end());
+  EXPECT_NE(recorder->detail.find("GPU activity took 2.0 ms in the program"), std::string::npos)
+      << recorder->detail;
+  EXPECT_EQ(find(health, ImportIssue::kDroppedRecords), health.issues.end());
+
+  // What CUPTI itself dropped is missing like what a full ring dropped, of a killed recorder too.
+  b.Instant("headroom", "cupti_dropped_records", 50, R"("value": 7, "severity": "warning")");
+  b.Instant("headroom", "cupti_untimed_records", 51, R"("value": 2, "severity": "warning")");
+  health = AnalyzeTrace(b).health;
+  const auto dropped = find(health, ImportIssue::kDroppedRecords);
+  ASSERT_NE(dropped, health.issues.end());
+  EXPECT_EQ(dropped->count, 9);
+}
+
 }  // namespace
 }  // namespace headroom

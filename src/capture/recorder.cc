@@ -421,6 +421,8 @@ std::vector<RecordedProcess> Recorder::Stop() {
                          .drops = recording.totals().Lost(),
                          .trouble = recording.file.trouble(),
                          .alive = alive[processes.size()],
+                         .missed_steps = recording.gate.missed(),
+                         .latest_step = recording.gate.latest(),
                          .warnings = recording.warnings});
   }
   clients_.clear();

@@ -37,6 +37,9 @@ class StepGate {
   /// Whether what happened then is wanted.
   bool Open(std::uint64_t ticks) const { return !window_ || (ticks >= from_ && ticks < to_); }
   bool limited() const { return window_.has_value(); }
+  /// Whether none of the wanted steps came.
+  bool missed() const { return window_ && from_ == UINT64_MAX; }
+  std::optional<std::int64_t> latest() const { return latest_; }
   /// Whether producers that take their time should be at it: from the step before on, since they
   /// hear of it late.
   bool Near() const {

@@ -249,7 +249,7 @@ std::vector<MachineCheck> CheckPython(const std::string& python) {
   } else {
     module.state = CheckState::kLimited;
     module.finding = text("headroom_error");
-    module.matters = "`import headroom` fails; headroom record brings its own copy along";
+    module.matters = "`import headroom` fails in a program; headroom record does without";
     module.fix = "pip install . in Headroom's folder, or its build folder in PYTHONPATH";
   }
   return {interpreter, torch, module};
@@ -286,17 +286,34 @@ MachineCheck CheckNvidia() {
                                  devices == 1 ? "" : "s", number / 1000, number % 1000 / 10)};
 }
 
-MachineCheck CheckCupti() {
+/// Whether CUPTI lets this process record kernels: asked as `record` does, and taken back.
+bool MayRecordKernels(const cupti::Library& library, std::string* why) {
+  cupti::Subscriber subscriber = nullptr;
+  const auto ignore = [](void*, cupti::Domain, std::uint32_t, const void*) {};
+  if (cupti::Subscribe(library, ignore, nullptr, &subscriber, why) != cupti::kSuccess) return false;
+  const cupti::Result result = library.enable(cupti::kConcurrentKernel);
+  if (result == cupti::kSuccess) {
+    library.disable(cupti::kConcurrentKernel);
+  } else {
+    *why = "CUPTI gives no kernels: " + library.Explain(result);
+  }
+  library.unsubscribe(subscriber);
+  return result == cupti::kSuccess;
+}
+
+/// @param has_gpu  whether the driver works; without one, CUPTI refuses everything
+MachineCheck CheckCupti(bool has_gpu) {
+  constexpr const char* kMatters =
+      "headroom record takes no kernels and copies here, only regions and metrics";
   cupti::Library library;
   std::string why;
-  if (cupti::OpenLibrary(&library, &why)) {
-    return {.name = "cupti",
-            .finding = fmt::format("version {} ({})", library.version, library.path)};
-  }
-  return {.name = "cupti",
-          .state = CheckState::kMissing,
-          .finding = why,
-          .matters = "headroom record takes no kernels and copies here, only regions and metrics"};
+  if (!cupti::OpenLibrary(&library, &why))
+    return {.name = "cupti", .state = CheckState::kMissing, .finding = why, .matters = kMatters};
+  const std::string version = fmt::format("version {} ({})", library.version, library.path);
+  if (!has_gpu) return {.name = "cupti", .finding = version};
+  if (!MayRecordKernels(library, &why))
+    return {.name = "cupti", .state = CheckState::kMissing, .finding = why, .matters = kMatters};
+  return {.name = "cupti", .finding = version + " lets this user record kernels"};
 }
 
 MachineCheck CheckNvml() {
@@ -351,8 +368,9 @@ std::vector<MachineCheck> CheckMachine(const std::string& python, const std::str
                                       CheckDisk(folder), CheckCgroup(), CheckPressure(),
                                       CheckEnergy()};
   for (MachineCheck& check : CheckPython(python)) checks.push_back(std::move(check));
-  for (MachineCheck (*check)() : {CheckNvidia, CheckCupti, CheckNvml, CheckInjection, CheckAmd})
-    checks.push_back(check());
+  checks.push_back(CheckNvidia());
+  checks.push_back(CheckCupti(/*has_gpu=*/checks.back().state == CheckState::kOk));
+  for (MachineCheck (*check)() : {CheckNvml, CheckInjection, CheckAmd}) checks.push_back(check());
   return checks;
 }
 

@@ -98,6 +98,12 @@ std::string Summary(const RecordedProcess& process) {
                                          process.events == 1 ? "" : "s");
   text += fmt::format(", {}", FormatBytes(static_cast<double>(process.bytes)));
   if (process.alive) text += "; it runs on, unrecorded";
+  if (process.missed_steps && process.pid != 0) {
+    text += process.latest_step
+                ? fmt::format("; --steps: none of them came, the last was step {}",
+                              *process.latest_step)
+                : std::string("; --steps: none of them came, the program told of no step");
+  }
   if (process.drops > 0) text += fmt::format("; {} were not taken", process.drops);
   if (!process.trouble.empty()) text += fmt::format("; not all is written: {}", process.trouble);
   if (process.lost_bytes > 0 && process.trouble.empty()) {

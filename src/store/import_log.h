@@ -119,6 +119,11 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
   X(kDroppedRecords, "dropped-records", kError, \
     "the recording dropped what came faster than it could be kept", "exact counts and sums", \
     "fewer or longer regions, or a lower --level") \
+  X(kFurtherProcesses, "further-processes", kInfo, \
+    "the recording has a file for each process, and this is one of them", "", \
+    "`headroom report FILE FILE.PID ...` compares ranks") \
+  X(kRecorderWarning, "recorder-warning", kWarning, \
+    "GPU activity was not recorded as asked", "", "`headroom doctor` tells what keeps it from the GPU") \
   X(kRecorder, "recorder", kInfo, "what the recording says of itself", "", "") \
   X(kForecast, "forecast", kInfo, \
     "a timeline that Headroom forecast, no recording; nothing was taken off for a profiler", "", "") \

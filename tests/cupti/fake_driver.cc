@@ -1,5 +1,5 @@
-// A libcuda.so.1 without a GPU, as far as launch_load uses it, so that gpu_cost is tested where
-// there is none: loads the injection library in cuInit, and gives launches to the fake libcupti.
+// A libcuda.so.1 without a GPU, as far as launch_load and `headroom doctor` use it, so that both
+// are tested where there is none: loads the injection library in cuInit, and gives launches to the fake libcupti.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -27,6 +27,11 @@ FAKE_EXPORT int cuInit(unsigned /*flags*/) {
   if (initialize == nullptr || initialize() != 1) return 1;
   void* fake = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
   if (fake != nullptr) the_fake = reinterpret_cast<FakeCuptiDoFunction>(dlsym(fake, "FakeCuptiDo"));
+  return 0;
+}
+
+FAKE_EXPORT int cuDriverGetVersion(int* version) {
+  *version = 13000;
   return 0;
 }
 

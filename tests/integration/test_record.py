@@ -61,6 +61,13 @@ class Record(support.ProgramTest):
         self.assertEqual(record("-o", self.file, "--steps", "3:7", "--", REGIONS, "0.5", "loop").code, 0)
         self.assertEqual([step["index"] for step in self.report()["steps"]["list"]], [3, 4, 5, 6, 7])
 
+    def test_steps_that_never_came_are_told(self):
+        outcome = record("-o", self.file, "--steps", "1000:1010", "--", REGIONS, "0.1", "loop")
+        self.assertEqual(outcome.code, 0, outcome)
+        self.assertRegex(outcome.message, r"--steps: none of them came, the last was step \d+")
+        outcome = record("-o", self.file, "--force", "--steps", "3:7", "--", "true")
+        self.assertNotIn("none of them came", outcome.message)  # Nothing was told at all, which is said.
+
     def test_a_program_without_timers_still_reports(self):
         self.assertEqual(record("-o", self.file, "--", "sleep", "0.2").code, 0)
         report = self.report()
@@ -75,6 +82,8 @@ class Record(support.ProgramTest):
         self.assertRegex(files[1].name, r"^r\.pftrace\.\d+$")
         for path in files:
             self.assertGreater(self.report(path)["steps"]["count"], 5, path)
+        further = [issue for issue in self.report(files[0])["health"]["issues"] if issue["code"] == "further-processes"]
+        self.assertIn(files[1].name, further[0]["detail"])
 
     def test_level_metrics_leaves_the_program_alone(self):
         outcome = record("-o", self.file, "--level", "metrics", "--", "env")
@@ -325,6 +334,26 @@ class Doctor(support.ProgramTest):
         for check in checks.values():
             self.assertTrue(check["finding"], check)
             self.assertTrue(check["matters"] or check["state"] == "ok", check)
+
+    def test_says_whether_kernels_may_be_recorded(self):
+        # A stand-in for the driver and for CUPTI: what is asked of them is what is tested.
+        fakes = {"LD_LIBRARY_PATH": str(support.BINARY.parent / "tests/cupti/new")}
+
+        def cupti(**refusal):
+            outcome = support.headroom("doctor", "--json", environment={**fakes, **refusal})
+            checks = {check["name"]: check for check in outcome.json()["checks"]}
+            self.assertEqual(checks["nvidia"]["finding"], "1 GPU, driver for CUDA 13.0")
+            return checks["cupti"]
+
+        found = cupti()
+        self.assertEqual(found["state"], "ok", found)
+        self.assertIn("lets this user record kernels", found["finding"])
+        for refusal, says in (({"FAKE_CUPTI_SUBSCRIBE": "35"}, "NVreg_RestrictProfilingToAdminUsers=0"),
+                              ({"FAKE_CUPTI_SUBSCRIBE": "39"}, "another profiler"),
+                              ({"FAKE_CUPTI_ENABLE_10": "35"}, "CUPTI gives no kernels")):
+            found = cupti(**refusal)
+            self.assertEqual(found["state"], "missing", found)
+            self.assertIn(says, found["finding"])
 
     def test_a_switch_in_the_environment_is_named(self):
         checks = support.headroom("doctor", "--json", environment={

@@ -158,6 +158,27 @@ TEST(DamagedRecording, ClosesRegionsThatNeverEndAtTheLastStampOfTheirSequence) {
   EXPECT_GT(store->log.rows().front().offset, 0);
 }
 
+TEST(DamagedRecording, AStepThatNeverEndsIsNoneAndCountersDoNotStretchIt) {
+  TraceEncoder encoder;
+  const auto track = encoder.ThreadTrack(1, 2, "main");
+  const auto category = encoder.Category("step");
+  const auto step = [&](std::int64_t number, std::int64_t begin) {
+    const TraceArg arg{"step", number};
+    encoder.Begin(track, TimeNs(begin), encoder.Intern("step"), category, std::span(&arg, 1));
+  };
+  step(0, 100);
+  encoder.End(track, TimeNs(200));
+  step(1, 300);
+  encoder.Begin(track, TimeNs(350), encoder.Intern("FORWARD"), encoder.Category("region"));
+  encoder.Instant(track, TimeNs(9000), encoder.Intern("late"), encoder.Category("headroom"));
+  const auto store = ReadRecording(encoder.Take());
+  ASSERT_EQ(store->host_events.rows(), 3u);
+  EXPECT_EQ(store->HostEnd(HostEventId(1u)), TimeNs(350));
+  ASSERT_EQ(store->steps.rows(), 1u);
+  EXPECT_EQ(store->steps.index[0], 0);
+  EXPECT_EQ(store->log.Count(ImportIssue::kUnfinishedSpan), 2);
+}
+
 /// One packet with the fields that `fill` writes.
 template <typename Fill>
 std::string PacketOf(Fill&& fill) {

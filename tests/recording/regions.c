@@ -10,27 +10,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-static double now(void) {
+static double Now(void) {
   struct timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
   return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-static void spend(double seconds) {
+static void Spend(double seconds) {
   const struct timespec time = {0, (long)(seconds * 1e9)};
   nanosleep(&time, NULL);
 }
 
-static void step(int64_t number) {
+static void OneStep(int64_t number) {
   const headroom_token whole = headroom_begin_step(number);
   const headroom_token wait = HEADROOM_BEGIN("dataloader_next");
-  spend(0.002);
+  Spend(0.002);
   headroom_end(wait);
   const headroom_token forward = HEADROOM_BEGIN("FORWARD");
-  spend(0.003);
+  Spend(0.003);
   headroom_end(forward);
   const headroom_token backward = HEADROOM_BEGIN("BACKWARD");
-  spend(0.005);
+  Spend(0.005);
   headroom_gradient("fc.weight", 4096);
   headroom_end(backward);
   headroom_counter("loss", 1.0 / (double)(number + 1));
@@ -38,25 +38,25 @@ static void step(int64_t number) {
   headroom_end(whole);
 }
 
-static void overlap(void) {
+static void Overlap(void) {
   const headroom_token outer = HEADROOM_BEGIN("outer");
   const headroom_token first = HEADROOM_BEGIN("first");
-  spend(0.002);
+  Spend(0.002);
   const headroom_token second = HEADROOM_BEGIN("second");
-  spend(0.002);
+  Spend(0.002);
   headroom_end(first);
-  spend(0.002);
+  Spend(0.002);
   headroom_end(second);
   headroom_end(outer);
 }
 
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
-  const double end = now() + atof(argv[1]);
+  const double end = Now() + atof(argv[1]);
   const char* mode = argv[2];
-  if (strcmp(mode, "overlap") == 0) overlap();
-  for (int64_t number = 0; strcmp(mode, "loop") == 0 && now() < end; ++number) step(number);
-  while (strcmp(mode, "busy") == 0 && now() < end) {
+  if (strcmp(mode, "overlap") == 0) Overlap();
+  for (int64_t number = 0; strcmp(mode, "loop") == 0 && Now() < end; ++number) OneStep(number);
+  while (strcmp(mode, "busy") == 0 && Now() < end) {
     for (int i = 0; i < 1000; ++i) headroom_end(HEADROOM_BEGIN("IO"));
   }
   struct headroom_stats all;

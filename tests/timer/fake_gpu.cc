@@ -1,8 +1,7 @@
 #include "fake_gpu.h"
 
-#include <time.h>
-
 #include <cstdint>
+#include <ctime>
 #include <map>
 #include <mutex>
 #include <set>
@@ -104,7 +103,7 @@ int StreamCreate(void** stream) {
   State& state = TheState();
   const std::lock_guard<std::mutex> lock(state.mutex);
   if (const int error = Called("StreamCreate")) return error;
-  *stream = reinterpret_cast<void*>(state.streams++);
+  *stream = reinterpret_cast<void*>(state.streams++);  // NOLINT(performance-no-int-to-ptr)
   return 0;
 }
 

@@ -4,12 +4,12 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
-#include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <headroom/timer.hpp>
@@ -20,6 +20,7 @@ namespace {
 std::uint64_t allocations, locks;
 }
 
+// NOLINTBEGIN: names of the C library.
 extern "C" {
 void* __libc_malloc(std::size_t bytes);
 void* __libc_calloc(std::size_t count, std::size_t bytes);
@@ -38,6 +39,7 @@ int pthread_mutex_lock(pthread_mutex_t* mutex) {
   return ++locks, real(mutex);
 }
 }
+// NOLINTEND
 
 namespace headroom {
 namespace {

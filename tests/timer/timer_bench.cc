@@ -80,6 +80,7 @@ int Measure(const char* how) {
   enable(true);
   for (const int count : {2, 4}) {
     std::vector<std::thread> threads;
+    threads.reserve(static_cast<std::size_t>(count));
     const std::uint64_t before = Wall();
     std::vector<double> times(static_cast<std::size_t>(count));
     for (int i = 0; i < count; ++i) {

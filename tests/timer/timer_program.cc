@@ -20,6 +20,7 @@ std::uint64_t Now() { return headroom_impl_gettime(HEADROOM_IMPL_CLOCK_MONOTONIC
 /// `regions` on each thread, 2 million a second; late ones are not made up for.
 void Paced(int threads, int regions) {
   std::vector<std::thread> workers;
+  workers.reserve(static_cast<std::size_t>(threads));
   for (int i = 0; i < threads; ++i) {
     workers.emplace_back([regions] {
       for (int done = 0; done < regions; done += 1000) {

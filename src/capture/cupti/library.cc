@@ -162,4 +162,31 @@ bool OpenLibrary(Library* library, std::string* why) {
   return true;
 }
 
+Result Subscribe(const Library& library, Callback callback, void* user, Subscriber* subscriber,
+                 std::string* why) {
+  char other[64] = "";  // CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN
+  Result result = kUnknownError;
+  if (library.subscribe_v2 != nullptr) {
+    SubscriberParams params{
+        .size = sizeof params, .name = "Headroom", .other_name = other, .other_size = sizeof other};
+    result = library.subscribe_v2(subscriber, callback, user, &params);
+  } else {
+    result = library.subscribe(subscriber, callback, user);
+  }
+  if (result == kSuccess) return result;
+  if (result == kMultipleSubscribers) {
+    *why = "another profiler has CUPTI";
+    if (other[0] != 0) *why += std::string(" (") + other + ")";
+    *why +=
+        ": one client a process is allowed; record without Nsight, PyTorch's profiler and the like";
+  } else if (result == kInsufficientPrivileges || result == kVirtualInsufficientPrivileges) {
+    *why =
+        "the driver lets administrators alone profile GPUs: load it with "
+        "NVreg_RestrictProfilingToAdminUsers=0, or give the container CAP_SYS_ADMIN";
+  } else {
+    *why = "CUPTI (" + library.path + ") refuses: " + library.Explain(result);
+  }
+  return result;
+}
+
 }  // namespace headroom::cupti

@@ -32,4 +32,9 @@ void* OpenLibraryFile();
 /// with the remedy.
 bool OpenLibrary(Library* library, std::string* why);
 
+/// Makes `callback` CUPTI's client in this process; it allows one. Where it refuses, `why` is a
+/// sentence with the remedy.
+Result Subscribe(const Library& library, Callback callback, void* user, Subscriber* subscriber,
+                 std::string* why);
+
 }  // namespace headroom::cupti

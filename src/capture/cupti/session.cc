@@ -144,29 +144,9 @@ void Session::Unavailable(const char* why, Result result) {
 }
 
 bool Session::Subscribe() {
-  char other[64] = "";  // CUPTI_OLD_SUBSCRIBER_NAME_MIN_LEN
-  Result result = kUnknownError;
-  if (library_.subscribe_v2 != nullptr) {
-    SubscriberParams params{
-        .size = sizeof params, .name = "Headroom", .other_name = other, .other_size = sizeof other};
-    result = library_.subscribe_v2(&subscriber_, &OnCallback, this, &params);
-  } else {
-    result = library_.subscribe(&subscriber_, &OnCallback, this);
-  }
-  if (result == kSuccess) return true;
   std::string why;
-  if (result == kMultipleSubscribers) {
-    why = "another profiler has CUPTI";
-    if (other[0] != 0) why += std::string(" (") + other + ")";
-    why +=
-        ": one client a process is allowed; record without Nsight, PyTorch's profiler and the like";
-  } else if (result == kInsufficientPrivileges || result == kVirtualInsufficientPrivileges) {
-    why =
-        "the driver lets administrators alone profile GPUs: load it with "
-        "NVreg_RestrictProfilingToAdminUsers=0, or give the container CAP_SYS_ADMIN";
-  } else {
-    why = "CUPTI (" + library_.path + ") refuses: " + library_.Explain(result);
-  }
+  const Result result = cupti::Subscribe(library_, &OnCallback, this, &subscriber_, &why);
+  if (result == kSuccess) return true;
   Unavailable(why.c_str(), result);
   return false;
 }

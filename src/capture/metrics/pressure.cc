@@ -1,5 +1,6 @@
 #include "capture/metrics/pressure.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include "capture/metrics/fields.h"
@@ -26,16 +27,17 @@ PressureTotals ParsePressure(std::string_view text) {
 PressureSource::PressureSource(const std::string& prefix, const std::string& suffix,
                                MetricScope scope, MetricBoard& board) {
   for (const std::string resource : {"cpu", "io", "memory"}) {
-    const std::string path = prefix + resource + suffix;
+    const std::string path = fmt::format("{}{}{}", prefix, resource, suffix);
     if (access(path.c_str(), R_OK) != 0) continue;
     const auto add = [&](const std::string& kind, const std::string& state) {
       const std::string group = scope == MetricScope::kCgroup ? "cgroup_" : "";
       constexpr double kMicrosecond = 1e-6;
-      return board.AddRate({.name = group + resource + "_pressure_" + kind + "_pct",
-                            .unit = "%",
-                            .scope = scope,
-                            .counter = group + "pressure_" + resource + "_" + state + "_seconds"},
-                           {.rate_scale = 100 * kMicrosecond, .total_scale = kMicrosecond});
+      return board.AddRate(
+          {.name = fmt::format("{}{}_pressure_{}_pct", group, resource, kind),
+           .unit = "%",
+           .scope = scope,
+           .counter = fmt::format("{}pressure_{}_{}_seconds", group, resource, state)},
+          {.rate_scale = 100 * kMicrosecond, .total_scale = kMicrosecond});
     };
     Resource added{KernelFile(path), add("some", "waiting"), std::nullopt};
     // That no task at all has a processor is told of groups only; of the host it is always 0.
@@ -53,6 +55,8 @@ PressureSource PressureSource::OfCgroup(const std::string& folder, MetricBoard& 
 }
 
 void PressureSource::Read(SampleRun& run) {
+  // To read it makes the kernel add up what each of its cores has counted.
+  if (!run.slow) return;
   for (Resource& resource : resources_) {
     const std::optional<KernelFile::Text> read = resource.file.Read(run.buffer);
     if (!read) continue;

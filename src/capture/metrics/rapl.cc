@@ -1,5 +1,6 @@
 #include "capture/metrics/rapl.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <string>
@@ -31,7 +32,9 @@ RaplSource::RaplSource(const std::string& root, MetricBoard& board) {
     std::string name = FirstWord(zone + "/name", buffer);
     const std::size_t inner = entry.find(':', entry.find(':') + 1);
     if (inner != std::string::npos)
-      name = FirstWord(folder + entry.substr(0, inner) + "/name", buffer) + " " + name;
+      name = fmt::format(
+          "{} {}", FirstWord(fmt::format("{}{}/name", folder, entry.substr(0, inner)), buffer),
+          name);
     const auto range = ParseNumber(FirstWord(zone + "/max_energy_range_uj", buffer));
     constexpr double kMicrojoule = 1e-6;
     zones_.push_back(

@@ -226,6 +226,8 @@ void RowWriter::AddTrackEvent(Sequence& sequence, TimeNs time, std::string_view 
       store_.log.Add(ImportIssue::kMissingName, offset, "of an argument");
   }
 
+  if (event.type == kBegin || event.type == kEnd)
+    sequence.last_slice = std::max(sequence.last_slice, time);
   switch (event.type) {
     case kBegin:
       Begin(event, sequence.number);
@@ -565,7 +567,12 @@ void RowWriter::CloseSlices(const std::vector<Sequence>& sequences) {
     open.insert(open.end(), track.open.begin() + static_cast<std::ptrdiff_t>(next),
                 track.open.end());
     for (const OpenSlice& slice : open) {
-      SetEnd(slice, sequences[slice.sequence].last);
+      // Not at the last stamp of all: counters go on when what is timed has been killed.
+      SetEnd(slice, std::max(StartOf(slice), sequences[slice.sequence].last_slice));
+      // A step without an end is none whose length could be compared.
+      StringId& category = store_.host_events.category.MutablePending(slice.row);
+      if (!slice.on_gpu && RuleOf(category) == CategoryRule::kStep)
+        category = store_.strings.Intern("unfinished step");
       store_.log.Add(ImportIssue::kUnfinishedSpan, slice.offset);
     }
     track.open = {};

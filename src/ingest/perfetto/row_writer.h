@@ -35,7 +35,8 @@ struct Sequence {
   std::int64_t stamp_us = 0;
   std::int32_t pid = 0;
 
-  TimeNs last;  ///< The latest stamp.
+  TimeNs last;        ///< The latest stamp.
+  TimeNs last_slice;  ///< The latest begin or end.
 
   /// Forgets what packets may refer to after the state was cleared.
   void Clear();
