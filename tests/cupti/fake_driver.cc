@@ -1,5 +1,6 @@
 // A libcuda.so.1 without a GPU, as far as launch_load and `headroom doctor` use it, so that both
-// are tested where there is none: loads the injection library in cuInit, and gives launches to the fake libcupti.
+// are tested where there is none: loads the injection library in cuInit, and gives launches to the
+// fake libcupti.
 #include <dlfcn.h>
 #include <unistd.h>
 
