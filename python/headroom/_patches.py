@@ -27,10 +27,6 @@ TO_DEVICE = _timer.Scope("to_device")
 FROM_DEVICE = _timer.Scope("from_device")
 COMMUNICATION = _timer.Scope("COMM")
 
-# A mark right before the end of a step that turned out to be none: it began where the one before it ended, and there was no
-# batch for it. Who counts steps leaves it out.
-EMPTY_STEP = "step.empty"
-
 COLLECTIVES = ("all_gather", "all_gather_into_tensor", "all_gather_object", "all_reduce", "all_to_all", "all_to_all_single",
                "barrier", "broadcast", "broadcast_object_list", "gather", "recv", "reduce", "reduce_scatter",
                "reduce_scatter_tensor", "scatter", "send")
@@ -78,9 +74,8 @@ class Steps(threading.local):
         self.token = 0
 
     def cancel(self):
-        if self.token:
-            _timer.mark(EMPTY_STEP)
-            self.close()
+        _timer.cancel_step(self.token)
+        self.token = 0
 
     def _was_evaluation(self):
         iterator = self.iterator() if self.iterator is not None else None
@@ -177,6 +172,8 @@ def _make_next(original):
         try:
             return original(self)
         except StopIteration:
+            end(token)  # Before the step may end.
+            token = 0
             steps.on_exhausted()
             raise
         finally:

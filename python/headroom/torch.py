@@ -167,7 +167,7 @@ class Loop:
             self._waits = _Clocked(_TorchEventImpl, on_time=lambda name, seconds: _timer.counter(f"{name}_ms", seconds * 1e3))
         waits = self._waits
         length = _length(self._loader)
-        iterator, served, step = None, 0, 0
+        iterator, served, step, exhausted = None, 0, 0, False
         try:
             while True:
                 # The wait for a batch belongs to its step. Behind the last batch there is none, where that is known.
@@ -180,8 +180,7 @@ class Loop:
                         iterator = iter(self._loader)
                     batch = next(iterator)
                 except StopIteration:
-                    if step:
-                        _timer.mark(_patches.EMPTY_STEP)
+                    exhausted = True
                     return
                 finally:
                     if waits is not None:
@@ -194,7 +193,7 @@ class Loop:
                 _timer.end(step)
                 step = 0
         finally:
-            _timer.end(step)
+            (_timer.cancel_step if exhausted else _timer.end)(step)
 
 
 def _length(loader: Any) -> Optional[int]:

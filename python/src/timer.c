@@ -39,6 +39,7 @@ static __thread int64_t open_beyond;  // Entered while open_scopes was full.
 static const volatile headroom_token kNoRegion = UINT64_MAX;
 
 static int64_t next_step;
+static headroom_token newest_tool_step;  // The last one that has a number, if a tool began it.
 static int64_t user_steps;
 static PyTypeObject* scope_type;
 static PyTypeObject* stats_type;
@@ -102,6 +103,7 @@ static headroom_token ScopeBeginToken(Scope* self) {
   if (self->is_step) {
     const int64_t number = self->number >= 0 ? self->number : next_step;
     next_step = number + 1;
+    newest_tool_step = 0;
     return headroom_begin_step(number);
   }
   return headroom_begin_key(ScopeKey(self));
@@ -311,7 +313,22 @@ static PyObject* ModuleStep(PyObject* module, PyObject* args, PyObject* kwargs) 
 
 static PyObject* ModuleBeginStep(PyObject* module, PyObject* unused) {
   (void)module, (void)unused;
-  return PyLong_FromUnsignedLongLong(headroom_begin_step(next_step++));
+  newest_tool_step = headroom_begin_step(next_step++);
+  return PyLong_FromUnsignedLongLong(newest_tool_step);
+}
+
+static PyObject* ModuleCancelStep(PyObject* module, PyObject* token) {
+  (void)module;
+  const headroom_token step = PyLong_AsUnsignedLongLong(token);
+  if (PyErr_Occurred()) return NULL;
+  if (step != 0) {
+    // Without a gap in the numbers, unless another step has begun on another thread meanwhile.
+    if (step == newest_tool_step) --next_step;
+    newest_tool_step = 0;
+    headroom_mark("step.empty");
+    headroom_end(step);
+  }
+  return NewNone();
 }
 
 static PyObject* ModuleUserSteps(PyObject* module, PyObject* unused) {
@@ -448,6 +465,9 @@ static PyMethodDef module_methods[] = {
      "number: 0 or more; None: one more than the last, each time that it is entered."},
     {"begin_step", ModuleBeginStep, METH_NOARGS,
      "begin_step()\n--\n\nbegin() of the next step, by a tool: not counted in user_steps()."},
+    {"cancel_step", ModuleCancelStep, METH_O,
+     "cancel_step(token, /)\n--\n\nend() of a step of begin_step() that turned out to be none: its "
+     "mark \"step.empty\" tells, and the next one gets its number."},
     {"user_steps", ModuleUserSteps, METH_NOARGS,
      "user_steps()\n--\n\nHow often a step() was entered: where the program marks its steps, tools "
      "leave it to it."},

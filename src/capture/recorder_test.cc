@@ -122,6 +122,27 @@ TEST_F(RecorderTest, OnlyTheStepsThatAreWanted) {
   EXPECT_EQ(processes[0].events, 2 * 4);
 }
 
+// Behind the last batch of an epoch a step begins that is none; the next one has its number.
+TEST_F(RecorderTest, AnEmptyStepDoesNotEndTheWindow) {
+  const auto recorder = Start({.steps = StepWindow{.first = 1, .last = 1}});
+  InProcess([] {
+    const auto step = [](std::int64_t number, bool empty) {
+      const headroom_token whole = headroom_begin_step(number);
+      headroom_end(HEADROOM_BEGIN("FORWARD"));
+      if (empty) headroom_mark("step.empty");
+      headroom_end(whole);
+    };
+    step(0, false);
+    step(1, true);
+    step(1, false);
+    step(2, false);
+  });
+  const std::vector<RecordedProcess> processes = recorder->Stop();
+  ASSERT_EQ(processes.size(), 1u);
+  EXPECT_EQ(processes[0].events, 2 * 4 + 1);
+  EXPECT_FALSE(processes[0].missed_steps);
+}
+
 TEST_F(RecorderTest, StopsAtTheLimitOfTheFile) {
   const auto recorder = Start({.limits = {.file_bytes = 20'000, .pending_bytes = 1 << 20}});
   InProcess([] {

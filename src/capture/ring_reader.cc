@@ -130,6 +130,9 @@ void RingReader::FindSteps(std::uint32_t i) {
     } else if (kind == HEADROOM_KIND_END && SerialOf(record) == ring.last_step) {
       gate_->SawEnd(record.ticks);
       ring.last_step = kNoSerial;
+    } else if (kind == HEADROOM_KIND_MARK && ring.last_step != kNoSerial &&
+               memory_.Name(record.name) == "step.empty") {
+      ring.last_step = kNoSerial;  // It is none, and the next one has its number.
     }
     at += 1 + PayloadOf(kind);
   }
