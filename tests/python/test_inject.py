@@ -31,7 +31,7 @@ class Loops(unittest.TestCase):
             self.assertEqual(" ".join(r.name for r in process.inside(step) if r.name in names), inside)
             self.assertEqual(process.inside(step, "evaluate"), [])
         self.assertTrue(all(region.end is not None for region in process.regions()))
-        self.assertEqual([step.value for step in found], list(range(found[0].value, found[0].value + steps)))
+        self.assertEqual([step.number for step in found], list(range(found[0].number, found[0].number + steps)))
 
     def test_a_plain_loop(self):
         (process,) = recorded("""
