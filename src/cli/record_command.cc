@@ -100,7 +100,7 @@ std::string Summary(const RecordedProcess& process) {
   if (process.alive) text += "; it runs on, unrecorded";
   if (process.missed_steps && process.pid != 0) {
     text += process.latest_step
-                ? fmt::format("; --steps: none of them came, the last was step {}",
+                ? fmt::format("; --steps: none of them came, the last that began is step {}",
                               *process.latest_step)
                 : std::string("; --steps: none of them came, the program told of no step");
   }

@@ -105,7 +105,7 @@ std::string StepSourceText(const Steps& steps) {
   const std::string marker = steps.marker.empty() ? "" : fmt::format(" ({})", steps.marker);
   switch (steps.source) {
     case StepSource::kAnnotation:
-      return fmt::format("annotations of the profiler{}", marker);
+      return fmt::format("marks in the trace{}", marker);
     case StepSource::kInferred:
       return fmt::format("inferred from what repeats{}; confidence: {}", marker,
                          steps.confidence.empty() ? "unknown" : steps.confidence);

@@ -64,7 +64,7 @@ class Record(support.ProgramTest):
     def test_steps_that_never_came_are_told(self):
         outcome = record("-o", self.file, "--steps", "1000:1010", "--", REGIONS, "0.1", "loop")
         self.assertEqual(outcome.code, 0, outcome)
-        self.assertRegex(outcome.message, r"--steps: none of them came, the last was step \d+")
+        self.assertRegex(outcome.message, r"--steps: none of them came, the last that began is step \d+")
         outcome = record("-o", self.file, "--force", "--steps", "3:7", "--", "true")
         self.assertNotIn("none of them came", outcome.message)  # Nothing was told at all, which is said.
 
