@@ -569,11 +569,12 @@ void RowWriter::CloseSlices(const std::vector<Sequence>& sequences) {
     for (const OpenSlice& slice : open) {
       // Not at the last stamp of all: counters go on when what is timed has been killed.
       SetEnd(slice, std::max(StartOf(slice), sequences[slice.sequence].last_slice));
+      store_.log.Add(ImportIssue::kUnfinishedSpan, slice.offset);
+      if (slice.on_gpu) continue;
       // A step without an end is none whose length could be compared.
       StringId& category = store_.host_events.category.MutablePending(slice.row);
-      if (!slice.on_gpu && RuleOf(category) == CategoryRule::kStep)
+      if (RuleOf(category) == CategoryRule::kStep)
         category = store_.strings.Intern("unfinished step");
-      store_.log.Add(ImportIssue::kUnfinishedSpan, slice.offset);
     }
     track.open = {};
     track.ends = {};
