@@ -412,7 +412,7 @@ using Timer = BasicTimer<HostClock>;
 /// The rest of the block is a region. Its key, a literal, is looked up once; a recording tells the
 /// line and the function.
 #if defined(HEADROOM_DISABLE)
-#define HEADROOM_SCOPE(literal) static_assert(("" literal)[0] >= 0 || true, "a literal")
+#define HEADROOM_SCOPE(literal) static_assert(true, "" literal)
 #else
 #define HEADROOM_SCOPE(literal)                                                \
   static ::headroom_impl_site HEADROOM_IMPL_JOIN(headroom_site_, __LINE__) = { \

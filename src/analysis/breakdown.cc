@@ -46,17 +46,21 @@ struct PhasePiece {
 /// are of one thread.
 void TakeClosuresOut(const IntervalSet& passes, std::size_t first,
                      std::vector<PhasePiece>& pieces) {
+  const std::size_t rank = *PriorityOf(Phase::kOptimizer);
   std::vector<PhasePiece> left;
+  std::vector<Interval> updates, marked_updates;
   for (std::size_t i = first; i < pieces.size(); ++i) {
     const PhasePiece& piece = pieces[i];
-    if (kHostPriority[piece.rank].phase != Phase::kOptimizer) {
+    if (piece.rank != rank) {
       left.push_back(piece);
-      continue;
+    } else {
+      (piece.marked ? marked_updates : updates).push_back(piece.time);
     }
-    IntervalSet update;
-    update.AppendInOrder(piece.time);
-    const IntervalSet rest = Subtract(update, passes);
-    for (const Interval& time : rest.intervals()) left.push_back({time, piece.rank, piece.marked});
+  }
+  for (const bool marked : {false, true}) {
+    const IntervalSet rest =
+        Subtract(IntervalSet::UnionOf(std::move(marked ? marked_updates : updates)), passes);
+    for (const Interval& time : rest.intervals()) left.push_back({time, rank, marked});
   }
   pieces.resize(first);
   pieces.insert(pieces.end(), left.begin(), left.end());
