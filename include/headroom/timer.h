@@ -72,6 +72,7 @@ static inline void headroom_gradient(const char* parameter, int64_t bytes) {
   (void)parameter, (void)bytes;
 }
 static inline void headroom_counter(const char* key, double value) { (void)key, (void)value; }
+static inline void headroom_helper(void) {}
 static inline void headroom_enable(int on) { (void)on; }
 static inline int headroom_enabled(void) { return 0; }
 static inline int headroom_recorded(void) { return 0; }
@@ -129,6 +130,11 @@ static inline void headroom_gradient(const char* parameter, int64_t bytes) {
     headroom_impl_event(headroom_impl_key(parameter), HEADROOM_KIND_GRADIENT, 1, (uint64_t)bytes);
   }
 }
+
+/// This process works for the one that started it (a worker of a data loader): what it records goes
+/// into that one's file, on tracks of its own. To be called before its first region; its children
+/// are helpers, too.
+static inline void headroom_helper(void) { headroom_impl_be_helper(); }
 
 /// A sampled value, in a unit of the caller's; the name should tell it ("queue_depth", "loss").
 static inline void headroom_counter(const char* key, double value) {

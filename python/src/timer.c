@@ -448,6 +448,12 @@ static PyObject* ModuleRecorded(PyObject* module, PyObject* unused) {
   return PyBool_FromLong(headroom_recorded());
 }
 
+static PyObject* ModuleHelper(PyObject* module, PyObject* unused) {
+  (void)module, (void)unused;
+  headroom_helper();
+  return NewNone();
+}
+
 #define WITH_KEYWORDS(function) \
   (PyCFunction)(void (*)(void))(function), METH_VARARGS | METH_KEYWORDS
 
@@ -493,6 +499,10 @@ static PyMethodDef module_methods[] = {
     {"enabled", ModuleEnabled, METH_NOARGS, "enabled()\n--\n\nWhether anything is collected."},
     {"recorded", ModuleRecorded, METH_NOARGS,
      "recorded()\n--\n\nWhether events go to a recording (`headroom record`)."},
+    {"helper", ModuleHelper, METH_NOARGS,
+     "helper()\n--\n\nThis process works for the one that started it: a recording has its events "
+     "in "
+     "that one's file."},
     {NULL, NULL, 0, NULL}};
 
 static PyStructSequence_Field stats_fields[] = {

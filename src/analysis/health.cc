@@ -169,6 +169,7 @@ void AddSelfReport(const TraceStore& store, ImportLog& log) {
   ActivityMessages activity;
   std::string files;
   std::size_t processes = 0;  // Further ones.
+  bool began = false, closed = false;
   for (std::size_t row = 0; row < instants.rows(); ++row) {
     if (store.Text(instants.category[row]) != "headroom") continue;
     const std::string_view name = store.Text(instants.name[row]);
@@ -179,12 +180,15 @@ void AddSelfReport(const TraceStore& store, ImportLog& log) {
       else if (processes == kMostFiles + 1)
         files += ", ...";
     }
+    began = began || name == "recording";
+    closed = closed || name == "closed";
     if (name.starts_with("cupti_")) AddActivityMessage(store, row, name, activity);
     if (name != "self") continue;
     if (!last || instants.time[row] >= instants.time[*last]) last = row;
   }
   if (processes > 0)
     log.Add(ImportIssue::kFurtherProcesses, -1, fmt::format("{} more: {}", processes, files));
+  if (began && !closed) log.Add(ImportIssue::kNotClosed);
   if (activity.warnings > 0)
     log.Add(ImportIssue::kRecorderWarning, -1, activity.first_warning, activity.warnings);
   double dropped = activity.lost_records;

@@ -39,6 +39,18 @@ std::string CommOf(std::int32_t pid) {
   return name;
 }
 
+/// -1: there is no such process.
+std::int32_t ParentOf(std::int32_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/stat", pid));
+  std::string line;
+  std::getline(file, line);
+  const std::size_t name_end = line.rfind(')');  // The name may hold anything.
+  std::int32_t parent = -1;
+  if (name_end != std::string::npos && line.size() > name_end + 4)
+    std::from_chars(line.data() + name_end + 4, line.data() + line.size(), parent);
+  return parent;
+}
+
 /// What launchers say of a process's place in its job; -1: nothing.
 struct RankOf {
   std::int64_t rank = -1, world_size = -1;
@@ -73,6 +85,7 @@ Result<std::unique_ptr<Recorder>> Recorder::Start(RecorderOptions options) {
       recorder->recordings_.emplace_back(std::move(file).value(), recorder->options_.steps);
   Snapshot(main.encoder);
   main.self_track = main.encoder.ChildTrack(0, "headroom");
+  Mark(main, "recording");
   // So that the file is a trace from the start, whatever happens.
   main.file.Append(main.encoder.Take());
   main.file.Flush();
@@ -189,22 +202,40 @@ TickClock& Recorder::ClockOf(std::uint32_t clock) {
   return clocks_[clock == HEADROOM_CLOCK_COUNTER ? 1 : 0];
 }
 
-Recorder::Recording* Recorder::RecordingOf(const ProcessHandle& process) {
-  const std::int32_t pid = process.pid();
+Recorder::Recording* Recorder::RecordingForHelper(const Client& helper) {
+  const std::int32_t own = helper.process.pid();
+  // By its own word where both sides number processes alike: it may be gone already.
+  std::int32_t pid = helper.memory.pid() == own ? helper.memory.HelperOf() : ParentOf(own);
+  constexpr int kMaxAncestors = 16;  // A server that forks the workers may be between.
+  for (int i = 0; i < kMaxAncestors && pid > 1; ++i, pid = ParentOf(pid)) {
+    for (Recording& recording : recordings_) {
+      if (recording.ended) continue;
+      for (const Process& process : recording.processes) {
+        if (process.handle.pid() == pid && !process.ended) return &recording;
+      }
+    }
+  }
+  return nullptr;
+}
+
+Recorder::Place Recorder::PlaceOf(const Client& client) {
+  const std::int32_t pid = client.process.pid();
   for (Recording& recording : recordings_) {
-    // An ended process had its number before.
-    if (recording.process && recording.process->pid() == pid && !recording.ended) return &recording;
+    for (Process& process : recording.processes) {
+      // An ended process had its number before.
+      if (process.handle.pid() == pid && !process.ended) return {&recording, &process};
+    }
+  }
+  if (client.memory.HelperOf() != 0) {
+    if (Recording* of = RecordingForHelper(client)) return {of, &BeginProcess(*of, pid)};
   }
   Recording& main = recordings_.front();
-  if (!main.process) {
-    BeginProcess(main, pid);
-    return &main;
-  }
+  if (main.processes.empty()) return {&main, &BeginProcess(main, pid)};
   Result<RecordingFile> file = RecordingFile::Create(fmt::format("{}.{}", options_.path, pid),
                                                      options_.replace, options_.limits);
   if (!file.ok()) {
     remarks_.push_back(fmt::format("process {} is not recorded: {}", pid, file.status().message()));
-    return nullptr;
+    return {};
   }
   const std::array<TraceArg, 2> args{TraceArg{"pid", std::int64_t{pid}},
                                      TraceArg{"file", std::string_view(file.value().path())}};
@@ -213,21 +244,23 @@ Recorder::Recording* Recorder::RecordingOf(const ProcessHandle& process) {
   Recording& recording = recordings_.emplace_back(std::move(file).value(), options_.steps);
   Snapshot(recording.encoder);
   recording.self_track = recording.encoder.ChildTrack(0, "headroom");
-  BeginProcess(recording, pid);
-  return &recording;
+  Mark(recording, "recording");
+  return {&recording, &BeginProcess(recording, pid)};
 }
 
-void Recorder::BeginProcess(Recording& recording, std::int32_t pid) {
-  recording.process.emplace(pid);
-  recording.threads.emplace(&recording.encoder, recording.encoder.ProcessTrack(pid, CommOf(pid)),
-                            pid);
+Recorder::Process& Recorder::BeginProcess(Recording& recording, std::int32_t pid) {
+  const TraceEncoder::Track track = recording.encoder.ProcessTrack(pid, CommOf(pid));
+  Process& process = recording.processes.emplace_back(
+      Process{ProcessHandle(pid), ThreadTracks(&recording.encoder, track, pid), {}});
+  if (recording.processes.size() > 1) return process;  // A helper has its rank.
   const RankOf rank = ReadRank(pid);
-  if (rank.rank < 0) return;
+  if (rank.rank < 0) return process;
   const std::array<TraceArg, 2> args{TraceArg{"rank", rank.rank},
                                      TraceArg{"world_size", rank.world_size}};
   recording.encoder.Instant(recording.self_track, MonotonicNow(), recording.encoder.Intern("rank"),
                             recording.encoder.Category("headroom"),
                             std::span(args.data(), rank.world_size > 0 ? 2 : 1));
+  return process;
 }
 
 bool Recorder::DrainAll() {
@@ -243,10 +276,10 @@ bool Recorder::DrainAll() {
       ++at;
       continue;
     }
-    if (Recording* recording = told ? RecordingOf(client.process) : nullptr; recording != nullptr) {
+    if (const Place place = told ? PlaceOf(client) : Place{}; place.recording != nullptr) {
       const TickClock& clock = ClockOf(client.memory.clock());
-      recording->readers.push_back(std::make_unique<RingReader>(
-          std::move(client.memory), &clock, &*recording->threads, &recording->gate));
+      place.process->readers.push_back(std::make_unique<RingReader>(
+          std::move(client.memory), &clock, &place.process->threads, &place.recording->gate));
     }
     at = clients_.erase(at);
   }
@@ -268,9 +301,13 @@ bool Recorder::DrainAll() {
 }
 
 bool Recorder::Drain(Recording& recording) {
-  for (const auto& reader : recording.readers) reader->Look();
+  for (const Process& process : recording.processes) {
+    for (const auto& reader : process.readers) reader->Look();
+  }
   std::int64_t events = 0;
-  for (const auto& reader : recording.readers) events += reader->Drain();
+  for (const Process& process : recording.processes) {
+    for (const auto& reader : process.readers) events += reader->Drain();
+  }
   recording.events += events;
   return events > 0;
 }
@@ -281,21 +318,44 @@ void Recorder::ReleaseEnded() {
   next_census_ = now + kCensusEvery;
   for (TickClock& clock : clocks_) clock.Anchor();
   for (Recording& recording : recordings_) {
-    if (recording.readers.empty() || recording.process->IsAlive()) continue;
-    Drain(recording);
-    Finish(recording);
+    if (recording.ended || recording.processes.empty()) continue;
+    bool drained = false, alive = false;
+    for (Process& process : recording.processes) {
+      if (process.ended) continue;
+      // A child may have been forked before it told anything: it is a client still.
+      if (process.readers.empty() || process.handle.IsAlive()) {
+        alive = true;
+        continue;
+      }
+      if (!std::exchange(drained, true)) Drain(recording);
+      Finish(recording, process);
+    }
+    // An epoch's workers are gone with it; a job may have thousands of epochs.
+    const Process* const own = &recording.processes.front();
+    std::erase_if(recording.processes, [&](const Process& p) { return p.ended && &p != own; });
+    if (alive) continue;
+    ReportSelf(recording);
     recording.ended = true;
+    // The first file goes on: metrics, and the names of further processes.
+    if (&recording != &recordings_.front()) Mark(recording, "closed");
   }
 }
 
-void Recorder::Finish(Recording& recording) {
-  for (const auto& reader : recording.readers) {
+void Recorder::Finish(Recording& recording, Process& process) {
+  const bool helper = &process != &recording.processes.front();
+  for (const auto& reader : process.readers) {
     reader->Finish();
+    if (helper) reader->CloseOpen();
     recording.past.Add(*reader);
     for (const std::string& warning : reader->warnings()) recording.warnings.push_back(warning);
   }
-  recording.readers.clear();
-  if (recording.process) ReportSelf(recording);
+  process.readers.clear();
+  process.ended = true;
+}
+
+void Recorder::Mark(Recording& recording, std::string_view name) {
+  recording.encoder.Instant(recording.self_track, MonotonicNow(), recording.encoder.Intern(name),
+                            recording.encoder.Category("headroom"), {});
 }
 
 void Recorder::TakeEvents() {
@@ -358,7 +418,9 @@ void Recorder::Totals::Add(const RingReader& reader) {
 
 Recorder::Totals Recorder::Recording::totals() const {
   Totals totals = past;
-  for (const auto& reader : readers) totals.Add(*reader);
+  for (const Process& process : processes) {
+    for (const auto& reader : process.readers) totals.Add(*reader);
+  }
   return totals;
 }
 
@@ -408,22 +470,28 @@ std::vector<RecordedProcess> Recorder::Stop() {
   writer_.join();
   std::vector<bool> alive;
   for (Recording& recording : recordings_) {
-    alive.push_back(recording.process && recording.process->IsAlive());
-    if (!recording.ended) Finish(recording);
+    alive.push_back(!recording.processes.empty() && recording.processes.front().handle.IsAlive());
+    const bool further = &recording != &recordings_.front();
+    if (!recording.ended) {
+      for (Process& process : recording.processes) Finish(recording, process);
+      if (!recording.processes.empty()) ReportSelf(recording);
+    }
+    if (!recording.ended || !further) Mark(recording, "closed");
   }
   FlushAll();
   for (Recording& recording : recordings_) {
-    processes.push_back({.pid = recording.process ? recording.process->pid() : 0,
-                         .path = recording.file.path(),
-                         .events = recording.events,
-                         .bytes = recording.file.bytes(),
-                         .lost_bytes = recording.file.lost_bytes() + recording.file.pending_bytes(),
-                         .drops = recording.totals().Lost(),
-                         .trouble = recording.file.trouble(),
-                         .alive = alive[processes.size()],
-                         .missed_steps = recording.gate.missed(),
-                         .latest_step = recording.gate.latest(),
-                         .warnings = recording.warnings});
+    processes.push_back(
+        {.pid = recording.processes.empty() ? 0 : recording.processes.front().handle.pid(),
+         .path = recording.file.path(),
+         .events = recording.events,
+         .bytes = recording.file.bytes(),
+         .lost_bytes = recording.file.lost_bytes() + recording.file.pending_bytes(),
+         .drops = recording.totals().Lost(),
+         .trouble = recording.file.trouble(),
+         .alive = alive[processes.size()],
+         .missed_steps = recording.gate.missed(),
+         .latest_step = recording.gate.latest(),
+         .warnings = recording.warnings});
   }
   clients_.clear();
   return processes;

@@ -87,18 +87,24 @@ class Recorder {
     void Add(const RingReader& reader);
     std::uint64_t Lost() const { return rings + drops.threads + drops.depth + drops.names; }
   };
-  /// A file, and the process in it. Lives as long as the recorder: threads hold references.
+  struct Process {
+    ProcessHandle handle;
+    ThreadTracks threads;
+    std::vector<std::unique_ptr<RingReader>> readers;  ///< None: all is taken.
+    bool ended = false;                                ///< And all of it is taken.
+  };
+  /// A file, and the processes in it: the one that it belongs to first, and then its helpers. Lives
+  /// as long as the recorder: threads hold references.
   struct Recording {
     Recording(RecordingFile f, std::optional<StepWindow> steps) : file(std::move(f)), gate(steps) {}
-    std::optional<ProcessHandle> process;  ///< None: nobody's yet.
-    RecordingFile file;                    ///< The writing thread's alone.
+    RecordingFile file;  ///< The writing thread's alone.
     TraceEncoder encoder;
     StepGate gate;
     TraceEncoder::Track self_track = 0;
-    std::optional<ThreadTracks> threads;
-    std::vector<std::unique_ptr<RingReader>> readers;  ///< None: the process has ended.
-    Totals past;                                       ///< Of readers that are gone.
-    bool ended = false;                                ///< The process has, and all is taken.
+    /// None: nobody's yet. A list, for readers point into it; helpers that have ended are gone.
+    std::list<Process> processes;
+    Totals past;                        ///< Of readers that are gone.
+    bool ended = false;                 ///< Its processes have.
     bool closing = false;               ///< The writing thread's: its last packets are taken.
     std::vector<std::string> warnings;  ///< Of recording its GPU work.
     std::int64_t events = 0;
@@ -119,13 +125,22 @@ class Recorder {
   bool DrainAll();      ///< Whether there was anything.
   void ReleaseEnded();  ///< The memory of processes that are gone.
   void FlushAll();
-  Recording* RecordingOf(const ProcessHandle& process);
-  void BeginProcess(Recording& recording, std::int32_t pid);
+  /// A file and a process in it.
+  struct Place {
+    Recording* recording = nullptr;  ///< Null: it could not be made.
+    Process* process = nullptr;
+  };
+  Place PlaceOf(const Client& client);
+  /// That of the process that a helper works for. Null: that is not recorded.
+  Recording* RecordingForHelper(const Client& helper);
+  Process& BeginProcess(Recording& recording, std::int32_t pid);
   static bool Drain(Recording& recording);  ///< Whether there was anything.
-  void Finish(Recording& recording);
+  void Finish(Recording& recording, Process& process);
   TickClock& ClockOf(std::uint32_t clock);
   static void Snapshot(TraceEncoder& encoder);
   void ReportSelf(Recording& recording);
+  /// A point on the track of what the recording says of itself.
+  static void Mark(Recording& recording, std::string_view name);
 
   RecorderOptions options_;
   std::string folder_, socket_path_;

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -106,6 +107,52 @@ TEST_F(RecorderTest, AForkedChildTellsOfItself) {
   const std::vector<RecordedProcess> processes = recorder->Stop();
   ASSERT_EQ(processes.size(), 2u);
   EXPECT_EQ(processes[0].events + processes[1].events, 4);
+}
+
+TEST_F(RecorderTest, HelpersShareTheFileOfWhomTheyWorkFor) {
+  const auto recorder = Start();
+  const auto region = [] { headroom_end(HEADROOM_BEGIN("IO")); };
+  InProcess([&] {
+    const headroom_token outer = headroom_begin("parent");
+    for (int i = 0; i < 3; ++i) {
+      InProcess([&] {
+        headroom_helper();
+        region();
+        InProcess(region);  // A helper's child is one, too.
+      });
+    }
+    InProcess(region);  // This one is none.
+    headroom_end(outer);
+  });
+  const std::vector<RecordedProcess> processes = recorder->Stop();
+  ASSERT_EQ(processes.size(), 2u);
+  EXPECT_EQ(processes[0].events, 2 + 3 * 2 * 2);
+  EXPECT_EQ(processes[1].events, 2);
+}
+
+TEST_F(RecorderTest, AHelperMayOutliveItsParent) {
+  const auto recorder = Start();
+  std::array<int, 2> pipe_ends{};
+  ASSERT_EQ(pipe(pipe_ends.data()), 0);
+  InProcess([&] {
+    headroom_end(HEADROOM_BEGIN("parent"));
+    if (fork() != 0) {
+      usleep(200'000);
+      return;
+    }
+    headroom_helper();
+    headroom_end(HEADROOM_BEGIN("early"));
+    usleep(1'500'000);  // Until the recorder has seen that the parent is gone.
+    headroom_end(HEADROOM_BEGIN("late"));
+    _exit(write(pipe_ends[1], "", 1) == 1 ? 0 : 1);
+  });
+  char byte = 0;
+  ASSERT_EQ(read(pipe_ends[0], &byte, 1), 1);
+  close(pipe_ends[0]);
+  close(pipe_ends[1]);
+  const std::vector<RecordedProcess> processes = recorder->Stop();
+  ASSERT_EQ(processes.size(), 1u);
+  EXPECT_EQ(processes[0].events, 6);
 }
 
 TEST_F(RecorderTest, OnlyTheStepsThatAreWanted) {

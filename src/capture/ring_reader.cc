@@ -14,6 +14,9 @@ namespace {
 std::uint32_t KindOf(const headroom_record& record) { return record.info & 0xff; }
 std::uint32_t SerialOf(const headroom_record& record) { return record.info >> 8; }
 
+/// Counters that say how the program is set up, not what it does: no step has them alone.
+constexpr std::string_view kSetting = "setting.";
+
 /// A collector keeps 256.
 constexpr std::size_t kMostOpen = 512;
 
@@ -94,6 +97,15 @@ void RingReader::Finish() {
     if (ring.decoder != nullptr) ring.decoder->Finish(activity_);
   }
   activity_.Flush();
+}
+
+void RingReader::CloseOpen() {
+  for (Ring& ring : rings_) {
+    for (const Open& open : ring.open) {
+      if (open.written) encoder_->End(ring.track, ring.last);
+    }
+    ring.open.clear();
+  }
 }
 
 void RingReader::DrainActivity(std::uint32_t i) {
@@ -217,7 +229,7 @@ std::int64_t RingReader::DrainRing(std::uint32_t i) {
         }
         break;
       case HEADROOM_KIND_COUNTER:
-        if (wanted) {
+        if (wanted || memory_.Name(record.name).starts_with(kSetting)) {
           auto [track, is_new] = counters_.try_emplace(record.name);
           if (is_new)
             track->second =

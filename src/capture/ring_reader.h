@@ -40,6 +40,9 @@ class RingReader {
   std::int64_t Drain();
   /// Tells what waits for an end that will not come. For when the process is gone.
   void Finish();
+  /// Ends what is open where its thread was last heard of. For a process that is gone while its
+  /// file goes on: a reader would let its regions run to the end of the file.
+  void CloseOpen();
 
   /// Why GPU work is missing, as the program's side says.
   const std::vector<std::string>& warnings() const { return activity_.warnings(); }

@@ -93,4 +93,9 @@ SharedMemory::Drops SharedMemory::drops() const {
           .unmatched = count(shared->unmatched)};
 }
 
+std::int32_t SharedMemory::HelperOf() const {
+  const auto* shared = reinterpret_cast<const headroom_shared*>(base_);
+  return static_cast<std::int32_t>(__atomic_load_n(&shared->helper_of, __ATOMIC_ACQUIRE));
+}
+
 }  // namespace headroom

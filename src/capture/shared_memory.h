@@ -34,6 +34,10 @@ class SharedMemory {
     std::uint64_t threads = 0, depth = 0, names = 0, unmatched = 0;
   };
   Drops drops() const;
+  /// The process whose file its events belong into, as the process sees it; 0: it has its own.
+  std::int32_t HelperOf() const;
+  /// The process itself, as it sees it.
+  std::int32_t pid() const { return layout_.pid; }
 
  private:
   SharedMemory(char* base, std::uint64_t bytes, const headroom_shared& layout)

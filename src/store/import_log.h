@@ -22,7 +22,7 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
 #define HEADROOM_IMPORT_ISSUES(X) \
   X(kTruncated, "truncated", kError, \
     "the file ends in the middle of the trace; every complete event before the cut was kept", \
-    "steps after the cut,totals over the whole run", "let the profiler finish writing before the process exits") \
+    "steps after the cut,totals over the whole run", "let what writes the trace finish before its process exits") \
   X(kCutCompression, "cut-compression", kError, \
     "the compressed stream ends early or is damaged; everything before that point was kept", \
     "steps after the cut,totals over the whole run", "copy the file again") \
@@ -90,7 +90,8 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
     "synchronize before prof.stop()") \
   X(kNoSteps, "no-step-markers", kInfo, \
     "no step annotations", "", "call prof.step() after each iteration") \
-  X(kNoGpu, "no-gpu", kWarning, "no GPU work was recorded", "all GPU figures", "ProfilerActivity.CUDA") \
+  X(kNoGpu, "no-gpu", kWarning, "no GPU work was recorded", "all GPU figures", \
+    "ProfilerActivity.CUDA, or `headroom record` where there is a GPU") \
   X(kNoHost, "no-host", kWarning, "no host events were recorded", "idle causes,operators,layers,data wait", \
     "ProfilerActivity.CPU") \
   X(kNoOperators, "no-operators", kInfo, "operators of the framework were not recorded", "operators,FLOPs,roofline,MFU", \
@@ -122,6 +123,9 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
   X(kFurtherProcesses, "further-processes", kInfo, \
     "the recording has a file for each process, and this is one of them", "", \
     "`headroom report FILE FILE.PID ...` compares ranks") \
+  X(kNotClosed, "not-closed", kWarning, \
+    "the recording was not brought to its end: it still runs, its recorder was killed, or there was no room for the rest; " \
+    "what came after its last flush is missing", "totals over the whole run", "") \
   X(kRecorderWarning, "recorder-warning", kWarning, \
     "GPU activity was not recorded as asked", "", "`headroom doctor` tells what keeps it from the GPU") \
   X(kRecorder, "recorder", kInfo, "what the recording says of itself", "", "") \

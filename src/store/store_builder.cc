@@ -99,13 +99,14 @@ StoreBuilder::HostEvent& StoreBuilder::GpuRegion(std::string_view name, std::int
 StoreBuilder& StoreBuilder::Counter(std::string_view name, std::string_view series,
                                     std::string_view unit, std::int64_t time, double value) {
   samples_.push_back(
-      {std::string(name), std::string(series), std::string(unit), time * scale_, value});
+      {process_, std::string(name), std::string(series), std::string(unit), time * scale_, value});
   return *this;
 }
 
 StoreBuilder& StoreBuilder::Instant(std::string_view category, std::string_view name,
                                     std::int64_t time, std::string_view args) {
-  points_.push_back({std::string(category), std::string(name), std::string(args), time * scale_});
+  points_.push_back(
+      {process_, std::string(category), std::string(name), std::string(args), time * scale_});
   return *this;
 }
 
@@ -252,12 +253,12 @@ std::unique_ptr<TraceStore> StoreBuilder::Build() const {
     tasks.block_x.MutablePending(row) = task.threads_;
   }
 
-  // Of counters and points the track says nothing: one serves all.
-  const auto track = [&] {
-    const ProcessId process = processes.Of(process_, [&] {
-      store->processes.pid.MutablePending(AppendUnknown(store->processes)) = text(process_);
+  // Of counters and points the track says the process alone.
+  const auto track = [&](const std::string& of) {
+    const ProcessId process = processes.Of(of, [&] {
+      store->processes.pid.MutablePending(AppendUnknown(store->processes)) = text(of);
     });
-    return threads.Of({process_, 0}, [&] {
+    return threads.Of({of, 0}, [&] {
       const std::size_t row = AppendUnknown(store->threads);
       store->threads.process.MutablePending(row) = process;
       store->threads.tid.MutablePending(row) = text("0");
@@ -273,7 +274,7 @@ std::unique_ptr<TraceStore> StoreBuilder::Build() const {
     counters.name.MutablePending(row) = text(sample.name);
     counters.series.MutablePending(row) = text(sample.series);
     counters.unit.MutablePending(row) = text_or_none(sample.unit);
-    counters.thread.MutablePending(row) = track();
+    counters.thread.MutablePending(row) = track(sample.process);
     counters.value.MutablePending(row) = sample.value;
   }
   auto& instants = store->instants;
@@ -282,7 +283,7 @@ std::unique_ptr<TraceStore> StoreBuilder::Build() const {
     instants.time.MutablePending(row) = TimeNs(point.time_ns);
     instants.name.MutablePending(row) = text(point.name);
     instants.category.MutablePending(row) = text(point.category);
-    instants.thread.MutablePending(row) = track();
+    instants.thread.MutablePending(row) = track(point.process);
     instants.args.MutablePending(row) = text_or_none(point.args);
   }
   store->Freeze(1);

@@ -65,7 +65,7 @@ class StoreBuilder {
     std::int32_t blocks_ = kUnknown32, threads_ = kUnknown32;
   };
 
-  /// Host events from here on belong to this process ("1" at first).
+  /// Host events, counters and points from here on belong to this process ("1" at first).
   StoreBuilder& InProcess(std::string_view pid);
   /// Times from here on are nanoseconds.
   StoreBuilder& InNanoseconds() { return scale_ = 1, *this; }
@@ -123,12 +123,12 @@ class StoreBuilder {
 
  private:
   struct Sample {
-    std::string name, series, unit;
+    std::string process, name, series, unit;
     std::int64_t time_ns;
     double value;
   };
   struct Point {
-    std::string category, name, args;
+    std::string process, category, name, args;
     std::int64_t time_ns;
   };
 

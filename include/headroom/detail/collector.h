@@ -120,6 +120,7 @@ struct headroom_impl_state {
   uint32_t text;
   int recorded;  ///< The recorder has the shared memory.
   int forked;    ///< `shared` is the parent's: for its names only.
+  int helper;    ///< As `shared` tells; children that are forked are helpers, too.
   int socket;    ///< Where `recorded`.
   ino_t socket_inode;
   uint64_t threads_begun;
@@ -263,6 +264,7 @@ HEADROOM_IMPL_SLOW static struct headroom_shared* headroom_impl_make_shared(void
     memcpy(headroom_text_of(shared), headroom_text_of(state->shared), state->text);
     munmap(state->shared, state->shared->bytes);
   }
+  HEADROOM_IMPL_PUT(shared->helper_of, state->helper ? (uint32_t)getppid() : 0u);
   HEADROOM_IMPL_PUT(shared->names, state->names);
   HEADROOM_IMPL_PUT(shared->magic, HEADROOM_SHARED_MAGIC);
   if (memory >= 0) {
@@ -812,6 +814,16 @@ HEADROOM_IMPL_SLOW static void headroom_impl_enable(int on) {
   } else {
     __atomic_fetch_or(&headroom_impl_state_v1.off, HEADROOM_IMPL_OFF_NOW, __ATOMIC_RELAXED);
   }
+}
+
+HEADROOM_IMPL_SLOW static void headroom_impl_be_helper(void) {
+  struct headroom_impl_state* state = &headroom_impl_state_v1;
+  pthread_mutex_lock(&state->lock);
+  state->helper = 1;
+  if (state->ready && !state->forked) {
+    HEADROOM_IMPL_PUT(state->shared->helper_of, (uint32_t)getppid());
+  }
+  pthread_mutex_unlock(&state->lock);
 }
 
 HEADROOM_IMPL_SLOW static int headroom_impl_enabled(void) {

@@ -80,7 +80,9 @@ struct headroom_shared {
   uint32_t names_capacity;
   uint64_t names_offset, text_offset, text_capacity, rings_offset, ring_stride, bytes;
   uint32_t names;  ///< Used (atomic). A name is complete before a record uses it.
-  uint32_t pad;
+  /// (atomic) Not 0: it works for the process that started it, which has this number, and its
+  /// events belong into the same file.
+  uint32_t helper_of;
   uint64_t dropped_threads, dropped_depth, dropped_names, unmatched;  ///< (atomic)
 };
 
