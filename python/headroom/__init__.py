@@ -29,7 +29,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Iterable
 
 if TYPE_CHECKING:
-    from headroom import callbacks, timer, torch
+    from headroom import callbacks, data, timer, torch
     from headroom._engine import DoesNotApply, TraceError
     from headroom._timer import (__version__, Drops, Scope, Stats, begin, counter, drops, enable, enabled, end, gradient, keys, mark, recorded, scope,
                                  stats, step)
@@ -52,7 +52,7 @@ _MODULES = {
     "trace": ("Path", "Trace"),
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names}
-_SUBMODULES = ("callbacks", "timer", "torch")
+_SUBMODULES = ("callbacks", "data", "timer", "torch")
 
 
 def __getattr__(name: str) -> Any:

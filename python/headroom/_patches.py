@@ -1,7 +1,7 @@
 """Regions around what PyTorch's classes do: fetch, forward, loss, backward, update, copies. Private.
 
 Users: headroom.torch (while a loop runs) and `headroom record` (the whole program). Methods are replaced on PyTorch's own
-classes, never on a user's objects, so models and optimizers are copied, pickled and saved as ever, and a region ends where an
+classes (and on those of a loader's transforms), never on a user's objects, so models and optimizers are copied, pickled and saved as ever, and a region ends where an
 exception passes. A region begins only where none of its key is open on the thread: the outermost call counts, and what the
 program times itself under the same key is not timed twice.
 
@@ -14,7 +14,7 @@ import os
 import threading
 import weakref
 
-from headroom import _timer
+from headroom import _loader, _timer
 
 FETCH = _timer.Scope("dataloader_next")
 LOADER_START = _timer.Scope("dataloader_start")
@@ -135,8 +135,9 @@ def replace(owner, name, make):
     original = getattr(owner, name, None)
     if original is None:
         return
-    _replaced.append((owner, name, vars(owner).get(name, _INHERITED)))
-    setattr(owner, name, make(original))
+    had = vars(owner).get(name, _INHERITED)
+    setattr(owner, name, make(original))  # Which a class written in C refuses.
+    _replaced.append((owner, name, had))
 
 
 def forget_layer(module_id):
@@ -168,15 +169,28 @@ def _make_next(original):
     @functools.wraps(original)
     def __next__(self):
         steps.on_fetch(self)
+        known = hasattr(self, "_headroom_cpu")  # PyTorch's own, made since it is timed.
         token = begin()
+        cpu = _loader.before_next(self) if known else 0
         try:
             return original(self)
         except StopIteration:
+            if known:
+                _loader.mark("loader.exhausted")
             end(token)  # Before the step may end.
             token = 0
             steps.on_exhausted()
             raise
+        except Exception:
+            if known:
+                try:
+                    _loader.on_failure(self)
+                except Exception:
+                    pass
+            raise
         finally:
+            if known:
+                _loader.after_next(self, cpu)
             end(token)
     return __next__
 
@@ -208,6 +222,9 @@ def _make_call(torch):
                     end(token)
             # A transform of a loader may be a module, too: in the loop's process, or in a worker.
             if in_fetch() or worker_info() is not None:
+                stage = _loader.stages.get(id(self))
+                if stage is not None:
+                    return _loader._call_stage(stage, original, self, *args, **kwargs)
                 return original(self, *args, **kwargs)
             if inside_forward():
                 if layer is None:
@@ -371,6 +388,7 @@ def install(torch):
         data = torch.utils.data
         replace(data.dataloader._BaseDataLoaderIter, "__next__", _make_next)
         replace(data.DataLoader, "__iter__", timed(LOADER_START))
+        _loader.install(torch, replace)
         replace(torch.nn.Module, "__call__", _make_call(torch))
         replace(torch.autograd, "backward", _make_backward(torch))  # Tensor.backward calls it.
         optimizer = torch.optim.Optimizer
@@ -400,10 +418,14 @@ def restore():
             return
         while _replaced:
             owner, name, original = _replaced.pop()
-            if original is _INHERITED:
-                delattr(owner, name)
-            else:
-                setattr(owner, name, original)
+            try:
+                if original is _INHERITED:
+                    delattr(owner, name)
+                else:
+                    setattr(owner, name, original)
+            except (AttributeError, TypeError):  # Somebody else has been there; the others must go back.
+                pass
+        _loader.uninstall()
 
 
 class own_steps:

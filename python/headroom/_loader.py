@@ -1,0 +1,742 @@
+"""Regions and figures of PyTorch's DataLoader: what its workers do, and how far ahead of the loop they are. Private.
+
+User: headroom._patches, which installs this with the rest. Replaced are methods of classes: PyTorch's, those of transforms, PIL's decoder.
+Objects stay as they are in the loop's own process, which may pickle them or look for what they are; a worker has a dataset of its own, whose
+functions, and those of libraries that read files, are replaced there. A worker's events go into the file of the process that started it.
+Whatever goes wrong in here must not reach the program.
+
+Regions of the thread that prepares a batch: `loader.index_wait` (a worker has nothing to do), `loader.batch`, in it
+`loader.sample` for each `dataset[i]` and `loader.collate`, in samples `stage::<name>` for each stage; `loader.send` on a worker's
+thread that packs batches, `loader.pin` on the thread that pins them.
+Counters of a batch, set when it is prepared: `loader.batch_samples`; `loader.batch_thread_cpu_us` (of the preparing thread),
+`..._runqueue_us` (it could run and no core was free), `..._cpu_us` (of the whole process since the batch before), `..._read_bytes` (from
+storage) and `..._rchar` (by calls), `..._bytes` and `..._objects` (tensors and arrays), `loader.stage_cpu_us <stage>` (without the stages
+inside; scaled up from one sample in 7).
+Counters of a fetch: `loader.ready` (batches that were there), `loader.step_cpu_us` (CPU time of the process since the fetch before),
+`..._runqueue_us` (of the calling thread), `loader.next_cpu_us` and `..._runqueue_us` (the calling thread's in this one).
+Counters of a loader, when an iterator is made: `setting.loader.seed` (tells iterators apart; its workers say it, too), `...cpus`,
+`...threads_per_core`, `...virtual_machine`, `...workers`, `...prefetch_factor`, `...batch_size`, `...pin_memory`, `...persistent_workers`,
+`...dataset_size`. Their prefix lets them pass where only some steps are recorded.
+"""
+
+import collections.abc
+import functools
+import os
+import sys
+import threading
+import time
+import types
+import weakref
+
+from headroom import _timer
+
+BATCH = _timer.Scope("loader.batch")
+SAMPLE = _timer.Scope("loader.sample")
+COLLATE = _timer.Scope("loader.collate")
+INDEX_WAIT = _timer.Scope("loader.index_wait")
+SEND = _timer.Scope("loader.send")
+PIN = _timer.Scope("loader.pin")
+
+counter, end, mark = _timer.counter, _timer.end, _timer.mark
+thread_time, process_time = time.thread_time_ns, time.process_time_ns
+
+# Functions that read or decode, as programs call them: module and name.
+READERS = (("PIL.Image", "open"), ("cv2", "imread"), ("cv2", "imdecode"), ("numpy", "load"), ("soundfile", "read"), ("torchaudio", "load"),
+           ("torchvision.io", "decode_image"), ("torchvision.io", "decode_jpeg"), ("torchvision.io", "read_file"),
+           ("torchvision.io", "read_image"))
+DECODER = "stage::PIL.decode"
+# Attributes of a dataset that hold one stage, where it is not composed.
+STAGE_ATTRIBUTES = ("transform", "target_transform", "loader")
+# To ask for its CPU time makes the kernel settle a thread's account, and take its core away there and then if its slice is over: were it
+# asked around each stage, a stage would seem to hold all the time that other threads had the core.
+CPU_EVERY = 7  # No power of two: batches are, and data may repeat as often.
+MOST_OBJECTS = 2000  # In one batch: where there are more, their number and size are not told, which would take too long.
+MOST_FAILURES = 20  # That are told: each is a text of its own.
+SEED_MASK = (1 << 52) - 1  # What a double holds exactly.
+
+stages = {}  # id(transform) -> Scope, of those found in datasets.
+_kept = {}  # id -> the transform, weak where it can be: an id that is in use stands for it alone.
+_timed_classes = set()
+
+
+class _Local(threading.local):
+    failed = None  # The innermost stage through which the exception passed that is under way.
+    inside = 0  # CPU time of the stages inside the one that runs, so far.
+    samples = 0  # So far; of one in CPU_EVERY the CPU time of each stage is taken.
+    measures = False
+
+    def __init__(self):
+        self.stage_cpu = {}  # By stage, in this batch, without the stages inside.
+        self.preparer = None
+
+
+_local = _Local()
+_silent = set()  # Stages that returned nothing, and were told.
+_failures = 0
+
+
+# --- stages ---
+
+
+def _call_stage(scope, function, *args, **kwargs):
+    local = _local
+    measures = local.measures
+    if measures:
+        outer, local.inside = local.inside, 0
+        cpu = thread_time()
+    token = scope.begin()
+    try:
+        result = function(*args, **kwargs)
+    except BaseException:
+        if local.failed is None:
+            local.failed = scope.key
+        raise
+    finally:
+        end(token)
+        if measures:
+            spent = thread_time() - cpu
+            local.stage_cpu[scope.key] = local.stage_cpu.get(scope.key, 0) + spent - local.inside
+            local.inside = outer + spent
+    if result is None and scope.key not in _silent:
+        _silent.add(scope.key)
+        mark(f"loader.nothing_returned {scope.key}")
+    return result
+
+
+def _timed_call(original):
+    @functools.wraps(original)
+    def __call__(self, *args, **kwargs):
+        scope = stages.get(id(self))
+        if scope is None or scope.is_open():  # A class calls the one that it inherits from.
+            return original(self, *args, **kwargs)
+        return _call_stage(scope, original, self, *args, **kwargs)
+    return __call__
+
+
+def _timed_function(function, scope):
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        return _call_stage(scope, function, *args, **kwargs)
+    call._headroom_stage = True
+    return call
+
+
+def _keep(stage, scope):
+    key = id(stage)
+    stages[key] = scope
+    try:
+        _kept[key] = weakref.ref(stage, lambda _: (stages.pop(key, None), _kept.pop(key, None)))
+    except TypeError:
+        _kept[key] = stage
+
+
+def _name_of(stage):
+    for owner in (stage, getattr(stage, "func", None)):  # functools.partial
+        name = getattr(owner, "__qualname__", None)
+        if isinstance(name, str):
+            return name
+    return type(stage).__name__
+
+
+def _composed(stage):
+    """The stages that one is made of (Compose, Sequential, ...); None: it is one."""
+    parts = getattr(stage, "transforms", None)
+    if parts is None and type(stage).__name__ in ("Sequential", "ModuleList"):
+        parts = list(stage)
+    if isinstance(parts, (list, tuple)) or type(parts).__name__ in ("ModuleList", "Sequential"):
+        return parts if len(parts) > 0 and all(callable(part) for part in parts) else None
+    return None
+
+
+class _Finder:
+    """Finds the stages of a dataset through its attributes, the datasets inside it, and what composes transforms."""
+
+    DEEPEST = 6
+    MOST_PARTS = 64  # Of one list: a dataset's own data may be a list.
+
+    def __init__(self, torch, replace, in_worker):
+        self.torch, self.replace, self.in_worker = torch, replace, in_worker
+        self.seen = set()
+        self.names = {}
+
+    def of_dataset(self, dataset, depth=0):
+        if depth > self.DEEPEST or id(dataset) in self.seen or not hasattr(dataset, "__dict__"):
+            return
+        self.seen.add(id(dataset))
+        for name, value in list(vars(dataset).items()):
+            try:
+                self.of_attribute(dataset, name, value, depth)
+            except Exception:  # An object that does not like to be looked at; the others may.
+                pass
+
+    def of_attribute(self, dataset, name, value, depth):
+        if isinstance(value, self.torch.utils.data.Dataset):
+            self.of_dataset(value, depth + 1)
+        elif name == "datasets" and isinstance(value, (list, tuple)):
+            for part in value[:self.MOST_PARTS]:
+                self.of_dataset(part, depth + 1)
+        elif _composed(value) is not None:
+            self.of_composed(value)
+        elif name in STAGE_ATTRIBUTES and callable(value):
+            self.of_stage(value, functools.partial(setattr, dataset, name))
+        elif type(value).__name__ == "StandardTransform":  # torchvision's pair of transform and target_transform.
+            self.of_dataset(value, depth + 1)
+
+    def of_composed(self, stage):
+        if id(stage) in self.seen:
+            return
+        self.seen.add(id(stage))
+        parts = _composed(stage)
+        for i, part in enumerate(parts[:self.MOST_PARTS] if isinstance(parts, (list, tuple)) else parts):
+            if _composed(part) is not None:
+                self.of_composed(part)
+            else:
+                self.of_stage(part, functools.partial(parts.__setitem__, i) if isinstance(parts, list) else None)
+
+    def of_stage(self, stage, put):
+        if id(stage) in self.seen or getattr(stage, "_headroom_stage", False):
+            return
+        self.seen.add(id(stage))
+        name = _name_of(stage)
+        count = self.names[name] = self.names.get(name, 0) + 1
+        if id(stage) in stages:  # Of an epoch before.
+            return
+        scope = _timer.Scope(f"stage::{name}" if count == 1 else f"stage::{name} ({count})")
+        cls = type(stage)
+        if isinstance(stage, (type, types.FunctionType, types.BuiltinFunctionType, types.MethodType, functools.partial)):
+            # A function has no class to be timed by, nor has a class but one that all classes share. What the loop's own process holds is the program's, and stays as it is.
+            if self.in_worker and put is not None:
+                put(_timed_function(stage, scope))
+            return
+        if not isinstance(stage, self.torch.nn.Module) and cls not in _timed_classes:
+            try:
+                self.replace(cls, "__call__", _timed_call)
+            except TypeError:  # A class written in C.
+                return
+            _timed_classes.add(cls)
+        _keep(stage, scope)
+
+
+def reader_keys():
+    """Keys under which readers and decoders are timed."""
+    return [f"stage::{module}.{name}" for module, name in READERS] + [DECODER]
+
+
+def _time_readers(replace):
+    for module_name, name in READERS:
+        module = sys.modules.get(module_name)
+        function = getattr(module, name, None)
+        if function is None or hasattr(function, "_headroom_stage"):
+            continue
+        scope = _timer.Scope(f"stage::{module_name}.{name}")
+
+        def make(original, scope=scope):
+            @functools.wraps(original)
+            def call(*args, **kwargs):
+                if not SAMPLE.is_open():  # The program's own business.
+                    return original(*args, **kwargs)
+                return _call_stage(scope, original, *args, **kwargs)
+            call._headroom_stage = True
+            return call
+        replace(module, name, make)
+
+
+def _time_decoder(replace):
+    """PIL's, a method that is looked up by class."""
+    if "PIL.Image" not in sys.modules:
+        return
+    from PIL import ImageFile  # It is loaded with the first image, which is too late.
+
+    if hasattr(ImageFile.ImageFile.load, "_headroom_stage"):
+        return
+    decode = _timer.Scope(DECODER)
+
+    def make_load(original):
+        @functools.wraps(original)
+        def load(self):
+            if not getattr(self, "tile", None) or not SAMPLE.is_open():  # Each operation on an image calls it; the first one decodes.
+                return original(self)
+            return _call_stage(decode, original, self)
+        load._headroom_stage = True
+        return load
+    replace(ImageFile.ImageFile, "load", make_load)
+
+
+# --- samples and batches ---
+
+
+def _begin_sample():
+    local = _local
+    local.samples += 1
+    local.measures = local.samples % CPU_EVERY == 0
+    local.failed = None
+    return SAMPLE.begin()
+
+
+def _end_sample(token):
+    _local.measures = False
+    end(token)
+
+
+def _tell_failure(sample):
+    """What raised, and where; never what it says, nor an index that is a text of the program's."""
+    global _failures
+    stage, _local.failed = _local.failed, None
+    _failures += 1
+    if _failures > MOST_FAILURES:
+        return
+    which = f"sample {sample}" if type(sample) is int else "a sample"
+    mark(f"loader.failed {which}{f' in {stage}' if stage else ''}: {sys.exc_info()[0].__name__}")
+
+
+class _TimedDataset:
+    """In a fetcher's place of the dataset: the same samples, each timed. Users see their dataset as ever."""
+
+    def __init__(self, dataset, subset):
+        self._dataset = dataset
+        inner = dataset
+        while type(inner) is subset:  # It passes the indices on, one by one unless what is inside takes many.
+            inner = inner.dataset
+        if callable(getattr(inner, "__getitems__", None)):
+            self.__getitems__ = self._get_many
+
+    def __getitem__(self, index):
+        token = _begin_sample()
+        try:
+            return self._dataset[index]
+        except BaseException:
+            _tell_failure(index)
+            raise
+        finally:
+            _end_sample(token)
+
+    def _get_many(self, indices):
+        token = _begin_sample()
+        try:
+            return self._dataset.__getitems__(indices)
+        except BaseException:
+            _tell_failure(None)
+            raise
+        finally:
+            _end_sample(token)
+
+    def __len__(self):
+        return len(self._dataset)
+
+    def __getattr__(self, name):
+        if name == "__getitems__":  # It has one of its own, or none.
+            raise AttributeError(name)
+        return getattr(self._dataset, name)
+
+
+class _TimedSamples:
+    """The same for the iterator of an iterable dataset."""
+
+    def __init__(self, samples):
+        self._samples = samples
+        self._count = 0
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        token = _begin_sample()
+        try:
+            sample = next(self._samples)
+        except StopIteration:
+            raise
+        except BaseException:
+            _tell_failure(self._count)
+            raise
+        finally:
+            _end_sample(token)
+        self._count += 1
+        return sample
+
+
+def _timed_collate(collate):
+    @functools.wraps(collate)
+    def call(*args, **kwargs):
+        token = COLLATE.begin()
+        try:
+            return collate(*args, **kwargs)
+        finally:
+            end(token)
+    return call
+
+
+class _Proc:
+    """A file of /proc that is read again and again: a system call each."""
+
+    def __init__(self, path):
+        try:
+            self._file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            self._file = None
+        self._path = path
+
+    def read(self):
+        """Its fields; none where it cannot be read (any more: a program may close all that it does not know)."""
+        if self._file is None:
+            return []
+        try:
+            return os.pread(self._file, 512, 0).split()
+        except OSError:
+            self._file = None
+            return []
+
+    def __del__(self):
+        file, self._file = self._file, None
+        if file is not None:
+            try:
+                if os.readlink(f"/proc/self/fd/{file}").startswith("/proc/"):  # Still ours.
+                    os.close(file)
+            except OSError:
+                pass
+
+
+def _queued(schedule):
+    """How long a thread could have run and had no core, by its file `schedstat`; None: this kernel does not tell."""
+    fields = schedule.read()
+    return int(fields[1]) if len(fields) > 1 and fields[1].isdigit() else None
+
+
+class _Preparer:
+    """What a thread that prepares batches uses up."""
+
+    def __init__(self):
+        self.pid = os.getpid()
+        self.schedule = _Proc(f"/proc/self/task/{threading.get_native_id()}/schedstat")
+        self.io = _Proc("/proc/self/io")
+        self.process_cpu = process_time()
+        self.read_io = self._io()
+
+    def _io(self):
+        fields = self.io.read()
+        try:
+            return int(fields[1]), int(fields[9])  # rchar, read_bytes
+        except (IndexError, ValueError):
+            return None
+
+    def begin(self):
+        _local.stage_cpu.clear()
+        self.queued, self.cpu = _queued(self.schedule), thread_time()
+
+    def end(self):
+        counter("loader.batch_thread_cpu_us", (thread_time() - self.cpu) / 1e3)
+        queued = _queued(self.schedule)
+        if queued is not None and self.queued is not None:
+            counter("loader.batch_runqueue_us", (queued - self.queued) / 1e3)
+        cpu = process_time()
+        counter("loader.batch_cpu_us", (cpu - self.process_cpu) / 1e3)
+        self.process_cpu = cpu
+        read_io = self._io()
+        if read_io is not None and self.read_io is not None:
+            counter("loader.batch_rchar", read_io[0] - self.read_io[0])
+            counter("loader.batch_read_bytes", read_io[1] - self.read_io[1])
+        self.read_io = read_io
+        for stage, spent in _local.stage_cpu.items():
+            counter(f"loader.stage_cpu_us {stage}", spent * CPU_EVERY / 1e3)
+        _local.stage_cpu.clear()
+
+
+def _preparer_here():
+    preparer = _local.preparer
+    if preparer is None or preparer.pid != os.getpid():
+        preparer = _local.preparer = _Preparer()
+    return preparer
+
+
+def _queued_here():
+    return _queued(_preparer_here().schedule)
+
+
+def _measure(batch):
+    """Bytes and number of the tensors and arrays of a batch of any structure; None: there are too many parts to count."""
+    size = count = visited = 0
+    waiting = [batch]
+    while waiting:
+        visited += 1
+        if visited + len(waiting) > MOST_OBJECTS:
+            return None
+        item = waiting.pop()
+        if isinstance(item, collections.abc.Mapping):
+            waiting.extend(item.values())
+        elif isinstance(item, (list, tuple)):
+            if item and isinstance(item[0], (int, float, str, bytes, bool)):
+                count += len(item)  # Labels and the like: each crosses by itself.
+            else:
+                waiting.extend(item)
+        else:
+            count += 1
+            nbytes = getattr(item, "nbytes", None)  # numpy, and tensors from PyTorch 2.1 on.
+            if nbytes is None and hasattr(item, "element_size"):
+                nbytes = item.element_size() * item.nelement()
+            if isinstance(nbytes, int):
+                size += nbytes
+    return size, count
+
+
+def _make_fetch(original):
+    @functools.wraps(original)
+    def fetch(self, index):
+        place, timed = getattr(self, "_headroom_timed", (None, None))
+        try:
+            preparer = _preparer_here()
+            preparer.begin()
+        except Exception:
+            preparer = None
+        token = BATCH.begin()
+        # For the length of the call: else others see who the fetcher's dataset is, and its state.
+        real = None if place is None else getattr(self, place)
+        if place is not None:
+            setattr(self, place, timed)
+        try:
+            batch = original(self, index)
+        finally:
+            if place is not None:
+                setattr(self, place, real)
+            end(token)
+        try:
+            _tell_batch(preparer, index, batch)
+        except Exception:
+            pass
+        return batch
+    return fetch
+
+
+def _tell_batch(preparer, index, batch):
+    if preparer is not None:
+        preparer.end()
+    counter("loader.batch_samples", len(index) if isinstance(index, (list, tuple)) else 1)
+    measured = _measure(batch)
+    if measured is not None:
+        counter("loader.batch_bytes", measured[0])
+        counter("loader.batch_objects", measured[1])
+
+
+# --- the worker ---
+
+
+class _IndexQueue:
+    def __init__(self, queue):
+        self._queue = queue
+
+    def get(self, *args, **kwargs):
+        token = INDEX_WAIT.begin()
+        try:
+            return self._queue.get(*args, **kwargs)
+        finally:
+            end(token)
+
+    def __getattr__(self, name):
+        return getattr(self._queue, name)
+
+
+class _TimedPickler:
+    """In the place of the class that the queue's own thread packs batches with, in a worker."""
+
+    def __init__(self, pickler):
+        self.loads = pickler.loads
+        self._dumps = pickler.dumps
+
+    def dumps(self, *args, **kwargs):
+        token = SEND.begin()
+        try:
+            return self._dumps(*args, **kwargs)
+        finally:
+            end(token)
+
+
+def _make_worker_loop(original):
+    @functools.wraps(original)
+    def _worker_loop(dataset_kind, dataset, index_queue, *rest, **kwargs):
+        try:
+            _timer.helper()
+            import multiprocessing.queues as queues
+            queues._ForkingPickler = _TimedPickler(queues._ForkingPickler)
+            index_queue = _IndexQueue(index_queue)
+        except Exception:  # The loader works on, whatever it has become.
+            pass
+        return original(dataset_kind, dataset, index_queue, *rest, **kwargs)
+    return _worker_loop
+
+
+def _make_create_fetcher(torch, replace):
+    def make(original):
+        def create_fetcher(kind, dataset, auto_collation, collate_fn, *args, **kwargs):
+            fetcher = original(kind, dataset, auto_collation, _timed_collate(collate_fn), *args, **kwargs)
+            try:
+                info = torch.utils.data.get_worker_info()
+                if info is not None:
+                    _timer.helper()  # Loaders of others have worker loops of their own.
+                    counter("setting.loader.seed", (info.seed - info.id) & SEED_MASK)
+                if hasattr(fetcher, "dataset_iter"):
+                    fetcher._headroom_timed = ("dataset_iter", _TimedSamples(fetcher.dataset_iter))
+                else:
+                    fetcher._headroom_timed = ("dataset", _TimedDataset(dataset, torch.utils.data.Subset))
+                _time_decoder(replace)
+                if info is not None:
+                    _time_readers(replace)
+                _Finder(torch, replace, info is not None).of_dataset(dataset)
+            except Exception:  # A dataset of a kind that cannot be looked into.
+                pass
+            return fetcher
+        return staticmethod(functools.wraps(original)(create_fetcher))
+    return make
+
+
+def _make_pin(original):
+    @functools.wraps(original)
+    def pin_memory(*args, **kwargs):
+        token = PIN.begin_outermost()
+        try:
+            return original(*args, **kwargs)
+        finally:
+            end(token)
+    return pin_memory
+
+
+# --- the loop's side ---
+
+
+def _make_iterator_init(original):
+    @functools.wraps(original)
+    def __init__(self, loader, *args, **kwargs):
+        original(self, loader, *args, **kwargs)
+        try:
+            _tell_settings(self, loader)
+        except Exception:
+            pass
+    return __init__
+
+
+@functools.lru_cache(1)
+def _threads_per_core(cpus):
+    """Hardware threads that share a core, of those on which the program may run; None: the machine does not tell."""
+    siblings = set()
+    for cpu in cpus:
+        try:
+            with open(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list") as file:
+                siblings.add(file.read())
+        except OSError:
+            return None
+    return len(cpus) / len(siblings) if siblings else None
+
+
+@functools.lru_cache(1)
+def _is_virtual():
+    try:
+        with open("/proc/cpuinfo") as file:
+            return any(line.startswith("flags") and " hypervisor" in line for line in file)
+    except OSError:
+        return False
+
+
+def _tell_settings(iterator, loader):
+    global _fetching
+    _fetching = None  # The next fetch says again whose it is.
+    counter("setting.loader.seed", iterator._base_seed & SEED_MASK)
+    iterator._headroom_queued = _queued_here()
+    iterator._headroom_cpu = process_time()
+    counter("setting.loader.workers", iterator._num_workers)
+    cpus = frozenset(os.sched_getaffinity(0))
+    counter("setting.loader.cpus", len(cpus))
+    threads = _threads_per_core(cpus)
+    if threads is not None:
+        counter("setting.loader.threads_per_core", threads)
+    counter("setting.loader.virtual_machine", _is_virtual())
+    if iterator._num_workers > 0:
+        counter("setting.loader.prefetch_factor", iterator._prefetch_factor)
+    if loader.batch_size is not None:
+        counter("setting.loader.batch_size", loader.batch_size)
+    counter("setting.loader.pin_memory", bool(iterator._pin_memory))
+    counter("setting.loader.persistent_workers", bool(iterator._persistent_workers))
+    try:
+        counter("setting.loader.dataset_size", len(loader.dataset))
+    except (TypeError, NotImplementedError):
+        pass
+
+
+_fetching = None  # The seed of the iterator that was asked last.
+
+
+def before_next(iterator):
+    """The loop asks for a batch. Returns what after_next() wants; None: nothing can be told."""
+    try:
+        return _before_next(iterator)
+    except Exception:
+        return None
+
+
+def _before_next(iterator):
+    global _fetching
+    now = process_time()
+    seed = iterator._base_seed
+    if seed != _fetching:
+        _fetching = seed
+        counter("setting.loader.seed", seed & SEED_MASK)
+    counter("loader.step_cpu_us", (now - iterator._headroom_cpu) / 1e3)
+    queued, before = _queued_here(), iterator._headroom_queued
+    if queued is not None and before is not None:
+        counter("loader.step_runqueue_us", (queued - before) / 1e3)
+    iterator._headroom_queued = queued
+    queue = getattr(iterator, "_data_queue", None)
+    if queue is not None:
+        ready = sum(len(info) == 2 for info in list(iterator._task_info.values()))
+        try:
+            ready += queue.qsize()
+        except NotImplementedError:
+            pass
+        counter("loader.ready", ready)
+    return thread_time()
+
+
+def after_next(iterator, cpu):
+    try:
+        if cpu is not None:
+            _after_next(iterator, cpu)
+    except Exception:
+        pass
+
+
+def _after_next(iterator, cpu):
+    counter("loader.next_cpu_us", (thread_time() - cpu) / 1e3)
+    queued, before = _queued_here(), iterator._headroom_queued
+    if queued is not None and before is not None:
+        counter("loader.next_runqueue_us", (queued - before) / 1e3)
+    iterator._headroom_queued = queued
+    iterator._headroom_cpu = process_time()
+
+
+def on_failure(iterator):
+    """An exception comes out of a fetch. Its text is the program's: only what kind it is, and workers that are gone, are told."""
+    global _failures
+    _failures += 1
+    if _failures > MOST_FAILURES:
+        return
+    for number, process in enumerate(getattr(iterator, "_workers", None) or ()):
+        code = process.exitcode
+        if code:
+            mark(f"loader.worker_died worker {number}: {f'signal {-code}' if code < 0 else f'exit code {code}'}")
+    mark(f"loader.raised {sys.exc_info()[0].__name__}")
+
+
+def install(torch, replace):
+    """Times PyTorch's loaders. `replace`: of headroom._patches, which undoes it."""
+    data = torch.utils.data
+    fetchers = data._utils.fetch
+    for fetcher in (fetchers._MapDatasetFetcher, fetchers._IterableDatasetFetcher):
+        replace(fetcher, "fetch", _make_fetch)
+    replace(data._DatasetKind, "create_fetcher", _make_create_fetcher(torch, replace))
+    replace(data._utils.worker, "_worker_loop", _make_worker_loop)
+    replace(data._utils.pin_memory, "pin_memory", _make_pin)
+    replace(data.dataloader._BaseDataLoaderIter, "__init__", _make_iterator_init)
+
+
+def uninstall():
+    """What replace() does not know of."""
+    stages.clear()
+    _kept.clear()
+    _silent.clear()
+    _timed_classes.clear()

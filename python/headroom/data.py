@@ -1,0 +1,374 @@
+"""Benchmarks of a data container and its encodings, before any training: how long is one sample, which stage, how many workers.
+
+    headroom data bench train:make_loader           # from the shell; make_loader() returns a DataLoader, or a dataset
+
+    result = headroom.data.bench(loader, workers=(0, 2, 4))
+    print(headroom.data.to_text(result))
+
+Two steps, as one does by hand: samples one after the other in this process (cold, then warm, stage by stage, and collation), and the
+whole loader drained with k workers. Nothing is trained. Times are seconds in the result; intervals are 95 % of the mean, by
+the means of 10 batches of consecutive values, since neighbours are not independent.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+import os
+import random
+import statistics
+import sys
+import time
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence
+
+from headroom import _loader, _timer
+
+__all__ = ["bench", "to_text"]
+
+SCHEMA = "headroom.data-bench/1"
+BATCHES = 10
+STUDENT = 2.262  # Student's t, 97.5 %, with 9 degrees of freedom.
+WARM_UP_BATCHES = 2  # Of each worker: its imports and caches.
+FEWEST_SAMPLES = 20
+MOST_FILES = 64  # That one sample opens.
+
+
+class DataError(Exception):
+    """What the container did wrong, with the sample and the stage."""
+
+
+def interval(values: Sequence[float]) -> Dict[str, Any]:
+    """Mean of values with its interval: {"mean", "low", "high", "median", "count"}; low and high None with fewer than 20."""
+    count, mean = len(values), statistics.fmean(values)
+    row = {"mean": mean, "low": None, "high": None, "median": statistics.median(values), "count": count}
+    if count >= 2 * BATCHES:
+        each = count // BATCHES
+        means = [statistics.fmean(values[i * each:(i + 1) * each]) for i in range(BATCHES)]
+        half = STUDENT * statistics.stdev(means) / math.sqrt(BATCHES)
+        row["low"], row["high"] = max(0.0, mean - half), mean + half
+    return row
+
+
+# --- one sample after the other ---
+
+
+_opened: Optional[List[str]] = None  # Files that are read, while somebody wants to know.
+_hooked = False
+
+
+def _on_audit(event: str, args: Any) -> None:
+    if _opened is not None and event == "open" and isinstance(args[0], str) and len(_opened) < MOST_FILES:
+        _opened.append(args[0])
+
+
+@contextlib.contextmanager
+def _files_opened() -> Iterator[List[str]]:
+    global _opened, _hooked
+    if not _hooked:  # A hook cannot be taken away.
+        sys.addaudithook(_on_audit)
+        _hooked = True
+    _opened = files = []
+    try:
+        yield files
+    finally:
+        _opened = None
+
+
+def _drop_from_cache(files: Iterable[str]) -> None:
+    for name in set(files):
+        try:
+            descriptor = os.open(name, os.O_RDONLY)
+        except OSError:
+            continue
+        try:
+            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+        except OSError:
+            pass
+        finally:
+            os.close(descriptor)
+
+
+def _bytes_read() -> Optional[int]:
+    """What this process had storage read so far; None: the kernel does not tell."""
+    try:
+        with open("/proc/self/io") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith("read_bytes"))
+    except (OSError, StopIteration):
+        return None
+
+
+def _load(dataset: Any, index: int) -> Any:
+    try:
+        return dataset[index]
+    except Exception as error:
+        stage, _loader._local.failed = _loader._local.failed, None
+        raise DataError(f"sample {index}{f' in {stage}' if stage else ''}: {type(error).__name__}: {error}") from error
+
+
+class _Samples:
+    """Times samples of a dataset and its stages in this process."""
+
+    def __init__(self, torch: Any, dataset: Any, collate: Optional[Callable[[List[Any]], Any]], batch_size: int) -> None:
+        self.torch, self.dataset, self.collate, self.batch_size = torch, dataset, collate, batch_size
+        self.whole: List[float] = []
+        self.stages: Dict[str, List[float]] = {}
+        self.collations: List[float] = []
+
+    def measure(self, indices: Sequence[int], seconds: float) -> None:
+        keys = [scope.key for scope in _loader.stages.values()] + _loader.reader_keys()
+        before = {key: _self_seconds(key) for key in keys}
+        batch, begin = [], time.perf_counter()
+        for done, index in enumerate(itertools.cycle(indices)):
+            if done >= FEWEST_SAMPLES and time.perf_counter() - begin > seconds:
+                break
+            token = _loader.SAMPLE.begin()
+            _loader._local.failed = None
+            start = time.perf_counter()
+            try:
+                sample = _load(self.dataset, index)
+            finally:
+                end = time.perf_counter()
+                _timer.end(token)
+            self.whole.append(end - start)
+            for key in keys:
+                now = _self_seconds(key)
+                if now > before[key] or key in self.stages:
+                    self.stages.setdefault(key, [0.0] * (len(self.whole) - 1)).append(now - before[key])
+                before[key] = now
+            batch.append(sample)
+            if len(batch) == self.batch_size:
+                if self.collate is not None:
+                    start = time.perf_counter()
+                    self.collate(batch)
+                    self.collations.append(time.perf_counter() - start)
+                batch = []
+
+
+def _self_seconds(key: str) -> float:
+    stats = _timer.stats(key)
+    return stats.self_s if stats.count else 0.0
+
+
+def _cold(dataset: Any, indices: Sequence[int], seconds: float) -> Optional[Dict[str, Any]]:
+    """Samples whose files were dropped from the page cache. None where that cannot be done or told: no files are seen to be opened (a
+    library opens them, or there are none), or storage was not asked."""
+    times, read, begin = [], 0, time.perf_counter()
+    for index in indices:
+        if time.perf_counter() - begin > seconds and len(times) >= FEWEST_SAMPLES:
+            break
+        with _files_opened() as files:
+            _load(dataset, index)
+        if not files:
+            return None
+        _drop_from_cache(files)
+        before = _bytes_read()
+        start = time.perf_counter()
+        _load(dataset, index)
+        times.append(time.perf_counter() - start)
+        after = _bytes_read()
+        if before is None or after is None:
+            return None
+        read += after > before
+    # Files of some file systems stay where they are.
+    return {**interval(times), "read_from_storage_share": read / len(times)} if times and read * 2 >= len(times) else None
+
+
+# --- the whole loader ---
+
+
+def _with_workers(torch: Any, loader: Any, workers: int) -> Any:
+    """The same loader with another number of workers."""
+    keep = {name: getattr(loader, name) for name in ("collate_fn", "pin_memory", "timeout", "worker_init_fn", "generator")}
+    if workers == 0:
+        keep["timeout"] = 0
+    elif loader.multiprocessing_context is not None:
+        keep["multiprocessing_context"] = loader.multiprocessing_context
+    if workers > 0 and loader.num_workers > 0:
+        keep["prefetch_factor"] = loader.prefetch_factor
+    if loader.batch_sampler is not None and not isinstance(loader.dataset, torch.utils.data.IterableDataset):
+        keep["batch_sampler"] = loader.batch_sampler
+    else:
+        keep.update(batch_size=loader.batch_size, drop_last=loader.drop_last)
+    return torch.utils.data.DataLoader(loader.dataset, num_workers=workers, **keep)
+
+
+def _drain(torch: Any, loader: Any, workers: int, seconds: float) -> Dict[str, Any]:
+    started = time.perf_counter()
+    times, sizes, first = [], [], None
+    iterator = iter(_with_workers(torch, loader, workers))
+    warm_up = WARM_UP_BATCHES * max(1, workers)
+    last = None
+    for number, batch in enumerate(iterator):
+        now = time.perf_counter()
+        if first is None:
+            first = now - started
+        if last is not None and number >= warm_up:
+            times.append(now - last)
+            sizes.append(_samples_of(batch))
+        last = time.perf_counter()
+        if number >= warm_up + BATCHES and now - started - first > seconds:
+            break
+    del iterator  # Workers end here, outside the time of the next.
+    row: Dict[str, Any] = {"workers": workers, "first_batch": first, "batches": len(times), "samples_per_s": None}
+    if times and sum(times) > 0:
+        per_batch = interval(times)
+        samples = sum(sizes) / len(sizes)
+        row["samples_per_s"] = {"mean": samples / per_batch["mean"],
+                                "low": None if per_batch["high"] is None else samples / per_batch["high"],
+                                "high": samples / per_batch["low"] if per_batch["low"] else None}
+        row["batch_s"] = per_batch
+    return row
+
+
+def _samples_of(batch: Any) -> int:
+    """How many samples a batch holds: the length of its first tensor or list."""
+    while isinstance(batch, (list, tuple, dict)) and len(batch) > 0:
+        inner = next(iter(batch.values())) if isinstance(batch, dict) else batch[0]
+        if not hasattr(inner, "__len__") or isinstance(inner, str):
+            return len(batch)
+        batch = inner
+    return len(batch) if hasattr(batch, "__len__") and getattr(batch, "ndim", 1) > 0 else 1
+
+
+def bench(source: Any, workers: Sequence[int] = (0, 1, 2, 4), seconds: float = 3.0, seed: int = 0) -> Dict[str, Any]:
+    """Measures a DataLoader or a dataset (or a function without arguments that returns one).
+
+    workers: numbers of workers to drain the whole loader with, `seconds` each; a dataset is drained in batches of 32. Raises DataError
+    where a sample raises, with its index and stage, and where there is no data. The returned dict is headroom.data-bench/1
+    (docs/data.md).
+    """
+    import torch
+
+    data = torch.utils.data
+    if isinstance(source, type) or (callable(source) and not isinstance(source, data.DataLoader) and not hasattr(source, "__getitem__")):
+        source = source()
+    if not isinstance(source, (data.DataLoader, data.IterableDataset)) and not (hasattr(source, "__getitem__") and hasattr(source, "__len__")):
+        raise DataError(f"a DataLoader or a dataset is wanted, not {type(source).__name__}")
+    loader = source if isinstance(source, data.DataLoader) else data.DataLoader(source, batch_size=32)
+    dataset = loader.dataset
+    rows: Dict[str, Any] = {}
+    is_stream = isinstance(dataset, data.IterableDataset)
+    if not is_stream and len(dataset) == 0:
+        raise DataError("the dataset is empty: it has no sample to measure")
+    result: Dict[str, Any] = {"schema": SCHEMA, "cpus": len(os.sched_getaffinity(0)), "cold_sample_s": None, "sample_s": None,
+                              "stages": [], "collate_s": None, "loaders": []}
+    if not is_stream:
+        choose = random.Random(seed)
+        indices = [choose.randrange(len(dataset)) for _ in range(4096)]
+        with _stages_timed(torch, dataset):
+            result["cold_sample_s"] = _cold(dataset, indices, seconds)
+            samples = _Samples(torch, dataset, loader.collate_fn, loader.batch_size or 1)
+            for index in indices[:3]:
+                _load(dataset, index)
+            samples.measure(indices, seconds)
+        result["sample_s"] = interval(samples.whole)
+        rows = {key: interval(times) for key, times in samples.stages.items()}
+        if samples.collations:
+            result["collate_s"] = {**interval(samples.collations), "batch_size": loader.batch_size}
+    result["stages"] = [{"name": key.partition("::")[2], "sample_s": row, "share": row["mean"] / result["sample_s"]["mean"]}
+                        for key, row in sorted(rows.items(), key=lambda item: -item[1]["mean"])]
+    for count in workers:
+        try:
+            result["loaders"].append(_drain(torch, loader, count, seconds))
+        except Exception as error:
+            raise DataError(f"the loader with {count} workers: {type(error).__name__}: {error}") from error
+    if result["loaders"] and all(row["first_batch"] is None for row in result["loaders"]):
+        raise DataError("the loader gave no batch")
+    return result
+
+
+@contextlib.contextmanager
+def _stages_timed(torch: Any, dataset: Any) -> Iterator[None]:
+    """Each stage of a dataset is a region while this lasts."""
+    from headroom import _patches
+
+    _patches.install(torch)
+    fetch = _patches.FETCH.begin()  # What modules do in here is no forward of a model.
+    try:
+        _loader._time_readers(_patches.replace)
+        _loader._time_decoder(_patches.replace)
+        _loader._Finder(torch, _patches.replace, False).of_dataset(dataset)
+        yield
+    finally:
+        _timer.end(fetch)
+        _patches.restore()
+
+
+# --- for people ---
+
+
+def _ms(row: Optional[Dict[str, Any]]) -> str:
+    if row is None:
+        return "not known"
+    text = f"{row['mean'] * 1e3:9.3f} ms"
+    return text if row["low"] is None else f"{text}  ({row['low'] * 1e3:.3f} to {row['high'] * 1e3:.3f})"
+
+
+def to_text(result: Dict[str, Any]) -> str:
+    """The result of bench() as a table."""
+    lines = []
+    if result["sample_s"] is not None:
+        cold = result["cold_sample_s"]
+        lines.append("One sample, in this process                  mean  (95 % interval)")
+        lines.append(f"  files not in memory      {_ms(cold) if cold else 'not known: no file was seen to be read from storage'}")
+        lines.append(f"  files in memory          {_ms(result['sample_s'])}  {result['sample_s']['count']} samples")
+        for stage in result["stages"]:
+            lines.append(f"    {stage['name'][:22]:<22} {_ms(stage['sample_s'])}  {stage['share'] * 100:.1f} %")
+        known = sum(stage["share"] for stage in result["stages"])
+        if result["stages"]:
+            lines.append(f"    {'(the dataset itself)':<22} {result['sample_s']['mean'] * 1e3 * max(0.0, 1 - known):9.3f} ms  "
+                         f"{max(0.0, 1 - known) * 100:.1f} %")
+        collate = result["collate_s"]
+        if collate is not None:
+            lines.append(f"  collate {collate['batch_size']} of them{'':<9}{_ms(collate)}")
+        lines.append("")
+    lines.append(f"The whole loader, on {result['cpus']} cores   samples/s  (95 % interval)   first batch")
+    best = max((row["samples_per_s"]["mean"] for row in result["loaders"] if row["samples_per_s"]), default=0)
+    for row in result["loaders"]:
+        rate = row["samples_per_s"]
+        if rate is None:
+            lines.append(f"  {row['workers']:>3} workers   too few batches to tell")
+            continue
+        bounds = "" if rate["low"] is None or rate["high"] is None else f"({rate['low']:.4g} to {rate['high']:.4g})"
+        mark = "  most" if rate["mean"] == best else ""
+        lines.append(f"  {row['workers']:>3} workers      {rate['mean']:18.4g}  {bounds:<22}{row['first_batch'] * 1e3:7.0f} ms{mark}")
+    return "\n".join(lines) + "\n"
+
+
+def _find(name: str) -> Any:
+    import importlib
+
+    module_name, colon, attribute = name.partition(":")
+    if not colon or not module_name or not attribute:
+        raise SystemExit(f"headroom data bench: {name}: say MODULE:FUNCTION, of a function that returns a DataLoader or a dataset")
+    sys.path.insert(0, os.getcwd())
+    try:
+        found = importlib.import_module(module_name)
+        for part in attribute.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        raise SystemExit(f"headroom data bench: {name}: {error}") from error
+    return found
+
+
+def _main(arguments: Sequence[str]) -> int:
+    """`headroom data bench`: NAME WORKERS SECONDS text|json."""
+    import json
+
+    name, workers, seconds, form = arguments
+    try:
+        source = _find(name)
+        result = bench(source, workers=[int(count) for count in workers.split(",")], seconds=float(seconds))
+    except DataError as error:
+        print(f"headroom: {error}", file=sys.stderr)
+        return 3
+    except SystemExit as error:
+        print(error, file=sys.stderr)
+        return 2
+    sys.stdout.write(json.dumps(result) + "\n" if form == "json" else to_text(result))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(_main(sys.argv[1:]))
