@@ -1,0 +1,203 @@
+#include "pipeline/loading_verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+#include <utility>
+
+namespace headroom {
+namespace {
+
+/// XProf's line between "not input bound" and "moderately".
+constexpr double kNoticeableWait = 0.05;
+
+DurationNs Mean(DurationNs sum, std::size_t count) {
+  return count == 0 ? DurationNs() : DurationNs(sum.ns() / static_cast<std::int64_t>(count));
+}
+
+double Ratio(DurationNs part, DurationNs whole) {
+  return whole.ns() <= 0 ? 0 : static_cast<double>(part.ns()) / static_cast<double>(whole.ns());
+}
+
+LoadingBound BoundOf(const LoadingSplit& split) {
+  if (split.period.ns() <= 0) return LoadingBound::kUnknown;  // No step is whole.
+  if (split.wait_share < kNoticeableWait) return LoadingBound::kNone;
+  if (split.handover + split.handover > split.wait) return LoadingBound::kHandover;
+  if (!split.cpu || !split.blocked || !split.queued) return LoadingBound::kUnknown;
+  const DurationNs most = std::max({*split.cpu, *split.blocked, *split.queued});
+  if (most == *split.cpu) return LoadingBound::kPreparation;
+  return most == *split.blocked ? LoadingBound::kFetch : LoadingBound::kCores;
+}
+
+}  // namespace
+
+std::string_view NameOf(LoadingBound bound) {
+  constexpr std::array<std::string_view, 6> kNames = {"none",  "fetch",    "preparation",
+                                                      "cores", "handover", "unknown"};
+  return kNames[static_cast<std::size_t>(bound)];
+}
+
+LoadingSplit SplitLoading(const LoaderProfile& profile) {
+  LoadingSplit split;
+  DurationNs period, wait, handover, first;
+  double ready = 0;
+  std::size_t steps = 0, asked = 0, firsts = 0;
+  const bool workers = profile.settings.workers > 0;
+  const std::size_t fetches_left_out = WarmUpOf(profile.fetches.size());
+  for (std::size_t i = 0; i < profile.fetches.size(); ++i) {
+    const LoaderFetch& fetch = profile.fetches[i];
+    if (fetch.first) {
+      first += fetch.span.length();
+      ++firsts;
+      continue;
+    }
+    if (i < fetches_left_out || !fetch.step) continue;
+    period += *fetch.step + fetch.span.length();
+    wait += fetch.span.length();
+    ++steps;
+    if (workers && fetch.cpu) {
+      handover += std::min(*fetch.cpu + fetch.queued.value_or(DurationNs()), fetch.span.length());
+    }
+    if (!fetch.ready) continue;
+    ready += static_cast<double>(*fetch.ready);
+    ++asked;
+  }
+  split.period = Mean(period, steps);
+  split.wait = Mean(wait, steps);
+  split.wait_share = Ratio(split.wait, split.period);
+  split.handover = Mean(handover, steps);
+  if (asked > 0) split.ready = ready / static_cast<double>(asked);
+  split.epoch_start =
+      std::max(Mean(first, firsts) + Mean(profile.starting, firsts) - split.wait, DurationNs());
+
+  DurationNs batch, cpu, blocked, queued;
+  double read = 0, called = 0;
+  std::size_t batches = 0, known = 0, with_io = 0;
+  for (std::size_t i = WarmUpOf(profile.batches.size()); i < profile.batches.size(); ++i) {
+    const LoaderBatch& row = profile.batches[i];
+    batch += row.span.length();
+    ++batches;
+    if (row.read_bytes && row.called_bytes) {
+      read += *row.read_bytes;
+      called += *row.called_bytes;
+      ++with_io;
+    }
+    if (!row.cpu || !row.queued) continue;
+    ++known;
+    cpu += std::min(*row.cpu, row.span.length());
+    blocked += *row.Blocked();
+    queued += std::min(*row.queued, row.span.length());
+  }
+  split.batch = Mean(batch, batches);
+  if (known > 0) {
+    split.cpu = Mean(cpu, known);
+    split.blocked = Mean(blocked, known);
+    split.queued = Mean(queued, known);
+  }
+  if (with_io > 0) {
+    split.read_bytes = read / static_cast<double>(with_io);
+    split.called_bytes = called / static_cast<double>(with_io);
+  }
+  DurationNs busy, alive;
+  for (const LoaderWorker& worker : profile.workers) {
+    busy += worker.busy;
+    alive += worker.alive.length();
+  }
+  split.workers_busy = std::min(1.0, Ratio(busy, alive));
+  split.bound = BoundOf(split);
+  return split;
+}
+
+Result<LoadingOption> TryLoading(const LoadingModel& model, const LoaderProfile& profile,
+                                 const LoadingForecaster& forecaster, std::string name,
+                                 const LoadingChange& change) {
+  const Result<LoadingModel> changed = WithChange(model, profile, change);
+  if (!changed.ok()) return changed.status();
+  const Result<LoadingOutcome> outcome = forecaster.Run(changed.value());
+  if (!outcome.ok()) return outcome.status();
+  LoadingOption option{.name = std::move(name), .change = change, .outcome = outcome.value()};
+  const LoaderSetting& setting = changed.value().setting;
+  double bytes = 0;
+  for (const LoaderBatch& batch : profile.batches) bytes += batch.bytes.value_or(0);
+  if (!profile.batches.empty()) {
+    const double share = model.batch_size > 0 ? static_cast<double>(changed.value().batch_size) /
+                                                    static_cast<double>(model.batch_size)
+                                              : 1;
+    option.memory_bytes = bytes / static_cast<double>(profile.batches.size()) * share *
+                          std::max(1, setting.workers * setting.prefetch);
+  }
+  double threads = 0;
+  for (const StepDemand& step : changed.value().steps) threads += Ratio(step.cpu, step.wall);
+  threads /= static_cast<double>(std::max<std::size_t>(changed.value().steps.size(), 1));
+  option.oversubscribed = setting.workers + threads > changed.value().machine.cores + 0.5;
+  return option;
+}
+
+Result<LoadingSearch> SearchLoading(const LoadingModel& model, const LoaderProfile& profile,
+                                    const LoadingForecaster& forecaster) {
+  LoadingSearch search;
+  LoadingModel ideal = model;
+  for (BatchDemand& batch : ideal.batches) batch.cpu = batch.blocked = DurationNs();
+  ideal.setting = {.workers = 1, .prefetch = 2};
+  ideal.pickling_cpu = DurationNs();
+  ideal.pickling_guessed = ideal.storage_guessed = false;
+  const Result<LoadingOutcome> outcome = forecaster.Run(ideal);
+  if (!outcome.ok()) return outcome.status();
+  search.ideal = outcome.value();
+
+  // Beyond twice the cores only what blocks gains, and that has been seen by then.
+  const int most =
+      std::clamp(static_cast<int>(std::lround(std::min(2 * model.machine.cores, 64.0))),
+                 std::max(4, model.setting.workers), std::max(64, model.setting.workers));
+  std::set<int> workers = {0, model.setting.workers};
+  for (int k = 1; k <= most; k += k < 8 ? 1 : k < 16 ? 2 : 8) workers.insert(k);
+  std::set<int> depths = {2, 4, 8};
+  if (model.setting.workers > 0) depths.insert(model.setting.prefetch);
+  struct Tried {
+    LoadingChange change;
+    double mid_ms;
+  };
+  std::vector<Tried> tried;  // By workers, then by batches under way.
+  for (const int k : workers) {
+    for (const int prefetch : depths) {
+      LoadingChange change;
+      change.workers = k;
+      if (k > 0) change.prefetch = prefetch;
+      const Result<LoadingModel> changed = WithChange(model, profile, change);
+      if (!changed.ok()) return changed.status();
+      const Result<double> mid = forecaster.MidMs(changed.value());
+      if (!mid.ok()) return mid.status();
+      tried.push_back({change, mid.value()});
+      if (k == 0) break;
+    }
+  }
+  const auto best = std::ranges::min_element(tried, {}, &Tried::mid_ms);
+  constexpr double kNear = 1.02;
+  const auto cheapest =
+      std::ranges::find_if(tried, [&](const Tried& t) { return t.mid_ms <= kNear * best->mid_ms; });
+  // Intervals take their time: only for what is worth a row.
+  for (auto at = tried.begin(); at != tried.end(); ++at) {
+    const LoadingChange& change = at->change;
+    const bool recorded = change.workers == model.setting.workers &&
+                          (change.workers == 0 || change.prefetch == model.setting.prefetch);
+    constexpr int kDefaultPrefetch = 2, kFewWorkers = 4;
+    const bool plain =
+        !change.prefetch || (change.prefetch == kDefaultPrefetch && *change.workers <= kFewWorkers);
+    if (at != best && at != cheapest && !recorded && !plain) continue;
+    Result<LoadingOption> option = TryLoading(
+        model, profile, forecaster,
+        change.prefetch ? fmt::format("workers={},prefetch={}", *change.workers, *change.prefetch)
+                        : std::string("workers=0"),
+        change);
+    if (!option.ok()) return option.status();
+    if (at == best) search.best = search.options.size();
+    if (at == cheapest) search.cheapest = search.options.size();
+    search.options.push_back(std::move(option).value());
+  }
+  return search;
+}
+
+}  // namespace headroom
