@@ -172,6 +172,8 @@ bool HasGpuWork(const Evidence& evidence) { return !evidence.report.gpu_time.emp
 std::optional<Ranked> DataWait(const Evidence& evidence, const Causes&) {
   const DurationNs wait = evidence.report.breakdown->step.data_wait;
   const std::string figure = FormatMs(wait);
+  // `headroom record` tells what the loader's workers do.
+  const bool loader_is_known = evidence.store.strings.Find("setting.loader.workers").valid();
   auto ranked = About(
       evidence, wait, "data-wait",
       fmt::format(fmt::runtime(HasGpuWork(evidence)
@@ -179,8 +181,12 @@ std::optional<Ranked> DataWait(const Evidence& evidence, const Causes&) {
                                    : "the loop waits {} a step for data"),
                   figure),
       "breakdown", figure,
-      "more DataLoader workers (num_workers), persistent_workers=True, a larger prefetch_factor, "
-      "pin_memory=True, or cheaper preprocessing",
+      loader_is_known
+          ? "what headroom data on this file says: which stage it is, and which workers and "
+            "prefetch_factor are enough"
+          : "more DataLoader workers (num_workers), persistent_workers=True, a larger "
+            "prefetch_factor, pin_memory=True, or cheaper preprocessing; headroom data tells which "
+            "of a run that headroom record recorded",
       Remedy::kDataWait);
   if (ranked) {
     ranked->finding.evidence = {HasGpuWork(evidence)

@@ -180,6 +180,21 @@ TEST(Health, TheRecordingReportsOnItself) {
   }
 }
 
+TEST(Health, ARecordingThatWasNotBroughtToItsEndIsTold) {
+  const auto told = [](bool began, bool closed) {
+    StoreBuilder b;
+    b.Step(0, kMain, 0, 100);
+    if (began) b.Instant("headroom", "recording", 0, "");
+    if (closed) b.Instant("headroom", "closed", 100, "");
+    const Health health = AnalyzeTrace(b).health;
+    return std::any_of(health.issues.begin(), health.issues.end(),
+                       [](const HealthIssue& i) { return i.issue == ImportIssue::kNotClosed; });
+  };
+  EXPECT_TRUE(told(true, false));
+  EXPECT_FALSE(told(true, true));
+  EXPECT_FALSE(told(false, false));  // Of another tool.
+}
+
 TEST(Health, WhatTheRecordingOfGpuActivitySaysIsTold) {
   StoreBuilder b;
   b.NameDevice(0, "NVIDIA H200");

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "cli/calibrate_command.h"
+#include "cli/data_command.h"
 #include "cli/doctor_command.h"
 #include "cli/help.h"
 #include "cli/monitor_command.h"
@@ -63,6 +64,7 @@ int Run(int argc, char** argv) {
   std::vector<std::unique_ptr<Subcommand>> commands;
   commands.push_back(std::make_unique<ReportCommand>(app));
   commands.push_back(std::make_unique<WhatifCommand>(app));
+  commands.push_back(std::make_unique<DataCommand>(app));
   commands.push_back(std::make_unique<RecordCommand>(app));
   commands.push_back(std::make_unique<MonitorCommand>(app));
   commands.push_back(std::make_unique<DoctorCommand>(app));

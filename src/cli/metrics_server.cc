@@ -42,6 +42,9 @@ class Server : public MetricsServer {
       const std::lock_guard<std::mutex> lock(mutex_);
       response.set_content(text_, kTextFormat);
     });
+    server_.Get("/", [](const httplib::Request&, httplib::Response& response) {
+      response.set_content("headroom monitor: the metrics are at /metrics\n", "text/plain");
+    });
   }
   ~Server() override {
     server_.stop();

@@ -23,6 +23,7 @@
 #include "capture/metrics_recorder.h"
 #include "cli/help.h"
 #include "cli/output.h"
+#include "cli/payload.h"
 #include "cli/step_range.h"
 #include "report/escape.h"
 
@@ -39,26 +40,6 @@ constexpr const char* kExamples = R"(Examples:
 FILE is a Perfetto trace; a further process that has something to tell gets FILE.<pid>. Exit code:
 that of COMMAND (128 + N after signal N); 2 usage; 4 cannot write; 126, 127 COMMAND cannot be run.
 )";
-
-/// What the program loads or reads so that it can be recorded, beside this program's own file:
-/// in a build folder, or installed (bin/ and lib/headroom/).
-struct Payload {
-  std::string python;  ///< Folder for PYTHONPATH; empty: not there.
-  std::string cupti;   ///< Library for the CUDA driver to load; empty: not there.
-};
-
-Payload FindPayload() {
-  std::error_code error;
-  const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
-  Payload payload;
-  for (const fs::path& root : {here, here.parent_path() / "lib" / "headroom"}) {
-    const fs::path python = root / "python" / "headroom" / "_inject";
-    const fs::path cupti = root / "libheadroom_cupti.so";
-    if (payload.python.empty() && fs::is_directory(python, error)) payload.python = python.string();
-    if (payload.cupti.empty() && fs::exists(cupti, error)) payload.cupti = cupti.string();
-  }
-  return payload;
-}
 
 /// What is only recorded where the user asks for it, as instants "about" of the category
 /// `headroom`.
@@ -160,10 +141,10 @@ std::map<std::string, std::string> RecordCommand::EnvironmentFor(
   environment["HEADROOM_LEVEL"] = level_;
   if (now("HEADROOM") == "0")
     remark("HEADROOM=0 is set: the program's timers tell nothing; unset it to record them");
-  if (!payload.python.empty()) {
+  if (!payload.inject.empty()) {
     const std::string before = now("PYTHONPATH");
     environment["PYTHONPATH"] =
-        before.empty() ? payload.python : fmt::format("{}:{}", payload.python, before);
+        before.empty() ? payload.inject : fmt::format("{}:{}", payload.inject, before);
   }
   if (level_ == "events" || payload.cupti.empty()) return environment;
   // Each variable takes one library: another tool's stays.

@@ -67,7 +67,8 @@ class GraphBuilder {
     if (launched_.empty()) {
       return Status::NoAnswer(
           "no GPU task can be joined to the call that launched it: there is nothing to replay; "
-          "record with both CPU and CUDA activities");
+          "record with both CPU and CUDA activities, or with `headroom record` where there is a "
+          "GPU");
     }
     FindQueue();
     AddCalls();

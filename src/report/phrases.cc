@@ -97,7 +97,7 @@ std::string_view GradeSentence(char grade, bool verdict) {
     case 'E':
       return "Over a tenth of the events is lost: the verdict and the GPU time are taken away.";
     default:
-      return "Nothing was recorded.";
+      return "No event was recorded: no step, no operator, no GPU work.";
   }
 }
 

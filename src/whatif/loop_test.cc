@@ -22,7 +22,9 @@ TEST(DataLoadingTest, TheLoopDoesNotWait) {
   EXPECT_DOUBLE_EQ(job.StepUs(), 500);
   EXPECT_DOUBLE_EQ(job.StepUs("data-loading:ideal"), 200);
   EXPECT_DOUBLE_EQ(job.StepUs("data-loading"), 200);
-  EXPECT_EQ(job.WhyNot("data-loading:workers=4"), "needs measured worker times; not available yet");
+  EXPECT_EQ(job.WhyNot("data-loading:workers=4"),
+            "needs what the loader's workers do, which `headroom record` records and PyTorch's "
+            "profiler does not");
 }
 
 TEST(DataLoadingTest, AbstainsWithoutARange) {

@@ -1,0 +1,238 @@
+#include "cli/data_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "analysis/analyze.h"
+#include "analysis/format.h"
+#include "analysis/knowledge.h"
+#include "cli/help.h"
+#include "cli/output.h"
+#include "cli/payload.h"
+#include "cli/progress.h"
+#include "ingest/open_trace.h"
+#include "report/data_report.h"
+#include "report/escape.h"
+
+namespace headroom::cli {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  headroom record -o run.pftrace -- python train.py   record a run; nothing in it is changed
+  headroom data run.pftrace                           which stage starves the loop, and the fix
+  headroom data run.pftrace workers=8,prefetch=4 cached=50% stage=RandomResizedCrop:2
+  headroom data run.pftrace --json                    for programs (docs/data.md)
+
+A change is KEY=VALUE[,KEY=VALUE...]: workers, prefetch, batch, cached (share of the samples kept in
+memory), cached-files (share of the reads), stage=NAME:FACTOR (so many times as fast), cores,
+storage (how many read at once before they slow each other down), step (factor on the loop's own time).
+
+Exit codes: 0 fine; 2 usage; 3 the file is unreadable, no trace, or holds nothing of a loader;
+4 cannot write, or internal error.
+)";
+
+constexpr const char* kBenchExamples = R"(Examples:
+  headroom data bench train:make_loader               make_loader() of train.py returns a DataLoader
+  headroom data bench train:Images --workers 0,2,8    a class of a dataset, made without arguments
+
+Measures one sample (its files in memory and not), each stage, collation, and the whole loader with k
+workers, each with a 95 % interval. Nothing is trained.
+
+Exit codes: 0 fine; 2 usage; 3 the container raised, or is empty.
+)";
+
+bool IsListOfCounts(const std::string& text) {
+  constexpr std::size_t kMostDigits = 4;
+  std::size_t digits = 0;
+  for (const char c : text + ",") {
+    if (c == ',') {
+      if (digits == 0 || digits > kMostDigits) return false;
+      digits = 0;
+    } else if (c < '0' || c > '9') {
+      return false;
+    } else {
+      ++digits;
+    }
+  }
+  return true;
+}
+
+/// What the GPU felt of a step's wait; none: not known.
+std::optional<DurationNs> ExposedWait(const TraceStore& store, const std::string& path) {
+  const Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
+  if (!knowledge.ok()) return std::nullopt;
+  AnalysisOptions options;
+  options.path = path;
+  const Result<TraceReport> report = Analyze(store, *knowledge.value(), options);
+  if (!report.ok() || !report.value().input_wait) return std::nullopt;
+  return report.value().input_wait->exposed;
+}
+
+Status NoBatch(const LoaderProfile& loader) {
+  std::string why = "the loader gave the loop no batch";
+  if (loader.settings.dataset_size == 0) why += ": its dataset is empty";
+  for (const std::string& failure : loader.failures) why += fmt::format("; {}", failure);
+  return Status::NoAnswer(why);
+}
+
+/// Fills in what needs a simulation. Fails only for what the user asked for: what cannot be
+/// simulated at all is told in the report.
+Status AddForecasts(const TraceStore& store,
+                    const std::vector<std::pair<std::string, LoadingChange>>& changes,
+                    DataReport& report) {
+  const LoaderProfile& loader = report.loaders.front();
+  Result<LoadingModel> model = ModelLoading(loader, CpuQuotaOf(store));
+  if (!model.ok()) {
+    report.no_forecast = model.status().message();
+    return Status::Ok();
+  }
+  const Result<LoadingForecaster> forecaster = LoadingForecaster::Make(model.value());
+  if (!forecaster.ok()) {
+    report.no_forecast = forecaster.status().message();
+    return Status::Ok();
+  }
+  for (const auto& [name, change] : changes) {
+    Result<LoadingOption> option =
+        TryLoading(model.value(), loader, forecaster.value(), name, change);
+    if (!option.ok()) return option.status();
+    report.asked.push_back(std::move(option).value());
+  }
+  Result<LoadingSearch> search = SearchLoading(model.value(), loader, forecaster.value());
+  if (!search.ok()) {
+    report.no_forecast = search.status().message();
+    return Status::Ok();
+  }
+  report.search = std::move(search).value();
+  report.correction = forecaster.value().correction();
+  report.model = std::move(model).value();
+  return Status::Ok();
+}
+
+}  // namespace
+
+DataCommand::DataCommand(CLI::App& parent) {
+  app_ = parent.add_subcommand("data", "Which stage of the input pipeline starves the loop");
+  app_->footer(kExamples);
+  app_->add_option("TRACE", trace_, "A recording of `headroom record`")->type_name("");
+  app_->add_option("CHANGE", changes_, "What to forecast: KEY=VALUE[,KEY=VALUE...]")->type_name("");
+  app_->add_option("--loader", loader_,
+                   "Of several loaders, the K-th by how long the loop waited for them [1]")
+      ->type_name("K")
+      ->check(CLI::Range(1, 1'000'000), "");
+  app_->add_flag("--json", json_, "One JSON object, format headroom.data/1");
+  app_->add_option("-o,--output", output_path_, "Write to FILE, whole or not at all, not to stdout")
+      ->type_name("FILE");
+  app_->add_flag("-q,--quiet", quiet_, "No remarks and no progress on stderr");
+
+  bench_ = app_->add_subcommand("bench", "A data container alone: samples, stages, workers");
+  bench_->footer(kBenchExamples);
+  bench_->add_option("MODULE:FUNCTION", function_, "Returns a DataLoader, or a dataset")
+      ->required()
+      ->type_name("");
+  bench_->add_option("--workers", workers_, "Numbers of workers to drain the loader with [0,1,2,4]")
+      ->type_name("K,...")
+      ->check(CLI::Validator(
+          [](const std::string& text) {
+            return IsListOfCounts(text) ? std::string()
+                                        : text + " is no list of numbers of workers, as 0,2,4";
+          },
+          ""));
+  bench_->add_option("--seconds", seconds_, "For each measurement [3]")
+      ->type_name("S")
+      ->check(CLI::Range(0.01, 3600.0), "");
+  bench_->add_option("--python", python_, "Python that has PyTorch [python3]")->type_name("PATH");
+  bench_->add_flag("--json", json_, "One JSON object, format headroom.data-bench/1");
+}
+
+Status DataCommand::RunBench() const {
+  const Payload payload = FindPayload();
+  if (payload.package.empty()) {
+    return Status::Internal(
+        "the Python package is not beside this program; build it: cmake --build --preset release");
+  }
+  const std::string packages = std::filesystem::path(payload.package).parent_path().string();
+  const char* before = std::getenv("PYTHONPATH");
+  const std::string path =
+      before == nullptr || before[0] == 0 ? packages : fmt::format("{}:{}", packages, before);
+  setenv("PYTHONPATH", path.c_str(), 1);
+  std::vector<std::string> words = {python_,
+                                    "-m",
+                                    "headroom.data",
+                                    function_,
+                                    workers_,
+                                    fmt::format("{}", seconds_),
+                                    json_ ? "json" : "text"};
+  std::vector<char*> argv(words.size() + 1, nullptr);
+  std::ranges::transform(words, argv.begin(), [](std::string& word) { return word.data(); });
+  execvp(argv.front(), argv.data());
+  return Status::Usage(fmt::format("cannot run {}: {}; --python names a Python that has PyTorch",
+                                   python_, std::strerror(errno)));
+}
+
+Status DataCommand::Run() {
+  if (bench_->parsed()) return RunBench();
+  if (trace_.empty()) return Status::Usage("TRACE is missing: headroom data TRACE [CHANGE...]");
+  if (!output_path_.empty() && output_path_ != "-") {
+    if (Status status = RefuseToOverwrite("-o", output_path_, {trace_}); !status.ok())
+      return status;
+  }
+  // Wrong keys are told before a large trace is read.
+  std::vector<std::pair<std::string, LoadingChange>> changes;
+  for (const std::string& text : changes_) {
+    Result<LoadingChange> change = ParseLoadingChange(text);
+    if (!change.ok()) return change.status();
+    changes.emplace_back(text, std::move(change).value());
+  }
+  OpenOptions open;
+  open.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  Progress progress(!quiet_, "reading " + Printable(trace_, Charset::kAscii));
+  open.progress = [&](std::int64_t done, std::int64_t all) { progress.Update(done, all); };
+  const Result<std::unique_ptr<TraceStore>> store = OpenTrace(trace_, open);
+  if (!store.ok()) return store.status();
+  if (!store.value()->log.empty() && !quiet_) {
+    Remark(
+        fmt::format("{}: something of it was damaged or left out; `headroom report {} --only "
+                    "health` says what\n",
+                    Printable(trace_, Charset::kAscii), Printable(trace_, Charset::kAscii)));
+  }
+
+  DataReport report{.path = trace_, .loaders = FindLoaders(*store.value())};
+  if (report.loaders.empty()) {
+    return Status::NoAnswer(fmt::format(
+        "{}: nothing of a data loader was recorded: `headroom record -- python train.py` times "
+        "PyTorch's DataLoader and its workers; of a profiler's trace, `headroom report` tells "
+        "the wait",
+        trace_));
+  }
+  const auto loaders = static_cast<std::int64_t>(report.loaders.size());
+  if (loader_ > loaders) {
+    return Status::Usage(
+        fmt::format("--loader {}: the recording has {}", loader_, Plural(loaders, "loader")));
+  }
+  std::rotate(report.loaders.begin(), report.loaders.begin() + (loader_ - 1),
+              report.loaders.begin() + loader_);
+  if (report.loaders.front().fetches.empty()) return NoBatch(report.loaders.front());
+  report.split = SplitLoading(report.loaders.front());
+  report.exposed = ExposedWait(*store.value(), trace_);
+  if (Status status = AddForecasts(*store.value(), changes, report); !status.ok()) return status;
+  const Charset charset = CharsetOfEnvironment();
+  return WriteResult(
+      json_ ? RenderDataJson(report)
+            : RenderDataText(report, UseColor(ColorMode::kAuto, output_path_), charset),
+      output_path_);
+}
+
+}  // namespace headroom::cli

@@ -1,0 +1,25 @@
+#include "cli/payload.h"
+
+#include <filesystem>
+#include <system_error>
+
+namespace headroom::cli {
+
+Payload FindPayload() {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path here = fs::read_symlink("/proc/self/exe", error).parent_path();
+  Payload payload;
+  for (const fs::path& root : {here, here.parent_path() / "lib" / "headroom"}) {
+    const fs::path package = root / "python" / "headroom", inject = package / "_inject";
+    const fs::path cupti = root / "libheadroom_cupti.so";
+    if (payload.inject.empty() && fs::is_directory(inject, error)) {
+      payload.package = package.string();
+      payload.inject = inject.string();
+    }
+    if (payload.cupti.empty() && fs::exists(cupti, error)) payload.cupti = cupti.string();
+  }
+  return payload;
+}
+
+}  // namespace headroom::cli

@@ -1,0 +1,17 @@
+// What recorded programs load, beside this program's own file.
+#pragma once
+
+#include <string>
+
+namespace headroom::cli {
+
+/// In a build folder, or installed (bin/ and lib/headroom/).
+struct Payload {
+  std::string package;  ///< Folder of the Python package `headroom`; empty: not there.
+  std::string inject;   ///< Folder for PYTHONPATH; empty: not there.
+  std::string cupti;    ///< Library for the CUDA driver to load; empty: not there.
+};
+
+Payload FindPayload();
+
+}  // namespace headroom::cli

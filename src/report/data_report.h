@@ -1,0 +1,35 @@
+// The report of `headroom data`: which stage of the input pipeline holds the loop back, and what
+// other settings would buy.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "pipeline/loader_profile.h"
+#include "pipeline/loading_forecast.h"
+#include "pipeline/loading_verdict.h"
+#include "report/escape.h"
+
+namespace headroom {
+
+struct DataReport {
+  std::string path;
+  std::vector<LoaderProfile> loaders;  ///< The first is what all below is about. Not empty.
+  LoadingSplit split = {};
+  std::optional<DurationNs> exposed =
+      {};  ///< Of a step's wait, what the GPU felt; none: not known.
+  /// None: see `no_forecast`.
+  std::optional<LoadingModel> model = {};
+  double correction = 1;  ///< Recorded over simulated period of the recorded setting.
+  LoadingSearch search = {};
+  std::vector<LoadingOption> asked = {};  ///< In the order in which the user named them.
+  std::string no_forecast = {};           ///< Why there is none.
+};
+
+/// headroom.data/1, docs/data.md.
+std::string RenderDataJson(const DataReport& report);
+std::string RenderDataText(const DataReport& report, bool color, Charset charset);
+
+}  // namespace headroom
