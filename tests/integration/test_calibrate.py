@@ -15,12 +15,13 @@ class Calibrate(support.ProgramTest):
         if subprocess.run([PYTHON, "-c", "import torch"], capture_output=True).returncode != 0:
             raise support.unittest.SkipTest(f"{PYTHON} has no PyTorch; tools/setup installs it")
 
-    def calibrate(self, *args, **kwargs):
-        return support.headroom("calibrate", "--host", "--python", PYTHON, "--seconds", 1, *args, **kwargs)
-
     def test_what_is_measured_is_found_by_later_runs(self):
         state = {"XDG_STATE_HOME": str(self.scratch)}
-        outcome = self.calibrate(environment=state)
+        for seconds in (1, 2, 4):  # A busy machine gives no answer, and says to measure longer.
+            outcome = support.headroom("calibrate", "--host", "--python", PYTHON, "--seconds", seconds, environment=state)
+            if outcome.code != 4:
+                break
+            self.assertIn("cannot be told from noise", outcome.message)
         self.assertEqual(outcome.code, 0, outcome)
         self.assertIn("a recorded operator", outcome.text)
         file = self.scratch / "headroom/calibration.toml"

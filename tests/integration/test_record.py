@@ -253,6 +253,9 @@ for workers in (2, 0):
         record("-f", "-o", link, "--", "true")
         self.assertEqual(target.read_text(), "precious")
 
+    def issues(self):
+        return [issue["code"] for issue in self.report()["health"]["issues"]]
+
     def start(self, *command):
         process = subprocess.Popen([support.BINARY, "record", "-o", self.file, "--", *map(str, command)],
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -266,6 +269,7 @@ for workers in (2, 0):
         process.send_signal(signal.SIGTERM)
         self.assertEqual(process.wait(10), 143)
         self.assertGreater(self.report()["steps"]["count"], 10)
+        self.assertNotIn("not-closed", self.issues())
 
     def test_the_recorder_may_be_killed(self):
         process = self.start(REGIONS, "3", "loop")
@@ -273,6 +277,7 @@ for workers in (2, 0):
         process.kill()
         process.wait()
         self.assertGreater(self.report()["steps"]["count"], 10)  # As far as the last flush.
+        self.assertIn("not-closed", self.issues())
 
     def test_the_program_may_be_killed_at_any_moment(self):
         """Whatever the program had done before it was killed is in the file, and the file is readable."""
@@ -302,7 +307,7 @@ for workers in (2, 0):
         self.assertEqual(process.returncode, 0, process.stderr)
         self.assertLessEqual(self.file.stat().st_size, 20_000)
         self.assertIn(b"not all is written", process.stderr)
-        self.report()
+        self.assertIn("not-closed", self.issues())
 
     def test_the_limit_of_the_file(self):
         outcome = record("-o", self.file, "--max-file-gb", "0.001", "--", REGIONS, "0.5", "busy")
@@ -310,6 +315,7 @@ for workers in (2, 0):
         self.assertLessEqual(self.file.stat().st_size, 1_000_000)
         self.assertIn("did not fit", outcome.message)
         self.assertTrue(self.report()["regions"])
+        self.assertIn("not-closed", self.issues())
 
     # --- who else reads it ------------------------------------------------------------------------------------------
 
