@@ -636,6 +636,7 @@ def _is_virtual():
 def _tell_settings(iterator, loader):
     global _fetching
     _fetching = None  # The next fetch says again whose it is.
+    iterator._headroom_loader = weakref.ref(loader)
     counter("setting.loader.seed", iterator._base_seed & SEED_MASK)
     iterator._headroom_queued = _queued_here()
     iterator._headroom_cpu = process_time()
@@ -681,15 +682,18 @@ def _before_next(iterator):
     if queued is not None and before is not None:
         counter("loader.step_runqueue_us", (queued - before) / 1e3)
     iterator._headroom_queued = queued
-    queue = getattr(iterator, "_data_queue", None)
-    if queue is not None:
-        ready = sum(len(info) == 2 for info in list(iterator._task_info.values()))
-        try:
-            ready += queue.qsize()
-        except NotImplementedError:
-            pass
-        counter("loader.ready", ready)
+    if getattr(iterator, "_data_queue", None) is not None:
+        counter("loader.ready", ready_batches(iterator))
     return thread_time()
+
+
+def ready_batches(iterator):
+    """How many batches of an iterator with workers are there."""
+    ready = sum(len(info) == 2 for info in list(iterator._task_info.values()))
+    try:
+        return ready + iterator._data_queue.qsize()
+    except NotImplementedError:
+        return ready
 
 
 def after_next(iterator, cpu):

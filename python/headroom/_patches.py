@@ -14,7 +14,7 @@ import os
 import threading
 import weakref
 
-from headroom import _loader, _timer
+from headroom import _loader, _probe, _timer
 
 FETCH = _timer.Scope("dataloader_next")
 LOADER_START = _timer.Scope("dataloader_start")
@@ -62,7 +62,7 @@ class Steps(threading.local):
 
     @staticmethod
     def wanted():
-        return _loops == 0 and _timer.user_steps() == 0
+        return _loops == 0 and _timer.user_steps() == 0 and not _probe.running
 
     def begin(self):
         if self.token == 0 and self.wanted():
@@ -166,8 +166,7 @@ def timed(scope):
 def _make_next(original):
     begin = FETCH.begin_outermost
 
-    @functools.wraps(original)
-    def __next__(self):
+    def fetch(self):
         steps.on_fetch(self)
         known = hasattr(self, "_headroom_cpu")  # PyTorch's own, made since it is timed.
         token = begin()
@@ -192,6 +191,13 @@ def _make_next(original):
             if known:
                 _loader.after_next(self, cpu)
             end(token)
+
+    @functools.wraps(original)
+    def __next__(self):
+        probe = _probe.current
+        if probe is None or not hasattr(self, "_headroom_cpu"):
+            return fetch(self)
+        return probe.next(self, fetch)
     return __next__
 
 
@@ -446,4 +452,6 @@ class own_steps:
 def inject(torch):
     """Times the whole program from here on: `headroom record`."""
     install(torch)
+    if os.environ.get("HEADROOM_PROBE_INPUT"):
+        _probe.current = _probe.Probe(torch, lambda: steps.leader is not None)
     atexit.register(lambda: steps.cancel())  # What began behind the last update is no step.

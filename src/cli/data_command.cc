@@ -81,7 +81,12 @@ std::optional<DurationNs> ExposedWait(const TraceStore& store, const std::string
   return report.value().input_wait->exposed;
 }
 
-Status NoBatch(const LoaderProfile& loader) {
+Status NoBatch(const LoaderProfile& loader, bool probed) {
+  if (probed) {
+    return Status::NoAnswer(
+        "the run ended within its probe (--probe-input): record more of it; some 300 steps are "
+        "enough");
+  }
   std::string why = "the loader gave the loop no batch";
   if (loader.settings.dataset_size == 0) why += ": its dataset is empty";
   for (const std::string& failure : loader.failures) why += fmt::format("; {}", failure);
@@ -224,8 +229,12 @@ Status DataCommand::Run() {
   }
   std::rotate(report.loaders.begin(), report.loaders.begin() + (loader_ - 1),
               report.loaders.begin() + loader_);
-  if (report.loaders.front().fetches.empty()) return NoBatch(report.loaders.front());
+  if (report.loaders.front().fetches.empty()) {
+    const bool probed = !ProbeSpans(*store.value()).empty();
+    return NoBatch(report.loaders.front(), probed);
+  }
   report.split = SplitLoading(report.loaders.front());
+  report.probe = FindInputProbe(*store.value());
   report.exposed = ExposedWait(*store.value(), trace_);
   if (Status status = AddForecasts(*store.value(), changes, report); !status.ok()) return status;
   const Charset charset = CharsetOfEnvironment();

@@ -125,6 +125,9 @@ RecordCommand::RecordCommand(CLI::App& parent) {
       ->type_name("WHAT,..")
       ->delimiter(',')
       ->check(OneOf({"argv", "env", "host", "user"}));
+  app_->add_flag("--probe-input", probe_input_,
+                 "Measure the loop without its loader and the loader alone, in a run whose result "
+                 "is thrown away (docs/data.md)");
   app_->add_flag("-q,--quiet", quiet_, "No remarks on stderr");
 }
 
@@ -146,6 +149,7 @@ std::map<std::string, std::string> RecordCommand::EnvironmentFor(
     environment["PYTHONPATH"] =
         before.empty() ? payload.inject : fmt::format("{}:{}", payload.inject, before);
   }
+  if (probe_input_) environment["HEADROOM_PROBE_INPUT"] = "1";
   if (level_ == "events" || payload.cupti.empty()) return environment;
   // Each variable takes one library: another tool's stays.
   const auto inject = [&](const char* variable) {

@@ -35,6 +35,7 @@ class RecordCommand : public Subcommand {
   std::vector<std::string> with_;
   double max_file_gb_ = 8;
   double max_memory_mb_ = 256;
+  bool probe_input_ = false;
   double interval_s_ = 1;
   bool quiet_ = false;
   int exit_code_ = 0;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/ids.h"
+#include "pipeline/input_probe.h"
 
 namespace headroom {
 namespace {
@@ -152,7 +153,8 @@ Kind KindOf(std::string_view name) {
 
 class LoaderFinder {
  public:
-  explicit LoaderFinder(const TraceStore& store) : store_(store), counters_(store) {}
+  explicit LoaderFinder(const TraceStore& store)
+      : store_(store), counters_(store), probes_(ProbeSpans(store)) {}
 
   std::vector<LoaderProfile> Find() {
     ReadSettings();
@@ -198,7 +200,7 @@ class LoaderFinder {
           return Whole(counters_.In(process, name, from, to));
         };
         const std::optional<LoaderCounters::Sample> seed = counters_.Before(process, "seed", from);
-        if (!seed) continue;
+        if (!seed || Probed(from)) continue;
         constexpr std::int64_t kMostWorkers = 4096, kMostPrefetch = 100'000;
         LoaderSettings settings{
             .workers = std::min(count("workers").value_or(0), kMostWorkers),
@@ -215,6 +217,22 @@ class LoaderFinder {
         by_seed_[seed->value].push_back({process, from, at->second});
       }
     }
+  }
+
+  /// Whether a probe ran: what began then is not the program's.
+  bool Probed(TimeNs time) const {
+    return std::ranges::any_of(
+        probes_, [&](const Interval& span) { return time >= span.start && time < span.end; });
+  }
+
+  /// Of a part of a batch, when the batch began; else of the event itself.
+  TimeNs Begin(std::uint32_t row) const {
+    TimeNs begin = store_.host_events.start[row];
+    for (HostEventId at = store_.host_events.parent[row]; at.valid();
+         at = store_.host_events.parent[at.index()]) {
+      if (kinds_[at.index()] == Kind::kBatch) begin = store_.host_events.start[at.index()];
+    }
+    return begin;
   }
 
   /// The loader that a process was at work for; nullptr: none that is known. Seeds may be equal: of
@@ -317,6 +335,7 @@ class LoaderFinder {
       return at != starts.end() && *at < to;
     };
     std::map<Draft*, std::optional<Interval>> before;  // None: an epoch begins.
+    Draft* behind_probe = nullptr;                     // Whose last fetch was a probe's.
     for (const std::uint32_t row : rows) {
       const Interval span = SpanOf(row);
       const TimeNs behind = span.end + DurationNs(1);
@@ -327,8 +346,17 @@ class LoaderFinder {
       if (draft == nullptr || !step_cpu) continue;
       std::optional<Interval>& last = before[draft];
       if (last && started(last->end, span.start)) last.reset();
+      if (Probed(span.start)) {
+        behind_probe = draft;
+        continue;
+      }
       if (Marked(process, kExhausted, span) || Marked(process, kRaised, span)) {
         last.reset();
+        continue;
+      }
+      if (behind_probe == draft) {  // Its wait is the probe's, and no epoch begins with it.
+        behind_probe = nullptr;
+        last = span;
         continue;
       }
       LoaderFetch fetch{.span = span, .first = !last};
@@ -366,7 +394,7 @@ class LoaderFinder {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const Interval span = SpanOf(rows[i]);
       Draft* draft = At(process, span.start);
-      if (draft == nullptr || Marked(process, kFailed, span)) continue;
+      if (draft == nullptr || Probed(span.start) || Marked(process, kFailed, span)) continue;
       const TimeNs to =
           i + 1 < rows.size() ? store_.host_events.start[rows[i + 1]] : TimeNs(INT64_MAX);
       const auto value = [&](std::string_view name) {
@@ -422,7 +450,7 @@ class LoaderFinder {
   void ReadPart(ProcessId process, std::uint32_t row) {
     const Interval span = SpanOf(row);
     Draft* draft = At(process, kinds_[row] == Kind::kStart ? span.end : span.start);
-    if (draft == nullptr) return;
+    if (draft == nullptr || (!probes_.empty() && Probed(Begin(row)))) return;
     const DurationNs length = span.length();
     LoaderProfile& profile = draft->profile;
     switch (kinds_[row]) {
@@ -481,6 +509,12 @@ class LoaderFinder {
       const auto behind = std::ranges::upper_bound(starts_, worker.alive.start);
       if (profile.settings.workers > 0 && behind != starts_.begin())
         worker.starting = worker.alive.start - *std::prev(behind);
+      worker.recorded = worker.alive.length();
+      for (const Interval& probe : probes_) {
+        const Interval both{std::max(probe.start, worker.alive.start),
+                            std::min(probe.end, worker.alive.end)};
+        if (both.start < both.end) worker.recorded -= both.length();
+      }
     }
     return std::move(profile);
   }
@@ -501,6 +535,7 @@ class LoaderFinder {
 
   const TraceStore& store_;
   LoaderCounters counters_;
+  std::vector<Interval> probes_;
   std::vector<Draft> profiles_;
   std::map<double, std::vector<Iterator>> by_seed_;
   std::vector<Kind> kinds_;  ///< By row of host_events.

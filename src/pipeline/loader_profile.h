@@ -75,6 +75,7 @@ struct LoaderWorker {
   DurationNs busy = {};      ///< Preparing batches.
   DurationNs waiting = {};   ///< For an index: it was as far ahead as it may be.
   Interval alive = {};       ///< From its first event to its last.
+  DurationNs recorded = {};  ///< Of that, what no probe took.
 };
 
 /// One loader of the program, over all its iterators with the same settings.

@@ -213,6 +213,32 @@ TEST(LoaderProfile, LoadersAreToldApartAndTheOneThatIsWaitedForComesFirst) {
   EXPECT_EQ(found[1].fetches.size(), 3u);
 }
 
+TEST(LoaderProfile, WhatAProbeDidIsLeftOut) {
+  Recording r;
+  r.Settings(7, 1, 2, 0);
+  r.Batch("20", 7, 5, 215, 100, 0).Fetch(10, 220, 0).Batch("20", 7, 220, 430, 100, 0);
+  r.Fetch(300, 440, 80).In("1").Mark("probe begin", 450);
+  r.Batch("20", 7, 500, 710, 100, 0).Fetch(460, 720, 80);
+  r.Settings(8, 1, 64, 730).Batch("30", 8, 740, 950, 100, 0).Fetch(735, 960, 0);  // Its own loader.
+  r.In("20").Setting("seed", 965, 7).In("1").Setting("seed", 966, 7);
+  r.Batch("20", 7, 970, 1180, 100, 0);  // Begun while it ran.
+  r.In("1").Mark("probe end", 1000);
+  r.Fetch(1001, 1190, 80).Batch("20", 7, 1200, 1410, 100, 0).Fetch(1250, 1420, 60);
+  const std::vector<LoaderProfile> found = r.Find();
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].epochs, 1);
+  EXPECT_EQ(found[0].batches.size(), 3u);
+  ASSERT_EQ(found[0].fetches.size(), 3u);  // Behind the probe, the first has waited for it.
+  EXPECT_EQ(found[0].fetches[2].step, Us(60));
+  ASSERT_EQ(found[0].workers.size(), 1u);
+  EXPECT_EQ(found[0].workers[0].recorded, Us(1410 - 5 - (1000 - 450)));
+  for (const LoaderStage& stage : found[0].stages) {
+    if (stage.name == "Decode") {
+      EXPECT_EQ(stage.count, 6);
+    }
+  }
+}
+
 TEST(LoaderProfile, FailuresAreTold) {
   Recording r;
   r.Settings(7, 1, 2, 0);

@@ -101,12 +101,12 @@ LoadingSplit SplitLoading(const LoaderProfile& profile) {
     split.read_bytes = read / static_cast<double>(with_io);
     split.called_bytes = called / static_cast<double>(with_io);
   }
-  DurationNs busy, alive;
+  DurationNs busy, recorded;
   for (const LoaderWorker& worker : profile.workers) {
     busy += worker.busy;
-    alive += worker.alive.length();
+    recorded += worker.recorded;
   }
-  split.workers_busy = std::min(1.0, Ratio(busy, alive));
+  split.workers_busy = std::min(1.0, Ratio(busy, recorded));
   split.bound = BoundOf(split);
   return split;
 }

@@ -137,6 +137,39 @@ void WriteOption(JsonWriter& json, const LoadingOption& option, const LoadingMod
   json.EndObject();
 }
 
+void WriteProbe(JsonWriter& json, const DataReport& report) {
+  if (!report.probe) {
+    json.Key("probe").Null();
+    return;
+  }
+  const InputProbe& probe = *report.probe;
+  const auto time = [&](std::string_view key, const std::optional<ProbedMs>& ms) {
+    if (!ms) {
+      json.Key(key).Null();
+      return;
+    }
+    json.Key(key).BeginObject();
+    json.Key("low").Number(ms->low);
+    json.Key("mid").Number(ms->mid);
+    json.Key("high").Number(ms->high);
+    json.Key("count").Integer(static_cast<std::int64_t>(ms->count));
+    json.EndObject();
+  };
+  json.Key("probe").BeginObject(Layout::kLines);
+  time("step_ms", probe.step);
+  time("loop_ms", probe.loop);
+  time("loader_cost_ms", probe.loader_cost);
+  time("loader_ms", probe.loader);
+  time("again_ms", probe.again);
+  time("storage_ms", probe.storage);
+  json.Key("storage_is_clear").Bool(probe.storage_is_clear);
+  json.Key("limit_ms").Number(probe.LimitMs());
+  json.Key("doubts").BeginArray(Layout::kLines);
+  for (const std::string& doubt : probe.doubts) json.String(doubt);
+  json.EndArray();
+  json.EndObject();
+}
+
 void WriteForecast(JsonWriter& json, const DataReport& report) {
   if (!report.model) {
     json.Key("forecast").Null();
@@ -236,6 +269,53 @@ void WriteStages(TextPage& page, const LoaderProfile& loader) {
           return Span{r.cpu ? FormatPercent(std::min(100.0, SharePct(*r.cpu, r.own))) : ""};
         }},
        {"times", Kind::kNumber, [](const StageRow& r) { return Span{FormatCount(r.count)}; }}});
+}
+
+void WriteProbe(TextPage& page, const InputProbe& probe) {
+  page.Heading("Probes", "in this run (--probe-input)", Style::kDim);
+  struct Row {
+    std::string_view what;
+    const ProbedMs* time;
+  };
+  std::vector<Row> rows;
+  for (const auto& [what, time] : {std::pair("a step as ever", &probe.step),
+                                   std::pair("a step with the last batch again", &probe.loop),
+                                   std::pair("a batch of the loader alone", &probe.loader),
+                                   std::pair("the same samples again", &probe.again)}) {
+    if (*time) rows.push_back({what, &**time});
+  }
+  WriteTable<Row>(page, rows,
+                  {{"", Kind::kText, [](const Row& r) { return Span{std::string(r.what)}; }},
+                   {"mean", Kind::kNumber,
+                    [](const Row& r) {
+                      return Span{Ms(r.time->mid), Style::kBold};
+                    }},
+                   {"95 % interval", Kind::kNumber,
+                    [](const Row& r) {
+                      return Span{fmt::format("{} to {}", Ms(r.time->low), Ms(r.time->high))};
+                    }},
+                   {"times", Kind::kNumber,
+                    [](const Row& r) { return Span{fmt::format("{}", r.time->count)}; }}});
+  if (probe.loader_cost) {
+    page.Paragraph(
+        "  ", fmt::format("The loader costs {} of a step ({} to {}).", Ms(probe.loader_cost->mid),
+                          Ms(probe.loader_cost->low), Ms(probe.loader_cost->high)));
+  }
+  if (probe.storage) {
+    page.Paragraph(
+        "  ",
+        probe.storage_is_clear
+            ? fmt::format("Reading from storage takes {} of a batch ({} to {}).",
+                          Ms(probe.storage->mid), Ms(probe.storage->low), Ms(probe.storage->high))
+            : fmt::format("Reading from storage takes {} of a batch at most, if anything.",
+                          Ms(probe.storage->high)));
+  }
+  if (const std::optional<double> limit = probe.LimitMs()) {
+    page.Paragraph("  ", fmt::format("With these workers no step gets below {}: the slowest of "
+                                     "loop, preparation and storage.",
+                                     Ms(*limit)));
+  }
+  for (const std::string& doubt : probe.doubts) page.Paragraph("  - ", doubt + ".");
 }
 
 void WriteOptions(TextPage& page, const DataReport& report) {
@@ -373,6 +453,7 @@ std::string RenderDataJson(const DataReport& report) {
   json.Key("failures").BeginArray(Layout::kLines);
   for (const std::string& failure : report.loaders.front().failures) json.String(failure);
   json.EndArray();
+  WriteProbe(json, report);
   WriteForecast(json, report);
   json.EndObject();
   return std::move(json).Take() + "\n";
@@ -438,6 +519,7 @@ std::string RenderDataText(const DataReport& report, bool color, Charset charset
                      Plural(static_cast<std::int64_t>(report.loaders.size()) - 1, "loader")));
   }
   WriteStages(page, loader);
+  if (report.probe) WriteProbe(page, *report.probe);
   if (report.model) {
     WriteOptions(page, report);
   } else {

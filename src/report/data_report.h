@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "pipeline/input_probe.h"
 #include "pipeline/loader_profile.h"
 #include "pipeline/loading_forecast.h"
 #include "pipeline/loading_verdict.h"
@@ -20,6 +21,7 @@ struct DataReport {
   LoadingSplit split = {};
   std::optional<DurationNs> exposed =
       {};  ///< Of a step's wait, what the GPU felt; none: not known.
+  std::optional<InputProbe> probe = {};  ///< None: not asked for.
   /// None: see `no_forecast`.
   std::optional<LoadingModel> model = {};
   double correction = 1;  ///< Recorded over simulated period of the recorded setting.

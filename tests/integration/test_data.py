@@ -254,6 +254,86 @@ class Patients(torch.utils.data.Dataset):
         self.assertNotIn(b"john-doe", self.file.read_bytes())
         self.assert_refused(support.headroom("data", self.file), 3, "failed a sample: ValueError")
 
+    # --- probes in a run -------------------------------------------------------------------------------------------
+
+    def probe(self, main, setup="", samples=2400):
+        program = self.write("train.py", PROGRAM + setup + MAIN.replace("{samples}", str(samples)) +
+                             textwrap.indent(textwrap.dedent(main), "    "))
+        self.file = self.scratch / "r.pftrace"
+        return support.headroom("record", "-f", "--probe-input", "-o", self.file, "--", PYTHON, program)
+
+    def test_probes_tell_the_loop_from_its_loader(self):
+        """20 ms a step, 8 samples of 3 ms each from one worker: the loader is the slower one."""
+        for workers in (0, 1):
+            with self.subTest(workers=workers):
+                outcome = self.probe(f"""
+                    naps = Images(1280, Compose([Crop('a')]))
+                    train(torch.utils.data.DataLoader(naps, batch_size=8, num_workers={workers}), wait=0.008)
+                    """)
+                self.assertEqual(outcome.code, 0, outcome)
+                self.assertIn("do not keep what this run learns", outcome.message)
+                report = self.data()
+                probe = report["probe"]
+                self.assertEqual([probe[key]["count"] for key in ("step_ms", "loop_ms", "loader_ms", "again_ms")], [40] * 4, probe)
+                loop, loader = probe["loop_ms"]["mid"], probe["loader_ms"]["mid"]
+                self.assertGreater(loop, 8)
+                self.assertGreater(loader, 8 * 2)
+                self.assertGreater(probe["loader_cost_ms"]["low"], 0)
+                self.assertLess(loop, probe["step_ms"]["mid"])
+                self.assertAlmostEqual(probe["step_ms"]["mid"] / (max(loop, loader) if workers else loop + loader), 1, delta=0.25)
+                self.assertFalse(probe["storage_is_clear"] and probe["storage_ms"]["mid"] > 0.3 * loader, probe)
+                # All else is of the program as it is.
+                self.assertEqual(len(report["loaders"]), 1)
+                self.assertEqual(report["loaders"][0]["epochs"], 1)
+                self.assertLess(report["loop"]["step_ms"], 1.5 * probe["step_ms"]["mid"])
+                text = support.headroom("data", self.file).text
+                self.assertIn("a step with the last batch again", text)
+
+    def test_probes_over_short_epochs_streams_and_batches_that_the_loop_changes(self):
+        setup = """
+class Stream(torch.utils.data.IterableDataset):
+    def __iter__(self):
+        return iter([{"x": torch.ones(3, 8, 8), "name": "n"}] * 240)
+
+def consume(loader):
+    model = torch.nn.Linear(3, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    for _ in range(8):
+        for batch in loader:
+            batch.pop("name")
+            x = batch.pop("x").mul_(0.5)
+            assert x.max() == 0.5, x.max()
+            model(x.mean(dim=(2, 3))).mean().backward()
+            optimizer.step()
+"""
+        outcome = self.probe("consume(torch.utils.data.DataLoader(Stream(), batch_size=4, num_workers=1))", setup=setup)
+        self.assertEqual(outcome.code, 0, outcome)
+        probe = self.data()["probe"]
+        self.assertEqual(probe["loop_ms"]["count"], 40)
+        self.assertIsNone(probe["again_ms"])
+        self.assertTrue(any("stream" in doubt for doubt in probe["doubts"]), probe)
+
+    def test_probes_leave_the_programs_errors_alone(self):
+        setup = """
+class Late(Images):
+    def __getitem__(self, index):
+        if index == 200:
+            raise ValueError("mine")
+        return super().__getitem__(index)
+"""
+        outcome = self.probe("train(torch.utils.data.DataLoader(Late(400, Compose([])), batch_size=8, num_workers=1))", setup=setup)
+        self.assertEqual(outcome.code, 1)
+        self.assertIn("ValueError: mine", outcome.message)
+        self.assertNotIn("_probe", outcome.message.rpartition("ValueError: mine")[2])
+
+    def test_a_run_that_ends_within_its_probe(self):
+        outcome = self.probe("train(torch.utils.data.DataLoader(images, batch_size=8, num_workers=1))", samples=160)
+        self.assertEqual(outcome.code, 0, outcome)
+        outcome = support.headroom("data", self.file, "--json")
+        self.assertEqual(outcome.code, 0, outcome)
+        self.assertTrue(outcome.json()["probe"]["doubts"])
+        self.assertIsNone(outcome.json()["forecast"])
+
     # --- forecasts -----------------------------------------------------------------------------------------------
 
     def test_forecasts_of_settings_that_are_asked_for(self):
