@@ -174,6 +174,17 @@ def _cold(dataset: Any, indices: Sequence[int], seconds: float) -> Optional[Dict
     return {**interval(times), "read_from_storage_share": read / len(times)} if times and read * 2 >= len(times) else None
 
 
+def _storage(cold: Optional[Dict[str, Any]], warm: Dict[str, Any]) -> Optional[Dict[str, Any]]:
+    """What reading from storage takes of a sample. A difference within three standard errors is none: then it is an upper limit."""
+    if cold is None or cold["low"] is None or warm["low"] is None:
+        return None
+    error = math.hypot(*((row["high"] - row["mean"]) / STUDENT for row in (cold, warm)))
+    difference = cold["mean"] - warm["mean"]
+    is_clear = difference > 3 * error
+    seconds = difference if is_clear else max(0.0, difference) + 3 * error
+    return {"sample_s": seconds, "is_clear": is_clear, "samples_per_s": 1 / seconds if seconds > 0 else None}
+
+
 # --- the whole loader ---
 
 
@@ -268,7 +279,7 @@ def bench(source: Any, workers: Sequence[int] = (0, 1, 2, 4), seconds: float = 3
     is_stream = isinstance(dataset, data.IterableDataset)
     if not is_stream and len(dataset) == 0:
         raise DataError("the dataset is empty: it has no sample to measure")
-    result: Dict[str, Any] = {"schema": SCHEMA, "cpus": len(os.sched_getaffinity(0)), "cold_sample_s": None, "sample_s": None,
+    result: Dict[str, Any] = {"schema": SCHEMA, "cpus": len(os.sched_getaffinity(0)), "cold_sample_s": None, "sample_s": None, "storage": None,
                               "stages": [], "collate_s": None, "loaders": []}
     if not is_stream:
         choose = random.Random(seed)
@@ -280,6 +291,7 @@ def bench(source: Any, workers: Sequence[int] = (0, 1, 2, 4), seconds: float = 3
                 _load(dataset, index)
             samples.measure(indices, seconds)
         result["sample_s"] = interval(samples.whole)
+        result["storage"] = _storage(result["cold_sample_s"], result["sample_s"])
         rows = {key: interval(times) for key, times in samples.stages.items()}
         if samples.collations:
             result["collate_s"] = {**interval(samples.collations), "batch_size": loader.batch_size}
@@ -330,6 +342,10 @@ def to_text(result: Dict[str, Any]) -> str:
         lines.append("One sample, in this process                  mean  (95 % interval)")
         lines.append(f"  files not in memory      {_ms(cold) if cold else 'not known: no file was seen to be read from storage'}")
         lines.append(f"  files in memory          {_ms(result['sample_s'])}  {result['sample_s']['count']} samples")
+        storage = result["storage"]
+        if storage is not None:
+            lines.append(f"  reading from storage     {storage['sample_s'] * 1e3:9.3f} ms  "
+                         + ("the difference" if storage["is_clear"] else "at most: no clear difference"))
         for stage in result["stages"]:
             lines.append(f"    {stage['name'][:22]:<22} {_ms(stage['sample_s'])}  {stage['share'] * 100:.1f} %")
         known = sum(stage["share"] for stage in result["stages"])

@@ -36,7 +36,7 @@ constexpr const char* kExamples = R"(Examples:
   headroom data run.pftrace workers=8,prefetch=4 cached=50% stage=RandomResizedCrop:2
   headroom data run.pftrace --json                    for programs (docs/data.md)
 
-A change is KEY=VALUE[,KEY=VALUE...]: workers, prefetch, batch, cached (share of the samples kept in
+A change is KEY=VALUE[,KEY=VALUE...]: workers, prefetch, pin, batch, cached (share of the samples kept in
 memory), cached-files (share of the reads), stage=NAME:FACTOR (so many times as fast), cores,
 storage (how many read at once before they slow each other down), step (factor on the loop's own time).
 
@@ -70,15 +70,25 @@ bool IsListOfCounts(const std::string& text) {
   return true;
 }
 
-/// What the GPU felt of a step's wait; none: not known.
-std::optional<DurationNs> ExposedWait(const TraceStore& store, const std::string& path) {
+/// What the median step tells of the loop, as `headroom report` has it.
+LoopView ViewOf(const TraceStore& store, const std::string& path) {
+  LoopView view;
+  view.throttled_cores = ThrottledCoresOf(store);
   const Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
-  if (!knowledge.ok()) return std::nullopt;
+  if (!knowledge.ok()) return view;
   AnalysisOptions options;
   options.path = path;
-  const Result<TraceReport> report = Analyze(store, *knowledge.value(), options);
-  if (!report.ok() || !report.value().input_wait) return std::nullopt;
-  return report.value().input_wait->exposed;
+  const Result<TraceReport> analysis = Analyze(store, *knowledge.value(), options);
+  if (!analysis.ok() || !analysis.value().breakdown) return view;
+  const TraceReport& report = analysis.value();
+  view.step = report.breakdown->wall;
+  if (report.loop) view.wait = report.loop->data_wait;
+  if (!report.gpu_time.empty()) {
+    view.exposed_wait = report.breakdown->step.data_wait;
+    view.transfer = report.breakdown->step.host_to_device;
+  }
+  if (report.input_wait) view.exposed_wait = report.input_wait->exposed;
+  return view;
 }
 
 Status NoBatch(const LoaderProfile& loader, bool probed) {
@@ -104,6 +114,7 @@ Status AddForecasts(const TraceStore& store,
     report.no_forecast = model.status().message();
     return Status::Ok();
   }
+  model.value().transfer = report.split.transfer;
   const Result<LoadingForecaster> forecaster = LoadingForecaster::Make(model.value());
   if (!forecaster.ok()) {
     report.no_forecast = forecaster.status().message();
@@ -214,13 +225,26 @@ Status DataCommand::Run() {
                     Printable(trace_, Charset::kAscii), Printable(trace_, Charset::kAscii)));
   }
 
+  const LoopView view = ViewOf(*store.value(), trace_);
+  const auto write = [&](const DataReport& report) {
+    const Charset charset = CharsetOfEnvironment();
+    return WriteResult(
+        json_ ? RenderDataJson(report)
+              : RenderDataText(report, UseColor(ColorMode::kAuto, output_path_), charset),
+        output_path_);
+  };
   DataReport report{.path = trace_, .loaders = FindLoaders(*store.value())};
   if (report.loaders.empty()) {
-    return Status::NoAnswer(fmt::format(
-        "{}: nothing of a data loader was recorded: `headroom record -- python train.py` times "
-        "PyTorch's DataLoader and its workers; of a profiler's trace, `headroom report` tells "
-        "the wait",
-        trace_));
+    report.split = SplitLoop(view);
+    const bool tells = report.split.wait.ns() > 0 || report.split.bound == LoadingBound::kTransfer;
+    if (!changes.empty() || !tells) {
+      return Status::NoAnswer(fmt::format(
+          "{}: nothing of a data loader was recorded{}: `headroom record -- python train.py` times "
+          "PyTorch's DataLoader and its workers",
+          trace_, changes.empty() ? "" : ", which a forecast needs"));
+    }
+    report.no_forecast = "nothing of the loader itself was recorded";
+    return write(report);
   }
   const auto loaders = static_cast<std::int64_t>(report.loaders.size());
   if (loader_ > loaders) {
@@ -233,15 +257,10 @@ Status DataCommand::Run() {
     const bool probed = !ProbeSpans(*store.value()).empty();
     return NoBatch(report.loaders.front(), probed);
   }
-  report.split = SplitLoading(report.loaders.front());
+  report.split = SplitLoading(report.loaders.front(), view);
   report.probe = FindInputProbe(*store.value());
-  report.exposed = ExposedWait(*store.value(), trace_);
   if (Status status = AddForecasts(*store.value(), changes, report); !status.ok()) return status;
-  const Charset charset = CharsetOfEnvironment();
-  return WriteResult(
-      json_ ? RenderDataJson(report)
-            : RenderDataText(report, UseColor(ColorMode::kAuto, output_path_), charset),
-      output_path_);
+  return write(report);
 }
 
 }  // namespace headroom::cli

@@ -570,6 +570,20 @@ std::optional<double> CpuQuotaOf(const TraceStore& store) {
   return least;
 }
 
+std::optional<double> ThrottledCoresOf(const TraceStore& store) {
+  const auto& rows = store.counters;
+  const StringId name = store.strings.Find("cgroup_cpu_throttled_cores");
+  double sum = 0;
+  std::size_t count = 0;
+  for (std::size_t row = 0; name.valid() && row < rows.rows(); ++row) {
+    if (rows.name[row] != name || !std::isfinite(rows.value[row])) continue;
+    sum += rows.value[row];
+    ++count;
+  }
+  if (count == 0) return std::nullopt;
+  return sum / static_cast<double>(count);
+}
+
 std::vector<LoaderProfile> FindLoaders(const TraceStore& store) {
   return LoaderFinder(store).Find();
 }

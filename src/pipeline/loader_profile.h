@@ -105,6 +105,9 @@ inline std::size_t WarmUpOf(std::size_t rows) {
 /// none.
 std::optional<double> CpuQuotaOf(const TraceStore& store);
 
+/// Processors that such a quota held back on average; none: not recorded.
+std::optional<double> ThrottledCoresOf(const TraceStore& store);
+
 /// The loaders of a trace, the one that the loop waited for longest first, those that gave it no
 /// batch last; none where nothing of a loader was recorded by `headroom record` or headroom.torch.
 std::vector<LoaderProfile> FindLoaders(const TraceStore& store);

@@ -122,7 +122,8 @@ std::optional<double> ReadNumber(std::string_view text, bool percent) {
 }  // namespace
 
 std::string_view LoadingChangeKeys() {
-  return "workers=N, prefetch=N, batch=N, cached=SHARE, cached-files=SHARE, stage=NAME:FACTOR, "
+  return "workers=N, prefetch=N, pin=0|1, batch=N, cached=SHARE, cached-files=SHARE, "
+         "stage=NAME:FACTOR, "
          "cores=N, storage=N, step=FACTOR";
 }
 
@@ -137,9 +138,9 @@ Result<LoadingChange> ParseLoadingChange(std::string_view text) {
     const std::size_t equals = part.find('=');
     if (equals == std::string_view::npos) return refuse(part, "this is no KEY=VALUE");
     const std::string_view key = part.substr(0, equals);
-    constexpr std::array<std::string_view, 9> kKeys = {"workers", "prefetch",     "batch",
-                                                       "cached",  "cached-files", "stage",
-                                                       "cores",   "storage",      "step"};
+    constexpr std::array<std::string_view, 10> kKeys = {
+        "pin",          "workers", "prefetch", "batch",   "cached",
+        "cached-files", "stage",   "cores",    "storage", "step"};
     if (std::ranges::find(kKeys, key) == kKeys.end()) return refuse(part, "there is no such key");
     std::string_view value = part.substr(equals + 1);
     if (key == "stage") {
@@ -165,6 +166,9 @@ Result<LoadingChange> ParseLoadingChange(std::string_view text) {
       if (key == "workers") change.workers = static_cast<std::int32_t>(*n);
       if (key == "prefetch") change.prefetch = static_cast<std::int32_t>(*n);
       if (key == "batch") change.batch_size = *n;
+    } else if (key == "pin") {
+      if (*number != 0 && *number != 1) return refuse(part, "pin is 0 or 1");
+      change.pin = *number == 1;
     } else if (is_share) {
       if (*number < 0 || *number > 1) return refuse(part, "a share is 0 to 1, or 0% to 100%");
       (key == "cached" ? change.cached : change.cached_files) = *number;
@@ -277,6 +281,46 @@ Result<LoadingModel> ModelLoading(const LoaderProfile& profile, std::optional<do
   return model;
 }
 
+namespace {
+
+void AddToSteps(LoadingModel& model, DurationNs more) {
+  for (StepDemand& step : model.steps) {
+    step.wall = std::max(step.wall + more, DurationNs());
+    step.cpu = std::min(step.cpu, step.wall);
+  }
+}
+
+/// The thread that pins unpickles, too, which is then no longer the loop's work. What pinned memory
+/// does to a transfer depends on what the program asks for: synchronous copies get about twice as
+/// fast, asynchronous ones vanish behind the kernels.
+void ChangePinning(const LoaderProfile& profile, bool pin, LoadingModel& changed) {
+  if (pin == changed.setting.pin) return;
+  LoaderSetting& setting = changed.setting;
+  const double bytes_a_batch =
+      static_cast<double>(MeanOf(profile.batches, [](const LoaderBatch& batch) {
+                            return std::optional(DurationNs(std::llround(batch.bytes.value_or(0))));
+                          }).ns());
+  const DurationNs copy(std::llround(bytes_a_batch / kCopyBytesPerS * kNsPerS));
+  setting.pin = pin;
+  if (pin) {
+    setting.pin_time = setting.receive + copy;
+    setting.receive = DurationNs();
+    if (changed.transfer) {
+      changed.step_doubt = Scaled(*changed.transfer, 0.5);
+      AddToSteps(changed, Scaled(*changed.transfer, -0.5));
+    }
+  } else {
+    setting.receive = setting.receive + std::max(setting.pin_time - copy, DurationNs());
+    setting.pin_time = DurationNs();
+    if (changed.transfer) {
+      changed.step_doubt = copy;
+      AddToSteps(changed, copy);
+    }
+  }
+}
+
+}  // namespace
+
 Result<LoadingModel> WithChange(const LoadingModel& model, const LoaderProfile& profile,
                                 const LoadingChange& change) {
   LoadingModel changed = model;
@@ -296,6 +340,7 @@ Result<LoadingModel> WithChange(const LoadingModel& model, const LoaderProfile& 
     }
   }
   if (change.prefetch) changed.setting.prefetch = *change.prefetch;
+  if (change.pin) ChangePinning(profile, *change.pin, changed);
   if (change.cores) changed.machine.cores = *change.cores;
   if (change.storage_parallelism) {
     changed.machine.storage_parallelism = *change.storage_parallelism;
@@ -400,6 +445,15 @@ Result<LoadingOutcome> LoadingForecaster::Run(const LoadingModel& changed) const
       const Result<LoadingForecast> other = Simulate(changed, factor, kFewReplications);
       if (!other.ok()) return other.status();
       hold(other.value().run.period_ns);
+    }
+  }
+  if (changed.step_doubt.ns() > 0) {
+    for (const double sign : {-1.0, 1.0}) {
+      LoadingModel other = changed;
+      AddToSteps(other, Scaled(changed.step_doubt, sign));
+      const Result<LoadingForecast> forecast_of_other = Simulate(other, 1, kFewReplications);
+      if (!forecast_of_other.ok()) return forecast_of_other.status();
+      hold(forecast_of_other.value().run.period_ns);
     }
   }
   if (changed.storage_guessed && changed.setting.workers > recorded_.setting.workers) {

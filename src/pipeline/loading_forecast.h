@@ -17,6 +17,7 @@ namespace headroom {
 struct LoadingChange {
   std::optional<std::int32_t> workers, prefetch;
   std::optional<std::int64_t> batch_size;
+  std::optional<bool> pin;  ///< A thread copies batches to pinned memory.
   /// Share of the samples, 0 to 1, that are kept in memory as they leave the dataset.
   std::optional<double> cached;
   /// Share of the file reads that memory answers: what is blocked in a batch shrinks by it.
@@ -44,9 +45,12 @@ struct LoadingModel {
   std::vector<StepDemand> steps;
   LoaderSetting setting;
   Machine machine;
-  std::int64_t batch_size = 0;    ///< Samples; 0: not known.
-  DurationNs period;              ///< From step to step, as recorded.
-  DurationNs wait;                ///< For a batch, as recorded.
+  std::int64_t batch_size = 0;  ///< Samples; 0: not known.
+  DurationNs period;            ///< From step to step, as recorded.
+  DurationNs wait;              ///< For a batch, as recorded.
+  /// Of a step, copies to the device that nothing hides; none: no GPU work was recorded.
+  std::optional<DurationNs> transfer;
+  DurationNs step_doubt;          ///< Steps may take so much less or more.
   DurationNs pickling_cpu;        ///< Of a worker, a batch: to pack it, to pass it on.
   bool pickling_guessed = false;  ///< And the receive time: recorded without workers.
   bool machine_guessed = false;   ///< The number of cores is not recorded.

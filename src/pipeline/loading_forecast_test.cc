@@ -120,6 +120,29 @@ TEST(LoadingForecast, ChangesOfALoaderThatIsBlocked) {
   }
 }
 
+TEST(LoadingForecast, PinningTakesWorkFromTheLoopAndTransfersFromTheStep) {
+  Made made{.workers = 2, .cpu_ms = 5, .step_ms = 10, .step_cpu_ms = 2, .wait_ms = 1};
+  LoaderProfile loader = Loader(made);
+  for (LoaderFetch& fetch : loader.fetches) fetch.cpu = Ms(1);  // Unpickling.
+  LoadingModel model = ModelLoading(loader, std::nullopt).value();
+  model.transfer = Ms(4);
+  const LoadingForecaster forecaster = LoadingForecaster::Make(model).value();
+  const LoadingOption option =
+      TryLoading(model, loader, forecaster, "pin=1", ParseLoadingChange("pin=1").value()).value();
+  EXPECT_NEAR(option.outcome.mid_ms, 11 - 1 - 2, 0.3);  // Half of the transfer is left ...
+  EXPECT_LT(option.outcome.low_ms, 11 - 1 - 4 + 0.3);   // ... or none ...
+  EXPECT_GT(option.outcome.high_ms, 11 - 1 - 0.3);      // ... or all of it.
+  // And back again.
+  model.setting.pin = true;
+  model.setting.pin_time = Ms(1.5);
+  model.setting.receive = DurationNs();
+  const LoadingModel unpinned =
+      WithChange(model, loader, ParseLoadingChange("pin=0").value()).value();
+  EXPECT_FALSE(unpinned.setting.pin);
+  EXPECT_GT(unpinned.setting.receive, Ms(1));
+  EXPECT_GT(unpinned.steps.front().wall, model.steps.front().wall);
+}
+
 TEST(LoadingForecast, FewCoresAreShared) {
   // 30 ms of the worker and 30 of the loop on one core: each waits half of the time.
   LoaderProfile loader = Loader({.queued_ms = 30, .step_ms = 30, .step_cpu_ms = 30, .wait_ms = 30});
@@ -245,6 +268,28 @@ TEST(LoadingVerdict, WhatHoldsALoaderBack) {
   loader = Loader({});
   for (LoaderBatch& batch : loader.batches) batch.cpu.reset();
   EXPECT_EQ(SplitLoading(loader).bound, LoadingBound::kUnknown);
+}
+
+TEST(LoadingVerdict, WhatTheGpuFeelsCounts) {
+  const LoaderProfile loader = Loader({.workers = 1, .step_ms = 10, .wait_ms = 20});
+  ASSERT_EQ(SplitLoading(loader).bound, LoadingBound::kPreparation);
+  LoopView view{.step = Ms(60), .wait = Ms(40), .exposed_wait = Ms(1), .transfer = Ms(2)};
+  LoadingSplit split = SplitLoading(loader, view);
+  EXPECT_EQ(split.bound, LoadingBound::kNone);  // The GPU is busy with what was launched before.
+  EXPECT_EQ(split.exposed_wait, Ms(0.5));       // Of a period of 30 ms, not of the median step.
+  view.transfer = Ms(9);
+  EXPECT_EQ(SplitLoading(loader, view).bound, LoadingBound::kTransfer);
+  view.exposed_wait = Ms(30);
+  EXPECT_EQ(SplitLoading(loader, view).bound, LoadingBound::kPreparation);
+  EXPECT_EQ(SplitLoop(view).bound, LoadingBound::kUnknown);
+  EXPECT_EQ(SplitLoop({}).bound, LoadingBound::kUnknown);
+}
+
+TEST(LoadingVerdict, AQuotaIsToldFromTooFewCores) {
+  const LoaderProfile loader =
+      Loader({.workers = 4, .cpu_ms = 10, .queued_ms = 30, .step_ms = 10, .wait_ms = 20});
+  EXPECT_EQ(SplitLoading(loader, {.throttled_cores = 0.1}).bound, LoadingBound::kCores);
+  EXPECT_EQ(SplitLoading(loader, {.throttled_cores = 2.5}).bound, LoadingBound::kThrottled);
 }
 
 TEST(LoadingVerdict, TheCheapestSettingWithinTwoPercentOfTheBest) {

@@ -12,7 +12,7 @@ namespace headroom {
 namespace {
 
 /// XProf's line between "not input bound" and "moderately".
-constexpr double kNoticeableWait = 0.05;
+constexpr double kNoticeable = 0.05;
 
 DurationNs Mean(DurationNs sum, std::size_t count) {
   return count == 0 ? DurationNs() : DurationNs(sum.ns() / static_cast<std::int64_t>(count));
@@ -22,25 +22,61 @@ double Ratio(DurationNs part, DurationNs whole) {
   return whole.ns() <= 0 ? 0 : static_cast<double>(part.ns()) / static_cast<double>(whole.ns());
 }
 
-LoadingBound BoundOf(const LoadingSplit& split) {
+/// How much of a step's time is without a core, over all workers, may be the quota's doing.
+bool IsThrottled(const LoadingSplit& split, std::size_t workers) {
+  if (!split.throttled_cores || !split.queued || split.batch.ns() <= 0) return false;
+  const double queued = Ratio(*split.queued, split.batch) * static_cast<double>(workers);
+  return *split.throttled_cores > queued / 2;
+}
+
+LoadingBound BoundOf(const LoadingSplit& split, std::size_t workers) {
   if (split.period.ns() <= 0) return LoadingBound::kUnknown;  // No step is whole.
-  if (split.wait_share < kNoticeableWait) return LoadingBound::kNone;
+  // What the GPU does not feel costs nothing, whatever the host says.
+  const DurationNs felt = split.exposed_wait.value_or(split.wait);
+  const DurationNs transfer = split.transfer.value_or(DurationNs());
+  const bool waits = Ratio(felt, split.period) >= kNoticeable;
+  if (Ratio(transfer, split.period) >= kNoticeable && transfer > felt)
+    return LoadingBound::kTransfer;
+  if (!waits) return LoadingBound::kNone;
   if (split.handover + split.handover > split.wait) return LoadingBound::kHandover;
   if (!split.cpu || !split.blocked || !split.queued) return LoadingBound::kUnknown;
   const DurationNs most = std::max({*split.cpu, *split.blocked, *split.queued});
   if (most == *split.cpu) return LoadingBound::kPreparation;
-  return most == *split.blocked ? LoadingBound::kFetch : LoadingBound::kCores;
+  if (most == *split.blocked) return LoadingBound::kFetch;
+  return IsThrottled(split, workers) ? LoadingBound::kThrottled : LoadingBound::kCores;
+}
+
+void AddView(const LoopView& view, LoadingSplit& split) {
+  split.throttled_cores = view.throttled_cores;
+  if (view.step.ns() <= 0) return;
+  const auto scaled = [&](std::optional<DurationNs> part) -> std::optional<DurationNs> {
+    if (!part) return std::nullopt;
+    return DurationNs(
+        std::llround(Ratio(*part, view.step) * static_cast<double>(split.period.ns())));
+  };
+  split.exposed_wait = scaled(view.exposed_wait);
+  split.transfer = scaled(view.transfer);
 }
 
 }  // namespace
 
 std::string_view NameOf(LoadingBound bound) {
-  constexpr std::array<std::string_view, 6> kNames = {"none",  "fetch",    "preparation",
-                                                      "cores", "handover", "unknown"};
+  constexpr std::array<std::string_view, 8> kNames = {
+      "none", "fetch", "preparation", "cores", "throttled", "transfer", "handover", "unknown"};
   return kNames[static_cast<std::size_t>(bound)];
 }
 
-LoadingSplit SplitLoading(const LoaderProfile& profile) {
+LoadingSplit SplitLoop(const LoopView& view) {
+  LoadingSplit split;
+  split.period = view.step;
+  split.wait = view.wait.value_or(DurationNs());
+  split.wait_share = Ratio(split.wait, split.period);
+  AddView(view, split);
+  split.bound = BoundOf(split, 0);
+  return split;
+}
+
+LoadingSplit SplitLoading(const LoaderProfile& profile, const LoopView& view) {
   LoadingSplit split;
   DurationNs period, wait, handover, first;
   double ready = 0;
@@ -107,7 +143,8 @@ LoadingSplit SplitLoading(const LoaderProfile& profile) {
     recorded += worker.recorded;
   }
   split.workers_busy = std::min(1.0, Ratio(busy, recorded));
-  split.bound = BoundOf(split);
+  AddView(view, split);
+  split.bound = BoundOf(split, profile.workers.size());
   return split;
 }
 

@@ -17,19 +17,37 @@ enum class LoadingBound : std::uint8_t {
   kFetch,        ///< Workers wait for files, a network or the like.
   kPreparation,  ///< Workers compute all the time.
   kCores,        ///< Workers could compute and have no core.
+  kThrottled,    ///< The same, since a quota of their control group takes the cores away.
+  kTransfer,     ///< Copies to the device, which nothing hides, cost more than the wait.
   kHandover,     ///< Batches are ready, and to take them over takes its time.
   kUnknown,
 };
 
-/// Stable, for scripts: "none", "fetch", "preparation", "cores", "handover", "unknown".
+/// Stable, for scripts: "none", "fetch", "preparation", "cores", "throttled", "transfer",
+/// "handover", "unknown".
 std::string_view NameOf(LoadingBound bound);
+
+/// What the rest of a recording knows of a loader's loop.
+struct LoopView {
+  DurationNs step = {};                 ///< What the times below are of; 0: none of them is known.
+  std::optional<DurationNs> wait = {};  ///< Of it, what the host waits for a batch.
+  /// Of it, time in which the GPU is idle and the loop waits for its batch.
+  std::optional<DurationNs> exposed_wait = {};
+  /// Of it, copies from host to device that run beside no kernel.
+  std::optional<DurationNs> transfer = {};
+  /// Processors that a quota of the control group held back on average.
+  std::optional<double> throttled_cores = {};
+};
 
 /// Means over the batches and steps that were recorded, without the first ones of the run.
 struct LoadingSplit {
   DurationNs period, wait;  ///< Of a step.
   double wait_share = 0;    ///< wait / period.
-  DurationNs handover;      ///< Of `wait`: what the loop itself does to take a batch over.
-  DurationNs batch;         ///< To prepare one.
+  /// Of `period`, as LoopView has them.
+  std::optional<DurationNs> exposed_wait, transfer;
+  std::optional<double> throttled_cores;
+  DurationNs handover;  ///< Of `wait`: what the loop itself does to take a batch over.
+  DurationNs batch;     ///< To prepare one.
   std::optional<DurationNs> cpu, blocked, queued;  ///< Of `batch`.
   double ready = 0;                                ///< Batches that were there when the loop asked.
   double workers_busy = 0;  ///< Share of their time in which workers prepare batches.
@@ -39,7 +57,11 @@ struct LoadingSplit {
   LoadingBound bound = LoadingBound::kUnknown;
 };
 
-LoadingSplit SplitLoading(const LoaderProfile& profile);
+LoadingSplit SplitLoading(const LoaderProfile& profile, const LoopView& view = {});
+
+/// The verdict of a trace that knows the loop alone: kNone, kTransfer, or kUnknown where the GPU
+/// waits for batches, or nothing is known.
+LoadingSplit SplitLoop(const LoopView& view);
 
 /// A setting and what it would come to.
 struct LoadingOption {

@@ -17,10 +17,10 @@ namespace headroom {
 
 struct DataReport {
   std::string path;
-  std::vector<LoaderProfile> loaders;  ///< The first is what all below is about. Not empty.
+  /// The first is what all below is about. Empty: the trace knows the loop alone, and there is a
+  /// `split` and nothing else.
+  std::vector<LoaderProfile> loaders;
   LoadingSplit split = {};
-  std::optional<DurationNs> exposed =
-      {};  ///< Of a step's wait, what the GPU felt; none: not known.
   std::optional<InputProbe> probe = {};  ///< None: not asked for.
   /// None: see `no_forecast`.
   std::optional<LoadingModel> model = {};

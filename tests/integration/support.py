@@ -211,6 +211,17 @@ def forecast_violations(forecast):
     return [f"schema: {e.json_path}: {e.message[:300]}" for e in forecast_validator().iter_errors(forecast)]
 
 
+@functools.cache
+def _schema_of(name):
+    return jsonschema.Draft202012Validator(json.loads((ROOT / "docs/schema" / name).read_text()))
+
+
+def data_violations(report):
+    """Every way in which the output of `data` or `data bench` breaks its schema; [] if it is sound."""
+    name = "data-bench-1.json" if report["schema"] == "headroom.data-bench/1" else "data-1.json"
+    return [f"schema: {e.json_path}: {e.message[:300]}" for e in _schema_of(name).iter_errors(report)]
+
+
 def _health(report):
     for issue in report["health"]["issues"]:
         if issue["code"] not in known_codes():

@@ -90,7 +90,9 @@ class Data(WithPyTorch):
     def data(self, *args, code=0):
         outcome = support.headroom("data", self.file, "--json", *args)
         self.assertEqual(outcome.code, code, outcome)
-        return outcome.json()
+        report = outcome.json()
+        self.assertEqual(support.data_violations(report), [])
+        return report
 
     # --- what is measured ----------------------------------------------------------------------------------------
 
@@ -444,6 +446,22 @@ class Deadly(Images):
         outcome = support.headroom("data", self.file)
         self.assert_refused(outcome, 3, "empty")
 
+    def test_a_profilers_trace_tells_what_the_gpu_feels(self):
+        for name, bound, wait_pct in (("loop-without-gpu", "unknown", 30), ("copy-to-device-exposed", "transfer", 0)):
+            with self.subTest(name):
+                self.file = support.GOLDEN / name / "trace.json"
+                report = self.data()
+                self.assertEqual((report["bound"], report["loaders"], report["stages"]), (bound, [], []))
+                self.assertAlmostEqual(report["loop"]["wait_share_pct"], wait_pct)
+                self.assertIsNone(report["batch"]["prepare_ms"])
+                outcome = support.headroom("data", self.file)
+                self.assertIn("headroom record", outcome.text)
+                self.assert_refused(support.headroom("data", self.file, "workers=2"), 3, "a forecast needs")
+        self.file = support.data_file("public-traces/hta__trace_filter__sampled_rank-0.json.gz")
+        report = self.data()
+        self.assertEqual(report["bound"], "none")
+        self.assertLess(report["loop"]["exposed_wait_ms"], report["loop"]["wait_ms"])
+
     def test_a_trace_without_a_loader_is_refused_with_the_remedy(self):
         outcome = support.headroom("data", support.ROOT / "data/samples/bert_base_amp_fp16_h200.json.gz")
         self.assert_refused(outcome, 3, "headroom record", "DataLoader")
@@ -504,6 +522,7 @@ class Bench(WithPyTorch):
         self.assertEqual(outcome.code, 0, outcome)
         result = outcome.json()
         self.assertEqual(result["schema"], "headroom.data-bench/1")
+        self.assertEqual(support.data_violations(result), [])
         sample, (stage,) = result["sample_s"], result["stages"]
         self.assertEqual(stage["name"], "Slow")
         self.assertGreater(stage["sample_s"]["mean"], 0.004)

@@ -1,5 +1,3 @@
-#include "report/data_report.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,73 +7,15 @@
 
 #include "analysis/format.h"
 #include "base/statistics.h"
-#include "report/json_writer.h"
+#include "report/data_report.h"
+#include "report/data_stages.h"
 #include "report/text_page.h"
 #include "report/text_sections.h"
 
 namespace headroom {
 namespace {
 
-using Layout = JsonWriter::Layout;
-
 constexpr double kNsPerMs = 1e6;
-
-/// What a stage is to a reader: names of stages are the program's, the others are ours.
-struct StageRow {
-  std::string name;
-  std::string kind;  ///< "stage", "sample", "collate", "batch", "send", "pin".
-  std::int64_t count = 0;
-  DurationNs total, own;
-  std::optional<DurationNs> cpu;
-  double per_sample_us = 0, share_pct = 0;
-};
-
-std::int64_t SamplesOf(const LoaderProfile& loader) {
-  std::int64_t samples = 0;
-  for (const LoaderBatch& batch : loader.batches) samples += batch.sample_count;
-  return samples;
-}
-
-/// Everything that a batch goes through in the order of what it costs; own times add up to the
-/// time of all batches, and what is done to them afterwards.
-std::vector<StageRow> StageRows(const LoaderProfile& loader) {
-  DurationNs batches, inside;
-  for (const LoaderBatch& batch : loader.batches) batches += batch.span.length();
-  std::vector<StageRow> rows;
-  for (const LoaderStage& stage : loader.stages) {
-    StageRow row{.name = stage.is_stage ? stage.name : "",
-                 .kind = stage.is_stage ? "stage" : stage.name,
-                 .count = stage.count,
-                 .total = stage.total,
-                 .own = stage.own,
-                 .cpu = stage.cpu};
-    if (row.kind == "batch") continue;  // What is left of it comes last.
-    inside += row.own;
-    rows.push_back(std::move(row));
-  }
-  const auto count = static_cast<std::int64_t>(loader.batches.size());
-  const auto add = [&](std::string kind, DurationNs own) {
-    if (own.ns() > 0)
-      rows.push_back({.name = "",
-                      .kind = std::move(kind),
-                      .count = count,
-                      .total = own,
-                      .own = own,
-                      .cpu = {}});
-  };
-  add("batch", std::max(batches - inside, DurationNs()));
-  add("send", loader.sending);
-  add("pin", loader.pinning);
-  const DurationNs all = batches + loader.sending + loader.pinning;
-  const std::int64_t samples = std::max<std::int64_t>(SamplesOf(loader), 1);
-  for (StageRow& row : rows) {
-    constexpr double kNsPerUs = 1e3;
-    row.per_sample_us = static_cast<double>(row.own.ns()) / kNsPerUs / static_cast<double>(samples);
-    row.share_pct = SharePct(row.own, all);
-  }
-  std::ranges::stable_sort(rows, std::greater<>(), &StageRow::own);
-  return rows;
-}
 
 std::string TitleOf(const StageRow& row) {
   if (row.kind == "stage") return row.name;
@@ -84,117 +24,6 @@ std::string TitleOf(const StageRow& row) {
   if (row.kind == "batch") return "(the rest of a batch)";
   if (row.kind == "send") return "(pack for the loop)";
   return row.kind == "pin" ? "(pin)" : fmt::format("({})", row.kind);
-}
-
-void WriteSettings(JsonWriter& json, const LoaderProfile& loader) {
-  const LoaderSettings& s = loader.settings;
-  json.BeginObject();
-  json.Key("workers").Integer(s.workers);
-  json.Key("prefetch_factor").Integer(s.workers > 0 ? std::optional(s.prefetch) : std::nullopt);
-  json.Key("batch_size").Integer(s.batch_size);
-  json.Key("dataset_size").Integer(s.dataset_size);
-  json.Key("pin_memory").Bool(s.pin);
-  json.Key("persistent_workers").Bool(s.persistent);
-  json.Key("cpus").Integer(s.cpus);
-  json.Key("batches").Integer(static_cast<std::int64_t>(loader.batches.size()));
-  json.Key("fetches").Integer(static_cast<std::int64_t>(loader.fetches.size()));
-  json.Key("epochs").Integer(loader.epochs);
-  json.Key("wait_ms").Milliseconds(loader.Wait());
-  json.EndObject();
-}
-
-/// How many times as many samples a second; of steps where the batch size is not known.
-double SpeedupOf(const LoadingOutcome& outcome, const LoadingModel& recorded) {
-  const double recorded_ms = static_cast<double>(recorded.period.ns()) / kNsPerMs;
-  if (outcome.samples_per_s > 0 && recorded.batch_size > 0) {
-    constexpr double kMsPerS = 1e3;
-    return outcome.samples_per_s * recorded_ms / kMsPerS / static_cast<double>(recorded.batch_size);
-  }
-  return recorded_ms / outcome.mid_ms;
-}
-
-void WriteOutcome(JsonWriter& json, const LoadingOutcome& outcome, const LoadingModel& recorded) {
-  json.Key("step_ms").BeginObject();
-  json.Key("low").Number(outcome.low_ms);
-  json.Key("mid").Number(outcome.mid_ms);
-  json.Key("high").Number(outcome.high_ms);
-  json.EndObject();
-  json.Key("speedup").Number(SpeedupOf(outcome, recorded));
-  json.Key("samples_per_s")
-      .Number(outcome.samples_per_s > 0 ? std::optional(outcome.samples_per_s) : std::nullopt);
-  json.Key("wait_ms").Number(outcome.wait_ms);
-  json.Key("busy_cpus").Number(outcome.run.busy_cpus);
-  json.Key("worker_use").Number(outcome.run.worker_use);
-}
-
-void WriteOption(JsonWriter& json, const LoadingOption& option, const LoadingModel& recorded) {
-  json.BeginObject();
-  json.Key("setting").String(option.name);
-  WriteOutcome(json, option.outcome, recorded);
-  json.Key("memory_bytes")
-      .Number(option.memory_bytes > 0 ? std::optional(option.memory_bytes) : std::nullopt);
-  json.Key("oversubscribed").Bool(option.oversubscribed);
-  json.EndObject();
-}
-
-void WriteProbe(JsonWriter& json, const DataReport& report) {
-  if (!report.probe) {
-    json.Key("probe").Null();
-    return;
-  }
-  const InputProbe& probe = *report.probe;
-  const auto time = [&](std::string_view key, const std::optional<ProbedMs>& ms) {
-    if (!ms) {
-      json.Key(key).Null();
-      return;
-    }
-    json.Key(key).BeginObject();
-    json.Key("low").Number(ms->low);
-    json.Key("mid").Number(ms->mid);
-    json.Key("high").Number(ms->high);
-    json.Key("count").Integer(static_cast<std::int64_t>(ms->count));
-    json.EndObject();
-  };
-  json.Key("probe").BeginObject(Layout::kLines);
-  time("step_ms", probe.step);
-  time("loop_ms", probe.loop);
-  time("loader_cost_ms", probe.loader_cost);
-  time("loader_ms", probe.loader);
-  time("again_ms", probe.again);
-  time("storage_ms", probe.storage);
-  json.Key("storage_is_clear").Bool(probe.storage_is_clear);
-  json.Key("limit_ms").Number(probe.LimitMs());
-  json.Key("doubts").BeginArray(Layout::kLines);
-  for (const std::string& doubt : probe.doubts) json.String(doubt);
-  json.EndArray();
-  json.EndObject();
-}
-
-void WriteForecast(JsonWriter& json, const DataReport& report) {
-  if (!report.model) {
-    json.Key("forecast").Null();
-    json.Key("no_forecast").String(report.no_forecast);
-    return;
-  }
-  const double recorded_ms = static_cast<double>(report.model->period.ns()) / kNsPerMs;
-  json.Key("forecast").BeginObject(Layout::kLines);
-  json.Key("simulated_step_ms").Number(recorded_ms / report.correction);
-  json.Key("correction").Number(report.correction);
-  json.Key("cores").Number(report.model->machine.cores);
-  json.Key("ideal").BeginObject();
-  WriteOutcome(json, report.search.ideal, *report.model);
-  json.EndObject();
-  json.Key("best").String(report.search.options[report.search.best].name);
-  json.Key("cheapest").String(report.search.options[report.search.cheapest].name);
-  const auto rows = [&](std::string_view key, const std::vector<LoadingOption>& options) {
-    json.Key(key).BeginArray(Layout::kLines);
-    for (const LoadingOption& option : options) WriteOption(json, option, *report.model);
-    json.EndArray();
-  };
-  rows("asked", report.asked);
-  rows("options", report.search.options);
-  json.EndObject();
-  json.Key("no_forecast").Null();
 }
 
 std::string Ms(double ms) { return FormatMs(DurationNs(std::llround(ms * kNsPerMs))); }
@@ -213,6 +42,10 @@ std::string_view BoundTitle(LoadingBound bound) {
       return "preparation";
     case LoadingBound::kCores:
       return "too few cores";
+    case LoadingBound::kThrottled:
+      return "a quota on processors";
+    case LoadingBound::kTransfer:
+      return "transfer to the device";
     case LoadingBound::kHandover:
       return "hand-over";
     case LoadingBound::kUnknown:
@@ -222,8 +55,7 @@ std::string_view BoundTitle(LoadingBound bound) {
 }
 
 std::string BoundSentence(const DataReport& report) {
-  const LoaderSettings& settings = report.loaders.front().settings;
-  const bool workers = settings.workers > 0;
+  const bool workers = !report.loaders.empty() && report.loaders.front().settings.workers > 0;
   switch (report.split.bound) {
     case LoadingBound::kNone:
       return "Batches are there when the loop asks for them: another loader buys next to nothing.";
@@ -240,6 +72,13 @@ std::string BoundSentence(const DataReport& report) {
     case LoadingBound::kCores:
       return "Workers could compute and have no core: fewer threads, more cores or a cheaper "
              "stage; more workers make it worse.";
+    case LoadingBound::kThrottled:
+      return "Workers could compute, and the quota of their control group takes the cores away: a "
+             "larger quota, or fewer threads.";
+    case LoadingBound::kTransfer:
+      return "Copies to the device run beside no kernel: pin_memory=True and non_blocking=True "
+             "hide "
+             "them, smaller types on the host make them shorter.";
     case LoadingBound::kHandover:
       return "Batches are ready, but taking them over takes its time: fewer and larger tensors a "
              "batch, or pinning in a thread of its own.";
@@ -396,71 +235,42 @@ void WriteOptions(TextPage& page, const DataReport& report) {
     page.Paragraph("  - ", "The number of cores was not recorded: cores=N says it.");
 }
 
-}  // namespace
-
-std::string RenderDataJson(const DataReport& report) {
-  const LoadingSplit& split = report.split;
-  JsonWriter json;
-  json.BeginObject(Layout::kLines);
-  json.Key("schema").String("headroom.data/1");
-  json.Key("path").String(report.path);
-  json.Key("bound").String(NameOf(split.bound));
-  json.Key("loop").BeginObject();
-  json.Key("step_ms").Milliseconds(split.period);
-  json.Key("wait_ms").Milliseconds(split.wait);
-  json.Key("wait_share_pct").Number(100 * split.wait_share);
-  json.Key("exposed_wait_ms").Milliseconds(report.exposed);
-  json.Key("handover_ms").Milliseconds(split.handover);
-  json.Key("ready_batches").Number(split.ready);
-  json.Key("epoch_start_ms").Milliseconds(split.epoch_start);
-  json.EndObject();
-  json.Key("batch").BeginObject();
-  json.Key("prepare_ms").Milliseconds(split.batch);
-  json.Key("cpu_ms").Milliseconds(split.cpu);
-  json.Key("blocked_ms").Milliseconds(split.blocked);
-  json.Key("queued_ms").Milliseconds(split.queued);
-  json.Key("called_bytes").Number(split.called_bytes);
-  json.Key("read_bytes").Number(split.read_bytes);
-  json.Key("workers_busy_share").Number(split.workers_busy);
-  json.EndObject();
-  json.Key("stages").BeginArray(Layout::kLines);
-  for (const StageRow& row : StageRows(report.loaders.front())) {
-    json.BeginObject();
-    json.Key("name").StringOrNull(row.name);
-    json.Key("kind").String(row.kind);
-    json.Key("count").Integer(row.count);
-    json.Key("total_ms").Milliseconds(row.total);
-    json.Key("own_ms").Milliseconds(row.own);
-    json.Key("cpu_ms").Milliseconds(row.cpu);
-    json.Key("per_sample_us").Number(row.per_sample_us);
-    json.Key("share_pct").Number(row.share_pct);
-    json.EndObject();
+void WriteGpu(TextPage& page, const LoadingSplit& split) {
+  if (!split.exposed_wait && !split.transfer) return;
+  std::string text;
+  if (split.exposed_wait)
+    text = fmt::format("feels {} of a step's wait", FormatMs(*split.exposed_wait));
+  if (split.transfer) {
+    text += fmt::format("{}copies that nothing hides take {}", text.empty() ? "" : "; ",
+                        FormatMs(*split.transfer));
   }
-  json.EndArray();
-  json.Key("workers").BeginArray(Layout::kLines);
-  for (const LoaderWorker& worker : report.loaders.front().workers) {
-    json.BeginObject();
-    json.Key("pid").String(worker.pid);
-    json.Key("busy_ms").Milliseconds(worker.busy);
-    json.Key("idle_ms").Milliseconds(worker.waiting);
-    json.Key("starting_ms").Milliseconds(worker.starting);
-    json.EndObject();
-  }
-  json.EndArray();
-  json.Key("loaders").BeginArray(Layout::kLines);
-  for (const LoaderProfile& loader : report.loaders) WriteSettings(json, loader);
-  json.EndArray();
-  json.Key("failures").BeginArray(Layout::kLines);
-  for (const std::string& failure : report.loaders.front().failures) json.String(failure);
-  json.EndArray();
-  WriteProbe(json, report);
-  WriteForecast(json, report);
-  json.EndObject();
-  return std::move(json).Take() + "\n";
+  page.Paragraph(fmt::format("  {:<9}", "GPU"), text, Style::kDim);
 }
+
+/// What a trace without a recorded loader has.
+void WriteLoop(TextPage& page, const DataReport& report) {
+  const LoadingSplit& split = report.split;
+  const bool waits = split.bound == LoadingBound::kUnknown;
+  page.Heading(fmt::format("Input pipeline: {}", waits ? "too slow" : BoundTitle(split.bound)), "",
+               Style::kPlain);
+  page.Paragraph("  ", fmt::format("The loop waits {} of the median step ({}) for its batch.",
+                                   WithShare(split.wait, split.period), FormatMs(split.period)));
+  if (!waits) page.Paragraph("  ", BoundSentence(report));
+  WriteGpu(page, split);
+  page.Paragraph("  ",
+                 "Which stage of the loader takes the time, and what would cure it, is not in a "
+                 "profiler's trace: headroom record -- python train.py has it, without a change to "
+                 "the program.");
+}
+
+}  // namespace
 
 std::string RenderDataText(const DataReport& report, bool color, Charset charset) {
   TextPage page(color, charset);
+  if (report.loaders.empty()) {
+    WriteLoop(page, report);
+    return std::move(page).Take();
+  }
   const LoaderProfile& loader = report.loaders.front();
   const LoadingSplit& split = report.split;
   page.Heading(fmt::format("Input pipeline: {}", BoundTitle(split.bound)), "", Style::kPlain);
@@ -510,7 +320,11 @@ std::string RenderDataText(const DataReport& report, bool color, Charset charset
     line("epochs", fmt::format("{} to begin one, {} of them", FormatMs(split.epoch_start),
                                FormatCount(loader.epochs)));
   }
-  if (report.exposed) line("GPU", fmt::format("feels {} of the wait", FormatMs(*report.exposed)));
+  WriteGpu(page, split);
+  if (split.throttled_cores && *split.throttled_cores >= 0.01) {
+    line("quota", fmt::format("of the control group: held {:.2g} cores back on average",
+                              *split.throttled_cores));
+  }
   for (const std::string& failure : loader.failures) line("failed", failure);
   if (report.loaders.size() > 1) {
     line("others",
