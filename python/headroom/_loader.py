@@ -15,7 +15,7 @@ inside; scaled up from one sample in 7).
 Counters of a fetch: `loader.ready` (batches that were there), `loader.step_cpu_us` (CPU time of the process since the fetch before),
 `..._runqueue_us` (of the calling thread), `loader.next_cpu_us` and `..._runqueue_us` (the calling thread's in this one).
 Counters of a loader, when an iterator is made: `setting.loader.seed` (tells iterators apart; its workers say it, too), `...cpus`,
-`...threads_per_core`, `...virtual_machine`, `...workers`, `...prefetch_factor`, `...batch_size`, `...pin_memory`, `...persistent_workers`,
+`...threads_per_core`, `...virtual_machine`, `...shared_memory_bytes`, `...workers`, `...prefetch_factor`, `...batch_size`, `...pin_memory`, `...persistent_workers`,
 `...dataset_size`. Their prefix lets them pass where only some steps are recorded.
 """
 
@@ -633,6 +633,12 @@ def _is_virtual():
         return False
 
 
+def _shared_memory():
+    """Free bytes of what workers hand tensors over in; a container may have 64 MB of it."""
+    free = os.statvfs("/dev/shm")
+    return free.f_bavail * free.f_frsize
+
+
 def _tell_settings(iterator, loader):
     global _fetching
     _fetching = None  # The next fetch says again whose it is.
@@ -656,6 +662,10 @@ def _tell_settings(iterator, loader):
     try:
         counter("setting.loader.dataset_size", len(loader.dataset))
     except (TypeError, NotImplementedError):
+        pass
+    try:
+        counter("setting.loader.shared_memory_bytes", _shared_memory())
+    except OSError:  # There is none.
         pass
 
 

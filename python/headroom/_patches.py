@@ -453,5 +453,5 @@ def inject(torch):
     """Times the whole program from here on: `headroom record`."""
     install(torch)
     if os.environ.get("HEADROOM_PROBE_INPUT"):
-        _probe.current = _probe.Probe(torch, lambda: steps.leader is not None)
+        _probe.begin(torch, lambda: steps.leader is not None)
     atexit.register(lambda: steps.cancel())  # What began behind the last update is no step.

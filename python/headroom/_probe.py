@@ -14,6 +14,7 @@ the recording as counters, microseconds: `loader.probe_real_us` and `..._replay_
 `loader.probe end` stand around it, `loader.probe gave up: ...` in between says why some of it is missing.
 """
 
+import atexit
 import collections.abc
 import copy
 import itertools
@@ -27,12 +28,26 @@ from headroom import _loader, _timer
 WARM_UP = 10  # Steps; XProf and DS-Analyzer leave as many out.
 BLOCKS, STEPS = 4, 10  # 40 steps of each kind.
 MOST_SETTLING = 40  # Steps at the beginning of a turn.
+MOST_TRIES = 10 * STEPS  # Of a turn, where something else comes between.
 ALONE = 40  # Batches ...
 MOST_SECONDS = 20  # ... or so long.
 MOST_RESTARTS = 8  # Of turns that an epoch's end cut off.
 
 current = None  # The probe, until it is done; None: nobody asked for one.
 running = False
+
+
+def begin(torch, trains):
+    """Asks for a probe. trains(): whether the calling thread has updated a model."""
+    global current
+    current = Probe(torch, trains)
+    atexit.register(_tell_of_none)
+
+
+def _tell_of_none():
+    if current is not None and not running:
+        mark("loader.probe gave up: no loader of PyTorch fed a training loop on the loop's own thread, for 10 batches and an update")
+
 
 counter, mark, clock = _timer.counter, _timer.mark, time.perf_counter
 _END = object()
@@ -74,13 +89,14 @@ class Probe:
     """What is done with a loop's fetches, one after the other: a script that yields what each of them gets."""
 
     def __init__(self, torch, trains):
-        self.torch, self.trains = torch, trains  # trains(): whether this thread has updated a model.
+        self.torch, self.trains = torch, trains
         self.fetches = weakref.WeakKeyDictionary()  # By iterator, before it begins.
         self.dataset = self.thread = self.script = None
         self.iterator = self.fetch = None  # Of this call.
         # Batches that came since the iterator is watched: the first `unknown` ones had been asked for before, then come those of `indices`.
         self.received, self.unknown, self.indices = 0, 0, []
         self.busy, self.raised = False, None  # In the script; what the loader raised there.
+        self.disturbed = False  # Since the turn began, the step was about more than a step: an evaluation, another epoch.
         self.size = None  # Of the replayed batch: bytes and tensors.
 
     def next(self, iterator, fetch):
@@ -96,6 +112,7 @@ class Probe:
             self._begin(iterator)
         # Of a validation, or of the script's own.
         if self.busy or iterator._dataset is not self.dataset or threading.get_ident() != self.thread:
+            self.disturbed = True
             return fetch(iterator)
         if self.iterator is not iterator:
             self._watch_indices(iterator)
@@ -138,6 +155,9 @@ class Probe:
         restarts, block = 0, 0
         while block < BLOCKS:
             whole = yield from self._turns()
+            if whole is None:
+                mark("loader.probe gave up: other loaders are asked within its steps")
+                return
             block += whole
             restarts += not whole
             if restarts > MOST_RESTARTS:
@@ -146,39 +166,44 @@ class Probe:
         yield self._alone()
 
     def _turns(self):
-        """Steps as ever, then with the last batch; False where the epoch ended before."""
+        """Steps as ever, then with the last batch. False where the epoch ended before; None where hardly a step is undisturbed."""
         settling = min(MOST_SETTLING, self._ahead() + 2)
-        values, before, batch = [], None, None
-        for i in range(settling + STEPS):
+        steps, replays, before, kept = [], [], None, None
+        self.disturbed, count = False, 0
+        while len(steps) < STEPS:
             batch = self._next()
             if batch is _END:
                 yield batch
                 return False
             end = clock()
-            if i >= settling:
-                values.append(end - before)
-            before = end
-            if i == settling + STEPS - 1:  # The loop may change what it gets.
+            if self._is_disturbed():
+                before = None
+            elif count >= settling and before is not None:
+                steps.append(end - before)
+            before, count = end, count + 1
+            if count > settling + MOST_TRIES:
+                yield batch
+                return None
+            if len(steps) == STEPS:  # The loop may change what it gets.
                 kept = _served_again(self.torch, batch, True)
             yield batch
-        size, changed = _loader._measure(kept), True
-        replayed = []
-        for i in range(MOST_SETTLING + STEPS):
+        changed, count = True, 0
+        while len(replays) < STEPS:
             served = _served_again(self.torch, kept, changed)
             versions = _versions(self.torch, served)
             begin = clock()
             yield served
-            took = clock() - begin
-            if i == 0:
+            took, count = clock() - begin, count + 1
+            if count == 1:
                 changed = _versions(self.torch, served) != versions
-            elif i >= MOST_SETTLING or (i > 2 and self._is_settled()):
-                replayed.append(took)
-                if len(replayed) == STEPS:
-                    break
-        self.size = size
-        for value in values:
+            elif not self._is_disturbed() and (count > MOST_SETTLING or (count > 3 and self._is_settled())):
+                replays.append(took)
+            elif count > MOST_SETTLING + MOST_TRIES:
+                return None
+        self.size = _loader._measure(kept)
+        for value in steps:
             counter("loader.probe_real_us", value * 1e6)
-        for value in replayed:
+        for value in replays:
             counter("loader.probe_replay_us", value * 1e6)
         return True
 
@@ -233,6 +258,10 @@ class Probe:
 
     # --- the iterator ---
 
+    def _is_disturbed(self):
+        disturbed, self.disturbed = self.disturbed, False
+        return disturbed
+
     def _next(self):
         try:
             batch = self.fetch(self.iterator)
@@ -255,6 +284,7 @@ class Probe:
     def _watch_indices(self, iterator):
         """Keeps the indices of each batch that is asked for from here on."""
         self._unwatch()
+        self.disturbed = True
         indices = []
         self.iterator, self.indices, self.received = iterator, indices, 0
         self.unknown = getattr(iterator, "_send_idx", 0) - getattr(iterator, "_rcvd_idx", 0)

@@ -115,6 +115,9 @@ Status AddForecasts(const TraceStore& store,
     return Status::Ok();
   }
   model.value().transfer = report.split.transfer;
+  model.value().memory_bytes = FreeMemoryOf(store);
+  if (const std::optional<double> shared = loader.settings.shared_memory)
+    model.value().memory_bytes = std::min(model.value().memory_bytes.value_or(*shared), *shared);
   const Result<LoadingForecaster> forecaster = LoadingForecaster::Make(model.value());
   if (!forecaster.ok()) {
     report.no_forecast = forecaster.status().message();

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <map>
+#include <numeric>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
@@ -211,7 +212,8 @@ class LoaderFinder {
             .persistent = count("persistent_workers").value_or(0) != 0,
             .cpus = count("cpus"),
             .threads_per_core = counters_.In(process, "threads_per_core", from, to),
-            .virtual_machine = count("virtual_machine").value_or(0) != 0};
+            .virtual_machine = count("virtual_machine").value_or(0) != 0,
+            .shared_memory = Amount(counters_.In(process, "shared_memory_bytes", from, to))};
         const auto [at, is_new] = known.try_emplace(KeyOf(settings), profiles_.size());
         if (is_new) profiles_.emplace_back().profile.settings = settings;
         by_seed_[seed->value].push_back({process, from, at->second});
@@ -559,29 +561,44 @@ DurationNs LoaderProfile::Wait() const {
   return sum;
 }
 
-std::optional<double> CpuQuotaOf(const TraceStore& store) {
-  std::optional<double> least;
+namespace {
+
+/// Finite values of a metric, not below 0.
+std::vector<double> ValuesOf(const TraceStore& store, std::string_view metric) {
+  std::vector<double> values;
   const auto& rows = store.counters;
-  const StringId name = store.strings.Find("cgroup_cpu_limit_cores");
+  const StringId name = store.strings.Find(metric);
   for (std::size_t row = 0; name.valid() && row < rows.rows(); ++row) {
-    if (rows.name[row] == name && rows.value[row] > 0)
-      least = std::min(least.value_or(rows.value[row]), rows.value[row]);
+    if (rows.name[row] == name && std::isfinite(rows.value[row]) && rows.value[row] >= 0)
+      values.push_back(rows.value[row]);
   }
-  return least;
+  return values;
+}
+
+std::optional<double> Least(const std::vector<double>& values) {
+  if (values.empty()) return std::nullopt;
+  return *std::ranges::min_element(values);
+}
+
+}  // namespace
+
+std::optional<double> CpuQuotaOf(const TraceStore& store) {
+  std::vector<double> quotas = ValuesOf(store, "cgroup_cpu_limit_cores");
+  std::erase(quotas, 0);
+  return Least(quotas);
+}
+
+std::optional<double> FreeMemoryOf(const TraceStore& store) {
+  std::optional<double> free = Least(ValuesOf(store, "free_memory"));
+  if (const std::optional<double> group = Least(ValuesOf(store, "cgroup_memory_free_bytes")))
+    free = std::min(free.value_or(*group), *group);
+  return free;
 }
 
 std::optional<double> ThrottledCoresOf(const TraceStore& store) {
-  const auto& rows = store.counters;
-  const StringId name = store.strings.Find("cgroup_cpu_throttled_cores");
-  double sum = 0;
-  std::size_t count = 0;
-  for (std::size_t row = 0; name.valid() && row < rows.rows(); ++row) {
-    if (rows.name[row] != name || !std::isfinite(rows.value[row])) continue;
-    sum += rows.value[row];
-    ++count;
-  }
-  if (count == 0) return std::nullopt;
-  return sum / static_cast<double>(count);
+  const std::vector<double> values = ValuesOf(store, "cgroup_cpu_throttled_cores");
+  if (values.empty()) return std::nullopt;
+  return std::reduce(values.begin(), values.end()) / static_cast<double>(values.size());
 }
 
 std::vector<LoaderProfile> FindLoaders(const TraceStore& store) {

@@ -25,6 +25,8 @@ struct LoaderSettings {
   std::optional<std::int64_t> cpus = {};
   std::optional<double> threads_per_core = {};
   bool virtual_machine = false;  ///< Which may call hardware threads cores.
+  /// Free bytes of what workers hand tensors over in (/dev/shm).
+  std::optional<double> shared_memory = {};
 };
 
 /// One batch, as the thread that prepared it saw it.
@@ -104,6 +106,9 @@ inline std::size_t WarmUpOf(std::size_t rows) {
 /// The least quota of processors that the recording says its control group had; none: there was
 /// none.
 std::optional<double> CpuQuotaOf(const TraceStore& store);
+
+/// Least memory that machine and control group had left, in bytes; none: not recorded.
+std::optional<double> FreeMemoryOf(const TraceStore& store);
 
 /// Processors that such a quota held back on average; none: not recorded.
 std::optional<double> ThrottledCoresOf(const TraceStore& store);

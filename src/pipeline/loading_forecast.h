@@ -45,9 +45,10 @@ struct LoadingModel {
   std::vector<StepDemand> steps;
   LoaderSetting setting;
   Machine machine;
-  std::int64_t batch_size = 0;  ///< Samples; 0: not known.
-  DurationNs period;            ///< From step to step, as recorded.
-  DurationNs wait;              ///< For a batch, as recorded.
+  std::int64_t batch_size = 0;              ///< Samples; 0: not known.
+  std::optional<double> memory_bytes = {};  ///< That batches may take; none: not known.
+  DurationNs period;                        ///< From step to step, as recorded.
+  DurationNs wait;                          ///< For a batch, as recorded.
   /// Of a step, copies to the device that nothing hides; none: no GPU work was recorded.
   std::optional<DurationNs> transfer;
   DurationNs step_doubt;          ///< Steps may take so much less or more.

@@ -285,6 +285,22 @@ TEST(LoadingVerdict, WhatTheGpuFeelsCounts) {
   EXPECT_EQ(SplitLoop({}).bound, LoadingBound::kUnknown);
 }
 
+TEST(LoadingVerdict, WhatDoesNotFitIntoMemoryIsTold) {
+  const LoaderProfile loader = Loader({.workers = 1});  // Batches of 1 MB, two of them ahead.
+  LoadingModel model = ModelLoading(loader, std::nullopt).value();
+  const LoadingForecaster forecaster = LoadingForecaster::Make(model).value();
+  const auto exceeds = [&](const char* change) {
+    const LoadingChange parsed = ParseLoadingChange(change).value();
+    return TryLoading(model, loader, forecaster, change, parsed).value().exceeds_memory;
+  };
+  EXPECT_FALSE(exceeds("workers=8")) << "nothing is known of memory";
+  model.memory_bytes = 10e6;
+  EXPECT_FALSE(exceeds("workers=4"));
+  EXPECT_TRUE(exceeds("workers=8"));
+  EXPECT_TRUE(exceeds("workers=4,batch=16"));
+  EXPECT_FALSE(exceeds("workers=0,batch=800"));
+}
+
 TEST(LoadingVerdict, AQuotaIsToldFromTooFewCores) {
   const LoaderProfile loader =
       Loader({.workers = 4, .cpu_ms = 10, .queued_ms = 30, .step_ms = 10, .wait_ms = 20});

@@ -58,6 +58,24 @@ void AddView(const LoopView& view, LoadingSplit& split) {
   split.transfer = scaled(view.transfer);
 }
 
+/// Of the batches that are under way at most; 0: not known.
+double BytesUnderWay(const LoadingModel& recorded, const LoadingModel& changed,
+                     const LoaderProfile& profile) {
+  if (profile.batches.empty()) return 0;
+  double bytes = 0;
+  for (const LoaderBatch& batch : profile.batches) bytes += batch.bytes.value_or(0);
+  const double growth = recorded.batch_size > 0 ? static_cast<double>(changed.batch_size) /
+                                                      static_cast<double>(recorded.batch_size)
+                                                : 1;
+  return bytes / static_cast<double>(profile.batches.size()) * growth *
+         std::max(1, changed.setting.workers * changed.setting.prefetch);
+}
+
+/// Without workers there is one batch, which the program has anyway.
+bool ExceedsMemory(const LoadingModel& model, double bytes) {
+  return model.setting.workers > 0 && model.memory_bytes && bytes > *model.memory_bytes;
+}
+
 }  // namespace
 
 std::string_view NameOf(LoadingBound bound) {
@@ -157,15 +175,9 @@ Result<LoadingOption> TryLoading(const LoadingModel& model, const LoaderProfile&
   if (!outcome.ok()) return outcome.status();
   LoadingOption option{.name = std::move(name), .change = change, .outcome = outcome.value()};
   const LoaderSetting& setting = changed.value().setting;
-  double bytes = 0;
-  for (const LoaderBatch& batch : profile.batches) bytes += batch.bytes.value_or(0);
-  if (!profile.batches.empty()) {
-    const double share = model.batch_size > 0 ? static_cast<double>(changed.value().batch_size) /
-                                                    static_cast<double>(model.batch_size)
-                                              : 1;
-    option.memory_bytes = bytes / static_cast<double>(profile.batches.size()) * share *
-                          std::max(1, setting.workers * setting.prefetch);
-  }
+  option.memory_bytes = BytesUnderWay(model, changed.value(), profile);
+  option.exceeds_memory =
+      setting.workers > 0 && model.memory_bytes && option.memory_bytes > *model.memory_bytes;
   double threads = 0;
   for (const StepDemand& step : changed.value().steps) threads += Ratio(step.cpu, step.wall);
   threads /= static_cast<double>(std::max<std::size_t>(changed.value().steps.size(), 1));
@@ -205,6 +217,10 @@ Result<LoadingSearch> SearchLoading(const LoadingModel& model, const LoaderProfi
       if (k > 0) change.prefetch = prefetch;
       const Result<LoadingModel> changed = WithChange(model, profile, change);
       if (!changed.ok()) return changed.status();
+      const bool recorded =
+          k == model.setting.workers && (k == 0 || prefetch == model.setting.prefetch);
+      const double bytes = BytesUnderWay(model, changed.value(), profile);
+      if (!recorded && ExceedsMemory(changed.value(), bytes)) continue;
       const Result<double> mid = forecaster.MidMs(changed.value());
       if (!mid.ok()) return mid.status();
       tried.push_back({change, mid.value()});

@@ -69,11 +69,13 @@ struct LoadingOption {
   LoadingChange change = {};
   LoadingOutcome outcome = {};
   double memory_bytes = 0;      ///< Batches that are under way at most; 0: their size is not known.
+  bool exceeds_memory = false;  ///< More than there was free, in workers' shared memory or at all.
   bool oversubscribed = false;  ///< More threads want to run than there are cores.
 };
 
 /// What came of trying workers and prefetch depths: the recorded setting, few workers, the best one
-/// and the cheapest (fewest workers, then fewest batches under way) within 2 % of it.
+/// and the cheapest (fewest workers, then fewest batches under way) within 2 % of it; of those
+/// whose batches fit into memory.
 struct LoadingSearch {
   std::vector<LoadingOption> options;
   std::size_t best = 0, cheapest = 0;  ///< Rows of `options`.

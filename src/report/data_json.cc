@@ -49,6 +49,7 @@ void WriteOption(JsonWriter& json, const LoadingOption& option, const LoadingMod
   WriteOutcome(json, option.outcome, recorded);
   json.Key("memory_bytes")
       .Number(option.memory_bytes > 0 ? std::optional(option.memory_bytes) : std::nullopt);
+  json.Key("exceeds_memory").Bool(option.exceeds_memory);
   json.Key("oversubscribed").Bool(option.oversubscribed);
   json.EndObject();
 }

@@ -198,13 +198,28 @@ void WriteOptions(TextPage& page, const DataReport& report) {
                           : ""};
         }},
        {"", Kind::kText, [](const Row& r) {
-          const bool both = !r.note.empty() && r.option->oversubscribed;
-          return Span{r.note + (both ? ", " : "") + (r.option->oversubscribed ? "crowded" : ""),
-                      Style::kDim};
+          std::string note = r.note;
+          const auto add = [&](bool holds, std::string_view what) {
+            if (holds) note += fmt::format("{}{}", note.empty() ? "" : ", ", what);
+          };
+          add(r.option->oversubscribed, "crowded");
+          add(r.option->exceeds_memory, "too much memory");
+          return Span{note, Style::kDim};
         }}});
   if (std::ranges::any_of(rows, [](const Row& r) { return r.option->oversubscribed; })) {
     page.Paragraph("  ", "crowded: more threads want to run than there are cores.", Style::kPlain,
                    Style::kDim);
+  }
+  for (const Row& row : rows) {
+    if (!row.option->exceeds_memory) continue;
+    page.Paragraph(
+        "  ",
+        fmt::format("too much memory: {} has {} of batches under way, and {} were free (/dev/shm, "
+                    "machine or control group): workers would be killed.",
+                    row.option->name, FormatBytes(row.option->memory_bytes),
+                    FormatBytes(*report.model->memory_bytes)),
+        Style::kPlain, Style::kDim);
+    break;
   }
   const LoadingOption& enough = options[report.search.cheapest];
   page.Paragraph("  ",

@@ -328,6 +328,42 @@ class Late(Images):
         self.assertIn("ValueError: mine", outcome.message)
         self.assertNotIn("_probe", outcome.message.rpartition("ValueError: mine")[2])
 
+    def test_an_evaluation_within_a_turn_is_no_step(self):
+        outcome = self.probe("""
+            model = torch.nn.Linear(3, 1)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+            held_out = torch.utils.data.DataLoader(Images(8, Compose([])), batch_size=8)
+            for number, (x, y) in enumerate(torch.utils.data.DataLoader(Images(2400, Compose([])), batch_size=8, num_workers=1)):
+                optimizer.zero_grad()
+                model(x.mean(dim=(2, 3))).mean().backward()
+                optimizer.step()
+                if number % 15 == 14:
+                    for batch in held_out:
+                        time.sleep(0.2)
+            """)
+        self.assertEqual(outcome.code, 0, outcome)
+        probe = self.data("--loader", 1)["probe"]
+        self.assertEqual(probe["loop_ms"]["count"], 40)
+        self.assertLess(probe["loop_ms"]["high"], 20, probe)
+
+    def test_two_loaders_in_each_step_are_not_probed(self):
+        outcome = self.probe("""
+            model = torch.nn.Linear(3, 1)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+            loaders = [torch.utils.data.DataLoader(Images(1600, Compose([])), batch_size=8) for _ in range(2)]
+            for (x, y), (u, v) in zip(*loaders):
+                optimizer.zero_grad()
+                model(x.mean(dim=(2, 3))).mean().backward()
+                optimizer.step()
+            """)
+        self.assertEqual(outcome.code, 0, outcome)
+        self.assertTrue(any("other loaders" in doubt for doubt in self.data()["probe"]["doubts"]))
+
+    def test_a_loop_that_cannot_be_probed_is_told(self):
+        outcome = self.probe("for batch in torch.utils.data.DataLoader(Images(400, Compose([])), batch_size=8, num_workers=1): pass")
+        self.assertEqual(outcome.code, 0, outcome)
+        self.assertTrue(any("no loader" in doubt for doubt in self.data()["probe"]["doubts"]))
+
     def test_a_run_that_ends_within_its_probe(self):
         outcome = self.probe("train(torch.utils.data.DataLoader(images, batch_size=8, num_workers=1))", samples=160)
         self.assertEqual(outcome.code, 0, outcome)
