@@ -633,7 +633,7 @@ def _is_virtual():
         return False
 
 
-def _shared_memory():
+def shared_memory():
     """Free bytes of what workers hand tensors over in; a container may have 64 MB of it."""
     free = os.statvfs("/dev/shm")
     return free.f_bavail * free.f_frsize
@@ -642,7 +642,8 @@ def _shared_memory():
 def _tell_settings(iterator, loader):
     global _fetching
     _fetching = None  # The next fetch says again whose it is.
-    iterator._headroom_loader = weakref.ref(loader)
+    # A loader with persistent workers holds its iterator, another one may be gone by the next line of the program.
+    iterator._headroom_loader = weakref.ref(loader) if loader.persistent_workers else lambda: loader
     counter("setting.loader.seed", iterator._base_seed & SEED_MASK)
     iterator._headroom_queued = _queued_here()
     iterator._headroom_cpu = process_time()
@@ -664,7 +665,7 @@ def _tell_settings(iterator, loader):
     except (TypeError, NotImplementedError):
         pass
     try:
-        counter("setting.loader.shared_memory_bytes", _shared_memory())
+        counter("setting.loader.shared_memory_bytes", shared_memory())
     except OSError:  # There is none.
         pass
 

@@ -59,6 +59,7 @@ class Steps(threading.local):
         self.evaluating = weakref.WeakSet()  # Iterators that serve an evaluation.
         self.leader = None  # The optimizer that ended the last step (weak).
         self.others = 0  # Updates by another one since.
+        self.updates = 0  # Of all optimizers.
 
     @staticmethod
     def wanted():
@@ -111,6 +112,7 @@ class Steps(threading.local):
         self.worked = True
 
     def on_update(self, optimizer):
+        self.updates += 1
         leader = self.leader() if self.leader is not None else None
         if leader is not None and leader is not optimizer:
             self.others += 1
@@ -453,5 +455,5 @@ def inject(torch):
     """Times the whole program from here on: `headroom record`."""
     install(torch)
     if os.environ.get("HEADROOM_PROBE_INPUT"):
-        _probe.begin(torch, lambda: steps.leader is not None)
+        _probe.begin(torch, lambda iterator: None if iterator in steps.evaluating or steps.updates == 0 else steps.updates)
     atexit.register(lambda: steps.cancel())  # What began behind the last update is no step.

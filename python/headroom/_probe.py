@@ -3,21 +3,23 @@
 User: headroom._patches, where `headroom record --probe-input` asks for it. The first loader that feeds a training loop is probed once, behind
 its first WARM_UP batches:
 
-  * BLOCKS times, by turns: steps as ever, and steps to which its last batch is served again, with nothing to wait for. By turns, so that
-    a machine that gets slower is slower for both; the first steps of each turn are left out, until workers and queue have settled.
+  * TURNS times: STEPS steps as ever, then STEPS steps to which its last batch is served again, with nothing to wait for. By turns, so that
+    a machine that gets slower is slower for both. Each begins when workers and queue are where they were, or will stay.
   * The loader alone: batches one after the other, without a step between them.
   * The same samples once more, from a loader of the same settings: what was read from storage is now in memory.
 
-The program trains on repeated batches and misses others, so what it learns is not worth keeping; the user has asked for that. What the probe measures goes into
-the recording as counters, microseconds: `loader.probe_real_us` and `..._replay_us` (a step), `..._alone_us` and `..._again_us` (a batch);
-`loader.probe_other_size` counts batches that were not of the size of the one that was replayed. Marks `loader.probe begin` and
-`loader.probe end` stand around it, `loader.probe gave up: ...` in between says why some of it is missing.
+The program trains on repeated batches and misses as many others, so that an epoch keeps its length where it can; what it learns is not worth
+keeping, and the user has asked for that. What the probe measures goes into the recording as counters, microseconds, a mean each:
+`loader.probe_real_us` and `..._replay_us` (of a step, one value a turn), `..._alone_us` and `..._again_us` (of a batch, GROUPS values);
+`loader.probe_other_size` counts batches that were not of the size of the one that was repeated. Marks `loader.probe begin` and
+`loader.probe end` stand around it, `loader.probe gave up: ...` says why some of it is missing.
 """
 
 import atexit
 import collections.abc
 import copy
-import itertools
+import multiprocessing
+import os
 import sys
 import threading
 import time
@@ -26,63 +28,62 @@ import weakref
 from headroom import _loader, _timer
 
 WARM_UP = 10  # Steps; XProf and DS-Analyzer leave as many out.
-BLOCKS, STEPS = 4, 10  # 40 steps of each kind.
+TURNS, STEPS = 4, 10  # 40 steps of each kind.
 MOST_SETTLING = 40  # Steps at the beginning of a turn.
 MOST_TRIES = 10 * STEPS  # Of a turn, where something else comes between.
-ALONE = 40  # Batches ...
-MOST_SECONDS = 20  # ... or so long.
+GROUPS, FEWEST_IN_GROUP = 5, 8  # Batches of the loader alone.
+MOST_SECONDS = 20  # Of it.
 MOST_RESTARTS = 8  # Of turns that an epoch's end cut off.
+MOST_FOREIGN = 500  # Fetches of other loaders, and none of the probed one.
+MOST_COPIES = 1 << 30  # Bytes of batches that are kept for the steps of a turn.
+
+# By which launchers say how many ranks there are.
+RANKS = ("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "HOROVOD_SIZE", "SLURM_STEP_NUM_TASKS")
 
 current = None  # The probe, until it is done; None: nobody asked for one.
 running = False
-
-
-def begin(torch, trains):
-    """Asks for a probe. trains(): whether the calling thread has updated a model."""
-    global current
-    current = Probe(torch, trains)
-    atexit.register(_tell_of_none)
-
-
-def _tell_of_none():
-    if current is not None and not running:
-        mark("loader.probe gave up: no loader of PyTorch fed a training loop on the loop's own thread, for 10 batches and an update")
-
 
 counter, mark, clock = _timer.counter, _timer.mark, time.perf_counter
 _END = object()
 
 
-def _served_again(torch, batch, changed):
-    """A batch for the loop to do with as it likes: containers are new, tensors are too where `changed` says that it writes to them."""
+def begin(torch, trains):
+    """Asks for a probe. trains(iterator): a number that grows with the updates of the calling thread; None: the iterator serves an
+    evaluation, or there was no update."""
+    global current
+    if multiprocessing.parent_process() is None:  # A worker has no loop.
+        current = Probe(torch, trains)
+        atexit.register(_tell_of_none)
+
+
+def _tell_of_none():
+    if current is not None and not running and multiprocessing.parent_process() is None:  # A spawned worker begins before it knows.
+        mark("loader.probe gave up: no loader of PyTorch fed a training loop on the loop's own thread, for 10 batches and updates")
+
+
+def _has_ranks(torch):
+    distributed = torch.distributed
+    if distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1:
+        return True
+    if any(name in sys.modules for name in ("horovod", "torch_xla")):
+        return True
+    return any(os.environ.get(name, "1").strip() not in ("", "0", "1") for name in RANKS)
+
+
+def _copy(torch, batch):
+    """A batch that the loop may do with as it likes."""
     if isinstance(batch, torch.Tensor):
-        if not changed:
-            return batch
-        return batch.clone().pin_memory() if batch.is_pinned() else batch.clone()
-    if isinstance(batch, (str, bytes, int, float, bool, type(None))):
+        again = batch.detach().clone()
+        return again.pin_memory() if batch.is_pinned() else again
+    if type(batch) in (str, bytes, int, float, bool, type(None)):
         return batch
-    if isinstance(batch, tuple):
-        parts = [_served_again(torch, part, changed) for part in batch]
-        return type(batch)(*parts) if hasattr(batch, "_fields") else tuple(parts)
-    if isinstance(batch, list):
-        return [_served_again(torch, part, changed) for part in batch]
-    if isinstance(batch, collections.abc.MutableMapping):
-        again = copy.copy(batch)
-        for key in batch:
-            again[key] = _served_again(torch, batch[key], changed)
-        return again
-    return copy.copy(batch)
-
-
-def _versions(torch, batch):
-    """How often the tensors of a batch were written to."""
-    if isinstance(batch, torch.Tensor):
-        return [] if batch.is_inference() else [batch._version]
-    if isinstance(batch, collections.abc.Mapping):
-        batch = batch.values()
-    elif not isinstance(batch, (list, tuple)):
-        return []
-    return list(itertools.chain.from_iterable(_versions(torch, part) for part in batch))
+    if type(batch) in (list, tuple):
+        return type(batch)([_copy(torch, part) for part in batch])
+    if isinstance(batch, tuple) and hasattr(batch, "_fields"):
+        return type(batch)(*(_copy(torch, part) for part in batch))
+    if type(batch) is dict:
+        return {key: _copy(torch, part) for key, part in batch.items()}
+    return copy.deepcopy(batch)
 
 
 class Probe:
@@ -90,182 +91,235 @@ class Probe:
 
     def __init__(self, torch, trains):
         self.torch, self.trains = torch, trains
-        self.fetches = weakref.WeakKeyDictionary()  # By iterator, before it begins.
-        self.dataset = self.thread = self.script = None
+        self.fetches = weakref.WeakKeyDictionary()  # By iterator, before it begins: those behind an update, and that of the last.
+        self.loader = None  # The probed one (weak); what makes others like it.
+        self.kind = self.thread = self.script = None
+        self.foreign = 0  # Fetches of other loaders since the last of this one.
         self.iterator = self.fetch = None  # Of this call.
         # Batches that came since the iterator is watched: the first `unknown` ones had been asked for before, then come those of `indices`.
-        self.received, self.unknown, self.indices = 0, 0, []
+        self.watched, self.received, self.unknown, self.indices = None, 0, 0, []
         self.busy, self.raised = False, None  # In the script; what the loader raised there.
-        self.disturbed = False  # Since the turn began, the step was about more than a step: an evaluation, another epoch.
-        self.size = None  # Of the replayed batch: bytes and tensors.
+        self.disturbed = False  # The step was about more than a step: an evaluation, another epoch.
+        self.repeated = self.withheld = 0  # Batches.
+        self.size = None  # Of the repeated batch: bytes and tensors.
 
     def next(self, iterator, fetch):
         """In the place of fetch(iterator), the iterator's __next__."""
-        if self.script is None:
-            count = self.fetches[iterator] = self.fetches.get(iterator, 0) + 1
-            if count <= WARM_UP or not self.trains():
-                return fetch(iterator)
-            if self._has_ranks():  # Which must stay in step: an epoch that is longer for one hangs all.
-                mark("loader.probe gave up: the program runs on several ranks")
-                self._end()
-                return fetch(iterator)
-            self._begin(iterator)
-        # Of a validation, or of the script's own.
-        if self.busy or iterator._dataset is not self.dataset or threading.get_ident() != self.thread:
-            self.disturbed = True
+        if self.busy:
             return fetch(iterator)
-        if self.iterator is not iterator:
-            self._watch_indices(iterator)
-        self.fetch, self.busy = fetch, True
+        if self.script is None and not self._begins(iterator):
+            return fetch(iterator)
+        if threading.get_ident() != self.thread or not self._is_mine(iterator):
+            self.disturbed = True
+            self.foreign += 1
+            if self.foreign > MOST_FOREIGN:
+                self._end("its loader is no longer asked")
+            return fetch(iterator)
+        self.foreign = 0
+        self.iterator, self.fetch, self.busy = iterator, fetch, True
         try:
+            self._watch_indices()
             batch = next(self.script)
         except BaseException as error:
-            self._end()
-            if error is self.raised or not isinstance(error, Exception):  # The loader's own.
+            is_loaders = error is self.raised or not isinstance(error, Exception)
+            self._end(None if is_loaders or isinstance(error, StopIteration) else type(error).__name__)
+            if is_loaders:
                 raise
-            if not isinstance(error, StopIteration):
-                mark(f"loader.probe gave up: {type(error).__name__}")
             return fetch(iterator)
         finally:
-            self.busy = False
+            self.iterator, self.busy = None, False
         if batch is _END:
             raise StopIteration
         return batch
 
-    def _has_ranks(self):
-        distributed = self.torch.distributed
-        return distributed.is_available() and distributed.is_initialized() and distributed.get_world_size() > 1
+    # --- which loader ---
 
-    def _begin(self, iterator):
+    def _begins(self, iterator):
         global running
+        updates = self.trains(iterator)
+        count, before = self.fetches.get(iterator, (0, None))
+        self.fetches[iterator] = (count + (updates is not None and updates != before), updates)
+        if updates is None or updates == before or count < WARM_UP:
+            return False
+        if _has_ranks(self.torch):  # Which must stay in step: one step more of one of them hangs all.
+            self._end("the program runs on several ranks")
+            return False
         running = True
-        self.dataset, self.thread, self.script = iterator._dataset, threading.get_ident(), self._script()
+        self.loader, self.kind = weakref.ref(iterator._headroom_loader()), self._kind_of(iterator)
+        self.thread, self.script = threading.get_ident(), self._script()
         mark("loader.probe begin")
-        print("headroom: --probe-input repeats and skips batches: do not keep what this run learns", file=sys.stderr)
+        return True
 
-    def _end(self):
+    @staticmethod
+    def _kind_of(iterator):
+        loader = iterator._headroom_loader()
+        return (id(loader.dataset), loader.batch_size, loader.num_workers, loader.collate_fn, type(loader.sampler), type(loader.batch_sampler))
+
+    def _is_mine(self, iterator):
+        loader, mine = iterator._headroom_loader(), self.loader()
+        if mine is not None:
+            return loader is mine
+        # Programs may make a loader for each epoch.
+        if loader is None or self._kind_of(iterator) != self.kind or self.trains(iterator) is None:
+            return False
+        self.loader = weakref.ref(loader)
+        return True
+
+    def _end(self, why=None):
         global current, running
-        running, current = False, None
         self._unwatch()
-        mark("loader.probe end")
+        if why:
+            mark(f"loader.probe gave up: {why}")
+        if running:
+            mark("loader.probe end")
+        running, current = False, None
 
     # --- the script ---
 
     def _script(self):
-        restarts, block = 0, 0
-        while block < BLOCKS:
-            whole = yield from self._turns()
-            if whole is None:
-                mark("loader.probe gave up: other loaders are asked within its steps")
+        restarts = turns = 0
+        level = None
+        while turns < TURNS:
+            level = yield from self._turn(level)
+            if level is None:
                 return
-            block += whole
-            restarts += not whole
+            restarts += level is _END
+            turns += level is not _END
             if restarts > MOST_RESTARTS:
                 mark("loader.probe gave up: an epoch is too short for a turn")
                 return
-        yield self._alone()
-
-    def _turns(self):
-        """Steps as ever, then with the last batch. False where the epoch ended before; None where hardly a step is undisturbed."""
-        settling = min(MOST_SETTLING, self._ahead() + 2)
-        steps, replays, before, kept = [], [], None, None
-        self.disturbed, count = False, 0
-        while len(steps) < STEPS:
-            batch = self._next()
-            if batch is _END:
-                yield batch
-                return False
-            end = clock()
-            if self._is_disturbed():
-                before = None
-            elif count >= settling and before is not None:
-                steps.append(end - before)
-            before, count = end, count + 1
-            if count > settling + MOST_TRIES:
-                yield batch
-                return None
-            if len(steps) == STEPS:  # The loop may change what it gets.
-                kept = _served_again(self.torch, batch, True)
+        for last in (False, False, True):
+            batch = self._alone(last)
             yield batch
-        changed, count = True, 0
-        while len(replays) < STEPS:
-            served = _served_again(self.torch, kept, changed)
-            versions = _versions(self.torch, served)
-            begin = clock()
-            yield served
-            took, count = clock() - begin, count + 1
-            if count == 1:
-                changed = _versions(self.torch, served) != versions
-            elif not self._is_disturbed() and (count > MOST_SETTLING or (count > 3 and self._is_settled())):
-                replays.append(took)
-            elif count > MOST_SETTLING + MOST_TRIES:
-                return None
-        self.size = _loader._measure(kept)
-        for value in steps:
-            counter("loader.probe_real_us", value * 1e6)
-        for value in replays:
-            counter("loader.probe_replay_us", value * 1e6)
-        return True
+            if batch is not _END:
+                return
 
-    def _alone(self):
-        """Drains the iterator, and then the same samples from another one. Returns the last batch, which the loop waits for."""
-        ahead = self._ahead()
-        begin = before = clock()
-        first = done = other = 0
-        for i in range(ahead + 1 + ALONE):
+    def _turn(self, level):
+        """Steps as ever, then with the last batch. Yields what the loop gets; returns how many batches are ready as ever, _END where the
+        epoch ended before, None where hardly a step is undisturbed.
+
+        level: what the turn before returned; the queue that repeating has filled is drained to it."""
+        if isinstance(level, float):
+            for _ in range(int(self._ready() - level)):
+                self.withheld += 1
+                if self._next() is _END:
+                    yield _END
+                    return _END
+        settling, tries = min(MOST_SETTLING, self._ahead() + 2), 0
+        self.disturbed, count, ready, begin = False, 0, 0, None
+        while True:
+            if begin is not None:
+                ready += self._ready()
             batch = self._next()
-            now = clock()
             if batch is _END:
+                yield _END
+                return _END
+            tries += 1
+            if tries > settling + MOST_TRIES:
+                mark("loader.probe gave up: other loaders are asked within its steps")
+                yield batch
+                return None
+            if self._is_disturbed():
+                begin = None
+            if begin is not None:
+                count += 1
+            elif tries > settling:
+                begin, count, ready = self._now(), 0, 0
+            if count == STEPS:
+                break
+            yield batch
+        step_us = (self._now() - begin) / STEPS * 1e6
+        kept = _copy(self.torch, batch)
+        self.size = _loader._measure(kept)
+        yield batch
+        tries, begin = 0, None
+        while True:
+            if self._is_disturbed():
+                begin = None
+            if begin is None and (tries > MOST_SETTLING or (tries > 3 and self._is_settled())):
+                # Copies are made outside the time, and none more than memory is there for.
+                bytes_kept = STEPS * (self.size or (MOST_COPIES, 0))[0]
+                copies = [_copy(self.torch, kept) if bytes_kept < MOST_COPIES else kept for _ in range(STEPS)]
+                begin = self._now()
+            elif begin is not None and not copies:
+                break
+            tries += 1
+            if tries > MOST_SETTLING + MOST_TRIES:
+                mark("loader.probe gave up: other loaders are asked within its steps")
+                return None
+            self.repeated += 1
+            yield copies.pop() if begin is not None else _copy(self.torch, kept)
+        replay_us = (self._now() - begin) / STEPS * 1e6
+        counter("loader.probe_real_us", step_us)
+        counter("loader.probe_replay_us", replay_us)
+        return ready / STEPS
+
+    def _alone(self, last):
+        """Drains the iterator, and then the same samples from another one. Returns the last batch, which the loop waits for; _END where
+        the epoch ended before. last: what there is must do."""
+        ahead, size = self._ahead(), self._group_size()
+        timer = _Groups("loader.probe_alone_us", size)
+        first, batch = 0, self._next()
+        other = 0
+        for i in range(ahead + GROUPS * size):
+            if batch is _END or timer.is_late():
                 break
             if i == ahead:  # What was ready before it began is used up.
                 first = self.received
-            elif i > ahead:
-                counter("loader.probe_alone_us", (now - before) * 1e6)
-                done += 1
+                timer.begin()
+            batch = self._next()
+            self.withheld += 1
+            if i >= ahead and batch is not _END:
+                timer.add()
                 other += _loader._measure(batch) != self.size
-                if now - begin > MOST_SECONDS:
-                    break
-            before = now
+        if batch is _END and not last:
+            return _END
+        timer.tell()
         if other:
             counter("loader.probe_other_size", other)
-        indices = self.indices[max(0, first - self.unknown):][:done]
-        if done and first >= self.unknown and len(indices) == done:
+        if batch is _END:
+            mark("loader.probe gave up: the epoch ended before the loader had been measured alone")
+        indices = self.indices[max(0, first - self.unknown):][:len(timer.means) * size]
+        if indices and first >= self.unknown:
             try:
-                self._again(indices, ahead)
+                self._again(indices, ahead, size)
             except Exception as error:
                 mark(f"loader.probe gave up: {type(error).__name__} as samples were read again")
-        else:
-            mark("loader.probe gave up: which samples to read again is not known")
+        # So that the epoch has as many steps as without a probe.
+        while batch is not _END and self.withheld < self.repeated and not timer.is_late():
+            batch = self._next()
+            self.withheld += 1
         return batch
 
-    def _again(self, indices, ahead):
+    def _again(self, indices, ahead, size):
         """The same samples from a new loader of the same settings, which is as far ahead as the other was when the count began."""
-        loader = getattr(self.iterator, "_headroom_loader", lambda: None)()
-        if loader is None or isinstance(self.dataset, self.torch.utils.data.IterableDataset):
+        loader = self.iterator._headroom_loader()
+        if loader is None or isinstance(loader.dataset, self.torch.utils.data.IterableDataset):
             mark("loader.probe gave up: a stream cannot be read again")
+            return
+        if loader.num_workers > 0 and (ahead + loader.num_workers) * (self.size or (0, 0))[0] > _loader.shared_memory() / 2:
+            mark("loader.probe gave up: /dev/shm is too small for a second loader")
             return
         from headroom import data
 
+        timer = _Groups("loader.probe_again_us", size)
         iterator = iter(data.of_samples(self.torch, loader, indices[:1] * (ahead + 1) + indices))
-        begin = before = clock()
         for i, _ in enumerate(iterator):
-            now = clock()
-            if i > ahead:
-                counter("loader.probe_again_us", (now - before) * 1e6)
-                if now - begin > MOST_SECONDS:
-                    break
-            before = now
+            if timer.is_late():
+                break
+            if i == ahead:
+                timer.begin()
+            elif i > ahead:
+                timer.add()
+        timer.tell()
 
     # --- the iterator ---
-
-    def _is_disturbed(self):
-        disturbed, self.disturbed = self.disturbed, False
-        return disturbed
 
     def _next(self):
         try:
             batch = self.fetch(self.iterator)
         except StopIteration:
+            self._unwatch()
             return _END
         except BaseException as error:
             self.raised = error
@@ -277,26 +331,76 @@ class Probe:
         """How many batches its workers may be ahead of the loop."""
         return self.iterator._num_workers * (getattr(self.iterator, "_prefetch_factor", None) or 0)
 
+    def _group_size(self):
+        """Batches of so many workers come in bursts of as many: whole ones make a group."""
+        workers = max(1, self.iterator._num_workers)
+        return workers * -(-FEWEST_IN_GROUP // workers)
+
+    def _ready(self):
+        return _loader.ready_batches(self.iterator) if self.iterator._num_workers > 0 else 0
+
     def _is_settled(self):
         """Whether its workers are as far ahead as they may be."""
-        return self.iterator._num_workers == 0 or _loader.ready_batches(self.iterator) >= self._ahead()
+        return self._ready() >= self._ahead()
 
-    def _watch_indices(self, iterator):
-        """Keeps the indices of each batch that is asked for from here on."""
+    def _is_disturbed(self):
+        disturbed, self.disturbed = self.disturbed, False
+        return disturbed
+
+    def _now(self):
+        """The time at which all that was launched is done."""
+        cuda = self.torch.cuda
+        if cuda.is_available() and cuda.is_initialized():
+            cuda.synchronize()
+        return clock()
+
+    def _watch_indices(self):
+        """Keeps the indices of each batch that the iterator is asked for from here on."""
+        iterator = self.iterator
+        received = getattr(iterator, "_rcvd_idx", 0)
+        if self.watched is not None and self.watched() is iterator and received >= self.seen:
+            self.seen = received
+            return
         self._unwatch()
         self.disturbed = True
-        indices = []
-        self.iterator, self.indices, self.received = iterator, indices, 0
-        self.unknown = getattr(iterator, "_send_idx", 0) - getattr(iterator, "_rcvd_idx", 0)
-        original = iterator._next_index
+        self.watched, self.seen = weakref.ref(iterator), received
+        self.indices, self.received = indices, _ = [], 0
+        self.unknown = getattr(iterator, "_send_idx", 0) - received
+        original, me = type(iterator)._next_index, weakref.ref(iterator)  # Else it would keep itself alive.
 
         def next_index():
-            index = original()
+            index = original(me())
             indices.append(index)
             return index
         iterator._next_index = next_index
 
     def _unwatch(self):
-        iterator, self.iterator = self.iterator, None
+        iterator, self.watched = self.watched() if self.watched is not None else None, None
         if iterator is not None:
-            del iterator._next_index
+            vars(iterator).pop("_next_index", None)
+
+
+class _Groups:
+    """Means of batches that follow each other, a counter's value a group."""
+
+    def __init__(self, name, size):
+        self.name, self.size, self.count, self.means = name, size, 0, []
+        self.created = clock()
+        self.start = None
+
+    def begin(self):
+        self.start = clock()
+
+    def add(self):
+        self.count += 1
+        if self.count == self.size:
+            now = clock()
+            self.means.append((now - self.start) / self.size)
+            self.start, self.count = now, 0
+
+    def is_late(self):
+        return clock() - self.created > MOST_SECONDS
+
+    def tell(self):
+        for mean in self.means:
+            counter(self.name, mean * 1e6)

@@ -70,6 +70,10 @@ bool IsListOfCounts(const std::string& text) {
   return true;
 }
 
+double Share(DurationNs part, DurationNs whole) {
+  return static_cast<double>(part.ns()) / static_cast<double>(whole.ns());
+}
+
 /// What the median step tells of the loop, as `headroom report` has it.
 LoopView ViewOf(const TraceStore& store, const std::string& path) {
   LoopView view;
@@ -84,10 +88,12 @@ LoopView ViewOf(const TraceStore& store, const std::string& path) {
   view.step = report.breakdown->wall;
   if (report.loop) view.wait = report.loop->data_wait;
   if (!report.gpu_time.empty()) {
-    view.exposed_wait = report.breakdown->step.data_wait;
     view.transfer = report.breakdown->step.host_to_device;
+    if (view.wait && view.wait->ns() > 0)
+      view.exposed_share = Share(report.breakdown->step.data_wait, *view.wait);
   }
-  if (report.input_wait) view.exposed_wait = report.input_wait->exposed;
+  if (report.input_wait && report.input_wait->host.ns() > 0)
+    view.exposed_share = Share(report.input_wait->exposed, report.input_wait->host);
   return view;
 }
 
@@ -115,9 +121,7 @@ Status AddForecasts(const TraceStore& store,
     return Status::Ok();
   }
   model.value().transfer = report.split.transfer;
-  model.value().memory_bytes = FreeMemoryOf(store);
-  if (const std::optional<double> shared = loader.settings.shared_memory)
-    model.value().memory_bytes = std::min(model.value().memory_bytes.value_or(*shared), *shared);
+  LimitMemory(loader, FreeMemoryOf(store), model.value());
   const Result<LoadingForecaster> forecaster = LoadingForecaster::Make(model.value());
   if (!forecaster.ok()) {
     report.no_forecast = forecaster.status().message();
@@ -261,7 +265,9 @@ Status DataCommand::Run() {
     return NoBatch(report.loaders.front(), probed);
   }
   report.split = SplitLoading(report.loaders.front(), view);
-  report.probe = FindInputProbe(*store.value());
+  // One that found no loader to probe is told under any.
+  if (report.loaders.front().probed || ProbeSpans(*store.value()).empty())
+    report.probe = FindInputProbe(*store.value());
   if (Status status = AddForecasts(*store.value(), changes, report); !status.ok()) return status;
   return write(report);
 }

@@ -200,6 +200,8 @@ Status RecordCommand::Run() {
   Result<std::unique_ptr<Recorder>> recorder = Recorder::Start(options_);
   if (!recorder.ok()) return recorder.status();
 
+  if (probe_input_ && level_ != "metrics")
+    remark("--probe-input repeats batches and skips others: do not keep what this run learns");
   WriteAbout(with_, command, *recorder.value());
   const std::map<std::string, std::string> environment =
       EnvironmentFor(recorder.value()->socket_path(), remark);

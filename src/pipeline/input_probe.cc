@@ -5,106 +5,153 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <span>
 #include <string_view>
+#include <utility>
 
 namespace headroom {
 namespace {
 
 constexpr std::string_view kBegin = "loader.probe begin", kEnd = "loader.probe end";
 constexpr std::string_view kGaveUp = "loader.probe gave up: ";
-constexpr std::size_t kFewestOfAKind = 30;
+constexpr std::size_t kTurns = 4, kGroups = 5;
 
-/// Student's t, 97.5 %, with so many degrees of freedom.
+/// Student's t, 97.5 %, with so many degrees of freedom; beyond the last it is little smaller.
 constexpr std::array<double, 5> kStudent = {0, 12.706, 4.303, 3.182, 2.776};
 
 struct Mean {
   double value = 0, standard_error = 0;
 };
 
-/// @param groups  2 to 5; values are split into so many, those that are over belong to none
-std::optional<Mean> GroupedMean(std::span<const double> values, std::size_t groups) {
-  const std::size_t size = values.size() / groups;
-  if (size == 0) return std::nullopt;
-  std::vector<double> means;
-  for (std::size_t i = 0; i < groups; ++i) {
-    const auto group = values.subspan(i * size, size);
-    means.push_back(std::reduce(group.begin(), group.end()) / static_cast<double>(size));
-  }
-  const auto n = static_cast<double>(groups);
-  const double mean = std::reduce(means.begin(), means.end()) / n;
+/// None of fewer than two values.
+std::optional<Mean> MeanOf(std::span<const double> values) {
+  if (values.size() < 2) return std::nullopt;
+  const auto n = static_cast<double>(values.size());
+  const double mean = std::reduce(values.begin(), values.end()) / n;
   double squares = 0;
-  for (const double m : means) squares += (m - mean) * (m - mean);
+  for (const double value : values) squares += (value - mean) * (value - mean);
   return Mean{mean, std::sqrt(squares / (n - 1) / n)};
 }
 
-std::optional<ProbedMs> Interval95(std::span<const double> values, std::size_t groups) {
-  const std::optional<Mean> mean = GroupedMean(values, groups);
+std::optional<ProbedMs> Interval95(std::span<const double> values) {
+  const std::optional<Mean> mean = MeanOf(values);
   if (!mean) return std::nullopt;
-  const double half = kStudent[groups - 1] * mean->standard_error;
+  const double half =
+      kStudent[std::min(values.size() - 1, kStudent.size() - 1)] * mean->standard_error;
   return ProbedMs{mean->value - half, mean->value, mean->value + half, values.size()};
 }
 
-/// Finite values of a counter by time; for a metric, within spans.
-std::vector<double> ValuesOf(const TraceStore& store, std::string_view name,
-                             std::span<const Interval> spans) {
+/// Times are not below 0, whatever the interval of a mean says.
+std::optional<ProbedMs> TimeOf(std::span<const double> values) {
+  std::optional<ProbedMs> time = Interval95(values);
+  if (time) time->low = std::max(time->low, 0.0);
+  return time;
+}
+
+std::optional<StorageMs> StorageOf(std::span<const double> loader, std::span<const double> again) {
+  const std::optional<Mean> cold = MeanOf(loader), warm = MeanOf(again);
+  if (!cold || !warm) return std::nullopt;
+  constexpr double kErrors = 3;  // Within it, a difference is none.
+  const double difference = cold->value - warm->value;
+  const double error = kErrors * std::hypot(cold->standard_error, warm->standard_error);
+  StorageMs storage{.low = {}, .mid = {}, .high = std::max(difference, 0.0) + error};
+  if (difference > error) {
+    storage.low = difference - error;
+    storage.mid = difference;
+  }
+  return storage;
+}
+
+struct Sample {
+  TimeNs time;
+  double value;
+};
+
+/// Finite values of a counter within spans, by time; those of several devices in a list each.
+std::vector<std::vector<Sample>> SeriesOf(const TraceStore& store, std::string_view name,
+                                          std::span<const Interval> spans) {
   const StringId id = store.strings.Find(name);
-  std::vector<std::pair<TimeNs, double>> found;
+  std::map<ThreadId, std::vector<Sample>> by_track;
   const auto& rows = store.counters;
   for (std::size_t row = 0; id.valid() && row < rows.rows(); ++row) {
     if (rows.name[row] != id || !std::isfinite(rows.value[row])) continue;
     const bool inside = std::ranges::any_of(spans, [&](const Interval& span) {
       return rows.time[row] >= span.start && rows.time[row] <= span.end;
     });
-    if (inside) found.emplace_back(rows.time[row], rows.value[row]);
+    if (inside) by_track[rows.thread[row]].push_back({rows.time[row], rows.value[row]});
   }
-  std::ranges::stable_sort(found, {}, &std::pair<TimeNs, double>::first);
-  std::vector<double> values;
-  for (const auto& [time, value] : found) values.push_back(value);
-  return values;
+  std::vector<std::vector<Sample>> series;
+  for (auto& [track, samples] : by_track) {
+    std::ranges::stable_sort(samples, {}, &Sample::time);
+    series.push_back(std::move(samples));
+  }
+  return series;
 }
 
-/// The guards: what else changed while it was measured.
+/// Of all of them, by time.
+std::vector<Sample> SamplesOf(const TraceStore& store, std::string_view name,
+                              std::span<const Interval> spans) {
+  std::vector<Sample> all;
+  for (const std::vector<Sample>& series : SeriesOf(store, name, spans))
+    all.insert(all.end(), series.begin(), series.end());
+  std::ranges::stable_sort(all, {}, &Sample::time);
+  return all;
+}
+
+/// The guards: what else changed while turns were compared.
 void AddDoubts(const TraceStore& store, std::span<const Interval> spans, InputProbe& probe) {
   const auto doubt = [&](std::string text) { probe.doubts.push_back(std::move(text)); };
-  for (const auto& [name, measured] :
-       {std::pair("the loop alone", &probe.loop), std::pair("the loader alone", &probe.loader),
-        std::pair("its samples again", &probe.again)}) {
-    if (!*measured) {
+  const auto check = [&](std::string_view name, const std::optional<ProbedMs>& time,
+                         std::size_t wanted, std::string_view what) {
+    if (!time) {
       doubt(fmt::format("{} was not measured", name));
-    } else if ((*measured)->count < kFewestOfAKind) {
-      doubt(fmt::format("{}: only {} of {} values", name, (*measured)->count, kFewestOfAKind));
+    } else if (time->count < wanted) {
+      doubt(fmt::format("{}: only {} of {} {}", name, time->count, wanted, what));
     }
-  }
-  const std::vector<double> others = ValuesOf(store, "loader.probe_other_size", spans);
-  if (const double count = std::reduce(others.begin(), others.end()); count > 0)
-    doubt(fmt::format("{:.0f} batches were not of the size of the one that was repeated", count));
+  };
+  check("the loop alone", probe.loop, kTurns, "turns");
+  check("the loader alone", probe.loader, kGroups, "groups of batches");
+  check("the same samples again", probe.again, kGroups, "groups of batches");
+  double others = 0;
+  for (const Sample& sample : SamplesOf(store, "loader.probe_other_size", spans))
+    others += sample.value;
+  if (others > 0)
+    doubt(fmt::format("{:.0f} batches were not of the size of the one that was repeated", others));
   constexpr double kThrottled = 0.01, kPressure = 10, kClock = 0.05;
-  const auto most = [](const std::vector<double>& values) {
-    return values.empty() ? 0 : *std::ranges::max_element(values);
-  };
-  const auto least = [](const std::vector<double>& values) {
-    return values.empty() ? 0 : *std::ranges::min_element(values);
-  };
-  if (most(ValuesOf(store, "cgroup_cpu_throttled_cores", spans)) > kThrottled)
+  const auto throttled = SamplesOf(store, "cgroup_cpu_throttled_cores", spans);
+  if (std::ranges::any_of(throttled, [](const Sample& s) { return s.value > kThrottled; }))
     doubt("the quota of the control group took processors away meanwhile");
-  const std::vector<double> pressure = ValuesOf(store, "cpu_pressure_some_pct", spans);
-  if (most(pressure) - least(pressure) > kPressure)
-    doubt("how many tasks waited for a processor changed meanwhile (pressure)");
-  const std::vector<double> clock = ValuesOf(store, "gpu_sm_clock_mhz", spans);
-  if (most(clock) - least(clock) > kClock * most(clock))
-    doubt("the clock of the GPU changed meanwhile");
+  // Turns of both kinds lie in either half; what the loader does alone is another matter.
+  std::vector<Interval> turns(spans.begin(), spans.end());
+  for (Interval& span : turns) {
+    const std::vector<Sample> alone = SamplesOf(store, "loader.probe_alone_us", {&span, 1});
+    if (!alone.empty()) span.end = alone.front().time;
+  }
+  const std::vector<Sample> pressure = SamplesOf(store, "cpu_pressure_some_pct", turns);
+  const std::size_t half = pressure.size() / 2;
+  const auto mean = [](std::span<const Sample> samples) {
+    double sum = 0;
+    for (const Sample& sample : samples) sum += sample.value;
+    return sum / static_cast<double>(samples.size());
+  };
+  if (half > 0 && std::abs(mean(std::span(pressure).first(half)) -
+                           mean(std::span(pressure).last(half))) > kPressure)
+    doubt("the machine got busier or idler meanwhile (pressure on its processors)");
+  for (const std::vector<Sample>& clock : SeriesOf(store, "gpu_sm_clock_mhz", turns)) {
+    const auto [least, most] = std::ranges::minmax(clock, {}, &Sample::value);
+    if (most.value - least.value <= kClock * most.value) continue;
+    doubt("the clock of a GPU changed meanwhile");
+    break;
+  }
 }
 
 }  // namespace
 
 std::optional<double> InputProbe::LimitMs() const {
-  if (!loop) return std::nullopt;
-  double limit = loop->mid;
-  if (again) limit = std::max(limit, again->mid);
-  if (storage && storage_is_clear) limit = std::max(limit, storage->mid);
-  return limit;
+  if (!loop || !again) return std::nullopt;
+  return std::max(loop->mid, again->mid);
 }
 
 std::vector<Interval> ProbeSpans(const TraceStore& store) {
@@ -134,39 +181,27 @@ std::optional<InputProbe> FindInputProbe(const TraceStore& store) {
     if (name.starts_with(kGaveUp)) probe.doubts.emplace_back(name.substr(kGaveUp.size()));
   }
   if (spans.empty() && probe.doubts.empty()) return std::nullopt;
-  constexpr std::size_t kBlocks = 4, kGroups = 5;
   constexpr double kMsPerUs = 1e-3;
   const auto values = [&](std::string_view name) {
-    std::vector<double> ms = ValuesOf(store, name, spans);
-    for (double& value : ms) value *= kMsPerUs;
+    std::vector<double> ms;
+    for (const Sample& sample : SamplesOf(store, name, spans))
+      ms.push_back(sample.value * kMsPerUs);
     return ms;
   };
   const std::vector<double> steps = values("loader.probe_real_us");
   const std::vector<double> replays = values("loader.probe_replay_us");
   const std::vector<double> loader = values("loader.probe_alone_us");
   const std::vector<double> again = values("loader.probe_again_us");
-  probe.step = Interval95(steps, kBlocks);
-  probe.loop = Interval95(replays, kBlocks);
+  probe.step = TimeOf(steps);
+  probe.loop = TimeOf(replays);
   if (steps.size() == replays.size()) {
     std::vector<double> differences;
     for (std::size_t i = 0; i < steps.size(); ++i) differences.push_back(steps[i] - replays[i]);
-    probe.loader_cost = Interval95(differences, kBlocks);
+    probe.loader_cost = Interval95(differences);
   }
-  probe.loader = Interval95(loader, kGroups);
-  probe.again = Interval95(again, kGroups);
-  const std::optional<Mean> cold = GroupedMean(loader, kGroups), warm = GroupedMean(again, kGroups);
-  if (cold && warm) {
-    constexpr double kErrors = 3;  // Below it, a difference is none.
-    const double difference = cold->value - warm->value;
-    const double error = std::hypot(cold->standard_error, warm->standard_error);
-    probe.storage_is_clear = difference > kErrors * error;
-    probe.storage = ProbedMs{.high = std::max(difference, 0.0) + kErrors * error,
-                             .count = std::min(loader.size(), again.size())};
-    if (probe.storage_is_clear) {
-      probe.storage->mid = difference;
-      probe.storage->low = difference - kErrors * error;
-    }
-  }
+  probe.loader = TimeOf(loader);
+  probe.again = TimeOf(again);
+  probe.storage = StorageOf(loader, again);
   AddDoubts(store, spans, probe);
   return probe;
 }

@@ -12,11 +12,18 @@
 
 namespace headroom {
 
-/// Mean with its 95 % interval: Student's t over means of consecutive values, since neighbours are
-/// not independent.
+/// Mean with its 95 % interval: Student's t over means of turns or of groups of batches, since
+/// neighbours are not independent.
 struct ProbedMs {
   double low = 0, mid = 0, high = 0;
-  std::size_t count = 0;
+  std::size_t count = 0;  ///< Means.
+};
+
+/// What reading from storage takes: a difference that is more than three standard errors, with so
+/// many to either side; else its upper limit alone.
+struct StorageMs {
+  std::optional<double> low, mid;
+  double high = 0;
 };
 
 /// Milliseconds a step, or a batch; none: not measured.
@@ -26,14 +33,11 @@ struct InputProbe {
   std::optional<ProbedMs> loader_cost;  ///< Paired difference of the two.
   std::optional<ProbedMs> loader;       ///< A batch of the loader alone.
   std::optional<ProbedMs> again;        ///< The same samples once more, in memory by then.
-  /// What storage takes of a batch of the loader alone: `loader` - `again`, where that is more than
-  /// three standard errors; else only `high` is known, and the others are 0.
-  std::optional<ProbedMs> storage;
-  bool storage_is_clear = false;
-  std::vector<std::string> doubts;  ///< What speaks against the figures, for people.
+  std::optional<StorageMs> storage;     ///< `loader` - `again`.
+  std::vector<std::string> doubts;      ///< What speaks against the figures, for people.
 
-  /// What no loader setting gets below: the slowest of loop, preparation and storage. None where
-  /// the loop was not measured.
+  /// What no step gets below with the recorded number of workers, wherever its samples lie: the
+  /// slower of loop and preparation. None where either was not measured.
   std::optional<double> LimitMs() const;
 };
 

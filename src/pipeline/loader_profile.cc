@@ -162,7 +162,11 @@ class LoaderFinder {
     if (profiles_.empty()) return {};
     ReadEvents();
     std::vector<LoaderProfile> found;
-    for (Draft& draft : profiles_) found.push_back(Finish(draft));
+    MarkProbed();
+    for (Draft& draft : profiles_) {
+      // Loaders of epochs that began in a probe are the program's, and have fetches behind it.
+      if (draft.is_programs || !draft.profile.fetches.empty()) found.push_back(Finish(draft));
+    }
     std::ranges::stable_sort(found, std::greater<>(), [](const LoaderProfile& profile) {
       return std::pair(!profile.fetches.empty(), profile.Wait());
     });
@@ -187,6 +191,9 @@ class LoaderFinder {
     LoaderProfile profile;
     std::map<std::string, StageTime, std::less<>> stages;
     std::map<ProcessId, std::size_t> workers;
+    bool is_programs = false;      ///< Not made by a probe, as far as one can tell.
+    bool behind_probe = false;     ///< Its last fetch was a probe's.
+    std::optional<TimeNs> probed;  ///< Its first fetch that was.
   };
 
   /// An iterator tells its seed and then the settings of its loader.
@@ -201,7 +208,7 @@ class LoaderFinder {
           return Whole(counters_.In(process, name, from, to));
         };
         const std::optional<LoaderCounters::Sample> seed = counters_.Before(process, "seed", from);
-        if (!seed || Probed(from)) continue;
+        if (!seed) continue;
         constexpr std::int64_t kMostWorkers = 4096, kMostPrefetch = 100'000;
         LoaderSettings settings{
             .workers = std::min(count("workers").value_or(0), kMostWorkers),
@@ -216,9 +223,17 @@ class LoaderFinder {
             .shared_memory = Amount(counters_.In(process, "shared_memory_bytes", from, to))};
         const auto [at, is_new] = known.try_emplace(KeyOf(settings), profiles_.size());
         if (is_new) profiles_.emplace_back().profile.settings = settings;
+        if (!Probed(from)) profiles_[at->second].is_programs = true;
         by_seed_[seed->value].push_back({process, from, at->second});
       }
     }
+  }
+
+  /// A probe begins with a fetch of its loader.
+  void MarkProbed() {
+    const auto first = std::ranges::min_element(
+        profiles_, {}, [](const Draft& draft) { return draft.probed.value_or(TimeNs(INT64_MAX)); });
+    if (first != profiles_.end() && first->probed) first->profile.probed = true;
   }
 
   /// Whether a probe ran: what began then is not the program's.
@@ -337,7 +352,6 @@ class LoaderFinder {
       return at != starts.end() && *at < to;
     };
     std::map<Draft*, std::optional<Interval>> before;  // None: an epoch begins.
-    Draft* behind_probe = nullptr;                     // Whose last fetch was a probe's.
     for (const std::uint32_t row : rows) {
       const Interval span = SpanOf(row);
       const TimeNs behind = span.end + DurationNs(1);
@@ -349,15 +363,16 @@ class LoaderFinder {
       std::optional<Interval>& last = before[draft];
       if (last && started(last->end, span.start)) last.reset();
       if (Probed(span.start)) {
-        behind_probe = draft;
+        draft->behind_probe = true;
+        draft->probed = std::min(draft->probed.value_or(span.start), span.start);
         continue;
       }
       if (Marked(process, kExhausted, span) || Marked(process, kRaised, span)) {
         last.reset();
         continue;
       }
-      if (behind_probe == draft) {  // Its wait is the probe's, and no epoch begins with it.
-        behind_probe = nullptr;
+      if (draft->behind_probe) {  // Its wait is the probe's, and no epoch begins with it.
+        draft->behind_probe = false;
         last = span;
         continue;
       }

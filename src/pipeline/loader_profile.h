@@ -90,6 +90,7 @@ struct LoaderProfile {
   DurationNs sending, pinning;  ///< Packing in workers; the pinning thread. In all.
   DurationNs starting;          ///< `dataloader_start`: what iter(loader) took. In all.
   std::int64_t epochs = 0;
+  bool probed = false;  ///< It is the one that `headroom record --probe-input` probed.
   std::vector<std::string> failures;  ///< Samples that raised, workers that died: as told.
 
   /// What the loop waited for batches, without the first of each epoch.

@@ -310,8 +310,13 @@ void ChangePinning(const LoaderProfile& profile, bool pin, LoadingModel& changed
       AddToSteps(changed, Scaled(*changed.transfer, -0.5));
     }
   } else {
-    setting.receive = setting.receive + std::max(setting.pin_time - copy, DurationNs());
+    // The pinning thread unpickled outside of what was timed of it.
+    const DurationNs objects = MeanOf(profile.batches, [](const LoaderBatch& batch) {
+      return std::optional(DurationNs(std::llround(batch.objects.value_or(1) * kPassNsPerObject)));
+    });
+    setting.receive = setting.receive + objects;
     setting.pin_time = DurationNs();
+    changed.pickling_guessed = true;
     if (changed.transfer) {
       changed.step_doubt = copy;
       AddToSteps(changed, copy);
@@ -375,6 +380,7 @@ Result<LoadingModel> WithChange(const LoadingModel& model, const LoaderProfile& 
   if (change.step_factor != 1) {
     for (StepDemand& step : changed.steps)
       step = {Scaled(step.wall, change.step_factor), Scaled(step.cpu, change.step_factor)};
+    changed.step_doubt = Scaled(changed.step_doubt, change.step_factor);
   }
   if (change.batch_size) {
     if (model.batch_size <= 0) {
@@ -391,6 +397,7 @@ Result<LoadingModel> WithChange(const LoadingModel& model, const LoaderProfile& 
     for (StepDemand& step : changed.steps)
       step = {Scaled(step.wall, factor), Scaled(step.cpu, factor)};
     changed.pickling_cpu = Scaled(changed.pickling_cpu, factor);
+    changed.step_doubt = Scaled(changed.step_doubt, factor);
     changed.batch_size = *change.batch_size;
   }
   return changed;

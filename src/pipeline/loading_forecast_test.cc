@@ -139,7 +139,8 @@ TEST(LoadingForecast, PinningTakesWorkFromTheLoopAndTransfersFromTheStep) {
   const LoadingModel unpinned =
       WithChange(model, loader, ParseLoadingChange("pin=0").value()).value();
   EXPECT_FALSE(unpinned.setting.pin);
-  EXPECT_GT(unpinned.setting.receive, Ms(1));
+  EXPECT_GT(unpinned.setting.receive, Ms(0.1));
+  EXPECT_TRUE(unpinned.pickling_guessed);
   EXPECT_GT(unpinned.steps.front().wall, model.steps.front().wall);
 }
 
@@ -273,13 +274,13 @@ TEST(LoadingVerdict, WhatHoldsALoaderBack) {
 TEST(LoadingVerdict, WhatTheGpuFeelsCounts) {
   const LoaderProfile loader = Loader({.workers = 1, .step_ms = 10, .wait_ms = 20});
   ASSERT_EQ(SplitLoading(loader).bound, LoadingBound::kPreparation);
-  LoopView view{.step = Ms(60), .wait = Ms(40), .exposed_wait = Ms(1), .transfer = Ms(2)};
+  LoopView view{.step = Ms(60), .wait = Ms(40), .exposed_share = 0.025, .transfer = Ms(1)};
   LoadingSplit split = SplitLoading(loader, view);
   EXPECT_EQ(split.bound, LoadingBound::kNone);  // The GPU is busy with what was launched before.
   EXPECT_EQ(split.exposed_wait, Ms(0.5));       // Of a period of 30 ms, not of the median step.
-  view.transfer = Ms(9);
+  view.transfer = Ms(4);
   EXPECT_EQ(SplitLoading(loader, view).bound, LoadingBound::kTransfer);
-  view.exposed_wait = Ms(30);
+  view.exposed_share = 1;
   EXPECT_EQ(SplitLoading(loader, view).bound, LoadingBound::kPreparation);
   EXPECT_EQ(SplitLoop(view).bound, LoadingBound::kUnknown);
   EXPECT_EQ(SplitLoop({}).bound, LoadingBound::kUnknown);
@@ -299,6 +300,18 @@ TEST(LoadingVerdict, WhatDoesNotFitIntoMemoryIsTold) {
   EXPECT_TRUE(exceeds("workers=8"));
   EXPECT_TRUE(exceeds("workers=4,batch=16"));
   EXPECT_FALSE(exceeds("workers=0,batch=800"));
+}
+
+TEST(LoadingVerdict, MemoryThatTheRecordedBatchesTookIsFreeForOthers) {
+  LoaderProfile loader = Loader({.workers = 4});  // 8 MB under way.
+  LoadingModel model = ModelLoading(loader, std::nullopt).value();
+  LimitMemory(loader, 1e6, model);
+  EXPECT_EQ(model.memory_bytes, 9e6);
+  loader.settings.shared_memory = 5e6;
+  LimitMemory(loader, 1e6, model);
+  EXPECT_EQ(model.memory_bytes, 5e6);
+  LimitMemory(Loader({}), std::nullopt, model);
+  EXPECT_FALSE(model.memory_bytes);
 }
 
 TEST(LoadingVerdict, AQuotaIsToldFromTooFewCores) {

@@ -48,14 +48,10 @@ LoadingBound BoundOf(const LoadingSplit& split, std::size_t workers) {
 
 void AddView(const LoopView& view, LoadingSplit& split) {
   split.throttled_cores = view.throttled_cores;
-  if (view.step.ns() <= 0) return;
-  const auto scaled = [&](std::optional<DurationNs> part) -> std::optional<DurationNs> {
-    if (!part) return std::nullopt;
-    return DurationNs(
-        std::llround(Ratio(*part, view.step) * static_cast<double>(split.period.ns())));
-  };
-  split.exposed_wait = scaled(view.exposed_wait);
-  split.transfer = scaled(view.transfer);
+  split.transfer = view.transfer;
+  if (!view.exposed_share) return;
+  const double share = std::clamp(*view.exposed_share, 0.0, 1.0);
+  split.exposed_wait = DurationNs(std::llround(share * static_cast<double>(split.wait.ns())));
 }
 
 /// Of the batches that are under way at most; 0: not known.
@@ -164,6 +160,17 @@ LoadingSplit SplitLoading(const LoaderProfile& profile, const LoopView& view) {
   AddView(view, split);
   split.bound = BoundOf(split, profile.workers.size());
   return split;
+}
+
+void LimitMemory(const LoaderProfile& profile, std::optional<double> free_bytes,
+                 LoadingModel& recorded) {
+  // What was free was so beside the batches that were under way.
+  std::optional<double> limit = free_bytes;
+  if (limit) *limit += BytesUnderWay(recorded, recorded, profile);
+  // Of shared memory it is known what was free before.
+  if (const std::optional<double> shared = profile.settings.shared_memory)
+    limit = std::min(limit.value_or(*shared), *shared);
+  recorded.memory_bytes = limit;
 }
 
 Result<LoadingOption> TryLoading(const LoadingModel& model, const LoaderProfile& profile,

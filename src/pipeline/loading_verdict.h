@@ -29,10 +29,10 @@ std::string_view NameOf(LoadingBound bound);
 
 /// What the rest of a recording knows of a loader's loop.
 struct LoopView {
-  DurationNs step = {};                 ///< What the times below are of; 0: none of them is known.
+  DurationNs step = {};                 ///< The median one; 0: none of what follows is known.
   std::optional<DurationNs> wait = {};  ///< Of it, what the host waits for a batch.
-  /// Of it, time in which the GPU is idle and the loop waits for its batch.
-  std::optional<DurationNs> exposed_wait = {};
+  /// Share of the host's wait during which the GPU is idle.
+  std::optional<double> exposed_share = {};
   /// Of it, copies from host to device that run beside no kernel.
   std::optional<DurationNs> transfer = {};
   /// Processors that a quota of the control group held back on average.
@@ -43,7 +43,7 @@ struct LoopView {
 struct LoadingSplit {
   DurationNs period, wait;  ///< Of a step.
   double wait_share = 0;    ///< wait / period.
-  /// Of `period`, as LoopView has them.
+  /// Of `wait`, what the GPU feels; of a median step, what LoopView says.
   std::optional<DurationNs> exposed_wait, transfer;
   std::optional<double> throttled_cores;
   DurationNs handover;  ///< Of `wait`: what the loop itself does to take a batch over.
@@ -62,6 +62,12 @@ LoadingSplit SplitLoading(const LoaderProfile& profile, const LoopView& view = {
 /// The verdict of a trace that knows the loop alone: kNone, kTransfer, or kUnknown where the GPU
 /// waits for batches, or nothing is known.
 LoadingSplit SplitLoop(const LoopView& view);
+
+/// How many bytes the batches under way may take.
+///
+/// @param free_bytes  least that machine and control group had left while it was recorded
+void LimitMemory(const LoaderProfile& profile, std::optional<double> free_bytes,
+                 LoadingModel& recorded);
 
 /// A setting and what it would come to.
 struct LoadingOption {

@@ -78,8 +78,16 @@ void WriteProbe(JsonWriter& json, const DataReport& report) {
   time("loader_cost_ms", probe.loader_cost);
   time("loader_ms", probe.loader);
   time("again_ms", probe.again);
-  time("storage_ms", probe.storage);
-  json.Key("storage_is_clear").Bool(probe.storage_is_clear);
+  json.Key("storage_ms");
+  if (probe.storage) {
+    json.BeginObject();
+    json.Key("low").Number(probe.storage->low);
+    json.Key("mid").Number(probe.storage->mid);
+    json.Key("high").Number(probe.storage->high);
+    json.EndObject();
+  } else {
+    json.Null();
+  }
   json.Key("limit_ms").Number(probe.LimitMs());
   json.Key("doubts").BeginArray(Layout::kLines);
   for (const std::string& doubt : probe.doubts) json.String(doubt);

@@ -140,18 +140,17 @@ void WriteProbe(TextPage& page, const InputProbe& probe) {
         "  ", fmt::format("The loader costs {} of a step ({} to {}).", Ms(probe.loader_cost->mid),
                           Ms(probe.loader_cost->low), Ms(probe.loader_cost->high)));
   }
-  if (probe.storage) {
-    page.Paragraph(
-        "  ",
-        probe.storage_is_clear
-            ? fmt::format("Reading from storage takes {} of a batch ({} to {}).",
-                          Ms(probe.storage->mid), Ms(probe.storage->low), Ms(probe.storage->high))
-            : fmt::format("Reading from storage takes {} of a batch at most, if anything.",
-                          Ms(probe.storage->high)));
+  if (probe.storage && probe.storage->mid) {
+    page.Paragraph("  ", fmt::format("Reading from storage takes {} of a batch ({} to {}).",
+                                     Ms(*probe.storage->mid), Ms(*probe.storage->low),
+                                     Ms(probe.storage->high)));
+  } else if (probe.storage) {
+    page.Paragraph("  ", fmt::format("Reading from storage takes {} of a batch at most.",
+                                     Ms(probe.storage->high)));
   }
   if (const std::optional<double> limit = probe.LimitMs()) {
-    page.Paragraph("  ", fmt::format("With these workers no step gets below {}: the slowest of "
-                                     "loop, preparation and storage.",
+    page.Paragraph("  ", fmt::format("With these workers no step gets below {}, the slower of loop "
+                                     "and preparation, wherever the samples lie.",
                                      Ms(*limit)));
   }
   for (const std::string& doubt : probe.doubts) page.Paragraph("  - ", doubt + ".");

@@ -265,55 +265,166 @@ class Patients(torch.utils.data.Dataset):
         return support.headroom("record", "-f", "--probe-input", "-o", self.file, "--", PYTHON, program)
 
     def test_probes_tell_the_loop_from_its_loader(self):
-        """20 ms a step, 8 samples of 3 ms each from one worker: the loader is the slower one."""
-        for workers in (0, 1):
-            with self.subTest(workers=workers):
+        """8 ms a step and more, 8 samples of 2 ms each and more: the loader of one worker is the slower one, that of two and a deep queue hardly."""
+        for flags in ("num_workers=0", "num_workers=1", "num_workers=2, prefetch_factor=4"):
+            with self.subTest(flags):
                 outcome = self.probe(f"""
-                    naps = Images(1280, Compose([Crop('a')]))
-                    train(torch.utils.data.DataLoader(naps, batch_size=8, num_workers={workers}), wait=0.008)
+                    naps = Images(2400, Compose([Crop('a')]))
+                    train(torch.utils.data.DataLoader(naps, batch_size=8, {flags}), wait=0.008)
                     """)
                 self.assertEqual(outcome.code, 0, outcome)
                 self.assertIn("do not keep what this run learns", outcome.message)
                 report = self.data()
                 probe = report["probe"]
-                self.assertEqual([probe[key]["count"] for key in ("step_ms", "loop_ms", "loader_ms", "again_ms")], [40] * 4, probe)
+                self.assertEqual([probe[key]["count"] for key in ("step_ms", "loop_ms", "loader_ms", "again_ms")], [4, 4, 5, 5], probe)
                 loop, loader = probe["loop_ms"]["mid"], probe["loader_ms"]["mid"]
+                workers = report["loaders"][0]["workers"]
                 self.assertGreater(loop, 8)
-                self.assertGreater(loader, 8 * 2)
-                self.assertGreater(probe["loader_cost_ms"]["low"], 0)
+                self.assertGreater(loader, 8 * 2 / max(1, workers))
                 self.assertLess(loop, probe["step_ms"]["mid"])
-                self.assertAlmostEqual(probe["step_ms"]["mid"] / (max(loop, loader) if workers else loop + loader), 1, delta=0.25)
-                self.assertFalse(probe["storage_is_clear"] and probe["storage_ms"]["mid"] > 0.3 * loader, probe)
+                expected = max(loop, loader) if workers else loop + loader
+                self.assertAlmostEqual(probe["step_ms"]["mid"] / expected, 1, delta=0.25, msg=str(probe))
+                # The queue that repeating has filled is no part of a step as ever.
+                self.assertAlmostEqual(probe["step_ms"]["mid"] / report["loop"]["step_ms"], 1, delta=0.25, msg=str(probe))
+                self.assertAlmostEqual(probe["again_ms"]["mid"] / loader, 1, delta=0.25)
+                self.assertAlmostEqual(probe["limit_ms"], max(loop, probe["again_ms"]["mid"]))
                 # All else is of the program as it is.
                 self.assertEqual(len(report["loaders"]), 1)
                 self.assertEqual(report["loaders"][0]["epochs"], 1)
-                self.assertLess(report["loop"]["step_ms"], 1.5 * probe["step_ms"]["mid"])
-                text = support.headroom("data", self.file).text
-                self.assertIn("a step with the last batch again", text)
+                self.assertIn("a step with the last batch again", support.headroom("data", self.file).text)
+
+    def test_an_epoch_keeps_its_length(self):
+        setup = """
+def counted(loader):
+    for batch in loader:
+        counted.steps += 1
+        yield batch
+counted.steps = 0
+"""
+        for workers in (0, 1):
+            with self.subTest(workers=workers):
+                outcome = self.probe(f"""
+                    loader = torch.utils.data.DataLoader(Images(3200, Compose([])), batch_size=8, num_workers={workers})
+                    train(counted(loader))
+                    print(counted.steps, len(loader))
+                    """, setup=setup)
+                self.assertEqual(outcome.code, 0, outcome)
+                steps, batches = map(int, outcome.text.split())
+                self.assertLessEqual(steps, batches)
+                self.assertGreater(steps, batches / 2)
 
     def test_probes_over_short_epochs_streams_and_batches_that_the_loop_changes(self):
         setup = """
+class Point(tuple):
+    pass
+
 class Stream(torch.utils.data.IterableDataset):
     def __iter__(self):
         return iter([{"x": torch.ones(3, 8, 8), "name": "n"}] * 240)
 
+def collate(samples):
+    return {"x": torch.stack([sample["x"] for sample in samples]), "name": Point((len(samples),))}
+
 def consume(loader):
     model = torch.nn.Linear(3, 1)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-    for _ in range(8):
+    for _ in range(10):
+        ahead = None
         for batch in loader:
-            batch.pop("name")
+            batch, ahead = ahead, batch  # As loops do that copy a batch to the device while they work on the one before.
+            if batch is None:
+                continue
+            assert type(batch.pop("name")) is Point
             x = batch.pop("x").mul_(0.5)
             assert x.max() == 0.5, x.max()
             model(x.mean(dim=(2, 3))).mean().backward()
             optimizer.step()
 """
-        outcome = self.probe("consume(torch.utils.data.DataLoader(Stream(), batch_size=4, num_workers=1))", setup=setup)
+        outcome = self.probe("consume(torch.utils.data.DataLoader(Stream(), batch_size=4, num_workers=1, collate_fn=collate))", setup=setup)
         self.assertEqual(outcome.code, 0, outcome)
         probe = self.data()["probe"]
-        self.assertEqual(probe["loop_ms"]["count"], 40)
+        self.assertEqual(probe["loop_ms"]["count"], 4)
         self.assertIsNone(probe["again_ms"])
+        self.assertIsNone(probe["limit_ms"])
         self.assertTrue(any("stream" in doubt for doubt in probe["doubts"]), probe)
+
+    def test_probes_of_workers_that_stay_and_workers_that_are_spawned(self):
+        for flags in ("num_workers=2, persistent_workers=True", "num_workers=1, multiprocessing_context='spawn'"):
+            with self.subTest(flags):
+                outcome = self.probe(f"""
+                    loader = torch.utils.data.DataLoader(Images(640, Compose([])), batch_size=8, {flags})
+                    for epoch in range(6):
+                        for count, batch in enumerate(loader):
+                            train([batch])
+                            if epoch % 2 and count > 30: break
+                    """)
+                self.assertEqual(outcome.code, 0, outcome)
+                report = self.data()
+                probe = report["probe"]
+                self.assertEqual(probe["loop_ms"]["count"], 4, probe)
+                self.assertFalse([doubt for doubt in probe["doubts"] if "pressure" not in doubt], probe)
+                self.assertGreater(report["loaders"][0]["fetches"], 50)
+
+    def test_a_validation_on_the_same_dataset_is_not_probed(self):
+        outcome = self.probe("""
+            parts = [torch.utils.data.SubsetRandomSampler(range(a, a + 480)) for a in (0, 480)]
+            dataset = Images(960, Compose([]))
+            model = torch.nn.Linear(3, 1)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+            for epoch in range(6):
+                train_part, held_out = [torch.utils.data.DataLoader(dataset, batch_size=b, sampler=s) for b, s in zip((8, 6), parts)]
+                for x, y in train_part:
+                    assert len(x) == 8
+                    optimizer.zero_grad()
+                    model(x.mean(dim=(2, 3))).mean().backward()
+                    optimizer.step()
+                count = 0
+                for x, y in held_out:
+                    assert len(x) == 6
+                    count += 1
+                assert count == 80, count
+            """)
+        self.assertEqual(outcome.code, 0, outcome)
+        probes = {report["loaders"][0]["batch_size"]: report["probe"] for report in (self.data("--loader", 1), self.data("--loader", 2))}
+        self.assertIsNone(probes[6])
+        self.assertEqual(probes[8]["loop_ms"]["count"], 4)
+
+    def test_an_evaluation_within_a_turn_is_no_step(self):
+        outcome = self.probe("""
+            model = torch.nn.Linear(3, 1)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+            held_out = torch.utils.data.DataLoader(Images(8, Compose([])), batch_size=8)
+            for number, (x, y) in enumerate(torch.utils.data.DataLoader(Images(4000, Compose([])), batch_size=8, num_workers=1)):
+                optimizer.zero_grad()
+                model(x.mean(dim=(2, 3))).mean().backward()
+                optimizer.step()
+                if number % 25 == 24:
+                    for batch in held_out:
+                        time.sleep(0.2)
+            """)
+        self.assertEqual(outcome.code, 0, outcome)
+        probes = [self.data("--loader", number)["probe"] for number in (1, 2)]
+        (probe,) = [probe for probe in probes if probe]  # It is shown under the loader that was probed.
+        self.assertEqual(probe["loop_ms"]["count"], 4)
+        self.assertLess(probe["loop_ms"]["high"], 20, probe)
+
+    def test_what_cannot_be_probed_is_told(self):
+        two = """
+            model = torch.nn.Linear(3, 1)
+            optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+            loaders = [torch.utils.data.DataLoader(Images(1600, Compose([])), batch_size=8) for _ in range(2)]
+            for (x, y), (u, v) in zip(*loaders):
+                optimizer.zero_grad()
+                model(x.mean(dim=(2, 3))).mean().backward()
+                optimizer.step()
+            """
+        loop = "for batch in torch.utils.data.DataLoader(Images(400, Compose([])), batch_size=8, num_workers=1): "
+        cases = {"other loaders": two, "no loader": loop + "pass", "several ranks": "os.environ['WORLD_SIZE'] = '2'\n" + loop + "train([batch])"}
+        for piece, main in cases.items():
+            with self.subTest(piece):
+                outcome = self.probe(main)
+                self.assertEqual(outcome.code, 0, outcome)
+                self.assertTrue(any(piece in doubt for doubt in self.data()["probe"]["doubts"]))
 
     def test_probes_leave_the_programs_errors_alone(self):
         setup = """
@@ -326,51 +437,14 @@ class Late(Images):
         outcome = self.probe("train(torch.utils.data.DataLoader(Late(400, Compose([])), batch_size=8, num_workers=1))", setup=setup)
         self.assertEqual(outcome.code, 1)
         self.assertIn("ValueError: mine", outcome.message)
-        self.assertNotIn("_probe", outcome.message.rpartition("ValueError: mine")[2])
-
-    def test_an_evaluation_within_a_turn_is_no_step(self):
-        outcome = self.probe("""
-            model = torch.nn.Linear(3, 1)
-            optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-            held_out = torch.utils.data.DataLoader(Images(8, Compose([])), batch_size=8)
-            for number, (x, y) in enumerate(torch.utils.data.DataLoader(Images(2400, Compose([])), batch_size=8, num_workers=1)):
-                optimizer.zero_grad()
-                model(x.mean(dim=(2, 3))).mean().backward()
-                optimizer.step()
-                if number % 15 == 14:
-                    for batch in held_out:
-                        time.sleep(0.2)
-            """)
-        self.assertEqual(outcome.code, 0, outcome)
-        probe = self.data("--loader", 1)["probe"]
-        self.assertEqual(probe["loop_ms"]["count"], 40)
-        self.assertLess(probe["loop_ms"]["high"], 20, probe)
-
-    def test_two_loaders_in_each_step_are_not_probed(self):
-        outcome = self.probe("""
-            model = torch.nn.Linear(3, 1)
-            optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-            loaders = [torch.utils.data.DataLoader(Images(1600, Compose([])), batch_size=8) for _ in range(2)]
-            for (x, y), (u, v) in zip(*loaders):
-                optimizer.zero_grad()
-                model(x.mean(dim=(2, 3))).mean().backward()
-                optimizer.step()
-            """)
-        self.assertEqual(outcome.code, 0, outcome)
-        self.assertTrue(any("other loaders" in doubt for doubt in self.data()["probe"]["doubts"]))
-
-    def test_a_loop_that_cannot_be_probed_is_told(self):
-        outcome = self.probe("for batch in torch.utils.data.DataLoader(Images(400, Compose([])), batch_size=8, num_workers=1): pass")
-        self.assertEqual(outcome.code, 0, outcome)
-        self.assertTrue(any("no loader" in doubt for doubt in self.data()["probe"]["doubts"]))
+        self.assertNotIn("During handling", outcome.message)
 
     def test_a_run_that_ends_within_its_probe(self):
         outcome = self.probe("train(torch.utils.data.DataLoader(images, batch_size=8, num_workers=1))", samples=160)
         self.assertEqual(outcome.code, 0, outcome)
-        outcome = support.headroom("data", self.file, "--json")
-        self.assertEqual(outcome.code, 0, outcome)
-        self.assertTrue(outcome.json()["probe"]["doubts"])
-        self.assertIsNone(outcome.json()["forecast"])
+        report = self.data()
+        self.assertTrue(report["probe"]["doubts"])
+        self.assertIsNone(report["forecast"])
 
     # --- forecasts -----------------------------------------------------------------------------------------------
 
