@@ -18,6 +18,8 @@
 #include <utility>
 #include <vector>
 
+// NOLINTBEGIN(readability-identifier-naming): spelled as in headroom/timer.hpp.
+
 namespace headroom {
 
 struct stage_options {
@@ -142,3 +144,5 @@ inline std::string to_string(const stage_times& times) {
 }
 
 }  // namespace headroom
+
+// NOLINTEND(readability-identifier-naming)

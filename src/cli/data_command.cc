@@ -36,9 +36,10 @@ constexpr const char* kExamples = R"(Examples:
   headroom data run.pftrace workers=8,prefetch=4 cached=50% stage=RandomResizedCrop:2
   headroom data run.pftrace --json                    for programs (docs/data.md)
 
-A change is KEY=VALUE[,KEY=VALUE...]: workers, prefetch, pin, batch, cached (share of the samples kept in
-memory), cached-files (share of the reads), stage=NAME:FACTOR (so many times as fast), cores,
-storage (how many read at once before they slow each other down), step (factor on the loop's own time).
+A change is KEY=VALUE[,KEY=VALUE...]: workers, prefetch, pin, batch, cached (share of the samples
+kept in memory), cached-files (share of the reads), stage=NAME:FACTOR (so many times as fast), cores,
+storage (how many read at once before they slow each other down), storage-speed (so many times as
+fast), step (factor on the loop's own time).
 
 Exit codes: 0 fine; 2 usage; 3 the file is unreadable, no trace, or holds nothing of a loader;
 4 cannot write, or internal error.

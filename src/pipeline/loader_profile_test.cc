@@ -37,7 +37,7 @@ class Recording {
                    double cpu, double queued) {
     In(process).Setting("seed", start, seed);
     const std::int64_t thread = process == "1" ? kMain : kWorkerThread;
-    const std::int64_t sample = (end - start - 10) / 2;
+    const std::int64_t sample = (end - start - 10) / 2, stage_cpu = sample / 4;
     builder_.Region("loader.batch", thread, start, end - start);
     for (const std::int64_t at : {start, start + sample}) {
       builder_.Region("loader.sample", thread, at, sample);
@@ -48,7 +48,7 @@ class Recording {
     return Value("batch_thread_cpu_us", end, cpu)
         .Value("batch_runqueue_us", end, queued)
         .Value("batch_bytes", end, 4096)
-        .Value("stage_cpu_us stage::Decode", end, static_cast<double>(sample / 4));
+        .Value("stage_cpu_us stage::Decode", end, static_cast<double>(stage_cpu));
   }
 
   Recording& In(const std::string& process) {

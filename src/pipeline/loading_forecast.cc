@@ -124,7 +124,7 @@ std::optional<double> ReadNumber(std::string_view text, bool percent) {
 std::string_view LoadingChangeKeys() {
   return "workers=N, prefetch=N, pin=0|1, batch=N, cached=SHARE, cached-files=SHARE, "
          "stage=NAME:FACTOR, "
-         "cores=N, storage=N, step=FACTOR";
+         "cores=N, storage=N, storage-speed=FACTOR, step=FACTOR";
 }
 
 Result<LoadingChange> ParseLoadingChange(std::string_view text) {
@@ -138,9 +138,9 @@ Result<LoadingChange> ParseLoadingChange(std::string_view text) {
     const std::size_t equals = part.find('=');
     if (equals == std::string_view::npos) return refuse(part, "this is no KEY=VALUE");
     const std::string_view key = part.substr(0, equals);
-    constexpr std::array<std::string_view, 10> kKeys = {
-        "pin",          "workers", "prefetch", "batch",   "cached",
-        "cached-files", "stage",   "cores",    "storage", "step"};
+    constexpr std::array<std::string_view, 11> kKeys = {
+        "pin",   "workers", "prefetch", "batch",         "cached", "cached-files",
+        "stage", "cores",   "storage",  "storage-speed", "step"};
     if (std::ranges::find(kKeys, key) == kKeys.end()) return refuse(part, "there is no such key");
     std::string_view value = part.substr(equals + 1);
     if (key == "stage") {
@@ -178,6 +178,8 @@ Result<LoadingChange> ParseLoadingChange(std::string_view text) {
       change.stage_factor = *number;
     } else if (key == "cores") {
       change.cores = *number;
+    } else if (key == "storage-speed") {
+      change.storage_speed = *number;
     } else if (key == "storage") {
       change.storage_parallelism = *number;
     } else {
@@ -359,6 +361,10 @@ Result<LoadingModel> WithChange(const LoadingModel& model, const LoaderProfile& 
       batch.cpu = Scaled(batch.cpu, 1 - share.value().cpu * saved);
       batch.blocked = Scaled(batch.blocked, 1 - share.value().blocked * saved);
     }
+  }
+  if (change.storage_speed) {
+    for (BatchDemand& batch : changed.batches)
+      batch.blocked = Scaled(batch.blocked, 1 / *change.storage_speed);
   }
   if (change.cached_files) {
     for (BatchDemand& batch : changed.batches)

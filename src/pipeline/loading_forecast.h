@@ -22,6 +22,7 @@ struct LoadingChange {
   std::optional<double> cached;
   /// Share of the file reads that memory answers: what is blocked in a batch shrinks by it.
   std::optional<double> cached_files;
+  std::optional<double> storage_speed;  ///< All that is blocked takes 1 / so long; above 0.
   std::string stage;        ///< A stage that becomes `stage_factor` times as fast; empty: none.
   double stage_factor = 1;  ///< Above 0.
   std::optional<double> cores;

@@ -113,6 +113,7 @@ TEST(LoadingForecast, ChangesOfALoaderThatIsBlocked) {
            {"workers=4", 10},
            {"workers=4,storage=1", 36},  // No more at once than one.
            {"cached-files=50%", 11},     // 22 ms each.
+           {"storage-speed=2", 11},
            {"stage=Read:2", 11},
            {"stage=Decode:2", 19},
        }) {
