@@ -278,7 +278,7 @@ class Probe:
         if other:
             counter("loader.probe_other_size", other)
         if batch is _END:
-            mark("loader.probe gave up: the epoch ended before the loader had been measured alone")
+            mark(f"loader.probe gave up: an epoch is too short to measure the loader alone, which takes {ahead + 1 + GROUPS * size} batches")
         indices = self.indices[max(0, first - self.unknown):][:len(timer.means) * size]
         if indices and first >= self.unknown:
             try:

@@ -20,6 +20,7 @@ import random
 import statistics
 import sys
 import time
+import types
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence
 
 from headroom import _loader, _timer
@@ -181,7 +182,7 @@ def _storage(cold: Optional[Dict[str, Any]], warm: Dict[str, Any]) -> Optional[D
     error = math.hypot(*((row["high"] - row["mean"]) / STUDENT for row in (cold, warm)))
     difference = cold["mean"] - warm["mean"]
     is_clear = difference > 3 * error
-    seconds = difference if is_clear else max(0.0, difference) + 3 * error
+    seconds = difference if is_clear else min(max(0.0, difference) + 3 * error, cold["mean"])
     return {"sample_s": seconds, "is_clear": is_clear, "samples_per_s": 1 / seconds if seconds > 0 else None}
 
 
@@ -334,6 +335,10 @@ def _ms(row: Optional[Dict[str, Any]]) -> str:
     return text if row["low"] is None else f"{text}  ({row['low'] * 1e3:.3f} to {row['high'] * 1e3:.3f})"
 
 
+def _workers(row: Dict[str, Any]) -> str:
+    return f"{row['workers']:>3} {'worker ' if row['workers'] == 1 else 'workers'}"
+
+
 def to_text(result: Dict[str, Any]) -> str:
     """The result of bench() as a table."""
     lines = []
@@ -354,18 +359,19 @@ def to_text(result: Dict[str, Any]) -> str:
                          f"{max(0.0, 1 - known) * 100:.1f} %")
         collate = result["collate_s"]
         if collate is not None:
-            lines.append(f"  collate {collate['batch_size']} of them{'':<9}{_ms(collate)}")
+            what = "collate a sample" if collate["batch_size"] is None else f"collate {collate['batch_size']} of them"
+            lines.append(f"  {what:<25}{_ms(collate)}")
         lines.append("")
     lines.append(f"The whole loader, on {result['cpus']} cores   samples/s  (95 % interval)   first batch")
     best = max((row["samples_per_s"]["mean"] for row in result["loaders"] if row["samples_per_s"]), default=0)
     for row in result["loaders"]:
         rate = row["samples_per_s"]
         if rate is None:
-            lines.append(f"  {row['workers']:>3} workers   too few batches to tell")
+            lines.append(f"  {_workers(row)}   too few batches to tell: the data ended within those that warm up, or soon after")
             continue
         bounds = "" if rate["low"] is None or rate["high"] is None else f"({rate['low']:.4g} to {rate['high']:.4g})"
         mark = "  most" if rate["mean"] == best else ""
-        lines.append(f"  {row['workers']:>3} workers      {rate['mean']:18.4g}  {bounds:<22}{row['first_batch'] * 1e3:7.0f} ms{mark}")
+        lines.append(f"  {_workers(row)}      {rate['mean']:18.4g}  {bounds:<22}{row['first_batch'] * 1e3:7.0f} ms{mark}")
     return "\n".join(lines) + "\n"
 
 
@@ -392,6 +398,11 @@ def _main(arguments: Sequence[str]) -> int:
     name, workers, seconds, form = arguments
     try:
         source = _find(name)
+        if isinstance(source, types.FunctionType):
+            try:
+                source = source()
+            except Exception as error:
+                raise DataError(f"{name}() raised {type(error).__name__}: {error}") from error
         result = bench(source, workers=[int(count) for count in workers.split(",")], seconds=float(seconds))
     except DataError as error:
         print(f"headroom: {error}", file=sys.stderr)

@@ -216,6 +216,7 @@ Status DataCommand::Run() {
   // Wrong keys are told before a large trace is read.
   std::vector<std::pair<std::string, LoadingChange>> changes;
   for (const std::string& text : changes_) {
+    if (text.empty()) return Status::Usage("an empty change: say what changes, as in workers=4");
     Result<LoadingChange> change = ParseLoadingChange(text);
     if (!change.ok()) return change.status();
     changes.emplace_back(text, std::move(change).value());

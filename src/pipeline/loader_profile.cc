@@ -423,7 +423,12 @@ class LoaderFinder {
       LoaderBatch batch{.span = span, .worker = WorkerOf(*draft, process)};
       batch.cpu = Microseconds(cpu);
       batch.process_cpu = Microseconds(value("batch_cpu_us"));
+      // It is asked around the span: what lies beside it is no part of it.
       batch.queued = Microseconds(value("batch_runqueue_us"));
+      if (batch.queued && batch.cpu) {
+        const DurationNs rest = std::max(span.length() - *batch.cpu, DurationNs());
+        batch.queued = std::min(rest, *batch.queued);
+      }
       batch.bytes = Amount(value("batch_bytes"));
       batch.objects = Amount(value("batch_objects"));
       batch.read_bytes = Amount(value("batch_read_bytes"));
@@ -545,7 +550,10 @@ class LoaderFinder {
         const std::string_view name = store_.Text(store_.instants.name[row]);
         std::vector<std::string>& failures = found.front().failures;
         if (!name.starts_with(prefix) || failures.size() >= kMost) continue;
-        failures.emplace_back(name.substr(kLoader.size()));
+        std::string failure(name.substr(kLoader.size()));
+        // Each worker of each epoch may tell the same.
+        if (std::ranges::find(failures, failure) == failures.end())
+          failures.push_back(std::move(failure));
       }
     }
   }

@@ -213,6 +213,13 @@ TEST(LoaderProfile, LoadersAreToldApartAndTheOneThatIsWaitedForComesFirst) {
   EXPECT_EQ(found[1].fetches.size(), 3u);
 }
 
+TEST(LoaderProfile, PartsOfABatchAddUp) {
+  Recording r;
+  r.Settings(7, 1, 2, 0).Batch("20", 7, 5, 215, 150, 400).Fetch(10, 220, 0);
+  const LoaderBatch batch = r.Find().at(0).batches.at(0);
+  EXPECT_EQ(*batch.cpu + *batch.queued + *batch.Blocked(), batch.span.length());
+}
+
 TEST(LoaderProfile, WhatAProbeDidIsLeftOut) {
   Recording r;
   r.Settings(7, 1, 2, 0);

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <numeric>
 #include <utility>
+#include <vector>
 
 #include "pipeline/core_sharing.h"
 
@@ -129,6 +130,7 @@ std::string_view LoadingChangeKeys() {
 
 Result<LoadingChange> ParseLoadingChange(std::string_view text) {
   LoadingChange change;
+  std::vector<std::string_view> said;
   const auto refuse = [&](std::string_view part, std::string_view why) {
     return Status::Usage(fmt::format("{}: {}; the keys are {}", part, why, LoadingChangeKeys()));
   };
@@ -142,6 +144,9 @@ Result<LoadingChange> ParseLoadingChange(std::string_view text) {
         "pin",   "workers", "prefetch", "batch",         "cached", "cached-files",
         "stage", "cores",   "storage",  "storage-speed", "step"};
     if (std::ranges::find(kKeys, key) == kKeys.end()) return refuse(part, "there is no such key");
+    if (std::ranges::find(said, key) != said.end())
+      return refuse(part, "a change says a key once; what else changes is a change of its own");
+    said.push_back(key);
     std::string_view value = part.substr(equals + 1);
     if (key == "stage") {
       const std::size_t colon = value.rfind(':');
@@ -162,7 +167,11 @@ Result<LoadingChange> ParseLoadingChange(std::string_view text) {
     if (key == "workers" || key == "prefetch" || key == "batch") {
       const std::optional<std::int64_t> n =
           whole(key == "workers" ? 0 : 1, key == "batch" ? kMostBatch : kMostWorkers);
-      if (!n) return refuse(part, "a whole number is wanted, not below that of nothing at all");
+      if (!n) {
+        return refuse(
+            part, fmt::format("a whole number is wanted, from {} to {}", key == "workers" ? 0 : 1,
+                              key == "batch" ? "1,000,000,000" : "4,096"));
+      }
       if (key == "workers") change.workers = static_cast<std::int32_t>(*n);
       if (key == "prefetch") change.prefetch = static_cast<std::int32_t>(*n);
       if (key == "batch") change.batch_size = *n;

@@ -33,8 +33,8 @@ struct LoadingChange {
   double step_factor = 1;
 };
 
-/// Reads "workers=4,prefetch=2,cached=50%,stage=Decode:2". Usage error with the keys where it
-/// cannot be read.
+/// Reads "workers=4,prefetch=2,cached=50%,stage=Decode:2", each key once; "" changes nothing. Usage
+/// error with the keys where it cannot be read.
 Result<LoadingChange> ParseLoadingChange(std::string_view text);
 
 /// The keys of ParseLoadingChange, for help and messages.

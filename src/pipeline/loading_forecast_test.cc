@@ -210,12 +210,32 @@ TEST(LoadingChange, IsReadAsWritten) {
 }
 
 TEST(LoadingChange, WhatMakesNoSenseIsRefusedWithTheKeys) {
-  for (const std::string text : {"workers",     "workers=",   "workers=-1",     "workers=1.5",
-                                 "workers=1e9", "prefetch=0", "batch=0",        "cached=2",
-                                 "cached=-1",   "cached=nan", "stage=Decode",   "stage=:2",
-                                 "stage=a:0",   "cores=0",    "stage=a:1e-300", "step=1e300",
-                                 "storage=-2",  "step=inf",   "speed=2",        "=1",
-                                 ",",           "workers=1,,"}) {
+  for (const std::string text : {"workers",
+                                 "workers=",
+                                 "workers=-1",
+                                 "workers=1.5",
+                                 "workers=1e9",
+                                 "prefetch=0",
+                                 "batch=0",
+                                 "cached=2",
+                                 "cached=-1",
+                                 "cached=nan",
+                                 "stage=Decode",
+                                 "stage=:2",
+                                 "stage=a:0",
+                                 "cores=0",
+                                 "stage=a:1e-300",
+                                 "step=1e300",
+                                 "storage=-2",
+                                 "step=inf",
+                                 "speed=2",
+                                 "=1",
+                                 ",",
+                                 "workers=1,,",
+                                 "pin=2",
+                                 "workers=1,workers=2",
+                                 "stage=a:2,stage=b:2",
+                                 "storage-speed=0"}) {
     const Result<LoadingChange> read = ParseLoadingChange(text);
     ASSERT_FALSE(read.ok()) << text;
     EXPECT_EQ(read.status().code(), StatusCode::kUsage);
@@ -331,6 +351,18 @@ TEST(LoadingVerdict, TheCheapestSettingWithinTwoPercentOfTheBest) {
   // 30 ms of work for each 10 ms step: three workers just do.
   EXPECT_EQ(search.value().options[search.value().cheapest].change.workers, 3);
   EXPECT_NEAR(search.value().ideal.mid_ms, 10, 0.2);
+}
+
+TEST(LoadingVerdict, WorkersThatWaitAreNoCrowd) {
+  LoaderProfile loader = Loader(
+      {.workers = 2, .cpu_ms = 1, .blocked_ms = 99, .step_ms = 5, .step_cpu_ms = 1, .wait_ms = 45});
+  loader.settings.cpus = 2;
+  const LoadingModel model = ModelLoading(loader, {}).value();
+  const LoadingForecaster forecaster = LoadingForecaster::Make(model).value();
+  const LoadingSearch search = SearchLoading(model, loader, forecaster).value();
+  const LoadingOption& enough = search.options[search.cheapest];
+  EXPECT_GE(*enough.change.workers, 16) << "beyond twice the cores";
+  EXPECT_FALSE(enough.oversubscribed);
 }
 
 }  // namespace

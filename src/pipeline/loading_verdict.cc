@@ -54,6 +54,23 @@ void AddView(const LoopView& view, LoadingSplit& split) {
   split.exposed_wait = DurationNs(std::llround(share * static_cast<double>(split.wait.ns())));
 }
 
+/// Share of a batch's preparation in which its worker wants a core.
+double ComputingShare(const LoadingModel& model) {
+  DurationNs cpu, all;
+  for (const BatchDemand& batch : model.batches) {
+    cpu += batch.cpu;
+    all += batch.cpu + batch.blocked;
+  }
+  return all.ns() > 0 ? Ratio(cpu, all) : 1;
+}
+
+/// Cores that a step of the loop keeps busy.
+double LoopThreads(const LoadingModel& model) {
+  double threads = 0;
+  for (const StepDemand& step : model.steps) threads += Ratio(step.cpu, step.wall);
+  return threads / static_cast<double>(std::max<std::size_t>(model.steps.size(), 1));
+}
+
 /// Of the batches that are under way at most; 0: not known.
 double BytesUnderWay(const LoadingModel& recorded, const LoadingModel& changed,
                      const LoaderProfile& profile) {
@@ -185,10 +202,9 @@ Result<LoadingOption> TryLoading(const LoadingModel& model, const LoaderProfile&
   option.memory_bytes = BytesUnderWay(model, changed.value(), profile);
   option.exceeds_memory =
       setting.workers > 0 && model.memory_bytes && option.memory_bytes > *model.memory_bytes;
-  double threads = 0;
-  for (const StepDemand& step : changed.value().steps) threads += Ratio(step.cpu, step.wall);
-  threads /= static_cast<double>(std::max<std::size_t>(changed.value().steps.size(), 1));
-  option.oversubscribed = setting.workers + threads > changed.value().machine.cores + 0.5;
+  option.oversubscribed =
+      setting.workers * ComputingShare(changed.value()) + LoopThreads(changed.value()) >
+      changed.value().machine.cores + 0.5;
   return option;
 }
 
@@ -204,9 +220,11 @@ Result<LoadingSearch> SearchLoading(const LoadingModel& model, const LoaderProfi
   if (!outcome.ok()) return outcome.status();
   search.ideal = outcome.value();
 
-  // Beyond twice the cores only what blocks gains, and that has been seen by then.
+  // Workers that wait leave their cores to others: so many more of them are tried.
+  constexpr double kLeastShare = 1e-3, kMost = 64;
+  const double wanted = 2 * model.machine.cores / std::max(ComputingShare(model), kLeastShare);
   const int most =
-      std::clamp(static_cast<int>(std::lround(std::min(2 * model.machine.cores, 64.0))),
+      std::clamp(static_cast<int>(std::lround(std::min(wanted, kMost))),
                  std::max(4, model.setting.workers), std::max(64, model.setting.workers));
   std::set<int> workers = {0, model.setting.workers};
   for (int k = 1; k <= most; k += k < 8 ? 1 : k < 16 ? 2 : 8) workers.insert(k);

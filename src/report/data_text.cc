@@ -71,7 +71,7 @@ std::string BoundSentence(const DataReport& report) {
                        "workers do it beside them.";
     case LoadingBound::kCores:
       return "Workers could compute and have no core: fewer threads, more cores or a cheaper "
-             "stage; more workers make it worse.";
+             "stage; more workers buy little or nothing.";
     case LoadingBound::kThrottled:
       return "Workers could compute, and the quota of their control group takes the cores away: a "
              "larger quota, or fewer threads.";
@@ -86,6 +86,18 @@ std::string BoundSentence(const DataReport& report) {
       break;
   }
   return "What workers spend their time on was not recorded.";
+}
+
+/// What to begin with, where preparation is the matter.
+std::string CostliestStage(const DataReport& report) {
+  const LoadingBound bound = report.split.bound;
+  if (bound == LoadingBound::kNone || bound == LoadingBound::kTransfer ||
+      bound == LoadingBound::kHandover)
+    return "";
+  const std::vector<StageRow> rows = StageRows(report.loaders.front());
+  if (rows.empty()) return "";
+  return fmt::format(" The costliest stage is {}: {} of a sample, {}.", TitleOf(rows.front()),
+                     Ms(rows.front().per_sample_us / 1e3), FormatPercent(rows.front().share_pct));
 }
 
 void WriteStages(TextPage& page, const LoaderProfile& loader) {
@@ -133,7 +145,7 @@ void WriteProbe(TextPage& page, const InputProbe& probe) {
                     [](const Row& r) {
                       return Span{fmt::format("{} to {}", Ms(r.time->low), Ms(r.time->high))};
                     }},
-                   {"times", Kind::kNumber,
+                   {"means", Kind::kNumber,
                     [](const Row& r) { return Span{fmt::format("{}", r.time->count)}; }}});
   if (probe.loader_cost) {
     page.Paragraph(
@@ -176,7 +188,7 @@ void WriteOptions(TextPage& page, const DataReport& report) {
                fmt::format("simulated from {} batches", report.model->batches.size()), Style::kDim);
   WriteTable<Row>(
       page, rows,
-      {{"setting", Kind::kText, [](const Row& r) { return Span{r.option->name}; }},
+      {{"setting", Kind::kName, [](const Row& r) { return Span{r.option->name}; }},
        {"step", Kind::kNumber,
         [](const Row& r) {
           return Span{Ms(r.option->outcome.mid_ms), Style::kBold};
@@ -234,6 +246,13 @@ void WriteOptions(TextPage& page, const DataReport& report) {
                   Ms(static_cast<double>(report.model->period.ns()) / kNsPerMs / report.correction),
                   FormatMs(report.model->period)),
       Style::kPlain, Style::kDim);
+  constexpr double kFarOff = 1.25;
+  if (std::max(report.correction, 1 / report.correction) > kFarOff) {
+    page.Paragraph("  - ",
+                   "That is far off: something that the simulation does not know took part, other "
+                   "programs on these cores most likely. Each forecast carries it, so they hold "
+                   "only while that goes on. headroom report names who used the machine.");
+  }
   if (report.model->pickling_guessed) {
     page.Paragraph("  - ",
                    "The recorded loop prepares its batches itself: what it costs to hand them from "
@@ -291,7 +310,7 @@ std::string RenderDataText(const DataReport& report, bool color, Charset charset
   if (split.period.ns() > 0) {
     page.Paragraph("  ", fmt::format("The loop waits {} of each {} step for its batch.",
                                      WithShare(split.wait, split.period), FormatMs(split.period)));
-    page.Paragraph("  ", BoundSentence(report));
+    page.Paragraph("  ", BoundSentence(report) + CostliestStage(report));
   } else {
     page.Paragraph("  ",
                    "No step was recorded from one batch to the next: record more of the run.");
@@ -339,12 +358,13 @@ std::string RenderDataText(const DataReport& report, bool color, Charset charset
     line("quota", fmt::format("of the control group: held {:.2g} cores back on average",
                               *split.throttled_cores));
   }
-  for (const std::string& failure : loader.failures) line("failed", failure);
+  for (const std::string& failure : loader.failures) line("failure", failure);
   if (report.loaders.size() > 1) {
     line("others",
-         fmt::format("{} with other settings; this is the one that the loop waits for "
-                     "longest (--json has all)",
-                     Plural(static_cast<std::int64_t>(report.loaders.size()) - 1, "loader")));
+         fmt::format("{} with other settings: --loader 1 is the one that the loop waits for "
+                     "longest, --loader {} the last",
+                     Plural(static_cast<std::int64_t>(report.loaders.size()) - 1, "loader"),
+                     report.loaders.size()));
   }
   WriteStages(page, loader);
   if (report.probe) WriteProbe(page, *report.probe);
