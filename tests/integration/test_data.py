@@ -283,10 +283,10 @@ class Patients(torch.utils.data.Dataset):
                 self.assertGreater(loader, 8 * 2 / max(1, workers))
                 self.assertLess(loop, probe["step_ms"]["mid"])
                 expected = max(loop, loader) if workers else loop + loader
-                self.assertAlmostEqual(probe["step_ms"]["mid"] / expected, 1, delta=0.25, msg=str(probe))
+                self.assertAlmostEqual(probe["step_ms"]["mid"] / expected, 1, delta=0.35, msg=str(probe))
                 # The queue that repeating has filled is no part of a step as ever.
-                self.assertAlmostEqual(probe["step_ms"]["mid"] / report["loop"]["step_ms"], 1, delta=0.25, msg=str(probe))
-                self.assertAlmostEqual(probe["again_ms"]["mid"] / loader, 1, delta=0.25)
+                self.assertAlmostEqual(probe["step_ms"]["mid"] / report["loop"]["step_ms"], 1, delta=0.35, msg=str(probe))
+                self.assertAlmostEqual(probe["again_ms"]["mid"] / loader, 1, delta=0.35)
                 self.assertAlmostEqual(probe["limit_ms"], max(loop, probe["again_ms"]["mid"]))
                 # All else is of the program as it is.
                 self.assertEqual(len(report["loaders"]), 1)
