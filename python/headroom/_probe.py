@@ -107,13 +107,12 @@ class Probe:
         """In the place of fetch(iterator), the iterator's __next__."""
         if self.busy:
             return fetch(iterator)
-        if self.script is None and not self._begins(iterator):
-            return fetch(iterator)
-        if threading.get_ident() != self.thread or not self._is_mine(iterator):
-            self.disturbed = True
-            self.foreign += 1
-            if self.foreign > MOST_FOREIGN:
-                self._end("its loader is no longer asked")
+        try:
+            is_served = self._is_served(iterator)
+        except Exception as error:  # Not the program's concern.
+            self._end(type(error).__name__)
+            is_served = False
+        if not is_served:
             return fetch(iterator)
         self.foreign = 0
         self.iterator, self.fetch, self.busy = iterator, fetch, True
@@ -134,6 +133,17 @@ class Probe:
 
     # --- which loader ---
 
+    def _is_served(self, iterator):
+        if self.script is None and not self._begins(iterator):
+            return False
+        if threading.get_ident() == self.thread and self._is_mine(iterator):
+            return True
+        self.disturbed = True
+        self.foreign += 1
+        if self.foreign > MOST_FOREIGN:
+            self._end("its loader is no longer asked")
+        return False
+
     def _begins(self, iterator):
         global running
         updates = self.trains(iterator)
@@ -144,15 +154,18 @@ class Probe:
         if _has_ranks(self.torch):  # Which must stay in step: one step more of one of them hangs all.
             self._end("the program runs on several ranks")
             return False
+        loader = iterator._headroom_loader()
+        if loader is None:  # Its workers stay, and the program has let go of it.
+            self._end("the program keeps an iterator without its loader")
+            return False
         running = True
-        self.loader, self.kind = weakref.ref(iterator._headroom_loader()), self._kind_of(iterator)
+        self.loader, self.kind = weakref.ref(loader), self._kind_of(loader)
         self.thread, self.script = threading.get_ident(), self._script()
         mark("loader.probe begin")
         return True
 
     @staticmethod
-    def _kind_of(iterator):
-        loader = iterator._headroom_loader()
+    def _kind_of(loader):
         return (id(loader.dataset), loader.batch_size, loader.num_workers, loader.collate_fn, type(loader.sampler), type(loader.batch_sampler))
 
     def _is_mine(self, iterator):
@@ -160,7 +173,7 @@ class Probe:
         if mine is not None:
             return loader is mine
         # Programs may make a loader for each epoch.
-        if loader is None or self._kind_of(iterator) != self.kind or self.trains(iterator) is None:
+        if loader is None or self._kind_of(loader) != self.kind or self.trains(iterator) is None:
             return False
         self.loader = weakref.ref(loader)
         return True
@@ -237,9 +250,10 @@ class Probe:
             if self._is_disturbed():
                 begin = None
             if begin is None and (tries > MOST_SETTLING or (tries > 3 and self._is_settled())):
-                # Copies are made outside the time, and none more than memory is there for.
-                bytes_kept = STEPS * (self.size or (MOST_COPIES, 0))[0]
-                copies = [_copy(self.torch, kept) if bytes_kept < MOST_COPIES else kept for _ in range(STEPS)]
+                # Copies are made outside the time: of large batches fewer, for as many steps.
+                bytes_each = max(1, (self.size or (MOST_COPIES, 0))[0])
+                steps = max(1, min(STEPS, MOST_COPIES // bytes_each))
+                copies = [_copy(self.torch, kept) for _ in range(steps)]
                 begin = self._now()
             elif begin is not None and not copies:
                 break
@@ -249,7 +263,7 @@ class Probe:
                 return None
             self.repeated += 1
             yield copies.pop() if begin is not None else _copy(self.torch, kept)
-        replay_us = (self._now() - begin) / STEPS * 1e6
+        replay_us = (self._now() - begin) / steps * 1e6
         counter("loader.probe_real_us", step_us)
         counter("loader.probe_replay_us", replay_us)
         return ready / STEPS

@@ -98,8 +98,8 @@ LoopView ViewOf(const TraceStore& store, const std::string& path) {
   return view;
 }
 
-Status NoBatch(const LoaderProfile& loader, bool probed) {
-  if (probed) {
+Status NoBatch(const LoaderProfile& loader) {
+  if (loader.probed) {
     return Status::NoAnswer(
         "the run ended within its probe (--probe-input): record more of it; some 300 steps are "
         "enough");
@@ -262,10 +262,7 @@ Status DataCommand::Run() {
   }
   std::rotate(report.loaders.begin(), report.loaders.begin() + (loader_ - 1),
               report.loaders.begin() + loader_);
-  if (report.loaders.front().fetches.empty()) {
-    const bool probed = !ProbeSpans(*store.value()).empty();
-    return NoBatch(report.loaders.front(), probed);
-  }
+  if (report.loaders.front().fetches.empty()) return NoBatch(report.loaders.front());
   report.split = SplitLoading(report.loaders.front(), view);
   // One that found no loader to probe is told under any.
   if (report.loaders.front().probed || ProbeSpans(*store.value()).empty())

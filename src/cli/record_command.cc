@@ -179,6 +179,10 @@ Status RecordCommand::Run() {
   command.insert(command.end(), command_.begin(), command_.end());
   if (command.empty())
     return Status::Usage("the command to record is missing: headroom record -- COMMAND");
+  if (probe_input_ && (level_ == "metrics" || !steps_.empty())) {
+    return Status::Usage(
+        "--probe-input measures the whole loop: it goes with neither --level metrics nor --steps");
+  }
   if (!steps_.empty()) {
     const Result<StepRange> range = ParseStepRange(steps_);
     if (!range.ok()) return range.status();
@@ -200,7 +204,7 @@ Status RecordCommand::Run() {
   Result<std::unique_ptr<Recorder>> recorder = Recorder::Start(options_);
   if (!recorder.ok()) return recorder.status();
 
-  if (probe_input_ && level_ != "metrics")
+  if (probe_input_)
     remark("--probe-input repeats batches and skips others: do not keep what this run learns");
   WriteAbout(with_, command, *recorder.value());
   const std::map<std::string, std::string> environment =

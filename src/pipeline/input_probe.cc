@@ -126,8 +126,9 @@ void AddDoubts(const TraceStore& store, std::span<const Interval> spans, InputPr
   // Turns of both kinds lie in either half; what the loader does alone is another matter.
   std::vector<Interval> turns(spans.begin(), spans.end());
   for (Interval& span : turns) {
-    const std::vector<Sample> alone = SamplesOf(store, "loader.probe_alone_us", {&span, 1});
-    if (!alone.empty()) span.end = alone.front().time;
+    // Told when a turn ends.
+    const std::vector<Sample> ends = SamplesOf(store, "loader.probe_replay_us", {&span, 1});
+    if (!ends.empty()) span.end = ends.back().time;
   }
   const std::vector<Sample> pressure = SamplesOf(store, "cpu_pressure_some_pct", turns);
   const std::size_t half = pressure.size() / 2;

@@ -82,8 +82,8 @@ TEST(InputProbe, GuardsAreTold) {
 TEST(InputProbe, TheGpuMayIdleBehindTheTurns) {
   Probe p;
   p.Metric("gpu_sm_clock_mhz", 1980).Values("real_us", 4, 50'000).Values("replay_us", 4, 20'000);
-  p.Values("alone_us", 5, 30'000).Metric("gpu_sm_clock_mhz", 300);
-  p.Values("again_us", 5, 30'000);
+  p.Metric("gpu_sm_clock_mhz", 300);  // Each batch is told when all are there.
+  p.Values("alone_us", 5, 30'000).Values("again_us", 5, 30'000);
   EXPECT_TRUE(p.End().doubts.empty());
 }
 

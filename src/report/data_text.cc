@@ -77,8 +77,7 @@ std::string BoundSentence(const DataReport& report) {
              "larger quota, or fewer threads.";
     case LoadingBound::kTransfer:
       return "Copies to the device run beside no kernel: pin_memory=True and non_blocking=True "
-             "hide "
-             "them, smaller types on the host make them shorter.";
+             "hide them, smaller types on the host make them shorter.";
     case LoadingBound::kHandover:
       return "Batches are ready, but taking them over takes its time: fewer and larger tensors a "
              "batch, or pinning in a thread of its own.";

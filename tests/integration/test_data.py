@@ -366,6 +366,17 @@ def consume(loader):
                 self.assertFalse([doubt for doubt in probe["doubts"] if "pressure" not in doubt], probe)
                 self.assertGreater(report["loaders"][0]["fetches"], 50)
 
+    def test_an_iterator_that_outlives_its_loader(self):
+        outcome = self.probe("train(iter(torch.utils.data.DataLoader(Images(400, Compose([])), batch_size=8, num_workers=1, persistent_workers=True)))")
+        self.assertEqual(outcome.code, 0, outcome)
+        self.assertTrue(any("without its loader" in doubt for doubt in self.data()["probe"]["doubts"]))
+
+    def test_what_does_not_go_with_a_probe_is_refused(self):
+        for flags in (("--level", "metrics"), ("--steps", "10:20")):
+            outcome = support.headroom("record", "--probe-input", *flags, "-o", self.scratch / "no.pftrace", "--", "true")
+            self.assert_refused(outcome, 2, "--probe-input", flags[0])
+            self.assertFalse((self.scratch / "no.pftrace").exists())
+
     def test_a_validation_on_the_same_dataset_is_not_probed(self):
         outcome = self.probe("""
             parts = [torch.utils.data.SubsetRandomSampler(range(a, a + 480)) for a in (0, 480)]
