@@ -24,6 +24,7 @@
 #include "cli/payload.h"
 #include "cli/progress.h"
 #include "ingest/open_trace.h"
+#include "pipeline/machine_limits.h"
 #include "report/data_report.h"
 #include "report/escape.h"
 

@@ -104,16 +104,6 @@ inline std::size_t WarmUpOf(std::size_t rows) {
   return std::min(kMost, rows / 5);
 }
 
-/// The least quota of processors that the recording says its control group had; none: there was
-/// none.
-std::optional<double> CpuQuotaOf(const TraceStore& store);
-
-/// Least memory that machine and control group had left, in bytes; none: not recorded.
-std::optional<double> FreeMemoryOf(const TraceStore& store);
-
-/// Processors that such a quota held back on average; none: not recorded.
-std::optional<double> ThrottledCoresOf(const TraceStore& store);
-
 /// The loaders of a trace, the one that the loop waited for longest first, those that gave it no
 /// batch last; none where nothing of a loader was recorded by `headroom record` or headroom.torch.
 std::vector<LoaderProfile> FindLoaders(const TraceStore& store);

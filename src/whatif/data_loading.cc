@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "pipeline/loading_verdict.h"
+#include "pipeline/machine_limits.h"
 #include "whatif/catalogue.h"
 #include "whatif/selection.h"
 
