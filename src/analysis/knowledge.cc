@@ -4,6 +4,7 @@
 #include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "analysis/host_rules.h"
 #include "cost/device_spec.h"
@@ -35,8 +36,10 @@ Knowledge::Knowledge(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Knowledge::Knowledge(Knowledge&&) noexcept = default;
 Knowledge::~Knowledge() = default;
 
-Result<std::unique_ptr<Knowledge>> Knowledge::LoadBuiltIn() {
-  Result<DeviceCatalog> devices = DeviceCatalog::Load(DeviceFiles());
+Result<std::unique_ptr<Knowledge>> Knowledge::LoadBuiltIn(std::span<const NamedText> more_devices) {
+  std::vector<NamedText> files(DeviceFiles().begin(), DeviceFiles().end());
+  files.insert(files.end(), more_devices.begin(), more_devices.end());
+  Result<DeviceCatalog> devices = DeviceCatalog::Load(files);
   if (!devices.ok()) return devices.status();
   Result<KernelClassifier> kernels =
       KernelClassifier::Parse(FileNamed(RuleFiles(), "kernels.toml"));

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <memory>
+#include <span>
 
+#include "base/named_text.h"
 #include "base/status.h"
 
 namespace headroom {
@@ -15,8 +17,10 @@ class KernelClassifier;
 /// The rules and specifications that the analyses use. Immutable; shared by all traces of a run.
 class Knowledge {
  public:
-  /// Loads the data files built into the program. A failure is a defect of the build.
-  static Result<std::unique_ptr<Knowledge>> LoadBuiltIn();
+  /// Loads the data files built into the program, and the user's own device files, which replace
+  /// built-in ones of the same short name. Without the latter, a failure is a defect of the build.
+  static Result<std::unique_ptr<Knowledge>> LoadBuiltIn(
+      std::span<const NamedText> more_devices = {});
 
   Knowledge(Knowledge&&) noexcept;
   ~Knowledge();

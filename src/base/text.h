@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string_view>
+#include <vector>
 
 namespace headroom {
 
@@ -11,5 +12,8 @@ inline std::string_view TrimBlanks(std::string_view text) {
   while (text.ends_with(' ')) text.remove_suffix(1);
   return text;
 }
+
+/// The names closest to a word, at most three: those that it is a part of first.
+std::vector<std::string_view> NearNames(std::string_view word, std::vector<std::string_view> names);
 
 }  // namespace headroom

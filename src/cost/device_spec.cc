@@ -41,6 +41,10 @@ constexpr std::array kFigures = {
     FigureField{"fp8_tensor_tflops", "TFLOP/s", &DeviceSpec::fp8_tensor_tflops},
     FigureField{"int8_tensor_tops", "TOP/s", &DeviceSpec::int8_tensor_tops},
     FigureField{"tdp_w", "W", &DeviceSpec::tdp_w},
+    FigureField{"process_nm", "nm", &DeviceSpec::process_nm},
+    FigureField{"link_bandwidth_gbs", "GB/s", &DeviceSpec::link_bandwidth_gbs},
+    FigureField{"pcie_bandwidth_gbs", "GB/s", &DeviceSpec::pcie_bandwidth_gbs},
+    FigureField{"delivered_bandwidth_share", "1", &DeviceSpec::delivered_bandwidth_share},
     FigureField{"max_threads_per_sm", "1", &DeviceSpec::max_threads_per_sm},
     FigureField{"registers_per_sm", "1", &DeviceSpec::registers_per_sm},
     FigureField{"shared_memory_per_sm_bytes", "B", &DeviceSpec::shared_memory_per_sm_bytes},
@@ -73,6 +77,7 @@ class DeviceFile {
     if (status.ok()) status = ReadText(table, "architecture", entry.spec.architecture, false);
     if (status.ok())
       status = ReadText(table, "compute_capability", entry.spec.compute_capability, false);
+    if (status.ok()) status = ReadText(table, "memory_type", entry.spec.memory_type, false);
     if (status.ok()) status = ReadPatterns(table, entry);
     if (status.ok()) status = ReadFigures(table, entry.spec);
     if (status.ok()) status = RefuseOtherKeys(table);
@@ -155,8 +160,9 @@ class DeviceFile {
   }
 
   Status RefuseOtherKeys(const toml::table& table) const {
-    constexpr std::array<std::string_view, 7> kKeys = {
-        "name", "short_name", "vendor", "architecture", "compute_capability", "match", "figures"};
+    constexpr std::array<std::string_view, 8> kKeys = {
+        "name",        "short_name", "vendor", "architecture", "compute_capability",
+        "memory_type", "match",      "figures"};
     for (const auto& [key, value] : table) {
       if (std::find(kKeys.begin(), kKeys.end(), key.str()) == kKeys.end()) {
         return Bad(key.str(), "is not a known key; correct or remove it");

@@ -31,6 +31,7 @@ struct DeviceSpec {
   std::string vendor;              ///< "NVIDIA" or "AMD".
   std::string architecture;        ///< "Hopper", "CDNA3", ...
   std::string compute_capability;  ///< NVIDIA "9.0", AMD "gfx942"; empty if unknown.
+  std::string memory_type;         ///< "HBM2e", "GDDR6", ...; empty if unknown.
 
   std::optional<double> sm_count;  ///< Streaming multiprocessors or compute units.
   std::optional<double> fp32_lanes_per_sm;
@@ -55,6 +56,12 @@ struct DeviceSpec {
   std::optional<double> fp8_tensor_tflops;
   std::optional<double> int8_tensor_tops;
   std::optional<double> tdp_w;
+  std::optional<double> process_nm;  ///< As the vendor names its process.
+  /// Links to other GPUs (NVLink, Infinity Fabric), all together, each way.
+  std::optional<double> link_bandwidth_gbs;
+  std::optional<double> pcie_bandwidth_gbs;  ///< To the host, each way.
+  /// Of `memory_bandwidth_gbs`, what the vendor says that a stream of copies gets.
+  std::optional<double> delivered_bandwidth_share;
   std::optional<double> max_threads_per_sm;
   std::optional<double> registers_per_sm;  ///< 32-bit registers.
   std::optional<double> shared_memory_per_sm_bytes;

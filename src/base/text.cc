@@ -1,0 +1,39 @@
+#include "base/text.h"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace headroom {
+namespace {
+
+/// Letters to insert, delete or change to make one word of the other.
+std::size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t above = row[j];
+      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+std::vector<std::string_view> NearNames(std::string_view word,
+                                        std::vector<std::string_view> names) {
+  std::stable_sort(names.begin(), names.end(), [&](std::string_view a, std::string_view b) {
+    const bool a_within = a.find(word) != std::string_view::npos;
+    const bool b_within = b.find(word) != std::string_view::npos;
+    if (a_within != b_within) return a_within;
+    return EditDistance(word, a) < EditDistance(word, b);
+  });
+  if (names.size() > 3) names.resize(3);
+  return names;
+}
+
+}  // namespace headroom
