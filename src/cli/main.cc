@@ -18,6 +18,7 @@
 #include "cli/help.h"
 #include "cli/monitor_command.h"
 #include "cli/output.h"
+#include "cli/predict_command.h"
 #include "cli/record_command.h"
 #include "cli/report_command.h"
 #include "cli/whatif_command.h"
@@ -64,6 +65,7 @@ int Run(int argc, char** argv) {
   std::vector<std::unique_ptr<Subcommand>> commands;
   commands.push_back(std::make_unique<ReportCommand>(app));
   commands.push_back(std::make_unique<WhatifCommand>(app));
+  commands.push_back(std::make_unique<PredictCommand>(app));
   commands.push_back(std::make_unique<DataCommand>(app));
   commands.push_back(std::make_unique<RecordCommand>(app));
   commands.push_back(std::make_unique<MonitorCommand>(app));

@@ -19,7 +19,7 @@ Result<OpenedJob> OpenJob(const std::string& trace, const JobOptions& options) {
     steps = range.value();
   }
   OpenedJob opened;
-  Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
+  Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn(options.device_files);
   if (!knowledge.ok()) return knowledge.status();
   opened.knowledge = std::move(knowledge).value();
   OpenOptions open;

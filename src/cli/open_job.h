@@ -4,8 +4,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "analysis/knowledge.h"
+#include "base/named_text.h"
 #include "base/status.h"
 #include "cli/calibration_choice.h"
 #include "store/trace_store.h"
@@ -18,6 +20,7 @@ struct JobOptions {
   std::string steps;  ///< "A:B", as ParseStepRange() reads it; empty: all.
   std::optional<double> measured_step_ms;
   CalibrationFlags calibration;
+  std::vector<NamedText> device_files;  ///< Beside the built-in ones.
   bool quiet = false;
 };
 

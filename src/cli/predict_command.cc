@@ -1,0 +1,357 @@
+#include "cli/predict_command.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "analysis/format.h"
+#include "base/read_file.h"
+#include "base/text.h"
+#include "cli/help.h"
+#include "cli/output.h"
+#include "cost/device_spec.h"
+#include "predict/csv_table.h"
+#include "predict/job_prediction.h"
+#include "predict/kernel_table.h"
+#include "predict/operator_list.h"
+#include "predict/step_estimate.h"
+#include "report/escape.h"
+#include "whatif/forecast.h"
+
+namespace headroom::cli {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  headroom predict trace.json.gz --gpu H100,L4,A100-80   the recorded job on other GPUs
+  headroom predict trace.json.gz                         on all that are known
+  headroom predict --ops ops.csv --gpu A100-40,V100      a step known by operators and shapes alone
+  headroom predict --kernels t4.csv --from T4 --to L4 -o l4.csv   a table of measured operators
+  headroom predict trace.json.gz --gpu mine --gpu-file mine.toml  a GPU of your own (docs/devices.md)
+
+Each time has the range in which four of five true ones lay on GPUs that had no part in the model.
+
+Exit codes: 0 fine; 2 usage, an unknown GPU; 3 an input is unreadable, or has nothing to predict;
+4 cannot write, or internal error.
+)";
+
+/// Intervals of both, of one workload.
+bool Overlap(const PredictedMs& a, const PredictedMs& b) {
+  return a.low <= b.high && b.low <= a.high;
+}
+
+/// Fills in which GPUs cannot be told apart.
+void FindTies(std::vector<PredictedTarget>& targets) {
+  for (PredictedTarget& target : targets) {
+    for (const PredictedTarget& other : targets) {
+      if (&other != &target && other.workload == target.workload &&
+          Overlap(target.step, other.step))
+        target.ties.push_back(other.gpu);
+    }
+  }
+}
+
+Result<std::string> ReadRequired(const std::string& flag, const std::string& path) {
+  Result<std::optional<std::string>> text = ReadFile(path);
+  if (!text.ok()) return text.status();
+  if (!text.value())
+    return Status::BadInput(fmt::format("{} {}: there is no such file", flag, path));
+  return std::move(*text.value());
+}
+
+}  // namespace
+
+PredictCommand::PredictCommand(CLI::App& parent) {
+  app_ = parent.add_subcommand("predict", "What a step takes on another GPU");
+  app_->footer(kExamples);
+  app_->add_option("TRACE", traces_, "PyTorch-profiler trace or recording; several give a matrix")
+      ->type_name("");
+  app_->add_option("--gpu", gpus_, "GPUs to predict for [all with a device file]")
+      ->type_name("NAME,...")
+      ->delimiter(',');
+  app_->add_option("--ops", operators_path_, "A list of operators instead of a trace")
+      ->type_name("FILE");
+  app_->add_option("--kernels", table_path_, "A table of operators measured on --from")
+      ->type_name("FILE");
+  app_->add_option("--from", from_,
+                   "GPU that --kernels was measured on, or a trace that does not say")
+      ->type_name("NAME");
+  app_->add_option("--to", to_, "GPU to predict --kernels for")->type_name("NAME");
+  app_->add_option("--gpu-file", gpu_files_, "Further device files, as data/devices/*.toml")
+      ->type_name("FILE");
+  app_->add_option("--constants", constants_path_,
+                   "Constants of the kernel models instead of the built-in ones")
+      ->type_name("FILE");
+  app_->add_option("--host-factor", host_factor_,
+                   "How many times as fast the other machine's host is [1]")
+      ->type_name("F")
+      ->check(AboveZero, "");
+  app_->add_flag("--json", json_, "One JSON object, format headroom.predict/1");
+  app_->add_option("-o,--output,--out", output_path_,
+                   "Write to FILE, whole or not at all, not to stdout")
+      ->type_name("FILE");
+  app_->add_option("--step-marker", options_.step_marker,
+                   "Range that begins each step, where the trace has no ProfilerStep")
+      ->type_name("NAME");
+  app_->add_option("--steps", options_.steps,
+                   "Only steps A to B, by number, both included, as if no others were recorded")
+      ->type_name("A:B");
+  app_->add_option("--measured-step-ms", options_.measured_step_ms,
+                   "True time of a step without a profiler, for jobs that the host paces")
+      ->type_name("X")
+      ->check(AboveZero, "");
+  app_->add_option("--calibration", options_.calibration.path,
+                   "Calibration of the machine that made the trace (headroom calibrate --host)")
+      ->type_name("FILE");
+  app_->add_flag("--no-local-state", options_.calibration.no_local_state,
+                 "Use nothing that was learned on this machine");
+  app_->add_flag("-q,--quiet", options_.quiet, "No remarks and no progress on stderr");
+}
+
+Status PredictCommand::CheckFlags() const {
+  const int inputs =
+      (traces_.empty() ? 0 : 1) + (operators_path_.empty() ? 0 : 1) + (table_path_.empty() ? 0 : 1);
+  if (inputs != 1) {
+    return Status::Usage(
+        "one input: TRACE, --ops FILE or --kernels FILE (headroom predict --help has examples)");
+  }
+  if (table_path_.empty() && !to_.empty())
+    return Status::Usage("--to belongs to --kernels; name GPUs with --gpu");
+  if (!operators_path_.empty() && !from_.empty())
+    return Status::Usage("--ops FILE is of no GPU: leave out --from");
+  if (!table_path_.empty() && (from_.empty() || to_.empty() || !gpus_.empty() || json_)) {
+    return Status::Usage(
+        "--kernels FILE takes --from NAME and --to NAME, and writes a table: no --gpu, no --json");
+  }
+  if (options_.measured_step_ms && traces_.size() != 1)
+    return Status::Usage("--measured-step-ms is of one job: give one TRACE");
+  std::vector<std::string> inputs_read = traces_;
+  for (const std::string& path : {operators_path_, table_path_, constants_path_}) {
+    if (!path.empty()) inputs_read.push_back(path);
+  }
+  inputs_read.insert(inputs_read.end(), gpu_files_.begin(), gpu_files_.end());
+  if (output_path_.empty() || output_path_ == "-") return Status::Ok();
+  return RefuseToOverwrite("-o", output_path_, inputs_read);
+}
+
+Status PredictCommand::LoadKnowledge() {
+  gpu_texts_.reserve(gpu_files_.size());  // Names and texts are viewed.
+  std::vector<NamedText> files;
+  for (const std::string& path : gpu_files_) {
+    Result<std::string> text = ReadRequired("--gpu-file", path);
+    if (!text.ok()) return text.status();
+    gpu_texts_.push_back(std::move(text).value());
+    files.push_back({path, gpu_texts_.back()});
+  }
+  options_.device_files = files;
+  Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn(files);
+  if (!knowledge.ok()) return knowledge.status();
+  knowledge_ = std::move(knowledge).value();
+  if (!constants_path_.empty()) {
+    Result<std::string> text = ReadRequired("--constants", constants_path_);
+    if (!text.ok()) return text.status();
+    constants_text_ = std::move(text).value();
+  }
+  Result<KernelConstants> constants =
+      constants_path_.empty() ? KernelConstants::LoadBuiltIn()
+                              : KernelConstants::Parse({constants_path_, constants_text_});
+  if (!constants.ok()) return constants.status();
+  constants_ = std::move(constants).value();
+  return Status::Ok();
+}
+
+Result<DeviceRates> PredictCommand::RatesNamed(const std::string& name) const {
+  const DeviceCatalog& catalog = knowledge_->devices();
+  const DeviceSpec* device = catalog.Find(name);
+  if (device == nullptr) {
+    std::vector<std::string_view> names;
+    for (const DeviceSpec& known : catalog.devices()) names.push_back(known.short_name);
+    return Status::Usage(fmt::format(
+        "no GPU '{}' is known; near names: {}. A GPU is added by a file of its data sheet: "
+        "--gpu-file FILE (docs/devices.md)",
+        name, fmt::join(NearNames(name, std::move(names)), ", ")));
+  }
+  return RatesOf(*device, catalog, constants_);
+}
+
+Result<std::vector<DeviceRates>> PredictCommand::Targets() const {
+  std::vector<DeviceRates> targets;
+  for (const std::string& name : gpus_) {
+    Result<DeviceRates> found = RatesNamed(name);
+    if (!found.ok()) return found.status();
+    targets.push_back(std::move(found).value());
+  }
+  if (!gpus_.empty()) return targets;
+  for (const DeviceSpec& device : knowledge_->devices().devices()) {
+    Result<DeviceRates> found = RatesOf(device, knowledge_->devices(), constants_);
+    if (found.ok()) targets.push_back(std::move(found).value());
+  }
+  return targets;
+}
+
+std::string PredictCommand::WhyExtrapolated(const DeviceRates& rates) const {
+  std::string why;
+  if (!constants_.Validated(rates.device->architecture)) {
+    why = fmt::format("no GPU of the {} architecture had a part in the models",
+                      rates.device->architecture);
+  }
+  if (!rates.guessed.empty()) {
+    why += fmt::format("{}its device file does not give {}: a usual value stands in",
+                       why.empty() ? "" : "; ", rates.guessed);
+  }
+  return why;
+}
+
+Status PredictCommand::PredictTable() const {
+  const Result<DeviceRates> source = RatesNamed(from_), target = RatesNamed(to_);
+  if (!source.ok()) return source.status();
+  if (!target.ok()) return target.status();
+  const Result<CsvTable> table = ReadCsv(table_path_);
+  if (!table.ok()) return table.status();
+  const DeviceCatalog& catalog = knowledge_->devices();
+  const Result<std::vector<MeasuredOperator>> operators = ReadMeasuredOperators(
+      table.value(),
+      [&](const std::string& name) { return catalog.Find(name) == source.value().device; });
+  if (!operators.ok()) return operators.status();
+  const std::vector<std::optional<PredictedMs>> predictions =
+      PredictOperators(operators.value(), source.value(), target.value(), constants_);
+  std::vector<std::string> cells = table.value().header;
+  for (const char* column : {"predicted_ms", "predicted_low_ms", "predicted_high_ms"}) {
+    if (table.value().Column(column)) {
+      return Status::BadInput(
+          fmt::format("{}: has a column {} already; leave it out", table_path_, column));
+    }
+    cells.emplace_back(column);
+  }
+  std::string text = CsvLine(cells);
+  std::size_t elsewhere = 0, without_model = 0;
+  for (std::size_t row = 0; row < predictions.size(); ++row) {
+    cells = table.value().rows[row];
+    const std::optional<PredictedMs>& ms = predictions[row];
+    for (const double PredictedMs::*part :
+         {&PredictedMs::mid, &PredictedMs::low, &PredictedMs::high})
+      cells.push_back(ms ? fmt::format("{:.6f}", *ms.*part) : "");
+    text += CsvLine(cells);
+    if (!ms) ++(operators.value()[row].on_source ? without_model : elsewhere);
+  }
+  if (!options_.quiet) {
+    if (elsewhere > 0) {
+      Remark(fmt::format("{} rows are of another device than {} and have no prediction\n",
+                         elsewhere, source.value().device->short_name));
+    }
+    if (without_model > 0)
+      Remark(fmt::format("{} rows have a type that {} or {} has no peak for, and no prediction\n",
+                         without_model, source.value().device->short_name,
+                         target.value().device->short_name));
+    const std::string why = WhyExtrapolated(target.value());
+    if (!why.empty()) Remark(fmt::format("{}: {}\n", target.value().device->short_name, why));
+  }
+  return WriteResult(std::move(text), output_path_);
+}
+
+Status PredictCommand::PredictLists(PredictReport& report) const {
+  const Result<std::vector<DeviceRates>> targets = Targets();
+  if (!targets.ok()) return targets.status();
+  const Result<std::vector<OperatorList>> lists = ReadOperatorLists(operators_path_);
+  if (!lists.ok()) return lists.status();
+  for (const OperatorList& list : lists.value()) {
+    for (const DeviceRates& rate : targets.value()) {
+      const Result<StepEstimate> estimate = EstimateStep(list, rate, constants_);
+      if (!estimate.ok()) return estimate.status();
+      std::string why = WhyExtrapolated(rate);
+      if (list.collectives > 0) {
+        why +=
+            fmt::format("{}{} of communication between GPUs {} not in it", why.empty() ? "" : "; ",
+                        Plural(list.collectives, "kernel"), list.collectives == 1 ? "is" : "are");
+      }
+      report.targets.push_back({.workload = list.name,
+                                .gpu = rate.device->short_name,
+                                .full_name = rate.device->name,
+                                .step = estimate.value().step,
+                                .gpu_memory_bytes = rate.device->memory_bytes,
+                                .extrapolated = !why.empty(),
+                                .why = why});
+    }
+  }
+  return Status::Ok();
+}
+
+Result<DeviceRates> PredictCommand::SourceOf(const std::string& trace, const Job& job) const {
+  if (!from_.empty()) return RatesNamed(from_);
+  if (job.device() != nullptr) return RatesOf(*job.device(), knowledge_->devices(), constants_);
+  const auto& devices = job.store().devices;
+  std::string names;
+  for (std::size_t row = 0; row < devices.rows(); ++row) {
+    if (!devices.name[row].valid()) continue;
+    const std::string name(job.store().Text(devices.name[row]));
+    if (names.find(name) == std::string::npos) names += (names.empty() ? "" : ", ") + name;
+  }
+  return Status::NoAnswer(fmt::format(
+      "{}: {}; name the GPU with --from NAME, or add its data sheet with --gpu-file FILE "
+      "(docs/devices.md)",
+      trace,
+      names.empty() ? "the trace does not say which GPU it was recorded on"
+                    : fmt::format("no single known GPU: {}", names)));
+}
+
+Status PredictCommand::PredictTrace(const std::string& trace, PredictReport& report) const {
+  const Result<OpenedJob> opened = OpenJob(trace, options_);
+  if (!opened.ok()) return opened.status();
+  if (!opened.value().forecasts.ok()) return opened.value().forecasts;
+  const Job& job = *opened.value().job;
+  const Result<DeviceRates> source = SourceOf(trace, job);
+  if (!source.ok()) return source.status();
+  const Result<std::vector<DeviceRates>> targets = Targets();
+  if (!targets.ok()) return targets.status();
+  const Baseline baseline = Forecaster(job).baseline();
+  JobPredictor predictor(job, source.value(), constants_);
+  const PredictedMs step = {baseline.corrected.low, baseline.corrected.mid,
+                            baseline.corrected.high};
+  report.source_gpu = source.value().device->short_name;
+  report.baselines.push_back({.trace = trace,
+                              .step = step,
+                              .host_ms = baseline.host_limit_ms,
+                              .gpu_ms = baseline.gpu_limit_ms,
+                              .ratio_only_share = predictor.ratio_only_share()});
+  for (const DeviceRates& target : targets.value()) {
+    const JobPrediction prediction = predictor.Predict(target, host_factor_);
+    const std::string extrapolated = WhyExtrapolated(target);
+    report.targets.push_back(
+        {.workload = traces_.size() > 1 ? trace : "",
+         .gpu = target.device->short_name,
+         .full_name = target.device->name,
+         .step = prediction.step,
+         .speedup =
+             prediction.step.mid > 0 ? std::optional(step.mid / prediction.step.mid) : std::nullopt,
+         .gpu_memory_bytes = target.device->memory_bytes,
+         .extrapolated = !extrapolated.empty(),
+         .why = prediction.why + (extrapolated.empty() ? "" : "; " + extrapolated)});
+  }
+  return Status::Ok();
+}
+
+Status PredictCommand::Run() {
+  if (Status status = CheckFlags(); !status.ok()) return status;
+  if (Status status = LoadKnowledge(); !status.ok()) return status;
+  if (!table_path_.empty()) return PredictTable();
+  PredictReport report;
+  report.constants = constants_.about;
+  if (!operators_path_.empty()) {
+    if (Status status = PredictLists(report); !status.ok()) return status;
+  }
+  for (const std::string& trace : traces_) {
+    if (Status status = PredictTrace(trace, report); !status.ok()) return status;
+  }
+  FindTies(report.targets);
+  return WriteResult(json_ ? RenderPredictJson(report)
+                           : RenderPredictText(report, UseColor(ColorMode::kAuto, output_path_),
+                                               CharsetOfEnvironment()),
+                     output_path_);
+}
+
+}  // namespace headroom::cli

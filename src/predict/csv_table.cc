@@ -1,0 +1,139 @@
+#include "predict/csv_table.h"
+
+#include <csv.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "ingest/byte_source.h"
+
+namespace headroom {
+namespace {
+
+/// Beyond this, a table is no list of operators.
+constexpr std::size_t kMostBytes = std::size_t{1} << 30;
+
+/// What libcsv's callbacks fill.
+struct Filling {
+  CsvTable* table = nullptr;
+  std::vector<std::string> cells = {};
+  std::size_t line = 1;  ///< At the end of what was read.
+  std::size_t wrong_line = 0, wrong_cells = 0;
+};
+
+void TakeCell(void* text, std::size_t length, void* data) {
+  auto* filling = static_cast<Filling*>(data);
+  filling->cells.emplace_back(static_cast<const char*>(text), length);
+  filling->line += static_cast<std::size_t>(
+      std::count(filling->cells.back().begin(), filling->cells.back().end(), '\n'));
+}
+
+void TakeRow(int end, void* data) {
+  auto* filling = static_cast<Filling*>(data);
+  CsvTable& table = *filling->table;
+  const bool blank = filling->cells.size() == 1 && filling->cells.front().empty();
+  if (!filling->cells.empty() && !blank) {
+    if (table.header.empty()) {
+      table.header = std::move(filling->cells);
+    } else if (filling->cells.size() == table.header.size()) {
+      table.rows.push_back(std::move(filling->cells));
+      table.lines.push_back(filling->line);
+    } else if (filling->wrong_line == 0) {
+      filling->wrong_line = filling->line;
+      filling->wrong_cells = filling->cells.size();
+    }
+  }
+  filling->cells.clear();
+  if (end == '\n') ++filling->line;  // Of "\r\n", both are told.
+}
+
+}  // namespace
+
+std::optional<std::size_t> CsvTable::Column(std::string_view column) const {
+  const auto found = std::find(header.begin(), header.end(), column);
+  if (found == header.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - header.begin());
+}
+
+std::string CsvTable::Place(std::size_t row) const {
+  return fmt::format("{}, line {}", name, lines[row]);
+}
+
+Result<CsvTable> ParseCsv(std::string_view text, const std::string& name) {
+  CsvTable table;
+  table.name = name;
+  csv_parser parser;
+  if (csv_init(&parser, CSV_STRICT | CSV_STRICT_FINI | CSV_REPALL_NL) != 0)
+    return Status::Internal("cannot start the parser of tables");
+  const std::unique_ptr<csv_parser, void (*)(csv_parser*)> freed(&parser, csv_free);
+  // Cells are as written: blanks count.
+  csv_set_space_func(&parser, [](unsigned char) { return 0; });
+  Filling filling{.table = &table};
+  const std::size_t read =
+      csv_parse(&parser, text.data(), text.size(), TakeCell, TakeRow, &filling);
+  if (read != text.size() || csv_fini(&parser, TakeCell, TakeRow, &filling) != 0) {
+    return Status::BadInput(fmt::format(
+        "{}, line {}: a quote that is not closed, or text behind one; write a cell with "
+        "quotes as \"say \"\"so\"\"\"",
+        name, filling.line));
+  }
+  if (table.header.empty())
+    return Status::BadInput(fmt::format("{}: no header line with names of columns", name));
+  if (filling.wrong_line > 0) {
+    return Status::BadInput(fmt::format("{}, line {}: {} cells, but the header names {} columns",
+                                        name, filling.wrong_line, filling.wrong_cells,
+                                        table.header.size()));
+  }
+  for (std::size_t i = 0; i < table.header.size(); ++i) {
+    if (*table.Column(table.header[i]) != i)
+      return Status::BadInput(fmt::format("{}: column '{}' is there twice", name, table.header[i]));
+  }
+  return table;
+}
+
+Result<std::string> ReadWholeText(const std::string& path) {
+  Result<std::unique_ptr<ByteSource>> source = OpenByteSource(path, ExpansionLimit());
+  if (!source.ok()) return source.status();
+  std::string text;
+  constexpr std::size_t kChunk = std::size_t{1} << 20;
+  for (;;) {
+    const std::size_t before = text.size();
+    text.resize(before + kChunk);
+    const Result<std::size_t> read = source.value()->Read(std::span(text.data() + before, kChunk));
+    if (!read.ok()) return read.status();
+    text.resize(before + read.value());
+    if (read.value() == 0) break;
+    if (text.size() > kMostBytes)
+      return Status::BadInput(fmt::format("{}: more than 1 GiB is no table of operators", path));
+  }
+  if (!source.value()->damage().empty())
+    return Status::BadInput(fmt::format("{}: {}", path, source.value()->damage()));
+  return text;
+}
+
+Result<CsvTable> ReadCsv(const std::string& path) {
+  const Result<std::string> text = ReadWholeText(path);
+  if (!text.ok()) return text.status();
+  return ParseCsv(text.value(), path);
+}
+
+std::string CsvLine(const std::vector<std::string>& cells) {
+  std::string line;
+  for (const std::string& cell : cells) {
+    if (!line.empty() || &cell != &cells.front()) line += ',';
+    if (cell.find_first_of(",\"\n\r") == std::string::npos) {
+      line += cell;
+      continue;
+    }
+    line += '"';
+    for (const char c : cell) line += c == '"' ? std::string("\"\"") : std::string(1, c);
+    line += '"';
+  }
+  return line + '\n';
+}
+
+}  // namespace headroom

@@ -1,0 +1,104 @@
+#include "predict/device_rates.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+namespace headroom {
+namespace {
+
+constexpr double kFullSizeW = 200;
+constexpr double kTera = 1e12, kPerNs = 1e-9;
+
+std::optional<double> PowerPerPeak(const DeviceSpec& device) {
+  if (!device.tdp_w || !device.fp32_tflops) return std::nullopt;
+  return *device.tdp_w / *device.fp32_tflops;
+}
+
+/// What an operation takes on an architecture's full-size cards: power a peak.
+std::optional<double> PowerOfArchitecture(const DeviceSpec& device, const DeviceCatalog& catalog) {
+  double sum = 0;
+  int count = 0;
+  for (const DeviceSpec& other : catalog.devices()) {
+    const std::optional<double> power = PowerPerPeak(other);
+    if (!power || *other.tdp_w < kFullSizeW || other.architecture != device.architecture ||
+        other.fp32_lanes_per_sm != device.fp32_lanes_per_sm)
+      continue;
+    sum += std::log(*power);
+    ++count;
+  }
+  if (count == 0) return std::nullopt;
+  return std::exp(sum / count);
+}
+
+double BandwidthShare(const DeviceSpec& device, const KernelConstants& constants) {
+  if (device.delivered_bandwidth_share) return *device.delivered_bandwidth_share;
+  if (device.vendor == "AMD") return constants.amd;
+  return device.memory_type.starts_with("HBM") ? constants.hbm : constants.gddr;
+}
+
+void AlsoGuessed(DeviceRates& rates, std::string_view what) {
+  rates.guessed += (rates.guessed.empty() ? "" : ", ") + std::string(what);
+}
+
+}  // namespace
+
+Result<DeviceRates> RatesOf(const DeviceSpec& device, const DeviceCatalog& catalog,
+                            const KernelConstants& constants) {
+  DeviceRates rates{.device = &device, .library = constants.LibraryOf(device.architecture)};
+  if (rates.library == nullptr) {
+    return Status::Usage(fmt::format(
+        "{}: kernels of the architecture '{}' are not known; its device file must name one of "
+        "those in data/kernels/constants.toml",
+        device.name, device.architecture));
+  }
+  // The peak of matrix units in full float32, where a vendor has them: its library uses them.
+  const std::optional<double> peak =
+      device.fp32_matrix_tflops ? device.fp32_matrix_tflops : device.fp32_tflops;
+  struct Needed {
+    std::string_view key;
+    const std::optional<double>& value;
+  };
+  for (const Needed& needed : {Needed{"sm_count", device.sm_count}, Needed{"fp32_tflops", peak},
+                               Needed{"memory_bandwidth_gbs", device.memory_bandwidth_gbs}}) {
+    if (!needed.value) {
+      return Status::Usage(
+          fmt::format("{}: its device file does not give {}, without which nothing can be "
+                      "predicted; add it (docs/devices.md)",
+                      device.name, needed.key));
+    }
+  }
+  constexpr double kUsualLanes = 64, kUsualThreads = 2048, kUsualRegisters = 65536;
+  constexpr double kUsualL2 = 4 << 20;
+  const auto figure = [&](const std::optional<double>& value, std::string_view key, double usual) {
+    if (!value) AlsoGuessed(rates, key);
+    return value.value_or(usual);
+  };
+  rates.processors = *device.sm_count;
+  rates.lanes = figure(device.fp32_lanes_per_sm, "fp32_lanes_per_sm", kUsualLanes);
+  rates.threads = figure(device.max_threads_per_sm, "max_threads_per_sm", kUsualThreads);
+  rates.registers = device.registers_per_sm.value_or(kUsualRegisters);
+  rates.l2_bytes = figure(device.l2_bytes, "l2_bytes", kUsualL2);
+  if (device.l3_bytes) rates.l2_bytes = std::max(rates.l2_bytes, *device.l3_bytes);
+  rates.flops_per_ns = *peak * kTera * kPerNs;
+  constexpr double kLanesOfAllSlots = 128;
+  if (device.vendor == "NVIDIA" && rates.lanes >= kLanesOfAllSlots && !rates.library->dual_issue)
+    rates.issue_share = constants.issue_share;
+  rates.bytes_per_ns =
+      *device.memory_bandwidth_gbs * BandwidthShare(device, constants);  // GB/s are bytes a ns.
+  if (device.memory_type.empty() && !device.delivered_bandwidth_share)
+    AlsoGuessed(rates, "memory_type");
+  const std::optional<double> power = PowerPerPeak(device);
+  const std::optional<double> usual = PowerOfArchitecture(device, catalog);
+  rates.low_power = device.tdp_w && *device.tdp_w < kLowPowerW;
+  if (!power) AlsoGuessed(rates, "tdp_w");
+  if (power && usual) {
+    const double exponent = rates.low_power ? constants.low_power : constants.full_power;
+    rates.sustained_share = std::min(1.0, std::pow(*power / *usual, exponent));
+  }
+  return rates;
+}
+
+}  // namespace headroom

@@ -1,0 +1,49 @@
+// What a GPU sustains, from its data sheet: the rates that the models of kernels divide by.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/status.h"
+#include "cost/device_spec.h"
+#include "predict/kernel_constants.h"
+
+namespace headroom {
+
+/// Of one device; all above 0.
+struct DeviceRates {
+  const DeviceSpec* device = nullptr;
+  const GemmLibrary* library = nullptr;  ///< Not null.
+  double processors = 0;                 ///< Multiprocessors or compute units.
+  double lanes = 0;                      ///< Of float32, in each.
+  double threads = 0;                    ///< That one can hold.
+  double registers = 0;                  ///< That one has.
+  double l2_bytes = 0;
+  double flops_per_ns = 0;     ///< Peak in float32, at the boost clock.
+  double issue_share = 1;      ///< Of it, what issuing other instructions leaves to products.
+  double sustained_share = 1;  ///< Of that peak: what the power allows for long.
+  double bytes_per_ns = 0;     ///< Sustained by kernels that only move data.
+  bool low_power = false;      ///< A card of less than 100 W.
+  /// What of it rests on a guess; empty: nothing.
+  std::string guessed = {};
+};
+
+/// Cards below this sustain what their power and cooling allow, not what their clock says.
+inline constexpr double kLowPowerW = 100;
+
+/// The rates of a device.
+///
+/// The power rule: an architecture's full-size cards (200 W or more) tell what an operation takes,
+/// W = the geometric mean of power / peak; a card with less power a peak than that sustains
+/// (power / peak / W) ^ e of its peak, e by kind of card. It needs nothing that was measured on
+/// the card itself.
+///
+/// Bandwidth: the share that kernels get by kind of memory, or what the vendor says that a stream
+/// gets (DeviceSpec::delivered_bandwidth_share).
+///
+/// Fails (kUsage) where the device's file lacks a figure that nothing can stand in for, with its
+/// name, and for architectures whose kernels are not known.
+Result<DeviceRates> RatesOf(const DeviceSpec& device, const DeviceCatalog& catalog,
+                            const KernelConstants& constants);
+
+}  // namespace headroom

@@ -1,0 +1,68 @@
+#include "predict/device_rates.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "predict/test_devices.h"
+
+namespace headroom {
+namespace {
+
+TEST(DeviceRates, PowerBoundsSmallCardsAndNoFullSizeOne) {
+  for (const char* name : {"T4", "P4", "L4"}) {
+    const DeviceRates rates = RatesOfGpu(name);
+    EXPECT_TRUE(rates.low_power) << name;
+    EXPECT_LT(rates.sustained_share, 0.75) << name;
+    EXPECT_GT(rates.sustained_share, 0.3) << name;
+  }
+  for (const char* name : {"V100", "P100", "H200", "RTX-2080Ti"}) {
+    const DeviceRates rates = RatesOfGpu(name);
+    EXPECT_FALSE(rates.low_power) << name;
+    EXPECT_GT(rates.sustained_share, 0.9) << name;
+  }
+}
+
+TEST(DeviceRates, BandwidthIsThatOfTheKindOfMemoryOrTheVendorsWord) {
+  const KernelConstants& constants = ShippedConstants();
+  EXPECT_NEAR(RatesOfGpu("V100").bytes_per_ns, 900 * constants.hbm, 1e-9);
+  EXPECT_NEAR(RatesOfGpu("T4").bytes_per_ns, 320 * constants.gddr, 1e-9);
+  EXPECT_NEAR(RatesOfGpu("P100").bytes_per_ns, 732 * 0.76, 1e-9);
+}
+
+TEST(DeviceRates, IssueSlotsBoundMultiprocessorsOf128Lanes) {
+  EXPECT_EQ(RatesOfGpu("V100").issue_share, 1);
+  EXPECT_EQ(RatesOfGpu("P4").issue_share, 1) << "Pascal issues two instructions a clock";
+  EXPECT_EQ(RatesOfGpu("H200").issue_share, ShippedConstants().issue_share);
+}
+
+TEST(DeviceRates, AreThereForEveryShippedDevice) {
+  for (const DeviceSpec& device : TestKnowledge().devices().devices()) {
+    const Result<DeviceRates> rates =
+        RatesOf(device, TestKnowledge().devices(), ShippedConstants());
+    EXPECT_TRUE(rates.ok()) << rates.status().message();
+  }
+}
+
+TEST(DeviceRates, NameTheFigureThatIsMissing) {
+  DeviceSpec device = *TestKnowledge().devices().Find("T4");
+  device.sm_count.reset();
+  Result<DeviceRates> rates = RatesOf(device, TestKnowledge().devices(), ShippedConstants());
+  ASSERT_FALSE(rates.ok());
+  EXPECT_EQ(rates.status().code(), StatusCode::kUsage);
+  EXPECT_NE(rates.status().message().find("sm_count"), std::string::npos);
+
+  device = *TestKnowledge().devices().Find("T4");
+  device.l2_bytes.reset();
+  rates = RatesOf(device, TestKnowledge().devices(), ShippedConstants());
+  ASSERT_TRUE(rates.ok());
+  EXPECT_EQ(rates.value().guessed, "l2_bytes");
+
+  device.architecture = "Kepler";
+  rates = RatesOf(device, TestKnowledge().devices(), ShippedConstants());
+  ASSERT_FALSE(rates.ok());
+  EXPECT_NE(rates.status().message().find("'Kepler'"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace headroom

@@ -1,0 +1,214 @@
+#include "predict/job_prediction.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "analysis/operator_costs.h"
+#include "whatif/operators.h"
+
+namespace headroom {
+namespace {
+
+constexpr double kNsPerMs = 1e6;
+/// What a profile may say beyond the model; more is a model that does not fit.
+constexpr double kMostResidual = 4;
+
+bool IsBusCopy(CopyKind copy) {
+  return copy == CopyKind::kHostToDevice || copy == CopyKind::kDeviceToHost;
+}
+
+}  // namespace
+
+JobPredictor::JobPredictor(const Job& job, const DeviceRates& source,
+                           const KernelConstants& constants)
+    : job_(job), source_(source), constants_(constants) {
+  class_of_.assign(job.graph().tasks.size(), -1);
+  AddOperators();
+  AddOthers();
+}
+
+void JobPredictor::Add(Piece piece, TaskIndex task) {
+  piece.tasks = {task};
+  piece.recorded_ns = static_cast<double>(job_.corrected().duration[task]);
+  class_of_[task] = static_cast<std::int8_t>(piece.work_class);
+  pieces_.push_back(std::move(piece));
+}
+
+void JobPredictor::AddOperators() {
+  const auto& gpu = job_.store().gpu_tasks;
+  for (LaunchingOperator& op : LaunchingOperators(job_)) {
+    Piece piece{.kind = Piece::Kind::kOperator};
+    double longest = -1;
+    for (const TaskIndex task : op.tasks) {
+      const std::uint32_t row = job_.graph().tasks[task].row;
+      const KernelClass& kernel = job_.ClassOf(task);
+      if (gpu.kind[row] != GpuTaskKind::kKernel || kernel.family == WorkFamily::kCommunication)
+        continue;
+      const auto ns = static_cast<double>(job_.corrected().duration[task]);
+      piece.tasks.push_back(task);
+      piece.recorded_ns += ns;
+      if (ns > longest) {
+        longest = ns;
+        piece.longest = kernel;
+      }
+    }
+    if (piece.tasks.empty()) continue;
+    piece.call = ReadOperatorCall(job_.store(), op.op);
+    piece.cost = job_.CostOf(op.op);
+    const OperatorWork work = {
+        .call = piece.call ? &*piece.call : nullptr, .cost = piece.cost, .longest = piece.longest};
+    const std::optional<double> ns = OperatorNs(work, source_, constants_);
+    if (!ns) continue;  // Kernel by kernel, by how they were launched.
+    piece.source_ns = *ns;
+    piece.work_class = headroom::ClassOf(work);
+    for (const TaskIndex task : piece.tasks)
+      class_of_[task] = static_cast<std::int8_t>(piece.work_class);
+    pieces_.push_back(std::move(piece));
+  }
+}
+
+void JobPredictor::AddOthers() {
+  const auto& gpu = job_.store().gpu_tasks;
+  for (TaskIndex task = 0; task < class_of_.size(); ++task) {
+    if (job_.graph().tasks[task].kind != TaskKind::kGpu || class_of_[task] >= 0) continue;
+    const std::uint32_t row = job_.graph().tasks[task].row;
+    Piece piece;
+    if (gpu.kind[row] != GpuTaskKind::kKernel) {
+      piece.kind = IsBusCopy(gpu.copy[row]) ? Piece::Kind::kBus : Piece::Kind::kMemory;
+    } else if (job_.ClassOf(task).family == WorkFamily::kCommunication) {
+      piece.kind = Piece::Kind::kCollective;
+    } else if (gpu.grid_x[row] > 0 && gpu.block_x[row] > 0) {
+      const auto product = [](std::int32_t x, std::int32_t y, std::int32_t z) {
+        return static_cast<double>(std::max(1, x)) * std::max(1, y) * std::max(1, z);
+      };
+      piece.launch = {.blocks = product(gpu.grid_x[row], gpu.grid_y[row], gpu.grid_z[row]),
+                      .threads = product(gpu.block_x[row], gpu.block_y[row], gpu.block_z[row]),
+                      .registers = std::max(0.0, static_cast<double>(gpu.registers[row])),
+                      .shared_bytes = std::max(0.0, static_cast<double>(gpu.shared_memory[row]))};
+    } else {
+      // Not recorded: as if there were many blocks.
+      piece.launch = {.blocks = std::numeric_limits<double>::infinity(), .threads = 1};
+    }
+    Add(std::move(piece), task);
+  }
+}
+
+double JobPredictor::ratio_only_share() const {
+  double all = 0, by_ratio = 0;
+  for (const Piece& piece : pieces_) {
+    all += piece.recorded_ns;
+    if (piece.kind == Piece::Kind::kLaunch) by_ratio += piece.recorded_ns;
+  }
+  return all > 0 ? by_ratio / all : 0;
+}
+
+double JobPredictor::FactorOf(const Piece& piece, const DeviceRates& target) const {
+  switch (piece.kind) {
+    case Piece::Kind::kCollective:
+      return 1;
+    case Piece::Kind::kLaunch:
+      return WaveScaling(piece.launch, source_, target);
+    case Piece::Kind::kMemory:
+      return source_.bytes_per_ns / target.bytes_per_ns;
+    case Piece::Kind::kBus: {
+      const std::optional<double>& from = source_.device->pcie_bandwidth_gbs;
+      const std::optional<double>& to = target.device->pcie_bandwidth_gbs;
+      return from && to ? *from / *to : 1;
+    }
+    case Piece::Kind::kOperator:
+      break;
+  }
+  const OperatorWork work = {
+      .call = piece.call ? &*piece.call : nullptr, .cost = piece.cost, .longest = piece.longest};
+  const std::optional<double> there = OperatorNs(work, target, constants_);
+  if (!there || piece.recorded_ns <= 0) return source_.bytes_per_ns / target.bytes_per_ns;
+  const auto index = static_cast<std::size_t>(piece.work_class);
+  // Attention, pooling and the like have no model of their own: the profile is all there is.
+  double weight = source_.library == target.library ? constants_.residual_same[index]
+                                                    : constants_.residual_other[index];
+  const bool modelled =
+      piece.work_class == WorkClass::kProduct || piece.work_class == WorkClass::kConvolution;
+  if (!modelled) weight = 1;
+  const double residual =
+      std::clamp(piece.recorded_ns / piece.source_ns, modelled ? 1 / kMostResidual : 0,
+                 modelled ? kMostResidual : 1e9);
+  return *there * std::pow(residual, weight) / piece.recorded_ns;
+}
+
+Plan JobPredictor::Stretched(const Plan& plan, std::optional<WorkClass> work_class, double gpu,
+                             double host) const {
+  Plan out = plan;
+  const PlanShape& shape = *plan.shape;
+  const auto times = [](std::int64_t& value, double factor) {
+    value = std::llround(static_cast<double>(value) * factor);
+  };
+  for (std::size_t task = 0; task < out.tasks(); ++task) {
+    if (class_of_[task] >= 0) {
+      if (!work_class || class_of_[task] == static_cast<std::int8_t>(*work_class))
+        times(out.duration[task], gpu);
+      continue;
+    }
+    if (host == 1) continue;
+    times(out.duration[task], host);
+    // The first edge of a host task is the work before it.
+    const std::uint32_t track = shape.edge_begin[task];
+    if (track < shape.edge_begin[task + 1]) times(out.lag[track], host);
+  }
+  return out;
+}
+
+JobPrediction JobPredictor::Predict(const DeviceRates& target, double host_factor) {
+  const bool same = target.device->short_name == source_.device->short_name;
+  Plan plan = Stretched(job_.corrected(), std::nullopt, 1, 1 / host_factor);
+  bool collectives = false;
+  for (const Piece& piece : pieces_) {
+    collectives |= piece.kind == Piece::Kind::kCollective;
+    if (same) continue;
+    const double factor = FactorOf(piece, target);
+    for (const TaskIndex task : piece.tasks) {
+      plan.duration[task] = std::llround(static_cast<double>(plan.duration[task]) * factor);
+    }
+  }
+  JobPrediction prediction;
+  double& mid = prediction.step.mid;
+  mid = StepMs(plan);
+  prediction.host_ms = StepMs(Stretched(plan, std::nullopt, 0, 1));
+  prediction.gpu_ms = StepMs(Stretched(plan, std::nullopt, 1, 0));
+
+  // Classes of work are wrong independently of each other and of the host.
+  double less = 0, more = 0;
+  const auto widen = [&](const Plan& fast, const Plan& slow) {
+    less = std::hypot(less, std::max(0.0, mid - StepMs(fast)));
+    more = std::hypot(more, std::max(0.0, StepMs(slow) - mid));
+  };
+  const double host = job_.host_error();
+  widen(Stretched(plan, std::nullopt, 1, 1 - host), Stretched(plan, std::nullopt, 1, 1 + host));
+  const auto& errors = target.low_power ? constants_.low_power_errors : constants_.errors;
+  for (std::size_t i = 0; i < kWorkClasses && !same; ++i) {
+    const auto work_class = static_cast<WorkClass>(i);
+    const bool present = std::find(class_of_.begin(), class_of_.end(),
+                                   static_cast<std::int8_t>(i)) != class_of_.end();
+    if (!present) continue;
+    widen(Stretched(plan, work_class, std::exp(errors[i].low), 1),
+          Stretched(plan, work_class, std::exp(errors[i].high), 1));
+  }
+  prediction.step.low = mid - less;
+  prediction.step.high = mid + more;
+  prediction.why =
+      prediction.host_ms > prediction.gpu_ms
+          ? fmt::format(
+                "the host is the limit: it needs {:.1f} ms a step to launch the work, the "
+                "GPU {:.1f} ms",
+                prediction.host_ms, prediction.gpu_ms)
+          : fmt::format("the GPU needs {:.1f} ms a step, the host {:.1f} ms", prediction.gpu_ms,
+                        prediction.host_ms);
+  if (collectives) prediction.why += "; communication between GPUs is as recorded";
+  return prediction;
+}
+
+}  // namespace headroom

@@ -1,0 +1,72 @@
+// A recorded job on another GPU: its graph replayed with every kernel's time there.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "predict/device_rates.h"
+#include "predict/kernel_constants.h"
+#include "predict/kernel_table.h"
+#include "predict/operator_time.h"
+#include "predict/wave_scaling.h"
+#include "sim/schedule.h"
+#include "whatif/job.h"
+
+namespace headroom {
+
+struct JobPrediction {
+  PredictedMs step;
+  double host_ms = 0;  ///< Step were every GPU task done in no time.
+  double gpu_ms = 0;   ///< Step were the host infinitely fast.
+  std::string why;     ///< What holds the step there, and what is not in the model.
+};
+
+/// Asks one job about many GPUs.
+class JobPredictor {
+ public:
+  /// All outlive it. `source`: the GPU that the job was recorded on.
+  JobPredictor(const Job& job, const DeviceRates& source, const KernelConstants& constants);
+
+  /// GPU tasks take model(target) * (recorded / model(source)) ^ w, by operator; those of operators
+  /// without shapes by wave scaling; copies between host and GPU by the speed of the bus;
+  /// collectives as recorded. The host takes what it took, divided by `host_factor`.
+  JobPrediction Predict(const DeviceRates& target, double host_factor);
+
+  /// Of the GPU time: tasks that only ratios of the GPUs' figures carry over.
+  double ratio_only_share() const;
+
+ private:
+  /// GPU tasks whose times change by one factor.
+  struct Piece {
+    enum class Kind : std::uint8_t { kOperator, kLaunch, kBus, kMemory, kCollective };
+    Kind kind = Kind::kLaunch;
+    std::vector<TaskIndex> tasks = {};
+    double recorded_ns = 0;  ///< All of them.
+    WorkClass work_class = WorkClass::kOther;
+    std::optional<OperatorCall> call = {};
+    const OperatorCost* cost = nullptr;
+    KernelClass longest = {};
+    LaunchShape launch = {};
+    double source_ns = 0;  ///< By the model; of kOperator.
+  };
+
+  void AddOperators();
+  void AddOthers();
+  void Add(Piece piece, TaskIndex task);
+  double FactorOf(const Piece& piece, const DeviceRates& target) const;
+  double StepMs(const Plan& plan) { return replayer_.Run(plan).step_ns / 1e6; }
+  /// With GPU tasks of one class, or the host, multiplied.
+  Plan Stretched(const Plan& plan, std::optional<WorkClass> work_class, double gpu,
+                 double host) const;
+
+  const Job& job_;
+  const DeviceRates& source_;
+  const KernelConstants& constants_;
+  std::vector<Piece> pieces_;
+  std::vector<std::int8_t> class_of_;  ///< By task: WorkClass; -1: not of the GPU.
+  Replayer replayer_;
+};
+
+}  // namespace headroom

@@ -1,0 +1,77 @@
+#include "predict/job_prediction.h"
+
+#include <gtest/gtest.h>
+
+#include "predict/test_devices.h"
+#include "whatif/forecast.h"
+#include "whatif/test_job.h"
+
+namespace headroom {
+namespace {
+
+constexpr const char* kSgemm = "ampere_sgemm_128x128_nn";
+
+/// Products of 2 x 4096^3 operations that take so many microseconds each on an H200.
+JobBuilder Products(std::int64_t us, std::string_view dims = "[[4096, 4096], [4096, 4096]]") {
+  JobBuilder job;
+  for (int step = 0; step < 3; ++step) {
+    job.Step();
+    for (int i = 0; i < 4; ++i) job.Forward("aten::mm", dims, us, 10 * step + i, kSgemm);
+  }
+  return job;
+}
+
+TEST(JobPrediction, TheGpuOfTheTraceTakesWhatItTook) {
+  JobBuilder builder = Products(2500);
+  const Job& job = builder.Build();
+  const DeviceRates h200 = RatesOfGpu("H200");
+  const JobPrediction prediction = JobPredictor(job, h200, ShippedConstants()).Predict(h200, 1);
+  EXPECT_NEAR(prediction.step.mid, Forecaster(job).baseline().corrected.mid, 0.01);
+}
+
+TEST(JobPrediction, AGpuBoundStepFollowsTheModelOfItsKernels) {
+  JobBuilder builder = Products(2500);
+  const Job& job = builder.Build();
+  const DeviceRates h200 = RatesOfGpu("H200"), v100 = RatesOfGpu("V100");
+  const JobPrediction prediction = JobPredictor(job, h200, ShippedConstants()).Predict(v100, 1);
+  // 137 GFLOP a product at 14 TFLOP/s.
+  EXPECT_GT(prediction.step.mid, 4 * 9.8);
+  EXPECT_LT(prediction.step.mid, 4 * 12);
+  EXPECT_LT(prediction.step.low, prediction.step.mid);
+  EXPECT_GT(prediction.step.high, prediction.step.mid);
+  EXPECT_NE(prediction.why.find("the GPU needs"), std::string::npos);
+}
+
+TEST(JobPrediction, WhereTheHostIsTheLimitAFasterGpuBuysNothingAndAFasterHostDoes) {
+  JobBuilder builder = Products(2, "[[64, 64], [64, 64]]");
+  const Job& job = builder.Build();
+  const DeviceRates h200 = RatesOfGpu("H200"), b200 = RatesOfGpu("B200");
+  JobPredictor predictor(job, h200, ShippedConstants());
+  const double as_it_is = Forecaster(job).baseline().corrected.mid;
+  const JobPrediction faster = predictor.Predict(b200, 1);
+  EXPECT_NEAR(faster.step.mid, as_it_is, 0.03 * as_it_is);
+  EXPECT_NE(faster.why.find("the host is the limit"), std::string::npos);
+  EXPECT_LT(predictor.Predict(h200, 2).step.mid, 0.7 * as_it_is);
+}
+
+TEST(JobPrediction, KernelsWithoutShapesGoByRatiosAndThatIsTold) {
+  JobBuilder builder = Products(2500, "");
+  const Job& job = builder.Build();
+  const DeviceRates h200 = RatesOfGpu("H200"), v100 = RatesOfGpu("V100");
+  JobPredictor predictor(job, h200, ShippedConstants());
+  EXPECT_NEAR(predictor.Predict(v100, 1).gpu_ms / 10, h200.bytes_per_ns / v100.bytes_per_ns, 0.2);
+  EXPECT_EQ(predictor.ratio_only_share(), 1);
+}
+
+TEST(WaveScaling, ClockWithinAWaveAndBandwidthBeyond) {
+  const DeviceRates v100 = RatesOfGpu("V100"), a100 = RatesOfGpu("A100-80");
+  EXPECT_NEAR(WaveScaling({.blocks = 10, .threads = 256}, v100, a100), 1380.0 / 1410, 1e-9);
+  EXPECT_NEAR(WaveScaling({.blocks = 1e6, .threads = 256}, v100, a100),
+              v100.bytes_per_ns / a100.bytes_per_ns, 1e-9);
+  // Registers of a block fill a multiprocessor: a wave is smaller.
+  EXPECT_NEAR(WaveScaling({.blocks = 200, .threads = 256, .registers = 256}, v100, a100),
+              v100.bytes_per_ns / a100.bytes_per_ns, 1e-9);
+}
+
+}  // namespace
+}  // namespace headroom

@@ -1,0 +1,261 @@
+#include "predict/kernel_constants.h"
+
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "embedded/kernel_constant_files.h"
+
+namespace headroom {
+namespace {
+
+constexpr std::array kNumbers = {
+    KernelConstant{"product", "hiding_warps", &KernelConstants::hiding_warps},
+    KernelConstant{"product", "prologue", &KernelConstants::prologue},
+    KernelConstant{"product", "l2_share", &KernelConstants::l2_share},
+    KernelConstant{"product", "overlap", &KernelConstants::overlap},
+    KernelConstant{"product", "split_us", &KernelConstants::split_us},
+    KernelConstant{"product", "issue_share", &KernelConstants::issue_share},
+    KernelConstant{"power", "full_power", &KernelConstants::full_power},
+    KernelConstant{"power", "low_power", &KernelConstants::low_power},
+    KernelConstant{"convolution", "direct", &KernelConstants::direct},
+    KernelConstant{"convolution", "winograd_fused", &KernelConstants::winograd_fused},
+    KernelConstant{"convolution", "winograd_start", &KernelConstants::winograd_start},
+    KernelConstant{"convolution", "winograd_bytes", &KernelConstants::winograd_bytes},
+    KernelConstant{"convolution", "winograd_us", &KernelConstants::winograd_us},
+    KernelConstant{"memory", "hbm", &KernelConstants::hbm},
+    KernelConstant{"memory", "gddr", &KernelConstants::gddr},
+    KernelConstant{"memory", "amd", &KernelConstants::amd},
+    KernelConstant{"memory", "cached_rate", &KernelConstants::cached_rate},
+    KernelConstant{"memory", "row_fits", &KernelConstants::row_fits},
+    KernelConstant{"memory", "row_misses", &KernelConstants::row_misses},
+    KernelConstant{"memory", "row_hit", &KernelConstants::row_hit},
+    KernelConstant{"memory", "warp_row_us", &KernelConstants::warp_row_us},
+    KernelConstant{"memory", "softmax_row_us", &KernelConstants::softmax_row_us},
+    KernelConstant{"memory", "norm_row_us", &KernelConstants::norm_row_us},
+    KernelConstant{"launch", "start_us", &KernelConstants::start_us},
+    KernelConstant{"launch", "call_us", &KernelConstants::call_us},
+};
+
+constexpr std::array<std::string_view, kWorkClasses> kClassNames = {
+    "product", "convolution", "pointwise", "rowwise", "other"};
+
+class ConstantFile {
+ public:
+  explicit ConstantFile(const NamedText& file) : file_(file) {}
+
+  Result<KernelConstants> Read(const toml::table& root) {
+    KernelConstants out;
+    Status status = RefuseOtherSections(root);
+    if (status.ok()) status = ReadAbout(root, out);
+    if (status.ok()) status = ReadNumbers(root, out);
+    if (status.ok()) status = ReadTiles(root, out);
+    if (status.ok()) status = ReadLibraries(root, out);
+    if (status.ok()) status = ReadErrors(root, "error", out.errors, out.step_error);
+    if (status.ok())
+      status = ReadErrors(root, "error_low_power", out.low_power_errors, out.low_power_step_error);
+    if (status.ok()) status = ReadResiduals(root, out);
+    if (!status.ok()) return status;
+    return out;
+  }
+
+ private:
+  Status Bad(std::string_view what) const {
+    return Status::BadInput(fmt::format("kernel constants {}: {}", file_.name, what));
+  }
+
+  Status RefuseOtherSections(const toml::table& root) const {
+    constexpr std::array<std::string_view, 12> kSections = {
+        "about",       "validated", "tile",   "library", "product",         "power",
+        "convolution", "memory",    "launch", "error",   "error_low_power", "residual"};
+    for (const auto& [key, node] : root) {
+      if (std::find(kSections.begin(), kSections.end(), key.str()) == kSections.end())
+        return Bad(fmt::format("'{}' is not known; correct or remove it", key.str()));
+    }
+    return Status::Ok();
+  }
+
+  Status ReadAbout(const toml::table& root, KernelConstants& out) const {
+    const std::optional<std::string> about = root["about"].value_exact<std::string>();
+    const toml::array* validated = root["validated"].as_array();
+    if (!about || validated == nullptr)
+      return Bad("about must be a text, validated a list of architectures");
+    out.about = *about;
+    for (const toml::node& item : *validated) out.validated.push_back(item.value_or(std::string()));
+    return Status::Ok();
+  }
+
+  static std::optional<double> NumberOf(const toml::node_view<const toml::node>& node) {
+    const std::optional<double> number = node.value<double>();
+    if (node.is_boolean() || node.is_string() || !number || !std::isfinite(*number))
+      return std::nullopt;
+    return number;
+  }
+
+  Status ReadNumbers(const toml::table& root, KernelConstants& out) const {
+    for (const KernelConstant& constant : kNumbers) {
+      const std::optional<double> number = NumberOf(root[constant.section][constant.key]);
+      if (!number || *number <= 0) {
+        return Bad(fmt::format("{} of [{}] must be there, a number above 0", constant.key,
+                               constant.section));
+      }
+      out.*constant.member = *number;
+    }
+    for (const std::string_view section : {"product", "power", "convolution", "memory", "launch"}) {
+      for (const auto& [key, node] : *root[section].as_table()) {
+        const bool known = std::any_of(kNumbers.begin(), kNumbers.end(), [&](const auto& c) {
+          return c.section == section && c.key == key.str();
+        });
+        if (!known) {
+          return Bad(fmt::format("key '{}' of [{}] is not known; correct or remove it", key.str(),
+                                 section));
+        }
+      }
+    }
+    return Status::Ok();
+  }
+
+  Status ReadTiles(const toml::table& root, KernelConstants& out) const {
+    const toml::array* list = root["tile"].as_array();
+    if (list == nullptr || list->empty()) return Bad("there is no [[tile]]");
+    for (const toml::node& node : *list) {
+      const toml::node_view<const toml::node> row(node);
+      GemmTile tile;
+      tile.name = row["name"].value_or(std::string());
+      struct Part {
+        std::string_view key;
+        double GemmTile::*member;
+      };
+      for (const Part part :
+           {Part{"columns", &GemmTile::columns}, Part{"rows", &GemmTile::rows},
+            Part{"threads", &GemmTile::threads}, Part{"registers", &GemmTile::registers},
+            Part{"efficiency", &GemmTile::efficiency}}) {
+        const std::optional<double> number = NumberOf(row[part.key]);
+        if (!number || *number <= 0) {
+          return Bad(fmt::format("{} of [[tile]] {} '{}' must be there, a number above 0", part.key,
+                                 out.tiles.size() + 1, tile.name));
+        }
+        tile.*part.member = *number;
+      }
+      if (tile.name.empty() || FindTile(out, tile.name))
+        return Bad(fmt::format("[[tile]] {}: name must be there, once", out.tiles.size() + 1));
+      out.tiles.push_back(std::move(tile));
+    }
+    return Status::Ok();
+  }
+
+  static std::optional<std::size_t> FindTile(const KernelConstants& constants,
+                                             std::string_view name) {
+    for (std::size_t i = 0; i < constants.tiles.size(); ++i) {
+      if (constants.tiles[i].name == name) return i;
+    }
+    return std::nullopt;
+  }
+
+  Status ReadLibraries(const toml::table& root, KernelConstants& out) const {
+    const toml::array* list = root["library"].as_array();
+    if (list == nullptr || list->empty()) return Bad("there is no [[library]]");
+    for (const toml::node& node : *list) {
+      const toml::node_view<const toml::node> row(node);
+      GemmLibrary library;
+      library.name = row["name"].value_or(std::string());
+      library.dual_issue = row["dual_issue"].value_or(false);
+      for (const std::string_view key : {"architectures", "single", "batched"}) {
+        const toml::array* names = row[key].as_array();
+        if (names == nullptr || names->empty()) {
+          return Bad(
+              fmt::format("[[library]] '{}': {} must be a list of names", library.name, key));
+        }
+        for (const toml::node& item : *names) {
+          const std::string name = item.value_or(std::string());
+          if (key == "architectures") {
+            library.architectures.push_back(name);
+            continue;
+          }
+          const std::optional<std::size_t> tile = FindTile(out, name);
+          if (!tile)
+            return Bad(fmt::format("[[library]] '{}': no [[tile]] '{}'", library.name, name));
+          (key == "single" ? library.single : library.batched).push_back(*tile);
+        }
+      }
+      out.libraries.push_back(std::move(library));
+    }
+    return Status::Ok();
+  }
+
+  Status ReadErrors(const toml::table& root, std::string_view section,
+                    std::array<ErrorRange, kWorkClasses>& classes, ErrorRange& step) const {
+    const auto read = [&](std::string_view key, ErrorRange& out) {
+      const auto pair = root[section][key];
+      const std::optional<double> low = NumberOf(pair[0]), high = NumberOf(pair[1]);
+      if (!low || !high || *low > 0 || *high < 0) {
+        return Bad(fmt::format("{} of [{}] must be [LOW, HIGH], natural logarithms around 0", key,
+                               section));
+      }
+      out = {.low = *low, .high = *high};
+      return Status::Ok();
+    };
+    for (std::size_t i = 0; i < kWorkClasses; ++i) {
+      if (Status status = read(kClassNames[i], classes[i]); !status.ok()) return status;
+    }
+    return read("step", step);
+  }
+
+  Status ReadResiduals(const toml::table& root, KernelConstants& out) const {
+    for (std::size_t i = 0; i < kWorkClasses; ++i) {
+      const auto pair = root["residual"][kClassNames[i]];
+      const std::optional<double> same = NumberOf(pair[0]), other = NumberOf(pair[1]);
+      if (!same || !other || *same < 0 || *same > 1 || *other < 0 || *other > 1) {
+        return Bad(fmt::format(
+            "{} of [residual] must be [SAME, OTHER]: shares from 0 to 1, to a GPU that runs the "
+            "same kernels and to another",
+            kClassNames[i]));
+      }
+      out.residual_same[i] = *same;
+      out.residual_other[i] = *other;
+    }
+    return Status::Ok();
+  }
+
+  const NamedText& file_;
+};
+
+}  // namespace
+
+std::string_view Name(WorkClass work) { return kClassNames[static_cast<std::size_t>(work)]; }
+
+Result<KernelConstants> KernelConstants::LoadBuiltIn() {
+  return Parse(KernelConstantFiles().front());
+}
+
+Result<KernelConstants> KernelConstants::Parse(const NamedText& file) {
+  toml::table root;
+  try {
+    root = toml::parse(file.content);
+  } catch (const toml::parse_error& error) {
+    return Status::BadInput(fmt::format("kernel constants {}, line {}: {}; correct the TOML there",
+                                        file.name, error.source().begin.line, error.description()));
+  }
+  return ConstantFile(file).Read(root);
+}
+
+const GemmLibrary* KernelConstants::LibraryOf(std::string_view architecture) const {
+  for (const GemmLibrary& library : libraries) {
+    if (std::find(library.architectures.begin(), library.architectures.end(), architecture) !=
+        library.architectures.end())
+      return &library;
+  }
+  return nullptr;
+}
+
+bool KernelConstants::Validated(std::string_view architecture) const {
+  return std::find(validated.begin(), validated.end(), architecture) != validated.end();
+}
+
+std::span<const KernelConstant> KernelConstantList() { return kNumbers; }
+
+}  // namespace headroom

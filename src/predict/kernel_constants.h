@@ -1,0 +1,113 @@
+// What was measured of kernels on all GPUs together: efficiencies of tiles, shares of the
+// bandwidth, and how wrong predictions were on a GPU that had no part in them.
+// data/kernels/constants.toml ships; tools/fit_kernels makes it from measurements.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/named_text.h"
+#include "base/status.h"
+
+namespace headroom {
+
+/// What decides how well the time of a piece of work is known.
+enum class WorkClass : std::uint8_t { kProduct, kConvolution, kPointwise, kRowwise, kOther };
+inline constexpr std::size_t kWorkClasses = 5;
+
+/// "product", "convolution", "pointwise", "rowwise", "other".
+std::string_view Name(WorkClass work);
+
+/// A kernel of a library of matrix products: how much of the result one block computes.
+struct GemmTile {
+  std::string name;
+  double columns = 0, rows = 0;
+  double threads = 0;     ///< Of a block.
+  double registers = 0;   ///< Of a thread.
+  double efficiency = 0;  ///< Share of the peak that a multiprocessor full of such blocks reaches.
+};
+
+/// The tiles that the vendor's library has for a generation of GPUs.
+struct GemmLibrary {
+  std::string name;
+  std::vector<std::string> architectures;
+  std::vector<std::size_t> single, batched;  ///< Tiles, for one product and for many small ones.
+  bool dual_issue = false;  ///< Multiprocessors issue a second instruction in the same clock.
+};
+
+/// Of log(true time / predicted time): between these lie four of five.
+struct ErrorRange {
+  double low = 0, high = 0;
+};
+
+struct KernelConstants {
+  std::string about;                   ///< For the user: what they were made from.
+  std::vector<std::string> validated;  ///< Architectures of the GPUs that had a part in them.
+  std::vector<GemmTile> tiles;
+  std::vector<GemmLibrary> libraries;
+
+  // Matrix products on vector units.
+  double hiding_warps = 5;  ///< Warps a multiprocessor of 64 lanes needs for half of its rate.
+  double prologue = 16;     ///< Elements of k that the start and end of a tile are worth.
+  double l2_share = 0.4;    ///< Of the L2, what operands may fill before they are read again.
+  double overlap = 3;       ///< Norm in which computing and reading add up; infinite: the longer.
+  double split_us = 20;     ///< What a split along k costs beside its bytes.
+  /// Of the peak, what is left where 128 lanes take every issue slot of a multiprocessor's four
+  /// schedulers, so that loads and addresses cost arithmetic.
+  double issue_share = 0.82;
+  double full_power = 0.5;  ///< Exponent of the power rule for full-size cards ...
+  double low_power = 1;     ///< ... and for those of less than 100 W.
+
+  // Convolutions on vector units.
+  double direct = 0.6;           ///< Implicit product, of a product of the same shape.
+  double winograd_fused = 0.6;   ///< Of the peak, of F(2x2, 3x3) in one kernel.
+  double winograd_start = 8;     ///< Channels that its start and end are worth.
+  double winograd_bytes = 0.94;  ///< Of the sustained bandwidth, transforms of F(4x4, 3x3).
+  double winograd_us = 30;       ///< Its further kernels.
+
+  // Kernels bound by memory: share of the bandwidth.
+  double hbm = 0.88, gddr = 0.745, amd = 0.78;
+  double cached_rate = 2.5;  ///< Rate in the L2, in sustained bandwidths.
+  double row_fits = 0.4;     ///< Of the L2: rows at work that are all found there again ...
+  double row_misses = 1;     ///< ... and of which none is.
+  double row_hit = 0.2;      ///< What reading a row again in the L2 costs, of reading it.
+  double warp_row_us = 1, softmax_row_us = 1.5, norm_row_us = 1.5;  ///< A wave of rows.
+
+  // Around kernels.
+  double start_us = 3;  ///< Of a kernel in a stream of kernels.
+  double call_us = 8;   ///< Of an operator timed by itself, between two events.
+
+  /// By class; second: of cards below 100 W.
+  std::array<ErrorRange, kWorkClasses> errors{}, low_power_errors{};
+  /// Of a whole step.
+  ErrorRange step_error, low_power_step_error;
+  /// How much of what a profile says beyond the model is carried over, by class: to a GPU whose
+  /// library runs the same kernels, and to another.
+  std::array<double, kWorkClasses> residual_same{}, residual_other{};
+
+  /// Those built into the program. A failure is a defect of the build.
+  static Result<KernelConstants> LoadBuiltIn();
+  /// BadInput names the file, the key and the remedy. Every key must be there.
+  static Result<KernelConstants> Parse(const NamedText& file);
+
+  /// The library of an architecture; nullptr: none is known.
+  const GemmLibrary* LibraryOf(std::string_view architecture) const;
+  /// Whether a GPU of that architecture had a part in the constants.
+  bool Validated(std::string_view architecture) const;
+};
+
+/// A number of the file: its section and key, and where it goes.
+struct KernelConstant {
+  std::string_view section, key;
+  double KernelConstants::*member;
+};
+
+/// All plain numbers, e.g. for who fits them.
+std::span<const KernelConstant> KernelConstantList();
+
+}  // namespace headroom

@@ -1,0 +1,54 @@
+#include "predict/kernel_constants.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "embedded/kernel_constant_files.h"
+
+namespace headroom {
+namespace {
+
+std::string Shipped() { return std::string(KernelConstantFiles().front().content); }
+
+TEST(KernelConstants, ShippedOnesKnowTheArchitecturesOfAllShippedDevices) {
+  const Result<KernelConstants> constants = KernelConstants::LoadBuiltIn();
+  ASSERT_TRUE(constants.ok()) << constants.status().message();
+  for (const char* architecture : {"Pascal", "Volta", "Turing", "Ampere", "Ada", "Hopper",
+                                   "Blackwell", "CDNA1", "CDNA2", "CDNA3", "CDNA4"})
+    EXPECT_NE(constants.value().LibraryOf(architecture), nullptr) << architecture;
+  EXPECT_EQ(constants.value().LibraryOf("Kepler"), nullptr);
+  EXPECT_TRUE(constants.value().Validated("Volta"));
+  EXPECT_FALSE(constants.value().Validated("Ada"));
+}
+
+TEST(KernelConstants, SayWhatIsWrongWithAFile) {
+  struct Case {
+    const char* from;
+    const char* to;
+    const char* says;
+  };
+  for (const Case& c :
+       {Case{"[product]", "[product", "line"}, Case{"prologue = ", "prologe = ", "prologue"},
+        Case{"[launch]", "[launch]\nmore = 1", "'more'"}, Case{"about = ", "about_ = ", "'about_'"},
+        Case{"[residual]", "[rest]", "'rest'"},
+        Case{"batched = [\"128x64\"]", "batched = [\"9x9\"]", "'9x9'"},
+        Case{"rows = 256", "rows = -256", "rows"},
+        Case{"name = \"128x128\"", "name = \"256x128\"", "name must be there, once"},
+        Case{"step = [", "step = [1, ", "[LOW, HIGH]"},
+        Case{"other = [1, 1]", "other = [1, 2]", "shares from 0 to 1"}}) {
+    std::string text = Shipped();
+    const std::size_t at = text.find(c.from);
+    ASSERT_NE(at, std::string::npos) << c.from;
+    text.replace(at, std::string(c.from).size(), c.to);
+    const Result<KernelConstants> constants = KernelConstants::Parse({"mine.toml", text});
+    ASSERT_FALSE(constants.ok()) << c.to;
+    EXPECT_EQ(constants.status().code(), StatusCode::kBadInput);
+    EXPECT_NE(constants.status().message().find("mine.toml"), std::string::npos);
+    EXPECT_NE(constants.status().message().find(c.says), std::string::npos)
+        << constants.status().message();
+  }
+}
+
+}  // namespace
+}  // namespace headroom

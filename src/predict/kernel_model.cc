@@ -1,0 +1,79 @@
+#include "predict/kernel_model.h"
+
+#include <variant>
+
+#include "cost/kernel_time.h"
+#include "predict/memory_time.h"
+#include "predict/vector_time.h"
+
+namespace headroom {
+namespace {
+
+constexpr double kNsPerUs = 1e3;
+
+bool OnTensorCores(DType dtype) {
+  return dtype == DType::kTF32 || dtype == DType::kF16 || dtype == DType::kBF16;
+}
+
+std::optional<double> NsOf(const std::optional<DurationNs>& time) {
+  if (!time) return std::nullopt;
+  return static_cast<double>(time->ns());
+}
+
+std::optional<double> TensorCoreNs(const ProductWork& work, DType dtype, const DeviceSpec& device) {
+  const GemmShape shape = {.batch = static_cast<std::int64_t>(work.batch),
+                           .m = static_cast<std::int64_t>(work.m),
+                           .n = static_cast<std::int64_t>(work.n),
+                           .k = static_cast<std::int64_t>(work.k),
+                           .dtype = dtype};
+  return NsOf(TensorCoreGemmTime(shape, GemmLayout(), dtype, device));
+}
+
+std::optional<double> TensorCoreNs(const ConvolutionWork& work, DType dtype,
+                                   const DeviceSpec& device) {
+  const auto whole = [](double value) { return static_cast<std::int64_t>(value); };
+  const std::int64_t out = whole(OutputSide(work));
+  const ConvolutionShape shape = {.batch = whole(work.batch),
+                                  .in_channels = whole(work.in_channels),
+                                  .out_channels = whole(work.out_channels),
+                                  .groups = 1,
+                                  .in = {whole(work.image), whole(work.image)},
+                                  .kernel = {whole(work.kernel), whole(work.kernel)},
+                                  .out = {out, out},
+                                  .dtype = dtype};
+  return NsOf(TensorCoreConvolutionTime(shape, dtype, device));
+}
+
+}  // namespace
+
+WorkClass ClassOf(const KernelWork& work) {
+  struct Visitor {
+    WorkClass operator()(const ProductWork&) const { return WorkClass::kProduct; }
+    WorkClass operator()(const ConvolutionWork&) const { return WorkClass::kConvolution; }
+    WorkClass operator()(const PointwiseWork&) const { return WorkClass::kPointwise; }
+    WorkClass operator()(const RowwiseWork&) const { return WorkClass::kRowwise; }
+  };
+  return std::visit(Visitor(), work.shape);
+}
+
+std::optional<double> KernelNs(const KernelWork& work, const DeviceRates& rates,
+                               const KernelConstants& constants) {
+  const double start = constants.start_us * kNsPerUs;
+  const double size = BytesPerElement(work.dtype);
+  if (const auto* rows = std::get_if<RowwiseWork>(&work.shape))
+    return RowwiseNs(*rows, size, rates, constants) + start;
+  if (const auto* pointwise = std::get_if<PointwiseWork>(&work.shape))
+    return PointwiseNs(*pointwise, rates, constants) + start * pointwise->kernels;
+  const auto* product = std::get_if<ProductWork>(&work.shape);
+  const auto* convolution = std::get_if<ConvolutionWork>(&work.shape);
+  if (OnTensorCores(work.dtype)) {
+    return product != nullptr ? TensorCoreNs(*product, work.dtype, *rates.device)
+                              : TensorCoreNs(*convolution, work.dtype, *rates.device);
+  }
+  if (work.dtype != DType::kF32) return std::nullopt;
+  return (product != nullptr ? ProductNs(*product, rates, constants)
+                             : ConvolutionNs(*convolution, rates, constants)) +
+         start;
+}
+
+}  // namespace headroom

@@ -1,0 +1,24 @@
+// How long a piece of work takes on a GPU: physics of tiles, waves and bytes, with few constants
+// that hold for all GPUs (docs/predict.md).
+#pragma once
+
+#include <optional>
+
+#include "predict/device_rates.h"
+#include "predict/kernel_constants.h"
+#include "predict/kernel_work.h"
+
+namespace headroom {
+
+/// Nanoseconds on the GPU, in a stream of other kernels; nullopt: for this type the device's
+/// figures do not tell.
+///
+/// Products in float32: the best of the library's tiles and splits along k. Blocks go to
+/// multiprocessors in turn; one with few warps hides less latency; what is read again, once the
+/// operands of the blocks at work exceed the L2, is read from memory; power bounds the whole.
+/// Convolutions in float32: the best of an implicit product and Winograd's F(2x2, 3x3) and
+/// F(4x4, 3x3), as a library that tries them all picks. In other types, cost/kernel_time.h.
+std::optional<double> KernelNs(const KernelWork& work, const DeviceRates& rates,
+                               const KernelConstants& constants);
+
+}  // namespace headroom

@@ -1,0 +1,124 @@
+#include "predict/kernel_model.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "predict/test_devices.h"
+#include "predict/vector_time.h"
+
+namespace headroom {
+namespace {
+
+double Ns(const KernelWork& work, const DeviceRates& rates) {
+  const std::optional<double> ns = KernelNs(work, rates, ShippedConstants());
+  EXPECT_TRUE(ns.has_value());
+  return ns.value_or(0);
+}
+
+double Extent() { return static_cast<double>(*rc::gen::inRange(1, 5000)); }
+
+const std::vector<std::string>& Gpus() {
+  static const std::vector<std::string> names = {"P100", "T4", "A100-80", "L4", "H100", "MI210"};
+  return names;
+}
+
+RC_GTEST_PROP(KernelModelProperty, NoProductIsFasterThanThePeakOrItsBytes, ()) {
+  const ProductWork product = {.batch = static_cast<double>(*rc::gen::inRange(1, 40)),
+                               .m = Extent(),
+                               .k = Extent(),
+                               .n = Extent(),
+                               .batched = *rc::gen::arbitrary<bool>()};
+  const DeviceRates rates = RatesOfGpu(*rc::gen::elementOf(Gpus()));
+  const double ns = Ns({.shape = product}, rates);
+  const double flops = 2 * product.batch * product.m * product.k * product.n;
+  const double bytes =
+      4 * product.batch * (product.m * product.k + product.k * product.n + product.m * product.n);
+  RC_ASSERT(ns >= flops / rates.flops_per_ns);
+  RC_ASSERT(ns >= bytes / rates.bytes_per_ns);
+}
+
+// Tiles leave steps, but more of everything never takes clearly less.
+RC_GTEST_PROP(KernelModelProperty, MoreWorkTakesNoLessTime, ()) {
+  const ProductWork product = {.m = Extent(), .k = Extent(), .n = Extent()};
+  const DeviceRates rates = RatesOfGpu(*rc::gen::elementOf(Gpus()));
+  for (double ProductWork::*extent : {&ProductWork::m, &ProductWork::k, &ProductWork::n}) {
+    ProductWork larger = product;
+    larger.*extent *= 2;
+    RC_ASSERT(Ns({.shape = larger}, rates) >= 0.98 * Ns({.shape = product}, rates));
+  }
+}
+
+RC_GTEST_PROP(KernelModelProperty, AGpuTwiceAsFastInAllTakesHalfTheTimeOfLargeWork, ()) {
+  const DeviceRates rates = RatesOfGpu(*rc::gen::elementOf(Gpus()));
+  DeviceRates twice = rates;
+  twice.flops_per_ns *= 2;
+  twice.bytes_per_ns *= 2;
+  const KernelWork works[] = {{.shape = ProductWork{.m = 8192, .k = 4096, .n = 8192}},
+                              {.shape = PointwiseWork{.bytes = 4e9}}};
+  for (const KernelWork& work : works) {
+    const double ratio = Ns(work, rates) / Ns(work, twice);
+    RC_ASSERT(ratio > 1.8 && ratio < 2.01);
+  }
+}
+
+TEST(KernelModel, LargeProductsReachMostOfThePeakAndNarrowOnesDoNot) {
+  const DeviceRates rates = RatesOfGpu("V100");
+  const auto share = [&](double m, double k, double n) {
+    const double ns = Ns({.shape = ProductWork{.m = m, .k = k, .n = n}}, rates);
+    return 2 * m * k * n / ns / rates.flops_per_ns;
+  };
+  EXPECT_GT(share(8192, 4096, 8192), 0.85);
+  EXPECT_LT(share(8192, 4096, 8), 0.3);
+  // A sum along k keeps a large GPU busy with a small result.
+  EXPECT_GT(share(256, 65536, 256), 2 * share(256, 256, 256));
+}
+
+TEST(KernelModel, OneBlockMoreThanAWaveCostsAnother) {
+  const DeviceRates rates = RatesOfGpu("A100-80");
+  // Blocks of 128 x 128 on 108 multiprocessors, two in each.
+  const auto ns = [&](double batch) {
+    return Ns(
+        {.shape = ProductWork{.batch = batch, .m = 128, .k = 1024, .n = 128, .batched = true}},
+        rates);
+  };
+  EXPECT_GT(ns(2 * 216 + 1) / ns(2 * 216), 1.15);
+  EXPECT_NEAR(ns(2 * 216 + 108) / ns(2 * 216 + 1), 1, 0.1);
+}
+
+TEST(KernelModel, WhatFitsTheCacheNeedNotComeFromMemory) {
+  const DeviceRates rates = RatesOfGpu("L4");
+  const double small = Ns({.shape = PointwiseWork{.bytes = 16e6}}, rates);
+  const double large = Ns({.shape = PointwiseWork{.bytes = 16e8}}, rates);
+  EXPECT_LT(small, large / 150);
+}
+
+TEST(KernelModel, WinogradIsForThreeByThreeOfStrideOne) {
+  const DeviceRates rates = RatesOfGpu("V100");
+  const auto per_flop = [&](double kernel, double stride) {
+    const ConvolutionWork work = {.batch = 64,
+                                  .in_channels = 256,
+                                  .out_channels = 256,
+                                  .kernel = kernel,
+                                  .image = 56,
+                                  .stride = stride,
+                                  .padding = (kernel - 1) / 2};
+    const double out = OutputSide(work);
+    return Ns({.shape = work}, rates) / (64 * 256 * 256 * kernel * kernel * out * out);
+  };
+  EXPECT_LT(per_flop(3, 1), 0.75 * per_flop(5, 1));
+  EXPECT_NEAR(per_flop(3, 2), per_flop(5, 2), 0.3 * per_flop(5, 2));
+}
+
+TEST(KernelModel, TypesWithoutAPeakHaveNoTime) {
+  const KernelWork work = {.shape = ProductWork{.m = 512, .k = 512, .n = 512},
+                           .dtype = DType::kBF16};
+  EXPECT_FALSE(KernelNs(work, RatesOfGpu("P100"), ShippedConstants()).has_value());
+  EXPECT_TRUE(KernelNs(work, RatesOfGpu("A100-80"), ShippedConstants()).has_value());
+}
+
+}  // namespace
+}  // namespace headroom

@@ -1,0 +1,55 @@
+// A table of operators that were measured on one GPU, predicted on another.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "predict/csv_table.h"
+#include "predict/device_rates.h"
+#include "predict/kernel_constants.h"
+#include "predict/kernel_work.h"
+
+namespace headroom {
+
+/// An operator by itself: what it computes, and how long its call took where it was measured.
+struct MeasuredOperator {
+  std::string op;
+  KernelWork work;
+  double measured_ms = 0;  ///< Above 0.
+  bool on_source = true;   ///< Measured on the GPU that the table is said to be of.
+};
+
+/// A prediction and the range in which four of five true times lie.
+struct PredictedMs {
+  double low = 0, mid = 0, high = 0;
+};
+
+/// The rows of a table by its columns `op`, dimensions and `latency_ms`; others are not read, but
+/// for `dtype` (float32 if it is missing) and `device`. Operators: bmm (b, m, k, n), linear (m, k,
+/// n), conv (b, cin, cout, ksize, insize, stride, pad), softmax, ln (rows, cols), and element by
+/// element, of two tensors add, mul, div, pow, of one addu, mulu, divu, powu, relu, gelu, tanh
+/// (rows, cols). BadInput names file, line and column.
+///
+/// @param is_source  whether a name in column `device` is the GPU that the table is said to be of
+Result<std::vector<MeasuredOperator>> ReadMeasuredOperators(
+    const CsvTable& table, const std::function<bool(const std::string&)>& is_source);
+
+/// Time of a whole call between two events, by the models alone; nullopt: not known.
+std::optional<double> CallMs(const KernelWork& work, const DeviceRates& rates,
+                             const KernelConstants& constants);
+
+/// Each operator on the target, in order; nullopt: no model for its type there, or not measured on
+/// the source.
+///
+/// time = model(target) * (measured / model(source)) ^ w, with w by class of work and whether both
+/// GPUs' library runs the same kernels. Where the table holds calls of an operator that are too
+/// small for the GPU to matter, the shortest of them is what the host takes for any: no prediction
+/// is below it, and calls as short say nothing of their kernels.
+std::vector<std::optional<PredictedMs>> PredictOperators(
+    const std::vector<MeasuredOperator>& operators, const DeviceRates& source,
+    const DeviceRates& target, const KernelConstants& constants);
+
+}  // namespace headroom

@@ -1,0 +1,43 @@
+// One piece of GPU work, told by its shape and nothing of a GPU.
+#pragma once
+
+#include <variant>
+
+#include "cost/dtype.h"
+#include "predict/kernel_constants.h"
+
+namespace headroom {
+
+/// `batch` products of (m x k) by (k x n).
+struct ProductWork {
+  double batch = 1, m = 0, k = 0, n = 0;
+  bool batched = false;  ///< Called as many products at once, also if it is one.
+};
+
+/// A square convolution, as deep-learning frameworks define it, without groups.
+struct ConvolutionWork {
+  double batch = 0, in_channels = 0, out_channels = 0;
+  double kernel = 0, image = 0, stride = 1, padding = 0;  ///< Of one side.
+};
+
+/// Kernels that move data and compute little: bytes read and written.
+struct PointwiseWork {
+  double bytes = 0;
+  double kernels = 1;
+};
+
+/// Work on rows that need all of their elements: softmax, or a normalization.
+struct RowwiseWork {
+  double rows = 0, columns = 0;
+  bool softmax = false;
+};
+
+/// Of elements of `dtype`; products and convolutions compute in it.
+struct KernelWork {
+  std::variant<ProductWork, ConvolutionWork, PointwiseWork, RowwiseWork> shape;
+  DType dtype = DType::kF32;
+};
+
+WorkClass ClassOf(const KernelWork& work);
+
+}  // namespace headroom

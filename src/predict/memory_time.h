@@ -1,0 +1,22 @@
+// Times of kernels that are bound by memory.
+#pragma once
+
+#include "predict/device_rates.h"
+#include "predict/kernel_constants.h"
+#include "predict/kernel_work.h"
+
+namespace headroom {
+
+/// Nanoseconds for bytes that are read or written once each. What fits the L2 was left there by
+/// the kernel before and comes from there.
+double PointwiseNs(const PointwiseWork& work, const DeviceRates& rates,
+                   const KernelConstants& constants);
+
+/// Nanoseconds for rows that are read, reduced, and read again to be written. Rows of up to 1024
+/// elements of a softmax stay in registers (PyTorch's softmax_warp_forward); longer ones are read
+/// three times, rows of a normalization twice, and what the rows at work do not leave in the L2
+/// comes from memory again.
+double RowwiseNs(const RowwiseWork& work, double element_bytes, const DeviceRates& rates,
+                 const KernelConstants& constants);
+
+}  // namespace headroom

@@ -1,0 +1,455 @@
+#include "predict/operator_list.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "predict/csv_table.h"
+
+namespace headroom {
+namespace {
+
+using Json = nlohmann::json;
+using Extents = std::vector<double>;
+
+constexpr double kMostElements = 1e15;
+
+/// A row of a list, whatever the format.
+struct Row {
+  std::string place;  ///< For messages.
+  std::string op = {}, name = {}, mode = {};
+  double repeats = 1;
+  Json forward = {}, backward = {}, accumulate = {};  ///< Lists of [kind, dimensions].
+  std::vector<Extents> inputs = {};
+  Extents output = {};
+};
+
+Status Bad(const std::string& place, std::string_view what) {
+  return Status::BadInput(fmt::format("{}: {}", place, what));
+}
+
+/// A list as Python prints it, "[['BMM', (20, 64, 1)]]", or as JSON has it.
+std::optional<Json> ParseLiteral(std::string_view text) {
+  std::string json;
+  json.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '(') {
+      json += '[';
+    } else if (c == ')') {
+      json += ']';
+    } else if (c == '\'') {
+      json += '"';
+    } else if (c == ',') {
+      // A tuple of one: "(1,)".
+      std::size_t next = i + 1;
+      while (next < text.size() && text[next] == ' ') ++next;
+      if (next >= text.size() || text[next] != ')') json += ',';
+    } else {
+      json += c;
+    }
+  }
+  if (json.empty()) return Json::array();
+  Json value = Json::parse(json, nullptr, /*allow_exceptions=*/false);
+  if (value.is_discarded() || !value.is_array()) return std::nullopt;
+  return value;
+}
+
+/// Extents of a tensor; a number is one extent. nullopt: something else.
+std::optional<Extents> ExtentsOf(const Json& value) {
+  Extents extents;
+  if (value.is_number()) {
+    extents.push_back(value.get<double>());
+  } else if (value.is_array()) {
+    for (const Json& item : value) {
+      if (!item.is_number()) return std::nullopt;
+      extents.push_back(item.get<double>());
+    }
+  } else {
+    return std::nullopt;
+  }
+  for (const double extent : extents) {
+    if (!std::isfinite(extent) || extent < 0) return std::nullopt;
+  }
+  return extents;
+}
+
+double Elements(const Extents& extents) {
+  return std::accumulate(extents.begin(), extents.end(), 1.0, std::multiplies<>());
+}
+
+/// The largest tensor of [shape, shape, ...]; 0 if there is none.
+double LargestElements(const Json& shapes) {
+  double most = 0;
+  if (!shapes.is_array()) return 0;
+  for (const Json& shape : shapes) {
+    if (const std::optional<Extents> extents = ExtentsOf(shape))
+      most = std::max(most, Elements(*extents));
+  }
+  return most;
+}
+
+constexpr double kFloat = 4;  // Bytes.
+
+/// Of an operator element by element: tensors of the result's size that it reads and writes.
+struct Pointwise {
+  std::string_view name;
+  bool of_two;  ///< Two tensors, where the second is not a single number.
+};
+constexpr std::array kPointwise = {
+    Pointwise{"add", true},      Pointwise{"mul", true},   Pointwise{"div", true},
+    Pointwise{"pow", true},      Pointwise{"addu", false}, Pointwise{"mulu", false},
+    Pointwise{"divu", false},    Pointwise{"powu", false}, Pointwise{"relu", false},
+    Pointwise{"gelu", false},    Pointwise{"tanh", false}, Pointwise{"sub", true},
+    Pointwise{"sigmoid", false}, Pointwise{"exp", false},
+};
+
+/// Turns the kernels that a row lists into work.
+class RowWorks {
+ public:
+  RowWorks(const Row& row, OperatorList& list) : row_(row), list_(list) {}
+
+  Status Add() {
+    const std::size_t before = list_.works.size();
+    Status status = AddKernels(StepPhase::kForward, row_.forward);
+    const bool training = row_.mode != "inf";
+    if (status.ok() && training) status = AddKernels(StepPhase::kBackward, row_.backward);
+    if (status.ok() && training) status = AddKernels(StepPhase::kAccumulate, row_.accumulate);
+    if (status.ok()) AddUnlisted(training);
+    ++list_.operators;
+    if (list_.works.size() == before) ++list_.without_work;
+    return status;
+  }
+
+ private:
+  bool ScalarOperand() const {
+    return row_.inputs.size() == 1 || (row_.inputs.size() == 2 && Elements(row_.inputs[1]) == 1);
+  }
+
+  void Push(StepPhase phase, const KernelWork& work) {
+    list_.works.push_back({.phase = phase, .repeats = row_.repeats, .work = work});
+  }
+  void PushBytes(StepPhase phase, double bytes, double kernels = 1) {
+    if (bytes > 0) Push(phase, {.shape = PointwiseWork{.bytes = bytes, .kernels = kernels}});
+  }
+
+  Status AddKernels(StepPhase phase, const Json& kernels) {
+    if (!kernels.is_array()) return Bad(row_.place, "kernels must be a list of [kind, dimensions]");
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      const Json& kernel = kernels[i];
+      if (!kernel.is_array() || kernel.size() != 2 || !kernel[0].is_string() ||
+          !kernel[1].is_array())
+        return Bad(row_.place, "kernels must be a list of [kind, dimensions]");
+      if (Status status = AddKernel(phase, kernel[0].get<std::string>(), kernel[1], i);
+          !status.ok())
+        return status;
+    }
+    return Status::Ok();
+  }
+
+  Status AddKernel(StepPhase phase, const std::string& kind, const Json& dimensions,
+                   std::size_t index) {
+    if (kind == "MEM") {
+      AddMemory(phase, LargestElements(dimensions), dimensions, index);
+      return Status::Ok();
+    }
+    const std::optional<Extents> extents = ExtentsOf(dimensions);
+    const bool sound = extents && std::all_of(extents->begin(), extents->end(),
+                                              [](double extent) { return extent >= 1; });
+    if (!sound || Elements(*extents) > kMostElements) {
+      return Bad(row_.place,
+                 fmt::format("dimensions of {} must be numbers, 1 or more, whose product is below "
+                             "{:g}",
+                             kind, kMostElements));
+    }
+    const auto wants = [&](std::size_t count, std::string_view form) {
+      if (extents->size() == count) return Status::Ok();
+      return Bad(row_.place, fmt::format("dimensions of {} must be {}", kind, form));
+    };
+    if (kind == "Linear") {
+      if (Status status = wants(3, "(m, k, n)"); !status.ok()) return status;
+      Push(phase,
+           {.shape = ProductWork{.m = (*extents)[0], .k = (*extents)[1], .n = (*extents)[2]}});
+      return Status::Ok();
+    }
+    if (kind == "BMM") {
+      if (Status status = wants(4, "(b, m, k, n)"); !status.ok()) return status;
+      Push(phase, {.shape = ProductWork{.batch = (*extents)[0],
+                                        .m = (*extents)[1],
+                                        .k = (*extents)[2],
+                                        .n = (*extents)[3],
+                                        .batched = true}});
+      return Status::Ok();
+    }
+    if (kind == "CONV2D") {
+      if (Status status = wants(7, "(b, cin, cout, ksize, insize, stride, pad)"); !status.ok())
+        return status;
+      Push(phase, {.shape = ConvolutionWork{.batch = (*extents)[0],
+                                            .in_channels = (*extents)[1],
+                                            .out_channels = (*extents)[2],
+                                            .kernel = (*extents)[3],
+                                            .image = (*extents)[4],
+                                            .stride = (*extents)[5],
+                                            .padding = (*extents)[6]}});
+      return Status::Ok();
+    }
+    if (kind.starts_with("VEC")) {
+      if (Status status = wants(2, "(rows, columns)"); !status.ok()) return status;
+      return AddVector(phase, kind, kind.substr(3), (*extents)[0], (*extents)[1], index);
+    }
+    if (kind.starts_with("ALLREDUCE") || kind == "SENDRECV") {
+      ++list_.collectives;
+      return Status::Ok();
+    }
+    return Bad(row_.place,
+               fmt::format("kernel kind '{}' is not known; it must be Linear, BMM, CONV2D, MEM or "
+                           "VEC with an operator (docs/predict.md)",
+                           kind));
+  }
+
+  Status AddVector(StepPhase phase, const std::string& kind, const std::string& op, double rows,
+                   double columns, std::size_t index) {
+    const double bytes = rows * columns * kFloat;
+    if (op == "ln" || op == "softmax") {
+      Push(phase,
+           {.shape = RowwiseWork{.rows = rows, .columns = columns, .softmax = op == "softmax"}});
+      return Status::Ok();
+    }
+    // The backward of a layer norm is listed as a product; it reads gradient and input twice and
+    // writes gradients of input, weight and bias.
+    if (phase == StepPhase::kBackward && row_.op == "VECln") {
+      constexpr double kTensors = 5;
+      if (index == 0) PushBytes(phase, kTensors * bytes, 2);
+      return Status::Ok();
+    }
+    const auto known = std::find_if(kPointwise.begin(), kPointwise.end(),
+                                    [&](const Pointwise& p) { return p.name == op; });
+    if (known == kPointwise.end()) {
+      return Bad(row_.place, fmt::format("kernel kind '{}' is not known; VEC must be followed by "
+                                         "ln, softmax or an operator of docs/predict.md",
+                                         kind));
+    }
+    // A second operand that is one number is not read, and has no gradient.
+    const bool scalar = known->of_two && row_.op == kind && ScalarOperand();
+    if (scalar && phase == StepPhase::kBackward && index > 0) return Status::Ok();
+    PushBytes(phase, bytes * (known->of_two && !scalar ? 3 : 2));
+    return Status::Ok();
+  }
+
+  /// Kernels that are listed by the tensors that they touch.
+  void AddMemory(StepPhase phase, double elements, const Json& shapes, std::size_t index) {
+    const double bytes = elements * kFloat;
+    if (row_.op == "getitem") return;  // A view.
+    if (phase != StepPhase::kForward) {
+      // Backward lists one for each input; gradients of additions and copies are views.
+      if (index > 0) return;
+      if (row_.op == "dropout") {
+        // PyTorch: grad * (mask.type_as(grad) * scale), three kernels.
+        constexpr double kTraffic = 25.0 / 4;
+        PushBytes(phase, kTraffic * bytes, 3);
+      } else if (row_.op == "where" || row_.op == "EMBEDDING") {
+        PushBytes(phase, row_.op == "where" ? 2 * bytes : bytes);
+      }
+      return;
+    }
+    if (row_.op == "dropout") {
+      constexpr double kTraffic = 9.0 / 4;  // Reads, writes, and writes a mask of bytes.
+      PushBytes(phase, kTraffic * bytes);
+    } else if (row_.op == "where" || row_.op == "contiguous" || row_.op == "EMBEDDING") {
+      PushBytes(phase, 2 * bytes);
+    } else {
+      double all = 0;
+      for (const Json& shape : shapes) {
+        if (const std::optional<Extents> extents = ExtentsOf(shape)) all += Elements(*extents);
+      }
+      PushBytes(phase, all * kFloat);
+    }
+  }
+
+  /// Operators that are listed without kernels although they have some, told by their names.
+  void AddUnlisted(bool training) {
+    if (!row_.forward.empty() || row_.op != "misc") return;
+    const std::string_view name = std::string_view(row_.name).substr(0, row_.name.find('_'));
+    const double elements = Elements(row_.output);
+    if (row_.output.empty() || elements <= 1) return;
+    constexpr std::array<std::string_view, 3> kOfOne = {"max", "min", "masked"};
+    if (std::find(kOfOne.begin(), kOfOne.end(), name) == kOfOne.end()) return;
+    PushBytes(StepPhase::kForward, elements * kFloat * 2);
+    // where(a == b, grad / 2, grad).masked_fill(a < b, 0): five kernels.
+    constexpr double kBackward = 10;
+    if (training && name != "masked")
+      PushBytes(StepPhase::kBackward, elements * kFloat * kBackward, 5);
+  }
+
+  const Row& row_;
+  OperatorList& list_;
+};
+
+/// Collects rows into lists.
+class Lists {
+ public:
+  Status Add(const Row& row, const std::string& key) {
+    const auto [at, added] = index_.emplace(key, lists_.size());
+    if (added) {
+      lists_.emplace_back();
+      lists_.back().name = key;
+    }
+    return RowWorks(row, lists_[at->second]).Add();
+  }
+  std::vector<OperatorList> Take() && { return std::move(lists_); }
+
+ private:
+  std::map<std::string, std::size_t> index_;
+  std::vector<OperatorList> lists_;
+};
+
+/// "gpt2_large train seq=1024 batch=4"; parallelism unless single.
+std::string NameOfList(const std::string& model, const std::string& mode, const std::string& seq,
+                       const std::string& batch, const std::string& parallelism) {
+  std::string name = model;
+  const auto also = [&](std::string_view prefix, const std::string& value) {
+    if (value.empty()) return;
+    name += (name.empty() ? "" : " ") + std::string(prefix) + value;
+  };
+  also("", mode);
+  also("seq=", seq);
+  also("batch=", batch);
+  if (parallelism != "single") also("", parallelism);
+  return name;
+}
+
+Status ReadRepeats(const std::string& text, Row& row) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), row.repeats);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(row.repeats) ||
+      row.repeats < 0 || row.repeats > kMostElements)
+    return Bad(row.place, fmt::format("repeat is '{}', not a number of 0 or more", text));
+  return Status::Ok();
+}
+
+Status ReadShapes(const Json& inputs, const Json& output, Row& row) {
+  for (const Json& shape : inputs) {
+    const std::optional<Extents> extents = ExtentsOf(shape);
+    if (!extents) return Bad(row.place, "inputs must be a list of shapes");
+    row.inputs.push_back(*extents);
+  }
+  const std::optional<Extents> extents = ExtentsOf(output);
+  if (!extents) return Bad(row.place, "output must be a shape");
+  row.output = *extents;
+  return Status::Ok();
+}
+
+Result<std::vector<OperatorList>> ReadTable(const CsvTable& table) {
+  for (const std::string_view needed : {"op", "fw"}) {
+    if (!table.Column(needed)) {
+      return Status::BadInput(
+          fmt::format("{}: no column '{}'; a list of operators has op, fw and, for training, bw "
+                      "and acc (docs/predict.md)",
+                      table.name, needed));
+    }
+  }
+  Lists lists;
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    const auto cell = [&](std::string_view column) {
+      const std::optional<std::size_t> at = table.Column(column);
+      return at ? table.rows[i][*at] : std::string();
+    };
+    Row row{.place = table.Place(i), .op = cell("op"), .name = cell("name"), .mode = cell("mode")};
+    const std::string repeats = cell("repeat");
+    if (!repeats.empty()) {
+      if (Status status = ReadRepeats(repeats, row); !status.ok()) return status;
+    }
+    struct Part {
+      std::string_view column;
+      Json* out;
+    };
+    Json inputs, output;
+    for (const Part part :
+         {Part{"fw", &row.forward}, Part{"bw", &row.backward}, Part{"acc", &row.accumulate},
+          Part{"inputs", &inputs}, Part{"output", &output}}) {
+      const std::string text = cell(part.column);
+      std::optional<Json> value = ParseLiteral(text);
+      if (!value) {
+        return Bad(row.place, fmt::format("{} is '{}', not a list as [['BMM', (8, 64, 32, 64)]]",
+                                          part.column, text.substr(0, 60)));
+      }
+      *part.out = std::move(*value);
+    }
+    if (Status status = ReadShapes(inputs, output, row); !status.ok()) return status;
+    const std::string key =
+        NameOfList(cell("model"), row.mode, cell("seq"), cell("batch"), cell("parallelism"));
+    if (Status status = lists.Add(row, key); !status.ok()) return status;
+  }
+  return std::move(lists).Take();
+}
+
+std::string TextOf(const Json& object, const char* key) {
+  const auto at = object.find(key);
+  if (at == object.end() || at->is_null()) return {};
+  return at->is_string() ? at->get<std::string>() : at->dump();
+}
+
+Result<std::vector<OperatorList>> ReadJson(const std::string& text, const std::string& name) {
+  const Json root = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (root.is_discarded() || !root.is_array()) {
+    return Status::BadInput(
+        fmt::format("{}: not JSON, or not an array of operators (docs/predict.md)", name));
+  }
+  Lists lists;
+  for (std::size_t i = 0; i < root.size(); ++i) {
+    const Json& object = root[i];
+    Row row{.place = fmt::format("{}, operator {}", name, i + 1)};
+    if (!object.is_object() || !object.contains("op") || !object.contains("fw"))
+      return Bad(row.place, "must be an object with op and fw");
+    row.op = TextOf(object, "op");
+    row.name = TextOf(object, "name");
+    row.mode = TextOf(object, "mode");
+    const std::string repeats = TextOf(object, "repeat");
+    if (!repeats.empty()) {
+      if (Status status = ReadRepeats(repeats, row); !status.ok()) return status;
+    }
+    const auto list = [&](const char* key) {
+      const auto at = object.find(key);
+      return at == object.end() || at->is_null() ? Json::array() : *at;
+    };
+    row.forward = list("fw");
+    row.backward = list("bw");
+    row.accumulate = list("acc");
+    if (Status status = ReadShapes(list("inputs"), list("output"), row); !status.ok())
+      return status;
+    const std::string key = NameOfList(TextOf(object, "model"), row.mode, TextOf(object, "seq"),
+                                       TextOf(object, "batch"), TextOf(object, "parallelism"));
+    if (Status status = lists.Add(row, key); !status.ok()) return status;
+  }
+  return std::move(lists).Take();
+}
+
+}  // namespace
+
+Result<std::vector<OperatorList>> ReadOperatorLists(const std::string& path) {
+  const Result<std::string> text = ReadWholeText(path);
+  if (!text.ok()) return text.status();
+  const std::size_t begin = text.value().find_first_not_of(" \t\r\n");
+  const bool json =
+      begin != std::string::npos && (text.value()[begin] == '[' || text.value()[begin] == '{');
+  Result<std::vector<OperatorList>> lists = [&]() -> Result<std::vector<OperatorList>> {
+    if (json) return ReadJson(text.value(), path);
+    const Result<CsvTable> table = ParseCsv(text.value(), path);
+    if (!table.ok()) return table.status();
+    return ReadTable(table.value());
+  }();
+  if (lists.ok() && lists.value().empty())
+    return Status::BadInput(fmt::format("{}: lists no operator", path));
+  return lists;
+}
+
+}  // namespace headroom

@@ -1,0 +1,135 @@
+#include "predict/operator_list.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <variant>
+
+#include "predict/step_estimate.h"
+#include "predict/test_devices.h"
+
+namespace headroom {
+namespace {
+
+class OperatorListTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    path_ =
+        std::filesystem::temp_directory_path() / ("operators-" + std::to_string(getpid()) + ".csv");
+  }
+  void TearDown() override { std::filesystem::remove(path_); }
+
+  Result<std::vector<OperatorList>> Read(const std::string& text) {
+    std::ofstream(path_, std::ios::binary) << text;
+    return ReadOperatorLists(path_.string());
+  }
+
+  std::filesystem::path path_;
+};
+
+constexpr const char* kHead = "model,mode,seq,batch,name,op,repeat,fw,bw,acc,inputs,output\n";
+
+/// As Python prints lists of tuples.
+constexpr const char* kTraining =
+    R"csv(m,train,8,2,fc,Linear,3,"[['Linear', (16, 32, 64)]]","[['Linear', (16, 64, 32)], ['Linear', (64, 16, 32)]]","[['VECadd', [1, 2048]]]","[(2, 8, 32)]","(2, 8, 64)"
+m,train,8,2,v,misc,1,[],[],[],"[(16, 64), (1,)]","(2, 8, 64)"
+)csv";
+
+constexpr const char* kTrainingJson = R"json([
+  {"model": "m", "mode": "train", "seq": 8, "batch": 2, "op": "Linear", "repeat": 3,
+   "fw": [["Linear", [16, 32, 64]]], "bw": [["Linear", [16, 64, 32]], ["Linear", [64, 16, 32]]],
+   "acc": [["VECadd", [1, 2048]]], "inputs": [[2, 8, 32]], "output": [2, 8, 64]},
+  {"model": "m", "mode": "train", "seq": 8, "batch": 2, "op": "misc", "fw": []}])json";
+
+TEST_F(OperatorListTest, CsvAsPythonPrintsItAndJsonAreTheSame) {
+  const auto csv = Read(std::string(kHead) + kTraining);
+  ASSERT_TRUE(csv.ok()) << csv.status().message();
+  const auto json = Read(kTrainingJson);
+  ASSERT_TRUE(json.ok()) << json.status().message();
+  for (const auto* lists : {&csv.value(), &json.value()}) {
+    ASSERT_EQ(lists->size(), 1u);
+    const OperatorList& list = lists->front();
+    EXPECT_EQ(list.name, "m train seq=8 batch=2");
+    EXPECT_EQ(list.operators, 2);
+    EXPECT_EQ(list.without_work, 1);
+    ASSERT_EQ(list.works.size(), 4u);
+    EXPECT_EQ(list.works[0].repeats, 3);
+    EXPECT_EQ(std::get<ProductWork>(list.works[1].work.shape).k, 64);
+    EXPECT_EQ(list.works[3].phase, StepPhase::kAccumulate);
+  }
+}
+
+TEST_F(OperatorListTest, InferenceHasNoBackward) {
+  std::string text = kTraining;
+  text.replace(text.find("train"), 5, "inf");
+  text.resize(text.find('\n') + 1);
+  const auto lists = Read(kHead + text);
+  ASSERT_TRUE(lists.ok()) << lists.status().message();
+  EXPECT_EQ(lists.value().front().works.size(), 1u);
+}
+
+TEST_F(OperatorListTest, AnOperandThatIsOneNumberIsNotRead) {
+  const auto bytes = [&](const std::string& inputs) {
+    const auto lists = Read("op,fw,inputs\nVECdiv,\"[['VECdiv', (64, 64)]]\",\"" + inputs + "\"\n");
+    EXPECT_TRUE(lists.ok()) << lists.status().message();
+    return std::get<PointwiseWork>(lists.value().front().works.front().work.shape).bytes;
+  };
+  EXPECT_EQ(bytes("[(64, 64), (64, 64)]"), 64 * 64 * 12);
+  EXPECT_EQ(bytes("[(64, 64), (1,)]"), 64 * 64 * 8);
+}
+
+TEST_F(OperatorListTest, EachModelIsAStepOfItsOwnAndCollectivesAreCounted) {
+  const auto lists = Read(
+      "model,op,fw\na,VECrelu,\"[['VECrelu', (8, 8)]]\"\n"
+      "b,x,\"[['ALLREDUCE', (8, 8)]]\"\na,VECrelu,\"[['VECrelu', (8, 8)]]\"\n");
+  ASSERT_TRUE(lists.ok()) << lists.status().message();
+  ASSERT_EQ(lists.value().size(), 2u);
+  EXPECT_EQ(lists.value()[0].works.size(), 2u);
+  EXPECT_EQ(lists.value()[1].collectives, 1);
+}
+
+TEST_F(OperatorListTest, StepsAddUpByPhase) {
+  const auto lists = Read(
+      R"json([{"op": "Linear", "repeat": 2, "fw": [["Linear", [4096, 1024, 1024]]],
+               "bw": [["Linear", [4096, 1024, 1024]], ["Linear", [1024, 4096, 1024]]]}])json");
+  ASSERT_TRUE(lists.ok()) << lists.status().message();
+  const Result<StepEstimate> step =
+      EstimateStep(lists.value().front(), RatesOfGpu("V100"), ShippedConstants());
+  ASSERT_TRUE(step.ok());
+  EXPECT_NEAR(step.value().phase_ms[1], 2 * step.value().phase_ms[0],
+              0.3 * step.value().phase_ms[1]);
+  EXPECT_NEAR(step.value().step.mid, step.value().phase_ms[0] + step.value().phase_ms[1], 1e-9);
+  EXPECT_LT(step.value().step.low, step.value().step.mid);
+}
+
+TEST_F(OperatorListTest, SaysWhereAListIsWrong) {
+  struct Case {
+    const char* text;
+    const char* says;
+  };
+  for (const Case& c : {
+           Case{"op\nx\n", "no column 'fw'"},
+           Case{"op,fw\nx,[['BMM'\n", "line 2: fw is"},
+           Case{"op,fw\nx,\"[['BMM', (1, 2, 3)]]\"\n", "line 2: dimensions of BMM must be (b, m"},
+           Case{"op,fw\nx,\"[['BMM', (1, 2, 3, -4)]]\"\n", "1 or more"},
+           Case{"op,fw\nx,\"[['BMM', (1e9, 1e9, 1e9, 9)]]\"\n", "product is below"},
+           Case{"op,fw\nx,\"[['Spline', (1, 2)]]\"\n", "'Spline' is not known"},
+           Case{"op,fw\nx,\"[['VECspline', (1, 2)]]\"\n", "'VECspline' is not known"},
+           Case{"op,fw\nx,\"[3]\"\n", "[kind, dimensions]"},
+           Case{"op,fw,repeat\nx,[],-1\n", "repeat is '-1'"},
+           Case{"op,fw\n", "lists no operator"},
+           Case{"[{\"op\": \"x\"}]", "operator 1: must be an object with op and fw"},
+           Case{"[{\"op\": ", "not JSON"},
+       }) {
+    const auto lists = Read(c.text);
+    ASSERT_FALSE(lists.ok()) << c.text;
+    EXPECT_EQ(lists.status().code(), StatusCode::kBadInput);
+    EXPECT_NE(lists.status().message().find(c.says), std::string::npos) << lists.status().message();
+  }
+}
+
+}  // namespace
+}  // namespace headroom

@@ -1,0 +1,134 @@
+#include "predict/operator_time.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "cost/kernel_time.h"
+#include "cost/roofline.h"
+#include "predict/kernel_model.h"
+#include "predict/memory_time.h"
+#include "predict/vector_time.h"
+
+namespace headroom {
+namespace {
+
+constexpr double kNsPerUs = 1e3, kNsPerS = 1e9;
+
+/// Of several extents, the side of a square of the same size.
+double SideOf(const std::vector<std::int64_t>& extents) {
+  const double product =
+      std::accumulate(extents.begin(), extents.end(), 1.0,
+                      [](double a, std::int64_t b) { return a * static_cast<double>(b); });
+  return std::sqrt(product);
+}
+
+/// The type that products run in on a device: float32 where it has no tensor cores for another.
+DType TypeOn(const DeviceRates& rates, DType dtype) {
+  if (dtype != DType::kTF32 && dtype != DType::kF16 && dtype != DType::kBF16) return DType::kF32;
+  return PeakFlopsPerSecond(*rates.device, dtype, TensorCoreUse::kYes) ? dtype : DType::kF32;
+}
+
+/// What power allows of tensor cores, too: a card that cannot hold its clock holds neither rate.
+double AtSustainedPower(double ns, const DeviceRates& rates) {
+  return rates.low_power ? ns / rates.sustained_share : ns;
+}
+
+std::optional<double> ProductOperatorNs(const OperatorCall& call, DType dtype,
+                                        const DeviceRates& rates,
+                                        const KernelConstants& constants) {
+  const std::optional<GemmShape> shape = GemmShapeOf(call);
+  if (!shape) return std::nullopt;
+  if (dtype != DType::kF32) {
+    const std::optional<DurationNs> time =
+        TensorCoreGemmTime(*shape, LayoutOf(call, *shape, dtype), dtype, *rates.device);
+    if (!time) return std::nullopt;
+    return AtSustainedPower(static_cast<double>(time->ns()), rates);
+  }
+  const bool batched = call.name == "aten::bmm" || call.name == "aten::baddbmm";
+  const ProductWork product = {.batch = static_cast<double>(shape->batch),
+                               .m = static_cast<double>(shape->m),
+                               .k = static_cast<double>(shape->k),
+                               .n = static_cast<double>(shape->n),
+                               .batched = batched || shape->batch > 1};
+  return KernelNs({.shape = product}, rates, constants);
+}
+
+std::optional<double> ConvolutionOperatorNs(const OperatorCall& call, DType dtype,
+                                            const DeviceRates& rates,
+                                            const KernelConstants& constants) {
+  const std::optional<ConvolutionShape> shape = ConvolutionShapeOf(call);
+  if (!shape) return std::nullopt;
+  if (dtype != DType::kF32) {
+    const std::optional<DurationNs> time = TensorCoreConvolutionTime(*shape, dtype, *rates.device);
+    if (!time) return std::nullopt;
+    return AtSustainedPower(static_cast<double>(time->ns()), rates);
+  }
+  const auto groups = static_cast<double>(shape->groups);
+  ConvolutionWork work = {.batch = static_cast<double>(shape->batch) * groups,
+                          .in_channels = static_cast<double>(shape->in_channels) / groups,
+                          .out_channels = static_cast<double>(shape->out_channels) / groups,
+                          .kernel = SideOf(shape->kernel),
+                          .image = SideOf(shape->in)};
+  const double out = SideOf(shape->out);
+  work.stride = std::max(1.0, std::round(work.image / out));
+  // What gives the recorded output, whatever the sides were.
+  work.padding = ((out - 1) * work.stride + work.kernel - work.image) / 2 + 1e-6;
+  const bool backward = shape->data_gradient || shape->weight_gradient;
+  const double parts =
+      backward ? (shape->data_gradient ? 1 : 0) + (shape->weight_gradient ? 1 : 0) : 1;
+  const std::optional<double> part = KernelNs({.shape = work}, rates, constants);
+  if (!part) return std::nullopt;
+  return *part * parts;
+}
+
+double RooflineNs(const OperatorCost& cost, DType dtype, const DeviceRates& rates,
+                  const KernelConstants& constants) {
+  const std::optional<double> peak = PeakFlopsPerSecond(
+      *rates.device, dtype,
+      dtype == DType::kF32 || dtype == DType::kF64 ? TensorCoreUse::kNo : TensorCoreUse::kYes);
+  const double memory = PointwiseNs({.bytes = cost.bytes}, rates, constants);
+  const double compute = peak ? cost.flops * kNsPerS / (*peak * rates.sustained_share) : 0;
+  return std::max(memory, compute) + constants.start_us * kNsPerUs;
+}
+
+}  // namespace
+
+WorkClass ClassOf(const OperatorWork& work) {
+  const WorkFamily family = work.cost != nullptr ? work.cost->family : work.longest.family;
+  switch (family) {
+    case WorkFamily::kMatmul:
+      return WorkClass::kProduct;
+    case WorkFamily::kConvolution:
+      return WorkClass::kConvolution;
+    case WorkFamily::kNormalization:
+    case WorkFamily::kSoftmax:
+    case WorkFamily::kReduction:
+    case WorkFamily::kLoss:
+      return WorkClass::kRowwise;
+    case WorkFamily::kElementwise:
+    case WorkFamily::kOptimizer:
+    case WorkFamily::kRandom:
+    case WorkFamily::kCopy:
+    case WorkFamily::kFill:
+    case WorkFamily::kFused:
+      return WorkClass::kPointwise;
+    default:
+      return WorkClass::kOther;
+  }
+}
+
+std::optional<double> OperatorNs(const OperatorWork& work, const DeviceRates& rates,
+                                 const KernelConstants& constants) {
+  if (work.cost == nullptr) return std::nullopt;
+  const DType dtype = ResolveMathDType(work.cost->math_dtype, work.longest);
+  if (work.call != nullptr && MultipliesMatrices(work.cost->family)) {
+    const DType type = TypeOn(rates, dtype);
+    std::optional<double> ns = ProductOperatorNs(*work.call, type, rates, constants);
+    if (!ns) ns = ConvolutionOperatorNs(*work.call, type, rates, constants);
+    if (ns) return ns;
+  }
+  return RooflineNs(*work.cost, dtype == DType::kUnknown ? DType::kF32 : dtype, rates, constants);
+}
+
+}  // namespace headroom

@@ -1,0 +1,30 @@
+// How long a recorded operator takes on a GPU by the models, from its shapes.
+#pragma once
+
+#include <optional>
+
+#include "cost/kernel_class.h"
+#include "cost/operator_call.h"
+#include "cost/operator_cost.h"
+#include "predict/device_rates.h"
+#include "predict/kernel_constants.h"
+#include "predict/kernel_work.h"
+
+namespace headroom {
+
+/// What is known of a recorded operator.
+struct OperatorWork {
+  const OperatorCall* call = nullptr;
+  const OperatorCost* cost = nullptr;
+  KernelClass longest;  ///< Of its longest kernel.
+};
+
+WorkClass ClassOf(const OperatorWork& work);
+
+/// Nanoseconds of all its kernels; nullopt: nothing is known of it. Products and convolutions by
+/// KernelNs() or cost/kernel_time.h; all others by their compulsory bytes and FLOPs (roofline).
+/// What a GPU has no tensor cores for runs in float32 there.
+std::optional<double> OperatorNs(const OperatorWork& work, const DeviceRates& rates,
+                                 const KernelConstants& constants);
+
+}  // namespace headroom

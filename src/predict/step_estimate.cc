@@ -1,0 +1,34 @@
+#include "predict/step_estimate.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <optional>
+
+#include "predict/kernel_model.h"
+
+namespace headroom {
+
+Result<StepEstimate> EstimateStep(const OperatorList& list, const DeviceRates& rates,
+                                  const KernelConstants& constants) {
+  constexpr double kNsPerMs = 1e6;
+  StepEstimate estimate;
+  double& step = estimate.step.mid;
+  for (const ListedWork& listed : list.works) {
+    const std::optional<double> ns = KernelNs(listed.work, rates, constants);
+    if (!ns) {
+      return Status::NoAnswer(fmt::format("{}: no model of {} in {}", rates.device->name,
+                                          Name(ClassOf(listed.work)), Name(listed.work.dtype)));
+    }
+    const double ms = *ns * listed.repeats / kNsPerMs;
+    step += ms;
+    estimate.phase_ms[static_cast<std::size_t>(listed.phase)] += ms;
+    estimate.class_ms[static_cast<std::size_t>(ClassOf(listed.work))] += ms;
+  }
+  const ErrorRange& error = rates.low_power ? constants.low_power_step_error : constants.step_error;
+  estimate.step.low = step * std::exp(error.low);
+  estimate.step.high = step * std::exp(error.high);
+  return estimate;
+}
+
+}  // namespace headroom

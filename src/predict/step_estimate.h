@@ -1,0 +1,27 @@
+// A step that is known by its operators alone, on a GPU.
+#pragma once
+
+#include <array>
+#include <string>
+
+#include "base/status.h"
+#include "predict/device_rates.h"
+#include "predict/kernel_constants.h"
+#include "predict/kernel_table.h"
+#include "predict/operator_list.h"
+
+namespace headroom {
+
+/// GPU time of a step: its kernels one after the other. What the host needs to launch them is not
+/// known without a trace.
+struct StepEstimate {
+  PredictedMs step;
+  std::array<double, 3> phase_ms{};             ///< By StepPhase.
+  std::array<double, kWorkClasses> class_ms{};  ///< By WorkClass.
+};
+
+/// Fails (kNoAnswer) where some kernel has no model on the device.
+Result<StepEstimate> EstimateStep(const OperatorList& list, const DeviceRates& rates,
+                                  const KernelConstants& constants);
+
+}  // namespace headroom
