@@ -7,6 +7,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
+#include <charconv>
 #include <string_view>
 #include <utility>
 
@@ -17,6 +18,7 @@
 #include "cli/output.h"
 #include "cost/device_spec.h"
 #include "predict/csv_table.h"
+#include "predict/energy.h"
 #include "predict/job_prediction.h"
 #include "predict/kernel_table.h"
 #include "predict/operator_list.h"
@@ -91,6 +93,18 @@ PredictCommand::PredictCommand(CLI::App& parent) {
                    "How many times as fast the other machine's host is [1]")
       ->type_name("F")
       ->check(AboveZero, "");
+  app_->add_option("--total-steps", total_steps_, "Steps of the whole job: hours, money and CO2")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000'000}), "");
+  app_->add_option("--prices", prices_path_, "Instances with prices [a small dated sample]")
+      ->type_name("FILE");
+  app_->add_option("--provider", provider_, "Only instances of this provider")->type_name("NAME");
+  app_->add_option("--region", region_, "Grid that feeds the GPU: DE, US, gcp:..., [WORLD]")
+      ->type_name("CODE");
+  app_->add_option("--pue", pue_, "Overhead of the data centre: a number, or whose [survey]")
+      ->type_name("X");
+  app_->add_option("--carbon", carbon_path_, "Grids and overheads over the built-in ones")
+      ->type_name("FILE");
   app_->add_flag("--json", json_, "One JSON object, format headroom.predict/1");
   app_->add_option("-o,--output,--out", output_path_,
                    "Write to FILE, whole or not at all, not to stdout")
@@ -128,10 +142,18 @@ Status PredictCommand::CheckFlags() const {
     return Status::Usage(
         "--kernels FILE takes --from NAME and --to NAME, and writes a table: no --gpu, no --json");
   }
+  const bool plan_flags = !prices_path_.empty() || !provider_.empty() || !region_.empty() ||
+                          !pue_.empty() || !carbon_path_.empty();
+  if (plan_flags && (!total_steps_ || !table_path_.empty())) {
+    return Status::Usage(
+        "--prices, --provider, --region, --pue and --carbon are about a whole job: say its length "
+        "with --total-steps N");
+  }
   if (options_.measured_step_ms && traces_.size() != 1)
     return Status::Usage("--measured-step-ms is of one job: give one TRACE");
   std::vector<std::string> inputs_read = traces_;
-  for (const std::string& path : {operators_path_, table_path_, constants_path_}) {
+  for (const std::string& path :
+       {operators_path_, table_path_, constants_path_, prices_path_, carbon_path_}) {
     if (!path.empty()) inputs_read.push_back(path);
   }
   inputs_read.insert(inputs_read.end(), gpu_files_.begin(), gpu_files_.end());
@@ -269,13 +291,14 @@ Status PredictCommand::PredictLists(PredictReport& report) const {
             fmt::format("{}{} of communication between GPUs {} not in it", why.empty() ? "" : "; ",
                         Plural(list.collectives, "kernel"), list.collectives == 1 ? "is" : "are");
       }
-      report.targets.push_back({.workload = list.name,
-                                .gpu = rate.device->short_name,
-                                .full_name = rate.device->name,
-                                .step = estimate.value().step,
-                                .gpu_memory_bytes = rate.device->memory_bytes,
-                                .extrapolated = !why.empty(),
-                                .why = why});
+      report.targets.push_back(
+          {.workload = list.name,
+           .gpu = rate.device->short_name,
+           .full_name = rate.device->name,
+           .step = estimate.value().step,
+           .gpu_memory_bytes = rate.device->memory_bytes,
+           .energy = ModelledEnergy(estimate.value().activity, rate, constants_),
+           .doubt = why});
     }
   }
   return Status::Ok();
@@ -313,14 +336,19 @@ Status PredictCommand::PredictTrace(const std::string& trace, PredictReport& rep
   const PredictedMs step = {baseline.corrected.low, baseline.corrected.mid,
                             baseline.corrected.high};
   report.source_gpu = source.value().device->short_name;
+  std::optional<StepEnergy> energy = MeasuredEnergy(job.store(), job.steps().spans);
+  if (!energy) {
+    energy =
+        ModelledEnergy(predictor.Predict(source.value(), 1).activity, source.value(), constants_);
+  }
   report.baselines.push_back({.trace = trace,
                               .step = step,
                               .host_ms = baseline.host_limit_ms,
                               .gpu_ms = baseline.gpu_limit_ms,
+                              .energy = energy,
                               .ratio_only_share = predictor.ratio_only_share()});
   for (const DeviceRates& target : targets.value()) {
     const JobPrediction prediction = predictor.Predict(target, host_factor_);
-    const std::string extrapolated = WhyExtrapolated(target);
     report.targets.push_back(
         {.workload = traces_.size() > 1 ? trace : "",
          .gpu = target.device->short_name,
@@ -329,8 +357,146 @@ Status PredictCommand::PredictTrace(const std::string& trace, PredictReport& rep
          .speedup =
              prediction.step.mid > 0 ? std::optional(step.mid / prediction.step.mid) : std::nullopt,
          .gpu_memory_bytes = target.device->memory_bytes,
-         .extrapolated = !extrapolated.empty(),
-         .why = prediction.why + (extrapolated.empty() ? "" : "; " + extrapolated)});
+         .energy = ModelledEnergy(prediction.activity, target, constants_),
+         .limited_by = prediction.host_ms > prediction.gpu_ms ? "host" : "gpu",
+         .why = prediction.why,
+         .doubt = target.device->short_name == source.value().device->short_name
+                      ? ""
+                      : WhyExtrapolated(target)});
+  }
+  return Status::Ok();
+}
+
+Status PredictCommand::LoadCarbon() {
+  Result<CarbonData> built_in = CarbonData::LoadBuiltIn();
+  if (!built_in.ok()) return built_in.status();
+  carbon_ = std::move(built_in).value();
+  if (!carbon_path_.empty()) {
+    const Result<std::string> text = ReadRequired("--carbon", carbon_path_);
+    if (!text.ok()) return text.status();
+    if (Status status = carbon_.Read({carbon_path_, text.value()}); !status.ok()) return status;
+  }
+  const std::string code = region_.empty() ? carbon_.default_region() : region_;
+  grid_ = carbon_.FindRegion(code);
+  if (grid_ == nullptr) {
+    return Status::Usage(
+        fmt::format("--region {}: no such grid; near codes: {}. --carbon FILE adds one "
+                    "(docs/predict.md)",
+                    code, fmt::join(NearNames(code, carbon_.RegionCodes()), ", ")));
+  }
+  const std::string pue = pue_.empty() ? carbon_.default_pue() : pue_;
+  constexpr double kMostPue = 10;
+  double number = 0;
+  const auto [end, error] = std::from_chars(pue.data(), pue.data() + pue.size(), number);
+  if (error == std::errc() && end == pue.data() + pue.size()) {
+    if (number < 1 || number > kMostPue)
+      return Status::Usage(fmt::format("--pue {}: must be from 1 to {}", pue, kMostPue));
+    pue_value_ = number;
+    return Status::Ok();
+  }
+  const PueEntry* entry = carbon_.FindPue(pue);
+  if (entry == nullptr) {
+    return Status::Usage(fmt::format("--pue {}: neither a number from 1 to {} nor one of {}", pue,
+                                     kMostPue, fmt::join(carbon_.PueCodes(), ", ")));
+  }
+  pue_value_ = entry->value;
+  return Status::Ok();
+}
+
+Status PredictCommand::LoadPrices(PredictReport& report, std::vector<InstancePrice>& prices) const {
+  if (prices_path_.empty()) {
+    Result<std::vector<InstancePrice>> sample = LoadSamplePrices();
+    if (!sample.ok()) return sample.status();
+    prices = std::move(sample).value();
+    report.prices =
+        "a sample that ships, each with the day at which it was listed; give your own with "
+        "--prices";
+  } else {
+    const Result<std::string> text = ReadRequired("--prices", prices_path_);
+    if (!text.ok()) return text.status();
+    Result<std::vector<InstancePrice>> read = ReadPrices({prices_path_, text.value()});
+    if (!read.ok()) return read.status();
+    prices = std::move(read).value();
+    report.prices = prices_path_;
+  }
+  std::erase_if(prices, [&](const InstancePrice& price) {
+    return !provider_.empty() && price.provider != provider_;
+  });
+  for (const InstancePrice& price : prices) {
+    if (knowledge_->devices().Find(price.gpu) == nullptr) {
+      return Status::BadInput(fmt::format("{}: instance {} has a GPU '{}' that is not known",
+                                          prices_path_, price.instance, price.gpu));
+    }
+  }
+  return Status::Ok();
+}
+
+std::optional<double> PredictCommand::Co2AtInstance(const PredictedTarget& target,
+                                                    const InstancePrice& price) const {
+  if (!target.energy) return std::nullopt;
+  // What the user says holds; else the grid and the overhead of the place itself, where known.
+  const GridRegion* there = carbon_.FindRegion(price.provider + ":" + price.region);
+  const PueEntry* overhead = carbon_.FindPue(price.provider);
+  return Co2Kg(target.energy->joules * static_cast<double>(*total_steps_),
+               region_.empty() && there != nullptr ? *there : *grid_,
+               pue_.empty() && overhead != nullptr ? overhead->value : pue_value_);
+}
+
+Status PredictCommand::PlanJob(PredictReport& report) {
+  if (!total_steps_) return Status::Ok();
+  report.total_steps = static_cast<double>(*total_steps_);
+  if (Status status = LoadCarbon(); !status.ok()) return status;
+  report.carbon =
+      fmt::format("{} ({:.0f} g a kWh, {}, {}), times {:.2f} for the data centre", grid_->name,
+                  grid_->g_co2_per_kwh, grid_->basis, grid_->year, pue_value_);
+  std::vector<InstancePrice> prices;
+  if (Status status = LoadPrices(report, prices); !status.ok()) return status;
+  constexpr double kMsPerHour = 3.6e6;
+  std::vector<DeploymentOption> options;
+  std::vector<std::optional<double>> co2_kg;  // Of each option.
+  const auto finish_workload = [&](const std::string& workload) {
+    MarkBest(options);
+    const auto begin = static_cast<std::ptrdiff_t>(report.options.size());
+    for (std::size_t i = 0; i < options.size(); ++i)
+      report.options.push_back({workload, options[i], co2_kg[i]});
+    std::stable_sort(report.options.begin() + begin, report.options.end(),
+                     [](const PlannedOption& a, const PlannedOption& b) {
+                       return std::pair(a.option.instance.currency, a.option.money) <
+                              std::pair(b.option.instance.currency, b.option.money);
+                     });
+    options.clear();
+    co2_kg.clear();
+  };
+  for (std::size_t i = 0; i < report.targets.size(); ++i) {
+    PredictedTarget& target = report.targets[i];
+    target.hours = target.step.mid * *report.total_steps / kMsPerHour;
+    if (target.energy)
+      target.co2_kg = Co2Kg(target.energy->joules * *report.total_steps, *grid_, pue_value_);
+    for (const InstancePrice& price : prices) {
+      // Of several GPUs, how they scale is not known here.
+      if (price.gpus != 1 || knowledge_->devices().Find(price.gpu)->short_name != target.gpu)
+        continue;
+      const double money = *target.hours * price.price_per_hour;
+      if (!target.money || money < *target.money) {
+        target.money = money;
+        target.currency = price.currency;
+      }
+      options.push_back({.instance = price, .hours = *target.hours, .money = money});
+      co2_kg.push_back(Co2AtInstance(target, price));
+    }
+    const bool last = i + 1 == report.targets.size();
+    if (last || report.targets[i + 1].workload != target.workload) finish_workload(target.workload);
+  }
+  if (!report.targets.empty() && report.targets.front().co2_kg) {
+    const PredictedTarget& first = report.targets.front();
+    const double kg = *first.co2_kg;
+    for (const Equivalent& equivalent : carbon_.equivalents()) {
+      const double grams =
+          equivalent.g_co2.value_or(equivalent.kwh.value_or(0) * grid_->g_co2_per_kwh);
+      if (grams <= 0) continue;
+      report.equivalents.push_back(
+          fmt::format("on {}: {:.3g} times a {}", first.gpu, kg * 1e3 / grams, equivalent.name));
+    }
   }
   return Status::Ok();
 }
@@ -348,6 +514,7 @@ Status PredictCommand::Run() {
     if (Status status = PredictTrace(trace, report); !status.ok()) return status;
   }
   FindTies(report.targets);
+  if (Status status = PlanJob(report); !status.ok()) return status;
   return WriteResult(json_ ? RenderPredictJson(report)
                            : RenderPredictText(report, UseColor(ColorMode::kAuto, output_path_),
                                                CharsetOfEnvironment()),

@@ -140,6 +140,29 @@ double JobPredictor::FactorOf(const Piece& piece, const DeviceRates& target) con
   return *there * std::pow(residual, weight) / piece.recorded_ns;
 }
 
+StepActivity JobPredictor::ActivityOf(const Plan& plan, double step_ms,
+                                      const DeviceRates& target) const {
+  double busy = 0, active = 0, told = 0;
+  for (const Piece& piece : pieces_) {
+    double ns = 0;
+    for (const TaskIndex task : piece.tasks) ns += static_cast<double>(plan.duration[task]);
+    busy += ns;
+    const OperatorWork work = {
+        .call = piece.call ? &*piece.call : nullptr, .cost = piece.cost, .longest = piece.longest};
+    const std::optional<double> full = FullRateNs(work, target);
+    if (!full) continue;
+    told += ns;
+    active += std::min(ns, *full);
+  }
+  const double steps = plan.shape->steps * kNsPerMs;
+  StepActivity activity{.step_ms = step_ms};
+  // Tasks on several streams at once count once at most.
+  activity.busy_ms = std::min(step_ms, busy / steps);
+  // Of what is not known, as much as of the rest.
+  activity.active_ms = told > 0 ? activity.busy_ms * active / told : 0;
+  return activity;
+}
+
 Plan JobPredictor::Stretched(const Plan& plan, std::optional<WorkClass> work_class, double gpu,
                              double host) const {
   Plan out = plan;
@@ -177,6 +200,7 @@ JobPrediction JobPredictor::Predict(const DeviceRates& target, double host_facto
   JobPrediction prediction;
   double& mid = prediction.step.mid;
   mid = StepMs(plan);
+  prediction.activity = ActivityOf(plan, mid, target);
   prediction.host_ms = StepMs(Stretched(plan, std::nullopt, 0, 1));
   prediction.gpu_ms = StepMs(Stretched(plan, std::nullopt, 1, 0));
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "predict/device_rates.h"
+#include "predict/energy.h"
 #include "predict/kernel_constants.h"
 #include "predict/kernel_table.h"
 #include "predict/operator_time.h"
@@ -18,9 +19,10 @@ namespace headroom {
 
 struct JobPrediction {
   PredictedMs step;
-  double host_ms = 0;  ///< Step were every GPU task done in no time.
-  double gpu_ms = 0;   ///< Step were the host infinitely fast.
-  std::string why;     ///< What holds the step there, and what is not in the model.
+  double host_ms = 0;     ///< Step were every GPU task done in no time.
+  double gpu_ms = 0;      ///< Step were the host infinitely fast.
+  StepActivity activity;  ///< Of the GPU, for its energy.
+  std::string why;        ///< What holds the step there, and what is not in the model.
 };
 
 /// Asks one job about many GPUs.
@@ -56,6 +58,8 @@ class JobPredictor {
   void AddOthers();
   void Add(Piece piece, TaskIndex task);
   double FactorOf(const Piece& piece, const DeviceRates& target) const;
+  /// Of a plan with the target's times.
+  StepActivity ActivityOf(const Plan& plan, double step_ms, const DeviceRates& target) const;
   double StepMs(const Plan& plan) { return replayer_.Run(plan).step_ns / 1e6; }
   /// With GPU tasks of one class, or the host, multiplied.
   Plan Stretched(const Plan& plan, std::optional<WorkClass> work_class, double gpu,

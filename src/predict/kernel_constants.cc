@@ -39,6 +39,10 @@ constexpr std::array kNumbers = {
     KernelConstant{"memory", "norm_row_us", &KernelConstants::norm_row_us},
     KernelConstant{"launch", "start_us", &KernelConstants::start_us},
     KernelConstant{"launch", "call_us", &KernelConstants::call_us},
+    KernelConstant{"energy", "idle", &KernelConstants::energy_idle},
+    KernelConstant{"energy", "busy", &KernelConstants::energy_busy},
+    KernelConstant{"energy", "error", &KernelConstants::energy_error},
+    KernelConstant{"energy", "error_elsewhere", &KernelConstants::energy_error_elsewhere},
 };
 
 constexpr std::array<std::string_view, kWorkClasses> kClassNames = {
@@ -69,9 +73,9 @@ class ConstantFile {
   }
 
   Status RefuseOtherSections(const toml::table& root) const {
-    constexpr std::array<std::string_view, 12> kSections = {
-        "about",       "validated", "tile",   "library", "product",         "power",
-        "convolution", "memory",    "launch", "error",   "error_low_power", "residual"};
+    constexpr std::array<std::string_view, 13> kSections = {
+        "about",  "validated", "tile",   "library", "product",         "power",   "convolution",
+        "memory", "launch",    "energy", "error",   "error_low_power", "residual"};
     for (const auto& [key, node] : root) {
       if (std::find(kSections.begin(), kSections.end(), key.str()) == kSections.end())
         return Bad(fmt::format("'{}' is not known; correct or remove it", key.str()));
@@ -85,6 +89,8 @@ class ConstantFile {
     if (!about || validated == nullptr)
       return Bad("about must be a text, validated a list of architectures");
     out.about = *about;
+    out.energy_gpu = root["energy"]["gpu"].value_or(std::string());
+    if (out.energy_gpu.empty()) return Bad("gpu of [energy] must be the full name of a GPU");
     for (const toml::node& item : *validated) out.validated.push_back(item.value_or(std::string()));
     return Status::Ok();
   }
@@ -105,8 +111,10 @@ class ConstantFile {
       }
       out.*constant.member = *number;
     }
-    for (const std::string_view section : {"product", "power", "convolution", "memory", "launch"}) {
+    for (const std::string_view section :
+         {"product", "power", "convolution", "memory", "launch", "energy"}) {
       for (const auto& [key, node] : *root[section].as_table()) {
+        if (section == "energy" && key.str() == "gpu") continue;
         const bool known = std::any_of(kNumbers.begin(), kNumbers.end(), [&](const auto& c) {
           return c.section == section && c.key == key.str();
         });

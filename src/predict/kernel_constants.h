@@ -82,6 +82,11 @@ struct KernelConstants {
   double start_us = 3;  ///< Of a kernel in a stream of kernels.
   double call_us = 8;   ///< Of an operator timed by itself, between two events.
 
+  // Energy, as shares of the power limit (predict/energy.h).
+  double energy_idle = 0.1, energy_busy = 0.4;
+  double energy_error = 0.1, energy_error_elsewhere = 0.2;  ///< Half-widths, as shares.
+  std::string energy_gpu;  ///< Full name of the GPU whose counters these come from.
+
   /// By class; second: of cards below 100 W.
   std::array<ErrorRange, kWorkClasses> errors{}, low_power_errors{};
   /// Of a whole step.

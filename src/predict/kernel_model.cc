@@ -3,6 +3,7 @@
 #include <variant>
 
 #include "cost/kernel_time.h"
+#include "cost/roofline.h"
 #include "predict/memory_time.h"
 #include "predict/vector_time.h"
 
@@ -54,6 +55,32 @@ WorkClass ClassOf(const KernelWork& work) {
     WorkClass operator()(const RowwiseWork&) const { return WorkClass::kRowwise; }
   };
   return std::visit(Visitor(), work.shape);
+}
+
+double FullRateNs(const KernelWork& work, const DeviceRates& rates) {
+  const double size = BytesPerElement(work.dtype);
+  double flops = 0, bytes = 0;
+  if (const auto* product = std::get_if<ProductWork>(&work.shape)) {
+    flops = 2 * product->batch * product->m * product->k * product->n;
+    bytes = size * product->batch *
+            (product->m * product->k + product->k * product->n + product->m * product->n);
+  } else if (const auto* convolution = std::get_if<ConvolutionWork>(&work.shape)) {
+    const ConvolutionWork& c = *convolution;
+    const double outputs = c.batch * OutputSide(c) * OutputSide(c) * c.out_channels;
+    flops = 2 * outputs * c.in_channels * c.kernel * c.kernel;
+    bytes = size * (c.batch * c.in_channels * c.image * c.image + outputs +
+                    c.in_channels * c.out_channels * c.kernel * c.kernel);
+  } else if (const auto* rows = std::get_if<RowwiseWork>(&work.shape)) {
+    bytes = 2 * size * rows->rows * rows->columns;
+  } else {
+    bytes = std::get<PointwiseWork>(work.shape).bytes;
+  }
+  constexpr double kNsPerS = 1e9;
+  const std::optional<double> peak =
+      work.dtype == DType::kF32
+          ? std::optional(rates.flops_per_ns * kNsPerS)
+          : PeakFlopsPerSecond(*rates.device, work.dtype, TensorCoreUse::kYes);
+  return (peak ? flops / *peak * kNsPerS : 0) + bytes / *rates.device->memory_bandwidth_gbs;
 }
 
 std::optional<double> KernelNs(const KernelWork& work, const DeviceRates& rates,

@@ -21,4 +21,8 @@ namespace headroom {
 std::optional<double> KernelNs(const KernelWork& work, const DeviceRates& rates,
                                const KernelConstants& constants);
 
+/// Nanoseconds that its arithmetic and then its bytes would take at the rates of the data sheet;
+/// arithmetic as the definition counts it.
+double FullRateNs(const KernelWork& work, const DeviceRates& rates);
+
 }  // namespace headroom

@@ -94,6 +94,16 @@ double RooflineNs(const OperatorCost& cost, DType dtype, const DeviceRates& rate
 
 }  // namespace
 
+std::optional<double> FullRateNs(const OperatorWork& work, const DeviceRates& rates) {
+  if (work.cost == nullptr || !rates.device->memory_bandwidth_gbs) return std::nullopt;
+  const DType dtype = TypeOn(rates, ResolveMathDType(work.cost->math_dtype, work.longest));
+  const std::optional<double> peak =
+      dtype == DType::kF32 ? std::optional(rates.flops_per_ns * kNsPerS)
+                           : PeakFlopsPerSecond(*rates.device, dtype, TensorCoreUse::kYes);
+  const double arithmetic = peak ? work.cost->flops / *peak * kNsPerS : 0;
+  return arithmetic + work.cost->bytes / *rates.device->memory_bandwidth_gbs;
+}
+
 WorkClass ClassOf(const OperatorWork& work) {
   const WorkFamily family = work.cost != nullptr ? work.cost->family : work.longest.family;
   switch (family) {

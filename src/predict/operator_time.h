@@ -27,4 +27,8 @@ WorkClass ClassOf(const OperatorWork& work);
 std::optional<double> OperatorNs(const OperatorWork& work, const DeviceRates& rates,
                                  const KernelConstants& constants);
 
+/// Nanoseconds that its arithmetic and then its bytes would take at the rates of the data sheet:
+/// how much of its time a GPU draws full power. nullopt: its cost is not known.
+std::optional<double> FullRateNs(const OperatorWork& work, const DeviceRates& rates);
+
 }  // namespace headroom

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -22,9 +23,12 @@ Result<StepEstimate> EstimateStep(const OperatorList& list, const DeviceRates& r
     }
     const double ms = *ns * listed.repeats / kNsPerMs;
     step += ms;
+    estimate.activity.active_ms +=
+        std::min(*ns, FullRateNs(listed.work, rates)) * listed.repeats / kNsPerMs;
     estimate.phase_ms[static_cast<std::size_t>(listed.phase)] += ms;
     estimate.class_ms[static_cast<std::size_t>(ClassOf(listed.work))] += ms;
   }
+  estimate.activity.step_ms = estimate.activity.busy_ms = step;
   const ErrorRange& error = rates.low_power ? constants.low_power_step_error : constants.step_error;
   estimate.step.low = step * std::exp(error.low);
   estimate.step.high = step * std::exp(error.high);

@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 #include "predict/device_rates.h"
+#include "predict/energy.h"
 #include "predict/kernel_constants.h"
 #include "predict/kernel_table.h"
 #include "predict/operator_list.h"
@@ -16,7 +17,8 @@ namespace headroom {
 /// known without a trace.
 struct StepEstimate {
   PredictedMs step;
-  std::array<double, 3> phase_ms{};             ///< By StepPhase.
+  std::array<double, 3> phase_ms{};  ///< By StepPhase.
+  StepActivity activity;
   std::array<double, kWorkClasses> class_ms{};  ///< By WorkClass.
 };
 

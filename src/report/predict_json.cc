@@ -16,6 +16,36 @@ void WriteRange(JsonWriter& json, const PredictedMs& ms) {
   json.EndObject();
 }
 
+void WriteEnergy(JsonWriter& json, const std::optional<StepEnergy>& energy) {
+  constexpr double kPercent = 100;
+  json.Key("energy_joules").Number(energy ? std::optional(energy->joules) : std::nullopt);
+  json.Key("energy_error_pct")
+      .Number(energy ? std::optional(energy->error * kPercent) : std::nullopt);
+  json.Key("energy_source").StringOrNull(energy ? Name(energy->source) : "");
+}
+
+void WriteOption(JsonWriter& json, const PlannedOption& planned) {
+  const DeploymentOption& option = planned.option;
+  json.BeginObject();
+  json.Key("workload").StringOrNull(planned.workload);
+  json.Key("provider").String(option.instance.provider);
+  json.Key("instance").String(option.instance.instance);
+  json.Key("region").String(option.instance.region);
+  json.Key("gpu").String(option.instance.gpu);
+  json.Key("gpus").Integer(option.instance.gpus);
+  json.Key("price_per_hour").Number(option.instance.price_per_hour);
+  json.Key("currency").String(option.instance.currency);
+  json.Key("date").String(option.instance.date);
+  json.Key("source").String(option.instance.source);
+  json.Key("hours").Number(option.hours);
+  json.Key("money").Number(option.money);
+  json.Key("co2_kg").Number(planned.co2_kg);
+  json.Key("cheapest").Bool(option.cheapest);
+  json.Key("fastest").Bool(option.fastest);
+  json.Key("pareto").Bool(option.pareto);
+  json.EndObject();
+}
+
 void WriteBaseline(JsonWriter& json, const PredictBaseline& baseline) {
   constexpr double kPercent = 100;
   json.BeginObject();
@@ -25,6 +55,7 @@ void WriteBaseline(JsonWriter& json, const PredictBaseline& baseline) {
   json.Key("step_high_ms").Number(baseline.step.high);
   json.Key("host_limit_ms").Number(baseline.host_ms);
   json.Key("gpu_limit_ms").Number(baseline.gpu_ms);
+  WriteEnergy(json, baseline.energy);
   json.Key("ratio_only_pct").Number(baseline.ratio_only_share * kPercent);
   json.EndObject();
 }
@@ -37,15 +68,21 @@ void WriteTarget(JsonWriter& json, const PredictedTarget& target) {
   WriteRange(json.Key("step_ms"), target.step);
   json.Key("speedup").Number(target.speedup);
   json.Key("gpu_memory_bytes").Number(target.gpu_memory_bytes);
-  // Not modelled yet: unknown, never 0.
-  for (const char* key :
-       {"memory_bytes", "fits", "hours", "money", "currency", "energy_joules", "co2_kg"})
-    json.Key(key).Null();
-  json.Key("extrapolated").Bool(target.extrapolated);
+  WriteEnergy(json, target.energy);
+  json.Key("hours").Number(target.hours);
+  json.Key("money").Number(target.money);
+  json.Key("currency").StringOrNull(target.currency);
+  json.Key("co2_kg").Number(target.co2_kg);
+  json.Key("memory_bytes").Number(target.memory_bytes);
+  json.Key("fits");
+  target.fits ? json.Bool(*target.fits) : json.Null();
+  json.Key("limited_by").StringOrNull(target.limited_by);
+  json.Key("extrapolated").Bool(!target.doubt.empty());
   json.Key("ties").BeginArray();
   for (const std::string& tie : target.ties) json.String(tie);
   json.EndArray();
-  json.Key("why").String(target.why);
+  json.Key("why").String(target.why + (target.why.empty() || target.doubt.empty() ? "" : "; ") +
+                         target.doubt);
   json.EndObject();
 }
 
@@ -69,6 +106,12 @@ std::string RenderPredictJson(const PredictReport& report) {
   json.Key("targets").BeginArray(Layout::kLines);
   for (const PredictedTarget& target : report.targets) WriteTarget(json, target);
   json.EndArray();
+  json.Key("total_steps").Number(report.total_steps);
+  json.Key("carbon").StringOrNull(report.carbon);
+  json.Key("options").BeginArray(Layout::kLines);
+  for (const PlannedOption& option : report.options) WriteOption(json, option);
+  json.EndArray();
+  json.Key("prices").StringOrNull(report.prices);
   json.Key("constants").String(report.constants);
   json.EndObject();
   return std::move(json).Take() + "\n";

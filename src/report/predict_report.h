@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "predict/deployment.h"
+#include "predict/energy.h"
 #include "predict/kernel_table.h"
 #include "report/escape.h"
 
@@ -13,9 +15,10 @@ namespace headroom {
 /// The job as it was recorded.
 struct PredictBaseline {
   std::string trace;
-  PredictedMs step;             ///< Without the profiler.
-  double host_ms = 0;           ///< Step were every GPU task done in no time.
-  double gpu_ms = 0;            ///< Step were the host infinitely fast.
+  PredictedMs step;    ///< Without the profiler.
+  double host_ms = 0;  ///< Step were every GPU task done in no time.
+  double gpu_ms = 0;   ///< Step were the host infinitely fast.
+  std::optional<StepEnergy> energy = {};
   double ratio_only_share = 0;  ///< Of GPU time: kernels without shapes, carried over by ratios.
 };
 
@@ -26,16 +29,36 @@ struct PredictedTarget {
   PredictedMs step;
   std::optional<double> speedup = {};
   std::optional<double> gpu_memory_bytes = {};
-  bool extrapolated = false;
-  std::string why = {};
+  std::optional<StepEnergy> energy = {};  ///< Of a step.
+  std::optional<double> hours = {};       ///< Of the whole job, as are money and CO2.
+  std::optional<double> co2_kg = {};
+  std::optional<double> money = {};  ///< On the cheapest instance that is listed.
+  std::string currency = {};
+  std::optional<double> memory_bytes = {};  ///< That the job takes there.
+  std::optional<bool> fits = {};
+  std::string limited_by = {};  ///< "host" or "gpu"; empty: not known, without a trace.
+  std::string why = {};         ///< What holds the step there.
+  std::string doubt = {};       ///< Why the prediction is extrapolated; empty: it is not.
   /// Other GPUs of the same workload whose step cannot be told from this one.
   std::vector<std::string> ties = {};
+};
+
+/// One way to run the whole job.
+struct PlannedOption {
+  std::string workload;
+  DeploymentOption option;
+  std::optional<double> co2_kg = {};
 };
 
 struct PredictReport {
   std::optional<std::string> source_gpu;
   std::vector<PredictBaseline> baselines;  ///< One a trace; none of lists of operators.
   std::vector<PredictedTarget> targets;    ///< Workload by workload, in the order asked for.
+  std::optional<double> total_steps = {};  ///< Of the job; none: hours and money are not told.
+  std::string carbon;                      ///< Which grid, PUE and year; empty: not asked for.
+  std::vector<std::string> equivalents;    ///< Of the CO2 of the first target.
+  std::vector<PlannedOption> options;      ///< By money within a workload and currency.
+  std::string prices;                      ///< Where prices come from.
   std::string constants;                   ///< Where the models' constants come from.
 };
 

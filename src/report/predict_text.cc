@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string_view>
 
@@ -30,6 +31,17 @@ void WriteBaseline(TextPage& page, const PredictReport& report, const PredictBas
                  fmt::format("the host alone needs {}, the GPU alone {}", Ms(baseline.host_ms),
                              Ms(baseline.gpu_ms)),
                  Style::kBold);
+  if (baseline.energy) {
+    page.Paragraph("  Energy    ",
+                   fmt::format("{:.3g} J a step, within {:.0f} % ({})", baseline.energy->joules,
+                               100 * baseline.energy->error,
+                               baseline.energy->source == EnergySource::kModel
+                                   ? "by a model of its work and the card's power limit"
+                               : baseline.energy->source == EnergySource::kCounter
+                                   ? "measured by the GPU's energy counter"
+                                   : "measured as power, integrated"),
+                   Style::kBold);
+  }
   if (baseline.ratio_only_share > 0) {
     page.Paragraph("  Models    ",
                    fmt::format("{} of the GPU time is of kernels without shapes: carried over by "
@@ -39,37 +51,109 @@ void WriteBaseline(TextPage& page, const PredictReport& report, const PredictBas
   }
 }
 
+std::string Optional(const std::optional<double>& value, std::string_view format) {
+  return value ? fmt::format(fmt::runtime(format), *value) : "";
+}
+
+/// What several GPUs have in common, said once: "A, B: text".
+void WriteGrouped(TextPage& page, const std::vector<PredictedTarget>& targets,
+                  std::string PredictedTarget::*text) {
+  std::vector<const PredictedTarget*> told;
+  for (const PredictedTarget& target : targets) {
+    const auto same = [&](const PredictedTarget* other) { return other->*text == target.*text; };
+    if ((target.*text).empty() || std::any_of(told.begin(), told.end(), same)) continue;
+    told.push_back(&target);
+    std::string names;
+    for (const PredictedTarget& other : targets) {
+      if (other.*text == target.*text) names += (names.empty() ? "" : ", ") + other.gpu;
+    }
+    page.Paragraph("  * ", fmt::format("{}: {}.", names, target.*text), Style::kPlain, Style::kDim);
+  }
+}
+
+/// Neighbours in the order of time whose ranges overlap, as chains: "A, B, C".
+void WriteTies(TextPage& page, std::vector<PredictedTarget> targets) {
+  std::stable_sort(targets.begin(), targets.end(),
+                   [](const auto& a, const auto& b) { return a.step.mid < b.step.mid; });
+  for (std::size_t begin = 0; begin < targets.size();) {
+    std::size_t end = begin + 1;
+    while (end < targets.size() && targets[end].step.low <= targets[begin].step.high) ++end;
+    if (end - begin > 1) {
+      std::vector<std::string_view> names;
+      for (std::size_t i = begin; i < end; ++i) names.push_back(targets[i].gpu);
+      page.Paragraph("  ",
+                     fmt::format("{}: the order of these is not certain, their ranges overlap.",
+                                 fmt::join(names, ", ")),
+                     Style::kPlain, Style::kDim);
+    }
+    begin = end;
+  }
+}
+
 void WriteTargets(TextPage& page, const std::vector<PredictedTarget>& targets,
                   const std::string& workload) {
   page.Heading("Step on other GPUs", workload, Style::kDim);
   WriteTable<PredictedTarget>(
       page, targets,
-      {{"GPU", Kind::kText, [](const PredictedTarget& t) { return Span{t.gpu}; }},
+      {{"GPU", Kind::kText,
+        [](const PredictedTarget& t) { return Span{t.gpu + (t.doubt.empty() ? "" : " *")}; }},
        {"step", Kind::kNumber,
         [](const PredictedTarget& t) {
           return Span{Ms(t.step.mid), Style::kBold};
         }},
-       {"four of five times", Kind::kNumber,
+       {"four of five", Kind::kNumber,
         [](const PredictedTarget& t) { return Span{RangeOf(t.step)}; }},
        {"speedup", Kind::kNumber,
+        [](const PredictedTarget& t) { return Span{Optional(t.speedup, "{:.2f}")}; }},
+       {"limit", Kind::kText, [](const PredictedTarget& t) { return Span{t.limited_by}; }},
+       {"J a step", Kind::kNumber,
         [](const PredictedTarget& t) {
-          return Span{t.speedup ? fmt::format("{:.2f}", *t.speedup) : ""};
+          return Span{t.energy ? fmt::format("{:.3g}", t.energy->joules) : ""};
         }},
-       {"", Kind::kName, [](const PredictedTarget& t) {
-          return Span{t.extrapolated ? "extrapolated" : "", Style::kWarning};
+       {"hours", Kind::kNumber,
+        [](const PredictedTarget& t) { return Span{Optional(t.hours, "{:.1f}")}; }},
+       {"money", Kind::kNumber,
+        [](const PredictedTarget& t) {
+          return Span{t.money ? fmt::format("{:.2f} {}", *t.money, t.currency) : ""};
+        }},
+       {"kg CO2", Kind::kNumber,
+        [](const PredictedTarget& t) { return Span{Optional(t.co2_kg, "{:.3g}")}; }}});
+  WriteGrouped(page, targets, &PredictedTarget::doubt);
+  WriteTies(page, targets);
+}
+
+void WriteOptions(TextPage& page, const PredictReport& report) {
+  if (report.options.empty()) return;
+  page.Heading("Where to run it", "by price", Style::kDim);
+  WriteTable<PlannedOption>(
+      page, report.options,
+      {{"instance", Kind::kText,
+        [](const PlannedOption& o) {
+          return Span{fmt::format("{} {}", o.option.instance.provider, o.option.instance.instance)};
+        }},
+       {"GPU", Kind::kText, [](const PlannedOption& o) { return Span{o.option.instance.gpu}; }},
+       {"an hour", Kind::kNumber,
+        [](const PlannedOption& o) {
+          return Span{fmt::format("{:.2f}", o.option.instance.price_per_hour)};
+        }},
+       {"hours", Kind::kNumber,
+        [](const PlannedOption& o) { return Span{fmt::format("{:.1f}", o.option.hours)}; }},
+       {"money", Kind::kNumber,
+        [](const PlannedOption& o) {
+          return Span{fmt::format("{:.2f} {}", o.option.money, o.option.instance.currency),
+                      Style::kBold};
+        }},
+       {"kg CO2", Kind::kNumber,
+        [](const PlannedOption& o) { return Span{Optional(o.co2_kg, "{:.3g}")}; }},
+       {"listed", Kind::kText, [](const PlannedOption& o) { return Span{o.option.instance.date}; }},
+       {"", Kind::kText, [](const PlannedOption& o) {
+          return Span{o.option.cheapest  ? "cheapest"
+                      : o.option.fastest ? "fastest"
+                      : o.option.pareto  ? "trade-off"
+                                         : "",
+                      Style::kGood};
         }}});
-  for (const PredictedTarget& target : targets) {
-    if (!target.why.empty())
-      page.Paragraph(fmt::format("  {}: ", target.gpu), target.why, Style::kBold, Style::kDim);
-  }
-  // Each pair once.
-  for (const PredictedTarget& target : targets) {
-    if (target.ties.empty()) continue;
-    page.Paragraph("  ",
-                   fmt::format("{} cannot be told from {}: their ranges overlap.", target.gpu,
-                               fmt::join(target.ties, ", ")),
-                   Style::kPlain, Style::kDim);
-  }
+  page.Paragraph("  Prices    ", report.prices, Style::kBold, Style::kDim);
 }
 
 }  // namespace
@@ -90,8 +174,13 @@ std::string RenderPredictText(const PredictReport& report, bool color, Charset c
                  report.targets[begin].workload);
     begin = end;
   }
+  WriteOptions(page, report);
   page.Blank();
-  page.Paragraph("  Constants ", report.constants, Style::kBold, Style::kDim);
+  if (!report.carbon.empty())
+    page.Paragraph("  CO2       ", report.carbon, Style::kBold, Style::kDim);
+  for (const std::string& equivalent : report.equivalents)
+    page.Paragraph("            ", equivalent, Style::kPlain, Style::kDim);
+  page.Paragraph("  Models    ", report.constants, Style::kBold, Style::kDim);
   return std::move(page).Take();
 }
 

@@ -1,0 +1,56 @@
+#include "predict/deployment.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "embedded/price_files.h"
+#include "predict/toml_row.h"
+
+namespace headroom {
+
+Result<std::vector<InstancePrice>> ReadPrices(const NamedText& file) {
+  constexpr double kMostAnHour = 1e5;
+  const Result<toml::table> root = ParseToml(file);
+  if (!root.ok()) return root.status();
+  TomlRow top(file, root.value(), "the file");
+  top.Known({"instance"});
+  if (!top.status().ok()) return top.status();
+  std::vector<InstancePrice> prices;
+  const Status status = ForEachRow(file, root.value(), "instance", [&](TomlRow& row) {
+    prices.push_back({.provider = row.Text("provider"),
+                      .instance = row.Text("instance"),
+                      .region = row.Text("region"),
+                      .gpu = row.Text("gpu"),
+                      .gpus = row.Count("gpus"),
+                      .price_per_hour = row.Number("price_per_hour", 0, kMostAnHour),
+                      .currency = row.Currency("currency"),
+                      .date = row.Date("date"),
+                      .source = row.Text("source")});
+    row.Known({"provider", "instance", "region", "gpu", "gpus", "price_per_hour", "currency",
+               "date", "source"});
+    return row.status();
+  });
+  if (!status.ok()) return status;
+  return prices;
+}
+
+Result<std::vector<InstancePrice>> LoadSamplePrices() { return ReadPrices(PriceFiles().front()); }
+
+void MarkBest(std::vector<DeploymentOption>& options) {
+  const auto comparable = [](const DeploymentOption& a, const DeploymentOption& b) {
+    return a.instance.currency == b.instance.currency;
+  };
+  for (DeploymentOption& option : options) {
+    option.cheapest = option.fastest = option.pareto = true;
+    for (const DeploymentOption& other : options) {
+      if (!comparable(option, other)) continue;
+      if (other.money < option.money) option.cheapest = false;
+      if (other.hours < option.hours) option.fastest = false;
+      const bool no_worse = other.money <= option.money && other.hours <= option.hours;
+      const bool better = other.money < option.money || other.hours < option.hours;
+      if (no_worse && better) option.pareto = false;
+    }
+  }
+}
+
+}  // namespace headroom

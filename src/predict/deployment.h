@@ -1,0 +1,42 @@
+// Where a job could run and what it costs there: instances with prices, and what is best.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/named_text.h"
+#include "base/status.h"
+
+namespace headroom {
+
+/// An instance as its provider lists it.
+struct InstancePrice {
+  std::string provider, instance, region;
+  std::string gpu;  ///< A name of the catalogue's.
+  std::int64_t gpus = 1;
+  double price_per_hour = 0;  ///< 0 or more, of the whole instance.
+  std::string currency;       ///< Three capitals: "USD".
+  std::string date;           ///< When it was listed: "2024-05" or "2024-05-31".
+  std::string source;
+};
+
+/// Reads a list of prices. BadInput names file and line: prices without a date, negative ones,
+/// unknown keys.
+Result<std::vector<InstancePrice>> ReadPrices(const NamedText& file);
+
+/// The sample built into the program; a failure is a defect of the build.
+Result<std::vector<InstancePrice>> LoadSamplePrices();
+
+/// A whole job on an instance.
+struct DeploymentOption {
+  InstancePrice instance;
+  double hours = 0, money = 0;
+  bool cheapest = false, fastest = false;
+  bool pareto = false;  ///< No other option is both cheaper and faster.
+};
+
+/// Marks the best options, currency by currency: money in different ones cannot be compared.
+void MarkBest(std::vector<DeploymentOption>& options);
+
+}  // namespace headroom

@@ -1,0 +1,53 @@
+// The energy of a step: measured where the trace holds counters, else by a model.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "base/interval_set.h"
+#include "predict/device_rates.h"
+#include "predict/kernel_constants.h"
+#include "store/trace_store.h"
+
+namespace headroom {
+
+/// What a GPU does in a step, in milliseconds; each at most the one before.
+struct StepActivity {
+  double step_ms = 0;
+  double busy_ms = 0;    ///< With a kernel or copy at work.
+  double active_ms = 0;  ///< What its work would take at full rate: arithmetic, then bytes.
+};
+
+enum class EnergySource : std::uint8_t {
+  kCounter,  ///< The GPU's energy counter.
+  kPower,    ///< Samples of its power, integrated.
+  kModel,
+};
+
+/// "counter", "power", "model".
+std::string_view Name(EnergySource source);
+
+/// Joules of one step, of all its GPUs where they were measured, of one by the model.
+struct StepEnergy {
+  double joules = 0;
+  double error = 0;  ///< Half-width, as a share: four of five lie within.
+  EnergySource source = EnergySource::kModel;
+};
+
+/// E = P * (idle * step + busy * busy_ms + (1 - idle - busy) * active_ms), at most P * step, with P
+/// the power limit of the data sheet: a GPU that waits takes `idle` of it, one that runs kernels
+/// `idle` + `busy`, one that runs them at full rate all. nullopt: its power is not known. Fitted to
+/// one H200 (26 jobs of four models, with one model left out: mean error 4.6 %, docs/accuracy.md);
+/// on another GPU never held against a measurement.
+std::optional<StepEnergy> ModelledEnergy(const StepActivity& activity, const DeviceRates& rates,
+                                         const KernelConstants& constants);
+
+/// From the samples of `headroom record` over the recorded steps; nullopt: fewer than two samples
+/// within them.
+///
+/// @param steps  from the begin to the end of each
+std::optional<StepEnergy> MeasuredEnergy(const TraceStore& store, std::span<const Interval> steps);
+
+}  // namespace headroom

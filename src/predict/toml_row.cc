@@ -1,0 +1,105 @@
+#include "predict/toml_row.h"
+
+#include <fmt/format.h>
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+namespace headroom {
+
+Result<toml::table> ParseToml(const NamedText& file) {
+  try {
+    return toml::parse(file.content);
+  } catch (const toml::parse_error& error) {
+    return Status::BadInput(fmt::format("{}, line {}: {}; correct the TOML there", file.name,
+                                        error.source().begin.line, error.description()));
+  }
+}
+
+void TomlRow::Fail(std::string_view key, std::string_view what) {
+  if (!status_.ok()) return;
+  const toml::node* node = table_.get(key);
+  const toml::source_region& place = node != nullptr ? node->source() : table_.source();
+  status_ = Status::BadInput(
+      fmt::format("{}, line {}: {} of {} {}", file_.name, place.begin.line, key, what_, what));
+}
+
+std::string TomlRow::OptionalText(std::string_view key) {
+  const toml::node* node = table_.get(key);
+  if (node == nullptr) return {};
+  const std::optional<std::string> text = node->value_exact<std::string>();
+  if (!text || text->empty()) Fail(key, "must be a text in quotes, not empty");
+  return text.value_or(std::string());
+}
+
+std::string TomlRow::Text(std::string_view key) {
+  if (table_.get(key) == nullptr) Fail(key, "is missing; add it as a text in quotes");
+  return OptionalText(key);
+}
+
+double TomlRow::Number(std::string_view key, double least, double most) {
+  const toml::node* node = table_.get(key);
+  const std::optional<double> number =
+      node != nullptr && node->is_number() ? node->value<double>() : std::nullopt;
+  if (!number || !std::isfinite(*number) || *number < least || *number > most) {
+    Fail(key, fmt::format("must be a number from {} to {}", least, most));
+    return least;
+  }
+  return *number;
+}
+
+std::int64_t TomlRow::Count(std::string_view key) {
+  constexpr double kMost = 1e6;
+  const double number = Number(key, 1, kMost);
+  if (number != std::floor(number)) Fail(key, "must be a whole number");
+  return static_cast<std::int64_t>(number);
+}
+
+std::int64_t TomlRow::Year(std::string_view key) {
+  constexpr double kFirst = 1990, kLast = 2100;
+  return static_cast<std::int64_t>(Number(key, kFirst, kLast));
+}
+
+std::string TomlRow::Date(std::string_view key) {
+  const std::string text = Text(key);
+  static const RE2 kDate(R"(\d{4}-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)");
+  if (status_.ok() && !RE2::FullMatch(text, kDate))
+    Fail(key, "must be a date in quotes, \"2024-05\" or \"2024-05-31\"");
+  return text;
+}
+
+std::string TomlRow::Currency(std::string_view key) {
+  const std::string text = Text(key);
+  static const RE2 kCode("[A-Z]{3}");
+  if (status_.ok() && !RE2::FullMatch(text, kCode))
+    Fail(key, "must be a code of three capitals, as \"USD\"");
+  return text;
+}
+
+void TomlRow::Known(std::initializer_list<std::string_view> keys) {
+  for (const auto& [key, node] : table_) {
+    if (std::find(keys.begin(), keys.end(), key.str()) == keys.end())
+      Fail(key.str(), "is not known; correct or remove it");
+  }
+}
+
+Status ForEachRow(const NamedText& file, const toml::table& root, std::string_view list,
+                  const std::function<Status(TomlRow&)>& read) {
+  const toml::node* node = root.get(list);
+  if (node == nullptr) return Status::Ok();
+  const toml::array* rows = node->as_array();
+  if (rows == nullptr || !rows->is_array_of_tables()) {
+    return Status::BadInput(fmt::format("{}, line {}: {} must be a list of tables, [[{}]]",
+                                        file.name, node->source().begin.line, list, list));
+  }
+  std::size_t number = 0;
+  for (const toml::node& row : *rows) {
+    TomlRow reader(file, *row.as_table(), fmt::format("[[{}]] {}", list, ++number));
+    if (Status status = read(reader); !status.ok()) return status;
+  }
+  return Status::Ok();
+}
+
+}  // namespace headroom

@@ -1,0 +1,236 @@
+"""`headroom predict`: traces, lists of operators and tables, on other GPUs."""
+import csv
+import functools
+import gzip
+import io
+import json
+
+import jsonschema
+
+from integration import support
+
+SAMPLES = support.ROOT / "data/samples"
+GPU_BOUND = SAMPLES / "resnet50_fp32_h200.json.gz"
+HOST_BOUND = SAMPLES / "bert_base_amp_fp16_h200.json.gz"
+
+OPERATORS = """model,mode,seq,batch,name,op,repeat,fw,bw,acc,inputs,output
+tiny,inf,128,4,fc,Linear,12,"[['Linear', (4096, 1024, 4096)]]",[],[],"[(4096, 1024)]","(4096, 4096)"
+tiny,inf,128,4,attn,BMM,12,"[['BMM', (64, 512, 64, 512)]]",[],[],[],"(64, 512, 512)"
+tiny,inf,128,4,soft,VECsoftmax,12,"[['VECsoftmax', (32768, 512)]]",[],[],[],"(64, 512, 512)"
+"""
+TABLE = """device,op,b,m,k,n,rows,cols,latency_ms
+T4,linear,,4096,1024,4096,,,7.9
+T4,add,,,,,32768,1024,1.7
+V100,add,,,,,32768,1024,0.5
+"""
+PRICES = """
+[[instance]]
+provider = "here"
+instance = "one"
+region = "r"
+gpu = "A100-80"
+gpus = 1
+price_per_hour = 3.0
+currency = "EUR"
+date = "2026-11"
+source = "own"
+"""
+DEVICE = """
+name = "Mine 9000"
+short_name = "mine"
+vendor = "NVIDIA"
+architecture = "Ampere"
+memory_type = "HBM2e"
+match = []
+[figures]
+sm_count = { value = 100, unit = "1", source = "own" }
+fp32_tflops = { value = 20, unit = "TFLOP/s", source = "own" }
+memory_bandwidth_gbs = { value = 2000, unit = "GB/s", source = "own" }
+"""
+
+
+@functools.cache
+def schema():
+    return json.loads((support.ROOT / "docs/schema/predict-1.json").read_text())
+
+
+class PredictTest(support.ProgramTest):
+    def predict(self, *args):
+        outcome = support.headroom("predict", "--json", *args)
+        self.assertEqual(outcome.code, 0, outcome)
+        result = outcome.json()
+        jsonschema.Draft202012Validator(schema()).validate(result)
+        for target in result["targets"]:
+            step = target["step_ms"]
+            self.assertLessEqual(step["low"], step["mid"])
+            self.assertLessEqual(step["mid"], step["high"])
+        return result
+
+
+class Traces(PredictTest):
+    def test_the_recorded_gpu_takes_what_it_took(self):
+        result = self.predict(GPU_BOUND, "--gpu", "H200")
+        self.assertAlmostEqual(result["targets"][0]["step_ms"]["mid"], result["baseline"]["step_ms"], delta=0.01)
+        self.assertEqual(result["source_gpu"], "H200")
+        self.assertFalse(result["targets"][0]["extrapolated"])
+
+    def test_older_gpus_are_slower_and_the_host_limit_holds(self):
+        result = self.predict(GPU_BOUND, "--gpu", "A100-SXM-80,V100,T4")
+        steps = [target["step_ms"]["mid"] for target in result["targets"]]
+        self.assertEqual(steps, sorted(steps))
+        self.assertGreater(steps[0], 1.3 * result["baseline"]["step_ms"])
+        host_bound = self.predict(HOST_BOUND, "--gpu", "B200,H200")
+        for target in host_bound["targets"]:
+            self.assertEqual(target["limited_by"], "host")
+            self.assertAlmostEqual(target["speedup"], 1, delta=0.03)
+            self.assertIn("the host is the limit", target["why"])
+        faster_host = self.predict(HOST_BOUND, "--gpu", "H200", "--host-factor", "2")["targets"][0]
+        self.assertGreater(faster_host["speedup"], 1.4)
+
+    def test_several_traces_give_a_matrix(self):
+        result = self.predict(GPU_BOUND, HOST_BOUND, "--gpu", "V100,L4")
+        self.assertIsNone(result["baseline"])
+        self.assertEqual([(t["workload"], t["gpu"]) for t in result["targets"]],
+                         [(str(trace), gpu) for trace in (GPU_BOUND, HOST_BOUND) for gpu in ("V100", "L4")])
+
+    def test_without_names_every_known_gpu(self):
+        names = [target["gpu"] for target in self.predict(GPU_BOUND)["targets"]]
+        self.assertGreater(len(names), 40)
+        self.assertEqual(names, sorted(names))
+
+    def test_the_text_is_readable(self):
+        for args in ((GPU_BOUND,), (HOST_BOUND, "--gpu", "L4,H200,T4", "--total-steps", "100000"), (GPU_BOUND, HOST_BOUND, "--gpu", "T4")):
+            outcome = support.headroom("predict", *args, environment={"LC_ALL": "C.UTF-8"})
+            self.assertEqual(outcome.code, 0, outcome)
+            self.assert_readable_text(outcome.text, args)
+        self.assertIn("order of these is not certain", support.headroom("predict", GPU_BOUND).text)
+
+    def test_a_trace_that_does_not_say_its_gpu_needs_a_name(self):
+        with gzip.open(GPU_BOUND) as file:
+            trace = json.load(file)
+        for device in trace["deviceProperties"]:
+            device["name"] = "Mystery 1"
+        path = self.write("mystery.json", json.dumps(trace))
+        self.assert_refused(support.headroom("predict", path, "--gpu", "T4"), 3, "Mystery 1", "--from NAME")
+        result = self.predict(path, "--from", "H200", "--gpu", "H200,T4")
+        self.assertEqual(result["source_gpu"], "H200")
+        self.assertAlmostEqual(result["targets"][0]["speedup"], 1, delta=0.001)
+
+
+class Operators(PredictTest):
+    def test_a_list_gives_a_step_on_each_gpu(self):
+        result = self.predict("--ops", self.write("ops.csv", OPERATORS), "--gpu", "V100,A100-80")
+        self.assertIsNone(result["source_gpu"])
+        v100, a100 = result["targets"]
+        self.assertEqual(v100["workload"], "tiny inf seq=128 batch=4")
+        self.assertIsNone(v100["speedup"])
+        # 12 x 34.4 GFLOP of products, at most of the peak.
+        self.assertGreater(v100["step_ms"]["mid"], 12 * 34.4 / 14.1)
+        self.assertLess(v100["step_ms"]["mid"], 2 * 12 * 34.4 / 14.1)
+        self.assertLess(a100["step_ms"]["mid"], v100["step_ms"]["mid"])
+
+    def test_gzip_and_json_are_read(self):
+        plain = self.predict("--ops", self.write("ops.csv", OPERATORS), "--gpu", "T4")
+        packed = self.predict("--ops", self.write("ops.csv.gz", gzip.compress(OPERATORS.encode())), "--gpu", "T4")
+        rows = list(csv.DictReader(io.StringIO(OPERATORS)))
+        for row in rows:
+            row["fw"] = json.loads(row["fw"].replace("(", "[").replace(")", "]").replace("'", '"'))
+            row["repeat"] = int(row["repeat"])
+            for key in ("bw", "acc", "inputs", "output"):
+                del row[key]
+        as_json = self.predict("--ops", self.write("ops.json", json.dumps(rows)), "--gpu", "T4")
+        self.assertEqual(plain["targets"], packed["targets"])
+        self.assertEqual(plain["targets"], as_json["targets"])
+
+    def test_wrong_lists_are_refused_with_their_line(self):
+        for text, code, fragments in (("op,fw\nx,oops\n", 3, ("line 2", "fw")), ("", 3, ("empty",)), ("a,b\n1,2\n", 3, ("no column 'op'",))):
+            self.assert_refused(support.headroom("predict", "--ops", self.write("bad.csv", text), "--gpu", "T4"), code, "bad.csv", *fragments)
+
+
+class Tables(PredictTest):
+    def test_rows_stay_and_get_predictions(self):
+        out = self.scratch / "out.csv"
+        outcome = support.headroom("predict", "--kernels", self.write("t4.csv", TABLE), "--from", "T4", "--to", "A100-80", "--out", out)
+        self.assertEqual(outcome.code, 0, outcome)
+        self.assertIn("1 rows are of another device", outcome.message)
+        rows = list(csv.DictReader(io.StringIO(out.read_text())))
+        self.assertEqual([row["latency_ms"] for row in rows], ["7.9", "1.7", "0.5"])
+        self.assertLess(float(rows[0]["predicted_ms"]), 4)
+        self.assertLess(float(rows[0]["predicted_low_ms"]), float(rows[0]["predicted_ms"]))
+        self.assertEqual(rows[2]["predicted_ms"], "")
+
+    def test_a_wrong_table_writes_nothing(self):
+        out = self.scratch / "out.csv"
+        table = self.write("t4.csv", TABLE.replace("32768,1024,1.7", "32768,0,1.7"))
+        self.assert_refused(support.headroom("predict", "--kernels", table, "--from", "T4", "--to", "V100", "-o", out), 3, "line 3", "cols")
+        self.assertFalse(out.exists())
+
+
+class Plans(PredictTest):
+    def test_hours_money_and_co2(self):
+        result = self.predict(GPU_BOUND, "--gpu", "A100-80,H200", "--total-steps", "1000000", "--prices", self.write("p.toml", PRICES),
+                              "--region", "fr", "--pue", "1.1")
+        a100, h200 = result["targets"]
+        self.assertAlmostEqual(a100["hours"], a100["step_ms"]["mid"] * 1e6 / 3.6e6)
+        self.assertAlmostEqual(a100["money"], 3 * a100["hours"])
+        self.assertEqual(a100["currency"], "EUR")
+        self.assertIsNone(h200["money"])
+        self.assertIn("France", result["carbon"])
+        options = result["options"]
+        self.assertEqual([(o["instance"], o["cheapest"], o["pareto"]) for o in options], [("one", True, True)])
+        grams = float(result["carbon"].split("(")[1].split()[0])
+        self.assertAlmostEqual(a100["co2_kg"], a100["energy_joules"] * 1e6 / 3.6e6 * 1.1 * grams / 1e3, delta=0.02 * a100["co2_kg"])
+
+    def test_bad_prices_are_refused_with_file_and_line(self):
+        for wrong, right, line, fragment in (("price_per_hour = -3.0", "price_per_hour = 3.0", 8, "price_per_hour"),
+                                             ("", 'date = "2026-11"\n', 2, "date"), ('date = "soon"', 'date = "2026-11"', 10, "date"),
+                                             ('currency = "dollars"', 'currency = "EUR"', 9, "capitals")):
+            path = self.write("p.toml", PRICES.replace(right, wrong))
+            self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "T4", "--total-steps", "5", "--prices", path), 3,
+                                f"p.toml, line {line}", fragment)
+        unknown = self.write("p.toml", PRICES.replace("A100-80", "A1000-80"))
+        self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "T4", "--total-steps", "5", "--prices", unknown), 3, "A1000-80")
+
+    def test_an_unknown_grid_names_near_ones(self):
+        self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "T4", "--total-steps", "5", "--region", "gcp:europe-west"), 2,
+                            "gcp:europe-west1")
+        self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "T4", "--total-steps", "5", "--pue", "0.5"), 2, "from 1")
+
+    def test_shipped_prices_name_known_gpus(self):
+        result = self.predict(GPU_BOUND, "--total-steps", "1000")
+        self.assertGreater(len(result["options"]), 8)
+        self.assertIn("sample", result["prices"])
+
+
+class Devices(PredictTest):
+    def test_an_unknown_gpu_lists_near_names_and_how_to_add_one(self):
+        self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "A100-90"), 2, "A100-80", "--gpu-file", "docs/devices.md")
+
+    def test_a_file_adds_a_gpu(self):
+        path = self.write("mine.toml", DEVICE)
+        target = self.predict(GPU_BOUND, "--gpu", "mine", "--gpu-file", path)["targets"][0]
+        self.assertEqual(target["name"], "Mine 9000")
+        self.assertTrue(target["extrapolated"])
+        self.assertIn("l2_bytes", target["why"])
+        self.assertIsNone(target["energy_joules"])
+
+    def test_impossible_figures_are_refused(self):
+        for wrong, fragment in ((DEVICE.replace("value = 100", "value = 0"), "sm_count"), (DEVICE.replace("TFLOP/s", "GFLOP/s"), "TFLOP/s"),
+                                (DEVICE.replace("[figures]", "[figures"), "line")):
+            self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "mine", "--gpu-file", self.write("mine.toml", wrong)), 3,
+                                "mine.toml", fragment)
+        lacking = self.write("mine.toml", DEVICE.replace("sm_count", "# sm_count"))
+        self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "mine", "--gpu-file", lacking), 2, "sm_count", "docs/devices.md")
+
+
+class Flags(PredictTest):
+    def test_wrong_combinations_are_told(self):
+        ops = self.write("ops.csv", OPERATORS)
+        for args, fragment in (((), "one input"), ((GPU_BOUND, "--ops", ops), "one input"), ((GPU_BOUND, "--to", "T4"), "--to belongs"),
+                               (("--kernels", ops, "--from", "T4"), "--from NAME and --to NAME"), (("--ops", ops, "--from", "T4"), "leave out --from"),
+                               ((GPU_BOUND, "--region", "DE"), "--total-steps"), ((GPU_BOUND, "--host-factor", "0"), "host-factor"),
+                               ((GPU_BOUND, "--total-steps", "0"), "total-steps")):
+            self.assert_refused(support.headroom("predict", *args), 2, fragment)
+        self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "T4", "-o", GPU_BOUND), 2, "-o")
+        self.assert_refused(support.headroom("predict", self.scratch / "none.json", "--gpu", "T4"), 3, "none.json")
+        self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "T4", "--constants", self.write("c.toml", "x = 1")), 3, "c.toml")
