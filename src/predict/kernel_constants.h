@@ -64,11 +64,11 @@ struct KernelConstants {
   double low_power = 1;     ///< ... and for those of less than 100 W.
 
   // Convolutions on vector units.
-  double direct = 0.6;           ///< Implicit product, of a product of the same shape.
-  double winograd_fused = 0.6;   ///< Of the peak, of F(2x2, 3x3) in one kernel.
-  double winograd_start = 8;     ///< Channels that its start and end are worth.
-  double winograd_bytes = 0.94;  ///< Of the sustained bandwidth, transforms of F(4x4, 3x3).
-  double winograd_us = 30;       ///< Its further kernels.
+  double direct = 0.7;           ///< Implicit product, of a product of the same shape.
+  double winograd_fused = 0.45;  ///< Of the peak, of F(2x2, 3x3) in one kernel.
+  double winograd_start = 4;     ///< Channels that its start and end are worth.
+  double winograd_bytes = 0.8;   ///< Of the sustained bandwidth, tiles of F(4x4, 3x3).
+  double winograd_filter = 6;    ///< Times that, bytes of its transformed weights.
 
   // Kernels bound by memory: share of the bandwidth.
   double hbm = 0.88, gddr = 0.745, amd = 0.78;
@@ -79,8 +79,9 @@ struct KernelConstants {
   double warp_row_us = 1, softmax_row_us = 1.5, norm_row_us = 1.5;  ///< A wave of rows.
 
   // Around kernels.
-  double start_us = 3;  ///< Of a kernel in a stream of kernels.
-  double call_us = 8;   ///< Of an operator timed by itself, between two events.
+  double start_us = 3;               ///< Of a kernel in a stream of kernels.
+  double call_us = 8;                ///< Of an operator timed by itself, between two events.
+  double convolution_call_us = 200;  ///< The same of a convolution, whose library takes longer.
 
   // Energy, as shares of the power limit (predict/energy.h).
   double energy_idle = 0.1, energy_busy = 0.4;

@@ -186,7 +186,9 @@ std::optional<double> CallMs(const KernelWork& work, const DeviceRates& rates,
                              const KernelConstants& constants) {
   const std::optional<double> ns = KernelNs(work, rates, constants);
   if (!ns) return std::nullopt;
-  return (*ns + (constants.call_us - constants.start_us) * kNsPerUs) / kNsPerMs;
+  const double call_us =
+      ClassOf(work) == WorkClass::kConvolution ? constants.convolution_call_us : constants.call_us;
+  return (*ns + (call_us - constants.start_us) * kNsPerUs) / kNsPerMs;
 }
 
 std::vector<std::optional<PredictedMs>> PredictOperators(

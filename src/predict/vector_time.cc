@@ -121,11 +121,11 @@ double TransformedWinogradNs(const ConvolutionWork& work, double out, double mov
                              .batched = true};
   const double products =
       std::min(ProductNs(one, rates, constants), ProductNs(other, rates, constants));
-  const double transformed =
-      kSize * kProducts *
-      (tiles * (work.in_channels + work.out_channels) + work.in_channels * work.out_channels);
-  return products + (moved_bytes + transformed) / (rates.bytes_per_ns * constants.winograd_bytes) +
-         constants.winograd_us * kNsPerUs;
+  const double tiles_bytes = kSize * kProducts * tiles * (work.in_channels + work.out_channels);
+  const double weights_bytes = kSize * kProducts * work.in_channels * work.out_channels;
+  return products + (moved_bytes + tiles_bytes / constants.winograd_bytes +
+                     weights_bytes * constants.winograd_filter) /
+                        rates.bytes_per_ns;
 }
 
 }  // namespace
