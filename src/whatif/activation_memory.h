@@ -28,6 +28,9 @@ struct MemoryChange {
   bool fused_attention = false;  ///< Scores are not saved; Q, K, V and the output are.
   bool checkpointing = false;    ///< Of repeated blocks, only the inputs are saved.
   bool fused_update = false;     ///< The update has no temporary tensors.
+  bool foreach_update = false;   ///< It goes through all parameters at once.
+  bool tensor_core_convolutions = false;  ///< Those of float32 run as TF32.
+  bool channels_last = false;             ///< Convolutions find their tensors in that layout.
   double batch_ratio = 1;
 
   bool operator==(const MemoryChange&) const = default;
@@ -37,6 +40,9 @@ struct MemoryChange {
             .fused_attention = fused_attention || other.fused_attention,
             .checkpointing = checkpointing || other.checkpointing,
             .fused_update = fused_update || other.fused_update,
+            .foreach_update = foreach_update || other.foreach_update,
+            .tensor_core_convolutions = tensor_core_convolutions || other.tensor_core_convolutions,
+            .channels_last = channels_last || other.channels_last,
             .batch_ratio = batch_ratio * other.batch_ratio};
   }
 };

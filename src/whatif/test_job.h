@@ -77,6 +77,18 @@ class JobBuilder {
     return *this;
   }
 
+  /// An operator of the update, inside the optimizer's range.
+  ///
+  /// @param range  "Optimizer.step#SGD.step"
+  JobBuilder& Update(std::string_view range, std::string_view op, std::string_view dims,
+                     std::int64_t kernel_us) {
+    builder_.Annotation(range, kMain, host_, 16);
+    builder_.Op(op, kMain, host_ + 1, 10).Shapes(dims, TypesOf(dims));
+    Launch(kMain, host_ + 3, kAdd, kernel_us);
+    host_ += 18;
+    return *this;
+  }
+
   const Job& Build() {
     EndStep();
     store_ = builder_.Build();
