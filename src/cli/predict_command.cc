@@ -8,6 +8,7 @@
 #include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <charconv>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -45,6 +46,19 @@ Exit codes: 0 fine; 2 usage, an unknown GPU; 3 an input is unreadable, or has no
 /// Intervals of both, of one workload.
 bool Overlap(const PredictedMs& a, const PredictedMs& b) {
   return a.low <= b.high && b.low <= a.high;
+}
+
+void AddFits(const Job& job, const JobMemory& memory, std::span<PredictedTarget> targets) {
+  std::vector<double> bytes;
+  for (const PredictedTarget& target : targets)
+    bytes.push_back(target.gpu_memory_bytes.value_or(0));
+  const std::vector<MemoryFit> fits = FitsOf(job, memory, bytes);
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    targets[i].memory_bytes = memory.recorded_bytes.value_or(memory.peak.peak_bytes);
+    if (!targets[i].gpu_memory_bytes) continue;
+    targets[i].fits = fits[i].fits;
+    targets[i].largest_batch = fits[i].samples;
+  }
 }
 
 /// Fills in which GPUs cannot be told apart.
@@ -296,7 +310,7 @@ Status PredictCommand::PredictLists(PredictReport& report) const {
            .gpu = rate.device->short_name,
            .full_name = rate.device->name,
            .step = estimate.value().step,
-           .gpu_memory_bytes = rate.device->memory_bytes,
+           .gpu_memory_bytes = UsableBytes(*rate.device),
            .energy = ModelledEnergy(estimate.value().activity, rate, constants_),
            .doubt = why});
     }
@@ -341,12 +355,20 @@ Status PredictCommand::PredictTrace(const std::string& trace, PredictReport& rep
     energy =
         ModelledEnergy(predictor.Predict(source.value(), 1).activity, source.value(), constants_);
   }
-  report.baselines.push_back({.trace = trace,
-                              .step = step,
-                              .host_ms = baseline.host_limit_ms,
-                              .gpu_ms = baseline.gpu_limit_ms,
-                              .energy = energy,
-                              .ratio_only_share = predictor.ratio_only_share()});
+  PredictBaseline base = {.trace = trace,
+                          .step = step,
+                          .host_ms = baseline.host_limit_ms,
+                          .gpu_ms = baseline.gpu_limit_ms,
+                          .energy = energy,
+                          .ratio_only_share = predictor.ratio_only_share()};
+  const Result<JobMemory> memory = MemoryOf(job);
+  if (memory.ok()) {
+    base.memory = memory.value();
+  } else {
+    base.no_memory = memory.status().message();
+  }
+  report.baselines.push_back(std::move(base));
+  const std::size_t first = report.targets.size();
   for (const DeviceRates& target : targets.value()) {
     const JobPrediction prediction = predictor.Predict(target, host_factor_);
     report.targets.push_back(
@@ -356,7 +378,7 @@ Status PredictCommand::PredictTrace(const std::string& trace, PredictReport& rep
          .step = prediction.step,
          .speedup =
              prediction.step.mid > 0 ? std::optional(step.mid / prediction.step.mid) : std::nullopt,
-         .gpu_memory_bytes = target.device->memory_bytes,
+         .gpu_memory_bytes = UsableBytes(*target.device),
          .energy = ModelledEnergy(prediction.activity, target, constants_),
          .limited_by = prediction.host_ms > prediction.gpu_ms ? "host" : "gpu",
          .why = prediction.why,
@@ -364,6 +386,7 @@ Status PredictCommand::PredictTrace(const std::string& trace, PredictReport& rep
                       ? ""
                       : WhyExtrapolated(target)});
   }
+  if (memory.ok()) AddFits(job, memory.value(), std::span(report.targets).subspan(first));
   return Status::Ok();
 }
 

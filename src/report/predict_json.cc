@@ -46,6 +46,39 @@ void WriteOption(JsonWriter& json, const PlannedOption& planned) {
   json.EndObject();
 }
 
+void WriteMemory(JsonWriter& json, const PredictBaseline& baseline) {
+  json.Key("memory");
+  if (!baseline.memory) {
+    json.Null();
+    return;
+  }
+  const JobMemory& memory = *baseline.memory;
+  const MemoryParts& parts = memory.peak.parts;
+  json.BeginObject();
+  json.Key("peak_bytes").Number(memory.peak.peak_bytes);
+  json.Key("recorded_peak_bytes").Number(memory.recorded_bytes);
+  json.Key("reserved_bytes").Number(memory.peak.reserved_bytes);
+  json.Key("parameters_bytes").Number(parts.parameters);
+  json.Key("gradients_bytes").Number(parts.gradients);
+  json.Key("optimizer_state_bytes").Number(parts.optimizer_state);
+  json.Key("activations_bytes").Number(parts.activations);
+  json.Key("temporaries_bytes").Number(parts.temporaries);
+  json.Key("workspace_bytes").Number(parts.workspace);
+  json.Key("optimizer").StringOrNull(memory.peak.optimizer);
+  json.Key("unknown_operators").Integer(memory.peak.unknown_operators);
+  json.Key("samples").Integer(memory.samples);
+  json.Key("sharded").BeginArray();
+  for (const ShardedMemory& sharded : memory.sharded) {
+    json.BeginObject();
+    json.Key("zero_stage").Integer(std::int64_t{sharded.sharding.stage});
+    json.Key("ranks").Integer(std::int64_t{sharded.sharding.ranks});
+    json.Key("peak_bytes").Number(sharded.peak_bytes);
+    json.EndObject();
+  }
+  json.EndArray();
+  json.EndObject();
+}
+
 void WriteBaseline(JsonWriter& json, const PredictBaseline& baseline) {
   constexpr double kPercent = 100;
   json.BeginObject();
@@ -56,6 +89,8 @@ void WriteBaseline(JsonWriter& json, const PredictBaseline& baseline) {
   json.Key("host_limit_ms").Number(baseline.host_ms);
   json.Key("gpu_limit_ms").Number(baseline.gpu_ms);
   WriteEnergy(json, baseline.energy);
+  WriteMemory(json, baseline);
+  json.Key("no_memory").StringOrNull(baseline.no_memory);
   json.Key("ratio_only_pct").Number(baseline.ratio_only_share * kPercent);
   json.EndObject();
 }
@@ -76,6 +111,7 @@ void WriteTarget(JsonWriter& json, const PredictedTarget& target) {
   json.Key("memory_bytes").Number(target.memory_bytes);
   json.Key("fits");
   target.fits ? json.Bool(*target.fits) : json.Null();
+  json.Key("largest_batch").Number(target.largest_batch);
   json.Key("limited_by").StringOrNull(target.limited_by);
   json.Key("extrapolated").Bool(!target.doubt.empty());
   json.Key("ties").BeginArray();

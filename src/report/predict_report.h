@@ -7,6 +7,7 @@
 
 #include "predict/deployment.h"
 #include "predict/energy.h"
+#include "predict/job_memory.h"
 #include "predict/kernel_table.h"
 #include "report/escape.h"
 
@@ -19,6 +20,8 @@ struct PredictBaseline {
   double host_ms = 0;  ///< Step were every GPU task done in no time.
   double gpu_ms = 0;   ///< Step were the host infinitely fast.
   std::optional<StepEnergy> energy = {};
+  std::optional<JobMemory> memory = {};
+  std::string no_memory = {};   ///< Why it is not known.
   double ratio_only_share = 0;  ///< Of GPU time: kernels without shapes, carried over by ratios.
 };
 
@@ -36,6 +39,7 @@ struct PredictedTarget {
   std::string currency = {};
   std::optional<double> memory_bytes = {};  ///< That the job takes there.
   std::optional<bool> fits = {};
+  std::optional<double> largest_batch = {};  ///< Samples that fit, with kMemoryMargin left.
   std::string limited_by = {};  ///< "host" or "gpu"; empty: not known, without a trace.
   std::string why = {};         ///< What holds the step there.
   std::string doubt = {};       ///< Why the prediction is extrapolated; empty: it is not.

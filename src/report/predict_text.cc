@@ -21,6 +21,35 @@ std::string RangeOf(const PredictedMs& ms) {
   return fmt::format("{} to {}", Ms(ms.low), Ms(ms.high));
 }
 
+void WriteMemory(TextPage& page, const PredictBaseline& baseline) {
+  if (!baseline.memory) {
+    page.Paragraph("  Memory    ", "unknown: " + baseline.no_memory, Style::kBold, Style::kDim);
+    return;
+  }
+  const JobMemory& memory = *baseline.memory;
+  const MemoryParts& parts = memory.peak.parts;
+  std::string text = fmt::format(
+      "{} at the peak: parameters {}, gradients {}, state of {} {}, activations {}, other tensors "
+      "{}, workspaces {}; reserved {}",
+      FormatBytes(memory.peak.peak_bytes), FormatBytes(parts.parameters),
+      FormatBytes(parts.gradients),
+      memory.peak.optimizer.empty() ? "no optimizer" : memory.peak.optimizer,
+      FormatBytes(parts.optimizer_state), FormatBytes(parts.activations),
+      FormatBytes(parts.temporaries), FormatBytes(parts.workspace),
+      FormatBytes(memory.peak.reserved_bytes));
+  if (memory.recorded_bytes)
+    text += fmt::format("; recorded {}", FormatBytes(*memory.recorded_bytes));
+  page.Paragraph("  Memory    ", text, Style::kBold);
+  if (memory.sharded.empty()) return;
+  text = "a rank then takes";
+  for (const ShardedMemory& sharded : memory.sharded) {
+    text += fmt::format("{} {} with stage {} on {}", &sharded == &memory.sharded.front() ? "" : ",",
+                        FormatBytes(sharded.peak_bytes), sharded.sharding.stage,
+                        sharded.sharding.ranks);
+  }
+  page.Paragraph("  Sharded   ", text + " GPUs (ZeRO)", Style::kBold);
+}
+
 void WriteBaseline(TextPage& page, const PredictReport& report, const PredictBaseline& baseline) {
   page.Heading("As it is", report.source_gpu.value_or("unknown GPU"), Style::kDim);
   page.Paragraph(
@@ -42,6 +71,7 @@ void WriteBaseline(TextPage& page, const PredictReport& report, const PredictBas
                                    : "measured as power, integrated"),
                    Style::kBold);
   }
+  WriteMemory(page, baseline);
   if (baseline.ratio_only_share > 0) {
     page.Paragraph("  Models    ",
                    fmt::format("{} of the GPU time is of kernels without shapes: carried over by "
@@ -105,6 +135,13 @@ void WriteTargets(TextPage& page, const std::vector<PredictedTarget>& targets,
         [](const PredictedTarget& t) { return Span{RangeOf(t.step)}; }},
        {"speedup", Kind::kNumber,
         [](const PredictedTarget& t) { return Span{Optional(t.speedup, "{:.2f}")}; }},
+       {"fits", Kind::kText,
+        [](const PredictedTarget& t) {
+          return t.fits ? Span{*t.fits ? "yes" : "no", *t.fits ? Style::kGood : Style::kBad}
+                        : Span{t.memory_bytes ? "?" : ""};
+        }},
+       {"most samples", Kind::kNumber,
+        [](const PredictedTarget& t) { return Span{Optional(t.largest_batch, "{:.0f}")}; }},
        {"limit", Kind::kText, [](const PredictedTarget& t) { return Span{t.limited_by}; }},
        {"J a step", Kind::kNumber,
         [](const PredictedTarget& t) {

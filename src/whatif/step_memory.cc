@@ -232,28 +232,36 @@ Result<StepMemory> PeakMemory(const Job& job, const MemoryChange& change,
   return memory;
 }
 
-Result<double> LargestBatch(const Job& job, const MemoryChange& change, double memory_bytes,
-                            double margin) {
+Result<std::vector<std::optional<double>>> LargestBatches(const Job& job,
+                                                          const MemoryChange& change,
+                                                          std::span<const double> memory_bytes,
+                                                          double margin) {
   const Result<StepModel> model = ModelOf(job, change);
   if (!model.ok()) return model.status();
-  const double room = memory_bytes * (1 - margin);
-  const auto fits = [&](double ratio) {
-    return FindPeak(model.value(), ratio, {}).parts.Total() <= room;
+  std::map<double, double> peaks;  // By ratio: memories ask for the same ones.
+  const auto peak_at = [&](double ratio) {
+    const auto [at, is_new] = peaks.try_emplace(ratio);
+    if (is_new) at->second = FindPeak(model.value(), ratio, {}).parts.Total();
+    return at->second;
   };
-  if (!fits(0)) {
-    return Status::NoAnswer(fmt::format(
-        "parameters, the optimizer's state and gradients alone take more than {:.1f} GB",
-        room / 1e9));
+  std::vector<std::optional<double>> largest;
+  for (const double memory : memory_bytes) {
+    const double room = memory * (1 - margin);
+    if (peak_at(0) > room) {
+      largest.emplace_back();
+      continue;
+    }
+    constexpr double kMost = 1 << 20;
+    double low = 0, high = 1;
+    while (high < kMost && peak_at(high) <= room) low = std::exchange(high, 2 * high);
+    constexpr double kPrecision = 1e-3;
+    while (high - low > kPrecision * high) {
+      const double middle = (low + high) / 2;
+      (peak_at(middle) <= room ? low : high) = middle;
+    }
+    largest.emplace_back(low);
   }
-  constexpr double kMost = 1 << 20;
-  double low = 0, high = 1;
-  while (high < kMost && fits(high)) low = std::exchange(high, 2 * high);
-  constexpr double kPrecision = 1e-4;
-  while (high - low > kPrecision * high) {
-    const double middle = (low + high) / 2;
-    (fits(middle) ? low : high) = middle;
-  }
-  return low;
+  return largest;
 }
 
 }  // namespace headroom

@@ -13,7 +13,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "whatif/activation_memory.h"
@@ -69,13 +72,15 @@ struct StepMemory {
 Result<StepMemory> PeakMemory(const Job& job, const MemoryChange& change,
                               const Sharding& sharding = {});
 
-/// The most samples that fit, as a multiple of those that were recorded: the largest ratio at which
-/// the peak, with the change, is at most `memory_bytes` * (1 - margin). What the margin is for: the
-/// CUDA context, and memory that is reserved and in pieces. Fails as PeakMemory() does, and where
-/// what does not depend on the batch is too much by itself.
+/// The most samples that fit each of several memories, as multiples of those that were recorded:
+/// the largest ratio at which the peak, with the change, is at most the memory * (1 - margin);
+/// nullopt where what does not depend on the batch is too much by itself. What the margin is for:
+/// the CUDA context, and memory that is reserved and in pieces. Fails as PeakMemory() does.
 ///
 /// @param change  its batch_ratio does not count
-Result<double> LargestBatch(const Job& job, const MemoryChange& change, double memory_bytes,
-                            double margin);
+Result<std::vector<std::optional<double>>> LargestBatches(const Job& job,
+                                                          const MemoryChange& change,
+                                                          std::span<const double> memory_bytes,
+                                                          double margin);
 
 }  // namespace headroom

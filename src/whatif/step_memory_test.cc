@@ -182,11 +182,14 @@ TEST(StepMemoryTest, TheLargestBatchThatFits) {
   // the second weights.
   const double fixed = (288 + 32) * kKiB + kProducts, growing = 3 * 64 * kKiB;
   const double capacity = (fixed + 10 * growing) / 0.9;
-  const Result<double> ratio = LargestBatch(job, {}, capacity, 0.1);
-  ASSERT_TRUE(ratio.ok()) << ratio.status().message();
-  EXPECT_NEAR(ratio.value(), 10, 0.01);
-  EXPECT_LE(PeakMemory(job, {.batch_ratio = ratio.value()}).value().peak_bytes, 0.9 * capacity);
-  EXPECT_EQ(LargestBatch(job, {}, kProducts, 0).status().code(), StatusCode::kNoAnswer);
+  const double memories[] = {capacity, kProducts};
+  const auto ratios = LargestBatches(job, {}, memories, 0.1);
+  ASSERT_TRUE(ratios.ok()) << ratios.status().message();
+  ASSERT_TRUE(ratios.value()[0].has_value());
+  const double ratio = *ratios.value()[0];
+  EXPECT_NEAR(ratio, 10, 0.01);
+  EXPECT_LE(PeakMemory(job, {.batch_ratio = ratio}).value().peak_bytes, 0.9 * capacity);
+  EXPECT_FALSE(ratios.value()[1].has_value());
 }
 
 void ExpectNoAnswer(JobBuilder& b, std::string_view why) {

@@ -1,0 +1,51 @@
+// What a job takes of a GPU's memory, and whether it fits another.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/status.h"
+#include "cost/device_spec.h"
+#include "whatif/job.h"
+#include "whatif/step_memory.h"
+
+namespace headroom {
+
+/// One rank of a sharded job.
+struct ShardedMemory {
+  Sharding sharding;
+  double peak_bytes = 0;
+};
+
+struct JobMemory {
+  StepMemory peak;
+  std::optional<double> recorded_bytes = {};  ///< The most that the trace's memory records say.
+  std::vector<ShardedMemory> sharded = {};
+  std::optional<std::int64_t> samples = {};  ///< A step; none: not told by the trace.
+};
+
+/// Of a GPU's memory, what is left for the CUDA context and for memory in pieces when a batch is
+/// chosen to fit.
+inline constexpr double kMemoryMargin = 0.1;
+
+/// Fails (kNoAnswer) as PeakMemory() does.
+Result<JobMemory> MemoryOf(const Job& job);
+
+/// What the driver leaves of a GPU's memory. Device files hold nominal figures unless they say
+/// otherwise: memory with error correction in it (GDDR) loses a sixteenth to that, and the driver
+/// takes some of all. nullopt: not known.
+std::optional<double> UsableBytes(const DeviceSpec& device);
+
+/// How a job fits one memory.
+struct MemoryFit {
+  std::optional<bool> fits = {};       ///< None: too close to tell; memory in pieces decides.
+  std::optional<double> samples = {};  ///< The most that fit, with kMemoryMargin left.
+};
+
+/// For each of several memories, in bytes.
+std::vector<MemoryFit> FitsOf(const Job& job, const JobMemory& memory,
+                              std::span<const double> memory_bytes);
+
+}  // namespace headroom
