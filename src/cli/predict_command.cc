@@ -8,6 +8,7 @@
 #include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <charconv>
+#include <map>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -65,8 +66,7 @@ void AddFits(const Job& job, const JobMemory& memory, std::span<PredictedTarget>
 void FindTies(std::vector<PredictedTarget>& targets) {
   for (PredictedTarget& target : targets) {
     for (const PredictedTarget& other : targets) {
-      if (&other != &target && other.workload == target.workload &&
-          Overlap(target.step, other.step))
+      if (&other != &target && other.group == target.group && Overlap(target.step, other.step))
         target.ties.push_back(other.gpu);
     }
   }
@@ -163,11 +163,21 @@ Status PredictCommand::CheckFlags() const {
         "--prices, --provider, --region, --pue and --carbon are about a whole job: say its length "
         "with --total-steps N");
   }
+  const bool trace_flags = app_->get_option("--host-factor")->count() > 0 ||
+                           options_.measured_step_ms || !options_.steps.empty() ||
+                           !options_.step_marker.empty() || !options_.calibration.path.empty();
+  if (trace_flags && traces_.empty()) {
+    return Status::Usage(
+        "--host-factor, --steps, --step-marker, --measured-step-ms and --calibration are about a "
+        "recorded job: they belong to a TRACE");
+  }
+  if (total_steps_ && !table_path_.empty())
+    return Status::Usage("--total-steps is about a job; --kernels FILE is a table of operators");
   if (options_.measured_step_ms && traces_.size() != 1)
     return Status::Usage("--measured-step-ms is of one job: give one TRACE");
   std::vector<std::string> inputs_read = traces_;
-  for (const std::string& path :
-       {operators_path_, table_path_, constants_path_, prices_path_, carbon_path_}) {
+  for (const std::string& path : {operators_path_, table_path_, constants_path_, prices_path_,
+                                  carbon_path_, options_.calibration.path}) {
     if (!path.empty()) inputs_read.push_back(path);
   }
   inputs_read.insert(inputs_read.end(), gpu_files_.begin(), gpu_files_.end());
@@ -188,6 +198,12 @@ Status PredictCommand::LoadKnowledge() {
   Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn(files);
   if (!knowledge.ok()) return knowledge.status();
   knowledge_ = std::move(knowledge).value();
+  if (!files.empty()) {
+    // What the user adds says nothing of what other cards sustain.
+    Result<std::unique_ptr<Knowledge>> shipped = Knowledge::LoadBuiltIn();
+    if (!shipped.ok()) return shipped.status();
+    shipped_ = std::move(shipped).value();
+  }
   if (!constants_path_.empty()) {
     Result<std::string> text = ReadRequired("--constants", constants_path_);
     if (!text.ok()) return text.status();
@@ -201,6 +217,10 @@ Status PredictCommand::LoadKnowledge() {
   return Status::Ok();
 }
 
+const DeviceCatalog& PredictCommand::ShippedDevices() const {
+  return shipped_ ? shipped_->devices() : knowledge_->devices();
+}
+
 Result<DeviceRates> PredictCommand::RatesNamed(const std::string& name) const {
   const DeviceCatalog& catalog = knowledge_->devices();
   const DeviceSpec* device = catalog.Find(name);
@@ -212,7 +232,7 @@ Result<DeviceRates> PredictCommand::RatesNamed(const std::string& name) const {
         "--gpu-file FILE (docs/devices.md)",
         name, fmt::join(NearNames(name, std::move(names)), ", ")));
   }
-  return RatesOf(*device, catalog, constants_);
+  return RatesOf(*device, ShippedDevices(), constants_);
 }
 
 Result<std::vector<DeviceRates>> PredictCommand::Targets() const {
@@ -220,12 +240,21 @@ Result<std::vector<DeviceRates>> PredictCommand::Targets() const {
   for (const std::string& name : gpus_) {
     Result<DeviceRates> found = RatesNamed(name);
     if (!found.ok()) return found.status();
-    targets.push_back(std::move(found).value());
+    // One GPU has many names.
+    const auto same = [&](const DeviceRates& other) {
+      return other.device == found.value().device;
+    };
+    if (std::none_of(targets.begin(), targets.end(), same))
+      targets.push_back(std::move(found).value());
   }
   if (!gpus_.empty()) return targets;
   for (const DeviceSpec& device : knowledge_->devices().devices()) {
-    Result<DeviceRates> found = RatesOf(device, knowledge_->devices(), constants_);
-    if (found.ok()) targets.push_back(std::move(found).value());
+    Result<DeviceRates> found = RatesOf(device, ShippedDevices(), constants_);
+    if (found.ok()) {
+      targets.push_back(std::move(found).value());
+    } else if (!options_.quiet) {
+      Remark(fmt::format("left out: {}\n", found.status().message()));
+    }
   }
   return targets;
 }
@@ -250,12 +279,20 @@ Status PredictCommand::PredictTable() const {
   const Result<CsvTable> table = ReadCsv(table_path_);
   if (!table.ok()) return table.status();
   const DeviceCatalog& catalog = knowledge_->devices();
+  std::map<std::string, bool> is_source;  // By name of a device.
   const Result<std::vector<MeasuredOperator>> operators = ReadMeasuredOperators(
       table.value(),
       [&](const std::string& name) { return catalog.Find(name) == source.value().device; });
   if (!operators.ok()) return operators.status();
   const std::vector<std::optional<PredictedMs>> predictions =
       PredictOperators(operators.value(), source.value(), target.value(), constants_);
+  if (std::none_of(predictions.begin(), predictions.end(),
+                   [](const auto& prediction) { return prediction.has_value(); })) {
+    return Status::NoAnswer(fmt::format(
+        "{}: no row can be predicted: none was measured on {}, or in a type that it and {} have a "
+        "peak for",
+        table_path_, source.value().device->short_name, target.value().device->short_name));
+  }
   std::vector<std::string> cells = table.value().header;
   for (const char* column : {"predicted_ms", "predicted_low_ms", "predicted_high_ms"}) {
     if (table.value().Column(column)) {
@@ -295,32 +332,49 @@ Status PredictCommand::PredictLists(PredictReport& report) const {
   if (!targets.ok()) return targets.status();
   const Result<std::vector<OperatorList>> lists = ReadOperatorLists(operators_path_);
   if (!lists.ok()) return lists.status();
-  for (const OperatorList& list : lists.value()) {
+  for (std::size_t group = 0; group < lists.value().size(); ++group) {
+    const OperatorList& list = lists.value()[group];
+    if (list.works.empty()) {
+      return Status::NoAnswer(fmt::format(
+          "{}: no operator{} has kernels that are known (docs/predict.md)", operators_path_,
+          list.name.empty() ? "" : fmt::format(" of '{}'", list.name)));
+    }
     for (const DeviceRates& rate : targets.value()) {
       const Result<StepEstimate> estimate = EstimateStep(list, rate, constants_);
       if (!estimate.ok()) return estimate.status();
-      std::string why = WhyExtrapolated(rate);
+      std::string why = fmt::format("{} of {} operators have no kernels: views, or not known",
+                                    list.without_work, list.operators);
       if (list.collectives > 0) {
         why +=
-            fmt::format("{}{} of communication between GPUs {} not in it", why.empty() ? "" : "; ",
+            fmt::format("; {} of communication between GPUs {} not in it",
                         Plural(list.collectives, "kernel"), list.collectives == 1 ? "is" : "are");
       }
       report.targets.push_back(
-          {.workload = list.name,
+          {.group = group,
+           .workload = list.name,
            .gpu = rate.device->short_name,
            .full_name = rate.device->name,
            .step = estimate.value().step,
+           .phases_ms = estimate.value().phase_ms,
            .gpu_memory_bytes = UsableBytes(*rate.device),
            .energy = ModelledEnergy(estimate.value().activity, rate, constants_),
-           .doubt = why});
+           .why = why,
+           .doubt = WhyExtrapolated(rate)});
     }
   }
   return Status::Ok();
 }
 
 Result<DeviceRates> PredictCommand::SourceOf(const std::string& trace, const Job& job) const {
-  if (!from_.empty()) return RatesNamed(from_);
-  if (job.device() != nullptr) return RatesOf(*job.device(), knowledge_->devices(), constants_);
+  if (!from_.empty()) {
+    if (job.device() != nullptr &&
+        knowledge_->devices().Find(from_) != knowledge_->devices().Find(job.device()->short_name)) {
+      return Status::Usage(fmt::format("--from {}: {} was recorded on {}, as it says", from_, trace,
+                                       job.device()->name));
+    }
+    return RatesNamed(from_);
+  }
+  if (job.device() != nullptr) return RatesOf(*job.device(), ShippedDevices(), constants_);
   const auto& devices = job.store().devices;
   std::string names;
   for (std::size_t row = 0; row < devices.rows(); ++row) {
@@ -356,6 +410,7 @@ Status PredictCommand::PredictTrace(const std::string& trace, PredictReport& rep
         ModelledEnergy(predictor.Predict(source.value(), 1).activity, source.value(), constants_);
   }
   PredictBaseline base = {.trace = trace,
+                          .gpu = source.value().device->short_name,
                           .step = step,
                           .host_ms = baseline.host_limit_ms,
                           .gpu_ms = baseline.gpu_limit_ms,
@@ -369,22 +424,25 @@ Status PredictCommand::PredictTrace(const std::string& trace, PredictReport& rep
   }
   report.baselines.push_back(std::move(base));
   const std::size_t first = report.targets.size();
+  const std::size_t group = report.baselines.size() - 1;
   for (const DeviceRates& target : targets.value()) {
     const JobPrediction prediction = predictor.Predict(target, host_factor_);
-    report.targets.push_back(
-        {.workload = traces_.size() > 1 ? trace : "",
-         .gpu = target.device->short_name,
-         .full_name = target.device->name,
-         .step = prediction.step,
-         .speedup =
-             prediction.step.mid > 0 ? std::optional(step.mid / prediction.step.mid) : std::nullopt,
-         .gpu_memory_bytes = UsableBytes(*target.device),
-         .energy = ModelledEnergy(prediction.activity, target, constants_),
-         .limited_by = prediction.host_ms > prediction.gpu_ms ? "host" : "gpu",
-         .why = prediction.why,
-         .doubt = target.device->short_name == source.value().device->short_name
-                      ? ""
-                      : WhyExtrapolated(target)});
+    const bool same = target.device->short_name == source.value().device->short_name;
+    std::string doubt = same ? "" : WhyExtrapolated(target);
+    if (!prediction.doubt.empty()) doubt += (doubt.empty() ? "" : "; ") + prediction.doubt;
+    report.targets.push_back({.group = group,
+                              .workload = traces_.size() > 1 ? trace : "",
+                              .gpu = target.device->short_name,
+                              .full_name = target.device->name,
+                              .step = prediction.step,
+                              .speedup = prediction.step.mid > 0
+                                             ? std::optional(step.mid / prediction.step.mid)
+                                             : std::nullopt,
+                              .gpu_memory_bytes = UsableBytes(*target.device),
+                              .energy = ModelledEnergy(prediction.activity, target, constants_),
+                              .limited_by = prediction.host_ms > prediction.gpu_ms ? "host" : "gpu",
+                              .why = prediction.why,
+                              .doubt = std::move(doubt)});
   }
   if (memory.ok()) AddFits(job, memory.value(), std::span(report.targets).subspan(first));
   return Status::Ok();
@@ -442,6 +500,18 @@ Status PredictCommand::LoadPrices(PredictReport& report, std::vector<InstancePri
     prices = std::move(read).value();
     report.prices = prices_path_;
   }
+  const bool known = provider_.empty() ||
+                     std::any_of(prices.begin(), prices.end(), [&](const InstancePrice& price) {
+                       return price.provider == provider_;
+                     });
+  if (!known) {
+    std::vector<std::string_view> providers;
+    for (const InstancePrice& price : prices) providers.push_back(price.provider);
+    std::sort(providers.begin(), providers.end());
+    providers.erase(std::unique(providers.begin(), providers.end()), providers.end());
+    return Status::Usage(fmt::format("--provider {}: the list of prices has {}", provider_,
+                                     fmt::join(providers, ", ")));
+  }
   std::erase_if(prices, [&](const InstancePrice& price) {
     return !provider_.empty() && price.provider != provider_;
   });
@@ -470,8 +540,8 @@ Status PredictCommand::PlanJob(PredictReport& report) {
   report.total_steps = static_cast<double>(*total_steps_);
   if (Status status = LoadCarbon(); !status.ok()) return status;
   report.carbon =
-      fmt::format("{} ({:.0f} g a kWh, {}, {}), times {:.2f} for the data centre", grid_->name,
-                  grid_->g_co2_per_kwh, grid_->basis, grid_->year, pue_value_);
+      fmt::format("{} ({:.0f} g a kWh, {}, {}: {}), times {:.2f} for the data centre", grid_->name,
+                  grid_->g_co2_per_kwh, grid_->basis, grid_->year, grid_->source, pue_value_);
   std::vector<InstancePrice> prices;
   if (Status status = LoadPrices(report, prices); !status.ok()) return status;
   constexpr double kMsPerHour = 3.6e6;
@@ -500,7 +570,9 @@ Status PredictCommand::PlanJob(PredictReport& report) {
       if (price.gpus != 1 || knowledge_->devices().Find(price.gpu)->short_name != target.gpu)
         continue;
       const double money = *target.hours * price.price_per_hour;
-      if (!target.money || money < *target.money) {
+      // Of several currencies, in that of the first: they cannot be compared.
+      const bool comparable = target.currency.empty() || target.currency == price.currency;
+      if (comparable && (!target.money || money < *target.money)) {
         target.money = money;
         target.currency = price.currency;
       }
@@ -508,7 +580,7 @@ Status PredictCommand::PlanJob(PredictReport& report) {
       co2_kg.push_back(Co2AtInstance(target, price));
     }
     const bool last = i + 1 == report.targets.size();
-    if (last || report.targets[i + 1].workload != target.workload) finish_workload(target.workload);
+    if (last || report.targets[i + 1].group != target.group) finish_workload(target.workload);
   }
   if (!report.targets.empty() && report.targets.front().co2_kg) {
     const PredictedTarget& first = report.targets.front();

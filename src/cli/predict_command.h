@@ -28,6 +28,8 @@ class PredictCommand : public Subcommand {
  private:
   Status CheckFlags() const;
   Status LoadKnowledge();
+  /// Without the user's own.
+  const DeviceCatalog& ShippedDevices() const;
   /// A device by a name that the user wrote; fails (kUsage) with near names.
   Result<DeviceRates> RatesNamed(const std::string& name) const;
   Status PredictTable() const;
@@ -58,6 +60,7 @@ class PredictCommand : public Subcommand {
   std::vector<std::string> gpu_texts_;  ///< Of the user's device files.
   std::string constants_text_;
   std::unique_ptr<Knowledge> knowledge_;
+  std::unique_ptr<Knowledge> shipped_;  ///< Without the user's devices; null: there are none.
   KernelConstants constants_;
   CarbonData carbon_;
   const GridRegion* grid_ = nullptr;

@@ -112,6 +112,8 @@ Result<std::string> ReadWholeText(const std::string& path) {
   }
   if (!source.value()->damage().empty())
     return Status::BadInput(fmt::format("{}: {}", path, source.value()->damage()));
+  // Spreadsheets mark UTF-8 so.
+  if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
   return text;
 }
 

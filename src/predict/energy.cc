@@ -105,7 +105,8 @@ std::optional<StepEnergy> MeasuredEnergy(const TraceStore& store, std::span<cons
       power += way.power(within);
       found = true;
     }
-    if (found)
+    // A counter that was reset tells nothing.
+    if (found && power >= 0)
       return StepEnergy{.joules = power * step_s, .error = way.error, .source = way.source};
   }
   return std::nullopt;

@@ -98,13 +98,32 @@ void JobPredictor::AddOthers() {
   }
 }
 
-double JobPredictor::ratio_only_share() const {
-  double all = 0, by_ratio = 0;
+double JobPredictor::ShareOf(const std::function<bool(const Piece&)>& counts) const {
+  double all = 0, counted = 0;
   for (const Piece& piece : pieces_) {
     all += piece.recorded_ns;
-    if (piece.kind == Piece::Kind::kLaunch) by_ratio += piece.recorded_ns;
+    if (counts(piece)) counted += piece.recorded_ns;
   }
-  return all > 0 ? by_ratio / all : 0;
+  return all > 0 ? counted / all : 0;
+}
+
+double JobPredictor::ratio_only_share() const {
+  return ShareOf([](const Piece& piece) { return piece.kind == Piece::Kind::kLaunch; });
+}
+
+double JobPredictor::TensorCoreShare(const DeviceRates& target) const {
+  return ShareOf([&](const Piece& piece) { return RunsOnTensorCores(WorkOf(piece), target); });
+}
+
+double JobPredictor::UnknownTypeShare(const DeviceRates& target) const {
+  return ShareOf([&](const Piece& piece) {
+    return piece.kind == Piece::Kind::kOperator && !OperatorNs(WorkOf(piece), target, constants_);
+  });
+}
+
+OperatorWork JobPredictor::WorkOf(const Piece& piece) const {
+  return {
+      .call = piece.call ? &*piece.call : nullptr, .cost = piece.cost, .longest = piece.longest};
 }
 
 double JobPredictor::FactorOf(const Piece& piece, const DeviceRates& target) const {
@@ -212,7 +231,21 @@ JobPrediction JobPredictor::Predict(const DeviceRates& target, double host_facto
   };
   const double host = job_.host_error();
   widen(Stretched(plan, std::nullopt, 1, 1 - host), Stretched(plan, std::nullopt, 1, 1 + host));
-  const auto& errors = target.low_power ? constants_.low_power_errors : constants_.errors;
+  auto errors = target.low_power ? constants_.low_power_errors : constants_.errors;
+  constexpr double kSome = 0.05, kWide = 2;
+  if (!same && TensorCoreShare(target) > kSome) {
+    prediction.doubt = "products on tensor cores were only ever held against one H200";
+    for (const WorkClass of : {WorkClass::kProduct, WorkClass::kConvolution, WorkClass::kOther}) {
+      ErrorRange& error = errors[static_cast<std::size_t>(of)];
+      error = {.low = kWide * error.low, .high = kWide * error.high};
+    }
+  }
+  if (const double unknown = same ? 0 : UnknownTypeShare(target); unknown > kSome) {
+    prediction.doubt += fmt::format(
+        "{}{:.0f} % of the GPU time is in types whose speed its data sheet does not give: taken as "
+        "bound by memory",
+        prediction.doubt.empty() ? "" : "; ", 100 * unknown);
+  }
   for (std::size_t i = 0; i < kWorkClasses && !same; ++i) {
     const auto work_class = static_cast<WorkClass>(i);
     const bool present = std::find(class_of_.begin(), class_of_.end(),

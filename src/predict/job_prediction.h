@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,10 +20,11 @@ namespace headroom {
 
 struct JobPrediction {
   PredictedMs step;
-  double host_ms = 0;     ///< Step were every GPU task done in no time.
-  double gpu_ms = 0;      ///< Step were the host infinitely fast.
-  StepActivity activity;  ///< Of the GPU, for its energy.
-  std::string why;        ///< What holds the step there, and what is not in the model.
+  double host_ms = 0;      ///< Step were every GPU task done in no time.
+  double gpu_ms = 0;       ///< Step were the host infinitely fast.
+  StepActivity activity;   ///< Of the GPU, for its energy.
+  std::string why;         ///< What holds the step there, and what is not in the model.
+  std::string doubt = {};  ///< What was never held against a measurement; empty: nothing.
 };
 
 /// Asks one job about many GPUs.
@@ -58,6 +60,12 @@ class JobPredictor {
   void AddOthers();
   void Add(Piece piece, TaskIndex task);
   double FactorOf(const Piece& piece, const DeviceRates& target) const;
+  OperatorWork WorkOf(const Piece& piece) const;
+  /// Of the recorded GPU time: products and the like that run on tensor cores on the target.
+  double TensorCoreShare(const DeviceRates& target) const;
+  /// Of the recorded GPU time: operators in types whose speed there is not known.
+  double UnknownTypeShare(const DeviceRates& target) const;
+  double ShareOf(const std::function<bool(const Piece&)>& counts) const;
   /// Of a plan with the target's times.
   StepActivity ActivityOf(const Plan& plan, double step_ms, const DeviceRates& target) const;
   double StepMs(const Plan& plan) { return replayer_.Run(plan).step_ns / 1e6; }

@@ -13,37 +13,45 @@
 namespace headroom {
 namespace {
 
+/// A number of the file: its section and key, where it goes, and what it may be.
+struct Number {
+  std::string_view section, key;
+  double KernelConstants::*member;
+  double least, most;
+};
+
 constexpr std::array kNumbers = {
-    KernelConstant{"product", "hiding_warps", &KernelConstants::hiding_warps},
-    KernelConstant{"product", "prologue", &KernelConstants::prologue},
-    KernelConstant{"product", "l2_share", &KernelConstants::l2_share},
-    KernelConstant{"product", "overlap", &KernelConstants::overlap},
-    KernelConstant{"product", "split_us", &KernelConstants::split_us},
-    KernelConstant{"product", "issue_share", &KernelConstants::issue_share},
-    KernelConstant{"power", "full_power", &KernelConstants::full_power},
-    KernelConstant{"power", "low_power", &KernelConstants::low_power},
-    KernelConstant{"convolution", "direct", &KernelConstants::direct},
-    KernelConstant{"convolution", "winograd_fused", &KernelConstants::winograd_fused},
-    KernelConstant{"convolution", "winograd_start", &KernelConstants::winograd_start},
-    KernelConstant{"convolution", "winograd_bytes", &KernelConstants::winograd_bytes},
-    KernelConstant{"convolution", "winograd_filter", &KernelConstants::winograd_filter},
-    KernelConstant{"memory", "hbm", &KernelConstants::hbm},
-    KernelConstant{"memory", "gddr", &KernelConstants::gddr},
-    KernelConstant{"memory", "amd", &KernelConstants::amd},
-    KernelConstant{"memory", "cached_rate", &KernelConstants::cached_rate},
-    KernelConstant{"memory", "row_fits", &KernelConstants::row_fits},
-    KernelConstant{"memory", "row_misses", &KernelConstants::row_misses},
-    KernelConstant{"memory", "row_hit", &KernelConstants::row_hit},
-    KernelConstant{"memory", "warp_row_us", &KernelConstants::warp_row_us},
-    KernelConstant{"memory", "softmax_row_us", &KernelConstants::softmax_row_us},
-    KernelConstant{"memory", "norm_row_us", &KernelConstants::norm_row_us},
-    KernelConstant{"launch", "start_us", &KernelConstants::start_us},
-    KernelConstant{"launch", "call_us", &KernelConstants::call_us},
-    KernelConstant{"launch", "convolution_call_us", &KernelConstants::convolution_call_us},
-    KernelConstant{"energy", "idle", &KernelConstants::energy_idle},
-    KernelConstant{"energy", "busy", &KernelConstants::energy_busy},
-    KernelConstant{"energy", "error", &KernelConstants::energy_error},
-    KernelConstant{"energy", "error_elsewhere", &KernelConstants::energy_error_elsewhere},
+    Number{"product", "hiding_warps", &KernelConstants::hiding_warps, 1e-3, 1e4},
+    Number{"product", "prologue", &KernelConstants::prologue, 1e-3, 1e4},
+    Number{"product", "l2_share", &KernelConstants::l2_share, 1e-3, 1e4},
+    Number{"product", "overlap", &KernelConstants::overlap, 1, 64},
+    Number{"product", "split_us", &KernelConstants::split_us, 1e-3, 1e4},
+    Number{"product", "issue_share", &KernelConstants::issue_share, 0.1, 1},
+    Number{"power", "full_power", &KernelConstants::full_power, 0, 4},
+    Number{"power", "low_power", &KernelConstants::low_power, 0, 4},
+    Number{"convolution", "direct", &KernelConstants::direct, 1e-3, 1e4},
+    Number{"convolution", "winograd_fused", &KernelConstants::winograd_fused, 1e-3, 1e4},
+    Number{"convolution", "winograd_start", &KernelConstants::winograd_start, 1e-3, 1e4},
+    Number{"convolution", "winograd_bytes", &KernelConstants::winograd_bytes, 1e-3, 1e4},
+    Number{"convolution", "winograd_filter", &KernelConstants::winograd_filter, 1e-3, 1e4},
+    Number{"memory", "hbm", &KernelConstants::hbm, 0.05, 1},
+    Number{"memory", "gddr", &KernelConstants::gddr, 0.05, 1},
+    Number{"memory", "amd", &KernelConstants::amd, 0.05, 1},
+    Number{"memory", "cached_rate", &KernelConstants::cached_rate, 1e-3, 1e4},
+    Number{"memory", "row_fits", &KernelConstants::row_fits, 1e-3, 1e4},
+    Number{"memory", "row_misses", &KernelConstants::row_misses, 1e-3, 1e4},
+    Number{"memory", "row_hit", &KernelConstants::row_hit, 1e-3, 1e4},
+    Number{"memory", "warp_row_us", &KernelConstants::warp_row_us, 1e-3, 1e4},
+    Number{"memory", "softmax_row_us", &KernelConstants::softmax_row_us, 1e-3, 1e4},
+    Number{"memory", "norm_row_us", &KernelConstants::norm_row_us, 1e-3, 1e4},
+    Number{"launch", "start_us", &KernelConstants::start_us, 1e-3, 1e4},
+    Number{"launch", "call_us", &KernelConstants::call_us, 1e-3, 1e4},
+    Number{"launch", "convolution_call_us", &KernelConstants::convolution_call_us, 1e-3, 1e4},
+    Number{"launch", "host_error", &KernelConstants::host_error, 0, 3},
+    Number{"energy", "idle", &KernelConstants::energy_idle, 0, 1},
+    Number{"energy", "busy", &KernelConstants::energy_busy, 0, 1},
+    Number{"energy", "error", &KernelConstants::energy_error, 0, 1},
+    Number{"energy", "error_elsewhere", &KernelConstants::energy_error_elsewhere, 0, 1},
 };
 
 constexpr std::array<std::string_view, kWorkClasses> kClassNames = {
@@ -104,14 +112,16 @@ class ConstantFile {
   }
 
   Status ReadNumbers(const toml::table& root, KernelConstants& out) const {
-    for (const KernelConstant& constant : kNumbers) {
+    for (const Number& constant : kNumbers) {
       const std::optional<double> number = NumberOf(root[constant.section][constant.key]);
-      if (!number || *number <= 0) {
-        return Bad(fmt::format("{} of [{}] must be there, a number above 0", constant.key,
-                               constant.section));
+      if (!number || *number < constant.least || *number > constant.most) {
+        return Bad(fmt::format("{} of [{}] must be there, a number from {} to {}", constant.key,
+                               constant.section, constant.least, constant.most));
       }
       out.*constant.member = *number;
     }
+    if (out.energy_idle + out.energy_busy > 1)
+      return Bad("idle and busy of [energy] must be shares that add up to 1 at most");
     for (const std::string_view section :
          {"product", "power", "convolution", "memory", "launch", "energy"}) {
       for (const auto& [key, node] : *root[section].as_table()) {
@@ -201,7 +211,8 @@ class ConstantFile {
     const auto read = [&](std::string_view key, ErrorRange& out) {
       const auto pair = root[section][key];
       const std::optional<double> low = NumberOf(pair[0]), high = NumberOf(pair[1]);
-      if (!low || !high || *low > 0 || *high < 0) {
+      constexpr double kMost = 3;
+      if (!low || !high || *low > 0 || *high < 0 || *low < -kMost || *high > kMost) {
         return Bad(fmt::format("{} of [{}] must be [LOW, HIGH], natural logarithms around 0", key,
                                section));
       }
@@ -264,7 +275,5 @@ const GemmLibrary* KernelConstants::LibraryOf(std::string_view architecture) con
 bool KernelConstants::Validated(std::string_view architecture) const {
   return std::find(validated.begin(), validated.end(), architecture) != validated.end();
 }
-
-std::span<const KernelConstant> KernelConstantList() { return kNumbers; }
 
 }  // namespace headroom

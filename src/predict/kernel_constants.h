@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -82,6 +81,8 @@ struct KernelConstants {
   double start_us = 3;               ///< Of a kernel in a stream of kernels.
   double call_us = 8;                ///< Of an operator timed by itself, between two events.
   double convolution_call_us = 200;  ///< The same of a convolution, whose library takes longer.
+  /// Half-width, of the logarithm, of what another machine's host takes for a call.
+  double host_error = 0.5;
 
   // Energy, as shares of the power limit (predict/energy.h).
   double energy_idle = 0.1, energy_busy = 0.4;
@@ -106,14 +107,5 @@ struct KernelConstants {
   /// Whether a GPU of that architecture had a part in the constants.
   bool Validated(std::string_view architecture) const;
 };
-
-/// A number of the file: its section and key, and where it goes.
-struct KernelConstant {
-  std::string_view section, key;
-  double KernelConstants::*member;
-};
-
-/// All plain numbers, e.g. for who fits them.
-std::span<const KernelConstant> KernelConstantList();
 
 }  // namespace headroom

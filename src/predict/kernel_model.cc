@@ -1,5 +1,6 @@
 #include "predict/kernel_model.h"
 
+#include <utility>
 #include <variant>
 
 #include "cost/kernel_time.h"
@@ -57,23 +58,32 @@ WorkClass ClassOf(const KernelWork& work) {
   return std::visit(Visitor(), work.shape);
 }
 
+double Operations(const KernelWork& work) {
+  if (const auto* product = std::get_if<ProductWork>(&work.shape))
+    return 2 * product->batch * product->m * product->k * product->n;
+  if (const auto* convolution = std::get_if<ConvolutionWork>(&work.shape)) {
+    const double out = OutputSide(*convolution);
+    return 2 * convolution->batch * out * out * convolution->out_channels *
+           convolution->in_channels * convolution->kernel * convolution->kernel;
+  }
+  if (const auto* rows = std::get_if<RowwiseWork>(&work.shape))
+    return 2 * BytesPerElement(work.dtype) * rows->rows * rows->columns;
+  return std::get<PointwiseWork>(work.shape).bytes;
+}
+
 double FullRateNs(const KernelWork& work, const DeviceRates& rates) {
   const double size = BytesPerElement(work.dtype);
-  double flops = 0, bytes = 0;
+  double flops = Operations(work), bytes = 0;
   if (const auto* product = std::get_if<ProductWork>(&work.shape)) {
-    flops = 2 * product->batch * product->m * product->k * product->n;
     bytes = size * product->batch *
             (product->m * product->k + product->k * product->n + product->m * product->n);
   } else if (const auto* convolution = std::get_if<ConvolutionWork>(&work.shape)) {
     const ConvolutionWork& c = *convolution;
-    const double outputs = c.batch * OutputSide(c) * OutputSide(c) * c.out_channels;
-    flops = 2 * outputs * c.in_channels * c.kernel * c.kernel;
-    bytes = size * (c.batch * c.in_channels * c.image * c.image + outputs +
+    const double out = OutputSide(c);
+    bytes = size * (c.batch * (c.in_channels * c.image * c.image + out * out * c.out_channels) +
                     c.in_channels * c.out_channels * c.kernel * c.kernel);
-  } else if (const auto* rows = std::get_if<RowwiseWork>(&work.shape)) {
-    bytes = 2 * size * rows->rows * rows->columns;
   } else {
-    bytes = std::get<PointwiseWork>(work.shape).bytes;
+    bytes = std::exchange(flops, 0);
   }
   constexpr double kNsPerS = 1e9;
   const std::optional<double> peak =

@@ -12,13 +12,14 @@
 #include <utility>
 
 #include "predict/kernel_model.h"
+#include "predict/vector_time.h"
 
 namespace headroom {
 namespace {
 
 constexpr double kNsPerMs = 1e6, kNsPerUs = 1e3;
 /// Beyond these, products of extents have no room.
-constexpr double kMostExtent = 1e12;
+constexpr double kMostExtent = 1e9;
 
 enum class Form { kProduct, kProducts, kConvolution, kSoftmax, kNorm, kOfTwo, kOfOne };
 
@@ -43,7 +44,9 @@ constexpr std::array<std::pair<std::string_view, DType>, 4> kTypes = {
 /// Reads cells of one table; the first failure stays.
 class RowReader {
  public:
-  explicit RowReader(const CsvTable& table) : table_(table) {}
+  explicit RowReader(const CsvTable& table) : table_(table) {
+    for (std::size_t i = 0; i < table.header.size(); ++i) columns_.emplace(table.header[i], i);
+  }
 
   void BeginRow(std::size_t row) { row_ = row; }
   const Status& status() const { return status_; }
@@ -51,8 +54,8 @@ class RowReader {
   /// Empty where there is no such column.
   const std::string& Text(std::string_view column) const {
     static const std::string kNone;
-    const std::optional<std::size_t> at = table_.Column(column);
-    return at ? table_.rows[row_][*at] : kNone;
+    const auto at = columns_.find(column);
+    return at == columns_.end() ? kNone : table_.rows[row_][at->second];
   }
 
   /// A number from `least`, and not beyond what times can be computed of.
@@ -68,8 +71,13 @@ class RowReader {
     return value;
   }
 
-  /// A size: 1 or more.
-  double Extent(std::string_view column) { return Number(column, 1); }
+  /// A size: whole, 1 or more.
+  double Extent(std::string_view column) {
+    const double value = Number(column, 1);
+    if (value != std::floor(value))
+      Fail(fmt::format("{} is '{}', not a whole number", column, Text(column)));
+    return value;
+  }
 
   void Fail(std::string_view what) {
     if (status_.ok()) status_ = Status::BadInput(fmt::format("{}: {}", table_.Place(row_), what));
@@ -77,6 +85,7 @@ class RowReader {
 
  private:
   const CsvTable& table_;
+  std::map<std::string, std::size_t, std::less<>> columns_;
   std::size_t row_ = 0;
   Status status_;
 };
@@ -100,8 +109,7 @@ KernelWork ReadWork(Form form, DType dtype, RowReader& row) {
                                            .image = row.Extent("insize"),
                                            .stride = row.Extent("stride"),
                                            .padding = row.Number("pad", 0)};
-      if (convolution.image + 2 * convolution.padding < convolution.kernel)
-        row.Fail("the kernel is larger than the padded image");
+      if (OutputSide(convolution) < 1) row.Fail("the kernel is larger than the padded image");
       work.shape = convolution;
       return work;
     }
@@ -123,21 +131,41 @@ KernelWork ReadWork(Form form, DType dtype, RowReader& row) {
 }
 
 /// A kernel of this length hides behind its launch on any host.
-constexpr double kSmallMs = 0.01;
+constexpr double kSmallNs = 1e4;
 /// Calls up to so many times the host's time are the host's, too.
 constexpr double kAlsoHost = 1.2;
 
 /// What the host takes for a call, by operator; without calls that are small enough, none.
+///
+/// @param here  kernel times on the source, in ns
 std::map<std::string, double> HostMs(const std::vector<MeasuredOperator>& operators,
-                                     const DeviceRates& source, const KernelConstants& constants) {
+                                     const std::vector<std::optional<double>>& here) {
   std::map<std::string, double> shortest;
-  for (const MeasuredOperator& op : operators) {
-    const std::optional<double> ns = KernelNs(op.work, source, constants);
-    if (!op.on_source || !ns || *ns > kSmallMs * kNsPerMs) continue;
+  for (std::size_t i = 0; i < operators.size(); ++i) {
+    if (!here[i] || *here[i] > kSmallNs) continue;
+    const MeasuredOperator& op = operators[i];
     const auto [at, added] = shortest.emplace(op.op, op.measured_ms);
     if (!added) at->second = std::min(at->second, op.measured_ms);
   }
   return shortest;
+}
+
+/// Time of a whole call between two events, of its kernels'.
+double CallMs(const KernelWork& work, double kernel_ns, const KernelConstants& constants) {
+  const double call_us =
+      ClassOf(work) == WorkClass::kConvolution ? constants.convolution_call_us : constants.call_us;
+  return (kernel_ns + (call_us - constants.start_us) * kNsPerUs) / kNsPerMs;
+}
+
+/// @param floor  what the host takes for the call
+PredictedMs RangeOf(double mid, double floor, const ErrorRange& error,
+                    const KernelConstants& constants) {
+  PredictedMs ms{.low = mid * std::exp(error.low), .mid = mid, .high = mid * std::exp(error.high)};
+  if (mid > kAlsoHost * floor) return ms;
+  // The host's time, of another machine's host.
+  ms.low = mid * std::exp(std::min(error.low, -constants.host_error));
+  ms.high = mid * std::exp(std::max(error.high, constants.host_error));
+  return ms;
 }
 
 }  // namespace
@@ -173,55 +201,51 @@ Result<std::vector<MeasuredOperator>> ReadMeasuredOperators(
     if (!type.empty() && dtype == kTypes.end())
       row.Fail(fmt::format("dtype '{}' is not one of fp32, tf32, fp16, bf16", type));
     op.work = ReadWork(known->form, dtype == kTypes.end() ? DType::kF32 : dtype->second, row);
+    if (row.status().ok() && Operations(op.work) > kMostOperations)
+      row.Fail(fmt::format("is more work than {:g} operations", kMostOperations));
     op.measured_ms = row.Number("latency_ms", 0);
     if (op.measured_ms <= 0) row.Fail("latency_ms must be above 0");
-    if (has_device) op.on_source = is_source(row.Text("device"));
+    // An empty cell is of the GPU that the table is said to be of.
+    if (has_device && !row.Text("device").empty()) op.on_source = is_source(row.Text("device"));
     if (!row.status().ok()) return row.status();
     operators.push_back(std::move(op));
   }
   return operators;
 }
 
-std::optional<double> CallMs(const KernelWork& work, const DeviceRates& rates,
-                             const KernelConstants& constants) {
-  const std::optional<double> ns = KernelNs(work, rates, constants);
-  if (!ns) return std::nullopt;
-  const double call_us =
-      ClassOf(work) == WorkClass::kConvolution ? constants.convolution_call_us : constants.call_us;
-  return (*ns + (call_us - constants.start_us) * kNsPerUs) / kNsPerMs;
-}
-
 std::vector<std::optional<PredictedMs>> PredictOperators(
     const std::vector<MeasuredOperator>& operators, const DeviceRates& source,
     const DeviceRates& target, const KernelConstants& constants) {
-  const std::map<std::string, double> host_ms = HostMs(operators, source, constants);
+  std::vector<std::optional<double>> source_ns(operators.size());
+  for (std::size_t i = 0; i < operators.size(); ++i) {
+    if (operators[i].on_source) source_ns[i] = KernelNs(operators[i].work, source, constants);
+  }
+  const std::map<std::string, double> host_ms = HostMs(operators, source_ns);
+  const bool same_gpu = source.device->short_name == target.device->short_name;
   const bool same_kernels = source.library == target.library;
-  std::vector<std::optional<PredictedMs>> predictions;
-  predictions.reserve(operators.size());
-  for (const MeasuredOperator& op : operators) {
-    const std::optional<double> here = CallMs(op.work, source, constants);
-    const std::optional<double> there = CallMs(op.work, target, constants);
-    if (!op.on_source || !here || !there) {
-      predictions.emplace_back();
+  std::vector<std::optional<PredictedMs>> predictions(operators.size());
+  for (std::size_t i = 0; i < operators.size(); ++i) {
+    const MeasuredOperator& op = operators[i];
+    if (!source_ns[i]) continue;
+    if (same_gpu) {
+      predictions[i] = PredictedMs{op.measured_ms, op.measured_ms, op.measured_ms};
       continue;
     }
+    const std::optional<double> target_ns = KernelNs(op.work, target, constants);
+    if (!target_ns) continue;
+    const double here = CallMs(op.work, *source_ns[i], constants);
+    const double there = CallMs(op.work, *target_ns, constants);
     const auto index = static_cast<std::size_t>(ClassOf(op.work));
     const double weight =
         same_kernels ? constants.residual_same[index] : constants.residual_other[index];
     const auto host = host_ms.find(op.op);
     const double floor = host == host_ms.end() ? 0 : host->second;
     const double beyond = op.measured_ms > kAlsoHost * floor
-                              ? std::pow(op.measured_ms / std::max(*here, floor), weight)
+                              ? std::pow(op.measured_ms / std::max(here, floor), weight)
                               : 1;
     const ErrorRange& error =
         target.low_power ? constants.low_power_errors[index] : constants.errors[index];
-    const double mid = std::max(floor, *there * beyond);
-    predictions.push_back(PredictedMs{.low = std::max(floor, mid * std::exp(error.low)),
-                                      .mid = mid,
-                                      .high = mid * std::exp(error.high)});
-    if (source.device->short_name == target.device->short_name) {
-      predictions.back() = PredictedMs{op.measured_ms, op.measured_ms, op.measured_ms};
-    }
+    predictions[i] = RangeOf(std::max(floor, there * beyond), floor, error, constants);
   }
   return predictions;
 }

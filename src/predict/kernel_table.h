@@ -37,17 +37,13 @@ struct PredictedMs {
 Result<std::vector<MeasuredOperator>> ReadMeasuredOperators(
     const CsvTable& table, const std::function<bool(const std::string&)>& is_source);
 
-/// Time of a whole call between two events, by the models alone; nullopt: not known.
-std::optional<double> CallMs(const KernelWork& work, const DeviceRates& rates,
-                             const KernelConstants& constants);
-
 /// Each operator on the target, in order; nullopt: no model for its type there, or not measured on
 /// the source.
 ///
 /// time = model(target) * (measured / model(source)) ^ w, with w by class of work and whether both
 /// GPUs' library runs the same kernels. Where the table holds calls of an operator that are too
 /// small for the GPU to matter, the shortest of them is what the host takes for any: no prediction
-/// is below it, and calls as short say nothing of their kernels.
+/// is below it, calls as short say nothing of their kernels, and have the range of another host.
 std::vector<std::optional<PredictedMs>> PredictOperators(
     const std::vector<MeasuredOperator>& operators, const DeviceRates& source,
     const DeviceRates& target, const KernelConstants& constants);

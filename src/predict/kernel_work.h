@@ -40,4 +40,10 @@ struct KernelWork {
 
 WorkClass ClassOf(const KernelWork& work);
 
+/// Floating-point operations as the definition counts them; of what only moves data, its bytes.
+double Operations(const KernelWork& work);
+
+/// Beyond this, times have no room, and no GPU has the memory.
+inline constexpr double kMostOperations = 1e21;
+
 }  // namespace headroom

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "predict/csv_table.h"
+#include "predict/vector_time.h"
 
 namespace headroom {
 namespace {
@@ -99,6 +100,15 @@ double LargestElements(const Json& shapes) {
   return most;
 }
 
+/// Of all tensors of [shape, shape, ...] together.
+double AllElements(const Json& shapes) {
+  double all = 0;
+  for (const Json& shape : shapes) {
+    if (const std::optional<Extents> extents = ExtentsOf(shape)) all += Elements(*extents);
+  }
+  return all;
+}
+
 constexpr double kFloat = 4;  // Bytes.
 
 /// Of an operator element by element: tensors of the result's size that it reads and writes.
@@ -120,9 +130,13 @@ class RowWorks {
   RowWorks(const Row& row, OperatorList& list) : row_(row), list_(list) {}
 
   Status Add() {
+    constexpr std::array<std::string_view, 5> kModes = {"", "train", "training", "inf",
+                                                        "inference"};
+    if (std::find(kModes.begin(), kModes.end(), row_.mode) == kModes.end())
+      return Bad(row_.place, fmt::format("mode '{}' is neither train nor inf", row_.mode));
     const std::size_t before = list_.works.size();
     Status status = AddKernels(StepPhase::kForward, row_.forward);
-    const bool training = row_.mode != "inf";
+    const bool training = !row_.mode.starts_with("inf");
     if (status.ok() && training) status = AddKernels(StepPhase::kBackward, row_.backward);
     if (status.ok() && training) status = AddKernels(StepPhase::kAccumulate, row_.accumulate);
     if (status.ok()) AddUnlisted(training);
@@ -160,12 +174,20 @@ class RowWorks {
   Status AddKernel(StepPhase phase, const std::string& kind, const Json& dimensions,
                    std::size_t index) {
     if (kind == "MEM") {
+      if (AllElements(dimensions) > kMostElements) {
+        return Bad(row_.place,
+                   fmt::format("shapes of MEM have more than {:g} elements", kMostElements));
+      }
       AddMemory(phase, LargestElements(dimensions), dimensions, index);
       return Status::Ok();
     }
     const std::optional<Extents> extents = ExtentsOf(dimensions);
-    const bool sound = extents && std::all_of(extents->begin(), extents->end(),
-                                              [](double extent) { return extent >= 1; });
+    // The padding of a convolution, its last extent, may be nothing.
+    const std::size_t padding = kind == "CONV2D" ? 1 : 0;
+    const bool sound =
+        extents && extents->size() >= padding &&
+        std::all_of(extents->begin(), extents->end() - static_cast<std::ptrdiff_t>(padding),
+                    [](double extent) { return extent >= 1; });
     if (!sound || Elements(*extents) > kMostElements) {
       return Bad(row_.place,
                  fmt::format("dimensions of {} must be numbers, 1 or more, whose product is below "
@@ -194,13 +216,16 @@ class RowWorks {
     if (kind == "CONV2D") {
       if (Status status = wants(7, "(b, cin, cout, ksize, insize, stride, pad)"); !status.ok())
         return status;
-      Push(phase, {.shape = ConvolutionWork{.batch = (*extents)[0],
-                                            .in_channels = (*extents)[1],
-                                            .out_channels = (*extents)[2],
-                                            .kernel = (*extents)[3],
-                                            .image = (*extents)[4],
-                                            .stride = (*extents)[5],
-                                            .padding = (*extents)[6]}});
+      const ConvolutionWork work = {.batch = (*extents)[0],
+                                    .in_channels = (*extents)[1],
+                                    .out_channels = (*extents)[2],
+                                    .kernel = (*extents)[3],
+                                    .image = (*extents)[4],
+                                    .stride = (*extents)[5],
+                                    .padding = (*extents)[6]};
+      if (OutputSide(work) < 1)
+        return Bad(row_.place, "the kernel of CONV2D is larger than the padded image");
+      Push(phase, {.shape = work});
       return Status::Ok();
     }
     if (kind.starts_with("VEC")) {
@@ -268,11 +293,7 @@ class RowWorks {
     } else if (row_.op == "where" || row_.op == "contiguous" || row_.op == "EMBEDDING") {
       PushBytes(phase, 2 * bytes);
     } else {
-      double all = 0;
-      for (const Json& shape : shapes) {
-        if (const std::optional<Extents> extents = ExtentsOf(shape)) all += Elements(*extents);
-      }
-      PushBytes(phase, all * kFloat);
+      PushBytes(phase, AllElements(shapes) * kFloat);
     }
   }
 
@@ -394,8 +415,9 @@ Result<std::vector<OperatorList>> ReadTable(const CsvTable& table) {
 
 std::string TextOf(const Json& object, const char* key) {
   const auto at = object.find(key);
-  if (at == object.end() || at->is_null()) return {};
-  return at->is_string() ? at->get<std::string>() : at->dump();
+  if (at == object.end()) return {};
+  if (at->is_string()) return at->get<std::string>();
+  return at->is_number() ? at->dump() : std::string();
 }
 
 Result<std::vector<OperatorList>> ReadJson(const std::string& text, const std::string& name) {

@@ -23,10 +23,22 @@ double SideOf(const std::vector<std::int64_t>& extents) {
   return std::sqrt(product);
 }
 
-/// The type that products run in on a device: float32 where it has no tensor cores for another.
+bool OnTensorCores(DType dtype) {
+  return dtype == DType::kTF32 || dtype == DType::kF16 || dtype == DType::kBF16;
+}
+
+/// The type that products run in on a device: float32 where it has no tensor cores for theirs, or
+/// where the type is not known.
 DType TypeOn(const DeviceRates& rates, DType dtype) {
-  if (dtype != DType::kTF32 && dtype != DType::kF16 && dtype != DType::kBF16) return DType::kF32;
+  if (dtype == DType::kUnknown) return DType::kF32;
+  if (!OnTensorCores(dtype)) return dtype;
   return PeakFlopsPerSecond(*rates.device, dtype, TensorCoreUse::kYes) ? dtype : DType::kF32;
+}
+
+/// In FLOP/s; nullopt: the data sheet does not tell.
+std::optional<double> PeakOf(const DeviceRates& rates, DType dtype) {
+  if (dtype == DType::kF32) return rates.flops_per_ns * kNsPerS;
+  return PeakFlopsPerSecond(*rates.device, dtype, TensorCoreUse::kYes);
 }
 
 /// What power allows of tensor cores, too: a card that cannot hold its clock holds neither rate.
@@ -82,12 +94,12 @@ std::optional<double> ConvolutionOperatorNs(const OperatorCall& call, DType dtyp
   return *part * parts;
 }
 
-double RooflineNs(const OperatorCost& cost, DType dtype, const DeviceRates& rates,
-                  const KernelConstants& constants) {
-  const std::optional<double> peak = PeakFlopsPerSecond(
-      *rates.device, dtype,
-      dtype == DType::kF32 || dtype == DType::kF64 ? TensorCoreUse::kNo : TensorCoreUse::kYes);
+std::optional<double> RooflineNs(const OperatorCost& cost, DType dtype, const DeviceRates& rates,
+                                 const KernelConstants& constants) {
   const double memory = PointwiseNs({.bytes = cost.bytes}, rates, constants);
+  const std::optional<double> peak = PeakOf(rates, dtype);
+  // Without a peak, arithmetic is not free: nothing is known.
+  if (!peak && cost.flops > 0) return std::nullopt;
   const double compute = peak ? cost.flops * kNsPerS / (*peak * rates.sustained_share) : 0;
   return std::max(memory, compute) + constants.start_us * kNsPerUs;
 }
@@ -96,10 +108,8 @@ double RooflineNs(const OperatorCost& cost, DType dtype, const DeviceRates& rate
 
 std::optional<double> FullRateNs(const OperatorWork& work, const DeviceRates& rates) {
   if (work.cost == nullptr || !rates.device->memory_bandwidth_gbs) return std::nullopt;
-  const DType dtype = TypeOn(rates, ResolveMathDType(work.cost->math_dtype, work.longest));
   const std::optional<double> peak =
-      dtype == DType::kF32 ? std::optional(rates.flops_per_ns * kNsPerS)
-                           : PeakFlopsPerSecond(*rates.device, dtype, TensorCoreUse::kYes);
+      PeakOf(rates, TypeOn(rates, ResolveMathDType(work.cost->math_dtype, work.longest)));
   const double arithmetic = peak ? work.cost->flops / *peak * kNsPerS : 0;
   return arithmetic + work.cost->bytes / *rates.device->memory_bandwidth_gbs;
 }
@@ -131,14 +141,19 @@ WorkClass ClassOf(const OperatorWork& work) {
 std::optional<double> OperatorNs(const OperatorWork& work, const DeviceRates& rates,
                                  const KernelConstants& constants) {
   if (work.cost == nullptr) return std::nullopt;
-  const DType dtype = ResolveMathDType(work.cost->math_dtype, work.longest);
-  if (work.call != nullptr && MultipliesMatrices(work.cost->family)) {
-    const DType type = TypeOn(rates, dtype);
-    std::optional<double> ns = ProductOperatorNs(*work.call, type, rates, constants);
-    if (!ns) ns = ConvolutionOperatorNs(*work.call, type, rates, constants);
+  const DType dtype = TypeOn(rates, ResolveMathDType(work.cost->math_dtype, work.longest));
+  const bool modelled = dtype == DType::kF32 || OnTensorCores(dtype);
+  if (work.call != nullptr && modelled && MultipliesMatrices(work.cost->family)) {
+    std::optional<double> ns = ProductOperatorNs(*work.call, dtype, rates, constants);
+    if (!ns) ns = ConvolutionOperatorNs(*work.call, dtype, rates, constants);
     if (ns) return ns;
   }
-  return RooflineNs(*work.cost, dtype == DType::kUnknown ? DType::kF32 : dtype, rates, constants);
+  return RooflineNs(*work.cost, dtype, rates, constants);
+}
+
+bool RunsOnTensorCores(const OperatorWork& work, const DeviceRates& rates) {
+  return work.cost != nullptr && MultipliesMatrices(work.cost->family) &&
+         OnTensorCores(TypeOn(rates, ResolveMathDType(work.cost->math_dtype, work.longest)));
 }
 
 }  // namespace headroom

@@ -22,10 +22,14 @@ struct OperatorWork {
 WorkClass ClassOf(const OperatorWork& work);
 
 /// Nanoseconds of all its kernels; nullopt: nothing is known of it. Products and convolutions by
-/// KernelNs() or cost/kernel_time.h; all others by their compulsory bytes and FLOPs (roofline).
-/// What a GPU has no tensor cores for runs in float32 there.
+/// KernelNs() or cost/kernel_time.h; all others, and other types (float64), by their compulsory
+/// bytes and FLOPs (roofline), where the data sheet gives a peak. What a GPU has no tensor cores
+/// for runs in float32 there.
 std::optional<double> OperatorNs(const OperatorWork& work, const DeviceRates& rates,
                                  const KernelConstants& constants);
+
+/// Whether it is a product, convolution or attention that runs on tensor cores there.
+bool RunsOnTensorCores(const OperatorWork& work, const DeviceRates& rates);
 
 /// Nanoseconds that its arithmetic and then its bytes would take at the rates of the data sheet:
 /// how much of its time a GPU draws full power. nullopt: its cost is not known.

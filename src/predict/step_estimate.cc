@@ -26,7 +26,6 @@ Result<StepEstimate> EstimateStep(const OperatorList& list, const DeviceRates& r
     estimate.activity.active_ms +=
         std::min(*ns, FullRateNs(listed.work, rates)) * listed.repeats / kNsPerMs;
     estimate.phase_ms[static_cast<std::size_t>(listed.phase)] += ms;
-    estimate.class_ms[static_cast<std::size_t>(ClassOf(listed.work))] += ms;
   }
   estimate.activity.step_ms = estimate.activity.busy_ms = step;
   const ErrorRange& error = rates.low_power ? constants.low_power_step_error : constants.step_error;

@@ -19,7 +19,6 @@ struct StepEstimate {
   PredictedMs step;
   std::array<double, 3> phase_ms{};  ///< By StepPhase.
   StepActivity activity;
-  std::array<double, kWorkClasses> class_ms{};  ///< By WorkClass.
 };
 
 /// Fails (kNoAnswer) where some kernel has no model on the device.

@@ -83,6 +83,7 @@ void WriteBaseline(JsonWriter& json, const PredictBaseline& baseline) {
   constexpr double kPercent = 100;
   json.BeginObject();
   json.Key("trace").String(baseline.trace);
+  json.Key("gpu").String(baseline.gpu);
   json.Key("step_ms").Number(baseline.step.mid);
   json.Key("step_low_ms").Number(baseline.step.low);
   json.Key("step_high_ms").Number(baseline.step.high);
@@ -102,6 +103,16 @@ void WriteTarget(JsonWriter& json, const PredictedTarget& target) {
   json.Key("workload").StringOrNull(target.workload);
   WriteRange(json.Key("step_ms"), target.step);
   json.Key("speedup").Number(target.speedup);
+  json.Key("phases_ms");
+  if (target.phases_ms) {
+    json.BeginObject();
+    json.Key("forward").Number((*target.phases_ms)[0]);
+    json.Key("backward").Number((*target.phases_ms)[1]);
+    json.Key("accumulate").Number((*target.phases_ms)[2]);
+    json.EndObject();
+  } else {
+    json.Null();
+  }
   json.Key("gpu_memory_bytes").Number(target.gpu_memory_bytes);
   WriteEnergy(json, target.energy);
   json.Key("hours").Number(target.hours);
@@ -144,6 +155,9 @@ std::string RenderPredictJson(const PredictReport& report) {
   json.EndArray();
   json.Key("total_steps").Number(report.total_steps);
   json.Key("carbon").StringOrNull(report.carbon);
+  json.Key("equivalents").BeginArray(Layout::kLines);
+  for (const std::string& equivalent : report.equivalents) json.String(equivalent);
+  json.EndArray();
   json.Key("options").BeginArray(Layout::kLines);
   for (const PlannedOption& option : report.options) WriteOption(json, option);
   json.EndArray();

@@ -1,6 +1,8 @@
 // The report of `headroom predict`: what a step takes on other GPUs.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,9 +18,10 @@ namespace headroom {
 /// The job as it was recorded.
 struct PredictBaseline {
   std::string trace;
-  PredictedMs step;    ///< Without the profiler.
-  double host_ms = 0;  ///< Step were every GPU task done in no time.
-  double gpu_ms = 0;   ///< Step were the host infinitely fast.
+  std::string gpu = {};  ///< Short name of the one that it was recorded on.
+  PredictedMs step;      ///< Without the profiler.
+  double host_ms = 0;    ///< Step were every GPU task done in no time.
+  double gpu_ms = 0;     ///< Step were the host infinitely fast.
   std::optional<StepEnergy> energy = {};
   std::optional<JobMemory> memory = {};
   std::string no_memory = {};   ///< Why it is not known.
@@ -27,10 +30,12 @@ struct PredictBaseline {
 
 /// One step on one GPU.
 struct PredictedTarget {
-  std::string workload;  ///< The trace, or a step of a list of operators; empty: the only one.
+  std::size_t group = 0;  ///< Targets of one workload have one number; so has its baseline.
+  std::string workload;   ///< The trace, or a step of a list of operators; empty: the only one.
   std::string gpu, full_name;
   PredictedMs step;
   std::optional<double> speedup = {};
+  std::optional<std::array<double, 3>> phases_ms = {};  ///< Of a list, by StepPhase.
   std::optional<double> gpu_memory_bytes = {};
   std::optional<StepEnergy> energy = {};  ///< Of a step.
   std::optional<double> hours = {};       ///< Of the whole job, as are money and CO2.

@@ -50,8 +50,8 @@ void WriteMemory(TextPage& page, const PredictBaseline& baseline) {
   page.Paragraph("  Sharded   ", text + " GPUs (ZeRO)", Style::kBold);
 }
 
-void WriteBaseline(TextPage& page, const PredictReport& report, const PredictBaseline& baseline) {
-  page.Heading("As it is", report.source_gpu.value_or("unknown GPU"), Style::kDim);
+void WriteBaseline(TextPage& page, const PredictBaseline& baseline) {
+  page.Heading("As it is", baseline.gpu, Style::kDim);
   page.Paragraph(
       "  Step      ",
       fmt::format("{} ({}) without the profiler", Ms(baseline.step.mid), RangeOf(baseline.step)),
@@ -101,18 +101,19 @@ void WriteGrouped(TextPage& page, const std::vector<PredictedTarget>& targets,
   }
 }
 
-/// Neighbours in the order of time whose ranges overlap, as chains: "A, B, C".
+/// GPUs in the order of time, as long as each one's range overlaps with that of the one before.
 void WriteTies(TextPage& page, std::vector<PredictedTarget> targets) {
   std::stable_sort(targets.begin(), targets.end(),
                    [](const auto& a, const auto& b) { return a.step.mid < b.step.mid; });
   for (std::size_t begin = 0; begin < targets.size();) {
     std::size_t end = begin + 1;
-    while (end < targets.size() && targets[end].step.low <= targets[begin].step.high) ++end;
+    while (end < targets.size() && targets[end].step.low <= targets[end - 1].step.high) ++end;
     if (end - begin > 1) {
       std::vector<std::string_view> names;
       for (std::size_t i = begin; i < end; ++i) names.push_back(targets[i].gpu);
       page.Paragraph("  ",
-                     fmt::format("{}: the order of these is not certain, their ranges overlap.",
+                     fmt::format("{}: ranges of neighbours in this line overlap, so that the order "
+                                 "of these is not certain.",
                                  fmt::join(names, ", ")),
                      Style::kPlain, Style::kDim);
     }
@@ -164,9 +165,10 @@ void WriteOptions(TextPage& page, const PredictReport& report) {
   page.Heading("Where to run it", "by price", Style::kDim);
   WriteTable<PlannedOption>(
       page, report.options,
-      {{"instance", Kind::kText,
+      {{"instance", Kind::kName,
         [](const PlannedOption& o) {
-          return Span{fmt::format("{} {}", o.option.instance.provider, o.option.instance.instance)};
+          return Span{fmt::format("{} {}, {}", o.option.instance.provider,
+                                  o.option.instance.instance, o.option.instance.region)};
         }},
        {"GPU", Kind::kText, [](const PlannedOption& o) { return Span{o.option.instance.gpu}; }},
        {"an hour", Kind::kNumber,
@@ -200,11 +202,9 @@ std::string RenderPredictText(const PredictReport& report, bool color, Charset c
   std::size_t begin = 0, baseline = 0;
   while (begin < report.targets.size()) {
     std::size_t end = begin;
-    while (end < report.targets.size() &&
-           report.targets[end].workload == report.targets[begin].workload)
+    while (end < report.targets.size() && report.targets[end].group == report.targets[begin].group)
       ++end;
-    if (baseline < report.baselines.size())
-      WriteBaseline(page, report, report.baselines[baseline++]);
+    if (baseline < report.baselines.size()) WriteBaseline(page, report.baselines[baseline++]);
     WriteTargets(page,
                  {report.targets.begin() + static_cast<std::ptrdiff_t>(begin),
                   report.targets.begin() + static_cast<std::ptrdiff_t>(end)},

@@ -142,6 +142,20 @@ class Operators(PredictTest):
         self.assertEqual(plain["targets"], packed["targets"])
         self.assertEqual(plain["targets"], as_json["targets"])
 
+    def test_marks_and_limits(self):
+        marked = self.write("ops.csv", b"\xef\xbb\xbf" + OPERATORS.encode())
+        self.assertIn("0 of 3 operators", self.predict("--ops", marked, "--gpu", "T4")["targets"][0]["why"])
+        for work in ('[["MEM",[[1e200,1e200]]]]', '[["CONV2D",[8,3,64,7,3,1,1]]]'):
+            path = self.write("ops.json", '[{"op":"x","fw":%s}]' % work)
+            self.assert_refused(support.headroom("predict", "--ops", path, "--gpu", "T4"), 3, "operator 1")
+        self.predict("--ops", self.write("ops.json", '[{"op":"x","fw":[["CONV2D",[8,64,64,1,56,1,0]]]}]'), "--gpu", "T4")
+        nothing = self.write("ops.json", '[{"op":"x","fw":[]}]')
+        self.assert_refused(support.headroom("predict", "--ops", nothing, "--gpu", "T4"), 3, "no operator")
+
+    def test_deep_values_do_no_harm(self):
+        deep = self.write("ops.json", '[{"op":"a","fw":[["VECrelu",[8,8]]],"model":' + "[" * 50000 + "]" * 50000 + "}]")
+        self.predict("--ops", deep, "--gpu", "T4")
+
     def test_wrong_lists_are_refused_with_their_line(self):
         for text, code, fragments in (("op,fw\nx,oops\n", 3, ("line 2", "fw")), ("", 3, ("empty",)), ("a,b\n1,2\n", 3, ("no column 'op'",))):
             self.assert_refused(support.headroom("predict", "--ops", self.write("bad.csv", text), "--gpu", "T4"), code, "bad.csv", *fragments)
@@ -214,6 +228,11 @@ class Devices(PredictTest):
         self.assertIn("l2_bytes", target["why"])
         self.assertIsNone(target["energy_joules"])
 
+    def test_a_users_gpu_changes_no_other(self):
+        before = self.predict(GPU_BOUND, "--gpu", "A100-40")["targets"]
+        added = self.write("mine.toml", DEVICE + 'tdp_w = { value = 700, unit = "W", source = "own" }\n')
+        self.assertEqual(before, self.predict(GPU_BOUND, "--gpu", "A100-40", "--gpu-file", added)["targets"])
+
     def test_impossible_figures_are_refused(self):
         for wrong, fragment in ((DEVICE.replace("value = 100", "value = 0"), "sm_count"), (DEVICE.replace("TFLOP/s", "GFLOP/s"), "TFLOP/s"),
                                 (DEVICE.replace("[figures]", "[figures"), "line")):
@@ -229,7 +248,9 @@ class Flags(PredictTest):
         for args, fragment in (((), "one input"), ((GPU_BOUND, "--ops", ops), "one input"), ((GPU_BOUND, "--to", "T4"), "--to belongs"),
                                (("--kernels", ops, "--from", "T4"), "--from NAME and --to NAME"), (("--ops", ops, "--from", "T4"), "leave out --from"),
                                ((GPU_BOUND, "--region", "DE"), "--total-steps"), ((GPU_BOUND, "--host-factor", "0"), "host-factor"),
-                               ((GPU_BOUND, "--total-steps", "0"), "total-steps")):
+                               ((GPU_BOUND, "--total-steps", "0"), "total-steps"), (("--ops", ops, "--host-factor", "2"), "recorded job"),
+                               ((GPU_BOUND, "--from", "P4"), "recorded on NVIDIA H200"),
+                               ((GPU_BOUND, "--total-steps", "5", "--provider", "nope"), "lambda")):
             self.assert_refused(support.headroom("predict", *args), 2, fragment)
         self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "T4", "-o", GPU_BOUND), 2, "-o")
         self.assert_refused(support.headroom("predict", self.scratch / "none.json", "--gpu", "T4"), 3, "none.json")

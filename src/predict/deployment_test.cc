@@ -1,0 +1,83 @@
+#include "predict/deployment.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "predict/carbon.h"
+
+namespace headroom {
+namespace {
+
+DeploymentOption Option(double hours, double money, const char* currency = "USD") {
+  DeploymentOption option{.instance = {}, .hours = hours, .money = money};
+  option.instance.currency = currency;
+  return option;
+}
+
+TEST(Deployment, MarksWhatNothingIsCheaperOrFasterThan) {
+  std::vector<DeploymentOption> options = {Option(10, 5), Option(4, 8), Option(2, 20), Option(5, 9),
+                                           Option(2, 20)};
+  MarkBest(options);
+  EXPECT_TRUE(options[0].cheapest && options[0].pareto && !options[0].fastest);
+  EXPECT_TRUE(options[1].pareto && !options[1].cheapest && !options[1].fastest);
+  EXPECT_TRUE(options[2].fastest && options[2].pareto);
+  EXPECT_FALSE(options[3].pareto) << "slower and dearer than the second";
+  EXPECT_TRUE(options[4].pareto) << "equal to the third";
+}
+
+TEST(Deployment, MoneyOfTwoCurrenciesIsNotCompared) {
+  std::vector<DeploymentOption> options = {Option(10, 5, "USD"), Option(20, 9, "EUR")};
+  MarkBest(options);
+  EXPECT_TRUE(options[1].cheapest && options[1].fastest && options[1].pareto);
+}
+
+TEST(Deployment, TheShippedPricesAndGridsAreSound) {
+  const Result<std::vector<InstancePrice>> prices = LoadSamplePrices();
+  ASSERT_TRUE(prices.ok()) << prices.status().message();
+  EXPECT_GE(prices.value().size(), 15u);
+  const Result<CarbonData> carbon = CarbonData::LoadBuiltIn();
+  ASSERT_TRUE(carbon.ok()) << carbon.status().message();
+  EXPECT_GE(carbon.value().RegionCodes().size(), 30u);
+  EXPECT_NE(carbon.value().FindRegion(carbon.value().default_region()), nullptr);
+  EXPECT_NE(carbon.value().FindPue(carbon.value().default_pue()), nullptr);
+  EXPECT_EQ(carbon.value().FindRegion("de"), carbon.value().FindRegion("DE"));
+  EXPECT_EQ(carbon.value().FindRegion("nowhere"), nullptr);
+}
+
+TEST(Deployment, Co2IsEnergyTimesOverheadTimesGrid) {
+  // 2 kWh at the GPU, half as much again around it.
+  EXPECT_NEAR(Co2Kg(7.2e6, {.g_co2_per_kwh = 400}, 1.5), 1.2, 1e-12);
+}
+
+TEST(Deployment, AFileOfTheUsersReplacesAndAdds) {
+  CarbonData carbon = CarbonData::LoadBuiltIn().value();
+  const std::string text =
+      "date = \"2026-11\"\n[[region]]\ncode = \"DE\"\nname = \"mine\"\ng_co2_per_kwh = 7\n"
+      "year = 2026\nbasis = \"operational\"\nsource = \"own\"\n";
+  ASSERT_TRUE(carbon.Read({"mine.toml", text}).ok());
+  EXPECT_EQ(carbon.FindRegion("DE")->g_co2_per_kwh, 7);
+  EXPECT_NE(carbon.FindRegion("FR"), nullptr);
+  struct Case {
+    const char* from;
+    const char* to;
+    const char* says;
+  };
+  for (const Case& c :
+       {Case{"= 7", "= -7", "line 5: g_co2_per_kwh of [[region]] 1"},
+        Case{"= 7", "= \"7\"", "line 5"}, Case{"\"2026-11\"", "2026", "line 1: date"},
+        Case{"2026\nbasis", "26\nbasis", "line 6: year"}, Case{"source", "sauce", "line 8: sauce"},
+        Case{"[[region]]", "[region]", "[[region]]"}, Case{"= 7", "=", "line 5"}}) {
+    std::string wrong = text;
+    wrong.replace(wrong.find(c.from), std::string(c.from).size(), c.to);
+    const Status status = carbon.Read({"mine.toml", wrong});
+    ASSERT_FALSE(status.ok()) << c.to;
+    EXPECT_EQ(status.code(), StatusCode::kBadInput);
+    EXPECT_NE(status.message().find("mine.toml"), std::string::npos);
+    EXPECT_NE(status.message().find(c.says), std::string::npos) << status.message();
+  }
+}
+
+}  // namespace
+}  // namespace headroom

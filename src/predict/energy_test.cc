@@ -1,0 +1,73 @@
+#include "predict/energy.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "predict/test_devices.h"
+#include "store/store_builder.h"
+
+namespace headroom {
+namespace {
+
+constexpr double kTolerance = 1e-9;
+
+TEST(Energy, AGpuThatWaitsTakesTheIdleShareAndOneAtFullRateAll) {
+  const KernelConstants& constants = ShippedConstants();
+  const DeviceRates h200 = RatesOfGpu("H200");  // 700 W.
+  const auto joules = [&](double busy, double active) {
+    return ModelledEnergy({.step_ms = 100, .busy_ms = busy, .active_ms = active}, h200, constants)
+        ->joules;
+  };
+  EXPECT_NEAR(joules(0, 0), 70 * constants.energy_idle, kTolerance);
+  EXPECT_NEAR(joules(100, 0), 70 * (constants.energy_idle + constants.energy_busy), kTolerance);
+  EXPECT_NEAR(joules(100, 100), 70, kTolerance);
+  EXPECT_NEAR(joules(500, 500), 70, kTolerance) << "no more than the power limit";
+}
+
+TEST(Energy, WithoutAPowerLimitThereIsNone) {
+  DeviceSpec device = *TestKnowledge().devices().Find("H200");
+  device.tdp_w.reset();
+  DeviceRates rates = RatesOfGpu("H200");
+  rates.device = &device;
+  EXPECT_FALSE(ModelledEnergy({.step_ms = 1}, rates, ShippedConstants()).has_value());
+}
+
+std::vector<Interval> TwoSteps() {
+  return {{TimeNs(0), TimeNs(1'000'000'000)}, {TimeNs(1'000'000'000), TimeNs(2'000'000'000)}};
+}
+
+TEST(Energy, TheCounterGoesBeforeSamplesOfPowerAndAllGpusCount) {
+  StoreBuilder b;
+  for (const char* gpu : {"GPU 0", "GPU 1"}) {
+    b.Counter("gpu_energy_j", gpu, "J", 0, 1000).Counter("gpu_energy_j", gpu, "J", 2'000'000, 1600);
+    b.Counter("gpu_power_w", gpu, "W", 0, 1).Counter("gpu_power_w", gpu, "W", 2'000'000, 1);
+  }
+  const std::optional<StepEnergy> energy = MeasuredEnergy(*b.Build(), TwoSteps());
+  ASSERT_TRUE(energy.has_value());
+  EXPECT_EQ(energy->source, EnergySource::kCounter);
+  EXPECT_NEAR(energy->joules, 600, kTolerance);
+}
+
+TEST(Energy, PowerIsIntegratedOverItsSamples) {
+  StoreBuilder b;
+  b.Counter("gpu_power_w", "GPU 0", "W", 0, 100)
+      .Counter("gpu_power_w", "GPU 0", "W", 1'000'000, 300)
+      .Counter("gpu_power_w", "GPU 0", "W", 2'000'000, 300);
+  const std::optional<StepEnergy> energy = MeasuredEnergy(*b.Build(), TwoSteps());
+  ASSERT_TRUE(energy.has_value());
+  EXPECT_EQ(energy->source, EnergySource::kPower);
+  EXPECT_NEAR(energy->joules, 250, kTolerance);
+}
+
+TEST(Energy, TooFewSamplesOrACounterThatWasResetTellNothing) {
+  StoreBuilder none, one, reset;
+  one.Counter("gpu_energy_j", "GPU 0", "J", 0, 1000);
+  reset.Counter("gpu_energy_j", "GPU 0", "J", 0, 1000)
+      .Counter("gpu_energy_j", "GPU 0", "J", 2'000'000, 5);
+  for (const StoreBuilder* b : {&none, &one, &reset})
+    EXPECT_FALSE(MeasuredEnergy(*b->Build(), TwoSteps()).has_value());
+}
+
+}  // namespace
+}  // namespace headroom
