@@ -14,11 +14,11 @@ namespace headroom {
 
 /// A grid, by the average of a year.
 struct GridRegion {
-  std::string code, name;
+  std::string code = {}, name = {};
   double g_co2_per_kwh = 0;  ///< 0 or more.
   std::int64_t year = 0;
-  std::string basis;  ///< "lifecycle" or "operational".
-  std::string source;
+  std::string basis = {};  ///< "lifecycle" or "operational".
+  std::string source = {};
 };
 
 /// Power usage effectiveness: energy of a data centre, over that of its machines; 1 or more.

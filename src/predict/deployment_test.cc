@@ -67,7 +67,8 @@ TEST(Deployment, AFileOfTheUsersReplacesAndAdds) {
   for (const Case& c :
        {Case{"= 7", "= -7", "line 5: g_co2_per_kwh of [[region]] 1"},
         Case{"= 7", "= \"7\"", "line 5"}, Case{"\"2026-11\"", "2026", "line 1: date"},
-        Case{"2026\nbasis", "26\nbasis", "line 6: year"}, Case{"source", "sauce", "line 8: sauce"},
+        Case{"2026\nbasis", "26\nbasis", "line 6: year"},
+        Case{"year = 2026", "more = 1\nyear = 2026", "line 6: more"},
         Case{"[[region]]", "[region]", "[[region]]"}, Case{"= 7", "=", "line 5"}}) {
     std::string wrong = text;
     wrong.replace(wrong.find(c.from), std::string(c.from).size(), c.to);

@@ -38,7 +38,9 @@ DType TypeOn(const DeviceRates& rates, DType dtype) {
 /// In FLOP/s; nullopt: the data sheet does not tell.
 std::optional<double> PeakOf(const DeviceRates& rates, DType dtype) {
   if (dtype == DType::kF32) return rates.flops_per_ns * kNsPerS;
-  return PeakFlopsPerSecond(*rates.device, dtype, TensorCoreUse::kYes);
+  // Not every GPU has matrix units for float64.
+  const TensorCoreUse units = dtype == DType::kF64 ? TensorCoreUse::kUnknown : TensorCoreUse::kYes;
+  return PeakFlopsPerSecond(*rates.device, dtype, units);
 }
 
 /// What power allows of tensor cores, too: a card that cannot hold its clock holds neither rate.
