@@ -506,6 +506,7 @@ Status PredictCommand::LoadPrices(PredictReport& report, std::vector<InstancePri
                      });
   if (!known) {
     std::vector<std::string_view> providers;
+    providers.reserve(prices.size());
     for (const InstancePrice& price : prices) providers.push_back(price.provider);
     std::sort(providers.begin(), providers.end());
     providers.erase(std::unique(providers.begin(), providers.end()), providers.end());

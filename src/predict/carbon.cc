@@ -29,6 +29,7 @@ const Entry* FindIn(const std::map<std::string, Entry, std::less<>>& entries,
 template <typename Entry>
 std::vector<std::string_view> CodesOf(const std::map<std::string, Entry, std::less<>>& entries) {
   std::vector<std::string_view> codes;
+  codes.reserve(entries.size());
   for (const auto& [key, entry] : entries) codes.push_back(entry.code);
   return codes;
 }
@@ -54,7 +55,7 @@ Status CarbonData::Read(const NamedText& file) {
   }
   top.Known({"date", "default_region", "default_pue", "region", "pue", "equivalents"});
   if (!top.status().ok()) return top.status();
-  const Status regions = ForEachRow(file, root.value(), "region", [&](TomlRow& row) {
+  Status regions = ForEachRow(file, root.value(), "region", [&](TomlRow& row) {
     GridRegion region{.code = row.Text("code"),
                       .name = row.Text("name"),
                       .g_co2_per_kwh = row.Number("g_co2_per_kwh", 0, kMostGrams),
@@ -68,7 +69,7 @@ Status CarbonData::Read(const NamedText& file) {
     return row.status();
   });
   if (!regions.ok()) return regions;
-  const Status pues = ForEachRow(file, root.value(), "pue", [&](TomlRow& row) {
+  Status pues = ForEachRow(file, root.value(), "pue", [&](TomlRow& row) {
     PueEntry pue{.code = row.Text("code"),
                  .name = row.Text("name"),
                  .value = row.Number("value", 1, kMostPue),

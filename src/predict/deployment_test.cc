@@ -1,10 +1,13 @@
 #include "predict/deployment.h"
 
 #include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
 
 #include <string>
 #include <vector>
 
+#include "cost/damage.h"
 #include "predict/carbon.h"
 
 namespace headroom {
@@ -78,6 +81,19 @@ TEST(Deployment, AFileOfTheUsersReplacesAndAdds) {
     EXPECT_NE(status.message().find("mine.toml"), std::string::npos);
     EXPECT_NE(status.message().find(c.says), std::string::npos) << status.message();
   }
+}
+
+RC_GTEST_PROP(DeploymentProperty, ADamagedPriceListIsSoundOrAnErrorThatNamesIt, ()) {
+  const std::string text = Damaged(
+      "[[instance]]\nprovider = \"p\"\ninstance = \"i\"\nregion = \"r\"\ngpu = \"T4\"\ngpus = 1\n"
+      "price_per_hour = 1.5\ncurrency = \"USD\"\ndate = \"2026-11\"\nsource = \"own\"\n");
+  const auto prices = ReadPrices({"damaged.toml", text});
+  if (!prices.ok()) {
+    RC_ASSERT(prices.status().message().find("damaged.toml") != std::string::npos);
+    return;
+  }
+  for (const InstancePrice& price : prices.value())
+    RC_ASSERT(price.price_per_hour >= 0 && price.gpus >= 1 && price.currency.size() == 3);
 }
 
 }  // namespace

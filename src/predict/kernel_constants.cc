@@ -125,13 +125,14 @@ class ConstantFile {
     for (const std::string_view section :
          {"product", "power", "convolution", "memory", "launch", "energy"}) {
       for (const auto& [key, node] : *root[section].as_table()) {
-        if (section == "energy" && key.str() == "gpu") continue;
-        const bool known = std::any_of(kNumbers.begin(), kNumbers.end(), [&](const auto& c) {
-          return c.section == section && c.key == key.str();
+        const std::string_view name = key.str();
+        if (section == "energy" && name == "gpu") continue;
+        const bool known = std::any_of(kNumbers.begin(), kNumbers.end(), [&](const Number& number) {
+          return number.section == section && number.key == name;
         });
         if (!known) {
-          return Bad(fmt::format("key '{}' of [{}] is not known; correct or remove it", key.str(),
-                                 section));
+          return Bad(
+              fmt::format("key '{}' of [{}] is not known; correct or remove it", name, section));
         }
       }
     }

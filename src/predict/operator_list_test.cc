@@ -1,13 +1,17 @@
 #include "predict/operator_list.h"
 
 #include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <variant>
 
+#include "cost/damage.h"
 #include "predict/step_estimate.h"
 #include "predict/test_devices.h"
 
@@ -128,6 +132,26 @@ TEST_F(OperatorListTest, SaysWhereAListIsWrong) {
     ASSERT_FALSE(lists.ok()) << c.text;
     EXPECT_EQ(lists.status().code(), StatusCode::kBadInput);
     EXPECT_NE(lists.status().message().find(c.says), std::string::npos) << lists.status().message();
+  }
+}
+
+// Whatever a file holds: a list whose step has a finite time, or an error that names it.
+RC_GTEST_PROP(OperatorListProperty, ADamagedListGivesASoundOneOrAnErrorThatNamesIt, ()) {
+  const bool json = *rc::gen::arbitrary<bool>();
+  const std::string text = Damaged(json ? kTrainingJson : std::string(kHead) + kTraining);
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("damaged-" + std::to_string(getpid()) + ".list");
+  std::ofstream(path, std::ios::binary) << text;
+  const auto lists = ReadOperatorLists(path.string());
+  std::filesystem::remove(path);
+  if (!lists.ok()) {
+    RC_ASSERT(lists.status().message().find("damaged-") != std::string::npos);
+    return;
+  }
+  for (const OperatorList& list : lists.value()) {
+    const Result<StepEstimate> step = EstimateStep(list, RatesOfGpu("T4"), ShippedConstants());
+    RC_ASSERT(step.ok());
+    RC_ASSERT(std::isfinite(step.value().step.high) && step.value().step.low >= 0);
   }
 }
 

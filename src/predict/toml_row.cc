@@ -63,7 +63,7 @@ std::int64_t TomlRow::Year(std::string_view key) {
 }
 
 std::string TomlRow::Date(std::string_view key) {
-  const std::string text = Text(key);
+  std::string text = Text(key);
   static const RE2 kDate(R"(\d{4}-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?)");
   if (status_.ok() && !RE2::FullMatch(text, kDate))
     Fail(key, "must be a date in quotes, \"2024-05\" or \"2024-05-31\"");
@@ -71,7 +71,7 @@ std::string TomlRow::Date(std::string_view key) {
 }
 
 std::string TomlRow::Currency(std::string_view key) {
-  const std::string text = Text(key);
+  std::string text = Text(key);
   static const RE2 kCode("[A-Z]{3}");
   if (status_.ok() && !RE2::FullMatch(text, kCode))
     Fail(key, "must be a code of three capitals, as \"USD\"");
