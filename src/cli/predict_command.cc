@@ -8,7 +8,9 @@
 #include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <map>
+#include <set>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -357,12 +359,23 @@ Status PredictCommand::PredictLists(PredictReport& report) const {
            .step = estimate.value().step,
            .phases_ms = estimate.value().phase_ms,
            .gpu_memory_bytes = UsableBytes(*rate.device),
-           .energy = ModelledEnergy(estimate.value().activity, rate, constants_),
+           .energy = EnergyOf(estimate.value().activity, estimate.value().step, rate),
            .why = why,
            .doubt = WhyExtrapolated(rate)});
     }
   }
   return Status::Ok();
+}
+
+std::optional<StepEnergy> PredictCommand::EnergyOf(const StepActivity& activity,
+                                                   const PredictedMs& step,
+                                                   const DeviceRates& rates) const {
+  std::optional<StepEnergy> energy = ModelledEnergy(activity, rates, constants_);
+  if (!energy || step.mid <= 0) return energy;
+  // A step that takes longer takes more.
+  const double of_time = std::max(step.high / step.mid - 1, 1 - step.low / step.mid);
+  energy->error = std::hypot(energy->error, of_time);
+  return energy;
 }
 
 Result<DeviceRates> PredictCommand::SourceOf(const std::string& trace, const Job& job) const {
@@ -376,18 +389,22 @@ Result<DeviceRates> PredictCommand::SourceOf(const std::string& trace, const Job
   }
   if (job.device() != nullptr) return RatesOf(*job.device(), ShippedDevices(), constants_);
   const auto& devices = job.store().devices;
-  std::string names;
+  std::set<std::string> all;
   for (std::size_t row = 0; row < devices.rows(); ++row) {
-    if (!devices.name[row].valid()) continue;
-    const std::string name(job.store().Text(devices.name[row]));
-    if (names.find(name) == std::string::npos) names += (names.empty() ? "" : ", ") + name;
+    if (devices.name[row].valid()) all.emplace(job.store().Text(devices.name[row]));
   }
+  // Other devices of the machine may have no name in the trace.
+  if (all.size() == 1) {
+    const DeviceSpec* device = knowledge_->devices().Find(*all.begin());
+    if (device != nullptr) return RatesOf(*device, ShippedDevices(), constants_);
+  }
+  const std::string names = fmt::format("{}", fmt::join(all, ", "));
   return Status::NoAnswer(fmt::format(
       "{}: {}; name the GPU with --from NAME, or add its data sheet with --gpu-file FILE "
       "(docs/devices.md)",
       trace,
       names.empty() ? "the trace does not say which GPU it was recorded on"
-                    : fmt::format("no single known GPU: {}", names)));
+                    : fmt::format("not recorded on one GPU that is known: {}", names)));
 }
 
 Status PredictCommand::PredictTrace(const std::string& trace, PredictReport& report) const {
@@ -409,12 +426,19 @@ Status PredictCommand::PredictTrace(const std::string& trace, PredictReport& rep
     energy =
         ModelledEnergy(predictor.Predict(source.value(), 1).activity, source.value(), constants_);
   }
+  if (total_steps_ && job.steps().steps.source == StepSource::kNone) {
+    return Status::NoAnswer(fmt::format(
+        "{}: nothing marks its steps, so a job of --total-steps cannot be told; record with "
+        "prof.step(), or name the range that begins a step with --step-marker",
+        trace));
+  }
   PredictBaseline base = {.trace = trace,
                           .gpu = source.value().device->short_name,
                           .step = step,
                           .host_ms = baseline.host_limit_ms,
                           .gpu_ms = baseline.gpu_limit_ms,
                           .energy = energy,
+                          .steps_note = baseline.steps_note,
                           .ratio_only_share = predictor.ratio_only_share()};
   const Result<JobMemory> memory = MemoryOf(job);
   if (memory.ok()) {
@@ -439,7 +463,7 @@ Status PredictCommand::PredictTrace(const std::string& trace, PredictReport& rep
                                              ? std::optional(step.mid / prediction.step.mid)
                                              : std::nullopt,
                               .gpu_memory_bytes = UsableBytes(*target.device),
-                              .energy = ModelledEnergy(prediction.activity, target, constants_),
+                              .energy = EnergyOf(prediction.activity, prediction.step, target),
                               .limited_by = prediction.host_ms > prediction.gpu_ms ? "host" : "gpu",
                               .why = prediction.why,
                               .doubt = std::move(doubt)});
@@ -568,7 +592,8 @@ Status PredictCommand::PlanJob(PredictReport& report) {
       target.co2_kg = Co2Kg(target.energy->joules * *report.total_steps, *grid_, pue_value_);
     for (const InstancePrice& price : prices) {
       // Of several GPUs, how they scale is not known here.
-      if (price.gpus != 1 || knowledge_->devices().Find(price.gpu)->short_name != target.gpu)
+      if (price.gpus != 1 || !target.fits.value_or(true) ||
+          knowledge_->devices().Find(price.gpu)->short_name != target.gpu)
         continue;
       const double money = *target.hours * price.price_per_hour;
       // Of several currencies, in that of the first: they cannot be compared.

@@ -42,6 +42,9 @@ class PredictCommand : public Subcommand {
   Status LoadCarbon();
   /// Of the chosen provider; says in the report where they come from.
   Status LoadPrices(PredictReport& report, std::vector<InstancePrice>& prices) const;
+  /// With what the step's own range adds to the model's.
+  std::optional<StepEnergy> EnergyOf(const StepActivity& activity, const PredictedMs& step,
+                                     const DeviceRates& rates) const;
   std::optional<double> Co2AtInstance(const PredictedTarget& target,
                                       const InstancePrice& price) const;
   /// Hours, money and CO2 of the whole job, where its length was given.

@@ -50,6 +50,9 @@ void MarkBest(std::vector<DeploymentOption>& options) {
       const bool better = other.money < option.money || other.hours < option.hours;
       if (no_worse && better) option.pareto = false;
     }
+    // Of equally fast ones the cheaper, of equally cheap ones the faster.
+    option.cheapest = option.cheapest && option.pareto;
+    option.fastest = option.fastest && option.pareto;
   }
 }
 

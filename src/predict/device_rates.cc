@@ -92,13 +92,22 @@ Result<DeviceRates> RatesOf(const DeviceSpec& device, const DeviceCatalog& catal
     AlsoGuessed(rates, "memory_type");
   const std::optional<double> power = PowerPerPeak(device);
   const std::optional<double> usual = PowerOfArchitecture(device, catalog);
+  if (!constants.Validated(device.architecture)) rates.error_scale = constants.extrapolated;
   rates.low_power = device.tdp_w && *device.tdp_w < kLowPowerW;
-  if (!power) AlsoGuessed(rates, "tdp_w");
   if (power && usual) {
     const double exponent = rates.low_power ? constants.low_power : constants.full_power;
     rates.sustained_share = std::min(1.0, std::pow(*power / *usual, exponent));
   }
   return rates;
+}
+
+double ResidualWeight(WorkClass work, const DeviceRates& from, const DeviceRates& to,
+                      const KernelConstants& constants) {
+  const auto index = static_cast<std::size_t>(work);
+  if (from.library != to.library) return constants.residual_other[index];
+  const std::string& capability = from.device->compute_capability;
+  const bool twins = !capability.empty() && capability == to.device->compute_capability;
+  return std::max(constants.residual_same[index], twins ? constants.residual_twin : 0);
 }
 
 }  // namespace headroom

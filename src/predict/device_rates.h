@@ -24,9 +24,15 @@ struct DeviceRates {
   double sustained_share = 1;  ///< Of that peak: what the power allows for long.
   double bytes_per_ns = 0;     ///< Sustained by kernels that only move data.
   bool low_power = false;      ///< A card of less than 100 W.
+  /// By which ranges are wider: no GPU of the architecture had a part in the models.
+  double error_scale = 1;
   /// What of it rests on a guess; empty: nothing.
   std::string guessed = {};
 };
+
+/// How much of what a profile on one GPU says beyond the model is carried over to another.
+double ResidualWeight(WorkClass work, const DeviceRates& from, const DeviceRates& to,
+                      const KernelConstants& constants);
 
 /// Cards below this sustain what their power and cooling allow, not what their clock says.
 inline constexpr double kLowPowerW = 100;

@@ -111,6 +111,10 @@ double JobPredictor::ratio_only_share() const {
   return ShareOf([](const Piece& piece) { return piece.kind == Piece::Kind::kLaunch; });
 }
 
+double JobPredictor::CollectiveShare() const {
+  return ShareOf([](const Piece& piece) { return piece.kind == Piece::Kind::kCollective; });
+}
+
 double JobPredictor::TensorCoreShare(const DeviceRates& target) const {
   return ShareOf([&](const Piece& piece) { return RunsOnTensorCores(WorkOf(piece), target); });
 }
@@ -146,10 +150,8 @@ double JobPredictor::FactorOf(const Piece& piece, const DeviceRates& target) con
       .call = piece.call ? &*piece.call : nullptr, .cost = piece.cost, .longest = piece.longest};
   const std::optional<double> there = OperatorNs(work, target, constants_);
   if (!there || piece.recorded_ns <= 0) return source_.bytes_per_ns / target.bytes_per_ns;
-  const auto index = static_cast<std::size_t>(piece.work_class);
   // Attention, pooling and the like have no model of their own: the profile is all there is.
-  double weight = source_.library == target.library ? constants_.residual_same[index]
-                                                    : constants_.residual_other[index];
+  double weight = ResidualWeight(piece.work_class, source_, target, constants_);
   const bool modelled =
       piece.work_class == WorkClass::kProduct || piece.work_class == WorkClass::kConvolution;
   if (!modelled) weight = 1;
@@ -207,9 +209,7 @@ Plan JobPredictor::Stretched(const Plan& plan, std::optional<WorkClass> work_cla
 JobPrediction JobPredictor::Predict(const DeviceRates& target, double host_factor) {
   const bool same = target.device->short_name == source_.device->short_name;
   Plan plan = Stretched(job_.corrected(), std::nullopt, 1, 1 / host_factor);
-  bool collectives = false;
   for (const Piece& piece : pieces_) {
-    collectives |= piece.kind == Piece::Kind::kCollective;
     if (same) continue;
     const double factor = FactorOf(piece, target);
     for (const TaskIndex task : piece.tasks) {
@@ -232,13 +232,23 @@ JobPrediction JobPredictor::Predict(const DeviceRates& target, double host_facto
   const double host = job_.host_error();
   widen(Stretched(plan, std::nullopt, 1, 1 - host), Stretched(plan, std::nullopt, 1, 1 + host));
   auto errors = target.low_power ? constants_.low_power_errors : constants_.errors;
-  constexpr double kSome = 0.05, kWide = 2;
+  for (ErrorRange& error : errors) error = error.Scaled(target.error_scale);
+  constexpr double kSome = 0.05, kMuch = 0.2, kWide = 2;
   if (!same && TensorCoreShare(target) > kSome) {
     prediction.doubt = "products on tensor cores were only ever held against one H200";
     for (const WorkClass of : {WorkClass::kProduct, WorkClass::kConvolution, WorkClass::kOther}) {
       ErrorRange& error = errors[static_cast<std::size_t>(of)];
-      error = {.low = kWide * error.low, .high = kWide * error.high};
+      error = error.Scaled(kWide);
     }
+  }
+  if (const double by_ratio = ratio_only_share(); !same && by_ratio > kMuch) {
+    prediction.doubt += fmt::format("{}{:.0f} % of the GPU time is of kernels without shapes",
+                                    prediction.doubt.empty() ? "" : "; ", 100 * by_ratio);
+  }
+  if (const double exchanged = CollectiveShare(); !same && exchanged > kSome) {
+    prediction.doubt +=
+        fmt::format("{}communication between GPUs, {:.0f} % of the GPU time, is as recorded",
+                    prediction.doubt.empty() ? "" : "; ", 100 * exchanged);
   }
   if (const double unknown = same ? 0 : UnknownTypeShare(target); unknown > kSome) {
     prediction.doubt += fmt::format(
@@ -264,7 +274,6 @@ JobPrediction JobPredictor::Predict(const DeviceRates& target, double host_facto
                 prediction.host_ms, prediction.gpu_ms)
           : fmt::format("the GPU needs {:.1f} ms a step, the host {:.1f} ms", prediction.gpu_ms,
                         prediction.host_ms);
-  if (collectives) prediction.why += "; communication between GPUs is as recorded";
   return prediction;
 }
 

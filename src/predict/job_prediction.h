@@ -65,6 +65,7 @@ class JobPredictor {
   double TensorCoreShare(const DeviceRates& target) const;
   /// Of the recorded GPU time: operators in types whose speed there is not known.
   double UnknownTypeShare(const DeviceRates& target) const;
+  double CollectiveShare() const;
   double ShareOf(const std::function<bool(const Piece&)>& counts) const;
   /// Of a plan with the target's times.
   StepActivity ActivityOf(const Plan& plan, double step_ms, const DeviceRates& target) const;

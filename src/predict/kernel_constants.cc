@@ -48,6 +48,7 @@ constexpr std::array kNumbers = {
     Number{"launch", "call_us", &KernelConstants::call_us, 1e-3, 1e4},
     Number{"launch", "convolution_call_us", &KernelConstants::convolution_call_us, 1e-3, 1e4},
     Number{"launch", "host_error", &KernelConstants::host_error, 0, 3},
+    Number{"extrapolated", "factor", &KernelConstants::extrapolated, 1, 10},
     Number{"energy", "idle", &KernelConstants::energy_idle, 0, 1},
     Number{"energy", "busy", &KernelConstants::energy_busy, 0, 1},
     Number{"energy", "error", &KernelConstants::energy_error, 0, 1},
@@ -82,9 +83,9 @@ class ConstantFile {
   }
 
   Status RefuseOtherSections(const toml::table& root) const {
-    constexpr std::array<std::string_view, 13> kSections = {
-        "about",  "validated", "tile",   "library", "product",         "power",   "convolution",
-        "memory", "launch",    "energy", "error",   "error_low_power", "residual"};
+    constexpr std::array<std::string_view, 14> kSections = {
+        "extrapolated", "about",  "validated", "tile",   "library", "product",         "power",
+        "convolution",  "memory", "launch",    "energy", "error",   "error_low_power", "residual"};
     for (const auto& [key, node] : root) {
       if (std::find(kSections.begin(), kSections.end(), key.str()) == kSections.end())
         return Bad(fmt::format("'{}' is not known; correct or remove it", key.str()));
@@ -123,7 +124,7 @@ class ConstantFile {
     if (out.energy_idle + out.energy_busy > 1)
       return Bad("idle and busy of [energy] must be shares that add up to 1 at most");
     for (const std::string_view section :
-         {"product", "power", "convolution", "memory", "launch", "energy"}) {
+         {"product", "power", "convolution", "memory", "launch", "energy", "extrapolated"}) {
       for (const auto& [key, node] : *root[section].as_table()) {
         const std::string_view name = key.str();
         if (section == "energy" && name == "gpu") continue;
@@ -239,6 +240,10 @@ class ConstantFile {
       out.residual_same[i] = *same;
       out.residual_other[i] = *other;
     }
+    const std::optional<double> twin = NumberOf(root["residual"]["twin"]);
+    if (!twin || *twin < 0 || *twin > 1)
+      return Bad("twin of [residual] must be a share from 0 to 1");
+    out.residual_twin = *twin;
     return Status::Ok();
   }
 

@@ -42,6 +42,8 @@ struct GemmLibrary {
 /// Of log(true time / predicted time): between these lie four of five.
 struct ErrorRange {
   double low = 0, high = 0;
+
+  ErrorRange Scaled(double factor) const { return {.low = factor * low, .high = factor * high}; }
 };
 
 struct KernelConstants {
@@ -91,11 +93,13 @@ struct KernelConstants {
 
   /// By class; second: of cards below 100 W.
   std::array<ErrorRange, kWorkClasses> errors{}, low_power_errors{};
+  double extrapolated = 1.5;  ///< Times as wide, on architectures that had no part.
   /// Of a whole step.
   ErrorRange step_error, low_power_step_error;
   /// How much of what a profile says beyond the model is carried over, by class: to a GPU whose
   /// library runs the same kernels, and to another.
   std::array<double, kWorkClasses> residual_same{}, residual_other{};
+  double residual_twin = 0.8;  ///< The same, to a GPU of the same compute capability, at least.
 
   /// Those built into the program. A failure is a defect of the build.
   static Result<KernelConstants> LoadBuiltIn();

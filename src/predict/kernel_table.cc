@@ -222,7 +222,6 @@ std::vector<std::optional<PredictedMs>> PredictOperators(
   }
   const std::map<std::string, double> host_ms = HostMs(operators, source_ns);
   const bool same_gpu = source.device->short_name == target.device->short_name;
-  const bool same_kernels = source.library == target.library;
   std::vector<std::optional<PredictedMs>> predictions(operators.size());
   for (std::size_t i = 0; i < operators.size(); ++i) {
     const MeasuredOperator& op = operators[i];
@@ -236,15 +235,14 @@ std::vector<std::optional<PredictedMs>> PredictOperators(
     const double here = CallMs(op.work, *source_ns[i], constants);
     const double there = CallMs(op.work, *target_ns, constants);
     const auto index = static_cast<std::size_t>(ClassOf(op.work));
-    const double weight =
-        same_kernels ? constants.residual_same[index] : constants.residual_other[index];
+    const double weight = ResidualWeight(ClassOf(op.work), source, target, constants);
     const auto host = host_ms.find(op.op);
     const double floor = host == host_ms.end() ? 0 : host->second;
     const double beyond = op.measured_ms > kAlsoHost * floor
                               ? std::pow(op.measured_ms / std::max(here, floor), weight)
                               : 1;
-    const ErrorRange& error =
-        target.low_power ? constants.low_power_errors[index] : constants.errors[index];
+    const auto& errors = target.low_power ? constants.low_power_errors : constants.errors;
+    const ErrorRange error = errors[index].Scaled(target.error_scale);
     predictions[i] = RangeOf(std::max(floor, there * beyond), floor, error, constants);
   }
   return predictions;

@@ -158,12 +158,15 @@ class RowWorks {
   }
 
   Status AddKernels(StepPhase phase, const Json& kernels) {
-    if (!kernels.is_array()) return Bad(row_.place, "kernels must be a list of [kind, dimensions]");
+    if (!kernels.is_array())
+      return Bad(row_.place,
+                 "kernels must be a list of [kind, dimensions], as [[\"VECrelu\", [64, 128]]]");
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       const Json& kernel = kernels[i];
       if (!kernel.is_array() || kernel.size() != 2 || !kernel[0].is_string() ||
           !kernel[1].is_array())
-        return Bad(row_.place, "kernels must be a list of [kind, dimensions]");
+        return Bad(row_.place,
+                   "kernels must be a list of [kind, dimensions], as [[\"VECrelu\", [64, 128]]]");
       if (Status status = AddKernel(phase, kernel[0].get<std::string>(), kernel[1], i);
           !status.ok())
         return status;
@@ -352,8 +355,8 @@ std::string NameOfList(const std::string& model, const std::string& mode, const 
 Status ReadRepeats(const std::string& text, Row& row) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), row.repeats);
   if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(row.repeats) ||
-      row.repeats < 0 || row.repeats > kMostElements)
-    return Bad(row.place, fmt::format("repeat is '{}', not a number of 0 or more", text));
+      row.repeats <= 0 || row.repeats > kMostElements)
+    return Bad(row.place, fmt::format("repeat is '{}', not a number above 0", text));
   return Status::Ok();
 }
 
@@ -432,6 +435,14 @@ Result<std::vector<OperatorList>> ReadJson(const std::string& text, const std::s
     Row row{.place = fmt::format("{}, operator {}", name, i + 1)};
     if (!object.is_object() || !object.contains("op") || !object.contains("fw"))
       return Bad(row.place, "must be an object with op and fw");
+    constexpr std::array<std::string_view, 14> kKeys = {
+        "op",   "fw",    "bw",   "acc", "repeat", "inputs",      "output",
+        "name", "model", "mode", "seq", "batch",  "parallelism", "idx"};
+    for (const auto& item : object.items()) {
+      if (std::find(kKeys.begin(), kKeys.end(), item.key()) == kKeys.end())
+        return Bad(row.place,
+                   fmt::format("key '{}' is not known; correct or remove it", item.key()));
+    }
     row.op = TextOf(object, "op");
     row.name = TextOf(object, "name");
     row.mode = TextOf(object, "mode");

@@ -146,9 +146,15 @@ std::optional<double> OperatorNs(const OperatorWork& work, const DeviceRates& ra
   const DType dtype = TypeOn(rates, ResolveMathDType(work.cost->math_dtype, work.longest));
   const bool modelled = dtype == DType::kF32 || OnTensorCores(dtype);
   if (work.call != nullptr && modelled && MultipliesMatrices(work.cost->family)) {
-    std::optional<double> ns = ProductOperatorNs(*work.call, dtype, rates, constants);
-    if (!ns) ns = ConvolutionOperatorNs(*work.call, dtype, rates, constants);
-    if (ns) return ns;
+    const auto modelled_ns = [&](DType type) {
+      const std::optional<double> ns = ProductOperatorNs(*work.call, type, rates, constants);
+      return ns ? ns : ConvolutionOperatorNs(*work.call, type, rates, constants);
+    };
+    const std::optional<double> ns = modelled_ns(dtype);
+    // Where TF32 is allowed, a library may still choose float32.
+    const std::optional<double> plain =
+        dtype == DType::kTF32 ? modelled_ns(DType::kF32) : std::nullopt;
+    if (ns) return plain ? std::min(*ns, *plain) : *ns;
   }
   return RooflineNs(*work.cost, dtype, rates, constants);
 }

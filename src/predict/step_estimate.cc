@@ -28,7 +28,8 @@ Result<StepEstimate> EstimateStep(const OperatorList& list, const DeviceRates& r
     estimate.phase_ms[static_cast<std::size_t>(listed.phase)] += ms;
   }
   estimate.activity.step_ms = estimate.activity.busy_ms = step;
-  const ErrorRange& error = rates.low_power ? constants.low_power_step_error : constants.step_error;
+  const ErrorRange error = (rates.low_power ? constants.low_power_step_error : constants.step_error)
+                               .Scaled(rates.error_scale);
   estimate.step.low = step * std::exp(error.low);
   estimate.step.high = step * std::exp(error.high);
   return estimate;

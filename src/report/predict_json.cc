@@ -92,6 +92,7 @@ void WriteBaseline(JsonWriter& json, const PredictBaseline& baseline) {
   WriteEnergy(json, baseline.energy);
   WriteMemory(json, baseline);
   json.Key("no_memory").StringOrNull(baseline.no_memory);
+  json.Key("steps_note").StringOrNull(baseline.steps_note);
   json.Key("ratio_only_pct").Number(baseline.ratio_only_share * kPercent);
   json.EndObject();
 }

@@ -25,6 +25,7 @@ struct PredictBaseline {
   std::optional<StepEnergy> energy = {};
   std::optional<JobMemory> memory = {};
   std::string no_memory = {};   ///< Why it is not known.
+  std::string steps_note = {};  ///< What one should know of the recorded steps; empty: nothing.
   double ratio_only_share = 0;  ///< Of GPU time: kernels without shapes, carried over by ratios.
 };
 

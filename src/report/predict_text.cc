@@ -51,7 +51,9 @@ void WriteMemory(TextPage& page, const PredictBaseline& baseline) {
 }
 
 void WriteBaseline(TextPage& page, const PredictBaseline& baseline) {
-  page.Heading("As it is", baseline.gpu, Style::kDim);
+  page.Heading("As it is", fmt::format("{}, {}", baseline.gpu, baseline.trace), Style::kDim);
+  if (!baseline.steps_note.empty())
+    page.Paragraph("  Steps     ", baseline.steps_note, Style::kBold, Style::kWarning);
   page.Paragraph(
       "  Step      ",
       fmt::format("{} ({}) without the profiler", Ms(baseline.step.mid), RangeOf(baseline.step)),
@@ -102,13 +104,12 @@ void WriteGrouped(TextPage& page, const std::vector<PredictedTarget>& targets,
 }
 
 /// GPUs in the order of time, as long as each one's range overlaps with that of the one before.
-void WriteTies(TextPage& page, std::vector<PredictedTarget> targets) {
-  std::stable_sort(targets.begin(), targets.end(),
-                   [](const auto& a, const auto& b) { return a.step.mid < b.step.mid; });
+void WriteTies(TextPage& page, const std::vector<PredictedTarget>& targets) {
+  constexpr std::size_t kMost = 8;  // Of more, the ranges in the table say it better.
   for (std::size_t begin = 0; begin < targets.size();) {
     std::size_t end = begin + 1;
     while (end < targets.size() && targets[end].step.low <= targets[end - 1].step.high) ++end;
-    if (end - begin > 1) {
+    if (end - begin > 1 && end - begin <= kMost) {
       std::vector<std::string_view> names;
       for (std::size_t i = begin; i < end; ++i) names.push_back(targets[i].gpu);
       page.Paragraph("  ",
@@ -121,8 +122,25 @@ void WriteTies(TextPage& page, std::vector<PredictedTarget> targets) {
   }
 }
 
-void WriteTargets(TextPage& page, const std::vector<PredictedTarget>& targets,
+void WriteJobs(TextPage& page, const std::vector<PredictedTarget>& targets) {
+  page.Heading("The whole job", "", Style::kDim);
+  WriteTable<PredictedTarget>(
+      page, targets,
+      {{"GPU", Kind::kText, [](const PredictedTarget& t) { return Span{t.gpu}; }},
+       {"hours", Kind::kNumber,
+        [](const PredictedTarget& t) { return Span{Optional(t.hours, "{:.1f}")}; }},
+       {"cheapest instance", Kind::kNumber,
+        [](const PredictedTarget& t) {
+          return Span{t.money ? fmt::format("{:.2f} {}", *t.money, t.currency) : ""};
+        }},
+       {"kg CO2", Kind::kNumber,
+        [](const PredictedTarget& t) { return Span{Optional(t.co2_kg, "{:.3g}")}; }}});
+}
+
+void WriteTargets(TextPage& page, std::vector<PredictedTarget> targets,
                   const std::string& workload) {
+  std::stable_sort(targets.begin(), targets.end(),
+                   [](const auto& a, const auto& b) { return a.step.mid < b.step.mid; });
   page.Heading("Step on other GPUs", workload, Style::kDim);
   WriteTable<PredictedTarget>(
       page, targets,
@@ -141,27 +159,24 @@ void WriteTargets(TextPage& page, const std::vector<PredictedTarget>& targets,
           return t.fits ? Span{*t.fits ? "yes" : "no", *t.fits ? Style::kGood : Style::kBad}
                         : Span{t.memory_bytes ? "?" : ""};
         }},
-       {"most samples", Kind::kNumber,
+       {"batch fits", Kind::kNumber,
         [](const PredictedTarget& t) { return Span{Optional(t.largest_batch, "{:.0f}")}; }},
        {"limit", Kind::kText, [](const PredictedTarget& t) { return Span{t.limited_by}; }},
-       {"J a step", Kind::kNumber,
-        [](const PredictedTarget& t) {
+       {"J a step", Kind::kNumber, [](const PredictedTarget& t) {
           return Span{t.energy ? fmt::format("{:.3g}", t.energy->joules) : ""};
-        }},
-       {"hours", Kind::kNumber,
-        [](const PredictedTarget& t) { return Span{Optional(t.hours, "{:.1f}")}; }},
-       {"money", Kind::kNumber,
-        [](const PredictedTarget& t) {
-          return Span{t.money ? fmt::format("{:.2f} {}", *t.money, t.currency) : ""};
-        }},
-       {"kg CO2", Kind::kNumber,
-        [](const PredictedTarget& t) { return Span{Optional(t.co2_kg, "{:.3g}")}; }}});
+        }}});
   WriteGrouped(page, targets, &PredictedTarget::doubt);
   WriteTies(page, targets);
+  if (!targets.empty() && targets.front().hours) WriteJobs(page, targets);
 }
 
 void WriteOptions(TextPage& page, const PredictReport& report) {
-  if (report.options.empty()) return;
+  if (!report.total_steps) return;
+  if (report.options.empty()) {
+    page.Paragraph("  Prices    ", "no instance in the list has one of these GPUs that fits",
+                   Style::kBold, Style::kDim);
+    return;
+  }
   page.Heading("Where to run it", "by price", Style::kDim);
   WriteTable<PlannedOption>(
       page, report.options,
@@ -186,11 +201,9 @@ void WriteOptions(TextPage& page, const PredictReport& report) {
         [](const PlannedOption& o) { return Span{Optional(o.co2_kg, "{:.3g}")}; }},
        {"listed", Kind::kText, [](const PlannedOption& o) { return Span{o.option.instance.date}; }},
        {"", Kind::kText, [](const PlannedOption& o) {
-          return Span{o.option.cheapest  ? "cheapest"
-                      : o.option.fastest ? "fastest"
-                      : o.option.pareto  ? "trade-off"
-                                         : "",
-                      Style::kGood};
+          std::string best = o.option.cheapest ? "cheapest" : "";
+          if (o.option.fastest) best += best.empty() ? "fastest" : ", fastest";
+          return Span{best.empty() && o.option.pareto ? "trade-off" : best, Style::kGood};
         }}});
   page.Paragraph("  Prices    ", report.prices, Style::kBold, Style::kDim);
 }
