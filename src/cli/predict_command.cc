@@ -282,9 +282,12 @@ Status PredictCommand::PredictTable() const {
   if (!table.ok()) return table.status();
   const DeviceCatalog& catalog = knowledge_->devices();
   std::map<std::string, bool> is_source;  // By name of a device.
-  const Result<std::vector<MeasuredOperator>> operators = ReadMeasuredOperators(
-      table.value(),
-      [&](const std::string& name) { return catalog.Find(name) == source.value().device; });
+  const Result<std::vector<MeasuredOperator>> operators =
+      ReadMeasuredOperators(table.value(), [&](const std::string& name) {
+        const auto [entry, is_new] = is_source.try_emplace(name);
+        if (is_new) entry->second = catalog.Find(name) == source.value().device;
+        return entry->second;
+      });
   if (!operators.ok()) return operators.status();
   const std::vector<std::optional<PredictedMs>> predictions =
       PredictOperators(operators.value(), source.value(), target.value(), constants_);
@@ -452,21 +455,22 @@ Status PredictCommand::PredictTrace(const std::string& trace, PredictReport& rep
   for (const DeviceRates& target : targets.value()) {
     const JobPrediction prediction = predictor.Predict(target, host_factor_);
     const bool same = target.device->short_name == source.value().device->short_name;
+    // The same GPU and host: the job as it was recorded, with the range that its baseline states.
+    const PredictedMs& taken = same && host_factor_ == 1 ? step : prediction.step;
     std::string doubt = same ? "" : WhyExtrapolated(target);
     if (!prediction.doubt.empty()) doubt += (doubt.empty() ? "" : "; ") + prediction.doubt;
-    report.targets.push_back({.group = group,
-                              .workload = traces_.size() > 1 ? trace : "",
-                              .gpu = target.device->short_name,
-                              .full_name = target.device->name,
-                              .step = prediction.step,
-                              .speedup = prediction.step.mid > 0
-                                             ? std::optional(step.mid / prediction.step.mid)
-                                             : std::nullopt,
-                              .gpu_memory_bytes = UsableBytes(*target.device),
-                              .energy = EnergyOf(prediction.activity, prediction.step, target),
-                              .limited_by = prediction.host_ms > prediction.gpu_ms ? "host" : "gpu",
-                              .why = prediction.why,
-                              .doubt = std::move(doubt)});
+    report.targets.push_back(
+        {.group = group,
+         .workload = traces_.size() > 1 ? trace : "",
+         .gpu = target.device->short_name,
+         .full_name = target.device->name,
+         .step = taken,
+         .speedup = taken.mid > 0 ? std::optional(step.mid / taken.mid) : std::nullopt,
+         .gpu_memory_bytes = UsableBytes(*target.device),
+         .energy = EnergyOf(prediction.activity, taken, target),
+         .limited_by = prediction.host_ms > prediction.gpu_ms ? "host" : "gpu",
+         .why = prediction.why,
+         .doubt = std::move(doubt)});
   }
   if (memory.ok()) AddFits(job, memory.value(), std::span(report.targets).subspan(first));
   return Status::Ok();

@@ -56,8 +56,8 @@ struct KernelConstants {
   double hiding_warps = 5;  ///< Warps a multiprocessor of 64 lanes needs for half of its rate.
   double prologue = 16;     ///< Elements of k that the start and end of a tile are worth.
   double l2_share = 0.4;    ///< Of the L2, what operands may fill before they are read again.
-  double overlap = 3;       ///< Norm in which computing and reading add up; infinite: the longer.
-  double split_us = 20;     ///< What a split along k costs beside its bytes.
+  double overlap = 3;  ///< Norm in which computing and reading add up: 1 their sum, 64 the longer.
+  double split_us = 20;  ///< What a split along k costs beside its bytes.
   /// Of the peak, what is left where 128 lanes take every issue slot of a multiprocessor's four
   /// schedulers, so that loads and addresses cost arithmetic.
   double issue_share = 0.82;

@@ -10,7 +10,6 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
-#include <set>
 #include <string_view>
 #include <utility>
 

@@ -71,6 +71,10 @@ class Traces(PredictTest):
     def test_the_recorded_gpu_takes_what_it_took(self):
         result = self.predict(GPU_BOUND, "--gpu", "H200")
         self.assertAlmostEqual(result["targets"][0]["step_ms"]["mid"], result["baseline"]["step_ms"], delta=0.01)
+        for bound in ("low", "high"):
+            self.assertAlmostEqual(
+                result["targets"][0]["step_ms"][bound], result["baseline"][f"step_{bound}_ms"], places=5
+            )
         self.assertEqual(result["source_gpu"], "H200")
         self.assertFalse(result["targets"][0]["extrapolated"])
 
