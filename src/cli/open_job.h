@@ -13,6 +13,10 @@
 #include "store/trace_store.h"
 #include "whatif/job.h"
 
+namespace CLI {  // NOLINT(readability-identifier-naming): the name that the library has.
+class App;
+}
+
 namespace headroom::cli {
 
 struct JobOptions {
@@ -23,6 +27,10 @@ struct JobOptions {
   std::vector<NamedText> device_files;  ///< Beside the built-in ones.
   bool quiet = false;
 };
+
+/// The flags of a recorded job, under the names that every command gives them; `quiet` and files of
+/// devices are the command's own.
+void AddJobFlags(CLI::App& app, JobOptions& options);
 
 /// A job with what it refers to; `store` holds the steps that were asked for.
 struct OpenedJob {

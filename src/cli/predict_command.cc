@@ -125,21 +125,7 @@ PredictCommand::PredictCommand(CLI::App& parent) {
   app_->add_option("-o,--output,--out", output_path_,
                    "Write to FILE, whole or not at all, not to stdout")
       ->type_name("FILE");
-  app_->add_option("--step-marker", options_.step_marker,
-                   "Range that begins each step, where the trace has no ProfilerStep")
-      ->type_name("NAME");
-  app_->add_option("--steps", options_.steps,
-                   "Only steps A to B, by number, both included, as if no others were recorded")
-      ->type_name("A:B");
-  app_->add_option("--measured-step-ms", options_.measured_step_ms,
-                   "True time of a step without a profiler, for jobs that the host paces")
-      ->type_name("X")
-      ->check(AboveZero, "");
-  app_->add_option("--calibration", options_.calibration.path,
-                   "Calibration of the machine that made the trace (headroom calibrate --host)")
-      ->type_name("FILE");
-  app_->add_flag("--no-local-state", options_.calibration.no_local_state,
-                 "Use nothing that was learned on this machine");
+  AddJobFlags(*app_, options_);
   app_->add_flag("-q,--quiet", options_.quiet, "No remarks and no progress on stderr");
 }
 
