@@ -41,14 +41,20 @@ RC_GTEST_PROP(KernelModelProperty, NoProductIsFasterThanThePeakOrItsBytes, ()) {
   RC_ASSERT(ns >= bytes / rates.bytes_per_ns);
 }
 
-// Tiles leave steps, but more of everything never takes clearly less.
+// More of the result never takes less time. A longer sum may, in a kernel of microseconds: there it
+// is long enough to be cut into more parts, each shorter than before (160 of 320 columns, 128 of
+// 640).
 RC_GTEST_PROP(KernelModelProperty, MoreWorkTakesNoLessTime, ()) {
+  constexpr double kRounding = 1e-9, kShortNs = 1e5, kOfMoreParts = 0.8;
   const ProductWork product = {.m = Extent(), .k = Extent(), .n = Extent()};
   const DeviceRates rates = RatesOfGpu(*rc::gen::elementOf(Gpus()));
+  const double ns = Ns({.shape = product}, rates);
   for (double ProductWork::*extent : {&ProductWork::m, &ProductWork::k, &ProductWork::n}) {
     ProductWork larger = product;
     larger.*extent *= 2;
-    RC_ASSERT(Ns({.shape = larger}, rates) >= 0.98 * Ns({.shape = product}, rates));
+    const bool more_parts = extent == &ProductWork::k && ns < kShortNs;
+    const double least = more_parts ? kOfMoreParts : 1 - kRounding;
+    RC_ASSERT(Ns({.shape = larger}, rates) >= least * ns);
   }
 }
 
