@@ -51,11 +51,11 @@ bool Overlap(const PredictedMs& a, const PredictedMs& b) {
   return a.low <= b.high && b.low <= a.high;
 }
 
-void AddFits(const Job& job, const JobMemory& memory, std::span<PredictedTarget> targets) {
+void AddFits(const JobMemory& memory, std::span<PredictedTarget> targets) {
   std::vector<double> bytes;
   for (const PredictedTarget& target : targets)
     bytes.push_back(target.gpu_memory_bytes.value_or(0));
-  const std::vector<MemoryFit> fits = FitsOf(job, memory, bytes);
+  const std::vector<MemoryFit> fits = FitsOf(memory, bytes);
   for (std::size_t i = 0; i < targets.size(); ++i) {
     targets[i].memory_bytes = memory.recorded_bytes.value_or(memory.peak.peak_bytes);
     if (!targets[i].gpu_memory_bytes) continue;
@@ -458,7 +458,7 @@ Status PredictCommand::PredictTrace(const std::string& trace, PredictReport& rep
          .why = prediction.why,
          .doubt = std::move(doubt)});
   }
-  if (memory.ok()) AddFits(job, memory.value(), std::span(report.targets).subspan(first));
+  if (memory.ok()) AddFits(memory.value(), std::span(report.targets).subspan(first));
   return Status::Ok();
 }
 

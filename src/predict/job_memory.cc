@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <string_view>
+#include <utility>
 
 #include "whatif/batch_curve.h"
 
@@ -28,16 +30,19 @@ std::optional<double> RecordedPeak(const TraceStore& store) {
 }  // namespace
 
 Result<JobMemory> MemoryOf(const Job& job) {
-  const Result<StepMemory> peak = PeakMemory(job, {});
-  if (!peak.ok()) return peak.status();
-  JobMemory memory{.peak = peak.value(),
+  Result<StepMemoryModel> model = StepMemoryModel::Make(job, {});
+  if (!model.ok()) return model.status();
+  const StepMemory peak = model.value().PeakAt(1);
+  const double reserved = model.value().ReservedAt(1);
+  JobMemory memory{.model = std::move(model.value()),
+                   .peak = peak,
+                   .reserved_bytes = reserved,
                    .recorded_bytes = RecordedPeak(job.store()),
                    .samples = SamplesPerStep(job)};
   constexpr int kRanks = 8;
   for (const int stage : {1, 2, 3}) {
     const Sharding sharding = {.stage = stage, .ranks = kRanks};
-    const Result<StepMemory> shard = PeakMemory(job, {}, sharding);
-    if (shard.ok()) memory.sharded.push_back({sharding, shard.value().peak_bytes});
+    memory.sharded.push_back({sharding, memory.model.PeakAt(1, sharding).peak_bytes});
   }
   return memory;
 }
@@ -50,23 +55,22 @@ std::optional<double> UsableBytes(const DeviceSpec& device) {
   return *device.memory_bytes * (device.memory_type.starts_with("GDDR") ? kOfGddr : kOfHbm);
 }
 
-std::vector<MemoryFit> FitsOf(const Job& job, const JobMemory& memory,
-                              std::span<const double> memory_bytes) {
+std::vector<MemoryFit> FitsOf(const JobMemory& memory, std::span<const double> memory_bytes) {
   const double needed = memory.recorded_bytes.value_or(memory.peak.peak_bytes);
   std::vector<MemoryFit> fits(memory_bytes.size());
+  std::map<double, std::optional<double>> largest;  // By bytes, which many GPUs share.
   for (std::size_t i = 0; i < fits.size(); ++i) {
-    if (memory.peak.reserved_bytes <= memory_bytes[i] * (1 - kMemoryMargin)) {
+    const double room = memory_bytes[i] * (1 - kMemoryMargin);
+    if (memory.reserved_bytes <= room) {
       fits[i].fits = true;
     } else if (needed > memory_bytes[i]) {
       fits[i].fits = false;
     }
-  }
-  const Result<std::vector<std::optional<double>>> ratios =
-      LargestBatches(job, {}, memory_bytes, kMemoryMargin);
-  if (!memory.samples || !ratios.ok()) return fits;
-  for (std::size_t i = 0; i < fits.size(); ++i) {
-    if (ratios.value()[i])
-      fits[i].samples = std::floor(*ratios.value()[i] * static_cast<double>(*memory.samples));
+    if (!memory.samples) continue;
+    const auto [known, is_new] = largest.try_emplace(room);
+    if (is_new) known->second = memory.model.LargestBatch(room);
+    if (known->second)
+      fits[i].samples = std::floor(*known->second * static_cast<double>(*memory.samples));
   }
   return fits;
 }

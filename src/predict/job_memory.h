@@ -20,7 +20,9 @@ struct ShardedMemory {
 };
 
 struct JobMemory {
+  StepMemoryModel model;
   StepMemory peak;
+  double reserved_bytes = 0;                  ///< Of the driver, at that peak.
   std::optional<double> recorded_bytes = {};  ///< The most that the trace's memory records say.
   std::vector<ShardedMemory> sharded = {};
   std::optional<std::int64_t> samples = {};  ///< A step; none: not told by the trace.
@@ -30,7 +32,7 @@ struct JobMemory {
 /// chosen to fit.
 inline constexpr double kMemoryMargin = 0.1;
 
-/// Fails (kNoAnswer) as PeakMemory() does.
+/// Fails (kNoAnswer) as StepMemoryModel::Make() does.
 Result<JobMemory> MemoryOf(const Job& job);
 
 /// What the driver leaves of a GPU's memory. Device files hold nominal figures unless they say
@@ -45,7 +47,6 @@ struct MemoryFit {
 };
 
 /// For each of several memories, in bytes.
-std::vector<MemoryFit> FitsOf(const Job& job, const JobMemory& memory,
-                              std::span<const double> memory_bytes);
+std::vector<MemoryFit> FitsOf(const JobMemory& memory, std::span<const double> memory_bytes);
 
 }  // namespace headroom

@@ -57,15 +57,15 @@ void WriteMemory(JsonWriter& json, const PredictBaseline& baseline) {
   json.BeginObject();
   json.Key("peak_bytes").Number(memory.peak.peak_bytes);
   json.Key("recorded_peak_bytes").Number(memory.recorded_bytes);
-  json.Key("reserved_bytes").Number(memory.peak.reserved_bytes);
+  json.Key("reserved_bytes").Number(memory.reserved_bytes);
   json.Key("parameters_bytes").Number(parts.parameters);
   json.Key("gradients_bytes").Number(parts.gradients);
   json.Key("optimizer_state_bytes").Number(parts.optimizer_state);
   json.Key("activations_bytes").Number(parts.activations);
   json.Key("temporaries_bytes").Number(parts.temporaries);
   json.Key("workspace_bytes").Number(parts.workspace);
-  json.Key("optimizer").StringOrNull(memory.peak.optimizer);
-  json.Key("unknown_operators").Integer(memory.peak.unknown_operators);
+  json.Key("optimizer").StringOrNull(memory.model.optimizer());
+  json.Key("unknown_operators").Integer(memory.model.unknown_operators());
   json.Key("samples").Integer(memory.samples);
   json.Key("sharded").BeginArray();
   for (const ShardedMemory& sharded : memory.sharded) {

@@ -33,10 +33,10 @@ void WriteMemory(TextPage& page, const PredictBaseline& baseline) {
       "{}, workspaces {}; reserved {}",
       FormatBytes(memory.peak.peak_bytes), FormatBytes(parts.parameters),
       FormatBytes(parts.gradients),
-      memory.peak.optimizer.empty() ? "no optimizer" : memory.peak.optimizer,
+      memory.model.optimizer().empty() ? "no optimizer" : memory.model.optimizer(),
       FormatBytes(parts.optimizer_state), FormatBytes(parts.activations),
       FormatBytes(parts.temporaries), FormatBytes(parts.workspace),
-      FormatBytes(memory.peak.reserved_bytes));
+      FormatBytes(memory.reserved_bytes));
   if (memory.recorded_bytes)
     text += fmt::format("; recorded {}", FormatBytes(*memory.recorded_bytes));
   page.Paragraph("  Memory    ", text, Style::kBold);

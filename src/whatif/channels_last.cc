@@ -87,6 +87,7 @@ Effect ApplyChannelsLast(const Job& job, const Arguments& /*arguments*/, Edit& e
   Effect effect;
   effect.gpu_error = kKernelError;
   effect.memory_delta_bytes = 0;
+  effect.memory_change.channels_last = true;
   effect.validated = ValidityOn(job);
   return effect;
 }

@@ -148,9 +148,12 @@ bool IsChannelsLast(const TensorArg& tensor) {
 
 }  // namespace
 
-std::vector<GrowingBytes> ConvolutionWorkspace(const Job& job, const StepOperator& op) {
+std::vector<GrowingBytes> ConvolutionWorkspace(const Job& job, const StepOperator& op,
+                                               bool channels_last) {
   std::vector<Kernel> kernels;
   for (const GpuTaskId task : op.tasks) kernels.push_back(ReadKernel(job, task));
+  if (channels_last)
+    std::erase_if(kernels, [](const Kernel& kernel) { return kernel.ChangesLayout(); });
   const std::size_t at = IsBackward(op) ? 2 : 1;
   const TensorArg* weights = op.call ? TensorAt(*op.call, at) : nullptr;
   const std::vector<std::int64_t> extents =

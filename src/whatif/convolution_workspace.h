@@ -26,8 +26,10 @@ struct GrowingBytes {
 ///   Winograd of tiles of 4 x 4          B * T transforms of 6 * 6 elements (6 x 6: 8 * 8)
 /// FFT and Winograd go through the batch in rounds over one and the same memory.
 ///
-/// @param op  a convolution or its backward
-std::vector<GrowingBytes> ConvolutionWorkspace(const Job& job, const StepOperator& op);
+/// @param op             a convolution or its backward
+/// @param channels_last  its tensors were in the layout NHWC, so nothing is brought into another
+std::vector<GrowingBytes> ConvolutionWorkspace(const Job& job, const StepOperator& op,
+                                               bool channels_last = false);
 
 /// The same were it to run on tensor cores with elements of so many bytes: input, weights and
 /// output are brought into their layout, NHWC. Nothing where they are in that layout.

@@ -37,15 +37,6 @@ Plan Stretched(const Plan& plan, const Factors& factors, const std::vector<bool>
   return out;
 }
 
-/// With what follows from the change; nullopt where a step's memory is not known.
-std::optional<std::int64_t> MemoryDelta(const Job& job, std::int64_t beside,
-                                        const MemoryChange& change) {
-  if (change == MemoryChange()) return beside;
-  const std::optional<double> before = PeakBytes(job, {}), after = PeakBytes(job, change);
-  if (!before || !after) return std::nullopt;
-  return beside + std::llround(*after - *before);
-}
-
 constexpr std::string_view kBatchSize = "batch-size";
 
 constexpr Factors kFreeGpu = {.host = 1, .gpu = 0, .changed = 0};
@@ -98,7 +89,9 @@ constexpr double kNothing = 0.05;
 }  // namespace
 
 Forecaster::Forecaster(const Job& job)
-    : job_(job), uncertainty_{.host = job.host_error(), .steps = SpreadOf(job.steps().steps)} {
+    : job_(job),
+      memory_(job),
+      uncertainty_{.host = job.host_error(), .steps = SpreadOf(job.steps().steps)} {
   baseline_.traced_step_ms = job.graph().recorded_step.ms();
   if (job.steps().steps.source == StepSource::kNone) {
     baseline_.steps_note =
@@ -195,7 +188,7 @@ Forecast Forecaster::Run(std::string name, const std::vector<ScenarioCall>& call
     return forecast;
   }
   forecast.validated = effect.validated;
-  forecast.memory_delta_bytes = attempt.memory_delta_bytes;
+  if (attempt.memory) forecast.memory_delta_bytes = attempt.memory->bytes;
   forecast.changed = attempt.changed;
   edited_ = std::move(attempt.edited);
   forecast.step_ms = IntervalOf(edited_.plan, edited_.changed, effect.gpu_error);
@@ -207,16 +200,21 @@ Forecast Forecaster::Run(std::string name, const std::vector<ScenarioCall>& call
                                 effect.work, effect.work * forecast.speedup);
   }
   const std::string limit = Explain(forecast, edited_.plan, effect.work);
-  if (!limit.empty()) forecast.why += (forecast.why.empty() ? "" : "; ") + limit;
-  if (forecast.memory_delta_bytes.value_or(0) > 0) {
-    const std::string no_room = WhyNoRoom(job_, *forecast.memory_delta_bytes);
-    if (!no_room.empty()) forecast.why += "; " + no_room;
+  const auto also = [&](const std::string& reason) {
+    if (!reason.empty()) forecast.why += (forecast.why.empty() ? "" : "; ") + reason;
+  };
+  also(limit);
+  if (attempt.memory && attempt.memory->bytes > 0) also(WhyNoRoom(job_, *attempt.memory));
+  if (attempt.memory && attempt.memory->workspace_uncertain) {
+    also(
+        "cuDNN's workspace is a large part of the memory, and with this batch it may choose "
+        "another algorithm with another one");
   }
   forecast.batch_curve = CurveOf(calls);
   return forecast;
 }
 
-Forecaster::Attempt Forecaster::Try(const std::vector<ScenarioCall>& calls) const {
+Forecaster::Attempt Forecaster::Try(const std::vector<ScenarioCall>& calls) {
   Edit edit(job_.graph(), job_.corrected());
   Attempt attempt;
   attempt.effect = ApplyAll(job_, calls, edit);
@@ -230,8 +228,7 @@ Forecaster::Attempt Forecaster::Try(const std::vector<ScenarioCall>& calls) cons
   attempt.edited = std::move(*edited);
   attempt.changed = edit.counts();
   if (attempt.effect.memory_delta_bytes) {
-    attempt.memory_delta_bytes =
-        MemoryDelta(job_, *attempt.effect.memory_delta_bytes, attempt.effect.memory_change);
+    attempt.memory = memory_.Of(*attempt.effect.memory_delta_bytes, attempt.effect.memory_change);
   }
   return attempt;
 }
@@ -246,11 +243,13 @@ std::optional<BatchPoint> Forecaster::PointOf(std::vector<ScenarioCall> calls, d
   BatchPoint point{.samples = samples,
                    .step_ms = StepOf(attempt.edited.plan),
                    .samples_per_s = 0,
-                   .memory_delta_bytes = attempt.memory_delta_bytes,
+                   .memory_delta_bytes = std::nullopt,
                    .too_large = false};
   if (point.step_ms > 0) point.samples_per_s = 1e3 * recorded * attempt.effect.work / point.step_ms;
-  if (point.memory_delta_bytes)
-    point.too_large = !WhyNoRoom(job_, *point.memory_delta_bytes).empty();
+  if (attempt.memory) {
+    point.memory_delta_bytes = attempt.memory->bytes;
+    point.too_large = !WhyNoRoom(job_, *attempt.memory).empty();
+  }
   return point;
 }
 

@@ -7,6 +7,7 @@
 #include "analysis/report.h"
 #include "sim/schedule.h"
 #include "whatif/batch_curve.h"
+#include "whatif/memory_deltas.h"
 #include "whatif/scenario.h"
 
 namespace headroom {
@@ -104,9 +105,9 @@ class Forecaster {
     Effect effect;  ///< Where it does not apply, all else is void.
     EditedPlan edited;
     EditCounts changed;
-    std::optional<std::int64_t> memory_delta_bytes;
+    std::optional<MemoryDelta> memory;  ///< None: not known.
   };
-  Attempt Try(const std::vector<ScenarioCall>& calls) const;
+  Attempt Try(const std::vector<ScenarioCall>& calls);
   /// Step and memory over the batch sizes around those of the job and of a combination that sets
   /// one; nullopt where it sets none.
   std::optional<BatchCurve> CurveOf(const std::vector<ScenarioCall>& calls);
@@ -115,6 +116,7 @@ class Forecaster {
                                     std::int64_t samples);
 
   const Job& job_;
+  MemoryDeltas memory_;
   const Uncertainty uncertainty_;
   Replayer replayer_;
   Baseline baseline_;

@@ -54,7 +54,7 @@ void LifetimeRecorder::AddWorkspace(std::size_t op) {
   const bool on_tensor_cores = change_.autocast || change_.tensor_core_convolutions;
   std::vector<GrowingBytes> calls;
   if (!on_tensor_cores) {
-    calls = ConvolutionWorkspace(job_, Op(op));
+    calls = ConvolutionWorkspace(job_, Op(op), change_.channels_last);
   } else if (!change_.channels_last) {
     calls = TensorCoreWorkspace(Op(op), change_.autocast ? kHalfBytes : kFloatBytes);
   }

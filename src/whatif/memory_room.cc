@@ -34,7 +34,7 @@ std::int64_t OrdinalOf(const Job& job) {
 
 }  // namespace
 
-std::string WhyNoRoom(const Job& job, std::int64_t delta_bytes) {
+std::string WhyNoRoom(const Job& job, const MemoryDelta& delta) {
   const auto& events = job.store().memory_events;
   std::map<std::int32_t, std::int64_t> peaks;  // By ordinal, in bytes.
   for (std::size_t e = 0; e < events.rows(); ++e) {
@@ -47,18 +47,25 @@ std::string WhyNoRoom(const Job& job, std::int64_t delta_bytes) {
   }
   for (const auto& [ordinal, peak] : peaks) {
     const std::optional<std::int64_t> capacity = CapacityOf(job, ordinal);
-    if (!capacity || peak <= *capacity - delta_bytes) continue;
+    if (!capacity || peak <= *capacity - delta.bytes) continue;
     return fmt::format(
         "does not fit: {:.1f} GB were allocated at most, {:.1f} GB more are beyond the GPU's "
         "{:.1f} GB",
-        static_cast<double>(peak) / 1e9, static_cast<double>(delta_bytes) / 1e9,
+        static_cast<double>(peak) / 1e9, static_cast<double>(delta.bytes) / 1e9,
         static_cast<double>(*capacity) / 1e9);
   }
   if (!peaks.empty()) return {};
   const std::optional<std::int64_t> capacity = CapacityOf(job, OrdinalOf(job));
-  if (!capacity || delta_bytes <= *capacity) return {};
+  if (!capacity) return {};
+  const auto room = static_cast<double>(*capacity);
+  if (delta.peak_bytes && *delta.peak_bytes > room) {
+    return fmt::format(
+        "does not fit: a peak of {:.1f} GB, as modelled, is beyond the GPU's {:.1f} GB",
+        *delta.peak_bytes / 1e9, room / 1e9);
+  }
+  if (delta.bytes <= *capacity) return {};
   return fmt::format("does not fit: {:.1f} GB more are beyond the GPU's {:.1f} GB by themselves",
-                     static_cast<double>(delta_bytes) / 1e9, static_cast<double>(*capacity) / 1e9);
+                     static_cast<double>(delta.bytes) / 1e9, room / 1e9);
 }
 
 }  // namespace headroom

@@ -1,16 +1,17 @@
 // Whether the GPU has the memory that a change adds.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "whatif/job.h"
+#include "whatif/memory_deltas.h"
 
 namespace headroom {
 
-/// That the most that was recorded as allocated, and `delta_bytes` more, are beyond the memory of a
-/// GPU that the job uses; of a trace without memory records (profile_memory=True), that
-/// `delta_bytes` alone are. Empty: they are not, or nobody knows how much memory the GPU has.
-std::string WhyNoRoom(const Job& job, std::int64_t delta_bytes);
+/// That the most that was recorded as allocated, and what the change adds, are beyond the memory of
+/// a GPU that the job uses; of a trace without memory records (profile_memory=True), that the
+/// model's peak is or, where there is none, what is added alone. Empty: they are not, or nobody
+/// knows how much memory the GPU has.
+std::string WhyNoRoom(const Job& job, const MemoryDelta& delta);
 
 }  // namespace headroom

@@ -75,8 +75,9 @@ Effect ApplyFusedOptimizer(const Job& job, const Arguments& arguments, Edit& edi
   }
   Effect effect;
   effect.gpu_error = kKernelError;
-  effect.memory_delta_bytes = fused ? std::optional<std::int64_t>(0) : std::nullopt;
+  effect.memory_delta_bytes = 0;
   effect.memory_change.fused_update = fused;
+  effect.memory_change.foreach_update = !fused;
   effect.why = WhatShapesMiss(job, Phase::kOptimizer, algorithm->counted, "updates of parameters");
   effect.validated = ValidityOn(job);
   return effect;

@@ -12,8 +12,8 @@
 
 #include "base/status.h"
 #include "sim/edit.h"
-#include "whatif/activation_memory.h"
 #include "whatif/job.h"
+#include "whatif/memory_change.h"
 
 namespace headroom {
 

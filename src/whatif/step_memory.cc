@@ -1,7 +1,5 @@
 #include "whatif/step_memory.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -9,62 +7,10 @@
 #include <vector>
 
 #include "whatif/caching_allocator.h"
-#include "whatif/library_workspace.h"
-#include "whatif/optimizer_state.h"
 #include "whatif/step_operators.h"
-#include "whatif/tensor_lifetimes.h"
 
 namespace headroom {
 namespace {
-
-/// A step with all that it takes to know its memory at any batch.
-struct StepModel {
-  TensorLifetimes tensors;
-  OptimizerState optimizer;
-  std::vector<LibraryWorkspace> libraries;
-
-  double ParameterBytes() const {
-    return std::accumulate(tensors.parameters.begin(), tensors.parameters.end(), 0.0);
-  }
-  /// What is there all the time.
-  MemoryParts Constant() const {
-    MemoryParts parts;
-    parts.parameters = ParameterBytes();
-    parts.optimizer_state = optimizer.tensors * parts.parameters;
-    if (tensors.gradients_stay) parts.gradients = parts.parameters;
-    for (const LibraryWorkspace& library : libraries) parts.workspace += library.bytes;
-    return parts;
-  }
-};
-
-Result<StepModel> ModelOf(const Job& job, const MemoryChange& change) {
-  if (job.steps().steps.source == StepSource::kNone) {
-    return Status::NoAnswer(
-        "nothing marks the steps of the trace; call prof.step() after each iteration "
-        "(ProfilerStep), or name the range that begins one with --step-marker");
-  }
-  const StepOperators step = OperatorsOfStep(job);
-  if (std::none_of(step.list.begin(), step.list.end(),
-                   [](const StepOperator& op) { return op.call.has_value(); })) {
-    return Status::NoAnswer("the trace has no shapes of operators; record with record_shapes=True");
-  }
-  if (step.nodes.empty())
-    return Status::NoAnswer("the step has no nodes of a backward, so it is not known what is kept");
-  StepModel model{.tensors = FindTensorLifetimes(job, step, change),
-                  .optimizer = StateOf(step),
-                  .libraries = ProductWorkspaces(job, step)};
-  if (model.tensors.parameters.empty()) {
-    return Status::NoAnswer(
-        "no parameter's gradient is accumulated with its shape (torch::autograd::AccumulateGrad), "
-        "so the sizes of parameters are not known");
-  }
-  if (!model.tensors.forward_is_seen) {
-    return Status::NoAnswer(
-        "no operator of the forward launches GPU work (a CUDA graph runs it as a whole), so its "
-        "tensors are not known");
-  }
-  return model;
-}
 
 double& PartOf(MemoryParts& parts, StorageKind kind) {
   switch (kind) {
@@ -110,44 +56,25 @@ std::vector<MemoryParts> Changes(const TensorLifetimes& tensors, double batch_ra
   return changes;
 }
 
-struct Peak {
-  MemoryParts parts;
-  double convolution_workspace = 0;
-};
-
-Peak FindPeak(const StepModel& model, double batch_ratio, const Sharding& sharding) {
-  const std::vector<MemoryParts> changes = Changes(model.tensors, batch_ratio);
-  std::vector<double> workspace(changes.size());
-  for (const OperatorWorkspace& convolution : model.tensors.workspaces)
-    workspace[convolution.op] = LargestCall(convolution, batch_ratio);
-  MemoryParts alive = model.Constant();
-  Peak peak;
-  for (std::size_t i = 0; i < model.tensors.operators; ++i) {
-    alive += changes[i];
-    MemoryParts parts = Shard(alive, sharding);
-    parts.workspace += workspace[i];
-    if (sharding.stage >= 3)
-      parts.temporaries +=
-          *std::max_element(model.tensors.parameters.begin(), model.tensors.parameters.end());
-    if (parts.Total() > peak.parts.Total())
-      peak = {.parts = parts, .convolution_workspace = workspace[i]};
-  }
-  return peak;
-}
-
 /// Plays the allocations of the first steps of a run, until all that stays is there.
 class AllocatorReplay {
  public:
-  AllocatorReplay(const StepModel& model, double batch_ratio)
-      : model_(model), ratio_(batch_ratio), events_(model.tensors.operators + 2) {
-    for (std::size_t s = 0; s < model.tensors.storages.size(); ++s) {
-      if (model.tensors.storages[s].BytesAt(ratio_) <= 0) continue;
-      for (const Lifetime& life : model.tensors.storages[s].Lives()) {
+  /// @param state  tensors that the optimizer keeps for each parameter
+  AllocatorReplay(const TensorLifetimes& tensors, int state,
+                  const std::vector<LibraryWorkspace>& libraries, double batch_ratio)
+      : tensors_(tensors),
+        state_(state),
+        libraries_(libraries),
+        ratio_(batch_ratio),
+        events_(tensors.operators + 2) {
+    for (std::size_t s = 0; s < tensors.storages.size(); ++s) {
+      if (tensors.storages[s].BytesAt(ratio_) <= 0) continue;
+      for (const Lifetime& life : tensors.storages[s].Lives()) {
         events_[life.birth].born.push_back(s);
         events_[life.death].dying.push_back(s);
       }
     }
-    for (const OperatorWorkspace& convolution : model.tensors.workspaces)
+    for (const OperatorWorkspace& convolution : tensors.workspaces)
       events_[convolution.op].convolution = &convolution;
   }
 
@@ -158,7 +85,7 @@ class AllocatorReplay {
     for (int step = 0; step < kSteps; ++step) {
       FreeGradients();
       for (std::size_t i = 0; i < events_.size(); ++i) Play(i, step == 0);
-      for (int t = 0; step == 0 && t < model_.optimizer.tensors; ++t) AllocateParameters();
+      for (int t = 0; step == 0 && t < state_; ++t) AllocateParameters();
     }
     return static_cast<double>(allocator_.reserved());
   }
@@ -170,14 +97,14 @@ class AllocatorReplay {
   };
 
   void AllocateParameters() {
-    for (const double bytes : model_.tensors.parameters) allocator_.Allocate(bytes);
+    for (const double bytes : tensors_.parameters) allocator_.Allocate(bytes);
   }
 
   void Play(std::size_t position, bool first_step) {
     const Events& events = events_[position];
     for (const std::size_t storage : events.born)
-      alive_[storage] = allocator_.Allocate(model_.tensors.storages[storage].BytesAt(ratio_));
-    for (const LibraryWorkspace& library : model_.libraries) {
+      alive_[storage] = allocator_.Allocate(tensors_.storages[storage].BytesAt(ratio_));
+    for (const LibraryWorkspace& library : libraries_) {
       if (first_step && library.first_use == position) allocator_.Allocate(library.bytes);
     }
     if (events.convolution != nullptr) {
@@ -187,7 +114,7 @@ class AllocatorReplay {
     }
     for (const std::size_t storage : events.dying) {
       // The optimizer's zero_grad() frees gradients in the next step.
-      if (model_.tensors.storages[storage].kind == StorageKind::kParameterGradient) continue;
+      if (tensors_.storages[storage].kind == StorageKind::kParameterGradient) continue;
       allocator_.Free(alive_.extract(storage).mapped());
     }
   }
@@ -197,7 +124,9 @@ class AllocatorReplay {
     alive_.clear();
   }
 
-  const StepModel& model_;
+  const TensorLifetimes& tensors_;
+  const int state_;
+  const std::vector<LibraryWorkspace>& libraries_;
   const double ratio_;
   std::vector<Events> events_;  ///< By position.
   CachingAllocator allocator_;
@@ -215,53 +144,88 @@ MemoryParts Shard(const MemoryParts& parts, const Sharding& sharding) {
   return shard;
 }
 
-Result<StepMemory> PeakMemory(const Job& job, const MemoryChange& change,
-                              const Sharding& sharding) {
-  const Result<StepModel> model = ModelOf(job, change);
-  if (!model.ok()) return model.status();
-  const Peak peak = FindPeak(model.value(), change.batch_ratio, sharding);
-  constexpr double kLarge = 0.1;
-  StepMemory memory{.parts = peak.parts,
-                    .peak_bytes = peak.parts.Total(),
-                    .unknown_operators = model.value().tensors.assumed,
-                    .optimizer = model.value().optimizer.name};
-  memory.workspace_uncertain =
-      change.batch_ratio != 1 && peak.convolution_workspace > kLarge * memory.peak_bytes;
-  memory.reserved_bytes =
-      std::max(memory.peak_bytes, AllocatorReplay(model.value(), change.batch_ratio).Reserved());
-  return memory;
+Result<StepMemoryModel> StepMemoryModel::Make(const Job& job, const MemoryChange& change) {
+  if (job.steps().steps.source == StepSource::kNone) {
+    return Status::NoAnswer(
+        "nothing marks the steps of the trace; call prof.step() after each iteration "
+        "(ProfilerStep), or name the range that begins one with --step-marker");
+  }
+  const StepOperators step = OperatorsOfStep(job);
+  if (std::none_of(step.list.begin(), step.list.end(),
+                   [](const StepOperator& op) { return op.call.has_value(); })) {
+    return Status::NoAnswer("the trace has no shapes of operators; record with record_shapes=True");
+  }
+  if (step.nodes.empty())
+    return Status::NoAnswer("the step has no nodes of a backward, so it is not known what is kept");
+  StepMemoryModel model;
+  model.tensors_ = FindTensorLifetimes(job, step, change);
+  model.optimizer_ = StateOf(step);
+  model.libraries_ = ProductWorkspaces(job, step);
+  if (model.tensors_.parameters.empty()) {
+    return Status::NoAnswer(
+        "no parameter's gradient is accumulated with its shape (torch::autograd::AccumulateGrad), "
+        "so the sizes of parameters are not known");
+  }
+  if (!model.tensors_.forward_is_seen) {
+    return Status::NoAnswer(
+        "no operator of the forward launches GPU work (a CUDA graph runs it as a whole), so its "
+        "tensors are not known");
+  }
+  return model;
 }
 
-Result<std::vector<std::optional<double>>> LargestBatches(const Job& job,
-                                                          const MemoryChange& change,
-                                                          std::span<const double> memory_bytes,
-                                                          double margin) {
-  const Result<StepModel> model = ModelOf(job, change);
-  if (!model.ok()) return model.status();
-  std::map<double, double> peaks;  // By ratio: memories ask for the same ones.
-  const auto peak_at = [&](double ratio) {
-    const auto [at, is_new] = peaks.try_emplace(ratio);
-    if (is_new) at->second = FindPeak(model.value(), ratio, {}).parts.Total();
-    return at->second;
-  };
-  std::vector<std::optional<double>> largest;
-  for (const double memory : memory_bytes) {
-    const double room = memory * (1 - margin);
-    if (peak_at(0) > room) {
-      largest.emplace_back();
-      continue;
-    }
-    constexpr double kMost = 1 << 20;
-    double low = 0, high = 1;
-    while (high < kMost && peak_at(high) <= room) low = std::exchange(high, 2 * high);
-    constexpr double kPrecision = 1e-3;
-    while (high - low > kPrecision * high) {
-      const double middle = (low + high) / 2;
-      (peak_at(middle) <= room ? low : high) = middle;
-    }
-    largest.emplace_back(low);
+/// What is there all the time.
+MemoryParts StepMemoryModel::Constant() const {
+  MemoryParts parts;
+  parts.parameters = std::accumulate(tensors_.parameters.begin(), tensors_.parameters.end(), 0.0);
+  parts.optimizer_state = optimizer_.tensors * parts.parameters;
+  if (tensors_.gradients_stay) parts.gradients = parts.parameters;
+  for (const LibraryWorkspace& library : libraries_) parts.workspace += library.bytes;
+  return parts;
+}
+
+StepMemory StepMemoryModel::PeakAt(double batch_ratio, const Sharding& sharding) const {
+  const std::vector<MemoryParts> changes = Changes(tensors_, batch_ratio);
+  std::vector<double> workspace(changes.size());
+  for (const OperatorWorkspace& convolution : tensors_.workspaces)
+    workspace[convolution.op] = LargestCall(convolution, batch_ratio);
+  MemoryParts alive = Constant();
+  StepMemory peak;
+  double at_peak = 0;  // Of convolutions.
+  for (std::size_t i = 0; i < tensors_.operators; ++i) {
+    alive += changes[i];
+    MemoryParts parts = Shard(alive, sharding);
+    parts.workspace += workspace[i];
+    if (sharding.stage >= 3)
+      parts.temporaries +=
+          *std::max_element(tensors_.parameters.begin(), tensors_.parameters.end());
+    if (parts.Total() <= peak.peak_bytes) continue;
+    peak = {.parts = parts, .peak_bytes = parts.Total()};
+    at_peak = workspace[i];
   }
-  return largest;
+  constexpr double kLarge = 0.1;
+  peak.workspace_uncertain = batch_ratio != 1 && at_peak > kLarge * peak.peak_bytes;
+  return peak;
+}
+
+double StepMemoryModel::ReservedAt(double batch_ratio) const {
+  return std::max(
+      PeakAt(batch_ratio).peak_bytes,
+      AllocatorReplay(tensors_, optimizer_.tensors, libraries_, batch_ratio).Reserved());
+}
+
+std::optional<double> StepMemoryModel::LargestBatch(double bytes) const {
+  const auto fits = [&](double ratio) { return PeakAt(ratio).peak_bytes <= bytes; };
+  if (!fits(0)) return std::nullopt;
+  constexpr double kMost = 1 << 20;
+  double low = 0, high = 1;
+  while (high < kMost && fits(high)) low = std::exchange(high, 2 * high);
+  constexpr double kPrecision = 1e-3;
+  while (high - low > kPrecision * high) {
+    const double middle = (low + high) / 2;
+    (fits(middle) ? low : high) = middle;
+  }
+  return low;
 }
 
 }  // namespace headroom

@@ -14,13 +14,15 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
-#include "whatif/activation_memory.h"
 #include "whatif/job.h"
+#include "whatif/library_workspace.h"
+#include "whatif/memory_change.h"
+#include "whatif/optimizer_state.h"
+#include "whatif/tensor_lifetimes.h"
 
 namespace headroom {
 
@@ -51,36 +53,49 @@ struct Sharding {
 MemoryParts Shard(const MemoryParts& parts, const Sharding& sharding);
 
 struct StepMemory {
-  MemoryParts parts;          ///< At the peak.
-  double peak_bytes = 0;      ///< Their sum: allocated.
-  double reserved_bytes = 0;  ///< Taken from the driver, by a replay of the allocator's rules.
-  /// Nodes of the backward without a rule for what they keep; their first input is taken to be it.
-  std::int64_t unknown_operators = 0;
-  /// cuDNN's workspace is more than a tenth of the peak and the change has another batch, for which
+  MemoryParts parts;      ///< At the peak.
+  double peak_bytes = 0;  ///< Their sum: allocated.
+  /// cuDNN's workspace is more than a tenth of the peak and the batch is another one, for which
   /// the library may choose another algorithm: the workspace may be gone, or there be another.
   bool workspace_uncertain = false;
-  std::string optimizer;  ///< "AdamW"; empty: the step has none.
 };
 
-/// Fails (kNoAnswer) where nothing marks the steps, where shapes are missing, where there is no
-/// backward, where no parameter has
-/// its gradient accumulated, and where the forward's operators did not launch its work (a CUDA
-/// graph).
-///
-/// A sharded job also has, at any moment, the largest parameter as a whole (stage 3), which is the
-/// least that has to be gathered.
-Result<StepMemory> PeakMemory(const Job& job, const MemoryChange& change,
-                              const Sharding& sharding = {});
+/// A step with all that it takes to know its memory at any batch size and sharding.
+class StepMemoryModel {
+ public:
+  /// Fails (kNoAnswer) where nothing marks the steps, where shapes are missing, where there is no
+  /// backward, where no parameter has its gradient accumulated, and where the forward's operators
+  /// did not launch its work (a CUDA graph).
+  ///
+  /// @param change  its batch_ratio does not count
+  static Result<StepMemoryModel> Make(const Job& job, const MemoryChange& change);
 
-/// The most samples that fit each of several memories, as multiples of those that were recorded:
-/// the largest ratio at which the peak, with the change, is at most the memory * (1 - margin);
-/// nullopt where what does not depend on the batch is too much by itself. What the margin is for:
-/// the CUDA context, and memory that is reserved and in pieces. Fails as PeakMemory() does.
-///
-/// @param change  its batch_ratio does not count
-Result<std::vector<std::optional<double>>> LargestBatches(const Job& job,
-                                                          const MemoryChange& change,
-                                                          std::span<const double> memory_bytes,
-                                                          double margin);
+  /// A sharded job also has, at any moment, the largest parameter as a whole (stage 3), which is
+  /// the least that has to be gathered.
+  ///
+  /// @param batch_ratio  samples a step, of those recorded
+  StepMemory PeakAt(double batch_ratio, const Sharding& sharding = {}) const;
+
+  /// Bytes taken from the driver, by a replay of the allocator's rules; at least the peak.
+  double ReservedAt(double batch_ratio) const;
+
+  /// The most samples that fit a memory, as a multiple of those that were recorded: the largest
+  /// ratio at which the peak is at most so many bytes; nullopt where what does not depend on the
+  /// batch is too much by itself.
+  std::optional<double> LargestBatch(double bytes) const;
+
+  /// Nodes of the backward without a rule for what they keep; their first input is taken to be it.
+  std::int64_t unknown_operators() const { return tensors_.assumed; }
+  /// "AdamW"; empty: the step has none.
+  const std::string& optimizer() const { return optimizer_.name; }
+
+ private:
+  StepMemoryModel() = default;
+  MemoryParts Constant() const;
+
+  TensorLifetimes tensors_;
+  OptimizerState optimizer_;
+  std::vector<LibraryWorkspace> libraries_;
+};
 
 }  // namespace headroom

@@ -4,55 +4,29 @@
 
 #include <string>
 
-#include "whatif/test_job.h"
+#include "whatif/test_network.h"
 
 namespace headroom {
 namespace {
 
-constexpr double kKiB = 1024, kMiB = 1024 * 1024;
+constexpr double kMiB = 1024 * 1024;
 /// cuBLAS on an H200, for the forward's thread and the backward's.
 constexpr double kProducts = 64 * kMiB;
 
-std::string Node(std::string_view name) {
-  return "autograd::engine::evaluate_function: " + std::string(name);
-}
-
-JobBuilder& Accumulate(JobBuilder& b, std::string_view dims) {
-  return b.Backward(Node("torch::autograd::AccumulateGrad"), "torch::autograd::AccumulateGrad",
-                    dims, 1, 900);
-}
-
-/// Two layers over 64 rows of 256, weights [256, 256] and [256, 32], a relu between them; updated
-/// by SGD. One row of 256 floats is 1 KiB.
-JobBuilder Network(std::string_view relu_node = "ReluBackward0",
-                   std::string_view update = "aten::add_") {
-  JobBuilder b;
-  for (int step = 0; step < 2; ++step) {
-    const int s = 100 * step;
-    b.Step();
-    b.Forward("aten::mul", "[[64, 256], []]", 5, s);
-    b.Forward("aten::mm", "[[64, 256], [256, 256]]", 20, s + 1, kGemm);
-    b.Forward("aten::relu", "[[64, 256]]", 5, s + 2);
-    b.Forward("aten::mm", "[[64, 256], [256, 32]]", 20, s + 3, kGemm);
-    b.Backward(Node("MmBackward0"), "aten::mm", "[[256, 64], [64, 32]]", 30, s + 3, kGemm);
-    Accumulate(b, "[[256, 32]]");
-    b.Backward(Node(relu_node), "aten::threshold_backward", "[[64, 256], [64, 256], []]", 5, s + 2);
-    b.Backward(Node("MmBackward0"), "aten::mm", "[[256, 64], [64, 256]]", 30, s + 1, kGemm);
-    Accumulate(b, "[[256, 256]]");
-    b.Update("Optimizer.step#SGD.step", update, "[[256, 256], [256, 256], []]", 5);
-  }
-  return b;
+Result<StepMemoryModel> ModelOf(JobBuilder& b, const MemoryChange& change = {}) {
+  Result<StepMemoryModel> model = StepMemoryModel::Make(b.Build(), change);
+  EXPECT_TRUE(model.ok()) << model.status().message();
+  return model;
 }
 
 StepMemory MemoryOf(JobBuilder& b, const MemoryChange& change = {}, const Sharding& sharding = {}) {
-  const Result<StepMemory> memory = PeakMemory(b.Build(), change, sharding);
-  EXPECT_TRUE(memory.ok()) << memory.status().message();
-  return memory.ok() ? memory.value() : StepMemory();
+  return ModelOf(b, change).value().PeakAt(change.batch_ratio, sharding);
 }
 
 TEST(StepMemoryTest, ThePeakAndItsParts) {
   JobBuilder b = Network();
-  const StepMemory memory = MemoryOf(b);
+  const StepMemoryModel model = ModelOf(b).value();
+  const StepMemory memory = model.PeakAt(1);
   // When the first layer's backward runs, there are: both gradients of weights, the layer's input
   // that it saved, and the gradient of its output. Relu's output is gone.
   EXPECT_EQ(memory.parts.parameters, (256 + 32) * kKiB);
@@ -62,9 +36,9 @@ TEST(StepMemoryTest, ThePeakAndItsParts) {
   EXPECT_EQ(memory.parts.temporaries, 64 * kKiB);
   EXPECT_EQ(memory.parts.workspace, kProducts);
   EXPECT_EQ(memory.peak_bytes, memory.parts.Total());
-  EXPECT_GE(memory.reserved_bytes, memory.peak_bytes);
-  EXPECT_EQ(memory.unknown_operators, 0);
-  EXPECT_EQ(memory.optimizer, "SGD");
+  EXPECT_GE(model.ReservedAt(1), memory.peak_bytes);
+  EXPECT_EQ(model.unknown_operators(), 0);
+  EXPECT_EQ(model.optimizer(), "SGD");
   EXPECT_FALSE(memory.workspace_uncertain);
 }
 
@@ -91,7 +65,7 @@ TEST(StepMemoryTest, AMomentumIsAnotherTensorForEachParameter) {
 
 TEST(StepMemoryTest, ANodeWithoutARuleIsCounted) {
   JobBuilder b = Network("MyReluBackward");
-  EXPECT_EQ(MemoryOf(b).unknown_operators, 1);
+  EXPECT_EQ(ModelOf(b).value().unknown_operators(), 1);
 }
 
 // Three tensors of one shape, and two operators that read one each: the same where their gradients
@@ -177,26 +151,23 @@ TEST(StepMemoryTest, RanksShareOutWhatTheStageSays) {
 
 TEST(StepMemoryTest, TheLargestBatchThatFits) {
   JobBuilder b = Network();
-  const Job& job = b.Build();
+  const StepMemoryModel model = ModelOf(b).value();
   // Of a large batch, the most is there in relu's backward: three activations, and the gradient of
   // the second weights.
   const double fixed = (288 + 32) * kKiB + kProducts, growing = 3 * 64 * kKiB;
-  const double capacity = (fixed + 10 * growing) / 0.9;
-  const double memories[] = {capacity, kProducts};
-  const auto ratios = LargestBatches(job, {}, memories, 0.1);
-  ASSERT_TRUE(ratios.ok()) << ratios.status().message();
-  ASSERT_TRUE(ratios.value()[0].has_value());
-  const double ratio = *ratios.value()[0];
-  EXPECT_NEAR(ratio, 10, 0.01);
-  EXPECT_LE(PeakMemory(job, {.batch_ratio = ratio}).value().peak_bytes, 0.9 * capacity);
-  EXPECT_FALSE(ratios.value()[1].has_value());
+  const double capacity = fixed + 10 * growing;
+  const std::optional<double> ratio = model.LargestBatch(capacity);
+  ASSERT_TRUE(ratio.has_value());
+  EXPECT_NEAR(*ratio, 10, 0.01);
+  EXPECT_LE(model.PeakAt(*ratio).peak_bytes, capacity);
+  EXPECT_FALSE(model.LargestBatch(kProducts).has_value());
 }
 
 void ExpectNoAnswer(JobBuilder& b, std::string_view why) {
-  const Result<StepMemory> memory = PeakMemory(b.Build(), {});
-  ASSERT_FALSE(memory.ok());
-  EXPECT_EQ(memory.status().code(), StatusCode::kNoAnswer);
-  EXPECT_NE(memory.status().message().find(why), std::string::npos) << memory.status().message();
+  const Result<StepMemoryModel> model = StepMemoryModel::Make(b.Build(), {});
+  ASSERT_FALSE(model.ok());
+  EXPECT_EQ(model.status().code(), StatusCode::kNoAnswer);
+  EXPECT_NE(model.status().message().find(why), std::string::npos) << model.status().message();
 }
 
 TEST(StepMemoryTest, SaysWhatIsMissing) {

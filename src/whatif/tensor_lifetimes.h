@@ -15,8 +15,8 @@
 #include <optional>
 #include <vector>
 
-#include "whatif/activation_memory.h"
 #include "whatif/convolution_workspace.h"
+#include "whatif/memory_change.h"
 #include "whatif/step_operators.h"
 
 namespace headroom {

@@ -62,8 +62,9 @@ Effect ApplyTf32(const Job& job, const Arguments& /*arguments*/, Edit& edit) {
   }
   Effect effect;
   effect.gpu_error = kKernelError;
+  effect.memory_delta_bytes = 0;
   // Another convolution kernel has another workspace, which can be gigabytes.
-  if (convolutions == 0) effect.memory_delta_bytes = 0;
+  effect.memory_change.tensor_core_convolutions = convolutions > 0;
   effect.validated = ValidityOn(job);
   if (recurrent) effect.HoldRecurrent();
   return effect;

@@ -123,7 +123,7 @@ class Data(WithPyTorch):
                 report = self.data()
                 self.assertEqual(report["bound"], bound, report["batch"])
                 self.assertGreater(report["loop"]["wait_share_pct"], 50)
-        self.record("train(torch.utils.data.DataLoader(Images(160, Compose([])), batch_size=8, num_workers=1), wait=0.05)")
+        self.record("train(torch.utils.data.DataLoader(Images(160, Compose([])), batch_size=8, num_workers=1), wait=0.1)")
         self.assertEqual(self.data()["bound"], "none")
 
     def test_each_way_to_start_workers(self):

@@ -249,7 +249,8 @@ class Whatif(support.ProgramTest):
         plain = self.whatif(SAMPLES[1], bigger)["scenarios"][0]
         grows = plain["memory_delta_bytes"]
         self.assertGreater(grows, 0)
-        self.assertNotIn("does not fit", plain["why"])  # Nobody knows what is allocated.
+        self.assertNotIn("does not fit", plain["why"])
+        self.assertIn("does not fit: a peak of", self.whatif(SAMPLES[1], "batch-size:n=4096")["scenarios"][0]["why"])
         some = trace["traceEvents"][len(trace["traceEvents"]) // 2]
         for allocated, device, fits in ((capacity - grows - 1, 1, True), (capacity - grows + 1, 1, False), (capacity, 0, True)):
             record = {"ph": "i", "cat": "cpu_instant_event", "s": "t", "name": "[memory]", "pid": some["pid"], "tid": some["tid"],

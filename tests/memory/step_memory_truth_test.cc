@@ -63,10 +63,10 @@ TEST(StepMemoryTruthTest, PeaksOfRecordedJobs) {
     ASSERT_TRUE(store.ok()) << store.status().message();
     const auto job = Job::Make(*store.value(), *knowledge.value(), {}, Calibration());
     ASSERT_TRUE(job.ok()) << path << ": " << job.status().message();
-    const Result<StepMemory> memory = PeakMemory(*job.value(), {});
+    const Result<StepMemoryModel> memory = StepMemoryModel::Make(*job.value(), {});
     ASSERT_TRUE(memory.ok()) << path << ": " << memory.status().message();
-    allocated.Add(memory.value().peak_bytes, row.at("mem_alloc_MB").get<double>() * kMiB);
-    reserved.Add(memory.value().reserved_bytes, row.at("mem_reserved_MB").get<double>() * kMiB);
+    allocated.Add(memory.value().PeakAt(1).peak_bytes, row.at("mem_alloc_MB").get<double>() * kMiB);
+    reserved.Add(memory.value().ReservedAt(1), row.at("mem_reserved_MB").get<double>() * kMiB);
   }
   ASSERT_GT(allocated.count, 0);
   RecordProperty("mean_error_allocated", std::to_string(allocated.Mean()));
