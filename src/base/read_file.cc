@@ -22,4 +22,12 @@ Result<std::optional<std::string>> ReadFile(const std::string& path) {
   return std::optional(std::move(text).str());
 }
 
+Result<std::string> ReadRequiredFile(const std::string& flag, const std::string& path) {
+  Result<std::optional<std::string>> text = ReadFile(path);
+  if (!text.ok()) return text.status();
+  if (!text.value())
+    return Status::BadInput(fmt::format("{} {}: there is no such file", flag, path));
+  return std::move(*text.value());
+}
+
 }  // namespace headroom

@@ -11,4 +11,7 @@ namespace headroom {
 /// nullopt: there is no such file. Other failures are kBadInput and name the file and the cause.
 Result<std::optional<std::string>> ReadFile(const std::string& path);
 
+/// A file that a flag of the command line names. kBadInput where there is none, too, with the flag.
+Result<std::string> ReadRequiredFile(const std::string& flag, const std::string& path);
+
 }  // namespace headroom

@@ -1,29 +1,25 @@
 #include "cli/calibrate_command.h"
 
 #include <fmt/format.h>
-#include <sys/wait.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <array>
-#include <cerrno>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
+#include <ctime>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <utility>
 #include <vector>
 
 #include "base/atomic_file.h"
 #include "base/local_state.h"
 #include "cli/calibration_choice.h"
+#include "cli/gpu_measurement.h"
 #include "cli/help.h"
 #include "cli/output.h"
+#include "cli/python_program.h"
 #include "embedded/calibration_programs.h"
 #include "ingest/open_trace.h"
 #include "report/escape.h"
@@ -39,45 +35,14 @@ constexpr const char* kExamples = R"(Examples:
   headroom calibrate --host                 for all later traces of this machine
   headroom calibrate --host -o cluster.toml
   headroom whatif trace.json.gz --calibration cluster.toml
+  headroom calibrate --gpu -o here.csv      operators on this GPU, for predictions for it
+  headroom predict trace.json.gz --gpu L4 --gpu-calibration here.csv
 
 Run it where the traces come from, with the Python that trains there, while the machine does nothing
 else. Exit codes: 0 fine; 2 usage, or no Python with PyTorch; 4 cannot measure or write.
 )";
 
-/// A folder of our own that is gone afterwards.
-class TemporaryFolder {
- public:
-  static Result<TemporaryFolder> Make() {
-    std::error_code error;
-    const fs::path root = fs::temp_directory_path(error);
-    std::string name = ((error ? fs::path("/tmp") : root) / "headroom-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr)
-      return Status::Internal(
-          fmt::format("cannot make a folder {}: {}", name, std::strerror(errno)));
-    return TemporaryFolder(std::move(name));
-  }
-  TemporaryFolder(TemporaryFolder&& other) noexcept : path_(std::exchange(other.path_, "")) {}
-  TemporaryFolder& operator=(TemporaryFolder&&) = delete;
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-
-  const std::string& path() const { return path_; }
-
- private:
-  explicit TemporaryFolder(std::string path) : path_(std::move(path)) {}
-  std::string path_;
-};
-
-std::string TextOf(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return std::move(text).str();
-}
-
-/// The last line that is not empty.
+/// The last line that is not empty: a program may print remarks before its result.
 std::string LastLine(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
   return text.substr(text.rfind('\n') + 1);
@@ -86,30 +51,11 @@ std::string LastLine(std::string text) {
 /// Runs the training loops; what the program prints.
 Result<nlohmann::json> RunLoops(const std::string& python, const std::string& folder,
                                 double seconds) {
-  const std::string program = folder + "/calibrate_host.py", errors = folder + "/stderr";
-  {
-    std::ofstream file(program, std::ios::binary);
-    file << CalibrationPrograms().front().content;
-    if (!file.flush()) return Status::Internal(fmt::format("cannot write {}", program));
-  }
-  const std::string command =
-      fmt::format("{} {} {} {} 2>{}", ShellQuote(python), ShellQuote(program), ShellQuote(folder),
-                  seconds, ShellQuote(errors));
-  FILE* pipe = popen(command.c_str(), "r");
-  if (pipe == nullptr)
-    return Status::Internal(fmt::format("cannot run {}: {}", python, std::strerror(errno)));
-  std::string printed;
-  std::array<char, 4096> buffer{};
-  for (std::size_t n = 0; (n = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
-    printed.append(buffer.data(), n);
-  const int ended = pclose(pipe);
-  if (ended == -1 || !WIFEXITED(ended) || WEXITSTATUS(ended) != 0) {
-    return Status::Usage(
-        fmt::format("{} could not run the training loops: {}; --python names a Python that has "
-                    "PyTorch",
-                    python, LastLine(TextOf(errors))));
-  }
-  nlohmann::json said = nlohmann::json::parse(LastLine(printed), nullptr, false);
+  const Result<std::string> printed =
+      RunPythonProgram(python, CalibrationPrograms().front(), {folder, fmt::format("{}", seconds)},
+                       folder, "run the training loops");
+  if (!printed.ok()) return printed.status();
+  nlohmann::json said = nlohmann::json::parse(LastLine(printed.value()), nullptr, false);
   if (!said.is_object() || !said.contains("loops"))
     return Status::Internal("the training loops printed no result");
   return said;
@@ -182,17 +128,41 @@ CalibrateCommand::CalibrateCommand(CLI::App& parent) {
   app_ = parent.add_subcommand("calibrate", "Measure what forecasts need to know of this machine");
   app_->footer(kExamples);
   app_->add_flag("--host", host_, "Cost of recording, from short training loops in PyTorch");
+  app_->add_flag("--gpu", gpu_, "Times of operators on this machine's GPU, in PyTorch; needs -o");
   app_->add_option("-o,--output", output_path_, "Write there, not where later runs find it")
       ->type_name("FILE");
   app_->add_option("--python", python_, "Python that has PyTorch")->type_name("PATH");
-  app_->add_option("--seconds", seconds_, "Time for each of up to three loops")
+  app_->add_option("--seconds", seconds_,
+                   "Time for each of up to three loops [6], or for --gpu [60]")
       ->type_name("N")
       ->check(AboveZero, "");
   app_->add_flag("-q,--quiet", quiet_, "No remarks on stderr");
 }
 
 Status CalibrateCommand::Run() {
-  if (!host_) return Status::Usage("what to calibrate is missing: headroom calibrate --host");
+  if (host_ == gpu_) {
+    return Status::Usage(
+        "what to calibrate is missing, or two things at once: headroom calibrate --host, or "
+        "headroom calibrate --gpu -o FILE");
+  }
+  return gpu_ ? CalibrateGpu() : CalibrateHost();
+}
+
+Status CalibrateCommand::CalibrateGpu() const {
+  if (output_path_.empty()) {
+    return Status::Usage(
+        "--gpu needs -o FILE: the table goes where predictions for this GPU are made");
+  }
+  constexpr double kUsualSeconds = 60;
+  const double seconds = seconds_.value_or(kUsualSeconds);
+  if (!quiet_)
+    Remark(fmt::format("measuring, about {:.0f} s; let the GPU do nothing else\n", seconds));
+  return MeasureGpu(python_, seconds, output_path_);
+}
+
+Status CalibrateCommand::CalibrateHost() const {
+  constexpr double kUsualSeconds = 6;
+  const double seconds = seconds_.value_or(kUsualSeconds);
   std::string path = output_path_;
   if (path.empty()) {
     const std::optional<std::string> local = LocalStatePath(kCalibrationFile);
@@ -206,8 +176,8 @@ Status CalibrateCommand::Run() {
   if (!folder.ok()) return folder.status();
   if (!quiet_)
     Remark(
-        fmt::format("measuring, up to {:.0f} s; let the machine do nothing else\n", 4 * seconds_));
-  Result<nlohmann::json> said = RunLoops(python_, folder.value().path(), seconds_);
+        fmt::format("measuring, up to {:.0f} s; let the machine do nothing else\n", 4 * seconds));
+  Result<nlohmann::json> said = RunLoops(python_, folder.value().path(), seconds);
   if (!said.ok()) return said.status();
   Result<std::map<std::string, Loop>> loops = ReadLoops(said.value());
   if (!loops.ok()) return loops.status();

@@ -1,6 +1,8 @@
-// `headroom calibrate --host`: what recording costs on this machine.
+// `headroom calibrate`: what recording costs on this machine (--host), and how long operators take
+// on its GPU (--gpu).
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "cli/subcommand.h"
@@ -15,11 +17,14 @@ class CalibrateCommand : public Subcommand {
   Status Run() override;
 
  private:
+  Status CalibrateHost() const;
+  Status CalibrateGpu() const;
+
   CLI::App* app_;
-  bool host_ = false;
+  bool host_ = false, gpu_ = false;
   std::string output_path_;
   std::string python_ = "python3";
-  double seconds_ = 6;
+  std::optional<double> seconds_;
   bool quiet_ = false;
 };
 

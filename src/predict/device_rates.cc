@@ -102,12 +102,31 @@ Result<DeviceRates> RatesOf(const DeviceSpec& device, const DeviceCatalog& catal
 }
 
 double ResidualWeight(WorkClass work, const DeviceRates& from, const DeviceRates& to,
-                      const KernelConstants& constants) {
+                      double evidence, const KernelConstants& constants) {
   const auto index = static_cast<std::size_t>(work);
-  if (from.library != to.library) return constants.residual_other[index];
+  const double profile = 1 - evidence;
+  if (from.library != to.library) return profile * constants.residual_other[index];
   const std::string& capability = from.device->compute_capability;
   const bool twins = !capability.empty() && capability == to.device->compute_capability;
-  return std::max(constants.residual_same[index], twins ? constants.residual_twin : 0);
+  return profile * std::max(constants.residual_same[index], twins ? constants.residual_twin : 0);
+}
+
+Correction CorrectionOf(const KernelWork& work, const DeviceRates& rates) {
+  return rates.correction ? rates.correction->At(work) : Correction();
+}
+
+ErrorRange RangeOf(WorkClass work, const DeviceRates& rates, double evidence,
+                   const KernelConstants& constants) {
+  const auto index = static_cast<std::size_t>(work);
+  const ErrorRange range =
+      rates.low_power ? constants.low_power_errors[index] : constants.errors[index];
+  return range.Scaled(rates.error_scale).Towards(constants.measured_errors[index], evidence);
+}
+
+ErrorRange RangeOfStep(const DeviceRates& rates, double evidence,
+                       const KernelConstants& constants) {
+  const ErrorRange range = rates.low_power ? constants.low_power_step_error : constants.step_error;
+  return range.Scaled(rates.error_scale).Towards(constants.measured_step_error, evidence);
 }
 
 }  // namespace headroom

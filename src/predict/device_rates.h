@@ -1,12 +1,13 @@
 // What a GPU sustains, from its data sheet: the rates that the models of kernels divide by.
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <string>
 
 #include "base/status.h"
 #include "cost/device_spec.h"
 #include "predict/kernel_constants.h"
+#include "predict/local_correction.h"
 
 namespace headroom {
 
@@ -26,13 +27,24 @@ struct DeviceRates {
   bool low_power = false;      ///< A card of less than 100 W.
   /// By which ranges are wider: no GPU of the architecture had a part in the models.
   double error_scale = 1;
+  /// What operators that were measured on it say beyond the models; null: none were.
+  std::shared_ptr<const LocalCorrection> correction = {};
   /// What of it rests on a guess; empty: nothing.
   std::string guessed = {};
 };
 
-/// How much of what a profile on one GPU says beyond the model is carried over to another.
+/// How much of what a profile on one GPU says beyond the model is carried over to another. The more
+/// was measured near by on the other itself, the less: both tell of the same errors.
 double ResidualWeight(WorkClass work, const DeviceRates& from, const DeviceRates& to,
-                      const KernelConstants& constants);
+                      double evidence, const KernelConstants& constants);
+
+/// What is known of a work on the device by what was measured there.
+Correction CorrectionOf(const KernelWork& work, const DeviceRates& rates);
+
+/// Of a class of work on a device.
+ErrorRange RangeOf(WorkClass work, const DeviceRates& rates, double evidence,
+                   const KernelConstants& constants);
+ErrorRange RangeOfStep(const DeviceRates& rates, double evidence, const KernelConstants& constants);
 
 /// Cards below this sustain what their power and cooling allow, not what their clock says.
 inline constexpr double kLowPowerW = 100;

@@ -17,6 +17,9 @@ namespace {
 constexpr double kNsPerMs = 1e6;
 /// What a profile may say beyond the model; more is a model that does not fit.
 constexpr double kMostResidual = 4;
+/// From that share of the GPU time on, products on tensor cores decide how well a step is known;
+/// they were held against one GPU alone, so their ranges are so many times as wide.
+constexpr double kSomeTensorCores = 0.05, kTensorCoreDoubt = 2;
 
 bool IsBusCopy(CopyKind copy) {
   return copy == CopyKind::kHostToDevice || copy == CopyKind::kDeviceToHost;
@@ -146,12 +149,12 @@ double JobPredictor::FactorOf(const Piece& piece, const DeviceRates& target) con
     case Piece::Kind::kOperator:
       break;
   }
-  const OperatorWork work = {
-      .call = piece.call ? &*piece.call : nullptr, .cost = piece.cost, .longest = piece.longest};
+  const OperatorWork work = WorkOf(piece);
   const std::optional<double> there = OperatorNs(work, target, constants_);
   if (!there || piece.recorded_ns <= 0) return source_.bytes_per_ns / target.bytes_per_ns;
   // Attention, pooling and the like have no model of their own: the profile is all there is.
-  double weight = ResidualWeight(piece.work_class, source_, target, constants_);
+  double weight =
+      ResidualWeight(piece.work_class, source_, target, MeasuredEvidence(work, target), constants_);
   const bool modelled =
       piece.work_class == WorkClass::kProduct || piece.work_class == WorkClass::kConvolution;
   if (!modelled) weight = 1;
@@ -206,6 +209,28 @@ Plan JobPredictor::Stretched(const Plan& plan, std::optional<WorkClass> work_cla
   return out;
 }
 
+std::array<ErrorRange, kWorkClasses> JobPredictor::ErrorsOf(const DeviceRates& target) const {
+  std::array<double, kWorkClasses> time{}, measured{};
+  for (const Piece& piece : pieces_) {
+    const auto index = static_cast<std::size_t>(piece.work_class);
+    time[index] += piece.recorded_ns;
+    if (piece.kind == Piece::Kind::kOperator)
+      measured[index] += piece.recorded_ns * MeasuredEvidence(WorkOf(piece), target);
+  }
+  DeviceRates wide = target;
+  wide.error_scale *= kTensorCoreDoubt;
+  std::array<ErrorRange, kWorkClasses> errors;
+  for (std::size_t i = 0; i < kWorkClasses; ++i) {
+    const double evidence = time[i] > 0 ? measured[i] / time[i] : 0;
+    const auto of = static_cast<WorkClass>(i);
+    const bool on_tensor_cores =
+        of == WorkClass::kProduct || of == WorkClass::kConvolution || of == WorkClass::kOther;
+    const bool doubtful = on_tensor_cores && TensorCoreShare(target) > kSomeTensorCores;
+    errors[i] = RangeOf(of, doubtful ? wide : target, evidence, constants_);
+  }
+  return errors;
+}
+
 JobPrediction JobPredictor::Predict(const DeviceRates& target, double host_factor) {
   const bool same = target.device->short_name == source_.device->short_name;
   Plan plan = Stretched(job_.corrected(), std::nullopt, 1, 1 / host_factor);
@@ -231,16 +256,10 @@ JobPrediction JobPredictor::Predict(const DeviceRates& target, double host_facto
   };
   const double host = job_.host_error();
   widen(Stretched(plan, std::nullopt, 1, 1 - host), Stretched(plan, std::nullopt, 1, 1 + host));
-  auto errors = target.low_power ? constants_.low_power_errors : constants_.errors;
-  for (ErrorRange& error : errors) error = error.Scaled(target.error_scale);
-  constexpr double kSome = 0.05, kMuch = 0.2, kWide = 2;
-  if (!same && TensorCoreShare(target) > kSome) {
+  const std::array<ErrorRange, kWorkClasses> errors = ErrorsOf(target);
+  constexpr double kSome = 0.05, kMuch = 0.2;
+  if (!same && TensorCoreShare(target) > kSomeTensorCores && !target.correction)
     prediction.doubt = "products on tensor cores were only ever held against one H200";
-    for (const WorkClass of : {WorkClass::kProduct, WorkClass::kConvolution, WorkClass::kOther}) {
-      ErrorRange& error = errors[static_cast<std::size_t>(of)];
-      error = error.Scaled(kWide);
-    }
-  }
   if (const double by_ratio = ratio_only_share(); !same && by_ratio > kMuch) {
     prediction.doubt += fmt::format("{}{:.0f} % of the GPU time is of kernels without shapes",
                                     prediction.doubt.empty() ? "" : "; ", 100 * by_ratio);

@@ -66,6 +66,8 @@ class JobPredictor {
   /// Of the recorded GPU time: operators in types whose speed there is not known.
   double UnknownTypeShare(const DeviceRates& target) const;
   double CollectiveShare() const;
+  /// By class; each by how much of its time was measured near by on the target.
+  std::array<ErrorRange, kWorkClasses> ErrorsOf(const DeviceRates& target) const;
   double ShareOf(const std::function<bool(const Piece&)>& counts) const;
   /// Of a plan with the target's times.
   StepActivity ActivityOf(const Plan& plan, double step_ms, const DeviceRates& target) const;

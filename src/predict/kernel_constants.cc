@@ -48,6 +48,8 @@ constexpr std::array kNumbers = {
     Number{"launch", "call_us", &KernelConstants::call_us, 1e-3, 1e4},
     Number{"launch", "convolution_call_us", &KernelConstants::convolution_call_us, 1e-3, 1e4},
     Number{"launch", "host_error", &KernelConstants::host_error, 0, 3},
+    Number{"local", "radius", &KernelConstants::local_radius, 1e-2, 10},
+    Number{"local", "prior", &KernelConstants::local_prior, 1e-3, 100},
     Number{"extrapolated", "factor", &KernelConstants::extrapolated, 1, 10},
     Number{"energy", "idle", &KernelConstants::energy_idle, 0, 1},
     Number{"energy", "busy", &KernelConstants::energy_busy, 0, 1},
@@ -72,6 +74,8 @@ class ConstantFile {
     if (status.ok()) status = ReadErrors(root, "error", out.errors, out.step_error);
     if (status.ok())
       status = ReadErrors(root, "error_low_power", out.low_power_errors, out.low_power_step_error);
+    if (status.ok())
+      status = ReadErrors(root, "error_measured", out.measured_errors, out.measured_step_error);
     if (status.ok()) status = ReadResiduals(root, out);
     if (!status.ok()) return status;
     return out;
@@ -83,9 +87,10 @@ class ConstantFile {
   }
 
   Status RefuseOtherSections(const toml::table& root) const {
-    constexpr std::array<std::string_view, 14> kSections = {
-        "extrapolated", "about",  "validated", "tile",   "library", "product",         "power",
-        "convolution",  "memory", "launch",    "energy", "error",   "error_low_power", "residual"};
+    constexpr std::array<std::string_view, 16> kSections = {
+        "extrapolated",    "about",          "validated", "tile",    "library", "product",
+        "power",           "convolution",    "memory",    "launch",  "energy",  "error",
+        "error_low_power", "error_measured", "local",     "residual"};
     for (const auto& [key, node] : root) {
       if (std::find(kSections.begin(), kSections.end(), key.str()) == kSections.end())
         return Bad(fmt::format("'{}' is not known; correct or remove it", key.str()));
@@ -123,8 +128,8 @@ class ConstantFile {
     }
     if (out.energy_idle + out.energy_busy > 1)
       return Bad("idle and busy of [energy] must be shares that add up to 1 at most");
-    for (const std::string_view section :
-         {"product", "power", "convolution", "memory", "launch", "energy", "extrapolated"}) {
+    for (const std::string_view section : {"product", "power", "convolution", "memory", "launch",
+                                           "energy", "local", "extrapolated"}) {
       for (const auto& [key, node] : *root[section].as_table()) {
         const std::string_view name = key.str();
         if (section == "energy" && name == "gpu") continue;

@@ -44,6 +44,10 @@ struct ErrorRange {
   double low = 0, high = 0;
 
   ErrorRange Scaled(double factor) const { return {.low = factor * low, .high = factor * high}; }
+  /// On the way to another: 0 this one, 1 the other.
+  ErrorRange Towards(const ErrorRange& other, double share) const {
+    return {.low = low + share * (other.low - low), .high = high + share * (other.high - high)};
+  }
 };
 
 struct KernelConstants {
@@ -96,6 +100,11 @@ struct KernelConstants {
   double extrapolated = 1.5;  ///< Times as wide, on architectures that had no part.
   /// Of a whole step.
   ErrorRange step_error, low_power_step_error;
+  /// The same where much was measured near by on the GPU itself (predict/local_correction.h).
+  std::array<ErrorRange, kWorkClasses> measured_errors{};
+  ErrorRange measured_step_error;
+  double local_radius = 0.85;  ///< How near is near, in logarithms of extents.
+  double local_prior = 0.3;    ///< Weight of the models beside what was measured.
   /// How much of what a profile says beyond the model is carried over, by class: to a GPU whose
   /// library runs the same kernels, and to another.
   std::array<double, kWorkClasses> residual_same{}, residual_other{};

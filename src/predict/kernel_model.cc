@@ -1,5 +1,6 @@
 #include "predict/kernel_model.h"
 
+#include <cmath>
 #include <utility>
 #include <variant>
 
@@ -93,8 +94,10 @@ double FullRateNs(const KernelWork& work, const DeviceRates& rates) {
   return (peak ? flops / *peak * kNsPerS : 0) + bytes / *rates.device->memory_bandwidth_gbs;
 }
 
-std::optional<double> KernelNs(const KernelWork& work, const DeviceRates& rates,
-                               const KernelConstants& constants) {
+namespace {
+
+std::optional<double> ModelledNs(const KernelWork& work, const DeviceRates& rates,
+                                 const KernelConstants& constants) {
   const double start = constants.start_us * kNsPerUs;
   const double size = BytesPerElement(work.dtype);
   if (const auto* rows = std::get_if<RowwiseWork>(&work.shape))
@@ -111,6 +114,15 @@ std::optional<double> KernelNs(const KernelWork& work, const DeviceRates& rates,
   return (product != nullptr ? ProductNs(*product, rates, constants)
                              : ConvolutionNs(*convolution, rates, constants)) +
          start;
+}
+
+}  // namespace
+
+std::optional<double> KernelNs(const KernelWork& work, const DeviceRates& rates,
+                               const KernelConstants& constants) {
+  const std::optional<double> ns = ModelledNs(work, rates, constants);
+  if (!ns || !rates.correction) return ns;
+  return *ns * std::exp(rates.correction->At(work).log_factor);
 }
 
 }  // namespace headroom

@@ -142,7 +142,7 @@ std::map<std::string, double> HostMs(const std::vector<MeasuredOperator>& operat
                                      const std::vector<std::optional<double>>& here) {
   std::map<std::string, double> shortest;
   for (std::size_t i = 0; i < operators.size(); ++i) {
-    if (!here[i] || *here[i] > kSmallNs) continue;
+    if (!here[i] || *here[i] > kSmallNs || operators[i].in_stream) continue;
     const MeasuredOperator& op = operators[i];
     const auto [at, added] = shortest.emplace(op.op, op.measured_ms);
     if (!added) at->second = std::min(at->second, op.measured_ms);
@@ -150,16 +150,18 @@ std::map<std::string, double> HostMs(const std::vector<MeasuredOperator>& operat
   return shortest;
 }
 
-/// Time of a whole call between two events, of its kernels'.
-double CallMs(const KernelWork& work, double kernel_ns, const KernelConstants& constants) {
-  const double call_us =
-      ClassOf(work) == WorkClass::kConvolution ? constants.convolution_call_us : constants.call_us;
+/// Time of an operator as it was measured, of its kernels'.
+double MeasuredAs(const MeasuredOperator& op, double kernel_ns, const KernelConstants& constants) {
+  if (op.in_stream) return kernel_ns / kNsPerMs;
+  // A whole call between two events.
+  const double call_us = ClassOf(op.work) == WorkClass::kConvolution ? constants.convolution_call_us
+                                                                     : constants.call_us;
   return (kernel_ns + (call_us - constants.start_us) * kNsPerUs) / kNsPerMs;
 }
 
 /// @param floor  what the host takes for the call
-PredictedMs RangeOf(double mid, double floor, const ErrorRange& error,
-                    const KernelConstants& constants) {
+PredictedMs WithRange(double mid, double floor, const ErrorRange& error,
+                      const KernelConstants& constants) {
   PredictedMs ms{.low = mid * std::exp(error.low), .mid = mid, .high = mid * std::exp(error.high)};
   if (mid > kAlsoHost * floor) return ms;
   // The host's time, of another machine's host.
@@ -203,6 +205,10 @@ Result<std::vector<MeasuredOperator>> ReadMeasuredOperators(
     op.work = ReadWork(known->form, dtype == kTypes.end() ? DType::kF32 : dtype->second, row);
     if (row.status().ok() && Operations(op.work) > kMostOperations)
       row.Fail(fmt::format("is more work than {:g} operations", kMostOperations));
+    const std::string& timing = row.Text("timing");
+    op.in_stream = timing == "stream";
+    if (!timing.empty() && !op.in_stream && timing != "call")
+      row.Fail(fmt::format("timing '{}' is neither call nor stream", timing));
     op.measured_ms = row.Number("latency_ms", 0);
     if (op.measured_ms <= 0) row.Fail("latency_ms must be above 0");
     // An empty cell is of the GPU that the table is said to be of.
@@ -211,6 +217,13 @@ Result<std::vector<MeasuredOperator>> ReadMeasuredOperators(
     operators.push_back(std::move(op));
   }
   return operators;
+}
+
+std::optional<double> ModelledMs(const MeasuredOperator& op, const DeviceRates& rates,
+                                 const KernelConstants& constants) {
+  const std::optional<double> ns = KernelNs(op.work, rates, constants);
+  if (!ns) return std::nullopt;
+  return MeasuredAs(op, *ns, constants);
 }
 
 std::vector<std::optional<PredictedMs>> PredictOperators(
@@ -232,18 +245,17 @@ std::vector<std::optional<PredictedMs>> PredictOperators(
     }
     const std::optional<double> target_ns = KernelNs(op.work, target, constants);
     if (!target_ns) continue;
-    const double here = CallMs(op.work, *source_ns[i], constants);
-    const double there = CallMs(op.work, *target_ns, constants);
-    const auto index = static_cast<std::size_t>(ClassOf(op.work));
-    const double weight = ResidualWeight(ClassOf(op.work), source, target, constants);
+    const double here = MeasuredAs(op, *source_ns[i], constants);
+    const double there = MeasuredAs(op, *target_ns, constants);
+    const double evidence = CorrectionOf(op.work, target).evidence;
+    const double weight = ResidualWeight(ClassOf(op.work), source, target, evidence, constants);
     const auto host = host_ms.find(op.op);
-    const double floor = host == host_ms.end() ? 0 : host->second;
+    const double floor = host == host_ms.end() || op.in_stream ? 0 : host->second;
     const double beyond = op.measured_ms > kAlsoHost * floor
                               ? std::pow(op.measured_ms / std::max(here, floor), weight)
                               : 1;
-    const auto& errors = target.low_power ? constants.low_power_errors : constants.errors;
-    const ErrorRange error = errors[index].Scaled(target.error_scale);
-    predictions[i] = RangeOf(std::max(floor, there * beyond), floor, error, constants);
+    const ErrorRange error = RangeOf(ClassOf(op.work), target, evidence, constants);
+    predictions[i] = WithRange(std::max(floor, there * beyond), floor, error, constants);
   }
   return predictions;
 }

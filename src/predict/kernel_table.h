@@ -20,6 +20,7 @@ struct MeasuredOperator {
   KernelWork work;
   double measured_ms = 0;  ///< Above 0.
   bool on_source = true;   ///< Measured on the GPU that the table is said to be of.
+  bool in_stream = false;  ///< One of many in a row: without what the host takes for a call.
 };
 
 /// A prediction and the range in which four of five true times lie.
@@ -28,7 +29,8 @@ struct PredictedMs {
 };
 
 /// The rows of a table by its columns `op`, dimensions and `latency_ms`; others are not read, but
-/// for `dtype` (float32 if it is missing) and `device`. Operators: bmm (b, m, k, n), linear (m, k,
+/// for `dtype` (float32 if it is missing), `timing` (`call` if it is missing, or `stream`) and
+/// `device`. Operators: bmm (b, m, k, n), linear (m, k,
 /// n), conv (b, cin, cout, ksize, insize, stride, pad), softmax, ln (rows, cols), and element by
 /// element, of two tensors add, mul, div, pow, of one addu, mulu, divu, powu, relu, gelu, tanh
 /// (rows, cols). BadInput names file, line and column.
@@ -36,6 +38,10 @@ struct PredictedMs {
 /// @param is_source  whether a name in column `device` is the GPU that the table is said to be of
 Result<std::vector<MeasuredOperator>> ReadMeasuredOperators(
     const CsvTable& table, const std::function<bool(const std::string&)>& is_source);
+
+/// What the models say of an operator on a GPU, timed as it was; nullopt: no model for its type.
+std::optional<double> ModelledMs(const MeasuredOperator& op, const DeviceRates& rates,
+                                 const KernelConstants& constants);
 
 /// Each operator on the target, in order; nullopt: no model for its type there, or not measured on
 /// the source.

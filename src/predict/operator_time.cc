@@ -48,36 +48,24 @@ double AtSustainedPower(double ns, const DeviceRates& rates) {
   return rates.low_power ? ns / rates.sustained_share : ns;
 }
 
-std::optional<double> ProductOperatorNs(const OperatorCall& call, DType dtype,
-                                        const DeviceRates& rates,
-                                        const KernelConstants& constants) {
-  const std::optional<GemmShape> shape = GemmShapeOf(call);
-  if (!shape) return std::nullopt;
-  if (dtype != DType::kF32) {
-    const std::optional<DurationNs> time =
-        TensorCoreGemmTime(*shape, LayoutOf(call, *shape, dtype), dtype, *rates.device);
-    if (!time) return std::nullopt;
-    return AtSustainedPower(static_cast<double>(time->ns()), rates);
-  }
-  const bool batched = call.name == "aten::bmm" || call.name == "aten::baddbmm";
-  const ProductWork product = {.batch = static_cast<double>(shape->batch),
-                               .m = static_cast<double>(shape->m),
-                               .k = static_cast<double>(shape->k),
-                               .n = static_cast<double>(shape->n),
-                               .batched = batched || shape->batch > 1};
-  return KernelNs({.shape = product}, rates, constants);
-}
+/// A recorded product or convolution as a piece of work, so many times.
+struct ShapedWork {
+  KernelWork work;
+  double times = 1;
+};
 
-std::optional<double> ConvolutionOperatorNs(const OperatorCall& call, DType dtype,
-                                            const DeviceRates& rates,
-                                            const KernelConstants& constants) {
+std::optional<ShapedWork> ShapedWorkOf(const OperatorCall& call, DType dtype) {
+  if (const std::optional<GemmShape> shape = GemmShapeOf(call)) {
+    const bool batched = call.name == "aten::bmm" || call.name == "aten::baddbmm";
+    const ProductWork product = {.batch = static_cast<double>(shape->batch),
+                                 .m = static_cast<double>(shape->m),
+                                 .k = static_cast<double>(shape->k),
+                                 .n = static_cast<double>(shape->n),
+                                 .batched = batched || shape->batch > 1};
+    return ShapedWork{.work = {.shape = product, .dtype = dtype}};
+  }
   const std::optional<ConvolutionShape> shape = ConvolutionShapeOf(call);
   if (!shape) return std::nullopt;
-  if (dtype != DType::kF32) {
-    const std::optional<DurationNs> time = TensorCoreConvolutionTime(*shape, dtype, *rates.device);
-    if (!time) return std::nullopt;
-    return AtSustainedPower(static_cast<double>(time->ns()), rates);
-  }
   const auto groups = static_cast<double>(shape->groups);
   ConvolutionWork work = {.batch = static_cast<double>(shape->batch) * groups,
                           .in_channels = static_cast<double>(shape->in_channels) / groups,
@@ -88,22 +76,56 @@ std::optional<double> ConvolutionOperatorNs(const OperatorCall& call, DType dtyp
   work.stride = std::max(1.0, std::round(work.image / out));
   // What gives the recorded output, whatever the sides were.
   work.padding = ((out - 1) * work.stride + work.kernel - work.image) / 2 + 1e-6;
-  const bool backward = shape->data_gradient || shape->weight_gradient;
-  const double parts =
-      backward ? (shape->data_gradient ? 1 : 0) + (shape->weight_gradient ? 1 : 0) : 1;
-  const std::optional<double> part = KernelNs({.shape = work}, rates, constants);
-  if (!part) return std::nullopt;
-  return *part * parts;
+  const int gradients = (shape->data_gradient ? 1 : 0) + (shape->weight_gradient ? 1 : 0);
+  return ShapedWork{.work = {.shape = work, .dtype = dtype},
+                    .times = static_cast<double>(std::max(1, gradients))};
+}
+
+/// On tensor cores, with the layout that the call says.
+std::optional<double> TensorCoreNs(const OperatorCall& call, const ShapedWork& shaped,
+                                   const DeviceRates& rates) {
+  const DType dtype = shaped.work.dtype;
+  std::optional<DurationNs> time;
+  if (const std::optional<GemmShape> product = GemmShapeOf(call)) {
+    time = TensorCoreGemmTime(*product, LayoutOf(call, *product, dtype), dtype, *rates.device);
+  } else if (const std::optional<ConvolutionShape> convolution = ConvolutionShapeOf(call)) {
+    time = TensorCoreConvolutionTime(*convolution, dtype, *rates.device);
+  }
+  if (!time) return std::nullopt;
+  return AtSustainedPower(static_cast<double>(time->ns()), rates) *
+         std::exp(CorrectionOf(shaped.work, rates).log_factor);
+}
+
+std::optional<double> ShapedNs(const OperatorCall& call, DType dtype, const DeviceRates& rates,
+                               const KernelConstants& constants) {
+  const std::optional<ShapedWork> shaped = ShapedWorkOf(call, dtype);
+  if (!shaped) return std::nullopt;
+  if (dtype != DType::kF32) return TensorCoreNs(call, *shaped, rates);
+  const std::optional<double> once = KernelNs(shaped->work, rates, constants);
+  if (!once) return std::nullopt;
+  return *once * shaped->times;
+}
+
+/// What an operator without a model of its own is like: bytes that are moved.
+KernelWork MovedBytes(const OperatorCost& cost) {
+  return {.shape = PointwiseWork{.bytes = std::max(1.0, static_cast<double>(cost.bytes))}};
 }
 
 std::optional<double> RooflineNs(const OperatorCost& cost, DType dtype, const DeviceRates& rates,
                                  const KernelConstants& constants) {
-  const double memory = PointwiseNs({.bytes = cost.bytes}, rates, constants);
+  const double memory = PointwiseNs({.bytes = cost.bytes}, rates, constants) *
+                        std::exp(CorrectionOf(MovedBytes(cost), rates).log_factor);
   const std::optional<double> peak = PeakOf(rates, dtype);
   // Without a peak, arithmetic is not free: nothing is known.
   if (!peak && cost.flops > 0) return std::nullopt;
   const double compute = peak ? cost.flops * kNsPerS / (*peak * rates.sustained_share) : 0;
   return std::max(memory, compute) + constants.start_us * kNsPerUs;
+}
+
+/// Whether it has a model of its own, of its shape.
+bool IsModelled(const OperatorWork& work, DType dtype) {
+  return work.call != nullptr && (dtype == DType::kF32 || OnTensorCores(dtype)) &&
+         MultipliesMatrices(work.cost->family);
 }
 
 }  // namespace
@@ -144,19 +166,22 @@ std::optional<double> OperatorNs(const OperatorWork& work, const DeviceRates& ra
                                  const KernelConstants& constants) {
   if (work.cost == nullptr) return std::nullopt;
   const DType dtype = TypeOn(rates, ResolveMathDType(work.cost->math_dtype, work.longest));
-  const bool modelled = dtype == DType::kF32 || OnTensorCores(dtype);
-  if (work.call != nullptr && modelled && MultipliesMatrices(work.cost->family)) {
-    const auto modelled_ns = [&](DType type) {
-      const std::optional<double> ns = ProductOperatorNs(*work.call, type, rates, constants);
-      return ns ? ns : ConvolutionOperatorNs(*work.call, type, rates, constants);
-    };
-    const std::optional<double> ns = modelled_ns(dtype);
+  if (IsModelled(work, dtype)) {
+    const std::optional<double> ns = ShapedNs(*work.call, dtype, rates, constants);
     // Where TF32 is allowed, a library may still choose float32.
     const std::optional<double> plain =
-        dtype == DType::kTF32 ? modelled_ns(DType::kF32) : std::nullopt;
+        dtype == DType::kTF32 ? ShapedNs(*work.call, DType::kF32, rates, constants) : std::nullopt;
     if (ns) return plain ? std::min(*ns, *plain) : *ns;
   }
   return RooflineNs(*work.cost, dtype, rates, constants);
+}
+
+double MeasuredEvidence(const OperatorWork& work, const DeviceRates& rates) {
+  if (work.cost == nullptr || !rates.correction) return 0;
+  const DType dtype = TypeOn(rates, ResolveMathDType(work.cost->math_dtype, work.longest));
+  const std::optional<ShapedWork> shaped =
+      IsModelled(work, dtype) ? ShapedWorkOf(*work.call, dtype) : std::optional<ShapedWork>();
+  return CorrectionOf(shaped ? shaped->work : MovedBytes(*work.cost), rates).evidence;
 }
 
 bool RunsOnTensorCores(const OperatorWork& work, const DeviceRates& rates) {

@@ -28,6 +28,9 @@ WorkClass ClassOf(const OperatorWork& work);
 std::optional<double> OperatorNs(const OperatorWork& work, const DeviceRates& rates,
                                  const KernelConstants& constants);
 
+/// How much was measured near by on the device itself, from 0 to 1 (predict/local_correction.h).
+double MeasuredEvidence(const OperatorWork& work, const DeviceRates& rates);
+
 /// Whether it is a product, convolution or attention that runs on tensor cores there.
 bool RunsOnTensorCores(const OperatorWork& work, const DeviceRates& rates);
 

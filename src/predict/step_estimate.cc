@@ -15,6 +15,7 @@ Result<StepEstimate> EstimateStep(const OperatorList& list, const DeviceRates& r
   constexpr double kNsPerMs = 1e6;
   StepEstimate estimate;
   double& step = estimate.step.mid;
+  double measured = 0;
   for (const ListedWork& listed : list.works) {
     const std::optional<double> ns = KernelNs(listed.work, rates, constants);
     if (!ns) {
@@ -23,13 +24,13 @@ Result<StepEstimate> EstimateStep(const OperatorList& list, const DeviceRates& r
     }
     const double ms = *ns * listed.repeats / kNsPerMs;
     step += ms;
+    measured += ms * CorrectionOf(listed.work, rates).evidence;
     estimate.activity.active_ms +=
         std::min(*ns, FullRateNs(listed.work, rates)) * listed.repeats / kNsPerMs;
     estimate.phase_ms[static_cast<std::size_t>(listed.phase)] += ms;
   }
   estimate.activity.step_ms = estimate.activity.busy_ms = step;
-  const ErrorRange error = (rates.low_power ? constants.low_power_step_error : constants.step_error)
-                               .Scaled(rates.error_scale);
+  const ErrorRange error = RangeOfStep(rates, step > 0 ? measured / step : 0, constants);
   estimate.step.low = step * std::exp(error.low);
   estimate.step.high = step * std::exp(error.high);
   return estimate;

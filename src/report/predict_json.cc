@@ -125,6 +125,7 @@ void WriteTarget(JsonWriter& json, const PredictedTarget& target) {
   target.fits ? json.Bool(*target.fits) : json.Null();
   json.Key("largest_batch").Number(target.largest_batch);
   json.Key("limited_by").StringOrNull(target.limited_by);
+  json.Key("measured_operators").Integer(static_cast<std::int64_t>(target.measured_operators));
   json.Key("extrapolated").Bool(!target.doubt.empty());
   json.Key("ties").BeginArray();
   for (const std::string& tie : target.ties) json.String(tie);

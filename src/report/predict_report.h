@@ -46,6 +46,8 @@ struct PredictedTarget {
   std::optional<double> memory_bytes = {};  ///< That the job takes there.
   std::optional<bool> fits = {};
   std::optional<double> largest_batch = {};  ///< Samples that fit, with kMemoryMargin left.
+  /// Measured on that GPU, by which the prediction is corrected.
+  std::size_t measured_operators = 0;
   std::string limited_by = {};  ///< "host" or "gpu"; empty: not known, without a trace.
   std::string why = {};         ///< What holds the step there.
   std::string doubt = {};       ///< Why the prediction is extrapolated; empty: it is not.

@@ -103,6 +103,19 @@ void WriteGrouped(TextPage& page, const std::vector<PredictedTarget>& targets,
   }
 }
 
+void WriteCalibrated(TextPage& page, const std::vector<PredictedTarget>& targets) {
+  for (const PredictedTarget& target : targets) {
+    if (target.measured_operators == 0) continue;
+    page.Paragraph(
+        "  ",
+        fmt::format("{}: corrected by {} measured on it, as far as they are like those "
+                    "of the job.",
+                    target.gpu,
+                    Plural(static_cast<std::int64_t>(target.measured_operators), "operator")),
+        Style::kPlain, Style::kDim);
+  }
+}
+
 /// GPUs in the order of time, as long as each one's range overlaps with that of the one before.
 void WriteTies(TextPage& page, const std::vector<PredictedTarget>& targets) {
   constexpr std::size_t kMost = 8;  // Of more, the ranges in the table say it better.
@@ -166,6 +179,7 @@ void WriteTargets(TextPage& page, std::vector<PredictedTarget> targets,
           return Span{t.energy ? fmt::format("{:.3g}", t.energy->joules) : ""};
         }}});
   WriteGrouped(page, targets, &PredictedTarget::doubt);
+  WriteCalibrated(page, targets);
   WriteTies(page, targets);
   if (!targets.empty() && targets.front().hours) WriteJobs(page, targets);
 }

@@ -1,0 +1,183 @@
+"""Times operators on this machine's GPU, for `headroom calibrate --gpu`.
+
+usage: calibrate_gpu.py [SECONDS]
+
+Writes a table of operators to stdout: CSV, columns `device`, `op`, extents, `dtype`, `timing` and `latency_ms` (milliseconds of one of
+many calls in a row). Shapes lie evenly, on a logarithmic scale, over what networks ask for; those that do not fit the GPU's memory, or
+take too long for the time that there is, are left out. Needs PyTorch with a GPU.
+"""
+
+import csv
+import math
+import statistics
+import sys
+import time
+
+import torch
+
+COLUMNS = ("device", "op", "b", "m", "k", "n", "rows", "cols", "cin", "cout", "ksize", "insize", "stride", "pad", "dtype", "timing", "latency_ms")
+TYPES = {"fp32": torch.float32, "tf32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
+# Of each kind: how many shapes, in which types, and the extents from and to. Most are multiples of 64, as in networks.
+KINDS = {
+    "linear": (24, tuple(TYPES), {"m": (256, 16384), "k": (256, 8192), "n": (256, 16384)}),
+    "bmm": (24, tuple(TYPES), {"b": (8, 512), "m": (64, 2048), "k": (64, 2048), "n": (64, 2048)}),
+    "conv": (24, tuple(TYPES), {"b": (4, 64), "cin": (32, 1024), "cout": (32, 1024), "ksize": (1, 5), "insize": (7, 112), "stride": (1, 2)}),
+    "softmax": (16, ("fp32",), {"rows": (1024, 131072), "cols": (64, 4096)}),
+    "ln": (16, ("fp32",), {"rows": (1024, 65536), "cols": (256, 8192)}),
+    "add": (6, ("fp32",), {"rows": (1024, 65536), "cols": (256, 8192)}),
+    "relu": (6, ("fp32",), {"rows": (1024, 65536), "cols": (256, 8192)}),
+    "gelu": (6, ("fp32",), {"rows": (1024, 65536), "cols": (256, 8192)}),
+}
+BASES = (2, 3, 5, 7, 11, 13)
+STEPS = {"b": 4, "ksize": 2, "insize": 7, "stride": 1, "cin": 32, "cout": 32}  # Extents are multiples; all others of 64.
+BYTES_LIMIT = 4 << 30
+
+
+def radical_inverse(number, base):
+    """The van der Corput sequence, whose points lie evenly in [0, 1)."""
+    value, share = 0.0, 1.0
+    while number > 0:
+        share /= base
+        value += share * (number % base)
+        number //= base
+    return value
+
+
+def shapes_of(kind):
+    """Extents of each shape of a kind, by name."""
+    count, _types, extents = KINDS[kind]
+    for number in range(1, count + 1):
+        shape = {}
+        for (name, (low, high)), base in zip(extents.items(), BASES):
+            value = low * (high / low) ** radical_inverse(number, base)
+            step = STEPS.get(name, 64)
+            shape[name] = 2 * round((value - 1) / 2) + 1 if name == "ksize" else max(1, round(value / step)) * step
+        if kind == "conv":
+            shape["pad"] = shape["ksize"] // 2
+        yield shape
+
+
+def elements_of(kind, shape):
+    """Of all tensors that the operator reads and writes."""
+    if kind == "conv":
+        out = math.ceil(shape["insize"] / shape["stride"]) ** 2
+        return shape["b"] * (shape["cin"] * shape["insize"] ** 2 + shape["cout"] * out) + shape["cin"] * shape["cout"] * shape["ksize"] ** 2
+    if "rows" in shape:
+        return 3 * shape["rows"] * shape["cols"]
+    return shape.get("b", 1) * (shape["m"] * shape["k"] + shape["k"] * shape["n"] + shape["m"] * shape["n"])
+
+
+def call_of(kind, shape, dtype, device):
+    """A function that runs the operator once."""
+    def random(*extents):
+        return torch.randn(*extents, dtype=TYPES[dtype], device=device)
+
+    functions = torch.nn.functional
+    if kind == "linear":
+        rows, weights, bias = random(shape["m"], shape["k"]), random(shape["n"], shape["k"]), random(shape["n"])
+        return lambda: functions.linear(rows, weights, bias)
+    if kind == "bmm":
+        left, right = random(shape["b"], shape["m"], shape["k"]), random(shape["b"], shape["k"], shape["n"])
+        return lambda: torch.bmm(left, right)
+    if kind == "conv":
+        images = random(shape["b"], shape["cin"], shape["insize"], shape["insize"])
+        filters = random(shape["cout"], shape["cin"], shape["ksize"], shape["ksize"])
+        return lambda: functions.conv2d(images, filters, stride=shape["stride"], padding=shape["pad"])
+    rows = random(shape["rows"], shape["cols"])
+    if kind == "softmax":
+        return lambda: torch.softmax(rows, 1)
+    if kind == "ln":
+        return lambda: functions.layer_norm(rows, (shape["cols"],))
+    if kind == "add":
+        other = random(shape["rows"], shape["cols"])
+        return lambda: torch.add(rows, other)
+    return {"relu": lambda: torch.relu(rows), "gelu": lambda: functions.gelu(rows)}[kind]
+
+
+class GpuClock:
+    """Milliseconds between two places in a stream."""
+
+    def __init__(self):
+        self.begin, self.end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+
+    def start(self):
+        self.begin.record()
+
+    def stop(self):
+        self.end.record()
+        torch.cuda.synchronize()
+        return self.begin.elapsed_time(self.end)
+
+
+class HostClock:
+    """The same for a device that the host waits for."""
+
+    def start(self):
+        self.begin = time.perf_counter()
+
+    def stop(self):
+        return 1e3 * (time.perf_counter() - self.begin)
+
+
+def milliseconds_of(call, clock, seconds):
+    """Of one of many calls in a row: the median of some rows, each long enough for the host to be ahead; None: it takes too long."""
+    for _ in range(2):  # Libraries choose their kernels in the first calls.
+        clock.start()
+        call()
+        once = clock.stop()
+    if once > 1e3 * seconds / 4:
+        return None
+    calls = max(2, min(200, int(1e3 * seconds / 8 / max(once, 1e-3))))
+    times = []
+    for _ in range(5):
+        clock.start()
+        for _ in range(calls):
+            call()
+        times.append(clock.stop() / calls)
+    return statistics.median(times)
+
+
+def allow_tf32(allowed):
+    torch.backends.cuda.matmul.allow_tf32 = allowed
+    torch.backends.cudnn.allow_tf32 = allowed
+
+
+def supported(dtype, device):
+    if dtype == "fp32" or device == "cpu":
+        return dtype == "fp32"
+    if torch.version.hip:
+        return dtype != "tf32"
+    major, _minor = torch.cuda.get_device_capability()
+    return dtype == "fp16" or major >= 8
+
+
+def measure(device, name, seconds, out, kinds=tuple(KINDS)):
+    """Writes a line for each operator that was timed."""
+    writer = csv.DictWriter(out, COLUMNS)
+    writer.writeheader()
+    jobs = [(kind, dtype, shape) for kind in kinds for dtype in KINDS[kind][1] if supported(dtype, device) for shape in shapes_of(kind)]
+    each = seconds / max(1, len(jobs))
+    limit = BYTES_LIMIT if device == "cpu" else torch.cuda.get_device_properties(0).total_memory / 4
+    torch.backends.cudnn.benchmark = True
+    clock = HostClock() if device == "cpu" else GpuClock()
+    with torch.no_grad():
+        for kind, dtype, shape in jobs:
+            size = torch.finfo(TYPES[dtype]).bits // 8
+            if size * elements_of(kind, shape) > limit:
+                continue
+            allow_tf32(dtype == "tf32")
+            latency = milliseconds_of(call_of(kind, shape, dtype, device), clock, each)
+            if latency is not None:
+                writer.writerow({"device": name, "op": kind, **shape, "dtype": dtype, "timing": "stream", "latency_ms": f"{latency:.6f}"})
+                out.flush()
+
+
+def main():
+    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 60
+    if not torch.cuda.is_available():
+        sys.exit("PyTorch sees no GPU (torch.cuda.is_available() is False)")
+    measure("cuda", torch.cuda.get_device_name(), seconds, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

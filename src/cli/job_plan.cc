@@ -1,0 +1,205 @@
+#include "cli/job_plan.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+#include <utility>
+
+#include "base/read_file.h"
+#include "base/text.h"
+
+namespace headroom::cli {
+
+void JobPlan::AddFlags(CLI::App& app) {
+  app.add_option("--total-steps", total_steps_, "Steps of the whole job: hours, money and CO2")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000'000}), "");
+  app.add_option("--prices", prices_path_, "Instances with prices [a small dated sample]")
+      ->type_name("FILE");
+  app.add_option("--provider", provider_, "Only instances of this provider")->type_name("NAME");
+  app.add_option("--region", region_, "Grid that feeds the GPU: DE, US, gcp:..., [WORLD]")
+      ->type_name("CODE");
+  app.add_option("--pue", pue_, "Overhead of the data centre: a number, or whose [survey]")
+      ->type_name("X");
+  app.add_option("--carbon", carbon_path_, "Grids and overheads over the built-in ones")
+      ->type_name("FILE");
+}
+
+Status JobPlan::CheckFlags() const {
+  const bool plan_flags = !prices_path_.empty() || !provider_.empty() || !region_.empty() ||
+                          !pue_.empty() || !carbon_path_.empty();
+  if (!plan_flags || total_steps_) return Status::Ok();
+  return Status::Usage(
+      "--prices, --provider, --region, --pue and --carbon are about a whole job: say its length "
+      "with --total-steps N");
+}
+
+std::vector<std::string> JobPlan::Inputs() const {
+  std::vector<std::string> paths;
+  for (const std::string& path : {prices_path_, carbon_path_}) {
+    if (!path.empty()) paths.push_back(path);
+  }
+  return paths;
+}
+
+Status JobPlan::LoadCarbon() {
+  Result<CarbonData> built_in = CarbonData::LoadBuiltIn();
+  if (!built_in.ok()) return built_in.status();
+  carbon_ = std::move(built_in).value();
+  if (!carbon_path_.empty()) {
+    const Result<std::string> text = ReadRequiredFile("--carbon", carbon_path_);
+    if (!text.ok()) return text.status();
+    if (Status status = carbon_.Read({carbon_path_, text.value()}); !status.ok()) return status;
+  }
+  const std::string code = region_.empty() ? carbon_.default_region() : region_;
+  grid_ = carbon_.FindRegion(code);
+  if (grid_ == nullptr) {
+    return Status::Usage(
+        fmt::format("--region {}: no such grid; near codes: {}. --carbon FILE adds one "
+                    "(docs/predict.md)",
+                    code, fmt::join(NearNames(code, carbon_.RegionCodes()), ", ")));
+  }
+  const std::string pue = pue_.empty() ? carbon_.default_pue() : pue_;
+  constexpr double kMostPue = 10;
+  double number = 0;
+  const auto [end, error] = std::from_chars(pue.data(), pue.data() + pue.size(), number);
+  if (error == std::errc() && end == pue.data() + pue.size()) {
+    if (number < 1 || number > kMostPue)
+      return Status::Usage(fmt::format("--pue {}: must be from 1 to {}", pue, kMostPue));
+    pue_value_ = number;
+    return Status::Ok();
+  }
+  const PueEntry* entry = carbon_.FindPue(pue);
+  if (entry == nullptr) {
+    return Status::Usage(fmt::format("--pue {}: neither a number from 1 to {} nor one of {}", pue,
+                                     kMostPue, fmt::join(carbon_.PueCodes(), ", ")));
+  }
+  pue_value_ = entry->value;
+  return Status::Ok();
+}
+
+Status JobPlan::LoadPrices(const DeviceCatalog& devices, PredictReport& report) {
+  if (prices_path_.empty()) {
+    Result<std::vector<InstancePrice>> sample = LoadSamplePrices();
+    if (!sample.ok()) return sample.status();
+    prices_ = std::move(sample).value();
+    report.prices =
+        "a sample that ships, each with the day at which it was listed; give your own with "
+        "--prices";
+  } else {
+    const Result<std::string> text = ReadRequiredFile("--prices", prices_path_);
+    if (!text.ok()) return text.status();
+    Result<std::vector<InstancePrice>> read = ReadPrices({prices_path_, text.value()});
+    if (!read.ok()) return read.status();
+    prices_ = std::move(read).value();
+    report.prices = prices_path_;
+  }
+  const bool known = provider_.empty() ||
+                     std::any_of(prices_.begin(), prices_.end(), [&](const InstancePrice& price) {
+                       return price.provider == provider_;
+                     });
+  if (!known) {
+    std::vector<std::string_view> providers;
+    providers.reserve(prices_.size());
+    for (const InstancePrice& price : prices_) providers.push_back(price.provider);
+    std::sort(providers.begin(), providers.end());
+    providers.erase(std::unique(providers.begin(), providers.end()), providers.end());
+    return Status::Usage(fmt::format("--provider {}: the list of prices has {}", provider_,
+                                     fmt::join(providers, ", ")));
+  }
+  std::erase_if(prices_, [&](const InstancePrice& price) {
+    return !provider_.empty() && price.provider != provider_;
+  });
+  for (const InstancePrice& price : prices_) {
+    if (devices.Find(price.gpu) == nullptr) {
+      return Status::BadInput(fmt::format("{}: instance {} has a GPU '{}' that is not known",
+                                          prices_path_, price.instance, price.gpu));
+    }
+  }
+  return Status::Ok();
+}
+
+std::optional<double> JobPlan::Co2AtInstance(const PredictedTarget& target,
+                                             const InstancePrice& price) const {
+  if (!target.energy) return std::nullopt;
+  // What the user says holds; else the grid and the overhead of the place itself, where known.
+  const GridRegion* there = carbon_.FindRegion(price.provider + ":" + price.region);
+  const PueEntry* overhead = carbon_.FindPue(price.provider);
+  return Co2Kg(target.energy->joules * static_cast<double>(*total_steps_),
+               region_.empty() && there != nullptr ? *there : *grid_,
+               pue_.empty() && overhead != nullptr ? overhead->value : pue_value_);
+}
+
+Status JobPlan::Make(const DeviceCatalog& devices, PredictReport& report) {
+  if (!total_steps_) return Status::Ok();
+  report.total_steps = static_cast<double>(*total_steps_);
+  if (Status status = LoadCarbon(); !status.ok()) return status;
+  report.carbon =
+      fmt::format("{} ({:.0f} g a kWh, {}, {}: {}), times {:.2f} for the data centre", grid_->name,
+                  grid_->g_co2_per_kwh, grid_->basis, grid_->year, grid_->source, pue_value_);
+  if (Status status = LoadPrices(devices, report); !status.ok()) return status;
+  for (std::size_t begin = 0, end = 0; begin < report.targets.size(); begin = end) {
+    while (end < report.targets.size() && report.targets[end].group == report.targets[begin].group)
+      ++end;
+    AddOptions(devices, begin, end, report);
+  }
+  AddEquivalents(report);
+  return Status::Ok();
+}
+
+void JobPlan::AddOptions(const DeviceCatalog& devices, std::size_t begin, std::size_t end,
+                         PredictReport& report) const {
+  constexpr double kMsPerHour = 3.6e6;
+  std::vector<DeploymentOption> options;
+  std::vector<std::optional<double>> co2_kg;  // Of each option.
+  for (std::size_t i = begin; i < end; ++i) {
+    PredictedTarget& target = report.targets[i];
+    target.hours = target.step.mid * *report.total_steps / kMsPerHour;
+    if (target.energy)
+      target.co2_kg = Co2Kg(target.energy->joules * *report.total_steps, *grid_, pue_value_);
+    for (const InstancePrice& price : prices_) {
+      // Of several GPUs, how they scale is not known here.
+      if (price.gpus != 1 || !target.fits.value_or(true) ||
+          devices.Find(price.gpu)->short_name != target.gpu)
+        continue;
+      const double money = *target.hours * price.price_per_hour;
+      // Of several currencies, in that of the first: they cannot be compared.
+      const bool comparable = target.currency.empty() || target.currency == price.currency;
+      if (comparable && (!target.money || money < *target.money)) {
+        target.money = money;
+        target.currency = price.currency;
+      }
+      options.push_back({.instance = price, .hours = *target.hours, .money = money});
+      co2_kg.push_back(Co2AtInstance(target, price));
+    }
+  }
+  MarkBest(options);
+  const auto first = static_cast<std::ptrdiff_t>(report.options.size());
+  for (std::size_t i = 0; i < options.size(); ++i)
+    report.options.push_back({report.targets[begin].workload, options[i], co2_kg[i]});
+  std::stable_sort(report.options.begin() + first, report.options.end(),
+                   [](const PlannedOption& a, const PlannedOption& b) {
+                     return std::pair(a.option.instance.currency, a.option.money) <
+                            std::pair(b.option.instance.currency, b.option.money);
+                   });
+}
+
+void JobPlan::AddEquivalents(PredictReport& report) const {
+  if (report.targets.empty() || !report.targets.front().co2_kg) return;
+  const PredictedTarget& first = report.targets.front();
+  for (const Equivalent& equivalent : carbon_.equivalents()) {
+    const double grams =
+        equivalent.g_co2.value_or(equivalent.kwh.value_or(0) * grid_->g_co2_per_kwh);
+    if (grams <= 0) continue;
+    report.equivalents.push_back(fmt::format("on {}: {:.3g} times a {}", first.gpu,
+                                             *first.co2_kg * 1e3 / grams, equivalent.name));
+  }
+}
+
+}  // namespace headroom::cli

@@ -1,0 +1,56 @@
+#include "predict/gpu_calibration.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "predict/kernel_model.h"
+#include "predict/kernel_table.h"
+
+namespace headroom {
+
+Result<std::vector<std::string>> DevicesOf(const CsvTable& table) {
+  const std::optional<std::size_t> column = table.Column("device");
+  if (!column) {
+    return Status::BadInput(fmt::format(
+        "{}: no column 'device', which says on which GPU its operators were measured", table.name));
+  }
+  std::vector<std::string> devices;
+  for (std::size_t row = 0; row < table.rows.size(); ++row) {
+    const std::string& device = table.rows[row][*column];
+    if (device.empty())
+      return Status::BadInput(fmt::format("{}: its device is missing", table.Place(row)));
+    if (std::find(devices.begin(), devices.end(), device) == devices.end())
+      devices.push_back(device);
+  }
+  return devices;
+}
+
+Result<std::shared_ptr<const LocalCorrection>> ReadCorrection(const CsvTable& table,
+                                                              const std::string& device,
+                                                              const DeviceRates& rates,
+                                                              const KernelConstants& constants) {
+  const Result<std::vector<MeasuredOperator>> operators =
+      ReadMeasuredOperators(table, [&](const std::string& name) { return name == device; });
+  if (!operators.ok()) return operators.status();
+  // Shorter ones are the host's, or the clock's.
+  constexpr double kLeastCallMs = 0.1, kLeastStreamMs = 0.01;
+  std::vector<LocalCorrection::Sample> samples;
+  for (const MeasuredOperator& op : operators.value()) {
+    if (!op.on_source || op.measured_ms < (op.in_stream ? kLeastStreamMs : kLeastCallMs)) continue;
+    const std::optional<double> modelled = ModelledMs(op, rates, constants);
+    if (!modelled) continue;
+    samples.push_back({.work = op.work, .log_error = std::log(op.measured_ms / *modelled)});
+  }
+  if (samples.empty()) {
+    return Status::BadInput(fmt::format(
+        "{}: no row of {} can be used: calls must take {} ms or more, and its data sheet must give "
+        "a peak for their type",
+        table.name, device, kLeastCallMs));
+  }
+  return std::shared_ptr<const LocalCorrection>(
+      std::make_shared<LocalCorrection>(samples, constants));
+}
+
+}  // namespace headroom

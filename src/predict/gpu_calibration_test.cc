@@ -1,0 +1,81 @@
+#include "predict/gpu_calibration.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "predict/kernel_model.h"
+#include "predict/kernel_table.h"
+#include "predict/step_estimate.h"
+#include "predict/test_devices.h"
+
+namespace headroom {
+namespace {
+
+CsvTable Table(const std::string& text) {
+  Result<CsvTable> table = ParseCsv(text, "here.csv");
+  EXPECT_TRUE(table.ok()) << table.status().message();
+  return std::move(table).value();
+}
+
+const KernelWork kProduct = {.shape = ProductWork{.m = 4096, .k = 1024, .n = 4096}};
+
+/// A table that says that the product takes `factor` times what the model says.
+std::string Slower(double factor, const DeviceRates& rates) {
+  const double ms = *KernelNs(kProduct, rates, ShippedConstants()) / 1e6 * factor;
+  return "device,op,m,k,n,timing,latency_ms\nV100,linear,4096,1024,4096,stream," +
+         std::to_string(ms) + "\n";
+}
+
+TEST(GpuCalibration, PredictionsBecomeWhatWasMeasured) {
+  DeviceRates rates = RatesOfGpu("V100");
+  const double before = *KernelNs(kProduct, rates, ShippedConstants());
+  const auto correction =
+      ReadCorrection(Table(Slower(1.5, rates)), "V100", rates, ShippedConstants());
+  ASSERT_TRUE(correction.ok()) << correction.status().message();
+  const OperatorList list{.name = "", .works = {{.work = kProduct}}, .operators = 1};
+  const PredictedMs alone = EstimateStep(list, rates, ShippedConstants()).value().step;
+  rates.correction = correction.value();
+  EXPECT_NEAR(*KernelNs(kProduct, rates, ShippedConstants()) / before, 1.5, 1e-3);
+  const PredictedMs step = EstimateStep(list, rates, ShippedConstants()).value().step;
+  EXPECT_NEAR(step.mid / alone.mid, 1.5, 1e-3);
+  // A profile of another GPU tells of the same errors: little of it counts now.
+  const DeviceRates source = RatesOfGpu("A100-80");
+  const double evidence = CorrectionOf(kProduct, rates).evidence;
+  EXPECT_GT(evidence, 0.7);
+  EXPECT_LT(ResidualWeight(WorkClass::kProduct, source, rates, evidence, ShippedConstants()), 0.11);
+}
+
+TEST(GpuCalibration, ACallHasItsHostsTimeInItAndOneOfManyHasNot) {
+  const DeviceRates rates = RatesOfGpu("V100");
+  const auto of = [&](const std::string& timing) {
+    const auto correction = ReadCorrection(
+        Table("device,op,rows,cols,timing,latency_ms\nV100,add,8192,1024," + timing + ",0.2\n"),
+        "V100", rates, ShippedConstants());
+    EXPECT_TRUE(correction.ok()) << correction.status().message();
+    return correction.value()->At({.shape = PointwiseWork{.bytes = 8192.0 * 1024 * 12}}).log_factor;
+  };
+  EXPECT_GT(of("stream"), of("call"));
+  EXPECT_EQ(of("call"), of(""));
+}
+
+TEST(GpuCalibration, SaysWhatIsWrongWithATable) {
+  const DeviceRates rates = RatesOfGpu("V100");
+  const auto why = [&](const std::string& text) {
+    return std::string(
+        ReadCorrection(Table(text), "V100", rates, ShippedConstants()).status().message());
+  };
+  EXPECT_NE(DevicesOf(Table("op,latency_ms\nadd,1\n")).status().message().find("'device'"),
+            std::string::npos);
+  EXPECT_NE(DevicesOf(Table("op,device\nadd,\n")).status().message().find("here.csv, line 2"),
+            std::string::npos);
+  EXPECT_NE(why("device,op,rows,cols,latency_ms\nV100,add,10,10,0.02\n").find("no row of V100"),
+            std::string::npos);
+  EXPECT_NE(why("device,op,rows,cols,timing,latency_ms\nV100,add,10,10,warm,1\n")
+                .find("neither call nor stream"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace headroom
