@@ -1,4 +1,5 @@
-"""`headroom calibrate --host`, with a real training loop under a real profiler."""
+"""`headroom calibrate`: --host with a real training loop under a real profiler, --gpu with real operators on what there is."""
+import csv
 import subprocess
 import tomllib
 
@@ -48,3 +49,44 @@ class Calibrate(support.ProgramTest):
     def test_a_python_without_pytorch_is_told_with_the_remedy(self):
         self.assert_refused(support.headroom("calibrate", "--host", "--quiet", "--python", "/bin/false"), 2, "/bin/false", "--python")
         self.assert_refused(support.headroom("calibrate"), 2, "--host")
+        self.assert_refused(support.headroom("calibrate", "--host", "--gpu"), 2, "two things")
+
+
+# Small shapes, on the CPU: what a GPU runs, but for the device and its clock.
+MEASURE = """
+import sys
+sys.path.insert(0, {folder!r})
+import calibrate_gpu as program
+program.KINDS = {{kind: (3, ("fp32", "fp16"), {{name: (min(low, 64), min(high, 256)) for name, (low, high) in extents.items()}})
+                 for kind, (_count, _types, extents) in program.KINDS.items()}}
+program.measure("cpu", "NVIDIA L4", 4, sys.stdout)
+"""
+
+
+class CalibrateGpu(support.ProgramTest):
+    def test_operators_are_timed_and_the_table_is_one_that_predict_takes(self):
+        if subprocess.run([PYTHON, "-c", "import torch"], capture_output=True).returncode != 0:
+            raise support.unittest.SkipTest(f"{PYTHON} has no PyTorch; tools/setup installs it")
+        program = self.write("measure.py", MEASURE.format(folder=str(support.ROOT / "python")))
+        python = self.write("python", f"#!/bin/sh\nexec {PYTHON} {program}\n")
+        python.chmod(0o755)
+        table = self.scratch / "l4.csv"
+        outcome = support.headroom("calibrate", "--gpu", "--python", python, "-o", table)
+        self.assertEqual(outcome.code, 0, outcome)
+        rows = list(csv.DictReader(table.open()))
+        self.assertEqual({row["op"] for row in rows}, {"linear", "bmm", "conv", "softmax", "ln", "add", "relu", "gelu"})
+        self.assertEqual({(row["device"], row["dtype"], row["timing"]) for row in rows}, {("NVIDIA L4", "fp32", "stream")})
+        self.assertTrue(all(float(row["latency_ms"]) > 0 for row in rows))
+        for word in ("linear", "times the model", "--gpu L4 --gpu-calibration"):
+            self.assertIn(word, " ".join(outcome.text.split()))
+        predicted = support.headroom("predict", "--json", SAMPLE, "--gpu", "L4", "--gpu-calibration", table).json()["targets"][0]
+        self.assertGreater(predicted["measured_operators"], len(rows) // 2)
+
+    def test_without_a_gpu_or_a_place_for_the_table_it_says_so(self):
+        table = self.scratch / "none.csv"
+        self.assert_refused(support.headroom("calibrate", "--gpu"), 2, "-o FILE")
+        self.assert_refused(support.headroom("calibrate", "--gpu", "-q", "--python", "/bin/false", "-o", table), 2, "/bin/false", "--python")
+        empty = self.write("python", "#!/bin/sh\necho device,op,latency_ms\n")
+        empty.chmod(0o755)
+        self.assert_refused(support.headroom("calibrate", "--gpu", "-q", "--python", empty, "-o", table), 2, "no operator was measured", "--seconds")
+        self.assertFalse(table.exists())

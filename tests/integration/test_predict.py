@@ -184,6 +184,51 @@ class Tables(PredictTest):
         self.assertFalse(out.exists())
 
 
+class Calibrations(PredictTest):
+    """Operators measured on a GPU correct predictions for it."""
+
+    def measured(self, factor, device="V100"):
+        """The product of OPERATORS, `factor` times as slow as predicted, in a table of the GPU."""
+        dimensions = ("m", "k", "n")
+        alone = self.write("one.csv", "op,m,k,n,timing,latency_ms\nlinear,4096,1024,4096,stream,5\n")
+        row = next(csv.DictReader(io.StringIO(support.headroom("predict", "--kernels", alone, "--from", "P100", "--to", "V100", "-q").text)))
+        shape = ",".join(row[name] for name in dimensions)
+        return f"device,op,m,k,n,timing,latency_ms\n{device},linear,{shape},stream,{factor * float(row['predicted_ms']):.6f}\n"
+
+    def test_a_gpu_that_was_measured_is_predicted_by_what_it_did(self):
+        operators = self.write("ops.json", json.dumps([{"op": "Linear", "repeat": 4, "fw": [["Linear", [4096, 1024, 4096]]]}]))
+        alone = self.predict("--ops", operators, "--gpu", "V100,T4")
+        told = self.predict("--ops", operators, "--gpu", "V100,T4", "--gpu-calibration", self.write("v.csv", self.measured(1.5)))
+        (v100, t4), (v100_alone, t4_alone) = told["targets"], alone["targets"]
+        self.assertAlmostEqual(v100["step_ms"]["mid"] / v100_alone["step_ms"]["mid"], 1.5, delta=0.1)
+        self.assertEqual((v100["measured_operators"], t4["measured_operators"]), (1, 0))
+        self.assertEqual(t4, t4_alone)
+        text = support.headroom("predict", "--ops", operators, "--gpu", "V100", "--gpu-calibration", self.scratch / "v.csv").text
+        self.assertIn("V100: corrected by 1 operator measured on it", " ".join(text.split()))
+
+    def test_a_recorded_job_is_corrected_too(self):
+        table = "device,op,rows,cols,timing,latency_ms\n" + "".join(
+            f"V100,relu,{rows},1024,stream,{rows * 1024 * 8 / 900e6 * 3:.6f}\n" for rows in (2048, 8192, 32768, 131072, 524288))
+        alone, told = (self.predict(GPU_BOUND, "--gpu", "V100", *flags)["targets"][0]["step_ms"]["mid"]
+                       for flags in ((), ("--gpu-calibration", self.write("v.csv", table))))
+        self.assertGreater(told, 1.2 * alone)
+
+    def test_tables_that_say_nothing_of_a_gpu_are_refused(self):
+        operators = ("--ops", self.write("ops.csv", OPERATORS), "--gpu", "V100")
+        for text, *named in (
+                (self.measured(1, device="V1000"), "'V1000'", "--gpu-file"), ("op,latency_ms\nadd,1\n", "'device'"),
+                ("device,op,rows,cols,latency_ms\nV100,add,10,10,0.02\n", "no row of V100", "0.1 ms"), ("", "v.csv")):
+            with self.subTest(named):
+                self.assert_refused(support.headroom("predict", *operators, "--gpu-calibration", self.write("v.csv", text)), 3, *named)
+        twice = self.write("v.csv", self.measured(1))
+        self.assert_refused(support.headroom("predict", *operators, "--gpu-calibration", twice, "--gpu-calibration", twice), 2, "twice")
+        self.assert_refused(support.headroom("predict", *operators, "--gpu-calibration", self.scratch / "none.csv"), 3, "none.csv")
+        self.assert_refused(support.headroom("predict", *operators, "--gpu-calibration", twice, "-o", twice), 2, "v.csv")
+        other = support.headroom("predict", "--ops", self.write("ops.csv", OPERATORS), "--gpu", "T4", "--gpu-calibration", twice)
+        self.assertEqual(other.code, 0)
+        self.assertIn("V100, which --gpu leaves out", other.message)
+
+
 class Plans(PredictTest):
     def test_hours_money_and_co2(self):
         result = self.predict(GPU_BOUND, "--gpu", "A100-80,H200", "--total-steps", "1000000", "--prices", self.write("p.toml", PRICES),
