@@ -27,7 +27,9 @@
 #include "predict/kernel_table.h"
 #include "predict/operator_list.h"
 #include "predict/step_estimate.h"
+#include "predict/target_batch.h"
 #include "report/escape.h"
+#include "whatif/batch_curve.h"
 #include "whatif/forecast.h"
 
 namespace headroom::cli {
@@ -94,6 +96,8 @@ PredictCommand::PredictCommand(CLI::App& parent) {
                    "How many times as fast the other machine's host is [1]")
       ->type_name("F")
       ->check(AboveZero, "");
+  app_->add_flag("--batch-curve", batch_curve_,
+                 "Step, throughput and memory over batch sizes, on each GPU");
   plan_.AddFlags(*app_);
   app_->add_flag("--json", json_, "One JSON object, format headroom.predict/1");
   app_->add_option("-o,--output,--out", output_path_,
@@ -119,13 +123,14 @@ Status PredictCommand::CheckFlags() const {
         "--kernels FILE takes --from NAME and --to NAME, and writes a table: no --gpu, no --json");
   }
   if (Status status = plan_.CheckFlags(); !status.ok()) return status;
-  const bool trace_flags = app_->get_option("--host-factor")->count() > 0 ||
+  const bool trace_flags = app_->get_option("--host-factor")->count() > 0 || batch_curve_ ||
                            options_.measured_step_ms || !options_.steps.empty() ||
                            !options_.step_marker.empty() || !options_.calibration.path.empty();
   if (trace_flags && traces_.empty()) {
     return Status::Usage(
-        "--host-factor, --steps, --step-marker, --measured-step-ms and --calibration are about a "
-        "recorded job: they belong to a TRACE");
+        "--host-factor, --batch-curve, --steps, --step-marker, --measured-step-ms and "
+        "--calibration "
+        "are about a recorded job: they belong to a TRACE");
   }
   if (plan_.is_asked() && !table_path_.empty())
     return Status::Usage("--total-steps is about a job; --kernels FILE is a table of operators");
@@ -303,6 +308,12 @@ Status PredictCommand::PredictTrace(const std::string& trace, PredictReport& rep
         "prof.step(), or name the range that begins a step with --step-marker",
         trace));
   }
+  if (batch_curve_ && !SamplesPerStep(job)) {
+    return Status::NoAnswer(
+        fmt::format("{}: --batch-curve: the trace does not tell the samples of a step, as no "
+                    "operator of the forward has shapes; record with record_shapes=True",
+                    trace));
+  }
   PredictBaseline base = {.trace = trace,
                           .gpu = source.value().device->short_name,
                           .step = step,
@@ -340,6 +351,11 @@ Status PredictCommand::PredictTrace(const std::string& trace, PredictReport& rep
          .limited_by = prediction.host_ms > prediction.gpu_ms ? "host" : "gpu",
          .why = prediction.why,
          .doubt = std::move(doubt)});
+    if (batch_curve_) {
+      report.targets.back().batch_curve =
+          CurveOnTarget(predictor, job, target, host_factor_,
+                        memory.ok() ? &memory.value() : nullptr, UsableBytes(*target.device));
+    }
   }
   if (memory.ok()) AddFits(memory.value(), std::span(report.targets).subspan(first));
   return Status::Ok();

@@ -40,7 +40,7 @@ class PredictCommand : public Subcommand {
   GpuChoice gpus_;
   JobPlan plan_;
   double host_factor_ = 1;
-  bool json_ = false;
+  bool json_ = false, batch_curve_ = false;
   JobOptions options_;
 };
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "analysis/operator_costs.h"
+#include "whatif/batch_size.h"
 #include "whatif/operators.h"
 
 namespace headroom {
@@ -231,16 +232,30 @@ std::array<ErrorRange, kWorkClasses> JobPredictor::ErrorsOf(const DeviceRates& t
   return errors;
 }
 
-JobPrediction JobPredictor::Predict(const DeviceRates& target, double host_factor) {
-  const bool same = target.device->short_name == source_.device->short_name;
+Plan JobPredictor::PlanOn(const DeviceRates& target, double host_factor) const {
   Plan plan = Stretched(job_.corrected(), std::nullopt, 1, 1 / host_factor);
+  if (IsSource(target)) return plan;
   for (const Piece& piece : pieces_) {
-    if (same) continue;
     const double factor = FactorOf(piece, target);
     for (const TaskIndex task : piece.tasks) {
       plan.duration[task] = std::llround(static_cast<double>(plan.duration[task]) * factor);
     }
   }
+  return plan;
+}
+
+double JobPredictor::StepAtBatch(const DeviceRates& target, double host_factor,
+                                 double batch_ratio) {
+  const Plan plan = PlanOn(target, host_factor);
+  if (batch_ratio == 1) return StepMs(plan);
+  Edit edit(job_.graph(), plan);
+  ScaleToBatch(job_, target.device, batch_ratio, edit);
+  return StepMs(edit.Finish().plan);
+}
+
+JobPrediction JobPredictor::Predict(const DeviceRates& target, double host_factor) {
+  const bool same = IsSource(target);
+  const Plan plan = PlanOn(target, host_factor);
   JobPrediction prediction;
   double& mid = prediction.step.mid;
   mid = StepMs(plan);

@@ -38,6 +38,12 @@ class JobPredictor {
   /// collectives as recorded. The host takes what it took, divided by `host_factor`.
   JobPrediction Predict(const DeviceRates& target, double host_factor);
 
+  /// Step time at other batch sizes: what is predicted for the recorded one, and from there the
+  /// growth of each kernel on the target (docs/engine.md, Batch size).
+  ///
+  /// @param batch_ratio  samples a step, of those recorded
+  double StepAtBatch(const DeviceRates& target, double host_factor, double batch_ratio);
+
   /// Of the GPU time: tasks that only ratios of the GPUs' figures carry over.
   double ratio_only_share() const;
 
@@ -59,7 +65,12 @@ class JobPredictor {
   void AddOperators();
   void AddOthers();
   void Add(Piece piece, TaskIndex task);
+  /// Of the corrected job, with times of the target.
+  Plan PlanOn(const DeviceRates& target, double host_factor) const;
   double FactorOf(const Piece& piece, const DeviceRates& target) const;
+  bool IsSource(const DeviceRates& target) const {
+    return target.device->short_name == source_.device->short_name;
+  }
   OperatorWork WorkOf(const Piece& piece) const;
   /// Of the recorded GPU time: products and the like that run on tensor cores on the target.
   double TensorCoreShare(const DeviceRates& target) const;

@@ -97,6 +97,31 @@ void WriteBaseline(JsonWriter& json, const PredictBaseline& baseline) {
   json.EndObject();
 }
 
+void WriteCurve(JsonWriter& json, const std::optional<TargetBatchCurve>& curve) {
+  json.Key("batch_curve");
+  if (!curve) {
+    json.Null();
+    return;
+  }
+  json.BeginObject();
+  json.Key("recorded_samples").Integer(curve->recorded);
+  json.Key("knee_samples").Integer(curve->knee);
+  json.Key("best_samples").Integer(curve->best);
+  json.Key("points").BeginArray();
+  for (const TargetBatch& point : curve->points) {
+    json.BeginObject();
+    json.Key("samples").Integer(point.samples);
+    json.Key("step_ms").Number(point.step_ms);
+    json.Key("samples_per_s").Number(point.samples_per_s);
+    json.Key("memory_bytes").Number(point.memory_bytes);
+    json.Key("fits");
+    point.fits ? json.Bool(*point.fits) : json.Null();
+    json.EndObject();
+  }
+  json.EndArray();
+  json.EndObject();
+}
+
 void WriteTarget(JsonWriter& json, const PredictedTarget& target) {
   json.BeginObject();
   json.Key("gpu").String(target.gpu);
@@ -124,6 +149,7 @@ void WriteTarget(JsonWriter& json, const PredictedTarget& target) {
   json.Key("fits");
   target.fits ? json.Bool(*target.fits) : json.Null();
   json.Key("largest_batch").Number(target.largest_batch);
+  WriteCurve(json, target.batch_curve);
   json.Key("limited_by").StringOrNull(target.limited_by);
   json.Key("measured_operators").Integer(static_cast<std::int64_t>(target.measured_operators));
   json.Key("extrapolated").Bool(!target.doubt.empty());

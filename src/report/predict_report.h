@@ -11,6 +11,7 @@
 #include "predict/energy.h"
 #include "predict/job_memory.h"
 #include "predict/kernel_table.h"
+#include "predict/target_batch.h"
 #include "report/escape.h"
 
 namespace headroom {
@@ -46,6 +47,7 @@ struct PredictedTarget {
   std::optional<double> memory_bytes = {};  ///< That the job takes there.
   std::optional<bool> fits = {};
   std::optional<double> largest_batch = {};  ///< Samples that fit, with kMemoryMargin left.
+  std::optional<TargetBatchCurve> batch_curve = {};  ///< Where it was asked for.
   /// Measured on that GPU, by which the prediction is corrected.
   std::size_t measured_operators = 0;
   std::string limited_by = {};  ///< "host" or "gpu"; empty: not known, without a trace.

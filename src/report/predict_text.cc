@@ -150,6 +150,34 @@ void WriteJobs(TextPage& page, const std::vector<PredictedTarget>& targets) {
         [](const PredictedTarget& t) { return Span{Optional(t.co2_kg, "{:.3g}")}; }}});
 }
 
+void WriteCurve(TextPage& page, const PredictedTarget& target) {
+  if (!target.batch_curve) return;
+  const TargetBatchCurve& curve = *target.batch_curve;
+  page.Heading("Batch size", target.gpu, Style::kDim);
+  WriteTable<TargetBatch>(
+      page, curve.points,
+      {{"samples", Kind::kNumber,
+        [](const TargetBatch& p) { return Span{fmt::format("{}", p.samples)}; }},
+       {"step", Kind::kNumber, [](const TargetBatch& p) { return Span{Ms(p.step_ms)}; }},
+       {"samples/s", Kind::kNumber,
+        [](const TargetBatch& p) { return Span{fmt::format("{:.1f}", p.samples_per_s)}; }},
+       {"memory", Kind::kNumber,
+        [](const TargetBatch& p) {
+          return Span{p.memory_bytes ? FormatBytes(*p.memory_bytes) : "unknown"};
+        }},
+       {"", Kind::kText, [&](const TargetBatch& p) {
+          if (p.fits == false) return Span{"leaves no tenth of the memory", Style::kWarning};
+          std::string note;
+          const auto also = [&](std::string_view text) {
+            note += (note.empty() ? "" : ", ") + std::string(text);
+          };
+          if (p.samples == curve.recorded) also("recorded");
+          if (p.samples == curve.knee) also("knee");
+          if (p.samples == curve.best) also("best that fits");
+          return Span{note, note == "recorded" ? Style::kDim : Style::kGood};
+        }}});
+}
+
 void WriteTargets(TextPage& page, std::vector<PredictedTarget> targets,
                   const std::string& workload) {
   std::stable_sort(targets.begin(), targets.end(),
@@ -182,6 +210,7 @@ void WriteTargets(TextPage& page, std::vector<PredictedTarget> targets,
   WriteCalibrated(page, targets);
   WriteTies(page, targets);
   if (!targets.empty() && targets.front().hours) WriteJobs(page, targets);
+  for (const PredictedTarget& target : targets) WriteCurve(page, target);
 }
 
 void WriteOptions(TextPage& page, const PredictReport& report) {

@@ -1,5 +1,7 @@
 // batch-size: another number of samples a step. Work on activations grows with it; work on weights
 // alone (the update, the accumulation of gradients) does not, and neither does the host's.
+#include "whatif/batch_size.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -51,32 +53,31 @@ bool WorksOnWeights(const Job& job, TaskIndex task) {
 }
 
 /// Blocks of a product, as multiples of what runs at once; nullopt: not recorded.
-std::optional<double> WavesOf(const Job& job, TaskIndex task) {
+std::optional<double> WavesOf(const Job& job, const DeviceSpec* device, TaskIndex task) {
   const auto& tasks = job.store().gpu_tasks;
   const std::uint32_t row = job.graph().tasks[task].row;
-  if (job.device() == nullptr || !job.device()->sm_count || tasks.grid_x[row] <= 0)
-    return std::nullopt;
+  if (device == nullptr || !device->sm_count || tasks.grid_x[row] <= 0) return std::nullopt;
   const double blocks = static_cast<double>(tasks.grid_x[row]) * std::max(1, tasks.grid_y[row]) *
                         std::max(1, tasks.grid_z[row]);
-  return blocks / (*job.device()->sm_count * kBlocksAtOnce);
+  return blocks / (*device->sm_count * kBlocksAtOnce);
 }
 
 /// Share of a product's time that stays when there are fewer samples: few blocks fill their last
 /// wave of processors badly.
-double LostShare(const Job& job, TaskIndex task, const Edit& edit) {
+double LostShare(const Job& job, const DeviceSpec* device, TaskIndex task, const Edit& edit) {
   // The blocks that were recorded are not those of a kernel in another precision.
   if (edit.PrecisionOf(task)) return 0;
   const SustainedShares& shares = job.calibration().kernels;
-  const std::optional<double> waves = WavesOf(job, task);
+  const std::optional<double> waves = WavesOf(job, device, task);
   return waves ? std::min(shares.most_lost, shares.lost_when_shrinking / *waves) : 0;
 }
 
 /// Share of an operator's products that stays when there are more samples.
-double StayingShare(const Job& job, HostEventId op, const std::vector<TaskIndex>& products,
-                    const Edit& edit) {
+double StayingShare(const Job& job, const DeviceSpec* device, HostEventId op,
+                    const std::vector<TaskIndex>& products, const Edit& edit) {
   const std::optional<OperatorCall> call = ReadOperatorCall(job.store(), op);
   const OperatorCost* cost = job.CostOf(op);
-  if (!call || cost == nullptr || job.device() == nullptr) return 0;
+  if (!call || cost == nullptr || device == nullptr) return 0;
   DurationNs time{0};
   bool tensor_cores = false;
   DType dtype = cost->math_dtype;
@@ -96,9 +97,9 @@ double StayingShare(const Job& job, HostEventId op, const std::vector<TaskIndex>
       products.begin(), products.end(),
       [&](TaskIndex a, TaskIndex b) { return edit.DurationOf(a) < edit.DurationOf(b); });
   // The blocks that were recorded are not those of a kernel in another precision.
-  const std::optional<double> waves = changed ? std::nullopt : WavesOf(job, longest);
+  const std::optional<double> waves = changed ? std::nullopt : WavesOf(job, device, longest);
   const RanAs ran{.math_dtype = dtype, .tensor_cores = tensor_cores, .time = time, .waves = waves};
-  return ShareThatStays(*call, ran, *job.device()).value_or(0);
+  return ShareThatStays(*call, ran, *device).value_or(0);
 }
 
 /// Whether with more samples the library may take an algorithm of fewer FLOPs (FFT, Winograd) for a
@@ -121,11 +122,10 @@ bool MayBecomeFast(const Job& job, HostEventId op, const std::vector<TaskIndex>&
 /// Products, convolutions and recurrent operators at another batch.
 struct ScaledProducts {
   std::vector<bool> done;  ///< By task: it has its new time.
-  /// Of those that may become fast, and of recurrent ones: GPU time at the new batch.
-  DurationNs may_become_fast{}, recurrent{};
+  DoubtfulAtBatch doubtful = {};
 };
 
-ScaledProducts ScaleProducts(const Job& job, double ratio, Edit& edit) {
+ScaledProducts ScaleProducts(const Job& job, const DeviceSpec* device, double ratio, Edit& edit) {
   ScaledProducts out{.done = std::vector<bool>(job.graph().tasks.size())};
   for (const LaunchingOperator& op : LaunchingOperators(job)) {
     const bool recurrent = IsRecurrent(NameOfOperator(job, op.op)) && job.CostOf(op.op) != nullptr;
@@ -137,20 +137,36 @@ ScaledProducts ScaleProducts(const Job& job, double ratio, Edit& edit) {
         });
     if (products.empty()) continue;
     const bool all_alike = ratio > 1 || recurrent;
-    const double stays = all_alike ? StayingShare(job, op.op, products, edit) : 0;
+    const double stays = all_alike ? StayingShare(job, device, op.op, products, edit) : 0;
     const bool fast = ratio > 1 && MayBecomeFast(job, op.op, products, edit);
     for (const TaskIndex task : products) {
-      const double lost = all_alike ? stays : LostShare(job, task, edit);
+      const double lost = all_alike ? stays : LostShare(job, device, task, edit);
       edit.Scale(task, lost + (1 - lost) * ratio);
       out.done[task] = true;
-      if (fast) out.may_become_fast += edit.DurationOf(task);
-      if (recurrent) out.recurrent += edit.DurationOf(task);
+      if (fast) out.doubtful.may_become_fast += edit.DurationOf(task);
+      if (recurrent) out.doubtful.recurrent += edit.DurationOf(task);
     }
   }
   return out;
 }
 
 }  // namespace
+
+DoubtfulAtBatch ScaleToBatch(const Job& job, const DeviceSpec* device, double ratio, Edit& edit) {
+  const ScaledProducts products = ScaleProducts(job, device, ratio, edit);
+  for (const TaskIndex task :
+       SelectTasks(job, [&](TaskIndex t) { return !WorksOnWeights(job, t); })) {
+    if (job.ClassOf(task).family == WorkFamily::kCommunication) continue;
+    if (!products.done[task]) edit.SetDuration(task, WithWork(edit.DurationOf(task), ratio));
+  }
+  for (Edit::NewKernel& kernel : edit.inserted()) {
+    if (kernel.per_sample) kernel.duration = WithWork(kernel.duration, ratio);
+  }
+  for (Edit::ChannelTask& copy : edit.channel_tasks()) {
+    if (copy.per_sample) copy.Scale(ratio);
+  }
+  return products.doubtful;
+}
 
 Effect ApplyBatchSize(const Job& job, const Arguments& arguments, Edit& edit) {
   const std::optional<std::int64_t> batch = SamplesPerStep(job);
@@ -163,18 +179,7 @@ Effect ApplyBatchSize(const Job& job, const Arguments& arguments, Edit& edit) {
                      }}));
   }
   const double ratio = arguments.Number("n") / static_cast<double>(*batch);
-  const ScaledProducts products = ScaleProducts(job, ratio, edit);
-  for (const TaskIndex task :
-       SelectTasks(job, [&](TaskIndex t) { return !WorksOnWeights(job, t); })) {
-    if (job.ClassOf(task).family == WorkFamily::kCommunication) continue;
-    if (!products.done[task]) edit.SetDuration(task, WithWork(edit.DurationOf(task), ratio));
-  }
-  for (Edit::NewKernel& kernel : edit.inserted()) {
-    if (kernel.per_sample) kernel.duration = WithWork(kernel.duration, ratio);
-  }
-  for (Edit::ChannelTask& copy : edit.channel_tasks()) {
-    if (copy.per_sample) copy.Scale(ratio);
-  }
+  const DoubtfulAtBatch doubtful = ScaleToBatch(job, job.device(), ratio, edit);
   Effect effect;
   effect.why = fmt::format("{} samples a step instead of {}", arguments.Text("n"), *batch);
   effect.memory_delta_bytes = 0;
@@ -184,15 +189,15 @@ Effect ApplyBatchSize(const Job& job, const Arguments& arguments, Edit& edit) {
     if (job.graph().tasks[task].kind == TaskKind::kGpu && !edit.IsRemoved(task))
       all += edit.DurationOf(task);
   }
-  const double of_algorithm = (kFastAlgorithm * static_cast<double>(products.may_become_fast.ns()) +
-                               kRecurrentError * static_cast<double>(products.recurrent.ns())) /
+  const double of_algorithm = (kFastAlgorithm * static_cast<double>(doubtful.may_become_fast.ns()) +
+                               kRecurrentError * static_cast<double>(doubtful.recurrent.ns())) /
                               static_cast<double>(all.ns());
   effect.gpu_error =
       std::min(kMostError, kKernelError * std::max(1.0, std::abs(std::log2(ratio))) + of_algorithm);
   effect.work = ratio;
   const bool near = ratio <= kFarAway && ratio >= 1 / kFarAway;
   effect.validated = near ? ValidityOn(job) : Validity::kOutOfRange;
-  if (products.recurrent.ns() > 0) effect.validated = Validity::kNo;
+  if (doubtful.recurrent.ns() > 0) effect.validated = Validity::kNo;
   return effect;
 }
 

@@ -229,6 +229,45 @@ class Calibrations(PredictTest):
         self.assertIn("V100, which --gpu leaves out", other.message)
 
 
+class BatchSizes(PredictTest):
+    """Step, throughput and memory over the batch size, on another GPU."""
+
+    def test_on_the_recorded_gpu_it_is_what_whatif_says(self):
+        whatif = support.headroom("whatif", "--json", "--no-local-state", GPU_BOUND, "batch-size:n=128").json()["scenarios"][0]["batch_curve"]
+        target = self.predict(GPU_BOUND, "--gpu", "H200", "--batch-curve")["targets"][0]
+        curve = target["batch_curve"]
+        peak = self.predict(GPU_BOUND, "--gpu", "H200")["baseline"]["memory"]["peak_bytes"]
+        self.assertEqual((curve["recorded_samples"], curve["knee_samples"]), (whatif["recorded_samples"], whatif["knee_samples"]))
+        steps = {point["samples"]: point for point in curve["points"]}
+        for point in whatif["points"]:
+            self.assertAlmostEqual(steps[point["samples"]]["step_ms"] / point["step_ms"], 1, delta=1e-3)
+            self.assertAlmostEqual(steps[point["samples"]]["memory_bytes"], peak + point["memory_delta_bytes"], delta=1)
+        self.assertEqual(curve["best_samples"], target["largest_batch"])
+
+    def test_elsewhere_it_grows_from_what_is_predicted_there(self):
+        target = self.predict(GPU_BOUND, "--gpu", "L4", "--batch-curve")["targets"][0]
+        points = {point["samples"]: point for point in target["batch_curve"]["points"]}
+        self.assertAlmostEqual(points[64]["step_ms"], target["step_ms"]["mid"], delta=0.01)
+        rates = [point["samples_per_s"] for point in target["batch_curve"]["points"]]
+        self.assertEqual(rates, sorted(rates))
+        room = 0.9 * target["gpu_memory_bytes"]
+        for point in points.values():
+            self.assertEqual(point["fits"], point["memory_bytes"] <= room)
+        self.assertTrue(points[target["largest_batch"]]["fits"])
+        self.assertIsNone(self.predict(GPU_BOUND, "--gpu", "L4")["targets"][0]["batch_curve"])
+        text = support.headroom("predict", GPU_BOUND, "--gpu", "L4", "--batch-curve", "--no-local-state").text
+        self.assertIn("best that fits", text)
+        self.assertIn("leaves no tenth of the memory", text)
+
+    def test_a_host_that_is_the_limit_launches_as_slowly_for_more(self):
+        points = self.predict(HOST_BOUND, "--gpu", "B200", "--batch-curve")["targets"][0]["batch_curve"]["points"]
+        self.assertAlmostEqual(points[0]["step_ms"] / points[1]["step_ms"], 1, delta=0.02)
+        self.assertAlmostEqual(points[1]["samples_per_s"] / points[0]["samples_per_s"], 2, delta=0.04)
+
+    def test_it_needs_a_trace_that_tells_its_samples(self):
+        self.assert_refused(support.headroom("predict", "--ops", self.write("ops.csv", OPERATORS), "--batch-curve"), 2, "--batch-curve", "TRACE")
+
+
 class Plans(PredictTest):
     def test_hours_money_and_co2(self):
         result = self.predict(GPU_BOUND, "--gpu", "A100-80,H200", "--total-steps", "1000000", "--prices", self.write("p.toml", PRICES),

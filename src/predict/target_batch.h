@@ -1,0 +1,44 @@
+// Step time, throughput and memory over the batch size on another GPU.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "predict/device_rates.h"
+#include "predict/job_memory.h"
+#include "predict/job_prediction.h"
+
+namespace headroom {
+
+/// One batch size on one GPU.
+struct TargetBatch {
+  std::int64_t samples = 0;  ///< A step.
+  double step_ms = 0;
+  double samples_per_s = 0;
+  std::optional<double> memory_bytes = {};  ///< At the peak.
+  /// Whether the peak leaves kMemoryMargin of the GPU's memory; none: not known.
+  std::optional<bool> fits = {};
+};
+
+struct TargetBatchCurve {
+  std::int64_t recorded = 0;        ///< Samples a step of the job as it is.
+  std::vector<TargetBatch> points;  ///< By samples, ascending.
+  /// The least of those that fit from which on twice the batch never brings kWorthDoubling times
+  /// the throughput; none: beyond the last of them.
+  std::optional<std::int64_t> knee = {};
+  /// Of those that fit, the one with the highest throughput; none: nothing fits, or nobody knows.
+  std::optional<std::int64_t> best = {};
+};
+
+/// The recorded batch, its halves and doubles, and the largest that fits; nullopt where the trace
+/// does not tell the samples of a step.
+///
+/// @param memory        nullptr: not known
+/// @param memory_bytes  of the GPU; none: not known
+std::optional<TargetBatchCurve> CurveOnTarget(JobPredictor& predictor, const Job& job,
+                                              const DeviceRates& target, double host_factor,
+                                              const JobMemory* memory,
+                                              std::optional<double> memory_bytes);
+
+}  // namespace headroom

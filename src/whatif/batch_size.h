@@ -1,0 +1,22 @@
+// What another number of samples a step makes of its work.
+#pragma once
+
+#include "base/time.h"
+#include "cost/device_spec.h"
+#include "sim/edit.h"
+#include "whatif/job.h"
+
+namespace headroom {
+
+/// GPU time at the new batch of what is known less well.
+struct DoubtfulAtBatch {
+  DurationNs may_become_fast{};  ///< Convolutions for which an algorithm of fewer FLOPs may come.
+  DurationNs recurrent{};
+};
+
+/// Takes every GPU task of an edit to `ratio` times as many samples; the host's work stays.
+///
+/// @param device  that the edit's times are of; nullptr: unknown, so that all of a product grows
+DoubtfulAtBatch ScaleToBatch(const Job& job, const DeviceSpec* device, double ratio, Edit& edit);
+
+}  // namespace headroom
