@@ -25,6 +25,7 @@
 #include "predict/energy.h"
 #include "predict/job_prediction.h"
 #include "predict/kernel_table.h"
+#include "predict/memory_timeline.h"
 #include "predict/operator_list.h"
 #include "predict/step_estimate.h"
 #include "predict/target_batch.h"
@@ -96,6 +97,9 @@ PredictCommand::PredictCommand(CLI::App& parent) {
                    "How many times as fast the other machine's host is [1]")
       ->type_name("F")
       ->check(AboveZero, "");
+  app_->add_option("--memory-timeline", timeline_path_,
+                   "What the job allocated (prof.export_memory_timeline, raw)")
+      ->type_name("FILE");
   app_->add_flag("--batch-curve", batch_curve_,
                  "Step, throughput and memory over batch sizes, on each GPU");
   plan_.AddFlags(*app_);
@@ -124,20 +128,24 @@ Status PredictCommand::CheckFlags() const {
   }
   if (Status status = plan_.CheckFlags(); !status.ok()) return status;
   const bool trace_flags = app_->get_option("--host-factor")->count() > 0 || batch_curve_ ||
-                           options_.measured_step_ms || !options_.steps.empty() ||
-                           !options_.step_marker.empty() || !options_.calibration.path.empty();
+                           !timeline_path_.empty() || options_.measured_step_ms ||
+                           !options_.steps.empty() || !options_.step_marker.empty() ||
+                           !options_.calibration.path.empty();
   if (trace_flags && traces_.empty()) {
     return Status::Usage(
-        "--host-factor, --batch-curve, --steps, --step-marker, --measured-step-ms and "
+        "--host-factor, --batch-curve, --memory-timeline, --steps, --step-marker, "
+        "--measured-step-ms and "
         "--calibration "
         "are about a recorded job: they belong to a TRACE");
   }
   if (plan_.is_asked() && !table_path_.empty())
     return Status::Usage("--total-steps is about a job; --kernels FILE is a table of operators");
-  if (options_.measured_step_ms && traces_.size() != 1)
-    return Status::Usage("--measured-step-ms is of one job: give one TRACE");
+  if ((options_.measured_step_ms || !timeline_path_.empty()) && traces_.size() != 1) {
+    return Status::Usage("--measured-step-ms and --memory-timeline are of one job: give one TRACE");
+  }
   std::vector<std::string> inputs_read = traces_;
-  for (const std::string& path : {operators_path_, table_path_, options_.calibration.path}) {
+  for (const std::string& path :
+       {operators_path_, table_path_, timeline_path_, options_.calibration.path}) {
     if (!path.empty()) inputs_read.push_back(path);
   }
   for (const std::vector<std::string>& paths : {gpus_.Inputs(), plan_.Inputs()})
@@ -322,7 +330,13 @@ Status PredictCommand::PredictTrace(const std::string& trace, PredictReport& rep
                           .energy = energy,
                           .steps_note = baseline.steps_note,
                           .ratio_only_share = predictor.ratio_only_share()};
-  const Result<JobMemory> memory = MemoryOf(job);
+  std::optional<RecordedMemory> timeline;
+  if (!timeline_path_.empty()) {
+    const Result<RecordedMemory> read = ReadMemoryTimeline(timeline_path_);
+    if (!read.ok()) return read.status();
+    timeline = read.value();
+  }
+  const Result<JobMemory> memory = MemoryOf(job, timeline);
   if (memory.ok()) {
     base.memory = memory.value();
   } else {

@@ -36,7 +36,7 @@ class PredictCommand : public Subcommand {
 
   CLI::App* app_;
   std::vector<std::string> traces_;
-  std::string operators_path_, table_path_, from_, to_, output_path_;
+  std::string operators_path_, table_path_, from_, to_, output_path_, timeline_path_;
   GpuChoice gpus_;
   JobPlan plan_;
   double host_factor_ = 1;

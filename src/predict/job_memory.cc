@@ -29,7 +29,7 @@ std::optional<double> RecordedPeak(const TraceStore& store) {
 
 }  // namespace
 
-Result<JobMemory> MemoryOf(const Job& job) {
+Result<JobMemory> MemoryOf(const Job& job, const std::optional<RecordedMemory>& timeline) {
   Result<StepMemoryModel> model = StepMemoryModel::Make(job, {});
   if (!model.ok()) return model.status();
   const StepMemory peak = model.value().PeakAt(1);
@@ -37,7 +37,8 @@ Result<JobMemory> MemoryOf(const Job& job) {
   JobMemory memory{.model = std::move(model.value()),
                    .peak = peak,
                    .reserved_bytes = reserved,
-                   .recorded_bytes = RecordedPeak(job.store()),
+                   .recorded_bytes = timeline ? timeline->Total() : RecordedPeak(job.store()),
+                   .recorded = timeline,
                    .samples = SamplesPerStep(job)};
   constexpr int kRanks = 8;
   for (const int stage : {1, 2, 3}) {
@@ -61,7 +62,7 @@ std::vector<MemoryFit> FitsOf(const JobMemory& memory, std::span<const double> m
   std::map<double, std::optional<double>> largest;  // By bytes, which many GPUs share.
   for (std::size_t i = 0; i < fits.size(); ++i) {
     const double room = memory_bytes[i] * (1 - kMemoryMargin);
-    if (memory.reserved_bytes <= room) {
+    if (std::max(memory.reserved_bytes, needed) <= room) {
       fits[i].fits = true;
     } else if (needed > memory_bytes[i]) {
       fits[i].fits = false;

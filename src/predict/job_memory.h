@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "cost/device_spec.h"
+#include "predict/memory_timeline.h"
 #include "whatif/job.h"
 #include "whatif/step_memory.h"
 
@@ -22,8 +23,10 @@ struct ShardedMemory {
 struct JobMemory {
   StepMemoryModel model;
   StepMemory peak;
-  double reserved_bytes = 0;                  ///< Of the driver, at that peak.
-  std::optional<double> recorded_bytes = {};  ///< The most that the trace's memory records say.
+  double reserved_bytes = 0;  ///< Of the driver, at that peak.
+  /// The most that was allocated: by the trace's memory records, or by a memory timeline.
+  std::optional<double> recorded_bytes = {};
+  std::optional<RecordedMemory> recorded = {};  ///< Of a memory timeline.
   std::vector<ShardedMemory> sharded = {};
   std::optional<std::int64_t> samples = {};  ///< A step; none: not told by the trace.
 };
@@ -33,7 +36,9 @@ struct JobMemory {
 inline constexpr double kMemoryMargin = 0.1;
 
 /// Fails (kNoAnswer) as StepMemoryModel::Make() does.
-Result<JobMemory> MemoryOf(const Job& job);
+///
+/// @param timeline  of the same job; none: what the trace itself says
+Result<JobMemory> MemoryOf(const Job& job, const std::optional<RecordedMemory>& timeline);
 
 /// What the driver leaves of a GPU's memory. Device files hold nominal figures unless they say
 /// otherwise: memory with error correction in it (GDDR) loses a sixteenth to that, and the driver

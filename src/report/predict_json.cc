@@ -46,6 +46,24 @@ void WriteOption(JsonWriter& json, const PlannedOption& planned) {
   json.EndObject();
 }
 
+void WriteRecorded(JsonWriter& json, const std::optional<RecordedMemory>& recorded) {
+  json.Key("recorded");
+  if (!recorded) {
+    json.Null();
+    return;
+  }
+  json.BeginObject();
+  json.Key("parameters_bytes").Number(recorded->parameters);
+  json.Key("gradients_bytes").Number(recorded->gradients);
+  json.Key("optimizer_state_bytes").Number(recorded->optimizer_state);
+  json.Key("activations_bytes").Number(recorded->activations);
+  json.Key("inputs_bytes").Number(recorded->inputs);
+  json.Key("temporaries_bytes").Number(recorded->temporaries);
+  json.Key("autograd_bytes").Number(recorded->autograd);
+  json.Key("unknown_bytes").Number(recorded->unknown);
+  json.EndObject();
+}
+
 void WriteMemory(JsonWriter& json, const PredictBaseline& baseline) {
   json.Key("memory");
   if (!baseline.memory) {
@@ -64,6 +82,7 @@ void WriteMemory(JsonWriter& json, const PredictBaseline& baseline) {
   json.Key("activations_bytes").Number(parts.activations);
   json.Key("temporaries_bytes").Number(parts.temporaries);
   json.Key("workspace_bytes").Number(parts.workspace);
+  WriteRecorded(json, memory.recorded);
   json.Key("optimizer").StringOrNull(memory.model.optimizer());
   json.Key("unknown_operators").Integer(memory.model.unknown_operators());
   json.Key("samples").Integer(memory.samples);

@@ -37,9 +37,22 @@ void WriteMemory(TextPage& page, const PredictBaseline& baseline) {
       FormatBytes(parts.optimizer_state), FormatBytes(parts.activations),
       FormatBytes(parts.temporaries), FormatBytes(parts.workspace),
       FormatBytes(memory.reserved_bytes));
-  if (memory.recorded_bytes)
+  if (memory.recorded_bytes && !memory.recorded)
     text += fmt::format("; recorded {}", FormatBytes(*memory.recorded_bytes));
   page.Paragraph("  Memory    ", text, Style::kBold);
+  if (memory.recorded) {
+    const RecordedMemory& told = *memory.recorded;
+    page.Paragraph(
+        "  Recorded  ",
+        fmt::format("{} at the peak: parameters {}, gradients {}, optimizer {}, activations {}, "
+                    "inputs {}, temporary {}, of autograd {}, unknown {}",
+                    FormatBytes(told.Total()), FormatBytes(told.parameters),
+                    FormatBytes(told.gradients), FormatBytes(told.optimizer_state),
+                    FormatBytes(told.activations), FormatBytes(told.inputs),
+                    FormatBytes(told.temporaries), FormatBytes(told.autograd),
+                    FormatBytes(told.unknown)),
+        Style::kBold);
+  }
   if (memory.sharded.empty()) return;
   text = "a rank then takes";
   for (const ShardedMemory& sharded : memory.sharded) {

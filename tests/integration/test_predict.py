@@ -268,6 +268,37 @@ class BatchSizes(PredictTest):
         self.assert_refused(support.headroom("predict", "--ops", self.write("ops.csv", OPERATORS), "--batch-curve"), 2, "--batch-curve", "TRACE")
 
 
+class MemoryTimelines(PredictTest):
+    """What PyTorch's memory profiler recorded beside the trace."""
+
+    def test_the_recorded_peak_counts_and_its_parts_are_told(self):
+        timeline = self.write("m.raw.json.gz", gzip.compress(json.dumps(
+            [[-1, 1, 100 << 20, 0], [-1, 1, 200 << 20, 1], [5, 2, 30 << 30, 7], [6, 3, -(30 << 30), 7], [6, 3, 30 << 30, 4], [9, 4, -(30 << 30), 4]]).encode()))
+        result = self.predict(GPU_BOUND, "--gpu", "V100,T4", "--memory-timeline", timeline)
+        memory = result["baseline"]["memory"]
+        self.assertEqual(memory["recorded"]["activations_bytes"], 30 << 30)
+        self.assertEqual(memory["recorded_peak_bytes"], (300 << 20) + (30 << 30))
+        self.assertEqual([target["fits"] for target in result["targets"]][1], False)  # A T4 has 16 GB.
+        text = support.headroom("predict", GPU_BOUND, "--gpu", "T4", "--memory-timeline", timeline, "--no-local-state").text
+        self.assertIn("Recorded  32.53 GB at the peak", text)
+
+    def test_what_is_no_timeline_is_refused(self):
+        self.assert_refused(support.headroom("predict", GPU_BOUND, "--memory-timeline", self.write("m.raw", "[[1, 2]]")), 3, "m.raw", "entry 1")
+        self.assert_refused(support.headroom("predict", GPU_BOUND, "--memory-timeline", self.scratch / "none.raw"), 3, "none.raw")
+        self.assert_refused(support.headroom("predict", GPU_BOUND, HOST_BOUND, "--memory-timeline", self.write("m.raw", "[]")), 2, "one TRACE")
+
+    def test_the_model_says_what_another_run_of_the_network_allocated(self):
+        """A public recording of the same network, ResNet-50, at half the batch, on a GPU that is not told."""
+        timeline = support.DATA / "public-traces" / "hta__memory_timeline.raw.gz"
+        if not timeline.is_file():
+            raise self.skipTest(f"no {timeline}; set HEADROOM_DATA")
+        result = self.predict(GPU_BOUND, "--gpu", "H200", "--batch-curve", "--memory-timeline", timeline)
+        memory, points = result["baseline"]["memory"], {point["samples"]: point for point in result["targets"][0]["batch_curve"]["points"]}
+        self.assertAlmostEqual(memory["parameters_bytes"] / memory["recorded"]["parameters_bytes"], 1, delta=0.01)
+        self.assertAlmostEqual(memory["optimizer_state_bytes"] / memory["recorded"]["optimizer_state_bytes"], 1, delta=0.01)
+        self.assertAlmostEqual(points[32]["memory_bytes"] / memory["recorded_peak_bytes"], 1, delta=0.03)
+
+
 class Plans(PredictTest):
     def test_hours_money_and_co2(self):
         result = self.predict(GPU_BOUND, "--gpu", "A100-80,H200", "--total-steps", "1000000", "--prices", self.write("p.toml", PRICES),
