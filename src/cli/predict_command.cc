@@ -305,18 +305,19 @@ Status PredictCommand::PredictTrace(const std::string& trace, PredictReport& rep
   const PredictedMs step = {baseline.corrected.low, baseline.corrected.mid,
                             baseline.corrected.high};
   report.source_gpu = source.value().device->short_name;
+  const std::optional<StepEnergy> modelled = ModelledEnergy(
+      predictor.Predict(source.value(), 1).activity, source.value(), gpus_.constants());
   std::optional<StepEnergy> energy = MeasuredEnergy(job.store(), job.steps().spans);
-  if (!energy) {
-    energy = ModelledEnergy(predictor.Predict(source.value(), 1).activity, source.value(),
-                            gpus_.constants());
-  }
+  if (energy && modelled) energy->PartsLike(*modelled);
+  if (!energy) energy = modelled;
+  const std::optional<std::int64_t> samples = SamplesPerStep(job);
   if (plan_.is_asked() && job.steps().steps.source == StepSource::kNone) {
     return Status::NoAnswer(fmt::format(
         "{}: nothing marks its steps, so a job of --total-steps cannot be told; record with "
         "prof.step(), or name the range that begins a step with --step-marker",
         trace));
   }
-  if (batch_curve_ && !SamplesPerStep(job)) {
+  if (batch_curve_ && !samples) {
     return Status::NoAnswer(
         fmt::format("{}: --batch-curve: the trace does not tell the samples of a step, as no "
                     "operator of the forward has shapes; record with record_shapes=True",
@@ -328,6 +329,7 @@ Status PredictCommand::PredictTrace(const std::string& trace, PredictReport& rep
                           .host_ms = baseline.host_limit_ms,
                           .gpu_ms = baseline.gpu_limit_ms,
                           .energy = energy,
+                          .samples = samples,
                           .steps_note = baseline.steps_note,
                           .ratio_only_share = predictor.ratio_only_share()};
   std::optional<RecordedMemory> timeline;
@@ -361,6 +363,7 @@ Status PredictCommand::PredictTrace(const std::string& trace, PredictReport& rep
          .speedup = taken.mid > 0 ? std::optional(step.mid / taken.mid) : std::nullopt,
          .gpu_memory_bytes = UsableBytes(*target.device),
          .energy = EnergyOf(prediction.activity, taken, target),
+         .samples = samples,
          .measured_operators = target.correction ? target.correction->size() : 0,
          .limited_by = prediction.host_ms > prediction.gpu_ms ? "host" : "gpu",
          .why = prediction.why,

@@ -73,10 +73,27 @@ std::optional<StepEnergy> ModelledEnergy(const StepActivity& activity, const Dev
   const double active = std::min(activity.active_ms, busy);
   const double full = constants.energy_idle * activity.step_ms + constants.energy_busy * busy +
                       (1 - constants.energy_idle - constants.energy_busy) * active;
-  return StepEnergy{.joules = *rates.device->tdp_w * std::min(full, activity.step_ms) / kMsPerS,
+  StepEnergy energy{.joules = *rates.device->tdp_w * std::min(full, activity.step_ms) / kMsPerS,
                     .error = rates.device->name == constants.energy_gpu
                                  ? constants.energy_error
                                  : constants.energy_error_elsewhere};
+  if (full <= 0) return energy;
+  const double joules_a_ms = energy.joules / full;
+  energy.idle_joules = joules_a_ms * constants.energy_idle * activity.step_ms;
+  for (std::size_t i = 0; i < kGpuPhases; ++i) {
+    const StepActivity::Part& part = activity.phases[i];
+    energy.phase_joules[i] =
+        joules_a_ms * (constants.energy_busy * part.busy_ms +
+                       (1 - constants.energy_idle - constants.energy_busy) * part.active_ms);
+  }
+  return energy;
+}
+
+void StepEnergy::PartsLike(const StepEnergy& other) {
+  const double ratio = other.joules > 0 ? joules / other.joules : 0;
+  idle_joules = ratio * other.idle_joules;
+  std::transform(other.phase_joules.begin(), other.phase_joules.end(), phase_joules.begin(),
+                 [&](double part) { return ratio * part; });
 }
 
 std::optional<StepEnergy> MeasuredEnergy(const TraceStore& store, std::span<const Interval> steps) {

@@ -1,6 +1,8 @@
 // The energy of a step: measured where the trace holds counters, else by a model.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -13,11 +15,20 @@
 
 namespace headroom {
 
+/// What a GPU works for.
+enum class GpuPhase : std::uint8_t { kForward, kBackward, kOptimizer, kOther };
+inline constexpr std::size_t kGpuPhases = 4;
+
 /// What a GPU does in a step, in milliseconds; each at most the one before.
 struct StepActivity {
+  struct Part {
+    double busy_ms = 0, active_ms = 0;
+  };
+
   double step_ms = 0;
   double busy_ms = 0;    ///< With a kernel or copy at work.
   double active_ms = 0;  ///< What its work would take at full rate: arithmetic, then bytes.
+  std::array<Part, kGpuPhases> phases{};  ///< By GpuPhase; their sums are those above.
 };
 
 enum class EnergySource : std::uint8_t {
@@ -34,6 +45,13 @@ struct StepEnergy {
   double joules = 0;
   double error = 0;  ///< Half-width, as a share: four of five lie within.
   EnergySource source = EnergySource::kModel;
+  /// Parts of it, by the model's shares: what the phases' work takes, and what the GPU would draw
+  /// in the same time if it waited.
+  std::array<double, kGpuPhases> phase_joules{};
+  double idle_joules = 0;
+
+  /// The same parts of another total.
+  void PartsLike(const StepEnergy& other);
 };
 
 /// E = P * (idle * step + busy * busy_ms + (1 - idle - busy) * active_ms), at most P * step, with P

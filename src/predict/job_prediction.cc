@@ -22,6 +22,19 @@ constexpr double kMostResidual = 4;
 /// they were held against one GPU alone, so their ranges are so many times as wide.
 constexpr double kSomeTensorCores = 0.05, kTensorCoreDoubt = 2;
 
+GpuPhase PhaseOf(Phase phase) {
+  switch (phase) {
+    case Phase::kForward:
+      return GpuPhase::kForward;
+    case Phase::kBackward:
+      return GpuPhase::kBackward;
+    case Phase::kOptimizer:
+      return GpuPhase::kOptimizer;
+    default:
+      return GpuPhase::kOther;
+  }
+}
+
 bool IsBusCopy(CopyKind copy) {
   return copy == CopyKind::kHostToDevice || copy == CopyKind::kDeviceToHost;
 }
@@ -168,16 +181,25 @@ double JobPredictor::FactorOf(const Piece& piece, const DeviceRates& target) con
 StepActivity JobPredictor::ActivityOf(const Plan& plan, double step_ms,
                                       const DeviceRates& target) const {
   double busy = 0, active = 0, told = 0;
+  struct PhaseTime {
+    double busy = 0, active = 0, told = 0;
+  };
+  std::array<PhaseTime, kGpuPhases> phases;
   for (const Piece& piece : pieces_) {
     double ns = 0;
     for (const TaskIndex task : piece.tasks) ns += static_cast<double>(plan.duration[task]);
     busy += ns;
+    PhaseTime& phase =
+        phases[static_cast<std::size_t>(PhaseOf(job_.ContextOf(piece.tasks.front()).phase))];
+    phase.busy += ns;
     const OperatorWork work = {
         .call = piece.call ? &*piece.call : nullptr, .cost = piece.cost, .longest = piece.longest};
     const std::optional<double> full = FullRateNs(work, target);
     if (!full) continue;
     told += ns;
     active += std::min(ns, *full);
+    phase.told += ns;
+    phase.active += std::min(ns, *full);
   }
   const double steps = plan.shape->steps * kNsPerMs;
   StepActivity activity{.step_ms = step_ms};
@@ -185,6 +207,18 @@ StepActivity JobPredictor::ActivityOf(const Plan& plan, double step_ms,
   activity.busy_ms = std::min(step_ms, busy / steps);
   // Of what is not known, as much as of the rest.
   activity.active_ms = told > 0 ? activity.busy_ms * active / told : 0;
+  double parts =
+      0;  // Of work at full rate, where the known share of each phase stands for the rest.
+  for (const PhaseTime& phase : phases)
+    parts += phase.told > 0 ? phase.busy * phase.active / phase.told : 0;
+  for (std::size_t i = 0; i < kGpuPhases && busy > 0; ++i) {
+    const PhaseTime& phase = phases[i];
+    activity.phases[i].busy_ms = activity.busy_ms * phase.busy / busy;
+    if (phase.told > 0 && parts > 0) {
+      activity.phases[i].active_ms =
+          activity.active_ms * phase.busy * phase.active / phase.told / parts;
+    }
+  }
   return activity;
 }
 

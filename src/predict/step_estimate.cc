@@ -25,8 +25,13 @@ Result<StepEstimate> EstimateStep(const OperatorList& list, const DeviceRates& r
     const double ms = *ns * listed.repeats / kNsPerMs;
     step += ms;
     measured += ms * CorrectionOf(listed.work, rates).evidence;
-    estimate.activity.active_ms +=
-        std::min(*ns, FullRateNs(listed.work, rates)) * listed.repeats / kNsPerMs;
+    const double active = std::min(*ns, FullRateNs(listed.work, rates)) * listed.repeats / kNsPerMs;
+    estimate.activity.active_ms += active;
+    const GpuPhase phase =
+        listed.phase == StepPhase::kForward ? GpuPhase::kForward : GpuPhase::kBackward;
+    StepActivity::Part& part = estimate.activity.phases[static_cast<std::size_t>(phase)];
+    part.busy_ms += ms;
+    part.active_ms += active;
     estimate.phase_ms[static_cast<std::size_t>(listed.phase)] += ms;
   }
   estimate.activity.step_ms = estimate.activity.busy_ms = step;

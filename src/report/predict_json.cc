@@ -1,3 +1,7 @@
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "report/json_writer.h"
@@ -16,12 +20,26 @@ void WriteRange(JsonWriter& json, const PredictedMs& ms) {
   json.EndObject();
 }
 
-void WriteEnergy(JsonWriter& json, const std::optional<StepEnergy>& energy) {
+void WriteEnergy(JsonWriter& json, const std::optional<StepEnergy>& energy,
+                 std::optional<std::int64_t> samples) {
   constexpr double kPercent = 100;
   json.Key("energy_joules").Number(energy ? std::optional(energy->joules) : std::nullopt);
   json.Key("energy_error_pct")
       .Number(energy ? std::optional(energy->error * kPercent) : std::nullopt);
   json.Key("energy_source").StringOrNull(energy ? Name(energy->source) : "");
+  json.Key("energy_joules_per_sample")
+      .Number(energy && samples ? std::optional(energy->joules / static_cast<double>(*samples))
+                                : std::nullopt);
+  json.Key("energy_parts_joules");
+  if (!energy || energy->idle_joules <= 0) {
+    json.Null();
+    return;
+  }
+  json.BeginObject();
+  constexpr std::array kNames = {"forward", "backward", "optimizer", "other"};
+  for (std::size_t i = 0; i < kGpuPhases; ++i) json.Key(kNames[i]).Number(energy->phase_joules[i]);
+  json.Key("idle").Number(energy->idle_joules);
+  json.EndObject();
 }
 
 void WriteOption(JsonWriter& json, const PlannedOption& planned) {
@@ -108,7 +126,7 @@ void WriteBaseline(JsonWriter& json, const PredictBaseline& baseline) {
   json.Key("step_high_ms").Number(baseline.step.high);
   json.Key("host_limit_ms").Number(baseline.host_ms);
   json.Key("gpu_limit_ms").Number(baseline.gpu_ms);
-  WriteEnergy(json, baseline.energy);
+  WriteEnergy(json, baseline.energy, baseline.samples);
   WriteMemory(json, baseline);
   json.Key("no_memory").StringOrNull(baseline.no_memory);
   json.Key("steps_note").StringOrNull(baseline.steps_note);
@@ -159,7 +177,7 @@ void WriteTarget(JsonWriter& json, const PredictedTarget& target) {
     json.Null();
   }
   json.Key("gpu_memory_bytes").Number(target.gpu_memory_bytes);
-  WriteEnergy(json, target.energy);
+  WriteEnergy(json, target.energy, target.samples);
   json.Key("hours").Number(target.hours);
   json.Key("money").Number(target.money);
   json.Key("currency").StringOrNull(target.currency);

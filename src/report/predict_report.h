@@ -24,6 +24,7 @@ struct PredictBaseline {
   double host_ms = 0;    ///< Step were every GPU task done in no time.
   double gpu_ms = 0;     ///< Step were the host infinitely fast.
   std::optional<StepEnergy> energy = {};
+  std::optional<std::int64_t> samples = {};  ///< A step; none: not told.
   std::optional<JobMemory> memory = {};
   std::string no_memory = {};   ///< Why it is not known.
   std::string steps_note = {};  ///< What one should know of the recorded steps; empty: nothing.
@@ -39,14 +40,15 @@ struct PredictedTarget {
   std::optional<double> speedup = {};
   std::optional<std::array<double, 3>> phases_ms = {};  ///< Of a list, by StepPhase.
   std::optional<double> gpu_memory_bytes = {};
-  std::optional<StepEnergy> energy = {};  ///< Of a step.
-  std::optional<double> hours = {};       ///< Of the whole job, as are money and CO2.
+  std::optional<StepEnergy> energy = {};     ///< Of a step.
+  std::optional<std::int64_t> samples = {};  ///< A step; none: not told.
+  std::optional<double> hours = {};          ///< Of the whole job, as are money and CO2.
   std::optional<double> co2_kg = {};
   std::optional<double> money = {};  ///< On the cheapest instance that is listed.
   std::string currency = {};
   std::optional<double> memory_bytes = {};  ///< That the job takes there.
   std::optional<bool> fits = {};
-  std::optional<double> largest_batch = {};  ///< Samples that fit, with kMemoryMargin left.
+  std::optional<double> largest_batch = {};          ///< Samples that fit, with kMemoryMargin left.
   std::optional<TargetBatchCurve> batch_curve = {};  ///< Where it was asked for.
   /// Measured on that GPU, by which the prediction is corrected.
   std::size_t measured_operators = 0;

@@ -63,6 +63,19 @@ void WriteMemory(TextPage& page, const PredictBaseline& baseline) {
   page.Paragraph("  Sharded   ", text + " GPUs (ZeRO)", Style::kBold);
 }
 
+void WriteEnergyParts(TextPage& page, const StepEnergy& energy,
+                      std::optional<std::int64_t> samples) {
+  if (energy.idle_joules <= 0) return;
+  std::string text = fmt::format(
+      "forward {:.3g} J, backward {:.3g} J, optimizer {:.3g} J, other work {:.3g} J, and {:.3g} J "
+      "that a GPU at rest draws",
+      energy.phase_joules[0], energy.phase_joules[1], energy.phase_joules[2],
+      energy.phase_joules[3], energy.idle_joules);
+  if (samples)
+    text += fmt::format("; {:.3g} J a sample", energy.joules / static_cast<double>(*samples));
+  page.Paragraph("            ", text, Style::kBold);
+}
+
 void WriteBaseline(TextPage& page, const PredictBaseline& baseline) {
   page.Heading("As it is", fmt::format("{}, {}", baseline.gpu, baseline.trace), Style::kDim);
   if (!baseline.steps_note.empty())
@@ -85,6 +98,7 @@ void WriteBaseline(TextPage& page, const PredictBaseline& baseline) {
                                    ? "measured by the GPU's energy counter"
                                    : "measured as power, integrated"),
                    Style::kBold);
+    WriteEnergyParts(page, *baseline.energy, baseline.samples);
   }
   WriteMemory(page, baseline);
   if (baseline.ratio_only_share > 0) {

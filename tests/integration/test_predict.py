@@ -268,6 +268,23 @@ class BatchSizes(PredictTest):
         self.assert_refused(support.headroom("predict", "--ops", self.write("ops.csv", OPERATORS), "--batch-curve"), 2, "--batch-curve", "TRACE")
 
 
+class Energy(PredictTest):
+    def test_parts_add_up_and_a_sample_is_a_share(self):
+        result = self.predict(GPU_BOUND, "--gpu", "V100,T4")
+        for told in (result["baseline"], *result["targets"]):
+            self.assertAlmostEqual(sum(told["energy_parts_joules"].values()) / told["energy_joules"], 1, places=6)
+            self.assertAlmostEqual(told["energy_joules_per_sample"] * 64, told["energy_joules"], places=6)
+        parts = result["baseline"]["energy_parts_joules"]
+        self.assertGreater(parts["backward"], 1.5 * parts["forward"])
+        self.assertLess(parts["optimizer"], 0.1 * parts["forward"])
+        waiting = self.predict(HOST_BOUND, "--gpu", "H200")["targets"][0]
+        self.assertGreater(waiting["energy_parts_joules"]["idle"] / waiting["energy_joules"], parts["idle"] / result["baseline"]["energy_joules"])
+        listed = self.predict("--ops", self.write("ops.csv", OPERATORS), "--gpu", "V100")["targets"][0]
+        self.assertAlmostEqual(sum(listed["energy_parts_joules"].values()) / listed["energy_joules"], 1, places=6)
+        self.assertEqual(listed["energy_parts_joules"]["backward"], 0)
+        self.assertIsNone(listed["energy_joules_per_sample"])
+
+
 class MemoryTimelines(PredictTest):
     """What PyTorch's memory profiler recorded beside the trace."""
 
