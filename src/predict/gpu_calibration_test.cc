@@ -1,10 +1,14 @@
 #include "predict/gpu_calibration.h"
 
 #include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
 
+#include <cmath>
 #include <memory>
 #include <string>
 
+#include "cost/damage.h"
 #include "predict/kernel_model.h"
 #include "predict/kernel_table.h"
 #include "predict/step_estimate.h"
@@ -75,6 +79,27 @@ TEST(GpuCalibration, SaysWhatIsWrongWithATable) {
   EXPECT_NE(why("device,op,rows,cols,timing,latency_ms\nV100,add,10,10,warm,1\n")
                 .find("neither call nor stream"),
             std::string::npos);
+}
+
+RC_GTEST_PROP(GpuCalibrationProperty, ADamagedTableCorrectsByANumberOrIsAnErrorThatNamesIt, ()) {
+  const DeviceRates rates = RatesOfGpu("V100");
+  const std::string text = Damaged(
+      "device,op,m,k,n,rows,cols,dtype,timing,latency_ms\nV100,linear,512,1024,2048,,,fp32,call,0."
+      "3\n"
+      "V100,add,,,,8192,1024,fp32,stream,0.2\nV100,softmax,,,,8192,1024,,,0.3\n");
+  const Result<CsvTable> table = ParseCsv(text, "damaged.csv");
+  if (!table.ok()) {
+    RC_ASSERT(table.status().message().find("damaged.csv") != std::string::npos);
+    return;
+  }
+  const auto correction = ReadCorrection(table.value(), "V100", rates, ShippedConstants());
+  if (!correction.ok()) {
+    RC_ASSERT(correction.status().message().find("damaged.csv") != std::string::npos);
+    return;
+  }
+  const KernelWork product = {.shape = ProductWork{.m = 512, .k = 1024, .n = 2048}};
+  const Correction at = correction.value()->At(product);
+  RC_ASSERT(std::isfinite(at.log_factor) && at.evidence >= 0 && at.evidence <= 1);
 }
 
 }  // namespace

@@ -1,10 +1,16 @@
 #include "predict/memory_timeline.h"
 
 #include <gtest/gtest.h>
+#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
+#include <unistd.h>
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <string>
+
+#include "cost/damage.h"
 
 namespace headroom {
 namespace {
@@ -44,6 +50,21 @@ TEST_F(MemoryTimelineTest, SaysWhatIsNoTimeline) {
     ASSERT_FALSE(memory.ok()) << text;
     EXPECT_EQ(memory.status().code(), StatusCode::kBadInput);
     EXPECT_NE(memory.status().message().find("export_memory_timeline"), std::string::npos);
+  }
+}
+
+RC_GTEST_PROP(MemoryTimelineProperty, ADamagedOneHasAPeakOrIsAnErrorThatNamesIt, ()) {
+  const std::string text = Damaged(
+      "[[-1, 1, 100, 0], [10, 2, 50, 7], [20, 3, -50, 7], [20, 3, 50, 4], [50, 4, -50, 4]]");
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("damaged-" + std::to_string(getpid()) + ".raw");
+  std::ofstream(path, std::ios::binary) << text;
+  const Result<RecordedMemory> memory = ReadMemoryTimeline(path.string());
+  std::filesystem::remove(path);
+  if (memory.ok()) {
+    RC_ASSERT(std::isfinite(memory.value().Total()) && memory.value().Total() > 0);
+  } else {
+    RC_ASSERT(memory.status().message().find("damaged-") != std::string::npos);
   }
 }
 
