@@ -1,10 +1,11 @@
 """Times operators on this machine's GPU, for `headroom calibrate --gpu`.
 
-usage: calibrate_gpu.py [SECONDS]
+usage: calibrate_gpu.py FILE [SECONDS]
 
-Writes a table of operators to stdout: CSV, columns `device`, `op`, extents, `dtype`, `timing` and `latency_ms` (milliseconds of one of
+Writes a table of operators into FILE: CSV, columns `device`, `op`, extents, `dtype`, `timing` and `latency_ms` (milliseconds of one of
 many calls in a row). Shapes lie evenly, on a logarithmic scale, over what networks ask for; those that do not fit the GPU's memory, or
-take too long for the time that there is, are left out. Needs PyTorch with a GPU.
+take too long for the time that there is, are left out, and so is what this PyTorch or GPU cannot run. Ends after twice the time in any
+case. Needs PyTorch with a GPU.
 """
 
 import csv
@@ -155,28 +156,37 @@ def measure(device, name, seconds, out, kinds=tuple(KINDS)):
     """Writes a line for each operator that was timed."""
     writer = csv.DictWriter(out, COLUMNS)
     writer.writeheader()
-    jobs = [(kind, dtype, shape) for kind in kinds for dtype in KINDS[kind][1] if supported(dtype, device) for shape in shapes_of(kind)]
-    each = seconds / max(1, len(jobs))
-    limit = BYTES_LIMIT if device == "cpu" else torch.cuda.get_device_properties(0).total_memory / 4
+    jobs = [(number, kind, dtype, shape) for kind in kinds for dtype in KINDS[kind][1] if supported(dtype, device)
+            for number, shape in enumerate(shapes_of(kind))]
+    jobs.sort(key=lambda job: job[0])  # So that what there is no time for is missed by all kinds alike.
+    each, deadline = seconds / max(1, len(jobs)), time.monotonic() + 2 * seconds
+    limit = BYTES_LIMIT if device == "cpu" else torch.cuda.mem_get_info()[0] / 4
     torch.backends.cudnn.benchmark = True
     clock = HostClock() if device == "cpu" else GpuClock()
     with torch.no_grad():
-        for kind, dtype, shape in jobs:
+        for _number, kind, dtype, shape in jobs:
+            if time.monotonic() > deadline:
+                break
             size = torch.finfo(TYPES[dtype]).bits // 8
             if size * elements_of(kind, shape) > limit:
                 continue
             allow_tf32(dtype == "tf32")
-            latency = milliseconds_of(call_of(kind, shape, dtype, device), clock, each)
+            try:
+                latency = milliseconds_of(call_of(kind, shape, dtype, device), clock, each)
+            except RuntimeError as error:  # Out of memory, or nothing there that runs it.
+                print(f"{kind} {dtype} {shape}: left out: {error}", file=sys.stderr)
+                continue
             if latency is not None:
                 writer.writerow({"device": name, "op": kind, **shape, "dtype": dtype, "timing": "stream", "latency_ms": f"{latency:.6f}"})
                 out.flush()
 
 
 def main():
-    seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 60
+    path, seconds = sys.argv[1], float(sys.argv[2]) if len(sys.argv) > 2 else 60
     if not torch.cuda.is_available():
         sys.exit("PyTorch sees no GPU (torch.cuda.is_available() is False)")
-    measure("cuda", torch.cuda.get_device_name(), seconds, sys.stdout)
+    with open(path, "w", newline="", encoding="utf-8") as out:
+        measure("cuda", torch.cuda.get_device_name(), seconds, out)
 
 
 if __name__ == "__main__":

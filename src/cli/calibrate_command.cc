@@ -42,12 +42,6 @@ Run it where the traces come from, with the Python that trains there, while the 
 else. Exit codes: 0 fine; 2 usage, or no Python with PyTorch; 4 cannot measure or write.
 )";
 
-/// The last line that is not empty: a program may print remarks before its result.
-std::string LastLine(std::string text) {
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
-  return text.substr(text.rfind('\n') + 1);
-}
-
 /// Runs the training loops; what the program prints.
 Result<nlohmann::json> RunLoops(const std::string& python, const std::string& folder,
                                 double seconds) {
@@ -149,7 +143,7 @@ Status CalibrateCommand::Run() {
 }
 
 Status CalibrateCommand::CalibrateGpu() const {
-  if (output_path_.empty()) {
+  if (output_path_.empty() || output_path_ == "-") {
     return Status::Usage(
         "--gpu needs -o FILE: the table goes where predictions for this GPU are made");
   }

@@ -100,7 +100,7 @@ Status GpuChoice::LoadCalibration(const std::string& path) {
           path, device->short_name));
     }
     const Result<DeviceRates> rates = RatesOfDevice(*device);
-    if (!rates.ok()) return rates.status();
+    if (!rates.ok()) return Status::BadInput(fmt::format("{}: {}", path, rates.status().message()));
     Result<std::shared_ptr<const LocalCorrection>> correction =
         ReadCorrection(table.value(), name, rates.value(), constants_);
     if (!correction.ok()) return correction.status();
@@ -143,14 +143,6 @@ Result<std::vector<DeviceRates>> GpuChoice::Chosen(bool quiet) const {
     if (std::none_of(chosen.begin(), chosen.end(), same))
       chosen.push_back(std::move(found).value());
   }
-  for (const auto& [name, correction] : corrections_) {
-    const bool used =
-        gpus_.empty() || std::any_of(chosen.begin(), chosen.end(), [&](const DeviceRates& rates) {
-          return rates.correction == correction;
-        });
-    if (!used && !quiet)
-      Remark(fmt::format("--gpu-calibration says something of {}, which --gpu leaves out\n", name));
-  }
   if (!gpus_.empty()) return chosen;
   for (const DeviceSpec& device : devices().devices()) {
     Result<DeviceRates> found = RatesOfDevice(device);
@@ -161,6 +153,18 @@ Result<std::vector<DeviceRates>> GpuChoice::Chosen(bool quiet) const {
     }
   }
   return chosen;
+}
+
+std::string GpuChoice::UnusedCalibrations(std::span<const DeviceRates> used) const {
+  std::string unused;
+  for (const auto& [name, correction] : corrections_) {
+    const auto& measured = correction;
+    const bool is_used = std::any_of(used.begin(), used.end(), [&](const DeviceRates& rates) {
+      return rates.correction == measured;
+    });
+    if (!is_used) unused += (unused.empty() ? "" : ", ") + name;
+  }
+  return unused;
 }
 
 std::string GpuChoice::WhyExtrapolated(const DeviceRates& rates) const {

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,8 @@ class GpuChoice {
   ///
   /// @param quiet  does not remark on those that are left out
   Result<std::vector<DeviceRates>> Chosen(bool quiet) const;
+  /// GPUs of which --gpu-calibration says something, but that have no part in a prediction.
+  std::string UnusedCalibrations(std::span<const DeviceRates> used) const;
   /// Why a prediction for it is extrapolated; empty: it is not.
   std::string WhyExtrapolated(const DeviceRates& rates) const;
 

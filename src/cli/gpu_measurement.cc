@@ -69,16 +69,26 @@ std::string Render(const std::map<std::pair<std::string, DType>, Measured>& kind
 }  // namespace
 
 Status MeasureGpu(const std::string& python, double seconds, const std::string& path) {
+  // A place that cannot be written is told before the minute is spent.
+  if (const Result<AtomicFile> place = AtomicFile::Write(path, ""); !place.ok())
+    return place.status();
   const Result<TemporaryFolder> folder = TemporaryFolder::Make();
   if (!folder.ok()) return folder.status();
-  Result<std::string> text =
-      RunPythonProgram(python, GpuCalibrationPrograms().front(), {fmt::format("{}", seconds)},
-                       folder.value().path(), "measure the GPU");
-  if (!text.ok()) return text.status();
-  const Result<CsvTable> table = ParseCsv(text.value(), "the measured table");
-  if (!table.ok()) return table.status();
+  const std::string measured = folder.value().path() + "/operators.csv";
+  const Result<std::string> said = RunPythonProgram(python, GpuCalibrationPrograms().front(),
+                                                    {measured, fmt::format("{}", seconds)},
+                                                    folder.value().path(), "measure the GPU");
+  if (!said.ok()) return said.status();
+  const auto no_table = [&](const Status& why) {
+    return Status::Internal(
+        fmt::format("{} wrote no table of operators: {}", python, why.message()));
+  };
+  Result<std::string> text = ReadWholeText(measured);
+  if (!text.ok()) return no_table(text.status());
+  const Result<CsvTable> table = ParseCsv(text.value(), "its table");
+  if (!table.ok()) return no_table(table.status());
   const Result<std::vector<std::string>> devices = DevicesOf(table.value());
-  if (!devices.ok()) return devices.status();
+  if (!devices.ok()) return no_table(devices.status());
   if (devices.value().empty()) {
     return Status::Usage(
         fmt::format("no operator was measured in {:g} s; give more time with --seconds", seconds));
@@ -86,7 +96,7 @@ Status MeasureGpu(const std::string& python, double seconds, const std::string& 
   const std::string& device = devices.value().front();
   const Result<std::vector<MeasuredOperator>> operators =
       ReadMeasuredOperators(table.value(), [&](const std::string& name) { return name == device; });
-  if (!operators.ok()) return operators.status();
+  if (!operators.ok()) return no_table(operators.status());
   const Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
   if (!knowledge.ok()) return knowledge.status();
   const Result<KernelConstants> constants = KernelConstants::LoadBuiltIn();
@@ -98,13 +108,20 @@ Status MeasureGpu(const std::string& python, double seconds, const std::string& 
     Result<DeviceRates> found = RatesOf(*spec, catalog, constants.value());
     if (found.ok()) rates = std::move(found).value();
   }
+  if (rates && !ReadCorrection(table.value(), device, *rates, constants.value()).ok()) {
+    return Status::Usage(fmt::format(
+        "the operators that ran in {:g} s are too short or too few to tell anything of {}; give "
+        "more time with --seconds",
+        seconds, device));
+  }
   std::map<std::pair<std::string, DType>, Measured> kinds;
   for (const MeasuredOperator& op : operators.value()) {
-    Measured& measured = kinds[{op.op, op.work.dtype}];
-    ++measured.operators;
+    if (!op.on_source) continue;
+    Measured& kind = kinds[{op.op, op.work.dtype}];
+    ++kind.operators;
     const std::optional<double> modelled =
         rates ? ModelledMs(op, *rates, constants.value()) : std::nullopt;
-    if (modelled) measured.log_errors.push_back(std::log(op.measured_ms / *modelled));
+    if (modelled) kind.log_errors.push_back(std::log(op.measured_ms / *modelled));
   }
   Result<AtomicFile> file = AtomicFile::Write(path, std::move(text).value());
   if (!file.ok()) return file.status();

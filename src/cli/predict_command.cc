@@ -7,6 +7,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <map>
@@ -60,7 +61,7 @@ void AddFits(const JobMemory& memory, std::span<PredictedTarget> targets) {
     bytes.push_back(target.gpu_memory_bytes.value_or(0));
   const std::vector<MemoryFit> fits = FitsOf(memory, bytes);
   for (std::size_t i = 0; i < targets.size(); ++i) {
-    targets[i].memory_bytes = memory.recorded_bytes.value_or(memory.peak.peak_bytes);
+    targets[i].memory_bytes = memory.PeakAt(1);
     if (!targets[i].gpu_memory_bytes) continue;
     targets[i].fits = fits[i].fits;
     targets[i].largest_batch = fits[i].samples;
@@ -154,10 +155,17 @@ Status PredictCommand::CheckFlags() const {
   return RefuseToOverwrite("-o", output_path_, inputs_read);
 }
 
+void PredictCommand::RemarkOnUnused(std::span<const DeviceRates> used) const {
+  const std::string unused = gpus_.UnusedCalibrations(used);
+  if (!unused.empty() && !options_.quiet)
+    Remark(fmt::format("--gpu-calibration of {} has no part in this prediction\n", unused));
+}
+
 Status PredictCommand::PredictTable() const {
   const Result<DeviceRates> source = gpus_.RatesNamed(from_), target = gpus_.RatesNamed(to_);
   if (!source.ok()) return source.status();
   if (!target.ok()) return target.status();
+  RemarkOnUnused(std::array{source.value(), target.value()});
   const Result<CsvTable> table = ReadCsv(table_path_);
   if (!table.ok()) return table.status();
   const DeviceCatalog& catalog = gpus_.devices();
@@ -215,6 +223,7 @@ Status PredictCommand::PredictTable() const {
 Status PredictCommand::PredictLists(PredictReport& report) const {
   const Result<std::vector<DeviceRates>> targets = gpus_.Chosen(options_.quiet);
   if (!targets.ok()) return targets.status();
+  RemarkOnUnused(targets.value());
   const Result<std::vector<OperatorList>> lists = ReadOperatorLists(operators_path_);
   if (!lists.ok()) return lists.status();
   for (std::size_t group = 0; group < lists.value().size(); ++group) {
@@ -244,6 +253,7 @@ Status PredictCommand::PredictLists(PredictReport& report) const {
            .gpu_memory_bytes = UsableBytes(*rate.device),
            .energy = EnergyOf(estimate.value().activity, estimate.value().step, rate),
            .measured_operators = rate.correction ? rate.correction->size() : 0,
+           .measured_share = estimate.value().measured_share,
            .why = why,
            .doubt = gpus_.WhyExtrapolated(rate)});
     }
@@ -292,6 +302,12 @@ Result<DeviceRates> PredictCommand::SourceOf(const std::string& trace, const Job
 }
 
 Status PredictCommand::PredictTrace(const std::string& trace, PredictReport& report) const {
+  std::optional<RecordedMemory> timeline;
+  if (!timeline_path_.empty()) {
+    const Result<RecordedMemory> read = ReadMemoryTimeline(timeline_path_);
+    if (!read.ok()) return read.status();
+    timeline = read.value();
+  }
   const Result<OpenedJob> opened = OpenJob(trace, options_);
   if (!opened.ok()) return opened.status();
   if (!opened.value().forecasts.ok()) return opened.value().forecasts;
@@ -300,6 +316,9 @@ Status PredictCommand::PredictTrace(const std::string& trace, PredictReport& rep
   if (!source.ok()) return source.status();
   const Result<std::vector<DeviceRates>> targets = gpus_.Chosen(options_.quiet);
   if (!targets.ok()) return targets.status();
+  std::vector<DeviceRates> used = targets.value();
+  used.push_back(source.value());
+  RemarkOnUnused(used);
   const Baseline baseline = Forecaster(job).baseline();
   JobPredictor predictor(job, source.value(), gpus_.constants());
   const PredictedMs step = {baseline.corrected.low, baseline.corrected.mid,
@@ -310,10 +329,13 @@ Status PredictCommand::PredictTrace(const std::string& trace, PredictReport& rep
   std::optional<StepEnergy> energy = MeasuredEnergy(job.store(), job.steps().spans);
   if (energy && modelled) energy->PartsLike(*modelled);
   if (!energy) energy = modelled;
-  const std::optional<std::int64_t> samples = SamplesPerStep(job);
-  if (plan_.is_asked() && job.steps().steps.source == StepSource::kNone) {
+  // Where nothing marks the steps, the whole recording is one.
+  const bool has_steps = job.steps().steps.source != StepSource::kNone;
+  const std::optional<std::int64_t> samples =
+      has_steps ? SamplesPerStep(job) : std::optional<std::int64_t>();
+  if ((plan_.is_asked() || batch_curve_) && !has_steps) {
     return Status::NoAnswer(fmt::format(
-        "{}: nothing marks its steps, so a job of --total-steps cannot be told; record with "
+        "{}: nothing marks its steps, which --total-steps and --batch-curve are about; record with "
         "prof.step(), or name the range that begins a step with --step-marker",
         trace));
   }
@@ -332,17 +354,13 @@ Status PredictCommand::PredictTrace(const std::string& trace, PredictReport& rep
                           .samples = samples,
                           .steps_note = baseline.steps_note,
                           .ratio_only_share = predictor.ratio_only_share()};
-  std::optional<RecordedMemory> timeline;
-  if (!timeline_path_.empty()) {
-    const Result<RecordedMemory> read = ReadMemoryTimeline(timeline_path_);
-    if (!read.ok()) return read.status();
-    timeline = read.value();
-  }
-  const Result<JobMemory> memory = MemoryOf(job, timeline);
-  if (memory.ok()) {
-    base.memory = memory.value();
+  const JobMemory memory = MemoryOf(job, timeline);
+  if (memory.model) {
+    base.memory = memory;
   } else {
-    base.no_memory = memory.status().message();
+    base.no_memory = memory.no_model;
+    if (memory.recorded_bytes)
+      base.no_memory += fmt::format("; {} were recorded", FormatBytes(*memory.recorded_bytes));
   }
   report.baselines.push_back(std::move(base));
   const std::size_t first = report.targets.size();
@@ -365,16 +383,16 @@ Status PredictCommand::PredictTrace(const std::string& trace, PredictReport& rep
          .energy = EnergyOf(prediction.activity, taken, target),
          .samples = samples,
          .measured_operators = target.correction ? target.correction->size() : 0,
+         .measured_share = prediction.measured_share,
          .limited_by = prediction.host_ms > prediction.gpu_ms ? "host" : "gpu",
          .why = prediction.why,
          .doubt = std::move(doubt)});
     if (batch_curve_) {
       report.targets.back().batch_curve =
-          CurveOnTarget(predictor, job, target, host_factor_,
-                        memory.ok() ? &memory.value() : nullptr, UsableBytes(*target.device));
+          CurveOnTarget(predictor, job, target, host_factor_, memory, UsableBytes(*target.device));
     }
   }
-  if (memory.ok()) AddFits(memory.value(), std::span(report.targets).subspan(first));
+  AddFits(memory, std::span(report.targets).subspan(first));
   return Status::Ok();
 }
 

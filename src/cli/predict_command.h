@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ class PredictCommand : public Subcommand {
 
  private:
   Status CheckFlags() const;
+  void RemarkOnUnused(std::span<const DeviceRates> used) const;
   Status PredictTable() const;
   Status PredictLists(PredictReport& report) const;
   Status PredictTrace(const std::string& trace, PredictReport& report) const;

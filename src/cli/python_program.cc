@@ -28,13 +28,12 @@ std::string TextOf(const std::string& path) {
   return std::move(text).str();
 }
 
-/// The last line that is not empty.
+}  // namespace
+
 std::string LastLine(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
   return text.substr(text.rfind('\n') + 1);
 }
-
-}  // namespace
 
 Result<TemporaryFolder> TemporaryFolder::Make() {
   std::error_code error;
@@ -71,9 +70,12 @@ Result<std::string> RunPythonProgram(const std::string& python, const NamedText&
     printed.append(buffer.data(), n);
   const int ended = pclose(pipe);
   if (ended == -1 || !WIFEXITED(ended) || WEXITSTATUS(ended) != 0) {
-    return Status::Usage(
-        fmt::format("{} could not {}: {}; --python names a Python that has PyTorch", python, what,
-                    LastLine(TextOf(errors))));
+    const std::string cause = LastLine(TextOf(errors));
+    return Status::Usage(fmt::format(
+        "{} could not {}: {}; --python names a Python that has PyTorch", python, what,
+        cause.empty() ? fmt::format("it ended with status {} and said nothing",
+                                    ended != -1 && WIFEXITED(ended) ? WEXITSTATUS(ended) : ended)
+                      : cause));
   }
   return printed;
 }

@@ -25,6 +25,9 @@ class TemporaryFolder {
   std::string path_;
 };
 
+/// The last line that is not empty.
+std::string LastLine(std::string text);
+
 /// What the program prints. kUsage where it fails, with the last line that it said of the cause.
 ///
 /// @param what    what it is for, of messages: "run the training loops"

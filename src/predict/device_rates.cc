@@ -120,13 +120,18 @@ ErrorRange RangeOf(WorkClass work, const DeviceRates& rates, double evidence,
   const auto index = static_cast<std::size_t>(work);
   const ErrorRange range =
       rates.low_power ? constants.low_power_errors[index] : constants.errors[index];
+  // What a small card sustains depends on its minutes before, in which it was not measured.
+  if (rates.low_power) return range.Scaled(rates.error_scale);
   return range.Scaled(rates.error_scale).Towards(constants.measured_errors[index], evidence);
 }
 
 ErrorRange RangeOfStep(const DeviceRates& rates, double evidence,
                        const KernelConstants& constants) {
-  const ErrorRange range = rates.low_power ? constants.low_power_step_error : constants.step_error;
-  return range.Scaled(rates.error_scale).Towards(constants.measured_step_error, evidence);
+  const ErrorRange range = (rates.low_power ? constants.low_power_step_error : constants.step_error)
+                               .Scaled(rates.error_scale);
+  const ErrorRange measured = range.Towards(constants.measured_step_error, evidence);
+  // Steps did not get better by it on every GPU: their range never gets narrower.
+  return {.low = std::min(range.low, measured.low), .high = std::max(range.high, measured.high)};
 }
 
 }  // namespace headroom

@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
+#include <set>
+#include <string_view>
 
 #include "predict/kernel_model.h"
 #include "predict/kernel_table.h"
@@ -17,12 +18,12 @@ Result<std::vector<std::string>> DevicesOf(const CsvTable& table) {
         "{}: no column 'device', which says on which GPU its operators were measured", table.name));
   }
   std::vector<std::string> devices;
+  std::set<std::string_view> known;
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
     const std::string& device = table.rows[row][*column];
     if (device.empty())
       return Status::BadInput(fmt::format("{}: its device is missing", table.Place(row)));
-    if (std::find(devices.begin(), devices.end(), device) == devices.end())
-      devices.push_back(device);
+    if (known.insert(device).second) devices.push_back(device);
   }
   return devices;
 }
@@ -36,18 +37,28 @@ Result<std::shared_ptr<const LocalCorrection>> ReadCorrection(const CsvTable& ta
   if (!operators.ok()) return operators.status();
   // Shorter ones are the host's, or the clock's.
   constexpr double kLeastCallMs = 0.1, kLeastStreamMs = 0.01;
+  // No model is so wrong, and beyond it times have no room.
+  constexpr double kMostTimes = 50;
   std::vector<LocalCorrection::Sample> samples;
-  for (const MeasuredOperator& op : operators.value()) {
+  for (std::size_t i = 0; i < operators.value().size(); ++i) {
+    const MeasuredOperator& op = operators.value()[i];
     if (!op.on_source || op.measured_ms < (op.in_stream ? kLeastStreamMs : kLeastCallMs)) continue;
     const std::optional<double> modelled = ModelledMs(op, rates, constants);
     if (!modelled) continue;
-    samples.push_back({.work = op.work, .log_error = std::log(op.measured_ms / *modelled)});
+    const double times = op.measured_ms / *modelled;
+    if (times > kMostTimes || times < 1 / kMostTimes) {
+      return Status::BadInput(fmt::format(
+          "{}: {} took {:.3g} ms, {:.3g} times what the model says; latency_ms is in milliseconds, "
+          "and device and dtype must be those that it was measured with",
+          table.Place(i), op.op, op.measured_ms, times));
+    }
+    samples.push_back({.work = op.work, .log_error = std::log(times)});
   }
   if (samples.empty()) {
     return Status::BadInput(fmt::format(
-        "{}: no row of {} can be used: calls must take {} ms or more, and its data sheet must give "
-        "a peak for their type",
-        table.name, device, kLeastCallMs));
+        "{}: no row of {} can be used: calls must take {} ms or more, one of many in a row {} ms, "
+        "and its data sheet must give a peak for their type",
+        table.name, device, kLeastCallMs, kLeastStreamMs));
   }
   return std::shared_ptr<const LocalCorrection>(
       std::make_shared<LocalCorrection>(samples, constants));

@@ -29,21 +29,35 @@ std::optional<double> RecordedPeak(const TraceStore& store) {
 
 }  // namespace
 
-Result<JobMemory> MemoryOf(const Job& job, const std::optional<RecordedMemory>& timeline) {
-  Result<StepMemoryModel> model = StepMemoryModel::Make(job, {});
-  if (!model.ok()) return model.status();
-  const StepMemory peak = model.value().PeakAt(1);
-  const double reserved = model.value().ReservedAt(1);
-  JobMemory memory{.model = std::move(model.value()),
-                   .peak = peak,
-                   .reserved_bytes = reserved,
-                   .recorded_bytes = timeline ? timeline->Total() : RecordedPeak(job.store()),
+double JobMemory::Scale() const {
+  return recorded_bytes && peak.peak_bytes > 0 ? *recorded_bytes / peak.peak_bytes : 1;
+}
+
+std::optional<double> JobMemory::PeakAt(double batch_ratio) const {
+  if (model) return Scale() * model->PeakAt(batch_ratio).peak_bytes;
+  return batch_ratio == 1 ? recorded_bytes : std::nullopt;
+}
+
+std::optional<double> JobMemory::LargestBatch(double bytes) const {
+  return model ? model->LargestBatch(bytes / Scale()) : std::nullopt;
+}
+
+JobMemory MemoryOf(const Job& job, const std::optional<RecordedMemory>& timeline) {
+  JobMemory memory{.recorded_bytes = timeline ? timeline->Total() : RecordedPeak(job.store()),
                    .recorded = timeline,
                    .samples = SamplesPerStep(job)};
+  Result<StepMemoryModel> model = StepMemoryModel::Make(job, {});
+  if (!model.ok()) {
+    memory.no_model = model.status().message();
+    return memory;
+  }
+  memory.model = std::move(model).value();
+  memory.peak = memory.model->PeakAt(1);
+  memory.reserved_bytes = memory.model->ReservedAt(1);
   constexpr int kRanks = 8;
   for (const int stage : {1, 2, 3}) {
     const Sharding sharding = {.stage = stage, .ranks = kRanks};
-    memory.sharded.push_back({sharding, memory.model.PeakAt(1, sharding).peak_bytes});
+    memory.sharded.push_back({sharding, memory.model->PeakAt(1, sharding).peak_bytes});
   }
   return memory;
 }
@@ -57,19 +71,20 @@ std::optional<double> UsableBytes(const DeviceSpec& device) {
 }
 
 std::vector<MemoryFit> FitsOf(const JobMemory& memory, std::span<const double> memory_bytes) {
-  const double needed = memory.recorded_bytes.value_or(memory.peak.peak_bytes);
+  const std::optional<double> needed = memory.PeakAt(1);
   std::vector<MemoryFit> fits(memory_bytes.size());
+  if (!needed) return fits;
   std::map<double, std::optional<double>> largest;  // By bytes, which many GPUs share.
   for (std::size_t i = 0; i < fits.size(); ++i) {
     const double room = memory_bytes[i] * (1 - kMemoryMargin);
-    if (std::max(memory.reserved_bytes, needed) <= room) {
+    if (std::max(memory.reserved_bytes, *needed) <= room) {
       fits[i].fits = true;
-    } else if (needed > memory_bytes[i]) {
+    } else if (*needed > memory_bytes[i]) {
       fits[i].fits = false;
     }
     if (!memory.samples) continue;
     const auto [known, is_new] = largest.try_emplace(room);
-    if (is_new) known->second = memory.model.LargestBatch(room);
+    if (is_new) known->second = memory.LargestBatch(room);
     if (known->second)
       fits[i].samples = std::floor(*known->second * static_cast<double>(*memory.samples));
   }

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
-#include "base/status.h"
 #include "cost/device_spec.h"
 #include "predict/memory_timeline.h"
 #include "whatif/job.h"
@@ -20,25 +20,36 @@ struct ShardedMemory {
   double peak_bytes = 0;
 };
 
+/// What is known of a job's memory, by a model of its step or by what was recorded.
 struct JobMemory {
-  StepMemoryModel model;
-  StepMemory peak;
+  std::optional<StepMemoryModel> model = {};
+  std::string no_model = {};  ///< Why there is none; empty: there is.
+  StepMemory peak = {};       ///< By the model.
   double reserved_bytes = 0;  ///< Of the driver, at that peak.
   /// The most that was allocated: by the trace's memory records, or by a memory timeline.
   std::optional<double> recorded_bytes = {};
   std::optional<RecordedMemory> recorded = {};  ///< Of a memory timeline.
   std::vector<ShardedMemory> sharded = {};
   std::optional<std::int64_t> samples = {};  ///< A step; none: not told by the trace.
+
+  /// Bytes at the peak with so many times the samples. What was recorded counts before the model,
+  /// which then tells the growth alone. nullopt: not known.
+  std::optional<double> PeakAt(double batch_ratio) const;
+  /// The most samples, as a multiple of those recorded, whose peak is at most so many bytes;
+  /// nullopt: not known.
+  std::optional<double> LargestBatch(double bytes) const;
+
+ private:
+  /// Recorded bytes, of those that the model says.
+  double Scale() const;
 };
 
 /// Of a GPU's memory, what is left for the CUDA context and for memory in pieces when a batch is
 /// chosen to fit.
 inline constexpr double kMemoryMargin = 0.1;
 
-/// Fails (kNoAnswer) as StepMemoryModel::Make() does.
-///
 /// @param timeline  of the same job; none: what the trace itself says
-Result<JobMemory> MemoryOf(const Job& job, const std::optional<RecordedMemory>& timeline);
+JobMemory MemoryOf(const Job& job, const std::optional<RecordedMemory>& timeline);
 
 /// What the driver leaves of a GPU's memory. Device files hold nominal figures unless they say
 /// otherwise: memory with error correction in it (GDDR) loses a sixteenth to that, and the driver

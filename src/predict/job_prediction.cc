@@ -77,8 +77,7 @@ void JobPredictor::AddOperators() {
     if (piece.tasks.empty()) continue;
     piece.call = ReadOperatorCall(job_.store(), op.op);
     piece.cost = job_.CostOf(op.op);
-    const OperatorWork work = {
-        .call = piece.call ? &*piece.call : nullptr, .cost = piece.cost, .longest = piece.longest};
+    const OperatorWork work = WorkOf(piece);
     const std::optional<double> ns = OperatorNs(work, source_, constants_);
     if (!ns) continue;  // Kernel by kernel, by how they were launched.
     piece.source_ns = *ns;
@@ -136,6 +135,14 @@ double JobPredictor::TensorCoreShare(const DeviceRates& target) const {
   return ShareOf([&](const Piece& piece) { return RunsOnTensorCores(WorkOf(piece), target); });
 }
 
+double JobPredictor::UnmeasuredTensorCoreShare(const DeviceRates& target) const {
+  return ShareOf([&](const Piece& piece) {
+    constexpr double kEnough = 0.5;
+    const OperatorWork work = WorkOf(piece);
+    return RunsOnTensorCores(work, target) && MeasuredOn(target, work).evidence < kEnough;
+  });
+}
+
 double JobPredictor::UnknownTypeShare(const DeviceRates& target) const {
   return ShareOf([&](const Piece& piece) {
     return piece.kind == Piece::Kind::kOperator && !OperatorNs(WorkOf(piece), target, constants_);
@@ -167,15 +174,42 @@ double JobPredictor::FactorOf(const Piece& piece, const DeviceRates& target) con
   const std::optional<double> there = OperatorNs(work, target, constants_);
   if (!there || piece.recorded_ns <= 0) return source_.bytes_per_ns / target.bytes_per_ns;
   // Attention, pooling and the like have no model of their own: the profile is all there is.
-  double weight =
-      ResidualWeight(piece.work_class, source_, target, MeasuredEvidence(work, target), constants_);
+  const Correction measured = MeasuredOn(target, work);
+  double weight = ResidualWeight(piece.work_class, source_, target, measured.evidence, constants_);
   const bool modelled =
       piece.work_class == WorkClass::kProduct || piece.work_class == WorkClass::kConvolution;
   if (!modelled) weight = 1;
   const double residual =
       std::clamp(piece.recorded_ns / piece.source_ns, modelled ? 1 / kMostResidual : 0,
                  modelled ? kMostResidual : 1e9);
-  return *there * std::pow(residual, weight) / piece.recorded_ns;
+  return *there * std::exp(measured.log_factor) * std::pow(residual, weight) / piece.recorded_ns;
+}
+
+Correction JobPredictor::MeasuredOn(const DeviceRates& target, const OperatorWork& work) const {
+  Correction measured = CorrectionOf(work, target);
+  if (HasOwnModel(work, target)) {
+    measured.log_factor = 0;  // OperatorNs() has it.
+    return measured;
+  }
+  // All that the profile says of such work is carried over, so what it says of its own GPU must not
+  // count again: known where that was measured, too, and taken to be the same where both GPUs run
+  // the same kernels.
+  if (source_.correction) {
+    const Correction here = CorrectionOf(work, source_);
+    return {.log_factor = measured.log_factor - here.log_factor,
+            .evidence = std::min(measured.evidence, here.evidence)};
+  }
+  return source_.library == target.library ? Correction() : measured;
+}
+
+double JobPredictor::MeasuredShare(const DeviceRates& target) const {
+  double all = 0, measured = 0;
+  for (const Piece& piece : pieces_) {
+    all += piece.recorded_ns;
+    if (piece.kind == Piece::Kind::kOperator)
+      measured += piece.recorded_ns * MeasuredOn(target, WorkOf(piece)).evidence;
+  }
+  return all > 0 ? measured / all : 0;
 }
 
 StepActivity JobPredictor::ActivityOf(const Plan& plan, double step_ms,
@@ -192,8 +226,7 @@ StepActivity JobPredictor::ActivityOf(const Plan& plan, double step_ms,
     PhaseTime& phase =
         phases[static_cast<std::size_t>(PhaseOf(job_.ContextOf(piece.tasks.front()).phase))];
     phase.busy += ns;
-    const OperatorWork work = {
-        .call = piece.call ? &*piece.call : nullptr, .cost = piece.cost, .longest = piece.longest};
+    const OperatorWork work = WorkOf(piece);
     const std::optional<double> full = FullRateNs(work, target);
     if (!full) continue;
     told += ns;
@@ -250,7 +283,7 @@ std::array<ErrorRange, kWorkClasses> JobPredictor::ErrorsOf(const DeviceRates& t
     const auto index = static_cast<std::size_t>(piece.work_class);
     time[index] += piece.recorded_ns;
     if (piece.kind == Piece::Kind::kOperator)
-      measured[index] += piece.recorded_ns * MeasuredEvidence(WorkOf(piece), target);
+      measured[index] += piece.recorded_ns * MeasuredOn(target, WorkOf(piece)).evidence;
   }
   DeviceRates wide = target;
   wide.error_scale *= kTensorCoreDoubt;
@@ -278,13 +311,19 @@ Plan JobPredictor::PlanOn(const DeviceRates& target, double host_factor) const {
   return plan;
 }
 
-double JobPredictor::StepAtBatch(const DeviceRates& target, double host_factor,
-                                 double batch_ratio) {
+PredictedMs JobPredictor::StepAtBatch(const DeviceRates& target, double host_factor,
+                                      double batch_ratio) {
+  const PredictedMs recorded = Predict(target, host_factor).step;
+  if (batch_ratio == 1 || recorded.mid <= 0) return recorded;
   const Plan plan = PlanOn(target, host_factor);
-  if (batch_ratio == 1) return StepMs(plan);
   Edit edit(job_.graph(), plan);
-  ScaleToBatch(job_, target.device, batch_ratio, edit);
-  return StepMs(edit.Finish().plan);
+  const DoubtfulAtBatch doubtful = ScaleToBatch(job_, target.device, batch_ratio, edit);
+  const double error = ErrorAtBatch(doubtful, batch_ratio);
+  PredictedMs step;
+  step.mid = StepMs(edit.Finish().plan);
+  step.low = step.mid * (1 - std::min(1.0, std::hypot(1 - recorded.low / recorded.mid, error)));
+  step.high = step.mid * (1 + std::hypot(recorded.high / recorded.mid - 1, error));
+  return step;
 }
 
 JobPrediction JobPredictor::Predict(const DeviceRates& target, double host_factor) {
@@ -307,7 +346,8 @@ JobPrediction JobPredictor::Predict(const DeviceRates& target, double host_facto
   widen(Stretched(plan, std::nullopt, 1, 1 - host), Stretched(plan, std::nullopt, 1, 1 + host));
   const std::array<ErrorRange, kWorkClasses> errors = ErrorsOf(target);
   constexpr double kSome = 0.05, kMuch = 0.2;
-  if (!same && TensorCoreShare(target) > kSomeTensorCores && !target.correction)
+  prediction.measured_share = same ? 0 : MeasuredShare(target);
+  if (!same && UnmeasuredTensorCoreShare(target) > kSomeTensorCores)
     prediction.doubt = "products on tensor cores were only ever held against one H200";
   if (const double by_ratio = ratio_only_share(); !same && by_ratio > kMuch) {
     prediction.doubt += fmt::format("{}{:.0f} % of the GPU time is of kernels without shapes",

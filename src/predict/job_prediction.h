@@ -20,10 +20,12 @@ namespace headroom {
 
 struct JobPrediction {
   PredictedMs step;
-  double host_ms = 0;      ///< Step were every GPU task done in no time.
-  double gpu_ms = 0;       ///< Step were the host infinitely fast.
-  StepActivity activity;   ///< Of the GPU, for its energy.
-  std::string why;         ///< What holds the step there, and what is not in the model.
+  double host_ms = 0;     ///< Step were every GPU task done in no time.
+  double gpu_ms = 0;      ///< Step were the host infinitely fast.
+  StepActivity activity;  ///< Of the GPU, for its energy.
+  std::string why;        ///< What holds the step there, and what is not in the model.
+  /// Of the GPU time: how much is known by operators that were measured on the target, from 0 to 1.
+  double measured_share = 0;
   std::string doubt = {};  ///< What was never held against a measurement; empty: nothing.
 };
 
@@ -39,10 +41,11 @@ class JobPredictor {
   JobPrediction Predict(const DeviceRates& target, double host_factor);
 
   /// Step time at other batch sizes: what is predicted for the recorded one, and from there the
-  /// growth of each kernel on the target (docs/engine.md, Batch size).
+  /// growth of each kernel on the target (docs/engine.md, Batch size). The range is that of the
+  /// recorded batch, as a share, and with it what is not known of the growth.
   ///
   /// @param batch_ratio  samples a step, of those recorded
-  double StepAtBatch(const DeviceRates& target, double host_factor, double batch_ratio);
+  PredictedMs StepAtBatch(const DeviceRates& target, double host_factor, double batch_ratio);
 
   /// Of the GPU time: tasks that only ratios of the GPUs' figures carry over.
   double ratio_only_share() const;
@@ -74,6 +77,11 @@ class JobPredictor {
   OperatorWork WorkOf(const Piece& piece) const;
   /// Of the recorded GPU time: products and the like that run on tensor cores on the target.
   double TensorCoreShare(const DeviceRates& target) const;
+  /// The same, of what nothing like it was measured there.
+  double UnmeasuredTensorCoreShare(const DeviceRates& target) const;
+  /// What operators measured on the target say of a work beyond OperatorNs() and the profile.
+  Correction MeasuredOn(const DeviceRates& target, const OperatorWork& work) const;
+  double MeasuredShare(const DeviceRates& target) const;
   /// Of the recorded GPU time: operators in types whose speed there is not known.
   double UnknownTypeShare(const DeviceRates& target) const;
   double CollectiveShare() const;

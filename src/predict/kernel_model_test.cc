@@ -41,9 +41,9 @@ RC_GTEST_PROP(KernelModelProperty, NoProductIsFasterThanThePeakOrItsBytes, ()) {
   RC_ASSERT(ns >= bytes / rates.bytes_per_ns);
 }
 
-// More of the result never takes less time. A longer sum may, in a kernel of microseconds: there it
-// is long enough to be cut into more parts, each shorter than before (160 of 320 columns, 128 of
-// 640).
+// More of the result never takes less time. A longer sum may, in a kernel of less than 0.1 ms:
+// there it is long enough to be cut into more parts, each shorter than before (160 of 320 columns,
+// 128 of 640).
 RC_GTEST_PROP(KernelModelProperty, MoreWorkTakesNoLessTime, ()) {
   constexpr double kRounding = 1e-9, kShortNs = 1e5, kOfMoreParts = 0.8;
   const ProductWork product = {.m = Extent(), .k = Extent(), .n = Extent()};

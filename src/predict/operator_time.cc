@@ -113,8 +113,7 @@ KernelWork MovedBytes(const OperatorCost& cost) {
 
 std::optional<double> RooflineNs(const OperatorCost& cost, DType dtype, const DeviceRates& rates,
                                  const KernelConstants& constants) {
-  const double memory = PointwiseNs({.bytes = cost.bytes}, rates, constants) *
-                        std::exp(CorrectionOf(MovedBytes(cost), rates).log_factor);
+  const double memory = PointwiseNs({.bytes = cost.bytes}, rates, constants);
   const std::optional<double> peak = PeakOf(rates, dtype);
   // Without a peak, arithmetic is not free: nothing is known.
   if (!peak && cost.flops > 0) return std::nullopt;
@@ -176,12 +175,18 @@ std::optional<double> OperatorNs(const OperatorWork& work, const DeviceRates& ra
   return RooflineNs(*work.cost, dtype, rates, constants);
 }
 
-double MeasuredEvidence(const OperatorWork& work, const DeviceRates& rates) {
-  if (work.cost == nullptr || !rates.correction) return 0;
+Correction CorrectionOf(const OperatorWork& work, const DeviceRates& rates) {
+  if (work.cost == nullptr || !rates.correction) return {};
   const DType dtype = TypeOn(rates, ResolveMathDType(work.cost->math_dtype, work.longest));
   const std::optional<ShapedWork> shaped =
       IsModelled(work, dtype) ? ShapedWorkOf(*work.call, dtype) : std::optional<ShapedWork>();
-  return CorrectionOf(shaped ? shaped->work : MovedBytes(*work.cost), rates).evidence;
+  return CorrectionOf(shaped ? shaped->work : MovedBytes(*work.cost), rates);
+}
+
+bool HasOwnModel(const OperatorWork& work, const DeviceRates& rates) {
+  if (work.cost == nullptr) return false;
+  const DType dtype = TypeOn(rates, ResolveMathDType(work.cost->math_dtype, work.longest));
+  return IsModelled(work, dtype) && ShapedWorkOf(*work.call, dtype).has_value();
 }
 
 bool RunsOnTensorCores(const OperatorWork& work, const DeviceRates& rates) {

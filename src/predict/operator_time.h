@@ -23,13 +23,18 @@ WorkClass ClassOf(const OperatorWork& work);
 
 /// Nanoseconds of all its kernels; nullopt: nothing is known of it. Products and convolutions by
 /// KernelNs() or cost/kernel_time.h; all others, and other types (float64), by their compulsory
-/// bytes and FLOPs (roofline), where the data sheet gives a peak. What a GPU has no tensor cores
-/// for runs in float32 there.
+/// bytes and FLOPs (roofline), where the data sheet gives a peak, uncorrected. What a GPU has no
+/// tensor cores for runs in float32 there.
 std::optional<double> OperatorNs(const OperatorWork& work, const DeviceRates& rates,
                                  const KernelConstants& constants);
 
-/// How much was measured near by on the device itself, from 0 to 1 (predict/local_correction.h).
-double MeasuredEvidence(const OperatorWork& work, const DeviceRates& rates);
+/// What operators that were measured on the device say of it (predict/local_correction.h): of
+/// products and convolutions by their shape, of all others by the bytes that they move.
+/// OperatorNs() has it in the former already.
+Correction CorrectionOf(const OperatorWork& work, const DeviceRates& rates);
+
+/// Whether it is a product or convolution with a model of its shape, not of its bytes alone.
+bool HasOwnModel(const OperatorWork& work, const DeviceRates& rates);
 
 /// Whether it is a product, convolution or attention that runs on tensor cores there.
 bool RunsOnTensorCores(const OperatorWork& work, const DeviceRates& rates);

@@ -35,7 +35,8 @@ Result<StepEstimate> EstimateStep(const OperatorList& list, const DeviceRates& r
     estimate.phase_ms[static_cast<std::size_t>(listed.phase)] += ms;
   }
   estimate.activity.step_ms = estimate.activity.busy_ms = step;
-  const ErrorRange error = RangeOfStep(rates, step > 0 ? measured / step : 0, constants);
+  estimate.measured_share = step > 0 ? measured / step : 0;
+  const ErrorRange error = RangeOfStep(rates, estimate.measured_share, constants);
   estimate.step.low = step * std::exp(error.low);
   estimate.step.high = step * std::exp(error.high);
   return estimate;

@@ -19,6 +19,8 @@ struct StepEstimate {
   PredictedMs step;
   std::array<double, 3> phase_ms{};  ///< By StepPhase.
   StepActivity activity;
+  /// How much of the time is known by operators that were measured on the device, from 0 to 1.
+  double measured_share = 0;
 };
 
 /// Fails (kNoAnswer) where some kernel has no model on the device.

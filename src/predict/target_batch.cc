@@ -9,15 +9,15 @@ namespace headroom {
 
 std::optional<TargetBatchCurve> CurveOnTarget(JobPredictor& predictor, const Job& job,
                                               const DeviceRates& target, double host_factor,
-                                              const JobMemory* memory,
+                                              const JobMemory& memory,
                                               std::optional<double> memory_bytes) {
   const std::optional<std::int64_t> recorded = SamplesPerStep(job);
   if (!recorded || *recorded <= 0) return std::nullopt;
   const auto samples_recorded = static_cast<double>(*recorded);
   const double room = memory_bytes.value_or(0) * (1 - kMemoryMargin);
   std::int64_t largest = *recorded;
-  if (memory != nullptr && memory_bytes) {
-    const std::optional<double> ratio = memory->model.LargestBatch(room);
+  if (memory_bytes) {
+    const std::optional<double> ratio = memory.LargestBatch(room);
     const double samples = std::floor(ratio.value_or(0) * samples_recorded);
     if (samples >= 1) largest = static_cast<std::int64_t>(samples);
   }
@@ -27,14 +27,14 @@ std::optional<TargetBatchCurve> CurveOnTarget(JobPredictor& predictor, const Job
   for (const std::int64_t samples : BatchSizesOfCurve(*recorded, largest)) {
     const double ratio = static_cast<double>(samples) / samples_recorded;
     TargetBatch at{.samples = samples,
-                   .step_ms = predictor.StepAtBatch(target, host_factor, ratio),
+                   .step = predictor.StepAtBatch(target, host_factor, ratio),
                    .samples_per_s = 0};
-    if (at.step_ms <= 0) continue;
-    at.samples_per_s = kMsPerS * static_cast<double>(samples) / at.step_ms;
-    if (memory != nullptr) at.memory_bytes = memory->model.PeakAt(ratio).peak_bytes;
+    if (at.step.mid <= 0) continue;
+    at.samples_per_s = kMsPerS * static_cast<double>(samples) / at.step.mid;
+    at.memory_bytes = memory.PeakAt(ratio);
     if (at.memory_bytes && memory_bytes) at.fits = *at.memory_bytes <= room;
     points.push_back({.samples = samples,
-                      .step_ms = at.step_ms,
+                      .step_ms = at.step.mid,
                       .samples_per_s = at.samples_per_s,
                       .memory_delta_bytes = {},
                       .too_large = at.fits == false});

@@ -14,7 +14,7 @@ namespace headroom {
 /// One batch size on one GPU.
 struct TargetBatch {
   std::int64_t samples = 0;  ///< A step.
-  double step_ms = 0;
+  PredictedMs step = {};
   double samples_per_s = 0;
   std::optional<double> memory_bytes = {};  ///< At the peak.
   /// Whether the peak leaves kMemoryMargin of the GPU's memory; none: not known.
@@ -34,11 +34,10 @@ struct TargetBatchCurve {
 /// The recorded batch, its halves and doubles, and the largest that fits; nullopt where the trace
 /// does not tell the samples of a step.
 ///
-/// @param memory        nullptr: not known
 /// @param memory_bytes  of the GPU; none: not known
 std::optional<TargetBatchCurve> CurveOnTarget(JobPredictor& predictor, const Job& job,
                                               const DeviceRates& target, double host_factor,
-                                              const JobMemory* memory,
+                                              const JobMemory& memory,
                                               std::optional<double> memory_bytes);
 
 }  // namespace headroom

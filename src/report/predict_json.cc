@@ -101,8 +101,8 @@ void WriteMemory(JsonWriter& json, const PredictBaseline& baseline) {
   json.Key("temporaries_bytes").Number(parts.temporaries);
   json.Key("workspace_bytes").Number(parts.workspace);
   WriteRecorded(json, memory.recorded);
-  json.Key("optimizer").StringOrNull(memory.model.optimizer());
-  json.Key("unknown_operators").Integer(memory.model.unknown_operators());
+  json.Key("optimizer").StringOrNull(memory.model->optimizer());
+  json.Key("unknown_operators").Integer(memory.model->unknown_operators());
   json.Key("samples").Integer(memory.samples);
   json.Key("sharded").BeginArray();
   for (const ShardedMemory& sharded : memory.sharded) {
@@ -148,7 +148,7 @@ void WriteCurve(JsonWriter& json, const std::optional<TargetBatchCurve>& curve) 
   for (const TargetBatch& point : curve->points) {
     json.BeginObject();
     json.Key("samples").Integer(point.samples);
-    json.Key("step_ms").Number(point.step_ms);
+    WriteRange(json.Key("step_ms"), point.step);
     json.Key("samples_per_s").Number(point.samples_per_s);
     json.Key("memory_bytes").Number(point.memory_bytes);
     json.Key("fits");
@@ -189,6 +189,8 @@ void WriteTarget(JsonWriter& json, const PredictedTarget& target) {
   WriteCurve(json, target.batch_curve);
   json.Key("limited_by").StringOrNull(target.limited_by);
   json.Key("measured_operators").Integer(static_cast<std::int64_t>(target.measured_operators));
+  constexpr double kPercent = 100;
+  json.Key("measured_pct").Number(target.measured_share * kPercent);
   json.Key("extrapolated").Bool(!target.doubt.empty());
   json.Key("ties").BeginArray();
   for (const std::string& tie : target.ties) json.String(tie);

@@ -50,8 +50,8 @@ struct PredictedTarget {
   std::optional<bool> fits = {};
   std::optional<double> largest_batch = {};          ///< Samples that fit, with kMemoryMargin left.
   std::optional<TargetBatchCurve> batch_curve = {};  ///< Where it was asked for.
-  /// Measured on that GPU, by which the prediction is corrected.
-  std::size_t measured_operators = 0;
+  std::size_t measured_operators = 0;                ///< On that GPU, for --gpu-calibration.
+  double measured_share = 0;    ///< Of the GPU time, that they tell of: 0 to 1.
   std::string limited_by = {};  ///< "host" or "gpu"; empty: not known, without a trace.
   std::string why = {};         ///< What holds the step there.
   std::string doubt = {};       ///< Why the prediction is extrapolated; empty: it is not.

@@ -33,7 +33,7 @@ void WriteMemory(TextPage& page, const PredictBaseline& baseline) {
       "{}, workspaces {}; reserved {}",
       FormatBytes(memory.peak.peak_bytes), FormatBytes(parts.parameters),
       FormatBytes(parts.gradients),
-      memory.model.optimizer().empty() ? "no optimizer" : memory.model.optimizer(),
+      memory.model->optimizer().empty() ? "no optimizer" : memory.model->optimizer(),
       FormatBytes(parts.optimizer_state), FormatBytes(parts.activations),
       FormatBytes(parts.temporaries), FormatBytes(parts.workspace),
       FormatBytes(memory.reserved_bytes));
@@ -135,10 +135,9 @@ void WriteCalibrated(TextPage& page, const std::vector<PredictedTarget>& targets
     if (target.measured_operators == 0) continue;
     page.Paragraph(
         "  ",
-        fmt::format("{}: corrected by {} measured on it, as far as they are like those "
-                    "of the job.",
-                    target.gpu,
-                    Plural(static_cast<std::int64_t>(target.measured_operators), "operator")),
+        fmt::format("{}: {} measured on it: they tell of {} of the GPU time.", target.gpu,
+                    Plural(static_cast<std::int64_t>(target.measured_operators), "operator"),
+                    FormatPercent(100 * target.measured_share)),
         Style::kPlain, Style::kDim);
   }
 }
@@ -185,7 +184,8 @@ void WriteCurve(TextPage& page, const PredictedTarget& target) {
       page, curve.points,
       {{"samples", Kind::kNumber,
         [](const TargetBatch& p) { return Span{fmt::format("{}", p.samples)}; }},
-       {"step", Kind::kNumber, [](const TargetBatch& p) { return Span{Ms(p.step_ms)}; }},
+       {"step", Kind::kNumber, [](const TargetBatch& p) { return Span{Ms(p.step.mid)}; }},
+       {"four of five", Kind::kNumber, [](const TargetBatch& p) { return Span{RangeOf(p.step)}; }},
        {"samples/s", Kind::kNumber,
         [](const TargetBatch& p) { return Span{fmt::format("{:.1f}", p.samples_per_s)}; }},
        {"memory", Kind::kNumber,

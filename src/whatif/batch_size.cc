@@ -165,7 +165,20 @@ DoubtfulAtBatch ScaleToBatch(const Job& job, const DeviceSpec* device, double ra
   for (Edit::ChannelTask& copy : edit.channel_tasks()) {
     if (copy.per_sample) copy.Scale(ratio);
   }
-  return products.doubtful;
+  DoubtfulAtBatch doubtful = products.doubtful;
+  for (TaskIndex task = 0; task < job.graph().tasks.size(); ++task) {
+    if (job.graph().tasks[task].kind == TaskKind::kGpu && !edit.IsRemoved(task))
+      doubtful.all += edit.DurationOf(task);
+  }
+  return doubtful;
+}
+
+double ErrorAtBatch(const DoubtfulAtBatch& doubtful, double ratio) {
+  const double of_algorithm = (kFastAlgorithm * static_cast<double>(doubtful.may_become_fast.ns()) +
+                               kRecurrentError * static_cast<double>(doubtful.recurrent.ns())) /
+                              std::max(1.0, static_cast<double>(doubtful.all.ns()));
+  return std::min(kMostError,
+                  kKernelError * std::max(1.0, std::abs(std::log2(ratio))) + of_algorithm);
 }
 
 Effect ApplyBatchSize(const Job& job, const Arguments& arguments, Edit& edit) {
@@ -184,16 +197,7 @@ Effect ApplyBatchSize(const Job& job, const Arguments& arguments, Edit& edit) {
   effect.why = fmt::format("{} samples a step instead of {}", arguments.Text("n"), *batch);
   effect.memory_delta_bytes = 0;
   effect.memory_change.batch_ratio = ratio;
-  DurationNs all{1};
-  for (TaskIndex task = 0; task < job.graph().tasks.size(); ++task) {
-    if (job.graph().tasks[task].kind == TaskKind::kGpu && !edit.IsRemoved(task))
-      all += edit.DurationOf(task);
-  }
-  const double of_algorithm = (kFastAlgorithm * static_cast<double>(doubtful.may_become_fast.ns()) +
-                               kRecurrentError * static_cast<double>(doubtful.recurrent.ns())) /
-                              static_cast<double>(all.ns());
-  effect.gpu_error =
-      std::min(kMostError, kKernelError * std::max(1.0, std::abs(std::log2(ratio))) + of_algorithm);
+  effect.gpu_error = ErrorAtBatch(doubtful, ratio);
   effect.work = ratio;
   const bool near = ratio <= kFarAway && ratio >= 1 / kFarAway;
   effect.validated = near ? ValidityOn(job) : Validity::kOutOfRange;

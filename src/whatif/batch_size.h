@@ -10,6 +10,7 @@ namespace headroom {
 
 /// GPU time at the new batch of what is known less well.
 struct DoubtfulAtBatch {
+  DurationNs all{};              ///< GPU time of all tasks.
   DurationNs may_become_fast{};  ///< Convolutions for which an algorithm of fewer FLOPs may come.
   DurationNs recurrent{};
 };
@@ -18,5 +19,8 @@ struct DoubtfulAtBatch {
 ///
 /// @param device  that the edit's times are of; nullptr: unknown, so that all of a product grows
 DoubtfulAtBatch ScaleToBatch(const Job& job, const DeviceSpec* device, double ratio, Edit& edit);
+
+/// Half-width, as a share, of the GPU times that another batch makes.
+double ErrorAtBatch(const DoubtfulAtBatch& doubtful, double ratio);
 
 }  // namespace headroom

@@ -15,7 +15,7 @@ namespace headroom {
 struct MemoryDelta {
   std::int64_t bytes = 0;                 ///< More at the peak.
   std::optional<double> peak_bytes = {};  ///< With the change; none: only the difference is known.
-  bool workspace_uncertain = false;       ///< Of either peak (StepMemory).
+  bool workspace_uncertain = false;       ///< Of the changed peak (StepMemory).
 };
 
 /// Keeps the models of the step that it has made, as a curve over batch sizes asks for one of them

@@ -216,10 +216,13 @@ double StepMemoryModel::ReservedAt(double batch_ratio) const {
 
 std::optional<double> StepMemoryModel::LargestBatch(double bytes) const {
   const auto fits = [&](double ratio) { return PeakAt(ratio).peak_bytes <= bytes; };
-  if (!fits(0)) return std::nullopt;
-  constexpr double kMost = 1 << 20;
+  if (!fits(0)) return 0;
+  constexpr double kMost = 1 << 14;
   double low = 0, high = 1;
-  while (high < kMost && fits(high)) low = std::exchange(high, 2 * high);
+  while (fits(high)) {
+    if (high >= kMost) return std::nullopt;
+    low = std::exchange(high, 2 * high);
+  }
   constexpr double kPrecision = 1e-3;
   while (high - low > kPrecision * high) {
     const double middle = (low + high) / 2;

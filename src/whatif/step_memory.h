@@ -80,8 +80,8 @@ class StepMemoryModel {
   double ReservedAt(double batch_ratio) const;
 
   /// The most samples that fit a memory, as a multiple of those that were recorded: the largest
-  /// ratio at which the peak is at most so many bytes; nullopt where what does not depend on the
-  /// batch is too much by itself.
+  /// ratio at which the peak is at most so many bytes; 0 where what does not depend on the batch is
+  /// too much by itself; nullopt where too little grows with the batch to tell.
   std::optional<double> LargestBatch(double bytes) const;
 
   /// Nodes of the backward without a rule for what they keep; their first input is taken to be it.

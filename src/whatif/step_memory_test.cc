@@ -160,7 +160,8 @@ TEST(StepMemoryTest, TheLargestBatchThatFits) {
   ASSERT_TRUE(ratio.has_value());
   EXPECT_NEAR(*ratio, 10, 0.01);
   EXPECT_LE(model.PeakAt(*ratio).peak_bytes, capacity);
-  EXPECT_FALSE(model.LargestBatch(kProducts).has_value());
+  EXPECT_EQ(model.LargestBatch(kProducts), 0);
+  EXPECT_EQ(model.LargestBatch(1e30), std::nullopt);
 }
 
 void ExpectNoAnswer(JobBuilder& b, std::string_view why) {
