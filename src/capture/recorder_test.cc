@@ -210,7 +210,8 @@ TEST_F(RecorderTest, StrangersOnTheSocketAreSentAway) {
     std::strcpy(address.sun_path, recorder->socket_path().c_str());
     const int s = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     ASSERT_EQ(connect(s, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-    EXPECT_EQ(write(s, bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
+    // The recorder may hang up before all of it is sent.
+    (void)send(s, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     close(s);
   };
   connect_and_send("");

@@ -87,12 +87,12 @@ Status MeasureGpu(const std::string& python, double seconds, const std::string& 
   if (!text.ok()) return no_table(text.status());
   const Result<CsvTable> table = ParseCsv(text.value(), "its table");
   if (!table.ok()) return no_table(table.status());
-  const Result<std::vector<std::string>> devices = DevicesOf(table.value());
-  if (!devices.ok()) return no_table(devices.status());
-  if (devices.value().empty()) {
+  if (table.value().Column("device") && table.value().rows.empty()) {
     return Status::Usage(
         fmt::format("no operator was measured in {:g} s; give more time with --seconds", seconds));
   }
+  const Result<std::vector<std::string>> devices = DevicesOf(table.value());
+  if (!devices.ok()) return no_table(devices.status());
   const std::string& device = devices.value().front();
   const Result<std::vector<MeasuredOperator>> operators =
       ReadMeasuredOperators(table.value(), [&](const std::string& name) { return name == device; });

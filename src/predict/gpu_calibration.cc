@@ -17,6 +17,8 @@ Result<std::vector<std::string>> DevicesOf(const CsvTable& table) {
     return Status::BadInput(fmt::format(
         "{}: no column 'device', which says on which GPU its operators were measured", table.name));
   }
+  if (table.rows.empty())
+    return Status::BadInput(fmt::format("{}: has a header and no rows", table.name));
   std::vector<std::string> devices;
   std::set<std::string_view> known;
   for (std::size_t row = 0; row < table.rows.size(); ++row) {
@@ -52,12 +54,20 @@ Result<std::shared_ptr<const LocalCorrection>> ReadCorrection(const CsvTable& ta
           "and device and dtype must be those that it was measured with",
           table.Place(i), op.op, op.measured_ms, times));
     }
+    const bool product = ClassOf(op.work) == WorkClass::kProduct;
+    constexpr double kNsPerMs = 1e6, kFasterThanPeak = 0.5;  // Of arithmetic and bytes, one hides.
+    if (product && op.measured_ms * kNsPerMs < kFasterThanPeak * FullRateNs(op.work, rates)) {
+      return Status::BadInput(
+          fmt::format("{}: {} took {:.3g} ms, which is faster than the data sheet's peak for its "
+                      "type; correct its dtype, device or latency_ms",
+                      table.Place(i), op.op, op.measured_ms));
+    }
     samples.push_back({.work = op.work, .log_error = std::log(times)});
   }
   if (samples.empty()) {
     return Status::BadInput(fmt::format(
         "{}: no row of {} can be used: calls must take {} ms or more, one of many in a row {} ms, "
-        "and its data sheet must give a peak for their type",
+        "and its data sheet must give a peak for their type (is latency_ms in milliseconds?)",
         table.name, device, kLeastCallMs, kLeastStreamMs));
   }
   return std::shared_ptr<const LocalCorrection>(

@@ -38,8 +38,31 @@ std::optional<double> JobMemory::PeakAt(double batch_ratio) const {
   return batch_ratio == 1 ? recorded_bytes : std::nullopt;
 }
 
+double JobMemory::Reserve() const {
+  return peak.peak_bytes > 0 ? std::max(1.0, reserved_bytes / peak.peak_bytes) : 1;
+}
+
+std::optional<double> JobMemory::TakenAt(double batch_ratio) const {
+  const std::optional<double> allocated = PeakAt(batch_ratio);
+  if (!allocated) return std::nullopt;
+  return Reserve() * *allocated;
+}
+
 std::optional<double> JobMemory::LargestBatch(double bytes) const {
-  return model ? model->LargestBatch(bytes / Scale()) : std::nullopt;
+  return model ? model->LargestBatch(bytes / Scale() / Reserve()) : std::nullopt;
+}
+
+std::string JobMemory::Doubt() const {
+  if (!model || !recorded) return {};
+  constexpr double kOtherParameters = 0.1, kOtherPeak = 0.2;
+  const auto far = [](double told, double modelled, double most) {
+    return modelled > 0 && std::abs(told / modelled - 1) > most;
+  };
+  if (far(recorded->parameters, peak.parts.parameters, kOtherParameters))
+    return "it has other parameters than the job of the trace";
+  if (far(recorded->Total(), peak.peak_bytes, kOtherPeak))
+    return "its peak is far from what this job's shapes ask for; is it of another batch size?";
+  return {};
 }
 
 JobMemory MemoryOf(const Job& job, const std::optional<RecordedMemory>& timeline) {
@@ -54,10 +77,12 @@ JobMemory MemoryOf(const Job& job, const std::optional<RecordedMemory>& timeline
   memory.model = std::move(model).value();
   memory.peak = memory.model->PeakAt(1);
   memory.reserved_bytes = memory.model->ReservedAt(1);
+  const double of_model =
+      memory.peak.peak_bytes > 0 ? *memory.PeakAt(1) / memory.peak.peak_bytes : 1;
   constexpr int kRanks = 8;
   for (const int stage : {1, 2, 3}) {
     const Sharding sharding = {.stage = stage, .ranks = kRanks};
-    memory.sharded.push_back({sharding, memory.model->PeakAt(1, sharding).peak_bytes});
+    memory.sharded.push_back({sharding, of_model * memory.model->PeakAt(1, sharding).peak_bytes});
   }
   return memory;
 }
@@ -77,7 +102,7 @@ std::vector<MemoryFit> FitsOf(const JobMemory& memory, std::span<const double> m
   std::map<double, std::optional<double>> largest;  // By bytes, which many GPUs share.
   for (std::size_t i = 0; i < fits.size(); ++i) {
     const double room = memory_bytes[i] * (1 - kMemoryMargin);
-    if (std::max(memory.reserved_bytes, *needed) <= room) {
+    if (*memory.TakenAt(1) <= room) {
       fits[i].fits = true;
     } else if (*needed > memory_bytes[i]) {
       fits[i].fits = false;

@@ -35,13 +35,19 @@ struct JobMemory {
   /// Bytes at the peak with so many times the samples. What was recorded counts before the model,
   /// which then tells the growth alone. nullopt: not known.
   std::optional<double> PeakAt(double batch_ratio) const;
-  /// The most samples, as a multiple of those recorded, whose peak is at most so many bytes;
+  /// What the caching allocator takes from the driver for it, nullopt: not known.
+  std::optional<double> TakenAt(double batch_ratio) const;
+  /// The most samples, as a multiple of those recorded, for which so many bytes are enough;
   /// nullopt: not known.
   std::optional<double> LargestBatch(double bytes) const;
+  /// That a memory timeline can hardly be of this job; empty: it may be, or there is none.
+  std::string Doubt() const;
 
  private:
   /// Recorded bytes, of those that the model says.
   double Scale() const;
+  /// Reserved bytes, of those allocated; from 1 up.
+  double Reserve() const;
 };
 
 /// Of a GPU's memory, what is left for the CUDA context and for memory in pieces when a batch is

@@ -32,7 +32,10 @@ std::optional<TargetBatchCurve> CurveOnTarget(JobPredictor& predictor, const Job
     if (at.step.mid <= 0) continue;
     at.samples_per_s = kMsPerS * static_cast<double>(samples) / at.step.mid;
     at.memory_bytes = memory.PeakAt(ratio);
-    if (at.memory_bytes && memory_bytes) at.fits = *at.memory_bytes <= room;
+    if (at.memory_bytes && memory_bytes) {
+      at.fits = *memory.TakenAt(ratio) <= room;
+      at.beyond = *at.memory_bytes > *memory_bytes;
+    }
     points.push_back({.samples = samples,
                       .step_ms = at.step.mid,
                       .samples_per_s = at.samples_per_s,

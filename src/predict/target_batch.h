@@ -17,8 +17,9 @@ struct TargetBatch {
   PredictedMs step = {};
   double samples_per_s = 0;
   std::optional<double> memory_bytes = {};  ///< At the peak.
-  /// Whether the peak leaves kMemoryMargin of the GPU's memory; none: not known.
+  /// Whether what is reserved for it leaves kMemoryMargin of the GPU's memory; none: not known.
   std::optional<bool> fits = {};
+  bool beyond = false;  ///< The peak alone is more than the GPU has.
 };
 
 struct TargetBatchCurve {

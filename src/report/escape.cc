@@ -341,6 +341,15 @@ std::string CsvField(std::string_view text) {
 std::string JsonString(std::string_view text) {
   std::string out = "\"";
   out.reserve(text.size() + 2);
+  // Nearly all that is written: names and keys.
+  const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
+    return c >= ' ' && c < '\x7F' && c != '"' && c != '\\';
+  });
+  if (plain) {
+    out += text;
+    out += '"';
+    return out;
+  }
   ForEachCodePoint(text, [&](char32_t value) {
     switch (value) {
       case '"':

@@ -101,6 +101,7 @@ void WriteMemory(JsonWriter& json, const PredictBaseline& baseline) {
   json.Key("temporaries_bytes").Number(parts.temporaries);
   json.Key("workspace_bytes").Number(parts.workspace);
   WriteRecorded(json, memory.recorded);
+  json.Key("recorded_doubt").StringOrNull(memory.Doubt());
   json.Key("optimizer").StringOrNull(memory.model->optimizer());
   json.Key("unknown_operators").Integer(memory.model->unknown_operators());
   json.Key("samples").Integer(memory.samples);

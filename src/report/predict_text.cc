@@ -42,17 +42,20 @@ void WriteMemory(TextPage& page, const PredictBaseline& baseline) {
   page.Paragraph("  Memory    ", text, Style::kBold);
   if (memory.recorded) {
     const RecordedMemory& told = *memory.recorded;
-    page.Paragraph(
-        "  Recorded  ",
-        fmt::format("{} at the peak: parameters {}, gradients {}, optimizer {}, activations {}, "
-                    "inputs {}, temporary {}, of autograd {}, unknown {}",
-                    FormatBytes(told.Total()), FormatBytes(told.parameters),
-                    FormatBytes(told.gradients), FormatBytes(told.optimizer_state),
-                    FormatBytes(told.activations), FormatBytes(told.inputs),
-                    FormatBytes(told.temporaries), FormatBytes(told.autograd),
-                    FormatBytes(told.unknown)),
-        Style::kBold);
+    page.Paragraph("  Recorded  ",
+                   fmt::format("{} at the peak, which counts: parameters {}, gradients {}, "
+                               "optimizer {}, activations {}, "
+                               "inputs {}, temporary {}, of autograd {}, unknown {}",
+                               FormatBytes(told.Total()), FormatBytes(told.parameters),
+                               FormatBytes(told.gradients), FormatBytes(told.optimizer_state),
+                               FormatBytes(told.activations), FormatBytes(told.inputs),
+                               FormatBytes(told.temporaries), FormatBytes(told.autograd),
+                               FormatBytes(told.unknown)),
+                   Style::kBold);
   }
+  if (const std::string doubt = memory.Doubt(); !doubt.empty())
+    page.Paragraph("            ", "Is the timeline of this job? " + doubt, Style::kBold,
+                   Style::kWarning);
   if (memory.sharded.empty()) return;
   text = "a rank then takes";
   for (const ShardedMemory& sharded : memory.sharded) {
@@ -193,7 +196,8 @@ void WriteCurve(TextPage& page, const PredictedTarget& target) {
           return Span{p.memory_bytes ? FormatBytes(*p.memory_bytes) : "unknown"};
         }},
        {"", Kind::kText, [&](const TargetBatch& p) {
-          if (p.fits == false) return Span{"leaves no tenth of the memory", Style::kWarning};
+          if (p.beyond) return Span{"does not fit", Style::kBad};
+          if (p.fits == false) return Span{"tight", Style::kWarning};
           std::string note;
           const auto also = [&](std::string_view text) {
             note += (note.empty() ? "" : ", ") + std::string(text);
@@ -203,6 +207,13 @@ void WriteCurve(TextPage& page, const PredictedTarget& target) {
           if (p.samples == curve.best) also("best that fits");
           return Span{note, note == "recorded" ? Style::kDim : Style::kGood};
         }}});
+}
+
+std::string EnergyText(const StepEnergy& energy) {
+  // Beyond twice as much, no energy would be below 0.
+  return energy.error < 1 ? fmt::format("{:.3g} ±{:.0f} %", energy.joules, 100 * energy.error)
+                          : fmt::format("{:.3g}, up to {:.2g}", energy.joules,
+                                        energy.joules * (1 + energy.error));
 }
 
 void WriteTargets(TextPage& page, std::vector<PredictedTarget> targets,
@@ -230,14 +241,24 @@ void WriteTargets(TextPage& page, std::vector<PredictedTarget> targets,
        {"batch fits", Kind::kNumber,
         [](const PredictedTarget& t) { return Span{Optional(t.largest_batch, "{:.0f}")}; }},
        {"limit", Kind::kText, [](const PredictedTarget& t) { return Span{t.limited_by}; }},
-       {"J a step", Kind::kNumber, [](const PredictedTarget& t) {
-          return Span{t.energy ? fmt::format("{:.3g}", t.energy->joules) : ""};
-        }}});
+       {"J a step", Kind::kNumber,
+        [](const PredictedTarget& t) { return Span{t.energy ? EnergyText(*t.energy) : ""}; }}});
   WriteGrouped(page, targets, &PredictedTarget::doubt);
   WriteCalibrated(page, targets);
   WriteTies(page, targets);
   if (!targets.empty() && targets.front().hours) WriteJobs(page, targets);
   for (const PredictedTarget& target : targets) WriteCurve(page, target);
+  const bool any = std::any_of(targets.begin(), targets.end(), [](const PredictedTarget& target) {
+    return target.batch_curve.has_value();
+  });
+  if (any) {
+    page.Blank();
+    page.Paragraph(
+        "  ",
+        "From the knee on, twice the batch brings less than 10 % more throughput. Tight: "
+        "what is reserved leaves less than a tenth of the memory.",
+        Style::kPlain, Style::kDim);
+  }
 }
 
 void WriteOptions(TextPage& page, const PredictReport& report) {

@@ -216,10 +216,12 @@ class Calibrations(PredictTest):
     def test_tables_that_say_nothing_of_a_gpu_are_refused(self):
         operators = ("--ops", self.write("ops.csv", OPERATORS), "--gpu", "V100")
         for text, *named in (
-                (self.measured(1, device="V1000"), "'V1000'", "--gpu-file"), ("op,latency_ms\nadd,1\n", "'device'"),
+                (self.measured(1, device="V1000"), "'V1000'", "--gpu-file"), ("op,latency_ms\nadd,1\n", "'device'"), ("op,device,latency_ms\n", "no rows"),
                 ("device,op,rows,cols,latency_ms\nV100,add,10,10,0.02\n", "no row of V100", "0.1 ms"), ("", "v.csv")):
             with self.subTest(named):
                 self.assert_refused(support.headroom("predict", *operators, "--gpu-calibration", self.write("v.csv", text)), 3, *named)
+        fast = "device,op,m,k,n,latency_ms\nV100,linear,4096,1024,4096,0.5\n"
+        self.assert_refused(support.headroom("predict", *operators, "--gpu-calibration", self.write("v.csv", fast)), 3, "line 2", "peak")
         seconds = self.measured(1000)
         self.assert_refused(support.headroom("predict", *operators, "--gpu-calibration", self.write("v.csv", seconds)), 3, "line 2", "milliseconds")
         twice = self.write("v.csv", self.measured(1))
@@ -252,14 +254,15 @@ class BatchSizes(PredictTest):
         self.assertAlmostEqual(points[64]["step_ms"]["mid"], target["step_ms"]["mid"], delta=0.01)
         rates = [point["samples_per_s"] for point in target["batch_curve"]["points"]]
         self.assertEqual(rates, sorted(rates))
-        room = 0.9 * target["gpu_memory_bytes"]
+        memory = self.predict(GPU_BOUND, "--gpu", "L4")["baseline"]["memory"]
+        room = 0.9 * target["gpu_memory_bytes"] * memory["peak_bytes"] / memory["reserved_bytes"]
         for point in points.values():
             self.assertEqual(point["fits"], point["memory_bytes"] <= room)
         self.assertTrue(points[target["largest_batch"]]["fits"])
         self.assertIsNone(self.predict(GPU_BOUND, "--gpu", "L4")["targets"][0]["batch_curve"])
         text = support.headroom("predict", GPU_BOUND, "--gpu", "L4", "--batch-curve", "--no-local-state").text
         self.assertIn("best that fits", text)
-        self.assertIn("leaves no tenth of the memory", text)
+        self.assertIn("does not fit", text)
 
     def test_a_host_that_is_the_limit_launches_as_slowly_for_more(self):
         points = self.predict(HOST_BOUND, "--gpu", "B200", "--batch-curve")["targets"][0]["batch_curve"]["points"]
@@ -312,6 +315,7 @@ class MemoryTimelines(PredictTest):
         self.assertFalse(points[64]["fits"])
         text = support.headroom("predict", GPU_BOUND, "--gpu", "T4", "--memory-timeline", timeline, "--no-local-state").text
         self.assertIn("Recorded  32.53 GB at the peak", text)
+        self.assertIn("Is the timeline of this job?", text)
 
     def test_without_a_model_the_recording_is_the_answer(self):
         bare = json.loads(gzip.decompress(GPU_BOUND.read_bytes()))
