@@ -1,6 +1,7 @@
 #include "whatif/blocks.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <string>
@@ -50,11 +51,34 @@ Repeat LongestRepeat(const std::vector<std::size_t>& tokens, const std::vector<i
 void FindInside(const std::vector<std::size_t>& tokens, const std::vector<int>& sums,
                 std::size_t begin, std::size_t end, std::vector<Repeat>& found) {
   if (end - begin < 2) return;
-  const Repeat best = LongestRepeat(tokens, sums, begin, end);
+  Repeat best = LongestRepeat(tokens, sums, begin, end);
   if (best.count == 0) return;
+  const std::size_t behind = best.first + best.count * best.period;
+  while (behind + best.later < end &&
+         tokens[behind + best.later] == tokens[behind + best.later - best.period])
+    ++best.later;
   found.push_back(best);
   FindInside(tokens, sums, begin, best.first, found);
   FindInside(tokens, sums, best.first + best.count * best.period, end, found);
+}
+
+/// Where the stretch begins at the least cost.
+std::size_t FirstOf(const Repeat& repeat, const std::vector<LaunchingOperator>& operators,
+                    const CutCost& cost) {
+  std::size_t best = repeat.first;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t first = repeat.first; cost && first <= repeat.first + repeat.later; ++first) {
+    double sum = 0;
+    for (std::size_t b = 0; b <= repeat.count; ++b) {
+      const std::size_t cut = first + b * repeat.period;
+      if (cut > 0) sum += cost(operators[cut - 1]);
+    }
+    if (sum < least) {
+      least = sum;
+      best = first;
+    }
+  }
+  return best;
 }
 
 }  // namespace
@@ -68,7 +92,7 @@ std::vector<Repeat> FindRepeats(const std::vector<std::size_t>& tokens,
   return found;
 }
 
-std::vector<Block> FindBlocks(const Job& job) {
+std::vector<Block> FindBlocks(const Job& job, const CutCost& cost) {
   std::map<std::int32_t, std::vector<LaunchingOperator>> forward_of_step;
   for (LaunchingOperator& op : LaunchingOperators(job)) {
     const TaskIndex task = op.tasks.front();
@@ -83,17 +107,22 @@ std::vector<Block> FindBlocks(const Job& job) {
     std::vector<int> products;
     for (const LaunchingOperator& op : operators) {
       tokens.push_back(numbers.try_emplace(Signature(job, op), numbers.size()).first->second);
-      const OperatorCost* cost = job.CostOf(op.op);
-      products.push_back(cost != nullptr && MultipliesMatrices(cost->family) ? 1 : 0);
+      const OperatorCost* work = job.CostOf(op.op);
+      products.push_back(work != nullptr && MultipliesMatrices(work->family) ? 1 : 0);
     }
     std::vector<Repeat> repeats = FindRepeats(tokens, products);
     std::sort(repeats.begin(), repeats.end(),
               [](const Repeat& a, const Repeat& b) { return a.first < b.first; });
-    for (const Repeat& repeat : repeats) {
+    for (std::size_t r = 0; r < repeats.size(); ++r) {
+      Repeat& repeat = repeats[r];
+      const std::size_t behind = repeat.first + repeat.count * repeat.period;
+      const std::size_t next = r + 1 < repeats.size() ? repeats[r + 1].first : operators.size();
+      repeat.later = std::min(repeat.later, next - behind);
+      const std::size_t first = FirstOf(repeat, operators, cost);
       for (std::size_t b = 0; b < repeat.count; ++b) {
         Block& block = blocks.emplace_back();
         for (std::size_t i = 0; i < repeat.period; ++i)
-          block.operators.push_back(std::move(operators[repeat.first + b * repeat.period + i]));
+          block.operators.push_back(std::move(operators[first + b * repeat.period + i]));
       }
     }
   }

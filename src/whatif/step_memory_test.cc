@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "whatif/blocks.h"
 #include "whatif/test_network.h"
 
 namespace headroom {
@@ -124,6 +127,44 @@ TEST(StepMemoryTest, CheckpointingKeepsInputsAndOneBlock) {
   const StepMemory memory = MemoryOf(b, {.checkpointing = true});
   EXPECT_EQ(memory.parts.activations, (3 * 64 + 256) * kKiB);
   EXPECT_EQ(memory.parts.temporaries, 2 * 256 * kKiB);
+}
+
+// The stem ends as the blocks do, so that the repeats may begin in its middle, where two tensors
+// cross a cut (what the product reads, and what is added), or behind it, where one does.
+TEST(StepMemoryTest, BlocksAreCutWhereTheLeastCrosses) {
+  JobBuilder b;
+  for (int step = 0; step < 2; ++step) {
+    const int s = 100 * step;
+    b.Step();
+    b.Forward("aten::mul", "[[64, 256], []]", 5, s);
+    b.Forward("aten::mm", "[[64, 256], [256, 512]]", 20, s + 1, kGemm);
+    for (int block = 0; block < 4; ++block) {
+      if (block > 0) {
+        b.Forward("aten::mm", "[[64, 256], [256, 1024]]", 20, s + 10 * block + 1, kGemm);
+        b.Forward("aten::relu", "[[64, 1024]]", 5, s + 10 * block + 2);
+      }
+      b.Forward("aten::mm", "[[64, 1024], [1024, 256]]", 20, s + 10 * block + 3, kGemm);
+      b.Forward("aten::add", "[[64, 256], [64, 256], []]", 5, s + 10 * block + 4);
+    }
+    b.Backward(Node("MmBackward0"), "aten::mm", "[[64, 256], [256, 1024]]", 30, s + 33, kGemm);
+    Accumulate(b, "[[16]]");
+  }
+  const auto after = [](const Job& job, std::string_view name) {
+    return [&job, name](const LaunchingOperator& before) {
+      return NameOfOperator(job, before.op) == name ? 0.0 : 1.0;
+    };
+  };
+  const Job& job = b.Build();
+  const auto first_of = [&](const CutCost& cost) {
+    const std::vector<Block> blocks = FindBlocks(job, cost);
+    EXPECT_EQ(blocks.size(), 2 * 3u);
+    return std::string(NameOfOperator(job, blocks.front().operators.front().op));
+  };
+  EXPECT_EQ(first_of({}), "aten::mm");
+  EXPECT_EQ(NameOfOperator(job, FindBlocks(job).front().operators[1].op), "aten::add");
+  EXPECT_EQ(first_of(after(job, "aten::add")), "aten::mm");
+  EXPECT_EQ(NameOfOperator(job, FindBlocks(job, after(job, "aten::add")).front().operators[1].op),
+            "aten::relu");
 }
 
 TEST(StepMemoryTest, RanksShareOutWhatTheStageSays) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -145,9 +146,28 @@ class LifetimeFinder {
     }
   }
 
-  std::vector<Lifetime> BlocksOfStep() const {
+  /// By position: bytes of the forward's tensors that an operator behind it reads.
+  std::vector<double> BytesAcross() {
+    std::vector<double> changes(to_.step().list.size() + 1);
+    for (const Storage& storage : to_.out().storages) {
+      if (storage.readers.empty()) continue;
+      const std::size_t last = *std::max_element(storage.readers.begin(), storage.readers.end());
+      if (last <= storage.life.birth) continue;
+      changes[storage.life.birth] += storage.BytesAt(1);
+      changes[last] -= storage.BytesAt(1);
+    }
+    std::partial_sum(changes.begin(), changes.end(), changes.begin());
+    return changes;
+  }
+
+  std::vector<Lifetime> BlocksOfStep() {
     std::vector<Lifetime> blocks;
-    for (const Block& block : FindBlocks(job_)) {
+    const std::vector<double> crossing = BytesAcross();
+    const auto cost = [&](const LaunchingOperator& before) {
+      const auto position = to_.step().positions.find(before.op);
+      return position == to_.step().positions.end() ? 0 : crossing[position->second];
+    };
+    for (const Block& block : FindBlocks(job_, cost)) {
       const auto first = to_.step().positions.find(block.operators.front().op);
       const auto last = to_.step().positions.find(block.operators.back().op);
       if (first != to_.step().positions.end() && last != to_.step().positions.end())
