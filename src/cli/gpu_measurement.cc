@@ -108,11 +108,14 @@ Status MeasureGpu(const std::string& python, double seconds, const std::string& 
     Result<DeviceRates> found = RatesOf(*spec, catalog, constants.value());
     if (found.ok()) rates = std::move(found).value();
   }
-  if (rates && !ReadCorrection(table.value(), device, *rates, constants.value()).ok()) {
-    return Status::Usage(fmt::format(
-        "the operators that ran in {:g} s are too short or too few to tell anything of {}; give "
-        "more time with --seconds",
-        seconds, device));
+  if (rates) {
+    const Status usable = ReadCorrection(table.value(), device, *rates, constants.value()).status();
+    if (!usable.ok()) {
+      return Status::Usage(fmt::format(
+          "the operators that ran in {:g} s are too short, too few or cannot be believed ({}); let "
+          "the GPU do nothing else, and give more time with --seconds",
+          seconds, usable.message()));
+    }
   }
   std::map<std::pair<std::string, DType>, Measured> kinds;
   for (const MeasuredOperator& op : operators.value()) {

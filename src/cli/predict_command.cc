@@ -388,8 +388,8 @@ Status PredictCommand::PredictTrace(const std::string& trace, PredictReport& rep
          .why = prediction.why,
          .doubt = std::move(doubt)});
     if (batch_curve_) {
-      report.targets.back().batch_curve =
-          CurveOnTarget(predictor, job, target, host_factor_, memory, UsableBytes(*target.device));
+      report.targets.back().batch_curve = CurveOnTarget(predictor, job, target, host_factor_, taken,
+                                                        memory, UsableBytes(*target.device));
     }
   }
   AddFits(memory, std::span(report.targets).subspan(first));

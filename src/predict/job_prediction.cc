@@ -312,8 +312,7 @@ Plan JobPredictor::PlanOn(const DeviceRates& target, double host_factor) const {
 }
 
 PredictedMs JobPredictor::StepAtBatch(const DeviceRates& target, double host_factor,
-                                      double batch_ratio) {
-  const PredictedMs recorded = Predict(target, host_factor).step;
+                                      double batch_ratio, const PredictedMs& recorded) {
   if (batch_ratio == 1 || recorded.mid <= 0) return recorded;
   const Plan plan = PlanOn(target, host_factor);
   Edit edit(job_.graph(), plan);

@@ -45,7 +45,9 @@ class JobPredictor {
   /// recorded batch, as a share, and with it what is not known of the growth.
   ///
   /// @param batch_ratio  samples a step, of those recorded
-  PredictedMs StepAtBatch(const DeviceRates& target, double host_factor, double batch_ratio);
+  /// @param recorded     the step there at the recorded batch
+  PredictedMs StepAtBatch(const DeviceRates& target, double host_factor, double batch_ratio,
+                          const PredictedMs& recorded);
 
   /// Of the GPU time: tasks that only ratios of the GPUs' figures carry over.
   double ratio_only_share() const;

@@ -9,6 +9,7 @@ namespace headroom {
 
 std::optional<TargetBatchCurve> CurveOnTarget(JobPredictor& predictor, const Job& job,
                                               const DeviceRates& target, double host_factor,
+                                              const PredictedMs& recorded_step,
                                               const JobMemory& memory,
                                               std::optional<double> memory_bytes) {
   const std::optional<std::int64_t> recorded = SamplesPerStep(job);
@@ -27,7 +28,7 @@ std::optional<TargetBatchCurve> CurveOnTarget(JobPredictor& predictor, const Job
   for (const std::int64_t samples : BatchSizesOfCurve(*recorded, largest)) {
     const double ratio = static_cast<double>(samples) / samples_recorded;
     TargetBatch at{.samples = samples,
-                   .step = predictor.StepAtBatch(target, host_factor, ratio),
+                   .step = predictor.StepAtBatch(target, host_factor, ratio, recorded_step),
                    .samples_per_s = 0};
     if (at.step.mid <= 0) continue;
     at.samples_per_s = kMsPerS * static_cast<double>(samples) / at.step.mid;

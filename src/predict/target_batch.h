@@ -35,9 +35,11 @@ struct TargetBatchCurve {
 /// The recorded batch, its halves and doubles, and the largest that fits; nullopt where the trace
 /// does not tell the samples of a step.
 ///
-/// @param memory_bytes  of the GPU; none: not known
+/// @param recorded_step  there, at the recorded batch
+/// @param memory_bytes   of the GPU; none: not known
 std::optional<TargetBatchCurve> CurveOnTarget(JobPredictor& predictor, const Job& job,
                                               const DeviceRates& target, double host_factor,
+                                              const PredictedMs& recorded_step,
                                               const JobMemory& memory,
                                               std::optional<double> memory_bytes);
 
