@@ -7,8 +7,8 @@
 #include <cctype>
 #include <utility>
 
+#include "cost/toml_row.h"
 #include "embedded/carbon_files.h"
-#include "predict/toml_row.h"
 
 namespace headroom {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "cost/toml_row.h"
 #include "embedded/price_files.h"
-#include "predict/toml_row.h"
 
 namespace headroom {
 

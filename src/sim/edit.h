@@ -60,9 +60,10 @@ struct Dependency {
 struct Channel {
   std::string_view name;  ///< Unique in an edit; lives as long as the edit.
   Policy policy = Policy::kFifo;
-  double bytes_per_ns = 1;   ///< Each way.
-  DurationNs latency{};      ///< Of one message.
-  std::int64_t members = 1;  ///< Devices that it connects.
+  double bytes_per_ns = 1;            ///< Each way.
+  DurationNs latency{};               ///< Of one message.
+  std::int64_t members = 1;           ///< Devices that it connects.
+  std::int64_t members_per_link = 1;  ///< That share the bandwidth.
 };
 
 /// Collects changes to the plan of a graph. Tasks keep their numbers until Finish(); inserted ones

@@ -14,38 +14,6 @@
 namespace headroom {
 namespace {
 
-/// The first bucket is small, so that communication begins early
-/// (torch.distributed's kDefaultFirstBucketBytes).
-constexpr double kFirstBucketBytes = 1024.0 * 1024;
-
-/// The first GPU task of the graph: what follows the last step.
-TaskIndex FirstGpuTask(const Graph& graph) {
-  TaskIndex task = 0;
-  while (task < graph.tasks.size() && graph.tasks[task].kind != TaskKind::kGpu) ++task;
-  return task;
-}
-
-/// One all-reduce a bucket; a bucket is full once it holds `bucket_bytes`.
-void InsertAllReduces(const Job& job, const GradientStep& step, std::uint32_t channel,
-                      double bucket_bytes, Edit& edit) {
-  double bytes = 0, full = std::min(kFirstBucketBytes, bucket_bytes);
-  for (std::size_t g = 0; g < step.gradients.size(); ++g) {
-    const Gradient& gradient = step.gradients[g];
-    bytes += gradient.bytes;
-    if (bytes < full && g + 1 < step.gradients.size()) continue;
-    Edit::ChannelTask send = RingAllReduce(bytes, edit.ChannelAt(channel));
-    send.channel = channel;
-    send.step = job.graph().tasks[gradient.ready].step;
-    send.after = {{.task = gradient.ready}};
-    const bool in_cycle = step.next != kNoTask;
-    send.before = {{.task = edit.FrontOf(in_cycle ? step.next : FirstGpuTask(job.graph())),
-                    .cycles = static_cast<std::uint8_t>(in_cycle ? 0 : 1)}};
-    edit.Insert(std::move(send));
-    bytes = 0;
-    full = bucket_bytes;
-  }
-}
-
 bool Communicates(const Job& job) {
   for (TaskIndex task = 0; task < job.graph().tasks.size(); ++task) {
     if (job.graph().tasks[task].kind == TaskKind::kGpu &&
@@ -70,16 +38,11 @@ Edit::ChannelTask RingAllReduce(double bytes, const Channel& channel) {
   return task;
 }
 
-Effect MakeExchange(const Job& job, const Arguments& arguments, double bucket_bytes, Edit& edit) {
-  Effect effect;
-  effect.gpu_error = kNetworkError;
-  if (edit.FindChannel(kNetwork)) return effect;
+Effect InsertExchange(const Job& job, const Exchange& exchange, Edit& edit) {
   if (Communicates(job)) {
     return Effect::Abstain(
         "the recorded job communicates already; network-speed and scale change what it does");
   }
-  const auto gpus = static_cast<std::int64_t>(arguments.Number("gpus"));
-  if (gpus < 2) return Effect::Abstain("one GPU has nobody to exchange gradients with");
   const std::vector<GradientStep> steps = FindGradients(job);
   if (steps.empty()) {
     if (!HasBackward(job))
@@ -92,24 +55,52 @@ Effect MakeExchange(const Job& job, const Arguments& arguments, double bucket_by
                        return job.ContextOf(op.tasks.front()).phase == Phase::kBackward;
                      }}));
   }
+  const Placement& placement = exchange.placement;
+  const Link link = placement.nodes > 1 ? exchange.topology.BetweenNodes(placement.nodes)
+                                        : exchange.topology.inside;
   const std::uint32_t channel =
       edit.AddChannel({.name = kNetwork,
                        .policy = Policy::kFifo,
-                       .bytes_per_ns = arguments.Number("bandwidth-gbps") / 8,
-                       .latency = DurationNs(std::llround(arguments.Number("latency-us") * 1e3)),
-                       .members = gpus});
-  for (const GradientStep& step : steps) InsertAllReduces(job, step, channel, bucket_bytes, edit);
-  effect.why = fmt::format(
-      "{} GPUs with the recorded batch each, one a machine, over links of {} Gbit/s each way and "
-      "{} us a message; {:.1f} MB of gradients a step",
-      gpus, arguments.Text("bandwidth-gbps"), arguments.Text("latency-us"),
-      steps.front().Bytes() / 1e6);
+                       .bytes_per_ns = link.bytes_per_ns,
+                       .latency = link.latency,
+                       .members = placement.gpus,
+                       .members_per_link = placement.nodes > 1 ? placement.PerNode() : 1});
+  const ExchangeTime time = [&](double bytes) {
+    return FastestTime(Collective::kAllReduce, bytes, exchange.topology, placement);
+  };
+  for (const GradientStep& step : steps)
+    InsertBucketedAllReduces(job.graph(), step, exchange.bucket_bytes, channel, time, edit);
+  Effect effect;
+  effect.gpu_error = kNetworkError;
+  effect.why = fmt::format("{:.1f} MB of gradients a step", steps.front().Bytes() / 1e6);
   if (const std::string missing =
           WhatShapesMiss(job, Phase::kBackward, kAccumulateGrad, "gradients");
       !missing.empty()) {
     effect.AlsoBecause(missing);
   }
-  effect.work = arguments.Number("gpus");
+  effect.work = static_cast<double>(placement.gpus);
+  return effect;
+}
+
+Effect MakeExchange(const Job& job, const Arguments& arguments, double bucket_bytes, Edit& edit) {
+  if (edit.FindChannel(kNetwork)) {
+    Effect effect;
+    effect.gpu_error = kNetworkError;
+    return effect;
+  }
+  const auto gpus = static_cast<std::int64_t>(arguments.Number("gpus"));
+  if (gpus < 2) return Effect::Abstain("one GPU has nobody to exchange gradients with");
+  const Exchange exchange = {
+      .topology = FlatTopology(arguments.Number("bandwidth-gbps"),
+                               DurationNs(std::llround(arguments.Number("latency-us") * 1e3)), 1),
+      .placement = {.gpus = gpus, .nodes = gpus},
+      .bucket_bytes = bucket_bytes};
+  Effect effect = InsertExchange(job, exchange, edit);
+  if (!effect.applies) return effect;
+  effect.why = fmt::format(
+      "{} GPUs with the recorded batch each, one a machine, over links of {} Gbit/s each way and "
+      "{} us a message; {}",
+      gpus, arguments.Text("bandwidth-gbps"), arguments.Text("latency-us"), effect.why);
   return effect;
 }
 

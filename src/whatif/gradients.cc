@@ -162,12 +162,6 @@ class GradientFinder {
 
 }  // namespace
 
-double GradientStep::Bytes() const {
-  double bytes = 0;
-  for (const Gradient& gradient : gradients) bytes += gradient.bytes;
-  return bytes;
-}
-
 std::vector<GradientStep> FindGradients(const Job& job) { return GradientFinder(job).Find(); }
 
 }  // namespace headroom

@@ -1,33 +1,16 @@
 // The gradients of a recorded step: how large each is, when it is ready, who needs it next.
 #pragma once
 
-#include <cstdint>
 #include <string_view>
 #include <vector>
 
+#include "cluster/gradients.h"
 #include "whatif/job.h"
 
 namespace headroom {
 
 /// The node that completes a parameter's gradient.
 inline constexpr std::string_view kAccumulateGrad = "torch::autograd::AccumulateGrad";
-
-/// The gradient of one parameter.
-struct Gradient {
-  double bytes = 0;
-  TaskIndex ready = kNoTask;    ///< The GPU task whose end completes it, at the latest.
-  TaskIndex forward = kNoTask;  ///< First GPU task of the forward operator that used the parameter.
-};
-
-/// The gradients of one backward pass.
-struct GradientStep {
-  std::vector<Gradient> gradients;  ///< In order of readiness; not empty.
-  /// First GPU task launched behind the backward pass: what reads the gradients. kNoTask: of the
-  /// next cycle.
-  TaskIndex next = kNoTask;
-
-  double Bytes() const;
-};
 
 /// Those of the recorded steps, in order. Sizes come from the shapes of AccumulateGrad, which runs
 /// once for each parameter; where those were not recorded, from the operators that compute the

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "cluster/gradient_exchange.h"
+#include "cluster/topology.h"
 #include "sim/edit.h"
 #include "whatif/gradients.h"
 #include "whatif/scenario.h"
@@ -21,16 +23,22 @@ inline constexpr double kNetworkError = 0.34;
 /// Time that bytes take on a channel, without its latency.
 DurationNs TransferTime(double bytes, const Channel& channel);
 
-/// Of the ring: 2 (n - 1) / n of the bytes pass each link, in 2 (n - 1) messages behind each other
-/// (Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms", JPDC 2009). No time for one
-/// member.
-Edit::ChannelTask RingAllReduce(double bytes, const Channel& channel);
+/// How the GPUs of a job exchange what they have in common.
+struct Exchange {
+  Topology topology;
+  Placement placement;
+  double bucket_bytes = kBucketBytes;
+};
 
-/// The channel of the exchange, with bucketed all-reduces on it if there was none (as
-/// DistributedDataParallel makes them). `arguments` need the keys gpus, bandwidth-gbps and
-/// latency-us; they hold only if there was none. Where it cannot be told, the effect abstains.
+/// The channel of the exchange, with bucketed all-reduces on it (as DistributedDataParallel makes
+/// them). Where it cannot be told, the effect abstains. REQUIRES: there is none yet.
+Effect InsertExchange(const Job& job, const Exchange& exchange, Edit& edit);
+
+/// The same, if there was none, one GPU a machine. `arguments` need the keys gpus, bandwidth-gbps
+/// and latency-us; they hold only if there was none.
 Effect MakeExchange(const Job& job, const Arguments& arguments, double bucket_bytes, Edit& edit);
 
-inline constexpr double kBucketBytes = 25.0 * 1024 * 1024;
+/// A ring of a channel's members, for schedules that send what they make of the gradients.
+Edit::ChannelTask RingAllReduce(double bytes, const Channel& channel);
 
 }  // namespace headroom

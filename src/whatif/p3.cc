@@ -82,6 +82,7 @@ Effect ApplyP3(const Job& job, const Arguments& arguments, Edit& edit) {
   edit.Reschedule(network, Policy::kPriority);
   const Channel& channel = edit.ChannelAt(network);
   const auto n = static_cast<double>(channel.members);
+  const auto sharing = static_cast<double>(channel.members_per_link);
   for (std::size_t s = 0; s < steps.size(); ++s) {
     for (std::size_t g = 0; g < steps[s].gradients.size(); ++g) {
       const Gradient& gradient = steps[s].gradients[g];
@@ -92,7 +93,7 @@ Effect ApplyP3(const Job& job, const Arguments& arguments, Edit& edit) {
       send.step = job.graph().tasks[gradient.ready].step;
       // A member keeps its own share.
       send.bytes = gradient.bytes / slices;
-      send.duration = TransferTime((n - 1) / n * send.bytes, channel);
+      send.duration = TransferTime(sharing * (n - 1) / n * send.bytes, channel);
       // The sooner the forward needs it, the lower. Steps are alike, so the first one's will do.
       send.priority = static_cast<std::int32_t>(NextForward(steps, steps.size() - 1, g).task);
       const Dependency needed = {

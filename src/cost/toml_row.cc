@@ -1,4 +1,4 @@
-#include "predict/toml_row.h"
+#include "cost/toml_row.h"
 
 #include <fmt/format.h>
 #include <re2/re2.h>

@@ -1,0 +1,30 @@
+// The gradients of a step, as schedules of their exchange need them.
+#pragma once
+
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace headroom {
+
+/// The gradient of one parameter.
+struct Gradient {
+  double bytes = 0;
+  TaskIndex ready = kNoTask;    ///< The task whose end completes it, at the latest.
+  TaskIndex forward = kNoTask;  ///< First task of the forward operator that used the parameter.
+};
+
+/// The gradients of one backward pass.
+struct GradientStep {
+  std::vector<Gradient> gradients;  ///< In order of readiness; not empty.
+  /// First task behind the backward pass: what reads the gradients. kNoTask: of the next cycle.
+  TaskIndex next = kNoTask;
+
+  double Bytes() const {
+    double bytes = 0;
+    for (const Gradient& gradient : gradients) bytes += gradient.bytes;
+    return bytes;
+  }
+};
+
+}  // namespace headroom
