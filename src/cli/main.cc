@@ -21,6 +21,7 @@
 #include "cli/predict_command.h"
 #include "cli/record_command.h"
 #include "cli/report_command.h"
+#include "cli/scale_command.h"
 #include "cli/whatif_command.h"
 
 namespace headroom::cli {
@@ -66,6 +67,7 @@ int Run(int argc, char** argv) {
   commands.push_back(std::make_unique<ReportCommand>(app));
   commands.push_back(std::make_unique<WhatifCommand>(app));
   commands.push_back(std::make_unique<PredictCommand>(app));
+  commands.push_back(std::make_unique<ScaleCommand>(app));
   commands.push_back(std::make_unique<DataCommand>(app));
   commands.push_back(std::make_unique<RecordCommand>(app));
   commands.push_back(std::make_unique<MonitorCommand>(app));

@@ -32,14 +32,14 @@ void AddJobFlags(CLI::App& app, JobOptions& options) {
                "Use nothing that was learned on this machine");
 }
 
-Result<OpenedJob> OpenJob(const std::string& trace, const JobOptions& options) {
+Result<OpenedTrace> ReadTrace(const std::string& trace, const JobOptions& options) {
   std::optional<StepRange> steps;
   if (!options.steps.empty()) {
     const Result<StepRange> range = ParseStepRange(options.steps);
     if (!range.ok()) return range.status();
     steps = range.value();
   }
-  OpenedJob opened;
+  OpenedTrace opened;
   Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn(options.device_files);
   if (!knowledge.ok()) return knowledge.status();
   opened.knowledge = std::move(knowledge).value();
@@ -51,14 +51,20 @@ Result<OpenedJob> OpenJob(const std::string& trace, const JobOptions& options) {
   if (!store.ok()) return store.status();
   opened.store = std::move(store).value();
 
-  AnalysisOptions analysis;
-  analysis.path = trace;
-  analysis.step_marker = options.step_marker;
+  opened.analysis.path = trace;
+  opened.analysis.step_marker = options.step_marker;
   if (steps) {
-    analysis.first_step = steps->first;
-    analysis.last_step = steps->last;
+    opened.analysis.first_step = steps->first;
+    opened.analysis.last_step = steps->last;
   }
-  Result<CalibratedJob> made = MakeCalibratedJob(*opened.store, *opened.knowledge, analysis,
+  return opened;
+}
+
+Result<OpenedJob> MakeJob(OpenedTrace trace, const JobOptions& options) {
+  OpenedJob opened;
+  opened.knowledge = std::move(trace.knowledge);
+  opened.store = std::move(trace.store);
+  Result<CalibratedJob> made = MakeCalibratedJob(*opened.store, *opened.knowledge, trace.analysis,
                                                  options.calibration, options.measured_step_ms);
   if (!made.ok()) return made.status();
   opened.job = std::move(made.value().job);
@@ -67,6 +73,12 @@ Result<OpenedJob> OpenJob(const std::string& trace, const JobOptions& options) {
   opened.note = std::move(made.value().note);
   opened.forecasts = made.value().forecasts;
   return opened;
+}
+
+Result<OpenedJob> OpenJob(const std::string& trace, const JobOptions& options) {
+  Result<OpenedTrace> read = ReadTrace(trace, options);
+  if (!read.ok()) return read.status();
+  return MakeJob(std::move(read).value(), options);
 }
 
 }  // namespace headroom::cli

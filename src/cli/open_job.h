@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/analyze.h"
 #include "analysis/knowledge.h"
 #include "base/named_text.h"
 #include "base/status.h"
@@ -42,6 +43,16 @@ struct OpenedJob {
   Status forecasts = Status::Ok();  ///< CalibratedJob::forecasts
 };
 
+/// A trace that was read, and what its flags say of the analysis.
+struct OpenedTrace {
+  std::unique_ptr<Knowledge> knowledge;
+  std::unique_ptr<TraceStore> store;
+  AnalysisOptions analysis;
+};
+
+Result<OpenedTrace> ReadTrace(const std::string& trace, const JobOptions& options);
+Result<OpenedJob> MakeJob(OpenedTrace trace, const JobOptions& options);
+/// Both.
 Result<OpenedJob> OpenJob(const std::string& trace, const JobOptions& options);
 
 }  // namespace headroom::cli

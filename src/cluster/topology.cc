@@ -104,6 +104,17 @@ Topology FlatTopology(double gbps, DurationNs latency, std::int64_t gpus_per_nod
   return topology;
 }
 
+Topology WithoutLatency(Topology topology) {
+  topology.inside.latency = topology.between.latency = DurationNs(0);
+  return topology;
+}
+
+Topology WithoutLimit(Topology topology) {
+  constexpr double kNoLimit = 1e12;
+  topology.inside.bytes_per_ns = topology.between.bytes_per_ns = kNoLimit;
+  return topology;
+}
+
 Result<Placement> PlaceGpus(const Topology& topology, std::int64_t gpus) {
   const Placement placement = {
       .gpus = gpus, .nodes = (gpus + topology.gpus_per_node - 1) / topology.gpus_per_node};

@@ -40,6 +40,10 @@ struct Topology {
 /// A topology of flags: nodes of `gpus_per_node`, over links of `gbps` Gbit/s each way.
 Topology FlatTopology(double gbps, DurationNs latency, std::int64_t gpus_per_node);
 
+/// The same with messages, or with bytes, that take no time.
+Topology WithoutLatency(Topology topology);
+Topology WithoutLimit(Topology topology);
+
 /// Where the GPUs of a job are.
 struct Placement {
   std::int64_t gpus = 1;

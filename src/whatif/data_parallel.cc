@@ -8,6 +8,7 @@
 
 #include "whatif/catalogue.h"
 #include "whatif/gradients.h"
+#include "whatif/inserted_kernels.h"
 #include "whatif/network.h"
 #include "whatif/why_not_found.h"
 
@@ -21,6 +22,23 @@ bool Communicates(const Job& job) {
       return true;
   }
   return false;
+}
+
+/// What the reducer launches for each gradient: a scaled copy into the bucket behind it, and one
+/// back in front of what reads the gradients. Gradients whose launches are not known have none.
+void InsertBucketCopies(const Job& job, const GradientStep& step, Edit& edit) {
+  const auto copy = [&](double bytes) {
+    const double passes = 2 * bytes;  // One is read, one is written.
+    const bool known = job.device() != nullptr && job.device()->memory_bandwidth_gbs.has_value();
+    return known ? MemoryPassTime(passes, *job.device()) : Nanoseconds(kKernelStart);
+  };
+  for (const Gradient& gradient : step.gradients) {
+    const TaskIndex behind = NextOnStream(job, gradient.ready);
+    if (behind != kNoTask) edit.Insert(KernelBefore(job, behind, copy(gradient.bytes)));
+  }
+  if (step.next == kNoTask || job.LaunchOf(step.next) == kNoTask) return;
+  for (const Gradient& gradient : step.gradients)
+    edit.Insert(KernelBefore(job, step.next, copy(gradient.bytes)));
 }
 
 }  // namespace
@@ -68,8 +86,10 @@ Effect InsertExchange(const Job& job, const Exchange& exchange, Edit& edit) {
   const ExchangeTime time = [&](double bytes) {
     return FastestTime(Collective::kAllReduce, bytes, exchange.topology, placement);
   };
-  for (const GradientStep& step : steps)
+  for (const GradientStep& step : steps) {
+    InsertBucketCopies(job, step, edit);
     InsertBucketedAllReduces(job.graph(), step, exchange.bucket_bytes, channel, time, edit);
+  }
   Effect effect;
   effect.gpu_error = kNetworkError;
   effect.why = fmt::format("{:.1f} MB of gradients a step", steps.front().Bytes() / 1e6);

@@ -28,26 +28,6 @@ bool RemoveAll(const Job& job, const std::vector<TaskIndex>& tasks, Edit& edit) 
   return !tasks.empty();
 }
 
-/// Closes the gaps in which these tasks ran. A wait between streams that the trace does not tell is
-/// nothing but a gap of the stream that waits.
-void CloseGapsDuring(const Job& job, const std::vector<TaskIndex>& gone, Edit& edit) {
-  const Graph& graph = job.graph();
-  std::vector<Interval> ran;
-  for (const TaskIndex task : gone) {
-    const Task& recorded = graph.tasks[task];
-    ran.push_back({recorded.start, recorded.start + recorded.duration});
-  }
-  const IntervalSet busy = IntervalSet::UnionOf(std::move(ran));
-  for (TaskIndex task = 0; task < graph.tasks.size(); ++task) {
-    if (graph.tasks[task].kind != TaskKind::kGpu) continue;
-    DurationNs gap;
-    for (std::uint32_t edge = graph.edge_begin[task]; edge < graph.edge_begin[task + 1]; ++edge)
-      gap = std::max(gap, graph.edges[edge].lag);
-    const TimeNs start = graph.tasks[task].start;
-    if (2 * busy.MeasureWithin({start - gap, start}).ns() > gap.ns()) edit.CloseGap(task);
-  }
-}
-
 /// Collectives stay, in no time.
 bool FreeCommunication(const Job& job, Edit& edit) {
   const std::vector<TaskIndex> collectives = SelectTasks(

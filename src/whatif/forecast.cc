@@ -173,6 +173,18 @@ MsInterval Forecaster::SavesOf(const EditedPlan& edited, double changed_error) {
 }
 
 Forecast Forecaster::Run(std::string name, const std::vector<ScenarioCall>& calls) {
+  Forecast forecast = Run(std::move(name), ChangeOf(calls));
+  if (forecast.applies) forecast.batch_curve = CurveOf(calls);
+  return forecast;
+}
+
+std::optional<double> Forecaster::StepMsWith(const Change& change) {
+  const Attempt attempt = Try(change);
+  if (!attempt.effect.applies) return std::nullopt;
+  return StepOf(attempt.edited.plan);
+}
+
+Forecast Forecaster::Run(std::string name, const Change& change) {
   Forecast forecast;
   forecast.name = std::move(name);
   forecast.why = WhyNone();
@@ -180,7 +192,7 @@ Forecast Forecaster::Run(std::string name, const std::vector<ScenarioCall>& call
     forecast.applies = false;
     return forecast;
   }
-  Attempt attempt = Try(calls);
+  Attempt attempt = Try(change);
   const Effect& effect = attempt.effect;
   forecast.why = effect.why;
   if (!effect.applies) {
@@ -199,7 +211,8 @@ Forecast Forecaster::Run(std::string name, const std::vector<ScenarioCall>& call
     forecast.why += fmt::format("; {:.3g} times the work a step: {:.2f} times the throughput",
                                 effect.work, effect.work * forecast.speedup);
   }
-  const std::string limit = Explain(forecast, edited_.plan, effect.work);
+  forecast.limits = LimitsOf(edited_.plan, forecast.step_ms.mid);
+  const std::string limit = Explain(forecast, effect.work);
   const auto also = [&](const std::string& reason) {
     if (!reason.empty()) forecast.why += (forecast.why.empty() ? "" : "; ") + reason;
   };
@@ -210,14 +223,17 @@ Forecast Forecaster::Run(std::string name, const std::vector<ScenarioCall>& call
         "cuDNN's workspace is a large part of the memory, and with this batch it may choose "
         "another algorithm with another one");
   }
-  forecast.batch_curve = CurveOf(calls);
   return forecast;
 }
 
-Forecaster::Attempt Forecaster::Try(const std::vector<ScenarioCall>& calls) {
+Change Forecaster::ChangeOf(const std::vector<ScenarioCall>& calls) const {
+  return [this, &calls](Edit& edit) { return ApplyAll(job_, calls, edit); };
+}
+
+Forecaster::Attempt Forecaster::Try(const Change& change) {
   Edit edit(job_.graph(), job_.corrected());
   Attempt attempt;
-  attempt.effect = ApplyAll(job_, calls, edit);
+  attempt.effect = change(edit);
   if (!attempt.effect.applies) return attempt;
   std::optional<EditedPlan> edited = edit.TryFinish();
   if (!edited) {
@@ -238,7 +254,7 @@ std::optional<BatchPoint> Forecaster::PointOf(std::vector<ScenarioCall> calls, d
   for (ScenarioCall& call : calls) {
     if (call.scenario->name == kBatchSize) call.arguments.Set("n", std::to_string(samples));
   }
-  const Attempt attempt = Try(calls);
+  const Attempt attempt = Try(ChangeOf(calls));
   if (!attempt.effect.applies) return std::nullopt;
   BatchPoint point{.samples = samples,
                    .step_ms = StepOf(attempt.edited.plan),
@@ -289,10 +305,20 @@ Ranking Forecaster::Rank() {
   return ranking;
 }
 
-std::string Forecaster::Explain(const Forecast& forecast, const Plan& plan, double work) {
+StepLimits Forecaster::LimitsOf(const Plan& plan, double step_ms) {
   const Plan alone = WithoutTransfers(plan);
-  const double host = StepOf(Stretched(alone, kFreeGpu));
-  const double gpu = StepOf(Stretched(alone, kFreeHost));
+  StepLimits limits = {.host_ms = StepOf(Stretched(alone, kFreeGpu)),
+                       .gpu_ms = StepOf(Stretched(alone, kFreeHost)),
+                       .exposed_ms = 0,
+                       .transfers_ms = 0};
+  if (plan.shape->channels.empty()) return limits;
+  limits.exposed_ms = std::max(0.0, step_ms - StepOf(alone));
+  limits.transfers_ms = TransfersOf(plan);
+  return limits;
+}
+
+std::string Forecaster::Explain(const Forecast& forecast, double work) const {
+  const double host = forecast.limits.host_ms, gpu = forecast.limits.gpu_ms;
   // More work in the same time is something.
   const bool nothing =
       work == 1 && std::abs(forecast.saves_ms) < kNothing * baseline_.corrected.mid;
@@ -305,11 +331,10 @@ std::string Forecaster::Explain(const Forecast& forecast, const Plan& plan, doub
                     host, gpu)
               : fmt::format("the GPU then needs {:.1f} ms a step for its work, the host {:.1f} ms",
                             gpu, host);
-  if (plan.shape->channels.empty()) return text;
-  const double exposed = std::max(0.0, forecast.step_ms.mid - StepOf(alone));
+  if (forecast.limits.transfers_ms <= 0) return text;
   return text +
          fmt::format("; {:.1f} ms of the step wait for transfers, which take {:.1f} ms in all",
-                     exposed, TransfersOf(plan));
+                     forecast.limits.exposed_ms, forecast.limits.transfers_ms);
 }
 
 }  // namespace headroom

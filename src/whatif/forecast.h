@@ -1,6 +1,7 @@
 // Forecasts: a scenario's step time, with an interval and a reason.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,14 @@ struct Baseline {
   }
 };
 
+/// What a step needs of each by itself; ms.
+struct StepLimits {
+  double host_ms = 0;       ///< Were every GPU task done in no time, and nothing transferred.
+  double gpu_ms = 0;        ///< Were the host infinitely fast, and nothing transferred.
+  double exposed_ms = 0;    ///< By which the step is longer for its transfers on channels.
+  double transfers_ms = 0;  ///< Length of all transfers on channels.
+};
+
 struct Forecast {
   std::string name;
   bool applies = true;
@@ -57,7 +66,11 @@ struct Forecast {
   };
   std::optional<ByScores> interval_rule;
   std::optional<BatchCurve> batch_curve;  ///< Of a change of the batch size; else none.
+  StepLimits limits;
 };
+
+/// Makes an edit, as ApplyAll() does for scenarios.
+using Change = std::function<Effect(Edit& edit)>;
 
 /// Beyond this, the replay of the unchanged job misses something that forecasts would miss, too:
 /// they abstain. Per cent.
@@ -78,6 +91,10 @@ class Forecaster {
   const Baseline& baseline() const { return baseline_; }
   /// @param name  as the user wrote the scenario
   Forecast Run(std::string name, const std::vector<ScenarioCall>& calls);
+  /// The same for any change, without a curve over batch sizes.
+  Forecast Run(std::string name, const Change& change);
+  /// The step alone that a change makes, in ms; nullopt where it does not apply.
+  std::optional<double> StepMsWith(const Change& change);
   /// All changes of the catalogue that apply and need no value of the user's, by what they save.
   Ranking Rank();
   /// The plan of the last Run() that applied.
@@ -99,7 +116,8 @@ class Forecaster {
   /// @param work  that a step gets done, in what it did before
   /// Also holds what the step were if the graph's guesses are none (whatif/doubts.h).
   void WidenByDoubts(const EditedPlan& edited, StepInterval& step);
-  std::string Explain(const Forecast& forecast, const Plan& plan, double work);
+  StepLimits LimitsOf(const Plan& plan, double step_ms);
+  std::string Explain(const Forecast& forecast, double work) const;
   /// What a combination makes of the job, before it is replayed.
   struct Attempt {
     Effect effect;  ///< Where it does not apply, all else is void.
@@ -107,7 +125,8 @@ class Forecaster {
     EditCounts changed;
     std::optional<MemoryDelta> memory;  ///< None: not known.
   };
-  Attempt Try(const std::vector<ScenarioCall>& calls);
+  Attempt Try(const Change& change);
+  Change ChangeOf(const std::vector<ScenarioCall>& calls) const;
   /// Step and memory over the batch sizes around those of the job and of a combination that sets
   /// one; nullopt where it sets none.
   std::optional<BatchCurve> CurveOf(const std::vector<ScenarioCall>& calls);

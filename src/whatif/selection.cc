@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/interval_set.h"
+
 namespace headroom {
 
 std::vector<TaskIndex> SelectTasks(const Job& job, const std::function<bool(TaskIndex)>& wanted) {
@@ -127,6 +129,24 @@ void ReplaceTasks(const Job& job, const std::vector<TaskIndex>& tasks, DurationN
   }
   edit.SetDuration(longest, time);
   RemoveTasks(job, others, edit);
+}
+
+void CloseGapsDuring(const Job& job, const std::vector<TaskIndex>& gone, Edit& edit) {
+  const Graph& graph = job.graph();
+  std::vector<Interval> ran;
+  for (const TaskIndex task : gone) {
+    const Task& recorded = graph.tasks[task];
+    ran.push_back({recorded.start, recorded.start + recorded.duration});
+  }
+  const IntervalSet busy = IntervalSet::UnionOf(std::move(ran));
+  for (TaskIndex task = 0; task < graph.tasks.size(); ++task) {
+    if (graph.tasks[task].kind != TaskKind::kGpu) continue;
+    DurationNs gap;
+    for (std::uint32_t edge = graph.edge_begin[task]; edge < graph.edge_begin[task + 1]; ++edge)
+      gap = std::max(gap, graph.edges[edge].lag);
+    const TimeNs start = graph.tasks[task].start;
+    if (2 * busy.MeasureWithin({start - gap, start}).ns() > gap.ns()) edit.CloseGap(task);
+  }
 }
 
 }  // namespace headroom

@@ -39,4 +39,8 @@ bool IsReplaced(const std::vector<TaskIndex>& tasks, const Edit& edit);
 /// ran on several streams; else each keeps its share. Never longer than they took.
 void ReplaceTasks(const Job& job, const std::vector<TaskIndex>& tasks, DurationNs time, Edit& edit);
 
+/// Closes the gaps in which these tasks ran. A wait between streams that the trace does not tell is
+/// nothing but a gap of the stream that waits.
+void CloseGapsDuring(const Job& job, const std::vector<TaskIndex>& gone, Edit& edit);
+
 }  // namespace headroom

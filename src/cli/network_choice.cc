@@ -1,0 +1,158 @@
+#include "cli/network_choice.h"
+
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+#include "base/read_file.h"
+#include "cli/help.h"
+#include "report/escape.h"
+
+namespace headroom::cli {
+namespace {
+
+constexpr std::int64_t kMostGpus = 10'000'000;
+
+std::optional<std::int64_t> CountIn(std::string_view text) {
+  std::int64_t count = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (error != std::errc() || end != text.data() + text.size() || count < 1 || count > kMostGpus)
+    return std::nullopt;
+  return count;
+}
+
+}  // namespace
+
+void NetworkChoice::AddFlags(CLI::App& app) {
+  app_ = &app;
+  app.add_option("--gpus", gpus_, "How many GPUs, or machines x GPUs as 4x2 [1,2,4,...,64]")
+      ->delimiter(',')
+      ->type_name("N,...");
+  app.add_option("--cluster", cluster_, "A kind of machines (--list), or a file (docs/clusters.md)")
+      ->type_name("NAME");
+  app.add_option("--bandwidth-gbps", bandwidths_,
+                 "Each way, between machines; several give a curve each [100]")
+      ->delimiter(',')
+      ->type_name("X,...");
+  app.add_option("--latency-us", latency_us_, "Of a message between machines [14]")->type_name("L");
+  app.add_option("--gpus-per-node", gpus_per_node_, "GPUs of a machine, behind PCIe 4.0 [1]")
+      ->type_name("N");
+}
+
+Status NetworkChoice::ReadGpus() {
+  for (const std::string& text : gpus_) {
+    const std::size_t by = text.find_first_of("xX");
+    Asked asked;
+    const std::optional<std::int64_t> first = CountIn(std::string_view(text).substr(0, by));
+    const std::optional<std::int64_t> second =
+        by == std::string::npos ? 1 : CountIn(std::string_view(text).substr(by + 1));
+    if (!first || !second || *first > kMostGpus / *second) {
+      return Status::Usage(fmt::format(
+          "--gpus {}: must be a number of GPUs, or machines x GPUs as 4x2, at most {} in all",
+          Printable(text, Charset::kAscii), kMostGpus));
+    }
+    asked.gpus = *first * *second;
+    if (by != std::string::npos) asked.nodes = *first;
+    asked_.push_back(asked);
+  }
+  return Status::Ok();
+}
+
+Status NetworkChoice::LoadCluster() {
+  Result<std::vector<Topology>> known = LoadBuiltInTopologies();
+  if (!known.ok()) return known.status();
+  for (Topology& topology : known.value()) {
+    if (topology.name != cluster_) continue;
+    networks_.push_back({.topology = topology, .description = topology.description});
+    return Status::Ok();
+  }
+  const Result<std::optional<std::string>> file = ReadFile(cluster_);
+  if (!file.ok()) return file.status();
+  if (!file.value()) {
+    std::string names;
+    for (const Topology& topology : known.value())
+      names += (names.empty() ? "" : ", ") + topology.name;
+    return Status::Usage(
+        fmt::format("--cluster {}: no such file, and none of the known clusters: {}",
+                    Printable(cluster_, Charset::kAscii), names));
+  }
+  const Result<Topology> topology = ReadTopology({.name = cluster_, .content = *file.value()});
+  if (!topology.ok()) return topology.status();
+  networks_.push_back({.topology = topology.value(), .description = topology.value().description});
+  if (networks_.back().description.empty()) networks_.back().description = topology.value().name;
+  return Status::Ok();
+}
+
+Status NetworkChoice::Load() {
+  if (Status status = ReadGpus(); !status.ok()) return status;
+  if (!cluster_.empty()) {
+    for (const char* flag : {"--bandwidth-gbps", "--latency-us", "--gpus-per-node"}) {
+      if (app_->get_option(flag)->count() > 0) {
+        return Status::Usage(
+            fmt::format("{} describes a network, and so does --cluster: give one of them", flag));
+      }
+    }
+    return LoadCluster();
+  }
+  constexpr double kMostGbps = 1e6, kMostLatencyUs = 1e6, kNsPerUs = 1e3;
+  if (!(latency_us_ >= 0 && latency_us_ <= kMostLatencyUs))
+    return Status::Usage(fmt::format("--latency-us must be from 0 to {}", kMostLatencyUs));
+  if (gpus_per_node_ < 1) return Status::Usage("--gpus-per-node must be 1 or more");
+  for (const double gbps : bandwidths_) {
+    if (!(gbps > 0 && gbps <= kMostGbps)) {
+      return Status::Usage(
+          fmt::format("--bandwidth-gbps {}: must be above 0 and at most {}", gbps, kMostGbps));
+    }
+    networks_.push_back(
+        {.topology =
+             FlatTopology(gbps, DurationNs(std::llround(latency_us_ * kNsPerUs)), gpus_per_node_),
+         .description =
+             fmt::format("{:g} Gbit/s and {:g} us between machines of {}", gbps, latency_us_,
+                         gpus_per_node_ == 1 ? "one GPU" : fmt::format("{} GPUs", gpus_per_node_)),
+         .bandwidth_gbps = gbps});
+  }
+  return Status::Ok();
+}
+
+Result<std::vector<Placement>> NetworkChoice::PlacementsOn(const Topology& topology) const {
+  std::vector<Placement> placements;
+  for (const Asked& asked : asked_) {
+    Result<Placement> placed = PlaceGpus(topology, asked.gpus);
+    if (!placed.ok()) return placed.status();
+    if (asked.nodes) {
+      placed.value().nodes = *asked.nodes;
+      if (!cluster_.empty() && placed.value().PerNode() > topology.gpus_per_node) {
+        return Status::Usage(fmt::format("--gpus {}x{}: machines of {} have {} GPUs", *asked.nodes,
+                                         placed.value().PerNode(), topology.name,
+                                         topology.gpus_per_node));
+      }
+      if (topology.nodes_at_most && *asked.nodes > *topology.nodes_at_most) {
+        return Status::Usage(fmt::format("--gpus {}x{}: {} has {} machines at most", *asked.nodes,
+                                         placed.value().PerNode(), topology.name,
+                                         *topology.nodes_at_most));
+      }
+    }
+    placements.push_back(placed.value());
+  }
+  return placements;
+}
+
+Placement NetworkChoice::Recorded(const Topology& topology, std::int64_t gpus) {
+  return {.gpus = gpus, .nodes = (gpus + topology.gpus_per_node - 1) / topology.gpus_per_node};
+}
+
+std::string NetworkChoice::ListClusters(const std::vector<Topology>& clusters) {
+  std::size_t width = 0;
+  for (const Topology& cluster : clusters) width = std::max(width, cluster.name.size());
+  std::string text;
+  for (const Topology& cluster : clusters)
+    text += fmt::format("  {:<{}}  {}\n", cluster.name, width, cluster.description);
+  return text;
+}
+
+}  // namespace headroom::cli

@@ -1,0 +1,209 @@
+#include "cli/scale_command.h"
+
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <utility>
+
+#include "cli/help.h"
+#include "cli/output.h"
+#include "scale/loop_job.h"
+#include "scale/recorded_collectives.h"
+#include "scale/traced_job.h"
+#include "whatif/forecast.h"
+
+namespace headroom::cli {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  headroom scale trace.json.gz --gpus 1,2,4,8 --bandwidth-gbps 25   machines of one GPU
+  headroom scale trace.json.gz --gpus 8,64,1024 --cluster dgx-h100  machines of eight
+  headroom scale trace.json.gz --gpus 4x2 --bandwidth-gbps 10,25,100  a sweep of the network
+  headroom scale trace.json.gz --strong --with amp                  shared batch, and a change
+  headroom scale --list                                             clusters that are known
+
+Each GPU has the recorded batch, unless --strong shares it out. Exit codes: 0 fine, also where it
+cannot be told; 2 usage; 3 the file is unreadable or no trace; 4 cannot write, or internal error.
+)";
+
+/// Those that change what is sent and when; `ddp` and `per-tensor` are buckets alone.
+constexpr std::array kScheduleScenarios = {"p3", "dgc", "blueconnect"};
+
+}  // namespace
+
+ScaleCommand::ScaleCommand(CLI::App& parent) {
+  app_ = parent.add_subcommand("scale", "What a step takes on 2, 8 or 1024 GPUs");
+  app_->footer(kExamples);
+  app_->add_option("TRACE", trace_, "PyTorch-profiler trace or recording")->type_name("");
+  network_.AddFlags(*app_);
+  app_->add_flag("--strong", strong_, "Share the recorded batch out over the GPUs");
+  app_->add_option("--schedule", schedule_,
+                   "ddp, per-tensor, p3, dgc[:ratio=R] or blueconnect [ddp]")
+      ->type_name("NAME");
+  app_->add_option("--bucket-mb", bucket_mb_, "MiB of gradients that ddp sends at once [25]")
+      ->type_name("X")
+      ->check(AboveZero, "");
+  app_->add_option("--with", changes_, "Changes that are made before (headroom whatif --list)")
+      ->type_name("SCENARIO");
+  app_->add_flag("--list", list_, "List the clusters that are known");
+  app_->add_flag("--json", json_, "One JSON object, format headroom.scale/1");
+  app_->add_option("-o,--output", output_path_, "Write to FILE, whole or not at all, not to stdout")
+      ->type_name("FILE");
+  AddJobFlags(*app_, options_);
+  app_->add_flag("-q,--quiet", options_.quiet, "No remarks and no progress on stderr");
+}
+
+Result<ScaleCommand::Question> ScaleCommand::ReadQuestion() const {
+  constexpr double kBytesPerMb = 1024.0 * 1024;
+  Question question;
+  question.bucket_bytes = schedule_ == "per-tensor" ? 0 : bucket_mb_ * kBytesPerMb;
+  if (schedule_ != "ddp" && schedule_ != "per-tensor") {
+    Result<std::vector<ScenarioCall>> parsed = ParseScenario(schedule_);
+    const bool is_schedule =
+        parsed.ok() && parsed.value().size() == 1 &&
+        std::find(kScheduleScenarios.begin(), kScheduleScenarios.end(),
+                  parsed.value().front().scenario->name) != kScheduleScenarios.end();
+    if (!is_schedule) {
+      return Status::Usage(
+          fmt::format("--schedule {}: must be ddp, per-tensor, p3, dgc, dgc:ratio=R or blueconnect",
+                      schedule_));
+    }
+    question.schedule = std::move(parsed).value().front();
+  }
+  if (changes_.empty()) return question;
+  Result<std::vector<ScenarioCall>> changes = ParseScenario(changes_);
+  if (!changes.ok()) return changes.status();
+  for (const ScenarioCall& change : changes.value()) {
+    const std::string_view name = change.scenario->name;
+    if (name == "data-parallel" || name == "network-speed" ||
+        std::find(kScheduleScenarios.begin(), kScheduleScenarios.end(), name) !=
+            kScheduleScenarios.end()) {
+      return Status::Usage(fmt::format(
+          "--with {}: says what --gpus, --bandwidth-gbps and --schedule say; use those", name));
+    }
+    if (name == "batch-size" && strong_)
+      return Status::Usage("--with batch-size and --strong both set the batch; give one of them");
+  }
+  question.changes = std::move(changes).value();
+  return question;
+}
+
+Status ScaleCommand::FillCurves(ScalableJob& job, ScaleReport& report) const {
+  for (const NamedNetwork& network : network_.networks()) {
+    const Result<std::vector<Placement>> placements = network_.PlacementsOn(network.topology);
+    if (!placements.ok()) return placements.status();
+    report.curves.push_back(
+        {.cluster = network.topology.name,
+         .bandwidth_gbps = network.bandwidth_gbps,
+         .description = network.description,
+         .points = ScalingCurve(job, network.topology, placements.value(), strong_)});
+  }
+  return Status::Ok();
+}
+
+Status ScaleCommand::AnswerForLoop(const OpenedTrace& trace, const Question& question,
+                                   ScaleReport& report) const {
+  if (question.schedule || !question.changes.empty()) {
+    report.no_answer =
+        "of a loop without GPU work, only ddp and per-tensor can be told, and no changes";
+    return Status::Ok();
+  }
+  const Result<std::unique_ptr<LoopJob>> job =
+      LoopJob::Make(*trace.store, *trace.knowledge, trace.analysis, question.bucket_bytes);
+  if (job.status().code() == StatusCode::kNoAnswer) {
+    report.no_answer = job.status().message();
+    return Status::Ok();
+  }
+  if (!job.ok()) return job.status();
+  report.step_ms = job.value()->OnOneGpu().step_ms;
+  report.source = "loop";
+  report.deviation = job.value()->deviation();
+  report.gradient_bytes = job.value()->GradientBytes();
+  return FillCurves(*job.value(), report);
+}
+
+Status ScaleCommand::AnswerForTrace(OpenedTrace trace, const Question& question,
+                                    ScaleReport& report) const {
+  Result<OpenedJob> opened = MakeJob(std::move(trace), options_);
+  const Status why_none = opened.ok() ? opened.value().forecasts : opened.status();
+  if (why_none.code() == StatusCode::kNoAnswer) {
+    report.no_answer = why_none.message();
+    return Status::Ok();
+  }
+  if (!opened.ok()) return opened.status();
+  const Job& job = *opened.value().job;
+  Forecaster forecaster(job);
+  const std::optional<std::int64_t> recorded = RecordedGpus(job);
+  if (!recorded) {
+    report.no_answer =
+        "the recorded job communicates, and its trace does not say among how many GPUs";
+    return Status::Ok();
+  }
+  const Topology& network = network_.networks().front().topology;
+  TracedJob scalable(
+      job, forecaster,
+      {.recorded = {.topology = network, .placement = NetworkChoice::Recorded(network, *recorded)},
+       .bucket_bytes = question.bucket_bytes,
+       .schedule = question.schedule,
+       .changes = question.changes});
+  const ScaledStep one = scalable.OnOneGpu();
+  if (!one.no_answer.empty()) {
+    report.no_answer = one.no_answer;
+    return Status::Ok();
+  }
+  report.step_ms = one.step_ms;
+  report.source = "trace";
+  report.recorded_gpus = *recorded;
+  report.samples = scalable.samples();
+  report.deviation = scalable.deviation();
+  const std::vector<GradientStep> gradients = FindGradients(job);
+  if (!gradients.empty()) report.gradient_bytes = gradients.front().Bytes();
+  report.calibration = opened.value().calibration;
+  Baseline baseline = forecaster.baseline();
+  baseline.AlsoNote(opened.value().note);
+  report.steps_note = baseline.steps_note;
+  return FillCurves(scalable, report);
+}
+
+Status ScaleCommand::Run() {
+  if (list_) {
+    const Result<std::vector<Topology>> clusters = LoadBuiltInTopologies();
+    if (!clusters.ok()) return clusters.status();
+    return WriteResult(NetworkChoice::ListClusters(clusters.value()), output_path_);
+  }
+  if (trace_.empty()) return Status::Usage("TRACE is missing: headroom scale TRACE --gpus N,...");
+  if (!output_path_.empty() && output_path_ != "-") {
+    if (Status status = RefuseToOverwrite("-o", output_path_, {trace_}); !status.ok())
+      return status;
+  }
+  // Wrong flags are told before a large trace is read.
+  if (Status status = network_.Load(); !status.ok()) return status;
+  for (const NamedNetwork& network : network_.networks()) {
+    const Result<std::vector<Placement>> placements = network_.PlacementsOn(network.topology);
+    if (!placements.ok()) return placements.status();
+  }
+  const Result<Question> question = ReadQuestion();
+  if (!question.ok()) return question.status();
+  ScaleReport report;
+  report.path = trace_;
+  report.strong = strong_;
+  report.schedule = schedule_;
+  report.changes = changes_;
+  Result<OpenedTrace> trace = ReadTrace(trace_, options_);
+  if (!trace.ok()) return trace.status();
+  const Status status = trace.value().store->gpu_tasks.rows() == 0
+                            ? AnswerForLoop(trace.value(), question.value(), report)
+                            : AnswerForTrace(std::move(trace).value(), question.value(), report);
+  if (!status.ok()) return status;
+  const bool color = UseColor(ColorMode::kAuto, output_path_);
+  return WriteResult(
+      json_ ? RenderScaleJson(report) : RenderScaleText(report, color, CharsetOfEnvironment()),
+      output_path_);
+}
+
+}  // namespace headroom::cli

@@ -1,0 +1,46 @@
+// `headroom scale`: what a step takes on other numbers of GPUs, and what limits it there.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/network_choice.h"
+#include "cli/open_job.h"
+#include "cli/subcommand.h"
+#include "report/scale_report.h"
+#include "scale/scaling_curve.h"
+#include "whatif/scenario.h"
+
+namespace headroom::cli {
+
+class ScaleCommand : public Subcommand {
+ public:
+  explicit ScaleCommand(CLI::App& parent);
+
+  const CLI::App& app() const override { return *app_; }
+  Status Run() override;
+
+ private:
+  /// What the flags say, beside the network.
+  struct Question {
+    double bucket_bytes = 0;
+    std::optional<ScenarioCall> schedule = {};
+    std::vector<ScenarioCall> changes = {};
+  };
+  Result<Question> ReadQuestion() const;
+  Status AnswerForTrace(OpenedTrace trace, const Question& question, ScaleReport& report) const;
+  /// Of a recording without GPU work: the host is the device.
+  Status AnswerForLoop(const OpenedTrace& trace, const Question& question,
+                       ScaleReport& report) const;
+  Status FillCurves(ScalableJob& job, ScaleReport& report) const;
+
+  CLI::App* app_;
+  std::string trace_, schedule_ = "ddp", changes_, output_path_;
+  NetworkChoice network_;
+  double bucket_mb_ = 25;
+  bool strong_ = false, list_ = false, json_ = false;
+  JobOptions options_;
+};
+
+}  // namespace headroom::cli

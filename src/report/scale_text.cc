@@ -1,0 +1,153 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "analysis/format.h"
+#include "report/scale_report.h"
+#include "report/text_page.h"
+
+namespace headroom {
+namespace {
+
+constexpr double kPercent = 100;
+constexpr double kNsPerMs = 1e6;
+
+std::string Ms(double ms) { return FormatMs(DurationNs(std::llround(ms * kNsPerMs))); }
+
+/// "bandwidth: bytes over the slowest link".
+std::string_view Meaning(ScalingLimit limit) {
+  switch (limit) {
+    case ScalingLimit::kGpu:
+      return "the GPU's own work";
+    case ScalingLimit::kHost:
+      return "the host that launches it";
+    case ScalingLimit::kLoader:
+      return "its data loader";
+    case ScalingLimit::kBandwidth:
+      return "the bytes over the slowest link";
+    case ScalingLimit::kLatency:
+      return "the number of messages, whatever their size";
+    case ScalingLimit::kStraggler:
+      return "waiting for the slowest rank of each step";
+  }
+  return "";
+}
+
+/// By how far N GPUs are from N times one.
+Style StyleOf(double efficiency) {
+  constexpr double kGood = 0.9, kPoor = 0.6;
+  if (efficiency >= kGood) return Style::kGood;
+  return efficiency < kPoor ? Style::kBad : Style::kWarning;
+}
+
+void WriteBaseline(TextPage& page, const ScaleReport& report) {
+  page.Heading("One GPU", report.path, Style::kDim);
+  std::string step = fmt::format("{} ({} to {}) without the profiler", Ms(report.step_ms.mid),
+                                 Ms(report.step_ms.low), Ms(report.step_ms.high));
+  if (report.source == "loop") {
+    step = fmt::format("{} ({} to {}), the host being the device", Ms(report.step_ms.mid),
+                       Ms(report.step_ms.low), Ms(report.step_ms.high));
+  }
+  if (!report.changes.empty()) step += fmt::format(", with {}", report.changes);
+  if (report.recorded_gpus > 1)
+    step += fmt::format("; recorded as one of {}, here without them", report.recorded_gpus);
+  page.Paragraph("  Step       ", step, Style::kBold);
+  if (!report.steps_note.empty())
+    page.Paragraph("  Steps      ", report.steps_note, Style::kBold, Style::kWarning);
+  if (report.gradient_bytes) {
+    page.Paragraph("  Gradients  ",
+                   fmt::format("{} a step{}", FormatBytes(*report.gradient_bytes),
+                               report.samples ? fmt::format(", of {} samples", *report.samples)
+                                              : ", of samples that cannot be told"),
+                   Style::kBold);
+  }
+  page.Paragraph("  Ranks      ",
+                 report.deviation
+                     ? fmt::format("alike; a rank's steps vary by {}, and all wait for the slowest",
+                                   FormatPercent(kPercent * *report.deviation))
+                     : "alike, and no straggler is counted: too few whole steps to tell how they "
+                       "vary",
+                 Style::kBold);
+}
+
+void WriteCurve(TextPage& page, const ScaleReport& report, const ScaleCurve& curve) {
+  page.Heading(report.strong ? "Strong scaling" : "Weak scaling", curve.description, Style::kDim);
+  std::vector<std::vector<Span>> rows;
+  for (const ScalingPoint& point : curve.points) {
+    std::vector<Span> row = {{fmt::format("{}", point.placement.gpus)},
+                             {fmt::format("{}", point.placement.nodes)}};
+    if (!point.no_answer.empty()) {
+      row.insert(row.end(), {{"-"}, {""}, {""}, {""}, {""}, {"cannot be told", Style::kDim}});
+    } else {
+      row.insert(
+          row.end(),
+          {{Ms(point.step_ms.mid), Style::kBold},
+           {fmt::format("{} to {}", Ms(point.step_ms.low), Ms(point.step_ms.high)), Style::kDim},
+           {point.samples_per_s ? fmt::format("{:.4g}", *point.samples_per_s) : ""},
+           {FormatPercent(kPercent * point.efficiency), StyleOf(point.efficiency)},
+           {point.placement.gpus > 1 ? Ms(point.exposed_ms) : ""},
+           {std::string(Name(point.limit))}});
+    }
+    rows.push_back(std::move(row));
+  }
+  page.Table({{"GPUs"},
+              {"machines"},
+              {"step"},
+              {"range"},
+              {"samples/s"},
+              {"efficiency"},
+              {"exposed"},
+              {"limited by", TableColumn::Kind::kText}},
+             rows);
+  // Each limit and each reason once, at the first point that it holds.
+  std::vector<std::string> said;
+  const auto say = [&](std::string_view head, const std::string& text) {
+    if (std::find(said.begin(), said.end(), text) != said.end()) return;
+    said.push_back(text);
+    page.Paragraph(fmt::format("  {:<11}", head), text, Style::kBold);
+  };
+  for (const ScalingPoint& point : curve.points) {
+    if (!point.no_answer.empty()) {
+      say(fmt::format("{} GPUs", point.placement.gpus), point.no_answer);
+    } else {
+      say(Name(point.limit), std::string(Meaning(point.limit)));
+    }
+  }
+}
+
+}  // namespace
+
+std::string RenderScaleText(const ScaleReport& report, bool color, Charset charset) {
+  TextPage page(color, charset);
+  if (!report.no_answer.empty()) {
+    page.Heading("Scaling", report.path, Style::kDim);
+    page.Paragraph("  ", "cannot be told: " + report.no_answer, Style::kPlain, Style::kWarning);
+    return std::move(page).Take();
+  }
+  WriteBaseline(page, report);
+  for (const ScaleCurve& curve : report.curves) {
+    WriteCurve(page, report, curve);
+  }
+  const auto largest = [&]() -> const ScalingPoint* {
+    const ScalingPoint* found = nullptr;
+    for (const ScalingPoint& point : report.curves.back().points) {
+      if (point.no_answer.empty() && point.placement.gpus > 1) found = &point;
+    }
+    return found;
+  }();
+  if (largest != nullptr) {
+    page.Blank();
+    page.Paragraph(fmt::format("  {} GPUs: ", largest->placement.gpus), largest->why, Style::kBold,
+                   Style::kDim);
+  }
+  page.Paragraph("  ",
+                 "Communication is known to about a third by itself; what it costs depends on how "
+                 "much of it computation hides. exposed: what the step waits for it.",
+                 Style::kPlain, Style::kDim);
+  return std::move(page).Take();
+}
+
+}  // namespace headroom

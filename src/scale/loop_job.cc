@@ -1,0 +1,197 @@
+#include "scale/loop_job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+#include "analysis/name_facts.h"
+#include "analysis/steps.h"
+#include "cluster/collectives.h"
+#include "cluster/gradient_exchange.h"
+#include "scale/step_deviation.h"
+#include "sim/edit.h"
+#include "store/args_text.h"
+#include "whatif/network.h"
+
+namespace headroom {
+namespace {
+
+/// Of instants: a parameter's gradient is ready (docs/recording.md).
+constexpr std::string_view kGradientCategory = "gradient";
+
+struct ReadyGradient {
+  TimeNs time;
+  double bytes;
+};
+
+/// In order of time.
+std::vector<ReadyGradient> FindReadyGradients(const TraceStore& store) {
+  std::vector<ReadyGradient> found;
+  const auto& instants = store.instants;
+  for (std::size_t row = 0; row < instants.rows(); ++row) {
+    if (store.Text(instants.category[row]) != kGradientCategory) continue;
+    const std::string_view text = FindMember(store.Text(instants.args[row]), "bytes");
+    double bytes = 0;
+    std::from_chars(text.data(), text.data() + text.size(), bytes);
+    if (bytes > 0) found.push_back({instants.time[row], bytes});
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& a, const auto& b) { return a.time < b.time; });
+  return found;
+}
+
+/// Ranges of a role that begin in an interval.
+template <typename Visit>
+void ForEachRange(const TraceStore& store, NameFacts& names, HostRole role, Interval within,
+                  Visit visit) {
+  const auto& events = store.host_events;
+  for (std::size_t row = 0; row < events.rows(); ++row) {
+    if (events.start[row] < within.start || events.start[row] >= within.end) continue;
+    if (names.Roles(events.name[row]).Has(role))
+      visit(Interval{events.start[row], store.HostEnd(HostEventId(row))});
+  }
+}
+
+/// Appends a task behind the last; nothing overlaps.
+TaskIndex Append(Graph& graph, std::int32_t step, TimeNs start, TimeNs end) {
+  const auto task = static_cast<TaskIndex>(graph.tasks.size());
+  graph.tasks.push_back({.kind = TaskKind::kGpu,
+                         .step = step,
+                         .start = start,
+                         .duration = std::max(DurationNs(0), end - start)});
+  // The first follows the last of the cycle before; which that is, is known at the end.
+  graph.edges.push_back({.from = task == 0 ? kNoTask : task - 1, .kind = EdgeKind::kStream});
+  graph.edge_begin.push_back(static_cast<std::uint32_t>(graph.edges.size()));
+  return task;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<LoopJob>> LoopJob::Make(const TraceStore& store, const Knowledge& knowledge,
+                                               const AnalysisOptions& options,
+                                               double bucket_bytes) {
+  if (store.gpu_tasks.rows() > 0)
+    return Status::NoAnswer("work ran on a GPU, so the loop's own times do not tell the step");
+  const std::vector<ReadyGradient> gradients = FindReadyGradients(store);
+  if (gradients.empty()) {
+    return Status::NoAnswer(
+        "neither GPU work nor the moments at which gradients get ready were recorded; record with "
+        "`headroom record` and headroom.torch.profile_loop(loader, model, optimizer)");
+  }
+  NameFacts names(store, knowledge);
+  const Result<StepAnalysis> steps = AnalyzeSteps(store, names, options);
+  if (!steps.ok()) return steps.status();
+  const std::vector<Interval>& hosts = steps.value().hosts;
+  std::unique_ptr<LoopJob> job(new LoopJob);
+  job->bucket_bytes_ = bucket_bytes;
+  Graph& graph = job->graph_;
+  graph.edge_begin.push_back(0);
+  std::vector<double> walls;
+  DurationNs waits{};
+  // The first step warms up.
+  for (std::size_t row = hosts.size() > 1 ? 1 : 0; row < hosts.size(); ++row) {
+    const Interval step = {hosts[row].start,
+                           row + 1 < hosts.size() ? hosts[row + 1].start : hosts[row].end};
+    const auto first =
+        std::lower_bound(gradients.begin(), gradients.end(), step.start,
+                         [](const ReadyGradient& g, TimeNs time) { return g.time < time; });
+    const auto last =
+        std::lower_bound(first, gradients.end(), step.end,
+                         [](const ReadyGradient& g, TimeNs time) { return g.time < time; });
+    if (first == last) continue;
+    TimeNs backward_end = std::prev(last)->time;
+    ForEachRange(store, names, HostRole::kBackward, step, [&](Interval range) {
+      backward_end = std::max(backward_end, std::min(range.end, step.end));
+    });
+    ForEachRange(store, names, HostRole::kDataWait, step,
+                 [&](Interval range) { waits += range.end - range.start; });
+    const auto number = static_cast<std::int32_t>(walls.size());
+    GradientStep exchanged;
+    TimeNs at = step.start;
+    for (auto gradient = first; gradient != last; ++gradient) {
+      exchanged.gradients.push_back(
+          {.bytes = gradient->bytes, .ready = Append(graph, number, at, gradient->time)});
+      at = gradient->time;
+    }
+    Append(graph, number, at, backward_end);
+    exchanged.next = Append(graph, number, backward_end, step.end);
+    job->steps_.push_back(std::move(exchanged));
+    walls.push_back(static_cast<double>((step.end - step.start).ns()));
+  }
+  if (walls.empty()) return Status::NoAnswer("no gradient got ready within a step");
+  graph.steps = static_cast<std::int32_t>(walls.size());
+  graph.edges.front() = {.from = static_cast<TaskIndex>(graph.tasks.size() - 1),
+                         .cycles_back = 1,
+                         .kind = EdgeKind::kStream};
+  double sum = 0;
+  for (const double wall : walls) sum += wall;
+  graph.recorded_step = DurationNs(std::llround(sum / static_cast<double>(walls.size())));
+  job->loader_share_ = static_cast<double>(waits.ns()) / sum;
+  job->deviation_ = StepDeviation(std::move(walls));
+  return job;
+}
+
+double LoopJob::StepError() const {
+  // Of a handful of steps too few to tell, what a loop on a quiet host usually varies by.
+  constexpr double kUsualDeviation = 0.05;
+  return deviation_.value_or(kUsualDeviation) / std::sqrt(static_cast<double>(steps_.size()));
+}
+
+LoopJob::Times LoopJob::Replay(const Topology& topology, const Placement& placement,
+                               double network_factor, double work_factor) {
+  const Plan plan = MakePlan(graph_);
+  Edit edit(graph_, plan);
+  for (TaskIndex task = 0; task < graph_.tasks.size(); ++task) edit.Scale(task, work_factor);
+  Times times;
+  if (placement.gpus > 1) {
+    const std::uint32_t channel = edit.AddChannel({.name = kNetwork});
+    const ExchangeTime time = [&](double bytes) {
+      CollectiveTime taken = FastestTime(Collective::kAllReduce, bytes, topology, placement);
+      const auto scaled = [&](DurationNs part) {
+        return DurationNs(std::llround(static_cast<double>(part.ns()) * network_factor));
+      };
+      taken.latency = scaled(taken.latency);
+      taken.transfer = scaled(taken.transfer);
+      times.transfers_ms += taken.Total().ms();
+      return taken;
+    };
+    for (const GradientStep& step : steps_)
+      InsertBucketedAllReduces(graph_, step, bucket_bytes_, channel, time, edit);
+    times.transfers_ms /= graph_.steps;
+  }
+  constexpr double kNsPerMs = 1e6;
+  times.step_ms = replayer_.Run(edit.Finish().plan).step_ns / kNsPerMs;
+  return times;
+}
+
+ScaledStep LoopJob::OnOneGpu() { return On(Topology(), Placement(), std::nullopt); }
+
+ScaledStep LoopJob::On(const Topology& topology, const Placement& placement,
+                       std::optional<std::int64_t> samples) {
+  ScaledStep step;
+  if (samples) {
+    step.no_answer = "the recording does not tell how a step's work grows with its samples";
+    return step;
+  }
+  const double error = StepError();
+  const Times mid = Replay(topology, placement, 1, 1);
+  step.step_ms = {.low = Replay(topology, placement, 1 - kNetworkError, 1 - error).step_ms,
+                  .mid = mid.step_ms,
+                  .high = Replay(topology, placement, 1 + kNetworkError, 1 + error).step_ms};
+  const double alone = Replay(topology, Placement(), 1, 1).step_ms;
+  step.limits = {.host_ms = alone,
+                 .gpu_ms = 0,
+                 .exposed_ms = std::max(0.0, mid.step_ms - alone),
+                 .transfers_ms = mid.transfers_ms};
+  step.without_latency_ms = Replay(WithoutLatency(topology), placement, 1, 1).step_ms;
+  step.without_bytes_ms = Replay(WithoutLimit(topology), placement, 1, 1).step_ms;
+  step.why = fmt::format("{:.1f} MB of gradients a step; the host is the device",
+                         steps_.front().Bytes() / 1e6);
+  return step;
+}
+
+}  // namespace headroom

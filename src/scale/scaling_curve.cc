@@ -1,0 +1,105 @@
+#include "scale/scaling_curve.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "cluster/stragglers.h"
+
+namespace headroom {
+namespace {
+
+ScalingPoint NoAnswer(const Placement& placement, std::string why) {
+  return {.placement = placement, .no_answer = std::move(why), .step_ms = {}};
+}
+
+ScalingLimit LimitOf(const ScaledStep& step, const ScalingPoint& point, double loader_share) {
+  const double all = point.step_ms.mid;
+  const std::array losses = {
+      std::pair(step.step_ms.mid - step.without_bytes_ms, ScalingLimit::kBandwidth),
+      std::pair(step.step_ms.mid - step.without_latency_ms, ScalingLimit::kLatency),
+      std::pair(point.straggler_ms, ScalingLimit::kStraggler)};
+  const auto most = std::max_element(
+      losses.begin(), losses.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  if (most->first >= kLimitShare * all) return most->second;
+  if (loader_share >= kLimitShare) return ScalingLimit::kLoader;
+  return step.limits.host_ms > step.limits.gpu_ms ? ScalingLimit::kHost : ScalingLimit::kGpu;
+}
+
+}  // namespace
+
+std::string_view Name(ScalingLimit limit) {
+  switch (limit) {
+    case ScalingLimit::kGpu:
+      return "gpu";
+    case ScalingLimit::kHost:
+      return "host";
+    case ScalingLimit::kLoader:
+      return "loader";
+    case ScalingLimit::kBandwidth:
+      return "bandwidth";
+    case ScalingLimit::kLatency:
+      return "latency";
+    case ScalingLimit::kStraggler:
+      return "straggler";
+  }
+  return "";
+}
+
+std::vector<ScalingPoint> ScalingCurve(ScalableJob& job, const Topology& topology,
+                                       const std::vector<Placement>& placements, bool strong) {
+  constexpr double kMsPerSecond = 1e3;
+  const ScaledStep one = job.OnOneGpu();
+  const std::optional<std::int64_t> samples = job.samples();
+  const double deviation = job.deviation().value_or(0);
+  std::vector<ScalingPoint> points;
+  for (const Placement& placement : placements) {
+    std::optional<std::int64_t> each;
+    if (strong) {
+      if (!samples) {
+        points.push_back(NoAnswer(placement,
+                                  "the samples of a step cannot be told, so they cannot "
+                                  "be shared out"));
+        continue;
+      }
+      if (placement.gpus > *samples) {
+        points.push_back(NoAnswer(
+            placement, fmt::format("{} samples a step are not one for each GPU", *samples)));
+        continue;
+      }
+      each = (*samples + placement.gpus - 1) / placement.gpus;
+    }
+    const ScaledStep step = job.On(topology, placement, each);
+    if (!step.no_answer.empty()) {
+      points.push_back(NoAnswer(placement, step.no_answer));
+      continue;
+    }
+    ScalingPoint point = {.placement = placement,
+                          .step_ms = step.step_ms,
+                          .exposed_ms = step.limits.exposed_ms,
+                          .transfers_ms = step.limits.transfers_ms,
+                          .why = step.why};
+    // Computing varies from rank to rank; the exchange is everybody's.
+    const double slowest =
+        deviation * ExpectedMaximumOfNormals(static_cast<double>(placement.gpus));
+    point.straggler_ms = slowest * (step.step_ms.mid - step.limits.exposed_ms);
+    point.step_ms.low += point.straggler_ms / 2;
+    point.step_ms.mid += point.straggler_ms;
+    point.step_ms.high += 2 * point.straggler_ms;
+    // A share of samples that is not whole costs the rank that has one more.
+    const auto gpus = static_cast<double>(placement.gpus);
+    const double work = strong ? 1 : gpus;
+    if (samples) {
+      point.samples_per_s = kMsPerSecond * work * static_cast<double>(*samples) / point.step_ms.mid;
+    }
+    if (one.no_answer.empty())
+      point.efficiency = work * one.step_ms.mid / (gpus * point.step_ms.mid);
+    point.limit = LimitOf(step, point, job.loader_share());
+    points.push_back(std::move(point));
+  }
+  return points;
+}
+
+}  // namespace headroom

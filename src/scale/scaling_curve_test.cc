@@ -1,0 +1,98 @@
+#include "scale/scaling_curve.h"
+
+#include <gtest/gtest.h>
+
+#include "cluster/stragglers.h"
+
+namespace headroom {
+namespace {
+
+/// 100 ms a step, and what is set on more than one GPU.
+class FakeJob final : public ScalableJob {
+ public:
+  double exposed_ms = 0, latency_ms = 0, loader = 0;
+  std::optional<std::int64_t> batch = 8;
+  std::optional<double> varies;
+  std::vector<std::optional<std::int64_t>> asked;
+
+  ScaledStep OnOneGpu() override { return Step(0, 0); }
+  ScaledStep On(const Topology&, const Placement& placement,
+                std::optional<std::int64_t> samples) override {
+    asked.push_back(samples);
+    return placement.gpus == 1 ? Step(0, 0) : Step(exposed_ms, latency_ms);
+  }
+  std::optional<std::int64_t> samples() const override { return batch; }
+  std::optional<double> deviation() const override { return varies; }
+  double loader_share() const override { return loader; }
+
+ private:
+  static ScaledStep Step(double exposed, double latency) {
+    ScaledStep step;
+    const double all = 100 + exposed;
+    step.step_ms = {.low = all, .mid = all, .high = all};
+    step.limits = {.host_ms = 50, .gpu_ms = 100, .exposed_ms = exposed, .transfers_ms = exposed};
+    step.without_latency_ms = all - latency;
+    step.without_bytes_ms = 100 + latency;
+    return step;
+  }
+};
+
+std::vector<ScalingPoint> Curve(FakeJob& job, std::vector<std::int64_t> gpus, bool strong = false) {
+  std::vector<Placement> placements;
+  for (const std::int64_t n : gpus) placements.push_back({.gpus = n, .nodes = n});
+  return ScalingCurve(job, Topology(), placements, strong);
+}
+
+TEST(ScalingCurveTest, EachGpuKeepsItsBatch) {
+  FakeJob job;
+  job.exposed_ms = 25;
+  const std::vector<ScalingPoint> points = Curve(job, {1, 4});
+  EXPECT_DOUBLE_EQ(points[0].efficiency, 1);
+  EXPECT_DOUBLE_EQ(*points[0].samples_per_s, 80);
+  EXPECT_DOUBLE_EQ(points[1].efficiency, 0.8);
+  EXPECT_DOUBLE_EQ(*points[1].samples_per_s, 4 * 8 / 0.125);
+  EXPECT_EQ(job.asked, (std::vector<std::optional<std::int64_t>>{std::nullopt, std::nullopt}));
+}
+
+TEST(ScalingCurveTest, AStrongOneSharesItOut) {
+  FakeJob job;
+  const std::vector<ScalingPoint> points = Curve(job, {1, 3, 16}, /*strong=*/true);
+  EXPECT_EQ(job.asked, (std::vector<std::optional<std::int64_t>>{8, 3}));
+  EXPECT_DOUBLE_EQ(*points[1].samples_per_s, 80);  // The fake's step does not shrink.
+  EXPECT_DOUBLE_EQ(points[1].efficiency, 1.0 / 3);
+  EXPECT_EQ(points[2].no_answer, "8 samples a step are not one for each GPU");
+  job.batch.reset();
+  EXPECT_NE(Curve(job, {2}, true)[0].no_answer.find("cannot be told"), std::string::npos);
+  EXPECT_FALSE(Curve(job, {2})[0].samples_per_s);
+}
+
+TEST(ScalingCurveTest, NamesWhatCostsMost) {
+  FakeJob job;
+  const auto limit = [&] { return Curve(job, {4})[0].limit; };
+  EXPECT_EQ(limit(), ScalingLimit::kGpu);
+  job.loader = 0.2;
+  EXPECT_EQ(limit(), ScalingLimit::kLoader);
+  job.exposed_ms = 20;
+  EXPECT_EQ(limit(), ScalingLimit::kBandwidth);
+  job.latency_ms = 15;
+  EXPECT_EQ(limit(), ScalingLimit::kLatency);
+  job.varies = 0.3;
+  EXPECT_EQ(limit(), ScalingLimit::kStraggler);
+}
+
+TEST(ScalingCurveTest, AllWaitForTheSlowest) {
+  FakeJob job;
+  job.exposed_ms = 50;
+  job.varies = 0.02;
+  const std::vector<ScalingPoint> points = Curve(job, {1, 1000});
+  EXPECT_NEAR(points[0].straggler_ms, 0, 1e-6);
+  // Of the 100 ms that a rank computes.
+  const double wait = 2 * ExpectedMaximumOfNormals(1000);
+  EXPECT_NEAR(points[1].straggler_ms, wait, 1e-9);
+  EXPECT_NEAR(points[1].step_ms.low, 150 + wait / 2, 1e-9);
+  EXPECT_NEAR(points[1].step_ms.mid, 150 + wait, 1e-9);
+  EXPECT_NEAR(points[1].step_ms.high, 150 + 2 * wait, 1e-9);
+}
+
+}  // namespace
+}  // namespace headroom

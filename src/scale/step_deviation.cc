@@ -1,0 +1,30 @@
+#include "scale/step_deviation.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace headroom {
+
+std::optional<double> StepDeviation(std::vector<double> times) {
+  if (times.size() < kFewestSteps) return std::nullopt;
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  const double median = *middle;
+  if (median <= 0) return std::nullopt;
+  double distance = 0;
+  for (const double time : times) distance += std::abs(time - median);
+  // Of a normal distribution, the standard deviation is 1.25 times the mean distance.
+  constexpr double kOfNormal = 1.25;
+  return kOfNormal * distance / static_cast<double>(times.size()) / median;
+}
+
+std::optional<double> StepDeviation(const Steps& steps) {
+  std::vector<double> walls;
+  for (std::size_t row = 1; row < steps.list.size(); ++row) {
+    if (!steps.list[row].lost_tasks)
+      walls.push_back(static_cast<double>(steps.list[row].wall.ns()));
+  }
+  return StepDeviation(std::move(walls));
+}
+
+}  // namespace headroom

@@ -1,0 +1,96 @@
+#include "scale/traced_job.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "scale/step_deviation.h"
+#include "whatif/batch_curve.h"
+
+namespace headroom {
+namespace {
+
+std::vector<ScenarioCall> CallsOf(std::string_view text) {
+  return std::move(ParseScenario(text)).value();  // Of the catalogue's own names: never fails.
+}
+
+}  // namespace
+
+TracedJob::TracedJob(const Job& job, Forecaster& forecaster, Options options)
+    : job_(job),
+      forecaster_(forecaster),
+      options_(std::move(options)),
+      samples_(SamplesPerStep(job)),
+      deviation_(StepDeviation(job.steps().steps)) {
+  const std::vector<ScenarioCall> ideal = CallsOf("data-loading");
+  const std::optional<double> without =
+      forecaster.StepMsWith([&](Edit& edit) { return ApplyAll(job_, ideal, edit); });
+  const double step = forecaster.baseline().corrected.mid;
+  if (without && step > 0) loader_share_ = std::max(0.0, 1 - *without / step);
+}
+
+ScaledJob TracedJob::Scaled(const Topology& topology, const Placement& placement,
+                            std::optional<std::int64_t> samples) const {
+  ScaledJob scaled = {.exchange = {.topology = topology,
+                                   .placement = placement,
+                                   .bucket_bytes = options_.bucket_bytes},
+                      .schedule = options_.schedule,
+                      .changes = options_.changes};
+  if (!samples || samples == samples_) return scaled;
+  scaled.changes.push_back(CallsOf("batch-size:n=" + std::to_string(*samples)).front());
+  std::stable_sort(
+      scaled.changes.begin(), scaled.changes.end(),
+      [](const ScenarioCall& a, const ScenarioCall& b) { return a.scenario < b.scenario; });
+  return scaled;
+}
+
+double TracedJob::StepMs(const ScaledJob& scaled) {
+  return forecaster_
+      .StepMsWith([&](Edit& edit) { return ApplyScaledJob(job_, options_.recorded, scaled, edit); })
+      .value_or(std::numeric_limits<double>::quiet_NaN());
+}
+
+double TracedJob::CollectivesMs(const EditedPlan& edited) const {
+  double ms = 0;
+  for (std::size_t task = 0; task < edited.plan.tasks(); ++task) {
+    const TaskIndex origin = edited.origin[task];
+    if (origin == kNoTask || job_.graph().tasks[origin].kind != TaskKind::kGpu) continue;
+    if (job_.ClassOf(origin).family == WorkFamily::kCommunication)
+      ms += DurationNs(edited.plan.duration[task]).ms();
+  }
+  return ms / edited.plan.shape->steps;
+}
+
+ScaledStep TracedJob::OnOneGpu() { return On(Topology(), Placement(), std::nullopt); }
+
+ScaledStep TracedJob::On(const Topology& topology, const Placement& placement,
+                         std::optional<std::int64_t> samples) {
+  const ScaledJob scaled = Scaled(topology, placement, samples);
+  std::string why;
+  const Forecast forecast = forecaster_.Run("", [&](Edit& edit) {
+    Effect effect = ApplyScaledJob(job_, options_.recorded, scaled, edit);
+    why = effect.why;
+    return effect;
+  });
+  ScaledStep step;
+  if (!forecast.applies) {
+    step.no_answer = forecast.why;
+    return step;
+  }
+  step.step_ms = forecast.step_ms;
+  step.limits = forecast.limits;
+  step.why = why;
+  step.without_latency_ms = step.without_bytes_ms = step.step_ms.mid;
+  if (placement.gpus == 1) return step;
+  if (options_.recorded.placement.gpus > 1) {
+    // Its transfers are tasks of the GPU, not of a channel.
+    step.limits.exposed_ms =
+        std::max(0.0, step.step_ms.mid - StepMs(Scaled(topology, Placement(), samples)));
+    step.limits.transfers_ms = CollectivesMs(forecaster_.last_plan());
+  }
+  step.without_latency_ms = StepMs(Scaled(WithoutLatency(topology), placement, samples));
+  step.without_bytes_ms = StepMs(Scaled(WithoutLimit(topology), placement, samples));
+  return step;
+}
+
+}  // namespace headroom
