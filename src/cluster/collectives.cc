@@ -1,7 +1,10 @@
 #include "cluster/collectives.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <string>
+#include <utility>
 
 namespace headroom {
 namespace {
@@ -10,6 +13,30 @@ namespace {
 constexpr double kTreeRate = 0.92;
 /// Latency of a tree's message over a network in that of a ring's: 28 against 14 us (there).
 constexpr double kTreeMessage = 2;
+
+/// Element types as c10::toString() prints them, which is how collectives tell theirs.
+constexpr std::array<std::pair<std::string_view, int>, 12> kElementBytes = {{
+    {"Float", 4},
+    {"Half", 2},
+    {"BFloat16", 2},
+    {"Double", 8},
+    {"Long", 8},
+    {"Int", 4},
+    {"Short", 2},
+    {"Char", 1},
+    {"Byte", 1},
+    {"Bool", 1},
+    {"Float8_e4m3fn", 1},
+    {"Float8_e5m2", 1},
+}};
+
+std::string LowerCase(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return lower;
+}
 
 DurationNs TransferTime(double bytes, double bytes_per_ns) {
   return DurationNs(std::llround(bytes / bytes_per_ns));
@@ -68,6 +95,21 @@ CollectiveTime Hierarchical(Collective collective, double bytes, const Members& 
 }
 
 }  // namespace
+
+std::optional<Collective> CollectiveNamed(std::string_view name) {
+  const std::string lower = LowerCase(name);
+  const auto has = [&](std::string_view part) { return lower.find(part) != std::string::npos; };
+  if (has("allreduce") || has("all_reduce")) return Collective::kAllReduce;
+  if (has("reducescatter") || has("reduce_scatter")) return Collective::kReduceScatter;
+  if (has("allgather") || has("all_gather")) return Collective::kAllGather;
+  return std::nullopt;
+}
+
+int CollectiveElementBytes(std::string_view dtype) {
+  const auto* const found = std::find_if(kElementBytes.begin(), kElementBytes.end(),
+                                         [&](const auto& entry) { return entry.first == dtype; });
+  return found == kElementBytes.end() ? 0 : found->second;
+}
 
 std::string_view Name(Algorithm algorithm) {
   switch (algorithm) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "base/time.h"
@@ -11,6 +12,14 @@
 namespace headroom {
 
 enum class Collective : std::uint8_t { kAllReduce, kReduceScatter, kAllGather };
+
+/// By the name of a collective or of its kernel, in any case, with underscores or without; nullopt:
+/// of two ranks alone, of one root, or not known.
+std::optional<Collective> CollectiveNamed(std::string_view name);
+
+/// Bytes of an element by the name that collectives tell (c10::toString): "Float", "BFloat16", ...;
+/// 0: not known.
+int CollectiveElementBytes(std::string_view dtype);
 
 enum class Algorithm : std::uint8_t {
   kRing,          ///< Patarasuk and Yuan, JPDC 2009.

@@ -26,9 +26,9 @@ constexpr LinkKind kKinds[] = {
     {.name = "nvlink", .efficiency = 0.8, .latency_us = 3.4},
     {.name = "infinity-fabric", .efficiency = 0.8, .latency_us = 3.4},
     {.name = "pcie", .efficiency = 0.76, .latency_us = 5.7},
+    {.name = "ethernet", .efficiency = kEthernetShare, .latency_us = 14},
     {.name = "network", .efficiency = 1, .latency_us = 14},
 };
-constexpr const LinkKind& kNetworkKind = kKinds[3];
 
 constexpr double kMostGbps = 1e6, kMostLatencyUs = 1e6, kMostOversubscription = 1e3;
 
@@ -67,9 +67,9 @@ Result<Link> ReadLink(const NamedText& file, const toml::table& root, std::strin
   }
   if (!row.status().ok()) return row.status();
   if (kind == nullptr) {
-    return Status::BadInput(
-        fmt::format("{}, line {}: kind of [{}] must be nvlink, infinity-fabric, pcie or network",
-                    file.name, table->get("kind")->source().begin.line, name));
+    return Status::BadInput(fmt::format(
+        "{}, line {}: kind of [{}] must be nvlink, infinity-fabric, pcie, ethernet or network",
+        file.name, table->get("kind")->source().begin.line, name));
   }
   return Link{.bytes_per_ns = static_cast<double>(count) * gbps * efficiency / kBitsPerByte,
               .latency = Microseconds(latency)};
@@ -92,7 +92,7 @@ Link Topology::BetweenNodes(std::int64_t nodes) const {
 }
 
 Topology FlatTopology(double gbps, DurationNs latency, std::int64_t gpus_per_node) {
-  const Link link = {.bytes_per_ns = gbps / kBitsPerByte, .latency = latency};
+  const Link link = {.bytes_per_ns = gbps * kEthernetShare / kBitsPerByte, .latency = latency};
   Topology topology;
   topology.gpus_per_node = gpus_per_node;
   topology.between = link;

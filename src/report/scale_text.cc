@@ -17,7 +17,14 @@ constexpr double kNsPerMs = 1e6;
 
 std::string Ms(double ms) { return FormatMs(DurationNs(std::llround(ms * kNsPerMs))); }
 
-/// "bandwidth: bytes over the slowest link".
+/// Never as a power of ten.
+std::string Rate(double per_second) {
+  constexpr double kWhole = 1000;
+  return per_second >= kWhole ? fmt::format("{:.0f}", per_second)
+                              : fmt::format("{:.4g}", per_second);
+}
+
+/// Of what the limit is, after its name and a colon.
 std::string_view Meaning(ScalingLimit limit) {
   switch (limit) {
     case ScalingLimit::kGpu:
@@ -86,7 +93,7 @@ void WriteCurve(TextPage& page, const ScaleReport& report, const ScaleCurve& cur
           row.end(),
           {{Ms(point.step_ms.mid), Style::kBold},
            {fmt::format("{} to {}", Ms(point.step_ms.low), Ms(point.step_ms.high)), Style::kDim},
-           {point.samples_per_s ? fmt::format("{:.4g}", *point.samples_per_s) : ""},
+           {point.samples_per_s ? Rate(*point.samples_per_s) : ""},
            {FormatPercent(kPercent * point.efficiency), StyleOf(point.efficiency)},
            {point.placement.gpus > 1 ? Ms(point.exposed_ms) : ""},
            {std::string(Name(point.limit))}});

@@ -32,7 +32,8 @@ Result<std::unique_ptr<LoopJob>> Make(const StoreBuilder& b) {
 
 /// 8 bytes a nanosecond and 1 us a message.
 ScaledStep OnTwo(LoopJob& job) {
-  return job.On(FlatTopology(64, DurationNs(1'000), 1), {.gpus = 2, .nodes = 2}, std::nullopt);
+  return job.On(FlatTopology(64 / kEthernetShare, DurationNs(1'000), 1), {.gpus = 2, .nodes = 2},
+                std::nullopt);
 }
 
 TEST(LoopJobTest, TransfersGoBesideTheBackward) {

@@ -3,11 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
-#include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "cluster/collectives.h"
@@ -17,40 +13,6 @@
 
 namespace headroom {
 namespace {
-
-/// Element types as c10::toString() prints them, which is how collectives tell theirs.
-constexpr std::array<std::pair<std::string_view, int>, 12> kElementBytes = {{
-    {"Float", 4},
-    {"Half", 2},
-    {"BFloat16", 2},
-    {"Double", 8},
-    {"Long", 8},
-    {"Int", 4},
-    {"Short", 2},
-    {"Char", 1},
-    {"Byte", 1},
-    {"Bool", 1},
-    {"Float8_e4m3fn", 1},
-    {"Float8_e5m2", 1},
-}};
-
-std::string LowerCase(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return lower;
-}
-
-/// By the name of the collective, or of its kernel; nullopt: of two ranks alone, or not known.
-std::optional<Collective> CollectiveNamed(std::string_view name) {
-  const std::string lower = LowerCase(name);
-  const auto has = [&](std::string_view part) { return lower.find(part) != std::string::npos; };
-  if (has("allreduce") || has("all_reduce")) return Collective::kAllReduce;
-  if (has("reducescatter") || has("reduce_scatter")) return Collective::kReduceScatter;
-  if (has("allgather") || has("all_gather")) return Collective::kAllGather;
-  return std::nullopt;
-}
 
 struct RecordedCollective {
   std::optional<Collective> kind;
@@ -73,13 +35,10 @@ class RecordedCollectives {
     const std::size_t row = known->second;
     if (const auto kind = CollectiveNamed(job_.store().strings.Get(rows.name[row])))
       found.kind = kind;
-    const std::string_view dtype = job_.store().strings.Get(rows.dtype[row]);
-    const auto* const bytes = std::find_if(kElementBytes.begin(), kElementBytes.end(),
-                                           [&](const auto& entry) { return entry.first == dtype; });
+    const int bytes = CollectiveElementBytes(job_.store().strings.Get(rows.dtype[row]));
     // The larger side is the whole tensor: before a reduce-scatter, and after an all-gather.
     const std::int64_t elements = std::max(rows.in_elements[row], rows.out_elements[row]);
-    if (bytes != kElementBytes.end() && elements > 0)
-      found.bytes = static_cast<double>(elements) * bytes->second;
+    if (bytes > 0 && elements > 0) found.bytes = static_cast<double>(elements) * bytes;
     return found;
   }
 

@@ -48,9 +48,9 @@ StoreBuilder TwoLayers(bool accumulated = true) {
   return b;
 }
 
-// Links of 10 bytes a nanosecond, and 1 us a message.
-constexpr const char* kTwo = "data-parallel:gpus=2,bandwidth-gbps=80,latency-us=1";
-constexpr const char* kTwoKeys = ":gpus=2,bandwidth-gbps=80,latency-us=1";
+// Links of 10 bytes a nanosecond, which are 1448 of 1538 on the wire, and 1 us a message.
+constexpr const char* kTwo = "data-parallel:gpus=2,bandwidth-gbps=84.972375690607735,latency-us=1";
+constexpr const char* kTwoKeys = ":gpus=2,bandwidth-gbps=84.972375690607735,latency-us=1";
 
 // The reducer's copies: 2 x 400,000 bytes at 0.67 x 4.8 TB/s, 1.449 us with the start. That of B
 // goes between the two kernels of the backward, with a gap of 1.5 us on the stream; that of A and
@@ -92,8 +92,10 @@ TEST(DataParallelTest, SmallBucketsGoBesideTheBackward) {
   // B's goes from 300 to 342, beside the backward of A, A's from 400 to 442.
   EXPECT_DOUBLE_EQ(job.StepUs(std::string(kTwo) + ",bucket-mb=0.3"), 542 + kCopies);
   // Four members: 2 x 3 / 4 x 400,000 bytes = 60 us and six messages.
-  EXPECT_DOUBLE_EQ(job.StepUs("data-parallel:gpus=4,bandwidth-gbps=80,latency-us=1,bucket-mb=0.3"),
-                   566 + kCopies);
+  EXPECT_DOUBLE_EQ(
+      job.StepUs(
+          "data-parallel:gpus=4,bandwidth-gbps=84.972375690607735,latency-us=1,bucket-mb=0.3"),
+      566 + kCopies);
 }
 
 TEST(DataParallelTest, SaysWhatItTakes) {
@@ -148,7 +150,8 @@ TEST(P3Test, WhatIsNeededFirstGoesFirst) {
   // push b2 and both pulls (b1 was pushed first, so its pull is first) follow until 1100, then its
   // forward, until 1200, its backward until 1300, and so on: a step takes 1000, and the message to
   // A.
-  EXPECT_DOUBLE_EQ(job.StepUs("p3:gpus=2,bandwidth-gbps=8,latency-us=0.001"), 1000.001);
+  EXPECT_DOUBLE_EQ(job.StepUs("p3:gpus=2,bandwidth-gbps=8.4972375690607735,latency-us=0.001"),
+                   1000.001);
 }
 
 TEST(DgcTest, LessIsSentBetweenTwoKernels) {
@@ -168,9 +171,9 @@ TEST(BlueConnectTest, ThreeStagesOverTwoLevels) {
   // Two machines of two: reduce-scatter inside, half of 800,000 bytes at 20 bytes a nanosecond and
   // a message of 5.7 us; all-reduce between the machines, 80 us and two messages; all-gather
   // inside.
-  EXPECT_DOUBLE_EQ(
-      job.StepUs("blueconnect:gpus=4,bandwidth-gbps=80,latency-us=1,gpus-per-node=2,link-gbps=160"),
-      500 + 25.7 + 82 + 25.7 + kCopies);
+  EXPECT_DOUBLE_EQ(job.StepUs("blueconnect:gpus=4,bandwidth-gbps=84.972375690607735,latency-us=1,"
+                              "gpus-per-node=2,link-gbps=160"),
+                   500 + 25.7 + 82 + 25.7 + kCopies);
   EXPECT_NE(job.WhyNot("blueconnect:gpus=6,gpus-per-node=4").find("two levels"), std::string::npos);
   EXPECT_NE(job.WhyNot("p3+blueconnect").find("all-reduces"), std::string::npos);
   EXPECT_NE(job.WhyNot("blueconnect+dgc").find("gathered"), std::string::npos);

@@ -1,0 +1,71 @@
+"""A small model trained on the CPU, by itself or data-parallel over gloo: what bench/network_scaling/run measures.
+
+The last line of stdout is a JSON list with the length of each step in ms. With --profile the loop is recorded under
+`headroom record`. Same data every step; the weights are of no interest.
+"""
+import argparse
+import json
+import os
+import time
+
+import torch
+from torch import distributed, nn
+
+
+def mlp():
+    """8.7 million parameters in few large tensors: communication is a third to nine tenths of a step."""
+    width = 1536
+    layers = [nn.Linear(1024, width), nn.ReLU()]
+    for _ in range(3):
+        layers += [nn.Linear(width, width), nn.ReLU()]
+    return nn.Sequential(*layers, nn.Linear(width, 10)), (32, 1024)
+
+
+def convnet():
+    """2.6 million parameters, most of them in the last convolutions, whose gradients come first."""
+    layers = []
+    for inputs, outputs, pool in ((3, 32, True), (32, 64, True), (64, 128, True), (128, 256, False), (256, 512, False)):
+        layers += [nn.Conv2d(inputs, outputs, 3, padding=1, bias=False), nn.BatchNorm2d(outputs), nn.ReLU()]
+        if pool:
+            layers.append(nn.MaxPool2d(2))
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(2), nn.Flatten(), nn.Linear(2048, 512), nn.ReLU(), nn.Linear(512, 10)), (32, 3, 32, 32)
+
+
+MODELS = {"mlp": mlp, "convnet": convnet}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--model", choices=MODELS, required=True)
+    parser.add_argument("--steps", type=int, required=True)
+    parser.add_argument("--bucket-mb", type=float, default=25)
+    parser.add_argument("--rank", type=int, default=0)
+    parser.add_argument("--master", help="ADDRESS:PORT of rank 0; two ranks then train together")
+    parser.add_argument("--profile", action="store_true")
+    arguments = parser.parse_args()
+
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    inner, shape = MODELS[arguments.model]()
+    model = inner
+    if arguments.master:
+        os.environ["MASTER_ADDR"], os.environ["MASTER_PORT"] = arguments.master.split(":")
+        distributed.init_process_group("gloo", rank=arguments.rank, world_size=2)
+        model = nn.parallel.DistributedDataParallel(inner, bucket_cap_mb=arguments.bucket_mb)
+    optimizer = torch.optim.SGD(inner.parameters(), lr=0.01, momentum=0.9)
+    loss = nn.CrossEntropyLoss()
+    batches = [(torch.randn(shape), torch.randint(0, 10, (shape[0],)))] * arguments.steps
+    if arguments.profile:
+        import headroom.torch
+        batches = headroom.torch.profile_loop(batches, inner, optimizer)
+    ends = [time.perf_counter()]
+    for inputs, labels in batches:
+        optimizer.zero_grad()
+        loss(model(inputs), labels).backward()
+        optimizer.step()
+        ends.append(time.perf_counter())
+    print(json.dumps([1e3 * (b - a) for a, b in zip(ends, ends[1:])]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+#include "cluster/rank_timeline.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+#include "base/interval_set.h"
+#include "cluster/collectives.h"
+
+namespace headroom {
+namespace {
+
+std::string LowerCase(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return lower;
+}
+
+/// "allreduce" of "ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)"; the whole name where it has no
+/// such form.
+std::string KindOfKernel(std::string_view kernel) {
+  const std::size_t begin = kernel.find('_');
+  const std::size_t end = kernel.find('_', begin == std::string_view::npos ? 0 : begin + 1);
+  if (begin == std::string_view::npos || end == std::string_view::npos) return LowerCase(kernel);
+  return LowerCase(kernel.substr(begin + 1, end - begin - 1));
+}
+
+class TimelineReader {
+ public:
+  TimelineReader(const TraceStore& store, NameFacts& names, const StepAnalysis& steps)
+      : store_(store), names_(names), steps_(steps) {
+    // Ranks compare on the clock of the machine, where traces tell it.
+    base_ = DurationNs(store.metadata.base_time_ns.value_or(0));
+    for (std::size_t row = 0; row < store.collectives.rows(); ++row)
+      arguments_[store.collectives.task[row].index()] = row;
+    for (std::size_t task = 0; task < store.gpu_tasks.rows(); ++task) {
+      if (Computes(task)) computing_.AppendInOrder(Span(task));
+    }
+  }
+
+  RankCollective Read(std::size_t task) const {
+    RankCollective collective;
+    const Interval span = Span(task);
+    collective.start = span.start + base_;
+    collective.end = span.end + base_;
+    collective.hidden = computing_.MeasureWithin(span);
+    const std::int32_t row = steps_.step_of_task[task];
+    if (row != StepAnalysis::kNoStep)
+      collective.step = steps_.steps.list[static_cast<std::size_t>(row)].index;
+    collective.kind = KindOfKernel(store_.Text(store_.gpu_tasks.name[task]));
+    if (const auto known = arguments_.find(task); known != arguments_.end())
+      ReadArguments(known->second, collective);
+    return collective;
+  }
+
+ private:
+  Interval Span(std::size_t task) const {
+    return {store_.gpu_tasks.start[task], store_.TaskEnd(GpuTaskId(task))};
+  }
+  bool Computes(std::size_t task) const {
+    return store_.gpu_tasks.kind[task] == GpuTaskKind::kKernel &&
+           !names_.IsCommunication(store_.gpu_tasks.name[task]);
+  }
+  void ReadArguments(std::size_t row, RankCollective& collective) const {
+    const auto& rows = store_.collectives;
+    if (const std::string_view name = store_.Text(rows.name[row]); !name.empty())
+      collective.kind = LowerCase(name);
+    collective.group = store_.Text(rows.process_group[row]);
+    if (rows.group_size[row] > 0) collective.members = rows.group_size[row];
+    const int bytes = CollectiveElementBytes(store_.Text(rows.dtype[row]));
+    const std::int64_t elements = std::max(rows.in_elements[row], rows.out_elements[row]);
+    if (bytes > 0 && elements > 0) collective.bytes = static_cast<double>(elements) * bytes;
+  }
+
+  const TraceStore& store_;
+  NameFacts& names_;
+  const StepAnalysis& steps_;
+  DurationNs base_;
+  std::map<std::size_t, std::size_t> arguments_;  ///< Row of the collectives, by GPU task.
+  IntervalSet computing_;
+};
+
+}  // namespace
+
+RankTimeline ReadRankTimeline(const TraceStore& store, NameFacts& names,
+                              const StepAnalysis& steps) {
+  RankTimeline timeline;
+  timeline.rank = store.metadata.rank;
+  timeline.world_size = store.metadata.world_size;
+  const DurationNs base(store.metadata.base_time_ns.value_or(0));
+  for (const StepRow& row : steps.steps.list)
+    timeline.steps.push_back({.number = row.index, .start = row.start + base, .wall = row.wall});
+  const TimelineReader reader(store, names, steps);
+  for (std::size_t task = 0; task < store.gpu_tasks.rows(); ++task) {
+    if (store.gpu_tasks.kind[task] != GpuTaskKind::kKernel) continue;
+    if (names.IsCommunication(store.gpu_tasks.name[task]))
+      timeline.collectives.push_back(reader.Read(task));
+  }
+  return timeline;
+}
+
+}  // namespace headroom
