@@ -1,6 +1,7 @@
 #include "cli/report_command.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -11,6 +12,8 @@
 
 #include "analysis/analyze.h"
 #include "analysis/knowledge.h"
+#include "analysis/name_facts.h"
+#include "analysis/steps.h"
 #include "cli/help.h"
 #include "cli/progress.h"
 #include "cli/ranks.h"
@@ -38,6 +41,7 @@ constexpr const char* kExamples = R"(Examples:
   headroom report trace.json.gz --only kernels       one section, all its rows
   headroom report trace.json.gz --json -o out.json   for programs (docs/report.md)
   headroom report trace.json.gz --md | gh pr comment 12 --body-file -
+  headroom report traces/ --only ranks               a folder, a file per rank: who waits for whom
   headroom report rank*.json.gz --csv tables         a file per rank, tables as CSV
   headroom report trace.json.gz --steps 3:5          steps 3, 4 and 5 only
   headroom report trace.json.gz --measured-step-ms 83.5   forecasts for the job as it runs
@@ -74,9 +78,8 @@ ReportCommand::ReportCommand(CLI::App& parent) {
   app_ =
       parent.add_subcommand("report", "What holds the training job back, from its profiler traces");
   app_->footer(kExamples);
-  app_->add_option(
-          "TRACE", traces_,
-          "PyTorch-profiler traces: .json, .json.gz or .json.zst; several: a file per rank")
+  app_->add_option("TRACE", traces_,
+                   "PyTorch-profiler traces or recordings; several, or a folder: a file per rank")
       ->required()
       ->type_name("");
 
@@ -174,6 +177,9 @@ Status ReportCommand::Run() {
   if (!only_.empty() && (json_ || markdown_ || !csv_folder_.empty())) {
     return Status::Usage("--only chooses a section of the text: leave out --json, --md and --csv");
   }
+  Result<TraceFiles> found = FindTraceFiles(traces_);
+  if (!found.ok()) return found.status();
+  files_ = std::move(found).value();
   if (Status status = CheckOutputs(); !status.ok()) return status;
   StepRange steps;
   if (!steps_.empty()) {
@@ -181,28 +187,32 @@ Status ReportCommand::Run() {
     if (!parsed.ok()) return parsed.status();
     steps = parsed.value();
   }
-  Result<std::vector<TraceReport>> files = ReadAndAnalyze(steps);
-  if (!files.ok()) return files.status();
+  Result<ReadFiles> read = ReadAndAnalyze(steps);
+  if (!read.ok()) return read.status();
   log_.Enter("render");
-  if (Status status = AssignRanks(files.value()); !status.ok()) return status;
-  if (Status status = KeepRank(files.value()); !status.ok()) return status;
-  if (Status status = Render(files.value()); !status.ok()) return status;
+  std::vector<TraceReport>& files = read.value().reports;
+  if (Status status = AssignRanks(files); !status.ok()) return status;
+  std::optional<JobRanks> ranks;
+  if (files.size() > 1) ranks = CompareRanks(read.value());
+  if (Status status = KeepRank(files); !status.ok()) return status;
+  if (Status status = Render(files, ranks ? &*ranks : nullptr); !status.ok()) return status;
   if (time_) Remark(log_.Text());
   return Status::Ok();
 }
 
 Status ReportCommand::CheckOutputs() const {
   if (!output_path_.empty() && output_path_ != "-")
-    return RefuseToOverwrite("-o", output_path_, traces_);
+    return RefuseToOverwrite("-o", output_path_, files_.paths);
   if (csv_folder_.empty()) return Status::Ok();
   for (std::string_view name : kCsvFiles) {
-    Status status = RefuseToOverwrite("--csv", fmt::format("{}/{}", csv_folder_, name), traces_);
+    Status status =
+        RefuseToOverwrite("--csv", fmt::format("{}/{}", csv_folder_, name), files_.paths);
     if (!status.ok()) return status;
   }
   return Status::Ok();
 }
 
-Result<std::vector<TraceReport>> ReportCommand::ReadAndAnalyze(const StepRange& steps) {
+Result<ReportCommand::ReadFiles> ReportCommand::ReadAndAnalyze(const StepRange& steps) {
   log_.Enter("prepare");
   Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
   if (!knowledge.ok()) return knowledge.status();
@@ -215,30 +225,82 @@ Result<std::vector<TraceReport>> ReportCommand::ReadAndAnalyze(const StepRange& 
   analysis.first_step = steps.first;
   analysis.last_step = steps.last;
   analysis.step_marker = step_marker_;
-  if (traces_.size() == 1) analysis.rank = rank_;
+  if (files_.paths.size() == 1) analysis.rank = rank_;
 
   // One store at a time: memory is that of the largest file, not of all.
-  std::vector<TraceReport> reports;
-  for (const std::string& path : traces_) {
-    log_.Enter("read");
-    Progress progress(!quiet_, "reading " + Printable(path, Charset::kAscii));
-    open.progress = [&](std::int64_t done, std::int64_t all) { progress.Update(done, all); };
-    Result<std::unique_ptr<TraceStore>> store = OpenTrace(path, open);
-    if (!store.ok()) return store.status();
-    log_.AddStore(store.value()->metadata.events,
-                  static_cast<std::int64_t>(store.value()->MemoryBytes()));
-    log_.Enter("analyze");
-    analysis.path = path;
-    Result<TraceReport> report = Analyze(*store.value(), *knowledge.value(), analysis);
-    if (!report.ok()) return report.status();
-    log_.Enter("forecast");
-    if (Status status = Forecast(*store.value(), *knowledge.value(), report.value());
-        !status.ok()) {
-      return status;
-    }
-    reports.push_back(std::move(report).value());
+  ReadFiles read;
+  for (std::size_t i = 0; i < files_.paths.size(); ++i) {
+    const Status status = ReadOne(files_.paths[i], *knowledge.value(), analysis, open, read);
+    if (status.ok()) continue;
+    // What lies in a folder need not be one of the job's traces.
+    if (!files_.of_folder[i] || status.code() != StatusCode::kBadInput) return status;
+    read.unreadable.push_back(status.message());
   }
-  return reports;
+  if (read.reports.empty()) return Status::BadInput(read.unreadable.front());
+  return read;
+}
+
+Status ReportCommand::ReadOne(const std::string& path, const Knowledge& knowledge,
+                              const AnalysisOptions& analysis, const OpenOptions& open,
+                              ReadFiles& read) {
+  log_.Enter("read");
+  Progress progress(!quiet_, "reading " + Printable(path, Charset::kAscii));
+  OpenOptions watched = open;
+  watched.progress = [&](std::int64_t done, std::int64_t all) { progress.Update(done, all); };
+  Result<std::unique_ptr<TraceStore>> store = OpenTrace(path, watched);
+  if (!store.ok()) return store.status();
+  log_.AddStore(store.value()->metadata.events,
+                static_cast<std::int64_t>(store.value()->MemoryBytes()));
+  log_.Enter("analyze");
+  AnalysisOptions of_file = analysis;
+  of_file.path = path;
+  Result<TraceReport> report = Analyze(*store.value(), knowledge, of_file);
+  if (!report.ok()) return report.status();
+  if (files_.paths.size() > 1) {
+    NameFacts names(*store.value(), knowledge);
+    const Result<StepAnalysis> steps = AnalyzeSteps(*store.value(), names, of_file);
+    if (!steps.ok()) return steps.status();
+    read.timelines.push_back(ReadRankTimeline(*store.value(), names, steps.value()));
+    read.timelines.back().path = path;
+  }
+  log_.Enter("forecast");
+  if (Status status = Forecast(*store.value(), knowledge, report.value()); !status.ok())
+    return status;
+  read.reports.push_back(std::move(report).value());
+  return Status::Ok();
+}
+
+JobRanks ReportCommand::CompareRanks(ReadFiles& read) const {
+  std::vector<RankTimeline> timelines = std::move(read.timelines);
+  for (std::size_t i = 0; i < timelines.size(); ++i) timelines[i].rank = read.reports[i].input.rank;
+  JobRanks job = AnalyzeJobRanks(std::move(timelines));
+  std::vector<std::string> left_out = std::move(read.unreadable);
+  left_out.insert(left_out.end(), files_.skipped.begin(), files_.skipped.end());
+  if (!left_out.empty()) {
+    constexpr std::size_t kMostShown = 5;
+    const std::size_t shown = std::min(kMostShown, left_out.size());
+    std::string which = fmt::format(
+        "{}",
+        fmt::join(left_out.begin(), left_out.begin() + static_cast<std::ptrdiff_t>(shown), "; "));
+    if (shown < left_out.size()) which += fmt::format("; and {} more", left_out.size() - shown);
+    job.issues.push_back(
+        {ImportIssue::kNotATrace, static_cast<std::int64_t>(left_out.size()), std::move(which)});
+  }
+  for (const RankSetIssue& issue : job.issues) {
+    HealthIssue row{
+        .issue = issue.issue, .count = issue.count, .detail = issue.detail, .voids = {}};
+    if (const std::string_view voids = DocOf(issue.issue).voids; !voids.empty())
+      row.voids.emplace_back(voids);
+    // Worst first; a file that is whole is no whole job.
+    Health& health = read.reports.front().health;
+    const Severity severity = DocOf(issue.issue).severity;
+    const auto behind = std::find_if(
+        health.issues.begin(), health.issues.end(),
+        [&](const HealthIssue& other) { return DocOf(other.issue).severity < severity; });
+    health.issues.insert(behind, std::move(row));
+    if (severity != Severity::kInfo) health.grade = std::max(health.grade, 'B');
+  }
+  return job;
 }
 
 Status ReportCommand::Forecast(const TraceStore& store, const Knowledge& knowledge,
@@ -272,7 +334,8 @@ std::vector<std::string> ReportCommand::CheckArguments(
   };
   if (!steps_.empty()) add("--steps", steps_);
   if (!step_marker_.empty()) add("--step-marker", step_marker_);
-  if (traces_.size() == 1 && rank_ && files.size() == 1) add("--rank", fmt::format("{}", *rank_));
+  if (files_.paths.size() == 1 && rank_ && files.size() == 1)
+    add("--rank", fmt::format("{}", *rank_));
   if (max_expansion_ != ExpansionLimit().max_ratio)
     add("--max-expansion", fmt::format("{}", max_expansion_));
   if (max_event_mb_ != OpenOptions().max_event_bytes / kMegabyte)
@@ -293,8 +356,9 @@ std::vector<std::string> ReportCommand::ForecastArguments() const {
   return arguments;
 }
 
-Status ReportCommand::Render(const std::vector<TraceReport>& files) {
+Status ReportCommand::Render(const std::vector<TraceReport>& files, const JobRanks* ranks) {
   TextOptions options;
+  options.ranks = ranks;
   if (top_) options.top = static_cast<std::size_t>(*top_);
   options.check_arguments = CheckArguments(files);
   options.forecast_arguments = ForecastArguments();

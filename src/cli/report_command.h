@@ -13,6 +13,9 @@
 #include "cli/resource_log.h"
 #include "cli/step_range.h"
 #include "cli/subcommand.h"
+#include "cli/trace_files.h"
+#include "cluster/job_ranks.h"
+#include "ingest/open_trace.h"
 
 namespace headroom::cli {
 
@@ -26,10 +29,20 @@ class ReportCommand : public Subcommand {
  private:
   /// Fails where an output would replace a trace.
   Status CheckOutputs() const;
-  Result<std::vector<TraceReport>> ReadAndAnalyze(const StepRange& steps);
+  struct ReadFiles {
+    std::vector<TraceReport> reports;
+    std::vector<RankTimeline> timelines;  ///< Of several files: by file.
+    std::vector<std::string> unreadable;  ///< Files of folders, with why.
+  };
+  Result<ReadFiles> ReadAndAnalyze(const StepRange& steps);
+  /// One file's part of it.
+  Status ReadOne(const std::string& path, const Knowledge& knowledge,
+                 const AnalysisOptions& analysis, const OpenOptions& open, ReadFiles& read);
+  /// The ranks on one clock, and what is wrong with them as issues of the first file.
+  JobRanks CompareRanks(ReadFiles& read) const;
   /// Leaves the rank that the user asked for.
   Status KeepRank(std::vector<TraceReport>& files) const;
-  Status Render(const std::vector<TraceReport>& files);
+  Status Render(const std::vector<TraceReport>& files, const JobRanks* ranks);
   /// What the engine says of one file.
   Status Forecast(const TraceStore& store, const Knowledge& knowledge, TraceReport& report) const;
   std::vector<std::string> CheckArguments(const std::vector<TraceReport>& files) const;
@@ -40,6 +53,7 @@ class ReportCommand : public Subcommand {
 
   // Flags as given.
   std::vector<std::string> traces_;
+  TraceFiles files_;  ///< That these are.
   bool json_ = false;
   bool markdown_ = false;
   std::string csv_folder_;

@@ -112,7 +112,8 @@ RankClock FitClock(std::vector<Distance> distances) {
     }
   }
   clock.offset_ns = std::llround(offset);
-  clock.uncertainty = DurationNs(std::llround(SortedPercentile(rest, kOfTen)));
+  clock.uncertainty =
+      std::max(kStampsAreWithin, DurationNs(std::llround(SortedPercentile(rest, kOfTen))));
   return clock;
 }
 

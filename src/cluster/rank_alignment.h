@@ -40,6 +40,10 @@ struct RankClock {
 
 inline constexpr std::size_t kFewestMatches = 3;
 
+/// No clock is said to be known better: a profiler takes a GPU's stamps to the host's clock to
+/// about this.
+inline constexpr DurationNs kStampsAreWithin{1'000};
+
 struct Alignment {
   std::vector<RankClock> clocks;               ///< By rank; the first is its own.
   std::vector<MatchedCollective> collectives;  ///< In order of the first rank that ran each.

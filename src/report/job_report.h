@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analysis/report.h"
+#include "cluster/job_ranks.h"
 
 namespace headroom {
 
@@ -21,6 +22,8 @@ struct ReportOptions {
   std::vector<std::string> check_arguments;
   /// Those that forecasts need to be the same, e.g. {"--measured-step-ms", "83.5"}.
   std::vector<std::string> forecast_arguments;
+  /// The ranks on one clock; nullptr: of one file.
+  const JobRanks* ranks = nullptr;
 };
 
 /// A row and the file that it comes from.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "report/json_writer.h"
+#include "report/ranks_report.h"
 
 namespace headroom {
 namespace {
@@ -511,6 +512,7 @@ std::string RenderJson(std::span<const TraceReport> files, const ReportOptions& 
   WriteInputs(json, job);
   WriteHealth(json, job);
   WriteRanks(json, job);
+  WriteJobRanksJson(options.ranks, json);
   WriteSteps(json, job);
   WriteGpuTime(json, job);
   WriteIdle(json, job);

@@ -14,6 +14,7 @@ enum class Section {
   kSteps,
   kBreakdown,
   kLoop,
+  kRanks,
   kGpu,
   kIdle,
   kFindings,
@@ -29,10 +30,10 @@ enum class Section {
   kMetrics,
 };
 
-inline constexpr std::array<std::string_view, 18> kSectionNames = {
-    "health",  "bottleneck", "steps",   "breakdown", "loop",       "gpu",
-    "idle",    "findings",   "kernels", "operators", "layers",     "lines",
-    "regions", "callbacks",  "classes", "syncs",     "efficiency", "metrics"};
+inline constexpr std::array<std::string_view, 19> kSectionNames = {
+    "health",    "bottleneck", "steps",   "breakdown",  "loop",   "ranks", "gpu",
+    "idle",      "findings",   "kernels", "operators",  "layers", "lines", "regions",
+    "callbacks", "classes",    "syncs",   "efficiency", "metrics"};
 
 inline std::string_view NameOf(Section section) {
   return kSectionNames[static_cast<std::size_t>(section)];

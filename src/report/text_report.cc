@@ -27,6 +27,7 @@ constexpr std::array<SectionWriter, kSectionNames.size()> kWriters = {{
     {WriteSteps, Always},
     {WriteBreakdown, Always},
     {WriteLoop, [](const TextContext& c) { return c.file.loop && c.file.breakdown; }},
+    {WriteRanks, [](const TextContext& c) { return c.options.ranks != nullptr; }},
     {WriteGpu, [](const TextContext& c) { return c.HasGpuWork() || !c.job.single(); }},
     {WriteIdle, [](const TextContext& c) { return !c.file.idle.empty(); }},
     {WriteFindings, Always},

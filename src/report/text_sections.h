@@ -103,6 +103,7 @@ void WriteBottleneck(TextContext& c);
 void WriteSteps(TextContext& c);
 void WriteBreakdown(TextContext& c);
 void WriteLoop(TextContext& c);
+void WriteRanks(TextContext& c);
 void WriteGpu(TextContext& c);
 void WriteIdle(TextContext& c);
 void WriteFindings(TextContext& c);

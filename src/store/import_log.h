@@ -108,6 +108,15 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
   X(kMixedRanks, "mixed-ranks", kWarning, \
     "the file mixes several ranks; their figures are given per device", "per-rank conclusions", \
     "pass one file per rank") \
+  X(kMissingRanks, "missing-ranks", kWarning, \
+    "not all ranks of the job are here", "who all wait for", "pass the files of all ranks") \
+  X(kUnalignedRanks, "unaligned-ranks", kWarning, \
+    "clocks of ranks could not be put on one", "who these ranks wait for", \
+    "record the same steps on all ranks, with at least three collectives") \
+  X(kOtherJob, "other-job", kWarning, "the files are of different jobs; their ranks are not compared", \
+    "who waits for whom", "pass the files of one job") \
+  X(kNotATrace, "not-a-trace", kInfo, "files of the folder were left out", "", \
+    "leave the traces of one job in a folder of their own") \
   X(kNoCollectives, "no-collectives", kWarning, \
     "the job has several ranks but no communication kernel is known by name; communication may hide among compute kernels", \
     "communication figures", "") \

@@ -133,7 +133,7 @@ class Unreadable(support.ProgramTest):
         self.assert_bad_input(support.headroom("report", self.scratch / "absent.json"), "absent.json", "no such file", "check its path")
 
     def test_a_directory(self):
-        self.assert_bad_input(support.headroom("report", self.scratch), self.scratch.name, "is a directory", "name the trace files in it")
+        self.assert_bad_input(support.headroom("report", self.scratch), self.scratch.name, "the folder holds no trace", "name the files")
 
     def test_a_file_that_may_not_be_read(self):
         if os.geteuid() == 0:

@@ -1,0 +1,77 @@
+#include "cli/trace_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+
+#include "report/escape.h"
+
+namespace headroom::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 3> kCompressions = {".gz", ".zst", ".zstd"};
+constexpr std::array<std::string_view, 4> kFormats = {".json", ".pftrace", ".pb",
+                                                      ".perfetto-trace"};
+
+bool LooksLikeATrace(std::string_view name) {
+  for (const std::string_view ending : kCompressions) {
+    if (name.ends_with(ending)) name.remove_suffix(ending.size());
+  }
+  return std::any_of(kFormats.begin(), kFormats.end(),
+                     [&](std::string_view ending) { return name.ends_with(ending); });
+}
+
+Status AddFolder(const std::string& folder, TraceFiles& files) {
+  std::error_code error;
+  std::vector<std::string> found;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
+    std::error_code unknown;
+    if (name.starts_with('.') || !entry->is_regular_file(unknown)) continue;
+    if (LooksLikeATrace(name)) {
+      found.push_back(entry->path().string());
+    } else {
+      files.skipped.push_back(entry->path().string());
+    }
+  }
+  if (error) {
+    return Status::BadInput(fmt::format("{}: cannot read the folder: {}; check its rights",
+                                        Printable(folder, Charset::kAscii), error.message()));
+  }
+  if (found.empty()) {
+    return Status::BadInput(
+        fmt::format("{}: the folder holds no trace (.json, .pftrace, .pb, .perfetto-trace, plain, "
+                    ".gz or .zst); name the files",
+                    Printable(folder, Charset::kAscii)));
+  }
+  std::sort(found.begin(), found.end());
+  files.paths.insert(files.paths.end(), found.begin(), found.end());
+  files.of_folder.resize(files.paths.size(), true);
+  return Status::Ok();
+}
+
+}  // namespace
+
+Result<TraceFiles> FindTraceFiles(const std::vector<std::string>& named) {
+  TraceFiles files;
+  for (const std::string& path : named) {
+    std::error_code error;
+    if (fs::is_directory(path, error)) {
+      if (Status status = AddFolder(path, files); !status.ok()) return status;
+    } else {
+      files.paths.push_back(path);
+      files.of_folder.push_back(false);
+    }
+  }
+  std::sort(files.skipped.begin(), files.skipped.end());
+  return files;
+}
+
+}  // namespace headroom::cli

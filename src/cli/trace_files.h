@@ -1,0 +1,22 @@
+// The trace files that a user names, folders among them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace headroom::cli {
+
+struct TraceFiles {
+  std::vector<std::string> paths;
+  std::vector<bool> of_folder;       ///< By path: found in a folder, not named itself.
+  std::vector<std::string> skipped;  ///< Files of folders whose names are not those of traces.
+};
+
+/// Replaces folders by the files in them whose names are those of traces (.json, .pftrace, .pb,
+/// .perfetto-trace, plain or compressed), by name; folders in folders are left alone.
+/// kBadInput for a folder that cannot be read or holds none.
+Result<TraceFiles> FindTraceFiles(const std::vector<std::string>& named);
+
+}  // namespace headroom::cli

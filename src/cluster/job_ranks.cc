@@ -1,0 +1,88 @@
+#include "cluster/job_ranks.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace headroom {
+namespace {
+
+/// "0, 2 and 5 more".
+std::string SomeOf(const std::vector<std::int64_t>& ranks) {
+  constexpr std::size_t kShown = 8;
+  std::vector<std::int64_t> shown(
+      ranks.begin(), ranks.begin() + static_cast<std::ptrdiff_t>(std::min(kShown, ranks.size())));
+  std::string text = fmt::format("{}", fmt::join(shown, ", "));
+  if (ranks.size() > kShown) text += fmt::format(" and {} more", ranks.size() - kShown);
+  return text;
+}
+
+void FindMissing(JobRanks& job) {
+  const std::optional<std::int64_t> world = job.ranks.front().world_size;
+  if (!world) return;
+  std::set<std::int64_t> present;
+  for (const RankTimeline& rank : job.ranks) present.insert(*rank.rank);
+  std::vector<std::int64_t> missing;
+  constexpr std::int64_t kMostRanks = 1'000'000;
+  for (std::int64_t rank = 0; rank < std::min(*world, kMostRanks); ++rank) {
+    if (!present.contains(rank)) missing.push_back(rank);
+  }
+  if (missing.empty()) return;
+  job.issues.push_back(
+      {ImportIssue::kMissingRanks, static_cast<std::int64_t>(missing.size()),
+       fmt::format("{} of {} ranks are here; no file of rank {}. Who comes last of these ranks "
+                   "may be waiting for one of those",
+                   job.ranks.size(), *world, SomeOf(missing))});
+}
+
+/// Files that say another world size, or none where others say one.
+bool FindOtherJobs(JobRanks& job) {
+  std::set<std::int64_t> sizes;
+  for (const RankTimeline& rank : job.ranks) {
+    if (rank.world_size) sizes.insert(*rank.world_size);
+  }
+  if (sizes.size() < 2) return false;
+  job.issues.push_back({ImportIssue::kOtherJob, static_cast<std::int64_t>(sizes.size()),
+                        fmt::format("the files are of jobs of {} ranks: pass the files of one job",
+                                    fmt::join(sizes, " and of "))});
+  return true;
+}
+
+void FindUnaligned(JobRanks& job) {
+  // Ranks that never talked to each other need no common clock.
+  const bool talked = std::any_of(job.ranks.begin(), job.ranks.end(), [](const RankTimeline& rank) {
+    return !rank.collectives.empty();
+  });
+  if (!talked) return;
+  std::vector<std::int64_t> unaligned;
+  for (std::size_t r = 0; r < job.ranks.size(); ++r) {
+    if (!job.alignment.clocks[r].aligned) unaligned.push_back(*job.ranks[r].rank);
+  }
+  if (unaligned.empty()) return;
+  job.issues.push_back(
+      {ImportIssue::kUnalignedRanks, static_cast<std::int64_t>(unaligned.size()),
+       fmt::format("rank {}: fewer than {} collectives could be joined with those of other ranks "
+                   "(by communicator, kind, size and step); nobody is compared with it",
+                   SomeOf(unaligned), kFewestMatches)});
+}
+
+}  // namespace
+
+JobRanks AnalyzeJobRanks(std::vector<RankTimeline> ranks) {
+  JobRanks job;
+  job.ranks = std::move(ranks);
+  std::sort(job.ranks.begin(), job.ranks.end(),
+            [](const RankTimeline& a, const RankTimeline& b) { return *a.rank < *b.rank; });
+  job.alignment.clocks.resize(job.ranks.size());
+  if (job.ranks.empty() || FindOtherJobs(job)) return job;
+  job.alignment = AlignRanks(job.ranks);
+  job.waits = MeasureWaits(job.ranks, job.alignment);
+  FindMissing(job);
+  FindUnaligned(job);
+  return job;
+}
+
+}  // namespace headroom

@@ -1,0 +1,32 @@
+// A job's ranks on one clock: who waits for whom, and what of that cannot be told.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cluster/rank_alignment.h"
+#include "cluster/rank_timeline.h"
+#include "cluster/rank_waits.h"
+#include "store/import_log.h"
+
+namespace headroom {
+
+/// What is wrong with the set of files, not with one of them.
+struct RankSetIssue {
+  ImportIssue issue;
+  std::int64_t count = 0;
+  std::string detail;
+};
+
+struct JobRanks {
+  std::vector<RankTimeline> ranks;  ///< By rank.
+  Alignment alignment;
+  JobWaits waits;
+  std::vector<RankSetIssue> issues;
+};
+
+/// Ranks of different jobs (another world size) are not compared: there are no waits then.
+/// REQUIRES: every timeline has its rank, each another one.
+JobRanks AnalyzeJobRanks(std::vector<RankTimeline> ranks);
+
+}  // namespace headroom

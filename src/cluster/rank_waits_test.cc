@@ -1,0 +1,101 @@
+#include "cluster/rank_waits.h"
+
+#include <gtest/gtest.h>
+
+#include "cluster/test_ranks.h"
+
+namespace headroom {
+namespace {
+
+JobWaits Measure(const RankBuilder& job) {
+  return MeasureWaits(job.ranks(), AlignRanks(job.ranks()));
+}
+
+/// Steps of 1 ms with one all-reduce; in step s, rank `late(s)` comes `by_us` behind the others.
+template <typename Late>
+RankBuilder Steps(std::size_t ranks, int steps, double by_us, Late late) {
+  RankBuilder job(ranks);
+  for (std::size_t r = 1; r < ranks; ++r) job.Clock(r, 1e6 * static_cast<double>(r));
+  for (int step = 0; step < steps; ++step) {
+    const double at = 1000.0 * step;
+    job.Step(step, at, 1000);
+    std::vector<double> arrivals(ranks, at + 500);
+    arrivals[late(step)] += by_us;
+    job.AllReduce(arrivals, at + 500 + by_us + 100);
+  }
+  return job;
+}
+
+TEST(RankWaitsTest, TheCulpritIsWhoComesLastAndTheVictimsWait) {
+  const JobWaits waits = Measure(Steps(4, 5, 200, [](int) { return 2; }));
+  EXPECT_EQ(waits.pattern, StragglerPattern::kRecurrent);
+  EXPECT_EQ(waits.straggler, 2u);
+  EXPECT_EQ(waits.lost.ns(), 5 * 200'000);
+  EXPECT_NEAR(waits.lost_share, 0.2, 1e-9);
+  EXPECT_EQ(waits.ranks[2].caused.ns(), 5 * 200'000);
+  EXPECT_EQ(waits.ranks[2].waited.ns(), 0);
+  EXPECT_EQ(waits.ranks[2].culprit, 5);
+  for (const std::size_t victim : {0u, 1u, 3u}) {
+    EXPECT_EQ(waits.ranks[victim].waited.ns(), 5 * 200'000);
+    EXPECT_EQ(waits.ranks[victim].caused.ns(), 0);
+  }
+}
+
+TEST(RankWaitsTest, AnotherOneEachTime) {
+  const JobWaits waits = Measure(Steps(4, 8, 200, [](int step) { return step % 4; }));
+  EXPECT_EQ(waits.pattern, StragglerPattern::kRotating);
+  EXPECT_FALSE(waits.straggler);
+}
+
+TEST(RankWaitsTest, AHiccupIsNoPattern) {
+  RankBuilder job(2);
+  for (int step = 0; step < 5; ++step) {
+    const double at = 1000.0 * step;
+    job.Step(step, at, 1000);
+    job.AllReduce({at + 500, at + (step == 3 ? 800 : 500)}, at + 900);
+  }
+  const JobWaits waits = Measure(job);
+  EXPECT_EQ(waits.pattern, StragglerPattern::kOnce);
+  EXPECT_EQ(waits.straggler, 1u);
+}
+
+TEST(RankWaitsTest, NobodyIsNamedForLess) {
+  EXPECT_EQ(Measure(Steps(4, 5, 5, [](int) { return 2; })).pattern, StragglerPattern::kNone);
+}
+
+TEST(RankWaitsTest, NoClaimBelowWhatTheClocksTell) {
+  RankBuilder job = Steps(2, 8, 50, [](int) { return 1; });
+  // The ends are 100 us apart, to either side.
+  for (std::size_t c = 0; c < 8; ++c)
+    job.rank(1).collectives[c].end += DurationNs(c % 2 == 0 ? 100'000 : -100'000);
+  const JobWaits waits = Measure(job);
+  EXPECT_GE(waits.uncertainty.ns(), 100'000);
+  EXPECT_EQ(waits.pattern, StragglerPattern::kNone);
+  EXPECT_EQ(waits.lost.ns(), 0);
+  EXPECT_EQ(waits.ranks[0].waited.ns(), 0);
+}
+
+TEST(RankWaitsTest, WaitAndTransferOfEachClass) {
+  const JobWaits waits = Measure(Steps(4, 5, 200, [](int) { return 2; }));
+  ASSERT_EQ(waits.classes.size(), 1u);
+  const CollectiveClass& row = waits.classes.front();
+  EXPECT_EQ(row.count, 5);
+  EXPECT_EQ(row.ranks, 4);
+  EXPECT_EQ(row.wait.ns(), 200'000);
+  EXPECT_EQ(row.transfer.ns(), 100'000);
+  // Three ranks spin for 300 us, the last for 100.
+  EXPECT_EQ(row.exposed.ns(), (3 * 300'000 + 100'000) / 4);
+  EXPECT_DOUBLE_EQ(*row.algorithm_gbs, 1e6 / 1e5);
+  EXPECT_DOUBLE_EQ(*row.bus_gbs, 10 * 2 * 3.0 / 4);
+}
+
+TEST(RankWaitsTest, AClockThatIsNotKnownTellsNothing) {
+  RankBuilder job(2);
+  job.Step(0, 0, 1000).AllReduce({100, 500}, 600);
+  const JobWaits waits = Measure(job);
+  EXPECT_TRUE(waits.classes.empty());
+  EXPECT_EQ(waits.pattern, StragglerPattern::kNone);
+}
+
+}  // namespace
+}  // namespace headroom

@@ -1,0 +1,103 @@
+#include "report/ranks_report.h"
+
+#include <optional>
+
+namespace headroom {
+namespace {
+
+using Layout = JsonWriter::Layout;
+constexpr double kPercent = 100;
+constexpr double kPerMillion = 1e6;
+
+void WriteClocks(const JobRanks& job, JsonWriter& json) {
+  json.Key("clocks").BeginArray(Layout::kLines);
+  for (std::size_t r = 0; r < job.ranks.size(); ++r) {
+    const RankClock& clock = job.alignment.clocks[r];
+    const auto known = [&](auto value) {
+      return clock.aligned ? std::optional(value) : std::nullopt;
+    };
+    json.BeginObject();
+    json.Key("rank").Integer(job.ranks[r].rank);
+    json.Key("aligned").Bool(clock.aligned);
+    json.Key("offset_ms").Milliseconds(known(DurationNs(clock.offset_ns)));
+    json.Key("drift_ppm").Number(known(kPerMillion * clock.drift));
+    json.Key("uncertainty_us").Microseconds(known(clock.uncertainty));
+    json.Key("matches").Integer(static_cast<std::int64_t>(clock.matches));
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+void WriteWaits(const JobRanks& job, JsonWriter& json) {
+  const JobWaits& waits = job.waits;
+  json.Key("straggler").BeginObject();
+  json.Key("pattern").String(NameOf(waits.pattern));
+  json.Key("rank").Integer(waits.straggler ? job.ranks[*waits.straggler].rank : std::nullopt);
+  json.Key("lost_ms").Milliseconds(waits.lost);
+  json.Key("lost_pct").Number(kPercent * waits.lost_share);
+  json.Key("steps").Integer(waits.steps);
+  json.Key("uncertainty_us").Microseconds(waits.uncertainty);
+  json.EndObject();
+  json.Key("waits").BeginArray(Layout::kLines);
+  for (std::size_t r = 0; r < waits.ranks.size(); ++r) {
+    const RankWaits& row = waits.ranks[r];
+    json.BeginObject();
+    json.Key("rank").Integer(job.ranks[r].rank);
+    json.Key("waited_ms").Milliseconds(row.waited);
+    json.Key("caused_ms").Milliseconds(row.caused);
+    json.Key("last_count").Integer(row.last);
+    json.Key("culprit_steps").Integer(row.culprit);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+void WriteClasses(const JobRanks& job, JsonWriter& json) {
+  json.Key("collectives").BeginArray(Layout::kLines);
+  for (const CollectiveClass& row : job.waits.classes) {
+    json.BeginObject();
+    json.Key("kind").String(row.kind);
+    json.Key("group").StringOrNull(row.group);
+    json.Key("bytes").Number(row.bytes);
+    json.Key("count").Integer(row.count);
+    json.Key("ranks").Integer(row.ranks);
+    json.Key("members").Integer(row.members);
+    json.Key("wait_us").Microseconds(row.wait);
+    json.Key("transfer_us").Microseconds(row.transfer);
+    json.Key("exposed_us").Microseconds(row.exposed);
+    json.Key("algorithm_gbs").Number(row.algorithm_gbs);
+    json.Key("bus_gbs").Number(row.bus_gbs);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+}  // namespace
+
+std::string_view NameOf(StragglerPattern pattern) {
+  switch (pattern) {
+    case StragglerPattern::kNone:
+      return "none";
+    case StragglerPattern::kRecurrent:
+      return "recurrent";
+    case StragglerPattern::kRotating:
+      return "rotating";
+    case StragglerPattern::kOnce:
+      return "once";
+  }
+  return "";
+}
+
+void WriteJobRanksJson(const JobRanks* ranks, JsonWriter& json) {
+  json.Key("job_ranks");
+  if (ranks == nullptr) return json.Null();
+  json.BeginObject(Layout::kLines);
+  WriteWaits(*ranks, json);
+  WriteClocks(*ranks, json);
+  WriteClasses(*ranks, json);
+  json.Key("matched").Integer(static_cast<std::int64_t>(ranks->alignment.collectives.size()));
+  json.Key("unmatched").Integer(static_cast<std::int64_t>(ranks->alignment.unmatched));
+  json.EndObject();
+}
+
+}  // namespace headroom

@@ -1,0 +1,136 @@
+"""Several ranks: the culprit and not its victims, on clocks that know nothing of each other. Ranks are made of a real trace of one
+(integration/ranks.py), so that what is to be found is known."""
+import copy
+import gzip
+
+from integration import ranks, support
+
+TRACE = "public-traces/hta__nccl_parser_config__nccl_data.json.gz"
+
+
+class Ranks(support.ProgramTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.trace = ranks.load(support.data_file(TRACE))
+
+    def job(self, *made):
+        """Files of these ranks in a folder of their own, and the folder."""
+        folder = self.scratch / "traces"
+        folder.mkdir(exist_ok=True)
+        for number, trace in enumerate(made):
+            ranks.write(trace, folder / f"rank{number}.json.gz")
+        return folder
+
+    def answer(self, *paths):
+        report = self.report(*paths, "--no-local-state")
+        return report["job_ranks"], {issue["code"]: issue for issue in report["health"]["issues"]}, report
+
+    def test_the_culprit_on_clocks_hours_apart(self):
+        made = [ranks.make_rank(self.trace, r, 4, offset_us=3.6e9 * r - 7e8, drift=20e-6 * r, late_us=1500 if r == 2 else 0) for r in range(4)]
+        job, issues, report = self.answer(self.job(*made))
+        straggler = job["straggler"]
+        self.assertEqual((straggler["pattern"], straggler["rank"], straggler["steps"]), ("recurrent", 2, 3))
+        self.assertAlmostEqual(straggler["lost_ms"], 15 * 1.5, delta=0.05)
+        self.assertLess(straggler["uncertainty_us"], 5)
+        for row in job["waits"]:
+            expected = (0, 22.5) if row["rank"] == 2 else (22.5, 0)
+            self.assertAlmostEqual(row["waited_ms"], expected[0], delta=0.1)
+            self.assertAlmostEqual(row["caused_ms"], expected[1], delta=0.1)
+        for row in job["clocks"]:
+            self.assertAlmostEqual(row["offset_ms"], 3.6e6 * row["rank"], delta=20)
+        self.assertNotIn("missing-ranks", issues)
+        self.assertEqual(job["unmatched"], 0)
+        self.assertEqual(len(report["inputs"]), 4)
+
+    def test_the_order_of_the_files_does_not_matter(self):
+        made = [ranks.make_rank(self.trace, r, 3, offset_us=1e6 * r, late_us=800 if r == 1 else 0) for r in range(3)]
+        self.job(*made)
+        files = sorted((self.scratch / "traces").iterdir())
+        self.assertEqual(self.answer(*files)[0], self.answer(*reversed(files))[0])
+
+    def test_another_rank_each_time(self):
+        made = [ranks.make_rank(self.trace, r, 3, offset_us=5e5 * r, late_us=1500, late_in=lambda index, r=r: index // 5 == r) for r in range(3)]
+        straggler = self.answer(self.job(*made))[0]["straggler"]
+        self.assertEqual((straggler["pattern"], straggler["rank"]), ("rotating", None))
+        self.assertGreater(straggler["lost_pct"], 1)
+
+    def test_in_one_step_alone(self):
+        made = [ranks.make_rank(self.trace, r, 2, late_us=2400 if r else 0, late_in=lambda index: index // 5 == 1) for r in range(2)]
+        straggler = self.answer(self.job(*made))[0]["straggler"]
+        self.assertEqual((straggler["pattern"], straggler["rank"]), ("once", 1))
+
+    def test_ranks_that_are_alike(self):
+        straggler = self.answer(self.job(*(ranks.make_rank(self.trace, r, 3, offset_us=1e9 * r) for r in range(3))))[0]["straggler"]
+        self.assertEqual((straggler["pattern"], straggler["lost_ms"]), ("none", 0))
+
+    def test_missing_ranks(self):
+        job, issues, _ = self.answer(self.job(*(ranks.make_rank(self.trace, r, 8) for r in (0, 3))))
+        self.assertEqual(issues["missing-ranks"]["count"], 6)
+        self.assertIn("1, 2, 4, 5, 6, 7", issues["missing-ranks"]["detail"])
+
+    def test_two_files_of_one_rank(self):
+        self.assert_refused(support.headroom("report", self.job(ranks.make_rank(self.trace, 1, 2), ranks.make_rank(self.trace, 1, 2))), 2, "both rank 1")
+
+    def test_ranks_of_different_jobs(self):
+        job, issues, _ = self.answer(self.job(ranks.make_rank(self.trace, 0, 2), ranks.make_rank(self.trace, 1, 4, late_us=1500)))
+        self.assertIn("other-job", issues)
+        self.assertEqual((job["straggler"]["pattern"], job["matched"]), ("none", 0))
+
+    def test_different_step_counts(self):
+        short = ranks.make_rank(self.trace, 1, 2, offset_us=1e8, late_us=1500)
+        marks = sorted((e for e in short["traceEvents"] if e.get("name", "").startswith("ProfilerStep#") and e.get("cat") == "user_annotation"),
+                       key=lambda e: e["ts"])
+        cut = marks[-1]["ts"]
+        short["traceEvents"] = [e for e in short["traceEvents"] if e.get("ts", 0) < cut]
+        job, _, _ = self.answer(self.job(ranks.make_rank(self.trace, 0, 2), short))
+        self.assertEqual((job["straggler"]["pattern"], job["straggler"]["rank"], job["straggler"]["steps"]), ("recurrent", 1, 2))
+        self.assertGreater(job["unmatched"], 0)
+
+    def test_a_truncated_rank(self):
+        folder = self.job(*(ranks.make_rank(self.trace, r, 2, offset_us=7e7 * r, late_us=1500 * r) for r in range(2)))
+        whole = gzip.decompress((folder / "rank1.json.gz").read_bytes())
+        (folder / "rank1.json.gz").write_bytes(gzip.compress(whole[:len(whole) * 9 // 10]))
+        job, issues, report = self.answer(folder)
+        self.assertIn("truncated", issues)
+        self.assertIn(job["straggler"]["rank"], (None, 1))
+
+    def test_a_rank_without_collectives(self):
+        alone = copy.deepcopy(ranks.make_rank(self.trace, 2, 3, late_us=1500))
+        alone["traceEvents"] = [e for e in alone["traceEvents"] if "nccl" not in e.get("name", "").lower()]
+        job, issues, _ = self.answer(self.job(ranks.make_rank(self.trace, 0, 3), ranks.make_rank(self.trace, 1, 3), alone))
+        self.assertIn("rank 2", issues["unaligned-ranks"]["detail"])
+        self.assertEqual([row["aligned"] for row in job["clocks"]], [True, True, False])
+        self.assertEqual(job["straggler"]["pattern"], "none")
+
+    def test_a_folder_with_other_files(self):
+        folder = self.job(*(ranks.make_rank(self.trace, r, 2) for r in range(2)))
+        (folder / "notes.txt").write_text("nothing")
+        (folder / "settings.json").write_text("{}")
+        (folder / "more").mkdir()
+        job, issues, report = self.answer(folder)
+        self.assertEqual([row["rank"] for row in report["ranks"]], [0, 1])
+        self.assertEqual(issues["not-a-trace"]["count"], 2)
+        for name in ("notes.txt", "settings.json"):
+            self.assertIn(name, issues["not-a-trace"]["detail"])
+        # Named itself, such a file is refused.
+        self.assert_refused(support.headroom("report", folder / "rank0.json.gz", folder / "settings.json"), 3, "settings.json")
+
+    def test_text(self):
+        made = [ranks.make_rank(self.trace, r, 3, offset_us=1e6 * r, late_us=1500 if r == 1 else 0) for r in range(3)]
+        text = support.headroom("report", self.job(*made), "--only", "ranks", "--no-local-state").text
+        self.assertIn("Rank 1 holds the others up, step after step", text)
+        self.assertIn("allreduce", text)
+        self.assertLessEqual(max(map(len, text.splitlines())), 100)
+
+
+class Folders(support.ProgramTest):
+    def test_without_a_trace(self):
+        self.assert_refused(support.headroom("report", self.scratch), 3, "holds no trace", "name the files")
+
+    def test_one_file_is_a_report_of_one(self):
+        folder = self.scratch / "traces"
+        folder.mkdir()
+        (folder / "trace.json").write_bytes((support.GOLDEN / "host-bound-two-steps/trace.json").read_bytes())
+        self.assertIsNone(self.report(folder)["job_ranks"])
+        self.assertIn("One rank alone", support.headroom("report", folder, "--only", "ranks").text)
