@@ -196,9 +196,9 @@ Status ScaleCommand::Run() {
   report.changes = changes_;
   Result<OpenedTrace> trace = ReadTrace(trace_, options_);
   if (!trace.ok()) return trace.status();
-  const Status status = trace.value().store->gpu_tasks.rows() == 0
-                            ? AnswerForLoop(trace.value(), question.value(), report)
-                            : AnswerForTrace(std::move(trace).value(), question.value(), report);
+  Status status = trace.value().store->gpu_tasks.rows() == 0
+                      ? AnswerForLoop(trace.value(), question.value(), report)
+                      : AnswerForTrace(std::move(trace).value(), question.value(), report);
   if (!status.ok()) return status;
   const bool color = UseColor(ColorMode::kAuto, output_path_);
   return WriteResult(

@@ -81,6 +81,7 @@ double SlopeOf(const std::vector<Distance>& distances) {
 std::vector<double> Residuals(const std::vector<Distance>& distances, TimeNs origin, double slope,
                               double* offset) {
   std::vector<double> rest;
+  rest.reserve(distances.size());
   for (const Distance& distance : distances)
     rest.push_back(distance.ns - slope * static_cast<double>((distance.at - origin).ns()));
   *offset = MedianOf(rest);

@@ -23,7 +23,7 @@ Effect ApplySchedule(const Job& job, const ScaledJob& scaled, Edit& edit) {
   // In one machine, or with one GPU in each, blueconnect's stages are one: the ring.
   const bool two_levels = exchange.placement.nodes > 1 && exchange.placement.PerNode() > 1;
   if (schedule.scenario->apply == ApplyBlueConnect && !two_levels) return effect;
-  const Effect scheduled = schedule.scenario->apply(job, schedule.arguments, edit);
+  Effect scheduled = schedule.scenario->apply(job, schedule.arguments, edit);
   if (!scheduled.applies) return scheduled;
   effect.gpu_error = std::max(effect.gpu_error, scheduled.gpu_error);
   if (!scheduled.why.empty()) effect.AlsoBecause(scheduled.why);
@@ -45,7 +45,7 @@ Effect ApplyScaledJob(const Job& job, const GpusOfJob& recorded, const ScaledJob
         "needs "
         "a recording on one GPU");
   }
-  const Effect exchange =
+  Effect exchange =
       communicates
           ? RescaleCollectives(job, recorded,
                                {.topology = scaled.exchange.topology, .placement = target}, edit)

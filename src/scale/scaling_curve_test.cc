@@ -37,8 +37,10 @@ class FakeJob final : public ScalableJob {
   }
 };
 
-std::vector<ScalingPoint> Curve(FakeJob& job, std::vector<std::int64_t> gpus, bool strong = false) {
+std::vector<ScalingPoint> Curve(FakeJob& job, const std::vector<std::int64_t>& gpus,
+                                bool strong = false) {
   std::vector<Placement> placements;
+  placements.reserve(gpus.size());
   for (const std::int64_t n : gpus) placements.push_back({.gpus = n, .nodes = n});
   return ScalingCurve(job, Topology(), placements, strong);
 }

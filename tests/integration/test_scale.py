@@ -183,6 +183,20 @@ class Refused(support.ProgramTest):
             self.assertIn(path.stem, listed)
 
 
+class KeptRecordings(support.ProgramTest):
+    """The forecasts that docs/accuracy.md publishes, from the recordings that they were made of."""
+
+    def test_mean_error(self):
+        folder = support.ROOT / "bench/network_scaling/measured"
+        errors = []
+        for row in json.loads((folder / "measured.json").read_text()):
+            answer = scale(folder / row["recording"], "--gpus", "2", "--bandwidth-gbps", str(row["gbps"]), "--latency-us", "50", "--bucket-mb", str(row["bucket_mb"]))
+            self.assertEqual(answer["baseline"]["source"], "loop")
+            errors.append(abs(mids(answer)[0] / row["measured_ms"] - 1))
+        self.assertEqual(len(errors), 16)
+        self.assertLess(sum(errors) / len(errors), 0.1)
+
+
 class RealNetwork(support.ProgramTest):
     """Training over gloo between two namespaces whose link is limited, forecast from one recording of a rank by itself."""
 
