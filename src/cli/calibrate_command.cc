@@ -37,6 +37,9 @@ constexpr const char* kExamples = R"(Examples:
   headroom whatif trace.json.gz --calibration cluster.toml
   headroom calibrate --gpu -o here.csv      operators on this GPU, for predictions for it
   headroom predict trace.json.gz --gpu L4 --gpu-calibration here.csv
+  headroom calibrate --network --master 10.0.0.1:29500 --rank 0 -o ours.toml    on one machine, and
+  headroom calibrate --network --master 10.0.0.1:29500 --rank 1                 on another
+  headroom scale trace.json.gz --cluster ours.toml --gpus 2,8,64
 
 Run it where the traces come from, with the Python that trains there, while the machine does nothing
 else. Exit codes: 0 fine; 2 usage, or no Python with PyTorch; 4 cannot measure or write.
@@ -123,23 +126,63 @@ CalibrateCommand::CalibrateCommand(CLI::App& parent) {
   app_->footer(kExamples);
   app_->add_flag("--host", host_, "Cost of recording, from short training loops in PyTorch");
   app_->add_flag("--gpu", gpu_, "Times of operators on this machine's GPU, in PyTorch; needs -o");
+  app_->add_flag("--network", between_,
+                 "Latency and bandwidth between machines, in PyTorch, on each at once; needs -o");
+  app_->add_option("--master", network_.master, "Of --network: where rank 0 is")
+      ->type_name("ADDRESS:PORT");
+  app_->add_option("--rank", network_.rank, "Of --network: number of this machine [0]")
+      ->type_name("R");
+  app_->add_option("--world", network_.world, "Of --network: number of machines [2]")
+      ->type_name("N");
+  app_->add_option("--backend", network_.backend, "Of --network: gloo or nccl [gloo]")
+      ->type_name("NAME")
+      ->check(OneOf({"gloo", "nccl"}));
   app_->add_option("-o,--output", output_path_, "Write there, not where later runs find it")
       ->type_name("FILE");
   app_->add_option("--python", python_, "Python that has PyTorch")->type_name("PATH");
   app_->add_option("--seconds", seconds_,
-                   "Time for each of up to three loops [6], or for --gpu [60]")
+                   "Time for each of up to three loops [6], for --gpu [60] or --network [20]")
       ->type_name("N")
       ->check(AboveZero, "");
   app_->add_flag("-q,--quiet", quiet_, "No remarks on stderr");
 }
 
 Status CalibrateCommand::Run() {
-  if (host_ == gpu_) {
+  if (host_ + gpu_ + between_ != 1) {
     return Status::Usage(
-        "what to calibrate is missing, or two things at once: headroom calibrate --host, or "
-        "headroom calibrate --gpu -o FILE");
+        "what to calibrate is missing, or two things at once: headroom calibrate --host, "
+        "headroom calibrate --gpu -o FILE, or headroom calibrate --network --master ADDRESS:PORT");
   }
+  for (const char* flag : {"--master", "--rank", "--world", "--backend"}) {
+    if (!between_ && app_->get_option(flag)->count() > 0)
+      return Status::Usage(fmt::format("{} belongs to --network", flag));
+  }
+  if (between_) return CalibrateNetwork();
   return gpu_ ? CalibrateGpu() : CalibrateHost();
+}
+
+Status CalibrateCommand::CalibrateNetwork() const {
+  NetworkMeasurement measurement = network_;
+  const std::size_t colon = measurement.master.rfind(':');
+  if (colon == std::string::npos || colon == 0 || colon + 1 == measurement.master.size() ||
+      measurement.master.find_first_not_of("0123456789", colon + 1) != std::string::npos) {
+    return Status::Usage(
+        "--network needs --master ADDRESS:PORT: where rank 0 can be reached by all, e.g. "
+        "10.0.0.1:29500");
+  }
+  if (measurement.world < 2 || measurement.rank < 0 || measurement.rank >= measurement.world)
+    return Status::Usage("--world must be 2 or more, and --rank from 0 to --world less one");
+  if (measurement.rank == 0 && (output_path_.empty() || output_path_ == "-")) {
+    return Status::Usage("--network needs -o FILE on rank 0: the cluster file that it writes");
+  }
+  constexpr double kUsualSeconds = 20;
+  measurement.seconds = seconds_.value_or(kUsualSeconds);
+  measurement.python = python_;
+  measurement.path = output_path_;
+  if (!quiet_)
+    Remark(fmt::format("measuring, about {:.0f} s, once all {} ranks are there\n",
+                       measurement.seconds, measurement.world));
+  return MeasureNetwork(measurement);
 }
 
 Status CalibrateCommand::CalibrateGpu() const {

@@ -1,10 +1,11 @@
-// `headroom calibrate`: what recording costs on this machine (--host), and how long operators take
-// on its GPU (--gpu).
+// `headroom calibrate`: what recording costs on this machine (--host), how long operators take on
+// its GPU (--gpu), and what the network between machines does (--network).
 #pragma once
 
 #include <optional>
 #include <string>
 
+#include "cli/network_measurement.h"
 #include "cli/subcommand.h"
 
 namespace headroom::cli {
@@ -19,9 +20,11 @@ class CalibrateCommand : public Subcommand {
  private:
   Status CalibrateHost() const;
   Status CalibrateGpu() const;
+  Status CalibrateNetwork() const;
 
   CLI::App* app_;
-  bool host_ = false, gpu_ = false;
+  bool host_ = false, gpu_ = false, between_ = false;
+  NetworkMeasurement network_;
   std::string output_path_;
   std::string python_ = "python3";
   std::optional<double> seconds_;

@@ -1,5 +1,7 @@
-"""`headroom calibrate`: --host with a real training loop under a real profiler, --gpu with real operators on what there is."""
+"""`headroom calibrate`: --host with a real training loop under a real profiler, --gpu with real operators on what there is, --network with real
+all-reduces on the loopback."""
 import csv
+import socket
 import subprocess
 import tomllib
 
@@ -50,6 +52,36 @@ class Calibrate(support.ProgramTest):
         self.assert_refused(support.headroom("calibrate", "--host", "--quiet", "--python", "/bin/false"), 2, "/bin/false", "--python")
         self.assert_refused(support.headroom("calibrate"), 2, "--host")
         self.assert_refused(support.headroom("calibrate", "--host", "--gpu"), 2, "two things")
+
+
+class Network(support.ProgramTest):
+    def test_two_ranks_write_a_cluster_that_scale_reads(self):
+        if subprocess.run([PYTHON, "-c", "import torch.distributed"], capture_output=True).returncode != 0:
+            self.skipTest(f"{PYTHON} has no PyTorch; tools/setup installs it")
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        file = self.scratch / "ours.toml"
+        common = ["calibrate", "--network", "--master", f"127.0.0.1:{port}", "--python", PYTHON, "--seconds", "2", "-q"]
+        other = subprocess.Popen([support.BINARY, *common, "--rank", "1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                 env={**support.os.environ, "GLOO_SOCKET_IFNAME": "lo"})
+        outcome = support.headroom(*common, "--rank", "0", "-o", file, environment={"GLOO_SOCKET_IFNAME": "lo"}, seconds=120)
+        self.assertEqual(other.communicate(timeout=60), (b"", b""))
+        self.assertEqual((outcome.code, other.returncode), (0, 0), outcome)
+        self.assertIn("of payload and", outcome.text)
+        written = tomllib.loads(file.read_text())
+        self.assertGreater(written["between"]["gbps"], 0.1)
+        self.assertGreater(written["between"]["latency_us"], 0.1)
+        scaled = support.headroom("scale", SAMPLE, "--cluster", file, "--gpus", "2", "--no-local-state", "--json").json()
+        self.assertEqual(scaled["points"][0]["cluster"], "measured")
+
+    def test_usage(self):
+        common = ("calibrate", "--network")
+        for arguments, named in (((), "--master"), (("--master", "here"), "ADDRESS:PORT"), (("--master", "a:1", "--world", "1"), "--world"),
+                                 (("--master", "a:1", "--rank", "2"), "--rank"), (("--master", "a:1"), "-o FILE"),
+                                 (("--master", "a:1", "--host"), "two things"), (("--master", "a:1", "--backend", "mpi"), "mpi")):
+            self.assert_refused(support.headroom(*common, *arguments), 2, named)
+        self.assert_refused(support.headroom("calibrate", "--host", "--rank", "1"), 2, "--rank belongs to --network")
 
 
 # Small shapes, on the CPU: what a GPU runs, but for the device and its clock.
