@@ -99,14 +99,15 @@ Status NetworkChoice::Load() {
     }
     return LoadCluster();
   }
-  constexpr double kMostGbps = 1e6, kMostLatencyUs = 1e6, kNsPerUs = 1e3;
+  constexpr double kLeastGbps = 1e-6, kMostGbps = 1e6, kMostLatencyUs = 1e6, kNsPerUs = 1e3;
   if (!(latency_us_ >= 0 && latency_us_ <= kMostLatencyUs))
     return Status::Usage(fmt::format("--latency-us must be from 0 to {}", kMostLatencyUs));
-  if (gpus_per_node_ < 1) return Status::Usage("--gpus-per-node must be 1 or more");
+  if (gpus_per_node_ < 1 || gpus_per_node_ > kMostGpus)
+    return Status::Usage(fmt::format("--gpus-per-node must be from 1 to {}", kMostGpus));
   for (const double gbps : bandwidths_) {
-    if (!(gbps > 0 && gbps <= kMostGbps)) {
+    if (!(gbps >= kLeastGbps && gbps <= kMostGbps)) {
       return Status::Usage(
-          fmt::format("--bandwidth-gbps {}: must be above 0 and at most {}", gbps, kMostGbps));
+          fmt::format("--bandwidth-gbps {}: must be from {} to {}", gbps, kLeastGbps, kMostGbps));
     }
     networks_.push_back(
         {.topology =
@@ -142,8 +143,20 @@ Result<std::vector<Placement>> NetworkChoice::PlacementsOn(const Topology& topol
   return placements;
 }
 
-Placement NetworkChoice::Recorded(const Topology& topology, std::int64_t gpus) {
-  return {.gpus = gpus, .nodes = (gpus + topology.gpus_per_node - 1) / topology.gpus_per_node};
+bool NetworkChoice::is_given() const {
+  const auto given = [&](const char* flag) { return app_->get_option(flag)->count() > 0; };
+  return !cluster_.empty() || given("--bandwidth-gbps") || given("--latency-us") ||
+         given("--gpus-per-node");
+}
+
+NamedNetwork NetworkChoice::AsRecorded(const Topology& topology) {
+  constexpr double kBits = 8, kNsPerUs = 1e3;
+  return {
+      .topology = topology,
+      .description = fmt::format("{:.3g} Gbit/s and {:.3g} us a message, as the recorded "
+                                 "collectives tell",
+                                 kBits * topology.between.bytes_per_ns,
+                                 static_cast<double>(topology.between.latency.ns()) / kNsPerUs)};
 }
 
 std::string NetworkChoice::ListClusters(const std::vector<Topology>& clusters) {

@@ -31,8 +31,10 @@ class NetworkChoice {
   /// REQUIRED of the rest: Load() was fine.
   const std::vector<NamedNetwork>& networks() const { return networks_; }
   Result<std::vector<Placement>> PlacementsOn(const Topology& topology) const;
-  /// Where so many GPUs are that were recorded: as few machines as hold them.
-  static Placement Recorded(const Topology& topology, std::int64_t gpus);
+  /// Whether the user named any network.
+  bool is_given() const;
+  /// A network that was fitted to the collectives of a recorded job.
+  static NamedNetwork AsRecorded(const Topology& topology);
 
   static std::string ListClusters(const std::vector<Topology>& clusters);
 

@@ -192,10 +192,11 @@ Status ReportCommand::Run() {
   log_.Enter("render");
   std::vector<TraceReport>& files = read.value().reports;
   if (Status status = AssignRanks(files); !status.ok()) return status;
-  std::optional<JobRanks> ranks;
-  if (files.size() > 1) ranks = CompareRanks(read.value());
+  const bool several = files.size() > 1;
+  const JobRanks ranks = CompareRanks(read.value());
   if (Status status = KeepRank(files); !status.ok()) return status;
-  if (Status status = Render(files, ranks ? &*ranks : nullptr); !status.ok()) return status;
+  AddIssues(ranks, files.front());
+  if (Status status = Render(files, several ? &ranks : nullptr); !status.ok()) return status;
   if (time_) Remark(log_.Text());
   return Status::Ok();
 }
@@ -256,6 +257,9 @@ Status ReportCommand::ReadOne(const std::string& path, const Knowledge& knowledg
   of_file.path = path;
   Result<TraceReport> report = Analyze(*store.value(), knowledge, of_file);
   if (!report.ok()) return report.status();
+  log_.Enter("forecast");
+  if (Status status = Forecast(*store.value(), knowledge, report.value()); !status.ok())
+    return status;
   if (files_.paths.size() > 1) {
     NameFacts names(*store.value(), knowledge);
     const Result<StepAnalysis> steps = AnalyzeSteps(*store.value(), names, of_file);
@@ -263,44 +267,46 @@ Status ReportCommand::ReadOne(const std::string& path, const Knowledge& knowledg
     read.timelines.push_back(ReadRankTimeline(*store.value(), names, steps.value()));
     read.timelines.back().path = path;
   }
-  log_.Enter("forecast");
-  if (Status status = Forecast(*store.value(), knowledge, report.value()); !status.ok())
-    return status;
   read.reports.push_back(std::move(report).value());
   return Status::Ok();
 }
 
 JobRanks ReportCommand::CompareRanks(ReadFiles& read) const {
-  std::vector<RankTimeline> timelines = std::move(read.timelines);
-  for (std::size_t i = 0; i < timelines.size(); ++i) timelines[i].rank = read.reports[i].input.rank;
-  JobRanks job = AnalyzeJobRanks(std::move(timelines));
-  std::vector<std::string> left_out = std::move(read.unreadable);
-  left_out.insert(left_out.end(), files_.skipped.begin(), files_.skipped.end());
-  if (!left_out.empty()) {
-    constexpr std::size_t kMostShown = 5;
-    const std::size_t shown = std::min(kMostShown, left_out.size());
-    std::string which = fmt::format(
-        "{}",
-        fmt::join(left_out.begin(), left_out.begin() + static_cast<std::ptrdiff_t>(shown), "; "));
-    if (shown < left_out.size()) which += fmt::format("; and {} more", left_out.size() - shown);
-    job.issues.push_back(
-        {ImportIssue::kNotATrace, static_cast<std::int64_t>(left_out.size()), std::move(which)});
+  JobRanks job;
+  if (read.reports.size() > 1) {
+    for (std::size_t i = 0; i < read.timelines.size(); ++i)
+      read.timelines[i].rank = read.reports[i].input.rank;
+    job = AnalyzeJobRanks(std::move(read.timelines));
   }
+  const auto add = [&](ImportIssue issue, const std::vector<std::string>& names) {
+    if (names.empty()) return;
+    constexpr std::size_t kMostShown = 5;
+    const std::size_t shown = std::min(kMostShown, names.size());
+    std::string which = fmt::format(
+        "{}", fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown), "; "));
+    if (shown < names.size()) which += fmt::format("; and {} more", names.size() - shown);
+    job.issues.push_back({issue, static_cast<std::int64_t>(names.size()), std::move(which)});
+  };
+  add(ImportIssue::kUnreadableFile, read.unreadable);
+  add(ImportIssue::kNotATrace, files_.skipped);
+  return job;
+}
+
+void ReportCommand::AddIssues(const JobRanks& job, TraceReport& report) {
   for (const RankSetIssue& issue : job.issues) {
+    const ImportIssueDoc& doc = DocOf(issue.issue);
     HealthIssue row{
         .issue = issue.issue, .count = issue.count, .detail = issue.detail, .voids = {}};
-    if (const std::string_view voids = DocOf(issue.issue).voids; !voids.empty())
-      row.voids.emplace_back(voids);
+    if (!doc.voids.empty()) row.voids.emplace_back(doc.voids);
     // Worst first; a file that is whole is no whole job.
-    Health& health = read.reports.front().health;
-    const Severity severity = DocOf(issue.issue).severity;
+    Health& health = report.health;
     const auto behind = std::find_if(
         health.issues.begin(), health.issues.end(),
-        [&](const HealthIssue& other) { return DocOf(other.issue).severity < severity; });
+        [&](const HealthIssue& other) { return DocOf(other.issue).severity < doc.severity; });
     health.issues.insert(behind, std::move(row));
-    if (severity != Severity::kInfo) health.grade = std::max(health.grade, 'B');
+    if (doc.severity != Severity::kInfo)
+      health.grade = std::max(health.grade, doc.voids.empty() ? 'B' : 'C');
   }
-  return job;
 }
 
 Status ReportCommand::Forecast(const TraceStore& store, const Knowledge& knowledge,

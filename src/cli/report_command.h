@@ -38,8 +38,10 @@ class ReportCommand : public Subcommand {
   /// One file's part of it.
   Status ReadOne(const std::string& path, const Knowledge& knowledge,
                  const AnalysisOptions& analysis, const OpenOptions& open, ReadFiles& read);
-  /// The ranks on one clock, and what is wrong with them as issues of the first file.
+  /// The ranks on one clock, and what is wrong with the set of files.
   JobRanks CompareRanks(ReadFiles& read) const;
+  /// What is wrong with the set, as issues of one of its files.
+  static void AddIssues(const JobRanks& job, TraceReport& report);
   /// Leaves the rank that the user asked for.
   Status KeepRank(std::vector<TraceReport>& files) const;
   Status Render(const std::vector<TraceReport>& files, const JobRanks* ranks);

@@ -93,8 +93,9 @@ Result<ScaleCommand::Question> ScaleCommand::ReadQuestion() const {
   return question;
 }
 
-Status ScaleCommand::FillCurves(ScalableJob& job, ScaleReport& report) const {
-  for (const NamedNetwork& network : network_.networks()) {
+Status ScaleCommand::FillCurves(ScalableJob& job, const std::vector<NamedNetwork>& networks,
+                                ScaleReport& report) const {
+  for (const NamedNetwork& network : networks) {
     const Result<std::vector<Placement>> placements = network_.PlacementsOn(network.topology);
     if (!placements.ok()) return placements.status();
     report.curves.push_back(
@@ -124,7 +125,7 @@ Status ScaleCommand::AnswerForLoop(const OpenedTrace& trace, const Question& que
   report.source = "loop";
   report.deviation = job.value()->deviation();
   report.gradient_bytes = job.value()->GradientBytes();
-  return FillCurves(*job.value(), report);
+  return FillCurves(*job.value(), network_.networks(), report);
 }
 
 Status ScaleCommand::AnswerForTrace(OpenedTrace trace, const Question& question,
@@ -144,13 +145,25 @@ Status ScaleCommand::AnswerForTrace(OpenedTrace trace, const Question& question,
         "the recorded job communicates, and its trace does not say among how many GPUs";
     return Status::Ok();
   }
-  const Topology& network = network_.networks().front().topology;
-  TracedJob scalable(
-      job, forecaster,
-      {.recorded = {.topology = network, .placement = NetworkChoice::Recorded(network, *recorded)},
-       .bucket_bytes = question.bucket_bytes,
-       .schedule = question.schedule,
-       .changes = question.changes});
+  std::vector<NamedNetwork> networks = network_.networks();
+  GpusOfJob recorded_on;
+  recorded_on.placement = {.gpus = *recorded, .nodes = *recorded};
+  if (*recorded > 1) {
+    Result<Topology> fitted = FitRecordedNetwork(job, *recorded);
+    if (!fitted.ok()) {
+      report.no_answer = fitted.status().message();
+      return Status::Ok();
+    }
+    recorded_on.topology = std::move(fitted).value();
+    const NamedNetwork own = NetworkChoice::AsRecorded(recorded_on.topology);
+    report.recorded_network = own.description;
+    if (!network_.is_given()) networks = {own};
+  }
+  TracedJob scalable(job, forecaster,
+                     {.recorded = recorded_on,
+                      .bucket_bytes = question.bucket_bytes,
+                      .schedule = question.schedule,
+                      .changes = question.changes});
   const ScaledStep one = scalable.OnOneGpu();
   if (!one.no_answer.empty()) {
     report.no_answer = one.no_answer;
@@ -167,7 +180,7 @@ Status ScaleCommand::AnswerForTrace(OpenedTrace trace, const Question& question,
   Baseline baseline = forecaster.baseline();
   baseline.AlsoNote(opened.value().note);
   report.steps_note = baseline.steps_note;
-  return FillCurves(scalable, report);
+  return FillCurves(scalable, networks, report);
 }
 
 Status ScaleCommand::Run() {

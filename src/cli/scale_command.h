@@ -33,7 +33,8 @@ class ScaleCommand : public Subcommand {
   /// Of a recording without GPU work: the host is the device.
   Status AnswerForLoop(const OpenedTrace& trace, const Question& question,
                        ScaleReport& report) const;
-  Status FillCurves(ScalableJob& job, ScaleReport& report) const;
+  Status FillCurves(ScalableJob& job, const std::vector<NamedNetwork>& networks,
+                    ScaleReport& report) const;
 
   CLI::App* app_;
   std::string trace_, schedule_ = "ddp", changes_, output_path_;

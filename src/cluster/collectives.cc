@@ -11,8 +11,6 @@ namespace {
 
 /// Of the ring's rate (NCCL 2.20, src/graph/tuning.cc).
 constexpr double kTreeRate = 0.92;
-/// Latency of a tree's message over a network in that of a ring's: 28 against 14 us (there).
-constexpr double kTreeMessage = 2;
 
 /// Element types as c10::toString() prints them, which is how collectives tell theirs.
 constexpr std::array<std::pair<std::string_view, int>, 12> kElementBytes = {{
@@ -38,16 +36,20 @@ std::string LowerCase(std::string_view text) {
   return lower;
 }
 
-DurationNs TransferTime(double bytes, double bytes_per_ns) {
-  return DurationNs(std::llround(bytes / bytes_per_ns));
+/// Of more than thirty years, nobody needs the rest.
+DurationNs Clamped(double ns) {
+  constexpr double kMost = 1e18;
+  return DurationNs(std::llround(std::clamp(ns, 0.0, kMost)));
 }
+
+DurationNs TransferTime(double bytes, double bytes_per_ns) { return Clamped(bytes / bytes_per_ns); }
 
 DurationNs Latency(double inside_messages, double between_messages, const Link& inside,
                    const Link& between) {
   const auto of = [](double messages, const Link& link) {
     return messages > 0 ? messages * static_cast<double>(link.latency.ns()) : 0;
   };
-  return DurationNs(std::llround(of(inside_messages, inside) + of(between_messages, between)));
+  return Clamped(of(inside_messages, inside) + of(between_messages, between));
 }
 
 /// How often a link carries its share of the bytes.
@@ -75,23 +77,10 @@ CollectiveTime Ring(Collective collective, double bytes, const Members& members)
 }
 
 CollectiveTime Tree(double bytes, const Members& members) {
-  return {.latency =
-              Latency(2 * kTreeMessage * (members.per_node - 1),
-                      2 * kTreeMessage * std::log2(members.nodes), members.inside, members.between),
+  return {.latency = Latency(2 * (members.per_node - 1), 2 * std::log2(members.nodes),
+                             members.inside, members.between),
           .transfer = TransferTime(2 * bytes, kTreeRate * members.Rate()),
           .algorithm = Algorithm::kTree};
-}
-
-CollectiveTime Hierarchical(Collective collective, double bytes, const Members& members) {
-  const double passes = Passes(collective);
-  const double p = members.per_node, m = members.nodes;
-  // The GPUs of a node share its link to the others, each with its share of the bytes.
-  const DurationNs inside = TransferTime(passes * (p - 1) / p * bytes, members.inside.bytes_per_ns);
-  const DurationNs between =
-      TransferTime(passes * (m - 1) / m * bytes, members.between.bytes_per_ns);
-  return {.latency = Latency(passes * (p - 1), passes * (m - 1), members.inside, members.between),
-          .transfer = DurationNs(inside.ns() + between.ns()),
-          .algorithm = Algorithm::kHierarchical};
 }
 
 }  // namespace
@@ -117,8 +106,6 @@ std::string_view Name(Algorithm algorithm) {
       return "ring";
     case Algorithm::kTree:
       return "tree";
-    case Algorithm::kHierarchical:
-      return "hierarchical";
   }
   return "";
 }
@@ -131,7 +118,6 @@ CollectiveTime TimeOf(Collective collective, Algorithm algorithm, double bytes,
                            .per_node = static_cast<double>(placement.PerNode()),
                            .inside = topology.inside,
                            .between = topology.BetweenNodes(placement.nodes)};
-  if (algorithm == Algorithm::kHierarchical) return Hierarchical(collective, bytes, members);
   if (algorithm == Algorithm::kTree && collective == Collective::kAllReduce)
     return Tree(bytes, members);
   return Ring(collective, bytes, members);

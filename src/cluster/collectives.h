@@ -22,9 +22,8 @@ std::optional<Collective> CollectiveNamed(std::string_view name);
 int CollectiveElementBytes(std::string_view dtype);
 
 enum class Algorithm : std::uint8_t {
-  kRing,          ///< Patarasuk and Yuan, JPDC 2009.
-  kTree,          ///< Two binary trees over the nodes (Sanders et al., 2009), chains inside.
-  kHierarchical,  ///< In stages: inside the nodes, between them, inside (BlueConnect, MLSys 2019).
+  kRing,  ///< Patarasuk and Yuan, JPDC 2009.
+  kTree,  ///< Two binary trees over the nodes (Sanders et al., 2009), chains inside.
 };
 
 std::string_view Name(Algorithm algorithm);
@@ -41,10 +40,9 @@ struct CollectiveTime {
 ///
 /// Ring: 2 (n - 1) / n of the bytes pass each link (reduce-scatter and all-gather: half), over the
 /// slowest of them; 2 (n - 1) messages, of which 2 (nodes - 1) go between nodes, as NCCL's tuning
-/// counts. Tree, all-reduce alone: up and down, twice the bytes at 0.92 of the ring's rate; 2 (p -
-/// 1) messages inside and 2 log2(nodes) between, each twice as long as a ring's (NCCL 2.20,
-/// src/graph/tuning.cc; else as the ring). Hierarchical: the sum of the stages. No time for one
-/// GPU.
+/// counts (src/graph/tuning.cc). Tree, all-reduce alone (else as the ring): up and down, twice the
+/// bytes at 0.92 of the ring's rate; 2 (p - 1) messages inside and 2 log2(nodes) between. No time
+/// for one GPU.
 ///
 /// @param bytes  of the whole tensor, on each rank before an all-reduce or reduce-scatter, and
 ///               after an all-gather

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -20,8 +21,15 @@ std::string SomeOf(const std::vector<std::int64_t>& ranks) {
   return text;
 }
 
+std::optional<std::int64_t> WorldOf(const JobRanks& job) {
+  for (const RankTimeline& rank : job.ranks) {
+    if (rank.world_size) return rank.world_size;
+  }
+  return std::nullopt;
+}
+
 void FindMissing(JobRanks& job) {
-  const std::optional<std::int64_t> world = job.ranks.front().world_size;
+  const std::optional<std::int64_t> world = WorldOf(job);
   if (!world) return;
   std::set<std::int64_t> present;
   for (const RankTimeline& rank : job.ranks) present.insert(*rank.rank);
@@ -38,16 +46,23 @@ void FindMissing(JobRanks& job) {
                    job.ranks.size(), *world, SomeOf(missing))});
 }
 
-/// Files that say another world size, or none where others say one.
+/// Files that say another world size, or a rank that their world does not have.
 bool FindOtherJobs(JobRanks& job) {
   std::set<std::int64_t> sizes;
   for (const RankTimeline& rank : job.ranks) {
     if (rank.world_size) sizes.insert(*rank.world_size);
   }
-  if (sizes.size() < 2) return false;
-  job.issues.push_back({ImportIssue::kOtherJob, static_cast<std::int64_t>(sizes.size()),
-                        fmt::format("the files are of jobs of {} ranks: pass the files of one job",
-                                    fmt::join(sizes, " and of "))});
+  if (sizes.size() > 1) {
+    job.issues.push_back(
+        {ImportIssue::kOtherJob, static_cast<std::int64_t>(sizes.size()),
+         fmt::format("the files are of jobs of {} ranks", fmt::join(sizes, " and of "))});
+    return true;
+  }
+  const RankTimeline& last = job.ranks.back();
+  if (sizes.empty() || *last.rank < *sizes.begin()) return false;
+  job.issues.push_back({ImportIssue::kOtherJob, 1,
+                        fmt::format("{} is of rank {}, and the job has {} ranks", last.path,
+                                    *last.rank, *sizes.begin())});
   return true;
 }
 

@@ -30,9 +30,13 @@ Result<NetworkFit> FitNetwork(std::span<const MeasuredAllReduce> measured, std::
   if (members < 2 || used < kFewest)
     return Status::NoAnswer("too few all-reduces were measured to tell latency and bandwidth");
   const double determinant = aa * bb - ab * ab;
-  const double latency = determinant != 0 ? (bb * a1 - ab * b1) / determinant : -1;
-  const double per_byte = determinant != 0 ? (aa * b1 - ab * a1) / determinant : -1;
-  if (!(latency >= 0) || !(per_byte > 0)) {
+  double latency = determinant != 0 ? (bb * a1 - ab * b1) / determinant : -1;
+  double per_byte = determinant != 0 ? (aa * b1 - ab * a1) / determinant : -1;
+  if (!(latency >= 0) && bb > 0) {
+    latency = 0;
+    per_byte = b1 / bb;
+  }
+  if (!(per_byte > 0)) {
     return Status::NoAnswer(
         "the times grow with the bytes as no link's do; measure again while nothing else uses the "
         "network");

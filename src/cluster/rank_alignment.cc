@@ -23,34 +23,36 @@ Ordinals OrdinalsOf(const RankTimeline& rank) {
   return ordinals;
 }
 
-/// Those of one key. Without steps, order tells only where all ranks ran as many.
+/// Those of one key, where all ranks ran as many: a rank that lost one would be joined out of step.
+///
+/// @param world  ranks of the job; 0: not told
 void MatchKey(std::span<const RankTimeline> ranks, const std::vector<Ordinals>& ordinals,
-              const Key& key, std::vector<MatchedCollective>& matched) {
+              const Key& key, std::int64_t world, std::vector<MatchedCollective>& matched) {
   const auto& [group, kind, step] = key;
   std::vector<std::pair<std::size_t, const std::vector<std::size_t>*>> holders;
-  std::size_t most = 0, least = SIZE_MAX;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     const auto found = ordinals[r].find(key);
-    if (found == ordinals[r].end()) continue;
-    holders.emplace_back(r, &found->second);
-    most = std::max(most, found->second.size());
-    least = std::min(least, found->second.size());
+    if (found != ordinals[r].end()) holders.emplace_back(r, &found->second);
   }
-  if (holders.size() < 2 || (step == RankCollective::kNoStep && least != most)) return;
-  for (std::size_t ordinal = 0; ordinal < most; ++ordinal) {
+  const std::size_t count = holders.front().second->size();
+  const bool as_many = std::all_of(holders.begin(), holders.end(), [&](const auto& holder) {
+    return holder.second->size() == count;
+  });
+  if (holders.size() < 2 || !as_many) return;
+  const auto here = static_cast<std::int64_t>(holders.size());
+  for (std::size_t ordinal = 0; ordinal < count; ++ordinal) {
     MatchedCollective collective{
         .group = group, .kind = kind, .step = step, .bytes = {}, .parts = {}};
     bool alike = true;
     for (const auto& [rank, list] : holders) {
-      if (ordinal >= list->size()) continue;
       const RankCollective& part = ranks[rank].collectives[(*list)[ordinal]];
       if (collective.parts.empty()) collective.bytes = part.bytes;
       alike &= part.bytes == collective.bytes;
-      // One name for several groups: who is with whom is not known.
-      alike &= !part.members || holders.size() <= static_cast<std::size_t>(*part.members);
+      alike &= !part.members || *part.members == here ||
+               (*part.members == world && *part.members > here);
       collective.parts.push_back({.rank = rank, .collective = (*list)[ordinal]});
     }
-    if (alike && collective.parts.size() > 1) matched.push_back(std::move(collective));
+    if (alike) matched.push_back(std::move(collective));
   }
 }
 
@@ -118,25 +120,115 @@ RankClock FitClock(std::vector<Distance> distances) {
   return clock;
 }
 
-/// Where the ranks whose clocks are known put the end; nullopt: none of them took part.
-std::optional<TimeNs> EndOf(const MatchedCollective& collective,
-                            std::span<const RankTimeline> ranks,
-                            const std::vector<RankClock>& clocks) {
-  std::vector<TimeNs> ends;
-  for (const MatchedCollective::Part& part : collective.parts) {
-    if (clocks[part.rank].aligned)
-      ends.push_back(clocks[part.rank].Aligned(ranks[part.rank].collectives[part.collective].end));
+/// Finds clocks, root by root.
+class ClockFinder {
+ public:
+  ClockFinder(std::span<const RankTimeline> ranks, Alignment& alignment)
+      : ranks_(ranks), alignment_(alignment), tried_(ranks.size()) {}
+
+  void FindAll() {
+    while (const std::optional<std::size_t> root = NextRoot()) {
+      tried_[*root] = true;
+      alignment_.clocks[*root].aligned = true;
+      alignment_.clocks[*root].root = *root;
+      bool any = false;
+      while (FindSome(*root)) any = true;
+      // A clock that tells nobody's is none.
+      if (!any) alignment_.clocks[*root].aligned = false;
+    }
   }
-  if (ends.empty()) return std::nullopt;
-  std::sort(ends.begin(), ends.end());
-  return SortedPercentile(ends, 50);
+
+  /// Ends of a collective by the clocks of one root, ascending.
+  std::vector<TimeNs> EndsOf(const MatchedCollective& collective, std::size_t root) const {
+    std::vector<TimeNs> ends;
+    for (const MatchedCollective::Part& part : collective.parts) {
+      const RankClock& clock = alignment_.clocks[part.rank];
+      if (clock.aligned && clock.root == root)
+        ends.push_back(clock.Aligned(ranks_[part.rank].collectives[part.collective].end));
+    }
+    std::sort(ends.begin(), ends.end());
+    return ends;
+  }
+
+ private:
+  /// Of those whose clock is not known, the rank of most joined collectives.
+  std::optional<std::size_t> NextRoot() const {
+    std::vector<std::size_t> shared(ranks_.size());
+    for (const MatchedCollective& collective : alignment_.collectives) {
+      if (!LeftTogether(collective.kind)) continue;
+      for (const MatchedCollective::Part& part : collective.parts) {
+        if (!tried_[part.rank] && !alignment_.clocks[part.rank].aligned) ++shared[part.rank];
+      }
+    }
+    const auto most = std::max_element(shared.begin(), shared.end());
+    if (most == shared.end() || *most < kFewestMatches) return std::nullopt;
+    return static_cast<std::size_t>(most - shared.begin());
+  }
+
+  /// Ranks that share enough with those that are known; whether there were any.
+  bool FindSome(std::size_t root) {
+    std::vector<std::vector<Distance>> distances(ranks_.size());
+    DurationNs inherited;
+    for (const RankClock& clock : alignment_.clocks) {
+      if (clock.aligned && clock.root == root) inherited = std::max(inherited, clock.uncertainty);
+    }
+    for (const MatchedCollective& collective : alignment_.collectives) {
+      if (!LeftTogether(collective.kind)) continue;
+      const std::vector<TimeNs> ends = EndsOf(collective, root);
+      if (ends.empty()) continue;
+      const TimeNs end = SortedPercentile(ends, 50);
+      for (const MatchedCollective::Part& part : collective.parts) {
+        if (alignment_.clocks[part.rank].aligned) continue;
+        const TimeNs seen = ranks_[part.rank].collectives[part.collective].end;
+        distances[part.rank].push_back({end, static_cast<double>((seen - end).ns())});
+      }
+    }
+    bool found = false;
+    for (std::size_t r = 0; r < ranks_.size(); ++r) {
+      if (distances[r].size() < kFewestMatches) continue;
+      alignment_.clocks[r] = FitClock(std::move(distances[r]));
+      alignment_.clocks[r].root = root;
+      alignment_.clocks[r].uncertainty += inherited;
+      found = true;
+    }
+    return found;
+  }
+
+  std::span<const RankTimeline> ranks_;
+  Alignment& alignment_;
+  std::vector<bool> tried_;
+};
+
+/// What must have ended together and, by clocks that are known well, did not was joined wrongly.
+void DropMisfits(std::span<const RankTimeline> ranks, Alignment& alignment) {
+  constexpr std::int64_t kTimesUncertain = 8;
+  constexpr DurationNs kAtLeast{50'000};
+  const ClockFinder finder(ranks, alignment);
+  const auto misfit = [&](const MatchedCollective& collective) {
+    if (!LeftTogether(collective.kind)) return false;
+    const RankClock& first = alignment.clocks[collective.parts.front().rank];
+    const std::vector<TimeNs> ends = finder.EndsOf(collective, first.root);
+    if (!first.aligned || ends.size() < 2) return false;
+    DurationNs doubt;
+    for (const MatchedCollective::Part& part : collective.parts)
+      doubt = std::max(doubt, alignment.clocks[part.rank].uncertainty);
+    return ends.back() - ends.front() >
+           std::max(kAtLeast, DurationNs(kTimesUncertain * doubt.ns()));
+  };
+  alignment.misfits = std::erase_if(alignment.collectives, misfit);
 }
 
 }  // namespace
 
+bool LeftTogether(std::string_view kind) {
+  return CollectiveNamed(kind) || kind.find("alltoall") != std::string_view::npos ||
+         kind.find("all_to_all") != std::string_view::npos ||
+         kind.find("barrier") != std::string_view::npos;
+}
+
 TimeNs RankClock::Aligned(TimeNs time) const {
   const TimeNs shifted = time - DurationNs(offset_ns);
-  const double since = static_cast<double>((shifted - origin).ns());
+  const auto since = static_cast<double>((shifted - origin).ns());
   return shifted - DurationNs(std::llround(drift * since));
 }
 
@@ -144,16 +236,18 @@ Alignment AlignRanks(std::span<const RankTimeline> ranks) {
   Alignment alignment;
   alignment.clocks.resize(ranks.size());
   if (ranks.empty()) return alignment;
-  alignment.clocks.front().aligned = true;
   std::vector<Ordinals> ordinals;
-  std::vector<Key> keys;  // As they first come.
+  std::vector<Key> keys;
+  std::int64_t world = 0;
   for (const RankTimeline& rank : ranks) {
     ordinals.push_back(OrdinalsOf(rank));
     for (const auto& [key, list] : ordinals.back()) keys.push_back(key);
+    world = std::max(world, rank.world_size.value_or(0));
   }
   std::sort(keys.begin(), keys.end());
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-  for (const Key& key : keys) MatchKey(ranks, ordinals, key, alignment.collectives);
+  for (const Key& key : keys) MatchKey(ranks, ordinals, key, world, alignment.collectives);
+  // In order of time on each rank: what a rank waited for in one tells of the next.
   std::stable_sort(alignment.collectives.begin(), alignment.collectives.end(),
                    [](const MatchedCollective& a, const MatchedCollective& b) {
                      return std::tie(a.parts.front().rank, a.parts.front().collective) <
@@ -164,27 +258,8 @@ Alignment AlignRanks(std::span<const RankTimeline> ranks) {
     parts += collective.parts.size();
   for (const RankTimeline& rank : ranks) alignment.unmatched += rank.collectives.size();
   alignment.unmatched -= parts;
-
-  // A rank that shares no collective with the first is aligned by way of others.
-  for (bool found = true; found;) {
-    found = false;
-    std::vector<std::vector<Distance>> distances(ranks.size());
-    for (const MatchedCollective& collective : alignment.collectives) {
-      if (!CollectiveNamed(collective.kind)) continue;
-      const std::optional<TimeNs> end = EndOf(collective, ranks, alignment.clocks);
-      if (!end) continue;
-      for (const MatchedCollective::Part& part : collective.parts) {
-        if (alignment.clocks[part.rank].aligned) continue;
-        const TimeNs seen = ranks[part.rank].collectives[part.collective].end;
-        distances[part.rank].push_back({*end, static_cast<double>((seen - *end).ns())});
-      }
-    }
-    for (std::size_t r = 0; r < ranks.size(); ++r) {
-      if (distances[r].size() < kFewestMatches) continue;
-      alignment.clocks[r] = FitClock(std::move(distances[r]));
-      found = true;
-    }
-  }
+  ClockFinder(ranks, alignment).FindAll();
+  DropMisfits(ranks, alignment);
   return alignment;
 }
 

@@ -27,12 +27,19 @@ std::string KindOfKernel(std::string_view kernel) {
   return LowerCase(kernel.substr(begin + 1, end - begin - 1));
 }
 
+/// Of the trace's zero, in Unix time; none where what the trace says of it cannot be.
+DurationNs BaseOf(const TraceStore& store) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 62;  // The year 2116.
+  const std::int64_t base = store.metadata.base_time_ns.value_or(0);
+  return DurationNs(base > 0 && base < kMost ? base : 0);
+}
+
 class TimelineReader {
  public:
   TimelineReader(const TraceStore& store, NameFacts& names, const StepAnalysis& steps)
       : store_(store), names_(names), steps_(steps) {
     // Ranks compare on the clock of the machine, where traces tell it.
-    base_ = DurationNs(store.metadata.base_time_ns.value_or(0));
+    base_ = BaseOf(store);
     for (std::size_t row = 0; row < store.collectives.rows(); ++row)
       arguments_[store.collectives.task[row].index()] = row;
     for (std::size_t task = 0; task < store.gpu_tasks.rows(); ++task) {
@@ -89,7 +96,7 @@ RankTimeline ReadRankTimeline(const TraceStore& store, NameFacts& names,
   RankTimeline timeline;
   timeline.rank = store.metadata.rank;
   timeline.world_size = store.metadata.world_size;
-  const DurationNs base(store.metadata.base_time_ns.value_or(0));
+  const DurationNs base = BaseOf(store);
   for (const StepRow& row : steps.steps.list)
     timeline.steps.push_back({.number = row.index, .start = row.start + base, .wall = row.wall});
   const TimelineReader reader(store, names, steps);

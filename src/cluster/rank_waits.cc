@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
 #include <tuple>
+#include <utility>
+#include <vector>
 
+#include "base/interval_set.h"
 #include "base/statistics.h"
 #include "cluster/collectives.h"
 
@@ -19,9 +23,11 @@ struct Arrival {
 std::vector<Arrival> ArrivalsOf(const MatchedCollective& collective,
                                 std::span<const RankTimeline> ranks, const Alignment& alignment) {
   std::vector<Arrival> arrivals;
+  // Ranks that share a collective share a root, unless they share hardly any.
+  const std::size_t root = alignment.clocks[collective.parts.front().rank].root;
   for (const MatchedCollective::Part& part : collective.parts) {
     const RankClock& clock = alignment.clocks[part.rank];
-    if (!clock.aligned) continue;
+    if (!clock.aligned || clock.root != root) continue;
     const RankCollective& recorded = ranks[part.rank].collectives[part.collective];
     arrivals.push_back({.rank = part.rank,
                         .start = clock.Aligned(recorded.start),
@@ -38,6 +44,7 @@ std::vector<Arrival> ArrivalsOf(const MatchedCollective& collective,
 struct ClassSums {
   CollectiveClass row;
   DurationNs exposed;  ///< Of all parts.
+  DurationNs doubt;    ///< Largest.
   std::int64_t parts = 0;
 };
 
@@ -51,27 +58,29 @@ class WaitMeter {
     }
   }
 
-  void Add(const MatchedCollective& collective) {
-    const std::vector<Arrival> arrivals = ArrivalsOf(collective, ranks_, alignment_);
-    if (arrivals.size() < 2) return;
-    const Arrival& last = arrivals.back();
+  void Add(const MatchedCollective& collective, const std::vector<Arrival>& arrivals) {
     const DurationNs doubt = DoubtOf(arrivals);
-    AddToClass(collective, arrivals);
+    AddToClass(collective, arrivals, doubt);
+    const Arrival& last = arrivals.back();
     StepLoss& step = steps_[collective.step];
+    const TimeNs usual = arrivals[(arrivals.size() - 1) / 2].start;
+    const DurationNs late = last.start - usual;
     for (const Arrival& arrival : arrivals) {
       const DurationNs wait = last.start - arrival.start;
       if (wait > doubt) waits_.ranks[arrival.rank].waited += wait;
     }
-    // The median of the others: were the last one like them, so much earlier it would have begun.
-    const Arrival& usual = arrivals[(arrivals.size() - 1) / 2];
-    const DurationNs late = last.start - (arrivals.size() == 2 ? arrivals.front() : usual).start;
-    if (late <= doubt) return;
-    RankWaits& culprit = waits_.ranks[last.rank];
-    culprit.caused += late;
-    ++culprit.last;
-    waits_.lost += late;
-    step[last.rank] += late;
+    if (late > doubt) {
+      step.lost.push_back({usual, last.start});
+      for (const Arrival& arrival : arrivals) {
+        const DurationNs behind = arrival.start - usual;
+        if (2 * behind.ns() > late.ns()) Blame(collective, arrival.rank, behind, step);
+      }
+    }
+    for (const Arrival& arrival : arrivals)
+      before_[arrival.rank] = {collective.group, collective.step, last.start - arrival.start};
   }
+
+  void CountOtherKind() { ++waits_.other_kinds; }
 
   JobWaits Finish() {
     CountSteps();
@@ -81,7 +90,7 @@ class WaitMeter {
       row.wait = DurationNs(row.wait.ns() / row.count);
       row.transfer = DurationNs(row.transfer.ns() / row.count);
       row.exposed = DurationNs(sums.exposed.ns() / sums.parts);
-      SetBandwidth(row);
+      if (row.transfer > sums.doubt) SetBandwidth(row);
       waits_.classes.push_back(row);
     }
     std::stable_sort(waits_.classes.begin(), waits_.classes.end(),
@@ -93,7 +102,27 @@ class WaitMeter {
   }
 
  private:
-  using StepLoss = std::map<std::size_t, DurationNs>;  ///< By culprit.
+  struct StepLoss {
+    std::vector<Interval> lost = {};  ///< When somebody usual waited.
+    std::map<std::size_t, DurationNs> culprits = {};
+  };
+  /// What a rank waited in its last collective.
+  struct Before {
+    std::string group = {};
+    std::int64_t step = RankCollective::kNoStep;
+    DurationNs waited;
+  };
+
+  void Blame(const MatchedCollective& collective, std::size_t rank, DurationNs behind,
+             StepLoss& step) {
+    const Before& before = before_[rank];
+    if (before.step == collective.step && before.group != collective.group)
+      behind = std::max(DurationNs(0), behind - before.waited);
+    if (behind.ns() == 0) return;
+    waits_.ranks[rank].caused += behind;
+    ++waits_.ranks[rank].last;
+    step.culprits[rank] += behind;
+  }
 
   DurationNs DoubtOf(const std::vector<Arrival>& arrivals) const {
     DurationNs doubt;
@@ -102,7 +131,8 @@ class WaitMeter {
     return DurationNs(2 * doubt.ns());
   }
 
-  void AddToClass(const MatchedCollective& collective, const std::vector<Arrival>& arrivals) {
+  void AddToClass(const MatchedCollective& collective, const std::vector<Arrival>& arrivals,
+                  DurationNs doubt) {
     ClassSums& sums = classes_[{collective.group, collective.kind, collective.bytes.value_or(-1)}];
     CollectiveClass& row = sums.row;
     row.group = collective.group;
@@ -118,6 +148,7 @@ class WaitMeter {
     }
     std::sort(ends.begin(), ends.end());
     row.transfer += std::max(DurationNs(0), SortedPercentile(ends, 50) - arrivals.back().start);
+    sums.doubt = std::max(sums.doubt, doubt);
     sums.parts += static_cast<std::int64_t>(arrivals.size());
     const MatchedCollective::Part& part = collective.parts.front();
     row.members = ranks_[part.rank].collectives[part.collective].members.value_or(row.ranks);
@@ -125,47 +156,55 @@ class WaitMeter {
 
   static void SetBandwidth(CollectiveClass& row) {
     const std::optional<Collective> kind = CollectiveNamed(row.kind);
-    if (!row.bytes || !kind || row.transfer.ns() <= 0) return;
+    if (!row.bytes || !kind) return;
     row.algorithm_gbs = *row.bytes / static_cast<double>(row.transfer.ns());
     const auto n = static_cast<double>(row.members);
     const double passes = *kind == Collective::kAllReduce ? 2 : 1;
     row.bus_gbs = *row.algorithm_gbs * passes * (n - 1) / n;
   }
 
+  /// Lengths of the steps, by whichever rank recorded them.
   void CountSteps() {
-    DurationNs time;
-    for (const RankStep& step : ranks_.front().steps) {
-      if (!steps_.contains(step.number)) continue;
+    std::map<std::int64_t, DurationNs> walls;
+    for (const RankTimeline& rank : ranks_) {
+      for (const RankStep& step : rank.steps) walls.try_emplace(step.number, step.wall);
+    }
+    DurationNs time, lost;
+    for (const auto& [number, losses] : steps_) {
+      const DurationNs measure = IntervalSet::UnionOf(losses.lost).Measure();
+      waits_.lost += measure;
+      const auto wall = walls.find(number);
+      if (number == RankCollective::kNoStep || wall == walls.end()) continue;
       ++waits_.steps;
-      time += step.wall;
+      time += wall->second;
+      lost += measure;
     }
     if (time.ns() > 0)
-      waits_.lost_share = static_cast<double>(waits_.lost.ns()) / static_cast<double>(time.ns());
+      waits_.lost_share = static_cast<double>(lost.ns()) / static_cast<double>(time.ns());
   }
 
   void FindPattern() {
+    constexpr double kNearly = 0.9;
     std::int64_t losing = 0;
     for (const auto& [number, losses] : steps_) {
-      if (losses.empty()) continue;
+      if (number == RankCollective::kNoStep || losses.culprits.empty()) continue;
       ++losing;
-      const auto most =
-          std::max_element(losses.begin(), losses.end(),
-                           [](const auto& a, const auto& b) { return a.second < b.second; });
-      ++waits_.ranks[most->first].culprit;
+      DurationNs most;
+      for (const auto& [rank, caused] : losses.culprits) most = std::max(most, caused);
+      for (const auto& [rank, caused] : losses.culprits) {
+        if (static_cast<double>(caused.ns()) >= kNearly * static_cast<double>(most.ns()))
+          ++waits_.ranks[rank].culprit;
+      }
     }
-    if (losing == 0 || (waits_.steps > 0 && waits_.lost_share < kWorthNaming)) return;
-    const auto most = std::max_element(
-        waits_.ranks.begin(), waits_.ranks.end(),
-        [](const RankWaits& a, const RankWaits& b) { return a.culprit < b.culprit; });
-    const bool recurrent =
-        static_cast<double>(most->culprit) >= kRecurrentShare * static_cast<double>(losing);
-    if (losing == 1) {
-      waits_.pattern = StragglerPattern::kOnce;
-    } else {
-      waits_.pattern = recurrent ? StragglerPattern::kRecurrent : StragglerPattern::kRotating;
+    if (losing == 0 || waits_.lost_share.value_or(0) < kWorthNaming) return;
+    for (std::size_t r = 0; r < waits_.ranks.size(); ++r) {
+      if (static_cast<double>(waits_.ranks[r].culprit) >=
+          kRecurrentShare * static_cast<double>(losing))
+        waits_.stragglers.push_back(r);
     }
-    if (waits_.pattern != StragglerPattern::kRotating)
-      waits_.straggler = static_cast<std::size_t>(most - waits_.ranks.begin());
+    waits_.pattern = waits_.stragglers.empty() ? StragglerPattern::kRotating
+                     : losing == 1             ? StragglerPattern::kOnce
+                                               : StragglerPattern::kRecurrent;
   }
 
   std::span<const RankTimeline> ranks_;
@@ -173,6 +212,7 @@ class WaitMeter {
   JobWaits waits_;
   std::map<std::tuple<std::string, std::string, double>, ClassSums> classes_;
   std::map<std::int64_t, StepLoss> steps_;  ///< By number.
+  std::map<std::size_t, Before> before_;    ///< By rank.
 };
 
 }  // namespace
@@ -180,7 +220,20 @@ class WaitMeter {
 JobWaits MeasureWaits(std::span<const RankTimeline> ranks, const Alignment& alignment) {
   if (ranks.empty()) return {};
   WaitMeter meter(ranks, alignment);
-  for (const MatchedCollective& collective : alignment.collectives) meter.Add(collective);
+  std::vector<std::pair<const MatchedCollective*, std::vector<Arrival>>> compared;
+  for (const MatchedCollective& collective : alignment.collectives) {
+    if (!LeftTogether(collective.kind)) {
+      meter.CountOtherKind();
+      continue;
+    }
+    std::vector<Arrival> arrivals = ArrivalsOf(collective, ranks, alignment);
+    if (arrivals.size() > 1) compared.emplace_back(&collective, std::move(arrivals));
+  }
+  // As time went: what a rank waited for before tells of what it does next.
+  std::stable_sort(compared.begin(), compared.end(), [](const auto& a, const auto& b) {
+    return a.second.back().start < b.second.back().start;
+  });
+  for (const auto& [collective, arrivals] : compared) meter.Add(*collective, arrivals);
   return meter.Finish();
 }
 

@@ -12,12 +12,13 @@
 
 namespace headroom {
 
-/// Of one rank, over all matched collectives.
+/// Of one rank, over all compared collectives.
 struct RankWaits {
-  DurationNs waited;      ///< For others, in collectives.
-  DurationNs caused;      ///< By which it came behind the median of the others, where it came last.
-  std::int64_t last = 0;  ///< Collectives at which it was the last, by more than is uncertain.
-  std::int64_t culprit = 0;  ///< Steps that lost most by it.
+  DurationNs waited;  ///< For others, in collectives.
+  /// By which it came behind the usual rank (the median) where it was one of the late.
+  DurationNs caused;
+  std::int64_t last = 0;     ///< Collectives at which it was one of the late.
+  std::int64_t culprit = 0;  ///< Steps that lost most by it, or nearly.
 };
 
 /// Collectives of one kind, communicator and size.
@@ -31,12 +32,13 @@ struct CollectiveClass {
   DurationNs transfer;       ///< Mean, from the last arrival to the end.
   DurationNs exposed;        ///< Mean over ranks, of wait and transfer, while nothing computed.
   /// Bytes over `transfer`, and what the links carried of them (nccl-tests' bus bandwidth); GB/s.
+  /// None where `transfer` is below what the clocks tell.
   std::optional<double> algorithm_gbs, bus_gbs;
 };
 
 enum class StragglerPattern : std::uint8_t {
-  kNone,       ///< No rank came last by more than is uncertain, for a share of time that counts.
-  kRecurrent,  ///< One rank, in most steps.
+  kNone,       ///< No rank was late by more than is uncertain, for a share of time that counts.
+  kRecurrent,  ///< The same rank or ranks, in most steps.
   kRotating,   ///< Another one each time.
   kOnce,       ///< In one step alone: whether it recurs cannot be told.
 };
@@ -45,11 +47,13 @@ struct JobWaits {
   std::vector<RankWaits> ranks;          ///< By rank's index.
   std::vector<CollectiveClass> classes;  ///< Longest first.
   StragglerPattern pattern = StragglerPattern::kNone;
-  std::optional<std::size_t> straggler;  ///< Of kRecurrent and kOnce; index of the rank.
-  DurationNs lost;                       ///< Of all steps: time by which last ranks came behind.
-  std::int64_t steps = 0;                ///< In which matched collectives lie.
-  double lost_share = 0;                 ///< Of the time of those steps.
-  DurationNs uncertainty;                ///< Largest of the clocks that were aligned.
+  std::vector<std::size_t> stragglers;  ///< Of kRecurrent and kOnce; indices of the ranks.
+  /// Time in which a usual rank waited for a late one, whichever: what the job loses.
+  DurationNs lost;
+  std::int64_t steps = 0;            ///< In which compared collectives lie.
+  std::optional<double> lost_share;  ///< Of the time of those steps; none: of no steps.
+  std::int64_t other_kinds = 0;      ///< Joined, but of kinds in which not all wait for all.
+  DurationNs uncertainty;            ///< Largest of the clocks that were aligned.
 };
 
 /// From this share of the steps' time on, waiting for the last is worth a name.
@@ -57,7 +61,10 @@ inline constexpr double kWorthNaming = 0.01;
 /// Of the steps that lose by anybody: a straggler that holds so many is recurrent.
 inline constexpr double kRecurrentShare = 2.0 / 3;
 
-/// A rank that comes last by less than twice the clocks' uncertainty is not said to be last.
+/// Of the collectives that all leave together. The usual rank is the median one; late are those
+/// that come behind it by more than half of what the last does, if that is more than twice the
+/// clocks' uncertainty: several may be equally late. What a rank waited in the collective of
+/// another communicator just before is not its own lateness.
 JobWaits MeasureWaits(std::span<const RankTimeline> ranks, const Alignment& alignment);
 
 }  // namespace headroom

@@ -6,6 +6,7 @@
 namespace headroom {
 
 double ExpectedMaximumOfNormals(double n) {
+  if (n <= 1) return 0;
   // E[max] = integral of x n phi(x) Phi(x)^(n - 1); its mass lies within these bounds for any n
   // that a job can have (the maximum of 10^15 is about 8).
   constexpr double kLeast = -10, kMost = 12, kStep = 0.01;

@@ -9,7 +9,7 @@ namespace headroom {
 namespace {
 
 TEST(StragglersTest, KnownMaxima) {
-  EXPECT_NEAR(ExpectedMaximumOfNormals(1), 0, 1e-9);
+  EXPECT_EQ(ExpectedMaximumOfNormals(1), 0);
   EXPECT_NEAR(ExpectedMaximumOfNormals(2), 1 / std::sqrt(std::numbers::pi), 1e-6);
   EXPECT_NEAR(ExpectedMaximumOfNormals(3), 1.5 / std::sqrt(std::numbers::pi), 1e-6);
   // Harter, "Expected values of normal order statistics", Biometrika 1961.

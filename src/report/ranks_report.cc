@@ -19,6 +19,7 @@ void WriteClocks(const JobRanks& job, JsonWriter& json) {
     json.BeginObject();
     json.Key("rank").Integer(job.ranks[r].rank);
     json.Key("aligned").Bool(clock.aligned);
+    json.Key("reference_rank").Integer(clock.aligned ? job.ranks[clock.root].rank : std::nullopt);
     json.Key("offset_ms").Milliseconds(known(DurationNs(clock.offset_ns)));
     json.Key("drift_ppm").Number(known(kPerMillion * clock.drift));
     json.Key("uncertainty_us").Microseconds(known(clock.uncertainty));
@@ -32,9 +33,14 @@ void WriteWaits(const JobRanks& job, JsonWriter& json) {
   const JobWaits& waits = job.waits;
   json.Key("straggler").BeginObject();
   json.Key("pattern").String(NameOf(waits.pattern));
-  json.Key("rank").Integer(waits.straggler ? job.ranks[*waits.straggler].rank : std::nullopt);
+  json.Key("rank").Integer(waits.stragglers.size() == 1 ? job.ranks[waits.stragglers.front()].rank
+                                                        : std::nullopt);
+  json.Key("ranks").BeginArray();
+  for (const std::size_t straggler : waits.stragglers) json.Integer(job.ranks[straggler].rank);
+  json.EndArray();
   json.Key("lost_ms").Milliseconds(waits.lost);
-  json.Key("lost_pct").Number(kPercent * waits.lost_share);
+  json.Key("lost_pct")
+      .Number(waits.lost_share ? std::optional(kPercent * *waits.lost_share) : std::nullopt);
   json.Key("steps").Integer(waits.steps);
   json.Key("uncertainty_us").Microseconds(waits.uncertainty);
   json.EndObject();
@@ -97,6 +103,8 @@ void WriteJobRanksJson(const JobRanks* ranks, JsonWriter& json) {
   WriteClasses(*ranks, json);
   json.Key("matched").Integer(static_cast<std::int64_t>(ranks->alignment.collectives.size()));
   json.Key("unmatched").Integer(static_cast<std::int64_t>(ranks->alignment.unmatched));
+  json.Key("misfits").Integer(static_cast<std::int64_t>(ranks->alignment.misfits));
+  json.Key("other_kinds").Integer(ranks->waits.other_kinds);
   json.EndObject();
 }
 

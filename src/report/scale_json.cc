@@ -51,6 +51,7 @@ std::string RenderScaleJson(const ScaleReport& report) {
   WriteInterval(json, report.step_ms, known);
   json.Key("source").StringOrNull(report.source);
   json.Key("recorded_gpus").Integer(known ? std::optional(report.recorded_gpus) : std::nullopt);
+  json.Key("recorded_network").StringOrNull(report.recorded_network);
   json.Key("samples_per_step").Integer(report.samples);
   json.Key("gradient_bytes").Number(report.gradient_bytes);
   json.Key("step_deviation_pct")

@@ -27,6 +27,7 @@ struct ScaleReport {
   std::string changes;   ///< The scenarios that were made before; empty: none.
   StepInterval step_ms;  ///< On one GPU, with those changes.
   std::int64_t recorded_gpus = 1;
+  std::string recorded_network;          ///< Between those, in words; empty: one GPU.
   std::optional<std::int64_t> samples;   ///< A step of a GPU, as recorded.
   std::optional<double> gradient_bytes;  ///< A step.
   std::optional<double> deviation;       ///< Of the recorded steps, as a share.

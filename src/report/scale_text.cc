@@ -25,12 +25,12 @@ std::string Rate(double per_second) {
 }
 
 /// Of what the limit is, after its name and a colon.
-std::string_view Meaning(ScalingLimit limit) {
+std::string_view Meaning(ScalingLimit limit, bool loop) {
   switch (limit) {
     case ScalingLimit::kGpu:
       return "the GPU's own work";
     case ScalingLimit::kHost:
-      return "the host that launches it";
+      return loop ? "the host's own work" : "the host that launches it";
     case ScalingLimit::kLoader:
       return "its data loader";
     case ScalingLimit::kBandwidth:
@@ -60,7 +60,8 @@ void WriteBaseline(TextPage& page, const ScaleReport& report) {
   }
   if (!report.changes.empty()) step += fmt::format(", with {}", report.changes);
   if (report.recorded_gpus > 1)
-    step += fmt::format("; recorded as one of {}, here without them", report.recorded_gpus);
+    step += fmt::format("; recorded as one of {}, over {}; here without them", report.recorded_gpus,
+                        report.recorded_network);
   page.Paragraph("  Step       ", step, Style::kBold);
   if (!report.steps_note.empty())
     page.Paragraph("  Steps      ", report.steps_note, Style::kBold, Style::kWarning);
@@ -120,7 +121,7 @@ void WriteCurve(TextPage& page, const ScaleReport& report, const ScaleCurve& cur
     if (!point.no_answer.empty()) {
       say(fmt::format("{} GPUs", point.placement.gpus), point.no_answer);
     } else {
-      say(Name(point.limit), std::string(Meaning(point.limit)));
+      say(Name(point.limit), std::string(Meaning(point.limit, report.source == "loop")));
     }
   }
 }

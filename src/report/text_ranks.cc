@@ -19,42 +19,53 @@ std::string RankNumber(const JobRanks& job, std::size_t index) {
 /// What the section is asked for: who holds the others up.
 void WriteVerdict(TextContext& c, const JobRanks& job) {
   const JobWaits& waits = job.waits;
-  const std::string lost = fmt::format("{} of {} steps ({})", FormatMs(waits.lost), waits.steps,
-                                       FormatPercent(kPercent * waits.lost_share));
-  const std::string below = FormatUs(DurationNs(2 * waits.uncertainty.ns()));
+  std::string lost = FormatMs(waits.lost);
+  if (waits.lost_share) {
+    lost +=
+        fmt::format(" of {} steps ({})", waits.steps, FormatPercent(kPercent * *waits.lost_share));
+  }
+  const std::string below = fmt::format("Less than {} apart is not told apart.",
+                                        FormatUs(DurationNs(2 * waits.uncertainty.ns())));
+  const bool one = waits.stragglers.size() == 1;
+  std::string who = one ? "Rank " : "Ranks ";
+  for (std::size_t i = 0; i < waits.stragglers.size(); ++i)
+    who += (i == 0 ? "" : ", ") + RankNumber(job, waits.stragglers[i]);
+  const auto warn = [&](const std::string& text) {
+    c.page.Paragraph("  ", text, Style::kPlain, Style::kWarning);
+  };
   switch (waits.pattern) {
     case StragglerPattern::kNone:
       if (waits.classes.empty()) {
-        c.None("No collective was joined over ranks, so who waits for whom cannot be told.");
+        c.None(
+            "No collective that all wait in was joined over ranks, so who waits for whom cannot "
+            "be told.");
+      } else if (!waits.lost_share) {
+        c.None(
+            fmt::format("{} lost by late ranks; without steps, whether one of them is always "
+                        "late cannot be told. {}",
+                        lost, below));
       } else {
         c.None(
             fmt::format("No rank holds the others up for a share of time that counts: {} lost. "
-                        "Less than {} apart is not told apart.",
+                        "{}",
                         lost, below));
       }
       return;
     case StragglerPattern::kRecurrent:
-      c.page.Paragraph("  ",
-                       fmt::format("Rank {} holds the others up, step after step: the job loses {} "
-                                   "by who comes last. Less than {} apart is not told apart.",
-                                   RankNumber(job, *waits.straggler), lost, below),
-                       Style::kPlain, Style::kWarning);
-      return;
+      return warn(
+          fmt::format("{} {} the others up, step after step: the job loses {} by who "
+                      "comes last. {}",
+                      who, one ? "holds" : "hold", lost, below));
     case StragglerPattern::kRotating:
-      c.page.Paragraph("  ",
-                       fmt::format("Another rank comes last each time: the job loses {} by it. "
-                                   "Uneven data or a noisy machine does that, not one bad host. "
-                                   "Less than {} apart is not told apart.",
-                                   lost, below),
-                       Style::kPlain, Style::kWarning);
-      return;
+      return warn(
+          fmt::format("Another rank comes last each time: the job loses {} by it. Uneven "
+                      "data does that, or a noisy machine. {}",
+                      lost, below));
     case StragglerPattern::kOnce:
-      c.page.Paragraph("  ",
-                       fmt::format("Rank {} held the others up in one step: {} lost. Whether that "
-                                   "recurs needs more steps.",
-                                   RankNumber(job, *waits.straggler), lost),
-                       Style::kPlain, Style::kWarning);
-      return;
+      return warn(
+          fmt::format("{} held the others up in one step: {} lost. Whether that recurs "
+                      "needs more steps.",
+                      who, lost));
   }
 }
 

@@ -26,6 +26,7 @@ Effect ApplySchedule(const Job& job, const ScaledJob& scaled, Edit& edit) {
   Effect scheduled = schedule.scenario->apply(job, schedule.arguments, edit);
   if (!scheduled.applies) return scheduled;
   effect.gpu_error = std::max(effect.gpu_error, scheduled.gpu_error);
+  effect.transfer_error = std::max(effect.transfer_error, scheduled.transfer_error);
   if (!scheduled.why.empty()) effect.AlsoBecause(scheduled.why);
   return effect;
 }
@@ -53,6 +54,7 @@ Effect ApplyScaledJob(const Job& job, const GpusOfJob& recorded, const ScaledJob
   if (!exchange.applies) return exchange;
   all.work *= exchange.work;
   all.gpu_error = std::max(all.gpu_error, exchange.gpu_error);
+  all.transfer_error = std::max(all.transfer_error, exchange.transfer_error);
   all.validated = Validity::kNo;
   // Buckets and what the library needs for itself are not counted.
   all.memory_delta_bytes.reset();

@@ -6,10 +6,12 @@
 #include <charconv>
 #include <cmath>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "analysis/name_facts.h"
 #include "analysis/steps.h"
+#include "base/interval_set.h"
 #include "cluster/collectives.h"
 #include "cluster/gradient_exchange.h"
 #include "scale/step_deviation.h"
@@ -28,6 +30,9 @@ struct ReadyGradient {
   double bytes;
 };
 
+/// Of a gradient: beyond it, the record is damaged.
+constexpr double kMostBytes = 1e13;
+
 /// In order of time.
 std::vector<ReadyGradient> FindReadyGradients(const TraceStore& store) {
   std::vector<ReadyGradient> found;
@@ -37,23 +42,37 @@ std::vector<ReadyGradient> FindReadyGradients(const TraceStore& store) {
     const std::string_view text = FindMember(store.Text(instants.args[row]), "bytes");
     double bytes = 0;
     std::from_chars(text.data(), text.data() + text.size(), bytes);
-    if (bytes > 0) found.push_back({instants.time[row], bytes});
+    if (bytes > 0 && bytes <= kMostBytes) found.push_back({instants.time[row], bytes});
   }
   std::stable_sort(found.begin(), found.end(),
                    [](const auto& a, const auto& b) { return a.time < b.time; });
   return found;
 }
 
-/// Ranges of a role that begin in an interval.
-template <typename Visit>
-void ForEachRange(const TraceStore& store, NameFacts& names, HostRole role, Interval within,
-                  Visit visit) {
+/// All ranges of a role, by start.
+std::vector<Interval> RangesOf(const TraceStore& store, NameFacts& names, HostRole role) {
+  std::vector<Interval> ranges;
   const auto& events = store.host_events;
   for (std::size_t row = 0; row < events.rows(); ++row) {
-    if (events.start[row] < within.start || events.start[row] >= within.end) continue;
     if (names.Roles(events.name[row]).Has(role))
-      visit(Interval{events.start[row], store.HostEnd(HostEventId(row))});
+      ranges.push_back({events.start[row], store.HostEnd(HostEventId(row))});
   }
+  std::sort(ranges.begin(), ranges.end(), [](const Interval& a, const Interval& b) {
+    return std::tuple(a.start, a.end) < std::tuple(b.start, b.end);
+  });
+  return ranges;
+}
+
+/// Where the last of the ranges that begin in an interval ends, at most at its end; `otherwise`
+/// where that is earlier.
+TimeNs LastEnd(const std::vector<Interval>& ranges, Interval within, TimeNs otherwise) {
+  auto range =
+      std::lower_bound(ranges.begin(), ranges.end(), within.start,
+                       [](const Interval& other, TimeNs time) { return other.start < time; });
+  TimeNs end = otherwise;
+  for (; range != ranges.end() && range->start < within.end; ++range)
+    end = std::max(end, std::min(range->end, within.end));
+  return end;
 }
 
 /// Appends a task behind the last; nothing overlaps.
@@ -90,6 +109,8 @@ Result<std::unique_ptr<LoopJob>> LoopJob::Make(const TraceStore& store, const Kn
   job->bucket_bytes_ = bucket_bytes;
   Graph& graph = job->graph_;
   graph.edge_begin.push_back(0);
+  const std::vector<Interval> backward = RangesOf(store, names, HostRole::kBackward);
+  const IntervalSet waiting = IntervalSet::UnionOf(RangesOf(store, names, HostRole::kDataWait));
   std::vector<double> walls;
   DurationNs waits{};
   // The first step warms up.
@@ -103,12 +124,8 @@ Result<std::unique_ptr<LoopJob>> LoopJob::Make(const TraceStore& store, const Kn
         std::lower_bound(first, gradients.end(), step.end,
                          [](const ReadyGradient& g, TimeNs time) { return g.time < time; });
     if (first == last) continue;
-    TimeNs backward_end = std::prev(last)->time;
-    ForEachRange(store, names, HostRole::kBackward, step, [&](Interval range) {
-      backward_end = std::max(backward_end, std::min(range.end, step.end));
-    });
-    ForEachRange(store, names, HostRole::kDataWait, step,
-                 [&](Interval range) { waits += range.end - range.start; });
+    const TimeNs backward_end = LastEnd(backward, step, std::prev(last)->time);
+    waits += waiting.MeasureWithin(step);
     const auto number = static_cast<std::int32_t>(walls.size());
     GradientStep exchanged;
     TimeNs at = step.start;
@@ -138,7 +155,9 @@ Result<std::unique_ptr<LoopJob>> LoopJob::Make(const TraceStore& store, const Kn
 double LoopJob::StepError() const {
   // Of a handful of steps too few to tell, what a loop on a quiet host usually varies by.
   constexpr double kUsualDeviation = 0.05;
-  return deviation_.value_or(kUsualDeviation) / std::sqrt(static_cast<double>(steps_.size()));
+  constexpr double kMost = 0.5;
+  return std::min(
+      kMost, deviation_.value_or(kUsualDeviation) / std::sqrt(static_cast<double>(steps_.size())));
 }
 
 LoopJob::Times LoopJob::Replay(const Topology& topology, const Placement& placement,

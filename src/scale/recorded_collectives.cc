@@ -8,6 +8,7 @@
 
 #include "cluster/collectives.h"
 #include "cluster/gradient_exchange.h"
+#include "cluster/network_fit.h"
 #include "whatif/network.h"
 #include "whatif/selection.h"
 
@@ -16,7 +17,8 @@ namespace {
 
 struct RecordedCollective {
   std::optional<Collective> kind;
-  std::optional<double> bytes;  ///< Of the whole tensor.
+  std::optional<double> bytes;          ///< Of the whole tensor.
+  std::optional<std::int64_t> members;  ///< Of its group.
 };
 
 class RecordedCollectives {
@@ -36,6 +38,7 @@ class RecordedCollectives {
     if (const auto kind = CollectiveNamed(job_.store().strings.Get(rows.name[row])))
       found.kind = kind;
     const int bytes = CollectiveElementBytes(job_.store().strings.Get(rows.dtype[row]));
+    if (rows.group_size[row] > 0) found.members = rows.group_size[row];
     // The larger side is the whole tensor: before a reduce-scatter, and after an all-gather.
     const std::int64_t elements = std::max(rows.in_elements[row], rows.out_elements[row]);
     if (bytes > 0 && elements > 0) found.bytes = static_cast<double>(elements) * bytes;
@@ -65,6 +68,27 @@ std::optional<std::int64_t> RecordedGpus(const Job& job) {
   return most > 0 ? std::optional(most) : std::nullopt;
 }
 
+Result<Topology> FitRecordedNetwork(const Job& job, std::int64_t gpus) {
+  const RecordedCollectives recording(job);
+  std::vector<MeasuredAllReduce> measured;
+  for (const TaskIndex task : CollectiveTasks(job)) {
+    const RecordedCollective collective = recording.Of(task);
+    const bool whole = !collective.members || *collective.members == gpus;
+    if (collective.kind == Collective::kAllReduce && collective.bytes && whole)
+      measured.push_back({*collective.bytes, job.graph().tasks[task].duration.ms()});
+  }
+  const Result<NetworkFit> fit = FitNetwork(measured, gpus);
+  if (!fit.ok()) {
+    return Status::NoAnswer(
+        "the recorded all-reduces do not tell the network that they ran over (PyTorch 2.2 and "
+        "later "
+        "record their sizes), so what another one changes cannot be told");
+  }
+  Topology topology;
+  topology.between = fit.value().link;
+  return topology;
+}
+
 Effect RescaleCollectives(const Job& job, const GpusOfJob& recorded, const GpusOfJob& target,
                           Edit& edit) {
   const std::vector<TaskIndex> tasks = CollectiveTasks(job);
@@ -82,7 +106,8 @@ Effect RescaleCollectives(const Job& job, const GpusOfJob& recorded, const GpusO
   std::size_t scaled = 0, without_bytes = 0;
   for (const TaskIndex task : tasks) {
     const RecordedCollective collective = recording.Of(task);
-    if (!collective.kind) continue;
+    const bool of_a_part = collective.members && *collective.members < recorded.placement.gpus;
+    if (!collective.kind || of_a_part) continue;
     const auto on = [&](const GpusOfJob& gpus) {
       return static_cast<double>(FastestTime(*collective.kind,
                                              collective.bytes.value_or(kBucketBytes), gpus.topology,
@@ -108,7 +133,8 @@ Effect RescaleCollectives(const Job& job, const GpusOfJob& recorded, const GpusO
   if (without_bytes > 0)
     effect.AlsoBecause(fmt::format("{} without recorded sizes: as 25 MiB", without_bytes));
   if (scaled < tasks.size())
-    effect.AlsoBecause(fmt::format("{} of other kinds as recorded", tasks.size() - scaled));
+    effect.AlsoBecause(fmt::format("{} of other kinds, or of a part of the job, as recorded",
+                                   tasks.size() - scaled));
   return effect;
 }
 

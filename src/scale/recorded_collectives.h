@@ -24,9 +24,14 @@ bool Communicates(const Job& job);
 /// whole job, or of the largest group. nullopt: it says neither.
 std::optional<std::int64_t> RecordedGpus(const Job& job);
 
+/// The network between the recorded GPUs, as if each were a machine of its own: the link that
+/// explains best what the recorded all-reduces took (FitNetwork()), their waits included. Fails
+/// (kNoAnswer) where their sizes were not recorded, or no link explains their times.
+Result<Topology> FitRecordedNetwork(const Job& job, std::int64_t gpus);
+
 /// Each recorded collective takes as much longer or shorter as TimeOf() says of its kind and bytes,
-/// of a usual bucket where those were not recorded. What it took holds its wait for the slowest
-/// rank, too, which is scaled along. On one GPU there is none.
+/// of a usual bucket where those were not recorded; those of a part of the job stay. What it took
+/// holds its wait for the slowest rank, too, which is scaled along. On one GPU there is none.
 Effect RescaleCollectives(const Job& job, const GpusOfJob& recorded, const GpusOfJob& target,
                           Edit& edit);
 

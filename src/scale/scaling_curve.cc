@@ -83,7 +83,9 @@ std::vector<ScalingPoint> ScalingCurve(ScalableJob& job, const Topology& topolog
                           .why = step.why};
     // Computing varies from rank to rank; the exchange is everybody's.
     const double slowest =
-        deviation * ExpectedMaximumOfNormals(static_cast<double>(placement.gpus));
+        deviation * (ExpectedMaximumOfNormals(
+                         static_cast<double>(std::max(placement.gpus, job.recorded_gpus()))) -
+                     ExpectedMaximumOfNormals(static_cast<double>(job.recorded_gpus())));
     point.straggler_ms = slowest * (step.step_ms.mid - step.limits.exposed_ms);
     point.step_ms.low += point.straggler_ms / 2;
     point.step_ms.mid += point.straggler_ms;

@@ -48,6 +48,8 @@ class ScalableJob {
   virtual std::optional<std::int64_t> samples() const = 0;
   /// Of the recorded steps, as shares of their median; few of them tell nothing.
   virtual std::optional<double> deviation() const = 0;
+  /// GPUs whose slowest the recorded steps waited for already.
+  virtual std::int64_t recorded_gpus() const { return 1; }
   /// Share of the step that waits for its loader.
   virtual double loader_share() const = 0;
 };

@@ -11,11 +11,11 @@ std::optional<double> StepDeviation(std::vector<double> times) {
   std::nth_element(times.begin(), middle, times.end());
   const double median = *middle;
   if (median <= 0) return std::nullopt;
-  double distance = 0;
-  for (const double time : times) distance += std::abs(time - median);
-  // Of a normal distribution, the standard deviation is 1.25 times the mean distance.
-  constexpr double kOfNormal = 1.25;
-  return kOfNormal * distance / static_cast<double>(times.size()) / median;
+  for (double& time : times) time = std::abs(time - median);
+  std::nth_element(times.begin(), middle, times.end());
+  // Of a normal distribution, the standard deviation is so many times the median distance.
+  constexpr double kOfNormal = 1.4826;
+  return kOfNormal * *middle / median;
 }
 
 std::optional<double> StepDeviation(const Steps& steps) {

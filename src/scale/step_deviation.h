@@ -8,8 +8,8 @@
 
 namespace headroom {
 
-/// Standard deviation of times as a share of their median, from their mean distance to it, so that
-/// one that stands out tells little. nullopt for fewer than kFewestSteps.
+/// Standard deviation of times as a share of their median, from their median distance to it, so
+/// that one that stands out tells nothing. nullopt for fewer than kFewestSteps.
 std::optional<double> StepDeviation(std::vector<double> times);
 
 /// Of whole recorded steps, without the first, which began in the middle of what came before.

@@ -14,6 +14,15 @@ std::vector<ScenarioCall> CallsOf(std::string_view text) {
   return std::move(ParseScenario(text)).value();  // Of the catalogue's own names: never fails.
 }
 
+/// With one more, in the catalogue's order.
+std::vector<ScenarioCall> InOrder(std::vector<ScenarioCall> calls, ScenarioCall call) {
+  calls.push_back(std::move(call));
+  std::stable_sort(calls.begin(), calls.end(), [](const ScenarioCall& a, const ScenarioCall& b) {
+    return a.scenario < b.scenario;
+  });
+  return calls;
+}
+
 }  // namespace
 
 TracedJob::TracedJob(const Job& job, Forecaster& forecaster, Options options)
@@ -22,11 +31,18 @@ TracedJob::TracedJob(const Job& job, Forecaster& forecaster, Options options)
       options_(std::move(options)),
       samples_(SamplesPerStep(job)),
       deviation_(StepDeviation(job.steps().steps)) {
-  const std::vector<ScenarioCall> ideal = CallsOf("data-loading");
-  const std::optional<double> without =
-      forecaster.StepMsWith([&](Edit& edit) { return ApplyAll(job_, ideal, edit); });
-  const double step = forecaster.baseline().corrected.mid;
-  if (without && step > 0) loader_share_ = std::max(0.0, 1 - *without / step);
+  for (const ScenarioCall& change : options_.changes) {
+    if (change.scenario->name == "batch-size")
+      samples_ = static_cast<std::int64_t>(change.arguments.Number("n"));
+    if (change.scenario->name == "data-loading") return;
+  }
+  const auto step_with = [&](const std::vector<ScenarioCall>& calls) {
+    return forecaster.StepMsWith([&](Edit& edit) { return ApplyAll(job_, calls, edit); });
+  };
+  const std::optional<double> step = step_with(options_.changes);
+  const std::optional<double> ideal =
+      step_with(InOrder(options_.changes, CallsOf("data-loading").front()));
+  if (step && ideal && *step > 0) loader_share_ = std::max(0.0, 1 - *ideal / *step);
 }
 
 ScaledJob TracedJob::Scaled(const Topology& topology, const Placement& placement,
@@ -37,10 +53,8 @@ ScaledJob TracedJob::Scaled(const Topology& topology, const Placement& placement
                       .schedule = options_.schedule,
                       .changes = options_.changes};
   if (!samples || samples == samples_) return scaled;
-  scaled.changes.push_back(CallsOf("batch-size:n=" + std::to_string(*samples)).front());
-  std::stable_sort(
-      scaled.changes.begin(), scaled.changes.end(),
-      [](const ScenarioCall& a, const ScenarioCall& b) { return a.scenario < b.scenario; });
+  scaled.changes = InOrder(std::move(scaled.changes),
+                           CallsOf("batch-size:n=" + std::to_string(*samples)).front());
   return scaled;
 }
 

@@ -30,6 +30,7 @@ class TracedJob final : public ScalableJob {
                 std::optional<std::int64_t> samples) override;
   std::optional<std::int64_t> samples() const override { return samples_; }
   std::optional<double> deviation() const override { return deviation_; }
+  std::int64_t recorded_gpus() const override { return options_.recorded.placement.gpus; }
   double loader_share() const override { return loader_share_; }
 
  private:

@@ -115,6 +115,8 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
     "record the same steps on all ranks, with at least three collectives") \
   X(kOtherJob, "other-job", kWarning, "the files are of different jobs; their ranks are not compared", \
     "who waits for whom", "pass the files of one job") \
+  X(kUnreadableFile, "unreadable-file", kWarning, "files of the folder that are named like traces could not be read", \
+    "what these files hold", "record or copy them again, or take them out of the folder") \
   X(kNotATrace, "not-a-trace", kInfo, "files of the folder were left out", "", \
     "leave the traces of one job in a folder of their own") \
   X(kNoCollectives, "no-collectives", kWarning, \

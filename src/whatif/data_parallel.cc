@@ -91,7 +91,7 @@ Effect InsertExchange(const Job& job, const Exchange& exchange, Edit& edit) {
     InsertBucketedAllReduces(job.graph(), step, exchange.bucket_bytes, channel, time, edit);
   }
   Effect effect;
-  effect.gpu_error = kNetworkError;
+  effect.transfer_error = kNetworkError;
   effect.why = fmt::format("{:.1f} MB of gradients a step", steps.front().Bytes() / 1e6);
   if (const std::string missing =
           WhatShapesMiss(job, Phase::kBackward, kAccumulateGrad, "gradients");
@@ -105,7 +105,7 @@ Effect InsertExchange(const Job& job, const Exchange& exchange, Edit& edit) {
 Effect MakeExchange(const Job& job, const Arguments& arguments, double bucket_bytes, Edit& edit) {
   if (edit.FindChannel(kNetwork)) {
     Effect effect;
-    effect.gpu_error = kNetworkError;
+    effect.transfer_error = kNetworkError;
     return effect;
   }
   const auto gpus = static_cast<std::int64_t>(arguments.Number("gpus"));

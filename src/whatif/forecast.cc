@@ -15,9 +15,10 @@ namespace {
 
 /// What times are multiplied with.
 struct Factors {
-  double host = 1;     ///< Work and calls.
-  double gpu = 1;      ///< GPU tasks as recorded.
-  double changed = 1;  ///< GPU tasks that the scenario changed.
+  double host = 1;       ///< Work and calls.
+  double gpu = 1;        ///< GPU tasks as recorded.
+  double changed = 1;    ///< GPU tasks that the scenario changed.
+  double transfers = 1;  ///< What it put on channels.
 };
 
 Plan Stretched(const Plan& plan, const Factors& factors, const std::vector<bool>& changed = {}) {
@@ -25,7 +26,9 @@ Plan Stretched(const Plan& plan, const Factors& factors, const std::vector<bool>
   const PlanShape& shape = *plan.shape;
   for (std::size_t task = 0; task < out.tasks(); ++task) {
     const bool is_gpu = shape.gpu[task] != 0;
-    const double factor = !is_gpu                                  ? factors.host
+    const bool on_channel = !shape.channel.empty() && shape.channel[task] != kNoChannel;
+    const double factor = on_channel                               ? factors.transfers
+                          : !is_gpu                                ? factors.host
                           : task < changed.size() && changed[task] ? factors.changed
                                                                    : factors.gpu;
     out.duration[task] = std::llround(static_cast<double>(out.duration[task]) * factor);
@@ -109,7 +112,7 @@ Forecaster::Forecaster(const Job& job)
                                            : sum / static_cast<double>(walls.size() - first) / 1e6;
   baseline_.steady_step_ms = replayed.step_ns / 1e6;
   baseline_.replay_error_pct = 100 * (baseline_.replay_step_ms / baseline_.traced_step_ms - 1);
-  baseline_.corrected = IntervalOf(job.corrected(), {}, 0);
+  baseline_.corrected = IntervalOf(job.corrected(), {}, 0, 0);
   const EditedPlan unchanged = Edit(job.graph(), job.corrected()).Finish();
   inferred_ms_ = baseline_.corrected.mid - StepOf(WithoutInferredWaits(job.graph(), unchanged));
   baseline_.host_limit_ms = StepOf(Stretched(job.corrected(), kFreeGpu));
@@ -117,10 +120,11 @@ Forecaster::Forecaster(const Job& job)
 }
 
 StepInterval Forecaster::IntervalOf(const Plan& plan, const std::vector<bool>& changed,
-                                    double changed_error) {
+                                    double changed_error, double transfer_error) {
   const double error = std::max(uncertainty_.gpu, changed_error);
-  const Factors low = {1 - uncertainty_.host, 1 - uncertainty_.gpu, 1 - error};
-  const Factors high = {1 + uncertainty_.host, 1 + uncertainty_.gpu, 1 + error};
+  const double transfers = std::max(error, transfer_error);
+  const Factors low = {1 - uncertainty_.host, 1 - uncertainty_.gpu, 1 - error, 1 - transfers};
+  const Factors high = {1 + uncertainty_.host, 1 + uncertainty_.gpu, 1 + error, 1 + transfers};
   StepInterval step;
   step.mid = StepOf(plan);
   step.low = std::min(step.mid, StepOf(Stretched(plan, low, changed)));
@@ -203,7 +207,8 @@ Forecast Forecaster::Run(std::string name, const Change& change) {
   if (attempt.memory) forecast.memory_delta_bytes = attempt.memory->bytes;
   forecast.changed = attempt.changed;
   edited_ = std::move(attempt.edited);
-  forecast.step_ms = IntervalOf(edited_.plan, edited_.changed, effect.gpu_error);
+  forecast.step_ms =
+      IntervalOf(edited_.plan, edited_.changed, effect.gpu_error, effect.transfer_error);
   WidenByDoubts(edited_, forecast.step_ms);
   forecast.speedup = forecast.step_ms.mid > 0 ? baseline_.corrected.mid / forecast.step_ms.mid : 0;
   forecast.saves_ms = baseline_.corrected.mid - forecast.step_ms.mid;

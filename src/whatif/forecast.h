@@ -112,7 +112,8 @@ class Forecaster {
   double StepOf(const Plan& plan) { return replayer_.Run(plan).step_ns / 1e6; }
   /// The step's interval: all host time, recorded and changed GPU times at both ends of what they
   /// may be.
-  StepInterval IntervalOf(const Plan& plan, const std::vector<bool>& changed, double changed_error);
+  StepInterval IntervalOf(const Plan& plan, const std::vector<bool>& changed, double changed_error,
+                          double transfer_error);
   /// @param work  that a step gets done, in what it did before
   /// Also holds what the step were if the graph's guesses are none (whatif/doubts.h).
   void WidenByDoubts(const EditedPlan& edited, StepInterval& step);

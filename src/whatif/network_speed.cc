@@ -22,7 +22,7 @@ Effect ApplyNetworkSpeed(const Job& job, const Arguments& arguments, Edit& edit)
         "does");
   }
   Effect effect{.memory_delta_bytes = 0};
-  effect.gpu_error = kNetworkError;
+  effect.gpu_error = effect.transfer_error = kNetworkError;
   if (!collectives.empty())
     effect.why = "at most: a collective's time also holds its wait for the slowest rank";
   return effect;

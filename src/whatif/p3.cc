@@ -91,9 +91,9 @@ Effect ApplyP3(const Job& job, const Arguments& arguments, Edit& edit) {
       Edit::ChannelTask send;
       send.channel = network;
       send.step = job.graph().tasks[gradient.ready].step;
-      // A member keeps its own share.
+      // What a server in the same machine keeps does not pass the link.
       send.bytes = gradient.bytes / slices;
-      send.duration = TransferTime(sharing * (n - 1) / n * send.bytes, channel);
+      send.duration = TransferTime(sharing * (n - sharing) / n * send.bytes, channel);
       // The sooner the forward needs it, the lower. Steps are alike, so the first one's will do.
       send.priority = static_cast<std::int32_t>(NextForward(steps, steps.size() - 1, g).task);
       const Dependency needed = {

@@ -224,6 +224,7 @@ Effect ApplyAll(const Job& job, const std::vector<ScenarioCall>& calls, Edit& ed
     Effect effect = call.scenario->apply(job, call.arguments, edit);
     if (!effect.applies) return effect;
     all.gpu_error = std::max(all.gpu_error, effect.gpu_error);
+    all.transfer_error = std::max(all.transfer_error, effect.transfer_error);
     all.work *= effect.work;
     all.memory_change = all.memory_change | effect.memory_change;
     apart += effect.memory_delta_bytes.value_or(0) != 0 ? 1 : 0;

@@ -62,6 +62,9 @@ struct Effect {
   double gpu_error =
       0;  ///< Half-width, as a share, of the interval of the kernel times it changed.
 
+  /// The same of what it put on channels.
+  double transfer_error = 0;
+
   double work = 1;  ///< What a step gets done, in what it did before: more samples, more jobs.
 
   /// One more reason.

@@ -93,7 +93,8 @@ class Ranks(support.ProgramTest):
         (folder / "rank1.json.gz").write_bytes(gzip.compress(whole[:len(whole) * 9 // 10]))
         job, issues, report = self.answer(folder)
         self.assertIn("truncated", issues)
-        self.assertIn(job["straggler"]["rank"], (None, 1))
+        self.assertEqual((job["straggler"]["pattern"], job["straggler"]["rank"]), ("recurrent", 1))
+        self.assertGreater(job["unmatched"], 0)
 
     def test_a_rank_without_collectives(self):
         alone = copy.deepcopy(ranks.make_rank(self.trace, 2, 3, late_us=1500))
@@ -110,11 +111,36 @@ class Ranks(support.ProgramTest):
         (folder / "more").mkdir()
         job, issues, report = self.answer(folder)
         self.assertEqual([row["rank"] for row in report["ranks"]], [0, 1])
-        self.assertEqual(issues["not-a-trace"]["count"], 2)
-        for name in ("notes.txt", "settings.json"):
-            self.assertIn(name, issues["not-a-trace"]["detail"])
+        self.assertIn("notes.txt", issues["not-a-trace"]["detail"])
+        self.assertIn("settings.json", issues["unreadable-file"]["detail"])
         # Named itself, such a file is refused.
         self.assert_refused(support.headroom("report", folder / "rank0.json.gz", folder / "settings.json"), 3, "settings.json")
+
+    def test_several_that_are_equally_late(self):
+        made = [ranks.make_rank(self.trace, r, 6, offset_us=1e7 * r, late_us=1500 + r if r > 3 else 0) for r in range(6)]
+        straggler = self.answer(self.job(*made))[0]["straggler"]
+        self.assertEqual((straggler["pattern"], straggler["rank"], straggler["ranks"]), ("recurrent", None, [4, 5]))
+        self.assertAlmostEqual(straggler["lost_ms"], 22.5, delta=0.3)
+
+    def test_the_first_rank_without_collectives(self):
+        alone = ranks.make_rank(self.trace, 0, 3)
+        alone["traceEvents"] = [e for e in alone["traceEvents"] if "nccl" not in e.get("name", "").lower()]
+        job, issues, _ = self.answer(self.job(alone, ranks.make_rank(self.trace, 1, 3), ranks.make_rank(self.trace, 2, 3, late_us=1500)))
+        self.assertEqual((job["straggler"]["pattern"], job["straggler"]["rank"]), ("recurrent", 2))
+        self.assertEqual([row["reference_rank"] for row in job["clocks"]], [None, 1, 1])
+
+    def test_a_broken_file_beside_a_whole_one(self):
+        folder = self.job(ranks.make_rank(self.trace, 0, 2))
+        (folder / "rank1.json").write_text("{")
+        job, issues, report = self.answer(folder)
+        self.assertIsNone(job)
+        self.assertIn("rank1.json", issues["unreadable-file"]["detail"])
+        self.assertEqual(report["health"]["grade"], "C")
+
+    def test_one_rank_of_several_keeps_what_is_wrong_with_all(self):
+        folder = self.job(*(ranks.make_rank(self.trace, r, 8) for r in (0, 3)))
+        report = self.report(folder, "--rank", "3", "--no-local-state")
+        self.assertIn("missing-ranks", {issue["code"] for issue in report["health"]["issues"]})
 
     def test_text(self):
         made = [ranks.make_rank(self.trace, r, 3, offset_us=1e6 * r, late_us=1500 if r == 1 else 0) for r in range(3)]

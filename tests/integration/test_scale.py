@@ -98,6 +98,12 @@ class Points(support.ProgramTest):
         answer = scale(BERT, "--gpus", "1", "--with", "host-speed:factor=2")
         self.assertLess(mids(answer)[0], 0.6 * mids(scale(BERT, "--gpus", "1"))[0])
 
+    def test_a_larger_batch_is_counted(self):
+        point = scale(RESNET, "--gpus", "2", "--with", "batch-size:n=128")["points"][0]
+        self.assertAlmostEqual(point["throughput_per_s"], 2 * 128e3 / point["step_ms"]["mid"], places=6)
+        # What is not known of the network widens its own part alone.
+        self.assertGreater(point["step_ms"]["low"], 0.75 * point["step_ms"]["mid"])
+
     def test_machines_times_gpus(self):
         answer = scale(RESNET, "--gpus", "16,4x2", "--cluster", "dgx-a100")
         self.assertEqual([(point["gpus"], point["nodes"]) for point in answer["points"]], [(16, 2), (8, 4)])
@@ -110,6 +116,14 @@ class Points(support.ProgramTest):
         trace = support.data_file("public-traces/hta__nccl_parser_config__nccl_data.json.gz")
         answer = scale(trace, "--gpus", "1,2,8", "--bandwidth-gbps", "10")
         self.assertEqual(answer["baseline"]["recorded_gpus"], 2)
+        self.assertIn("Gbit/s", answer["baseline"]["recorded_network"])
+        # It ran over its own network, whichever are asked about, and in which order.
+        by_bandwidth = [{point["bandwidth_gbps"]: point["step_ms"]["mid"] for point in scale(trace, "--gpus", "8", "--bandwidth-gbps", gbps)["points"]}
+                        for gbps in ("100,1", "1,100")]
+        self.assertEqual(*by_bandwidth)
+        self.assertGreater(by_bandwidth[0][1], by_bandwidth[0][100])
+        same = scale(trace, "--gpus", "2")
+        self.assertIsNone(same["points"][0]["bandwidth_gbps"])
         self.assertIn("recorded collectives scaled from 2 to 8", answer["points"][2]["why"])
 
     def test_text(self):
@@ -145,6 +159,8 @@ class Refused(support.ProgramTest):
         ([RESNET, "--gpus", "99999999999999999999"], "--gpus"),
         ([RESNET, "--gpus", "two"], "--gpus two"),
         ([RESNET, "--bandwidth-gbps", "0"], "--bandwidth-gbps"),
+        ([RESNET, "--bandwidth-gbps", "1e-12"], "--bandwidth-gbps"),
+        ([RESNET, "--gpus-per-node", "9223372036854775807"], "--gpus-per-node"),
         ([RESNET, "--bandwidth-gbps", "nan"], "--bandwidth-gbps"),
         ([RESNET, "--latency-us", "-1"], "--latency-us"),
         ([RESNET, "--gpus-per-node", "0"], "--gpus-per-node"),
