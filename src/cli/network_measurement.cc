@@ -23,6 +23,7 @@ Result<std::vector<MeasuredAllReduce>> ReadAllReduces(const std::string& printed
   const nlohmann::json said = nlohmann::json::parse(LastLine(printed), nullptr, false);
   std::vector<MeasuredAllReduce> measured;
   if (said.is_object() && said.contains("all_reduces") && said["all_reduces"].is_array()) {
+    measured.reserve(said["all_reduces"].size());
     for (const nlohmann::json& one : said["all_reduces"])
       measured.push_back({one.value("bytes", 0.0), one.value("ms", 0.0)});
   }
