@@ -36,6 +36,7 @@ std::string Render(const std::vector<MeasuredAllReduce>& measured, const Network
   const Charset charset = CharsetOfEnvironment();
   TextPage page(UseColor(ColorMode::kAuto, ""), charset);
   std::vector<std::vector<Span>> rows;
+  rows.reserve(measured.size());
   for (const MeasuredAllReduce& one : measured)
     rows.push_back({{FormatBytes(one.bytes)}, {fmt::format("{:.3f} ms", one.ms)}});
   page.Table({{"all-reduce of"}, {"takes"}}, rows);
