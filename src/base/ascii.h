@@ -11,6 +11,10 @@ constexpr bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\t' || c 
 
 constexpr bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
+constexpr char ToLower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
 /// The first position from `at` on that is no white space, or the end of the text.
 constexpr std::size_t SkipSpace(std::string_view text, std::size_t at) {
   while (at < text.size() && IsSpace(text[at])) ++at;

@@ -1,6 +1,7 @@
 // Small helpers on text.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -12,6 +13,9 @@ inline std::string_view TrimBlanks(std::string_view text) {
   while (text.ends_with(' ')) text.remove_suffix(1);
   return text;
 }
+
+/// `text` with its ASCII letters in lower case.
+std::string LowerCase(std::string_view text);
 
 /// The names closest to a word, at most three: those that it is a part of first.
 std::vector<std::string_view> NearNames(std::string_view word, std::vector<std::string_view> names);

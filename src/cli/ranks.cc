@@ -2,18 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 
+#include "base/text.h"
 #include "report/escape.h"
 
 namespace headroom::cli {
 
 std::optional<std::int64_t> RankOfFileName(std::string_view path) {
-  std::string name(path.substr(path.rfind('/') + 1));
-  std::transform(name.begin(), name.end(), name.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
+  const std::string name = LowerCase(path.substr(path.rfind('/') + 1));
   for (std::size_t at = name.rfind("rank"); at != std::string::npos;
        at = at == 0 ? std::string::npos : name.rfind("rank", at - 1)) {
     std::size_t digit = at + 4;

@@ -1,40 +1,16 @@
 #include "cluster/collectives.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <string>
-#include <utility>
+
+#include "base/text.h"
 
 namespace headroom {
 namespace {
 
 /// Of the ring's rate (NCCL 2.20, src/graph/tuning.cc).
 constexpr double kTreeRate = 0.92;
-
-/// Element types as c10::toString() prints them, which is how collectives tell theirs.
-constexpr std::array<std::pair<std::string_view, int>, 12> kElementBytes = {{
-    {"Float", 4},
-    {"Half", 2},
-    {"BFloat16", 2},
-    {"Double", 8},
-    {"Long", 8},
-    {"Int", 4},
-    {"Short", 2},
-    {"Char", 1},
-    {"Byte", 1},
-    {"Bool", 1},
-    {"Float8_e4m3fn", 1},
-    {"Float8_e5m2", 1},
-}};
-
-std::string LowerCase(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return lower;
-}
 
 /// Of more than thirty years, nobody needs the rest.
 DurationNs Clamped(double ns) {
@@ -92,22 +68,6 @@ std::optional<Collective> CollectiveNamed(std::string_view name) {
   if (has("reducescatter") || has("reduce_scatter")) return Collective::kReduceScatter;
   if (has("allgather") || has("all_gather")) return Collective::kAllGather;
   return std::nullopt;
-}
-
-int CollectiveElementBytes(std::string_view dtype) {
-  const auto* const found = std::find_if(kElementBytes.begin(), kElementBytes.end(),
-                                         [&](const auto& entry) { return entry.first == dtype; });
-  return found == kElementBytes.end() ? 0 : found->second;
-}
-
-std::string_view Name(Algorithm algorithm) {
-  switch (algorithm) {
-    case Algorithm::kRing:
-      return "ring";
-    case Algorithm::kTree:
-      return "tree";
-  }
-  return "";
 }
 
 CollectiveTime TimeOf(Collective collective, Algorithm algorithm, double bytes,

@@ -17,10 +17,6 @@ enum class Collective : std::uint8_t { kAllReduce, kReduceScatter, kAllGather };
 /// of two ranks alone, of one root, or not known.
 std::optional<Collective> CollectiveNamed(std::string_view name);
 
-/// Bytes of an element by the name that collectives tell (c10::toString): "Float", "BFloat16", ...;
-/// 0: not known.
-int CollectiveElementBytes(std::string_view dtype);
-
 enum class Algorithm : std::uint8_t {
   kRing,  ///< Patarasuk and Yuan, JPDC 2009.
   kTree,  ///< Two binary trees over the nodes (Sanders et al., 2009), chains inside.

@@ -1,22 +1,15 @@
 #include "cluster/rank_timeline.h"
 
-#include <algorithm>
-#include <map>
+#include <limits>
+#include <optional>
 #include <string_view>
 
 #include "base/interval_set.h"
-#include "cluster/collectives.h"
+#include "base/text.h"
+#include "cluster/collective_rows.h"
 
 namespace headroom {
 namespace {
-
-std::string LowerCase(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
-  return lower;
-}
 
 /// "allreduce" of "ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)"; the whole name where it has no
 /// such form.
@@ -29,7 +22,8 @@ std::string KindOfKernel(std::string_view kernel) {
 
 /// Of the trace's zero, in Unix time; none where what the trace says of it cannot be.
 DurationNs BaseOf(const TraceStore& store) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 62;  // The year 2116.
+  // The year 2043; what a reader lets through as a time is as much again.
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 4;
   const std::int64_t base = store.metadata.base_time_ns.value_or(0);
   return DurationNs(base > 0 && base < kMost ? base : 0);
 }
@@ -37,11 +31,9 @@ DurationNs BaseOf(const TraceStore& store) {
 class TimelineReader {
  public:
   TimelineReader(const TraceStore& store, NameFacts& names, const StepAnalysis& steps)
-      : store_(store), names_(names), steps_(steps) {
+      : store_(store), names_(names), steps_(steps), arguments_(store) {
     // Ranks compare on the clock of the machine, where traces tell it.
     base_ = BaseOf(store);
-    for (std::size_t row = 0; row < store.collectives.rows(); ++row)
-      arguments_[store.collectives.task[row].index()] = row;
     for (std::size_t task = 0; task < store.gpu_tasks.rows(); ++task) {
       if (Computes(task)) computing_.AppendInOrder(Span(task));
     }
@@ -57,8 +49,12 @@ class TimelineReader {
     if (row != StepAnalysis::kNoStep)
       collective.step = steps_.steps.list[static_cast<std::size_t>(row)].index;
     collective.kind = KindOfKernel(store_.Text(store_.gpu_tasks.name[task]));
-    if (const auto known = arguments_.find(task); known != arguments_.end())
-      ReadArguments(known->second, collective);
+    if (const std::optional<CollectiveArguments> arguments = arguments_.Of(task)) {
+      if (!arguments->name.empty()) collective.kind = LowerCase(arguments->name);
+      collective.group = arguments->group;
+      collective.members = arguments->members;
+      collective.bytes = arguments->bytes;
+    }
     return collective;
   }
 
@@ -70,22 +66,12 @@ class TimelineReader {
     return store_.gpu_tasks.kind[task] == GpuTaskKind::kKernel &&
            !names_.IsCommunication(store_.gpu_tasks.name[task]);
   }
-  void ReadArguments(std::size_t row, RankCollective& collective) const {
-    const auto& rows = store_.collectives;
-    if (const std::string_view name = store_.Text(rows.name[row]); !name.empty())
-      collective.kind = LowerCase(name);
-    collective.group = store_.Text(rows.process_group[row]);
-    if (rows.group_size[row] > 0) collective.members = rows.group_size[row];
-    const int bytes = CollectiveElementBytes(store_.Text(rows.dtype[row]));
-    const std::int64_t elements = std::max(rows.in_elements[row], rows.out_elements[row]);
-    if (bytes > 0 && elements > 0) collective.bytes = static_cast<double>(elements) * bytes;
-  }
 
   const TraceStore& store_;
   NameFacts& names_;
   const StepAnalysis& steps_;
   DurationNs base_;
-  std::map<std::size_t, std::size_t> arguments_;  ///< Row of the collectives, by GPU task.
+  CollectiveRows arguments_;
   IntervalSet computing_;
 };
 

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <vector>
 
+#include "cluster/collective_rows.h"
 #include "cluster/collectives.h"
 #include "cluster/gradient_exchange.h"
 #include "cluster/network_fit.h"
@@ -23,31 +23,22 @@ struct RecordedCollective {
 
 class RecordedCollectives {
  public:
-  explicit RecordedCollectives(const Job& job) : job_(job) {
-    const auto& rows = job.store().collectives;
-    for (std::size_t row = 0; row < rows.rows(); ++row) row_of_[rows.task[row].index()] = row;
-  }
+  explicit RecordedCollectives(const Job& job) : job_(job), arguments_(job.store()) {}
 
   RecordedCollective Of(TaskIndex task) const {
     RecordedCollective found;
     found.kind = CollectiveNamed(job_.NameOf(task));
-    const auto known = row_of_.find(job_.graph().tasks[task].row);
-    if (known == row_of_.end()) return found;
-    const auto& rows = job_.store().collectives;
-    const std::size_t row = known->second;
-    if (const auto kind = CollectiveNamed(job_.store().strings.Get(rows.name[row])))
-      found.kind = kind;
-    const int bytes = CollectiveElementBytes(job_.store().strings.Get(rows.dtype[row]));
-    if (rows.group_size[row] > 0) found.members = rows.group_size[row];
-    // The larger side is the whole tensor: before a reduce-scatter, and after an all-gather.
-    const std::int64_t elements = std::max(rows.in_elements[row], rows.out_elements[row]);
-    if (bytes > 0 && elements > 0) found.bytes = static_cast<double>(elements) * bytes;
+    const auto arguments = arguments_.Of(job_.graph().tasks[task].row);
+    if (!arguments) return found;
+    if (const auto kind = CollectiveNamed(arguments->name)) found.kind = kind;
+    found.bytes = arguments->bytes;
+    found.members = arguments->members;
     return found;
   }
 
  private:
   const Job& job_;
-  std::map<std::size_t, std::size_t> row_of_;  ///< By row of the GPU task.
+  CollectiveRows arguments_;
 };
 
 std::vector<TaskIndex> CollectiveTasks(const Job& job) {
@@ -56,8 +47,6 @@ std::vector<TaskIndex> CollectiveTasks(const Job& job) {
 }
 
 }  // namespace
-
-bool Communicates(const Job& job) { return !CollectiveTasks(job).empty(); }
 
 std::optional<std::int64_t> RecordedGpus(const Job& job) {
   if (!Communicates(job)) return 1;
@@ -81,8 +70,7 @@ Result<Topology> FitRecordedNetwork(const Job& job, std::int64_t gpus) {
   if (!fit.ok()) {
     return Status::NoAnswer(
         "the recorded all-reduces do not tell the network that they ran over (PyTorch 2.2 and "
-        "later "
-        "record their sizes), so what another one changes cannot be told");
+        "later record their sizes), so what another one changes cannot be told");
   }
   Topology topology;
   topology.between = fit.value().link;

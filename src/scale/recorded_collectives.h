@@ -17,9 +17,6 @@ struct GpusOfJob {
   Placement placement;
 };
 
-/// Whether any collective was recorded.
-bool Communicates(const Job& job);
-
 /// The GPUs of the recorded job: 1 where it does not communicate; else what the trace says of the
 /// whole job, or of the largest group. nullopt: it says neither.
 std::optional<std::int64_t> RecordedGpus(const Job& job);

@@ -21,7 +21,8 @@ class RowCopier {
       using Value = typename std::remove_cvref_t<decltype(into)>::value_type;
       if constexpr (std::same_as<Value, StringId>) {
         into.Append(NewId(column[row]));
-      } else if constexpr (!std::same_as<Value, HostEventId>) {  // Those Freeze() computes.
+      } else if constexpr (!std::same_as<Value, HostEventId> &&  // Those Freeze() computes.
+                           !std::same_as<Value, GpuTaskId>) {
         into.Append(column[row]);
       }
     });
@@ -66,6 +67,18 @@ void CopyOpenEvents(const TraceStore& store, ThreadId thread, std::uint32_t next
     copier.Copy(store.host_events, event.index(), slice.host_events);
 }
 
+/// `kept`: rows of the GPU tasks that are in the slice, in order.
+void CopyCollectives(const TraceStore& store, const std::vector<std::size_t>& kept,
+                     RowCopier& copier, TraceStore& slice) {
+  for (std::size_t row = 0; row < store.collectives.rows(); ++row) {
+    const std::size_t task = store.collectives.task[row].index();
+    const auto found = std::lower_bound(kept.begin(), kept.end(), task);
+    if (found == kept.end() || *found != task) continue;
+    copier.Copy(store.collectives, row, slice.collectives);
+    slice.collectives.task.Append(GpuTaskId(static_cast<std::uint32_t>(found - kept.begin())));
+  }
+}
+
 }  // namespace
 
 TraceStore::RowRange HostEventsWithin(const TraceStore& store, ThreadId thread, Interval interval) {
@@ -88,13 +101,16 @@ std::unique_ptr<TraceStore> Slice(const TraceStore& store, Interval host, TimeNs
       copier.Copy(store.host_events, row, slice->host_events);
   }
   const std::span<const TimeNs> starts = store.gpu_tasks.start.values();
+  std::vector<std::size_t> kept;
   for (auto start = std::lower_bound(starts.begin(), starts.end(), host.start);
        start != starts.end() && *start <= gpu_end; ++start) {
     const auto row = static_cast<std::size_t>(start - starts.begin());
     const HostEventId launch = store.gpu_tasks.launch[row];
-    if (!launch.valid() || store.host_events.start[launch.index()] < host.end)
-      copier.Copy(store.gpu_tasks, row, slice->gpu_tasks);
+    if (launch.valid() && store.host_events.start[launch.index()] >= host.end) continue;
+    copier.Copy(store.gpu_tasks, row, slice->gpu_tasks);
+    kept.push_back(row);
   }
+  CopyCollectives(store, kept, copier, *slice);
   for (std::size_t row = 0; row < store.syncs.rows(); ++row) {
     const TimeNs start = store.syncs.start[row];
     if (start >= host.start && start <= gpu_end) copier.Copy(store.syncs, row, slice->syncs);

@@ -15,7 +15,7 @@ namespace headroom {
 /// Tasks launched before it have no launch, as in any recording that begins while the GPU works.
 ///
 /// Processes, threads, devices and streams keep their numbers, strings do not. Arrows, counters,
-/// memory events, instants and collectives' arguments are left out.
+/// memory events and instants are left out.
 ///
 /// REQUIRES: `store` is frozen. O(events of the stretch + tables of tracks + strings).
 std::unique_ptr<TraceStore> Slice(const TraceStore& store, Interval host, TimeNs gpu_end);

@@ -74,6 +74,25 @@ TEST(SliceTest, OfTheWholeIsTheWhole) {
     EXPECT_EQ(slice->gpu_tasks.launch[task], store->gpu_tasks.launch[task]);
 }
 
+TEST(SliceTest, CollectivesKeepTheirArguments) {
+  StoreBuilder b = FourSteps();
+  for (int step = 0; step < 4; ++step) {
+    b.Kernel("all-reduce", kStream, 100 * step + 120, 10, 10 + step)
+        .Collective("allreduce", "Float", step, step, 2);
+    b.Call("cudaLaunchKernel", kMain, 100 * step + 21, 5, 10 + step);
+  }
+  const std::unique_ptr<TraceStore> store = b.Build();
+  const std::unique_ptr<TraceStore> slice = Slice(*store, Microseconds(100, 300), TimeNs(440'000));
+  ASSERT_EQ(slice->collectives.rows(), 3u);
+  for (std::size_t row = 0; row < 3; ++row) {
+    const std::size_t task = slice->collectives.task[row].index();
+    EXPECT_EQ(slice->Text(slice->gpu_tasks.name[task]), "all-reduce");
+    const auto step = static_cast<std::int64_t>(row);
+    EXPECT_EQ(slice->collectives.in_elements[row], step);
+    EXPECT_EQ(slice->gpu_tasks.start[task], TimeNs(100'000 * step + 120'000));
+  }
+}
+
 TEST(SliceTest, OfNothingHasNoEvents) {
   const std::unique_ptr<TraceStore> store = FourSteps().Build();
   const std::unique_ptr<TraceStore> slice =

@@ -185,6 +185,18 @@ StoreBuilder::GpuTask& StoreBuilder::Launch(std::string_view op, std::int64_t th
   return Kernel(kernel, stream, kernel_start, kernel_duration, correlation);
 }
 
+StoreBuilder::GpuTask& StoreBuilder::GpuTask::Collective(std::string_view name,
+                                                         std::string_view dtype, std::int64_t sent,
+                                                         std::int64_t received,
+                                                         std::int64_t ranks) {
+  collective_ = name;
+  dtype_ = dtype;
+  sent_ = sent;
+  received_ = received;
+  ranks_ = ranks;
+  return *this;
+}
+
 StoreBuilder& StoreBuilder::NameDevice(std::int64_t ordinal, std::string_view name) {
   device_names_.emplace_back(ordinal, name);
   return *this;
@@ -251,6 +263,15 @@ std::unique_ptr<TraceStore> StoreBuilder::Build() const {
     tasks.bytes.MutablePending(row) = task.bytes_;
     tasks.grid_x.MutablePending(row) = task.blocks_;
     tasks.block_x.MutablePending(row) = task.threads_;
+    if (task.collective_.empty()) continue;
+    auto& collectives = store->collectives;
+    const std::size_t collective = AppendUnknown(collectives);
+    collectives.task.MutablePending(collective) = GpuTaskId(row);
+    collectives.name.MutablePending(collective) = text(task.collective_);
+    collectives.dtype.MutablePending(collective) = text(task.dtype_);
+    collectives.in_elements.MutablePending(collective) = task.sent_;
+    collectives.out_elements.MutablePending(collective) = task.received_;
+    collectives.group_size.MutablePending(collective) = task.ranks_;
   }
 
   // Of counters and points the track says the process alone.

@@ -50,6 +50,10 @@ class StoreBuilder {
    public:
     GpuTask& Device(std::int64_t ordinal) { return device_ = ordinal, *this; }
     GpuTask& Bytes(std::int64_t bytes) { return bytes_ = bytes, *this; }
+    /// What a collective tells of itself: `name` ("allreduce"), element type ("Float"), elements
+    /// sent and received, and the ranks of the group.
+    GpuTask& Collective(std::string_view name, std::string_view dtype, std::int64_t sent,
+                        std::int64_t received, std::int64_t ranks);
     /// Blocks, and threads in each.
     GpuTask& Grid(std::int32_t blocks, std::int32_t threads) {
       return blocks_ = blocks, threads_ = threads, *this;
@@ -63,6 +67,8 @@ class StoreBuilder {
     std::int64_t device_ = 0, stream_ = 0, start_ns_ = 0, duration_ns_ = 0;
     std::int64_t correlation_ = kUnknown, bytes_ = kUnknown;
     std::int32_t blocks_ = kUnknown32, threads_ = kUnknown32;
+    std::string collective_, dtype_;
+    std::int64_t sent_ = kUnknown, received_ = kUnknown, ranks_ = kUnknown;
   };
 
   /// Host events, counters and points from here on belong to this process ("1" at first).

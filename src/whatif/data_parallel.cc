@@ -15,15 +15,6 @@
 namespace headroom {
 namespace {
 
-bool Communicates(const Job& job) {
-  for (TaskIndex task = 0; task < job.graph().tasks.size(); ++task) {
-    if (job.graph().tasks[task].kind == TaskKind::kGpu &&
-        job.ClassOf(task).family == WorkFamily::kCommunication)
-      return true;
-  }
-  return false;
-}
-
 /// What the reducer launches for each gradient: a scaled copy into the bucket behind it, and one
 /// back in front of what reads the gradients. Gradients whose launches are not known have none.
 void InsertBucketCopies(const Job& job, const GradientStep& step, Edit& edit) {
@@ -42,6 +33,15 @@ void InsertBucketCopies(const Job& job, const GradientStep& step, Edit& edit) {
 }
 
 }  // namespace
+
+bool Communicates(const Job& job) {
+  for (TaskIndex task = 0; task < job.graph().tasks.size(); ++task) {
+    if (job.graph().tasks[task].kind == TaskKind::kGpu &&
+        job.ClassOf(task).family == WorkFamily::kCommunication)
+      return true;
+  }
+  return false;
+}
 
 DurationNs TransferTime(double bytes, const Channel& channel) {
   return DurationNs(std::llround(bytes / channel.bytes_per_ns));

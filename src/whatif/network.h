@@ -20,6 +20,9 @@ inline constexpr std::string_view kNetwork = "network";
 /// bandwidth on average beside compute kernels (Zhu et al., "Daydream", USENIX ATC 2020).
 inline constexpr double kNetworkError = 0.34;
 
+/// Whether the recorded job runs any collective.
+bool Communicates(const Job& job);
+
 /// Time that bytes take on a channel, without its latency.
 DurationNs TransferTime(double bytes, const Channel& channel);
 

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <type_traits>
 
+#include "base/ascii.h"
 #include "base/perfetto_fields.h"
 #include "base/protobuf_reader.h"
 
@@ -14,8 +15,6 @@ namespace {
 
 /// Tracks nest less deep; a file whose tracks are their own ancestors must not loop.
 constexpr int kMaxAncestors = 32;
-
-char ToLower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 std::string_view UnitName(CounterUnit unit) {
   switch (unit) {
