@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <utility>
 
+#include "analysis/analyzed_trace.h"
 #include "analysis/attribution.h"
 #include "analysis/bottleneck.h"
 #include "analysis/breakdown.h"
@@ -143,13 +145,15 @@ const DeviceSpec* SpecOf(const TraceStore& store, const DeviceCatalog& catalog) 
   return specs.size() == 1 ? *specs.begin() : nullptr;
 }
 
-Result<TraceReport> Analyze(const TraceStore& store, const Knowledge& knowledge,
-                            const AnalysisOptions& options) {
+namespace {
+
+/// All of a report that follows from its steps.
+TraceReport MakeReport(const TraceStore& store, const Knowledge& knowledge, NameFacts& names,
+                       const AnalysisOptions& options, const StepAnalysis& steps) {
   TraceReport report;
   report.input = DescribeInput(store, options);
   report.trace_start = EarliestEvent(store);
 
-  NameFacts names(store, knowledge);
   OperatorCosts costs(store);
   const Attribution attribution(store, names, costs);
   const DeviceSpec* device = SpecOf(store, knowledge.devices());
@@ -158,9 +162,6 @@ Result<TraceReport> Analyze(const TraceStore& store, const Knowledge& knowledge,
   report.gpu_time = ComputeGpuTime(store, work);
   report.idle = ComputeIdle(store);
 
-  Result<StepAnalysis> found = AnalyzeSteps(store, names, options);
-  if (!found.ok()) return found.status();
-  const StepAnalysis& steps = found.value();
   report.steps = steps.steps;
 
   report.kernels = KernelTable(store, names);
@@ -215,6 +216,24 @@ Result<TraceReport> Analyze(const TraceStore& store, const Knowledge& knowledge,
   }
   report.bottleneck = Abstain(report);
   return report;
+}
+
+}  // namespace
+
+Result<AnalyzedTrace> AnalyzeTrace(const TraceStore& store, const Knowledge& knowledge,
+                                   NameFacts& names, const AnalysisOptions& options) {
+  Result<StepAnalysis> steps = AnalyzeSteps(store, names, options);
+  if (!steps.ok()) return steps.status();
+  TraceReport report = MakeReport(store, knowledge, names, options, steps.value());
+  return AnalyzedTrace{std::move(report), std::move(steps).value()};
+}
+
+Result<TraceReport> Analyze(const TraceStore& store, const Knowledge& knowledge,
+                            const AnalysisOptions& options) {
+  NameFacts names(store, knowledge);
+  Result<AnalyzedTrace> analyzed = AnalyzeTrace(store, knowledge, names, options);
+  if (!analyzed.ok()) return analyzed.status();
+  return std::move(analyzed.value().report);
 }
 
 }  // namespace headroom

@@ -29,6 +29,10 @@ class [[nodiscard]] Status {
  public:
   Status() = default;
   static Status Ok() { return Status(); }
+  /// `code` with its message; without one where it is kOk.
+  static Status Of(StatusCode code, std::string message) {
+    return code == StatusCode::kOk ? Status() : Status(code, std::move(message));
+  }
   static Status GateFailed(std::string message) {
     return {StatusCode::kGateFailed, std::move(message)};
   }

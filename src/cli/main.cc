@@ -9,6 +9,7 @@
 #include <exception>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@
 #include "cli/report_command.h"
 #include "cli/scale_command.h"
 #include "cli/whatif_command.h"
+#include "distributed/launch.h"
 
 namespace headroom::cli {
 namespace {
@@ -53,6 +55,13 @@ int Finish(const Status& status) {
   if (!status.ok())
     Remark(fmt::format("headroom: {}\n", Printable(status.message(), CharsetOfEnvironment())));
   return ExitCode(status.code());
+}
+
+/// Of the processes that share a command's work, the first alone speaks.
+bool IsSilent(const Subcommand* command) {
+  if (command == nullptr || !command->shares_work()) return false;
+  const std::optional<Launch> launch = FindLaunch();
+  return launch && launch->process > 0;
 }
 
 int Run(int argc, char** argv) {
@@ -98,18 +107,21 @@ int Run(int argc, char** argv) {
     app.parse(arguments);
   } catch (const CLI::Success&) {  // --help and --version
     const Subcommand* command = chosen();
+    if (IsSilent(command)) return 0;
     return Finish(WriteResult(command != nullptr                ? command->app().help()
                               : app.get_help_ptr()->count() > 0 ? app.help()
                                                                 : app.version() + "\n",
                               ""));
   } catch (const CLI::ParseError& error) {
     const Subcommand* command = chosen();
+    if (IsSilent(command)) return kUsageExit;
     Remark(fmt::format("headroom: {}\nSee headroom {}--help.\n",
                        Printable(error.what(), CharsetOfEnvironment()),
                        command != nullptr ? command->app().get_name() + " " : ""));
     return kUsageExit;
   }
   if (Subcommand* command = chosen(); command != nullptr) {
+    if (IsSilent(command)) MuteRemarks();
     const int finished = Finish(command->Run());
     return command->exit_code() != 0 ? command->exit_code() : finished;
   }

@@ -11,6 +11,11 @@
 #include "base/atomic_file.h"
 
 namespace headroom::cli {
+namespace {
+
+bool muted = false;
+
+}  // namespace
 
 Status WriteResult(std::string text, const std::string& path) {
   if (!path.empty() && path != "-") {
@@ -62,7 +67,11 @@ Status WriteFolder(const std::string& folder, std::vector<NamedFile> files) {
   return status;
 }
 
-void Remark(std::string_view text) { (void)WriteAll(STDERR_FILENO, text); }
+void Remark(std::string_view text) {
+  if (!muted) (void)WriteAll(STDERR_FILENO, text);
+}
+
+void MuteRemarks() { muted = true; }
 
 Charset CharsetOfEnvironment() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
@@ -82,8 +91,11 @@ bool UseColor(ColorMode mode, const std::string& output_path) {
   const char* no_color = std::getenv("NO_COLOR");
   const char* terminal = std::getenv("TERM");
   const bool to_stdout = output_path.empty() || output_path == "-";
+  // Open MPI's mpirun gives its processes a terminal of their own, wherever it takes what they
+  // print.
+  const bool own_terminal = std::getenv("OMPI_COMM_WORLD_RANK") != nullptr;
   return to_stdout && (no_color == nullptr || *no_color == '\0') && terminal != nullptr &&
-         std::strcmp(terminal, "dumb") != 0 && isatty(STDOUT_FILENO) == 1;
+         std::strcmp(terminal, "dumb") != 0 && !own_terminal && isatty(STDOUT_FILENO) == 1;
 }
 
 }  // namespace headroom::cli

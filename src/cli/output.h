@@ -27,6 +27,9 @@ Status WriteFolder(const std::string& folder, std::vector<NamedFile> files);
 /// Prints to stderr; failures to do so are ignored.
 void Remark(std::string_view text);
 
+/// From here on Remark() prints nothing: another process of the same command has the word.
+void MuteRemarks();
+
 /// What a terminal can show by the locale of the environment (LC_ALL, LC_CTYPE, LANG).
 Charset CharsetOfEnvironment();
 

@@ -1,4 +1,4 @@
-// What recorded programs load, beside this program's own file.
+// What this program and recorded programs load, beside this program's own file.
 #pragma once
 
 #include <string>
@@ -10,6 +10,7 @@ struct Payload {
   std::string package;  ///< Folder of the Python package `headroom`; empty: not there.
   std::string inject;   ///< Folder for PYTHONPATH; empty: not there.
   std::string cupti;    ///< Library for the CUDA driver to load; empty: not there.
+  std::string mpi;      ///< Module that joins processes (distributed/team.h); empty: not there.
 };
 
 Payload FindPayload();

@@ -10,20 +10,16 @@
 #include <charconv>
 #include <thread>
 
-#include "analysis/analyze.h"
 #include "analysis/knowledge.h"
-#include "analysis/name_facts.h"
-#include "analysis/steps.h"
 #include "cli/help.h"
-#include "cli/progress.h"
+#include "cli/payload.h"
 #include "cli/ranks.h"
-#include "ingest/open_trace.h"
+#include "distributed/team.h"
 #include "report/csv_report.h"
 #include "report/json_report.h"
 #include "report/markdown_report.h"
 #include "report/section.h"
 #include "report/text_report.h"
-#include "whatif/finding_forecasts.h"
 
 namespace headroom::cli {
 namespace {
@@ -45,6 +41,7 @@ constexpr const char* kExamples = R"(Examples:
   headroom report rank*.json.gz --csv tables         a file per rank, tables as CSV
   headroom report trace.json.gz --steps 3:5          steps 3, 4 and 5 only
   headroom report trace.json.gz --measured-step-ms 83.5   forecasts for the job as it runs
+  mpirun -n 8 headroom report traces/                read by eight processes (docs/distributed.md)
 
 Exit codes: 0 fine; 2 usage; 3 a file is unreadable or no trace; 4 cannot write, or internal error.
 )";
@@ -70,6 +67,24 @@ CLI::Validator NotEmpty() {
         return text.empty() ? std::string("is empty") : std::string();
       },
       "");
+}
+
+/// Lines for stderr: "process 1 on node7: 3 files in 812.3 ms on 2 threads, peak 331.2 MB: a, b,
+/// c".
+std::string TextOf(const std::vector<ProcessLog>& processes) {
+  std::string text;
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    const ProcessLog& process = processes[i];
+    std::vector<std::string> paths;
+    for (const std::string& path : process.paths) paths.push_back(Printable(path));
+    text +=
+        fmt::format("process {} on {}: {} file{} in {:.1f} ms on {} thread{}, peak {:.1f} MB{}{}\n",
+                    i, Printable(process.host), paths.size(), paths.size() == 1 ? "" : "s",
+                    process.seconds * 1e3, process.threads, process.threads == 1 ? "" : "s",
+                    static_cast<double>(process.peak_bytes) / 1e6, paths.empty() ? "" : ": ",
+                    fmt::join(paths, ", "));
+  }
+  return text;
 }
 
 }  // namespace
@@ -145,10 +160,9 @@ ReportCommand::ReportCommand(CLI::App& parent) {
                  "Use nothing that was learned on this machine")
       ->group(kHost);
 
-  threads_ = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  app_->add_option(
-          "--threads", threads_,
-          fmt::format("Threads that read; the result is the same for any [{} here]", threads_))
+  app_->add_option("--threads", threads_,
+                   fmt::format("Threads that read; the result is the same for any [{} here]",
+                               std::max(1u, std::thread::hardware_concurrency())))
       ->type_name("N")
       ->check(WholeNumber(1, 1024))
       ->group(kRunning);
@@ -177,17 +191,35 @@ Status ReportCommand::Run() {
   if (!only_.empty() && (json_ || markdown_ || !csv_folder_.empty())) {
     return Status::Usage("--only chooses a section of the text: leave out --json, --md and --csv");
   }
+  Result<FileRequest> request = MakeRequest();
+  if (!request.ok()) return request.status();
+  log_.Enter("prepare");
+  const Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
+  if (!knowledge.ok()) return knowledge.status();
+  const Result<std::unique_ptr<Team>> team = JoinTeam(FindPayload().mpi);
+  if (!team.ok()) return team.status();
+  SharedReading reading(*team.value(), [&](const std::string& path, int threads) {
+    FileRequest of_file = request.value();
+    of_file.open.threads = threads;
+    return ReportFile(path, *knowledge.value(), of_file, log_);
+  });
+  if (!team.value()->leads()) {
+    request.value().compare = true;  // Nobody follows where there is one file.
+    reading.Follow();
+    return Status::Ok();
+  }
+  return Report(reading, request.value());
+}
+
+Status ReportCommand::Report(SharedReading& reading, FileRequest& request) {
   Result<TraceFiles> found = FindTraceFiles(traces_);
   if (!found.ok()) return found.status();
   files_ = std::move(found).value();
   if (Status status = CheckOutputs(); !status.ok()) return status;
-  StepRange steps;
-  if (!steps_.empty()) {
-    Result<StepRange> parsed = ParseStepRange(steps_);
-    if (!parsed.ok()) return parsed.status();
-    steps = parsed.value();
-  }
-  Result<ReadFiles> read = ReadAndAnalyze(steps);
+  request.progress = !quiet_;
+  request.compare = files_.paths.size() > 1;
+  if (!request.compare) request.analysis.rank = rank_;
+  Result<ReadFiles> read = Sort(reading.Lead(files_.paths, threads_.value_or(0)));
   if (!read.ok()) return read.status();
   log_.Enter("render");
   std::vector<TraceReport>& files = read.value().reports;
@@ -197,7 +229,7 @@ Status ReportCommand::Run() {
   if (Status status = KeepRank(files); !status.ok()) return status;
   AddIssues(ranks, files.front());
   if (Status status = Render(files, several ? &ranks : nullptr); !status.ok()) return status;
-  if (time_) Remark(log_.Text());
+  if (time_) Remark(log_.Text() + read.value().log);
   return Status::Ok();
 }
 
@@ -213,62 +245,38 @@ Status ReportCommand::CheckOutputs() const {
   return Status::Ok();
 }
 
-Result<ReportCommand::ReadFiles> ReportCommand::ReadAndAnalyze(const StepRange& steps) {
-  log_.Enter("prepare");
-  Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
-  if (!knowledge.ok()) return knowledge.status();
-
-  OpenOptions open;
-  open.threads = threads_;
-  open.expansion.max_ratio = max_expansion_;
-  open.max_event_bytes = max_event_mb_ * kMegabyte;
-  AnalysisOptions analysis;
-  analysis.first_step = steps.first;
-  analysis.last_step = steps.last;
-  analysis.step_marker = step_marker_;
-  if (files_.paths.size() == 1) analysis.rank = rank_;
-
-  // One store at a time: memory is that of the largest file, not of all.
-  ReadFiles read;
-  for (std::size_t i = 0; i < files_.paths.size(); ++i) {
-    const Status status = ReadOne(files_.paths[i], *knowledge.value(), analysis, open, read);
-    if (status.ok()) continue;
-    // What lies in a folder need not be one of the job's traces.
-    if (!files_.of_folder[i] || status.code() != StatusCode::kBadInput) return status;
-    read.unreadable.push_back(status.message());
+Result<FileRequest> ReportCommand::MakeRequest() const {
+  FileRequest request;
+  if (!steps_.empty()) {
+    const Result<StepRange> steps = ParseStepRange(steps_);
+    if (!steps.ok()) return steps.status();
+    request.analysis.first_step = steps.value().first;
+    request.analysis.last_step = steps.value().last;
   }
-  if (read.reports.empty()) return Status::BadInput(read.unreadable.front());
-  return read;
+  request.open.expansion.max_ratio = max_expansion_;
+  request.open.max_event_bytes = max_event_mb_ * kMegabyte;
+  request.analysis.step_marker = step_marker_;
+  request.calibration = calibration_;
+  request.measured_step_ms = measured_step_ms_;
+  return request;
 }
 
-Status ReportCommand::ReadOne(const std::string& path, const Knowledge& knowledge,
-                              const AnalysisOptions& analysis, const OpenOptions& open,
-                              ReadFiles& read) {
-  log_.Enter("read");
-  Progress progress(!quiet_, "reading " + Printable(path, Charset::kAscii));
-  OpenOptions watched = open;
-  watched.progress = [&](std::int64_t done, std::int64_t all) { progress.Update(done, all); };
-  Result<std::unique_ptr<TraceStore>> store = OpenTrace(path, watched);
-  if (!store.ok()) return store.status();
-  log_.AddStore(store.value()->metadata.events,
-                static_cast<std::int64_t>(store.value()->MemoryBytes()));
-  log_.Enter("analyze");
-  AnalysisOptions of_file = analysis;
-  of_file.path = path;
-  Result<TraceReport> report = Analyze(*store.value(), knowledge, of_file);
-  if (!report.ok()) return report.status();
-  log_.Enter("forecast");
-  if (Status status = Forecast(*store.value(), knowledge, report.value()); !status.ok())
-    return status;
-  if (files_.paths.size() > 1) {
-    NameFacts names(*store.value(), knowledge);
-    const Result<StepAnalysis> steps = AnalyzeSteps(*store.value(), names, of_file);
-    if (!steps.ok()) return steps.status();
-    read.timelines.push_back(ReadRankTimeline(*store.value(), names, steps.value()));
-    read.timelines.back().path = path;
+Result<ReportCommand::ReadFiles> ReportCommand::Sort(SharedResults results) const {
+  ReadFiles read;
+  for (std::size_t i = 0; i < results.files.size(); ++i) {
+    FileResult& file = results.files[i];
+    if (file.status.ok()) {
+      read.reports.push_back(std::move(*file.report));
+      if (file.timeline) read.timelines.push_back(std::move(*file.timeline));
+      continue;
+    }
+    // What lies in a folder need not be one of the job's traces.
+    if (!files_.of_folder[i] || file.status.code() == StatusCode::kUsage) return file.status;
+    read.unreadable.push_back(file.status.message());
   }
-  read.reports.push_back(std::move(report).value());
-  return Status::Ok();
+  if (read.reports.empty()) return Status::BadInput(read.unreadable.front());
+  if (results.processes.size() > 1) read.log = TextOf(results.processes);
+  return read;
 }
 
 JobRanks ReportCommand::CompareRanks(ReadFiles& read) const {
@@ -307,16 +315,6 @@ void ReportCommand::AddIssues(const JobRanks& job, TraceReport& report) {
     if (doc.severity != Severity::kInfo)
       health.grade = std::max(health.grade, doc.voids.empty() ? 'B' : 'C');
   }
-}
-
-Status ReportCommand::Forecast(const TraceStore& store, const Knowledge& knowledge,
-                               TraceReport& report) const {
-  Result<ChosenCalibration> chosen = ChooseCalibration(calibration_, store);
-  if (!chosen.ok()) return chosen.status();
-  const HostTruth truth = {.calibration = std::move(chosen.value().calibration),
-                           .from = std::move(chosen.value().from),
-                           .measured_step_ms = measured_step_ms_};
-  return ForecastFindings(store, knowledge, truth, report);
 }
 
 Status ReportCommand::KeepRank(std::vector<TraceReport>& files) const {

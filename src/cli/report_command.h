@@ -7,15 +7,15 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/knowledge.h"
 #include "cli/calibration_choice.h"
+#include "cli/file_report.h"
 #include "cli/output.h"
 #include "cli/resource_log.h"
 #include "cli/step_range.h"
 #include "cli/subcommand.h"
 #include "cli/trace_files.h"
 #include "cluster/job_ranks.h"
-#include "ingest/open_trace.h"
+#include "distributed/shared_reading.h"
 
 namespace headroom::cli {
 
@@ -25,6 +25,7 @@ class ReportCommand : public Subcommand {
 
   const CLI::App& app() const override { return *app_; }
   Status Run() override;
+  bool shares_work() const override { return true; }
 
  private:
   /// Fails where an output would replace a trace.
@@ -33,11 +34,14 @@ class ReportCommand : public Subcommand {
     std::vector<TraceReport> reports;
     std::vector<RankTimeline> timelines;  ///< Of several files: by file.
     std::vector<std::string> unreadable;  ///< Files of folders, with why.
+    std::string log;                      ///< Of the processes, where there are several.
   };
-  Result<ReadFiles> ReadAndAnalyze(const StepRange& steps);
-  /// One file's part of it.
-  Status ReadOne(const std::string& path, const Knowledge& knowledge,
-                 const AnalysisOptions& analysis, const OpenOptions& open, ReadFiles& read);
+  /// What the flags ask of each file.
+  Result<FileRequest> MakeRequest() const;
+  /// All that the leading process does.
+  Status Report(SharedReading& reading, FileRequest& request);
+  /// Tells files that were read from those that could not be.
+  Result<ReadFiles> Sort(SharedResults results) const;
   /// The ranks on one clock, and what is wrong with the set of files.
   JobRanks CompareRanks(ReadFiles& read) const;
   /// What is wrong with the set, as issues of one of its files.
@@ -45,8 +49,6 @@ class ReportCommand : public Subcommand {
   /// Leaves the rank that the user asked for.
   Status KeepRank(std::vector<TraceReport>& files) const;
   Status Render(const std::vector<TraceReport>& files, const JobRanks* ranks);
-  /// What the engine says of one file.
-  Status Forecast(const TraceStore& store, const Knowledge& knowledge, TraceReport& report) const;
   std::vector<std::string> CheckArguments(const std::vector<TraceReport>& files) const;
   std::vector<std::string> ForecastArguments() const;
 
@@ -69,7 +71,7 @@ class ReportCommand : public Subcommand {
   std::string only_;
   bool quiet_ = false;
   bool time_ = false;
-  int threads_ = 0;
+  std::optional<int> threads_;
   std::int64_t max_expansion_ = 0;
   std::int64_t max_event_mb_ = 0;
   std::string color_ = "auto";

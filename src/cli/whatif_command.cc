@@ -11,6 +11,8 @@
 #include "cli/forecast_record.h"
 #include "cli/open_job.h"
 #include "cli/output.h"
+#include "cli/payload.h"
+#include "distributed/team.h"
 #include "report/forecast_report.h"
 #include "report/score_report.h"
 #include "whatif/forecast.h"
@@ -53,6 +55,22 @@ WhatifCommand::WhatifCommand(CLI::App& parent) {
 }
 
 Status WhatifCommand::Run() {
+  const Result<std::unique_ptr<Team>> team = JoinTeam(FindPayload().mpi);
+  if (!team.ok()) return team.status();
+  SweepSharing sharing(*team.value());
+  if (team.value()->leads()) return Lead(sharing);
+  if (!views_.sweeps()) {
+    sharing.Follow(nullptr);
+    return Status::Ok();
+  }
+  // Whatever is wrong, the leader says it.
+  options_.quiet = true;
+  const Result<OpenedJob> opened = OpenJob(trace_, options_);
+  sharing.Follow(opened.ok() && opened.value().forecasts.ok() ? opened.value().job.get() : nullptr);
+  return Status::Ok();
+}
+
+Status WhatifCommand::Lead(SweepSharing& sharing) {
   const Charset charset = CharsetOfEnvironment();
   const bool color = UseColor(ColorMode::kAuto, output_path_);
   if (list_) return WriteResult(RenderScenarioList(Catalogue(), color, charset), output_path_);
@@ -93,7 +111,7 @@ Status WhatifCommand::Run() {
   report.baseline = forecaster.baseline();
   report.baseline.AlsoNote(opened.value().note);
   report.ranked = scenarios_.empty();
-  if (Status status = views_.Begin(job, report); !status.ok()) return status;
+  if (Status status = views_.Begin(job, sharing, report); !status.ok()) return status;
   for (std::size_t i = 0; i < calls.size(); ++i) {
     report.forecasts.push_back(forecaster.Run(scenarios_[i], calls[i]));
     if (Status status = views_.AddScenario(job, forecaster.last_plan(), report); !status.ok())

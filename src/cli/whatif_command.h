@@ -19,8 +19,11 @@ class WhatifCommand : public Subcommand {
 
   const CLI::App& app() const override { return *app_; }
   Status Run() override;
+  bool shares_work() const override { return true; }
 
  private:
+  /// All that the leading process does.
+  Status Lead(SweepSharing& sharing);
   /// Refuses to write the result over a file that it comes from.
   Status CheckOutput(const std::vector<std::string>& inputs) const;
   /// For a trace of which nothing can be replayed.

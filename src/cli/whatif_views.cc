@@ -59,10 +59,10 @@ Status WhatifViews::Check(const std::string& trace,
   return Status::Ok();
 }
 
-Status WhatifViews::Begin(const Job& job, ForecastReport& report) const {
+Status WhatifViews::Begin(const Job& job, SweepSharing& sharing, ForecastReport& report) const {
   if (explain_) report.explanation = ExplainJob(job);
   if (self_check_) report.self_check = CheckSelf(job, report.baseline.replay_error_pct);
-  if (sweep_) report.sweep = SweepTargets(job);
+  if (sweep_) report.sweep = sharing.Lead(job);
   if (!graph_path_.empty()) {
     if (Status status = WriteResult(RenderGraph(job, report.path), graph_path_); !status.ok())
       return status;

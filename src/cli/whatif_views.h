@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "distributed/sweep_sharing.h"
 #include "report/forecast_report.h"
 #include "whatif/job.h"
 
@@ -19,13 +20,14 @@ class WhatifViews {
   void AddFlags(CLI::App& app);
   /// Whether a file or a gate was asked for, which an abstention is no answer to.
   bool Asked() const { return self_check_ || !graph_path_.empty() || !timeline_path_.empty(); }
+  bool sweeps() const { return sweep_; }
   /// Of a trace without a graph: names the flag that needs one, and why there is none. REQUIRES:
   /// Asked().
   Status RefuseWithoutGraph(const std::string& trace, const Status& why) const;
   /// What can be refused before the trace is read.
   Status Check(const std::string& trace, const std::vector<std::string>& scenarios) const;
   /// Of the job as it is: adds to the report, and writes files. The report has its path.
-  Status Begin(const Job& job, ForecastReport& report) const;
+  Status Begin(const Job& job, SweepSharing& sharing, ForecastReport& report) const;
   /// Of the last forecast of the report. `plan`: its plan, where it applies.
   Status AddScenario(const Job& job, const EditedPlan& plan, ForecastReport& report) const;
   /// kGateFailed where a check of the report failed.

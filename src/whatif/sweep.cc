@@ -161,35 +161,41 @@ std::optional<std::size_t> FindKnee(const Scales& scales, const Scales& steps, d
   return std::nullopt;
 }
 
-void Measure(PartReplayer& replayer, Candidate& candidate, double step_ns) {
-  Scales scales = ScalesOfFactors();
-  const Scales steps = replayer.Run(candidate.part, scales);
-  SweepTarget& target = candidate.target;
-  for (std::size_t i = 0; i < kSweepFactors.size(); ++i) target.step_ms[i] = steps[i + 1] / 1e6;
-  target.saves_ms = (step_ns - steps[4]) / 1e6;
-  target.saves_at_most_ms = (step_ns - steps[6]) / 1e6;
-
+void FindKneeFactor(PartReplayer& replayer, const PlanPart& part, Scales scales, Scales steps,
+                    double step_ns, SweepTarget& target) {
   // In order of scale; the extra point goes before the infinite factor.
-  Scales ordered = steps;
   std::swap(scales[6], scales[7]);
-  std::swap(ordered[6], ordered[7]);
-  const double first_slope = (ordered[0] - ordered[1]) / (scales[0] - scales[1]);
-  if (ordered[0] - ordered[1] < kNoise * step_ns) return;  // Nothing to gain at first.
-  const std::optional<std::size_t> behind = FindKnee(scales, ordered, first_slope);
+  std::swap(steps[6], steps[7]);
+  const double first_slope = (steps[0] - steps[1]) / (scales[0] - scales[1]);
+  if (steps[0] - steps[1] < kNoise * step_ns) return;  // Nothing to gain at first.
+  const std::optional<std::size_t> behind = FindKnee(scales, steps, first_slope);
   if (!behind) return;
   // The slope falls somewhere about the segment before that point: look closer, once.
   const double from = scales[*behind >= 2 ? *behind - 2 : 0], to = scales[*behind];
   Scales closer;
   for (std::size_t i = 0; i < closer.size(); ++i)
     closer[i] = from + (to - from) * static_cast<double>(i) / (closer.size() - 1);
-  const Scales there = replayer.Run(candidate.part, closer);
+  const Scales there = replayer.Run(part, closer);
   const std::optional<std::size_t> knee = FindKnee(closer, there, first_slope);
   const double scale = knee ? closer[*knee - 1] : to;
   if (scale > 0) target.knee_factor = 1 / scale;
 }
 
+SweepTarget Measure(PartReplayer& replayer, const Candidate& candidate, double step_ns) {
+  const std::int64_t replays_before = replayer.replays();
+  const Scales scales = ScalesOfFactors();
+  const Scales steps = replayer.Run(candidate.part, scales);
+  SweepTarget target = candidate.target;
+  for (std::size_t i = 0; i < kSweepFactors.size(); ++i) target.step_ms[i] = steps[i + 1] / 1e6;
+  target.saves_ms = (step_ns - steps[4]) / 1e6;
+  target.saves_at_most_ms = (step_ns - steps[6]) / 1e6;
+  FindKneeFactor(replayer, candidate.part, scales, steps, step_ns, target);
+  target.replays = replayer.replays() - replays_before;
+  return target;
+}
+
 /// Waits for the GPU by the call that waits: gone, or there.
-std::vector<SweepTarget> SweepWaits(const Job& job, double step_ns, std::int64_t& replays) {
+std::vector<SweepTarget> SweepWaits(const Job& job, double step_ns) {
   const Graph& graph = job.graph();
   std::map<std::string_view, Plan> by_name;
   for (TaskIndex task = 0; task < graph.tasks.size(); ++task) {
@@ -203,8 +209,7 @@ std::vector<SweepTarget> SweepWaits(const Job& job, double step_ns, std::int64_t
   Replayer replayer;
   for (const auto& [name, plan] : by_name) {
     const double step = replayer.Run(plan).step_ns;
-    ++replays;
-    SweepTarget target{.kind = TargetKind::kSync, .name = std::string(name)};
+    SweepTarget target{.kind = TargetKind::kSync, .name = std::string(name), .replays = 1};
     target.step_ms.back() = step / 1e6;
     target.saves_ms = target.saves_at_most_ms = (step_ns - step) / 1e6;
     targets.push_back(std::move(target));
@@ -247,27 +252,59 @@ std::string_view Name(TargetKind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-Sweep SweepTargets(const Job& job) {
+struct TargetSweep::State {
+  explicit State(const Job& of_job)
+      : job(of_job),
+        finder(of_job),
+        candidates(finder.Find()),
+        measured(candidates.size()),
+        replayer(of_job.corrected()),
+        step_ns(replayer.Run({}, 1)) {}
+
+  const Job& job;
+  Candidates finder;
+  std::vector<Candidate> candidates;
+  std::vector<std::optional<SweepTarget>> measured;
+  PartReplayer replayer;
+  double step_ns;
+};
+
+TargetSweep::TargetSweep(const Job& job) : state_(std::make_unique<State>(job)) {}
+
+TargetSweep::~TargetSweep() = default;
+
+double TargetSweep::step_ns() const { return state_->step_ns; }
+
+std::size_t TargetSweep::size() const { return state_->candidates.size(); }
+
+SweepTarget TargetSweep::Measure(std::size_t i) {
+  return headroom::Measure(state_->replayer, state_->candidates[i], state_->step_ns);
+}
+
+void TargetSweep::Take(std::size_t i, SweepTarget measured) {
+  state_->measured[i] = std::move(measured);
+}
+
+Sweep TargetSweep::Finish() {
   Sweep sweep;
-  Candidates finder(job);
-  std::vector<Candidate> candidates = finder.Find();
-  PartReplayer replayer(job.corrected());
-  const double step_ns = replayer.Run({}, 1);
-  sweep.step_ms = step_ns / 1e6;
-  for (Candidate& candidate : candidates) {
-    Measure(replayer, candidate, step_ns);
-    sweep.targets.push_back(candidate.target);
+  sweep.step_ms = state_->step_ns / 1e6;
+  for (std::size_t i = 0; i < size(); ++i) {
+    std::optional<SweepTarget>& measured = state_->measured[i];
+    sweep.targets.push_back(measured ? std::move(*measured) : Measure(i));
   }
-  std::int64_t replays = 0;
-  for (SweepTarget& target : SweepWaits(job, step_ns, replays))
+  for (SweepTarget& target : SweepWaits(state_->job, state_->step_ns))
     sweep.targets.push_back(std::move(target));
   std::stable_sort(
       sweep.targets.begin(), sweep.targets.end(), [](const SweepTarget& a, const SweepTarget& b) {
         return std::tie(a.saves_ms, a.saves_at_most_ms) > std::tie(b.saves_ms, b.saves_at_most_ms);
       });
-  sweep.next = ChainFixes(replayer, finder, candidates, step_ns);
-  sweep.replays = replays + replayer.replays();
+  const std::int64_t replays_before = state_->replayer.replays();
+  sweep.next = ChainFixes(state_->replayer, state_->finder, state_->candidates, state_->step_ns);
+  sweep.replays = 1 + state_->replayer.replays() - replays_before;
+  for (const SweepTarget& target : sweep.targets) sweep.replays += target.replays;
   return sweep;
 }
+
+Sweep SweepTargets(const Job& job) { return TargetSweep(job).Finish(); }
 
 }  // namespace headroom

@@ -8,8 +8,10 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -46,6 +48,7 @@ struct SweepTarget {
   /// Beyond this factor a further gain is less than half as steep as the first: something else
   /// has become critical. None: as steep all the way, or no gain at all.
   std::optional<double> knee_factor = {};
+  std::int64_t replays = 0;  ///< That it took.
 };
 
 /// One of a chain of fixes, each the best after those before it.
@@ -63,7 +66,31 @@ struct Sweep {
   std::int64_t replays = 0;
 };
 
-/// Of the corrected plan. Of layers and operators, those with most time.
+/// Of the corrected plan. Of layers and operators, those with most time. The targets of kernels and
+/// of the host's work can be measured one by one, in any order, also elsewhere.
+class TargetSweep {
+ public:
+  /// `job` must outlive the object.
+  explicit TargetSweep(const Job& job);
+  ~TargetSweep();
+
+  /// A step of the job as it is, in ns.
+  double step_ns() const;
+  /// Targets to measure.
+  std::size_t size() const;
+  /// Replays what target `i` < size() is measured by; the same on every machine for the same job.
+  SweepTarget Measure(std::size_t i);
+  /// Takes what Measure(i) gave, here or elsewhere.
+  void Take(std::size_t i, SweepTarget measured);
+  /// Measures what was not taken, the waits, and the chain of fixes. To be called once.
+  Sweep Finish();
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// All of it, here.
 Sweep SweepTargets(const Job& job);
 
 }  // namespace headroom

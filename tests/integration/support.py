@@ -81,9 +81,15 @@ def sanitized():
     return b"__asan_init" in data or b"__tsan_init" in data
 
 
-def headroom(*args, cwd=None, seconds=60, address_space=None, environment=None):
-    """Runs the program, without what it may have learned on this machine. `address_space`: bytes it may map (not under a sanitizer)."""
-    command = [str(BINARY), *map(str, args)]
+def headroom(*args, cwd=None, seconds=60, address_space=None, environment=None, launcher=()):
+    """Runs the program, without what it may have learned on this machine. `address_space`: bytes it may map (not under a sanitizer).
+    `launcher`: command that starts it, with its flags."""
+    return run([*launcher, BINARY, *args], cwd, seconds, address_space, environment)
+
+
+def run(command, cwd=None, seconds=60, address_space=None, environment=None):
+    """Runs a command, as headroom() does."""
+    command = [str(part) for part in command]
     limit = None
     if address_space and not sanitized():
         limit = functools.partial(resource.setrlimit, resource.RLIMIT_AS, (address_space, address_space))

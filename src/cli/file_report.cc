@@ -1,0 +1,74 @@
+#include "cli/file_report.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "analysis/analyzed_trace.h"
+#include "analysis/name_facts.h"
+#include "cli/progress.h"
+#include "report/escape.h"
+#include "whatif/finding_forecasts.h"
+
+namespace headroom::cli {
+namespace {
+
+/// What the engine says of the file.
+Status Forecast(const TraceStore& store, const Knowledge& knowledge, const FileRequest& request,
+                TraceReport& report) {
+  Result<ChosenCalibration> chosen = ChooseCalibration(request.calibration, store);
+  if (!chosen.ok()) return chosen.status();
+  const HostTruth truth = {.calibration = std::move(chosen.value().calibration),
+                           .from = std::move(chosen.value().from),
+                           .measured_step_ms = request.measured_step_ms};
+  return ForecastFindings(store, knowledge, truth, report);
+}
+
+Status Fill(const std::string& path, const Knowledge& knowledge, const FileRequest& request,
+            ResourceLog& log, FileResult& result) {
+  log.Enter("read");
+  Progress progress(request.progress, "reading " + Printable(path, Charset::kAscii));
+  OpenOptions open = request.open;
+  open.progress = [&](std::int64_t done, std::int64_t all) { progress.Update(done, all); };
+  Result<std::unique_ptr<TraceStore>> store = OpenTrace(path, open);
+  if (!store.ok()) return store.status();
+  log.AddStore(store.value()->metadata.events,
+               static_cast<std::int64_t>(store.value()->MemoryBytes()));
+  log.Enter("analyze");
+  AnalysisOptions analysis = request.analysis;
+  analysis.path = path;
+  NameFacts names(*store.value(), knowledge);
+  Result<AnalyzedTrace> analyzed = AnalyzeTrace(*store.value(), knowledge, names, analysis);
+  if (!analyzed.ok()) return analyzed.status();
+  if (request.compare) {
+    result.timeline = ReadRankTimeline(*store.value(), names, analyzed.value().steps);
+    result.timeline->path = path;
+  }
+  log.Enter("forecast");
+  TraceReport& report = result.report.emplace(std::move(analyzed.value().report));
+  return Forecast(*store.value(), knowledge, request, report);
+}
+
+}  // namespace
+
+FileResult ReportFile(const std::string& path, const Knowledge& knowledge,
+                      const FileRequest& request, ResourceLog& log) {
+  FileResult result;
+  try {
+    result.status = Fill(path, knowledge, request, log, result);
+  } catch (const std::bad_alloc&) {
+    result.status = Status::Internal(
+        fmt::format("{}: out of memory; fewer --threads, or a machine with more memory helps",
+                    Printable(path, Charset::kAscii)));
+  }
+  if (!result.status.ok()) {
+    result.report.reset();
+    result.timeline.reset();
+  }
+  return result;
+}
+
+}  // namespace headroom::cli

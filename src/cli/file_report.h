@@ -1,0 +1,31 @@
+// What `headroom report` does with one trace file.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "analysis/analyze.h"
+#include "analysis/knowledge.h"
+#include "cli/calibration_choice.h"
+#include "cli/resource_log.h"
+#include "distributed/file_result.h"
+#include "ingest/open_trace.h"
+
+namespace headroom::cli {
+
+/// What is asked of each file.
+struct FileRequest {
+  OpenOptions open;
+  AnalysisOptions analysis;  ///< Without a path.
+  CalibrationFlags calibration;
+  std::optional<double> measured_step_ms;
+  bool compare = false;  ///< Whether ranks are to be compared.
+  bool progress = false;
+};
+
+/// Reads, analyses and forecasts one file; what it took of memory is free again when it returns.
+/// Running out of memory is a failure of this file alone.
+FileResult ReportFile(const std::string& path, const Knowledge& knowledge,
+                      const FileRequest& request, ResourceLog& log);
+
+}  // namespace headroom::cli

@@ -1,0 +1,298 @@
+// Members are listed by structured bindings: one that is added to a struct and not here does not
+// compile.
+#include "distributed/file_result.h"
+
+#include <cereal/archives/binary.hpp>
+#include <cereal/types/base_class.hpp>
+#include <cereal/types/optional.hpp>
+#include <cereal/types/string.hpp>
+#include <cereal/types/vector.hpp>
+#include <cstdint>
+#include <sstream>
+#include <utility>
+
+// The library finds these functions by their names, in the namespace of what they write.
+// NOLINTBEGIN(readability-identifier-naming)
+namespace headroom {
+
+template <typename Archive>
+std::int64_t save_minimal(const Archive&, const TimeNs& time) {
+  return time.ns();
+}
+template <typename Archive>
+void load_minimal(const Archive&, TimeNs& time, const std::int64_t& ns) {
+  time = TimeNs(ns);
+}
+
+template <typename Archive>
+std::int64_t save_minimal(const Archive&, const DurationNs& duration) {
+  return duration.ns();
+}
+template <typename Archive>
+void load_minimal(const Archive&, DurationNs& duration, const std::int64_t& ns) {
+  duration = DurationNs(ns);
+}
+
+template <typename Archive>
+std::uint32_t save_minimal(const Archive&, const ProcessId& id) {
+  return id.index();
+}
+template <typename Archive>
+void load_minimal(const Archive&, ProcessId& id, const std::uint32_t& index) {
+  id = ProcessId(index);
+}
+
+template <typename Archive>
+void serialize(Archive& archive, Interval& row) {
+  auto& [start, end] = row;
+  archive(start, end);
+}
+
+template <typename Archive>
+void serialize(Archive& archive, DeviceInfo& row) {
+  auto& [id, name, memory_bytes, sms, compute_capability] = row;
+  archive(id, name, memory_bytes, sms, compute_capability);
+}
+
+template <typename Archive>
+void serialize(Archive& archive, InputInfo& row) {
+  auto& [path, format, bytes, events, rank, world_size, devices] = row;
+  archive(path, format, bytes, events, rank, world_size, devices);
+}
+
+template <typename Archive>
+void serialize(Archive& archive, HealthIssue& row) {
+  auto& [issue, count, detail, voids] = row;
+  archive(issue, count, detail, voids);
+}
+
+template <typename Archive>
+void serialize(Archive& archive, Health& row) {
+  auto& [grade, cut, issues] = row;
+  archive(grade, cut, issues);
+}
+
+template <typename Archive>
+void serialize(Archive& archive, StepRow& row) {
+  auto& [index, start, wall, gpu_busy, host, on_host, tasks, lost_tasks, profiler_cost, host_wait,
+         queue_depth_mean, queue_depth_max] = row;
+  archive(index, start, wall, gpu_busy, host, on_host, tasks, lost_tasks, profiler_cost, host_wait,
+          queue_depth_mean, queue_depth_max);
+}
+
+template <typename Archive>
+void serialize(Archive& archive, WallSummary& row) {
+  auto& [p50, mean, min, max] = row;
+  archive(p50, mean, min, max);
+}
+
+template <typename Archive>
+void serialize(Archive& archive, MsInterval& row) {
+  auto& [low, mid, high] = row;
+  archive(low, mid, high);
+}
+
+template <typename Archive>
+void serialize(Archive& archive, EngineSummary& row) {
+  auto& [first_step, last_step, steps, events, replay_error_pct, calibration, error,
+         corrected_step_ms] = row;
+  archive(first_step, last_step, steps, events, replay_error_pct, calibration, error,
+          corrected_step_ms);
+}
+
+// Two classes have its members: a member that is added must be added here by hand.
+template <typename Archive>
+void serialize(Archive& archive, Steps& steps) {
+  archive(cereal::base_class<WallSummary>(&steps), steps.source, steps.confidence, steps.marker,
+          steps.process, steps.list, steps.tasks_before_first, steps.tasks_outside,
+          steps.corrected_p50, steps.profiler_overhead_pct);
+}
+
+template <typename Archive>
+void serialize(Archive& archive, GpuTimeRow& row) {
+  auto& [device, span, busy, compute, communication, memory, exposed_communication, exposed_memory,
+         idle, overlap_communication_pct] = row;
+  archive(device, span, busy, compute, communication, memory, exposed_communication, exposed_memory,
+          idle, overlap_communication_pct);
+}
+
+template <typename Archive>
+void serialize(Archive& archive, IdleRow& row) {
+  auto& [device, stream, host_wait, kernel_wait, other] = row;
+  archive(device, stream, host_wait, kernel_wait, other);
+}
+
+template <typename Archive>
+void serialize(Archive& archive, BreakdownParts& row) {
+  auto& [data_wait, host_to_device, forward, backward, optimizer, communication, callback, other] =
+      row;
+  archive(data_wait, host_to_device, forward, backward, optimizer, communication, callback, other);
+}
+
+template <typename Archive>
+void serialize(Archive& archive, StepBreakdown& row) {
+  auto& [step_index, wall, step, gpu] = row;
+  archive(step_index, wall, step, gpu);
+}
+
+template <typename Archive>
+void serialize(Archive& archive, Bottleneck& row) {
+  auto& [verdict, share_pct, confidence, balance, host_only, evidence] = row;
+  archive(verdict, share_pct, confidence, balance, host_only, evidence);
+}
+
+template <typename Archive>
+void serialize(Archive& archive, CauseRow& row) {
+  auto& [name, time, share_pct] = row;
+  archive(name, time, share_pct);
+}
+
+template <typename Archive>
+void serialize(Archive& archive, Finding& row) {
+  auto& [id, title, share_pct, evidence, action, check_section, figure, remedy, saves_ms,
+         saves_note, scenario] = row;
+  archive(id, title, share_pct, evidence, action, check_section, figure, remedy, saves_ms,
+          saves_note, scenario);
+}
+
+template <typename Archive>
+void serialize(Archive& archive, TimeRow& row) {
+  auto& [name, count, total, p50, min, max, share_pct, host, self_host, forward, backward, flops,
+         bytes, roofline_pct, bound, kind, tensor_cores] = row;
+  archive(name, count, total, p50, min, max, share_pct, host, self_host, forward, backward, flops,
+          bytes, roofline_pct, bound, kind, tensor_cores);
+}
+
+template <typename Archive>
+void serialize(Archive& archive, LineRow& row) {
+  auto& [location, count, total, forward, backward, share_pct] = row;
+  archive(location, count, total, forward, backward, share_pct);
+}
+
+template <typename Archive>
+void serialize(Archive& archive, SyncRow& row) {
+  auto& [name, where, count, host, gpu_idle, in_median_step] = row;
+  archive(name, where, count, host, gpu_idle, in_median_step);
+}
+
+template <typename Archive>
+void serialize(Archive& archive, RegionRow& row) {
+  auto& [key, count, total, self, min, max, mean, stdev, p50, p99, gpu] = row;
+  archive(key, count, total, self, min, max, mean, stdev, p50, p99, gpu);
+}
+
+template <typename Archive>
+void serialize(Archive& archive, TimingRow& row) {
+  auto& [name, inside, source, count, total, mean, p50, p99, share_pct, gpu] = row;
+  archive(name, inside, source, count, total, mean, p50, p99, share_pct, gpu);
+}
+
+template <typename Archive>
+void serialize(Archive& archive, CallbackRow& row) {
+  auto& [event, callback, count, total, self, share_pct] = row;
+  archive(event, callback, count, total, self, share_pct);
+}
+
+template <typename Archive>
+void serialize(Archive& archive, MetricRow& row) {
+  auto& [name, unit, instance, gpu, mean, min, max, last, samples] = row;
+  archive(name, unit, instance, gpu, mean, min, max, last, samples);
+}
+
+template <typename Archive>
+void serialize(Archive& archive, InputWait& row) {
+  auto& [host, exposed, hidden, batches, source] = row;
+  archive(host, exposed, hidden, batches, source);
+}
+
+template <typename Archive>
+void serialize(Archive& archive, LoopHost& row) {
+  auto& [step, data_wait, callback] = row;
+  archive(step, data_wait, callback);
+}
+
+template <typename Archive>
+void serialize(Archive& archive, Throughput& row) {
+  auto& [samples_per_s, batch_size, source] = row;
+  archive(samples_per_s, batch_size, source);
+}
+
+template <typename Archive>
+void serialize(Archive& archive, ClassRow& row) {
+  auto& [name, family, count, total, share_pct] = row;
+  archive(name, family, count, total, share_pct);
+}
+
+template <typename Archive>
+void serialize(Archive& archive, Efficiency& row) {
+  auto& [device_name, flops_per_step, math_dtype, peak_tflops, mfu_pct, mfu_formula, error,
+         mfu_coverage_pct, costed_pct, impossible_pct, compute_bound_pct, memory_bound_pct,
+         tensor_core_eligible_pct, tensor_core_used_pct, tensor_core_unknown_pct,
+         unclassified_pct] = row;
+  archive(device_name, flops_per_step, math_dtype, peak_tflops, mfu_pct, mfu_formula, error,
+          mfu_coverage_pct, costed_pct, impossible_pct, compute_bound_pct, memory_bound_pct,
+          tensor_core_eligible_pct, tensor_core_used_pct, tensor_core_unknown_pct,
+          unclassified_pct);
+}
+
+template <typename Archive>
+void serialize(Archive& archive, TraceReport& row) {
+  auto& [input, health, trace_start, steps, gpu_time, idle, breakdown, ceiling, causes, bottleneck,
+         findings, kernels, operators, layers, classes, lines, syncs, efficiency, regions, timings,
+         callbacks, metrics, machine_notes, loop, input_wait, throughput, engine] = row;
+  archive(input, health, trace_start, steps, gpu_time, idle, breakdown, ceiling, causes, bottleneck,
+          findings, kernels, operators, layers, classes, lines, syncs, efficiency, regions, timings,
+          callbacks, metrics, machine_notes, loop, input_wait, throughput, engine);
+}
+
+template <typename Archive>
+void serialize(Archive& archive, RankCollective& row) {
+  auto& [group, kind, step, start, end, bytes, members, hidden] = row;
+  archive(group, kind, step, start, end, bytes, members, hidden);
+}
+
+template <typename Archive>
+void serialize(Archive& archive, RankStep& row) {
+  auto& [number, start, wall] = row;
+  archive(number, start, wall);
+}
+
+template <typename Archive>
+void serialize(Archive& archive, RankTimeline& row) {
+  auto& [rank, world_size, path, collectives, steps] = row;
+  archive(rank, world_size, path, collectives, steps);
+}
+
+template <typename Archive>
+void save(Archive& archive, const FileResult& result) {
+  archive(result.status.code(), result.status.message(), result.report, result.timeline);
+}
+template <typename Archive>
+void load(Archive& archive, FileResult& result) {
+  StatusCode code = StatusCode::kOk;
+  std::string message;
+  archive(code, message, result.report, result.timeline);
+  result.status = Status::Of(code, std::move(message));
+}
+
+}  // namespace headroom
+// NOLINTEND(readability-identifier-naming)
+
+namespace headroom {
+
+std::string PackResults(const std::vector<FileResult>& results) {
+  std::ostringstream bytes;
+  cereal::BinaryOutputArchive archive(bytes);
+  archive(results);
+  return std::move(bytes).str();
+}
+
+std::vector<FileResult> UnpackResults(const std::string& bytes) {
+  std::istringstream stream(bytes);
+  std::vector<FileResult> results;
+  cereal::BinaryInputArchive archive(stream);
+  archive(results);
+  return results;
+}
+
+}  // namespace headroom

@@ -1,0 +1,27 @@
+// What reading one of several trace files gave: plain values that one process can hand to another.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/report.h"
+#include "base/status.h"
+#include "cluster/rank_timeline.h"
+
+namespace headroom {
+
+struct FileResult {
+  Status status;                         ///< Not ok: why there is no report.
+  std::optional<TraceReport> report;     ///< Of the file by itself.
+  std::optional<RankTimeline> timeline;  ///< To be compared with others'; none: of a single file.
+};
+
+/// As bytes, for UnpackResults() of the same program on the same kind of machine; every value comes
+/// back as it was, to the last bit.
+std::string PackResults(const std::vector<FileResult>& results);
+
+/// REQUIRES: PackResults() of the same program made the bytes.
+std::vector<FileResult> UnpackResults(const std::string& bytes);
+
+}  // namespace headroom

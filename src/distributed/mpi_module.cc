@@ -1,0 +1,97 @@
+// An error of MPI ends the whole job (MPI_ERRORS_ARE_FATAL, MPI's default), with its own message:
+// without the other processes there is nothing left to do.
+#include "distributed/mpi_module.h"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+namespace {
+
+constexpr int kLeader = 0;
+constexpr int kTag = 0;
+
+/// A message holds at most INT_MAX elements.
+constexpr std::uint64_t kMostAtOnce = std::uint64_t{1} << 30;
+
+/// MPI waits with the processor at full load, and leaders wait for minutes while others read.
+void Wait(MPI_Request request) {
+  constexpr auto kPause = std::chrono::microseconds(200);
+  int done = 0;
+  while (MPI_Test(&request, &done, MPI_STATUS_IGNORE), done == 0)
+    std::this_thread::sleep_for(kPause);
+}
+
+template <typename Send>
+void InPieces(std::uint64_t size, Send send) {
+  for (std::uint64_t at = 0; at < size; at += kMostAtOnce)
+    send(at, static_cast<int>(std::min(kMostAtOnce, size - at)));
+}
+
+void Broadcast(void* bytes, int count, MPI_Datatype type) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Ibcast(bytes, count, type, kLeader, MPI_COMM_WORLD, &request);
+  Wait(request);
+}
+
+void Send(const void* bytes, int count, MPI_Datatype type) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Isend(bytes, count, type, kLeader, kTag, MPI_COMM_WORLD, &request);
+  Wait(request);
+}
+
+void Receive(void* bytes, int count, MPI_Datatype type, int from) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Irecv(bytes, count, type, from, kTag, MPI_COMM_WORLD, &request);
+  Wait(request);
+}
+
+int Process() {
+  int process = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &process);
+  return process;
+}
+
+}  // namespace
+
+void HeadroomMpiBegin(int* process, int* processes) {
+  int provided = 0;
+  // One thread alone speaks to the others; those that read do not.
+  MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
+  *process = Process();
+  MPI_Comm_size(MPI_COMM_WORLD, processes);
+}
+
+void HeadroomMpiBroadcast(const char* bytes, std::uint64_t size,
+                          char* (*grow)(void* into, std::uint64_t size), void* into) {
+  Broadcast(&size, 1, MPI_UINT64_T);
+  // What the leader passes is read only.
+  char* const place = Process() == kLeader ? const_cast<char*>(bytes) : grow(into, size);
+  InPieces(size, [&](std::uint64_t at, int count) { Broadcast(place + at, count, MPI_BYTE); });
+}
+
+void HeadroomMpiGather(const char* bytes, std::uint64_t size,
+                       char* (*grow)(void* into, int process, std::uint64_t size), void* into) {
+  if (Process() != kLeader) {
+    Send(&size, 1, MPI_UINT64_T);
+    InPieces(size, [&](std::uint64_t at, int count) { Send(bytes + at, count, MPI_BYTE); });
+    return;
+  }
+  int processes = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &processes);
+  for (int process = 1; process < processes; ++process) {
+    Receive(&size, 1, MPI_UINT64_T, process);
+    char* const place = grow(into, process, size);
+    InPieces(size,
+             [&](std::uint64_t at, int count) { Receive(place + at, count, MPI_BYTE, process); });
+  }
+}
+
+void HeadroomMpiEnd() {
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Ibarrier(MPI_COMM_WORLD, &request);
+  Wait(request);  // MPI_Finalize() waits, too, but at full load.
+  MPI_Finalize();
+}

@@ -1,0 +1,179 @@
+#include "distributed/shared_reading.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cereal/archives/binary.hpp>
+#include <cereal/types/string.hpp>
+#include <cereal/types/vector.hpp>
+#include <chrono>
+#include <exception>
+#include <filesystem>
+#include <sstream>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "distributed/shares.h"
+
+namespace headroom {
+namespace {
+
+/// Where a process runs: the processors that it may use, of which machine.
+struct Place {
+  std::string host;
+  std::string processors;  ///< A '1' for each that it may use.
+
+  bool operator==(const Place&) const = default;
+  template <typename Archive>
+  void serialize(Archive& archive) {  // NOLINT(readability-identifier-naming): cereal's name.
+    archive(host, processors);
+  }
+};
+
+/// What one process is to do.
+struct Assignment {
+  std::vector<std::string> paths;
+  int threads = 1;
+
+  template <typename Archive>
+  void serialize(Archive& archive) {  // NOLINT(readability-identifier-naming): cereal's name.
+    archive(paths, threads);
+  }
+};
+
+/// What it did.
+struct Done {
+  std::vector<FileResult> results;
+  ProcessLog log;
+
+  template <typename Archive>
+  void save(Archive& archive) const {  // NOLINT(readability-identifier-naming): cereal's name.
+    archive(PackResults(results), log.host, log.paths, log.threads, log.seconds, log.peak_bytes);
+  }
+  template <typename Archive>
+  void load(Archive& archive) {  // NOLINT(readability-identifier-naming): cereal's name.
+    std::string packed;
+    archive(packed, log.host, log.paths, log.threads, log.seconds, log.peak_bytes);
+    results = UnpackResults(packed);
+  }
+};
+
+template <typename Value>
+std::string Pack(const Value& value) {
+  std::ostringstream bytes;
+  cereal::BinaryOutputArchive archive(bytes);
+  archive(value);
+  return std::move(bytes).str();
+}
+
+/// Between processes of one program, which send what they packed.
+template <typename Value>
+Value Unpack(const std::string& bytes) {
+  std::istringstream stream(bytes);
+  Value value;
+  cereal::BinaryInputArchive archive(stream);
+  archive(value);
+  return value;
+}
+
+std::string HostName() {
+  char name[256] = {};
+  gethostname(name, sizeof(name) - 1);
+  return name;
+}
+
+Place FindPlace() {
+  Place place{.host = HostName(), .processors = {}};
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  sched_getaffinity(0, sizeof(set), &set);  // Fails, and leaves none, beyond 1024 processors.
+  for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    place.processors.push_back(CPU_ISSET(cpu, &set) ? '1' : '0');
+  return place;
+}
+
+/// Of each process: launchers bind each to processors of its own, or all to the same.
+int ThreadsAt(const Place& place, const std::vector<Place>& all) {
+  auto processors = std::count(place.processors.begin(), place.processors.end(), '1');
+  if (processors == 0) processors = std::thread::hardware_concurrency();
+  return static_cast<int>(
+      std::max<std::ptrdiff_t>(1, processors / std::count(all.begin(), all.end(), place)));
+}
+
+std::vector<std::int64_t> SizesOf(const std::vector<std::string>& paths) {
+  std::vector<std::int64_t> sizes;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    const std::uintmax_t size = std::filesystem::file_size(path, error);
+    sizes.push_back(error ? 0 : static_cast<std::int64_t>(size));
+  }
+  return sizes;
+}
+
+Done Work(const Assignment& assignment, const ReadFile& read) {
+  const auto begin = std::chrono::steady_clock::now();
+  Done done;
+  for (const std::string& path : assignment.paths)
+    done.results.push_back(read(path, assignment.threads));
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  done.log = {
+      .host = HostName(),
+      .paths = assignment.paths,
+      .threads = assignment.threads,
+      .seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(),
+      .peak_bytes = std::int64_t{usage.ru_maxrss} * 1024};
+  return done;
+}
+
+}  // namespace
+
+SharedReading::SharedReading(Team& team, ReadFile read) : team_(team), read_(std::move(read)) {}
+
+SharedReading::~SharedReading() {
+  if (team_.leads() && !done_ && std::uncaught_exceptions() == 0) {
+    team_.Gather({});
+    team_.Broadcast({});
+  }
+}
+
+SharedResults SharedReading::Lead(const std::vector<std::string>& paths, int threads) {
+  done_ = true;
+  std::vector<Place> places;
+  for (const std::string& place : team_.Gather(Pack(FindPlace())))
+    places.push_back(Unpack<Place>(place));
+  const std::vector<std::vector<std::size_t>> shares =
+      ShareFiles(SizesOf(paths), team_.processes());
+  std::vector<Assignment> assignments(shares.size());
+  for (std::size_t p = 0; p < shares.size(); ++p) {
+    assignments[p].threads = threads > 0 ? threads : ThreadsAt(places[p], places);
+    for (const std::size_t file : shares[p]) assignments[p].paths.push_back(paths[file]);
+  }
+  team_.Broadcast(Pack(assignments));
+  Done own = Work(assignments.front(), read_);
+  const std::vector<std::string> others = team_.Gather({});
+  SharedResults shared;
+  shared.files.resize(paths.size());
+  for (std::size_t p = 0; p < shares.size(); ++p) {
+    Done done = p == 0 ? std::move(own) : Unpack<Done>(others[p]);
+    for (std::size_t i = 0; i < shares[p].size(); ++i)
+      shared.files[shares[p][i]] = std::move(done.results[i]);
+    shared.processes.push_back(std::move(done.log));
+  }
+  return shared;
+  return shared;
+}
+
+void SharedReading::Follow() {
+  team_.Gather(Pack(FindPlace()));
+  const std::string plan = team_.Broadcast({});
+  if (plan.empty()) return;
+  const auto assignments = Unpack<std::vector<Assignment>>(plan);
+  team_.Gather(Pack(Work(assignments[static_cast<std::size_t>(team_.process())], read_)));
+}
+
+}  // namespace headroom

@@ -1,0 +1,53 @@
+// The files of one report, read by all processes of a team: each takes its share, the leader gets
+// what they gave.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "distributed/file_result.h"
+#include "distributed/team.h"
+
+namespace headroom {
+
+/// Reads one file with so many threads; does not throw.
+using ReadFile = std::function<FileResult(const std::string& path, int threads)>;
+
+/// What one process had to do.
+struct ProcessLog {
+  std::string host;
+  std::vector<std::string> paths;  ///< That it read.
+  int threads = 0;                 ///< Of each file.
+  double seconds = 0;
+  std::int64_t peak_bytes = 0;  ///< Of memory.
+};
+
+struct SharedResults {
+  std::vector<FileResult> files;      ///< By path, whoever read it.
+  std::vector<ProcessLog> processes;  ///< By process.
+};
+
+class SharedReading {
+ public:
+  /// `team` must outlive the object.
+  SharedReading(Team& team, ReadFile read);
+  /// A leader that has nothing to read lets the others go.
+  ~SharedReading();
+  SharedReading(const SharedReading&) = delete;
+  SharedReading& operator=(const SharedReading&) = delete;
+
+  /// On the leader, once. `threads`: of each process; 0: its processors, shared with the processes
+  /// that it has them in common with.
+  SharedResults Lead(const std::vector<std::string>& paths, int threads);
+  /// On the others, once: reads what the leader hands out.
+  void Follow();
+
+ private:
+  Team& team_;
+  ReadFile read_;
+  bool done_ = false;
+};
+
+}  // namespace headroom

@@ -1,0 +1,79 @@
+#include "distributed/shared_reading.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "distributed/test_team.h"
+
+namespace headroom {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+/// Files whose names begin with '!' cannot be read.
+FileResult Read(const std::string& path, int threads) {
+  FileResult result;
+  if (path.front() == '!') {
+    result.status = Status::BadInput(path + " is no trace");
+    return result;
+  }
+  result.report.emplace();
+  result.report->input.path = path;
+  result.report->input.events = threads;
+  return result;
+}
+
+TEST(SharedReadingTest, ResultsComeByFileWhoeverReadIt) {
+  const std::vector<std::string> paths = {"a", "b", "!c", "d", "e"};
+  RunTeam(3, [&](Team& team) {
+    SharedReading reading(team, Read);
+    if (!team.leads()) return reading.Follow();
+    const SharedResults shared = reading.Lead(paths, 2);
+    ASSERT_EQ(shared.files.size(), paths.size());
+    for (std::size_t i = 0; i < paths.size(); ++i) {
+      if (i == 2) continue;
+      ASSERT_TRUE(shared.files[i].status.ok());
+      EXPECT_EQ(shared.files[i].report->input.path, paths[i]);
+      EXPECT_EQ(shared.files[i].report->input.events, 2);
+    }
+    EXPECT_THAT(shared.files[2].status.message(), HasSubstr("!c is no trace"));
+    ASSERT_EQ(shared.processes.size(), 3u);
+    EXPECT_THAT(shared.processes[0].paths, ElementsAre("a", "d"));
+    EXPECT_THAT(shared.processes[1].paths, ElementsAre("b", "e"));
+    EXPECT_THAT(shared.processes[2].paths, ElementsAre("!c"));
+    EXPECT_FALSE(shared.processes[2].host.empty());
+    EXPECT_GT(shared.processes[2].peak_bytes, 0);
+  });
+}
+
+TEST(SharedReadingTest, ALeaderThatReadsNothingLetsTheOthersGo) {
+  RunTeam(2, [&](Team& team) {
+    SharedReading reading(team, [](const std::string&, int) {
+      ADD_FAILURE();
+      return FileResult();
+    });
+    if (!team.leads()) reading.Follow();
+  });
+}
+
+// All threads of the test have the same processors.
+TEST(SharedReadingTest, ProcessorsAreShared) {
+  int alone = 0, of_many = 0;
+  const auto threads_of = [](int processes) {
+    int threads = 0;
+    RunTeam(processes, [&](Team& team) {
+      SharedReading reading(team, Read);
+      if (!team.leads()) return reading.Follow();
+      threads = reading.Lead({"a"}, 0).processes[0].threads;
+    });
+    return threads;
+  };
+  alone = threads_of(1);
+  of_many = threads_of(64);
+  EXPECT_GE(alone, 1);
+  EXPECT_EQ(of_many, std::max(1, alone / 64));
+}
+
+}  // namespace
+}  // namespace headroom

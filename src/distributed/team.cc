@@ -1,0 +1,121 @@
+#include "distributed/team.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <exception>
+#include <type_traits>
+#include <utility>
+
+#include "distributed/launch.h"
+#include "distributed/mpi_module.h"
+
+namespace headroom {
+namespace {
+
+class Alone : public Team {
+ public:
+  int process() const override { return 0; }
+  int processes() const override { return 1; }
+  std::string Broadcast(std::string text) override { return text; }
+  std::vector<std::string> Gather(std::string text) override { return {std::move(text)}; }
+};
+
+/// What the module offers, found by name.
+struct Functions {
+  decltype(&HeadroomMpiBegin) begin = nullptr;
+  decltype(&HeadroomMpiBroadcast) broadcast = nullptr;
+  decltype(&HeadroomMpiGather) gather = nullptr;
+  decltype(&HeadroomMpiEnd) end = nullptr;
+};
+
+class MpiTeam : public Team {
+ public:
+  explicit MpiTeam(const Functions& functions) : functions_(functions) {
+    functions_.begin(&process_, &processes_);
+  }
+  /// After an exception the others wait for what will not come: leaving without a word makes the
+  /// launcher end them.
+  ~MpiTeam() override {
+    if (std::uncaught_exceptions() == 0) functions_.end();
+  }
+  MpiTeam(const MpiTeam&) = delete;
+  MpiTeam& operator=(const MpiTeam&) = delete;
+
+  int process() const override { return process_; }
+  int processes() const override { return processes_; }
+
+  std::string Broadcast(std::string text) override {
+    std::string received;
+    functions_.broadcast(
+        text.data(), text.size(),
+        [](void* into, std::uint64_t size) {
+          auto& place = *static_cast<std::string*>(into);
+          place.resize(size);
+          return place.data();
+        },
+        &received);
+    return leads() ? text : received;
+  }
+
+  std::vector<std::string> Gather(std::string text) override {
+    std::vector<std::string> texts;
+    if (leads()) texts.resize(static_cast<std::size_t>(processes_));
+    functions_.gather(
+        text.data(), text.size(),
+        [](void* into, int process, std::uint64_t size) {
+          auto& place =
+              (*static_cast<std::vector<std::string>*>(into))[static_cast<std::size_t>(process)];
+          place.resize(size);
+          return place.data();
+        },
+        &texts);
+    if (leads()) texts.front() = std::move(text);
+    return texts;
+  }
+
+ private:
+  Functions functions_;
+  int process_ = 0;
+  int processes_ = 1;
+};
+
+/// The module stays open: MPI does not survive being unloaded.
+Result<Functions> Open(const std::string& module) {
+  // Open MPI's own plug-ins look for its symbols among those that all see.
+  void* const library = module.empty() ? nullptr : dlopen(module.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (library == nullptr) {
+    return Status::Usage(fmt::format(
+        "started as one of several processes, but without MPI they do not find each other: {}. "
+        "Start one process, or build with Open MPI (Debian: libopenmpi-dev)",
+        module.empty() ? "libheadroom_mpi.so is not beside the program" : dlerror()));
+  }
+  Functions functions;
+  const auto find = [&](auto& function, const char* name) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+    return function != nullptr;
+  };
+  if (find(functions.begin, "HeadroomMpiBegin") &&
+      find(functions.broadcast, "HeadroomMpiBroadcast") &&
+      find(functions.gather, "HeadroomMpiGather") && find(functions.end, "HeadroomMpiEnd"))
+    return functions;
+  return Status::Usage(
+      fmt::format("{}: not of this version of headroom; install both anew", module));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Team>> JoinTeam(const std::string& module) {
+  const std::optional<Launch> launch = FindLaunch();
+  if (!launch) return std::unique_ptr<Team>(std::make_unique<Alone>());
+  const Result<Functions> functions = Open(module);
+  if (!functions.ok()) return functions.status();
+  auto team = std::make_unique<MpiTeam>(functions.value());
+  if (team->processes() == launch->processes) return std::unique_ptr<Team>(std::move(team));
+  return Status::Usage(fmt::format(
+      "the launcher started {} processes, of which Open MPI knows {}: start them by Open MPI's own "
+      "mpirun, or by srun --mpi=pmix (srun --mpi=list shows what Slurm was built with)",
+      launch->processes, team->processes()));
+}
+
+}  // namespace headroom

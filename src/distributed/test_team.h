@@ -1,0 +1,59 @@
+// For tests: a team whose processes are threads of this one.
+#pragma once
+
+#include <barrier>
+#include <functional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "distributed/team.h"
+
+namespace headroom {
+
+/// Runs `member` once for each process of a team of `processes`, all at once.
+inline void RunTeam(int processes, const std::function<void(Team&)>& member) {
+  struct Shared {
+    explicit Shared(int of) : all(of), gathered(static_cast<std::size_t>(of)) {}
+    std::barrier<> all;
+    std::string word;
+    std::vector<std::string> gathered;
+  };
+  class ThreadTeam : public Team {
+   public:
+    ThreadTeam(int process, Shared& shared) : process_(process), shared_(shared) {}
+    int process() const override { return process_; }
+    int processes() const override { return static_cast<int>(shared_.gathered.size()); }
+    std::string Broadcast(std::string text) override {
+      if (leads()) shared_.word = std::move(text);
+      shared_.all.arrive_and_wait();
+      std::string word = shared_.word;
+      shared_.all.arrive_and_wait();
+      return word;
+    }
+    std::vector<std::string> Gather(std::string text) override {
+      shared_.gathered[static_cast<std::size_t>(process_)] = std::move(text);
+      shared_.all.arrive_and_wait();
+      std::vector<std::string> texts;
+      if (leads()) texts = shared_.gathered;
+      shared_.all.arrive_and_wait();
+      return texts;
+    }
+
+   private:
+    int process_;
+    Shared& shared_;
+  };
+  Shared shared(processes);
+  std::vector<std::thread> threads;
+  for (int process = 0; process < processes; ++process) {
+    threads.emplace_back([&, process] {
+      ThreadTeam team(process, shared);
+      member(team);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace headroom
