@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <thread>
 
 namespace {
@@ -56,12 +57,17 @@ int Process() {
 
 }  // namespace
 
-void HeadroomMpiBegin(int* process, int* processes) {
+bool HeadroomMpiBegin(int* process, int* processes) {
+#ifdef OPEN_MPI
+  // Its own mpirun speaks PMIx, and srun --mpi=pmix. Under others it would end the job, at length.
+  if (std::getenv("PMIX_RANK") == nullptr) return false;
+#endif
   int provided = 0;
   // One thread alone speaks to the others; those that read do not.
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
   *process = Process();
   MPI_Comm_size(MPI_COMM_WORLD, processes);
+  return true;
 }
 
 void HeadroomMpiBroadcast(const char* bytes, std::uint64_t size,

@@ -9,8 +9,9 @@
 
 extern "C" {
 
-/// Joins the processes that the launcher started. To be called once, first.
-HEADROOM_MPI_EXPORT void HeadroomMpiBegin(int* process, int* processes);
+/// Joins the processes that the launcher started. To be called once, first. False, and nothing is
+/// joined, where the launcher does not speak the language that this MPI is told of others in.
+HEADROOM_MPI_EXPORT bool HeadroomMpiBegin(int* process, int* processes);
 
 /// The leader's bytes on all: process 0 passes its own, the others an empty place. `grow` makes
 /// room for the bytes and returns where; it is called on all but the leader.

@@ -31,13 +31,12 @@ struct Functions {
 
 class MpiTeam : public Team {
  public:
-  explicit MpiTeam(const Functions& functions) : functions_(functions) {
-    functions_.begin(&process_, &processes_);
-  }
+  explicit MpiTeam(const Functions& functions)
+      : functions_(functions), joined_(functions_.begin(&process_, &processes_)) {}
   /// After an exception the others wait for what will not come: leaving without a word makes the
   /// launcher end them.
   ~MpiTeam() override {
-    if (std::uncaught_exceptions() == 0) functions_.end();
+    if (joined_ && std::uncaught_exceptions() == 0) functions_.end();
   }
   MpiTeam(const MpiTeam&) = delete;
   MpiTeam& operator=(const MpiTeam&) = delete;
@@ -78,6 +77,7 @@ class MpiTeam : public Team {
   Functions functions_;
   int process_ = 0;
   int processes_ = 1;
+  bool joined_;
 };
 
 /// The module stays open: MPI does not survive being unloaded.
@@ -112,10 +112,11 @@ Result<std::unique_ptr<Team>> JoinTeam(const std::string& module) {
   if (!functions.ok()) return functions.status();
   auto team = std::make_unique<MpiTeam>(functions.value());
   if (team->processes() == launch->processes) return std::unique_ptr<Team>(std::move(team));
-  return Status::Usage(fmt::format(
-      "the launcher started {} processes, of which Open MPI knows {}: start them by Open MPI's own "
-      "mpirun, or by srun --mpi=pmix (srun --mpi=list shows what Slurm was built with)",
-      launch->processes, team->processes()));
+  return Status::Usage(
+      fmt::format("the launcher started {} processes, of which MPI knows {}: start them by the "
+                  "mpirun of the same "
+                  "MPI, or by srun --mpi=pmix (srun --mpi=list shows what Slurm can do)",
+                  launch->processes, team->processes()));
 }
 
 }  // namespace headroom
