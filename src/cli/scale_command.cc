@@ -12,6 +12,8 @@
 
 #include "cli/help.h"
 #include "cli/output.h"
+#include "predict/operator_list.h"
+#include "scale/listed_job.h"
 #include "scale/loop_job.h"
 #include "scale/recorded_collectives.h"
 #include "scale/traced_job.h"
@@ -25,6 +27,7 @@ constexpr const char* kExamples = R"(Examples:
   headroom scale trace.json.gz --gpus 8,64,1024 --cluster dgx-h100  machines of eight
   headroom scale trace.json.gz --gpus 4x2 --bandwidth-gbps 10,25,100  a sweep of the network
   headroom scale trace.json.gz --strong --with amp                  shared batch, and a change
+  headroom scale --ops ops.csv --gpu A100-SXM-40 --gpus 4 --cluster dgx-a100  no trace at all
   headroom scale --list                                             clusters that are known
 
 Each GPU has the recorded batch, unless --strong shares it out. Exit codes: 0 fine, also where it
@@ -40,6 +43,9 @@ ScaleCommand::ScaleCommand(CLI::App& parent) {
   app_ = parent.add_subcommand("scale", "What a step takes on 2, 8 or 1024 GPUs");
   app_->footer(kExamples);
   app_->add_option("TRACE", trace_, "PyTorch-profiler trace or recording")->type_name("");
+  app_->add_option("--ops", operators_path_,
+                   "A list of operators of one GPU's step instead of a trace (docs/predict.md)")
+      ->type_name("FILE");
   network_.AddFlags(*app_);
   app_->add_flag("--strong", strong_, "Share the recorded batch out over the GPUs");
   app_->add_option("--schedule", schedule_,
@@ -54,6 +60,7 @@ ScaleCommand::ScaleCommand(CLI::App& parent) {
   app_->add_flag("--json", json_, "One JSON object, format headroom.scale/1");
   app_->add_option("-o,--output", output_path_, "Write to FILE, whole or not at all, not to stdout")
       ->type_name("FILE");
+  gpus_.AddFlags(*app_);
   AddJobFlags(*app_, options_);
   app_->add_flag("-q,--quiet", options_.quiet, "No remarks and no progress on stderr");
 }
@@ -183,17 +190,76 @@ Status ScaleCommand::AnswerForTrace(OpenedTrace trace, const Question& question,
   return FillCurves(scalable, networks, report);
 }
 
+Status ScaleCommand::AnswerForList(const Question& question, ScaleReport& report) {
+  if (Status status = gpus_.Load(); !status.ok()) return status;
+  const Result<std::vector<DeviceRates>> targets = gpus_.Chosen(options_.quiet);
+  if (!targets.ok()) return targets.status();
+  if (targets.value().size() != 1)
+    return Status::Usage("--ops takes one --gpu NAME: curves are of one kind of GPU");
+  const DeviceRates& rates = targets.value().front();
+  const Result<std::vector<OperatorList>> lists = ReadOperatorLists(operators_path_);
+  if (!lists.ok()) return lists.status();
+  if (lists.value().size() > 1) {
+    return Status::Usage(fmt::format("{} lists {} steps, the first {}; give a file of one",
+                                     operators_path_, lists.value().size(),
+                                     lists.value().front().name));
+  }
+  if (question.schedule || !question.changes.empty()) {
+    report.no_answer =
+        "of a list of operators, only ddp and per-tensor can be told, and no changes";
+    return Status::Ok();
+  }
+  const Result<std::unique_ptr<ListedJob>> job =
+      ListedJob::Make(lists.value().front(), rates, gpus_.constants(), question.bucket_bytes);
+  if (job.status().code() == StatusCode::kNoAnswer) {
+    report.no_answer = job.status().message();
+    return Status::Ok();
+  }
+  if (!job.ok()) return job.status();
+  report.step_ms = job.value()->OnOneGpu().step_ms;
+  report.source = "operators";
+  report.gpu = rates.device->short_name;
+  report.samples = job.value()->samples();
+  report.gradient_bytes = job.value()->GradientBytes();
+  report.steps_note = gpus_.WhyExtrapolated(rates);
+  return FillCurves(*job.value(), network_.networks(), report);
+}
+
+Status ScaleCommand::CheckFlags() const {
+  if (trace_.empty() == operators_path_.empty()) {
+    return Status::Usage(
+        trace_.empty()
+            ? "TRACE is missing: headroom scale TRACE --gpus N,..., or --ops FILE --gpu NAME"
+            : "one input: TRACE, or --ops FILE");
+  }
+  if (!trace_.empty() && (gpus_.is_given() || !gpus_.Inputs().empty())) {
+    return Status::Usage(
+        "--gpu and its kin belong to --ops: a trace is scaled on the GPU that it was recorded on "
+        "(headroom predict takes it to another)");
+  }
+  const bool of_trace = options_.measured_step_ms || !options_.steps.empty() ||
+                        !options_.step_marker.empty() || !options_.calibration.path.empty();
+  if (trace_.empty() && of_trace) {
+    return Status::Usage(
+        "--steps, --step-marker, --measured-step-ms and --calibration are about a recorded job: "
+        "they "
+        "belong to a TRACE");
+  }
+  if (output_path_.empty() || output_path_ == "-") return Status::Ok();
+  std::vector<std::string> inputs = gpus_.Inputs();
+  for (const std::string& path : {trace_, operators_path_}) {
+    if (!path.empty()) inputs.push_back(path);
+  }
+  return RefuseToOverwrite("-o", output_path_, inputs);
+}
+
 Status ScaleCommand::Run() {
   if (list_) {
     const Result<std::vector<Topology>> clusters = LoadBuiltInTopologies();
     if (!clusters.ok()) return clusters.status();
     return WriteResult(NetworkChoice::ListClusters(clusters.value()), output_path_);
   }
-  if (trace_.empty()) return Status::Usage("TRACE is missing: headroom scale TRACE --gpus N,...");
-  if (!output_path_.empty() && output_path_ != "-") {
-    if (Status status = RefuseToOverwrite("-o", output_path_, {trace_}); !status.ok())
-      return status;
-  }
+  if (Status status = CheckFlags(); !status.ok()) return status;
   // Wrong flags are told before a large trace is read.
   if (Status status = network_.Load(); !status.ok()) return status;
   for (const NamedNetwork& network : network_.networks()) {
@@ -203,16 +269,20 @@ Status ScaleCommand::Run() {
   const Result<Question> question = ReadQuestion();
   if (!question.ok()) return question.status();
   ScaleReport report;
-  report.path = trace_;
+  report.path = trace_.empty() ? operators_path_ : trace_;
   report.strong = strong_;
   report.schedule = schedule_;
   report.changes = changes_;
-  Result<OpenedTrace> trace = ReadTrace(trace_, options_);
-  if (!trace.ok()) return trace.status();
-  Status status = trace.value().store->gpu_tasks.rows() == 0
-                      ? AnswerForLoop(trace.value(), question.value(), report)
-                      : AnswerForTrace(std::move(trace).value(), question.value(), report);
-  if (!status.ok()) return status;
+  if (trace_.empty()) {
+    if (Status status = AnswerForList(question.value(), report); !status.ok()) return status;
+  } else {
+    Result<OpenedTrace> trace = ReadTrace(trace_, options_);
+    if (!trace.ok()) return trace.status();
+    Status status = trace.value().store->gpu_tasks.rows() == 0
+                        ? AnswerForLoop(trace.value(), question.value(), report)
+                        : AnswerForTrace(std::move(trace).value(), question.value(), report);
+    if (!status.ok()) return status;
+  }
   const bool color = UseColor(ColorMode::kAuto, output_path_);
   return WriteResult(
       json_ ? RenderScaleJson(report) : RenderScaleText(report, color, CharsetOfEnvironment()),

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/gpu_choice.h"
 #include "cli/network_choice.h"
 #include "cli/open_job.h"
 #include "cli/subcommand.h"
@@ -33,12 +34,16 @@ class ScaleCommand : public Subcommand {
   /// Of a recording without GPU work: the host is the device.
   Status AnswerForLoop(const OpenedTrace& trace, const Question& question,
                        ScaleReport& report) const;
+  /// Of --ops.
+  Status AnswerForList(const Question& question, ScaleReport& report);
+  Status CheckFlags() const;
   Status FillCurves(ScalableJob& job, const std::vector<NamedNetwork>& networks,
                     ScaleReport& report) const;
 
   CLI::App* app_;
-  std::string trace_, schedule_ = "ddp", changes_, output_path_;
+  std::string trace_, operators_path_, schedule_ = "ddp", changes_, output_path_;
   NetworkChoice network_;
+  GpuChoice gpus_;
   double bucket_mb_ = 25;
   bool strong_ = false, list_ = false, json_ = false;
   JobOptions options_;

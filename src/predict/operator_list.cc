@@ -150,7 +150,8 @@ class RowWorks {
   }
 
   void Push(StepPhase phase, const KernelWork& work) {
-    list_.works.push_back({.phase = phase, .repeats = row_.repeats, .work = work});
+    list_.works.push_back(
+        {.op = list_.operators, .phase = phase, .repeats = row_.repeats, .work = work});
   }
   void PushBytes(StepPhase phase, double bytes, double kernels = 1) {
     if (bytes > 0) Push(phase, {.shape = PointwiseWork{.bytes = bytes, .kernels = kernels}});
@@ -270,6 +271,7 @@ class RowWorks {
     const bool scalar = known->of_two && row_.op == kind && ScalarOperand();
     if (scalar && phase == StepPhase::kBackward && index > 0) return Status::Ok();
     PushBytes(phase, bytes * (known->of_two && !scalar ? 3 : 2));
+    if (phase == StepPhase::kAccumulate) list_.works.back().gradient_bytes = bytes;
     return Status::Ok();
   }
 
@@ -321,11 +323,16 @@ class RowWorks {
 /// Collects rows into lists.
 class Lists {
  public:
-  Status Add(const Row& row, const std::string& key) {
+  /// `batch`: of the first row of each list.
+  Status Add(const Row& row, const std::string& key, const std::string& batch) {
     const auto [at, added] = index_.emplace(key, lists_.size());
     if (added) {
       lists_.emplace_back();
       lists_.back().name = key;
+      std::int64_t samples = 0;
+      const auto [end, error] = std::from_chars(batch.data(), batch.data() + batch.size(), samples);
+      if (error == std::errc() && end == batch.data() + batch.size() && samples > 0)
+        lists_.back().batch = samples;
     }
     return RowWorks(row, lists_[at->second]).Add();
   }
@@ -410,7 +417,7 @@ Result<std::vector<OperatorList>> ReadTable(const CsvTable& table) {
     if (Status status = ReadShapes(inputs, output, row); !status.ok()) return status;
     const std::string key =
         NameOfList(cell("model"), row.mode, cell("seq"), cell("batch"), cell("parallelism"));
-    if (Status status = lists.Add(row, key); !status.ok()) return status;
+    if (Status status = lists.Add(row, key, cell("batch")); !status.ok()) return status;
   }
   return std::move(lists).Take();
 }
@@ -460,7 +467,7 @@ Result<std::vector<OperatorList>> ReadJson(const std::string& text, const std::s
       return status;
     const std::string key = NameOfList(TextOf(object, "model"), row.mode, TextOf(object, "seq"),
                                        TextOf(object, "batch"), TextOf(object, "parallelism"));
-    if (Status status = lists.Add(row, key); !status.ok()) return status;
+    if (Status status = lists.Add(row, key, TextOf(object, "batch")); !status.ok()) return status;
   }
   return std::move(lists).Take();
 }

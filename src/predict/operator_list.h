@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,15 +15,18 @@ enum class StepPhase : std::uint8_t { kForward, kBackward, kAccumulate };
 
 /// Kernels of one operator.
 struct ListedWork {
+  std::int64_t op = 0;  ///< Number of the operator in its list.
   StepPhase phase = StepPhase::kForward;
   double repeats = 1;
   KernelWork work;
+  double gradient_bytes = 0;  ///< Of kAccumulate: of the parameter's gradient.
 };
 
 /// One step of one model: forward, and for training backward and the accumulation of gradients; no
 /// loss, no optimizer.
 struct OperatorList {
   std::string name;  ///< "gpt2_large train seq=1024 batch=4"; empty: the file names none.
+  std::optional<std::int64_t> batch;  ///< Samples; none: not listed as a whole number.
   std::vector<ListedWork> works;
   std::int64_t operators = 0;
   /// Operators that are listed without kernels or shapes and are taken to cost nothing on a GPU:

@@ -50,6 +50,7 @@ std::string RenderScaleJson(const ScaleReport& report) {
   json.Key("step_ms");
   WriteInterval(json, report.step_ms, known);
   json.Key("source").StringOrNull(report.source);
+  json.Key("gpu").StringOrNull(report.gpu);
   json.Key("recorded_gpus").Integer(known ? std::optional(report.recorded_gpus) : std::nullopt);
   json.Key("recorded_network").StringOrNull(report.recorded_network);
   json.Key("samples_per_step").Integer(report.samples);

@@ -31,8 +31,9 @@ struct ScaleReport {
   std::optional<std::int64_t> samples;   ///< A step of a GPU, as recorded.
   std::optional<double> gradient_bytes;  ///< A step.
   std::optional<double> deviation;       ///< Of the recorded steps, as a share.
-  std::string source;                    ///< "trace", or "loop" where the host is the device.
-  std::string calibration;               ///< As of ForecastReport.
+  std::string source;       ///< "trace"; "loop" where the host is the device; or "operators".
+  std::string gpu;          ///< Of "operators": whose models the times are of.
+  std::string calibration;  ///< As of ForecastReport.
   std::string steps_note;
   std::vector<ScaleCurve> curves;
 };

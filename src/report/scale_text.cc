@@ -58,6 +58,11 @@ void WriteBaseline(TextPage& page, const ScaleReport& report) {
     step = fmt::format("{} ({} to {}), the host being the device", Ms(report.step_ms.mid),
                        Ms(report.step_ms.low), Ms(report.step_ms.high));
   }
+  if (report.source == "operators") {
+    step = fmt::format("{} ({} to {}) on {} by its operators, kernels alone and no optimizer",
+                       Ms(report.step_ms.mid), Ms(report.step_ms.low), Ms(report.step_ms.high),
+                       report.gpu);
+  }
   if (!report.changes.empty()) step += fmt::format(", with {}", report.changes);
   if (report.recorded_gpus > 1)
     step += fmt::format("; recorded as one of {}, over {}; here without them", report.recorded_gpus,
@@ -66,16 +71,19 @@ void WriteBaseline(TextPage& page, const ScaleReport& report) {
   if (!report.steps_note.empty())
     page.Paragraph("  Steps      ", report.steps_note, Style::kBold, Style::kWarning);
   if (report.gradient_bytes) {
-    page.Paragraph("  Gradients  ",
-                   fmt::format("{} a step{}", FormatBytes(*report.gradient_bytes),
-                               report.samples ? fmt::format(", of {} samples", *report.samples)
-                                              : ", of samples that cannot be told"),
-                   Style::kBold);
+    page.Paragraph(
+        "  Gradients  ",
+        fmt::format("{} a step{}", FormatBytes(*report.gradient_bytes),
+                    report.samples ? fmt::format(", of {}", Plural(*report.samples, "sample"))
+                                   : ", of samples that cannot be told"),
+        Style::kBold);
   }
   page.Paragraph("  Ranks      ",
                  report.deviation
                      ? fmt::format("alike; a rank's steps vary by {}, and all wait for the slowest",
                                    FormatPercent(kPercent * *report.deviation))
+                 : report.source == "operators"
+                     ? "alike, and no straggler is counted: nothing was recorded"
                      : "alike, and no straggler is counted: too few whole steps to tell how they "
                        "vary",
                  Style::kBold);

@@ -75,19 +75,6 @@ TimeNs LastEnd(const std::vector<Interval>& ranges, Interval within, TimeNs othe
   return end;
 }
 
-/// Appends a task behind the last; nothing overlaps.
-TaskIndex Append(Graph& graph, std::int32_t step, TimeNs start, TimeNs end) {
-  const auto task = static_cast<TaskIndex>(graph.tasks.size());
-  graph.tasks.push_back({.kind = TaskKind::kGpu,
-                         .step = step,
-                         .start = start,
-                         .duration = std::max(DurationNs(0), end - start)});
-  // The first follows the last of the cycle before; which that is, is known at the end.
-  graph.edges.push_back({.from = task == 0 ? kNoTask : task - 1, .kind = EdgeKind::kStream});
-  graph.edge_begin.push_back(static_cast<std::uint32_t>(graph.edges.size()));
-  return task;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<LoopJob>> LoopJob::Make(const TraceStore& store, const Knowledge& knowledge,
@@ -105,12 +92,9 @@ Result<std::unique_ptr<LoopJob>> LoopJob::Make(const TraceStore& store, const Kn
   const Result<StepAnalysis> steps = AnalyzeSteps(store, names, options);
   if (!steps.ok()) return steps.status();
   const std::vector<Interval>& hosts = steps.value().hosts;
-  std::unique_ptr<LoopJob> job(new LoopJob);
-  job->bucket_bytes_ = bucket_bytes;
-  Graph& graph = job->graph_;
-  graph.edge_begin.push_back(0);
   const std::vector<Interval> backward = RangesOf(store, names, HostRole::kBackward);
   const IntervalSet waiting = IntervalSet::UnionOf(RangesOf(store, names, HostRole::kDataWait));
+  std::vector<ChainStep> work_of_steps;
   std::vector<double> walls;
   DurationNs waits{};
   // The first step warms up.
@@ -126,27 +110,23 @@ Result<std::unique_ptr<LoopJob>> LoopJob::Make(const TraceStore& store, const Kn
     if (first == last) continue;
     const TimeNs backward_end = LastEnd(backward, step, std::prev(last)->time);
     waits += waiting.MeasureWithin(step);
-    const auto number = static_cast<std::int32_t>(walls.size());
-    GradientStep exchanged;
+    ChainStep work;
     TimeNs at = step.start;
     for (auto gradient = first; gradient != last; ++gradient) {
-      exchanged.gradients.push_back(
-          {.bytes = gradient->bytes, .ready = Append(graph, number, at, gradient->time)});
+      work.gradients.push_back(
+          {.work = gradient->time - at, .bytes = gradient->bytes, .copy = DurationNs(0)});
       at = gradient->time;
     }
-    Append(graph, number, at, backward_end);
-    exchanged.next = Append(graph, number, backward_end, step.end);
-    job->steps_.push_back(std::move(exchanged));
+    work.rest_of_backward = backward_end - at;
+    work.rest = step.end - backward_end;
+    work_of_steps.push_back(std::move(work));
     walls.push_back(static_cast<double>((step.end - step.start).ns()));
   }
   if (walls.empty()) return Status::NoAnswer("no gradient got ready within a step");
-  graph.steps = static_cast<std::int32_t>(walls.size());
-  graph.edges.front() = {.from = static_cast<TaskIndex>(graph.tasks.size() - 1),
-                         .cycles_back = 1,
-                         .kind = EdgeKind::kStream};
   double sum = 0;
   for (const double wall : walls) sum += wall;
-  graph.recorded_step = DurationNs(std::llround(sum / static_cast<double>(walls.size())));
+  std::unique_ptr<LoopJob> job(new LoopJob(WorkChain(work_of_steps), walls.size()));
+  job->bucket_bytes_ = bucket_bytes;
   job->loader_share_ = static_cast<double>(waits.ns()) / sum;
   job->deviation_ = StepDeviation(std::move(walls));
   return job;
@@ -156,35 +136,8 @@ double LoopJob::StepError() const {
   // Of a handful of steps too few to tell, what a loop on a quiet host usually varies by.
   constexpr double kUsualDeviation = 0.05;
   constexpr double kMost = 0.5;
-  return std::min(
-      kMost, deviation_.value_or(kUsualDeviation) / std::sqrt(static_cast<double>(steps_.size())));
-}
-
-LoopJob::Times LoopJob::Replay(const Topology& topology, const Placement& placement,
-                               double network_factor, double work_factor) {
-  const Plan plan = MakePlan(graph_);
-  Edit edit(graph_, plan);
-  for (TaskIndex task = 0; task < graph_.tasks.size(); ++task) edit.Scale(task, work_factor);
-  Times times;
-  if (placement.gpus > 1) {
-    const std::uint32_t channel = edit.AddChannel({.name = kNetwork});
-    const ExchangeTime time = [&](double bytes) {
-      CollectiveTime taken = FastestTime(Collective::kAllReduce, bytes, topology, placement);
-      const auto scaled = [&](DurationNs part) {
-        return DurationNs(std::llround(static_cast<double>(part.ns()) * network_factor));
-      };
-      taken.latency = scaled(taken.latency);
-      taken.transfer = scaled(taken.transfer);
-      times.transfers_ms += taken.Total().ms();
-      return taken;
-    };
-    for (const GradientStep& step : steps_)
-      InsertBucketedAllReduces(graph_, step, bucket_bytes_, channel, time, edit);
-    times.transfers_ms /= graph_.steps;
-  }
-  constexpr double kNsPerMs = 1e6;
-  times.step_ms = replayer_.Run(edit.Finish().plan).step_ns / kNsPerMs;
-  return times;
+  return std::min(kMost,
+                  deviation_.value_or(kUsualDeviation) / std::sqrt(static_cast<double>(steps_)));
 }
 
 ScaledStep LoopJob::OnOneGpu() { return On(Topology(), Placement(), std::nullopt); }
@@ -197,19 +150,10 @@ ScaledStep LoopJob::On(const Topology& topology, const Placement& placement,
     return step;
   }
   const double error = StepError();
-  const Times mid = Replay(topology, placement, 1, 1);
-  step.step_ms = {.low = Replay(topology, placement, 1 - kNetworkError, 1 - error).step_ms,
-                  .mid = mid.step_ms,
-                  .high = Replay(topology, placement, 1 + kNetworkError, 1 + error).step_ms};
-  const double alone = Replay(topology, Placement(), 1, 1).step_ms;
-  step.limits = {.host_ms = alone,
-                 .gpu_ms = 0,
-                 .exposed_ms = std::max(0.0, mid.step_ms - alone),
-                 .transfers_ms = mid.transfers_ms};
-  step.without_latency_ms = Replay(WithoutLatency(topology), placement, 1, 1).step_ms;
-  step.without_bytes_ms = Replay(WithoutLimit(topology), placement, 1, 1).step_ms;
+  step = chain_.On(topology, placement, bucket_bytes_, 1 - error, 1 + error);
+  step.limits.host_ms = chain_.Replay(topology, Placement(), bucket_bytes_).step_ms;
   step.why = fmt::format("{:.1f} MB of gradients a step; the host is the device",
-                         steps_.front().Bytes() / 1e6);
+                         chain_.GradientBytes() / 1e6);
   return step;
 }
 

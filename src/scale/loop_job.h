@@ -2,18 +2,17 @@
 // headroom.torch tell when each parameter's gradient is ready.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <vector>
+#include <utility>
 
 #include "analysis/analyze.h"
 #include "analysis/knowledge.h"
 #include "base/status.h"
-#include "cluster/gradients.h"
-#include "graph/graph.h"
 #include "scale/scaling_curve.h"
-#include "sim/schedule.h"
+#include "scale/work_chain.h"
 #include "store/trace_store.h"
 
 namespace headroom {
@@ -36,25 +35,17 @@ class LoopJob final : public ScalableJob {
   double loader_share() const override { return loader_share_; }
 
   /// Of the first step.
-  double GradientBytes() const { return steps_.front().Bytes(); }
+  double GradientBytes() const { return chain_.GradientBytes(); }
 
  private:
-  LoopJob() = default;
+  LoopJob(WorkChain chain, std::size_t steps) : chain_(std::move(chain)), steps_(steps) {}
   /// Half-width of the mean step, as a share.
   double StepError() const;
-  /// Of a step.
-  struct Times {
-    double step_ms = 0, transfers_ms = 0;
-  };
-  /// @param network_factor, work_factor  of all transfers, and of all else
-  Times Replay(const Topology& topology, const Placement& placement, double network_factor,
-               double work_factor);
 
-  Graph graph_;
-  std::vector<GradientStep> steps_;
+  WorkChain chain_;
+  std::size_t steps_;
   double bucket_bytes_ = 0, loader_share_ = 0;
   std::optional<double> deviation_;
-  Replayer replayer_;
 };
 
 }  // namespace headroom

@@ -1,4 +1,6 @@
 """`headroom scale`: the points that it promises, what they obey, and what it refuses."""
+import csv
+import gzip
 import json
 import pathlib
 import subprocess
@@ -211,6 +213,55 @@ class KeptRecordings(support.ProgramTest):
             errors.append(abs(mids(answer)[0] / row["measured_ms"] - 1))
         self.assertEqual(len(errors), 16)
         self.assertLess(sum(errors) / len(errors), 0.1)
+
+
+class ByOperators(support.ProgramTest):
+    """Lists of operators instead of a trace."""
+
+    LINEAR = '{"op": "Linear", "batch": 8, "repeat": %d, "fw": [["Linear", [512, 1024, 1024]]], "bw": [["Linear", [512, 1024, 1024]], ["Linear", [1024, 512, 1024]]], "acc": [["VECadd", [1, 1048576]]]}'
+
+    def test_a_published_step_of_four_gpus(self):
+        """gpt2_large, data parallel on four A100-SXM-40: at most 12 % off, and inside the interval."""
+        with support.data_file("gpu-latency/e2e.csv").open() as file:
+            true, = (float(row["e2e_ms"]) for row in csv.DictReader(file) if row["parallelism"] == "dp4")
+        with gzip.open(support.data_file("gpu-latency/opgraph.csv.gz"), "rt") as file:
+            lines = file.read().splitlines()
+        listed = self.write("ops.csv", "\n".join([lines[0], *(line for line in lines if line.startswith("gpt2_large,train,1024,1,single,"))]))
+        answer = scale("--ops", listed, "--gpu", "A100-SXM-40", "--gpus", "4", "--cluster", "aws-p4d.24xlarge")
+        step = answer["points"][0]["step_ms"]
+        self.assertLess(abs(step["mid"] / true - 1), 0.12)
+        self.assertLessEqual(step["low"], true)
+        self.assertGreaterEqual(step["high"], true)
+        self.assertEqual((answer["baseline"]["source"], answer["baseline"]["gpu"]), ("operators", "A100-SXM-40"))
+
+    def test_one_gpu_takes_what_predict_says(self):
+        listed = self.write("ops.json", f"[{self.LINEAR % 6}]")
+        answer = scale("--ops", listed, "--gpu", "V100", "--gpus", "1,8", "--bandwidth-gbps", "1,100000")
+        predicted = support.headroom("predict", "--ops", listed, "--gpu", "V100", "--json", LOCAL).json()["targets"][0]["step_ms"]
+        for bound in ("low", "mid", "high"):
+            self.assertAlmostEqual(answer["points"][0]["step_ms"][bound], predicted[bound], places=4)
+        self.assertEqual(answer["baseline"]["gradient_bytes"], 6 * 4 * 1048576)
+        self.assertEqual(answer["baseline"]["samples_per_step"], 8)
+        self.assertEqual([point["limited_by"] for point in answer["points"]], ["gpu", "bandwidth", "gpu", "gpu"])
+
+    def test_what_it_refuses(self):
+        listed = self.write("ops.json", f"[{self.LINEAR % 6}]")
+        self.assert_refused(support.headroom("scale", "--ops", listed), 2, "one --gpu")
+        self.assert_refused(support.headroom("scale", "--ops", listed, "--gpu", "V100,T4"), 2, "one --gpu")
+        self.assert_refused(support.headroom("scale", RESNET, "--gpu", "V100"), 2, "--ops", "predict")
+        self.assert_refused(support.headroom("scale", RESNET, "--ops", listed), 2, "one input")
+        self.assert_refused(support.headroom("scale", "--ops", listed, "--gpu", "V100", "--steps", "1:2"), 2, "--steps")
+        self.assert_refused(support.headroom("scale", "--ops", listed, "--gpu", "V100", "-o", listed), 2, "-o")
+        two = self.write("two.json", f'[{self.LINEAR % 6}, {(self.LINEAR % 6).replace("8", "16", 1)}]')
+        self.assert_refused(support.headroom("scale", "--ops", two, "--gpu", "V100"), 2, "2 steps")
+
+    def test_what_cannot_be_told(self):
+        listed = self.write("ops.json", '[{"op": "Linear", "fw": [["Linear", [512, 1024, 1024]]]}]')
+        self.assertIn("no gradients", scale("--ops", listed, "--gpu", "V100")["why"])
+        training = self.write("training.json", f"[{self.LINEAR % 6}]")
+        self.assertIn("ddp and per-tensor", scale("--ops", training, "--gpu", "V100", "--schedule", "p3")["why"])
+        strong = scale("--ops", training, "--gpu", "V100", "--gpus", "4", "--strong")
+        self.assertIn("one batch", strong["points"][0]["why"])
 
 
 class RealNetwork(support.ProgramTest):

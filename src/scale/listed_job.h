@@ -1,0 +1,48 @@
+// A job that is known by its operators and shapes alone, on several GPUs of a kind.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "base/status.h"
+#include "predict/device_rates.h"
+#include "predict/kernel_constants.h"
+#include "predict/operator_list.h"
+#include "scale/scaling_curve.h"
+#include "scale/work_chain.h"
+
+namespace headroom {
+
+/// Kernels one after the other, their times by the models of predict/; what the host needs to
+/// launch them is not known. Operators run forward in the order of the list (those that are
+/// repeated together, as layers, in turn) and backward in the opposite one, where each accumulation
+/// makes a gradient ready. There is no optimizer in a list.
+class ListedJob final : public ScalableJob {
+ public:
+  /// Fails (kNoAnswer) where a kernel has no model on the device, for lists without gradients
+  /// (inference), and for those whose parallelism is listed already.
+  static Result<std::unique_ptr<ListedJob>> Make(const OperatorList& list, const DeviceRates& rates,
+                                                 const KernelConstants& constants,
+                                                 double bucket_bytes);
+
+  ScaledStep OnOneGpu() override;
+  ScaledStep On(const Topology& topology, const Placement& placement,
+                std::optional<std::int64_t> samples) override;
+  std::optional<std::int64_t> samples() const override { return samples_; }
+  std::optional<double> deviation() const override { return std::nullopt; }
+  double loader_share() const override { return 0; }
+
+  double GradientBytes() const { return chain_.GradientBytes(); }
+
+ private:
+  explicit ListedJob(WorkChain chain) : chain_(std::move(chain)) {}
+
+  WorkChain chain_;
+  double bucket_bytes_ = 0;
+  double least_work_ = 1, most_work_ = 1;  ///< Times of kernels may be so many times as long.
+  std::optional<std::int64_t> samples_;
+};
+
+}  // namespace headroom

@@ -1,0 +1,104 @@
+#include "scale/work_chain.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "cluster/collectives.h"
+#include "cluster/gradient_exchange.h"
+#include "sim/edit.h"
+#include "whatif/network.h"
+
+namespace headroom {
+
+WorkChain::WorkChain(const std::vector<ChainStep>& steps) {
+  graph_.edge_begin.push_back(0);
+  DurationNs all{};
+  for (const ChainStep& step : steps) {
+    const std::size_t first = graph_.tasks.size();
+    GradientStep exchange;
+    const auto append_copy = [&](DurationNs copy) {
+      if (copy <= DurationNs(0)) return;
+      copies_.push_back(Append(copy));
+    };
+    for (const WorkToGradient& gradient : step.gradients) {
+      exchange.gradients.push_back({.bytes = gradient.bytes, .ready = Append(gradient.work)});
+      append_copy(gradient.copy);
+    }
+    Append(step.rest_of_backward);
+    exchange.next = static_cast<TaskIndex>(graph_.tasks.size());
+    for (const WorkToGradient& gradient : step.gradients) append_copy(gradient.copy);
+    Append(step.rest);
+    for (std::size_t task = first; task < graph_.tasks.size(); ++task)
+      graph_.tasks[task].step = graph_.steps;
+    exchanges_.push_back(std::move(exchange));
+    ++graph_.steps;
+  }
+  for (const Task& task : graph_.tasks) all += task.duration;
+  graph_.edges.front() = {.from = static_cast<TaskIndex>(graph_.tasks.size() - 1),
+                          .cycles_back = 1,
+                          .kind = EdgeKind::kStream};
+  graph_.recorded_step = DurationNs(all.ns() / graph_.steps);
+}
+
+/// Behind the last; nothing overlaps.
+TaskIndex WorkChain::Append(DurationNs duration) {
+  const auto task = static_cast<TaskIndex>(graph_.tasks.size());
+  const TimeNs start =
+      task == 0 ? TimeNs(0) : graph_.tasks.back().start + graph_.tasks.back().duration;
+  graph_.tasks.push_back(
+      {.kind = TaskKind::kGpu, .start = start, .duration = std::max(DurationNs(0), duration)});
+  // The first follows the last of the cycle before; which that is, is known at the end.
+  graph_.edges.push_back({.from = task == 0 ? kNoTask : task - 1, .kind = EdgeKind::kStream});
+  graph_.edge_begin.push_back(static_cast<std::uint32_t>(graph_.edges.size()));
+  return task;
+}
+
+WorkChain::Times WorkChain::Replay(const Topology& topology, const Placement& placement,
+                                   double bucket_bytes, ChainFactors factors) {
+  const Plan plan = MakePlan(graph_);
+  Edit edit(graph_, plan);
+  for (TaskIndex task = 0; task < graph_.tasks.size(); ++task) edit.Scale(task, factors.work);
+  Times times;
+  if (placement.gpus <= 1) {
+    for (const TaskIndex task : copies_) edit.SetDuration(task, DurationNs(0));
+  } else {
+    const std::uint32_t channel = edit.AddChannel({.name = kNetwork});
+    const ExchangeTime time = [&](double bytes) {
+      CollectiveTime taken = FastestTime(Collective::kAllReduce, bytes, topology, placement);
+      const auto scaled = [&](DurationNs part) {
+        return DurationNs(std::llround(static_cast<double>(part.ns()) * factors.network));
+      };
+      taken.latency = scaled(taken.latency);
+      taken.transfer = scaled(taken.transfer);
+      times.transfers_ms += taken.Total().ms();
+      return taken;
+    };
+    for (const GradientStep& exchange : exchanges_)
+      InsertBucketedAllReduces(graph_, exchange, bucket_bytes, channel, time, edit);
+    times.transfers_ms /= graph_.steps;
+  }
+  constexpr double kNsPerMs = 1e6;
+  times.step_ms = replayer_.Run(edit.Finish().plan).step_ns / kNsPerMs;
+  return times;
+}
+
+ScaledStep WorkChain::On(const Topology& topology, const Placement& placement, double bucket_bytes,
+                         double least_work, double most_work) {
+  const auto step_ms = [&](const Topology& over, ChainFactors factors) {
+    return Replay(over, placement, bucket_bytes, factors).step_ms;
+  };
+  const Times mid = Replay(topology, placement, bucket_bytes);
+  ScaledStep step;
+  step.step_ms = {.low = step_ms(topology, {1 - kNetworkError, least_work}),
+                  .mid = mid.step_ms,
+                  .high = step_ms(topology, {1 + kNetworkError, most_work})};
+  const double alone = Replay(topology, Placement(), bucket_bytes).step_ms;
+  step.limits.exposed_ms = std::max(0.0, mid.step_ms - alone);
+  step.limits.transfers_ms = mid.transfers_ms;
+  step.without_latency_ms = step_ms(WithoutLatency(topology), {});
+  step.without_bytes_ms = step_ms(WithoutLimit(topology), {});
+  return step;
+}
+
+}  // namespace headroom
