@@ -4,6 +4,7 @@ The last line of stdout is a JSON list with the length of each step in ms. With 
 `headroom record`. Same data every step; the weights are of no interest.
 """
 import argparse
+import contextlib
 import json
 import os
 import time
@@ -31,6 +32,14 @@ def convnet():
     return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(2), nn.Flatten(), nn.Linear(2048, 512), nn.ReLU(), nn.Linear(512, 10)), (32, 3, 32, 32)
 
 
+def average(model):
+    """Of all ranks' parameters, as one tensor."""
+    with torch.no_grad():
+        flat = nn.utils.parameters_to_vector(model.parameters())
+        distributed.all_reduce(flat)
+        nn.utils.vector_to_parameters(flat / distributed.get_world_size(), model.parameters())
+
+
 MODELS = {"mlp": mlp, "convnet": convnet}
 
 
@@ -41,6 +50,8 @@ def main():
     parser.add_argument("--bucket-mb", type=float, default=25)
     parser.add_argument("--rank", type=int, default=0)
     parser.add_argument("--master", help="ADDRESS:PORT of rank 0; two ranks then train together")
+    parser.add_argument("--every", type=int, default=1, help="steps from one exchange and update to the next: gradients are accumulated")
+    parser.add_argument("--local-sgd", action="store_true", help="average parameters instead, and update in every step")
     parser.add_argument("--profile", action="store_true")
     arguments = parser.parse_args()
 
@@ -51,6 +62,7 @@ def main():
     if arguments.master:
         os.environ["MASTER_ADDR"], os.environ["MASTER_PORT"] = arguments.master.split(":")
         distributed.init_process_group("gloo", rank=arguments.rank, world_size=2)
+    if arguments.master and not arguments.local_sgd:
         model = nn.parallel.DistributedDataParallel(inner, bucket_cap_mb=arguments.bucket_mb)
     optimizer = torch.optim.SGD(inner.parameters(), lr=0.01, momentum=0.9)
     loss = nn.CrossEntropyLoss()
@@ -59,10 +71,16 @@ def main():
         import headroom.torch
         batches = headroom.torch.profile_loop(batches, inner, optimizer)
     ends = [time.perf_counter()]
-    for inputs, labels in batches:
-        optimizer.zero_grad()
-        loss(model(inputs), labels).backward()
-        optimizer.step()
+    for number, (inputs, labels) in enumerate(batches, 1):
+        exchanges = number % arguments.every == 0
+        updates = exchanges or arguments.local_sgd
+        with contextlib.nullcontext() if exchanges or model is inner else model.no_sync():
+            loss(model(inputs), labels).backward()
+        if updates:
+            optimizer.step()
+            optimizer.zero_grad()
+        if exchanges and arguments.local_sgd and arguments.master:
+            average(inner)
         ends.append(time.perf_counter())
     print(json.dumps([1e3 * (b - a) for a, b in zip(ends, ends[1:])]))
 

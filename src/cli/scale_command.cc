@@ -15,6 +15,7 @@
 #include "predict/operator_list.h"
 #include "scale/listed_job.h"
 #include "scale/loop_job.h"
+#include "scale/rare_exchange.h"
 #include "scale/recorded_collectives.h"
 #include "scale/traced_job.h"
 #include "whatif/forecast.h"
@@ -27,6 +28,7 @@ constexpr const char* kExamples = R"(Examples:
   headroom scale trace.json.gz --gpus 8,64,1024 --cluster dgx-h100  machines of eight
   headroom scale trace.json.gz --gpus 4x2 --bandwidth-gbps 10,25,100  a sweep of the network
   headroom scale trace.json.gz --strong --with amp                  shared batch, and a change
+  headroom scale trace.json.gz --gpus 8 --exchange-every 4          gradients of four batches
   headroom scale --ops ops.csv --gpu A100-SXM-40 --gpus 4 --cluster dgx-a100  no trace at all
   headroom scale --list                                             clusters that are known
 
@@ -36,6 +38,8 @@ cannot be told; 2 usage; 3 the file is unreadable or no trace; 4 cannot write, o
 
 /// Those that change what is sent and when; `ddp` and `per-tensor` are buckets alone.
 constexpr std::array kScheduleScenarios = {"p3", "dgc", "blueconnect"};
+
+constexpr std::int64_t kMostSteps = 1'000'000;
 
 }  // namespace
 
@@ -49,8 +53,12 @@ ScaleCommand::ScaleCommand(CLI::App& parent) {
   network_.AddFlags(*app_);
   app_->add_flag("--strong", strong_, "Share the recorded batch out over the GPUs");
   app_->add_option("--schedule", schedule_,
-                   "ddp, per-tensor, p3, dgc[:ratio=R] or blueconnect [ddp]")
+                   "ddp, per-tensor, p3, dgc[:ratio=R], blueconnect or local-sgd [ddp]")
       ->type_name("NAME");
+  app_->add_option("--exchange-every", exchange_every_,
+                   "Steps from one exchange to the next: gradients are accumulated [1]")
+      ->type_name("N")
+      ->check(CLI::Range(std::int64_t{1}, kMostSteps), "");
   app_->add_option("--bucket-mb", bucket_mb_, "MiB of gradients that ddp sends at once [25]")
       ->type_name("X")
       ->check(AboveZero, "");
@@ -69,16 +77,21 @@ Result<ScaleCommand::Question> ScaleCommand::ReadQuestion() const {
   constexpr double kBytesPerMb = 1024.0 * 1024;
   Question question;
   question.bucket_bytes = schedule_ == "per-tensor" ? 0 : bucket_mb_ * kBytesPerMb;
-  if (schedule_ != "ddp" && schedule_ != "per-tensor") {
+  if (schedule_ == "local-sgd" && exchange_every_ == 1) {
+    return Status::Usage(
+        "--schedule local-sgd averages parameters in every --exchange-every N steps: give N, 2 or "
+        "more");
+  }
+  if (schedule_ != "ddp" && schedule_ != "per-tensor" && schedule_ != "local-sgd") {
     Result<std::vector<ScenarioCall>> parsed = ParseScenario(schedule_);
     const bool is_schedule =
         parsed.ok() && parsed.value().size() == 1 &&
         std::find(kScheduleScenarios.begin(), kScheduleScenarios.end(),
                   parsed.value().front().scenario->name) != kScheduleScenarios.end();
     if (!is_schedule) {
-      return Status::Usage(
-          fmt::format("--schedule {}: must be ddp, per-tensor, p3, dgc, dgc:ratio=R or blueconnect",
-                      schedule_));
+      return Status::Usage(fmt::format(
+          "--schedule {}: must be ddp, per-tensor, p3, dgc, dgc:ratio=R, blueconnect or local-sgd",
+          schedule_));
     }
     question.schedule = std::move(parsed).value().front();
   }
@@ -102,6 +115,15 @@ Result<ScaleCommand::Question> ScaleCommand::ReadQuestion() const {
 
 Status ScaleCommand::FillCurves(ScalableJob& job, const std::vector<NamedNetwork>& networks,
                                 ScaleReport& report) const {
+  const bool local = schedule_ == "local-sgd";
+  if (local && !report.gradient_bytes) {
+    report.no_answer =
+        "how many bytes of parameters there are to average cannot be told: no gradient is known by "
+        "its shape";
+    return Status::Ok();
+  }
+  RareExchange rare(job, local ? RareKind::kLocalSgd : RareKind::kAccumulation, exchange_every_,
+                    report.gradient_bytes.value_or(0));
   for (const NamedNetwork& network : networks) {
     const Result<std::vector<Placement>> placements = network_.PlacementsOn(network.topology);
     if (!placements.ok()) return placements.status();
@@ -109,7 +131,8 @@ Status ScaleCommand::FillCurves(ScalableJob& job, const std::vector<NamedNetwork
         {.cluster = network.topology.name,
          .bandwidth_gbps = network.bandwidth_gbps,
          .description = network.description,
-         .points = ScalingCurve(job, network.topology, placements.value(), strong_)});
+         .points = ScalingCurve(exchange_every_ > 1 ? rare : job, network.topology,
+                                placements.value(), strong_)});
   }
   return Status::Ok();
 }
@@ -118,7 +141,8 @@ Status ScaleCommand::AnswerForLoop(const OpenedTrace& trace, const Question& que
                                    ScaleReport& report) const {
   if (question.schedule || !question.changes.empty()) {
     report.no_answer =
-        "of a loop without GPU work, only ddp and per-tensor can be told, and no changes";
+        "of a loop without GPU work, only ddp, per-tensor and local-sgd can be told, and no "
+        "changes";
     return Status::Ok();
   }
   const Result<std::unique_ptr<LoopJob>> job =
@@ -206,7 +230,7 @@ Status ScaleCommand::AnswerForList(const Question& question, ScaleReport& report
   }
   if (question.schedule || !question.changes.empty()) {
     report.no_answer =
-        "of a list of operators, only ddp and per-tensor can be told, and no changes";
+        "of a list of operators, only ddp, per-tensor and local-sgd can be told, and no changes";
     return Status::Ok();
   }
   const Result<std::unique_ptr<ListedJob>> job =
@@ -272,6 +296,7 @@ Status ScaleCommand::Run() {
   report.path = trace_.empty() ? operators_path_ : trace_;
   report.strong = strong_;
   report.schedule = schedule_;
+  report.exchange_every = exchange_every_;
   report.changes = changes_;
   if (trace_.empty()) {
     if (Status status = AnswerForList(question.value(), report); !status.ok()) return status;

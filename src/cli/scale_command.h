@@ -1,6 +1,7 @@
 // `headroom scale`: what a step takes on other numbers of GPUs, and what limits it there.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,6 +46,7 @@ class ScaleCommand : public Subcommand {
   NetworkChoice network_;
   GpuChoice gpus_;
   double bucket_mb_ = 25;
+  std::int64_t exchange_every_ = 1;
   bool strong_ = false, list_ = false, json_ = false;
   JobOptions options_;
 };

@@ -62,6 +62,7 @@ std::string RenderScaleJson(const ScaleReport& report) {
   json.EndObject();
   json.Key("mode").String(report.strong ? "strong" : "weak");
   json.Key("schedule").String(report.schedule);
+  json.Key("exchange_every").Integer(report.exchange_every);
   json.Key("changes").StringOrNull(report.changes);
   json.Key("why").StringOrNull(report.no_answer);
   json.Key("points").BeginArray(Layout::kLines);

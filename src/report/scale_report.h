@@ -23,9 +23,10 @@ struct ScaleReport {
   std::string path;
   std::string no_answer;  ///< Why there is none; all else but the path is void then.
   bool strong = false;
-  std::string schedule;  ///< As the user wrote it.
-  std::string changes;   ///< The scenarios that were made before; empty: none.
-  StepInterval step_ms;  ///< On one GPU, with those changes.
+  std::string schedule;             ///< As the user wrote it.
+  std::int64_t exchange_every = 1;  ///< Steps from one exchange to the next.
+  std::string changes;              ///< The scenarios that were made before; empty: none.
+  StepInterval step_ms;             ///< On one GPU, with those changes.
   std::int64_t recorded_gpus = 1;
   std::string recorded_network;          ///< Between those, in words; empty: one GPU.
   std::optional<std::int64_t> samples;   ///< A step of a GPU, as recorded.

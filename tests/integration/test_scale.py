@@ -259,7 +259,7 @@ class ByOperators(support.ProgramTest):
         listed = self.write("ops.json", '[{"op": "Linear", "fw": [["Linear", [512, 1024, 1024]]]}]')
         self.assertIn("no gradients", scale("--ops", listed, "--gpu", "V100")["why"])
         training = self.write("training.json", f"[{self.LINEAR % 6}]")
-        self.assertIn("ddp and per-tensor", scale("--ops", training, "--gpu", "V100", "--schedule", "p3")["why"])
+        self.assertIn("only ddp, per-tensor", scale("--ops", training, "--gpu", "V100", "--schedule", "p3")["why"])
         strong = scale("--ops", training, "--gpu", "V100", "--gpus", "4", "--strong")
         self.assertIn("one batch", strong["points"][0]["why"])
 
