@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <new>
 #include <utility>
@@ -63,6 +64,9 @@ FileResult ReportFile(const std::string& path, const Knowledge& knowledge,
     result.status = Status::Internal(
         fmt::format("{}: out of memory; fewer --threads, or a machine with more memory helps",
                     Printable(path, Charset::kAscii)));
+  } catch (const std::exception& error) {
+    result.status = Status::Internal(
+        fmt::format("{}: internal error: {}", Printable(path, Charset::kAscii), error.what()));
   }
   if (!result.status.ok()) {
     result.report.reset();

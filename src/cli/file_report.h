@@ -24,7 +24,7 @@ struct FileRequest {
 };
 
 /// Reads, analyses and forecasts one file; what it took of memory is free again when it returns.
-/// Running out of memory is a failure of this file alone.
+/// Running out of memory is a failure of this file alone. Does not throw.
 FileResult ReportFile(const std::string& path, const Knowledge& knowledge,
                       const FileRequest& request, ResourceLog& log);
 

@@ -9,7 +9,6 @@
 #include <exception>
 #include <memory>
 #include <new>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +16,7 @@
 #include "cli/data_command.h"
 #include "cli/doctor_command.h"
 #include "cli/help.h"
+#include "cli/join_team.h"
 #include "cli/monitor_command.h"
 #include "cli/output.h"
 #include "cli/predict_command.h"
@@ -24,7 +24,6 @@
 #include "cli/report_command.h"
 #include "cli/scale_command.h"
 #include "cli/whatif_command.h"
-#include "distributed/launch.h"
 
 namespace headroom::cli {
 namespace {
@@ -52,16 +51,15 @@ int ExitCode(StatusCode code) {
 }
 
 int Finish(const Status& status) {
-  if (!status.ok())
+  if (!status.ok() && !status.message().empty())
     Remark(fmt::format("headroom: {}\n", Printable(status.message(), CharsetOfEnvironment())));
   return ExitCode(status.code());
 }
 
-/// Of the processes that share a command's work, the first alone speaks.
+/// Of several processes, the first alone tells of wrong flags and helps. Those of commands that
+/// each process does by itself, too, speak for themselves.
 bool IsSilent(const Subcommand* command) {
-  if (command == nullptr || !command->shares_work()) return false;
-  const std::optional<Launch> launch = FindLaunch();
-  return launch && launch->process > 0;
+  return (command == nullptr || command->shares_work()) && IsFollower();
 }
 
 int Run(int argc, char** argv) {
@@ -121,11 +119,10 @@ int Run(int argc, char** argv) {
     return kUsageExit;
   }
   if (Subcommand* command = chosen(); command != nullptr) {
-    if (IsSilent(command)) MuteRemarks();
     const int finished = Finish(command->Run());
     return command->exit_code() != 0 ? command->exit_code() : finished;
   }
-  Remark(app.help());
+  if (!IsSilent(nullptr)) Remark(app.help());
   return kUsageExit;
 }
 
@@ -138,10 +135,12 @@ int main(int argc, char** argv) {
   try {
     return headroom::cli::Run(argc, argv);
   } catch (const std::bad_alloc&) {
+    headroom::cli::MuteRemarks(false);
     headroom::cli::Remark(
         "headroom: out of memory; a smaller trace (fewer profiled steps), fewer --threads or a "
         "machine with more memory helps\n");
   } catch (const std::exception& error) {
+    headroom::cli::MuteRemarks(false);
     headroom::cli::Remark(
         fmt::format("headroom: internal error: {}\n",
                     headroom::Printable(error.what(), headroom::cli::CharsetOfEnvironment())));

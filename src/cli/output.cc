@@ -71,7 +71,7 @@ void Remark(std::string_view text) {
   if (!muted) (void)WriteAll(STDERR_FILENO, text);
 }
 
-void MuteRemarks() { muted = true; }
+void MuteRemarks(bool mute) { muted = mute; }
 
 Charset CharsetOfEnvironment() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {

@@ -27,7 +27,8 @@ Status WriteFolder(const std::string& folder, std::vector<NamedFile> files);
 /// Prints to stderr; failures to do so are ignored.
 void Remark(std::string_view text);
 
-/// From here on Remark() prints nothing: another process of the same command has the word.
+/// Whether Remark() prints nothing from here on: another process of the same command has the word.
+void MuteRemarks(bool mute);
 void MuteRemarks();
 
 /// What a terminal can show by the locale of the environment (LC_ALL, LC_CTYPE, LANG).

@@ -12,9 +12,8 @@
 
 #include "analysis/knowledge.h"
 #include "cli/help.h"
-#include "cli/payload.h"
+#include "cli/join_team.h"
 #include "cli/ranks.h"
-#include "distributed/team.h"
 #include "report/csv_report.h"
 #include "report/json_report.h"
 #include "report/markdown_report.h"
@@ -184,6 +183,9 @@ ReportCommand::ReportCommand(CLI::App& parent) {
 }
 
 Status ReportCommand::Run() {
+  log_.Enter("prepare");
+  const Result<std::unique_ptr<Team>> team = JoinOthers();
+  if (!team.ok()) return team.status();
   if (json_ + markdown_ + !csv_folder_.empty() > 1)
     return Status::Usage("choose one of --json, --md and --csv");
   if (!csv_folder_.empty() && !output_path_.empty())
@@ -193,11 +195,8 @@ Status ReportCommand::Run() {
   }
   Result<FileRequest> request = MakeRequest();
   if (!request.ok()) return request.status();
-  log_.Enter("prepare");
   const Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
   if (!knowledge.ok()) return knowledge.status();
-  const Result<std::unique_ptr<Team>> team = JoinTeam(FindPayload().mpi);
-  if (!team.ok()) return team.status();
   SharedReading reading(*team.value(), [&](const std::string& path, int threads) {
     FileRequest of_file = request.value();
     of_file.open.threads = threads;
@@ -219,7 +218,11 @@ Status ReportCommand::Report(SharedReading& reading, FileRequest& request) {
   request.progress = !quiet_;
   request.compare = files_.paths.size() > 1;
   if (!request.compare) request.analysis.rank = rank_;
-  Result<ReadFiles> read = Sort(reading.Lead(files_.paths, threads_.value_or(0)));
+  std::vector<SharedFile> files_to_read;
+  // What lies in a folder need not be one of the job's traces.
+  for (std::size_t i = 0; i < files_.paths.size(); ++i)
+    files_to_read.push_back({.path = files_.paths[i], .may_fail = files_.of_folder[i]});
+  Result<ReadFiles> read = Sort(reading.Lead(files_to_read, threads_.value_or(0)));
   if (!read.ok()) return read.status();
   log_.Enter("render");
   std::vector<TraceReport>& files = read.value().reports;
@@ -263,6 +266,7 @@ Result<FileRequest> ReportCommand::MakeRequest() const {
 
 Result<ReportCommand::ReadFiles> ReportCommand::Sort(SharedResults results) const {
   ReadFiles read;
+  Status failed;
   for (std::size_t i = 0; i < results.files.size(); ++i) {
     FileResult& file = results.files[i];
     if (file.status.ok()) {
@@ -270,11 +274,11 @@ Result<ReportCommand::ReadFiles> ReportCommand::Sort(SharedResults results) cons
       if (file.timeline) read.timelines.push_back(std::move(*file.timeline));
       continue;
     }
-    // What lies in a folder need not be one of the job's traces.
     if (!files_.of_folder[i] || file.status.code() == StatusCode::kUsage) return file.status;
+    if (failed.ok()) failed = file.status;
     read.unreadable.push_back(file.status.message());
   }
-  if (read.reports.empty()) return Status::BadInput(read.unreadable.front());
+  if (read.reports.empty()) return failed;
   if (results.processes.size() > 1) read.log = TextOf(results.processes);
   return read;
 }

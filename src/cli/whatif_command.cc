@@ -5,13 +5,16 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
+#include <exception>
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "base/local_state.h"
 #include "cli/forecast_record.h"
+#include "cli/join_team.h"
 #include "cli/open_job.h"
 #include "cli/output.h"
-#include "cli/payload.h"
 #include "distributed/team.h"
 #include "report/forecast_report.h"
 #include "report/score_report.h"
@@ -55,18 +58,29 @@ WhatifCommand::WhatifCommand(CLI::App& parent) {
 }
 
 Status WhatifCommand::Run() {
-  const Result<std::unique_ptr<Team>> team = JoinTeam(FindPayload().mpi);
+  // Work is shared by the sweep alone.
+  if (!views_.sweeps() && IsFollower()) return Status::Ok();
+  OneProcess alone;
+  if (!views_.sweeps()) {
+    SweepSharing sharing(alone);
+    return Lead(sharing);
+  }
+  const Result<std::unique_ptr<Team>> team = JoinOthers();
   if (!team.ok()) return team.status();
   SweepSharing sharing(*team.value());
   if (team.value()->leads()) return Lead(sharing);
-  if (!views_.sweeps()) {
-    sharing.Follow(nullptr);
-    return Status::Ok();
-  }
-  // Whatever is wrong, the leader says it.
   options_.quiet = true;
-  const Result<OpenedJob> opened = OpenJob(trace_, options_);
-  sharing.Follow(opened.ok() && opened.value().forecasts.ok() ? opened.value().job.get() : nullptr);
+  std::optional<Result<OpenedJob>> opened;
+  sharing.Follow([&]() -> const Job* {
+    // Whatever is wrong, the leader has it, too, and says it; or it needs no help.
+    try {
+      opened = OpenJob(trace_, options_);
+    } catch (const std::exception&) {
+      return nullptr;
+    }
+    const bool fine = opened->ok() && opened->value().forecasts.ok();
+    return fine ? opened->value().job.get() : nullptr;
+  });
   return Status::Ok();
 }
 
@@ -93,6 +107,7 @@ Status WhatifCommand::Lead(SweepSharing& sharing) {
     if (!parsed.ok()) return parsed.status();
     calls.push_back(std::move(parsed).value());
   }
+  sharing.Begin();
   Result<OpenedJob> opened = OpenJob(trace_, options_);
   const Status why_none = opened.ok() ? opened.value().forecasts : opened.status();
   if (why_none.code() == StatusCode::kNoAnswer) {

@@ -7,12 +7,14 @@
 #include <charconv>
 #include <cstdlib>
 #include <fstream>
-#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace headroom {
 namespace {
 
-/// Variables of one launcher: the number of this process, and of all.
+/// Variables of one launcher: the number of this process, and of all; the innermost first, as those
+/// of an mpirun inside a step of srun.
 struct Names {
   const char* process;
   const char* processes;
@@ -33,53 +35,40 @@ std::optional<int> NumberIn(const std::optional<std::string>& text) {
   return error == std::errc() && parsed == end ? std::optional(number) : std::nullopt;
 }
 
-/// 0: there is none, or it is not told.
-pid_t ParentOf(pid_t process) {
-  std::ifstream status(fmt::format("/proc/{}/status", process));
-  std::string word;
-  while (status >> word) {
-    pid_t parent = 0;
-    if (word == "PPid:") return status >> parent ? parent : 0;
-  }
-  return 0;
-}
-
-/// Launchers themselves use other libraries of Open MPI, not this one.
-bool UsesMpi(pid_t process) {
-  std::ifstream maps(fmt::format("/proc/{}/maps", process));
-  for (std::string line; std::getline(maps, line);) {
-    const std::string_view file = std::string_view(line).substr(line.rfind('/') + 1);
-    if (file.starts_with("libmpi.so") || file.starts_with("libmpich.so")) return true;
-  }
-  return false;
-}
-
-bool StartedByMpiProgram() {
-  for (pid_t process = getppid(); process > 1; process = ParentOf(process)) {
-    if (UsesMpi(process)) return true;
-  }
-  return false;
+Environment EnvironmentOf(pid_t process) {
+  std::ifstream file(fmt::format("/proc/{}/environ", process), std::ios::binary);
+  std::vector<std::string> variables;
+  for (std::string variable; std::getline(file, variable, '\0');)
+    variables.push_back(std::move(variable));
+  return [variables = std::move(variables)](const char* name) -> std::optional<std::string> {
+    const std::string begin = fmt::format("{}=", name);
+    for (const std::string& variable : variables) {
+      if (variable.starts_with(begin)) return variable.substr(begin.size());
+    }
+    return std::nullopt;
+  };
 }
 
 }  // namespace
 
-std::optional<Launch> LaunchIn(
-    const std::function<std::optional<std::string>(const char*)>& variable) {
+std::optional<Launch> LaunchIn(const Environment& own, const Environment& parents) {
   for (const Names& names : kLaunchers) {
-    const std::optional<int> process = NumberIn(variable(names.process));
-    const std::optional<int> processes = NumberIn(variable(names.processes));
-    if (!process || !processes || *processes < 2 || *process < 0) continue;
+    const std::optional<int> process = NumberIn(own(names.process));
+    const std::optional<int> processes = NumberIn(own(names.processes));
+    if (!process || !processes || *process < 0) continue;
+    // The innermost launcher has the word, also where it started one process alone.
+    if (*processes < 2 || parents(names.process)) return std::nullopt;
     return Launch{.process = *process, .processes = *processes};
   }
   return std::nullopt;
 }
 
 std::optional<Launch> FindLaunch() {
-  std::optional<Launch> launch = LaunchIn([](const char* name) -> std::optional<std::string> {
+  const Environment own = [](const char* name) -> std::optional<std::string> {
     const char* const value = std::getenv(name);
     return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-  });
-  return launch && !StartedByMpiProgram() ? launch : std::nullopt;
+  };
+  return LaunchIn(own, EnvironmentOf(getppid()));
 }
 
 }  // namespace headroom

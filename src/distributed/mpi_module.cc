@@ -25,28 +25,11 @@ void Wait(MPI_Request request) {
     std::this_thread::sleep_for(kPause);
 }
 
+/// A message whose beginning was waited for is on its way: no pauses.
 template <typename Send>
 void InPieces(std::uint64_t size, Send send) {
   for (std::uint64_t at = 0; at < size; at += kMostAtOnce)
     send(at, static_cast<int>(std::min(kMostAtOnce, size - at)));
-}
-
-void Broadcast(void* bytes, int count, MPI_Datatype type) {
-  MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Ibcast(bytes, count, type, kLeader, MPI_COMM_WORLD, &request);
-  Wait(request);
-}
-
-void Send(const void* bytes, int count, MPI_Datatype type) {
-  MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Isend(bytes, count, type, kLeader, kTag, MPI_COMM_WORLD, &request);
-  Wait(request);
-}
-
-void Receive(void* bytes, int count, MPI_Datatype type, int from) {
-  MPI_Request request = MPI_REQUEST_NULL;
-  MPI_Irecv(bytes, count, type, from, kTag, MPI_COMM_WORLD, &request);
-  Wait(request);
 }
 
 int Process() {
@@ -72,26 +55,38 @@ bool HeadroomMpiBegin(int* process, int* processes) {
 
 void HeadroomMpiBroadcast(const char* bytes, std::uint64_t size,
                           char* (*grow)(void* into, std::uint64_t size), void* into) {
-  Broadcast(&size, 1, MPI_UINT64_T);
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Ibcast(&size, 1, MPI_UINT64_T, kLeader, MPI_COMM_WORLD, &request);
+  Wait(request);
   // What the leader passes is read only.
   char* const place = Process() == kLeader ? const_cast<char*>(bytes) : grow(into, size);
-  InPieces(size, [&](std::uint64_t at, int count) { Broadcast(place + at, count, MPI_BYTE); });
+  InPieces(size, [&](std::uint64_t at, int count) {
+    MPI_Bcast(place + at, count, MPI_BYTE, kLeader, MPI_COMM_WORLD);
+  });
 }
 
 void HeadroomMpiGather(const char* bytes, std::uint64_t size,
                        char* (*grow)(void* into, int process, std::uint64_t size), void* into) {
   if (Process() != kLeader) {
-    Send(&size, 1, MPI_UINT64_T);
-    InPieces(size, [&](std::uint64_t at, int count) { Send(bytes + at, count, MPI_BYTE); });
+    // Sent only when the leader asks for it, which may be long after.
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Issend(&size, 1, MPI_UINT64_T, kLeader, kTag, MPI_COMM_WORLD, &request);
+    Wait(request);
+    InPieces(size, [&](std::uint64_t at, int count) {
+      MPI_Send(bytes + at, count, MPI_BYTE, kLeader, kTag, MPI_COMM_WORLD);
+    });
     return;
   }
   int processes = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &processes);
   for (int process = 1; process < processes; ++process) {
-    Receive(&size, 1, MPI_UINT64_T, process);
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Irecv(&size, 1, MPI_UINT64_T, process, kTag, MPI_COMM_WORLD, &request);
+    Wait(request);
     char* const place = grow(into, process, size);
-    InPieces(size,
-             [&](std::uint64_t at, int count) { Receive(place + at, count, MPI_BYTE, process); });
+    InPieces(size, [&](std::uint64_t at, int count) {
+      MPI_Recv(place + at, count, MPI_BYTE, process, kTag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    });
   }
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cereal/archives/binary.hpp>
@@ -17,9 +16,17 @@
 #include <thread>
 #include <utility>
 
+#include "distributed/host_name.h"
 #include "distributed/shares.h"
 
 namespace headroom {
+
+template <typename Archive>
+void serialize(Archive& archive, SharedFile& file) {  // NOLINT(readability-identifier-naming)
+  auto& [path, may_fail] = file;
+  archive(path, may_fail);
+}
+
 namespace {
 
 /// Where a process runs: the processors that it may use, of which machine.
@@ -36,12 +43,12 @@ struct Place {
 
 /// What one process is to do.
 struct Assignment {
-  std::vector<std::string> paths;
+  std::vector<SharedFile> files;
   int threads = 1;
 
   template <typename Archive>
   void serialize(Archive& archive) {  // NOLINT(readability-identifier-naming): cereal's name.
-    archive(paths, threads);
+    archive(files, threads);
   }
 };
 
@@ -80,12 +87,6 @@ Value Unpack(const std::string& bytes) {
   return value;
 }
 
-std::string HostName() {
-  char name[256] = {};
-  gethostname(name, sizeof(name) - 1);
-  return name;
-}
-
 Place FindPlace() {
   Place place{.host = HostName(), .processors = {}};
   cpu_set_t set;
@@ -104,11 +105,11 @@ int ThreadsAt(const Place& place, const std::vector<Place>& all) {
       std::max<std::ptrdiff_t>(1, processors / std::count(all.begin(), all.end(), place)));
 }
 
-std::vector<std::int64_t> SizesOf(const std::vector<std::string>& paths) {
+std::vector<std::int64_t> SizesOf(const std::vector<SharedFile>& files) {
   std::vector<std::int64_t> sizes;
-  for (const std::string& path : paths) {
+  for (const SharedFile& file : files) {
     std::error_code error;
-    const std::uintmax_t size = std::filesystem::file_size(path, error);
+    const std::uintmax_t size = std::filesystem::file_size(file.path, error);
     sizes.push_back(error ? 0 : static_cast<std::int64_t>(size));
   }
   return sizes;
@@ -117,16 +118,18 @@ std::vector<std::int64_t> SizesOf(const std::vector<std::string>& paths) {
 Done Work(const Assignment& assignment, const ReadFile& read) {
   const auto begin = std::chrono::steady_clock::now();
   Done done;
-  for (const std::string& path : assignment.paths)
-    done.results.push_back(read(path, assignment.threads));
+  for (const SharedFile& file : assignment.files) {
+    done.log.paths.push_back(file.path);
+    const Status& status = done.results.emplace_back(read(file.path, assignment.threads)).status;
+    if (!status.ok() && (!file.may_fail || status.code() == StatusCode::kUsage)) break;
+  }
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  done.log = {
-      .host = HostName(),
-      .paths = assignment.paths,
-      .threads = assignment.threads,
-      .seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(),
-      .peak_bytes = std::int64_t{usage.ru_maxrss} * 1024};
+  done.log.host = HostName();
+  done.log.threads = assignment.threads;
+  done.log.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  done.log.peak_bytes = std::int64_t{usage.ru_maxrss} * 1024;
   return done;
 }
 
@@ -141,30 +144,31 @@ SharedReading::~SharedReading() {
   }
 }
 
-SharedResults SharedReading::Lead(const std::vector<std::string>& paths, int threads) {
+SharedResults SharedReading::Lead(const std::vector<SharedFile>& files, int threads) {
   done_ = true;
   std::vector<Place> places;
   for (const std::string& place : team_.Gather(Pack(FindPlace())))
     places.push_back(Unpack<Place>(place));
   const std::vector<std::vector<std::size_t>> shares =
-      ShareFiles(SizesOf(paths), team_.processes());
+      ShareFiles(SizesOf(files), team_.processes());
   std::vector<Assignment> assignments(shares.size());
   for (std::size_t p = 0; p < shares.size(); ++p) {
     assignments[p].threads = threads > 0 ? threads : ThreadsAt(places[p], places);
-    for (const std::size_t file : shares[p]) assignments[p].paths.push_back(paths[file]);
+    for (const std::size_t file : shares[p]) assignments[p].files.push_back(files[file]);
   }
   team_.Broadcast(Pack(assignments));
   Done own = Work(assignments.front(), read_);
   const std::vector<std::string> others = team_.Gather({});
   SharedResults shared;
-  shared.files.resize(paths.size());
+  shared.files.resize(files.size());
   for (std::size_t p = 0; p < shares.size(); ++p) {
     Done done = p == 0 ? std::move(own) : Unpack<Done>(others[p]);
-    for (std::size_t i = 0; i < shares[p].size(); ++i)
+    for (std::size_t i = 0; i < done.results.size(); ++i)
       shared.files[shares[p][i]] = std::move(done.results[i]);
+    for (std::size_t i = done.results.size(); i < shares[p].size(); ++i)
+      shared.files[shares[p][i]].status = shared.files[shares[p][done.results.size() - 1]].status;
     shared.processes.push_back(std::move(done.log));
   }
-  return shared;
   return shared;
 }
 

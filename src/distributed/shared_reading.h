@@ -12,7 +12,7 @@
 
 namespace headroom {
 
-/// Reads one file with so many threads; does not throw.
+/// Reads one file with so many threads.
 using ReadFile = std::function<FileResult(const std::string& path, int threads)>;
 
 /// What one process had to do.
@@ -24,8 +24,18 @@ struct ProcessLog {
   std::int64_t peak_bytes = 0;  ///< Of memory.
 };
 
+/// A file to read.
+struct SharedFile {
+  std::string path;
+  /// Whether the rest is read where this one cannot be; else a process stops behind it. A wrong
+  /// request (kUsage) ends all.
+  bool may_fail = false;
+};
+
 struct SharedResults {
-  std::vector<FileResult> files;      ///< By path, whoever read it.
+  /// By file, whoever read it. Those that a process did not come to have the failure that stopped
+  /// it: the first failure in order of the files is that of one process alone.
+  std::vector<FileResult> files;
   std::vector<ProcessLog> processes;  ///< By process.
 };
 
@@ -40,7 +50,7 @@ class SharedReading {
 
   /// On the leader, once. `threads`: of each process; 0: its processors, shared with the processes
   /// that it has them in common with.
-  SharedResults Lead(const std::vector<std::string>& paths, int threads);
+  SharedResults Lead(const std::vector<SharedFile>& files, int threads);
   /// On the others, once: reads what the leader hands out.
   void Follow();
 

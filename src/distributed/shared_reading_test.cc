@@ -25,16 +25,17 @@ FileResult Read(const std::string& path, int threads) {
 }
 
 TEST(SharedReadingTest, ResultsComeByFileWhoeverReadIt) {
-  const std::vector<std::string> paths = {"a", "b", "!c", "d", "e"};
+  const std::vector<SharedFile> files = {
+      {"a", true}, {"b", true}, {"!c", true}, {"d", true}, {"e", true}};
   RunTeam(3, [&](Team& team) {
     SharedReading reading(team, Read);
     if (!team.leads()) return reading.Follow();
-    const SharedResults shared = reading.Lead(paths, 2);
-    ASSERT_EQ(shared.files.size(), paths.size());
-    for (std::size_t i = 0; i < paths.size(); ++i) {
+    const SharedResults shared = reading.Lead(files, 2);
+    ASSERT_EQ(shared.files.size(), files.size());
+    for (std::size_t i = 0; i < files.size(); ++i) {
       if (i == 2) continue;
       ASSERT_TRUE(shared.files[i].status.ok());
-      EXPECT_EQ(shared.files[i].report->input.path, paths[i]);
+      EXPECT_EQ(shared.files[i].report->input.path, files[i].path);
       EXPECT_EQ(shared.files[i].report->input.events, 2);
     }
     EXPECT_THAT(shared.files[2].status.message(), HasSubstr("!c is no trace"));
@@ -44,6 +45,19 @@ TEST(SharedReadingTest, ResultsComeByFileWhoeverReadIt) {
     EXPECT_THAT(shared.processes[2].paths, ElementsAre("!c"));
     EXPECT_FALSE(shared.processes[2].host.empty());
     EXPECT_GT(shared.processes[2].peak_bytes, 0);
+  });
+}
+
+TEST(SharedReadingTest, AFailureThatEndsAllStopsItsProcess) {
+  const std::vector<SharedFile> files = {{"a"}, {"!b"}, {"c"}, {"d"}, {"e"}, {"f"}};
+  RunTeam(2, [&](Team& team) {
+    SharedReading reading(team, Read);
+    if (!team.leads()) return reading.Follow();
+    const SharedResults shared = reading.Lead(files, 1);
+    EXPECT_THAT(shared.processes[0].paths, ElementsAre("a", "c", "e"));
+    EXPECT_THAT(shared.processes[1].paths, ElementsAre("!b"));
+    for (const std::size_t i : {1, 3, 5})
+      EXPECT_THAT(shared.files[i].status.message(), HasSubstr("!b is no trace"));
   });
 }
 
@@ -65,7 +79,7 @@ TEST(SharedReadingTest, ProcessorsAreShared) {
     RunTeam(processes, [&](Team& team) {
       SharedReading reading(team, Read);
       if (!team.leads()) return reading.Follow();
-      threads = reading.Lead({"a"}, 0).processes[0].threads;
+      threads = reading.Lead({{"a"}}, 0).processes[0].threads;
     });
     return threads;
   };

@@ -23,21 +23,21 @@ void serialize(Archive& archive, SweepTarget& row) {  // NOLINT(readability-iden
 
 namespace {
 
-constexpr const char* kSweep = "sweep";
+constexpr const char* kGo = "go";
 
 /// Of all targets, every so many-th.
 struct Share {
-  double step_ns = 0;  ///< Of the job as it is: tells another job.
+  std::uint64_t job = 0;  ///< Its fingerprint.
   std::vector<std::pair<std::size_t, SweepTarget>> targets;
 
   template <typename Archive>
   void serialize(Archive& archive) {  // NOLINT(readability-identifier-naming): cereal's name.
-    archive(step_ns, targets);
+    archive(job, targets);
   }
 };
 
 Share Measure(TargetSweep& sweep, const Team& team) {
-  Share share{.step_ns = sweep.step_ns(), .targets = {}};
+  Share share{.job = sweep.fingerprint(), .targets = {}};
   for (auto i = static_cast<std::size_t>(team.process()); i < sweep.size();
        i += static_cast<std::size_t>(team.processes()))
     share.targets.emplace_back(i, sweep.Measure(i));
@@ -47,13 +47,21 @@ Share Measure(TargetSweep& sweep, const Team& team) {
 }  // namespace
 
 SweepSharing::~SweepSharing() {
-  if (team_.leads() && !done_ && std::uncaught_exceptions() == 0) team_.Broadcast({});
+  if (team_.leads() && stage_ != Stage::kNothing && std::uncaught_exceptions() == 0)
+    team_.Broadcast({});
+}
+
+void SweepSharing::Begin() {
+  team_.Broadcast(kGo);
+  stage_ = Stage::kSweep;
 }
 
 Sweep SweepSharing::Lead(const Job& job) {
-  done_ = true;
-  team_.Broadcast(kSweep);
   TargetSweep sweep(job);
+  if (stage_ != Stage::kSweep) return sweep.Finish();
+  stage_ = Stage::kNothing;
+  team_.Broadcast(kGo);
+  const std::uint64_t fingerprint = sweep.fingerprint();
   for (auto& [i, target] : Measure(sweep, team_).targets) sweep.Take(i, std::move(target));
   for (const std::string& bytes : team_.Gather({})) {
     if (bytes.empty()) continue;
@@ -61,16 +69,16 @@ Sweep SweepSharing::Lead(const Job& job) {
     Share share;
     cereal::BinaryInputArchive archive(stream);
     archive(share);
-    if (share.step_ns != sweep.step_ns()) continue;
-    for (auto& [i, target] : share.targets) {
-      if (i < sweep.size()) sweep.Take(i, std::move(target));
-    }
+    if (share.job != fingerprint) continue;
+    for (auto& [i, target] : share.targets) sweep.Take(i, std::move(target));
   }
   return sweep.Finish();
 }
 
-void SweepSharing::Follow(const Job* job) {
-  if (team_.Broadcast({}) != kSweep) return;
+void SweepSharing::Follow(const OpenJob& open) {
+  if (team_.Broadcast({}) != kGo) return;
+  const Job* const job = open();
+  if (team_.Broadcast({}) != kGo) return;
   std::ostringstream bytes;
   if (job != nullptr) {
     TargetSweep sweep(*job);

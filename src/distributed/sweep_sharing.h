@@ -1,6 +1,9 @@
 // A causal profile whose targets all processes of a team measure, each its share.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+
 #include "distributed/team.h"
 #include "whatif/job.h"
 #include "whatif/sweep.h"
@@ -10,22 +13,30 @@ namespace headroom {
 /// While it lives, the others of the team wait for its word.
 class SweepSharing {
  public:
+  /// Makes the job; null where it cannot be made here.
+  using OpenJob = std::function<const Job*()>;
+
   /// `team` must outlive the object.
   explicit SweepSharing(Team& team) : team_(team) {}
-  /// A leader that did not sweep lets the others go.
+  /// A leader that does not sweep lets the others go.
   ~SweepSharing();
   SweepSharing(const SweepSharing&) = delete;
   SweepSharing& operator=(const SweepSharing&) = delete;
 
-  /// On the leader, at most once: SweepTargets(), with the others' help. A process whose job is
-  /// another (it has another calibration of the machine) is no help.
+  /// On the leader, at most once, before Lead(): there will be a job, so others may make theirs.
+  void Begin();
+  /// On the leader, at most once: SweepTargets(), with the help of the others where Begin() called
+  /// them. A process whose job is another (TargetSweep::fingerprint()) is no help.
   Sweep Lead(const Job& job);
-  /// On the others, once. `job`: null where there is none here, which is no help either.
-  void Follow(const Job* job);
+  /// On the others, once. One that has no job is no help, either.
+  void Follow(const OpenJob& open);
 
  private:
+  /// What the others wait for.
+  enum class Stage : std::uint8_t { kBegin, kSweep, kNothing };
+
   Team& team_;
-  bool done_ = false;
+  Stage stage_ = Stage::kBegin;
 };
 
 }  // namespace headroom

@@ -12,14 +12,16 @@ namespace {
 
 constexpr std::int64_t kMain = 1, kStream = 7;
 
-/// Steps of kernels of several operators; the host is never far ahead.
-std::unique_ptr<TraceStore> Steps() {
+/// Steps of kernels of several operators, which the GPU paces: the host takes `host_us` for each
+/// and is then ahead.
+std::unique_ptr<TraceStore> Steps(int host_us = 2) {
   StoreBuilder b;
   for (int step = 0; step < 3; ++step) {
     b.Step(step, kMain, 100 * step, 100);
     for (int op = 0; op < 5; ++op) {
-      b.Launch("aten::op" + std::to_string(op), kMain, 100 * step + 15 * op,
-               "kernel" + std::to_string(op), kStream, 100 * step + 15 * op + 10, 14);
+      const int at = 100 * step + host_us * op;
+      b.Launch("aten::op" + std::to_string(op), kMain, at, "kernel" + std::to_string(op), kStream,
+               100 * step + 20 * op + 10, 20);
     }
   }
   return b.Build();
@@ -38,11 +40,24 @@ class SweepSharingTest : public testing::Test {
     EXPECT_EQ(sweep.replays, expected.replays);
     ASSERT_EQ(sweep.targets.size(), expected.targets.size());
     for (std::size_t i = 0; i < sweep.targets.size(); ++i) {
+      EXPECT_EQ(sweep.targets[i].kind, expected.targets[i].kind);
       EXPECT_EQ(sweep.targets[i].name, expected.targets[i].name);
+      EXPECT_EQ(sweep.targets[i].time_ms, expected.targets[i].time_ms);
+      EXPECT_EQ(sweep.targets[i].saves_ms, expected.targets[i].saves_ms);
+      EXPECT_EQ(sweep.targets[i].saves_at_most_ms, expected.targets[i].saves_at_most_ms);
       EXPECT_EQ(sweep.targets[i].step_ms, expected.targets[i].step_ms);
       EXPECT_EQ(sweep.targets[i].knee_factor, expected.targets[i].knee_factor);
     }
     ASSERT_EQ(sweep.next.size(), expected.next.size());
+    for (std::size_t i = 0; i < sweep.next.size(); ++i) {
+      EXPECT_EQ(sweep.next[i].name, expected.next[i].name);
+      EXPECT_EQ(sweep.next[i].step_ms, expected.next[i].step_ms);
+    }
+  }
+
+  Sweep Led(SweepSharing& sharing) const {
+    sharing.Begin();
+    return sharing.Lead(*job_);
   }
 
   std::unique_ptr<TraceStore> store_;
@@ -55,9 +70,9 @@ TEST_F(SweepSharingTest, ManyProcessesSayWhatOneSays) {
   RunTeam(3, [&](Team& team) {
     SweepSharing sharing(team);
     if (team.leads()) {
-      ExpectSame(sharing.Lead(*job_), alone);
+      ExpectSame(Led(sharing), alone);
     } else {
-      sharing.Follow(job_.get());
+      sharing.Follow([&] { return job_.get(); });
     }
   });
 }
@@ -67,39 +82,43 @@ TEST_F(SweepSharingTest, AProcessWithoutTheJobIsNoHelp) {
   RunTeam(2, [&](Team& team) {
     SweepSharing sharing(team);
     if (team.leads()) {
-      ExpectSame(sharing.Lead(*job_), alone);
+      ExpectSame(Led(sharing), alone);
     } else {
-      sharing.Follow(nullptr);
+      sharing.Follow([] { return nullptr; });
     }
   });
 }
 
-TEST_F(SweepSharingTest, AnotherJobIsNoHelp) {
-  StoreBuilder b;
-  for (int step = 0; step < 3; ++step) {
-    b.Step(step, kMain, 120 * step, 120);
-    b.Launch("aten::op0", kMain, 120 * step, "kernel0", kStream, 120 * step + 10, 80);
-  }
-  const std::unique_ptr<TraceStore> other_store = b.Build();
-  const Result<std::unique_ptr<Job>> other =
-      Job::Make(*other_store, TestKnowledge(), {}, Calibration());
-  ASSERT_TRUE(other.ok());
+// Its step takes as long, as the GPU paces both; its host is slower.
+TEST_F(SweepSharingTest, AnotherCalibrationIsNoHelp) {
+  const std::unique_ptr<TraceStore> slow_store = Steps(/*host_us=*/4);
+  const Result<std::unique_ptr<Job>> slow =
+      Job::Make(*slow_store, TestKnowledge(), {}, Calibration());
+  ASSERT_TRUE(slow.ok());
   const Sweep alone = SweepTargets(*job_);
+  ASSERT_EQ(SweepTargets(*slow.value()).step_ms, alone.step_ms);
+  ASSERT_NE(TargetSweep(*slow.value()).fingerprint(), TargetSweep(*job_).fingerprint());
   RunTeam(2, [&](Team& team) {
     SweepSharing sharing(team);
     if (team.leads()) {
-      ExpectSame(sharing.Lead(*job_), alone);
+      ExpectSame(Led(sharing), alone);
     } else {
-      sharing.Follow(other.value().get());
+      sharing.Follow([&] { return slow.value().get(); });
     }
   });
 }
 
 TEST_F(SweepSharingTest, ALeaderThatDoesNotSweepLetsTheOthersGo) {
-  RunTeam(2, [&](Team& team) {
-    SweepSharing sharing(team);
-    if (!team.leads()) sharing.Follow(job_.get());
-  });
+  for (const bool begins : {false, true}) {
+    RunTeam(2, [&](Team& team) {
+      SweepSharing sharing(team);
+      if (!team.leads()) {
+        sharing.Follow([&] { return job_.get(); });
+      } else if (begins) {
+        sharing.Begin();
+      }
+    });
+  }
 }
 
 }  // namespace

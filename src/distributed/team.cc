@@ -7,19 +7,12 @@
 #include <type_traits>
 #include <utility>
 
+#include "distributed/host_name.h"
 #include "distributed/launch.h"
 #include "distributed/mpi_module.h"
 
 namespace headroom {
 namespace {
-
-class Alone : public Team {
- public:
-  int process() const override { return 0; }
-  int processes() const override { return 1; }
-  std::string Broadcast(std::string text) override { return text; }
-  std::vector<std::string> Gather(std::string text) override { return {std::move(text)}; }
-};
 
 /// What the module offers, found by name.
 struct Functions {
@@ -33,8 +26,8 @@ class MpiTeam : public Team {
  public:
   explicit MpiTeam(const Functions& functions)
       : functions_(functions), joined_(functions_.begin(&process_, &processes_)) {}
-  /// After an exception the others wait for what will not come: leaving without a word makes the
-  /// launcher end them.
+  /// After an exception the others wait for what will not come: a process that leaves without a word
+  /// makes the launcher end them.
   ~MpiTeam() override {
     if (joined_ && std::uncaught_exceptions() == 0) functions_.end();
   }
@@ -81,14 +74,22 @@ class MpiTeam : public Team {
 };
 
 /// The module stays open: MPI does not survive being unloaded.
-Result<Functions> Open(const std::string& module) {
+Result<Functions> Open(const std::string& module, const Launch& launch) {
   // Open MPI's own plug-ins look for its symbols among those that all see.
   void* const library = module.empty() ? nullptr : dlopen(module.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (library == nullptr) {
-    return Status::Usage(fmt::format(
-        "started as one of several processes, but without MPI they do not find each other: {}. "
-        "Start one process, or build with Open MPI (Debian: libopenmpi-dev)",
-        module.empty() ? "libheadroom_mpi.so is not beside the program" : dlerror()));
+    const std::string cannot = fmt::format("process {} of {}, on {}, does not find the others",
+                                           launch.process, launch.processes, HostName());
+    if (module.empty()) {
+      return Status::Usage(fmt::format(
+          "{}: libheadroom_mpi.so is neither beside the program nor in ../lib/headroom; install it "
+          "with the program, built with Open MPI (Debian: libopenmpi-dev)",
+          cannot));
+    }
+    return Status::Usage(
+        fmt::format("{}: {}; install the MPI that the program was built with there "
+                    "(Debian: libopenmpi3)",
+                    cannot, dlerror()));
   }
   Functions functions;
   const auto find = [&](auto& function, const char* name) {
@@ -107,11 +108,13 @@ Result<Functions> Open(const std::string& module) {
 
 Result<std::unique_ptr<Team>> JoinTeam(const std::string& module) {
   const std::optional<Launch> launch = FindLaunch();
-  if (!launch) return std::unique_ptr<Team>(std::make_unique<Alone>());
-  const Result<Functions> functions = Open(module);
+  if (!launch) return std::unique_ptr<Team>(std::make_unique<OneProcess>());
+  const Result<Functions> functions = Open(module, *launch);
   if (!functions.ok()) return functions.status();
   auto team = std::make_unique<MpiTeam>(functions.value());
   if (team->processes() == launch->processes) return std::unique_ptr<Team>(std::move(team));
+  // Each knows as much; one says it.
+  if (launch->process > 0) return Status::Usage("");
   return Status::Usage(
       fmt::format("the launcher started {} processes, of which MPI knows {}: start them by the "
                   "mpirun of the same "

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -24,9 +25,18 @@ class Team {
   virtual std::vector<std::string> Gather(std::string text) = 0;
 };
 
+/// This process alone.
+class OneProcess final : public Team {
+ public:
+  int process() const override { return 0; }
+  int processes() const override { return 1; }
+  std::string Broadcast(std::string text) override { return text; }
+  std::vector<std::string> Gather(std::string text) override { return {std::move(text)}; }
+};
+
 /// The processes that a launcher started beside this one; a team of one where there is none.
 /// `module`: path of libheadroom_mpi.so. Fails (kUsage) where several were started and do not find
-/// each other. To be called once.
+/// each other, without a message where the first process has it. To be called once.
 Result<std::unique_ptr<Team>> JoinTeam(const std::string& module);
 
 }  // namespace headroom

@@ -26,7 +26,7 @@ struct ListedWork {
 /// loss, no optimizer.
 struct OperatorList {
   std::string name;  ///< "gpt2_large train seq=1024 batch=4"; empty: the file names none.
-  std::optional<std::int64_t> batch;  ///< Samples; none: not listed as a whole number.
+  std::optional<std::int64_t> batch = {};  ///< Samples; none: not listed as a whole number.
   std::vector<ListedWork> works;
   std::int64_t operators = 0;
   /// Operators that are listed without kernels or shapes and are taken to cost nothing on a GPU:

@@ -1,5 +1,7 @@
 #include "whatif/sweep.h"
 
+#include <xxhash.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -273,7 +275,13 @@ TargetSweep::TargetSweep(const Job& job) : state_(std::make_unique<State>(job)) 
 
 TargetSweep::~TargetSweep() = default;
 
-double TargetSweep::step_ns() const { return state_->step_ns; }
+std::uint64_t TargetSweep::fingerprint() const {
+  const Plan& plan = state_->job.corrected();
+  const auto hash = [](const auto& values, std::uint64_t seed) {
+    return XXH3_64bits_withSeed(values.data(), values.size() * sizeof(values[0]), seed);
+  };
+  return hash(plan.lag, hash(plan.duration, size()));
+}
 
 std::size_t TargetSweep::size() const { return state_->candidates.size(); }
 

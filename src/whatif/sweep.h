@@ -74,8 +74,8 @@ class TargetSweep {
   explicit TargetSweep(const Job& job);
   ~TargetSweep();
 
-  /// A step of the job as it is, in ns.
-  double step_ns() const;
+  /// Of all that is replayed: equal for the same job with the same calibration.
+  std::uint64_t fingerprint() const;
   /// Targets to measure.
   std::size_t size() const;
   /// Replays what target `i` < size() is measured by; the same on every machine for the same job.

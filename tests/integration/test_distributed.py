@@ -117,6 +117,7 @@ class OneWord(Distributed):
 
     def test_help(self):
         self.assert_same(2, "report", "--help")
+        self.assert_same(2, "--version")
 
 
 class Sweep(Distributed):
@@ -130,7 +131,15 @@ class Sweep(Distributed):
 
     def test_a_trace_that_is_none(self):
         outcome = mpirun(2, "whatif", self.write("empty.json", "{}"), "--sweep", "amp")
-        self.assertEqual(outcome.out, support.headroom("whatif", self.scratch / "empty.json", "--sweep", "amp").out)
+        self.assertEqual((outcome.code, outcome.out), (3, b""), outcome)
+        self.assertEqual(outcome.message.count("empty.json"), 1, outcome)
+
+    def test_a_process_with_another_calibration_is_no_help(self):
+        """The step is as long with either, as the GPU paces it; the host's share is not."""
+        flags = ["whatif", SAMPLE, "--sweep", "--json"]
+        other = ["--calibration", support.GOLDEN / "whatif-text/calibration.toml"]
+        outcome = support.run(["mpirun", "-n", "1", support.BINARY, *flags, "--no-local-state", ":", "-n", "1", support.BINARY, *flags, *other], environment=ENVIRONMENT)
+        self.assertEqual(outcome.text, support.headroom(*flags, "--no-local-state").text)
 
 
 class InsideAJob(Distributed):
@@ -154,7 +163,18 @@ mpi.MPI_Finalize()
         shutil.copy(support.BINARY, lone / "headroom")
         outcome = support.run(["mpirun", "-n", "2", lone / "headroom", "report", SAMPLE], environment=ENVIRONMENT)
         self.assertEqual((outcome.code, outcome.out), (2, b""), outcome)
-        self.assertEqual(outcome.message.count("libheadroom_mpi.so is not beside the program"), 1, outcome)
+        self.assertIn("libheadroom_mpi.so is neither beside the program nor", outcome.message)
+
+    def test_a_script_whose_first_rank_wants_a_report(self):
+        """No library of MPI is near: the launcher's words are inherited all the same."""
+        ranked = f'[ "$OMPI_COMM_WORLD_RANK" != 0 ] || {{ {support.BINARY} report {SAMPLE} --no-local-state --json; echo "exit $?"; }}'
+        outcome = support.run(["mpirun", "-n", "2", "bash", "-c", ranked], environment=ENVIRONMENT)
+        self.assertEqual(outcome.text, support.headroom("report", SAMPLE, "--no-local-state", "--json").text + "exit 0\n")
+
+    def test_a_process_that_dies_ends_the_others(self):
+        outcome = support.run(["mpirun", "-n", "1", support.BINARY, "report", SAMPLE, SAMPLE, ":", "-n", "1", "bash", "-c", "sleep 1; kill -9 $$"], environment=ENVIRONMENT, seconds=30)
+        self.assertNotEqual(outcome.code, 0, outcome)
+        self.assertEqual(outcome.out, b"", outcome)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,16 @@
+// The name of this machine.
+#pragma once
+
+#include <unistd.h>
+
+#include <string>
+
+namespace headroom {
+
+inline std::string HostName() {
+  char name[256] = {};
+  gethostname(name, sizeof(name) - 1);
+  return name;
+}
+
+}  // namespace headroom
