@@ -157,12 +157,14 @@ SharedResults SharedReading::Lead(const std::vector<SharedFile>& files, int thre
     for (const std::size_t file : shares[p]) assignments[p].files.push_back(files[file]);
   }
   team_.Broadcast(Pack(assignments));
-  Done own = Work(assignments.front(), read_);
+  std::vector<Done> all;
+  all.push_back(Work(assignments.front(), read_));
   const std::vector<std::string> others = team_.Gather({});
+  for (std::size_t p = 1; p < shares.size(); ++p) all.push_back(Unpack<Done>(others[p]));
   SharedResults shared;
   shared.files.resize(files.size());
   for (std::size_t p = 0; p < shares.size(); ++p) {
-    Done done = p == 0 ? std::move(own) : Unpack<Done>(others[p]);
+    Done& done = all[p];
     for (std::size_t i = 0; i < done.results.size(); ++i)
       shared.files[shares[p][i]] = std::move(done.results[i]);
     for (std::size_t i = done.results.size(); i < shares[p].size(); ++i)

@@ -47,6 +47,7 @@ inline void RunTeam(int processes, const std::function<void(Team&)>& member) {
   };
   Shared shared(processes);
   std::vector<std::thread> threads;
+  threads.reserve(static_cast<std::size_t>(processes));
   for (int process = 0; process < processes; ++process) {
     threads.emplace_back([&, process] {
       ThreadTeam team(process, shared);

@@ -80,9 +80,9 @@ ChainStep StepOf(const std::vector<TimedOperator>& operators, const DeviceRates&
   ChainStep step;
   double work = 0;
   for (const TimedOperator& op : operators) work += op.forward;
-  for (auto op = operators.rbegin(); op != operators.rend(); ++op) {
-    work += op->backward;
-    for (const TimedOperator::Accumulation& accumulation : op->accumulations) {
+  for (std::size_t i = operators.size(); i-- > 0;) {
+    work += operators[i].backward;
+    for (const TimedOperator::Accumulation& accumulation : operators[i].accumulations) {
       work += accumulation.ns;
       // Read once and written once.
       const double copy = 2 * accumulation.gradient_bytes / rates.bytes_per_ns;

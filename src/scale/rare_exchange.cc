@@ -34,11 +34,10 @@ ScaledStep RareExchange::WithAverage(const Topology& topology, const Placement& 
 
 ScaledStep RareExchange::On(const Topology& topology, const Placement& placement,
                             std::optional<std::int64_t> samples) {
-  const ScaledStep alone = job_.On(topology, Placement(), samples);
+  ScaledStep alone = job_.On(topology, Placement(), samples);
   if (!alone.no_answer.empty() || placement.gpus == 1) return alone;
-  const ScaledStep exchanging = kind_ == RareKind::kLocalSgd
-                                    ? WithAverage(topology, placement, alone)
-                                    : job_.On(topology, placement, samples);
+  ScaledStep exchanging = kind_ == RareKind::kLocalSgd ? WithAverage(topology, placement, alone)
+                                                       : job_.On(topology, placement, samples);
   if (!exchanging.no_answer.empty()) return exchanging;
   const auto mean = [&](double rest, double once) {
     return rest + (once - rest) / static_cast<double>(every_);
