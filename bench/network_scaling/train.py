@@ -37,7 +37,9 @@ def average(model):
     with torch.no_grad():
         flat = nn.utils.parameters_to_vector(model.parameters())
         distributed.all_reduce(flat)
-        nn.utils.vector_to_parameters(flat / distributed.get_world_size(), model.parameters())
+        flat /= distributed.get_world_size()
+        for parameter, mean in zip(model.parameters(), flat.split([p.numel() for p in model.parameters()])):
+            parameter.copy_(mean.view_as(parameter))
 
 
 MODELS = {"mlp": mlp, "convnet": convnet}

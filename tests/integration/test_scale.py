@@ -208,10 +208,11 @@ class KeptRecordings(support.ProgramTest):
         folder = support.ROOT / "bench/network_scaling/measured"
         errors = []
         for row in json.loads((folder / "measured.json").read_text()):
-            answer = scale(folder / row["recording"], "--gpus", "2", "--bandwidth-gbps", str(row["gbps"]), "--latency-us", "50", "--bucket-mb", str(row["bucket_mb"]))
+            answer = scale(folder / row["recording"], "--gpus", "2", "--bandwidth-gbps", str(row["gbps"]), "--latency-us", "50", "--bucket-mb", str(row["bucket_mb"]),
+                           "--schedule", row["schedule"], "--exchange-every", str(row["every"]))
             self.assertEqual(answer["baseline"]["source"], "loop")
             errors.append(abs(mids(answer)[0] / row["measured_ms"] - 1))
-        self.assertEqual(len(errors), 16)
+        self.assertEqual(len(errors), 24)
         self.assertLess(sum(errors) / len(errors), 0.1)
 
 
@@ -254,6 +255,18 @@ class ByOperators(support.ProgramTest):
         self.assert_refused(support.headroom("scale", "--ops", listed, "--gpu", "V100", "-o", listed), 2, "-o")
         two = self.write("two.json", f'[{self.LINEAR % 6}, {(self.LINEAR % 6).replace("8", "16", 1)}]')
         self.assert_refused(support.headroom("scale", "--ops", two, "--gpu", "V100"), 2, "2 steps")
+
+    def test_exchanging_less_often(self):
+        """Between every step and none; of a job that waits for its network, as many times less."""
+        often, rarely, never = (mids(scale(RESNET, "--gpus", "8", "--bandwidth-gbps", "1", "--exchange-every", every))[0] for every in ("1", "10", "1000000"))
+        alone = mids(scale(RESNET, "--gpus", "1"))[0]
+        self.assertAlmostEqual(rarely - alone, (often - alone) / 10, delta=1e-6 * often)
+        self.assertAlmostEqual(never, alone, delta=0.01)
+        local = scale(RESNET, "--gpus", "8", "--bandwidth-gbps", "1", "--schedule", "local-sgd", "--exchange-every", "10")
+        self.assertGreater(mids(local)[0], alone)
+        self.assertEqual((local["schedule"], local["exchange_every"]), ("local-sgd", 10))
+        self.assert_refused(support.headroom("scale", RESNET, "--schedule", "local-sgd"), 2, "--exchange-every")
+        self.assert_refused(support.headroom("scale", RESNET, "--exchange-every", "0"), 2, "--exchange-every")
 
     def test_what_cannot_be_told(self):
         listed = self.write("ops.json", '[{"op": "Linear", "fw": [["Linear", [512, 1024, 1024]]]}]')
