@@ -40,6 +40,7 @@ struct HealthIssue {
   std::int64_t count = 0;
   std::string detail;  ///< What happened, where first, and what would have avoided it.
   std::vector<std::string> voids;
+  bool of_set = false;  ///< Of several files together, not of this one.
 };
 
 struct Health {

@@ -38,6 +38,15 @@ TEST(ParseStepRange, TakesTwoNumbersOrOne) {
   }
 }
 
+TEST(HostOfFileName, IsWhatTensorboardTraceHandlerPutsFirst) {
+  EXPECT_EQ(HostOfFileName("a/node7_4711.1700000000000.pt.trace.json.gz"), "node7");
+  EXPECT_EQ(HostOfFileName("gpu_node_1_12.1700000000.pt.trace.json"), "gpu_node_1");
+  EXPECT_EQ(HostOfFileName("rank-34.Jul_15_10_52_41.1074.pt.trace.json.gz"), "");
+  EXPECT_EQ(HostOfFileName("_12.1700000000.pt.trace.json"), "");
+  EXPECT_EQ(HostOfFileName("node7_4711.17.json"), "");
+  EXPECT_EQ(HostOfFileName(""), "");
+}
+
 TEST(RankOfFileName, IsTheNumberBehindTheLastRank) {
   EXPECT_EQ(RankOfFileName("trace_rank-34.Jul_15.json.gz"), 34);
   EXPECT_EQ(RankOfFileName("rank0.json"), 0);

@@ -156,7 +156,7 @@ DataCommand::DataCommand(CLI::App& parent) {
   app_->add_option("--loader", loader_,
                    "Of several loaders, the K-th by how long the loop waited for them [1]")
       ->type_name("K")
-      ->check(CLI::Range(1, 1'000'000), "");
+      ->check(WholeNumber(1, 1'000'000));
   app_->add_flag("--json", json_, "One JSON object, format headroom.data/1");
   app_->add_option("-o,--output", output_path_, "Write to FILE, whole or not at all, not to stdout")
       ->type_name("FILE");

@@ -78,6 +78,20 @@ CLI::Validator OneOf(std::vector<std::string> words) {
       "");
 }
 
+CLI::Validator WholeNumber(std::int64_t least, std::int64_t most) {
+  return CLI::Validator(
+      [=](const std::string& text) {
+        std::int64_t value = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        if (error == std::errc() && end == text.data() + text.size() && value >= least &&
+            value <= most) {
+          return std::string();
+        }
+        return fmt::format("{} is not a whole number from {} to {}", text, least, most);
+      },
+      "");
+}
+
 std::string AboveZero(const std::string& text) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

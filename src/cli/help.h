@@ -19,6 +19,9 @@ class HelpFormatter : public CLI::Formatter {
 /// A check that a text is one of these, which adds nothing to the help.
 CLI::Validator OneOf(std::vector<std::string> words);
 
+/// A check that a text is a whole number in these limits, which adds nothing to the help.
+CLI::Validator WholeNumber(std::int64_t least, std::int64_t most);
+
 /// A check that a number is above 0, which adds nothing to the help.
 std::string AboveZero(const std::string& text);
 

@@ -13,13 +13,14 @@
 
 #include "base/read_file.h"
 #include "base/text.h"
+#include "cli/help.h"
 
 namespace headroom::cli {
 
 void JobPlan::AddFlags(CLI::App& app) {
   app.add_option("--total-steps", total_steps_, "Steps of the whole job: hours, money and CO2")
       ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000'000}), "");
+      ->check(WholeNumber(1, 1'000'000'000'000));
   app.add_option("--prices", prices_path_, "Instances with prices [a small dated sample]")
       ->type_name("FILE");
   app.add_option("--provider", provider_, "Only instances of this provider")->type_name("NAME");

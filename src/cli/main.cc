@@ -51,13 +51,13 @@ int ExitCode(StatusCode code) {
 }
 
 int Finish(const Status& status) {
-  if (!status.ok() && !status.message().empty())
+  if (!status.ok())
     Remark(fmt::format("headroom: {}\n", Printable(status.message(), CharsetOfEnvironment())));
   return ExitCode(status.code());
 }
 
-/// Of several processes, the first alone tells of wrong flags and helps. Those of commands that
-/// each process does by itself, too, speak for themselves.
+/// Of several processes, the first alone tells of wrong flags and helps, and fails by them. Those
+/// of commands that each process does by itself, too, speak for themselves.
 bool IsSilent(const Subcommand* command) {
   return (command == nullptr || command->shares_work()) && IsFollower();
 }
@@ -112,17 +112,21 @@ int Run(int argc, char** argv) {
                               ""));
   } catch (const CLI::ParseError& error) {
     const Subcommand* command = chosen();
-    if (IsSilent(command)) return kUsageExit;
+    if (IsSilent(command)) return 0;
     Remark(fmt::format("headroom: {}\nSee headroom {}--help.\n",
                        Printable(error.what(), CharsetOfEnvironment()),
                        command != nullptr ? command->app().get_name() + " " : ""));
     return kUsageExit;
   }
   if (Subcommand* command = chosen(); command != nullptr) {
-    const int finished = Finish(command->Run());
+    const Status status = command->Run();
+    // Launchers end all processes once one has failed, also the one that has the word.
+    if (RemarksAreMuted() || (!status.ok() && status.message().empty())) return 0;
+    const int finished = Finish(status);
     return command->exit_code() != 0 ? command->exit_code() : finished;
   }
-  if (!IsSilent(nullptr)) Remark(app.help());
+  if (IsSilent(nullptr)) return 0;
+  Remark(app.help());
   return kUsageExit;
 }
 

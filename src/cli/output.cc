@@ -73,6 +73,8 @@ void Remark(std::string_view text) {
 
 void MuteRemarks(bool mute) { muted = mute; }
 
+bool RemarksAreMuted() { return muted; }
+
 Charset CharsetOfEnvironment() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const char* value = std::getenv(name);

@@ -29,7 +29,7 @@ void Remark(std::string_view text);
 
 /// Whether Remark() prints nothing from here on: another process of the same command has the word.
 void MuteRemarks(bool mute);
-void MuteRemarks();
+bool RemarksAreMuted();
 
 /// What a terminal can show by the locale of the environment (LC_ALL, LC_CTYPE, LANG).
 Charset CharsetOfEnvironment();

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <utility>
 
+#include "base/ascii.h"
 #include "base/text.h"
 #include "report/escape.h"
 
@@ -25,6 +27,24 @@ std::optional<std::int64_t> RankOfFileName(std::string_view path) {
     return rank;
   }
   return std::nullopt;
+}
+
+std::string HostOfFileName(std::string_view path) {
+  std::string_view name = path.substr(path.rfind('/') + 1);
+  const std::size_t ending = name.find(".pt.trace.json");
+  if (ending == std::string_view::npos) return {};
+  name = name.substr(0, ending);
+  // From the end: a time stamp (of milliseconds or less, so ten digits at least) behind a dot, a
+  // process number behind an underscore.
+  for (const auto& [mark, least] : {std::pair('.', 10), std::pair('_', 1)}) {
+    std::size_t digits = name.size();
+    while (digits > 0 && IsDigit(name[digits - 1])) --digits;
+    if (name.size() - digits < static_cast<std::size_t>(least) || digits < 2 ||
+        name[digits - 1] != mark)
+      return {};
+    name = name.substr(0, digits - 1);
+  }
+  return std::string(name);
 }
 
 Status AssignRanks(std::vector<TraceReport>& files) {

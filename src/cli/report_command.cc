@@ -7,7 +7,6 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
-#include <charconv>
 #include <thread>
 
 #include "analysis/knowledge.h"
@@ -44,21 +43,6 @@ constexpr const char* kExamples = R"(Examples:
 
 Exit codes: 0 fine; 2 usage; 3 a file is unreadable or no trace; 4 cannot write, or internal error.
 )";
-
-/// A check of a flag's value. No description: the help says in words what a flag takes.
-CLI::Validator WholeNumber(std::int64_t least, std::int64_t most) {
-  return CLI::Validator(
-      [=](const std::string& text) {
-        std::int64_t value = 0;
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-        if (error == std::errc() && end == text.data() + text.size() && value >= least &&
-            value <= most) {
-          return std::string();
-        }
-        return fmt::format("{} is not a whole number from {} to {}", text, least, most);
-      },
-      "");
-}
 
 CLI::Validator NotEmpty() {
   return CLI::Validator(
@@ -286,8 +270,10 @@ Result<ReportCommand::ReadFiles> ReportCommand::Sort(SharedResults results) cons
 JobRanks ReportCommand::CompareRanks(ReadFiles& read) const {
   JobRanks job;
   if (read.reports.size() > 1) {
-    for (std::size_t i = 0; i < read.timelines.size(); ++i)
+    for (std::size_t i = 0; i < read.timelines.size(); ++i) {
       read.timelines[i].rank = read.reports[i].input.rank;
+      read.timelines[i].host = HostOfFileName(read.timelines[i].path);
+    }
     job = AnalyzeJobRanks(std::move(read.timelines));
   }
   const auto add = [&](ImportIssue issue, const std::vector<std::string>& names) {
@@ -307,17 +293,18 @@ JobRanks ReportCommand::CompareRanks(ReadFiles& read) const {
 void ReportCommand::AddIssues(const JobRanks& job, TraceReport& report) {
   for (const RankSetIssue& issue : job.issues) {
     const ImportIssueDoc& doc = DocOf(issue.issue);
-    HealthIssue row{
-        .issue = issue.issue, .count = issue.count, .detail = issue.detail, .voids = {}};
+    HealthIssue row{.issue = issue.issue,
+                    .count = issue.count,
+                    .detail = issue.detail,
+                    .voids = {},
+                    .of_set = true};
     if (!doc.voids.empty()) row.voids.emplace_back(doc.voids);
-    // Worst first; a file that is whole is no whole job.
+    // Worst first.
     Health& health = report.health;
     const auto behind = std::find_if(
         health.issues.begin(), health.issues.end(),
         [&](const HealthIssue& other) { return DocOf(other.issue).severity < doc.severity; });
     health.issues.insert(behind, std::move(row));
-    if (doc.severity != Severity::kInfo)
-      health.grade = std::max(health.grade, doc.voids.empty() ? 'B' : 'C');
   }
 }
 

@@ -58,7 +58,7 @@ ScaleCommand::ScaleCommand(CLI::App& parent) {
   app_->add_option("--exchange-every", exchange_every_,
                    "Steps from one exchange to the next: gradients are accumulated [1]")
       ->type_name("N")
-      ->check(CLI::Range(std::int64_t{1}, kMostSteps), "");
+      ->check(WholeNumber(1, kMostSteps));
   app_->add_option("--bucket-mb", bucket_mb_, "MiB of gradients that ddp sends at once [25]")
       ->type_name("X")
       ->check(AboveZero, "");

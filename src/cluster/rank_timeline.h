@@ -39,6 +39,7 @@ struct RankStep {
 struct RankTimeline {
   std::optional<std::int64_t> rank, world_size;
   std::string path;
+  std::string host;  ///< The machine, where the file's name tells it; else empty.
   std::vector<RankCollective> collectives;  ///< By start.
   std::vector<RankStep> steps;
 };

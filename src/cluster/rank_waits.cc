@@ -85,6 +85,7 @@ class WaitMeter {
   JobWaits Finish() {
     CountSteps();
     FindPattern();
+    FindHost();
     for (auto& [key, sums] : classes_) {
       CollectiveClass& row = sums.row;
       row.wait = DurationNs(row.wait.ns() / row.count);
@@ -102,6 +103,14 @@ class WaitMeter {
   }
 
  private:
+  void FindHost() {
+    for (const std::size_t straggler : waits_.stragglers) {
+      const std::string& host = ranks_[straggler].host;
+      if (straggler == waits_.stragglers.front()) waits_.straggler_host = host;
+      if (host != waits_.straggler_host) waits_.straggler_host.clear();
+    }
+  }
+
   struct StepLoss {
     std::vector<Interval> lost = {};  ///< When somebody usual waited.
     std::map<std::size_t, DurationNs> culprits = {};

@@ -48,6 +48,7 @@ struct JobWaits {
   std::vector<CollectiveClass> classes;  ///< Longest first.
   StragglerPattern pattern = StragglerPattern::kNone;
   std::vector<std::size_t> stragglers;  ///< Of kRecurrent and kOnce; indices of the ranks.
+  std::string straggler_host;           ///< Of all of those; empty: not told, or of several.
   /// Time in which a usual rank waited for a late one, whichever: what the job loses.
   DurationNs lost;
   std::int64_t steps = 0;            ///< In which compared collectives lie.

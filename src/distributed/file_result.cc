@@ -62,8 +62,8 @@ void serialize(Archive& archive, InputInfo& row) {
 
 template <typename Archive>
 void serialize(Archive& archive, HealthIssue& row) {
-  auto& [issue, count, detail, voids] = row;
-  archive(issue, count, detail, voids);
+  auto& [issue, count, detail, voids, of_set] = row;
+  archive(issue, count, detail, voids, of_set);
 }
 
 template <typename Archive>
@@ -259,8 +259,8 @@ void serialize(Archive& archive, RankStep& row) {
 
 template <typename Archive>
 void serialize(Archive& archive, RankTimeline& row) {
-  auto& [rank, world_size, path, collectives, steps] = row;
-  archive(rank, world_size, path, collectives, steps);
+  auto& [rank, world_size, path, host, collectives, steps] = row;
+  archive(rank, world_size, path, host, collectives, steps);
 }
 
 template <typename Archive>

@@ -95,7 +95,12 @@ JobReport::JobReport(std::span<const TraceReport> files) : files_(files) {
   for (const TraceReport& file : files) {
     if (key(file) > key(*slowest_)) slowest_ = &file;
     grade_ = std::max(grade_, file.health.grade);
-    for (const HealthIssue& issue : file.health.issues) issues_.push_back({&issue, &file});
+    for (const HealthIssue& issue : file.health.issues) {
+      issues_.push_back({&issue, &file});
+      // Each file's figures stand; what is said of all together may not.
+      if (issue.of_set && DocOf(issue.issue).severity != Severity::kInfo)
+        grade_ = std::max(grade_, 'B');
+    }
   }
   if (!single()) {
     std::stable_sort(issues_.begin(), issues_.end(), [](const auto& a, const auto& b) {
@@ -162,6 +167,11 @@ std::vector<RegionOverRanks> JobReport::RegionsOverRanks() const {
 
 std::string JobReport::SlowestNote() const {
   if (single()) return "";
+  const bool alike = std::all_of(files_.begin(), files_.end(), [&](const TraceReport& file) {
+    return file.steps.p50 == slowest_->steps.p50;
+  });
+  if (alike && slowest_->steps.p50)
+    return fmt::format("{}, one of {} that are as fast", RankName(*slowest_), files_.size());
   return fmt::format("{}, the {} of {}", RankName(*slowest_),
                      slowest_->steps.p50 ? "slowest" : "first", files_.size());
 }

@@ -67,7 +67,7 @@ void WriteHealth(JsonWriter& json, const JobReport& job) {
     json.Key("detail").String(issue.row->detail);
     json.Key("voids");
     WriteStrings(json, issue.row->voids);
-    if (!job.single()) json.Key("rank").Integer(issue.rank());
+    if (!job.single()) json.Key("rank").Integer(issue.row->of_set ? std::nullopt : issue.rank());
     json.EndObject();
   }
   json.EndArray();

@@ -8,6 +8,7 @@
 #include "base/statistics.h"
 #include "report/escape.h"
 #include "report/phrases.h"
+#include "report/ranks_report.h"
 #include "report/short_name.h"
 
 namespace headroom {
@@ -101,7 +102,8 @@ void Findings(std::string& out, const JobReport& job, const ReportOptions& optio
     for (const std::string& evidence : finding.row->evidence)
       out += fmt::format("   - {}\n", Escaped(evidence));
     out +=
-        fmt::format("   - **Do:** {} **Check:** {}\n", Escaped(FullSentence(finding.row->action)),
+        fmt::format("   - **{}:** {} **Check:** {}\n", IsWorthDoing(*finding.row) ? "Do" : "Do not",
+                    Escaped(FullSentence(finding.row->action)),
                     MarkdownCode(CheckCommand(*finding.row, *finding.file, options)));
   }
 }
@@ -147,6 +149,8 @@ std::string RenderMarkdown(std::span<const TraceReport> files, const ReportOptio
   for (const std::string& evidence : file.bottleneck.evidence)
     out += fmt::format("- {}\n", Escaped(evidence));
   if (!file.bottleneck.evidence.empty()) out += "\n";
+  if (options.ranks != nullptr && !options.ranks->waits.classes.empty())
+    out += fmt::format("**Ranks.** {}\n\n", Escaped(RanksVerdict(*options.ranks)));
   Summary(out, job);
   Breakdown(out, file);
   Findings(out, job, options);

@@ -117,6 +117,10 @@ std::string StepSourceText(const Steps& steps) {
   return "none";
 }
 
+bool IsWorthDoing(const Finding& finding) {
+  return !finding.saves_ms || finding.saves_ms->high > 0;
+}
+
 std::string SavesText(const Finding& finding) {
   const std::optional<MsInterval>& saves = finding.saves_ms;
   if (!saves) return finding.saves_note;

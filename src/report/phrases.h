@@ -34,6 +34,8 @@ std::string StepSourceText(const Steps& steps);
 
 /// What the change of a finding saves a step, and how that is known; empty: the engine did not run.
 std::string SavesText(const Finding& finding);
+/// Whether its action may gain anything; also where no replay tells.
+bool IsWorthDoing(const Finding& finding);
 
 /// The step without the profiler, e.g. "79.60 ms without the profiler, which takes 23.1 % of the
 /// median; 75.20 to 84.10 ms". REQUIRES: steps.corrected_p50.

@@ -1,6 +1,11 @@
 #include "report/ranks_report.h"
 
+#include <fmt/format.h>
+
 #include <optional>
+#include <string>
+
+#include "analysis/format.h"
 
 namespace headroom {
 namespace {
@@ -18,6 +23,7 @@ void WriteClocks(const JobRanks& job, JsonWriter& json) {
     };
     json.BeginObject();
     json.Key("rank").Integer(job.ranks[r].rank);
+    json.Key("host").StringOrNull(job.ranks[r].host);
     json.Key("aligned").Bool(clock.aligned);
     json.Key("reference_rank").Integer(clock.aligned ? job.ranks[clock.root].rank : std::nullopt);
     json.Key("offset_ms").Milliseconds(known(DurationNs(clock.offset_ns)));
@@ -35,6 +41,7 @@ void WriteWaits(const JobRanks& job, JsonWriter& json) {
   json.Key("pattern").String(NameOf(waits.pattern));
   json.Key("rank").Integer(waits.stragglers.size() == 1 ? job.ranks[waits.stragglers.front()].rank
                                                         : std::nullopt);
+  json.Key("host").StringOrNull(waits.straggler_host);
   json.Key("ranks").BeginArray();
   for (const std::size_t straggler : waits.stragglers) json.Integer(job.ranks[straggler].rank);
   json.EndArray();
@@ -92,6 +99,53 @@ std::string_view NameOf(StragglerPattern pattern) {
       return "once";
   }
   return "";
+}
+
+std::string RanksVerdict(const JobRanks& job) {
+  const JobWaits& waits = job.waits;
+  std::string lost = FormatMs(waits.lost);
+  if (waits.lost_share) {
+    lost +=
+        fmt::format(" of {} steps ({})", waits.steps, FormatPercent(kPercent * *waits.lost_share));
+  }
+  const std::string below = fmt::format("Less than {} apart is not told apart.",
+                                        FormatUs(DurationNs(2 * waits.uncertainty.ns())));
+  const bool one = waits.stragglers.size() == 1;
+  std::string who = one ? "Rank " : "Ranks ";
+  for (std::size_t i = 0; i < waits.stragglers.size(); ++i)
+    who +=
+        (i == 0 ? "" : ", ") + fmt::format("{}", job.ranks[waits.stragglers[i]].rank.value_or(0));
+  if (!waits.straggler_host.empty())
+    who += fmt::format(" ({}on {})", one ? "" : "all ", waits.straggler_host);
+  switch (waits.pattern) {
+    case StragglerPattern::kNone:
+      if (waits.classes.empty())
+        return "No collective that all wait in was joined over ranks, so who waits for whom cannot "
+               "be told.";
+      if (!waits.lost_share)
+        return fmt::format(
+            "{} lost by late ranks; without steps, whether one of them is always "
+            "late cannot be told. {}",
+            lost, below);
+      return fmt::format("No rank holds the others up for a share of time that counts: {} lost. {}",
+                         lost, below);
+    case StragglerPattern::kRecurrent:
+      return fmt::format(
+          "{} {} the others up, step after step: the job loses {} by who comes last. "
+          "{}",
+          who, one ? "holds" : "hold", lost, below);
+    case StragglerPattern::kRotating:
+      return fmt::format(
+          "Another rank comes last each time: the job loses {} by it. Uneven data "
+          "does that, or a noisy machine. {}",
+          lost, below);
+    case StragglerPattern::kOnce:
+      return fmt::format(
+          "{} held the others up in one step: {} lost. Whether that recurs needs "
+          "more steps.",
+          who, lost);
+  }
+  return {};
 }
 
 void WriteJobRanksJson(const JobRanks* ranks, JsonWriter& json) {

@@ -32,7 +32,7 @@ void WriteFindings(TextContext& c) {
       c.page.Paragraph(first ? "     why    " : "            ", Sentence(evidence), Style::kDim);
       first = false;
     }
-    const bool worth = !finding.row->saves_ms || finding.row->saves_ms->high > 0;
+    const bool worth = IsWorthDoing(*finding.row);
     c.page.Paragraph(worth ? "     do     " : "     do not ", Sentence(finding.row->action),
                      Style::kDim, worth ? Style::kGood : Style::kDim);
     c.page.Command("     check  ", CheckWords(*finding.row, *finding.file, c.options), Style::kDim);

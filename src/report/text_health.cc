@@ -72,7 +72,7 @@ void Issue(TextContext& c, const std::vector<const RowOfFile<HealthIssue>*>& kin
                             {std::string(doc.code)}};
   if (count > static_cast<std::int64_t>(kind.size()))
     head.push_back({fmt::format("  {} times", FormatCount(count))});
-  if (!c.job.single()) {
+  if (!c.job.single() && !most->row->of_set) {
     head.push_back({kind.size() > kManyRanks
                         ? fmt::format("  {} ranks", kind.size())
                         : fmt::format("  rank{} {}", kind.size() == 1 ? "" : "s", ranks),

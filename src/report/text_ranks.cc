@@ -5,12 +5,11 @@
 #include <vector>
 
 #include "analysis/format.h"
+#include "report/ranks_report.h"
 #include "report/text_sections.h"
 
 namespace headroom {
 namespace {
-
-constexpr double kPercent = 100;
 
 std::string RankNumber(const JobRanks& job, std::size_t index) {
   return fmt::format("{}", job.ranks[index].rank.value_or(0));
@@ -18,75 +17,36 @@ std::string RankNumber(const JobRanks& job, std::size_t index) {
 
 /// What the section is asked for: who holds the others up.
 void WriteVerdict(TextContext& c, const JobRanks& job) {
-  const JobWaits& waits = job.waits;
-  std::string lost = FormatMs(waits.lost);
-  if (waits.lost_share) {
-    lost +=
-        fmt::format(" of {} steps ({})", waits.steps, FormatPercent(kPercent * *waits.lost_share));
-  }
-  const std::string below = fmt::format("Less than {} apart is not told apart.",
-                                        FormatUs(DurationNs(2 * waits.uncertainty.ns())));
-  const bool one = waits.stragglers.size() == 1;
-  std::string who = one ? "Rank " : "Ranks ";
-  for (std::size_t i = 0; i < waits.stragglers.size(); ++i)
-    who += (i == 0 ? "" : ", ") + RankNumber(job, waits.stragglers[i]);
-  const auto warn = [&](const std::string& text) {
-    c.page.Paragraph("  ", text, Style::kPlain, Style::kWarning);
-  };
-  switch (waits.pattern) {
-    case StragglerPattern::kNone:
-      if (waits.classes.empty()) {
-        c.None(
-            "No collective that all wait in was joined over ranks, so who waits for whom cannot "
-            "be told.");
-      } else if (!waits.lost_share) {
-        c.None(
-            fmt::format("{} lost by late ranks; without steps, whether one of them is always "
-                        "late cannot be told. {}",
-                        lost, below));
-      } else {
-        c.None(
-            fmt::format("No rank holds the others up for a share of time that counts: {} lost. "
-                        "{}",
-                        lost, below));
-      }
-      return;
-    case StragglerPattern::kRecurrent:
-      return warn(
-          fmt::format("{} {} the others up, step after step: the job loses {} by who "
-                      "comes last. {}",
-                      who, one ? "holds" : "hold", lost, below));
-    case StragglerPattern::kRotating:
-      return warn(
-          fmt::format("Another rank comes last each time: the job loses {} by it. Uneven "
-                      "data does that, or a noisy machine. {}",
-                      lost, below));
-    case StragglerPattern::kOnce:
-      return warn(
-          fmt::format("{} held the others up in one step: {} lost. Whether that recurs "
-                      "needs more steps.",
-                      who, lost));
+  const bool warns = job.waits.pattern != StragglerPattern::kNone;
+  if (warns) {
+    c.page.Paragraph("  ", RanksVerdict(job), Style::kPlain, Style::kWarning);
+  } else {
+    c.None(RanksVerdict(job));
   }
 }
 
 struct RankRow {
   const RankWaits* waits;
   const RankClock* clock;
-  std::string rank;
+  std::string rank, host;
 };
 
 void WriteWaits(TextContext& c, const JobRanks& job) {
   std::vector<RankRow> rows;
   for (std::size_t r = 0; r < job.waits.ranks.size(); ++r)
-    rows.push_back({&job.waits.ranks[r], &job.alignment.clocks[r], RankNumber(job, r)});
+    rows.push_back(
+        {&job.waits.ranks[r], &job.alignment.clocks[r], RankNumber(job, r), job.ranks[r].host});
   std::stable_sort(rows.begin(), rows.end(), [](const RankRow& a, const RankRow& b) {
     return a.waits->caused > b.waits->caused;
   });
   const std::span<const RankRow> shown(rows.data(), std::min(rows.size(), c.Top()));
-  WriteTable<RankRow>(
-      c.page, shown,
-      {{"rank", Kind::kNumber, [](const RankRow& r) { return Span{r.rank}; }},
-       {"held up others", Kind::kNumber,
+  std::vector<RowColumn<RankRow>> columns = {
+      {"rank", Kind::kNumber, [](const RankRow& r) { return Span{r.rank}; }}};
+  if (std::any_of(rows.begin(), rows.end(), [](const RankRow& r) { return !r.host.empty(); }))
+    columns.push_back({"host", Kind::kName, [](const RankRow& r) { return Span{r.host}; }});
+  columns.insert(
+      columns.end(),
+      {{"held up others", Kind::kNumber,
         [](const RankRow& r) {
           return Span{FormatMs(r.waits->caused),
                       r.waits->caused.ns() > 0 ? Style::kBold : Style::kDim};
@@ -103,6 +63,7 @@ void WriteWaits(TextContext& c, const JobRanks& job) {
        {"within", Kind::kNumber, [](const RankRow& r) {
           return Span{r.clock->aligned ? FormatUs(r.clock->uncertainty) : "", Style::kDim};
         }}});
+  WriteTable<RankRow>(c.page, shown, columns);
   if (shown.size() < rows.size()) c.More(shown.size(), rows.size(), Section::kRanks);
 }
 

@@ -65,8 +65,8 @@ std::vector<ScalingPoint> ScalingCurve(ScalableJob& job, const Topology& topolog
         continue;
       }
       if (placement.gpus > *samples) {
-        points.push_back(NoAnswer(
-            placement, fmt::format("{} samples a step are not one for each GPU", *samples)));
+        points.push_back(NoAnswer(placement, fmt::format("fewer samples a step ({}) than GPUs ({})",
+                                                         *samples, placement.gpus)));
         continue;
       }
       each = (*samples + placement.gpus - 1) / placement.gpus;

@@ -62,7 +62,7 @@ TEST(ScalingCurveTest, AStrongOneSharesItOut) {
   EXPECT_EQ(job.asked, (std::vector<std::optional<std::int64_t>>{8, 3}));
   EXPECT_DOUBLE_EQ(*points[1].samples_per_s, 80);  // The fake's step does not shrink.
   EXPECT_DOUBLE_EQ(points[1].efficiency, 1.0 / 3);
-  EXPECT_EQ(points[2].no_answer, "8 samples a step are not one for each GPU");
+  EXPECT_EQ(points[2].no_answer, "fewer samples a step (8) than GPUs (16)");
   job.batch.reset();
   EXPECT_NE(Curve(job, {2}, true)[0].no_answer.find("cannot be told"), std::string::npos);
   EXPECT_FALSE(Curve(job, {2})[0].samples_per_s);

@@ -46,7 +46,9 @@ Effect ApplyDgc(const Job& job, const Arguments& arguments, Edit& edit) {
   if (job.device() == nullptr || !job.device()->memory_bandwidth_gbs)
     return Effect::Abstain(WhyNoFigure(job, "memory bandwidth"));
   const double ratio = arguments.Number("ratio");
-  if (ratio < 1) return Effect::Abstain("a ratio below 1 does not compress");
+  if (ratio < 1)
+    return Effect::Abstain(
+        "a ratio below 1 does not compress: ratio=100 sends one hundredth of the gradients");
   if (edit.FindChannel("links"))
     return Effect::Abstain("what is compressed is gathered, not reduced in stages (blueconnect)");
   Effect effect = MakeExchange(job, arguments, kBucketBytes, edit);

@@ -75,6 +75,8 @@ class OverRanks(Distributed):
         (self.folder / "rank2.json.gz").write_bytes(b"nothing of a trace")
         answer = self.assert_same(3, "report", self.folder, "--no-local-state", "--json").json()
         issues = {issue["code"]: issue["detail"] for issue in answer["health"]["issues"]}
+        self.assertEqual({issue["rank"] for issue in answer["health"]["issues"] if issue["code"] == "unreadable-file"}, {None})
+        self.assertEqual((answer["health"]["grade"], answer["ranks"][0]["grade"]), ("B", "A"))
         self.assertIn("rank2.json.gz", issues["unreadable-file"])
         self.assertEqual(len(answer["inputs"]), WORLD - 1)
 

@@ -43,6 +43,20 @@ class Ranks(support.ProgramTest):
         self.assertEqual(job["unmatched"], 0)
         self.assertEqual(len(report["inputs"]), 4)
 
+    def test_the_machine_of_the_culprits(self):
+        made = [ranks.make_rank(self.trace, r, 4, late_us=1500 if r > 1 else 0) for r in range(4)]
+        folder = self.scratch / "traces"
+        folder.mkdir()
+        for r, trace in enumerate(made):
+            ranks.write(trace, folder / f"gpu-node_{r // 2}_{4000 + r}.1700000000{r}.pt.trace.json.gz")
+        straggler = self.answer(folder)[0]["straggler"]
+        self.assertEqual((straggler["ranks"], straggler["host"]), ([2, 3], "gpu-node_1"))
+        text = support.headroom("report", folder, "--only", "ranks", "--no-local-state").text
+        self.assertRegex(text, r"Ranks 2, 3 \(all on gpu-node_1\)\s+hold")
+        self.assertRegex(text, r"rank +host +held up others")
+        markdown = support.headroom("report", folder, "--md", "--no-local-state").text
+        self.assertRegex(markdown, r"\*\*Ranks\.\*\* Ranks 2, 3 \(all on gpu-node")
+
     def test_the_order_of_the_files_does_not_matter(self):
         made = [ranks.make_rank(self.trace, r, 3, offset_us=1e6 * r, late_us=800 if r == 1 else 0) for r in range(3)]
         self.job(*made)
@@ -135,7 +149,7 @@ class Ranks(support.ProgramTest):
         job, issues, report = self.answer(folder)
         self.assertIsNone(job)
         self.assertIn("rank1.json", issues["unreadable-file"]["detail"])
-        self.assertEqual(report["health"]["grade"], "C")
+        self.assertEqual(report["health"]["grade"], "B")
 
     def test_one_rank_of_several_keeps_what_is_wrong_with_all(self):
         folder = self.job(*(ranks.make_rank(self.trace, r, 8) for r in (0, 3)))
