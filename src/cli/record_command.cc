@@ -7,7 +7,6 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
-#include <array>
 #include <cerrno>
 #include <cmath>
 #include <csignal>
@@ -18,6 +17,7 @@
 #include <utility>
 
 #include "analysis/format.h"
+#include "base/host_name.h"
 #include "capture/launched_program.h"
 #include "capture/metrics/clock.h"
 #include "capture/metrics_recorder.h"
@@ -52,8 +52,7 @@ void WriteAbout(const std::vector<std::string>& wanted, const std::vector<std::s
       for (const std::string& word : command) line += (line.empty() ? "" : " ") + ShellQuote(word);
       facts.emplace_back("argv", std::move(line));
     } else if (what == "host") {
-      std::array<char, 256> name{};
-      if (gethostname(name.data(), name.size() - 1) == 0) facts.emplace_back("host", name.data());
+      if (std::string name = HostName(); !name.empty()) facts.emplace_back("host", std::move(name));
     } else if (what == "user") {
       const passwd* user = getpwuid(getuid());
       facts.emplace_back("user", user != nullptr ? user->pw_name : std::to_string(getuid()));

@@ -266,8 +266,7 @@ Status ScaleCommand::CheckFlags() const {
   if (trace_.empty() && of_trace) {
     return Status::Usage(
         "--steps, --step-marker, --measured-step-ms and --calibration are about a recorded job: "
-        "they "
-        "belong to a TRACE");
+        "they belong to a TRACE");
   }
   if (output_path_.empty() || output_path_ == "-") return Status::Ok();
   std::vector<std::string> inputs = gpus_.Inputs();

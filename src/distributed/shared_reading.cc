@@ -16,7 +16,7 @@
 #include <thread>
 #include <utility>
 
-#include "distributed/host_name.h"
+#include "base/host_name.h"
 #include "distributed/shares.h"
 
 namespace headroom {

@@ -1,5 +1,6 @@
 #include "distributed/sweep_sharing.h"
 
+#include <cassert>
 #include <cereal/archives/binary.hpp>
 #include <cereal/types/array.hpp>
 #include <cereal/types/optional.hpp>
@@ -57,8 +58,8 @@ void SweepSharing::Begin() {
 }
 
 Sweep SweepSharing::Lead(const Job& job) {
+  assert(stage_ == Stage::kSweep && "the others have not been called");
   TargetSweep sweep(job);
-  if (stage_ != Stage::kSweep) return sweep.Finish();
   stage_ = Stage::kNothing;
   team_.Broadcast(kGo);
   const std::uint64_t fingerprint = sweep.fingerprint();

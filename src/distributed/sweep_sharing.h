@@ -25,8 +25,8 @@ class SweepSharing {
 
   /// On the leader, at most once, before Lead(): there will be a job, so others may make theirs.
   void Begin();
-  /// On the leader, at most once: SweepTargets(), with the help of the others where Begin() called
-  /// them. A process whose job is another (TargetSweep::fingerprint()) is no help.
+  /// On the leader, at most once: SweepTargets(), with the help of the others. A process whose job
+  /// is another (TargetSweep::fingerprint()) is no help. REQUIRES: Begin() was called.
   Sweep Lead(const Job& job);
   /// On the others, once. One that has no job is no help, either.
   void Follow(const OpenJob& open);

@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "distributed/host_name.h"
+#include "base/host_name.h"
 #include "distributed/launch.h"
 #include "distributed/mpi_module.h"
 
@@ -26,8 +26,8 @@ class MpiTeam : public Team {
  public:
   explicit MpiTeam(const Functions& functions)
       : functions_(functions), joined_(functions_.begin(&process_, &processes_)) {}
-  /// After an exception the others wait for what will not come: a process that leaves without a word
-  /// makes the launcher end them.
+  /// After an exception the others wait for what will not come: a process that leaves without a
+  /// word makes the launcher end them.
   ~MpiTeam() override {
     if (joined_ && std::uncaught_exceptions() == 0) functions_.end();
   }
@@ -115,11 +115,10 @@ Result<std::unique_ptr<Team>> JoinTeam(const std::string& module) {
   if (team->processes() == launch->processes) return std::unique_ptr<Team>(std::move(team));
   // Each knows as much; one says it.
   if (launch->process > 0) return Status::Usage("");
-  return Status::Usage(
-      fmt::format("the launcher started {} processes, of which MPI knows {}: start them by the "
-                  "mpirun of the same "
-                  "MPI, or by srun --mpi=pmix (srun --mpi=list shows what Slurm can do)",
-                  launch->processes, team->processes()));
+  return Status::Usage(fmt::format(
+      "the launcher started {} processes, of which MPI knows {}: start them by the mpirun "
+      "of the same MPI, or by srun --mpi=pmix (srun --mpi=list shows what Slurm can do)",
+      launch->processes, team->processes()));
 }
 
 }  // namespace headroom

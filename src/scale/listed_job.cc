@@ -50,15 +50,19 @@ std::vector<TimedOperator> TimeOperators(const OperatorList& list, const DeviceR
 }
 
 /// In the order of the forward. A run of operators with the same repeats is a layer, which comes so
-/// many times as a whole; one with a broken number of repeats comes once and takes so much longer.
+/// many times as a whole; one with a broken number of repeats, or with more than any model has,
+/// comes once and takes so much longer.
 std::vector<TimedOperator> Unrolled(const std::vector<TimedOperator>& operators) {
-  constexpr double kMostLayers = 10'000;
+  constexpr double kMostUnrolled = 100'000;  // Operators; beyond, a list is damaged or made up.
   std::vector<TimedOperator> all;
   for (std::size_t first = 0, last; first < operators.size(); first = last) {
     const double repeats = operators[first].repeats;
     last = first;
     while (last < operators.size() && operators[last].repeats == repeats) ++last;
-    const bool whole = repeats == std::floor(repeats) && repeats <= kMostLayers;
+    const bool whole =
+        repeats == std::floor(repeats) &&
+        static_cast<double>(all.size()) + repeats * static_cast<double>(last - first) <=
+            kMostUnrolled;
     const double times = whole ? repeats : 1, factor = whole ? 1 : repeats;
     for (double layer = 0; layer < times; ++layer) {
       for (std::size_t i = first; i < last; ++i) {
@@ -108,6 +112,13 @@ Result<std::unique_ptr<ListedJob>> ListedJob::Make(const OperatorList& list,
   }
   const Result<StepEstimate> estimate = EstimateStep(list, rates, constants);
   if (!estimate.ok()) return estimate.status();
+  // What is replayed has room for 25 hours in one piece; nobody's step takes one.
+  constexpr double kMostMs = 3.6e6;
+  if (estimate.value().step.mid > kMostMs) {
+    return Status::NoAnswer(fmt::format(
+        "a step of {:.3g} hours on {} is not replayed: check the list's repeats and shapes",
+        estimate.value().step.mid / kMostMs, rates.device->short_name));
+  }
   const ChainStep step = StepOf(Unrolled(TimeOperators(list, rates, constants)), rates);
   if (step.gradients.empty()) {
     return Status::NoAnswer(fmt::format(

@@ -22,7 +22,7 @@ namespace headroom {
 class ListedJob final : public ScalableJob {
  public:
   /// Fails (kNoAnswer) where a kernel has no model on the device, for lists without gradients
-  /// (inference), and for those whose parallelism is listed already.
+  /// (inference), for those whose parallelism is listed already, and for steps of hours.
   static Result<std::unique_ptr<ListedJob>> Make(const OperatorList& list, const DeviceRates& rates,
                                                  const KernelConstants& constants,
                                                  double bucket_bytes);

@@ -78,6 +78,15 @@ TEST_F(ListedJobTest, ABrokenNumberOfRepeatsCountsOnce) {
   EXPECT_DOUBLE_EQ(job.value()->GradientBytes(), 10e6);
 }
 
+TEST_F(ListedJobTest, MoreLayersThanAnyModelHasCountOnce) {
+  const OperatorList list = List(200'000);
+  Result<std::unique_ptr<ListedJob>> job = Make(list);
+  ASSERT_TRUE(job.ok()) << job.status().message();
+  EXPECT_DOUBLE_EQ(job.value()->GradientBytes(), 8e11);
+  const double step = EstimateStep(list, rates_, constants_).value().step.mid;
+  EXPECT_NEAR(job.value()->OnOneGpu().step_ms.mid, step, 1e-9 * step);
+}
+
 TEST_F(ListedJobTest, SaysWhatIsMissing) {
   OperatorList inference = List(3);
   std::erase_if(inference.works,
@@ -86,6 +95,7 @@ TEST_F(ListedJobTest, SaysWhatIsMissing) {
   OperatorList parallel = List(3);
   parallel.collectives = 2;
   EXPECT_NE(Make(parallel).status().message().find("list of one GPU"), std::string::npos);
+  EXPECT_NE(Make(List(1e12)).status().message().find("hours"), std::string::npos);
   Result<std::unique_ptr<ListedJob>> job = Make(List(3));
   EXPECT_NE(job.value()->On(Topology(), {.gpus = 2, .nodes = 2}, 1).no_answer.find("one batch"),
             std::string::npos);

@@ -1,4 +1,4 @@
-// The name of this machine.
+// The name of this machine in its network; empty: it has none that can be told.
 #pragma once
 
 #include <unistd.h>
