@@ -58,7 +58,10 @@ Status NetworkChoice::ReadGpus() {
     }
     asked.gpus = *first * *second;
     if (by != std::string::npos) asked.nodes = *first;
-    asked_.push_back(asked);
+    const bool again = std::any_of(asked_.begin(), asked_.end(), [&](const Asked& a) {
+      return a.gpus == asked.gpus && a.nodes == asked.nodes;
+    });
+    if (!again) asked_.push_back(asked);
   }
   return Status::Ok();
 }
@@ -104,6 +107,14 @@ Status NetworkChoice::Load() {
     return Status::Usage(fmt::format("--latency-us must be from 0 to {}", kMostLatencyUs));
   if (gpus_per_node_ < 1 || gpus_per_node_ > kMostGpus)
     return Status::Usage(fmt::format("--gpus-per-node must be from 1 to {}", kMostGpus));
+  // 4x2 says itself how many GPUs a machine has.
+  const bool as_asked =
+      app_->get_option("--gpus-per-node")->count() == 0 &&
+      std::any_of(asked_.begin(), asked_.end(), [](const Asked& a) { return a.nodes.has_value(); });
+  const std::string machines = as_asked ? "machines"
+                               : gpus_per_node_ == 1
+                                   ? "machines of one GPU"
+                                   : fmt::format("machines of {} GPUs", gpus_per_node_);
   for (const double gbps : bandwidths_) {
     if (!(gbps >= kLeastGbps && gbps <= kMostGbps)) {
       return Status::Usage(
@@ -113,8 +124,7 @@ Status NetworkChoice::Load() {
         {.topology =
              FlatTopology(gbps, DurationNs(std::llround(latency_us_ * kNsPerUs)), gpus_per_node_),
          .description =
-             fmt::format("{:g} Gbit/s and {:g} us between machines of {}", gbps, latency_us_,
-                         gpus_per_node_ == 1 ? "one GPU" : fmt::format("{} GPUs", gpus_per_node_)),
+             fmt::format("{:g} Gbit/s and {:g} us between {}", gbps, latency_us_, machines),
          .bandwidth_gbps = gbps});
   }
   return Status::Ok();

@@ -29,6 +29,7 @@ constexpr const char* kExamples = R"(Examples:
   headroom scale trace.json.gz --gpus 4x2 --bandwidth-gbps 10,25,100  a sweep of the network
   headroom scale trace.json.gz --strong --with amp                  shared batch, and a change
   headroom scale trace.json.gz --gpus 8 --exchange-every 4          gradients of four batches
+  headroom scale trace.json.gz --gpus 8,64 --schedule fsdp          parameters shared out
   headroom scale --ops ops.csv --gpu A100-SXM-40 --gpus 4 --cluster dgx-a100  no trace at all
   headroom scale --list                                             clusters that are known
 
@@ -36,8 +37,8 @@ Each GPU has the recorded batch, unless --strong shares it out. Exit codes: 0 fi
 cannot be told; 2 usage; 3 the file is unreadable or no trace; 4 cannot write, or internal error.
 )";
 
-/// Those that change what is sent and when; `ddp` and `per-tensor` are buckets alone.
-constexpr std::array kScheduleScenarios = {"p3", "dgc", "blueconnect"};
+/// Changes that say what flags of the network say.
+constexpr std::array kOfTheNetwork = {"data-parallel", "network-speed", "p3", "dgc", "blueconnect"};
 
 constexpr std::int64_t kMostSteps = 1'000'000;
 
@@ -52,14 +53,12 @@ ScaleCommand::ScaleCommand(CLI::App& parent) {
       ->type_name("FILE");
   network_.AddFlags(*app_);
   app_->add_flag("--strong", strong_, "Share the recorded batch out over the GPUs");
-  app_->add_option("--schedule", schedule_,
-                   "ddp, per-tensor, p3, dgc[:ratio=R], blueconnect or local-sgd [ddp]")
-      ->type_name("NAME");
+  app_->add_option("--schedule", schedule_, fmt::format("{} [ddp]", kSchedules))->type_name("NAME");
   app_->add_option("--exchange-every", exchange_every_,
                    "Steps from one exchange to the next: gradients are accumulated [1]")
       ->type_name("N")
       ->check(WholeNumber(1, kMostSteps));
-  app_->add_option("--bucket-mb", bucket_mb_, "MiB of gradients that ddp sends at once [25]")
+  app_->add_option("--bucket-mb", bucket_mb_, "MiB of gradients that are sent at once [25]")
       ->type_name("X")
       ->check(AboveZero, "");
   app_->add_option("--with", changes_, "Changes that are made before (headroom whatif --list)")
@@ -76,33 +75,31 @@ ScaleCommand::ScaleCommand(CLI::App& parent) {
 Result<ScaleCommand::Question> ScaleCommand::ReadQuestion() const {
   constexpr double kBytesPerMb = 1024.0 * 1024;
   Question question;
-  question.bucket_bytes = schedule_ == "per-tensor" ? 0 : bucket_mb_ * kBytesPerMb;
-  if (schedule_ == "local-sgd" && exchange_every_ == 1) {
+  Result<ExchangeSchedule> exchange = ParseSchedule(schedule_);
+  if (!exchange.ok()) return exchange.status();
+  question.exchange = std::move(exchange).value();
+  question.bucket_bytes = question.exchange.per_tensor ? 0 : bucket_mb_ * kBytesPerMb;
+  if (!question.exchange.has_buckets && app_->get_option("--bucket-mb")->count() > 0) {
+    return Status::Usage(
+        fmt::format("--bucket-mb: --schedule {} sends no buckets; leave it out", schedule_));
+  }
+  if (question.exchange.local_sgd && exchange_every_ == 1) {
     return Status::Usage(
         "--schedule local-sgd averages parameters in every --exchange-every N steps: give N, 2 or "
         "more");
   }
-  if (schedule_ != "ddp" && schedule_ != "per-tensor" && schedule_ != "local-sgd") {
-    Result<std::vector<ScenarioCall>> parsed = ParseScenario(schedule_);
-    const bool is_schedule =
-        parsed.ok() && parsed.value().size() == 1 &&
-        std::find(kScheduleScenarios.begin(), kScheduleScenarios.end(),
-                  parsed.value().front().scenario->name) != kScheduleScenarios.end();
-    if (!is_schedule) {
-      return Status::Usage(fmt::format(
-          "--schedule {}: must be ddp, per-tensor, p3, dgc, dgc:ratio=R, blueconnect or local-sgd",
-          schedule_));
-    }
-    question.schedule = std::move(parsed).value().front();
+  if (question.exchange.shards() && exchange_every_ > 1) {
+    return Status::Usage(fmt::format(
+        "--schedule {} sends something in each step; what --exchange-every would save of it is not "
+        "told",
+        schedule_));
   }
   if (changes_.empty()) return question;
   Result<std::vector<ScenarioCall>> changes = ParseScenario(changes_);
   if (!changes.ok()) return changes.status();
   for (const ScenarioCall& change : changes.value()) {
     const std::string_view name = change.scenario->name;
-    if (name == "data-parallel" || name == "network-speed" ||
-        std::find(kScheduleScenarios.begin(), kScheduleScenarios.end(), name) !=
-            kScheduleScenarios.end()) {
+    if (std::find(kOfTheNetwork.begin(), kOfTheNetwork.end(), name) != kOfTheNetwork.end()) {
       return Status::Usage(fmt::format(
           "--with {}: says what --gpus, --bandwidth-gbps and --schedule say; use those", name));
     }
@@ -113,9 +110,15 @@ Result<ScaleCommand::Question> ScaleCommand::ReadQuestion() const {
   return question;
 }
 
-Status ScaleCommand::FillCurves(ScalableJob& job, const std::vector<NamedNetwork>& networks,
+bool ScaleCommand::IsPlain(const Question& question) {
+  return std::holds_alternative<BucketSchedule>(question.exchange.schedule) &&
+         question.changes.empty();
+}
+
+Status ScaleCommand::FillCurves(ScalableJob& job, const Question& question,
+                                const std::vector<NamedNetwork>& networks,
                                 ScaleReport& report) const {
-  const bool local = schedule_ == "local-sgd";
+  const bool local = question.exchange.local_sgd;
   if (local && !report.gradient_bytes) {
     report.no_answer =
         "how many bytes of parameters there are to average cannot be told: no gradient is known by "
@@ -139,7 +142,7 @@ Status ScaleCommand::FillCurves(ScalableJob& job, const std::vector<NamedNetwork
 
 Status ScaleCommand::AnswerForLoop(const OpenedTrace& trace, const Question& question,
                                    ScaleReport& report) const {
-  if (question.schedule || !question.changes.empty()) {
+  if (!IsPlain(question)) {
     report.no_answer =
         "of a loop without GPU work, only ddp, per-tensor and local-sgd can be told, and no "
         "changes";
@@ -156,7 +159,7 @@ Status ScaleCommand::AnswerForLoop(const OpenedTrace& trace, const Question& que
   report.source = "loop";
   report.deviation = job.value()->deviation();
   report.gradient_bytes = job.value()->GradientBytes();
-  return FillCurves(*job.value(), network_.networks(), report);
+  return FillCurves(*job.value(), question, network_.networks(), report);
 }
 
 Status ScaleCommand::AnswerForTrace(OpenedTrace trace, const Question& question,
@@ -180,6 +183,11 @@ Status ScaleCommand::AnswerForTrace(OpenedTrace trace, const Question& question,
   GpusOfJob recorded_on;
   recorded_on.placement = {.gpus = *recorded, .nodes = *recorded};
   if (*recorded > 1) {
+    if (app_->get_option("--bucket-mb")->count() > 0) {
+      return Status::Usage(
+          "--bucket-mb: the recorded job exchanges gradients already, in its own buckets; only a "
+          "recording on one GPU tells what others would change");
+    }
     Result<Topology> fitted = FitRecordedNetwork(job, *recorded);
     if (!fitted.ok()) {
       report.no_answer = fitted.status().message();
@@ -193,7 +201,7 @@ Status ScaleCommand::AnswerForTrace(OpenedTrace trace, const Question& question,
   TracedJob scalable(job, forecaster,
                      {.recorded = recorded_on,
                       .bucket_bytes = question.bucket_bytes,
-                      .schedule = question.schedule,
+                      .schedule = question.exchange.schedule,
                       .changes = question.changes});
   const ScaledStep one = scalable.OnOneGpu();
   if (!one.no_answer.empty()) {
@@ -211,10 +219,15 @@ Status ScaleCommand::AnswerForTrace(OpenedTrace trace, const Question& question,
   Baseline baseline = forecaster.baseline();
   baseline.AlsoNote(opened.value().note);
   report.steps_note = baseline.steps_note;
-  return FillCurves(scalable, networks, report);
+  return FillCurves(scalable, question, networks, report);
 }
 
 Status ScaleCommand::AnswerForList(const Question& question, ScaleReport& report) {
+  if (!IsPlain(question)) {
+    return Status::Usage(
+        "of a list of operators (--ops), only ddp, per-tensor and local-sgd can be told, and no "
+        "--with");
+  }
   if (Status status = gpus_.Load(); !status.ok()) return status;
   const Result<std::vector<DeviceRates>> targets = gpus_.Chosen(options_.quiet);
   if (!targets.ok()) return targets.status();
@@ -227,11 +240,6 @@ Status ScaleCommand::AnswerForList(const Question& question, ScaleReport& report
     return Status::Usage(fmt::format("{} lists {} steps, the first {}; give a file of one",
                                      operators_path_, lists.value().size(),
                                      lists.value().front().name));
-  }
-  if (question.schedule || !question.changes.empty()) {
-    report.no_answer =
-        "of a list of operators, only ddp, per-tensor and local-sgd can be told, and no changes";
-    return Status::Ok();
   }
   const Result<std::unique_ptr<ListedJob>> job =
       ListedJob::Make(lists.value().front(), rates, gpus_.constants(), question.bucket_bytes);
@@ -246,7 +254,7 @@ Status ScaleCommand::AnswerForList(const Question& question, ScaleReport& report
   report.samples = job.value()->samples();
   report.gradient_bytes = job.value()->GradientBytes();
   report.steps_note = gpus_.WhyExtrapolated(rates);
-  return FillCurves(*job.value(), network_.networks(), report);
+  return FillCurves(*job.value(), question, network_.networks(), report);
 }
 
 Status ScaleCommand::CheckFlags() const {

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/exchange_schedule.h"
 #include "cli/gpu_choice.h"
 #include "cli/network_choice.h"
 #include "cli/open_job.h"
@@ -27,10 +27,13 @@ class ScaleCommand : public Subcommand {
   /// What the flags say, beside the network.
   struct Question {
     double bucket_bytes = 0;
-    std::optional<ScenarioCall> schedule = {};
+    ExchangeSchedule exchange = {};
     std::vector<ScenarioCall> changes = {};
   };
   Result<Question> ReadQuestion() const;
+  /// Whether gradients are summed in buckets and nothing else is asked for, which is all that can
+  /// be told where there is no graph of the job.
+  static bool IsPlain(const Question& question);
   Status AnswerForTrace(OpenedTrace trace, const Question& question, ScaleReport& report) const;
   /// Of a recording without GPU work: the host is the device.
   Status AnswerForLoop(const OpenedTrace& trace, const Question& question,
@@ -38,8 +41,8 @@ class ScaleCommand : public Subcommand {
   /// Of --ops.
   Status AnswerForList(const Question& question, ScaleReport& report);
   Status CheckFlags() const;
-  Status FillCurves(ScalableJob& job, const std::vector<NamedNetwork>& networks,
-                    ScaleReport& report) const;
+  Status FillCurves(ScalableJob& job, const Question& question,
+                    const std::vector<NamedNetwork>& networks, ScaleReport& report) const;
 
   CLI::App* app_;
   std::string trace_, operators_path_, schedule_ = "ddp", changes_, output_path_;

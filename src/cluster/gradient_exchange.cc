@@ -15,9 +15,14 @@ TaskIndex FirstGpuTask(const Graph& graph) {
 
 }  // namespace
 
-void InsertBucketedAllReduces(const Graph& graph, const GradientStep& step, double bucket_bytes,
-                              std::uint32_t channel, const ExchangeTime& time, Edit& edit) {
+Dependency ReaderOf(const Graph& graph, const GradientStep& step, const Edit& edit) {
   const bool in_cycle = step.next != kNoTask;
+  return {.task = edit.FrontOf(in_cycle ? step.next : FirstGpuTask(graph)),
+          .cycles = static_cast<std::uint8_t>(in_cycle ? 0 : 1)};
+}
+
+void InsertBuckets(const Graph& graph, const GradientStep& step, double bucket_bytes,
+                   std::uint32_t channel, const ExchangeTime& time, Edit& edit) {
   double bytes = 0, full = std::min(kFirstBucketBytes, bucket_bytes);
   for (std::size_t g = 0; g < step.gradients.size(); ++g) {
     const Gradient& gradient = step.gradients[g];
@@ -31,8 +36,7 @@ void InsertBucketedAllReduces(const Graph& graph, const GradientStep& step, doub
     send.latency = taken.latency;
     send.duration = taken.Total();
     send.after = {{.task = gradient.ready}};
-    send.before = {{.task = edit.FrontOf(in_cycle ? step.next : FirstGpuTask(graph)),
-                    .cycles = static_cast<std::uint8_t>(in_cycle ? 0 : 1)}};
+    send.before = {ReaderOf(graph, step, edit)};
     edit.Insert(std::move(send));
     bytes = 0;
     full = bucket_bytes;

@@ -18,13 +18,16 @@ inline constexpr double kFirstBucketBytes = 1024.0 * 1024;
 /// What exchanging a tensor of so many bytes takes.
 using ExchangeTime = std::function<CollectiveTime(double bytes)>;
 
-/// One all-reduce a bucket of gradients, in the order in which they get ready; a bucket is full
+/// What reads the gradients of a step, with all that was inserted in front of it.
+Dependency ReaderOf(const Graph& graph, const GradientStep& step, const Edit& edit);
+
+/// One collective a bucket of gradients, in the order in which they get ready; a bucket is full
 /// once it holds `bucket_bytes` (the first: kFirstBucketBytes, if that is less). Each runs on
 /// `channel` as soon as its last gradient is ready, and what reads the gradients waits for all (Li
 /// et al., "PyTorch Distributed", VLDB 2020).
 ///
 /// @param graph  that the edit and the gradients are of
-void InsertBucketedAllReduces(const Graph& graph, const GradientStep& step, double bucket_bytes,
-                              std::uint32_t channel, const ExchangeTime& time, Edit& edit);
+void InsertBuckets(const Graph& graph, const GradientStep& step, double bucket_bytes,
+                   std::uint32_t channel, const ExchangeTime& time, Edit& edit);
 
 }  // namespace headroom

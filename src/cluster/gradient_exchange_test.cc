@@ -33,7 +33,7 @@ double StepUs(double bucket_bytes, TaskIndex next) {
   const std::uint32_t channel = edit.AddChannel({.name = "network"});
   const GradientStep step = {.gradients = {{.bytes = 2e6, .ready = 1}, {.bytes = 2e6, .ready = 2}},
                              .next = next};
-  InsertBucketedAllReduces(
+  InsertBuckets(
       graph, step, bucket_bytes, channel,
       [](double bytes) {
         return CollectiveTime{.latency = DurationNs(5'000),

@@ -6,29 +6,41 @@
 #include <string>
 
 #include "scale/recorded_collectives.h"
+#include "scale/server_exchange.h"
 #include "whatif/catalogue.h"
 
 namespace headroom {
 namespace {
 
-Effect ApplySchedule(const Job& job, const ScaledJob& scaled, Edit& edit) {
-  const Exchange& exchange = scaled.exchange;
+Effect ApplyScenario(const Job& job, const Exchange& exchange, ScenarioCall schedule, Edit& edit) {
   Effect effect = InsertExchange(job, exchange, edit);
-  if (!effect.applies || !scaled.schedule) return effect;
+  if (!effect.applies) return effect;
   constexpr double kBitsPerByte = 8;
-  ScenarioCall schedule = *scaled.schedule;
   schedule.arguments.Set("gpus-per-node", std::to_string(exchange.placement.PerNode()));
   schedule.arguments.Set(
       "link-gbps", fmt::format("{:.17g}", exchange.topology.inside.bytes_per_ns * kBitsPerByte));
   // In one machine, or with one GPU in each, blueconnect's stages are one: the ring.
   const bool two_levels = exchange.placement.nodes > 1 && exchange.placement.PerNode() > 1;
-  if (schedule.scenario->apply == ApplyBlueConnect && !two_levels) return effect;
+  if (schedule.scenario->apply == ApplyBlueConnect && !two_levels) {
+    effect.AlsoBecause("on one level of links, blueconnect is a ring like any");
+    return effect;
+  }
   Effect scheduled = schedule.scenario->apply(job, schedule.arguments, edit);
   if (!scheduled.applies) return scheduled;
   effect.gpu_error = std::max(effect.gpu_error, scheduled.gpu_error);
   effect.transfer_error = std::max(effect.transfer_error, scheduled.transfer_error);
   if (!scheduled.why.empty()) effect.AlsoBecause(scheduled.why);
   return effect;
+}
+
+Effect ApplySchedule(const Job& job, const ScaledJob& scaled, Edit& edit) {
+  if (const auto* call = std::get_if<ScenarioCall>(&scaled.schedule))
+    return ApplyScenario(job, scaled.exchange, *call, edit);
+  if (const auto* sharding = std::get_if<ZeroStage>(&scaled.schedule))
+    return InsertShardedExchange(job, scaled.exchange, *sharding, edit);
+  if (const auto* server = std::get_if<ServerSchedule>(&scaled.schedule))
+    return InsertServerExchange(job, scaled.exchange, server->servers, edit);
+  return InsertExchange(job, scaled.exchange, edit);
 }
 
 }  // namespace
@@ -40,11 +52,10 @@ Effect ApplyScaledJob(const Job& job, const GpusOfJob& recorded, const ScaledJob
   const Placement& target = scaled.exchange.placement;
   const bool communicates = recorded.placement.gpus > 1;
   if (!communicates && target.gpus == 1) return all;
-  if (communicates && scaled.schedule) {
+  if (communicates && !std::holds_alternative<BucketSchedule>(scaled.schedule)) {
     return Effect::Abstain(
         "the recorded job exchanges gradients already, as it was written to; another schedule "
-        "needs "
-        "a recording on one GPU");
+        "needs a recording on one GPU");
   }
   Effect exchange =
       communicates

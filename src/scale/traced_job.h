@@ -18,7 +18,7 @@ class TracedJob final : public ScalableJob {
   struct Options {
     GpusOfJob recorded;  ///< Where it ran.
     double bucket_bytes = kBucketBytes;
-    std::optional<ScenarioCall> schedule = {};
+    Schedule schedule = {};
     std::vector<ScenarioCall> changes = {};
   };
 

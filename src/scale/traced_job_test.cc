@@ -71,7 +71,7 @@ TEST_F(TracedJobTest, RecordedCollectivesAreScaled) {
 TEST_F(TracedJobTest, AnotherScheduleNeedsARecordingOfOneGpu) {
   TracedJob job(*job_, *forecaster_,
                 {.recorded = {.topology = Flat(), .placement = {.gpus = 2, .nodes = 2}},
-                 .schedule = std::move(ParseScenario("dgc")).value().front()});
+                 .schedule = ZeroStage::kParameters});
   EXPECT_NE(job.On(Flat(), {.gpus = 4, .nodes = 4}, std::nullopt)
                 .no_answer.find("needs a recording on one GPU"),
             std::string::npos);

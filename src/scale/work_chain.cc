@@ -75,7 +75,7 @@ WorkChain::Times WorkChain::Replay(const Topology& topology, const Placement& pl
       return taken;
     };
     for (const GradientStep& exchange : exchanges_)
-      InsertBucketedAllReduces(graph_, exchange, bucket_bytes, channel, time, edit);
+      InsertBuckets(graph_, exchange, bucket_bytes, channel, time, edit);
     times.transfers_ms /= graph_.steps;
   }
   constexpr double kNsPerMs = 1e6;

@@ -13,26 +13,22 @@
 #include "whatif/why_not_found.h"
 
 namespace headroom {
-namespace {
 
-/// What the reducer launches for each gradient: a scaled copy into the bucket behind it, and one
-/// back in front of what reads the gradients. Gradients whose launches are not known have none.
+DurationNs CopyTime(const Job& job, double bytes) {
+  const double passes = 2 * bytes;  // One is read, one is written.
+  const bool known = job.device() != nullptr && job.device()->memory_bandwidth_gbs.has_value();
+  return known ? MemoryPassTime(passes, *job.device()) : Nanoseconds(kKernelStart);
+}
+
 void InsertBucketCopies(const Job& job, const GradientStep& step, Edit& edit) {
-  const auto copy = [&](double bytes) {
-    const double passes = 2 * bytes;  // One is read, one is written.
-    const bool known = job.device() != nullptr && job.device()->memory_bandwidth_gbs.has_value();
-    return known ? MemoryPassTime(passes, *job.device()) : Nanoseconds(kKernelStart);
-  };
   for (const Gradient& gradient : step.gradients) {
     const TaskIndex behind = NextOnStream(job, gradient.ready);
-    if (behind != kNoTask) edit.Insert(KernelBefore(job, behind, copy(gradient.bytes)));
+    if (behind != kNoTask) edit.Insert(KernelBefore(job, behind, CopyTime(job, gradient.bytes)));
   }
   if (step.next == kNoTask || job.LaunchOf(step.next) == kNoTask) return;
   for (const Gradient& gradient : step.gradients)
-    edit.Insert(KernelBefore(job, step.next, copy(gradient.bytes)));
+    edit.Insert(KernelBefore(job, step.next, CopyTime(job, gradient.bytes)));
 }
-
-}  // namespace
 
 bool Communicates(const Job& job) {
   for (TaskIndex task = 0; task < job.graph().tasks.size(); ++task) {
@@ -56,50 +52,60 @@ Edit::ChannelTask RingAllReduce(double bytes, const Channel& channel) {
   return task;
 }
 
-Effect InsertExchange(const Job& job, const Exchange& exchange, Edit& edit) {
+OpenedExchange OpenExchange(const Job& job, const Exchange& exchange, Edit& edit) {
+  OpenedExchange opened;
   if (Communicates(job)) {
-    return Effect::Abstain(
+    opened.effect = Effect::Abstain(
         "the recorded job communicates already; network-speed and scale change what it does");
+    return opened;
   }
-  const std::vector<GradientStep> steps = FindGradients(job);
-  if (steps.empty()) {
-    if (!HasBackward(job))
-      return Effect::Abstain(WhyNotFound(job,
-                                         "the recorded steps have no backward, so no gradients: "
-                                         "record training steps, with record_shapes=True"));
-    return Effect::Abstain(
-        WhyNotFound(job, "no gradient of a parameter is known by its shape",
-                    {"operators of the backward", [&](const LaunchingOperator& op) {
-                       return job.ContextOf(op.tasks.front()).phase == Phase::kBackward;
-                     }}));
+  opened.steps = FindGradients(job);
+  if (opened.steps.empty()) {
+    opened.effect = Effect::Abstain(
+        HasBackward(job)
+            ? WhyNotFound(job, "no gradient of a parameter is known by its shape",
+                          {"operators of the backward",
+                           [&](const LaunchingOperator& op) {
+                             return job.ContextOf(op.tasks.front()).phase == Phase::kBackward;
+                           }})
+            : WhyNotFound(job,
+                          "the recorded steps have no backward, so no gradients: "
+                          "record training steps, with record_shapes=True"));
+    return opened;
   }
   const Placement& placement = exchange.placement;
   const Link link = placement.nodes > 1 ? exchange.topology.BetweenNodes(placement.nodes)
                                         : exchange.topology.inside;
-  const std::uint32_t channel =
+  opened.channel =
       edit.AddChannel({.name = kNetwork,
                        .policy = Policy::kFifo,
                        .bytes_per_ns = link.bytes_per_ns,
                        .latency = link.latency,
                        .members = placement.gpus,
                        .members_per_link = placement.nodes > 1 ? placement.PerNode() : 1});
-  const ExchangeTime time = [&](double bytes) {
-    return FastestTime(Collective::kAllReduce, bytes, exchange.topology, placement);
-  };
-  for (const GradientStep& step : steps) {
-    InsertBucketCopies(job, step, edit);
-    InsertBucketedAllReduces(job.graph(), step, exchange.bucket_bytes, channel, time, edit);
-  }
-  Effect effect;
+  Effect& effect = opened.effect;
   effect.transfer_error = kNetworkError;
-  effect.why = fmt::format("{:.1f} MB of gradients a step", steps.front().Bytes() / 1e6);
+  effect.why = fmt::format("{:.1f} MB of gradients a step", opened.steps.front().Bytes() / 1e6);
   if (const std::string missing =
           WhatShapesMiss(job, Phase::kBackward, kAccumulateGrad, "gradients");
       !missing.empty()) {
     effect.AlsoBecause(missing);
   }
   effect.work = static_cast<double>(placement.gpus);
-  return effect;
+  return opened;
+}
+
+Effect InsertExchange(const Job& job, const Exchange& exchange, Edit& edit) {
+  OpenedExchange opened = OpenExchange(job, exchange, edit);
+  if (!opened.effect.applies) return opened.effect;
+  const ExchangeTime time = [&](double bytes) {
+    return FastestTime(Collective::kAllReduce, bytes, exchange.topology, exchange.placement);
+  };
+  for (const GradientStep& step : opened.steps) {
+    InsertBucketCopies(job, step, edit);
+    InsertBuckets(job.graph(), step, exchange.bucket_bytes, opened.channel, time, edit);
+  }
+  return opened.effect;
 }
 
 Effect MakeExchange(const Job& job, const Arguments& arguments, double bucket_bytes, Edit& edit) {

@@ -33,6 +33,24 @@ struct Exchange {
   double bucket_bytes = kBucketBytes;
 };
 
+/// A job's gradients, and the channel on which they are to be exchanged, still empty.
+struct OpenedExchange {
+  Effect effect;  ///< Abstains where it cannot be told; all else is void then.
+  std::vector<GradientStep> steps;
+  std::uint32_t channel = 0;
+};
+
+/// REQUIRES: there is no such channel yet.
+OpenedExchange OpenExchange(const Job& job, const Exchange& exchange, Edit& edit);
+
+/// What the reducer launches for each gradient: a scaled copy into the bucket behind it, and one
+/// back in front of what reads the gradients. Gradients whose launches are not known have none.
+void InsertBucketCopies(const Job& job, const GradientStep& step, Edit& edit);
+
+/// A kernel that reads so many bytes and writes them elsewhere; on a GPU whose bandwidth is not
+/// known, one of no work.
+DurationNs CopyTime(const Job& job, double bytes);
+
 /// The channel of the exchange, with bucketed all-reduces on it (as DistributedDataParallel makes
 /// them). Where it cannot be told, the effect abstains. REQUIRES: there is none yet.
 Effect InsertExchange(const Job& job, const Exchange& exchange, Edit& edit);

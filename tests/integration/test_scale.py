@@ -92,6 +92,41 @@ class Points(support.ProgramTest):
         for point in answer["points"][:3]:
             self.assertAlmostEqual(point["throughput_per_s"], 64e3 / point["step_ms"]["mid"], places=6)
 
+    def test_sharding_sends_what_its_stage_says(self):
+        """Of a ring among n: an all-reduce takes two passes of (n - 1) / n of the bytes. Stages 1 and 2 end with one more, of the parameters;
+        stage 3 gathers them twice, but for the last unit, and scatters the gradients once."""
+        common = (RESNET, "--gpus", "4", "--bandwidth-gbps", "1", "--latency-us", "0")
+        transfers = lambda schedule: scale(*common, "--schedule", schedule)["points"][0]["communication_ms"]
+        ddp = transfers("ddp")
+        self.assertAlmostEqual(transfers("zero-1") / ddp, 1.5, delta=0.01)
+        self.assertAlmostEqual(transfers("zero-2") / ddp, 1, delta=0.01)
+        self.assertGreater(transfers("zero-3") / ddp, 1.3)
+        self.assertLess(transfers("zero-3") / ddp, 1.5)
+        self.assertEqual(transfers("fsdp"), transfers("zero-3"))
+
+    def test_servers_share_the_load(self):
+        common = (RESNET, "--gpus", "8", "--bandwidth-gbps", "5")
+        steps = [mids(scale(*common, "--schedule", f"parameter-server:servers={n}"))[0] for n in (1, 2, 8, 64)]
+        self.assertGreater(steps[0], 1.5 * steps[1])
+        self.assertGreater(steps[1], 1.5 * steps[2])
+        self.assertEqual(steps[2], steps[3])  # From here on the workers' own links are full.
+
+    def test_flags_that_say_nothing_are_refused(self):
+        for arguments, reason in [
+            (("--schedule", "p3", "--bucket-mb", "5"), "sends no buckets"),
+            (("--schedule", "fsdp", "--exchange-every", "4"), "sends something in each step"),
+            (("--schedule", "dgc:ratio=0.5"), "does not compress"),
+            (("--schedule", "parameter-server:servers=0"), "servers must be from 1"),
+            (("--schedule", "zero-4"), "must be ddp, per-tensor"),
+        ]:
+            with self.subTest(arguments=arguments):
+                refused = support.headroom("scale", RESNET, *arguments, LOCAL)
+                self.assertEqual(refused.code, 2, str(refused))
+                self.assertIn(reason, refused.message)
+
+    def test_a_number_of_gpus_counts_once(self):
+        self.assertEqual([point["gpus"] for point in scale(RESNET, "--gpus", "2,4,2")["points"]], [2, 4])
+
     def test_a_host_bound_job_stays_host_bound(self):
         answer = scale(BERT, "--gpus", "2,8", "--cluster", "dgx-h100")
         self.assertEqual({point["limited_by"] for point in answer["points"]}, {"host"})

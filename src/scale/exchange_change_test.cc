@@ -1,0 +1,125 @@
+// Schedules that are not one all-reduce a bucket, on a job of two layers, over links of 10 bytes a
+// nanosecond without latency: an all-gather or a reduce-scatter of a layer among two takes 20 us.
+#include "scale/exchange_change.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "whatif/forecast.h"
+#include "whatif/test_layers.h"
+
+namespace headroom {
+namespace {
+
+constexpr double kSmallBuckets = 0.3e6;     ///< Less than a layer.
+constexpr double kUpdate = 1.2 + 98.8 / 2;  ///< Of half of the parameters: its start is as long.
+
+class ExchangeChangeTest : public testing::Test {
+ protected:
+  explicit ExchangeChangeTest(const StoreBuilder& builder = TwoLayers()) : store_(builder.Build()) {
+    Result<std::unique_ptr<Job>> job = Job::Make(*store_, TestKnowledge(), {}, Calibration());
+    EXPECT_TRUE(job.ok()) << job.status().message();
+    job_ = std::move(job).value();
+    forecaster_ = std::make_unique<Forecaster>(*job_);
+  }
+
+  static Topology Links() { return FlatTopology(80 / kEthernetShare, DurationNs(0), 1); }
+
+  Forecast Ask(const Schedule& schedule, const Topology& topology = Links(),
+               std::int64_t gpus = 2) {
+    const ScaledJob scaled = {.exchange = {.topology = topology,
+                                           .placement = {.gpus = gpus, .nodes = gpus},
+                                           .bucket_bytes = kSmallBuckets},
+                              .schedule = schedule};
+    return forecaster_->Run("",
+                            [&](Edit& edit) { return ApplyScaledJob(*job_, {}, scaled, edit); });
+  }
+  double StepUs(const Schedule& schedule, const Topology& topology = Links()) {
+    const Forecast forecast = Ask(schedule, topology);
+    EXPECT_TRUE(forecast.applies) << forecast.why;
+    return forecast.step_ms.mid * 1e3;
+  }
+
+  std::unique_ptr<TraceStore> store_;
+  std::unique_ptr<Job> job_;
+  std::unique_ptr<Forecaster> forecaster_;
+};
+
+TEST_F(ExchangeChangeTest, ShardedUpdatesWaitForTheGather) {
+  const double ddp = StepUs(BucketSchedule());
+  // Gradients as before; then half of the update, and both layers' parameters in 40 us.
+  EXPECT_NEAR(StepUs(ZeroStage::kOptimizer), ddp - (100 - kUpdate) + 40, 0.01);
+  // Of the last gradient, 20 us are exposed in place of 40.
+  EXPECT_NEAR(StepUs(ZeroStage::kGradients), ddp - (100 - kUpdate) + 20, 0.01);
+}
+
+TEST_F(ExchangeChangeTest, ShardedParametersAreGatheredByUnits) {
+  // Exposed: A's gather before its forward, and the scatter of its gradient. B's gather, A's second
+  // one and B's scatter run beside the layers. Copies: in front of both forwards and A's backward,
+  // and B's gradient; A's runs beside its scatter.
+  const Forecast sharded = Ask(ZeroStage::kParameters);
+  ASSERT_TRUE(sharded.applies) << sharded.why;
+  constexpr double kCopies = 4 * (1.449 + 1.25);
+  EXPECT_NEAR(sharded.step_ms.mid * 1e3, 400 + 20 + 20 + kUpdate + kCopies, 3);
+  EXPECT_NEAR(sharded.limits.transfers_ms, 5 * 0.020, 1e-6);
+  EXPECT_NE(sharded.why.find("2 units, of the size of a bucket"), std::string::npos) << sharded.why;
+  EXPECT_NE(sharded.why.find("each rank updates 1/2"), std::string::npos) << sharded.why;
+}
+
+TEST_F(ExchangeChangeTest, ShardedParametersLimitASlowNetwork) {
+  // Of a network of a tenth of the rate, all is exposed but what a layer's 100 us hide: the five
+  // transfers of 200 us follow each other, but for the forward of A, which nothing can run beside.
+  const Topology slow = FlatTopology(8 / kEthernetShare, DurationNs(0), 1);
+  const Forecast sharded = Ask(ZeroStage::kParameters, slow);
+  EXPECT_GT(sharded.step_ms.mid * 1e3, 5 * 200 + kUpdate);
+  EXPECT_LT(sharded.step_ms.mid * 1e3, 5 * 200 + 400 + kUpdate);
+}
+
+TEST_F(ExchangeChangeTest, AServersLinkIsSharedByAllRanks) {
+  // Two ranks' slices: 80 us a layer each way; A's is ready at 400, and B's are gone by then.
+  EXPECT_NEAR(StepUs(ServerSchedule{.servers = 1}), 400 + 80 + 80 + 100, 0.01);
+  EXPECT_NEAR(StepUs(ServerSchedule{.servers = 2}), 400 + 40 + 40 + 100, 0.01);
+  // More do not help: the ranks' own links are full.
+  EXPECT_NEAR(StepUs(ServerSchedule{.servers = 8}), 400 + 40 + 40 + 100, 0.01);
+}
+
+TEST_F(ExchangeChangeTest, ServersNeedMachines) {
+  Topology two = Links();
+  two.name = "pair";
+  two.nodes_at_most = 2;
+  const Forecast forecast = Ask(ServerSchedule{.servers = 1}, two);
+  EXPECT_FALSE(forecast.applies);
+  EXPECT_NE(forecast.why.find("pair has 2 machines at most"), std::string::npos) << forecast.why;
+}
+
+StoreBuilder WithoutUpdate() {
+  StoreBuilder b;
+  b.NameDevice(0, "NVIDIA H200");
+  for (int step = 0; step < 2; ++step) {
+    b.Step(step, kMain, 60 * step, 60);
+    b.Op("aten::addmm", kMain, 60 * step, 4).Sequence(step + 1);
+    b.Launch("aten::fill_", kMain, 60 * step + 1, kGemm, kStream, 10 + 300 * step, 100);
+    b.Op(kNode, kMain, 60 * step + 10, 4).Sequence(step + 1).ForwardThread(0);
+    b.Launch("aten::fill_", kMain, 60 * step + 11, kGemm, kStream, 110 + 300 * step, 100);
+    b.Op("torch::autograd::AccumulateGrad", kMain, 60 * step + 15, 2)
+        .Shapes("[[100, 1000]]", R"(["float"])");
+    b.Launch("aten::add_", kMain, 60 * step + 31, kAdd, kStream, 210 + 300 * step, 100);
+  }
+  return b;
+}
+
+class NoUpdateTest : public ExchangeChangeTest {
+ protected:
+  NoUpdateTest() : ExchangeChangeTest(WithoutUpdate()) {}
+};
+
+TEST_F(NoUpdateTest, ShardingNeedsTheUpdate) {
+  const Forecast forecast = Ask(ZeroStage::kParameters);
+  EXPECT_FALSE(forecast.applies);
+  EXPECT_NE(forecast.why.find("no optimizer step"), std::string::npos) << forecast.why;
+}
+
+}  // namespace
+}  // namespace headroom

@@ -1,0 +1,239 @@
+#include "scale/sharded_exchange.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "cluster/collectives.h"
+#include "cluster/gradient_exchange.h"
+#include "whatif/blocks.h"
+#include "whatif/inserted_kernels.h"
+#include "whatif/optimizer_steps.h"
+
+namespace headroom {
+namespace {
+
+/// Parameters that are gathered and scattered together.
+struct Unit {
+  double bytes = 0;
+  TaskIndex forward = kNoTask;   ///< First task of its forward.
+  TaskIndex backward = kNoTask;  ///< The same of its backward.
+  TaskIndex ready = kNoTask;     ///< The task whose end completes its gradients.
+};
+
+class ShardedExchange {
+ public:
+  ShardedExchange(const Job& job, const Exchange& exchange, Edit& edit)
+      : job_(job), exchange_(exchange), edit_(edit), updates_(FindOptimizerSteps(job)) {}
+
+  Effect Insert(ZeroStage sharding) {
+    OpenedExchange opened = OpenExchange(job_, exchange_, edit_);
+    if (!opened.effect.applies) return opened.effect;
+    steps_ = std::move(opened.steps);
+    channel_ = opened.channel;
+    if (updates_.empty()) {
+      return Effect::Abstain(
+          "no optimizer step was recorded (a range \"Optimizer.step#...\"), and that is what is "
+          "shared out");
+    }
+    if (!StepsFollowEachOther()) {
+      return Effect::Abstain(
+          "the recorded steps overlap or are not alike, so what waits for the parameters is not "
+          "known");
+    }
+    ShareUpdates();
+    Effect effect = std::move(opened.effect);
+    effect.AlsoBecause(
+        fmt::format("each rank updates 1/{} of the parameters", exchange_.placement.gpus));
+    if (sharding == ZeroStage::kParameters) {
+      const std::vector<TaskIndex> cuts = BlockBegins();
+      std::size_t units = 0;
+      for (std::size_t s = 0; s < steps_.size(); ++s) units = InsertUnits(s, UnitsOf(s, cuts));
+      effect.AlsoBecause(fmt::format("parameters are gathered in {} units, of {}", units,
+                                     cuts.empty() ? "the size of a bucket" : "repeated blocks"));
+    } else {
+      for (std::size_t s = 0; s < steps_.size(); ++s) InsertForWholeModel(s, sharding);
+    }
+    return effect;
+  }
+
+ private:
+  /// The step's first task that needs a parameter; of the next cycle for the one behind the last.
+  Dependency FirstForward(std::size_t step) const {
+    const bool wraps = step == steps_.size();
+    const GradientStep& of = steps_[wraps ? 0 : step];
+    TaskIndex first = of.gradients.front().ready;
+    for (const Gradient& gradient : of.gradients) first = std::min(first, gradient.forward);
+    return {.task = first, .cycles = static_cast<std::uint8_t>(wraps ? 1 : 0)};
+  }
+
+  /// The last task of a step's update.
+  TaskIndex LastOfUpdate(std::size_t step) const { return updates_[step].tasks.back(); }
+
+  bool StepsFollowEachOther() const {
+    if (updates_.size() != steps_.size()) return false;
+    for (std::size_t s = 0; s < steps_.size(); ++s) {
+      if (FirstForward(s).task > steps_[s].gradients.front().ready) return false;
+      if (LastOfUpdate(s) <= steps_[s].gradients.back().ready) return false;
+      if (s + 1 < steps_.size() && FirstForward(s + 1).task <= LastOfUpdate(s)) return false;
+    }
+    return true;
+  }
+
+  void ShareUpdates() {
+    const double share = 1 / static_cast<double>(exchange_.placement.gpus);
+    for (const OptimizerStep& update : updates_) {
+      for (const TaskIndex task : update.tasks) {
+        if (!edit_.IsRemoved(task))
+          edit_.SetDuration(task, WithWork(edit_.DurationOf(task), share));
+      }
+    }
+  }
+
+  Edit::ChannelTask Send(Collective collective, double bytes, TaskIndex beside) const {
+    const CollectiveTime time =
+        FastestTime(collective, bytes, exchange_.topology, exchange_.placement);
+    Edit::ChannelTask send;
+    send.channel = channel_;
+    send.step = job_.graph().tasks[beside].step;
+    send.bytes = bytes;
+    send.latency = time.latency;
+    send.duration = time.Total();
+    return send;
+  }
+
+  void InsertForWholeModel(std::size_t s, ZeroStage sharding) {
+    const GradientStep& step = steps_[s];
+    const Collective collective =
+        sharding == ZeroStage::kOptimizer ? Collective::kAllReduce : Collective::kReduceScatter;
+    InsertBucketCopies(job_, step, edit_);
+    InsertBuckets(
+        job_.graph(), step, exchange_.bucket_bytes, channel_,
+        [&](double bytes) {
+          return FastestTime(collective, bytes, exchange_.topology, exchange_.placement);
+        },
+        edit_);
+    const TaskIndex updated = LastOfUpdate(s);
+    Edit::ChannelTask gather = Send(Collective::kAllGather, step.Bytes(), updated);
+    gather.after = {{.task = updated}};
+    Dependency needed = FirstForward(s + 1);
+    needed.task = edit_.FrontOf(needed.task);
+    gather.before = {needed};
+    edit_.Insert(std::move(gather));
+  }
+
+  /// First tasks of the repeated blocks, in order.
+  std::vector<TaskIndex> BlockBegins() const {
+    std::vector<TaskIndex> begins;
+    for (const Block& block : FindBlocks(job_))
+      begins.push_back(block.operators.front().tasks.front());
+    std::sort(begins.begin(), begins.end());
+    return begins;
+  }
+
+  /// In order of the backward. Units are stretches of it whose forwards follow each other the other
+  /// way around.
+  std::vector<Unit> UnitsOf(std::size_t s, const std::vector<TaskIndex>& cuts) const {
+    const auto block_of = [&](TaskIndex forward) {
+      return std::upper_bound(cuts.begin(), cuts.end(), forward) - cuts.begin();
+    };
+    std::vector<Unit> units;
+    for (const Gradient& gradient : steps_[s].gradients) {
+      const bool may_begin = !units.empty() && gradient.forward < units.back().forward &&
+                             gradient.ready > units.back().ready;
+      const bool begins =
+          may_begin && (cuts.empty() ? units.back().bytes >= exchange_.bucket_bytes
+                                     : block_of(gradient.forward) < block_of(units.back().forward));
+      if (units.empty() || begins) units.emplace_back();
+      Unit& unit = units.back();
+      unit.bytes += gradient.bytes;
+      unit.forward = std::min(unit.forward, gradient.forward);
+      unit.ready = gradient.ready;
+    }
+    // What no forward is known of is there from the first on.
+    if (units.back().forward == kNoTask) units.back().forward = FirstForward(s).task;
+    units.front().backward = FirstBackward(s);
+    for (std::size_t u = 1; u < units.size(); ++u)
+      units[u].backward = NextGpuTask(units[u - 1].ready);
+    return units;
+  }
+
+  TaskIndex NextGpuTask(TaskIndex task) const {
+    do {
+      ++task;
+    } while (job_.graph().tasks[task].kind != TaskKind::kGpu);
+    return task;
+  }
+
+  TaskIndex FirstBackward(std::size_t s) const {
+    const TaskIndex first_ready = steps_[s].gradients.front().ready;
+    for (TaskIndex task = FirstForward(s).task; task < first_ready; ++task) {
+      if (job_.graph().tasks[task].kind == TaskKind::kGpu &&
+          job_.ContextOf(task).phase == Phase::kBackward)
+        return task;
+    }
+    return first_ready;
+  }
+
+  /// @param units  in order of the backward
+  std::size_t InsertUnits(std::size_t s, const std::vector<Unit>& units) {
+    const bool wraps = s == 0;
+    const Dependency updated = {.task = LastOfUpdate(wraps ? steps_.size() - 1 : s - 1),
+                                .cycles = static_cast<std::uint8_t>(wraps ? 1 : 0)};
+    // Two are whole at a time: the one that computes and the one that comes.
+    for (std::size_t u = units.size(); u-- > 0;) {
+      const bool early = u + 2 >= units.size();
+      InsertGather(units[u], units[u].forward,
+                   early ? updated : Dependency{.task = units[u + 1].forward, .from_start = true});
+    }
+    for (std::size_t u = 0; u < units.size(); ++u) {
+      if (u > 0) {
+        InsertGather(units[u], units[u].backward,
+                     {.task = units[u - 1].backward, .from_start = true});
+      }
+      InsertScatter(steps_[s], units[u]);
+    }
+    return units.size();
+  }
+
+  void InsertGather(const Unit& unit, TaskIndex needed_by, const Dependency& after) {
+    Edit::ChannelTask gather = Send(Collective::kAllGather, unit.bytes, needed_by);
+    gather.after = {after};
+    if (job_.LaunchOf(needed_by) == kNoTask) {
+      gather.before = {{.task = edit_.FrontOf(needed_by)}};
+      edit_.Insert(std::move(gather));
+      return;
+    }
+    Edit::NewKernel copy = KernelBefore(job_, needed_by, CopyTime(job_, unit.bytes));
+    copy.after = {{.task = edit_.Insert(std::move(gather))}};
+    copy.in_front = true;
+    edit_.Insert(std::move(copy));
+  }
+
+  void InsertScatter(const GradientStep& step, const Unit& unit) {
+    const TaskIndex behind = NextOnStream(job_, unit.ready);
+    if (behind != kNoTask) edit_.Insert(KernelBefore(job_, behind, CopyTime(job_, unit.bytes)));
+    Edit::ChannelTask scatter = Send(Collective::kReduceScatter, unit.bytes, unit.ready);
+    scatter.after = {{.task = unit.ready}};
+    scatter.before = {ReaderOf(job_.graph(), step, edit_)};
+    edit_.Insert(std::move(scatter));
+  }
+
+  const Job& job_;
+  const Exchange& exchange_;
+  Edit& edit_;
+  const std::vector<OptimizerStep> updates_;
+  std::vector<GradientStep> steps_;
+  std::uint32_t channel_ = 0;
+};
+
+}  // namespace
+
+Effect InsertShardedExchange(const Job& job, const Exchange& exchange, ZeroStage sharding,
+                             Edit& edit) {
+  return ShardedExchange(job, exchange, edit).Insert(sharding);
+}
+
+}  // namespace headroom
