@@ -148,14 +148,17 @@ const DeviceSpec* SpecOf(const TraceStore& store, const DeviceCatalog& catalog) 
 namespace {
 
 /// All of a report that follows from its steps.
-TraceReport MakeReport(const TraceStore& store, const Knowledge& knowledge, NameFacts& names,
-                       const AnalysisOptions& options, const StepAnalysis& steps) {
-  TraceReport report;
+void FillReport(const TraceStore& store, const Knowledge& knowledge, NameFacts& names,
+                const AnalysisOptions& options, AnalyzedTrace& trace) {
+  TraceReport& report = trace.report;
+  const StepAnalysis& steps = trace.steps;
   report.input = DescribeInput(store, options);
   report.trace_start = EarliestEvent(store);
 
-  OperatorCosts costs(store);
-  const Attribution attribution(store, names, costs);
+  trace.costs = std::make_unique<OperatorCosts>(store);
+  OperatorCosts& costs = *trace.costs;
+  trace.attribution = std::make_unique<Attribution>(store, names, costs);
+  const Attribution& attribution = *trace.attribution;
   const DeviceSpec* device = SpecOf(store, knowledge.devices());
 
   const std::vector<DeviceWork> work = CollectDeviceWork(store, names);
@@ -166,8 +169,8 @@ TraceReport MakeReport(const TraceStore& store, const Knowledge& knowledge, Name
 
   report.kernels = KernelTable(store, names);
   report.classes = ClassTable(store, names);
-  const std::vector<CostedCall> costed =
-      CollectCostedWork(store, names, attribution, costs, device);
+  trace.costed = CollectCostedWork(store, names, attribution, costs, device);
+  const std::vector<CostedCall>& costed = trace.costed;
   report.operators = OperatorTable(store, attribution, costed);
   report.layers = LayerTable(store, names, attribution);
   report.lines = LineTable(store, attribution);
@@ -203,7 +206,7 @@ TraceReport MakeReport(const TraceStore& store, const Knowledge& knowledge, Name
     if (report.gpu_time.empty() && !report.health.cut) {
       report.bottleneck = JudgeHostOnly(evidence);
       report.findings = FindHostFindings(evidence);
-      return report;
+      return;
     }
     // With damage this deep, the figures stand as recorded but carry no conclusion.
     if (report.steps.list[*median].tasks > 0 && report.health.grade < 'D') {
@@ -211,11 +214,10 @@ TraceReport MakeReport(const TraceStore& store, const Knowledge& knowledge, Name
       report.causes = DescribeCauses(causes, report.breakdown->wall);
       report.bottleneck = Judge(evidence, causes);
       report.findings = FindFindings(evidence, causes);
-      return report;
+      return;
     }
   }
   report.bottleneck = Abstain(report);
-  return report;
 }
 
 }  // namespace
@@ -224,8 +226,10 @@ Result<AnalyzedTrace> AnalyzeTrace(const TraceStore& store, const Knowledge& kno
                                    NameFacts& names, const AnalysisOptions& options) {
   Result<StepAnalysis> steps = AnalyzeSteps(store, names, options);
   if (!steps.ok()) return steps.status();
-  TraceReport report = MakeReport(store, knowledge, names, options, steps.value());
-  return AnalyzedTrace{std::move(report), std::move(steps).value()};
+  AnalyzedTrace trace;
+  trace.steps = std::move(steps).value();
+  FillReport(store, knowledge, names, options, trace);
+  return trace;
 }
 
 Result<TraceReport> Analyze(const TraceStore& store, const Knowledge& knowledge,

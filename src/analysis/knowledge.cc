@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/group_rules.h"
 #include "analysis/host_rules.h"
 #include "cost/device_spec.h"
 #include "cost/kernel_class.h"
@@ -30,6 +31,7 @@ struct Knowledge::Impl {
   DeviceCatalog devices;
   KernelClassifier kernels;
   HostRules host;
+  GroupRules groups;
 };
 
 Knowledge::Knowledge(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -46,13 +48,16 @@ Result<std::unique_ptr<Knowledge>> Knowledge::LoadBuiltIn(std::span<const NamedT
   if (!kernels.ok()) return kernels.status();
   Result<HostRules> host = HostRules::Parse(FileNamed(RuleFiles(), "host.toml"));
   if (!host.ok()) return host.status();
-  auto impl = std::make_unique<Impl>(
-      Impl{std::move(devices).value(), std::move(kernels).value(), std::move(host).value()});
+  Result<GroupRules> groups = GroupRules::Parse(FileNamed(RuleFiles(), "groups.toml"));
+  if (!groups.ok()) return groups.status();
+  auto impl = std::make_unique<Impl>(Impl{std::move(devices).value(), std::move(kernels).value(),
+                                          std::move(host).value(), std::move(groups).value()});
   return std::unique_ptr<Knowledge>(new Knowledge(std::move(impl)));
 }
 
 const DeviceCatalog& Knowledge::devices() const { return impl_->devices; }
 const KernelClassifier& Knowledge::kernels() const { return impl_->kernels; }
 const HostRules& Knowledge::host() const { return impl_->host; }
+const GroupRules& Knowledge::groups() const { return impl_->groups; }
 
 }  // namespace headroom

@@ -1,5 +1,5 @@
-// What Headroom knows before it sees a trace: devices, kernel classes and names of host events,
-// from data/.
+// What Headroom knows before it sees a trace: devices, kernel classes, names of host events
+// and of groups of ranks, from data/.
 #pragma once
 
 #include <memory>
@@ -11,6 +11,7 @@
 namespace headroom {
 
 class DeviceCatalog;
+class GroupRules;
 class HostRules;
 class KernelClassifier;
 
@@ -28,6 +29,7 @@ class Knowledge {
   const DeviceCatalog& devices() const;
   const KernelClassifier& kernels() const;
   const HostRules& host() const;
+  const GroupRules& groups() const;
 
  private:
   struct Impl;

@@ -192,6 +192,7 @@ struct Finding {
   std::string check_section;  ///< Section of the report that shows the figure: `--only SECTION`.
   std::string figure;         ///< The figure quoted in the title, as that section prints it.
   Remedy remedy = Remedy::kNone;
+  bool of_set = false;  ///< Of several files together: the check needs them all.
 
   std::optional<MsInterval> saves_ms;  ///< A step; none: see saves_note.
   /// What was replayed, or why nothing could be; empty: the engine did not run.

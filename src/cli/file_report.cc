@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "analysis/analyzed_trace.h"
+#include "analysis/group_rules.h"
 #include "analysis/name_facts.h"
 #include "cli/progress.h"
 #include "report/escape.h"
@@ -45,9 +46,10 @@ Status Fill(const std::string& path, const Knowledge& knowledge, const FileReque
   Result<AnalyzedTrace> analyzed = AnalyzeTrace(*store.value(), knowledge, names, analysis);
   if (!analyzed.ok()) return analyzed.status();
   if (request.compare) {
-    result.timeline = ReadRankTimeline(*store.value(), names, analyzed.value().steps);
+    result.timeline = ReadRankTimeline(*store.value(), names, knowledge.groups(), analyzed.value());
     result.timeline->path = path;
   }
+  analyzed.value().attribution.reset();  // The forecasts need memory of their own.
   log.Enter("forecast");
   TraceReport& report = result.report.emplace(std::move(analyzed.value().report));
   return Forecast(*store.value(), knowledge, request, report);

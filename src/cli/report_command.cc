@@ -13,6 +13,7 @@
 #include "cli/help.h"
 #include "cli/join_team.h"
 #include "cli/ranks.h"
+#include "cluster/straggler_finding.h"
 #include "report/csv_report.h"
 #include "report/json_report.h"
 #include "report/markdown_report.h"
@@ -213,6 +214,7 @@ Status ReportCommand::Report(SharedReading& reading, FileRequest& request) {
   if (Status status = AssignRanks(files); !status.ok()) return status;
   const bool several = files.size() > 1;
   const JobRanks ranks = CompareRanks(read.value());
+  AddFinding(ranks, files);
   if (Status status = KeepRank(files); !status.ok()) return status;
   AddIssues(ranks, files.front());
   if (Status status = Render(files, several ? &ranks : nullptr); !status.ok()) return status;
@@ -308,6 +310,15 @@ void ReportCommand::AddIssues(const JobRanks& job, TraceReport& report) {
   }
 }
 
+void ReportCommand::AddFinding(const JobRanks& job, std::vector<TraceReport>& files) {
+  std::optional<RankFinding> straggler = FindStraggler(job);
+  if (!straggler) return;
+  for (TraceReport& file : files) {
+    if (file.input.rank == job.ranks[straggler->rank].rank)
+      file.findings.push_back(std::move(straggler->finding));
+  }
+}
+
 Status ReportCommand::KeepRank(std::vector<TraceReport>& files) const {
   if (!rank_) return Status::Ok();
   std::vector<std::int64_t> ranks;
@@ -354,6 +365,7 @@ std::vector<std::string> ReportCommand::ForecastArguments() const {
 Status ReportCommand::Render(const std::vector<TraceReport>& files, const JobRanks* ranks) {
   TextOptions options;
   options.ranks = ranks;
+  options.inputs = traces_;
   if (top_) options.top = static_cast<std::size_t>(*top_);
   options.check_arguments = CheckArguments(files);
   options.forecast_arguments = ForecastArguments();

@@ -46,6 +46,8 @@ class ReportCommand : public Subcommand {
   JobRanks CompareRanks(ReadFiles& read) const;
   /// What is wrong with the set, as issues of one of its files.
   static void AddIssues(const JobRanks& job, TraceReport& report);
+  /// What all ranks together show, as a finding of the one that it is about.
+  static void AddFinding(const JobRanks& job, std::vector<TraceReport>& files);
   /// Leaves the rank that the user asked for.
   Status KeepRank(std::vector<TraceReport>& files) const;
   Status Render(const std::vector<TraceReport>& files, const JobRanks* ranks);

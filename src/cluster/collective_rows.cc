@@ -30,6 +30,13 @@ int ElementBytes(std::string_view dtype) {
   return found == kElementBytes.end() ? 0 : found->second;
 }
 
+/// Of a string without escapes, which is all that descriptions are; any other as it stands.
+std::string_view Unquoted(std::string_view json) {
+  if (json.size() >= 2 && json.front() == '"' && json.back() == '"')
+    return json.substr(1, json.size() - 2);
+  return json;
+}
+
 }  // namespace
 
 CollectiveRows::CollectiveRows(const TraceStore& store) : store_(store) {
@@ -45,6 +52,8 @@ std::optional<CollectiveArguments> CollectiveRows::Of(std::size_t gpu_task) cons
   CollectiveArguments arguments;
   arguments.name = store_.Text(rows.name[row]);
   arguments.group = store_.Text(rows.process_group[row]);
+  arguments.description =
+      Unquoted(store_.Arg(store_.gpu_tasks.args[gpu_task], "Process Group Description"));
   if (rows.group_size[row] > 0) arguments.members = rows.group_size[row];
   // The larger side is the whole tensor: before a reduce-scatter, and after an all-gather.
   const std::int64_t elements = std::max(rows.in_elements[row], rows.out_elements[row]);

@@ -16,6 +16,7 @@ struct CollectiveArguments {
   std::string_view group;               ///< Of ranks; empty: not told.
   std::optional<double> bytes;          ///< Of the whole tensor.
   std::optional<std::int64_t> members;  ///< Ranks of the group.
+  std::string_view description;         ///< Of the group: "mesh_tp"; empty: not told.
 };
 
 class CollectiveRows {

@@ -95,6 +95,9 @@ JobRanks AnalyzeJobRanks(std::vector<RankTimeline> ranks) {
   if (job.ranks.empty() || FindOtherJobs(job)) return job;
   job.alignment = AlignRanks(job.ranks);
   job.waits = MeasureWaits(job.ranks, job.alignment);
+  job.work = CompareWork(job.ranks, job.waits);
+  job.axes = FindParallelAxes(job.ranks);
+  job.pipeline = FindPipeline(job.ranks, job.axes);
   FindMissing(job);
   FindUnaligned(job);
   return job;

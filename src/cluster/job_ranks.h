@@ -1,12 +1,16 @@
 // A job's ranks on one clock: who waits for whom, and what of that cannot be told.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "cluster/parallel_axes.h"
+#include "cluster/pipeline_stages.h"
 #include "cluster/rank_alignment.h"
 #include "cluster/rank_timeline.h"
 #include "cluster/rank_waits.h"
+#include "cluster/rank_work.h"
 #include "store/import_log.h"
 
 namespace headroom {
@@ -22,6 +26,9 @@ struct JobRanks {
   std::vector<RankTimeline> ranks;  ///< By rank.
   Alignment alignment;
   JobWaits waits;
+  JobWork work;
+  std::vector<GroupAxis> axes;
+  std::optional<Pipeline> pipeline;
   std::vector<RankSetIssue> issues;
 };
 

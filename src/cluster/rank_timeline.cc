@@ -1,9 +1,11 @@
 #include "cluster/rank_timeline.h"
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <string_view>
 
+#include "analysis/analyzed_trace.h"
 #include "base/interval_set.h"
 #include "base/text.h"
 #include "cluster/collective_rows.h"
@@ -30,68 +32,133 @@ DurationNs BaseOf(const TraceStore& store) {
 
 class TimelineReader {
  public:
-  TimelineReader(const TraceStore& store, NameFacts& names, const StepAnalysis& steps)
-      : store_(store), names_(names), steps_(steps), arguments_(store) {
-    // Ranks compare on the clock of the machine, where traces tell it.
-    base_ = BaseOf(store);
-    for (std::size_t task = 0; task < store.gpu_tasks.rows(); ++task) {
-      if (Computes(task)) computing_.AppendInOrder(Span(task));
-    }
-  }
+  TimelineReader(const TraceStore& store, NameFacts& names, const GroupRules& rules,
+                 const AnalyzedTrace& trace)
+      : store_(store),
+        names_(names),
+        rules_(rules),
+        trace_(trace),
+        base_(BaseOf(store)),
+        arguments_(store) {}
 
-  RankCollective Read(std::size_t task) const {
-    RankCollective collective;
-    const Interval span = Span(task);
-    collective.start = span.start + base_;
-    collective.end = span.end + base_;
-    collective.hidden = computing_.MeasureWithin(span);
-    const std::int32_t row = steps_.step_of_task[task];
-    if (row != StepAnalysis::kNoStep)
-      collective.step = steps_.steps.list[static_cast<std::size_t>(row)].index;
-    collective.kind = KindOfKernel(store_.Text(store_.gpu_tasks.name[task]));
-    if (const std::optional<CollectiveArguments> arguments = arguments_.Of(task)) {
-      if (!arguments->name.empty()) collective.kind = LowerCase(arguments->name);
-      collective.group = arguments->group;
-      collective.members = arguments->members;
-      collective.bytes = arguments->bytes;
+  RankTimeline Read() {
+    RankTimeline timeline;
+    timeline.rank = store_.metadata.rank;
+    timeline.world_size = store_.metadata.world_size;
+    for (std::size_t task = 0; task < store_.gpu_tasks.rows(); ++task) {
+      if (store_.gpu_tasks.kind[task] != GpuTaskKind::kKernel) continue;
+      if (!names_.IsCommunication(store_.gpu_tasks.name[task]))
+        computing_.AppendInOrder(Span(task));
     }
-    return collective;
+    IntervalSet collectives, neighbours;
+    for (std::size_t task = 0; task < store_.gpu_tasks.rows(); ++task) {
+      if (store_.gpu_tasks.kind[task] != GpuTaskKind::kKernel) continue;
+      if (!names_.IsCommunication(store_.gpu_tasks.name[task])) continue;
+      timeline.collectives.push_back(ReadCollective(task, timeline.groups));
+      (IsPointToPoint(timeline.collectives.back().kind) ? neighbours : collectives)
+          .AppendInOrder(Span(task));
+    }
+    ReadSteps(collectives, neighbours, timeline);
+    return timeline;
   }
 
  private:
   Interval Span(std::size_t task) const {
     return {store_.gpu_tasks.start[task], store_.TaskEnd(GpuTaskId(task))};
   }
-  bool Computes(std::size_t task) const {
-    return store_.gpu_tasks.kind[task] == GpuTaskKind::kKernel &&
-           !names_.IsCommunication(store_.gpu_tasks.name[task]);
+
+  RankCollective ReadCollective(std::size_t task, std::vector<RankGroup>& groups) const {
+    RankCollective collective;
+    const Interval span = Span(task);
+    // Ranks compare on the clock of the machine, where traces tell it.
+    collective.start = span.start + base_;
+    collective.end = span.end + base_;
+    collective.hidden = computing_.MeasureWithin(span);
+    const std::int32_t row = trace_.steps.step_of_task[task];
+    if (row != StepAnalysis::kNoStep)
+      collective.step = trace_.steps.steps.list[static_cast<std::size_t>(row)].index;
+    collective.kind = KindOfKernel(store_.Text(store_.gpu_tasks.name[task]));
+    collective.phase = PhaseOfCaller(task);
+    const std::optional<CollectiveArguments> arguments = arguments_.Of(task);
+    if (!arguments) return collective;
+    if (!arguments->name.empty()) collective.kind = LowerCase(arguments->name);
+    collective.group = arguments->group;
+    collective.members = arguments->members;
+    collective.bytes = arguments->bytes;
+    if (!collective.group.empty()) Know(*arguments, groups);
+    return collective;
+  }
+
+  void Know(const CollectiveArguments& arguments, std::vector<RankGroup>& groups) const {
+    const bool known = std::any_of(groups.begin(), groups.end(), [&](const RankGroup& group) {
+      return group.name == arguments.group;
+    });
+    if (known) return;
+    groups.push_back({.name = std::string(arguments.group),
+                      .description = std::string(arguments.description),
+                      .axis = rules_.AxisOf(arguments.description)});
+  }
+
+  /// What runs a collective is of the phase "communication" itself.
+  Phase PhaseOfCaller(std::size_t task) const {
+    HostEventId event = store_.gpu_tasks.launch[task];
+    while (event.valid() && trace_.attribution->Of(event).phase == Phase::kCommunication)
+      event = store_.host_events.parent[event.index()];
+    return event.valid() ? trace_.attribution->Of(event).phase : Phase::kOther;
+  }
+
+  void ReadSteps(const IntervalSet& collectives, const IntervalSet& neighbours,
+                 RankTimeline& timeline) const {
+    const StepAnalysis& steps = trace_.steps;
+    const IntervalSet exposed = Subtract(collectives, computing_);
+    const IntervalSet waiting = Subtract(Subtract(neighbours, computing_), collectives);
+    for (std::size_t row = 0; row < steps.steps.list.size(); ++row) {
+      const StepRow& step = steps.steps.list[row];
+      const Interval span = steps.spans[row];
+      timeline.steps.push_back({
+          .number = step.index,
+          .start = step.start + base_,
+          .wall = step.wall,
+          .computing = computing_.MeasureWithin(span),
+          .collectives = exposed.MeasureWithin(span),
+          .neighbours = waiting.MeasureWithin(span),
+      });
+    }
+    const auto step_of = [&](std::size_t task) -> RankStep* {
+      const std::int32_t row = steps.step_of_task[task];
+      return row == StepAnalysis::kNoStep ? nullptr
+                                          : &timeline.steps[static_cast<std::size_t>(row)];
+    };
+    for (const CostedCall& call : trace_.costed) {
+      RankStep* step = step_of(call.main_task.index());
+      if (step != nullptr) step->flops = step->flops.value_or(0) + call.cost->flops;
+    }
+    for (std::size_t task = 0; task < store_.gpu_tasks.rows(); ++task) {
+      if (store_.gpu_tasks.copy[task] != CopyKind::kHostToDevice) continue;
+      RankStep* step = step_of(task);
+      if (step != nullptr && store_.gpu_tasks.bytes[task] > 0)
+        step->input_bytes += static_cast<double>(store_.gpu_tasks.bytes[task]);
+    }
   }
 
   const TraceStore& store_;
   NameFacts& names_;
-  const StepAnalysis& steps_;
-  DurationNs base_;
+  const GroupRules& rules_;
+  const AnalyzedTrace& trace_;
+  const DurationNs base_;
   CollectiveRows arguments_;
   IntervalSet computing_;
 };
 
 }  // namespace
 
-RankTimeline ReadRankTimeline(const TraceStore& store, NameFacts& names,
-                              const StepAnalysis& steps) {
-  RankTimeline timeline;
-  timeline.rank = store.metadata.rank;
-  timeline.world_size = store.metadata.world_size;
-  const DurationNs base = BaseOf(store);
-  for (const StepRow& row : steps.steps.list)
-    timeline.steps.push_back({.number = row.index, .start = row.start + base, .wall = row.wall});
-  const TimelineReader reader(store, names, steps);
-  for (std::size_t task = 0; task < store.gpu_tasks.rows(); ++task) {
-    if (store.gpu_tasks.kind[task] != GpuTaskKind::kKernel) continue;
-    if (names.IsCommunication(store.gpu_tasks.name[task]))
-      timeline.collectives.push_back(reader.Read(task));
-  }
-  return timeline;
+bool IsPointToPoint(std::string_view kind) {
+  return kind.find("send") != std::string_view::npos || kind.find("recv") != std::string_view::npos;
+}
+
+RankTimeline ReadRankTimeline(const TraceStore& store, NameFacts& names, const GroupRules& rules,
+                              const AnalyzedTrace& trace) {
+  return TimelineReader(store, names, rules, trace).Read();
 }
 
 }  // namespace headroom

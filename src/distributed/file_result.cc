@@ -149,9 +149,9 @@ void serialize(Archive& archive, CauseRow& row) {
 
 template <typename Archive>
 void serialize(Archive& archive, Finding& row) {
-  auto& [id, title, share_pct, evidence, action, check_section, figure, remedy, saves_ms,
+  auto& [id, title, share_pct, evidence, action, check_section, figure, remedy, of_set, saves_ms,
          saves_note, scenario] = row;
-  archive(id, title, share_pct, evidence, action, check_section, figure, remedy, saves_ms,
+  archive(id, title, share_pct, evidence, action, check_section, figure, remedy, of_set, saves_ms,
           saves_note, scenario);
 }
 
@@ -247,20 +247,26 @@ void serialize(Archive& archive, TraceReport& row) {
 
 template <typename Archive>
 void serialize(Archive& archive, RankCollective& row) {
-  auto& [group, kind, step, start, end, bytes, members, hidden] = row;
-  archive(group, kind, step, start, end, bytes, members, hidden);
+  auto& [group, kind, step, start, end, bytes, members, hidden, phase] = row;
+  archive(group, kind, step, start, end, bytes, members, hidden, phase);
 }
 
 template <typename Archive>
 void serialize(Archive& archive, RankStep& row) {
-  auto& [number, start, wall] = row;
-  archive(number, start, wall);
+  auto& [number, start, wall, computing, collectives, neighbours, flops, input_bytes] = row;
+  archive(number, start, wall, computing, collectives, neighbours, flops, input_bytes);
+}
+
+template <typename Archive>
+void serialize(Archive& archive, RankGroup& row) {
+  auto& [name, description, axis] = row;
+  archive(name, description, axis);
 }
 
 template <typename Archive>
 void serialize(Archive& archive, RankTimeline& row) {
-  auto& [rank, world_size, path, host, collectives, steps] = row;
-  archive(rank, world_size, path, host, collectives, steps);
+  auto& [rank, world_size, path, host, collectives, steps, groups] = row;
+  archive(rank, world_size, path, host, collectives, steps, groups);
 }
 
 template <typename Archive>

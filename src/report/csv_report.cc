@@ -10,6 +10,7 @@
 #include "report/escape.h"
 #include "report/json_writer.h"
 #include "report/phrases.h"
+#include "report/ranks_report.h"
 
 namespace headroom {
 namespace {
@@ -242,6 +243,51 @@ std::string FindingsCsv(const JobReport& job, const ReportOptions& options) {
   return std::move(table).Take();
 }
 
+/// Of one file, no rows.
+std::string WaitsCsv(const JobRanks* job) {
+  Table table("rank,waited_ms,caused_ms,last_count,culprit_steps,computing_ms,work");
+  for (std::size_t r = 0; job != nullptr && r < job->waits.ranks.size(); ++r) {
+    const RankWaits& waits = job->waits.ranks[r];
+    const RankWork* work = job->work.ranks.empty() ? nullptr : &job->work.ranks[r];
+    table.Row({Whole(job->ranks[r].rank), Ms(waits.waited), Ms(waits.caused), Whole(waits.last),
+               Whole(waits.culprit), work != nullptr ? Ms(work->computing) : "",
+               work != nullptr ? Number(work->work) : ""});
+  }
+  return std::move(table).Take();
+}
+
+/// Of one file, no rows.
+std::string ClocksCsv(const JobRanks* job) {
+  Table table("rank,host,aligned,reference_rank,offset_ms,drift_ppm,uncertainty_us,matches");
+  for (std::size_t r = 0; job != nullptr && r < job->ranks.size(); ++r) {
+    const RankClock& clock = job->alignment.clocks[r];
+    const auto known = [&](std::string text) { return clock.aligned ? text : ""; };
+    constexpr double kPerMillion = 1e6;
+    table.Row({Whole(job->ranks[r].rank), Text(job->ranks[r].host),
+               clock.aligned ? "true" : "false",
+               clock.aligned ? Whole(job->ranks[clock.root].rank) : "",
+               known(Ms(DurationNs(clock.offset_ns))), known(Number(kPerMillion * clock.drift)),
+               known(Us(clock.uncertainty)), Whole(static_cast<std::int64_t>(clock.matches))});
+  }
+  return std::move(table).Take();
+}
+
+/// Of one file, no rows.
+std::string CollectivesCsv(const JobRanks* job) {
+  Table table(
+      "kind,group,axis,bytes,count,ranks,members,wait_us,transfer_us,exposed_us,algorithm_gbs,"
+      "bus_gbs");
+  if (job == nullptr) return std::move(table).Take();
+  for (const CollectiveClass& row : job->waits.classes) {
+    const GroupAxis* group = FindAxis(*job, row.group);
+    const std::string_view axis = group != nullptr && group->axis ? Name(*group->axis) : "";
+    table.Row({Text(row.kind), Text(row.group), Text(axis), Number(row.bytes), Whole(row.count),
+               Whole(row.ranks), Whole(row.members), Us(row.wait), Us(row.transfer),
+               Us(row.exposed), Number(row.algorithm_gbs), Number(row.bus_gbs)});
+  }
+  return std::move(table).Take();
+}
+
 }  // namespace
 
 std::vector<NamedFile> RenderCsv(std::span<const TraceReport> files, const ReportOptions& options) {
@@ -260,7 +306,10 @@ std::vector<NamedFile> RenderCsv(std::span<const TraceReport> files, const Repor
       RegionsCsv(job, options),
       TimingsCsv(job),
       CallbacksCsv(job, options),
-      MetricsCsv(job)};
+      MetricsCsv(job),
+      WaitsCsv(options.ranks),
+      ClocksCsv(options.ranks),
+      CollectivesCsv(options.ranks)};
   std::vector<NamedFile> tables;
   for (std::size_t i = 0; i < kCsvFiles.size(); ++i)
     tables.push_back({std::string(kCsvFiles[i]), std::move(contents[i])});

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "cluster/test_ranks.h"
 #include "report/json_report.h"
 #include "report/report_fixture.h"
 
@@ -41,9 +42,22 @@ std::vector<std::vector<std::string>> Parse(const std::string& text) {
   return rows;
 }
 
+/// Two ranks, one of which is late.
+const JobRanks& TwoRanks() {
+  static const JobRanks job = [] {
+    RankBuilder b(2);
+    b.Step(0, 0, 1000).AllReduce({100, 200}, 300).AllReduce({400, 500}, 600);
+    b.AllReduce({700, 800}, 900);
+    return AnalyzeJobRanks(b.ranks());
+  }();
+  return job;
+}
+
 std::map<std::string, std::vector<std::vector<std::string>>> Tables(const TraceReport& report) {
   std::map<std::string, std::vector<std::vector<std::string>>> tables;
-  for (const NamedFile& file : RenderCsv(std::vector{report}, {}))
+  ReportOptions options;
+  options.ranks = &TwoRanks();
+  for (const NamedFile& file : RenderCsv(std::vector{report}, options))
     tables[file.name] = Parse(file.content);
   return tables;
 }
@@ -53,7 +67,7 @@ TEST(RenderCsv, EveryRowHasTheFieldsOfItsHeader) {
   report.kernels[0].name = "a,\"b\"\r\nc";
   report.findings[0].title = "=HYPERLINK(1)";
   const auto tables = Tables(report);
-  EXPECT_EQ(tables.size(), 14u);
+  EXPECT_EQ(tables.size(), 17u);
   for (const auto& [name, rows] : tables) {
     ASSERT_GE(rows.size(), 2u) << name;
     for (const auto& row : rows) EXPECT_EQ(row.size(), rows[0].size()) << name;
@@ -61,14 +75,19 @@ TEST(RenderCsv, EveryRowHasTheFieldsOfItsHeader) {
   EXPECT_EQ(tables.at("kernels.csv")[1][1], "a,\"b\"\r\nc");
   EXPECT_EQ(tables.at("findings.csv")[1][2], "'=HYPERLINK(1)");
   EXPECT_EQ(tables.at("steps.csv")[1][3], "73.9");
+  EXPECT_EQ(tables.at("waits.csv")[2][2], "0.3");
 }
 
 TEST(RenderCsv, HeadersAreTheKeysOfTheJsonReport) {
-  const auto json = nlohmann::json::parse(RenderJson(std::vector{DemoReport()}, {}));
+  ReportOptions options;
+  options.ranks = &TwoRanks();
+  const auto json = nlohmann::json::parse(RenderJson(std::vector{DemoReport()}, options));
   for (const auto& [name, rows] : Tables(DemoReport())) {
     const std::string list = name.substr(0, name.find('.'));
     std::set<std::string> keys;
-    const auto& json_rows = list == "steps" ? json["steps"]["list"] : json[list];
+    const auto& json_rows = list == "steps"                    ? json["steps"]["list"]
+                            : json["job_ranks"].contains(list) ? json["job_ranks"][list]
+                                                               : json[list];
     for (const auto& [key, value] : json_rows[0].items()) keys.insert(key);
     if (list == "findings") keys.insert("rank");  // Several files have it.
     EXPECT_EQ(std::set<std::string>(rows[0].begin(), rows[0].end()), keys) << name;

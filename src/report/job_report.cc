@@ -245,8 +245,13 @@ std::string_view NameOf(Severity severity) {
 
 std::vector<std::string> CheckWords(const Finding& finding, const TraceReport& file,
                                     const ReportOptions& options) {
-  std::vector<std::string> words = {"headroom", "report", PathArgument(file.input.path), "--only",
-                                    finding.check_section};
+  std::vector<std::string> words = {"headroom", "report"};
+  if (finding.of_set) {
+    for (const std::string& input : options.inputs) words.push_back(PathArgument(input));
+  } else {
+    words.push_back(PathArgument(file.input.path));
+  }
+  words.insert(words.end(), {"--only", finding.check_section});
   words.insert(words.end(), options.check_arguments.begin(), options.check_arguments.end());
   return words;
 }

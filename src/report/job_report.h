@@ -18,6 +18,8 @@ namespace headroom {
 struct ReportOptions {
   /// Rows of each list of kernels, operators, ... a rank; absent: all.
   std::optional<std::size_t> top;
+  /// Files and folders as they were given; a check of all of them names these.
+  std::vector<std::string> inputs;
   /// Arguments that the check commands need to give the same figures, e.g. {"--steps", "2:4"}.
   std::vector<std::string> check_arguments;
   /// Those that forecasts need to be the same, e.g. {"--measured-step-ms", "83.5"}.

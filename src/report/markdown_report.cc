@@ -151,6 +151,8 @@ std::string RenderMarkdown(std::span<const TraceReport> files, const ReportOptio
   if (!file.bottleneck.evidence.empty()) out += "\n";
   if (options.ranks != nullptr && !options.ranks->waits.classes.empty())
     out += fmt::format("**Ranks.** {}\n\n", Escaped(RanksVerdict(*options.ranks)));
+  if (options.ranks != nullptr && options.ranks->pipeline)
+    out += fmt::format("**Pipeline.** {}\n\n", Escaped(PipelineVerdict(*options.ranks->pipeline)));
   Summary(out, job);
   Breakdown(out, file);
   Findings(out, job, options);

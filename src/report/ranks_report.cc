@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -42,6 +43,8 @@ void WriteWaits(const JobRanks& job, JsonWriter& json) {
   json.Key("rank").Integer(waits.stragglers.size() == 1 ? job.ranks[waits.stragglers.front()].rank
                                                         : std::nullopt);
   json.Key("host").StringOrNull(waits.straggler_host);
+  json.Key("cause").StringOrNull(NameOf(job.work.cause));
+  json.Key("why").StringOrNull(job.work.why);
   json.Key("ranks").BeginArray();
   for (const std::size_t straggler : waits.stragglers) json.Integer(job.ranks[straggler].rank);
   json.EndArray();
@@ -60,9 +63,70 @@ void WriteWaits(const JobRanks& job, JsonWriter& json) {
     json.Key("caused_ms").Milliseconds(row.caused);
     json.Key("last_count").Integer(row.last);
     json.Key("culprit_steps").Integer(row.culprit);
+    const RankWork* work = job.work.ranks.empty() ? nullptr : &job.work.ranks[r];
+    json.Key("computing_ms")
+        .Milliseconds(work != nullptr ? std::optional(work->computing) : std::nullopt);
+    json.Key("work").Number(work != nullptr ? work->work : std::nullopt);
     json.EndObject();
   }
   json.EndArray();
+}
+
+void WriteRanks(const JobRanks& job, const std::vector<std::size_t>& ranks, JsonWriter& json) {
+  json.BeginArray();
+  for (const std::size_t rank : ranks) json.Integer(job.ranks[rank].rank);
+  json.EndArray();
+}
+
+void WriteWork(const JobRanks& job, JsonWriter& json) {
+  const JobWork& work = job.work;
+  const auto percent = [](std::optional<double> share) {
+    return share ? std::optional(kPercent * *share) : std::nullopt;
+  };
+  json.Key("work").BeginObject();
+  json.Key("measure").StringOrNull(NameOf(work.measure));
+  json.Key("steps").Integer(work.steps);
+  json.Key("computing_imbalance_pct").Number(kPercent * work.computing_imbalance);
+  json.Key("work_imbalance_pct").Number(percent(work.work_imbalance));
+  json.Key("explained_pct").Number(percent(work.explained));
+  json.EndObject();
+}
+
+void WriteGroups(const JobRanks& job, JsonWriter& json) {
+  json.Key("groups").BeginArray(Layout::kLines);
+  for (const GroupAxis& group : job.axes) {
+    json.BeginObject();
+    json.Key("group").StringOrNull(group.group);
+    json.Key("axis").StringOrNull(group.axis ? Name(*group.axis) : "");
+    json.Key("axis_from").StringOrNull(!group.axis ? "" : group.recorded ? "recorded" : "inferred");
+    json.Key("why").String(group.why);
+    json.Key("members").Integer(group.members);
+    json.Key("ranks");
+    WriteRanks(job, group.ranks, json);
+    json.EndObject();
+  }
+  json.EndArray();
+}
+
+void WritePipeline(const JobRanks& job, JsonWriter& json) {
+  json.Key("pipeline");
+  if (!job.pipeline) return json.Null();
+  json.BeginObject(Layout::kLines);
+  json.Key("imbalance_pct").Number(kPercent * job.pipeline->imbalance);
+  json.Key("bubble_pct").Number(kPercent * job.pipeline->bubble_share);
+  json.Key("stages").BeginArray(Layout::kLines);
+  for (const PipelineStage& stage : job.pipeline->stages) {
+    json.BeginObject();
+    json.Key("ranks");
+    WriteRanks(job, stage.ranks, json);
+    json.Key("step_ms").Milliseconds(stage.step);
+    json.Key("computing_ms").Milliseconds(stage.computing);
+    json.Key("bubble_ms").Milliseconds(stage.bubble);
+    json.Key("neighbours_ms").Milliseconds(stage.neighbours);
+    json.EndObject();
+  }
+  json.EndArray();
+  json.EndObject();
 }
 
 void WriteClasses(const JobRanks& job, JsonWriter& json) {
@@ -71,6 +135,8 @@ void WriteClasses(const JobRanks& job, JsonWriter& json) {
     json.BeginObject();
     json.Key("kind").String(row.kind);
     json.Key("group").StringOrNull(row.group);
+    const GroupAxis* axis = FindAxis(job, row.group);
+    json.Key("axis").StringOrNull(axis != nullptr && axis->axis ? Name(*axis->axis) : "");
     json.Key("bytes").Number(row.bytes);
     json.Key("count").Integer(row.count);
     json.Key("ranks").Integer(row.ranks);
@@ -85,23 +151,7 @@ void WriteClasses(const JobRanks& job, JsonWriter& json) {
   json.EndArray();
 }
 
-}  // namespace
-
-std::string_view NameOf(StragglerPattern pattern) {
-  switch (pattern) {
-    case StragglerPattern::kNone:
-      return "none";
-    case StragglerPattern::kRecurrent:
-      return "recurrent";
-    case StragglerPattern::kRotating:
-      return "rotating";
-    case StragglerPattern::kOnce:
-      return "once";
-  }
-  return "";
-}
-
-std::string RanksVerdict(const JobRanks& job) {
+std::string WhoIsLate(const JobRanks& job) {
   const JobWaits& waits = job.waits;
   std::string lost = FormatMs(waits.lost);
   if (waits.lost_share) {
@@ -148,13 +198,94 @@ std::string RanksVerdict(const JobRanks& job) {
   return {};
 }
 
+}  // namespace
+
+std::string_view NameOf(StragglerPattern pattern) {
+  switch (pattern) {
+    case StragglerPattern::kNone:
+      return "none";
+    case StragglerPattern::kRecurrent:
+      return "recurrent";
+    case StragglerPattern::kRotating:
+      return "rotating";
+    case StragglerPattern::kOnce:
+      return "once";
+  }
+  return "";
+}
+
+const GroupAxis* FindAxis(const JobRanks& job, std::string_view group) {
+  for (const GroupAxis& axis : job.axes) {
+    if (axis.group == group) return &axis;
+  }
+  return nullptr;
+}
+
+std::string_view NameOf(LateCause cause) {
+  switch (cause) {
+    case LateCause::kNobodyIsLate:
+      return "";
+    case LateCause::kUnknown:
+      return "unknown";
+    case LateCause::kMoreWork:
+      return "more-work";
+    case LateCause::kSlowGpu:
+      return "slow-gpu";
+    case LateCause::kLateStart:
+      return "late-start";
+  }
+  return "";
+}
+
+std::string_view NameOf(WorkMeasure measure) {
+  switch (measure) {
+    case WorkMeasure::kNone:
+      return "";
+    case WorkMeasure::kFlops:
+      return "flops";
+    case WorkMeasure::kInputBytes:
+      return "input_bytes";
+  }
+  return "";
+}
+
+std::string AxisOf(const JobRanks& job, std::string_view group) {
+  const GroupAxis* axis = FindAxis(job, group);
+  if (axis == nullptr || !axis->axis) return "";
+  return fmt::format("{}{}", Name(*axis->axis), axis->recorded ? "" : "?");
+}
+
+std::string PipelineVerdict(const Pipeline& pipeline) {
+  const auto longest = std::max_element(
+      pipeline.stages.begin(), pipeline.stages.end(),
+      [](const PipelineStage& a, const PipelineStage& b) { return a.computing < b.computing; });
+  constexpr double kEven = 0.05;
+  std::string text = fmt::format(
+      "Of {} stages, {} of their time is a bubble: neither computing nor "
+      "in a collective.",
+      pipeline.stages.size(), FormatPercent(kPercent * pipeline.bubble_share));
+  if (pipeline.imbalance < kEven) return text + " They compute about equally long.";
+  return text +
+         fmt::format(" Stage {} computes longest, {} above the mean: move layers away from it.",
+                     longest - pipeline.stages.begin(),
+                     FormatPercent(kPercent * pipeline.imbalance));
+}
+
+std::string RanksVerdict(const JobRanks& job) {
+  const std::string who = WhoIsLate(job);
+  return job.work.why.empty() ? who : who + " " + job.work.why;
+}
+
 void WriteJobRanksJson(const JobRanks* ranks, JsonWriter& json) {
   json.Key("job_ranks");
   if (ranks == nullptr) return json.Null();
   json.BeginObject(Layout::kLines);
   WriteWaits(*ranks, json);
   WriteClocks(*ranks, json);
+  WriteWork(*ranks, json);
+  WriteGroups(*ranks, json);
   WriteClasses(*ranks, json);
+  WritePipeline(*ranks, json);
   json.Key("matched").Integer(static_cast<std::int64_t>(ranks->alignment.collectives.size()));
   json.Key("unmatched").Integer(static_cast<std::int64_t>(ranks->alignment.unmatched));
   json.Key("misfits").Integer(static_cast<std::int64_t>(ranks->alignment.misfits));

@@ -27,15 +27,23 @@ void WriteVerdict(TextContext& c, const JobRanks& job) {
 
 struct RankRow {
   const RankWaits* waits;
+  const RankWork* work;  ///< nullptr: not compared.
   const RankClock* clock;
   std::string rank, host;
 };
 
+std::string FormatWork(const JobRanks& job, const RankWork& work) {
+  constexpr double kGiga = 1e9;
+  if (!work.work) return "";
+  return job.work.measure == WorkMeasure::kFlops ? fmt::format("{:.4g} GFLOP", *work.work / kGiga)
+                                                 : FormatBytes(*work.work) + " in";
+}
+
 void WriteWaits(TextContext& c, const JobRanks& job) {
   std::vector<RankRow> rows;
   for (std::size_t r = 0; r < job.waits.ranks.size(); ++r)
-    rows.push_back(
-        {&job.waits.ranks[r], &job.alignment.clocks[r], RankNumber(job, r), job.ranks[r].host});
+    rows.push_back({&job.waits.ranks[r], job.work.ranks.empty() ? nullptr : &job.work.ranks[r],
+                    &job.alignment.clocks[r], RankNumber(job, r), job.ranks[r].host});
   std::stable_sort(rows.begin(), rows.end(), [](const RankRow& a, const RankRow& b) {
     return a.waits->caused > b.waits->caused;
   });
@@ -56,6 +64,10 @@ void WriteWaits(TextContext& c, const JobRanks& job) {
        {"steps", Kind::kNumber,
         [](const RankRow& r) { return Span{FormatCount(r.waits->culprit)}; }},
        {"waited", Kind::kNumber, [](const RankRow& r) { return Span{FormatMs(r.waits->waited)}; }},
+       {"computing", Kind::kNumber,
+        [](const RankRow& r) { return Span{r.work ? FormatMs(r.work->computing) : ""}; }},
+       {"work", Kind::kNumber,
+        [&](const RankRow& r) { return Span{r.work ? FormatWork(job, *r.work) : ""}; }},
        {"clock ahead by", Kind::kNumber,
         [](const RankRow& r) {
           return Span{r.clock->aligned ? FormatMs(DurationNs(r.clock->offset_ns)) : "not known"};
@@ -83,6 +95,7 @@ void WriteClasses(TextContext& c, const JobRanks& job) {
       c.page, shown,
       {{"collective", Kind::kName, [](const CollectiveClass& r) { return Span{r.kind}; }},
        {"group", Kind::kText, [](const CollectiveClass& r) { return Span{r.group}; }},
+       {"axis", Kind::kText, [&](const CollectiveClass& r) { return Span{AxisOf(job, r.group)}; }},
        {"size", Kind::kNumber,
         [](const CollectiveClass& r) { return Span{r.bytes ? FormatBytes(*r.bytes) : ""}; }},
        {"count", Kind::kNumber,
@@ -96,6 +109,39 @@ void WriteClasses(TextContext& c, const JobRanks& job) {
           return Span{r.bus_gbs ? fmt::format("{:.3g} GB/s", *r.bus_gbs) : ""};
         }}});
   if (shown.size() < rows.size()) c.More(shown.size(), rows.size(), Section::kRanks);
+  for (const GroupAxis& group : job.axes) {
+    if (!group.axis || group.recorded) continue;
+    c.page.Paragraph("  ",
+                     fmt::format("{}?: inferred{}: {}", Name(*group.axis),
+                                 group.group.empty() ? "" : " of group " + group.group, group.why),
+                     Style::kPlain, Style::kDim);
+  }
+}
+
+void WritePipeline(TextContext& c, const JobRanks& job) {
+  if (!job.pipeline) return;
+  c.page.Blank();
+  c.Meaning(PipelineVerdict(*job.pipeline));
+  const std::vector<PipelineStage>& stages = job.pipeline->stages;
+  const auto time = [](const char* head, DurationNs PipelineStage::*part) {
+    return RowColumn<PipelineStage>{
+        head, Kind::kNumber, [=](const PipelineStage& r) { return Span{FormatMs(r.*part)}; }};
+  };
+  WriteTable<PipelineStage>(
+      c.page, stages,
+      {{"stage", Kind::kNumber,
+        [&](const PipelineStage& r) { return Span{fmt::format("{}", &r - stages.data())}; }},
+       {"ranks", Kind::kText,
+        [&](const PipelineStage& r) {
+          std::string text;
+          for (const std::size_t rank : r.ranks)
+            text += (text.empty() ? "" : ", ") + RankNumber(job, rank);
+          return Span{text};
+        }},
+       time("step", &PipelineStage::step),
+       time("computing", &PipelineStage::computing),
+       time("bubble", &PipelineStage::bubble),
+       time("of it sending, waiting", &PipelineStage::neighbours)});
 }
 
 }  // namespace
@@ -112,9 +158,11 @@ void WriteRanks(TextContext& c) {
       "Who waits for whom, on one clock that the collectives tell: the last to arrive holds all "
       "others up.");
   WriteVerdict(c, *job);
-  if (job->waits.classes.empty()) return;
-  WriteWaits(c, *job);
-  WriteClasses(c, *job);
+  if (!job->waits.classes.empty()) {
+    WriteWaits(c, *job);
+    WriteClasses(c, *job);
+  }
+  WritePipeline(c, *job);
 }
 
 }  // namespace headroom

@@ -1,7 +1,9 @@
 """Several ranks: the culprit and not its victims, on clocks that know nothing of each other. Ranks are made of a real trace of one
 (integration/ranks.py), so that what is to be found is known."""
 import copy
+import csv
 import gzip
+import shlex
 
 from integration import ranks, support
 
@@ -42,6 +44,61 @@ class Ranks(support.ProgramTest):
         self.assertNotIn("missing-ranks", issues)
         self.assertEqual(job["unmatched"], 0)
         self.assertEqual(len(report["inputs"]), 4)
+
+    def test_why_the_culprit_is_late(self):
+        made = [ranks.make_rank(self.trace, r, 4, late_us=1500 if r == 2 else 0) for r in range(4)]
+        folder = self.job(*made)
+        job, _, report = self.answer(folder)
+        self.assertEqual(job["straggler"]["cause"], "late-start")
+        self.assertIn("Rank 2 computes as long as a usual one", job["straggler"]["why"])
+        finding = next(f for f in report["findings"] if f["id"] == "straggler")
+        self.assertEqual(finding["rank"], 2)
+        self.assertAlmostEqual(finding["saves_ms"]["mid"], 7.5, delta=0.05)
+        words = shlex.split(finding["check"])
+        check = support.headroom(*words[1:], "--no-local-state")
+        self.assertEqual(check.code, 0, str(check))
+        self.assertIn(finding["figure"], check.text)
+        # Kernels that take twice as long, and hold the others up by as much.
+        slow = copy.deepcopy(made)
+        slow[2] = ranks.make_rank(self.trace, 2, 4, late_us=1500)
+        for event in slow[2]["traceEvents"]:
+            if event.get("cat") == "kernel" and "AllReduce" not in event["name"]:
+                event["dur"] *= 2
+        straggler = self.answer(self.job(*slow))[0]["straggler"]
+        self.assertEqual(straggler["cause"], "slow-gpu" if job["work"]["measure"] else "unknown")
+
+    def test_what_the_groups_share_out(self):
+        """The job's own group is not described, so its axis is inferred; then two of five all-reduces are made sends of a mesh's pipeline."""
+        made = [ranks.make_rank(self.trace, r, 2) for r in range(2)]
+        group = self.answer(self.job(*made))[0]["groups"]
+        self.assertEqual([(g["group"], g["axis"], g["axis_from"], g["ranks"]) for g in group], [("0", "data", "inferred", [0, 1])])
+        for r, trace in enumerate(made):
+            for index, event in enumerate(ranks.collectives(trace)):
+                if index % 5 > 2:
+                    event["args"].update({"Collective name": "send" if r == 0 else "recv", "Process Group Name": "1",
+                                          "Process Group Description": "mesh_pp"})
+        job = self.answer(self.job(*made))[0]
+        self.assertEqual([(g["group"], g["axis"], g["axis_from"]) for g in job["groups"]], [("0", "data", "inferred"), ("1", "pipeline", "recorded")])
+        stages = job["pipeline"]["stages"]
+        self.assertEqual([stage["ranks"] for stage in stages], [[0], [1]])
+        for stage in stages:
+            self.assertGreater(stage["neighbours_ms"], 0)
+            self.assertLessEqual(stage["computing_ms"] + stage["bubble_ms"], stage["step_ms"])
+        text = support.headroom("report", self.scratch / "traces", "--only", "ranks", "--no-local-state").text
+        self.assertRegex(text, r"Of 2 stages, [0-9.]+ % of their time is a bubble")
+        self.assertRegex(text, r"allreduce +0 +data\?")
+
+    def test_tables_of_ranks_and_collectives(self):
+        made = [ranks.make_rank(self.trace, r, 2, late_us=1500 if r == 1 else 0) for r in range(2)]
+        tables = self.scratch / "tables"
+        outcome = support.headroom("report", self.job(*made), "--csv", tables, "--no-local-state")
+        self.assertEqual(outcome.code, 0, str(outcome))
+        with open(tables / "waits.csv", newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual([row["rank"] for row in rows], ["0", "1"])
+        self.assertAlmostEqual(float(rows[1]["caused_ms"]), 22.5, delta=0.1)
+        with open(tables / "collectives.csv", newline="") as file:
+            self.assertEqual({row["axis"] for row in csv.DictReader(file)}, {"data"})
 
     def test_the_machine_of_the_culprits(self):
         made = [ranks.make_rank(self.trace, r, 4, late_us=1500 if r > 1 else 0) for r in range(4)]

@@ -1,0 +1,231 @@
+#include "cluster/rank_work.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+
+#include "base/statistics.h"
+
+namespace headroom {
+namespace {
+
+constexpr double kHalf = 0.5;
+
+/// A step as one rank had it.
+struct Part {
+  std::size_t rank;
+  const RankStep* step;
+};
+
+WorkMeasure MeasureOf(const std::vector<std::vector<Part>>& steps) {
+  const auto all = [&](auto has) {
+    return std::all_of(steps.begin(), steps.end(), [&](const std::vector<Part>& parts) {
+      return std::all_of(parts.begin(), parts.end(), has);
+    });
+  };
+  if (steps.empty()) return WorkMeasure::kNone;
+  if (all([](const Part& part) { return part.step->flops.value_or(0) > 0; }))
+    return WorkMeasure::kFlops;
+  if (all([](const Part& part) { return part.step->input_bytes > 0; }))
+    return WorkMeasure::kInputBytes;
+  return WorkMeasure::kNone;
+}
+
+double WorkOf(const RankStep& step, WorkMeasure measure) {
+  return measure == WorkMeasure::kFlops ? step.flops.value_or(0) : step.input_bytes;
+}
+
+std::string_view NameOf(WorkMeasure measure) {
+  return measure == WorkMeasure::kFlops ? "FLOPs, by shapes" : "bytes of input";
+}
+
+/// Mean over steps of largest / mean - 1.
+template <typename ValueOf>
+double ImbalanceOf(const std::vector<std::vector<Part>>& steps, ValueOf value_of) {
+  double sum = 0;
+  for (const std::vector<Part>& parts : steps) {
+    double largest = 0, all = 0;
+    for (const Part& part : parts) {
+      const double value = value_of(*part.step);
+      largest = std::max(largest, value);
+      all += value;
+    }
+    if (all > 0) sum += largest * static_cast<double>(parts.size()) / all - 1;
+  }
+  return sum / static_cast<double>(steps.size());
+}
+
+/// Pearson's r, squared; none where either does not vary, or of too few.
+std::optional<double> SharedVariance(const std::vector<std::pair<double, double>>& pairs) {
+  constexpr std::size_t kFewest = 6;
+  constexpr double kVaries = 1e-3;  // As a share of the mean.
+  if (pairs.size() < kFewest) return std::nullopt;
+  const auto n = static_cast<double>(pairs.size());
+  double mean_x = 0, mean_y = 0;
+  for (const auto& [x, y] : pairs) {
+    mean_x += x / n;
+    mean_y += y / n;
+  }
+  double xx = 0, yy = 0, xy = 0;
+  for (const auto& [x, y] : pairs) {
+    xx += (x - mean_x) * (x - mean_x);
+    yy += (y - mean_y) * (y - mean_y);
+    xy += (x - mean_x) * (y - mean_y);
+  }
+  const auto varies = [&](double squares, double mean) {
+    return squares / n > kVaries * kVaries * mean * mean;
+  };
+  if (!varies(xx, mean_x) || !varies(yy, mean_y)) return std::nullopt;
+  return xy * xy / (xx * yy);
+}
+
+class WorkComparer {
+ public:
+  WorkComparer(std::span<const RankTimeline> ranks, const JobWaits& waits)
+      : ranks_(ranks), waits_(waits) {}
+
+  JobWork Compare() {
+    CollectSteps();
+    if (steps_.empty()) return std::move(work_);
+    work_.steps = static_cast<std::int64_t>(steps_.size());
+    work_.measure = MeasureOf(steps_);
+    const bool measured = work_.measure != WorkMeasure::kNone;
+    work_.computing_imbalance = ImbalanceOf(
+        steps_, [](const RankStep& step) { return static_cast<double>(step.computing.ns()); });
+    std::vector<std::pair<double, double>> pairs;
+    if (measured) {
+      work_.work_imbalance =
+          ImbalanceOf(steps_, [&](const RankStep& step) { return WorkOf(step, work_.measure); });
+      for (const std::vector<Part>& parts : steps_) {
+        for (const Part& part : parts) {
+          pairs.emplace_back(WorkOf(*part.step, work_.measure),
+                             static_cast<double>(part.step->computing.ns()));
+        }
+      }
+      work_.explained = SharedVariance(pairs);
+    }
+    AverageByRank(measured);
+    FindCause();
+    return std::move(work_);
+  }
+
+ private:
+  /// By number; those that several ranks have.
+  void CollectSteps() {
+    std::map<std::int64_t, std::vector<Part>> by_number;
+    for (std::size_t r = 0; r < ranks_.size(); ++r) {
+      for (const RankStep& step : ranks_[r].steps) {
+        if (step.computing > DurationNs(0)) by_number[step.number].push_back({r, &step});
+      }
+    }
+    for (auto& [number, parts] : by_number) {
+      if (parts.size() > 1) steps_.push_back(std::move(parts));
+    }
+  }
+
+  void AverageByRank(bool measured) {
+    std::vector<double> computing(ranks_.size()), work(ranks_.size()), count(ranks_.size());
+    for (const std::vector<Part>& parts : steps_) {
+      for (const Part& part : parts) {
+        computing[part.rank] += static_cast<double>(part.step->computing.ns());
+        work[part.rank] += WorkOf(*part.step, work_.measure);
+        ++count[part.rank];
+      }
+    }
+    for (std::size_t r = 0; r < ranks_.size(); ++r) {
+      RankWork row;
+      if (count[r] > 0) {
+        row.computing = DurationNs(static_cast<std::int64_t>(computing[r] / count[r]));
+        if (measured) row.work = work[r] / count[r];
+      }
+      work_.ranks.push_back(row);
+    }
+  }
+
+  void FindCause() {
+    if (waits_.pattern == StragglerPattern::kNone) return;
+    work_.cause = LateCause::kUnknown;
+    if (waits_.pattern == StragglerPattern::kRotating) return ExplainRotating();
+    ExplainStraggler(waits_.stragglers.front());
+  }
+
+  void ExplainRotating() {
+    if (!work_.explained) {
+      work_.why = work_.measure == WorkMeasure::kNone
+                      ? "What each step had to do was not recorded (record_shapes=True)."
+                      : "The work of the steps does not vary: it is not the data.";
+      return;
+    }
+    work_.why =
+        fmt::format("The work of a step ({}) explains {:.0f} % of how its computing varies.",
+                    NameOf(work_.measure), 100 * *work_.explained);
+    if (*work_.explained >= kHalf) work_.cause = LateCause::kMoreWork;
+  }
+
+  /// The median of the ranks that are not late.
+  template <typename ValueOf>
+  double Usual(ValueOf value_of) const {
+    std::vector<double> values;
+    for (std::size_t r = 0; r < work_.ranks.size(); ++r) {
+      const bool late = std::find(waits_.stragglers.begin(), waits_.stragglers.end(), r) !=
+                        waits_.stragglers.end();
+      if (!late && work_.ranks[r].computing > DurationNs(0))
+        values.push_back(value_of(work_.ranks[r]));
+    }
+    if (values.empty()) return 0;
+    std::sort(values.begin(), values.end());
+    return SortedPercentile(values, 50);
+  }
+
+  std::int64_t NumberOf(std::size_t rank) const { return ranks_[rank].rank.value_or(0); }
+
+  void ExplainStraggler(std::size_t rank) {
+    const auto computing = [](const RankWork& row) {
+      return static_cast<double>(row.computing.ns());
+    };
+    const RankWork& late = work_.ranks[rank];
+    const double usual = Usual(computing);
+    if (usual <= 0 || late.computing <= DurationNs(0)) return;
+    const double longer = computing(late) / usual - 1;
+    const double caused = static_cast<double>(waits_.ranks[rank].caused.ns()) /
+                          static_cast<double>(std::max<std::int64_t>(1, waits_.steps));
+    if (computing(late) - usual < kHalf * caused) {
+      work_.cause = LateCause::kLateStart;
+      work_.why = fmt::format(
+          "Rank {} computes {} as a usual one: it starts late, by its host, its loader or its "
+          "link.",
+          NumberOf(rank),
+          longer < 0.01 ? "as long" : fmt::format("only {:.2g} times as long", 1 + longer));
+      return;
+    }
+    const std::string times =
+        fmt::format("Rank {} computes {:.3g} times as long", NumberOf(rank), 1 + longer);
+    if (!late.work) {
+      work_.why = times +
+                  " as a usual one; what it had to do was not recorded (record_shapes=True), so "
+                  "whether that is its samples or its GPU cannot be told.";
+      return;
+    }
+    const double more = *late.work / Usual([](const RankWork& row) { return *row.work; }) - 1;
+    const bool has_more = more >= kHalf * longer;
+    work_.cause = has_more ? LateCause::kMoreWork : LateCause::kSlowGpu;
+    work_.why =
+        fmt::format("{} as a usual one, with {:.3g} times the work ({}): {}.", times, 1 + more,
+                    NameOf(work_.measure), has_more ? "it is its samples" : "it is its GPU");
+  }
+
+  std::span<const RankTimeline> ranks_;
+  const JobWaits& waits_;
+  std::vector<std::vector<Part>> steps_;
+  JobWork work_;
+};
+
+}  // namespace
+
+JobWork CompareWork(std::span<const RankTimeline> ranks, const JobWaits& waits) {
+  return WorkComparer(ranks, waits).Compare();
+}
+
+}  // namespace headroom

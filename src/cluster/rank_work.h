@@ -1,0 +1,57 @@
+// What each rank had to compute, and whether that is why it is late.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cluster/rank_timeline.h"
+#include "cluster/rank_waits.h"
+
+namespace headroom {
+
+/// What tells how much a step has to do.
+enum class WorkMeasure : std::uint8_t {
+  kNone,
+  kFlops,       ///< By the shapes of its operators.
+  kInputBytes,  ///< By what was copied to the GPU.
+};
+
+/// Of one rank: means over the steps that are compared.
+struct RankWork {
+  DurationNs computing;
+  std::optional<double> work;  ///< In the job's measure.
+};
+
+/// Why the late are late.
+enum class LateCause : std::uint8_t {
+  kNobodyIsLate,
+  kUnknown,
+  kMoreWork,   ///< Their steps have more to compute: longer samples, larger batches.
+  kSlowGpu,    ///< Their GPU takes longer for the same work.
+  kLateStart,  ///< They compute no longer: host, loader or network let them start late.
+};
+
+struct JobWork {
+  WorkMeasure measure = WorkMeasure::kNone;
+  std::vector<RankWork> ranks;  ///< By rank's index; empty: no step is of several ranks.
+  std::int64_t steps = 0;       ///< That several ranks have.
+  /// By how much the rank that computes longest is above the mean, a step.
+  double computing_imbalance = 0;
+  std::optional<double> work_imbalance;  ///< The same of the work.
+  /// Share of the variance of computing times, over ranks and steps, that goes with the work
+  /// (Pearson's r, squared); none: there is no work or it does not vary.
+  std::optional<double> explained;
+  LateCause cause = LateCause::kNobodyIsLate;
+  std::string why;  ///< A sentence; empty: nobody is late.
+};
+
+/// A late rank's reason is its computing where that takes longer than a usual rank's by half of
+/// what it holds the others up or more; and more work is the reason for that where the work is more
+/// by half as large a share or more. Where another is late each time, it is the work where that
+/// explains half of the variance of computing or more.
+JobWork CompareWork(std::span<const RankTimeline> ranks, const JobWaits& waits);
+
+}  // namespace headroom

@@ -1,0 +1,131 @@
+#include "cluster/rank_work.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace headroom {
+namespace {
+
+constexpr DurationNs Ms(double ms) { return DurationNs(static_cast<std::int64_t>(ms * 1e6)); }
+
+/// Four ranks and four steps of 100 ms; each computes 50 ms with 1e12 FLOPs.
+class RankWorkTest : public testing::Test {
+ protected:
+  RankWorkTest() : ranks_(4) {
+    for (std::size_t r = 0; r < ranks_.size(); ++r) {
+      ranks_[r].rank = static_cast<std::int64_t>(r);
+      for (int step = 0; step < 4; ++step) {
+        ranks_[r].steps.push_back({.number = step,
+                                   .start = TimeNs(0),
+                                   .wall = Ms(100),
+                                   .computing = Ms(50),
+                                   .flops = 1e12});
+      }
+    }
+    waits_.ranks.resize(ranks_.size());
+    waits_.steps = 4;
+  }
+
+  void Hold(std::size_t rank, double ms_a_step) {
+    waits_.pattern = StragglerPattern::kRecurrent;
+    waits_.stragglers = {rank};
+    waits_.ranks[rank].caused = Ms(4 * ms_a_step);
+  }
+  void Compute(std::size_t rank, double ms, std::optional<double> flops) {
+    for (RankStep& step : ranks_[rank].steps) {
+      step.computing = Ms(ms);
+      step.flops = flops;
+    }
+  }
+  JobWork Work() { return CompareWork(ranks_, waits_); }
+
+  std::vector<RankTimeline> ranks_;
+  JobWaits waits_;
+};
+
+TEST_F(RankWorkTest, NobodyIsLate) {
+  const JobWork work = Work();
+  EXPECT_EQ(work.measure, WorkMeasure::kFlops);
+  EXPECT_EQ(work.steps, 4);
+  EXPECT_EQ(work.computing_imbalance, 0);
+  EXPECT_FALSE(work.explained.has_value());
+  EXPECT_EQ(work.cause, LateCause::kNobodyIsLate);
+  EXPECT_TRUE(work.why.empty());
+}
+
+TEST_F(RankWorkTest, LongerSamples) {
+  Compute(2, 70, 1.4e12);
+  Hold(2, 20);
+  const JobWork work = Work();
+  EXPECT_EQ(work.cause, LateCause::kMoreWork);
+  EXPECT_EQ(work.why,
+            "Rank 2 computes 1.4 times as long as a usual one, with 1.4 times the work (FLOPs, by "
+            "shapes): it is its samples.");
+  EXPECT_NEAR(work.computing_imbalance, 70 / 55.0 - 1, 1e-9);
+  EXPECT_NEAR(*work.work_imbalance, 1.4 / 1.1 - 1, 1e-9);
+  EXPECT_NEAR(*work.explained, 1, 1e-9);
+}
+
+TEST_F(RankWorkTest, ASlowGpu) {
+  Compute(2, 70, 1e12);
+  Hold(2, 20);
+  const JobWork work = Work();
+  EXPECT_EQ(work.cause, LateCause::kSlowGpu);
+  EXPECT_NE(work.why.find("it is its GPU"), std::string::npos) << work.why;
+}
+
+TEST_F(RankWorkTest, ALateStart) {
+  Hold(2, 20);
+  const JobWork work = Work();
+  EXPECT_EQ(work.cause, LateCause::kLateStart);
+  EXPECT_NE(work.why.find("Rank 2 computes as long as a usual one"), std::string::npos) << work.why;
+}
+
+TEST_F(RankWorkTest, WithoutShapesSamplesAndGpuAreNotToldApart) {
+  for (std::size_t r = 0; r < 4; ++r) Compute(r, 50, std::nullopt);
+  Compute(2, 70, std::nullopt);
+  Hold(2, 20);
+  JobWork work = Work();
+  EXPECT_EQ(work.measure, WorkMeasure::kNone);
+  EXPECT_EQ(work.cause, LateCause::kUnknown);
+  EXPECT_NE(work.why.find("record_shapes=True"), std::string::npos) << work.why;
+  // What was copied to the GPU tells, too.
+  for (std::size_t r = 0; r < 4; ++r) {
+    for (RankStep& step : ranks_[r].steps) step.input_bytes = r == 2 ? 1.4e6 : 1e6;
+  }
+  work = Work();
+  EXPECT_EQ(work.measure, WorkMeasure::kInputBytes);
+  EXPECT_EQ(work.cause, LateCause::kMoreWork);
+}
+
+TEST_F(RankWorkTest, AnotherIsLateEachTime) {
+  waits_.pattern = StragglerPattern::kRotating;
+  for (int step = 0; step < 4; ++step) {
+    RankStep& late = ranks_[static_cast<std::size_t>(step)].steps[static_cast<std::size_t>(step)];
+    late.computing = Ms(80);
+    late.flops = 1.6e12;
+  }
+  JobWork work = Work();
+  EXPECT_EQ(work.cause, LateCause::kMoreWork);
+  EXPECT_EQ(work.why,
+            "The work of a step (FLOPs, by shapes) explains 100 % of how its computing varies.");
+  // As late with the same work: nothing of it is the data's.
+  for (std::size_t r = 0; r < 4; ++r) {
+    for (RankStep& step : ranks_[r].steps) step.flops = 1e12;
+  }
+  work = Work();
+  EXPECT_EQ(work.cause, LateCause::kUnknown);
+  EXPECT_EQ(work.why, "The work of the steps does not vary: it is not the data.");
+}
+
+TEST_F(RankWorkTest, StepsOfOneRankAloneAreNotCompared) {
+  for (std::size_t r = 1; r < 4; ++r) ranks_[r].steps.clear();
+  const JobWork work = Work();
+  EXPECT_EQ(work.steps, 0);
+  EXPECT_TRUE(work.ranks.empty());
+}
+
+}  // namespace
+}  // namespace headroom
