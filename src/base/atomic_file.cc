@@ -45,43 +45,65 @@ int WriteAll(int descriptor, std::string_view content) {
   return 0;
 }
 
-Result<AtomicFile> AtomicFile::Write(const std::string& path, std::string content) {
+Result<AtomicFile> AtomicFile::Create(const std::string& path) {
   AtomicFile file;
   file.path_ = path;
   struct stat info {};
   const bool exists = stat(path.c_str(), &info) == 0;
   if (exists && S_ISDIR(info.st_mode))
     return Status::Internal(fmt::format("cannot write {}: it is a directory", path));
-  if (exists && !S_ISREG(info.st_mode)) {
-    file.content_ = std::move(content);
-    return file;
-  }
+  if (exists && !S_ISREG(info.st_mode)) return file;
   if (exists) {
     // The rename must replace the file, not a link to it.
     const std::unique_ptr<char, decltype(&std::free)> resolved(realpath(path.c_str(), nullptr),
                                                                &std::free);
     if (resolved) file.path_ = resolved.get();
+    file.mode_ = static_cast<int>(info.st_mode & 07777);
   }
   std::string name;
-  const int descriptor = CreateBeside(file.path_, name);
-  if (descriptor < 0) return CannotWrite(path, errno);
+  file.descriptor_ = CreateBeside(file.path_, name);
+  if (file.descriptor_ < 0) return CannotWrite(path, errno);
   file.temporary_ = std::move(name);
-  int error = WriteAll(descriptor, content);
-  if (error == 0 && exists && fchmod(descriptor, info.st_mode & 07777) != 0) error = errno;
+  return file;
+}
+
+Status AtomicFile::Append(std::string_view piece) {
+  if (temporary_.empty()) {
+    content_ += piece;
+    return Status::Ok();
+  }
+  const int error = WriteAll(descriptor_, piece);
+  return error == 0 ? Status::Ok() : CannotWrite(path_, error);
+}
+
+Status AtomicFile::Close() {
+  if (temporary_.empty()) return Status::Ok();
+  int error = 0;
+  if (mode_ >= 0 && fchmod(descriptor_, static_cast<mode_t>(mode_)) != 0) error = errno;
   // Without this the name could reach the disk before the content does.
-  if (error == 0 && fsync(descriptor) != 0) error = errno;
+  if (error == 0 && fsync(descriptor_) != 0) error = errno;
   // Delayed failures (quota, network file systems) show here.
-  if (close(descriptor) != 0 && error == 0) error = errno;
-  if (error != 0) return CannotWrite(path, error);
+  if (close(std::exchange(descriptor_, -1)) != 0 && error == 0) error = errno;
+  return error == 0 ? Status::Ok() : CannotWrite(path_, error);
+}
+
+Result<AtomicFile> AtomicFile::Write(const std::string& path, std::string content) {
+  Result<AtomicFile> file = Create(path);
+  if (!file.ok()) return file.status();
+  if (Status status = file.value().Append(content); !status.ok()) return status;
+  if (Status status = file.value().Close(); !status.ok()) return status;
   return file;
 }
 
 AtomicFile::AtomicFile(AtomicFile&& other) noexcept
     : path_(std::move(other.path_)),
       temporary_(std::exchange(other.temporary_, {})),
-      content_(std::exchange(other.content_, {})) {}
+      content_(std::exchange(other.content_, {})),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      mode_(other.mode_) {}
 
 AtomicFile::~AtomicFile() {
+  if (descriptor_ >= 0) close(descriptor_);
   if (!temporary_.empty()) unlink(temporary_.c_str());
 }
 

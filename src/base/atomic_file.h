@@ -19,12 +19,18 @@ class AtomicFile {
   /// /dev/null) is opened itself and written by Commit(). An existing file keeps its permissions, a
   /// symbolic link to an existing file stays one.
   static Result<AtomicFile> Write(const std::string& path, std::string content);
+  /// The same, still empty, to be written in pieces.
+  static Result<AtomicFile> Create(const std::string& path);
+  /// REQUIRES: made by Create(), and not closed.
+  Status Append(std::string_view piece);
+  /// All of it has reached the disk. REQUIRES: as Append().
+  Status Close();
 
   AtomicFile(AtomicFile&& other) noexcept;
   AtomicFile& operator=(AtomicFile&&) = delete;
   ~AtomicFile();
 
-  /// Puts the file in its place.
+  /// Puts the file in its place. REQUIRES: it is closed.
   Status Commit();
 
  private:
@@ -33,6 +39,8 @@ class AtomicFile {
   std::string path_;
   std::string temporary_;  ///< Empty: written in place, or committed.
   std::string content_;    ///< Of what is not a regular file.
+  int descriptor_ = -1;    ///< Until it is closed.
+  int mode_ = -1;          ///< Permissions of the file that was there; -1: there was none.
 };
 
 }  // namespace headroom

@@ -17,6 +17,7 @@
 #include "cli/doctor_command.h"
 #include "cli/help.h"
 #include "cli/join_team.h"
+#include "cli/merge_command.h"
 #include "cli/monitor_command.h"
 #include "cli/output.h"
 #include "cli/predict_command.h"
@@ -76,6 +77,7 @@ int Run(int argc, char** argv) {
   commands.push_back(std::make_unique<PredictCommand>(app));
   commands.push_back(std::make_unique<ScaleCommand>(app));
   commands.push_back(std::make_unique<DataCommand>(app));
+  commands.push_back(std::make_unique<MergeCommand>(app));
   commands.push_back(std::make_unique<RecordCommand>(app));
   commands.push_back(std::make_unique<MonitorCommand>(app));
   commands.push_back(std::make_unique<DoctorCommand>(app));

@@ -22,14 +22,6 @@ std::string KindOfKernel(std::string_view kernel) {
   return LowerCase(kernel.substr(begin + 1, end - begin - 1));
 }
 
-/// Of the trace's zero, in Unix time; none where what the trace says of it cannot be.
-DurationNs BaseOf(const TraceStore& store) {
-  // The year 2043; what a reader lets through as a time is as much again.
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 4;
-  const std::int64_t base = store.metadata.base_time_ns.value_or(0);
-  return DurationNs(base > 0 && base < kMost ? base : 0);
-}
-
 class TimelineReader {
  public:
   TimelineReader(const TraceStore& store, NameFacts& names, const GroupRules& rules,
@@ -38,7 +30,7 @@ class TimelineReader {
         names_(names),
         rules_(rules),
         trace_(trace),
-        base_(BaseOf(store)),
+        base_(UnixBaseOf(store)),
         arguments_(store) {}
 
   RankTimeline Read() {
@@ -151,6 +143,13 @@ class TimelineReader {
 };
 
 }  // namespace
+
+DurationNs UnixBaseOf(const TraceStore& store) {
+  // The year 2043; what a reader lets through as a time is as much again.
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 4;
+  const std::int64_t base = store.metadata.base_time_ns.value_or(0);
+  return DurationNs(base > 0 && base < kMost ? base : 0);
+}
 
 bool IsPointToPoint(std::string_view kind) {
   return kind.find("send") != std::string_view::npos || kind.find("recv") != std::string_view::npos;

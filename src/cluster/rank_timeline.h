@@ -65,6 +65,9 @@ struct RankTimeline {
   std::vector<RankGroup> groups;  ///< That have a name, each once.
 };
 
+/// Of the trace's zero, in Unix time; none where what the trace says of it cannot be.
+DurationNs UnixBaseOf(const TraceStore& store);
+
 /// @param trace  of the store, with its attribution; steps are of the trace's own process
 RankTimeline ReadRankTimeline(const TraceStore& store, NameFacts& names, const GroupRules& rules,
                               const AnalyzedTrace& trace);

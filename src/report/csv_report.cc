@@ -261,7 +261,7 @@ std::string ClocksCsv(const JobRanks* job) {
   Table table("rank,host,aligned,reference_rank,offset_ms,drift_ppm,uncertainty_us,matches");
   for (std::size_t r = 0; job != nullptr && r < job->ranks.size(); ++r) {
     const RankClock& clock = job->alignment.clocks[r];
-    const auto known = [&](std::string text) { return clock.aligned ? text : ""; };
+    const auto known = [&](const std::string& text) { return clock.aligned ? text : ""; };
     constexpr double kPerMillion = 1e6;
     table.Row({Whole(job->ranks[r].rank), Text(job->ranks[r].host),
                clock.aligned ? "true" : "false",

@@ -1,0 +1,199 @@
+#include "cli/merge_command.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "analysis/analyzed_trace.h"
+#include "analysis/format.h"
+#include "analysis/knowledge.h"
+#include "cli/help.h"
+#include "cli/output.h"
+#include "cli/ranks.h"
+#include "export/chrome_events.h"
+#include "ingest/open_trace.h"
+#include "report/escape.h"
+
+namespace headroom::cli {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  headroom merge traces/ -o job.json.gz              a folder, a file per rank
+  headroom merge rank*.json.gz -o job.json           uncompressed
+
+The file opens in the Perfetto viewer (ui.perfetto.dev) and in chrome://tracing. Clocks are aligned on
+the collectives that ranks ran together (docs/report.md, "job_ranks"). Exit codes: 0 fine; 2 usage;
+3 a file is unreadable or no trace; 4 cannot write, or internal error.
+)";
+
+Result<std::unique_ptr<TraceStore>> Open(const std::string& path, int threads) {
+  OpenOptions options;
+  options.threads = threads;
+  return OpenTrace(path, options);
+}
+
+std::string LabelOf(const RankTimeline& rank) {
+  return fmt::format("rank {}{}{}", rank.rank.value_or(0), rank.host.empty() ? "" : " on ",
+                     rank.host);
+}
+
+}  // namespace
+
+MergeCommand::MergeCommand(CLI::App& parent) {
+  app_ = parent.add_subcommand("merge", "The files of a job's ranks as one trace, on one clock");
+  app_->footer(kExamples);
+  app_->add_option("TRACE", traces_, "Files of the ranks, or their folder")
+      ->required()
+      ->type_name("");
+  app_->add_option("-o,--output", output_path_,
+                   "Write to FILE, whole or not at all; compressed where it ends in .gz")
+      ->type_name("FILE")
+      ->required();
+  app_->add_option("--threads", threads_, "Threads that read a file [all]")
+      ->type_name("N")
+      ->check(WholeNumber(1, 1024));
+  app_->add_flag("-q,--quiet", quiet_, "No remarks on stderr");
+}
+
+Result<MergeCommand::Job> MergeCommand::ReadRanks(const TraceFiles& files) const {
+  const Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
+  if (!knowledge.ok()) return knowledge.status();
+  std::vector<RankTimeline> timelines;
+  std::vector<TraceReport> reports;
+  std::map<std::string, DurationNs> bases;
+  Status failed;
+  for (std::size_t i = 0; i < files.paths.size(); ++i) {
+    const std::string& path = files.paths[i];
+    Result<std::unique_ptr<TraceStore>> store = Open(path, threads_);
+    if (!store.ok()) {
+      // What lies in a folder need not be one of the job's traces.
+      if (!files.of_folder[i]) return store.status();
+      if (!quiet_) Remark(fmt::format("headroom: left out: {}\n", store.status().message()));
+      if (failed.ok()) failed = store.status();
+      continue;
+    }
+    AnalysisOptions options;
+    options.path = path;
+    NameFacts names(*store.value(), *knowledge.value());
+    Result<AnalyzedTrace> trace = AnalyzeTrace(*store.value(), *knowledge.value(), names, options);
+    if (!trace.ok()) return trace.status();
+    RankTimeline& timeline = timelines.emplace_back(
+        ReadRankTimeline(*store.value(), names, knowledge.value()->groups(), trace.value()));
+    timeline.path = path;
+    timeline.host = HostOfFileName(path);
+    bases[path] = UnixBaseOf(*store.value());
+    TraceReport report;  // Its rank is all that is needed of it.
+    report.input = trace.value().report.input;
+    reports.push_back(std::move(report));
+  }
+  if (reports.empty()) return failed;
+  if (reports.size() < 2)
+    return Status::Usage("merge needs the files of two ranks or more; there is one");
+  if (Status status = AssignRanks(reports); !status.ok()) return status;
+  for (std::size_t i = 0; i < timelines.size(); ++i) timelines[i].rank = reports[i].input.rank;
+  Job job;
+  job.ranks = AnalyzeJobRanks(std::move(timelines));
+  for (const RankTimeline& rank : job.ranks.ranks) job.bases.push_back(bases[rank.path]);
+  return job;
+}
+
+DurationNs MergeCommand::ShiftAt(const Job& job, std::size_t rank, TimeNs own) {
+  const RankClock& clock = job.ranks.alignment.clocks[rank];
+  const std::size_t reference = job.ranks.alignment.clocks.front().root;
+  const bool joined = clock.aligned && clock.root == reference;
+  const DurationNs base = job.bases[rank], zero = job.bases[reference];
+  // By the machines' own clocks, where both tell theirs; else from the same zero on.
+  if (!joined) return base > DurationNs(0) && zero > DurationNs(0) ? base - zero : DurationNs(0);
+  return clock.Aligned(own + base) - own - zero;
+}
+
+Result<std::int64_t> MergeCommand::WriteRanks(const Job& job) const {
+  const std::size_t reference = job.ranks.alignment.clocks.front().root;
+  const DurationNs zero = job.bases[reference];
+  Result<TraceFile> file = TraceFile::Create(
+      output_path_,
+      zero > DurationNs(0)
+          ? fmt::format(R"("schemaVersion":1,"displayTimeUnit":"ms","baseTimeNanoseconds":{})",
+                        zero.ns())
+          : R"("schemaVersion":1,"displayTimeUnit":"ms")");
+  if (!file.ok()) return file.status();
+  UsedNumbers used;
+  std::int64_t events = 0;
+  std::vector<std::string> devices;
+  for (std::size_t r = 0; r < job.ranks.ranks.size(); ++r) {
+    const RankTimeline& rank = job.ranks.ranks[r];
+    const Result<std::unique_ptr<TraceStore>> store = Open(rank.path, threads_);
+    if (!store.ok()) return store.status();
+    const EventPlacing placing = {.time = [&](TimeNs own) { return own + ShiftAt(job, r, own); },
+                                  .label = LabelOf(rank),
+                                  // Numbers that some viewers keep for themselves are below.
+                                  .first_process = std::max<std::int64_t>(1, used.processes),
+                                  .first_device = used.devices,
+                                  .ids_ahead = used.ids};
+    for (std::string& row : DevicePropertiesOf(*store.value(), placing))
+      devices.push_back(std::move(row));
+    used = WriteChromeEvents(*store.value(), placing,
+                             [&](std::string_view event) { file.value().Add(event); });
+    events += used.events;
+  }
+  const Status written =
+      file.value().Commit(fmt::format("\"deviceProperties\":[{}]", fmt::join(devices, ",\n")));
+  if (!written.ok()) return written;
+  return events;
+}
+
+std::string MergeCommand::Summary(const Job& job, std::int64_t events) const {
+  const Alignment& alignment = job.ranks.alignment;
+  std::vector<std::string> alone;
+  DurationNs uncertainty;
+  for (std::size_t r = 0; r < job.ranks.ranks.size(); ++r) {
+    const RankClock& clock = alignment.clocks[r];
+    if (clock.aligned && clock.root == alignment.clocks.front().root) {
+      uncertainty = std::max(uncertainty, clock.uncertainty);
+    } else {
+      alone.push_back(fmt::format("{}", job.ranks.ranks[r].rank.value_or(0)));
+    }
+  }
+  std::string text =
+      fmt::format("wrote {}: {} ranks, {} events", Printable(output_path_, CharsetOfEnvironment()),
+                  job.ranks.ranks.size(), FormatCount(events));
+  if (alone.size() < job.ranks.ranks.size())
+    text += fmt::format("; clocks aligned within {}", FormatUs(uncertainty));
+  text += "\n";
+  if (!alone.empty()) {
+    constexpr std::size_t kMostShown = 8;
+    const std::size_t shown = std::min(kMostShown, alone.size());
+    text += fmt::format(
+        "headroom: rank {}{}: not aligned, too few collectives could be joined with the others'; "
+        "placed by their own clocks\n",
+        fmt::join(alone.begin(), alone.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
+        alone.size() > shown ? fmt::format(" and {} more", alone.size() - shown) : "");
+  }
+  for (const RankSetIssue& issue : job.ranks.issues) {
+    if (issue.issue != ImportIssue::kUnalignedRanks)
+      text += fmt::format("headroom: {}\n", Printable(issue.detail, CharsetOfEnvironment()));
+  }
+  return text;
+}
+
+Status MergeCommand::Run() {
+  const Result<TraceFiles> files = FindTraceFiles(traces_);
+  if (!files.ok()) return files.status();
+  if (Status status = RefuseToOverwrite("-o", output_path_, files.value().paths); !status.ok())
+    return status;
+  const Result<Job> job = ReadRanks(files.value());
+  if (!job.ok()) return job.status();
+  const Result<std::int64_t> events = WriteRanks(job.value());
+  if (!events.ok()) return events.status();
+  if (!quiet_) Remark(Summary(job.value(), events.value()));
+  return Status::Ok();
+}
+
+}  // namespace headroom::cli

@@ -1,0 +1,43 @@
+// `headroom merge`: the files of a job's ranks as one trace, on one clock.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "cli/subcommand.h"
+#include "cli/trace_files.h"
+#include "cluster/job_ranks.h"
+#include "export/trace_file.h"
+
+namespace headroom::cli {
+
+class MergeCommand : public Subcommand {
+ public:
+  explicit MergeCommand(CLI::App& parent);
+
+  const CLI::App& app() const override { return *app_; }
+  Status Run() override;
+
+ private:
+  /// What is known of all files once each was read alone.
+  struct Job {
+    JobRanks ranks;
+    std::vector<DurationNs> bases;  ///< By rank's index: of each trace's zero, in Unix time.
+  };
+  Result<Job> ReadRanks(const TraceFiles& files) const;
+  /// The rank's own clock on that of the file.
+  static DurationNs ShiftAt(const Job& job, std::size_t rank, TimeNs own);
+  /// Writes all ranks, one in memory at a time; how many events there are.
+  Result<std::int64_t> WriteRanks(const Job& job) const;
+  std::string Summary(const Job& job, std::int64_t events) const;
+
+  CLI::App* app_;
+  std::vector<std::string> traces_;
+  std::string output_path_;
+  int threads_ = 0;
+  bool quiet_ = false;
+};
+
+}  // namespace headroom::cli

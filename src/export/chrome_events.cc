@@ -1,0 +1,411 @@
+#include "export/chrome_events.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <set>
+
+#include "report/escape.h"
+#include "report/json_writer.h"
+
+namespace headroom {
+namespace {
+
+std::string Us(std::int64_t ns) { return DecimalOf(ns, 3); }
+
+std::string_view CategoryOf(GpuTaskKind kind) {
+  switch (kind) {
+    case GpuTaskKind::kKernel:
+      return "kernel";
+    case GpuTaskKind::kMemcpy:
+      return "gpu_memcpy";
+    case GpuTaskKind::kMemset:
+      return "gpu_memset";
+  }
+  return "kernel";
+}
+
+std::string_view NameOf(SyncKind kind) {
+  switch (kind) {
+    case SyncKind::kContext:
+      return "Context Sync";
+    case SyncKind::kStream:
+      return "Stream Sync";
+    case SyncKind::kEvent:
+      return "Event Sync";
+    case SyncKind::kStreamWaitEvent:
+      return "Stream Wait Event";
+    case SyncKind::kOther:
+      break;
+  }
+  return "Sync";
+}
+
+char LetterOf(FlowPhase phase) {
+  switch (phase) {
+    case FlowPhase::kStart:
+      return 's';
+    case FlowPhase::kStep:
+      return 't';
+    case FlowPhase::kFinish:
+      return 'f';
+  }
+  return 't';
+}
+
+/// The members of `args`, with what was kept as text behind what has a column.
+class Args {
+ public:
+  void Add(std::string_view key, std::string_view json) {
+    fmt::format_to(std::back_inserter(text_), "{}\"{}\":{}", text_.empty() ? "" : ",", key, json);
+  }
+  void Integer(std::string_view key, std::int64_t value) {
+    if (value != kUnknown) Add(key, fmt::format("{}", value));
+  }
+  void Integer(std::string_view key, std::int32_t value) {
+    if (value != kUnknown32) Add(key, fmt::format("{}", value));
+  }
+  void Text(std::string_view key, std::string_view text) {
+    if (!text.empty()) Add(key, JsonString(text));
+  }
+  void Rest(std::string_view members) {
+    if (members.empty()) return;
+    text_ += text_.empty() ? "" : ",";
+    text_ += members;
+  }
+  const std::string& members() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+class EventWriter {
+ public:
+  EventWriter(const TraceStore& store, const EventPlacing& placing, const EventSink& sink)
+      : store_(store),
+        placing_(placing),
+        sink_(sink),
+        tracks_(store.threads.rows()),
+        streams_(store.streams.rows()) {
+    used_.processes = placing.first_process;
+    used_.devices = placing.first_device;
+    used_.ids = placing.ids_ahead;
+    NumberDevices();
+  }
+
+  UsedNumbers Write() {
+    WriteHostEvents();
+    IndexCollectives();
+    WriteGpuTasks();
+    WriteSyncs();
+    WriteFlows();
+    WriteCounters();
+    WriteMemoryEvents();
+    WriteInstants();
+    return used_;
+  }
+
+  std::vector<std::string> DeviceProperties() {
+    std::vector<std::string> rows;
+    const auto& devices = store_.devices;
+    for (std::size_t row = 0; row < devices.rows(); ++row) {
+      const auto number = devices_.find(devices.ordinal[row]);
+      if (number == devices_.end()) continue;
+      Args members;
+      members.Integer("id", number->second);
+      members.Text("name", store_.Text(devices.name[row]));
+      members.Integer("totalGlobalMem", devices.memory_bytes[row]);
+      members.Integer("computeMajor", devices.compute_major[row]);
+      members.Integer("computeMinor", devices.compute_minor[row]);
+      members.Integer("numSms", devices.sm_count[row]);
+      rows.push_back("{" + members.members() + "}");
+    }
+    return rows;
+  }
+
+ private:
+  template <typename... Parts>
+  void Emit(fmt::format_string<Parts...> format, Parts&&... parts) {
+    event_.clear();
+    fmt::format_to(std::back_inserter(event_), format, std::forward<Parts>(parts)...);
+    ++used_.events;
+    sink_(event_);
+  }
+
+  std::string At(TimeNs own) const { return Us(placing_.time(own).ns()); }
+
+  /// What joins events of this trace, and of no other in the file.
+  std::int64_t IdOf(std::int64_t own) {
+    if (own == kUnknown || own < 0) return own;
+    const std::int64_t id = own + placing_.ids_ahead;
+    used_.ids = std::max(used_.ids, id + 1);
+    return id;
+  }
+
+  /// Those on which anything is known to have happened.
+  void NumberDevices() {
+    std::set<std::int64_t> ordinals;
+    for (std::size_t row = 0; row < store_.streams.rows(); ++row) {
+      if (!store_.TasksOf(StreamId(row)).empty()) ordinals.insert(OrdinalOf(StreamId(row)));
+    }
+    for (const std::int64_t ordinal : ordinals) devices_[ordinal] = used_.devices++;
+  }
+
+  /// -1 where nothing happened.
+  std::int64_t DeviceNumber(std::int64_t ordinal) const {
+    const auto known = devices_.find(ordinal);
+    return known == devices_.end() ? -1 : known->second;
+  }
+
+  std::int64_t ProcessNumber(std::string_view pid) {
+    const auto [known, is_new] = processes_.try_emplace(std::string(pid), used_.processes);
+    if (is_new) {
+      ++used_.processes;
+      NameProcess(std::string(pid), known->second);
+    }
+    return known->second;
+  }
+
+  /// "rank 2 on node7: python (4711)"; of a GPU's track "rank 2 on node7: GPU 0".
+  void NameProcess(const std::string& pid, std::int64_t number) {
+    std::string name, labels;
+    for (std::size_t row = 0; row < store_.processes.rows(); ++row) {
+      if (store_.Text(store_.processes.pid[row]) != pid) continue;
+      name = store_.Text(store_.processes.name[row]);
+      labels = store_.Text(store_.processes.labels[row]);
+    }
+    const bool is_number = !pid.empty() && pid.find_first_not_of("0123456789") == std::string::npos;
+    std::string shown = labels.starts_with("GPU") ? labels
+                        : name.empty()            ? (is_number     ? "process " + pid
+                                                     : pid.empty() ? "other"
+                                                                   : pid)
+                                                  : fmt::format("{} ({})", name, pid);
+    if (!placing_.label.empty()) shown = fmt::format("{}: {}", placing_.label, shown);
+    Emit(R"({{"ph":"M","name":"process_name","pid":{},"tid":0,"args":{{"name":{}}}}})", number,
+         JsonString(shown));
+    if (!labels.empty()) {
+      Emit(R"({{"ph":"M","name":"process_labels","pid":{},"tid":0,"args":{{"labels":{}}}}})",
+           number, JsonString(labels));
+    }
+    Emit(R"({{"ph":"M","name":"process_sort_index","pid":{},"tid":0,"args":{{"sort_index":{}}}}})",
+         number, number);
+  }
+
+  /// Numbers stay; of names that are none, a number that no track of the process has.
+  std::string ThreadJson(ThreadId thread) const {
+    const std::string_view tid = store_.Text(store_.threads.tid[thread.index()]);
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(tid.data(), tid.data() + tid.size(), number);
+    if (error == std::errc() && end == tid.data() + tid.size()) return fmt::format("{}", number);
+    return JsonString(tid);
+  }
+
+  void NameThread(const std::string& track, std::string_view name) {
+    if (name.empty()) return;
+    Emit(R"({{"ph":"M","name":"thread_name",{},"args":{{"name":{}}}}})", track, JsonString(name));
+  }
+
+  /// Names of tracks come before what is first on them; those on which nothing is are left out.
+  const std::string& Track(ThreadId thread) {
+    static const std::string nowhere = R"("pid":-1,"tid":-1)";
+    if (!thread.valid()) return nowhere;
+    std::string& track = tracks_[thread.index()];
+    if (track.empty()) {
+      const ProcessId process = store_.threads.process[thread.index()];
+      track = fmt::format(R"("pid":{},"tid":{})",
+                          ProcessNumber(store_.Text(store_.processes.pid[process.index()])),
+                          ThreadJson(thread));
+      NameThread(track, store_.Text(store_.threads.name[thread.index()]));
+    }
+    return track;
+  }
+
+  std::int64_t OrdinalOf(StreamId stream) const {
+    const DeviceId device = store_.streams.device[stream.index()];
+    return std::max<std::int64_t>(0, store_.devices.ordinal[device.index()]);
+  }
+
+  /// Profilers give a GPU's number as the process of its tracks, and a stream's as the thread.
+  const std::string& Track(StreamId stream) {
+    std::string& track = streams_[stream.index()];
+    if (track.empty()) {
+      const std::string pid = fmt::format("{}", OrdinalOf(stream));
+      const std::string tid = fmt::format("{}", store_.streams.number[stream.index()]);
+      for (std::size_t row = 0; row < store_.threads.rows(); ++row) {
+        const ProcessId process = store_.threads.process[row];
+        if (store_.Text(store_.threads.tid[row]) == tid &&
+            store_.Text(store_.processes.pid[process.index()]) == pid)
+          return track = Track(ThreadId(row));
+      }
+      track = fmt::format(R"("pid":{},"tid":{})", ProcessNumber(pid), tid);
+      NameThread(track, "stream " + tid);
+    }
+    return track;
+  }
+
+  void Span(std::string_view category, std::string_view name, const std::string& track,
+            TimeNs start, DurationNs duration, const Args& args) {
+    // Drift is too small for a span's own length.
+    Emit(R"({{"ph":"X","cat":{},"name":{},{},"ts":{},"dur":{},"args":{{{}}}}})",
+         JsonString(category), JsonString(name), track, At(start), Us(duration.ns()),
+         args.members());
+  }
+
+  void WriteHostEvents() {
+    const auto& rows = store_.host_events;
+    for (std::size_t row = 0; row < rows.rows(); ++row) {
+      Args args;
+      args.Integer("External id", IdOf(rows.external_id[row]));
+      args.Integer("correlation", IdOf(rows.correlation[row]));
+      args.Integer("Sequence number", rows.sequence[row]);
+      args.Integer("Fwd thread id", rows.forward_thread[row]);
+      args.Integer("Python id", rows.python_id[row]);
+      args.Integer("Python parent id", rows.python_parent_id[row]);
+      args.Integer("Ev Idx", rows.event_index[row]);
+      args.Integer("Record function id", rows.record_function[row]);
+      args.Rest(store_.Text(rows.args[row]));
+      Span(store_.Text(rows.category[row]), store_.Text(rows.name[row]), Track(rows.thread[row]),
+           rows.start[row], rows.duration[row], args);
+    }
+  }
+
+  void IndexCollectives() {
+    for (std::size_t row = 0; row < store_.collectives.rows(); ++row)
+      collective_of_[store_.collectives.task[row].index()] = row;
+  }
+
+  void AddCollective(std::size_t task, Args& args) const {
+    const auto known = collective_of_.find(task);
+    if (known == collective_of_.end()) return;
+    const auto& rows = store_.collectives;
+    const std::size_t row = known->second;
+    args.Text("Collective name", store_.Text(rows.name[row]));
+    args.Integer("In msg nelems", rows.in_elements[row]);
+    args.Integer("Out msg nelems", rows.out_elements[row]);
+    args.Integer("Group size", rows.group_size[row]);
+    args.Text("dtype", store_.Text(rows.dtype[row]));
+    args.Text("Process Group Name", store_.Text(rows.process_group[row]));
+  }
+
+  void WriteGpuTasks() {
+    const auto& rows = store_.gpu_tasks;
+    for (std::size_t row = 0; row < rows.rows(); ++row) {
+      const StreamId stream = rows.stream[row];
+      Args args;
+      args.Integer("External id", IdOf(rows.external_id[row]));
+      args.Integer("device", DeviceNumber(OrdinalOf(stream)));
+      args.Integer("stream", store_.streams.number[stream.index()]);
+      args.Integer("correlation", IdOf(rows.correlation[row]));
+      args.Integer("registers per thread", rows.registers[row]);
+      args.Integer("shared memory", rows.shared_memory[row]);
+      if (rows.grid_x[row] != kUnknown32)
+        args.Add("grid",
+                 fmt::format("[{},{},{}]", rows.grid_x[row], rows.grid_y[row], rows.grid_z[row]));
+      if (rows.block_x[row] != kUnknown32)
+        args.Add("block", fmt::format("[{},{},{}]", rows.block_x[row], rows.block_y[row],
+                                      rows.block_z[row]));
+      args.Integer("est. achieved occupancy %", rows.occupancy_pct[row]);
+      args.Integer("graph node id", rows.graph_node[row]);
+      args.Integer("bytes", rows.bytes[row]);
+      AddCollective(row, args);
+      args.Rest(store_.Text(rows.args[row]));
+      Span(CategoryOf(rows.kind[row]), store_.Text(rows.name[row]), Track(stream), rows.start[row],
+           rows.duration[row], args);
+    }
+  }
+
+  void WriteSyncs() {
+    const auto& rows = store_.syncs;
+    for (std::size_t row = 0; row < rows.rows(); ++row) {
+      const StreamId stream = rows.stream[row];
+      Args args;
+      args.Integer("correlation", IdOf(rows.correlation[row]));
+      if (stream.valid()) {
+        args.Integer("device", DeviceNumber(OrdinalOf(stream)));
+        args.Integer("stream", store_.streams.number[stream.index()]);
+      }
+      args.Integer("wait_on_stream", rows.wait_on_stream[row]);
+      args.Integer("wait_on_cuda_event_record_corr_id", IdOf(rows.wait_on_correlation[row]));
+      args.Text("cuda_sync_kind", NameOf(rows.kind[row]));
+      args.Rest(store_.Text(rows.args[row]));
+      Span("cuda_sync", NameOf(rows.kind[row]), stream.valid() ? Track(stream) : Track(ThreadId()),
+           rows.start[row], rows.duration[row], args);
+    }
+  }
+
+  void WriteFlows() {
+    const auto& rows = store_.flows;
+    for (std::size_t row = 0; row < rows.rows(); ++row) {
+      if (rows.id[row] == kUnknown) continue;
+      const std::string category = JsonString(store_.Text(rows.category[row]));
+      const char letter = LetterOf(rows.phase[row]);
+      Emit(R"({{"ph":"{}","cat":{},"name":{},"id":{},{},"ts":{}{}}})", letter, category, category,
+           IdOf(rows.id[row]), Track(rows.thread[row]), At(rows.time[row]),
+           letter == 'f' ? R"(,"bp":"e")" : "");
+    }
+  }
+
+  void WriteCounters() {
+    const auto& rows = store_.counters;
+    for (std::size_t row = 0; row < rows.rows(); ++row) {
+      if (!std::isfinite(rows.value[row])) continue;
+      Emit(R"({{"ph":"C","name":{},{},"ts":{},"args":{{{}:{}}}}})",
+           JsonString(store_.Text(rows.name[row])), Track(rows.thread[row]), At(rows.time[row]),
+           JsonString(store_.Text(rows.series[row])), rows.value[row]);
+    }
+  }
+
+  void WriteMemoryEvents() {
+    const auto& rows = store_.memory_events;
+    for (std::size_t row = 0; row < rows.rows(); ++row) {
+      Args args;
+      args.Integer("Addr", rows.address[row]);
+      args.Integer("Bytes", rows.bytes[row]);
+      args.Integer("Total Allocated", rows.total_allocated_bytes[row]);
+      args.Integer("Total Reserved", rows.total_reserved_bytes[row]);
+      args.Integer("Device Type", rows.device_type[row]);
+      args.Integer("Device Id", DeviceNumber(rows.device[row]));
+      args.Integer("Ev Idx", rows.event_index[row]);
+      Emit(
+          R"({{"ph":"i","s":"t","name":"[memory]","cat":"cpu_instant_event",{},"ts":{},"args":{{{}}}}})",
+          Track(rows.thread[row]), At(rows.time[row]), args.members());
+    }
+  }
+
+  void WriteInstants() {
+    const auto& rows = store_.instants;
+    for (std::size_t row = 0; row < rows.rows(); ++row) {
+      Emit(R"({{"ph":"i","s":"t","name":{},"cat":{},{},"ts":{},"args":{{{}}}}})",
+           JsonString(store_.Text(rows.name[row])), JsonString(store_.Text(rows.category[row])),
+           Track(rows.thread[row]), At(rows.time[row]), store_.Text(rows.args[row]));
+    }
+  }
+
+  const TraceStore& store_;
+  const EventPlacing& placing_;
+  const EventSink& sink_;
+  UsedNumbers used_;
+  std::string event_;
+  std::map<std::string, std::int64_t> processes_;  ///< Numbers by pid.
+  std::map<std::int64_t, std::int64_t> devices_;   ///< Numbers by ordinal.
+  std::vector<std::string> tracks_, streams_;      ///< By row; empty: nothing is on them so far.
+  std::map<std::size_t, std::size_t> collective_of_;
+};
+
+}  // namespace
+
+UsedNumbers WriteChromeEvents(const TraceStore& store, const EventPlacing& placing,
+                              const EventSink& sink) {
+  return EventWriter(store, placing, sink).Write();
+}
+
+std::vector<std::string> DevicePropertiesOf(const TraceStore& store, const EventPlacing& placing) {
+  const EventSink nowhere = [](std::string_view) {};
+  return EventWriter(store, placing, nowhere).DeviceProperties();
+}
+
+}  // namespace headroom

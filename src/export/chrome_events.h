@@ -1,0 +1,44 @@
+// A trace's rows as events of Chrome's JSON, as PyTorch's profiler writes them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "base/time.h"
+#include "store/trace_store.h"
+
+namespace headroom {
+
+/// Where a trace stands in a file that holds several, so that nothing of theirs is confused.
+struct EventPlacing {
+  /// The trace's clock on that of the file.
+  std::function<TimeNs(TimeNs)> time = [](TimeNs own) { return own; };
+  std::string label;               ///< In front of the names of its processes: "rank 2".
+  std::int64_t first_process = 0;  ///< Its processes and GPUs get numbers from here on, ...
+  std::int64_t first_device = 0;   ///< ... its GPUs' own numbers from here on, ...
+  std::int64_t ids_ahead = 0;      ///< ... and all that joins events (arrows, launches) this more.
+};
+
+/// What the next trace of the file has to leave free.
+struct UsedNumbers {
+  std::int64_t processes = 0, devices = 0;
+  std::int64_t ids = 0;  ///< Above all that were used.
+  std::int64_t events = 0;
+};
+
+/// Takes one event, a JSON object.
+using EventSink = std::function<void(std::string_view event)>;
+
+/// Writes every row, table after table, and names each track before what is first on it. What a
+/// reader did not keep is not there (docs/architecture.md, "How a report comes about"), and
+/// fractions of stamps below a nanosecond are not.
+UsedNumbers WriteChromeEvents(const TraceStore& store, const EventPlacing& placing,
+                              const EventSink& sink);
+
+/// Rows of `deviceProperties` for its GPUs, each a JSON object, with the numbers that their events
+/// have; empty: it describes none.
+std::vector<std::string> DevicePropertiesOf(const TraceStore& store, const EventPlacing& placing);
+
+}  // namespace headroom

@@ -1,0 +1,37 @@
+// A trace in Chrome's JSON, written event by event, so that no more than a piece is in memory.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/atomic_file.h"
+#include "base/gzip.h"
+#include "base/status.h"
+
+namespace headroom {
+
+/// Whole or not there: until Commit() it lies beside its place.
+class TraceFile {
+ public:
+  /// @param path    compressed where it ends in ".gz"
+  /// @param header  members of the object before the events: `"schemaVersion": 1`; may be empty
+  static Result<TraceFile> Create(const std::string& path, std::string_view header);
+
+  /// One event, a JSON object. The first failure stays, and Commit() tells it.
+  void Add(std::string_view event);
+  /// @param trailer  members of the object behind the events, as the header
+  Status Commit(std::string_view trailer);
+
+ private:
+  TraceFile(AtomicFile file, bool compressed);
+  void Write(bool last);
+
+  AtomicFile file_;
+  std::optional<GzipStream> gzip_;
+  std::string piece_;
+  bool first_ = true;
+  Status status_;
+};
+
+}  // namespace headroom

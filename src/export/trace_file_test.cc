@@ -1,0 +1,69 @@
+#include "export/trace_file.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "ingest/open_trace.h"
+
+namespace headroom {
+namespace {
+
+class TraceFileTest : public testing::Test {
+ protected:
+  TraceFileTest()
+      : folder_(std::filesystem::path(testing::TempDir()) /
+                testing::UnitTest::GetInstance()->current_test_info()->name()) {
+    std::filesystem::create_directories(folder_);
+  }
+  ~TraceFileTest() override { std::filesystem::remove_all(folder_); }
+
+  std::string Path(const char* name) const { return (folder_ / name).string(); }
+
+  std::filesystem::path folder_;
+};
+
+TEST_F(TraceFileTest, IsThereOnceItIsWhole) {
+  Result<TraceFile> file = TraceFile::Create(Path("t.json"), R"("schemaVersion":1)");
+  ASSERT_TRUE(file.ok());
+  file.value().Add(R"({"ph":"M"})");
+  file.value().Add(R"({"ph":"X"})");
+  EXPECT_FALSE(std::filesystem::exists(Path("t.json")));
+  ASSERT_TRUE(file.value().Commit(R"("end":2)").ok());
+  std::ifstream in(Path("t.json"));
+  const auto json = nlohmann::json::parse(in);
+  EXPECT_EQ(json["schemaVersion"], 1);
+  EXPECT_EQ(json["traceEvents"].size(), 2u);
+  EXPECT_EQ(json["end"], 2);
+}
+
+TEST_F(TraceFileTest, LeavesNothingBehindWhenItIsNotCommitted) {
+  { ASSERT_TRUE(TraceFile::Create(Path("t.json"), "").ok()); }
+  EXPECT_TRUE(std::filesystem::is_empty(folder_));
+}
+
+TEST_F(TraceFileTest, IsOneCompressedMemberHoweverManyPieces) {
+  Result<TraceFile> file = TraceFile::Create(Path("t.json.gz"), "");
+  ASSERT_TRUE(file.ok());
+  constexpr int kEvents = 60'000;  // Several pieces of a megabyte.
+  for (int i = 0; i < kEvents; ++i)
+    file.value().Add(R"({"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":)" +
+                     std::to_string(10 * i) + R"(,"dur":5})");
+  ASSERT_TRUE(file.value().Commit("").ok());
+  const Result<std::unique_ptr<TraceStore>> store = OpenTrace(Path("t.json.gz"), OpenOptions());
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  EXPECT_EQ(store.value()->host_events.rows(), static_cast<std::size_t>(kEvents));
+}
+
+TEST_F(TraceFileTest, SaysWhereItCannotWrite) {
+  const Result<TraceFile> file = TraceFile::Create(Path("missing/t.json"), "");
+  ASSERT_FALSE(file.ok());
+  EXPECT_NE(file.status().message().find("missing/t.json"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace headroom

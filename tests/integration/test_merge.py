@@ -1,0 +1,87 @@
+"""`headroom merge`: all ranks in one trace, on one clock, nothing of theirs confused."""
+import collections
+import gzip
+import json
+import shutil
+
+from integration import ranks, support
+
+TRACE = "public-traces/hta__nccl_parser_config__nccl_data.json.gz"
+
+
+class Merge(support.ProgramTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.trace = ranks.load(support.data_file(TRACE))
+
+    def folder(self, *made):
+        folder = self.scratch / "traces"
+        folder.mkdir(exist_ok=True)
+        for number, trace in enumerate(made):
+            ranks.write(trace, folder / f"node{number}_{40 + number}.1700000000{number}.pt.trace.json.gz")
+        return folder
+
+    def merge(self, *arguments):
+        merged = self.scratch / "job.json.gz"
+        outcome = support.headroom("merge", *arguments, "-o", merged)
+        self.assertEqual(outcome.code, 0, str(outcome))
+        with gzip.open(merged) as file:
+            return json.load(file), outcome.message, merged
+
+    def test_all_ranks_on_one_clock(self):
+        made = [ranks.make_rank(self.trace, r, 3, offset_us=5e8 * r, drift=20e-6 * r, late_us=1500 if r == 2 else 0) for r in range(3)]
+        merged, message, path = self.merge(self.folder(*made))
+        self.assertRegex(message, r"3 ranks, [0-9,]+ events; clocks aligned within [0-9.]+ us")
+        names = {e["pid"]: e["args"]["name"] for e in merged["traceEvents"] if e["name"] == "process_name"}
+        of_rank = {pid: int(name.split()[1]) for pid, name in names.items()}
+        self.assertIn("rank 1 on node1: GPU 0", names.values())
+        ends = collections.defaultdict(list)
+        for event in merged["traceEvents"]:
+            if event.get("cat") == "kernel" and "AllReduce" in event["name"]:
+                ends[of_rank[event["pid"]]].append(event["ts"] + event["dur"])
+        self.assertEqual(sorted(ends), [0, 1, 2])
+        for end_of_all in zip(*(sorted(ends[r]) for r in range(3))):
+            self.assertLess(max(end_of_all) - min(end_of_all), 10)  # us, of clocks 500 s apart.
+        report = self.report(path, "--no-local-state")
+        self.assertIn("mixed-ranks", {issue["code"] for issue in report["health"]["issues"]})
+        self.assertEqual(len(report["inputs"][0]["devices"]), 3)
+
+    def test_every_event_is_there_once_a_rank(self):
+        made = [ranks.make_rank(self.trace, r, 2) for r in range(2)]
+        merged = self.merge(self.folder(*made))[0]
+
+        def spans(trace):
+            return collections.Counter((e["name"], e.get("cat"), round(e["dur"], 3)) for e in trace["traceEvents"] if e["ph"] == "X")
+        expected = spans(made[0]) + spans(made[1])
+        got = spans(merged)
+        # What the reader takes for copies of one event, it keeps once.
+        self.assertLessEqual(sum((got - expected).values()), 0)
+        self.assertLess(sum((expected - got).values()), 0.001 * sum(expected.values()))
+        launches = collections.defaultdict(set)
+        for event in merged["traceEvents"]:
+            if event.get("cat") in ("cuda_runtime", "kernel") and event["args"].get("correlation", 0) > 0:
+                launches[event["args"]["correlation"]].add(event["pid"])
+        self.assertTrue(all(len(pids) <= 2 for pids in launches.values()))  # A host's and its GPU's.
+
+    def test_one_that_shares_nothing_is_named(self):
+        alone = ranks.make_rank(self.trace, 2, 3)
+        alone["traceEvents"] = [e for e in alone["traceEvents"] if "AllReduce" not in e["name"]]
+        message = self.merge(self.folder(ranks.make_rank(self.trace, 0, 3), ranks.make_rank(self.trace, 1, 3), alone))[1]
+        self.assertIn("rank 2: not aligned", message)
+
+    def test_a_damaged_file_of_a_folder_is_left_out(self):
+        folder = self.folder(*(ranks.make_rank(self.trace, r, 2) for r in range(2)))
+        (folder / "broken.json.gz").write_bytes(b"\x1f\x8b\x08nothing")
+        self.assertIn("left out: ", self.merge(folder)[1])
+
+    def test_what_is_refused(self):
+        folder = self.folder(*(ranks.make_rank(self.trace, r, 2) for r in range(2)))
+        first, second = sorted(folder.iterdir())
+        self.assert_refused(support.headroom("merge", folder, "-o", first), 2, "-o", "a trace to be read")
+        self.assert_refused(support.headroom("merge", first, "-o", self.scratch / "x.json"), 2, "two ranks or more")
+        shutil.copy(first, folder / "again.json.gz")
+        self.assert_refused(support.headroom("merge", folder, "-o", self.scratch / "x.json"), 2, "rank 0")
+        self.assert_refused(support.headroom("merge", second, "-o", self.scratch / "none/x.json", first), 4, "none/x.json")
+        self.assert_refused(support.headroom("merge", folder), 2, "--output")
+        self.assertFalse((self.scratch / "x.json").exists())
