@@ -26,6 +26,12 @@ std::optional<std::int64_t> CountIn(std::string_view text) {
   return count;
 }
 
+/// Never as a power of ten.
+std::string ThreeDigits(double value) {
+  constexpr double kWhole = 100;
+  return value >= kWhole ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
+}
+
 }  // namespace
 
 void NetworkChoice::AddFlags(CLI::App& app) {
@@ -161,12 +167,11 @@ bool NetworkChoice::is_given() const {
 
 NamedNetwork NetworkChoice::AsRecorded(const Topology& topology) {
   constexpr double kBits = 8, kNsPerUs = 1e3;
-  return {
-      .topology = topology,
-      .description = fmt::format("{:.3g} Gbit/s and {:.3g} us a message, as the recorded "
-                                 "collectives tell",
-                                 kBits * topology.between.bytes_per_ns,
-                                 static_cast<double>(topology.between.latency.ns()) / kNsPerUs)};
+  return {.topology = topology,
+          .description = fmt::format(
+              "{} Gbit/s and {} us a message, as the recorded collectives tell",
+              ThreeDigits(kBits * topology.between.bytes_per_ns),
+              ThreeDigits(static_cast<double>(topology.between.latency.ns()) / kNsPerUs))};
 }
 
 std::string NetworkChoice::ListClusters(const std::vector<Topology>& clusters) {

@@ -194,6 +194,8 @@ Status ScaleCommand::AnswerForTrace(OpenedTrace trace, const Question& question,
       return Status::Ok();
     }
     recorded_on.topology = std::move(fitted).value();
+    recorded_on.overlap = RecordedOverlap(job);
+    report.overlap = recorded_on.overlap;
     const NamedNetwork own = NetworkChoice::AsRecorded(recorded_on.topology);
     report.recorded_network = own.description;
     if (!network_.is_given()) networks = {own};

@@ -53,6 +53,17 @@ std::string RenderScaleJson(const ScaleReport& report) {
   json.Key("gpu").StringOrNull(report.gpu);
   json.Key("recorded_gpus").Integer(known ? std::optional(report.recorded_gpus) : std::nullopt);
   json.Key("recorded_network").StringOrNull(report.recorded_network);
+  json.Key("overlap_slowdown");
+  if (report.overlap) {
+    json.BeginObject();
+    json.Key("low").Number(report.overlap->low);
+    json.Key("mid").Number(report.overlap->mid);
+    json.Key("high").Number(report.overlap->high);
+    json.Key("kernels").Integer(report.overlap->kernels);
+    json.EndObject();
+  } else {
+    json.Null();
+  }
   json.Key("samples_per_step").Integer(report.samples);
   json.Key("gradient_bytes").Number(report.gradient_bytes);
   json.Key("step_deviation_pct")

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cluster/overlap_slowdown.h"
 #include "report/escape.h"
 #include "scale/scaling_curve.h"
 
@@ -28,7 +29,9 @@ struct ScaleReport {
   std::string changes;              ///< The scenarios that were made before; empty: none.
   StepInterval step_ms;             ///< On one GPU, with those changes.
   std::int64_t recorded_gpus = 1;
-  std::string recorded_network;          ///< Between those, in words; empty: one GPU.
+  std::string recorded_network;  ///< Between those, in words; empty: one GPU.
+  /// Of kernels beside its collectives; nullopt: one GPU, or too few kernels ran both ways.
+  std::optional<OverlapSlowdown> overlap;
   std::optional<std::int64_t> samples;   ///< A step of a GPU, as recorded.
   std::optional<double> gradient_bytes;  ///< A step.
   std::optional<double> deviation;       ///< Of the recorded steps, as a share.

@@ -68,6 +68,19 @@ void WriteBaseline(TextPage& page, const ScaleReport& report) {
     step += fmt::format("; recorded as one of {}, over {}; here without them", report.recorded_gpus,
                         report.recorded_network);
   page.Paragraph("  Step       ", step, Style::kBold);
+  if (report.overlap) {
+    const OverlapSlowdown& overlap = *report.overlap;
+    page.Paragraph(
+        "  Overlap    ",
+        overlap.is_told()
+            ? fmt::format("kernels take {:.2f} times as long beside a collective ({:.2f} "
+                          "to {:.2f}, of {} that ran both ways); not so on one GPU",
+                          overlap.mid, overlap.low, overlap.high, overlap.kernels)
+            : fmt::format("kernels that ran beside a collective took {:.2f} to {:.2f} "
+                          "times as long as alone: no slowdown is told",
+                          overlap.low, overlap.high),
+        Style::kBold);
+  }
   if (!report.steps_note.empty())
     page.Paragraph("  Steps      ", report.steps_note, Style::kBold, Style::kWarning);
   if (report.gradient_bytes) {

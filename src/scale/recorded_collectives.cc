@@ -41,12 +41,34 @@ class RecordedCollectives {
   CollectiveRows arguments_;
 };
 
+IsCollective CollectivesOf(const Job& job) {
+  return [&job](std::size_t task) { return job.IsCollective(GpuTaskId(task)); };
+}
+
+/// Kernels that ran beside collectives take as long as alone.
+void FreeNeighbours(const Job& job, const GpusOfJob& recorded, Edit& edit) {
+  const TraceStore& store = job.store();
+  const IntervalSet collectives = TimeOfCollectives(store, CollectivesOf(job));
+  for (TaskIndex task = 0; task < job.graph().tasks.size(); ++task) {
+    const Task& of_graph = job.graph().tasks[task];
+    if (of_graph.kind != TaskKind::kGpu) continue;
+    const GpuTaskId row(of_graph.row);
+    if (store.gpu_tasks.kind[row.index()] != GpuTaskKind::kKernel) continue;
+    if (IsBeside({store.gpu_tasks.start[row.index()], store.TaskEnd(row)}, collectives))
+      edit.Scale(task, 1 / recorded.overlap->mid);
+  }
+}
+
 std::vector<TaskIndex> CollectiveTasks(const Job& job) {
   return SelectTasks(
       job, [&](TaskIndex task) { return job.ClassOf(task).family == WorkFamily::kCommunication; });
 }
 
 }  // namespace
+
+std::optional<OverlapSlowdown> RecordedOverlap(const Job& job) {
+  return MeasureOverlapSlowdown(job.store(), CollectivesOf(job));
+}
 
 std::optional<std::int64_t> RecordedGpus(const Job& job) {
   if (!Communicates(job)) return 1;
@@ -86,6 +108,7 @@ Effect RescaleCollectives(const Job& job, const GpusOfJob& recorded, const GpusO
   effect.gpu_error = kNetworkError;
   if (target.placement.gpus == 1) {
     for (const TaskIndex task : tasks) edit.SetDuration(task, DurationNs(0));
+    if (recorded.overlap && recorded.overlap->is_told()) FreeNeighbours(job, recorded, edit);
     CloseGapsDuring(job, tasks, edit);
     effect.why = "without its recorded collectives";
     return effect;

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/status.h"
+#include "cluster/overlap_slowdown.h"
 #include "cluster/topology.h"
 #include "whatif/job.h"
 #include "whatif/scenario.h"
@@ -15,6 +16,8 @@ namespace headroom {
 struct GpusOfJob {
   Topology topology;
   Placement placement;
+  /// Of kernels beside its collectives; nullopt: not known.
+  std::optional<OverlapSlowdown> overlap = {};
 };
 
 /// The GPUs of the recorded job: 1 where it does not communicate; else what the trace says of the
@@ -26,9 +29,13 @@ std::optional<std::int64_t> RecordedGpus(const Job& job);
 /// (kNoAnswer) where their sizes were not recorded, or no link explains their times.
 Result<Topology> FitRecordedNetwork(const Job& job, std::int64_t gpus);
 
+/// What its collectives cost kernels beside them.
+std::optional<OverlapSlowdown> RecordedOverlap(const Job& job);
+
 /// Each recorded collective takes as much longer or shorter as TimeOf() says of its kind and bytes,
 /// of a usual bucket where those were not recorded; those of a part of the job stay. What it took
-/// holds its wait for the slowest rank, too, which is scaled along. On one GPU there is none.
+/// holds its wait for the slowest rank, too, which is scaled along. On one GPU there
+/// is none, and kernels that ran beside one are no longer slowed down by it, where that is known.
 Effect RescaleCollectives(const Job& job, const GpusOfJob& recorded, const GpusOfJob& target,
                           Edit& edit);
 

@@ -102,6 +102,11 @@ const KernelClass& Job::ClassOf(TaskIndex gpu_task) const {
   return names_.Kernel(store_.gpu_tasks.name[graph_.tasks[gpu_task].row]);
 }
 
+bool Job::IsCollective(GpuTaskId task) const {
+  return store_.gpu_tasks.kind[task.index()] == GpuTaskKind::kKernel &&
+         names_.IsCommunication(store_.gpu_tasks.name[task.index()]);
+}
+
 HostRoles Job::RolesOf(HostEventId event) const {
   return names_.Roles(store_.host_events.name[event.index()]);
 }

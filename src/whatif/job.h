@@ -54,6 +54,8 @@ class Job {
   const Plan& corrected() const { return corrected_; }
 
   const KernelClass& ClassOf(TaskIndex gpu_task) const;
+  /// Also of what is not in the graph.
+  bool IsCollective(GpuTaskId task) const;
   HostRoles RolesOf(HostEventId event) const;
   /// nullptr: unknown.
   const OperatorCost* CostOf(HostEventId op) const { return costs_.Of(op); }
