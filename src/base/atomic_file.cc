@@ -64,6 +64,9 @@ Result<AtomicFile> AtomicFile::Create(const std::string& path) {
   file.descriptor_ = CreateBeside(file.path_, name);
   if (file.descriptor_ < 0) return CannotWrite(path, errno);
   file.temporary_ = std::move(name);
+  // Before there is anything to read in it.
+  if (file.mode_ >= 0 && fchmod(file.descriptor_, static_cast<mode_t>(file.mode_)) != 0)
+    return CannotWrite(path, errno);
   return file;
 }
 
@@ -79,7 +82,6 @@ Status AtomicFile::Append(std::string_view piece) {
 Status AtomicFile::Close() {
   if (temporary_.empty()) return Status::Ok();
   int error = 0;
-  if (mode_ >= 0 && fchmod(descriptor_, static_cast<mode_t>(mode_)) != 0) error = errno;
   // Without this the name could reach the disk before the content does.
   if (error == 0 && fsync(descriptor_) != 0) error = errno;
   // Delayed failures (quota, network file systems) show here.
@@ -87,7 +89,7 @@ Status AtomicFile::Close() {
   return error == 0 ? Status::Ok() : CannotWrite(path_, error);
 }
 
-Result<AtomicFile> AtomicFile::Write(const std::string& path, std::string content) {
+Result<AtomicFile> AtomicFile::Write(const std::string& path, std::string_view content) {
   Result<AtomicFile> file = Create(path);
   if (!file.ok()) return file.status();
   if (Status status = file.value().Append(content); !status.ok()) return status;

@@ -18,7 +18,7 @@ class AtomicFile {
   /// Creates the temporary file and writes `content`. What is not a regular file (a pipe,
   /// /dev/null) is opened itself and written by Commit(). An existing file keeps its permissions, a
   /// symbolic link to an existing file stays one.
-  static Result<AtomicFile> Write(const std::string& path, std::string content);
+  static Result<AtomicFile> Write(const std::string& path, std::string_view content);
   /// The same, still empty, to be written in pieces.
   static Result<AtomicFile> Create(const std::string& path);
   /// REQUIRES: made by Create(), and not closed.

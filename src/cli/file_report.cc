@@ -48,6 +48,11 @@ Status Fill(const std::string& path, const Knowledge& knowledge, const FileReque
   if (request.compare) {
     result.timeline = ReadRankTimeline(*store.value(), names, knowledge.groups(), analyzed.value());
     result.timeline->path = path;
+    if (analysis.first_step || analysis.last_step) {
+      std::erase_if(result.timeline->collectives, [](const RankCollective& collective) {
+        return collective.step == RankCollective::kNoStep;
+      });
+    }
   }
   analyzed.value().attribution.reset();  // The forecasts need memory of their own.
   log.Enter("forecast");

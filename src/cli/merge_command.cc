@@ -67,7 +67,7 @@ Result<MergeCommand::Job> MergeCommand::ReadRanks(const TraceFiles& files) const
   if (!knowledge.ok()) return knowledge.status();
   std::vector<RankTimeline> timelines;
   std::vector<TraceReport> reports;
-  std::map<std::string, DurationNs> bases;
+  std::map<std::string, std::pair<DurationNs, TimeNs>> zeros;  ///< Unix base, and first stamp.
   Status failed;
   for (std::size_t i = 0; i < files.paths.size(); ++i) {
     const std::string& path = files.paths[i];
@@ -88,7 +88,7 @@ Result<MergeCommand::Job> MergeCommand::ReadRanks(const TraceFiles& files) const
         ReadRankTimeline(*store.value(), names, knowledge.value()->groups(), trace.value()));
     timeline.path = path;
     timeline.host = HostOfFileName(path);
-    bases[path] = UnixBaseOf(*store.value());
+    zeros[path] = {UnixBaseOf(*store.value()), FirstTime(*store.value())};
     TraceReport report;  // Its rank is all that is needed of it.
     report.input = trace.value().report.input;
     reports.push_back(std::move(report));
@@ -100,7 +100,12 @@ Result<MergeCommand::Job> MergeCommand::ReadRanks(const TraceFiles& files) const
   for (std::size_t i = 0; i < timelines.size(); ++i) timelines[i].rank = reports[i].input.rank;
   Job job;
   job.ranks = AnalyzeJobRanks(std::move(timelines));
-  for (const RankTimeline& rank : job.ranks.ranks) job.bases.push_back(bases[rank.path]);
+  for (const RankTimeline& rank : job.ranks.ranks) job.bases.push_back(zeros[rank.path].first);
+  for (std::size_t r = 0; r < job.ranks.ranks.size(); ++r) {
+    const TimeNs first = zeros[job.ranks.ranks[r].path].second;
+    const TimeNs shifted = first + ShiftAt(job, r, first);
+    if (shifted < TimeNs(0)) job.lead = std::max(job.lead, TimeNs(0) - shifted);
+  }
   return job;
 }
 
@@ -121,7 +126,7 @@ Result<std::int64_t> MergeCommand::WriteRanks(const Job& job) const {
       output_path_,
       zero > DurationNs(0)
           ? fmt::format(R"("schemaVersion":1,"displayTimeUnit":"ms","baseTimeNanoseconds":{})",
-                        zero.ns())
+                        (zero - job.lead).ns())
           : R"("schemaVersion":1,"displayTimeUnit":"ms")");
   if (!file.ok()) return file.status();
   UsedNumbers used;
@@ -131,17 +136,20 @@ Result<std::int64_t> MergeCommand::WriteRanks(const Job& job) const {
     const RankTimeline& rank = job.ranks.ranks[r];
     const Result<std::unique_ptr<TraceStore>> store = Open(rank.path, threads_);
     if (!store.ok()) return store.status();
-    const EventPlacing placing = {.time = [&](TimeNs own) { return own + ShiftAt(job, r, own); },
-                                  .label = LabelOf(rank),
-                                  // Numbers that some viewers keep for themselves are below.
-                                  .first_process = std::max<std::int64_t>(1, used.processes),
-                                  .first_device = used.devices,
-                                  .ids_ahead = used.ids};
+    const EventPlacing placing = {
+        .time = [&](TimeNs own) { return own + ShiftAt(job, r, own) + job.lead; },
+        .label = LabelOf(rank),
+        // Numbers that some viewers keep for themselves are below.
+        .first_process = std::max<std::int64_t>(1, used.processes),
+        .first_device = used.devices,
+        .ids_ahead = used.ids};
     for (std::string& row : DevicePropertiesOf(*store.value(), placing))
       devices.push_back(std::move(row));
     used = WriteChromeEvents(*store.value(), placing,
                              [&](std::string_view event) { file.value().Add(event); });
     events += used.events;
+    // A full disk is not written to a thousand times.
+    if (!file.value().status().ok()) return file.value().status();
   }
   const Status written =
       file.value().Commit(fmt::format("\"deviceProperties\":[{}]", fmt::join(devices, ",\n")));
@@ -164,8 +172,12 @@ std::string MergeCommand::Summary(const Job& job, std::int64_t events) const {
   std::string text =
       fmt::format("wrote {}: {} ranks, {} events", Printable(output_path_, CharsetOfEnvironment()),
                   job.ranks.ranks.size(), FormatCount(events));
-  if (alone.size() < job.ranks.ranks.size())
+  if (alone.empty()) {
     text += fmt::format("; clocks aligned within {}", FormatUs(uncertainty));
+  } else if (alone.size() < job.ranks.ranks.size()) {
+    text += fmt::format("; clocks of {} aligned within {}", job.ranks.ranks.size() - alone.size(),
+                        FormatUs(uncertainty));
+  }
   text += "\n";
   if (!alone.empty()) {
     constexpr std::size_t kMostShown = 8;

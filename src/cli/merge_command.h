@@ -25,6 +25,9 @@ class MergeCommand : public Subcommand {
   struct Job {
     JobRanks ranks;
     std::vector<DurationNs> bases;  ///< By rank's index: of each trace's zero, in Unix time.
+    /// By which the file's zero is before that of its reference, so that no stamp is negative:
+    /// viewers drop those.
+    DurationNs lead = {};
   };
   Result<Job> ReadRanks(const TraceFiles& files) const;
   /// The rank's own clock on that of the file.

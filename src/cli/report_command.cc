@@ -314,8 +314,14 @@ void ReportCommand::AddFinding(const JobRanks& job, std::vector<TraceReport>& fi
   std::optional<RankFinding> straggler = FindStraggler(job);
   if (!straggler) return;
   for (TraceReport& file : files) {
-    if (file.input.rank == job.ranks[straggler->rank].rank)
-      file.findings.push_back(std::move(straggler->finding));
+    if (file.input.rank != job.ranks[straggler->rank].rank) continue;
+    // In order of what they save, as all are.
+    const auto less =
+        std::find_if(file.findings.begin(), file.findings.end(), [&](const Finding& other) {
+          return !other.saves_ms || other.saves_ms->mid < straggler->finding.saves_ms->mid;
+        });
+    file.findings.insert(less, std::move(straggler->finding));
+    break;
   }
 }
 

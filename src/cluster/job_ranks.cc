@@ -58,12 +58,22 @@ bool FindOtherJobs(JobRanks& job) {
          fmt::format("the files are of jobs of {} ranks", fmt::join(sizes, " and of "))});
     return true;
   }
-  const RankTimeline& last = job.ranks.back();
-  if (sizes.empty() || *last.rank < *sizes.begin()) return false;
-  job.issues.push_back({ImportIssue::kOtherJob, 1,
-                        fmt::format("{} is of rank {}, and the job has {} ranks", last.path,
-                                    *last.rank, *sizes.begin())});
-  return true;
+  if (sizes.empty()) return false;
+  // What such a file is of, nobody knows; the rest is compared without it.
+  std::vector<std::string> odd;
+  std::erase_if(job.ranks, [&](const RankTimeline& rank) {
+    const bool is_odd = *rank.rank >= *sizes.begin();
+    if (is_odd) odd.push_back(fmt::format("{} is of rank {}", rank.path, *rank.rank));
+    return is_odd;
+  });
+  if (!odd.empty()) {
+    job.issues.push_back(
+        {ImportIssue::kOtherJob, static_cast<std::int64_t>(odd.size()),
+         fmt::format("{}{}, and the job has {} ranks: not compared", odd.front(),
+                     odd.size() > 1 ? fmt::format(" and {} more", odd.size() - 1) : "",
+                     *sizes.begin())});
+  }
+  return job.ranks.empty();
 }
 
 void FindUnaligned(JobRanks& job) {
@@ -91,8 +101,9 @@ JobRanks AnalyzeJobRanks(std::vector<RankTimeline> ranks) {
   job.ranks = std::move(ranks);
   std::sort(job.ranks.begin(), job.ranks.end(),
             [](const RankTimeline& a, const RankTimeline& b) { return *a.rank < *b.rank; });
+  const bool other = job.ranks.empty() || FindOtherJobs(job);
   job.alignment.clocks.resize(job.ranks.size());
-  if (job.ranks.empty() || FindOtherJobs(job)) return job;
+  if (other) return job;
   job.alignment = AlignRanks(job.ranks);
   job.waits = MeasureWaits(job.ranks, job.alignment);
   job.work = CompareWork(job.ranks, job.waits);

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string_view>
 #include <utility>
 
 namespace headroom {
 namespace {
 
-/// What a group sends, in bytes; where they were not recorded, in collectives.
+/// What a group sends, in bytes; where those of any were not recorded, in collectives.
 struct Traffic {
   double all = 0;
   double point_to_point = 0, all_to_all = 0;
@@ -24,8 +25,8 @@ bool IsAllToAll(std::string_view kind) {
          kind.find("all_to_all") != std::string_view::npos;
 }
 
-void Add(const RankCollective& collective, Traffic& traffic) {
-  const double sent = collective.bytes.value_or(1);
+void Add(const RankCollective& collective, bool in_bytes, Traffic& traffic) {
+  const double sent = in_bytes ? collective.bytes.value_or(0) : 1;
   traffic.all += sent;
   if (IsPointToPoint(collective.kind)) traffic.point_to_point += sent;
   if (IsAllToAll(collective.kind)) traffic.all_to_all += sent;
@@ -58,10 +59,16 @@ void Infer(const Traffic& traffic, GroupAxis& group) {
 
 std::vector<GroupAxis> FindParallelAxes(std::span<const RankTimeline> ranks) {
   std::map<std::string, std::pair<GroupAxis, Traffic>> groups;
+  std::set<std::string_view> without_bytes;
+  for (const RankTimeline& rank : ranks) {
+    for (const RankCollective& collective : rank.collectives) {
+      if (!collective.bytes) without_bytes.insert(collective.group);
+    }
+  }
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     for (const RankCollective& collective : ranks[r].collectives) {
       auto& [group, traffic] = groups[collective.group];
-      Add(collective, traffic);
+      Add(collective, !without_bytes.contains(collective.group), traffic);
       if (group.ranks.empty() || group.ranks.back() != r) group.ranks.push_back(r);
       group.members = std::max(group.members, collective.members.value_or(0));
     }
@@ -81,7 +88,11 @@ std::vector<GroupAxis> FindParallelAxes(std::span<const RankTimeline> ranks) {
     auto& [group, traffic] = known;
     group.group = name;
     if (group.members == 0) group.members = static_cast<std::int64_t>(group.ranks.size());
-    if (!group.recorded) Infer(traffic, group);
+    if (name.empty()) {
+      group.why = "collectives that tell no group, maybe of several";
+    } else if (!group.recorded) {
+      Infer(traffic, group);
+    }
     found.push_back(std::move(group));
   }
   return found;

@@ -24,7 +24,7 @@ struct GroupAxis {
 /// By name. Where no description tells: groups that send between two ranks are of a pipeline;
 /// all-to-alls are of experts; all-reduces and reduce-scatters that the forward calls join parts of
 /// layers, from a fifth of the group's bytes on (smaller ones are statistics and losses); those of
-/// the backward and the update join gradients.
+/// the backward and the update join gradients. Collectives that tell no group may be of several.
 std::vector<GroupAxis> FindParallelAxes(std::span<const RankTimeline> ranks);
 
 }  // namespace headroom

@@ -12,8 +12,9 @@ class StageSum {
     for (const RankStep& step : rank.steps) {
       step_ += step.wall;
       computing_ += step.computing;
-      bubble_ += std::max(DurationNs(0), step.wall - step.computing - step.collectives);
-      neighbours_ += step.neighbours;
+      bubble_ += step.neighbours;
+      idle_ +=
+          std::max(DurationNs(0), step.wall - step.computing - step.collectives - step.neighbours);
       ++steps_;
     }
   }
@@ -25,12 +26,12 @@ class StageSum {
     stage.step = mean(step_);
     stage.computing = mean(computing_);
     stage.bubble = mean(bubble_);
-    stage.neighbours = mean(neighbours_);
+    stage.idle = mean(idle_);
     return true;
   }
 
  private:
-  DurationNs step_, computing_, bubble_, neighbours_;
+  DurationNs step_, computing_, bubble_, idle_;
   std::int64_t steps_ = 0;
 };
 
@@ -51,7 +52,8 @@ std::optional<Pipeline> FindPipeline(std::span<const RankTimeline> ranks,
     });
     const std::size_t length = group.ranks.size();
     if (!sends) continue;
-    if (length < 2 || static_cast<std::int64_t>(length) != group.members) return std::nullopt;
+    // A name may stand for several groups, and then their ranks are no one's stages.
+    if (length < 2 || static_cast<std::int64_t>(length) != group.members) continue;
     if (pipeline.stages.empty()) pipeline.stages.resize(length);
     if (pipeline.stages.size() != length) return std::nullopt;
     for (std::size_t stage = 0; stage < length; ++stage)

@@ -16,9 +16,10 @@ namespace headroom {
 struct PipelineStage {
   std::vector<std::size_t> ranks;  ///< Indices; one of each pipeline.
   DurationNs step, computing;
-  /// Of the step, in which it neither computes nor is in a collective of another axis: the bubble.
-  DurationNs bubble;
-  DurationNs neighbours;  ///< Of the bubble, in sends and receives.
+  DurationNs bubble;  ///< In sends and receives, while it computes nothing: waiting for neighbours.
+  /// The rest in which it neither computes nor is in a collective: its host, its loader, or waits
+  /// that no kernel of a receive shows.
+  DurationNs idle;
 };
 
 struct Pipeline {
@@ -27,8 +28,8 @@ struct Pipeline {
   double bubble_share = 0;  ///< Of the steps' time, over all stages.
 };
 
-/// Of the groups of the axis kPipeline whose ranks are all there; nullopt: there are none, or of
-/// different lengths. Frameworks number stages as ranks, and so does this.
+/// Of the groups of the axis kPipeline whose ranks are all there; nullopt: there are none, or they
+/// have different lengths. Frameworks number stages as ranks, and so does this.
 std::optional<Pipeline> FindPipeline(std::span<const RankTimeline> ranks,
                                      std::span<const GroupAxis> axes);
 

@@ -42,17 +42,22 @@ TEST(PipelineStages, MeansOverReplicas) {
   ASSERT_EQ(pipeline->stages.size(), 2u);
   EXPECT_EQ(pipeline->stages[0].ranks, (std::vector<std::size_t>{0, 1}));
   EXPECT_EQ(pipeline->stages[0].computing, Ms(55));
-  EXPECT_EQ(pipeline->stages[0].bubble, Ms(35));
-  EXPECT_EQ(pipeline->stages[0].neighbours, Ms(15));
+  EXPECT_EQ(pipeline->stages[0].bubble, Ms(15));
+  EXPECT_EQ(pipeline->stages[0].idle, Ms(20));
   EXPECT_EQ(pipeline->stages[1].ranks, (std::vector<std::size_t>{2, 3}));
-  EXPECT_EQ(pipeline->stages[1].bubble, Ms(55));
+  EXPECT_EQ(pipeline->stages[1].idle, Ms(40));
   EXPECT_NEAR(pipeline->imbalance, 55 / 45.0 - 1, 1e-9);
-  EXPECT_NEAR(pipeline->bubble_share, 0.45, 1e-9);
+  EXPECT_NEAR(pipeline->bubble_share, 0.15, 1e-9);
 }
 
 TEST(PipelineStages, NoneWhereARankIsMissing) {
   // Which stage is which cannot be told.
   EXPECT_FALSE(PipelineOf({Stage(0, "a", 60, 4), Stage(1, "a", 50, 4)}).has_value());
+}
+
+TEST(PipelineStages, NoneOfCollectivesThatTellNoGroup) {
+  // An all-to-all is a kernel of sends and receives, too.
+  EXPECT_FALSE(PipelineOf({Stage(0, "", 60, 2), Stage(1, "", 50, 2)}).has_value());
 }
 
 TEST(PipelineStages, NoneWithoutSends) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <set>
 #include <string_view>
 
 #include "analysis/analyzed_trace.h"
@@ -59,7 +60,7 @@ class TimelineReader {
     return {store_.gpu_tasks.start[task], store_.TaskEnd(GpuTaskId(task))};
   }
 
-  RankCollective ReadCollective(std::size_t task, std::vector<RankGroup>& groups) const {
+  RankCollective ReadCollective(std::size_t task, std::vector<RankGroup>& groups) {
     RankCollective collective;
     const Interval span = Span(task);
     // Ranks compare on the clock of the machine, where traces tell it.
@@ -81,11 +82,8 @@ class TimelineReader {
     return collective;
   }
 
-  void Know(const CollectiveArguments& arguments, std::vector<RankGroup>& groups) const {
-    const bool known = std::any_of(groups.begin(), groups.end(), [&](const RankGroup& group) {
-      return group.name == arguments.group;
-    });
-    if (known) return;
+  void Know(const CollectiveArguments& arguments, std::vector<RankGroup>& groups) {
+    if (!known_groups_.emplace(arguments.group).second) return;
     groups.push_back({.name = std::string(arguments.group),
                       .description = std::string(arguments.description),
                       .axis = rules_.AxisOf(arguments.description)});
@@ -139,6 +137,7 @@ class TimelineReader {
   const AnalyzedTrace& trace_;
   const DurationNs base_;
   CollectiveRows arguments_;
+  std::set<std::string_view> known_groups_;
   IntervalSet computing_;
 };
 

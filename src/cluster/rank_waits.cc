@@ -18,6 +18,7 @@ struct Arrival {
   std::size_t rank;
   TimeNs start, end;  ///< On the first rank's clock.
   DurationNs exposed;
+  DurationNs hidden;  ///< While the rank computed beside it.
 };
 
 std::vector<Arrival> ArrivalsOf(const MatchedCollective& collective,
@@ -32,7 +33,8 @@ std::vector<Arrival> ArrivalsOf(const MatchedCollective& collective,
     arrivals.push_back({.rank = part.rank,
                         .start = clock.Aligned(recorded.start),
                         .end = clock.Aligned(recorded.end),
-                        .exposed = recorded.end - recorded.start - recorded.hidden});
+                        .exposed = recorded.end - recorded.start - recorded.hidden,
+                        .hidden = recorded.hidden});
   }
   std::sort(arrivals.begin(), arrivals.end(), [](const Arrival& a, const Arrival& b) {
     return std::tie(a.start, a.rank) < std::tie(b.start, b.rank);
@@ -63,17 +65,21 @@ class WaitMeter {
     AddToClass(collective, arrivals, doubt);
     const Arrival& last = arrivals.back();
     StepLoss& step = steps_[collective.step];
-    const TimeNs usual = arrivals[(arrivals.size() - 1) / 2].start;
+    const Arrival& median = arrivals[(arrivals.size() - 1) / 2];
+    const TimeNs usual = median.start;
     const DurationNs late = last.start - usual;
+    // A rank goes on computing and then waits: what it computes meanwhile is not lost to it.
+    const TimeNs idle = std::min(last.start, usual + median.hidden);
     for (const Arrival& arrival : arrivals) {
       const DurationNs wait = last.start - arrival.start;
       if (wait > doubt) waits_.ranks[arrival.rank].waited += wait;
     }
     if (late > doubt) {
-      step.lost.push_back({usual, last.start});
+      step.lost.push_back({idle, last.start});
       for (const Arrival& arrival : arrivals) {
         const DurationNs behind = arrival.start - usual;
-        if (2 * behind.ns() > late.ns()) Blame(collective, arrival.rank, behind, step);
+        if (2 * behind.ns() > late.ns())
+          Blame(collective, arrival.rank, std::max(DurationNs(0), arrival.start - idle), step);
       }
     }
     for (const Arrival& arrival : arrivals)
@@ -178,16 +184,20 @@ class WaitMeter {
     for (const RankTimeline& rank : ranks_) {
       for (const RankStep& step : rank.steps) walls.try_emplace(step.number, step.wall);
     }
-    DurationNs time, lost;
+    DurationNs time, lost, outside;
     for (const auto& [number, losses] : steps_) {
       const DurationNs measure = IntervalSet::UnionOf(losses.lost).Measure();
-      waits_.lost += measure;
       const auto wall = walls.find(number);
-      if (number == RankCollective::kNoStep || wall == walls.end()) continue;
+      if (number == RankCollective::kNoStep || wall == walls.end()) {
+        outside += measure;
+        continue;
+      }
       ++waits_.steps;
       time += wall->second;
       lost += measure;
     }
+    // What lies in no step is told where there are no steps alone: shares are of steps.
+    waits_.lost = waits_.steps > 0 ? lost : outside;
     if (time.ns() > 0)
       waits_.lost_share = static_cast<double>(lost.ns()) / static_cast<double>(time.ns());
   }

@@ -15,7 +15,8 @@ namespace headroom {
 /// Of one rank, over all compared collectives.
 struct RankWaits {
   DurationNs waited;  ///< For others, in collectives.
-  /// By which it came behind the usual rank (the median) where it was one of the late.
+  /// By which it came behind the usual rank (the median) where it was one of the late, without
+  /// what the usual rank computed meanwhile.
   DurationNs caused;
   std::int64_t last = 0;     ///< Collectives at which it was one of the late.
   std::int64_t culprit = 0;  ///< Steps that lost most by it, or nearly.
@@ -49,7 +50,8 @@ struct JobWaits {
   StragglerPattern pattern = StragglerPattern::kNone;
   std::vector<std::size_t> stragglers;  ///< Of kRecurrent and kOnce; indices of the ranks.
   std::string straggler_host;           ///< Of all of those; empty: not told, or of several.
-  /// Time in which a usual rank waited for a late one, whichever: what the job loses.
+  /// Time of the steps in which a usual rank waited for a late one, whichever, and computed
+  /// nothing: what the job loses. Of collectives in no step where there are no steps.
   DurationNs lost;
   std::int64_t steps = 0;            ///< In which compared collectives lie.
   std::optional<double> lost_share;  ///< Of the time of those steps; none: of no steps.
@@ -64,7 +66,8 @@ inline constexpr double kRecurrentShare = 2.0 / 3;
 
 /// Of the collectives that all leave together. The usual rank is the median one; late are those
 /// that come behind it by more than half of what the last does, if that is more than twice the
-/// clocks' uncertainty: several may be equally late. What a rank waited in the collective of
+/// clocks' uncertainty: several may be equally late. A rank is taken to compute first and to wait
+/// then, of what it computes beside a collective. What a rank waited in the collective of
 /// another communicator just before is not its own lateness.
 JobWaits MeasureWaits(std::span<const RankTimeline> ranks, const Alignment& alignment);
 

@@ -159,5 +159,19 @@ TEST(RankWaitsTest, AClockThatIsNotKnownTellsNothing) {
   EXPECT_EQ(waits.pattern, StragglerPattern::kNone);
 }
 
+TEST(RankWaits, WhatIsComputedMeanwhileIsNotLost) {
+  // Rank 1 comes 200 us late; rank 0 computes for the first 150 of them.
+  RankBuilder b(2);
+  for (int step = 0; step < 3; ++step) {
+    b.Step(step, 1000.0 * step, 1000)
+        .AllReduce({1000.0 * step + 100, 1000.0 * step + 300}, 1000.0 * step + 400);
+    b.rank(0).collectives.back().hidden = DurationNs(150'000);
+  }
+  const JobWaits waits = MeasureWaits(b.ranks(), AlignRanks(b.ranks()));
+  EXPECT_EQ(waits.lost.ns(), 3 * 50'000);
+  EXPECT_EQ(waits.ranks[1].caused.ns(), 3 * 50'000);
+  EXPECT_EQ(waits.ranks[0].waited.ns(), 3 * 200'000);
+}
+
 }  // namespace
 }  // namespace headroom

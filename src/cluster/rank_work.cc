@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string_view>
 
@@ -12,6 +13,8 @@ namespace headroom {
 namespace {
 
 constexpr double kHalf = 0.5;
+/// What is told apart in words.
+constexpr double kAlike = 0.01;
 
 /// A step as one rank had it.
 struct Part {
@@ -37,7 +40,7 @@ double WorkOf(const RankStep& step, WorkMeasure measure) {
   return measure == WorkMeasure::kFlops ? step.flops.value_or(0) : step.input_bytes;
 }
 
-std::string_view NameOf(WorkMeasure measure) {
+std::string_view InWords(WorkMeasure measure) {
   return measure == WorkMeasure::kFlops ? "FLOPs, by shapes" : "bytes of input";
 }
 
@@ -57,28 +60,27 @@ double ImbalanceOf(const std::vector<std::vector<Part>>& steps, ValueOf value_of
   return sum / static_cast<double>(steps.size());
 }
 
-/// Pearson's r, squared; none where either does not vary, or of too few.
-std::optional<double> SharedVariance(const std::vector<std::pair<double, double>>& pairs) {
+/// Work and computing of a rank in a step, each by how far it is from its mean of that step, as a
+/// share of that mean.
+struct Deviation {
+  double work, computing;
+};
+
+/// Pearson's r, squared; 0 where they go against each other; none where either does not vary, or of
+/// too few.
+std::optional<double> SharedVariance(const std::vector<Deviation>& deviations) {
   constexpr std::size_t kFewest = 6;
-  constexpr double kVaries = 1e-3;  // As a share of the mean.
-  if (pairs.size() < kFewest) return std::nullopt;
-  const auto n = static_cast<double>(pairs.size());
-  double mean_x = 0, mean_y = 0;
-  for (const auto& [x, y] : pairs) {
-    mean_x += x / n;
-    mean_y += y / n;
-  }
+  constexpr double kVaries = 1e-3;
+  if (deviations.size() < kFewest) return std::nullopt;
+  const auto n = static_cast<double>(deviations.size());
   double xx = 0, yy = 0, xy = 0;
-  for (const auto& [x, y] : pairs) {
-    xx += (x - mean_x) * (x - mean_x);
-    yy += (y - mean_y) * (y - mean_y);
-    xy += (x - mean_x) * (y - mean_y);
+  for (const Deviation& deviation : deviations) {
+    xx += deviation.work * deviation.work;
+    yy += deviation.computing * deviation.computing;
+    xy += deviation.work * deviation.computing;
   }
-  const auto varies = [&](double squares, double mean) {
-    return squares / n > kVaries * kVaries * mean * mean;
-  };
-  if (!varies(xx, mean_x) || !varies(yy, mean_y)) return std::nullopt;
-  return xy * xy / (xx * yy);
+  if (xx / n <= kVaries * kVaries || yy / n <= kVaries * kVaries) return std::nullopt;
+  return xy > 0 ? xy * xy / (xx * yy) : 0;
 }
 
 class WorkComparer {
@@ -88,23 +90,19 @@ class WorkComparer {
 
   JobWork Compare() {
     CollectSteps();
-    if (steps_.empty()) return std::move(work_);
+    if (steps_.empty()) {
+      if (waits_.pattern != StragglerPattern::kNone) work_.cause = LateCause::kUnknown;
+      return std::move(work_);
+    }
     work_.steps = static_cast<std::int64_t>(steps_.size());
     work_.measure = MeasureOf(steps_);
     const bool measured = work_.measure != WorkMeasure::kNone;
     work_.computing_imbalance = ImbalanceOf(
         steps_, [](const RankStep& step) { return static_cast<double>(step.computing.ns()); });
-    std::vector<std::pair<double, double>> pairs;
     if (measured) {
       work_.work_imbalance =
           ImbalanceOf(steps_, [&](const RankStep& step) { return WorkOf(step, work_.measure); });
-      for (const std::vector<Part>& parts : steps_) {
-        for (const Part& part : parts) {
-          pairs.emplace_back(WorkOf(*part.step, work_.measure),
-                             static_cast<double>(part.step->computing.ns()));
-        }
-      }
-      work_.explained = SharedVariance(pairs);
+      work_.explained = SharedVariance(Deviations());
     }
     AverageByRank(measured);
     FindCause();
@@ -123,6 +121,44 @@ class WorkComparer {
     for (auto& [number, parts] : by_number) {
       if (parts.size() > 1) steps_.push_back(std::move(parts));
     }
+  }
+
+  std::vector<Deviation> Deviations() const {
+    std::vector<Deviation> deviations;
+    for (const std::vector<Part>& parts : steps_) {
+      double work = 0, computing = 0;
+      for (const Part& part : parts) {
+        work += WorkOf(*part.step, work_.measure) / static_cast<double>(parts.size());
+        computing +=
+            static_cast<double>(part.step->computing.ns()) / static_cast<double>(parts.size());
+      }
+      for (const Part& part : parts) {
+        deviations.push_back(
+            {.work = WorkOf(*part.step, work_.measure) / work - 1,
+             .computing = static_cast<double>(part.step->computing.ns()) / computing - 1});
+      }
+    }
+    return deviations;
+  }
+
+  /// By how much the longest computing of a step exceeds its mean; ns.
+  double ExcessOfLongest() const {
+    double excess = 0;
+    for (const std::vector<Part>& parts : steps_) {
+      double longest = 0, mean = 0;
+      for (const Part& part : parts) {
+        const auto time = static_cast<double>(part.step->computing.ns());
+        longest = std::max(longest, time);
+        mean += time / static_cast<double>(parts.size());
+      }
+      excess += longest - mean;
+    }
+    return excess / static_cast<double>(steps_.size());
+  }
+
+  double PerStep(DurationNs all) const {
+    return static_cast<double>(all.ns()) /
+           static_cast<double>(std::max<std::int64_t>(1, waits_.steps));
   }
 
   void AverageByRank(bool measured) {
@@ -152,16 +188,17 @@ class WorkComparer {
   }
 
   void ExplainRotating() {
-    if (!work_.explained) {
-      work_.why = work_.measure == WorkMeasure::kNone
-                      ? "What each step had to do was not recorded (record_shapes=True)."
-                      : "The work of the steps does not vary: it is not the data.";
-      return;
+    if (work_.measure == WorkMeasure::kNone) {
+      work_.why = "What each step had to do was not recorded (record_shapes=True).";
+    } else if (!work_.explained || ExcessOfLongest() < kHalf * PerStep(waits_.lost)) {
+      work_.why = "Ranks hardly differ in what they compute: they start late in turn.";
+      work_.cause = LateCause::kLateStart;
+    } else {
+      work_.why = fmt::format(
+          "Among the ranks of a step, the work ({}) explains {:.0f} % of how computing varies.",
+          InWords(work_.measure), 100 * *work_.explained);
+      if (*work_.explained >= kHalf) work_.cause = LateCause::kMoreWork;
     }
-    work_.why =
-        fmt::format("The work of a step ({}) explains {:.0f} % of how its computing varies.",
-                    NameOf(work_.measure), 100 * *work_.explained);
-    if (*work_.explained >= kHalf) work_.cause = LateCause::kMoreWork;
   }
 
   /// The median of the ranks that are not late.
@@ -171,8 +208,7 @@ class WorkComparer {
     for (std::size_t r = 0; r < work_.ranks.size(); ++r) {
       const bool late = std::find(waits_.stragglers.begin(), waits_.stragglers.end(), r) !=
                         waits_.stragglers.end();
-      if (!late && work_.ranks[r].computing > DurationNs(0))
-        values.push_back(value_of(work_.ranks[r]));
+      if (!late && work_.ranks[r].computing) values.push_back(value_of(work_.ranks[r]));
     }
     if (values.empty()) return 0;
     std::sort(values.begin(), values.end());
@@ -183,21 +219,21 @@ class WorkComparer {
 
   void ExplainStraggler(std::size_t rank) {
     const auto computing = [](const RankWork& row) {
-      return static_cast<double>(row.computing.ns());
+      return static_cast<double>(row.computing->ns());
     };
     const RankWork& late = work_.ranks[rank];
     const double usual = Usual(computing);
-    if (usual <= 0 || late.computing <= DurationNs(0)) return;
+    if (usual <= 0 || !late.computing) return;
     const double longer = computing(late) / usual - 1;
-    const double caused = static_cast<double>(waits_.ranks[rank].caused.ns()) /
-                          static_cast<double>(std::max<std::int64_t>(1, waits_.steps));
-    if (computing(late) - usual < kHalf * caused) {
+    if (computing(late) - usual < kHalf * PerStep(waits_.ranks[rank].caused)) {
       work_.cause = LateCause::kLateStart;
       work_.why = fmt::format(
-          "Rank {} computes {} as a usual one: it starts late, by its host, its loader or its "
-          "link.",
+          "Rank {} computes {} a usual one, which does not explain its lateness: it starts late, "
+          "by its host, its loader or its link.",
           NumberOf(rank),
-          longer < 0.01 ? "as long" : fmt::format("only {:.2g} times as long", 1 + longer));
+          longer > kAlike    ? fmt::format("{:.3g} times as long as", 1 + longer)
+          : longer < -kAlike ? "less than"
+                             : "as long as");
       return;
     }
     const std::string times =
@@ -210,10 +246,21 @@ class WorkComparer {
     }
     const double more = *late.work / Usual([](const RankWork& row) { return *row.work; }) - 1;
     const bool has_more = more >= kHalf * longer;
-    work_.cause = has_more ? LateCause::kMoreWork : LateCause::kSlowGpu;
-    work_.why =
-        fmt::format("{} as a usual one, with {:.3g} times the work ({}): {}.", times, 1 + more,
-                    NameOf(work_.measure), has_more ? "it is its samples" : "it is its GPU");
+    const std::string compared = fmt::format(
+        "{} as a usual one, with {} ({})", times,
+        std::abs(more) < kAlike ? "the same work" : fmt::format("{:.3g} times the work", 1 + more),
+        InWords(work_.measure));
+    if (has_more) {
+      work_.cause = LateCause::kMoreWork;
+      work_.why = compared + ": it has more to compute.";
+    } else if (work_.measure == WorkMeasure::kFlops) {
+      work_.cause = LateCause::kSlowGpu;
+      work_.why = compared + ": it is its GPU.";
+    } else {
+      work_.why = compared +
+                  ": as much input can be more to compute, so whether that or its GPU is the "
+                  "reason cannot be told without shapes (record_shapes=True).";
+    }
   }
 
   std::span<const RankTimeline> ranks_;

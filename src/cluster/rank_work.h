@@ -21,15 +21,15 @@ enum class WorkMeasure : std::uint8_t {
 
 /// Of one rank: means over the steps that are compared.
 struct RankWork {
-  DurationNs computing;
-  std::optional<double> work;  ///< In the job's measure.
+  std::optional<DurationNs> computing;  ///< None: of no step that is compared.
+  std::optional<double> work;           ///< In the job's measure.
 };
 
 /// Why the late are late.
 enum class LateCause : std::uint8_t {
   kNobodyIsLate,
   kUnknown,
-  kMoreWork,   ///< Their steps have more to compute: longer samples, larger batches.
+  kMoreWork,   ///< Their steps have more to compute: longer samples, more layers, more tokens.
   kSlowGpu,    ///< Their GPU takes longer for the same work.
   kLateStart,  ///< They compute no longer: host, loader or network let them start late.
 };
@@ -41,8 +41,9 @@ struct JobWork {
   /// By how much the rank that computes longest is above the mean, a step.
   double computing_imbalance = 0;
   std::optional<double> work_imbalance;  ///< The same of the work.
-  /// Share of the variance of computing times, over ranks and steps, that goes with the work
-  /// (Pearson's r, squared); none: there is no work or it does not vary.
+  /// Share of the variance of computing times among the ranks of a step, over all steps, that goes
+  /// with more work (Pearson's r, squared; less work for longer computing explains nothing). None:
+  /// work is not known, or ranks do not differ in either.
   std::optional<double> explained;
   LateCause cause = LateCause::kNobodyIsLate;
   std::string why;  ///< A sentence; empty: nobody is late.
@@ -50,8 +51,9 @@ struct JobWork {
 
 /// A late rank's reason is its computing where that takes longer than a usual rank's by half of
 /// what it holds the others up or more; and more work is the reason for that where the work is more
-/// by half as large a share or more. Where another is late each time, it is the work where that
-/// explains half of the variance of computing or more.
+/// by half as large a share or more; bytes of input that are as many tell nothing. Where another
+/// is late each time, it is the work where that explains half of the variance of computing or more,
+/// and the rank that computes longest exceeds the mean of its step by half of what a step loses.
 JobWork CompareWork(std::span<const RankTimeline> ranks, const JobWaits& waits);
 
 }  // namespace headroom

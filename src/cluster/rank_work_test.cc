@@ -62,7 +62,7 @@ TEST_F(RankWorkTest, LongerSamples) {
   EXPECT_EQ(work.cause, LateCause::kMoreWork);
   EXPECT_EQ(work.why,
             "Rank 2 computes 1.4 times as long as a usual one, with 1.4 times the work (FLOPs, by "
-            "shapes): it is its samples.");
+            "shapes): it has more to compute.");
   EXPECT_NEAR(work.computing_imbalance, 70 / 55.0 - 1, 1e-9);
   EXPECT_NEAR(*work.work_imbalance, 1.4 / 1.1 - 1, 1e-9);
   EXPECT_NEAR(*work.explained, 1, 1e-9);
@@ -98,10 +98,14 @@ TEST_F(RankWorkTest, WithoutShapesSamplesAndGpuAreNotToldApart) {
   work = Work();
   EXPECT_EQ(work.measure, WorkMeasure::kInputBytes);
   EXPECT_EQ(work.cause, LateCause::kMoreWork);
+  // As much input may still be more to compute.
+  for (RankStep& step : ranks_[2].steps) step.input_bytes = 1e6;
+  EXPECT_EQ(Work().cause, LateCause::kUnknown);
 }
 
 TEST_F(RankWorkTest, AnotherIsLateEachTime) {
   waits_.pattern = StragglerPattern::kRotating;
+  waits_.lost = Ms(4 * 20);
   for (int step = 0; step < 4; ++step) {
     RankStep& late = ranks_[static_cast<std::size_t>(step)].steps[static_cast<std::size_t>(step)];
     late.computing = Ms(80);
@@ -110,19 +114,43 @@ TEST_F(RankWorkTest, AnotherIsLateEachTime) {
   JobWork work = Work();
   EXPECT_EQ(work.cause, LateCause::kMoreWork);
   EXPECT_EQ(work.why,
-            "The work of a step (FLOPs, by shapes) explains 100 % of how its computing varies.");
-  // As late with the same work: nothing of it is the data's.
-  for (std::size_t r = 0; r < 4; ++r) {
-    for (RankStep& step : ranks_[r].steps) step.flops = 1e12;
-  }
+            "Among the ranks of a step, the work (FLOPs, by shapes) explains 100 % of how "
+            "computing varies.");
+  // As late with less work: nothing of it is the data's.
+  for (int step = 0; step < 4; ++step)
+    ranks_[static_cast<std::size_t>(step)].steps[static_cast<std::size_t>(step)].flops = 0.5e12;
   work = Work();
+  EXPECT_EQ(work.explained, 0);
   EXPECT_EQ(work.cause, LateCause::kUnknown);
-  EXPECT_EQ(work.why, "The work of the steps does not vary: it is not the data.");
+}
+
+TEST_F(RankWorkTest, StepsThatAreLongerForAllExplainNothing) {
+  waits_.pattern = StragglerPattern::kRotating;
+  waits_.lost = Ms(4 * 20);
+  for (RankTimeline& rank : ranks_) {
+    for (RankStep& step : rank.steps) {
+      step.computing = Ms(50 + 10.0 * static_cast<double>(step.number));
+      step.flops = 1e12 * (5 + static_cast<double>(step.number));
+    }
+  }
+  const JobWork work = Work();
+  EXPECT_FALSE(work.explained.has_value());
+  EXPECT_EQ(work.cause, LateCause::kLateStart);
+}
+
+TEST_F(RankWorkTest, LessToComputeIsNoReason) {
+  Compute(2, 20, 0.4e12);
+  Hold(2, 20);
+  const JobWork work = Work();
+  EXPECT_EQ(work.cause, LateCause::kLateStart);
+  EXPECT_NE(work.why.find("computes less than a usual one"), std::string::npos) << work.why;
 }
 
 TEST_F(RankWorkTest, StepsOfOneRankAloneAreNotCompared) {
   for (std::size_t r = 1; r < 4; ++r) ranks_[r].steps.clear();
+  Hold(2, 20);
   const JobWork work = Work();
+  EXPECT_EQ(work.cause, LateCause::kUnknown);
   EXPECT_EQ(work.steps, 0);
   EXPECT_TRUE(work.ranks.empty());
 }

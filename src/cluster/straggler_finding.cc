@@ -13,8 +13,8 @@ namespace {
 std::string ActionFor(LateCause cause) {
   switch (cause) {
     case LateCause::kMoreWork:
-      return "Give each rank as much to compute: batches of samples of like length, or of equal "
-             "cost instead of equal number.";
+      return "Give each rank as much to compute: of ranks that share out samples, batches of like "
+             "length or of equal cost; of stages or experts, other layers or another routing.";
     case LateCause::kSlowGpu:
       return "Compare that GPU's clock, temperature and power with the others', and who shares it "
              "(headroom monitor on its machine); change the GPU or the machine.";
@@ -53,21 +53,22 @@ std::optional<RankFinding> FindStraggler(const JobRanks& job) {
   finding.id = "straggler";
   if (recurrent) {
     found.rank = waits.stragglers.front();
-    finding.title = fmt::format("{} hold{} the others up: {} of {} steps", NamesOf(job),
-                                waits.stragglers.size() == 1 ? "s" : "", lost, waits.steps);
+    finding.title =
+        fmt::format("{} hold{} the others up: {} of {}", NamesOf(job),
+                    waits.stragglers.size() == 1 ? "s" : "", lost, Plural(waits.steps, "step"));
   } else {
     const auto latest = std::max_element(
         waits.ranks.begin(), waits.ranks.end(),
         [](const RankWaits& a, const RankWaits& b) { return a.caused < b.caused; });
     found.rank = static_cast<std::size_t>(latest - waits.ranks.begin());
-    finding.title =
-        fmt::format("Another rank comes last each time: {} of {} steps", lost, waits.steps);
+    finding.title = fmt::format("Another rank comes last each time: {} of {}", lost,
+                                Plural(waits.steps, "step"));
   }
   finding.share_pct = kPercent * waits.lost_share.value_or(0);
-  finding.evidence = {
-      fmt::format("So long a usual rank waits in collectives for a late one; {} "
-                  "collectives were joined over {} ranks",
-                  job.alignment.collectives.size(), job.ranks.size())};
+  finding.evidence = {fmt::format(
+      "So long a usual rank waits in collectives for a late one and computes nothing; {} "
+      "collectives were joined over {} ranks",
+      job.alignment.collectives.size(), job.ranks.size())};
   if (!job.work.why.empty()) finding.evidence.push_back(job.work.why);
   finding.action = ActionFor(job.work.cause);
   finding.check_section = "ranks";

@@ -8,6 +8,8 @@
 #include <iterator>
 #include <map>
 #include <set>
+#include <unordered_map>
+#include <utility>
 
 #include "report/escape.h"
 #include "report/json_writer.h"
@@ -72,10 +74,13 @@ class Args {
   void Text(std::string_view key, std::string_view text) {
     if (!text.empty()) Add(key, JsonString(text));
   }
+  /// What was kept as text, which may hold any bytes.
   void Rest(std::string_view members) {
     if (members.empty()) return;
     text_ += text_.empty() ? "" : ",";
-    text_ += members;
+    const bool plain = std::all_of(members.begin(), members.end(),
+                                   [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+    text_ += plain ? std::string(members) : ValidUtf8(members);
   }
   const std::string& members() const { return text_; }
 
@@ -94,6 +99,14 @@ class EventWriter {
     used_.processes = placing.first_process;
     used_.devices = placing.first_device;
     used_.ids = placing.ids_ahead;
+    for (std::size_t row = 0; row < store.processes.rows(); ++row)
+      process_of_.insert_or_assign(store.Text(store.processes.pid[row]), row);
+    for (std::size_t row = 0; row < store.threads.rows(); ++row) {
+      const ProcessId process = store.threads.process[row];
+      thread_of_.emplace(std::pair(store.Text(store.processes.pid[process.index()]),
+                                   store.Text(store.threads.tid[row])),
+                         row);
+    }
     NumberDevices();
   }
 
@@ -138,12 +151,13 @@ class EventWriter {
 
   std::string At(TimeNs own) const { return Us(placing_.time(own).ns()); }
 
-  /// What joins events of this trace, and of no other in the file.
+  /// What joins events of this trace, and of no other in the file: numbered anew, as the trace's
+  /// own may be of any size.
   std::int64_t IdOf(std::int64_t own) {
-    if (own == kUnknown || own < 0) return own;
-    const std::int64_t id = own + placing_.ids_ahead;
-    used_.ids = std::max(used_.ids, id + 1);
-    return id;
+    if (own < 0) return own;  // kUnknown among them.
+    const auto [known, is_new] = ids_.try_emplace(own, used_.ids);
+    if (is_new) ++used_.ids;
+    return known->second;
   }
 
   /// Those on which anything is known to have happened.
@@ -172,14 +186,13 @@ class EventWriter {
 
   /// "rank 2 on node7: python (4711)"; of a GPU's track "rank 2 on node7: GPU 0".
   void NameProcess(const std::string& pid, std::int64_t number) {
-    std::string name, labels;
-    for (std::size_t row = 0; row < store_.processes.rows(); ++row) {
-      if (store_.Text(store_.processes.pid[row]) != pid) continue;
-      name = store_.Text(store_.processes.name[row]);
-      labels = store_.Text(store_.processes.labels[row]);
+    std::string_view name, labels;
+    if (const auto row = process_of_.find(pid); row != process_of_.end()) {
+      name = store_.Text(store_.processes.name[row->second]);
+      labels = store_.Text(store_.processes.labels[row->second]);
     }
     const bool is_number = !pid.empty() && pid.find_first_not_of("0123456789") == std::string::npos;
-    std::string shown = labels.starts_with("GPU") ? labels
+    std::string shown = labels.starts_with("GPU") ? std::string(labels)
                         : name.empty()            ? (is_number     ? "process " + pid
                                                      : pid.empty() ? "other"
                                                                    : pid)
@@ -195,7 +208,7 @@ class EventWriter {
          number, number);
   }
 
-  /// Numbers stay; of names that are none, a number that no track of the process has.
+  /// Numbers stay; what is none is a string, as it was.
   std::string ThreadJson(ThreadId thread) const {
     const std::string_view tid = store_.Text(store_.threads.tid[thread.index()]);
     std::int64_t number = 0;
@@ -211,8 +224,7 @@ class EventWriter {
 
   /// Names of tracks come before what is first on them; those on which nothing is are left out.
   const std::string& Track(ThreadId thread) {
-    static const std::string nowhere = R"("pid":-1,"tid":-1)";
-    if (!thread.valid()) return nowhere;
+    if (!thread.valid()) return Nowhere();
     std::string& track = tracks_[thread.index()];
     if (track.empty()) {
       const ProcessId process = store_.threads.process[thread.index()];
@@ -222,6 +234,12 @@ class EventWriter {
       NameThread(track, store_.Text(store_.threads.name[thread.index()]));
     }
     return track;
+  }
+
+  /// Of what has no track of its own.
+  const std::string& Nowhere() {
+    if (nowhere_.empty()) nowhere_ = fmt::format(R"("pid":{},"tid":0)", ProcessNumber(""));
+    return nowhere_;
   }
 
   std::int64_t OrdinalOf(StreamId stream) const {
@@ -235,12 +253,8 @@ class EventWriter {
     if (track.empty()) {
       const std::string pid = fmt::format("{}", OrdinalOf(stream));
       const std::string tid = fmt::format("{}", store_.streams.number[stream.index()]);
-      for (std::size_t row = 0; row < store_.threads.rows(); ++row) {
-        const ProcessId process = store_.threads.process[row];
-        if (store_.Text(store_.threads.tid[row]) == tid &&
-            store_.Text(store_.processes.pid[process.index()]) == pid)
-          return track = Track(ThreadId(row));
-      }
+      if (const auto row = thread_of_.find({pid, tid}); row != thread_of_.end())
+        return track = Track(ThreadId(row->second));
       track = fmt::format(R"("pid":{},"tid":{})", ProcessNumber(pid), tid);
       NameThread(track, "stream " + tid);
     }
@@ -390,6 +404,11 @@ class EventWriter {
   const EventSink& sink_;
   UsedNumbers used_;
   std::string event_;
+  std::map<std::string_view, std::size_t> process_of_;  ///< Rows by pid.
+  std::map<std::pair<std::string_view, std::string_view>, std::size_t>
+      thread_of_;        ///< By pid, tid.
+  std::string nowhere_;  ///< Track of what has none.
+  std::unordered_map<std::int64_t, std::int64_t> ids_;
   std::map<std::string, std::int64_t> processes_;  ///< Numbers by pid.
   std::map<std::int64_t, std::int64_t> devices_;   ///< Numbers by ordinal.
   std::vector<std::string> tracks_, streams_;      ///< By row; empty: nothing is on them so far.
@@ -401,6 +420,21 @@ class EventWriter {
 UsedNumbers WriteChromeEvents(const TraceStore& store, const EventPlacing& placing,
                               const EventSink& sink) {
   return EventWriter(store, placing, sink).Write();
+}
+
+TimeNs FirstTime(const TraceStore& store) {
+  TimeNs first(INT64_MAX);
+  const auto see = [&](const auto& column) {
+    for (std::size_t row = 0; row < column.size(); ++row) first = std::min(first, column[row]);
+  };
+  see(store.host_events.start);
+  see(store.gpu_tasks.start);
+  see(store.syncs.start);
+  see(store.flows.time);
+  see(store.counters.time);
+  see(store.memory_events.time);
+  see(store.instants.time);
+  return first.ns() == INT64_MAX ? TimeNs(0) : first;
 }
 
 std::vector<std::string> DevicePropertiesOf(const TraceStore& store, const EventPlacing& placing) {

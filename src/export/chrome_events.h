@@ -37,6 +37,9 @@ using EventSink = std::function<void(std::string_view event)>;
 UsedNumbers WriteChromeEvents(const TraceStore& store, const EventPlacing& placing,
                               const EventSink& sink);
 
+/// The earliest stamp of any row, on the trace's own clock; 0 of a trace without rows.
+TimeNs FirstTime(const TraceStore& store);
+
 /// Rows of `deviceProperties` for its GPUs, each a JSON object, with the numbers that their events
 /// have; empty: it describes none.
 std::vector<std::string> DevicePropertiesOf(const TraceStore& store, const EventPlacing& placing);

@@ -1,4 +1,5 @@
-// A trace in Chrome's JSON, written event by event, so that no more than a piece is in memory.
+// A trace in Chrome's JSON, written event by event, so that no more than a piece is in memory,
+// unless it goes into what is no regular file (a pipe), which is written once it is whole.
 #pragma once
 
 #include <optional>
@@ -20,6 +21,7 @@ class TraceFile {
 
   /// One event, a JSON object. The first failure stays, and Commit() tells it.
   void Add(std::string_view event);
+  const Status& status() const { return status_; }
   /// @param trailer  members of the object behind the events, as the header
   Status Commit(std::string_view trailer);
 

@@ -338,6 +338,13 @@ std::string CsvField(std::string_view text) {
   return quoted;
 }
 
+std::string ValidUtf8(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  ForEachCodePoint(text, [&](char32_t value) { Append(out, value); });
+  return out;
+}
+
 std::string JsonString(std::string_view text) {
   std::string out = "\"";
   out.reserve(text.size() + 2);

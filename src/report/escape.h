@@ -48,6 +48,9 @@ std::string MarkdownCode(std::string_view text);
 /// a ' before it.
 std::string CsvField(std::string_view text);
 
+/// The same text, but for bytes that are not UTF-8, which become U+FFFD.
+std::string ValidUtf8(std::string_view text);
+
 /// A JSON string with its quotes; invalid UTF-8 becomes U+FFFD.
 std::string JsonString(std::string_view text);
 

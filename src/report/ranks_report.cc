@@ -64,8 +64,7 @@ void WriteWaits(const JobRanks& job, JsonWriter& json) {
     json.Key("last_count").Integer(row.last);
     json.Key("culprit_steps").Integer(row.culprit);
     const RankWork* work = job.work.ranks.empty() ? nullptr : &job.work.ranks[r];
-    json.Key("computing_ms")
-        .Milliseconds(work != nullptr ? std::optional(work->computing) : std::nullopt);
+    json.Key("computing_ms").Milliseconds(work != nullptr ? work->computing : std::nullopt);
     json.Key("work").Number(work != nullptr ? work->work : std::nullopt);
     json.EndObject();
   }
@@ -122,7 +121,7 @@ void WritePipeline(const JobRanks& job, JsonWriter& json) {
     json.Key("step_ms").Milliseconds(stage.step);
     json.Key("computing_ms").Milliseconds(stage.computing);
     json.Key("bubble_ms").Milliseconds(stage.bubble);
-    json.Key("neighbours_ms").Milliseconds(stage.neighbours);
+    json.Key("idle_ms").Milliseconds(stage.idle);
     json.EndObject();
   }
   json.EndArray();
@@ -155,8 +154,8 @@ std::string WhoIsLate(const JobRanks& job) {
   const JobWaits& waits = job.waits;
   std::string lost = FormatMs(waits.lost);
   if (waits.lost_share) {
-    lost +=
-        fmt::format(" of {} steps ({})", waits.steps, FormatPercent(kPercent * *waits.lost_share));
+    lost += fmt::format(" of {} ({})", Plural(waits.steps, "step"),
+                        FormatPercent(kPercent * *waits.lost_share));
   }
   const std::string below = fmt::format("Less than {} apart is not told apart.",
                                         FormatUs(DurationNs(2 * waits.uncertainty.ns())));
@@ -215,10 +214,11 @@ std::string_view NameOf(StragglerPattern pattern) {
 }
 
 const GroupAxis* FindAxis(const JobRanks& job, std::string_view group) {
-  for (const GroupAxis& axis : job.axes) {
-    if (axis.group == group) return &axis;
-  }
-  return nullptr;
+  // They are in order of their names.
+  const auto found = std::lower_bound(
+      job.axes.begin(), job.axes.end(), group,
+      [](const GroupAxis& axis, std::string_view name) { return axis.group < name; });
+  return found != job.axes.end() && found->group == group ? &*found : nullptr;
 }
 
 std::string_view NameOf(LateCause cause) {
@@ -260,10 +260,9 @@ std::string PipelineVerdict(const Pipeline& pipeline) {
       pipeline.stages.begin(), pipeline.stages.end(),
       [](const PipelineStage& a, const PipelineStage& b) { return a.computing < b.computing; });
   constexpr double kEven = 0.05;
-  std::string text = fmt::format(
-      "Of {} stages, {} of their time is a bubble: neither computing nor "
-      "in a collective.",
-      pipeline.stages.size(), FormatPercent(kPercent * pipeline.bubble_share));
+  std::string text =
+      fmt::format("{} stages wait for each other for {} of their time (the bubble).",
+                  pipeline.stages.size(), FormatPercent(kPercent * pipeline.bubble_share));
   if (pipeline.imbalance < kEven) return text + " They compute about equally long.";
   return text +
          fmt::format(" Stage {} computes longest, {} above the mean: move layers away from it.",

@@ -109,7 +109,7 @@ void WriteCurve(TextPage& page, const ScaleReport& report, const ScaleCurve& cur
     std::vector<Span> row = {{fmt::format("{}", point.placement.gpus)},
                              {fmt::format("{}", point.placement.nodes)}};
     if (!point.no_answer.empty()) {
-      row.insert(row.end(), {{"-"}, {""}, {""}, {""}, {""}, {"cannot be told", Style::kDim}});
+      row.insert(row.end(), {{"-"}, {""}, {""}, {""}, {""}, {"not told", Style::kDim}});
     } else {
       row.insert(
           row.end(),

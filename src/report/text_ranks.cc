@@ -65,7 +65,9 @@ void WriteWaits(TextContext& c, const JobRanks& job) {
         [](const RankRow& r) { return Span{FormatCount(r.waits->culprit)}; }},
        {"waited", Kind::kNumber, [](const RankRow& r) { return Span{FormatMs(r.waits->waited)}; }},
        {"computing", Kind::kNumber,
-        [](const RankRow& r) { return Span{r.work ? FormatMs(r.work->computing) : ""}; }},
+        [](const RankRow& r) {
+          return Span{r.work && r.work->computing ? FormatMs(*r.work->computing) : ""};
+        }},
        {"work", Kind::kNumber,
         [&](const RankRow& r) { return Span{r.work ? FormatWork(job, *r.work) : ""}; }},
        {"clock ahead by", Kind::kNumber,
@@ -141,7 +143,7 @@ void WritePipeline(TextContext& c, const JobRanks& job) {
        time("step", &PipelineStage::step),
        time("computing", &PipelineStage::computing),
        time("bubble", &PipelineStage::bubble),
-       time("of it sending, waiting", &PipelineStage::neighbours)});
+       time("else idle", &PipelineStage::idle)});
 }
 
 }  // namespace

@@ -11,8 +11,10 @@
 namespace headroom {
 namespace {
 
-/// BytePS's default (BYTEPS_PARTITION_BYTES).
+/// The size that BytePS's measurements led to (BYTEPS_PARTITION_BYTES).
 constexpr double kSliceBytes = 4'096'000;
+/// Of a tensor; more are larger, as what is replayed has room for so many.
+constexpr double kMostSlices = 4096;
 
 }  // namespace
 
@@ -39,7 +41,7 @@ Effect InsertServerExchange(const Job& job, const Exchange& exchange, std::int64
                                               .members = placement.gpus});
   for (const GradientStep& step : opened.steps) {
     for (const Gradient& gradient : step.gradients) {
-      const double slices = std::max(1.0, std::ceil(gradient.bytes / kSliceBytes));
+      const double slices = std::clamp(std::ceil(gradient.bytes / kSliceBytes), 1.0, kMostSlices);
       Edit::ChannelTask send;
       send.step = job.graph().tasks[gradient.ready].step;
       send.bytes = gradient.bytes / slices;
@@ -62,7 +64,9 @@ Effect InsertServerExchange(const Job& job, const Exchange& exchange, std::int64
   effect.AlsoBecause(fmt::format("summed by {} on {}; {} link is the fuller",
                                  servers == 1 ? "a server" : fmt::format("{} servers", servers),
                                  servers == 1 ? "a machine of its own" : "machines of their own",
-                                 server > machine ? "a server's" : "a worker's"));
+                                 server > machine   ? "a server's"
+                                 : server < machine ? "a machine's"
+                                                    : "either"));
   return effect;
 }
 

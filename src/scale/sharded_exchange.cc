@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/format.h"
 #include "cluster/collectives.h"
 #include "cluster/gradient_exchange.h"
 #include "whatif/blocks.h"
@@ -43,6 +44,12 @@ class ShardedExchange {
           "the recorded steps overlap or are not alike, so what waits for the parameters is not "
           "known");
     }
+    if (UpdatesLessThanIsAccumulated()) {
+      return Effect::Abstain(
+          "a step accumulates the gradients of several batches before it updates, and which of "
+          "them "
+          "are exchanged cannot be told");
+    }
     ShareUpdates();
     Effect effect = std::move(opened.effect);
     effect.AlsoBecause(
@@ -51,7 +58,8 @@ class ShardedExchange {
       const std::vector<TaskIndex> cuts = BlockBegins();
       std::size_t units = 0;
       for (std::size_t s = 0; s < steps_.size(); ++s) units = InsertUnits(s, UnitsOf(s, cuts));
-      effect.AlsoBecause(fmt::format("parameters are gathered in {} units, of {}", units,
+      effect.AlsoBecause(fmt::format("parameters are gathered in {}, of {}",
+                                     Plural(static_cast<std::int64_t>(units), "unit"),
                                      cuts.empty() ? "the size of a bucket" : "repeated blocks"));
     } else {
       for (std::size_t s = 0; s < steps_.size(); ++s) InsertForWholeModel(s, sharding);
@@ -80,6 +88,12 @@ class ShardedExchange {
       if (s + 1 < steps_.size() && FirstForward(s + 1).task <= LastOfUpdate(s)) return false;
     }
     return true;
+  }
+
+  bool UpdatesLessThanIsAccumulated() const {
+    constexpr double kMost = 1.5;
+    const double parameters = ParameterBytes(job_, updates_.front());
+    return parameters > 0 && steps_.front().Bytes() > kMost * parameters;
   }
 
   void ShareUpdates() {
@@ -141,7 +155,9 @@ class ShardedExchange {
     };
     std::vector<Unit> units;
     for (const Gradient& gradient : steps_[s].gradients) {
-      const bool may_begin = !units.empty() && gradient.forward < units.back().forward &&
+      // Where no forward is known, the gradient goes with the next one.
+      const bool may_begin = !units.empty() && units.back().forward != kNoTask &&
+                             gradient.forward < units.back().forward &&
                              gradient.ready > units.back().ready;
       const bool begins =
           may_begin && (cuts.empty() ? units.back().bytes >= exchange_.bucket_bytes
@@ -213,11 +229,19 @@ class ShardedExchange {
   }
 
   void InsertScatter(const GradientStep& step, const Unit& unit) {
-    const TaskIndex behind = NextOnStream(job_, unit.ready);
-    if (behind != kNoTask) edit_.Insert(KernelBefore(job_, behind, CopyTime(job_, unit.bytes)));
     Edit::ChannelTask scatter = Send(Collective::kReduceScatter, unit.bytes, unit.ready);
-    scatter.after = {{.task = unit.ready}};
+    // In front of what reads the gradients before the copy is, which may be in front of that, too.
     scatter.before = {ReaderOf(job_.graph(), step, edit_)};
+    const TaskIndex behind = NextOnStream(job_, unit.ready);
+    scatter.after = {{.task = unit.ready}};
+    if (behind != kNoTask) {
+      Edit::NewKernel copy = KernelBefore(job_, behind, CopyTime(job_, unit.bytes));
+      copy.in_front = true;
+      const bool reads = scatter.before.front().task == behind;
+      const TaskIndex inserted = edit_.Insert(std::move(copy));
+      if (!reads) scatter.before = {ReaderOf(job_.graph(), step, edit_)};
+      scatter.after = {{.task = inserted}};
+    }
     edit_.Insert(std::move(scatter));
   }
 

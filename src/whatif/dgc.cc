@@ -105,7 +105,12 @@ Effect ApplyDgc(const Job& job, const Arguments& arguments, Edit& edit) {
     kernel.in_front = true;
     edit.Insert(std::move(kernel));
   }
-  effect.AlsoBecause(fmt::format("1/{} of the gradients' bytes is sent", arguments.Text("ratio")));
+  effect.AlsoBecause(
+      factor < 1 ? fmt::format("1/{} of the gradients' bytes is sent", arguments.Text("ratio"))
+                 : fmt::format(
+                       "to gather 1/{} of the gradients of {:.0f} GPUs takes as long as to sum all "
+                       "of them, or longer: counted as that",
+                       arguments.Text("ratio"), n));
   return effect;
 }
 

@@ -14,6 +14,20 @@ def collectives(trace):
     return sorted((e for e in trace["traceEvents"] if e.get("cat") == "kernel" and "AllReduce" in e["name"]), key=lambda e: e["ts"])
 
 
+def lost_us(trace, late_us):
+    """What a rank of this trace loses by one that is late by `late_us` at each of its collectives: the lateness, but for what the rank itself
+    computes beside the collective."""
+    computing = sorted((e["ts"], e["ts"] + e["dur"]) for e in trace["traceEvents"] if e.get("cat") == "kernel" and "nccl" not in e["name"])
+    lost = 0
+    for collective in collectives(trace):
+        start, end, hidden = collective["ts"], collective["ts"] + collective["dur"], 0
+        for begin, stop in computing:
+            hidden += max(0, min(stop, end) - max(begin, start))
+            start = max(start, min(stop, end))  # What runs side by side counts once.
+        lost += max(0, min(late_us, 0.9 * collective["dur"]) - hidden)
+    return lost
+
+
 def make_rank(trace, rank, world, offset_us=0.0, drift=0.0, late_us=0.0, late_in=lambda index: True):
     """A copy as rank `rank` of `world` saw it: all stamps on a clock that is ahead by `offset_us` and runs faster by `drift`; its
     kernels of collectives begin `late_us` later (and end with all others') where `late_in(index)`."""

@@ -70,6 +70,25 @@ class Merge(support.ProgramTest):
         message = self.merge(self.folder(ranks.make_rank(self.trace, 0, 3), ranks.make_rank(self.trace, 1, 3), alone))[1]
         self.assertIn("rank 2: not aligned", message)
 
+    def test_hostile_numbers_and_bytes(self):
+        """Ids as large as they come, stamps before the first rank's zero, and arguments that are no UTF-8."""
+        folder = self.scratch / "traces"
+        folder.mkdir()
+        for rank in range(2):
+            events = [{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 1000 - 999 * rank, "dur": 5,
+                       "args": {"correlation": 9223372036854775806 - rank, "note": "bad"}},
+                      {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 1010, "dur": 5,
+                       "args": {"correlation": 9223372036854775806 - rank, "device": 0, "stream": 7}}]
+            text = json.dumps({"distributedInfo": {"rank": rank, "world_size": 2}, "baseTimeNanoseconds": 10**18 - 10**6 * rank, "traceEvents": events})
+            (folder / f"rank{rank}.json").write_bytes(text.encode().replace(b"bad", b"bad \xff\xfe"))
+        merged = self.merge(folder)[0]
+        spans = [e for e in merged["traceEvents"] if e["ph"] == "X"]
+        self.assertEqual(min(e["ts"] for e in spans), 0)
+        self.assertEqual({e["args"]["note"] for e in spans if "note" in e["args"]}, {"bad \ufffd\ufffd"})
+        ids = collections.Counter(e["args"]["correlation"] for e in spans)
+        self.assertEqual(sorted(ids.values()), [2, 2])
+        self.assertLess(max(ids), 100)
+
     def test_a_damaged_file_of_a_folder_is_left_out(self):
         folder = self.folder(*(ranks.make_rank(self.trace, r, 2) for r in range(2)))
         (folder / "broken.json.gz").write_bytes(b"\x1f\x8b\x08nothing")

@@ -33,10 +33,12 @@ class Ranks(support.ProgramTest):
         job, issues, report = self.answer(self.job(*made))
         straggler = job["straggler"]
         self.assertEqual((straggler["pattern"], straggler["rank"], straggler["steps"]), ("recurrent", 2, 3))
-        self.assertAlmostEqual(straggler["lost_ms"], 15 * 1.5, delta=0.05)
+        lost = ranks.lost_us(self.trace, 1500) / 1e3
+        self.assertTrue(10 < lost < 15 * 1.5)  # Of five a step, some is hidden behind what the usual rank computes.
+        self.assertAlmostEqual(straggler["lost_ms"], lost, delta=0.05)
         self.assertLess(straggler["uncertainty_us"], 5)
         for row in job["waits"]:
-            expected = (0, 22.5) if row["rank"] == 2 else (22.5, 0)
+            expected = (0, lost) if row["rank"] == 2 else (22.5, 0)
             self.assertAlmostEqual(row["waited_ms"], expected[0], delta=0.1)
             self.assertAlmostEqual(row["caused_ms"], expected[1], delta=0.1)
         for row in job["clocks"]:
@@ -53,7 +55,7 @@ class Ranks(support.ProgramTest):
         self.assertIn("Rank 2 computes as long as a usual one", job["straggler"]["why"])
         finding = next(f for f in report["findings"] if f["id"] == "straggler")
         self.assertEqual(finding["rank"], 2)
-        self.assertAlmostEqual(finding["saves_ms"]["mid"], 7.5, delta=0.05)
+        self.assertAlmostEqual(finding["saves_ms"]["mid"], ranks.lost_us(self.trace, 1500) / 3e3, delta=0.05)
         words = shlex.split(finding["check"])
         check = support.headroom(*words[1:], "--no-local-state")
         self.assertEqual(check.code, 0, str(check))
@@ -65,7 +67,8 @@ class Ranks(support.ProgramTest):
             if event.get("cat") == "kernel" and "AllReduce" not in event["name"]:
                 event["dur"] *= 2
         straggler = self.answer(self.job(*slow))[0]["straggler"]
-        self.assertEqual(straggler["cause"], "slow-gpu" if job["work"]["measure"] else "unknown")
+        self.assertEqual(straggler["cause"], "unknown")  # Neither shapes nor sizes of copies were recorded.
+        self.assertRegex(straggler["why"], r"Rank 2 computes 1\.[3-9][0-9]* times as long")
 
     def test_what_the_groups_share_out(self):
         """The job's own group is not described, so its axis is inferred; then two of five all-reduces are made sends of a mesh's pipeline."""
@@ -82,10 +85,10 @@ class Ranks(support.ProgramTest):
         stages = job["pipeline"]["stages"]
         self.assertEqual([stage["ranks"] for stage in stages], [[0], [1]])
         for stage in stages:
-            self.assertGreater(stage["neighbours_ms"], 0)
-            self.assertLessEqual(stage["computing_ms"] + stage["bubble_ms"], stage["step_ms"])
+            self.assertGreater(stage["bubble_ms"], 0)
+            self.assertLessEqual(stage["computing_ms"] + stage["bubble_ms"] + stage["idle_ms"], stage["step_ms"])
         text = support.headroom("report", self.scratch / "traces", "--only", "ranks", "--no-local-state").text
-        self.assertRegex(text, r"Of 2 stages, [0-9.]+ % of their time is a bubble")
+        self.assertRegex(text, r"2 stages wait for each other for [0-9.]+ %\s+of\s+their\s+time")
         self.assertRegex(text, r"allreduce +0 +data\?")
 
     def test_tables_of_ranks_and_collectives(self):
@@ -96,7 +99,7 @@ class Ranks(support.ProgramTest):
         with open(tables / "waits.csv", newline="") as file:
             rows = list(csv.DictReader(file))
         self.assertEqual([row["rank"] for row in rows], ["0", "1"])
-        self.assertAlmostEqual(float(rows[1]["caused_ms"]), 22.5, delta=0.1)
+        self.assertAlmostEqual(float(rows[1]["caused_ms"]), ranks.lost_us(self.trace, 1500) / 1e3, delta=0.1)
         with open(tables / "collectives.csv", newline="") as file:
             self.assertEqual({row["axis"] for row in csv.DictReader(file)}, {"data"})
 
@@ -191,7 +194,7 @@ class Ranks(support.ProgramTest):
         made = [ranks.make_rank(self.trace, r, 6, offset_us=1e7 * r, late_us=1500 + r if r > 3 else 0) for r in range(6)]
         straggler = self.answer(self.job(*made))[0]["straggler"]
         self.assertEqual((straggler["pattern"], straggler["rank"], straggler["ranks"]), ("recurrent", None, [4, 5]))
-        self.assertAlmostEqual(straggler["lost_ms"], 22.5, delta=0.3)
+        self.assertAlmostEqual(straggler["lost_ms"], ranks.lost_us(self.trace, 1500) / 1e3, delta=0.3)
 
     def test_the_first_rank_without_collectives(self):
         alone = ranks.make_rank(self.trace, 0, 3)

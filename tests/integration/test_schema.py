@@ -60,7 +60,7 @@ REPORT = {
                   "collectives": [{"kind": "allreduce", "group": None, "axis": None, "bytes": None, "count": 1, "ranks": 2, "members": 2, "wait_us": 1,
                                    "transfer_us": 1, "exposed_us": 1, "algorithm_gbs": None, "bus_gbs": None}],
                   "matched": 1, "unmatched": 0, "misfits": 0, "other_kinds": 0,
-                  "pipeline": {"imbalance_pct": 1, "bubble_pct": 1, "stages": [{"ranks": [0], "step_ms": 2, "computing_ms": 1, "bubble_ms": 1, "neighbours_ms": 0}]}},
+                  "pipeline": {"imbalance_pct": 1, "bubble_pct": 1, "stages": [{"ranks": [0], "step_ms": 2, "computing_ms": 1, "bubble_ms": 1, "idle_ms": 0}]}},
     "classes": [{"name": "matmul", "rank": None, "count": 2, "total_us": 4, "share_pct": 100}],
     "syncs": [{"name": "cudaDeviceSynchronize", "where": None, "rank": None, "count": 1, "host_us": 1, "gpu_idle_us": 0,
                "median_step_gpu_idle_us": 0}],
