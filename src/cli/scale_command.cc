@@ -79,10 +79,8 @@ Result<ScaleCommand::Question> ScaleCommand::ReadQuestion() const {
   if (!exchange.ok()) return exchange.status();
   question.exchange = std::move(exchange).value();
   question.bucket_bytes = question.exchange.per_tensor ? 0 : bucket_mb_ * kBytesPerMb;
-  if (!question.exchange.has_buckets && app_->get_option("--bucket-mb")->count() > 0) {
-    return Status::Usage(
-        fmt::format("--bucket-mb: --schedule {} sends no buckets; leave it out", schedule_));
-  }
+  if (!question.exchange.has_buckets)
+    RemarkOnBuckets(fmt::format("--schedule {} sends no buckets", schedule_));
   if (question.exchange.local_sgd && exchange_every_ == 1) {
     return Status::Usage(
         "--schedule local-sgd averages parameters in every --exchange-every N steps: give N, 2 or "
@@ -108,6 +106,11 @@ Result<ScaleCommand::Question> ScaleCommand::ReadQuestion() const {
   }
   question.changes = std::move(changes).value();
   return question;
+}
+
+void ScaleCommand::RemarkOnBuckets(const std::string& why) const {
+  if (app_->get_option("--bucket-mb")->count() > 0 && !options_.quiet)
+    Remark(fmt::format("headroom: --bucket-mb says nothing here: {}\n", why));
 }
 
 bool ScaleCommand::IsPlain(const Question& question) {
@@ -183,11 +186,7 @@ Status ScaleCommand::AnswerForTrace(OpenedTrace trace, const Question& question,
   GpusOfJob recorded_on;
   recorded_on.placement = {.gpus = *recorded, .nodes = *recorded};
   if (*recorded > 1) {
-    if (app_->get_option("--bucket-mb")->count() > 0) {
-      return Status::Usage(
-          "--bucket-mb: the recorded job exchanges gradients already, in its own buckets; only a "
-          "recording on one GPU tells what others would change");
-    }
+    RemarkOnBuckets("the recorded job exchanges gradients already, in buckets of its own");
     Result<Topology> fitted = FitRecordedNetwork(job, *recorded);
     if (!fitted.ok()) {
       report.no_answer = fitted.status().message();

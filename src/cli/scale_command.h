@@ -31,6 +31,8 @@ class ScaleCommand : public Subcommand {
     std::vector<ScenarioCall> changes = {};
   };
   Result<Question> ReadQuestion() const;
+  /// Where the user asked for a size of buckets that nothing depends on.
+  void RemarkOnBuckets(const std::string& why) const;
   /// Whether gradients are summed in buckets and nothing else is asked for, which is all that can
   /// be told where there is no graph of the job.
   static bool IsPlain(const Question& question);

@@ -127,7 +127,6 @@ class Points(support.ProgramTest):
 
     def test_flags_that_say_nothing_are_refused(self):
         for arguments, reason in [
-            (("--schedule", "p3", "--bucket-mb", "5"), "sends no buckets"),
             (("--schedule", "fsdp", "--exchange-every", "4"), "sends something in each step"),
             (("--schedule", "dgc:ratio=0.5"), "does not compress"),
             (("--schedule", "parameter-server:servers=0"), "servers must be from 1"),
@@ -137,6 +136,11 @@ class Points(support.ProgramTest):
                 refused = support.headroom("scale", RESNET, *arguments, LOCAL)
                 self.assertEqual(refused.code, 2, str(refused))
                 self.assertIn(reason, refused.message)
+
+    def test_a_size_of_buckets_that_says_nothing_is_remarked_on(self):
+        outcome = support.headroom("scale", RESNET, "--schedule", "p3", "--bucket-mb", "5", LOCAL)
+        self.assertEqual(outcome.code, 0, str(outcome))
+        self.assertIn("--bucket-mb says nothing here: --schedule p3 sends no buckets", outcome.message)
 
     def test_a_number_of_gpus_counts_once(self):
         self.assertEqual([point["gpus"] for point in scale(RESNET, "--gpus", "2,4,2")["points"]], [2, 4])
@@ -324,7 +328,7 @@ class ByOperators(support.ProgramTest):
         listed = self.write("ops.json", '[{"op": "Linear", "fw": [["Linear", [512, 1024, 1024]]]}]')
         self.assertIn("no gradients", scale("--ops", listed, "--gpu", "V100")["why"])
         training = self.write("training.json", f"[{self.LINEAR % 6}]")
-        self.assertIn("only ddp, per-tensor", scale("--ops", training, "--gpu", "V100", "--schedule", "p3")["why"])
+        self.assert_refused(support.headroom("scale", "--ops", training, "--gpu", "V100", "--schedule", "p3"), 2, "only ddp, per-tensor")
         strong = scale("--ops", training, "--gpu", "V100", "--gpus", "4", "--strong")
         self.assertIn("one batch", strong["points"][0]["why"])
 
