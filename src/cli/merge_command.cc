@@ -100,6 +100,12 @@ Result<MergeCommand::Job> MergeCommand::ReadRanks(const TraceFiles& files) const
   for (std::size_t i = 0; i < timelines.size(); ++i) timelines[i].rank = reports[i].input.rank;
   Job job;
   job.ranks = AnalyzeJobRanks(std::move(timelines));
+  if (job.ranks.ranks.size() < 2) {
+    // All but one at most are of ranks that the job does not have.
+    return Status::Usage(
+        fmt::format("merge needs the files of two ranks or more of one job; {}",
+                    job.ranks.issues.empty() ? "there is one" : job.ranks.issues.front().detail));
+  }
   for (const RankTimeline& rank : job.ranks.ranks) job.bases.push_back(zeros[rank.path].first);
   for (std::size_t r = 0; r < job.ranks.ranks.size(); ++r) {
     const TimeNs first = zeros[job.ranks.ranks[r].path].second;
@@ -142,7 +148,7 @@ Result<std::int64_t> MergeCommand::WriteRanks(const Job& job) const {
         // Numbers that some viewers keep for themselves are below.
         .first_process = std::max<std::int64_t>(1, used.processes),
         .first_device = used.devices,
-        .ids_ahead = used.ids};
+        .first_id = used.ids};
     for (std::string& row : DevicePropertiesOf(*store.value(), placing))
       devices.push_back(std::move(row));
     used = WriteChromeEvents(*store.value(), placing,

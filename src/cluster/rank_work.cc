@@ -188,11 +188,15 @@ class WorkComparer {
   }
 
   void ExplainRotating() {
-    if (work_.measure == WorkMeasure::kNone) {
-      work_.why = "What each step had to do was not recorded (record_shapes=True).";
-    } else if (!work_.explained || ExcessOfLongest() < kHalf * PerStep(waits_.lost)) {
-      work_.why = "Ranks hardly differ in what they compute: they start late in turn.";
+    if (ExcessOfLongest() < kHalf * PerStep(waits_.lost)) {
+      work_.why = "Ranks hardly differ in how long they compute: they start late in turn.";
       work_.cause = LateCause::kLateStart;
+    } else if (work_.measure == WorkMeasure::kNone) {
+      work_.why = "What each step had to do was not recorded (record_shapes=True).";
+    } else if (!work_.explained) {
+      work_.why =
+          "Ranks differ in how long they compute; their work does not differ, or too few steps "
+          "tell.";
     } else {
       work_.why = fmt::format(
           "Among the ranks of a step, the work ({}) explains {:.0f} % of how computing varies.",

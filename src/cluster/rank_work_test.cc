@@ -124,6 +124,15 @@ TEST_F(RankWorkTest, AnotherIsLateEachTime) {
   EXPECT_EQ(work.cause, LateCause::kUnknown);
 }
 
+TEST_F(RankWorkTest, LongerComputingOfTheSameWorkIsNoLateStart) {
+  waits_.pattern = StragglerPattern::kRotating;
+  waits_.lost = Ms(4 * 20);
+  for (std::size_t step = 0; step < 4; ++step) ranks_[step].steps[step].computing = Ms(80);
+  const JobWork work = Work();
+  EXPECT_EQ(work.cause, LateCause::kUnknown);
+  EXPECT_NE(work.why.find("their work does not differ"), std::string::npos) << work.why;
+}
+
 TEST_F(RankWorkTest, StepsThatAreLongerForAllExplainNothing) {
   waits_.pattern = StragglerPattern::kRotating;
   waits_.lost = Ms(4 * 20);

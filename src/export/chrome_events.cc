@@ -98,7 +98,7 @@ class EventWriter {
         streams_(store.streams.rows()) {
     used_.processes = placing.first_process;
     used_.devices = placing.first_device;
-    used_.ids = placing.ids_ahead;
+    used_.ids = placing.first_id;
     for (std::size_t row = 0; row < store.processes.rows(); ++row)
       process_of_.insert_or_assign(store.Text(store.processes.pid[row]), row);
     for (std::size_t row = 0; row < store.threads.rows(); ++row) {
@@ -393,9 +393,11 @@ class EventWriter {
   void WriteInstants() {
     const auto& rows = store_.instants;
     for (std::size_t row = 0; row < rows.rows(); ++row) {
+      Args args;
+      args.Rest(store_.Text(rows.args[row]));
       Emit(R"({{"ph":"i","s":"t","name":{},"cat":{},{},"ts":{},"args":{{{}}}}})",
            JsonString(store_.Text(rows.name[row])), JsonString(store_.Text(rows.category[row])),
-           Track(rows.thread[row]), At(rows.time[row]), store_.Text(rows.args[row]));
+           Track(rows.thread[row]), At(rows.time[row]), args.members());
     }
   }
 

@@ -18,7 +18,7 @@ struct EventPlacing {
   std::string label;               ///< In front of the names of its processes: "rank 2".
   std::int64_t first_process = 0;  ///< Its processes and GPUs get numbers from here on, ...
   std::int64_t first_device = 0;   ///< ... its GPUs' own numbers from here on, ...
-  std::int64_t ids_ahead = 0;      ///< ... and all that joins events (arrows, launches) this more.
+  std::int64_t first_id = 0;       ///< ... and what joins events (arrows, launches) from here on.
 };
 
 /// What the next trace of the file has to leave free.

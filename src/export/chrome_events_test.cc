@@ -67,7 +67,7 @@ TEST(ChromeEvents, OfTwoTracesShareNothingThatJoins) {
                         .label = "rank 1",
                         .first_process = used.processes,
                         .first_device = used.devices,
-                        .ids_ahead = used.ids});
+                        .first_id = used.ids});
   EXPECT_EQ(Only(second, "kernel")["ts"], 21.5);
   EXPECT_EQ(Only(second, "kernel")["args"]["device"], 1);
   EXPECT_NE(Only(first, "kernel")["args"]["correlation"],

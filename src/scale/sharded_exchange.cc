@@ -44,11 +44,10 @@ class ShardedExchange {
           "the recorded steps overlap or are not alike, so what waits for the parameters is not "
           "known");
     }
-    if (UpdatesLessThanIsAccumulated()) {
+    if (AccumulatesMoreThanItUpdates()) {
       return Effect::Abstain(
           "a step accumulates the gradients of several batches before it updates, and which of "
-          "them "
-          "are exchanged cannot be told");
+          "them are exchanged cannot be told");
     }
     ShareUpdates();
     Effect effect = std::move(opened.effect);
@@ -90,7 +89,7 @@ class ShardedExchange {
     return true;
   }
 
-  bool UpdatesLessThanIsAccumulated() const {
+  bool AccumulatesMoreThanItUpdates() const {
     constexpr double kMost = 1.5;
     const double parameters = ParameterBytes(job_, updates_.front());
     return parameters > 0 && steps_.front().Bytes() > kMost * parameters;

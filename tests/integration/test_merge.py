@@ -77,6 +77,7 @@ class Merge(support.ProgramTest):
         for rank in range(2):
             events = [{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 1000 - 999 * rank, "dur": 5,
                        "args": {"correlation": 9223372036854775806 - rank, "note": "bad"}},
+                      {"ph": "i", "cat": "", "name": "mark", "pid": 1, "tid": 1, "ts": 1005, "args": {"note": "bad"}},
                       {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 1010, "dur": 5,
                        "args": {"correlation": 9223372036854775806 - rank, "device": 0, "stream": 7}}]
             text = json.dumps({"distributedInfo": {"rank": rank, "world_size": 2}, "baseTimeNanoseconds": 10**18 - 10**6 * rank, "traceEvents": events})
@@ -84,7 +85,7 @@ class Merge(support.ProgramTest):
         merged = self.merge(folder)[0]
         spans = [e for e in merged["traceEvents"] if e["ph"] == "X"]
         self.assertEqual(min(e["ts"] for e in spans), 0)
-        self.assertEqual({e["args"]["note"] for e in spans if "note" in e["args"]}, {"bad \ufffd\ufffd"})
+        self.assertEqual({e["args"]["note"] for e in merged["traceEvents"] if "note" in e.get("args", {})}, {"bad \ufffd\ufffd"})
         ids = collections.Counter(e["args"]["correlation"] for e in spans)
         self.assertEqual(sorted(ids.values()), [2, 2])
         self.assertLess(max(ids), 100)
@@ -103,4 +104,9 @@ class Merge(support.ProgramTest):
         self.assert_refused(support.headroom("merge", folder, "-o", self.scratch / "x.json"), 2, "rank 0")
         self.assert_refused(support.headroom("merge", second, "-o", self.scratch / "none/x.json", first), 4, "none/x.json")
         self.assert_refused(support.headroom("merge", folder), 2, "--output")
+        strangers = self.scratch / "strangers"
+        strangers.mkdir()
+        for rank in (5, 6):
+            ranks.write(ranks.make_rank(self.trace, rank, 2), strangers / f"rank{rank}.json.gz")
+        self.assert_refused(support.headroom("merge", strangers, "-o", self.scratch / "x.json"), 2, "of one job", "the job has 2 ranks")
         self.assertFalse((self.scratch / "x.json").exists())
