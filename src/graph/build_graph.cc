@@ -35,6 +35,9 @@ constexpr DurationNs kUsualLatency{6'000};
 /// A task that starts later found the GPU at work, whatever the trace tells.
 constexpr DurationNs kMostLatency{1'000'000};
 
+/// By so much may what a task waited for end after its start, as recorded.
+constexpr DurationNs kTimesDiffer{500};
+
 /// A silence of the host longer than this, under no recorded event, is counted as unexplained.
 constexpr DurationNs kLongSilence{200'000};
 
@@ -385,16 +388,40 @@ class GraphBuilder {
     graph_.launch_latency = latency_;
   }
 
+  /// The newest task of a stream.
+  struct Last {
+    TaskIndex first_draft = kNoTask, draft = kNoTask;
+    TimeNs end, key;
+  };
+
+  TimeNs EndOf(TaskIndex gpu_draft) const {
+    return store_.TaskEnd(GpuTaskId(drafts_[gpu_draft].task.row));
+  }
+
+  /// Of the tasks of other streams that ended shortly before `start` and after `arrival`, the last
+  /// to do so: what a task waited for that nothing known held up. Traces of some GPUs tell of no
+  /// waits between streams at all.
+  ///
+  /// @param own  newest task of the stream that waited, which is left out
+  TaskIndex EndedJustBefore(TimeNs start, TimeNs arrival, const std::vector<Last>& streams,
+                            TaskIndex own) const {
+    const TimeNs latest = start + kTimesDiffer;
+    TaskIndex best = kNoTask;
+    for (const Last& stream : streams) {
+      TaskIndex task = stream.draft == own ? kNoTask : stream.draft;
+      while (task != kNoTask && EndOf(task) > latest) task = drafts_[task].edges.front().from;
+      if (task == kNoTask || EndOf(task) <= arrival || start - EndOf(task) > kLateStart) continue;
+      if (best == kNoTask || EndOf(task) > EndOf(best)) best = task;
+    }
+    return best;
+  }
+
   void AddTasks() {
     MeasureLags();
     const std::vector<StreamWait> waits =
         FindStreamWaits(store_, chains_, launched_, graph_.ledger.dropped_edges);
     auto wait = waits.begin();
     draft_of_task_.assign(store_.gpu_tasks.rows(), kNoTask);
-    struct Last {
-      TaskIndex first_draft = kNoTask, draft = kNoTask;
-      TimeNs end, key;
-    };
     std::vector<Last> streams(store_.streams.rows());
     std::map<TaskIndex, std::vector<GpuTaskId>> of_graph_launch;
     for (const GpuTaskId task : included_) {
@@ -463,6 +490,18 @@ class GraphBuilder {
              .lag = start - store_.TaskEnd(wait->before)},
             store_.TaskEnd(wait->before));
       }
+      if (start - arrival > kLateStart) {
+        if (const TaskIndex cause = EndedJustBefore(start, arrival, streams, last.draft);
+            cause != kNoTask) {
+          const TimeNs end = EndOf(cause);
+          draft.key = std::max(draft.key, drafts_[cause].key);
+          add({.from = cause,
+               .kind = EdgeKind::kCrossStream,
+               .provenance = Provenance::kInferred,
+               .lag = start - end},
+              end);
+        }
+      }
       // What held up the first task of a stream may not be recorded: it is not its launch's
       // latency.
       const bool unknown = first_on_stream && draft.edges[binding].kind == EdgeKind::kLaunch;
@@ -485,7 +524,7 @@ class GraphBuilder {
   GpuTaskId SiblingBefore(const std::vector<GpuTaskId>& siblings, GpuTaskId task) const {
     if (siblings.empty()) return {};
     GpuTaskId best = siblings.front();
-    const TimeNs start = store_.gpu_tasks.start[task.index()] + DurationNs(500);
+    const TimeNs start = store_.gpu_tasks.start[task.index()] + kTimesDiffer;
     // Later ones end later but for overlaps; a window of the last few is enough.
     const std::size_t from = siblings.size() > 16 ? siblings.size() - 16 : 0;
     for (std::size_t i = from; i < siblings.size(); ++i) {

@@ -124,6 +124,29 @@ TEST(BuildGraphTest, AWaitThatTheTimesContradictIsDropped) {
   EXPECT_GT(graph.ledger.dropped_edges, 0);
 }
 
+TEST(BuildGraphTest, ALateTaskWaitedForTheStreamThatEndedJustBefore) {
+  StoreBuilder b = TwoSteps();
+  for (int step = 0; step < 2; ++step) {
+    const int t = 100 * step;
+    // Launched at 15, when its stream was idle: 49 us before it starts, 2 us behind the kernel.
+    b.Launch("aten::sum", kMain, t + 15, kAdd, kSideStream, t + 64, 5);
+  }
+  const auto waits = EdgesOf(GraphOf(b), EdgeKind::kCrossStream);
+  ASSERT_EQ(waits.size(), 2u);
+  for (const auto& [edge, task] : waits) {
+    EXPECT_EQ(edge.provenance, Provenance::kInferred);
+    EXPECT_EQ(edge.lag, Us(2));
+  }
+}
+
+TEST(BuildGraphTest, ALateTaskThatNothingEndedBeforeStaysUnexplained) {
+  StoreBuilder b = TwoSteps();
+  for (int step = 0; step < 2; ++step)
+    b.Launch("aten::sum", kMain, 100 * step + 15, kAdd, kSideStream, 100 * step + 90, 5);
+  const Graph graph = GraphOf(b);
+  EXPECT_TRUE(EdgesOf(graph, EdgeKind::kCrossStream).empty());
+}
+
 TEST(BuildGraphTest, OneStepIsNoCycle) {
   StoreBuilder b;
   b.Step(0, kMain, 0, 100);
