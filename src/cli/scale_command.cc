@@ -30,6 +30,8 @@ constexpr const char* kExamples = R"(Examples:
   headroom scale trace.json.gz --strong --with amp                  shared batch, and a change
   headroom scale trace.json.gz --gpus 8 --exchange-every 4          gradients of four batches
   headroom scale trace.json.gz --gpus 8,64 --schedule fsdp          parameters shared out
+  headroom scale trace.json.gz --gpus 8,64 --tensor-parallel 8      layers shared out (experimental)
+  headroom scale trace.json.gz --gpus 16 --pipeline-parallel 4 --micro-batches 16   in stages
   headroom scale --ops ops.csv --gpu A100-SXM-40 --gpus 4 --cluster dgx-a100  no trace at all
   headroom scale --list                                             clusters that are known
 
@@ -41,6 +43,7 @@ cannot be told; 2 usage; 3 the file is unreadable or no trace; 4 cannot write, o
 constexpr std::array kOfTheNetwork = {"data-parallel", "network-speed", "p3", "dgc", "blueconnect"};
 
 constexpr std::int64_t kMostSteps = 1'000'000;
+constexpr std::int64_t kMostGpusOfReplica = 10'000;
 
 }  // namespace
 
@@ -56,6 +59,18 @@ ScaleCommand::ScaleCommand(CLI::App& parent) {
   app_->add_option("--schedule", schedule_, fmt::format("{} [ddp]", kSchedules))->type_name("NAME");
   app_->add_option("--exchange-every", exchange_every_,
                    "Steps from one exchange to the next: gradients are accumulated [1]")
+      ->type_name("N")
+      ->check(WholeNumber(1, kMostSteps));
+  app_->add_option("--tensor-parallel", split_.tensor,
+                   "GPUs that share each layer of a transformer, experimental [1]")
+      ->type_name("N")
+      ->check(WholeNumber(1, kMostGpusOfReplica));
+  app_->add_option("--pipeline-parallel", split_.stages,
+                   "Stages of layers of a transformer, experimental [1]")
+      ->type_name("N")
+      ->check(WholeNumber(1, kMostGpusOfReplica));
+  app_->add_option("--micro-batches", split_.micro_batches,
+                   "Batches as recorded that pass the stages in a step [1]")
       ->type_name("N")
       ->check(WholeNumber(1, kMostSteps));
   app_->add_option("--bucket-mb", bucket_mb_, "MiB of gradients that are sent at once [25]")
@@ -92,6 +107,19 @@ Result<ScaleCommand::Question> ScaleCommand::ReadQuestion() const {
         "told",
         schedule_));
   }
+  if (split_.micro_batches > 1 && split_.stages == 1) {
+    return Status::Usage(
+        "--micro-batches pass the stages of --pipeline-parallel: give both, or --exchange-every "
+        "for "
+        "gradients of several batches");
+  }
+  const bool plain = std::holds_alternative<BucketSchedule>(question.exchange.schedule) &&
+                     !question.exchange.local_sgd && exchange_every_ == 1;
+  if (split_.Gpus() > 1 && !plain) {
+    return Status::Usage(
+        "with --tensor-parallel and --pipeline-parallel, replicas exchange their gradients by ddp "
+        "or per-tensor in each step: leave --schedule and --exchange-every out");
+  }
   if (changes_.empty()) return question;
   Result<std::vector<ScenarioCall>> changes = ParseScenario(changes_);
   if (!changes.ok()) return changes.status();
@@ -116,6 +144,15 @@ void ScaleCommand::RemarkOnBuckets(const std::string& why) const {
 bool ScaleCommand::IsPlain(const Question& question) {
   return std::holds_alternative<BucketSchedule>(question.exchange.schedule) &&
          question.changes.empty();
+}
+
+Status ScaleCommand::FillStaged(ScalableJob& job, PipelineStages stages, const Question& question,
+                                const std::vector<NamedNetwork>& networks,
+                                ScaleReport& report) const {
+  if (split_.stages == 1) return FillCurves(job, question, networks, report);
+  PipelinedJob pipelined(
+      job, {.split = split_, .stages = stages, .bucket_bytes = question.bucket_bytes});
+  return FillCurves(pipelined, question, networks, report);
 }
 
 Status ScaleCommand::FillCurves(ScalableJob& job, const Question& question,
@@ -145,7 +182,7 @@ Status ScaleCommand::FillCurves(ScalableJob& job, const Question& question,
 
 Status ScaleCommand::AnswerForLoop(const OpenedTrace& trace, const Question& question,
                                    ScaleReport& report) const {
-  if (!IsPlain(question)) {
+  if (!IsPlain(question) || split_.Gpus() > 1) {
     report.no_answer =
         "of a loop without GPU work, only ddp, per-tensor and local-sgd can be told, and no "
         "changes";
@@ -199,11 +236,33 @@ Status ScaleCommand::AnswerForTrace(OpenedTrace trace, const Question& question,
     report.recorded_network = own.description;
     if (!network_.is_given()) networks = {own};
   }
+  std::optional<TensorParallel> layers;
+  PipelineStages stages;
+  if (split_.Gpus() > 1) {
+    if (*recorded > 1) {
+      report.no_answer =
+          "the recorded job is shared out over several GPUs already, as it was written to; "
+          "--tensor-parallel and --pipeline-parallel need a recording on one GPU";
+      return Status::Ok();
+    }
+    Result<TensorParallel> found = TensorParallel::Find(job, split_.tensor);
+    const Result<PipelineStages> of_layers =
+        found.ok() ? found.value().Stages(split_.stages) : Result<PipelineStages>(found.status());
+    if (!of_layers.ok()) {
+      report.no_answer = of_layers.status().message();
+      return Status::Ok();
+    }
+    layers.emplace(std::move(found).value());
+    stages = of_layers.value();
+  }
   TracedJob scalable(job, forecaster,
                      {.recorded = recorded_on,
                       .bucket_bytes = question.bucket_bytes,
                       .schedule = question.exchange.schedule,
-                      .changes = question.changes});
+                      .changes = question.changes,
+                      .split = split_,
+                      .layers = layers ? &*layers : nullptr});
+  if (split_.stages > 1) stages.update_ms = scalable.UpdateMs();
   const ScaledStep one = scalable.OnOneGpu();
   if (!one.no_answer.empty()) {
     report.no_answer = one.no_answer;
@@ -220,7 +279,7 @@ Status ScaleCommand::AnswerForTrace(OpenedTrace trace, const Question& question,
   Baseline baseline = forecaster.baseline();
   baseline.AlsoNote(opened.value().note);
   report.steps_note = baseline.steps_note;
-  return FillCurves(scalable, question, networks, report);
+  return FillStaged(scalable, stages, question, networks, report);
 }
 
 Status ScaleCommand::AnswerForList(const Question& question, ScaleReport& report) {
@@ -242,8 +301,8 @@ Status ScaleCommand::AnswerForList(const Question& question, ScaleReport& report
                                      operators_path_, lists.value().size(),
                                      lists.value().front().name));
   }
-  const Result<std::unique_ptr<ListedJob>> job =
-      ListedJob::Make(lists.value().front(), rates, gpus_.constants(), question.bucket_bytes);
+  const Result<std::unique_ptr<ListedJob>> job = ListedJob::Make(
+      lists.value().front(), rates, gpus_.constants(), question.bucket_bytes, split_);
   if (job.status().code() == StatusCode::kNoAnswer) {
     report.no_answer = job.status().message();
     return Status::Ok();
@@ -255,7 +314,7 @@ Status ScaleCommand::AnswerForList(const Question& question, ScaleReport& report
   report.samples = job.value()->samples();
   report.gradient_bytes = job.value()->GradientBytes();
   report.steps_note = gpus_.WhyExtrapolated(rates);
-  return FillCurves(*job.value(), question, network_.networks(), report);
+  return FillStaged(*job.value(), job.value()->stages(), question, network_.networks(), report);
 }
 
 Status ScaleCommand::CheckFlags() const {
@@ -305,6 +364,7 @@ Status ScaleCommand::Run() {
   report.strong = strong_;
   report.schedule = schedule_;
   report.exchange_every = exchange_every_;
+  report.split = split_;
   report.changes = changes_;
   if (trace_.empty()) {
     if (Status status = AnswerForList(question.value(), report); !status.ok()) return status;

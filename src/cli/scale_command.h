@@ -43,6 +43,9 @@ class ScaleCommand : public Subcommand {
   /// Of --ops.
   Status AnswerForList(const Question& question, ScaleReport& report);
   Status CheckFlags() const;
+  /// As one stage or several.
+  Status FillStaged(ScalableJob& job, PipelineStages stages, const Question& question,
+                    const std::vector<NamedNetwork>& networks, ScaleReport& report) const;
   Status FillCurves(ScalableJob& job, const Question& question,
                     const std::vector<NamedNetwork>& networks, ScaleReport& report) const;
 
@@ -52,6 +55,7 @@ class ScaleCommand : public Subcommand {
   GpuChoice gpus_;
   double bucket_mb_ = 25;
   std::int64_t exchange_every_ = 1;
+  ModelParallel split_;
   bool strong_ = false, list_ = false, json_ = false;
   JobOptions options_;
 };

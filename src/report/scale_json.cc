@@ -33,6 +33,7 @@ void WritePoint(JsonWriter& json, const ScaleCurve& curve, const ScalingPoint& p
   json.Key("exposed_communication_ms").Number(number(point.exposed_ms));
   json.Key("communication_ms").Number(number(point.transfers_ms));
   json.Key("straggler_ms").Number(number(point.straggler_ms));
+  json.Key("bubble_ms").Number(number(point.bubble_ms));
   json.Key("limited_by").StringOrNull(known ? Name(point.limit) : "");
   json.Key("why").String(known ? point.why : point.no_answer);
   json.EndObject();
@@ -74,6 +75,10 @@ std::string RenderScaleJson(const ScaleReport& report) {
   json.Key("mode").String(report.strong ? "strong" : "weak");
   json.Key("schedule").String(report.schedule);
   json.Key("exchange_every").Integer(report.exchange_every);
+  json.Key("tensor_parallel").Integer(report.split.tensor);
+  json.Key("pipeline_parallel").Integer(report.split.stages);
+  json.Key("micro_batches").Integer(report.split.micro_batches);
+  json.Key("experimental").Bool(report.split.Gpus() > 1);
   json.Key("changes").StringOrNull(report.changes);
   json.Key("why").StringOrNull(report.no_answer);
   json.Key("points").BeginArray(Layout::kLines);

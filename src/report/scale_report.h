@@ -26,6 +26,7 @@ struct ScaleReport {
   bool strong = false;
   std::string schedule;             ///< As the user wrote it.
   std::int64_t exchange_every = 1;  ///< Steps from one exchange to the next.
+  ModelParallel split;              ///< Of a replica's GPUs.
   std::string changes;              ///< The scenarios that were made before; empty: none.
   StepInterval step_ms;             ///< On one GPU, with those changes.
   std::int64_t recorded_gpus = 1;

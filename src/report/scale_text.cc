@@ -39,6 +39,8 @@ std::string_view Meaning(ScalingLimit limit, bool loop) {
       return "the number of messages, whatever their size";
     case ScalingLimit::kStraggler:
       return "waiting for the slowest rank of each step";
+    case ScalingLimit::kPipeline:
+      return "stages without work while the first and the last batch pass the others";
   }
   return "";
 }
@@ -102,6 +104,23 @@ void WriteBaseline(TextPage& page, const ScaleReport& report) {
                  Style::kBold);
 }
 
+void WriteSplit(TextPage& page, const ModelParallel& split) {
+  if (split.Gpus() == 1) return;
+  std::string text = fmt::format("{} GPUs each", split.Gpus());
+  if (split.tensor > 1) text += fmt::format(", {} to a layer", split.tensor);
+  if (split.stages > 1) {
+    text +=
+        fmt::format(", {} stages through which {} a step", split.stages,
+                    split.micro_batches == 1 ? "one batch goes"
+                                             : fmt::format("{} batches go", split.micro_batches));
+  }
+  page.Paragraph("  Replicas   ", text, Style::kBold);
+  page.Paragraph("  ",
+                 "Experimental: of layers that are shared out and of stages, one measurement each "
+                 "was there to be held against (docs/accuracy.md).",
+                 Style::kPlain, Style::kWarning);
+}
+
 void WriteCurve(TextPage& page, const ScaleReport& report, const ScaleCurve& curve) {
   page.Heading(report.strong ? "Strong scaling" : "Weak scaling", curve.description, Style::kDim);
   std::vector<std::vector<Span>> rows;
@@ -157,6 +176,7 @@ std::string RenderScaleText(const ScaleReport& report, bool color, Charset chars
     return std::move(page).Take();
   }
   WriteBaseline(page, report);
+  WriteSplit(page, report.split);
   for (const ScaleCurve& curve : report.curves) {
     WriteCurve(page, report, curve);
   }

@@ -51,6 +51,15 @@ Effect ApplyScaledJob(const Job& job, const GpusOfJob& recorded, const ScaledJob
   if (!all.applies) return all;
   const Placement& target = scaled.exchange.placement;
   const bool communicates = recorded.placement.gpus > 1;
+  const TensorSharing& tensor = scaled.tensor;
+  if (tensor.layers != nullptr) {
+    const Effect shared = tensor.layers->Apply(tensor.group, all.memory_change.batch_ratio, edit);
+    all.gpu_error = std::max(all.gpu_error, shared.gpu_error);
+    all.transfer_error = std::max(all.transfer_error, shared.transfer_error);
+    all.validated = Validity::kNo;
+    all.memory_delta_bytes.reset();
+    all.AlsoBecause(shared.why);
+  }
   if (!communicates && target.gpus == 1) return all;
   if (communicates && !std::holds_alternative<BucketSchedule>(scaled.schedule)) {
     return Effect::Abstain(

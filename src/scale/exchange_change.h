@@ -8,6 +8,7 @@
 
 #include "scale/recorded_collectives.h"
 #include "scale/sharded_exchange.h"
+#include "scale/tensor_parallel.h"
 #include "whatif/network.h"
 #include "whatif/scenario.h"
 
@@ -25,9 +26,16 @@ struct ServerSchedule {
 /// those that the exchange tells do not count.
 using Schedule = std::variant<BucketSchedule, ScenarioCall, ZeroStage, ServerSchedule>;
 
+/// GPUs that share layers.
+struct TensorSharing {
+  const TensorParallel* layers = nullptr;  ///< nullptr: each has all.
+  GpuGroup group;
+};
+
 /// A job's way to run on several GPUs.
 struct ScaledJob {
-  Exchange exchange;
+  Exchange exchange;  ///< Between those that hold the same parameters.
+  TensorSharing tensor = {};
   Schedule schedule = {};
   std::vector<ScenarioCall> changes = {};  ///< Made before, e.g. amp.
 };

@@ -4,10 +4,13 @@
 
 #include <cmath>
 #include <cstddef>
+#include <map>
 #include <vector>
 
 #include "predict/kernel_model.h"
 #include "predict/step_estimate.h"
+#include "scale/sharded_list.h"
+#include "scale/stage_partition.h"
 
 namespace headroom {
 namespace {
@@ -20,17 +23,36 @@ struct TimedOperator {
     double ns, gradient_bytes;
   };
   std::vector<Accumulation> accumulations;
+  /// Bytes that a tensor-parallel group sums behind the forward or the backward; 0: nothing.
+  double forward_sum = 0, backward_sum = 0;
+  bool begins_layer = false;
+
+  double Work() const {
+    double work = forward + backward;
+    for (const Accumulation& accumulation : accumulations) work += accumulation.ns;
+    return work;
+  }
 };
 
 DurationNs Rounded(double ns) { return DurationNs(std::llround(ns)); }
 
 /// REQUIRES: every kernel has a model.
-std::vector<TimedOperator> TimeOperators(const OperatorList& list, const DeviceRates& rates,
+std::vector<TimedOperator> TimeOperators(const ShardedList& shared, const DeviceRates& rates,
                                          const KernelConstants& constants) {
   std::vector<TimedOperator> operators;
   std::optional<std::int64_t> current;
-  for (const ListedWork& listed : list.works) {
-    if (current != listed.op) operators.emplace_back().repeats = listed.repeats;
+  const auto sum_of = [](const std::map<std::int64_t, double>& sums, std::int64_t op) {
+    const auto found = sums.find(op);
+    return found == sums.end() ? 0 : found->second;
+  };
+  for (const ListedWork& listed : shared.list.works) {
+    if (current != listed.op) {
+      operators.push_back({.repeats = listed.repeats,
+                           .accumulations = {},
+                           .forward_sum = sum_of(shared.forward_sums, listed.op),
+                           .backward_sum = sum_of(shared.backward_sums, listed.op),
+                           .begins_layer = shared.layer_begins.contains(listed.op)});
+    }
     current = listed.op;
     TimedOperator& op = operators.back();
     const double ns = *KernelNs(listed.work, rates, constants);
@@ -69,6 +91,8 @@ std::vector<TimedOperator> Unrolled(const std::vector<TimedOperator>& operators)
         TimedOperator op = operators[i];
         op.forward *= factor;
         op.backward *= factor;
+        op.forward_sum *= factor;
+        op.backward_sum *= factor;
         for (TimedOperator::Accumulation& accumulation : op.accumulations) {
           accumulation.ns *= factor;
           accumulation.gradient_bytes *= factor;
@@ -83,20 +107,45 @@ std::vector<TimedOperator> Unrolled(const std::vector<TimedOperator>& operators)
 ChainStep StepOf(const std::vector<TimedOperator>& operators, const DeviceRates& rates) {
   ChainStep step;
   double work = 0;
-  for (const TimedOperator& op : operators) work += op.forward;
+  std::vector<double> sums;
+  const auto sum = [&](double bytes) {
+    if (bytes > 0) sums.push_back(bytes);
+  };
+  for (const TimedOperator& op : operators) {
+    work += op.forward;
+    sum(op.forward_sum);
+  }
   for (std::size_t i = operators.size(); i-- > 0;) {
     work += operators[i].backward;
+    sum(operators[i].backward_sum);
     for (const TimedOperator::Accumulation& accumulation : operators[i].accumulations) {
       work += accumulation.ns;
       // Read once and written once.
       const double copy = 2 * accumulation.gradient_bytes / rates.bytes_per_ns;
-      step.gradients.push_back(
-          {.work = Rounded(work), .bytes = accumulation.gradient_bytes, .copy = Rounded(copy)});
+      step.gradients.push_back({.work = Rounded(work),
+                                .bytes = accumulation.gradient_bytes,
+                                .copy = Rounded(copy),
+                                .sums = std::exchange(sums, {})});
       work = 0;
     }
   }
   step.rest_of_backward = Rounded(work);
+  step.rest_sums = std::move(sums);
   return step;
+}
+
+/// Layers that follow each other, with what comes before the first and behind the last.
+Result<PipelineStages> StagesOf(const std::vector<TimedOperator>& operators,
+                                const ShardedList& shared, std::int64_t stages) {
+  std::vector<LayerWork> layers(1);
+  bool first = true;
+  for (const TimedOperator& op : operators) {
+    if (op.begins_layer && !std::exchange(first, false)) layers.emplace_back();
+    layers.back().work += op.Work();
+    for (const TimedOperator::Accumulation& accumulation : op.accumulations)
+      layers.back().gradient_bytes += accumulation.gradient_bytes;
+  }
+  return StagesOfLayers(layers, shared.layer_bytes, stages);
 }
 
 }  // namespace
@@ -104,7 +153,8 @@ ChainStep StepOf(const std::vector<TimedOperator>& operators, const DeviceRates&
 Result<std::unique_ptr<ListedJob>> ListedJob::Make(const OperatorList& list,
                                                    const DeviceRates& rates,
                                                    const KernelConstants& constants,
-                                                   double bucket_bytes) {
+                                                   double bucket_bytes,
+                                                   const ModelParallel& split) {
   if (list.collectives > 0) {
     return Status::NoAnswer(
         fmt::format("{} holds communication between GPUs already; give the list of one GPU",
@@ -119,19 +169,34 @@ Result<std::unique_ptr<ListedJob>> ListedJob::Make(const OperatorList& list,
         "a step of {:.3g} hours on {} is not replayed: check the list's repeats and shapes",
         estimate.value().step.mid / kMostMs, rates.device->short_name));
   }
-  const ChainStep step = StepOf(Unrolled(TimeOperators(list, rates, constants)), rates);
+  const auto unroll = [&](const ShardedList& shared) {
+    return Unrolled(TimeOperators(shared, rates, constants));
+  };
+  const ChainStep step = StepOf(unroll({.list = list}), rates);
   if (step.gradients.empty()) {
     return Status::NoAnswer(fmt::format(
         "{} accumulates no gradients (column acc), so there is nothing to exchange: give a step of "
         "training",
         list.name.empty() ? "the list" : list.name));
   }
-  std::unique_ptr<ListedJob> job(new ListedJob(WorkChain({step})));
-  job->bucket_bytes_ = bucket_bytes;
   const PredictedMs& ms = estimate.value().step;
-  job->least_work_ = ms.low / ms.mid;
-  job->most_work_ = ms.high / ms.mid;
-  job->samples_ = list.batch;
+  const auto make = [&](WorkChain shared) {
+    std::unique_ptr<ListedJob> job(new ListedJob(WorkChain({step}), std::move(shared)));
+    job->bucket_bytes_ = bucket_bytes;
+    job->least_work_ = ms.low / ms.mid;
+    job->most_work_ = ms.high / ms.mid;
+    job->samples_ = list.batch;
+    return job;
+  };
+  if (split.Gpus() == 1) return make(WorkChain({step}));
+  const Result<ShardedList> shared = ShardList(list, split.tensor);
+  if (!shared.ok()) return shared.status();
+  const std::vector<TimedOperator> operators = unroll(shared.value());
+  Result<PipelineStages> stages = StagesOf(operators, shared.value(), split.stages);
+  if (!stages.ok()) return stages.status();
+  std::unique_ptr<ListedJob> job = make(WorkChain({StepOf(operators, rates)}, split.tensor));
+  job->tensor_ = split.tensor;
+  job->stages_ = stages.value();
   return job;
 }
 
@@ -144,10 +209,11 @@ ScaledStep ListedJob::On(const Topology& topology, const Placement& placement,
     step.no_answer = "a list of operators is of one batch; give one of the share that each GPU has";
     return step;
   }
-  ScaledStep step = chain_.On(topology, placement, bucket_bytes_, least_work_, most_work_);
-  step.limits.gpu_ms = chain_.Replay(topology, Placement(), bucket_bytes_).step_ms;
-  step.why = fmt::format("{:.1f} MB of gradients a step; kernels alone, without an optimizer",
-                         GradientBytes() / 1e6);
+  WorkChain& chain = placement.gpus > 1 ? shared_ : whole_;
+  ScaledStep step = chain.On(topology, placement, bucket_bytes_, least_work_, most_work_);
+  step.limits.gpu_ms = chain.Replay(topology, Placement(), bucket_bytes_).step_ms;
+  step.why = fmt::format("{:.1f} MB of gradients a step{}; kernels alone, without an optimizer",
+                         chain.GradientBytes() / 1e6, tensor_ > 1 ? " and GPU" : "");
   return step;
 }
 

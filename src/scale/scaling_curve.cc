@@ -20,7 +20,8 @@ ScalingLimit LimitOf(const ScaledStep& step, const ScalingPoint& point, double l
   const std::array losses = {
       std::pair(step.step_ms.mid - step.without_bytes_ms, ScalingLimit::kBandwidth),
       std::pair(step.step_ms.mid - step.without_latency_ms, ScalingLimit::kLatency),
-      std::pair(point.straggler_ms, ScalingLimit::kStraggler)};
+      std::pair(point.straggler_ms, ScalingLimit::kStraggler),
+      std::pair(point.bubble_ms, ScalingLimit::kPipeline)};
   const auto most = std::max_element(
       losses.begin(), losses.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   if (most->first >= kLimitShare * all) return most->second;
@@ -44,6 +45,8 @@ std::string_view Name(ScalingLimit limit) {
       return "latency";
     case ScalingLimit::kStraggler:
       return "straggler";
+    case ScalingLimit::kPipeline:
+      return "pipeline";
   }
   return "";
 }
@@ -54,8 +57,17 @@ std::vector<ScalingPoint> ScalingCurve(ScalableJob& job, const Topology& topolog
   const ScaledStep one = job.OnOneGpu();
   const std::optional<std::int64_t> samples = job.samples();
   const double deviation = job.deviation().value_or(0);
+  const ModelParallel split = job.split();
   std::vector<ScalingPoint> points;
   for (const Placement& placement : placements) {
+    if (placement.gpus % split.Gpus() != 0) {
+      points.push_back(
+          NoAnswer(placement, fmt::format("a replica of the model takes {} GPUs, and {} are no "
+                                          "whole replicas",
+                                          split.Gpus(), placement.gpus)));
+      continue;
+    }
+    const std::int64_t batches = placement.gpus / split.Gpus() * split.micro_batches;
     std::optional<std::int64_t> each;
     if (strong) {
       if (!samples) {
@@ -64,12 +76,16 @@ std::vector<ScalingPoint> ScalingCurve(ScalableJob& job, const Topology& topolog
                                   "be shared out"));
         continue;
       }
-      if (placement.gpus > *samples) {
-        points.push_back(NoAnswer(placement, fmt::format("fewer samples a step ({}) than GPUs ({})",
-                                                         *samples, placement.gpus)));
+      if (batches > *samples) {
+        points.push_back(
+            NoAnswer(placement, fmt::format("fewer samples a step ({}) than {} ({})", *samples,
+                                            split.micro_batches > 1 ? "batches of replicas"
+                                            : split.Gpus() > 1      ? "replicas"
+                                                                    : "GPUs",
+                                            batches)));
         continue;
       }
-      each = (*samples + placement.gpus - 1) / placement.gpus;
+      each = (*samples + batches - 1) / batches;
     }
     const ScaledStep step = job.On(topology, placement, each);
     if (!step.no_answer.empty()) {
@@ -80,6 +96,7 @@ std::vector<ScalingPoint> ScalingCurve(ScalableJob& job, const Topology& topolog
                           .step_ms = step.step_ms,
                           .exposed_ms = step.limits.exposed_ms,
                           .transfers_ms = step.limits.transfers_ms,
+                          .bubble_ms = step.bubble_ms,
                           .why = step.why};
     // Computing varies from rank to rank; the exchange is everybody's.
     const double slowest =
@@ -92,7 +109,7 @@ std::vector<ScalingPoint> ScalingCurve(ScalableJob& job, const Topology& topolog
     point.step_ms.high += 2 * point.straggler_ms;
     // A share of samples that is not whole costs the rank that has one more.
     const auto gpus = static_cast<double>(placement.gpus);
-    const double work = strong ? 1 : gpus;
+    const double work = strong ? 1 : static_cast<double>(batches);
     if (samples) {
       point.samples_per_s = kMsPerSecond * work * static_cast<double>(*samples) / point.step_ms.mid;
     }

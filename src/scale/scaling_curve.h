@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cluster/topology.h"
+#include "scale/model_parallel.h"
 #include "whatif/forecast.h"
 
 namespace headroom {
@@ -20,6 +21,7 @@ enum class ScalingLimit : std::uint8_t {
   kBandwidth,  ///< Bytes over the slowest link.
   kLatency,    ///< Messages, whatever their size.
   kStraggler,  ///< Waiting for the slowest of all ranks, which vary from step to step.
+  kPipeline,   ///< Stages without work while the first and the last batches pass the others.
 };
 
 std::string_view Name(ScalingLimit limit);
@@ -31,6 +33,7 @@ struct ScaledStep {
   StepLimits limits;
   double without_latency_ms = 0;  ///< Step were messages of the network in no time.
   double without_bytes_ms = 0;    ///< Step were its bytes.
+  double bubble_ms = 0;           ///< By which stages of a pipeline wait for each other.
   std::string why = {};
 };
 
@@ -41,7 +44,7 @@ class ScalableJob {
 
   /// On one GPU, as it is or was asked to be changed.
   virtual ScaledStep OnOneGpu() = 0;
-  /// @param samples  on each GPU; nullopt: as recorded
+  /// @param samples  of a replica's batch; nullopt: as recorded
   virtual ScaledStep On(const Topology& topology, const Placement& placement,
                         std::optional<std::int64_t> samples) = 0;
   /// A step, on each GPU; nullopt: not told.
@@ -52,6 +55,8 @@ class ScalableJob {
   virtual std::int64_t recorded_gpus() const { return 1; }
   /// Share of the step that waits for its loader.
   virtual double loader_share() const = 0;
+  /// How GPUs share a replica of the model. On() is asked for whole replicas.
+  virtual ModelParallel split() const { return {}; }
 };
 
 struct ScalingPoint {
@@ -60,7 +65,7 @@ struct ScalingPoint {
   StepInterval step_ms;                      ///< With what waiting for stragglers takes.
   std::optional<double> samples_per_s = {};  ///< Of all GPUs.
   double efficiency = 1;                     ///< Of the GPUs: work a second in N times that of one.
-  double exposed_ms = 0, transfers_ms = 0, straggler_ms = 0;
+  double exposed_ms = 0, transfers_ms = 0, straggler_ms = 0, bubble_ms = 0;
   ScalingLimit limit = ScalingLimit::kGpu;
   std::string why = {};
 };
@@ -69,7 +74,8 @@ struct ScalingPoint {
 /// what limits one GPU does.
 inline constexpr double kLimitShare = 0.05;
 
-/// @param strong  the samples of a step of all GPUs are those recorded, else those of each GPU
+/// @param strong  the samples of a step of all GPUs are those recorded, else those of each batch of
+///                each replica
 ///
 /// Stragglers: where steps of one rank vary by a deviation s, the slowest of N takes s times the
 /// expected maximum of N normal values longer; half of that or twice as much is in the interval.

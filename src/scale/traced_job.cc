@@ -52,6 +52,14 @@ ScaledJob TracedJob::Scaled(const Topology& topology, const Placement& placement
                                    .bucket_bytes = options_.bucket_bytes},
                       .schedule = options_.schedule,
                       .changes = options_.changes};
+  if (options_.split.tensor > 1 && placement.gpus > 1) {
+    const ModelParallel split = this->split();
+    const GpuGroup replicas = DataGroup(topology, placement, split);
+    scaled.exchange.topology = replicas.topology;
+    scaled.exchange.placement = replicas.placement;
+    scaled.exchange.gradient_shares = &options_.layers->gradient_shares();
+    scaled.tensor = {.layers = options_.layers, .group = TensorGroup(topology, placement, split)};
+  }
   if (!samples || samples == samples_) return scaled;
   scaled.changes = InOrder(std::move(scaled.changes),
                            CallsOf("batch-size:n=" + std::to_string(*samples)).front());
@@ -73,6 +81,18 @@ double TracedJob::CollectivesMs(const EditedPlan& edited) const {
       ms += DurationNs(edited.plan.duration[task]).ms();
   }
   return ms / edited.plan.shape->steps;
+}
+
+double TracedJob::UpdateMs() {
+  const ScaledJob one = Scaled(WithoutLimit(WithoutLatency(Topology())),
+                               {.gpus = options_.split.tensor}, std::nullopt);
+  const double with = StepMs(one);
+  const std::optional<double> without = forecaster_.StepMsWith([&](Edit& edit) {
+    Effect effect = ApplyScaledJob(job_, options_.recorded, one, edit);
+    options_.layers->RemoveUpdate(edit);
+    return effect;
+  });
+  return without ? std::max(0.0, with - *without) : 0;
 }
 
 ScaledStep TracedJob::OnOneGpu() { return On(Topology(), Placement(), std::nullopt); }

@@ -20,6 +20,9 @@ class TracedJob final : public ScalableJob {
     double bucket_bytes = kBucketBytes;
     Schedule schedule = {};
     std::vector<ScenarioCall> changes = {};
+    ModelParallel split = {};
+    /// Of the split; nullptr where it is of one GPU.
+    const TensorParallel* layers = nullptr;
   };
 
   /// All outlive it.
@@ -32,6 +35,11 @@ class TracedJob final : public ScalableJob {
   std::optional<double> deviation() const override { return deviation_; }
   std::int64_t recorded_gpus() const override { return options_.recorded.placement.gpus; }
   double loader_share() const override { return loader_share_; }
+  /// Of one stage; PipelinedJob makes several of it.
+  ModelParallel split() const override { return {.tensor = options_.split.tensor}; }
+
+  /// What updates the parameters, of a step; ms. REQUIRES: layers.
+  double UpdateMs();
 
  private:
   /// @param samples  as of On()

@@ -11,7 +11,8 @@
 
 namespace headroom {
 
-WorkChain::WorkChain(const std::vector<ChainStep>& steps) {
+WorkChain::WorkChain(const std::vector<ChainStep>& steps, std::int64_t tensor)
+    : split_{.tensor = tensor} {
   graph_.edge_begin.push_back(0);
   DurationNs all{};
   for (const ChainStep& step : steps) {
@@ -22,9 +23,11 @@ WorkChain::WorkChain(const std::vector<ChainStep>& steps) {
       copies_.push_back(Append(copy));
     };
     for (const WorkToGradient& gradient : step.gradients) {
+      AppendSums(gradient.sums);
       exchange.gradients.push_back({.bytes = gradient.bytes, .ready = Append(gradient.work)});
       append_copy(gradient.copy);
     }
+    AppendSums(step.rest_sums);
     Append(step.rest_of_backward);
     exchange.next = static_cast<TaskIndex>(graph_.tasks.size());
     for (const WorkToGradient& gradient : step.gradients) append_copy(gradient.copy);
@@ -54,30 +57,45 @@ TaskIndex WorkChain::Append(DurationNs duration) {
   return task;
 }
 
+void WorkChain::AppendSums(const std::vector<double>& bytes) {
+  if (!bytes.empty()) sums_.push_back({.task = Append(DurationNs(0)), .bytes = bytes});
+}
+
 WorkChain::Times WorkChain::Replay(const Topology& topology, const Placement& placement,
                                    double bucket_bytes, ChainFactors factors) {
   const Plan plan = MakePlan(graph_);
   Edit edit(graph_, plan);
   for (TaskIndex task = 0; task < graph_.tasks.size(); ++task) edit.Scale(task, factors.work);
   Times times;
-  if (placement.gpus <= 1) {
+  const auto all_reduce = [&](double bytes, const GpuGroup& group) {
+    CollectiveTime taken =
+        FastestTime(Collective::kAllReduce, bytes, group.topology, group.placement);
+    const auto scaled = [&](DurationNs part) {
+      return DurationNs(std::llround(static_cast<double>(part.ns()) * factors.network));
+    };
+    taken.latency = scaled(taken.latency);
+    taken.transfer = scaled(taken.transfer);
+    times.transfers_ms += taken.Total().ms();
+    return taken;
+  };
+  if (placement.gpus > 1) {
+    const GpuGroup group = TensorGroup(topology, placement, split_);
+    for (const Sums& sums : sums_) {
+      DurationNs time{0};
+      for (const double bytes : sums.bytes) time += all_reduce(bytes, group).Total();
+      edit.SetDuration(sums.task, time);
+    }
+  }
+  if (placement.gpus <= split_.Gpus()) {
     for (const TaskIndex task : copies_) edit.SetDuration(task, DurationNs(0));
   } else {
+    const GpuGroup replicas = DataGroup(topology, placement, split_);
     const std::uint32_t channel = edit.AddChannel({.name = kNetwork});
-    const ExchangeTime time = [&](double bytes) {
-      CollectiveTime taken = FastestTime(Collective::kAllReduce, bytes, topology, placement);
-      const auto scaled = [&](DurationNs part) {
-        return DurationNs(std::llround(static_cast<double>(part.ns()) * factors.network));
-      };
-      taken.latency = scaled(taken.latency);
-      taken.transfer = scaled(taken.transfer);
-      times.transfers_ms += taken.Total().ms();
-      return taken;
-    };
+    const ExchangeTime time = [&](double bytes) { return all_reduce(bytes, replicas); };
     for (const GradientStep& exchange : exchanges_)
       InsertBuckets(graph_, exchange, bucket_bytes, channel, time, edit);
-    times.transfers_ms /= graph_.steps;
   }
+  times.transfers_ms /= graph_.steps;
   constexpr double kNsPerMs = 1e6;
   times.step_ms = replayer_.Run(edit.Finish().plan).step_ns / kNsPerMs;
   return times;

@@ -9,6 +9,7 @@
 #include "cluster/gradients.h"
 #include "cluster/topology.h"
 #include "graph/graph.h"
+#include "scale/model_parallel.h"
 #include "scale/scaling_curve.h"
 #include "sim/schedule.h"
 
@@ -20,11 +21,14 @@ struct WorkToGradient {
   double bytes = 0;  ///< Of the gradient.
   /// Of several ranks alone: into the bucket that is sent, and as long back.
   DurationNs copy;
+  /// Bytes of each all-reduce of a tensor-parallel group, on which the work waits.
+  std::vector<double> sums = {};
 };
 
 struct ChainStep {
   std::vector<WorkToGradient> gradients;  ///< Not empty.
   DurationNs rest_of_backward;            ///< Behind the last of them.
+  std::vector<double> rest_sums = {};     ///< As WorkToGradient::sums, of that.
   DurationNs rest;                        ///< Which reads the gradients.
 };
 
@@ -36,13 +40,16 @@ struct ChainFactors {
 class WorkChain {
  public:
   /// REQUIRES: at least one step.
-  explicit WorkChain(const std::vector<ChainStep>& steps);
+  ///
+  /// @param tensor  GPUs of a tensor-parallel group, each of which does this work
+  explicit WorkChain(const std::vector<ChainStep>& steps, std::int64_t tensor = 1);
 
   /// Of a step.
   struct Times {
     double step_ms = 0, transfers_ms = 0;
   };
-  /// With bucketed all-reduces (cluster/gradient_exchange.h) over the network.
+  /// With bucketed all-reduces (cluster/gradient_exchange.h) over the network between replicas.
+  /// One GPU: nothing is sent.
   Times Replay(const Topology& topology, const Placement& placement, double bucket_bytes,
                ChainFactors factors = {});
 
@@ -54,9 +61,18 @@ class WorkChain {
   double GradientBytes() const { return exchanges_.front().Bytes(); }
 
  private:
+  /// All-reduces of a tensor-parallel group that nothing runs beside.
+  struct Sums {
+    TaskIndex task = kNoTask;
+    std::vector<double> bytes;
+  };
+
   TaskIndex Append(DurationNs duration);
+  void AppendSums(const std::vector<double>& bytes);
 
   Graph graph_;
+  ModelParallel split_;
+  std::vector<Sums> sums_;
   std::vector<GradientStep> exchanges_;
   std::vector<TaskIndex> copies_;  ///< That one GPU does not make.
   Replayer replayer_;

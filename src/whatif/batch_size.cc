@@ -152,6 +152,14 @@ ScaledProducts ScaleProducts(const Job& job, const DeviceSpec* device, double ra
 
 }  // namespace
 
+DurationNs WithLessWork(const Job& job, const DeviceSpec* device, TaskIndex task, double ratio,
+                        const Edit& edit) {
+  const DurationNs time = edit.DurationOf(task);
+  if (!MultipliesMatrices(job.ClassOf(task).family)) return WithWork(time, ratio);
+  const double lost = LostShare(job, device, task, edit);
+  return DurationNs(std::llround(static_cast<double>(time.ns()) * (lost + (1 - lost) * ratio)));
+}
+
 DoubtfulAtBatch ScaleToBatch(const Job& job, const DeviceSpec* device, double ratio, Edit& edit) {
   const ScaledProducts products = ScaleProducts(job, device, ratio, edit);
   for (const TaskIndex task :

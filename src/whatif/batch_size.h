@@ -20,6 +20,11 @@ struct DoubtfulAtBatch {
 /// @param device  that the edit's times are of; nullptr: unknown, so that all of a product grows
 DoubtfulAtBatch ScaleToBatch(const Job& job, const DeviceSpec* device, double ratio, Edit& edit);
 
+/// What a GPU task takes in an edit with `ratio` of its work, at most all: a product loses by how
+/// badly its fewer blocks fill their last wave of processors.
+DurationNs WithLessWork(const Job& job, const DeviceSpec* device, TaskIndex task, double ratio,
+                        const Edit& edit);
+
 /// Half-width, as a share, of the GPU times that another batch makes.
 double ErrorAtBatch(const DoubtfulAtBatch& doubtful, double ratio);
 

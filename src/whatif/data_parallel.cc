@@ -73,6 +73,12 @@ OpenedExchange OpenExchange(const Job& job, const Exchange& exchange, Edit& edit
                           "record training steps, with record_shapes=True"));
     return opened;
   }
+  for (GradientStep& step : opened.steps) {
+    for (Gradient& gradient : step.gradients) {
+      if (exchange.gradient_shares != nullptr && gradient.forward != kNoTask)
+        gradient.bytes *= (*exchange.gradient_shares)[gradient.forward];
+    }
+  }
   const Placement& placement = exchange.placement;
   const Link link = placement.nodes > 1 ? exchange.topology.BetweenNodes(placement.nodes)
                                         : exchange.topology.inside;

@@ -125,9 +125,29 @@ class GradientFinder {
     return (behind - 1)->task;
   }
 
+  /// The forward operator of a backward task; of one that adds up a gradient, which has none, that
+  /// of what its thread launched before.
+  HostEventId ForwardOf(TaskIndex backward) const {
+    constexpr int kMostAdded = 2;  // The gradient may be made contiguous, too.
+    const HostEventId launch = job_.store().gpu_tasks.launch[job_.graph().tasks[backward].row];
+    const auto& events = job_.store().host_events;
+    auto at =
+        std::lower_bound(launches_.begin(), launches_.end(),
+                         std::tuple(events.thread[launch.index()], events.start[launch.index()]),
+                         [](const Launch& entry, const auto& key) {
+                           return std::tuple(entry.thread, entry.start) < key;
+                         });
+    for (int added = 0; added <= kMostAdded; ++added, --at) {
+      const HostEventId forward = job_.ContextOf(at->task).forward;
+      if (forward.valid()) return forward;
+      if (at == launches_.begin() || (at - 1)->thread != at->thread) break;
+    }
+    return {};
+  }
+
   /// First GPU task that the forward operator of a backward task launched.
   TaskIndex FirstOfForward(TaskIndex backward) const {
-    const HostEventId forward = job_.ContextOf(backward).forward;
+    const HostEventId forward = ForwardOf(backward);
     if (!forward.valid()) return kNoTask;
     const ThreadId thread = job_.store().host_events.thread[forward.index()];
     const TimeNs start = job_.store().host_events.start[forward.index()];

@@ -31,6 +31,9 @@ struct Exchange {
   Topology topology;
   Placement placement;
   double bucket_bytes = kBucketBytes;
+  /// By task of the graph: what a GPU has of the gradient of which this is Gradient::forward.
+  /// nullptr: all of each.
+  const std::vector<double>* gradient_shares = nullptr;
 };
 
 /// A job's gradients, and the channel on which they are to be exchanged, still empty.

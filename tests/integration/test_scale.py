@@ -192,6 +192,55 @@ class Points(support.ProgramTest):
         self.assertLessEqual(max(map(len, outcome.text.splitlines())), 100)
 
 
+class SharedLayers(support.ProgramTest):
+    """Tensor and pipeline parallelism of the recorded transformers."""
+
+    TRACE = support.ROOT / "data/samples/bert_base_amp_fp16_h200.json.gz"
+
+    def test_layers_shared_out(self):
+        """The GPU's work shrinks to what is not shared; a slow link costs more than that brings."""
+        one = scale(self.TRACE, "--gpus", "1")["points"][0]
+        answer = scale(self.TRACE, "--gpus", "2,8", "--cluster", "dgx-h100", "--tensor-parallel", "2")
+        self.assertEqual((answer["tensor_parallel"], answer["pipeline_parallel"], answer["micro_batches"], answer["experimental"]), (2, 1, 1, True))
+        two, eight = answer["points"]
+        self.assertIn("12 layers shared out over 2 GPUs", two["why"])
+        # Two GPUs take the batch of one.
+        self.assertAlmostEqual(two["throughput_per_s"] * two["step_ms"]["mid"], one["throughput_per_s"] * one["step_ms"]["mid"], delta=0.01)
+        self.assertAlmostEqual(eight["throughput_per_s"] * eight["step_ms"]["mid"], 4 * one["throughput_per_s"] * one["step_ms"]["mid"], delta=0.01)
+        slow = scale(self.TRACE, "--gpus", "2", "--bandwidth-gbps", "10", "--tensor-parallel", "2")["points"][0]
+        self.assertGreater(slow["step_ms"]["mid"], one["step_ms"]["mid"])
+        self.assertEqual(slow["limited_by"], "bandwidth")
+
+    def test_half_of_the_gradients_are_left(self):
+        whole = scale(self.TRACE, "--gpus", "2")["baseline"]["gradient_bytes"]
+        shared = scale(self.TRACE, "--gpus", "4", "--tensor-parallel", "2")["points"][0]["why"]
+        left = float(shared.split(" MB of gradients")[0].rsplit(" ", 1)[1]) * 1e6
+        self.assertGreater(left, whole / 2)
+        self.assertLess(left, 0.52 * whole)
+
+    def test_whole_replicas(self):
+        point, whole = scale(self.TRACE, "--gpus", "6,8", "--tensor-parallel", "2", "--pipeline-parallel", "2")["points"]
+        self.assertIn("no whole replicas", point["why"])
+        self.assertIsNone(point["step_ms"]["mid"])
+        self.assertIsNotNone(whole["step_ms"]["mid"])
+
+    def test_text_says_experimental(self):
+        text = support.headroom("scale", self.TRACE, "--gpus", "4", "--pipeline-parallel", "4", "--micro-batches", "8", LOCAL).text
+        self.assertIn("4 stages through which 8 batches go a step", text)
+        self.assertIn("Experimental", text)
+        self.assertIn("pipeline", text)
+
+    def test_what_cannot_be_told(self):
+        self.assertIn("no layers of a transformer", scale(RESNET, "--tensor-parallel", "2")["why"])
+        self.assertIn("width 768", scale(self.TRACE, "--gpus", "5", "--tensor-parallel", "5")["why"])
+        self.assertIn("13 stages of 12 layers", scale(self.TRACE, "--gpus", "13", "--pipeline-parallel", "13")["why"])
+
+    def test_refused(self):
+        for flags, word in ((["--micro-batches", "4"], "--pipeline-parallel"), (["--tensor-parallel", "2", "--schedule", "fsdp"], "ddp"),
+                            (["--pipeline-parallel", "2", "--exchange-every", "4"], "--exchange-every"), (["--tensor-parallel", "0"], "--tensor-parallel")):
+            self.assert_refused(support.headroom("scale", self.TRACE, *flags), 2, word)
+
+
 class CannotBeTold(support.ProgramTest):
     def why(self, *arguments):
         answer = scale(*arguments)
@@ -277,19 +326,39 @@ class ByOperators(support.ProgramTest):
 
     LINEAR = '{"op": "Linear", "batch": 8, "repeat": %d, "fw": [["Linear", [512, 1024, 1024]]], "bw": [["Linear", [512, 1024, 1024]], ["Linear", [1024, 512, 1024]]], "acc": [["VECadd", [1, 1048576]]]}'
 
-    def test_a_published_step_of_four_gpus(self):
-        """gpt2_large, data parallel on four A100-SXM-40: at most 12 % off, and inside the interval."""
-        with support.data_file("gpu-latency/e2e.csv").open() as file:
-            true, = (float(row["e2e_ms"]) for row in csv.DictReader(file) if row["parallelism"] == "dp4")
+    def published(self, batch):
+        """The list of operators of one GPU's step of gpt2_large."""
         with gzip.open(support.data_file("gpu-latency/opgraph.csv.gz"), "rt") as file:
             lines = file.read().splitlines()
-        listed = self.write("ops.csv", "\n".join([lines[0], *(line for line in lines if line.startswith("gpt2_large,train,1024,1,single,"))]))
-        answer = scale("--ops", listed, "--gpu", "A100-SXM-40", "--gpus", "4", "--cluster", "aws-p4d.24xlarge")
-        step = answer["points"][0]["step_ms"]
-        self.assertLess(abs(step["mid"] / true - 1), 0.12)
-        self.assertLessEqual(step["low"], true)
-        self.assertGreaterEqual(step["high"], true)
-        self.assertEqual((answer["baseline"]["source"], answer["baseline"]["gpu"]), ("operators", "A100-SXM-40"))
+        return self.write(f"ops{batch}.csv", "\n".join([lines[0], *(line for line in lines if line.startswith(f"gpt2_large,train,1024,{batch},single,"))]))
+
+    def test_published_steps_of_four_gpus(self):
+        """gpt2_large on four A100-SXM-40, 4 samples in all: at most 12 % off, and inside the interval."""
+        with support.data_file("gpu-latency/e2e.csv").open() as file:
+            true = {row["parallelism"]: float(row["e2e_ms"]) for row in csv.DictReader(file) if row["parallelism"] != "single"}
+        # Data-parallel GPUs have a sample each, others hold all four together.
+        for how, batch, flags in (("dp4", 1, []), ("tp4", 4, ["--tensor-parallel", "4"]), ("pp4", 4, ["--pipeline-parallel", "4"])):
+            with self.subTest(how):
+                answer = scale("--ops", self.published(batch), "--gpu", "A100-SXM-40", "--gpus", "4", "--cluster", "aws-p4d.24xlarge", *flags)
+                step = answer["points"][0]["step_ms"]
+                self.assertLess(abs(step["mid"] / true[how] - 1), 0.12)
+                self.assertLessEqual(step["low"], true[how])
+                self.assertGreaterEqual(step["high"], true[how])
+                self.assertEqual((answer["baseline"]["source"], answer["baseline"]["gpu"]), ("operators", "A100-SXM-40"))
+                self.assertEqual(answer["experimental"], how != "dp4")
+
+    def test_stages_take_turns(self):
+        """More batches fill the pipeline: its efficiency goes from one in four to nearly all, at what the longest stage allows."""
+        listed = self.published(4)
+        points = {m: scale("--ops", listed, "--gpu", "A100-SXM-40", "--gpus", "4", "--cluster", "aws-p4d.24xlarge", "--pipeline-parallel", "4", "--micro-batches", str(m))["points"][0]
+                  for m in (1, 4, 64)}
+        self.assertAlmostEqual(points[1]["efficiency_pct"], 25, delta=0.1)
+        self.assertLess(points[1]["efficiency_pct"], points[4]["efficiency_pct"])
+        self.assertGreater(points[64]["efficiency_pct"], 90)
+        self.assertEqual([points[m]["limited_by"] for m in (1, 4, 64)], ["pipeline", "pipeline", "gpu"])
+        # What each further batch takes is the longest stage; what the others take of one is the bubble.
+        stage = (points[64]["step_ms"]["mid"] - points[4]["step_ms"]["mid"]) / 60
+        self.assertAlmostEqual(points[4]["bubble_ms"], points[1]["step_ms"]["mid"] - points[1]["exposed_communication_ms"] - stage, delta=0.5)
 
     def test_one_gpu_takes_what_predict_says(self):
         listed = self.write("ops.json", f"[{self.LINEAR % 6}]")

@@ -1,0 +1,41 @@
+// A model that several GPUs hold together, and where the groups lie in which they communicate.
+#pragma once
+
+#include <cstdint>
+
+#include "base/time.h"
+#include "cluster/topology.h"
+
+namespace headroom {
+
+/// How the GPUs of one replica of a model share it.
+struct ModelParallel {
+  std::int64_t tensor = 1;         ///< GPUs that share each layer.
+  std::int64_t stages = 1;         ///< Of a pipeline of layers.
+  std::int64_t micro_batches = 1;  ///< That go through the pipeline in a step.
+
+  std::int64_t Gpus() const { return tensor * stages; }
+};
+
+/// Some of a job's GPUs and what connects them, while all other groups of their kind communicate,
+/// too.
+struct GpuGroup {
+  Topology topology;
+  Placement placement;
+};
+
+/// `members` GPUs of a job, each `stride` ranks from the next; ranks fill one node after the other.
+/// Groups that have members on the same nodes share what leaves those.
+GpuGroup GroupOf(const Topology& topology, const Placement& job, std::int64_t members,
+                 std::int64_t stride);
+
+/// The GPUs that share layers are neighbours; then come those that hold the same part of other
+/// replicas, and stages last, as Megatron-LM numbers ranks. REQUIRES: the job has whole replicas.
+GpuGroup TensorGroup(const Topology& topology, const Placement& job, const ModelParallel& split);
+GpuGroup DataGroup(const Topology& topology, const Placement& job, const ModelParallel& split);
+
+/// What each GPU of a stage takes to send so many bytes to the next, while all others send, too.
+DurationNs TimeToNextStage(double bytes, const Topology& topology, const Placement& job,
+                           const ModelParallel& split);
+
+}  // namespace headroom

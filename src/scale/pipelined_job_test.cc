@@ -1,0 +1,92 @@
+// Steps of 110 ms, of which the update takes 10, over links of 1 byte a nanosecond without latency.
+#include "scale/pipelined_job.h"
+
+#include <gtest/gtest.h>
+
+namespace headroom {
+namespace {
+
+constexpr double kMs = 1e6;  ///< Bytes that a link takes a millisecond for.
+
+class OneBatch final : public ScalableJob {
+ public:
+  ScaledStep OnOneGpu() override { return On(Topology(), Placement(), std::nullopt); }
+  ScaledStep On(const Topology& /*topology*/, const Placement& placement,
+                std::optional<std::int64_t> samples) override {
+    asked = placement;
+    ScaledStep step;
+    const double ms = samples ? 10 + 100 * static_cast<double>(*samples) / 8 : 110;
+    step.step_ms = {.low = ms, .mid = ms, .high = ms};
+    step.without_latency_ms = step.without_bytes_ms = ms;
+    return step;
+  }
+  std::optional<std::int64_t> samples() const override { return 8; }
+  std::optional<double> deviation() const override { return std::nullopt; }
+  double loader_share() const override { return 0; }
+
+  Placement asked;
+};
+
+class PipelinedJobTest : public testing::Test {
+ protected:
+  static Topology Links() {
+    Topology topology;
+    topology.between = {.bytes_per_ns = 1, .latency = DurationNs(0)};
+    return topology;
+  }
+  ScaledStep Ask(const ModelParallel& split, const PipelineStages& stages, std::int64_t gpus,
+                 std::optional<std::int64_t> samples = std::nullopt) {
+    PipelinedJob job(job_, {.split = split, .stages = stages, .bucket_bytes = 25 * kMs});
+    return job.On(Links(), {.gpus = gpus, .nodes = gpus}, samples);
+  }
+
+  OneBatch job_;
+};
+
+constexpr PipelineStages kStages = {.largest_share = 0.3,
+                                    .gradient_bytes = 0,
+                                    .layer_bytes = 2 * kMs,
+                                    .update_ms = 10,
+                                    .update_share = 0.5};
+
+TEST_F(PipelinedJobTest, OneBatchPassesAllStages) {
+  const ScaledStep step = Ask({.stages = 4}, kStages, 4);
+  // Forward and backward of all stages, three borders each way, half of the update.
+  EXPECT_NEAR(step.step_ms.mid, 100 + 6 * 2 + 5, 1e-6);
+  EXPECT_NEAR(step.step_ms.low, 100 + 0.66 * 12 + 5, 1e-6);
+  EXPECT_NEAR(step.step_ms.high, 100 + 1.34 * 12 + 5, 1e-6);
+  EXPECT_NEAR(step.limits.exposed_ms, 12, 1e-6);
+  EXPECT_NEAR(step.bubble_ms, 70, 1e-6);
+  EXPECT_NEAR(step.without_bytes_ms, 105, 1e-6);
+  EXPECT_NEAR(step.without_latency_ms, step.step_ms.mid, 1e-6);
+}
+
+TEST_F(PipelinedJobTest, FurtherBatchesTakeTheLongestStage) {
+  EXPECT_NEAR(Ask({.stages = 4, .micro_batches = 8}, kStages, 4).step_ms.mid, 100 + 7 * 30 + 12 + 5,
+              1e-6);
+  // Where sending takes longer, that is what they take.
+  PipelineStages slow = kStages;
+  slow.layer_bytes = 40 * kMs;
+  EXPECT_NEAR(Ask({.stages = 4, .micro_batches = 8}, slow, 4).step_ms.mid,
+              100 + 7 * 40 + 6 * 40 + 5, 1e-6);
+}
+
+TEST_F(PipelinedJobTest, ReplicasExchangeBehindTheLastBackward) {
+  PipelineStages stages = kStages;
+  stages.gradient_bytes = 60 * kMs;
+  // A ring of two sends as many bytes as there are.
+  const ScaledStep step = Ask({.stages = 4}, stages, 8);
+  EXPECT_NEAR(step.step_ms.mid, 100 + 12 + 5 + 60, 1e-6);
+}
+
+TEST_F(PipelinedJobTest, FewerSamplesAreSentFaster) {
+  EXPECT_NEAR(Ask({.stages = 4}, kStages, 4, 4).step_ms.mid, 50 + 6 + 5, 1e-6);
+}
+
+TEST_F(PipelinedJobTest, TheBatchIsThatOfTheGpusThatShareLayers) {
+  Ask({.tensor = 2, .stages = 4}, kStages, 16);
+  EXPECT_EQ(job_.asked.gpus, 2);
+}
+
+}  // namespace
+}  // namespace headroom

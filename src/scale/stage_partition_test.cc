@@ -1,0 +1,37 @@
+#include "scale/stage_partition.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace headroom {
+namespace {
+
+using Firsts = std::vector<std::size_t>;
+
+TEST(StagePartitionTest, TheLargestStageIsAsSmallAsCanBe) {
+  EXPECT_EQ(PartitionIntoStages(std::vector<double>{1, 1, 1, 1}, 2), (Firsts{0, 2}));
+  EXPECT_EQ(PartitionIntoStages(std::vector<double>{5, 1, 1, 1, 1}, 2), (Firsts{0, 1}));
+  EXPECT_EQ(PartitionIntoStages(std::vector<double>{2, 3, 4}, 3), (Firsts{0, 1, 2}));
+  EXPECT_EQ(PartitionIntoStages(std::vector<double>{2, 3, 4}, 1), (Firsts{0}));
+  // 1 1 | 1 1 | 3: the last layer has the head behind it.
+  EXPECT_EQ(PartitionIntoStages(std::vector<double>{1, 1, 1, 1, 3}, 3).back(), 4u);
+}
+
+TEST(StagePartitionTest, StagesKnowTheirShares) {
+  const std::vector<LayerWork> layers = {{.work = 10, .gradient_bytes = 500},
+                                         {.work = 10, .gradient_bytes = 100},
+                                         {.work = 10, .gradient_bytes = 100},
+                                         {.work = 25, .gradient_bytes = 100}};
+  const Result<PipelineStages> stages = StagesOfLayers(layers, 64, 2);
+  ASSERT_TRUE(stages.ok());
+  // Three and one.
+  EXPECT_DOUBLE_EQ(stages.value().largest_share, 30.0 / 55);
+  EXPECT_DOUBLE_EQ(stages.value().gradient_bytes, 700);
+  EXPECT_DOUBLE_EQ(stages.value().update_share, 700.0 / 800);
+  EXPECT_DOUBLE_EQ(stages.value().layer_bytes, 64);
+  EXPECT_EQ(StagesOfLayers(layers, 64, 5).status().code(), StatusCode::kNoAnswer);
+}
+
+}  // namespace
+}  // namespace headroom
