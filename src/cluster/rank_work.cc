@@ -184,7 +184,21 @@ class WorkComparer {
     if (waits_.pattern == StragglerPattern::kNone) return;
     work_.cause = LateCause::kUnknown;
     if (waits_.pattern == StragglerPattern::kRotating) return ExplainRotating();
-    ExplainStraggler(waits_.stragglers.front());
+    ExplainStragglers();
+  }
+
+  /// Each by itself; the one that holds the others up most stands for all, where they differ.
+  void ExplainStragglers() {
+    constexpr std::size_t kMostSaid = 3;
+    std::vector<std::size_t> late = waits_.stragglers;
+    std::stable_sort(late.begin(), late.end(), [&](std::size_t a, std::size_t b) {
+      return waits_.ranks[a].caused > waits_.ranks[b].caused;
+    });
+    for (std::size_t i = 0; i < std::min(kMostSaid, late.size()); ++i) {
+      const Reason reason = ExplainStraggler(late[i]);
+      if (i == 0) work_.cause = reason.cause;
+      if (!reason.why.empty()) work_.why += (work_.why.empty() ? "" : " ") + reason.why;
+    }
   }
 
   void ExplainRotating() {
@@ -221,32 +235,34 @@ class WorkComparer {
 
   std::int64_t NumberOf(std::size_t rank) const { return ranks_[rank].rank.value_or(0); }
 
-  void ExplainStraggler(std::size_t rank) {
+  struct Reason {
+    LateCause cause = LateCause::kUnknown;
+    std::string why = {};
+  };
+
+  Reason ExplainStraggler(std::size_t rank) const {
     const auto computing = [](const RankWork& row) {
       return static_cast<double>(row.computing->ns());
     };
     const RankWork& late = work_.ranks[rank];
     const double usual = Usual(computing);
-    if (usual <= 0 || !late.computing) return;
+    if (usual <= 0 || !late.computing) return {};
     const double longer = computing(late) / usual - 1;
     if (computing(late) - usual < kHalf * PerStep(waits_.ranks[rank].caused)) {
-      work_.cause = LateCause::kLateStart;
-      work_.why = fmt::format(
-          "Rank {} computes {} a usual one, which does not explain its lateness: it starts late, "
-          "by its host, its loader or its link.",
-          NumberOf(rank),
-          longer > kAlike    ? fmt::format("{:.3g} times as long as", 1 + longer)
-          : longer < -kAlike ? "less than"
-                             : "as long as");
-      return;
+      return {LateCause::kLateStart,
+              fmt::format("Rank {} computes {} a usual one, which does not explain its lateness: "
+                          "it starts late, by its host, its loader or its link.",
+                          NumberOf(rank),
+                          longer > kAlike    ? fmt::format("{:.3g} times as long as", 1 + longer)
+                          : longer < -kAlike ? "less than"
+                                             : "as long as")};
     }
     const std::string times =
         fmt::format("Rank {} computes {:.3g} times as long", NumberOf(rank), 1 + longer);
     if (!late.work) {
-      work_.why = times +
-                  " as a usual one; what it had to do was not recorded (record_shapes=True), so "
-                  "whether that is its samples or its GPU cannot be told.";
-      return;
+      return {.why = times +
+                     " as a usual one; what it had to do was not recorded (record_shapes=True), so "
+                     "whether that is its samples or its GPU cannot be told."};
     }
     const double more = *late.work / Usual([](const RankWork& row) { return *row.work; }) - 1;
     const bool has_more = more >= kHalf * longer;
@@ -254,17 +270,12 @@ class WorkComparer {
         "{} as a usual one, with {} ({})", times,
         std::abs(more) < kAlike ? "the same work" : fmt::format("{:.3g} times the work", 1 + more),
         InWords(work_.measure));
-    if (has_more) {
-      work_.cause = LateCause::kMoreWork;
-      work_.why = compared + ": it has more to compute.";
-    } else if (work_.measure == WorkMeasure::kFlops) {
-      work_.cause = LateCause::kSlowGpu;
-      work_.why = compared + ": it is its GPU.";
-    } else {
-      work_.why = compared +
-                  ": as much input can be more to compute, so whether that or its GPU is the "
-                  "reason cannot be told without shapes (record_shapes=True).";
-    }
+    if (has_more) return {LateCause::kMoreWork, compared + ": it has more to compute."};
+    if (work_.measure == WorkMeasure::kFlops)
+      return {LateCause::kSlowGpu, compared + ": it is its GPU."};
+    return {.why = compared +
+                   ": as much input can be more to compute, so whether that or its GPU is the "
+                   "reason cannot be told without shapes (record_shapes=True)."};
   }
 
   std::span<const RankTimeline> ranks_;

@@ -83,6 +83,18 @@ TEST_F(RankWorkTest, ALateStart) {
   EXPECT_NE(work.why.find("Rank 2 computes as long as a usual one"), std::string::npos) << work.why;
 }
 
+TEST_F(RankWorkTest, OfSeveralEachIsJudged) {
+  Compute(1, 60, 1.2e12);
+  Hold(1, 10);
+  waits_.stragglers = {1, 2};
+  waits_.ranks[2].caused = Ms(4 * 20);
+  const JobWork work = Work();
+  // The one that holds the others up most comes first.
+  EXPECT_EQ(work.cause, LateCause::kLateStart);
+  EXPECT_EQ(work.why.find("Rank 2 computes as long as"), 0u) << work.why;
+  EXPECT_NE(work.why.find("Rank 1 computes 1.2 times as long"), std::string::npos) << work.why;
+}
+
 TEST_F(RankWorkTest, WithoutShapesSamplesAndGpuAreNotToldApart) {
   for (std::size_t r = 0; r < 4; ++r) Compute(r, 50, std::nullopt);
   Compute(2, 70, std::nullopt);

@@ -249,8 +249,12 @@ std::string WaitsCsv(const JobRanks* job) {
   for (std::size_t r = 0; job != nullptr && r < job->waits.ranks.size(); ++r) {
     const RankWaits& waits = job->waits.ranks[r];
     const RankWork* work = job->work.ranks.empty() ? nullptr : &job->work.ranks[r];
-    table.Row({Whole(job->ranks[r].rank), Ms(waits.waited), Ms(waits.caused), Whole(waits.last),
-               Whole(waits.culprit), work != nullptr ? Ms(work->computing) : "",
+    const auto known = [&](const std::string& text) {
+      return job->alignment.clocks[r].aligned ? text : "";
+    };
+    table.Row({Whole(job->ranks[r].rank), known(Ms(waits.waited)), known(Ms(waits.caused)),
+               known(Whole(waits.last)), known(Whole(waits.culprit)),
+               work != nullptr ? Ms(work->computing) : "",
                work != nullptr ? Number(work->work) : ""});
   }
   return std::move(table).Take();

@@ -131,10 +131,11 @@ void Issues(std::string& out, const JobReport& job) {
   out += "\n### What the trace does not carry\n\n";
   for (const RowOfFile<HealthIssue>& issue : job.issues()) {
     if (issue.row->voids.empty()) continue;
-    out += fmt::format(
-        "- {}`{}` ({}): {} Takes away: {}.\n", job.single() ? "" : RankName(*issue.file) + ": ",
-        DocOf(issue.row->issue).code, FormatCount(issue.row->count),
-        Escaped(FullSentence(issue.row->detail)), EscapeMarkdown(Join(issue.row->voids)));
+    out += fmt::format("- {}`{}` ({}): {} Takes away: {}.\n",
+                       job.single() || issue.row->of_set ? "" : RankName(*issue.file) + ": ",
+                       DocOf(issue.row->issue).code, FormatCount(issue.row->count),
+                       Escaped(FullSentence(issue.row->detail)),
+                       EscapeMarkdown(Join(issue.row->voids)));
   }
 }
 

@@ -87,7 +87,7 @@ std::string_view GradeSentence(char grade, bool verdict) {
     case 'A':
       return "Nothing is damaged; what was not recorded is listed below.";
     case 'B':
-      return "Something is missing or was repaired; every conclusion stands.";
+      return "Something is missing or was repaired; all that is said here stands.";
     case 'C':
       return verdict ? "Some conclusions are taken away; the verdict stands, at low confidence."
                      : "Some conclusions are taken away.";

@@ -57,12 +57,15 @@ void WriteWaits(const JobRanks& job, JsonWriter& json) {
   json.Key("waits").BeginArray(Layout::kLines);
   for (std::size_t r = 0; r < waits.ranks.size(); ++r) {
     const RankWaits& row = waits.ranks[r];
+    const auto known = [&](auto value) {
+      return job.alignment.clocks[r].aligned ? std::optional(value) : std::nullopt;
+    };
     json.BeginObject();
     json.Key("rank").Integer(job.ranks[r].rank);
-    json.Key("waited_ms").Milliseconds(row.waited);
-    json.Key("caused_ms").Milliseconds(row.caused);
-    json.Key("last_count").Integer(row.last);
-    json.Key("culprit_steps").Integer(row.culprit);
+    json.Key("waited_ms").Milliseconds(known(row.waited));
+    json.Key("caused_ms").Milliseconds(known(row.caused));
+    json.Key("last_count").Integer(known(row.last));
+    json.Key("culprit_steps").Integer(known(row.culprit));
     const RankWork* work = job.work.ranks.empty() ? nullptr : &job.work.ranks[r];
     json.Key("computing_ms").Milliseconds(work != nullptr ? work->computing : std::nullopt);
     json.Key("work").Number(work != nullptr ? work->work : std::nullopt);
@@ -184,10 +187,9 @@ std::string WhoIsLate(const JobRanks& job) {
           "{}",
           who, one ? "holds" : "hold", lost, below);
     case StragglerPattern::kRotating:
-      return fmt::format(
-          "Another rank comes last each time: the job loses {} by it. Uneven data "
-          "does that, or a noisy machine. {}",
-          lost, below);
+      return fmt::format("Another rank comes last each time: the job loses {} by it.{} {}", lost,
+                         job.work.why.empty() ? " Uneven data does that, or a noisy machine." : "",
+                         below);
     case StragglerPattern::kOnce:
       return fmt::format(
           "{} held the others up in one step: {} lost. Whether that recurs needs "

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analysis/format.h"
+#include "report/phrases.h"
 #include "report/ranks_report.h"
 #include "report/text_sections.h"
 
@@ -56,19 +57,22 @@ void WriteWaits(TextContext& c, const JobRanks& job) {
       columns.end(),
       {{"held up others", Kind::kNumber,
         [](const RankRow& r) {
-          return Span{FormatMs(r.waits->caused),
+          return Span{r.clock->aligned ? FormatMs(r.waits->caused) : "",
                       r.waits->caused.ns() > 0 ? Style::kBold : Style::kDim};
         }},
        {"came last", Kind::kNumber,
-        [](const RankRow& r) { return Span{FormatCount(r.waits->last)}; }},
+        [](const RankRow& r) { return Span{r.clock->aligned ? FormatCount(r.waits->last) : ""}; }},
        {"steps", Kind::kNumber,
-        [](const RankRow& r) { return Span{FormatCount(r.waits->culprit)}; }},
-       {"waited", Kind::kNumber, [](const RankRow& r) { return Span{FormatMs(r.waits->waited)}; }},
-       {"computing", Kind::kNumber,
+        [](const RankRow& r) {
+          return Span{r.clock->aligned ? FormatCount(r.waits->culprit) : ""};
+        }},
+       {"waited", Kind::kNumber,
+        [](const RankRow& r) { return Span{r.clock->aligned ? FormatMs(r.waits->waited) : ""}; }},
+       {"computing/step", Kind::kNumber,
         [](const RankRow& r) {
           return Span{r.work && r.work->computing ? FormatMs(*r.work->computing) : ""};
         }},
-       {"work", Kind::kNumber,
+       {"work/step", Kind::kNumber,
         [&](const RankRow& r) { return Span{r.work ? FormatWork(job, *r.work) : ""}; }},
        {"clock ahead by", Kind::kNumber,
         [](const RankRow& r) {
@@ -160,6 +164,11 @@ void WriteRanks(TextContext& c) {
       "Who waits for whom, on one clock that the collectives tell: the last to arrive holds all "
       "others up.");
   WriteVerdict(c, *job);
+  for (const RankSetIssue& issue : job->issues) {
+    // What is missing for a verdict of all.
+    if (issue.issue == ImportIssue::kMissingRanks || issue.issue == ImportIssue::kUnalignedRanks)
+      c.page.Paragraph("  ", Sentence(issue.detail), Style::kPlain, Style::kDim);
+  }
   if (!job->waits.classes.empty()) {
     WriteWaits(c, *job);
     WriteClasses(c, *job);
