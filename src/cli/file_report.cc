@@ -46,13 +46,8 @@ Status Fill(const std::string& path, const Knowledge& knowledge, const FileReque
   Result<AnalyzedTrace> analyzed = AnalyzeTrace(*store.value(), knowledge, names, analysis);
   if (!analyzed.ok()) return analyzed.status();
   if (request.compare) {
-    result.timeline = ReadRankTimeline(*store.value(), names, knowledge.groups(), analyzed.value());
-    result.timeline->path = path;
-    if (analysis.first_step || analysis.last_step) {
-      std::erase_if(result.timeline->collectives, [](const RankCollective& collective) {
-        return collective.step == RankCollective::kNoStep;
-      });
-    }
+    result.timeline =
+        ReadRankTimeline(*store.value(), names, knowledge.groups(), analyzed.value(), analysis);
   }
   analyzed.value().attribution.reset();  // The forecasts need memory of their own.
   log.Enter("forecast");

@@ -7,16 +7,13 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
-#include <map>
 #include <memory>
+#include <thread>
 #include <utility>
 
-#include "analysis/analyzed_trace.h"
 #include "analysis/format.h"
-#include "analysis/knowledge.h"
 #include "cli/help.h"
 #include "cli/output.h"
-#include "cli/ranks.h"
 #include "export/chrome_events.h"
 #include "ingest/open_trace.h"
 #include "report/escape.h"
@@ -33,12 +30,6 @@ the collectives that ranks ran together (docs/report.md, "job_ranks"). Exit code
 3 a file is unreadable or no trace; 4 cannot write, or internal error.
 )";
 
-Result<std::unique_ptr<TraceStore>> Open(const std::string& path, int threads) {
-  OpenOptions options;
-  options.threads = threads;
-  return OpenTrace(path, options);
-}
-
 std::string LabelOf(const RankTimeline& rank) {
   return fmt::format("rank {}{}{}", rank.rank.value_or(0), rank.host.empty() ? "" : " on ",
                      rank.host);
@@ -46,7 +37,8 @@ std::string LabelOf(const RankTimeline& rank) {
 
 }  // namespace
 
-MergeCommand::MergeCommand(CLI::App& parent) {
+MergeCommand::MergeCommand(CLI::App& parent)
+    : threads_(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))) {
   app_ = parent.add_subcommand("merge", "The files of a job's ranks as one trace, on one clock");
   app_->footer(kExamples);
   app_->add_option("TRACE", traces_, "Files of the ranks, or their folder")
@@ -63,52 +55,18 @@ MergeCommand::MergeCommand(CLI::App& parent) {
 }
 
 Result<MergeCommand::Job> MergeCommand::ReadRanks(const TraceFiles& files) const {
-  const Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
-  if (!knowledge.ok()) return knowledge.status();
-  std::vector<RankTimeline> timelines;
-  std::vector<TraceReport> reports;
-  std::map<std::string, std::pair<DurationNs, TimeNs>> zeros;  ///< Unix base, and first stamp.
-  Status failed;
-  for (std::size_t i = 0; i < files.paths.size(); ++i) {
-    const std::string& path = files.paths[i];
-    Result<std::unique_ptr<TraceStore>> store = Open(path, threads_);
-    if (!store.ok()) {
-      // What lies in a folder need not be one of the job's traces.
-      if (!files.of_folder[i]) return store.status();
-      if (!quiet_) Remark(fmt::format("headroom: left out: {}\n", store.status().message()));
-      if (failed.ok()) failed = store.status();
-      continue;
-    }
-    AnalysisOptions options;
-    options.path = path;
-    NameFacts names(*store.value(), *knowledge.value());
-    Result<AnalyzedTrace> trace = AnalyzeTrace(*store.value(), *knowledge.value(), names, options);
-    if (!trace.ok()) return trace.status();
-    RankTimeline& timeline = timelines.emplace_back(
-        ReadRankTimeline(*store.value(), names, knowledge.value()->groups(), trace.value()));
-    timeline.path = path;
-    timeline.host = HostOfFileName(path);
-    zeros[path] = {UnixBaseOf(*store.value()), FirstTime(*store.value())};
-    TraceReport report;  // Its rank is all that is needed of it.
-    report.input = trace.value().report.input;
-    reports.push_back(std::move(report));
-  }
-  if (reports.empty()) return failed;
-  if (reports.size() < 2)
-    return Status::Usage("merge needs the files of two ranks or more; there is one");
-  if (Status status = AssignRanks(reports); !status.ok()) return status;
-  for (std::size_t i = 0; i < timelines.size(); ++i) timelines[i].rank = reports[i].input.rank;
-  Job job;
-  job.ranks = AnalyzeJobRanks(std::move(timelines));
+  Result<JobTraces> traces =
+      ReadJobTraces(files, {.analysis = {}, .threads = threads_, .quiet = quiet_});
+  if (!traces.ok()) return traces.status();
+  Job job{std::move(traces).value()};
   if (job.ranks.ranks.size() < 2) {
-    // All but one at most are of ranks that the job does not have.
+    // All but one at most may be of ranks that the job does not have.
     return Status::Usage(
         fmt::format("merge needs the files of two ranks or more of one job; {}",
                     job.ranks.issues.empty() ? "there is one" : job.ranks.issues.front().detail));
   }
-  for (const RankTimeline& rank : job.ranks.ranks) job.bases.push_back(zeros[rank.path].first);
   for (std::size_t r = 0; r < job.ranks.ranks.size(); ++r) {
-    const TimeNs first = zeros[job.ranks.ranks[r].path].second;
+    const TimeNs first = job.firsts[r];
     const TimeNs shifted = first + ShiftAt(job, r, first);
     if (shifted < TimeNs(0)) job.lead = std::max(job.lead, TimeNs(0) - shifted);
   }
@@ -140,7 +98,9 @@ Result<std::int64_t> MergeCommand::WriteRanks(const Job& job) const {
   std::vector<std::string> devices;
   for (std::size_t r = 0; r < job.ranks.ranks.size(); ++r) {
     const RankTimeline& rank = job.ranks.ranks[r];
-    const Result<std::unique_ptr<TraceStore>> store = Open(rank.path, threads_);
+    OpenOptions options;
+    options.threads = threads_;
+    const Result<std::unique_ptr<TraceStore>> store = OpenTrace(rank.path, options);
     if (!store.ok()) return store.status();
     const EventPlacing placing = {
         .time = [&](TimeNs own) { return own + ShiftAt(job, r, own) + job.lead; },

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/time.h"
+#include "cli/job_traces.h"
 #include "cli/subcommand.h"
 #include "cli/trace_files.h"
-#include "cluster/job_ranks.h"
 #include "export/trace_file.h"
 
 namespace headroom::cli {
@@ -22,9 +22,7 @@ class MergeCommand : public Subcommand {
 
  private:
   /// What is known of all files once each was read alone.
-  struct Job {
-    JobRanks ranks;
-    std::vector<DurationNs> bases;  ///< By rank's index: of each trace's zero, in Unix time.
+  struct Job : JobTraces {
     /// By which the file's zero is before that of its reference, so that no stamp is negative:
     /// viewers drop those.
     DurationNs lead = {};
@@ -39,7 +37,7 @@ class MergeCommand : public Subcommand {
   CLI::App* app_;
   std::vector<std::string> traces_;
   std::string output_path_;
-  int threads_ = 0;
+  int threads_;
   bool quiet_ = false;
 };
 

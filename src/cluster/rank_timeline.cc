@@ -155,8 +155,15 @@ bool IsPointToPoint(std::string_view kind) {
 }
 
 RankTimeline ReadRankTimeline(const TraceStore& store, NameFacts& names, const GroupRules& rules,
-                              const AnalyzedTrace& trace) {
-  return TimelineReader(store, names, rules, trace).Read();
+                              const AnalyzedTrace& trace, const AnalysisOptions& options) {
+  RankTimeline timeline = TimelineReader(store, names, rules, trace).Read();
+  timeline.path = options.path;
+  if (options.first_step || options.last_step) {
+    std::erase_if(timeline.collectives, [](const RankCollective& collective) {
+      return collective.step == RankCollective::kNoStep;
+    });
+  }
+  return timeline;
 }
 
 }  // namespace headroom

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/analyze.h"
 #include "analysis/attribution.h"
 #include "analysis/group_rules.h"
 #include "analysis/name_facts.h"
@@ -68,8 +69,9 @@ struct RankTimeline {
 /// Of the trace's zero, in Unix time; none where what the trace says of it cannot be.
 DurationNs UnixBaseOf(const TraceStore& store);
 
-/// @param trace  of the store, with its attribution; steps are of the trace's own process
+/// @param trace    of the store, with its attribution; steps are of the trace's own process
+/// @param options  of the analysis; where they choose steps, collectives of no step are left out
 RankTimeline ReadRankTimeline(const TraceStore& store, NameFacts& names, const GroupRules& rules,
-                              const AnalyzedTrace& trace);
+                              const AnalyzedTrace& trace, const AnalysisOptions& options);
 
 }  // namespace headroom
