@@ -32,13 +32,20 @@ void AddJobFlags(CLI::App& app, JobOptions& options) {
                "Use nothing that was learned on this machine");
 }
 
+Result<AnalysisOptions> AnalysisOf(const JobOptions& options) {
+  AnalysisOptions analysis;
+  analysis.step_marker = options.step_marker;
+  if (options.steps.empty()) return analysis;
+  const Result<StepRange> steps = ParseStepRange(options.steps);
+  if (!steps.ok()) return steps.status();
+  analysis.first_step = steps.value().first;
+  analysis.last_step = steps.value().last;
+  return analysis;
+}
+
 Result<OpenedTrace> ReadTrace(const std::string& trace, const JobOptions& options) {
-  std::optional<StepRange> steps;
-  if (!options.steps.empty()) {
-    const Result<StepRange> range = ParseStepRange(options.steps);
-    if (!range.ok()) return range.status();
-    steps = range.value();
-  }
+  Result<AnalysisOptions> analysis = AnalysisOf(options);
+  if (!analysis.ok()) return analysis.status();
   OpenedTrace opened;
   Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn(options.device_files);
   if (!knowledge.ok()) return knowledge.status();
@@ -50,13 +57,8 @@ Result<OpenedTrace> ReadTrace(const std::string& trace, const JobOptions& option
   Result<std::unique_ptr<TraceStore>> store = OpenTrace(trace, open);
   if (!store.ok()) return store.status();
   opened.store = std::move(store).value();
-
+  opened.analysis = std::move(analysis).value();
   opened.analysis.path = trace;
-  opened.analysis.step_marker = options.step_marker;
-  if (steps) {
-    opened.analysis.first_step = steps->first;
-    opened.analysis.last_step = steps->last;
-  }
   return opened;
 }
 

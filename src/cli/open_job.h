@@ -50,6 +50,9 @@ struct OpenedTrace {
   AnalysisOptions analysis;
 };
 
+/// What the flags say of the analysis of any trace; its path is not set. Fails (kUsage) for steps
+/// that are no range.
+Result<AnalysisOptions> AnalysisOf(const JobOptions& options);
 Result<OpenedTrace> ReadTrace(const std::string& trace, const JobOptions& options);
 Result<OpenedJob> MakeJob(OpenedTrace trace, const JobOptions& options);
 /// Both.

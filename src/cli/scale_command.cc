@@ -1,6 +1,7 @@
 #include "cli/scale_command.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -27,6 +28,7 @@ constexpr const char* kExamples = R"(Examples:
   headroom scale trace.json.gz --gpus 1,2,4,8 --bandwidth-gbps 25   machines of one GPU
   headroom scale trace.json.gz --gpus 8,64,1024 --cluster dgx-h100  machines of eight
   headroom scale trace.json.gz --gpus 4x2 --bandwidth-gbps 10,25,100  a sweep of the network
+  headroom scale traces/ --gpus 16,64 --cluster dgx-h100            a job's folder, a file per rank
   headroom scale trace.json.gz --strong --with amp                  shared batch, and a change
   headroom scale trace.json.gz --gpus 8 --exchange-every 4          gradients of four batches
   headroom scale trace.json.gz --gpus 8,64 --schedule fsdp          parameters shared out
@@ -45,12 +47,22 @@ constexpr std::array kOfTheNetwork = {"data-parallel", "network-speed", "p3", "d
 constexpr std::int64_t kMostSteps = 1'000'000;
 constexpr std::int64_t kMostGpusOfReplica = 10'000;
 
+/// Of several files.
+Status NotOfOneJob(std::string_view why) {
+  return Status::Usage(
+      fmt::format("the files {}, so they are not the ranks of one job on several GPUs: give one of "
+                  "them",
+                  why));
+}
+
 }  // namespace
 
 ScaleCommand::ScaleCommand(CLI::App& parent) {
   app_ = parent.add_subcommand("scale", "What a step takes on 2, 8 or 1024 GPUs");
   app_->footer(kExamples);
-  app_->add_option("TRACE", trace_, "PyTorch-profiler trace or recording")->type_name("");
+  app_->add_option("TRACE", traces_,
+                   "PyTorch-profiler trace or recording; several, or a folder: a file per rank")
+      ->type_name("");
   app_->add_option("--ops", operators_path_,
                    "A list of operators of one GPU's step instead of a trace (docs/predict.md)")
       ->type_name("FILE");
@@ -202,8 +214,20 @@ Status ScaleCommand::AnswerForLoop(const OpenedTrace& trace, const Question& que
   return FillCurves(*job.value(), question, network_.networks(), report);
 }
 
-Status ScaleCommand::AnswerForTrace(OpenedTrace trace, const Question& question,
+Status ScaleCommand::AnswerForFiles(const TraceFiles& files, const Question& question,
                                     ScaleReport& report) const {
+  const Result<ReplayedRank> rank = ChooseReplayedRank(files, options_);
+  if (!rank.ok()) return rank.status();
+  Result<OpenedTrace> trace = ReadTrace(rank.value().path, options_);
+  if (!trace.ok()) return trace.status();
+  if (trace.value().store->gpu_tasks.rows() > 0)
+    return AnswerForTrace(std::move(trace).value(), rank.value(), question, report);
+  if (rank.value().number) return NotOfOneJob("have no GPU work");
+  return AnswerForLoop(trace.value(), question, report);
+}
+
+Status ScaleCommand::AnswerForTrace(OpenedTrace trace, const ReplayedRank& rank,
+                                    const Question& question, ScaleReport& report) const {
   Result<OpenedJob> opened = MakeJob(std::move(trace), options_);
   const Status why_none = opened.ok() ? opened.value().forecasts : opened.status();
   if (why_none.code() == StatusCode::kNoAnswer) {
@@ -219,18 +243,21 @@ Status ScaleCommand::AnswerForTrace(OpenedTrace trace, const Question& question,
         "the recorded job communicates, and its trace does not say among how many GPUs";
     return Status::Ok();
   }
+  if (*recorded == 1 && rank.number) return NotOfOneJob("do not communicate");
   std::vector<NamedNetwork> networks = network_.networks();
   GpusOfJob recorded_on;
   recorded_on.placement = {.gpus = *recorded, .nodes = *recorded};
   if (*recorded > 1) {
     RemarkOnBuckets("the recorded job exchanges gradients already, in buckets of its own");
-    Result<Topology> fitted = FitRecordedNetwork(job, *recorded);
+    CollectiveSkew skew = rank.SkewOf(*recorded);
+    Result<Topology> fitted = FitRecordedNetwork(job, *recorded, skew.all_reduces);
     if (!fitted.ok()) {
       report.no_answer = fitted.status().message();
       return Status::Ok();
     }
     recorded_on.topology = std::move(fitted).value();
     recorded_on.overlap = RecordedOverlap(job);
+    recorded_on.waits = std::move(skew.waits);
     report.overlap = recorded_on.overlap;
     const NamedNetwork own = NetworkChoice::AsRecorded(recorded_on.topology);
     report.recorded_network = own.description;
@@ -271,6 +298,8 @@ Status ScaleCommand::AnswerForTrace(OpenedTrace trace, const Question& question,
   report.step_ms = one.step_ms;
   report.source = "trace";
   report.recorded_gpus = *recorded;
+  report.replayed_rank = rank.number;
+  report.ranks = rank.compared;
   report.samples = scalable.samples();
   report.deviation = scalable.deviation();
   const std::vector<GradientStep> gradients = FindGradients(job);
@@ -317,30 +346,29 @@ Status ScaleCommand::AnswerForList(const Question& question, ScaleReport& report
   return FillStaged(*job.value(), job.value()->stages(), question, network_.networks(), report);
 }
 
-Status ScaleCommand::CheckFlags() const {
-  if (trace_.empty() == operators_path_.empty()) {
+Status ScaleCommand::CheckFlags(const TraceFiles& files) const {
+  if (traces_.empty() == operators_path_.empty()) {
     return Status::Usage(
-        trace_.empty()
+        traces_.empty()
             ? "TRACE is missing: headroom scale TRACE --gpus N,..., or --ops FILE --gpu NAME"
             : "one input: TRACE, or --ops FILE");
   }
-  if (!trace_.empty() && (gpus_.is_given() || !gpus_.Inputs().empty())) {
+  if (!traces_.empty() && (gpus_.is_given() || !gpus_.Inputs().empty())) {
     return Status::Usage(
         "--gpu and its kin belong to --ops: a trace is scaled on the GPU that it was recorded on "
         "(headroom predict takes it to another)");
   }
   const bool of_trace = options_.measured_step_ms || !options_.steps.empty() ||
                         !options_.step_marker.empty() || !options_.calibration.path.empty();
-  if (trace_.empty() && of_trace) {
+  if (traces_.empty() && of_trace) {
     return Status::Usage(
         "--steps, --step-marker, --measured-step-ms and --calibration are about a recorded job: "
         "they belong to a TRACE");
   }
   if (output_path_.empty() || output_path_ == "-") return Status::Ok();
   std::vector<std::string> inputs = gpus_.Inputs();
-  for (const std::string& path : {trace_, operators_path_}) {
-    if (!path.empty()) inputs.push_back(path);
-  }
+  inputs.insert(inputs.end(), files.paths.begin(), files.paths.end());
+  if (!operators_path_.empty()) inputs.push_back(operators_path_);
   return RefuseToOverwrite("-o", output_path_, inputs);
 }
 
@@ -350,7 +378,9 @@ Status ScaleCommand::Run() {
     if (!clusters.ok()) return clusters.status();
     return WriteResult(NetworkChoice::ListClusters(clusters.value()), output_path_);
   }
-  if (Status status = CheckFlags(); !status.ok()) return status;
+  const Result<TraceFiles> files = FindTraceFiles(traces_);
+  if (!files.ok()) return files.status();
+  if (Status status = CheckFlags(files.value()); !status.ok()) return status;
   // Wrong flags are told before a large trace is read.
   if (Status status = network_.Load(); !status.ok()) return status;
   for (const NamedNetwork& network : network_.networks()) {
@@ -360,22 +390,15 @@ Status ScaleCommand::Run() {
   const Result<Question> question = ReadQuestion();
   if (!question.ok()) return question.status();
   ScaleReport report;
-  report.path = trace_.empty() ? operators_path_ : trace_;
+  report.path = traces_.empty() ? operators_path_ : fmt::format("{}", fmt::join(traces_, " "));
   report.strong = strong_;
   report.schedule = schedule_;
   report.exchange_every = exchange_every_;
   report.split = split_;
   report.changes = changes_;
-  if (trace_.empty()) {
-    if (Status status = AnswerForList(question.value(), report); !status.ok()) return status;
-  } else {
-    Result<OpenedTrace> trace = ReadTrace(trace_, options_);
-    if (!trace.ok()) return trace.status();
-    Status status = trace.value().store->gpu_tasks.rows() == 0
-                        ? AnswerForLoop(trace.value(), question.value(), report)
-                        : AnswerForTrace(std::move(trace).value(), question.value(), report);
-    if (!status.ok()) return status;
-  }
+  Status status = traces_.empty() ? AnswerForList(question.value(), report)
+                                  : AnswerForFiles(files.value(), question.value(), report);
+  if (!status.ok()) return status;
   const bool color = UseColor(ColorMode::kAuto, output_path_);
   return WriteResult(
       json_ ? RenderScaleJson(report) : RenderScaleText(report, color, CharsetOfEnvironment()),

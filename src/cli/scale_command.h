@@ -9,7 +9,9 @@
 #include "cli/gpu_choice.h"
 #include "cli/network_choice.h"
 #include "cli/open_job.h"
+#include "cli/replayed_rank.h"
 #include "cli/subcommand.h"
+#include "cli/trace_files.h"
 #include "report/scale_report.h"
 #include "scale/scaling_curve.h"
 #include "whatif/scenario.h"
@@ -36,13 +38,17 @@ class ScaleCommand : public Subcommand {
   /// Whether gradients are summed in buckets and nothing else is asked for, which is all that can
   /// be told where there is no graph of the job.
   static bool IsPlain(const Question& question);
-  Status AnswerForTrace(OpenedTrace trace, const Question& question, ScaleReport& report) const;
+  /// Of files that were recorded.
+  Status AnswerForFiles(const TraceFiles& files, const Question& question,
+                        ScaleReport& report) const;
+  Status AnswerForTrace(OpenedTrace trace, const ReplayedRank& rank, const Question& question,
+                        ScaleReport& report) const;
   /// Of a recording without GPU work: the host is the device.
   Status AnswerForLoop(const OpenedTrace& trace, const Question& question,
                        ScaleReport& report) const;
   /// Of --ops.
   Status AnswerForList(const Question& question, ScaleReport& report);
-  Status CheckFlags() const;
+  Status CheckFlags(const TraceFiles& files) const;
   /// As one stage or several.
   Status FillStaged(ScalableJob& job, PipelineStages stages, const Question& question,
                     const std::vector<NamedNetwork>& networks, ScaleReport& report) const;
@@ -50,7 +56,8 @@ class ScaleCommand : public Subcommand {
                     const std::vector<NamedNetwork>& networks, ScaleReport& report) const;
 
   CLI::App* app_;
-  std::string trace_, operators_path_, schedule_ = "ddp", changes_, output_path_;
+  std::vector<std::string> traces_;
+  std::string operators_path_, schedule_ = "ddp", changes_, output_path_;
   NetworkChoice network_;
   GpuChoice gpus_;
   double bucket_mb_ = 25;

@@ -53,6 +53,8 @@ std::string RenderScaleJson(const ScaleReport& report) {
   json.Key("source").StringOrNull(report.source);
   json.Key("gpu").StringOrNull(report.gpu);
   json.Key("recorded_gpus").Integer(known ? std::optional(report.recorded_gpus) : std::nullopt);
+  json.Key("replayed_rank").Integer(report.replayed_rank);
+  json.Key("ranks").Integer(report.replayed_rank ? std::optional(report.ranks) : std::nullopt);
   json.Key("recorded_network").StringOrNull(report.recorded_network);
   json.Key("overlap_slowdown");
   if (report.overlap) {

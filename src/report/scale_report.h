@@ -30,7 +30,9 @@ struct ScaleReport {
   std::string changes;              ///< The scenarios that were made before; empty: none.
   StepInterval step_ms;             ///< On one GPU, with those changes.
   std::int64_t recorded_gpus = 1;
-  std::string recorded_network;  ///< Between those, in words; empty: one GPU.
+  std::optional<std::int64_t> replayed_rank;  ///< Of several files; none: there was one.
+  std::int64_t ranks = 0;                     ///< That are on one clock with that, itself included.
+  std::string recorded_network;               ///< Between those, in words; empty: one GPU.
   /// Of kernels beside its collectives; nullopt: one GPU, or too few kernels ran both ways.
   std::optional<OverlapSlowdown> overlap;
   std::optional<std::int64_t> samples;   ///< A step of a GPU, as recorded.

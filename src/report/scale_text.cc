@@ -70,6 +70,18 @@ void WriteBaseline(TextPage& page, const ScaleReport& report) {
     step += fmt::format("; recorded as one of {}, over {}; here without them", report.recorded_gpus,
                         report.recorded_network);
   page.Paragraph("  Step       ", step, Style::kBold);
+  if (report.replayed_rank) {
+    page.Paragraph(
+        "  Replayed   ",
+        report.ranks > 1
+            ? fmt::format("rank {}, the usual one by what it computes, of {} on one "
+                          "clock: what it waited for others is no transfer",
+                          *report.replayed_rank, report.ranks)
+            : fmt::format("rank {}, the usual one by what it computes; no other could be "
+                          "compared with it, so what it waited is taken for transfer",
+                          *report.replayed_rank),
+        Style::kBold);
+  }
   if (report.overlap) {
     const OverlapSlowdown& overlap = *report.overlap;
     page.Paragraph(

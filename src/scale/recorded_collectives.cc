@@ -9,6 +9,7 @@
 #include "cluster/collectives.h"
 #include "cluster/gradient_exchange.h"
 #include "cluster/network_fit.h"
+#include "cluster/rank_timeline.h"
 #include "whatif/network.h"
 #include "whatif/selection.h"
 
@@ -64,6 +65,30 @@ std::vector<TaskIndex> CollectiveTasks(const Job& job) {
       job, [&](TaskIndex task) { return job.ClassOf(task).family == WorkFamily::kCommunication; });
 }
 
+/// nullopt: not known.
+std::optional<DurationNs> WaitIn(const Job& job, TaskIndex collective,
+                                 const CollectiveWaits& waits) {
+  if (waits.empty()) return std::nullopt;
+  const TraceStore& store = job.store();
+  const GpuTaskId row(job.graph().tasks[collective].row);
+  const DurationNs base = UnixBaseOf(store);
+  const auto known =
+      waits.find({store.gpu_tasks.start[row.index()] + base, store.TaskEnd(row) + base});
+  return known == waits.end() ? std::nullopt : std::optional(known->second);
+}
+
+double ShareOf(DurationNs wait, DurationNs took) {
+  return wait >= took ? 1 : static_cast<double>(wait.ns()) / static_cast<double>(took.ns());
+}
+
+/// What of the scaled collectives' times was not scaled.
+std::string WhatOfWaits(std::size_t scaled, std::size_t waits_known) {
+  if (waits_known == 0) return "their waits for the slowest rank with them";
+  std::string stays = "what this rank waited for others as recorded";
+  if (waits_known == scaled) return stays;
+  return fmt::format("{} in {} of them, in the rest scaled with them", stays, waits_known);
+}
+
 }  // namespace
 
 std::optional<OverlapSlowdown> RecordedOverlap(const Job& job) {
@@ -79,7 +104,13 @@ std::optional<std::int64_t> RecordedGpus(const Job& job) {
   return most > 0 ? std::optional(most) : std::nullopt;
 }
 
-Result<Topology> FitRecordedNetwork(const Job& job, std::int64_t gpus) {
+Result<Topology> FitRecordedNetwork(const Job& job, std::int64_t gpus,
+                                    std::span<const MeasuredAllReduce> without_waits) {
+  Topology topology;
+  if (const Result<NetworkFit> fit = FitNetwork(without_waits, gpus); fit.ok()) {
+    topology.between = fit.value().link;
+    return topology;
+  }
   const RecordedCollectives recording(job);
   std::vector<MeasuredAllReduce> measured;
   for (const TaskIndex task : CollectiveTasks(job)) {
@@ -94,7 +125,6 @@ Result<Topology> FitRecordedNetwork(const Job& job, std::int64_t gpus) {
         "the recorded all-reduces do not tell the network that they ran over (PyTorch 2.2 and "
         "later record their sizes), so what another one changes cannot be told");
   }
-  Topology topology;
   topology.between = fit.value().link;
   return topology;
 }
@@ -114,7 +144,7 @@ Effect RescaleCollectives(const Job& job, const GpusOfJob& recorded, const GpusO
     return effect;
   }
   const RecordedCollectives recording(job);
-  std::size_t scaled = 0, without_bytes = 0;
+  std::size_t scaled = 0, waits_known = 0, without_bytes = 0;
   for (const TaskIndex task : tasks) {
     const RecordedCollective collective = recording.Of(task);
     const bool of_a_part = collective.members && *collective.members < recorded.placement.gpus;
@@ -128,8 +158,12 @@ Effect RescaleCollectives(const Job& job, const GpusOfJob& recorded, const GpusO
     };
     const double before = on(recorded);
     if (before <= 0) continue;
-    edit.Scale(task, on(target) / before);
+    const std::optional<DurationNs> waited = WaitIn(job, task, recorded.waits);
+    // What made it shorter before, made the wait so, too: others compute as much faster.
+    const double stays = waited ? ShareOf(*waited, job.graph().tasks[task].duration) : 0;
+    edit.Scale(task, stays + (1 - stays) * on(target) / before);
     ++scaled;
+    if (waited) ++waits_known;
     if (!collective.bytes) ++without_bytes;
   }
   if (scaled == 0) {
@@ -137,10 +171,9 @@ Effect RescaleCollectives(const Job& job, const GpusOfJob& recorded, const GpusO
         "the recorded communication is between two ranks at a time, or of kinds that are not known "
         "by name: what it takes on other GPUs cannot be told");
   }
-  effect.why = fmt::format(
-      "{} recorded collectives scaled from {} to {} GPUs, their waits for the slowest rank with "
-      "them",
-      scaled, recorded.placement.gpus, target.placement.gpus);
+  effect.why =
+      fmt::format("{} recorded collectives scaled from {} to {} GPUs, {}", scaled,
+                  recorded.placement.gpus, target.placement.gpus, WhatOfWaits(scaled, waits_known));
   if (without_bytes > 0)
     effect.AlsoBecause(fmt::format("{} without recorded sizes: as 25 MiB", without_bytes));
   if (scaled < tasks.size())

@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "base/status.h"
+#include "cluster/collective_skew.h"
 #include "cluster/overlap_slowdown.h"
 #include "cluster/topology.h"
 #include "whatif/job.h"
@@ -18,6 +20,8 @@ struct GpusOfJob {
   Placement placement;
   /// Of kernels beside its collectives; nullopt: not known.
   std::optional<OverlapSlowdown> overlap = {};
+  /// Of the replayed rank in its collectives; empty: not known.
+  CollectiveWaits waits = {};
 };
 
 /// The GPUs of the recorded job: 1 where it does not communicate; else what the trace says of the
@@ -25,16 +29,18 @@ struct GpusOfJob {
 std::optional<std::int64_t> RecordedGpus(const Job& job);
 
 /// The network between the recorded GPUs, as if each were a machine of its own: the link that
-/// explains best what the recorded all-reduces took (FitNetwork()), their waits included. Fails
-/// (kNoAnswer) where their sizes were not recorded, or no link explains their times.
-Result<Topology> FitRecordedNetwork(const Job& job, std::int64_t gpus);
+/// explains best what all-reduces took (FitNetwork()): those without waits (MeasureSkew()) or,
+/// where they tell no link, those of the recorded rank, its waits included. Fails (kNoAnswer) where
+/// their sizes were not recorded, or no link explains their times.
+Result<Topology> FitRecordedNetwork(const Job& job, std::int64_t gpus,
+                                    std::span<const MeasuredAllReduce> without_waits);
 
 /// What its collectives cost kernels beside them.
 std::optional<OverlapSlowdown> RecordedOverlap(const Job& job);
 
 /// Each recorded collective takes as much longer or shorter as TimeOf() says of its kind and bytes,
-/// of a usual bucket where those were not recorded; those of a part of the job stay. What it took
-/// holds its wait for the slowest rank, too, which is scaled along. On one GPU there
+/// of a usual bucket where those were not recorded; those of a part of the job stay. What the rank
+/// waited in it for others stays, where that is known; else it is scaled along. On one GPU there
 /// is none, and kernels that ran beside one are no longer slowed down by it, where that is known.
 Effect RescaleCollectives(const Job& job, const GpusOfJob& recorded, const GpusOfJob& target,
                           Edit& edit);

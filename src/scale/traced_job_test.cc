@@ -68,6 +68,31 @@ TEST_F(TracedJobTest, RecordedCollectivesAreScaled) {
       0.130, 1e-6);
 }
 
+TEST_F(TracedJobTest, WhatIsKnownToBeAWaitStays) {
+  // Of its first two all-reduces of 60 us, the rank waited 30 us; of the third nothing is known.
+  CollectiveWaits waits;
+  for (const int step : {0, 1})
+    waits[{TimeNs(1'000 * (110 + 160 * step)), TimeNs(1'000 * (170 + 160 * step))}] =
+        DurationNs(30'000);
+  TracedJob job(*job_, *forecaster_,
+                {.recorded = {.topology = Flat(),
+                              .placement = {.gpus = 2, .nodes = 2},
+                              .overlap = {},
+                              .waits = waits}});
+  // 1.5 times the transfer: 75, 75 and 90 us.
+  const ScaledStep four = job.On(Flat(), {.gpus = 4, .nodes = 4}, std::nullopt);
+  EXPECT_NEAR(four.limits.transfers_ms, 0.080, 1e-6);
+  EXPECT_NEAR(four.step_ms.mid, 0.180, 1e-6);
+  EXPECT_NE(four.why.find("from 2 to 4 GPUs, what this rank waited for others as recorded in 2 of "
+                          "them, in the rest scaled with them"),
+            std::string::npos)
+      << four.why;
+  // No bytes, no time: but for the waits.
+  EXPECT_NEAR(job.On(FlatTopology(1e9, DurationNs(0), 1), {.gpus = 4, .nodes = 4}, std::nullopt)
+                  .limits.transfers_ms,
+              0.020, 1e-5);
+}
+
 TEST_F(TracedJobTest, AnotherScheduleNeedsARecordingOfOneGpu) {
   TracedJob job(*job_, *forecaster_,
                 {.recorded = {.topology = Flat(), .placement = {.gpus = 2, .nodes = 2}},
