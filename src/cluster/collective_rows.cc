@@ -54,6 +54,9 @@ std::optional<CollectiveArguments> CollectiveRows::Of(std::size_t gpu_task) cons
   arguments.group = store_.Text(rows.process_group[row]);
   arguments.description =
       Unquoted(store_.Arg(store_.gpu_tasks.args[gpu_task], "Process Group Description"));
+  arguments.ranks = Unquoted(store_.Arg(store_.gpu_tasks.args[gpu_task], "Process Group Ranks"));
+  // Kineto writes so where it does not know them.
+  if (arguments.ranks == "[]") arguments.ranks = {};
   if (rows.group_size[row] > 0) arguments.members = rows.group_size[row];
   // The larger side is the whole tensor: before a reduce-scatter, and after an all-gather.
   const std::int64_t elements = std::max(rows.in_elements[row], rows.out_elements[row]);

@@ -17,6 +17,7 @@ struct CollectiveArguments {
   std::optional<double> bytes;          ///< Of the whole tensor.
   std::optional<std::int64_t> members;  ///< Ranks of the group.
   std::string_view description;         ///< Of the group: "mesh_tp"; empty: not told.
+  std::string_view ranks;               ///< Its members in words: "[0, 1]"; empty: not told.
 };
 
 class CollectiveRows {

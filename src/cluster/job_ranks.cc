@@ -8,6 +8,8 @@
 #include <set>
 #include <utility>
 
+#include "cluster/group_names.h"
+
 namespace headroom {
 namespace {
 
@@ -104,6 +106,7 @@ JobRanks AnalyzeJobRanks(std::vector<RankTimeline> ranks) {
   const bool other = job.ranks.empty() || FindOtherJobs(job);
   job.alignment.clocks.resize(job.ranks.size());
   if (other) return job;
+  TellGroupsApart(job.ranks);
   job.alignment = AlignRanks(job.ranks);
   job.waits = MeasureWaits(job.ranks, job.alignment);
   job.work = CompareWork(job.ranks, job.waits);

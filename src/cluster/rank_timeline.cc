@@ -86,7 +86,8 @@ class TimelineReader {
     if (!known_groups_.emplace(arguments.group).second) return;
     groups.push_back({.name = std::string(arguments.group),
                       .description = std::string(arguments.description),
-                      .axis = rules_.AxisOf(arguments.description)});
+                      .axis = rules_.AxisOf(arguments.description),
+                      .ranks = std::string(arguments.ranks)});
   }
 
   /// What runs a collective is of the phase "communication" itself.

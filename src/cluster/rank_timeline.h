@@ -54,6 +54,7 @@ struct RankGroup {
   std::string name;
   std::string description;           ///< Empty: not told.
   std::optional<ParallelAxis> axis;  ///< By its description.
+  std::string ranks = {};            ///< Its members in words: "[0, 1]"; empty: not told.
 };
 
 /// Of one rank.

@@ -45,8 +45,8 @@ std::vector<Arrival> ArrivalsOf(const MatchedCollective& collective,
 /// Sums over the collectives of a class.
 struct ClassSums {
   CollectiveClass row;
-  DurationNs exposed;  ///< Of all parts.
-  DurationNs doubt;    ///< Largest.
+  DurationNs exposed, hidden;  ///< Of all parts.
+  DurationNs doubt;            ///< Largest.
   std::int64_t parts = 0;
 };
 
@@ -97,6 +97,7 @@ class WaitMeter {
       row.wait = DurationNs(row.wait.ns() / row.count);
       row.transfer = DurationNs(row.transfer.ns() / row.count);
       row.exposed = DurationNs(sums.exposed.ns() / sums.parts);
+      row.hidden = DurationNs(sums.hidden.ns() / sums.parts);
       if (row.transfer > sums.doubt) SetBandwidth(row);
       waits_.classes.push_back(row);
     }
@@ -160,6 +161,7 @@ class WaitMeter {
     for (const Arrival& arrival : arrivals) {
       ends.push_back(arrival.end);
       sums.exposed += arrival.exposed;
+      sums.hidden += arrival.hidden;
     }
     std::sort(ends.begin(), ends.end());
     row.transfer += std::max(DurationNs(0), SortedPercentile(ends, 50) - arrivals.back().start);

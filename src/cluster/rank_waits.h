@@ -32,6 +32,7 @@ struct CollectiveClass {
   DurationNs wait;           ///< Mean, from the first arrival to the last.
   DurationNs transfer;       ///< Mean, from the last arrival to the end.
   DurationNs exposed;        ///< Mean over ranks, of wait and transfer, while nothing computed.
+  DurationNs hidden;         ///< The same while a kernel did.
   /// Bytes over `transfer`, and what the links carried of them (nccl-tests' bus bandwidth); GB/s.
   /// None where `transfer` is below what the clocks tell.
   std::optional<double> algorithm_gbs, bus_gbs;

@@ -259,8 +259,8 @@ void serialize(Archive& archive, RankStep& row) {
 
 template <typename Archive>
 void serialize(Archive& archive, RankGroup& row) {
-  auto& [name, description, axis] = row;
-  archive(name, description, axis);
+  auto& [name, description, axis, ranks] = row;
+  archive(name, description, axis, ranks);
 }
 
 template <typename Archive>

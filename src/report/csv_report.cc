@@ -279,15 +279,15 @@ std::string ClocksCsv(const JobRanks* job) {
 /// Of one file, no rows.
 std::string CollectivesCsv(const JobRanks* job) {
   Table table(
-      "kind,group,axis,bytes,count,ranks,members,wait_us,transfer_us,exposed_us,algorithm_gbs,"
-      "bus_gbs");
+      "kind,group,axis,bytes,count,ranks,members,wait_us,transfer_us,exposed_us,hidden_us,"
+      "algorithm_gbs,bus_gbs");
   if (job == nullptr) return std::move(table).Take();
   for (const CollectiveClass& row : job->waits.classes) {
     const GroupAxis* group = FindAxis(*job, row.group);
     const std::string_view axis = group != nullptr && group->axis ? Name(*group->axis) : "";
     table.Row({Text(row.kind), Text(row.group), Text(axis), Number(row.bytes), Whole(row.count),
                Whole(row.ranks), Whole(row.members), Us(row.wait), Us(row.transfer),
-               Us(row.exposed), Number(row.algorithm_gbs), Number(row.bus_gbs)});
+               Us(row.exposed), Us(row.hidden), Number(row.algorithm_gbs), Number(row.bus_gbs)});
   }
   return std::move(table).Take();
 }

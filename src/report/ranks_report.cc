@@ -146,6 +146,7 @@ void WriteClasses(const JobRanks& job, JsonWriter& json) {
     json.Key("wait_us").Microseconds(row.wait);
     json.Key("transfer_us").Microseconds(row.transfer);
     json.Key("exposed_us").Microseconds(row.exposed);
+    json.Key("hidden_us").Microseconds(row.hidden);
     json.Key("algorithm_gbs").Number(row.algorithm_gbs);
     json.Key("bus_gbs").Number(row.bus_gbs);
     json.EndObject();

@@ -58,7 +58,7 @@ REPORT = {
                   "groups": [{"group": "0", "axis": "data", "axis_from": "inferred", "why": "w", "members": 2, "ranks": [0, 1]}],
                   "clocks": [{"rank": 0, "host": "node7", "aligned": True, "reference_rank": 0, "offset_ms": 0, "drift_ppm": 0, "uncertainty_us": 0, "matches": 0}],
                   "collectives": [{"kind": "allreduce", "group": None, "axis": None, "bytes": None, "count": 1, "ranks": 2, "members": 2, "wait_us": 1,
-                                   "transfer_us": 1, "exposed_us": 1, "algorithm_gbs": None, "bus_gbs": None}],
+                                   "transfer_us": 1, "exposed_us": 1, "hidden_us": 1, "algorithm_gbs": None, "bus_gbs": None}],
                   "matched": 1, "unmatched": 0, "misfits": 0, "other_kinds": 0,
                   "pipeline": {"imbalance_pct": 1, "bubble_pct": 1, "stages": [{"ranks": [0], "step_ms": 2, "computing_ms": 1, "bubble_ms": 1, "idle_ms": 0}]}},
     "classes": [{"name": "matmul", "rank": None, "count": 2, "total_us": 4, "share_pct": 100}],
