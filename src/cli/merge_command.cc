@@ -78,9 +78,12 @@ DurationNs MergeCommand::ShiftAt(const Job& job, std::size_t rank, TimeNs own) {
   const std::size_t reference = job.ranks.alignment.clocks.front().root;
   const bool joined = clock.aligned && clock.root == reference;
   const DurationNs base = job.bases[rank], zero = job.bases[reference];
-  // By the machines' own clocks, where both tell theirs; else from the same zero on.
-  if (!joined) return base > DurationNs(0) && zero > DurationNs(0) ? base - zero : DurationNs(0);
-  return clock.Aligned(own + base) - own - zero;
+  if (joined) return clock.Aligned(own + base) - own - zero;
+  // By the machines' own clocks, where both tell theirs; else from the same zero on. Ranks that are
+  // aligned with each other go by the clock of one of them.
+  const DurationNs root = clock.aligned ? job.bases[clock.root] : base;
+  const TimeNs seen = clock.aligned ? clock.Aligned(own + base) : own + base;
+  return seen - own - (root > DurationNs(0) && zero > DurationNs(0) ? zero : root);
 }
 
 Result<std::int64_t> MergeCommand::WriteRanks(const Job& job) const {
@@ -149,13 +152,16 @@ std::string MergeCommand::Summary(const Job& job, std::int64_t events) const {
     constexpr std::size_t kMostShown = 8;
     const std::size_t shown = std::min(kMostShown, alone.size());
     text += fmt::format(
-        "headroom: rank {}{}: not aligned, too few collectives could be joined with the others'; "
-        "placed by their own clocks\n",
+        "headroom: rank {}{}: too few collectives could be joined with those of rank {}; placed by "
+        "their own clocks\n",
         fmt::join(alone.begin(), alone.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
-        alone.size() > shown ? fmt::format(" and {} more", alone.size() - shown) : "");
+        alone.size() > shown ? fmt::format(" and {} more", alone.size() - shown) : "",
+        job.ranks.ranks[alignment.clocks.front().root].rank.value_or(0));
   }
   for (const RankSetIssue& issue : job.ranks.issues) {
-    if (issue.issue != ImportIssue::kUnalignedRanks)
+    const bool said =
+        issue.issue == ImportIssue::kUnalignedRanks || issue.issue == ImportIssue::kSeparateRanks;
+    if (!said)
       text += fmt::format("headroom: {}\n", Printable(issue.detail, CharsetOfEnvironment()));
   }
   return text;

@@ -158,6 +158,28 @@ bool ScaleCommand::IsPlain(const Question& question) {
          question.changes.empty();
 }
 
+Status ScaleCommand::SplitJob(const Job& job, std::int64_t recorded_gpus,
+                              std::optional<TracedLayers>& layers,
+                              std::optional<TensorParallel>& sharing,
+                              PipelineStages& stages) const {
+  if (recorded_gpus > 1) {
+    return Status::NoAnswer(
+        "the recorded job is shared out over several GPUs already, as it was written to; "
+        "--tensor-parallel and --pipeline-parallel need a recording on one GPU");
+  }
+  Result<TracedLayers> found = TracedLayers::Find(job);
+  if (!found.ok()) return found.status();
+  layers.emplace(std::move(found).value());
+  Result<TensorParallel> shared = TensorParallel::Share(*layers, split_.tensor);
+  if (!shared.ok()) return shared.status();
+  sharing.emplace(std::move(shared).value());
+  if (split_.stages == 1) return Status::Ok();
+  Result<PipelineStages> of_layers = sharing->Stages(split_.stages);
+  if (!of_layers.ok()) return of_layers.status();
+  stages = std::move(of_layers).value();
+  return Status::Ok();
+}
+
 Status ScaleCommand::FillStaged(ScalableJob& job, PipelineStages stages, const Question& question,
                                 const std::vector<NamedNetwork>& networks,
                                 ScaleReport& report) const {
@@ -263,24 +285,14 @@ Status ScaleCommand::AnswerForTrace(OpenedTrace trace, const ReplayedRank& rank,
     report.recorded_network = own.description;
     if (!network_.is_given()) networks = {own};
   }
-  std::optional<TensorParallel> layers;
+  std::optional<TracedLayers> layers;
+  std::optional<TensorParallel> sharing;
   PipelineStages stages;
   if (split_.Gpus() > 1) {
-    if (*recorded > 1) {
-      report.no_answer =
-          "the recorded job is shared out over several GPUs already, as it was written to; "
-          "--tensor-parallel and --pipeline-parallel need a recording on one GPU";
+    if (Status status = SplitJob(job, *recorded, layers, sharing, stages); !status.ok()) {
+      report.no_answer = status.message();
       return Status::Ok();
     }
-    Result<TensorParallel> found = TensorParallel::Find(job, split_.tensor);
-    const Result<PipelineStages> of_layers =
-        found.ok() ? found.value().Stages(split_.stages) : Result<PipelineStages>(found.status());
-    if (!of_layers.ok()) {
-      report.no_answer = of_layers.status().message();
-      return Status::Ok();
-    }
-    layers.emplace(std::move(found).value());
-    stages = of_layers.value();
   }
   TracedJob scalable(job, forecaster,
                      {.recorded = recorded_on,
@@ -288,8 +300,8 @@ Status ScaleCommand::AnswerForTrace(OpenedTrace trace, const ReplayedRank& rank,
                       .schedule = question.exchange.schedule,
                       .changes = question.changes,
                       .split = split_,
-                      .layers = layers ? &*layers : nullptr});
-  if (split_.stages > 1) stages.update_ms = scalable.UpdateMs();
+                      .layers = sharing ? &*sharing : nullptr});
+  if (split_.stages > 1) stages = scalable.Complete(std::move(stages));
   const ScaledStep one = scalable.OnOneGpu();
   if (!one.no_answer.empty()) {
     report.no_answer = one.no_answer;

@@ -49,6 +49,9 @@ class ScaleCommand : public Subcommand {
   /// Of --ops.
   Status AnswerForList(const Question& question, ScaleReport& report);
   Status CheckFlags(const TraceFiles& files) const;
+  /// What the split makes of a traced job. Fails (kNoAnswer) where it cannot be told.
+  Status SplitJob(const Job& job, std::int64_t recorded_gpus, std::optional<TracedLayers>& layers,
+                  std::optional<TensorParallel>& sharing, PipelineStages& stages) const;
   /// As one stage or several.
   Status FillStaged(ScalableJob& job, PipelineStages stages, const Question& question,
                     const std::vector<NamedNetwork>& networks, ScaleReport& report) const;

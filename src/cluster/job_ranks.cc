@@ -4,10 +4,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
 
+#include "analysis/format.h"
 #include "cluster/group_names.h"
 
 namespace headroom {
@@ -91,9 +93,53 @@ void FindUnaligned(JobRanks& job) {
   if (unaligned.empty()) return;
   job.issues.push_back(
       {ImportIssue::kUnalignedRanks, static_cast<std::int64_t>(unaligned.size()),
-       fmt::format("rank {}: fewer than {} collectives could be joined with those of other ranks "
-                   "(by communicator, kind, size and step); nobody is compared with it",
+       fmt::format("rank {}: fewer than {} collectives that all leave together (all-reduce, "
+                   "all-gather, reduce-scatter) could be joined with those of other ranks, by "
+                   "communicator, kind, size and step; nobody is compared with it",
                    SomeOf(unaligned), kFewestMatches)});
+}
+
+/// Ranks on clocks of their own: of another stage, or of another job of as many ranks.
+void FindSeparate(JobRanks& job) {
+  std::map<std::size_t, std::vector<std::int64_t>> by_root;
+  for (std::size_t r = 0; r < job.ranks.size(); ++r) {
+    const RankClock& clock = job.alignment.clocks[r];
+    if (clock.aligned) by_root[clock.root].push_back(*job.ranks[r].rank);
+  }
+  if (by_root.size() < 2) return;
+  std::vector<std::string> sets;
+  for (const auto& [root, ranks] : by_root) sets.push_back(SomeOf(ranks));
+  constexpr std::size_t kShown = 4;
+  const std::size_t more = sets.size() > kShown ? sets.size() - kShown : 0;
+  sets.resize(sets.size() - more);
+  const bool stages = std::any_of(job.ranks.begin(), job.ranks.end(), [](const auto& rank) {
+    return std::any_of(rank.collectives.begin(), rank.collectives.end(),
+                       [](const RankCollective& c) { return IsPointToPoint(c.kind); });
+  });
+  job.issues.push_back(
+      {ImportIssue::kSeparateRanks, static_cast<std::int64_t>(by_root.size()),
+       fmt::format(
+           "ranks {}{} share no collective that all leave together: {}; each set is on a "
+           "clock of its own and compared by itself",
+           fmt::join(sets, " | "), more > 0 ? fmt::format(" | and {} sets more", more) : "",
+           stages ? "they are stages, or of different jobs" : "they may be of different jobs")});
+}
+
+/// Steps that only some of the ranks have.
+void FindDifferentSteps(JobRanks& job) {
+  std::map<std::size_t, std::vector<std::int64_t>> by_count;
+  for (const RankTimeline& rank : job.ranks) by_count[rank.steps.size()].push_back(*rank.rank);
+  if (by_count.size() < 2) return;
+  std::string text;
+  constexpr std::size_t kShown = 4;
+  std::size_t shown = 0;
+  for (const auto& [count, ranks] : by_count) {
+    if (shown++ == kShown) break;
+    text += fmt::format("{}{} of rank {}", text.empty() ? "" : ", ",
+                        Plural(static_cast<std::int64_t>(count), "step"), SomeOf(ranks));
+  }
+  job.issues.push_back({ImportIssue::kDifferentSteps, static_cast<std::int64_t>(by_count.size()),
+                        text + ": those that several ranks have are compared"});
 }
 
 }  // namespace
@@ -114,6 +160,8 @@ JobRanks AnalyzeJobRanks(std::vector<RankTimeline> ranks) {
   job.pipeline = FindPipeline(job.ranks, job.axes);
   FindMissing(job);
   FindUnaligned(job);
+  FindSeparate(job);
+  FindDifferentSteps(job);
   return job;
 }
 

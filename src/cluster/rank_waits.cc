@@ -68,8 +68,9 @@ class WaitMeter {
     const Arrival& median = arrivals[(arrivals.size() - 1) / 2];
     const TimeNs usual = median.start;
     const DurationNs late = last.start - usual;
-    // A rank goes on computing and then waits: what it computes meanwhile is not lost to it.
-    const TimeNs idle = std::min(last.start, usual + median.hidden);
+    // Without the late, the transfer would have begun that much earlier beside the same computing:
+    // the collective is shorter by its wait, and of that the step by what nothing else hides.
+    const TimeNs idle = last.start - std::min(late, median.exposed);
     for (const Arrival& arrival : arrivals) {
       const DurationNs wait = last.start - arrival.start;
       if (wait > doubt) waits_.ranks[arrival.rank].waited += wait;
@@ -156,7 +157,10 @@ class WaitMeter {
     row.bytes = collective.bytes;
     ++row.count;
     row.ranks = std::max(row.ranks, static_cast<std::int64_t>(arrivals.size()));
-    row.wait += arrivals.back().start - arrivals.front().start;
+    const Arrival& last = arrivals.back();
+    const bool told = last.start - arrivals.front().start > doubt;
+    const TimeNs begin = told ? last.start : arrivals[(arrivals.size() - 1) / 2].start;
+    if (told) row.wait += last.start - arrivals.front().start;
     std::vector<TimeNs> ends;
     for (const Arrival& arrival : arrivals) {
       ends.push_back(arrival.end);
@@ -164,7 +168,7 @@ class WaitMeter {
       sums.hidden += arrival.hidden;
     }
     std::sort(ends.begin(), ends.end());
-    row.transfer += std::max(DurationNs(0), SortedPercentile(ends, 50) - arrivals.back().start);
+    row.transfer += std::max(DurationNs(0), SortedPercentile(ends, 50) - begin);
     sums.doubt = std::max(sums.doubt, doubt);
     sums.parts += static_cast<std::int64_t>(arrivals.size());
     const MatchedCollective::Part& part = collective.parts.front();

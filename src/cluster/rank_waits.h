@@ -29,10 +29,11 @@ struct CollectiveClass {
   std::int64_t count = 0;
   std::int64_t ranks = 0;    ///< Whose parts are known.
   std::int64_t members = 0;  ///< Of the communicator; `ranks` where it is not told.
-  DurationNs wait;           ///< Mean, from the first arrival to the last.
-  DurationNs transfer;       ///< Mean, from the last arrival to the end.
-  DurationNs exposed;        ///< Mean over ranks, of wait and transfer, while nothing computed.
-  DurationNs hidden;         ///< The same while a kernel did.
+  /// Mean, from the first arrival to the last; no time where that is below what the clocks tell.
+  DurationNs wait;
+  DurationNs transfer;  ///< Mean, from the last arrival (else the usual one) to the end.
+  DurationNs exposed;   ///< Mean over ranks, of wait and transfer, while nothing computed.
+  DurationNs hidden;    ///< The same while a kernel did.
   /// Bytes over `transfer`, and what the links carried of them (nccl-tests' bus bandwidth); GB/s.
   /// None where `transfer` is below what the clocks tell.
   std::optional<double> algorithm_gbs, bus_gbs;
@@ -51,8 +52,8 @@ struct JobWaits {
   StragglerPattern pattern = StragglerPattern::kNone;
   std::vector<std::size_t> stragglers;  ///< Of kRecurrent and kOnce; indices of the ranks.
   std::string straggler_host;           ///< Of all of those; empty: not told, or of several.
-  /// Time of the steps in which a usual rank waited for a late one, whichever, and computed
-  /// nothing: what the job loses. Of collectives in no step where there are no steps.
+  /// Time of the steps by which a usual rank's collectives were exposed for longer because of a
+  /// late one, whichever: what the job loses. Of collectives in no step where there are no steps.
   DurationNs lost;
   std::int64_t steps = 0;            ///< In which compared collectives lie.
   std::optional<double> lost_share;  ///< Of the time of those steps; none: of no steps.
@@ -67,8 +68,9 @@ inline constexpr double kRecurrentShare = 2.0 / 3;
 
 /// Of the collectives that all leave together. The usual rank is the median one; late are those
 /// that come behind it by more than half of what the last does, if that is more than twice the
-/// clocks' uncertainty: several may be equally late. A rank is taken to compute first and to wait
-/// then, of what it computes beside a collective. What a rank waited in the collective of
+/// clocks' uncertainty: several may be equally late.
+/// Lost is of a wait what the usual rank's collective exposes: without the late, the transfer would
+/// have run beside the same computing. What a rank waited in the collective of
 /// another communicator just before is not its own lateness.
 JobWaits MeasureWaits(std::span<const RankTimeline> ranks, const Alignment& alignment);
 

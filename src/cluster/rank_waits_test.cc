@@ -159,8 +159,18 @@ TEST(RankWaitsTest, AClockThatIsNotKnownTellsNothing) {
   EXPECT_EQ(waits.pattern, StragglerPattern::kNone);
 }
 
-TEST(RankWaits, WhatIsComputedMeanwhileIsNotLost) {
-  // Rank 1 comes 200 us late; rank 0 computes for the first 150 of them.
+TEST(RankWaitsTest, WaitsBelowWhatTheClocksTellAreNone) {
+  RankBuilder job = Steps(2, 8, 50, [](int) { return 1; });
+  for (std::size_t c = 0; c < 8; ++c)
+    job.rank(1).collectives[c].end += DurationNs(c % 2 == 0 ? 100'000 : -100'000);
+  const JobWaits waits = Measure(job);
+  ASSERT_EQ(waits.classes.size(), 1u);
+  EXPECT_EQ(waits.classes.front().wait.ns(), 0);
+}
+
+TEST(RankWaits, LostIsWhatTheCollectiveExposes) {
+  // Rank 1 comes 200 us late, and the transfer takes 100. Rank 0 computes for 150: of 300 us, 150
+  // are exposed, and none would be had rank 1 been in time.
   RankBuilder b(2);
   for (int step = 0; step < 3; ++step) {
     b.Step(step, 1000.0 * step, 1000)
@@ -168,8 +178,8 @@ TEST(RankWaits, WhatIsComputedMeanwhileIsNotLost) {
     b.rank(0).collectives.back().hidden = DurationNs(150'000);
   }
   const JobWaits waits = MeasureWaits(b.ranks(), AlignRanks(b.ranks()));
-  EXPECT_EQ(waits.lost.ns(), 3 * 50'000);
-  EXPECT_EQ(waits.ranks[1].caused.ns(), 3 * 50'000);
+  EXPECT_EQ(waits.lost.ns(), 3 * 150'000);
+  EXPECT_EQ(waits.ranks[1].caused.ns(), 3 * 150'000);
   EXPECT_EQ(waits.ranks[0].waited.ns(), 3 * 200'000);
 }
 

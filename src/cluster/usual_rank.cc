@@ -40,7 +40,12 @@ std::int64_t ComputingNs(const RankTimeline& rank) {
 }  // namespace
 
 std::size_t UsualRank(const JobRanks& job) {
-  const std::vector<std::size_t> ranks = Comparable(job);
+  std::vector<std::size_t> ranks = Comparable(job);
+  const std::vector<std::size_t>& late = job.waits.stragglers;
+  const auto is_late = [&](std::size_t rank) {
+    return std::find(late.begin(), late.end(), rank) != late.end();
+  };
+  if (!std::all_of(ranks.begin(), ranks.end(), is_late)) std::erase_if(ranks, is_late);
   std::vector<std::pair<std::int64_t, std::size_t>> by_computing;
   for (const std::size_t rank : ranks) {
     const std::int64_t ns = ComputingNs(job.ranks[rank]);

@@ -43,6 +43,14 @@ TEST(UsualRankTest, OfTheMostThatAreOnOneClock) {
   EXPECT_EQ(UsualRank(job), 2u);
 }
 
+TEST(UsualRankTest, NoStraggler) {
+  JobRanks job = Computing({10, 10, 10});
+  job.waits.stragglers = {1};
+  EXPECT_EQ(UsualRank(job), 0u);
+  job.waits.stragglers = {0, 1, 2};
+  EXPECT_EQ(UsualRank(job), 1u);
+}
+
 TEST(UsualRankTest, WhereNoneIsKnownTheFirst) {
   JobRanks job = Computing({10, 20});
   for (RankTimeline& rank : job.ranks) rank.steps.clear();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "analysis/format.h"
 #include "base/statistics.h"
@@ -27,13 +28,18 @@ void Summary(std::string& out, const JobReport& job) {
   const TraceReport& file = job.slowest();
   const StepSummary& steps = job.steps();
   out += "| | |\n|---|---|\n";
-  for (const TraceReport& input : job.files()) {
+  // Of many files, the first; what is wrong with any is below.
+  const std::span<const TraceReport> files =
+      job.files().first(std::min(kMarkdownTop, job.files().size()));
+  const std::size_t more = job.files().size() - files.size();
+  for (const TraceReport& input : files) {
     out += fmt::format("| trace | {} ({}) |\n",
                        MarkdownName(CutMiddle(Printable(input.input.path), 100)),
                        EscapeMarkdown(InputText(input.input)));
   }
-  out += fmt::format("| health | **{}**: {} |\n", job.grade(),
-                     GradeSentence(job.grade(), job.HasVerdict()));
+  if (more > 0)
+    out += fmt::format("| | and {} more |\n", Plural(static_cast<std::int64_t>(more), "file"));
+  out += fmt::format("| health | **{}**: {} |\n", job.grade(), Escaped(GradeText(job)));
   if (steps.p50) {
     const std::string alone = steps.corrected_p50 ? "; " + CorrectedText(steps, *file.engine) : "";
     out += fmt::format("| step | **{}** median; {} to {}, {}; {}{} |\n", FormatMs(*steps.p50),
@@ -44,7 +50,7 @@ void Summary(std::string& out, const JobReport& job) {
     out += steps.count > 0 ? "| step | not known: of no step all GPU tasks were recorded |\n"
                            : "| step | no steps found |\n";
   }
-  for (const TraceReport& input : job.files()) {
+  for (const TraceReport& input : files) {
     for (const GpuTimeRow& row : input.gpu_time) {
       const auto device = std::find_if(input.input.devices.begin(), input.input.devices.end(),
                                        [&](const DeviceInfo& d) { return d.id == row.device; });
@@ -129,12 +135,20 @@ void Issues(std::string& out, const JobReport& job) {
                                [](const auto& issue) { return !issue.row->voids.empty(); });
   if (!any) return;
   out += "\n### What the trace does not carry\n\n";
+  std::set<std::string_view> said;  // Codes: one line for all files.
   for (const RowOfFile<HealthIssue>& issue : job.issues()) {
-    if (issue.row->voids.empty()) continue;
-    out += fmt::format("- {}`{}` ({}): {} Takes away: {}.\n",
-                       job.single() || issue.row->of_set ? "" : RankName(*issue.file) + ": ",
-                       DocOf(issue.row->issue).code, FormatCount(issue.row->count),
-                       Escaped(FullSentence(issue.row->detail)),
+    const std::string_view code = DocOf(issue.row->issue).code;
+    if (issue.row->voids.empty() || !said.insert(code).second) continue;
+    const auto files =
+        std::count_if(job.issues().begin(), job.issues().end(),
+                      [&](const auto& other) { return other.row->issue == issue.row->issue; });
+    std::string where;
+    if (!job.single() && !issue.row->of_set) {
+      where = RankName(*issue.file) +
+              (files > 1 ? fmt::format(" and {} more", files - 1) : std::string()) + ": ";
+    }
+    out += fmt::format("- {}`{}` ({}): {} Takes away: {}.\n", where, code,
+                       FormatCount(issue.row->count), Escaped(FullSentence(issue.row->detail)),
                        EscapeMarkdown(Join(issue.row->voids)));
   }
 }

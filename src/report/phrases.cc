@@ -101,6 +101,19 @@ std::string_view GradeSentence(char grade, bool verdict) {
   }
 }
 
+std::string GradeText(const JobReport& job) {
+  const std::string sentence(GradeSentence(job.grade(), job.HasVerdict()));
+  const auto worst = std::find_if(job.files().begin(), job.files().end(), [&](const auto& file) {
+    return file.health.grade == job.grade();
+  });
+  const bool all = std::all_of(job.files().begin(), job.files().end(),
+                               [&](const auto& file) { return file.health.grade == job.grade(); });
+  if (job.single() || all || worst == job.files().end()) return sentence;
+  return fmt::format(
+      "Of {}, the worst of {} files: {}", RankName(*worst), job.files().size(),
+      GradeSentence(worst->health.grade, worst->bottleneck.verdict != Verdict::kUnknown));
+}
+
 std::string StepSourceText(const Steps& steps) {
   const std::string marker = steps.marker.empty() ? "" : fmt::format(" ({})", steps.marker);
   switch (steps.source) {

@@ -28,6 +28,8 @@ std::string_view CauseText(std::string_view cause);
 
 /// What a grade means, as docs/report.md defines it. `verdict`: whether there is one.
 std::string_view GradeSentence(char grade, bool verdict);
+/// The same of a job; of several files, whose grade that is.
+std::string GradeText(const JobReport& job);
 
 /// How the steps were found.
 std::string StepSourceText(const Steps& steps);

@@ -127,14 +127,19 @@ void WriteSplit(TextPage& page, const ModelParallel& split) {
                                              : fmt::format("{} batches go", split.micro_batches));
   }
   page.Paragraph("  Replicas   ", text, Style::kBold);
-  page.Paragraph("  ",
-                 "Experimental: of layers that are shared out and of stages, one measurement each "
-                 "was there to be held against (docs/accuracy.md).",
-                 Style::kPlain, Style::kWarning);
+  page.Paragraph(
+      "  ",
+      "Experimental: held against one measurement of shared layers and one of stages with a "
+      "single batch, both by lists of operators (docs/accuracy.md).",
+      Style::kPlain, Style::kWarning);
 }
 
 void WriteCurve(TextPage& page, const ScaleReport& report, const ScaleCurve& curve) {
-  page.Heading(report.strong ? "Strong scaling" : "Weak scaling", curve.description, Style::kDim);
+  constexpr std::size_t kBeside = 60;  // Characters; beside the title there is no more room.
+  const bool fits = curve.description.size() <= kBeside;
+  page.Heading(report.strong ? "Strong scaling" : "Weak scaling", fits ? curve.description : "",
+               Style::kDim);
+  if (!fits) page.Paragraph("  ", curve.description, Style::kPlain, Style::kDim);
   std::vector<std::vector<Span>> rows;
   for (const ScalingPoint& point : curve.points) {
     std::vector<Span> row = {{fmt::format("{}", point.placement.gpus)},
@@ -171,7 +176,7 @@ void WriteCurve(TextPage& page, const ScaleReport& report, const ScaleCurve& cur
   };
   for (const ScalingPoint& point : curve.points) {
     if (!point.no_answer.empty()) {
-      say(fmt::format("{} GPUs", point.placement.gpus), point.no_answer);
+      say(Plural(point.placement.gpus, "GPU"), point.no_answer);
     } else {
       say(Name(point.limit), std::string(Meaning(point.limit, report.source == "loop")));
     }

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "analysis/format.h"
 #include "base/statistics.h"
@@ -90,6 +92,26 @@ void WriteGpu(TextContext& c) {
   }
   if (rows.empty()) return c.None("No GPU work was recorded.");
   if (rows.size() == 1) return OneGpu(c, *rows.front());
+  std::vector<std::size_t> order(rows.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return files[a]->input.rank < files[b]->input.rank;
+  });
+  const std::size_t all = rows.size();
+  if (all > c.Top()) {
+    // Of many GPUs, those that idle most.
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return rows[a]->idle > rows[b]->idle; });
+    order.resize(c.Top());
+  }
+  const auto in_order = [&](auto& list) {
+    auto sorted = list;
+    sorted.clear();
+    for (const std::size_t i : order) sorted.push_back(list[i]);
+    list = std::move(sorted);
+  };
+  in_order(rows);
+  in_order(files);
   // Figures down, GPUs across, so that any number of GPUs fits.
   constexpr std::size_t kAcross = 5;
   for (std::size_t begin = 0; begin < rows.size(); begin += kAcross) {
@@ -124,6 +146,7 @@ void WriteGpu(TextContext& c) {
         [](const GpuTimeRow& r) { return FormatPercent(SharePct(r.idle, r.span)); });
     c.page.Table(columns, table);
   }
+  c.More(rows.size(), all, Section::kGpu);
 }
 
 void WriteIdle(TextContext& c) {

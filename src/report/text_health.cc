@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "analysis/format.h"
 #include "report/phrases.h"
@@ -37,7 +38,21 @@ void Read(TextContext& c, const TraceReport& file) {
 
 void Ranks(TextContext& c) {
   std::vector<std::vector<Span>> rows;
-  for (const TraceReport& file : c.job.files()) {
+  // Of many files, those that are worst off and the one that the page speaks of.
+  std::vector<const TraceReport*> files;
+  for (const TraceReport& file : c.job.files()) files.push_back(&file);
+  std::stable_sort(files.begin(), files.end(), [](const TraceReport* a, const TraceReport* b) {
+    return a->input.rank < b->input.rank;
+  });
+  const std::size_t all = files.size();
+  if (all > c.Top()) {
+    std::stable_sort(files.begin(), files.end(), [&](const TraceReport* a, const TraceReport* b) {
+      return std::pair(a == &c.file, a->health.grade) > std::pair(b == &c.file, b->health.grade);
+    });
+    files.resize(c.Top());
+  }
+  for (const TraceReport* shown : files) {
+    const TraceReport& file = *shown;
     rows.push_back({{file.input.rank ? fmt::format("{}", *file.input.rank) : "-"},
                     {file.input.path},
                     {FormatBytes(static_cast<double>(file.input.bytes))},
@@ -55,6 +70,7 @@ void Ranks(TextContext& c) {
                 {"median step"},
                 {"held back by", Kind::kText}},
                rows);
+  c.More(files.size(), all, Section::kHealth);
 }
 
 void Issue(TextContext& c, const std::vector<const RowOfFile<HealthIssue>*>& kind) {
@@ -110,8 +126,7 @@ void Issues(TextContext& c) {
 
 void WriteHealth(TextContext& c) {
   c.page.Heading(fmt::format("Trace health: {}", c.job.grade()), "", Style::kPlain);
-  c.page.Paragraph("  ", GradeSentence(c.job.grade(), c.job.HasVerdict()), Style::kPlain,
-                   StyleOf(c.job.grade()));
+  c.page.Paragraph("  ", GradeText(c.job), Style::kPlain, StyleOf(c.job.grade()));
   if (c.job.single()) {
     Read(c, c.file);
   } else {

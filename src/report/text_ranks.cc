@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,15 @@ void WriteVerdict(TextContext& c, const JobRanks& job) {
   } else {
     c.None(RanksVerdict(job));
   }
+}
+
+/// Of clocks, which may be hours apart.
+std::string FormatOffset(DurationNs offset) {
+  constexpr double kNsPerSecond = 1e9, kSecondsPerHour = 3600;
+  const double seconds = static_cast<double>(offset.ns()) / kNsPerSecond;
+  if (std::abs(seconds) < 1) return FormatMs(offset);
+  return std::abs(seconds) < kSecondsPerHour ? fmt::format("{:.2f} s", seconds)
+                                             : fmt::format("{:.2f} h", seconds / kSecondsPerHour);
 }
 
 struct RankRow {
@@ -55,12 +65,12 @@ void WriteWaits(TextContext& c, const JobRanks& job) {
     columns.push_back({"host", Kind::kName, [](const RankRow& r) { return Span{r.host}; }});
   columns.insert(
       columns.end(),
-      {{"held up others", Kind::kNumber,
+      {{"held up", Kind::kNumber,
         [](const RankRow& r) {
           return Span{r.clock->aligned ? FormatMs(r.waits->caused) : "",
                       r.waits->caused.ns() > 0 ? Style::kBold : Style::kDim};
         }},
-       {"came last", Kind::kNumber,
+       {"last", Kind::kNumber,
         [](const RankRow& r) { return Span{r.clock->aligned ? FormatCount(r.waits->last) : ""}; }},
        {"steps", Kind::kNumber,
         [](const RankRow& r) {
@@ -68,15 +78,16 @@ void WriteWaits(TextContext& c, const JobRanks& job) {
         }},
        {"waited", Kind::kNumber,
         [](const RankRow& r) { return Span{r.clock->aligned ? FormatMs(r.waits->waited) : ""}; }},
-       {"computing/step", Kind::kNumber,
+       {"compute/step", Kind::kNumber,
         [](const RankRow& r) {
           return Span{r.work && r.work->computing ? FormatMs(*r.work->computing) : ""};
         }},
        {"work/step", Kind::kNumber,
         [&](const RankRow& r) { return Span{r.work ? FormatWork(job, *r.work) : ""}; }},
-       {"clock ahead by", Kind::kNumber,
+       {"clock ahead", Kind::kNumber,
         [](const RankRow& r) {
-          return Span{r.clock->aligned ? FormatMs(DurationNs(r.clock->offset_ns)) : "not known"};
+          return Span{r.clock->aligned ? FormatOffset(DurationNs(r.clock->offset_ns))
+                                       : "not known"};
         }},
        {"within", Kind::kNumber, [](const RankRow& r) {
           return Span{r.clock->aligned ? FormatUs(r.clock->uncertainty) : "", Style::kDim};
@@ -152,22 +163,28 @@ void WritePipeline(TextContext& c, const JobRanks& job) {
 
 }  // namespace
 
+namespace {
+
+std::string HeadOf(const JobRanks& job) {
+  std::string head = fmt::format("{} files, {} collectives joined", job.ranks.size(),
+                                 job.alignment.collectives.size());
+  if (job.waits.other_kinds > 0) head += fmt::format(" ({} not compared)", job.waits.other_kinds);
+  return head;
+}
+
+}  // namespace
+
 void WriteRanks(TextContext& c) {
   const JobRanks* job = c.options.ranks;
-  c.page.Heading("Ranks",
-                 job == nullptr ? ""
-                                : fmt::format("{} files, {} collectives joined", job->ranks.size(),
-                                              job->alignment.collectives.size()),
-                 Style::kDim);
+  c.page.Heading("Ranks", job == nullptr ? "" : HeadOf(*job), Style::kDim);
   if (job == nullptr) return c.None("One rank alone: pass the files of all, or their folder.");
   c.Meaning(
-      "Who waits for whom, on one clock that the collectives tell: the last to arrive holds all "
+      "Who waits for whom, on a clock that the collectives tell: the last to arrive holds all "
       "others up.");
   WriteVerdict(c, *job);
   for (const RankSetIssue& issue : job->issues) {
     // What is missing for a verdict of all.
-    if (issue.issue == ImportIssue::kMissingRanks || issue.issue == ImportIssue::kUnalignedRanks)
-      c.page.Paragraph("  ", Sentence(issue.detail), Style::kPlain, Style::kDim);
+    c.page.Paragraph("  ", Sentence(issue.detail), Style::kPlain, Style::kDim);
   }
   if (!job->waits.classes.empty()) {
     WriteWaits(c, *job);

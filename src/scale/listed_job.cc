@@ -143,9 +143,11 @@ Result<PipelineStages> StagesOf(const std::vector<TimedOperator>& operators,
     if (op.begins_layer && !std::exchange(first, false)) layers.emplace_back();
     layers.back().work += op.Work();
     for (const TimedOperator::Accumulation& accumulation : op.accumulations)
-      layers.back().gradient_bytes += accumulation.gradient_bytes;
+      layers.back().gradients.push_back(accumulation.gradient_bytes);
   }
-  return StagesOfLayers(layers, shared.layer_bytes, stages);
+  Result<PipelineStages> found = StagesOfLayers(layers, stages);
+  if (found.ok()) found.value().layer_bytes = shared.layer_bytes;
+  return found;
 }
 
 }  // namespace

@@ -4,15 +4,40 @@
 #include <cmath>
 
 namespace headroom {
+namespace {
+
+/// Ranks fill one node after the other.
+std::int64_t NodeOf(std::int64_t rank, const Placement& job) { return rank / job.PerNode(); }
+
+/// The link of a group that reaches over so many nodes, whose way out of each it shares with
+/// others.
+Link SharedLink(const Topology& topology, std::int64_t reach, std::int64_t beside) {
+  Link link = topology.BetweenNodes(reach);
+  link.bytes_per_ns /= static_cast<double>(std::max<std::int64_t>(1, beside));
+  return link;
+}
+
+}  // namespace
+
+bool FillNodes(const ModelParallel& split, const Placement& job) {
+  const std::int64_t per_node = job.PerNode();
+  return job.nodes == 1 || per_node % split.tensor == 0 || split.tensor % per_node == 0;
+}
 
 GpuGroup GroupOf(const Topology& topology, const Placement& job, std::int64_t members,
                  std::int64_t stride) {
-  const std::int64_t per_node = job.PerNode();
-  const std::int64_t on_node = std::clamp<std::int64_t>(per_node / stride, 1, members);
-  GpuGroup group = {.topology = topology,
-                    .placement = {.gpus = members, .nodes = (members + on_node - 1) / on_node}};
-  const std::int64_t beside = std::max<std::int64_t>(1, per_node / on_node);
-  group.topology.between.bytes_per_ns /= static_cast<double>(beside);
+  GpuGroup group = {.topology = topology, .placement = {.gpus = members, .nodes = 1}};
+  std::int64_t reach = 1;
+  // The groups of each block of ranks are alike; of the blocks, the one that lies worst counts.
+  const std::int64_t block = members * stride;
+  for (std::int64_t first = 0; first + block <= job.gpus; first += block) {
+    const std::int64_t last = first + (members - 1) * stride;
+    const std::int64_t spans = NodeOf(last, job) - NodeOf(first, job) + 1;
+    group.placement.nodes = std::max(group.placement.nodes, std::min(spans, members));
+    reach = std::max(reach, spans);
+  }
+  group.topology.between = SharedLink(topology, reach, job.PerNode() / group.placement.PerNode());
+  group.topology.nodes_of_switch.reset();
   return group;
 }
 
@@ -24,12 +49,25 @@ GpuGroup DataGroup(const Topology& topology, const Placement& job, const ModelPa
   return GroupOf(topology, job, job.gpus / split.Gpus(), split.tensor);
 }
 
-DurationNs TimeToNextStage(double bytes, const Topology& topology, const Placement& job,
-                           const ModelParallel& split) {
-  const GpuGroup pair = GroupOf(topology, job, 2, job.gpus / split.stages);
-  const Link link =
-      pair.placement.nodes > 1 ? pair.topology.BetweenNodes(job.nodes) : pair.topology.inside;
-  return link.latency + DurationNs(std::llround(bytes / link.bytes_per_ns));
+StageSends TimeBetweenStages(double bytes, const Topology& topology, const Placement& job,
+                             const ModelParallel& split) {
+  const std::int64_t stage = job.gpus / split.stages;  // GPUs.
+  const std::int64_t per_node = job.PerNode();
+  const auto time_over = [&](const Link& link) {
+    return link.latency + DurationNs(std::llround(bytes / link.bytes_per_ns));
+  };
+  const DurationNs inside = time_over(topology.inside);
+  const DurationNs between = time_over(
+      SharedLink(topology, (stage + per_node - 1) / per_node + 1, std::min(stage, per_node)));
+  StageSends sends;
+  for (std::int64_t border = 0; border + 1 < split.stages; ++border) {
+    // Both stages in one node, or some of their GPUs send out of it.
+    const bool crosses = NodeOf(border * stage, job) != NodeOf((border + 2) * stage - 1, job);
+    const DurationNs time = crosses ? between : inside;
+    sends.sum += time;
+    sends.slowest = std::max(sends.slowest, time);
+  }
+  return sends;
 }
 
 }  // namespace headroom

@@ -24,18 +24,29 @@ struct GpuGroup {
   Placement placement;
 };
 
-/// `members` GPUs of a job, each `stride` ranks from the next; ranks fill one node after the other.
-/// Groups that have members on the same nodes share what leaves those.
+/// `members` GPUs of a job, each `stride` ranks from the next, as the group of them that lies
+/// worst; ranks fill one node after the other. Groups that have members on the same nodes share
+/// what leaves those, and what leaves a switch is that of the nodes that they reach over.
 GpuGroup GroupOf(const Topology& topology, const Placement& job, std::int64_t members,
                  std::int64_t stride);
 
 /// The GPUs that share layers are neighbours; then come those that hold the same part of other
 /// replicas, and stages last, as Megatron-LM numbers ranks. REQUIRES: the job has whole replicas.
+/// Whether no group that shares layers has GPUs on a node that it does not fill with its like.
+bool FillNodes(const ModelParallel& split, const Placement& job);
+
 GpuGroup TensorGroup(const Topology& topology, const Placement& job, const ModelParallel& split);
 GpuGroup DataGroup(const Topology& topology, const Placement& job, const ModelParallel& split);
 
-/// What each GPU of a stage takes to send so many bytes to the next, while all others send, too.
-DurationNs TimeToNextStage(double bytes, const Topology& topology, const Placement& job,
-                           const ModelParallel& split);
+/// What sending a batch from stage to stage takes, one way.
+struct StageSends {
+  DurationNs sum;      ///< Over all borders between stages.
+  DurationNs slowest;  ///< Of them.
+};
+
+/// Each GPU sends so many bytes to the one at its place in the next stage. Over a border between
+/// nodes, all GPUs of a stage that are on one share what leaves it; each way is a link's own.
+StageSends TimeBetweenStages(double bytes, const Topology& topology, const Placement& job,
+                             const ModelParallel& split);
 
 }  // namespace headroom

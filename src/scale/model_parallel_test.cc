@@ -43,14 +43,48 @@ TEST(ModelParallelTest, ReplicasShareWhatLeavesANode) {
   EXPECT_EQ(staged.placement.nodes, 1);
 }
 
+TEST(ModelParallelTest, AGroupLiesAsItsWorst) {
+  // Six ranks of a stage: the first stage is in one node, the second on two.
+  const GpuGroup group = DataGroup(Nodes(), {.gpus = 24, .nodes = 3}, {.stages = 4});
+  EXPECT_EQ(group.placement.gpus, 6);
+  EXPECT_EQ(group.placement.nodes, 2);
+}
+
+TEST(ModelParallelTest, SwitchesCountByHowFarAGroupReaches) {
+  Topology topology = Nodes();
+  topology.nodes_of_switch = 4;
+  topology.oversubscription = 2;
+  // Its four members are on every second of eight nodes.
+  const GpuGroup group = DataGroup(topology, {.gpus = 64, .nodes = 8}, {.tensor = 16});
+  EXPECT_EQ(group.placement.nodes, 4);
+  EXPECT_EQ(group.topology.between.bytes_per_ns, 40.0 / 2 / 8);
+  EXPECT_EQ(group.topology.BetweenNodes(4).bytes_per_ns, group.topology.between.bytes_per_ns);
+}
+
+TEST(ModelParallelTest, GpusThatShareLayersFillNodes) {
+  EXPECT_TRUE(FillNodes({.tensor = 4}, kFourNodes));
+  EXPECT_TRUE(FillNodes({.tensor = 16}, kFourNodes));
+  EXPECT_FALSE(FillNodes({.tensor = 3}, {.gpus = 24, .nodes = 3}));
+  EXPECT_TRUE(FillNodes({.tensor = 3}, {.gpus = 6, .nodes = 1}));
+}
+
 TEST(ModelParallelTest, StagesSendOverWhatLiesBetweenThem) {
-  const auto time = [](const ModelParallel& split, const Placement& job) {
-    return TimeToNextStage(1e6, Nodes(), job, split).ns();
+  const auto sends = [](const ModelParallel& split, const Placement& job) {
+    return TimeBetweenStages(1e6, Nodes(), job, split);
   };
-  // The next stage is on the next node, and all eight send.
-  EXPECT_EQ(time({.stages = 4}, kFourNodes), 5'000 + 200'000);
+  constexpr std::int64_t kInside = 1'000 + 10'000;
+  // Each stage has a node, and all eight send.
+  const StageSends apart = sends({.stages = 4}, kFourNodes);
+  EXPECT_EQ(apart.slowest.ns(), 5'000 + 200'000);
+  EXPECT_EQ(apart.sum.ns(), 3 * (5'000 + 200'000));
   // Four GPUs of one node.
-  EXPECT_EQ(time({.stages = 4}, {.gpus = 4, .nodes = 1}), 1'000 + 10'000);
+  const StageSends near = sends({.stages = 4}, {.gpus = 4, .nodes = 1});
+  EXPECT_EQ(near.slowest.ns(), kInside);
+  EXPECT_EQ(near.sum.ns(), 3 * kInside);
+  // Two stages a node: of three borders, the middle one crosses, with four GPUs.
+  const StageSends mixed = sends({.stages = 4}, {.gpus = 16, .nodes = 2});
+  EXPECT_EQ(mixed.slowest.ns(), 5'000 + 100'000);
+  EXPECT_EQ(mixed.sum.ns(), 2 * kInside + 5'000 + 100'000);
 }
 
 }  // namespace

@@ -43,11 +43,11 @@ class PipelinedJobTest : public testing::Test {
   OneBatch job_;
 };
 
-constexpr PipelineStages kStages = {.largest_share = 0.3,
-                                    .gradient_bytes = 0,
-                                    .layer_bytes = 2 * kMs,
-                                    .update_ms = 10,
-                                    .update_share = 0.5};
+const PipelineStages kStages = {.largest_share = 0.3,
+                                .layer_bytes = 2 * kMs,
+                                .update_ms = 10,
+                                .update_share = 0.5,
+                                .one_gpu_update_ms = 10};
 
 TEST_F(PipelinedJobTest, OneBatchPassesAllStages) {
   const ScaledStep step = Ask({.stages = 4}, kStages, 4);
@@ -73,10 +73,43 @@ TEST_F(PipelinedJobTest, FurtherBatchesTakeTheLongestStage) {
 
 TEST_F(PipelinedJobTest, ReplicasExchangeBehindTheLastBackward) {
   PipelineStages stages = kStages;
-  stages.gradient_bytes = 60 * kMs;
+  stages.gradients = {10 * kMs, 20 * kMs, 30 * kMs};
   // A ring of two sends as many bytes as there are.
-  const ScaledStep step = Ask({.stages = 4}, stages, 8);
-  EXPECT_NEAR(step.step_ms.mid, 100 + 12 + 5 + 60, 1e-6);
+  EXPECT_NEAR(Ask({.stages = 4}, stages, 8).step_ms.mid, 100 + 12 + 5 + 60, 1e-6);
+}
+
+TEST_F(PipelinedJobTest, BucketsAreWholeGradients) {
+  PipelineStages stages = kStages;
+  stages.gradients = std::vector<double>(8, 10 * kMs);
+  // With a latency, messages count: two of a ring of two for each bucket. Three gradients fill one.
+  Topology slow = Links();
+  slow.between.latency = DurationNs(1'000'000);
+  const auto step_ms = [&](double bucket_bytes) {
+    PipelinedJob job(job_,
+                     {.split = {.stages = 4}, .stages = stages, .bucket_bytes = bucket_bytes});
+    return job.On(slow, {.gpus = 8, .nodes = 8}, std::nullopt).step_ms.mid;
+  };
+  const double sends = 6 * 3;
+  EXPECT_NEAR(step_ms(25 * kMs), 100 + sends + 5 + 80 + 3 * 2, 1e-6);
+  EXPECT_NEAR(step_ms(0), 100 + sends + 5 + 80 + 8 * 2, 1e-6);
+}
+
+TEST_F(PipelinedJobTest, WhatItSays) {
+  EXPECT_EQ(
+      Ask({.stages = 4, .micro_batches = 2}, kStages, 4).why,
+      "4 stages, the longest of which has 30.0 % of a batch's forward and backward; 2 batches "
+      "of 8 samples");
+  EXPECT_EQ(
+      Ask({.stages = 4}, kStages, 4, 1).why,
+      "4 stages, the longest of which has 30.0 % of a batch's forward and backward; one batch "
+      "of 1 sample");
+}
+
+TEST_F(PipelinedJobTest, ExposedTransfersArePartOfAll) {
+  for (const std::int64_t batches : {1, 8}) {
+    const ScaledStep step = Ask({.stages = 4, .micro_batches = batches}, kStages, 4);
+    EXPECT_LE(step.limits.exposed_ms, step.limits.transfers_ms);
+  }
 }
 
 TEST_F(PipelinedJobTest, FewerSamplesAreSentFaster) {

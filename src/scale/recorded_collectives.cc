@@ -113,13 +113,21 @@ Result<Topology> FitRecordedNetwork(const Job& job, std::int64_t gpus,
   }
   const RecordedCollectives recording(job);
   std::vector<MeasuredAllReduce> measured;
+  std::size_t of_parts = 0;
   for (const TaskIndex task : CollectiveTasks(job)) {
     const RecordedCollective collective = recording.Of(task);
     const bool whole = !collective.members || *collective.members == gpus;
+    if (!whole) ++of_parts;
     if (collective.kind == Collective::kAllReduce && collective.bytes && whole)
       measured.push_back({*collective.bytes, job.graph().tasks[task].duration.ms()});
   }
   const Result<NetworkFit> fit = FitNetwork(measured, gpus);
+  if (!fit.ok() && of_parts > 0) {
+    return Status::NoAnswer(fmt::format(
+        "the recorded collectives are of groups that are a part of the job's {} GPUs (tensor, "
+        "pipeline or expert parallelism), and what those take on others is not told",
+        gpus));
+  }
   if (!fit.ok()) {
     return Status::NoAnswer(
         "the recorded all-reduces do not tell the network that they ran over (PyTorch 2.2 and "
@@ -161,7 +169,7 @@ Effect RescaleCollectives(const Job& job, const GpusOfJob& recorded, const GpusO
     const std::optional<DurationNs> waited = WaitIn(job, task, recorded.waits);
     // What made it shorter before, made the wait so, too: others compute as much faster.
     const double stays = waited ? ShareOf(*waited, job.graph().tasks[task].duration) : 0;
-    edit.Scale(task, stays + (1 - stays) * on(target) / before);
+    edit.Scale(task, (recorded.without_waits ? 0 : stays) + (1 - stays) * on(target) / before);
     ++scaled;
     if (waited) ++waits_known;
     if (!collective.bytes) ++without_bytes;

@@ -22,6 +22,7 @@ struct GpusOfJob {
   std::optional<OverlapSlowdown> overlap = {};
   /// Of the replayed rank in its collectives; empty: not known.
   CollectiveWaits waits = {};
+  bool without_waits = false;  ///< As if it had waited for nobody.
 };
 
 /// The GPUs of the recorded job: 1 where it does not communicate; else what the trace says of the

@@ -60,6 +60,13 @@ std::vector<ScalingPoint> ScalingCurve(ScalableJob& job, const Topology& topolog
   const ModelParallel split = job.split();
   std::vector<ScalingPoint> points;
   for (const Placement& placement : placements) {
+    if (!FillNodes(split, placement)) {
+      points.push_back(NoAnswer(
+          placement, fmt::format("{} GPUs that share layers do not fill machines of {}: some lie "
+                                 "on two, and what their sums take is not told",
+                                 split.tensor, placement.PerNode())));
+      continue;
+    }
     if (placement.gpus % split.Gpus() != 0) {
       points.push_back(
           NoAnswer(placement, fmt::format("a replica of the model takes {} GPUs, and {} are no "
@@ -107,14 +114,19 @@ std::vector<ScalingPoint> ScalingCurve(ScalableJob& job, const Topology& topolog
     point.step_ms.low += point.straggler_ms / 2;
     point.step_ms.mid += point.straggler_ms;
     point.step_ms.high += 2 * point.straggler_ms;
+    point.straggler_ms += step.waits_ms;  // Which the step has already.
     // A share of samples that is not whole costs the rank that has one more.
     const auto gpus = static_cast<double>(placement.gpus);
     const double work = strong ? 1 : static_cast<double>(batches);
     if (samples) {
       point.samples_per_s = kMsPerSecond * work * static_cast<double>(*samples) / point.step_ms.mid;
     }
-    if (one.no_answer.empty())
-      point.efficiency = work * one.step_ms.mid / (gpus * point.step_ms.mid);
+    if (one.no_answer.empty()) {
+      // One GPU, too, updates once for all batches of a step.
+      const auto of_a_step = static_cast<double>(strong ? 1 : split.micro_batches);
+      const double one_ms = one.step_ms.mid - job.update_ms() * (1 - 1 / of_a_step);
+      point.efficiency = work * one_ms / (gpus * point.step_ms.mid);
+    }
     point.limit = LimitOf(step, point, job.loader_share());
     points.push_back(std::move(point));
   }

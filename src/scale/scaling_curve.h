@@ -34,6 +34,7 @@ struct ScaledStep {
   double without_latency_ms = 0;  ///< Step were messages of the network in no time.
   double without_bytes_ms = 0;    ///< Step were its bytes.
   double bubble_ms = 0;           ///< By which stages of a pipeline wait for each other.
+  double waits_ms = 0;  ///< Of the step, what the recording shows of waiting for late ranks.
   std::string why = {};
 };
 
@@ -57,6 +58,8 @@ class ScalableJob {
   virtual double loader_share() const = 0;
   /// How GPUs share a replica of the model. On() is asked for whole replicas.
   virtual ModelParallel split() const { return {}; }
+  /// Of a step of one GPU, what several batches of a step take once; ms.
+  virtual double update_ms() const { return 0; }
 };
 
 struct ScalingPoint {

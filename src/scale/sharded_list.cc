@@ -16,7 +16,7 @@
 namespace headroom {
 namespace {
 
-constexpr double kFloat = 4;  // Bytes; lists are of float32.
+constexpr double kBytesPerFloat = 4;  // Lists are of float32.
 
 /// The works of one operator, as a stretch of the list's.
 struct Stretch {
@@ -39,11 +39,13 @@ ForwardOperator Describe(const OperatorList& list, const Stretch& stretch) {
   for (std::size_t i = stretch.first; i < stretch.last; ++i) {
     const ListedWork& listed = list.works[i];
     if (listed.phase == StepPhase::kAccumulate)
-      op.table = std::max(op.table, listed.gradient_bytes / kFloat);
+      op.table = std::max(op.table, listed.gradient_bytes / kBytesPerFloat);
     const auto* product = std::get_if<ProductWork>(&listed.work.shape);
     if (listed.phase != StepPhase::kForward || product == nullptr) continue;
-    op.kind =
-        product->batched ? ForwardOperator::Kind::kAttention : ForwardOperator::Kind::kProduct;
+    // An outer product turns positions into angles.
+    op.kind = !product->batched ? ForwardOperator::Kind::kProduct
+              : product->k > 1  ? ForwardOperator::Kind::kAttention
+                                : ForwardOperator::Kind::kOther;
     op.rows = product->m;
     op.inputs = product->k;
     op.outputs = product->n;
@@ -63,7 +65,7 @@ class ListSharder {
       ListedWork& listed = list_.works[i];
       if (listed.phase == StepPhase::kAccumulate) {
         // The bias of a product that is cut by rows is everybody's.
-        const bool whole = by_rows && listed.gradient_bytes <= op.outputs * kFloat;
+        const bool whole = by_rows && listed.gradient_bytes <= op.outputs * kBytesPerFloat;
         if (!whole) ShareParameter(listed);
         continue;
       }
@@ -127,7 +129,7 @@ Result<ShardedList> ShardList(const OperatorList& list, std::int64_t ways) {
   }
   ShardedList out;
   out.list = list;
-  out.layer_bytes = layers->rows * layers->width * kFloat;
+  out.layer_bytes = layers->rows * layers->width * kBytesPerFloat;
   for (const std::size_t first : layers->LayerBegins())
     out.layer_begins.insert(stretches[first].op);
   if (ways == 1) return out;

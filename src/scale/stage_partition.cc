@@ -3,69 +3,81 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
+#include <numeric>
+#include <utility>
 
 namespace headroom {
+namespace {
 
-Result<PipelineStages> StagesOfLayers(std::span<const LayerWork> layers, double layer_bytes,
-                                      std::int64_t stages) {
+double BytesOf(const std::vector<double>& gradients) {
+  return std::accumulate(gradients.begin(), gradients.end(), 0.0);
+}
+
+}  // namespace
+
+Result<PipelineStages> StagesOfLayers(std::span<const LayerWork> layers, std::int64_t stages) {
   const auto count = static_cast<std::int64_t>(layers.size());
   if (stages > count)
     return Status::NoAnswer(fmt::format("{} stages of {} layers: give fewer", stages, count));
   std::vector<double> work;
   work.reserve(layers.size());
-  LayerWork all;
+  double all_work = 0, all_bytes = 0;
   for (const LayerWork& layer : layers) {
     work.push_back(layer.work);
-    all.work += layer.work;
-    all.gradient_bytes += layer.gradient_bytes;
+    all_work += layer.work;
+    all_bytes += BytesOf(layer.gradients);
   }
   const std::vector<std::size_t> firsts =
       PartitionIntoStages(work, static_cast<std::size_t>(stages));
-  LayerWork most;
+  PipelineStages found;
+  double most_work = 0, most_bytes = -1;
   for (std::size_t stage = 0; stage < firsts.size(); ++stage) {
     const std::size_t end = stage + 1 < firsts.size() ? firsts[stage + 1] : layers.size();
-    LayerWork sum;
+    double stage_work = 0;
+    std::vector<double> gradients;
     for (std::size_t layer = firsts[stage]; layer < end; ++layer) {
-      sum.work += layers[layer].work;
-      sum.gradient_bytes += layers[layer].gradient_bytes;
+      stage_work += layers[layer].work;
+      gradients.insert(gradients.end(), layers[layer].gradients.begin(),
+                       layers[layer].gradients.end());
     }
-    most.work = std::max(most.work, sum.work);
-    most.gradient_bytes = std::max(most.gradient_bytes, sum.gradient_bytes);
+    most_work = std::max(most_work, stage_work);
+    if (BytesOf(gradients) <= most_bytes) continue;
+    most_bytes = BytesOf(gradients);
+    found.gradients = std::move(gradients);
   }
-  PipelineStages found;
-  if (all.work > 0) found.largest_share = most.work / all.work;
-  found.gradient_bytes = most.gradient_bytes;
-  if (all.gradient_bytes > 0) found.update_share = most.gradient_bytes / all.gradient_bytes;
-  found.layer_bytes = layer_bytes;
+  if (all_work > 0) found.largest_share = most_work / all_work;
+  if (all_bytes > 0) found.update_share = most_bytes / all_bytes;
   return found;
 }
 
 std::vector<std::size_t> PartitionIntoStages(std::span<const double> work, std::size_t stages) {
-  const std::size_t layers = work.size();
-  std::vector<double> until(layers + 1);  // Work of all layers before.
-  for (std::size_t layer = 0; layer < layers; ++layer)
-    until[layer + 1] = until[layer] + work[layer];
-  // least[l]: of the best partition of the first l layers; begin[s][l]: where its last stage
-  // begins.
-  std::vector<double> least(until);
-  std::vector<std::vector<std::size_t>> begin(stages, std::vector<std::size_t>(layers + 1));
-  for (std::size_t stage = 1; stage < stages; ++stage) {
-    std::vector<double> with_one_more(layers + 1, std::numeric_limits<double>::infinity());
-    for (std::size_t end = stage + 1; end <= layers; ++end) {
-      for (std::size_t cut = stage; cut < end; ++cut) {
-        const double most = std::max(least[cut], until[end] - until[cut]);
-        if (most >= with_one_more[end]) continue;
-        with_one_more[end] = most;
-        begin[stage][end] = cut;
+  // First layers of stages of at most `limit`, filled one after the other; each leaves a layer for
+  // each stage behind it.
+  const auto fill = [&](double limit) {
+    std::vector<std::size_t> firsts = {0};
+    double sum = 0;
+    for (std::size_t layer = 0; layer < work.size(); ++layer) {
+      const bool must = firsts.size() < stages && work.size() - layer <= stages - firsts.size();
+      const bool full = sum + work[layer] > limit;
+      if (layer > 0 && (must || full)) {
+        firsts.push_back(layer);
+        sum = 0;
       }
+      sum += work[layer];
     }
-    least = std::move(with_one_more);
+    return firsts;
+  };
+  double low = 0, high = 0;
+  for (const double layer : work) {
+    low = std::max(low, layer);
+    high += layer;
   }
-  std::vector<std::size_t> firsts(stages);
-  for (std::size_t stage = stages, end = layers; stage-- > 1; end = firsts[stage])
-    firsts[stage] = begin[stage][end];
-  return firsts;
+  constexpr int kHalvings = 60;  // A double has no more bits.
+  for (int i = 0; i < kHalvings && low < high; ++i) {
+    const double limit = low + (high - low) / 2;
+    (fill(limit).size() <= stages ? high : low) = limit;
+  }
+  return fill(high);
 }
 
 }  // namespace headroom

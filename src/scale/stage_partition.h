@@ -13,16 +13,13 @@ namespace headroom {
 
 /// What one layer does in forward and backward.
 struct LayerWork {
-  double work = 0;  ///< In any unit.
-  double gradient_bytes = 0;
+  double work = 0;                     ///< In any unit.
+  std::vector<double> gradients = {};  ///< Bytes of each parameter's.
 };
 
-/// Layers as stages by their work (PartitionIntoStages()). Fails (kNoAnswer) where there are fewer
-/// layers than stages.
-///
-/// @param layer_bytes  that each hands to the next
-Result<PipelineStages> StagesOfLayers(std::span<const LayerWork> layers, double layer_bytes,
-                                      std::int64_t stages);
+/// Layers as stages by their work (PartitionIntoStages()): shares and gradients. Fails (kNoAnswer)
+/// where there are fewer layers than stages.
+Result<PipelineStages> StagesOfLayers(std::span<const LayerWork> layers, std::int64_t stages);
 
 /// The first layer of each of `stages` stages of consecutive layers, so that the stage of most work
 /// has least. REQUIRES: from 1 to as many stages as layers.

@@ -18,19 +18,24 @@ TEST(StagePartitionTest, TheLargestStageIsAsSmallAsCanBe) {
   EXPECT_EQ(PartitionIntoStages(std::vector<double>{1, 1, 1, 1, 3}, 3).back(), 4u);
 }
 
+TEST(StagePartitionTest, EveryStageHasALayer) {
+  EXPECT_EQ(PartitionIntoStages(std::vector<double>{9, 0, 0, 0}, 4), (Firsts{0, 1, 2, 3}));
+  EXPECT_EQ(PartitionIntoStages(std::vector<double>{0, 0, 0}, 2).size(), 2u);
+  EXPECT_EQ(PartitionIntoStages(std::vector<double>{0.1, 0.2, 0.3, 0.6}, 2), (Firsts{0, 3}));
+}
+
 TEST(StagePartitionTest, StagesKnowTheirShares) {
-  const std::vector<LayerWork> layers = {{.work = 10, .gradient_bytes = 500},
-                                         {.work = 10, .gradient_bytes = 100},
-                                         {.work = 10, .gradient_bytes = 100},
-                                         {.work = 25, .gradient_bytes = 100}};
-  const Result<PipelineStages> stages = StagesOfLayers(layers, 64, 2);
+  const std::vector<LayerWork> layers = {{.work = 10, .gradients = {400, 100}},
+                                         {.work = 10, .gradients = {100}},
+                                         {.work = 10, .gradients = {100}},
+                                         {.work = 25, .gradients = {100}}};
+  const Result<PipelineStages> stages = StagesOfLayers(layers, 2);
   ASSERT_TRUE(stages.ok());
   // Three and one.
   EXPECT_DOUBLE_EQ(stages.value().largest_share, 30.0 / 55);
-  EXPECT_DOUBLE_EQ(stages.value().gradient_bytes, 700);
+  EXPECT_EQ(stages.value().gradients, (std::vector<double>{400, 100, 100, 100}));
   EXPECT_DOUBLE_EQ(stages.value().update_share, 700.0 / 800);
-  EXPECT_DOUBLE_EQ(stages.value().layer_bytes, 64);
-  EXPECT_EQ(StagesOfLayers(layers, 64, 5).status().code(), StatusCode::kNoAnswer);
+  EXPECT_EQ(StagesOfLayers(layers, 5).status().code(), StatusCode::kNoAnswer);
 }
 
 }  // namespace

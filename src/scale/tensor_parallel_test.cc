@@ -2,7 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <string>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "whatif/test_network.h"
@@ -43,6 +44,20 @@ const Job& Transformer(JobBuilder& b) {
   return b.Build();
 }
 
+/// Layers of a job shared out over so many GPUs; it must have some.
+struct Sharing {
+  Sharing(const Job& job, std::int64_t ways) {
+    Result<TracedLayers> found = TracedLayers::Find(job);
+    EXPECT_TRUE(found.ok()) << found.status().message();
+    layers.emplace(std::move(found).value());
+    Result<TensorParallel> shared = TensorParallel::Share(*layers, ways);
+    EXPECT_TRUE(shared.ok()) << shared.status().message();
+    tensor.emplace(std::move(shared).value());
+  }
+  std::optional<TracedLayers> layers;
+  std::optional<TensorParallel> tensor;
+};
+
 GpuGroup Pair() {
   GpuGroup pair = {.topology = {}, .placement = {.gpus = 2, .nodes = 1}};
   pair.topology.inside = {.bytes_per_ns = 10, .latency = DurationNs(0)};
@@ -52,10 +67,9 @@ GpuGroup Pair() {
 TEST(TensorParallelTest, ProductsBetweenTheNormsAreHalved) {
   JobBuilder b;
   const Job& job = Transformer(b);
-  const Result<TensorParallel> layers = TensorParallel::Find(job, 2);
-  ASSERT_TRUE(layers.ok()) << layers.status().message();
+  const Sharing sharing(job, 2);
   Edit edit(job.graph(), job.corrected());
-  const Effect effect = layers.value().Apply(Pair(), 1, edit);
+  const Effect effect = sharing.tensor->Apply(Pair(), 1, edit);
   ASSERT_TRUE(effect.applies);
   std::vector<double> times;
   for (TaskIndex task = 0; task < job.graph().tasks.size(); ++task) {
@@ -81,10 +95,9 @@ TEST(TensorParallelTest, ProductsBetweenTheNormsAreHalved) {
 TEST(TensorParallelTest, GradientsOfSharedParametersAreShared) {
   JobBuilder b;
   const Job& job = Transformer(b);
-  const Result<TensorParallel> layers = TensorParallel::Find(job, 2);
-  ASSERT_TRUE(layers.ok());
+  const Sharing sharing(job, 2);
   int shared = 0;
-  for (const double share : layers.value().gradient_shares()) shared += share == 0.5;
+  for (const double share : sharing.tensor->gradient_shares()) shared += share == 0.5;
   // Forwards: words, five of each attention, head.
   EXPECT_EQ(shared, 2 * (1 + 2 * 5 + 1));
 }
@@ -92,23 +105,25 @@ TEST(TensorParallelTest, GradientsOfSharedParametersAreShared) {
 TEST(TensorParallelTest, LayersAreStages) {
   JobBuilder b;
   const Job& job = Transformer(b);
-  const Result<TensorParallel> layers = TensorParallel::Find(job, 1);
-  ASSERT_TRUE(layers.ok());
-  const Result<PipelineStages> stages = layers.value().Stages(2);
+  const Sharing sharing(job, 1);
+  const Result<PipelineStages> stages = sharing.tensor->Stages(2);
   ASSERT_TRUE(stages.ok()) << stages.status().message();
   // Forwards of 98 and backwards of 100 each; words in front, head behind. A layer begins with its
   // first product, so that the norm in front of the second is the first's.
   const double first = 5 + 98 + 11 + 100, second = 98 - 11 + 40 + 100 + 40;
   EXPECT_NEAR(stages.value().largest_share, second / (first + second), 1e-9);
-  EXPECT_EQ(stages.value().layer_bytes, 64 * 256 * 4);
-  EXPECT_EQ(stages.value().gradient_bytes, 4 * 256 * (256 + 768 + 512));
-  EXPECT_EQ(layers.value().Stages(3).status().code(), StatusCode::kNoAnswer);
+  EXPECT_EQ(stages.value().gradients,
+            (std::vector<double>{4 * 256 * 512, 4 * 256 * 256, 4 * 256 * 768}));
+  const Edit edit(job.graph(), job.corrected());
+  EXPECT_EQ(sharing.layers->LayerBytes(1, edit), 64 * 256 * 4);
+  EXPECT_EQ(sharing.layers->LayerBytes(3, edit), 3 * 64 * 256 * 4);
+  EXPECT_EQ(sharing.tensor->Stages(3).status().code(), StatusCode::kNoAnswer);
 }
 
 TEST(TensorParallelTest, OtherNetworksAreNotShared) {
   JobBuilder b = Network();
   const Job& job = b.Build();
-  EXPECT_EQ(TensorParallel::Find(job, 2).status().code(), StatusCode::kNoAnswer);
+  EXPECT_EQ(TracedLayers::Find(job).status().code(), StatusCode::kNoAnswer);
 }
 
 }  // namespace

@@ -83,16 +83,27 @@ double TracedJob::CollectivesMs(const EditedPlan& edited) const {
   return ms / edited.plan.shape->steps;
 }
 
-double TracedJob::UpdateMs() {
-  const ScaledJob one = Scaled(WithoutLimit(WithoutLatency(Topology())),
-                               {.gpus = options_.split.tensor}, std::nullopt);
-  const double with = StepMs(one);
-  const std::optional<double> without = forecaster_.StepMsWith([&](Edit& edit) {
-    Effect effect = ApplyScaledJob(job_, options_.recorded, one, edit);
-    options_.layers->RemoveUpdate(edit);
+PipelineStages TracedJob::Complete(PipelineStages stages) {
+  const auto update_ms = [&](std::int64_t gpus) {
+    const ScaledJob on =
+        Scaled(WithoutLimit(WithoutLatency(Topology())), {.gpus = gpus}, std::nullopt);
+    const std::optional<double> without = forecaster_.StepMsWith([&](Edit& edit) {
+      Effect effect = ApplyScaledJob(job_, options_.recorded, on, edit);
+      options_.layers->RemoveUpdate(edit);
+      return effect;
+    });
+    return without ? std::max(0.0, StepMs(on) - *without) : 0;
+  };
+  stages.one_gpu_update_ms = update_ms(1);
+  stages.update_ms =
+      options_.split.tensor > 1 ? update_ms(options_.split.tensor) : stages.one_gpu_update_ms;
+  forecaster_.StepMsWith([&](Edit& edit) {
+    Effect effect = ApplyAll(job_, options_.changes, edit);
+    stages.layer_bytes =
+        options_.layers->layers().LayerBytes(effect.memory_change.batch_ratio, edit);
     return effect;
   });
-  return without ? std::max(0.0, with - *without) : 0;
+  return stages;
 }
 
 ScaledStep TracedJob::OnOneGpu() { return On(Topology(), Placement(), std::nullopt); }
@@ -121,6 +132,13 @@ ScaledStep TracedJob::On(const Topology& topology, const Placement& placement,
     step.limits.exposed_ms =
         std::max(0.0, step.step_ms.mid - StepMs(Scaled(topology, Placement(), samples)));
     step.limits.transfers_ms = CollectivesMs(forecaster_.last_plan());
+  }
+  if (!options_.recorded.waits.empty()) {
+    GpusOfJob without = options_.recorded;
+    without.without_waits = true;
+    const std::optional<double> ms = forecaster_.StepMsWith(
+        [&](Edit& edit) { return ApplyScaledJob(job_, without, scaled, edit); });
+    if (ms) step.waits_ms = std::max(0.0, step.step_ms.mid - *ms);
   }
   step.without_latency_ms = StepMs(Scaled(WithoutLatency(topology), placement, samples));
   step.without_bytes_ms = StepMs(Scaled(WithoutLimit(topology), placement, samples));

@@ -38,8 +38,9 @@ class TracedJob final : public ScalableJob {
   /// Of one stage; PipelinedJob makes several of it.
   ModelParallel split() const override { return {.tensor = options_.split.tensor}; }
 
-  /// What updates the parameters, of a step; ms. REQUIRES: layers.
-  double UpdateMs();
+  /// Of the split's stages, what the job's changes make of it: updates and what layers hand on.
+  /// REQUIRES: layers.
+  PipelineStages Complete(PipelineStages stages);
 
  private:
   /// @param samples  as of On()

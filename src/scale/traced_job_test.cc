@@ -83,6 +83,8 @@ TEST_F(TracedJobTest, WhatIsKnownToBeAWaitStays) {
   const ScaledStep four = job.On(Flat(), {.gpus = 4, .nodes = 4}, std::nullopt);
   EXPECT_NEAR(four.limits.transfers_ms, 0.080, 1e-6);
   EXPECT_NEAR(four.step_ms.mid, 0.180, 1e-6);
+  // Two waits of 30 us in three steps.
+  EXPECT_NEAR(four.waits_ms, 0.020, 1e-6);
   EXPECT_NE(four.why.find("from 2 to 4 GPUs, what this rank waited for others as recorded in 2 of "
                           "them, in the rest scaled with them"),
             std::string::npos)

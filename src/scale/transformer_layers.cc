@@ -1,6 +1,7 @@
 #include "scale/transformer_layers.h"
 
 #include <algorithm>
+#include <map>
 
 namespace headroom {
 namespace {
@@ -12,19 +13,15 @@ class LayerFinder {
   explicit LayerFinder(std::span<const ForwardOperator> forward) : forward_(forward) {}
 
   std::optional<TransformerLayers> Find() {
-    std::size_t attention = Next(0, Kind::kAttention);
-    while (attention < forward_.size()) {
-      const std::size_t output = Next(attention, Kind::kProduct);
-      if (output == forward_.size()) break;
-      if (found_.shards.empty()) {
-        found_.width = forward_[output].outputs;
-        found_.rows = forward_[output].rows;
-      }
+    const std::vector<Attention> attentions = Attentions();
+    if (attentions.empty()) return std::nullopt;
+    found_.width = MostCommonWidth(attentions);
+    for (const Attention& attention : attentions) {
       // Of another width: part of another network, as the encoder of images of a model of words.
-      if (forward_[output].outputs == found_.width) AddAttention(attention, output);
-      attention = Next(output, Kind::kAttention);
+      if (forward_[attention.output].outputs != found_.width) continue;
+      if (found_.shards.empty()) found_.rows = forward_[attention.output].rows;
+      AddAttention(attention);
     }
-    if (found_.shards.empty()) return std::nullopt;
     AddFeedForward(forward_.size());
     AddHead();
     AddLookup();
@@ -32,6 +29,30 @@ class LayerFinder {
   }
 
  private:
+  struct Attention {
+    std::size_t first, output;  ///< Its first operator, and the product behind it.
+  };
+
+  std::vector<Attention> Attentions() const {
+    std::vector<Attention> all;
+    std::size_t first = Next(0, Kind::kAttention);
+    while (first < forward_.size()) {
+      const std::size_t output = Next(first, Kind::kProduct);
+      if (output == forward_.size()) break;
+      all.push_back({first, output});
+      first = Next(output, Kind::kAttention);
+    }
+    return all;
+  }
+
+  double MostCommonWidth(const std::vector<Attention>& attentions) const {
+    std::map<double, int> counts;
+    for (const Attention& attention : attentions) ++counts[forward_[attention.output].outputs];
+    return std::max_element(counts.begin(), counts.end(),
+                            [](const auto& a, const auto& b) { return a.second < b.second; })
+        ->first;
+  }
+
   std::size_t Next(std::size_t from, Kind kind) const {
     while (from < forward_.size() && forward_[from].kind != kind) ++from;
     return from;
@@ -40,19 +61,19 @@ class LayerFinder {
   /// One past the last operator that is shared out.
   std::size_t End() const { return found_.shards.empty() ? 0 : found_.shards.back().last + 1; }
 
-  void AddAttention(std::size_t attention, std::size_t output) {
-    if (!found_.shards.empty()) AddFeedForward(attention);
+  void AddAttention(const Attention& attention) {
+    if (!found_.shards.empty()) AddFeedForward(attention.first);
     constexpr int kMostInputs = 3;  // Query, key and value.
-    std::size_t first = attention;
+    std::size_t first = attention.first;
     int inputs = 0;
-    for (std::size_t i = attention; i-- > End() && inputs < kMostInputs;) {
+    for (std::size_t i = attention.first; i-- > End() && inputs < kMostInputs;) {
       if (forward_[i].kind != Kind::kProduct) continue;
       if (forward_[i].inputs != found_.width) break;
       first = i;
       ++inputs;
     }
     found_.shards.push_back(
-        {.kind = TensorShard::Kind::kAttention, .first = first, .last = output});
+        {.kind = TensorShard::Kind::kAttention, .first = first, .last = attention.output});
   }
 
   /// Behind the last attention and before `end`, if it is there.

@@ -50,11 +50,11 @@ struct TransformerLayers {
 };
 
 /// An attention is a run of kAttention operators without a product between them; the product behind
-/// it brings its result back to the model's width, and up to three products of that width in front
-/// are its query, key and value. Products behind them that widen, up to the one that is back at the
-/// width, are the feed-forward part. The widest of what follows the last layer is the head, and the
-/// largest table of what comes before the first is that of the words. nullopt: no attention is
-/// there.
+/// it brings its result back to the model's width (that of most of them), and up to three products
+/// of that width in front are its query, key and value. Products behind them that widen, up to the
+/// one that is back at the width, are the feed-forward part. The widest of what follows the last
+/// layer is the head, and the largest table of what comes before the first is that of the words.
+/// nullopt: no attention is there.
 ///
 /// @param forward  of one step, in order
 std::optional<TransformerLayers> FindTransformerLayers(std::span<const ForwardOperator> forward);

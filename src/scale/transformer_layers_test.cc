@@ -118,6 +118,24 @@ TEST(TransformerLayersTest, AHeadOfTheModelsWidthComesBeforeTheWidestOne) {
   EXPECT_EQ(found->shards[1].first, head);
 }
 
+TEST(TransformerLayersTest, TheWidthIsThatOfMostLayers) {
+  Forward f;
+  f.Attention();
+  f.Product(32, 32);  // A small network in front.
+  std::vector<std::size_t> outputs;
+  for (int i = 0; i < 2; ++i) {
+    f.Product(kWidth, 3 * kWidth);
+    f.Attention();
+    outputs.push_back(f.Product(2 * kWidth, kWidth));  // Heads are wider than the model.
+  }
+  const auto found = FindTransformerLayers(f.operators);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->width, kWidth);
+  ASSERT_EQ(found->shards.size(), 2u);
+  EXPECT_EQ(found->shards[0].last, outputs[0]);
+  EXPECT_EQ(found->shards[1].last, outputs[1]);
+}
+
 TEST(TransformerLayersTest, WithoutAttentionThereAreNone) {
   Forward f;
   f.Product(kWidth, 4 * kWidth);

@@ -113,6 +113,12 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
   X(kUnalignedRanks, "unaligned-ranks", kWarning, \
     "clocks of ranks could not be put on one", "who these ranks wait for", \
     "record the same steps on all ranks, with at least three collectives") \
+  X(kSeparateRanks, "separate-ranks", kWarning, \
+    "some ranks share no collective that all leave together with the others", "who waits for whom across them", \
+    "pass the files of one job; stages of a pipeline that exchange nothing else are compared by themselves") \
+  X(kDifferentSteps, "different-steps", kInfo, \
+    "ranks recorded other numbers of steps; those that several have are compared", "", \
+    "record the same steps on all ranks") \
   X(kOtherJob, "other-job", kWarning, "the files are of different jobs; their ranks are not compared", \
     "who waits for whom", "pass the files of one job") \
   X(kUnreadableFile, "unreadable-file", kWarning, "files of the folder that are named like traces could not be read", \

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/format.h"
 #include "analysis/operator_costs.h"
 #include "cost/batch_growth.h"
 #include "cost/operator_cost.h"
@@ -202,7 +203,9 @@ Effect ApplyBatchSize(const Job& job, const Arguments& arguments, Edit& edit) {
   const double ratio = arguments.Number("n") / static_cast<double>(*batch);
   const DoubtfulAtBatch doubtful = ScaleToBatch(job, job.device(), ratio, edit);
   Effect effect;
-  effect.why = fmt::format("{} samples a step instead of {}", arguments.Text("n"), *batch);
+  effect.why =
+      fmt::format("{} a step instead of {}",
+                  Plural(static_cast<std::int64_t>(arguments.Number("n")), "sample"), *batch);
   effect.memory_delta_bytes = 0;
   effect.memory_change.batch_ratio = ratio;
   effect.gpu_error = ErrorAtBatch(doubtful, ratio);

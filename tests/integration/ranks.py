@@ -11,12 +11,14 @@ def load(path):
 
 def collectives(trace):
     """Its kernels that all ranks run together, by start."""
-    return sorted((e for e in trace["traceEvents"] if e.get("cat") == "kernel" and "AllReduce" in e["name"]), key=lambda e: e["ts"])
+    def is_one(event):  # AMD's library calls all its kernels alike.
+        return "AllReduce" in event["name"] or str(event.get("args", {}).get("Collective name", "")).lower() == "allreduce"
+    return sorted((e for e in trace["traceEvents"] if e.get("cat") == "kernel" and is_one(e)), key=lambda e: e["ts"])
 
 
 def lost_us(trace, late_us):
-    """What a rank of this trace loses by one that is late by `late_us` at each of its collectives: the lateness, but for what the rank itself
-    computes beside the collective."""
+    """What a rank of this trace loses by one that is late by `late_us` at each of its collectives: the lateness, of which no more than what the
+    rank's own computing leaves exposed of the collective."""
     computing = sorted((e["ts"], e["ts"] + e["dur"]) for e in trace["traceEvents"] if e.get("cat") == "kernel" and "nccl" not in e["name"])
     lost = 0
     for collective in collectives(trace):
@@ -24,7 +26,7 @@ def lost_us(trace, late_us):
         for begin, stop in computing:
             hidden += max(0, min(stop, end) - max(begin, start))
             start = max(start, min(stop, end))  # What runs side by side counts once.
-        lost += max(0, min(late_us, 0.9 * collective["dur"]) - hidden)
+        lost += min(late_us, 0.9 * collective["dur"], collective["dur"] - hidden)
     return lost
 
 

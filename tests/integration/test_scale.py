@@ -211,6 +211,33 @@ class SharedLayers(support.ProgramTest):
         self.assertGreater(slow["step_ms"]["mid"], one["step_ms"]["mid"])
         self.assertEqual(slow["limited_by"], "bandwidth")
 
+    def test_stages_exchange_what_each_has(self):
+        """By gradients or by buckets, the bytes are the same; more messages take longer."""
+        def step(*flags):
+            return mids(scale(self.TRACE, "--gpus", "8", "--bandwidth-gbps", "10", "--pipeline-parallel", "4", "--micro-batches", "8", *flags))[0]
+        buckets, tensors = step(), step("--schedule", "per-tensor")
+        self.assertLess(buckets, tensors)
+        self.assertLess(tensors, 1.2 * buckets)
+
+    def test_what_stages_send_follows_the_changes(self):
+        def exposed(*flags):
+            point = scale(self.TRACE, "--gpus", "4", "--bandwidth-gbps", "0.1", "--pipeline-parallel", "4", *flags)["points"][0]
+            return point["exposed_communication_ms"]
+        alone = exposed()
+        batch = scale(self.TRACE, "--gpus", "1")["baseline"]["samples_per_step"]
+        self.assertAlmostEqual(exposed("--with", f"batch-size:n={2 * batch}") / alone, 2, delta=0.05)
+        self.assertAlmostEqual(exposed("--strong") / alone, 1, delta=0.05)
+
+    def test_stages_on_several_machines(self):
+        """Of three borders, the one between the machines costs what its link does."""
+        def exposed(machines):
+            return scale(self.TRACE, "--gpus", f"{machines}x{4 // machines}", "--bandwidth-gbps", "1", "--pipeline-parallel", "4")["points"][0]["exposed_communication_ms"]
+        self.assertAlmostEqual(exposed(4) / exposed(2), 3, delta=0.3)
+
+    def test_groups_that_lie_across_machines(self):
+        point = scale(self.TRACE, "--gpus", "3x8", "--bandwidth-gbps", "10", "--tensor-parallel", "3")["points"][0]
+        self.assertIn("do not fill machines of 8", point["why"])
+
     def test_half_of_the_gradients_are_left(self):
         whole = scale(self.TRACE, "--gpus", "2")["baseline"]["gradient_bytes"]
         shared = scale(self.TRACE, "--gpus", "4", "--tensor-parallel", "2")["points"][0]["why"]
