@@ -185,7 +185,7 @@ Status ScaleCommand::FillStaged(ScalableJob& job, PipelineStages stages, const Q
                                 ScaleReport& report) const {
   if (split_.stages == 1) return FillCurves(job, question, networks, report);
   PipelinedJob pipelined(
-      job, {.split = split_, .stages = stages, .bucket_bytes = question.bucket_bytes});
+      job, {.split = split_, .stages = std::move(stages), .bucket_bytes = question.bucket_bytes});
   return FillCurves(pipelined, question, networks, report);
 }
 

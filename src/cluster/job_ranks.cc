@@ -108,6 +108,7 @@ void FindSeparate(JobRanks& job) {
   }
   if (by_root.size() < 2) return;
   std::vector<std::string> sets;
+  sets.reserve(by_root.size());
   for (const auto& [root, ranks] : by_root) sets.push_back(SomeOf(ranks));
   constexpr std::size_t kShown = 4;
   const std::size_t more = sets.size() > kShown ? sets.size() - kShown : 0;

@@ -102,7 +102,7 @@ std::string_view GradeSentence(char grade, bool verdict) {
 }
 
 std::string GradeText(const JobReport& job) {
-  const std::string sentence(GradeSentence(job.grade(), job.HasVerdict()));
+  std::string sentence(GradeSentence(job.grade(), job.HasVerdict()));
   const auto worst = std::find_if(job.files().begin(), job.files().end(), [&](const auto& file) {
     return file.health.grade == job.grade();
   });
