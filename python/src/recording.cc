@@ -41,8 +41,7 @@ Trace::Trace(std::string path)
 std::string Trace::ReportJson(const JobOptions& options) const {
   TraceReport report =
       ValueOrThrow(Analyze(*store_, *knowledge_, AnalysisOf(*this, options.steps)));
-  cli::ChosenCalibration chosen =
-      ValueOrThrow(cli::ChooseCalibration(options.calibration, *store_));
+  ChosenCalibration chosen = ValueOrThrow(ChooseCalibration(options.calibration, *store_));
   const HostTruth truth = {.calibration = std::move(chosen.calibration),
                            .from = std::move(chosen.from),
                            .measured_step_ms = options.measured_step_ms};
@@ -53,9 +52,9 @@ std::string Trace::ReportJson(const JobOptions& options) const {
 
 Recording::Recording(std::shared_ptr<const Trace> trace, const JobOptions& options)
     : trace_(std::move(trace)),
-      job_(ValueOrThrow(cli::MakeCalibratedJob(trace_->store(), trace_->knowledge(),
-                                               AnalysisOf(*trace_, options.steps),
-                                               options.calibration, options.measured_step_ms))),
+      job_(ValueOrThrow(MakeCalibratedJob(trace_->store(), trace_->knowledge(),
+                                          AnalysisOf(*trace_, options.steps), options.calibration,
+                                          options.measured_step_ms))),
       local_state_(!options.calibration.no_local_state),
       step_ms_(Replayer().Run(job().corrected()).step_ns / 1e6) {
   FollowStreams();

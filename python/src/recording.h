@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "analysis/knowledge.h"
-#include "cli/calibrated_job.h"
 #include "store/trace_store.h"
+#include "whatif/calibrated_job.h"
 #include "whatif/forecast.h"
 
 namespace headroom::python {
@@ -27,7 +27,7 @@ struct StepOptions {
 struct JobOptions {
   StepOptions steps;
   std::optional<double> measured_step_ms;
-  cli::CalibrationFlags calibration;
+  CalibrationFlags calibration;
 };
 
 /// A trace file in memory. Never changes; any number of threads may read it.
@@ -82,7 +82,7 @@ class Recording {
   void FollowStreams();
 
   std::shared_ptr<const Trace> trace_;
-  cli::CalibratedJob job_;
+  CalibratedJob job_;
   bool local_state_;
   double step_ms_ = 0;
   std::vector<TaskIndex> next_on_stream_, first_on_stream_;

@@ -15,7 +15,7 @@
 
 #include "base/atomic_file.h"
 #include "base/local_state.h"
-#include "cli/calibration_choice.h"
+#include "whatif/calibration_choice.h"
 #include "cli/gpu_measurement.h"
 #include "cli/help.h"
 #include "cli/output.h"

@@ -6,7 +6,7 @@
 
 #include "analysis/analyze.h"
 #include "analysis/knowledge.h"
-#include "cli/calibration_choice.h"
+#include "whatif/calibration_choice.h"
 #include "cli/resource_log.h"
 #include "distributed/file_result.h"
 #include "ingest/open_trace.h"

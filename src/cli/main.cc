@@ -24,6 +24,7 @@
 #include "cli/record_command.h"
 #include "cli/report_command.h"
 #include "cli/scale_command.h"
+#include "cli/ui_command.h"
 #include "cli/whatif_command.h"
 
 namespace headroom::cli {
@@ -76,6 +77,7 @@ int Run(int argc, char** argv) {
   commands.push_back(std::make_unique<WhatifCommand>(app));
   commands.push_back(std::make_unique<PredictCommand>(app));
   commands.push_back(std::make_unique<ScaleCommand>(app));
+  commands.push_back(std::make_unique<UiCommand>(app));
   commands.push_back(std::make_unique<DataCommand>(app));
   commands.push_back(std::make_unique<MergeCommand>(app));
   commands.push_back(std::make_unique<RecordCommand>(app));

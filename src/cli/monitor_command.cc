@@ -9,8 +9,6 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
-#include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -24,6 +22,7 @@
 #include "capture/metrics/fields.h"
 #include "capture/metrics/system_sampler.h"
 #include "capture/metrics/ticker.h"
+#include "cli/end_signals.h"
 #include "cli/help.h"
 #include "cli/metric_lines.h"
 #include "cli/metric_table.h"
@@ -65,35 +64,6 @@ CLI::Validator Between(double least, double most) {
 DurationNs FromSeconds(double seconds) {
   return DurationNs(static_cast<std::int64_t>(seconds * 1e9));
 }
-
-/// Holds the signals that end a run back while it lives, so that Wait() takes them in order.
-class EndSignals {
- public:
-  /// REQUIRES: before any thread is started, which inherits it.
-  EndSignals() {
-    sigemptyset(&signals_);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals_, signal);
-    pthread_sigmask(SIG_BLOCK, &signals_, &before_);
-  }
-  EndSignals(const EndSignals&) = delete;
-  EndSignals& operator=(const EndSignals&) = delete;
-  ~EndSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
-  /// Sleeps until `deadline`; true: a signal came first.
-  bool Wait(TimeNs deadline) const {
-    for (;;) {
-      const std::int64_t left = std::max<std::int64_t>(0, (deadline - MonotonicNow()).ns());
-      constexpr std::int64_t kSecond = 1'000'000'000;
-      const timespec timeout{.tv_sec = left / kSecond, .tv_nsec = left % kSecond};
-      if (sigtimedwait(&signals_, nullptr, &timeout) > 0) return true;
-      if (errno == EAGAIN) return false;  // Else another signal's handler ran.
-    }
-  }
-
- private:
-  sigset_t signals_{};
-  sigset_t before_{};
-};
 
 /// Where a sample goes.
 class Output {

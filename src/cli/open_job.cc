@@ -5,7 +5,7 @@
 #include <thread>
 #include <utility>
 
-#include "cli/calibrated_job.h"
+#include "whatif/calibrated_job.h"
 #include "cli/help.h"
 #include "cli/progress.h"
 #include "cli/step_range.h"

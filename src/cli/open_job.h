@@ -10,7 +10,7 @@
 #include "analysis/knowledge.h"
 #include "base/named_text.h"
 #include "base/status.h"
-#include "cli/calibration_choice.h"
+#include "whatif/calibration_choice.h"
 #include "store/trace_store.h"
 #include "whatif/job.h"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/calibration_choice.h"
+#include "whatif/calibration_choice.h"
 #include "cli/file_report.h"
 #include "cli/output.h"
 #include "cli/resource_log.h"

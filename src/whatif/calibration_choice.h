@@ -7,7 +7,7 @@
 #include "store/trace_store.h"
 #include "whatif/calibration.h"
 
-namespace headroom::cli {
+namespace headroom {
 
 inline constexpr const char* kCalibrationFile = "calibration.toml";
 
@@ -28,4 +28,4 @@ struct ChosenCalibration {
 /// calibration.
 Result<ChosenCalibration> ChooseCalibration(const CalibrationFlags& flags, const TraceStore& store);
 
-}  // namespace headroom::cli
+}  // namespace headroom

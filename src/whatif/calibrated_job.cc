@@ -1,4 +1,4 @@
-#include "cli/calibrated_job.h"
+#include "whatif/calibrated_job.h"
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@
 #include "analysis/steps.h"
 #include "whatif/step_window.h"
 
-namespace headroom::cli {
+namespace headroom {
 namespace {
 
 /// As in the grade of a trace's health: beyond the first share, a bottleneck's verdict is void;
@@ -121,4 +121,4 @@ Result<CalibratedJob> MakeCalibratedJob(const TraceStore& store, const Knowledge
   return made;
 }
 
-}  // namespace headroom::cli
+}  // namespace headroom

@@ -6,10 +6,10 @@
 #include <string>
 
 #include "base/status.h"
-#include "cli/calibration_choice.h"
+#include "whatif/calibration_choice.h"
 #include "whatif/job.h"
 
-namespace headroom::cli {
+namespace headroom {
 
 struct CalibratedJob {
   std::unique_ptr<TraceStore> slice;  ///< Of which the job is; null: of the whole trace.
@@ -30,4 +30,4 @@ Result<CalibratedJob> MakeCalibratedJob(const TraceStore& store, const Knowledge
                                         const CalibrationFlags& flags,
                                         std::optional<double> measured_step_ms);
 
-}  // namespace headroom::cli
+}  // namespace headroom

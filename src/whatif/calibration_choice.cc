@@ -1,4 +1,4 @@
-#include "cli/calibration_choice.h"
+#include "whatif/calibration_choice.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include "base/local_state.h"
 #include "base/read_file.h"
 
-namespace headroom::cli {
+namespace headroom {
 namespace {
 
 Result<ChosenCalibration> ChooseFor(const CalibrationFlags& flags, const TraceStore& store) {
@@ -53,4 +53,4 @@ Result<ChosenCalibration> ChooseCalibration(const CalibrationFlags& flags,
   return chosen;
 }
 
-}  // namespace headroom::cli
+}  // namespace headroom

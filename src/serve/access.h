@@ -1,0 +1,48 @@
+// Who may ask a server on loopback: this machine's browser with the link that was printed, nobody
+// else.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace headroom {
+
+/// 32 hexadecimal digits from the system's source of randomness.
+std::string MakeToken();
+
+/// What a request says of itself; empty: not sent.
+struct RequestFacts {
+  std::string host = {};     ///< Header `Host`.
+  std::string origin = {};   ///< Header `Origin`.
+  std::string token = {};    ///< `?token=`.
+  std::string cookies = {};  ///< Header `Cookie`.
+};
+
+enum class Access : std::uint8_t {
+  kByCookie,
+  kByLink,         ///< By the token in the address; the answer sets the cookie.
+  kForeignHost,    ///< Another name led here (DNS rebinding).
+  kForeignOrigin,  ///< A page of another site asks.
+  kNoToken,        ///< Neither link nor cookie.
+};
+
+class AccessRules {
+ public:
+  AccessRules(std::string token, int port);
+
+  Access Check(const RequestFacts& request) const;
+  /// The value of the header `Set-Cookie` that answers a request by link: only this server gets it
+  /// back, and no script reads it. Its name has the port, as cookies of one host know no ports.
+  std::string SetCookie() const;
+  const std::string& token() const { return token_; }
+
+ private:
+  std::string token_, cookie_name_;
+};
+
+/// Whether a `Host` header names a server on this port of loopback, as a browser on this machine or
+/// at the other end of a tunnel sends it: the tunnel may have another port.
+bool IsLoopbackHost(std::string_view host);
+
+}  // namespace headroom

@@ -1,0 +1,211 @@
+#include "serve/http_server.h"
+
+#include <fmt/format.h>
+#include <httplib.h>
+
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "report/json_writer.h"
+#include "serve/access.h"
+
+namespace headroom {
+namespace {
+
+constexpr const char* kLoopback = "127.0.0.1";
+constexpr const char* kJson = "application/json; charset=utf-8";
+/// A page and its questions; more at once wait in line.
+constexpr std::size_t kThreads = 8;
+/// A client that is slower than this gets no answer.
+constexpr time_t kPatienceSeconds = 5;
+
+/// Nothing from elsewhere, no script but the page's own, in no other page's frame.
+constexpr const char* kPolicy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src "
+    "'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+std::string_view TypeOf(std::string_view name) {
+  constexpr std::pair<std::string_view, std::string_view> kTypes[] = {
+      {".html", "text/html; charset=utf-8"},
+      {".js", "text/javascript; charset=utf-8"},
+      {".css", "text/css; charset=utf-8"},
+      {".svg", "image/svg+xml"},
+  };
+  for (const auto& [ending, type] : kTypes) {
+    if (name.ends_with(ending)) return type;
+  }
+  return "application/octet-stream";
+}
+
+std::string ErrorJson(std::string_view message) {
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("schema").String("headroom.error/1");
+  json.Key("error").String(message);
+  json.EndObject();
+  return std::move(json).Take();
+}
+
+std::string_view WhyRefused(Access access) {
+  switch (access) {
+    case Access::kForeignHost:
+      return "this server answers for 127.0.0.1 and localhost only\n";
+    case Access::kForeignOrigin:
+      return "this server answers its own page only\n";
+    default:
+      return "open the link that headroom ui printed: it holds the token\n";
+  }
+}
+
+/// An origin that is not told is no page of ours.
+std::string Known(const std::string& origin) { return origin.empty() ? "null" : origin; }
+
+class Server final : public HttpServer {
+ public:
+  Server(TraceSession& session, std::span<const NamedText> page) : session_(session) {
+    for (const NamedText& file : page) {
+      const std::size_t slash = file.name.rfind('/');
+      page_[std::string(file.name.substr(slash == std::string_view::npos ? 0 : slash + 1))] =
+          file.content;
+    }
+    server_.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
+    server_.set_read_timeout(kPatienceSeconds);
+    server_.set_write_timeout(kPatienceSeconds);
+    server_.set_payload_max_length(0);
+    // Without this, another program on the port would share it with us.
+    server_.set_socket_options([](socket_t socket) {
+      const int yes = 1;
+      setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+    });
+    server_.set_default_headers({{"Content-Security-Policy", kPolicy},
+                                 {"X-Content-Type-Options", "nosniff"},
+                                 {"Referrer-Policy", "no-referrer"},
+                                 {"Cross-Origin-Opener-Policy", "same-origin"},
+                                 {"Cross-Origin-Resource-Policy", "same-origin"},
+                                 {"Cache-Control", "no-store"}});
+    server_.set_pre_routing_handler(
+        [this](const httplib::Request& request, httplib::Response& response) {
+          return Admit(request, response);
+        });
+    AddAnswers();
+  }
+
+  ~Server() override {
+    server_.stop();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  Status Listen(int port) {
+    if (port == 0) {
+      port_ = server_.bind_to_any_port(kLoopback);
+    } else if (server_.bind_to_port(kLoopback, port)) {
+      port_ = port;
+    }
+    if (port_ <= 0) {
+      return Status::Usage(
+          fmt::format("cannot listen on {}:{}: {}; name another port, or 0 for any", kLoopback,
+                      port, std::strerror(errno)));
+    }
+    access_ = std::make_unique<AccessRules>(MakeToken(), port_);
+    thread_ = std::thread([this] { server_.listen_after_bind(); });
+    // stop() has no effect on a server that does not run yet.
+    while (!server_.is_running()) std::this_thread::yield();
+    return Status::Ok();
+  }
+
+  int port() const override { return port_; }
+  std::string Link() const override {
+    return fmt::format("http://{}:{}/?token={}", kLoopback, port_, access_->token());
+  }
+
+ private:
+  using Handled = httplib::Server::HandlerResponse;
+
+  Handled Admit(const httplib::Request& request, httplib::Response& response) const {
+    // A header that comes twice says nothing.
+    const auto header = [&](const char* name) {
+      return request.get_header_value_count(name) == 1 ? request.get_header_value(name)
+                                                       : std::string();
+    };
+    const Access access =
+        access_->Check({.host = header("Host"),
+                        .origin = request.has_header("Origin") ? Known(header("Origin")) : "",
+                        .token = request.get_param_value("token"),
+                        .cookies = header("Cookie")});
+    switch (access) {
+      case Access::kByLink:
+        response.set_header("Set-Cookie", access_->SetCookie());
+        return Handled::Unhandled;
+      case Access::kByCookie:
+        return Handled::Unhandled;
+      default:
+        response.status = 403;
+        response.set_content(std::string(WhyRefused(access)), "text/plain; charset=utf-8");
+        return Handled::Handled;
+    }
+  }
+
+  void AddAnswers() {
+    server_.Get("/api/v1/report", [this](const httplib::Request&, httplib::Response& response) {
+      response.set_content(session_.ReportJson(), kJson);
+    });
+    server_.Get("/api/v1/scenarios", [](const httplib::Request&, httplib::Response& response) {
+      response.set_content(RenderScenariosJson(), kJson);
+    });
+    server_.Get("/api/v1/whatif",
+                [this](const httplib::Request& request, httplib::Response& response) {
+                  Whatif(request, response);
+                });
+    server_.Get("/([A-Za-z0-9_.-]*)",
+                [this](const httplib::Request& request, httplib::Response& response) {
+                  const std::string name = request.matches[1];
+                  const auto file = page_.find(name.empty() ? "index.html" : name);
+                  if (file == page_.end()) return NotThere(response);
+                  response.set_content(std::string(file->second), std::string(TypeOf(file->first)));
+                });
+    server_.set_error_handler([](const httplib::Request&, httplib::Response& response) {
+      if (response.body.empty()) response.set_content(ErrorJson("not found"), kJson);
+    });
+  }
+
+  static void NotThere(httplib::Response& response) {
+    response.status = 404;
+    response.set_content(ErrorJson("not found"), kJson);
+  }
+
+  void Whatif(const httplib::Request& request, httplib::Response& response) {
+    std::vector<std::string> scenarios;
+    const auto [begin, end] = request.params.equal_range("scenario");
+    for (auto param = begin; param != end; ++param) scenarios.push_back(param->second);
+    const Result<std::string> answer = session_.WhatifJson(scenarios);
+    if (answer.ok()) {
+      response.set_content(answer.value(), kJson);
+      return;
+    }
+    response.status = 400;
+    response.set_content(ErrorJson(answer.status().message()), kJson);
+  }
+
+  TraceSession& session_;
+  std::map<std::string, std::string_view> page_;
+  httplib::Server server_;
+  int port_ = -1;
+  std::unique_ptr<AccessRules> access_;
+  std::thread thread_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<HttpServer>> HttpServer::Start(TraceSession& session,
+                                                      std::span<const NamedText> page, int port) {
+  auto server = std::make_unique<Server>(session, page);
+  if (Status status = server->Listen(port); !status.ok()) return status;
+  return std::unique_ptr<HttpServer>(std::move(server));
+}
+
+}  // namespace headroom

@@ -1,0 +1,35 @@
+// The HTTP end of `headroom ui`: a page and its questions, on loopback.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/named_text.h"
+#include "base/status.h"
+#include "serve/trace_session.h"
+
+namespace headroom {
+
+/// Answers, under `/api/v1/`: `report`, `whatif?scenario=...` (several), `scenarios`; else files of
+/// the page by their names, `index.html` for `/`. Who asks must have the link that was printed, or
+/// the cookie that its answer set (serve/access.h); all else gets 403 and why. From threads of its
+/// own.
+class HttpServer {
+ public:
+  /// @param session  answers; outlives the server
+  /// @param page     files of the page; outlive the server
+  /// @param port     0: any that is free
+  /// Fails (kUsage) where the port is taken.
+  static Result<std::unique_ptr<HttpServer>> Start(TraceSession& session,
+                                                   std::span<const NamedText> page, int port);
+
+  /// Stops, and waits for what is being answered.
+  virtual ~HttpServer() = default;
+  virtual int port() const = 0;
+  /// With the token.
+  virtual std::string Link() const = 0;
+};
+
+}  // namespace headroom

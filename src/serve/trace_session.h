@@ -1,0 +1,61 @@
+// A trace that is open for questions: its report once, and forecasts as often as one asks.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/analyze.h"
+#include "analysis/knowledge.h"
+#include "base/status.h"
+#include "report/job_report.h"
+#include "store/trace_store.h"
+#include "whatif/calibrated_job.h"
+#include "whatif/forecast.h"
+
+namespace headroom {
+
+class TraceSession {
+ public:
+  struct Options {
+    AnalysisOptions analysis;  ///< With the path.
+    CalibrationFlags calibration;
+    std::optional<double> measured_step_ms;
+    int threads = 1;  ///< That read.
+    /// What the report's check commands need to give the same figures.
+    ReportOptions report = {};
+  };
+
+  /// Reads and analyses. Fails as OpenTrace(), AnalyzeTrace() and MakeCalibratedJob() do; where
+  /// nothing can be replayed, forecasts say why.
+  static Result<std::unique_ptr<TraceSession>> Open(const Options& options);
+
+  const std::string& path() const { return options_.analysis.path; }
+  /// headroom.report/1, as `headroom report --json` prints it.
+  const std::string& ReportJson() const { return report_json_; }
+  /// headroom.whatif/1, as `headroom whatif --json` prints it: one row a scenario, in this order;
+  /// without any, the ranking of all that apply. Fails (kUsage) with what is wrong with a scenario.
+  /// One question at a time; others wait.
+  Result<std::string> WhatifJson(const std::vector<std::string>& scenarios);
+
+ private:
+  explicit TraceSession(Options options) : options_(std::move(options)) {}
+  Status Read();
+  Status Analyze();
+
+  const Options options_;
+  std::unique_ptr<Knowledge> knowledge_;
+  std::unique_ptr<TraceStore> store_;
+  CalibratedJob job_;
+  Status why_no_forecasts_;
+  std::string report_json_;
+  std::mutex mutex_;  ///< Of the forecaster, which keeps its replay's memory.
+  std::optional<Forecaster> forecaster_;
+};
+
+/// headroom.scenarios/1: the catalogue, with the keys of each scenario and what they may be.
+std::string RenderScenariosJson();
+
+}  // namespace headroom

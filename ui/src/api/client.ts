@@ -1,0 +1,31 @@
+// The server's answers. Every failure is a sentence for the user.
+import type { Report, Scenario, WhatIf } from "./types";
+
+async function ask<T>(path: string, signal?: AbortSignal): Promise<T> {
+  let response: Response;
+  try {
+    response = await fetch(`api/v1/${path}`, { signal: signal ?? null });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw new Error("headroom does not answer: is it still running?");
+  }
+  const text = await response.text();
+  if (response.ok) return JSON.parse(text) as T;
+  let message = text.trim();
+  try {
+    message = (JSON.parse(text) as { error: string }).error;
+  } catch {
+    // A refusal is plain text.
+  }
+  throw new Error(message);
+}
+
+export const fetchReport = (): Promise<Report> => ask("report");
+
+export const fetchScenarios = async (): Promise<Scenario[]> => (await ask<{ scenarios: Scenario[] }>("scenarios")).scenarios;
+
+/** One row a scenario, in this order; without any, all that apply by what they save. */
+export function fetchWhatIf(scenarios: string[], signal?: AbortSignal): Promise<WhatIf> {
+  const query = scenarios.map((scenario) => `scenario=${encodeURIComponent(scenario)}`).join("&");
+  return ask(query === "" ? "whatif" : `whatif?${query}`, signal);
+}

@@ -1,0 +1,95 @@
+// What the page uses of headroom.report/1, headroom.whatif/1 and headroom.scenarios/1 (docs/schema/). Times are in the
+// unit of their key; null: not known.
+
+export interface Interval {
+  low: number;
+  mid: number;
+  high: number;
+}
+
+export interface Finding {
+  id: string;
+  title: string;
+  share_pct: number | null;
+  saves_ms: Interval | null;
+  saves_note: string | null;
+  evidence: string[];
+  action: string;
+  check: string;
+  whatif: string | null;
+}
+
+export interface StepParts {
+  data_wait_ms: number;
+  host_to_device_ms: number;
+  forward_ms: number;
+  backward_ms: number;
+  optimizer_ms: number;
+  communication_ms: number;
+  callback_ms: number;
+  other_ms: number;
+}
+
+export interface StepBreakdown extends StepParts {
+  gpu: StepParts;
+  step_index: number;
+  wall_ms: number;
+}
+
+export interface HealthIssue {
+  code: string;
+  severity: "info" | "warning" | "error";
+  count: number;
+  detail: string;
+  voids: string[];
+}
+
+export interface Report {
+  schema: string;
+  inputs: { path: string; events: number; devices: { id: number; name: string | null }[] }[];
+  health: { grade: string; issues: HealthIssue[] };
+  steps: {
+    source: string;
+    count: number;
+    p50_ms: number | null;
+    min_ms: number | null;
+    max_ms: number | null;
+    corrected_p50_ms: number | null;
+    profiler_overhead_pct: number | null;
+  };
+  step_breakdown: StepBreakdown | null;
+  bottleneck: { verdict: string; share_pct: number | null; confidence: string | null; evidence: string[] };
+  findings: Finding[];
+}
+
+export interface Forecast {
+  name: string;
+  step_ms: { low: number | null; mid: number | null; high: number | null };
+  speedup: number | null;
+  saves_ms: number | null;
+  memory_delta_bytes: number | null;
+  applies: boolean;
+  why: string;
+  validated: boolean | "out of range";
+}
+
+export interface WhatIf {
+  schema: string;
+  why?: string | null;
+  baseline: { corrected_step_ms: number | null; calibration: string | null } | null;
+  scenarios: Forecast[];
+}
+
+export interface ScenarioKey {
+  name: string;
+  kind: "factor" | "count" | "choice" | "regex";
+  choices: string | null;
+  otherwise: string | null;
+}
+
+export interface Scenario {
+  name: string;
+  summary: string;
+  ranked: boolean;
+  keys: ScenarioKey[];
+}

@@ -1,0 +1,50 @@
+// Every number of the page has its unit from here, as the command line writes it.
+
+function decimalsOf(ms: number): number {
+  const size = Math.abs(ms);
+  if (size < 0.9995) return 3;
+  return size < 999.995 ? 2 : 1;
+}
+
+/** "12.34 ms". */
+export function formatMs(ms: number | null): string {
+  if (ms === null) return "not known";
+  if (ms === 0) return "0 ms";
+  return `${ms.toFixed(decimalsOf(ms))} ms`;
+}
+
+/** "12.3 %". */
+export function formatPercent(percent: number | null): string {
+  if (percent === null) return "not known";
+  if (percent === 0) return "0 %";
+  if (Math.abs(percent) < 0.05) return percent < 0 ? ">-0.1 %" : "<0.1 %";
+  return `${percent.toFixed(1)} %`;
+}
+
+/** "1.23x". */
+export function formatSpeedup(factor: number | null): string {
+  return factor === null ? "not known" : `${factor.toFixed(2)}x`;
+}
+
+/** "1.21 GB": powers of ten. */
+export function formatBytes(bytes: number | null): string {
+  if (bytes === null) return "not known";
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  let value = bytes;
+  let unit = 0;
+  while (Math.abs(value) >= 999.5 && unit + 1 < units.length) {
+    value /= 1000;
+    ++unit;
+  }
+  return `${unit === 0 ? value : value.toPrecision(3)} ${units[unit]}`;
+}
+
+/** With a capital letter, as sentences of the report begin without. */
+export function formatSentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+/** "1,234,567". */
+export function formatCount(count: number): string {
+  return count.toString().replace(/\B(?=(\d{3})+(?!\d))/g, ",");
+}

@@ -1,0 +1,14 @@
+import { render } from "preact";
+import { App } from "./app";
+import "./style.css";
+
+const root = document.getElementById("app");
+if (root !== null) {
+  // The link's token has become a cookie: the address need not show it any longer.
+  const address = new URL(location.href);
+  if (address.searchParams.has("token")) {
+    address.searchParams.delete("token");
+    history.replaceState(null, "", address);
+  }
+  render(<App />, root);
+}

@@ -1,0 +1,36 @@
+import { expect, test } from "vitest";
+import type { Scenario } from "../api/types";
+import { bySavings, choiceOf, defaultsOf, scenarioIn, textOf } from "./scenario";
+
+const CATALOGUE: Scenario[] = [
+  { name: "amp", summary: "", ranked: true, keys: [{ name: "dtype", kind: "choice", choices: "fp16|bf16", otherwise: "fp16" }] },
+  { name: "batch-size", summary: "", ranked: false, keys: [{ name: "n", kind: "count", choices: null, otherwise: null }] },
+  { name: "cuda-graph", summary: "", ranked: true, keys: [] },
+];
+
+test("switches make a combination in the catalogue's order", () => {
+  expect(textOf({}, CATALOGUE)).toBe("");
+  expect(textOf({ "cuda-graph": {}, amp: { dtype: "bf16" } }, CATALOGUE)).toBe("amp:dtype=bf16+cuda-graph");
+  expect(textOf({ amp: {} }, CATALOGUE)).toBe("amp:dtype=fp16");
+});
+
+test("a link brings the switches back", () => {
+  const text = "amp:dtype=bf16+batch-size:n=64";
+  expect(textOf(choiceOf(text, CATALOGUE), CATALOGUE)).toBe(text);
+  expect(choiceOf("amp:dtype=bf16,evil=1+nothing", CATALOGUE)).toEqual({ amp: { dtype: "bf16" } });
+  expect(choiceOf("", CATALOGUE)).toEqual({});
+});
+
+test("the scenario of a command", () => {
+  expect(scenarioIn("headroom whatif 'my amp.json' amp+cuda-graph --steps 3:5", CATALOGUE)).toBe("amp+cuda-graph");
+  expect(scenarioIn("headroom report trace.json", CATALOGUE)).toBe("");
+});
+
+test("what saves most comes first", () => {
+  const saves: Record<string, number> = { "cuda-graph": 2, "batch-size": -1 };
+  expect(bySavings(CATALOGUE, (name) => saves[name] ?? null).map((one) => one.name)).toEqual(["cuda-graph", "batch-size", "amp"]);
+});
+
+test("what has no default begins with a value that the engine takes", () => {
+  expect(CATALOGUE.map(defaultsOf)).toEqual([{ dtype: "fp16" }, { n: "2" }, {}]);
+});

@@ -1,0 +1,60 @@
+// Scenarios as the user sets them, and as the engine reads them: "amp:dtype=bf16+batch-size:n=64".
+import type { Scenario, ScenarioKey } from "../api/types";
+
+/** Values of the keys of each scenario that is switched on, by name. */
+export type Choice = Record<string, Record<string, string>>;
+
+/** A value to begin with, where the catalogue has none. */
+function valueOf(key: ScenarioKey): string {
+  if (key.otherwise !== null) return key.otherwise;
+  if (key.kind === "choice") return (key.choices ?? "").split("|")[0] ?? "";
+  return key.kind === "regex" ? ".*" : "2";
+}
+
+export function defaultsOf(scenario: Scenario): Record<string, string> {
+  return Object.fromEntries(scenario.keys.map((key) => [key.name, valueOf(key)]));
+}
+
+/** In the catalogue's order; empty: nothing is switched on. */
+export function textOf(choice: Choice, catalogue: Scenario[]): string {
+  const calls: string[] = [];
+  for (const scenario of catalogue) {
+    const values = choice[scenario.name];
+    if (values === undefined) continue;
+    const given = scenario.keys.map((key) => `${key.name}=${values[key.name] ?? valueOf(key)}`);
+    calls.push(given.length === 0 ? scenario.name : `${scenario.name}:${given.join(",")}`);
+  }
+  return calls.join("+");
+}
+
+/** The scenario that a command asks for ("headroom whatif trace.json tf32 --steps 3:5"); empty: none. */
+export function scenarioIn(command: string, catalogue: Scenario[]): string {
+  const isScenario = (word: string) => word.split("+").every((call) => catalogue.some((one) => one.name === call.split(":")[0]));
+  return command.split(" ").slice(2).find(isScenario) ?? "";
+}
+
+/** Those that save most alone first; then the rest in the catalogue's order. */
+export function bySavings(catalogue: Scenario[], savesMs: (name: string) => number | null): Scenario[] {
+  const worth = (scenario: Scenario) => savesMs(scenario.name) ?? -Infinity;
+  return [...catalogue].sort((a, b) => (worth(a) === worth(b) ? 0 : worth(b) - worth(a)));
+}
+
+/** The other way; what the catalogue does not have is left out. Values of regular expressions may hold any character but the
+ * separators, which is all that the page itself writes. */
+export function choiceOf(text: string, catalogue: Scenario[]): Choice {
+  const choice: Choice = {};
+  for (const call of text.split("+")) {
+    const colon = call.indexOf(":");
+    const name = colon < 0 ? call : call.slice(0, colon);
+    const scenario = catalogue.find((one) => one.name === name);
+    if (scenario === undefined) continue;
+    const values = defaultsOf(scenario);
+    for (const pair of colon < 0 ? [] : call.slice(colon + 1).split(",")) {
+      const equals = pair.indexOf("=");
+      const key = pair.slice(0, equals);
+      if (equals > 0 && key in values) values[key] = pair.slice(equals + 1);
+    }
+    choice[name] = values;
+  }
+  return choice;
+}

@@ -1,0 +1,145 @@
+import type { Finding, Report, Scenario } from "../api/types";
+import { Bar } from "../components/bar";
+import { formatCount, formatMs, formatPercent, formatSentence } from "../format";
+import { partsOf } from "../model/breakdown";
+import { scenarioIn } from "../model/scenario";
+
+const VERDICTS: Record<string, string> = {
+  host: "The host holds the step back: it cannot launch work fast enough.",
+  "gpu-compute": "The GPU's arithmetic holds the step back.",
+  "gpu-memory": "The GPU's memory bandwidth holds the step back.",
+  input: "The input pipeline holds the step back.",
+  communication: "Communication between GPUs holds the step back.",
+  callback: "A callback of the trainer holds the step back.",
+  synchronization: "Waiting for the GPU in blocking calls holds the step back.",
+  balanced: "No one thing holds the step back.",
+  unknown: "What holds the step back cannot be told from this trace.",
+};
+
+interface Props {
+  report: Report;
+  catalogue: Scenario[];
+  onTry: (scenario: string) => void;
+}
+
+function FindingCard({ finding, catalogue, onTry }: Omit<Props, "report"> & { finding: Finding }) {
+  const scenario = scenarioIn(finding.whatif ?? "", catalogue);
+  return (
+    <li class="card finding">
+      <h3>{formatSentence(finding.title)}</h3>
+      <p class="gain">
+        {finding.saves_ms === null ? (
+          <span class="dim">{finding.saves_note ?? "What it would save is not known."}</span>
+        ) : (
+          <>
+            saves <strong>{formatMs(finding.saves_ms.mid)}</strong> a step{" "}
+            <span class="dim">
+              ({formatMs(finding.saves_ms.low)} to {formatMs(finding.saves_ms.high)})
+            </span>
+          </>
+        )}
+      </p>
+      <p>{formatSentence(finding.action)}</p>
+      <details>
+        <summary>Evidence</summary>
+        <ul>
+          {finding.evidence.map((sentence) => (
+            <li key={sentence}>{formatSentence(sentence)}</li>
+          ))}
+        </ul>
+        <p>
+          Check it: <code>{finding.check}</code>
+        </p>
+      </details>
+      {scenario !== "" && (
+        <button type="button" onClick={() => onTry(scenario)}>
+          Try it: {scenario}
+        </button>
+      )}
+    </li>
+  );
+}
+
+export function Overview({ report, catalogue, onTry }: Props) {
+  const { steps, bottleneck, health } = report;
+  const breakdown = report.step_breakdown;
+  return (
+    <>
+      <section aria-labelledby="verdict" class="card">
+        <h2 id="verdict">{VERDICTS[bottleneck.verdict] ?? bottleneck.verdict}</h2>
+        <p>
+          {bottleneck.share_pct !== null && <strong>{formatPercent(bottleneck.share_pct)} of the step. </strong>}
+          {bottleneck.confidence !== null && <span class="dim">Confidence: {bottleneck.confidence}.</span>}
+        </p>
+        <ul>
+          {bottleneck.evidence.map((sentence) => (
+            <li key={sentence}>{formatSentence(sentence)}</li>
+          ))}
+        </ul>
+      </section>
+      <section aria-labelledby="step" class="card">
+        <h2 id="step">
+          {steps.p50_ms === null ? "No whole step was recorded" : `${formatMs(steps.p50_ms)} a step`}
+        </h2>
+        {steps.p50_ms !== null && (
+          <p class="dim">
+            Median of {formatCount(steps.count)}, from {formatMs(steps.min_ms)} to {formatMs(steps.max_ms)}.
+            {steps.corrected_p50_ms !== null && ` Without the profiler ${formatMs(steps.corrected_p50_ms)}.`}
+          </p>
+        )}
+        {breakdown === null ? (
+          <p class="dim">The step cannot be split: record CPU and GPU activity of whole steps.</p>
+        ) : (
+          <table>
+            <caption class="dim">Each moment of the median step belongs to one row. Strong: the GPU works; pale: it is idle.</caption>
+            <tbody>
+              {partsOf(breakdown).map((part) => (
+                <tr key={part.key} class={part.ms === 0 ? "dim" : ""}>
+                  <th scope="row" title={part.meaning}>
+                    {part.name}
+                  </th>
+                  <td class="number">{formatMs(part.ms)}</td>
+                  <td class="number">{formatPercent(100 * part.share)}</td>
+                  <td class="wide">
+                    <Bar
+                      share={part.share}
+                      busy={part.gpuMs / breakdown.wall_ms}
+                      label={`${part.name}: ${formatMs(part.ms)}, the GPU works ${formatMs(part.gpuMs)} of it`}
+                    />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )}
+      </section>
+      <section aria-labelledby="findings">
+        <h2 id="findings">What to do</h2>
+        {report.findings.length === 0 ? (
+          <p class="dim">Nothing stands out.</p>
+        ) : (
+          <ol class="findings">
+            {report.findings.map((finding) => (
+              <FindingCard key={finding.id} finding={finding} catalogue={catalogue} onTry={onTry} />
+            ))}
+          </ol>
+        )}
+      </section>
+      <section aria-labelledby="health" class="card">
+        <h2 id="health">Trace health: {health.grade}</h2>
+        {health.issues.length === 0 ? (
+          <p class="dim">Nothing is damaged, nothing is missing.</p>
+        ) : (
+          <ul>
+            {health.issues.map((issue) => (
+              <li key={issue.code}>
+                <span class={`severity ${issue.severity}`}>{issue.severity}</span> {formatSentence(issue.detail)}
+                {issue.voids.length > 0 && <span class="dim"> Takes away: {issue.voids.join(", ")}.</span>}
+              </li>
+            ))}
+          </ul>
+        )}
+      </section>
+    </>
+  );
+}
