@@ -15,7 +15,6 @@
 
 #include "base/atomic_file.h"
 #include "base/local_state.h"
-#include "whatif/calibration_choice.h"
 #include "cli/gpu_measurement.h"
 #include "cli/help.h"
 #include "cli/output.h"
@@ -24,6 +23,7 @@
 #include "ingest/open_trace.h"
 #include "report/escape.h"
 #include "report/text_page.h"
+#include "whatif/calibration_choice.h"
 #include "whatif/fit_calibration.h"
 
 namespace headroom::cli {

@@ -6,10 +6,10 @@
 
 #include "analysis/analyze.h"
 #include "analysis/knowledge.h"
-#include "whatif/calibration_choice.h"
 #include "cli/resource_log.h"
 #include "distributed/file_result.h"
 #include "ingest/open_trace.h"
+#include "whatif/calibration_choice.h"
 
 namespace headroom::cli {
 

@@ -5,12 +5,12 @@
 #include <thread>
 #include <utility>
 
-#include "whatif/calibrated_job.h"
 #include "cli/help.h"
 #include "cli/progress.h"
 #include "cli/step_range.h"
 #include "ingest/open_trace.h"
 #include "report/escape.h"
+#include "whatif/calibrated_job.h"
 
 namespace headroom::cli {
 

@@ -10,8 +10,8 @@
 #include "analysis/knowledge.h"
 #include "base/named_text.h"
 #include "base/status.h"
-#include "whatif/calibration_choice.h"
 #include "store/trace_store.h"
+#include "whatif/calibration_choice.h"
 #include "whatif/job.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): the name that the library has.

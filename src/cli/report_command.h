@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "whatif/calibration_choice.h"
 #include "cli/file_report.h"
 #include "cli/output.h"
 #include "cli/resource_log.h"
@@ -16,6 +15,7 @@
 #include "cli/trace_files.h"
 #include "cluster/job_ranks.h"
 #include "distributed/shared_reading.h"
+#include "whatif/calibration_choice.h"
 
 namespace headroom::cli {
 
