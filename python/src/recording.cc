@@ -5,12 +5,13 @@
 #include <thread>
 
 #include "analysis/analyze.h"
-#include "cli/forecast_record.h"
 #include "errors.h"
 #include "ingest/open_trace.h"
+#include "report/forecast_answer.h"
 #include "report/forecast_report.h"
 #include "report/json_report.h"
 #include "whatif/finding_forecasts.h"
+#include "whatif/forecast_record.h"
 
 namespace headroom::python {
 namespace {
@@ -79,28 +80,14 @@ void Recording::FollowStreams() {
 }
 
 std::string Recording::WhatifJson(const std::vector<std::string>& scenarios) const {
-  std::vector<std::vector<ScenarioCall>> calls;
-  calls.reserve(scenarios.size());
-  for (const std::string& text : scenarios) calls.push_back(ValueOrThrow(ParseScenario(text)));
+  const std::vector<std::vector<ScenarioCall>> calls = ValueOrThrow(ParseScenarios(scenarios));
   if (!job_.forecasts.ok()) throw StatusError(job_.forecasts);
-  const cli::ForecastRecord record = ValueOrThrow(cli::ForecastRecord::Open(!local_state_));
+  const ForecastRecord record = ValueOrThrow(ForecastRecord::Open(!local_state_));
   const std::unique_lock lock = Lock();
   if (!forecaster_) forecaster_.emplace(job());
-  ForecastReport report;
-  report.path = trace_->path();
-  report.calibration = calibration();
-  report.baseline = forecaster_->baseline();
-  report.baseline.AlsoNote(job_.note);
-  report.ranked = scenarios.empty();
-  for (std::size_t i = 0; i < calls.size(); ++i)
-    report.forecasts.push_back(forecaster_->Run(scenarios[i], calls[i]));
-  if (report.ranked) {
-    Ranking ranking = forecaster_->Rank();
-    report.forecasts = std::move(ranking.applying);
-    report.abstaining = std::move(ranking.abstaining);
-  }
-  for (Forecast& forecast : report.forecasts) record.Adjust(MachineOf(job().store()), forecast);
-  return RenderForecastJson(report);
+  const ForecastSource source = {
+      .path = trace_->path(), .calibration = calibration(), .note = job_.note};
+  return RenderForecastJson(AnswerForecasts(job(), source, scenarios, calls, record, *forecaster_));
 }
 
 }  // namespace headroom::python

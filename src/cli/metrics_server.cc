@@ -7,10 +7,11 @@
 #include <thread>
 #include <utility>
 
+#include "serve/loopback.h"
+
 namespace headroom::cli {
 namespace {
 
-constexpr const char* kLoopback = "127.0.0.1";
 constexpr const char* kTextFormat = "text/plain; version=0.0.4; charset=utf-8";
 
 class Server : public MetricsServer {
@@ -23,11 +24,6 @@ class Server : public MetricsServer {
     server_.set_read_timeout(5);
     server_.set_write_timeout(5);
     server_.set_payload_max_length(0);
-    // Without this, another program on the port would share it with us.
-    server_.set_socket_options([](socket_t socket) {
-      const int yes = 1;
-      setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-    });
     server_.set_pre_routing_handler([this](const httplib::Request& request,
                                            httplib::Response& response) {
       if (request.get_header_value_count("Host") == 1 &&
@@ -52,16 +48,9 @@ class Server : public MetricsServer {
   }
 
   Status Listen(int port) {
-    if (port == 0) {
-      port_ = server_.bind_to_any_port(kLoopback);
-    } else if (server_.bind_to_port(kLoopback, port)) {
-      port_ = port;
-    }
-    if (port_ <= 0) {
-      return Status::Usage(
-          fmt::format("cannot listen on {}:{}: {}; name another port, or 0 for any", kLoopback,
-                      port, std::strerror(errno)));
-    }
+    const Result<int> bound = BindToLoopback(server_, port);
+    if (!bound.ok()) return bound.status();
+    port_ = bound.value();
     thread_ = std::thread([this] { server_.listen_after_bind(); });
     // stop() has no effect on a server that does not run yet.
     while (!server_.is_running()) std::this_thread::yield();

@@ -11,14 +11,15 @@
 #include <utility>
 
 #include "base/local_state.h"
-#include "cli/forecast_record.h"
 #include "cli/join_team.h"
 #include "cli/open_job.h"
 #include "cli/output.h"
 #include "distributed/team.h"
+#include "report/forecast_answer.h"
 #include "report/forecast_report.h"
 #include "report/score_report.h"
 #include "whatif/forecast.h"
+#include "whatif/forecast_record.h"
 #include "whatif/same_job.h"
 
 namespace headroom::cli {
@@ -101,12 +102,8 @@ Status WhatifCommand::Lead(SweepSharing& sharing) {
   if (Status status = CheckOutput({trace_}); !status.ok()) return status;
   if (Status status = views_.Check(trace_, scenarios_); !status.ok()) return status;
   // Wrong names are told before a large trace is read.
-  std::vector<std::vector<ScenarioCall>> calls;
-  for (const std::string& text : scenarios_) {
-    Result<std::vector<ScenarioCall>> parsed = ParseScenario(text);
-    if (!parsed.ok()) return parsed.status();
-    calls.push_back(std::move(parsed).value());
-  }
+  const Result<std::vector<std::vector<ScenarioCall>>> calls = ParseScenarios(scenarios_);
+  if (!calls.ok()) return calls.status();
   sharing.Begin();
   Result<OpenedJob> opened = OpenJob(trace_, options_);
   const Status why_none = opened.ok() ? opened.value().forecasts : opened.status();
@@ -127,8 +124,8 @@ Status WhatifCommand::Lead(SweepSharing& sharing) {
   report.baseline.AlsoNote(opened.value().note);
   report.ranked = scenarios_.empty();
   if (Status status = views_.Begin(job, sharing, report); !status.ok()) return status;
-  for (std::size_t i = 0; i < calls.size(); ++i) {
-    report.forecasts.push_back(forecaster.Run(scenarios_[i], calls[i]));
+  for (std::size_t i = 0; i < calls.value().size(); ++i) {
+    report.forecasts.push_back(forecaster.Run(scenarios_[i], calls.value()[i]));
     if (Status status = views_.AddScenario(job, forecaster.last_plan(), report); !status.ok())
       return status;
   }
@@ -156,22 +153,7 @@ Status WhatifCommand::CheckOutput(const std::vector<std::string>& inputs) const 
 }
 
 std::string WhatifCommand::RenderNoAnswer(const Status& status, bool color, Charset charset) const {
-  ForecastReport report;
-  report.path = trace_;
-  report.no_answer = status.message();
-  report.ranked = scenarios_.empty();
-  const auto abstain = [&](std::string name) {
-    Forecast forecast;
-    forecast.name = std::move(name);
-    forecast.applies = false;
-    forecast.why = status.message();
-    return forecast;
-  };
-  for (const std::string& scenario : scenarios_) report.forecasts.push_back(abstain(scenario));
-  if (report.ranked) {
-    for (const Scenario& scenario : Catalogue())
-      report.abstaining.push_back(abstain(std::string(scenario.name)));
-  }
+  const ForecastReport report = AnswerWithout(trace_, status, scenarios_);
   return json_ ? RenderForecastJson(report) : RenderForecastText(report, color, charset);
 }
 

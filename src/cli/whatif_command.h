@@ -5,11 +5,11 @@
 #include <utility>
 #include <vector>
 
-#include "cli/forecast_record.h"
 #include "cli/open_job.h"
 #include "cli/subcommand.h"
 #include "cli/whatif_views.h"
 #include "report/escape.h"
+#include "whatif/forecast_record.h"
 
 namespace headroom::cli {
 

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <httplib.h>
 
-#include <cerrno>
-#include <cstring>
 #include <map>
 #include <string_view>
 #include <thread>
@@ -13,11 +11,11 @@
 
 #include "report/json_writer.h"
 #include "serve/access.h"
+#include "serve/loopback.h"
 
 namespace headroom {
 namespace {
 
-constexpr const char* kLoopback = "127.0.0.1";
 constexpr const char* kJson = "application/json; charset=utf-8";
 /// A page and its questions; more at once wait in line.
 constexpr std::size_t kThreads = 8;
@@ -77,11 +75,6 @@ class Server final : public HttpServer {
     server_.set_read_timeout(kPatienceSeconds);
     server_.set_write_timeout(kPatienceSeconds);
     server_.set_payload_max_length(0);
-    // Without this, another program on the port would share it with us.
-    server_.set_socket_options([](socket_t socket) {
-      const int yes = 1;
-      setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-    });
     server_.set_default_headers({{"Content-Security-Policy", kPolicy},
                                  {"X-Content-Type-Options", "nosniff"},
                                  {"Referrer-Policy", "no-referrer"},
@@ -101,16 +94,9 @@ class Server final : public HttpServer {
   }
 
   Status Listen(int port) {
-    if (port == 0) {
-      port_ = server_.bind_to_any_port(kLoopback);
-    } else if (server_.bind_to_port(kLoopback, port)) {
-      port_ = port;
-    }
-    if (port_ <= 0) {
-      return Status::Usage(
-          fmt::format("cannot listen on {}:{}: {}; name another port, or 0 for any", kLoopback,
-                      port, std::strerror(errno)));
-    }
+    const Result<int> bound = BindToLoopback(server_, port);
+    if (!bound.ok()) return bound.status();
+    port_ = bound.value();
     access_ = std::make_unique<AccessRules>(MakeToken(), port_);
     thread_ = std::thread([this] { server_.listen_after_bind(); });
     // stop() has no effect on a server that does not run yet.

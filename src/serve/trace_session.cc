@@ -5,6 +5,7 @@
 
 #include "analysis/analyzed_trace.h"
 #include "ingest/open_trace.h"
+#include "report/forecast_answer.h"
 #include "report/forecast_report.h"
 #include "report/json_report.h"
 #include "report/json_writer.h"
@@ -73,31 +74,16 @@ Status TraceSession::Analyze() {
 }
 
 Result<std::string> TraceSession::WhatifJson(const std::vector<std::string>& scenarios) {
-  std::vector<std::vector<ScenarioCall>> calls;
-  for (const std::string& text : scenarios) {
-    Result<std::vector<ScenarioCall>> parsed = ParseScenario(text);
-    if (!parsed.ok()) return parsed.status();
-    calls.push_back(std::move(parsed).value());
-  }
-  ForecastReport report;
-  report.path = path();
-  if (!forecaster_) {
-    report.no_answer = why_no_forecasts_.message();
-    return RenderForecastJson(report);
-  }
+  const Result<std::vector<std::vector<ScenarioCall>>> calls = ParseScenarios(scenarios);
+  if (!calls.ok()) return calls.status();
+  if (!forecaster_) return RenderForecastJson(AnswerWithout(path(), why_no_forecasts_, scenarios));
+  const Result<ForecastRecord> record = ForecastRecord::Open(options_.calibration.no_local_state);
+  if (!record.ok()) return record.status();
   const std::lock_guard<std::mutex> lock(mutex_);
-  report.calibration = job_.calibration;
-  report.baseline = forecaster_->baseline();
-  report.baseline.AlsoNote(job_.note);
-  report.ranked = scenarios.empty();
-  for (std::size_t i = 0; i < calls.size(); ++i)
-    report.forecasts.push_back(forecaster_->Run(scenarios[i], calls[i]));
-  if (report.ranked) {
-    Ranking ranking = forecaster_->Rank();
-    report.forecasts = std::move(ranking.applying);
-    report.abstaining = std::move(ranking.abstaining);
-  }
-  return RenderForecastJson(report);
+  const ForecastSource source = {
+      .path = path(), .calibration = job_.calibration, .note = job_.note};
+  return RenderForecastJson(
+      AnswerForecasts(*job_.job, source, scenarios, calls.value(), record.value(), *forecaster_));
 }
 
 std::string RenderScenariosJson() {

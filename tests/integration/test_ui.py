@@ -138,6 +138,22 @@ class Ui(support.ProgramTest):
         self.assert_refused(support.headroom("ui", TRACE, "--port", str(self.link.port)), 2, "cannot listen", "another port")
 
 
+class NothingToReplay(support.ProgramTest):
+    def test_every_scenario_abstains_as_on_the_command_line(self):
+        trace = self.write("host.json", json.dumps({"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1, "dur": 5}]}))
+        with subprocess.Popen([support.BINARY, "ui", trace, LOCAL, "-q"], stdout=subprocess.PIPE, text=True) as server:
+            self.addCleanup(server.kill)
+            link = urllib.parse.urlsplit(server.stdout.readline().strip())
+            for query, scenarios in (("", []), ("&scenario=amp&scenario=tf32", ["amp", "tf32"])):
+                connection = http.client.HTTPConnection("127.0.0.1", link.port, timeout=30)
+                connection.request("GET", f"/api/v1/whatif?{link.query}{query}")
+                answer = json.loads(connection.getresponse().read())
+                connection.close()
+                self.assertEqual(answer, support.headroom("whatif", trace, *scenarios, "--json", LOCAL).json())
+            server.send_signal(signal.SIGINT)
+            self.assertEqual(server.wait(10), 0)
+
+
 class NoPage(support.ProgramTest):
     def test_what_is_no_trace(self):
         self.assert_refused(support.headroom("ui", self.write("no.json", "{}")), 3, "no.json")

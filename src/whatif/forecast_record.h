@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "whatif/forecast_ledger.h"
 
-namespace headroom::cli {
+namespace headroom {
 
 /// Reads and writes the ledger. Without local state it is empty and stays so.
 class ForecastRecord {
@@ -40,4 +40,4 @@ Result<std::string> FingerprintOf(const std::string& trace);
 Result<LedgerRecord> FindForecast(const ForecastRecord& record, const std::string& trace,
                                   const std::optional<std::string>& scenario);
 
-}  // namespace headroom::cli
+}  // namespace headroom

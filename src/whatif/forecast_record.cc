@@ -1,4 +1,4 @@
-#include "cli/forecast_record.h"
+#include "whatif/forecast_record.h"
 
 #include <fmt/format.h>
 #include <xxhash.h>
@@ -15,7 +15,7 @@
 #include "base/local_state.h"
 #include "base/read_file.h"
 
-namespace headroom::cli {
+namespace headroom {
 namespace {
 
 constexpr const char* kLedgerFile = "forecasts.jsonl";
@@ -103,4 +103,4 @@ Result<LedgerRecord> FindForecast(const ForecastRecord& record, const std::strin
   return *found;
 }
 
-}  // namespace headroom::cli
+}  // namespace headroom
