@@ -1,20 +1,17 @@
 import { useEffect, useState } from "preact/hooks";
 import { fetchReport, fetchScenarios } from "./api/client";
 import type { Report, Scenario } from "./api/types";
-import { readState, type UrlState, VIEWS, writeState } from "./model/url_state";
-import { Overview } from "./views/overview";
-import { WhatIf } from "./views/what_if";
-
-const TITLES: Record<(typeof VIEWS)[number], string> = { overview: "Overview", "what-if": "What if" };
+import { readState, type UrlState, withView, writeState } from "./model/url_state";
+import { VIEW_IDS, VIEWS } from "./views/registry";
 
 export function App() {
-  const [state, setState] = useState<UrlState>(() => readState(location.hash));
+  const [state, setState] = useState<UrlState>(() => readState(location.hash, VIEW_IDS));
   const [report, setReport] = useState<Report | null>(null);
-  const [catalogue, setCatalogue] = useState<Scenario[]>([]);
+  const [catalogue, setCatalogue] = useState<Scenario[] | null>(null);
   const [error, setError] = useState("");
 
   useEffect(() => {
-    const follow = () => setState(readState(location.hash));
+    const follow = () => setState(readState(location.hash, VIEW_IDS));
     addEventListener("hashchange", follow);
     const fail = (failure: Error) => setError(failure.message);
     fetchReport().then(setReport, fail);
@@ -28,6 +25,7 @@ export function App() {
   useEffect(() => {
     document.title = path === "" ? "Headroom" : `Headroom: ${path.split("/").pop()}`;
   }, [path]);
+  const shown = VIEWS.find((view) => view.id === state.view);
 
   return (
     <>
@@ -36,8 +34,8 @@ export function App() {
         <p class="dim path">{path}</p>
         <nav aria-label="Views">
           {VIEWS.map((view) => (
-            <a key={view} href={writeState({ ...state, view })} aria-current={state.view === view ? "page" : undefined}>
-              {TITLES[view]}
+            <a key={view.id} href={writeState(withView(state, view.id))} aria-current={view === shown ? "page" : undefined}>
+              {view.title}
             </a>
           ))}
         </nav>
@@ -48,12 +46,9 @@ export function App() {
             {error}
           </p>
         )}
-        {report === null && error === "" && <p class="dim">Reading the report …</p>}
-        {report !== null && state.view === "overview" && (
-          <Overview report={report} catalogue={catalogue} onTry={(scenario) => go({ view: "what-if", scenario })} />
-        )}
-        {catalogue.length > 0 && state.view === "what-if" && (
-          <WhatIf catalogue={catalogue} scenario={state.scenario} onChange={(scenario) => go({ ...state, scenario })} />
+        {error === "" && (report === null || catalogue === null) && <p class="dim">Reading the report …</p>}
+        {shown !== undefined && report !== null && catalogue !== null && (
+          <shown.Component report={report} catalogue={catalogue} state={state} go={go} />
         )}
       </main>
     </>

@@ -1,20 +1,28 @@
 // What is shown, in the address, so that a view can be shared and the browser's back button works.
 
-export const VIEWS = ["overview", "what-if"] as const;
-export type View = (typeof VIEWS)[number];
-
+/** A view and what it is set to, by names of its own: "#what-if?scenario=amp". */
 export interface UrlState {
-  view: View;
-  scenario: string;
+  view: string;
+  query: Record<string, string>;
 }
 
-/** Of "#what-if?scenario=amp"; what is not known counts as not there. */
-export function readState(hash: string): UrlState {
+/** What all views share: it stays when another view is opened. */
+const SHARED = ["scenario"];
+
+/** @param views  known ones; the first stands for whatever is not among them */
+export function readState(hash: string, views: string[]): UrlState {
   const [name, query] = hash.replace(/^#/, "").split("?", 2);
-  const view = VIEWS.find((one) => one === name) ?? "overview";
-  return { view, scenario: new URLSearchParams(query ?? "").get("scenario") ?? "" };
+  const view = views.find((one) => one === name) ?? views[0] ?? "";
+  return { view, query: Object.fromEntries(new URLSearchParams(query ?? "")) };
 }
 
+/** Empty values are left out. */
 export function writeState(state: UrlState): string {
-  return state.scenario === "" ? `#${state.view}` : `#${state.view}?${new URLSearchParams({ scenario: state.scenario })}`;
+  const query = new URLSearchParams(Object.entries(state.query).filter(([, value]) => value !== "")).toString();
+  return query === "" ? `#${state.view}` : `#${state.view}?${query}`;
+}
+
+/** Another view about the same question. */
+export function withView(state: UrlState, view: string): UrlState {
+  return { view, query: Object.fromEntries(Object.entries(state.query).filter(([name]) => SHARED.includes(name))) };
 }

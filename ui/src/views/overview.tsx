@@ -1,8 +1,9 @@
-import type { Finding, Report, Scenario } from "../api/types";
+import type { Finding, Scenario } from "../api/types";
 import { Bar } from "../components/bar";
 import { formatCount, formatMs, formatPercent, formatSentence } from "../format";
 import { partsOf } from "../model/breakdown";
 import { scenarioIn } from "../model/scenario";
+import type { ViewProps } from "./registry";
 
 const VERDICTS: Record<string, string> = {
   host: "The host holds the step back: it cannot launch work fast enough.",
@@ -16,13 +17,13 @@ const VERDICTS: Record<string, string> = {
   unknown: "What holds the step back cannot be told from this trace.",
 };
 
-interface Props {
-  report: Report;
+interface CardProps {
+  finding: Finding;
   catalogue: Scenario[];
   onTry: (scenario: string) => void;
 }
 
-function FindingCard({ finding, catalogue, onTry }: Omit<Props, "report"> & { finding: Finding }) {
+function FindingCard({ finding, catalogue, onTry }: CardProps) {
   const scenario = scenarioIn(finding.whatif ?? "", catalogue);
   return (
     <li class="card finding">
@@ -60,7 +61,8 @@ function FindingCard({ finding, catalogue, onTry }: Omit<Props, "report"> & { fi
   );
 }
 
-export function Overview({ report, catalogue, onTry }: Props) {
+export function Overview({ report, catalogue, go }: ViewProps) {
+  const onTry = (scenario: string) => go({ view: "what-if", query: { scenario } });
   const { steps, bottleneck, health } = report;
   const breakdown = report.step_breakdown;
   return (

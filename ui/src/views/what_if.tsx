@@ -4,12 +4,7 @@ import type { Forecast, Scenario, ScenarioKey, WhatIf as Answer } from "../api/t
 import { Bar } from "../components/bar";
 import { formatBytes, formatMs, formatSentence, formatSpeedup } from "../format";
 import { bySavings, choiceOf, defaultsOf, textOf } from "../model/scenario";
-
-interface Props {
-  catalogue: Scenario[];
-  scenario: string;
-  onChange: (scenario: string) => void;
-}
+import type { ViewProps } from "./registry";
 
 function KeyInput({ name, item, value, onValue }: { name: string; item: ScenarioKey; value: string; onValue: (value: string) => void }) {
   const label = `${item.name} of ${name}`;
@@ -61,7 +56,9 @@ function Result({ forecast, baseline }: { forecast: Forecast; baseline: number }
   );
 }
 
-export function WhatIf({ catalogue, scenario, onChange }: Props) {
+export function WhatIf({ catalogue, state, go }: ViewProps) {
+  const scenario = state.query.scenario ?? "";
+  const onChange = (next: string) => go({ ...state, query: { ...state.query, scenario: next } });
   const [ranking, setRanking] = useState<Answer | null>(null);
   const [answer, setAnswer] = useState<Answer | null>(null);
   const [error, setError] = useState("");
