@@ -1,7 +1,8 @@
 // The server's answers. Every failure is a sentence for the user.
 import type { Report, Scenario, WhatIf } from "./types";
 
-async function ask<T>(path: string, signal?: AbortSignal): Promise<T> {
+/** One answer of the server, by its path behind `api/v1/`. */
+export async function ask<T>(path: string, signal?: AbortSignal): Promise<T> {
   let response: Response;
   try {
     response = await fetch(`api/v1/${path}`, { signal: signal ?? null });
