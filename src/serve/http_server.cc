@@ -9,14 +9,14 @@
 #include <utility>
 #include <vector>
 
-#include "report/json_writer.h"
 #include "serve/access.h"
 #include "serve/loopback.h"
+#include "serve/replies.h"
+#include "serve/timeline_routes.h"
 
 namespace headroom {
 namespace {
 
-constexpr const char* kJson = "application/json; charset=utf-8";
 /// A page and its questions; more at once wait in line.
 constexpr std::size_t kThreads = 8;
 /// A client that is slower than this gets no answer.
@@ -38,15 +38,6 @@ std::string_view TypeOf(std::string_view name) {
     if (name.ends_with(ending)) return type;
   }
   return "application/octet-stream";
-}
-
-std::string ErrorJson(std::string_view message) {
-  JsonWriter json;
-  json.BeginObject();
-  json.Key("schema").String("headroom.error/1");
-  json.Key("error").String(message);
-  json.EndObject();
-  return std::move(json).Take();
 }
 
 std::string_view WhyRefused(Access access) {
@@ -147,6 +138,7 @@ class Server final : public HttpServer {
                 [this](const httplib::Request& request, httplib::Response& response) {
                   Whatif(request, response);
                 });
+    AddTimelineRoutes(session_.timeline(), server_);
     server_.Get("/([A-Za-z0-9_.-]*)",
                 [this](const httplib::Request& request, httplib::Response& response) {
                   const std::string name = request.matches[1];
@@ -168,13 +160,7 @@ class Server final : public HttpServer {
     std::vector<std::string> scenarios;
     const auto [begin, end] = request.params.equal_range("scenario");
     for (auto param = begin; param != end; ++param) scenarios.push_back(param->second);
-    const Result<std::string> answer = session_.WhatifJson(scenarios);
-    if (answer.ok()) {
-      response.set_content(answer.value(), kJson);
-      return;
-    }
-    response.status = 400;
-    response.set_content(ErrorJson(answer.status().message()), kJson);
+    Reply(session_.WhatifJson(scenarios), kJson, response);
   }
 
   TraceSession& session_;

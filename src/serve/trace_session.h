@@ -11,6 +11,7 @@
 #include "analysis/knowledge.h"
 #include "base/status.h"
 #include "report/job_report.h"
+#include "serve/timeline_answers.h"
 #include "store/trace_store.h"
 #include "whatif/calibrated_job.h"
 #include "whatif/forecast.h"
@@ -39,6 +40,7 @@ class TraceSession {
   /// without any, the ranking of all that apply. Fails (kUsage) with what is wrong with a scenario.
   /// One question at a time; others wait.
   Result<std::string> WhatifJson(const std::vector<std::string>& scenarios);
+  TimelineAnswers& timeline() { return *timeline_; }
 
  private:
   explicit TraceSession(Options options) : options_(std::move(options)) {}
@@ -51,6 +53,7 @@ class TraceSession {
   CalibratedJob job_;
   Status why_no_forecasts_;
   std::string report_json_;
+  std::optional<TimelineAnswers> timeline_;
   std::mutex mutex_;  ///< Of the forecaster, which keeps its replay's memory.
   std::optional<Forecaster> forecaster_;
 };

@@ -1,0 +1,39 @@
+#include "timeline/track_names.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+namespace headroom {
+namespace {
+
+std::string WithName(std::string text, std::string_view name) {
+  return name.empty() ? text : fmt::format("{} {}", text, name);
+}
+
+}  // namespace
+
+std::string StreamTitle(const TraceStore& store, StreamId stream) {
+  const std::int64_t number = store.streams.number[stream.index()];
+  return number < 0 ? "GPU work" : fmt::format("stream {}", number);
+}
+
+std::string DeviceTitle(const TraceStore& store, StreamId stream) {
+  const std::size_t device = store.streams.device[stream.index()].index();
+  const std::int64_t ordinal = store.devices.ordinal[device];
+  return WithName(ordinal < 0 ? "GPU" : fmt::format("GPU {}", ordinal),
+                  store.Text(store.devices.name[device]));
+}
+
+std::string ThreadTitle(const TraceStore& store, ThreadId thread) {
+  return WithName(fmt::format("thread {}", store.Text(store.threads.tid[thread.index()])),
+                  store.Text(store.threads.name[thread.index()]));
+}
+
+std::string ProcessTitle(const TraceStore& store, ThreadId thread) {
+  const std::size_t process = store.threads.process[thread.index()].index();
+  return WithName(fmt::format("process {}", store.Text(store.processes.pid[process])),
+                  store.Text(store.processes.name[process]));
+}
+
+}  // namespace headroom
