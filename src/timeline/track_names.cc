@@ -4,11 +4,18 @@
 
 #include <string_view>
 
+#include "base/ascii.h"
+
 namespace headroom {
 namespace {
 
 std::string WithName(std::string text, std::string_view name) {
   return name.empty() ? text : fmt::format("{} {}", text, name);
+}
+
+std::string_view Trimmed(std::string_view text) {
+  while (!text.empty() && IsSpace(text.back())) text.remove_suffix(1);
+  return text;
 }
 
 }  // namespace
@@ -26,8 +33,11 @@ std::string DeviceTitle(const TraceStore& store, StreamId stream) {
 }
 
 std::string ThreadTitle(const TraceStore& store, ThreadId thread) {
-  return WithName(fmt::format("thread {}", store.Text(store.threads.tid[thread.index()])),
-                  store.Text(store.threads.name[thread.index()]));
+  const std::string_view number = store.Text(store.threads.tid[thread.index()]);
+  const std::string_view name = Trimmed(store.Text(store.threads.name[thread.index()]));
+  // "thread 4711 (python3)" says it all.
+  if (!number.empty() && name.find(number) != std::string_view::npos) return std::string(name);
+  return WithName(fmt::format("thread {}", number), name);
 }
 
 std::string ProcessTitle(const TraceStore& store, ThreadId thread) {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { formatBytes, formatCount, formatMs, formatPercent, formatSentence, formatSpeedup } from "./format";
+import { formatBytes, formatCount, formatMark, formatMs, formatNs, formatPercent, formatSentence, formatSpeedup } from "./format";
 
 test("milliseconds as the command line writes them", () => {
   expect(formatMs(0)).toBe("0 ms");
@@ -21,4 +21,10 @@ test("shares, factors, bytes and counts", () => {
   expect(formatCount(1234567)).toBe("1,234,567");
   expect(formatSentence("the GPU idles")).toBe("The GPU idles");
   expect(formatSentence("")).toBe("");
+});
+
+test("times on an axis and of spans", () => {
+  expect([0, 350, 1234, 1234567, 2.5e9].map(formatNs)).toEqual(["0 ns", "350 ns", "1.234 us", "1.235 ms", "2.5 s"]);
+  expect(formatMark(1_500_000, 500_000)).toBe("1,500 us");
+  expect(formatMark(30_000_000, 10_000_000)).toBe("30 ms");
 });

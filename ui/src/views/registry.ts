@@ -3,6 +3,7 @@ import type { ComponentType } from "preact";
 import type { Report, Scenario } from "../api/types";
 import type { UrlState } from "../model/url_state";
 import { Overview } from "./overview";
+import { Timeline } from "./timeline";
 import { WhatIf } from "./what_if";
 
 export interface ViewProps {
@@ -20,6 +21,7 @@ export interface View {
 
 export const VIEWS: View[] = [
   { id: "overview", title: "Overview", Component: Overview },
+  { id: "timeline", title: "Timeline", Component: Timeline },
   { id: "what-if", title: "What if", Component: WhatIf },
 ];
 
