@@ -15,7 +15,6 @@ const RULER_HEIGHT = 26;
 const LABEL_WIDTH = 38;
 const MARK_WIDTH = 110;
 const FONT = "11px system-ui, sans-serif";
-const GLYPH_WIDTH = 5.6; // Of the font, on average: measuring each text costs more than the frame.
 
 /** A span of this drawing; no label where it was too short for one. */
 export interface Selected extends SpanPlace {
@@ -48,11 +47,37 @@ const useDarkness = (): boolean => {
   return dark;
 };
 
+/** Texts cut to a width. Characters are measured once: measuring each text would cost more than the frame. */
+class FittedText {
+  private readonly widths = new Map<string, number>();
+
+  fit(context: CanvasRenderingContext2D, text: string, width: number): string {
+    const dots = this.widthOf(context, "…");
+    let used = 0;
+    let kept = 0; // Characters that leave room for the dots.
+    for (let i = 0; i < text.length; ++i) {
+      used += this.widthOf(context, text.charAt(i));
+      if (used + dots <= width) kept = i + 1;
+      if (used > width) return `${text.slice(0, kept)}…`;
+    }
+    return text;
+  }
+
+  private widthOf(context: CanvasRenderingContext2D, character: string): number {
+    let width = this.widths.get(character);
+    if (width === undefined) {
+      width = context.measureText(character).width;
+      this.widths.set(character, width);
+    }
+    return width;
+  }
+}
+
 /** Draws when asked to, at most once a frame. */
 class Drawing {
   private image: ImageData | null = null;
   private waiting = false;
-  hover: { x: number; y: number } | null = null;
+  readonly fitted = new FittedText();
 
   constructor(
     private readonly canvas: HTMLCanvasElement,
@@ -101,6 +126,7 @@ class Drawing {
   }
 }
 
+/** @param view  on the clock of the trace, so that two drawings have the same marks */
 function drawRuler(context: CanvasRenderingContext2D, width: number, view: Viewport, timeline: Timeline, palette: Palette): void {
   context.fillStyle = palette.dark ? "#16181b" : "#f7f7f5";
   context.fillRect(0, 0, width, RULER_HEIGHT);
@@ -108,8 +134,9 @@ function drawRuler(context: CanvasRenderingContext2D, width: number, view: Viewp
   context.font = FONT;
   context.textBaseline = "middle";
   for (const step of timeline.steps) {
-    const from = Math.max(0, (step.start_ns - view.begin) * perNs);
-    const to = Math.min(width, (step.start_ns + step.wall_ns - view.begin) * perNs);
+    const start = step.start_ns + timeline.recorded_begin_ns;
+    const from = Math.max(0, (start - view.begin) * perNs);
+    const to = Math.min(width, (start + step.wall_ns - view.begin) * perNs);
     if (to <= from) continue;
     context.fillStyle = palette.lines;
     context.fillRect(from, 0, 1, RULER_HEIGHT);
@@ -126,14 +153,12 @@ function drawRuler(context: CanvasRenderingContext2D, width: number, view: Viewp
   }
 }
 
-function drawLabels(context: CanvasRenderingContext2D, input: PaintInput, width: number): void {
+function drawLabels(context: CanvasRenderingContext2D, input: PaintInput, width: number, fitted: FittedText): void {
   context.font = FONT;
   context.textBaseline = "middle";
   context.fillStyle = input.palette.text;
   for (const label of labelsOf(input, width, LABEL_WIDTH)) {
-    const room = Math.floor((label.width - 6) / GLYPH_WIDTH);
-    const text = label.text.length <= room ? label.text : `${label.text.slice(0, Math.max(1, room - 1))}…`;
-    context.fillText(text, label.x + 3, label.y - input.scrollTop + 8.5);
+    context.fillText(fitted.fit(context, label.text, label.width - 6), label.x + 3, label.y - input.scrollTop + 8.5);
   }
 }
 
@@ -236,9 +261,9 @@ export function Pane(props: PaneProps) {
     const painted = paintLanes(new Uint32Array(image.data.buffer), image.width, image.height, input);
     context.putImageData(image, 0, 0);
     drawSteps(context, frame.width, frame.height, view, timeline, now.palette);
-    drawLabels(context, input, frame.width);
+    drawLabels(context, input, frame.width, frame.fitted);
     drawSelection(context, frame, view);
-    drawRuler(rulerContext, frame.width, view, timeline, now.palette);
+    drawRuler(rulerContext, frame.width, shared.view, timeline, now.palette);
     if ([...painted.styles].some((style) => !now.styles.has(style))) setStyles(new Set([...now.styles, ...painted.styles]));
   };
 
@@ -260,9 +285,11 @@ export function Pane(props: PaneProps) {
       const other = boxOfLane(boxes, link.lane);
       if (other === null) continue;
       drawBox(context, link, other, view, frame.width, frame.scrollTop, colours.accent);
+      // What lies outside is pointed to.
+      const xOf = (startNs: number) => Math.max(-10, Math.min(frame.width + 10, (startNs - view.begin) * perNs));
       const ends = [
-        { x: (span.start_ns - view.begin) * perNs, y: middle(lane) },
-        { x: (link.start_ns - view.begin) * perNs, y: middle(other) },
+        { x: xOf(span.start_ns), y: middle(lane) },
+        { x: xOf(link.start_ns), y: middle(other) },
       ] as const;
       const forward = span.start_ns <= link.start_ns;
       drawLink(context, ends[forward ? 0 : 1], ends[forward ? 1 : 0]);

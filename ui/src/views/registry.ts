@@ -10,7 +10,8 @@ export interface ViewProps {
   report: Report;
   catalogue: Scenario[];
   state: UrlState;
-  go: (next: UrlState) => void;
+  /** @param replace  the browser's back button does not lead to what is shown now */
+  go: (next: UrlState, replace?: boolean) => void;
 }
 
 export interface View {

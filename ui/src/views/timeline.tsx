@@ -149,8 +149,7 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report"> & { 
     const end = shared.subscribe(() => {
       clearTimeout(timer);
       timer = window.setTimeout(() => {
-        const next = { ...latest.current, query: { ...latest.current.query, t: writeViewport(shared.view) } };
-        go(next);
+        go({ ...latest.current, query: { ...latest.current.query, t: writeViewport(shared.view) } }, true);
       }, ADDRESS_DELAY_MS);
     });
     return () => {
@@ -224,7 +223,7 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report"> & { 
     setHit(next);
     goTo(hits[next] as SpanPlace);
   };
-  const set = (query: Record<string, string>) => go({ ...state, query: { ...state.query, ...query } });
+  const set = (query: Record<string, string>, replace = false) => go({ ...state, query: { ...state.query, ...query } }, replace);
   const found = useMemo(() => (search === null ? null : new Set(search.names)), [search]);
 
   return (
@@ -238,7 +237,7 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report"> & { 
           }}
         >
           <label>
-            Find <input ref={searchBox} type="search" value={text} placeholder="part of a name ( / )" onInput={(event) => set({ find: event.currentTarget.value })} />
+            Find <input ref={searchBox} type="search" value={text} placeholder="part of a name ( / )" onInput={(event) => set({ find: event.currentTarget.value }, true)} />
           </label>{" "}
           {search !== null && (
             <>
