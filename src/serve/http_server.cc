@@ -10,17 +10,13 @@
 #include <vector>
 
 #include "serve/access.h"
+#include "serve/bounded_server.h"
 #include "serve/loopback.h"
 #include "serve/replies.h"
 #include "serve/timeline_routes.h"
 
 namespace headroom {
 namespace {
-
-/// A page and its questions; more at once wait in line.
-constexpr std::size_t kThreads = 8;
-/// A client that is slower than this gets no answer.
-constexpr time_t kPatienceSeconds = 5;
 
 /// Nothing from elsewhere, no script but the page's own, in no other page's frame.
 constexpr const char* kPolicy =
@@ -62,10 +58,6 @@ class Server final : public HttpServer {
       page_[std::string(file.name.substr(slash == std::string_view::npos ? 0 : slash + 1))] =
           file.content;
     }
-    server_.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
-    server_.set_read_timeout(kPatienceSeconds);
-    server_.set_write_timeout(kPatienceSeconds);
-    server_.set_payload_max_length(0);
     server_.set_default_headers({{"Content-Security-Policy", kPolicy},
                                  {"X-Content-Type-Options", "nosniff"},
                                  {"Referrer-Policy", "no-referrer"},
@@ -87,6 +79,7 @@ class Server final : public HttpServer {
   Status Listen(int port) {
     const Result<int> bound = BindToLoopback(server_, port);
     if (!bound.ok()) return bound.status();
+    server_.DeepenBacklog();
     port_ = bound.value();
     access_ = std::make_unique<AccessRules>(MakeToken(), port_);
     thread_ = std::thread([this] { server_.listen_after_bind(); });
@@ -165,7 +158,7 @@ class Server final : public HttpServer {
 
   TraceSession& session_;
   std::map<std::string, std::string_view> page_;
-  httplib::Server server_;
+  BoundedServer server_;
   int port_ = -1;
   std::unique_ptr<AccessRules> access_;
   std::thread thread_;
