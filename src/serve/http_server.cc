@@ -11,7 +11,10 @@
 
 #include "report/json_writer.h"
 #include "serve/access.h"
+#include "serve/answer_cache.h"
 #include "serve/loopback.h"
+#include "serve/query.h"
+#include "serve/questions.h"
 
 namespace headroom {
 namespace {
@@ -58,6 +61,15 @@ std::string_view WhyRefused(Access access) {
     default:
       return "open the link that headroom ui printed: it holds the token\n";
   }
+}
+
+/// The same for the same question; the token is no part of it.
+std::string KeyOf(const httplib::Params& parameters) {
+  std::string key;
+  for (const auto& [name, value] : parameters) {
+    if (name != "token") key += fmt::format("{}:{}{}:{}", name.size(), name, value.size(), value);
+  }
+  return key;
 }
 
 /// An origin that is not told is no page of ours.
@@ -147,6 +159,18 @@ class Server final : public HttpServer {
                 [this](const httplib::Request& request, httplib::Response& response) {
                   Whatif(request, response);
                 });
+    for (const auto& [name, question] : Questions()) {
+      AnswerCache& given = given_[name];
+      server_.Get("/api/v1/" + name, [this, question, &given](const httplib::Request& request,
+                                                              httplib::Response& response) {
+        Send(given.Get(KeyOf(request.params),
+                       [&] {
+                         Query query(request.params);
+                         return question(session_, query);
+                       }),
+             response);
+      });
+    }
     server_.Get("/([A-Za-z0-9_.-]*)",
                 [this](const httplib::Request& request, httplib::Response& response) {
                   const std::string name = request.matches[1];
@@ -168,7 +192,10 @@ class Server final : public HttpServer {
     std::vector<std::string> scenarios;
     const auto [begin, end] = request.params.equal_range("scenario");
     for (auto param = begin; param != end; ++param) scenarios.push_back(param->second);
-    const Result<std::string> answer = session_.WhatifJson(scenarios);
+    Send(session_.WhatifJson(scenarios), response);
+  }
+
+  static void Send(const Result<std::string>& answer, httplib::Response& response) {
     if (answer.ok()) {
       response.set_content(answer.value(), kJson);
       return;
@@ -178,6 +205,7 @@ class Server final : public HttpServer {
   }
 
   TraceSession& session_;
+  std::map<std::string, AnswerCache> given_;  ///< By question.
   std::map<std::string, std::string_view> page_;
   httplib::Server server_;
   int port_ = -1;

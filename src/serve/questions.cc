@@ -1,0 +1,56 @@
+#include "serve/questions.h"
+
+#include <utility>
+
+namespace headroom {
+namespace {
+
+Result<std::string> Predict(TraceSession& session, Query& query) {
+  const std::vector<std::string> gpus = query.List("gpu");
+  JobPlanQuestion plan;
+  plan.total_steps = query.Count("total-steps", kMostTotalSteps);
+  plan.provider = query.Text("provider");
+  plan.region = query.Text("region");
+  plan.pue = query.Text("pue");
+  const bool batch_curve = query.Flag("batch-curve");
+  if (Status status = query.Finish(); !status.ok()) return status;
+  return session.PredictJson(gpus, plan, batch_curve);
+}
+
+Result<std::string> Scale(TraceSession& session, Query& query) {
+  constexpr std::int64_t kMost = 10'000'000;
+  NetworkQuestion network;
+  if (std::vector<std::string> gpus = query.List("gpus"); !gpus.empty())
+    network.gpus = std::move(gpus);
+  network.cluster = query.Text("cluster");
+  network.bandwidths_gbps = query.Numbers("bandwidth-gbps");
+  network.latency_us = query.Number("latency-us");
+  network.gpus_per_node = query.Count("gpus-per-node", kMost);
+  ScaleQuestion question;
+  question.strong = query.Flag("strong");
+  question.changes = query.Text("with");
+  if (const std::string schedule = query.Text("schedule"); !schedule.empty())
+    question.schedule = schedule;
+  if (Status status = query.Finish(); !status.ok()) return status;
+  return session.ScaleJson(std::move(question), std::move(network));
+}
+
+Result<std::string> Gpus(TraceSession& session, Query& query) {
+  if (Status status = query.Finish(); !status.ok()) return status;
+  return session.GpusJson();
+}
+
+Result<std::string> Clusters(TraceSession&, Query& query) {
+  if (Status status = query.Finish(); !status.ok()) return status;
+  return RenderClustersJson();
+}
+
+}  // namespace
+
+const std::map<std::string, Question>& Questions() {
+  static const auto* const questions = new std::map<std::string, Question>{
+      {"predict", Predict}, {"scale", Scale}, {"gpus", Gpus}, {"clusters", Clusters}};
+  return *questions;
+}
+
+}  // namespace headroom
