@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { formatBytes, formatCount, formatMs, formatPercent, formatSentence, formatSpeedup } from "./format";
+import { formatBytes, formatCount, formatGbps, formatJoules, formatMoney, formatMs, formatPercent, formatRate, formatSentence, formatSpeedup } from "./format";
 
 test("milliseconds as the command line writes them", () => {
   expect(formatMs(0)).toBe("0 ms");
@@ -21,4 +21,16 @@ test("shares, factors, bytes and counts", () => {
   expect(formatCount(1234567)).toBe("1,234,567");
   expect(formatSentence("the GPU idles")).toBe("The GPU idles");
   expect(formatSentence("")).toBe("");
+});
+
+test("rates, energy and money", () => {
+  expect(formatRate(1666.2, "samples")).toBe("1666 samples/s");
+  expect(formatRate(299977.1, "samples")).toBe("299,977 samples/s");
+  expect(formatRate(63.5015, "samples")).toBe("63.5 samples/s");
+  expect(formatRate(null, "samples")).toBe("not known");
+  expect(formatJoules(34.97)).toBe("35 J");
+  expect(formatJoules(7.674)).toBe("7.67 J");
+  expect(formatMoney(0.08033, "USD")).toBe("0.0803 USD");
+  expect(formatMoney(null, null)).toBe("no price");
+  expect(formatGbps(3200)).toBe("3,200 Gbit/s");
 });
