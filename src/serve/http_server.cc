@@ -87,6 +87,9 @@ class Server final : public HttpServer {
     server_.set_read_timeout(kPatienceSeconds);
     server_.set_write_timeout(kPatienceSeconds);
     server_.set_payload_max_length(0);
+    // Else the end of an answer waits until its begin was acknowledged, which clients put off by
+    // some 40 ms.
+    server_.set_tcp_nodelay(true);
     server_.set_default_headers({{"Content-Security-Policy", kPolicy},
                                  {"X-Content-Type-Options", "nosniff"},
                                  {"Referrer-Policy", "no-referrer"},
