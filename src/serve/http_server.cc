@@ -10,10 +10,12 @@
 #include <vector>
 
 #include "serve/access.h"
+#include "serve/answer_cache.h"
 #include "serve/bounded_server.h"
 #include "serve/loopback.h"
+#include "serve/query.h"
+#include "serve/questions.h"
 #include "serve/replies.h"
-#include "serve/timeline_routes.h"
 
 namespace headroom {
 namespace {
@@ -47,6 +49,15 @@ std::string_view WhyRefused(Access access) {
   }
 }
 
+/// The same for the same question; the token is no part of it.
+std::string KeyOf(const httplib::Params& parameters) {
+  std::string key;
+  for (const auto& [name, value] : parameters) {
+    if (name != "token") key += fmt::format("{}:{}{}:{}", name.size(), name, value.size(), value);
+  }
+  return key;
+}
+
 /// An origin that is not told is no page of ours.
 std::string Known(const std::string& origin) { return origin.empty() ? "null" : origin; }
 
@@ -58,6 +69,9 @@ class Server final : public HttpServer {
       page_[std::string(file.name.substr(slash == std::string_view::npos ? 0 : slash + 1))] =
           file.content;
     }
+    // Else the end of an answer waits until its begin was acknowledged, which clients put off by
+    // some 40 ms.
+    server_.set_tcp_nodelay(true);
     server_.set_default_headers({{"Content-Security-Policy", kPolicy},
                                  {"X-Content-Type-Options", "nosniff"},
                                  {"Referrer-Policy", "no-referrer"},
@@ -131,7 +145,18 @@ class Server final : public HttpServer {
                 [this](const httplib::Request& request, httplib::Response& response) {
                   Whatif(request, response);
                 });
-    AddTimelineRoutes(session_.timeline(), server_);
+    for (const auto& [name, question] : Questions()) {
+      AnswerCache* given = question.is_kept ? &given_[name] : nullptr;
+      server_.Get("/api/v1/" + name, [this, question, given](const httplib::Request& request,
+                                                             httplib::Response& response) {
+        const auto answer = [&] {
+          Query query(request.params);
+          return question.answer(session_, query);
+        };
+        Reply(given == nullptr ? answer() : given->Get(KeyOf(request.params), answer),
+              question.type, response);
+      });
+    }
     server_.Get("/([A-Za-z0-9_.-]*)",
                 [this](const httplib::Request& request, httplib::Response& response) {
                   const std::string name = request.matches[1];
@@ -157,6 +182,7 @@ class Server final : public HttpServer {
   }
 
   TraceSession& session_;
+  std::map<std::string, AnswerCache> given_;  ///< By question.
   std::map<std::string, std::string_view> page_;
   BoundedServer server_;
   int port_ = -1;

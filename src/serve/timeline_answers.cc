@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "analysis/name_facts.h"
@@ -102,12 +103,17 @@ void WriteFacts(const TraceStore& store, bool on_gpu, std::uint32_t row, JsonWri
 }  // namespace
 
 TimelineAnswers::TimelineAnswers(const TraceStore& store, const Knowledge& knowledge,
-                                 std::vector<StepRow> steps, const Job* job)
-    : store_(store), knowledge_(knowledge), steps_(std::move(steps)), job_(job) {}
+                                 std::vector<StepRow> steps, const Job* job, std::mutex& job_mutex)
+    : store_(store),
+      knowledge_(knowledge),
+      steps_(std::move(steps)),
+      job_(job),
+      job_mutex_(job_mutex) {}
 
 const TraceTracks& TimelineAnswers::Tracks() {
   std::call_once(made_, [this] {
     NameFacts names(store_, knowledge_);
+    const std::lock_guard<std::mutex> lock(job_mutex_);
     tracks_.emplace(store_, names, job_);
   });
   return *tracks_;
@@ -132,7 +138,7 @@ Result<std::shared_ptr<const ForecastTracks>> TimelineAnswers::Forecast(
     const std::string& scenario) {
   if (job_ == nullptr)
     return Status::Usage("there is no forecast: nothing of this trace can be replayed");
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<std::mutex> lock(job_mutex_);
   if (forecast_ != nullptr && scenario == scenario_) return forecast_;
   const std::string texts[] = {scenario};
   const Result<std::vector<std::vector<ScenarioCall>>> calls = ParseScenarios(texts);
@@ -178,11 +184,13 @@ Result<std::string> TimelineAnswers::TileBytes(const TileQuery& query) {
   const std::int64_t tiles = ((set.end - set.begin).ns() >> query.level) / kTileBuckets + 1;
   if (query.index < 0 || query.index >= tiles)
     return Status::Usage(fmt::format("index goes from 0 to {} at this level", tiles - 1));
-  for (const std::uint32_t track : query.tracks) {
-    if (track >= set.tracks.size())
+  std::vector<std::uint32_t> tracks;
+  for (const std::int64_t track : query.tracks) {
+    if (track < 0 || track >= static_cast<std::int64_t>(set.tracks.size()))
       return Status::Usage(fmt::format("there is no track {}", track));
+    tracks.push_back(static_cast<std::uint32_t>(track));
   }
-  return EncodeTile(MakeTile(set, query.tracks, query.level, query.index), set);
+  return EncodeTile(MakeTile(set, tracks, static_cast<int>(query.level), query.index), set);
 }
 
 Result<std::string> TimelineAnswers::SpanJson(std::int64_t lane_number, std::int64_t row_number) {

@@ -5,7 +5,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -25,9 +24,10 @@ class TimelineAnswers {
  public:
   /// All outlive the answers.
   ///
-  /// @param job  null: nothing can be replayed
+  /// @param job        null: nothing can be replayed
+  /// @param job_mutex  whoever asks the job something holds it
   TimelineAnswers(const TraceStore& store, const Knowledge& knowledge, std::vector<StepRow> steps,
-                  const Job* job);
+                  const Job* job, std::mutex& job_mutex);
 
   /// headroom.timeline/1: the tracks, and the steps.
   std::string TracksJson();
@@ -36,9 +36,9 @@ class TimelineAnswers {
 
   struct TileQuery {
     std::string scenario = {};  ///< Of a forecast; empty: the trace's.
-    int level = 0;
+    std::int64_t level = 0;
     std::int64_t index = 0;
-    std::vector<std::uint32_t> tracks = {};
+    std::vector<std::int64_t> tracks = {};
   };
   /// Columns (EncodeTile()).
   Result<std::string> TileBytes(const TileQuery& query);
@@ -59,9 +59,9 @@ class TimelineAnswers {
   const Knowledge& knowledge_;
   const std::vector<StepRow> steps_;
   const Job* job_;
+  std::mutex& job_mutex_;  ///< Also of the forecast.
   std::once_flag made_;
   std::optional<TraceTracks> tracks_;
-  std::mutex mutex_;  ///< Of all below.
   std::optional<Forecaster> forecaster_;
   std::string scenario_;
   std::shared_ptr<const ForecastTracks> forecast_;

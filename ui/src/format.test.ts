@@ -1,5 +1,18 @@
 import { expect, test } from "vitest";
-import { formatBytes, formatCount, formatMark, formatMs, formatNs, formatPercent, formatSentence, formatSpeedup } from "./format";
+import {
+  formatBytes,
+  formatCount,
+  formatGbps,
+  formatJoules,
+  formatMark,
+  formatMoney,
+  formatMs,
+  formatNs,
+  formatPercent,
+  formatRate,
+  formatSentence,
+  formatSpeedup,
+} from "./format";
 
 test("milliseconds as the command line writes them", () => {
   expect(formatMs(0)).toBe("0 ms");
@@ -27,4 +40,16 @@ test("times on an axis and of spans", () => {
   expect([0, 350, 1234, 1234567, 2.5e9].map(formatNs)).toEqual(["0 ns", "350 ns", "1.234 us", "1.235 ms", "2.5 s"]);
   expect(formatMark(1_500_000, 500_000)).toBe("1,500 us");
   expect(formatMark(30_000_000, 10_000_000)).toBe("30 ms");
+});
+
+test("rates, energy and money", () => {
+  expect(formatRate(1666.2, "samples")).toBe("1666 samples/s");
+  expect(formatRate(299977.1, "samples")).toBe("299,977 samples/s");
+  expect(formatRate(63.5015, "samples")).toBe("63.5 samples/s");
+  expect(formatRate(null, "samples")).toBe("not known");
+  expect(formatJoules(34.97)).toBe("35 J");
+  expect(formatJoules(7.674)).toBe("7.67 J");
+  expect(formatMoney(0.08033, "USD")).toBe("0.0803 USD");
+  expect(formatMoney(null, null)).toBe("no price");
+  expect(formatGbps(3200)).toBe("3,200 Gbit/s");
 });

@@ -45,6 +45,32 @@ export function formatSpeedup(factor: number | null): string {
   return factor === null ? "not known" : `${factor.toFixed(2)}x`;
 }
 
+/** As C++ writes `{:.Ng}`, but never as a power of ten: "1666", "63.5". */
+function digits(value: number, count: number): string {
+  if (Math.abs(value) >= 10 ** count) return formatCount(Math.round(value));
+  return Number(value.toPrecision(count)).toString();
+}
+
+/** "119.8 samples/s". */
+export function formatRate(perSecond: number | null, of: string): string {
+  return perSecond === null ? "not known" : `${digits(perSecond, 4)} ${of}/s`;
+}
+
+/** "64.8 J". */
+export function formatJoules(joules: number | null): string {
+  return joules === null ? "not known" : `${digits(joules, 3)} J`;
+}
+
+/** "0.313 USD". */
+export function formatMoney(money: number | null, currency: string | null): string {
+  return money === null ? "no price" : `${digits(money, 3)} ${currency ?? ""}`.trim();
+}
+
+/** "25 Gbit/s". */
+export function formatGbps(gbps: number): string {
+  return `${digits(gbps, 3)} Gbit/s`;
+}
+
 /** "1.21 GB": powers of ten. */
 export function formatBytes(bytes: number | null): string {
   if (bytes === null) return "not known";

@@ -1,13 +1,14 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import { alignedOf, type ChartPoint, type ChartSeries, type Columns, drawable, nearestOf, thinned } from "../model/chart";
+import { alignedOf, type ChartPoint, type ChartSeries, type Columns, drawable, logTicks, nearestOf, roomyLog, thinned } from "../model/chart";
 import "./chart.css";
 
 export interface ChartAxis {
   label: string;
   format: (value: number) => string;
   log?: boolean;
+  ticks?: number[]; // Of a logarithmic scale; else round numbers.
   min?: number; // Else what the points need.
   max?: number;
 }
@@ -47,7 +48,7 @@ function rangeOf(axis: ChartAxis, side: "x" | "y"): uPlot.Scale.Range {
     const from = axis.min ?? low;
     const to = axis.max ?? high;
     if (from === null || to === null) return axis.log ? [1, 10] : [0, 1];
-    if (axis.log) return uPlot.rangeLog(from, to, 10, false);
+    if (axis.log) return axis.min !== undefined && axis.max !== undefined ? [axis.min, axis.max] : roomyLog(from, to);
     const [soft, loft] = uPlot.rangeNum(from, to, side === "y" || from === to ? 0.1 : 0, side === "y");
     return [axis.min ?? soft, axis.max ?? loft];
   };
@@ -94,16 +95,16 @@ function optionsOf(props: ChartProps, drawn: ChartPoint[][], host: HTMLElement):
     }
     bands.push({ series: [first, first + 1], fill: (colors[index] ?? text).replace("rgb(", "rgba(").replace(")", ", 0.2)") });
   });
-  const decades = (_plot: uPlot, splits: number[]) => splits.map((value) => (Number.isInteger(Math.log10(value)) ? value : null));
+  const every = (_plot: uPlot, splits: number[]) => splits;
   const axisOf = (axis: ChartAxis, side: "x" | "y"): uPlot.Axis => {
-    const rule = { stroke: line, width: 1, ...(axis.log && { filter: decades }) };
+    const rule = { stroke: line, width: 1, ...(axis.log && { filter: every }) };
     return {
       scale: side,
       font,
       stroke: text,
       grid: rule,
       ticks: rule,
-      ...(axis.log && { filter: decades }),
+      ...(axis.log && { filter: every, splits: (_plot: uPlot, _axis: number, low: number, high: number) => axis.ticks ?? logTicks(low, high) }),
       values: (_plot, splits) => splits.map((value) => (value === null ? "" : axis.format(value))),
       ...(side === "x"
         ? { label: axis.label, labelFont: font, labelSize: 18, size: 32, space: 55 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { alignedOf, drawable, nearestOf, thinned } from "./chart";
+import { alignedOf, drawable, logTicks, nearestOf, roomyLog, thinned } from "./chart";
 
 test("a logarithmic scale drops what has no logarithm, and points come in order", () => {
   const points = [{ x: 3, y: 1 }, { x: 0, y: 1 }, { x: 1, y: -1 }, { x: 2, y: NaN }, { x: 1, y: 4 }];
@@ -29,4 +29,12 @@ test("the nearest spot, within reach", () => {
   const spots = [{ left: 0, top: 0 }, { left: 10, top: 0 }];
   expect(nearestOf(spots, 7, 0, 5)).toBe(1);
   expect(nearestOf(spots, 50, 0, 5)).toBe(-1);
+});
+
+test("a logarithmic scale has room, and ticks in round numbers", () => {
+  expect(roomyLog(1, 64).map((value) => Math.round(value * 100) / 100)).toEqual([0.78, 82.14]);
+  expect(roomyLog(5, 5)[0]).toBeLessThan(5);
+  expect(logTicks(0.9, 1100)).toEqual([1, 10, 100, 1000]);
+  expect(logTicks(0.08, 0.6)).toEqual([0.1, 0.2, 0.5]);
+  expect(logTicks(0.2, 0.45)).toEqual([0.2, 0.3, 0.4]);
 });

@@ -30,6 +30,26 @@ export function drawable(points: ChartPoint[], logX: boolean, logY: boolean): Ch
   return points.filter((point) => fits(point.x, logX) && fits(point.y, logY)).sort((a, b) => a.x - b.x);
 }
 
+/** A range of a logarithmic scale with some room at both ends; whole decades would leave most of it empty. */
+export function roomyLog(low: number, high: number): [number, number] {
+  const room = Math.max(1.05, (high / low) ** 0.06);
+  return [low / room, high * room];
+}
+
+/** Ticks of a logarithmic scale: decades; where there are few of them, 2 and 5 times those, or all digits. */
+export function logTicks(low: number, high: number): number[] {
+  const decades = Math.log10(high / low);
+  const digits = decades > 3 ? [1] : decades > 0.8 ? [1, 2, 5] : [1, 2, 3, 4, 5, 6, 7, 8, 9];
+  const ticks: number[] = [];
+  for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); ++power) {
+    for (const digit of digits) {
+      const tick = Number(`${digit}e${power}`);
+      if (tick >= low && tick <= high) ticks.push(tick);
+    }
+  }
+  return ticks;
+}
+
 /** Series of sorted points on one axis. */
 export function alignedOf(series: ChartPoint[][]): Columns {
   const columns: Columns = { xs: [], at: series.map(() => []) };

@@ -2,8 +2,10 @@
 import type { ComponentType } from "preact";
 import type { Report, Scenario } from "../api/types";
 import type { UrlState } from "../model/url_state";
+import { Gpus } from "./gpus";
 import { Overview } from "./overview";
 import { Timeline } from "./timeline";
+import { Scaling } from "./scaling";
 import { WhatIf } from "./what_if";
 
 export interface ViewProps {
@@ -24,6 +26,8 @@ export const VIEWS: View[] = [
   { id: "overview", title: "Overview", Component: Overview },
   { id: "timeline", title: "Timeline", Component: Timeline },
   { id: "what-if", title: "What if", Component: WhatIf },
+  { id: "gpus", title: "GPUs", Component: Gpus },
+  { id: "scaling", title: "Scaling", Component: Scaling },
 ];
 
 export const VIEW_IDS = VIEWS.map((view) => view.id);
