@@ -1,5 +1,17 @@
 import { expect, test } from "vitest";
-import { formatBytes, formatCount, formatMs, formatPercent, formatSentence, formatSpeedup } from "./format";
+import {
+  formatBytes,
+  formatCount,
+  formatFlopRate,
+  formatFlops,
+  formatIntensity,
+  formatMs,
+  formatPercent,
+  formatQuantity,
+  formatSentence,
+  formatSpeedup,
+  formatUs,
+} from "./format";
 
 test("milliseconds as the command line writes them", () => {
   expect(formatMs(0)).toBe("0 ms");
@@ -21,4 +33,24 @@ test("shares, factors, bytes and counts", () => {
   expect(formatCount(1234567)).toBe("1,234,567");
   expect(formatSentence("the GPU idles")).toBe("The GPU idles");
   expect(formatSentence("")).toBe("");
+});
+
+test("microseconds become milliseconds", () => {
+  expect(formatUs(2.368)).toBe("2.37 us");
+  expect(formatUs(999.996)).toBe("1.00 ms");
+  expect(formatUs(144409.166)).toBe("144.41 ms");
+  expect(formatUs(0)).toBe("0 ms");
+  expect(formatUs(null)).toBe("not known");
+});
+
+test("work, rates and what metrics measure", () => {
+  expect(formatFlops(7_020_415_549_440)).toBe("7.02 TFLOP");
+  expect(formatFlopRate(989.4e12)).toBe("989 TFLOP/s");
+  expect(formatIntensity(275.88)).toBe("276 FLOP/B");
+  expect(formatQuantity(90.8746, "%")).toBe("90.9 %");
+  expect(formatQuantity(11245751.07, "bytes/s")).toBe("11.2 MB/s");
+  expect(formatQuantity(13396.4, "1/s")).toBe("13,396 1/s");
+  expect(formatQuantity(1.7855, "cores")).toBe("1.79 cores");
+  expect(formatQuantity(0, "1")).toBe("0");
+  expect(formatQuantity(404.67, null)).toBe("405");
 });

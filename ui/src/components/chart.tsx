@@ -3,6 +3,7 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { alignedOf, type ChartPoint, type ChartSeries, type Columns, drawable, nearestOf, thinned } from "../model/chart";
 import "./chart.css";
+import "./palette.css";
 
 export interface ChartAxis {
   label: string;

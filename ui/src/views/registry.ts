@@ -3,6 +3,7 @@ import type { ComponentType } from "preact";
 import type { Report, Scenario } from "../api/types";
 import type { UrlState } from "../model/url_state";
 import { Overview } from "./overview";
+import { Tables } from "./tables";
 import { WhatIf } from "./what_if";
 
 export interface ViewProps {
@@ -21,6 +22,7 @@ export interface View {
 export const VIEWS: View[] = [
   { id: "overview", title: "Overview", Component: Overview },
   { id: "what-if", title: "What if", Component: WhatIf },
+  { id: "tables", title: "Tables", Component: Tables },
 ];
 
 export const VIEW_IDS = VIEWS.map((view) => view.id);
