@@ -4,6 +4,7 @@ import {
   formatCount,
   formatFlopRate,
   formatFlops,
+  formatFlopTick,
   formatIntensity,
   formatMs,
   formatPercent,
@@ -46,6 +47,8 @@ test("microseconds become milliseconds", () => {
 test("work, rates and what metrics measure", () => {
   expect(formatFlops(7_020_415_549_440)).toBe("7.02 TFLOP");
   expect(formatFlopRate(989.4e12)).toBe("989 TFLOP/s");
+  expect(formatFlopTick(1e16)).toBe("10 PFLOP/s");
+  expect(formatQuantity(0.08, null)).toBe("0.08");
   expect(formatIntensity(275.88)).toBe("276 FLOP/B");
   expect(formatQuantity(90.8746, "%")).toBe("90.9 %");
   expect(formatQuantity(11245751.07, "bytes/s")).toBe("11.2 MB/s");

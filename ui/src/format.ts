@@ -65,15 +65,20 @@ export function formatFlopRate(flopsPerSecond: number | null): string {
   return flopsPerSecond === null ? "not known" : `${formatFlops(flopsPerSecond)}/s`;
 }
 
+/** "10 TFLOP/s": a round number, at an axis. */
+export function formatFlopTick(flopsPerSecond: number): string {
+  return formatFlopRate(flopsPerSecond).replace(/\.0+ /, " ");
+}
+
 /** "12.3 FLOP/B": work for each byte of memory traffic. */
 export function formatIntensity(flopsPerByte: number | null): string {
   return flopsPerByte === null ? "not known" : `${formatNumber(flopsPerByte)} FLOP/B`;
 }
 
-/** "1,234", "12.3", "0.0123": three digits, and no fewer than there are before the point. */
+/** "1,234", "12.3", "0.0123": three digits at most behind zeros, and no fewer than there are before the point. */
 export function formatNumber(value: number): string {
   if (Number.isInteger(value) || Math.abs(value) >= 999.5) return formatCount(Math.round(value));
-  return value.toPrecision(3);
+  return String(Number(value.toPrecision(3)));
 }
 
 /** A figure in the unit that a trace gives it; null: it gives none. */

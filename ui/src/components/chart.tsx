@@ -8,6 +8,7 @@ import "./palette.css";
 export interface ChartAxis {
   label: string;
   format: (value: number) => string;
+  tick?: (value: number) => string; // At the axis; else as `format`.
   log?: boolean;
   min?: number; // Else what the points need.
   max?: number;
@@ -105,7 +106,7 @@ function optionsOf(props: ChartProps, drawn: ChartPoint[][], host: HTMLElement):
       grid: rule,
       ticks: rule,
       ...(axis.log && { filter: decades }),
-      values: (_plot, splits) => splits.map((value) => (value === null ? "" : axis.format(value))),
+      values: (_plot, splits) => splits.map((value) => (value === null ? "" : (axis.tick ?? axis.format)(value))),
       ...(side === "x"
         ? { label: axis.label, labelFont: font, labelSize: 18, size: 32, space: 55 }
         : { space: 24, size: (_plot, values) => 20 + 7 * Math.max(2, ...(values ?? []).map((value) => value.length)) }),

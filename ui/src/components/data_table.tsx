@@ -1,3 +1,4 @@
+import type { ComponentChild } from "preact";
 import { useState } from "preact/hooks";
 import { formatCount } from "../format";
 import { type Cell, sorted } from "../model/table";
@@ -9,7 +10,8 @@ export interface Column<Row> {
   title: string;
   meaning?: string; // Shown when the pointer rests on the title.
   cell: (row: Row) => Cell; // What is sorted by.
-  format?: (value: number) => string; // Of numbers.
+  format?: (value: number, row: Row) => string; // Of numbers.
+  draw?: (row: Row) => ComponentChild; // In place of the text.
   kind?: "name" | "share"; // A long text; percent of all, with a bar.
 }
 
@@ -34,8 +36,9 @@ function LongName({ text }: { text: string }) {
 function Value<Row>({ column, row }: { column: Column<Row>; row: Row }) {
   const value = column.cell(row);
   if (value === null) return <span class="unknown">–</span>;
+  if (column.draw !== undefined) return <>{column.draw(row)}</>;
   if (typeof value === "string") return column.kind === "name" ? <LongName text={value} /> : <>{value}</>;
-  const text = (column.format ?? formatCount)(value);
+  const text = (column.format ?? formatCount)(value, row);
   if (column.kind !== "share") return <>{text}</>;
   return (
     <span class="share">
@@ -79,7 +82,7 @@ export function DataTable<Row>({
     onOrder({ by: column.key, ascending: column === by ? !order.ascending : !isNumber(column) });
   return (
     <>
-      <div class="data-table" role="region" aria-label={label} tabIndex={0}>
+      <div class="data-table" role="region" aria-label={`Table: ${label}`} tabIndex={0}>
         <table>
           <thead>
             <tr>
