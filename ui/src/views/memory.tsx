@@ -10,7 +10,7 @@ import type { ViewProps } from "./registry";
 
 const COPIES: Column<KernelRow>[] = [
   { key: "name", title: "Copy or set", cell: (row) => row.name, kind: "name" },
-  { key: "rank", title: "Rank", cell: (row) => row.rank, format: String },
+  { key: "rank", title: "Rank", cell: (row) => row.rank, format: String, varies: true },
   { key: "count", title: "Times", cell: (row) => row.count, format: formatCount },
   { key: "total", title: "GPU time", cell: (row) => row.total_us, format: formatUs },
   { key: "share", title: "Share", meaning: "Of all GPU time", cell: (row) => row.share_pct, format: formatPercent, kind: "share" },
@@ -20,7 +20,7 @@ const COPIES: Column<KernelRow>[] = [
 
 const MOVERS: Column<Mover>[] = [
   { key: "name", title: "Operator", cell: (row) => row.name, kind: "name" },
-  { key: "rank", title: "Rank", cell: (row) => row.rank, format: String },
+  { key: "rank", title: "Rank", cell: (row) => row.rank, format: String, varies: true },
   { key: "bytes", title: "Traffic", meaning: "Least traffic of all calls: each input and output once", cell: (row) => row.bytes, format: formatBytes },
   { key: "total", title: "GPU time", cell: (row) => row.totalUs, format: formatUs },
   { key: "rate", title: "Rate", cell: (row) => row.bytesPerS, format: formatByteRate },
