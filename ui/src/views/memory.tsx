@@ -35,7 +35,8 @@ function factsOf(report: Report): Fact[] {
   const bandwidth = report.efficiency.memory_bandwidth_gbs;
   if (bandwidth !== null) facts.push({ title: "Its bandwidth", value: formatByteRate(bandwidth * 1e9), note: "by its data sheet" });
   for (const row of report.gpu_time.slice(0, 1)) {
-    facts.push({ title: "Copies and sets", value: formatMs(row.memory_ms), note: `of ${formatMs(row.busy_ms)} in which the GPU works` });
+    const which = report.gpu_time.length > 1 ? `, the first of ${formatCount(report.gpu_time.length)} GPUs` : "";
+    facts.push({ title: "Copies and sets", value: formatMs(row.memory_ms), note: `of ${formatMs(row.busy_ms)} in which the GPU works${which}` });
     facts.push({ title: "Nothing else runs meanwhile", value: formatMs(row.exposed_memory_ms), note: "what copies and sets cost" });
   }
   return facts;
