@@ -9,21 +9,16 @@
 #include <utility>
 #include <vector>
 
-#include "report/json_writer.h"
 #include "serve/access.h"
 #include "serve/answer_cache.h"
+#include "serve/bounded_server.h"
 #include "serve/loopback.h"
 #include "serve/query.h"
 #include "serve/questions.h"
+#include "serve/replies.h"
 
 namespace headroom {
 namespace {
-
-constexpr const char* kJson = "application/json; charset=utf-8";
-/// A page and its questions; more at once wait in line.
-constexpr std::size_t kThreads = 8;
-/// A client that is slower than this gets no answer.
-constexpr time_t kPatienceSeconds = 5;
 
 /// Nothing from elsewhere, no script but the page's own, in no other page's frame.
 constexpr const char* kPolicy =
@@ -41,15 +36,6 @@ std::string_view TypeOf(std::string_view name) {
     if (name.ends_with(ending)) return type;
   }
   return "application/octet-stream";
-}
-
-std::string ErrorJson(std::string_view message) {
-  JsonWriter json;
-  json.BeginObject();
-  json.Key("schema").String("headroom.error/1");
-  json.Key("error").String(message);
-  json.EndObject();
-  return std::move(json).Take();
 }
 
 std::string_view WhyRefused(Access access) {
@@ -83,10 +69,6 @@ class Server final : public HttpServer {
       page_[std::string(file.name.substr(slash == std::string_view::npos ? 0 : slash + 1))] =
           file.content;
     }
-    server_.new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
-    server_.set_read_timeout(kPatienceSeconds);
-    server_.set_write_timeout(kPatienceSeconds);
-    server_.set_payload_max_length(0);
     // Else the end of an answer waits until its begin was acknowledged, which clients put off by
     // some 40 ms.
     server_.set_tcp_nodelay(true);
@@ -111,6 +93,7 @@ class Server final : public HttpServer {
   Status Listen(int port) {
     const Result<int> bound = BindToLoopback(server_, port);
     if (!bound.ok()) return bound.status();
+    server_.DeepenBacklog();
     port_ = bound.value();
     access_ = std::make_unique<AccessRules>(MakeToken(), port_);
     thread_ = std::thread([this] { server_.listen_after_bind(); });
@@ -163,15 +146,15 @@ class Server final : public HttpServer {
                   Whatif(request, response);
                 });
     for (const auto& [name, question] : Questions()) {
-      AnswerCache& given = given_[name];
-      server_.Get("/api/v1/" + name, [this, question, &given](const httplib::Request& request,
-                                                              httplib::Response& response) {
-        Send(given.Get(KeyOf(request.params),
-                       [&] {
-                         Query query(request.params);
-                         return question(session_, query);
-                       }),
-             response);
+      AnswerCache* given = question.is_kept ? &given_[name] : nullptr;
+      server_.Get("/api/v1/" + name, [this, question, given](const httplib::Request& request,
+                                                             httplib::Response& response) {
+        const auto answer = [&] {
+          Query query(request.params);
+          return question.answer(session_, query);
+        };
+        Reply(given == nullptr ? answer() : given->Get(KeyOf(request.params), answer),
+              question.type, response);
       });
     }
     server_.Get("/([A-Za-z0-9_.-]*)",
@@ -195,22 +178,13 @@ class Server final : public HttpServer {
     std::vector<std::string> scenarios;
     const auto [begin, end] = request.params.equal_range("scenario");
     for (auto param = begin; param != end; ++param) scenarios.push_back(param->second);
-    Send(session_.WhatifJson(scenarios), response);
-  }
-
-  static void Send(const Result<std::string>& answer, httplib::Response& response) {
-    if (answer.ok()) {
-      response.set_content(answer.value(), kJson);
-      return;
-    }
-    response.status = 400;
-    response.set_content(ErrorJson(answer.status().message()), kJson);
+    Reply(session_.WhatifJson(scenarios), kJson, response);
   }
 
   TraceSession& session_;
   std::map<std::string, AnswerCache> given_;  ///< By question.
   std::map<std::string, std::string_view> page_;
-  httplib::Server server_;
+  BoundedServer server_;
   int port_ = -1;
   std::unique_ptr<AccessRules> access_;
   std::thread thread_;

@@ -71,6 +71,27 @@ std::vector<double> Query::Numbers(const std::string& name) {
   return values;
 }
 
+std::int64_t Query::IntegerIn(const std::string& name, const std::string& text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc() && end == text.data() + text.size()) return value;
+  Fail(fmt::format("{}: '{}' is no whole number", name, Shown(text)));
+  return 0;
+}
+
+std::int64_t Query::Integer(const std::string& name) {
+  const std::string* text = One(name);
+  if (text != nullptr) return IntegerIn(name, *text);
+  Fail(fmt::format("{} must be given", name));
+  return 0;
+}
+
+std::vector<std::int64_t> Query::Integers(const std::string& name) {
+  std::vector<std::int64_t> values;
+  for (const std::string& text : List(name)) values.push_back(IntegerIn(name, text));
+  return values;
+}
+
 std::optional<std::int64_t> Query::Count(const std::string& name, std::int64_t most) {
   const std::string* text = One(name);
   if (text == nullptr) return std::nullopt;

@@ -27,6 +27,10 @@ class Query {
   std::string Text(const std::string& name);
   std::optional<double> Number(const std::string& name);
   std::vector<double> Numbers(const std::string& name);
+  /// Must be given.
+  std::int64_t Integer(const std::string& name);
+  /// Also several in one value, with commas between; none is given: empty.
+  std::vector<std::int64_t> Integers(const std::string& name);
   /// From 1 up to `most`.
   std::optional<std::int64_t> Count(const std::string& name, std::int64_t most);
   /// "1" or "0"; not given: false.
@@ -38,6 +42,7 @@ class Query {
  private:
   /// The only value; nullptr: not given.
   const std::string* One(const std::string& name);
+  std::int64_t IntegerIn(const std::string& name, const std::string& text);
   std::optional<double> NumberIn(const std::string& name, const std::string& text);
   void Fail(std::string message);
 

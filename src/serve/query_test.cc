@@ -52,6 +52,19 @@ TEST(QueryTest, WrongValuesAreNamed) {
   }
 }
 
+TEST(QueryTest, WholeNumbersMayBeNegative) {
+  const Query::Parameters parameters = {{"from", "-3"}, {"tracks", "0,12"}, {"x", "1.5"}};
+  Query query(parameters);
+  EXPECT_EQ(query.Integer("from"), -3);
+  EXPECT_EQ(query.Integers("tracks"), (std::vector<std::int64_t>{0, 12}));
+  EXPECT_TRUE(query.Integers("lanes").empty());
+  query.Integer("x");
+  EXPECT_EQ(query.Finish().message(), "x: '1.5' is no whole number");
+  Query other(parameters);
+  other.Integer("to");
+  EXPECT_EQ(other.Finish().message(), "to must be given");
+}
+
 TEST(QueryTest, WhatNobodyTookIsAnError) {
   const Query::Parameters parameters = {{"gpu", "A"}, {"gpus", "B"}};
   Query query(parameters);

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "serve/timeline_questions.h"
+
 namespace headroom {
 namespace {
 
@@ -49,7 +51,15 @@ Result<std::string> Clusters(TraceSession&, Query& query) {
 
 const std::map<std::string, Question>& Questions() {
   static const auto* const questions = new std::map<std::string, Question>{
-      {"predict", Predict}, {"scale", Scale}, {"gpus", Gpus}, {"clusters", Clusters}};
+      {"predict", {.answer = Predict}},
+      {"scale", {.answer = Scale}},
+      {"gpus", {.answer = Gpus}},
+      {"clusters", {.answer = Clusters}},
+      {"timeline", {.answer = AskTimeline, .is_kept = false}},
+      {"timeline/tile", {.answer = AskTile, .type = kBytes, .is_kept = false}},
+      {"timeline/span", {.answer = AskSpan, .is_kept = false}},
+      {"timeline/search", {.answer = AskSearch, .is_kept = false}},
+      {"timeline/range", {.answer = AskRange, .is_kept = false}}};
   return *questions;
 }
 

@@ -6,14 +6,21 @@
 
 #include "base/status.h"
 #include "serve/query.h"
+#include "serve/replies.h"
 #include "serve/trace_session.h"
 
 namespace headroom {
 
-/// A question's answer, as JSON; fails with a sentence for the user.
-using Question = Result<std::string> (*)(TraceSession& session, Query& query);
+/// A question's answer; fails with a sentence for the user.
+using Answer = Result<std::string> (*)(TraceSession& session, Query& query);
 
-/// By name: `predict`, `scale`, `gpus`, `clusters` (docs/ui.md).
+struct Question {
+  Answer answer = nullptr;
+  const char* type = kJson;
+  bool is_kept = true;  ///< Takes long, so that the answer is kept; else it is made each time.
+};
+
+/// By name: `predict`, `timeline/tile`... (docs/ui.md).
 const std::map<std::string, Question>& Questions();
 
 }  // namespace headroom

@@ -73,9 +73,11 @@ Status TraceSession::Analyze() {
                                                 options_.calibration, options_.measured_step_ms);
   why_no_forecasts_ = job.ok() ? job.value().forecasts : job.status();
   if (!job.ok() && job.status().code() != StatusCode::kNoAnswer) return job.status();
-  if (!why_no_forecasts_.ok()) return Status::Ok();
-  job_ = std::move(job).value();
-  forecaster_.emplace(*job_.job);
+  if (why_no_forecasts_.ok()) {
+    job_ = std::move(job).value();
+    forecaster_.emplace(*job_.job);
+  }
+  timeline_.emplace(*store_, *knowledge_, std::move(report.steps.list), job_.job.get(), mutex_);
   return Status::Ok();
 }
 

@@ -15,6 +15,7 @@
 #include "report/job_report.h"
 #include "report/network_choice.h"
 #include "report/scale_answer.h"
+#include "serve/timeline_answers.h"
 #include "store/trace_store.h"
 #include "whatif/calibrated_job.h"
 #include "whatif/forecast.h"
@@ -43,6 +44,7 @@ class TraceSession {
   /// without any, the ranking of all that apply. Fails (kUsage) with what is wrong with a scenario.
   /// One question at a time; others wait.
   Result<std::string> WhatifJson(const std::vector<std::string>& scenarios);
+  TimelineAnswers& timeline() { return *timeline_; }
   /// headroom.predict/1, as `headroom predict --json` prints it, of these GPUs; without any, of all
   /// that are known. Paths in `plan` are not read. Fails with what is wrong with the question, or
   /// what the trace lacks.
@@ -68,6 +70,7 @@ class TraceSession {
   Status why_no_forecasts_;
   std::string report_json_;
   std::mutex mutex_;  ///< Of the job, which keeps what it looked up, and all below.
+  std::optional<TimelineAnswers> timeline_;
   std::optional<Forecaster> forecaster_;
   std::optional<GpuModels> models_;
 };

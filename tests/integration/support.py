@@ -222,6 +222,12 @@ def _schema_of(name):
     return jsonschema.Draft202012Validator(json.loads((ROOT / "docs/schema" / name).read_text()))
 
 
+def answer_violations(answer):
+    """Every way in which an answer of `headroom ui` breaks the schema that it names; [] if it is sound."""
+    name = answer["schema"].removeprefix("headroom.").replace("/", "-") + ".json"
+    return [f"schema: {e.json_path}: {e.message[:300]}" for e in _schema_of(name).iter_errors(answer)]
+
+
 def data_violations(report):
     """Every way in which the output of `data` or `data bench` breaks its schema; [] if it is sound."""
     name = "data-bench-1.json" if report["schema"] == "headroom.data-bench/1" else "data-1.json"

@@ -153,6 +153,41 @@ class Schema(unittest.TestCase):
         self.assert_refused("eight findings")
 
 
+ANSWERS = (
+    {"schema": "headroom.error/1", "error": "not found"},
+    {"schema": "headroom.scenarios/1",
+     "scenarios": [{"name": "amp", "summary": "s", "ranked": True, "keys": [{"name": "dtype", "kind": "choice", "choices": "fp16|bf16", "otherwise": "fp16"}]},
+                   {"name": "batch-size", "summary": "s", "ranked": False, "keys": [{"name": "n", "kind": "count", "choices": None, "otherwise": None}]}]},
+)
+
+
+class Answers(unittest.TestCase):
+    """The schemas of what `headroom ui` alone answers; test_ui.py holds its answers against them."""
+
+    def refused(self, answer, path, change):
+        changed = copy.deepcopy(answer)
+        change(at(changed, path))
+        return support.answer_violations(changed) != []
+
+    def test_accepts_answers(self):
+        for answer in ANSWERS:
+            self.assertEqual(support.answer_violations(answer), [])
+
+    def test_every_key_is_required_and_more_are_welcome(self):
+        for answer in ANSWERS:
+            for path in objects_in(answer):
+                self.assertFalse(self.refused(answer, path, lambda row: row.update(added_later=1)), path)
+                for key in set(at(answer, path)) - {"schema"}:
+                    self.assertTrue(self.refused(answer, path, lambda row: row.pop(key)), f"{path}: {key} may be left out")
+
+    def test_refuses_what_contradicts_itself(self):
+        error, scenarios = ANSWERS
+        self.assertTrue(self.refused(error, (), lambda row: row.update(error="")))
+        for path, key, value in ((("scenarios", 0), "name", "Am p"), (("scenarios", 0, "keys", 0), "kind", "date"), (("scenarios", 0, "keys", 0), "choices", None),
+                                 (("scenarios", 1, "keys", 0), "choices", "1|2"), (("scenarios", 1), "ranked", None)):
+            self.assertTrue(self.refused(scenarios, path, lambda row: row.update({key: value})), (path, key))
+
+
 class SelfContradiction(unittest.TestCase):
     """support.violations sees more than the schema can."""
 

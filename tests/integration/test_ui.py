@@ -76,7 +76,7 @@ class Ui(support.ProgramTest):
 
     def test_the_catalogue(self):
         answer = json.loads(self.ask("/api/v1/scenarios", self.cookie)[2])
-        self.assertEqual(answer["schema"], "headroom.scenarios/1")
+        self.assertEqual((answer["schema"], support.answer_violations(answer)), ("headroom.scenarios/1", []))
         listed = support.headroom("whatif", "--list").text
         for scenario in answer["scenarios"]:
             self.assertIn(scenario["name"], listed)
@@ -84,9 +84,12 @@ class Ui(support.ProgramTest):
         self.assertEqual(amp["keys"][0]["choices"], "fp16|bf16")
 
     def test_a_wrong_question_is_told_why(self):
-        status, _, body = self.ask("/api/v1/whatif?scenario=ampp", self.cookie)
-        self.assertEqual(status, 400)
-        self.assertIn("amp", json.loads(body)["error"])
+        for path, wanted, word in (("whatif?scenario=ampp", 400, "amp"), ("whatif?scenario=", 400, "scenario"), ("no-such", 404, "not found"), ("", 404, "not found")):
+            with self.subTest(path):
+                status, _, body = self.ask(f"/api/v1/{path}", self.cookie)
+                answer = json.loads(body)
+                self.assertEqual((status, answer["schema"], support.answer_violations(answer)), (wanted, "headroom.error/1", []))
+                self.assertIn(word, answer["error"])
 
     def test_nobody_else_gets_an_answer(self):
         page = f"http://{self.link.netloc}"

@@ -1,5 +1,18 @@
 import { expect, test } from "vitest";
-import { formatBytes, formatCount, formatGbps, formatJoules, formatMoney, formatMs, formatPercent, formatRate, formatSentence, formatSpeedup } from "./format";
+import {
+  formatBytes,
+  formatCount,
+  formatGbps,
+  formatJoules,
+  formatMark,
+  formatMoney,
+  formatMs,
+  formatNs,
+  formatPercent,
+  formatRate,
+  formatSentence,
+  formatSpeedup,
+} from "./format";
 
 test("milliseconds as the command line writes them", () => {
   expect(formatMs(0)).toBe("0 ms");
@@ -21,6 +34,12 @@ test("shares, factors, bytes and counts", () => {
   expect(formatCount(1234567)).toBe("1,234,567");
   expect(formatSentence("the GPU idles")).toBe("The GPU idles");
   expect(formatSentence("")).toBe("");
+});
+
+test("times on an axis and of spans", () => {
+  expect([0, 350, 1234, 1234567, 2.5e9].map(formatNs)).toEqual(["0 ns", "350 ns", "1.234 us", "1.235 ms", "2.5 s"]);
+  expect(formatMark(1_500_000, 500_000)).toBe("1,500 us");
+  expect(formatMark(30_000_000, 10_000_000)).toBe("30 ms");
 });
 
 test("rates, energy and money", () => {

@@ -13,6 +13,25 @@ export function formatMs(ms: number | null): string {
   return `${ms.toFixed(decimalsOf(ms))} ms`;
 }
 
+const TIME_UNITS: [number, string][] = [
+  [1e9, "s"],
+  [1e6, "ms"],
+  [1e3, "us"],
+  [1, "ns"],
+];
+
+/** "1.234 ms", "350 ns": in the unit that fits, to the nanosecond at most. */
+export function formatNs(ns: number): string {
+  const [size, unit] = TIME_UNITS.find(([one]) => Math.abs(ns) >= one) ?? [1, "ns"];
+  return `${Number((ns / size).toPrecision(4))} ${unit}`;
+}
+
+/** Places on an axis with marks every `step` ns: all in one unit, with the decimals that tell them apart. */
+export function formatMark(ns: number, step: number): string {
+  const [size, unit] = TIME_UNITS.find(([one]) => step >= one) ?? [1, "ns"];
+  return `${formatCount(Math.round(ns / size))} ${unit}`;
+}
+
 /** "12.3 %". */
 export function formatPercent(percent: number | null): string {
   if (percent === null) return "not known";

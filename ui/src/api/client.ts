@@ -1,8 +1,7 @@
 // The server's answers. Every failure is a sentence for the user.
 import type { Report, Scenario, WhatIf } from "./types";
 
-/** One answer of the server, by its path behind `api/v1/`. */
-export async function ask<T>(path: string, signal?: AbortSignal): Promise<T> {
+async function get(path: string, signal?: AbortSignal): Promise<Response> {
   let response: Response;
   try {
     response = await fetch(`api/v1/${path}`, { signal: signal ?? null });
@@ -10,8 +9,8 @@ export async function ask<T>(path: string, signal?: AbortSignal): Promise<T> {
     if (signal?.aborted) throw error;
     throw new Error("headroom does not answer: is it still running?");
   }
+  if (response.ok) return response;
   const text = await response.text();
-  if (response.ok) return JSON.parse(text) as T;
   let message = text.trim();
   try {
     message = (JSON.parse(text) as { error: string }).error;
@@ -19,6 +18,16 @@ export async function ask<T>(path: string, signal?: AbortSignal): Promise<T> {
     // A refusal is plain text.
   }
   throw new Error(message);
+}
+
+/** One answer of the server, by its path behind `api/v1/`. */
+export async function ask<T>(path: string, signal?: AbortSignal): Promise<T> {
+  return (await get(path, signal)).json() as Promise<T>;
+}
+
+/** The same for columns. */
+export async function askBytes(path: string, signal?: AbortSignal): Promise<ArrayBuffer> {
+  return (await get(path, signal)).arrayBuffer();
 }
 
 export const fetchReport = (): Promise<Report> => ask("report");

@@ -4,6 +4,7 @@ import type { Report, Scenario } from "../api/types";
 import type { UrlState } from "../model/url_state";
 import { Gpus } from "./gpus";
 import { Overview } from "./overview";
+import { Timeline } from "./timeline";
 import { Scaling } from "./scaling";
 import { WhatIf } from "./what_if";
 
@@ -11,7 +12,8 @@ export interface ViewProps {
   report: Report;
   catalogue: Scenario[];
   state: UrlState;
-  go: (next: UrlState) => void;
+  /** @param replace  the browser's back button does not lead to what is shown now */
+  go: (next: UrlState, replace?: boolean) => void;
 }
 
 export interface View {
@@ -22,6 +24,7 @@ export interface View {
 
 export const VIEWS: View[] = [
   { id: "overview", title: "Overview", Component: Overview },
+  { id: "timeline", title: "Timeline", Component: Timeline },
   { id: "what-if", title: "What if", Component: WhatIf },
   { id: "gpus", title: "GPUs", Component: Gpus },
   { id: "scaling", title: "Scaling", Component: Scaling },

@@ -1,0 +1,138 @@
+#include "serve/bounded_server.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <optional>
+#include <string>
+
+#include "serve/loopback.h"
+
+namespace headroom {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// A page asks for several things at once, and browsers keep connections open for a while.
+constexpr std::size_t kThreads = 64;
+/// From the first byte of a request to its last.
+constexpr std::chrono::seconds kRequestTime{5};
+/// Without a request.
+constexpr std::chrono::seconds kIdleTime{5};
+/// Without any progress of an answer, and for all of it: a tunnel may be slow.
+constexpr std::chrono::seconds kStallTime{5}, kAnswerTime{120};
+/// Line and headers; nothing that is answered has a body.
+constexpr std::size_t kMostRequestBytes = std::size_t{64} << 10;
+/// How soon a server that stops is seen to.
+constexpr std::chrono::milliseconds kGlance{100};
+
+/// One connection. Keeps what was read too far, so that requests may follow each other at once.
+class BoundedStream final : public httplib::Stream {
+ public:
+  /// @param listener  -1 once the server stops; outlives the stream
+  BoundedStream(socket_t socket, const std::atomic<socket_t>& listener)
+      : socket_(socket), listener_(listener) {}
+
+  /// Waits for the first byte of a request. False: none comes.
+  bool AwaitRequest() {
+    answer_deadline_.reset();
+    left_ = kMostRequestBytes;
+    if (begin_ == end_ && !Wait(POLLIN, Clock::now() + kIdleTime)) return false;
+    request_deadline_ = Clock::now() + kRequestTime;
+    return true;
+  }
+
+  bool is_readable() const override { return begin_ < end_ || Wait(POLLIN, request_deadline_); }
+  bool is_writable() const override {
+    const Clock::time_point stalled = Clock::now() + kStallTime;
+    return Wait(POLLOUT, std::min(answer_deadline_.value_or(stalled), stalled));
+  }
+
+  ssize_t read(char* out, std::size_t size) override {
+    if (begin_ == end_ && !Fill()) return -1;
+    const std::size_t taken = std::min({size, end_ - begin_, left_});
+    if (taken == 0 && begin_ < end_) return -1;  // Too much was sent.
+    std::memcpy(out, buffer_.data() + begin_, taken);
+    begin_ += taken;
+    left_ -= taken;
+    return static_cast<ssize_t>(taken);
+  }
+
+  ssize_t write(const char* data, std::size_t size) override {
+    if (!answer_deadline_) answer_deadline_ = Clock::now() + kAnswerTime;
+    if (!is_writable()) return -1;
+    return send(socket_, data, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+  }
+
+  void get_remote_ip_and_port(std::string& ip, int& port) const override { Name(ip, port); }
+  void get_local_ip_and_port(std::string& ip, int& port) const override { Name(ip, port); }
+  socket_t socket() const override { return socket_; }
+
+ private:
+  static void Name(std::string& ip, int& port) {
+    ip = kLoopback;
+    port = 0;
+  }
+
+  /// Whether the socket is ready in time. A server that stops waits for nobody.
+  bool Wait(short event, Clock::time_point until) const {
+    pollfd polled = {.fd = socket_, .events = event, .revents = 0};
+    while (true) {
+      const bool stops = listener_ == INVALID_SOCKET;
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
+      const auto glance = stops ? std::chrono::milliseconds(0) : std::clamp(left, {}, kGlance);
+      const int ready = poll(&polled, 1, static_cast<int>(glance.count()));
+      if (ready > 0) return !stops || event == POLLOUT;
+      if ((ready < 0 && errno != EINTR) || stops || left <= glance) return false;
+    }
+  }
+
+  /// False: failed or too late. An empty buffer afterwards: the other end has closed.
+  bool Fill() {
+    if (!Wait(POLLIN, request_deadline_)) return false;
+    const ssize_t size = recv(socket_, buffer_.data(), buffer_.size(), MSG_DONTWAIT);
+    begin_ = 0;
+    end_ = static_cast<std::size_t>(std::max<ssize_t>(size, 0));
+    return size >= 0;
+  }
+
+  const socket_t socket_;
+  const std::atomic<socket_t>& listener_;
+  Clock::time_point request_deadline_;
+  std::optional<Clock::time_point> answer_deadline_;  ///< Once it is begun.
+  std::size_t left_ = 0;                              ///< Bytes that the request may still have.
+  std::array<char, 4096> buffer_;
+  std::size_t begin_ = 0, end_ = 0;  ///< Of what is in the buffer.
+};
+
+}  // namespace
+
+BoundedServer::BoundedServer() {
+  new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
+  set_payload_max_length(0);
+}
+
+void BoundedServer::DeepenBacklog() { ::listen(svr_sock_, SOMAXCONN); }
+
+bool BoundedServer::process_and_close_socket(socket_t socket) {
+  BoundedStream stream(socket, svr_sock_);
+  bool fine = true;
+  for (std::size_t left = keep_alive_max_count_; left > 0 && stream.AwaitRequest(); --left) {
+    bool closed = false;
+    fine = process_request(stream, left == 1, closed,
+                           [](httplib::Request& request) { request.ranges.clear(); });
+    if (!fine || closed) break;
+  }
+  shutdown(socket, SHUT_RDWR);
+  close(socket);
+  return fine;
+}
+
+}  // namespace headroom

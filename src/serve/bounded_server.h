@@ -1,0 +1,25 @@
+// httplib's server for clients that may be slow, silent or without end.
+#pragma once
+
+#include <httplib.h>
+
+namespace headroom {
+
+/// Each request has a time in which it must be there, and a size; who takes nothing of an answer is
+/// let go, too. httplib itself waits anew for each byte, and reads headers as long as there are
+/// any.
+///
+/// Answers no part of a file alone (`Range`): many parts of a large answer would be made at once.
+class BoundedServer : public httplib::Server {
+ public:
+  BoundedServer();
+
+  /// Lets as many connections wait for a thread as the system allows; httplib lets five, and more
+  /// try again after a second. REQUIRES: bound to a port.
+  void DeepenBacklog();
+
+ private:
+  bool process_and_close_socket(socket_t socket) override;
+};
+
+}  // namespace headroom

@@ -1,0 +1,134 @@
+// All that the mouse can do, the keyboard can: in the order of the page, and one sees where one is.
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startUi, type Ui } from "./support/program";
+import { RESNET } from "./support/traces";
+import { launch, Visit } from "./support/visit";
+
+/** Of a view: those behind are like those before. */
+const STEPS = 40;
+
+let browser: Browser;
+let ui: Ui;
+beforeAll(async () => {
+  [browser, ui] = await Promise.all([launch(), startUi(RESNET)]);
+});
+afterAll(() => Promise.all([browser.close(), ui.stop()]));
+
+interface Focused {
+  what: string;
+  inNav: boolean;
+  isVisible: boolean;
+}
+
+/** The element that has the focus; null: none has. */
+function focused(page: Page): Promise<Focused | null> {
+  return page.evaluate(() => {
+    const element = document.activeElement;
+    if (element === null || element === document.body) return null;
+    const style = getComputedStyle(element);
+    const isOutlined = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 2;
+    const box = element.getBoundingClientRect();
+    const isInWindow = box.bottom > 0 && box.top < innerHeight && box.right > 0 && box.left < innerWidth;
+    const name = element.getAttribute("aria-label") ?? element.textContent ?? "";
+    return {
+      what: `${element.tagName.toLowerCase()} ${name.trim().slice(0, 40)}`,
+      inNav: element.closest("nav") !== null,
+      isVisible: (isOutlined || style.boxShadow !== "none") && isInWindow,
+    };
+  });
+}
+
+test("Tab walks the links first, and Enter opens a view", async () => {
+  const visit = await Visit.open(browser, ui.link);
+  for (const view of await visit.views()) {
+    const found = await tabTo(visit.page, `a ${view}`);
+    expect(found, `Tab does not reach the link of ${view}`).toMatchObject({ inNav: true, isVisible: true });
+    await visit.page.keyboard.press("Enter");
+    await visit.settle();
+    expect(await visit.current()).toBe(view);
+  }
+  await visit.close();
+});
+
+/** Presses Tab until an element of that name has the focus. */
+async function tabTo(page: Page, what: string): Promise<Focused | null> {
+  for (let step = 0; step < 3 * STEPS; ++step) {
+    await page.keyboard.press("Tab");
+    const now = await focused(page);
+    if (now?.what === what) return now;
+  }
+  return null;
+}
+
+test("where the focus is can be seen on every view", async () => {
+  const visit = await Visit.open(browser, ui.link);
+  const hidden: string[] = [];
+  for (const view of await visit.views()) {
+    await visit.show(view);
+    await visit.page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());
+    for (let step = 0; step < STEPS; ++step) {
+      await visit.page.keyboard.press("Tab");
+      const now = await focused(visit.page);
+      if (now === null) break;
+      if (!now.isVisible) hidden.push(`${view}: ${now.what}`);
+    }
+  }
+  expect(hidden).toEqual([]);
+  await visit.close();
+});
+
+test("Tab reaches every control of every view", async () => {
+  const visit = await Visit.open(browser, ui.link);
+  const missed: string[] = [];
+  for (const view of await visit.views()) {
+    await visit.show(view);
+    const reached = await walk(visit.page);
+    for (const control of await controls(visit.page)) {
+      if (!reached.has(control)) missed.push(`${view}: ${control}`);
+    }
+  }
+  expect(missed).toEqual([]);
+  await visit.close();
+});
+
+/** The first controls that can be used, by numbers that they are given here. One of a group of radio buttons stands for all. */
+function controls(page: Page): Promise<string[]> {
+  return page.evaluate((most) => {
+    const all = [...document.querySelectorAll<HTMLElement>("main :is(button, a[href], input:not([type=radio]), select, textarea, summary, [tabindex])")];
+    const usable = all.filter((one) => one.tabIndex >= 0 && !one.matches(":disabled") && one.checkVisibility());
+    return usable.slice(0, most).map((one) => one.dataset.tested ?? `never: ${one.outerHTML.slice(0, 80)}`);
+  }, STEPS);
+}
+
+/** Presses Tab through a page, and marks what has had the focus. */
+async function walk(page: Page): Promise<Set<string>> {
+  await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());
+  const reached = new Set<string>();
+  for (let step = 0; step < 2 * STEPS; ++step) {
+    await page.keyboard.press("Tab");
+    const mark = await page.evaluate((number) => {
+      const element = document.activeElement as HTMLElement | null;
+      if (element === null || element === document.body) return null;
+      element.dataset.tested ??= String(number);
+      return element.dataset.tested;
+    }, step);
+    if (mark === null) break;
+    reached.add(mark);
+  }
+  return reached;
+}
+
+test("Space switches a change on and off, and the answer follows", async () => {
+  const visit = await Visit.open(browser, `${ui.link}#what-if`);
+  const box = visit.page.getByRole("checkbox", { name: "tf32" });
+  await box.focus();
+  await visit.page.keyboard.press("Space");
+  await visit.page.locator(".answer").waitFor();
+  expect(await box.isChecked()).toBe(true);
+  expect(visit.page.url()).toContain("scenario=tf32");
+  await visit.page.keyboard.press("Space");
+  await visit.page.locator(".answer").waitFor({ state: "detached" });
+  expect(await box.isChecked()).toBe(false);
+  await visit.close();
+});

@@ -1,0 +1,53 @@
+// The program under test, run as its user runs it.
+import { type ChildProcessByStdio, execFileSync, spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+
+export const ROOT = resolve(__dirname, "../../..");
+export const BINARY = resolve(process.env.HEADROOM_BINARY ?? join(ROOT, "build/release/headroom"));
+
+/** What was learned on this machine would change figures. */
+const LOCAL = "--no-local-state";
+
+/** What `headroom ARGS` prints on stdout. */
+export function headroom(...args: string[]): string {
+  return execFileSync(BINARY, args, { encoding: "utf8", maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "inherit"] });
+}
+
+export const reportOf = (trace: string) => JSON.parse(headroom("report", trace, "--json", "-q", LOCAL));
+export const whatIfOf = (trace: string, ...scenarios: string[]) => JSON.parse(headroom("whatif", trace, ...scenarios, "--json", "-q", LOCAL));
+
+export interface Ui {
+  link: string;
+  stop: () => Promise<void>;
+}
+
+/** `headroom ui TRACE`, once it has printed its link. A path may start at the checkout. */
+export async function startUi(trace: string): Promise<Ui> {
+  const program = spawn(BINARY, ["ui", trace, LOCAL, "-q"], { cwd: ROOT, stdio: ["ignore", "pipe", "inherit"] });
+  const ended = new Promise<number | null>((done) => program.once("exit", done));
+  const link = await Promise.race([firstLine(program), ended.then((code) => Promise.reject(new Error(`headroom ui ended with ${code}`)))]);
+  const stop = async () => {
+    program.kill("SIGTERM");
+    const code = await ended;
+    if (code !== 0) throw new Error(`headroom ui ended by SIGTERM with ${code}`);
+  };
+  return { link, stop };
+}
+
+function firstLine(program: ChildProcessByStdio<null, Readable, null>): Promise<string> {
+  return new Promise((done) => createInterface(program.stdout).once("line", done));
+}
+
+/** A folder for the time of `use`. */
+export async function withScratch<T>(use: (folder: string) => Promise<T>): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), "headroom-e2e-"));
+  try {
+    return await use(folder);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}

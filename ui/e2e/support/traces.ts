@@ -1,0 +1,41 @@
+// The traces that the page is opened on.
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { ROOT } from "./program";
+
+export const BERT = join(ROOT, "data/samples/bert_base_amp_fp16_h200.json.gz");
+export const RESNET = join(ROOT, "data/samples/resnet50_fp32_h200.json.gz");
+
+const DATA = resolve(process.env.HEADROOM_DATA ?? join(ROOT, "../shared"));
+
+/** Each of a kind of its own: what is missing in one is there in another. */
+const IN_CHECKOUT = {
+  "host-bound": BERT,
+  "GPU-bound": RESNET,
+  "without a GPU": join(ROOT, "tests/golden/no-gpu/trace.json"),
+  "without whole steps": join(ROOT, "tests/golden/steps-without-kernels/trace.json"),
+  "a rank that communicates": join(ROOT, "tests/golden/communication-exposed-and-hidden/trace.json"),
+  "a recording": join(ROOT, "tests/golden/recording/trace.pftrace"),
+};
+const IN_DATA = {
+  "an AMD GPU": "public-traces/hta__amd_trace__mi250_minitoy_train_ROCm6_2_kineto.json.gz",
+  "a rank of several": "public-traces/hta__trace_filter__sampled_rank-0.json.gz",
+  "inference": "public-traces/tracelens__inference__sglang_decode__sglang_Qwen3-8B_decode.json.gz",
+};
+
+export interface Trace {
+  name: string;
+  path: string;
+}
+
+export const TRACES: Trace[] = Object.entries(IN_CHECKOUT).map(([name, path]) => ({ name, path }));
+
+/** Those of HEADROOM_DATA. */
+export const MORE_TRACES: Trace[] = Object.entries(IN_DATA).map(([name, path]) => ({ name, path: join(DATA, path) }));
+
+/** Whether it is there; says so where it is not. */
+export function isThere(trace: Trace): boolean {
+  if (existsSync(trace.path)) return true;
+  process.stderr.write(`!! A TRACE IS MISSING, its tests are SKIPPED: ${trace.path}; set HEADROOM_DATA\n`);
+  return false;
+}

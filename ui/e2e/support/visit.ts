@@ -1,0 +1,112 @@
+// A page in Chromium, and all that goes wrong in it.
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+
+export const WIDE = { width: 1280, height: 800 };
+export const NARROW = { width: 390, height: 844 };
+export const SCHEMES = ["light", "dark"] as const;
+
+/** Debian's; none is downloaded. */
+export function launch(): Promise<Browser> {
+  const asRoot = process.getuid?.() === 0; // Where Chromium has no sandbox.
+  return chromium.launch({
+    executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    args: ["--disable-dev-shm-usage", ...(asRoot ? ["--no-sandbox"] : [])],
+  });
+}
+
+/** One visitor with cookies of its own. */
+export class Visit {
+  /** What a user would find in the console: errors, what the content policy refused, requests that went elsewhere or failed. */
+  readonly faults: string[] = [];
+  /** Addresses that were asked for. */
+  readonly requests: string[] = [];
+  private pending = 0;
+
+  private constructor(
+    readonly page: Page,
+    private readonly address: string,
+  ) {
+    page.setDefaultTimeout(10_000);
+    page.on("console", (message) => message.type() === "error" && this.blame(message.text()));
+    page.on("pageerror", (error) => this.blame(`not caught: ${error.message}`));
+    page.on("request", (request) => this.asked(request.url()));
+    page.on("requestfinished", () => --this.pending);
+    page.on("requestfailed", (request) => this.failed(request.url(), request.failure()?.errorText ?? ""));
+  }
+
+  static async open(browser: Browser, address: string, options: BrowserContextOptions = {}): Promise<Visit> {
+    const context = await browser.newContext({ viewport: WIDE, reducedMotion: "reduce", ...options });
+    const visit = new Visit(await context.newPage(), address);
+    await visit.page.goto(address);
+    await visit.settle();
+    return visit;
+  }
+
+  close(): Promise<void> {
+    return this.page.context().close();
+  }
+
+  /** Waits until the report is there and nothing is asked any more. */
+  async settle(): Promise<void> {
+    await this.page.waitForFunction(() => {
+      const text = document.querySelector("main")?.textContent?.trim() ?? "";
+      return text !== "" && !text.startsWith("Reading the report");
+    });
+    for (let quiet = 0; quiet < 3; ) {
+      quiet = this.pending === 0 ? quiet + 1 : 0;
+      await this.page.waitForTimeout(20);
+    }
+    await this.drawn();
+  }
+
+  /** Waits for the next picture. */
+  async drawn(): Promise<void> {
+    await this.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  }
+
+  private links() {
+    return this.page.getByRole("navigation", { name: "Views" }).getByRole("link");
+  }
+
+  /** The names of all views, in the order of their links. */
+  views(): Promise<string[]> {
+    return this.links().allInnerTexts();
+  }
+
+  /** Opens a view by its link. */
+  async show(view: string): Promise<void> {
+    await this.links().filter({ hasText: exactly(view) }).click();
+    await this.settle();
+  }
+
+  /** The view whose link is the current one. */
+  current(): Promise<string> {
+    return this.page.locator('nav [aria-current="page"]').innerText();
+  }
+
+  /** By how many pixels the page is wider than the window. */
+  overflow(): Promise<number> {
+    return this.page.evaluate(() => Math.max(0, document.documentElement.scrollWidth - document.documentElement.clientWidth));
+  }
+
+  private asked(url: string): void {
+    ++this.pending;
+    this.requests.push(url);
+    if (!url.startsWith("data:") && new URL(url).origin !== new URL(this.address).origin) this.blame(`asks elsewhere: ${url}`);
+  }
+
+  private failed(url: string, why: string): void {
+    --this.pending;
+    // A view takes back a question that another one follows.
+    if (why !== "net::ERR_ABORTED") this.blame(`${url}: ${why}`);
+  }
+
+  private blame(fault: string): void {
+    // That a question has no answer for this trace is an answer, which views show.
+    if (!/^Failed to load resource: .* status of 400/.test(fault)) this.faults.push(fault);
+  }
+}
+
+function exactly(text: string): RegExp {
+  return new RegExp(`^\\s*${text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}\\s*$`);
+}
