@@ -1,5 +1,5 @@
 // The server's answers. Every failure is a sentence for the user.
-import type { Report, Scenario, WhatIf } from "./types";
+import type { Report, Scenario } from "./types";
 
 async function get(path: string, signal?: AbortSignal): Promise<Response> {
   let response: Response;
@@ -33,9 +33,3 @@ export async function askBytes(path: string, signal?: AbortSignal): Promise<Arra
 export const fetchReport = (): Promise<Report> => ask("report");
 
 export const fetchScenarios = async (): Promise<Scenario[]> => (await ask<{ scenarios: Scenario[] }>("scenarios")).scenarios;
-
-/** One row a scenario, in this order; without any, all that apply by what they save. */
-export function fetchWhatIf(scenarios: string[], signal?: AbortSignal): Promise<WhatIf> {
-  const query = scenarios.map((scenario) => `scenario=${encodeURIComponent(scenario)}`).join("&");
-  return ask(query === "" ? "whatif" : `whatif?${query}`, signal);
-}
