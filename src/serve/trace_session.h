@@ -10,6 +10,7 @@
 #include "analysis/analyze.h"
 #include "analysis/knowledge.h"
 #include "base/status.h"
+#include "ingest/open_trace.h"
 #include "report/job_report.h"
 #include "store/trace_store.h"
 #include "whatif/calibrated_job.h"
@@ -23,7 +24,7 @@ class TraceSession {
     AnalysisOptions analysis;  ///< With the path.
     CalibrationFlags calibration;
     std::optional<double> measured_step_ms;
-    int threads = 1;  ///< That read.
+    OpenOptions open = {};
     /// What the report's check commands need to give the same figures.
     ReportOptions report = {};
   };

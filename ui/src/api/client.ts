@@ -1,8 +1,11 @@
-// The server's answers. Every failure is a sentence for the user.
+// The server's answers, or those inside a page that is a file. Every failure is a sentence for the user.
+import { answerIn, embeddedAnswers } from "./embedded";
 import type { Report, Scenario, WhatIf } from "./types";
 
-/** One answer of the server, by its path behind `api/v1/`. */
+/** One answer, by its path behind `api/v1/`. */
 export async function ask<T>(path: string, signal?: AbortSignal): Promise<T> {
+  const answers = embeddedAnswers();
+  if (answers !== null) return answerIn(answers, path) as T;
   let response: Response;
   try {
     response = await fetch(`api/v1/${path}`, { signal: signal ?? null });
