@@ -8,10 +8,7 @@
 #include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cmath>
 #include <map>
-#include <set>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -23,15 +20,12 @@
 #include "cli/output.h"
 #include "cost/device_spec.h"
 #include "predict/csv_table.h"
-#include "predict/energy.h"
-#include "predict/job_prediction.h"
 #include "predict/kernel_table.h"
 #include "predict/memory_timeline.h"
 #include "predict/operator_list.h"
 #include "predict/step_estimate.h"
-#include "predict/target_batch.h"
 #include "report/escape.h"
-#include "whatif/batch_curve.h"
+#include "report/predict_answer.h"
 #include "whatif/forecast.h"
 
 namespace headroom::cli {
@@ -50,32 +44,19 @@ Exit codes: 0 fine; 2 usage, an unknown GPU; 3 an input is unreadable, or has no
 4 cannot write, or internal error.
 )";
 
-/// Intervals of both, of one workload.
-bool Overlap(const PredictedMs& a, const PredictedMs& b) {
-  return a.low <= b.high && b.low <= a.high;
-}
-
-void AddFits(const JobMemory& memory, std::span<PredictedTarget> targets) {
-  std::vector<double> bytes;
-  for (const PredictedTarget& target : targets)
-    bytes.push_back(target.gpu_memory_bytes.value_or(0));
-  const std::vector<MemoryFit> fits = FitsOf(memory, bytes);
-  for (std::size_t i = 0; i < targets.size(); ++i) {
-    targets[i].memory_bytes = memory.PeakAt(1);
-    if (!targets[i].gpu_memory_bytes) continue;
-    targets[i].fits = fits[i].fits;
-    targets[i].largest_batch = fits[i].samples;
-  }
-}
-
-/// Fills in which GPUs cannot be told apart.
-void FindTies(std::vector<PredictedTarget>& targets) {
-  for (PredictedTarget& target : targets) {
-    for (const PredictedTarget& other : targets) {
-      if (&other != &target && other.group == target.group && Overlap(target.step, other.step))
-        target.ties.push_back(other.gpu);
-    }
-  }
+void AddPlanFlags(CLI::App& app, JobPlanQuestion& plan) {
+  app.add_option("--total-steps", plan.total_steps, "Steps of the whole job: hours, money and CO2")
+      ->type_name("N")
+      ->check(WholeNumber(1, kMostTotalSteps));
+  app.add_option("--prices", plan.prices_path, "Instances with prices [a small dated sample]")
+      ->type_name("FILE");
+  app.add_option("--provider", plan.provider, "Only instances of this provider")->type_name("NAME");
+  app.add_option("--region", plan.region, "Grid that feeds the GPU: DE, US, gcp:..., [WORLD]")
+      ->type_name("CODE");
+  app.add_option("--pue", plan.pue, "Overhead of the data centre: a number, or whose [survey]")
+      ->type_name("X");
+  app.add_option("--carbon", plan.carbon_path, "Grids and overheads over the built-in ones")
+      ->type_name("FILE");
 }
 
 }  // namespace
@@ -103,7 +84,7 @@ PredictCommand::PredictCommand(CLI::App& parent) {
       ->type_name("FILE");
   app_->add_flag("--batch-curve", batch_curve_,
                  "Step, throughput and memory over batch sizes, on each GPU");
-  plan_.AddFlags(*app_);
+  AddPlanFlags(*app_, plan_);
   app_->add_flag("--json", json_, "One JSON object, format headroom.predict/1");
   app_->add_option("-o,--output,--out", output_path_,
                    "Write to FILE, whole or not at all, not to stdout")
@@ -127,7 +108,7 @@ Status PredictCommand::CheckFlags() const {
     return Status::Usage(
         "--kernels FILE takes --from NAME and --to NAME, and writes a table: no --gpu, no --json");
   }
-  if (Status status = plan_.CheckFlags(); !status.ok()) return status;
+  if (Status status = plan_.Check(); !status.ok()) return status;
   const bool trace_flags = app_->get_option("--host-factor")->count() > 0 || batch_curve_ ||
                            !timeline_path_.empty() || options_.measured_step_ms ||
                            !options_.steps.empty() || !options_.step_marker.empty() ||
@@ -139,36 +120,38 @@ Status PredictCommand::CheckFlags() const {
         "--calibration "
         "are about a recorded job: they belong to a TRACE");
   }
-  if (plan_.is_asked() && !table_path_.empty())
+  if (plan_.total_steps && !table_path_.empty())
     return Status::Usage("--total-steps is about a job; --kernels FILE is a table of operators");
   if ((options_.measured_step_ms || !timeline_path_.empty()) && traces_.size() != 1) {
     return Status::Usage("--measured-step-ms and --memory-timeline are of one job: give one TRACE");
   }
   std::vector<std::string> inputs_read = traces_;
   for (const std::string& path :
-       {operators_path_, table_path_, timeline_path_, options_.calibration.path}) {
+       {operators_path_, table_path_, timeline_path_, options_.calibration.path, plan_.prices_path,
+        plan_.carbon_path}) {
     if (!path.empty()) inputs_read.push_back(path);
   }
-  for (const std::vector<std::string>& paths : {gpus_.Inputs(), plan_.Inputs()})
-    inputs_read.insert(inputs_read.end(), paths.begin(), paths.end());
+  const std::vector<std::string> of_gpus = gpus_.Inputs();
+  inputs_read.insert(inputs_read.end(), of_gpus.begin(), of_gpus.end());
   if (output_path_.empty() || output_path_ == "-") return Status::Ok();
   return RefuseToOverwrite("-o", output_path_, inputs_read);
 }
 
 void PredictCommand::RemarkOnUnused(std::span<const DeviceRates> used) const {
-  const std::string unused = gpus_.UnusedCalibrations(used);
+  const std::string unused = gpus_.models().UnusedCalibrations(used);
   if (!unused.empty() && !options_.quiet)
     Remark(fmt::format("--gpu-calibration of {} has no part in this prediction\n", unused));
 }
 
 Status PredictCommand::PredictTable() const {
-  const Result<DeviceRates> source = gpus_.RatesNamed(from_), target = gpus_.RatesNamed(to_);
+  const Result<DeviceRates> source = gpus_.models().RatesNamed(from_),
+                            target = gpus_.models().RatesNamed(to_);
   if (!source.ok()) return source.status();
   if (!target.ok()) return target.status();
   RemarkOnUnused(std::array{source.value(), target.value()});
   const Result<CsvTable> table = ReadCsv(table_path_);
   if (!table.ok()) return table.status();
-  const DeviceCatalog& catalog = gpus_.devices();
+  const DeviceCatalog& catalog = gpus_.models().devices();
   std::map<std::string, bool> is_source;  // By name of a device.
   const Result<std::vector<MeasuredOperator>> operators =
       ReadMeasuredOperators(table.value(), [&](const std::string& name) {
@@ -177,8 +160,8 @@ Status PredictCommand::PredictTable() const {
         return entry->second;
       });
   if (!operators.ok()) return operators.status();
-  const std::vector<std::optional<PredictedMs>> predictions =
-      PredictOperators(operators.value(), source.value(), target.value(), gpus_.constants());
+  const std::vector<std::optional<PredictedMs>> predictions = PredictOperators(
+      operators.value(), source.value(), target.value(), gpus_.models().constants());
   if (std::none_of(predictions.begin(), predictions.end(),
                    [](const auto& prediction) { return prediction.has_value(); })) {
     return Status::NoAnswer(fmt::format(
@@ -214,16 +197,15 @@ Status PredictCommand::PredictTable() const {
       Remark(fmt::format("{} rows have a type that {} or {} has no peak for, and no prediction\n",
                          without_model, source.value().device->short_name,
                          target.value().device->short_name));
-    const std::string why = gpus_.WhyExtrapolated(target.value());
+    const std::string why = gpus_.models().WhyExtrapolated(target.value());
     if (!why.empty()) Remark(fmt::format("{}: {}\n", target.value().device->short_name, why));
   }
   return WriteResult(std::move(text), output_path_);
 }
 
-Status PredictCommand::PredictLists(PredictReport& report) const {
-  const Result<std::vector<DeviceRates>> targets = gpus_.Chosen(options_.quiet);
-  if (!targets.ok()) return targets.status();
-  RemarkOnUnused(targets.value());
+Status PredictCommand::PredictLists(std::span<const DeviceRates> targets,
+                                    PredictReport& report) const {
+  RemarkOnUnused(targets);
   const Result<std::vector<OperatorList>> lists = ReadOperatorLists(operators_path_);
   if (!lists.ok()) return lists.status();
   for (std::size_t group = 0; group < lists.value().size(); ++group) {
@@ -233,8 +215,8 @@ Status PredictCommand::PredictLists(PredictReport& report) const {
           "{}: no operator{} has kernels that are known (docs/predict.md)", operators_path_,
           list.name.empty() ? "" : fmt::format(" of '{}'", list.name)));
     }
-    for (const DeviceRates& rate : targets.value()) {
-      const Result<StepEstimate> estimate = EstimateStep(list, rate, gpus_.constants());
+    for (const DeviceRates& rate : targets) {
+      const Result<StepEstimate> estimate = EstimateStep(list, rate, gpus_.models().constants());
       if (!estimate.ok()) return estimate.status();
       std::string why = fmt::format("{} of {} operators have no kernels: views, or not known",
                                     list.without_work, list.operators);
@@ -251,149 +233,40 @@ Status PredictCommand::PredictLists(PredictReport& report) const {
            .step = estimate.value().step,
            .phases_ms = estimate.value().phase_ms,
            .gpu_memory_bytes = UsableBytes(*rate.device),
-           .energy = EnergyOf(estimate.value().activity, estimate.value().step, rate),
+           .energy = EnergyOn(rate, estimate.value().activity, estimate.value().step,
+                              gpus_.models().constants()),
            .measured_operators = rate.correction ? rate.correction->size() : 0,
            .measured_share = estimate.value().measured_share,
            .why = why,
-           .doubt = gpus_.WhyExtrapolated(rate)});
+           .doubt = gpus_.models().WhyExtrapolated(rate)});
     }
   }
   return Status::Ok();
 }
 
-std::optional<StepEnergy> PredictCommand::EnergyOf(const StepActivity& activity,
-                                                   const PredictedMs& step,
-                                                   const DeviceRates& rates) const {
-  std::optional<StepEnergy> energy = ModelledEnergy(activity, rates, gpus_.constants());
-  if (!energy || step.mid <= 0) return energy;
-  // A step that takes longer takes more.
-  const double of_time = std::max(step.high / step.mid - 1, 1 - step.low / step.mid);
-  energy->error = std::hypot(energy->error, of_time);
-  return energy;
-}
-
-Result<DeviceRates> PredictCommand::SourceOf(const std::string& trace, const Job& job) const {
-  if (!from_.empty()) {
-    if (job.device() != nullptr &&
-        gpus_.devices().Find(from_) != gpus_.devices().Find(job.device()->short_name)) {
-      return Status::Usage(fmt::format("--from {}: {} was recorded on {}, as it says", from_, trace,
-                                       job.device()->name));
-    }
-    return gpus_.RatesNamed(from_);
-  }
-  if (job.device() != nullptr) return gpus_.RatesOfDevice(*job.device());
-  const auto& devices = job.store().devices;
-  std::set<std::string> all;
-  for (std::size_t row = 0; row < devices.rows(); ++row) {
-    if (devices.name[row].valid()) all.emplace(job.store().Text(devices.name[row]));
-  }
-  // Other devices of the machine may have no name in the trace.
-  if (all.size() == 1) {
-    const DeviceSpec* device = gpus_.devices().Find(*all.begin());
-    if (device != nullptr) return gpus_.RatesOfDevice(*device);
-  }
-  const std::string names = fmt::format("{}", fmt::join(all, ", "));
-  return Status::NoAnswer(fmt::format(
-      "{}: {}; name the GPU with --from NAME, or add its data sheet with --gpu-file FILE "
-      "(docs/devices.md)",
-      trace,
-      names.empty() ? "the trace does not say which GPU it was recorded on"
-                    : fmt::format("not recorded on one GPU that is known: {}", names)));
-}
-
-Status PredictCommand::PredictTrace(const std::string& trace, PredictReport& report) const {
-  std::optional<RecordedMemory> timeline;
+Status PredictCommand::PredictTrace(const std::string& trace, std::span<const DeviceRates> targets,
+                                    PredictReport& report) const {
+  PredictQuestion question = {.trace = trace,
+                              .workload = traces_.size() > 1 ? trace : "",
+                              .host_factor = host_factor_,
+                              .batch_curve = batch_curve_,
+                              .whole_job = plan_.total_steps.has_value()};
   if (!timeline_path_.empty()) {
     const Result<RecordedMemory> read = ReadMemoryTimeline(timeline_path_);
     if (!read.ok()) return read.status();
-    timeline = read.value();
+    question.timeline = read.value();
   }
   const Result<OpenedJob> opened = OpenJob(trace, options_);
   if (!opened.ok()) return opened.status();
   if (!opened.value().forecasts.ok()) return opened.value().forecasts;
   const Job& job = *opened.value().job;
-  const Result<DeviceRates> source = SourceOf(trace, job);
+  const Result<DeviceRates> source = SourceGpuOf(gpus_.models(), job, trace, from_);
   if (!source.ok()) return source.status();
-  const Result<std::vector<DeviceRates>> targets = gpus_.Chosen(options_.quiet);
-  if (!targets.ok()) return targets.status();
-  std::vector<DeviceRates> used = targets.value();
+  std::vector<DeviceRates> used(targets.begin(), targets.end());
   used.push_back(source.value());
   RemarkOnUnused(used);
-  const Baseline baseline = Forecaster(job).baseline();
-  JobPredictor predictor(job, source.value(), gpus_.constants());
-  const PredictedMs step = {baseline.corrected.low, baseline.corrected.mid,
-                            baseline.corrected.high};
-  report.source_gpu = source.value().device->short_name;
-  const std::optional<StepEnergy> modelled = ModelledEnergy(
-      predictor.Predict(source.value(), 1).activity, source.value(), gpus_.constants());
-  std::optional<StepEnergy> energy = MeasuredEnergy(job.store(), job.steps().spans);
-  if (energy && modelled) energy->PartsLike(*modelled);
-  if (!energy) energy = modelled;
-  // Where nothing marks the steps, the whole recording is one.
-  const bool has_steps = job.steps().steps.source != StepSource::kNone;
-  const std::optional<std::int64_t> samples =
-      has_steps ? SamplesPerStep(job) : std::optional<std::int64_t>();
-  if ((plan_.is_asked() || batch_curve_) && !has_steps) {
-    return Status::NoAnswer(fmt::format(
-        "{}: nothing marks its steps, which --total-steps and --batch-curve are about; record with "
-        "prof.step(), or name the range that begins a step with --step-marker",
-        trace));
-  }
-  if (batch_curve_ && !samples) {
-    return Status::NoAnswer(
-        fmt::format("{}: --batch-curve: the trace does not tell the samples of a step, as no "
-                    "operator of the forward has shapes; record with record_shapes=True",
-                    trace));
-  }
-  PredictBaseline base = {.trace = trace,
-                          .gpu = source.value().device->short_name,
-                          .step = step,
-                          .host_ms = baseline.host_limit_ms,
-                          .gpu_ms = baseline.gpu_limit_ms,
-                          .energy = energy,
-                          .samples = samples,
-                          .steps_note = baseline.steps_note,
-                          .ratio_only_share = predictor.ratio_only_share()};
-  const JobMemory memory = MemoryOf(job, timeline);
-  if (memory.model) {
-    base.memory = memory;
-  } else {
-    base.no_memory = memory.no_model;
-    if (memory.recorded_bytes)
-      base.no_memory += fmt::format("; {} were recorded", FormatBytes(*memory.recorded_bytes));
-  }
-  report.baselines.push_back(std::move(base));
-  const std::size_t first = report.targets.size();
-  const std::size_t group = report.baselines.size() - 1;
-  for (const DeviceRates& target : targets.value()) {
-    const JobPrediction prediction = predictor.Predict(target, host_factor_);
-    const bool same = target.device->short_name == source.value().device->short_name;
-    // The same GPU and host: the job as it was recorded, with the range that its baseline states.
-    const PredictedMs& taken = same && host_factor_ == 1 ? step : prediction.step;
-    std::string doubt = same ? "" : gpus_.WhyExtrapolated(target);
-    if (!prediction.doubt.empty()) doubt += (doubt.empty() ? "" : "; ") + prediction.doubt;
-    report.targets.push_back(
-        {.group = group,
-         .workload = traces_.size() > 1 ? trace : "",
-         .gpu = target.device->short_name,
-         .full_name = target.device->name,
-         .step = taken,
-         .speedup = taken.mid > 0 ? std::optional(step.mid / taken.mid) : std::nullopt,
-         .gpu_memory_bytes = UsableBytes(*target.device),
-         .energy = EnergyOf(prediction.activity, taken, target),
-         .samples = samples,
-         .measured_operators = target.correction ? target.correction->size() : 0,
-         .measured_share = prediction.measured_share,
-         .limited_by = prediction.host_ms > prediction.gpu_ms ? "host" : "gpu",
-         .why = prediction.why,
-         .doubt = std::move(doubt)});
-    if (batch_curve_) {
-      report.targets.back().batch_curve = CurveOnTarget(predictor, job, target, host_factor_, taken,
-                                                        memory, UsableBytes(*target.device));
-    }
-  }
-  AddFits(memory, std::span(report.targets).subspan(first));
-  return Status::Ok();
+  return AddPrediction(job, Forecaster(job).baseline(), gpus_.models(), source.value(), targets,
+                       question, report);
 }
 
 Status PredictCommand::Run() {
@@ -401,16 +274,19 @@ Status PredictCommand::Run() {
   if (Status status = gpus_.Load(); !status.ok()) return status;
   options_.device_files = gpus_.device_files();
   if (!table_path_.empty()) return PredictTable();
+  const Result<std::vector<DeviceRates>> targets = gpus_.Chosen(options_.quiet);
+  if (!targets.ok()) return targets.status();
   PredictReport report;
-  report.constants = gpus_.constants().about;
+  report.constants = gpus_.models().constants().about;
   if (!operators_path_.empty()) {
-    if (Status status = PredictLists(report); !status.ok()) return status;
+    if (Status status = PredictLists(targets.value(), report); !status.ok()) return status;
   }
   for (const std::string& trace : traces_) {
-    if (Status status = PredictTrace(trace, report); !status.ok()) return status;
+    if (Status status = PredictTrace(trace, targets.value(), report); !status.ok()) return status;
   }
   FindTies(report.targets);
-  if (Status status = plan_.Make(gpus_.devices(), report); !status.ok()) return status;
+  if (Status status = JobPlan(plan_).Make(gpus_.models().devices(), report); !status.ok())
+    return status;
   return WriteResult(json_ ? RenderPredictJson(report)
                            : RenderPredictText(report, UseColor(ColorMode::kAuto, output_path_),
                                                CharsetOfEnvironment()),

@@ -1,19 +1,16 @@
 // `headroom predict`: what a step takes on another GPU.
 #pragma once
 
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "cli/gpu_choice.h"
-#include "cli/job_plan.h"
 #include "cli/open_job.h"
 #include "cli/subcommand.h"
 #include "predict/device_rates.h"
-#include "predict/energy.h"
+#include "report/job_plan.h"
 #include "report/predict_report.h"
-#include "whatif/job.h"
 
 namespace headroom::cli {
 
@@ -28,19 +25,15 @@ class PredictCommand : public Subcommand {
   Status CheckFlags() const;
   void RemarkOnUnused(std::span<const DeviceRates> used) const;
   Status PredictTable() const;
-  Status PredictLists(PredictReport& report) const;
-  Status PredictTrace(const std::string& trace, PredictReport& report) const;
-  /// The GPU of a trace; fails (kNoAnswer) where it does not tell.
-  Result<DeviceRates> SourceOf(const std::string& trace, const Job& job) const;
-  /// With what the step's own range adds to the model's.
-  std::optional<StepEnergy> EnergyOf(const StepActivity& activity, const PredictedMs& step,
-                                     const DeviceRates& rates) const;
+  Status PredictLists(std::span<const DeviceRates> targets, PredictReport& report) const;
+  Status PredictTrace(const std::string& trace, std::span<const DeviceRates> targets,
+                      PredictReport& report) const;
 
   CLI::App* app_;
   std::vector<std::string> traces_;
   std::string operators_path_, table_path_, from_, to_, output_path_, timeline_path_;
   GpuChoice gpus_;
-  JobPlan plan_;
+  JobPlanQuestion plan_;
   double host_factor_ = 1;
   bool json_ = false, batch_curve_ = false;
   JobOptions options_;

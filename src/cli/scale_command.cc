@@ -6,19 +6,12 @@
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
-#include <algorithm>
-#include <array>
-#include <memory>
 #include <utility>
 
 #include "cli/help.h"
 #include "cli/output.h"
 #include "predict/operator_list.h"
-#include "scale/listed_job.h"
-#include "scale/loop_job.h"
-#include "scale/rare_exchange.h"
 #include "scale/recorded_collectives.h"
-#include "scale/traced_job.h"
 #include "whatif/forecast.h"
 
 namespace headroom::cli {
@@ -41,9 +34,6 @@ Each GPU has the recorded batch, unless --strong shares it out. Exit codes: 0 fi
 cannot be told; 2 usage; 3 the file is unreadable or no trace; 4 cannot write, or internal error.
 )";
 
-/// Changes that say what flags of the network say.
-constexpr std::array kOfTheNetwork = {"data-parallel", "network-speed", "p3", "dgc", "blueconnect"};
-
 constexpr std::int64_t kMostSteps = 1'000'000;
 constexpr std::int64_t kMostGpusOfReplica = 10'000;
 
@@ -53,6 +43,23 @@ Status NotOfOneJob(std::string_view why) {
       fmt::format("the files {}, so they are not the ranks of one job on several GPUs: give one of "
                   "them",
                   why));
+}
+
+void AddNetworkFlags(CLI::App& app, NetworkQuestion& network) {
+  app.add_option("--gpus", network.gpus, "How many GPUs, or machines x GPUs as 4x2 [1,2,4,...,64]")
+      ->delimiter(',')
+      ->type_name("N,...");
+  app.add_option("--cluster", network.cluster,
+                 "A kind of machines (--list), or a file (docs/clusters.md)")
+      ->type_name("NAME");
+  app.add_option("--bandwidth-gbps", network.bandwidths_gbps,
+                 "Each way, between machines; several give a curve each [100]")
+      ->delimiter(',')
+      ->type_name("X,...");
+  app.add_option("--latency-us", network.latency_us, "Of a message between machines [14]")
+      ->type_name("L");
+  app.add_option("--gpus-per-node", network.gpus_per_node, "GPUs of a machine, behind PCIe 4.0 [1]")
+      ->type_name("N");
 }
 
 }  // namespace
@@ -66,29 +73,32 @@ ScaleCommand::ScaleCommand(CLI::App& parent) {
   app_->add_option("--ops", operators_path_,
                    "A list of operators of one GPU's step instead of a trace (docs/predict.md)")
       ->type_name("FILE");
-  network_.AddFlags(*app_);
-  app_->add_flag("--strong", strong_, "Share the recorded batch out over the GPUs");
-  app_->add_option("--schedule", schedule_, fmt::format("{} [ddp]", kSchedules))->type_name("NAME");
-  app_->add_option("--exchange-every", exchange_every_,
+  AddNetworkFlags(*app_, network_);
+  app_->add_flag("--strong", question_.strong, "Share the recorded batch out over the GPUs");
+  app_->add_option("--schedule", question_.schedule, fmt::format("{} [ddp]", kSchedules))
+      ->type_name("NAME");
+  app_->add_option("--exchange-every", question_.exchange_every,
                    "Steps from one exchange to the next: gradients are accumulated [1]")
       ->type_name("N")
       ->check(WholeNumber(1, kMostSteps));
-  app_->add_option("--tensor-parallel", split_.tensor,
+  app_->add_option("--tensor-parallel", question_.split.tensor,
                    "GPUs that share each layer of a transformer, experimental [1]")
       ->type_name("N")
       ->check(WholeNumber(1, kMostGpusOfReplica));
-  app_->add_option("--pipeline-parallel", split_.stages,
+  app_->add_option("--pipeline-parallel", question_.split.stages,
                    "Stages of layers of a transformer, experimental [1]")
       ->type_name("N")
       ->check(WholeNumber(1, kMostGpusOfReplica));
-  app_->add_option("--micro-batches", split_.micro_batches,
+  app_->add_option("--micro-batches", question_.split.micro_batches,
                    "Batches as recorded that pass the stages in a step [1]")
       ->type_name("N")
       ->check(WholeNumber(1, kMostSteps));
-  app_->add_option("--bucket-mb", bucket_mb_, "MiB of gradients that are sent at once [25]")
+  app_->add_option("--bucket-mb", question_.bucket_mb,
+                   "MiB of gradients that are sent at once [25]")
       ->type_name("X")
       ->check(AboveZero, "");
-  app_->add_option("--with", changes_, "Changes that are made before (headroom whatif --list)")
+  app_->add_option("--with", question_.changes,
+                   "Changes that are made before (headroom whatif --list)")
       ->type_name("SCENARIO");
   app_->add_flag("--list", list_, "List the clusters that are known");
   app_->add_flag("--json", json_, "One JSON object, format headroom.scale/1");
@@ -99,236 +109,44 @@ ScaleCommand::ScaleCommand(CLI::App& parent) {
   app_->add_flag("-q,--quiet", options_.quiet, "No remarks and no progress on stderr");
 }
 
-Result<ScaleCommand::Question> ScaleCommand::ReadQuestion() const {
-  constexpr double kBytesPerMb = 1024.0 * 1024;
-  Question question;
-  Result<ExchangeSchedule> exchange = ParseSchedule(schedule_);
-  if (!exchange.ok()) return exchange.status();
-  question.exchange = std::move(exchange).value();
-  question.bucket_bytes = question.exchange.per_tensor ? 0 : bucket_mb_ * kBytesPerMb;
-  if (!question.exchange.has_buckets)
-    RemarkOnBuckets(fmt::format("--schedule {} sends no buckets", schedule_));
-  if (question.exchange.local_sgd && exchange_every_ == 1) {
-    return Status::Usage(
-        "--schedule local-sgd averages parameters in every --exchange-every N steps: give N, 2 or "
-        "more");
-  }
-  if (question.exchange.shards() && exchange_every_ > 1) {
-    return Status::Usage(fmt::format(
-        "--schedule {} sends something in each step; what --exchange-every would save of it is not "
-        "told",
-        schedule_));
-  }
-  if (split_.micro_batches > 1 && split_.stages == 1) {
-    return Status::Usage(
-        "--micro-batches pass the stages of --pipeline-parallel: give both, or --exchange-every "
-        "for "
-        "gradients of several batches");
-  }
-  const bool plain = std::holds_alternative<BucketSchedule>(question.exchange.schedule) &&
-                     !question.exchange.local_sgd && exchange_every_ == 1;
-  if (split_.Gpus() > 1 && !plain) {
-    return Status::Usage(
-        "with --tensor-parallel and --pipeline-parallel, replicas exchange their gradients by ddp "
-        "or per-tensor in each step: leave --schedule and --exchange-every out");
-  }
-  if (changes_.empty()) return question;
-  Result<std::vector<ScenarioCall>> changes = ParseScenario(changes_);
-  if (!changes.ok()) return changes.status();
-  for (const ScenarioCall& change : changes.value()) {
-    const std::string_view name = change.scenario->name;
-    if (std::find(kOfTheNetwork.begin(), kOfTheNetwork.end(), name) != kOfTheNetwork.end()) {
-      return Status::Usage(fmt::format(
-          "--with {}: says what --gpus, --bandwidth-gbps and --schedule say; use those", name));
-    }
-    if (name == "batch-size" && strong_)
-      return Status::Usage("--with batch-size and --strong both set the batch; give one of them");
-  }
-  question.changes = std::move(changes).value();
-  return question;
-}
-
 void ScaleCommand::RemarkOnBuckets(const std::string& why) const {
   if (app_->get_option("--bucket-mb")->count() > 0 && !options_.quiet)
     Remark(fmt::format("headroom: --bucket-mb says nothing here: {}\n", why));
 }
 
-bool ScaleCommand::IsPlain(const Question& question) {
-  return std::holds_alternative<BucketSchedule>(question.exchange.schedule) &&
-         question.changes.empty();
-}
-
-Status ScaleCommand::SplitJob(const Job& job, std::int64_t recorded_gpus,
-                              std::optional<TracedLayers>& layers,
-                              std::optional<TensorParallel>& sharing,
-                              PipelineStages& stages) const {
-  if (recorded_gpus > 1) {
-    return Status::NoAnswer(
-        "the recorded job is shared out over several GPUs already, as it was written to; "
-        "--tensor-parallel and --pipeline-parallel need a recording on one GPU");
-  }
-  Result<TracedLayers> found = TracedLayers::Find(job);
-  if (!found.ok()) return found.status();
-  layers.emplace(std::move(found).value());
-  Result<TensorParallel> shared = TensorParallel::Share(*layers, split_.tensor);
-  if (!shared.ok()) return shared.status();
-  sharing.emplace(std::move(shared).value());
-  if (split_.stages == 1) return Status::Ok();
-  Result<PipelineStages> of_layers = sharing->Stages(split_.stages);
-  if (!of_layers.ok()) return of_layers.status();
-  stages = std::move(of_layers).value();
-  return Status::Ok();
-}
-
-Status ScaleCommand::FillStaged(ScalableJob& job, PipelineStages stages, const Question& question,
-                                const std::vector<NamedNetwork>& networks,
-                                ScaleReport& report) const {
-  if (split_.stages == 1) return FillCurves(job, question, networks, report);
-  PipelinedJob pipelined(
-      job, {.split = split_, .stages = std::move(stages), .bucket_bytes = question.bucket_bytes});
-  return FillCurves(pipelined, question, networks, report);
-}
-
-Status ScaleCommand::FillCurves(ScalableJob& job, const Question& question,
-                                const std::vector<NamedNetwork>& networks,
-                                ScaleReport& report) const {
-  const bool local = question.exchange.local_sgd;
-  if (local && !report.gradient_bytes) {
-    report.no_answer =
-        "how many bytes of parameters there are to average cannot be told: no gradient is known by "
-        "its shape";
-    return Status::Ok();
-  }
-  RareExchange rare(job, local ? RareKind::kLocalSgd : RareKind::kAccumulation, exchange_every_,
-                    report.gradient_bytes.value_or(0));
-  for (const NamedNetwork& network : networks) {
-    const Result<std::vector<Placement>> placements = network_.PlacementsOn(network.topology);
-    if (!placements.ok()) return placements.status();
-    report.curves.push_back(
-        {.cluster = network.topology.name,
-         .bandwidth_gbps = network.bandwidth_gbps,
-         .description = network.description,
-         .points = ScalingCurve(exchange_every_ > 1 ? rare : job, network.topology,
-                                placements.value(), strong_)});
-  }
-  return Status::Ok();
-}
-
-Status ScaleCommand::AnswerForLoop(const OpenedTrace& trace, const Question& question,
-                                   ScaleReport& report) const {
-  if (!IsPlain(question) || split_.Gpus() > 1) {
-    report.no_answer =
-        "of a loop without GPU work, only ddp, per-tensor and local-sgd can be told, and no "
-        "changes";
-    return Status::Ok();
-  }
-  const Result<std::unique_ptr<LoopJob>> job =
-      LoopJob::Make(*trace.store, *trace.knowledge, trace.analysis, question.bucket_bytes);
-  if (job.status().code() == StatusCode::kNoAnswer) {
-    report.no_answer = job.status().message();
-    return Status::Ok();
-  }
-  if (!job.ok()) return job.status();
-  report.step_ms = job.value()->OnOneGpu().step_ms;
-  report.source = "loop";
-  report.deviation = job.value()->deviation();
-  report.gradient_bytes = job.value()->GradientBytes();
-  return FillCurves(*job.value(), question, network_.networks(), report);
-}
-
-Status ScaleCommand::AnswerForFiles(const TraceFiles& files, const Question& question,
-                                    ScaleReport& report) const {
+Result<ScaleReport> ScaleCommand::AnswerForFiles(const TraceFiles& files,
+                                                 const ScaleAnswer& answer) const {
   const Result<ReplayedRank> rank = ChooseReplayedRank(files, options_);
   if (!rank.ok()) return rank.status();
   Result<OpenedTrace> trace = ReadTrace(rank.value().path, options_);
   if (!trace.ok()) return trace.status();
   if (trace.value().store->gpu_tasks.rows() > 0)
-    return AnswerForTrace(std::move(trace).value(), rank.value(), question, report);
+    return AnswerForTrace(std::move(trace).value(), rank.value(), answer);
   if (rank.value().number) return NotOfOneJob("have no GPU work");
-  return AnswerForLoop(trace.value(), question, report);
+  return answer.OfLoop(*trace.value().store, *trace.value().knowledge, trace.value().analysis);
 }
 
-Status ScaleCommand::AnswerForTrace(OpenedTrace trace, const ReplayedRank& rank,
-                                    const Question& question, ScaleReport& report) const {
+Result<ScaleReport> ScaleCommand::AnswerForTrace(OpenedTrace trace, const ReplayedRank& rank,
+                                                 const ScaleAnswer& answer) const {
   Result<OpenedJob> opened = MakeJob(std::move(trace), options_);
   const Status why_none = opened.ok() ? opened.value().forecasts : opened.status();
-  if (why_none.code() == StatusCode::kNoAnswer) {
-    report.no_answer = why_none.message();
-    return Status::Ok();
-  }
+  if (why_none.code() == StatusCode::kNoAnswer) return answer.Without("", why_none.message());
   if (!opened.ok()) return opened.status();
   const Job& job = *opened.value().job;
+  if (rank.number && RecordedGpus(job) == 1) return NotOfOneJob("do not communicate");
   Forecaster forecaster(job);
-  const std::optional<std::int64_t> recorded = RecordedGpus(job);
-  if (!recorded) {
-    report.no_answer =
-        "the recorded job communicates, and its trace does not say among how many GPUs";
-    return Status::Ok();
-  }
-  if (*recorded == 1 && rank.number) return NotOfOneJob("do not communicate");
-  std::vector<NamedNetwork> networks = network_.networks();
-  GpusOfJob recorded_on;
-  recorded_on.placement = {.gpus = *recorded, .nodes = *recorded};
-  if (*recorded > 1) {
+  Result<ScaleReport> report = answer.OfTrace(
+      job, forecaster,
+      {.path = "", .calibration = opened.value().calibration, .note = opened.value().note},
+      {.number = rank.number, .compared = rank.compared, .skew = [&](std::int64_t gpus) {
+         return rank.SkewOf(gpus);
+       }});
+  if (report.ok() && report.value().recorded_gpus > 1)
     RemarkOnBuckets("the recorded job exchanges gradients already, in buckets of its own");
-    CollectiveSkew skew = rank.SkewOf(*recorded);
-    Result<Topology> fitted = FitRecordedNetwork(job, *recorded, skew.all_reduces);
-    if (!fitted.ok()) {
-      report.no_answer = fitted.status().message();
-      return Status::Ok();
-    }
-    recorded_on.topology = std::move(fitted).value();
-    recorded_on.overlap = RecordedOverlap(job);
-    recorded_on.waits = std::move(skew.waits);
-    report.overlap = recorded_on.overlap;
-    const NamedNetwork own = NetworkChoice::AsRecorded(recorded_on.topology);
-    report.recorded_network = own.description;
-    if (!network_.is_given()) networks = {own};
-  }
-  std::optional<TracedLayers> layers;
-  std::optional<TensorParallel> sharing;
-  PipelineStages stages;
-  if (split_.Gpus() > 1) {
-    if (Status status = SplitJob(job, *recorded, layers, sharing, stages); !status.ok()) {
-      report.no_answer = status.message();
-      return Status::Ok();
-    }
-  }
-  TracedJob scalable(job, forecaster,
-                     {.recorded = recorded_on,
-                      .bucket_bytes = question.bucket_bytes,
-                      .schedule = question.exchange.schedule,
-                      .changes = question.changes,
-                      .split = split_,
-                      .layers = sharing ? &*sharing : nullptr});
-  if (split_.stages > 1) stages = scalable.Complete(std::move(stages));
-  const ScaledStep one = scalable.OnOneGpu();
-  if (!one.no_answer.empty()) {
-    report.no_answer = one.no_answer;
-    return Status::Ok();
-  }
-  report.step_ms = one.step_ms;
-  report.source = "trace";
-  report.recorded_gpus = *recorded;
-  report.replayed_rank = rank.number;
-  report.ranks = rank.compared;
-  report.samples = scalable.samples();
-  report.deviation = scalable.deviation();
-  const std::vector<GradientStep> gradients = FindGradients(job);
-  if (!gradients.empty()) report.gradient_bytes = gradients.front().Bytes();
-  report.calibration = opened.value().calibration;
-  Baseline baseline = forecaster.baseline();
-  baseline.AlsoNote(opened.value().note);
-  report.steps_note = baseline.steps_note;
-  return FillStaged(scalable, stages, question, networks, report);
+  return report;
 }
 
-Status ScaleCommand::AnswerForList(const Question& question, ScaleReport& report) {
-  if (!IsPlain(question)) {
-    return Status::Usage(
-        "of a list of operators (--ops), only ddp, per-tensor and local-sgd can be told, and no "
-        "--with");
-  }
+Result<ScaleReport> ScaleCommand::AnswerForList(const ScaleAnswer& answer) {
   if (Status status = gpus_.Load(); !status.ok()) return status;
   const Result<std::vector<DeviceRates>> targets = gpus_.Chosen(options_.quiet);
   if (!targets.ok()) return targets.status();
@@ -342,20 +160,7 @@ Status ScaleCommand::AnswerForList(const Question& question, ScaleReport& report
                                      operators_path_, lists.value().size(),
                                      lists.value().front().name));
   }
-  const Result<std::unique_ptr<ListedJob>> job = ListedJob::Make(
-      lists.value().front(), rates, gpus_.constants(), question.bucket_bytes, split_);
-  if (job.status().code() == StatusCode::kNoAnswer) {
-    report.no_answer = job.status().message();
-    return Status::Ok();
-  }
-  if (!job.ok()) return job.status();
-  report.step_ms = job.value()->OnOneGpu().step_ms;
-  report.source = "operators";
-  report.gpu = rates.device->short_name;
-  report.samples = job.value()->samples();
-  report.gradient_bytes = job.value()->GradientBytes();
-  report.steps_note = gpus_.WhyExtrapolated(rates);
-  return FillStaged(*job.value(), job.value()->stages(), question, network_.networks(), report);
+  return answer.OfList(operators_path_, lists.value().front(), rates, gpus_.models());
 }
 
 Status ScaleCommand::CheckFlags(const TraceFiles& files) const {
@@ -394,23 +199,17 @@ Status ScaleCommand::Run() {
   if (!files.ok()) return files.status();
   if (Status status = CheckFlags(files.value()); !status.ok()) return status;
   // Wrong flags are told before a large trace is read.
-  if (Status status = network_.Load(); !status.ok()) return status;
-  for (const NamedNetwork& network : network_.networks()) {
-    const Result<std::vector<Placement>> placements = network_.PlacementsOn(network.topology);
-    if (!placements.ok()) return placements.status();
-  }
-  const Result<Question> question = ReadQuestion();
-  if (!question.ok()) return question.status();
-  ScaleReport report;
+  Result<NetworkChoice> network = NetworkChoice::Make(network_);
+  if (!network.ok()) return network.status();
+  const Result<ScaleAnswer> answer = ScaleAnswer::Make(question_, std::move(network).value());
+  if (!answer.ok()) return answer.status();
+  if (!answer.value().has_buckets())
+    RemarkOnBuckets(fmt::format("--schedule {} sends no buckets", question_.schedule));
+  Result<ScaleReport> answered = traces_.empty() ? AnswerForList(answer.value())
+                                                 : AnswerForFiles(files.value(), answer.value());
+  if (!answered.ok()) return answered.status();
+  ScaleReport& report = answered.value();
   report.path = traces_.empty() ? operators_path_ : fmt::format("{}", fmt::join(traces_, " "));
-  report.strong = strong_;
-  report.schedule = schedule_;
-  report.exchange_every = exchange_every_;
-  report.split = split_;
-  report.changes = changes_;
-  Status status = traces_.empty() ? AnswerForList(question.value(), report)
-                                  : AnswerForFiles(files.value(), question.value(), report);
-  if (!status.ok()) return status;
   const bool color = UseColor(ColorMode::kAuto, output_path_);
   return WriteResult(
       json_ ? RenderScaleJson(report) : RenderScaleText(report, color, CharsetOfEnvironment()),

@@ -193,6 +193,7 @@ void WriteTarget(JsonWriter& json, const PredictedTarget& target) {
   constexpr double kPercent = 100;
   json.Key("measured_pct").Number(target.measured_share * kPercent);
   json.Key("extrapolated").Bool(!target.doubt.empty());
+  json.Key("extrapolated_why").StringOrNull(target.doubt);
   json.Key("ties").BeginArray();
   for (const std::string& tie : target.ties) json.String(tie);
   json.EndArray();

@@ -9,15 +9,16 @@
 #include <utility>
 #include <vector>
 
-#include "report/json_writer.h"
 #include "serve/access.h"
+#include "serve/answer_cache.h"
 #include "serve/bounded_server.h"
 #include "serve/loopback.h"
+#include "serve/query.h"
+#include "serve/questions.h"
+#include "serve/replies.h"
 
 namespace headroom {
 namespace {
-
-constexpr const char* kJson = "application/json; charset=utf-8";
 
 /// Nothing from elsewhere, no script but the page's own, in no other page's frame.
 constexpr const char* kPolicy =
@@ -37,15 +38,6 @@ std::string_view TypeOf(std::string_view name) {
   return "application/octet-stream";
 }
 
-std::string ErrorJson(std::string_view message) {
-  JsonWriter json;
-  json.BeginObject();
-  json.Key("schema").String("headroom.error/1");
-  json.Key("error").String(message);
-  json.EndObject();
-  return std::move(json).Take();
-}
-
 std::string_view WhyRefused(Access access) {
   switch (access) {
     case Access::kForeignHost:
@@ -55,6 +47,15 @@ std::string_view WhyRefused(Access access) {
     default:
       return "open the link that headroom ui printed: it holds the token\n";
   }
+}
+
+/// The same for the same question; the token is no part of it.
+std::string KeyOf(const httplib::Params& parameters) {
+  std::string key;
+  for (const auto& [name, value] : parameters) {
+    if (name != "token") key += fmt::format("{}:{}{}:{}", name.size(), name, value.size(), value);
+  }
+  return key;
 }
 
 /// An origin that is not told is no page of ours.
@@ -68,6 +69,9 @@ class Server final : public HttpServer {
       page_[std::string(file.name.substr(slash == std::string_view::npos ? 0 : slash + 1))] =
           file.content;
     }
+    // Else the end of an answer waits until its begin was acknowledged, which clients put off by
+    // some 40 ms.
+    server_.set_tcp_nodelay(true);
     server_.set_default_headers({{"Content-Security-Policy", kPolicy},
                                  {"X-Content-Type-Options", "nosniff"},
                                  {"Referrer-Policy", "no-referrer"},
@@ -141,6 +145,18 @@ class Server final : public HttpServer {
                 [this](const httplib::Request& request, httplib::Response& response) {
                   Whatif(request, response);
                 });
+    for (const auto& [name, question] : Questions()) {
+      AnswerCache* given = question.is_kept ? &given_[name] : nullptr;
+      server_.Get("/api/v1/" + name, [this, question, given](const httplib::Request& request,
+                                                             httplib::Response& response) {
+        const auto answer = [&] {
+          Query query(request.params);
+          return question.answer(session_, query);
+        };
+        Reply(given == nullptr ? answer() : given->Get(KeyOf(request.params), answer),
+              question.type, response);
+      });
+    }
     server_.Get("/([A-Za-z0-9_.-]*)",
                 [this](const httplib::Request& request, httplib::Response& response) {
                   const std::string name = request.matches[1];
@@ -162,16 +178,11 @@ class Server final : public HttpServer {
     std::vector<std::string> scenarios;
     const auto [begin, end] = request.params.equal_range("scenario");
     for (auto param = begin; param != end; ++param) scenarios.push_back(param->second);
-    const Result<std::string> answer = session_.WhatifJson(scenarios);
-    if (answer.ok()) {
-      response.set_content(answer.value(), kJson);
-      return;
-    }
-    response.status = 400;
-    response.set_content(ErrorJson(answer.status().message()), kJson);
+    Reply(session_.WhatifJson(scenarios), kJson, response);
   }
 
   TraceSession& session_;
+  std::map<std::string, AnswerCache> given_;  ///< By question.
   std::map<std::string, std::string_view> page_;
   BoundedServer server_;
   int port_ = -1;

@@ -1,13 +1,19 @@
 #include "serve/trace_session.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
 #include "analysis/analyzed_trace.h"
+#include "cluster/topology.h"
+#include "report/escape.h"
 #include "report/forecast_answer.h"
 #include "report/forecast_report.h"
 #include "report/json_report.h"
 #include "report/json_writer.h"
+#include "report/predict_answer.h"
 #include "whatif/finding_forecasts.h"
 
 namespace headroom {
@@ -64,9 +70,11 @@ Status TraceSession::Analyze() {
                                                 options_.calibration, options_.measured_step_ms);
   why_no_forecasts_ = job.ok() ? job.value().forecasts : job.status();
   if (!job.ok() && job.status().code() != StatusCode::kNoAnswer) return job.status();
-  if (!why_no_forecasts_.ok()) return Status::Ok();
-  job_ = std::move(job).value();
-  forecaster_.emplace(*job_.job);
+  if (why_no_forecasts_.ok()) {
+    job_ = std::move(job).value();
+    forecaster_.emplace(*job_.job);
+  }
+  timeline_.emplace(*store_, *knowledge_, std::move(report.steps.list), job_.job.get(), mutex_);
   return Status::Ok();
 }
 
@@ -81,6 +89,126 @@ Result<std::string> TraceSession::WhatifJson(const std::vector<std::string>& sce
       .path = path(), .calibration = job_.calibration, .note = job_.note};
   return RenderForecastJson(
       AnswerForecasts(*job_.job, source, scenarios, calls.value(), record.value(), *forecaster_));
+}
+
+Result<const GpuModels*> TraceSession::Models() {
+  if (!models_) {
+    Result<GpuModels> models = GpuModels::Load({}, std::nullopt);
+    if (!models.ok()) return models.status();
+    models_ = std::move(models).value();
+  }
+  return &*models_;
+}
+
+Result<std::string> TraceSession::PredictJson(const std::vector<std::string>& gpus,
+                                              JobPlanQuestion plan, bool batch_curve) {
+  if (Status status = plan.Check(); !status.ok()) return status;
+  plan.prices_path.clear();
+  plan.carbon_path.clear();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const Result<const GpuModels*> models = Models();
+  if (!models.ok()) return models.status();
+  const Result<std::vector<DeviceRates>> targets =
+      gpus.empty() ? models.value()->All(nullptr) : models.value()->AllNamed(gpus);
+  if (!targets.ok()) return targets.status();
+  if (!forecaster_) return why_no_forecasts_;
+  const Result<DeviceRates> source = SourceGpuOf(*models.value(), *job_.job, path(), "");
+  if (!source.ok()) return source.status();
+  const PredictQuestion question = {
+      .trace = path(), .batch_curve = batch_curve, .whole_job = plan.total_steps.has_value()};
+  PredictReport report;
+  report.constants = models.value()->constants().about;
+  Status status = AddPrediction(*job_.job, forecaster_->baseline(), *models.value(), source.value(),
+                                targets.value(), question, report);
+  if (!status.ok()) return status;
+  FindTies(report.targets);
+  status = JobPlan(std::move(plan)).Make(models.value()->devices(), report);
+  if (!status.ok()) return status;
+  return RenderPredictJson(report);
+}
+
+Result<std::string> TraceSession::ScaleJson(ScaleQuestion question, NetworkQuestion network) {
+  if (!network.cluster.empty()) {
+    const Result<std::vector<Topology>> clusters = LoadBuiltInTopologies();
+    if (!clusters.ok()) return clusters.status();
+    const auto named = [&](const Topology& cluster) { return cluster.name == network.cluster; };
+    // A path would have the server read a file for whoever asks.
+    if (std::none_of(clusters.value().begin(), clusters.value().end(), named)) {
+      std::string names;
+      for (const Topology& cluster : clusters.value())
+        names += (names.empty() ? "" : ", ") + cluster.name;
+      return Status::Usage(fmt::format("cluster '{}' is not known; known are {}",
+                                       Printable(network.cluster, Charset::kAscii), names));
+    }
+  }
+  Result<NetworkChoice> networks = NetworkChoice::Make(std::move(network));
+  if (!networks.ok()) return networks.status();
+  const Result<ScaleAnswer> answer =
+      ScaleAnswer::Make(std::move(question), std::move(networks).value());
+  if (!answer.ok()) return answer.status();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto ask = [&]() -> Result<ScaleReport> {
+    if (store_->gpu_tasks.rows() == 0)
+      return answer.value().OfLoop(*store_, *knowledge_, options_.analysis);
+    if (!forecaster_) return answer.value().Without(path(), why_no_forecasts_.message());
+    return answer.value().OfTrace(
+        *job_.job, *forecaster_,
+        {.path = path(), .calibration = job_.calibration, .note = job_.note}, {});
+  };
+  const Result<ScaleReport> report = ask();
+  if (!report.ok()) return report.status();
+  return RenderScaleJson(report.value());
+}
+
+Result<std::string> TraceSession::GpusJson() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const Result<const GpuModels*> models = Models();
+  if (!models.ok()) return models.status();
+  std::string recorded;
+  if (forecaster_) {
+    const Result<DeviceRates> source = SourceGpuOf(*models.value(), *job_.job, path(), "");
+    if (source.ok()) recorded = source.value().device->short_name;
+  }
+  JsonWriter json;
+  json.BeginObject(JsonWriter::Layout::kLines);
+  json.Key("schema").String("headroom.gpus/1");
+  json.Key("gpus").BeginArray(JsonWriter::Layout::kLines);
+  for (const DeviceRates& rates : models.value()->All(nullptr)) {
+    const DeviceSpec& device = *rates.device;
+    json.BeginObject();
+    json.Key("gpu").String(device.short_name);
+    json.Key("name").String(device.name);
+    json.Key("vendor").String(device.vendor);
+    json.Key("architecture").String(device.architecture);
+    json.Key("memory_bytes").Number(device.memory_bytes);
+    json.Key("memory_type").StringOrNull(device.memory_type);
+    json.Key("tdp_w").Number(device.tdp_w);
+    json.Key("recorded").Bool(device.short_name == recorded);
+    json.EndObject();
+  }
+  json.EndArray();
+  json.EndObject();
+  return std::move(json).Take();
+}
+
+Result<std::string> RenderClustersJson() {
+  const Result<std::vector<Topology>> clusters = LoadBuiltInTopologies();
+  if (!clusters.ok()) return clusters.status();
+  JsonWriter json;
+  json.BeginObject(JsonWriter::Layout::kLines);
+  json.Key("schema").String("headroom.clusters/1");
+  json.Key("clusters").BeginArray(JsonWriter::Layout::kLines);
+  for (const Topology& cluster : clusters.value()) {
+    json.BeginObject();
+    json.Key("cluster").String(cluster.name);
+    json.Key("description").String(cluster.description);
+    json.Key("gpus_per_node").Integer(cluster.gpus_per_node);
+    json.Key("nodes_at_most").Integer(cluster.nodes_at_most);
+    json.EndObject();
+  }
+  json.EndArray();
+  json.EndObject();
+  return std::move(json).Take();
 }
 
 std::string RenderScenariosJson() {

@@ -11,7 +11,12 @@
 #include "analysis/knowledge.h"
 #include "base/status.h"
 #include "ingest/open_trace.h"
+#include "predict/gpu_models.h"
+#include "report/job_plan.h"
 #include "report/job_report.h"
+#include "report/network_choice.h"
+#include "report/scale_answer.h"
+#include "serve/timeline_answers.h"
 #include "store/trace_store.h"
 #include "whatif/calibrated_job.h"
 #include "whatif/forecast.h"
@@ -40,11 +45,24 @@ class TraceSession {
   /// without any, the ranking of all that apply. Fails (kUsage) with what is wrong with a scenario.
   /// One question at a time; others wait.
   Result<std::string> WhatifJson(const std::vector<std::string>& scenarios);
+  TimelineAnswers& timeline() { return *timeline_; }
+  /// headroom.predict/1, as `headroom predict --json` prints it, of these GPUs; without any, of all
+  /// that are known. Paths in `plan` are not read. Fails with what is wrong with the question, or
+  /// what the trace lacks.
+  Result<std::string> PredictJson(const std::vector<std::string>& gpus, JobPlanQuestion plan,
+                                  bool batch_curve);
+  /// headroom.scale/1, as `headroom scale --json` prints it. A cluster is one of those that are
+  /// known, no file. Fails (kUsage) with what is wrong with the question.
+  Result<std::string> ScaleJson(ScaleQuestion question, NetworkQuestion network);
+  /// headroom.gpus/1: what PredictJson() takes.
+  Result<std::string> GpusJson();
 
  private:
   explicit TraceSession(Options options) : options_(std::move(options)) {}
   Status Read();
   Status Analyze();
+  /// Read when they are first asked for.
+  Result<const GpuModels*> Models();
 
   const Options options_;
   std::unique_ptr<Knowledge> knowledge_;
@@ -52,11 +70,15 @@ class TraceSession {
   CalibratedJob job_;
   Status why_no_forecasts_;
   std::string report_json_;
-  std::mutex mutex_;  ///< Of the forecaster, which keeps its replay's memory.
+  std::mutex mutex_;  ///< Of the job, which keeps what it looked up, and all below.
+  std::optional<TimelineAnswers> timeline_;
   std::optional<Forecaster> forecaster_;
+  std::optional<GpuModels> models_;
 };
 
 /// headroom.scenarios/1: the catalogue, with the keys of each scenario and what they may be.
 std::string RenderScenariosJson();
+/// headroom.clusters/1: the clusters that ScaleJson() takes.
+Result<std::string> RenderClustersJson();
 
 }  // namespace headroom

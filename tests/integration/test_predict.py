@@ -64,6 +64,8 @@ class PredictTest(support.ProgramTest):
             step = target["step_ms"]
             self.assertLessEqual(step["low"], step["mid"])
             self.assertLessEqual(step["mid"], step["high"])
+            self.assertEqual(target["extrapolated"], target["extrapolated_why"] is not None)
+            self.assertIn(target["extrapolated_why"] or "", target["why"])
         return result
 
 

@@ -18,8 +18,13 @@ export function App() {
     fetchScenarios().then(setCatalogue, fail);
     return () => removeEventListener("hashchange", follow);
   }, []);
-  const go = (next: UrlState) => {
-    location.hash = writeState(next);
+  const go = (next: UrlState, replace = false) => {
+    if (!replace) {
+      location.hash = writeState(next);
+      return;
+    }
+    history.replaceState(null, "", writeState(next));
+    setState(next);
   };
   const path = report?.inputs[0]?.path ?? "";
   useEffect(() => {

@@ -5,7 +5,7 @@ export function broken(page: Page): Promise<string[]> {
   return page.evaluate(() => {
     const found: string[] = [];
     if ("pwned" in globalThis) found.push("a script ran");
-    const live = "script:not([src]):not([type='application/json']), img, iframe, object, embed, base, form, body style, a[href^='javascript:' i]";
+    const live = "script:not([src]):not([type='application/json']), img, iframe, object, embed, base, form[action], body style, a[href^='javascript:' i]";
     for (const element of document.body.querySelectorAll(live)) found.push(`an element: ${element.outerHTML.slice(0, 100)}`);
     for (const element of document.body.querySelectorAll("*")) {
       for (const name of element.getAttributeNames()) if (/^on/i.test(name)) found.push(`an attribute: ${element.outerHTML.slice(0, 100)}`);

@@ -1,11 +1,8 @@
 // The server's answers, or those inside a page that is a file. Every failure is a sentence for the user.
-import { answerIn, embeddedAnswers } from "./embedded";
+import { answerIn, embeddedAnswers, needsServer } from "./embedded";
 import type { Report, Scenario, WhatIf } from "./types";
 
-/** One answer, by its path behind `api/v1/`. */
-export async function ask<T>(path: string, signal?: AbortSignal): Promise<T> {
-  const answers = embeddedAnswers();
-  if (answers !== null) return answerIn(answers, path) as T;
+async function get(path: string, signal?: AbortSignal): Promise<Response> {
   let response: Response;
   try {
     response = await fetch(`api/v1/${path}`, { signal: signal ?? null });
@@ -13,8 +10,8 @@ export async function ask<T>(path: string, signal?: AbortSignal): Promise<T> {
     if (signal?.aborted) throw error;
     throw new Error("headroom does not answer: is it still running?");
   }
+  if (response.ok) return response;
   const text = await response.text();
-  if (response.ok) return JSON.parse(text) as T;
   let message = text.trim();
   try {
     message = (JSON.parse(text) as { error: string }).error;
@@ -22,6 +19,19 @@ export async function ask<T>(path: string, signal?: AbortSignal): Promise<T> {
     // A refusal is plain text.
   }
   throw new Error(message);
+}
+
+/** One answer, by its path behind `api/v1/`. */
+export async function ask<T>(path: string, signal?: AbortSignal): Promise<T> {
+  const answers = embeddedAnswers();
+  if (answers !== null) return answerIn(answers, path) as T;
+  return (await get(path, signal)).json() as Promise<T>;
+}
+
+/** The same for columns, which a server alone has. */
+export async function askBytes(path: string, signal?: AbortSignal): Promise<ArrayBuffer> {
+  if (embeddedAnswers() !== null) needsServer();
+  return (await get(path, signal)).arrayBuffer();
 }
 
 export const fetchReport = (): Promise<Report> => ask("report");

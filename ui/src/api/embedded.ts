@@ -6,10 +6,17 @@ export function answersOf(text: string): Answers {
   return new Map(Object.entries(JSON.parse(text) as Record<string, unknown>));
 }
 
-/** Fails for what the file does not know. */
-export function answerIn(answers: Answers, path: string): unknown {
-  if (answers.has(path)) return answers.get(path);
+export function needsServer(): never {
   throw new Error("This page is a file and knows no more than was asked when it was written. To ask this: headroom ui TRACE");
+}
+
+/** Fails for what the file does not know, and as the question failed when it was asked. */
+export function answerIn(answers: Answers, path: string): unknown {
+  if (!answers.has(path)) needsServer();
+  const answer = answers.get(path);
+  const { schema, error } = answer as { schema?: string; error?: string };
+  if (schema === "headroom.error/1") throw new Error(error);
+  return answer;
 }
 
 let answers: Answers | null | undefined;

@@ -2,7 +2,9 @@ import type { Finding, Scenario } from "../api/types";
 import { Bar } from "../components/bar";
 import { formatCount, formatMs, formatPercent, formatSentence } from "../format";
 import { partsOf } from "../model/breakdown";
+import { eventsOf } from "../model/finding_events";
 import { scenarioIn } from "../model/scenario";
+import { writeState } from "../model/url_state";
 import type { ViewProps } from "./registry";
 
 const VERDICTS: Record<string, string> = {
@@ -25,6 +27,7 @@ interface CardProps {
 
 function FindingCard({ finding, catalogue, onTry }: CardProps) {
   const scenario = scenarioIn(finding.whatif ?? "", catalogue);
+  const events = eventsOf(finding.id);
   return (
     <li class="card finding">
       <h3>{formatSentence(finding.title)}</h3>
@@ -52,10 +55,13 @@ function FindingCard({ finding, catalogue, onTry }: CardProps) {
           Check it: <code>{finding.check}</code>
         </p>
       </details>
+      {events !== null && <a href={writeState({ view: "timeline", query: { find: events } })}>Its events in the timeline</a>}
       {scenario !== "" && (
-        <button type="button" onClick={() => onTry(scenario)}>
-          Try it: {scenario}
-        </button>
+        <p>
+          <button type="button" onClick={() => onTry(scenario)}>
+            Try it: {scenario}
+          </button>
+        </p>
       )}
     </li>
   );

@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "scale/exchange_change.h"
 
-namespace headroom::cli {
+namespace headroom {
 
 /// What `--schedule` takes, for help and messages.
 inline constexpr std::string_view kSchedules =
@@ -26,4 +26,4 @@ struct ExchangeSchedule {
 /// Fails (kUsage) with what there is.
 Result<ExchangeSchedule> ParseSchedule(std::string_view text);
 
-}  // namespace headroom::cli
+}  // namespace headroom

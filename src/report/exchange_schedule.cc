@@ -1,4 +1,4 @@
-#include "cli/exchange_schedule.h"
+#include "report/exchange_schedule.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 
 #include "report/escape.h"
 
-namespace headroom::cli {
+namespace headroom {
 namespace {
 
 /// Those that change what is sent and when.
@@ -69,4 +69,4 @@ Result<ExchangeSchedule> ParseSchedule(std::string_view text) {
   return ExchangeSchedule{.schedule = std::move(call), .has_buckets = has_buckets};
 }
 
-}  // namespace headroom::cli
+}  // namespace headroom

@@ -1,8 +1,7 @@
-#include "cli/network_choice.h"
+#include "report/network_choice.h"
 
 #include <fmt/format.h>
 
-#include <CLI/App.hpp>
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -10,10 +9,9 @@
 #include <utility>
 
 #include "base/read_file.h"
-#include "cli/help.h"
 #include "report/escape.h"
 
-namespace headroom::cli {
+namespace headroom {
 namespace {
 
 constexpr std::int64_t kMostGpus = 10'000'000;
@@ -34,24 +32,19 @@ std::string ThreeDigits(double value) {
 
 }  // namespace
 
-void NetworkChoice::AddFlags(CLI::App& app) {
-  app_ = &app;
-  app.add_option("--gpus", gpus_, "How many GPUs, or machines x GPUs as 4x2 [1,2,4,...,64]")
-      ->delimiter(',')
-      ->type_name("N,...");
-  app.add_option("--cluster", cluster_, "A kind of machines (--list), or a file (docs/clusters.md)")
-      ->type_name("NAME");
-  app.add_option("--bandwidth-gbps", bandwidths_,
-                 "Each way, between machines; several give a curve each [100]")
-      ->delimiter(',')
-      ->type_name("X,...");
-  app.add_option("--latency-us", latency_us_, "Of a message between machines [14]")->type_name("L");
-  app.add_option("--gpus-per-node", gpus_per_node_, "GPUs of a machine, behind PCIe 4.0 [1]")
-      ->type_name("N");
+Result<NetworkChoice> NetworkChoice::Make(NetworkQuestion question) {
+  NetworkChoice choice(std::move(question));
+  if (Status status = choice.ReadGpus(); !status.ok()) return status;
+  if (Status status = choice.LoadNetworks(); !status.ok()) return status;
+  for (const NamedNetwork& network : choice.networks()) {
+    const Result<std::vector<Placement>> placements = choice.PlacementsOn(network.topology);
+    if (!placements.ok()) return placements.status();
+  }
+  return choice;
 }
 
 Status NetworkChoice::ReadGpus() {
-  for (const std::string& text : gpus_) {
+  for (const std::string& text : question_.gpus) {
     const std::size_t by = text.find_first_of("xX");
     Asked asked;
     const std::optional<std::int64_t> first = CountIn(std::string_view(text).substr(0, by));
@@ -76,11 +69,11 @@ Status NetworkChoice::LoadCluster() {
   Result<std::vector<Topology>> known = LoadBuiltInTopologies();
   if (!known.ok()) return known.status();
   for (Topology& topology : known.value()) {
-    if (topology.name != cluster_) continue;
+    if (topology.name != question_.cluster) continue;
     networks_.push_back({.topology = topology, .description = topology.description});
     return Status::Ok();
   }
-  const Result<std::optional<std::string>> file = ReadFile(cluster_);
+  const Result<std::optional<std::string>> file = ReadFile(question_.cluster);
   if (!file.ok()) return file.status();
   if (!file.value()) {
     std::string names;
@@ -88,50 +81,57 @@ Status NetworkChoice::LoadCluster() {
       names += (names.empty() ? "" : ", ") + topology.name;
     return Status::Usage(
         fmt::format("--cluster {}: no such file, and none of the known clusters: {}",
-                    Printable(cluster_, Charset::kAscii), names));
+                    Printable(question_.cluster, Charset::kAscii), names));
   }
-  const Result<Topology> topology = ReadTopology({.name = cluster_, .content = *file.value()});
+  const Result<Topology> topology =
+      ReadTopology({.name = question_.cluster, .content = *file.value()});
   if (!topology.ok()) return topology.status();
   networks_.push_back({.topology = topology.value(), .description = topology.value().description});
   if (networks_.back().description.empty()) networks_.back().description = topology.value().name;
   return Status::Ok();
 }
 
-Status NetworkChoice::Load() {
-  if (Status status = ReadGpus(); !status.ok()) return status;
-  if (!cluster_.empty()) {
-    for (const char* flag : {"--bandwidth-gbps", "--latency-us", "--gpus-per-node"}) {
-      if (app_->get_option(flag)->count() > 0) {
-        return Status::Usage(
-            fmt::format("{} describes a network, and so does --cluster: give one of them", flag));
-      }
+Status NetworkChoice::LoadNetworks() {
+  if (!question_.cluster.empty()) {
+    const std::pair<bool, const char*> flags[] = {
+        {!question_.bandwidths_gbps.empty(), "--bandwidth-gbps"},
+        {question_.latency_us.has_value(), "--latency-us"},
+        {question_.gpus_per_node.has_value(), "--gpus-per-node"}};
+    for (const auto& [given, flag] : flags) {
+      if (!given) continue;
+      return Status::Usage(
+          fmt::format("{} describes a network, and so does --cluster: give one of them", flag));
     }
     return LoadCluster();
   }
+  constexpr double kUsualGbps = 100, kUsualLatencyUs = 14;
+  const double latency_us = question_.latency_us.value_or(kUsualLatencyUs);
+  const std::int64_t gpus_per_node = question_.gpus_per_node.value_or(1);
+  std::vector<double> bandwidths = question_.bandwidths_gbps;
+  if (bandwidths.empty()) bandwidths = {kUsualGbps};
   constexpr double kLeastGbps = 1e-6, kMostGbps = 1e6, kMostLatencyUs = 1e6, kNsPerUs = 1e3;
-  if (!(latency_us_ >= 0 && latency_us_ <= kMostLatencyUs))
+  if (!(latency_us >= 0 && latency_us <= kMostLatencyUs))
     return Status::Usage(fmt::format("--latency-us must be from 0 to {}", kMostLatencyUs));
-  if (gpus_per_node_ < 1 || gpus_per_node_ > kMostGpus)
+  if (gpus_per_node < 1 || gpus_per_node > kMostGpus)
     return Status::Usage(fmt::format("--gpus-per-node must be from 1 to {}", kMostGpus));
   // 4x2 says itself how many GPUs a machine has.
   const bool as_asked =
-      app_->get_option("--gpus-per-node")->count() == 0 &&
+      !question_.gpus_per_node &&
       std::any_of(asked_.begin(), asked_.end(), [](const Asked& a) { return a.nodes.has_value(); });
   const std::string machines = as_asked ? "machines"
-                               : gpus_per_node_ == 1
+                               : gpus_per_node == 1
                                    ? "machines of one GPU"
-                                   : fmt::format("machines of {} GPUs", gpus_per_node_);
-  for (const double gbps : bandwidths_) {
+                                   : fmt::format("machines of {} GPUs", gpus_per_node);
+  for (const double gbps : bandwidths) {
     if (!(gbps >= kLeastGbps && gbps <= kMostGbps)) {
       return Status::Usage(
           fmt::format("--bandwidth-gbps {}: must be from {} to {}", gbps, kLeastGbps, kMostGbps));
     }
-    networks_.push_back(
-        {.topology =
-             FlatTopology(gbps, DurationNs(std::llround(latency_us_ * kNsPerUs)), gpus_per_node_),
-         .description =
-             fmt::format("{:g} Gbit/s and {:g} us between {}", gbps, latency_us_, machines),
-         .bandwidth_gbps = gbps});
+    networks_.push_back({.topology = FlatTopology(
+                             gbps, DurationNs(std::llround(latency_us * kNsPerUs)), gpus_per_node),
+                         .description = fmt::format("{:g} Gbit/s and {:g} us between {}", gbps,
+                                                    latency_us, machines),
+                         .bandwidth_gbps = gbps});
   }
   return Status::Ok();
 }
@@ -143,7 +143,7 @@ Result<std::vector<Placement>> NetworkChoice::PlacementsOn(const Topology& topol
     if (!placed.ok()) return placed.status();
     if (asked.nodes) {
       placed.value().nodes = *asked.nodes;
-      if (!cluster_.empty() && placed.value().PerNode() > topology.gpus_per_node) {
+      if (!question_.cluster.empty() && placed.value().PerNode() > topology.gpus_per_node) {
         return Status::Usage(fmt::format("--gpus {}x{}: machines of {} have {} GPUs", *asked.nodes,
                                          placed.value().PerNode(), topology.name,
                                          topology.gpus_per_node));
@@ -157,12 +157,6 @@ Result<std::vector<Placement>> NetworkChoice::PlacementsOn(const Topology& topol
     placements.push_back(placed.value());
   }
   return placements;
-}
-
-bool NetworkChoice::is_given() const {
-  const auto given = [&](const char* flag) { return app_->get_option(flag)->count() > 0; };
-  return !cluster_.empty() || given("--bandwidth-gbps") || given("--latency-us") ||
-         given("--gpus-per-node");
 }
 
 NamedNetwork NetworkChoice::AsRecorded(const Topology& topology) {
@@ -183,4 +177,4 @@ std::string NetworkChoice::ListClusters(const std::vector<Topology>& clusters) {
   return text;
 }
 
-}  // namespace headroom::cli
+}  // namespace headroom

@@ -1,11 +1,8 @@
-#include "cli/job_plan.h"
+#include "report/job_plan.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <charconv>
 #include <string_view>
@@ -13,52 +10,29 @@
 
 #include "base/read_file.h"
 #include "base/text.h"
-#include "cli/help.h"
 
-namespace headroom::cli {
+namespace headroom {
 
-void JobPlan::AddFlags(CLI::App& app) {
-  app.add_option("--total-steps", total_steps_, "Steps of the whole job: hours, money and CO2")
-      ->type_name("N")
-      ->check(WholeNumber(1, 1'000'000'000'000));
-  app.add_option("--prices", prices_path_, "Instances with prices [a small dated sample]")
-      ->type_name("FILE");
-  app.add_option("--provider", provider_, "Only instances of this provider")->type_name("NAME");
-  app.add_option("--region", region_, "Grid that feeds the GPU: DE, US, gcp:..., [WORLD]")
-      ->type_name("CODE");
-  app.add_option("--pue", pue_, "Overhead of the data centre: a number, or whose [survey]")
-      ->type_name("X");
-  app.add_option("--carbon", carbon_path_, "Grids and overheads over the built-in ones")
-      ->type_name("FILE");
-}
-
-Status JobPlan::CheckFlags() const {
-  const bool plan_flags = !prices_path_.empty() || !provider_.empty() || !region_.empty() ||
-                          !pue_.empty() || !carbon_path_.empty();
-  if (!plan_flags || total_steps_) return Status::Ok();
+Status JobPlanQuestion::Check() const {
+  const bool of_a_job = !prices_path.empty() || !provider.empty() || !region.empty() ||
+                        !pue.empty() || !carbon_path.empty();
+  if (!of_a_job || total_steps) return Status::Ok();
   return Status::Usage(
       "--prices, --provider, --region, --pue and --carbon are about a whole job: say its length "
       "with --total-steps N");
-}
-
-std::vector<std::string> JobPlan::Inputs() const {
-  std::vector<std::string> paths;
-  for (const std::string& path : {prices_path_, carbon_path_}) {
-    if (!path.empty()) paths.push_back(path);
-  }
-  return paths;
 }
 
 Status JobPlan::LoadCarbon() {
   Result<CarbonData> built_in = CarbonData::LoadBuiltIn();
   if (!built_in.ok()) return built_in.status();
   carbon_ = std::move(built_in).value();
-  if (!carbon_path_.empty()) {
-    const Result<std::string> text = ReadRequiredFile("--carbon", carbon_path_);
+  if (!question_.carbon_path.empty()) {
+    const Result<std::string> text = ReadRequiredFile("--carbon", question_.carbon_path);
     if (!text.ok()) return text.status();
-    if (Status status = carbon_.Read({carbon_path_, text.value()}); !status.ok()) return status;
+    if (Status status = carbon_.Read({question_.carbon_path, text.value()}); !status.ok())
+      return status;
   }
-  const std::string code = region_.empty() ? carbon_.default_region() : region_;
+  const std::string code = question_.region.empty() ? carbon_.default_region() : question_.region;
   grid_ = carbon_.FindRegion(code);
   if (grid_ == nullptr) {
     return Status::Usage(
@@ -66,7 +40,7 @@ Status JobPlan::LoadCarbon() {
                     "(docs/predict.md)",
                     code, fmt::join(NearNames(code, carbon_.RegionCodes()), ", ")));
   }
-  const std::string pue = pue_.empty() ? carbon_.default_pue() : pue_;
+  const std::string pue = question_.pue.empty() ? carbon_.default_pue() : question_.pue;
   constexpr double kMostPue = 10;
   double number = 0;
   const auto [end, error] = std::from_chars(pue.data(), pue.data() + pue.size(), number);
@@ -86,7 +60,7 @@ Status JobPlan::LoadCarbon() {
 }
 
 Status JobPlan::LoadPrices(const DeviceCatalog& devices, PredictReport& report) {
-  if (prices_path_.empty()) {
+  if (question_.prices_path.empty()) {
     Result<std::vector<InstancePrice>> sample = LoadSamplePrices();
     if (!sample.ok()) return sample.status();
     prices_ = std::move(sample).value();
@@ -94,16 +68,16 @@ Status JobPlan::LoadPrices(const DeviceCatalog& devices, PredictReport& report) 
         "a sample that ships, each with the day at which it was listed; give your own with "
         "--prices";
   } else {
-    const Result<std::string> text = ReadRequiredFile("--prices", prices_path_);
+    const Result<std::string> text = ReadRequiredFile("--prices", question_.prices_path);
     if (!text.ok()) return text.status();
-    Result<std::vector<InstancePrice>> read = ReadPrices({prices_path_, text.value()});
+    Result<std::vector<InstancePrice>> read = ReadPrices({question_.prices_path, text.value()});
     if (!read.ok()) return read.status();
     prices_ = std::move(read).value();
-    report.prices = prices_path_;
+    report.prices = question_.prices_path;
   }
-  const bool known = provider_.empty() ||
+  const bool known = question_.provider.empty() ||
                      std::any_of(prices_.begin(), prices_.end(), [&](const InstancePrice& price) {
-                       return price.provider == provider_;
+                       return price.provider == question_.provider;
                      });
   if (!known) {
     std::vector<std::string_view> providers;
@@ -111,16 +85,16 @@ Status JobPlan::LoadPrices(const DeviceCatalog& devices, PredictReport& report) 
     for (const InstancePrice& price : prices_) providers.push_back(price.provider);
     std::sort(providers.begin(), providers.end());
     providers.erase(std::unique(providers.begin(), providers.end()), providers.end());
-    return Status::Usage(fmt::format("--provider {}: the list of prices has {}", provider_,
+    return Status::Usage(fmt::format("--provider {}: the list of prices has {}", question_.provider,
                                      fmt::join(providers, ", ")));
   }
   std::erase_if(prices_, [&](const InstancePrice& price) {
-    return !provider_.empty() && price.provider != provider_;
+    return !question_.provider.empty() && price.provider != question_.provider;
   });
   for (const InstancePrice& price : prices_) {
     if (devices.Find(price.gpu) == nullptr) {
       return Status::BadInput(fmt::format("{}: instance {} has a GPU '{}' that is not known",
-                                          prices_path_, price.instance, price.gpu));
+                                          question_.prices_path, price.instance, price.gpu));
     }
   }
   return Status::Ok();
@@ -132,14 +106,14 @@ std::optional<double> JobPlan::Co2AtInstance(const PredictedTarget& target,
   // What the user says holds; else the grid and the overhead of the place itself, where known.
   const GridRegion* there = carbon_.FindRegion(price.provider + ":" + price.region);
   const PueEntry* overhead = carbon_.FindPue(price.provider);
-  return Co2Kg(target.energy->joules * static_cast<double>(*total_steps_),
-               region_.empty() && there != nullptr ? *there : *grid_,
-               pue_.empty() && overhead != nullptr ? overhead->value : pue_value_);
+  return Co2Kg(target.energy->joules * static_cast<double>(*question_.total_steps),
+               question_.region.empty() && there != nullptr ? *there : *grid_,
+               question_.pue.empty() && overhead != nullptr ? overhead->value : pue_value_);
 }
 
 Status JobPlan::Make(const DeviceCatalog& devices, PredictReport& report) {
-  if (!total_steps_) return Status::Ok();
-  report.total_steps = static_cast<double>(*total_steps_);
+  if (!question_.total_steps) return Status::Ok();
+  report.total_steps = static_cast<double>(*question_.total_steps);
   if (Status status = LoadCarbon(); !status.ok()) return status;
   report.carbon =
       fmt::format("{} ({:.0f} g a kWh, {}, {}: {}), times {:.2f} for the data centre", grid_->name,
@@ -203,4 +177,4 @@ void JobPlan::AddEquivalents(PredictReport& report) const {
   }
 }
 
-}  // namespace headroom::cli
+}  // namespace headroom

@@ -4,16 +4,13 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
 #include "cluster/topology.h"
 
-namespace CLI {  // NOLINT(readability-identifier-naming): the name that the library has.
-class App;
-}
-
-namespace headroom::cli {
+namespace headroom {
 
 /// A network, and what to call it.
 struct NamedNetwork {
@@ -22,17 +19,31 @@ struct NamedNetwork {
   std::optional<double> bandwidth_gbps = {};  ///< Of flags.
 };
 
+/// What is asked for, as the flags of the same names of `headroom scale` say it; what is empty was
+/// not given.
+struct NetworkQuestion {
+  std::vector<std::string> gpus = {"1", "2", "4", "8", "16", "32", "64"};
+  std::string cluster = {};  ///< A name, or a path.
+  std::vector<double> bandwidths_gbps = {};
+  std::optional<double> latency_us = {};
+  std::optional<std::int64_t> gpus_per_node = {};
+
+  /// Whether any network is named.
+  bool names_network() const {
+    return !cluster.empty() || !bandwidths_gbps.empty() || latency_us || gpus_per_node;
+  }
+};
+
 class NetworkChoice {
  public:
-  void AddFlags(CLI::App& app);
-  /// Reads the flags and the file of --cluster; fails with what to change.
-  Status Load();
+  /// Reads the question, and the file of its cluster; fails with what to change, also where a
+  /// network has no room for the GPUs.
+  static Result<NetworkChoice> Make(NetworkQuestion question);
 
-  /// REQUIRED of the rest: Load() was fine.
   const std::vector<NamedNetwork>& networks() const { return networks_; }
   Result<std::vector<Placement>> PlacementsOn(const Topology& topology) const;
   /// Whether the user named any network.
-  bool is_given() const;
+  bool is_given() const { return question_.names_network(); }
   /// A network that was fitted to the collectives of a recorded job.
   static NamedNetwork AsRecorded(const Topology& topology);
 
@@ -44,17 +55,14 @@ class NetworkChoice {
     std::int64_t gpus = 1;
     std::optional<std::int64_t> nodes = {};
   };
+  explicit NetworkChoice(NetworkQuestion question) : question_(std::move(question)) {}
   Status ReadGpus();
   Status LoadCluster();
+  Status LoadNetworks();
 
-  CLI::App* app_ = nullptr;
-  std::vector<std::string> gpus_ = {"1", "2", "4", "8", "16", "32", "64"};
-  std::string cluster_;
-  std::vector<double> bandwidths_ = {100};
-  double latency_us_ = 14;
-  std::int64_t gpus_per_node_ = 1;
+  NetworkQuestion question_;
   std::vector<Asked> asked_;
   std::vector<NamedNetwork> networks_;
 };
 
-}  // namespace headroom::cli
+}  // namespace headroom

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
@@ -12,20 +13,23 @@
 #include "predict/deployment.h"
 #include "report/predict_report.h"
 
-namespace CLI {  // NOLINT(readability-identifier-naming): the name that the library has.
-class App;
-}
+namespace headroom {
 
-namespace headroom::cli {
+inline constexpr std::int64_t kMostTotalSteps = 1'000'000'000'000;
+
+/// What is asked of a whole job, as the flags of the same names of `headroom predict` say it; what
+/// is empty was not given.
+struct JobPlanQuestion {
+  std::optional<std::int64_t> total_steps = {};
+  std::string prices_path = {}, provider = {}, region = {}, pue = {}, carbon_path = {};
+
+  /// Fails (kUsage) where something is said of a whole job whose length is not given.
+  Status Check() const;
+};
 
 class JobPlan {
  public:
-  /// --total-steps, --prices, --provider, --region, --pue and --carbon.
-  void AddFlags(CLI::App& app);
-  /// Refuses flags that say something of a whole job whose length is not given.
-  Status CheckFlags() const;
-  std::vector<std::string> Inputs() const;
-  bool is_asked() const { return total_steps_.has_value(); }
+  explicit JobPlan(JobPlanQuestion question) : question_(std::move(question)) {}
 
   /// Fills in hours, money and CO2 of the targets, and all options; nothing where the job's length
   /// was not given. Only options that the job fits count, and none of several GPUs.
@@ -42,12 +46,11 @@ class JobPlan {
                   PredictReport& report) const;
   void AddEquivalents(PredictReport& report) const;
 
-  std::optional<std::int64_t> total_steps_;
-  std::string prices_path_, provider_, region_, pue_, carbon_path_;
+  const JobPlanQuestion question_;
   CarbonData carbon_;
   const GridRegion* grid_ = nullptr;
   double pue_value_ = 1;
   std::vector<InstancePrice> prices_;
 };
 
-}  // namespace headroom::cli
+}  // namespace headroom

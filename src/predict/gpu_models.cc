@@ -1,0 +1,137 @@
+#include "predict/gpu_models.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "base/text.h"
+#include "cost/device_spec.h"
+#include "predict/gpu_calibration.h"
+
+namespace headroom {
+
+Result<GpuModels> GpuModels::Load(std::span<const NamedText> device_files,
+                                  const std::optional<NamedText>& constants) {
+  GpuModels models;
+  Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn(device_files);
+  if (!knowledge.ok()) return knowledge.status();
+  models.knowledge_ = std::move(knowledge).value();
+  if (!device_files.empty()) {
+    // What the user adds says nothing of what other cards sustain.
+    Result<std::unique_ptr<Knowledge>> shipped = Knowledge::LoadBuiltIn();
+    if (!shipped.ok()) return shipped.status();
+    models.shipped_ = std::move(shipped).value();
+  }
+  Result<KernelConstants> read =
+      constants ? KernelConstants::Parse(*constants) : KernelConstants::LoadBuiltIn();
+  if (!read.ok()) return read.status();
+  models.constants_ = std::move(read).value();
+  return models;
+}
+
+Status GpuModels::AddCalibration(const std::string& path) {
+  const Result<CsvTable> table = ReadCsv(path);
+  if (!table.ok()) return table.status();
+  const Result<std::vector<std::string>> names = DevicesOf(table.value());
+  if (!names.ok()) return names.status();
+  for (const std::string& name : names.value()) {
+    const DeviceSpec* device = devices().Find(name);
+    if (device == nullptr) {
+      return Status::BadInput(
+          fmt::format("{}: its device '{}' is not known; add its data sheet with --gpu-file FILE "
+                      "(docs/devices.md)",
+                      path, name));
+    }
+    if (corrections_.contains(device->short_name)) {
+      return Status::Usage(fmt::format(
+          "--gpu-calibration {}: {} is calibrated twice; give one table of it, under one name",
+          path, device->short_name));
+    }
+    const Result<DeviceRates> rates = RatesOfDevice(*device);
+    if (!rates.ok()) return Status::BadInput(fmt::format("{}: {}", path, rates.status().message()));
+    Result<std::shared_ptr<const LocalCorrection>> correction =
+        ReadCorrection(table.value(), name, rates.value(), constants_);
+    if (!correction.ok()) return correction.status();
+    corrections_.emplace(device->short_name, std::move(correction).value());
+  }
+  return Status::Ok();
+}
+
+Result<DeviceRates> GpuModels::RatesNamed(const std::string& name) const {
+  const DeviceSpec* device = devices().Find(name);
+  if (device == nullptr) {
+    std::vector<std::string_view> names;
+    for (const DeviceSpec& known : devices().devices()) names.push_back(known.short_name);
+    return Status::Usage(fmt::format(
+        "no GPU '{}' is known; near names: {}. A GPU is added by a file of its data sheet: "
+        "--gpu-file FILE (docs/devices.md)",
+        name, fmt::join(NearNames(name, std::move(names)), ", ")));
+  }
+  return RatesOfDevice(*device);
+}
+
+Result<DeviceRates> GpuModels::RatesOfDevice(const DeviceSpec& device) const {
+  Result<DeviceRates> rates =
+      RatesOf(device, shipped_ ? shipped_->devices() : devices(), constants_);
+  if (!rates.ok()) return rates;
+  const auto measured = corrections_.find(device.short_name);
+  if (measured != corrections_.end()) rates.value().correction = measured->second;
+  return rates;
+}
+
+Result<std::vector<DeviceRates>> GpuModels::AllNamed(std::span<const std::string> names) const {
+  std::vector<DeviceRates> chosen;
+  for (const std::string& name : names) {
+    Result<DeviceRates> found = RatesNamed(name);
+    if (!found.ok()) return found.status();
+    const auto same = [&](const DeviceRates& other) {
+      return other.device == found.value().device;
+    };
+    if (std::none_of(chosen.begin(), chosen.end(), same))
+      chosen.push_back(std::move(found).value());
+  }
+  return chosen;
+}
+
+std::vector<DeviceRates> GpuModels::All(std::vector<std::string>* left_out) const {
+  std::vector<DeviceRates> all;
+  for (const DeviceSpec& device : devices().devices()) {
+    Result<DeviceRates> found = RatesOfDevice(device);
+    if (found.ok()) {
+      all.push_back(std::move(found).value());
+    } else if (left_out != nullptr) {
+      left_out->push_back(found.status().message());
+    }
+  }
+  return all;
+}
+
+std::string GpuModels::UnusedCalibrations(std::span<const DeviceRates> used) const {
+  std::string unused;
+  for (const auto& [name, correction] : corrections_) {
+    const auto& measured = correction;
+    const bool is_used = std::any_of(used.begin(), used.end(), [&](const DeviceRates& rates) {
+      return rates.correction == measured;
+    });
+    if (!is_used) unused += (unused.empty() ? "" : ", ") + name;
+  }
+  return unused;
+}
+
+std::string GpuModels::WhyExtrapolated(const DeviceRates& rates) const {
+  std::string why;
+  if (!constants_.Validated(rates.device->architecture)) {
+    why = fmt::format("no GPU of the {} architecture had a part in the models",
+                      rates.device->architecture);
+  }
+  if (!rates.guessed.empty()) {
+    why += fmt::format("{}its device file does not give {}: a usual value stands in",
+                       why.empty() ? "" : "; ", rates.guessed);
+  }
+  return why;
+}
+
+}  // namespace headroom

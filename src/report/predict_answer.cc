@@ -1,0 +1,170 @@
+#include "report/predict_answer.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <set>
+#include <utility>
+
+#include "analysis/format.h"
+#include "cost/device_spec.h"
+#include "predict/job_memory.h"
+#include "predict/job_prediction.h"
+#include "predict/target_batch.h"
+#include "whatif/batch_curve.h"
+
+namespace headroom {
+namespace {
+
+/// Intervals of both, of one workload.
+bool Overlap(const PredictedMs& a, const PredictedMs& b) {
+  return a.low <= b.high && b.low <= a.high;
+}
+
+void AddFits(const JobMemory& memory, std::span<PredictedTarget> targets) {
+  std::vector<double> bytes;
+  for (const PredictedTarget& target : targets)
+    bytes.push_back(target.gpu_memory_bytes.value_or(0));
+  const std::vector<MemoryFit> fits = FitsOf(memory, bytes);
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    targets[i].memory_bytes = memory.PeakAt(1);
+    if (!targets[i].gpu_memory_bytes) continue;
+    targets[i].fits = fits[i].fits;
+    targets[i].largest_batch = fits[i].samples;
+  }
+}
+
+}  // namespace
+
+Result<DeviceRates> SourceGpuOf(const GpuModels& models, const Job& job, const std::string& trace,
+                                const std::string& from) {
+  if (!from.empty()) {
+    if (job.device() != nullptr &&
+        models.devices().Find(from) != models.devices().Find(job.device()->short_name)) {
+      return Status::Usage(fmt::format("--from {}: {} was recorded on {}, as it says", from, trace,
+                                       job.device()->name));
+    }
+    return models.RatesNamed(from);
+  }
+  if (job.device() != nullptr) return models.RatesOfDevice(*job.device());
+  const auto& devices = job.store().devices;
+  std::set<std::string> all;
+  for (std::size_t row = 0; row < devices.rows(); ++row) {
+    if (devices.name[row].valid()) all.emplace(job.store().Text(devices.name[row]));
+  }
+  // Other devices of the machine may have no name in the trace.
+  if (all.size() == 1) {
+    const DeviceSpec* device = models.devices().Find(*all.begin());
+    if (device != nullptr) return models.RatesOfDevice(*device);
+  }
+  const std::string names = fmt::format("{}", fmt::join(all, ", "));
+  return Status::NoAnswer(fmt::format(
+      "{}: {}; name the GPU with --from NAME, or add its data sheet with --gpu-file FILE "
+      "(docs/devices.md)",
+      trace,
+      names.empty() ? "the trace does not say which GPU it was recorded on"
+                    : fmt::format("not recorded on one GPU that is known: {}", names)));
+}
+
+Status AddPrediction(const Job& job, const Baseline& baseline, const GpuModels& models,
+                     const DeviceRates& source, std::span<const DeviceRates> targets,
+                     const PredictQuestion& question, PredictReport& report) {
+  JobPredictor predictor(job, source, models.constants());
+  const PredictedMs step = {baseline.corrected.low, baseline.corrected.mid,
+                            baseline.corrected.high};
+  report.source_gpu = source.device->short_name;
+  const std::optional<StepEnergy> modelled =
+      ModelledEnergy(predictor.Predict(source, 1).activity, source, models.constants());
+  std::optional<StepEnergy> energy = MeasuredEnergy(job.store(), job.steps().spans);
+  if (energy && modelled) energy->PartsLike(*modelled);
+  if (!energy) energy = modelled;
+  // Where nothing marks the steps, the whole recording is one.
+  const bool has_steps = job.steps().steps.source != StepSource::kNone;
+  const std::optional<std::int64_t> samples =
+      has_steps ? SamplesPerStep(job) : std::optional<std::int64_t>();
+  if ((question.whole_job || question.batch_curve) && !has_steps) {
+    return Status::NoAnswer(fmt::format(
+        "{}: nothing marks its steps, which --total-steps and --batch-curve are about; record with "
+        "prof.step(), or name the range that begins a step with --step-marker",
+        question.trace));
+  }
+  if (question.batch_curve && !samples) {
+    return Status::NoAnswer(
+        fmt::format("{}: --batch-curve: the trace does not tell the samples of a step, as no "
+                    "operator of the forward has shapes; record with record_shapes=True",
+                    question.trace));
+  }
+  PredictBaseline base = {.trace = question.trace,
+                          .gpu = source.device->short_name,
+                          .step = step,
+                          .host_ms = baseline.host_limit_ms,
+                          .gpu_ms = baseline.gpu_limit_ms,
+                          .energy = energy,
+                          .samples = samples,
+                          .steps_note = baseline.steps_note,
+                          .ratio_only_share = predictor.ratio_only_share()};
+  const JobMemory memory = MemoryOf(job, question.timeline);
+  if (memory.model) {
+    base.memory = memory;
+  } else {
+    base.no_memory = memory.no_model;
+    if (memory.recorded_bytes)
+      base.no_memory += fmt::format("; {} were recorded", FormatBytes(*memory.recorded_bytes));
+  }
+  report.baselines.push_back(std::move(base));
+  const std::size_t first = report.targets.size();
+  const std::size_t group = report.baselines.size() - 1;
+  for (const DeviceRates& target : targets) {
+    const JobPrediction prediction = predictor.Predict(target, question.host_factor);
+    const bool same = target.device->short_name == source.device->short_name;
+    // The same GPU and host: the job as it was recorded, with the range that its baseline states.
+    const PredictedMs& taken = same && question.host_factor == 1 ? step : prediction.step;
+    std::string doubt = same ? "" : models.WhyExtrapolated(target);
+    if (!prediction.doubt.empty()) doubt += (doubt.empty() ? "" : "; ") + prediction.doubt;
+    report.targets.push_back(
+        {.group = group,
+         .workload = question.workload,
+         .gpu = target.device->short_name,
+         .full_name = target.device->name,
+         .step = taken,
+         .speedup = taken.mid > 0 ? std::optional(step.mid / taken.mid) : std::nullopt,
+         .gpu_memory_bytes = UsableBytes(*target.device),
+         .energy = EnergyOn(target, prediction.activity, taken, models.constants()),
+         .samples = samples,
+         .measured_operators = target.correction ? target.correction->size() : 0,
+         .measured_share = prediction.measured_share,
+         .limited_by = prediction.host_ms > prediction.gpu_ms ? "host" : "gpu",
+         .why = prediction.why,
+         .doubt = std::move(doubt)});
+    if (question.batch_curve) {
+      report.targets.back().batch_curve = CurveOnTarget(
+          predictor, job, target, question.host_factor, taken, memory, UsableBytes(*target.device));
+    }
+  }
+  AddFits(memory, std::span(report.targets).subspan(first));
+  return Status::Ok();
+}
+
+std::optional<StepEnergy> EnergyOn(const DeviceRates& rates, const StepActivity& activity,
+                                   const PredictedMs& step, const KernelConstants& constants) {
+  std::optional<StepEnergy> energy = ModelledEnergy(activity, rates, constants);
+  if (!energy || step.mid <= 0) return energy;
+  // A step that takes longer takes more.
+  const double of_time = std::max(step.high / step.mid - 1, 1 - step.low / step.mid);
+  energy->error = std::hypot(energy->error, of_time);
+  return energy;
+}
+
+void FindTies(std::vector<PredictedTarget>& targets) {
+  for (PredictedTarget& target : targets) {
+    for (const PredictedTarget& other : targets) {
+      if (&other != &target && other.group == target.group && Overlap(target.step, other.step))
+        target.ties.push_back(other.gpu);
+    }
+  }
+}
+
+}  // namespace headroom

@@ -1,0 +1,66 @@
+#include "serve/questions.h"
+
+#include <utility>
+
+#include "serve/timeline_questions.h"
+
+namespace headroom {
+namespace {
+
+Result<std::string> Predict(TraceSession& session, Query& query) {
+  const std::vector<std::string> gpus = query.List("gpu");
+  JobPlanQuestion plan;
+  plan.total_steps = query.Count("total-steps", kMostTotalSteps);
+  plan.provider = query.Text("provider");
+  plan.region = query.Text("region");
+  plan.pue = query.Text("pue");
+  const bool batch_curve = query.Flag("batch-curve");
+  if (Status status = query.Finish(); !status.ok()) return status;
+  return session.PredictJson(gpus, plan, batch_curve);
+}
+
+Result<std::string> Scale(TraceSession& session, Query& query) {
+  constexpr std::int64_t kMost = 10'000'000;
+  NetworkQuestion network;
+  if (std::vector<std::string> gpus = query.List("gpus"); !gpus.empty())
+    network.gpus = std::move(gpus);
+  network.cluster = query.Text("cluster");
+  network.bandwidths_gbps = query.Numbers("bandwidth-gbps");
+  network.latency_us = query.Number("latency-us");
+  network.gpus_per_node = query.Count("gpus-per-node", kMost);
+  ScaleQuestion question;
+  question.strong = query.Flag("strong");
+  question.changes = query.Text("with");
+  if (const std::string schedule = query.Text("schedule"); !schedule.empty())
+    question.schedule = schedule;
+  if (Status status = query.Finish(); !status.ok()) return status;
+  return session.ScaleJson(std::move(question), std::move(network));
+}
+
+Result<std::string> Gpus(TraceSession& session, Query& query) {
+  if (Status status = query.Finish(); !status.ok()) return status;
+  return session.GpusJson();
+}
+
+Result<std::string> Clusters(TraceSession&, Query& query) {
+  if (Status status = query.Finish(); !status.ok()) return status;
+  return RenderClustersJson();
+}
+
+}  // namespace
+
+const std::map<std::string, Question>& Questions() {
+  static const auto* const questions = new std::map<std::string, Question>{
+      {"predict", {.answer = Predict}},
+      {"scale", {.answer = Scale}},
+      {"gpus", {.answer = Gpus}},
+      {"clusters", {.answer = Clusters}},
+      {"timeline", {.answer = AskTimeline, .is_kept = false}},
+      {"timeline/tile", {.answer = AskTile, .type = kBytes, .is_kept = false}},
+      {"timeline/span", {.answer = AskSpan, .is_kept = false}},
+      {"timeline/search", {.answer = AskSearch, .is_kept = false}},
+      {"timeline/range", {.answer = AskRange, .is_kept = false}}};
+  return *questions;
+}
+
+}  // namespace headroom

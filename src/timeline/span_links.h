@@ -1,0 +1,26 @@
+// What a span of a trace has to do with others: what launched it, what it launched, what it is
+// nested in, its forward or backward pass.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "store/trace_store.h"
+
+namespace headroom {
+
+struct SpanLink {
+  std::string_view relation;  ///< "launched by", "launches", "inside", "forward", "backward".
+  bool on_gpu = false;        ///< `row` is of gpu_tasks; else of host_events.
+  std::uint32_t row = 0;
+};
+
+/// O(rows): nothing is kept for it. Of one relation at most kMostLinks, the earliest.
+std::vector<SpanLink> FindLinks(const TraceStore& store, HostEventId event);
+std::vector<SpanLink> FindLinks(const TraceStore& store, GpuTaskId task);
+
+inline constexpr std::size_t kMostLinks = 100;
+
+}  // namespace headroom

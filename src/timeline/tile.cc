@@ -1,0 +1,134 @@
+#include "timeline/tile.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace headroom {
+namespace {
+
+/// Of a name, in the third byte: the same in every trace and forecast. FNV-1a.
+std::uint32_t HueOf(const SpanTable& table, std::uint32_t row) {
+  constexpr std::size_t kEnough = 64;
+  std::uint32_t hash = 2166136261u;
+  for (const char c : table.names->Get(table.name[row]).substr(0, kEnough))
+    hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+  return (hash >> 24 ^ (hash >> 16 & 0xFF)) << 16;
+}
+
+/// Short spans of one bucket, until the next bucket or a long span comes.
+struct Cluster {
+  std::int64_t bucket = -1;
+  TimeNs begin, end;
+  DurationNs busy, longest{-1};
+  std::uint32_t row = 0, count = 0;
+  double value = 0;
+};
+
+class TileMaker {
+ public:
+  TileMaker(const TrackSet& set, int level, std::int64_t index)
+      : set_(set),
+        level_(level),
+        begin_(set.begin + DurationNs(index * (kTileBuckets << level))),
+        end_(begin_ + DurationNs(kTileBuckets << level)) {}
+
+  void AddLane(std::uint32_t number) {
+    lane_ = number;
+    const Lane& lane = set_.lanes[number];
+    const SpanTable& table = *lane.table;
+    const double maximum = set_.tracks[lane.track].maximum;
+    Cluster cluster;
+    for (std::size_t i = FirstOf(lane); i < lane.rows.size(); ++i) {
+      const std::uint32_t row = lane.rows[i];
+      const TimeNs start = table.start[row];
+      if (start >= end_) break;
+      const DurationNs duration = table.duration[row];
+      const double value = table.value.empty() ? 0 : table.value[row];
+      if (duration.ns() >= (std::int64_t{1} << level_)) {
+        Flush(table, cluster, maximum);
+        Add(table, start, start + duration, row, 1,
+            table.value.empty() ? 1 : Share(value, maximum));
+        continue;
+      }
+      const std::int64_t bucket = (start - begin_).ns() >> level_;
+      if (bucket != cluster.bucket) Flush(table, cluster, maximum);
+      if (cluster.count++ == 0) {
+        cluster.bucket = bucket;
+        cluster.begin = start;
+      }
+      cluster.end = start + duration;
+      cluster.busy += duration;
+      cluster.value = std::max(cluster.value, value);
+      if (duration > cluster.longest) {
+        cluster.longest = duration;
+        cluster.row = row;
+      }
+    }
+    Flush(table, cluster, maximum);
+  }
+
+  Tile Take() { return std::move(tile_); }
+
+ private:
+  /// The first span that ends behind the tile's begin.
+  std::size_t FirstOf(const Lane& lane) const {
+    const auto from = std::lower_bound(
+        lane.rows.begin(), lane.rows.end(), begin_,
+        [&](std::uint32_t row, TimeNs time) { return lane.table->start[row] < time; });
+    auto first = static_cast<std::size_t>(from - lane.rows.begin());
+    if (first > 0 && lane.table->End(lane.rows[first - 1]) > begin_) --first;
+    return first;
+  }
+
+  static double Share(double value, double maximum) {
+    return maximum > 0 ? std::clamp(value / maximum, 0.0, 1.0) : 0;
+  }
+
+  void Flush(const SpanTable& table, Cluster& cluster, double maximum) {
+    if (cluster.count == 0) return;
+    const DurationNs length = cluster.end - cluster.begin;
+    double fill = length.ns() > 0 ? std::min(1.0, static_cast<double>(cluster.busy.ns()) /
+                                                      static_cast<double>(length.ns()))
+                                  : 1;
+    if (!table.value.empty()) fill = Share(cluster.value, maximum);
+    Add(table, cluster.begin, cluster.end, cluster.row, cluster.count, fill);
+    cluster = Cluster();
+  }
+
+  float BucketOf(TimeNs time) const {
+    return static_cast<float>(static_cast<double>((time - begin_).ns()) /
+                              static_cast<double>(std::int64_t{1} << level_));
+  }
+
+  void Add(const SpanTable& table, TimeNs start, TimeNs end, std::uint32_t row, std::uint32_t count,
+           double fill) {
+    tile_.begin.push_back(BucketOf(start));
+    tile_.end.push_back(BucketOf(end));
+    tile_.fill.push_back(static_cast<float>(fill));
+    tile_.lane.push_back(lane_);
+    tile_.row.push_back(row);
+    tile_.name.push_back(table.NameNumber(row));
+    tile_.style.push_back(table.style[row] | HueOf(table, row));
+    tile_.count.push_back(count);
+  }
+
+  const TrackSet& set_;
+  const int level_;
+  const TimeNs begin_, end_;
+  std::uint32_t lane_ = 0;
+  Tile tile_;
+};
+
+}  // namespace
+
+Tile MakeTile(const TrackSet& set, std::span<const std::uint32_t> tracks, int level,
+              std::int64_t index) {
+  TileMaker maker(set, level, index);
+  for (const std::uint32_t number : tracks) {
+    const Track& track = set.tracks[number];
+    for (std::uint32_t lane = 0; lane < track.lanes; ++lane) maker.AddLane(track.first_lane + lane);
+  }
+  return maker.Take();
+}
+
+}  // namespace headroom

@@ -1,0 +1,143 @@
+#include "timeline/trace_tracks.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "store/store_builder.h"
+#include "timeline/range_statistics.h"
+#include "timeline/span_links.h"
+#include "timeline/span_search.h"
+
+namespace headroom {
+namespace {
+
+using testing::ElementsAre;
+
+constexpr std::int64_t kMain = 1, kStream = 7;
+
+/// Two operators, one inside the other, that launch a kernel each; the second kernel waits for its
+/// launch.
+StoreBuilder TwoKernels() {
+  StoreBuilder b;
+  b.Op("aten::linear", kMain, 0, 100);
+  b.Op("aten::addmm", kMain, 10, 50);
+  b.Call("cudaLaunchKernel", kMain, 20, 5, 1);
+  b.Call("cudaLaunchKernel", kMain, 80, 5, 2);
+  b.Kernel("gemm", kStream, 30, 20, 1);
+  b.Kernel("add", kStream, 90, 10, 2);
+  return b;
+}
+
+struct Made {
+  std::unique_ptr<TraceStore> store;
+  std::unique_ptr<Knowledge> knowledge;
+  std::unique_ptr<TraceTracks> tracks;
+};
+
+Made Make(const StoreBuilder& builder) {
+  Made made;
+  made.store = builder.Build();
+  made.knowledge = std::move(Knowledge::LoadBuiltIn()).value();
+  NameFacts names(*made.store, *made.knowledge);
+  made.tracks = std::make_unique<TraceTracks>(*made.store, names, nullptr);
+  return made;
+}
+
+std::vector<std::string> NamesOn(const TraceTracks& tracks, std::uint32_t lane_number) {
+  std::vector<std::string> names;
+  const Lane& lane = tracks.set().lanes[lane_number];
+  for (const std::uint32_t row : lane.rows)
+    names.emplace_back(lane.table->names->Get(lane.table->name[row]));
+  return names;
+}
+
+TEST(TraceTracks, StreamsComeFirstAndThreadsNest) {
+  const Made made = Make(TwoKernels());
+  const TrackSet& set = made.tracks->set();
+  ASSERT_EQ(set.tracks.size(), 2u);
+  EXPECT_EQ(set.tracks[0].name, "stream 7");
+  EXPECT_EQ(set.tracks[0].lanes, 2u);
+  EXPECT_THAT(NamesOn(*made.tracks, 0), ElementsAre("gemm", "add"));
+  EXPECT_THAT(NamesOn(*made.tracks, 1), ElementsAre("idle: launched too late"));
+  EXPECT_EQ(set.tracks[1].kind, TrackKind::kThread);
+  EXPECT_THAT(NamesOn(*made.tracks, 2), ElementsAre("aten::linear"));
+  EXPECT_THAT(NamesOn(*made.tracks, 3), ElementsAre("aten::addmm", "cudaLaunchKernel"));
+  EXPECT_THAT(NamesOn(*made.tracks, 4), ElementsAre("cudaLaunchKernel"));
+  EXPECT_EQ((set.end - set.begin).ns(), 100'000);
+}
+
+TEST(TraceTracks, AQueuedKernelWaitsForOthers) {
+  StoreBuilder b;
+  b.Call("cudaLaunchKernel", kMain, 0, 5, 1);
+  b.Call("cudaLaunchKernel", kMain, 6, 5, 2);
+  b.Kernel("gemm", kStream, 10, 20, 1);
+  b.Kernel("add", kStream, 40, 10, 2);
+  EXPECT_THAT(NamesOn(*Make(b).tracks, 1), ElementsAre("idle: waits for other GPU work"));
+}
+
+TEST(TraceTracks, EachSeriesOfACounterIsATrack) {
+  StoreBuilder b;
+  b.Counter("gpu.util", "GPU 0", "%", 0, 10).Counter("gpu.util", "GPU 0", "%", 5, 30);
+  b.Counter("gpu.util", "GPU 1", "%", 0, 20);
+  const Made made = Make(b);
+  const TrackSet& set = made.tracks->set();
+  ASSERT_EQ(set.tracks.size(), 2u);
+  EXPECT_EQ(set.tracks[0].name, "gpu.util GPU 0");
+  EXPECT_EQ(set.tracks[0].maximum, 30);
+  EXPECT_EQ(set.tracks[0].unit, "%");
+}
+
+TEST(SpanSearch, FindsPartsOfNamesInAnyCase) {
+  const Made made = Make(TwoKernels());
+  const SearchResult found = FindSpans(made.tracks->set(), "ADD", 10);
+  EXPECT_EQ(found.count, 2);  // aten::addmm and add.
+  EXPECT_EQ(found.total.ns(), 60'000);
+  ASSERT_EQ(found.hits.size(), 2u);
+  EXPECT_EQ(found.hits[0].lane, 3u);
+  EXPECT_EQ(FindSpans(made.tracks->set(), "ADD", 1).hits.size(), 1u);
+  EXPECT_EQ(FindSpans(made.tracks->set(), "nothing", 10).count, 0);
+}
+
+TEST(RangeStatistics, CountsWhatLiesInside) {
+  const Made made = Make(TwoKernels());
+  // From 40 to 95 us.
+  const RangeStatistics sums = SumRange(made.tracks->set(), TimeNs(40'000), TimeNs(95'000));
+  ASSERT_EQ(sums.streams.size(), 1u);
+  EXPECT_EQ(sums.streams[0].busy.ns(), 15'000);
+  EXPECT_EQ(sums.streams[0].idle_for_host.ns(), 40'000);
+  ASSERT_EQ(sums.gpu.size(), 2u);
+  EXPECT_EQ(sums.gpu[0].name, "gemm");
+  EXPECT_EQ(sums.gpu[0].total.ns(), 10'000);
+  ASSERT_EQ(sums.host.size(), 3u);
+  EXPECT_EQ(sums.host[0].name, "aten::linear");
+  EXPECT_EQ(sums.host[0].total.ns(), 55'000);
+}
+
+TEST(SpanLinks, AKernelLeadsToItsOperatorsAndBack) {
+  const Made made = Make(TwoKernels());
+  const auto& events = made.store->host_events;
+  std::vector<std::string> of_kernel;
+  for (const SpanLink& link : FindLinks(*made.store, GpuTaskId(0u)))
+    of_kernel.push_back(std::string(link.relation) + " " +
+                        std::string(made.store->Text(events.name[link.row])));
+  EXPECT_THAT(of_kernel, ElementsAre("launched by cudaLaunchKernel", "inside aten::addmm",
+                                     "inside aten::linear"));
+  std::vector<std::uint32_t> launched;
+  for (const SpanLink& link : FindLinks(*made.store, HostEventId(0u))) {
+    EXPECT_TRUE(link.on_gpu);
+    launched.push_back(link.row);
+  }
+  EXPECT_THAT(launched, ElementsAre(0, 1));
+}
+
+TEST(SpanLinks, ForwardAndBackwardFindEachOther) {
+  StoreBuilder b;
+  b.Op("aten::mm", kMain, 0, 10).Sequence(3);
+  b.Op("MmBackward0", 2, 20, 10).Sequence(3).ForwardThread(1);
+  const std::unique_ptr<TraceStore> store = b.Build();
+  EXPECT_EQ(FindLinks(*store, HostEventId(0u)).at(0).relation, "backward");
+  EXPECT_EQ(FindLinks(*store, HostEventId(1u)).at(0).relation, "forward");
+}
+
+}  // namespace
+}  // namespace headroom

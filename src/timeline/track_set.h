@@ -1,0 +1,111 @@
+// A trace as it is drawn: tracks of lanes, on each of which no two spans overlap.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/string_pool.h"
+#include "base/time.h"
+#include "timeline/span_table.h"
+
+namespace headroom {
+
+enum class TrackKind : std::uint8_t { kCriticalPath, kStream, kThread, kCounter };
+
+/// "critical-path", "stream", "thread", "counter".
+std::string_view Name(TrackKind kind);
+
+struct Lane {
+  const SpanTable* table = nullptr;
+  std::uint32_t track = 0;
+  std::vector<std::uint32_t> rows;  ///< In order of start; none begins before the last one ends.
+};
+
+struct Track {
+  TrackKind kind = TrackKind::kThread;
+  std::string name = {};
+  std::string group = {};  ///< Process or device.
+  std::uint32_t first_lane = 0, lanes = 0;
+  std::int64_t spans = 0;
+  double maximum = 0;     ///< Of a counter's values.
+  std::string unit = {};  ///< Of a counter.
+};
+
+/// Columns that no table of a trace has, kept with the tracks that show them.
+struct OwnSpans {
+  std::vector<TimeNs> start;
+  std::vector<DurationNs> duration;
+  std::vector<StringId> name;
+  std::vector<double> value;
+  SpanTable table;
+
+  void Add(TimeNs at, DurationNs length, StringId text, std::uint32_t style);
+  /// Once all are added.
+  void Seal(const StringPool& names, std::uint32_t first_name);
+};
+
+class TrackSet {
+ public:
+  std::vector<Track> tracks;  ///< In the order in which they are drawn.
+  std::vector<Lane> lanes;    ///< By track.
+  /// From the first start to the last end.
+  TimeNs begin, end;
+  StringPool own_names;
+  /// A table that the set keeps; its address stays.
+  OwnSpans& AddOwn() { return *own_.emplace_back(std::make_unique<OwnSpans>()); }
+  SpanTable& AddTable() { return *tables_.emplace_back(std::make_unique<SpanTable>()); }
+
+  /// Adds a track. The rows must be in order of start, longest first; each gets the first lane
+  /// that is free when it begins, no lane before `at_least` of it.
+  ///
+  /// @param at_least   by position in `rows`: lanes that stay above a span, e.g. those of what it
+  /// is
+  ///                   nested in; asked once the lanes of all rows before are known. May be null.
+  /// @param tolerance  by which spans of a lane may seem to overlap
+  /// Returns the lane of each row, within the track.
+  template <typename AtLeast>
+  std::vector<std::uint32_t> AddLanes(Track track, const SpanTable& table,
+                                      std::vector<std::uint32_t> rows, DurationNs tolerance,
+                                      const AtLeast& at_least);
+  /// Another lane of the last track.
+  void AddLane(const SpanTable& table, std::vector<std::uint32_t> rows);
+  /// Fills `begin` and `end` once all lanes are there.
+  void FindRange();
+
+ private:
+  std::vector<std::unique_ptr<OwnSpans>> own_;
+  std::vector<std::unique_ptr<SpanTable>> tables_;
+};
+
+template <typename AtLeast>
+std::vector<std::uint32_t> TrackSet::AddLanes(Track track, const SpanTable& table,
+                                              std::vector<std::uint32_t> rows, DurationNs tolerance,
+                                              const AtLeast& at_least) {
+  std::vector<std::uint32_t> lane_of(rows.size());
+  std::vector<TimeNs> free_at;
+  std::vector<std::vector<std::uint32_t>> of_lane;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::uint32_t row = rows[i];
+    std::size_t lane = at_least(i, lane_of);
+    while (lane < free_at.size() && free_at[lane] - tolerance > table.start[row]) ++lane;
+    if (lane >= free_at.size()) {
+      free_at.resize(lane + 1, TimeNs(INT64_MIN / 2));
+      of_lane.resize(lane + 1);
+    }
+    free_at[lane] = table.End(row);
+    of_lane[lane].push_back(row);
+    lane_of[i] = static_cast<std::uint32_t>(lane);
+  }
+  track.first_lane = static_cast<std::uint32_t>(lanes.size());
+  track.lanes = 0;
+  track.spans = 0;
+  tracks.push_back(std::move(track));
+  for (std::vector<std::uint32_t>& of : of_lane) AddLane(table, std::move(of));
+  return lane_of;
+}
+
+}  // namespace headroom

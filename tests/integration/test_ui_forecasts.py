@@ -1,0 +1,114 @@
+"""What the page of `headroom ui` asks of other GPUs and of more of them: the command line's answers."""
+import http.client
+import json
+import signal
+import subprocess
+import urllib.parse
+
+import jsonschema
+
+from integration import support
+
+TRACE = support.ROOT / "data/samples/resnet50_fp32_h200.json.gz"
+LOCAL = "--no-local-state"
+
+
+class Server:
+    """`headroom ui` on one trace."""
+
+    def __init__(self, trace):
+        self.process = subprocess.Popen([support.BINARY, "ui", trace, LOCAL, "-q"], stdout=subprocess.PIPE, text=True)
+        self.link = urllib.parse.urlsplit(self.process.stdout.readline().strip())
+
+    def ask(self, question, **parameters):
+        """Status and answer; underscores of names stand for hyphens."""
+        query = urllib.parse.urlencode([(name.replace("_", "-"), value) for name, value in parameters.items()], doseq=True)
+        connection = http.client.HTTPConnection("127.0.0.1", self.link.port, timeout=60)
+        connection.request("GET", f"/api/v1/{question}?{self.link.query}&{query}")
+        answer = connection.getresponse()
+        status, body = answer.status, answer.read()
+        connection.close()
+        return status, json.loads(body)
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        code = self.process.wait(10)
+        self.process.stdout.close()
+        return code
+
+
+class Forecasts(support.ProgramTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.server = Server(TRACE)
+
+    @classmethod
+    def tearDownClass(cls):
+        assert cls.server.stop() == 0
+        super().tearDownClass()
+
+    def assert_as_command(self, question, parameters, *arguments):
+        status, answer = self.server.ask(question, **parameters)
+        self.assertEqual(status, 200, answer)
+        self.assertEqual(answer, support.headroom(question, TRACE, *arguments, "--json", LOCAL).json())
+        self.assertEqual(self.server.ask(question, **parameters), (200, answer), "asked again")
+
+    def test_predict(self):
+        self.assert_as_command("predict", {})
+        self.assert_as_command("predict", {"gpu": ["A100-80", "L4"]}, "--gpu", "A100-80,L4")
+        self.assert_as_command("predict", {"gpu": "H100,H200"}, "--gpu", "H100,H200")
+        self.assert_as_command("predict", {"gpu": "L4", "total_steps": 1000, "region": "DE", "pue": "1.2", "batch_curve": 1},
+                               "--gpu", "L4", "--total-steps", "1000", "--region", "DE", "--pue", "1.2", "--batch-curve")
+
+    def test_scale(self):
+        self.assert_as_command("scale", {})
+        self.assert_as_command("scale", {"gpus": "1,2,4x2", "bandwidth_gbps": "10,25", "latency_us": 5, "gpus_per_node": 2, "strong": 1},
+                               "--gpus", "1,2,4x2", "--bandwidth-gbps", "10,25", "--latency-us", "5", "--gpus-per-node", "2", "--strong")
+        self.assert_as_command("scale", {"gpus": ["8", "64"], "cluster": "dgx-h100", "schedule": "zero-3", "with": "amp"},
+                               "--gpus", "8,64", "--cluster", "dgx-h100", "--schedule", "zero-3", "--with", "amp")
+
+    def test_what_one_can_ask_for(self):
+        status, gpus = self.server.ask("gpus")
+        self.assertEqual(status, 200)
+        predicted = support.headroom("predict", TRACE, "--json", LOCAL).json()
+        self.assertEqual([one["gpu"] for one in gpus["gpus"]], [one["gpu"] for one in predicted["targets"]])
+        self.assertEqual([one["gpu"] for one in gpus["gpus"] if one["recorded"]], [predicted["source_gpu"]])
+        status, clusters = self.server.ask("clusters")
+        self.assertEqual(status, 200)
+        listed = support.headroom("scale", "--list").text
+        self.assertEqual([one["cluster"] for one in clusters["clusters"]], [line.split()[0] for line in listed.splitlines()])
+        for answer in (gpus, clusters):
+            name = answer["schema"].removeprefix("headroom.").replace("/", "-")
+            schema = json.loads((support.ROOT / f"docs/schema/{name}.json").read_text())
+            jsonschema.Draft202012Validator.check_schema(schema)
+            jsonschema.validate(answer, schema)
+
+    def test_a_wrong_question_is_told_why(self):
+        outside = self.write("cluster.toml", "secret")
+        cases = [
+            ("predict", {"gpu": "A100-8"}, "near names: A100-80"), ("predict", {"gpu": ""}, "gpu: a value is empty"),
+            ("predict", {"region": "DE"}, "--total-steps"), ("predict", {"total_steps": "1.5"}, "whole number"),
+            ("predict", {"total_steps": 5, "provider": "nobody"}, "nobody"), ("predict", {"prices": outside}, "'prices' is not known here"),
+            ("scale", {"gpus": "0"}, "--gpus 0"), ("scale", {"cluster": outside}, "known are"), ("scale", {"cluster": "dgx-h100", "latency_us": 3}, "give one of them"),
+            ("scale", {"cluster": "workstation-4-pcie4", "gpus": "8"}, "workstation"), ("scale", {"bandwidth_gbps": "fast"}, "no number"), ("scale", {"bandwidth_gbps": "nan"}, "no number"),
+            ("scale", {"strong": "yes"}, "0 or 1"), ("scale", {"strong": [1, 0]}, "more than once"), ("scale", {"schedule": "pigeon"}, "must be ddp"), ("scale", {"with": "p3"}, "--schedule"),
+            ("gpus", {"gpu": "L4"}, "nothing is asked for"), ("clusters", {"a\x1b[1m": ""}, "nothing is asked for")]
+        for question, parameters, why in cases:
+            with self.subTest(question=question, parameters=parameters):
+                status, answer = self.server.ask(question, **parameters)
+                self.assertEqual((status, answer["schema"]), (400, "headroom.error/1"))
+                self.assertIn(why, answer["error"])
+                self.assertNotIn("secret", answer["error"])
+                self.assertNotIn("\x1b", answer["error"])
+
+
+class NothingToReplay(support.ProgramTest):
+    def test_what_cannot_be_told_is_said(self):
+        trace = self.write("host.json", json.dumps({"traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1, "dur": 5}]}))
+        server = Server(trace)
+        self.addCleanup(server.stop)
+        status, answer = server.ask("predict", gpu="L4")
+        self.assertEqual(status, 400)
+        self.assertIn(answer["error"], support.headroom("predict", trace, "--gpu", "L4", LOCAL).message)
+        self.assertEqual(server.ask("scale"), (200, support.headroom("scale", trace, "--json", LOCAL).json()))

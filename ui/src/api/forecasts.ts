@@ -1,0 +1,103 @@
+// What the page uses of headroom.predict/1, headroom.scale/1, headroom.gpus/1 and headroom.clusters/1 (docs/schema/).
+// Times are in the unit of their key; null: not known.
+import type { Interval } from "./types";
+
+export interface PredictedGpu {
+  gpu: string;
+  name: string;
+  step_ms: Interval;
+  speedup: number | null;
+  gpu_memory_bytes: number | null;
+  energy_joules: number | null;
+  energy_error_pct: number | null;
+  money: number | null;
+  currency: string | null;
+  memory_bytes: number | null;
+  fits: boolean | null;
+  largest_batch: number | null;
+  limited_by: "host" | "gpu" | null;
+  extrapolated: boolean;
+  extrapolated_why: string | null;
+  ties: string[];
+  why: string;
+}
+
+export interface PriceOption {
+  provider: string;
+  instance: string;
+  region: string;
+  gpu: string;
+  price_per_hour: number;
+  currency: string;
+  date: string;
+  source: string;
+  money: number;
+}
+
+export interface Prediction {
+  schema: string;
+  source_gpu: string | null;
+  baseline: {
+    step_ms: number;
+    step_low_ms: number;
+    step_high_ms: number;
+    no_memory: string | null;
+    steps_note: string | null;
+    ratio_only_pct: number;
+  } | null;
+  targets: PredictedGpu[];
+  options: PriceOption[];
+  prices: string | null;
+  constants: string;
+}
+
+export interface Gpu {
+  gpu: string;
+  name: string;
+  vendor: string;
+  architecture: string;
+  memory_bytes: number | null;
+  memory_type: string | null;
+  tdp_w: number | null;
+  recorded: boolean;
+}
+
+export interface Cluster {
+  cluster: string;
+  description: string;
+  gpus_per_node: number;
+  nodes_at_most: number | null;
+}
+
+export type ScalingLimit = "gpu" | "host" | "loader" | "bandwidth" | "latency" | "straggler" | "pipeline";
+
+export interface ScalePoint {
+  cluster: string | null;
+  bandwidth_gbps: number | null;
+  gpus: number;
+  nodes: number;
+  step_ms: { low: number | null; mid: number | null; high: number | null };
+  throughput_per_s: number | null;
+  efficiency_pct: number | null;
+  exposed_communication_ms: number | null;
+  communication_ms: number | null;
+  straggler_ms: number | null;
+  bubble_ms: number | null;
+  limited_by: ScalingLimit | null;
+  why: string;
+}
+
+export interface Scaling {
+  schema: string;
+  baseline: {
+    step_ms: { low: number | null; mid: number | null; high: number | null };
+    recorded_gpus: number | null;
+    recorded_network: string | null;
+    samples_per_step: number | null;
+    gradient_bytes: number | null;
+    steps_note: string | null;
+  };
+  mode: "weak" | "strong";
+  why: string | null;
+  points: ScalePoint[];
+}

@@ -1,0 +1,95 @@
+// The timeline's questions (docs/ui.md). All times are ns from the first event.
+import { ask, askBytes } from "./client";
+
+export type TrackKind = "critical-path" | "stream" | "thread" | "counter";
+
+export interface Track {
+  id: number;
+  kind: TrackKind;
+  name: string;
+  group: string;
+  first_lane: number;
+  lanes: number;
+  spans: number;
+  maximum: number | null;
+  unit: string | null;
+}
+
+export interface TimelineStep {
+  index: number;
+  start_ns: number;
+  wall_ns: number;
+}
+
+export interface Timeline {
+  schema: string;
+  scenario: string | null;
+  recorded_begin_ns: number;
+  length_ns: number;
+  tile_buckets: number;
+  tracks: Track[];
+  steps: TimelineStep[];
+}
+
+export interface SpanPlace {
+  lane: number;
+  row: number;
+  start_ns: number;
+  duration_ns: number;
+  label: string;
+}
+
+export interface SpanLink extends SpanPlace {
+  relation: string;
+}
+
+export interface Span extends SpanPlace {
+  name: string;
+  track: number;
+  value: number | null;
+  facts?: Record<string, string>;
+  args?: string | null;
+  links: SpanLink[];
+}
+
+export interface Search {
+  count: number;
+  total_ns: number;
+  names: number[];
+  hits: SpanPlace[];
+}
+
+export interface NameTotal {
+  label: string;
+  style: number;
+  count: number;
+  total_ns: number;
+}
+
+export interface Range {
+  from_ns: number;
+  to_ns: number;
+  streams: { track: number; busy_ns: number; idle_for_host_ns: number; idle_for_others_ns: number; idle_unknown_ns: number }[];
+  gpu: NameTotal[];
+  host: NameTotal[];
+}
+
+const ofScenario = (scenario: string) => (scenario === "" ? "" : `scenario=${encodeURIComponent(scenario)}`);
+
+/** @param scenario  empty: as recorded */
+export const fetchTimeline = (scenario: string, signal?: AbortSignal): Promise<Timeline> =>
+  ask(scenario === "" ? "timeline" : `timeline?${ofScenario(scenario)}`, signal);
+
+export function fetchTile(scenario: string, level: number, index: number, tracks: number[]): Promise<ArrayBuffer> {
+  const of = scenario === "" ? "" : `&${ofScenario(scenario)}`;
+  return askBytes(`timeline/tile?level=${level}&index=${index}&tracks=${tracks.join(",")}${of}`);
+}
+
+export const fetchSpan = (lane: number, row: number, signal?: AbortSignal): Promise<Span> =>
+  ask(`timeline/span?lane=${lane}&row=${row}`, signal);
+
+export const fetchSearch = (text: string, signal?: AbortSignal): Promise<Search> =>
+  ask(`timeline/search?text=${encodeURIComponent(text)}`, signal);
+
+export const fetchRange = (from: number, to: number, signal?: AbortSignal): Promise<Range> =>
+  ask(`timeline/range?from=${Math.round(from)}&to=${Math.round(to)}`, signal);

@@ -1,0 +1,306 @@
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
+import { alignedOf, type ChartPoint, type ChartSeries, type Columns, drawable, logTicks, nearestOf, roomyLog, thinned } from "../model/chart";
+import "./chart.css";
+import "./palette.css";
+
+export interface ChartAxis {
+  label: string;
+  format: (value: number) => string;
+  tick?: (value: number) => string; // At the axis; else as `format`.
+  log?: boolean;
+  ticks?: number[]; // Of a logarithmic scale; else round numbers.
+  min?: number; // Else what the points need.
+  max?: number;
+}
+
+export interface ChartProps {
+  label: string; // What the chart shows and says, in a sentence.
+  series: ChartSeries[]; // The same array as long as nothing of it changes: another one draws anew.
+  x: ChartAxis;
+  y: ChartAxis;
+  height?: number; // In pixels.
+  onPick?: (point: ChartPoint) => void; // A click on one of the points (not on a line).
+}
+
+interface Tip {
+  left: number;
+  top: number;
+  title: string;
+  lines: string[];
+}
+
+const TABLE_ROWS = 200;
+const REACH_PX = 30;
+const POINT_PX = 4;
+
+const colorNameOf = (series: ChartSeries, index: number) => series.color ?? `--series-${(index % 6) + 1}`;
+
+/** A custom property as a canvas takes it: those of light-dark() are resolved in use only. */
+function colorOf(element: HTMLElement, name: string): string {
+  element.style.color = `var(${name})`;
+  const color = getComputedStyle(element).color;
+  element.style.color = "";
+  return color;
+}
+
+function rangeOf(axis: ChartAxis, side: "x" | "y"): uPlot.Scale.Range {
+  return (_plot, low, high) => {
+    const from = axis.min ?? low;
+    const to = axis.max ?? high;
+    if (from === null || to === null) return axis.log ? [1, 10] : [0, 1];
+    if (axis.log) return axis.min !== undefined && axis.max !== undefined ? [axis.min, axis.max] : roomyLog(from, to);
+    const [soft, loft] = uPlot.rangeNum(from, to, side === "y" || from === to ? 0.1 : 0, side === "y");
+    return [axis.min ?? soft, axis.max ?? loft];
+  };
+}
+
+function useDark(): boolean {
+  const query = useMemo(() => matchMedia("(prefers-color-scheme: dark)"), []);
+  const [dark, setDark] = useState(query.matches);
+  useEffect(() => {
+    const follow = () => setDark(query.matches);
+    query.addEventListener("change", follow);
+    return () => query.removeEventListener("change", follow);
+  }, [query]);
+  return dark;
+}
+
+function optionsOf(props: ChartProps, drawn: ChartPoint[][], host: HTMLElement): { options: uPlot.Options; data: uPlot.AlignedData } {
+  const columns = alignedOf(drawn);
+  const text = colorOf(host, "--text");
+  const line = colorOf(host, "--line");
+  const card = colorOf(host, "--card");
+  const colors = props.series.map((series, index) => colorOf(host, colorNameOf(series, index)));
+  const font = `12px ${getComputedStyle(host).fontFamily}`;
+  const data: (number | null)[][] = [columns.xs];
+  const all: uPlot.Series[] = [{}];
+  const bands: uPlot.Band[] = [];
+  props.series.forEach((series, index) => {
+    const points = columns.at[index] ?? [];
+    const isLine = series.kind !== "points";
+    all.push({
+      label: series.label,
+      stroke: colors[index] ?? text,
+      width: 2,
+      spanGaps: true,
+      ...(series.dashed && { dash: [6, 4] }),
+      ...(isLine ? { points: { fill: card } } : { paths: () => null, points: { show: false } }),
+    });
+    data.push(points.map((point) => point?.y ?? null));
+    if (!points.some((point) => point?.high !== undefined)) return;
+    const first = all.length;
+    for (const edge of ["high", "low"] as const) {
+      all.push({ stroke: "transparent", spanGaps: true, points: { show: false } });
+      data.push(points.map((point) => point?.[edge] ?? point?.y ?? null));
+    }
+    bands.push({ series: [first, first + 1], fill: (colors[index] ?? text).replace("rgb(", "rgba(").replace(")", ", 0.2)") });
+  });
+  const every = (_plot: uPlot, splits: number[]) => splits;
+  const axisOf = (axis: ChartAxis, side: "x" | "y"): uPlot.Axis => {
+    const rule = { stroke: line, width: 1, ...(axis.log && { filter: every }) };
+    return {
+      scale: side,
+      font,
+      stroke: text,
+      grid: rule,
+      ticks: rule,
+      ...(axis.log && { filter: every, splits: (_plot: uPlot, _axis: number, low: number, high: number) => axis.ticks ?? logTicks(low, high) }),
+      values: (_plot, splits) => splits.map((value) => (value === null ? "" : (axis.tick ?? axis.format)(value))),
+      ...(side === "x"
+        ? { label: axis.label, labelFont: font, labelSize: 18, size: 32, space: 55 }
+        : { space: 24, size: (_plot, values) => 20 + 7 * Math.max(2, ...(values ?? []).map((value) => value.length)) }),
+    };
+  };
+  const drawPoints = (plot: uPlot) => {
+    const scale = devicePixelRatio;
+    props.series.forEach((series, index) => {
+      if (series.kind !== "points") return;
+      for (const point of drawn[index] ?? []) {
+        plot.ctx.beginPath();
+        plot.ctx.arc(plot.valToPos(point.x, "x", true), plot.valToPos(point.y, "y", true), (point.radius ?? POINT_PX) * scale, 0, 2 * Math.PI);
+        plot.ctx.fillStyle = colors[index] ?? text;
+        plot.ctx.globalAlpha = 0.55;
+        plot.ctx.fill();
+        plot.ctx.globalAlpha = 1;
+        plot.ctx.strokeStyle = colors[index] ?? text;
+        plot.ctx.lineWidth = scale;
+        plot.ctx.stroke();
+      }
+    });
+  };
+  return {
+    data: data as uPlot.AlignedData,
+    options: {
+      width: Math.max(1, host.clientWidth),
+      height: props.height ?? 320,
+      legend: { show: false },
+      cursor: { drag: { x: false, y: false }, y: false, points: { show: false } },
+      scales: {
+        x: { time: false, distr: props.x.log ? 3 : 1, range: rangeOf(props.x, "x") },
+        y: { distr: props.y.log ? 3 : 1, range: rangeOf(props.y, "y") },
+      },
+      axes: [axisOf(props.x, "x"), axisOf(props.y, "y")],
+      series: all,
+      bands,
+      hooks: { draw: [drawPoints] },
+    },
+  };
+}
+
+/** The point that the pointer is on; else, where the chart has lines alone, what all of them have at the pointer's x. */
+function tipOf(plot: uPlot, props: ChartProps, drawn: ChartPoint[][], columns: Columns): { tip: Tip; point: ChartPoint | null } | null {
+  const { left = -1, top = -1, idx } = plot.cursor;
+  if (left < 0) return null;
+  const yText = (series: ChartSeries, point: ChartPoint) => {
+    const format = series.format ?? props.y.format;
+    const band = point.low === undefined || point.high === undefined ? "" : ` (${format(point.low)} to ${format(point.high)})`;
+    return `${format(point.y)}${band}`;
+  };
+  const candidates = props.series.flatMap((series, index) =>
+    series.kind === "points" ? (drawn[index] ?? []).map((point) => ({ series, point })) : [],
+  );
+  if (candidates.length > 0) {
+    const spots = candidates.map(({ point }) => ({ left: plot.valToPos(point.x, "x"), top: plot.valToPos(point.y, "y") }));
+    const meant = nearestOf(spots, left, top, REACH_PX);
+    const found = candidates[meant];
+    const spot = spots[meant];
+    if (found === undefined || spot === undefined) return null;
+    const lines = [`${props.x.label}: ${props.x.format(found.point.x)}`, `${props.y.label}: ${yText(found.series, found.point)}`];
+    return { tip: { ...spot, title: found.point.name ?? found.series.label, lines }, point: found.point };
+  }
+  if (idx == null) return null;
+  const lines = props.series.flatMap((series, index) => {
+    const point = columns.at[index]?.[idx];
+    return point ? [`${point.name ?? series.label}: ${yText(series, point)}`] : [];
+  });
+  const x = columns.xs[idx] ?? 0;
+  return { tip: { left: plot.valToPos(x, "x"), top, title: `${props.x.label}: ${props.x.format(x)}`, lines }, point: null };
+}
+
+function Numbers({ series, x, y, columns }: ChartProps & { columns: Columns }) {
+  const [open, setOpen] = useState(false);
+  const named = columns.at.some((column) => column.some((point) => point?.name !== undefined));
+  const rows = open ? thinned(columns.xs.map((_, row) => row), TABLE_ROWS) : [];
+  return (
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
+      <summary>The numbers</summary>
+      {open && (
+        <div class="chart-table" tabIndex={0} role="region" aria-label="The chart's numbers">
+          <table>
+            {rows.length < columns.xs.length && (
+              <caption class="dim">
+                {rows.length} of {columns.xs.length} rows, evenly.
+              </caption>
+            )}
+            <thead>
+              <tr>
+                {named && <th scope="col">name</th>}
+                <th scope="col">{x.label}</th>
+                {series.map((one) => (
+                  <th scope="col" key={one.label}>
+                    {one.label}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {rows.map((row) => (
+                <tr key={row}>
+                  {named && <td>{columns.at.map((column) => column[row]?.name).find((name) => name !== undefined) ?? ""}</td>}
+                  <td>{x.format(columns.xs[row] ?? 0)}</td>
+                  {series.map((one, index) => {
+                    const point = columns.at[index]?.[row];
+                    return <td key={one.label}>{point ? (one.format ?? y.format)(point.y) : ""}</td>;
+                  })}
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </details>
+  );
+}
+
+/** Lines, with or without a band, and points, over one pair of axes; the same as a table below. */
+export function Chart(props: ChartProps) {
+  const host = useRef<HTMLDivElement>(null);
+  const latest = useRef(props);
+  latest.current = props;
+  const dark = useDark();
+  const [tip, setTip] = useState<Tip | null>(null);
+  const { series } = props;
+  const logX = props.x.log === true;
+  const logY = props.y.log === true;
+  const drawn = useMemo(() => series.map((one) => drawable(one.points, logX, logY)), [series, logX, logY]);
+  const columns = useMemo(() => alignedOf(drawn), [drawn]);
+
+  useEffect(() => {
+    const element = host.current;
+    if (element === null) return;
+    const { options, data } = optionsOf(latest.current, drawn, element);
+    const meant = (chart: uPlot) => tipOf(chart, latest.current, drawn, columns);
+    options.hooks = { ...options.hooks, setCursor: [(chart) => setTip(meant(chart)?.tip ?? null)] };
+    const plot = new uPlot(options, data, element);
+    const pick = () => {
+      const point = meant(plot)?.point;
+      if (point) latest.current.onPick?.(point);
+    };
+    plot.over.addEventListener("click", pick);
+    const observer = new ResizeObserver(() => plot.setSize({ width: Math.max(1, element.clientWidth), height: options.height }));
+    observer.observe(element);
+    return () => {
+      observer.disconnect();
+      plot.destroy();
+      setTip(null);
+    };
+  }, [drawn, columns, dark]);
+
+  return (
+    <figure class="chart">
+      {series.length > 1 && (
+        <ul class="chart-legend" aria-hidden="true">
+          {series.map((one, index) => {
+            const color = `var(${colorNameOf(one, index)})`;
+            const style = one.kind === "points" ? { background: color } : { borderTopColor: color };
+            return (
+              <li key={one.label}>
+                <span class={`chart-swatch ${one.kind ?? "line"} ${one.dashed ? "dashed" : ""}`} style={style} />
+                {one.label}
+              </li>
+            );
+          })}
+        </ul>
+      )}
+      <p class="chart-y dim" aria-hidden="true">
+        {props.y.label}
+      </p>
+      <div class="chart-plot">
+        <div ref={host} role="img" aria-label={props.label} />
+        {tip !== null && <TipBox tip={tip} host={host.current} />}
+      </div>
+      <Numbers {...props} columns={columns} />
+    </figure>
+  );
+}
+
+function TipBox({ tip, host }: { tip: Tip; host: HTMLElement | null }) {
+  const over = host?.querySelector<HTMLElement>(".u-over");
+  if (host === null || over == null) return null;
+  const left = over.offsetLeft + tip.left;
+  const toTheLeft = left > host.clientWidth / 2;
+  const style = {
+    top: `${over.offsetTop + Math.max(0, tip.top - 10)}px`,
+    ...(toTheLeft ? { right: `${host.clientWidth - left + 12}px` } : { left: `${left + 12}px` }),
+  };
+  return (
+    <div class="chart-tip" style={style}>
+      <strong>{tip.title}</strong>
+      {tip.lines.map((line) => (
+        <div key={line}>{line}</div>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,36 @@
+import { POSITIONS, positionOf, type Range, valueAt } from "../model/slider";
+import "./slider.css";
+
+interface SliderProps {
+  label: string;
+  value: string; // As the user wrote it; need not be a number, nor on the slider.
+  range: Range;
+  unit?: string;
+  onValue: (value: string) => void;
+}
+
+/** A slider, and the number itself beside it, for what is between or beyond its positions. */
+export function Slider({ label, value, range, unit, onValue }: SliderProps) {
+  return (
+    <span class="slider">
+      <input
+        type="range"
+        min={0}
+        max={POSITIONS}
+        aria-label={`${label}, slider`}
+        aria-valuetext={`${value} ${unit ?? ""}`.trim()}
+        value={positionOf(Number(value), range)}
+        onInput={(event) => onValue(String(valueAt(Number(event.currentTarget.value), range)))}
+      />
+      <input
+        type="number"
+        min={range.whole ? 1 : 0}
+        step={range.whole ? 1 : "any"}
+        aria-label={label}
+        value={value}
+        onInput={(event) => onValue(event.currentTarget.value)}
+      />
+      {unit}
+    </span>
+  );
+}

@@ -1,0 +1,88 @@
+// Points of a chart as columns over one axis, and which of them the pointer means.
+
+export interface ChartPoint {
+  x: number;
+  y: number;
+  low?: number; // With `high`: a band around the line.
+  high?: number;
+  name?: string; // Shown when the point is meant.
+  radius?: number; // Of points, in pixels.
+}
+
+export interface ChartSeries {
+  label: string;
+  points: ChartPoint[];
+  kind?: "line" | "points"; // Else a line.
+  dashed?: boolean;
+  color?: string; // A custom property of the page; else one of the palette.
+  format?: (y: number) => string; // Else as the axis.
+}
+
+/** One row an x; several, where a series has several points there. `at` is the row's point in each series. */
+export interface Columns {
+  xs: number[];
+  at: (ChartPoint | null)[][];
+}
+
+/** What a chart can draw: finite and, on logarithmic scales, above zero. */
+export function drawable(points: ChartPoint[], logX: boolean, logY: boolean): ChartPoint[] {
+  const fits = (value: number, log: boolean) => Number.isFinite(value) && (!log || value > 0);
+  return points.filter((point) => fits(point.x, logX) && fits(point.y, logY)).sort((a, b) => a.x - b.x);
+}
+
+/** A range of a logarithmic scale with some room at both ends; whole decades would leave most of it empty. */
+export function roomyLog(low: number, high: number): [number, number] {
+  const room = Math.max(1.05, (high / low) ** 0.06);
+  return [low / room, high * room];
+}
+
+/** Ticks of a logarithmic scale: decades; where there are few of them, 2 and 5 times those, or all digits. */
+export function logTicks(low: number, high: number): number[] {
+  const decades = Math.log10(high / low);
+  const digits = decades > 3 ? [1] : decades > 0.8 ? [1, 2, 5] : [1, 2, 3, 4, 5, 6, 7, 8, 9];
+  const ticks: number[] = [];
+  for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); ++power) {
+    for (const digit of digits) {
+      const tick = Number(`${digit}e${power}`);
+      if (tick >= low && tick <= high) ticks.push(tick);
+    }
+  }
+  return ticks;
+}
+
+/** Series of sorted points on one axis. */
+export function alignedOf(series: ChartPoint[][]): Columns {
+  const columns: Columns = { xs: [], at: series.map(() => []) };
+  const next = series.map(() => 0);
+  for (;;) {
+    const x = Math.min(...series.map((points, index) => points[next[index] ?? 0]?.x ?? Infinity));
+    if (x === Infinity) return columns;
+    columns.xs.push(x);
+    series.forEach((points, index) => {
+      const point = points[next[index] ?? 0];
+      const here = point?.x === x;
+      columns.at[index]?.push(here ? point : null);
+      if (here) next[index] = (next[index] ?? 0) + 1;
+    });
+  }
+}
+
+/** At most `limit` of them, evenly, the first and the last among them. */
+export function thinned<T>(rows: T[], limit: number): T[] {
+  if (rows.length <= limit) return rows;
+  return Array.from({ length: limit }, (_, index) => rows[Math.round((index * (rows.length - 1)) / (limit - 1))] as T);
+}
+
+/** The spot nearest to the pointer, no further than `reach` pixels; -1: none. */
+export function nearestOf(spots: { left: number; top: number }[], left: number, top: number, reach: number): number {
+  let best = -1;
+  let least = reach;
+  spots.forEach((spot, index) => {
+    const distance = Math.hypot(spot.left - left, spot.top - top);
+    if (distance <= least) {
+      least = distance;
+      best = index;
+    }
+  });
+  return best;
+}

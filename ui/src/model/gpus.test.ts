@@ -1,0 +1,55 @@
+import { expect, test } from "vitest";
+import type { PredictedGpu, Prediction } from "../api/forecasts";
+import { bestOf, comparable, doubtsOf, frontOf, type GpuRow, rowsOf, sorted, sortOf } from "./gpus";
+
+const row = (gpu: string, ms: number, money: number | null, more: Partial<GpuRow> = {}): GpuRow => ({
+  gpu, name: gpu, step_ms: { low: ms * 0.9, mid: ms, high: ms * 1.2 }, speedup: 100 / ms, gpu_memory_bytes: 1e9, energy_joules: 10, energy_error_pct: 20,
+  money, currency: money === null ? null : "USD", memory_bytes: 1e8, fits: true, largest_batch: 4, limited_by: "gpu", extrapolated: false,
+  extrapolated_why: null, ties: [], why: "", spec: null, recorded: false, option: null, ...more,
+});
+
+const names = (rows: GpuRow[]) => rows.map((one) => one.gpu);
+
+test("nothing beats those of the front", () => {
+  const rows = [row("slow-cheap", 300, 1), row("fast-dear", 100, 4), row("beaten", 310, 2), row("middle", 200, 2), row("too-small", 50, 0.1, { fits: false }), row("no-price", 10, null), row("as-dear", 150, 4)];
+  expect(names(frontOf(comparable(rows, "money"), "money"))).toEqual(["fast-dear", "middle", "slow-cheap"]);
+});
+
+test("money of another currency is not compared", () => {
+  const rows = [row("a", 1, 1), row("b", 2, 2), row("c", 3, 0.1, { currency: "EUR" })];
+  expect(names(comparable(rows, "money"))).toEqual(["a", "b"]);
+  expect(names(comparable(rows, "energy"))).toEqual(["a", "b", "c"]);
+});
+
+test("what is not known is last both ways", () => {
+  const rows = [row("a", 3, null), row("b", 2, 5), row("c", 1, 7)];
+  expect(names(sorted(rows, "money", false))).toEqual(["b", "c", "a"]);
+  expect(names(sorted(rows, "money", true))).toEqual(["c", "b", "a"]);
+  expect(names(sorted(rows, "step", false))).toEqual(["c", "b", "a"]);
+});
+
+test("an address of somebody else's making", () => {
+  expect(sortOf("-energy")).toEqual({ key: "energy", descending: true });
+  for (const text of [undefined, "", "-", "constructor"]) expect(sortOf(text)).toEqual({ key: "step", descending: false });
+});
+
+test("a reason is told once, with its GPUs", () => {
+  const rows = [row("a", 1, 1, { extrapolated_why: "old; guessed" }), row("b", 1, 1), row("c", 1, 1, { extrapolated_why: "old" })];
+  expect(doubtsOf(rows)).toEqual([{ why: "old", gpus: ["a", "c"] }, { why: "guessed", gpus: ["a"] }]);
+});
+
+test("the best of those that may fit", () => {
+  const rows = [row("a", 3, null, { fits: null }), row("b", 2, 5), row("c", 1, 7, { fits: false })];
+  expect(bestOf(rows, (one) => one.step_ms.mid)?.gpu).toBe("b");
+  expect(bestOf(rows, (one) => one.money)?.gpu).toBe("b");
+  expect(bestOf([], (one) => one.money)).toBeNull();
+});
+
+test("a row knows its instance and the recorded GPU", () => {
+  const { spec: _, recorded: __, option: ___, ...target } = row("L4", 1, 2);
+  const option = { provider: "p", instance: "i", region: "r", gpu: "L4", price_per_hour: 1, currency: "USD", date: "2026-01", source: "s", money: 2 };
+  const prediction = { schema: "", source_gpu: "L4", baseline: null, targets: [target as PredictedGpu], options: [{ ...option, gpu: "T4" }, option], prices: null, constants: "" } satisfies Prediction;
+  const [only] = rowsOf(prediction, []);
+  expect(only?.recorded).toBe(true);
+  expect(only?.option).toBe(option);
+});

@@ -1,0 +1,111 @@
+// Predictions for GPUs as rows to compare: sorted, filtered, and which of them nothing beats.
+import type { Gpu, PredictedGpu, Prediction, PriceOption } from "../api/forecasts";
+
+export interface GpuRow extends PredictedGpu {
+  spec: Gpu | null;
+  recorded: boolean;
+  option: PriceOption | null; // The instance that the money is of.
+}
+
+/** Prices are of so many steps. */
+export const PRICED_STEPS = 1000;
+
+export function rowsOf(prediction: Prediction, gpus: Gpu[]): GpuRow[] {
+  const specs = new Map(gpus.map((gpu) => [gpu.gpu, gpu]));
+  return prediction.targets.map((target) => ({
+    ...target,
+    spec: specs.get(target.gpu) ?? null,
+    recorded: target.gpu === prediction.source_gpu,
+    option: optionOf(target, prediction.options, specs),
+  }));
+}
+
+/** The cheapest of its GPU; instances may name the GPU in another way than targets do. */
+function optionOf(target: PredictedGpu, options: PriceOption[], specs: Map<string, Gpu>): PriceOption | null {
+  if (target.money === null) return null;
+  const names = [target.gpu, target.name, specs.get(target.gpu)?.name];
+  const own = options.filter((option) => option.money === target.money && option.currency === target.currency);
+  return own.find((option) => names.includes(option.gpu)) ?? own[0] ?? null;
+}
+
+export const SORT_KEYS = ["gpu", "step", "speedup", "memory", "money", "energy"] as const;
+export type SortKey = (typeof SORT_KEYS)[number];
+
+const VALUES: Record<SortKey, (row: GpuRow) => number | string | null> = {
+  gpu: (row) => row.gpu.toLowerCase(),
+  step: (row) => row.step_ms.mid,
+  speedup: (row) => row.speedup,
+  memory: (row) => row.gpu_memory_bytes,
+  money: (row) => row.money,
+  energy: (row) => row.energy_joules,
+};
+
+/** What is not known comes last, whichever way the rest goes. */
+export function sorted(rows: GpuRow[], key: SortKey, descending: boolean): GpuRow[] {
+  const value = VALUES[key];
+  const sign = descending ? -1 : 1;
+  return [...rows].sort((a, b) => {
+    const [one, other] = [value(a), value(b)];
+    if (one === other) return 0;
+    if (one === null) return 1;
+    if (other === null) return -1;
+    return (one < other ? -1 : 1) * sign;
+  });
+}
+
+/** "step", or "-step" for the other way. */
+export function sortOf(text: string | undefined): { key: SortKey; descending: boolean } {
+  const descending = text?.startsWith("-") ?? false;
+  const key = SORT_KEYS.find((one) => one === text?.slice(descending ? 1 : 0));
+  return key === undefined ? { key: "step", descending: false } : { key, descending };
+}
+
+export type Cost = "money" | "energy";
+
+export function costOf(row: GpuRow, cost: Cost): number | null {
+  return cost === "money" ? row.money : row.energy_joules;
+}
+
+/** Those whose cost is known, in the currency of most, and that the job is not known to be too large for. */
+export function comparable(rows: GpuRow[], cost: Cost): GpuRow[] {
+  const known = rows.filter((row) => costOf(row, cost) !== null && row.fits !== false);
+  if (cost !== "money") return known;
+  const counts = new Map<string, number>();
+  for (const row of known) counts.set(row.currency ?? "", (counts.get(row.currency ?? "") ?? 0) + 1);
+  const [most] = [...counts].sort((a, b) => b[1] - a[1]);
+  return known.filter((row) => (row.currency ?? "") === most?.[0]);
+}
+
+/** Of comparable rows, those that no other beats in step and cost, fastest first. */
+export function frontOf(rows: GpuRow[], cost: Cost): GpuRow[] {
+  const front: GpuRow[] = [];
+  let least = Infinity;
+  const byStep = [...rows].sort((a, b) => a.step_ms.mid - b.step_ms.mid || (costOf(a, cost) ?? 0) - (costOf(b, cost) ?? 0));
+  for (const row of byStep) {
+    const value = costOf(row, cost) ?? Infinity;
+    if (value >= least) continue;
+    least = value;
+    front.push(row);
+  }
+  return front;
+}
+
+/** Why predictions are extrapolated: each reason once, with its GPUs. */
+export function doubtsOf(rows: GpuRow[]): { why: string; gpus: string[] }[] {
+  const gpus = new Map<string, string[]>();
+  for (const row of rows) {
+    for (const why of (row.extrapolated_why ?? "").split("; ").filter((part) => part !== "")) gpus.set(why, [...(gpus.get(why) ?? []), row.gpu]);
+  }
+  return [...gpus].map(([why, names]) => ({ why, gpus: names }));
+}
+
+/** Best by a key among those that the job is not known to be too large for; nothing to tell apart from nothing known. */
+export function bestOf(rows: GpuRow[], value: (row: GpuRow) => number | null): GpuRow | null {
+  let best: GpuRow | null = null;
+  for (const row of rows) {
+    const own = value(row);
+    const least = best === null ? null : value(best);
+    if (row.fits !== false && own !== null && (least === null || own < least)) best = row;
+  }
+  return best;
+}

@@ -1,0 +1,92 @@
+// Colours of what is drawn, by the style of a span (timeline/span_table.h).
+
+/** As canvases keep pixels: red in the lowest byte. */
+const pack = (red: number, green: number, blue: number): number => ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
+
+/** Hue in degrees, the rest from 0 to 1. */
+function packHsl(hue: number, saturation: number, lightness: number): number {
+  const channel = (n: number) => {
+    const k = (n + hue / 30) % 12;
+    const a = saturation * Math.min(lightness, 1 - lightness);
+    return Math.round(255 * (lightness - a * Math.max(-1, Math.min(k - 3, 9 - k, 1))));
+  };
+  return pack(channel(0), channel(8), channel(4));
+}
+
+interface Family {
+  name: string;
+  hue: number;
+  spread: number; // Degrees by which names of one style differ.
+  saturation: number;
+}
+
+/** By number of the style. */
+const FAMILIES: Family[] = [
+  { name: "Python", hue: 215, spread: 20, saturation: 0.2 },
+  { name: "annotation", hue: 180, spread: 20, saturation: 0.4 },
+  { name: "operator", hue: 215, spread: 50, saturation: 0.6 },
+  { name: "API call", hue: 275, spread: 30, saturation: 0.45 },
+  { name: "profiler", hue: 0, spread: 0, saturation: 0 },
+  { name: "other", hue: 0, spread: 0, saturation: 0 },
+  { name: "kernel", hue: 125, spread: 70, saturation: 0.45 },
+  { name: "communication", hue: 28, spread: 16, saturation: 0.85 },
+  { name: "copy", hue: 52, spread: 10, saturation: 0.7 },
+  { name: "idle: launched too late", hue: 0, spread: 0, saturation: 0.75 },
+  { name: "idle: waits for other GPU work", hue: 340, spread: 0, saturation: 0.3 },
+  { name: "idle: no launch recorded", hue: 0, spread: 0, saturation: 0 },
+  { name: "counter", hue: 205, spread: 0, saturation: 0.6 },
+];
+
+const SHADES = 16;
+
+export interface Palette {
+  /** By style x SHADES + shade of the name. */
+  fills: Uint32Array;
+  background: number;
+  stripe: number; // Lanes without a span.
+  text: string;
+  lines: string;
+  accent: string;
+  dark: boolean;
+}
+
+export function makePalette(dark: boolean): Palette {
+  const fills = new Uint32Array(FAMILIES.length * SHADES);
+  FAMILIES.forEach((family, style) => {
+    for (let shade = 0; shade < SHADES; ++shade) {
+      const along = shade / (SHADES - 1);
+      const lightness = dark ? 0.34 + 0.12 * along : 0.68 + 0.14 * along;
+      // Hues in another order than lightness, so that neighbours differ.
+      const hue = family.hue + family.spread * (((shade * 7) % SHADES) / (SHADES - 1) - 0.5);
+      fills[style * SHADES + shade] = packHsl((hue + 360) % 360, family.saturation, lightness);
+    }
+  });
+  return dark
+    ? { fills, background: pack(31, 34, 38), stripe: pack(37, 41, 46), text: "#f0f0ee", lines: "#4a5058", accent: "#7db8f5", dark }
+    : { fills, background: pack(255, 255, 255), stripe: pack(246, 247, 247), text: "#14181c", lines: "#c3c8cc", accent: "#0b5cad", dark };
+}
+
+export const fillOf = (palette: Palette, style: number): number =>
+  palette.fills[Math.min(style & 0xff, FAMILIES.length - 1) * SHADES + ((style >>> 16) & 0xff) % SHADES] as number;
+
+/** A mixture of two colours; share 1: all of the first. */
+export function mix(first: number, second: number, share: number): number {
+  const channel = (shift: number) => {
+    const a = (first >>> shift) & 0xff;
+    const b = (second >>> shift) & 0xff;
+    return Math.round(b + (a - b) * share) << shift;
+  };
+  return ((255 << 24) | channel(16) | channel(8) | channel(0)) >>> 0;
+}
+
+export const cssOf = (colour: number): string => `rgb(${colour & 0xff} ${(colour >>> 8) & 0xff} ${(colour >>> 16) & 0xff})`;
+
+/** What a drawing that has these styles should explain. */
+export function legendOf(palette: Palette, styles: Iterable<number>): { name: string; colour: string }[] {
+  return [...new Set([...styles].map((style) => style & 0xff))]
+    .sort((a, b) => a - b)
+    .flatMap((style) => {
+      const family = FAMILIES[style];
+      return family === undefined ? [] : [{ name: family.name, colour: cssOf(palette.fills[style * SHADES + SHADES / 2] as number) }];
+    });
+}

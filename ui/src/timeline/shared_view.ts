@@ -1,0 +1,30 @@
+// The stretch of time that several drawings show together. Kept outside of the components, so that
+// a frame of panning draws and does nothing else.
+import { clamp, type Viewport } from "./viewport";
+
+export class SharedView {
+  private readonly listeners = new Set<() => void>();
+  private current: Viewport;
+
+  constructor(
+    view: Viewport,
+    private readonly lengthNs: number,
+  ) {
+    this.current = clamp(view, lengthNs);
+  }
+
+  get view(): Viewport {
+    return this.current;
+  }
+
+  set(view: Viewport): void {
+    this.current = clamp(view, this.lengthNs);
+    for (const listener of this.listeners) listener();
+  }
+
+  /** Returns what ends it. */
+  subscribe(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+}

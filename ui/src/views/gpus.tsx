@@ -1,0 +1,259 @@
+import { useMemo, useState } from "preact/hooks";
+import type { Gpu, Prediction } from "../api/forecasts";
+import { useAnswer } from "../api/use_answer";
+import { Chart } from "../components/chart";
+import { RangeBar } from "../components/range_bar";
+import { formatBytes, formatCount, formatJoules, formatMoney, formatMs, formatPercent, formatSentence, formatSpeedup } from "../format";
+import type { ChartPoint, ChartSeries } from "../model/chart";
+import { bestOf, comparable, type Cost, costOf, doubtsOf, frontOf, type GpuRow, PRICED_STEPS, rowsOf, sorted, type SortKey, sortOf } from "../model/gpus";
+import "./gpus.css";
+import type { ViewProps } from "./registry";
+
+const COSTS: Record<Cost, string> = { money: `Price of ${formatCount(PRICED_STEPS)} steps`, energy: "Energy of a step" };
+
+const formatCost = (row: GpuRow, cost: Cost) => (cost === "money" ? formatMoney(row.money, row.currency) : formatJoules(row.energy_joules));
+
+/** The sentence that the answer is for. */
+function Best({ rows, recorded }: { rows: GpuRow[]; recorded: GpuRow | null }) {
+  const fastest = bestOf(rows, (row) => row.step_ms.mid);
+  const sure = bestOf(rows.filter((row) => !row.extrapolated), (row) => row.step_ms.mid);
+  const cheapest = bestOf(comparable(rows, "money"), (row) => row.money);
+  const thriftiest = bestOf(rows, (row) => row.energy_joules);
+  const item = (title: string, row: GpuRow | null, text: (row: GpuRow) => string) =>
+    row !== null && (
+      <li key={title}>
+        <span class="dim">{title}</span>
+        <strong>
+          {row.gpu}
+          {row.extrapolated && "*"}
+        </strong>
+        {text(row)}
+      </li>
+    );
+  const step = (row: GpuRow) =>
+    `${formatMs(row.step_ms.mid)}, ${formatSpeedup(row.speedup)}${row.recorded || recorded === null ? "" : ` of ${recorded.gpu}`}`;
+  return (
+    <ul class="gpu-best">
+      {item("Fastest", fastest, step)}
+      {sure !== fastest && item("Fastest of those near what was measured", sure, step)}
+      {item(`Cheapest for ${formatCount(PRICED_STEPS)} steps`, cheapest, (row) => `${formatCost(row, "money")}, ${formatMs(row.step_ms.mid)} a step`)}
+      {item("Least energy", thriftiest, (row) => `${formatCost(row, "energy")} a step, ${formatMs(row.step_ms.mid)}`)}
+    </ul>
+  );
+}
+
+function Pareto({ rows, cost, onPick }: { rows: GpuRow[]; cost: Cost; onPick: (point: ChartPoint) => void }) {
+  const shown = useMemo(() => comparable(rows, cost), [rows, cost]);
+  const front = useMemo(() => frontOf(shown, cost), [shown, cost]);
+  const series = useMemo(() => {
+    const point = (row: GpuRow): ChartPoint => ({
+      x: row.step_ms.mid,
+      y: costOf(row, cost) ?? 0,
+      name: row.recorded ? `${row.gpu}, recorded` : row.gpu,
+      radius: row.recorded || front.includes(row) ? 6 : 4,
+    });
+    const all: ChartSeries[] = [
+      { label: "nothing beats these", points: front.map(point), dashed: true, color: "--text" },
+      { label: "near what was measured", kind: "points", points: shown.filter((row) => !row.extrapolated && !row.recorded).map(point), color: "--series-1" },
+      { label: "extrapolated", kind: "points", points: shown.filter((row) => row.extrapolated && !row.recorded).map(point), color: "--series-2" },
+      { label: "recorded", kind: "points", points: shown.filter((row) => row.recorded).map(point), color: "--series-3" },
+    ];
+    return all.filter((one) => one.points.length > 0);
+  }, [shown, front, cost]);
+  if (shown.length < 2) return <p class="dim">Too few GPUs that the job fits have a {cost === "money" ? "listed price" : "known power"}.</p>;
+  const currency = shown[0]?.currency ?? null;
+  return (
+    <>
+      <p>
+        Lower left is better. Nothing beats{" "}
+        {front.map((row, index) => (
+          <span key={row.gpu}>
+            {index > 0 && (index + 1 === front.length ? " and " : ", ")}
+            <strong>{row.gpu}</strong>
+            {row.extrapolated && "*"} ({formatMs(row.step_ms.mid)}, {formatCost(row, cost)})
+          </span>
+        ))}
+        .
+      </p>
+      <Chart
+        label={`Step time and ${COSTS[cost].toLowerCase()} of ${shown.length} GPUs; nothing beats ${front.map((row) => row.gpu).join(", ")}.`}
+        series={series}
+        x={{ label: "step time", format: formatMs, log: true }}
+        y={{ label: COSTS[cost], format: cost === "money" ? (value) => formatMoney(value, currency) : formatJoules, log: true }}
+        height={300}
+        onPick={onPick}
+      />
+    </>
+  );
+}
+
+interface TableProps {
+  rows: GpuRow[];
+  sort: { key: SortKey; descending: boolean };
+  onSort: (sort: string) => void;
+  meant: string;
+  front: Set<string>;
+}
+
+function Table({ rows, sort, onSort, meant, front }: TableProps) {
+  const least = Math.min(...rows.map((row) => row.step_ms.low));
+  const most = Math.max(...rows.map((row) => row.step_ms.high));
+  const head = (key: SortKey, title: string, number = true) => {
+    const own = sort.key === key;
+    const next = own && !sort.descending ? `-${key}` : key;
+    return (
+      <th scope="col" class={number ? "number" : ""} aria-sort={own ? (sort.descending ? "descending" : "ascending") : undefined}>
+        <button type="button" onClick={() => onSort(next)}>
+          {title} {own ? (sort.descending ? "↓" : "↑") : ""}
+        </button>
+      </th>
+    );
+  };
+  return (
+    <div class="gpu-scroll" tabIndex={0} role="region" aria-label="Predictions for each GPU">
+      <table class="gpu-table">
+        <thead>
+          <tr>
+            {head("gpu", "GPU", false)}
+            {head("step", "Step")}
+            <th scope="col" class="range">
+              Four of five true steps lie here
+            </th>
+            {head("speedup", "Speed")}
+            {head("memory", "Memory")}
+            <th scope="col">Fits</th>
+            {head("money", `${formatCount(PRICED_STEPS)} steps`)}
+            {head("energy", "Energy a step")}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => {
+            const range = `${formatMs(row.step_ms.low)} to ${formatMs(row.step_ms.high)}`;
+            const classes = [row.recorded ? "recorded" : "", row.gpu === meant ? "meant" : "", row.fits === false ? "too-small" : ""];
+            return (
+              <tr key={row.gpu} id={`gpu-${row.gpu}`} class={classes.join(" ")}>
+                <th scope="row" title={`${row.name}: ${row.why}`}>
+                  {row.gpu}
+                  {row.extrapolated && (
+                    <span class="gpu-doubt" title={formatSentence(row.extrapolated_why ?? "")}>
+                      *
+                    </span>
+                  )}
+                  {row.recorded && <span class="gpu-tag">recorded</span>}
+                  {front.has(row.gpu) && <span class="gpu-tag good">unbeaten</span>}
+                </th>
+                <td class="number">{formatMs(row.step_ms.mid)}</td>
+                <td class="range" title={range}>
+                  <RangeBar {...row.step_ms} least={least} most={most} label={range} />
+                </td>
+                <td class="number">{formatSpeedup(row.speedup)}</td>
+                <td class="number">{formatBytes(row.gpu_memory_bytes)}</td>
+                <td class="fits">
+                  {row.fits === null ? (
+                    <span class="dim" title="Too close to tell, or the job's memory is not known.">
+                      perhaps
+                    </span>
+                  ) : row.fits ? (
+                    "yes"
+                  ) : (
+                    <span class="no">no</span>
+                  )}
+                </td>
+                <td class={`number ${row.money === null ? "dim" : ""}`} title={row.option === null ? undefined : instanceOf(row.option)}>
+                  {formatMoney(row.money, row.currency)}
+                </td>
+                <td class="number" title={row.energy_error_pct === null ? undefined : `Within ${formatPercent(row.energy_error_pct)}.`}>
+                  {formatJoules(row.energy_joules)}
+                </td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+const instanceOf = (option: NonNullable<GpuRow["option"]>) =>
+  `${option.provider} ${option.instance}, ${option.region}: ${formatMoney(option.price_per_hour, option.currency)} an hour, listed ${option.date} (${option.source})`;
+
+export function Gpus({ state, go }: ViewProps) {
+  const prediction = useAnswer<Prediction>(`predict?total-steps=${PRICED_STEPS}`);
+  const plain = useAnswer<Prediction>(prediction.error !== "" ? "predict" : null); // Without marked steps, no job has a length.
+  const gpus = useAnswer<{ gpus: Gpu[] }>("gpus");
+  const [meant, setMeant] = useState("");
+  const answer = prediction.answer ?? plain.answer;
+  const error = prediction.answer === null && prediction.error !== "" ? plain.error : "";
+  const specs = gpus.answer?.gpus ?? null;
+  const all = useMemo(() => (answer === null || specs === null ? [] : rowsOf(answer, specs)), [answer, specs]);
+  const sure = state.query.sure === "1";
+  const cost: Cost = state.query.cost === "energy" || !all.some((row) => row.money !== null) ? "energy" : "money";
+  const sort = sortOf(state.query.sort);
+  const rows = useMemo(() => (sure ? all.filter((row) => !row.extrapolated) : all), [all, sure]);
+  const front = useMemo(() => new Set(frontOf(comparable(rows, cost), cost).map((row) => row.gpu)), [rows, cost]);
+  const set = (query: Record<string, string>) => go({ ...state, query: { ...state.query, ...query } });
+  const pick = (point: ChartPoint) => {
+    const gpu = (point.name ?? "").replace(", recorded", "");
+    setMeant(gpu);
+    document.getElementById(`gpu-${gpu}`)?.scrollIntoView({ block: "center", behavior: "smooth" });
+  };
+
+  if (error !== "")
+    return (
+      <section class="card" aria-labelledby="gpus">
+        <h2 id="gpus">This job cannot be carried over to other GPUs</h2>
+        <p class="error">{error}</p>
+      </section>
+    );
+  if (answer === null || all.length === 0) return <p class="dim">Replaying the job on every GPU that is known …</p>;
+  const recorded = all.find((row) => row.recorded) ?? null;
+  const doubts = doubtsOf(rows);
+  const memory = all.find((row) => row.memory_bytes !== null)?.memory_bytes ?? null;
+  return (
+    <>
+      <section class="card" aria-labelledby="gpus">
+        <h2 id="gpus">This job on {rows.length} GPUs</h2>
+        <p class="dim">
+          {recorded !== null && `Recorded on ${recorded.name}: ${formatMs(recorded.step_ms.mid)} a step without the profiler. `}
+          {memory === null
+            ? `What memory it takes is not known: ${answer.baseline?.no_memory ?? "nothing tells"}.`
+            : `It takes ${formatBytes(memory)} of memory at the peak.`}
+          {answer.baseline?.steps_note != null && ` ${formatSentence(answer.baseline.steps_note)}.`}
+        </p>
+        <Best rows={rows} recorded={recorded} />
+      </section>
+      <section class="card" aria-labelledby="pareto">
+        <h2 id="pareto">Time against {cost === "money" ? "money" : "energy"}</h2>
+        <div class="choices">
+          {(["money", "energy"] as Cost[]).map((one) => (
+            <label key={one}>
+              <input type="radio" name="cost" checked={cost === one} onChange={() => set({ cost: one === "money" ? "" : one })} /> {COSTS[one]}
+            </label>
+          ))}
+          <label>
+            <input type="checkbox" checked={sure} onChange={() => set({ sure: sure ? "" : "1" })} /> Leave out what is extrapolated*
+          </label>
+        </div>
+        <Pareto rows={rows} cost={cost} onPick={pick} />
+        {cost === "money" && answer.prices !== null && <p class="dim">On the cheapest instance with one such GPU. Prices: {answer.prices}.{recorded?.money === null && ` Of ${recorded.gpu} itself, none is listed.`}</p>}
+      </section>
+      <section class="card" aria-labelledby="table">
+        <h2 id="table">Each GPU</h2>
+        <Table rows={sorted(rows, sort.key, sort.descending)} sort={sort} onSort={(next) => set({ sort: next === "step" ? "" : next })} meant={meant} front={front} />
+        {doubts.length > 0 && (
+          <>
+            <h3>* Extrapolated: ranges are wider, and true steps may lie beyond them</h3>
+            <ul>
+              {doubts.map((doubt) => (
+                <li key={doubt.why}>
+                  {formatSentence(doubt.why)}: <span class="dim">{doubt.gpus.join(", ")}</span>
+                </li>
+              ))}
+            </ul>
+          </>
+        )}
+        <p class="dim">Models: {answer.constants}.</p>
+      </section>
+    </>
+  );
+}

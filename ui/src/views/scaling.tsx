@@ -1,0 +1,261 @@
+import { useMemo } from "preact/hooks";
+import type { Cluster, Scaling as Answer, ScalePoint } from "../api/forecasts";
+import { useAnswer } from "../api/use_answer";
+import { Chart } from "../components/chart";
+import { Slider } from "../components/slider";
+import { useDraft } from "../components/use_draft";
+import { formatCount, formatGbps, formatMs, formatPercent, formatRate, formatSentence, formatSpeedup } from "../format";
+import type { ChartSeries } from "../model/chart";
+import {
+  commandOf,
+  efficiencyPoints,
+  LEAST_GBPS,
+  LIMITS,
+  MOST_GBPS,
+  MOST_GPUS,
+  pathOf,
+  PER_NODE,
+  queryOf,
+  type ScaleSettings,
+  SCHEDULES,
+  settingsOf,
+  throughputPoints,
+  toldOf,
+  verdictOf,
+} from "../model/scaling";
+import type { ViewProps } from "./registry";
+import "./scaling.css";
+
+const GBPS = { least: LEAST_GBPS, most: MOST_GBPS, log: true, whole: true };
+
+interface ControlsProps {
+  settings: ScaleSettings;
+  clusters: Cluster[];
+  scenario: string;
+  onChange: (change: Partial<ScaleSettings>) => void;
+}
+
+function Controls({ settings, clusters, scenario, onChange }: ControlsProps) {
+  const select = (title: string, value: string, options: [string, string][], pick: (value: string) => void) => (
+    <label>
+      <span>{title}</span>
+      <select value={value} onChange={(event) => pick(event.currentTarget.value)}>
+        {options.map(([name, text]) => (
+          <option key={name} value={name}>
+            {text}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+  const numbers = (values: number[]): [string, string][] => values.map((value) => [String(value), formatCount(value)]);
+  return (
+    <div class="scale-controls">
+      {select(
+        "Machines and network",
+        settings.cluster,
+        [["", "by bandwidth"], ...clusters.map((one): [string, string] => [one.cluster, one.description])],
+        (cluster) => onChange({ cluster }),
+      )}
+      {settings.cluster === "" && (
+        <fieldset>
+          <legend>Bandwidth between machines, each way</legend>
+          <Slider
+            label="Bandwidth"
+            value={String(settings.gbps)}
+            range={GBPS}
+            unit="Gbit/s"
+            onValue={(value) => {
+              const gbps = Number(value);
+              if (gbps >= LEAST_GBPS && gbps <= MOST_GBPS) onChange({ gbps });
+            }}
+          />
+        </fieldset>
+      )}
+      {settings.cluster === "" && select("GPUs of a machine", String(settings.perNode), numbers(PER_NODE), (value) => onChange({ perNode: Number(value) }))}
+      {select("Up to so many GPUs", String(settings.most), numbers(MOST_GPUS), (value) => onChange({ most: Number(value) }))}
+      {select("Gradients are exchanged by", settings.schedule, SCHEDULES, (schedule) => onChange({ schedule }))}
+      <fieldset>
+        <legend>More GPUs</legend>
+        <label>
+          <input type="radio" name="mode" checked={!settings.strong} onChange={() => onChange({ strong: false })} /> take more samples (weak)
+        </label>
+        <label>
+          <input type="radio" name="mode" checked={settings.strong} onChange={() => onChange({ strong: true })} /> share the batch out (strong)
+        </label>
+      </fieldset>
+      {scenario !== "" && (
+        <label>
+          <span>From “What if”</span>
+          <input type="checkbox" checked={settings.changes !== ""} onChange={(event) => onChange({ changes: event.currentTarget.checked ? scenario : "" })} />
+          <span>
+            with <code>{scenario}</code>
+          </span>
+        </label>
+      )}
+    </div>
+  );
+}
+
+/** One sentence on what limits, and the figures that it rests on. */
+function Verdict({ scaling }: { scaling: Answer }) {
+  const verdict = verdictOf(scaling);
+  if (verdict === null) return <p>Cannot be told: {scaling.why ?? scaling.points[0]?.why ?? "no point could be forecast"}.</p>;
+  const { at, since } = verdict;
+  const limit = at.limited_by === null ? "" : LIMITS[at.limited_by];
+  const { baseline } = scaling;
+  const exposed = at.exposed_communication_ms ?? 0;
+  return (
+    <>
+      <p class="answer">
+        <strong>{formatPercent(at.efficiency_pct)}</strong> efficiency on {formatCount(at.gpus)} {at.gpus === 1 ? "GPU" : "GPUs"}
+      </p>
+      <p>
+        What limits it{since === null ? "" : ` from ${formatCount(since)} GPUs on`}: {limit}.
+        {exposed > 0 && ` On ${formatCount(at.gpus)}, ${formatMs(exposed)} of a step of ${formatMs(at.step_ms.mid)} wait for the network.`}
+        {at.why !== "" && ` ${formatSentence(at.why)}.`}
+      </p>
+      <p class="dim">
+        One GPU: {formatMs(baseline.step_ms.mid)} ({formatMs(baseline.step_ms.low)} to {formatMs(baseline.step_ms.high)})
+        {baseline.samples_per_step !== null && `, ${formatCount(baseline.samples_per_step)} samples a step`}.
+        {baseline.recorded_gpus !== null && baseline.recorded_gpus > 1 && ` Recorded on ${formatCount(baseline.recorded_gpus)} GPUs: ${baseline.recorded_network}.`}
+        {baseline.steps_note !== null && ` ${formatSentence(baseline.steps_note)}.`}
+      </p>
+    </>
+  );
+}
+
+/** As many as have room below a chart, the last among them. */
+function evenly(counts: number[]): number[] {
+  const every = Math.ceil(counts.length / 9);
+  return counts.filter((_, index) => (counts.length - 1 - index) % every === 0);
+}
+
+function Curves({ points }: { points: ScalePoint[] }) {
+  const throughput = useMemo(() => throughputPoints(points), [points]);
+  const formatDone = throughput.inSamples ? (value: number) => formatRate(value, "samples") : formatSpeedup;
+  const done = useMemo((): ChartSeries[] => {
+    const ideal: ChartSeries = { label: "as many times one GPU", points: throughput.ideal, dashed: true, color: "--dim" };
+    return [{ label: "forecast, with its range", points: throughput.points, color: "--series-1", format: formatDone }, { ...ideal, format: formatDone }];
+  }, [throughput]);
+  const efficiency = useMemo((): ChartSeries[] => [{ label: "efficiency", points: efficiencyPoints(points), color: "--series-1" }], [points]);
+  const count = (value: number) => formatCount(Math.round(value));
+  const x = { label: "GPUs", format: count, log: true, ticks: evenly(points.map((point) => point.gpus)) };
+  const last = toldOf(points).at(-1);
+  if (last === undefined) return null;
+  return (
+    <div class="scale-curves">
+      <div>
+        <h3>Throughput</h3>
+        <Chart
+          label={`Throughput over GPUs: ${formatDone(throughput.points.at(-1)?.y ?? 0)} on ${last.gpus}.`}
+          series={done}
+          x={x}
+          y={{ label: throughput.inSamples ? "samples a second" : "times one GPU", format: (value) => (value < 10 ? String(value) : count(value)), log: true }}
+          height={260}
+        />
+      </div>
+      <div>
+        <h3>Efficiency</h3>
+        <Chart
+          label={`Efficiency over GPUs: ${formatPercent(last.efficiency_pct)} on ${last.gpus}.`}
+          series={efficiency}
+          x={x}
+          y={{ label: "of so many times one GPU", format: formatPercent, min: 0, max: 110 }}
+          height={260}
+        />
+      </div>
+    </div>
+  );
+}
+
+function Table({ points }: { points: ScalePoint[] }) {
+  const limits = [...new Set(points.map((point) => point.limited_by))].filter((limit) => limit !== null);
+  return (
+    <>
+      <div class="scale-scroll" tabIndex={0} role="region" aria-label="Forecasts for each number of GPUs">
+        <table class="scale-table">
+          <thead>
+            <tr>
+              {["GPUs", "Machines", "Step", "Range", "Throughput", "Efficiency", "Waits for network"].map((title) => (
+                <th key={title} scope="col" class="number">
+                  {title}
+                </th>
+              ))}
+              <th scope="col">Limited by</th>
+            </tr>
+          </thead>
+          <tbody>
+            {points.map((point) => (
+              <tr key={point.gpus} class={point.step_ms.mid === null ? "dim" : ""}>
+                <th scope="row" class="number">
+                  {formatCount(point.gpus)}
+                </th>
+                <td class="number">{formatCount(point.nodes)}</td>
+                {point.step_ms.mid === null ? (
+                  <td colSpan={6}>{formatSentence(point.why)}</td>
+                ) : (
+                  <>
+                    <td class="number">{formatMs(point.step_ms.mid)}</td>
+                    <td class="number">
+                      {formatMs(point.step_ms.low)} to {formatMs(point.step_ms.high)}
+                    </td>
+                    <td class="number">{formatRate(point.throughput_per_s, "samples")}</td>
+                    <td class="number">{formatPercent(point.efficiency_pct)}</td>
+                    <td class="number">{formatMs(point.exposed_communication_ms)}</td>
+                    <td title={point.why}>{point.limited_by}</td>
+                  </>
+                )}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <ul class="dim">
+        {limits.map((limit) => (
+          <li key={limit}>
+            {limit}: {LIMITS[limit]}
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+export function Scaling({ report, state, go }: ViewProps) {
+  const scenario = state.query.scenario ?? "";
+  const outer = new URLSearchParams(queryOf(settingsOf(state.query))).toString();
+  const [draft, setDraft] = useDraft(outer, (text) => go({ ...state, query: { ...state.query, ...Object.fromEntries(new URLSearchParams(text)) } }));
+  const settings = useMemo(() => settingsOf({ ...Object.fromEntries(new URLSearchParams(draft)), scenario }), [draft, scenario]);
+  const clusters = useAnswer<{ clusters: Cluster[] }>("clusters").answer?.clusters ?? null;
+  const cluster = clusters?.find((one) => one.cluster === settings.cluster);
+  const room = cluster?.nodes_at_most == null ? null : cluster.nodes_at_most * cluster.gpus_per_node;
+  const { answer, error, pending } = useAnswer<Answer>(clusters === null ? null : pathOf(settings, room));
+  const onChange = (change: Partial<ScaleSettings>) => setDraft(new URLSearchParams(queryOf({ ...settings, ...change })).toString());
+  const network = cluster?.description ?? `${formatGbps(settings.gbps)} between machines of ${formatCount(settings.perNode)} ${settings.perNode === 1 ? "GPU" : "GPUs"}`;
+
+  return (
+    <>
+      <section class="card" aria-labelledby="question">
+        <h2 id="question">This job on more GPUs</h2>
+        <Controls settings={settings} clusters={clusters ?? []} scenario={scenario} onChange={onChange} />
+      </section>
+      <section class={`card ${pending ? "stale" : ""}`} aria-live="polite" aria-labelledby="limit">
+        <h2 id="limit">{network}</h2>
+        {error !== "" && <p class="error">{formatSentence(error)}</p>}
+        {error === "" && answer === null && <p class="dim">Replaying the job with its gradients on the network …</p>}
+        {error === "" && answer !== null && <Verdict scaling={answer} />}
+        {error === "" && answer !== null && <Curves points={answer.points} />}
+      </section>
+      {error === "" && answer !== null && answer.points.length > 0 && (
+        <section class={`card ${pending ? "stale" : ""}`} aria-labelledby="points">
+          <h2 id="points">Each number of GPUs</h2>
+          <Table points={answer.points} />
+          <p class="dim">
+            The same as a command: <code>{commandOf(settings, room, report.inputs[0]?.path ?? "TRACE")}</code>
+          </p>
+        </section>
+      )}
+    </>
+  );
+}

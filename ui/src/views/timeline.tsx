@@ -1,0 +1,374 @@
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { fetchRange, fetchSearch, fetchSpan, fetchTimeline, type NameTotal, type Range, type Search, type Span, type SpanPlace, type Timeline as Tracks } from "../api/timeline";
+import { formatCount, formatNs, formatPercent } from "../format";
+import { Pane, type Selected } from "../timeline/pane";
+import { SharedView } from "../timeline/shared_view";
+import { around, readViewport, type Viewport, writeViewport } from "../timeline/viewport";
+import type { ViewProps } from "./registry";
+import "./timeline.css";
+
+/** What is written to the address while one moves: as seldom as browsers want it. */
+const ADDRESS_DELAY_MS = 400;
+const SEARCH_DELAY_MS = 150;
+
+/** All steps; where there are none, all. */
+function firstView(tracks: Tracks): Viewport {
+  const [first, last] = [tracks.steps[0], tracks.steps.at(-1)];
+  if (first === undefined || last === undefined) return { begin: 0, end: tracks.length_ns };
+  return { begin: first.start_ns, end: last.start_ns + last.wall_ns };
+}
+
+function Totals({ title, rows, length }: { title: string; rows: NameTotal[]; length: number }) {
+  const SHOWN = 12;
+  if (rows.length === 0) return null;
+  return (
+    <table class="totals">
+      <caption>{title}</caption>
+      <thead>
+        <tr>
+          <th scope="col">name</th>
+          <th scope="col" class="number">
+            time
+          </th>
+          <th scope="col" class="number">
+            share
+          </th>
+          <th scope="col" class="number">
+            spans
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.slice(0, SHOWN).map((row) => (
+          <tr key={row.label}>
+            <th scope="row">{row.label}</th>
+            <td class="number">{formatNs(row.total_ns)}</td>
+            <td class="number">{formatPercent((100 * row.total_ns) / length)}</td>
+            <td class="number">{formatCount(row.count)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function RangePanel({ range, tracks, onShow, onDrop }: { range: Range; tracks: Tracks; onShow: () => void; onDrop: () => void }) {
+  const length = Math.max(1, range.to_ns - range.from_ns);
+  const share = (ns: number) => `${formatNs(ns)} (${formatPercent((100 * ns) / length)})`;
+  return (
+    <section class="card" aria-labelledby="range" aria-live="polite">
+      <h2 id="range">{formatNs(length)} selected</h2>
+      <p>
+        <button type="button" onClick={onShow}>
+          Zoom in
+        </button>{" "}
+        <button type="button" onClick={onDrop}>
+          Let go
+        </button>
+      </p>
+      <ul>
+        {range.streams.map((stream) => (
+          <li key={stream.track}>
+            {tracks.tracks[stream.track]?.name}: busy {share(stream.busy_ns)}; idle as work was launched too late {share(stream.idle_for_host_ns)}, idle for other GPU work{" "}
+            {share(stream.idle_for_others_ns)}
+            {stream.idle_unknown_ns > 0 && `, idle for reasons that were not recorded ${share(stream.idle_unknown_ns)}`}.
+          </li>
+        ))}
+      </ul>
+      <div class="totals-pair">
+        <Totals title="On the GPU" rows={range.gpu} length={length} />
+        <Totals title="On threads, each with what it contains" rows={range.host} length={length} />
+      </div>
+    </section>
+  );
+}
+
+function SpanPanel({ selected, span, onGo }: { selected: Selected; span: Span | null; onGo: (place: SpanPlace) => void }) {
+  return (
+    <section class="card" aria-labelledby="span" aria-live="polite">
+      <h2 id="span">{span?.name ?? (selected.label || "A span")}</h2>
+      <p>
+        <strong>{formatNs(span?.duration_ns ?? selected.duration_ns)}</strong> from {formatNs(span?.start_ns ?? selected.start_ns)} on.
+        {selected.count > 1 && <span class="dim"> The longest of {formatCount(selected.count)} that lie too close together to be drawn apart.</span>}
+      </p>
+      {span !== null && (
+        <>
+          <dl class="facts">
+            {Object.entries(span.facts ?? {}).map(([name, value]) => (
+              <div key={name}>
+                <dt class="dim">{name}</dt>
+                <dd>{value}</dd>
+              </div>
+            ))}
+          </dl>
+          {span.links.length > 0 && (
+            <ul class="links">
+              {span.links.map((link) => (
+                <li key={`${link.relation} ${link.lane} ${link.row}`}>
+                  <span class="dim">{link.relation}</span>{" "}
+                  <button type="button" onClick={() => onGo(link)}>
+                    {link.label}
+                  </button>{" "}
+                  {formatNs(link.duration_ns)}
+                </li>
+              ))}
+            </ul>
+          )}
+          {span.args != null && (
+            <details>
+              <summary>As recorded</summary>
+              <code>{span.args}</code>
+            </details>
+          )}
+        </>
+      )}
+    </section>
+  );
+}
+
+/** Panes, once the tracks are there. */
+function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report"> & { tracks: Tracks }) {
+  const scenario = state.query.scenario ?? "";
+  const [shared] = useState(() => new SharedView(readViewport(state.query.t) ?? firstView(tracks), tracks.length_ns));
+  const [selected, setSelected] = useState<Selected | null>(null);
+  const [span, setSpan] = useState<Span | null>(null);
+  const [range, setRange] = useState<Viewport | null>(null);
+  const [sums, setSums] = useState<Range | null>(null);
+  const [search, setSearch] = useState<Search | null>(null);
+  const [hit, setHit] = useState(0);
+  const [forecast, setForecast] = useState<Tracks | null>(null);
+  const [error, setError] = useState("");
+  const text = state.query.find ?? "";
+  const searchBox = useRef<HTMLInputElement>(null);
+  const latest = useRef(state);
+  latest.current = state;
+  const fail = (failure: Error) => setError(failure.message);
+
+  useEffect(() => {
+    let timer = 0;
+    const end = shared.subscribe(() => {
+      clearTimeout(timer);
+      timer = window.setTimeout(() => {
+        go({ ...latest.current, query: { ...latest.current.query, t: writeViewport(shared.view) } }, true);
+      }, ADDRESS_DELAY_MS);
+    });
+    return () => {
+      clearTimeout(timer);
+      end();
+    };
+  }, [shared]);
+
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key !== "/" || event.target instanceof HTMLInputElement) return;
+      event.preventDefault();
+      searchBox.current?.focus();
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, []);
+
+  useEffect(() => {
+    setSpan(null);
+    if (selected === null) return;
+    const abort = new AbortController();
+    fetchSpan(selected.lane, selected.row, abort.signal).then(setSpan, (failure: Error) => !abort.signal.aborted && fail(failure));
+    return () => abort.abort();
+  }, [selected]);
+
+  useEffect(() => {
+    setSums(null);
+    if (range === null) return;
+    const abort = new AbortController();
+    const timer = setTimeout(() => {
+      fetchRange(range.begin, range.end, abort.signal).then(setSums, (failure: Error) => !abort.signal.aborted && fail(failure));
+    }, SEARCH_DELAY_MS);
+    return () => {
+      clearTimeout(timer);
+      abort.abort();
+    };
+  }, [range]);
+
+  useEffect(() => {
+    setSearch(null);
+    setHit(0);
+    if (text === "") return;
+    const abort = new AbortController();
+    const timer = setTimeout(() => {
+      fetchSearch(text, abort.signal).then(setSearch, (failure: Error) => !abort.signal.aborted && fail(failure));
+    }, SEARCH_DELAY_MS);
+    return () => {
+      clearTimeout(timer);
+      abort.abort();
+    };
+  }, [text]);
+
+  useEffect(() => {
+    setError("");
+    setForecast(null);
+    if (scenario === "") return;
+    const abort = new AbortController();
+    fetchTimeline(scenario, abort.signal).then(setForecast, (failure: Error) => !abort.signal.aborted && fail(failure));
+    return () => abort.abort();
+  }, [scenario]);
+
+  const goTo = (place: SpanPlace) => {
+    setSelected({ ...place, count: 1, style: 0 });
+    shared.set(around(place.start_ns, place.duration_ns));
+  };
+  const stepTo = (by: number) => {
+    const hits = search?.hits ?? [];
+    if (hits.length === 0) return;
+    const next = (hit + by + hits.length) % hits.length;
+    setHit(next);
+    goTo(hits[next] as SpanPlace);
+  };
+  const set = (query: Record<string, string>, replace = false) => go({ ...state, query: { ...state.query, ...query } }, replace);
+  const found = useMemo(() => (search === null ? null : new Set(search.names)), [search]);
+
+  return (
+    <>
+      <section aria-label="Controls" class="timeline-controls">
+        <form
+          role="search"
+          onSubmit={(event) => {
+            event.preventDefault();
+            stepTo(1);
+          }}
+        >
+          <label>
+            Find <input ref={searchBox} type="search" value={text} placeholder="part of a name ( / )" onInput={(event) => set({ find: event.currentTarget.value }, true)} />
+          </label>{" "}
+          {search !== null && (
+            <>
+              <span aria-live="polite">
+                {search.count === 0 ? "nothing" : `${formatCount(search.count)} spans, ${formatNs(search.total_ns)}`}
+              </span>{" "}
+              {search.hits.length > 0 && (
+                <>
+                  <button type="button" aria-label="Previous hit" onClick={() => stepTo(-1)}>
+                    ‹
+                  </button>{" "}
+                  <button type="submit" aria-label="Next hit">
+                    ›
+                  </button>
+                </>
+              )}
+            </>
+          )}
+        </form>
+        <label>
+          Go to{" "}
+          <select
+            value=""
+            onChange={(event) => {
+              const step = tracks.steps[Number(event.currentTarget.value)];
+              shared.set(step === undefined ? { begin: 0, end: tracks.length_ns } : around(step.start_ns, step.wall_ns));
+              event.currentTarget.value = "";
+            }}
+          >
+            <option value="">…</option>
+            <option value="-1">the whole trace</option>
+            {tracks.steps.map((step, i) => (
+              <option key={i} value={i}>
+                step {step.index}: {formatNs(step.wall_ns)}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          Forecast below{" "}
+          <select value={scenario} onChange={(event) => set({ scenario: event.currentTarget.value })}>
+            <option value="">none</option>
+            {scenario !== "" && !catalogue.some((one) => one.name === scenario) && <option value={scenario}>{scenario}</option>}
+            {catalogue
+              .filter((one) => one.ranked)
+              .map((one) => (
+                <option key={one.name} value={one.name}>
+                  {one.name}
+                </option>
+              ))}
+          </select>
+        </label>
+      </section>
+      {error !== "" && (
+        <p class="card error" role="alert">
+          {error}
+        </p>
+      )}
+      <section aria-label="As recorded" class={forecast === null ? "" : "pane-half"}>
+        {forecast !== null && <h2>As recorded</h2>}
+        <Pane
+          label="Timeline as recorded"
+          scenario=""
+          timeline={tracks}
+          shared={shared}
+          found={found}
+          selected={selected}
+          links={span?.links ?? []}
+          range={range}
+          onSelect={setSelected}
+          onRange={setRange}
+          onFailure={fail}
+        />
+      </section>
+      {forecast !== null && <ForecastPane forecast={forecast} shared={shared} onFailure={fail} />}
+      {sums !== null && range !== null && <RangePanel range={sums} tracks={tracks} onShow={() => shared.set(range)} onDrop={() => setRange(null)} />}
+      {selected !== null && <SpanPanel selected={selected} span={span} onGo={goTo} />}
+      <p class="dim">
+        Drag to move, Ctrl and the wheel or two fingers to zoom, Shift and drag to measure a stretch. Keys: W A S D, F for what is selected, / to search, arrows from span to span.
+      </p>
+    </>
+  );
+}
+
+/** Selection here is by itself: the trace knows nothing of these spans. */
+function ForecastPane({ forecast, shared, onFailure }: { forecast: Tracks; shared: SharedView; onFailure: (error: Error) => void }) {
+  const [selected, setSelected] = useState<Selected | null>(null);
+  const CHANGED = 0x100;
+  const INSERTED = 0x200;
+  useEffect(() => setSelected(null), [forecast]);
+  const mark = selected === null ? "" : selected.style & CHANGED ? ", changed" : selected.style & INSERTED ? ", new" : "";
+  return (
+    <section class="pane-half" aria-label={`Forecast of ${forecast.scenario}`}>
+      <h2>Forecast: {forecast.scenario}</h2>
+      <Pane
+        label={`Forecast timeline of ${forecast.scenario}`}
+        scenario={forecast.scenario ?? ""}
+        timeline={forecast}
+        shared={shared}
+        found={null}
+        selected={selected}
+        links={[]}
+        range={null}
+        onSelect={setSelected}
+        onRange={() => {}}
+        onFailure={onFailure}
+      />
+      {selected !== null && (
+        <p aria-live="polite">
+          {selected.label || "A span"}: {formatNs(selected.duration_ns)}
+          {mark}.
+        </p>
+      )}
+    </section>
+  );
+}
+
+export function Timeline({ catalogue, state, go }: ViewProps) {
+  const [tracks, setTracks] = useState<Tracks | null>(null);
+  const [error, setError] = useState("");
+  useEffect(() => {
+    fetchTimeline("").then(setTracks, (failure: Error) => setError(failure.message));
+  }, []);
+  if (error !== "") {
+    return (
+      <p class="card error" role="alert">
+        {error}
+      </p>
+    );
+  }
+  if (tracks === null) return <p class="dim">Laying out the timeline …</p>;
+  if (tracks.tracks.length === 0) return <p class="card">No spans were recorded: there is nothing to draw.</p>;
+  return <Loaded tracks={tracks} catalogue={catalogue} state={state} go={go} />;
+}
