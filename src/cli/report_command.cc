@@ -14,11 +14,15 @@
 #include "cli/join_team.h"
 #include "cli/ranks.h"
 #include "cluster/straggler_finding.h"
+#include "embedded/page_files.h"
 #include "report/csv_report.h"
+#include "report/html_report.h"
 #include "report/json_report.h"
 #include "report/markdown_report.h"
 #include "report/section.h"
 #include "report/text_report.h"
+#include "serve/page_answers.h"
+#include "serve/trace_session.h"
 
 namespace headroom::cli {
 namespace {
@@ -35,6 +39,7 @@ constexpr const char* kExamples = R"(Examples:
   headroom report trace.json.gz                      read it on the terminal
   headroom report trace.json.gz --only kernels       one section, all its rows
   headroom report trace.json.gz --json -o out.json   for programs (docs/report.md)
+  headroom report trace.json.gz --html page.html     the page of headroom ui, as one file
   headroom report trace.json.gz --md | gh pr comment 12 --body-file -
   headroom report traces/ --only ranks               a folder, a file per rank: who waits for whom
   headroom report rank*.json.gz --csv tables         a file per rank, tables as CSV
@@ -88,6 +93,11 @@ ReportCommand::ReportCommand(CLI::App& parent) {
       ->group(kFormats);
   app_->add_option("--csv", csv_folder_, "One CSV file per table into the folder DIR")
       ->type_name("DIR")
+      ->check(NotEmpty())
+      ->group(kFormats);
+  app_->add_option("--html", html_path_,
+                   "The page of headroom ui as one file, for any browser, without a network")
+      ->type_name("FILE")
       ->check(NotEmpty())
       ->group(kFormats);
   app_->add_option("-o,--output", output_path_, "Write to FILE, whole or not at all, not to stdout")
@@ -171,13 +181,17 @@ Status ReportCommand::Run() {
   log_.Enter("prepare");
   const Result<std::unique_ptr<Team>> team = JoinOthers();
   if (!team.ok()) return team.status();
-  if (json_ + markdown_ + !csv_folder_.empty() > 1)
-    return Status::Usage("choose one of --json, --md and --csv");
+  if (json_ + markdown_ + !csv_folder_.empty() + !html_path_.empty() > 1)
+    return Status::Usage("choose one of --json, --md, --csv and --html");
   if (!csv_folder_.empty() && !output_path_.empty())
     return Status::Usage("--csv writes into its folder: leave out -o");
-  if (!only_.empty() && (json_ || markdown_ || !csv_folder_.empty())) {
-    return Status::Usage("--only chooses a section of the text: leave out --json, --md and --csv");
+  if (!html_path_.empty() && !output_path_.empty())
+    return Status::Usage("--html names its file: leave out -o");
+  if (!only_.empty() && (json_ || markdown_ || !csv_folder_.empty() || !html_path_.empty())) {
+    return Status::Usage(
+        "--only chooses a section of the text: leave out --json, --md, --csv and --html");
   }
+  if (!html_path_.empty()) return team.value()->leads() ? WritePage() : Status::Ok();
   Result<FileRequest> request = MakeRequest();
   if (!request.ok()) return request.status();
   const Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
@@ -222,7 +236,46 @@ Status ReportCommand::Report(SharedReading& reading, FileRequest& request) {
   return Status::Ok();
 }
 
+Status ReportCommand::WritePage() {
+  Result<TraceFiles> found = FindTraceFiles(traces_);
+  if (!found.ok()) return found.status();
+  files_ = std::move(found).value();
+  if (files_.paths.size() != 1) {
+    return Status::Usage(
+        fmt::format("--html takes one file, and these are {}: name one", files_.paths.size()));
+  }
+  if (Status status = CheckOutputs(); !status.ok()) return status;
+  Result<FileRequest> request = MakeRequest();
+  if (!request.ok()) return request.status();
+  TraceSession::Options options = {.analysis = std::move(request.value().analysis),
+                                   .calibration = calibration_,
+                                   .measured_step_ms = measured_step_ms_,
+                                   .open = std::move(request.value().open)};
+  options.analysis.path = files_.paths.front();
+  options.analysis.rank = rank_;
+  options.open.threads =
+      threads_.value_or(static_cast<int>(std::max(1u, std::thread::hardware_concurrency())));
+  options.report.inputs = traces_;
+  if (top_) options.report.top = static_cast<std::size_t>(*top_);
+  options.report.check_arguments = CheckArguments(1);
+  options.report.forecast_arguments = ForecastArguments();
+  log_.Enter("analyze");
+  const Result<std::unique_ptr<TraceSession>> session = TraceSession::Open(options);
+  if (!session.ok()) return session.status();
+  log_.Enter("forecast");
+  const Result<std::vector<PageAnswer>> answers = AnswersOfPage(*session.value());
+  if (!answers.ok()) return answers.status();
+  log_.Enter("render");
+  Result<std::string> html = RenderHtml(PageFiles(), answers.value());
+  if (!html.ok()) return html.status();
+  if (Status status = WriteResult(std::move(html).value(), html_path_); !status.ok()) return status;
+  if (time_) Remark(log_.Text());
+  return Status::Ok();
+}
+
 Status ReportCommand::CheckOutputs() const {
+  if (!html_path_.empty() && html_path_ != "-")
+    return RefuseToOverwrite("--html", html_path_, files_.paths);
   if (!output_path_.empty() && output_path_ != "-")
     return RefuseToOverwrite("-o", output_path_, files_.paths);
   if (csv_folder_.empty()) return Status::Ok();
@@ -337,8 +390,7 @@ Status ReportCommand::KeepRank(std::vector<TraceReport>& files) const {
                                    fmt::join(ranks, ", ")));
 }
 
-std::vector<std::string> ReportCommand::CheckArguments(
-    const std::vector<TraceReport>& files) const {
+std::vector<std::string> ReportCommand::CheckArguments(std::size_t reports) const {
   std::vector<std::string> arguments;
   const auto add = [&](const char* flag, const std::string& value) {
     arguments.emplace_back(flag);
@@ -346,8 +398,7 @@ std::vector<std::string> ReportCommand::CheckArguments(
   };
   if (!steps_.empty()) add("--steps", steps_);
   if (!step_marker_.empty()) add("--step-marker", step_marker_);
-  if (files_.paths.size() == 1 && rank_ && files.size() == 1)
-    add("--rank", fmt::format("{}", *rank_));
+  if (files_.paths.size() == 1 && rank_ && reports == 1) add("--rank", fmt::format("{}", *rank_));
   if (max_expansion_ != ExpansionLimit().max_ratio)
     add("--max-expansion", fmt::format("{}", max_expansion_));
   if (max_event_mb_ != OpenOptions().max_event_bytes / kMegabyte)
@@ -373,7 +424,7 @@ Status ReportCommand::Render(const std::vector<TraceReport>& files, const JobRan
   options.ranks = ranks;
   options.inputs = traces_;
   if (top_) options.top = static_cast<std::size_t>(*top_);
-  options.check_arguments = CheckArguments(files);
+  options.check_arguments = CheckArguments(files.size());
   options.forecast_arguments = ForecastArguments();
   if (!csv_folder_.empty()) {
     std::vector<NamedFile> tables = RenderCsv(files, options);

@@ -50,8 +50,11 @@ class ReportCommand : public Subcommand {
   static void AddFinding(const JobRanks& job, std::vector<TraceReport>& files);
   /// Leaves the rank that the user asked for.
   Status KeepRank(std::vector<TraceReport>& files) const;
+  /// With --html: all that is done, as the page asks its own questions.
+  Status WritePage();
   Status Render(const std::vector<TraceReport>& files, const JobRanks* ranks);
-  std::vector<std::string> CheckArguments(const std::vector<TraceReport>& files) const;
+  /// @param reports  that are rendered
+  std::vector<std::string> CheckArguments(std::size_t reports) const;
   std::vector<std::string> ForecastArguments() const;
 
   CLI::App* app_;
@@ -63,6 +66,7 @@ class ReportCommand : public Subcommand {
   bool json_ = false;
   bool markdown_ = false;
   std::string csv_folder_;
+  std::string html_path_;
   std::string output_path_;
   std::string steps_;
   std::string step_marker_;

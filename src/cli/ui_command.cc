@@ -89,11 +89,10 @@ std::vector<std::string> UiCommand::ForecastArguments() const {
 Status UiCommand::Run() {
   const Result<AnalysisOptions> analysis = AnalysisOf(options_);
   if (!analysis.ok()) return analysis.status();
-  TraceSession::Options options = {
-      .analysis = analysis.value(),
-      .calibration = options_.calibration,
-      .measured_step_ms = options_.measured_step_ms,
-      .threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))};
+  TraceSession::Options options = {.analysis = analysis.value(),
+                                   .calibration = options_.calibration,
+                                   .measured_step_ms = options_.measured_step_ms};
+  options.open.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   options.analysis.path = trace_;
   options.report.inputs = {trace_};
   options.report.check_arguments = CheckArguments();

@@ -8,7 +8,6 @@
 
 #include "analysis/analyzed_trace.h"
 #include "cluster/topology.h"
-#include "ingest/open_trace.h"
 #include "report/escape.h"
 #include "report/forecast_answer.h"
 #include "report/forecast_report.h"
@@ -47,9 +46,7 @@ Status TraceSession::Read() {
   Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
   if (!knowledge.ok()) return knowledge.status();
   knowledge_ = std::move(knowledge).value();
-  OpenOptions open;
-  open.threads = options_.threads;
-  Result<std::unique_ptr<TraceStore>> store = OpenTrace(path(), open);
+  Result<std::unique_ptr<TraceStore>> store = OpenTrace(path(), options_.open);
   if (!store.ok()) return store.status();
   store_ = std::move(store).value();
   return Status::Ok();

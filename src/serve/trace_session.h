@@ -10,6 +10,7 @@
 #include "analysis/analyze.h"
 #include "analysis/knowledge.h"
 #include "base/status.h"
+#include "ingest/open_trace.h"
 #include "predict/gpu_models.h"
 #include "report/job_plan.h"
 #include "report/job_report.h"
@@ -28,7 +29,7 @@ class TraceSession {
     AnalysisOptions analysis;  ///< With the path.
     CalibrationFlags calibration;
     std::optional<double> measured_step_ms;
-    int threads = 1;  ///< That read.
+    OpenOptions open = {};
     /// What the report's check commands need to give the same figures.
     ReportOptions report = {};
   };

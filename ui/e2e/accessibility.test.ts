@@ -29,7 +29,8 @@ test.each(SCHEMES)("%s", async (colorScheme) => {
   const faults: string[] = [];
   for (const view of await visit.views()) {
     await visit.show(view);
-    for (const size of [WIDE, NARROW]) {
+    // What is narrow has other elements, not other colours.
+    for (const size of colorScheme === "light" ? [WIDE, NARROW] : [WIDE]) {
       await visit.page.setViewportSize(size);
       faults.push(...(await seriousFaults(visit.page)).map((fault) => `${view}, ${size.width} px: ${fault}`));
     }

@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import { ROOT } from "./program";
 
 export const BERT = join(ROOT, "data/samples/bert_base_amp_fp16_h200.json.gz");
+export const WITHOUT_STEPS = join(ROOT, "tests/golden/steps-without-kernels/trace.json");
 export const RESNET = join(ROOT, "data/samples/resnet50_fp32_h200.json.gz");
 
 const DATA = resolve(process.env.HEADROOM_DATA ?? join(ROOT, "../shared"));
@@ -13,7 +14,7 @@ const IN_CHECKOUT = {
   "host-bound": BERT,
   "GPU-bound": RESNET,
   "without a GPU": join(ROOT, "tests/golden/no-gpu/trace.json"),
-  "without whole steps": join(ROOT, "tests/golden/steps-without-kernels/trace.json"),
+  "without whole steps": WITHOUT_STEPS,
   "a rank that communicates": join(ROOT, "tests/golden/communication-exposed-and-hidden/trace.json"),
   "a recording": join(ROOT, "tests/golden/recording/trace.pftrace"),
 };

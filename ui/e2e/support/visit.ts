@@ -81,12 +81,14 @@ export class Visit {
 
   /** The view whose link is the current one. */
   current(): Promise<string> {
-    return this.page.locator('nav [aria-current="page"]').innerText();
+    return this.links().and(this.page.locator('[aria-current="page"]')).innerText();
   }
 
-  /** By how many pixels the page is wider than the window. */
-  overflow(): Promise<number> {
-    return this.page.evaluate(() => Math.max(0, document.documentElement.scrollWidth - document.documentElement.clientWidth));
+  /** By how many pixels the page is wider than the window, once drawings have had time to follow it. */
+  async overflow(): Promise<number> {
+    const now = () => this.page.evaluate(() => Math.max(0, document.documentElement.scrollWidth - document.documentElement.clientWidth));
+    for (let tries = 0; tries < 10 && (await now()) > 0; ++tries) await this.page.waitForTimeout(50);
+    return now();
   }
 
   private asked(url: string): void {

@@ -1,4 +1,5 @@
-// The server's answers. Every failure is a sentence for the user.
+// The server's answers, or those inside a page that is a file. Every failure is a sentence for the user.
+import { answerIn, embeddedAnswers, needsServer } from "./embedded";
 import type { Report, Scenario } from "./types";
 
 async function get(path: string, signal?: AbortSignal): Promise<Response> {
@@ -20,13 +21,16 @@ async function get(path: string, signal?: AbortSignal): Promise<Response> {
   throw new Error(message);
 }
 
-/** One answer of the server, by its path behind `api/v1/`. */
+/** One answer, by its path behind `api/v1/`. */
 export async function ask<T>(path: string, signal?: AbortSignal): Promise<T> {
+  const answers = embeddedAnswers();
+  if (answers !== null) return answerIn(answers, path) as T;
   return (await get(path, signal)).json() as Promise<T>;
 }
 
-/** The same for columns. */
+/** The same for columns, which a server alone has. */
 export async function askBytes(path: string, signal?: AbortSignal): Promise<ArrayBuffer> {
+  if (embeddedAnswers() !== null) needsServer();
   return (await get(path, signal)).arrayBuffer();
 }
 

@@ -83,3 +83,7 @@ test("less than a twentieth is no wait", () => {
   expect(judgementOf(report({ step_breakdown: breakdown(4) }))?.waits).toBe(true);
   expect(judgementOf(report({}))).toBeNull();
 });
+
+test("a region of any name is no stage", () => {
+  expect(stagesOf(["constructor", "__proto__", "toString"].map((key) => region(key, 1)))).toEqual([]);
+});

@@ -33,7 +33,7 @@ const PARTS: Record<string, [string, string]> = {
 export function stagesOf(regions: RegionRow[]): Stage[] {
   const parts = regions.flatMap((row) => {
     if (row.key.startsWith("stage::")) return [{ row, name: row.key.slice("stage::".length), meaning: "a stage of a sample" }];
-    const part = PARTS[row.key];
+    const part = Object.hasOwn(PARTS, row.key) ? PARTS[row.key] : undefined; // A region may be named "constructor".
     return part === undefined ? [] : [{ row, name: part[0], meaning: part[1] }];
   });
   const all = parts.reduce((sum, { row }) => sum + row.self_ms, 0);

@@ -1,0 +1,110 @@
+// `headroom report --html`: the page as one file, which asks nobody.
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { broken } from "./support/broken";
+import { writeHostileTrace } from "./support/hostile_trace";
+import { headroom, reportOf, startUi, withScratch } from "./support/program";
+import { RESNET, WITHOUT_STEPS } from "./support/traces";
+import { launch, Visit } from "./support/visit";
+
+const MOST_BYTES = 3_000_000;
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await launch();
+});
+afterAll(() => browser.close());
+
+/** Writes the page of a trace, and opens it from disk in a browser without a network. */
+async function openFile(trace: string, folder: string, hash = ""): Promise<Visit> {
+  const file = join(folder, "page.html");
+  headroom("report", trace, "--html", file, "--no-local-state", "-q");
+  return Visit.open(browser, `${pathToFileURL(file)}${hash}`, { offline: true });
+}
+
+test("every view opens from disk, and asks nobody", () =>
+  withScratch(async (folder) => {
+    const visit = await openFile(RESNET, folder);
+    for (const view of await visit.views()) {
+      await visit.show(view);
+      expect(await visit.current()).toBe(view);
+      expect((await visit.page.locator("main").innerText()).trim()).not.toBe("");
+      expect(await visit.overflow()).toBe(0);
+    }
+    expect(visit.faults).toEqual([]);
+    expect(new Set(visit.requests.map((url) => url.replace(/#.*/, "").replace(/^data:.*/, "data:")))).toEqual(new Set([`${pathToFileURL(join(folder, "page.html"))}`]));
+    await visit.close();
+  }));
+
+test.each([RESNET, WITHOUT_STEPS])("it holds what the views ask first: %s", (trace) =>
+  withScratch(async (folder) => {
+    const ui = await startUi(trace);
+    const served = await Visit.open(browser, ui.link);
+    const file = await openFile(trace, folder);
+    const kept = await file.page.evaluate(() => Object.keys(JSON.parse(document.getElementById("answers")?.textContent ?? "{}")));
+    for (const view of await served.views()) await served.show(view);
+    const asked = served.requests.flatMap((url) => url.split("/api/v1/").slice(1)).filter((path) => !path.startsWith("timeline"));
+    expect([...new Set(asked)].sort()).toEqual(kept.sort());
+    await Promise.all([served.close(), file.close(), ui.stop()]);
+  }),
+);
+
+test("it shows what the server shows", () =>
+  withScratch(async (folder) => {
+    const ui = await startUi(RESNET);
+    const served = await Visit.open(browser, ui.link);
+    const file = await openFile(RESNET, folder);
+    for (const view of (await file.views()).filter((view) => view !== "Timeline")) {
+      await served.show(view);
+      await file.show(view);
+      const texts = await Promise.all([served, file].map((visit) => visit.page.locator("main").innerText()));
+      expect(texts[1], view).toBe(texts[0]);
+    }
+    await Promise.all([served.close(), file.close(), ui.stop()]);
+  }));
+
+test("a combination says that it needs headroom ui", () =>
+  withScratch(async (folder) => {
+    const visit = await openFile(RESNET, folder, "#what-if");
+    await visit.page.getByRole("checkbox", { name: "tf32" }).check();
+    await visit.settle();
+    expect(await visit.page.locator("main").innerText()).toContain("headroom ui TRACE");
+    expect(visit.faults).toEqual([]);
+    await visit.close();
+  }));
+
+test("its size is the page and the answers", () =>
+  withScratch(async (folder) => {
+    const visit = await openFile(RESNET, folder);
+    await visit.close();
+    expect(statSync(join(folder, "page.html")).size - JSON.stringify(reportOf(RESNET)).length).toBeLessThan(MOST_BYTES);
+  }));
+
+test("hostile names stay text", () =>
+  withScratch(async (folder) => {
+    const visit = await openFile(writeHostileTrace(folder), folder);
+    for (const view of await visit.views()) {
+      await visit.show(view);
+      expect(await broken(visit.page), view).toEqual([]);
+    }
+    expect(await visit.page.locator("header").innerText()).toContain("<img src=x");
+    expect(visit.faults).toEqual([]);
+    await visit.close();
+  }));
+
+test("nothing runs that was not there when it was written", () =>
+  withScratch(async (folder) => {
+    const visit = await openFile(RESNET, folder);
+    expect(readFileSync(join(folder, "page.html"), "utf8")).not.toContain("unsafe");
+    await visit.page.evaluate(() => {
+      const script = document.createElement("script");
+      script.textContent = "globalThis.pwned = 1";
+      document.body.append(script);
+    });
+    expect(await visit.page.evaluate(() => "pwned" in globalThis)).toBe(false);
+    expect(visit.faults.join()).toContain("Content Security Policy");
+    await visit.close();
+  }));
