@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import {
   formatBytes,
+  formatChange,
   formatCount,
   formatGbps,
   formatJoules,
@@ -52,4 +53,10 @@ test("rates, energy and money", () => {
   expect(formatMoney(0.08033, "USD")).toBe("0.0803 USD");
   expect(formatMoney(null, null)).toBe("no price");
   expect(formatGbps(3200)).toBe("3,200 Gbit/s");
+});
+
+test("differences have a sign, and none that is shown as zero", () => {
+  expect(formatChange(-12.345)).toBe("−12.35 ms");
+  expect(formatChange(0.5)).toBe("+0.500 ms");
+  expect(formatChange(-0.0004)).toBe("0 ms");
 });

@@ -2,6 +2,7 @@
 import type { ComponentType } from "preact";
 import type { Report, Scenario } from "../api/types";
 import type { UrlState } from "../model/url_state";
+import { Compare } from "./compare";
 import { Gpus } from "./gpus";
 import { Overview } from "./overview";
 import { Timeline } from "./timeline";
@@ -28,6 +29,7 @@ export const VIEWS: View[] = [
   { id: "what-if", title: "What if", Component: WhatIf },
   { id: "gpus", title: "GPUs", Component: Gpus },
   { id: "scaling", title: "Scaling", Component: Scaling },
+  { id: "compare", title: "Compare", Component: Compare },
 ];
 
 export const VIEW_IDS = VIEWS.map((view) => view.id);
