@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <span>
 #include <thread>
 #include <utility>
 
@@ -26,6 +27,7 @@ namespace {
 constexpr const char* kExamples = R"(Examples:
   headroom ui trace.json.gz              prints a link; the page answers this machine's browser alone
   headroom ui trace.json.gz --open       and opens it
+  headroom ui before.json after.json     and what changed from one to the other
   headroom ui trace.json.gz --port 8080  on a port of one's choice, for a tunnel that stays
 
 Ends by Ctrl-C. Exit codes: 0 fine; 2 usage, or the port is taken; 3 the file is unreadable or no
@@ -53,7 +55,9 @@ void OpenInBrowser(const std::string& link) {
 UiCommand::UiCommand(CLI::App& parent) {
   app_ = parent.add_subcommand("ui", "A web page on this machine: look, ask, see the answer move");
   app_->footer(kExamples);
-  app_->add_option("TRACE", trace_, "A PyTorch-profiler trace, or a recording")
+  app_->add_option("TRACE", traces_,
+                   "A PyTorch-profiler trace, or a recording; several: the first is the job, and "
+                   "the others are compared with it")
       ->required()
       ->type_name("");
   app_->add_option("--port", port_, "Listen there, on 127.0.0.1 [any that is free]")
@@ -72,33 +76,45 @@ std::vector<std::string> UiCommand::CheckArguments() const {
   return arguments;
 }
 
-std::vector<std::string> UiCommand::ForecastArguments() const {
+std::vector<std::string> UiCommand::ForecastArguments(
+    std::optional<double> measured_step_ms) const {
   std::vector<std::string> arguments;
   if (!options_.step_marker.empty())
     arguments.insert(arguments.end(), {"--step-marker", options_.step_marker});
-  if (options_.measured_step_ms) {
-    arguments.insert(arguments.end(),
-                     {"--measured-step-ms", fmt::format("{}", *options_.measured_step_ms)});
-  }
+  if (measured_step_ms)
+    arguments.insert(arguments.end(), {"--measured-step-ms", fmt::format("{}", *measured_step_ms)});
   if (!options_.calibration.path.empty())
     arguments.insert(arguments.end(), {"--calibration", options_.calibration.path});
   if (options_.calibration.no_local_state) arguments.emplace_back("--no-local-state");
   return arguments;
 }
 
-Status UiCommand::Run() {
+Result<std::unique_ptr<TraceSession>> UiCommand::Open(
+    const std::string& trace, std::optional<double> measured_step_ms) const {
   const Result<AnalysisOptions> analysis = AnalysisOf(options_);
   if (!analysis.ok()) return analysis.status();
   TraceSession::Options options = {.analysis = analysis.value(),
                                    .calibration = options_.calibration,
-                                   .measured_step_ms = options_.measured_step_ms};
+                                   .measured_step_ms = measured_step_ms};
   options.open.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  options.analysis.path = trace_;
-  options.report.inputs = {trace_};
+  options.analysis.path = trace;
+  options.report.inputs = {trace};
   options.report.check_arguments = CheckArguments();
-  options.report.forecast_arguments = ForecastArguments();
-  const Result<std::unique_ptr<TraceSession>> session = TraceSession::Open(options);
+  options.report.forecast_arguments = ForecastArguments(measured_step_ms);
+  return TraceSession::Open(options);
+}
+
+Status UiCommand::Run() {
+  const Result<std::unique_ptr<TraceSession>> session =
+      Open(traces_.front(), options_.measured_step_ms);
   if (!session.ok()) return session.status();
+  std::vector<TraceSession::Other> others;
+  for (const std::string& trace : std::span(traces_).subspan(1)) {
+    const Result<std::unique_ptr<TraceSession>> other = Open(trace, std::nullopt);
+    if (!other.ok()) return other.status();
+    others.push_back({.path = trace, .report_json = other.value()->ReportJson()});
+  }
+  session.value()->CompareWith(std::move(others));
   const EndSignals signals;
   const Result<std::unique_ptr<HttpServer>> server =
       HttpServer::Start(*session.value(), PageFiles(), port_);

@@ -135,9 +135,6 @@ class Server final : public HttpServer {
   }
 
   void AddAnswers() {
-    server_.Get("/api/v1/report", [this](const httplib::Request&, httplib::Response& response) {
-      response.set_content(session_.ReportJson(), kJson);
-    });
     server_.Get("/api/v1/scenarios", [](const httplib::Request&, httplib::Response& response) {
       response.set_content(RenderScenariosJson(), kJson);
     });

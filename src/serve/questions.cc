@@ -7,6 +7,18 @@
 namespace headroom {
 namespace {
 
+Result<std::string> Report(TraceSession& session, Query& query) {
+  constexpr std::int64_t kMost = 1'000'000;
+  const std::int64_t trace = query.Count("trace", kMost).value_or(1);
+  if (Status status = query.Finish(); !status.ok()) return status;
+  return session.ReportJson(trace);
+}
+
+Result<std::string> Traces(TraceSession& session, Query& query) {
+  if (Status status = query.Finish(); !status.ok()) return status;
+  return session.TracesJson();
+}
+
 Result<std::string> Predict(TraceSession& session, Query& query) {
   const std::vector<std::string> gpus = query.List("gpu");
   JobPlanQuestion plan;
@@ -51,6 +63,8 @@ Result<std::string> Clusters(TraceSession&, Query& query) {
 
 const std::map<std::string, Question>& Questions() {
   static const auto* const questions = new std::map<std::string, Question>{
+      {"report", {.answer = Report, .is_kept = false}},
+      {"traces", {.answer = Traces, .is_kept = false}},
       {"predict", {.answer = Predict}},
       {"scale", {.answer = Scale}},
       {"gpus", {.answer = Gpus}},

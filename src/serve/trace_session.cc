@@ -78,6 +78,32 @@ Status TraceSession::Analyze() {
   return Status::Ok();
 }
 
+Result<std::string> TraceSession::ReportJson(std::int64_t trace) const {
+  const auto traces = static_cast<std::int64_t>(others_.size()) + 1;
+  if (trace < 1 || trace > traces)
+    return Status::Usage(fmt::format("trace {}: of {} that are open", trace, traces));
+  return trace == 1 ? report_json_ : others_[static_cast<std::size_t>(trace - 2)].report_json;
+}
+
+std::string TraceSession::TracesJson() const {
+  JsonWriter json;
+  json.BeginObject(JsonWriter::Layout::kLines);
+  json.Key("schema").String("headroom.traces/1");
+  json.Key("traces").BeginArray(JsonWriter::Layout::kLines);
+  const auto write = [&json](std::int64_t trace, const std::string& name) {
+    json.BeginObject();
+    json.Key("trace").Integer(trace);
+    json.Key("path").String(name);
+    json.EndObject();
+  };
+  write(1, path());
+  for (std::size_t i = 0; i < others_.size(); ++i)
+    write(static_cast<std::int64_t>(i) + 2, others_[i].path);
+  json.EndArray();
+  json.EndObject();
+  return std::move(json).Take();
+}
+
 Result<std::string> TraceSession::WhatifJson(const std::vector<std::string>& scenarios) {
   const Result<std::vector<std::vector<ScenarioCall>>> calls = ParseScenarios(scenarios);
   if (!calls.ok()) return calls.status();

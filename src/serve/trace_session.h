@@ -1,10 +1,12 @@
 // A trace that is open for questions: its report once, and forecasts as often as one asks.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/analyze.h"
@@ -38,9 +40,21 @@ class TraceSession {
   /// nothing can be replayed, forecasts say why.
   static Result<std::unique_ptr<TraceSession>> Open(const Options& options);
 
+  /// Another trace, which is told of by its report alone.
+  struct Other {
+    std::string path;
+    std::string report_json;
+  };
+  /// Before anything is asked.
+  void CompareWith(std::vector<Other> others) { others_ = std::move(others); }
+
   const std::string& path() const { return options_.analysis.path; }
   /// headroom.report/1, as `headroom report --json` prints it.
   const std::string& ReportJson() const { return report_json_; }
+  /// The same of the `trace`-th, the first being this one. Fails (kUsage) where there is none.
+  Result<std::string> ReportJson(std::int64_t trace) const;
+  /// headroom.traces/1: what ReportJson() can tell of.
+  std::string TracesJson() const;
   /// headroom.whatif/1, as `headroom whatif --json` prints it: one row a scenario, in this order;
   /// without any, the ranking of all that apply. Fails (kUsage) with what is wrong with a scenario.
   /// One question at a time; others wait.
@@ -70,6 +84,7 @@ class TraceSession {
   CalibratedJob job_;
   Status why_no_forecasts_;
   std::string report_json_;
+  std::vector<Other> others_;
   std::mutex mutex_;  ///< Of the job, which keeps what it looked up, and all below.
   std::optional<TimelineAnswers> timeline_;
   std::optional<Forecaster> forecaster_;

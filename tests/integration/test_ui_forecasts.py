@@ -16,8 +16,8 @@ LOCAL = "--no-local-state"
 class Server:
     """`headroom ui` on one trace."""
 
-    def __init__(self, trace):
-        self.process = subprocess.Popen([support.BINARY, "ui", trace, LOCAL, "-q"], stdout=subprocess.PIPE, text=True)
+    def __init__(self, *traces):
+        self.process = subprocess.Popen([support.BINARY, "ui", *traces, LOCAL, "-q"], stdout=subprocess.PIPE, text=True)
         self.link = urllib.parse.urlsplit(self.process.stdout.readline().strip())
 
     def ask(self, question, **parameters):
@@ -101,6 +101,25 @@ class Forecasts(support.ProgramTest):
                 self.assertIn(why, answer["error"])
                 self.assertNotIn("secret", answer["error"])
                 self.assertNotIn("\x1b", answer["error"])
+
+
+class Compared(support.ProgramTest):
+    def test_each_trace_has_its_report(self):
+        other = support.ROOT / "data/samples/bert_base_amp_fp16_h200.json.gz"
+        server = Server(TRACE, other)
+        self.addCleanup(server.stop)
+        status, answer = server.ask("traces")
+        self.assertEqual((status, support.answer_violations(answer)), (200, []))
+        self.assertEqual([(one["trace"], one["path"]) for one in answer["traces"]], [(1, str(TRACE)), (2, str(other))])
+        for number, trace in ((1, TRACE), (2, other)):
+            self.assertEqual(server.ask("report", trace=number), (200, support.headroom("report", trace, "--json", LOCAL).json()))
+        self.assertEqual(server.ask("report"), server.ask("report", trace=1))
+        for wrong in ("3", "0", "x"):
+            status, answer = server.ask("report", trace=wrong)
+            self.assertEqual(status, 400, answer)
+
+    def test_one_that_cannot_be_read_is_named(self):
+        self.assert_refused(support.headroom("ui", TRACE, self.write("no.json", "{}")), 3, "no.json")
 
 
 class NothingToReplay(support.ProgramTest):

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import {
   formatBytes,
+  formatChange,
   formatCount,
   formatFlopRate,
   formatFlops,
@@ -80,4 +81,10 @@ test("work, rates and what metrics measure", () => {
   expect(formatQuantity(1.7855, "cores")).toBe("1.79 cores");
   expect(formatQuantity(0, "1")).toBe("0");
   expect(formatQuantity(404.67, null)).toBe("405");
+});
+
+test("differences have a sign, and none that is shown as zero", () => {
+  expect(formatChange(-12.345)).toBe("−12.35 ms");
+  expect(formatChange(0.5)).toBe("+0.500 ms");
+  expect(formatChange(-0.0004)).toBe("0 ms");
 });

@@ -39,6 +39,13 @@ export function formatUs(us: number | null): string {
   return `${us.toFixed(2)} us`;
 }
 
+/** "+12.34 ms", "−12.34 ms": a difference. */
+export function formatChange(ms: number): string {
+  const text = formatMs(Math.abs(ms));
+  if (Number.parseFloat(text) === 0) return "0 ms";
+  return `${ms < 0 ? "−" : "+"}${text}`;
+}
+
 /** "12.3 %". */
 export function formatPercent(percent: number | null): string {
   if (percent === null) return "not known";

@@ -1,4 +1,4 @@
-import { formatMs } from "../format";
+import { formatChange, formatMs } from "../format";
 import type { Bar } from "../model/waterfall";
 
 const HEIGHT = 18;
@@ -27,7 +27,6 @@ export function Waterfall({ baselineMs, bars, low, high }: WaterfallProps) {
     </tr>
   );
   const whole = (ms: number) => <rect class="fall-whole" y="2" width={percent(ms)} height={HEIGHT - 4} rx="2" />;
-  const signed = (ms: number) => (ms > 0 ? `+${formatMs(ms)}` : formatMs(ms).replace("-", "−"));
   return (
     <table class="fall">
       <tbody>
@@ -38,7 +37,7 @@ export function Waterfall({ baselineMs, bars, low, high }: WaterfallProps) {
           return row(
             bar.label,
             bar.label,
-            signed(bar.toMs - bar.fromMs),
+            formatChange(bar.toMs - bar.fromMs),
             <>
               <rect class={saves ? "fall-saves" : "fall-costs"} x={percent(from)} y="2" width={percent(Math.abs(bar.toMs - bar.fromMs))} height={HEIGHT - 4} rx="2" />
               <line class="fall-link" x1={percent(bar.toMs)} x2={percent(bar.toMs)} y1={HEIGHT - 2} y2={HEIGHT + 12} />

@@ -2,6 +2,7 @@
 import type { ComponentType } from "preact";
 import type { Report, Scenario } from "../api/types";
 import type { UrlState } from "../model/url_state";
+import { Compare } from "./compare";
 import { Data } from "./data";
 import { Gpus } from "./gpus";
 import { Memory } from "./memory";
@@ -38,6 +39,7 @@ export const VIEWS: View[] = [
   { id: "scaling", title: "Scaling", Component: Scaling },
   { id: "data", title: "Data", Component: Data },
   { id: "system", title: "System", Component: System },
+  { id: "compare", title: "Compare", Component: Compare },
 ];
 
 export const VIEW_IDS = VIEWS.map((view) => view.id);

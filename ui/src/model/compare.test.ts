@@ -1,0 +1,44 @@
+import { expect, test } from "vitest";
+import { type ComparedReport, doubtsOf, partDifferences, rowDifferences, stepsOf } from "./compare";
+
+const PARTS = { data_wait_ms: 0, host_to_device_ms: 0, forward_ms: 0, backward_ms: 0, optimizer_ms: 0, communication_ms: 0, callback_ms: 0, other_ms: 0 };
+
+function report(forwardMs: number, kernels: [string, number, number | null][], steps = 2): ComparedReport {
+  const rows = kernels.map(([name, total_us, rank]) => ({ name, rank, count: 1, total_us }));
+  return {
+    schema: "", inputs: [{ path: "a", events: 1, devices: [{ id: 0, name: "H200" }] }], health: { grade: "A", issues: [] },
+    steps: { source: "", count: steps, p50_ms: forwardMs, min_ms: forwardMs, max_ms: forwardMs, corrected_p50_ms: null, profiler_overhead_pct: null },
+    step_breakdown: { ...PARTS, forward_ms: forwardMs, gpu: PARTS, step_index: 0, wall_ms: forwardMs }, bottleneck: { verdict: "host", share_pct: null, confidence: null, evidence: [] },
+    findings: [], throughput: { batch_size: 4 }, classes: [], kernels: rows, operators: [],
+  };
+}
+
+test("parts that neither step has are left out", () => {
+  expect(partDifferences(report(10, []), report(12, []))).toEqual([{ name: "forward", beforeMs: 10, afterMs: 12, deltaMs: 2 }]);
+  expect(partDifferences(report(10, []), { ...report(12, []), step_breakdown: null })).toBeNull();
+});
+
+test("kernels of a step, those that differ most first", () => {
+  const before = report(10, [["a", 4000, null], ["b", 2000, null], ["gone", 1000, null]]);
+  const after = report(10, [["a", 8000, null], ["b", 4000, null], ["new", 20000, null]], 4);
+  expect(rowDifferences(before, after, "kernels")).toEqual([
+    { name: "new", beforeMs: null, afterMs: 5, deltaMs: 5 }, { name: "gone", beforeMs: 0.5, afterMs: null, deltaMs: -0.5 },
+    { name: "a", beforeMs: 2, afterMs: 2, deltaMs: 0 }, { name: "b", beforeMs: 1, afterMs: 1, deltaMs: 0 }]);
+});
+
+test("ranks count as one each", () => {
+  const [row] = rowDifferences(report(10, [["a", 4000, 0], ["a", 4000, 1]]), report(10, [["a", 4000, 0]]), "kernels");
+  expect(row).toEqual({ name: "a", beforeMs: 2, afterMs: 2, deltaMs: 0 });
+});
+
+test("steps with and without the profiler are not mixed", () => {
+  const corrected = (ms: number) => ({ ...report(ms, []), steps: { ...report(ms, []).steps, corrected_p50_ms: ms - 1 } });
+  expect(stepsOf(corrected(10), corrected(8))).toEqual({ beforeMs: 9, afterMs: 7, corrected: true });
+  expect(stepsOf(corrected(10), report(8, []))).toEqual({ beforeMs: 10, afterMs: 8, corrected: false });
+});
+
+test("what makes them hard to compare", () => {
+  expect(doubtsOf(report(1, []), report(1, []))).toEqual([]);
+  const other = { ...report(1, []), inputs: [{ path: "b", events: 1, devices: [{ id: 0, name: "L4" }] }], throughput: { batch_size: 8 } };
+  expect(doubtsOf(report(1, []), other)).toEqual(["Another GPU: H200, then L4.", "Another batch: 4 samples a step, then 8."]);
+});

@@ -1,0 +1,162 @@
+import { useMemo, useState } from "preact/hooks";
+import { useAnswer } from "../api/use_answer";
+import { DeltaBar } from "../components/delta_bar";
+import { formatChange, formatCount, formatMs, formatSpeedup } from "../format";
+import { type ComparedReport, type Difference, doubtsOf, partDifferences, rowDifferences, stepsOf, type Table } from "../model/compare";
+import "./compare.css";
+import type { ViewProps } from "./registry";
+
+const TABLES: [Table, string][] = [
+  ["classes", "classes of kernels"],
+  ["kernels", "kernels"],
+  ["operators", "operators"],
+];
+const ROWS = 25;
+
+function Rows({ rows, label }: { rows: Difference[]; label: string }) {
+  const most = Math.max(...rows.map((row) => Math.abs(row.deltaMs)), 0);
+  const time = (ms: number | null) => (ms === null ? <span class="dim">not there</span> : formatMs(ms));
+  return (
+    <div class="compare-scroll" tabIndex={0} role="region" aria-label={label}>
+      <table class="compare-table">
+        <thead>
+          <tr>
+            <th scope="col" class="name">
+              Name
+            </th>
+            <th scope="col" class="number">
+              First
+            </th>
+            <th scope="col" class="number">
+              Then
+            </th>
+            <th scope="col" class="number">
+              Difference
+            </th>
+            <th scope="col" class="delta">
+              less | more
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={row.name}>
+              <th scope="row" title={row.name}>
+                {row.name}
+              </th>
+              <td class="number">{time(row.beforeMs)}</td>
+              <td class="number">{time(row.afterMs)}</td>
+              <td class="number">{formatChange(row.deltaMs)}</td>
+              <td class="delta">
+                <DeltaBar delta={row.deltaMs} most={most} label={formatChange(row.deltaMs)} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Whole({ before, after }: { before: ComparedReport; after: ComparedReport }) {
+  const steps = stepsOf(before, after);
+  const path = (report: ComparedReport) => report.inputs[0]?.path ?? "";
+  return (
+    <section class="card" aria-labelledby="whole">
+      <h2 id="whole">Two recordings</h2>
+      {steps === null ? (
+        <p>One of them has no whole step.</p>
+      ) : (
+        <p class="answer">
+          <strong>
+            {formatMs(steps.beforeMs)} → {formatMs(steps.afterMs)}
+          </strong>{" "}
+          a step, <strong>{formatSpeedup(steps.afterMs > 0 ? steps.beforeMs / steps.afterMs : null)}</strong>
+        </p>
+      )}
+      <dl class="compare-pair">
+        <dt>First</dt>
+        <dd>
+          {path(before)} <span class="dim">held back by: {before.bottleneck.verdict}, {formatCount(before.steps.count)} steps</span>
+        </dd>
+        <dt>Then</dt>
+        <dd>
+          {path(after)} <span class="dim">held back by: {after.bottleneck.verdict}, {formatCount(after.steps.count)} steps</span>
+        </dd>
+      </dl>
+      {steps !== null && <p class="dim">{steps.corrected ? "Medians, without the profiler." : "Medians, as recorded with the profiler."}</p>}
+      {doubtsOf(before, after).map((doubt) => (
+        <p key={doubt}>
+          <span class="severity warning">Not alike.</span> {doubt}
+        </p>
+      ))}
+    </section>
+  );
+}
+
+export function Compare({ report, state, go }: ViewProps) {
+  const traces = useAnswer<{ traces: { trace: number; path: string }[] }>("traces").answer?.traces ?? null;
+  const others = traces?.slice(1) ?? [];
+  const chosen = others.find((one) => String(one.trace) === state.query.with) ?? others[0];
+  const other = useAnswer<ComparedReport>(chosen === undefined ? null : `report?trace=${chosen.trace}`);
+  const [all, setAll] = useState(false);
+  const table = TABLES.find(([name]) => name === state.query.table)?.[0] ?? "classes";
+  const before = report as ComparedReport;
+  const after = other.answer;
+  const parts = useMemo(() => (after === null ? null : partDifferences(before, after)), [before, after]);
+  const rows = useMemo(() => (after === null ? [] : rowDifferences(before, after, table)), [before, after, table]);
+  const set = (query: Record<string, string>) => go({ ...state, query: { ...state.query, ...query } });
+
+  if (traces === null) return <p class="dim">Looking what is open …</p>;
+  if (chosen === undefined)
+    return (
+      <section class="card" aria-labelledby="none">
+        <h2 id="none">One trace is open</h2>
+        <p>
+          Start the page with two, and this view shows what changed from the first to the second: <code>headroom ui before.json.gz after.json.gz</code>
+        </p>
+      </section>
+    );
+  if (other.error !== "") return <p class="card error">{other.error}</p>;
+  if (after === null) return <p class="dim">Reading the other report …</p>;
+  const shown = all ? rows : rows.slice(0, ROWS);
+  return (
+    <>
+      {others.length > 1 && (
+        <label>
+          Compared with{" "}
+          <select value={String(chosen.trace)} onChange={(event) => set({ with: event.currentTarget.value })}>
+            {others.map((one) => (
+              <option key={one.trace} value={String(one.trace)}>
+                {one.path}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
+      <Whole before={before} after={after} />
+      <section class="card" aria-labelledby="parts">
+        <h2 id="parts">Parts of the median step</h2>
+        {parts === null ? <p class="dim">One of the steps cannot be split.</p> : <Rows rows={parts} label="Parts of the step" />}
+        <p class="dim">As recorded: each moment belongs to one part.</p>
+      </section>
+      <section class="card" aria-labelledby="rows">
+        <h2 id="rows">GPU time of a step</h2>
+        <p class="choices">
+          {TABLES.map(([name, title]) => (
+            <label key={name}>
+              <input type="radio" name="table" checked={table === name} onChange={() => set({ table: name === "classes" ? "" : name })} /> {title}
+            </label>
+          ))}
+        </p>
+        <Rows rows={shown} label="GPU time" />
+        {rows.length > ROWS && (
+          <button type="button" onClick={() => setAll(!all)}>
+            {all ? "Only those that differ most" : `All ${formatCount(rows.length)}`}
+          </button>
+        )}
+        <p class="dim">All of a trace's GPU time by that name, over its number of steps; those that differ most first.</p>
+      </section>
+    </>
+  );
+}
