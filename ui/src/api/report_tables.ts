@@ -123,6 +123,7 @@ export interface InputWait {
 
 export interface ReportTables {
   gpu_time: GpuTimeRow[];
+  classes: TimedRow[];
   kernels: KernelRow[];
   operators: AttributedRow[];
   layers: AttributedRow[];
