@@ -64,7 +64,7 @@ export function stepsOf(before: ComparedReport, after: ComparedReport): { before
 /** Why the two may not be comparable: another GPU, another batch. */
 export function doubtsOf(before: ComparedReport, after: ComparedReport): string[] {
   const doubts: string[] = [];
-  const gpu = (report: Report) => [...new Set(report.inputs.flatMap((input) => input.devices.map((device) => device.name ?? "unknown GPU")))].join(", ");
+  const gpu = (report: ComparedReport) => [...new Set(report.inputs.flatMap((input) => input.devices.map((device) => device.name ?? "unknown GPU")))].join(", ");
   const [one, other] = [gpu(before), gpu(after)];
   if (one !== other) doubts.push(`Another GPU: ${one || "none"}, then ${other || "none"}.`);
   const [batch, later] = [before.throughput?.batch_size ?? null, after.throughput?.batch_size ?? null];
