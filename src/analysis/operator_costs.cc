@@ -18,12 +18,25 @@ std::optional<OperatorCall> ReadOperatorCall(const TraceStore& store, HostEventI
                             .concrete = store.Arg(args, "Concrete Inputs")});
 }
 
+namespace {
+
+std::uint64_t KeyOf(const TraceStore& store, HostEventId op) {
+  return std::uint64_t{store.host_events.name[op.index()].index()} << 32 |
+         store.host_events.args[op.index()].index();
+}
+
+}  // namespace
+
+const OperatorCall* OperatorCosts::CallOf(HostEventId op) {
+  if (!store_.host_events.args[op.index()].valid()) return nullptr;
+  const auto [it, is_new] = calls_.try_emplace(KeyOf(store_, op));
+  if (is_new) it->second = ReadOperatorCall(store_, op);
+  return it->second ? &*it->second : nullptr;
+}
+
 const OperatorCost* OperatorCosts::Of(HostEventId op) {
-  const StringId name = store_.host_events.name[op.index()];
-  const StringId args = store_.host_events.args[op.index()];
-  if (!args.valid()) return nullptr;
-  const std::uint64_t key = std::uint64_t{name.index()} << 32 | args.index();
-  const auto [it, is_new] = costs_.try_emplace(key);
+  if (!store_.host_events.args[op.index()].valid()) return nullptr;
+  const auto [it, is_new] = costs_.try_emplace(KeyOf(store_, op));
   if (is_new) {
     if (const std::optional<OperatorCall> call = ReadOperatorCall(store_, op))
       it->second = CostOf(*call);

@@ -15,16 +15,19 @@ namespace headroom {
 /// The shapes of an operator's record; nullopt where they were not recorded or are damaged.
 std::optional<OperatorCall> ReadOperatorCall(const TraceStore& store, HostEventId op);
 
-/// Cost of operators, found once per distinct (name, arguments). Not thread-safe.
+/// Shapes and cost of operators, found once per distinct (name, arguments). Not thread-safe.
 class OperatorCosts {
  public:
   explicit OperatorCosts(const TraceStore& store) : store_(store) {}
   /// nullptr: unknown. The pointer lives as long as this object.
   const OperatorCost* Of(HostEventId op);
+  /// ReadOperatorCall(); nullptr: none. The pointer lives as long as this object.
+  const OperatorCall* CallOf(HostEventId op);
 
  private:
   const TraceStore& store_;
   /// By name and arguments, in one number. Nodes do not move.
+  std::unordered_map<std::uint64_t, std::optional<OperatorCall>> calls_;
   std::unordered_map<std::uint64_t, std::optional<OperatorCost>> costs_;
 };
 

@@ -22,7 +22,7 @@ ForwardOperator Describe(const Job& job, const LaunchingOperator& launching) {
     op.kind = Kind::kAttention;
     return op;
   }
-  const std::optional<OperatorCall> call = ReadOperatorCall(job.store(), launching.op);
+  const OperatorCall* call = job.CallOf(launching.op);
   if (!call) return op;
   if (const std::optional<GemmShape> shape = GemmShapeOf(*call)) {
     const bool batched = shape->batch > 1 || name.find("bmm") != std::string_view::npos;
@@ -36,7 +36,7 @@ ForwardOperator Describe(const Job& job, const LaunchingOperator& launching) {
   // It gathers by operators of its own.
   const HostEventId outermost = OutermostOperator(job, launching.op);
   if (NameOfOperator(job, outermost) != "aten::embedding") return op;
-  const std::optional<OperatorCall> lookup = ReadOperatorCall(job.store(), outermost);
+  const OperatorCall* lookup = job.CallOf(outermost);
   const TensorArg* table = lookup ? FirstTensor(*lookup) : nullptr;
   if (table != nullptr && table->dims.size() == 2) {
     op.kind = Kind::kLookup;

@@ -103,7 +103,7 @@ class AutocastFollower {
   }
 
   void Forward(AutocastOperator& op) {
-    const std::optional<OperatorCall> call = ReadOperatorCall(job_.store(), op.op);
+    const OperatorCall* call = job_.CallOf(op.op);
     if (!call) return;
     std::vector<Cast> floats;  // Of the float32 tensors among its inputs.
     const std::size_t activations = FirstOperand(NameOfOperator(job_, op.op));

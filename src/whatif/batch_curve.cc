@@ -50,11 +50,11 @@ std::optional<std::int64_t> SamplesPerStep(const Job& job) {
     if (!copy && context.phase != Phase::kForward) continue;
     // Time comes first in many a recurrent network.
     if (context.costed.valid()) {
-      const std::optional<OperatorCall> costed = ReadOperatorCall(job.store(), context.costed);
+      const OperatorCall* costed = job.CallOf(context.costed);
       if (const auto batch = costed ? RecurrentBatchOf(*costed) : std::optional<std::int64_t>())
         return batch;
     }
-    const std::optional<OperatorCall> call = ReadOperatorCall(job.store(), context.op);
+    const OperatorCall* call = job.CallOf(context.op);
     const std::optional<std::int64_t> extent = call ? LeadingExtent(*call) : std::nullopt;
     if (extent) ++(copy ? copied : used)[*extent];
   }

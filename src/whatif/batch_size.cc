@@ -76,7 +76,7 @@ double LostShare(const Job& job, const DeviceSpec* device, TaskIndex task, const
 /// Share of an operator's products that stays when there are more samples.
 double StayingShare(const Job& job, const DeviceSpec* device, HostEventId op,
                     const std::vector<TaskIndex>& products, const Edit& edit) {
-  const std::optional<OperatorCall> call = ReadOperatorCall(job.store(), op);
+  const OperatorCall* call = job.CallOf(op);
   const OperatorCost* cost = job.CostOf(op);
   if (!call || cost == nullptr || device == nullptr) return 0;
   DurationNs time{0};
@@ -108,7 +108,7 @@ double StayingShare(const Job& job, const DeviceSpec* device, HostEventId op,
 bool MayBecomeFast(const Job& job, HostEventId op, const std::vector<TaskIndex>& products,
                    const Edit& edit) {
   if (edit.PrecisionOf(products.front())) return false;
-  const std::optional<OperatorCall> call = ReadOperatorCall(job.store(), op);
+  const OperatorCall* call = job.CallOf(op);
   const std::optional<ConvolutionShape> shape =
       call ? ConvolutionShapeOf(*call) : std::optional<ConvolutionShape>();
   if (!shape || shape->dtype != DType::kF32 || shape->in != shape->out || shape->groups != 1 ||

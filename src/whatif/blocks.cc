@@ -19,7 +19,7 @@ constexpr int kLeastProducts = 2;
 /// What makes two operators alike.
 std::string Signature(const Job& job, const LaunchingOperator& op) {
   std::string text(NameOfOperator(job, op.op));
-  const std::optional<OperatorCall> call = ReadOperatorCall(job.store(), op.op);
+  const OperatorCall* call = job.CallOf(op.op);
   if (!call) return text;
   for (const OperatorArg& arg : call->args) {
     for (const TensorArg& tensor : arg.tensors) {

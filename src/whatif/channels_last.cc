@@ -33,7 +33,7 @@ DType TypeOf(Precision precision) {
 
 /// The time of a convolution that another scenario put on tensor cores.
 std::optional<DurationNs> TimeInChannelsLast(const Job& job, HostEventId op, Precision precision) {
-  const std::optional<OperatorCall> call = ReadOperatorCall(job.store(), op);
+  const OperatorCall* call = job.CallOf(op);
   const std::optional<ConvolutionShape> shape = call ? ConvolutionShapeOf(*call) : std::nullopt;
   if (!shape || job.device() == nullptr) return std::nullopt;
   return TensorCoreConvolutionTime(*shape, TypeOf(precision), *job.device(),

@@ -44,7 +44,7 @@ std::optional<Link> LinkOf(const Job& job, const LaunchingOperator& op, const Ed
   if (cost == nullptr || (cost->family != WorkFamily::kElementwise &&
                           cost->family != WorkFamily::kRandom && cost->family != WorkFamily::kCopy))
     return std::nullopt;
-  const std::optional<OperatorCall> call = ReadOperatorCall(job.store(), op.op);
+  const OperatorCall* call = job.CallOf(op.op);
   const TensorArg* first = call ? FirstTensor(*call) : nullptr;
   if (first == nullptr) return std::nullopt;
   return Link{.op = &op,

@@ -68,7 +68,7 @@ std::vector<Saved> FindSaved(const Job& job) {
     }
     behind_relu = IsRelu(name);
     if (!behind_relu) continue;
-    const std::optional<OperatorCall> call = ReadOperatorCall(job.store(), context.op);
+    const OperatorCall* call = job.CallOf(context.op);
     behind_relu = call && !call->args.empty() && call->args[0].tensors.size() == 1;
     if (!behind_relu) continue;
     Saved output;

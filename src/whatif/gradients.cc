@@ -96,7 +96,7 @@ class GradientFinder {
       const TaskIndex ready = LastLaunchedBefore(events.thread[row], end);
       if (ready == kNoTask || !IsWithin(events.start[row], job_.graph().tasks[ready].step))
         continue;
-      const std::optional<OperatorCall> call = ReadOperatorCall(job_.store(), op);
+      const OperatorCall* call = job_.CallOf(op);
       const double bytes = call ? bytes_of(*call) : 0;
       if (bytes == 0) continue;
       const std::int32_t step = job_.graph().tasks[ready].step;

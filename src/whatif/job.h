@@ -59,6 +59,8 @@ class Job {
   HostRoles RolesOf(HostEventId event) const;
   /// nullptr: unknown.
   const OperatorCost* CostOf(HostEventId op) const { return costs_.Of(op); }
+  /// The shapes of its record; nullptr: not recorded, or damaged.
+  const OperatorCall* CallOf(HostEventId op) const { return costs_.CallOf(op); }
   /// Name of a task: of the kernel or of the call.
   std::string_view NameOf(TaskIndex task) const;
   /// Where a task was launched or called.

@@ -45,7 +45,7 @@ std::optional<GemmShape> ProductOf(const Job& job, const LaunchingOperator& op, 
   if (IsReplaced(op.tasks, edit)) return std::nullopt;
   const std::string_view name = NameOfOperator(job, op.op);
   if (name != "aten::mm" && name != "aten::addmm") return std::nullopt;
-  const std::optional<OperatorCall> call = ReadOperatorCall(job.store(), op.op);
+  const OperatorCall* call = job.CallOf(op.op);
   return call ? GemmShapeOf(*call) : std::nullopt;
 }
 

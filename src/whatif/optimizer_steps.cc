@@ -66,7 +66,7 @@ std::vector<double> BytesOfParameters(const Job& job, const OptimizerStep& step)
     if (!op.valid() || op == last) continue;
     last = op;
     if (NameOfOperator(job, op) != algorithm->counted) continue;
-    const std::optional<OperatorCall> call = ReadOperatorCall(job.store(), op);
+    const OperatorCall* call = job.CallOf(op);
     if (!call || call->args.empty() || call->args[0].tensors.size() != 1) continue;
     const TensorArg& parameter = call->args[0].tensors[0];
     bytes.push_back(ElementsOf(parameter) * BytesPerElement(parameter.dtype));

@@ -40,7 +40,7 @@ std::optional<DurationNs> TimeOnTensorCores(const OperatorCall& call, DType dtyp
 
 bool MoveToTensorCores(const Job& job, HostEventId op, const std::vector<TaskIndex>& tasks,
                        DType dtype, Edit& edit) {
-  const std::optional<OperatorCall> call = ReadOperatorCall(job.store(), op);
+  const OperatorCall* call = job.CallOf(op);
   const OperatorCost* cost = job.CostOf(op);
   if (!call || cost == nullptr) return false;
   if (IsRecurrent(call->name)) {

@@ -53,7 +53,7 @@ std::map<std::int32_t, std::vector<Layer>> FindLayers(const Job& job) {
     }
     if (!context.costed.valid() || context.costed == last) continue;
     last = context.costed;
-    const std::optional<OperatorCall> call = ReadOperatorCall(job.store(), context.costed);
+    const OperatorCall* call = job.CallOf(context.costed);
     const std::optional<ConvolutionShape> shape = call ? ConvolutionShapeOf(*call) : std::nullopt;
     if (!shape) continue;
     const HostEventId around = NumberedOperator(job, context.costed);

@@ -47,7 +47,7 @@ std::string WhyNotFound(const Job& job, std::string_view nothing, const Wanted& 
   for (const LaunchingOperator& op : LaunchingOperators(job)) {
     if (!wanted.is(op)) continue;
     ++all;
-    if (!ReadOperatorCall(job.store(), op.op)) ++without_shapes;
+    if (job.CallOf(op.op) == nullptr) ++without_shapes;
   }
   if (without_shapes == 0) return WhyNotFound(job, nothing);
   if (without_shapes == all)
@@ -64,7 +64,7 @@ std::string WhatShapesMiss(const Job& job, Phase phase, std::string_view name,
     const HostEventId op(row);
     if (job.attribution().Of(op).phase != phase || NameOfOperator(job, op) != name) continue;
     ++all;
-    if (!ReadOperatorCall(job.store(), op)) ++without_shapes;
+    if (job.CallOf(op) == nullptr) ++without_shapes;
   }
   // Where none has, they were not what was summed.
   if (without_shapes == 0 || without_shapes == all) return {};

@@ -1,6 +1,6 @@
 // The server's answers, or those inside a page that is a file. Every failure is a sentence for the user.
 import { answerIn, embeddedAnswers, needsServer } from "./embedded";
-import type { Report, Scenario, WhatIf } from "./types";
+import type { Report, Scenario } from "./types";
 
 async function get(path: string, signal?: AbortSignal): Promise<Response> {
   let response: Response;
@@ -37,9 +37,3 @@ export async function askBytes(path: string, signal?: AbortSignal): Promise<Arra
 export const fetchReport = (): Promise<Report> => ask("report");
 
 export const fetchScenarios = async (): Promise<Scenario[]> => (await ask<{ scenarios: Scenario[] }>("scenarios")).scenarios;
-
-/** One row a scenario, in this order; without any, all that apply by what they save. */
-export function fetchWhatIf(scenarios: string[], signal?: AbortSignal): Promise<WhatIf> {
-  const query = scenarios.map((scenario) => `scenario=${encodeURIComponent(scenario)}`).join("&");
-  return ask(query === "" ? "whatif" : `whatif?${query}`, signal);
-}

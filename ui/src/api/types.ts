@@ -61,6 +61,13 @@ export interface Report extends ReportTables {
   step_breakdown: StepBreakdown | null;
   bottleneck: { verdict: string; share_pct: number | null; confidence: string | null; evidence: string[] };
   findings: Finding[];
+  throughput?: { batch_size: number | null } | null;
+}
+
+export interface BatchCurve {
+  recorded_samples: number;
+  knee_samples: number | null;
+  points: { samples: number; step_ms: number; samples_per_s: number; memory_delta_bytes: number | null; too_large: boolean }[];
 }
 
 export interface Forecast {
@@ -72,6 +79,7 @@ export interface Forecast {
   applies: boolean;
   why: string;
   validated: boolean | "out of range";
+  batch_curve?: BatchCurve | null; // Of a change of the batch size.
 }
 
 export interface WhatIf {
@@ -79,6 +87,7 @@ export interface WhatIf {
   why?: string | null;
   baseline: { corrected_step_ms: number | null; calibration: string | null } | null;
   scenarios: Forecast[];
+  abstaining?: { name: string; why: string }[]; // Of a ranking: those that do not apply.
 }
 
 export interface ScenarioKey {

@@ -12,6 +12,7 @@ export interface Column<Row> {
   cell: (row: Row) => Cell; // What is sorted by.
   format?: (value: number, row: Row) => string; // Of numbers.
   draw?: (row: Row) => ComponentChild; // In place of the text.
+  varies?: boolean; // Left out where all rows say the same.
   kind?: "name" | "share"; // A long text; percent of all, with a bar.
 }
 
@@ -50,6 +51,11 @@ function Value<Row>({ column, row }: { column: Column<Row>; row: Row }) {
   );
 }
 
+function isWorthIt<Row>(column: Column<Row>, rows: Row[]): boolean {
+  const cells = new Set(rows.map(column.cell));
+  return column.varies ? cells.size > 1 : cells.size > 1 || !cells.has(null);
+}
+
 /** By which column rows are ordered, where the address does not hold it. */
 export function useOrder(by: string): { order: Order; onOrder: (order: Order) => void } {
   const [order, onOrder] = useState<Order>({ by, ascending: false });
@@ -73,7 +79,7 @@ export function DataTable<Row>({
   limit?: number;
 }) {
   const [all, setAll] = useState(false);
-  const known = columns.filter((column) => rows.some((row) => column.cell(row) !== null));
+  const known = columns.filter((column) => isWorthIt(column, rows));
   const by = known.find((column) => column.key === order.by);
   const ordered = by === undefined ? rows : sorted(rows, by.cell, order.ascending);
   const shown = all ? ordered : ordered.slice(0, limit);

@@ -15,7 +15,7 @@ const COLUMNS: Column<MetricRow>[] = [
   { key: "name", title: "Metric", cell: (row) => row.name, kind: "name" },
   { key: "instance", title: "Of", cell: (row) => row.instance },
   { key: "host", title: "Host", cell: (row) => row.host },
-  { key: "rank", title: "Rank", cell: (row) => row.rank, format: String },
+  { key: "rank", title: "Rank", cell: (row) => row.rank, format: String, varies: true },
   quantity("mean", "Mean"),
   quantity("min", "Least"),
   quantity("max", "Most"),

@@ -18,14 +18,20 @@ function labelOf(box: Box): string {
   return name.length <= room ? name : `${name.slice(0, room - 1)}…`;
 }
 
+/** From the outermost part that the map shows, which stands for all, to this one. */
 function Crumbs({ root, path, onZoom }: { root: TreeNode; path: string[]; onZoom: (path: string[]) => void }) {
-  const steps = [root.name, ...path];
+  const outermost = firstChoice(root).path.length;
+  const steps = [root.name, ...path.slice(outermost)];
   return (
     <nav aria-label="Where the map is">
       <ol class="crumbs">
         {steps.map((name, level) => (
           <li key={level}>
-            <button type="button" aria-current={level === path.length ? "true" : undefined} onClick={() => onZoom(path.slice(0, level))}>
+            <button
+              type="button"
+              aria-current={level === steps.length - 1 ? "true" : undefined}
+              onClick={() => onZoom(level === 0 ? [] : path.slice(0, outermost + level))}
+            >
               {shortName(name)}
             </button>
           </li>

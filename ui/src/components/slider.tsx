@@ -6,7 +6,7 @@ interface SliderProps {
   value: string; // As the user wrote it; need not be a number, nor on the slider.
   range: Range;
   unit?: string;
-  onValue: (value: string) => void;
+  onValue: (value: string) => void; // More often than a browser takes addresses.
 }
 
 /** A slider, and the number itself beside it, for what is between or beyond its positions. */
@@ -24,7 +24,7 @@ export function Slider({ label, value, range, unit, onValue }: SliderProps) {
       />
       <input
         type="number"
-        min={range.whole ? 1 : 0}
+        min={range.whole ? Math.min(1, range.least) : 0}
         step={range.whole ? 1 : "any"}
         aria-label={label}
         value={value}

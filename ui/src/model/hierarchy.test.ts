@@ -42,7 +42,8 @@ test("zooming keeps what lies inside", () => {
 });
 
 test("a path goes through the address", () => {
-  expect(pathOfText(textOfPath(["a", "b"]))).toEqual(["a", "b"]);
+  const path = ["matmul", "void f<g<int> > const&(int)", "lib/a.py"];
+  expect(pathOfText(textOfPath(path))).toEqual(path);
   expect(pathOfText("")).toEqual([]);
 });
 

@@ -105,6 +105,7 @@ export function isInside(path: string[], zoom: string[]): boolean {
   return parts.every((part, level) => path[level] === part) && (!exact || path.length === parts.length);
 }
 
-const SEPARATOR = " > ";
+/** Nothing that C++ templates or paths hold. */
+const SEPARATOR = " / ";
 export const textOfPath = (path: string[]): string => path.join(SEPARATOR);
 export const pathOfText = (text: string): string[] => (text === "" ? [] : text.split(SEPARATOR));

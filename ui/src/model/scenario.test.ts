@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Scenario } from "../api/types";
-import { bySavings, choiceOf, defaultsOf, scenarioIn, textOf } from "./scenario";
+import { bySavings, choiceOf, defaultsOf, groupsOf, scenarioIn, textOf } from "./scenario";
 
 const CATALOGUE: Scenario[] = [
   { name: "amp", summary: "", ranked: true, keys: [{ name: "dtype", kind: "choice", choices: "fp16|bf16", otherwise: "fp16" }] },
@@ -33,4 +33,10 @@ test("what saves most comes first", () => {
 
 test("what has no default begins with a value that the engine takes", () => {
   expect(CATALOGUE.map(defaultsOf)).toEqual([{ dtype: "fp16" }, { n: "2" }, {}]);
+});
+
+test("what applies, what needs a value, and what does not apply", () => {
+  const groups = groupsOf(CATALOGUE, new Map([["amp", 2]]), new Map([["cuda-graph", "it waits"]]));
+  expect([groups.telling.map((one) => one.name), groups.asking.map((one) => one.name)]).toEqual([["amp"], ["batch-size"]]);
+  expect(groups.abstaining.map(({ item, why }) => `${item.name}: ${why}`)).toEqual(["cuda-graph: it waits"]);
 });

@@ -58,3 +58,24 @@ export function choiceOf(text: string, catalogue: Scenario[]): Choice {
   }
   return choice;
 }
+
+export interface Groups {
+  telling: Scenario[]; // What they save alone is known; by that.
+  asking: Scenario[]; // They need a value of the user's, or are about something else than the step: not ranked.
+  abstaining: { item: Scenario; why: string }[]; // They do not apply to this job.
+}
+
+/** The catalogue as the user looks for it.
+ *
+ * @param saves  what each saves alone, by the scenario's name; not there: not ranked
+ * @param whyNot why it does not apply, by the same */
+export function groupsOf(catalogue: Scenario[], saves: Map<string, number | null>, whyNot: Map<string, string>): Groups {
+  const groups: Groups = { telling: [], asking: [], abstaining: [] };
+  for (const item of bySavings(catalogue, (name) => saves.get(name) ?? null)) {
+    const why = whyNot.get(item.name);
+    if (why !== undefined) groups.abstaining.push({ item, why });
+    else if (saves.has(item.name)) groups.telling.push(item);
+    else groups.asking.push(item);
+  }
+  return groups;
+}

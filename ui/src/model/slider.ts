@@ -25,5 +25,5 @@ export function valueAt(position: number, range: Range): number {
   if (share >= 1) return most;
   const value = log ? least * (most / least) ** share : least + share * (most - least);
   const rounded = Number(value.toPrecision(2));
-  return Math.min(most, Math.max(least, whole ? Math.max(1, Math.round(rounded)) : rounded));
+  return Math.min(most, Math.max(least, whole ? Math.round(rounded) : rounded));
 }

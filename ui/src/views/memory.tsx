@@ -10,7 +10,7 @@ import type { ViewProps } from "./registry";
 
 const COPIES: Column<KernelRow>[] = [
   { key: "name", title: "Copy or set", cell: (row) => row.name, kind: "name" },
-  { key: "rank", title: "Rank", cell: (row) => row.rank, format: String },
+  { key: "rank", title: "Rank", cell: (row) => row.rank, format: String, varies: true },
   { key: "count", title: "Times", cell: (row) => row.count, format: formatCount },
   { key: "total", title: "GPU time", cell: (row) => row.total_us, format: formatUs },
   { key: "share", title: "Share", meaning: "Of all GPU time", cell: (row) => row.share_pct, format: formatPercent, kind: "share" },
@@ -20,7 +20,7 @@ const COPIES: Column<KernelRow>[] = [
 
 const MOVERS: Column<Mover>[] = [
   { key: "name", title: "Operator", cell: (row) => row.name, kind: "name" },
-  { key: "rank", title: "Rank", cell: (row) => row.rank, format: String },
+  { key: "rank", title: "Rank", cell: (row) => row.rank, format: String, varies: true },
   { key: "bytes", title: "Traffic", meaning: "Least traffic of all calls: each input and output once", cell: (row) => row.bytes, format: formatBytes },
   { key: "total", title: "GPU time", cell: (row) => row.totalUs, format: formatUs },
   { key: "rate", title: "Rate", cell: (row) => row.bytesPerS, format: formatByteRate },
@@ -35,7 +35,8 @@ function factsOf(report: Report): Fact[] {
   const bandwidth = report.efficiency.memory_bandwidth_gbs;
   if (bandwidth !== null) facts.push({ title: "Its bandwidth", value: formatByteRate(bandwidth * 1e9), note: "by its data sheet" });
   for (const row of report.gpu_time.slice(0, 1)) {
-    facts.push({ title: "Copies and sets", value: formatMs(row.memory_ms), note: `of ${formatMs(row.busy_ms)} in which the GPU works` });
+    const which = report.gpu_time.length > 1 ? `, the first of ${formatCount(report.gpu_time.length)} GPUs` : "";
+    facts.push({ title: "Copies and sets", value: formatMs(row.memory_ms), note: `of ${formatMs(row.busy_ms)} in which the GPU works${which}` });
     facts.push({ title: "Nothing else runs meanwhile", value: formatMs(row.exposed_memory_ms), note: "what copies and sets cost" });
   }
   return facts;

@@ -8,7 +8,7 @@ import type { ViewProps } from "./registry";
 
 const COLUMNS: Column<Placed>[] = [
   { key: "name", title: "Operator", cell: (row) => row.name, kind: "name" },
-  { key: "rank", title: "Rank", cell: (row) => row.rank, format: String },
+  { key: "rank", title: "Rank", cell: (row) => row.rank, format: String, varies: true },
   { key: "total", title: "GPU time", cell: (row) => row.totalUs, format: formatUs },
   { key: "share", title: "Share", meaning: "Of all GPU time", cell: (row) => row.sharePct, format: formatPercent, kind: "share" },
   { key: "bound", title: "Bound by", cell: (row) => row.bound },

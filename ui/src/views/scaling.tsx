@@ -231,7 +231,8 @@ export function Scaling({ report, state, go }: ViewProps) {
   const cluster = clusters?.find((one) => one.cluster === settings.cluster);
   const room = cluster?.nodes_at_most == null ? null : cluster.nodes_at_most * cluster.gpus_per_node;
   const { answer, error, pending } = useAnswer<Answer>(clusters === null ? null : pathOf(settings, room));
-  const onChange = (change: Partial<ScaleSettings>) => setDraft(new URLSearchParams(queryOf({ ...settings, ...change })).toString());
+  const onChange = (change: Partial<ScaleSettings>) =>
+    setDraft(new URLSearchParams(queryOf({ ...settings, ...change })).toString(), change.gbps !== undefined);
   const network = cluster?.description ?? `${formatGbps(settings.gbps)} between machines of ${formatCount(settings.perNode)} ${settings.perNode === 1 ? "GPU" : "GPUs"}`;
 
   return (

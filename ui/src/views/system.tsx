@@ -8,7 +8,7 @@ import type { ViewProps } from "./registry";
 const TIMINGS: Column<TimingRow>[] = [
   { key: "name", title: "Part", cell: (row) => row.name, kind: "name" },
   { key: "inside", title: "Inside", cell: (row) => row.inside },
-  { key: "rank", title: "Rank", cell: (row) => row.rank, format: String },
+  { key: "rank", title: "Rank", cell: (row) => row.rank, format: String, varies: true },
   { key: "count", title: "Steps", cell: (row) => row.count, format: formatCount },
   { key: "total", title: "Total", cell: (row) => row.total_ms, format: formatMs },
   { key: "share", title: "Share", meaning: "Of the steps' time on the host", cell: (row) => row.share_pct, format: formatPercent, kind: "share" },
@@ -21,7 +21,7 @@ const TIMINGS: Column<TimingRow>[] = [
 const CALLBACKS: Column<CallbackRow>[] = [
   { key: "callback", title: "Callback", cell: (row) => row.callback, kind: "name" },
   { key: "event", title: "Event", cell: (row) => row.event },
-  { key: "rank", title: "Rank", cell: (row) => row.rank, format: String },
+  { key: "rank", title: "Rank", cell: (row) => row.rank, format: String, varies: true },
   { key: "count", title: "Calls", cell: (row) => row.count, format: formatCount },
   { key: "total", title: "Total", cell: (row) => row.total_ms, format: formatMs },
   { key: "self", title: "Itself", meaning: "Without callbacks that it calls", cell: (row) => row.self_ms, format: formatMs },
@@ -30,7 +30,7 @@ const CALLBACKS: Column<CallbackRow>[] = [
 
 const REGIONS: Column<RegionRow>[] = [
   { key: "key", title: "Region", cell: (row) => row.key, kind: "name" },
-  { key: "rank", title: "Rank", cell: (row) => row.rank, format: String },
+  { key: "rank", title: "Rank", cell: (row) => row.rank, format: String, varies: true },
   { key: "count", title: "Times", cell: (row) => row.count, format: formatCount },
   { key: "total", title: "Total", cell: (row) => row.total_ms, format: formatMs },
   { key: "self", title: "Itself", meaning: "While no other region is open inside", cell: (row) => row.self_ms, format: formatMs },

@@ -25,7 +25,7 @@ const figure = (key: string, title: string, format: Format, meaning: string): Co
 const word = (key: string, title: string, meaning: string): Column<AnyRow> => ({ key, title, meaning, cell: (row) => row.words[key] ?? null });
 
 const NAME: Column<AnyRow> = { key: "name", title: "Name", cell: (row) => row.name, kind: "name" };
-const RANK: Column<AnyRow> = { key: "rank", title: "Rank", cell: (row) => row.rank, format: String };
+const RANK: Column<AnyRow> = { key: "rank", title: "Rank", cell: (row) => row.rank, format: String, varies: true };
 const COUNT: Column<AnyRow> = { key: "count", title: "Calls", cell: (row) => row.count, format: formatCount };
 const SHARE: Column<AnyRow> = { ...figure("share_pct", "Share", formatPercent, "GPU time over that of all GPU work of the rank"), kind: "share" };
 
@@ -126,7 +126,7 @@ function Contents({ kind, rows, state, go }: { kind: TableKind; rows: AnyRow[] }
             {clocks.length > 1 && (
               <Choice label="Size" options={clocks.map((id) => ({ id, title: CLOCK_TITLES[id] }))} value={clock} onValue={(time) => set({ time })} />
             )}
-            <span class="dim">{shape === "icicle" ? "Width" : "Area"} is {CLOCK_TITLES[clock]}. Click a part to go in; the table below follows.</span>
+            <span class="dim">{shape === "icicle" ? "Width" : "Area"} is {clock === "gpu" ? "GPU time" : "host time"}. Click a part to go in; the table below follows.</span>
           </div>
           <NodeMap
             label={`${kind.title} by ${CLOCK_TITLES[clock]}`}

@@ -1,13 +1,32 @@
-import { useEffect, useMemo, useState } from "preact/hooks";
-import { fetchWhatIf } from "../api/client";
-import type { Forecast, Scenario, ScenarioKey, WhatIf as Answer } from "../api/types";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { BatchCurve, Forecast, Scenario, ScenarioKey, WhatIf as Answer } from "../api/types";
+import { useAnswer } from "../api/use_answer";
 import { Bar } from "../components/bar";
-import { formatBytes, formatMs, formatSentence, formatSpeedup } from "../format";
-import { bySavings, choiceOf, defaultsOf, textOf } from "../model/scenario";
+import { Chart } from "../components/chart";
+import { Slider } from "../components/slider";
+import { useDraft } from "../components/use_draft";
+import { Waterfall } from "../components/waterfall";
+import { formatBytes, formatCount, formatMs, formatRate, formatSentence, formatSpeedup } from "../format";
+import type { ChartSeries } from "../model/chart";
+import { rangeOf } from "../model/key_range";
+import { choiceOf, defaultsOf, groupsOf, textOf } from "../model/scenario";
+import { barsOf, prefixesOf } from "../model/waterfall";
 import type { ViewProps } from "./registry";
+import "./what_if.css";
 
-function KeyInput({ name, item, value, onValue }: { name: string; item: ScenarioKey; value: string; onValue: (value: string) => void }) {
+const pathOf = (scenarios: string[]) => `whatif${scenarios.map((one, index) => `${index === 0 ? "?" : "&"}scenario=${encodeURIComponent(one)}`).join("")}`;
+
+interface KeyInputProps {
+  name: string;
+  item: ScenarioKey;
+  value: string;
+  batch: number | null;
+  onValue: (value: string) => void;
+}
+
+function KeyInput({ name, item, value, batch, onValue }: KeyInputProps) {
   const label = `${item.name} of ${name}`;
+  const range = useMemo(() => rangeOf(item, batch), [item, batch]);
   if (item.kind === "choice") {
     return (
       <select aria-label={label} value={value} onChange={(event) => onValue(event.currentTarget.value)}>
@@ -17,113 +36,219 @@ function KeyInput({ name, item, value, onValue }: { name: string; item: Scenario
       </select>
     );
   }
-  const numeric = item.kind !== "regex";
-  return (
-    <input
-      aria-label={label}
-      type={numeric ? "number" : "text"}
-      min={numeric ? 0 : undefined}
-      step={item.kind === "count" ? 1 : "any"}
-      value={value}
-      onChange={(event) => onValue(event.currentTarget.value)}
-    />
-  );
+  if (range !== null) return <Slider label={label} value={value} range={range} onValue={onValue} />;
+  return <input aria-label={label} type="text" value={value} onInput={(event) => onValue(event.currentTarget.value)} />;
 }
 
 /** The answer to one combination, as large as it deserves. */
 function Result({ forecast, baseline }: { forecast: Forecast; baseline: number }) {
-  if (!forecast.applies || forecast.step_ms.mid === null) {
-    return (
-      <p>
-        Cannot be told: {forecast.why}
-      </p>
-    );
-  }
   const { low, mid, high } = forecast.step_ms;
+  const rate = forecast.batch_curve?.points.find((point) => point.step_ms === mid)?.samples_per_s;
+  if (!forecast.applies || mid === null) return <p>Cannot be told: {forecast.why}</p>;
   return (
     <>
       <p class="answer">
-        <strong>{formatMs(mid)}</strong> a step, {formatSpeedup(forecast.speedup)}
+        <strong>{formatMs(mid)}</strong> a step, <strong>{formatSpeedup(forecast.speedup)}</strong>
+        {rate !== undefined && `, ${formatRate(rate, "samples")}`}
       </p>
       <p class="dim">
         {formatMs(low)} to {formatMs(high)}; now {formatMs(baseline)} without the profiler. Memory:{" "}
-        {forecast.memory_delta_bytes === null ? "not known" : formatBytes(forecast.memory_delta_bytes)}.{" "}
-        {forecast.validated === true ? "Held against measurements." : "Not held against measurements."}
+        {forecast.memory_delta_bytes === null ? "not known" : `${forecast.memory_delta_bytes > 0 ? "+" : ""}${formatBytes(forecast.memory_delta_bytes)}`}.
       </p>
-      <Bar share={1} busy={mid / Math.max(mid, baseline)} label={`${formatMs(mid)} of ${formatMs(baseline)}`} />
-      <p>{formatSentence(forecast.why)}</p>
+      <p class="why">
+        {formatSentence(forecast.why)}.{" "}
+        <span class="dim">
+          {forecast.validated === true
+            ? "Such forecasts were held against measurements."
+            : forecast.validated === "out of range"
+              ? "Held against measurements, but not with such values or on such a GPU."
+              : "Such forecasts were not held against measurements."}
+        </span>
+      </p>
     </>
   );
 }
 
-export function WhatIf({ catalogue, state, go }: ViewProps) {
-  const scenario = state.query.scenario ?? "";
-  const onChange = (next: string) => go({ ...state, query: { ...state.query, scenario: next } });
-  const [ranking, setRanking] = useState<Answer | null>(null);
-  const [answer, setAnswer] = useState<Answer | null>(null);
-  const [error, setError] = useState("");
-  const choice = useMemo(() => choiceOf(scenario, catalogue), [scenario, catalogue]);
+function BatchCurves({ curve, asked }: { curve: BatchCurve; asked: number | null }) {
+  const fitting = useMemo(() => curve.points.filter((point) => !point.too_large), [curve]);
+  const line = (label: string, value: (point: BatchCurve["points"][number]) => number | null): ChartSeries[] => [
+    { label, points: curve.points.flatMap((point) => (value(point) === null ? [] : [{ x: point.samples, y: value(point) ?? 0 }])), color: "--series-1" },
+  ];
+  const throughput = useMemo(() => line("throughput", (point) => point.samples_per_s), [curve]);
+  const step = useMemo(() => line("step", (point) => point.step_ms), [curve]);
+  const memory = useMemo(() => line("memory", (point) => point.memory_delta_bytes), [curve]);
+  const x = { label: "samples a step", format: formatCount, log: true, ticks: curve.points.map((point) => point.samples).filter((samples) => samples !== asked || samples === curve.recorded_samples) };
+  const best = fitting.at(-1);
+  return (
+    <section class="card more" aria-labelledby="batch">
+      <h2 id="batch">Batch size</h2>
+      <p>
+        {curve.knee_samples === null
+          ? "Up to the largest batch here, twice the samples bring 10 % more throughput or more each time."
+          : `From ${formatCount(curve.knee_samples)} samples on, twice the batch brings less than 10 % more throughput.`}
+        {best !== undefined && fitting.length < curve.points.length && ` Beyond ${formatCount(best.samples)}, it does not fit the GPU's memory.`}
+        <span class="dim"> Recorded: {formatCount(curve.recorded_samples)}.</span>
+      </p>
+      <div class="curves">
+        <Chart label="Throughput over the batch size." series={throughput} x={x} y={{ label: "samples a second", format: (value) => formatRate(value, "samples"), min: 0 }} height={190} />
+        <Chart label="Step time over the batch size." series={step} x={x} y={{ label: "a step", format: formatMs, min: 0 }} height={190} />
+        {(memory[0]?.points.length ?? 0) > 0 && (
+          <Chart label="Memory over the batch size." series={memory} x={x} y={{ label: "memory, against now", format: formatBytes }} height={190} />
+        )}
+      </div>
+    </section>
+  );
+}
 
+/** What the parts of a combination add to it, in the order in which they apply. */
+function Parts({ answer, whole, baseline }: { answer: Answer; whole: Forecast; baseline: number }) {
+  const bars = barsOf(baseline, answer.scenarios, whole);
+  if (bars === null) return null;
+  return (
+    <section class="card more" aria-labelledby="parts">
+      <h2 id="parts">What each change adds</h2>
+      <Waterfall baselineMs={baseline} bars={bars} low={whole.step_ms.low ?? 0} high={whole.step_ms.high ?? 0} />
+      {bars.length > 1 && <p class="dim">Each on top of those above it: alone, a change may save more, or less.</p>}
+    </section>
+  );
+}
+
+interface ChangeProps {
+  item: Scenario;
+  values: Record<string, string> | undefined; // Not switched on.
+  savesMs: number | null; // Alone.
+  baseline: number;
+  batch: number | null;
+  why: string; // It does not apply; empty: it may.
+  onToggle: () => void;
+  onKey: (key: string, value: string) => void;
+}
+
+function Change({ item, values, savesMs, baseline, batch, why, onToggle, onKey }: ChangeProps) {
+  return (
+    <li class="card change">
+      <label>
+        <input type="checkbox" checked={values !== undefined} onChange={onToggle} /> <strong>{item.name}</strong>
+      </label>
+      {savesMs !== null && <span class={savesMs < 0 ? "alone costs" : "alone"}>saves {formatMs(savesMs)}</span>}
+      <div class="dim">{item.summary}</div>
+      {why !== "" && <p class="abstains">{formatSentence(why)}.</p>}
+      {savesMs !== null && savesMs > 0 && baseline > 0 && <Bar share={1} busy={savesMs / baseline} label={`saves ${formatMs(savesMs)} of ${formatMs(baseline)}`} />}
+      {values !== undefined &&
+        item.keys.map((key) => (
+          <span key={key.name} class="key">
+            {key.name} <KeyInput name={item.name} item={key} value={values[key.name] ?? ""} batch={batch} onValue={(value) => onKey(key.name, value)} />
+          </span>
+        ))}
+    </li>
+  );
+}
+
+const NONE: Answer = { schema: "", baseline: null, scenarios: [] };
+
+export function WhatIf({ report, catalogue, state, go }: ViewProps) {
+  const outer = state.query.scenario ?? "";
+  const [scenario, setScenario] = useDraft(outer, (next) => go({ ...state, query: { ...state.query, scenario: next } }));
+  const choice = useMemo(() => choiceOf(scenario, catalogue), [scenario, catalogue]);
+  const batch = report.throughput?.batch_size ?? null;
+
+  const { answer, error, pending } = useAnswer<Answer>(scenario === "" ? null : pathOf([scenario]));
+  // The number comes first: what it is made of, and what each change is worth alone, are asked for behind it.
+  const answered = scenario === "" || answer !== null || error !== "";
+  const [asksRanking, setAsksRanking] = useState(answered);
   useEffect(() => {
-    fetchWhatIf([]).then(setRanking, (failure: Error) => setError(failure.message));
-  }, []);
-  useEffect(() => {
-    if (scenario === "") return setAnswer(null);
-    const abort = new AbortController();
-    fetchWhatIf([scenario], abort.signal).then(
-      (value) => {
-        setError("");
-        setAnswer(value);
-      },
-      (failure: Error) => {
-        if (!abort.signal.aborted) setError(failure.message);
-      },
-    );
-    return () => abort.abort();
-  }, [scenario]);
+    if (answered) setAsksRanking(true);
+  }, [answered]);
+  const ranking = useAnswer<Answer>(asksRanking ? "whatif" : null).answer;
+  const prefixes = prefixesOf(choice, catalogue);
+  const settled = useRef("");
+  if (!pending) settled.current = prefixes.length === 0 ? "" : pathOf(prefixes);
+  const parts = useAnswer<Answer>(settled.current === "" ? null : settled.current);
+
+  const whole = answer?.scenarios[0];
+  const baseline = answer?.baseline?.corrected_step_ms ?? ranking?.baseline?.corrected_step_ms ?? 0;
+  const shownParts = prefixes.length === 0 ? NONE : parts.answer;
+  const partsFit = shownParts !== null && (shownParts === NONE || whole?.name.startsWith(`${shownParts.scenarios[0]?.name}+`) === true);
+  const saves = useMemo(
+    () => new Map((ranking?.scenarios ?? []).map((forecast): [string, number | null] => [forecast.name.split(":")[0] ?? "", forecast.saves_ms])),
+    [ranking],
+  );
+  const whyNot = useMemo(() => new Map((ranking?.abstaining ?? []).map((one): [string, string] => [one.name, one.why])), [ranking]);
+  const groups = useMemo(() => groupsOf(catalogue, saves, whyNot), [catalogue, saves, whyNot]);
 
   const toggle = (item: Scenario) => {
     const { [item.name]: off, ...rest } = choice;
-    onChange(textOf(off === undefined ? { ...choice, [item.name]: defaultsOf(item) } : rest, catalogue));
+    const values = defaultsOf(item);
+    if (item.name === "batch-size" && batch !== null) values.n = String(2 * batch);
+    setScenario(textOf(off === undefined ? { ...choice, [item.name]: values } : rest, catalogue));
   };
   const setKey = (item: Scenario, key: string, value: string) =>
-    onChange(textOf({ ...choice, [item.name]: { ...choice[item.name], [key]: value } }, catalogue));
-  const byName = new Map(ranking?.scenarios.map((forecast) => [forecast.name.split(":")[0], forecast]));
-  const baseline = ranking?.baseline?.corrected_step_ms ?? answer?.baseline?.corrected_step_ms ?? 0;
+    setScenario(textOf({ ...choice, [item.name]: { ...choice[item.name], [key]: value } }, catalogue), true);
 
+  const change = (item: Scenario, why = "") => (
+    <Change
+      key={item.name}
+      item={item}
+      values={choice[item.name]}
+      savesMs={saves.get(item.name) ?? null}
+      baseline={baseline}
+      batch={batch}
+      why={why}
+      onToggle={() => toggle(item)}
+      onKey={(key, value) => setKey(item, key, value)}
+    />
+  );
   return (
-    <>
-      <section class="card sticky" aria-live="polite" aria-labelledby="result">
-        <h2 id="result">{scenario === "" ? "What would a change buy?" : scenario}</h2>
-        {error !== "" && <p class="error">{error}</p>}
-        {scenario === "" && <p class="dim">Switch changes on; several together are one combination, replayed at once.</p>}
-        {answer?.scenarios[0] !== undefined && error === "" && <Result forecast={answer.scenarios[0]} baseline={baseline} />}
+    <div class="whatif">
+      <div class="shown">
+        <section class="card sticky" aria-live="polite" aria-labelledby="result">
+          <h2 id="result">{scenario === "" ? "What would a change buy?" : scenario}</h2>
+          {scenario === "" && (
+            <p class="dim">
+              {baseline > 0 && `Now a step takes ${formatMs(baseline)} without the profiler. `}
+              Switch changes on; several together are one combination, replayed at once.
+            </p>
+          )}
+          {error !== "" && <p class="error">{formatSentence(error)}</p>}
+          {scenario !== "" && whole !== undefined && error === "" && (
+            <div class={pending ? "stale" : ""}>
+              <Result forecast={whole} baseline={baseline} />
+            </div>
+          )}
+          {scenario !== "" && answer === null && error === "" && <p class="dim">Replaying …</p>}
+          {scenario !== "" && (
+            <button type="button" onClick={() => setScenario("")}>
+              Switch all off
+            </button>
+          )}
+        </section>
+        {scenario !== "" && error === "" && whole !== undefined && shownParts !== null && partsFit && (
+          <div class={`more ${pending || parts.pending ? "stale" : ""}`}>
+            <Parts answer={shownParts} whole={whole} baseline={baseline} />
+          </div>
+        )}
+        {scenario !== "" && error === "" && whole?.batch_curve != null && (
+          <div class={`more ${pending ? "stale" : ""}`}>
+            <BatchCurves curve={whole.batch_curve} asked={Number(choice["batch-size"]?.n ?? "") || null} />
+          </div>
+        )}
+      </div>
+      <section class="made" aria-labelledby="changes">
+        <h2 id="changes">Changes{ranking !== null && <span class="dim">, by what they save alone</span>}</h2>
+        <ul class="changes">{groups.telling.map((item) => change(item))}</ul>
+        {groups.asking.length > 0 && (
+          <>
+            <h3>{ranking === null ? "All changes" : "With values of yours, or about more than this step"}</h3>
+            <ul class="changes">{groups.asking.map((item) => change(item))}</ul>
+          </>
+        )}
+        {groups.abstaining.length > 0 && (
+          <details open={groups.abstaining.some(({ item }) => choice[item.name] !== undefined)}>
+            <summary>{formatCount(groups.abstaining.length)} that do not apply to this job, and why</summary>
+            <ul class="changes">{groups.abstaining.map(({ item, why }) => change(item, why))}</ul>
+          </details>
+        )}
       </section>
-      <section aria-labelledby="changes">
-        <h2 id="changes">Changes</h2>
-        <ul class="changes">
-          {bySavings(catalogue, (name) => byName.get(name)?.saves_ms ?? null).map((item) => {
-            const values = choice[item.name];
-            const alone = byName.get(item.name);
-            return (
-              <li key={item.name} class="card">
-                <label>
-                  <input type="checkbox" checked={values !== undefined} onChange={() => toggle(item)} /> <strong>{item.name}</strong>
-                </label>
-                <span class="dim"> {item.summary}</span>
-                {alone?.saves_ms != null && <span class="alone">alone: saves {formatMs(alone.saves_ms)}</span>}
-                {values !== undefined &&
-                  item.keys.map((key) => (
-                    <span key={key.name} class="key">
-                      {key.name}{" "}
-                      <KeyInput name={item.name} item={key} value={values[key.name] ?? ""} onValue={(value) => setKey(item, key.name, value)} />
-                    </span>
-                  ))}
-              </li>
-            );
-          })}
-        </ul>
-      </section>
-    </>
+    </div>
   );
 }

@@ -1,0 +1,62 @@
+import { formatMs } from "../format";
+import type { Bar } from "../model/waterfall";
+
+const HEIGHT = 18;
+
+interface WaterfallProps {
+  baselineMs: number;
+  bars: Bar[];
+  low: number;
+  high: number;
+}
+
+/** From the step as it is, by what each change takes off or adds, to the step that all make, with its range. */
+export function Waterfall({ baselineMs, bars, low, high }: WaterfallProps) {
+  const end = bars.at(-1)?.toMs ?? baselineMs;
+  const most = Math.max(baselineMs, high, ...bars.map((bar) => bar.toMs));
+  const percent = (ms: number) => `${((100 * ms) / most).toFixed(3)}%`;
+  const row = (key: string, title: string, ms: string, drawing: preact.ComponentChildren) => (
+    <tr key={key}>
+      <th scope="row">{title}</th>
+      <td class="number">{ms}</td>
+      <td class="wide">
+        <svg width="100%" height={HEIGHT} role="presentation">
+          {drawing}
+        </svg>
+      </td>
+    </tr>
+  );
+  const whole = (ms: number) => <rect class="fall-whole" y="2" width={percent(ms)} height={HEIGHT - 4} rx="2" />;
+  const signed = (ms: number) => (ms > 0 ? `+${formatMs(ms)}` : formatMs(ms).replace("-", "−"));
+  return (
+    <table class="fall">
+      <tbody>
+        {row("now", "now", formatMs(baselineMs), whole(baselineMs))}
+        {bars.map((bar) => {
+          const from = Math.min(bar.fromMs, bar.toMs);
+          const saves = bar.toMs <= bar.fromMs;
+          return row(
+            bar.label,
+            bar.label,
+            signed(bar.toMs - bar.fromMs),
+            <>
+              <rect class={saves ? "fall-saves" : "fall-costs"} x={percent(from)} y="2" width={percent(Math.abs(bar.toMs - bar.fromMs))} height={HEIGHT - 4} rx="2" />
+              <line class="fall-link" x1={percent(bar.toMs)} x2={percent(bar.toMs)} y1={HEIGHT - 2} y2={HEIGHT + 12} />
+            </>,
+          );
+        })}
+        {row(
+          "then",
+          "then",
+          formatMs(end),
+          <>
+            {whole(end)}
+            <line class="fall-range" x1={percent(low)} x2={percent(high)} y1={HEIGHT / 2} y2={HEIGHT / 2} />
+            <line class="fall-range" x1={percent(low)} x2={percent(low)} y1="4" y2={HEIGHT - 4} />
+            <line class="fall-range" x1={percent(high)} x2={percent(high)} y1="4" y2={HEIGHT - 4} />
+          </>,
+        )}
+      </tbody>
+    </table>
+  );
+}

@@ -1,0 +1,41 @@
+// What each part of a combination adds to it: its parts are asked for together up to each, in the order in which they apply.
+import type { Forecast, Scenario } from "../api/types";
+import { type Choice, textOf } from "./scenario";
+
+/** The combinations of the first, the first two, ... of the parts, but not of all. */
+export function prefixesOf(choice: Choice, catalogue: Scenario[]): string[] {
+  const names = catalogue.map((one) => one.name).filter((name) => choice[name] !== undefined);
+  return names.slice(1).map((_, index) => {
+    const part = Object.fromEntries(names.slice(0, index + 1).map((name) => [name, choice[name] ?? {}]));
+    return textOf(part, catalogue);
+  });
+}
+
+/** From one step time to the next. */
+export interface Bar {
+  label: string;
+  fromMs: number;
+  toMs: number;
+}
+
+/** @param prefixes  forecasts of prefixesOf(); one that does not apply is drawn with the next
+ *  @param whole     forecast of the combination; null where it does not apply */
+export function barsOf(baselineMs: number, prefixes: Forecast[], whole: Forecast): Bar[] | null {
+  if (!whole.applies || whole.step_ms.mid === null) return null;
+  const bars: Bar[] = [];
+  let from = baselineMs;
+  let before = "";
+  for (const forecast of [...prefixes, whole]) {
+    const to = forecast.applies ? forecast.step_ms.mid : null;
+    if (to === null) continue;
+    bars.push({ label: addedTo(before, forecast.name), fromMs: from, toMs: to });
+    from = to;
+    before = forecast.name;
+  }
+  return bars;
+}
+
+/** Of "A+B+C" after "A": "B+C". */
+function addedTo(before: string, name: string): string {
+  return before !== "" && name.startsWith(`${before}+`) ? name.slice(before.length + 1) : name;
+}
