@@ -1,40 +1,12 @@
 """What the page of `headroom ui` asks of other GPUs and of more of them: the command line's answers."""
-import http.client
 import json
-import signal
-import subprocess
-import urllib.parse
 
 import jsonschema
 
 from integration import support
+from integration.page_server import LOCAL, Server
 
 TRACE = support.ROOT / "data/samples/resnet50_fp32_h200.json.gz"
-LOCAL = "--no-local-state"
-
-
-class Server:
-    """`headroom ui` on one trace."""
-
-    def __init__(self, *traces):
-        self.process = subprocess.Popen([support.BINARY, "ui", *traces, LOCAL, "-q"], stdout=subprocess.PIPE, text=True)
-        self.link = urllib.parse.urlsplit(self.process.stdout.readline().strip())
-
-    def ask(self, question, **parameters):
-        """Status and answer; underscores of names stand for hyphens."""
-        query = urllib.parse.urlencode([(name.replace("_", "-"), value) for name, value in parameters.items()], doseq=True)
-        connection = http.client.HTTPConnection("127.0.0.1", self.link.port, timeout=60)
-        connection.request("GET", f"/api/v1/{question}?{self.link.query}&{query}")
-        answer = connection.getresponse()
-        status, body = answer.status, answer.read()
-        connection.close()
-        return status, json.loads(body)
-
-    def stop(self):
-        self.process.send_signal(signal.SIGTERM)
-        code = self.process.wait(10)
-        self.process.stdout.close()
-        return code
 
 
 class Forecasts(support.ProgramTest):

@@ -1,0 +1,44 @@
+"""`headroom ui` as its page asks it."""
+import http.client
+import json
+import signal
+import subprocess
+import urllib.parse
+
+from integration import support
+
+LOCAL = "--no-local-state"
+
+
+class Server:
+    """`headroom ui` on one trace."""
+
+    def __init__(self, *traces):
+        self.process = subprocess.Popen([support.BINARY, "ui", *traces, LOCAL, "-q"], stdout=subprocess.PIPE, text=True)
+        self.link = urllib.parse.urlsplit(self.process.stdout.readline().strip())
+
+    def ask(self, question, **parameters):
+        """Status and answer; underscores of names stand for hyphens."""
+        status, body = self.get(question, **parameters)
+        return status, json.loads(body)
+
+    def ask_bytes(self, question, **parameters):
+        """An answer that is no JSON."""
+        status, body = self.get(question, **parameters)
+        assert status == 200, body
+        return body
+
+    def get(self, question, **parameters):
+        query = urllib.parse.urlencode([(name.replace("_", "-"), value) for name, value in parameters.items()], doseq=True)
+        connection = http.client.HTTPConnection("127.0.0.1", self.link.port, timeout=60)
+        connection.request("GET", f"/api/v1/{question}?{self.link.query}&{query}")
+        answer = connection.getresponse()
+        status, body = answer.status, answer.read()
+        connection.close()
+        return status, body
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        code = self.process.wait(10)
+        self.process.stdout.close()
+        return code

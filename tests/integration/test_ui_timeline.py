@@ -1,0 +1,152 @@
+"""The timeline of `headroom ui`: what its tiles and answers hold is what the report says."""
+import json
+import math
+import struct
+
+import jsonschema
+
+from integration import support
+from integration.page_server import Server
+
+TRACE = support.ROOT / "data/samples/resnet50_fp32_h200.json.gz"
+COLUMNS = ["begin", "end", "fill", "lane", "row", "name", "style", "count"]
+KERNEL, COMMUNICATION, COPY = 6, 7, 8
+
+
+def decode(data):
+    """Columns by name, and the labels by number of name, of a tile (src/serve/tile_bytes.h)."""
+    form, size, names, _ = struct.unpack_from("<4I", data)
+    assert form == 1 and len(data) == 16 + 4 * len(COLUMNS) * size + names
+    tile = {name: struct.unpack_from(f"<{size}{'f' if i < 3 else 'I'}", data, 16 + 4 * size * i) for i, name in enumerate(COLUMNS)}
+    return tile, json.loads(data[16 + 4 * len(COLUMNS) * size:])
+
+
+class Timeline(support.ProgramTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.server = Server(TRACE)
+        status, cls.tracks = cls.server.ask("timeline")
+        assert status == 200
+
+    @classmethod
+    def tearDownClass(cls):
+        assert cls.server.stop() == 0
+        super().tearDownClass()
+
+    def ask(self, question, schema, **parameters):
+        status, answer = self.server.ask(question, **parameters)
+        self.assertEqual(status, 200, answer)
+        jsonschema.validate(answer, json.loads((support.ROOT / f"docs/schema/{schema}-1.json").read_text()))
+        return answer
+
+    def tiles(self, level, tracks, **more):
+        """All of a level."""
+        buckets = self.tracks["tile_buckets"]
+        for index in range((self.tracks["length_ns"] >> level) // buckets + 1):
+            yield index, *decode(self.server.ask_bytes("timeline/tile", level=level, index=index, tracks=tracks, **more))
+
+    def stream(self):
+        return next(track for track in self.tracks["tracks"] if track["kind"] == "stream")
+
+    def test_tracks(self):
+        self.ask("timeline", "timeline")
+        kinds = [track["kind"] for track in self.tracks["tracks"]]
+        self.assertEqual(kinds[:2], ["critical-path", "stream"])
+        self.assertIn("thread", kinds)
+        report = support.headroom("report", TRACE, "--json").json()
+        steps = report["steps"]["list"]
+        self.assertEqual([step["index"] for step in self.tracks["steps"]], [step["index"] for step in steps])
+        for step, shown in zip(steps, self.tracks["steps"]):
+            self.assertAlmostEqual(step["wall_ms"], shown["wall_ns"] / 1e6, places=6)
+
+    def test_tiles_hold_every_gpu_task_once_at_any_level(self):
+        report = support.headroom("report", TRACE, "--json").json()
+        tasks = sum(row["count"] for row in report["kernels"])
+        streams = ",".join(str(track["id"]) for track in self.tracks["tracks"] if track["kind"] == "stream")
+        coarsest = math.ceil(math.log2(self.tracks["length_ns"] / self.tracks["tile_buckets"]))
+        for level in (coarsest, coarsest - 3):
+            kernels = 0
+            busy = 0.0
+            for _, tile, _ in self.tiles(level, streams):
+                for begin, end, fill, style, count in zip(*(tile[name] for name in ("begin", "end", "fill", "style", "count"))):
+                    if begin < 0 or style & 0xFF not in (KERNEL, COMMUNICATION, COPY):
+                        continue  # It begins in the tile before; or it is no work.
+                    kernels += count
+                    busy += (end - begin) * fill * 2**level
+            self.assertEqual(kernels, tasks)
+            self.assertAlmostEqual(busy / 1e3 / sum(row["total_us"] for row in report["kernels"]), 1, delta=0.001)
+
+    def test_labels_are_names(self):
+        labels = {label for _, _, names in self.tiles(8, self.stream()["id"]) for label in names.values()}
+        self.assertTrue(any("conv" in label or "gemm" in label for label in labels), labels)
+
+    def test_a_range_sums_up_as_the_report_does(self):
+        answer = self.ask("timeline/range", "range", **{"from": 0, "to": self.tracks["length_ns"]})
+        report = support.headroom("report", TRACE, "--json").json()
+        busy = sum(stream["busy_ns"] for stream in answer["streams"])
+        self.assertGreaterEqual(busy / 1e6, report["gpu_time"][0]["busy_ms"] - 1e-6)  # Streams overlap.
+        self.assertEqual(len(answer["streams"]), len(report["idle"]))
+        for stream, idle in zip(answer["streams"], report["idle"]):
+            self.assertAlmostEqual(stream["idle_for_host_ns"] / 1e6, idle["host_wait_ms"], places=6)
+            self.assertAlmostEqual(stream["idle_for_others_ns"] / 1e6, idle["kernel_wait_ms"], places=6)
+            self.assertAlmostEqual(stream["idle_unknown_ns"] / 1e6, idle["other_ms"], places=6)
+        self.assertAlmostEqual(answer["gpu"][0]["total_ns"] / 1e3, report["kernels"][0]["total_us"], places=3)
+
+    def test_search_leads_to_spans_and_their_links(self):
+        found = self.ask("timeline/search", "search", text="LAUNCHKERNEL")
+        self.assertGreater(found["count"], 100)
+        self.assertEqual(len(found["hits"]), min(1000, found["count"]))
+        starts = [hit["start_ns"] for hit in found["hits"]]
+        self.assertEqual(starts, sorted(starts))
+        hit = found["hits"][len(found["hits"]) // 2]
+        span = self.ask("timeline/span", "span", lane=hit["lane"], row=hit["row"])
+        self.assertIn("LaunchKernel", span["name"])
+        launched = [link for link in span["links"] if link["relation"] == "launches"]
+        self.assertEqual(len(launched), 1)
+        kernel = self.ask("timeline/span", "span", lane=launched[0]["lane"], row=launched[0]["row"])
+        self.assertIn({"relation": "launched by", **hit}, kernel["links"])
+        self.assertEqual(self.ask("timeline/search", "search", text="no such name")["hits"], [])
+        self.assertEqual(self.ask("timeline/search", "search", text="")["count"], 0)
+
+    def test_a_forecast_has_a_timeline_of_its_own(self):
+        answer = self.ask("timeline", "timeline", scenario="gpu-speed:factor=2")
+        recorded = self.tracks["steps"]
+        self.assertLess(answer["steps"][0]["wall_ns"], recorded[-1]["wall_ns"])
+        tile, _ = decode(self.server.ask_bytes("timeline/tile", level=16, index=0, tracks=0, scenario="gpu-speed:factor=2"))
+        self.assertGreater(len(tile["begin"]), 100)
+        changed = 0x100
+        self.assertTrue(any(style & changed for style in tile["style"]))
+
+    def test_what_is_wrong_with_a_question_is_said(self):
+        for question, parameters, part in [
+                ("timeline/tile", {}, "level must be given"),
+                ("timeline/tile", {"level": 3, "index": -1, "tracks": 0}, "index goes from 0 to"),
+                ("timeline/tile", {"level": 3, "index": 1 << 60, "tracks": 0}, "index goes from 0 to"),
+                ("timeline/tile", {"level": 64, "index": 0, "tracks": 0}, "level goes from 0 to 48"),
+                ("timeline/tile", {"level": 3, "index": 0, "tracks": "0,999"}, "there is no track 999"),
+                ("timeline/tile", {"level": 3, "index": 0, "tracks": "-1"}, "there is no track -1"),
+                ("timeline/tile", {"level": "x", "index": 0, "tracks": 0}, "'x' is no whole number"),
+                ("timeline/span", {"lane": 0, "row": -1}, "there is no such row"),
+                ("timeline/span", {"lane": 1 << 40, "row": 0}, "there is no such lane"),
+                ("timeline/range", {"from": 0}, "to must be given"),
+                ("timeline/search", {"txt": "x"}, "'txt' is not known here"),
+                ("timeline", {"scenario": "nonsense"}, "nonsense")]:
+            with self.subTest(question=question, parameters=parameters):
+                status, answer = self.server.ask(question, **parameters)
+                self.assertEqual(status, 400)
+                self.assertIn(part, answer["error"])
+
+
+class WithoutGpu(support.ProgramTest):
+    def test_threads_alone_and_no_forecast(self):
+        trace = self.write("host.json", json.dumps({"traceEvents": [
+            {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1, "dur": 5}]}))
+        server = Server(trace)
+        self.addCleanup(server.stop)
+        _, tracks = server.ask("timeline")
+        self.assertEqual([track["kind"] for track in tracks["tracks"]], ["thread"])
+        self.assertEqual(tracks["length_ns"], 5000)
+        status, answer = server.ask("timeline", scenario="amp")
+        self.assertEqual(status, 400)
+        self.assertIn("nothing of this trace can be replayed", answer["error"])
