@@ -151,13 +151,24 @@ void MeasureMfu(const std::map<DType, double>& flops_by_type, const RecordedStep
       gpus > 1 ? fmt::format(" x {} GPUs", gpus) : "", out.device_name);
 }
 
+/// The roofs that work of this device is under.
+void DescribeDevice(const DeviceSpec& device, Efficiency& out) {
+  out.device_name = device.name;
+  out.memory_bandwidth_gbs = device.memory_bandwidth_gbs;
+  for (const DType type :
+       {DType::kF64, DType::kF32, DType::kTF32, DType::kBF16, DType::kF16, DType::kF8}) {
+    const std::optional<double> peak = PeakFlopsPerSecond(device, type, TensorCoreUse::kUnknown);
+    if (peak) out.peaks.push_back({.dtype = std::string(Name(type)), .tflops = *peak / 1e12});
+  }
+}
+
 }  // namespace
 
 Efficiency MeasureEfficiency(const TraceStore& store, NameFacts& names,
                              const Attribution& attribution, std::span<const CostedCall> work,
                              const StepAnalysis& steps, const DeviceSpec* device) {
   Efficiency out;
-  if (device != nullptr) out.device_name = device->name;
+  if (device != nullptr) DescribeDevice(*device, out);
   DurationNs all;
   for (std::size_t i = 0; i < store.gpu_tasks.rows(); ++i) {
     if (Counts(steps, GpuTaskId(i))) all += store.gpu_tasks.duration[i];

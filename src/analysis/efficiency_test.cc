@@ -86,6 +86,8 @@ TEST(Efficiency, OfAnUnknownDeviceIsUnknown) {
   for (const char* device : {static_cast<const char*>(nullptr), "Some GPU of the future"}) {
     const Efficiency use = EfficiencyOf(Products({.device = device}));
     EXPECT_TRUE(use.device_name.empty());
+    EXPECT_TRUE(use.peaks.empty());
+    EXPECT_FALSE(use.memory_bandwidth_gbs);
     EXPECT_FALSE(use.mfu_pct);
     EXPECT_FALSE(use.peak_tflops);
     EXPECT_FALSE(use.compute_bound_pct);
@@ -169,6 +171,17 @@ TEST(Efficiency, OfAGpuWithoutTensorCoresDoesNotSpeakOfThem) {
   ASSERT_FALSE(use.device_name.empty());
   EXPECT_FALSE(use.tensor_core_eligible_pct);
   EXPECT_FALSE(use.tensor_core_used_pct);
+}
+
+TEST(Efficiency, NamesTheRoofsOfTheDevice) {
+  const auto types_of = [](const Efficiency& use) {
+    std::vector<std::string> types;
+    for (const PeakRow& peak : use.peaks) types.push_back(peak.dtype);
+    return types;
+  };
+  const Efficiency old = EfficiencyOf(Products({.device = "Tesla P100-PCIE-16GB"}));
+  EXPECT_EQ(old.memory_bandwidth_gbs, 732);
+  EXPECT_EQ(types_of(old), (std::vector<std::string>{"fp64", "fp32"}));
 }
 
 TEST(Efficiency, CountsRecomputedWorkOnce) {

@@ -302,13 +302,21 @@ struct ClassRow {
   double share_pct = 0;
 };
 
+/// What a device's units can do at most in one type of arithmetic.
+struct PeakRow {
+  std::string dtype;
+  double tflops = 0;  ///< Dense, per GPU.
+};
+
 /// Use of the GPU's arithmetic by the steps; shares of GPU time are of theirs (without steps, of
 /// the whole trace).
 struct Efficiency {
-  std::string device_name;               ///< Empty: unknown GPU.
-  std::optional<double> flops_per_step;  ///< Of operators with known shapes; mean.
-  std::string math_dtype;                ///< Of most FLOPs.
-  std::optional<double> peak_tflops;     ///< Of that type; dense, per GPU.
+  std::string device_name;                     ///< Empty: unknown GPU.
+  std::vector<PeakRow> peaks;                  ///< Of the types that its data sheet states.
+  std::optional<double> memory_bandwidth_gbs;  ///< By its data sheet; 1e9 bytes per second.
+  std::optional<double> flops_per_step;        ///< Of operators with known shapes; mean.
+  std::string math_dtype;                      ///< Of most FLOPs.
+  std::optional<double> peak_tflops;           ///< Of that type; dense, per GPU.
   /// Of all recorded steps together; each type's FLOPs against that type's peak.
   std::optional<double> mfu_pct;
   std::string mfu_formula;

@@ -224,12 +224,18 @@ void serialize(Archive& archive, ClassRow& row) {
 }
 
 template <typename Archive>
+void serialize(Archive& archive, PeakRow& row) {
+  auto& [dtype, tflops] = row;
+  archive(dtype, tflops);
+}
+
+template <typename Archive>
 void serialize(Archive& archive, Efficiency& row) {
-  auto& [device_name, flops_per_step, math_dtype, peak_tflops, mfu_pct, mfu_formula, error,
+  auto& [device_name, peaks, memory_bandwidth_gbs, flops_per_step, math_dtype, peak_tflops, mfu_pct, mfu_formula, error,
          mfu_coverage_pct, costed_pct, impossible_pct, compute_bound_pct, memory_bound_pct,
          tensor_core_eligible_pct, tensor_core_used_pct, tensor_core_unknown_pct,
          unclassified_pct] = row;
-  archive(device_name, flops_per_step, math_dtype, peak_tflops, mfu_pct, mfu_formula, error,
+  archive(device_name, peaks, memory_bandwidth_gbs, flops_per_step, math_dtype, peak_tflops, mfu_pct, mfu_formula, error,
           mfu_coverage_pct, costed_pct, impossible_pct, compute_bound_pct, memory_bound_pct,
           tensor_core_eligible_pct, tensor_core_used_pct, tensor_core_unknown_pct,
           unclassified_pct);

@@ -346,6 +346,15 @@ void WriteEfficiency(JsonWriter& json, const JobReport& job) {
   const Efficiency& e = job.slowest().efficiency;
   json.Key("efficiency").BeginObject(Layout::kLines);
   json.Key("device_name").StringOrNull(e.device_name);
+  json.Key("peaks").BeginArray();
+  for (const PeakRow& peak : e.peaks) {
+    json.BeginObject();
+    json.Key("dtype").String(peak.dtype);
+    json.Key("tflops").Number(peak.tflops);
+    json.EndObject();
+  }
+  json.EndArray();
+  json.Key("memory_bandwidth_gbs").Number(e.memory_bandwidth_gbs);
   json.Key("flops_per_step").Number(e.flops_per_step);
   json.Key("math_dtype").StringOrNull(e.math_dtype);
   json.Key("peak_tflops").Number(e.peak_tflops);

@@ -340,6 +340,8 @@ TraceReport DemoReport() {
       .host = Us(739), .exposed = Us(310), .hidden = Us(429), .batches = 3, .source = "gpu-tasks"};
   report.throughput = Throughput{.samples_per_s = 108.25, .batch_size = 8, .source = "shapes"};
   report.efficiency = {.device_name = "NVIDIA H200",
+                       .peaks = {{.dtype = "fp32", .tflops = 66.9}},
+                       .memory_bandwidth_gbs = 4800,
                        .flops_per_step = 4.17e11,
                        .math_dtype = "float32",
                        .peak_tflops = 66.9,

@@ -66,7 +66,8 @@ REPORT = {
                "median_step_gpu_idle_us": 0}],
     "efficiency": {**dict.fromkeys(("device_name", "flops_per_step", "math_dtype", "peak_tflops", "mfu_pct", "mfu_formula", "error",
                                     "costed_pct", "compute_bound_pct", "memory_bound_pct", "tensor_core_eligible_pct",
-                                    "tensor_core_used_pct", "tensor_core_unknown_pct", "mfu_coverage_pct", "impossible_pct")), "unclassified_pct": 0},
+                                    "tensor_core_used_pct", "tensor_core_unknown_pct", "mfu_coverage_pct", "impossible_pct", "memory_bandwidth_gbs")),
+                   "peaks": [{"dtype": "fp32", "tflops": 67}], "unclassified_pct": 0},
 }
 
 

@@ -3,16 +3,22 @@ import {
   formatBytes,
   formatChange,
   formatCount,
+  formatFlopRate,
+  formatFlops,
+  formatFlopTick,
   formatGbps,
+  formatIntensity,
   formatJoules,
   formatMark,
   formatMoney,
   formatMs,
   formatNs,
   formatPercent,
+  formatQuantity,
   formatRate,
   formatSentence,
   formatSpeedup,
+  formatUs,
 } from "./format";
 
 test("milliseconds as the command line writes them", () => {
@@ -59,4 +65,26 @@ test("differences have a sign, and none that is shown as zero", () => {
   expect(formatChange(-12.345)).toBe("−12.35 ms");
   expect(formatChange(0.5)).toBe("+0.500 ms");
   expect(formatChange(-0.0004)).toBe("0 ms");
+});
+
+test("microseconds become milliseconds", () => {
+  expect(formatUs(2.368)).toBe("2.37 us");
+  expect(formatUs(999.996)).toBe("1.00 ms");
+  expect(formatUs(144409.166)).toBe("144.41 ms");
+  expect(formatUs(0)).toBe("0 ms");
+  expect(formatUs(null)).toBe("not known");
+});
+
+test("work, rates and what metrics measure", () => {
+  expect(formatFlops(7_020_415_549_440)).toBe("7.02 TFLOP");
+  expect(formatFlopRate(989.4e12)).toBe("989 TFLOP/s");
+  expect(formatFlopTick(1e16)).toBe("10 PFLOP/s");
+  expect(formatQuantity(0.08, null)).toBe("0.08");
+  expect(formatIntensity(275.88)).toBe("276 FLOP/B");
+  expect(formatQuantity(90.8746, "%")).toBe("90.9 %");
+  expect(formatQuantity(11245751.07, "bytes/s")).toBe("11.2 MB/s");
+  expect(formatQuantity(13396.4, "1/s")).toBe("13,396 1/s");
+  expect(formatQuantity(1.7855, "cores")).toBe("1.79 cores");
+  expect(formatQuantity(0, "1")).toBe("0");
+  expect(formatQuantity(404.67, null)).toBe("405");
 });

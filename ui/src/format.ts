@@ -39,6 +39,13 @@ export function formatChange(ms: number): string {
   return `${ms < 0 ? "−" : "+"}${text}`;
 }
 
+/** "12.34 us", from a thousand on "12.34 ms". */
+export function formatUs(us: number | null): string {
+  if (us === null) return "not known";
+  if (Math.abs(us) >= 999.995 || us === 0) return formatMs(us / 1000);
+  return `${us.toFixed(2)} us`;
+}
+
 /** "12.3 %". */
 export function formatPercent(percent: number | null): string {
   if (percent === null) return "not known";
@@ -78,17 +85,60 @@ export function formatGbps(gbps: number): string {
   return `${digits(gbps, 3)} Gbit/s`;
 }
 
-/** "1.21 GB": powers of ten. */
-export function formatBytes(bytes: number | null): string {
-  if (bytes === null) return "not known";
-  const units = ["B", "kB", "MB", "GB", "TB"];
-  let value = bytes;
+/** Three digits and the largest of the units, each a thousand times the one before, that leaves one or more. */
+function scaled(size: number, units: string[]): string {
+  let value = size;
   let unit = 0;
   while (Math.abs(value) >= 999.5 && unit + 1 < units.length) {
     value /= 1000;
     ++unit;
   }
-  return `${unit === 0 ? value : value.toPrecision(3)} ${units[unit]}`;
+  const plain = unit === 0 && Number.isInteger(value);
+  return `${plain ? value : Number(value.toPrecision(3)) === 0 ? 0 : value.toPrecision(3)} ${units[unit]}`;
+}
+
+/** "1.21 GB": powers of ten. */
+export function formatBytes(bytes: number | null): string {
+  return bytes === null ? "not known" : scaled(bytes, ["B", "kB", "MB", "GB", "TB"]);
+}
+
+/** "1.21 GB/s". */
+export function formatByteRate(bytesPerSecond: number | null): string {
+  return bytesPerSecond === null ? "not known" : `${formatBytes(bytesPerSecond)}/s`;
+}
+
+/** "1.21 TFLOP". */
+export function formatFlops(flops: number | null): string {
+  return flops === null ? "not known" : scaled(flops, ["FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP"]);
+}
+
+/** "1.21 TFLOP/s". */
+export function formatFlopRate(flopsPerSecond: number | null): string {
+  return flopsPerSecond === null ? "not known" : `${formatFlops(flopsPerSecond)}/s`;
+}
+
+/** "10 TFLOP/s": a round number, at an axis. */
+export function formatFlopTick(flopsPerSecond: number): string {
+  return formatFlopRate(flopsPerSecond).replace(/\.0+ /, " ");
+}
+
+/** "12.3 FLOP/B": work for each byte of memory traffic. */
+export function formatIntensity(flopsPerByte: number | null): string {
+  return flopsPerByte === null ? "not known" : `${formatNumber(flopsPerByte)} FLOP/B`;
+}
+
+/** "1,234", "12.3", "0.0123": three digits at most behind zeros, and no fewer than there are before the point. */
+export function formatNumber(value: number): string {
+  if (Number.isInteger(value) || Math.abs(value) >= 999.5) return formatCount(Math.round(value));
+  return String(Number(value.toPrecision(3)));
+}
+
+/** A figure in the unit that a trace gives it; null: it gives none. */
+export function formatQuantity(value: number, unit: string | null): string {
+  if (unit === "%") return formatPercent(value);
+  if (unit === "bytes") return formatBytes(value);
+  if (unit === "bytes/s") return formatByteRate(value);
+  return unit === null || unit === "1" ? formatNumber(value) : `${formatNumber(value)} ${unit}`;
 }
 
 /** With a capital letter, as sentences of the report begin without. */

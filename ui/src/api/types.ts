@@ -1,5 +1,6 @@
 // What the page uses of headroom.report/1, headroom.whatif/1 and headroom.scenarios/1 (docs/schema/). Times are in the
 // unit of their key; null: not known.
+import type { ReportTables } from "./report_tables";
 
 export interface Interval {
   low: number;
@@ -44,9 +45,9 @@ export interface HealthIssue {
   voids: string[];
 }
 
-export interface Report {
+export interface Report extends ReportTables {
   schema: string;
-  inputs: { path: string; events: number; devices: { id: number; name: string | null }[] }[];
+  inputs: { path: string; events: number; devices: { id: number; name: string | null; memory_bytes: number | null }[] }[];
   health: { grade: string; issues: HealthIssue[] };
   steps: {
     source: string;

@@ -3,10 +3,12 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { alignedOf, type ChartPoint, type ChartSeries, type Columns, drawable, logTicks, nearestOf, roomyLog, thinned } from "../model/chart";
 import "./chart.css";
+import "./palette.css";
 
 export interface ChartAxis {
   label: string;
   format: (value: number) => string;
+  tick?: (value: number) => string; // At the axis; else as `format`.
   log?: boolean;
   ticks?: number[]; // Of a logarithmic scale; else round numbers.
   min?: number; // Else what the points need.
@@ -105,7 +107,7 @@ function optionsOf(props: ChartProps, drawn: ChartPoint[][], host: HTMLElement):
       grid: rule,
       ticks: rule,
       ...(axis.log && { filter: every, splits: (_plot: uPlot, _axis: number, low: number, high: number) => axis.ticks ?? logTicks(low, high) }),
-      values: (_plot, splits) => splits.map((value) => (value === null ? "" : axis.format(value))),
+      values: (_plot, splits) => splits.map((value) => (value === null ? "" : (axis.tick ?? axis.format)(value))),
       ...(side === "x"
         ? { label: axis.label, labelFont: font, labelSize: 18, size: 32, space: 55 }
         : { space: 24, size: (_plot, values) => 20 + 7 * Math.max(2, ...(values ?? []).map((value) => value.length)) }),

@@ -6,10 +6,10 @@ const PARTS = { data_wait_ms: 0, host_to_device_ms: 0, forward_ms: 0, backward_m
 function report(forwardMs: number, kernels: [string, number, number | null][], steps = 2): ComparedReport {
   const rows = kernels.map(([name, total_us, rank]) => ({ name, rank, count: 1, total_us }));
   return {
-    schema: "", inputs: [{ path: "a", events: 1, devices: [{ id: 0, name: "H200" }] }], health: { grade: "A", issues: [] },
+    inputs: [{ path: "a", devices: [{ name: "H200" }] }],
     steps: { source: "", count: steps, p50_ms: forwardMs, min_ms: forwardMs, max_ms: forwardMs, corrected_p50_ms: null, profiler_overhead_pct: null },
     step_breakdown: { ...PARTS, forward_ms: forwardMs, gpu: PARTS, step_index: 0, wall_ms: forwardMs }, bottleneck: { verdict: "host", share_pct: null, confidence: null, evidence: [] },
-    findings: [], throughput: { batch_size: 4 }, classes: [], kernels: rows, operators: [],
+    throughput: { batch_size: 4 }, classes: [], kernels: rows, operators: [],
   };
 }
 
@@ -39,6 +39,6 @@ test("steps with and without the profiler are not mixed", () => {
 
 test("what makes them hard to compare", () => {
   expect(doubtsOf(report(1, []), report(1, []))).toEqual([]);
-  const other = { ...report(1, []), inputs: [{ path: "b", events: 1, devices: [{ id: 0, name: "L4" }] }], throughput: { batch_size: 8 } };
+  const other = { ...report(1, []), inputs: [{ path: "b", devices: [{ name: "L4" }] }], throughput: { batch_size: 8 } };
   expect(doubtsOf(report(1, []), other)).toEqual(["Another GPU: H200, then L4.", "Another batch: 4 samples a step, then 8."]);
 });

@@ -7,11 +7,13 @@ interface TimeRow {
   name: string;
   rank: number | null;
   count: number;
-  total_us: number;
+  total_us: number | null; // null: not known.
 }
 
-/** What the comparison reads beside what the page uses elsewhere. */
-export interface ComparedReport extends Report {
+/** What the comparison reads of a report. */
+export interface ComparedReport extends Pick<Report, "steps" | "step_breakdown" | "bottleneck"> {
+  inputs: { path: string; devices: { name: string | null }[] }[];
+  throughput?: { batch_size: number | null } | null;
   classes: TimeRow[];
   kernels: TimeRow[];
   operators: TimeRow[];
@@ -29,7 +31,7 @@ const US_PER_MS = 1000;
 const deltaOf = (name: string, beforeMs: number | null, afterMs: number | null): Difference => ({ name, beforeMs, afterMs, deltaMs: (afterMs ?? 0) - (beforeMs ?? 0) });
 
 /** Of the median steps, part by part; null: one of them cannot be split. */
-export function partDifferences(before: Report, after: Report): Difference[] | null {
+export function partDifferences(before: ComparedReport, after: ComparedReport): Difference[] | null {
   if (before.step_breakdown === null || after.step_breakdown === null) return null;
   const later = partsOf(after.step_breakdown);
   return partsOf(before.step_breakdown)
@@ -41,7 +43,7 @@ export function partDifferences(before: Report, after: Report): Difference[] | n
 function perStep(report: ComparedReport, rows: TimeRow[]): Map<string, number> {
   const times = new Map<string, number>();
   const steps = Math.max(1, report.steps.count) * Math.max(1, new Set(rows.map((row) => row.rank)).size);
-  for (const row of rows) times.set(row.name, (times.get(row.name) ?? 0) + row.total_us / US_PER_MS / steps);
+  for (const row of rows) times.set(row.name, (times.get(row.name) ?? 0) + (row.total_us ?? 0) / US_PER_MS / steps);
   return times;
 }
 
@@ -57,7 +59,7 @@ export function rowDifferences(before: ComparedReport, after: ComparedReport, ta
 }
 
 /** The median step: without the profiler where both reports tell it, else as recorded. */
-export function stepsOf(before: Report, after: Report): { beforeMs: number; afterMs: number; corrected: boolean } | null {
+export function stepsOf(before: ComparedReport, after: ComparedReport): { beforeMs: number; afterMs: number; corrected: boolean } | null {
   const [b, a] = [before.steps, after.steps];
   if (b.corrected_p50_ms !== null && a.corrected_p50_ms !== null) return { beforeMs: b.corrected_p50_ms, afterMs: a.corrected_p50_ms, corrected: true };
   if (b.p50_ms === null || a.p50_ms === null) return null;
@@ -65,9 +67,9 @@ export function stepsOf(before: Report, after: Report): { beforeMs: number; afte
 }
 
 /** Why the two may not be comparable: another GPU, another batch. */
-export function doubtsOf(before: Report, after: Report): string[] {
+export function doubtsOf(before: ComparedReport, after: ComparedReport): string[] {
   const doubts: string[] = [];
-  const gpu = (report: Report) => [...new Set(report.inputs.flatMap((input) => input.devices.map((device) => device.name ?? "unknown GPU")))].join(", ");
+  const gpu = (report: ComparedReport) => [...new Set(report.inputs.flatMap((input) => input.devices.map((device) => device.name ?? "unknown GPU")))].join(", ");
   const [one, other] = [gpu(before), gpu(after)];
   if (one !== other) doubts.push(`Another GPU: ${one || "none"}, then ${other || "none"}.`);
   const [batch, later] = [before.throughput?.batch_size ?? null, after.throughput?.batch_size ?? null];

@@ -101,7 +101,7 @@ export function Compare({ report, state, go }: ViewProps) {
   const other = useAnswer<ComparedReport>(chosen === undefined ? null : `report?trace=${chosen.trace}`);
   const [all, setAll] = useState(false);
   const table = TABLES.find(([name]) => name === state.query.table)?.[0] ?? "classes";
-  const before = report as ComparedReport;
+  const before = report as typeof report & Pick<ComparedReport, "classes">;
   const after = other.answer;
   const parts = useMemo(() => (after === null ? null : partDifferences(before, after)), [before, after]);
   const rows = useMemo(() => (after === null ? [] : rowDifferences(before, after, table)), [before, after, table]);

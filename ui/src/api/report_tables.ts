@@ -1,0 +1,136 @@
+// The tables of headroom.report/1 (docs/report.md). Times are in the unit of their key; null: not known.
+
+export interface TimedRow {
+  name: string;
+  rank: number | null;
+  count: number;
+  total_us: number | null;
+  mean_us: number | null;
+  p50_us: number | null;
+  min_us: number | null;
+  max_us: number | null;
+  share_pct: number | null;
+  flops: number | null;
+  bytes: number | null;
+  bound: string | null;
+  roofline_pct: number | null;
+}
+
+export interface KernelRow extends TimedRow {
+  class: string | null;
+  tensor_cores: string | null;
+}
+
+/** Operators and layers. */
+export interface AttributedRow extends TimedRow {
+  host_us: number | null;
+  self_host_us: number | null;
+  forward_us: number | null;
+  backward_us: number | null;
+  family?: string | null; // Of operators.
+}
+
+export interface LineRow {
+  location: string;
+  rank: number | null;
+  count: number;
+  total_us: number;
+  forward_us: number | null;
+  backward_us: number | null;
+  share_pct: number | null;
+}
+
+export interface RegionRow {
+  key: string;
+  rank: number | null;
+  count: number;
+  total_ms: number;
+  self_ms: number;
+  min_ms: number;
+  mean_ms: number;
+  p50_ms: number;
+  p99_ms: number;
+  max_ms: number;
+  gpu_ms: number | null;
+}
+
+export interface TimingRow {
+  name: string;
+  rank: number | null;
+  inside: string | null;
+  count: number;
+  total_ms: number;
+  mean_ms: number;
+  p50_ms: number;
+  p99_ms: number;
+  share_pct: number;
+  gpu_ms: number | null;
+  source: string;
+}
+
+export interface CallbackRow {
+  event: string | null;
+  callback: string;
+  rank: number | null;
+  count: number;
+  total_ms: number;
+  self_ms: number;
+  share_pct: number | null;
+}
+
+export interface MetricRow {
+  name: string;
+  rank: number | null;
+  unit: string | null;
+  host: string | null;
+  gpu: number | null;
+  instance: string | null;
+  mean: number;
+  min: number;
+  max: number;
+  last: number;
+  samples: number;
+}
+
+export interface GpuTimeRow {
+  rank: number | null;
+  device: number | null;
+  span_ms: number;
+  busy_ms: number;
+  memory_ms: number;
+  exposed_memory_ms: number;
+}
+
+export interface EfficiencyFigures {
+  device_name: string | null;
+  peaks: { dtype: string; tflops: number }[];
+  memory_bandwidth_gbs: number | null;
+  math_dtype: string | null;
+  peak_tflops: number | null;
+  mfu_pct: number | null;
+  costed_pct: number | null;
+  compute_bound_pct: number | null;
+  memory_bound_pct: number | null;
+}
+
+export interface InputWait {
+  host_ms: number;
+  exposed_ms: number;
+  hidden_ms: number;
+  batches: number;
+  source: string;
+}
+
+export interface ReportTables {
+  gpu_time: GpuTimeRow[];
+  kernels: KernelRow[];
+  operators: AttributedRow[];
+  layers: AttributedRow[];
+  lines: LineRow[];
+  regions: RegionRow[];
+  timings: TimingRow[];
+  callbacks: CallbackRow[];
+  metrics: MetricRow[];
+  input_wait: InputWait | null;
+  efficiency: EfficiencyFigures;
+}

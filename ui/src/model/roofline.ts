@@ -1,0 +1,106 @@
+// Operators under the roofs of their device (Williams, Waterman and Patterson, CACM 52(4), 2009).
+import type { AttributedRow, EfficiencyFigures } from "../api/report_tables";
+import type { ChartPoint, ChartSeries } from "./chart";
+
+export interface Placed {
+  name: string;
+  rank: number | null;
+  family: string | null;
+  totalUs: number;
+  sharePct: number | null;
+  intensity: number; // FLOP a byte.
+  flopsPerS: number;
+  bytesPerS: number;
+  bound: string | null;
+  rooflinePct: number | null;
+  lostUs: number | null; // GPU time beyond what the roof asks for.
+}
+
+/** Operators whose work and time are known, and that move or compute anything. */
+export function placedOf(operators: AttributedRow[]): Placed[] {
+  return operators.flatMap((row) => {
+    const { flops, bytes, total_us: totalUs } = row;
+    if (flops === null || bytes === null || totalUs === null || totalUs <= 0 || bytes <= 0) return [];
+    const seconds = totalUs / 1e6;
+    return [
+      {
+        name: row.name,
+        rank: row.rank,
+        family: row.family ?? null,
+        totalUs,
+        sharePct: row.share_pct,
+        intensity: flops / bytes,
+        flopsPerS: flops / seconds,
+        bytesPerS: bytes / seconds,
+        bound: row.bound,
+        rooflinePct: row.roofline_pct,
+        lostUs: row.roofline_pct === null ? null : totalUs * Math.max(0, 1 - row.roofline_pct / 100),
+      },
+    ];
+  });
+}
+
+export interface Roof {
+  label: string;
+  flopsPerS: number;
+  main: boolean; // Most of the arithmetic is of this type.
+}
+
+/** Highest first; types with one peak share a roof. */
+export function roofsOf(efficiency: EfficiencyFigures): Roof[] {
+  const byPeak = new Map<number, string[]>();
+  for (const { dtype, tflops } of efficiency.peaks) byPeak.set(tflops, [...(byPeak.get(tflops) ?? []), dtype]);
+  return [...byPeak]
+    .sort(([a], [b]) => b - a)
+    .map(([tflops, types]) => ({
+      label: types.join(", "),
+      flopsPerS: tflops * 1e12,
+      main: efficiency.math_dtype !== null && types.includes(efficiency.math_dtype),
+    }));
+}
+
+const LEAST_RADIUS = 3;
+const MOST_RADIUS = 16;
+
+/** Dots whose areas are their shares of GPU time. */
+function dots(placed: Placed[], nameOf: (one: Placed) => string): ChartPoint[] {
+  return placed.map((one) => ({
+    x: one.intensity,
+    y: one.flopsPerS,
+    name: nameOf(one),
+    radius: Math.max(LEAST_RADIUS, MOST_RADIUS * Math.sqrt((one.sharePct ?? 0) / 100)),
+  }));
+}
+
+const BOUNDS: [string | null, string, string][] = [
+  ["memory", "bound by memory", "--series-2"],
+  ["compute", "bound by arithmetic", "--series-1"],
+  [null, "bound not told", "--dim"],
+];
+
+/** The slanted roof up to the highest flat one, the flat ones from where they begin to bind, the operators, and the picked one again. */
+export function rooflineSeries(placed: Placed[], efficiency: EfficiencyFigures, nameOf: (one: Placed) => string, picked = ""): ChartSeries[] {
+  const visible = placed.filter((one) => one.intensity > 0);
+  const series: ChartSeries[] = [];
+  const roofs = roofsOf(efficiency);
+  const bandwidth = efficiency.memory_bandwidth_gbs === null ? null : efficiency.memory_bandwidth_gbs * 1e9;
+  const left = Math.min(1, ...visible.map((one) => one.intensity));
+  const ridges = bandwidth === null ? [] : roofs.map((roof) => roof.flopsPerS / bandwidth);
+  const right = Math.max(10, ...visible.map((one) => one.intensity), ...ridges.map((ridge) => 2 * ridge));
+  if (bandwidth !== null) {
+    const end = ridges[0] ?? right;
+    series.push({ label: "memory bandwidth", color: "--text", points: [{ x: left, y: left * bandwidth }, { x: end, y: end * bandwidth }] });
+  }
+  roofs.forEach((roof, index) => {
+    const begin = Math.max(left, ridges[index] ?? left);
+    const points = [{ x: begin, y: roof.flopsPerS }, { x: right, y: roof.flopsPerS }];
+    series.push({ label: `peak of ${roof.label}`, color: roof.main ? "--text" : `--series-${(index % 4) + 3}`, dashed: !roof.main, points });
+  });
+  for (const [bound, label, color] of BOUNDS) {
+    const points = dots(visible.filter((one) => (bound === null ? one.bound !== "memory" && one.bound !== "compute" : one.bound === bound)), nameOf);
+    if (points.length > 0) series.push({ label, kind: "points", color, points });
+  }
+  const points = dots(visible.filter((one) => nameOf(one) === picked), nameOf);
+  if (points.length > 0) series.push({ label: picked, kind: "points", color: "--series-6", points });
+  return series;
+}

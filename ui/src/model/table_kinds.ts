@@ -1,0 +1,102 @@
+// What the view of tables shows of each kind of row.
+import type { Report } from "../api/types";
+import { pathOfKernel, pathOfLayer, pathOfLine, pathOfOperator } from "./hierarchy";
+
+export type TableId = "operators" | "kernels" | "layers" | "lines" | "regions";
+export type Clock = "gpu" | "host";
+
+/** A row of any table, with what tables and maps need of it. */
+export interface AnyRow {
+  name: string;
+  path: string[];
+  rank: number | null;
+  count: number;
+  figures: Record<string, number | null>;
+  words: Record<string, string | null>;
+}
+
+export interface TableKind {
+  id: TableId;
+  title: string;
+  meaning: string;
+  missing: string; // Where there are no rows: what would record them.
+  clocks: Clock[]; // That its map can show; none: it has no map.
+  sort: string;
+}
+
+export const TABLE_KINDS: TableKind[] = [
+  {
+    id: "operators",
+    title: "Operators",
+    meaning: "What the framework was asked to compute; each GPU task belongs to the innermost operator that launched it.",
+    missing: "No operators were recorded: profile with ProfilerActivity.CPU.",
+    clocks: ["gpu", "host"],
+    sort: "total_us",
+  },
+  {
+    id: "kernels",
+    title: "Kernels",
+    meaning: "What ran on the GPU: kernels, copies and sets.",
+    missing: "No GPU work was recorded: profile with ProfilerActivity.CUDA, or use headroom record where there is a GPU.",
+    clocks: ["gpu"],
+    sort: "total_us",
+  },
+  {
+    id: "layers",
+    title: "Layers",
+    meaning: "Modules of the model; each GPU task, of backward too, belongs to the innermost module around its forward call.",
+    missing: "No layers were recorded: profile with with_stack=True, or time the loop with headroom.torch.profile_loop(loader, model, optimizer).",
+    clocks: ["gpu", "host"],
+    sort: "total_us",
+  },
+  {
+    id: "lines",
+    title: "Source lines",
+    meaning: "GPU time by the innermost function of your own code.",
+    missing: "No Python frames were recorded: profile with with_stack=True.",
+    clocks: ["gpu"],
+    sort: "total_us",
+  },
+  {
+    id: "regions",
+    title: "Regions",
+    meaning: "Ranges that the program marked: timers of Headroom, record_function, ranges of frameworks.",
+    missing: "The program marks no regions: use torch.profiler.record_function or headroom.scope.",
+    clocks: [],
+    sort: "total_ms",
+  },
+];
+
+/** Numbers and words of a row, by their keys. */
+function anyRow(row: object, name: string, path: string[], rank: number | null, count: number): AnyRow {
+  const figures: AnyRow["figures"] = {};
+  const words: AnyRow["words"] = {};
+  for (const [key, value] of Object.entries(row) as [string, unknown][]) {
+    if (typeof value === "number") figures[key] = value;
+    else if (typeof value === "string") words[key] = value;
+  }
+  return { name, path, rank, count, figures, words };
+}
+
+export function rowsOf(report: Report, id: TableId): AnyRow[] {
+  switch (id) {
+    case "operators":
+      return report.operators.map((row) => anyRow(row, row.name, pathOfOperator(row), row.rank, row.count));
+    case "kernels":
+      return report.kernels.map((row) => anyRow(row, row.name, pathOfKernel(row), row.rank, row.count));
+    case "layers":
+      return report.layers.map((row) => anyRow(row, row.name, pathOfLayer(row), row.rank, row.count));
+    case "lines":
+      return report.lines.map((row) => anyRow(row, row.location, pathOfLine(row), row.rank, row.count));
+    case "regions":
+      return report.regions.map((row) => anyRow(row, row.key, [row.key], row.rank, row.count));
+  }
+}
+
+/** Microseconds of a row that no other row holds, too. */
+export const sizeOf = (row: AnyRow, clock: Clock): number => row.figures[clock === "gpu" ? "total_us" : "self_host_us"] ?? 0;
+
+/** Those of its clocks for which the rows have times. */
+export function clocksOf(kind: TableKind, rows: AnyRow[]): Clock[] {
+  return kind.clocks.filter((clock) => rows.some((row) => sizeOf(row, clock) > 0));
+}

@@ -1,0 +1,94 @@
+import type { CallbackRow, RegionRow, TimingRow } from "../api/report_tables";
+import { type Column, DataTable, useOrder } from "../components/data_table";
+import { MetricTable } from "../components/metric_table";
+import { formatCount, formatMs, formatPercent } from "../format";
+import { groupsOf } from "../model/machine";
+import type { ViewProps } from "./registry";
+
+const TIMINGS: Column<TimingRow>[] = [
+  { key: "name", title: "Part", cell: (row) => row.name, kind: "name" },
+  { key: "inside", title: "Inside", cell: (row) => row.inside },
+  { key: "rank", title: "Rank", cell: (row) => row.rank, format: String, varies: true },
+  { key: "count", title: "Steps", cell: (row) => row.count, format: formatCount },
+  { key: "total", title: "Total", cell: (row) => row.total_ms, format: formatMs },
+  { key: "share", title: "Share", meaning: "Of the steps' time on the host", cell: (row) => row.share_pct, format: formatPercent, kind: "share" },
+  { key: "mean", title: "Mean", meaning: "A step", cell: (row) => row.mean_ms, format: formatMs },
+  { key: "p50", title: "Median", meaning: "A step", cell: (row) => row.p50_ms, format: formatMs },
+  { key: "p99", title: "99 %", meaning: "A step", cell: (row) => row.p99_ms, format: formatMs },
+  { key: "gpu", title: "GPU work", meaning: "GPU work launched in it", cell: (row) => row.gpu_ms, format: formatMs },
+];
+
+const CALLBACKS: Column<CallbackRow>[] = [
+  { key: "callback", title: "Callback", cell: (row) => row.callback, kind: "name" },
+  { key: "event", title: "Event", cell: (row) => row.event },
+  { key: "rank", title: "Rank", cell: (row) => row.rank, format: String, varies: true },
+  { key: "count", title: "Calls", cell: (row) => row.count, format: formatCount },
+  { key: "total", title: "Total", cell: (row) => row.total_ms, format: formatMs },
+  { key: "self", title: "Itself", meaning: "Without callbacks that it calls", cell: (row) => row.self_ms, format: formatMs },
+  { key: "share", title: "Share", meaning: "Of the whole steps", cell: (row) => row.share_pct, format: formatPercent, kind: "share" },
+];
+
+const REGIONS: Column<RegionRow>[] = [
+  { key: "key", title: "Region", cell: (row) => row.key, kind: "name" },
+  { key: "rank", title: "Rank", cell: (row) => row.rank, format: String, varies: true },
+  { key: "count", title: "Times", cell: (row) => row.count, format: formatCount },
+  { key: "total", title: "Total", cell: (row) => row.total_ms, format: formatMs },
+  { key: "self", title: "Itself", meaning: "While no other region is open inside", cell: (row) => row.self_ms, format: formatMs },
+  { key: "p50", title: "Median", cell: (row) => row.p50_ms, format: formatMs },
+  { key: "p99", title: "99 %", cell: (row) => row.p99_ms, format: formatMs },
+  { key: "max", title: "Most", cell: (row) => row.max_ms, format: formatMs },
+  { key: "gpu", title: "GPU work", meaning: "GPU work launched inside", cell: (row) => row.gpu_ms, format: formatMs },
+];
+
+/** A heading, and the rows or what would record them. */
+function Section<Row>({ id, title, missing, columns, rows }: { id: string; title: string; missing: string; columns: Column<Row>[]; rows: Row[] }) {
+  const { order, onOrder } = useOrder("total");
+  return (
+    <section aria-labelledby={id}>
+      <h2 id={id}>{title}</h2>
+      {rows.length === 0 ? <p class="dim">{missing}</p> : <DataTable label={title} columns={columns} rows={rows} order={order} onOrder={onOrder} />}
+    </section>
+  );
+}
+
+export function System({ report }: ViewProps) {
+  const groups = groupsOf(report.metrics);
+  return (
+    <>
+      <h2>The machine while the job ran, and the parts of the loop that its host went through.</h2>
+      {groups.length === 0 && (
+        <p class="card">
+          No metrics of the machine were recorded. <code>headroom record -o run.pftrace -- python train.py</code> records processors, memory, disks,
+          network and GPUs beside the program; <code>headroom monitor</code> shows them live.
+        </p>
+      )}
+      {groups.map(({ title, rows }) => (
+        <section key={title} aria-label={title}>
+          <h2>{title}</h2>
+          <MetricTable label={title} rows={rows} />
+        </section>
+      ))}
+      <Section
+        id="timings"
+        title="Parts of the loop"
+        missing="No whole step was recorded: profile with ProfilerActivity.CPU and call prof.step() after each iteration."
+        columns={TIMINGS}
+        rows={report.timings}
+      />
+      <Section
+        id="callbacks"
+        title="Callbacks"
+        missing="No callbacks of a trainer were recorded; headroom.callbacks.wrap(trainer) times each of them."
+        columns={CALLBACKS}
+        rows={report.callbacks}
+      />
+      <Section
+        id="regions"
+        title="Regions"
+        missing="The program marks no regions: use torch.profiler.record_function or headroom.scope."
+        columns={REGIONS}
+        rows={report.regions}
+      />
+    </>
+  );
+}

@@ -1,0 +1,181 @@
+import { useEffect, useMemo, useState } from "preact/hooks";
+import type { Report } from "../api/types";
+import { Choice } from "../components/choice";
+import { type Column, DataTable } from "../components/data_table";
+import { NodeMap } from "../components/node_map";
+import { formatBytes, formatCount, formatFlops, formatMs, formatPercent, formatUs } from "../format";
+import { isInside, nodeAt, pathOfText, textOfPath, treeOf } from "../model/hierarchy";
+import type { MapShape } from "../model/map_layout";
+import { filtered } from "../model/table";
+import { type AnyRow, type Clock, clocksOf, rowsOf, sizeOf, TABLE_KINDS, type TableKind } from "../model/table_kinds";
+import { type UrlState, writeState } from "../model/url_state";
+import type { ViewProps } from "./registry";
+import "./tables.css";
+
+type Format = (value: number) => string;
+
+const figure = (key: string, title: string, format: Format, meaning: string): Column<AnyRow> => ({
+  key,
+  title,
+  meaning,
+  cell: (row) => row.figures[key] ?? null,
+  format,
+});
+
+const word = (key: string, title: string, meaning: string): Column<AnyRow> => ({ key, title, meaning, cell: (row) => row.words[key] ?? null });
+
+const NAME: Column<AnyRow> = { key: "name", title: "Name", cell: (row) => row.name, kind: "name" };
+const RANK: Column<AnyRow> = { key: "rank", title: "Rank", cell: (row) => row.rank, format: String, varies: true };
+const COUNT: Column<AnyRow> = { key: "count", title: "Calls", cell: (row) => row.count, format: formatCount };
+const SHARE: Column<AnyRow> = { ...figure("share_pct", "Share", formatPercent, "GPU time over that of all GPU work of the rank"), kind: "share" };
+
+/** All that any table has: those of which no row knows anything are not shown. */
+const COLUMNS: Column<AnyRow>[] = [
+  NAME,
+  RANK,
+  COUNT,
+  figure("total_us", "GPU time", formatUs, "Summed durations of its GPU tasks"),
+  SHARE,
+  figure("total_ms", "Host time", formatMs, "Summed durations; entries inside one of the same name count once"),
+  figure("self_ms", "Self", formatMs, "Time in which no other region is open inside"),
+  figure("gpu_ms", "GPU time", formatMs, "GPU work launched inside"),
+  figure("self_host_us", "Host, itself", formatUs, "Host time without what is called inside"),
+  figure("forward_us", "Forward", formatUs, "GPU time launched in the forward pass"),
+  figure("backward_us", "Backward", formatUs, "GPU time launched in the backward pass"),
+  figure("flops", "Work", formatFlops, "Floating-point operations of all calls; a multiply-add is two"),
+  figure("bytes", "Traffic", formatBytes, "Least device-memory traffic: each input and output once"),
+  word("bound", "Bound by", "The nearer roof of the device: arithmetic or memory"),
+  figure("roofline_pct", "Of the roof", formatPercent, "Achieved share of what the roofline allows"),
+  word("class", "Kind", "Kind of work, by the kernel's name"),
+  word("family", "Kind", "Kind of work, by the operator's name"),
+  word("tensor_cores", "Tensor cores", "Whether the kernel runs on tensor cores, by its name"),
+];
+
+/** Of single calls. */
+const CALL_COLUMNS: Column<AnyRow>[] = [
+  figure("host_us", "Host, all", formatUs, "Host time of the calls, what they call included"),
+  ...(["mean_us", "p50_us", "min_us", "max_us"] as const).map((key) => figure(key, titleOfCall(key), formatUs, "GPU time of one call")),
+  ...(["mean_ms", "p50_ms", "p99_ms", "min_ms", "max_ms"] as const).map((key) => figure(key, titleOfCall(key), formatMs, "Of single entries")),
+];
+
+function titleOfCall(key: string): string {
+  const titles: Record<string, string> = { mean: "Mean", p50: "Median", p99: "99 %", min: "Least", max: "Most" };
+  return titles[key.split("_")[0] ?? ""] ?? key;
+}
+
+const CLOCK_TITLES: Record<Clock, string> = { gpu: "GPU time", host: "Host time" };
+const SHAPES: { id: MapShape; title: string }[] = [
+  { id: "icicle", title: "Icicle" },
+  { id: "treemap", title: "Tree map" },
+];
+
+/** A text that the address gets when it is finished: a letter each would fill the browser's history. */
+function FilterInput({ value, onDone, onInput }: { value: string; onDone: (text: string) => void; onInput: (text: string) => void }) {
+  return (
+    <input
+      type="search"
+      aria-label="Filter by name"
+      placeholder="Filter, such as: gemm fp16"
+      value={value}
+      onInput={(event) => onInput(event.currentTarget.value)}
+      onChange={(event) => onDone(event.currentTarget.value)}
+    />
+  );
+}
+
+function Tabs({ report, kind, state }: { report: Report; kind: TableKind; state: UrlState }) {
+  return (
+    <nav class="tabs" aria-label="Tables">
+      {TABLE_KINDS.map((one) => (
+        <a key={one.id} href={writeState({ ...state, query: { of: one.id } })} aria-current={one === kind ? "page" : undefined}>
+          {one.title} <span class="dim">{formatCount(report[one.id].length)}</span>
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+function Contents({ kind, rows, state, go }: { kind: TableKind; rows: AnyRow[] } & Pick<ViewProps, "state" | "go">) {
+  const { query } = state;
+  const set = (changes: Record<string, string>) => go({ ...state, query: { ...query, of: kind.id, ...changes } });
+  const [filter, setFilter] = useState(query.filter ?? "");
+  useEffect(() => setFilter(query.filter ?? ""), [query.filter]);
+  const clocks = useMemo(() => clocksOf(kind, rows), [kind, rows]);
+  const clock = clocks.find((one) => one === query.time) ?? clocks[0];
+  const shape = SHAPES.find((one) => one.id === query.map)?.id ?? "icicle";
+  const zoomText = query.zoom ?? "";
+  const zoomed = useMemo(() => pathOfText(zoomText), [zoomText]);
+  const tree = useMemo(
+    () => (clock === undefined ? null : treeOf(rows.map((row) => ({ path: row.path, value: sizeOf(row, clock) })), `All ${kind.title.toLowerCase()}`)),
+    [rows, clock, kind],
+  );
+  const zoom = useMemo(() => (tree === null ? [] : nodeAt(tree, zoomed).path), [tree, zoomed]);
+  const shown = useMemo(() => {
+    const inside = zoom.length === 0 ? rows : rows.filter((row) => isInside(row.path, zoom));
+    return filtered(inside, (row) => `${row.name} ${row.words.class ?? ""} ${row.words.family ?? ""}`, filter);
+  }, [rows, zoom, filter]);
+  const columns = query.columns === "all" ? [...COLUMNS, ...CALL_COLUMNS] : COLUMNS;
+  const order = { by: query.sort ?? kind.sort, ascending: query.dir === "asc" };
+
+  return (
+    <>
+      {tree !== null && tree.value > 0 && clock !== undefined && (
+        <section class="card" aria-label="Map">
+          <div class="tools">
+            <Choice label="Shape of the map" options={SHAPES} value={shape} onValue={(map) => set({ map })} />
+            {clocks.length > 1 && (
+              <Choice label="Size" options={clocks.map((id) => ({ id, title: CLOCK_TITLES[id] }))} value={clock} onValue={(time) => set({ time })} />
+            )}
+            <span class="dim">{shape === "icicle" ? "Width" : "Area"} is {clock === "gpu" ? "GPU time" : "host time"}. Click a part to go in; the table below follows.</span>
+          </div>
+          <NodeMap
+            label={`${kind.title} by ${CLOCK_TITLES[clock]}`}
+            root={tree}
+            zoom={zoom}
+            shape={shape}
+            format={formatUs}
+            onZoom={(path) => set({ zoom: textOfPath(path) })}
+          />
+        </section>
+      )}
+      <div class="tools">
+        <FilterInput value={filter} onInput={setFilter} onDone={(text) => set({ filter: text })} />
+        <label>
+          <input
+            type="checkbox"
+            checked={query.columns === "all"}
+            onChange={(event) => set({ columns: event.currentTarget.checked ? "all" : "" })}
+          />{" "}
+          Figures of single calls
+        </label>
+        <span class="dim" aria-live="polite">
+          {formatCount(shown.length)} of {formatCount(rows.length)} rows
+        </span>
+      </div>
+      {shown.length > 0 && (
+        <DataTable
+          key={kind.id}
+          label={kind.title}
+          columns={columns}
+          rows={shown}
+          order={order}
+          onOrder={({ by, ascending }) => set({ sort: by, dir: ascending ? "asc" : "" })}
+        />
+      )}
+    </>
+  );
+}
+
+export function Tables({ report, state, go }: ViewProps) {
+  const kind = TABLE_KINDS.find((one) => one.id === state.query.of) ?? TABLE_KINDS.find((one) => report[one.id].length > 0) ?? TABLE_KINDS[0];
+  const rows = useMemo(() => (kind === undefined ? [] : rowsOf(report, kind.id)), [report, kind]);
+  if (kind === undefined) return null;
+  return (
+    <div class="tables-view">
+      <h2>Where the time goes, by name: the rows at the top are worth a change.</h2>
+      <Tabs report={report} kind={kind} state={state} />
+      <p>{rows.length === 0 ? kind.missing : kind.meaning}</p>
+      {rows.length > 0 && <Contents key={kind.id} kind={kind} rows={rows} state={state} go={go} />}
+    </div>
+  );
+}
