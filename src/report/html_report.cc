@@ -1,12 +1,12 @@
 #include "report/html_report.h"
 
 #include <fmt/format.h>
-#include <openssl/evp.h>
 #include <openssl/sha.h>
 
 #include <array>
 #include <utility>
 
+#include "report/base64.h"
 #include "report/json_writer.h"
 
 namespace headroom {
@@ -27,9 +27,8 @@ std::string_view FileNamed(std::span<const NamedText> page, std::string_view nam
 std::string HashSource(std::string_view content) {
   std::array<unsigned char, SHA256_DIGEST_LENGTH> hash{};
   SHA256(reinterpret_cast<const unsigned char*>(content.data()), content.size(), hash.data());
-  std::array<unsigned char, 4 * ((SHA256_DIGEST_LENGTH + 2) / 3) + 1> text{};
-  EVP_EncodeBlock(text.data(), hash.data(), hash.size());
-  return fmt::format("'sha256-{}'", reinterpret_cast<const char*>(text.data()));
+  return fmt::format("'sha256-{}'", Base64(std::string_view(
+                                        reinterpret_cast<const char*>(hash.data()), hash.size())));
 }
 
 /// Nothing from elsewhere, no script and no style but these.

@@ -1,9 +1,12 @@
 #include "serve/page_answers.h"
 
+#include <fmt/format.h>
+
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "report/base64.h"
 #include "serve/questions.h"
 #include "serve/replies.h"
 
@@ -18,9 +21,9 @@ struct FirstQuestion {
   bool instead = false;  ///< Asked where the one before has no answer.
 };
 
-/// In the page's order; held against it by ui/e2e/offline.test.ts. The timeline asks by where one
-/// looks, and is left out.
+/// In the page's order; held against it by ui/e2e/offline.test.ts.
 const FirstQuestion kFirstQuestions[] = {
+    {"traces", "traces"},
     {"gpus", "gpus"},
     {"predict?total-steps=1000", "predict", {{"total-steps", "1000"}}},
     {"predict", "predict", {}, /*instead=*/true},
@@ -30,6 +33,18 @@ const FirstQuestion kFirstQuestions[] = {
      {{"gpus", "1,2,4,8,16,32,64"}, {"bandwidth-gbps", "100"}, {"gpus-per-node", "1"}}},
 };
 
+/// Before base64 makes a third more of them.
+constexpr std::size_t kMostTileBytes = 2'000'000;
+
+/// The whole trace, as finely as there is room for.
+void AddTimeline(TimelineAnswers& timeline, std::vector<PageAnswer>& answers) {
+  answers.push_back({"timeline", timeline.TracksJson()});
+  for (const TimelineAnswers::KeptTile& tile : timeline.CoarseTiles(kMostTileBytes)) {
+    answers.push_back({fmt::format("timeline/tile?level={}&index={}", tile.level, tile.index),
+                       fmt::format("\"{}\"", Base64(tile.bytes))});
+  }
+}
+
 }  // namespace
 
 Result<std::vector<PageAnswer>> AnswersOfPage(TraceSession& session) {
@@ -38,6 +53,7 @@ Result<std::vector<PageAnswer>> AnswersOfPage(TraceSession& session) {
   std::vector<PageAnswer> answers = {{"report", session.ReportJson()},
                                      {"scenarios", RenderScenariosJson()},
                                      {"whatif", std::move(ranking).value()}};
+  AddTimeline(session.timeline(), answers);
   bool failed = false;
   for (const FirstQuestion& asked : kFirstQuestions) {
     if (asked.instead && !failed) continue;

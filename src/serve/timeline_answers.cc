@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <numeric>
 #include <span>
 #include <utility>
 
@@ -191,6 +193,27 @@ Result<std::string> TimelineAnswers::TileBytes(const TileQuery& query) {
     tracks.push_back(static_cast<std::uint32_t>(track));
   }
   return EncodeTile(MakeTile(set, tracks, static_cast<int>(query.level), query.index), set);
+}
+
+std::vector<TimelineAnswers::KeptTile> TimelineAnswers::CoarseTiles(std::size_t most_bytes) {
+  constexpr std::int64_t kSmallestWindow = 256;  // Pixels.
+  const TrackSet& set = Tracks().set();
+  const std::int64_t length = (set.end - set.begin).ns();
+  std::vector<std::uint32_t> tracks(set.tracks.size());
+  std::iota(tracks.begin(), tracks.end(), 0u);
+  int level = 0;
+  while (level < kMostLevel && (length >> level) > kSmallestWindow) ++level;
+  std::vector<KeptTile> kept;
+  for (std::size_t bytes = 0; level >= 0; --level) {
+    std::vector<KeptTile> finer;
+    for (std::int64_t index = 0; index <= (length >> level) / kTileBuckets; ++index) {
+      finer.push_back({level, index, EncodeTile(MakeTile(set, tracks, level, index), set)});
+      bytes += finer.back().bytes.size();
+      if (bytes > most_bytes) return kept;
+    }
+    std::move(finer.begin(), finer.end(), std::back_inserter(kept));
+  }
+  return kept;
 }
 
 Result<std::string> TimelineAnswers::SpanJson(std::int64_t lane_number, std::int64_t row_number) {

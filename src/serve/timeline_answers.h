@@ -1,6 +1,7 @@
 // What the page asks about time: tracks, tiles, one span, a search, a stretch, a forecast's tracks.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -42,6 +43,14 @@ class TimelineAnswers {
   };
   /// Columns (EncodeTile()).
   Result<std::string> TileBytes(const TileQuery& query);
+  struct KeptTile {
+    int level = 0;
+    std::int64_t index = 0;
+    std::string bytes = {};
+  };
+  /// Of all tracks of the trace: whole levels, from one that any window shows whole to ever finer
+  /// ones, as long as all of them together take no more than `most_bytes`.
+  std::vector<KeptTile> CoarseTiles(std::size_t most_bytes);
   /// headroom.span/1: one span of the trace, what is known of it, and what it has to do with
   /// others.
   Result<std::string> SpanJson(std::int64_t lane, std::int64_t row);

@@ -1,6 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { fetchReport, fetchScenarios } from "./api/client";
 import type { Report, Scenario } from "./api/types";
+import { Boundary } from "./components/boundary";
 import { readState, type UrlState, withView, writeState } from "./model/url_state";
 import { VIEW_IDS, VIEWS } from "./views/registry";
 
@@ -53,7 +54,9 @@ export function App() {
         )}
         {error === "" && (report === null || catalogue === null) && <p class="dim">Reading the report …</p>}
         {shown !== undefined && report !== null && catalogue !== null && (
-          <shown.Component report={report} catalogue={catalogue} state={state} go={go} />
+          <Boundary key={shown.id}>
+            <shown.Component report={report} catalogue={catalogue} state={state} go={go} />
+          </Boundary>
         )}
       </main>
     </>

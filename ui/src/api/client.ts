@@ -1,5 +1,5 @@
 // The server's answers, or those inside a page that is a file. Every failure is a sentence for the user.
-import { answerIn, embeddedAnswers, needsServer } from "./embedded";
+import { answerIn, embeddedAnswers } from "./embedded";
 import type { Report, Scenario } from "./types";
 
 async function get(path: string, signal?: AbortSignal): Promise<Response> {
@@ -28,9 +28,8 @@ export async function ask<T>(path: string, signal?: AbortSignal): Promise<T> {
   return (await get(path, signal)).json() as Promise<T>;
 }
 
-/** The same for columns, which a server alone has. */
+/** The same for columns, of a server. */
 export async function askBytes(path: string, signal?: AbortSignal): Promise<ArrayBuffer> {
-  if (embeddedAnswers() !== null) needsServer();
   return (await get(path, signal)).arrayBuffer();
 }
 

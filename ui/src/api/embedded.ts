@@ -19,6 +19,13 @@ export function answerIn(answers: Answers, path: string): unknown {
   return answer;
 }
 
+/** Columns, which are kept as base64; null: the file does not hold them. */
+export function bytesIn(answers: Answers, path: string): ArrayBuffer | null {
+  const text = answers.get(path);
+  if (typeof text !== "string") return null;
+  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0)).buffer;
+}
+
 let answers: Answers | null | undefined;
 
 /** The page's own answers; null: it has a server to ask. */

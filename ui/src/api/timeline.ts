@@ -1,5 +1,6 @@
 // The timeline's questions (docs/ui.md). All times are ns from the first event.
 import { ask, askBytes } from "./client";
+import { bytesIn, embeddedAnswers } from "./embedded";
 
 export type TrackKind = "critical-path" | "stream" | "thread" | "counter";
 
@@ -80,9 +81,13 @@ const ofScenario = (scenario: string) => (scenario === "" ? "" : `scenario=${enc
 export const fetchTimeline = (scenario: string, signal?: AbortSignal): Promise<Timeline> =>
   ask(scenario === "" ? "timeline" : `timeline?${ofScenario(scenario)}`, signal);
 
-export function fetchTile(scenario: string, level: number, index: number, tracks: number[]): Promise<ArrayBuffer> {
+/** null: a page that is a file holds nothing as fine. */
+export async function fetchTile(scenario: string, level: number, index: number, tracks: number[]): Promise<ArrayBuffer | null> {
+  const path = `timeline/tile?level=${level}&index=${index}`;
+  const kept = embeddedAnswers();
+  if (kept !== null) return bytesIn(kept, path);
   const of = scenario === "" ? "" : `&${ofScenario(scenario)}`;
-  return askBytes(`timeline/tile?level=${level}&index=${index}&tracks=${tracks.join(",")}${of}`);
+  return askBytes(`${path}&tracks=${tracks.join(",")}${of}`);
 }
 
 export const fetchSpan = (lane: number, row: number, signal?: AbortSignal): Promise<Span> =>

@@ -78,11 +78,12 @@ export interface PlacedTile {
   toNs: number;
 }
 
-type Fetch = (level: number, index: number, tracks: number[]) => Promise<ArrayBuffer>;
+/** null: there is none as fine, nor will there be. */
+type Fetch = (level: number, index: number, tracks: number[]) => Promise<ArrayBuffer | null>;
 
 /** Tiles by level, index and track. The oldest go when they take too much memory. */
 export class TileCache {
-  private readonly tiles = new Map<string, Tile | null>(); // null: asked for.
+  private readonly tiles = new Map<string, Tile | null>(); // null: asked for, or not to be had.
   private bytes = 0;
 
   constructor(
@@ -116,7 +117,7 @@ export class TileCache {
   }
 
   private best(level: number, index: number, track: number, fromNs: number, toNs: number): PlacedTile | null {
-    const COARSER = 8;
+    const COARSER = 24;
     for (let up = 0; up <= COARSER; ++up) {
       const at = Math.floor(index / 2 ** up);
       const key = this.key(level + up, at, track);
@@ -137,7 +138,9 @@ export class TileCache {
   private async load(level: number, index: number, tracks: number[]): Promise<void> {
     for (const track of tracks) this.tiles.set(this.key(level, index, track), null);
     try {
-      const tile = decodeTile(await this.fetch(level, index, tracks));
+      const bytes = await this.fetch(level, index, tracks);
+      if (bytes === null) return;
+      const tile = decodeTile(bytes);
       for (const track of tracks) this.tiles.set(this.key(level, index, track), tile);
       this.bytes += tile.bytes;
       this.shrink();

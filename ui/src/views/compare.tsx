@@ -95,7 +95,8 @@ function Whole({ before, after }: { before: ComparedReport; after: ComparedRepor
 }
 
 export function Compare({ report, state, go }: ViewProps) {
-  const traces = useAnswer<{ traces: { trace: number; path: string }[] }>("traces").answer?.traces ?? null;
+  const open = useAnswer<{ traces: { trace: number; path: string }[] }>("traces");
+  const traces = open.answer?.traces ?? null;
   const others = traces?.slice(1) ?? [];
   const chosen = others.find((one) => String(one.trace) === state.query.with) ?? others[0];
   const other = useAnswer<ComparedReport>(chosen === undefined ? null : `report?trace=${chosen.trace}`);
@@ -107,6 +108,7 @@ export function Compare({ report, state, go }: ViewProps) {
   const rows = useMemo(() => (after === null ? [] : rowDifferences(before, after, table)), [before, after, table]);
   const set = (query: Record<string, string>) => go({ ...state, query: { ...state.query, ...query } });
 
+  if (open.error !== "") return <p class="card error">{open.error}</p>;
   if (traces === null) return <p class="dim">Looking what is open …</p>;
   if (chosen === undefined)
     return (

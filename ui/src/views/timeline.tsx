@@ -1,5 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { fetchRange, fetchSearch, fetchSpan, fetchTimeline, type NameTotal, type Range, type Search, type Span, type SpanPlace, type Timeline as Tracks } from "../api/timeline";
+import { embeddedAnswers } from "../api/embedded";
 import { formatCount, formatNs, formatPercent } from "../format";
 import { Pane, type Selected } from "../timeline/pane";
 import { SharedView } from "../timeline/shared_view";
@@ -143,6 +144,7 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report"> & { 
   const latest = useRef(state);
   latest.current = state;
   const fail = (failure: Error) => setError(failure.message);
+  const isFile = embeddedAnswers() !== null;
 
   useEffect(() => {
     let timer = 0;
@@ -170,7 +172,7 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report"> & { 
 
   useEffect(() => {
     setSpan(null);
-    if (selected === null) return;
+    if (selected === null || isFile) return;
     const abort = new AbortController();
     fetchSpan(selected.lane, selected.row, abort.signal).then(setSpan, (failure: Error) => !abort.signal.aborted && fail(failure));
     return () => abort.abort();
@@ -178,7 +180,7 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report"> & { 
 
   useEffect(() => {
     setSums(null);
-    if (range === null) return;
+    if (range === null || isFile) return;
     const abort = new AbortController();
     const timer = setTimeout(() => {
       fetchRange(range.begin, range.end, abort.signal).then(setSums, (failure: Error) => !abort.signal.aborted && fail(failure));
@@ -192,7 +194,7 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report"> & { 
   useEffect(() => {
     setSearch(null);
     setHit(0);
-    if (text === "") return;
+    if (text === "" || isFile) return;
     const abort = new AbortController();
     const timer = setTimeout(() => {
       fetchSearch(text, abort.signal).then(setSearch, (failure: Error) => !abort.signal.aborted && fail(failure));
@@ -206,7 +208,7 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report"> & { 
   useEffect(() => {
     setError("");
     setForecast(null);
-    if (scenario === "") return;
+    if (scenario === "" || isFile) return;
     const abort = new AbortController();
     fetchTimeline(scenario, abort.signal).then(setForecast, (failure: Error) => !abort.signal.aborted && fail(failure));
     return () => abort.abort();
@@ -231,6 +233,7 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report"> & { 
       <section aria-label="Controls" class="timeline-controls">
         <form
           role="search"
+          hidden={isFile}
           onSubmit={(event) => {
             event.preventDefault();
             stepTo(1);
@@ -276,7 +279,7 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report"> & { 
             ))}
           </select>
         </label>
-        <label>
+        <label hidden={isFile}>
           Forecast below{" "}
           <select value={scenario} onChange={(event) => set({ scenario: event.currentTarget.value })}>
             <option value="">none</option>
@@ -315,6 +318,11 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report"> & { 
       {forecast !== null && <ForecastPane forecast={forecast} shared={shared} onFailure={fail} />}
       {sums !== null && range !== null && <RangePanel range={sums} tracks={tracks} onShow={() => shared.set(range)} onDrop={() => setRange(null)} />}
       {selected !== null && <SpanPanel selected={selected} span={span} onGo={goTo} />}
+      {isFile && (
+        <p class="card">
+          This page is a file. To search, to see forecasts, what is known of a span and finer detail: <code>headroom ui TRACE</code>
+        </p>
+      )}
       <p class="dim">
         Drag to move, Ctrl and the wheel or two fingers to zoom, Shift and drag to measure a stretch. Keys: W A S D, F for what is selected, / to search, arrows from span to span.
       </p>
