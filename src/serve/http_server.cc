@@ -144,15 +144,16 @@ class Server final : public HttpServer {
                 });
     for (const auto& [name, question] : Questions()) {
       AnswerCache* given = question.is_kept ? &given_[name] : nullptr;
-      server_.Get("/api/v1/" + name, [this, question, given](const httplib::Request& request,
-                                                             httplib::Response& response) {
-        const auto answer = [&] {
-          Query query(request.params);
-          return question.answer(session_, query);
-        };
-        Reply(given == nullptr ? answer() : given->Get(KeyOf(request.params), answer),
-              question.type, response);
-      });
+      server_.Get("/api/v1/" + name,
+                  [this, question = question, given](const httplib::Request& request,
+                                                     httplib::Response& response) {
+                    const auto answer = [&] {
+                      Query query(request.params);
+                      return question.answer(session_, query);
+                    };
+                    Reply(given == nullptr ? answer() : given->Get(KeyOf(request.params), answer),
+                          question.type, response);
+                  });
     }
     server_.Get("/([A-Za-z0-9_.-]*)",
                 [this](const httplib::Request& request, httplib::Response& response) {

@@ -21,7 +21,7 @@ void AddLaunched(const TraceStore& store, HostEventId event, std::vector<SpanLin
 /// Operators of the backward pass name the thread of the forward pass.
 bool IsBackward(const TraceStore& store, std::uint32_t row) {
   const std::int32_t thread = store.host_events.forward_thread[row];
-  return thread != kUnknown32 && thread > 0;
+  return thread > 0;
 }
 
 /// Operators of the other pass, by the number that autograd gives both.
