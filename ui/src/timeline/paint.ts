@@ -88,7 +88,8 @@ function paintRow(
   const left = Math.max(0, (placed.fromNs - view.begin) * perNs);
   const right = Math.min(width, (placed.toNs - view.begin) * perNs);
   for (let i = firstEndingAt(tile, range, (left - origin) / scale); i < range[1]; ++i) {
-    const begin = Math.max(left, origin + (tile.begin[i] as number) * scale);
+    const start = origin + (tile.begin[i] as number) * scale;
+    const begin = Math.max(left, start);
     if (begin >= right) break;
     const end = Math.min(right, origin + (tile.end[i] as number) * scale);
     const style = tile.style[i] as number;
@@ -105,8 +106,8 @@ function paintRow(
       continue;
     }
     row.fill(fill < 0.95 ? mix(colour, palette.stripe, 0.3 + 0.7 * fill) : colour, first, last + 1);
-    // An edge tells neighbours of one colour apart.
-    if (end - begin > 3) row[first] = mix(palette.dark ? 0xff000000 : 0xffffffff, colour, 0.5);
+    // An edge tells neighbours of one colour apart; where a tile begins, there is none.
+    if (end - begin > 3 && start >= left) row[first] = mix(palette.dark ? 0xff000000 : 0xffffffff, colour, 0.5);
   }
 }
 
