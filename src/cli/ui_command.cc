@@ -19,6 +19,7 @@
 #include "cli/output.h"
 #include "embedded/page_files.h"
 #include "serve/http_server.h"
+#include "serve/live_session.h"
 #include "serve/trace_session.h"
 
 namespace headroom::cli {
@@ -30,7 +31,7 @@ constexpr const char* kExamples = R"(Examples:
   headroom ui before.json after.json     and what changed from one to the other
   headroom ui trace.json.gz --port 8080  on a port of one's choice, for a tunnel that stays
 
-Ends by Ctrl-C. Exit codes: 0 fine; 2 usage, or the port is taken; 3 the file is unreadable or no
+Files that are written anew are read again. Ends by Ctrl-C. Exit codes: 0 fine; 2 usage, or the port is taken; 3 the file is unreadable or no
 trace; 4 internal error.
 )";
 
@@ -104,10 +105,9 @@ Result<std::unique_ptr<TraceSession>> UiCommand::Open(
   return TraceSession::Open(options);
 }
 
-Status UiCommand::Run() {
-  const Result<std::unique_ptr<TraceSession>> session =
-      Open(traces_.front(), options_.measured_step_ms);
-  if (!session.ok()) return session.status();
+Result<std::unique_ptr<TraceSession>> UiCommand::OpenAll() const {
+  Result<std::unique_ptr<TraceSession>> session = Open(traces_.front(), options_.measured_step_ms);
+  if (!session.ok()) return session;
   std::vector<TraceSession::Other> others;
   for (const std::string& trace : std::span(traces_).subspan(1)) {
     const Result<std::unique_ptr<TraceSession>> other = Open(trace, std::nullopt);
@@ -115,9 +115,17 @@ Status UiCommand::Run() {
     others.push_back({.path = trace, .report_json = other.value()->ReportJson()});
   }
   session.value()->CompareWith(std::move(others));
+  return session;
+}
+
+Status UiCommand::Run() {
+  std::vector<LiveSession::Stamp> read = LiveSession::StampsOf(traces_);
+  Result<std::unique_ptr<TraceSession>> session = OpenAll();
+  if (!session.ok()) return session.status();
   const EndSignals signals;
-  const Result<std::unique_ptr<HttpServer>> server =
-      HttpServer::Start(*session.value(), PageFiles(), port_);
+  LiveSession live(traces_, std::move(read), std::move(session).value(),
+                   [this] { return OpenAll(); });
+  const Result<std::unique_ptr<HttpServer>> server = HttpServer::Start(live, PageFiles(), port_);
   if (!server.ok()) return server.status();
   const int port = server.value()->port();
   const std::string link = server.value()->Link();

@@ -26,6 +26,8 @@ class UiCommand : public Subcommand {
   /// @param measured_step_ms  of that trace; nullopt: not known
   Result<std::unique_ptr<TraceSession>> Open(const std::string& trace,
                                              std::optional<double> measured_step_ms) const;
+  /// All of them: the first, which knows the others.
+  Result<std::unique_ptr<TraceSession>> OpenAll() const;
 
   CLI::App* app_;
   std::vector<std::string> traces_;  ///< The job, and those that it is compared with.

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "report/json_writer.h"
 #include "serve/access.h"
 #include "serve/answer_cache.h"
 #include "serve/bounded_server.h"
@@ -49,6 +50,17 @@ std::string_view WhyRefused(Access access) {
   }
 }
 
+/// headroom.state/1.
+std::string StateJson(const LiveSession::State& state) {
+  JsonWriter json;
+  json.BeginObject();
+  json.Key("schema").String("headroom.state/1");
+  json.Key("generation").Integer(state.generation);
+  json.Key("problem").StringOrNull(state.problem);
+  json.EndObject();
+  return std::move(json).Take();
+}
+
 /// The same for the same question; the token is no part of it.
 std::string KeyOf(const httplib::Params& parameters) {
   std::string key;
@@ -63,7 +75,7 @@ std::string Known(const std::string& origin) { return origin.empty() ? "null" : 
 
 class Server final : public HttpServer {
  public:
-  Server(TraceSession& session, std::span<const NamedText> page) : session_(session) {
+  Server(LiveSession& source, std::span<const NamedText> page) : source_(source) {
     for (const NamedText& file : page) {
       const std::size_t slash = file.name.rfind('/');
       page_[std::string(file.name.substr(slash == std::string_view::npos ? 0 : slash + 1))] =
@@ -138,22 +150,26 @@ class Server final : public HttpServer {
     server_.Get("/api/v1/scenarios", [](const httplib::Request&, httplib::Response& response) {
       response.set_content(RenderScenariosJson(), kJson);
     });
+    server_.Get("/api/v1/state", [this](const httplib::Request&, httplib::Response& response) {
+      response.set_content(StateJson(source_.Now()), kJson);
+    });
     server_.Get("/api/v1/whatif",
                 [this](const httplib::Request& request, httplib::Response& response) {
                   Whatif(request, response);
                 });
     for (const auto& [name, question] : Questions()) {
       AnswerCache* given = question.is_kept ? &given_[name] : nullptr;
-      server_.Get("/api/v1/" + name,
-                  [this, question = question, given](const httplib::Request& request,
-                                                     httplib::Response& response) {
-                    const auto answer = [&] {
-                      Query query(request.params);
-                      return question.answer(session_, query);
-                    };
-                    Reply(given == nullptr ? answer() : given->Get(KeyOf(request.params), answer),
-                          question.type, response);
-                  });
+      server_.Get(
+          "/api/v1/" + name, [this, question = question, given](const httplib::Request& request,
+                                                                httplib::Response& response) {
+            const LiveSession::State now = source_.Now();
+            const auto answer = [&] {
+              Query query(request.params);
+              return question.answer(*now.session, query);
+            };
+            const std::string key = fmt::format("{}:{}", now.generation, KeyOf(request.params));
+            Reply(given == nullptr ? answer() : given->Get(key, answer), question.type, response);
+          });
     }
     server_.Get("/([A-Za-z0-9_.-]*)",
                 [this](const httplib::Request& request, httplib::Response& response) {
@@ -176,10 +192,10 @@ class Server final : public HttpServer {
     std::vector<std::string> scenarios;
     const auto [begin, end] = request.params.equal_range("scenario");
     for (auto param = begin; param != end; ++param) scenarios.push_back(param->second);
-    Reply(session_.WhatifJson(scenarios), kJson, response);
+    Reply(source_.Now().session->WhatifJson(scenarios), kJson, response);
   }
 
-  TraceSession& session_;
+  LiveSession& source_;
   std::map<std::string, AnswerCache> given_;  ///< By question.
   std::map<std::string, std::string_view> page_;
   BoundedServer server_;
@@ -190,9 +206,9 @@ class Server final : public HttpServer {
 
 }  // namespace
 
-Result<std::unique_ptr<HttpServer>> HttpServer::Start(TraceSession& session,
+Result<std::unique_ptr<HttpServer>> HttpServer::Start(LiveSession& source,
                                                       std::span<const NamedText> page, int port) {
-  auto server = std::make_unique<Server>(session, page);
+  auto server = std::make_unique<Server>(source, page);
   if (Status status = server->Listen(port); !status.ok()) return status;
   return std::unique_ptr<HttpServer>(std::move(server));
 }

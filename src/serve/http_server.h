@@ -8,21 +8,21 @@
 
 #include "base/named_text.h"
 #include "base/status.h"
-#include "serve/trace_session.h"
+#include "serve/live_session.h"
 
 namespace headroom {
 
-/// Answers, under `/api/v1/`: `whatif?scenario=...` (several), `scenarios`, Questions();
+/// Answers, under `/api/v1/`: `whatif?scenario=...` (several), `scenarios`, `state`, Questions();
 /// else files of the page by their names, `index.html` for `/`. Who asks must have the link that
 /// was printed, or the cookie that its answer set (serve/access.h); all else gets 403 and why. From
 /// threads of its own.
 class HttpServer {
  public:
-  /// @param session  answers; outlives the server
+  /// @param source   of the session that answers; outlives the server
   /// @param page     files of the page; outlive the server
   /// @param port     0: any that is free
   /// Fails (kUsage) where the port is taken.
-  static Result<std::unique_ptr<HttpServer>> Start(TraceSession& session,
+  static Result<std::unique_ptr<HttpServer>> Start(LiveSession& source,
                                                    std::span<const NamedText> page, int port);
 
   /// Stops, and waits for what is being answered.

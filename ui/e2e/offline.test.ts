@@ -46,7 +46,7 @@ test.each([RESNET, WITHOUT_STEPS])("it holds what the views ask first: %s", (tra
     const file = await openFile(trace, folder);
     const kept = await file.page.evaluate(() => Object.keys(JSON.parse(document.getElementById("answers")?.textContent ?? "{}")));
     for (const view of await served.views()) await served.show(view);
-    const asked = served.requests.flatMap((url) => url.split("/api/v1/").slice(1)).filter((path) => !path.startsWith("timeline/"));
+    const asked = served.requests.flatMap((url) => url.split("/api/v1/").slice(1)).filter((path) => !path.startsWith("timeline/") && path !== "state");
     const tiles = kept.filter((path) => path.startsWith("timeline/tile?"));
     expect(tiles.length).toBeGreaterThan(0);
     expect([...new Set(asked)].sort()).toEqual(kept.filter((path) => !tiles.includes(path)).sort());

@@ -1,24 +1,29 @@
 import { useEffect, useState } from "preact/hooks";
 import { fetchReport, fetchScenarios } from "./api/client";
 import type { Report, Scenario } from "./api/types";
+import { useStateOfFiles } from "./api/use_state_of_files";
 import { Boundary } from "./components/boundary";
 import { readState, type UrlState, withView, writeState } from "./model/url_state";
 import { VIEW_IDS, VIEWS } from "./views/registry";
 
 export function App() {
   const [state, setState] = useState<UrlState>(() => readState(location.hash, VIEW_IDS));
-  const [report, setReport] = useState<Report | null>(null);
+  const files = useStateOfFiles();
+  const [shownReport, setShownReport] = useState<{ report: Report; generation: number } | null>(null);
+  const report = shownReport?.report ?? null;
   const [catalogue, setCatalogue] = useState<Scenario[] | null>(null);
   const [error, setError] = useState("");
 
   useEffect(() => {
     const follow = () => setState(readState(location.hash, VIEW_IDS));
     addEventListener("hashchange", follow);
-    const fail = (failure: Error) => setError(failure.message);
-    fetchReport().then(setReport, fail);
-    fetchScenarios().then(setCatalogue, fail);
     return () => removeEventListener("hashchange", follow);
   }, []);
+  useEffect(() => {
+    const fail = (failure: Error) => setError(failure.message);
+    fetchReport().then((next) => setShownReport({ report: next, generation: files.generation }), fail);
+    fetchScenarios().then(setCatalogue, fail);
+  }, [files.generation]);
   const go = (next: UrlState, replace = false) => {
     if (!replace) {
       location.hash = writeState(next);
@@ -52,9 +57,14 @@ export function App() {
             {error}
           </p>
         )}
+        {files.problem !== null && (
+          <p class="card error" role="alert">
+            The trace was written anew and cannot be read: {files.problem}. This is the last that could.
+          </p>
+        )}
         {error === "" && (report === null || catalogue === null) && <p class="dim">Reading the report …</p>}
         {shown !== undefined && report !== null && catalogue !== null && (
-          <Boundary key={shown.id}>
+          <Boundary key={`${shown.id} ${shownReport?.generation}`}>
             <shown.Component report={report} catalogue={catalogue} state={state} go={go} />
           </Boundary>
         )}
