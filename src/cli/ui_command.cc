@@ -31,8 +31,8 @@ constexpr const char* kExamples = R"(Examples:
   headroom ui before.json after.json     and what changed from one to the other
   headroom ui trace.json.gz --port 8080  on a port of one's choice, for a tunnel that stays
 
-Files that are written anew are read again. Ends by Ctrl-C. Exit codes: 0 fine; 2 usage, or the port is taken; 3 the file is unreadable or no
-trace; 4 internal error.
+A file that is written anew is read again. Ends by Ctrl-C. Exit codes: 0 fine; 2 usage, or the port
+is taken; 3 the file is unreadable or no trace; 4 internal error.
 )";
 
 constexpr int kMostPort = 65535;
