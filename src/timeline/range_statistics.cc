@@ -26,11 +26,7 @@ std::vector<NameTotal> Sorted(Totals& totals) {
 template <typename Visit>
 void EachInside(const Lane& lane, TimeNs from, TimeNs to, const Visit& visit) {
   const SpanTable& table = *lane.table;
-  const auto later =
-      std::lower_bound(lane.rows.begin(), lane.rows.end(), from,
-                       [&](std::uint32_t row, TimeNs time) { return table.start[row] < time; });
-  auto at = static_cast<std::size_t>(later - lane.rows.begin());
-  if (at > 0 && table.End(lane.rows[at - 1]) > from) --at;
+  std::size_t at = lane.FirstEndingBehind(from);
   for (; at < lane.rows.size() && table.start[lane.rows[at]] < to; ++at) {
     const std::uint32_t row = lane.rows[at];
     visit(row, std::min(to, table.End(row)) - std::max(from, table.start[row]));

@@ -38,7 +38,7 @@ class TileMaker {
     const SpanTable& table = *lane.table;
     const double maximum = set_.tracks[lane.track].maximum;
     Cluster cluster;
-    for (std::size_t i = FirstOf(lane); i < lane.rows.size(); ++i) {
+    for (std::size_t i = lane.FirstEndingBehind(begin_); i < lane.rows.size(); ++i) {
       const std::uint32_t row = lane.rows[i];
       const TimeNs start = table.start[row];
       if (start >= end_) break;
@@ -70,16 +70,6 @@ class TileMaker {
   Tile Take() { return std::move(tile_); }
 
  private:
-  /// The first span that ends behind the tile's begin.
-  std::size_t FirstOf(const Lane& lane) const {
-    const auto from = std::lower_bound(
-        lane.rows.begin(), lane.rows.end(), begin_,
-        [&](std::uint32_t row, TimeNs time) { return lane.table->start[row] < time; });
-    auto first = static_cast<std::size_t>(from - lane.rows.begin());
-    if (first > 0 && lane.table->End(lane.rows[first - 1]) > begin_) --first;
-    return first;
-  }
-
   static double Share(double value, double maximum) {
     return maximum > 0 ? std::clamp(value / maximum, 0.0, 1.0) : 0;
   }

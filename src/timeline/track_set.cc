@@ -19,6 +19,14 @@ std::string_view Name(TrackKind kind) {
   return "";
 }
 
+std::size_t Lane::FirstEndingBehind(TimeNs time) const {
+  const auto later =
+      std::lower_bound(rows.begin(), rows.end(), time,
+                       [this](std::uint32_t row, TimeNs at) { return table->start[row] < at; });
+  const auto first = static_cast<std::size_t>(later - rows.begin());
+  return first > 0 && table->End(rows[first - 1]) > time ? first - 1 : first;
+}
+
 void OwnSpans::Add(TimeNs at, DurationNs length, StringId text, std::uint32_t style) {
   start.push_back(at);
   duration.push_back(length);

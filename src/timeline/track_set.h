@@ -1,8 +1,8 @@
 // A trace as it is drawn: tracks of lanes, on each of which no two spans overlap.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -23,6 +23,9 @@ struct Lane {
   const SpanTable* table = nullptr;
   std::uint32_t track = 0;
   std::vector<std::uint32_t> rows;  ///< In order of start; none begins before the last one ends.
+
+  /// Position in `rows` of the first span that ends behind a time. O(log rows).
+  std::size_t FirstEndingBehind(TimeNs time) const;
 };
 
 struct Track {

@@ -2,6 +2,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 import { alignedOf, type ChartPoint, type ChartSeries, type Columns, drawable, logTicks, nearestOf, roomyLog, thinned } from "../model/chart";
+import { useDark } from "./use_dark";
 import "./chart.css";
 import "./palette.css";
 
@@ -54,17 +55,6 @@ function rangeOf(axis: ChartAxis, side: "x" | "y"): uPlot.Scale.Range {
     const [soft, loft] = uPlot.rangeNum(from, to, side === "y" || from === to ? 0.1 : 0, side === "y");
     return [axis.min ?? soft, axis.max ?? loft];
   };
-}
-
-function useDark(): boolean {
-  const query = useMemo(() => matchMedia("(prefers-color-scheme: dark)"), []);
-  const [dark, setDark] = useState(query.matches);
-  useEffect(() => {
-    const follow = () => setDark(query.matches);
-    query.addEventListener("change", follow);
-    return () => query.removeEventListener("change", follow);
-  }, [query]);
-  return dark;
 }
 
 function optionsOf(props: ChartProps, drawn: ChartPoint[][], host: HTMLElement): { options: uPlot.Options; data: uPlot.AlignedData } {

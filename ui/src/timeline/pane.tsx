@@ -1,6 +1,7 @@
 // One drawing of a timeline: the trace's, or a forecast's.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { fetchTile, type SpanPlace, type Timeline } from "../api/timeline";
+import { useDark } from "../components/use_dark";
 import { formatMark, formatNs } from "../format";
 import { listenToGestures } from "./gestures";
 import { boxOfLane, foldedAtFirst, laneAt, type LaneBox, lanesBetween, type Layout, layoutTracks, TITLE_HEIGHT } from "./layout";
@@ -35,17 +36,6 @@ export interface PaneProps {
   onRange: (range: Viewport | null) => void;
   onFailure: (error: Error) => void;
 }
-
-const useDarkness = (): boolean => {
-  const query = useMemo(() => matchMedia("(prefers-color-scheme: dark)"), []);
-  const [dark, setDark] = useState(query.matches);
-  useEffect(() => {
-    const follow = () => setDark(query.matches);
-    query.addEventListener("change", follow);
-    return () => query.removeEventListener("change", follow);
-  }, [query]);
-  return dark;
-};
 
 /** Texts cut to a width. Characters are measured once: measuring each text would cost more than the frame. */
 class FittedText {
@@ -198,7 +188,7 @@ export function Pane(props: PaneProps) {
   const [hovered, setHovered] = useState("");
   const [styles, setStyles] = useState<ReadonlySet<number>>(new Set());
   const layout: Layout = useMemo(() => layoutTracks(timeline.tracks, folded), [timeline, folded]);
-  const dark = useDarkness();
+  const dark = useDark();
   const palette = useMemo(() => makePalette(dark), [dark]);
   const offset = timeline.recorded_begin_ns;
   const tiles = useMemo(
