@@ -147,16 +147,9 @@ class Server final : public HttpServer {
   }
 
   void AddAnswers() {
-    server_.Get("/api/v1/scenarios", [](const httplib::Request&, httplib::Response& response) {
-      response.set_content(RenderScenariosJson(), kJson);
-    });
     server_.Get("/api/v1/state", [this](const httplib::Request&, httplib::Response& response) {
       response.set_content(StateJson(source_.Now()), kJson);
     });
-    server_.Get("/api/v1/whatif",
-                [this](const httplib::Request& request, httplib::Response& response) {
-                  Whatif(request, response);
-                });
     for (const auto& [name, question] : Questions()) {
       AnswerCache* given = question.is_kept ? &given_[name] : nullptr;
       server_.Get(
@@ -186,13 +179,6 @@ class Server final : public HttpServer {
   static void NotThere(httplib::Response& response) {
     response.status = 404;
     response.set_content(ErrorJson("not found"), kJson);
-  }
-
-  void Whatif(const httplib::Request& request, httplib::Response& response) {
-    std::vector<std::string> scenarios;
-    const auto [begin, end] = request.params.equal_range("scenario");
-    for (auto param = begin; param != end; ++param) scenarios.push_back(param->second);
-    Reply(source_.Now().session->WhatifJson(scenarios), kJson, response);
   }
 
   LiveSession& source_;

@@ -12,7 +12,7 @@
 
 namespace headroom {
 
-/// Answers, under `/api/v1/`: `whatif?scenario=...` (several), `scenarios`, `state`, Questions();
+/// Answers, under `/api/v1/`: `state`, and Questions();
 /// else files of the page by their names, `index.html` for `/`. Who asks must have the link that
 /// was printed, or the cookie that its answer set (serve/access.h); all else gets 403 and why. From
 /// threads of its own.

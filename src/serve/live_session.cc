@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <chrono>
+#include <new>
 #include <utility>
 
 namespace headroom {
@@ -64,7 +65,14 @@ void LiveSession::Watch(std::vector<Stamp> read) {
 }
 
 void LiveSession::Reopen() {
-  Result<std::unique_ptr<TraceSession>> opened = open_();
+  const auto open = [this]() -> Result<std::unique_ptr<TraceSession>> {
+    try {
+      return open_();
+    } catch (const std::bad_alloc&) {
+      return Status::Internal("there is not enough memory to read the files beside those shown");
+    }
+  };
+  Result<std::unique_ptr<TraceSession>> opened = open();
   const std::lock_guard<std::mutex> lock(mutex_);
   if (!opened.ok()) {
     state_.problem = opened.status().message();

@@ -46,6 +46,14 @@ std::vector<std::string> Query::List(const std::string& name) {
   return values;
 }
 
+std::vector<std::string> Query::Texts(const std::string& name) {
+  taken_.insert(name);
+  std::vector<std::string> texts;
+  const auto [begin, end] = parameters_.equal_range(name);
+  for (auto parameter = begin; parameter != end; ++parameter) texts.push_back(parameter->second);
+  return texts;
+}
+
 std::string Query::Text(const std::string& name) {
   const std::string* text = One(name);
   return text == nullptr ? std::string() : *text;

@@ -23,6 +23,8 @@ class Query {
 
   /// Of all of that name, also where one value holds several with commas between; none is empty.
   std::vector<std::string> List(const std::string& name);
+  /// Of all of that name, whole.
+  std::vector<std::string> Texts(const std::string& name);
   /// Empty: not given.
   std::string Text(const std::string& name);
   std::optional<double> Number(const std::string& name);

@@ -19,6 +19,17 @@ Result<std::string> Traces(TraceSession& session, Query& query) {
   return session.TracesJson();
 }
 
+Result<std::string> Scenarios(TraceSession&, Query& query) {
+  if (Status status = query.Finish(); !status.ok()) return status;
+  return RenderScenariosJson();
+}
+
+Result<std::string> Whatif(TraceSession& session, Query& query) {
+  const std::vector<std::string> scenarios = query.Texts("scenario");
+  if (Status status = query.Finish(); !status.ok()) return status;
+  return session.WhatifJson(scenarios);
+}
+
 Result<std::string> Predict(TraceSession& session, Query& query) {
   const std::vector<std::string> gpus = query.List("gpu");
   JobPlanQuestion plan;
@@ -65,6 +76,8 @@ const std::map<std::string, Question>& Questions() {
   static const auto* const questions = new std::map<std::string, Question>{
       {"report", {.answer = Report, .is_kept = false}},
       {"traces", {.answer = Traces, .is_kept = false}},
+      {"scenarios", {.answer = Scenarios, .is_kept = false}},
+      {"whatif", {.answer = Whatif, .is_kept = false}},
       {"predict", {.answer = Predict}},
       {"scale", {.answer = Scale}},
       {"gpus", {.answer = Gpus}},

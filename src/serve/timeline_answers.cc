@@ -197,6 +197,7 @@ Result<std::string> TimelineAnswers::TileBytes(const TileQuery& query) {
 
 std::vector<TimelineAnswers::KeptTile> TimelineAnswers::CoarseTiles(std::size_t most_bytes) {
   constexpr std::int64_t kSmallestWindow = 256;  // Pixels.
+  constexpr int kMostLevels = 8;                 // More than any window needs at first.
   const TrackSet& set = Tracks().set();
   const std::int64_t length = (set.end - set.begin).ns();
   std::vector<std::uint32_t> tracks(set.tracks.size());
@@ -204,7 +205,8 @@ std::vector<TimelineAnswers::KeptTile> TimelineAnswers::CoarseTiles(std::size_t 
   int level = 0;
   while (level < kMostLevel && (length >> level) > kSmallestWindow) ++level;
   std::vector<KeptTile> kept;
-  for (std::size_t bytes = 0; level >= 0; --level) {
+  const int finest = std::max(0, level - kMostLevels + 1);
+  for (std::size_t bytes = 0; level >= finest; --level) {
     std::vector<KeptTile> finer;
     for (std::int64_t index = 0; index <= (length >> level) / kTileBuckets; ++index) {
       finer.push_back({level, index, EncodeTile(MakeTile(set, tracks, level, index), set)});
@@ -277,10 +279,15 @@ std::string TimelineAnswers::SearchJson(const std::string& text) {
   return std::move(json).Take();
 }
 
-std::string TimelineAnswers::RangeJson(std::int64_t from_ns, std::int64_t to_ns) {
+Result<std::string> TimelineAnswers::RangeJson(std::int64_t from_ns, std::int64_t to_ns) {
+  if (to_ns < from_ns) return Status::Usage("to must not come before from");
   const TrackSet& set = Tracks().set();
-  const RangeStatistics sums =
-      SumRange(set, set.begin + DurationNs(from_ns), set.begin + DurationNs(to_ns));
+  const std::int64_t length = (set.end - set.begin).ns();
+  // Nothing lies outside, and far outside no time can be told.
+  const auto at = [&](std::int64_t ns) {
+    return set.begin + DurationNs(std::clamp<std::int64_t>(ns, 0, length));
+  };
+  const RangeStatistics sums = SumRange(set, at(from_ns), at(to_ns));
   JsonWriter json;
   json.BeginObject(JsonWriter::Layout::kLines);
   json.Key("schema").String("headroom.range/1");

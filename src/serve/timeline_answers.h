@@ -57,7 +57,7 @@ class TimelineAnswers {
   /// headroom.search/1.
   std::string SearchJson(const std::string& text);
   /// headroom.range/1.
-  std::string RangeJson(std::int64_t from_ns, std::int64_t to_ns);
+  Result<std::string> RangeJson(std::int64_t from_ns, std::int64_t to_ns);
 
  private:
   const TraceTracks& Tracks();

@@ -93,6 +93,12 @@ class Timeline(support.ProgramTest):
             self.assertAlmostEqual(stream["idle_unknown_ns"] / 1e6, idle["other_ms"], places=6)
         self.assertAlmostEqual(answer["gpu"][0]["total_ns"] / 1e3, report["kernels"][0]["total_us"], places=3)
 
+    def test_far_outside_lies_nothing(self):
+        whole = self.ask("timeline/range", "range", **{"from": -(1 << 63), "to": (1 << 63) - 1})
+        self.assertEqual(whole["gpu"], self.ask("timeline/range", "range", **{"from": 0, "to": self.tracks["length_ns"]})["gpu"])
+        beyond = self.ask("timeline/range", "range", **{"from": (1 << 63) - 2, "to": (1 << 63) - 1})
+        self.assertEqual((beyond["gpu"], beyond["host"]), ([], []))
+
     def test_search_leads_to_spans_and_their_links(self):
         found = self.ask("timeline/search", "search", text="LAUNCHKERNEL")
         self.assertGreater(found["count"], 100)
@@ -130,6 +136,8 @@ class Timeline(support.ProgramTest):
                 ("timeline/span", {"lane": 0, "row": -1}, "there is no such row"),
                 ("timeline/span", {"lane": 1 << 40, "row": 0}, "there is no such lane"),
                 ("timeline/range", {"from": 0}, "to must be given"),
+                ("timeline/range", {"from": 5, "to": 4}, "to must not come before from"),
+                ("whatif", {"scenarios": "amp"}, "'scenarios' is not known here"),
                 ("timeline/search", {"txt": "x"}, "'txt' is not known here"),
                 ("timeline", {"scenario": "nonsense"}, "nonsense")]:
             with self.subTest(question=question, parameters=parameters):
