@@ -88,7 +88,7 @@ export function DataTable<Row>({
     onOrder({ by: column.key, ascending: column === by ? !order.ascending : !isNumber(column) });
   return (
     <>
-      <div class="data-table" role="region" aria-label={`Table: ${label}`} tabIndex={0}>
+      <div class="data-table scrolls" role="region" aria-label={`Table: ${label}`} tabIndex={0}>
         <table>
           <thead>
             <tr>

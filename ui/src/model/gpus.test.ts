@@ -30,7 +30,7 @@ test("what is not known is last both ways", () => {
 
 test("an address of somebody else's making", () => {
   expect(sortOf("-energy")).toEqual({ key: "energy", descending: true });
-  for (const text of [undefined, "", "-", "constructor"]) expect(sortOf(text)).toEqual({ key: "step", descending: false });
+  for (const text of [undefined, "", "-", "constructor", "-__proto__"]) expect(sortOf(text)).toEqual({ key: "step", descending: false });
 });
 
 test("a reason is told once, with its GPUs", () => {

@@ -21,6 +21,15 @@ test("a link brings the switches back", () => {
   expect(choiceOf("", CATALOGUE)).toEqual({});
 });
 
+test("an address of somebody else's making names no key that only every object has", () => {
+  for (const key of ["constructor", "__proto__", "toString"]) {
+    const values = choiceOf(`amp:${key}=1`, CATALOGUE).amp ?? {};
+    expect(Object.keys(values)).toEqual(["dtype"]);
+    expect(Object.getPrototypeOf(values)).toBe(Object.prototype);
+    expect(choiceOf(`${key}:dtype=1`, CATALOGUE)).toEqual({});
+  }
+});
+
 test("the scenario of a command", () => {
   expect(scenarioIn("headroom whatif 'my amp.json' amp+cuda-graph --steps 3:5", CATALOGUE)).toBe("amp+cuda-graph");
   expect(scenarioIn("headroom report trace.json", CATALOGUE)).toBe("");

@@ -52,7 +52,7 @@ export function choiceOf(text: string, catalogue: Scenario[]): Choice {
     for (const pair of colon < 0 ? [] : call.slice(colon + 1).split(",")) {
       const equals = pair.indexOf("=");
       const key = pair.slice(0, equals);
-      if (equals > 0 && key in values) values[key] = pair.slice(equals + 1);
+      if (equals > 0 && Object.hasOwn(values, key)) values[key] = pair.slice(equals + 1);
     }
     choice[name] = values;
   }

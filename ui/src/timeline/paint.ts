@@ -61,7 +61,7 @@ export function paintLanes(pixels: Uint32Array, width: number, height: number, i
 }
 
 /** First rectangle of a lane that ends at or behind a bucket. */
-function firstEndingAt(tile: PlacedTile["tile"], [from, to]: [number, number], bucket: number): number {
+export function firstEndingAt(tile: PlacedTile["tile"], [from, to]: [number, number], bucket: number): number {
   let low = from;
   let high = to;
   while (low < high) {

@@ -2,7 +2,8 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { fetchTile, type SpanPlace, type Timeline } from "../api/timeline";
 import { useDark } from "../components/use_dark";
-import { formatMark, formatNs } from "../format";
+import { formatMark, formatNs, formatQuantity } from "../format";
+import { scaleText, seenOf } from "./counter_scale";
 import { listenToGestures } from "./gestures";
 import { boxOfLane, foldedAtFirst, laneAt, type LaneBox, lanesBetween, type Layout, layoutTracks, TITLE_HEIGHT } from "./layout";
 import { labelsOf, type PaintInput, paintLanes, placeAt } from "./paint";
@@ -138,8 +139,9 @@ function drawRuler(context: CanvasRenderingContext2D, width: number, view: Viewp
   context.fillStyle = palette.text;
   for (const mark of marks.at) {
     const x = (mark - view.begin) * perNs;
+    const text = formatMark(mark, marks.step);
     context.fillRect(x, 20, 1, 6);
-    context.fillText(formatMark(mark, marks.step), x + 4, 19);
+    if (x + 4 + context.measureText(text).width <= width) context.fillText(text, x + 4, 19);
   }
 }
 
@@ -150,6 +152,20 @@ function drawLabels(context: CanvasRenderingContext2D, input: PaintInput, width:
   for (const label of labelsOf(input, width, LABEL_WIDTH)) {
     context.fillText(fitted.fit(context, label.text, label.width - 6), label.x + 3, label.y - input.scrollTop + 8.5);
   }
+}
+
+/** At the right of each counter's title, which is a button over the left of the same line. */
+function drawScales(context: CanvasRenderingContext2D, input: PaintInput, width: number): void {
+  context.font = FONT;
+  context.textBaseline = "middle";
+  context.textAlign = "right";
+  context.fillStyle = input.palette.text;
+  for (const lane of input.lanes) {
+    if (lane.track.kind !== "counter") continue;
+    const text = scaleText(lane.track, seenOf(lane.track, lane.lane, input.placed(lane.track.id), input.view));
+    context.fillText(text, width - 6, lane.y - TITLE_HEIGHT / 2 - input.scrollTop);
+  }
+  context.textAlign = "left";
 }
 
 function drawSteps(context: CanvasRenderingContext2D, width: number, height: number, view: Viewport, timeline: Timeline, palette: Palette): void {
@@ -252,6 +268,7 @@ export function Pane(props: PaneProps) {
     context.putImageData(image, 0, 0);
     drawSteps(context, frame.width, frame.height, view, timeline, now.palette);
     drawLabels(context, input, frame.width, frame.fitted);
+    drawScales(context, input, frame.width);
     drawSelection(context, frame, view);
     drawRuler(rulerContext, frame.width, shared.view, timeline, now.palette);
     if ([...painted.styles].some((style) => !now.styles.has(style))) setStyles(new Set([...now.styles, ...painted.styles]));
@@ -300,7 +317,7 @@ export function Pane(props: PaneProps) {
     const name = tile.names.get(tile.name[place.index] as number) ?? "";
     const fill = tile.fill[place.index] as number;
     if (lane.track.kind === "counter") {
-      return setHovered(`${lane.track.name}: ${Number((fill * (lane.track.maximum ?? 0)).toPrecision(4))} ${lane.track.unit ?? ""}`);
+      return setHovered(`${lane.track.name}: ${formatQuantity(fill * (lane.track.maximum ?? 0), lane.track.unit)}`);
     }
     setHovered(count > 1 ? `${count} spans in ${formatNs(length)}: zoom in` : `${name} ${formatNs(length)}`.trim());
   };

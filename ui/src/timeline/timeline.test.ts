@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Track } from "../api/timeline";
+import { scaleText, seenOf } from "./counter_scale";
 import { foldedAtFirst, laneAt, lanesBetween, layoutTracks, TITLE_HEIGHT } from "./layout";
 import { labelsOf, paintLanes, placeAt } from "./paint";
 import { fillOf, makePalette } from "./palette";
@@ -160,5 +161,40 @@ describe("painting", () => {
     expect(placeAt(lane, placed, 5, 1)?.index).toBe(0);
     expect(placeAt(lane, placed, 21, 2)?.index).toBe(1);
     expect(placeAt(lane, placed, 30, 2)).toBeNull();
+  });
+});
+
+describe("the scale of a counter", () => {
+  const counter: Track = { ...track(0, 1, "counter"), maximum: 80e9, unit: "bytes" };
+  /** [begin, end, share of the maximum, samples]. */
+  const placedOf = (samples: [number, number, number, number][]) => {
+    const tile = decodeTile(tileBytes(samples.map(([begin, end]) => [0, begin, end])));
+    samples.forEach(([, , fill, count], i) => {
+      tile.fill[i] = fill;
+      tile.count[i] = count;
+    });
+    return [{ tile, beginNs: 0, bucketNs: 1, fromNs: 0, toNs: 512 }];
+  };
+  const steps = placedOf([[0, 10, 0.25, 1], [10, 20, 1, 1], [20, 30, 0.5, 1]]);
+
+  test("is of the samples that are seen", () => {
+    const seen = (begin: number, end: number) => seenOf(counter, 0, steps, { begin, end });
+    expect(seen(-5, 600)).toEqual({ least: 20e9, most: 80e9 });
+    expect(seen(22, 28)).toEqual({ least: 40e9, most: 40e9 });
+    expect(seen(0, 10)).toEqual({ least: 20e9, most: 20e9 });
+    expect(seen(40, 50)).toBeNull();
+    expect(seenOf(counter, 1, steps, { begin: 0, end: 10 })).toBeNull();
+  });
+
+  test("tells no least value where samples are drawn as one", () => {
+    expect(seenOf(counter, 0, placedOf([[0, 10, 0.25, 7], [10, 20, 0.5, 1]]), { begin: 0, end: 20 })).toEqual({ least: null, most: 40e9 });
+  });
+
+  test("has the trace's unit", () => {
+    expect(scaleText(counter, { least: 20e9, most: 80e9 })).toBe("20.0 GB to 80.0 GB; full height 80.0 GB");
+    expect(scaleText(counter, { least: 40e9, most: 40e9 })).toBe("40.0 GB; full height 80.0 GB");
+    expect(scaleText(counter, { least: null, most: 40e9 })).toBe("up to 40.0 GB; full height 80.0 GB");
+    expect(scaleText({ ...counter, maximum: 93, unit: "%" }, null)).toBe("full height 93.0 %");
+    expect(scaleText({ ...counter, maximum: 7, unit: null }, { least: 0, most: 7 })).toBe("0 to 7; full height 7");
   });
 });

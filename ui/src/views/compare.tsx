@@ -17,7 +17,7 @@ function Rows({ rows, label }: { rows: Difference[]; label: string }) {
   const most = Math.max(...rows.map((row) => Math.abs(row.deltaMs)), 0);
   const time = (ms: number | null) => (ms === null ? <span class="dim">not there</span> : formatMs(ms));
   return (
-    <div class="compare-scroll" tabIndex={0} role="region" aria-label={label}>
+    <div class="scrolls" tabIndex={0} role="region" aria-label={label}>
       <table class="compare-table">
         <thead>
           <tr>

@@ -110,7 +110,7 @@ function Table({ rows, sort, onSort, meant, front }: TableProps) {
     );
   };
   return (
-    <div class="gpu-scroll" tabIndex={0} role="region" aria-label="Predictions for each GPU">
+    <div class="gpu-scroll scrolls" tabIndex={0} role="region" aria-label="Predictions for each GPU">
       <table class="gpu-table">
         <thead>
           <tr>

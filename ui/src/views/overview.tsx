@@ -98,7 +98,7 @@ export function Overview({ report, catalogue, go }: ViewProps) {
         {breakdown === null ? (
           <p class="dim">The step cannot be split: record CPU and GPU activity of whole steps.</p>
         ) : (
-          <table>
+          <table class="step-parts">
             <caption class="dim">Each moment of the median step belongs to one row. Strong: the GPU works; pale: it is idle.</caption>
             <tbody>
               {partsOf(breakdown).map((part) => (

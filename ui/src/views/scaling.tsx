@@ -173,7 +173,7 @@ function Table({ points }: { points: ScalePoint[] }) {
   const limits = [...new Set(points.map((point) => point.limited_by))].filter((limit) => limit !== null);
   return (
     <>
-      <div class="scale-scroll" tabIndex={0} role="region" aria-label="Forecasts for each number of GPUs">
+      <div class="scrolls" tabIndex={0} role="region" aria-label="Forecasts for each number of GPUs">
         <table class="scale-table">
           <thead>
             <tr>

@@ -130,7 +130,7 @@ function Change({ item, values, savesMs, baseline, batch, why, onToggle, onKey }
       <label>
         <input type="checkbox" checked={values !== undefined} onChange={onToggle} /> <strong>{item.name}</strong>
       </label>
-      {savesMs !== null && <span class={savesMs < 0 ? "alone costs" : "alone"}>saves {formatMs(savesMs)}</span>}
+      {savesMs !== null && <span class={savesMs < 0 ? "alone costs" : "alone"}>{savesMs < 0 ? `costs ${formatMs(-savesMs)}` : `saves ${formatMs(savesMs)}`}</span>}
       <div class="dim">{item.summary}</div>
       {why !== "" && <p class="abstains">{formatSentence(why)}.</p>}
       {savesMs !== null && savesMs > 0 && baseline > 0 && <Bar share={1} busy={savesMs / baseline} label={`saves ${formatMs(savesMs)} of ${formatMs(baseline)}`} />}

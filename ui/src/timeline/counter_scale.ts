@@ -1,0 +1,45 @@
+// What the height of a counter stands for, in words: it has no room for an axis.
+import type { Track } from "../api/timeline";
+import { formatQuantity } from "../format";
+import { firstEndingAt } from "./paint";
+import type { PlacedTile } from "./tiles";
+import type { Viewport } from "./viewport";
+
+/** Values that are seen. */
+export interface Seen {
+  least: number | null; // null: samples too close together to be drawn apart are told by their largest.
+  most: number;
+}
+
+/** Of a counter's lane in a view; null: no sample is seen, or none has arrived. */
+export function seenOf(track: Track, lane: number, placed: PlacedTile[], view: Viewport): Seen | null {
+  const maximum = track.maximum ?? 0;
+  let least = Infinity;
+  let most = -Infinity;
+  let isExact = true;
+  for (const { tile, beginNs, bucketNs, fromNs, toNs } of placed) {
+    const range = tile.lanes.get(lane);
+    if (range === undefined) continue;
+    const from = Math.max(view.begin, fromNs);
+    const to = Math.min(view.end, toNs);
+    for (let i = firstEndingAt(tile, range, (from - beginNs) / bucketNs); i < range[1]; ++i) {
+      if (beginNs + (tile.begin[i] as number) * bucketNs >= to) break;
+      const value = (tile.fill[i] as number) * maximum;
+      least = Math.min(least, value);
+      most = Math.max(most, value);
+      isExact &&= tile.count[i] === 1;
+    }
+  }
+  return most === -Infinity ? null : { least: isExact ? least : null, most };
+}
+
+/** "12.0 GB to 75.3 GB; full height 80.0 GB". */
+export function scaleText(track: Track, seen: Seen | null): string {
+  const text = (value: number) => formatQuantity(value, track.unit);
+  const full = `full height ${text(track.maximum ?? 0)}`;
+  if (seen === null) return full;
+  const most = text(seen.most);
+  if (seen.least === null) return `up to ${most}; ${full}`;
+  const least = text(seen.least);
+  return least === most ? `${most}; ${full}` : `${least} to ${most}; ${full}`;
+}
