@@ -12,6 +12,7 @@ import {
   formatMark,
   formatMoney,
   formatMs,
+  formatMsTick,
   formatNs,
   formatPercent,
   formatQuantity,
@@ -29,6 +30,7 @@ test("milliseconds as the command line writes them", () => {
   expect(formatMs(999.996)).toBe("1000.0 ms");
   expect(formatMs(-12.37)).toBe("-12.37 ms");
   expect(formatMs(null)).toBe("not known");
+  expect([0.5, 50, 2000].map(formatMsTick)).toEqual(["0.500 ms", "50 ms", "2000 ms"]);
 });
 
 test("shares, factors, bytes and counts", () => {

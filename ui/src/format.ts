@@ -13,6 +13,11 @@ export function formatMs(ms: number | null): string {
   return `${ms.toFixed(decimalsOf(ms))} ms`;
 }
 
+/** "50 ms": a round number, at an axis. */
+export function formatMsTick(ms: number): string {
+  return formatMs(ms).replace(/\.0+ /, " ");
+}
+
 const TIME_UNITS: [number, string][] = [
   [1e9, "s"],
   [1e6, "ms"],

@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import { alignedOf, type ChartPoint, type ChartSeries, type Columns, drawable, logTicks, nearestOf, roomyLog, thinned } from "../model/chart";
+import { alignedOf, type ChartPoint, type ChartSeries, type Columns, drawable, logTicks, nearestOf, roomy, roomyLog, thinned } from "../model/chart";
 import { useDark } from "./use_dark";
 import "./chart.css";
 import "./palette.css";
@@ -35,6 +35,7 @@ interface Tip {
 const TABLE_ROWS = 200;
 const REACH_PX = 30;
 const POINT_PX = 4;
+const LETTER_PX = 7;
 
 const colorNameOf = (series: ChartSeries, index: number) => series.color ?? `--series-${(index % 6) + 1}`;
 
@@ -97,10 +98,13 @@ function optionsOf(props: ChartProps, drawn: ChartPoint[][], host: HTMLElement):
       grid: rule,
       ticks: rule,
       ...(axis.log && { filter: every, splits: (_plot: uPlot, _axis: number, low: number, high: number) => axis.ticks ?? logTicks(low, high) }),
-      values: (_plot, splits) => splits.map((value) => (value === null ? "" : (axis.tick ?? axis.format)(value))),
+      values: (plot, splits) => {
+        const texts = splits.map((value) => (value === null ? "" : (axis.tick ?? axis.format)(value)));
+        return side === "x" ? roomy(texts, splits.map((value) => plot.valToPos(value, "x")), LETTER_PX) : texts;
+      },
       ...(side === "x"
         ? { label: axis.label, labelFont: font, labelSize: 18, size: 32, space: 55 }
-        : { space: 24, size: (_plot, values) => 20 + 7 * Math.max(2, ...(values ?? []).map((value) => value.length)) }),
+        : { space: 24, size: (_plot, values) => 20 + LETTER_PX * Math.max(2, ...(values ?? []).map((value) => value.length)) }),
     };
   };
   const drawPoints = (plot: uPlot) => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { alignedOf, drawable, logTicks, nearestOf, roomyLog, thinned } from "./chart";
+import { alignedOf, drawable, logTicks, nearestOf, roomy, roomyLog, thinned } from "./chart";
 
 test("a logarithmic scale drops what has no logarithm, and points come in order", () => {
   const points = [{ x: 3, y: 1 }, { x: 0, y: 1 }, { x: 1, y: -1 }, { x: 2, y: NaN }, { x: 1, y: 4 }];
@@ -37,4 +37,9 @@ test("a logarithmic scale has room, and ticks in round numbers", () => {
   expect(logTicks(0.9, 1100)).toEqual([1, 10, 100, 1000]);
   expect(logTicks(0.08, 0.6)).toEqual([0.1, 0.2, 0.5]);
   expect(logTicks(0.2, 0.45)).toEqual([0.2, 0.3, 0.4]);
+});
+
+test("texts at an axis do not run into each other", () => {
+  expect(roomy(["50 ms", "100 ms", "200 ms", "500 ms"], [50, 80, 120, 200], 7)).toEqual(["50 ms", "", "200 ms", "500 ms"]);
+  expect(roomy(["1", "", "2"], [0, 10, 20], 7)).toEqual(["1", "", "2"]);
 });

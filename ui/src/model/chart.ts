@@ -86,3 +86,18 @@ export function nearestOf(spots: { left: number; top: number }[], left: number, 
   });
   return best;
 }
+
+/** Texts at an axis, those empty that would run into the one before.
+ *
+ * @param at  their middles, in pixels, ascending; @param perLetter  pixels */
+export function roomy(texts: string[], at: number[], perLetter: number): string[] {
+  const GAP = 8;
+  let free = -Infinity;
+  return texts.map((text, index) => {
+    const middle = at[index] ?? 0;
+    const half = (text.length * perLetter) / 2;
+    if (text === "" || middle - half < free) return "";
+    free = middle + half + GAP;
+    return text;
+  });
+}

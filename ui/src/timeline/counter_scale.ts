@@ -11,9 +11,11 @@ export interface Seen {
   most: number;
 }
 
+/** A height of a counter as a value; tiles hold it with seven digits. */
+export const valueOf = (track: Track, fill: number): number => Number((fill * (track.maximum ?? 0)).toPrecision(6));
+
 /** Of a counter's lane in a view; null: no sample is seen, or none has arrived. */
 export function seenOf(track: Track, lane: number, placed: PlacedTile[], view: Viewport): Seen | null {
-  const maximum = track.maximum ?? 0;
   let least = Infinity;
   let most = -Infinity;
   let isExact = true;
@@ -24,7 +26,7 @@ export function seenOf(track: Track, lane: number, placed: PlacedTile[], view: V
     const to = Math.min(view.end, toNs);
     for (let i = firstEndingAt(tile, range, (from - beginNs) / bucketNs); i < range[1]; ++i) {
       if (beginNs + (tile.begin[i] as number) * bucketNs >= to) break;
-      const value = (tile.fill[i] as number) * maximum;
+      const value = valueOf(track, tile.fill[i] as number);
       least = Math.min(least, value);
       most = Math.max(most, value);
       isExact &&= tile.count[i] === 1;
@@ -33,13 +35,14 @@ export function seenOf(track: Track, lane: number, placed: PlacedTile[], view: V
   return most === -Infinity ? null : { least: isExact ? least : null, most };
 }
 
-/** "12.0 GB to 75.3 GB; full height 80.0 GB". */
-export function scaleText(track: Track, seen: Seen | null): string {
+/** In words, the longest that tells most first: "12.0 GB to 75.3 GB; full height 80.0 GB", "12.0 GB to 75.3 GB". */
+export function scaleTexts(track: Track, seen: Seen | null): string[] {
   const text = (value: number) => formatQuantity(value, track.unit);
-  const full = `full height ${text(track.maximum ?? 0)}`;
-  if (seen === null) return full;
+  const full = text(track.maximum ?? 0);
+  const height = `full height ${full}`;
+  if (seen === null) return [height];
   const most = text(seen.most);
-  if (seen.least === null) return `up to ${most}; ${full}`;
-  const least = text(seen.least);
-  return least === most ? `${most}; ${full}` : `${least} to ${most}; ${full}`;
+  const least = seen.least === null ? null : text(seen.least);
+  const here = least === null ? `up to ${most}` : least === most ? most : `${least} to ${most}`;
+  return most === full ? [here] : [`${here}; ${height}`, here];
 }

@@ -3,7 +3,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { fetchTile, type SpanPlace, type Timeline } from "../api/timeline";
 import { useDark } from "../components/use_dark";
 import { formatMark, formatNs, formatQuantity } from "../format";
-import { scaleText, seenOf } from "./counter_scale";
+import { scaleTexts, seenOf, valueOf } from "./counter_scale";
 import { listenToGestures } from "./gestures";
 import { boxOfLane, foldedAtFirst, laneAt, type LaneBox, lanesBetween, type Layout, layoutTracks, TITLE_HEIGHT } from "./layout";
 import { labelsOf, type PaintInput, paintLanes, placeAt } from "./paint";
@@ -154,16 +154,18 @@ function drawLabels(context: CanvasRenderingContext2D, input: PaintInput, width:
   }
 }
 
-/** At the right of each counter's title, which is a button over the left of the same line. */
-function drawScales(context: CanvasRenderingContext2D, input: PaintInput, width: number): void {
+/** At the right of each counter's title, which is a button over the left of the same line (pane.css). */
+function drawScales(context: CanvasRenderingContext2D, input: PaintInput, width: number, fitted: FittedText): void {
+  const room = 0.45 * width - 6;
   context.font = FONT;
   context.textBaseline = "middle";
   context.textAlign = "right";
   context.fillStyle = input.palette.text;
   for (const lane of input.lanes) {
     if (lane.track.kind !== "counter") continue;
-    const text = scaleText(lane.track, seenOf(lane.track, lane.lane, input.placed(lane.track.id), input.view));
-    context.fillText(text, width - 6, lane.y - TITLE_HEIGHT / 2 - input.scrollTop);
+    const texts = scaleTexts(lane.track, seenOf(lane.track, lane.lane, input.placed(lane.track.id), input.view));
+    const text = texts.find((one) => context.measureText(one).width <= room) ?? texts.at(-1) ?? "";
+    context.fillText(fitted.fit(context, text, room), width - 6, lane.y - TITLE_HEIGHT / 2 - input.scrollTop);
   }
   context.textAlign = "left";
 }
@@ -268,7 +270,7 @@ export function Pane(props: PaneProps) {
     context.putImageData(image, 0, 0);
     drawSteps(context, frame.width, frame.height, view, timeline, now.palette);
     drawLabels(context, input, frame.width, frame.fitted);
-    drawScales(context, input, frame.width);
+    drawScales(context, input, frame.width, frame.fitted);
     drawSelection(context, frame, view);
     drawRuler(rulerContext, frame.width, shared.view, timeline, now.palette);
     if ([...painted.styles].some((style) => !now.styles.has(style))) setStyles(new Set([...now.styles, ...painted.styles]));
@@ -317,7 +319,7 @@ export function Pane(props: PaneProps) {
     const name = tile.names.get(tile.name[place.index] as number) ?? "";
     const fill = tile.fill[place.index] as number;
     if (lane.track.kind === "counter") {
-      return setHovered(`${lane.track.name}: ${formatQuantity(fill * (lane.track.maximum ?? 0), lane.track.unit)}`);
+      return setHovered(`${lane.track.name}: ${formatQuantity(valueOf(lane.track, fill), lane.track.unit)}`);
     }
     setHovered(count > 1 ? `${count} spans in ${formatNs(length)}: zoom in` : `${name} ${formatNs(length)}`.trim());
   };
@@ -413,7 +415,7 @@ export function Pane(props: PaneProps) {
         <div class="pane-inner" style={{ height: `${layout.height}px` }}>
           <canvas ref={canvas} class="pane-canvas" tabIndex={0} role="application" aria-roledescription="timeline" aria-label={`${props.label}. ${KEYS}`} onKeyDown={onKeyDown} />
           {layout.tracks.map((box) => (
-            <button key={box.track.id} type="button" class="pane-title" style={{ top: `${box.y}px` }} aria-expanded={!box.folded} onClick={() => fold(box.track.id)}>
+            <button key={box.track.id} type="button" class={`pane-title ${box.track.kind === "counter" ? "pane-counter" : ""}`} style={{ top: `${box.y}px` }} aria-expanded={!box.folded} onClick={() => fold(box.track.id)}>
               {box.folded ? "▸" : "▾"} {box.track.name} <span class="dim">{box.track.group}</span>
             </button>
           ))}

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { Track } from "../api/timeline";
-import { scaleText, seenOf } from "./counter_scale";
+import { scaleTexts, seenOf } from "./counter_scale";
 import { foldedAtFirst, laneAt, lanesBetween, layoutTracks, TITLE_HEIGHT } from "./layout";
 import { labelsOf, paintLanes, placeAt } from "./paint";
 import { fillOf, makePalette } from "./palette";
@@ -186,15 +186,20 @@ describe("the scale of a counter", () => {
     expect(seenOf(counter, 1, steps, { begin: 0, end: 10 })).toBeNull();
   });
 
+  test("has no more digits than a tile", () => {
+    const share = placedOf([[0, 10, 0.1, 1]]);
+    expect(seenOf({ ...counter, maximum: 1e10 }, 0, share, { begin: 0, end: 10 })).toEqual({ least: 1e9, most: 1e9 });
+  });
+
   test("tells no least value where samples are drawn as one", () => {
     expect(seenOf(counter, 0, placedOf([[0, 10, 0.25, 7], [10, 20, 0.5, 1]]), { begin: 0, end: 20 })).toEqual({ least: null, most: 40e9 });
   });
 
-  test("has the trace's unit", () => {
-    expect(scaleText(counter, { least: 20e9, most: 80e9 })).toBe("20.0 GB to 80.0 GB; full height 80.0 GB");
-    expect(scaleText(counter, { least: 40e9, most: 40e9 })).toBe("40.0 GB; full height 80.0 GB");
-    expect(scaleText(counter, { least: null, most: 40e9 })).toBe("up to 40.0 GB; full height 80.0 GB");
-    expect(scaleText({ ...counter, maximum: 93, unit: "%" }, null)).toBe("full height 93.0 %");
-    expect(scaleText({ ...counter, maximum: 7, unit: null }, { least: 0, most: 7 })).toBe("0 to 7; full height 7");
+  test("has the trace's unit, and says how much the full height is where that is not seen", () => {
+    expect(scaleTexts(counter, { least: 20e9, most: 80e9 })).toEqual(["20.0 GB to 80.0 GB"]);
+    expect(scaleTexts(counter, { least: 40e9, most: 40e9 })).toEqual(["40.0 GB; full height 80.0 GB", "40.0 GB"]);
+    expect(scaleTexts(counter, { least: null, most: 40e9 })).toEqual(["up to 40.0 GB; full height 80.0 GB", "up to 40.0 GB"]);
+    expect(scaleTexts({ ...counter, maximum: 93, unit: "%" }, null)).toEqual(["full height 93.0 %"]);
+    expect(scaleTexts({ ...counter, maximum: 7, unit: null }, { least: 0, most: 7 })).toEqual(["0 to 7"]);
   });
 });

@@ -3,7 +3,7 @@ import type { Gpu, Prediction } from "../api/forecasts";
 import { useAnswer } from "../api/use_answer";
 import { Chart } from "../components/chart";
 import { RangeBar } from "../components/range_bar";
-import { formatBytes, formatCount, formatJoules, formatMoney, formatMs, formatPercent, formatSentence, formatSpeedup } from "../format";
+import { formatBytes, formatCount, formatJoules, formatMoney, formatMs, formatMsTick, formatPercent, formatSentence, formatSpeedup } from "../format";
 import type { ChartPoint, ChartSeries } from "../model/chart";
 import { bestOf, comparable, type Cost, costOf, doubtsOf, frontOf, type GpuRow, PRICED_STEPS, rowsOf, sorted, type SortKey, sortOf } from "../model/gpus";
 import "./gpus.css";
@@ -78,7 +78,7 @@ function Pareto({ rows, cost, onPick }: { rows: GpuRow[]; cost: Cost; onPick: (p
       <Chart
         label={`Step time and ${COSTS[cost].toLowerCase()} of ${shown.length} GPUs; nothing beats ${front.map((row) => row.gpu).join(", ")}.`}
         series={series}
-        x={{ label: "step time", format: formatMs, log: true }}
+        x={{ label: "step time", format: formatMs, tick: formatMsTick, log: true }}
         y={{ label: COSTS[cost], format: cost === "money" ? (value) => formatMoney(value, currency) : formatJoules, log: true }}
         height={300}
         onPick={onPick}
