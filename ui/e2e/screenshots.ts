@@ -1,22 +1,20 @@
-// Writes docs/images/ui-VIEW.png, of a sample trace: npm run screenshots [VIEW...]; without any, of the first view.
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
-import { ROOT, startUi } from "./support/program";
-import { launch, Visit } from "./support/visit";
+// Writes the pictures in docs/images/ anew: npm run screenshots [NAME...]; without any, all (e2e/support/pictures.ts).
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { fileOf, isFontThere, launchForPictures, PICTURES, startAll, take } from "./support/pictures";
 
-const TRACE = "data/samples/bert_base_amp_fp16_h200.json.gz";
-const FOLDER = join(ROOT, "docs/images");
-
-async function main(views: string[]): Promise<void> {
-  mkdirSync(FOLDER, { recursive: true });
-  const [browser, ui] = await Promise.all([launch(), startUi(TRACE)]);
-  for (const view of views) {
-    const visit = await Visit.open(browser, `${ui.link}#${view}`, { colorScheme: "light" });
-    await visit.page.screenshot({ path: join(FOLDER, `ui-${view}.png`) });
-    await visit.close();
+async function main(names: string[]): Promise<void> {
+  const unknown = names.find((name) => !PICTURES.some((picture) => picture.name === name));
+  if (unknown !== undefined) throw new Error(`no picture "${unknown}"; there are: ${PICTURES.map((picture) => picture.name).join(", ")}`);
+  const meant = PICTURES.filter((picture) => names.length === 0 || names.includes(picture.name));
+  const browser = await launchForPictures();
+  if (!(await isFontThere(browser))) process.exit(1);
+  const pages = await startAll(meant);
+  for (const picture of meant) {
+    mkdirSync(dirname(fileOf(picture)), { recursive: true });
+    writeFileSync(fileOf(picture), await take(browser, pages.of(picture), picture));
   }
-  await Promise.all([browser.close(), ui.stop()]);
+  await Promise.all([browser.close(), pages.stop()]);
 }
 
-const views = process.argv.slice(2);
-await main(views.length > 0 ? views : ["overview"]);
+await main(process.argv.slice(2));

@@ -5,11 +5,14 @@ export const WIDE = { width: 1280, height: 800 };
 export const NARROW = { width: 390, height: 844 };
 export const SCHEMES = ["light", "dark"] as const;
 
-/** Debian's; none is downloaded. */
-export function launch(): Promise<Browser> {
+/** Debian's; none is downloaded.
+ *
+ * @param environment  what it is started with beside what is there */
+export function launch(environment: Record<string, string> = {}): Promise<Browser> {
   const asRoot = process.getuid?.() === 0; // Where Chromium has no sandbox.
   return chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+    env: { ...process.env, ...environment },
     args: ["--disable-dev-shm-usage", ...(asRoot ? ["--no-sandbox"] : [])],
   });
 }

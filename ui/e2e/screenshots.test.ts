@@ -1,0 +1,79 @@
+// The pictures in docs/images/ are what the page shows.
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { differenceOf, excessOf } from "./support/difference";
+import { fileOf, isFontThere, launchForPictures, type Picture, PICTURES, startAll, take } from "./support/pictures";
+
+/** Pictures as they are now, of those that differ. */
+const DIFFERENCES = join(__dirname, "differences");
+
+let browser: Browser;
+let pages: Awaited<ReturnType<typeof startAll>>;
+let hasFont = false;
+beforeAll(async () => {
+  rmSync(DIFFERENCES, { recursive: true, force: true });
+  [browser, pages] = await Promise.all([launchForPictures(), startAll(PICTURES)]);
+  hasFont = await isFontThere(browser);
+});
+afterAll(() => Promise.all([browser.close(), pages.stop()]));
+
+/** Writes both pictures where one can look at them, and says where. */
+function show(picture: Picture, now: Buffer, drawn: Buffer | null): string {
+  mkdirSync(DIFFERENCES, { recursive: true });
+  const file = join(DIFFERENCES, `${picture.name}.png`);
+  writeFileSync(file, now);
+  if (drawn === null) return file;
+  const marked = join(DIFFERENCES, `${picture.name}-difference.png`);
+  writeFileSync(marked, drawn);
+  return `${file} and ${marked}`;
+}
+
+test.for(PICTURES)("the picture $name", async (picture, { skip }) => {
+  skip(!hasFont);
+  const renew = `cd ui && npm run screenshots -- ${picture.name}`;
+  if (!existsSync(fileOf(picture))) expect.fail(`none is kept: ${renew}`);
+  const now = await take(browser, pages.of(picture), picture);
+  const difference = differenceOf(readFileSync(fileOf(picture)), now);
+  const excess = excessOf(difference);
+  if (excess.length === 0) return;
+  expect.fail(`the page is not as it is kept: ${excess.join("; ")}. See ${show(picture, now, difference.drawn)}. If the page is right: ${renew}`);
+});
+
+/** Styles that the page's content policy has no word about. */
+const styled = (text: string) => (page: Page) =>
+  page.evaluate((rules) => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(rules);
+    document.adoptedStyleSheets = [sheet];
+  }, text);
+
+/** Another text where one stands. */
+const rewritten = (from: string, to: string) => (page: Page) =>
+  page.evaluate(
+    ([before, after]) => {
+      const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+      for (let text = texts.nextNode(); text !== null; text = texts.nextNode()) {
+        if (text.nodeValue === before) return void (text.nodeValue = after);
+      }
+      throw new Error(`no text is ${before}`);
+    },
+    [from, to] as const,
+  );
+
+const FAULTS: [string, (page: Page) => Promise<void>][] = [
+  ["a card that is missing", styled("main > section:first-of-type { display: none; }")],
+  ["bars of another colour", styled(":root { --busy: #c02020 !important; }")],
+  ["pale bars of another colour", styled(":root { --part: #e0a0a0 !important; }")],
+  ["a layout that is one pixel lower", styled("main { padding-top: 17px; }")],
+  ["a number that is longer", rewritten("18.79 ms", "1234567.89 ms")],
+  ["a number that is another", rewritten("18.79 ms", "81.97 ms")],
+];
+
+test.for(FAULTS)("%s would be seen", async ([, fault], { skip }) => {
+  skip(!hasFont);
+  const picture = PICTURES.find((one) => one.name === "overview") as Picture;
+  const faulty = await take(browser, pages.of(picture), picture, fault);
+  expect(excessOf(differenceOf(readFileSync(fileOf(picture)), faulty))).not.toEqual([]);
+});
