@@ -17,6 +17,7 @@
 #include "analysis/gpu_time.h"
 #include "analysis/health.h"
 #include "analysis/knowledge.h"
+#include "analysis/memory_use.h"
 #include "analysis/metrics.h"
 #include "analysis/regions.h"
 #include "analysis/steps.h"
@@ -182,6 +183,7 @@ void FillReport(const TraceStore& store, const Knowledge& knowledge, NameFacts& 
   report.regions = RegionTable(store, names, attribution);
   report.callbacks = CallbackTable(store, names, steps);
   report.metrics = MetricTable(store);
+  report.memory = MeasureMemory(store, names, attribution, steps);
   report.machine_notes = ExplainMachine(store, report.metrics);
   if (const std::optional<Interval> extent = ExtentOfSteps(steps)) {
     const HostActivity loop = FindHostActivity(store, names, attribution, steps.process, *extent);

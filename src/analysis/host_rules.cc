@@ -36,6 +36,7 @@ constexpr RoleName kRoles[] = {
     {"layer-range", HostRole::kLayerRange},
     {"module-frame", HostRole::kModuleFrame},
     {"library-frame", HostRole::kLibraryFrame},
+    {"allocation", HostRole::kAllocation},
 };
 
 std::optional<HostRole> RoleFromName(std::string_view name) {

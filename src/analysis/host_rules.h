@@ -36,6 +36,7 @@ enum class HostRole : std::uint8_t {
   kLayerRange,
   kModuleFrame,
   kLibraryFrame,
+  kAllocation,
 };
 
 /// A set of roles.

@@ -51,12 +51,12 @@ TEST(HostRules, GiveEveryRoleARule) {
   const HostRules& rules = TestKnowledge().host();
   HostRoles all;
   for (const NameRule& rule : ShippedRules()) {
-    for (int role = 0; role <= static_cast<int>(HostRole::kLibraryFrame); ++role) {
+    for (int role = 0; role <= static_cast<int>(HostRole::kAllocation); ++role) {
       if (rules.RolesOf(rule.examples.front()).Has(static_cast<HostRole>(role)))
         all.Add(static_cast<HostRole>(role));
     }
   }
-  for (int role = 0; role <= static_cast<int>(HostRole::kLibraryFrame); ++role)
+  for (int role = 0; role <= static_cast<int>(HostRole::kAllocation); ++role)
     EXPECT_TRUE(all.Has(static_cast<HostRole>(role))) << "role " << role;
 }
 

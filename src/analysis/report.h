@@ -276,6 +276,56 @@ struct MetricRow {
   std::int64_t samples = 0;                     ///< That hold a number.
 };
 
+/// What was allocated for one purpose at one moment.
+struct MemoryPart {
+  std::string kind;  ///< One of kMemoryKinds (memory_use.h).
+  std::int64_t bytes = 0;
+  std::int64_t allocations = 0;  ///< 0 of what the recording did not see allocated.
+};
+
+/// Who allocated what was held at the peak.
+struct MemoryHolder {
+  std::string operator_name;  ///< Empty: no operator ran.
+  std::string layer;          ///< Empty: none was recorded.
+  std::string kind;
+  std::int64_t bytes = 0;
+  std::int64_t allocations = 0;
+};
+
+/// Memory of one step, on the host's clock.
+struct MemoryStep {
+  std::int64_t index = 0;
+  TimeNs start;
+  std::int64_t peak_bytes = 0;
+  std::int64_t end_bytes = 0;  ///< Still allocated as it ends.
+};
+
+/// The moment of a stretch of time at which most was allocated.
+struct MemoryMoment {
+  TimeNs time;
+  std::int64_t allocated_bytes = 0;
+  std::optional<std::int64_t> reserved_bytes;
+  std::vector<std::int64_t> parts;  ///< Bytes of each of kMemoryKinds; they sum to the allocated.
+};
+
+/// Memory that a framework allocated on one device, by the profiler's records.
+struct MemoryUse {
+  std::optional<std::int64_t> device;  ///< None: of the host.
+  std::int64_t allocations = 0, frees = 0;
+  std::int64_t turnover_bytes = 0;  ///< Of all allocations.
+  MemoryMoment peak;
+  std::optional<std::int64_t> peak_step;            ///< By index; none: in no step.
+  std::optional<std::int64_t> most_reserved_bytes;  ///< None: not recorded.
+  std::int64_t first_bytes = 0;                     ///< Before the first record.
+  std::int64_t last_bytes = 0;                      ///< After the last.
+  /// By which a step's end is above that of the step before; the median. None: under three steps.
+  std::optional<std::int64_t> growth_bytes_per_step;
+  std::vector<MemoryPart> parts;      ///< Of the peak, which they sum to; the largest first.
+  std::vector<MemoryHolder> holders;  ///< Of the peak; the largest first.
+  std::vector<MemoryStep> steps;
+  std::vector<MemoryMoment> curve;  ///< At most a few hundred, in order of time.
+};
+
 /// How long a step waits for its batch.
 struct InputWait {
   DurationNs host, exposed, hidden;  ///< Means of a batch; hidden = host - exposed.
@@ -360,6 +410,7 @@ struct TraceReport {
   std::vector<TimingRow> timings;
   std::vector<CallbackRow> callbacks;
   std::vector<MetricRow> metrics;
+  std::vector<MemoryUse> memory;           ///< Empty: not recorded.
   std::vector<std::string> machine_notes;  ///< What the metrics explain, a sentence each.
   std::optional<LoopHost> loop;            ///< None without a breakdown.
   std::optional<InputWait> input_wait;

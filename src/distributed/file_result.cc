@@ -242,13 +242,45 @@ void serialize(Archive& archive, Efficiency& row) {
 }
 
 template <typename Archive>
+void serialize(Archive& archive, MemoryPart& row) {
+  auto& [kind, bytes, allocations] = row;
+  archive(kind, bytes, allocations);
+}
+
+template <typename Archive>
+void serialize(Archive& archive, MemoryHolder& row) {
+  auto& [operator_name, layer, kind, bytes, allocations] = row;
+  archive(operator_name, layer, kind, bytes, allocations);
+}
+
+template <typename Archive>
+void serialize(Archive& archive, MemoryStep& row) {
+  auto& [index, start, peak_bytes, end_bytes] = row;
+  archive(index, start, peak_bytes, end_bytes);
+}
+
+template <typename Archive>
+void serialize(Archive& archive, MemoryMoment& row) {
+  auto& [time, allocated_bytes, reserved_bytes, parts] = row;
+  archive(time, allocated_bytes, reserved_bytes, parts);
+}
+
+template <typename Archive>
+void serialize(Archive& archive, MemoryUse& row) {
+  auto& [device, allocations, frees, turnover_bytes, peak, peak_step, most_reserved_bytes,
+         first_bytes, last_bytes, growth_bytes_per_step, parts, holders, steps, curve] = row;
+  archive(device, allocations, frees, turnover_bytes, peak, peak_step, most_reserved_bytes,
+          first_bytes, last_bytes, growth_bytes_per_step, parts, holders, steps, curve);
+}
+
+template <typename Archive>
 void serialize(Archive& archive, TraceReport& row) {
   auto& [input, health, trace_start, steps, gpu_time, idle, breakdown, ceiling, causes, bottleneck,
          findings, kernels, operators, layers, classes, lines, syncs, efficiency, regions, timings,
-         callbacks, metrics, machine_notes, loop, input_wait, throughput, engine] = row;
+         callbacks, metrics, memory, machine_notes, loop, input_wait, throughput, engine] = row;
   archive(input, health, trace_start, steps, gpu_time, idle, breakdown, ceiling, causes, bottleneck,
           findings, kernels, operators, layers, classes, lines, syncs, efficiency, regions, timings,
-          callbacks, metrics, machine_notes, loop, input_wait, throughput, engine);
+          callbacks, metrics, memory, machine_notes, loop, input_wait, throughput, engine);
 }
 
 template <typename Archive>

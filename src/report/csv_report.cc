@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "analysis/memory_use.h"
 #include "report/escape.h"
 #include "report/json_writer.h"
 #include "report/phrases.h"
@@ -224,6 +225,25 @@ std::string MetricsCsv(const JobReport& job) {
   return std::move(table).Take();
 }
 
+/// Who holds what at the peak.
+std::string MemoryCsv(const JobReport& job) {
+  Table table("rank,device,operator,layer,kind,bytes,allocations");
+  for (const TraceReport& file : job.files()) {
+    for (const MemoryUse& use : file.memory) {
+      for (const MemoryPart& part : use.parts) {
+        if (part.kind != kMemoryKinds.front()) continue;
+        table.Row({Whole(file.input.rank), Whole(use.device), "", "", Text(part.kind),
+                   Whole(part.bytes), Whole(part.allocations)});
+      }
+      for (const MemoryHolder& row : use.holders) {
+        table.Row({Whole(file.input.rank), Whole(use.device), Text(row.operator_name),
+                   Text(row.layer), Text(row.kind), Whole(row.bytes), Whole(row.allocations)});
+      }
+    }
+  }
+  return std::move(table).Take();
+}
+
 std::string FindingsCsv(const JobReport& job, const ReportOptions& options) {
   Table table("rank,id,title,share_pct,saves_ms,evidence,action,check,figure,saves_note,whatif");
   for (const RowOfFile<Finding>& finding : job.findings()) {
@@ -313,7 +333,8 @@ std::vector<NamedFile> RenderCsv(std::span<const TraceReport> files, const Repor
       MetricsCsv(job),
       WaitsCsv(options.ranks),
       ClocksCsv(options.ranks),
-      CollectivesCsv(options.ranks)};
+      CollectivesCsv(options.ranks),
+      MemoryCsv(job)};
   std::vector<NamedFile> tables;
   for (std::size_t i = 0; i < kCsvFiles.size(); ++i)
     tables.push_back({std::string(kCsvFiles[i]), std::move(contents[i])});

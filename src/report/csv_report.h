@@ -19,10 +19,11 @@ struct NamedFile {
 };
 
 /// The files that RenderCsv() makes, in its order.
-inline constexpr std::array<std::string_view, 17> kCsvFiles = {
-    "steps.csv",     "gpu_time.csv", "idle.csv",     "kernels.csv", "operators.csv",  "layers.csv",
-    "lines.csv",     "syncs.csv",    "findings.csv", "classes.csv", "regions.csv",    "timings.csv",
-    "callbacks.csv", "metrics.csv",  "waits.csv",    "clocks.csv",  "collectives.csv"};
+inline constexpr std::array<std::string_view, 18> kCsvFiles = {
+    "steps.csv",   "gpu_time.csv",    "idle.csv",      "kernels.csv",  "operators.csv",
+    "layers.csv",  "lines.csv",       "syncs.csv",     "findings.csv", "classes.csv",
+    "regions.csv", "timings.csv",     "callbacks.csv", "metrics.csv",  "waits.csv",
+    "clocks.csv",  "collectives.csv", "memory.csv"};
 
 /// A file a list: RFC 4180 with a header line, UTF-8, keys and units of the JSON report; an absent
 /// value is an empty field. A text that a spreadsheet would take for a formula has a ' before it.

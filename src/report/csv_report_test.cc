@@ -67,7 +67,7 @@ TEST(RenderCsv, EveryRowHasTheFieldsOfItsHeader) {
   report.kernels[0].name = "a,\"b\"\r\nc";
   report.findings[0].title = "=HYPERLINK(1)";
   const auto tables = Tables(report);
-  EXPECT_EQ(tables.size(), 17u);
+  EXPECT_EQ(tables.size(), 18u);
   for (const auto& [name, rows] : tables) {
     ASSERT_GE(rows.size(), 2u) << name;
     for (const auto& row : rows) EXPECT_EQ(row.size(), rows[0].size()) << name;
@@ -85,11 +85,13 @@ TEST(RenderCsv, HeadersAreTheKeysOfTheJsonReport) {
   for (const auto& [name, rows] : Tables(DemoReport())) {
     const std::string list = name.substr(0, name.find('.'));
     std::set<std::string> keys;
-    const auto& json_rows = list == "steps"                    ? json["steps"]["list"]
+    const auto& json_rows = list == "steps"    ? json["steps"]["list"]
+                            : list == "memory" ? json["memory"]["devices"][0]["holders"]
                             : json["job_ranks"].contains(list) ? json["job_ranks"][list]
                                                                : json[list];
     for (const auto& [key, value] : json_rows[0].items()) keys.insert(key);
-    if (list == "findings") keys.insert("rank");  // Several files have it.
+    if (list == "findings") keys.insert("rank");            // Several files have it.
+    if (list == "memory") keys.insert({"rank", "device"});  // Of the entry that holds the list.
     EXPECT_EQ(std::set<std::string>(rows[0].begin(), rows[0].end()), keys) << name;
   }
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "report/json_writer.h"
+#include "report/memory_json.h"
 #include "report/ranks_report.h"
 
 namespace headroom {
@@ -544,7 +545,7 @@ std::string RenderJson(std::span<const TraceReport> files, const ReportOptions& 
   WriteInputWait(json, job);
   WriteThroughput(json, job);
   WriteCeiling(json, job);
-  json.Key("memory").Null();
+  WriteMemory(json, job, options);
   json.Key("energy").Null();
   json.EndObject();
   return std::move(json).Take() + "\n";

@@ -28,12 +28,13 @@ enum class Section {
   kSyncs,
   kEfficiency,
   kMetrics,
+  kMemory,
 };
 
-inline constexpr std::array<std::string_view, 19> kSectionNames = {
-    "health",    "bottleneck", "steps",   "breakdown",  "loop",   "ranks", "gpu",
-    "idle",      "findings",   "kernels", "operators",  "layers", "lines", "regions",
-    "callbacks", "classes",    "syncs",   "efficiency", "metrics"};
+inline constexpr std::array<std::string_view, 20> kSectionNames = {
+    "health",    "bottleneck", "steps",   "breakdown",  "loop",    "ranks", "gpu",
+    "idle",      "findings",   "kernels", "operators",  "layers",  "lines", "regions",
+    "callbacks", "classes",    "syncs",   "efficiency", "metrics", "memory"};
 
 inline std::string_view NameOf(Section section) {
   return kSectionNames[static_cast<std::size_t>(section)];

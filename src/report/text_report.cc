@@ -41,6 +41,7 @@ constexpr std::array<SectionWriter, kSectionNames.size()> kWriters = {{
     {WriteSyncs, [](const TextContext& c) { return !c.file.syncs.empty(); }},
     {WriteEfficiency, [](const TextContext& c) { return c.HasGpuWork(); }},
     {WriteMetrics, [](const TextContext& c) { return !c.file.metrics.empty(); }},
+    {WriteMemory, [](const TextContext& c) { return !c.file.memory.empty(); }},
 }};
 
 void WriteAll(TextContext& c) {

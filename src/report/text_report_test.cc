@@ -284,5 +284,13 @@ TEST(RenderMarkdown, NothingInANameActs) {
   }
 }
 
+TEST(RenderText, SaysWhatEachStepLeavesBehind) {
+  TextOptions options;
+  options.only = Section::kMemory;
+  const std::string text = RenderText(std::vector{DemoReport()}, options);
+  EXPECT_NE(text.find("3.00 GB allocated at most, in step 2"), std::string::npos) << text;
+  EXPECT_NE(text.find("each step leaves 64.00 kB more"), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace headroom

@@ -117,5 +117,6 @@ void WriteClasses(TextContext& c);
 void WriteSyncs(TextContext& c);
 void WriteEfficiency(TextContext& c);
 void WriteMetrics(TextContext& c);
+void WriteMemory(TextContext& c);
 
 }  // namespace headroom

@@ -110,6 +110,12 @@ StoreBuilder& StoreBuilder::Instant(std::string_view category, std::string_view 
   return *this;
 }
 
+StoreBuilder& StoreBuilder::Memory(std::int64_t thread, std::int64_t time, std::int64_t address,
+                                   std::int64_t bytes, std::int64_t total, std::int64_t reserved) {
+  memory_.push_back({process_, thread, time * scale_, address, bytes, total, reserved});
+  return *this;
+}
+
 StoreBuilder::HostEvent& StoreBuilder::Frame(std::string_view name, std::int64_t thread,
                                              std::int64_t start, std::int64_t duration) {
   return AddHost(HostEventKind::kPythonFrame, "python_function", name, thread, start, duration);
@@ -221,16 +227,19 @@ std::unique_ptr<TraceStore> StoreBuilder::Build() const {
   };
   for (const auto& [ordinal, name] : device_names_) device_of(ordinal, text(name));
 
-  auto& events = store->host_events;
-  for (const HostEvent& event : host_) {
-    const ProcessId process = processes.Of(event.process_, [&] {
-      store->processes.pid.MutablePending(AppendUnknown(store->processes)) = text(event.process_);
+  const auto thread_of = [&](const std::string& in_process, std::int64_t number) {
+    const ProcessId process = processes.Of(in_process, [&] {
+      store->processes.pid.MutablePending(AppendUnknown(store->processes)) = text(in_process);
     });
-    const ThreadId thread = threads.Of({event.process_, event.thread_}, [&] {
+    return threads.Of({in_process, number}, [&] {
       const std::size_t row = AppendUnknown(store->threads);
       store->threads.process.MutablePending(row) = process;
-      store->threads.tid.MutablePending(row) = text(std::to_string(event.thread_));
+      store->threads.tid.MutablePending(row) = text(std::to_string(number));
     });
+  };
+  auto& events = store->host_events;
+  for (const HostEvent& event : host_) {
+    const ThreadId thread = thread_of(event.process_, event.thread_);
     const std::size_t row = AppendUnknown(events);
     events.start.MutablePending(row) = TimeNs(event.start_ns_);
     events.duration.MutablePending(row) = DurationNs(event.duration_ns_);
@@ -275,16 +284,7 @@ std::unique_ptr<TraceStore> StoreBuilder::Build() const {
   }
 
   // Of counters and points the track says the process alone.
-  const auto track = [&](const std::string& of) {
-    const ProcessId process = processes.Of(of, [&] {
-      store->processes.pid.MutablePending(AppendUnknown(store->processes)) = text(of);
-    });
-    return threads.Of({of, 0}, [&] {
-      const std::size_t row = AppendUnknown(store->threads);
-      store->threads.process.MutablePending(row) = process;
-      store->threads.tid.MutablePending(row) = text("0");
-    });
-  };
+  const auto track = [&](const std::string& of) { return thread_of(of, 0); };
   const auto text_or_none = [&](std::string_view s) {
     return s.empty() ? StringId::None() : text(s);
   };
@@ -306,6 +306,18 @@ std::unique_ptr<TraceStore> StoreBuilder::Build() const {
     instants.category.MutablePending(row) = text(point.category);
     instants.thread.MutablePending(row) = track(point.process);
     instants.args.MutablePending(row) = text_or_none(point.args);
+  }
+  auto& memory = store->memory_events;
+  for (const MemoryRecord& record : memory_) {
+    const std::size_t row = AppendUnknown(memory);
+    memory.time.MutablePending(row) = TimeNs(record.time_ns);
+    memory.thread.MutablePending(row) = thread_of(record.process, record.thread);
+    memory.address.MutablePending(row) = record.address;
+    memory.bytes.MutablePending(row) = record.bytes;
+    memory.total_allocated_bytes.MutablePending(row) = record.total;
+    memory.total_reserved_bytes.MutablePending(row) = record.reserved;
+    memory.device_type.MutablePending(row) = 1;
+    memory.device.MutablePending(row) = 0;
   }
   store->Freeze(1);
   return store;

@@ -121,6 +121,13 @@ class StoreBuilder {
   StoreBuilder& Instant(std::string_view category, std::string_view name, std::int64_t time,
                         std::string_view args = {});
 
+  /// An allocation, or with negative bytes a free, on GPU 0.
+  ///
+  /// @param total     bytes allocated after it; kUnknown: not recorded
+  /// @param reserved  bytes reserved after it; kUnknown: not recorded
+  StoreBuilder& Memory(std::int64_t thread, std::int64_t time, std::int64_t address,
+                       std::int64_t bytes, std::int64_t total, std::int64_t reserved = kUnknown);
+
   /// Names a device ("NVIDIA H200").
   StoreBuilder& NameDevice(std::int64_t ordinal, std::string_view name);
 
@@ -138,6 +145,11 @@ class StoreBuilder {
     std::int64_t time_ns;
   };
 
+  struct MemoryRecord {
+    std::string process;
+    std::int64_t thread, time_ns, address, bytes, total, reserved;
+  };
+
   HostEvent& AddHost(HostEventKind kind, std::string_view category, std::string_view name,
                      std::int64_t thread, std::int64_t start, std::int64_t duration);
   GpuTask& AddTask(GpuTaskKind kind, std::string_view name, std::int64_t stream, std::int64_t start,
@@ -148,6 +160,7 @@ class StoreBuilder {
   std::deque<GpuTask> tasks_;
   std::deque<Sample> samples_;
   std::deque<Point> points_;
+  std::deque<MemoryRecord> memory_;
   std::deque<std::pair<std::int64_t, std::string>> device_names_;
   std::string process_ = "1";
   std::int64_t scale_ = 1000;
