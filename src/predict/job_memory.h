@@ -20,6 +20,13 @@ struct ShardedMemory {
   double peak_bytes = 0;
 };
 
+/// At another batch size.
+struct BatchMemory {
+  std::int64_t samples = 0;  ///< A step.
+  double peak_bytes = 0;
+  double taken_bytes = 0;  ///< From the driver.
+};
+
 /// What is known of a job's memory, by a model of its step or by what was recorded.
 struct JobMemory {
   std::optional<StepMemoryModel> model = {};
@@ -30,6 +37,7 @@ struct JobMemory {
   std::optional<double> recorded_bytes = {};
   std::optional<RecordedMemory> recorded = {};  ///< Of a memory timeline.
   std::vector<ShardedMemory> sharded = {};
+  std::vector<BatchMemory> batches = {};  ///< Halves and doubles of `samples`; ascending.
   std::optional<std::int64_t> samples = {};  ///< A step; none: not told by the trace.
 
   /// Bytes at the peak with so many times the samples. What was recorded counts before the model,

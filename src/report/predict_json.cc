@@ -114,6 +114,15 @@ void WriteMemory(JsonWriter& json, const PredictBaseline& baseline) {
     json.EndObject();
   }
   json.EndArray();
+  json.Key("batch_sizes").BeginArray();
+  for (const BatchMemory& batch : memory.batches) {
+    json.BeginObject();
+    json.Key("samples").Integer(batch.samples);
+    json.Key("peak_bytes").Number(batch.peak_bytes);
+    json.Key("reserved_bytes").Number(batch.taken_bytes);
+    json.EndObject();
+  }
+  json.EndArray();
   json.EndObject();
 }
 
