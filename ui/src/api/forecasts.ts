@@ -34,6 +34,23 @@ export interface PriceOption {
   money: number;
 }
 
+/** What a step allocates, by the shapes of its operators. */
+export interface StepMemory {
+  peak_bytes: number;
+  reserved_bytes: number;
+  parameters_bytes: number;
+  gradients_bytes: number;
+  optimizer_state_bytes: number;
+  activations_bytes: number;
+  temporaries_bytes: number;
+  workspace_bytes: number;
+  recorded_peak_bytes: number | null;
+  optimizer: string | null;
+  samples: number | null;
+  sharded: { zero_stage: number; ranks: number; peak_bytes: number }[];
+  batch_sizes: { samples: number; peak_bytes: number; reserved_bytes: number }[];
+}
+
 export interface Prediction {
   schema: string;
   source_gpu: string | null;
@@ -41,6 +58,7 @@ export interface Prediction {
     step_ms: number;
     step_low_ms: number;
     step_high_ms: number;
+    memory: StepMemory | null;
     no_memory: string | null;
     steps_note: string | null;
     ratio_only_pct: number;

@@ -54,6 +54,31 @@ export interface RegionRow {
   gpu_ms: number | null;
 }
 
+export type MemoryKind = "before_recording" | "optimizer_state" | "gradient" | "activation" | "input" | "temporary" | "other";
+
+export interface MemoryHolder {
+  operator: string | null;
+  layer: string | null;
+  kind: MemoryKind;
+  bytes: number;
+  allocations: number;
+}
+
+/** What a framework allocated on one device; `device` null: on the host. */
+export interface MemoryUse {
+  rank: number | null;
+  device: number | null;
+  peak_bytes: number;
+  peak_ms: number;
+  peak_step: number | null;
+  most_reserved_bytes: number | null;
+  growth_bytes_per_step: number | null;
+  parts: { kind: MemoryKind; bytes: number; allocations: number }[];
+  holders: MemoryHolder[];
+  steps: { index: number; start_ms: number; peak_bytes: number; end_bytes: number }[];
+  curve: { ms: number[]; allocated_bytes: number[]; reserved_bytes: (number | null)[]; parts: { kind: MemoryKind; bytes: number[] }[] };
+}
+
 export interface TimingRow {
   name: string;
   rank: number | null;
@@ -132,6 +157,7 @@ export interface ReportTables {
   timings: TimingRow[];
   callbacks: CallbackRow[];
   metrics: MetricRow[];
+  memory: { devices: MemoryUse[] } | null;
   input_wait: InputWait | null;
   efficiency: EfficiencyFigures;
 }

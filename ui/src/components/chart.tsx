@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
-import { alignedOf, type ChartPoint, type ChartSeries, type Columns, drawable, logTicks, nearestOf, roomy, roomyLog, thinned } from "../model/chart";
+import { alignedOf, type ChartPoint, type ChartSeries, type Columns, drawable, logTicks, nearestOf, roomy, roomyLog, stacked, thinned } from "../model/chart";
 import { useDark } from "./use_dark";
 import "./chart.css";
 import "./palette.css";
@@ -22,6 +22,7 @@ export interface ChartProps {
   x: ChartAxis;
   y: ChartAxis;
   height?: number; // In pixels.
+  marks?: { x: number; label: string }[]; // Upright lines, e.g. where steps begin.
   onPick?: (point: ChartPoint) => void; // A click on one of the points (not on a line).
 }
 
@@ -68,9 +69,24 @@ function optionsOf(props: ChartProps, drawn: ChartPoint[][], host: HTMLElement):
   const data: (number | null)[][] = [columns.xs];
   const all: uPlot.Series[] = [{}];
   const bands: uPlot.Band[] = [];
+  const tops = stacked(
+    props.series.map((series) => series.kind),
+    columns.at,
+  );
+  let below: number | null = null; // The area on which the next one stands.
+  const faint = (color: string, alpha: number) => color.replace("rgb(", "rgba(").replace(")", `, ${alpha})`);
   props.series.forEach((series, index) => {
     const points = columns.at[index] ?? [];
     const isLine = series.kind !== "points";
+    if (series.kind === "area") {
+      const color = colors[index] ?? text;
+      const fill = faint(color, 0.55);
+      all.push({ label: series.label, stroke: color, width: 1, spanGaps: true, points: { show: false }, ...(below === null && { fill, fillTo: 0 }) });
+      if (below !== null) bands.push({ series: [all.length - 1, below], fill });
+      below = all.length - 1;
+      data.push(tops[index] ?? []);
+      return;
+    }
     all.push({
       label: series.label,
       stroke: colors[index] ?? text,
@@ -86,7 +102,7 @@ function optionsOf(props: ChartProps, drawn: ChartPoint[][], host: HTMLElement):
       all.push({ stroke: "transparent", spanGaps: true, points: { show: false } });
       data.push(points.map((point) => point?.[edge] ?? point?.y ?? null));
     }
-    bands.push({ series: [first, first + 1], fill: (colors[index] ?? text).replace("rgb(", "rgba(").replace(")", ", 0.2)") });
+    bands.push({ series: [first, first + 1], fill: faint(colors[index] ?? text, 0.2) });
   });
   const every = (_plot: uPlot, splits: number[]) => splits;
   const axisOf = (axis: ChartAxis, side: "x" | "y"): uPlot.Axis => {
@@ -124,6 +140,30 @@ function optionsOf(props: ChartProps, drawn: ChartPoint[][], host: HTMLElement):
       }
     });
   };
+  const drawMarks = (plot: uPlot) => {
+    const { ctx, bbox } = plot;
+    ctx.save();
+    ctx.font = `${11 * devicePixelRatio}px ${getComputedStyle(host).fontFamily}`;
+    ctx.fillStyle = text;
+    ctx.strokeStyle = text;
+    ctx.lineWidth = devicePixelRatio;
+    ctx.setLineDash([2 * devicePixelRatio, 3 * devicePixelRatio]);
+    let free = -Infinity; // Right of the last label.
+    for (const mark of props.marks ?? []) {
+      const x = plot.valToPos(mark.x, "x", true);
+      if (x < bbox.left || x > bbox.left + bbox.width) continue;
+      ctx.beginPath();
+      ctx.moveTo(x, bbox.top);
+      ctx.lineTo(x, bbox.top + bbox.height);
+      ctx.stroke();
+      const at = x + 3 * devicePixelRatio;
+      const end = at + ctx.measureText(mark.label).width;
+      if (at < free || end > bbox.left + bbox.width) continue;
+      ctx.fillText(mark.label, at, bbox.top + 11 * devicePixelRatio);
+      free = end + 6 * devicePixelRatio;
+    }
+    ctx.restore();
+  };
   return {
     data: data as uPlot.AlignedData,
     options: {
@@ -138,7 +178,7 @@ function optionsOf(props: ChartProps, drawn: ChartPoint[][], host: HTMLElement):
       axes: [axisOf(props.x, "x"), axisOf(props.y, "y")],
       series: all,
       bands,
-      hooks: { draw: [drawPoints] },
+      hooks: { draw: [drawPoints, drawMarks] },
     },
   };
 }
@@ -258,7 +298,7 @@ export function Chart(props: ChartProps) {
         <ul class="chart-legend" aria-hidden="true">
           {series.map((one, index) => {
             const color = `var(${colorNameOf(one, index)})`;
-            const style = one.kind === "points" ? { background: color } : { borderTopColor: color };
+            const style = one.kind === undefined || one.kind === "line" ? { borderTopColor: color } : { background: color };
             return (
               <li key={one.label}>
                 <span class={`chart-swatch ${one.kind ?? "line"} ${one.dashed ? "dashed" : ""}`} style={style} />

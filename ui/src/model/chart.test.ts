@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { alignedOf, drawable, logTicks, nearestOf, roomy, roomyLog, thinned } from "./chart";
+import { alignedOf, drawable, logTicks, nearestOf, roomy, roomyLog, stacked, thinned } from "./chart";
 
 test("a logarithmic scale drops what has no logarithm, and points come in order", () => {
   const points = [{ x: 3, y: 1 }, { x: 0, y: 1 }, { x: 1, y: -1 }, { x: 2, y: NaN }, { x: 1, y: 4 }];
@@ -42,4 +42,9 @@ test("a logarithmic scale has room, and ticks in round numbers", () => {
 test("texts at an axis do not run into each other", () => {
   expect(roomy(["50 ms", "100 ms", "200 ms", "500 ms"], [50, 80, 120, 200], 7)).toEqual(["50 ms", "", "200 ms", "500 ms"]);
   expect(roomy(["1", "", "2"], [0, 10, 20], 7)).toEqual(["1", "", "2"]);
+});
+
+test("areas stand on those before them; other series stand for themselves", () => {
+  const at = [[1, 2], [10, 20], [5, null]].map((ys) => ys.map((y, x) => (y === null ? null : { x, y })));
+  expect(stacked(["area", "line", "area"], at)).toEqual([[1, 2], [null, null], [6, null]]);
 });

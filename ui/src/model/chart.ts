@@ -12,7 +12,7 @@ export interface ChartPoint {
 export interface ChartSeries {
   label: string;
   points: ChartPoint[];
-  kind?: "line" | "points"; // Else a line.
+  kind?: "line" | "points" | "area"; // Else a line. Areas stand on those before them.
   dashed?: boolean;
   color?: string; // A custom property of the page; else one of the palette.
   format?: (y: number) => string; // Else as the axis.
@@ -22,6 +22,18 @@ export interface ChartSeries {
 export interface Columns {
   xs: number[];
   at: (ChartPoint | null)[][];
+}
+
+/** Where each area ends: on what the areas before it come to. Of other series, and where one has no point: null. */
+export function stacked(kinds: ChartSeries["kind"][], at: Columns["at"]): (number | null)[][] {
+  const sums: number[] = [];
+  return at.map((column, index) =>
+    column.map((point, row) => {
+      if (kinds[index] !== "area" || point === null) return null;
+      sums[row] = (sums[row] ?? 0) + point.y;
+      return sums[row] ?? null;
+    }),
+  );
 }
 
 /** What a chart can draw: finite and, on logarithmic scales, above zero. */

@@ -1,6 +1,7 @@
 import { useMemo, useState } from "preact/hooks";
-import type { Gpu, Prediction } from "../api/forecasts";
+import type { Gpu } from "../api/forecasts";
 import { useAnswer } from "../api/use_answer";
+import { usePrediction } from "../api/use_prediction";
 import { Chart } from "../components/chart";
 import { RangeBar } from "../components/range_bar";
 import { formatBytes, formatCount, formatJoules, formatMoney, formatMs, formatMsTick, formatPercent, formatSentence, formatSpeedup } from "../format";
@@ -178,12 +179,9 @@ const instanceOf = (option: NonNullable<GpuRow["option"]>) =>
   `${option.provider} ${option.instance}, ${option.region}: ${formatMoney(option.price_per_hour, option.currency)} an hour, listed ${option.date} (${option.source})`;
 
 export function Gpus({ state, go }: ViewProps) {
-  const prediction = useAnswer<Prediction>(`predict?total-steps=${PRICED_STEPS}`);
-  const plain = useAnswer<Prediction>(prediction.error !== "" ? "predict" : null); // Without marked steps, no job has a length.
+  const { answer, error } = usePrediction();
   const gpus = useAnswer<{ gpus: Gpu[] }>("gpus");
   const [meant, setMeant] = useState("");
-  const answer = prediction.answer ?? plain.answer;
-  const error = prediction.answer === null && prediction.error !== "" ? plain.error : "";
   const specs = gpus.answer?.gpus ?? null;
   const all = useMemo(() => (answer === null || specs === null ? [] : rowsOf(answer, specs)), [answer, specs]);
   const sure = state.query.sure === "1";

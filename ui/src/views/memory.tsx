@@ -1,12 +1,31 @@
-import type { KernelRow } from "../api/report_tables";
+import { useMemo } from "preact/hooks";
+import type { StepMemory } from "../api/forecasts";
+import type { KernelRow, MemoryHolder, MemoryUse } from "../api/report_tables";
 import type { Report } from "../api/types";
+import { usePrediction } from "../api/use_prediction";
+import { Chart } from "../components/chart";
 import { type Column, DataTable, useOrder } from "../components/data_table";
 import { type Fact, Facts } from "../components/facts";
 import { MetricTable } from "../components/metric_table";
-import { formatByteRate, formatBytes, formatCount, formatMs, formatPercent, formatUs } from "../format";
+import { Purposes } from "../components/purposes";
+import { formatByteRate, formatBytes, formatCount, formatMs, formatPercent, formatSentence, formatUs } from "../format";
 import { memoryMetrics } from "../model/machine";
-import { copiesOf, type Mover, moversOf } from "../model/memory";
+import { batchSeriesOf, copiesOf, curveOf, modelledPurposes, type Mover, moversOf, recordedPurposes, titleOfKind } from "../model/memory";
 import type { ViewProps } from "./registry";
+
+const HOLDERS: Column<MemoryHolder>[] = [
+  { key: "operator", title: "Allocated by", cell: (row) => row.operator ?? "outside of operators", kind: "name" },
+  { key: "layer", title: "Layer", cell: (row) => row.layer ?? "", varies: true },
+  { key: "kind", title: "For", cell: (row) => titleOfKind(row.kind) },
+  { key: "bytes", title: "At the peak", cell: (row) => row.bytes, format: formatBytes },
+  { key: "pieces", title: "Pieces", meaning: "Allocations that hold it", cell: (row) => row.allocations, format: formatCount },
+];
+
+const STEPS: Column<MemoryUse["steps"][number]>[] = [
+  { key: "step", title: "Step", cell: (row) => row.index, format: String },
+  { key: "peak", title: "Most in it", cell: (row) => row.peak_bytes, format: formatBytes },
+  { key: "end", title: "Left as it ends", cell: (row) => row.end_bytes, format: formatBytes },
+];
 
 const COPIES: Column<KernelRow>[] = [
   { key: "name", title: "Copy or set", cell: (row) => row.name, kind: "name" },
@@ -42,6 +61,93 @@ function factsOf(report: Report): Fact[] {
   return facts;
 }
 
+const WORTH_SHOWING_BYTES = 1e6; // Of the host, which holds a few scalars in most traces.
+
+const memoryOfGpu = (report: Report, device: number | null): number | null => report.inputs[0]?.devices.find((one) => one.id === device)?.memory_bytes ?? null;
+
+const nameOf = (use: MemoryUse) => `${use.device === null ? "Host" : `GPU ${use.device}`}${use.rank === null ? "" : ` of rank ${use.rank}`}`;
+
+/** By the trace's own records: what the peak is for, over time, and who holds it. */
+function Recorded({ use, report }: { use: MemoryUse; report: Report }) {
+  const series = useMemo(() => curveOf(use), [use]);
+  const byBytes = useOrder("bytes");
+  const byStep = useOrder("step");
+  const all = memoryOfGpu(report, use.device);
+  const name = nameOf(use);
+  const id = `memory-${use.rank ?? ""}-${use.device ?? "host"}`;
+  const grows = use.growth_bytes_per_step !== null && use.growth_bytes_per_step > 0;
+  return (
+    <section class="card more" aria-labelledby={id}>
+      <h2 id={id}>
+        {name}: {formatBytes(use.peak_bytes)} allocated at most{use.peak_step === null ? "" : `, in step ${use.peak_step}`}
+      </h2>
+      <p>
+        {use.most_reserved_bytes !== null && use.most_reserved_bytes > 0 && `${formatBytes(use.most_reserved_bytes)} were taken from the driver`}
+        {use.most_reserved_bytes !== null && use.most_reserved_bytes > 0 && all !== null && `, of the GPU's ${formatBytes(all)}`}
+        {use.most_reserved_bytes !== null && use.most_reserved_bytes > 0 && ". "}
+        {grows && (
+          <strong>
+            Each step leaves {formatBytes(use.growth_bytes_per_step)} more than the one before: something holds on to tensors of past steps.
+          </strong>
+        )}
+      </p>
+      <Purposes label={`What the peak of ${name} is for`} purposes={recordedPurposes(use)} />
+      <h3>Over time</h3>
+      <Chart
+        label={`Memory of ${name} over time, by what it is for; ${formatBytes(use.peak_bytes)} at most, at ${formatMs(use.peak_ms)}.`}
+        series={series}
+        x={{ label: "time since the trace began", format: formatMs }}
+        y={{ label: "allocated", format: formatBytes, min: 0 }}
+        marks={use.steps.map((step) => ({ x: step.start_ms, label: `step ${step.index}` }))}
+        height={260}
+      />
+      <h3>Who holds it at the peak</h3>
+      {use.holders.length > 0 ? (
+        <DataTable label={`Who holds the memory of ${name} at its peak`} columns={HOLDERS} rows={use.holders} limit={12} {...byBytes} />
+      ) : (
+        <p class="dim">Nothing that was allocated while it was recorded.</p>
+      )}
+      {use.steps.length > 1 && <DataTable label={`Memory of ${name} in each step`} columns={STEPS} rows={use.steps} limit={12} {...byStep} />}
+    </section>
+  );
+}
+
+/** By the shapes of the operators: what a step needs, and how that grows. */
+function Modelled({ memory, recorded, gpuBytes }: { memory: StepMemory; recorded: boolean; gpuBytes: number | null }) {
+  const series = useMemo(() => batchSeriesOf(memory, gpuBytes), [memory, gpuBytes]);
+  return (
+    <section class="card more" aria-labelledby="step">
+      <h2 id="step">
+        A step needs {formatBytes(memory.peak_bytes)}
+        {memory.samples === null ? "" : ` with ${formatCount(memory.samples)} samples`}, by the shapes of its operators
+      </h2>
+      <p class="dim">
+        The moment at which most is alive. {formatBytes(memory.reserved_bytes)} are taken from the driver for it.
+        {!recorded && " What was truly allocated over time is in a profile with profile_memory=True."}
+      </p>
+      <Purposes label="What the peak of a step is for" purposes={modelledPurposes(memory)} />
+      {memory.batch_sizes.length > 1 && (
+        <>
+          <h3>Against the batch</h3>
+          <Chart
+            label={`Memory of a step against its samples: ${memory.batch_sizes.map((row) => `${formatCount(row.samples)} take ${formatBytes(row.reserved_bytes)}`).join(", ")}.`}
+            series={series}
+            x={{ label: "samples a step", format: formatCount, log: true, ticks: memory.batch_sizes.map((row) => row.samples) }}
+            y={{ label: "memory", format: formatBytes, log: true }}
+            height={220}
+          />
+        </>
+      )}
+      {memory.sharded.length > 0 && (
+        <p>
+          Of {memory.sharded[0]?.ranks} GPUs that share out what the job keeps, each with the same batch, one needs{" "}
+          {memory.sharded.map((row) => `${formatBytes(row.peak_bytes)} with ZeRO ${row.zero_stage}`).join(", ")}.
+        </p>
+      )}
+    </section>
+  );
+}
+
 export function Memory({ report }: ViewProps) {
   const facts = factsOf(report);
   const metrics = memoryMetrics(report.metrics);
@@ -49,12 +155,31 @@ export function Memory({ report }: ViewProps) {
   const movers = moversOf(report.operators, report.efficiency.memory_bandwidth_gbs);
   const byTime = useOrder("total");
   const byTraffic = useOrder("bytes");
+  const uses = (report.memory?.devices ?? []).filter((use) => use.device !== null || use.peak_bytes >= WORTH_SHOWING_BYTES);
+  const { answer, error } = usePrediction();
+  const modelled = answer?.baseline?.memory ?? null;
+  const unknown = error !== "" ? error : (answer?.baseline?.no_memory ?? "");
   return (
     <>
-      <h2>How much memory there is, how full it was, and who moves how much of it.</h2>
+      <h2>How much memory the job takes and what for, and who moves how much of it.</h2>
       {facts.length > 0 && (
         <section class="card" aria-label="Memory of the GPU">
           <Facts facts={facts} />
+        </section>
+      )}
+      {uses.map((use) => (
+        <Recorded key={`${use.rank} ${use.device}`} use={use} report={report} />
+      ))}
+      {modelled !== null && <Modelled memory={modelled} recorded={uses.length > 0} gpuBytes={report.inputs[0]?.devices[0]?.memory_bytes ?? null} />}
+      {modelled === null && unknown !== "" && (
+        <section class="card more" aria-labelledby="step">
+          <h2 id="step">What a step needs by its shapes is not known</h2>
+          <p>{formatSentence(unknown)}</p>
+          {uses.length === 0 && (
+            <p class="dim">
+              <code>torch.profiler.profile(profile_memory=True, record_shapes=True)</code> records what is allocated and freed, when and by whom.
+            </p>
+          )}
         </section>
       )}
       <section aria-labelledby="use">
@@ -63,9 +188,7 @@ export function Memory({ report }: ViewProps) {
           <MetricTable label="How full it was" rows={metrics} />
         ) : (
           <p class="card">
-            Not recorded. <code>headroom record -o run.pftrace -- python train.py</code> records used and free memory of GPUs and machine. What the
-            framework allocates is in a profile with <code>profile_memory=True</code>; the report does not show it yet, but <code>headroom predict</code>{" "}
-            and the page <em>What if</em> reckon with its peak.
+            Not recorded. <code>headroom record -o run.pftrace -- python train.py</code> records used and free memory of GPUs and machine.
           </p>
         )}
       </section>

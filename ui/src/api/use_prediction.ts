@@ -1,0 +1,10 @@
+import { PRICED_STEPS } from "../model/gpus";
+import type { Prediction } from "./forecasts";
+import { type Answered, useAnswer } from "./use_answer";
+
+/** The job on all GPUs, with the price of so many steps where the trace has steps. */
+export function usePrediction(): Answered<Prediction> {
+  const priced = useAnswer<Prediction>(`predict?total-steps=${PRICED_STEPS}`);
+  const plain = useAnswer<Prediction>(priced.error !== "" ? "predict" : null); // Without marked steps, no job has a length.
+  return priced.answer !== null || priced.error === "" ? priced : plain;
+}
