@@ -12,19 +12,16 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <thread>
-#include <utility>
 
 #include "analysis/analyze.h"
-#include "analysis/format.h"
 #include "analysis/knowledge.h"
 #include "cli/help.h"
 #include "cli/output.h"
 #include "cli/payload.h"
 #include "cli/progress.h"
 #include "ingest/open_trace.h"
-#include "pipeline/machine_limits.h"
+#include "report/data_answer.h"
 #include "report/data_report.h"
 #include "report/escape.h"
 
@@ -72,78 +69,14 @@ bool IsListOfCounts(const std::string& text) {
   return true;
 }
 
-double Share(DurationNs part, DurationNs whole) {
-  return static_cast<double>(part.ns()) / static_cast<double>(whole.ns());
-}
-
-/// What the median step tells of the loop, as `headroom report` has it.
+/// What the median step tells of the loop; what it does not, where there is none.
 LoopView ViewOf(const TraceStore& store, const std::string& path) {
-  LoopView view;
-  view.throttled_cores = ThrottledCoresOf(store);
   const Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
-  if (!knowledge.ok()) return view;
+  if (!knowledge.ok()) return LoopViewOf({}, store);
   AnalysisOptions options;
   options.path = path;
   const Result<TraceReport> analysis = Analyze(store, *knowledge.value(), options);
-  if (!analysis.ok() || !analysis.value().breakdown) return view;
-  const TraceReport& report = analysis.value();
-  view.step = report.breakdown->wall;
-  if (report.loop) view.wait = report.loop->data_wait;
-  if (!report.gpu_time.empty()) {
-    view.transfer = report.breakdown->step.host_to_device;
-    if (view.wait && view.wait->ns() > 0)
-      view.exposed_share = Share(report.breakdown->step.data_wait, *view.wait);
-  }
-  if (report.input_wait && report.input_wait->host.ns() > 0)
-    view.exposed_share = Share(report.input_wait->exposed, report.input_wait->host);
-  return view;
-}
-
-Status NoBatch(const LoaderProfile& loader) {
-  if (loader.probed) {
-    return Status::NoAnswer(
-        "the run ended within its probe (--probe-input): record more of it; some 300 steps are "
-        "enough");
-  }
-  std::string why = "the loader gave the loop no batch";
-  if (loader.settings.dataset_size == 0) why += ": its dataset is empty";
-  for (const std::string& failure : loader.failures) why += fmt::format("; {}", failure);
-  return Status::NoAnswer(why);
-}
-
-/// Fills in what needs a simulation. Fails only for what the user asked for: what cannot be
-/// simulated at all is told in the report.
-Status AddForecasts(const TraceStore& store,
-                    const std::vector<std::pair<std::string, LoadingChange>>& changes,
-                    DataReport& report) {
-  const LoaderProfile& loader = report.loaders.front();
-  Result<LoadingModel> model = ModelLoading(loader, CpuQuotaOf(store));
-  if (!model.ok()) {
-    report.no_forecast = model.status().message();
-    return Status::Ok();
-  }
-  model.value().transfer = report.split.transfer;
-  LimitMemory(loader, FreeMemoryOf(store), model.value());
-  const Result<LoadingForecaster> forecaster = LoadingForecaster::Make(model.value());
-  if (!forecaster.ok()) {
-    report.no_forecast = forecaster.status().message();
-    return Status::Ok();
-  }
-  for (const auto& [name, change] : changes) {
-    Result<LoadingOption> option =
-        TryLoading(model.value(), loader, forecaster.value(), name, change);
-    if (!option.ok()) return option.status();
-    report.asked.push_back(std::move(option).value());
-  }
-  Result<LoadingSearch> search = SearchLoading(model.value(), loader, forecaster.value());
-  if (!search.ok()) {
-    report.no_forecast = search.status().message();
-    return Status::Ok();
-  }
-  report.search = std::move(search).value();
-  report.correction = forecaster.value().correction();
-  report.model = std::move(model).value();
-  return Status::Ok();
+  return LoopViewOf(analysis.ok() ? analysis.value() : TraceReport(), store);
 }
 
 }  // namespace
@@ -215,13 +148,8 @@ Status DataCommand::Run() {
       return status;
   }
   // Wrong keys are told before a large trace is read.
-  std::vector<std::pair<std::string, LoadingChange>> changes;
-  for (const std::string& text : changes_) {
-    if (text.empty()) return Status::Usage("an empty change: say what changes, as in workers=4");
-    Result<LoadingChange> change = ParseLoadingChange(text);
-    if (!change.ok()) return change.status();
-    changes.emplace_back(text, std::move(change).value());
-  }
+  const Result<std::vector<NamedLoadingChange>> changes = ParseLoadingChanges(changes_);
+  if (!changes.ok()) return changes.status();
   OpenOptions open;
   open.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   Progress progress(!quiet_, "reading " + Printable(trace_, Charset::kAscii));
@@ -235,41 +163,14 @@ Status DataCommand::Run() {
                     Printable(trace_, Charset::kAscii), Printable(trace_, Charset::kAscii)));
   }
 
-  const LoopView view = ViewOf(*store.value(), trace_);
-  const auto write = [&](const DataReport& report) {
-    const Charset charset = CharsetOfEnvironment();
-    return WriteResult(
-        json_ ? RenderDataJson(report)
-              : RenderDataText(report, UseColor(ColorMode::kAuto, output_path_), charset),
-        output_path_);
-  };
-  DataReport report{.path = trace_, .loaders = FindLoaders(*store.value())};
-  if (report.loaders.empty()) {
-    report.split = SplitLoop(view);
-    const bool tells = report.split.wait.ns() > 0 || report.split.bound == LoadingBound::kTransfer;
-    if (!changes.empty() || !tells) {
-      return Status::NoAnswer(fmt::format(
-          "{}: nothing of a data loader was recorded{}: `headroom record -- python train.py` times "
-          "PyTorch's DataLoader and its workers",
-          trace_, changes.empty() ? "" : ", which a forecast needs"));
-    }
-    report.no_forecast = "nothing of the loader itself was recorded";
-    return write(report);
-  }
-  const auto loaders = static_cast<std::int64_t>(report.loaders.size());
-  if (loader_ > loaders) {
-    return Status::Usage(
-        fmt::format("--loader {}: the recording has {}", loader_, Plural(loaders, "loader")));
-  }
-  std::rotate(report.loaders.begin(), report.loaders.begin() + (loader_ - 1),
-              report.loaders.begin() + loader_);
-  if (report.loaders.front().fetches.empty()) return NoBatch(report.loaders.front());
-  report.split = SplitLoading(report.loaders.front(), view);
-  // One that found no loader to probe is told under any.
-  if (report.loaders.front().probed || ProbeSpans(*store.value()).empty())
-    report.probe = FindInputProbe(*store.value());
-  if (Status status = AddForecasts(*store.value(), changes, report); !status.ok()) return status;
-  return write(report);
+  DataAnswer answer(*store.value(), trace_, ViewOf(*store.value(), trace_));
+  const Result<DataReport> report = answer.Ask(loader_, changes.value());
+  if (!report.ok()) return report.status();
+  return WriteResult(json_
+                         ? RenderDataJson(report.value())
+                         : RenderDataText(report.value(), UseColor(ColorMode::kAuto, output_path_),
+                                          CharsetOfEnvironment()),
+                     output_path_);
 }
 
 }  // namespace headroom::cli

@@ -31,6 +31,7 @@ const FirstQuestion kFirstQuestions[] = {
     {"scale?gpus=1%2C2%2C4%2C8%2C16%2C32%2C64&bandwidth-gbps=100&gpus-per-node=1",
      "scale",
      {{"gpus", "1,2,4,8,16,32,64"}, {"bandwidth-gbps", "100"}, {"gpus-per-node", "1"}}},
+    {"data", "data"},
 };
 
 /// Before base64 makes a third more of them.

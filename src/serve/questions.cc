@@ -60,6 +60,14 @@ Result<std::string> Scale(TraceSession& session, Query& query) {
   return session.ScaleJson(std::move(question), std::move(network));
 }
 
+Result<std::string> Data(TraceSession& session, Query& query) {
+  constexpr std::int64_t kMost = 1'000'000;
+  const std::int64_t loader = query.Count("loader", kMost).value_or(1);
+  const std::vector<std::string> changes = query.Texts("change");
+  if (Status status = query.Finish(); !status.ok()) return status;
+  return session.DataJson(loader, changes);
+}
+
 Result<std::string> Gpus(TraceSession& session, Query& query) {
   if (Status status = query.Finish(); !status.ok()) return status;
   return session.GpusJson();
@@ -80,6 +88,7 @@ const std::map<std::string, Question>& Questions() {
       {"whatif", {.answer = Whatif, .is_kept = false}},
       {"predict", {.answer = Predict}},
       {"scale", {.answer = Scale}},
+      {"data", {.answer = Data}},
       {"gpus", {.answer = Gpus}},
       {"clusters", {.answer = Clusters}},
       {"timeline", {.answer = AskTimeline, .is_kept = false}},

@@ -8,6 +8,7 @@
 
 #include "analysis/analyzed_trace.h"
 #include "cluster/topology.h"
+#include "report/data_report.h"
 #include "report/escape.h"
 #include "report/forecast_answer.h"
 #include "report/forecast_report.h"
@@ -65,6 +66,7 @@ Status TraceSession::Analyze() {
                            .measured_step_ms = options_.measured_step_ms};
   if (Status status = ForecastFindings(*store_, *knowledge_, truth, report); !status.ok())
     return status;
+  data_.emplace(*store_, path(), LoopViewOf(report, *store_));
   report_json_ = RenderJson(std::span(&report, 1), options_.report);
   Result<CalibratedJob> job = MakeCalibratedJob(*store_, *knowledge_, options_.analysis,
                                                 options_.calibration, options_.measured_step_ms);
@@ -184,6 +186,16 @@ Result<std::string> TraceSession::ScaleJson(ScaleQuestion question, NetworkQuest
   const Result<ScaleReport> report = ask();
   if (!report.ok()) return report.status();
   return RenderScaleJson(report.value());
+}
+
+Result<std::string> TraceSession::DataJson(std::int64_t loader,
+                                           const std::vector<std::string>& changes) {
+  const Result<std::vector<NamedLoadingChange>> parsed = ParseLoadingChanges(changes);
+  if (!parsed.ok()) return parsed.status();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const Result<DataReport> report = data_->Ask(loader, parsed.value());
+  if (!report.ok()) return report.status();
+  return RenderDataJson(report.value());
 }
 
 Result<std::string> TraceSession::GpusJson() {

@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "ingest/open_trace.h"
 #include "predict/gpu_models.h"
+#include "report/data_answer.h"
 #include "report/job_plan.h"
 #include "report/job_report.h"
 #include "report/network_choice.h"
@@ -68,6 +69,10 @@ class TraceSession {
   /// headroom.scale/1, as `headroom scale --json` prints it. A cluster is one of those that are
   /// known, no file. Fails (kUsage) with what is wrong with the question.
   Result<std::string> ScaleJson(ScaleQuestion question, NetworkQuestion network);
+  /// headroom.data/1, as `headroom data --json` prints it, of the `loader`-th by how long the loop
+  /// waited for it, with a row for each change. Fails with what is wrong with the question, or what
+  /// the trace lacks.
+  Result<std::string> DataJson(std::int64_t loader, const std::vector<std::string>& changes);
   /// headroom.gpus/1: what PredictJson() takes.
   Result<std::string> GpusJson();
 
@@ -89,6 +94,7 @@ class TraceSession {
   std::optional<TimelineAnswers> timeline_;
   std::optional<Forecaster> forecaster_;
   std::optional<GpuModels> models_;
+  std::optional<DataAnswer> data_;
 };
 
 /// headroom.scenarios/1: the catalogue, with the keys of each scenario and what they may be.
