@@ -301,6 +301,7 @@ Result<std::string> TimelineAnswers::RangeJson(std::int64_t from_ns, std::int64_
     json.Key("idle_for_host_ns").Integer(stream.idle_for_host.ns());
     json.Key("idle_for_others_ns").Integer(stream.idle_for_others.ns());
     json.Key("idle_unknown_ns").Integer(stream.idle_unknown.ns());
+    json.Key("idle_others_work_ns").Integer(stream.idle_others_work.ns());
     json.EndObject();
   }
   json.EndArray();

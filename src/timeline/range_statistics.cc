@@ -57,6 +57,9 @@ RangeStatistics SumRange(const TrackSet& set, TimeNs from, TimeNs to) {
           case SpanStyle::kIdleUnknown:
             stream.idle_unknown += inside;
             return;
+          case SpanStyle::kIdleOthersWork:
+            stream.idle_others_work += inside;
+            return;
           default:
             break;
         }

@@ -26,6 +26,7 @@ enum class SpanStyle : std::uint8_t {
   kIdleForOthers = 10,  ///< The next task was launched before, and waits for other GPU work.
   kIdleUnknown = 11,
   kCounter = 12,
+  kIdleOthersWork = 13,  ///< Another stream of the device works meanwhile: nothing is lost.
 };
 
 /// How a span of a forecast differs from the job as it is; added to its style.

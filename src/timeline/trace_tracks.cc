@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "sim/critical_path.h"
+#include "timeline/idle_parts.h"
 #include "timeline/track_names.h"
 
 namespace headroom {
@@ -116,6 +117,35 @@ void TraceTracks::AddCriticalPath(const Job& job) {
                 Rows(0, static_cast<std::uint32_t>(path.size())), DurationNs(), kNoLaneAbove);
 }
 
+/// When a device works, whichever of its streams does.
+struct TraceTracks::DeviceTime {
+  IntervalSet busy;
+  std::size_t streams = 0;
+  DurationNs shortest_pause = {};  ///< That cuts the idle time of its streams.
+};
+
+std::vector<TraceTracks::DeviceTime> TraceTracks::FindDeviceTime() const {
+  // Each stream's idle time is cut at every pause of its device: a trace of many streams would be
+  // mostly that.
+  constexpr std::size_t kMostCuts = 1'000'000;
+  std::vector<DeviceTime> devices(store_.devices.rows());
+  const auto device_of = [&](StreamId stream) -> DeviceTime& {
+    return devices[store_.streams.device[stream.index()].index()];
+  };
+  for (std::size_t s = 0; s < store_.streams.rows(); ++s) {
+    if (!store_.TasksOf(StreamId(s)).empty()) ++device_of(StreamId(s)).streams;
+  }
+  const auto& tasks = store_.gpu_tasks;  // By start.
+  for (std::size_t i = 0; i < tasks.rows(); ++i)
+    device_of(tasks.stream[i]).busy.AppendInOrder({tasks.start[i], store_.TaskEnd(GpuTaskId(i))});
+  const std::size_t most = std::max(kMostCuts, tasks.rows());
+  for (DeviceTime& device : devices) {
+    if (device.streams > 0)
+      device.shortest_pause = ShortestOfLongest(device.busy, most / device.streams);
+  }
+  return devices;
+}
+
 void TraceTracks::AddStreams() {
   std::vector<StreamId> streams;
   for (std::size_t s = 0; s < store_.streams.rows(); ++s) {
@@ -127,6 +157,7 @@ void TraceTracks::AddStreams() {
   };
   std::stable_sort(streams.begin(), streams.end(),
                    [&](StreamId a, StreamId b) { return number(a) < number(b); });
+  const std::vector<DeviceTime> devices = FindDeviceTime();
   for (const StreamId stream : streams) {
     const std::span<const GpuTaskId> tasks = store_.TasksOf(stream);
     std::vector<std::uint32_t> rows;
@@ -138,17 +169,20 @@ void TraceTracks::AddStreams() {
                                                            *gpu_, rows, DurationNs(), kNoLaneAbove);
     for (std::size_t i = 0; i < rows.size(); ++i)
       gpu_lane_[rows[i]] = set_.tracks.back().first_lane + lanes[i];
-    AddIdle(stream);
+    AddIdle(stream, devices[store_.streams.device[stream.index()].index()]);
   }
 }
 
-/// The same causes as ComputeIdle() of the analysis.
-void TraceTracks::AddIdle(StreamId stream) {
+/// The same causes as ComputeIdle() of the analysis, of what the whole device idles; where another
+/// stream works meanwhile, no cause loses anything.
+void TraceTracks::AddIdle(StreamId stream, const DeviceTime& device) {
   const auto& tasks = store_.gpu_tasks;
   OwnSpans& own = set_.AddOwn();
   const StringId for_host = set_.own_names.Intern("idle: launched too late");
   const StringId for_others = set_.own_names.Intern("idle: waits for other GPU work");
   const StringId unknown = set_.own_names.Intern("idle: no launch recorded");
+  const StringId others_work = set_.own_names.Intern("idle: another stream works");
+  IdleCutter cutter(device.busy, device.shortest_pause);
   const std::span<const GpuTaskId> of_stream = store_.TasksOf(stream);
   TimeNs busy_until = store_.TaskEnd(of_stream.front());
   for (const GpuTaskId task : of_stream.subspan(1)) {
@@ -159,9 +193,11 @@ void TraceTracks::AddIdle(StreamId stream) {
       const SpanStyle style = !launch.valid() ? SpanStyle::kIdleUnknown
                               : late          ? SpanStyle::kIdleForHost
                                               : SpanStyle::kIdleForOthers;
-      own.Add(busy_until, start - busy_until,
-              !launch.valid() ? unknown : (late ? for_host : for_others),
-              static_cast<std::uint32_t>(style));
+      const StringId name = !launch.valid() ? unknown : (late ? for_host : for_others);
+      for (const auto& [span, others] : cutter.Cut({busy_until, start})) {
+        own.Add(span.start, span.length(), others ? others_work : name,
+                static_cast<std::uint32_t>(others ? SpanStyle::kIdleOthersWork : style));
+      }
     }
     busy_until = std::max(busy_until, store_.TaskEnd(task));
   }

@@ -31,7 +31,10 @@ class TraceTracks {
   void MakeTables(NameFacts& names);
   void AddCriticalPath(const Job& job);
   void AddStreams();
-  void AddIdle(StreamId stream);
+  struct DeviceTime;
+  /// By row of the store's devices.
+  std::vector<DeviceTime> FindDeviceTime() const;
+  void AddIdle(StreamId stream, const DeviceTime& device);
   void AddThreads();
   void AddCounters();
   void AddMemory();

@@ -13,7 +13,7 @@ namespace {
 
 using testing::ElementsAre;
 
-constexpr std::int64_t kMain = 1, kStream = 7;
+constexpr std::int64_t kMain = 1, kStream = 7, kSideStream = 20;
 
 /// Two operators, one inside the other, that launch a kernel each; the second kernel waits for its
 /// launch.
@@ -73,6 +73,38 @@ TEST(TraceTracks, AQueuedKernelWaitsForOthers) {
   b.Kernel("gemm", kStream, 10, 20, 1);
   b.Kernel("add", kStream, 40, 10, 2);
   EXPECT_THAT(NamesOn(*Make(b).tracks, 1), ElementsAre("idle: waits for other GPU work"));
+}
+
+/// Stream 7 works to 40 us and from 100 on, stream 20 from 50 to 70 and from 80 to 90.
+StoreBuilder TwoStreams() {
+  StoreBuilder b;
+  b.Call("cudaLaunchKernel", kMain, 60, 5, 2);
+  b.Kernel("gemm", kStream, 0, 40);
+  b.Kernel("add", kStream, 100, 10, 2);
+  b.Kernel("reduce", kSideStream, 50, 20);
+  b.Kernel("reduce", kSideStream, 80, 10);
+  return b;
+}
+
+TEST(TraceTracks, AStreamsIdleTimeIsQuietWhereAnotherWorks) {
+  const Made made = Make(TwoStreams());
+  const std::string late = "idle: launched too late", quiet = "idle: another stream works";
+  EXPECT_THAT(NamesOn(*made.tracks, 1), ElementsAre(late, quiet, late, quiet, late));
+  EXPECT_THAT(NamesOn(*made.tracks, 3), ElementsAre("idle: no launch recorded"));
+  const RangeStatistics sums = SumRange(made.tracks->set(), TimeNs(0), TimeNs(110'000));
+  ASSERT_EQ(sums.streams.size(), 2u);
+  EXPECT_EQ(sums.streams[0].idle_for_host.ns(), 30'000);  // From 40, 70 and 90 on, 10 us each.
+  EXPECT_EQ(sums.streams[0].idle_others_work.ns(), 30'000);
+  EXPECT_EQ(sums.streams[1].idle_unknown.ns(), 10'000);  // From 70 on.
+  EXPECT_EQ(sums.streams[1].idle_others_work.ns(), 0);
+}
+
+TEST(TraceTracks, AnotherDevicesWorkDoesNotCount) {
+  StoreBuilder b;
+  b.Kernel("gemm", kStream, 0, 40);
+  b.Kernel("gemm", kStream, 100, 10);
+  b.Kernel("gemm", kSideStream, 50, 20).Device(1);
+  EXPECT_THAT(NamesOn(*Make(b).tracks, 1), ElementsAre("idle: no launch recorded"));
 }
 
 TEST(TraceTracks, EachSeriesOfACounterIsATrack) {

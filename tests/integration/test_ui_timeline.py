@@ -88,10 +88,31 @@ class Timeline(support.ProgramTest):
         self.assertGreaterEqual(busy / 1e6, report["gpu_time"][0]["busy_ms"] - 1e-6)  # Streams overlap.
         self.assertEqual(len(answer["streams"]), len(report["idle"]))
         for stream, idle in zip(answer["streams"], report["idle"]):
-            self.assertAlmostEqual(stream["idle_for_host_ns"] / 1e6, idle["host_wait_ms"], places=6)
-            self.assertAlmostEqual(stream["idle_for_others_ns"] / 1e6, idle["kernel_wait_ms"], places=6)
-            self.assertAlmostEqual(stream["idle_unknown_ns"] / 1e6, idle["other_ms"], places=6)
+            parts = sum(ns for name, ns in stream.items() if name.startswith("idle_"))
+            self.assertAlmostEqual(parts / 1e6, idle["host_wait_ms"] + idle["kernel_wait_ms"] + idle["other_ms"], places=6)
         self.assertAlmostEqual(answer["gpu"][0]["total_ns"] / 1e3, report["kernels"][0]["total_us"], places=3)
+
+    def streams_of(self, golden):
+        """Each stream's times in a whole golden trace, and the rows of its report."""
+        trace = support.ROOT / "tests/golden" / golden / "trace.json"
+        server = Server(trace)
+        self.addCleanup(server.stop)
+        _, tracks = server.ask("timeline")
+        _, answer = server.ask("timeline/range", **{"from": 0, "to": tracks["length_ns"]})
+        return answer["streams"], support.headroom("report", trace, "--json").json()["idle"]
+
+    def test_idle_time_of_a_single_stream_has_the_reports_causes(self):
+        (stream,), (idle,) = self.streams_of("idle-causes")
+        for ours, reports in (("idle_for_host_ns", "host_wait_ms"), ("idle_for_others_ns", "kernel_wait_ms"), ("idle_unknown_ns", "other_ms")):
+            self.assertGreater(stream[ours], 0)
+            self.assertAlmostEqual(stream[ours] / 1e6, idle[reports], places=6)
+        self.assertEqual(stream["idle_others_work_ns"], 0)
+
+    def test_idle_time_beside_another_streams_work_has_no_cause(self):
+        streams, _ = self.streams_of("communication-exposed-and-hidden")
+        # Stream 7 idles from 1400 to 1600 us, where stream 20 works; stream 20 from 1300 to 1350, where stream 7 does.
+        self.assertEqual([stream["idle_others_work_ns"] for stream in streams], [200_000, 50_000])
+        self.assertEqual([stream["idle_for_others_ns"] + stream["idle_for_host_ns"] + stream["idle_unknown_ns"] for stream in streams], [0, 0])
 
     def test_far_outside_lies_nothing(self):
         whole = self.ask("timeline/range", "range", **{"from": -(1 << 63), "to": (1 << 63) - 1})

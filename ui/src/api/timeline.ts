@@ -70,7 +70,7 @@ export interface NameTotal {
 export interface Range {
   from_ns: number;
   to_ns: number;
-  streams: { track: number; busy_ns: number; idle_for_host_ns: number; idle_for_others_ns: number; idle_unknown_ns: number }[];
+  streams: { track: number; busy_ns: number; idle_for_host_ns: number; idle_for_others_ns: number; idle_unknown_ns: number; idle_others_work_ns: number }[];
   gpu: NameTotal[];
   host: NameTotal[];
 }

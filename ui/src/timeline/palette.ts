@@ -18,6 +18,7 @@ interface Family {
   hue: number;
   spread: number; // Degrees by which names of one style differ.
   saturation: number;
+  faint?: boolean; // Hardly more than the lane without a span.
 }
 
 /** By number of the style. */
@@ -35,6 +36,7 @@ const FAMILIES: Family[] = [
   { name: "idle: waits for other GPU work", hue: 340, spread: 0, saturation: 0.3 },
   { name: "idle: no launch recorded", hue: 0, spread: 0, saturation: 0 },
   { name: "counter", hue: 205, spread: 0, saturation: 0.6 },
+  { name: "idle: another stream works", hue: 0, spread: 0, saturation: 0, faint: true },
 ];
 
 const SHADES = 16;
@@ -55,7 +57,7 @@ export function makePalette(dark: boolean): Palette {
   FAMILIES.forEach((family, style) => {
     for (let shade = 0; shade < SHADES; ++shade) {
       const along = shade / (SHADES - 1);
-      const lightness = dark ? 0.34 + 0.12 * along : 0.68 + 0.14 * along;
+      const lightness = family.faint ? (dark ? 0.22 : 0.9) : dark ? 0.34 + 0.12 * along : 0.68 + 0.14 * along;
       // Hues in another order than lightness, so that neighbours differ.
       const hue = family.hue + family.spread * (((shade * 7) % SHADES) / (SHADES - 1) - 0.5);
       fills[style * SHADES + shade] = packHsl((hue + 360) % 360, family.saturation, lightness);

@@ -151,6 +151,17 @@ describe("painting", () => {
     expect(pixels[0]).toBe(palette.background);
   });
 
+  test("idle time that costs nothing is faint", () => {
+    const channels = (colour: number) => [0, 8, 16].map((shift) => (colour >>> shift) & 0xff);
+    const LATE = 9;
+    const OTHERS_WORK = 13;
+    for (const own of [palette, makePalette(true)]) {
+      const distance = (style: number) => Math.max(...channels(fillOf(own, style)).map((value, index) => Math.abs(value - (channels(own.stripe)[index] ?? 0))));
+      expect(distance(OTHERS_WORK)).toBeGreaterThan(8);
+      expect(distance(OTHERS_WORK)).toBeLessThan(distance(LATE) / 3);
+    }
+  });
+
   test("labels are where there is room", () => {
     expect(labelsOf(input, 100, 30)).toEqual([{ x: 40, y: TITLE_HEIGHT, width: 60, text: "gemm" }]);
     expect(labelsOf({ ...input, view: { begin: 60, end: 160 } }, 100, 30)).toEqual([{ x: 0, y: TITLE_HEIGHT, width: 40, text: "gemm" }]);

@@ -72,7 +72,8 @@ function RangePanel({ range, tracks, onShow, onDrop }: { range: Range; tracks: T
           <li key={stream.track}>
             {tracks.tracks[stream.track]?.name}: busy {share(stream.busy_ns)}; idle as work was launched too late {share(stream.idle_for_host_ns)}, idle for other GPU work{" "}
             {share(stream.idle_for_others_ns)}
-            {stream.idle_unknown_ns > 0 && `, idle for reasons that were not recorded ${share(stream.idle_unknown_ns)}`}.
+            {stream.idle_unknown_ns > 0 && `, idle for reasons that were not recorded ${share(stream.idle_unknown_ns)}`}
+            {stream.idle_others_work_ns > 0 && `; nothing to do while another stream works ${share(stream.idle_others_work_ns)}`}.
           </li>
         ))}
       </ul>
