@@ -75,6 +75,59 @@ class Forecasts(support.ProgramTest):
                 self.assertNotIn("\x1b", answer["error"])
 
 
+class OfALoader(support.ProgramTest):
+    """The input pipeline, of the sample that has a loader."""
+
+    TRACE = support.ROOT / "data/samples/loader_one_worker.pftrace.gz"
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.server = Server(cls.TRACE)
+
+    @classmethod
+    def tearDownClass(cls):
+        assert cls.server.stop() == 0
+        super().tearDownClass()
+
+    def test_the_same_bytes_as_the_command(self):
+        for changes in ([], ["workers=4"], ["workers=8,prefetch=4", "cached=50%,stage=Decode:2"], []):
+            with self.subTest(changes=changes):
+                status, body = self.server.get("data", change=changes)
+                self.assertEqual(status, 200, body)
+                self.assertEqual(body.decode(), support.headroom("data", self.TRACE, *changes, "--json").text)
+        report = json.loads(body)
+        self.assertEqual(support.data_violations(report), [])
+        self.assertEqual(self.server.ask("data", loader=1), (200, report))
+
+    def test_a_wrong_question_is_told_why(self):
+        cases = [
+            ({"loader": "0"}, "whole number"), ({"loader": 2}, "the recording has 1 loader"), ({"loader": [1, 2]}, "more than once"),
+            ({"change": ""}, "an empty change"), ({"change": "workers"}, "no KEY=VALUE"), ({"change": "workers=-1"}, "whole number"),
+            ({"change": "turbo=1"}, "the keys are workers=N"), ({"change": ["workers=2", "stage=Nope:2"]}, "there are Crop, Decode"),
+            ({"changes": "workers=2"}, "'changes' is not known here")]
+        for parameters, why in cases:
+            with self.subTest(parameters=parameters):
+                status, answer = self.server.ask("data", **parameters)
+                self.assertEqual((status, answer["schema"]), (400, "headroom.error/1"))
+                self.assertIn(why, answer["error"])
+
+    def test_a_trace_without_a_loader_says_what_would_record_one(self):
+        server = Server(TRACE)
+        self.addCleanup(server.stop)
+        for parameters in ({}, {"change": "workers=2"}):
+            status, answer = server.ask("data", **parameters)
+            self.assertEqual(status, 400)
+            self.assertIn("headroom record", answer["error"])
+            self.assertIn(answer["error"], support.headroom("data", TRACE, *parameters.values()).message)
+
+    def test_a_trace_that_knows_the_loop_alone(self):
+        trace = support.ROOT / "tests/golden/recording/trace.pftrace"
+        server = Server(trace)
+        self.addCleanup(server.stop)
+        self.assertEqual(server.get("data")[1].decode(), support.headroom("data", trace, "--json").text)
+
+
 class Compared(support.ProgramTest):
     def test_each_trace_has_its_report(self):
         other = support.ROOT / "data/samples/bert_base_amp_fp16_h200.json.gz"

@@ -1,8 +1,8 @@
 // The page's figures are those of the command line.
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { reportOf, startUi, type Ui, whatIfOf } from "./support/program";
-import { BERT, RESNET } from "./support/traces";
+import { headroom, reportOf, startUi, type Ui, whatIfOf } from "./support/program";
+import { BERT, LOADER, RESNET } from "./support/traces";
 import { launch, Visit } from "./support/visit";
 
 let browser: Browser;
@@ -59,6 +59,24 @@ test.each(["amp:dtype=bf16", "cuda-graph", "amp:dtype=bf16+cuda-graph"])("what i
   const card = await visit.page.locator("section:has(#result)").innerText();
   for (const end of ["low", "high"]) expectShown(card, forecast.step_ms[end], "ms");
   await visit.close();
+});
+
+test("another setting of a loader is headroom data --json, also while a slider moves", async () => {
+  const loader = await startUi(LOADER);
+  const visit = await Visit.open(browser, `${loader.link}#data`);
+  await visit.page.getByRole("slider", { name: "Workers, slider" }).press("End");
+  for (const position of [100, 50, 75]) await visit.page.getByRole("slider", { name: "Workers, slider" }).fill(String(position));
+  await visit.settle();
+  const workers = await visit.page.getByRole("spinbutton", { name: "Workers" }).inputValue();
+  expect(Number(workers)).toBeGreaterThan(1);
+  const [asked] = JSON.parse(headroom("data", LOADER, `workers=${workers}`, "--json", "-q")).forecast.asked;
+  const card = await visit.page.locator("section:has(#would)").innerText();
+  expect(card).toContain(`workers=${workers}:`);
+  expectShown(await visit.page.locator(".answer").innerText(), asked.step_ms.mid, "ms");
+  expectShown(await visit.page.locator(".answer").innerText(), asked.speedup, "x");
+  for (const end of ["low", "high"]) expectShown(card, asked.step_ms[end], "ms");
+  await visit.page.waitForURL(new RegExp(`workers=${workers}$`)); // Once it stays.
+  await Promise.all([visit.close(), loader.stop()]);
 });
 
 test("each change alone saves what the ranking says", async () => {

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { broken } from "./support/broken";
 import { writeHostileTrace } from "./support/hostile_trace";
 import { headroom, reportOf, startUi, withScratch } from "./support/program";
-import { RESNET, WITHOUT_STEPS } from "./support/traces";
+import { LOADER, RESNET, WITHOUT_STEPS } from "./support/traces";
 import { launch, Visit } from "./support/visit";
 
 const MOST_BYTES = 3_000_000;
@@ -39,7 +39,7 @@ test("every view opens from disk, and asks nobody", () =>
     await visit.close();
   }));
 
-test.each([RESNET, WITHOUT_STEPS])("it holds what the views ask first: %s", (trace) =>
+test.each([RESNET, WITHOUT_STEPS, LOADER])("it holds what the views ask first: %s", (trace) =>
   withScratch(async (folder) => {
     const ui = await startUi(trace);
     const served = await Visit.open(browser, ui.link);
@@ -74,6 +74,18 @@ test("a combination says that it needs headroom ui", () =>
     await visit.page.getByRole("checkbox", { name: "tf32" }).check();
     await visit.settle();
     expect(await visit.page.locator("main").innerText()).toContain("headroom ui TRACE");
+    expect(visit.faults).toEqual([]);
+    await visit.close();
+  }));
+
+test("another setting of a loader says that it needs headroom ui, and the first answer stays", () =>
+  withScratch(async (folder) => {
+    const visit = await openFile(LOADER, folder, "#data");
+    await visit.page.getByRole("spinbutton", { name: "Workers" }).fill("3");
+    await visit.settle();
+    const text = await visit.page.locator("main").innerText();
+    expect(text).toContain("headroom ui TRACE");
+    expect(text).toContain("workers=2,prefetch=2");
     expect(visit.faults).toEqual([]);
     await visit.close();
   }));

@@ -7,6 +7,8 @@ export const BERT = join(ROOT, "data/samples/bert_base_amp_fp16_h200.json.gz");
 export const WITHOUT_STEPS = join(ROOT, "tests/golden/steps-without-kernels/trace.json");
 export const RESNET = join(ROOT, "data/samples/resnet50_fp32_h200.json.gz");
 
+export const LOADER = join(ROOT, "data/samples/loader_one_worker.pftrace.gz");
+
 const DATA = resolve(process.env.HEADROOM_DATA ?? join(ROOT, "../shared"));
 
 /** Each of a kind of its own: what is missing in one is there in another. */
@@ -16,6 +18,7 @@ const IN_CHECKOUT = {
   "without a GPU": join(ROOT, "tests/golden/no-gpu/trace.json"),
   "without whole steps": WITHOUT_STEPS,
   "a rank that communicates": join(ROOT, "tests/golden/communication-exposed-and-hidden/trace.json"),
+  "a recording of a loader": LOADER,
   "a recording": join(ROOT, "tests/golden/recording/trace.pftrace"),
 };
 const IN_DATA = {

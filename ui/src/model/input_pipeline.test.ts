@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { MetricRow, RegionRow, TimingRow } from "../api/report_tables";
 import type { Report, StepBreakdown } from "../api/types";
-import { judgementOf, settingsOf, stagesOf, stationsOf } from "./input_pipeline";
+import { judgementOf, settingsOf, stationsOf } from "./input_pipeline";
 
 const region = (key: string, selfMs: number, totalMs = selfMs): RegionRow => ({
   key,
@@ -48,11 +48,6 @@ const metric = (name: string, value: number): MetricRow => ({
 const report = (changes: Partial<Report>): Report =>
   ({ regions: [], timings: [], metrics: [], step_breakdown: null, ...changes }) as unknown as Report;
 
-test("stages are ranked by their own time; waiting for an index is no work", () => {
-  const stages = stagesOf([region("loader.sample", 20, 80), region("stage::Resize", 60), region("loader.index_wait", 500), region("FORWARD", 9)]);
-  expect(stages.map((stage) => [stage.name, stage.sharePct])).toEqual([["Resize", 75], ["sample, beside its stages", 25]]);
-});
-
 test("the way of a batch has the stations that were recorded", () => {
   const full = report({
     regions: [region("loader.batch", 10, 90), region("loader.index_wait", 10)],
@@ -69,11 +64,14 @@ test("the way of a batch has the stations that were recorded", () => {
   expect(stationsOf(report({}))).toEqual([]);
 });
 
-test("settings in words", () => {
-  const settings = settingsOf(report({ metrics: [metric("setting.loader.pin_memory", 0), metric("setting.loader.dataset_size", 50000)] }));
-  expect(settings).toEqual([
-    { title: "Samples of the dataset", value: "50,000" },
-    { title: "Pinned memory", value: "no" },
+test("settings in words; what is not known is left out", () => {
+  const loader = { workers: 0, prefetch_factor: null, batch_size: 8, dataset_size: 50000, pin_memory: false, persistent_workers: true, cpus: null, batches: 1, epochs: 1, wait_ms: 0 };
+  expect(settingsOf(loader).map(({ title, value }) => `${title}: ${value}`)).toEqual([
+    "Workers: 0",
+    "Batch size: 8",
+    "Samples of the dataset: 50,000",
+    "Pinned memory: no",
+    "Workers stay: yes",
   ]);
 });
 
@@ -82,8 +80,4 @@ test("less than a twentieth is no wait", () => {
   expect(judgementOf(report({ step_breakdown: breakdown(3) }))?.waits).toBe(false);
   expect(judgementOf(report({ step_breakdown: breakdown(4) }))?.waits).toBe(true);
   expect(judgementOf(report({}))).toBeNull();
-});
-
-test("a region of any name is no stage", () => {
-  expect(stagesOf(["constructor", "__proto__", "toString"].map((key) => region(key, 1)))).toEqual([]);
 });

@@ -1,6 +1,6 @@
 // The way of a batch to the step, as far as the report tells (docs/data.md).
+import type { Loader } from "../api/loading";
 import type { Report } from "../api/types";
-import type { RegionRow } from "../api/report_tables";
 import { formatCount, formatMs, formatNumber, formatPercent } from "../format";
 
 /** One station of the way. */
@@ -11,64 +11,21 @@ export interface Station {
   waits: boolean; // Time that the loop waits here.
 }
 
-export interface Stage {
-  name: string;
-  meaning: string;
-  count: number;
-  ownMs: number;
-  meanMs: number;
-  p99Ms: number;
-  sharePct: number;
-}
-
-const PARTS: Record<string, [string, string]> = {
-  "loader.sample": ["sample, beside its stages", "dataset[i] without the stages below"],
-  "loader.collate": ["collation", "samples become a batch"],
-  "loader.batch": ["batch, the rest", "what a batch takes beside samples and collation"],
-  "loader.send": ["handing over", "a batch is packed for the loop"],
-  "loader.pin": ["pinning", "a batch is copied to pinned memory"],
-};
-
-/** What preparing batches is made of, with each part's own time; empty where the loader was not recorded. */
-export function stagesOf(regions: RegionRow[]): Stage[] {
-  const parts = regions.flatMap((row) => {
-    if (row.key.startsWith("stage::")) return [{ row, name: row.key.slice("stage::".length), meaning: "a stage of a sample" }];
-    const part = Object.hasOwn(PARTS, row.key) ? PARTS[row.key] : undefined; // A region may be named "constructor".
-    return part === undefined ? [] : [{ row, name: part[0], meaning: part[1] }];
-  });
-  const all = parts.reduce((sum, { row }) => sum + row.self_ms, 0);
-  return parts
-    .map(({ row, name, meaning }) => ({
-      name,
-      meaning,
-      count: row.count,
-      ownMs: row.self_ms,
-      meanMs: row.mean_ms,
-      p99Ms: row.p99_ms,
-      sharePct: all > 0 ? (100 * row.self_ms) / all : 0,
-    }))
-    .sort((a, b) => b.ownMs - a.ownMs);
-}
-
 const SETTING = "setting.loader.";
-const SETTINGS: [string, string][] = [
-  ["workers", "Workers"],
-  ["prefetch_factor", "Batches ahead, a worker"],
-  ["batch_size", "Batch size"],
-  ["dataset_size", "Samples of the dataset"],
-  ["pin_memory", "Pinned memory"],
-  ["persistent_workers", "Workers stay"],
-  ["cpus", "Logical CPUs"],
-];
-const SWITCHES = ["pin_memory", "persistent_workers"];
 
-/** Settings of the loader that the recording holds. */
-export function settingsOf(report: Report): { title: string; value: string }[] {
-  return SETTINGS.flatMap(([key, title]) => {
-    const row = report.metrics.find((metric) => metric.name === SETTING + key);
-    if (row === undefined) return [];
-    return [{ title, value: SWITCHES.includes(key) ? (row.last === 0 ? "no" : "yes") : formatCount(row.last) }];
-  });
+/** Settings of a loader, in words. */
+export function settingsOf(loader: Loader): { title: string; value: string }[] {
+  const count = (title: string, value: number | null) => (value === null ? [] : [{ title, value: formatCount(value) }]);
+  const sayYes = (title: string, value: boolean) => [{ title, value: value ? "yes" : "no" }];
+  return [
+    ...count("Workers", loader.workers),
+    ...count("Batches ahead, a worker", loader.prefetch_factor),
+    ...count("Batch size", loader.batch_size),
+    ...count("Samples of the dataset", loader.dataset_size),
+    ...sayYes("Pinned memory", loader.pin_memory),
+    ...sayYes("Workers stay", loader.persistent_workers),
+    ...count("Logical CPUs", loader.cpus),
+  ];
 }
 
 /** Those stations of the way that were recorded, in its order. */

@@ -1,19 +1,27 @@
 import { type Column, DataTable, useOrder } from "../components/data_table";
 import { type Fact, Facts } from "../components/facts";
+import type { Loader, Loading, LoadingStage, Probe } from "../api/loading";
 import type { InputWait } from "../api/report_tables";
-import { formatCount, formatMs, formatPercent } from "../format";
-import { judgementOf, settingsOf, type Stage, stagesOf, stationsOf } from "../model/input_pipeline";
+import type { Interval } from "../api/types";
+import { useAnswer } from "../api/use_answer";
+import { formatCount, formatMs, formatPercent, formatSentence, formatUs } from "../format";
+import { judgementOf, settingsOf as wordsOf, stationsOf } from "../model/input_pipeline";
+import { boundOf, pathOf, queryOf, runningOf, settingsOf, titleOf } from "../model/loading";
+import { writeState } from "../model/url_state";
 import "./data.css";
+import { LoaderSettings } from "./data_settings";
 import type { ViewProps } from "./registry";
 
-const COLUMNS: Column<Stage>[] = [
-  { key: "name", title: "Stage", cell: (row) => row.name, kind: "name" },
-  { key: "meaning", title: "What", cell: (row) => row.meaning },
+/** The metric of batches that were there when the loop asked. */
+const READY = "loader.ready";
+
+const COLUMNS: Column<LoadingStage>[] = [
+  { key: "name", title: "Stage", cell: titleOf, kind: "name" },
+  { key: "sample", title: "A sample", meaning: "Own time: without stages inside", cell: (row) => row.per_sample_us, format: formatUs },
+  { key: "share", title: "Share", meaning: "Of preparing batches", cell: (row) => row.share_pct, format: formatPercent, kind: "share" },
+  { key: "running", title: "Running", meaning: "Share of its time on a core; the rest waits for files, locks or a core", cell: runningOf, format: formatPercent },
+  { key: "own", title: "In all", cell: (row) => row.own_ms, format: formatMs },
   { key: "count", title: "Times", cell: (row) => row.count, format: formatCount },
-  { key: "own", title: "Own time", meaning: "Without stages inside", cell: (row) => row.ownMs, format: formatMs },
-  { key: "share", title: "Share", meaning: "Of preparing batches", cell: (row) => row.sharePct, format: formatPercent, kind: "share" },
-  { key: "mean", title: "Mean", meaning: "Of one, what is inside included", cell: (row) => row.meanMs, format: formatMs },
-  { key: "p99", title: "99 %", cell: (row) => row.p99Ms, format: formatMs },
 ];
 
 const waitFacts = (wait: InputWait): Fact[] => [
@@ -22,23 +30,47 @@ const waitFacts = (wait: InputWait): Fact[] => [
   { title: "Hidden behind GPU work", value: formatMs(wait.hidden_ms), note: "costs nothing" },
 ];
 
-export function Data({ report }: ViewProps) {
+/** What `headroom record --probe-input` measured. */
+function probeFacts(probe: Probe): Fact[] {
+  const facts: [string, Interval | null, string][] = [
+    ["A step as ever", probe.step_ms, ""],
+    ["A step with the last batch again", probe.loop_ms, "the loop without its loader"],
+    ["A batch of the loader alone", probe.loader_ms, "the loader without its loop"],
+    ["The same samples again", probe.again_ms, "in memory by then"],
+  ];
+  return facts.flatMap(([title, time, note]) =>
+    time === null ? [] : [{ title, value: formatMs(time.mid), note: `${formatMs(time.low)} to ${formatMs(time.high)}${note === "" ? "" : `; ${note}`}` }],
+  );
+}
+
+const loaderTitle = (loader: Loader) =>
+  `${formatCount(loader.workers)} workers${loader.batch_size === null ? "" : `, batches of ${formatCount(loader.batch_size)}`}: waited ${formatMs(loader.wait_ms)}`;
+
+const RecordCommand = () => <code>headroom record -o run.pftrace -- python train.py</code>;
+
+export function Data({ report, state, go }: ViewProps) {
+  const chosen = settingsOf(state.query).loader;
+  const first = useAnswer<Loading>("data");
+  const other = useAnswer<Loading>(chosen === 1 ? null : pathOf(chosen, ""));
+  const asked = chosen === 1 ? first : other;
+  const answer = asked.pending ? null : asked.answer;
+  const error = asked.pending ? "" : asked.error;
   const judgement = judgementOf(report);
   const stations = stationsOf(report);
-  const seen = stations.some((station) => station.waits);
-  const stages = stagesOf(report.regions);
-  const settings = settingsOf(report);
-  const { order, onOrder } = useOrder("own");
-  const path = report.inputs[0]?.path ?? "TRACE";
+  const { order, onOrder } = useOrder("share");
+  const loaders = first.answer?.loaders ?? [];
+  const loader = answer?.loaders[0];
+  const bound = answer === null ? "" : boundOf(answer);
+  const choose = (number: number) => go({ ...state, query: { ...state.query, ...queryOf({ ...settingsOf({}), loader: number }) } });
 
   return (
     <>
       <h2>Whether the loop waits for its batches, and which stage of preparing them is the slow one.</h2>
       <section class="card" aria-labelledby="wait">
         <h3 id="wait">{judgement?.text ?? "What the input costs is not known: no whole step was recorded."}</h3>
-        {!seen && (
-          <p class="dim">
-            No loader was seen in the trace. <code>headroom record -o run.pftrace -- python train.py</code> records PyTorch's.
+        {bound !== "" && (
+          <p>
+            <bdi>{bound}</bdi>
           </p>
         )}
         {stations.length > 0 && (
@@ -52,33 +84,78 @@ export function Data({ report }: ViewProps) {
             ))}
           </ol>
         )}
+        {report.metrics.some((metric) => metric.name === READY) && (
+          <p>
+            How full the queue was over time: <a href={writeState({ view: "timeline", query: { find: READY } })}>{READY} in the timeline</a>.
+          </p>
+        )}
       </section>
       {report.input_wait !== null && (
         <section class="card" aria-label="What a batch makes the loop wait">
           <Facts facts={waitFacts(report.input_wait)} />
         </section>
       )}
-      <section aria-labelledby="stages">
-        <h2 id="stages">What preparing a batch is made of</h2>
-        {stages.length === 0 ? (
-          <p class="dim">
-            Stages were not recorded: profilers do not look into workers. <code>headroom record -o run.pftrace -- python train.py</code> does, without a
-            change of the program.
-          </p>
-        ) : (
-          <DataTable label="Stages" columns={COLUMNS} rows={stages} order={order} onOrder={onOrder} />
-        )}
-      </section>
-      {settings.length > 0 && (
-        <section class="card" aria-labelledby="settings">
-          <h2 id="settings">Settings of the loader</h2>
-          <Facts facts={settings} />
-        </section>
-      )}
-      {seen && (
+      {loaders.length > 1 && (
         <p>
-          How many workers, which cache or which faster stage would be enough: <code>headroom data {path}</code>
+          <label>
+            Loader{" "}
+            <select value={String(chosen)} onChange={(event) => choose(Number(event.currentTarget.value))}>
+              {loaders.map((one, index) => (
+                <option key={index} value={String(index + 1)}>
+                  {loaderTitle(one)}
+                </option>
+              ))}
+            </select>
+          </label>
         </p>
+      )}
+      {asked.pending && <p class="dim">Simulating the loader …</p>}
+      {error !== "" && <p class="dim">{error.split("`").map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))}.</p>}
+      {error === "" && answer !== null && loader === undefined && (
+        <p class="dim">
+          Which stage of the loader takes the time, and what would cure it, is not in a profiler's trace: <RecordCommand /> has it, without a change of the program.
+        </p>
+      )}
+      {error === "" && answer !== null && loader !== undefined && (
+        <>
+          {answer.forecast === null ? (
+            <p class="dim">What other settings would buy cannot be told: {answer.no_forecast}.</p>
+          ) : (
+            <LoaderSettings key={chosen} loading={answer} loader={loader} forecast={answer.forecast} state={state} go={go} />
+          )}
+          <section aria-labelledby="stages">
+            <h2 id="stages">What preparing a batch is made of</h2>
+            <DataTable label="Stages" columns={COLUMNS} rows={answer.stages} order={order} onOrder={onOrder} />
+          </section>
+          <section class="card" aria-labelledby="settings">
+            <h2 id="settings">Settings of the loader</h2>
+            <Facts facts={wordsOf(loader)} />
+          </section>
+          {answer.probe !== null && (
+            <section class="card" aria-labelledby="probe">
+              <h2 id="probe">Probes in this run</h2>
+              <Facts facts={probeFacts(answer.probe)} />
+              {answer.probe.limit_ms !== null && (
+                <p>With these workers no step gets below {formatMs(answer.probe.limit_ms)}, the slower of loop and preparation, wherever the samples lie.</p>
+              )}
+              {answer.probe.doubts.map((doubt) => (
+                <p key={doubt}>{formatSentence(doubt)}.</p>
+              ))}
+            </section>
+          )}
+          {answer.failures.length > 0 && (
+            <section class="card" aria-labelledby="failures">
+              <h2 id="failures">What went wrong in the loader</h2>
+              <ul>
+                {answer.failures.map((failure) => (
+                  <li key={failure}>
+                    <bdi>{formatSentence(failure)}</bdi>
+                  </li>
+                ))}
+              </ul>
+            </section>
+          )}
+        </>
       )}
     </>
   );

@@ -1,0 +1,75 @@
+// What the page uses of headroom.data/1 (docs/schema/data-1.json). Times are in the unit of their key; null: not known.
+import type { Interval } from "./types";
+
+export interface LoadingStage {
+  name: string | null; // null: no stage of the program.
+  kind: string;
+  count: number;
+  own_ms: number;
+  cpu_ms: number | null;
+  per_sample_us: number | null;
+  share_pct: number;
+}
+
+export interface LoadingOutcome {
+  step_ms: Interval;
+  speedup: number;
+  samples_per_s: number | null;
+  wait_ms: number;
+  busy_cpus: number;
+  worker_use: number;
+}
+
+export interface LoadingOption extends LoadingOutcome {
+  setting: string;
+  memory_bytes: number | null;
+  exceeds_memory: boolean;
+  oversubscribed: boolean;
+}
+
+export interface Loader {
+  workers: number;
+  prefetch_factor: number | null; // null: without workers.
+  batch_size: number | null;
+  dataset_size: number | null;
+  pin_memory: boolean;
+  persistent_workers: boolean;
+  cpus: number | null;
+  batches: number;
+  epochs: number;
+  wait_ms: number;
+}
+
+export interface LoadingForecast {
+  simulated_step_ms: number;
+  correction: number;
+  cores: number;
+  ideal: LoadingOutcome;
+  best: string;
+  cheapest: string;
+  asked: LoadingOption[];
+  options: LoadingOption[];
+}
+
+/** Milliseconds, with their 95 % interval. */
+export interface Probe {
+  step_ms: Interval | null;
+  loop_ms: Interval | null;
+  loader_ms: Interval | null;
+  again_ms: Interval | null;
+  limit_ms: number | null;
+  doubts: string[];
+}
+
+export interface Loading {
+  schema: string;
+  path: string;
+  bound: string;
+  loop: { step_ms: number; wait_ms: number; wait_share_pct: number };
+  stages: LoadingStage[];
+  loaders: Loader[]; // The first is what all else is about; empty: the trace knows the loop alone.
+  failures: string[];
+  probe: Probe | null; // Of `headroom record --probe-input`.
+  forecast: LoadingForecast | null;
+  no_forecast: string | null;
+}

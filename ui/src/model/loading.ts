@@ -1,0 +1,219 @@
+// What is asked about other settings of a loader, and the rows and curves that the answer makes (docs/data.md).
+import type { Loader, Loading, LoadingForecast, LoadingOption, LoadingStage } from "../api/loading";
+import { formatPercent } from "../format";
+import type { ChartPoint } from "./chart";
+import type { Range } from "./slider";
+
+/** What the controls are set to; in the address by these names. Null: as recorded. */
+export interface LoadingSettings {
+  loader: number; // Of several, by how long the loop waited for them; from 1.
+  workers: number | null;
+  prefetch: number | null;
+  cached: number; // Percent of the samples.
+  stage: string; // Empty: none becomes faster.
+  factor: number; // How many times as fast.
+}
+
+export const DEFAULTS: LoadingSettings = { loader: 1, workers: null, prefetch: null, cached: 0, stage: "", factor: 2 };
+
+const MOST_WORKERS = 4096;
+const MOST_FACTOR = 1e6;
+const LEAST_FACTOR = 1e-3;
+
+export const CACHED: Range = { least: 0, most: 100, log: false, whole: true };
+export const PREFETCH: Range = { least: 1, most: 16, log: false, whole: true };
+export const FACTOR: Range = { least: 1, most: 20, log: true, whole: false };
+
+/** Room for twice the cores, for what was recorded and for the best. */
+export function workersRange(loader: Loader, forecast: LoadingForecast): Range {
+  const most = Math.max(8, 2 * forecast.cores, 2 * loader.workers, ...forecast.options.map((option) => workersOf(option) ?? 0));
+  return { least: 0, most: Math.ceil(most), log: false, whole: true };
+}
+
+const within = (text: string | undefined, least: number, most: number): number | null => {
+  const value = Number(text);
+  return text !== undefined && text.trim() !== "" && value >= least && value <= most ? value : null;
+};
+
+const whole = (text: string | undefined, least: number, most: number): number | null => {
+  const value = within(text, least, most);
+  return value !== null && Number.isInteger(value) ? value : null;
+};
+
+/** Whatever an address says that is no setting is the default. */
+export function settingsOf(query: Record<string, string>): LoadingSettings {
+  return {
+    loader: whole(query.loader, 1, 1e6) ?? DEFAULTS.loader,
+    workers: whole(query.workers, 0, MOST_WORKERS),
+    prefetch: whole(query.prefetch, 1, MOST_WORKERS),
+    cached: within(query.cached, 0, 100) ?? DEFAULTS.cached,
+    stage: query.stage ?? "",
+    factor: within(query.factor, LEAST_FACTOR, MOST_FACTOR) ?? DEFAULTS.factor,
+  };
+}
+
+/** What differs from the defaults, for the address. */
+export function queryOf(settings: LoadingSettings): Record<string, string> {
+  const text = <T>(value: T, usual: T) => (value === usual ? "" : String(value));
+  return {
+    loader: text(settings.loader, DEFAULTS.loader),
+    workers: text(settings.workers, null),
+    prefetch: text(settings.prefetch, null),
+    cached: text(settings.cached, DEFAULTS.cached),
+    stage: settings.stage,
+    factor: text(settings.factor, DEFAULTS.factor),
+  };
+}
+
+/** Stages that a change can name: a comma would end it. */
+export const namableStages = (stages: LoadingStage[]): string[] =>
+  stages.flatMap((stage) => (stage.kind === "stage" && stage.name !== null && !stage.name.includes(",") ? [stage.name] : []));
+
+/** The change in the command's words; empty: all is as recorded. */
+export function changeOf(settings: LoadingSettings, loader: Loader): string {
+  const parts: string[] = [];
+  const workers = settings.workers ?? loader.workers;
+  if (workers !== loader.workers) parts.push(`workers=${workers}`);
+  // Without workers nothing is made ahead.
+  if (workers > 0 && settings.prefetch !== null && settings.prefetch !== loader.prefetch_factor) parts.push(`prefetch=${settings.prefetch}`);
+  if (settings.cached > 0) parts.push(`cached=${settings.cached}%`);
+  if (settings.stage !== "" && settings.factor !== 1) parts.push(`stage=${settings.stage}:${settings.factor}`);
+  return parts.join(",");
+}
+
+/** @param change  of changeOf(); empty: none */
+export function pathOf(loader: number, change: string): string {
+  const query = new URLSearchParams();
+  if (loader !== 1) query.set("loader", String(loader));
+  if (change !== "") query.set("change", change);
+  const text = query.toString();
+  return text === "" ? "data" : `data?${text}`;
+}
+
+const quoted = (word: string) => (/^[\w./:=,%-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
+
+/** The same as a command. */
+export function commandOf(trace: string, loader: number, change: string): string {
+  return ["headroom data", quoted(trace), ...(change === "" ? [] : [quoted(change)]), ...(loader === 1 ? [] : [`--loader ${loader}`])].join(" ");
+}
+
+/** Of a setting that names the workers and batches ahead alone; null: it changes something else, too. */
+function workersOf(option: LoadingOption): number | null {
+  const match = /^workers=(\d+)(?:,prefetch=\d+)?$/.exec(option.setting);
+  return match === null ? null : Number(match[1]);
+}
+
+/** As the search writes the recorded setting. */
+export const recordedSetting = (loader: Loader): string =>
+  loader.workers === 0 ? "workers=0" : `workers=${loader.workers},prefetch=${loader.prefetch_factor}`;
+
+export interface OptionRow extends LoadingOption {
+  asked: boolean;
+  notes: string[];
+}
+
+/** What was asked for first, then what was tried. */
+export function rowsOf(forecast: LoadingForecast, loader: Loader): OptionRow[] {
+  const row = (option: LoadingOption, asked: boolean): OptionRow => {
+    const said: [boolean, string][] = [
+      [asked, "asked for"],
+      [!asked && option.setting === recordedSetting(loader), "as recorded"],
+      [!asked && option.setting === forecast.cheapest, "enough"],
+      [!asked && option.setting === forecast.best, "best"],
+      [option.oversubscribed, "crowded"],
+      [option.exceeds_memory, "too much memory"],
+    ];
+    return { ...option, asked, notes: said.flatMap(([holds, note]) => (holds ? [note] : [])) };
+  };
+  return [...forecast.asked.map((option) => row(option, true)), ...forecast.options.map((option) => row(option, false))];
+}
+
+export interface WorkersCurve {
+  inSamples: boolean; // Else in times as many steps as recorded.
+  line: ChartPoint[]; // The best of those tried, by number of workers.
+  recorded: ChartPoint[];
+  enough: ChartPoint[];
+  asked: ChartPoint[];
+}
+
+/** What a second gets done over the number of workers; its band is that of the step, the other way round. */
+export function curveOf(forecast: LoadingForecast, loader: Loader, asked: LoadingOption | null, workers: number): WorkersCurve {
+  const inSamples = forecast.options.every((option) => option.samples_per_s !== null);
+  const point = (option: LoadingOption, x: number): ChartPoint => {
+    const { low, mid, high } = option.step_ms;
+    const y = inSamples ? (option.samples_per_s ?? 0) : option.speedup;
+    return { x, y, ...(low > 0 && high > 0 && { low: (y * mid) / high, high: (y * mid) / low }), name: option.setting };
+  };
+  const tried = forecast.options.flatMap((option) => {
+    const x = workersOf(option);
+    return x === null || option.exceeds_memory ? [] : [point(option, x)];
+  });
+  const best = new Map<number, ChartPoint>();
+  for (const one of tried) {
+    const before = best.get(one.x);
+    if (before === undefined || one.y > before.y) best.set(one.x, one);
+  }
+  // A band around single points would look like one around the line.
+  const only = (setting: string) => tried.filter((one) => one.name === setting).map(({ x, y, name }) => ({ x, y, name: name ?? "", radius: 6 }));
+  return {
+    inSamples,
+    line: [...best.values()].sort((a, b) => a.x - b.x),
+    recorded: only(recordedSetting(loader)),
+    enough: only(forecast.cheapest),
+    asked: asked === null ? [] : [{ x: workers, y: point(asked, workers).y, name: asked.setting, radius: 7 }],
+  };
+}
+
+/** Recorded over simulated beyond which something took part that the simulation does not know. */
+const FAR_OFF = 1.25;
+
+/** What speaks against the forecasts, in sentences. */
+export function doubtsOf(loading: Loading): string[] {
+  const doubts: string[] = [];
+  const { forecast } = loading;
+  if (forecast !== null && Math.max(forecast.correction, 1 / forecast.correction) > FAR_OFF) {
+    doubts.push(
+      "The recorded setting simulates to something else by far: other programs on these cores took part most likely, and forecasts hold only while that goes on. “System” names who used the machine.",
+    );
+  }
+  if (forecast !== null && loading.loaders[0]?.workers === 0) {
+    doubts.push("The recorded loop prepares its batches itself: what it costs to hand them from worker to loop is a rough guess. A recording with one worker tells it.");
+  }
+  return doubts;
+}
+
+const BOUNDS: Record<string, string> = {
+  none: "Batches are there when the loop asks for them: another loader buys next to nothing.",
+  fetch: "Preparing a batch is mostly waiting for files, a network or a lock: read less, closer or earlier; more workers help as long as the storage gives more to more.",
+  preparation: "Preparing a batch is mostly computing: more workers help while there are cores, then only a cheaper stage or a cache does.",
+  cores: "Workers could compute and have no core: fewer threads, more cores or a cheaper stage; more workers buy little or nothing.",
+  throttled: "Workers could compute, and the quota of their control group takes the cores away: a larger quota, or fewer threads.",
+  transfer: "Copies to the device run beside no kernel: pin_memory=True and non_blocking=True hide them, smaller types on the host make them shorter.",
+  handover: "Batches are ready, but taking them over takes its time: fewer and larger tensors a batch, or pinning in a thread of its own.",
+};
+
+/** Bounds that a cheaper stage would help with. */
+const OF_STAGES = ["fetch", "preparation", "cores", "throttled"];
+
+/** What holds the loop back, in sentences; empty: that was not recorded. */
+export function boundOf(loading: Loading): string {
+  const text = Object.hasOwn(BOUNDS, loading.bound) ? (BOUNDS[loading.bound] ?? "") : "";
+  const [costliest] = loading.stages;
+  if (costliest === undefined || !OF_STAGES.includes(loading.bound)) return text;
+  return `${text} The costliest stage is ${titleOf(costliest)}: ${formatPercent(costliest.share_pct)} of preparing.`;
+}
+
+const PARTS: Record<string, string> = {
+  sample: "the dataset itself",
+  collate: "collation",
+  batch: "the rest of a batch",
+  send: "packing for the loop",
+  pin: "pinning",
+};
+
+/** The name of a stage of the program, or what else this part of a batch is. */
+export const titleOf = (stage: LoadingStage): string => stage.name ?? PARTS[stage.kind] ?? stage.kind;
+
+/** Share of a stage's own time on a core, in percent; the rest waits for files, locks or a core. */
+export const runningOf = (stage: LoadingStage): number | null =>
+  stage.cpu_ms === null || stage.own_ms <= 0 ? null : Math.min(100, (100 * stage.cpu_ms) / stage.own_ms);
