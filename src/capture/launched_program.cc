@@ -1,5 +1,6 @@
 #include "capture/launched_program.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
 #include <sys/stat.h>
@@ -80,11 +81,10 @@ int LaunchedProgram::ShellCode(int error) {
   return error == ENOENT || error == ENOTDIR ? 127 : 126;
 }
 
-Result<LaunchedProgram> LaunchedProgram::Start(
-    const std::vector<std::string>& arguments,
-    const std::map<std::string, std::string>& environment) {
+Result<LaunchedProgram> LaunchedProgram::Start(const std::vector<std::string>& arguments,
+                                               const LaunchOptions& options) {
   std::vector<std::string> argument_texts = arguments;
-  std::vector<std::string> environment_texts = Environment(environment);
+  std::vector<std::string> environment_texts = Environment(options.environment);
   const std::vector<char*> argv = Pointers(argument_texts), envp = Pointers(environment_texts);
 
   // The program sees signals as if we were not there.
@@ -97,9 +97,21 @@ Result<LaunchedProgram> LaunchedProgram::Start(
   sigaddset(&defaults, SIGXFSZ);
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setsigdefault(&attributes, &defaults);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  posix_spawnattr_setpgroup(&attributes, 0);
+  posix_spawnattr_setflags(&attributes,
+                           static_cast<short>(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+                                              (options.own_group ? POSIX_SPAWN_SETPGROUP : 0)));
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  if (options.output >= 0) {
+    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&files, options.output, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&files, options.output, STDERR_FILENO);
+    posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
+  }
   pid_t pid = 0;
-  const int error = posix_spawnp(&pid, argv[0], nullptr, &attributes, argv.data(), envp.data());
+  const int error = posix_spawnp(&pid, argv[0], &files, &attributes, argv.data(), envp.data());
+  posix_spawn_file_actions_destroy(&files);
   posix_spawnattr_destroy(&attributes);
   if (error != 0) {
     return Status::Usage(fmt::format("cannot run {}: {}", arguments.front(), std::strerror(error)));
@@ -107,13 +119,18 @@ Result<LaunchedProgram> LaunchedProgram::Start(
   return LaunchedProgram(pid);
 }
 
+std::optional<int> LaunchedProgram::ExitCode() const {
+  int status = 0;
+  const pid_t ended = waitpid(pid_, &status, WNOHANG);
+  if (ended == 0) return std::nullopt;
+  if (ended < 0) return 1;  // Somebody else has it.
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
 int LaunchedProgram::Wait() const {
   const sigset_t held = HeldSet();
   for (;;) {
-    int status = 0;
-    const pid_t ended = waitpid(pid_, &status, WNOHANG);
-    if (ended == pid_) return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-    if (ended < 0) return 1;  // Somebody else has its exit code.
+    if (const std::optional<int> code = ExitCode()) return *code;
     siginfo_t info{};
     const int signal = sigwaitinfo(&held, &info);
     if (signal <= 0 || signal == SIGCHLD) continue;

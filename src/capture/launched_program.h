@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,12 +25,22 @@ class HeldSignals {
   sigset_t before_{};
 };
 
+struct LaunchOptions {
+  std::map<std::string, std::string> environment = {};  ///< What is added, or replaced.
+  /// Takes what the program prints, errors, too; it then reads nothing, and has no other descriptor
+  /// of ours. -1: it has all of ours.
+  int output = -1;
+  /// Not that of this process: the terminal's signals do not reach it, and all that it starts can
+  /// be ended.
+  bool own_group = false;
+};
+
 class LaunchedProgram {
  public:
-  /// Starts `arguments[0]`, looked up in PATH, with this process's environment and what
-  /// `environment` adds or replaces. Fails (kUsage) where it cannot be started.
+  /// Starts `arguments[0]`, looked up in PATH, with this process's environment. Fails (kUsage)
+  /// where it cannot be started.
   static Result<LaunchedProgram> Start(const std::vector<std::string>& arguments,
-                                       const std::map<std::string, std::string>& environment);
+                                       const LaunchOptions& options);
 
   /// Whether `program` could be started, so that nothing is replaced for what cannot run: 0, or the
   /// errno that Start() would meet.
@@ -41,6 +52,9 @@ class LaunchedProgram {
   /// SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 are passed on where they were sent to this process alone.
   /// Returns the exit code as a shell gives it: 128 + N after signal N. REQUIRES: signals are held.
   int Wait() const;
+
+  /// The same exit code once it has ended, to who asks first; else nothing. Waits for nothing.
+  std::optional<int> ExitCode() const;
 
   /// What a shell would exit with where Start() failed with this errno.
   static int ShellCode(int error);

@@ -208,7 +208,8 @@ Status RecordCommand::Run() {
   WriteAbout(with_, command, *recorder.value());
   const std::map<std::string, std::string> environment =
       EnvironmentFor(recorder.value()->socket_path(), remark);
-  const Result<LaunchedProgram> program = LaunchedProgram::Start(command, environment);
+  const Result<LaunchedProgram> program =
+      LaunchedProgram::Start(command, {.environment = environment});
   if (!program.ok()) {
     exit_code_ = LaunchedProgram::ShellCode(EACCES);  // It is there: see above.
     recorder.value()->Stop();
