@@ -50,6 +50,7 @@ Access AccessRules::Check(const RequestFacts& request) const {
   // What a page of this server asks for has this server's own address as its origin.
   if (!request.origin.empty() && request.origin != "http://" + request.host)
     return Access::kForeignOrigin;
+  if (request.acts && request.origin.empty()) return Access::kNoOrigin;
   if (SameSecret(request.token, token_)) return Access::kByLink;
   if (SameSecret(CookieNamed(request.cookies, cookie_name_), token_)) return Access::kByCookie;
   return Access::kNoToken;

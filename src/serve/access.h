@@ -17,6 +17,7 @@ struct RequestFacts {
   std::string origin = {};   ///< Header `Origin`.
   std::string token = {};    ///< `?token=`.
   std::string cookies = {};  ///< Header `Cookie`.
+  bool acts = false;         ///< Asks to do something, not to tell something.
 };
 
 enum class Access : std::uint8_t {
@@ -24,6 +25,7 @@ enum class Access : std::uint8_t {
   kByLink,         ///< By the token in the address; the answer sets the cookie.
   kForeignHost,    ///< Another name led here (DNS rebinding).
   kForeignOrigin,  ///< A page of another site asks.
+  kNoOrigin,       ///< What acts must say that this server's page asks; browsers always do.
   kNoToken,        ///< Neither link nor cookie.
 };
 

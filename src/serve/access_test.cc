@@ -19,6 +19,17 @@ TEST(AccessTest, ByLinkOrByCookie) {
             Access::kByCookie);
 }
 
+TEST(AccessTest, WhatActsNeedsTheOrigin) {
+  const std::string cookies = "headroom-4711=s3cret";
+  EXPECT_EQ(Ask({.host = kHost, .origin = kOrigin, .cookies = cookies, .acts = true}),
+            Access::kByCookie);
+  EXPECT_EQ(Ask({.host = kHost, .cookies = cookies, .acts = true}), Access::kNoOrigin);
+  EXPECT_EQ(Ask({.host = kHost, .token = "s3cret", .acts = true}), Access::kNoOrigin);
+  EXPECT_EQ(Ask({.host = kHost, .origin = "null", .cookies = cookies, .acts = true}),
+            Access::kForeignOrigin);
+  EXPECT_EQ(Ask({.host = kHost, .origin = kOrigin, .acts = true}), Access::kNoToken);
+}
+
 TEST(AccessTest, ByNothingElse) {
   EXPECT_EQ(Ask({.host = kHost}), Access::kNoToken);
   EXPECT_EQ(Ask({.host = kHost, .token = "s3creT"}), Access::kNoToken);
