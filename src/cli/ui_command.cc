@@ -1,7 +1,7 @@
 #include "cli/ui_command.h"
 
 #include <fmt/format.h>
-#include <spawn.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <CLI/App.hpp>
@@ -9,18 +9,20 @@
 #include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <thread>
 #include <utility>
 
-#include "cli/end_signals.h"
+#include "capture/launched_program.h"
+#include "capture/metrics/clock.h"
 #include "cli/help.h"
 #include "cli/output.h"
 #include "embedded/page_files.h"
 #include "serve/http_server.h"
-#include "serve/live_session.h"
-#include "serve/trace_session.h"
+#include "serve/program_run.h"
+#include "serve/recording_names.h"
 
 namespace headroom::cli {
 namespace {
@@ -30,9 +32,12 @@ constexpr const char* kExamples = R"(Examples:
   headroom ui trace.json.gz --open       and opens it
   headroom ui before.json after.json     and what changed from one to the other
   headroom ui trace.json.gz --port 8080  on a port of one's choice, for a tunnel that stays
+  headroom ui --run 'python3 train.py'   records it; the page records it again, and compares
+  headroom ui old.pftrace --run '...'    begins with what is there; records when the page asks
 
-A file that is written anew is read again. Ends by Ctrl-C. Exit codes: 0 fine; 2 usage, or the port
-is taken; 3 the file is unreadable or no trace; 4 internal error.
+A file that is written anew is read again. --run records by headroom record into headroom-ui-N.pftrace
+in the working directory. Ends by Ctrl-C, and ends a program that runs. Exit codes: 0 fine; 2 usage,
+or the port is taken; 3 the file is unreadable or no trace; 4 internal error, or cannot write.
 )";
 
 constexpr int kMostPort = 65535;
@@ -42,13 +47,23 @@ std::string HostName() {
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "this-machine";
 }
 
-/// By the desktop's own opener; that there is none is no failure.
+/// By the desktop's own opener; that there is none is no failure. It may live as long as the
+/// browser, which is why it has nothing of ours, and a thread of its own waits for it.
 void OpenInBrowser(const std::string& link) {
-  std::string program = "xdg-open", address = link;
-  std::array<char*, 3> arguments = {program.data(), address.data(), nullptr};
-  pid_t child = 0;
-  if (posix_spawnp(&child, program.c_str(), nullptr, nullptr, arguments.data(), environ) != 0)
+  const Result<LaunchedProgram> opener =
+      LaunchedProgram::Start({"xdg-open", link}, {.output = STDERR_FILENO, .own_group = true});
+  if (!opener.ok()) {
     Remark("headroom: --open: no xdg-open here; open the link by hand\n");
+    return;
+  }
+  std::thread([pid = opener.value().pid()] { waitpid(pid, nullptr, 0); }).detach();
+}
+
+std::string Sentence(const RepeatedRun::State& run) {
+  std::string text = run.shown.message();
+  if (run.exit_code && *run.exit_code != 0)
+    text = fmt::format("the program ended with exit code {}; {}", *run.exit_code, text);
+  return text;
 }
 
 }  // namespace
@@ -59,8 +74,10 @@ UiCommand::UiCommand(CLI::App& parent) {
   app_->add_option("TRACE", traces_,
                    "A PyTorch-profiler trace, or a recording; several: the first is the job, and "
                    "the others are compared with it")
-      ->required()
       ->type_name("");
+  app_->add_option("--run", run_,
+                   "Record this command line of a shell; the page has a button that does it again")
+      ->type_name("COMMAND");
   app_->add_option("--port", port_, "Listen there, on 127.0.0.1 [any that is free]")
       ->type_name("N")
       ->check(WholeNumber(0, kMostPort));
@@ -105,27 +122,91 @@ Result<std::unique_ptr<TraceSession>> UiCommand::Open(
   return TraceSession::Open(options);
 }
 
-Result<std::unique_ptr<TraceSession>> UiCommand::OpenAll() const {
-  Result<std::unique_ptr<TraceSession>> session = Open(traces_.front(), options_.measured_step_ms);
+bool UiCommand::IsRecordedHere(const std::vector<std::string>& files) const {
+  return traces_.empty() || files.front() != traces_.front();
+}
+
+Result<std::unique_ptr<TraceSession>> UiCommand::OpenAll(
+    const std::vector<std::string>& files) const {
+  const bool is_recorded_here = IsRecordedHere(files);
+  Result<std::unique_ptr<TraceSession>> session =
+      Open(files.front(), is_recorded_here ? std::nullopt : options_.measured_step_ms);
   if (!session.ok()) return session;
+  if (is_recorded_here && !session.value()->HasWork()) {
+    return Status::NoAnswer(
+        "nothing of the program was recorded: no training loop of PyTorch, no timer, no GPU work; "
+        "headroom doctor tells what can be recorded here");
+  }
   std::vector<TraceSession::Other> others;
-  for (const std::string& trace : std::span(traces_).subspan(1)) {
+  for (const std::string& trace : std::span(files).subspan(1)) {
     const Result<std::unique_ptr<TraceSession>> other = Open(trace, std::nullopt);
-    if (!other.ok()) return other.status();
-    others.push_back({.path = trace, .report_json = other.value()->ReportJson()});
+    if (other.ok()) {
+      others.push_back({.path = trace,
+                        .report_json = other.value()->ReportJson(),
+                        .is_earlier = is_recorded_here});
+    } else if (!is_recorded_here) {
+      return other.status();
+    } else {
+      // An older recording that was taken away is no reason to show no new one.
+      Remark(fmt::format("headroom: {} is no longer compared with: {}\n",
+                         Printable(trace, CharsetOfEnvironment()),
+                         Printable(other.status().message(), CharsetOfEnvironment())));
+    }
   }
   session.value()->CompareWith(std::move(others));
   return session;
 }
 
-Status UiCommand::Run() {
-  std::vector<LiveSession::Stamp> read = LiveSession::StampsOf(traces_);
-  Result<std::unique_ptr<TraceSession>> session = OpenAll();
-  if (!session.ok()) return session.status();
-  const EndSignals signals;
-  LiveSession live(traces_, std::move(read), std::move(session).value(),
-                   [this] { return OpenAll(); });
-  const Result<std::unique_ptr<HttpServer>> server = HttpServer::Start(live, PageFiles(), port_);
+std::vector<std::string> UiCommand::FilesWith(const std::string& recording,
+                                              const std::string& before) const {
+  std::vector<std::string> files = {recording, before};
+  for (const std::string& trace : traces_) {
+    if (trace != before) files.push_back(trace);
+  }
+  return files;
+}
+
+RepeatedRun::Work UiCommand::WorkOf(std::optional<LiveSession>& live,
+                                    std::unique_ptr<TraceSession>& first) const {
+  const auto record = [this](const std::string& path, const auto& take, const auto& is_stopped) {
+    const auto tell = [this, &take](std::string_view printed) {
+      if (!options_.quiet) Remark(printed);
+      take(printed);
+    };
+    // This program, also where its file was replaced meanwhile.
+    return RunToEnd({.arguments = {"/proc/self/exe", "record", "-o", path, "--", "sh", "-c", run_},
+                     .take = tell,
+                     .is_stopped = is_stopped});
+  };
+  const auto show = [this, &live, &first](const std::string& path) -> Status {
+    if (std::error_code error; !std::filesystem::exists(path, error))
+      return Status::Internal("nothing was recorded, for the reason that it printed");
+    if (live) return live->Show(FilesWith(path, live->Now().session->path()));
+    Result<std::unique_ptr<TraceSession>> session = OpenAll({path});
+    if (session.ok()) first = std::move(session).value();
+    return session.status();
+  };
+  return {.name = NextRecording, .record = record, .show = show, .remove = RemoveRecording};
+}
+
+Result<bool> UiCommand::RunFirst(RepeatedRun& run, const EndSignals& signals) const {
+  constexpr DurationNs kGlance(50'000'000);
+  run.Begin();
+  while (run.Now().phase != RepeatedRun::Phase::kIdle) {
+    if (signals.Wait(MonotonicNow() + kGlance)) return false;
+  }
+  const RepeatedRun::State state = run.Now();
+  if (state.shown.ok()) return true;
+  if (options_.quiet) {  // Else they are there already.
+    for (const std::string& line : state.lines)
+      Remark(Printable(line, CharsetOfEnvironment()) + "\n");
+  }
+  return Status::Of(state.shown.code(), Sentence(state));
+}
+
+Status UiCommand::Serve(LiveSession& live, RepeatedRun* run, const EndSignals& signals) const {
+  const Result<std::unique_ptr<HttpServer>> server =
+      HttpServer::Start(live, run, PageFiles(), port_);
   if (!server.ok()) return server.status();
   const int port = server.value()->port();
   const std::string link = server.value()->Link();
@@ -139,6 +220,37 @@ Status UiCommand::Run() {
   if (open_) OpenInBrowser(link);
   signals.Wait();
   return Status::Ok();
+}
+
+Status UiCommand::Run() {
+  const bool runs = app_->count("--run") > 0;
+  if (runs && run_.find_first_not_of(" \t\n") == std::string::npos)
+    return Status::Usage("--run: the command is missing: --run 'python3 train.py'");
+  if (traces_.empty() && !runs)
+    return Status::Usage("TRACE is missing: headroom ui TRACE, or headroom ui --run COMMAND");
+
+  std::vector<std::string> files = traces_;
+  std::vector<LiveSession::Stamp> read = LiveSession::StampsOf(files);
+  std::unique_ptr<TraceSession> first;
+  if (!files.empty()) {
+    Result<std::unique_ptr<TraceSession>> session = OpenAll(files);
+    if (!session.ok()) return session.status();
+    first = std::move(session).value();
+  }
+  const EndSignals signals;
+  std::optional<LiveSession> live;
+  std::optional<RepeatedRun> run;
+  if (runs) run.emplace(run_, WorkOf(live, first));
+  if (first == nullptr) {
+    const Result<bool> ran = RunFirst(*run, signals);
+    if (!ran.ok()) return ran.status();
+    if (!ran.value()) return Status::Ok();
+    files = {first->path()};
+    read = LiveSession::StampsOf(files);
+  }
+  live.emplace(std::move(files), std::move(read), std::move(first),
+               [this](const std::vector<std::string>& changed) { return OpenAll(changed); });
+  return Serve(*live, run ? &*run : nullptr, signals);
 }
 
 }  // namespace headroom::cli

@@ -17,6 +17,7 @@
 #include "serve/query.h"
 #include "serve/questions.h"
 #include "serve/replies.h"
+#include "serve/run_answers.h"
 
 namespace headroom {
 namespace {
@@ -45,18 +46,21 @@ std::string_view WhyRefused(Access access) {
       return "this server answers for 127.0.0.1 and localhost only\n";
     case Access::kForeignOrigin:
       return "this server answers its own page only\n";
+    case Access::kNoOrigin:
+      return "this is for the page that headroom ui shows, which tells its origin\n";
     default:
       return "open the link that headroom ui printed: it holds the token\n";
   }
 }
 
 /// headroom.state/1.
-std::string StateJson(const LiveSession::State& state) {
+std::string StateJson(const LiveSession::State& state, bool can_run) {
   JsonWriter json;
   json.BeginObject();
   json.Key("schema").String("headroom.state/1");
   json.Key("generation").Integer(state.generation);
   json.Key("problem").StringOrNull(state.problem);
+  json.Key("can_run").Bool(can_run);
   json.EndObject();
   return std::move(json).Take();
 }
@@ -70,12 +74,20 @@ std::string KeyOf(const httplib::Params& parameters) {
   return key;
 }
 
+/// Whether nothing follows the headers.
+bool HasNoBody(const httplib::Request& request) {
+  const std::size_t lengths = request.get_header_value_count("Content-Length");
+  return !request.has_header("Transfer-Encoding") &&
+         (lengths == 0 || (lengths == 1 && request.get_header_value("Content-Length") == "0"));
+}
+
 /// An origin that is not told is no page of ours.
 std::string Known(const std::string& origin) { return origin.empty() ? "null" : origin; }
 
 class Server final : public HttpServer {
  public:
-  Server(LiveSession& source, std::span<const NamedText> page) : source_(source) {
+  Server(LiveSession& source, RepeatedRun* run, std::span<const NamedText> page)
+      : source_(source), run_(run) {
     for (const NamedText& file : page) {
       const std::size_t slash = file.name.rfind('/');
       page_[std::string(file.name.substr(slash == std::string_view::npos ? 0 : slash + 1))] =
@@ -92,7 +104,8 @@ class Server final : public HttpServer {
                                  {"Cache-Control", "no-store"}});
     server_.set_pre_routing_handler(
         [this](const httplib::Request& request, httplib::Response& response) {
-          return Admit(request, response);
+          return Admit(request, response) == Handled::Unhandled ? Act(request, response)
+                                                                : Handled::Handled;
         });
     AddAnswers();
   }
@@ -132,7 +145,8 @@ class Server final : public HttpServer {
         access_->Check({.host = header("Host"),
                         .origin = request.has_header("Origin") ? Known(header("Origin")) : "",
                         .token = request.get_param_value("token"),
-                        .cookies = header("Cookie")});
+                        .cookies = header("Cookie"),
+                        .acts = Acts(request)});
     switch (access) {
       case Access::kByLink:
         response.set_header("Set-Cookie", access_->SetCookie());
@@ -146,10 +160,34 @@ class Server final : public HttpServer {
     }
   }
 
+  bool Acts(const httplib::Request& request) const {
+    return run_ != nullptr && request.method == "POST" &&
+           (request.path == kRunPath || request.path == kStopPath);
+  }
+
+  /// Before httplib reads a body, which for a POST that tells no length it awaits until the time of
+  /// the request is over. What announces one is left to it, and refused.
+  Handled Act(const httplib::Request& request, httplib::Response& response) const {
+    if (!Acts(request) || !HasNoBody(request)) return Handled::Unhandled;
+    const bool begins = request.path == kRunPath;
+    const bool done = begins ? run_->Begin() : run_->Stop();
+    response.status = done ? 202 : 409;
+    response.set_content(done     ? RunJson(*run_)
+                         : begins ? ErrorJson("the program runs already: stop it, or wait")
+                                  : ErrorJson("no program runs"),
+                         kJson);
+    return Handled::Handled;
+  }
+
   void AddAnswers() {
     server_.Get("/api/v1/state", [this](const httplib::Request&, httplib::Response& response) {
-      response.set_content(StateJson(source_.Now()), kJson);
+      response.set_content(StateJson(source_.Now(), run_ != nullptr), kJson);
     });
+    if (run_ != nullptr) {
+      server_.Get(kRunPath, [this](const httplib::Request&, httplib::Response& response) {
+        response.set_content(RunJson(*run_), kJson);
+      });
+    }
     for (const auto& [name, question] : Questions()) {
       AnswerCache* given = question.is_kept ? &given_[name] : nullptr;
       server_.Get(
@@ -181,7 +219,11 @@ class Server final : public HttpServer {
     response.set_content(ErrorJson("not found"), kJson);
   }
 
+  static constexpr const char* kRunPath = "/api/v1/run";
+  static constexpr const char* kStopPath = "/api/v1/run/stop";
+
   LiveSession& source_;
+  RepeatedRun* const run_;
   std::map<std::string, AnswerCache> given_;  ///< By question.
   std::map<std::string, std::string_view> page_;
   BoundedServer server_;
@@ -192,9 +234,9 @@ class Server final : public HttpServer {
 
 }  // namespace
 
-Result<std::unique_ptr<HttpServer>> HttpServer::Start(LiveSession& source,
+Result<std::unique_ptr<HttpServer>> HttpServer::Start(LiveSession& source, RepeatedRun* run,
                                                       std::span<const NamedText> page, int port) {
-  auto server = std::make_unique<Server>(source, page);
+  auto server = std::make_unique<Server>(source, run, page);
   if (Status status = server->Listen(port); !status.ok()) return status;
   return std::unique_ptr<HttpServer>(std::move(server));
 }

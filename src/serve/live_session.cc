@@ -16,8 +16,12 @@ constexpr std::chrono::milliseconds kInterval(500);
 
 LiveSession::LiveSession(std::vector<std::string> files, std::vector<Stamp> read,
                          std::unique_ptr<TraceSession> first, Opener open)
-    : files_(std::move(files)), open_(std::move(open)), state_{.session = std::move(first)} {
-  thread_ = std::thread([this, read = std::move(read)]() mutable { Watch(std::move(read)); });
+    : open_(std::move(open)),
+      files_(std::move(files)),
+      read_(std::move(read)),
+      seen_(read_),
+      state_{.session = std::move(first)} {
+  thread_ = std::thread([this] { Watch(); });
 }
 
 LiveSession::~LiveSession() {
@@ -48,37 +52,54 @@ std::vector<LiveSession::Stamp> LiveSession::StampsOf(const std::vector<std::str
   return stamps;
 }
 
-void LiveSession::Watch(std::vector<Stamp> read) {
-  std::vector<Stamp> before = read;
+void LiveSession::Watch() {
   std::unique_lock<std::mutex> lock(mutex_);
   while (!stop_.wait_for(lock, kInterval, [this] { return stopping_; })) {
     lock.unlock();
-    std::vector<Stamp> now = StampsOf(files_);
-    const bool is_whole = now == before;
-    before = now;
-    if (is_whole && now != read) {
-      Reopen();
-      read = std::move(now);
-    }
+    Look();
     lock.lock();
   }
 }
 
-void LiveSession::Reopen() {
-  const auto open = [this]() -> Result<std::unique_ptr<TraceSession>> {
-    try {
-      return open_();
-    } catch (const std::bad_alloc&) {
-      return Status::Internal("there is not enough memory to read the files beside those shown");
-    }
-  };
-  Result<std::unique_ptr<TraceSession>> opened = open();
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (!opened.ok()) {
-    state_.problem = opened.status().message();
+void LiveSession::Look() {
+  const std::lock_guard<std::mutex> reading(reading_);
+  std::vector<Stamp> now = StampsOf(files_);
+  const bool is_whole = now == seen_;
+  seen_ = now;
+  if (!is_whole || now == read_) return;
+  read_ = std::move(now);
+  Result<std::unique_ptr<TraceSession>> opened = Open(files_);
+  if (opened.ok()) {
+    Take(std::move(opened).value());
     return;
   }
-  state_.session = std::move(opened).value();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  state_.problem = opened.status().message();
+}
+
+Status LiveSession::Show(std::vector<std::string> files) {
+  const std::lock_guard<std::mutex> reading(reading_);
+  std::vector<Stamp> now = StampsOf(files);
+  Result<std::unique_ptr<TraceSession>> opened = Open(files);
+  if (!opened.ok()) return opened.status();
+  files_ = std::move(files);
+  read_ = seen_ = std::move(now);
+  Take(std::move(opened).value());
+  return Status::Ok();
+}
+
+Result<std::unique_ptr<TraceSession>> LiveSession::Open(
+    const std::vector<std::string>& files) const {
+  try {
+    return open_(files);
+  } catch (const std::bad_alloc&) {
+    return Status::Internal("there is not enough memory to read the files beside those shown");
+  }
+}
+
+void LiveSession::Take(std::unique_ptr<TraceSession> session) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  state_.session = std::move(session);
   state_.problem.clear();
   ++state_.generation;
 }

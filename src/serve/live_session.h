@@ -1,4 +1,4 @@
-// The session of files that may be written anew while one looks at them.
+// The session of files that may be written anew, or give way to others, while one looks at them.
 #pragma once
 
 #include <condition_variable>
@@ -17,8 +17,9 @@ namespace headroom {
 
 class LiveSession {
  public:
-  /// Opens all files anew.
-  using Opener = std::function<Result<std::unique_ptr<TraceSession>>()>;
+  /// Opens all files: the job, and what it is compared with.
+  using Opener =
+      std::function<Result<std::unique_ptr<TraceSession>>(const std::vector<std::string>& files)>;
 
   /// What tells one state of a file from another.
   struct Stamp {
@@ -38,20 +39,28 @@ class LiveSession {
 
   struct State {
     std::shared_ptr<TraceSession> session;
-    std::int64_t generation = 0;  ///< One more for each time that the files were read again.
+    std::int64_t generation = 0;  ///< One more for each time that files were read again.
     std::string problem = {};     ///< Why the files as they are now cannot be read; or empty.
   };
   /// From any thread. A session lives as long as somebody holds it.
   State Now() const;
 
- private:
-  /// Reads files that have changed and are no longer being written.
-  void Watch(std::vector<Stamp> read);
-  void Reopen();
+  /// Reads other files, and shows and watches them from here on. Fails as the opener does; then
+  /// all stays as it is. From any thread.
+  Status Show(std::vector<std::string> files);
 
-  const std::vector<std::string> files_;
+ private:
+  void Watch();
+  /// Reads files that have changed and are no longer being written.
+  void Look();
+  Result<std::unique_ptr<TraceSession>> Open(const std::vector<std::string>& files) const;
+  void Take(std::unique_ptr<TraceSession> session);
+
   const Opener open_;
-  mutable std::mutex mutex_;  ///< Of all below.
+  std::mutex reading_;  ///< Of the files, while they are read: one reading at a time.
+  std::vector<std::string> files_;
+  std::vector<Stamp> read_, seen_;  ///< When they were read, and at the last look.
+  mutable std::mutex mutex_;        ///< Of all below.
   State state_;
   bool stopping_ = false;
   std::condition_variable stop_;

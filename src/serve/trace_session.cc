@@ -87,20 +87,25 @@ Result<std::string> TraceSession::ReportJson(std::int64_t trace) const {
   return trace == 1 ? report_json_ : others_[static_cast<std::size_t>(trace - 2)].report_json;
 }
 
+bool TraceSession::HasWork() const {
+  return store_->host_events.rows() > 0 || store_->gpu_tasks.rows() > 0;
+}
+
 std::string TraceSession::TracesJson() const {
   JsonWriter json;
   json.BeginObject(JsonWriter::Layout::kLines);
   json.Key("schema").String("headroom.traces/1");
   json.Key("traces").BeginArray(JsonWriter::Layout::kLines);
-  const auto write = [&json](std::int64_t trace, const std::string& name) {
+  const auto write = [&json](std::int64_t trace, const std::string& name, bool is_earlier) {
     json.BeginObject();
     json.Key("trace").Integer(trace);
     json.Key("path").String(name);
+    json.Key("earlier").Bool(is_earlier);
     json.EndObject();
   };
-  write(1, path());
+  write(1, path(), false);
   for (std::size_t i = 0; i < others_.size(); ++i)
-    write(static_cast<std::int64_t>(i) + 2, others_[i].path);
+    write(static_cast<std::int64_t>(i) + 2, others_[i].path, others_[i].is_earlier);
   json.EndArray();
   json.EndObject();
   return std::move(json).Take();

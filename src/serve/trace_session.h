@@ -45,6 +45,8 @@ class TraceSession {
   struct Other {
     std::string path;
     std::string report_json;
+    /// What changed is told from it to the job; else from the job to it.
+    bool is_earlier = false;
   };
   /// Before anything is asked.
   void CompareWith(std::vector<Other> others) { others_ = std::move(others); }
@@ -54,6 +56,8 @@ class TraceSession {
   const std::string& ReportJson() const { return report_json_; }
   /// The same of the `trace`-th, the first being this one. Fails (kUsage) where there is none.
   Result<std::string> ReportJson(std::int64_t trace) const;
+  /// Whether there is anything of a program: metrics of the machine alone are nothing.
+  bool HasWork() const;
   /// headroom.traces/1: what ReportJson() can tell of.
   std::string TracesJson() const;
   /// headroom.whatif/1, as `headroom whatif --json` prints it: one row a scenario, in this order;

@@ -165,6 +165,10 @@ ANSWERS = (
     {"schema": "headroom.scenarios/1",
      "scenarios": [{"name": "amp", "summary": "s", "ranked": True, "keys": [{"name": "dtype", "kind": "choice", "choices": "fp16|bf16", "otherwise": "fp16"}]},
                    {"name": "batch-size", "summary": "s", "ranked": False, "keys": [{"name": "n", "kind": "count", "choices": None, "otherwise": None}]}]},
+    {"schema": "headroom.state/1", "generation": 0, "problem": None, "can_run": True},
+    {"schema": "headroom.traces/1", "traces": [{"trace": 1, "path": "t.json", "earlier": False}, {"trace": 2, "path": "old.json", "earlier": True}]},
+    {"schema": "headroom.run/1", "command": "python3 train.py", "phase": "running", "ended": 1, "time_s": 1.5, "path": "headroom-ui-2.pftrace", "exit_code": None,
+     "stopped": False, "problem": None, "lines": ["epoch 1"]},
 )
 
 
@@ -188,11 +192,13 @@ class Answers(unittest.TestCase):
                     self.assertTrue(self.refused(answer, path, lambda row: row.pop(key)), f"{path}: {key} may be left out")
 
     def test_refuses_what_contradicts_itself(self):
-        error, scenarios = ANSWERS
+        error, scenarios, *_, run = ANSWERS
         self.assertTrue(self.refused(error, (), lambda row: row.update(error="")))
         for path, key, value in ((("scenarios", 0), "name", "Am p"), (("scenarios", 0, "keys", 0), "kind", "date"), (("scenarios", 0, "keys", 0), "choices", None),
                                  (("scenarios", 1, "keys", 0), "choices", "1|2"), (("scenarios", 1), "ranked", None)):
             self.assertTrue(self.refused(scenarios, path, lambda row: row.update({key: value})), (path, key))
+        for key, value in (("phase", "walking"), ("time_s", -1), ("path", 7), ("lines", [""] * 21), ("stopped", None)):
+            self.assertTrue(self.refused(run, (), lambda row: row.update({key: value})), key)
 
 
 class SelfContradiction(unittest.TestCase):

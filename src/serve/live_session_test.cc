@@ -1,0 +1,150 @@
+#include "serve/live_session.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace headroom {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* kTrace = R"({"schemaVersion": 1, "traceEvents": [
+  {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "pid": 1, "tid": 1, "ts": 0, "dur": 10},
+  {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1, "dur": 5}]})";
+constexpr const char* kOther = R"({"schemaVersion": 1, "traceEvents": [
+  {"ph": "X", "cat": "cpu_op", "name": "aten::other", "pid": 1, "tid": 1, "ts": 1, "dur": 5}]})";
+
+/// A folder with a trace, and a session on it that counts how often it was opened.
+class LiveSessionTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "headroom-test-XXXXXX").string();
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    folder_ = name;
+    Write("trace.json", kTrace);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  std::string Path(const std::string& name) const { return (folder_ / name).string(); }
+  void Write(const std::string& name, const std::string& text) const {
+    std::ofstream(Path(name), std::ios::binary) << text;
+  }
+
+  Result<std::unique_ptr<TraceSession>> Open(const std::vector<std::string>& files) {
+    ++opened_;
+    TraceSession::Options options;
+    options.calibration.no_local_state = true;
+    options.analysis.path = files.front();
+    return TraceSession::Open(options);
+  }
+  std::unique_ptr<LiveSession> Start() {
+    const std::vector<std::string> files = {Path("trace.json")};
+    std::vector<LiveSession::Stamp> read = LiveSession::StampsOf(files);
+    Result<std::unique_ptr<TraceSession>> first = Open(files);
+    EXPECT_TRUE(first.ok()) << first.status().message();
+    return std::make_unique<LiveSession>(
+        files, std::move(read), std::move(first).value(),
+        [this](const std::vector<std::string>& changed) { return Open(changed); });
+  }
+
+  /// What it is once that holds, or after a while.
+  template <typename Holds>
+  static LiveSession::State Await(const LiveSession& live, const Holds& holds) {
+    const Clock::time_point until = Clock::now() + std::chrono::seconds(20);
+    while (!holds(live.Now()) && Clock::now() < until)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    return live.Now();
+  }
+  static LiveSession::State AwaitGeneration(const LiveSession& live, std::int64_t generation) {
+    LiveSession::State state =
+        Await(live, [&](const LiveSession::State& now) { return now.generation >= generation; });
+    EXPECT_EQ(state.generation, generation);
+    return state;
+  }
+  static bool Tells(const LiveSession::State& state, const char* name) {
+    return state.session->ReportJson().find(name) != std::string::npos;
+  }
+
+  std::atomic<int> opened_ = 0;
+
+ private:
+  fs::path folder_;
+};
+
+TEST_F(LiveSessionTest, AChangedFileIsReadAgain) {
+  const std::unique_ptr<LiveSession> live = Start();
+  const LiveSession::State before = live->Now();
+  EXPECT_EQ(before.generation, 0);
+  EXPECT_TRUE(Tells(before, "aten::mm"));
+  Write("trace.json", kOther);
+  EXPECT_TRUE(Tells(AwaitGeneration(*live, 1), "aten::other"));
+  EXPECT_TRUE(Tells(before, "aten::mm"));  // Who holds it still has it.
+  EXPECT_EQ(opened_, 2);
+}
+
+TEST_F(LiveSessionTest, AFileThatIsPutInItsPlace) {
+  const std::unique_ptr<LiveSession> live = Start();
+  // As long, and as old.
+  std::string text = kTrace;
+  text.replace(text.find("aten::mm"), 8, "aten::xy");
+  Write("new", text);
+  fs::last_write_time(Path("new"), fs::last_write_time(Path("trace.json")));
+  fs::rename(Path("new"), Path("trace.json"));
+  EXPECT_TRUE(Tells(AwaitGeneration(*live, 1), "aten::xy"));
+}
+
+TEST_F(LiveSessionTest, AFileThatStillGrowsIsWaitedFor) {
+  const std::unique_ptr<LiveSession> live = Start();
+  std::ofstream file(Path("trace.json"), std::ios::binary);
+  const std::string text = kOther;
+  constexpr int kPieces = 10;
+  const std::size_t piece = text.size() / kPieces;
+  for (int i = 0; i < kPieces; ++i) {
+    file << text.substr(static_cast<std::size_t>(i) * piece, piece) << std::flush;
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    EXPECT_EQ(live->Now().generation, 0);
+    EXPECT_EQ(live->Now().problem, "");
+  }
+  file << text.substr(kPieces * piece);
+  file.close();
+  EXPECT_TRUE(Tells(AwaitGeneration(*live, 1), "aten::other"));
+}
+
+TEST_F(LiveSessionTest, ABrokenFileLeavesWhatWasRead) {
+  const std::unique_ptr<LiveSession> live = Start();
+  Write("trace.json", "no trace");
+  LiveSession::State state =
+      Await(*live, [](const LiveSession::State& now) { return !now.problem.empty(); });
+  EXPECT_NE(state.problem.find("trace.json"), std::string::npos) << state.problem;
+  EXPECT_EQ(state.generation, 0);
+  EXPECT_TRUE(Tells(state, "aten::mm"));
+  Write("trace.json", kOther);
+  state = AwaitGeneration(*live, 1);
+  EXPECT_EQ(state.problem, "");
+  EXPECT_TRUE(Tells(state, "aten::other"));
+}
+
+TEST_F(LiveSessionTest, OtherFilesAreShownAndWatched) {
+  const std::unique_ptr<LiveSession> live = Start();
+  EXPECT_FALSE(live->Show({Path("missing.json")}).ok());
+  EXPECT_EQ(live->Now().generation, 0);
+  EXPECT_EQ(live->Now().problem, "");
+  Write("second.json", kOther);
+  ASSERT_TRUE(live->Show({Path("second.json")}).ok());
+  EXPECT_EQ(live->Now().generation, 1);
+  EXPECT_EQ(live->Now().session->path(), Path("second.json"));
+  const int opened = opened_;
+  Write("trace.json", "nobody looks at it");
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  EXPECT_EQ(opened_, opened);
+  Write("second.json", kTrace);
+  EXPECT_TRUE(Tells(AwaitGeneration(*live, 2), "aten::mm"));
+}
+
+}  // namespace
+}  // namespace headroom

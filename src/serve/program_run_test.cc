@@ -1,0 +1,86 @@
+#include "serve/program_run.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <thread>
+
+namespace headroom {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Ran {
+  int code = -1;
+  std::string output;
+};
+
+/// A shell's script; is stopped once it has printed `stop`.
+Ran RunScript(const std::string& script, const std::string& stop = "") {
+  Ran ran;
+  const Result<int> code = RunToEnd(
+      {.arguments = {"sh", "-c", script},
+       .take = [&](std::string_view printed) { ran.output += printed; },
+       .is_stopped = [&] { return !stop.empty() && ran.output.find(stop) != std::string::npos; }});
+  EXPECT_TRUE(code.ok()) << code.status().message();
+  if (code.ok()) ran.code = code.value();
+  return ran;
+}
+
+/// Whether the process is gone, or will be soon: who has become init's child is reaped by it.
+bool Ends(pid_t process) {
+  for (int i = 0; i < 100; ++i) {
+    if (kill(process, 0) != 0) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return false;
+}
+
+TEST(ProgramRunTest, WhatItPrintsAndItsExitCode) {
+  const Ran ran = RunScript("echo out; echo err >&2; exit 7");
+  EXPECT_EQ(ran.code, 7);
+  EXPECT_EQ(ran.output, "out\nerr\n");
+}
+
+TEST(ProgramRunTest, ItReadsNothing) {
+  EXPECT_EQ(RunScript("read line || echo end").output, "end\n");
+}
+
+TEST(ProgramRunTest, WhatPrintsNothingMoreIsWaitedFor) {
+  EXPECT_EQ(RunScript("exec >&- 2>&-; sleep 0.3; exit 3").code, 3);
+}
+
+TEST(ProgramRunTest, WhatCannotBeStarted) {
+  const Result<int> code = RunToEnd({.arguments = {"/no/such/program"},
+                                     .take = [](std::string_view) {},
+                                     .is_stopped = [] { return false; }});
+  ASSERT_FALSE(code.ok());
+  EXPECT_EQ(code.status().code(), StatusCode::kUsage);
+}
+
+TEST(ProgramRunTest, ItHasNoDescriptorOfOurs) {
+  EXPECT_EQ(RunScript("ls /proc/self/fd | wc -l").output, "4\n");  // And the folder's.
+}
+
+TEST(ProgramRunTest, WhatIsToEnd) {
+  const Clock::time_point began = Clock::now();
+  EXPECT_EQ(RunScript("echo ready; exec sleep 60", "ready").code, 128 + SIGTERM);
+  EXPECT_LT(Clock::now() - began, std::chrono::seconds(3));
+}
+
+TEST(ProgramRunTest, WhatRefusesToEnd) {
+  const Ran ran = RunScript("trap '' TERM; echo ready; while :; do sleep 1; done", "ready");
+  EXPECT_EQ(ran.code, 128 + SIGKILL);
+}
+
+TEST(ProgramRunTest, WhatIsLeftIsEnded) {
+  const Ran ran = RunScript("sleep 60 & echo $!");
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_TRUE(Ends(std::atoi(ran.output.c_str())));
+}
+
+}  // namespace
+}  // namespace headroom
