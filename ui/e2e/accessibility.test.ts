@@ -1,7 +1,7 @@
 // axe finds nothing serious, on any view, in light and dark.
-import axe from "axe-core";
-import type { Browser, Page } from "playwright-core";
+import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { seriousFaults } from "./support/axe";
 import { startUi, type Ui } from "./support/program";
 import { BERT } from "./support/traces";
 import { launch, NARROW, SCHEMES, Visit, WIDE } from "./support/visit";
@@ -13,19 +13,8 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([browser.close(), ui.stop()]));
 
-/** What is serious or critical, with the first place of each. */
-function seriousFaults(page: Page): Promise<string[]> {
-  return page.evaluate(async () => {
-    const found = await (globalThis as unknown as { axe: typeof axe }).axe.run(document, { resultTypes: ["violations"] });
-    return found.violations
-      .filter((one) => one.impact === "serious" || one.impact === "critical")
-      .map((one) => `${one.id}: ${one.help}: ${one.nodes[0]?.html.slice(0, 160)} (${one.nodes.length})`);
-  });
-}
-
 test.each(SCHEMES)("%s", async (colorScheme) => {
   const visit = await Visit.open(browser, ui.link, { colorScheme });
-  await visit.page.evaluate(axe.source);
   const faults: string[] = [];
   for (const view of await visit.views()) {
     await visit.show(view);

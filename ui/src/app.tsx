@@ -1,14 +1,17 @@
 import { useEffect, useState } from "preact/hooks";
 import { fetchReport, fetchScenarios } from "./api/client";
 import type { Report, Scenario } from "./api/types";
+import { useRun } from "./api/use_run";
 import { useStateOfFiles } from "./api/use_state_of_files";
 import { Boundary } from "./components/boundary";
+import { RunButton, RunPanel } from "./components/run_panel";
 import { readState, type UrlState, withView, writeState } from "./model/url_state";
 import { VIEW_IDS, VIEWS } from "./views/registry";
 
 export function App() {
   const [state, setState] = useState<UrlState>(() => readState(location.hash, VIEW_IDS));
   const files = useStateOfFiles();
+  const run = useRun(files.can_run, files.look);
   const [shownReport, setShownReport] = useState<{ report: Report; generation: number } | null>(null);
   const report = shownReport?.report ?? null;
   const [catalogue, setCatalogue] = useState<Scenario[] | null>(null);
@@ -43,6 +46,7 @@ export function App() {
       <header>
         <h1>Headroom</h1>
         <p class="dim path">{path}</p>
+        <RunButton state={run} />
         <nav aria-label="Views">
           {VIEWS.map((view) => (
             <a key={view.id} href={writeState(withView(state, view.id))} aria-current={view === shown ? "page" : undefined}>
@@ -62,6 +66,7 @@ export function App() {
             The trace was written anew and cannot be read: {files.problem}. This is the last that could.
           </p>
         )}
+        <RunPanel state={run} />
         {error === "" && (report === null || catalogue === null) && <p class="dim">Reading the report …</p>}
         {shown !== undefined && report !== null && catalogue !== null && (
           <Boundary key={`${shown.id} ${shownReport?.generation}`}>

@@ -26,8 +26,11 @@ export interface Ui {
 }
 
 /** `headroom ui TRACE`, once it has printed its link. A path may start at the checkout. */
-export async function startUi(trace: string): Promise<Ui> {
-  const program = spawn(BINARY, ["ui", trace, LOCAL, "-q"], { cwd: ROOT, stdio: ["ignore", "pipe", "inherit"] });
+export const startUi = (trace: string): Promise<Ui> => startUiIn(ROOT, trace);
+
+/** `headroom ui ARGS` in a folder. */
+export async function startUiIn(cwd: string, ...args: string[]): Promise<Ui> {
+  const program = spawn(BINARY, ["ui", ...args, LOCAL, "-q"], { cwd, stdio: ["ignore", "pipe", "inherit"] });
   const ended = new Promise<number | null>((done) => program.once("exit", done));
   const link = await Promise.race([firstLine(program), ended.then((code) => Promise.reject(new Error(`headroom ui ended with ${code}`)))]);
   const stop = async () => {

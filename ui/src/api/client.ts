@@ -2,12 +2,12 @@
 import { answerIn, embeddedAnswers } from "./embedded";
 import type { Report, Scenario } from "./types";
 
-async function get(path: string, signal?: AbortSignal): Promise<Response> {
+async function send(path: string, request: RequestInit): Promise<Response> {
   let response: Response;
   try {
-    response = await fetch(`api/v1/${path}`, { signal: signal ?? null });
+    response = await fetch(`api/v1/${path}`, request);
   } catch (error) {
-    if (signal?.aborted) throw error;
+    if (request.signal?.aborted) throw error;
     throw new Error("headroom does not answer: is it still running?");
   }
   if (response.ok) return response;
@@ -21,6 +21,8 @@ async function get(path: string, signal?: AbortSignal): Promise<Response> {
   throw new Error(message);
 }
 
+const get = (path: string, signal?: AbortSignal) => send(path, { signal: signal ?? null });
+
 /** One answer, by its path behind `api/v1/`. */
 export async function ask<T>(path: string, signal?: AbortSignal): Promise<T> {
   const answers = embeddedAnswers();
@@ -32,6 +34,9 @@ export async function ask<T>(path: string, signal?: AbortSignal): Promise<T> {
 export async function askBytes(path: string, signal?: AbortSignal): Promise<ArrayBuffer> {
   return (await get(path, signal)).arrayBuffer();
 }
+
+/** Has a server do something, which answers what has come of it. */
+export const tell = async <T>(path: string): Promise<T> => (await send(path, { method: "POST" })).json() as Promise<T>;
 
 export const fetchReport = (): Promise<Report> => ask("report");
 

@@ -64,6 +64,13 @@ export interface Report extends ReportTables {
   throughput?: { batch_size: number | null } | null;
 }
 
+/** A row of headroom.traces/1. */
+export interface OpenTrace {
+  trace: number;
+  path: string;
+  earlier: boolean; // What changed is told from it to the job; else from the job to it.
+}
+
 export interface BatchCurve {
   recorded_samples: number;
   knee_samples: number | null;

@@ -1,4 +1,5 @@
 import { useMemo, useState } from "preact/hooks";
+import type { OpenTrace } from "../api/types";
 import { useAnswer } from "../api/use_answer";
 import { DeltaBar } from "../components/delta_bar";
 import { formatChange, formatCount, formatMs, formatSpeedup } from "../format";
@@ -94,18 +95,22 @@ function Whole({ before, after }: { before: ComparedReport; after: ComparedRepor
   );
 }
 
+/** What comes first and what then. */
+function orderOf(job: ComparedReport, other: ComparedReport | null, isEarlier: boolean): [ComparedReport | null, ComparedReport | null] {
+  return isEarlier ? [other, job] : [job, other];
+}
+
 export function Compare({ report, state, go }: ViewProps) {
-  const open = useAnswer<{ traces: { trace: number; path: string }[] }>("traces");
+  const open = useAnswer<{ traces: OpenTrace[] }>("traces");
   const traces = open.answer?.traces ?? null;
   const others = traces?.slice(1) ?? [];
   const chosen = others.find((one) => String(one.trace) === state.query.with) ?? others[0];
   const other = useAnswer<ComparedReport>(chosen === undefined ? null : `report?trace=${chosen.trace}`);
   const [all, setAll] = useState(false);
   const table = TABLES.find(([name]) => name === state.query.table)?.[0] ?? "classes";
-  const before: ComparedReport = report;
-  const after = other.answer;
-  const parts = useMemo(() => (after === null ? null : partDifferences(before, after)), [before, after]);
-  const rows = useMemo(() => (after === null ? [] : rowDifferences(before, after, table)), [before, after, table]);
+  const [before, after] = orderOf(report, other.answer, chosen?.earlier ?? false);
+  const parts = useMemo(() => (before === null || after === null ? null : partDifferences(before, after)), [before, after]);
+  const rows = useMemo(() => (before === null || after === null ? [] : rowDifferences(before, after, table)), [before, after, table]);
   const set = (query: Record<string, string>) => go({ ...state, query: { ...state.query, ...query } });
 
   if (open.error !== "") return <p class="card error">{open.error}</p>;
@@ -120,7 +125,7 @@ export function Compare({ report, state, go }: ViewProps) {
       </section>
     );
   if (other.error !== "") return <p class="card error">{other.error}</p>;
-  if (after === null) return <p class="dim">Reading the other report …</p>;
+  if (before === null || after === null) return <p class="dim">Reading the other report …</p>;
   const shown = all ? rows : rows.slice(0, ROWS);
   return (
     <>

@@ -1,5 +1,6 @@
 import type { Finding, Scenario } from "../api/types";
 import { Bar } from "../components/bar";
+import { ChangeSince } from "../components/change_since";
 import { formatCount, formatMs, formatPercent, formatSentence } from "../format";
 import { partsOf } from "../model/breakdown";
 import { eventsOf } from "../model/finding_events";
@@ -95,6 +96,7 @@ export function Overview({ report, catalogue, go }: ViewProps) {
             {steps.corrected_p50_ms !== null && ` Without the profiler ${formatMs(steps.corrected_p50_ms)}.`}
           </p>
         )}
+        <ChangeSince report={report} />
         {breakdown === null ? (
           <p class="dim">The step cannot be split: record CPU and GPU activity of whole steps.</p>
         ) : (

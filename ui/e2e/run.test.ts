@@ -1,0 +1,133 @@
+// `headroom ui --run`: the button records the program again, and the page shows what changed.
+import { spawnSync } from "node:child_process";
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { seriousFaults } from "./support/axe";
+import { broken } from "./support/broken";
+import { reportOf, startUiIn, withScratch } from "./support/program";
+import { launch, NARROW, SCHEMES, Visit, WIDE } from "./support/visit";
+
+const PYTHON = "/usr/bin/python3"; // Debian's, which has PyTorch.
+const RUN_MS = 60_000;
+
+/** Steps as long as the file `pause` says. */
+const LOOP = `
+import pathlib, sys, time
+import torch
+
+pause = float(pathlib.Path("pause").read_text())
+model = torch.nn.Linear(8, 8)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+print("<img src=x onerror='globalThis.pwned=1'>", flush=True)
+for step in range(int(sys.argv[1])):
+    optimizer.zero_grad()
+    loss = model(torch.rand(4, 8)).sum()
+    time.sleep(pause)
+    loss.backward()
+    optimizer.step()
+`;
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await launch();
+});
+afterAll(() => browser.close());
+
+/** A page on the loop, which was recorded once. */
+async function open<T>(steps: number, use: (visit: Visit, folder: string) => Promise<T>): Promise<void> {
+  await withScratch(async (folder) => {
+    writeFileSync(join(folder, "train.py"), LOOP);
+    writeFileSync(join(folder, "pause"), "0.02");
+    // What the first run takes is not what later ones do.
+    const ui = await startUiIn(folder, "--run", `${PYTHON} train.py $(cat steps 2>/dev/null || echo ${steps})`);
+    const visit = await Visit.open(browser, ui.link);
+    await use(visit, folder);
+    expect(visit.faults).toEqual([]);
+    await visit.close();
+    await ui.stop();
+  });
+}
+
+const again = (visit: Visit) => visit.page.getByRole("banner").getByRole("button", { name: "Record again" });
+const status = (visit: Visit) => visit.page.getByRole("status");
+
+/** The step as the overview heads it. */
+const stepShown = (visit: Visit) => visit.page.locator("#step").innerText();
+
+const hasTorch = spawnSync(PYTHON, ["-c", "import torch"]).status === 0;
+if (!hasTorch) process.stderr.write(`!! ${PYTHON} has no torch, the tests of --run are SKIPPED; tools/setup installs it\n`);
+
+describe.skipIf(!hasTorch)("a program that is recorded again", () => {
+  test("a press shows the new step, and what changed", () =>
+    open(20, async (visit, folder) => {
+      const slow = await stepShown(visit);
+      expect(await visit.page.locator("main").innerText()).not.toContain("→");
+      await visit.show("Tables"); // The button is on every view.
+      writeFileSync(join(folder, "pause"), "0.001");
+      await again(visit).press("Enter");
+      await status(visit).filter({ hasText: "Recording." }).waitFor();
+      await status(visit).filter({ hasText: "Recorded into headroom-ui-2.pftrace" }).waitFor({ timeout: RUN_MS });
+      await visit.page.getByText("headroom-ui-2.pftrace", { exact: true }).waitFor(); // The header's path.
+      await visit.show("Overview");
+      const fast = await stepShown(visit);
+      expect(Number.parseFloat(fast)).toBeLessThan(Number.parseFloat(slow) / 2);
+      expect(fast).toBe(`${reportOf(join(folder, "headroom-ui-2.pftrace")).steps.p50_ms.toFixed(2)} ms a step`);
+      expect(await visit.page.locator("section[aria-labelledby=step]").innerText()).toContain("since headroom-ui-1.pftrace");
+
+      await visit.page.getByRole("link", { name: "What changed" }).click();
+      await visit.settle();
+      expect(await visit.current()).toBe("Compare");
+      const pair = await visit.page.locator(".compare-pair dd").allInnerTexts();
+      expect(pair[0]).toContain("headroom-ui-1.pftrace");
+      expect(pair[1]).toContain("headroom-ui-2.pftrace");
+      const [before, after] = (await visit.page.locator(".answer").innerText()).split("→").map(Number.parseFloat);
+      expect(before).toBeGreaterThan(2 * (after ?? 0));
+    }));
+
+  test("while it runs, the page says so, and stops it", () =>
+    open(5, async (visit, folder) => {
+      writeFileSync(join(folder, "steps"), "100000");
+      await again(visit).dblclick(); // The second click begins nothing and stops nothing.
+      const lines = visit.page.getByRole("region", { name: "Last lines of the program" });
+      await lines.filter({ hasText: "<img src=x" }).waitFor();
+      expect(await broken(visit.page)).toEqual([]);
+      for (const size of [WIDE, NARROW]) {
+        await visit.page.setViewportSize(size);
+        expect(await visit.overflow()).toBe(0);
+      }
+      for (const colorScheme of SCHEMES) {
+        await visit.page.emulateMedia({ colorScheme });
+        expect(await seriousFaults(visit.page)).toEqual([]);
+      }
+      await visit.page.waitForTimeout(500); // So that there are steps.
+      await visit.page.getByRole("button", { name: "Stop" }).press("Enter");
+      await status(visit).filter({ hasText: "It was stopped" }).waitFor({ timeout: RUN_MS });
+      await again(visit).waitFor();
+    }));
+
+  test("a program that fails keeps what was, and says why", () =>
+    open(5, async (visit, folder) => {
+      const before = await stepShown(visit);
+      writeFileSync(join(folder, "train.py"), "raise ValueError('no data today')");
+      await again(visit).click();
+      await status(visit).filter({ hasText: "exit code 1" }).waitFor({ timeout: RUN_MS });
+      expect(await status(visit).innerText()).toContain("Nothing new is shown");
+      expect(await visit.page.locator(".run-lines").innerText()).toContain("ValueError: no data today");
+      expect(await stepShown(visit)).toBe(before);
+      expect(existsSync(join(folder, "headroom-ui-2.pftrace"))).toBe(false);
+      expect(await seriousFaults(visit.page)).toEqual([]);
+    }));
+});
+
+test("without --run there is no button", () =>
+  withScratch(async (folder) => {
+    const ui = await startUiIn(folder, join(__dirname, "../../tests/golden/recording/trace.pftrace"));
+    const visit = await Visit.open(browser, ui.link);
+    expect(await again(visit).count()).toBe(0);
+    expect(visit.requests.filter((url) => url.endsWith("/run"))).toEqual([]);
+    expect(visit.faults).toEqual([]);
+    await visit.close();
+    await ui.stop();
+  }));

@@ -1,0 +1,30 @@
+import { useAnswer } from "../api/use_answer";
+import type { OpenTrace } from "../api/types";
+import { formatMs, formatSpeedup } from "../format";
+import { type ComparedReport, stepsOf } from "../model/compare";
+import { writeState } from "../model/url_state";
+
+/** What the step took in the recording before this one, where there is one (--run). */
+export function ChangeSince({ report }: { report: ComparedReport }) {
+  const open = useAnswer<{ traces: OpenTrace[] }>("traces");
+  const before = open.answer?.traces.find((one) => one.earlier);
+  const other = useAnswer<ComparedReport>(before === undefined ? null : `report?trace=${before.trace}`);
+  if (before === undefined || other.answer === null) return null;
+  const steps = stepsOf(other.answer, report);
+  return (
+    <p>
+      {steps === null ? (
+        <>One of this recording and {before.path}, the one before, has no whole step. </>
+      ) : (
+        <>
+          <strong>
+            {formatMs(steps.beforeMs)} → {formatMs(steps.afterMs)}
+          </strong>{" "}
+          a step since {before.path}, <strong>{formatSpeedup(steps.afterMs > 0 ? steps.beforeMs / steps.afterMs : null)}</strong>
+          {steps.corrected && <span class="dim"> without the profiler</span>}.{" "}
+        </>
+      )}
+      <a href={writeState({ view: "compare", query: {} })}>What changed</a>
+    </p>
+  );
+}

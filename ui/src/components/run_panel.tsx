@@ -1,0 +1,61 @@
+import { useEffect, useRef } from "preact/hooks";
+import type { RunState } from "../api/use_run";
+import { elapsed, toldOf } from "../model/run";
+import "./run_panel.css";
+
+/** For the header. Stop is elsewhere, so that a double click does not stop what it began. */
+export function RunButton({ state }: { state: RunState }) {
+  const { run, begin } = state;
+  if (run === null) return null;
+  const isBusy = run.phase !== "idle";
+  return (
+    <button type="button" class="run-button" title={run.command} aria-disabled={isBusy} onClick={() => !isBusy && begin()}>
+      {isBusy ? "Recording …" : "Record again"}
+    </button>
+  );
+}
+
+/** What the program prints: its end stays in sight. */
+function Lines({ lines }: { lines: string[] }) {
+  const box = useRef<HTMLPreElement>(null);
+  useEffect(() => {
+    if (box.current !== null) box.current.scrollTop = box.current.scrollHeight;
+  }, [lines]);
+  return (
+    <pre class="run-lines" ref={box} tabIndex={0} role="region" aria-label="Last lines of the program">
+      {lines.join("\n")}
+    </pre>
+  );
+}
+
+/** What became of the last run, or how far this one is. */
+export function RunPanel({ state }: { state: RunState }) {
+  const { run, refused, stop } = state;
+  const told = run === null ? null : toldOf(run);
+  const isBusy = run !== null && run.phase !== "idle";
+  const isOpen = isBusy || told?.isBad === true;
+  return (
+    <>
+      {refused !== "" && (
+        <p class="card error" role="alert">
+          {refused}
+        </p>
+      )}
+      <section class={isOpen ? "card run-panel" : "run-panel dim"} aria-label="Recording" hidden={told === null}>
+        <p>
+          {/* Read out when it changes, which the time does each second. */}
+          <span role="status" class={told?.isBad ? "error" : ""}>
+            {told?.text}
+          </span>
+          {run !== null && told !== null && !told.isBad && <span class="dim"> {isBusy ? elapsed(run.time_s) : `It took ${elapsed(run.time_s)}.`}</span>}{" "}
+          {run?.phase === "running" && (
+            <button type="button" title="Ends the program; what it did until then is shown" onClick={stop}>
+              Stop
+            </button>
+          )}
+        </p>
+        {run !== null && isOpen && run.lines.length > 0 && <Lines lines={run.lines} />}
+      </section>
+    </>
+  );
+}
