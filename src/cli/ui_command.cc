@@ -183,8 +183,9 @@ RepeatedRun::Work UiCommand::WorkOf(std::optional<LiveSession>& live,
       return Status::Internal("nothing was recorded, for the reason that it printed");
     if (live) return live->Show(FilesWith(path, live->Now().session->path()));
     Result<std::unique_ptr<TraceSession>> session = OpenAll({path});
-    if (session.ok()) first = std::move(session).value();
-    return session.status();
+    if (!session.ok()) return session.status();
+    first = std::move(session).value();
+    return Status::Ok();
   };
   return {.name = NextRecording, .record = record, .show = show, .remove = RemoveRecording};
 }

@@ -2,10 +2,12 @@
 import concurrent.futures
 import http.client
 import json
+import os
 import pathlib
 import signal
 import socket
 import subprocess
+import time
 import urllib.parse
 
 from integration import support
@@ -155,6 +157,29 @@ class NothingToReplay(support.ProgramTest):
                 self.assertEqual(answer, support.headroom("whatif", trace, *scenarios, "--json", LOCAL).json())
             server.send_signal(signal.SIGINT)
             self.assertEqual(server.wait(10), 0)
+
+
+class Opener(support.ProgramTest):
+    """`--open`, with a desktop's opener that tells what it got."""
+
+    def test_the_opener_gets_the_link_and_nothing_of_the_server(self):
+        opener = self.write("xdg-open", "#!/bin/sh\nls /proc/self/fd | wc -l >told\necho $1 >>told\nmv told opened\n")
+        opener.chmod(0o755)
+        with subprocess.Popen([support.BINARY, "ui", TRACE, LOCAL, "-q", "--open"], stdout=subprocess.PIPE, text=True, cwd=self.scratch,
+                              env={**os.environ, "PATH": f"{self.scratch}:{os.environ['PATH']}"}) as server:
+            link = server.stdout.readline().strip()
+            children = pathlib.Path(f"/proc/{server.pid}/task")
+            until = time.monotonic() + 30
+
+            def left():
+                return [child for task in children.glob("*/children") for child in task.read_text().split()]
+            while (left() or not (self.scratch / "opened").exists()) and time.monotonic() < until:
+                time.sleep(0.05)
+            self.assertEqual(left(), [], "the opener is not waited for")
+            server.send_signal(signal.SIGTERM)
+            self.assertEqual(server.wait(10), 0)
+        # stdin, stdout, stderr and the folder that ls reads: no socket.
+        self.assertEqual((self.scratch / "opened").read_text().split(), ["4", link])
 
 
 class NoPage(support.ProgramTest):
