@@ -28,16 +28,18 @@ namespace headroom::cli {
 namespace {
 
 constexpr const char* kExamples = R"(Examples:
-  headroom ui trace.json.gz              prints a link; the page answers this machine's browser alone
+  headroom ui trace.json.gz              prints a link, for the browser of this machine alone
   headroom ui trace.json.gz --open       and opens it
   headroom ui before.json after.json     and what changed from one to the other
   headroom ui trace.json.gz --port 8080  on a port of one's choice, for a tunnel that stays
   headroom ui --run 'python3 train.py'   records it; the page records it again, and compares
   headroom ui old.pftrace --run '...'    begins with what is there; records when the page asks
 
-A file that is written anew is read again. --run records by headroom record into headroom-ui-N.pftrace
-in the working directory. Ends by Ctrl-C, and ends a program that runs. Exit codes: 0 fine; 2 usage,
-or the port is taken; 3 the file is unreadable or no trace; 4 internal error, or cannot write.
+A file that is written anew is read again. --run records, as headroom record does, into
+headroom-ui-N.pftrace in the working directory. Ends by Ctrl-C, and ends a program that runs.
+
+Exit codes: 0 fine; 2 usage, or the port is taken; 3 the file is unreadable or no trace, or --run
+recorded nothing; 4 internal error, or cannot write.
 )";
 
 constexpr int kMostPort = 65535;
@@ -73,7 +75,7 @@ UiCommand::UiCommand(CLI::App& parent) {
   app_->footer(kExamples);
   app_->add_option("TRACE", traces_,
                    "A PyTorch-profiler trace, or a recording; several: the first is the job, and "
-                   "the others are compared with it")
+                   "the others are compared with it; none: what --run records")
       ->type_name("");
   app_->add_option("--run", run_,
                    "Record this command line of a shell; the page has a button that does it again")
