@@ -42,11 +42,14 @@ async function open<T>(steps: number, use: (visit: Visit, folder: string) => Pro
     writeFileSync(join(folder, "pause"), "0.02");
     // What the first run takes is not what later ones do.
     const ui = await startUiIn(folder, "--run", `${PYTHON} train.py $(cat steps 2>/dev/null || echo ${steps})`);
-    const visit = await Visit.open(browser, ui.link);
-    await use(visit, folder);
-    expect(visit.faults).toEqual([]);
-    await visit.close();
-    await ui.stop();
+    try {
+      const visit = await Visit.open(browser, ui.link);
+      await use(visit, folder);
+      expect(visit.faults).toEqual([]);
+      await visit.close();
+    } finally {
+      await ui.stop(); // Else a program that does not end by itself would be left.
+    }
   });
 }
 
