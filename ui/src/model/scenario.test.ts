@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Scenario } from "../api/types";
-import { bySavings, choiceOf, defaultsOf, groupsOf, scenarioIn, textOf } from "./scenario";
+import { bySavings, choiceOf, defaultsOf, groupsOf, namesOf, scenarioIn, textOf } from "./scenario";
 
 const CATALOGUE: Scenario[] = [
   { name: "amp", summary: "", ranked: true, keys: [{ name: "dtype", kind: "choice", choices: "fp16|bf16", otherwise: "fp16" }] },
@@ -48,4 +48,8 @@ test("what applies, what needs a value, and what does not apply", () => {
   const groups = groupsOf(CATALOGUE, new Map([["amp", 2]]), new Map([["cuda-graph", "it waits"]]));
   expect([groups.telling.map((one) => one.name), groups.asking.map((one) => one.name)]).toEqual([["amp"], ["batch-size"]]);
   expect(groups.abstaining.map(({ item, why }) => `${item.name}: ${why}`)).toEqual(["cuda-graph: it waits"]);
+});
+
+test("a combination by the names of its scenarios", () => {
+  expect(namesOf("host-speed:factor=1000000+amp")).toBe("host-speed + amp");
 });

@@ -33,6 +33,13 @@ export function scenarioIn(command: string, catalogue: Scenario[]): string {
   return command.split(" ").slice(2).find(isScenario) ?? "";
 }
 
+/** Without their settings: "host-speed + amp". */
+export const namesOf = (text: string): string =>
+  text
+    .split("+")
+    .map((call) => call.split(":")[0])
+    .join(" + ");
+
 /** Those that save most alone first; then the rest in the catalogue's order. */
 export function bySavings(catalogue: Scenario[], savesMs: (name: string) => number | null): Scenario[] {
   const worth = (scenario: Scenario) => savesMs(scenario.name) ?? -Infinity;

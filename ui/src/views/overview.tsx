@@ -4,7 +4,7 @@ import { ChangeSince } from "../components/change_since";
 import { formatCount, formatMs, formatPercent, formatSentence } from "../format";
 import { partsOf } from "../model/breakdown";
 import { eventsOf } from "../model/finding_events";
-import { scenarioIn } from "../model/scenario";
+import { namesOf, scenarioIn } from "../model/scenario";
 import { writeState } from "../model/url_state";
 import type { ViewProps } from "./registry";
 
@@ -59,8 +59,8 @@ function FindingCard({ finding, catalogue, onTry }: CardProps) {
       {events !== null && <a href={writeState({ view: "timeline", query: { find: events } })}>Its events in the timeline</a>}
       {scenario !== "" && (
         <p>
-          <button type="button" onClick={() => onTry(scenario)}>
-            Try it: {scenario}
+          <button type="button" title={scenario} onClick={() => onTry(scenario)}>
+            Try it: {namesOf(scenario)}
           </button>
         </p>
       )}
