@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <map>
-#include <memory>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -31,6 +31,7 @@ enum Kind : std::uint8_t {
 };
 
 constexpr std::size_t kMostMoments = 256;
+constexpr std::size_t kMostDevices = 64;
 constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
 constexpr std::int32_t kHost = 0;
 /// More than any machine has: records of more are damaged, and sums stay far from their type's end.
@@ -95,6 +96,16 @@ History Follow(const TraceStore& store, std::span<const std::uint32_t> rows) {
 }
 
 /// Where the host stands as it allocates.
+struct Place {
+  Phase phase = Phase::kOther;
+  HostEventId op;         ///< The innermost that does more than to allocate, or none.
+  HostEventId outermost;  ///< Operator.
+  HostEventId costed, layer;
+  HostEventId model;  ///< The outermost module's forward.
+  bool copies_host_data = false;
+};
+
+/// The places of all records: one sweep over each thread that has some.
 class Places {
  public:
   Places(const TraceStore& store, NameFacts& names, const Attribution& attribution)
@@ -102,37 +113,61 @@ class Places {
     for (std::size_t i = 0; i < store.gpu_tasks.rows(); ++i) {
       if (store.gpu_tasks.copy[i] == CopyKind::kHostToDevice) AddCopy(GpuTaskId(i));
     }
+    const auto& records = store.memory_events;
+    places_.resize(records.rows());
+    std::map<ThreadId, std::vector<std::uint32_t>> by_thread;
+    for (std::uint32_t row = 0; row < records.rows(); ++row)
+      by_thread[records.thread[row]].push_back(row);
+    for (auto& [thread, rows] : by_thread) {
+      std::stable_sort(rows.begin(), rows.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return records.time[a] < records.time[b];
+      });
+      Sweep(thread, rows);
+    }
   }
 
-  struct Place {
-    Phase phase = Phase::kOther;
-    HostEventId op;         ///< The innermost that does more than to allocate, or none.
-    HostEventId outermost;  ///< Operator.
-    HostEventId costed, layer;
-    HostEventId model;  ///< The outermost module's forward.
-    bool copies_host_data = false;
-  };
-  Place Of(ThreadId thread, TimeNs time) const {
+  /// @param row  of the record
+  const Place& Of(std::uint32_t row) const { return places_[row]; }
+
+ private:
+  struct Open {
+    HostEventId event;
     Place place;
-    const HostEventId innermost = InnermostAt(thread, time);
-    if (!innermost.valid()) return place;
-    const HostContext& context = attribution_.Of(innermost);
-    place.phase = context.phase;
-    place.costed = context.costed;
-    place.layer = context.layer;
-    for (HostEventId event = innermost; event.valid();
-         event = store_.host_events.parent[event.index()]) {
-      if (IsModule(event)) place.model = event;
-      if (store_.host_events.kind[event.index()] != HostEventKind::kOperator) continue;
-      place.outermost = event;
-      const bool found = place.op.valid() && !OnlyAllocates(place.op);
-      if (!found) place.op = event;
+  };
+
+  void Sweep(ThreadId thread, std::span<const std::uint32_t> rows) {
+    const auto& events = store_.host_events;
+    const TraceStore::RowRange range = store_.HostEventsOf(thread);
+    std::vector<Open> open;  // Each inside the one before.
+    std::uint32_t next = range.first;
+    for (const std::uint32_t row : rows) {
+      const TimeNs time = store_.memory_events.time[row];
+      for (; next < range.last && events.start[next] <= time; ++next) {
+        const HostEventId event(next);
+        while (!open.empty() && open.back().event != events.parent[next]) open.pop_back();
+        open.push_back({event, Inside(event, open.empty() ? Place() : open.back().place)});
+      }
+      while (!open.empty() && store_.HostEnd(open.back().event) <= time) open.pop_back();
+      if (!open.empty()) places_[row] = open.back().place;
+    }
+  }
+
+  Place Inside(HostEventId event, const Place& around) const {
+    const HostContext& context = attribution_.Of(event);
+    Place place = {.phase = context.phase,
+                   .op = around.op,
+                   .outermost = around.outermost,
+                   .costed = context.costed,
+                   .layer = context.layer,
+                   .model = around.model};
+    if (!place.model.valid() && IsModule(event)) place.model = event;
+    if (store_.host_events.kind[event.index()] == HostEventKind::kOperator) {
+      if (!place.outermost.valid()) place.outermost = event;
+      if (!place.op.valid() || !OnlyAllocates(event)) place.op = event;
     }
     place.copies_host_data = place.op.valid() && copiers_.count(place.op.index()) != 0;
     return place;
   }
-
- private:
   /// Operators around a copy from the host: aten::copy_, and aten::_to_copy, which allocates for
   /// it.
   void AddCopy(GpuTaskId copy) {
@@ -150,35 +185,19 @@ class Places {
   bool OnlyAllocates(HostEventId op) const {
     return names_.Roles(store_.host_events.name[op.index()]).Has(HostRole::kAllocation);
   }
-  HostEventId InnermostAt(ThreadId thread, TimeNs time) const {
-    const auto& events = store_.host_events;
-    const TraceStore::RowRange range = store_.HostEventsOf(thread);
-    std::uint32_t low = range.first, high = range.last;  // The first that starts later.
-    while (low < high) {
-      const std::uint32_t middle = low + (high - low) / 2;
-      if (events.start[middle] <= time) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    if (low == range.first) return HostEventId::None();
-    HostEventId event(low - 1);
-    while (event.valid() && store_.HostEnd(event) <= time) event = events.parent[event.index()];
-    return event;
-  }
 
   const TraceStore& store_;
   NameFacts& names_;
   const Attribution& attribution_;
   std::set<std::uint32_t> copiers_;
+  std::vector<Place> places_;
 };
 
 /// What memory is for, by the rules in memory_use.h.
 ///
 /// @param freed  nullopt: not by the end of the records
-Kind KindOf(const TraceStore& store, const PhaseStretches& passes, const Places::Place& place,
-            TimeNs made, std::optional<TimeNs> freed) {
+Kind KindOf(const TraceStore& store, const PhaseStretches& passes, const Place& place, TimeNs made,
+            std::optional<TimeNs> freed) {
   const auto freed_by = [&](TimeNs time) { return freed && *freed <= time; };
   if (place.copies_host_data) return kInput;
   switch (place.phase) {
@@ -286,12 +305,13 @@ class Describer {
       : store_(store),
         attribution_(attribution),
         steps_(steps),
-        places_(store, names, attribution) {}
+        places_(store, names, attribution),
+        passes_(store, attribution) {}
 
   /// @param rows  records of one device and process, in order of time; not empty
   MemoryUse Describe(ProcessId process, std::span<const std::uint32_t> rows) {
     History history = Follow(store_, rows);
-    NameKinds(PassesOf(process), history);
+    NameKinds(passes_.Of(process), history);
     MemoryUse use;
     use.allocations = static_cast<std::int64_t>(history.allocations.size());
     use.frees = history.frees;
@@ -317,16 +337,10 @@ class Describer {
   }
 
  private:
-  const PhaseStretches& PassesOf(ProcessId process) {
-    std::unique_ptr<PhaseStretches>& passes = passes_[process];
-    if (!passes) passes = std::make_unique<PhaseStretches>(store_, attribution_, process);
-    return *passes;
-  }
-
   void NameKinds(const PhaseStretches& passes, History& history) {
     const auto& events = store_.memory_events;
     for (Allocation& a : history.allocations) {
-      const Places::Place place = places_.Of(events.thread[a.row], events.time[a.row]);
+      const Place& place = places_.Of(a.row);
       a.kind =
           KindOf(store_, passes, place, events.time[a.row],
                  a.freed == kNever ? std::nullopt : std::optional(history.moments[a.freed].time));
@@ -336,12 +350,11 @@ class Describer {
   void AddPeak(const History& history, std::size_t peak, MemoryUse& use) {
     for (std::size_t kind = 0; kind < kMemoryKinds.size(); ++kind)
       use.parts.push_back({std::string(kMemoryKinds[kind]), use.peak.parts[kind], 0});
-    const auto& events = store_.memory_events;
     std::map<std::tuple<StringId, StringId, Kind>, MemoryHolder> holders;
     for (const Allocation& a : history.allocations) {
       if (a.made > peak || a.freed <= peak) continue;
       ++use.parts[a.kind].allocations;
-      const Places::Place place = places_.Of(events.thread[a.row], events.time[a.row]);
+      const Place& place = places_.Of(a.row);
       const HostEventId op = place.costed.valid() ? place.costed : place.op;
       const auto name = [&](HostEventId event) {
         return event.valid() ? store_.host_events.name[event.index()] : StringId::None();
@@ -369,31 +382,29 @@ class Describer {
   }
 
   void AddSteps(const History& history, MemoryUse& use) const {
-    const std::vector<Moment>& moments = history.moments;
+    std::int64_t allocated = use.first_bytes;
+    std::vector<std::int64_t> growth;
+    std::optional<std::int64_t> end_before;
+    auto moment = history.moments.begin();
     for (std::size_t i = 0; i < steps_.hosts.size(); ++i) {
       const Interval step = steps_.hosts[i];
-      const auto at = [&](TimeNs time) {
-        return std::lower_bound(moments.begin(), moments.end(), time,
-                                [](const Moment& m, TimeNs t) { return m.time < t; });
-      };
-      const auto first = at(step.start), last = at(step.end);
+      for (; moment != history.moments.end() && moment->time < step.start; ++moment)
+        allocated = moment->allocated;
       MemoryStep row{
-          .index = steps_.steps.list[i].index,
-          .start = step.start,
-          .peak_bytes = first == moments.begin() ? use.first_bytes : std::prev(first)->allocated};
-      row.end_bytes = row.peak_bytes;
-      for (auto moment = first; moment != last; ++moment) {
-        row.peak_bytes = std::max(row.peak_bytes, moment->allocated);
-        row.end_bytes = moment->allocated;
+          .index = steps_.steps.list[i].index, .start = step.start, .peak_bytes = allocated};
+      const auto first = moment;
+      for (; moment != history.moments.end() && moment->time < step.end; ++moment) {
+        allocated = moment->allocated;
+        row.peak_bytes = std::max(row.peak_bytes, allocated);
       }
+      row.end_bytes = allocated;
       if (use.peak.time >= step.start && use.peak.time < step.end) use.peak_step = row.index;
-      use.steps.push_back(row);
+      if (end_before) growth.push_back(allocated - *end_before);
+      end_before = allocated;
+      if (moment != first) use.steps.push_back(row);
     }
-    constexpr std::size_t kFewestSteps = 3;
-    if (use.steps.size() < kFewestSteps) return;
-    std::vector<std::int64_t> growth;
-    for (std::size_t i = 1; i < use.steps.size(); ++i)
-      growth.push_back(use.steps[i].end_bytes - use.steps[i - 1].end_bytes);
+    constexpr std::size_t kFewestDifferences = 2;
+    if (growth.size() < kFewestDifferences) return;
     std::sort(growth.begin(), growth.end());
     use.growth_bytes_per_step = SortedPercentile(growth, 50);
   }
@@ -402,8 +413,21 @@ class Describer {
   const Attribution& attribution_;
   const StepAnalysis& steps_;
   const Places places_;
-  std::map<ProcessId, std::unique_ptr<PhaseStretches>> passes_;
+  const PassesOfProcesses passes_;
 };
+
+using RecordsByDevice =
+    std::map<std::tuple<bool, std::int32_t, ProcessId>, std::vector<std::uint32_t>>;
+
+/// Damaged records may name any number of devices.
+void DropRarest(RecordsByDevice& by_device) {
+  if (by_device.size() <= kMostDevices) return;
+  std::vector<std::size_t> counts;
+  for (const auto& [key, rows] : by_device) counts.push_back(rows.size());
+  std::nth_element(counts.begin(), counts.begin() + kMostDevices, counts.end(), std::greater<>());
+  const std::size_t too_few = counts[kMostDevices];
+  std::erase_if(by_device, [&](const auto& entry) { return entry.second.size() <= too_few; });
+}
 
 }  // namespace
 
@@ -411,15 +435,18 @@ std::vector<MemoryUse> MeasureMemory(const TraceStore& store, NameFacts& names,
                                      const Attribution& attribution, const StepAnalysis& steps) {
   const auto& events = store.memory_events;
   if (events.rows() == 0) return {};
-  // GPUs before the host.
-  std::map<std::tuple<bool, std::int32_t, ProcessId>, std::vector<std::uint32_t>> by_device;
+  RecordsByDevice by_device;
   for (std::uint32_t row = 0; row < events.rows(); ++row) {
     if (events.bytes[row] < -kMostBytes || events.bytes[row] > kMostBytes) continue;
     const std::int32_t device = events.device[row];
     const bool host = events.device_type[row] == kHost || device < 0;
+    // GPUs before the host.
     by_device[{host, host ? -1 : device, store.threads.process[events.thread[row].index()]}]
         .push_back(row);
   }
+  DropRarest(by_device);
+  std::set<ProcessId> processes;
+  for (const auto& [key, rows] : by_device) processes.insert(std::get<ProcessId>(key));
   Describer describer(store, names, attribution, steps);
   std::vector<MemoryUse> uses;
   for (auto& [key, rows] : by_device) {
@@ -430,6 +457,7 @@ std::vector<MemoryUse> MeasureMemory(const TraceStore& store, NameFacts& names,
     const auto& [host, device, process] = key;
     MemoryUse use = describer.Describe(process, rows);
     if (!host) use.device = device;
+    if (processes.size() > 1) use.process = store.Text(store.processes.pid[process.index()]);
     uses.push_back(std::move(use));
   }
   return uses;

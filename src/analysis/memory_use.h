@@ -8,8 +8,8 @@
 //   input             allocated to hold a copy of the host's data, or while the loop waits for its
 //                     batch or copies it
 //   activation        allocated in forward, kept when the backward behind it begins, and freed
-//                     before the backward after that ends (or not at all by the end of the records);
-//                     where no backward follows: kept when the model's forward ends
+//                     before the backward after that ends (or not at all by the end of the
+//                     records); where no backward follows: kept when the model's forward ends
 //   gradient          allocated in backward and kept when that ends
 //   optimizer_state   allocated by the update and kept when that ends
 //   temporary         freed earlier than that
@@ -35,8 +35,9 @@ namespace headroom {
 inline constexpr std::array<std::string_view, 7> kMemoryKinds = {
     "before_recording", "optimizer_state", "gradient", "activation", "input", "temporary", "other"};
 
-/// One row a device, GPUs first, by number; empty where no memory was recorded. What was freed
-/// without a record (the total fell below what is known) counts as the oldest.
+/// One row a device and process, GPUs first, by number; empty where no memory was recorded. What
+/// was freed without a record (the total fell below what is known) counts as the oldest. Of more
+/// than 64 devices, those with the most records.
 std::vector<MemoryUse> MeasureMemory(const TraceStore& store, NameFacts& names,
                                      const Attribution& attribution, const StepAnalysis& steps);
 

@@ -178,6 +178,34 @@ TEST(MemoryUse, StandsImpossibleFigures) {
   EXPECT_GT(use.turnover_bytes, 0);
 }
 
+TEST(MemoryUse, TellsProcessesOfOneDeviceApart) {
+  StoreBuilder b;
+  b.InProcess("7").Op("aten::mm", kMain, 0, 100);
+  b.Memory(kMain, 10, 1, 100, 100);
+  b.InProcess("8").Op("aten::mm", kMain, 0, 100);
+  b.Memory(kMain, 10, 1, 50, 50);
+  const TraceReport report = AnalyzeTrace(b);
+  ASSERT_EQ(report.memory.size(), 2u);
+  EXPECT_EQ(report.memory[0].process, "7");
+  EXPECT_EQ(report.memory[0].peak.allocated_bytes, 100);
+  EXPECT_EQ(report.memory[1].process, "8");
+  EXPECT_EQ(report.memory[1].peak.allocated_bytes, 50);
+}
+
+TEST(MemoryUse, HasNoRowForAStepWithoutRecords) {
+  StoreBuilder b;
+  for (std::int64_t i = 0; i < 5; ++i) {
+    b.Step(i, kMain, i * 100, 90);
+    b.Op("aten::mm", kMain, i * 100 + 10, 20);
+  }
+  b.Memory(kMain, 15, 1, 32, 32);
+  b.Memory(kMain, 415, 2, 32, 64);
+  const MemoryUse use = UseOf(b);
+  ASSERT_EQ(use.steps.size(), 2u);
+  EXPECT_EQ(use.steps[1].index, 4);
+  EXPECT_EQ(use.growth_bytes_per_step, 0);  // 0, 0, 0, 32.
+}
+
 TEST(MemoryUse, IsEmptyWithoutRecords) {
   StoreBuilder b;
   b.Op("aten::mm", kMain, 0, 100);

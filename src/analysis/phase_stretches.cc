@@ -16,47 +16,58 @@ bool IsPass(Phase phase) {
 }
 
 /// What begins a pass: events of a pass that are in none of the same kind.
-std::vector<Pass> OutermostOf(const TraceStore& store, const Attribution& attribution,
-                              ProcessId process) {
+std::map<ProcessId, std::vector<Pass>> OutermostOf(const TraceStore& store,
+                                                   const Attribution& attribution) {
   const auto& events = store.host_events;
-  std::vector<Pass> passes;
+  std::map<ProcessId, std::vector<Pass>> passes;
   for (std::size_t row = 0; row < events.rows(); ++row) {
-    if (store.threads.process[events.thread[row].index()] != process) continue;
     const Phase phase = attribution.Of(HostEventId(row)).phase;
     if (!IsPass(phase)) continue;
     const HostEventId parent = events.parent[row];
     if (parent.valid() && attribution.Of(parent).phase == phase) continue;
-    passes.push_back({{events.start[row], store.HostEnd(HostEventId(row))}, phase});
+    passes[store.threads.process[events.thread[row].index()]].push_back(
+        {{events.start[row], store.HostEnd(HostEventId(row))}, phase});
   }
-  std::sort(passes.begin(), passes.end(), [](const Pass& a, const Pass& b) {
-    return std::tuple(a.time.start, a.time.end) < std::tuple(b.time.start, b.time.end);
-  });
+  for (auto& [process, of_process] : passes) {
+    std::sort(of_process.begin(), of_process.end(), [](const Pass& a, const Pass& b) {
+      return std::tuple(a.time.start, a.time.end) < std::tuple(b.time.start, b.time.end);
+    });
+  }
   return passes;
+}
+
+/// Neighbours of one kind as one.
+std::vector<Pass> Joined(const std::vector<Pass>& passes) {
+  std::vector<Pass> joined;
+  for (const Pass& pass : passes) {
+    if (!joined.empty() && joined.back().phase == pass.phase) {
+      joined.back().time.end = std::max(joined.back().time.end, pass.time.end);
+      continue;
+    }
+    // The other thread's pass may still run for a moment.
+    if (!joined.empty()) joined.back().time.end = std::min(joined.back().time.end, pass.time.start);
+    joined.push_back(pass);
+  }
+  return joined;
 }
 
 }  // namespace
 
-PhaseStretches::PhaseStretches(const TraceStore& store, const Attribution& attribution,
-                               ProcessId process) {
-  std::optional<Pass> open;
-  const auto close = [&] {
-    if (!open) return;
-    std::vector<Interval>& stretches = open->phase == Phase::kForward    ? forward_
-                                       : open->phase == Phase::kBackward ? backward_
-                                                                         : optimizer_;
-    stretches.push_back(open->time);
-  };
-  for (const Pass& pass : OutermostOf(store, attribution, process)) {
-    if (open && open->phase == pass.phase) {
-      open->time.end = std::max(open->time.end, pass.time.end);
-      continue;
+PassesOfProcesses::PassesOfProcesses(const TraceStore& store, const Attribution& attribution) {
+  for (const auto& [process, passes] : OutermostOf(store, attribution)) {
+    PhaseStretches& of_process = processes_[process];
+    for (const Pass& pass : Joined(passes)) {
+      std::vector<Interval>& stretches = pass.phase == Phase::kForward    ? of_process.forward_
+                                         : pass.phase == Phase::kBackward ? of_process.backward_
+                                                                          : of_process.optimizer_;
+      stretches.push_back(pass.time);
     }
-    // The other thread's pass may still run for a moment.
-    if (open) open->time.end = std::min(open->time.end, pass.time.start);
-    close();
-    open = pass;
   }
-  close();
+}
+
+const PhaseStretches& PassesOfProcesses::Of(ProcessId process) const {
+  const auto found = processes_.find(process);
+  return found == processes_.end() ? none_ : found->second;
 }
 
 const std::vector<Interval>& PhaseStretches::Of(Phase phase) const {

@@ -21,7 +21,8 @@ TestTrace TwoPasses() {
 
 TEST(PhaseStretches, JoinWhatNoOtherPassParts) {
   const TestTrace trace = TwoPasses();
-  const PhaseStretches passes(*trace.store, trace.attribution, ProcessId(0u));
+  const PassesOfProcesses all(*trace.store, trace.attribution);
+  const PhaseStretches& passes = all.Of(ProcessId(0u));
   const Interval first{AtUs(40), AtUs(60)}, second{AtUs(90), AtUs(120)};
   EXPECT_EQ(passes.NextThatEndsAfter(Phase::kBackward, AtUs(0)), first);
   EXPECT_EQ(passes.NextThatEndsAfter(Phase::kBackward, AtUs(50)), first);
@@ -36,7 +37,8 @@ TEST(PhaseStretches, JoinWhatNoOtherPassParts) {
 
 TEST(PhaseStretches, OfAnotherProcessAreNone) {
   const TestTrace trace = TwoPasses();
-  const PhaseStretches passes(*trace.store, trace.attribution, ProcessId::None());
+  const PassesOfProcesses all(*trace.store, trace.attribution);
+  const PhaseStretches& passes = all.Of(ProcessId::None());
   EXPECT_EQ(passes.NextThatEndsAfter(Phase::kForward, AtUs(0)), std::nullopt);
 }
 

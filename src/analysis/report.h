@@ -311,6 +311,7 @@ struct MemoryMoment {
 /// Memory that a framework allocated on one device, by the profiler's records.
 struct MemoryUse {
   std::optional<std::int64_t> device;  ///< None: of the host.
+  std::string process;  ///< Its id; empty: all memory of the trace is of one process.
   std::int64_t allocations = 0, frees = 0;
   std::int64_t turnover_bytes = 0;  ///< Of all allocations.
   MemoryMoment peak;
@@ -322,8 +323,8 @@ struct MemoryUse {
   std::optional<std::int64_t> growth_bytes_per_step;
   std::vector<MemoryPart> parts;      ///< Of the peak, which they sum to; the largest first.
   std::vector<MemoryHolder> holders;  ///< Of the peak; the largest first.
-  std::vector<MemoryStep> steps;
-  std::vector<MemoryMoment> curve;  ///< At most a few hundred, in order of time.
+  std::vector<MemoryStep> steps;      ///< Those in which something was allocated or freed.
+  std::vector<MemoryMoment> curve;    ///< At most a few hundred, in order of time.
 };
 
 /// How long a step waits for its batch.

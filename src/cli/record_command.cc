@@ -143,7 +143,11 @@ std::map<std::string, std::string> RecordCommand::EnvironmentFor(
   environment["HEADROOM_LEVEL"] = level_;
   if (now("HEADROOM") == "0")
     remark("HEADROOM=0 is set: the program's timers tell nothing; unset it to record them");
-  if (!payload.inject.empty()) {
+  if (payload.inject.empty()) {
+    remark(
+        "what records loops of PyTorch is not beside this program: a build lacks the target "
+        "headroom_hooks (python3-dev), an installation lib/headroom/python");
+  } else {
     const std::string before = now("PYTHONPATH");
     environment["PYTHONPATH"] =
         before.empty() ? payload.inject : fmt::format("{}:{}", payload.inject, before);

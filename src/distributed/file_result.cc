@@ -267,9 +267,9 @@ void serialize(Archive& archive, MemoryMoment& row) {
 
 template <typename Archive>
 void serialize(Archive& archive, MemoryUse& row) {
-  auto& [device, allocations, frees, turnover_bytes, peak, peak_step, most_reserved_bytes,
+  auto& [device, process, allocations, frees, turnover_bytes, peak, peak_step, most_reserved_bytes,
          first_bytes, last_bytes, growth_bytes_per_step, parts, holders, steps, curve] = row;
-  archive(device, allocations, frees, turnover_bytes, peak, peak_step, most_reserved_bytes,
+  archive(device, process, allocations, frees, turnover_bytes, peak, peak_step, most_reserved_bytes,
           first_bytes, last_bytes, growth_bytes_per_step, parts, holders, steps, curve);
 }
 

@@ -90,8 +90,9 @@ TEST(RenderCsv, HeadersAreTheKeysOfTheJsonReport) {
                             : json["job_ranks"].contains(list) ? json["job_ranks"][list]
                                                                : json[list];
     for (const auto& [key, value] : json_rows[0].items()) keys.insert(key);
-    if (list == "findings") keys.insert("rank");            // Several files have it.
-    if (list == "memory") keys.insert({"rank", "device"});  // Of the entry that holds the list.
+    if (list == "findings") keys.insert("rank");  // Several files have it.
+    if (list == "memory")
+      keys.insert({"rank", "device", "process"});  // Of the entry that holds the list.
     EXPECT_EQ(std::set<std::string>(rows[0].begin(), rows[0].end()), keys) << name;
   }
 }

@@ -81,6 +81,7 @@ void WriteDevice(JsonWriter& json, const MemoryUse& use, const TraceReport& file
   json.BeginObject(Layout::kLines);
   json.Key("rank").Integer(file.input.rank);
   json.Key("device").Integer(use.device);
+  json.Key("process").StringOrNull(use.process);
   json.Key("peak_bytes").Integer(use.peak.allocated_bytes);
   json.Key("peak_ms").Milliseconds(use.peak.time - file.trace_start);
   json.Key("peak_step").Integer(use.peak_step);

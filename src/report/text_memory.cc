@@ -29,7 +29,8 @@ std::optional<std::int64_t> MemoryOfGpu(const TraceReport& file, std::int64_t nu
 }
 
 void Peak(TextContext& c, const MemoryUse& use) {
-  const std::string name = use.device ? fmt::format("GPU {}", *use.device) : "host";
+  std::string name = use.device ? fmt::format("GPU {}", *use.device) : "host";
+  if (!use.process.empty()) name += fmt::format(" (process {})", use.process);
   std::string text = fmt::format("{} allocated at most", Bytes(use.peak.allocated_bytes));
   if (use.peak_step) text += fmt::format(", in step {}", *use.peak_step);
   if (use.most_reserved_bytes && *use.most_reserved_bytes > 0) {
@@ -40,11 +41,10 @@ void Peak(TextContext& c, const MemoryUse& use) {
   }
   c.page.Paragraph(fmt::format("  {:<8} ", name), text, Style::kBold);
   if (use.growth_bytes_per_step && *use.growth_bytes_per_step > 0) {
-    c.page.Paragraph(
-        "           ",
-        fmt::format("each step leaves {} more than the one before (median; {} steps)",
-                    Bytes(*use.growth_bytes_per_step),
-                    FormatCount(static_cast<std::int64_t>(use.steps.size()))));
+    c.page.Paragraph("           ",
+                     fmt::format("each step leaves {} more than the one before (median; {} steps)",
+                                 Bytes(*use.growth_bytes_per_step),
+                                 FormatCount(static_cast<std::int64_t>(use.steps.size()))));
   }
 }
 

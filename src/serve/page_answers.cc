@@ -2,6 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -9,6 +14,7 @@
 #include "report/base64.h"
 #include "serve/questions.h"
 #include "serve/replies.h"
+#include "whatif/scenario.h"
 
 namespace headroom {
 namespace {
@@ -46,6 +52,78 @@ void AddTimeline(TimelineAnswers& timeline, std::vector<PageAnswer>& answers) {
   }
 }
 
+/// As a switch of the page sets it first (ui/src/model/scenario.ts).
+std::string ValueOf(const ScenarioKey& key) {
+  if (!key.otherwise.empty()) return std::string(key.otherwise);
+  switch (key.kind) {
+    case KeyKind::kChoice:
+      return std::string(key.choices.substr(0, key.choices.find('|')));
+    case KeyKind::kRegex:
+      return ".*";
+    case KeyKind::kFactor:
+    case KeyKind::kCount:
+      break;
+  }
+  return "2";
+}
+
+std::string SwitchedOn(const Scenario& scenario, std::optional<std::int64_t> samples) {
+  std::string text(scenario.name);
+  for (const ScenarioKey& key : scenario.keys) {
+    const bool is_batch = scenario.name == "batch-size" && key.name == "n" && samples;
+    text += fmt::format("{}{}={}", &key == scenario.keys.data() ? ':' : ',', key.name,
+                        is_batch ? std::to_string(2 * *samples) : ValueOf(key));
+  }
+  return text;
+}
+
+/// The scenario of a finding's command ("headroom whatif trace.json tf32 --steps 3:5").
+std::string ScenarioIn(std::string_view command) {
+  constexpr std::size_t kWordsBefore = 2;
+  std::size_t word = 0;
+  while (!command.empty()) {
+    const std::size_t end = std::min(command.find(' '), command.size());
+    const std::string text(command.substr(0, end));
+    command.remove_prefix(std::min(end + 1, command.size()));
+    if (word++ >= kWordsBefore && ParseScenario(text).ok()) return text;
+  }
+  return {};
+}
+
+/// As encodeURIComponent() of the page does it.
+std::string Encoded(std::string_view text) {
+  std::string encoded;
+  for (const char c : text) {
+    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                          (c >= '0' && c <= '9') ||
+                          std::string_view("-_.!~*'()").find(c) != std::string_view::npos;
+    encoded += is_plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return encoded;
+}
+
+/// Each change alone, as its switch and the findings' buttons ask for it. Combinations and other
+/// values are too many.
+void AddChanges(TraceSession& session, std::vector<PageAnswer>& answers) {
+  const nlohmann::json report = nlohmann::json::parse(session.ReportJson());
+  std::optional<std::int64_t> samples;
+  if (const nlohmann::json& throughput = report.at("throughput"); throughput.is_object())
+    samples = throughput.at("batch_size").get<std::int64_t>();
+  std::set<std::string> scenarios;
+  for (const Scenario& scenario : Catalogue()) scenarios.insert(SwitchedOn(scenario, samples));
+  for (const nlohmann::json& finding : report.at("findings")) {
+    if (!finding.at("whatif").is_string()) continue;
+    const std::string scenario = ScenarioIn(finding.at("whatif").get<std::string>());
+    if (!scenario.empty()) scenarios.insert(scenario);
+  }
+  for (const std::string& scenario : scenarios) {
+    Result<std::string> answer = session.WhatifJson({scenario});
+    answers.push_back(
+        {"whatif?scenario=" + Encoded(scenario),
+         answer.ok() ? std::move(answer).value() : ErrorJson(answer.status().message())});
+  }
+}
+
 }  // namespace
 
 Result<std::vector<PageAnswer>> AnswersOfPage(TraceSession& session) {
@@ -54,6 +132,7 @@ Result<std::vector<PageAnswer>> AnswersOfPage(TraceSession& session) {
   std::vector<PageAnswer> answers = {{"report", session.ReportJson()},
                                      {"scenarios", RenderScenariosJson()},
                                      {"whatif", std::move(ranking).value()}};
+  AddChanges(session, answers);
   AddTimeline(session.timeline(), answers);
   bool failed = false;
   for (const FirstQuestion& asked : kFirstQuestions) {

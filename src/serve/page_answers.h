@@ -9,7 +9,8 @@
 
 namespace headroom {
 
-/// Answers to what the page asks before anything is set on it: the same that the server gives.
+/// Answers to what the page asks before anything is set on it, and to each change alone: the same
+/// that the server gives.
 Result<std::vector<PageAnswer>> AnswersOfPage(TraceSession& session);
 
 }  // namespace headroom

@@ -50,7 +50,7 @@ REPORT = {
     "throughput": {"samples_per_s": 1, "batch_size": 1, "source": "s"},
     "ceiling": {"step_ms_if_gpu_never_idle": 1, "speedup": 1},
     "memory": {"devices": [{
-        "rank": None, "device": 0, "peak_bytes": 30, "peak_ms": 0.1, "peak_step": 1, "reserved_at_peak_bytes": 64, "most_reserved_bytes": 64, "first_bytes": 10,
+        "rank": None, "device": 0, "process": None, "peak_bytes": 30, "peak_ms": 0.1, "peak_step": 1, "reserved_at_peak_bytes": 64, "most_reserved_bytes": 64, "first_bytes": 10,
         "last_bytes": 10, "growth_bytes_per_step": None, "allocations": 1, "frees": 1, "turnover_bytes": 20,
         "parts": [{"kind": "activation", "bytes": 20, "allocations": 1}, {"kind": "before_recording", "bytes": 10, "allocations": 0}],
         "holders": [{"operator": "aten::mm", "layer": None, "kind": "activation", "bytes": 20, "allocations": 1}],
