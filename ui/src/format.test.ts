@@ -90,3 +90,11 @@ test("differences have a sign, and none that is shown as zero", () => {
   expect(formatChange(0.5)).toBe("+0.500 ms");
   expect(formatChange(-0.0004)).toBe("0 ms");
 });
+
+test("a sentence begins with a capital letter, and code as it is", () => {
+  expect(formatSentence("the host is late")).toBe("The host is late");
+  expect(formatSentence("torch.compile fuses them")).toBe("torch.compile fuses them");
+  expect(formatSentence("amp: dtype=zz is not one of fp16|bf16")).toBe("amp: dtype=zz is not one of fp16|bf16");
+  expect(formatSentence("tf32 has nothing left to do")).toBe("tf32 has nothing left to do");
+  expect(formatSentence("")).toBe("");
+});

@@ -146,9 +146,10 @@ export function formatQuantity(value: number, unit: string | null): string {
   return unit === null || unit === "1" ? formatNumber(value) : `${formatNumber(value)} ${unit}`;
 }
 
-/** With a capital letter, as sentences of the report begin without. */
+/** With a capital letter, as sentences of the report begin without; names of code keep theirs. */
 export function formatSentence(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
+  const word = text.split(/[ ,]/, 1)[0] ?? "";
+  return /^[a-z][a-z-]*$/.test(word) && word !== "headroom" ? text.charAt(0).toUpperCase() + text.slice(1) : text;
 }
 
 /** "1,234,567". */
