@@ -18,6 +18,14 @@ Status CannotWrite(const std::string& path, int error) {
   return Status::Internal(fmt::format("cannot write {}: {}", path, std::strerror(error)));
 }
 
+/// An empty file of ours alone: what somebody made to hold the name. While it is replaced, the name
+/// would be free for others.
+bool IsReserved(const struct stat& info) {
+  constexpr mode_t kPermissions = 07777;
+  return S_ISREG(info.st_mode) && (info.st_mode & kPermissions) == 0600 &&
+         info.st_uid == geteuid() && info.st_nlink == 1 && info.st_size == 0;
+}
+
 }  // namespace
 
 Result<PrivateFile> PrivateFile::Create(const std::string& path, bool replace) {
@@ -35,6 +43,13 @@ Result<PrivateFile> PrivateFile::Create(const std::string& path, bool replace) {
           fmt::format("{} is there already{}; name another file, or replace it with "
                       "--force",
                       path, link ? " (a symbolic link)" : ""));
+    }
+    if (IsReserved(info)) {
+      const int descriptor = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+      struct stat opened {};
+      if (descriptor >= 0 && fstat(descriptor, &opened) == 0 && IsReserved(opened))
+        return PrivateFile(path, descriptor);
+      if (descriptor >= 0) close(descriptor);
     }
     if (unlink(path.c_str()) != 0 && errno != ENOENT) return CannotWrite(path, errno);
   }

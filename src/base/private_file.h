@@ -13,7 +13,8 @@ class PrivateFile {
  public:
   /// Creates `path` with mode 0600. Never follows a symbolic link in its last part. Fails (kUsage)
   /// where something is there already, unless `replace`; then a file or a link there is removed
-  /// first. What is no file (a pipe, /dev/null) is opened itself. Other failures are kInternal.
+  /// first, but for an empty one with that mode and owner, which is taken. What is no file (a pipe,
+  /// /dev/null) is opened itself. Other failures are kInternal.
   static Result<PrivateFile> Create(const std::string& path, bool replace);
 
   PrivateFile(PrivateFile&& other) noexcept;

@@ -54,6 +54,15 @@ TEST_F(PrivateFileTest, ReplacesOnlyWhenTold) {
   EXPECT_EQ(fs::status(folder_ / "log").permissions(), fs::perms(0600));
 }
 
+TEST_F(PrivateFileTest, AnEmptyFileThatHoldsTheNameIsTaken) {
+  ASSERT_TRUE(PrivateFile::Create(folder_ / "log", /*replace=*/false).ok());
+  std::ifstream held(folder_ / "log");
+  ASSERT_TRUE(PrivateFile::Create(folder_ / "log", /*replace=*/true).value().Append("new").ok());
+  std::string text;
+  std::getline(held, text);
+  EXPECT_EQ(text, "new");
+}
+
 TEST_F(PrivateFileTest, NeverWritesThroughALink) {
   std::ofstream(folder_ / "target") << "mine";
   fs::create_symlink("target", folder_ / "link");

@@ -9,7 +9,6 @@
 #include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <memory>
 #include <span>
 #include <thread>
@@ -170,26 +169,39 @@ std::vector<std::string> UiCommand::FilesWith(const std::string& recording,
 
 RepeatedRun::Work UiCommand::WorkOf(std::optional<LiveSession>& live,
                                     std::unique_ptr<TraceSession>& first) const {
-  const auto record = [this](const std::string& path, const auto& take, const auto& is_stopped) {
+  // Of the run that goes on.
+  const auto reserved = std::make_shared<std::optional<ReservedRecording>>();
+  const auto name = [reserved]() -> Result<std::string> {
+    const Result<ReservedRecording> made = ReservedRecording::Make();
+    if (!made.ok()) return made.status();
+    reserved->emplace(made.value());
+    return made.value().path();
+  };
+  const auto record = [this, reserved](const std::string& path, const auto& take,
+                                       const auto& is_stopped) -> Result<int> {
     const auto tell = [this, &take](std::string_view printed) {
       if (!options_.quiet) Remark(printed);
       take(printed);
     };
     // This program, also where its file was replaced meanwhile.
-    return RunToEnd({.arguments = {"/proc/self/exe", "record", "-o", path, "--", "sh", "-c", run_},
-                     .take = tell,
-                     .is_stopped = is_stopped});
+    Result<int> code = RunToEnd(
+        {.arguments = {"/proc/self/exe", "record", "--force", "-o", path, "--", "sh", "-c", run_},
+         .take = tell,
+         .is_stopped = is_stopped});
+    // The recorder's own code then, and not the program's.
+    if (code.ok() && (*reserved)->IsEmpty())
+      return Status::Internal("nothing was recorded, for the reason that it printed");
+    return code;
   };
   const auto show = [this, &live, &first](const std::string& path) -> Status {
-    if (std::error_code error; !std::filesystem::exists(path, error))
-      return Status::Internal("nothing was recorded, for the reason that it printed");
     if (live) return live->Show(FilesWith(path, live->Now().session->path()));
     Result<std::unique_ptr<TraceSession>> session = OpenAll({path});
     if (!session.ok()) return session.status();
     first = std::move(session).value();
     return Status::Ok();
   };
-  return {.name = NextRecording, .record = record, .show = show, .remove = RemoveRecording};
+  const auto remove = [reserved](const std::string&) { (*reserved)->Remove(); };
+  return {.name = name, .record = record, .show = show, .remove = remove};
 }
 
 Result<bool> UiCommand::RunFirst(RepeatedRun& run, const EndSignals& signals) const {

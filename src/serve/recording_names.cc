@@ -1,6 +1,8 @@
 #include "serve/recording_names.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +13,7 @@
 #include <filesystem>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace headroom {
@@ -32,35 +35,58 @@ std::int64_t NumberIn(std::string_view name) {
                                                                                         : 0;
 }
 
-}  // namespace
-
-Result<std::string> NextRecording() {
-  if (access(".", W_OK | X_OK) != 0) {
-    return Status::Internal(
-        fmt::format("cannot write recordings into the working directory: {}; start headroom ui in "
-                    "a folder of yours",
-                    std::strerror(errno)));
-  }
+/// Of the working directory; what cannot be listed has none.
+std::int64_t LargestNumber() {
   std::int64_t last = 0;
-  std::error_code ignored;
-  for (const fs::directory_entry& entry : fs::directory_iterator(".", ignored))
-    last = std::max(last, NumberIn(entry.path().filename().string()));
-  return fmt::format("{}{}{}", kBegin, last + 1, kEnd);
+  std::error_code error;
+  for (fs::directory_iterator at(".", error), end; !error && at != end; at.increment(error))
+    last = std::max(last, NumberIn(at->path().filename().string()));
+  return last;
 }
 
-void RemoveRecording(const std::string& path) {
-  std::error_code ignored;
-  const fs::path recording(path);
-  const std::string further = recording.filename().string() + ".";
-  std::vector<fs::path> files = {recording};
-  const fs::path folder = recording.has_parent_path() ? recording.parent_path() : ".";
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
-    const std::string name = entry.path().filename().string();
+Status CannotWrite(int error) {
+  return Status::Internal(
+      fmt::format("cannot write recordings into the working directory: {}; start headroom ui in "
+                  "a folder of yours",
+                  std::strerror(error)));
+}
+
+}  // namespace
+
+Result<ReservedRecording> ReservedRecording::Make() {
+  // Behind the largest, and then the first that nobody else takes meanwhile.
+  for (std::int64_t number = LargestNumber() + 1;; ++number) {
+    std::string path = fmt::format("{}{}{}", kBegin, number, kEnd);
+    const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (descriptor < 0 && errno == EEXIST) continue;
+    if (descriptor < 0) return CannotWrite(errno);
+    struct stat made {};
+    const int error = fstat(descriptor, &made) == 0 ? 0 : errno;
+    close(descriptor);
+    if (error != 0) return CannotWrite(error);
+    return ReservedRecording(std::move(path), made.st_dev, made.st_ino);
+  }
+}
+
+bool ReservedRecording::IsEmpty() const {
+  struct stat now {};
+  return stat(path_.c_str(), &now) != 0 || now.st_size == 0;
+}
+
+void ReservedRecording::Remove() const {
+  struct stat now {};
+  const bool is_there = lstat(path_.c_str(), &now) == 0;
+  if (is_there && (now.st_dev != device_ || now.st_ino != inode_)) return;
+  std::vector<fs::path> files = {path_};
+  const std::string further = path_ + ".";
+  std::error_code error;
+  for (fs::directory_iterator at(".", error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
     if (name.starts_with(further) &&
         name.find_first_not_of("0123456789", further.size()) == std::string::npos)
-      files.push_back(entry.path());
+      files.push_back(at->path());
   }
-  for (const fs::path& file : files) fs::remove(file, ignored);
+  for (const fs::path& file : files) fs::remove(file, error);
 }
 
 }  // namespace headroom

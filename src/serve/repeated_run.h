@@ -20,7 +20,7 @@ class RepeatedRun {
  public:
   /// What a run does; all are called by its thread.
   struct Work {
-    /// A file that is not there yet.
+    /// A file for this run alone.
     std::function<Result<std::string>()> name;
     /// Records the program into a file and returns its exit code, as RunToEnd() does.
     std::function<Result<int>(const std::string& path,

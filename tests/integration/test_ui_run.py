@@ -12,6 +12,7 @@ from integration import support
 from integration.page_server import LOCAL
 
 PYTHON = "/usr/bin/python3"  # Debian's, which has PyTorch.
+REGIONS = support.BINARY.parent / "tests/recording/regions"
 PATIENCE_S = 120
 
 # Sleeps in each step as long as a file says, so that a "change of the program" is a change of that file.
@@ -76,16 +77,8 @@ class Page:
         return self.process.returncode
 
 
-class UiRun(support.ProgramTest):
-    def setUp(self):
-        super().setUp()
-        if subprocess.run([PYTHON, "-c", "import torch"], capture_output=True).returncode != 0:
-            self.skipTest(f"{PYTHON} has no torch; tools/setup installs it")
-        self.write("train.py", LOOP)
-        self.pause(0.02)
-
-    def pause(self, seconds):
-        self.write("pause", str(seconds))
+class RunTest(support.ProgramTest):
+    """Presses the page's button, and waits for what comes of it."""
 
     def start(self, *args, **kwargs):
         page = Page(self.scratch, *args, **kwargs)
@@ -119,10 +112,6 @@ class UiRun(support.ProgramTest):
     def recordings(self):
         return sorted(path.name for path in self.scratch.glob("headroom-ui*"))
 
-    def record(self, name):
-        outcome = support.headroom("record", "-o", name, "--", PYTHON, "train.py", "10", cwd=self.scratch)
-        self.assertEqual(outcome.code, 0, outcome)
-
     def assert_gone(self, marker):
         """No process is left whose command line has the marker."""
         def left():
@@ -138,6 +127,22 @@ class UiRun(support.ProgramTest):
         while left() and time.monotonic() < until:
             time.sleep(0.1)
         self.assertEqual(left(), [])
+
+
+class UiRun(RunTest):
+    def setUp(self):
+        super().setUp()
+        if subprocess.run([PYTHON, "-c", "import torch"], capture_output=True).returncode != 0:
+            self.skipTest(f"{PYTHON} has no torch; tools/setup installs it")
+        self.write("train.py", LOOP)
+        self.pause(0.02)
+
+    def pause(self, seconds):
+        self.write("pause", str(seconds))
+
+    def record(self, name):
+        outcome = support.headroom("record", "-o", name, "--", PYTHON, "train.py", "10", cwd=self.scratch)
+        self.assertEqual(outcome.code, 0, outcome)
 
     # --- runs ---------------------------------------------------------------------------------------------------
 
@@ -312,3 +317,20 @@ class UiRun(support.ProgramTest):
         self.assertEqual(page.ask("GET", "run")[0], 404)
         for path in ("run", "run/stop"):
             self.assertEqual(page.ask("POST", path, {**page.own, "Content-Length": "0"})[0], 404)
+
+
+class WithTimers(RunTest):
+    """Programs in C, which begin at once."""
+
+    def test_several_in_one_folder_leave_each_other_alone(self):
+        processes = [subprocess.Popen([support.BINARY, "ui", "--run", f"{REGIONS} 0.5 loop", LOCAL, "-q"], cwd=self.scratch,
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(8)]
+        links = [process.stdout.readline() for process in processes]
+        for process in processes:
+            process.send_signal(signal.SIGINT)
+        outcomes = [(*process.communicate(timeout=30), process.returncode) for process in processes]
+        self.assertTrue(all(links), outcomes)
+        self.assertEqual([code for _, _, code in outcomes], [0] * len(processes), outcomes)
+        self.assertEqual(self.recordings(), [f"headroom-ui-{n}.pftrace" for n in range(1, len(processes) + 1)])
+        for name in self.recordings():
+            self.assertGreater(self.report(self.scratch / name)["steps"]["count"], 0)
