@@ -88,7 +88,19 @@ Result<std::string> TraceSession::ReportJson(std::int64_t trace) const {
 }
 
 bool TraceSession::HasWork() const {
-  return store_->host_events.rows() > 0 || store_->gpu_tasks.rows() > 0;
+  // What the recorder says of itself and of the machine belongs to no process.
+  const auto has_process = [this](ThreadId thread) {
+    return !store_->Text(store_->processes.pid[store_->threads.process[thread.index()].index()])
+                .empty();
+  };
+  const auto tells = [&](const auto& points) {
+    for (std::size_t row = 0; row < points.rows(); ++row) {
+      if (has_process(points.thread[row])) return true;
+    }
+    return false;
+  };
+  return store_->host_events.rows() > 0 || store_->gpu_tasks.rows() > 0 ||
+         tells(store_->instants) || tells(store_->counters);
 }
 
 std::string TraceSession::TracesJson() const {

@@ -56,7 +56,8 @@ class TraceSession {
   const std::string& ReportJson() const { return report_json_; }
   /// The same of the `trace`-th, the first being this one. Fails (kUsage) where there is none.
   Result<std::string> ReportJson(std::int64_t trace) const;
-  /// Whether there is anything of a program: metrics of the machine alone are nothing.
+  /// Whether there is anything of a program, a mark or a counter, too: metrics of the machine alone
+  /// are nothing.
   bool HasWork() const;
   /// headroom.traces/1: what ReportJson() can tell of.
   std::string TracesJson() const;

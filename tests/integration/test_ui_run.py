@@ -334,3 +334,11 @@ class WithTimers(RunTest):
         self.assertEqual(self.recordings(), [f"headroom-ui-{n}.pftrace" for n in range(1, len(processes) + 1)])
         for name in self.recordings():
             self.assertGreater(self.report(self.scratch / name)["steps"]["count"], 0)
+
+    def test_a_mark_or_a_counter_alone_is_kept(self):
+        for number, mode in enumerate(("mark", "counter"), 1):
+            with self.subTest(mode):
+                page = self.start("--run", f"{REGIONS} 0 {mode}")
+                self.assertEqual(page.get("run")["path"], f"headroom-ui-{number}.pftrace")
+                self.assertEqual(page.end(), 0)
+                self.assertIn(f"headroom-ui-{number}.pftrace", self.recordings())

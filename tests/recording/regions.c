@@ -3,6 +3,8 @@
 //   loop      steps of a training loop until the time is over, a hundred a second
 //   busy      short regions as fast as they go
 //   overlap   regions that end in another order than they nest, once
+//   mark      a mark, once
+//   counter   a value of a counter, once
 //
 // Prints how many regions ended, so that a test can compare. In C, because that is the smallest.
 #include <headroom/timer.h>
@@ -55,6 +57,8 @@ int main(int argc, char** argv) {
   const double end = Now() + atof(argv[1]);
   const char* mode = argv[2];
   if (strcmp(mode, "overlap") == 0) Overlap();
+  if (strcmp(mode, "mark") == 0) headroom_mark("checkpoint");
+  if (strcmp(mode, "counter") == 0) headroom_counter("loss", 0.5);
   for (int64_t number = 0; strcmp(mode, "loop") == 0 && Now() < end; ++number) OneStep(number);
   while (strcmp(mode, "busy") == 0 && Now() < end) {
     for (int i = 0; i < 1000; ++i) headroom_end(HEADROOM_BEGIN("IO"));
