@@ -19,6 +19,7 @@
 #include "cli/help.h"
 #include "cli/output.h"
 #include "embedded/page_files.h"
+#include "serve/echo.h"
 #include "serve/http_server.h"
 #include "serve/program_run.h"
 #include "serve/recording_names.h"
@@ -177,10 +178,11 @@ RepeatedRun::Work UiCommand::WorkOf(std::optional<LiveSession>& live,
     reserved->emplace(made.value());
     return made.value().path();
   };
-  const auto record = [this, reserved](const std::string& path, const auto& take,
-                                       const auto& is_stopped) -> Result<int> {
-    const auto tell = [this, &take](std::string_view printed) {
-      if (!options_.quiet) Remark(printed);
+  const auto echo = std::make_shared<Echo>(STDERR_FILENO);
+  const auto record = [this, reserved, echo](const std::string& path, const auto& take,
+                                             const auto& is_stopped) -> Result<int> {
+    const auto tell = [this, &echo, &take](std::string_view printed) {
+      if (!options_.quiet) echo->Append(printed);
       take(printed);
     };
     // This program, also where its file was replaced meanwhile.
@@ -188,6 +190,7 @@ RepeatedRun::Work UiCommand::WorkOf(std::optional<LiveSession>& live,
         {.arguments = {"/proc/self/exe", "record", "--force", "-o", path, "--", "sh", "-c", run_},
          .take = tell,
          .is_stopped = is_stopped});
+    echo->Flush();  // Remarks come behind it.
     // The recorder's own code then, and not the program's.
     if (code.ok() && (*reserved)->IsEmpty())
       return Status::Internal("nothing was recorded, for the reason that it printed");

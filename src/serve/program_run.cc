@@ -5,13 +5,15 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <cstring>
+#include <memory>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include "capture/launched_program.h"
@@ -24,7 +26,9 @@ using Clock = std::chrono::steady_clock;
 /// How soon it is seen that a program has ended, or shall.
 constexpr std::chrono::milliseconds kGlance(100);
 /// From SIGTERM to SIGKILL: time to write a checkpoint, for the program and for what it left.
-constexpr std::chrono::seconds kGrace(5), kGraceOfRest(2);
+constexpr std::chrono::seconds kGrace(5);
+/// What is read at once, so that who prints without end does not keep us from seeing the rest.
+constexpr std::size_t kMostAtOnce = std::size_t{64} << 10;
 
 /// What a program prints.
 class Output {
@@ -39,7 +43,9 @@ class Output {
     return Output(ends[0], ends[1]);
   }
   Output(Output&& other) noexcept
-      : reads_(std::exchange(other.reads_, -1)), writes_(std::exchange(other.writes_, -1)) {}
+      : reads_(std::exchange(other.reads_, -1)),
+        writes_(std::exchange(other.writes_, -1)),
+        buffer_(std::move(other.buffer_)) {}
   Output& operator=(Output&&) = delete;
   ~Output() {
     CloseWriting();
@@ -52,42 +58,43 @@ class Output {
     if (writes_ >= 0) close(std::exchange(writes_, -1));
   }
 
-  /// Sleeps for a glance, or until something was printed; takes all that was.
+  /// Sleeps for a glance, or until something was printed, and takes of it.
   void Await(const std::function<void(std::string_view)>& take) {
     pollfd polled = {.fd = reads_, .events = POLLIN, .revents = 0};
-    if (poll(&polled, 1, static_cast<int>(kGlance.count())) > 0) Drain(take);
+    if (poll(&polled, 1, static_cast<int>(kGlance.count())) > 0) TakeSome(take);
   }
-  void Drain(const std::function<void(std::string_view)>& take) {
-    std::array<char, 4096> buffer{};
-    while (reads_ >= 0) {
-      const ssize_t size = read(reads_, buffer.data(), buffer.size());
-      if (size > 0) {
-        take({buffer.data(), static_cast<std::size_t>(size)});
-      } else if (size == 0) {
-        close(std::exchange(reads_, -1));  // poll() would return at once for ever.
-      } else if (errno != EINTR) {
-        return;
-      }
+  /// Takes what was printed until now: a pipe's content at most, as somebody may print on.
+  void TakeRest(const std::function<void(std::string_view)>& take) {
+    const int size = reads_ >= 0 ? fcntl(reads_, F_GETPIPE_SZ) : 0;
+    for (std::size_t left = size > 0 ? static_cast<std::size_t>(size) : 0; left > 0;) {
+      const std::size_t taken = TakeSome(take);
+      if (taken == 0) return;
+      left -= std::min(left, taken);
     }
   }
 
  private:
-  Output(int reads, int writes) : reads_(reads), writes_(writes) {}
+  Output(int reads, int writes)
+      : reads_(reads), writes_(writes), buffer_(std::make_unique<Buffer>()) {}
+
+  /// Returns how many bytes; 0: there is nothing now.
+  std::size_t TakeSome(const std::function<void(std::string_view)>& take) {
+    if (reads_ < 0) return 0;
+    ssize_t size = 0;
+    do {
+      size = read(reads_, buffer_->data(), buffer_->size());
+    } while (size < 0 && errno == EINTR);
+    if (size == 0) close(std::exchange(reads_, -1));  // poll() would return at once for ever.
+    if (size <= 0) return 0;
+    take({buffer_->data(), static_cast<std::size_t>(size)});
+    return static_cast<std::size_t>(size);
+  }
+
+  using Buffer = std::array<char, kMostAtOnce>;
 
   int reads_, writes_;
+  std::unique_ptr<Buffer> buffer_;
 };
-
-/// Ends what a program that has ended left in its group. A group that is empty has its number for
-/// long enough: the system gives numbers in turn.
-void EndRest(pid_t group) {
-  if (kill(-group, SIGTERM) != 0) return;
-  const Clock::time_point until = Clock::now() + kGraceOfRest;
-  while (Clock::now() < until) {
-    if (kill(-group, 0) != 0) return;
-    std::this_thread::sleep_for(kGlance / 10);
-  }
-  kill(-group, SIGKILL);
-}
 
 }  // namespace
 
@@ -105,14 +112,20 @@ Result<int> RunToEnd(const ProgramRun& run) {
   while (!(code = program.ExitCode())) {
     output.Await(run.take);
     if (!patience && run.is_stopped()) {
-      // A recorder passes it on; what it started beside its program has its turn in EndRest().
+      // A recorder passes it on; what the program started has its turn when that has ended.
       kill(program.pid(), SIGTERM);
       patience = Clock::now() + kGrace;
     }
     if (patience && Clock::now() >= *patience) kill(-program.pid(), SIGKILL);
   }
-  EndRest(program.pid());
-  output.Drain(run.take);
+  // What it left in its group. A group that is empty has its number for long enough: the system
+  // gives numbers in turn.
+  if (kill(-program.pid(), SIGTERM) == 0) {
+    if (!patience) patience = Clock::now() + kGrace;
+    while (kill(-program.pid(), 0) == 0 && Clock::now() < *patience) output.Await(run.take);
+    kill(-program.pid(), SIGKILL);
+  }
+  output.TakeRest(run.take);
   return *code;
 }
 

@@ -76,6 +76,44 @@ TEST(ProgramRunTest, WhatRefusesToEnd) {
   EXPECT_EQ(ran.code, 128 + SIGKILL);
 }
 
+TEST(ProgramRunTest, WhatPrintsFasterThanItIsTaken) {
+  const Clock::time_point began = Clock::now();
+  const Result<int> code = RunToEnd(
+      {.arguments = {"yes"},
+       .take = [](auto) { std::this_thread::sleep_for(std::chrono::milliseconds(5)); },
+       .is_stopped = [&] { return Clock::now() > began + std::chrono::milliseconds(300); }});
+  ASSERT_TRUE(code.ok());
+  EXPECT_EQ(code.value(), 128 + SIGTERM);
+  EXPECT_LT(Clock::now() - began, std::chrono::seconds(3));
+}
+
+TEST(ProgramRunTest, WhoHasLeftTheGroupIsNotWaitedFor) {
+  pid_t left = 0;
+  const Clock::time_point began = Clock::now();
+  const Result<int> code =
+      RunToEnd({.arguments = {"sh", "-c", "setsid sh -c 'echo $$; exec yes' & sleep 0.3"},
+                .take =
+                    [&](std::string_view printed) {
+                      if (left == 0) left = std::atoi(std::string(printed).c_str());
+                      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+                    },
+                .is_stopped = [] { return false; }});
+  EXPECT_TRUE(code.ok());
+  EXPECT_LT(Clock::now() - began, std::chrono::seconds(3));
+  ASSERT_GT(left, 0);
+  kill(left, SIGKILL);
+}
+
+TEST(ProgramRunTest, WhatSavesWhenItIsToEndHasTheTime) {
+  // The outer shell ends at once, the inner one 3 s later.
+  const Ran ran = RunScript(
+      "sh -c 'trap \"sleep 3; echo saved; exit 0\" TERM; echo ready; while :; do sleep 0.1; done' "
+      "& wait",
+      "ready");
+  EXPECT_EQ(ran.code, 128 + SIGTERM);
+  EXPECT_NE(ran.output.find("saved\n"), std::string::npos) << ran.output;
+}
+
 TEST(ProgramRunTest, WhatIsLeftIsEnded) {
   const Ran ran = RunScript("sleep 60 & echo $!");
   EXPECT_EQ(ran.code, 0);

@@ -342,3 +342,18 @@ class WithTimers(RunTest):
                 self.assertEqual(page.get("run")["path"], f"headroom-ui-{number}.pftrace")
                 self.assertEqual(page.end(), 0)
                 self.assertIn(f"headroom-ui-{number}.pftrace", self.recordings())
+
+    def test_who_prints_faster_than_it_is_taken_can_be_ended(self):
+        process = subprocess.Popen([support.BINARY, "ui", "--run", "yes 100003", LOCAL], cwd=self.scratch, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.stdout.close)
+        process.stderr.read(1)  # The rest is taken by nobody.
+        time.sleep(0.5)
+        process.send_signal(signal.SIGTERM)
+        try:
+            self.assertEqual(process.wait(timeout=6), 0)
+        finally:
+            process.kill()
+        self.assert_gone("yes\x00100003")
+        self.assertEqual(self.recordings(), [])

@@ -1,0 +1,74 @@
+#include "serve/echo.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "base/atomic_file.h"
+
+namespace headroom {
+
+struct Echo::Queue {
+  explicit Queue(int to) : descriptor(to) {}
+
+  const int descriptor;
+  std::mutex mutex;  ///< Of all below.
+  std::string waiting = {};
+  std::size_t left_out = 0;  ///< Bytes, behind what waits.
+  bool writing = false, ending = false;
+  std::condition_variable changed;
+
+  void Write() {
+    std::unique_lock<std::mutex> lock(mutex);
+    for (;;) {
+      changed.wait(lock, [this] { return ending || !waiting.empty(); });
+      if (ending) return;
+      std::string text = std::exchange(waiting, "");
+      if (left_out > 0) {
+        text += fmt::format(
+            "\nheadroom: {} bytes of what the program printed are left out here: they came faster "
+            "than they were taken\n",
+            std::exchange(left_out, 0));
+      }
+      writing = true;
+      lock.unlock();
+      (void)WriteAll(descriptor, text);
+      lock.lock();
+      writing = false;
+      changed.notify_all();
+    }
+  }
+};
+
+Echo::Echo(int descriptor) : queue_(std::make_shared<Queue>(descriptor)) {
+  std::thread([queue = queue_] { queue->Write(); }).detach();
+}
+
+Echo::~Echo() {
+  Flush();
+  const std::lock_guard<std::mutex> lock(queue_->mutex);
+  queue_->ending = true;
+  queue_->changed.notify_all();
+}
+
+void Echo::Append(std::string_view text) {
+  const std::lock_guard<std::mutex> lock(queue_->mutex);
+  const std::size_t room = queue_->left_out > 0 ? 0 : kMostWaiting - queue_->waiting.size();
+  const std::size_t kept = std::min(room, text.size());
+  queue_->waiting += text.substr(0, kept);
+  queue_->left_out += text.size() - kept;
+  queue_->changed.notify_all();
+}
+
+bool Echo::Flush() {
+  std::unique_lock<std::mutex> lock(queue_->mutex);
+  return queue_->changed.wait_for(lock, kPatience,
+                                  [this] { return queue_->waiting.empty() && !queue_->writing; });
+}
+
+}  // namespace headroom

@@ -1,0 +1,73 @@
+#include "serve/echo.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+namespace headroom {
+namespace {
+
+/// A pipe that is never closed for writing: a thread of an echo may be left in it.
+class EchoTest : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_EQ(pipe2(ends_.data(), O_CLOEXEC), 0); }
+
+  int writes() const { return ends_[1]; }
+  /// What comes until nothing did for a while.
+  std::string Read() const {
+    std::string text;
+    std::array<char, 65536> buffer{};
+    pollfd polled = {.fd = ends_[0], .events = POLLIN, .revents = 0};
+    while (poll(&polled, 1, 300) > 0) {
+      const ssize_t size = read(ends_[0], buffer.data(), buffer.size());
+      if (size <= 0) break;
+      text.append(buffer.data(), static_cast<std::size_t>(size));
+    }
+    return text;
+  }
+
+ private:
+  std::array<int, 2> ends_{};
+};
+
+TEST_F(EchoTest, AllInOrder) {
+  Echo echo(writes());
+  std::string all;
+  for (int i = 0; i < 1000; ++i) {
+    const std::string line = std::to_string(i) + "\n";
+    echo.Append(line);
+    all += line;
+  }
+  EXPECT_TRUE(echo.Flush());
+  EXPECT_EQ(Read(), all);
+}
+
+TEST_F(EchoTest, WhoCallsDoesNotWaitAndHearsWhatIsLeftOut) {
+  Echo echo(writes());
+  const std::string megabyte(1'000'000, 'x');
+  for (int i = 0; i < 20; ++i) echo.Append(megabyte);
+  EXPECT_FALSE(echo.Flush());
+  const std::string text = Read();
+  const auto kept = static_cast<std::size_t>(std::count(text.begin(), text.end(), 'x'));
+  EXPECT_LE(kept, 2 * Echo::kMostWaiting);
+  EXPECT_NE(text.find("headroom: " + std::to_string(20 * megabyte.size() - kept) + " bytes"),
+            std::string::npos)
+      << text.substr(text.size() - 200);
+  EXPECT_TRUE(echo.Flush());
+  echo.Append("on");
+  EXPECT_TRUE(echo.Flush());
+  EXPECT_EQ(Read(), "on");
+}
+
+TEST_F(EchoTest, WhereNobodyReadsItEndsAllTheSame) {
+  Echo echo(writes());
+  echo.Append(std::string(Echo::kMostWaiting, 'x'));
+}
+
+}  // namespace
+}  // namespace headroom
