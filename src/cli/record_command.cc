@@ -21,6 +21,7 @@
 #include "capture/launched_program.h"
 #include "capture/metrics/clock.h"
 #include "capture/metrics_recorder.h"
+#include "capture/process_group.h"
 #include "cli/help.h"
 #include "cli/output.h"
 #include "cli/payload.h"
@@ -127,6 +128,9 @@ RecordCommand::RecordCommand(CLI::App& parent) {
   app_->add_flag("--probe-input", probe_input_,
                  "Measure the loop without its loader and the loader alone, in a run whose result "
                  "is thrown away (docs/data.md)");
+  // For `headroom ui --run`, which gives this process a group of its own.
+  app_->add_flag("--end-group", end_group_, "End what the command leaves in this process's group")
+      ->group("");
   app_->add_flag("-q,--quiet", quiet_, "No remarks on stderr");
 }
 
@@ -212,6 +216,7 @@ Status RecordCommand::Run() {
   WriteAbout(with_, command, *recorder.value());
   const std::map<std::string, std::string> environment =
       EnvironmentFor(recorder.value()->socket_path(), remark);
+  if (end_group_) AdoptOrphans();
   const Result<LaunchedProgram> program =
       LaunchedProgram::Start(command, {.environment = environment});
   if (!program.ok()) {
@@ -228,6 +233,7 @@ Status RecordCommand::Run() {
     SetVisibleDevices(std::nullopt, sampler);  // The program's are ours.
     const MetricsRecorder metrics(sampler, recorder.value().get());
     exit_code_ = program.value().Wait();
+    if (end_group_) EndGroup();  // What it tells until then is recorded, too.
   }
   const std::vector<RecordedProcess> processes = recorder.value()->Stop();
   for (const std::string& text : recorder.value()->Remarks()) remark(text);

@@ -36,6 +36,7 @@ class RecordCommand : public Subcommand {
   double max_file_gb_ = 8;
   double max_memory_mb_ = 256;
   bool probe_input_ = false;
+  bool end_group_ = false;
   double interval_s_ = 1;
   bool quiet_ = false;
   int exit_code_ = 0;

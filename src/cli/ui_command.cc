@@ -186,10 +186,10 @@ RepeatedRun::Work UiCommand::WorkOf(std::optional<LiveSession>& live,
       take(printed);
     };
     // This program, also where its file was replaced meanwhile.
-    Result<int> code = RunToEnd(
-        {.arguments = {"/proc/self/exe", "record", "--force", "-o", path, "--", "sh", "-c", run_},
-         .take = tell,
-         .is_stopped = is_stopped});
+    Result<int> code = RunToEnd({.arguments = {"/proc/self/exe", "record", "--force", "--end-group",
+                                               "-o", path, "--", "sh", "-c", run_},
+                                 .take = tell,
+                                 .is_stopped = is_stopped});
     echo->Flush();  // Remarks come behind it.
     // The recorder's own code then, and not the program's.
     if (code.ok() && (*reserved)->IsEmpty())

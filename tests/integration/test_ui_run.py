@@ -34,6 +34,29 @@ print("ends")
 sys.exit(int(sys.argv[2]) if len(sys.argv) > 2 else 0)
 """
 
+# Has more to do, for 3.5 s, when it is to end.
+SAVING = """
+import signal, time
+import torch
+
+model = torch.nn.Linear(8, 8)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+until, signals = time.monotonic() + 60, 0
+
+def end(*_):
+    global until, signals
+    until, signals = time.monotonic() + 3.5, signals + 1
+
+signal.signal(signal.SIGTERM, end)
+print("begins", flush=True)
+while time.monotonic() < until:
+    optimizer.zero_grad()
+    model(torch.rand(4, 8)).sum().backward()
+    optimizer.step()
+    time.sleep(0.02)
+print("saved after", signals, "signal")
+"""
+
 
 class Page:
     """What a page of `headroom ui ARGS` asks, with its cookie and its origin."""
@@ -257,6 +280,20 @@ class UiRun(RunTest):
         self.assertGreater(page.get("report")["steps"]["count"], 3)
         self.assertEqual(page.paths()[0], ("headroom-ui-1.pftrace", False))
         self.assert_gone("train.py\x00100000")
+
+    def test_what_is_stopped_has_the_time_to_save_also_behind_a_shell(self):
+        self.record("old.pftrace")
+        self.write("train.py", SAVING)
+        for command in ("{} train.py", "cd . && {} train.py", "exec {} train.py"):
+            with self.subTest(command):
+                page = self.start("old.pftrace", "--run", command.format(PYTHON))
+                self.press(page)
+                self.await_line(page)
+                self.assertEqual(page.ask("POST", "run/stop")[0], 202)
+                run = self.await_run(page, lambda run: run["phase"] == "idle")
+                self.assertIsNone(run["problem"])
+                self.assertIn("saved after 1 signal", run["lines"])
+                self.assertGreater(page.get("report")["steps"]["count"], 50)  # Of those behind the signal, too.
 
     def test_the_end_of_the_server_is_the_programs(self):
         self.record("old.pftrace")
