@@ -23,6 +23,7 @@
 #include "serve/http_server.h"
 #include "serve/program_run.h"
 #include "serve/recording_names.h"
+#include "whatif/calibration_choice.h"
 
 namespace headroom::cli {
 namespace {
@@ -222,7 +223,9 @@ Result<bool> UiCommand::RunFirst(RepeatedRun& run, const EndSignals& signals) co
   return Status::Of(state.shown.code(), Sentence(state));
 }
 
-Status UiCommand::Serve(LiveSession& live, RepeatedRun* run, const EndSignals& signals) const {
+Status UiCommand::Serve(LiveSession& live, RepeatedRun* run, HeldPort held_port,
+                        const EndSignals& signals) const {
+  held_port.Release();
   const Result<std::unique_ptr<HttpServer>> server =
       HttpServer::Start(live, run, PageFiles(), port_);
   if (!server.ok()) return server.status();
@@ -247,6 +250,13 @@ Status UiCommand::Run() {
   if (traces_.empty() && !runs)
     return Status::Usage("TRACE is missing: headroom ui TRACE, or headroom ui --run COMMAND");
 
+  // What can be refused is refused before anything is read or run, which may take hours.
+  if (const Result<AnalysisOptions> analysis = AnalysisOf(options_); !analysis.ok())
+    return analysis.status();
+  if (Status status = CheckCalibration(options_.calibration); !status.ok()) return status;
+  Result<HeldPort> held_port = HeldPort::Take(port_);
+  if (!held_port.ok()) return held_port.status();
+
   std::vector<std::string> files = traces_;
   std::vector<LiveSession::Stamp> read = LiveSession::StampsOf(files);
   std::unique_ptr<TraceSession> first;
@@ -268,7 +278,7 @@ Status UiCommand::Run() {
   }
   live.emplace(std::move(files), std::move(read), std::move(first),
                [this](const std::vector<std::string>& changed) { return OpenAll(changed); });
-  return Serve(*live, run ? &*run : nullptr, signals);
+  return Serve(*live, run ? &*run : nullptr, std::move(held_port).value(), signals);
 }
 
 }  // namespace headroom::cli

@@ -10,6 +10,7 @@
 #include "cli/open_job.h"
 #include "cli/subcommand.h"
 #include "serve/live_session.h"
+#include "serve/loopback.h"
 #include "serve/repeated_run.h"
 #include "serve/trace_session.h"
 
@@ -42,7 +43,8 @@ class UiCommand : public Subcommand {
   /// Records and opens what there is to begin with. False: a signal came first.
   Result<bool> RunFirst(RepeatedRun& run, const EndSignals& signals) const;
   /// Answers until a signal comes.
-  Status Serve(LiveSession& live, RepeatedRun* run, const EndSignals& signals) const;
+  Status Serve(LiveSession& live, RepeatedRun* run, HeldPort held_port,
+               const EndSignals& signals) const;
 
   CLI::App* app_;
   std::vector<std::string> traces_;  ///< The job, and those that it is compared with.

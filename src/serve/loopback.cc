@@ -2,18 +2,34 @@
 
 #include <fmt/format.h>
 #include <httplib.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
+#include <utility>
 
 namespace headroom {
 
+namespace {
+
+/// By the library's own options, another program on the port would share it with us.
+void BeAloneOnPort(int socket) {
+  const int yes = 1;
+  setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+}
+
+Status CannotListen(int port) {
+  return Status::Usage(fmt::format("cannot listen on {}:{}: {}; name another port, or 0 for any",
+                                   kLoopback, port, std::strerror(errno)));
+}
+
+}  // namespace
+
 Result<int> BindToLoopback(httplib::Server& server, int port) {
-  // By the library's own options, another program on the port would share it with us.
-  server.set_socket_options([](socket_t socket) {
-    const int yes = 1;
-    setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-  });
+  server.set_socket_options(BeAloneOnPort);
   int bound = -1;
   if (port == 0) {
     bound = server.bind_to_any_port(kLoopback);
@@ -21,8 +37,29 @@ Result<int> BindToLoopback(httplib::Server& server, int port) {
     bound = port;
   }
   if (bound > 0) return bound;
-  return Status::Usage(fmt::format("cannot listen on {}:{}: {}; name another port, or 0 for any",
-                                   kLoopback, port, std::strerror(errno)));
+  return CannotListen(port);
+}
+
+Result<HeldPort> HeldPort::Take(int port) {
+  if (port == 0) return HeldPort(-1);
+  HeldPort held(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (held.socket_ < 0) return CannotListen(port);
+  BeAloneOnPort(held.socket_);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  // Who only binds shares the port with others that do.
+  if (bind(held.socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      listen(held.socket_, 1) != 0)
+    return CannotListen(port);
+  return held;
+}
+
+HeldPort::HeldPort(HeldPort&& other) noexcept : socket_(std::exchange(other.socket_, -1)) {}
+
+void HeldPort::Release() {
+  if (socket_ >= 0) close(std::exchange(socket_, -1));
 }
 
 }  // namespace headroom

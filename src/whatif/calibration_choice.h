@@ -28,4 +28,7 @@ struct ChosenCalibration {
 /// calibration.
 Result<ChosenCalibration> ChooseCalibration(const CalibrationFlags& flags, const TraceStore& store);
 
+/// Fails as ChooseCalibration() will, before there is a trace.
+Status CheckCalibration(const CalibrationFlags& flags);
+
 }  // namespace headroom

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 import time
 import urllib.parse
@@ -252,6 +253,15 @@ class UiRun(RunTest):
         for args in (["--run", ""], ["--run", " "], [], ["--run"]):
             with self.subTest(args):
                 self.assert_refused(support.headroom("ui", *args, cwd=self.scratch), 2)
+
+    def test_what_is_refused_is_refused_before_the_run(self):
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            for code, fragment, args in ((2, "port", ["--port", str(taken.getsockname()[1])]), (2, "--steps", ["--steps", "x:y"]),
+                                         (2, "no such file", ["--calibration", "missing.toml"])):
+                with self.subTest(args):
+                    outcome = support.headroom("ui", "--run", "touch started", *args, LOCAL, cwd=self.scratch)
+                    self.assert_refused(outcome, code, fragment)
+                    self.assertFalse((self.scratch / "started").exists())
 
     @support.unittest.skipIf(os.geteuid() == 0, "root may write anywhere")
     def test_where_nothing_can_be_written(self):
