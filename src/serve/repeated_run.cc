@@ -1,5 +1,8 @@
 #include "serve/repeated_run.h"
 
+#include <fmt/format.h>
+
+#include <exception>
 #include <utility>
 
 namespace headroom {
@@ -18,11 +21,11 @@ RepeatedRun::~RepeatedRun() {
 bool RepeatedRun::Begin() {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (state_.phase != Phase::kIdle || is_abandoned_) return false;
-  if (thread_.joinable()) thread_.join();  // It has said its last.
+  if (thread_.joinable()) thread_.join();    // It has said its last.
+  thread_ = std::thread([this] { Run(); });  // Fails before anything has changed.
   state_ = {.phase = Phase::kRunning, .ended = state_.ended};
   lines_ = LastLines();
   began_ = Clock::now();
-  thread_ = std::thread([this] { Run(); });
   return true;
 }
 
@@ -50,7 +53,14 @@ RepeatedRun::State RepeatedRun::Now() const {
 }
 
 void RepeatedRun::Run() {
-  Status shown = Record();
+  { const std::lock_guard<std::mutex> begun(mutex_); }  // Begin() has said that it runs.
+  // What leaves a thread ends the process.
+  Status shown;
+  try {
+    shown = Record();
+  } catch (const std::exception& error) {
+    shown = Status::Internal(fmt::format("the run was given up: {}", error.what()));
+  }
   const std::lock_guard<std::mutex> lock(mutex_);
   state_.shown = std::move(shown);
   state_.phase = Phase::kIdle;

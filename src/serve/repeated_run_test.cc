@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <new>
 #include <thread>
 
 namespace headroom {
@@ -109,6 +110,20 @@ TEST(RepeatedRunTest, WhereNothingCanBeWritten) {
   run.Begin();
   AwaitEnd(run);
   EXPECT_EQ(run.Now().shown.message(), "read-only");
+}
+
+TEST(RepeatedRunTest, WhatIsThrownIsTold) {
+  Program program;
+  program.ends = true;
+  RepeatedRun::Work work = program.Work();
+  work.show = [](const std::string&) -> Status { throw std::bad_alloc(); };
+  RepeatedRun run("train", work);
+  run.Begin();
+  AwaitEnd(run);
+  EXPECT_EQ(run.Now().shown.code(), StatusCode::kInternal);
+  EXPECT_EQ(run.Now().ended, 1);
+  EXPECT_TRUE(run.Begin());
+  AwaitEnd(run);
 }
 
 TEST(RepeatedRunTest, WhoGoesAwayLeavesNothing) {
