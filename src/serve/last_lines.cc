@@ -8,16 +8,39 @@ void LastLines::Append(std::string_view output) {
   for (const char c : output) Take(c);
 }
 
+bool LastLines::TakeEscape(char c) {
+  if (c == '\n') escape_ = Escape::kNone;  // No sequence holds it.
+  switch (escape_) {
+    case Escape::kNone:
+      return false;
+    case Escape::kBegun:
+      if (c == '[') {
+        escape_ = Escape::kSequence;
+      } else if (c == ']' || c == 'P' || c == 'X' || c == '^' || c == '_') {
+        escape_ = Escape::kText;
+      } else if ((c < ' ' || c > '/') && c != '\x1b') {
+        escape_ = Escape::kNone;  // Its last; before it come characters from blank to slash.
+      }
+      return true;
+    case Escape::kSequence:
+      if (c >= '@' && c <= '~') escape_ = Escape::kNone;
+      if (c == '\x1b') escape_ = Escape::kBegun;
+      return true;
+    case Escape::kText:
+      if (c == '\a') escape_ = Escape::kNone;
+      if (c == '\x1b') escape_ = Escape::kTextEscape;
+      return true;
+    case Escape::kTextEscape:
+      escape_ = Escape::kNone;
+      if (c == '\\') return true;
+      escape_ = Escape::kBegun;  // Another sequence, which ends it.
+      return TakeEscape(c);
+  }
+  return false;
+}
+
 void LastLines::Take(char c) {
-  if (escape_ == Escape::kBegun) {
-    escape_ = c == '[' ? Escape::kSequence : Escape::kNone;
-    return;
-  }
-  if (escape_ == Escape::kSequence) {
-    if (c >= '@' && c <= '~') escape_ = Escape::kNone;
-    if (c != '\n') return;  // No sequence holds it.
-    escape_ = Escape::kNone;
-  }
+  if (TakeEscape(c)) return;
   switch (c) {
     case '\x1b':
       escape_ = Escape::kBegun;

@@ -10,7 +10,8 @@
 namespace headroom {
 
 /// A carriage return begins a line anew, as bars of progress do. Escape sequences of a terminal
-/// (colours, moves of the cursor) are left out; what else cannot be printed is for who shows it.
+/// (colours, moves of the cursor, titles) are left out; what else cannot be printed is for who
+/// shows it.
 class LastLines {
  public:
   static constexpr std::size_t kMostLines = 20, kMostBytes = 400;  ///< Of a line.
@@ -21,9 +22,17 @@ class LastLines {
 
  private:
   /// Where in an escape sequence the output is.
-  enum class Escape { kNone, kBegun, kSequence };
+  enum class Escape {
+    kNone,
+    kBegun,
+    kSequence,    ///< Of a cursor or a colour, up to a letter.
+    kText,        ///< Of a title or a link, up to BEL or ESC and a backslash.
+    kTextEscape,  ///< Behind an ESC in it.
+  };
 
   void Take(char c);
+  /// Whether the character belongs to an escape sequence.
+  bool TakeEscape(char c);
 
   std::deque<std::string> whole_;
   std::string line_;

@@ -38,6 +38,14 @@ TEST(LastLinesTest, ALineThatIsWrittenAgain) {
 TEST(LastLinesTest, EscapeSequencesAreLeftOut) {
   EXPECT_EQ(LinesOf("\x1b[31;1mred\x1b[0m\n\x1b[A"), Lines{"red"});
   EXPECT_EQ(LinesOf("\x1b[31\nnext"), (Lines{"", "next"}));
+  EXPECT_EQ(LinesOf("\x1b[1m\x1b(Bplain\x1b#8"), Lines{"plain"});
+  EXPECT_EQ(LinesOf("\x1b]0;title\a"
+                    "bell"),
+            Lines{"bell"});
+  EXPECT_EQ(LinesOf("\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\"), Lines{"link"});
+  EXPECT_EQ(LinesOf("\x1b]0;title\x1b[31mred"), Lines{"red"});
+  EXPECT_EQ(LinesOf("\x1b\nnext"), (Lines{"", "next"}));
+  EXPECT_EQ(LinesOf("\x1b]0;title\nnext"), (Lines{"", "next"}));
 }
 
 TEST(LastLinesTest, LongLinesAreCut) {
