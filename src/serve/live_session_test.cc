@@ -107,11 +107,18 @@ TEST_F(LiveSessionTest, AFileThatStillGrowsIsWaitedFor) {
   const std::string text = kOther;
   constexpr int kPieces = 10;
   const std::size_t piece = text.size() / kPieces;
+  Clock::time_point written = Clock::now();
   for (int i = 0; i < kPieces; ++i) {
     file << text.substr(static_cast<std::size_t>(i) * piece, piece) << std::flush;
+    const Clock::time_point before = std::exchange(written, Clock::now());
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    EXPECT_EQ(live->Now().generation, 0);
-    EXPECT_EQ(live->Now().problem, "");
+    const LiveSession::State now = live->Now();
+    // Where this thread itself was kept from writing for so long, the file did look whole.
+    constexpr std::chrono::milliseconds kMost(400);
+    if (written - before > kMost || Clock::now() - written > kMost)
+      GTEST_SKIP() << "the machine is too busy to tell";
+    EXPECT_EQ(now.generation, 0);
+    EXPECT_EQ(now.problem, "");
   }
   file << text.substr(kPieces * piece);
   file.close();
