@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
 #include <span>
 #include <thread>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "capture/launched_program.h"
 #include "capture/metrics/clock.h"
 #include "cli/help.h"
+#include "cli/link_page.h"
 #include "cli/output.h"
 #include "embedded/page_files.h"
 #include "serve/echo.h"
@@ -52,14 +54,22 @@ std::string HostName() {
 
 /// By the desktop's own opener; that there is none is no failure. It may live as long as the
 /// browser, which is why it has nothing of ours, and a thread of its own waits for it.
-void OpenInBrowser(const std::string& link) {
-  const Result<LaunchedProgram> opener =
-      LaunchedProgram::Start({"xdg-open", link}, {.output = STDERR_FILENO, .own_group = true});
+/// Returns what it opens, which is to stay until the end.
+std::optional<LinkPage> OpenInBrowser(const std::string& link) {
+  Result<LinkPage> page = LinkPage::Write(link);
+  if (!page.ok()) {
+    Remark(fmt::format("headroom: --open: {}; open the link by hand\n",
+                       Printable(page.status().message(), CharsetOfEnvironment())));
+    return std::nullopt;
+  }
+  const Result<LaunchedProgram> opener = LaunchedProgram::Start(
+      {"xdg-open", page.value().path()}, {.output = STDERR_FILENO, .own_group = true});
   if (!opener.ok()) {
     Remark("headroom: --open: no xdg-open here; open the link by hand\n");
-    return;
+    return std::nullopt;
   }
   std::thread([pid = opener.value().pid()] { waitpid(pid, nullptr, 0); }).detach();
+  return std::move(page).value();
 }
 
 std::string Sentence(const RepeatedRun::State& run) {
@@ -238,7 +248,7 @@ Status UiCommand::Serve(LiveSession& live, RepeatedRun* run, HeldPort held_port,
         "  ssh -N -L {}:127.0.0.1:{} {}\nand the same link there. Ctrl-C ends it.\n",
         port, port, HostName()));
   }
-  if (open_) OpenInBrowser(link);
+  const std::optional<LinkPage> opened = open_ ? OpenInBrowser(link) : std::nullopt;
   signals.Wait();
   return Status::Ok();
 }

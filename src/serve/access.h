@@ -34,8 +34,10 @@ class AccessRules {
   AccessRules(std::string token, int port);
 
   Access Check(const RequestFacts& request) const;
-  /// The value of the header `Set-Cookie` that answers a request by link: only this server gets it
-  /// back, and no script reads it. Its name has the port, as cookies of one host know no ports.
+  /// The value of the header `Set-Cookie` that answers a request by link. No script reads it. A
+  /// cookie is of a host, whatever the port: browsers send it to every server there is on
+  /// 127.0.0.1, which can read it. Its name has the port, so that several of ours do not overwrite
+  /// each other's.
   std::string SetCookie() const;
   const std::string& token() const { return token_; }
 

@@ -162,24 +162,60 @@ class NothingToReplay(support.ProgramTest):
 class Opener(support.ProgramTest):
     """`--open`, with a desktop's opener that tells what it got."""
 
-    def test_the_opener_gets_the_link_and_nothing_of_the_server(self):
-        opener = self.write("xdg-open", "#!/bin/sh\nls /proc/self/fd | wc -l >told\necho $1 >>told\nmv told opened\n")
-        opener.chmod(0o755)
-        with subprocess.Popen([support.BINARY, "ui", TRACE, LOCAL, "-q", "--open"], stdout=subprocess.PIPE, text=True, cwd=self.scratch,
-                              env={**os.environ, "PATH": f"{self.scratch}:{os.environ['PATH']}"}) as server:
-            link = server.stdout.readline().strip()
-            children = pathlib.Path(f"/proc/{server.pid}/task")
-            until = time.monotonic() + 30
+    def start(self, opener, **environment):
+        """`headroom ui --open` with that shell script as its opener, and the link that it prints."""
+        self.write("xdg-open", f"#!/bin/sh\n{opener}\nmv told opened\n").chmod(0o755)
+        server = subprocess.Popen([support.BINARY, "ui", TRACE, LOCAL, "-q", "--open"], stdout=subprocess.PIPE, text=True, cwd=self.scratch,
+                                  env={**os.environ, "PATH": f"{self.scratch}:{os.environ['PATH']}", **environment})
+        return server, server.stdout.readline().strip()
 
-            def left():
-                return [child for task in children.glob("*/children") for child in task.read_text().split()]
-            while (left() or not (self.scratch / "opened").exists()) and time.monotonic() < until:
-                time.sleep(0.05)
-            self.assertEqual(left(), [], "the opener is not waited for")
-            server.send_signal(signal.SIGTERM)
-            self.assertEqual(server.wait(10), 0)
-        # stdin, stdout, stderr and the folder that ls reads: no socket.
-        self.assertEqual((self.scratch / "opened").read_text().split(), ["4", link])
+    def opened(self, server):
+        """What the opener told, once it is gone."""
+        children = pathlib.Path(f"/proc/{server.pid}/task")
+        until = time.monotonic() + 30
+
+        def left():
+            return [child for task in children.glob("*/children") for child in task.read_text().split()]
+        while (left() or not (self.scratch / "opened").exists()) and time.monotonic() < until:
+            time.sleep(0.05)
+        self.assertEqual(left(), [], "the opener is not waited for")
+        return (self.scratch / "opened").read_text().split()
+
+    def end(self, server):
+        server.send_signal(signal.SIGTERM)
+        self.assertEqual(server.wait(10), 0)
+
+    def test_the_opener_gets_nothing_of_the_server(self):
+        server, _ = self.start("ls /proc/self/fd | wc -l >told")
+        with server:
+            # stdin, stdout, stderr and the folder that ls reads: no socket.
+            self.assertEqual(self.opened(server), ["4"])
+            self.end(server)
+
+    def test_no_other_user_sees_the_token(self):
+        for runtime in (self.scratch, self.scratch / "missing"):
+            with self.subTest(runtime):
+                (self.scratch / "opened").unlink(missing_ok=True)
+                server, link = self.start("tr '\\0' ' ' </proc/$$/cmdline >told", XDG_RUNTIME_DIR=str(runtime), TMPDIR=str(self.scratch))
+                with server:
+                    arguments = self.opened(server)
+                    token = link.split("token=")[1]
+                    self.assertNotIn(token, " ".join(arguments))
+                    page = pathlib.Path(arguments[-1])
+                    self.assertEqual(page.parent.parent, self.scratch)
+                    self.assertEqual((page.stat().st_mode & 0o777, page.parent.stat().st_mode & 0o777), (0o600, 0o700))
+                    self.assertIn(f'content="0; url={link}"', page.read_text())
+                    self.end(server)
+                self.assertFalse(page.parent.exists(), "the file is left behind")
+
+    def test_where_no_file_can_be_written_one_opens_the_link_by_hand(self):
+        missing = str(self.scratch / "missing")
+        server = subprocess.Popen([support.BINARY, "ui", TRACE, LOCAL, "-q", "--open"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                  env={**os.environ, "XDG_RUNTIME_DIR": missing, "TMPDIR": missing})
+        with server:
+            self.assertIn("token=", server.stdout.readline())
+            self.assertIn("open the link by hand", server.stderr.readline())
+            self.end(server)
 
 
 class NoPage(support.ProgramTest):
