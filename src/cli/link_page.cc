@@ -1,13 +1,11 @@
 #include "cli/link_page.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <system_error>
+
+#include "base/private_file.h"
 
 namespace headroom::cli {
 namespace {
@@ -37,29 +35,15 @@ fs::path NewFolder() {
   return error ? fs::path() : NewFolderIn(root);
 }
 
-bool WriteAll(int file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t size = write(file, text.data(), text.size());
-    if (size < 0 && errno != EINTR) return false;
-    if (size > 0) text.remove_prefix(static_cast<std::size_t>(size));
-  }
-  return true;
-}
-
 }  // namespace
 
 Result<LinkPage> LinkPage::Write(std::string_view link) {
   LinkPage page(NewFolder());
   if (page.folder_.empty())
     return Status::Internal("no folder can be made in XDG_RUNTIME_DIR, nor in TMPDIR");
-  constexpr mode_t kOwnerOnly = 0600;
-  const std::string path = page.path();
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kOwnerOnly);
-  const bool written = file >= 0 && WriteAll(file, fmt::format(kPage, link));
-  const int error = errno;
-  if (file >= 0) close(file);
-  if (!written)
-    return Status::Internal(fmt::format("cannot write {}: {}", path, std::strerror(error)));
+  Result<PrivateFile> file = PrivateFile::Create(page.path(), /*replace=*/false);
+  if (!file.ok()) return file.status();
+  if (Status status = file.value().Append(fmt::format(kPage, link)); !status.ok()) return status;
   return page;
 }
 

@@ -16,7 +16,7 @@ namespace headroom::cli {
 /// temporary files; both go with the object.
 class LinkPage {
  public:
-  /// Fails (kInternal) where no such file can be written.
+  /// Fails where no such file can be written.
   static Result<LinkPage> Write(std::string_view link);
 
   LinkPage(LinkPage&& other) noexcept : folder_(std::exchange(other.folder_, {})) {}
