@@ -19,17 +19,18 @@ Result<std::vector<std::vector<ScenarioCall>>> ParseScenarios(
 ForecastReport AnswerForecasts(const Job& job, const ForecastSource& source,
                                std::span<const std::string> scenarios,
                                std::span<const std::vector<ScenarioCall>> calls,
-                               const ForecastRecord& record, Forecaster& forecaster) {
+                               const ForecastRecord& record, Forecaster& forecaster,
+                               const IsWanted& is_wanted) {
   ForecastReport report;
   report.path = source.path;
   report.calibration = source.calibration;
   report.baseline = forecaster.baseline();
   report.baseline.AlsoNote(source.note);
   report.ranked = scenarios.empty();
-  for (std::size_t i = 0; i < calls.size(); ++i)
+  for (std::size_t i = 0; i < calls.size() && is_wanted(); ++i)
     report.forecasts.push_back(forecaster.Run(scenarios[i], calls[i]));
   if (report.ranked) {
-    Ranking ranking = forecaster.Rank();
+    Ranking ranking = forecaster.Rank(is_wanted);
     report.forecasts = std::move(ranking.applying);
     report.abstaining = std::move(ranking.abstaining);
   }

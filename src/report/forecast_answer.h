@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "base/wanted.h"
 #include "report/forecast_report.h"
 #include "whatif/forecast.h"
 #include "whatif/forecast_record.h"
@@ -27,11 +28,13 @@ struct ForecastSource {
 /// One row a scenario, in this order; without any, the ranking of all that apply. Intervals are
 /// those that this machine's scores make of them.
 ///
-/// @param calls  of the scenarios (ParseScenarios())
+/// @param calls      of the scenarios (ParseScenarios())
+/// @param is_wanted  once it says no, the answer is void
 ForecastReport AnswerForecasts(const Job& job, const ForecastSource& source,
                                std::span<const std::string> scenarios,
                                std::span<const std::vector<ScenarioCall>> calls,
-                               const ForecastRecord& record, Forecaster& forecaster);
+                               const ForecastRecord& record, Forecaster& forecaster,
+                               const IsWanted& is_wanted = AlwaysWanted);
 
 /// Where nothing can be replayed: each scenario abstains for this reason, or, where none is named,
 /// all of the catalogue do.

@@ -143,7 +143,7 @@ Status ScaleAnswer::FillCurves(ScalableJob& job, const std::vector<NamedNetwork>
          .bandwidth_gbps = network.bandwidth_gbps,
          .description = network.description,
          .points = ScalingCurve(question_.exchange_every > 1 ? rare : job, network.topology,
-                                placements.value(), question_.strong)});
+                                placements.value(), question_.strong, question_.is_wanted)});
   }
   return Status::Ok();
 }

@@ -11,6 +11,7 @@
 #include "analysis/analyze.h"
 #include "analysis/knowledge.h"
 #include "base/status.h"
+#include "base/wanted.h"
 #include "cluster/collective_skew.h"
 #include "predict/gpu_models.h"
 #include "predict/operator_list.h"
@@ -35,6 +36,8 @@ struct ScaleQuestion {
   ModelParallel split = {};
   std::string changes = {};  ///< `--with`.
   bool strong = false;
+  /// Once it says no, the answer is void.
+  IsWanted is_wanted = AlwaysWanted;
 };
 
 /// A rank that is replayed for all of its job.

@@ -52,7 +52,8 @@ std::string_view Name(ScalingLimit limit) {
 }
 
 std::vector<ScalingPoint> ScalingCurve(ScalableJob& job, const Topology& topology,
-                                       const std::vector<Placement>& placements, bool strong) {
+                                       const std::vector<Placement>& placements, bool strong,
+                                       const IsWanted& is_wanted) {
   constexpr double kMsPerSecond = 1e3;
   const ScaledStep one = job.OnOneGpu();
   const std::optional<std::int64_t> samples = job.samples();
@@ -60,6 +61,7 @@ std::vector<ScalingPoint> ScalingCurve(ScalableJob& job, const Topology& topolog
   const ModelParallel split = job.split();
   std::vector<ScalingPoint> points;
   for (const Placement& placement : placements) {
+    if (!is_wanted()) break;
     if (!FillNodes(split, placement)) {
       points.push_back(NoAnswer(
           placement, fmt::format("{} GPUs that share layers do not fill machines of {}: some lie "

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/wanted.h"
 #include "cluster/topology.h"
 #include "scale/model_parallel.h"
 #include "whatif/forecast.h"
@@ -82,7 +83,10 @@ inline constexpr double kLimitShare = 0.05;
 ///
 /// Stragglers: where steps of one rank vary by a deviation s, the slowest of N takes s times the
 /// expected maximum of N normal values longer; half of that or twice as much is in the interval.
+///
+/// @param is_wanted  asked before each point; once it says no, the points so far are all
 std::vector<ScalingPoint> ScalingCurve(ScalableJob& job, const Topology& topology,
-                                       const std::vector<Placement>& placements, bool strong);
+                                       const std::vector<Placement>& placements, bool strong,
+                                       const IsWanted& is_wanted = AlwaysWanted);
 
 }  // namespace headroom

@@ -76,6 +76,13 @@ class BoundedStream final : public httplib::Stream {
   socket_t socket() const override { return socket_; }
 
  private:
+  /// Whether the other end is there, and the server goes on.
+  bool IsAwaited() const {
+    if (listener_ == INVALID_SOCKET) return false;
+    pollfd polled = {.fd = socket_, .events = POLLRDHUP, .revents = 0};
+    return poll(&polled, 1, 0) <= 0;
+  }
+
   static void Name(std::string& ip, int& port) {
     ip = kLoopback;
     port = 0;
@@ -136,3 +143,10 @@ bool BoundedServer::process_and_close_socket(socket_t socket) {
 }
 
 }  // namespace headroom
+/// Of the connection that the thread answers.
+thread_local const BoundedStream* answered = nullptr;
+
+bool BoundedServer::IsAwaited() { return answered == nullptr || answered->IsAwaited(); }
+
+  answered = &stream;
+  answered = nullptr;

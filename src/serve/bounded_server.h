@@ -20,6 +20,11 @@ class BoundedServer : public httplib::Server {
 
  private:
   bool process_and_close_socket(socket_t socket) override;
+  /// Whether the client of the request that this thread answers still waits, and the server is to
+  /// go on. True in threads that answer none. One that has sent all it had and closed its side has
+  /// gone: no browser does that and waits.
+  static bool IsAwaited();
+
 };
 
 }  // namespace headroom

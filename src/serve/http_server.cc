@@ -196,7 +196,7 @@ class Server final : public HttpServer {
             const LiveSession::State now = source_.Now();
             const auto answer = [&] {
               Query query(request.params);
-              return question.answer(*now.session, query);
+              return question.answer(*now.session, query, BoundedServer::IsAwaited);
             };
             const std::string key = fmt::format("{}:{}", now.generation, KeyOf(request.params));
             Reply(given == nullptr ? answer() : given->Get(key, answer), question.type, response);

@@ -138,7 +138,8 @@ Result<std::vector<PageAnswer>> AnswersOfPage(TraceSession& session) {
   for (const FirstQuestion& asked : kFirstQuestions) {
     if (asked.instead && !failed) continue;
     Query query(asked.parameters);
-    Result<std::string> answer = Questions().at(std::string(asked.name)).answer(session, query);
+    Result<std::string> answer =
+        Questions().at(std::string(asked.name)).answer(session, query, AlwaysWanted);
     failed = !answer.ok();
     answers.push_back({std::string(asked.path),
                        failed ? ErrorJson(answer.status().message()) : std::move(answer).value()});

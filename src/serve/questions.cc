@@ -1,5 +1,10 @@
 #include "serve/questions.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
 #include <utility>
 
 #include "serve/timeline_questions.h"
@@ -7,30 +12,41 @@
 namespace headroom {
 namespace {
 
-Result<std::string> Report(TraceSession& session, Query& query) {
+/// Each costs a replay or several, and one question's replays are one after the other.
+Status CheckCount(std::string_view what, std::size_t asked, std::string_view command) {
+  constexpr std::size_t kMost = 64;
+  if (asked <= kMost) return Status::Ok();
+  return Status::Usage(
+      fmt::format("{}: {} values in one question; here there are {} at most, and {} takes more",
+                  what, asked, kMost, command));
+}
+
+Result<std::string> Report(TraceSession& session, Query& query, const IsWanted&) {
   constexpr std::int64_t kMost = 1'000'000;
   const std::int64_t trace = query.Count("trace", kMost).value_or(1);
   if (Status status = query.Finish(); !status.ok()) return status;
   return session.ReportJson(trace);
 }
 
-Result<std::string> Traces(TraceSession& session, Query& query) {
+Result<std::string> Traces(TraceSession& session, Query& query, const IsWanted&) {
   if (Status status = query.Finish(); !status.ok()) return status;
   return session.TracesJson();
 }
 
-Result<std::string> Scenarios(TraceSession&, Query& query) {
+Result<std::string> Scenarios(TraceSession&, Query& query, const IsWanted&) {
   if (Status status = query.Finish(); !status.ok()) return status;
   return RenderScenariosJson();
 }
 
-Result<std::string> Whatif(TraceSession& session, Query& query) {
+Result<std::string> Whatif(TraceSession& session, Query& query, const IsWanted& is_wanted) {
   const std::vector<std::string> scenarios = query.Texts("scenario");
   if (Status status = query.Finish(); !status.ok()) return status;
-  return session.WhatifJson(scenarios);
+  if (Status status = CheckCount("scenario", scenarios.size(), "headroom whatif"); !status.ok())
+    return status;
+  return session.WhatifJson(scenarios, is_wanted);
 }
 
-Result<std::string> Predict(TraceSession& session, Query& query) {
+Result<std::string> Predict(TraceSession& session, Query& query, const IsWanted&) {
   const std::vector<std::string> gpus = query.List("gpu");
   JobPlanQuestion plan;
   plan.total_steps = query.Count("total-steps", kMostTotalSteps);
@@ -42,7 +58,7 @@ Result<std::string> Predict(TraceSession& session, Query& query) {
   return session.PredictJson(gpus, plan, batch_curve);
 }
 
-Result<std::string> Scale(TraceSession& session, Query& query) {
+Result<std::string> Scale(TraceSession& session, Query& query, const IsWanted& is_wanted) {
   constexpr std::int64_t kMost = 10'000'000;
   NetworkQuestion network;
   if (std::vector<std::string> gpus = query.List("gpus"); !gpus.empty())
@@ -57,23 +73,31 @@ Result<std::string> Scale(TraceSession& session, Query& query) {
   if (const std::string schedule = query.Text("schedule"); !schedule.empty())
     question.schedule = schedule;
   if (Status status = query.Finish(); !status.ok()) return status;
+  const std::size_t points =
+      network.gpus.size() * std::max<std::size_t>(1, network.bandwidths_gbps.size());
+  if (Status status = CheckCount("gpus, of each bandwidth-gbps", points, "headroom scale");
+      !status.ok())
+    return status;
+  question.is_wanted = is_wanted;
   return session.ScaleJson(std::move(question), std::move(network));
 }
 
-Result<std::string> Data(TraceSession& session, Query& query) {
+Result<std::string> Data(TraceSession& session, Query& query, const IsWanted&) {
   constexpr std::int64_t kMost = 1'000'000;
   const std::int64_t loader = query.Count("loader", kMost).value_or(1);
   const std::vector<std::string> changes = query.Texts("change");
   if (Status status = query.Finish(); !status.ok()) return status;
+  if (Status status = CheckCount("change", changes.size(), "headroom data"); !status.ok())
+    return status;
   return session.DataJson(loader, changes);
 }
 
-Result<std::string> Gpus(TraceSession& session, Query& query) {
+Result<std::string> Gpus(TraceSession& session, Query& query, const IsWanted&) {
   if (Status status = query.Finish(); !status.ok()) return status;
   return session.GpusJson();
 }
 
-Result<std::string> Clusters(TraceSession&, Query& query) {
+Result<std::string> Clusters(TraceSession&, Query& query, const IsWanted&) {
   if (Status status = query.Finish(); !status.ok()) return status;
   return RenderClustersJson();
 }

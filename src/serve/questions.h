@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/status.h"
+#include "base/wanted.h"
 #include "serve/query.h"
 #include "serve/replies.h"
 #include "serve/trace_session.h"
@@ -12,7 +13,10 @@
 namespace headroom {
 
 /// A question's answer; fails with a sentence for the user.
-using Answer = Result<std::string> (*)(TraceSession& session, Query& query);
+///
+/// @param is_wanted  once it says no, the answer is void, and what takes long ends early
+using Answer = Result<std::string> (*)(TraceSession& session, Query& query,
+                                       const IsWanted& is_wanted);
 
 struct Question {
   Answer answer = nullptr;

@@ -4,14 +4,14 @@
 
 namespace headroom {
 
-Result<std::string> AskTimeline(TraceSession& session, Query& query) {
+Result<std::string> AskTimeline(TraceSession& session, Query& query, const IsWanted&) {
   const std::string scenario = query.Text("scenario");
   if (Status status = query.Finish(); !status.ok()) return status;
   if (scenario.empty()) return session.timeline().TracksJson();
   return session.timeline().ForecastJson(scenario);
 }
 
-Result<std::string> AskTile(TraceSession& session, Query& query) {
+Result<std::string> AskTile(TraceSession& session, Query& query, const IsWanted&) {
   TimelineAnswers::TileQuery tile = {.scenario = query.Text("scenario"),
                                      .level = query.Integer("level"),
                                      .index = query.Integer("index"),
@@ -20,19 +20,19 @@ Result<std::string> AskTile(TraceSession& session, Query& query) {
   return session.timeline().TileBytes(tile);
 }
 
-Result<std::string> AskSpan(TraceSession& session, Query& query) {
+Result<std::string> AskSpan(TraceSession& session, Query& query, const IsWanted&) {
   const std::int64_t lane = query.Integer("lane"), row = query.Integer("row");
   if (Status status = query.Finish(); !status.ok()) return status;
   return session.timeline().SpanJson(lane, row);
 }
 
-Result<std::string> AskSearch(TraceSession& session, Query& query) {
+Result<std::string> AskSearch(TraceSession& session, Query& query, const IsWanted&) {
   const std::string text = query.Text("text");
   if (Status status = query.Finish(); !status.ok()) return status;
   return session.timeline().SearchJson(text);
 }
 
-Result<std::string> AskRange(TraceSession& session, Query& query) {
+Result<std::string> AskRange(TraceSession& session, Query& query, const IsWanted&) {
   const std::int64_t from = query.Integer("from"), to = query.Integer("to");
   if (Status status = query.Finish(); !status.ok()) return status;
   return session.timeline().RangeJson(from, to);

@@ -20,6 +20,8 @@
 namespace headroom {
 namespace {
 
+Status Unwanted() { return Status::NoAnswer("nobody waits for the answer any more"); }
+
 std::string_view NameOf(KeyKind kind) {
   switch (kind) {
     case KeyKind::kFactor:
@@ -123,7 +125,8 @@ std::string TraceSession::TracesJson() const {
   return std::move(json).Take();
 }
 
-Result<std::string> TraceSession::WhatifJson(const std::vector<std::string>& scenarios) {
+Result<std::string> TraceSession::WhatifJson(const std::vector<std::string>& scenarios,
+                                             const IsWanted& is_wanted) {
   const Result<std::vector<std::vector<ScenarioCall>>> calls = ParseScenarios(scenarios);
   if (!calls.ok()) return calls.status();
   if (!forecaster_) return RenderForecastJson(AnswerWithout(path(), why_no_forecasts_, scenarios));
@@ -132,11 +135,14 @@ Result<std::string> TraceSession::WhatifJson(const std::vector<std::string>& sce
   const std::lock_guard<std::mutex> lock(mutex_);
   const ForecastSource source = {
       .path = path(), .calibration = job_.calibration, .note = job_.note};
-  return RenderForecastJson(
-      AnswerForecasts(*job_.job, source, scenarios, calls.value(), record.value(), *forecaster_));
+  const ForecastReport report = AnswerForecasts(*job_.job, source, scenarios, calls.value(),
+                                                record.value(), *forecaster_, is_wanted);
+  if (!is_wanted()) return Unwanted();
+  return RenderForecastJson(report);
 }
 
 Result<const GpuModels*> TraceSession::Models() {
+  const std::lock_guard<std::mutex> lock(models_mutex_);
   if (!models_) {
     Result<GpuModels> models = GpuModels::Load({}, std::nullopt);
     if (!models.ok()) return models.status();
@@ -150,12 +156,12 @@ Result<std::string> TraceSession::PredictJson(const std::vector<std::string>& gp
   if (Status status = plan.Check(); !status.ok()) return status;
   plan.prices_path.clear();
   plan.carbon_path.clear();
-  const std::lock_guard<std::mutex> lock(mutex_);
   const Result<const GpuModels*> models = Models();
   if (!models.ok()) return models.status();
   const Result<std::vector<DeviceRates>> targets =
       gpus.empty() ? models.value()->All(nullptr) : models.value()->AllNamed(gpus);
   if (!targets.ok()) return targets.status();
+  const std::lock_guard<std::mutex> lock(mutex_);
   if (!forecaster_) return why_no_forecasts_;
   const Result<DeviceRates> source = SourceGpuOf(*models.value(), *job_.job, path(), "");
   if (!source.ok()) return source.status();
@@ -188,6 +194,7 @@ Result<std::string> TraceSession::ScaleJson(ScaleQuestion question, NetworkQuest
   }
   Result<NetworkChoice> networks = NetworkChoice::Make(std::move(network));
   if (!networks.ok()) return networks.status();
+  const IsWanted is_wanted = question.is_wanted;
   const Result<ScaleAnswer> answer =
       ScaleAnswer::Make(std::move(question), std::move(networks).value());
   if (!answer.ok()) return answer.status();
@@ -202,6 +209,7 @@ Result<std::string> TraceSession::ScaleJson(ScaleQuestion question, NetworkQuest
   };
   const Result<ScaleReport> report = ask();
   if (!report.ok()) return report.status();
+  if (!is_wanted()) return Unwanted();
   return RenderScaleJson(report.value());
 }
 
@@ -209,18 +217,18 @@ Result<std::string> TraceSession::DataJson(std::int64_t loader,
                                            const std::vector<std::string>& changes) {
   const Result<std::vector<NamedLoadingChange>> parsed = ParseLoadingChanges(changes);
   if (!parsed.ok()) return parsed.status();
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<std::mutex> lock(data_mutex_);
   const Result<DataReport> report = data_->Ask(loader, parsed.value());
   if (!report.ok()) return report.status();
   return RenderDataJson(report.value());
 }
 
 Result<std::string> TraceSession::GpusJson() {
-  const std::lock_guard<std::mutex> lock(mutex_);
   const Result<const GpuModels*> models = Models();
   if (!models.ok()) return models.status();
   std::string recorded;
   if (forecaster_) {
+    const std::lock_guard<std::mutex> lock(mutex_);
     const Result<DeviceRates> source = SourceGpuOf(*models.value(), *job_.job, path(), "");
     if (source.ok()) recorded = source.value().device->short_name;
   }

@@ -12,6 +12,7 @@
 #include "analysis/analyze.h"
 #include "analysis/knowledge.h"
 #include "base/status.h"
+#include "base/wanted.h"
 #include "ingest/open_trace.h"
 #include "predict/gpu_models.h"
 #include "report/data_answer.h"
@@ -63,8 +64,11 @@ class TraceSession {
   std::string TracesJson() const;
   /// headroom.whatif/1, as `headroom whatif --json` prints it: one row a scenario, in this order;
   /// without any, the ranking of all that apply. Fails (kUsage) with what is wrong with a scenario.
-  /// One question at a time; others wait.
-  Result<std::string> WhatifJson(const std::vector<std::string>& scenarios);
+  /// One question at a time is replayed, and others wait; what is wrong with one is said at once.
+  ///
+  /// @param is_wanted  once it says no, fails (kNoAnswer)
+  Result<std::string> WhatifJson(const std::vector<std::string>& scenarios,
+                                 const IsWanted& is_wanted = AlwaysWanted);
   TimelineAnswers& timeline() { return *timeline_; }
   /// headroom.predict/1, as `headroom predict --json` prints it, of these GPUs; without any, of all
   /// that are known. Paths in `plan` are not read. Fails with what is wrong with the question, or
@@ -72,7 +76,8 @@ class TraceSession {
   Result<std::string> PredictJson(const std::vector<std::string>& gpus, JobPlanQuestion plan,
                                   bool batch_curve);
   /// headroom.scale/1, as `headroom scale --json` prints it. A cluster is one of those that are
-  /// known, no file. Fails (kUsage) with what is wrong with the question.
+  /// known, no file. Fails (kUsage) with what is wrong with the question; (kNoAnswer) once nobody
+  /// waits for it.
   Result<std::string> ScaleJson(ScaleQuestion question, NetworkQuestion network);
   /// headroom.data/1, as `headroom data --json` prints it, of the `loader`-th by how long the loop
   /// waited for it, with a row for each change. Fails with what is wrong with the question, or what
@@ -95,10 +100,12 @@ class TraceSession {
   Status why_no_forecasts_;
   std::string report_json_;
   std::vector<Other> others_;
-  std::mutex mutex_;  ///< Of the job, which keeps what it looked up, and all below.
+  std::mutex mutex_;  ///< Of the job, which keeps what it looked up, and of the forecaster.
   std::optional<TimelineAnswers> timeline_;
   std::optional<Forecaster> forecaster_;
+  std::mutex models_mutex_;  ///< Of their reading.
   std::optional<GpuModels> models_;
+  std::mutex data_mutex_;
   std::optional<DataAnswer> data_;
 };
 

@@ -291,9 +291,10 @@ std::optional<BatchCurve> Forecaster::CurveOf(const std::vector<ScenarioCall>& c
   return curve;
 }
 
-Ranking Forecaster::Rank() {
+Ranking Forecaster::Rank(const IsWanted& is_wanted) {
   Ranking ranking;
   for (const Scenario& scenario : Catalogue()) {
+    if (!is_wanted()) break;
     if (scenario.by_name_only) continue;
     ScenarioCall call{.scenario = &scenario, .arguments = {}};
     bool needs_value = false;

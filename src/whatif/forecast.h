@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/report.h"
+#include "base/wanted.h"
 #include "sim/schedule.h"
 #include "whatif/batch_curve.h"
 #include "whatif/memory_deltas.h"
@@ -96,7 +97,9 @@ class Forecaster {
   /// The step alone that a change makes, in ms; nullopt where it does not apply.
   std::optional<double> StepMsWith(const Change& change);
   /// All changes of the catalogue that apply and need no value of the user's, by what they save.
-  Ranking Rank();
+  ///
+  /// @param is_wanted  asked before each; once it says no, the ranking is of those so far
+  Ranking Rank(const IsWanted& is_wanted = AlwaysWanted);
   /// The plan of the last Run() that applied.
   const EditedPlan& last_plan() const { return edited_; }
   /// Why all forecasts of the job abstain; empty: they do not.

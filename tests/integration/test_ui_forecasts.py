@@ -65,6 +65,8 @@ class Forecasts(support.ProgramTest):
             ("scale", {"gpus": "0"}, "--gpus 0"), ("scale", {"cluster": outside}, "known are"), ("scale", {"cluster": "dgx-h100", "latency_us": 3}, "give one of them"),
             ("scale", {"cluster": "workstation-4-pcie4", "gpus": "8"}, "workstation"), ("scale", {"bandwidth_gbps": "fast"}, "no number"), ("scale", {"bandwidth_gbps": "nan"}, "no number"),
             ("scale", {"strong": "yes"}, "0 or 1"), ("scale", {"strong": [1, 0]}, "more than once"), ("scale", {"schedule": "pigeon"}, "must be ddp"), ("scale", {"with": "p3"}, "--schedule"),
+            ("scale", {"gpus": ",".join(map(str, range(1, 66)))}, "65 values in one question"), ("scale", {"gpus": ",".join(map(str, range(1, 34))), "bandwidth_gbps": "10,25"}, "66 values"),
+            ("whatif", {"scenario": [f"gpu-speed:factor={factor}" for factor in range(1, 66)]}, "65 values in one question"), ("data", {"change": [f"workers={workers}" for workers in range(1, 66)]}, "headroom data takes more"),
             ("gpus", {"gpu": "L4"}, "nothing is asked for"), ("clusters", {"a\x1b[1m": ""}, "nothing is asked for")]
         for question, parameters, why in cases:
             with self.subTest(question=question, parameters=parameters):

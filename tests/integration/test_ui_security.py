@@ -20,8 +20,8 @@ SLACK_S = 5  # On a busy machine.
 class Server:
     """`headroom ui` of a small trace."""
 
-    def __init__(self, *args):
-        self.process = subprocess.Popen([support.BINARY, "ui", TRACE, "--no-local-state", "-q", *args], stdout=subprocess.PIPE, text=True)
+    def __init__(self, *args, trace=TRACE):
+        self.process = subprocess.Popen([support.BINARY, "ui", trace, "--no-local-state", "-q", *args], stdout=subprocess.PIPE, text=True)
         link = urllib.parse.urlsplit(self.process.stdout.readline().strip())
         self.port, self.host = link.port, link.netloc
         self.cookie = f"headroom-{link.port}={urllib.parse.parse_qs(link.query)['token'][0]}"
@@ -306,3 +306,33 @@ class Ends(support.ProgramTest):
         with socket.create_server(("127.0.0.1", 0)) as other:
             outcome = support.headroom("ui", TRACE, "--port", str(other.getsockname()[1]))
         self.assert_refused(outcome, 2, "cannot listen", "another port")
+    def test_while_it_computes(self):
+        """A question that takes long: others that need no forecast are answered, and a signal ends it at once."""
+        server = Server(trace=support.ROOT / "data/samples/resnet50_fp32_h200.json.gz")
+        with server.connect() as waiting:
+            many = ",".join(map(str, range(1, 65)))
+            waiting.sendall(server.head(f"/api/v1/scale?gpus={many}").encode())
+            time.sleep(0.3)
+            for path, status in (("/api/v1/state", 200), ("/api/v1/scale?gpus=0", 400), ("/api/v1/whatif?scenario=nonsense", 400), ("/api/v1/predict?gpu=nonsense", 400),
+                                 ("/api/v1/timeline?scenario=nonsense", 400)):
+                asked = time.monotonic()
+                self.assertEqual(server.ask(path), status)
+                self.assertLess(time.monotonic() - asked, 1, path)
+            waiting.setblocking(False)
+            self.assertRaises(BlockingIOError, waiting.recv, 1)  # Else nothing was shown.
+            code, seconds = server.end()
+            self.assertEqual(code, 0)
+            self.assertLess(seconds, 1.5)
+
+    def test_who_has_gone_is_not_computed_for(self):
+        server = Server(trace=support.ROOT / "data/samples/resnet50_fp32_h200.json.gz")
+        many = ",".join(map(str, range(1, 65)))
+        for gpus in range(8):
+            with server.connect() as gone:
+                gone.sendall(server.head(f"/api/v1/scale?gpus={many}&latency-us={gpus + 1}").encode())
+                time.sleep(0.1)
+        asked = time.monotonic()
+        self.assertEqual(server.ask("/api/v1/whatif?scenario=amp"), 200)
+        self.assertLess(time.monotonic() - asked, 3)
+        self.assertEqual(server.end()[0], 0)
+
