@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 #include <httplib.h>
 
+#include <exception>
 #include <map>
+#include <new>
 #include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "report/escape.h"
 #include "report/json_writer.h"
 #include "serve/access.h"
 #include "serve/answer_cache.h"
@@ -50,6 +53,39 @@ std::string_view WhyRefused(Access access) {
       return "this is for the page that headroom ui shows, which tells its origin\n";
     default:
       return "open the link that headroom ui printed: it holds the token\n";
+  }
+}
+
+/// What httplib answers by itself.
+std::string_view WhyNot(int status) {
+  switch (status) {
+    case 400:
+      return "the request cannot be read: it is no HTTP";
+    case 404:
+      return "not found";
+    case 413:
+      return "the request has a body, and nothing that is answered here takes one";
+    case 414:
+      return "the address is too long: ask for less at once";
+    case 417:
+      return "the request expects what this server does not do: send it without Expect";
+    case 431:
+      return "the request's headers are too large";
+    default:
+      return "the request cannot be answered";
+  }
+}
+
+std::string WhatFailed(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const std::bad_alloc&) {
+    return "there is not enough memory for the answer: ask for less at once, or end other programs";
+  } catch (const std::exception& error) {
+    return fmt::format("headroom failed: {}; please report it, with the question",
+                       Printable(error.what(), Charset::kAscii));
+  } catch (...) {
+    return "headroom failed; please report it, with the question";
   }
 }
 
@@ -210,8 +246,13 @@ class Server final : public HttpServer {
                   response.set_content(std::string(file->second), std::string(TypeOf(file->first)));
                 });
     server_.set_error_handler([](const httplib::Request&, httplib::Response& response) {
-      if (response.body.empty()) response.set_content(ErrorJson("not found"), kJson);
+      if (response.body.empty()) response.set_content(ErrorJson(WhyNot(response.status)), kJson);
     });
+    server_.set_exception_handler(
+        [](const httplib::Request&, httplib::Response& response, const std::exception_ptr& thrown) {
+          response.status = 500;
+          response.set_content(ErrorJson(WhatFailed(thrown)), kJson);
+        });
   }
 
   static void NotThere(httplib::Response& response) {

@@ -2,6 +2,7 @@
 import concurrent.futures
 import contextlib
 import http.client
+import json
 import os
 import pathlib
 import signal
@@ -175,6 +176,15 @@ class Requests(UiServer):
             self.assertEqual(status, 200)
             self.assertEqual(body.count(b"headroom.report/1"), 1)
         self.assertLess(self.server.peak_mb(), before + 20)
+
+    def test_what_is_wrong_with_a_request_is_said(self):
+        cases = [(self.server.head("/api/v1/whatif?scenario=" + "x" * 20_000), 414, "too long"), (self.server.head("/api/v1/report/x"), 404, "not found"),
+                 (self.server.head(method="POST", more="Content-Length: 5\r\n\r\nhello"), 413, "body"), (self.server.head(method="BREW"), 400, "no HTTP")]
+        for request, status, why in cases:
+            with self.subTest(why):
+                answered, body = self.server.raw(request)
+                self.assertEqual(answered, status)
+                self.assertIn(why, json.JSONDecoder().raw_decode(body.decode())[0]["error"])
 
     def test_headers_that_come_twice_say_nothing(self):
         for more in ("Host: evil.example\r\n", f"Host: {self.server.host}\r\n"):
