@@ -140,11 +140,11 @@ Result<std::shared_ptr<const ForecastTracks>> TimelineAnswers::Forecast(
     const std::string& scenario) {
   if (job_ == nullptr)
     return Status::Usage("there is no forecast: nothing of this trace can be replayed");
-  const std::lock_guard<std::mutex> lock(job_mutex_);
-  if (forecast_ != nullptr && scenario == scenario_) return forecast_;
   const std::string texts[] = {scenario};
   const Result<std::vector<std::vector<ScenarioCall>>> calls = ParseScenarios(texts);
   if (!calls.ok()) return calls.status();
+  const std::lock_guard<std::mutex> lock(job_mutex_);
+  if (forecast_ != nullptr && scenario == scenario_) return forecast_;
   if (!forecaster_) forecaster_.emplace(*job_);
   const headroom::Forecast forecast = forecaster_->Run(scenario, calls.value().front());
   if (!forecast.applies)
@@ -192,6 +192,10 @@ Result<std::string> TimelineAnswers::TileBytes(const TileQuery& query) {
       return Status::Usage(fmt::format("there is no track {}", track));
     tracks.push_back(static_cast<std::uint32_t>(track));
   }
+  std::vector<std::uint32_t> sorted = tracks;
+  std::sort(sorted.begin(), sorted.end());
+  if (const auto twice = std::adjacent_find(sorted.begin(), sorted.end()); twice != sorted.end())
+    return Status::Usage(fmt::format("track {} is given more than once", *twice));
   return EncodeTile(MakeTile(set, tracks, static_cast<int>(query.level), query.index), set);
 }
 

@@ -154,6 +154,7 @@ class Timeline(support.ProgramTest):
                 ("timeline/tile", {"level": 3, "index": 0, "tracks": "0,999"}, "there is no track 999"),
                 ("timeline/tile", {"level": 3, "index": 0, "tracks": "-1"}, "there is no track -1"),
                 ("timeline/tile", {"level": "x", "index": 0, "tracks": 0}, "'x' is no whole number"),
+                ("timeline/tile", {"level": 3, "index": 0, "tracks": "1,0,1"}, "track 1 is given more than once"),
                 ("timeline/span", {"lane": 0, "row": -1}, "there is no such row"),
                 ("timeline/span", {"lane": 1 << 40, "row": 0}, "there is no such lane"),
                 ("timeline/range", {"from": 0}, "to must be given"),
