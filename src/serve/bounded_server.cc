@@ -10,8 +10,10 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "serve/loopback.h"
 
@@ -30,23 +32,55 @@ constexpr std::chrono::seconds kIdleTime{5};
 constexpr std::chrono::seconds kStallTime{5}, kAnswerTime{120};
 /// Line and headers; nothing that is answered has a body.
 constexpr std::size_t kMostRequestBytes = std::size_t{64} << 10;
+/// The same two while others wait for a thread: what is sent whole is here long before.
+constexpr std::chrono::milliseconds kCrowdedTime{500};
 /// How soon a server that stops is seen to.
 constexpr std::chrono::milliseconds kGlance{100};
+
+/// Counts the connections that no thread has taken yet.
+class CountingPool final : public httplib::TaskQueue {
+ public:
+  explicit CountingPool(std::atomic<int>& waiting) : waiting_(waiting), pool_(kThreads) {}
+
+  void enqueue(std::function<void()> answer) override {
+    ++waiting_;
+    pool_.enqueue([this, answer = std::move(answer)] {
+      --waiting_;
+      answer();
+    });
+  }
+  void shutdown() override { pool_.shutdown(); }
+
+ private:
+  std::atomic<int>& waiting_;
+  httplib::ThreadPool pool_;
+};
 
 /// One connection. Keeps what was read too far, so that requests may follow each other at once.
 class BoundedStream final : public httplib::Stream {
  public:
   /// @param listener  -1 once the server stops; outlives the stream
-  BoundedStream(socket_t socket, const std::atomic<socket_t>& listener)
-      : socket_(socket), listener_(listener) {}
+  /// @param waiting   connections that wait for a thread; outlives the stream
+  BoundedStream(socket_t socket, const std::atomic<socket_t>& listener,
+                const std::atomic<int>& waiting)
+      : socket_(socket), listener_(listener), waiting_(waiting) {}
 
   /// Waits for the first byte of a request. False: none comes.
   bool AwaitRequest() {
     answer_deadline_.reset();
     left_ = kMostRequestBytes;
+    crowded_deadline_ = Clock::now() + kCrowdedTime;
     if (begin_ == end_ && !Wait(POLLIN, Clock::now() + kIdleTime)) return false;
     request_deadline_ = Clock::now() + kRequestTime;
+    crowded_deadline_ = Clock::now() + kCrowdedTime;
     return true;
+  }
+
+  /// Whether the other end is there, and the server goes on.
+  bool IsAwaited() const {
+    if (listener_ == INVALID_SOCKET) return false;
+    pollfd polled = {.fd = socket_, .events = POLLRDHUP, .revents = 0};
+    return poll(&polled, 1, 0) <= 0;
   }
 
   bool is_readable() const override { return begin_ < end_ || Wait(POLLIN, request_deadline_); }
@@ -76,19 +110,13 @@ class BoundedStream final : public httplib::Stream {
   socket_t socket() const override { return socket_; }
 
  private:
-  /// Whether the other end is there, and the server goes on.
-  bool IsAwaited() const {
-    if (listener_ == INVALID_SOCKET) return false;
-    pollfd polled = {.fd = socket_, .events = POLLRDHUP, .revents = 0};
-    return poll(&polled, 1, 0) <= 0;
-  }
-
   static void Name(std::string& ip, int& port) {
     ip = kLoopback;
     port = 0;
   }
 
-  /// Whether the socket is ready in time. A server that stops waits for nobody.
+  /// Whether the socket is ready in time, which is short for who sends nothing while others wait.
+  /// A server that stops waits for nobody.
   bool Wait(short event, Clock::time_point until) const {
     pollfd polled = {.fd = socket_, .events = event, .revents = 0};
     while (true) {
@@ -98,6 +126,7 @@ class BoundedStream final : public httplib::Stream {
       const int ready = poll(&polled, 1, static_cast<int>(glance.count()));
       if (ready > 0) return !stops || event == POLLOUT;
       if ((ready < 0 && errno != EINTR) || stops || left <= glance) return false;
+      if (event == POLLIN && waiting_ > 0 && Clock::now() >= crowded_deadline_) return false;
     }
   }
 
@@ -112,41 +141,43 @@ class BoundedStream final : public httplib::Stream {
 
   const socket_t socket_;
   const std::atomic<socket_t>& listener_;
+  const std::atomic<int>& waiting_;
   Clock::time_point request_deadline_;
+  Clock::time_point crowded_deadline_;  ///< Of what is awaited, while others wait for a thread.
   std::optional<Clock::time_point> answer_deadline_;  ///< Once it is begun.
   std::size_t left_ = 0;                              ///< Bytes that the request may still have.
   std::array<char, 4096> buffer_;
   std::size_t begin_ = 0, end_ = 0;  ///< Of what is in the buffer.
 };
 
+/// Of the connection that the thread answers.
+thread_local const BoundedStream* answered = nullptr;
+
 }  // namespace
 
 BoundedServer::BoundedServer() {
-  new_task_queue = [] { return new httplib::ThreadPool(kThreads); };
+  new_task_queue = [this] { return new CountingPool(waiting_); };
   set_payload_max_length(0);
 }
 
 void BoundedServer::DeepenBacklog() { ::listen(svr_sock_, SOMAXCONN); }
 
+bool BoundedServer::IsAwaited() { return answered == nullptr || answered->IsAwaited(); }
+
 bool BoundedServer::process_and_close_socket(socket_t socket) {
-  BoundedStream stream(socket, svr_sock_);
+  BoundedStream stream(socket, svr_sock_, waiting_);
   bool fine = true;
+  answered = &stream;
   for (std::size_t left = keep_alive_max_count_; left > 0 && stream.AwaitRequest(); --left) {
     bool closed = false;
     fine = process_request(stream, left == 1, closed,
                            [](httplib::Request& request) { request.ranges.clear(); });
     if (!fine || closed) break;
   }
+  answered = nullptr;
   shutdown(socket, SHUT_RDWR);
   close(socket);
   return fine;
 }
 
 }  // namespace headroom
-/// Of the connection that the thread answers.
-thread_local const BoundedStream* answered = nullptr;
-
-bool BoundedServer::IsAwaited() { return answered == nullptr || answered->IsAwaited(); }
-
-  answered = &stream;
-  answered = nullptr;

@@ -231,6 +231,19 @@ class Clients(UiServer):
         for one in idle:
             one.close()
 
+    def test_many_silent_ones_keep_nobody_waiting(self):
+        """As many as there are threads, and more (docs/ui.md)."""
+        for sent in (b"", b"G"):
+            with self.subTest(sent):
+                silent = [self.server.connect() for _ in range(80)]
+                for one in silent:
+                    one.sendall(sent)
+                asked = time.monotonic()
+                self.assertEqual(self.server.ask("/api/v1/state"), 200)
+                self.assertLess(time.monotonic() - asked, 2.5)
+                for one in silent:
+                    one.close()
+
     def test_who_does_not_read_is_let_go(self):
         before = self.server.descriptors()
         deaf = []
@@ -312,10 +325,6 @@ class Ends(support.ProgramTest):
             self.assertEqual(server.ask(), 200)
         self.assertEqual(server.end()[0], 0)
 
-    def test_a_port_that_is_taken(self):
-        with socket.create_server(("127.0.0.1", 0)) as other:
-            outcome = support.headroom("ui", TRACE, "--port", str(other.getsockname()[1]))
-        self.assert_refused(outcome, 2, "cannot listen", "another port")
     def test_while_it_computes(self):
         """A question that takes long: others that need no forecast are answered, and a signal ends it at once."""
         server = Server(trace=support.ROOT / "data/samples/resnet50_fp32_h200.json.gz")
@@ -346,3 +355,7 @@ class Ends(support.ProgramTest):
         self.assertLess(time.monotonic() - asked, 3)
         self.assertEqual(server.end()[0], 0)
 
+    def test_a_port_that_is_taken(self):
+        with socket.create_server(("127.0.0.1", 0)) as other:
+            outcome = support.headroom("ui", TRACE, "--port", str(other.getsockname()[1]))
+        self.assert_refused(outcome, 2, "cannot listen", "another port")
