@@ -39,6 +39,7 @@ void WriteTracks(const TrackSet& set, JsonWriter& json) {
     json.Key("first_lane").Integer(track.first_lane);
     json.Key("lanes").Integer(track.lanes);
     json.Key("spans").Integer(track.spans);
+    json.Key("overlapping").Integer(track.overlapping);
     const bool is_counter = track.kind == TrackKind::kCounter;
     json.Key("maximum").Number(is_counter ? std::optional(track.maximum) : std::nullopt);
     json.Key("unit").StringOrNull(track.unit);

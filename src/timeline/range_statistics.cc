@@ -26,9 +26,11 @@ std::vector<NameTotal> Sorted(Totals& totals) {
 template <typename Visit>
 void EachInside(const Lane& lane, TimeNs from, TimeNs to, const Visit& visit) {
   const SpanTable& table = *lane.table;
-  std::size_t at = lane.FirstEndingBehind(from);
+  // Where spans overlap, one that began long ago may reach into it.
+  std::size_t at = lane.overlaps ? 0 : lane.FirstEndingBehind(from);
   for (; at < lane.rows.size() && table.start[lane.rows[at]] < to; ++at) {
     const std::uint32_t row = lane.rows[at];
+    if (lane.overlaps && table.End(row) <= from) continue;
     visit(row, std::min(to, table.End(row)) - std::max(from, table.start[row]));
   }
 }

@@ -42,7 +42,7 @@ class TileMaker {
       const std::uint32_t row = lane.rows[i];
       const TimeNs start = table.start[row];
       if (start >= end_) break;
-      const DurationNs duration = table.duration[row];
+      const DurationNs duration = lane.DrawnUntil(i) - start;
       const double value = table.value.empty() ? 0 : table.value[row];
       if (duration.ns() >= (std::int64_t{1} << level_)) {
         Flush(table, cluster, maximum);

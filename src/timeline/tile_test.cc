@@ -62,6 +62,26 @@ TEST(Tile, ASpanIsInEachTileThatItReaches) {
   EXPECT_THAT(All(drawn, 0, 4).begin, ElementsAre());
 }
 
+TEST(Tile, SpansOfNoFreeLaneShareTheLastAndNoneIsDrawnOverAnother) {
+  Drawn drawn;
+  constexpr std::int64_t kSpans = 600, kLength = 10'000;
+  std::vector<std::pair<std::int64_t, std::int64_t>> spans;
+  for (std::int64_t i = 0; i < kSpans; ++i) spans.emplace_back(i, kLength - i % 7);
+  Fill(drawn, spans);
+  const Track& track = drawn.set.tracks.front();
+  EXPECT_EQ(track.lanes, kMostLanes);
+  EXPECT_EQ(track.spans, kSpans);
+  EXPECT_EQ(track.overlapping, kSpans - static_cast<std::int64_t>(kMostLanes));
+  EXPECT_FALSE(drawn.set.lanes.front().overlaps);
+  EXPECT_EQ((drawn.set.end - drawn.set.begin).ns(), kSpans - 1 + kLength - (kSpans - 1) % 7);
+  const Tile tile = All(drawn, 0, 1);
+  for (std::size_t i = 1; i < tile.size(); ++i) {
+    if (tile.lane[i] != tile.lane[i - 1]) continue;
+    EXPECT_LE(tile.end[i - 1], tile.begin[i]);
+  }
+  EXPECT_EQ(std::count(tile.lane.begin(), tile.lane.end(), kMostLanes - 1), 88);
+}
+
 TEST(Tile, ACounterFillsAsItsLargestValueDoes) {
   Drawn drawn;
   OwnSpans& own = drawn.set.AddOwn();

@@ -19,12 +19,18 @@ std::string_view Name(TrackKind kind) {
   return "";
 }
 
+TimeNs Lane::DrawnUntil(std::size_t position) const {
+  const TimeNs end = table->End(rows[position]);
+  if (!overlaps || position + 1 == rows.size()) return end;
+  return std::min(end, table->start[rows[position + 1]]);
+}
+
 std::size_t Lane::FirstEndingBehind(TimeNs time) const {
   const auto later =
       std::lower_bound(rows.begin(), rows.end(), time,
                        [this](std::uint32_t row, TimeNs at) { return table->start[row] < at; });
   const auto first = static_cast<std::size_t>(later - rows.begin());
-  return first > 0 && table->End(rows[first - 1]) > time ? first - 1 : first;
+  return first > 0 && DrawnUntil(first - 1) > time ? first - 1 : first;
 }
 
 void OwnSpans::Add(TimeNs at, DurationNs length, StringId text, std::uint32_t style) {
@@ -57,7 +63,10 @@ void TrackSet::FindRange() {
   for (const Lane& lane : lanes) {
     if (lane.rows.empty()) continue;
     const TimeNs lane_begin = lane.table->start[lane.rows.front()];
-    const TimeNs lane_end = lane.table->End(lane.rows.back());
+    TimeNs lane_end = lane.table->End(lane.rows.back());
+    if (lane.overlaps) {
+      for (const std::uint32_t row : lane.rows) lane_end = std::max(lane_end, lane.table->End(row));
+    }
     begin = first ? lane_begin : std::min(begin, lane_begin);
     end = first ? lane_end : std::max(end, lane_end);
     first = false;
