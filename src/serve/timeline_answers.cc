@@ -41,6 +41,7 @@ void WriteTracks(const TrackSet& set, JsonWriter& json) {
     json.Key("spans").Integer(track.spans);
     json.Key("overlapping").Integer(track.overlapping);
     const bool is_counter = track.kind == TrackKind::kCounter;
+    json.Key("minimum").Number(is_counter ? std::optional(track.minimum) : std::nullopt);
     json.Key("maximum").Number(is_counter ? std::optional(track.maximum) : std::nullopt);
     json.Key("unit").StringOrNull(track.unit);
     json.EndObject();

@@ -36,7 +36,7 @@ class TileMaker {
     lane_ = number;
     const Lane& lane = set_.lanes[number];
     const SpanTable& table = *lane.table;
-    const double maximum = set_.tracks[lane.track].maximum;
+    const Track& track = set_.tracks[lane.track];
     Cluster cluster;
     for (std::size_t i = lane.FirstEndingBehind(begin_); i < lane.rows.size(); ++i) {
       const std::uint32_t row = lane.rows[i];
@@ -45,16 +45,16 @@ class TileMaker {
       const DurationNs duration = lane.DrawnUntil(i) - start;
       const double value = table.value.empty() ? 0 : table.value[row];
       if (duration.ns() >= (std::int64_t{1} << level_)) {
-        Flush(table, cluster, maximum);
-        Add(table, start, start + duration, row, 1,
-            table.value.empty() ? 1 : Share(value, maximum));
+        Flush(table, cluster, track);
+        Add(table, start, start + duration, row, 1, table.value.empty() ? 1 : Share(value, track));
         continue;
       }
       const std::int64_t bucket = (start - begin_).ns() >> level_;
-      if (bucket != cluster.bucket) Flush(table, cluster, maximum);
+      if (bucket != cluster.bucket) Flush(table, cluster, track);
       if (cluster.count++ == 0) {
         cluster.bucket = bucket;
         cluster.begin = start;
+        cluster.value = value;
       }
       cluster.end = start + duration;
       cluster.busy += duration;
@@ -64,23 +64,25 @@ class TileMaker {
         cluster.row = row;
       }
     }
-    Flush(table, cluster, maximum);
+    Flush(table, cluster, track);
   }
 
   Tile Take() { return std::move(tile_); }
 
  private:
-  static double Share(double value, double maximum) {
-    return maximum > 0 ? std::clamp(value / maximum, 0.0, 1.0) : 0;
+  /// Halves, since a difference of two numbers may be too large for one.
+  static double Share(double value, const Track& track) {
+    const double height = track.maximum / 2 - track.minimum / 2;
+    return height > 0 ? std::clamp((value / 2 - track.minimum / 2) / height, 0.0, 1.0) : 0;
   }
 
-  void Flush(const SpanTable& table, Cluster& cluster, double maximum) {
+  void Flush(const SpanTable& table, Cluster& cluster, const Track& track) {
     if (cluster.count == 0) return;
     const DurationNs length = cluster.end - cluster.begin;
     double fill = length.ns() > 0 ? std::min(1.0, static_cast<double>(cluster.busy.ns()) /
                                                       static_cast<double>(length.ns()))
                                   : 1;
-    if (!table.value.empty()) fill = Share(cluster.value, maximum);
+    if (!table.value.empty()) fill = Share(cluster.value, track);
     Add(table, cluster.begin, cluster.end, cluster.row, cluster.count, fill);
     cluster = Cluster();
   }

@@ -17,8 +17,8 @@ inline constexpr int kMostLevel = 48;  ///< 78 hours a bucket.
 /// bucket stand for themselves; shorter ones that begin in the same bucket are one rectangle.
 struct Tile {
   std::vector<float> begin, end;  ///< In buckets from the tile's begin; may reach beyond the tile.
-  /// From 0 to 1: of the rectangle's length, its spans'; of a counter, its largest value's share of
-  /// the track's maximum.
+  /// From 0 to 1: of the rectangle's length, its spans'; of a counter, where its largest value
+  /// lies between the track's minimum and maximum.
   std::vector<float> fill;
   std::vector<std::uint32_t> lane;
   std::vector<std::uint32_t> row;    ///< Of the lane's table; of several, the longest span's.

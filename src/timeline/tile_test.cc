@@ -98,6 +98,23 @@ TEST(Tile, ACounterFillsAsItsLargestValueDoes) {
   EXPECT_THAT(All(drawn, 0, 0).fill, ElementsAre(FloatEq(0.25), FloatEq(1), FloatEq(0.5)));
 }
 
+TEST(Tile, ACounterBelowZeroFillsFromItsMinimum) {
+  Drawn drawn;
+  OwnSpans& own = drawn.set.AddOwn();
+  const StringId name = drawn.names.Intern("loss");
+  for (const auto& [at, value] : {std::pair(0, -4.0), std::pair(4, -1.0), std::pair(8, 12.0)}) {
+    own.Add(TimeNs(at), DurationNs(4), name, static_cast<std::uint32_t>(SpanStyle::kCounter));
+    own.value.push_back(value);
+  }
+  own.Seal(drawn.names, 0);
+  drawn.set.AddLanes({.kind = TrackKind::kCounter, .minimum = -4, .maximum = 12}, own.table,
+                     {0, 1, 2}, DurationNs(),
+                     [](std::size_t, const auto&) { return std::size_t{0}; });
+  drawn.set.FindRange();
+  EXPECT_THAT(All(drawn, 0, 0).fill, ElementsAre(FloatEq(0), FloatEq(3 / 16.F), FloatEq(1)));
+  EXPECT_THAT(All(drawn, 3, 0).fill, ElementsAre(FloatEq(3 / 16.F), FloatEq(1)));
+}
+
 /// Whatever the level, each span is counted once in the tile where it begins, and nothing that is
 /// drawn covers more time than its spans do.
 RC_GTEST_PROP(Tile, KeepsAllSpans, ()) {

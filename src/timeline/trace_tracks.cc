@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 #include <string>
@@ -257,25 +258,29 @@ struct Curve {
   std::string unit;
 };
 
-/// Each sample holds until the next.
+/// Each sample holds until the next; what is no number or infinite says nothing.
 void AddCurve(TrackSet& set, Curve& curve, std::string name, std::string group,
               std::uint32_t own_first_name) {
+  std::erase_if(curve.samples, [](const auto& sample) { return !std::isfinite(sample.second); });
+  if (curve.samples.empty()) return;
   std::stable_sort(curve.samples.begin(), curve.samples.end(),
                    [](const auto& a, const auto& b) { return a.first < b.first; });
   OwnSpans& own = set.AddOwn();
-  double maximum = 0;
+  double minimum = 0, maximum = 0;
   const StringId label = set.own_names.Intern(name);
   for (std::size_t i = 0; i < curve.samples.size(); ++i) {
     const auto& [time, value] = curve.samples[i];
     const TimeNs until = i + 1 < curve.samples.size() ? curve.samples[i + 1].first : time;
     own.Add(time, until - time, label, static_cast<std::uint32_t>(SpanStyle::kCounter));
     own.value.push_back(value);
+    minimum = std::min(minimum, value);
     maximum = std::max(maximum, value);
   }
   own.Seal(set.own_names, own_first_name);
   set.AddLanes({.kind = TrackKind::kCounter,
                 .name = std::move(name),
                 .group = std::move(group),
+                .minimum = minimum,
                 .maximum = maximum,
                 .unit = curve.unit},
                own.table, Rows(0, static_cast<std::uint32_t>(own.start.size())), DurationNs(),

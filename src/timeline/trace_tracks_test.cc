@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "store/store_builder.h"
 #include "timeline/range_statistics.h"
 #include "timeline/span_links.h"
@@ -117,6 +120,31 @@ TEST(TraceTracks, EachSeriesOfACounterIsATrack) {
   EXPECT_EQ(set.tracks[0].name, "gpu.util GPU 0");
   EXPECT_EQ(set.tracks[0].maximum, 30);
   EXPECT_EQ(set.tracks[0].unit, "%");
+}
+
+TEST(TraceTracks, SamplesThatAreNoNumberSayNothing) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  StoreBuilder b;
+  b.Counter("loss", "", "", 0, 1).Counter("loss", "", "", 1, infinity);
+  b.Counter("loss", "", "", 2, 3)
+      .Counter("loss", "", "", 3, -std::nan(""))
+      .Counter("loss", "", "", 4, 5);
+  b.Counter("nothing", "", "", 0, -infinity);
+  const Made made = Make(b);
+  const TrackSet& set = made.tracks->set();
+  ASSERT_EQ(set.tracks.size(), 1u);
+  EXPECT_EQ(set.tracks[0].minimum, 0);
+  EXPECT_EQ(set.tracks[0].maximum, 5);
+  EXPECT_EQ(set.tracks[0].spans, 3);
+  EXPECT_THAT(set.lanes[0].table->value, ElementsAre(1, 3, 5));
+}
+
+TEST(TraceTracks, ACounterBelowZeroHasAMinimum) {
+  StoreBuilder b;
+  b.Counter("loss", "", "", 0, -4).Counter("loss", "", "", 1, -1);
+  const Made made = Make(b);
+  EXPECT_EQ(made.tracks->set().tracks[0].minimum, -4);
+  EXPECT_EQ(made.tracks->set().tracks[0].maximum, 0);
 }
 
 TEST(SpanSearch, FindsPartsOfNamesInAnyCase) {

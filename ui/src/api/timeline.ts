@@ -12,6 +12,8 @@ export interface Track {
   first_lane: number;
   lanes: number;
   spans: number;
+  overlapping: number;
+  minimum: number | null;
   maximum: number | null;
   unit: string | null;
 }

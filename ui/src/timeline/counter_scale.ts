@@ -12,7 +12,10 @@ export interface Seen {
 }
 
 /** A height of a counter as a value; tiles hold it with seven digits. */
-export const valueOf = (track: Track, fill: number): number => Number((fill * (track.maximum ?? 0)).toPrecision(6));
+export function valueOf(track: Track, fill: number): number {
+  const least = track.minimum ?? 0;
+  return Number((least + fill * ((track.maximum ?? 0) - least)).toPrecision(6));
+}
 
 /** Of a counter's lane in a view; null: no sample is seen, or none has arrived. */
 export function seenOf(track: Track, lane: number, placed: PlacedTile[], view: Viewport): Seen | null {
@@ -38,11 +41,12 @@ export function seenOf(track: Track, lane: number, placed: PlacedTile[], view: V
 /** In words, the longest that tells most first: "12.0 GB to 75.3 GB; full height 80.0 GB", "12.0 GB to 75.3 GB". */
 export function scaleTexts(track: Track, seen: Seen | null): string[] {
   const text = (value: number) => formatQuantity(value, track.unit);
-  const full = text(track.maximum ?? 0);
-  const height = `full height ${full}`;
+  const top = text(track.maximum ?? 0);
+  const bottom = (track.minimum ?? 0) < 0 ? text(track.minimum ?? 0) : null; // Else zero, which goes without saying.
+  const height = `full height ${bottom === null ? top : `${bottom} to ${top}`}`;
   if (seen === null) return [height];
   const most = text(seen.most);
   const least = seen.least === null ? null : text(seen.least);
   const here = least === null ? `up to ${most}` : least === most ? most : `${least} to ${most}`;
-  return most === full ? [here] : [`${here}; ${height}`, here];
+  return most === top && (bottom === null || least === bottom) ? [here] : [`${here}; ${height}`, here];
 }

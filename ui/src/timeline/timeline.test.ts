@@ -15,6 +15,8 @@ const track = (id: number, lanes: number, kind: Track["kind"] = "thread"): Track
   first_lane: id * 10,
   lanes,
   spans: 1,
+  overlapping: 0,
+  minimum: null,
   maximum: null,
   unit: null,
 });
@@ -202,6 +204,12 @@ describe("the scale of a counter", () => {
     expect(seenOf({ ...counter, maximum: 1e10 }, 0, share, { begin: 0, end: 10 })).toEqual({ least: 1e9, most: 1e9 });
   });
 
+  test("begins at the least value where that is negative", () => {
+    const loss = { ...counter, minimum: -4, maximum: 12, unit: null };
+    expect(seenOf(loss, 0, steps, { begin: 0, end: 30 })).toEqual({ least: 0, most: 12 });
+    expect(seenOf(loss, 0, placedOf([[0, 10, 0, 1]]), { begin: 0, end: 10 })).toEqual({ least: -4, most: -4 });
+  });
+
   test("tells no least value where samples are drawn as one", () => {
     expect(seenOf(counter, 0, placedOf([[0, 10, 0.25, 7], [10, 20, 0.5, 1]]), { begin: 0, end: 20 })).toEqual({ least: null, most: 40e9 });
   });
@@ -210,6 +218,10 @@ describe("the scale of a counter", () => {
     expect(scaleTexts(counter, { least: 20e9, most: 80e9 })).toEqual(["20.0 GB to 80.0 GB"]);
     expect(scaleTexts(counter, { least: 40e9, most: 40e9 })).toEqual(["40.0 GB; full height 80.0 GB", "40.0 GB"]);
     expect(scaleTexts(counter, { least: null, most: 40e9 })).toEqual(["up to 40.0 GB; full height 80.0 GB", "up to 40.0 GB"]);
+    const loss = { ...counter, minimum: -4, maximum: 12, unit: null };
+    expect(scaleTexts(loss, null)).toEqual(["full height -4 to 12"]);
+    expect(scaleTexts(loss, { least: -4, most: 12 })).toEqual(["-4 to 12"]);
+    expect(scaleTexts(loss, { least: 0, most: 12 })).toEqual(["0 to 12; full height -4 to 12", "0 to 12"]);
     expect(scaleTexts({ ...counter, maximum: 93, unit: "%" }, null)).toEqual(["full height 93.0 %"]);
     expect(scaleTexts({ ...counter, maximum: 7, unit: null }, { least: 0, most: 7 })).toEqual(["0 to 7"]);
   });
