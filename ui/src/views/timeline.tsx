@@ -3,6 +3,7 @@ import { fetchRange, fetchSearch, fetchSpan, fetchTimeline, type NameTotal, type
 import { embeddedAnswers } from "../api/embedded";
 import { formatCount, formatNs, formatPercent } from "../format";
 import { Pane, type Selected } from "../timeline/pane";
+import { SearchBox } from "../timeline/search_box";
 import { SharedView } from "../timeline/shared_view";
 import { around, readViewport, type Viewport, writeViewport } from "../timeline/viewport";
 import type { ViewProps } from "./registry";
@@ -137,7 +138,6 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report"> & { 
   const [range, setRange] = useState<Viewport | null>(null);
   const [sums, setSums] = useState<Range | null>(null);
   const [search, setSearch] = useState<Search | null>(null);
-  const [hit, setHit] = useState(0);
   const [forecast, setForecast] = useState<Tracks | null>(null);
   const [error, setError] = useState("");
   const text = state.query.find ?? "";
@@ -194,7 +194,6 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report"> & { 
 
   useEffect(() => {
     setSearch(null);
-    setHit(0);
     if (text === "" || isFile) return;
     const abort = new AbortController();
     const timer = setTimeout(() => {
@@ -219,48 +218,13 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report"> & { 
     setSelected({ ...place, count: 1, style: 0 });
     shared.set(around(place.start_ns, place.duration_ns));
   };
-  const stepTo = (by: number) => {
-    const hits = search?.hits ?? [];
-    if (hits.length === 0) return;
-    const next = (hit + by + hits.length) % hits.length;
-    setHit(next);
-    goTo(hits[next] as SpanPlace);
-  };
   const set = (query: Record<string, string>, replace = false) => go({ ...state, query: { ...state.query, ...query } }, replace);
   const found = useMemo(() => (search === null ? null : new Set(search.names)), [search]);
 
   return (
     <>
       <section aria-label="Controls" class="timeline-controls">
-        <form
-          role="search"
-          hidden={isFile}
-          onSubmit={(event) => {
-            event.preventDefault();
-            stepTo(1);
-          }}
-        >
-          <label>
-            Find <input ref={searchBox} type="search" value={text} placeholder="part of a name ( / )" onInput={(event) => set({ find: event.currentTarget.value }, true)} />
-          </label>{" "}
-          {search !== null && (
-            <>
-              <span aria-live="polite">
-                {search.count === 0 ? "nothing" : `${formatCount(search.count)} spans, ${formatNs(search.total_ns)}`}
-              </span>{" "}
-              {search.hits.length > 0 && (
-                <>
-                  <button type="button" aria-label="Previous hit" onClick={() => stepTo(-1)}>
-                    ‹
-                  </button>{" "}
-                  <button type="submit" aria-label="Next hit">
-                    ›
-                  </button>
-                </>
-              )}
-            </>
-          )}
-        </form>
+        <SearchBox text={text} search={search} input={searchBox} hidden={isFile} onText={(find) => set({ find }, true)} onGo={goTo} />
         <label>
           Go to{" "}
           <select
