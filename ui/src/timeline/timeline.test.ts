@@ -56,7 +56,7 @@ describe("viewport", () => {
 
   test("the address keeps it, and takes nothing else", () => {
     expect(readViewport(writeViewport({ begin: -12.5, end: 99.2 }))).toEqual({ begin: -13, end: 100 });
-    for (const text of [undefined, "", "5-1", "a-b", "1e3-2e3"]) expect(readViewport(text)).toBeNull();
+    for (const text of [undefined, "", "5-1", "a-b", "1e3-2e3", `0-${"9".repeat(400)}`, `-${"9".repeat(400)}-0`]) expect(readViewport(text)).toBeNull();
   });
 
   test("marks are round and no more than asked for", () => {

@@ -44,7 +44,7 @@ export function readViewport(text: string | undefined): Viewport | null {
   const match = /^(-?\d+)-(-?\d+)$/.exec(text ?? "");
   if (match === null) return null;
   const view = { begin: Number(match[1]), end: Number(match[2]) };
-  return view.end > view.begin ? view : null;
+  return Number.isFinite(view.begin) && Number.isFinite(view.end) && view.end > view.begin ? view : null;
 }
 
 export const writeViewport = (view: Viewport): string => `${Math.floor(view.begin)}-${Math.ceil(view.end)}`;

@@ -147,19 +147,28 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report"> & { 
   const fail = (failure: Error) => setError(failure.message);
   const isFile = embeddedAnswers() !== null;
 
+  // What one sees is written to the address, and followed where the address is another's: Back, or a link.
+  const written = useRef(state.query.t);
+  const writing = useRef(0);
   useEffect(() => {
-    let timer = 0;
     const end = shared.subscribe(() => {
-      clearTimeout(timer);
-      timer = window.setTimeout(() => {
-        go({ ...latest.current, query: { ...latest.current.query, t: writeViewport(shared.view) } }, true);
+      clearTimeout(writing.current);
+      writing.current = window.setTimeout(() => {
+        written.current = writeViewport(shared.view);
+        go({ ...latest.current, query: { ...latest.current.query, t: written.current } }, true);
       }, ADDRESS_DELAY_MS);
     });
     return () => {
-      clearTimeout(timer);
+      clearTimeout(writing.current);
       end();
     };
   }, [shared]);
+  useEffect(() => {
+    if (state.query.t === written.current) return;
+    written.current = state.query.t;
+    shared.set(readViewport(state.query.t) ?? firstView(tracks));
+    clearTimeout(writing.current);
+  }, [state.query.t]);
 
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {

@@ -1,0 +1,79 @@
+// The timeline in a browser: what is drawn is told by the address, and by the pixels of its canvas.
+import type { Browser, Locator } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startUi, type Ui } from "./support/program";
+import { BERT } from "./support/traces";
+import { launch, Visit } from "./support/visit";
+
+/** Until what is shown is in the address. */
+const ADDRESS_MS = 700;
+
+let browser: Browser;
+let ui: Ui;
+beforeAll(async () => {
+  [browser, ui] = await Promise.all([launch(), startUi(BERT)]);
+});
+afterAll(() => Promise.all([browser.close(), ui.stop()]));
+
+const open = (question = "") => Visit.open(browser, `${ui.link}#timeline${question}`);
+
+const canvasOf = (visit: Visit): Locator => visit.page.getByRole("application", { name: "Timeline as recorded" });
+
+/** What is seen of a canvas, once it no longer changes. */
+async function pictureOf(visit: Visit): Promise<string> {
+  const now = () => canvasOf(visit).evaluate((canvas) => (canvas as HTMLCanvasElement).toDataURL());
+  for (let before = ""; ; ) {
+    await visit.settle();
+    const picture = await now();
+    if (picture === before) return picture;
+    before = picture;
+  }
+}
+
+/** The stretch in the address, in ns. */
+async function stretchOf(visit: Visit): Promise<[number, number]> {
+  await visit.page.waitForTimeout(ADDRESS_MS);
+  const match = /[?&]t=(-?\d+)-(-?\d+)/.exec(visit.page.url());
+  return [Number(match?.[1]), Number(match?.[2])];
+}
+
+/** Another address, as a link or the user gives it. */
+async function goTo(visit: Visit, hash: string): Promise<void> {
+  await visit.page.evaluate((to) => void (location.hash = to), hash);
+  await visit.settle();
+}
+
+test("another address is another picture, and Back is the one before", async () => {
+  const visit = await open("?t=0-1000000");
+  const first = await pictureOf(visit);
+  await goTo(visit, "#timeline?t=20000000-60000000");
+  const second = await pictureOf(visit);
+  expect(second).not.toBe(first);
+  await visit.page.waitForTimeout(ADDRESS_MS);
+  await visit.page.goBack();
+  expect(await pictureOf(visit)).toBe(first);
+  await goTo(visit, `#timeline?t=0-${"9".repeat(400)}`);
+  const nonsense = await pictureOf(visit);
+  await goTo(visit, "#timeline");
+  expect(await pictureOf(visit)).toBe(nonsense);
+  expect(visit.faults).toEqual([]);
+  await visit.close();
+});
+
+test("a search begins with its first hit, and the text counts", async () => {
+  const visit = await open("?find=Optimizer.step");
+  const box = visit.page.getByRole("search");
+  const starts: number[] = [];
+  const next = async (button: string) => {
+    await box.getByRole("button", { name: button }).click();
+    await visit.settle();
+    const [begin, end] = await stretchOf(visit);
+    starts.push((begin + end) / 2);
+    return (await box.locator("[aria-live]").innerText()).replace(/ spans.*/, "");
+  };
+  expect([await next("Next hit"), await next("Next hit"), await next("Previous hit"), await next("Previous hit")]).toEqual(["1 of 6", "2 of 6", "1 of 6", "6 of 6"]);
+  expect(starts[2]).toBe(starts[0]);
+  expect(starts[0]).toBeLessThan(starts[1] as number);
+  expect(starts[3]).toBeGreaterThan(starts[1] as number);
+  await visit.close();
+});
