@@ -1,5 +1,5 @@
 // One drawing of a timeline: the trace's, or a forecast's.
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { type MutableRef, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { fetchTile, type SpanPlace, type Timeline } from "../api/timeline";
 import { useDark } from "../components/use_dark";
 import { formatNs, formatQuantity } from "../format";
@@ -38,6 +38,13 @@ export interface PaneProps {
 
 const KEYS = "Keys: W and S zoom, A and D move, F shows the selected span, arrows walk from span to span, Escape lets go. Drag moves, Shift and drag selects a stretch.";
 
+/** What is under the pointer. By itself, so that a pointer that moves draws nothing anew. */
+function Hovered({ told }: { told: MutableRef<(text: string) => void> }) {
+  const [text, setText] = useState("");
+  told.current = setText;
+  return <span class="pane-hover">{text}</span>;
+}
+
 export function Pane(props: PaneProps) {
   const { timeline, shared } = props;
   const scroller = useRef<HTMLDivElement>(null);
@@ -45,7 +52,7 @@ export function Pane(props: PaneProps) {
   const ruler = useRef<HTMLCanvasElement>(null);
   const drawing = useRef<Drawing | null>(null);
   const [folded, setFolded] = useState(() => foldedAtFirst(timeline.tracks));
-  const [hovered, setHovered] = useState("");
+  const told = useRef<(text: string) => void>(() => {});
   const [styles, setStyles] = useState<ReadonlySet<number>>(new Set());
   const layout: Layout = useMemo(() => layoutTracks(timeline.tracks, folded), [timeline, folded]);
   const dark = useDark();
@@ -130,16 +137,16 @@ export function Pane(props: PaneProps) {
     const perPixel = lengthOf(view) / width;
     const time = view.begin + x * perPixel;
     const place = lane === null ? null : placeAt(lane, tiles.placed(view, width, lane.track.id), time, 2 * perPixel);
-    if (lane === null || place === null) return setHovered("");
+    if (lane === null || place === null) return told.current("");
     const { tile, bucketNs } = place.tile;
     const count = tile.count[place.index] as number;
     const length = ((tile.end[place.index] as number) - (tile.begin[place.index] as number)) * bucketNs;
     const name = tile.names.get(tile.name[place.index] as number) ?? "";
     const fill = tile.fill[place.index] as number;
     if (lane.track.kind === "counter") {
-      return setHovered(`${lane.track.name}: ${formatQuantity(valueOf(lane.track, fill), lane.track.unit)}`);
+      return told.current(`${lane.track.name}: ${formatQuantity(valueOf(lane.track, fill), lane.track.unit)}`);
     }
-    setHovered(count > 1 ? `${count} spans in ${formatNs(length)}: zoom in` : `${name} ${formatNs(length)}`.trim());
+    told.current(count > 1 ? `${count} spans in ${formatNs(length)}: zoom in` : `${name} ${formatNs(length)}`.trim());
   };
 
   useEffect(() => {
@@ -170,7 +177,7 @@ export function Pane(props: PaneProps) {
       element.removeEventListener("scroll", frame.schedule);
     };
   }, [timeline, shared]);
-  useEffect(() => drawing.current?.schedule());
+  useEffect(() => drawing.current?.schedule(), [timeline, layout, palette, props.found, props.selected, props.links, props.range]);
 
   /** To the span before or behind on its lane, or to a lane above or below. */
   const walk = (sideways: number, down: number) => {
@@ -240,7 +247,7 @@ export function Pane(props: PaneProps) {
         </div>
       </div>
       <p class="pane-foot">
-        <span class="pane-hover">{hovered}</span>
+        <Hovered told={told} />
         {legendOf(palette, styles).map((entry) => (
           <span key={entry.name} class="pane-legend">
             <svg width="10" height="10" aria-hidden="true">

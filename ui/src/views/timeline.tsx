@@ -12,6 +12,8 @@ import "./timeline.css";
 /** What is written to the address while one moves: as seldom as browsers want it. */
 const ADDRESS_DELAY_MS = 400;
 const SEARCH_DELAY_MS = 150;
+/** One and the same: another list would be drawn anew. */
+const NO_LINKS: SpanPlace[] = [];
 
 /** All steps; where there are none, all. */
 function firstView(tracks: Tracks): Viewport {
@@ -96,7 +98,7 @@ function SpanPanel({ selected, span, onGo }: { selected: Selected; span: Span | 
       </p>
       {span !== null && (
         <>
-          <dl class="facts">
+          <dl class="span-facts">
             {Object.entries(span.facts ?? {}).map(([name, value]) => (
               <div key={name}>
                 <dt class="dim">{name}</dt>
@@ -282,7 +284,7 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report"> & { 
           shared={shared}
           found={found}
           selected={selected}
-          links={span?.links ?? []}
+          links={span?.links ?? NO_LINKS}
           range={range}
           onSelect={setSelected}
           onRange={setRange}
