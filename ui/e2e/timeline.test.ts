@@ -77,3 +77,80 @@ test("a search begins with its first hit, and the text counts", async () => {
   expect(starts[3]).toBeGreaterThan(starts[1] as number);
   await visit.close();
 });
+
+/** How often lanes were painted while something was done. */
+async function paintsOf(visit: Visit, action: () => Promise<void>): Promise<number> {
+  const count = () => visit.page.evaluate(() => (globalThis as unknown as { painted: number }).painted);
+  await visit.page.evaluate(() => {
+    const counted = globalThis as unknown as { painted: number };
+    counted.painted = 0;
+    const put = CanvasRenderingContext2D.prototype.putImageData;
+    CanvasRenderingContext2D.prototype.putImageData = function (...given: unknown[]) {
+      ++counted.painted;
+      Reflect.apply(put, this, given);
+    };
+  });
+  await action();
+  await visit.drawn();
+  return count();
+}
+
+test("a pointer that moves paints nothing, and is told what is under it", async () => {
+  const visit = await open();
+  await pictureOf(visit);
+  const box = await canvasOf(visit).boundingBox();
+  if (box === null) throw new Error("no canvas");
+  const told = new Set<string>();
+  const paints = await paintsOf(visit, async () => {
+    for (let x = 0; x < 60; ++x) {
+      await visit.page.mouse.move(box.x + 10 * x, box.y + 205);
+      await visit.drawn();
+      told.add(await visit.page.locator(".pane-hover").innerText());
+    }
+  });
+  expect(paints).toBe(0);
+  expect(told.size).toBeGreaterThan(2);
+  expect(await paintsOf(visit, () => visit.page.getByRole("combobox", { name: "Go to" }).selectOption("-1").then(() => {}))).toBeGreaterThan(0);
+  await visit.close();
+});
+
+test("its rules change no other view", async () => {
+  const visit = await Visit.open(browser, `${ui.link}#roofline`);
+  expect(await visit.page.locator("dl.facts").first().evaluate((facts) => getComputedStyle(facts).display)).toBe("grid");
+  await visit.close();
+});
+
+test("a hit on a folded track is unfolded and in sight, and what is known of it, too", async () => {
+  const visit = await open("?find=Optimizer.step");
+  await pictureOf(visit);
+  const titles = visit.page.locator(".pane-title[aria-expanded=true]");
+  while ((await titles.count()) > 0) await titles.last().click();
+  await visit.page.getByRole("search").getByRole("button", { name: "Next hit" }).click();
+  await pictureOf(visit);
+  const title = visit.page.locator(".pane-title[aria-expanded=true]");
+  expect(await title.count()).toBe(1);
+  await expect.poll(async () => inWindow(visit.page.getByRole("heading", { name: /^Optimizer\.step/ }))).toBe(true);
+  // Its track can be folded again.
+  await title.click();
+  await visit.settle();
+  expect(await title.count()).toBe(0);
+  await visit.close();
+});
+
+test("the last lane is scrolled to", async () => {
+  const visit = await open("?find=Optimizer.step");
+  await pictureOf(visit);
+  const scrolled = () => visit.page.locator(".pane-scroller").evaluate((scroller) => scroller.scrollTop);
+  expect(await scrolled()).toBe(0);
+  await visit.page.getByRole("search").getByRole("button", { name: "Previous hit" }).click();
+  await pictureOf(visit);
+  expect(await scrolled()).toBeGreaterThan(0);
+  await visit.close();
+});
+
+/** Whether all of an element is within the window. */
+const inWindow = (element: Locator): Promise<boolean> =>
+  element.evaluate((one) => {
+    const box = one.getBoundingClientRect();
+    return box.top >= 0 && box.bottom <= innerHeight;
+  });

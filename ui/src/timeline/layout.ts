@@ -75,6 +75,18 @@ export function laneAt(layout: Layout, y: number): LaneBox | null {
 export const boxOfLane = (layout: Layout, lane: number): LaneBox | null =>
   layout.lanes.find((box) => box.lane === lane) ?? null;
 
+export const trackOfLane = (tracks: Track[], lane: number): Track | null =>
+  tracks.find((track) => track.first_lane <= lane && lane < track.first_lane + track.lanes) ?? null;
+
+/** How far to scroll to see a lane, with a title's height around it; no further than needed.
+ *
+ * @param top  how far it is scrolled now
+ * @param height  of what is seen */
+export function scrollTo(lane: LaneBox, top: number, height: number): number {
+  const first = Math.max(0, lane.y - TITLE_HEIGHT);
+  return Math.min(first, Math.max(top, lane.y + lane.height + TITLE_HEIGHT - height));
+}
+
 /** Long lists of threads begin folded, so that one sees what matters first. */
 export function foldedAtFirst(tracks: Track[]): Set<number> {
   const MOST_LANES = 60;

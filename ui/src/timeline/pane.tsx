@@ -7,7 +7,7 @@ import { valueOf } from "./counter_scale";
 import { drawLabels, drawMarked, drawRuler, drawScales, drawStepLines } from "./draw_over";
 import { Drawing } from "./drawing";
 import { listenToGestures } from "./gestures";
-import { foldedAtFirst, laneAt, type LaneBox, lanesBetween, type Layout, layoutTracks, TITLE_HEIGHT } from "./layout";
+import { boxOfLane, foldedAtFirst, laneAt, type LaneBox, lanesBetween, type Layout, layoutTracks, scrollTo, trackOfLane } from "./layout";
 import { type PaintInput, paintLanes, placeAt } from "./paint";
 import { legendOf, makePalette } from "./palette";
 import type { SharedView } from "./shared_view";
@@ -179,6 +179,19 @@ export function Pane(props: PaneProps) {
   }, [timeline, shared]);
   useEffect(() => drawing.current?.schedule(), [timeline, layout, palette, props.found, props.selected, props.links, props.range]);
 
+  // What is selected is in sight, however one came to it: unfolded first, where it must be. Once, so that its track can be folded.
+  const shown = useRef<Selected | null>(null);
+  useEffect(() => {
+    const { selected } = props;
+    const element = scroller.current;
+    if (selected === null || selected === shown.current || element === null) return;
+    const track = trackOfLane(timeline.tracks, selected.lane);
+    if (track !== null && folded.has(track.id)) return setFolded(new Set([...folded].filter((id) => id !== track.id)));
+    shown.current = selected;
+    const lane = boxOfLane(layout, selected.lane);
+    if (lane !== null) element.scrollTop = scrollTo(lane, element.scrollTop, element.clientHeight);
+  }, [props.selected, layout]);
+
   /** To the span before or behind on its lane, or to a lane above or below. */
   const walk = (sideways: number, down: number) => {
     const span = latest.current.props.selected;
@@ -195,9 +208,6 @@ export function Pane(props: PaneProps) {
         if (selectAt(lane, from + (sideways * reach * perPixel) / 2, (reach * perPixel) / 2)) break;
       }
     }
-    const top = lane.y - TITLE_HEIGHT;
-    const element = scroller.current;
-    if (element !== null && (top < element.scrollTop || lane.y + lane.height > element.scrollTop + element.clientHeight)) element.scrollTop = top;
   };
 
   const onKeyDown = (event: KeyboardEvent) => {

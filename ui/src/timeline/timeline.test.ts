@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import type { Track } from "../api/timeline";
 import { scaleTexts, seenOf } from "./counter_scale";
-import { foldedAtFirst, laneAt, lanesBetween, layoutTracks, TITLE_HEIGHT } from "./layout";
+import { foldedAtFirst, laneAt, lanesBetween, layoutTracks, scrollTo, TITLE_HEIGHT, trackOfLane } from "./layout";
 import { labelsOf, paintLanes, placeAt } from "./paint";
 import { fillOf, makePalette } from "./palette";
 import { decodeTile, levelOf, TileCache, tilesOf } from "./tiles";
@@ -79,6 +79,21 @@ describe("layout", () => {
     expect(laneAt(layout, 1)).toBeNull();
     expect(lanesBetween(layout, layout.lanes[1]!.y, layout.lanes[1]!.y + 1).map((box) => box.lane)).toEqual([1]);
     expect(lanesBetween(layout, 0, layout.height)).toHaveLength(3);
+  });
+
+  test("one scrolls no further than a lane needs", () => {
+    const lane = layout.lanes[2]!;
+    expect(scrollTo(lane, 0, 500)).toBe(0);
+    expect(scrollTo(lane, 0, 100)).toBe(lane.y + lane.height + TITLE_HEIGHT - 100);
+    expect(scrollTo(lane, 400, 100)).toBe(lane.y - TITLE_HEIGHT);
+    // Where not all has room: the top of it.
+    expect(scrollTo(lane, 0, 10)).toBe(lane.y - TITLE_HEIGHT);
+  });
+
+  test("the track of a lane, also of one that is folded", () => {
+    const tracks = [track(0, 2, "stream"), track(1, 3)];
+    expect(trackOfLane(tracks, 12)?.id).toBe(1);
+    expect(trackOfLane(tracks, 2)).toBeNull();
   });
 
   test("many threads begin folded, streams never", () => {

@@ -60,7 +60,7 @@ function RangePanel({ range, tracks, onShow, onDrop }: { range: Range; tracks: T
   const length = Math.max(1, range.to_ns - range.from_ns);
   const share = (ns: number) => `${formatNs(ns)} (${formatPercent((100 * ns) / length)})`;
   return (
-    <section class="card" aria-labelledby="range" aria-live="polite">
+    <section class="card timeline-panel" aria-labelledby="range" aria-live="polite">
       <h2 id="range">{formatNs(length)} selected</h2>
       <p>
         <button type="button" onClick={onShow}>
@@ -90,7 +90,7 @@ function RangePanel({ range, tracks, onShow, onDrop }: { range: Range; tracks: T
 
 function SpanPanel({ selected, span, onGo }: { selected: Selected; span: Span | null; onGo: (place: SpanPlace) => void }) {
   return (
-    <section class="card" aria-labelledby="span" aria-live="polite">
+    <section class="card timeline-panel" aria-labelledby="span" aria-live="polite">
       <h2 id="span">{span?.name ?? (selected.label || "A span")}</h2>
       <p>
         <strong>{formatNs(span?.duration_ns ?? selected.duration_ns)}</strong> from {formatNs(span?.start_ns ?? selected.start_ns)} on.
@@ -323,7 +323,7 @@ function ForecastPane({ forecast, shared, onFailure }: { forecast: Tracks; share
         shared={shared}
         found={null}
         selected={selected}
-        links={[]}
+        links={NO_LINKS}
         range={null}
         onSelect={setSelected}
         onRange={() => {}}
