@@ -4,6 +4,7 @@ import { scaleTexts, seenOf } from "./counter_scale";
 import { foldedAtFirst, laneAt, lanesBetween, layoutTracks, scrollTo, TITLE_HEIGHT, trackOfLane } from "./layout";
 import { labelsOf, paintLanes, placeAt } from "./paint";
 import { fillOf, makePalette } from "./palette";
+import { shareOfList, titleOf } from "./range_texts";
 import { decodeTile, levelOf, TileCache, tilesOf } from "./tiles";
 import { clamp, marksOf, pan, readViewport, writeViewport, zoom } from "./viewport";
 
@@ -239,5 +240,19 @@ describe("the scale of a counter", () => {
     expect(scaleTexts(loss, { least: 0, most: 12 })).toEqual(["0 to 12; full height -4 to 12", "0 to 12"]);
     expect(scaleTexts({ ...counter, maximum: 93, unit: "%" }, null)).toEqual(["full height 93.0 %"]);
     expect(scaleTexts({ ...counter, maximum: 7, unit: null }, { least: 0, most: 7 })).toEqual(["0 to 7"]);
+  });
+});
+
+describe("the sums of a stretch", () => {
+  test("tell streams of two GPUs apart", () => {
+    const streams = [0, 1].map((id): Track => ({ ...track(id, 1, "stream"), name: "stream 7", group: `GPU ${id}` }));
+    expect(streams.map((stream) => titleOf(streams, stream.id))).toEqual(["stream 7 GPU 0", "stream 7 GPU 1"]);
+    expect(titleOf([track(3, 1)], 3)).toBe("track 3");
+  });
+
+  test("say how many names they leave out", () => {
+    expect(shareOfList(12, 12)).toBe("");
+    expect(shareOfList(12, 40)).toBe("; the 12 longest of 40 names");
+    expect(shareOfList(12, 200)).toBe("; the 12 longest of 200 names or more");
   });
 });

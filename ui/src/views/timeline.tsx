@@ -4,6 +4,7 @@ import { embeddedAnswers } from "../api/embedded";
 import { formatCount, formatNs, formatPercent } from "../format";
 import { Pane, type Selected } from "../timeline/pane";
 import { SearchBox } from "../timeline/search_box";
+import { shareOfList, titleOf } from "../timeline/range_texts";
 import { SharedView } from "../timeline/shared_view";
 import { around, readViewport, type Viewport, writeViewport } from "../timeline/viewport";
 import type { ViewProps } from "./registry";
@@ -22,12 +23,14 @@ function firstView(tracks: Tracks): Viewport {
   return { begin: first.start_ns, end: last.start_ns + last.wall_ns };
 }
 
+const SHOWN_NAMES = 12;
+
 function Totals({ title, rows, length }: { title: string; rows: NameTotal[]; length: number }) {
-  const SHOWN = 12;
   if (rows.length === 0) return null;
+  const shown = rows.slice(0, SHOWN_NAMES);
   return (
     <table class="totals">
-      <caption>{title}</caption>
+      <caption>{title + shareOfList(shown.length, rows.length)}</caption>
       <thead>
         <tr>
           <th scope="col">name</th>
@@ -43,7 +46,7 @@ function Totals({ title, rows, length }: { title: string; rows: NameTotal[]; len
         </tr>
       </thead>
       <tbody>
-        {rows.slice(0, SHOWN).map((row) => (
+        {shown.map((row) => (
           <tr key={row.label}>
             <th scope="row">{row.label}</th>
             <td class="number">{formatNs(row.total_ns)}</td>
@@ -73,7 +76,7 @@ function RangePanel({ range, tracks, onShow, onDrop }: { range: Range; tracks: T
       <ul>
         {range.streams.map((stream) => (
           <li key={stream.track}>
-            {tracks.tracks[stream.track]?.name}: busy {share(stream.busy_ns)}; idle as work was launched too late {share(stream.idle_for_host_ns)}, idle for other GPU work{" "}
+            {titleOf(tracks.tracks, stream.track)}: busy {share(stream.busy_ns)}; idle as work was launched too late {share(stream.idle_for_host_ns)}, idle for other GPU work{" "}
             {share(stream.idle_for_others_ns)}
             {stream.idle_unknown_ns > 0 && `, idle for reasons that were not recorded ${share(stream.idle_unknown_ns)}`}
             {stream.idle_others_work_ns > 0 && `; nothing to do while another stream works ${share(stream.idle_others_work_ns)}`}.
