@@ -148,6 +148,46 @@ test("the last lane is scrolled to", async () => {
   await visit.close();
 });
 
+test("keys act wherever the focus is, but in a field", async () => {
+  const visit = await open("?t=20000000-60000000");
+  const { keyboard } = visit.page;
+  const lengthAfter = async (key: string) => {
+    await keyboard.press(key);
+    const [begin, end] = await stretchOf(visit);
+    return end - begin;
+  };
+  expect(await visit.page.evaluate(() => document.activeElement === document.body)).toBe(true);
+  const closer = await lengthAfter("w");
+  expect(closer).toBeLessThan(30e6);
+  const [before] = await stretchOf(visit);
+  await keyboard.press("d");
+  expect((await stretchOf(visit))[0]).toBeGreaterThan(before);
+  // On the canvas, once and not twice.
+  await canvasOf(visit).focus();
+  expect(await lengthAfter("s")).toBeCloseTo(40e6, -3);
+  await keyboard.press("/");
+  expect(await visit.page.getByRole("searchbox").evaluate((box) => box === document.activeElement)).toBe(true);
+  const [stays] = await stretchOf(visit);
+  await keyboard.type("wasd");
+  expect((await stretchOf(visit))[0]).toBe(stays);
+  expect(await visit.page.getByRole("searchbox").inputValue()).toBe("wasd");
+  await visit.close();
+});
+
+test("a stretch is measured without a pointer, and let go", async () => {
+  const visit = await open("?t=20000000-60000000");
+  await visit.page.getByRole("button", { name: "Measure what is shown" }).focus();
+  await visit.page.keyboard.press("Enter");
+  const heading = visit.page.getByRole("heading", { name: "40 ms selected" });
+  await heading.waitFor();
+  expect(await inWindow(heading)).toBe(true);
+  expect(await visit.page.locator("main").innerText()).toContain("stream 7 GPU 0 NVIDIA H200: busy");
+  expect(await visit.page.locator("main").innerText()).toMatch(/the 12 longest of \d+ names/);
+  await visit.page.keyboard.press("Escape");
+  await heading.waitFor({ state: "detached" });
+  await visit.close();
+});
+
 /** Whether all of an element is within the window. */
 const inWindow = (element: Locator): Promise<boolean> =>
   element.evaluate((one) => {

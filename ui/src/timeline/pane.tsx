@@ -7,13 +7,14 @@ import { valueOf } from "./counter_scale";
 import { drawLabels, drawMarked, drawRuler, drawScales, drawStepLines } from "./draw_over";
 import { Drawing } from "./drawing";
 import { listenToGestures } from "./gestures";
+import { act } from "./keys";
 import { boxOfLane, foldedAtFirst, laneAt, type LaneBox, lanesBetween, type Layout, layoutTracks, scrollTo, trackOfLane } from "./layout";
 import { type PaintInput, paintLanes, placeAt } from "./paint";
 import { legendOf, makePalette } from "./palette";
 import type { SharedView } from "./shared_view";
 import { stepsSeen } from "./steps";
 import { TileCache } from "./tiles";
-import { around, lengthOf, pan, type Viewport, zoom } from "./viewport";
+import { around, lengthOf, type Viewport } from "./viewport";
 import "./pane.css";
 
 /** A span of this drawing; no label where it was too short for one. */
@@ -210,14 +211,9 @@ export function Pane(props: PaneProps) {
     }
   };
 
-  const onKeyDown = (event: KeyboardEvent) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const view = ownView();
-    const actions: Record<string, () => void> = {
-      w: () => setOwnView(zoom(view, 0.7, 0.5)),
-      s: () => setOwnView(zoom(view, 1 / 0.7, 0.5)),
-      a: () => setOwnView(pan(view, -0.2)),
-      d: () => setOwnView(pan(view, 0.2)),
+  // Those that are about this drawing; W A S D move all of them (views/timeline.tsx).
+  const onKeyDown = (event: KeyboardEvent) =>
+    act(event, {
       f: () => {
         const span = latest.current.props.selected;
         if (span !== null) setOwnView(around(span.start_ns, span.duration_ns));
@@ -230,12 +226,7 @@ export function Pane(props: PaneProps) {
         latest.current.props.onSelect(null);
         latest.current.props.onRange(null);
       },
-    };
-    const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
-    if (action === undefined) return;
-    event.preventDefault();
-    action();
-  };
+    });
 
   const fold = (id: number) => {
     const next = new Set(folded);

@@ -6,7 +6,7 @@ import { labelsOf, paintLanes, placeAt } from "./paint";
 import { fillOf, makePalette } from "./palette";
 import { shareOfList, titleOf } from "./range_texts";
 import { decodeTile, levelOf, TileCache, tilesOf } from "./tiles";
-import { clamp, marksOf, pan, readViewport, writeViewport, zoom } from "./viewport";
+import { clamp, clip, marksOf, pan, readViewport, writeViewport, zoom } from "./viewport";
 
 const track = (id: number, lanes: number, kind: Track["kind"] = "thread"): Track => ({
   id,
@@ -53,6 +53,11 @@ describe("viewport", () => {
     expect(clamp(pan({ begin: 0, end: 1e5 }, 100), 1e6)).toEqual({ begin: 9.2e5, end: 1.02e6 });
     const shortest = clamp({ begin: 500, end: 501 }, 1e6);
     expect(shortest.end - shortest.begin).toBe(50);
+  });
+
+  test("what is measured lies in the trace", () => {
+    expect(clip({ begin: -2e4, end: 1.02e6 }, 1e6)).toEqual({ begin: 0, end: 1e6 });
+    expect(clip({ begin: 10, end: 20 }, 1e6)).toEqual({ begin: 10, end: 20 });
   });
 
   test("the address keeps it, and takes nothing else", () => {

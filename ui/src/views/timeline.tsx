@@ -2,11 +2,12 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { fetchRange, fetchSearch, fetchSpan, fetchTimeline, type NameTotal, type Range, type Search, type Span, type SpanPlace, type Timeline as Tracks } from "../api/timeline";
 import { embeddedAnswers } from "../api/embedded";
 import { formatCount, formatNs, formatPercent } from "../format";
+import { listenToKeys } from "../timeline/keys";
 import { Pane, type Selected } from "../timeline/pane";
 import { SearchBox } from "../timeline/search_box";
 import { shareOfList, titleOf } from "../timeline/range_texts";
 import { SharedView } from "../timeline/shared_view";
-import { around, readViewport, type Viewport, writeViewport } from "../timeline/viewport";
+import { around, clip, pan, readViewport, type Viewport, writeViewport, zoom } from "../timeline/viewport";
 import type { ViewProps } from "./registry";
 import "./timeline.css";
 
@@ -176,16 +177,6 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report"> & { 
   }, [state.query.t]);
 
   useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      if (event.key !== "/" || event.target instanceof HTMLInputElement) return;
-      event.preventDefault();
-      searchBox.current?.focus();
-    };
-    addEventListener("keydown", onKey);
-    return () => removeEventListener("keydown", onKey);
-  }, []);
-
-  useEffect(() => {
     setSpan(null);
     if (selected === null || isFile) return;
     const abort = new AbortController();
@@ -232,6 +223,22 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report"> & { 
     setSelected({ ...place, count: 1, style: 0 });
     shared.set(around(place.start_ns, place.duration_ns));
   };
+  useEffect(
+    () =>
+      listenToKeys({
+        w: () => shared.set(zoom(shared.view, 0.7, 0.5)),
+        s: () => shared.set(zoom(shared.view, 1 / 0.7, 0.5)),
+        a: () => shared.set(pan(shared.view, -0.2)),
+        d: () => shared.set(pan(shared.view, 0.2)),
+        f: () => selected !== null && shared.set(around(selected.start_ns, selected.duration_ns)),
+        "/": () => searchBox.current?.focus(),
+        Escape: () => {
+          setSelected(null);
+          setRange(null);
+        },
+      }),
+    [shared, selected],
+  );
   const set = (query: Record<string, string>, replace = false) => go({ ...state, query: { ...state.query, ...query } }, replace);
   const found = useMemo(() => (search === null ? null : new Set(search.names)), [search]);
 
@@ -258,6 +265,11 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report"> & { 
             ))}
           </select>
         </label>
+        {!isFile && (
+          <button type="button" onClick={() => setRange(clip(shared.view, tracks.length_ns))}>
+            Measure what is shown
+          </button>
+        )}
         <label hidden={isFile}>
           Forecast below{" "}
           <select value={scenario} onChange={(event) => set({ scenario: event.currentTarget.value })}>
@@ -303,7 +315,7 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report"> & { 
         </p>
       )}
       <p class="dim">
-        Drag to move, Ctrl and the wheel or two fingers to zoom, Shift and drag to measure a stretch. Keys: W A S D, F for what is selected, / to search, arrows from span to span.
+        Drag to move, Ctrl and the wheel or two fingers to zoom, Shift and drag to measure a stretch. Keys, but in a field: W A S D, F for what is selected, / to search, arrows from span to span.
       </p>
     </>
   );
