@@ -1,9 +1,10 @@
-// All that the mouse can do, the keyboard can: in the order of the page, and one sees where one is.
+// Without a mouse: the controls of every view are reached in the order of the page, one sees where one is, and a view that is opened
+// begins at its top. What one does with them is tried on some; the timeline's keys are in timeline.test.ts.
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startUi, type Ui } from "./support/program";
 import { RESNET } from "./support/traces";
-import { launch, Visit } from "./support/visit";
+import { launch, NARROW, Visit } from "./support/visit";
 
 /** Of a view: those behind are like those before. */
 const STEPS = 40;
@@ -130,5 +131,41 @@ test("Space switches a change on and off, and the answer follows", async () => {
   await visit.page.keyboard.press("Space");
   await visit.page.locator(".answer").waitFor({ state: "detached" });
   expect(await box.isChecked()).toBe(false);
+  await visit.close();
+});
+
+test("an operator of the roofline is picked by its name", async () => {
+  const visit = await Visit.open(browser, `${ui.link}#roofline`);
+  const name = visit.page.locator("button.long-name").nth(1);
+  const operator = await name.innerText();
+  await name.focus();
+  await visit.page.keyboard.press("Enter");
+  await visit.settle();
+  expect(visit.page.url()).toContain(`operator=${operator.replaceAll(":", "%3A")}`);
+  const row = visit.page.locator("button.long-name");
+  expect(await row.allInnerTexts()).toEqual([operator]);
+  expect(await row.getAttribute("aria-pressed")).toBe("true");
+  await row.press("Enter");
+  await visit.settle();
+  expect(await row.count()).toBeGreaterThan(1);
+  await visit.close();
+});
+
+test("a view that is opened begins at its top, with the focus on its heading; the first is left as it is", async () => {
+  const visit = await Visit.open(browser, ui.link, { viewport: NARROW });
+  const place = () => visit.page.evaluate(() => ({ at: document.activeElement?.tagName, scrolled: scrollY }));
+  expect(await place()).toEqual({ at: "BODY", scrolled: 0 });
+  await visit.page.getByRole("button", { name: /^Try it/ }).first().click();
+  await visit.settle();
+  expect(await place()).toEqual({ at: "H2", scrolled: 0 });
+  await visit.show("Timeline");
+  expect((await place()).at).toBe("MAIN");
+  // A question of the same view keeps both.
+  await visit.show("Roofline");
+  const name = visit.page.locator("button.long-name").first();
+  await name.scrollIntoViewIfNeeded();
+  await name.click();
+  await visit.settle();
+  expect(await place()).toMatchObject({ at: "BUTTON" });
   await visit.close();
 });

@@ -5,6 +5,7 @@ import { useRun } from "./api/use_run";
 import { useStateOfFiles } from "./api/use_state_of_files";
 import { Boundary } from "./components/boundary";
 import { RunButton, RunPanel } from "./components/run_panel";
+import { useViewFocus } from "./components/use_view_focus";
 import { readState, type UrlState, withView, writeState } from "./model/url_state";
 import { VIEW_IDS, VIEWS } from "./views/registry";
 
@@ -16,6 +17,7 @@ export function App() {
   const report = shownReport?.report ?? null;
   const [catalogue, setCatalogue] = useState<Scenario[] | null>(null);
   const [error, setError] = useState("");
+  useViewFocus(state.view);
 
   useEffect(() => {
     const follow = () => setState(readState(location.hash, VIEW_IDS));

@@ -5,9 +5,23 @@ import { Facts } from "../components/facts";
 import { formatByteRate, formatFlopRate, formatFlopTick, formatIntensity, formatNumber, formatPercent, formatUs } from "../format";
 import { type Placed, placedOf, rooflineSeries } from "../model/roofline";
 import type { ViewProps } from "./registry";
+import "./roofline.css";
 
-const COLUMNS: Column<Placed>[] = [
-  { key: "name", title: "Operator", cell: (row) => row.name, kind: "name" },
+const nameOf = (one: Placed) => (one.rank === null ? one.name : `${one.name} (rank ${one.rank})`);
+
+/** By name, which is a button: what a click on a dot does, keys do there. */
+const columnsOf = (picked: string, pick: (operator: string) => void): Column<Placed>[] => [
+  {
+    key: "name",
+    title: "Operator",
+    cell: (row) => row.name,
+    kind: "name",
+    draw: (row) => (
+      <button type="button" class="long-name operator-name" aria-pressed={nameOf(row) === picked} title="Show it alone, or with all" onClick={() => pick(nameOf(row) === picked ? "" : nameOf(row))}>
+        {row.name}
+      </button>
+    ),
+  },
   { key: "rank", title: "Rank", cell: (row) => row.rank, format: String, varies: true },
   { key: "total", title: "GPU time", cell: (row) => row.totalUs, format: formatUs },
   { key: "share", title: "Share", meaning: "Of all GPU time", cell: (row) => row.sharePct, format: formatPercent, kind: "share" },
@@ -18,8 +32,6 @@ const COLUMNS: Column<Placed>[] = [
   { key: "work", title: "Achieved", cell: (row) => row.flopsPerS, format: formatFlopRate },
   { key: "traffic", title: "Memory", meaning: "Least traffic over time", cell: (row) => row.bytesPerS, format: formatByteRate },
 ];
-
-const nameOf = (one: Placed) => (one.rank === null ? one.name : `${one.name} (rank ${one.rank})`);
 
 export function Roofline({ report, state, go }: ViewProps) {
   const { efficiency } = report;
@@ -76,7 +88,7 @@ export function Roofline({ report, state, go }: ViewProps) {
               </button>
             )}
           </p>
-          <DataTable label="Operators under their roofs" columns={COLUMNS} rows={shown} order={order} onOrder={onOrder} />
+          <DataTable label="Operators under their roofs" columns={columnsOf(picked, pick)} rows={shown} order={order} onOrder={onOrder} />
         </>
       )}
     </>
