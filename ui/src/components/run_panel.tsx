@@ -41,7 +41,8 @@ export function RunPanel({ state }: { state: RunState }) {
           {refused}
         </p>
       )}
-      <section class={isOpen ? "card run-panel" : "run-panel dim"} aria-label="Recording" hidden={told === null}>
+      {/* Never hidden: what is said where nothing was shown would not be read out. */}
+      <section class={told === null ? "run-panel-silent" : isOpen ? "card run-panel" : "run-panel dim"} aria-label={told === null ? undefined : "Recording"}>
         <p>
           {/* Read out when it changes, which the time does each second. */}
           <span role="status" class={told?.isBad ? "error" : ""}>
