@@ -56,13 +56,6 @@ async function open<T>(steps: number, use: (visit: Visit, folder: string) => Pro
 const again = (visit: Visit) => visit.page.getByRole("banner").getByRole("button", { name: "Record again" });
 const status = (visit: Visit) => visit.page.getByRole("status");
 
-test("what will be said of a run is heard from its first word on", () =>
-  open(30, async (visit) => {
-    expect(await status(visit).count()).toBe(1); // Hidden, it would not be found.
-    expect(await status(visit).innerText()).toBe("");
-    expect(await visit.page.getByRole("region", { name: "Recording" }).count()).toBe(0);
-  }));
-
 /** The step as the overview heads it. */
 const stepShown = (visit: Visit) => visit.page.locator("#step").innerText();
 
@@ -70,6 +63,13 @@ const hasTorch = spawnSync(PYTHON, ["-c", "import torch"]).status === 0;
 if (!hasTorch) process.stderr.write(`!! ${PYTHON} has no torch, the tests of --run are SKIPPED; tools/setup installs it\n`);
 
 describe.skipIf(!hasTorch)("a program that is recorded again", () => {
+  test("what will be said of a run is heard from its first word on", () =>
+    open(30, async (visit) => {
+      expect(await status(visit).count()).toBe(1); // Hidden, it would not be found.
+      expect(await status(visit).innerText()).toBe("");
+      expect(await visit.page.getByRole("region", { name: "Recording" }).count()).toBe(0);
+    }));
+
   test("a press shows the new step, and what changed", () =>
     open(20, async (visit, folder) => {
       const slow = await stepShown(visit);
