@@ -188,6 +188,17 @@ test("a stretch is measured without a pointer, and let go", async () => {
   await visit.close();
 });
 
+test("each finding's link leads to events", async () => {
+  const visit = await Visit.open(browser, ui.link);
+  const links = await visit.page.locator('main a[href*="find="]').evaluateAll((all) => all.map((link) => link.getAttribute("href") ?? ""));
+  expect(links.length).toBeGreaterThan(2);
+  for (const link of links) {
+    await goTo(visit, link);
+    expect(await visit.page.getByRole("search").locator("[aria-live]").innerText(), link).toMatch(/^[\d,]+ spans?,/);
+  }
+  await visit.close();
+});
+
 /** Whether all of an element is within the window. */
 const inWindow = (element: Locator): Promise<boolean> =>
   element.evaluate((one) => {

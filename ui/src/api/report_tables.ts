@@ -21,6 +21,16 @@ export interface KernelRow extends TimedRow {
   tensor_cores: string | null;
 }
 
+/** Gaps of a stream by what it waited for, whoever worked meanwhile. */
+export interface IdleRow {
+  rank: number | null;
+  device: number;
+  stream: number;
+  host_wait_ms: number | null;
+  kernel_wait_ms: number | null;
+  other_ms: number | null;
+}
+
 /** Operators and layers. */
 export interface AttributedRow extends TimedRow {
   host_us: number | null;
@@ -148,6 +158,7 @@ export interface InputWait {
 
 export interface ReportTables {
   gpu_time: GpuTimeRow[];
+  idle: IdleRow[];
   classes: TimedRow[];
   kernels: KernelRow[];
   operators: AttributedRow[];

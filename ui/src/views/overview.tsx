@@ -1,9 +1,10 @@
+import { embeddedAnswers } from "../api/embedded";
 import type { Finding, Scenario } from "../api/types";
 import { Bar } from "../components/bar";
 import { ChangeSince } from "../components/change_since";
 import { formatCount, formatMs, formatPercent, formatSentence } from "../format";
 import { partsOf } from "../model/breakdown";
-import { eventsOf } from "../model/finding_events";
+import { eventsOf, type FindingEvents } from "../model/finding_events";
 import { namesOf, scenarioIn } from "../model/scenario";
 import { writeState } from "../model/url_state";
 import type { ViewProps } from "./registry";
@@ -22,13 +23,13 @@ const VERDICTS: Record<string, string> = {
 
 interface CardProps {
   finding: Finding;
+  events: FindingEvents | null;
   catalogue: Scenario[];
   onTry: (scenario: string) => void;
 }
 
-function FindingCard({ finding, catalogue, onTry }: CardProps) {
+function FindingCard({ finding, events, catalogue, onTry }: CardProps) {
   const scenario = scenarioIn(finding.whatif ?? "", catalogue);
-  const events = eventsOf(finding.id);
   return (
     <li class="card finding">
       <h3>{formatSentence(finding.title)}</h3>
@@ -56,7 +57,7 @@ function FindingCard({ finding, catalogue, onTry }: CardProps) {
           Check it: <code>{finding.check}</code>
         </p>
       </details>
-      {events !== null && <a href={writeState({ view: "timeline", query: { find: events } })}>Its events in the timeline</a>}
+      {events !== null && <a href={writeState({ view: "timeline", query: { find: events.find } })}>{events.title}</a>}
       {scenario !== "" && (
         <p>
           <button type="button" title={scenario} onClick={() => onTry(scenario)}>
@@ -72,6 +73,7 @@ export function Overview({ report, catalogue, go }: ViewProps) {
   const onTry = (scenario: string) => go({ view: "what-if", query: { scenario } });
   const { steps, bottleneck, health } = report;
   const breakdown = report.step_breakdown;
+  const isFile = embeddedAnswers() !== null; // Where nothing can be searched for.
   return (
     <>
       <section aria-labelledby="verdict" class="card">
@@ -130,7 +132,7 @@ export function Overview({ report, catalogue, go }: ViewProps) {
         ) : (
           <ol class="findings">
             {report.findings.map((finding) => (
-              <FindingCard key={finding.id} finding={finding} catalogue={catalogue} onTry={onTry} />
+              <FindingCard key={finding.id} finding={finding} events={isFile ? null : eventsOf(finding.id, report)} catalogue={catalogue} onTry={onTry} />
             ))}
           </ol>
         )}
