@@ -92,7 +92,7 @@ export interface Forecast {
 export interface WhatIf {
   schema: string;
   why?: string | null;
-  baseline: { corrected_step_ms: number | null; calibration: string | null } | null;
+  baseline: { corrected_step_ms: number | null; steps_note: string | null } | null;
   scenarios: Forecast[];
   abstaining?: { name: string; why: string }[]; // Of a ranking: those that do not apply.
 }

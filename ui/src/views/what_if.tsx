@@ -7,6 +7,7 @@ import { Slider } from "../components/slider";
 import { useDraft } from "../components/use_draft";
 import { Waterfall } from "../components/waterfall";
 import { formatBytes, formatCount, formatMs, formatRate, formatSentence, formatSpeedup } from "../format";
+import { isWhole, notesOf, sentenceOf } from "../model/baseline";
 import type { ChartSeries } from "../model/chart";
 import { rangeOf } from "../model/key_range";
 import { choiceOf, defaultsOf, groupsOf, textOf } from "../model/scenario";
@@ -41,14 +42,14 @@ function KeyInput({ name, item, value, batch, onValue }: KeyInputProps) {
 }
 
 /** The answer to one combination, as large as it deserves. */
-function Result({ forecast, baseline }: { forecast: Forecast; baseline: number }) {
+function Result({ forecast, baseline, whole }: { forecast: Forecast; baseline: number; whole: boolean }) {
   const { low, mid, high } = forecast.step_ms;
   const rate = forecast.batch_curve?.points.find((point) => point.step_ms === mid)?.samples_per_s;
   if (!forecast.applies || mid === null) return <p>Cannot be told: {forecast.why}</p>;
   return (
     <>
       <p class="answer">
-        <strong>{formatMs(mid)}</strong> a step, <strong>{formatSpeedup(forecast.speedup)}</strong>
+        <strong>{formatMs(mid)}</strong> {whole ? "in all" : "a step"}, <strong>{formatSpeedup(forecast.speedup)}</strong>
         {rate !== undefined && `, ${formatRate(rate, "samples")}`}
       </p>
       <p class="dim">
@@ -166,7 +167,9 @@ export function WhatIf({ report, catalogue, state, go }: ViewProps) {
   const parts = useAnswer<Answer>(settled.current === "" ? null : settled.current);
 
   const whole = answer?.scenarios[0];
-  const baseline = answer?.baseline?.corrected_step_ms ?? ranking?.baseline?.corrected_step_ms ?? 0;
+  const job = answer?.baseline ?? ranking?.baseline ?? null;
+  const baseline = job?.corrected_step_ms ?? 0;
+  const notes = job === null ? [] : notesOf(job);
   const shownParts = prefixes.length === 0 ? NONE : parts.answer;
   const partsFit = shownParts !== null && (shownParts === NONE || whole?.name.startsWith(`${shownParts.scenarios[0]?.name}+`) === true);
   const saves = useMemo(
@@ -205,16 +208,21 @@ export function WhatIf({ report, catalogue, state, go }: ViewProps) {
           <h2 id="result">{scenario === "" ? "What would a change buy?" : scenario}</h2>
           {scenario === "" && (
             <p class="dim">
-              {baseline > 0 && `Now a step takes ${formatMs(baseline)} without the profiler. `}
+              {baseline > 0 && `${sentenceOf(baseline, report.steps)} `}
               Switch changes on; several together are one combination, replayed at once.
             </p>
           )}
           {error !== "" && <p class="error">{formatSentence(error)}</p>}
           {scenario !== "" && whole !== undefined && error === "" && (
             <div class={pending ? "stale" : ""}>
-              <Result forecast={whole} baseline={baseline} />
+              <Result forecast={whole} baseline={baseline} whole={isWhole(report.steps)} />
             </div>
           )}
+          {notes.map((note) => (
+            <p key={note}>
+              <span class="severity warning">Steps.</span> {note}
+            </p>
+          ))}
           {scenario !== "" && answer === null && error === "" && <p class="dim">Replaying …</p>}
           {scenario !== "" && (
             <button type="button" onClick={() => setScenario("")}>

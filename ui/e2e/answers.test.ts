@@ -1,0 +1,41 @@
+// What views make of answers that few traces have; some are altered on their way from the server.
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { startUi, type Ui } from "./support/program";
+import { RESNET, WITHOUT_STEPS } from "./support/traces";
+import { launch, Visit } from "./support/visit";
+
+let browser: Browser;
+let resnet: Ui;
+beforeAll(async () => {
+  [browser, resnet] = await Promise.all([launch(), startUi(RESNET)]);
+});
+afterAll(() => Promise.all([browser.close(), resnet.stop()]));
+
+const main = (visit: Visit) => visit.page.locator("main").innerText();
+
+/** The page with one of the server's answers altered. */
+async function openWith(view: string, path: string, alter: (answer: any) => void): Promise<Visit> {
+  const visit = await Visit.open(browser, resnet.link);
+  await visit.page.route(`**/api/v1/${path}`, async (route) => {
+    const response = await route.fetch();
+    const answer = await response.json();
+    alter(answer);
+    await route.fulfill({ response, json: answer });
+  });
+  await visit.page.reload();
+  await visit.settle();
+  await visit.show(view);
+  return visit;
+}
+
+test("a recording without steps is not called one in What if", async () => {
+  const ui = await startUi(WITHOUT_STEPS);
+  const visit = await Visit.open(browser, `${ui.link}#what-if`);
+  expect(await main(visit)).not.toContain("Now a step takes");
+  await Promise.all([visit.close(), ui.stop()]);
+
+  const noted = await openWith("What if", "whatif", (answer) => (answer.baseline.steps_note = "two steps were left out"));
+  expect(await main(noted)).toContain("Two steps were left out.");
+  await noted.close();
+});
