@@ -39,3 +39,14 @@ test("a recording without steps is not called one in What if", async () => {
   expect(await main(noted)).toContain("Two steps were left out.");
   await noted.close();
 });
+
+test("two figures for a step have two names, and What if says where they differ", async () => {
+  const visit = await openWith("Overview", "report", (report) => (report.steps.corrected_p50_ms = 34.49));
+  expect(await main(visit)).toContain("Less the profiler's cost: 34.49 ms");
+  await visit.show("What if");
+  expect(await main(visit)).toContain("in the long run, replayed without the profiler");
+  expect(await main(visit)).toContain("The median step, less the profiler's cost, is 34.49 ms");
+  await visit.show("GPUs");
+  expect(await main(visit)).toContain("a step, in the long run, replayed without the profiler");
+  await visit.close();
+});

@@ -21,7 +21,7 @@ export function ChangeSince({ report }: { report: ComparedReport }) {
             {formatMs(steps.beforeMs)} → {formatMs(steps.afterMs)}
           </strong>{" "}
           a step since {before.path}, <strong>{formatSpeedup(steps.afterMs > 0 ? steps.beforeMs / steps.afterMs : null)}</strong>
-          {steps.corrected && <span class="dim"> without the profiler</span>}.{" "}
+          {steps.corrected && <span class="dim"> less the profiler's cost</span>}.{" "}
         </>
       )}
       <a href={writeState({ view: "compare", query: {} })}>What changed</a>

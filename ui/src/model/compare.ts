@@ -53,7 +53,7 @@ export function rowDifferences(before: ComparedReport, after: ComparedReport, ta
     .sort((a, b) => Math.abs(b.deltaMs) - Math.abs(a.deltaMs));
 }
 
-/** The median step: without the profiler where both reports tell it, else as recorded. */
+/** The median step: less the profiler's cost where both reports tell it, else as recorded. */
 export function stepsOf(before: ComparedReport, after: ComparedReport): { beforeMs: number; afterMs: number; corrected: boolean } | null {
   const [b, a] = [before.steps, after.steps];
   if (b.corrected_p50_ms !== null && a.corrected_p50_ms !== null) return { beforeMs: b.corrected_p50_ms, afterMs: a.corrected_p50_ms, corrected: true };

@@ -85,7 +85,7 @@ function Whole({ before, after }: { before: ComparedReport; after: ComparedRepor
           {path(after)} <span class="dim">held back by: {after.bottleneck.verdict}, {formatCount(after.steps.count)} steps</span>
         </dd>
       </dl>
-      {steps !== null && <p class="dim">{steps.corrected ? "Medians, without the profiler." : "Medians, as recorded with the profiler."}</p>}
+      {steps !== null && <p class="dim">{steps.corrected ? "Medians, less the profiler's cost." : "Medians, as recorded with the profiler."}</p>}
       {doubtsOf(before, after).map((doubt) => (
         <p key={doubt}>
           <span class="severity warning">Not alike.</span> {doubt}

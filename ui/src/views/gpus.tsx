@@ -5,6 +5,7 @@ import { usePrediction } from "../api/use_prediction";
 import { Chart } from "../components/chart";
 import { RangeBar } from "../components/range_bar";
 import { formatBytes, formatCount, formatJoules, formatMoney, formatMs, formatMsTick, formatPercent, formatSentence, formatSpeedup } from "../format";
+import { isWhole, replayedAs } from "../model/baseline";
 import type { ChartPoint, ChartSeries } from "../model/chart";
 import { bestOf, comparable, type Cost, costOf, doubtsOf, frontOf, type GpuRow, PRICED_STEPS, rowsOf, sorted, type SortKey, sortOf } from "../model/gpus";
 import "./gpus.css";
@@ -178,7 +179,7 @@ function Table({ rows, sort, onSort, meant, front }: TableProps) {
 const instanceOf = (option: NonNullable<GpuRow["option"]>) =>
   `${option.provider} ${option.instance}, ${option.region}: ${formatMoney(option.price_per_hour, option.currency)} an hour, listed ${option.date} (${option.source})`;
 
-export function Gpus({ state, go }: ViewProps) {
+export function Gpus({ report, state, go }: ViewProps) {
   const { answer, error } = usePrediction();
   const gpus = useAnswer<{ gpus: Gpu[] }>("gpus");
   const [meant, setMeant] = useState("");
@@ -212,7 +213,7 @@ export function Gpus({ state, go }: ViewProps) {
       <section class="card" aria-labelledby="gpus">
         <h2 id="gpus">This job on {rows.length} GPUs</h2>
         <p class="dim">
-          {recorded !== null && `Recorded on ${recorded.name}: ${formatMs(recorded.step_ms.mid)} a step without the profiler. `}
+          {recorded !== null && `Recorded on ${recorded.name}: ${formatMs(recorded.step_ms.mid)} ${isWhole(report.steps) ? "in all" : "a step"}, ${replayedAs(report.steps)}. `}
           {memory === null
             ? `What memory it takes is not known: ${answer.baseline?.no_memory ?? "nothing tells"}.`
             : `It takes ${formatBytes(memory)} of memory at the peak.`}

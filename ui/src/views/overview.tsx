@@ -95,7 +95,7 @@ export function Overview({ report, catalogue, go }: ViewProps) {
         {steps.p50_ms !== null && (
           <p class="dim">
             Median of {formatCount(steps.count)}, from {formatMs(steps.min_ms)} to {formatMs(steps.max_ms)}.
-            {steps.corrected_p50_ms !== null && ` Without the profiler ${formatMs(steps.corrected_p50_ms)}.`}
+            {steps.corrected_p50_ms !== null && ` Less the profiler's cost: ${formatMs(steps.corrected_p50_ms)}.`}
           </p>
         )}
         <ChangeSince report={report} />

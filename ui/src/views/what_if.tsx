@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { BatchCurve, Forecast, Scenario, ScenarioKey, WhatIf as Answer } from "../api/types";
+import type { BatchCurve, Forecast, Report, Scenario, ScenarioKey, WhatIf as Answer } from "../api/types";
 import { useAnswer } from "../api/use_answer";
 import { Bar } from "../components/bar";
 import { Chart } from "../components/chart";
@@ -7,7 +7,7 @@ import { Slider } from "../components/slider";
 import { useDraft } from "../components/use_draft";
 import { Waterfall } from "../components/waterfall";
 import { formatBytes, formatCount, formatMs, formatRate, formatSentence, formatSpeedup } from "../format";
-import { isWhole, notesOf, sentenceOf } from "../model/baseline";
+import { isWhole, notesOf, replayedAs, sentenceOf } from "../model/baseline";
 import type { ChartSeries } from "../model/chart";
 import { rangeOf } from "../model/key_range";
 import { choiceOf, defaultsOf, groupsOf, textOf } from "../model/scenario";
@@ -42,18 +42,18 @@ function KeyInput({ name, item, value, batch, onValue }: KeyInputProps) {
 }
 
 /** The answer to one combination, as large as it deserves. */
-function Result({ forecast, baseline, whole }: { forecast: Forecast; baseline: number; whole: boolean }) {
+function Result({ forecast, baseline, steps }: { forecast: Forecast; baseline: number; steps: Report["steps"] }) {
   const { low, mid, high } = forecast.step_ms;
   const rate = forecast.batch_curve?.points.find((point) => point.step_ms === mid)?.samples_per_s;
   if (!forecast.applies || mid === null) return <p>Cannot be told: {forecast.why}</p>;
   return (
     <>
       <p class="answer">
-        <strong>{formatMs(mid)}</strong> {whole ? "in all" : "a step"}, <strong>{formatSpeedup(forecast.speedup)}</strong>
+        <strong>{formatMs(mid)}</strong> {isWhole(steps) ? "in all" : "a step"}, <strong>{formatSpeedup(forecast.speedup)}</strong>
         {rate !== undefined && `, ${formatRate(rate, "samples")}`}
       </p>
       <p class="dim">
-        {formatMs(low)} to {formatMs(high)}; now {formatMs(baseline)} without the profiler. Memory:{" "}
+        {formatMs(low)} to {formatMs(high)}; now {formatMs(baseline)}, both {replayedAs(steps)}. Memory:{" "}
         {forecast.memory_delta_bytes === null ? "not known" : `${forecast.memory_delta_bytes > 0 ? "+" : ""}${formatBytes(forecast.memory_delta_bytes)}`}.
       </p>
       <p class="why">
@@ -169,7 +169,7 @@ export function WhatIf({ report, catalogue, state, go }: ViewProps) {
   const whole = answer?.scenarios[0];
   const job = answer?.baseline ?? ranking?.baseline ?? null;
   const baseline = job?.corrected_step_ms ?? 0;
-  const notes = job === null ? [] : notesOf(job);
+  const notes = job === null ? [] : notesOf(job, report.steps);
   const shownParts = prefixes.length === 0 ? NONE : parts.answer;
   const partsFit = shownParts !== null && (shownParts === NONE || whole?.name.startsWith(`${shownParts.scenarios[0]?.name}+`) === true);
   const saves = useMemo(
@@ -215,7 +215,7 @@ export function WhatIf({ report, catalogue, state, go }: ViewProps) {
           {error !== "" && <p class="error">{formatSentence(error)}</p>}
           {scenario !== "" && whole !== undefined && error === "" && (
             <div class={pending ? "stale" : ""}>
-              <Result forecast={whole} baseline={baseline} whole={isWhole(report.steps)} />
+              <Result forecast={whole} baseline={baseline} steps={report.steps} />
             </div>
           )}
           {notes.map((note) => (
