@@ -1,7 +1,7 @@
 // What views make of answers that few traces have; some are altered on their way from the server.
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { startUi, type Ui } from "./support/program";
+import { startUi, startUiIn, type Ui, withScratch } from "./support/program";
 import { RESNET, WITHOUT_STEPS } from "./support/traces";
 import { launch, Visit } from "./support/visit";
 
@@ -50,3 +50,13 @@ test("two figures for a step have two names, and What if says where they differ"
   expect(await main(visit)).toContain("a step, in the long run, replayed without the profiler");
   await visit.close();
 });
+
+test("without steps, Compare holds shares against each other", () =>
+  withScratch(async (folder) => {
+    const ui = await startUiIn(folder, WITHOUT_STEPS, RESNET);
+    const visit = await Visit.open(browser, `${ui.link}#compare`);
+    const card = await visit.page.locator("section:has(#rows)").innerText();
+    expect(card).toContain("Shares of the GPU time");
+    expect(card).not.toMatch(/\d ms/);
+    await Promise.all([visit.close(), ui.stop()]);
+  }));

@@ -15,6 +15,7 @@ import {
   formatMsTick,
   formatNs,
   formatPercent,
+  formatPoints,
   formatQuantity,
   formatRate,
   formatSentence,
@@ -97,4 +98,8 @@ test("a sentence begins with a capital letter, and code as it is", () => {
   expect(formatSentence("amp: dtype=zz is not one of fp16|bf16")).toBe("amp: dtype=zz is not one of fp16|bf16");
   expect(formatSentence("tf32 has nothing left to do")).toBe("tf32 has nothing left to do");
   expect(formatSentence("")).toBe("");
+});
+
+test("between two percentages", () => {
+  expect([12.34, -0.06, 0.04].map(formatPoints)).toEqual(["+12.3 points", "−0.1 points", "0 points"]);
 });

@@ -59,6 +59,13 @@ export function formatPercent(percent: number | null): string {
   return `${percent.toFixed(1)} %`;
 }
 
+/** "+1.2 points": between two percentages. */
+export function formatPoints(points: number): string {
+  const text = Math.abs(points).toFixed(1);
+  if (Number(text) === 0) return "0 points";
+  return `${points < 0 ? "−" : "+"}${text} points`;
+}
+
 /** "1.23x". */
 export function formatSpeedup(factor: number | null): string {
   return factor === null ? "not known" : `${factor.toFixed(2)}x`;

@@ -4,7 +4,7 @@ import type { Report } from "../api/types";
 import { partsOf } from "./breakdown";
 
 /** A row of a report's tables: over the whole trace. */
-type TimeRow = Pick<TimedRow, "name" | "rank" | "total_us">;
+type TimeRow = Pick<TimedRow, "name" | "rank" | "total_us" | "share_pct">;
 
 /** What the comparison reads of a report. */
 export interface ComparedReport extends Pick<Report, "steps" | "step_breakdown" | "bottleneck" | "throughput"> {
@@ -14,16 +14,17 @@ export interface ComparedReport extends Pick<Report, "steps" | "step_breakdown" 
   operators: TimeRow[];
 }
 
+/** In milliseconds of a step, or in percent of all GPU time. */
 export interface Difference {
   name: string;
-  beforeMs: number | null; // null: not there.
-  afterMs: number | null;
-  deltaMs: number; // What is not there takes none.
+  before: number | null; // null: not there.
+  after: number | null;
+  delta: number; // What is not there takes none.
 }
 
 const US_PER_MS = 1000;
 
-const deltaOf = (name: string, beforeMs: number | null, afterMs: number | null): Difference => ({ name, beforeMs, afterMs, deltaMs: (afterMs ?? 0) - (beforeMs ?? 0) });
+const deltaOf = (name: string, before: number | null, after: number | null): Difference => ({ name, before, after, delta: (after ?? 0) - (before ?? 0) });
 
 /** Of the median steps, part by part; null: one of them cannot be split. */
 export function partDifferences(before: ComparedReport, after: ComparedReport): Difference[] | null {
@@ -31,26 +32,31 @@ export function partDifferences(before: ComparedReport, after: ComparedReport): 
   const later = partsOf(after.step_breakdown);
   return partsOf(before.step_breakdown)
     .map((part, index) => deltaOf(part.name, part.ms, later[index]?.ms ?? 0))
-    .filter((row) => row.beforeMs !== 0 || row.afterMs !== 0);
+    .filter((row) => row.before !== 0 || row.after !== 0);
 }
 
-/** By name, of a step: of the trace's total, which counts what is between steps, too. */
-function perStep(report: ComparedReport, rows: TimeRow[]): Map<string, number> {
-  const times = new Map<string, number>();
-  const steps = Math.max(1, report.steps.count) * Math.max(1, new Set(rows.map((row) => row.rank)).size);
-  for (const row of rows) times.set(row.name, (times.get(row.name) ?? 0) + (row.total_us ?? 0) / US_PER_MS / steps);
-  return times;
+/** Whether rows are of a step: where one of the two has none, nothing but shares can be held against each other. */
+export const hasSteps = (before: ComparedReport, after: ComparedReport): boolean => before.steps.count > 0 && after.steps.count > 0;
+
+/** By name: the trace's total, which counts what is between steps, too, over steps and ranks; or the mean share of the ranks. */
+function valuesOf(report: ComparedReport, rows: TimeRow[], ofStep: boolean): Map<string, number> {
+  const values = new Map<string, number>();
+  const ranks = Math.max(1, new Set(rows.map((row) => row.rank)).size);
+  const valueOf = (row: TimeRow) => (ofStep ? (row.total_us ?? 0) / US_PER_MS / report.steps.count : (row.share_pct ?? 0));
+  for (const row of rows) values.set(row.name, (values.get(row.name) ?? 0) + valueOf(row) / ranks);
+  return values;
 }
 
 export type Table = "classes" | "kernels" | "operators";
 
-/** Those that differ most first. */
+/** Those that differ most first; in percent where hasSteps() denies steps. */
 export function rowDifferences(before: ComparedReport, after: ComparedReport, table: Table): Difference[] {
-  const [earlier, later] = [perStep(before, before[table]), perStep(after, after[table])];
+  const ofStep = hasSteps(before, after);
+  const [earlier, later] = [valuesOf(before, before[table], ofStep), valuesOf(after, after[table], ofStep)];
   const names = new Set([...earlier.keys(), ...later.keys()]);
   return [...names]
     .map((name) => deltaOf(name, earlier.get(name) ?? null, later.get(name) ?? null))
-    .sort((a, b) => Math.abs(b.deltaMs) - Math.abs(a.deltaMs));
+    .sort((a, b) => Math.abs(b.delta) - Math.abs(a.delta));
 }
 
 /** The median step: less the profiler's cost where both reports tell it, else as recorded. */

@@ -2,8 +2,8 @@ import { useMemo, useState } from "preact/hooks";
 import type { OpenTrace } from "../api/types";
 import { useAnswer } from "../api/use_answer";
 import { DeltaBar } from "../components/delta_bar";
-import { formatChange, formatCount, formatMs, formatSpeedup } from "../format";
-import { type ComparedReport, type Difference, doubtsOf, partDifferences, rowDifferences, stepsOf, type Table } from "../model/compare";
+import { formatChange, formatCount, formatMs, formatPercent, formatPoints, formatSpeedup } from "../format";
+import { type ComparedReport, type Difference, doubtsOf, hasSteps, partDifferences, rowDifferences, stepsOf, type Table } from "../model/compare";
 import "./compare.css";
 import type { ViewProps } from "./registry";
 
@@ -14,9 +14,15 @@ const TABLES: [Table, string][] = [
 ];
 const ROWS = 25;
 
-function Rows({ rows, label }: { rows: Difference[]; label: string }) {
-  const most = Math.max(...rows.map((row) => Math.abs(row.deltaMs)), 0);
-  const time = (ms: number | null) => (ms === null ? <span class="dim">not there</span> : formatMs(ms));
+const UNITS = {
+  ms: { format: formatMs, formatDelta: formatChange },
+  percent: { format: formatPercent, formatDelta: formatPoints },
+};
+
+function Rows({ rows, label, unit = "ms" }: { rows: Difference[]; label: string; unit?: keyof typeof UNITS }) {
+  const most = Math.max(...rows.map((row) => Math.abs(row.delta)), 0);
+  const { format, formatDelta } = UNITS[unit];
+  const value = (size: number | null) => (size === null ? <span class="dim">not there</span> : format(size));
   return (
     <div class="scrolls" tabIndex={0} role="region" aria-label={label}>
       <table class="compare-table">
@@ -45,11 +51,11 @@ function Rows({ rows, label }: { rows: Difference[]; label: string }) {
               <th scope="row" title={row.name}>
                 {row.name}
               </th>
-              <td class="number">{time(row.beforeMs)}</td>
-              <td class="number">{time(row.afterMs)}</td>
-              <td class="number">{formatChange(row.deltaMs)}</td>
+              <td class="number">{value(row.before)}</td>
+              <td class="number">{value(row.after)}</td>
+              <td class="number">{formatDelta(row.delta)}</td>
               <td class="delta">
-                <DeltaBar delta={row.deltaMs} most={most} label={formatChange(row.deltaMs)} />
+                <DeltaBar delta={row.delta} most={most} label={formatDelta(row.delta)} />
               </td>
             </tr>
           ))}
@@ -126,6 +132,7 @@ export function Compare({ report, state, go }: ViewProps) {
     );
   if (other.error !== "") return <p class="card error">{other.error}</p>;
   if (before === null || after === null) return <p class="dim">Reading the other report …</p>;
+  const ofStep = hasSteps(before, after);
   const shown = all ? rows : rows.slice(0, ROWS);
   return (
     <>
@@ -148,7 +155,8 @@ export function Compare({ report, state, go }: ViewProps) {
         <p class="dim">As recorded: each moment belongs to one part.</p>
       </section>
       <section class="card" aria-labelledby="rows">
-        <h2 id="rows">GPU time of a step</h2>
+        <h2 id="rows">{ofStep ? "GPU time of a step" : "Shares of the GPU time"}</h2>
+        {!ofStep && <p>One of them has no whole step: shares of all GPU time of each are compared, not times.</p>}
         <p class="choices">
           {TABLES.map(([name, title]) => (
             <label key={name}>
@@ -156,13 +164,15 @@ export function Compare({ report, state, go }: ViewProps) {
             </label>
           ))}
         </p>
-        <Rows rows={shown} label="GPU time" />
+        <Rows rows={shown} label={ofStep ? "GPU time" : "Shares of the GPU time"} unit={ofStep ? "ms" : "percent"} />
         {rows.length > ROWS && (
           <button type="button" onClick={() => setAll(!all)}>
             {all ? "Only those that differ most" : `All ${formatCount(rows.length)}`}
           </button>
         )}
-        <p class="dim">All of a trace's GPU time by that name, over its number of steps; those that differ most first.</p>
+        <p class="dim">
+          {ofStep ? "All of a trace's GPU time by that name, over its number of steps" : "The GPU time by that name, over that of all GPU work"}; those that differ most first.
+        </p>
       </section>
     </>
   );
