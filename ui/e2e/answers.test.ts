@@ -2,7 +2,7 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startUi, startUiIn, type Ui, withScratch } from "./support/program";
-import { RESNET, WITHOUT_STEPS } from "./support/traces";
+import { BERT, RESNET, WITHOUT_STEPS } from "./support/traces";
 import { launch, Visit } from "./support/visit";
 
 let browser: Browser;
@@ -58,5 +58,26 @@ test("without steps, Compare holds shares against each other", () =>
     const card = await visit.page.locator("section:has(#rows)").innerText();
     expect(card).toContain("Shares of the GPU time");
     expect(card).not.toMatch(/\d ms/);
+    await Promise.all([visit.close(), ui.stop()]);
+  }));
+
+test("Compare shows no answer under another trace's name", () =>
+  withScratch(async (folder) => {
+    const ui = await startUiIn(folder, RESNET, BERT, WITHOUT_STEPS);
+    const visit = await Visit.open(browser, `${ui.link}#compare`);
+    const pair = visit.page.locator(".compare-pair");
+    expect(await pair.innerText()).toContain(BERT);
+    let answer = () => {};
+    const held = new Promise<void>((done) => (answer = done));
+    await visit.page.route("**/api/v1/report?trace=2", async (route) => {
+      await held;
+      await route.continue();
+    });
+    await visit.page.getByRole("combobox", { name: "Compared with" }).selectOption({ label: WITHOUT_STEPS });
+    await visit.page.getByText("Reading the other report").waitFor();
+    expect(await pair.count()).toBe(0);
+    answer();
+    await visit.page.getByText("Two recordings").waitFor();
+    expect(await pair.innerText()).toContain(WITHOUT_STEPS);
     await Promise.all([visit.close(), ui.stop()]);
   }));

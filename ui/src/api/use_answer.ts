@@ -3,14 +3,32 @@ import { ask } from "./client";
 import { Latest } from "./latest";
 
 export interface Answered<T> {
-  answer: T | null; // The last that came, also while the next is made.
-  error: string; // Of the last question that was answered; empty: it was.
-  pending: boolean; // The answer is of another question than the one that is asked.
+  answer: T | null;
+  error: string; // Why there is none; empty: there is, or may be.
+  pending: boolean; // It is not there yet.
 }
 
-/** The server's answer to a question, by its path behind `api/v1/`; null asks nothing. */
-export function useAnswer<T>(path: string | null): Answered<T> {
-  const [state, setState] = useState<{ path: string | null; answer: T | null; error: string }>({ path: null, answer: null, error: "" });
+/** What a hook has: the last question that was answered, and the last answer, which may be of an earlier question. */
+export interface Kept<T> {
+  path: string | null;
+  answer: T | null;
+  error: string;
+}
+
+/** What is shown for a question.
+ *
+ * @param keepsLast  while the next answer is made, the last stays: for sliders, with `pending` to draw it pale */
+export function shownOf<T>(kept: Kept<T>, path: string | null, keepsLast: boolean): Answered<T> {
+  const pending = path !== null && kept.path !== path;
+  const hides = path === null || (!keepsLast && (pending || kept.error !== ""));
+  return { answer: hides ? null : kept.answer, error: path === null || pending ? "" : kept.error, pending };
+}
+
+/** The server's answer to a question, by its path behind `api/v1/`; null asks nothing.
+ *
+ * @param keepsLast  as shownOf() */
+export function useAnswer<T>(path: string | null, keepsLast = false): Answered<T> {
+  const [state, setState] = useState<Kept<T>>({ path: null, answer: null, error: "" });
   const latest = useRef<Latest<string, T> | null>(null);
   latest.current ??= new Latest<string, T>(
     (question) => ask<T>(question),
@@ -24,5 +42,5 @@ export function useAnswer<T>(path: string | null): Answered<T> {
       latest.current?.request(path);
     }
   }, [path]);
-  return { answer: path === null ? null : state.answer, error: path === null ? "" : state.error, pending: path !== null && state.path !== path };
+  return shownOf(state, path, keepsLast);
 }

@@ -102,52 +102,19 @@ function Whole({ before, after }: { before: ComparedReport; after: ComparedRepor
 }
 
 /** What comes first and what then. */
-function orderOf(job: ComparedReport, other: ComparedReport | null, isEarlier: boolean): [ComparedReport | null, ComparedReport | null] {
+function orderOf(job: ComparedReport, other: ComparedReport, isEarlier: boolean): [ComparedReport, ComparedReport] {
   return isEarlier ? [other, job] : [job, other];
 }
 
-export function Compare({ report, state, go }: ViewProps) {
-  const open = useAnswer<{ traces: OpenTrace[] }>("traces");
-  const traces = open.answer?.traces ?? null;
-  const others = traces?.slice(1) ?? [];
-  const chosen = others.find((one) => String(one.trace) === state.query.with) ?? others[0];
-  const other = useAnswer<ComparedReport>(chosen === undefined ? null : `report?trace=${chosen.trace}`);
+function Differences({ before, after, state, go }: { before: ComparedReport; after: ComparedReport } & Pick<ViewProps, "state" | "go">) {
   const [all, setAll] = useState(false);
   const table = TABLES.find(([name]) => name === state.query.table)?.[0] ?? "classes";
-  const [before, after] = orderOf(report, other.answer, chosen?.earlier ?? false);
-  const parts = useMemo(() => (before === null || after === null ? null : partDifferences(before, after)), [before, after]);
-  const rows = useMemo(() => (before === null || after === null ? [] : rowDifferences(before, after, table)), [before, after, table]);
-  const set = (query: Record<string, string>) => go({ ...state, query: { ...state.query, ...query } });
-
-  if (open.error !== "") return <p class="card error">{open.error}</p>;
-  if (traces === null) return <p class="dim">Looking what is open …</p>;
-  if (chosen === undefined)
-    return (
-      <section class="card" aria-labelledby="none">
-        <h2 id="none">One trace is open</h2>
-        <p>
-          Start the page with two, and this view shows what changed from the first to the second: <code>headroom ui before.json.gz after.json.gz</code>
-        </p>
-      </section>
-    );
-  if (other.error !== "") return <p class="card error">{other.error}</p>;
-  if (before === null || after === null) return <p class="dim">Reading the other report …</p>;
+  const parts = useMemo(() => partDifferences(before, after), [before, after]);
+  const rows = useMemo(() => rowDifferences(before, after, table), [before, after, table]);
   const ofStep = hasSteps(before, after);
   const shown = all ? rows : rows.slice(0, ROWS);
   return (
     <>
-      {others.length > 1 && (
-        <label>
-          Compared with{" "}
-          <select value={String(chosen.trace)} onChange={(event) => set({ with: event.currentTarget.value })}>
-            {others.map((one) => (
-              <option key={one.trace} value={String(one.trace)}>
-                {one.path}
-              </option>
-            ))}
-          </select>
-        </label>
-      )}
       <Whole before={before} after={after} />
       <section class="card" aria-labelledby="parts">
         <h2 id="parts">Parts of the median step</h2>
@@ -160,7 +127,7 @@ export function Compare({ report, state, go }: ViewProps) {
         <p class="choices">
           {TABLES.map(([name, title]) => (
             <label key={name}>
-              <input type="radio" name="table" checked={table === name} onChange={() => set({ table: name === "classes" ? "" : name })} /> {title}
+              <input type="radio" name="table" checked={table === name} onChange={() => go({ ...state, query: { ...state.query, table: name === "classes" ? "" : name } })} /> {title}
             </label>
           ))}
         </p>
@@ -174,6 +141,46 @@ export function Compare({ report, state, go }: ViewProps) {
           {ofStep ? "All of a trace's GPU time by that name, over its number of steps" : "The GPU time by that name, over that of all GPU work"}; those that differ most first.
         </p>
       </section>
+    </>
+  );
+}
+
+export function Compare({ report, state, go }: ViewProps) {
+  const open = useAnswer<{ traces: OpenTrace[] }>("traces");
+  const traces = open.answer?.traces ?? null;
+  const others = traces?.slice(1) ?? [];
+  const chosen = others.find((one) => String(one.trace) === state.query.with) ?? others[0];
+  const other = useAnswer<ComparedReport>(chosen === undefined ? null : `report?trace=${chosen.trace}`);
+
+  if (open.error !== "") return <p class="card error">{open.error}</p>;
+  if (traces === null) return <p class="dim">Looking what is open …</p>;
+  if (chosen === undefined)
+    return (
+      <section class="card" aria-labelledby="none">
+        <h2 id="none">One trace is open</h2>
+        <p>
+          Start the page with two, and this view shows what changed from the first to the second: <code>headroom ui before.json.gz after.json.gz</code>
+        </p>
+      </section>
+    );
+  const pair = other.answer === null ? null : orderOf(report, other.answer, chosen.earlier);
+  return (
+    <>
+      {others.length > 1 && (
+        <label>
+          Compared with{" "}
+          <select value={String(chosen.trace)} onChange={(event) => go({ ...state, query: { ...state.query, with: event.currentTarget.value } })}>
+            {others.map((one) => (
+              <option key={one.trace} value={String(one.trace)}>
+                {one.path}
+              </option>
+            ))}
+          </select>
+        </label>
+      )}
+      {other.error !== "" && <p class="card error">{other.error}</p>}
+      {other.pending && <p class="dim">Reading the other report …</p>}
+      {pair !== null && <Differences before={pair[0]} after={pair[1]} state={state} go={go} />}
     </>
   );
 }

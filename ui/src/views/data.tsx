@@ -53,8 +53,7 @@ export function Data({ report, state, go }: ViewProps) {
   const first = useAnswer<Loading>("data");
   const other = useAnswer<Loading>(chosen === 1 ? null : pathOf(chosen, ""));
   const asked = chosen === 1 ? first : other;
-  const answer = asked.pending ? null : asked.answer;
-  const error = asked.pending ? "" : asked.error;
+  const { answer, error } = asked;
   const judgement = judgementOf(report);
   const stations = stationsOf(report);
   const { order, onOrder } = useOrder("share");

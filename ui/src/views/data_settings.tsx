@@ -156,7 +156,7 @@ export function LoaderSettings({ loading, loader, forecast, state, go }: { loadi
   const [draft, setDraft] = useDraft(outer, (text) => go({ ...state, query: { ...state.query, ...Object.fromEntries(new URLSearchParams(text)) } }));
   const settings = useMemo(() => settingsOf(Object.fromEntries(new URLSearchParams(draft))), [draft]);
   const change = changeOf(settings, loader);
-  const { answer, error, pending } = useAnswer<Loading>(change === "" ? null : pathOf(settings.loader, change));
+  const { answer, error, pending } = useAnswer<Loading>(change === "" ? null : pathOf(settings.loader, change), true);
   const asked = change === "" || error !== "" ? null : (answer?.forecast?.asked[0] ?? null);
   const rows = useMemo(() => rowsOf({ ...forecast, asked: asked === null ? [] : [asked] }, loader), [forecast, asked, loader]);
   const { order, onOrder } = useOrder("");

@@ -230,7 +230,7 @@ export function Scaling({ report, state, go }: ViewProps) {
   const clusters = useAnswer<{ clusters: Cluster[] }>("clusters").answer?.clusters ?? null;
   const cluster = clusters?.find((one) => one.cluster === settings.cluster);
   const room = cluster?.nodes_at_most == null ? null : cluster.nodes_at_most * cluster.gpus_per_node;
-  const { answer, error, pending } = useAnswer<Answer>(clusters === null ? null : pathOf(settings, room));
+  const { answer, error, pending } = useAnswer<Answer>(clusters === null ? null : pathOf(settings, room), true);
   const onChange = (change: Partial<ScaleSettings>) =>
     setDraft(new URLSearchParams(queryOf({ ...settings, ...change })).toString(), change.gbps !== undefined);
   const network = cluster?.description ?? `${formatGbps(settings.gbps)} between machines of ${formatCount(settings.perNode)} ${settings.perNode === 1 ? "GPU" : "GPUs"}`;

@@ -153,7 +153,7 @@ export function WhatIf({ report, catalogue, state, go }: ViewProps) {
   const choice = useMemo(() => choiceOf(scenario, catalogue), [scenario, catalogue]);
   const batch = report.throughput?.batch_size ?? null;
 
-  const { answer, error, pending } = useAnswer<Answer>(scenario === "" ? null : pathOf([scenario]));
+  const { answer, error, pending } = useAnswer<Answer>(scenario === "" ? null : pathOf([scenario]), true);
   // The number comes first: what it is made of, and what each change is worth alone, are asked for behind it.
   const answered = scenario === "" || answer !== null || error !== "";
   const [asksRanking, setAsksRanking] = useState(answered);
@@ -164,7 +164,7 @@ export function WhatIf({ report, catalogue, state, go }: ViewProps) {
   const prefixes = prefixesOf(choice, catalogue);
   const settled = useRef("");
   if (!pending) settled.current = prefixes.length === 0 ? "" : pathOf(prefixes);
-  const parts = useAnswer<Answer>(settled.current === "" ? null : settled.current);
+  const parts = useAnswer<Answer>(settled.current === "" ? null : settled.current, true);
 
   const whole = answer?.scenarios[0];
   const job = answer?.baseline ?? ranking?.baseline ?? null;
