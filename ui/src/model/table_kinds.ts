@@ -22,7 +22,16 @@ export interface TableKind {
   missing: string; // Where there are no rows: what would record them.
   clocks: Clock[]; // That its map can show; none: it has no map.
   sort: string;
+  backward: { title: string; meaning: string }; // Of `backward_us`.
 }
+
+const BACKWARD = { title: "Backward", meaning: "The part of GPU time that was launched in the backward pass" };
+
+/** Backward nodes call operators of their own, whose time it is (docs/report.md). */
+const BACKWARD_ELSEWHERE = {
+  title: "Its backward, elsewhere",
+  meaning: "GPU time of the backward nodes of its forward calls: no part of its own GPU time, but of that of the operators that those nodes call",
+};
 
 export const TABLE_KINDS: TableKind[] = [
   {
@@ -32,6 +41,7 @@ export const TABLE_KINDS: TableKind[] = [
     missing: "No operators were recorded: profile with ProfilerActivity.CPU.",
     clocks: ["gpu", "host"],
     sort: "total_us",
+    backward: BACKWARD_ELSEWHERE,
   },
   {
     id: "kernels",
@@ -40,6 +50,7 @@ export const TABLE_KINDS: TableKind[] = [
     missing: "No GPU work was recorded: profile with ProfilerActivity.CUDA, or use headroom record where there is a GPU.",
     clocks: ["gpu"],
     sort: "total_us",
+    backward: BACKWARD,
   },
   {
     id: "layers",
@@ -48,6 +59,7 @@ export const TABLE_KINDS: TableKind[] = [
     missing: "No layers were recorded: profile with with_stack=True, or time the loop with headroom.torch.profile_loop(loader, model, optimizer).",
     clocks: ["gpu", "host"],
     sort: "total_us",
+    backward: BACKWARD,
   },
   {
     id: "lines",
@@ -56,6 +68,7 @@ export const TABLE_KINDS: TableKind[] = [
     missing: "No Python frames were recorded: profile with with_stack=True.",
     clocks: ["gpu"],
     sort: "total_us",
+    backward: BACKWARD,
   },
   {
     id: "regions",
@@ -64,6 +77,7 @@ export const TABLE_KINDS: TableKind[] = [
     missing: "The program marks no regions: use torch.profiler.record_function or headroom.scope.",
     clocks: [],
     sort: "total_ms",
+    backward: BACKWARD,
   },
 ];
 

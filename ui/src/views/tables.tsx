@@ -40,8 +40,8 @@ const COLUMNS: Column<AnyRow>[] = [
   figure("self_ms", "Self", formatMs, "Time in which no other region is open inside"),
   figure("gpu_ms", "GPU time", formatMs, "GPU work launched inside"),
   figure("self_host_us", "Host, itself", formatUs, "Host time without what is called inside"),
-  figure("forward_us", "Forward", formatUs, "GPU time launched in the forward pass"),
-  figure("backward_us", "Backward", formatUs, "GPU time launched in the backward pass"),
+  figure("forward_us", "Forward", formatUs, "The part of GPU time that was launched in the forward pass"),
+  figure("backward_us", "", formatUs, ""), // Each table's own: columnsOf().
   figure("flops", "Work", formatFlops, "Floating-point operations of all calls; a multiply-add is two"),
   figure("bytes", "Traffic", formatBytes, "Least device-memory traffic: each input and output once"),
   word("bound", "Bound by", "The nearer roof of the device: arithmetic or memory"),
@@ -50,6 +50,10 @@ const COLUMNS: Column<AnyRow>[] = [
   word("family", "Kind", "Kind of work, by the operator's name"),
   word("tensor_cores", "Tensor cores", "Whether the kernel runs on tensor cores, by its name"),
 ];
+
+/** As the table means them. */
+const columnsOf = (kind: TableKind, columns: Column<AnyRow>[]): Column<AnyRow>[] =>
+  columns.map((column) => (column.key === "backward_us" ? { ...column, ...kind.backward } : column));
 
 /** Of single calls. */
 const CALL_COLUMNS: Column<AnyRow>[] = [
@@ -114,7 +118,7 @@ function Contents({ kind, rows, state, go }: { kind: TableKind; rows: AnyRow[] }
     const inside = zoom.length === 0 ? rows : rows.filter((row) => isInside(row.path, zoom));
     return filtered(inside, (row) => `${row.name} ${row.words.class ?? ""} ${row.words.family ?? ""}`, filter);
   }, [rows, zoom, filter]);
-  const columns = query.columns === "all" ? [...COLUMNS, ...CALL_COLUMNS] : COLUMNS;
+  const columns = useMemo(() => columnsOf(kind, query.columns === "all" ? [...COLUMNS, ...CALL_COLUMNS] : COLUMNS), [kind, query.columns]);
   const order = { by: query.sort ?? kind.sort, ascending: query.dir === "asc" };
 
   return (
