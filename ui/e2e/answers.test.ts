@@ -83,3 +83,12 @@ test("Compare shows no answer under another trace's name", () =>
     expect(await pair.innerText()).toContain(WITHOUT_STEPS);
     await Promise.all([visit.close(), ui.stop()]);
   }));
+
+test("a page of files that were read again asks for the report once", async () => {
+  const visit = await openWith("Overview", "state", (state) => (state.generation = 3));
+  visit.requests.length = 0;
+  await visit.page.reload();
+  await visit.settle();
+  expect(visit.requests.filter((url) => /\/(report|scenarios)$/.test(url))).toHaveLength(2);
+  await visit.close();
+});

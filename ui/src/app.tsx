@@ -25,9 +25,10 @@ export function App() {
     return () => removeEventListener("hashchange", follow);
   }, []);
   useEffect(() => {
-    const fail = (failure: Error) => setError(failure.message);
-    fetchReport().then((next) => setShownReport({ report: next, generation: files.generation }), fail);
-    fetchScenarios().then(setCatalogue, fail);
+    const { generation } = files;
+    if (generation === null) return;
+    fetchReport().then((next) => setShownReport({ report: next, generation }), (failure: Error) => setError(failure.message));
+    fetchScenarios().then(setCatalogue, (failure: Error) => setError(failure.message));
   }, [files.generation]);
   const go = (next: UrlState, replace = false) => {
     if (!replace) {
