@@ -92,3 +92,27 @@ test("a page of files that were read again asks for the report once", async () =
   expect(visit.requests.filter((url) => /\/(report|scenarios)$/.test(url))).toHaveLength(2);
   await visit.close();
 });
+
+test("the error of a generation goes with the next", async () => {
+  const visit = await Visit.open(browser, resnet.link);
+  let generation = 5;
+  await visit.page.route("**/api/v1/state", async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: { ...(await response.json()), generation } });
+  });
+  await visit.page.route("**/api/v1/report", (route) =>
+    generation === 5 ? route.fulfill({ status: 400, json: { schema: "headroom.error/1", error: "not there for now" } }) : route.continue(),
+  );
+  await visit.page.reload();
+  await visit.page.getByRole("alert").filter({ hasText: "not there for now" }).waitFor();
+  generation = 6;
+  await visit.page.locator("#verdict").waitFor();
+  expect(await visit.page.getByRole("alert").count()).toBe(0);
+  await visit.close();
+});
+
+test("a search of 70,000 letters is not a server that is gone", async () => {
+  const visit = await Visit.open(browser, `${resnet.link}#timeline?find=${"a".repeat(70_000)}`);
+  await visit.page.getByRole("alert").filter({ hasText: "too long" }).waitFor();
+  await visit.close();
+});

@@ -27,8 +27,19 @@ export function App() {
   useEffect(() => {
     const { generation } = files;
     if (generation === null) return;
-    fetchReport().then((next) => setShownReport({ report: next, generation }), (failure: Error) => setError(failure.message));
-    fetchScenarios().then(setCatalogue, (failure: Error) => setError(failure.message));
+    let isLatest = true;
+    setError("");
+    Promise.all([fetchReport(), fetchScenarios()]).then(
+      ([next, scenarios]) => {
+        if (!isLatest) return;
+        setShownReport({ report: next, generation });
+        setCatalogue(scenarios);
+      },
+      (failure: Error) => isLatest && setError(failure.message),
+    );
+    return () => {
+      isLatest = false;
+    };
   }, [files.generation]);
   const go = (next: UrlState, replace = false) => {
     if (!replace) {

@@ -2,7 +2,23 @@
 import { answerIn, embeddedAnswers } from "./embedded";
 import type { Report, Scenario } from "./types";
 
+/** An address that is longer is refused, or dropped without a word. */
+const MOST_PATH_LENGTH = 8000;
+const TOO_LONG = "This is too long to be asked: shorten it.";
+const URI_TOO_LONG = 414;
+
+/** What a failed answer says: a refusal is plain text, or none at all. */
+export function messageOf(status: number, text: string): string {
+  if (status === URI_TOO_LONG) return TOO_LONG;
+  try {
+    return (JSON.parse(text) as { error: string }).error;
+  } catch {
+    return text.trim() === "" ? `headroom answers with status ${status} and no reason.` : text.trim();
+  }
+}
+
 async function send(path: string, request: RequestInit): Promise<Response> {
+  if (path.length > MOST_PATH_LENGTH) throw new Error(TOO_LONG);
   let response: Response;
   try {
     response = await fetch(`api/v1/${path}`, request);
@@ -11,14 +27,7 @@ async function send(path: string, request: RequestInit): Promise<Response> {
     throw new Error("headroom does not answer: is it still running?");
   }
   if (response.ok) return response;
-  const text = await response.text();
-  let message = text.trim();
-  try {
-    message = (JSON.parse(text) as { error: string }).error;
-  } catch {
-    // A refusal is plain text.
-  }
-  throw new Error(message);
+  throw new Error(messageOf(response.status, await response.text()));
 }
 
 const get = (path: string, signal?: AbortSignal) => send(path, { signal: signal ?? null });
