@@ -2,6 +2,7 @@
 import type { Loader, Loading, LoadingForecast, LoadingOption, LoadingStage } from "../api/loading";
 import { formatPercent } from "../format";
 import type { ChartPoint } from "./chart";
+import { quoted } from "./command";
 import type { Range } from "./slider";
 
 /** What the controls are set to; in the address by these names. Null: as recorded. */
@@ -89,8 +90,6 @@ export function pathOf(loader: number, change: string): string {
   const text = query.toString();
   return text === "" ? "data" : `data?${text}`;
 }
-
-const quoted = (word: string) => (/^[\w./:=,%-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 
 /** The same as a command. */
 export function commandOf(trace: string, loader: number, change: string): string {

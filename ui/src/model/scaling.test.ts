@@ -25,6 +25,8 @@ test("a question in the server's words, and as a command", () => {
   const settings = { ...DEFAULTS, cluster: "dgx-h100", strong: true, changes: "amp" };
   expect(pathOf(settings, 4)).toBe("scale?gpus=1%2C2%2C4&cluster=dgx-h100&strong=1&with=amp");
   expect(commandOf(settings, 4, "my job.json")).toBe("headroom scale 'my job.json' --gpus 1,2,4 --cluster dgx-h100 --strong --with amp");
+  const hostile = { ...settingsOf({ cluster: "a;b", with: "1", scenario: "scale:match=$(id)|gemm" }), most: 1 };
+  expect(commandOf(hostile, null, "t.json")).toBe("headroom scale t.json --gpus 1 --cluster 'a;b' --with 'scale:match=$(id)|gemm'");
 });
 
 test("throughput has the step's band, the other way round", () => {

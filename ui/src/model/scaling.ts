@@ -1,6 +1,7 @@
 // What is asked about more GPUs, and the curves that the answer makes.
 import type { ScalePoint, Scaling, ScalingLimit } from "../api/forecasts";
 import type { ChartPoint } from "./chart";
+import { quoted } from "./command";
 
 /** What the controls are set to; in the address by these names. */
 export interface ScaleSettings {
@@ -83,13 +84,13 @@ export function pathOf(settings: ScaleSettings, room: number | null): string {
 
 /** The same as a command. */
 export function commandOf(settings: ScaleSettings, room: number | null, trace: string): string {
-  const parts = ["headroom scale", /^[\w./-]+$/.test(trace) ? trace : `'${trace.replaceAll("'", "'\\''")}'`];
+  const parts = ["headroom scale", quoted(trace)];
   parts.push(`--gpus ${gpusUpTo(Math.min(settings.most, room ?? Infinity)).join(",")}`);
-  if (settings.cluster !== "") parts.push(`--cluster ${settings.cluster}`);
+  if (settings.cluster !== "") parts.push(`--cluster ${quoted(settings.cluster)}`);
   else parts.push(`--bandwidth-gbps ${settings.gbps} --gpus-per-node ${settings.perNode}`);
   if (settings.strong) parts.push("--strong");
-  if (settings.schedule !== DEFAULTS.schedule) parts.push(`--schedule ${settings.schedule}`);
-  if (settings.changes !== "") parts.push(`--with ${settings.changes}`);
+  if (settings.schedule !== DEFAULTS.schedule) parts.push(`--schedule ${quoted(settings.schedule)}`);
+  if (settings.changes !== "") parts.push(`--with ${quoted(settings.changes)}`);
   return parts.join(" ");
 }
 
