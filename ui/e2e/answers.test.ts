@@ -116,3 +116,28 @@ test("a search of 70,000 letters is not a server that is gone", async () => {
   await visit.page.getByRole("alert").filter({ hasText: "too long" }).waitFor();
   await visit.close();
 });
+
+test("a long name that was opened stays open where its row goes", async () => {
+  const visit = await Visit.open(browser, `${resnet.link}#tables?of=kernels`);
+  const name = visit.page.locator("td .long-name[aria-expanded]").first();
+  await name.click();
+  const text = await name.innerText();
+  await visit.page.getByRole("columnheader", { name: "Calls" }).getByRole("button").click();
+  await visit.drawn();
+  const open = visit.page.locator("td .long-name[aria-expanded=true]");
+  expect(await open.allInnerTexts()).toEqual([text]);
+  await visit.close();
+});
+
+test("a large table comes in portions", async () => {
+  const visit = await openWith("Tables", "report", (report) => {
+    report.kernels = Array.from({ length: 6000 }, (_, i) => ({ ...report.kernels[0], name: `kernel ${i}`, total_us: 6000 - i }));
+  });
+  await visit.page.getByRole("link", { name: /^Kernels/ }).click();
+  const rows = visit.page.locator(".data-table tbody tr");
+  expect(await rows.count()).toBe(100);
+  await visit.page.getByRole("button", { name: "Show 500 more of 6,000 rows" }).click();
+  await visit.drawn();
+  expect(await rows.count()).toBe(600);
+  await visit.close();
+});

@@ -1,7 +1,7 @@
 import type { ComponentChild } from "preact";
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { formatCount } from "../format";
-import { type Cell, sorted } from "../model/table";
+import { type Cell, keyOf, sorted, traitOf } from "../model/table";
 import { Bar } from "./bar";
 import "./data_table.css";
 
@@ -51,10 +51,8 @@ function Value<Row>({ column, row }: { column: Column<Row>; row: Row }) {
   );
 }
 
-function isWorthIt<Row>(column: Column<Row>, rows: Row[]): boolean {
-  const cells = new Set(rows.map(column.cell));
-  return column.varies ? cells.size > 1 : cells.size > 1 || !cells.has(null);
-}
+/** Rows that a press adds: all of a large table at once would block the page. */
+const PORTION = 500;
 
 /** By which column rows are ordered, where the address does not hold it. */
 export function useOrder(by: string): { order: Order; onOrder: (order: Order) => void } {
@@ -63,7 +61,7 @@ export function useOrder(by: string): { order: Order; onOrder: (order: Order) =>
 }
 
 /** Columns of which no row knows anything are left out. */
-export function DataTable<Row>({
+export function DataTable<Row extends object>({
   label,
   columns,
   rows,
@@ -78,12 +76,13 @@ export function DataTable<Row>({
   onOrder: (order: Order) => void;
   limit?: number;
 }) {
-  const [all, setAll] = useState(false);
-  const known = columns.filter((column) => isWorthIt(column, rows));
+  const [most, setMost] = useState(limit);
+  const traits = useMemo(() => new Map(columns.map((column) => [column.key, traitOf(rows, column.cell, column.varies === true)])), [columns, rows]);
+  const known = columns.filter((column) => traits.get(column.key)?.isWorthIt);
+  const isNumber = (column: Column<Row>) => traits.get(column.key)?.isNumber === true;
   const by = known.find((column) => column.key === order.by);
-  const ordered = by === undefined ? rows : sorted(rows, by.cell, order.ascending);
-  const shown = all ? ordered : ordered.slice(0, limit);
-  const isNumber = (column: Column<Row>) => rows.some((row) => typeof column.cell(row) === "number");
+  const ordered = useMemo(() => (by === undefined ? rows : sorted(rows, by.cell, order.ascending)), [rows, by, order.ascending]);
+  const shown = ordered.slice(0, most);
   const sortBy = (column: Column<Row>) =>
     onOrder({ by: column.key, ascending: column === by ? !order.ascending : !isNumber(column) });
   return (
@@ -108,8 +107,8 @@ export function DataTable<Row>({
             </tr>
           </thead>
           <tbody>
-            {shown.map((row, index) => (
-              <tr key={index}>
+            {shown.map((row) => (
+              <tr key={keyOf(row)}>
                 {known.map((column) => (
                   <td key={column.key} class={column.kind === "name" ? "name" : isNumber(column) ? "number" : ""}>
                     <Value column={column} row={row} />
@@ -122,8 +121,8 @@ export function DataTable<Row>({
       </div>
       {shown.length < rows.length && (
         <p>
-          <button type="button" onClick={() => setAll(true)}>
-            Show all {formatCount(rows.length)} rows
+          <button type="button" onClick={() => setMost(most + PORTION)}>
+            {rows.length - most <= PORTION ? `Show all ${formatCount(rows.length)} rows` : `Show ${formatCount(PORTION)} more of ${formatCount(rows.length)} rows`}
           </button>
         </p>
       )}

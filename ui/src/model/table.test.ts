@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { filtered, sorted } from "./table";
+import { filtered, keyOf, sorted, traitOf } from "./table";
 
 const ROWS = [
   { name: "aten::mm", us: 5 },
@@ -18,4 +18,21 @@ test("what is not known comes last either way", () => {
   const us = (ascending: boolean) => sorted(ROWS, (row) => row.us, ascending).map((row) => row.us);
   expect(us(false)).toEqual([9, 5, null]);
   expect(us(true)).toEqual([5, 9, null]);
+});
+
+test("a column is known by one look at each cell", () => {
+  const rows = Array.from({ length: 6000 }, (_, i) => ({ i }));
+  let looks = 0;
+  expect(traitOf(rows, (row) => (++looks, row.i === 5999 ? 1 : null), false)).toEqual({ isNumber: true, isWorthIt: true });
+  expect(looks).toBe(6000);
+  expect(traitOf([1, 1], () => null, false).isWorthIt).toBe(false);
+  expect(traitOf([1, 1], String, true)).toEqual({ isNumber: false, isWorthIt: false });
+  expect(traitOf([1, 1], String, false).isWorthIt).toBe(true);
+});
+
+test("a row keeps its key when the order changes", () => {
+  const rows = [{ n: 2 }, { n: 1 }];
+  const keys = rows.map(keyOf);
+  expect(new Set(keys).size).toBe(2);
+  expect(sorted(rows, (row) => row.n, true).map(keyOf)).toEqual([...keys].reverse());
 });

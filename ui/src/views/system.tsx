@@ -41,7 +41,7 @@ const REGIONS: Column<RegionRow>[] = [
 ];
 
 /** A heading, and the rows or what would record them. */
-function Section<Row>({ id, title, missing, columns, rows }: { id: string; title: string; missing: string; columns: Column<Row>[]; rows: Row[] }) {
+function Section<Row extends object>({ id, title, missing, columns, rows }: { id: string; title: string; missing: string; columns: Column<Row>[]; rows: Row[] }) {
   const { order, onOrder } = useOrder("total");
   return (
     <section aria-labelledby={id}>
