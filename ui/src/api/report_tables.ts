@@ -78,6 +78,7 @@ export interface MemoryHolder {
 export interface MemoryUse {
   rank: number | null;
   device: number | null;
+  process?: string | null; // Of several on one device.
   peak_bytes: number;
   peak_ms: number;
   peak_step: number | null;

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import type { StepMemory } from "../api/forecasts";
 import type { AttributedRow, KernelRow, MemoryUse } from "../api/report_tables";
-import { batchSeriesOf, copiesOf, curveOf, modelledPurposes, moversOf, recordedPurposes } from "./memory";
+import type { Report } from "../api/types";
+import { batchSeriesOf, copiesOf, curveOf, modelledPurposes, moversOf, nameOf, recordedPurposes, workingGpu } from "./memory";
 
 test("copies and sets are told by their class", () => {
   const kernels = [{ name: "gemm", class: "matmul" }, { name: "Memset", class: "memset" }, { name: "Memcpy", class: "memcpy" }] as KernelRow[];
@@ -50,4 +51,20 @@ test("the GPU's own memory is drawn where it can be seen beside what the job tak
   expect(batchSeriesOf(memory, 30).map((series) => series.label)).toEqual(["allocated", "taken from the driver", "all of the GPU's"]);
   expect(batchSeriesOf(memory, 300)).toHaveLength(2);
   expect(batchSeriesOf(memory, null)).toHaveLength(2);
+});
+
+test("the GPU is the one that worked, not the first of the machine", () => {
+  const device = (id: number) => ({ id, name: "MI250", memory_bytes: 64e9 + id });
+  const report = (devices: number[], worked: (number | null)[]) =>
+    ({ inputs: [{ devices: devices.map(device) }], gpu_time: worked.map((one) => ({ device: one })) }) as unknown as Report;
+  expect(workingGpu(report([0, 1, 2], [2]))?.id).toBe(2);
+  expect(workingGpu(report([0], []))?.id).toBe(0);
+  expect(workingGpu(report([0, 1], []))).toBeUndefined();
+  expect(workingGpu(report([0, 1], [7]))).toBeUndefined();
+});
+
+test("two processes on one GPU have two names", () => {
+  expect(nameOf({ device: 0, rank: null, process: "11" })).toBe("GPU 0, process 11");
+  expect(nameOf({ device: null, rank: 3, process: null })).toBe("Host of rank 3");
+  expect(nameOf({ device: 1, rank: 3 })).toBe("GPU 1 of rank 3");
 });

@@ -2,6 +2,7 @@
 // how much of it.
 import type { StepMemory } from "../api/forecasts";
 import type { AttributedRow, KernelRow, MemoryKind, MemoryUse } from "../api/report_tables";
+import type { Report } from "../api/types";
 import type { ChartSeries } from "./chart";
 
 /** One purpose of memory, at the peak. */
@@ -95,4 +96,18 @@ export function moversOf(operators: AttributedRow[], bandwidthGbs: number | null
     const peakPct = bandwidthGbs === null ? null : (100 * bytesPerS) / (bandwidthGbs * 1e9);
     return [{ name: row.name, rank: row.rank, bytes: row.bytes, totalUs: row.total_us, bytesPerS, peakPct }];
   });
+}
+
+/** The GPU that worked, first of several; with no GPU work, the only one there is. Undefined: not known. */
+export function workingGpu(report: Pick<Report, "inputs" | "gpu_time">): Report["inputs"][number]["devices"][number] | undefined {
+  const devices = report.inputs[0]?.devices ?? [];
+  const [row] = report.gpu_time;
+  if (row === undefined || row.device === null) return devices.length === 1 ? devices[0] : undefined;
+  return devices.find((device) => device.id === row.device);
+}
+
+/** "GPU 0 of rank 3, process 1234". */
+export function nameOf(use: Pick<MemoryUse, "device" | "rank" | "process">): string {
+  const device = use.device === null ? "Host" : `GPU ${use.device}`;
+  return `${device}${use.rank === null ? "" : ` of rank ${use.rank}`}${use.process == null ? "" : `, process ${use.process}`}`;
 }

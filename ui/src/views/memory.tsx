@@ -10,7 +10,7 @@ import { MetricTable } from "../components/metric_table";
 import { Purposes } from "../components/purposes";
 import { formatByteRate, formatBytes, formatCount, formatMs, formatPercent, formatSentence, formatUs } from "../format";
 import { memoryMetrics } from "../model/machine";
-import { batchSeriesOf, copiesOf, curveOf, modelledPurposes, type Mover, moversOf, recordedPurposes, titleOfKind } from "../model/memory";
+import { batchSeriesOf, copiesOf, curveOf, modelledPurposes, type Mover, moversOf, nameOf, recordedPurposes, titleOfKind, workingGpu } from "../model/memory";
 import type { ViewProps } from "./registry";
 
 const HOLDERS: Column<MemoryHolder>[] = [
@@ -48,9 +48,8 @@ const MOVERS: Column<Mover>[] = [
 
 function factsOf(report: Report): Fact[] {
   const facts: Fact[] = [];
-  for (const device of report.inputs[0]?.devices.slice(0, 1) ?? []) {
-    if (device.memory_bytes !== null) facts.push({ title: "Memory of the GPU", value: formatBytes(device.memory_bytes), note: device.name ?? "" });
-  }
+  const gpu = workingGpu(report);
+  if (gpu?.memory_bytes != null) facts.push({ title: "Memory of the GPU", value: formatBytes(gpu.memory_bytes), note: gpu.name ?? "" });
   const bandwidth = report.efficiency.memory_bandwidth_gbs;
   if (bandwidth !== null) facts.push({ title: "Its bandwidth", value: formatByteRate(bandwidth * 1e9), note: "by its data sheet" });
   for (const row of report.gpu_time.slice(0, 1)) {
@@ -65,16 +64,13 @@ const WORTH_SHOWING_BYTES = 1e6; // Of the host, which holds a few scalars in mo
 
 const memoryOfGpu = (report: Report, device: number | null): number | null => report.inputs[0]?.devices.find((one) => one.id === device)?.memory_bytes ?? null;
 
-const nameOf = (use: MemoryUse) => `${use.device === null ? "Host" : `GPU ${use.device}`}${use.rank === null ? "" : ` of rank ${use.rank}`}`;
-
 /** By the trace's own records: what the peak is for, over time, and who holds it. */
-function Recorded({ use, report }: { use: MemoryUse; report: Report }) {
+function Recorded({ use, id, report }: { use: MemoryUse; id: string; report: Report }) {
   const series = useMemo(() => curveOf(use), [use]);
   const byBytes = useOrder("bytes");
   const byStep = useOrder("step");
   const all = memoryOfGpu(report, use.device);
   const name = nameOf(use);
-  const id = `memory-${use.rank ?? ""}-${use.device ?? "host"}`;
   const grows = use.growth_bytes_per_step !== null && use.growth_bytes_per_step > 0;
   return (
     <section class="card more" aria-labelledby={id}>
@@ -167,10 +163,10 @@ export function Memory({ report }: ViewProps) {
           <Facts facts={facts} />
         </section>
       )}
-      {uses.map((use) => (
-        <Recorded key={`${use.rank} ${use.device}`} use={use} report={report} />
+      {uses.map((use, index) => (
+        <Recorded key={index} use={use} id={`memory-${index}`} report={report} />
       ))}
-      {modelled !== null && <Modelled memory={modelled} recorded={uses.length > 0} gpuBytes={report.inputs[0]?.devices[0]?.memory_bytes ?? null} />}
+      {modelled !== null && <Modelled memory={modelled} recorded={uses.length > 0} gpuBytes={workingGpu(report)?.memory_bytes ?? null} />}
       {modelled === null && unknown !== "" && (
         <section class="card more" aria-labelledby="step">
           <h2 id="step">What a step needs by its shapes is not known</h2>
