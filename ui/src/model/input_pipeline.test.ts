@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { MetricRow, RegionRow, TimingRow } from "../api/report_tables";
 import type { Report, StepBreakdown } from "../api/types";
-import { judgementOf, settingsOf, stationsOf } from "./input_pipeline";
+import { judgementOf, settingsOf, stationsOf, whyNoJudgement } from "./input_pipeline";
 
 const region = (key: string, selfMs: number, totalMs = selfMs): RegionRow => ({
   key,
@@ -80,4 +80,10 @@ test("less than a twentieth is no wait", () => {
   expect(judgementOf(report({ step_breakdown: breakdown(3) }))?.waits).toBe(false);
   expect(judgementOf(report({ step_breakdown: breakdown(4) }))?.waits).toBe(true);
   expect(judgementOf(report({}))).toBeNull();
+});
+
+test("no judgement without a step, or without its parts", () => {
+  const steps = (p50_ms: number | null) => ({ steps: { p50_ms } }) as Report;
+  expect(whyNoJudgement(steps(null))).toContain("no whole step was recorded");
+  expect(whyNoJudgement(steps(12))).toContain("cannot be split");
 });

@@ -71,3 +71,9 @@ export function judgementOf(report: Report): { waits: boolean; text: string } | 
     ? { waits: true, text: `The input costs ${cost}: waits for batches, and copies that nothing hides.` }
     : { waits: false, text: `The input costs ${cost}: nothing to gain here.` };
 }
+
+/** Why there is no judgement. */
+export const whyNoJudgement = (report: Pick<Report, "steps">): string =>
+  report.steps.p50_ms === null
+    ? "What the input costs is not known: no whole step was recorded."
+    : "What the input costs is not known: the step cannot be split without CPU and GPU activity of whole steps.";

@@ -5,7 +5,7 @@ import type { InputWait } from "../api/report_tables";
 import type { Interval } from "../api/types";
 import { useAnswer } from "../api/use_answer";
 import { formatCount, formatMs, formatPercent, formatSentence, formatUs } from "../format";
-import { judgementOf, settingsOf as wordsOf, stationsOf } from "../model/input_pipeline";
+import { judgementOf, settingsOf as wordsOf, stationsOf, whyNoJudgement } from "../model/input_pipeline";
 import { boundOf, pathOf, queryOf, runningOf, settingsOf, titleOf } from "../model/loading";
 import { writeState } from "../model/url_state";
 import "./data.css";
@@ -66,7 +66,7 @@ export function Data({ report, state, go }: ViewProps) {
     <>
       <h2>Whether the loop waits for its batches, and which stage of preparing them is the slow one.</h2>
       <section class="card" aria-labelledby="wait">
-        <h3 id="wait">{judgement?.text ?? "What the input costs is not known: no whole step was recorded."}</h3>
+        <h3 id="wait">{judgement?.text ?? whyNoJudgement(report)}</h3>
         {bound !== "" && (
           <p>
             <bdi>{bound}</bdi>
