@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Scenario } from "../api/types";
-import { bySavings, choiceOf, defaultsOf, groupsOf, namesOf, scenarioIn, textOf } from "./scenario";
+import { bySavings, choiceOf, defaultsOf, groupsOf, isBound, namesOf, scenarioIn, textOf, valuesText } from "./scenario";
 
 const CATALOGUE: Scenario[] = [
   { name: "amp", summary: "", ranked: true, keys: [{ name: "dtype", kind: "choice", choices: "fp16|bf16", otherwise: "fp16" }] },
@@ -48,6 +48,15 @@ test("what applies, what needs a value, and what does not apply", () => {
   const groups = groupsOf(CATALOGUE, new Map([["amp", 2]]), new Map([["cuda-graph", "it waits"]]));
   expect([groups.telling.map((one) => one.name), groups.asking.map((one) => one.name)]).toEqual([["amp"], ["batch-size"]]);
   expect(groups.abstaining.map(({ item, why }) => `${item.name}: ${why}`)).toEqual(["cuda-graph: it waits"]);
+});
+
+test("questions stand behind changes, however much they save", () => {
+  const speed: Scenario = { name: "gpu-speed", summary: "", ranked: true, keys: [{ name: "factor", kind: "factor", choices: null, otherwise: "2" }] };
+  const gist: Scenario = { name: "gist", summary: "", ranked: true, keys: [{ name: "sparsity", kind: "factor", choices: null, otherwise: "0.5" }] };
+  expect([speed, gist, ...CATALOGUE].filter(isBound)).toEqual([speed]);
+  const groups = groupsOf([speed, ...CATALOGUE], new Map([["gpu-speed", 38], ["amp", 2]]), new Map());
+  expect([groups.telling.map((one) => one.name), groups.bounds.map((one) => one.name)]).toEqual([["amp"], ["gpu-speed"]]);
+  expect([speed, ...CATALOGUE].map(valuesText)).toEqual(["factor=2", "dtype=fp16", "n=2", ""]);
 });
 
 test("a combination by the names of its scenarios", () => {

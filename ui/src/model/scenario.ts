@@ -68,20 +68,27 @@ export function choiceOf(text: string, catalogue: Scenario[]): Choice {
 
 export interface Groups {
   telling: Scenario[]; // What they save alone is known; by that.
+  bounds: Scenario[]; // The same, of what is no change but a question: isBound().
   asking: Scenario[]; // They need a value of the user's, or are about something else than the step: not ranked.
   abstaining: { item: Scenario; why: string }[]; // They do not apply to this job.
 }
+
+/** It says how many times as fast work becomes, and not by what: what any change could buy there, and none to make. */
+export const isBound = (scenario: Scenario): boolean => scenario.keys.some((key) => key.name === "factor" && key.kind === "factor");
+
+/** "factor=2": the values of the ranking; empty: the scenario takes none. */
+export const valuesText = (scenario: Scenario): string => scenario.keys.map((key) => `${key.name}=${valueOf(key)}`).join(", ");
 
 /** The catalogue as the user looks for it.
  *
  * @param saves  what each saves alone, by the scenario's name; not there: not ranked
  * @param whyNot why it does not apply, by the same */
 export function groupsOf(catalogue: Scenario[], saves: Map<string, number | null>, whyNot: Map<string, string>): Groups {
-  const groups: Groups = { telling: [], asking: [], abstaining: [] };
+  const groups: Groups = { telling: [], bounds: [], asking: [], abstaining: [] };
   for (const item of bySavings(catalogue, (name) => saves.get(name) ?? null)) {
     const why = whyNot.get(item.name);
     if (why !== undefined) groups.abstaining.push({ item, why });
-    else if (saves.has(item.name)) groups.telling.push(item);
+    else if (saves.has(item.name)) (isBound(item) ? groups.bounds : groups.telling).push(item);
     else groups.asking.push(item);
   }
   return groups;

@@ -10,7 +10,7 @@ import { formatBytes, formatCount, formatMs, formatRate, formatSentence, formatS
 import { isWhole, notesOf, replayedAs, sentenceOf } from "../model/baseline";
 import type { ChartSeries } from "../model/chart";
 import { rangeOf } from "../model/key_range";
-import { choiceOf, defaultsOf, groupsOf, textOf } from "../model/scenario";
+import { choiceOf, defaultsOf, groupsOf, textOf, valuesText } from "../model/scenario";
 import { barsOf, prefixesOf } from "../model/waterfall";
 import type { ViewProps } from "./registry";
 import "./what_if.css";
@@ -133,6 +133,7 @@ function Change({ item, values, savesMs, baseline, batch, why, onToggle, onKey }
       </label>
       {savesMs !== null && <span class={savesMs < 0 ? "alone costs" : "alone"}>{savesMs < 0 ? `costs ${formatMs(-savesMs)}` : `saves ${formatMs(savesMs)}`}</span>}
       <div class="dim">{item.summary}</div>
+      {savesMs !== null && item.keys.length > 0 && <div class="dim">{savesMs < 0 ? "Costs" : "Saves"} that with {valuesText(item)}</div>}
       {why !== "" && <p class="abstains">{formatSentence(why)}.</p>}
       {savesMs !== null && savesMs > 0 && baseline > 0 && <Bar share={1} busy={savesMs / baseline} label={`saves ${formatMs(savesMs)} of ${formatMs(baseline)}`} />}
       {values !== undefined &&
@@ -218,11 +219,6 @@ export function WhatIf({ report, catalogue, state, go }: ViewProps) {
               <Result forecast={whole} baseline={baseline} steps={report.steps} />
             </div>
           )}
-          {notes.map((note) => (
-            <p key={note}>
-              <span class="severity warning">Steps.</span> {note}
-            </p>
-          ))}
           {scenario !== "" && answer === null && error === "" && <p class="dim">Replaying …</p>}
           {scenario !== "" && (
             <button type="button" onClick={() => setScenario("")}>
@@ -230,6 +226,15 @@ export function WhatIf({ report, catalogue, state, go }: ViewProps) {
             </button>
           )}
         </section>
+        {notes.length > 0 && (
+          <section class="card" aria-label="What the figures are of">
+            {notes.map((note) => (
+              <p key={note}>
+                <span class="severity warning">Steps.</span> {note}
+              </p>
+            ))}
+          </section>
+        )}
         {scenario !== "" && error === "" && whole !== undefined && shownParts !== null && partsFit && (
           <div class={`more ${pending || parts.pending ? "stale" : ""}`}>
             <Parts answer={shownParts} whole={whole} baseline={baseline} />
@@ -244,6 +249,12 @@ export function WhatIf({ report, catalogue, state, go }: ViewProps) {
       <section class="made" aria-labelledby="changes">
         <h2 id="changes">Changes{ranking !== null && <span class="dim">, by what they save alone</span>}</h2>
         <ul class="changes">{groups.telling.map((item) => change(item))}</ul>
+        {groups.bounds.length > 0 && (
+          <>
+            <h3>Were work faster, whatever made it so</h3>
+            <ul class="changes">{groups.bounds.map((item) => change(item))}</ul>
+          </>
+        )}
         {groups.asking.length > 0 && (
           <>
             <h3>{ranking === null ? "All changes" : "With values of yours, or about more than this step"}</h3>
