@@ -141,3 +141,22 @@ test("a large table comes in portions", async () => {
   expect(await rows.count()).toBe(600);
   await visit.close();
 });
+
+test("advice on flags names the command that takes them", async () => {
+  const error = "not recorded on one GPU that is known: X; name the GPU with --from NAME";
+  const visit = await Visit.open(browser, resnet.link);
+  await visit.page.route(/\/predict(\?|$)/, (route) => route.fulfill({ status: 400, json: { schema: "headroom.error/1", error } }));
+  for (const view of ["GPUs", "Memory"]) {
+    await visit.show(view);
+    expect(await main(visit)).toContain(`headroom predict ${RESNET} --from NAME`);
+  }
+  await visit.close();
+});
+
+test("a finding about the input leads to Data", async () => {
+  const visit = await openWith("Overview", "report", (report) => (report.findings[0].id = "data-wait"));
+  await visit.page.getByRole("link", { name: "the view Data" }).click();
+  await visit.settle();
+  expect(await visit.current()).toBe("Data");
+  await visit.close();
+});

@@ -4,6 +4,7 @@ import { useAnswer } from "../api/use_answer";
 import { usePrediction } from "../api/use_prediction";
 import { Chart } from "../components/chart";
 import { RangeBar } from "../components/range_bar";
+import { Refusal } from "../components/refusal";
 import { formatBytes, formatCount, formatJoules, formatMoney, formatMs, formatMsTick, formatPercent, formatSentence, formatSpeedup } from "../format";
 import { isWhole, replayedAs } from "../model/baseline";
 import type { ChartPoint, ChartSeries } from "../model/chart";
@@ -201,7 +202,7 @@ export function Gpus({ report, state, go }: ViewProps) {
     return (
       <section class="card" aria-labelledby="gpus">
         <h2 id="gpus">This job cannot be carried over to other GPUs</h2>
-        <p class="error">{error}</p>
+        <Refusal why={error} command="headroom predict" trace={report.inputs[0]?.path ?? "TRACE"} />
       </section>
     );
   if (answer === null || all.length === 0) return <p class="dim">Replaying the job on every GPU that is known …</p>;

@@ -8,7 +8,8 @@ import { type Column, DataTable, useOrder } from "../components/data_table";
 import { type Fact, Facts } from "../components/facts";
 import { MetricTable } from "../components/metric_table";
 import { Purposes } from "../components/purposes";
-import { formatByteRate, formatBytes, formatCount, formatMs, formatPercent, formatSentence, formatUs } from "../format";
+import { Refusal } from "../components/refusal";
+import { formatByteRate, formatBytes, formatCount, formatMs, formatPercent, formatUs } from "../format";
 import { memoryMetrics } from "../model/machine";
 import { batchSeriesOf, copiesOf, curveOf, modelledPurposes, type Mover, moversOf, nameOf, recordedPurposes, titleOfKind, workingGpu } from "../model/memory";
 import type { ViewProps } from "./registry";
@@ -170,7 +171,7 @@ export function Memory({ report }: ViewProps) {
       {modelled === null && unknown !== "" && (
         <section class="card more" aria-labelledby="step">
           <h2 id="step">What a step needs by its shapes is not known</h2>
-          <p>{formatSentence(unknown)}</p>
+          <Refusal why={unknown} command="headroom predict" trace={report.inputs[0]?.path ?? "TRACE"} />
           {uses.length === 0 && (
             <p class="dim">
               <code>torch.profiler.profile(profile_memory=True, record_shapes=True)</code> records what is allocated and freed, when and by whom.

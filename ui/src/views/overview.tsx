@@ -21,6 +21,9 @@ const VERDICTS: Record<string, string> = {
   unknown: "What holds the step back cannot be told from this trace.",
 };
 
+/** What headroom data says is a view here. */
+const OF_INPUT = "data-wait";
+
 interface CardProps {
   finding: Finding;
   events: FindingEvents | null;
@@ -57,6 +60,11 @@ function FindingCard({ finding, events, catalogue, onTry }: CardProps) {
           Check it: <code>{finding.check}</code>
         </p>
       </details>
+      {finding.id === OF_INPUT && (
+        <p>
+          <a href={writeState({ view: "data", query: {} })}>What headroom data says: the view Data</a>
+        </p>
+      )}
       {events !== null && <a href={writeState({ view: "timeline", query: { find: events.find } })}>{events.title}</a>}
       {scenario !== "" && (
         <p>

@@ -2,6 +2,7 @@ import { useMemo } from "preact/hooks";
 import type { Cluster, Scaling as Answer, ScalePoint } from "../api/forecasts";
 import { useAnswer } from "../api/use_answer";
 import { Chart } from "../components/chart";
+import { Refusal } from "../components/refusal";
 import { Slider } from "../components/slider";
 import { useDraft } from "../components/use_draft";
 import { formatCount, formatGbps, formatMs, formatPercent, formatRate, formatSentence, formatSpeedup } from "../format";
@@ -243,7 +244,7 @@ export function Scaling({ report, state, go }: ViewProps) {
       </section>
       <section class={`card ${pending ? "stale" : ""}`} aria-live="polite" aria-labelledby="limit">
         <h2 id="limit">{network}</h2>
-        {error !== "" && <p class="error">{formatSentence(error)}</p>}
+        {error !== "" && <Refusal why={error} command="headroom scale" trace={report.inputs[0]?.path ?? "TRACE"} />}
         {error === "" && answer === null && <p class="dim">Replaying the job with its gradients on the network …</p>}
         {error === "" && answer !== null && <Verdict scaling={answer} />}
         {error === "" && answer !== null && <Curves points={answer.points} />}

@@ -1,0 +1,17 @@
+import { formatSentence } from "../format";
+import { commandAdvised } from "../model/command";
+
+/** Why there is no answer, and where it advises a flag, the command that takes it. */
+export function Refusal({ why, command, trace }: { why: string; command: string; trace: string }) {
+  const advised = commandAdvised(command, trace, why);
+  return (
+    <>
+      <p class="error">{formatSentence(why)}</p>
+      {advised !== null && (
+        <p>
+          The page takes no flags; the command does: <code>{advised}</code>
+        </p>
+      )}
+    </>
+  );
+}
