@@ -160,3 +160,31 @@ test("a finding about the input leads to Data", async () => {
   expect(await visit.current()).toBe("Data");
   await visit.close();
 });
+
+test.each([
+  ["Scaling", "clusters"],
+  ["GPUs", "gpus"],
+])("%s says why where %s cannot be told", async (view, path) => {
+  const visit = await Visit.open(browser, resnet.link);
+  await visit.page.route(`**/api/v1/${path}`, (route) => route.fulfill({ status: 400, json: { schema: "headroom.error/1", error: "the list is gone" } }));
+  await visit.show(view);
+  expect(await main(visit)).toContain("The list is gone");
+  expect(await main(visit)).not.toContain("Replaying");
+  await visit.close();
+});
+
+test("Memory says that it works on what a step needs", async () => {
+  const visit = await Visit.open(browser, resnet.link);
+  let answer = () => {};
+  const held = new Promise<void>((done) => (answer = done));
+  await visit.page.route(/\/predict\?/, async (route) => {
+    await held;
+    await route.continue();
+  });
+  await visit.page.getByRole("link", { name: "Memory" }).click();
+  await visit.page.getByText("Working it out").waitFor();
+  answer();
+  await visit.page.getByText("by the shapes of its operators").waitFor();
+  expect(await visit.page.getByText("Working it out").count()).toBe(0);
+  await visit.close();
+});

@@ -1,6 +1,8 @@
-import { PRICED_STEPS } from "../model/gpus";
 import type { Prediction } from "./forecasts";
 import { type Answered, useAnswer } from "./use_answer";
+
+/** Prices are of so many steps. */
+export const PRICED_STEPS = 1000;
 
 /** The job on all GPUs, with the price of so many steps where the trace has steps. */
 export function usePrediction(): Answered<Prediction> {

@@ -7,9 +7,6 @@ export interface GpuRow extends PredictedGpu {
   option: PriceOption | null; // The instance that the money is of.
 }
 
-/** Prices are of so many steps. */
-export const PRICED_STEPS = 1000;
-
 export function rowsOf(prediction: Prediction, gpus: Gpu[]): GpuRow[] {
   const specs = new Map(gpus.map((gpu) => [gpu.gpu, gpu]));
   return prediction.targets.map((target) => ({

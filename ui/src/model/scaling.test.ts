@@ -53,6 +53,5 @@ test("what limits the most GPUs, and since when", () => {
   const verdict = verdictOf(scaling([point(1, 100, "gpu"), point(2, 110, "latency"), point(4, 150, "bandwidth"), point(8, 200, "bandwidth")]));
   expect(verdict?.at.gpus).toBe(8);
   expect(verdict?.since).toBe(4);
-  expect(verdict?.lostMs).toBe(100);
   expect(verdictOf(scaling([point(1, 100, "gpu"), point(2, 100, "gpu")]))?.since).toBeNull();
 });

@@ -133,7 +133,6 @@ export const LIMITS: Record<ScalingLimit, string> = {
 export interface Verdict {
   at: ScalePoint; // With the most GPUs.
   since: number | null; // GPUs from which on that limit holds; null: from one.
-  lostMs: number; // A step, against one GPU; negative where the step gets shorter.
 }
 
 /** What limits the largest of the points; null: nothing could be told. */
@@ -146,5 +145,5 @@ export function verdictOf(scaling: Scaling): Verdict | null {
     if (point.limited_by !== at.limited_by) break;
     since = point;
   }
-  return { at, since: since === told[0] ? null : since.gpus, lostMs: (at.step_ms.mid ?? 0) - (scaling.baseline.step_ms.mid ?? 0) };
+  return { at, since: since === told[0] ? null : since.gpus };
 }

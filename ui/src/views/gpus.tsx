@@ -1,14 +1,14 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Gpu } from "../api/forecasts";
 import { useAnswer } from "../api/use_answer";
-import { usePrediction } from "../api/use_prediction";
+import { PRICED_STEPS, usePrediction } from "../api/use_prediction";
 import { Chart } from "../components/chart";
 import { RangeBar } from "../components/range_bar";
 import { Refusal } from "../components/refusal";
 import { formatBytes, formatCount, formatJoules, formatMoney, formatMs, formatMsTick, formatPercent, formatSentence, formatSpeedup } from "../format";
 import { isWhole, replayedAs } from "../model/baseline";
 import type { ChartPoint, ChartSeries } from "../model/chart";
-import { bestOf, comparable, type Cost, costOf, doubtsOf, frontOf, type GpuRow, PRICED_STEPS, rowsOf, sorted, type SortKey, sortOf } from "../model/gpus";
+import { bestOf, comparable, type Cost, costOf, doubtsOf, frontOf, type GpuRow, rowsOf, sorted, type SortKey, sortOf } from "../model/gpus";
 import "./gpus.css";
 import type { ViewProps } from "./registry";
 
@@ -198,6 +198,7 @@ export function Gpus({ report, state, go }: ViewProps) {
     document.getElementById(`gpu-${gpu}`)?.scrollIntoView({ block: "center", behavior: "smooth" });
   };
 
+  if (gpus.error !== "") return <p class="card error">{formatSentence(gpus.error)}</p>;
   if (error !== "")
     return (
       <section class="card" aria-labelledby="gpus">

@@ -12,6 +12,7 @@ import { Refusal } from "../components/refusal";
 import { formatByteRate, formatBytes, formatCount, formatMs, formatPercent, formatUs } from "../format";
 import { memoryMetrics } from "../model/machine";
 import { batchSeriesOf, copiesOf, curveOf, modelledPurposes, type Mover, moversOf, nameOf, recordedPurposes, titleOfKind, workingGpu } from "../model/memory";
+import "./memory.css";
 import type { ViewProps } from "./registry";
 
 const HOLDERS: Column<MemoryHolder>[] = [
@@ -153,7 +154,7 @@ export function Memory({ report }: ViewProps) {
   const byTime = useOrder("total");
   const byTraffic = useOrder("bytes");
   const uses = (report.memory?.devices ?? []).filter((use) => use.device !== null || use.peak_bytes >= WORTH_SHOWING_BYTES);
-  const { answer, error } = usePrediction();
+  const { answer, error, pending } = usePrediction();
   const modelled = answer?.baseline?.memory ?? null;
   const unknown = error !== "" ? error : (answer?.baseline?.no_memory ?? "");
   return (
@@ -168,6 +169,12 @@ export function Memory({ report }: ViewProps) {
         <Recorded key={index} use={use} id={`memory-${index}`} report={report} />
       ))}
       {modelled !== null && <Modelled memory={modelled} recorded={uses.length > 0} gpuBytes={workingGpu(report)?.memory_bytes ?? null} />}
+      {pending && (
+        <section class="card more modelling" aria-labelledby="step">
+          <h2 id="step">What a step needs by its shapes</h2>
+          <p class="dim">Working it out from the shapes of its operators …</p>
+        </section>
+      )}
       {modelled === null && unknown !== "" && (
         <section class="card more" aria-labelledby="step">
           <h2 id="step">What a step needs by its shapes is not known</h2>

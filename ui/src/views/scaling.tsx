@@ -228,10 +228,12 @@ export function Scaling({ report, state, go }: ViewProps) {
   const outer = new URLSearchParams(queryOf(settingsOf(state.query))).toString();
   const [draft, setDraft] = useDraft(outer, (text) => go({ ...state, query: { ...state.query, ...Object.fromEntries(new URLSearchParams(text)) } }));
   const settings = useMemo(() => settingsOf({ ...Object.fromEntries(new URLSearchParams(draft)), scenario }), [draft, scenario]);
-  const clusters = useAnswer<{ clusters: Cluster[] }>("clusters").answer?.clusters ?? null;
+  const known = useAnswer<{ clusters: Cluster[] }>("clusters");
+  const clusters = known.answer?.clusters ?? null;
   const cluster = clusters?.find((one) => one.cluster === settings.cluster);
   const room = cluster?.nodes_at_most == null ? null : cluster.nodes_at_most * cluster.gpus_per_node;
-  const { answer, error, pending } = useAnswer<Answer>(clusters === null ? null : pathOf(settings, room), true);
+  const { answer, error: refused, pending } = useAnswer<Answer>(clusters === null ? null : pathOf(settings, room), true);
+  const error = known.error !== "" ? known.error : refused;
   const onChange = (change: Partial<ScaleSettings>) =>
     setDraft(new URLSearchParams(queryOf({ ...settings, ...change })).toString(), change.gbps !== undefined);
   const network = cluster?.description ?? `${formatGbps(settings.gbps)} between machines of ${formatCount(settings.perNode)} ${settings.perNode === 1 ? "GPU" : "GPUs"}`;
