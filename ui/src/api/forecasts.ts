@@ -14,11 +14,9 @@ export interface PredictedGpu {
   currency: string | null;
   memory_bytes: number | null;
   fits: boolean | null;
-  largest_batch: number | null;
   limited_by: "host" | "gpu" | null;
   extrapolated: boolean;
   extrapolated_why: string | null;
-  ties: string[];
   why: string;
 }
 
@@ -44,7 +42,6 @@ export interface StepMemory {
   activations_bytes: number;
   temporaries_bytes: number;
   workspace_bytes: number;
-  recorded_peak_bytes: number | null;
   optimizer: string | null;
   samples: number | null;
   sharded: { zero_stage: number; ranks: number; peak_bytes: number }[];
@@ -56,12 +53,9 @@ export interface Prediction {
   source_gpu: string | null;
   baseline: {
     step_ms: number;
-    step_low_ms: number;
-    step_high_ms: number;
     memory: StepMemory | null;
     no_memory: string | null;
     steps_note: string | null;
-    ratio_only_pct: number;
   } | null;
   targets: PredictedGpu[];
   options: PriceOption[];
@@ -72,11 +66,7 @@ export interface Prediction {
 export interface Gpu {
   gpu: string;
   name: string;
-  vendor: string;
-  architecture: string;
   memory_bytes: number | null;
-  memory_type: string | null;
-  tdp_w: number | null;
   recorded: boolean;
 }
 
@@ -91,7 +81,6 @@ export type ScalingLimit = "gpu" | "host" | "loader" | "bandwidth" | "latency" |
 
 export interface ScalePoint {
   cluster: string | null;
-  bandwidth_gbps: number | null;
   gpus: number;
   nodes: number;
   step_ms: { low: number | null; mid: number | null; high: number | null };
@@ -99,8 +88,6 @@ export interface ScalePoint {
   efficiency_pct: number | null;
   exposed_communication_ms: number | null;
   communication_ms: number | null;
-  straggler_ms: number | null;
-  bubble_ms: number | null;
   limited_by: ScalingLimit | null;
   why: string;
 }
@@ -112,7 +99,6 @@ export interface Scaling {
     recorded_gpus: number | null;
     recorded_network: string | null;
     samples_per_step: number | null;
-    gradient_bytes: number | null;
     steps_note: string | null;
   };
   mode: "weak" | "strong";

@@ -36,7 +36,6 @@ export interface Loader {
   persistent_workers: boolean;
   cpus: number | null;
   batches: number;
-  epochs: number;
   wait_ms: number;
 }
 
@@ -65,7 +64,7 @@ export interface Loading {
   schema: string;
   path: string;
   bound: string;
-  loop: { step_ms: number; wait_ms: number; wait_share_pct: number };
+  loop: { step_ms: number; wait_ms: number };
   stages: LoadingStage[];
   loaders: Loader[]; // The first is what all else is about; empty: the trace knows the loop alone.
   failures: string[];

@@ -87,7 +87,7 @@ export interface MemoryUse {
   parts: { kind: MemoryKind; bytes: number; allocations: number }[];
   holders: MemoryHolder[];
   steps: { index: number; start_ms: number; peak_bytes: number; end_bytes: number }[];
-  curve: { ms: number[]; allocated_bytes: number[]; reserved_bytes: (number | null)[]; parts: { kind: MemoryKind; bytes: number[] }[] };
+  curve: { ms: number[]; reserved_bytes: (number | null)[]; parts: { kind: MemoryKind; bytes: number[] }[] };
 }
 
 export interface TimingRow {
@@ -131,7 +131,6 @@ export interface MetricRow {
 export interface GpuTimeRow {
   rank: number | null;
   device: number | null;
-  span_ms: number;
   busy_ms: number;
   memory_ms: number;
   exposed_memory_ms: number;
@@ -142,7 +141,6 @@ export interface EfficiencyFigures {
   peaks: { dtype: string; tflops: number }[];
   memory_bandwidth_gbs: number | null;
   math_dtype: string | null;
-  peak_tflops: number | null;
   mfu_pct: number | null;
   costed_pct: number | null;
   compute_bound_pct: number | null;

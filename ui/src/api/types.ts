@@ -33,7 +33,6 @@ export interface StepParts {
 
 export interface StepBreakdown extends StepParts {
   gpu: StepParts;
-  step_index: number;
   wall_ms: number;
 }
 
@@ -56,7 +55,6 @@ export interface Report extends ReportTables {
     min_ms: number | null;
     max_ms: number | null;
     corrected_p50_ms: number | null;
-    profiler_overhead_pct: number | null;
   };
   step_breakdown: StepBreakdown | null;
   bottleneck: { verdict: string; share_pct: number | null; confidence: string | null; evidence: string[] };

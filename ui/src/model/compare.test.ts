@@ -7,8 +7,8 @@ function report(forwardMs: number, kernels: [string, number, number | null][], s
   const rows = kernels.map(([name, total_us, rank]) => ({ name, rank, total_us, share_pct: (total_us ?? 0) / 100 }));
   return {
     inputs: [{ path: "a", devices: [{ name: "H200" }] }],
-    steps: { source: "", count: steps, p50_ms: forwardMs, min_ms: forwardMs, max_ms: forwardMs, corrected_p50_ms: null, profiler_overhead_pct: null },
-    step_breakdown: { ...PARTS, forward_ms: forwardMs, gpu: PARTS, step_index: 0, wall_ms: forwardMs }, bottleneck: { verdict: "host", share_pct: null, confidence: null, evidence: [] },
+    steps: { source: "", count: steps, p50_ms: forwardMs, min_ms: forwardMs, max_ms: forwardMs, corrected_p50_ms: null },
+    step_breakdown: { ...PARTS, forward_ms: forwardMs, gpu: PARTS, wall_ms: forwardMs }, bottleneck: { verdict: "host", share_pct: null, confidence: null, evidence: [] },
     throughput: { batch_size: 4 }, classes: [], kernels: rows, operators: [],
   };
 }

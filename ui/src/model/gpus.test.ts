@@ -4,8 +4,8 @@ import { bestOf, comparable, doubtsOf, frontOf, type GpuRow, rowsOf, sorted, sor
 
 const row = (gpu: string, ms: number, money: number | null, more: Partial<GpuRow> = {}): GpuRow => ({
   gpu, name: gpu, step_ms: { low: ms * 0.9, mid: ms, high: ms * 1.2 }, speedup: 100 / ms, gpu_memory_bytes: 1e9, energy_joules: 10, energy_error_pct: 20,
-  money, currency: money === null ? null : "USD", memory_bytes: 1e8, fits: true, largest_batch: 4, limited_by: "gpu", extrapolated: false,
-  extrapolated_why: null, ties: [], why: "", spec: null, recorded: false, option: null, ...more,
+  money, currency: money === null ? null : "USD", memory_bytes: 1e8, fits: true, limited_by: "gpu", extrapolated: false,
+  extrapolated_why: null, why: "", spec: null, recorded: false, option: null, ...more,
 });
 
 const names = (rows: GpuRow[]) => rows.map((one) => one.gpu);

@@ -65,7 +65,7 @@ test("the way of a batch has the stations that were recorded", () => {
 });
 
 test("settings in words; what is not known is left out", () => {
-  const loader = { workers: 0, prefetch_factor: null, batch_size: 8, dataset_size: 50000, pin_memory: false, persistent_workers: true, cpus: null, batches: 1, epochs: 1, wait_ms: 0 };
+  const loader = { workers: 0, prefetch_factor: null, batch_size: 8, dataset_size: 50000, pin_memory: false, persistent_workers: true, cpus: null, batches: 1, wait_ms: 0 };
   expect(settingsOf(loader).map(({ title, value }) => `${title}: ${value}`)).toEqual([
     "Workers: 0",
     "Batch size: 8",

@@ -3,7 +3,7 @@ import type { Loader, Loading, LoadingForecast, LoadingOption, LoadingStage } fr
 import { boundOf, changeOf, commandOf, curveOf, DEFAULTS, doubtsOf, namableStages, pathOf, queryOf, recordedSetting, rowsOf, runningOf, settingsOf, titleOf, workersRange } from "./loading";
 
 const loader: Loader = {
-  workers: 1, prefetch_factor: 2, batch_size: 8, dataset_size: 400, pin_memory: false, persistent_workers: false, cpus: 2, batches: 50, epochs: 1, wait_ms: 1900,
+  workers: 1, prefetch_factor: 2, batch_size: 8, dataset_size: 400, pin_memory: false, persistent_workers: false, cpus: 2, batches: 50, wait_ms: 1900,
 };
 
 const option = (setting: string, ms: number, more: Partial<LoadingOption> = {}): LoadingOption => ({
@@ -21,7 +21,7 @@ const stage = (name: string | null, kind: string, more: Partial<LoadingStage> = 
 });
 
 const loading = (more: Partial<Loading>): Loading => ({
-  schema: "headroom.data/1", path: "run.pftrace", bound: "preparation", loop: { step_ms: 40, wait_ms: 38, wait_share_pct: 95 }, stages: [], loaders: [loader], failures: [], probe: null,
+  schema: "headroom.data/1", path: "run.pftrace", bound: "preparation", loop: { step_ms: 40, wait_ms: 38 }, stages: [], loaders: [loader], failures: [], probe: null,
   forecast, no_forecast: null, ...more,
 });
 

@@ -24,7 +24,6 @@ const USE = {
   parts: [{ kind: "activation", bytes: 300, allocations: 2 }, { kind: "before_recording", bytes: 100, allocations: 0 }],
   curve: {
     ms: [0, 1],
-    allocated_bytes: [100, 400],
     reserved_bytes: [null, 512],
     parts: [{ kind: "before_recording", bytes: [100, 100] }, { kind: "activation", bytes: [0, 300] }],
   },

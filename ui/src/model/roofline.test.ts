@@ -28,7 +28,6 @@ const EFFICIENCY: EfficiencyFigures = {
   peaks: [{ dtype: "fp32", tflops: 67 }, { dtype: "bf16", tflops: 989.4 }, { dtype: "fp16", tflops: 989.4 }],
   memory_bandwidth_gbs: 4800,
   math_dtype: "bf16",
-  peak_tflops: 989.4,
   mfu_pct: null,
   costed_pct: null,
   compute_bound_pct: null,

@@ -3,12 +3,12 @@ import type { ScalePoint, Scaling, ScalingLimit } from "../api/forecasts";
 import { commandOf, DEFAULTS, efficiencyPoints, pathOf, queryOf, settingsOf, throughputPoints, verdictOf } from "./scaling";
 
 const point = (gpus: number, ms: number, limit: ScalingLimit, samples: number | null = 4): ScalePoint => ({
-  cluster: null, bandwidth_gbps: 100, gpus, nodes: gpus, step_ms: { low: ms / 2, mid: ms, high: ms * 2 }, throughput_per_s: samples === null ? null : (1000 * samples * gpus) / ms,
-  efficiency_pct: 10000 / ms, exposed_communication_ms: ms - 100, communication_ms: 0, straggler_ms: 0, bubble_ms: 0, limited_by: limit, why: "",
+  cluster: null, gpus, nodes: gpus, step_ms: { low: ms / 2, mid: ms, high: ms * 2 }, throughput_per_s: samples === null ? null : (1000 * samples * gpus) / ms,
+  efficiency_pct: 10000 / ms, exposed_communication_ms: ms - 100, communication_ms: 0, limited_by: limit, why: "",
 });
 
 const scaling = (points: ScalePoint[]): Scaling => ({
-  schema: "", baseline: { step_ms: { low: 99, mid: 100, high: 101 }, recorded_gpus: 1, recorded_network: null, samples_per_step: 4, gradient_bytes: 1, steps_note: null },
+  schema: "", baseline: { step_ms: { low: 99, mid: 100, high: 101 }, recorded_gpus: 1, recorded_network: null, samples_per_step: 4, steps_note: null },
   mode: "weak", why: null, points,
 });
 
