@@ -178,7 +178,7 @@ export function Memory({ report }: ViewProps) {
       {modelled === null && unknown !== "" && (
         <section class="card more" aria-labelledby="step">
           <h2 id="step">What a step needs by its shapes is not known</h2>
-          <Refusal why={unknown} command="headroom predict" trace={report.inputs[0]?.path ?? "TRACE"} />
+          <Refusal isError={false} why={unknown} command="headroom predict" trace={report.inputs[0]?.path ?? "TRACE"} />
           {uses.length === 0 && (
             <p class="dim">
               <code>torch.profiler.profile(profile_memory=True, record_shapes=True)</code> records what is allocated and freed, when and by whom.
