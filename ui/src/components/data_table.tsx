@@ -7,7 +7,7 @@ import "./data_table.css";
 
 export interface Column<Row> {
   key: string;
-  title: string;
+  title: string; // May hold line breaks.
   meaning?: string; // Shown when the pointer rests on the title.
   cell: (row: Row) => Cell; // What is sorted by.
   format?: (value: number, row: Row) => string; // Of numbers.

@@ -29,7 +29,7 @@ const BACKWARD = { title: "Backward", meaning: "The part of GPU time that was la
 
 /** Backward nodes call operators of their own, whose time it is (docs/report.md). */
 const BACKWARD_ELSEWHERE = {
-  title: "Its backward, elsewhere",
+  title: "Its backward,\nelsewhere",
   meaning: "GPU time of the backward nodes of its forward calls: no part of its own GPU time, but of that of the operators that those nodes call",
 };
 
