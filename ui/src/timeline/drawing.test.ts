@@ -73,7 +73,7 @@ describe("steps", () => {
 });
 
 describe("what is marked", () => {
-  const layout = layoutTracks([{ id: 0, kind: "stream", name: "", group: "", first_lane: 0, lanes: 2, spans: 2, maximum: null, unit: null }], new Set());
+  const layout = layoutTracks([{ id: 0, kind: "stream", name: "", group: "", first_lane: 0, lanes: 2, spans: 2, overlapping: 0, minimum: null, maximum: null, unit: null }], new Set());
   const area = { view: { begin: 0, end: 100 }, width: 100, height: 50, scrollTop: 0 };
   const span = (lane: number, start_ns: number) => ({ lane, row: 0, start_ns, duration_ns: 10, label: "" });
 
