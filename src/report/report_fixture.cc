@@ -318,6 +318,7 @@ TraceReport DemoReport() {
                        .share_pct = std::nullopt}};
   report.memory = {
       {.device = 0,
+       .process = {},
        .allocations = 3,
        .frees = 1,
        .turnover_bytes = 3'500'000'000,
