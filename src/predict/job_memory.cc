@@ -82,8 +82,8 @@ JobMemory MemoryOf(const Job& job, const std::optional<RecordedMemory>& timeline
   for (const double ratio : {0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0}) {
     const double samples = ratio * static_cast<double>(memory.samples.value_or(0));
     if (samples < 1 || samples != std::floor(samples)) continue;
-    memory.batches.push_back({static_cast<std::int64_t>(samples), *memory.PeakAt(ratio),
-                              *memory.TakenAt(ratio)});
+    memory.batches.push_back(
+        {static_cast<std::int64_t>(samples), *memory.PeakAt(ratio), *memory.TakenAt(ratio)});
   }
   constexpr int kRanks = 8;
   for (const int stage : {1, 2, 3}) {

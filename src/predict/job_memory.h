@@ -37,7 +37,7 @@ struct JobMemory {
   std::optional<double> recorded_bytes = {};
   std::optional<RecordedMemory> recorded = {};  ///< Of a memory timeline.
   std::vector<ShardedMemory> sharded = {};
-  std::vector<BatchMemory> batches = {};  ///< Halves and doubles of `samples`; ascending.
+  std::vector<BatchMemory> batches = {};     ///< Halves and doubles of `samples`; ascending.
   std::optional<std::int64_t> samples = {};  ///< A step; none: not told by the trace.
 
   /// Bytes at the peak with so many times the samples. What was recorded counts before the model,
