@@ -75,12 +75,17 @@ export function App() {
             {error}
           </p>
         )}
+        {files.isGone && (
+          <p class="card error" role="alert">
+            headroom no longer answers: it has ended, or the way to it is closed. This is the last that it said.
+          </p>
+        )}
         {files.problem !== null && (
           <p class="card error" role="alert">
             The trace was written anew and cannot be read: {files.problem}. This is the last that could.
           </p>
         )}
-        <RunPanel state={run} />
+        {!files.isGone && <RunPanel state={run} />}
         {error === "" && (report === null || catalogue === null) && <p class="dim">Reading the report …</p>}
         {shown !== undefined && report !== null && catalogue !== null && (
           <Boundary key={`${shown.id} ${shownReport?.generation}`}>

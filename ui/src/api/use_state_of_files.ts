@@ -8,19 +8,27 @@ export interface StateOfFiles {
   can_run: boolean; // A program may be recorded again.
 }
 
+export interface KnownState extends StateOfFiles {
+  isGone: boolean; // The server did not answer when it was last asked.
+}
+
 const INTERVAL_MS = 2000;
 
-const isSame = (a: StateOfFiles, b: StateOfFiles) => a.generation === b.generation && a.problem === b.problem && a.can_run === b.can_run;
+const isSame = (a: KnownState, b: KnownState) => a.generation === b.generation && a.problem === b.problem && a.can_run === b.can_run && a.isGone === b.isGone;
 
 /** Whether the traces were written anew, asked while somebody looks, and whenever `look` is called. A page that is a file never
  * changes. */
-export function useStateOfFiles(): StateOfFiles & { look: () => void } {
-  const [state, setState] = useState<StateOfFiles>({ generation: embeddedAnswers() === null ? null : 0, problem: null, can_run: false });
+export function useStateOfFiles(): KnownState & { look: () => void } {
+  const [state, setState] = useState<KnownState>({ generation: embeddedAnswers() === null ? null : 0, problem: null, can_run: false, isGone: false });
   const look = useCallback(() => {
     ask<StateOfFiles>("state").then(
-      (next) => setState((before) => (isSame(before, next) ? before : next)),
-      // The next question says that the server is gone; the first one, that of the page, waits for this.
-      () => setState((before) => (before.generation === null ? { ...before, generation: 0 } : before)),
+      ({ generation, problem, can_run }) =>
+        setState((before) => {
+          const next = { generation, problem, can_run, isGone: false };
+          return isSame(before, next) ? before : next;
+        }),
+      // The page's own first question waits for the generation.
+      () => setState((before) => (before.isGone ? before : { ...before, generation: before.generation ?? 0, isGone: true })),
     );
   }, []);
   useEffect(() => {

@@ -83,6 +83,9 @@ export function Data({ report, state, go }: ViewProps) {
             ))}
           </ol>
         )}
+        {stations.length > 0 && answer !== null && (
+          <p class="dim">Means of the whole recording. What is simulated below prices the first batch of an epoch apart, so that its own means differ a little.</p>
+        )}
         {report.metrics.some((metric) => metric.name === READY) && (
           <p>
             How full the queue was over time: <a href={writeState({ view: "timeline", query: { find: READY } })}>{READY} in the timeline</a>.
