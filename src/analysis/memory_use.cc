@@ -303,7 +303,6 @@ class Describer {
   Describer(const TraceStore& store, NameFacts& names, const Attribution& attribution,
             const StepAnalysis& steps)
       : store_(store),
-        attribution_(attribution),
         steps_(steps),
         places_(store, names, attribution),
         passes_(store, attribution) {}
@@ -410,7 +409,6 @@ class Describer {
   }
 
   const TraceStore& store_;
-  const Attribution& attribution_;
   const StepAnalysis& steps_;
   const Places places_;
   const PassesOfProcesses passes_;

@@ -83,7 +83,7 @@ std::string ScenarioIn(std::string_view command) {
   std::size_t word = 0;
   while (!command.empty()) {
     const std::size_t end = std::min(command.find(' '), command.size());
-    const std::string text(command.substr(0, end));
+    std::string text(command.substr(0, end));
     command.remove_prefix(std::min(end + 1, command.size()));
     if (word++ >= kWordsBefore && ParseScenario(text).ok()) return text;
   }
