@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -417,14 +416,15 @@ class Describer {
 using RecordsByDevice =
     std::map<std::tuple<bool, std::int32_t, ProcessId>, std::vector<std::uint32_t>>;
 
-/// Damaged records may name any number of devices.
+/// Damaged records may name any number of devices. Of those with as many records, the first stay.
 void DropRarest(RecordsByDevice& by_device) {
   if (by_device.size() <= kMostDevices) return;
-  std::vector<std::size_t> counts;
-  for (const auto& [key, rows] : by_device) counts.push_back(rows.size());
-  std::nth_element(counts.begin(), counts.begin() + kMostDevices, counts.end(), std::greater<>());
-  const std::size_t too_few = counts[kMostDevices];
-  std::erase_if(by_device, [&](const auto& entry) { return entry.second.size() <= too_few; });
+  std::vector<RecordsByDevice::iterator> order;
+  for (auto entry = by_device.begin(); entry != by_device.end(); ++entry) order.push_back(entry);
+  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+    return a->second.size() > b->second.size();
+  });
+  for (std::size_t i = kMostDevices; i < order.size(); ++i) by_device.erase(order[i]);
 }
 
 }  // namespace

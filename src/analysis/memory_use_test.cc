@@ -206,6 +206,18 @@ TEST(MemoryUse, HasNoRowForAStepWithoutRecords) {
   EXPECT_EQ(use.growth_bytes_per_step, 0);  // 0, 0, 0, 32.
 }
 
+TEST(MemoryUse, OfManyDevicesKeepsThoseWithTheMostRecords) {
+  StoreBuilder b;
+  for (int process = 100; process < 170; ++process) {
+    b.InProcess(std::to_string(process)).Memory(kMain, 10, 1, 8, 8);
+    if (process == 169) b.Memory(kMain, 20, 2, 8, 16);
+  }
+  const TraceReport report = AnalyzeTrace(b);
+  ASSERT_EQ(report.memory.size(), 64u);
+  EXPECT_EQ(report.memory.front().process, "100");
+  EXPECT_EQ(report.memory.back().process, "169");
+}
+
 TEST(MemoryUse, IsEmptyWithoutRecords) {
   StoreBuilder b;
   b.Op("aten::mm", kMain, 0, 100);

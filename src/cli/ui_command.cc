@@ -147,7 +147,8 @@ Result<std::unique_ptr<TraceSession>> UiCommand::OpenAll(
   if (!session.ok()) return session;
   if (is_recorded_here && !session.value()->HasWork()) {
     return Status::NoAnswer(
-        "nothing of the program was recorded: no training loop of PyTorch, no timer, no GPU work; "
+        "nothing of the program was recorded: no training loop of PyTorch, no timer, no mark or "
+        "counter, no GPU work; "
         "headroom doctor tells what can be recorded here");
   }
   std::vector<TraceSession::Other> others;
