@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -67,12 +67,13 @@ std::string ValueOf(const ScenarioKey& key) {
   return "2";
 }
 
-std::string SwitchedOn(const Scenario& scenario, std::optional<std::int64_t> samples) {
+/// @param samples  a step's; 0: not known
+std::string SwitchedOn(const Scenario& scenario, std::int64_t samples) {
   std::string text(scenario.name);
   for (const ScenarioKey& key : scenario.keys) {
-    const bool is_batch = scenario.name == "batch-size" && key.name == "n" && samples;
+    const bool is_batch = scenario.name == "batch-size" && key.name == "n" && samples > 0;
     text += fmt::format("{}{}={}", &key == scenario.keys.data() ? ':' : ',', key.name,
-                        is_batch ? std::to_string(2 * *samples) : ValueOf(key));
+                        is_batch ? std::to_string(2 * samples) : ValueOf(key));
   }
   return text;
 }
@@ -106,9 +107,11 @@ std::string Encoded(std::string_view text) {
 /// values are too many.
 void AddChanges(TraceSession& session, std::vector<PageAnswer>& answers) {
   const nlohmann::json report = nlohmann::json::parse(session.ReportJson());
-  std::optional<std::int64_t> samples;
+  std::int64_t samples = 0;
   if (const nlohmann::json& throughput = report.at("throughput"); throughput.is_object())
     samples = throughput.at("batch_size").get<std::int64_t>();
+  // Shapes of a damaged trace may be any number, and twice that is asked for.
+  if (samples > std::numeric_limits<std::int64_t>::max() / 2) samples = 0;
   std::set<std::string> scenarios;
   for (const Scenario& scenario : Catalogue()) scenarios.insert(SwitchedOn(scenario, samples));
   for (const nlohmann::json& finding : report.at("findings")) {
