@@ -49,14 +49,15 @@ export class Visit {
     return this.page.context().close();
   }
 
-  /** Waits until the report is there and nothing is asked any more. */
+  /** Waits until the report is there, nothing is asked any more, and nothing waits for an answer to what will be asked. */
   async settle(): Promise<void> {
     await this.page.waitForFunction(() => {
       const text = document.querySelector("main")?.textContent?.trim() ?? "";
       return text !== "" && !text.startsWith("Reading the report");
     });
     for (let quiet = 0; quiet < 3; ) {
-      quiet = this.pending === 0 ? quiet + 1 : 0;
+      const waits = this.pending > 0 || (await this.page.locator(".stale").count()) > 0;
+      quiet = waits ? 0 : quiet + 1;
       await this.page.waitForTimeout(20);
     }
     await this.drawn();
