@@ -110,6 +110,18 @@ std::string KeyOf(const httplib::Params& parameters) {
   return key;
 }
 
+/// Tells one reading of the files from another (RFC 9110, section 8.8.3).
+std::string TagOf(const LiveSession::State& state) {
+  return fmt::format("\"{}\"", state.generation);
+}
+
+/// Whether a question may be answered of these files, or is about what they were before.
+bool Matches(const httplib::Request& request, const std::string& tag) {
+  if (!request.has_header("If-Match")) return true;
+  const std::string wanted = request.get_header_value("If-Match");
+  return wanted == tag || wanted == "*";
+}
+
 /// Whether nothing follows the headers.
 bool HasNoBody(const httplib::Request& request) {
   const std::size_t lengths = request.get_header_value_count("Content-Length");
@@ -230,6 +242,15 @@ class Server final : public HttpServer {
           "/api/v1/" + name, [this, question = question, given](const httplib::Request& request,
                                                                 httplib::Response& response) {
             const LiveSession::State now = source_.Now();
+            const std::string tag = TagOf(now);
+            response.set_header("ETag", tag);
+            if (!Matches(request, tag)) {
+              response.status = 412;
+              response.set_content(ErrorJson("the files were written anew, and read again: this is "
+                                             "a question about what they were before"),
+                                   kJson);
+              return;
+            }
             const auto answer = [&] {
               Query query(request.params);
               return question.answer(*now.session, query, BoundedServer::IsAwaited);

@@ -30,12 +30,21 @@ class Server:
 
     def get(self, question, **parameters):
         query = urllib.parse.urlencode([(name.replace("_", "-"), value) for name, value in parameters.items()], doseq=True)
-        connection = http.client.HTTPConnection("127.0.0.1", self.link.port, timeout=60)
-        connection.request("GET", f"/api/v1/{question}?{self.link.query}&{query}")
-        answer = connection.getresponse()
-        status, body = answer.status, answer.read()
-        connection.close()
+        status, body, _ = self.request(f"{question}?{self.link.query}&{query}")
         return status, body
+
+    def ask_of(self, tag, question):
+        """Status, answer and tag of a question that is about the files with a tag alone."""
+        status, body, headers = self.request(f"{question}?{self.link.query}", {"If-Match": tag})
+        return status, json.loads(body), headers["ETag"]
+
+    def request(self, path, headers={}):
+        connection = http.client.HTTPConnection("127.0.0.1", self.link.port, timeout=60)
+        connection.request("GET", f"/api/v1/{path}", headers=headers)
+        answer = connection.getresponse()
+        status, body, headers = answer.status, answer.read(), answer.headers
+        connection.close()
+        return status, body, headers
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)

@@ -66,6 +66,17 @@ class Reload(support.ProgramTest):
         self.assertIsNone(self.state()["problem"])
         self.assertEqual(self.server.ask("report"), (200, self.told()))
 
+    def test_a_question_about_what_the_file_was_before_is_not_answered(self):
+        shown = self.told()
+        self.assertEqual(self.server.ask_of('"0"', "report"), (200, shown, '"0"'))
+        self.replace_by(SECOND)
+        self.wait_until(lambda state: state["generation"] == 1)
+        status, answer, tag = self.server.ask_of('"0"', "report")
+        self.assertEqual((status, tag), (412, '"1"'))
+        self.assertIn("written anew", answer["error"])
+        for tag in ('"1"', "*"):
+            self.assertEqual(self.server.ask_of(tag, "report"), (200, self.told(), '"1"'))
+
     def test_a_file_that_is_taken_away_leaves_what_was_read(self):
         self.trace.unlink()
         self.wait_until(lambda state: state["problem"] is not None)

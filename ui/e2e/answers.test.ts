@@ -1,4 +1,5 @@
 // What views make of answers that few traces have; some are altered on their way from the server.
+import { copyFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -84,8 +85,17 @@ test("Compare shows no answer under another trace's name", () =>
     await Promise.all([visit.close(), ui.stop()]);
   }));
 
+/** Has questions about a generation that is made up answered of the files as they are. */
+const askOfAny = (visit: Visit) =>
+  visit.page.route(/\/api\/v1\//, (route) => route.fallback({ headers: { ...route.request().headers(), "if-match": "*" } }));
+
 test("a page of files that were read again asks for the report once", async () => {
-  const visit = await openWith("Overview", "state", (state) => (state.generation = 3));
+  const visit = await Visit.open(browser, resnet.link);
+  await visit.page.route("**/api/v1/state", async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, json: { ...(await response.json()), generation: 3 } });
+  });
+  await askOfAny(visit);
   visit.requests.length = 0;
   await visit.page.reload();
   await visit.settle();
@@ -103,6 +113,7 @@ test("the error of a generation goes with the next", async () => {
   await visit.page.route("**/api/v1/report", (route) =>
     generation === 5 ? route.fulfill({ status: 400, json: { schema: "headroom.error/1", error: "not there for now" } }) : route.continue(),
   );
+  await askOfAny(visit);
   await visit.page.reload();
   await visit.page.getByRole("alert").filter({ hasText: "not there for now" }).waitFor();
   generation = 6;
@@ -110,6 +121,31 @@ test("the error of a generation goes with the next", async () => {
   expect(await visit.page.getByRole("alert").count()).toBe(0);
   await visit.close();
 });
+
+test("a view of files that have been written anew since shows nothing of the new", () =>
+  withScratch(async (folder) => {
+    const trace = join(folder, "trace.json.gz");
+    copyFileSync(RESNET, trace);
+    const ui = await startUiIn(folder, trace);
+    const visit = await Visit.open(browser, ui.link);
+    let isHeld = true;
+    await visit.page.route("**/api/v1/state", (route) =>
+      isHeld ? route.fulfill({ json: { schema: "headroom.state/1", generation: 0, problem: null, can_run: false } }) : route.continue(),
+    );
+    copyFileSync(BERT, `${trace}.new`);
+    renameSync(`${trace}.new`, trace);
+    const { request } = visit.page.context(); // Of the same visitor, past the page's routes.
+    const generation = async () => (await (await request.get(new URL("api/v1/state", ui.link).href)).json()).generation;
+    await expect.poll(generation, { timeout: 20_000 }).toBe(1);
+    await visit.show("GPUs");
+    expect(await main(visit)).toContain("written anew");
+    isHeld = false;
+    await visit.page.getByText("written anew").waitFor({ state: "detached" });
+    await visit.settle();
+    const later = await Visit.open(browser, `${ui.link}#gpus`);
+    expect(await main(visit)).toBe(await main(later));
+    await Promise.all([visit.close(), later.close(), ui.stop()]);
+  }));
 
 test("a search of 70,000 letters is not a server that is gone", async () => {
   const visit = await Visit.open(browser, `${resnet.link}#timeline?find=${"a".repeat(70_000)}`);
@@ -135,8 +171,10 @@ test("a large table comes in portions", async () => {
   });
   await visit.page.getByRole("link", { name: /^Kernels/ }).click();
   const rows = visit.page.locator(".data-table tbody tr");
+  const more = visit.page.getByRole("button", { name: "Show 500 more of 6,000 rows" });
+  await more.waitFor();
   expect(await rows.count()).toBe(100);
-  await visit.page.getByRole("button", { name: "Show 500 more of 6,000 rows" }).click();
+  await more.click();
   await visit.drawn();
   expect(await rows.count()).toBe(600);
   await visit.close();

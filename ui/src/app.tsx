@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { fetchReport, fetchScenarios } from "./api/client";
+import { askOf, fetchReport, fetchScenarios } from "./api/client";
 import type { Report, Scenario } from "./api/types";
 import { useRun } from "./api/use_run";
 import { useStateOfFiles } from "./api/use_state_of_files";
@@ -29,9 +29,10 @@ export function App() {
     if (generation === null) return;
     let isLatest = true;
     setError("");
-    Promise.all([fetchReport(), fetchScenarios()]).then(
+    Promise.all([fetchReport(generation), fetchScenarios(generation)]).then(
       ([next, scenarios]) => {
         if (!isLatest) return;
+        askOf(generation, files.look);
         setShownReport({ report: next, generation });
         setCatalogue(scenarios);
       },

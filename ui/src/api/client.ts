@@ -6,6 +6,16 @@ import type { Report, Scenario } from "./types";
 const MOST_PATH_LENGTH = 8000;
 const TOO_LONG = "This is too long to be asked: shorten it.";
 const URI_TOO_LONG = 414;
+const OTHER_FILES = 412;
+
+/** The reading of the files that the page shows, and whom to tell that there is another. */
+let shown: { generation: number; changed: () => void } | null = null;
+
+/** From here on, questions are about this reading of the files: where they were read again since, these fail, and `changed` is
+ * called. */
+export function askOf(generation: number, changed: () => void): void {
+  shown = { generation, changed };
+}
 
 /** What a failed answer says: a refusal is plain text, or none at all. */
 export function messageOf(status: number, text: string): string {
@@ -27,16 +37,20 @@ async function send(path: string, request: RequestInit): Promise<Response> {
     throw new Error("headroom does not answer: is it still running?");
   }
   if (response.ok) return response;
+  if (response.status === OTHER_FILES) shown?.changed();
   throw new Error(messageOf(response.status, await response.text()));
 }
 
-const get = (path: string, signal?: AbortSignal) => send(path, { signal: signal ?? null });
+const get = (path: string, signal?: AbortSignal, generation: number | null = shown?.generation ?? null) =>
+  send(path, { signal: signal ?? null, headers: generation === null ? {} : { "If-Match": `"${generation}"` } });
 
-/** One answer, by its path behind `api/v1/`. */
-export async function ask<T>(path: string, signal?: AbortSignal): Promise<T> {
+/** One answer, by its path behind `api/v1/`.
+ *
+ * @param generation  of the files that it is about: those shown, unless others are named; null: any */
+export async function ask<T>(path: string, signal?: AbortSignal, generation?: number | null): Promise<T> {
   const answers = embeddedAnswers();
   if (answers !== null) return answerIn(answers, path) as T;
-  return (await get(path, signal)).json() as Promise<T>;
+  return (await get(path, signal, generation)).json() as Promise<T>;
 }
 
 /** The same for columns, of a server. */
@@ -47,6 +61,7 @@ export async function askBytes(path: string, signal?: AbortSignal): Promise<Arra
 /** Has a server do something, which answers what has come of it. */
 export const tell = async <T>(path: string): Promise<T> => (await send(path, { method: "POST" })).json() as Promise<T>;
 
-export const fetchReport = (): Promise<Report> => ask("report");
+export const fetchReport = (generation: number): Promise<Report> => ask("report", undefined, generation);
 
-export const fetchScenarios = async (): Promise<Scenario[]> => (await ask<{ scenarios: Scenario[] }>("scenarios")).scenarios;
+export const fetchScenarios = async (generation: number): Promise<Scenario[]> =>
+  (await ask<{ scenarios: Scenario[] }>("scenarios", undefined, generation)).scenarios;

@@ -14,6 +14,6 @@ export interface Run {
   lines: string[];
 }
 
-export const fetchRun = (): Promise<Run> => ask("run");
+export const fetchRun = (): Promise<Run> => ask("run", undefined, null);
 export const beginRun = (): Promise<Run> => tell("run");
 export const stopRun = (): Promise<Run> => tell("run/stop");

@@ -58,6 +58,8 @@ export interface Report extends ReportTables {
   };
   step_breakdown: StepBreakdown | null;
   bottleneck: { verdict: string; share_pct: number | null; confidence: string | null; evidence: string[] };
+  /** What forecasts of findings replay; null: there are none. */
+  engine_window: { first_step: number; last_step: number; steps: number } | null;
   findings: Finding[];
   throughput?: { batch_size: number | null } | null;
 }

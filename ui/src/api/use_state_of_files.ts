@@ -21,7 +21,7 @@ const isSame = (a: KnownState, b: KnownState) => a.generation === b.generation &
 export function useStateOfFiles(): KnownState & { look: () => void } {
   const [state, setState] = useState<KnownState>({ generation: embeddedAnswers() === null ? null : 0, problem: null, can_run: false, isGone: false });
   const look = useCallback(() => {
-    ask<StateOfFiles>("state").then(
+    ask<StateOfFiles>("state", undefined, null).then(
       ({ generation, problem, can_run }) =>
         setState((before) => {
           const next = { generation, problem, can_run, isGone: false };

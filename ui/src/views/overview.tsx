@@ -1,5 +1,5 @@
 import { embeddedAnswers } from "../api/embedded";
-import type { Finding, Scenario } from "../api/types";
+import type { Finding, Report, Scenario } from "../api/types";
 import { Bar } from "../components/bar";
 import { ChangeSince } from "../components/change_since";
 import { formatCount, formatMs, formatPercent, formatSentence } from "../format";
@@ -77,6 +77,19 @@ function FindingCard({ finding, events, catalogue, onTry }: CardProps) {
   );
 }
 
+/** Where What if, which replays every step, may say a little else than the findings do. */
+function Replayed({ report }: { report: Report }) {
+  const window = report.engine_window;
+  const all = report.steps.count;
+  if (window === null || window.steps >= all || report.findings.every((finding) => finding.saves_ms === null)) return null;
+  const steps = window.steps === 1 ? `step ${window.first_step}` : `steps ${window.first_step} to ${window.last_step}`;
+  return (
+    <p class="dim">
+      Savings are those of {steps}, which stand for all {formatCount(all)}. What if replays every step: its figures may differ a little.
+    </p>
+  );
+}
+
 export function Overview({ report, catalogue, go }: ViewProps) {
   const onTry = (scenario: string) => go({ view: "what-if", query: { scenario } });
   const { steps, bottleneck, health } = report;
@@ -144,6 +157,7 @@ export function Overview({ report, catalogue, go }: ViewProps) {
             ))}
           </ol>
         )}
+        <Replayed report={report} />
       </section>
       <section aria-labelledby="health" class="card">
         <h2 id="health">Trace health: {health.grade}</h2>
