@@ -264,7 +264,7 @@ class Server final : public HttpServer {
                   const std::string name = request.matches[1];
                   const auto file = page_.find(name.empty() ? "index.html" : name);
                   if (file == page_.end()) return NotThere(response);
-                  response.set_content(std::string(file->second), std::string(TypeOf(file->first)));
+                  SendAsIs(file->second, std::string(TypeOf(file->first)), response);
                 });
     server_.set_error_handler([](const httplib::Request&, httplib::Response& response) {
       if (response.body.empty()) response.set_content(ErrorJson(WhyNot(response.status)), kJson);
@@ -273,6 +273,16 @@ class Server final : public HttpServer {
         [](const httplib::Request&, httplib::Response& response, const std::exception_ptr& thrown) {
           response.status = 500;
           response.set_content(ErrorJson(WhatFailed(thrown)), kJson);
+        });
+  }
+
+  /// A text that is set as content is compressed by httplib as well as Brotli can, which for the
+  /// page's 220 kB takes 0.4 s.
+  static void SendAsIs(std::string_view text, const std::string& type,
+                       httplib::Response& response) {
+    response.set_content_provider(
+        text.size(), type, [text](std::size_t offset, std::size_t length, httplib::DataSink& sink) {
+          return sink.write(text.data() + offset, length);
         });
   }
 

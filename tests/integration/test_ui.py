@@ -62,9 +62,11 @@ class Ui(support.ProgramTest):
         self.assertNotIn("unsafe", headers["Content-Security-Policy"])
         self.assertEqual((headers["X-Content-Type-Options"], headers["Referrer-Policy"], headers["Cache-Control"]), ("nosniff", "no-referrer", "no-store"))
         for name, kind in (("app.js", "text/javascript"), ("app.css", "text/css")):
-            status, headers, _ = self.ask(f"/{name}", self.cookie)
+            status, headers, body = self.ask(f"/{name}", {**self.cookie, "Accept-Encoding": "gzip, deflate, br"})
             self.assertEqual((status, headers["Content-Type"].split(";")[0]), (200, kind))
             self.assertNotIn("Set-Cookie", headers)
+            # Compressed, it would take 0.4 s to answer.
+            self.assertEqual(body, (support.ROOT / "ui/dist" / name).read_bytes())
 
     def test_answers_are_those_of_the_command_line(self):
         report = json.loads(self.ask("/api/v1/report", self.cookie)[2])
