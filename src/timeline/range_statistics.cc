@@ -43,6 +43,7 @@ RangeStatistics SumRange(const TrackSet& set, TimeNs from, TimeNs to) {
   for (std::uint32_t number = 0; number < set.tracks.size(); ++number) {
     const Track& track = set.tracks[number];
     if (track.kind != TrackKind::kStream && track.kind != TrackKind::kThread) continue;
+    if (track.repeats_threads) continue;
     RangeStatistics::StreamTime stream{.track = number};
     std::vector<Interval> busy;
     for (std::uint32_t i = 0; i < track.lanes; ++i) {

@@ -239,11 +239,16 @@ void TraceTracks::AddThreads() {
       const HostEventId parent = events.parent[range.first + i];
       return parent.valid() ? std::size_t{lane_of[parent.index() - range.first]} + 1 : 0;
     };
+    std::vector<std::uint32_t> rows = Rows(range.first, range.last);
+    const bool on_gpu = std::all_of(rows.begin(), rows.end(), [&](std::uint32_t row) {
+      return events.kind[row] == HostEventKind::kGpuAnnotation;
+    });
     const std::vector<std::uint32_t> lanes =
         set_.AddLanes({.kind = TrackKind::kThread,
                        .name = ThreadTitle(store_, thread),
-                       .group = ProcessTitle(store_, thread)},
-                      *host_, Rows(range.first, range.last), store_.HostTolerance(), below_parent);
+                       .group = ProcessTitle(store_, thread),
+                       .repeats_threads = on_gpu},
+                      *host_, std::move(rows), store_.HostTolerance(), below_parent);
     for (std::size_t i = 0; i < lanes.size(); ++i)
       host_lane_[range.first + i] = set_.tracks.back().first_lane + lanes[i];
   }

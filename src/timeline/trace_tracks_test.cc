@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -108,6 +109,19 @@ TEST(TraceTracks, AnotherDevicesWorkDoesNotCount) {
   b.Kernel("gemm", kStream, 100, 10);
   b.Kernel("gemm", kSideStream, 50, 20).Device(1);
   EXPECT_THAT(NamesOn(*Make(b).tracks, 1), ElementsAre("idle: no launch recorded"));
+}
+
+TEST(TraceTracks, ARangeThatIsDrawnAgainOnTheGpuIsSummedOnce) {
+  StoreBuilder b = TwoKernels();
+  b.Annotation("Optimizer.step", kMain, 200, 30);
+  b.GpuRegion("Optimizer.step", 210, 80);
+  const Made made = Make(b);
+  const RangeStatistics sums = SumRange(made.tracks->set(), TimeNs(0), TimeNs(400'000));
+  const auto row = std::find_if(sums.host.begin(), sums.host.end(),
+                                [](const NameTotal& one) { return one.name == "Optimizer.step"; });
+  ASSERT_NE(row, sums.host.end());
+  EXPECT_EQ(row->count, 1);
+  EXPECT_EQ(row->total.ns(), 30'000);
 }
 
 TEST(TraceTracks, EachSeriesOfACounterIsATrack) {

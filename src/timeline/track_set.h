@@ -49,6 +49,8 @@ struct Track {
   double minimum = 0;     ///< Of a counter's values and zero.
   double maximum = 0;     ///< The same.
   std::string unit = {};  ///< Of a counter.
+  /// Ranges of threads once more, as long as their GPU work takes.
+  bool repeats_threads = false;
 };
 
 /// Columns that no table of a trace has, kept with the tracks that show them.
