@@ -58,6 +58,20 @@ test("a question survives a reload", async () => {
   await visit.close();
 });
 
+test("a filter of a table is in the address once it was typed, and is no step back", async () => {
+  const visit = await Visit.open(browser, `${ui.link}#tables?of=kernels`);
+  const steps = () => visit.page.evaluate(() => history.length);
+  const before = await steps();
+  await visit.page.getByRole("searchbox", { name: "Filter by name" }).pressSequentially("gemm");
+  await visit.page.waitForURL(/filter=gemm/);
+  expect(await steps()).toBe(before);
+  const shown = await visit.page.locator(".data-table").innerText();
+  await visit.page.reload();
+  await visit.settle();
+  expect(await visit.page.locator(".data-table").innerText()).toBe(shown);
+  await visit.close();
+});
+
 test("nonsense in the address is the first view", async () => {
   const visit = await Visit.open(browser, `${ui.link}#no-such-view?x=<script>&&%E0%A4%A`);
   expect(await visit.current()).toBe((await visit.views())[0]);

@@ -1,10 +1,11 @@
 // What views make of answers that few traces have; some are altered on their way from the server.
 import { copyFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { ROOT, startUi, startUiIn, type Ui, withScratch } from "./support/program";
-import { BERT, RESNET, WITHOUT_STEPS } from "./support/traces";
+import { headroom, reportOf, ROOT, startUi, startUiIn, type Ui, withScratch } from "./support/program";
+import { BERT, LOADER, RESNET, WITHOUT_STEPS } from "./support/traces";
 import { launch, Visit } from "./support/visit";
 
 const NO_STEP = join(ROOT, "tests/golden/no-host/trace.json");
@@ -179,6 +180,37 @@ test("a large table comes in portions", async () => {
   expect(await rows.count()).toBe(600);
   await visit.close();
 });
+
+test("metrics are shown over the recording and its steps, by server and file alike", () =>
+  withScratch(async (folder) => {
+    const ui = await startUi(LOADER);
+    const file = join(folder, "page.html");
+    headroom("report", LOADER, "--html", file, "--no-local-state", "-q");
+    const numbers = async (visit: Visit, name: string) => {
+      const chart = visit.page.locator("figure").filter({ has: visit.page.getByRole("img", { name: `${name} over the recording.` }) });
+      await chart.getByText("The numbers").click();
+      return chart.locator("table").innerText();
+    };
+    const shown: string[][] = [];
+    for (const page of [ui.link, pathToFileURL(file).href]) {
+      const visit = await Visit.open(browser, page);
+      await visit.show("Data");
+      const queue = await numbers(visit, "loader.ready");
+      await visit.show("System");
+      const group = visit.page.getByRole("region", { name: "The job's processes" });
+      await group.getByRole("combobox", { name: "Over time" }).selectOption("process_rss_bytes");
+      await visit.page.waitForURL(/metric=process_rss_bytes/);
+      shown.push([queue, await numbers(visit, "process_rss_bytes")]);
+      expect(visit.faults).toEqual([]);
+      await visit.close();
+    }
+    expect(shown[1]).toEqual(shown[0]);
+    // As the report has them: the loop waits for each of its batches.
+    const report = reportOf(LOADER);
+    expect(shown[0]?.[0]?.split("\n").length).toBeGreaterThan(report.steps.count);
+    expect(shown[0]?.[1]).toMatch(/248\.\d MB|248 MB/);
+    await ui.stop();
+  }));
 
 test("advice on flags names the command that takes them", async () => {
   const error = "not recorded on one GPU that is known: X; name the GPU with --from NAME";

@@ -78,6 +78,22 @@ test("a search begins with its first hit, and the text counts", async () => {
   await visit.close();
 });
 
+test("each change that can be forecast below has all its values", async () => {
+  const visit = await open();
+  const choice = visit.page.getByRole("combobox", { name: "Forecast below" });
+  const changes = await choice.locator("option").evaluateAll((options) => options.map((option) => (option as HTMLOptionElement).value).filter((value) => value !== ""));
+  expect(changes.length).toBeGreaterThan(10);
+  let drawn = 0;
+  for (const change of changes) {
+    await choice.selectOption(change);
+    await visit.settle();
+    drawn += await visit.page.getByRole("heading", { name: "Forecast", exact: false }).count();
+    for (const error of await visit.page.getByRole("alert").allInnerTexts()) expect(error, change).not.toMatch(/must be given|needs/);
+  }
+  expect(drawn).toBeGreaterThan(changes.length / 3);
+  await visit.close();
+});
+
 /** How often lanes were painted while something was done. */
 async function paintsOf(visit: Visit, action: () => Promise<void>): Promise<number> {
   const count = () => visit.page.evaluate(() => (globalThis as unknown as { painted: number }).painted);

@@ -28,12 +28,19 @@ export function settingsOf(loader: Loader): { title: string; value: string }[] {
   ];
 }
 
+const metricOf = (report: Report, name: string) => report.metrics.find((row) => row.name === name);
+
+/** Batches that the queue holds at most; 0: there is none, or its settings were not recorded. */
+export function roomOf(report: Report): number {
+  const last = (name: string) => metricOf(report, `${SETTING}${name}`)?.last ?? 0;
+  return last("workers") * last("prefetch_factor");
+}
+
 /** Those stations of the way that were recorded, in its order. */
 export function stationsOf(report: Report): Station[] {
   const region = (key: string) => report.regions.find((row) => row.key === key);
   const timing = (name: string) => report.timings.find((row) => row.name === name);
-  const metric = (name: string) => report.metrics.find((row) => row.name === name);
-  const workers = metric(`${SETTING}workers`)?.last;
+  const workers = metricOf(report, `${SETTING}workers`)?.last;
   const stations: Station[] = [];
   const add = (name: string, value: string, meaning: string, waits = false) => stations.push({ name, value, meaning, waits });
 
@@ -43,9 +50,9 @@ export function stationsOf(report: Report): Station[] {
     const rest = idle > 0 ? `, idle for ${formatPercent((100 * idle) / (idle + batch.total_ms))} of its time` : "";
     add("A batch is prepared", formatMs(batch.mean_ms), workers === 0 ? "by the loop itself" : `by a worker${rest}`);
   }
-  const ready = metric("loader.ready");
+  const ready = metricOf(report, "loader.ready");
   if (ready !== undefined) {
-    const room = (workers ?? 0) * (metric(`${SETTING}prefetch_factor`)?.last ?? 0);
+    const room = roomOf(report);
     add("Ready", `${formatNumber(ready.mean)}${room > 0 ? ` of ${formatCount(room)}` : ""}`, "batches in the queue, on average");
   }
   const wait = timing("dataloader_next");

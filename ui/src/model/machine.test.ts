@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { MetricRow } from "../api/report_tables";
-import { groupsOf, memoryMetrics, spreadOf } from "./machine";
+import { groupsOf, memoryMetrics, mostTelling, spreadOf } from "./machine";
 
 const metric = (name: string, changes: Partial<MetricRow> = {}): MetricRow => ({
   name,
@@ -37,4 +37,13 @@ test("a spread is of 100 %, or of the most", () => {
   expect(spreadOf(metric("cpu_user_pct"))).toEqual({ from: 0.1, mean: 0.2, to: 0.4 });
   expect(spreadOf(metric("free_memory", { unit: "bytes" }))).toEqual({ from: 0.25, mean: 0.5, to: 1 });
   expect(spreadOf(metric("swap", { min: 0, mean: 0, max: 0 }))).toEqual({ from: 0, mean: 0, to: 0 });
+});
+
+test("what changes is looked at first, shares before all", () => {
+  const still = metric("still", { min: 5, max: 5 });
+  const bytes = metric("bytes", { unit: "bytes" });
+  expect(mostTelling([still, bytes, metric("share")])).toBe("share");
+  expect(mostTelling([still, bytes])).toBe("bytes");
+  expect(mostTelling([still])).toBe("still");
+  expect(mostTelling([])).toBe("");
 });

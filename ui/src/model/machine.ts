@@ -29,6 +29,12 @@ export function groupsOf(metrics: MetricRow[]): MetricGroup[] {
     .filter((group) => group.rows.length > 0);
 }
 
+/** The metric that is looked at first: a share that changes, else what changes, else any. */
+export function mostTelling(rows: MetricRow[]): string {
+  const changing = rows.filter((row) => row.max > row.min);
+  return (changing.find((row) => row.unit === "%") ?? changing[0] ?? rows[0])?.name ?? "";
+}
+
 const MEMORY = /memory|rss|oom|swap/;
 const NOT_MEMORY = /^setting\.|_clock_|_util_/;
 

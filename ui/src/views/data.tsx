@@ -1,11 +1,13 @@
 import { type Column, DataTable, useOrder } from "../components/data_table";
 import { type Fact, Facts } from "../components/facts";
+import { MetricChart } from "../components/metric_chart";
+import { useCounters } from "../components/use_counters";
 import type { Loader, Loading, LoadingStage, Probe } from "../api/loading";
 import type { InputWait } from "../api/report_tables";
-import type { Interval } from "../api/types";
+import type { Interval, Report } from "../api/types";
 import { useAnswer } from "../api/use_answer";
 import { formatCount, formatMs, formatPercent, formatSentence, formatUs } from "../format";
-import { judgementOf, settingsOf as wordsOf, stationsOf, whyNoJudgement } from "../model/input_pipeline";
+import { judgementOf, roomOf, settingsOf as wordsOf, stationsOf, whyNoJudgement } from "../model/input_pipeline";
 import { boundOf, pathOf, queryOf, runningOf, settingsOf, titleOf } from "../model/loading";
 import { writeState } from "../model/url_state";
 import "./data.css";
@@ -48,6 +50,24 @@ const loaderTitle = (loader: Loader) =>
 
 const RecordCommand = () => <code>headroom record -o run.pftrace -- python train.py</code>;
 
+/** How many batches were ready whenever the loop asked for the next. */
+function QueueDepth({ report }: { report: Report }) {
+  const isCounted = report.metrics.some((metric) => metric.name === READY);
+  const { counters, error } = useCounters(isCounted);
+  if (!isCounted) return null;
+  return (
+    <section class="card" aria-labelledby="queue">
+      <h3 id="queue">How full the queue was</h3>
+      <p class="dim">Batches that were ready when the loop asked for the next one: at none, it waits.</p>
+      {error !== "" && <p class="dim">{error}</p>}
+      {counters !== null && <MetricChart name={READY} rows={report.metrics} counters={counters} full={roomOf(report)} />}
+      <p>
+        <a href={writeState({ view: "timeline", query: { find: READY } })}>{READY} in the timeline</a>
+      </p>
+    </section>
+  );
+}
+
 export function Data({ report, state, go }: ViewProps) {
   const chosen = settingsOf(state.query).loader;
   const first = useAnswer<Loading>("data");
@@ -86,12 +106,8 @@ export function Data({ report, state, go }: ViewProps) {
         {stations.length > 0 && answer !== null && (
           <p class="dim">Means of the whole recording. What is simulated below prices the first batch of an epoch apart, so that its own means differ a little.</p>
         )}
-        {report.metrics.some((metric) => metric.name === READY) && (
-          <p>
-            How full the queue was over time: <a href={writeState({ view: "timeline", query: { find: READY } })}>{READY} in the timeline</a>.
-          </p>
-        )}
       </section>
+      <QueueDepth report={report} />
       {report.input_wait !== null && (
         <section class="card" aria-label="What a batch makes the loop wait">
           <Facts facts={waitFacts(report.input_wait)} />

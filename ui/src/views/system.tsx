@@ -1,8 +1,10 @@
 import type { CallbackRow, RegionRow, TimingRow } from "../api/report_tables";
 import { type Column, DataTable, useOrder } from "../components/data_table";
+import { MetricChart } from "../components/metric_chart";
 import { MetricTable } from "../components/metric_table";
+import { type Counters, useCounters } from "../components/use_counters";
 import { formatCount, formatMs, formatPercent } from "../format";
-import { groupsOf } from "../model/machine";
+import { groupsOf, type MetricGroup, mostTelling } from "../model/machine";
 import type { ViewProps } from "./registry";
 
 const TIMINGS: Column<TimingRow>[] = [
@@ -51,8 +53,42 @@ function Section<Row extends object>({ id, title, missing, columns, rows }: { id
   );
 }
 
-export function System({ report }: ViewProps) {
+interface GroupProps {
+  group: MetricGroup;
+  counters: Counters | null;
+  asked: string; // The metric that the address names, of this or another group.
+  onMetric: (name: string) => void;
+}
+
+function Group({ group: { title, rows }, counters, asked, onMetric }: GroupProps) {
+  const names = [...new Set(rows.map((row) => row.name))];
+  const shown = names.includes(asked) ? asked : mostTelling(rows);
+  return (
+    <section class="card" aria-label={title}>
+      <h2>{title}</h2>
+      {counters !== null && counters.curves.length > 0 && (
+        <>
+          <label>
+            Over time{" "}
+            <select value={shown} onChange={(event) => onMetric(event.currentTarget.value)}>
+              {names.map((name) => (
+                <option key={name} value={name}>
+                  {name}
+                </option>
+              ))}
+            </select>
+          </label>
+          <MetricChart name={shown} rows={rows} counters={counters} />
+        </>
+      )}
+      <MetricTable label={title} rows={rows} />
+    </section>
+  );
+}
+
+export function System({ report, state, go }: ViewProps) {
   const groups = groupsOf(report.metrics);
+  const { counters, error } = useCounters(groups.length > 0);
   return (
     <>
       <h2>The machine while the job ran, and the parts of the loop that its host went through.</h2>
@@ -62,11 +98,19 @@ export function System({ report }: ViewProps) {
           network and GPUs beside the program; <code>headroom monitor</code> shows them live.
         </p>
       )}
-      {groups.map(({ title, rows }) => (
-        <section key={title} aria-label={title}>
-          <h2>{title}</h2>
-          <MetricTable label={title} rows={rows} />
-        </section>
+      {error !== "" && (
+        <p class="card error" role="alert">
+          {error}
+        </p>
+      )}
+      {groups.map((group) => (
+        <Group
+          key={group.title}
+          group={group}
+          counters={counters}
+          asked={state.query.metric ?? ""}
+          onMetric={(metric) => go({ ...state, query: { ...state.query, metric } })}
+        />
       ))}
       <Section
         id="timings"

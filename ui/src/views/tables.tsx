@@ -1,8 +1,9 @@
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import type { Report } from "../api/types";
 import { Choice } from "../components/choice";
 import { type Column, DataTable } from "../components/data_table";
 import { NodeMap } from "../components/node_map";
+import { useDraft } from "../components/use_draft";
 import { formatBytes, formatCount, formatFlops, formatMs, formatPercent, formatUs } from "../format";
 import { isInside, nodeAt, pathOfText, textOfPath, treeOf } from "../model/hierarchy";
 import type { MapShape } from "../model/map_layout";
@@ -73,20 +74,6 @@ const SHAPES: { id: MapShape; title: string }[] = [
   { id: "treemap", title: "Tree map" },
 ];
 
-/** A text that the address gets when it is finished: a letter each would fill the browser's history. */
-function FilterInput({ value, onDone, onInput }: { value: string; onDone: (text: string) => void; onInput: (text: string) => void }) {
-  return (
-    <input
-      type="search"
-      aria-label="Filter by name"
-      placeholder="Filter, such as: gemm fp16"
-      value={value}
-      onInput={(event) => onInput(event.currentTarget.value)}
-      onChange={(event) => onDone(event.currentTarget.value)}
-    />
-  );
-}
-
 function Tabs({ report, kind, state }: { report: Report; kind: TableKind; state: UrlState }) {
   return (
     <nav class="tabs" aria-label="Tables">
@@ -102,8 +89,7 @@ function Tabs({ report, kind, state }: { report: Report; kind: TableKind; state:
 function Contents({ kind, rows, state, go }: { kind: TableKind; rows: AnyRow[] } & Pick<ViewProps, "state" | "go">) {
   const { query } = state;
   const set = (changes: Record<string, string>) => go({ ...state, query: { ...query, of: kind.id, ...changes } });
-  const [filter, setFilter] = useState(query.filter ?? "");
-  useEffect(() => setFilter(query.filter ?? ""), [query.filter]);
+  const [filter, setFilter] = useDraft(query.filter ?? "", (text) => go({ ...state, query: { ...query, of: kind.id, filter: text } }, true));
   const clocks = useMemo(() => clocksOf(kind, rows), [kind, rows]);
   const clock = clocks.find((one) => one === query.time) ?? clocks[0];
   const shape = SHAPES.find((one) => one.id === query.map)?.id ?? "icicle";
@@ -143,7 +129,14 @@ function Contents({ kind, rows, state, go }: { kind: TableKind; rows: AnyRow[] }
         </section>
       )}
       <div class="tools">
-        <FilterInput value={filter} onInput={setFilter} onDone={(text) => set({ filter: text })} />
+        <input
+          type="search"
+          aria-label="Filter by name"
+          placeholder="Filter, such as: gemm fp16"
+          value={filter}
+          onInput={(event) => setFilter(event.currentTarget.value, true)}
+          onChange={(event) => setFilter(event.currentTarget.value)}
+        />
         <label>
           <input
             type="checkbox"

@@ -2,6 +2,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { fetchRange, fetchSearch, fetchSpan, fetchTimeline, type NameTotal, type Range, type Search, type Span, type SpanPlace, type Timeline as Tracks } from "../api/timeline";
 import { embeddedAnswers } from "../api/embedded";
 import { formatCount, formatNs, formatPercent } from "../format";
+import { defaultsOf, textOf } from "../model/scenario";
 import { listenToKeys } from "../timeline/keys";
 import { Pane, type Selected } from "../timeline/pane";
 import { SearchBox } from "../timeline/search_box";
@@ -152,6 +153,7 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report"> & { 
   latest.current = state;
   const fail = (failure: Error) => setError(failure.message);
   const isFile = embeddedAnswers() !== null;
+  const ranked = useMemo(() => catalogue.filter((one) => one.ranked).map((one) => textOf({ [one.name]: defaultsOf(one) }, catalogue)), [catalogue]);
 
   // What one sees is written to the address, and followed where the address is another's: Back, or a link.
   const written = useRef(state.query.t);
@@ -274,14 +276,12 @@ function Loaded({ tracks, catalogue, state, go }: Omit<ViewProps, "report"> & { 
           Forecast below{" "}
           <select value={scenario} onChange={(event) => set({ scenario: event.currentTarget.value })}>
             <option value="">none</option>
-            {scenario !== "" && !catalogue.some((one) => one.name === scenario) && <option value={scenario}>{scenario}</option>}
-            {catalogue
-              .filter((one) => one.ranked)
-              .map((one) => (
-                <option key={one.name} value={one.name}>
-                  {one.name}
-                </option>
-              ))}
+            {scenario !== "" && !ranked.includes(scenario) && <option value={scenario}>{scenario}</option>}
+            {ranked.map((one) => (
+              <option key={one} value={one}>
+                {one}
+              </option>
+            ))}
           </select>
         </label>
       </section>
