@@ -15,6 +15,7 @@
 #include "analysis/format.h"
 #include "analysis/lost_records.h"
 #include "base/statistics.h"
+#include "base/units.h"
 
 namespace headroom {
 namespace {
@@ -208,7 +209,6 @@ void AddSelfReport(const TraceStore& store, ImportLog& log) {
       say(fmt::format("a region costs {:.1f} ns", *ns));
     if (const auto ms = NumberOf(store, *last, "recorder_cpu_ms"))
       say(fmt::format("the recorder took {:.1f} ms of CPU time", *ms));
-    constexpr double kNsPerMs = 1e6;
     if (activity.cpu_ns > 0)
       say(fmt::format("GPU activity took {:.1f} ms in the program", activity.cpu_ns / kNsPerMs));
     log.Add(ImportIssue::kRecorder, -1, says);

@@ -15,10 +15,6 @@
 namespace headroom {
 namespace {
 
-Status CannotWrite(const std::string& path, int error) {
-  return Status::Internal(fmt::format("cannot write {}: {}", path, std::strerror(error)));
-}
-
 /// Creates a file beside `path` under a name that nobody has, with the permissions of any new file.
 /// Returns its descriptor, or -1 with errno set.
 int CreateBeside(const std::string& path, std::string& name) {
@@ -32,6 +28,10 @@ int CreateBeside(const std::string& path, std::string& name) {
 }
 
 }  // namespace
+
+Status CannotWrite(const std::string& path, int error) {
+  return Status::Internal(fmt::format("cannot write {}: {}", path, std::strerror(error)));
+}
 
 int WriteAll(int descriptor, std::string_view content) {
   while (!content.empty()) {

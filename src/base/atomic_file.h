@@ -11,6 +11,9 @@ namespace headroom {
 /// Writes all of `content` to a descriptor. Returns 0 or the errno of the failure (EPIPE included).
 int WriteAll(int descriptor, std::string_view content);
 
+/// kInternal, with the path and what `error`, an errno, means.
+Status CannotWrite(const std::string& path, int error);
+
 /// A file in the making beside its final place (`NAME.PID-N.tmp`); removed unless committed, except
 /// where the process is killed. Failures are kInternal and name the file and the cause.
 class AtomicFile {

@@ -14,10 +14,6 @@
 namespace headroom {
 namespace {
 
-Status CannotWrite(const std::string& path, int error) {
-  return Status::Internal(fmt::format("cannot write {}: {}", path, std::strerror(error)));
-}
-
 /// An empty file of ours alone: what somebody made to hold the name. While it is replaced, the name
 /// would be free for others.
 bool IsReserved(const struct stat& info) {

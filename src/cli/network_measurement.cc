@@ -9,6 +9,7 @@
 
 #include "analysis/format.h"
 #include "base/atomic_file.h"
+#include "base/units.h"
 #include "cli/output.h"
 #include "cli/python_program.h"
 #include "cluster/network_fit.h"
@@ -41,7 +42,7 @@ std::string Render(const std::vector<MeasuredAllReduce>& measured, const Network
     rows.push_back({{FormatBytes(one.bytes)}, {fmt::format("{:.3f} ms", one.ms)}});
   page.Table({{"all-reduce of"}, {"takes"}}, rows);
   page.Blank();
-  constexpr double kBitsPerByte = 8, kNsPerUs = 1e3, kPercent = 100;
+  constexpr double kBitsPerByte = 8, kPercent = 100;
   page.Paragraph("  ",
                  fmt::format("{:.3g} Gbit/s of payload and {:.3g} us a message explain them within "
                              "{:.0f} % on average, {:.0f} % at worst.",

@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/units.h"
+
 namespace headroom {
 
 Result<NetworkFit> FitNetwork(std::span<const MeasuredAllReduce> measured, std::int64_t members) {
   constexpr std::size_t kFewest = 3;
-  constexpr double kNsPerMs = 1e6;
   const auto n = static_cast<double>(members);
   // t = 2 (n - 1) alpha + 2 (n - 1) / n bytes / rate; both sides over t: linear in alpha and
   // 1 / rate.
@@ -56,7 +57,7 @@ Result<NetworkFit> FitNetwork(std::span<const MeasuredAllReduce> measured, std::
 
 std::string RenderCluster(const std::string& name, const NetworkFit& fit,
                           const std::string& source) {
-  constexpr double kBitsPerByte = 8, kNsPerUs = 1e3;
+  constexpr double kBitsPerByte = 8;
   return fmt::format(
       "# Machines of one GPU (docs/clusters.md). Those of several: gpus_per_node, and what "
       "[inside] "

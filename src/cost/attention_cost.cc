@@ -17,7 +17,7 @@ namespace headroom {
 namespace {
 
 /// Where an attention operator keeps what.
-struct Layout {
+struct AttentionLayout {
   std::string_view name;
   bool backward = false;
   bool heads_first = true;  ///< [batch, heads, length, size], else [batch, length, heads, size].
@@ -32,39 +32,40 @@ struct Layout {
 
 // Argument positions from aten/src/ATen/native/native_functions.yaml (PyTorch 2.3 to 2.7) and, for
 // flash_attn, that package's flash_attn_interface.py (2.7).
-constexpr std::array kLayouts = {
-    Layout{"aten::_scaled_dot_product_flash_attention", false, true, 0, 4, 0, 0},
-    Layout{"aten::_scaled_dot_product_efficient_attention", false, true, 0, 6, 0, 3},
-    Layout{"aten::_scaled_dot_product_cudnn_attention", false, true, 0, 6, 0, 3},
-    Layout{"aten::_flash_attention_forward", false, false, 0, 8, 3, 0, 11},
-    Layout{"aten::_efficient_attention_forward", false, false, 0, 9, 4, 3},
-    Layout{"aten::_cudnn_attention_forward", false, true, 0, 10, 4, 3},
-    Layout{"flash_attn::_flash_attn_forward", false, false, 0, 5, 0, 0, 6},
-    Layout{"aten::_scaled_dot_product_flash_attention_backward", true, true, 1, 11, 6, 0},
-    Layout{"aten::_scaled_dot_product_efficient_attention_backward", true, true, 1, 11, 0, 4},
-    Layout{"aten::_scaled_dot_product_cudnn_attention_backward", true, true, 1, 14, 9, 8},
-    Layout{"aten::_flash_attention_backward", true, false, 1, 11, 6, 0, 15},
-    Layout{"aten::_efficient_attention_backward", true, false, 1, 14, 6, 4},
-    Layout{"aten::_cudnn_attention_backward", true, true, 1, 14, 9, 8},
-    Layout{"flash_attn::_flash_attn_backward", true, false, 1, 11, 0, 0, 12},
+constexpr std::array kAttentionLayouts = {
+    AttentionLayout{"aten::_scaled_dot_product_flash_attention", false, true, 0, 4, 0, 0},
+    AttentionLayout{"aten::_scaled_dot_product_efficient_attention", false, true, 0, 6, 0, 3},
+    AttentionLayout{"aten::_scaled_dot_product_cudnn_attention", false, true, 0, 6, 0, 3},
+    AttentionLayout{"aten::_flash_attention_forward", false, false, 0, 8, 3, 0, 11},
+    AttentionLayout{"aten::_efficient_attention_forward", false, false, 0, 9, 4, 3},
+    AttentionLayout{"aten::_cudnn_attention_forward", false, true, 0, 10, 4, 3},
+    AttentionLayout{"flash_attn::_flash_attn_forward", false, false, 0, 5, 0, 0, 6},
+    AttentionLayout{"aten::_scaled_dot_product_flash_attention_backward", true, true, 1, 11, 6, 0},
+    AttentionLayout{"aten::_scaled_dot_product_efficient_attention_backward", true, true, 1, 11, 0,
+                    4},
+    AttentionLayout{"aten::_scaled_dot_product_cudnn_attention_backward", true, true, 1, 14, 9, 8},
+    AttentionLayout{"aten::_flash_attention_backward", true, false, 1, 11, 6, 0, 15},
+    AttentionLayout{"aten::_efficient_attention_backward", true, false, 1, 14, 6, 4},
+    AttentionLayout{"aten::_cudnn_attention_backward", true, true, 1, 14, 9, 8},
+    AttentionLayout{"flash_attn::_flash_attn_backward", true, false, 1, 11, 0, 0, 12},
 };
 
-const Layout* LayoutOf(std::string_view name) {
-  for (const Layout& layout : kLayouts) {
+const AttentionLayout* AttentionLayoutOf(std::string_view name) {
+  for (const AttentionLayout& layout : kAttentionLayouts) {
     if (layout.name == name) return &layout;
   }
   return nullptr;
 }
 
 /// True, false, or unknown if the argument was not recorded. Mask types above 0 are causal.
-std::optional<bool> IsCausal(const OperatorCall& call, const Layout& layout) {
+std::optional<bool> IsCausal(const OperatorCall& call, const AttentionLayout& layout) {
   if (const std::optional<bool> flag = BoolAt(call, layout.causal)) return flag;
   if (const std::optional<std::int64_t> type = IntAt(call, layout.causal)) return *type != 0;
   return std::nullopt;
 }
 
 std::optional<OperatorCost> AttentionCost(const OperatorCall& call, const OperatorRule& rule) {
-  const Layout* layout = LayoutOf(call.name);
+  const AttentionLayout* layout = AttentionLayoutOf(call.name);
   if (layout == nullptr) return std::nullopt;
   const TensorArg* query = TensorAt(call, layout->query);
   const TensorArg* key = TensorAt(call, layout->query + 1);
@@ -115,17 +116,18 @@ std::optional<OperatorCost> AttentionCost(const OperatorCall& call, const Operat
                     rule.family);
 }
 
-constexpr auto kRules = [] {
-  std::array<OperatorRule, kLayouts.size()> rules{};
+constexpr auto kAttentionRules = [] {
+  std::array<OperatorRule, kAttentionLayouts.size()> rules{};
   for (std::size_t i = 0; i < rules.size(); ++i) {
-    rules[i] = {
-        .name = kLayouts[i].name, .family = WorkFamily::kAttention, .formula = AttentionCost};
+    rules[i] = {.name = kAttentionLayouts[i].name,
+                .family = WorkFamily::kAttention,
+                .formula = AttentionCost};
   }
   return rules;
 }();
 
 }  // namespace
 
-std::span<const OperatorRule> AttentionRules() { return kRules; }
+std::span<const OperatorRule> AttentionRules() { return kAttentionRules; }
 
 }  // namespace headroom

@@ -5,7 +5,7 @@
 namespace headroom {
 namespace {
 
-DeviceSpec H200() {
+DeviceSpec H200Peaks() {
   DeviceSpec spec;
   spec.fp32_tflops = 66.9;
   spec.bf16_tensor_tflops = 989;
@@ -15,7 +15,7 @@ DeviceSpec H200() {
 }
 
 double Us(const AttentionShape& shape, bool backward, DType dtype = DType::kBF16) {
-  const std::optional<DurationNs> time = FusedAttentionTime(shape, backward, dtype, H200());
+  const std::optional<DurationNs> time = FusedAttentionTime(shape, backward, dtype, H200Peaks());
   EXPECT_TRUE(time.has_value());
   return time ? time->us() : 0;
 }
@@ -59,13 +59,13 @@ TEST(FusedAttentionTimeTest, Float32RunsOnOrdinaryArithmetic) {
 }
 
 TEST(FusedAttentionTimeTest, UnknownDevicesAndHeadsAreNotTold) {
-  DeviceSpec no_peak = H200();
+  DeviceSpec no_peak = H200Peaks();
   no_peak.bf16_tensor_tflops = std::nullopt;
   EXPECT_FALSE(FusedAttentionTime(kCausal, false, DType::kBF16, no_peak).has_value());
   AttentionShape wide = kCausal;
   wide.key_size = 512;
-  EXPECT_FALSE(FusedAttentionTime(wide, false, DType::kBF16, H200()).has_value());
-  EXPECT_FALSE(FusedAttentionTime(kCausal, false, DType::kF64, H200()).has_value());
+  EXPECT_FALSE(FusedAttentionTime(wide, false, DType::kBF16, H200Peaks()).has_value());
+  EXPECT_FALSE(FusedAttentionTime(kCausal, false, DType::kF64, H200Peaks()).has_value());
 }
 
 }  // namespace

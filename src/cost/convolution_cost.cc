@@ -16,7 +16,7 @@ constexpr std::int64_t kLargestExtent = 1 << 30;
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
 /// Where a forward convolution keeps what.
-struct Layout {
+struct ConvolutionLayout {
   std::string_view name;
   std::size_t stride, padding, dilation,
       groups;                          ///< kNone where the operator has no such argument.
@@ -25,27 +25,27 @@ struct Layout {
 };
 
 // Argument positions from aten/src/ATen/native/native_functions.yaml (PyTorch 2.x).
-constexpr std::array kLayouts = {
-    Layout{"aten::cudnn_convolution", 3, 2, 4, 5},
-    Layout{"aten::cudnn_convolution_transpose", 4, 2, 5, 6, 3},
-    Layout{"aten::cudnn_convolution_relu", 3, 4, 5, 6},
-    Layout{"aten::cudnn_convolution_add_relu", 5, 6, 7, 8},
-    Layout{"aten::miopen_convolution", 4, 3, 5, 6},
-    Layout{"aten::miopen_convolution_transpose", 5, 3, 6, 7, 4},
-    Layout{"aten::miopen_depthwise_convolution", 4, 3, 5, 6},
-    Layout{"aten::miopen_convolution_relu", 3, 4, 5, 6},
-    Layout{"aten::mkldnn_convolution", 4, 3, 5, 6},
-    Layout{"aten::convolution_overrideable", 3, 4, 5, 8, 7, 6},
-    Layout{"aten::_slow_conv2d_forward", 4, 5, kNone, kNone},
-    Layout{"aten::slow_conv3d_forward", 4, 5, kNone, kNone},
-    Layout{"aten::_conv_depthwise2d", 4, 5, 6, kNone},
-    Layout{"aten::conv_depthwise3d", 4, 5, 6, kNone},
+constexpr std::array kConvolutionLayouts = {
+    ConvolutionLayout{"aten::cudnn_convolution", 3, 2, 4, 5},
+    ConvolutionLayout{"aten::cudnn_convolution_transpose", 4, 2, 5, 6, 3},
+    ConvolutionLayout{"aten::cudnn_convolution_relu", 3, 4, 5, 6},
+    ConvolutionLayout{"aten::cudnn_convolution_add_relu", 5, 6, 7, 8},
+    ConvolutionLayout{"aten::miopen_convolution", 4, 3, 5, 6},
+    ConvolutionLayout{"aten::miopen_convolution_transpose", 5, 3, 6, 7, 4},
+    ConvolutionLayout{"aten::miopen_depthwise_convolution", 4, 3, 5, 6},
+    ConvolutionLayout{"aten::miopen_convolution_relu", 3, 4, 5, 6},
+    ConvolutionLayout{"aten::mkldnn_convolution", 4, 3, 5, 6},
+    ConvolutionLayout{"aten::convolution_overrideable", 3, 4, 5, 8, 7, 6},
+    ConvolutionLayout{"aten::_slow_conv2d_forward", 4, 5, kNone, kNone},
+    ConvolutionLayout{"aten::slow_conv3d_forward", 4, 5, kNone, kNone},
+    ConvolutionLayout{"aten::_conv_depthwise2d", 4, 5, 6, kNone},
+    ConvolutionLayout{"aten::conv_depthwise3d", 4, 5, 6, kNone},
 };
 
 constexpr std::string_view kBackward = "aten::convolution_backward";
 
-const Layout* LayoutOf(std::string_view name) {
-  for (const Layout& layout : kLayouts) {
+const ConvolutionLayout* ConvolutionLayoutOf(std::string_view name) {
+  for (const ConvolutionLayout& layout : kConvolutionLayouts) {
     if (layout.name == name) return &layout;
   }
   return nullptr;
@@ -68,7 +68,7 @@ struct Window {
 };
 
 /// Of a forward convolution; nullopt if something was not recorded.
-std::optional<Window> WindowOf(const OperatorCall& call, const Layout& layout,
+std::optional<Window> WindowOf(const OperatorCall& call, const ConvolutionLayout& layout,
                                const ConvolutionShape& s) {
   const std::size_t spatial = s.in.size();
   const auto stride = Spread(call, layout.stride, spatial);
@@ -126,8 +126,9 @@ bool FillFromTensors(const TensorArg& input, const TensorArg& weight, std::int64
   return true;
 }
 
-std::optional<ConvolutionShape> ForwardShape(const OperatorCall& call, const Layout& given) {
-  Layout layout = given;
+std::optional<ConvolutionShape> ForwardShape(const OperatorCall& call,
+                                             const ConvolutionLayout& given) {
+  ConvolutionLayout layout = given;
   // Before PyTorch 1.8 cudnn_convolution had a bias before the padding.
   if (call.name == "aten::cudnn_convolution" && call.args.size() > 2 &&
       call.args[2].kind != OperatorArg::Kind::kScalar) {
@@ -226,11 +227,12 @@ std::optional<OperatorCost> BackwardCost(const OperatorCall& call, const Operato
   return FinishCost(traffic, flops, s->dtype, rule.family);
 }
 
-constexpr auto kRules = [] {
-  std::array<OperatorRule, kLayouts.size() + 1> rules{};
-  for (std::size_t i = 0; i < kLayouts.size(); ++i) {
-    rules[i] = {
-        .name = kLayouts[i].name, .family = WorkFamily::kConvolution, .formula = ForwardCost};
+constexpr auto kConvolutionRules = [] {
+  std::array<OperatorRule, kConvolutionLayouts.size() + 1> rules{};
+  for (std::size_t i = 0; i < kConvolutionLayouts.size(); ++i) {
+    rules[i] = {.name = kConvolutionLayouts[i].name,
+                .family = WorkFamily::kConvolution,
+                .formula = ForwardCost};
   }
   rules.back() = {.name = kBackward, .family = WorkFamily::kConvolution, .formula = BackwardCost};
   return rules;
@@ -246,10 +248,10 @@ double ConvolutionShape::FlopsPerPart() const {
 
 std::optional<ConvolutionShape> ConvolutionShapeOf(const OperatorCall& call) {
   if (call.name == kBackward) return BackwardShape(call);
-  const Layout* layout = LayoutOf(call.name);
+  const ConvolutionLayout* layout = ConvolutionLayoutOf(call.name);
   return layout == nullptr ? std::nullopt : ForwardShape(call, *layout);
 }
 
-std::span<const OperatorRule> ConvolutionRules() { return kRules; }
+std::span<const OperatorRule> ConvolutionRules() { return kConvolutionRules; }
 
 }  // namespace headroom

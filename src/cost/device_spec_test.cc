@@ -41,7 +41,7 @@ Result<DeviceCatalog> LoadShipped(const TestFile* without = nullptr) {
   return DeviceCatalog::Load(files);
 }
 
-const DeviceCatalog& Shipped() {
+const DeviceCatalog& ShippedCatalog() {
   static const DeviceCatalog catalog = [] {
     Result<DeviceCatalog> result = LoadShipped();
     EXPECT_TRUE(result.ok()) << result.status().message();
@@ -79,10 +79,10 @@ constexpr ProfilerName kProfilerNames[] = {
 
 TEST(ShippedDevices, AreFoundByTheNamesThatProfilersWrite) {
   for (const ProfilerName& c : kProfilerNames) {
-    const DeviceSpec* device = Shipped().Find(c.profiler);
+    const DeviceSpec* device = ShippedCatalog().Find(c.profiler);
     ASSERT_NE(device, nullptr) << c.profiler;
     EXPECT_EQ(device->short_name, c.short_name);
-    EXPECT_EQ(Shipped().Find(c.short_name), device) << "short names are valid names";
+    EXPECT_EQ(ShippedCatalog().Find(c.short_name), device) << "short names are valid names";
   }
 }
 
@@ -91,7 +91,7 @@ TEST(ShippedDevices, LeaveOthersUnknown) {
        {"", " ", "AMD Radeon Graphics", "NVIDIA A100", "NVIDIA",
         "NVIDIA H100 80GB HBM3 MIG 1g.10gb", "NVIDIA GeForce RTX 4090 Laptop GPU",
         "AMD Instinct MI250X/MI250", "xNVIDIA H200", ".*"}) {
-    EXPECT_EQ(Shipped().Find(name), nullptr) << name;
+    EXPECT_EQ(ShippedCatalog().Find(name), nullptr) << name;
   }
 }
 
@@ -114,7 +114,7 @@ TEST(ShippedDevices, EachNameBelongsToOneDevice) {
 }
 
 TEST(ShippedDevices, StateASourceForEachFigure) {
-  for (const DeviceSpec& device : Shipped().devices()) {
+  for (const DeviceSpec& device : ShippedCatalog().devices()) {
     EXPECT_GE(device.sources.size(), 8u) << device.name;
     EXPECT_FALSE(device.SourceOf("memory_bandwidth_gbs").empty()) << device.name;
     EXPECT_TRUE(device.SourceOf("no_such_figure").empty());
@@ -134,7 +134,7 @@ constexpr RoundedPeak kRoundedPeaks[] = {
 // Vector FP32 peak = units * lanes * 2 * boost clock: a slip of the pen in one of the four shows
 // here. MI300X counts packed instructions and states no lanes.
 TEST(ShippedDevices, FiguresAgreeWithEachOther) {
-  for (const DeviceSpec& d : Shipped().devices()) {
+  for (const DeviceSpec& d : ShippedCatalog().devices()) {
     if (d.sm_count && d.fp32_lanes_per_sm && d.boost_clock_mhz && d.fp32_tflops) {
       const double peak = *d.sm_count * *d.fp32_lanes_per_sm * 2 * *d.boost_clock_mhz * 1e6 / 1e12;
       const auto exception =
@@ -156,19 +156,20 @@ TEST(ShippedDevices, FiguresAgreeWithEachOther) {
 }
 
 TEST(ShippedDevices, HoldDenseTensorPeaks) {
-  const DeviceSpec* h200 = Shipped().Find("H200");
+  const DeviceSpec* h200 = ShippedCatalog().Find("H200");
   ASSERT_NE(h200, nullptr);
   EXPECT_NEAR(*h200->bf16_tensor_tflops, 989.4, 0.1) << "the data sheet's 1979 is with sparsity";
   EXPECT_EQ(*h200->memory_bandwidth_gbs, 4800);
   EXPECT_FALSE(h200->fp32_matrix_tflops.has_value());
-  EXPECT_FALSE(Shipped().Find("V100")->bf16_tensor_tflops.has_value()) << "Volta has no bfloat16";
+  EXPECT_FALSE(ShippedCatalog().Find("V100")->bf16_tensor_tflops.has_value())
+      << "Volta has no bfloat16";
 }
 
 // devices.csv of the gpu-latency data set names the devices that predictions are asked for.
 TEST(ShippedDevices, CoverTheShortNamesOfTheLatencyData) {
   for (const char* name : {"P4", "P100", "V100", "T4", "A100-40", "A100-80", "A100-SXM-40", "L4",
                            "H100", "MI100", "MI210", "MI250"}) {
-    EXPECT_NE(Shipped().Find(name), nullptr) << name;
+    EXPECT_NE(ShippedCatalog().Find(name), nullptr) << name;
   }
 }
 
@@ -247,12 +248,12 @@ RC_GTEST_PROP(DeviceCatalogProperty, ADamagedFileGivesOneSoundDeviceOrAnErrorTha
 }
 
 RC_GTEST_PROP(DeviceCatalogProperty, CaseAndBlanksOfANameDoNotMatter, ()) {
-  const DeviceSpec device = *rc::gen::elementOf(
-      std::vector<DeviceSpec>(Shipped().devices().begin(), Shipped().devices().end()));
+  const DeviceSpec device = *rc::gen::elementOf(std::vector<DeviceSpec>(
+      ShippedCatalog().devices().begin(), ShippedCatalog().devices().end()));
   const std::string name = Damaged(device.name);
   std::string other = "  " + name + " ";
   for (char& c : other) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  RC_ASSERT(Shipped().Find(name) == Shipped().Find(other));
+  RC_ASSERT(ShippedCatalog().Find(name) == ShippedCatalog().Find(other));
 }
 
 }  // namespace

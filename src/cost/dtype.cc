@@ -6,20 +6,20 @@
 namespace headroom {
 namespace {
 
-struct Entry {
+struct DTypeEntry {
   DType dtype;
   int bytes;
   std::string_view name;
 };
 
-constexpr std::array kEntries = {
-    Entry{DType::kUnknown, 0, "unknown"}, Entry{DType::kF64, 8, "fp64"},
-    Entry{DType::kF32, 4, "fp32"},        Entry{DType::kTF32, 4, "tf32"},
-    Entry{DType::kBF16, 2, "bf16"},       Entry{DType::kF16, 2, "fp16"},
-    Entry{DType::kF8, 1, "fp8"},          Entry{DType::kC128, 16, "complex128"},
-    Entry{DType::kC64, 8, "complex64"},   Entry{DType::kI64, 8, "int64"},
-    Entry{DType::kI32, 4, "int32"},       Entry{DType::kI16, 2, "int16"},
-    Entry{DType::kI8, 1, "int8"},         Entry{DType::kBool, 1, "bool"},
+constexpr std::array kDTypes = {
+    DTypeEntry{DType::kUnknown, 0, "unknown"}, DTypeEntry{DType::kF64, 8, "fp64"},
+    DTypeEntry{DType::kF32, 4, "fp32"},        DTypeEntry{DType::kTF32, 4, "tf32"},
+    DTypeEntry{DType::kBF16, 2, "bf16"},       DTypeEntry{DType::kF16, 2, "fp16"},
+    DTypeEntry{DType::kF8, 1, "fp8"},          DTypeEntry{DType::kC128, 16, "complex128"},
+    DTypeEntry{DType::kC64, 8, "complex64"},   DTypeEntry{DType::kI64, 8, "int64"},
+    DTypeEntry{DType::kI32, 4, "int32"},       DTypeEntry{DType::kI16, 2, "int16"},
+    DTypeEntry{DType::kI8, 1, "int8"},         DTypeEntry{DType::kBool, 1, "bool"},
 };
 
 // c10::typeMetaToScalarType names as caffe2::TypeMeta::name() prints them (PyTorch,
@@ -54,11 +54,11 @@ constexpr std::array<std::pair<std::string_view, DType>, 27> kProfilerNames = {{
     {"bool", DType::kBool},
 }};
 
-const Entry& EntryOf(DType dtype) {
-  for (const Entry& entry : kEntries) {
+const DTypeEntry& EntryOf(DType dtype) {
+  for (const DTypeEntry& entry : kDTypes) {
     if (entry.dtype == dtype) return entry;
   }
-  return kEntries[0];
+  return kDTypes[0];
 }
 
 }  // namespace
@@ -68,7 +68,7 @@ int BytesPerElement(DType dtype) { return EntryOf(dtype).bytes; }
 std::string_view Name(DType dtype) { return EntryOf(dtype).name; }
 
 std::optional<DType> DTypeFromName(std::string_view name) {
-  for (const Entry& entry : kEntries) {
+  for (const DTypeEntry& entry : kDTypes) {
     if (entry.name == name) return entry.dtype;
   }
   return std::nullopt;

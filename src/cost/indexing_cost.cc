@@ -71,7 +71,7 @@ std::optional<OperatorCost> EmbeddingBackward(const OperatorCall& call, const Op
   return FinishCost(traffic, Elements(grad->dims), DType::kF32, rule.family);
 }
 
-constexpr std::array kRules = {
+constexpr std::array kIndexingRules = {
     OperatorRule{"aten::index_select", WorkFamily::kIndexing, IndexSelect},
     OperatorRule{"aten::gather", WorkFamily::kIndexing, Gather},
     OperatorRule{"aten::scatter_", WorkFamily::kIndexing, ScatterInPlace},
@@ -81,6 +81,6 @@ constexpr std::array kRules = {
 
 }  // namespace
 
-std::span<const OperatorRule> IndexingRules() { return kRules; }
+std::span<const OperatorRule> IndexingRules() { return kIndexingRules; }
 
 }  // namespace headroom

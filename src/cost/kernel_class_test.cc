@@ -22,7 +22,7 @@ const std::string& ShippedText() {
   return text;
 }
 
-const KernelClassifier& Shipped() {
+const KernelClassifier& ShippedClassifier() {
   static const KernelClassifier classifier = [] {
     Result<KernelClassifier> result = KernelClassifier::Parse({"kernels.toml", ShippedText()});
     EXPECT_TRUE(result.ok()) << result.status().message();
@@ -48,7 +48,8 @@ TEST(KernelRules, ClassifyTheirOwnExamplesAsStated) {
   for (std::size_t list = 0; list < std::size(kKernelRuleLists); ++list) {
     for (const NameRule& rule : ShippedRules()[list]) {
       for (const std::string& name : rule.examples) {
-        EXPECT_EQ(AnswerIn(kKernelRuleLists[list].list, Shipped().Classify(name)), rule.value)
+        EXPECT_EQ(AnswerIn(kKernelRuleLists[list].list, ShippedClassifier().Classify(name)),
+                  rule.value)
             << rule.where << ": " << name;
       }
     }
@@ -110,7 +111,7 @@ TEST(KernelRules, TellWholeClasses) {
       {"", WorkFamily::kUnclassified, TensorCoreUse::kUnknown, DType::kUnknown},
   };
   for (const NameCase& c : cases) {
-    const KernelClass got = Shipped().Classify(c.kernel);
+    const KernelClass got = ShippedClassifier().Classify(c.kernel);
     EXPECT_EQ(Name(got.family), Name(c.family)) << c.kernel;
     EXPECT_EQ(Name(got.tensor_cores), Name(c.tensor_cores)) << c.kernel;
     EXPECT_EQ(Name(got.math_dtype), Name(c.math)) << c.kernel;
@@ -137,24 +138,25 @@ TEST(KernelRules, DoNotTakeOrdinaryKernelsForCommunication) {
            "void cub::DeviceReduceByKeyKernel<cub::DispatchReduceByKey<long*>",
            "void cublasLt::splitKreduce_kernel<32, 16, int, float>",
        }) {
-    EXPECT_NE(Shipped().Classify(name).family, WorkFamily::kCommunication) << name;
+    EXPECT_NE(ShippedClassifier().Classify(name).family, WorkFamily::kCommunication) << name;
   }
 }
 
 TEST(KernelRules, TakeTheNameOfALibraryForItsWork) {
   // "fbgemm" holds "gemm" and is no matrix product.
-  EXPECT_EQ(
-      Shipped().Classify("void fbgemm_gpu::permute_2D_data_kernel<false, int, int>(int)").family,
-      WorkFamily::kIndexing);
+  EXPECT_EQ(ShippedClassifier()
+                .Classify("void fbgemm_gpu::permute_2D_data_kernel<false, int, int>(int)")
+                .family,
+            WorkFamily::kIndexing);
 }
 
 TEST(KernelRules, StayBoundedOnHostileNames) {
   const std::string long_name = std::string(1 << 20, 'a') + "gemm";
-  EXPECT_EQ(Shipped().Classify(long_name).family, WorkFamily::kUnclassified)
+  EXPECT_EQ(ShippedClassifier().Classify(long_name).family, WorkFamily::kUnclassified)
       << "judged by its first 4096 bytes";
   const std::string with_bytes =
       std::string("\xff\xfe\0\n", 4) + "void cublasLt::splitKreduce_kernel<1>";
-  EXPECT_EQ(Shipped().Classify(with_bytes).family, WorkFamily::kMatmul);
+  EXPECT_EQ(ShippedClassifier().Classify(with_bytes).family, WorkFamily::kMatmul);
 }
 
 /// A real name with a few bytes changed, so that it comes close to many rules.
@@ -166,7 +168,7 @@ std::string AnyName() {
 
 RC_GTEST_PROP(KernelRulesProperty, AnyNameGetsAClassThatHoldsTogether, ()) {
   const std::string name = AnyName();
-  const KernelClass got = Shipped().Classify(name);
+  const KernelClass got = ShippedClassifier().Classify(name);
   RC_ASSERT(WorkFamilyFromName(Name(got.family)) == got.family);
   if (!MultipliesMatrices(got.family)) {
     RC_ASSERT(got.math_dtype == DType::kUnknown);

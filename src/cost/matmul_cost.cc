@@ -120,7 +120,7 @@ std::optional<OperatorCost> MatmulCost(const OperatorCall& call, const OperatorR
                     rule.family);
 }
 
-constexpr std::array kRules = {
+constexpr std::array kMatmulRules = {
     OperatorRule{"aten::mm", WorkFamily::kMatmul, MatmulCost},
     OperatorRule{"aten::addmm", WorkFamily::kMatmul, MatmulCost},
     OperatorRule{"aten::bmm", WorkFamily::kMatmul, MatmulCost},
@@ -150,6 +150,6 @@ std::optional<GemmShape> GemmShapeOf(const OperatorCall& call) {
   return shape;
 }
 
-std::span<const OperatorRule> MatmulRules() { return kRules; }
+std::span<const OperatorRule> MatmulRules() { return kMatmulRules; }
 
 }  // namespace headroom

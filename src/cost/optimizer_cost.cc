@@ -96,7 +96,7 @@ std::optional<OperatorCost> ForeachNorm(const OperatorCall& call, const Operator
   return AssumingFp32(*list + static_cast<double>(call.args[0].tensors.size()), *list, rule);
 }
 
-constexpr std::array kRules = {
+constexpr std::array kOptimizerRules = {
     // Adam: two moving averages 3 + 4, two bias corrections 2, root and epsilon 2, update 3 (and
     // decay 1 of AdamW)
     OperatorRule{"aten::_fused_adam_", WorkFamily::kOptimizer, FusedOptimizer, 14},
@@ -125,6 +125,6 @@ constexpr std::array kRules = {
 
 }  // namespace
 
-std::span<const OperatorRule> OptimizerRules() { return kRules; }
+std::span<const OperatorRule> OptimizerRules() { return kOptimizerRules; }
 
 }  // namespace headroom

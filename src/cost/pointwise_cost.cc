@@ -175,7 +175,7 @@ constexpr OperatorRule Compare(std::string_view name, int inputs) {
   return {name, WorkFamily::kElementwise, Comparison, 0, inputs};
 }
 
-constexpr std::array kRules = {
+constexpr std::array kPointwiseRules = {
     Unary("aten::abs", 1),
     Unary("aten::neg", 1),
     Unary("aten::sign", 1),
@@ -275,6 +275,6 @@ constexpr std::array kRules = {
 
 }  // namespace
 
-std::span<const OperatorRule> PointwiseRules() { return kRules; }
+std::span<const OperatorRule> PointwiseRules() { return kPointwiseRules; }
 
 }  // namespace headroom

@@ -75,7 +75,7 @@ std::optional<OperatorCost> RecurrentCost(const OperatorCall& call, const Operat
   return FinishCost(traffic, passes * flops, input->dtype, rule.family);
 }
 
-constexpr std::array kRules = {
+constexpr std::array kRecurrentRules = {
     OperatorRule{"aten::_cudnn_rnn", WorkFamily::kMatmul, RecurrentCost},
     OperatorRule{"aten::_cudnn_rnn_backward", WorkFamily::kMatmul, RecurrentCost},
     OperatorRule{"aten::miopen_rnn", WorkFamily::kMatmul, RecurrentCost},
@@ -95,6 +95,6 @@ std::optional<std::int64_t> RecurrentBatchOf(const OperatorCall& call) {
   return input->dims[*batch_first ? 0 : 1];
 }
 
-std::span<const OperatorRule> RecurrentRules() { return kRules; }
+std::span<const OperatorRule> RecurrentRules() { return kRecurrentRules; }
 
 }  // namespace headroom

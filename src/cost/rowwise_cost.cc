@@ -386,7 +386,7 @@ std::optional<OperatorCost> PairLossBackward(const OperatorCall& call, const Ope
                            rule.family);
 }
 
-constexpr std::array kRules = {
+constexpr std::array kRowwiseRules = {
     OperatorRule{"aten::sum", WorkFamily::kReduction, Sum, 1},
     OperatorRule{"aten::mean", WorkFamily::kReduction, Sum, 1},
     OperatorRule{"aten::prod", WorkFamily::kReduction, Sum, 1},
@@ -457,6 +457,6 @@ constexpr std::array kRules = {
 
 }  // namespace
 
-std::span<const OperatorRule> RowwiseRules() { return kRules; }
+std::span<const OperatorRule> RowwiseRules() { return kRowwiseRules; }
 
 }  // namespace headroom

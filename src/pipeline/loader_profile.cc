@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/ids.h"
+#include "base/units.h"
 #include "pipeline/input_probe.h"
 
 namespace headroom {
@@ -97,7 +98,7 @@ class LoaderCounters {
 };
 
 std::optional<DurationNs> Microseconds(std::optional<double> us) {
-  constexpr double kNsPerUs = 1e3, kMost = 1e15;
+  constexpr double kMost = 1e15;
   if (!us || *us < 0 || *us > kMost) return std::nullopt;
   return DurationNs(std::llround(*us * kNsPerUs));
 }

@@ -6,14 +6,13 @@
 #include <memory>
 #include <string>
 
+#include "pipeline/test_times.h"
 #include "store/store_builder.h"
 
 namespace headroom {
 namespace {
 
 constexpr std::int64_t kMain = 1, kWorkerThread = 2, kFeeder = 3;
-
-DurationNs Us(std::int64_t us) { return DurationNs(us * 1000); }
 
 /// A loop in process "1" with workers in processes of their own, as headroom._loader tells of them.
 class Recording {

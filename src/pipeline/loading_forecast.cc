@@ -10,12 +10,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/units.h"
 #include "pipeline/core_sharing.h"
 
 namespace headroom {
 namespace {
 
-constexpr double kNsPerS = 1e9, kMsPerNs = 1e-6;
+constexpr double kMsPerNs = 1e-6;
 constexpr std::size_t kFewest = 16;
 
 /// To hand a batch from process to process, where no worker was recorded that did: a worker

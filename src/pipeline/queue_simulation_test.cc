@@ -15,12 +15,13 @@
 #include <utility>
 #include <vector>
 
+#include "pipeline/test_times.h"
+
 namespace headroom {
 namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
-DurationNs Us(std::int64_t us) { return DurationNs(us * 1000); }
 double Ns(DurationNs duration) { return static_cast<double>(duration.ns()); }
 
 /// REQUIRES: inputs that make sense.

@@ -6,10 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/units.h"
+
 namespace headroom {
 namespace {
 
-constexpr double kMsPerS = 1e3, kNsPerS = 1e9;
+constexpr double kMsPerS = 1e3;
 
 /// Samples of one GPU, by time.
 using Samples = std::vector<std::pair<std::int64_t, double>>;

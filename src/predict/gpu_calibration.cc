@@ -6,6 +6,7 @@
 #include <set>
 #include <string_view>
 
+#include "base/units.h"
 #include "predict/kernel_model.h"
 #include "predict/kernel_table.h"
 
@@ -55,7 +56,7 @@ Result<std::shared_ptr<const LocalCorrection>> ReadCorrection(const CsvTable& ta
           table.Place(i), op.op, op.measured_ms, times));
     }
     const bool product = ClassOf(op.work) == WorkClass::kProduct;
-    constexpr double kNsPerMs = 1e6, kFasterThanPeak = 0.5;  // Of arithmetic and bytes, one hides.
+    constexpr double kFasterThanPeak = 0.5;  // Of arithmetic and bytes, one hides.
     if (product && op.measured_ms * kNsPerMs < kFasterThanPeak * FullRateNs(op.work, rates)) {
       return Status::BadInput(
           fmt::format("{}: {} took {:.3g} ms, which is faster than the data sheet's peak for its "

@@ -9,13 +9,13 @@
 #include <utility>
 
 #include "analysis/operator_costs.h"
+#include "base/units.h"
 #include "whatif/batch_size.h"
 #include "whatif/operators.h"
 
 namespace headroom {
 namespace {
 
-constexpr double kNsPerMs = 1e6;
 /// What a profile may say beyond the model; more is a model that does not fit.
 constexpr double kMostResidual = 4;
 /// From that share of the GPU time on, products on tensor cores decide how well a step is known;

@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/units.h"
 #include "cost/kernel_time.h"
 #include "cost/roofline.h"
 #include "predict/memory_time.h"
@@ -11,8 +12,6 @@
 
 namespace headroom {
 namespace {
-
-constexpr double kNsPerUs = 1e3;
 
 bool OnTensorCores(DType dtype) {
   return dtype == DType::kTF32 || dtype == DType::kF16 || dtype == DType::kBF16;
@@ -86,7 +85,6 @@ double FullRateNs(const KernelWork& work, const DeviceRates& rates) {
   } else {
     bytes = std::exchange(flops, 0);
   }
-  constexpr double kNsPerS = 1e9;
   const std::optional<double> peak =
       work.dtype == DType::kF32
           ? std::optional(rates.flops_per_ns * kNsPerS)

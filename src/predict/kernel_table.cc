@@ -11,13 +11,13 @@
 #include <string_view>
 #include <utility>
 
+#include "base/units.h"
 #include "predict/kernel_model.h"
 #include "predict/vector_time.h"
 
 namespace headroom {
 namespace {
 
-constexpr double kNsPerMs = 1e6, kNsPerUs = 1e3;
 /// Beyond these, products of extents have no room.
 constexpr double kMostExtent = 1e9;
 

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/units.h"
+
 namespace headroom {
 namespace {
 
-constexpr double kNsPerUs = 1e3;
 constexpr double kWarp = 32;
 
 }  // namespace

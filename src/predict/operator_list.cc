@@ -115,7 +115,7 @@ struct Pointwise {
   std::string_view name;
   bool of_two;  ///< Two tensors, where the second is not a single number.
 };
-constexpr std::array kPointwise = {
+constexpr std::array kPointwiseNames = {
     Pointwise{"add", true},      Pointwise{"mul", true},   Pointwise{"div", true},
     Pointwise{"pow", true},      Pointwise{"addu", false}, Pointwise{"mulu", false},
     Pointwise{"divu", false},    Pointwise{"powu", false}, Pointwise{"relu", false},
@@ -260,9 +260,9 @@ class RowWorks {
       if (index == 0) PushBytes(phase, kTensors * bytes, 2);
       return Status::Ok();
     }
-    const auto known = std::find_if(kPointwise.begin(), kPointwise.end(),
+    const auto known = std::find_if(kPointwiseNames.begin(), kPointwiseNames.end(),
                                     [&](const Pointwise& p) { return p.name == op; });
-    if (known == kPointwise.end()) {
+    if (known == kPointwiseNames.end()) {
       return Bad(row_.place, fmt::format("kernel kind '{}' is not known; VEC must be followed by "
                                          "ln, softmax or an operator of docs/predict.md",
                                          kind));

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/units.h"
 #include "cost/kernel_time.h"
 #include "cost/roofline.h"
 #include "predict/kernel_model.h"
@@ -12,8 +13,6 @@
 
 namespace headroom {
 namespace {
-
-constexpr double kNsPerUs = 1e3, kNsPerS = 1e9;
 
 /// Of several extents, the side of a square of the same size.
 double SideOf(const std::vector<std::int64_t>& extents) {

@@ -6,13 +6,13 @@
 #include <cmath>
 #include <optional>
 
+#include "base/units.h"
 #include "predict/kernel_model.h"
 
 namespace headroom {
 
 Result<StepEstimate> EstimateStep(const OperatorList& list, const DeviceRates& rates,
                                   const KernelConstants& constants) {
-  constexpr double kNsPerMs = 1e6;
   StepEstimate estimate;
   double& step = estimate.step.mid;
   double measured = 0;

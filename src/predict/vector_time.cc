@@ -6,11 +6,12 @@
 #include <limits>
 #include <span>
 
+#include "base/units.h"
+
 namespace headroom {
 namespace {
 
 constexpr double kSize = 4;  // Bytes of an element.
-constexpr double kNsPerUs = 1e3;
 constexpr double kWarp = 32;
 /// Into how many parts the sum over k may be split, and the least that a part may be.
 constexpr std::array kSplits = {1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 13.0, 16.0, 20.0, 25.0};

@@ -1,6 +1,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/units.h"
 #include "report/data_report.h"
 #include "report/data_stages.h"
 #include "report/json_writer.h"
@@ -9,8 +10,6 @@ namespace headroom {
 namespace {
 
 using Layout = JsonWriter::Layout;
-
-constexpr double kNsPerMs = 1e6;
 
 void WriteSettings(JsonWriter& json, const LoaderProfile& loader) {
   const LoaderSettings& s = loader.settings;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/statistics.h"
+#include "base/units.h"
 
 namespace headroom {
 namespace {
@@ -49,7 +50,6 @@ std::vector<StageRow> StageRows(const LoaderProfile& loader) {
   for (const StageRow& row : rows) all += row.own;
   const std::int64_t samples = std::max<std::int64_t>(SamplesOf(loader), 1);
   for (StageRow& row : rows) {
-    constexpr double kNsPerUs = 1e3;
     row.per_sample_us = static_cast<double>(row.own.ns()) / kNsPerUs / static_cast<double>(samples);
     row.share_pct = SharePct(row.own, all);
   }

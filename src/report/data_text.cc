@@ -7,6 +7,7 @@
 
 #include "analysis/format.h"
 #include "base/statistics.h"
+#include "base/units.h"
 #include "report/data_report.h"
 #include "report/data_stages.h"
 #include "report/text_page.h"
@@ -14,8 +15,6 @@
 
 namespace headroom {
 namespace {
-
-constexpr double kNsPerMs = 1e6;
 
 std::string TitleOf(const StageRow& row) {
   if (row.kind == "stage") return row.name;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/read_file.h"
+#include "base/units.h"
 #include "report/escape.h"
 
 namespace headroom {
@@ -109,7 +110,7 @@ Status NetworkChoice::LoadNetworks() {
   const std::int64_t gpus_per_node = question_.gpus_per_node.value_or(1);
   std::vector<double> bandwidths = question_.bandwidths_gbps;
   if (bandwidths.empty()) bandwidths = {kUsualGbps};
-  constexpr double kLeastGbps = 1e-6, kMostGbps = 1e6, kMostLatencyUs = 1e6, kNsPerUs = 1e3;
+  constexpr double kLeastGbps = 1e-6, kMostGbps = 1e6, kMostLatencyUs = 1e6;
   if (!(latency_us >= 0 && latency_us <= kMostLatencyUs))
     return Status::Usage(fmt::format("--latency-us must be from 0 to {}", kMostLatencyUs));
   if (gpus_per_node < 1 || gpus_per_node > kMostGpus)
@@ -160,7 +161,7 @@ Result<std::vector<Placement>> NetworkChoice::PlacementsOn(const Topology& topol
 }
 
 NamedNetwork NetworkChoice::AsRecorded(const Topology& topology) {
-  constexpr double kBits = 8, kNsPerUs = 1e3;
+  constexpr double kBits = 8;
   return {.topology = topology,
           .description = fmt::format(
               "{} Gbit/s and {} us a message, as the recorded collectives tell",

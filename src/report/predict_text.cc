@@ -6,14 +6,13 @@
 #include <string_view>
 
 #include "analysis/format.h"
+#include "base/units.h"
 #include "report/predict_report.h"
 #include "report/text_page.h"
 #include "report/text_sections.h"
 
 namespace headroom {
 namespace {
-
-constexpr double kNsPerMs = 1e6;
 
 std::string Ms(double ms) { return FormatMs(DurationNs(std::llround(ms * kNsPerMs))); }
 

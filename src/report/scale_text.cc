@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/format.h"
+#include "base/units.h"
 #include "report/scale_report.h"
 #include "report/text_page.h"
 
@@ -13,7 +14,6 @@ namespace headroom {
 namespace {
 
 constexpr double kPercent = 100;
-constexpr double kNsPerMs = 1e6;
 
 std::string Ms(double ms) { return FormatMs(DurationNs(std::llround(ms * kNsPerMs))); }
 

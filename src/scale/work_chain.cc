@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/units.h"
 #include "cluster/collectives.h"
 #include "cluster/gradient_exchange.h"
 #include "sim/edit.h"
@@ -96,7 +97,6 @@ WorkChain::Times WorkChain::Replay(const Topology& topology, const Placement& pl
       InsertBuckets(graph_, exchange, bucket_bytes, channel, time, edit);
   }
   times.transfers_ms /= graph_.steps;
-  constexpr double kNsPerMs = 1e6;
   times.step_ms = replayer_.Run(edit.Finish().plan).step_ns / kNsPerMs;
   return times;
 }

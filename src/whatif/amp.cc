@@ -26,7 +26,7 @@ constexpr double kCastBytes = 6;
 // whether any was infinite.
 constexpr double kScalerBytes = 2;
 
-constexpr double kKernelError = 0.13;
+constexpr double kAmpError = 0.13;
 
 /// Inserts the scaler's pass before each update; false: the parameters are not known. With an
 /// optimizer that is fused, the update itself checks, and the host need not wait.
@@ -127,7 +127,7 @@ Effect ApplyAmp(const Job& job, const Arguments& arguments, Edit& edit) {
   }
   effect.memory_delta_bytes = 0;
   effect.memory_change.autocast = true;
-  effect.gpu_error = kKernelError;
+  effect.gpu_error = kAmpError;
   effect.validated = ValidityOn(job);
   if (recurrent) effect.HoldRecurrent();
   return effect;

@@ -30,7 +30,7 @@ namespace {
 constexpr double kBlocksAtOnce = 2;
 
 /// For twice or half the batch, and again for each doubling.
-constexpr double kKernelError = 0.07;
+constexpr double kBatchSizeError = 0.07;
 /// What an algorithm of fewer FLOPs may take off a convolution, as a share: which one the library
 /// takes is not in a profile.
 constexpr double kFastAlgorithm = 0.3;
@@ -187,7 +187,7 @@ double ErrorAtBatch(const DoubtfulAtBatch& doubtful, double ratio) {
                                kRecurrentError * static_cast<double>(doubtful.recurrent.ns())) /
                               std::max(1.0, static_cast<double>(doubtful.all.ns()));
   return std::min(kMostError,
-                  kKernelError * std::max(1.0, std::abs(std::log2(ratio))) + of_algorithm);
+                  kBatchSizeError * std::max(1.0, std::abs(std::log2(ratio))) + of_algorithm);
 }
 
 Effect ApplyBatchSize(const Job& job, const Arguments& arguments, Edit& edit) {

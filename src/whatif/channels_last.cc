@@ -11,7 +11,7 @@
 namespace headroom {
 namespace {
 
-constexpr double kKernelError = 0.14;
+constexpr double kChannelsLastError = 0.14;
 
 /// cuDNN's kernels that change the order of a convolution's operands.
 bool Reorders(std::string_view kernel) {
@@ -85,7 +85,7 @@ Effect ApplyChannelsLast(const Job& job, const Arguments& /*arguments*/, Edit& e
               "for amp+channels-last or tf32+channels-last");
   }
   Effect effect;
-  effect.gpu_error = kKernelError;
+  effect.gpu_error = kChannelsLastError;
   effect.memory_delta_bytes = 0;
   effect.memory_change.channels_last = true;
   effect.validated = ValidityOn(job);

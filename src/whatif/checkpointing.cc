@@ -15,7 +15,7 @@ namespace headroom {
 namespace {
 
 /// Of the kernels that run again, at the times that they took.
-constexpr double kKernelError = 0.03;
+constexpr double kCheckpointingError = 0.03;
 
 /// Where a block runs again.
 struct Place {
@@ -112,7 +112,7 @@ Effect ApplyCheckpointing(const Job& job, const Arguments& /*arguments*/, Edit& 
                            static_cast<double>(replayed) / job.graph().steps);
   effect.memory_delta_bytes = 0;
   effect.memory_change.checkpointing = true;
-  effect.gpu_error = kKernelError;
+  effect.gpu_error = kCheckpointingError;
   effect.validated = ValidityOn(job);
   return effect;
 }

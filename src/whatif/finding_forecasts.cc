@@ -18,7 +18,7 @@ namespace headroom {
 namespace {
 
 /// As good as infinite, in a scenario's own terms.
-constexpr std::string_view kFreeHost = "host-speed:factor=1000000";
+constexpr std::string_view kHostForFree = "host-speed:factor=1000000";
 
 // Edits that take the cause of a finding away, where no scenario tells what would come in its
 // place. Each returns whether there was anything to take away.
@@ -122,8 +122,8 @@ struct Attempt {
 // Of a remedy, the first that applies.
 constexpr std::array kAttempts = {
     Attempt{Remedy::kLaunchless, "cuda-graph", nullptr, ""},
-    Attempt{Remedy::kLaunchless, kFreeHost, nullptr, "with an infinitely fast host"},
-    Attempt{Remedy::kFastHost, kFreeHost, nullptr, "with an infinitely fast host"},
+    Attempt{Remedy::kLaunchless, kHostForFree, nullptr, "with an infinitely fast host"},
+    Attempt{Remedy::kFastHost, kHostForFree, nullptr, "with an infinitely fast host"},
     Attempt{Remedy::kDataWait, "data-loading", nullptr, "were every batch there when asked for"},
     Attempt{Remedy::kCallbacks, "callbacks:async", nullptr, "did callbacks run beside the loop"},
     Attempt{Remedy::kCommunication, "", FreeCommunication, "did communication take no time"},

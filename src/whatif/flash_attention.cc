@@ -14,7 +14,7 @@
 namespace headroom {
 namespace {
 
-constexpr double kKernelError = 0.12;
+constexpr double kFlashAttentionError = 0.12;
 /// Without dropout the rate is a published one.
 constexpr double kPublishedError = 0.25;
 
@@ -95,7 +95,7 @@ Effect ApplyFlashAttention(const Job& job, const Arguments& /*arguments*/, Edit&
                            static_cast<double>(fused) / job.graph().steps);
   effect.memory_delta_bytes = 0;
   effect.memory_change.fused_attention = true;
-  effect.gpu_error = dropout ? kKernelError : kPublishedError;
+  effect.gpu_error = dropout ? kFlashAttentionError : kPublishedError;
   effect.validated = dropout ? ValidityOn(job) : Validity::kOutOfRange;
   return effect;
 }

@@ -24,7 +24,7 @@ std::string TextIn(const ordered_json& object, const char* key) {
   return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
 }
 
-std::optional<LedgerRecord> Read(std::string_view line) {
+std::optional<LedgerRecord> ReadRecord(std::string_view line) {
   const ordered_json object = ordered_json::parse(line, nullptr, /*allow_exceptions=*/false);
   if (!object.is_object()) return std::nullopt;
   LedgerRecord record{.machine = TextIn(object, "machine"),
@@ -76,7 +76,7 @@ std::vector<LedgerRecord> ReadLedger(std::string_view text) {
   std::vector<LedgerRecord> records;
   for (std::int64_t line = 1; !text.empty(); ++line) {
     const std::size_t end = std::min(text.find('\n'), text.size());
-    if (std::optional<LedgerRecord> record = Read(text.substr(0, end))) {
+    if (std::optional<LedgerRecord> record = ReadRecord(text.substr(0, end))) {
       record->line = line;
       records.push_back(std::move(*record));
     }

@@ -19,7 +19,7 @@ namespace headroom {
 namespace {
 
 /// Which tensors a later operator still needs is not in a profile.
-constexpr double kKernelError = 0.3;
+constexpr double kFusePointwiseError = 0.3;
 
 /// One elementwise kernel of a chain.
 struct Link {
@@ -131,7 +131,7 @@ Effect ApplyFusePointwise(const Job& job, const Arguments& /*arguments*/, Edit& 
   Effect effect;
   effect.why = fmt::format("{:.3g} chains a step become a kernel each",
                            static_cast<double>(chains) / job.graph().steps);
-  effect.gpu_error = kKernelError;
+  effect.gpu_error = kFusePointwiseError;
   return effect;
 }
 

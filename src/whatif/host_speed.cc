@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "whatif/gradients.h"
+
 namespace headroom {
 namespace {
 
@@ -19,8 +21,6 @@ constexpr double kSlowest = 2.2, kFastest = 0.85;
 
 /// Threads differ by so much without a reason.
 constexpr double kUsualDifference = 1.3;
-
-constexpr std::string_view kAccumulateGrad = "torch::autograd::AccumulateGrad";
 
 /// Of each event, whether an API call is inside.
 std::vector<bool> WithCalls(const TraceStore& store) {

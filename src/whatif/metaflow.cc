@@ -23,7 +23,7 @@ namespace {
 constexpr std::int64_t kTile =
     128;  ///< Of a product: a processor makes 128 by 128 results at once.
 
-constexpr double kKernelError = 0.2;
+constexpr double kMetaflowError = 0.2;
 
 bool IsBiasOrRelu(std::string_view op) {
   constexpr std::array<std::string_view, 6> kNames = {"aten::add_",       "aten::add",
@@ -159,7 +159,7 @@ Effect ApplyMetaflow(const Job& job, const Arguments& /*arguments*/, Edit& edit)
       "run inside convolutions",
       static_cast<double>(substitutions.merged()) / job.graph().steps,
       static_cast<double>(substitutions.fused()) / job.graph().steps);
-  effect.gpu_error = kKernelError;
+  effect.gpu_error = kMetaflowError;
   return effect;
 }
 

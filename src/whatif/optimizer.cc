@@ -14,7 +14,7 @@
 namespace headroom {
 namespace {
 
-constexpr double kKernelError = 0.1;
+constexpr double kOptimizerError = 0.1;
 
 bool Uses(const Job& job, const OptimizerStep& step, std::string_view part) {
   return std::any_of(step.tasks.begin(), step.tasks.end(), [&](TaskIndex task) {
@@ -74,7 +74,7 @@ Effect ApplyFusedOptimizer(const Job& job, const Arguments& arguments, Edit& edi
                        Nanoseconds(fused ? costs.fused_optimizer : costs.foreach_optimizer));
   }
   Effect effect;
-  effect.gpu_error = kKernelError;
+  effect.gpu_error = kOptimizerError;
   effect.memory_delta_bytes = 0;
   effect.memory_change.fused_update = fused;
   effect.memory_change.foreach_update = !fused;

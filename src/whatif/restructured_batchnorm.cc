@@ -20,7 +20,7 @@ namespace {
 constexpr double kTraffic = 0.5;  ///< Of a norm, that is left.
 
 /// The saving is a published one of other networks and GPUs.
-constexpr double kKernelError = 0.3;
+constexpr double kRestructuredBatchnormError = 0.3;
 
 bool IsBatchNorm(std::string_view op) { return op.find("batch_norm") != std::string_view::npos; }
 
@@ -54,7 +54,7 @@ Effect ApplyRestructuredBatchnorm(const Job& job, const Arguments& /*arguments*/
   effect.why = fmt::format("{:.3g} batch norms a step take half, {:.3g} activations go",
                            static_cast<double>(norms) / job.graph().steps,
                            static_cast<double>(gone.size()) / job.graph().steps);
-  effect.gpu_error = kKernelError;
+  effect.gpu_error = kRestructuredBatchnormError;
   return effect;
 }
 

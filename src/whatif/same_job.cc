@@ -1,15 +1,11 @@
 #include "whatif/same_job.h"
 
 #include <algorithm>
-#include <string_view>
 #include <vector>
 
+#include "whatif/gradients.h"
+
 namespace headroom {
-namespace {
-
-constexpr std::string_view kAccumulateGrad = "torch::autograd::AccumulateGrad";
-
-}  // namespace
 
 std::optional<std::int64_t> GradientsAStep(const Job& job) {
   const auto& events = job.store().host_events;

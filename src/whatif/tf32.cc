@@ -14,7 +14,7 @@ namespace headroom {
 namespace {
 
 /// The error of the kernel times, as a share (measured: totals of whole jobs within 3 %).
-constexpr double kKernelError = 0.11;
+constexpr double kTf32Error = 0.11;
 
 std::string WhyNone(const Job& job) {
   const auto is_product = [&](const LaunchingOperator& op) { return IsProduct(job, op); };
@@ -61,7 +61,7 @@ Effect ApplyTf32(const Job& job, const Arguments& /*arguments*/, Edit& edit) {
     return Effect::Abstain(WhyNone(job));
   }
   Effect effect;
-  effect.gpu_error = kKernelError;
+  effect.gpu_error = kTf32Error;
   effect.memory_delta_bytes = 0;
   // Another convolution kernel has another workspace, which can be gigabytes.
   effect.memory_change.tensor_core_convolutions = convolutions > 0;

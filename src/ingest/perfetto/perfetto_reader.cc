@@ -21,9 +21,9 @@ namespace headroom::perfetto {
 namespace {
 
 /// One reading of one file.
-class Reading {
+class FileReading {
  public:
-  Reading(ByteSource& source, const ReadOptions& options, TraceStore& store)
+  FileReading(ByteSource& source, const ReadOptions& options, TraceStore& store)
       : source_(source), options_(options), store_(store), tracks_(store), rows_(store, tracks_) {}
 
   Status Run() {
@@ -284,7 +284,7 @@ class Reading {
 
 Status Read(ByteSource& source, const std::string& path, const ReadOptions& options,
             TraceStore& store) try {
-  Reading reading(source, options, store);
+  FileReading reading(source, options, store);
   if (Status status = reading.Run(); !status.ok()) return status;
   store.metadata.format = kPerfettoFormat;
   store.metadata.file_bytes = std::max(source.file_bytes(), source.file_bytes_read());
