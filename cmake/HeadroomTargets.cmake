@@ -9,7 +9,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12 sees overlapping copies in any "literal" + std::string (GCC bug 105651).
   list(APPEND HEADROOM_WARNINGS -Wshadow=local -Wno-restrict)
   # What a class of one file has of that file's own, GCC takes for a header's where files are compiled together.
-  if(CMAKE_UNITY_BUILD)
+  if(HEADROOM_UNITY)
     list(APPEND HEADROOM_WARNINGS $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>)
   endif()
 else()
@@ -42,13 +42,13 @@ function(headroom_library name)
   add_library(headroom_${name} STATIC ${ARG_SOURCES})
   headroom_target_defaults(headroom_${name})
   target_link_libraries(headroom_${name} PUBLIC ${ARG_DEPS})
+  # Alone: tests, which name their helpers as suits each file.
+  set_target_properties(headroom_${name} PROPERTIES UNITY_BUILD ${HEADROOM_UNITY})
   if(ARG_TESTS AND BUILD_TESTING)
     add_executable(${name}_test ${ARG_TESTS})
     headroom_target_defaults(${name}_test)
     target_link_libraries(${name}_test PRIVATE headroom_${name} ${ARG_TEST_DEPS} GTest::gtest_main ${RAPIDCHECK_LIBRARY})
     add_test(NAME ${name}_test COMMAND ${name}_test)
-    # Tests name their helpers as suits each file.
-    set_target_properties(${name}_test PROPERTIES UNITY_BUILD OFF)
     # What is tested stays optimized; its tests then compile in half the time.
     target_compile_options(${name}_test PRIVATE -O0)
     set_tests_properties(${name}_test PROPERTIES ENVIRONMENT "HEADROOM_SOURCE_DIR=${PROJECT_SOURCE_DIR}")

@@ -38,6 +38,7 @@ const FirstQuestion kFirstQuestions[] = {
      "scale",
      {{"gpus", "1,2,4,8,16,32,64"}, {"bandwidth-gbps", "100"}, {"gpus-per-node", "1"}}},
     {"data", "data"},
+    {"metrics", "metrics"},
 };
 
 /// Before base64 makes a third more of them.

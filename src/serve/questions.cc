@@ -92,6 +92,11 @@ Result<std::string> Data(TraceSession& session, Query& query, const IsWanted&) {
   return session.DataJson(loader, changes);
 }
 
+Result<std::string> Metrics(TraceSession& session, Query& query, const IsWanted&) {
+  if (Status status = query.Finish(); !status.ok()) return status;
+  return session.MetricsJson();
+}
+
 Result<std::string> Gpus(TraceSession& session, Query& query, const IsWanted&) {
   if (Status status = query.Finish(); !status.ok()) return status;
   return session.GpusJson();
@@ -113,6 +118,7 @@ const std::map<std::string, Question>& Questions() {
       {"predict", {.answer = Predict}},
       {"scale", {.answer = Scale}},
       {"data", {.answer = Data}},
+      {"metrics", {.answer = Metrics}},
       {"gpus", {.answer = Gpus}},
       {"clusters", {.answer = Clusters}},
       {"timeline", {.answer = AskTimeline, .is_kept = false}},

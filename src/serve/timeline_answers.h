@@ -59,6 +59,8 @@ class TimelineAnswers {
   /// headroom.range/1.
   Result<std::string> RangeJson(std::int64_t from_ns, std::int64_t to_ns);
 
+  const std::vector<StepRow>& steps() const { return steps_; }
+
  private:
   const TraceTracks& Tracks();
   /// The forecast's tracks; made where those of another scenario are kept.

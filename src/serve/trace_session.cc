@@ -15,6 +15,7 @@
 #include "report/json_report.h"
 #include "report/json_writer.h"
 #include "report/predict_answer.h"
+#include "serve/metrics_json.h"
 #include "whatif/finding_forecasts.h"
 
 namespace headroom {
@@ -69,6 +70,7 @@ Status TraceSession::Analyze() {
   if (Status status = ForecastFindings(*store_, *knowledge_, truth, report); !status.ok())
     return status;
   data_.emplace(*store_, path(), LoopViewOf(report, *store_));
+  trace_start_ = report.trace_start;
   report_json_ = RenderJson(std::span(&report, 1), options_.report);
   Result<CalibratedJob> job = MakeCalibratedJob(*store_, *knowledge_, options_.analysis,
                                                 options_.calibration, options_.measured_step_ms);
@@ -87,6 +89,10 @@ Result<std::string> TraceSession::ReportJson(std::int64_t trace) const {
   if (trace < 1 || trace > traces)
     return Status::Usage(fmt::format("trace {}: of {} that are open", trace, traces));
   return trace == 1 ? report_json_ : others_[static_cast<std::size_t>(trace - 2)].report_json;
+}
+
+std::string TraceSession::MetricsJson() const {
+  return RenderMetricsJson(*store_, timeline_->steps(), trace_start_);
 }
 
 bool TraceSession::HasWork() const {

@@ -83,6 +83,8 @@ class TraceSession {
   /// waited for it, with a row for each change. Fails with what is wrong with the question, or what
   /// the trace lacks.
   Result<std::string> DataJson(std::int64_t loader, const std::vector<std::string>& changes);
+  /// headroom.metrics/1: counters over time.
+  std::string MetricsJson() const;
   /// headroom.gpus/1: what PredictJson() takes.
   Result<std::string> GpusJson();
 
@@ -99,6 +101,7 @@ class TraceSession {
   CalibratedJob job_;
   Status why_no_forecasts_;
   std::string report_json_;
+  TimeNs trace_start_;  ///< Zero of the report's times.
   std::vector<Other> others_;
   std::mutex mutex_;  ///< Of the job, which keeps what it looked up, and of the forecaster.
   std::optional<TimelineAnswers> timeline_;

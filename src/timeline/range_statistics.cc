@@ -43,7 +43,6 @@ RangeStatistics SumRange(const TrackSet& set, TimeNs from, TimeNs to) {
   for (std::uint32_t number = 0; number < set.tracks.size(); ++number) {
     const Track& track = set.tracks[number];
     if (track.kind != TrackKind::kStream && track.kind != TrackKind::kThread) continue;
-    if (track.repeats_threads) continue;
     RangeStatistics::StreamTime stream{.track = number};
     std::vector<Interval> busy;
     for (std::uint32_t i = 0; i < track.lanes; ++i) {
@@ -66,8 +65,10 @@ RangeStatistics SumRange(const TrackSet& set, TimeNs from, TimeNs to) {
           default:
             break;
         }
+        const StringId label = lane.table->name[row];
+        if (track.has_gpu_ranges && set.ranges_of_threads[label.index()]) return;
         Totals& totals = track.kind == TrackKind::kStream ? gpu : host;
-        const std::string_view name = lane.table->names->Get(lane.table->name[row]);
+        const std::string_view name = lane.table->names->Get(label);
         NameTotal& total = totals[name];
         total.name = name;
         total.style = style;

@@ -28,7 +28,8 @@ struct RangeStatistics {
   std::vector<NameTotal> gpu, host;  ///< By total, longest first.
 };
 
-/// Of [from, to). Counters, the critical path, and what repeats the ranges of threads have no part.
+/// Of [from, to). Counters and the critical path have no part, nor have GPU ranges that repeat
+/// those of threads.
 RangeStatistics SumRange(const TrackSet& set, TimeNs from, TimeNs to);
 
 }  // namespace headroom

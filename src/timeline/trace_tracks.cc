@@ -232,6 +232,11 @@ void TraceTracks::AddThreads() {
   std::sort(threads.begin(), threads.end(),
             [&](ThreadId a, ThreadId b) { return key(a) < key(b); });
   const auto& events = store_.host_events;
+  set_.ranges_of_threads.resize(store_.strings.size());
+  for (std::size_t row = 0; row < events.rows(); ++row) {
+    if (events.kind[row] == HostEventKind::kAnnotation)
+      set_.ranges_of_threads[events.name[row].index()] = true;
+  }
   for (const ThreadId thread : threads) {
     const TraceStore::RowRange range = store_.HostEventsOf(thread);
     // Below what it is nested in.
@@ -247,7 +252,7 @@ void TraceTracks::AddThreads() {
         set_.AddLanes({.kind = TrackKind::kThread,
                        .name = ThreadTitle(store_, thread),
                        .group = ProcessTitle(store_, thread),
-                       .repeats_threads = on_gpu},
+                       .has_gpu_ranges = on_gpu},
                       *host_, std::move(rows), store_.HostTolerance(), below_parent);
     for (std::size_t i = 0; i < lanes.size(); ++i)
       host_lane_[range.first + i] = set_.tracks.back().first_lane + lanes[i];

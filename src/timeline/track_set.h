@@ -46,11 +46,10 @@ struct Track {
   std::int64_t spans = 0;
   /// Spans that found none of kMostLanes lanes free; they are in the last of these.
   std::int64_t overlapping = 0;
-  double minimum = 0;     ///< Of a counter's values and zero.
-  double maximum = 0;     ///< The same.
-  std::string unit = {};  ///< Of a counter.
-  /// Ranges of threads once more, as long as their GPU work takes.
-  bool repeats_threads = false;
+  double minimum = 0;           ///< Of a counter's values and zero.
+  double maximum = 0;           ///< The same.
+  std::string unit = {};        ///< Of a counter.
+  bool has_gpu_ranges = false;  ///< And nothing else: as long as the GPU work inside takes.
 };
 
 /// Columns that no table of a trace has, kept with the tracks that show them.
@@ -73,6 +72,8 @@ class TrackSet {
   /// From the first start to the last end.
   TimeNs begin, end;
   StringPool own_names;
+  /// By number of a name: threads have ranges of it, which GPU ranges of the name repeat.
+  std::vector<bool> ranges_of_threads;
   /// A table that the set keeps; its address stays.
   OwnSpans& AddOwn() { return *own_.emplace_back(std::make_unique<OwnSpans>()); }
   SpanTable& AddTable() { return *tables_.emplace_back(std::make_unique<SpanTable>()); }

@@ -166,6 +166,8 @@ ANSWERS = (
      "scenarios": [{"name": "amp", "summary": "s", "ranked": True, "keys": [{"name": "dtype", "kind": "choice", "choices": "fp16|bf16", "otherwise": "fp16"}]},
                    {"name": "batch-size", "summary": "s", "ranked": False, "keys": [{"name": "n", "kind": "count", "choices": None, "otherwise": None}]}]},
     {"schema": "headroom.state/1", "generation": 0, "problem": None, "can_run": True},
+    {"schema": "headroom.metrics/1", "begin_ms": 0, "length_ms": 10, "buckets": 256, "steps": [{"index": 3, "start_ms": 1.5}],
+     "metrics": [{"name": "m", "unit": None, "left_out": 0, "curves": [{"instance": None, "process": "process 1", "points": [[0, 1, 2.5, 3]]}]}]},
     {"schema": "headroom.traces/1", "traces": [{"trace": 1, "path": "t.json", "earlier": False}, {"trace": 2, "path": "old.json", "earlier": True}]},
     {"schema": "headroom.run/1", "command": "python3 train.py", "phase": "running", "ended": 1, "time_s": 1.5, "path": "headroom-ui-2.pftrace", "exit_code": None,
      "stopped": False, "problem": None, "lines": ["epoch 1"]},

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { askOf, fetchReport, fetchScenarios } from "./api/client";
+import { askOf, fetchReport, fetchScenarios, whenReadAgain } from "./api/client";
 import type { Report, Scenario } from "./api/types";
 import { useRun } from "./api/use_run";
 import { useStateOfFiles } from "./api/use_state_of_files";
@@ -24,6 +24,7 @@ export function App() {
     addEventListener("hashchange", follow);
     return () => removeEventListener("hashchange", follow);
   }, []);
+  useEffect(() => whenReadAgain(files.look), [files.look]);
   useEffect(() => {
     const { generation } = files;
     if (generation === null) return;
@@ -32,7 +33,7 @@ export function App() {
     Promise.all([fetchReport(generation), fetchScenarios(generation)]).then(
       ([next, scenarios]) => {
         if (!isLatest) return;
-        askOf(generation, files.look);
+        askOf(generation);
         setShownReport({ report: next, generation });
         setCatalogue(scenarios);
       },

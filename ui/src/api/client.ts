@@ -8,13 +8,18 @@ const TOO_LONG = "This is too long to be asked: shorten it.";
 const URI_TOO_LONG = 414;
 const OTHER_FILES = 412;
 
-/** The reading of the files that the page shows, and whom to tell that there is another. */
-let shown: { generation: number; changed: () => void } | null = null;
+/** The reading of the files that the page shows; null: none yet. */
+let shown: number | null = null;
+let onOther = () => {};
 
-/** From here on, questions are about this reading of the files: where they were read again since, these fail, and `changed` is
- * called. */
-export function askOf(generation: number, changed: () => void): void {
-  shown = { generation, changed };
+/** From here on, questions are about this reading of the files, and fail where they were read again since. */
+export function askOf(generation: number): void {
+  shown = generation;
+}
+
+/** @param call  called whenever a question was about another reading of the files than there is now */
+export function whenReadAgain(call: () => void): void {
+  onOther = call;
 }
 
 /** What a failed answer says: a refusal is plain text, or none at all. */
@@ -37,11 +42,11 @@ async function send(path: string, request: RequestInit): Promise<Response> {
     throw new Error("headroom does not answer: is it still running?");
   }
   if (response.ok) return response;
-  if (response.status === OTHER_FILES) shown?.changed();
+  if (response.status === OTHER_FILES) onOther();
   throw new Error(messageOf(response.status, await response.text()));
 }
 
-const get = (path: string, signal?: AbortSignal, generation: number | null = shown?.generation ?? null) =>
+const get = (path: string, signal?: AbortSignal, generation: number | null = shown) =>
   send(path, { signal: signal ?? null, headers: generation === null ? {} : { "If-Match": `"${generation}"` } });
 
 /** One answer, by its path behind `api/v1/`.

@@ -16,6 +16,8 @@ const INTERVAL_MS = 2000;
 
 const isSame = (a: KnownState, b: KnownState) => a.generation === b.generation && a.problem === b.problem && a.can_run === b.can_run && a.isGone === b.isGone;
 
+const isOlder = (a: KnownState, b: KnownState) => (a.generation ?? 0) < (b.generation ?? 0);
+
 /** Whether the traces were written anew, asked while somebody looks, and whenever `look` is called. A page that is a file never
  * changes. */
 export function useStateOfFiles(): KnownState & { look: () => void } {
@@ -25,6 +27,7 @@ export function useStateOfFiles(): KnownState & { look: () => void } {
       ({ generation, problem, can_run }) =>
         setState((before) => {
           const next = { generation, problem, can_run, isGone: false };
+          if (isOlder(next, before)) return before; // An answer that another one has overtaken.
           return isSame(before, next) ? before : next;
         }),
       // The page's own first question waits for the generation.

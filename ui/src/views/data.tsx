@@ -1,7 +1,7 @@
 import { type Column, DataTable, useOrder } from "../components/data_table";
 import { type Fact, Facts } from "../components/facts";
 import { MetricChart } from "../components/metric_chart";
-import { useCounters } from "../components/use_counters";
+import type { MetricsOverTime } from "../api/metrics";
 import type { Loader, Loading, LoadingStage, Probe } from "../api/loading";
 import type { InputWait } from "../api/report_tables";
 import type { Interval, Report } from "../api/types";
@@ -52,15 +52,15 @@ const RecordCommand = () => <code>headroom record -o run.pftrace -- python train
 
 /** How many batches were ready whenever the loop asked for the next. */
 function QueueDepth({ report }: { report: Report }) {
-  const isCounted = report.metrics.some((metric) => metric.name === READY);
-  const { counters, error } = useCounters(isCounted);
-  if (!isCounted) return null;
+  const ready = report.metrics.find((metric) => metric.name === READY);
+  const { answer, error } = useAnswer<MetricsOverTime>(ready === undefined ? null : "metrics");
+  if (ready === undefined) return null;
   return (
     <section class="card" aria-labelledby="queue">
       <h3 id="queue">How full the queue was</h3>
       <p class="dim">Batches that were ready when the loop asked for the next one: at none, it waits.</p>
-      {error !== "" && <p class="dim">{error}</p>}
-      {counters !== null && <MetricChart name={READY} rows={report.metrics} counters={counters} full={roomOf(report)} />}
+      {error !== "" && <p role="alert">{error}</p>}
+      {answer !== null && <MetricChart name={READY} unit={ready.unit} overTime={answer} full={roomOf(report)} />}
       <p>
         <a href={writeState({ view: "timeline", query: { find: READY } })}>{READY} in the timeline</a>
       </p>

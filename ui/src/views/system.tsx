@@ -1,8 +1,10 @@
+import { useMemo } from "preact/hooks";
+import type { MetricsOverTime } from "../api/metrics";
 import type { CallbackRow, RegionRow, TimingRow } from "../api/report_tables";
+import { useAnswer } from "../api/use_answer";
 import { type Column, DataTable, useOrder } from "../components/data_table";
 import { MetricChart } from "../components/metric_chart";
 import { MetricTable } from "../components/metric_table";
-import { type Counters, useCounters } from "../components/use_counters";
 import { formatCount, formatMs, formatPercent } from "../format";
 import { groupsOf, type MetricGroup, mostTelling } from "../model/machine";
 import type { ViewProps } from "./registry";
@@ -55,22 +57,26 @@ function Section<Row extends object>({ id, title, missing, columns, rows }: { id
 
 interface GroupProps {
   group: MetricGroup;
-  counters: Counters | null;
-  asked: string; // The metric that the address names, of this or another group.
-  onMetric: (name: string) => void;
+  overTime: MetricsOverTime | null;
+  asked: string[]; // Metrics that the address names, of this and of other groups.
+  onMetrics: (names: string[]) => void;
 }
 
-function Group({ group: { title, rows }, counters, asked, onMetric }: GroupProps) {
+function Group({ group: { title, rows }, overTime, asked, onMetrics }: GroupProps) {
   const names = [...new Set(rows.map((row) => row.name))];
-  const shown = names.includes(asked) ? asked : mostTelling(rows);
+  const shown = asked.find((name) => names.includes(name)) ?? mostTelling(rows);
   return (
     <section class="card" aria-label={title}>
       <h2>{title}</h2>
-      {counters !== null && counters.curves.length > 0 && (
+      {overTime !== null && (
         <>
           <label>
             Over time{" "}
-            <select value={shown} onChange={(event) => onMetric(event.currentTarget.value)}>
+            <select
+              aria-label={`${title} over time`}
+              value={shown}
+              onChange={(event) => onMetrics([...asked.filter((name) => !names.includes(name)), event.currentTarget.value])}
+            >
               {names.map((name) => (
                 <option key={name} value={name}>
                   {name}
@@ -78,7 +84,7 @@ function Group({ group: { title, rows }, counters, asked, onMetric }: GroupProps
               ))}
             </select>
           </label>
-          <MetricChart name={shown} rows={rows} counters={counters} />
+          <MetricChart name={shown} unit={rows.find((row) => row.name === shown)?.unit ?? null} overTime={overTime} />
         </>
       )}
       <MetricTable label={title} rows={rows} />
@@ -86,9 +92,13 @@ function Group({ group: { title, rows }, counters, asked, onMetric }: GroupProps
   );
 }
 
+/** Names in the address: none of them holds a line break. */
+const SEPARATOR = "\n";
+
 export function System({ report, state, go }: ViewProps) {
-  const groups = groupsOf(report.metrics);
-  const { counters, error } = useCounters(groups.length > 0);
+  const groups = useMemo(() => groupsOf(report.metrics), [report]);
+  const { answer: overTime, error } = useAnswer<MetricsOverTime>("metrics");
+  const asked = (state.query.metric ?? "").split(SEPARATOR).filter((name) => name !== "");
   return (
     <>
       <h2>The machine while the job ran, and the parts of the loop that its host went through.</h2>
@@ -107,9 +117,9 @@ export function System({ report, state, go }: ViewProps) {
         <Group
           key={group.title}
           group={group}
-          counters={counters}
-          asked={state.query.metric ?? ""}
-          onMetric={(metric) => go({ ...state, query: { ...state.query, metric } })}
+          overTime={overTime}
+          asked={asked}
+          onMetrics={(names) => go({ ...state, query: { ...state.query, metric: names.join(SEPARATOR) } })}
         />
       ))}
       <Section

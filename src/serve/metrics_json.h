@@ -1,0 +1,17 @@
+// What `metrics` is answered with: counters over time (docs/ui.md).
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "analysis/report.h"
+#include "store/trace_store.h"
+
+namespace headroom {
+
+/// headroom.metrics/1.
+///
+/// @param zero  of all times, as in the report
+std::string RenderMetricsJson(const TraceStore& store, std::span<const StepRow> steps, TimeNs zero);
+
+}  // namespace headroom
