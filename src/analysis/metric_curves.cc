@@ -13,7 +13,7 @@ namespace {
 /// Of one metric, and of all: a chart of more says nothing, and a page holds all of them.
 constexpr std::size_t kMostOfOne = 16, kMostInAll = 240;
 
-class Curve {
+class SampleSums {
  public:
   void Add(int bucket, double value, ThreadId thread) {
     Sum& sum = sums_[bucket];
@@ -67,7 +67,7 @@ std::vector<MetricCurves> CurvesOfMetrics(const TraceStore& store, TimeNs begin,
   const double width = static_cast<double>((end - begin).ns()) / kCurveBuckets;
   using Metric = std::tuple<std::string_view, std::string_view>;  // Name, unit.
   using Of = std::tuple<std::string_view, std::uint32_t>;         // Instance, process.
-  std::map<Metric, std::map<Of, Curve>> found;
+  std::map<Metric, std::map<Of, SampleSums>> found;
   for (std::size_t row = 0; row < counters.rows(); ++row) {
     const TimeNs time = counters.time[row];
     if (!std::isfinite(counters.value[row]) || time < begin || time > end) continue;
@@ -81,7 +81,7 @@ std::vector<MetricCurves> CurvesOfMetrics(const TraceStore& store, TimeNs begin,
   std::vector<MetricCurves> metrics;
   std::size_t in_all = 0;
   for (const auto& [metric, curves] : found) {
-    using Row = std::pair<const Of, Curve>;
+    using Row = std::pair<const Of, SampleSums>;
     std::vector<const Row*> rows;
     for (const Row& row : curves) rows.push_back(&row);
     const std::size_t most = std::min(kMostOfOne, kMostInAll - in_all);
