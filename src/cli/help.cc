@@ -70,12 +70,13 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string, CLI::AppF
 }
 
 CLI::Validator OneOf(std::vector<std::string> words) {
+  const std::string name = fmt::format("{}", fmt::join(words, "|"));
   return CLI::Validator(
       [words = std::move(words)](const std::string& text) {
         if (std::find(words.begin(), words.end(), text) != words.end()) return std::string();
         return fmt::format("{} is none of {}", text, fmt::join(words, ", "));
       },
-      "");
+      "", name);
 }
 
 CLI::Validator WholeNumber(std::int64_t least, std::int64_t most) {

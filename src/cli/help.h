@@ -16,7 +16,8 @@ class HelpFormatter : public CLI::Formatter {
                         CLI::AppFormatMode mode) const override;
 };
 
-/// A check that a text is one of these, which adds nothing to the help.
+/// A check that a text is one of these, which adds nothing to the help. Its name is the words,
+/// joined by '|', for who describes the flag.
 CLI::Validator OneOf(std::vector<std::string> words);
 
 /// A check that a text is a whole number in these limits, which adds nothing to the help.

@@ -13,10 +13,12 @@
 #include <vector>
 
 #include "cli/calibrate_command.h"
+#include "cli/completion_command.h"
 #include "cli/data_command.h"
 #include "cli/doctor_command.h"
 #include "cli/help.h"
 #include "cli/join_team.h"
+#include "cli/man_command.h"
 #include "cli/merge_command.h"
 #include "cli/monitor_command.h"
 #include "cli/output.h"
@@ -84,6 +86,8 @@ int Run(int argc, char** argv) {
   commands.push_back(std::make_unique<MonitorCommand>(app));
   commands.push_back(std::make_unique<DoctorCommand>(app));
   commands.push_back(std::make_unique<CalibrateCommand>(app));
+  commands.push_back(std::make_unique<CompletionCommand>(app));
+  commands.push_back(std::make_unique<ManCommand>(app));
 
   // The one that the user named, also where its arguments are wrong; null: none.
   const auto chosen = [&]() -> Subcommand* {

@@ -1,0 +1,67 @@
+#include "cli/completion_command.h"
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <memory>
+#include <vector>
+
+#include "analysis/knowledge.h"
+#include "cli/command_description.h"
+#include "cli/help.h"
+#include "cli/output.h"
+#include "cli/shell_completion.h"
+#include "whatif/scenario.h"
+
+namespace headroom::cli {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  source <(headroom completion bash)                                 in ~/.bashrc
+  headroom completion zsh > ~/.zfunc/_headroom                       a folder of $fpath
+  headroom completion fish > ~/.config/fish/completions/headroom.fish
+
+Exit codes: 0 fine; 2 usage; 4 cannot write.
+)";
+
+/// Names that the program knows, where a flag or an argument takes one.
+Status OfferNames(std::vector<CommandDescription>& commands) {
+  std::vector<std::string> scenarios, gpus;
+  for (const Scenario& scenario : Catalogue()) scenarios.emplace_back(scenario.name);
+  const Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
+  if (!knowledge.ok()) return knowledge.status();
+  for (const DeviceSpec& device : knowledge.value()->devices().devices())
+    gpus.push_back(device.short_name);
+  for (CommandDescription& command : commands) {
+    for (FlagDescription& argument : command.arguments) {
+      if (argument.names.front() == "SCENARIO") argument.words = scenarios;
+    }
+    for (FlagDescription& flag : command.flags) {
+      const std::string& name = flag.names.back();
+      if (name == "--gpu" && !flag.value.empty()) flag.words = gpus;
+      if (name == "--from" || name == "--to") flag.words = gpus;
+    }
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+CompletionCommand::CompletionCommand(CLI::App& parent) : program_(parent) {
+  app_ = parent.add_subcommand("completion", "A script by which a shell completes all this");
+  app_->footer(kExamples);
+  app_->add_option("SHELL", shell_, "bash, zsh or fish")
+      ->required()
+      ->type_name("")
+      ->check(OneOf({"bash", "zsh", "fish"}));
+}
+
+Status CompletionCommand::Run() {
+  std::vector<CommandDescription> commands = DescribeCommands(program_);
+  if (Status status = OfferNames(commands); !status.ok()) return status;
+  if (shell_ == "bash") return WriteResult(BashCompletion(commands), "");
+  if (shell_ == "zsh") return WriteResult(ZshCompletion(commands), "");
+  return WriteResult(FishCompletion(commands), "");
+}
+
+}  // namespace headroom::cli

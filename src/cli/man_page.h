@@ -1,0 +1,21 @@
+// Manual pages, made of what the command line declares.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "cli/command_description.h"
+
+namespace headroom::cli {
+
+/// "headroom-data-bench".
+std::string ManPageName(const CommandDescription& command);
+
+/// The page of section 1 of one of `commands`, in roff's man macros (man(7)).
+///
+/// @param program  with its version: "headroom 1.2"
+std::string ManPage(std::span<const CommandDescription> commands, const CommandDescription& command,
+                    std::string_view program);
+
+}  // namespace headroom::cli

@@ -1,0 +1,142 @@
+"""`headroom completion` and `headroom man`: made of what the command line declares, and held against its help."""
+import re
+import shutil
+import subprocess
+import unittest
+
+from integration import support
+
+BASH = """source <("$HEADROOM" completion bash)
+COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+_headroom
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+
+
+def commands():
+    """All commands, by their words."""
+    named = lambda *words: re.findall(r"^  ([a-z][a-z-]*) ", support.headroom(*words, "--help").text.split("\n\n")[2], re.MULTILINE)
+    for name in named():
+        yield [name]
+        yield from ([name, inner] for inner in named(name))
+
+
+def flags_of(words):
+    """All flags that a command's help lists."""
+    rows = re.findall(r"^  (-[^ ].*)", support.headroom(*words, "--help").text, re.MULTILINE)
+    return {flag for row in rows for flag in re.findall(r"(?:^|(?<=, ))--?[A-Za-z][\w-]*", row)}
+
+
+class Bash(support.ProgramTest):
+    def complete(self, *words, cwd=None):
+        done = subprocess.run(["bash", "-u", "-c", BASH, "bash", "headroom", *words], cwd=cwd or self.scratch, capture_output=True, text=True, timeout=30,
+                              env={"HEADROOM": str(support.BINARY), "PATH": "/usr/bin:/bin"})
+        # bash tells that compopt has no meaning outside of a completion.
+        self.assertEqual([line for line in done.stderr.splitlines() if "compopt" not in line], [])
+        return [word for word in done.stdout.splitlines() if word]
+
+    def test_commands(self):
+        self.assertEqual(set(self.complete("")), {words[0] for words in commands()})
+        self.assertEqual(self.complete("rep"), ["report"])
+        self.assertIn("bench", self.complete("data", ""))
+
+    def test_all_flags_of_each_command(self):
+        for words in commands():
+            with self.subTest(command=words):
+                self.assertEqual(set(self.complete(*words, "-")), flags_of(words))
+
+    def test_words_of_a_value(self):
+        self.assertEqual(self.complete("report", "t.json", "--color", ""), ["auto", "always", "never"])
+        self.assertEqual(self.complete("report", "--color", "=", "al"), ["always"])
+        self.assertIn("A100-80", self.complete("predict", "--gpu", "A1"))
+        self.assertIn("L4,H200", self.complete("predict", "--gpu", "L4,H2"))
+        self.assertEqual(self.complete("whatif", "t.json", "cuda"), ["cuda-graph"])
+        self.assertEqual(self.complete("completion", "f"), ["fish"])
+        self.assertEqual(self.complete("report", "--steps", ""), [])
+
+    def test_files(self):
+        self.write("two words.json", "{}")
+        self.write("trace.json", "{}")
+        self.assertEqual(set(self.complete("report", "t")), {"two words.json", "trace.json"})
+        self.assertEqual(set(self.complete("report", "--csv", "tw")), {"two words.json"})
+        self.assertEqual(self.complete("record", "--", "t"), [])  # Of another program: as if there were no completion.
+
+
+class OtherShells(support.ProgramTest):
+    @unittest.skipUnless(shutil.which("fish"), "no fish here")
+    def test_fish(self):
+        script = self.scratch / "headroom.fish"
+        script.write_text(support.headroom("completion", "fish").text)
+        def complete(line):
+            done = subprocess.run(["fish", "--no-config", "-c", f"source {script}; complete -C {line!r}"], cwd=self.scratch, capture_output=True, text=True, timeout=30)
+            self.assertEqual(done.stderr, "")
+            return [row.split("\t")[0] for row in done.stdout.splitlines()]
+        self.assertEqual(complete("headroom rep"), ["report"])
+        self.assertEqual(set(complete("headroom report --color ")), {"auto", "always", "never"})
+        for words in commands():
+            with self.subTest(command=words):
+                offered = set(complete(f"headroom {' '.join(words)} -")) | set(complete(f"headroom {' '.join(words)} --"))
+                self.assertLessEqual({flag for flag in flags_of(words) if flag.startswith("--")}, offered)
+
+    @unittest.skipUnless(shutil.which("zsh"), "no zsh here")
+    def test_zsh(self):
+        script = self.scratch / "_headroom"
+        script.write_text(support.headroom("completion", "zsh").text)
+        # A terminal of its own, as completion has no other way in.
+        typed = r"""
+zmodload zsh/zpty
+zpty shell zsh -f -i
+zpty -w shell 'PS1=; stty columns 200; autoload -U compinit && compinit -u -D; source %s; bindkey "^I" complete-word; zstyle ":completion:*" list-colors ""; print rea""dy'
+zpty -m -r shell out '*ready*'
+zpty -n -w shell $'headroom repo\t --colo\talw\t #end'
+repeat 300; do zpty -r -t shell out; text+=$out; [[ $text == *end* ]] && break; sleep 0.1; done
+print -r -- $text
+""" % script
+        self.assertEqual(subprocess.run(["zsh", "-n", script], capture_output=True, text=True, timeout=30).stderr, "")
+        done = subprocess.run(["zsh", "-f", "-c", typed], capture_output=True, text=True, timeout=60)
+        shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\x07", "", done.stdout)
+        self.assertIn("headroom report --color always #end", re.sub(r".\x08", "", shown), done.stderr)
+
+    def test_every_flag_is_in_every_script(self):
+        for shell in ("zsh", "fish"):
+            script = support.headroom("completion", shell).text
+            for words in commands():
+                for flag in flags_of(words):
+                    bare = f" -{'l' if flag.startswith('--') else 's'} {flag.lstrip('-')} " if shell == "fish" else f"{flag}["
+                    self.assertIn(bare, script, (shell, words))
+
+    def test_an_unknown_shell(self):
+        self.assert_refused(support.headroom("completion", "tcsh"), 2, "tcsh", "bash, zsh, fish")
+        self.assert_refused(support.headroom("completion"), 2, "SHELL")
+
+
+class Manual(support.ProgramTest):
+    def typeset(self, page):
+        done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-P-cbou"], input=page, capture_output=True, text=True, timeout=30)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout
+
+    @unittest.skipUnless(shutil.which("groff"), "no groff here")
+    def test_a_page_has_what_the_help_has(self):
+        for words in ([], *commands()):
+            with self.subTest(command=words):
+                text = self.typeset(support.headroom("man", *words).text)
+                self.assertIn("-".join(["headroom", *words]).upper() + "(1)", text.splitlines()[0].replace("‐", "-"))
+                for flag in flags_of(words):
+                    self.assertRegex(text, rf"(?m)(^ +|, ){re.escape(flag)}\b")
+                help_text = support.headroom(*words, "--help").text
+                if "Examples:\n" in help_text:
+                    for line in help_text.split("Examples:\n")[1].splitlines():
+                        self.assertIn(line.strip(), text)
+
+    def test_all_pages_into_a_folder(self):
+        folder = self.scratch / "man1"
+        outcome = support.headroom("man", "--all", folder)
+        self.assertEqual(outcome.code, 0, outcome)
+        names = {"headroom.1"} | {"-".join(["headroom", *words]) + ".1" for words in commands()}
+        self.assertEqual({file.name for file in folder.iterdir()}, names)
+        self.assertEqual((folder / "headroom-report.1").read_text(), support.headroom("man", "report").text)
+
+    def test_no_such_page(self):
+        self.assert_refused(support.headroom("man", "raport"), 2, "raport", "headroom --help")
+        self.assert_refused(support.headroom("man", "report", "--all", self.scratch), 2, "--all")
