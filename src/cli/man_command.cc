@@ -40,6 +40,7 @@ Status ManCommand::Run() {
   if (!folder_.empty()) {
     if (!command_.empty()) return Status::Usage("--all writes every page: leave COMMAND out");
     std::vector<NamedFile> pages;
+    pages.reserve(commands.size());
     for (const CommandDescription& command : commands)
       pages.push_back({ManPageName(command) + ".1", page_of(command)});
     return WriteFolder(folder_, std::move(pages));
