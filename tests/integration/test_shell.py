@@ -1,4 +1,5 @@
 """`headroom completion` and `headroom man`: made of what the command line declares, and held against its help."""
+import os
 import re
 import shutil
 import subprocess
@@ -93,7 +94,7 @@ repeat 300; do zpty -r -t shell out; text+=$out; [[ $text == *end* ]] && break; 
 print -r -- $text
 """ % script
         self.assertEqual(subprocess.run(["zsh", "-n", script], capture_output=True, text=True, timeout=30).stderr, "")
-        done = subprocess.run(["zsh", "-f", "-c", typed], capture_output=True, text=True, timeout=60)
+        done = subprocess.run(["zsh", "-f", "-c", typed], capture_output=True, text=True, timeout=60, env={**os.environ, "TERM": "xterm"})
         shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\x07", "", done.stdout)
         self.assertIn("headroom report --color always #end", re.sub(r".\x08", "", shown), done.stderr)
 
