@@ -20,13 +20,15 @@ class SampleSums {
     const bool first = sum.count == 0;
     sum.least = first ? value : std::min(sum.least, value);
     sum.most = first ? value : std::max(sum.most, value);
-    sum.mean += (value - sum.mean) / static_cast<double>(++sum.count);
+    // Shares, since a difference of two numbers may be too large for one.
+    const auto count = static_cast<double>(++sum.count);
+    sum.mean += value / count - sum.mean / count;
     least_ = thread_.valid() ? std::min(least_, value) : value;
     most_ = thread_.valid() ? std::max(most_, value) : value;
     thread_ = thread;
   }
 
-  /// Halves, since a difference of two numbers may be too large for one.
+  /// Half of it: the whole may be too large for a number.
   double Spread() const { return most_ / 2 - least_ / 2; }
 
   MetricCurve Take(std::string_view instance) const {

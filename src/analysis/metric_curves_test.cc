@@ -35,6 +35,16 @@ TEST(MetricCurves, APartHasTheLeastTheMeanAndTheMostOfItsSamples) {
   EXPECT_EQ(buckets[2].most, 7);
 }
 
+TEST(MetricCurves, TheLargestNumbersHaveAMean) {
+  constexpr double kLargest = std::numeric_limits<double>::max();
+  StoreBuilder b;
+  for (const double value : {-kLargest, kLargest, kLargest}) b.Counter("huge", "", "", 0, value);
+  const auto store = b.Build();
+  const std::vector<MetricCurves> metrics = CurvesOfMetrics(*store, AtUs(0), AtUs(10));
+  ASSERT_EQ(metrics.size(), 1u);
+  EXPECT_NEAR(metrics[0].curves[0].buckets[0].mean / kLargest, 1.0 / 3, 1e-9);
+}
+
 TEST(MetricCurves, EachProcessAndInstanceHasItsOwn) {
   StoreBuilder b;
   b.InProcess("1").Counter("util", "value", "%", 0, 10).Counter("util", "value", "%", 5, 10);
