@@ -92,7 +92,7 @@ function Group({ group: { title, rows }, overTime, asked, onMetrics }: GroupProp
   );
 }
 
-/** Names in the address: none of them holds a line break. */
+/** Between names in the address; one that holds a line break itself is not found again. */
 const SEPARATOR = "\n";
 
 export function System({ report, state, go }: ViewProps) {
