@@ -1,0 +1,30 @@
+// Reads what `headroom baseline save` wrote (format headroom.baseline/1; report/baseline_json.h
+// writes it), and the names of baselines.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/named_text.h"
+#include "base/status.h"
+#include "compare/job_profile.h"
+
+namespace headroom {
+
+inline constexpr const char* kBaselineSchema = "headroom.baseline/1";
+inline constexpr const char* kBaselineFolder = ".headroom/baselines";
+
+/// Fails (kUsage) unless the name is 1 to 64 letters, digits, '.', '_' or '-', and begins with a
+/// letter or digit: it is a file's name, and no path.
+Status CheckBaselineName(std::string_view name);
+
+/// FOLDER/NAME.json.
+std::string BaselinePath(std::string_view folder, std::string_view name);
+
+/// Whether a file that begins with these bytes says that it is a baseline.
+bool LooksLikeBaseline(std::string_view begin);
+
+/// Fails (kBadInput) with the file and what is wrong.
+Result<JobProfile> ParseBaseline(const NamedText& file);
+
+}  // namespace headroom

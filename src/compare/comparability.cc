@@ -1,0 +1,190 @@
+#include "compare/comparability.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <set>
+
+#include "analysis/format.h"
+#include "base/text.h"
+
+namespace headroom {
+namespace {
+
+struct FactDoc {
+  std::string_view name, label;
+  bool blocks;
+  double tolerance;  ///< Of numbers, as a share; 0: texts are compared.
+  std::string_view cost;
+};
+
+constexpr double kOperatorsInCommon = 0.5;
+
+constexpr std::array kFacts = {
+    FactDoc{"gpu", "GPU", true, 0, "headroom predict A --gpu NAME forecasts a step on another GPU"},
+    FactDoc{"gpus_used", "GPUs that ran work", true, 0, ""},
+    FactDoc{"world_size", "ranks of the job", true, 0, ""},
+    FactDoc{"batch", "samples a step", true, 0,
+            "headroom whatif A batch-size:n=N forecasts a step of another batch"},
+    FactDoc{"math_dtype", "type of most arithmetic", true, 0,
+            "headroom whatif A amp forecasts a step in half precision"},
+    FactDoc{"flops_per_step", "FLOPs a step", true, 0.01,
+            "shapes or the model differ: the work is not the same"},
+    FactDoc{"operators", "operators in common", true, 0, "another model"},
+    FactDoc{"recorded", "what was recorded", true, 0,
+            "recording slows the host: about 1.6 us an operator and 1.1 us a call, more with "
+            "shapes and most with stacks; compare the corrected steps"},
+    FactDoc{"format", "recorded by", true, 0, "tools slow a job down by different amounts"},
+    FactDoc{"power_limit", "GPU power limit", true, 0.01,
+            "below its maximum, a GPU lowers its clock under arithmetic-bound work"},
+    FactDoc{"sm_clock", "GPU clock, mean", true, 0.05,
+            "arithmetic-bound kernels take longer in proportion to the clock"},
+    FactDoc{"memory_clock", "GPU memory clock, mean", true, 0.05,
+            "memory-bound kernels take longer in proportion to the clock"},
+    FactDoc{"layers", "layer ranges", false, 0, "each range costs the recorded host a few us"},
+    FactDoc{"cuda_driver", "CUDA version of the driver", false, 0, ""},
+    FactDoc{"here.cpu", "CPU", false, 0, "a host-bound step goes with the speed of one core"},
+    FactDoc{"here.cores", "CPU cores", false, 0, ""},
+    FactDoc{"here.governor", "CPU frequency governor", false, 0,
+            "powersave slows a host-bound step"},
+    FactDoc{"here.kernel", "operating system", false, 0, ""},
+    FactDoc{"here.nvidia_driver", "NVIDIA driver", false, 0, ""},
+    FactDoc{"env.CUDA_LAUNCH_BLOCKING", "CUDA_LAUNCH_BLOCKING", false, 0,
+            "1 makes the host wait for each kernel: no launch is hidden"},
+    FactDoc{"env.NVIDIA_TF32_OVERRIDE", "NVIDIA_TF32_OVERRIDE", false, 0,
+            "0 keeps matrix products in fp32 off the tensor cores; headroom whatif A tf32 "
+            "forecasts them on"},
+    FactDoc{"env.OMP_NUM_THREADS", "OMP_NUM_THREADS", false, 0,
+            "1 slows work on the CPU; too many make loader workers compete"},
+};
+
+const FactDoc* DocOfFact(std::string_view name) {
+  const auto* doc = std::find_if(kFacts.begin(), kFacts.end(),
+                                 [&](const FactDoc& row) { return row.name == name; });
+  return doc != kFacts.end() ? doc : nullptr;
+}
+
+/// The numbers of "350 W, 400 W"; empty where it is no such list.
+std::vector<double> NumbersOf(std::string_view text) {
+  std::vector<double> numbers;
+  while (!text.empty()) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc()) return {};
+    numbers.push_back(value);
+    const std::size_t comma = text.find(", ", static_cast<std::size_t>(end - text.data()));
+    text = comma == std::string_view::npos ? "" : text.substr(comma + 2);
+  }
+  return numbers;
+}
+
+bool AreSame(const std::string& a, const std::string& b, double tolerance) {
+  if (a == b) return true;
+  const std::vector<double> in_a = NumbersOf(a), in_b = NumbersOf(b);
+  if (tolerance == 0 || in_a.empty() || in_a.size() != in_b.size()) return false;
+  for (std::size_t i = 0; i < in_a.size(); ++i) {
+    if (std::abs(in_a[i] - in_b[i]) > tolerance * std::max(std::abs(in_a[i]), std::abs(in_b[i])))
+      return false;
+  }
+  return true;
+}
+
+/// Share of the first's GPU time in operators that the second has, too; of listed rows.
+double ShareInCommon(const JobProfile& first, const JobProfile& second) {
+  std::set<std::string> names;
+  for (const ProfileRow& row : second.operators) names.insert(NameInProfile(row.name));
+  double all = 0, common = 0;
+  for (const ProfileRow& row : first.operators) {
+    all += row.ms.value;
+    if (names.contains(NameInProfile(row.name))) common += row.ms.value;
+  }
+  return all > 0 ? common / all : 1;
+}
+
+ComparedFact CompareOperators(const JobProfile& a, const JobProfile& b) {
+  ComparedFact fact{.name = "operators"};
+  if (a.operators.empty() || b.operators.empty()) return fact;
+  const double of_a = ShareInCommon(a, b), of_b = ShareInCommon(b, a);
+  fact.a = fmt::format("{} of GPU time", FormatPercent(100 * of_a));
+  fact.b = fmt::format("{} of GPU time", FormatPercent(100 * of_b));
+  fact.state = std::min(of_a, of_b) < kOperatorsInCommon ? FactState::kDifferent : FactState::kSame;
+  return fact;
+}
+
+int OrderOf(const ComparedFact& fact) {
+  if (fact.state == FactState::kDifferent) return fact.blocks ? 0 : fact.cost.empty() ? 2 : 1;
+  return fact.state == FactState::kUnknown ? 3 : 4;
+}
+
+}  // namespace
+
+std::vector<ComparedFact> CompareFacts(const JobProfile& a, const JobProfile& b,
+                                       std::span<const std::string> accepted) {
+  std::vector<std::string> names;
+  for (const FactDoc& doc : kFacts) {
+    const bool of_machine = doc.name.starts_with("here.") || doc.name.starts_with("env.");
+    // What most recordings do not tell is no line unless one does.
+    if (!of_machine || !FactOf(a, doc.name).empty() || !FactOf(b, doc.name).empty())
+      names.emplace_back(doc.name);
+  }
+  for (const JobProfile* profile : {&a, &b}) {
+    for (const ProfileFact& fact : profile->facts) {
+      if (std::find(names.begin(), names.end(), fact.name) == names.end())
+        names.push_back(fact.name);
+    }
+  }
+  std::vector<ComparedFact> facts;
+  for (const std::string& name : names) {
+    ComparedFact fact = name == "operators" ? CompareOperators(a, b) : ComparedFact{.name = name};
+    const FactDoc* doc = DocOfFact(name);
+    if (name != "operators") {
+      fact.a = FactOf(a, name);
+      fact.b = FactOf(b, name);
+      if (!fact.a.empty() && !fact.b.empty()) {
+        fact.state = AreSame(fact.a, fact.b, doc != nullptr ? doc->tolerance : 0)
+                         ? FactState::kSame
+                         : FactState::kDifferent;
+      }
+    }
+    const std::size_t dot = name.find('.');
+    fact.label = doc != nullptr ? std::string(doc->label)
+                                : name.substr(dot == std::string::npos ? 0 : dot + 1);
+    if (fact.state == FactState::kDifferent && doc != nullptr) {
+      fact.blocks = doc->blocks;
+      fact.cost = doc->cost;
+    }
+    fact.accepted = std::find(accepted.begin(), accepted.end(), name) != accepted.end();
+    facts.push_back(std::move(fact));
+  }
+  std::stable_sort(facts.begin(), facts.end(), [](const ComparedFact& x, const ComparedFact& y) {
+    return OrderOf(x) < OrderOf(y);
+  });
+  return facts;
+}
+
+Status CheckAccepted(std::span<const std::string> accepted) {
+  std::vector<std::string_view> names;
+  for (const FactDoc& doc : kFacts) {
+    if (doc.blocks) names.push_back(doc.name);
+  }
+  for (const std::string& name : accepted) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    const std::vector<std::string_view> near = NearNames(name, names);
+    return Status::Usage(fmt::format("--accept {}: no such fact; {} {}", name,
+                                     near.empty() ? "there are" : "did you mean",
+                                     fmt::join(near.empty() ? names : near, ", ")));
+  }
+  return Status::Ok();
+}
+
+bool AreComparable(std::span<const ComparedFact> facts) {
+  return std::none_of(facts.begin(), facts.end(), [](const ComparedFact& fact) {
+    return fact.state == FactState::kDifferent && fact.blocks && !fact.accepted;
+  });
+}
+
+}  // namespace headroom

@@ -1,0 +1,324 @@
+#include "compare/gate.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "base/text.h"
+#include "cost/toml_row.h"
+
+namespace headroom {
+namespace {
+
+constexpr double kForgiven = 0.001;  ///< Of A's step, by a relative limit on a time.
+
+struct MetricDoc {
+  std::string_view name;
+  std::string_view unit;
+};
+constexpr std::array kMetrics = {
+    MetricDoc{"step_ms", "ms"},
+    MetricDoc{"corrected_step_ms", "ms"},
+    MetricDoc{"mean_step_ms", "ms"},
+    MetricDoc{"samples_per_s", ""},
+    MetricDoc{"gpu_busy_ms", "ms"},
+    MetricDoc{"gpu_idle_ms", "ms"},
+    MetricDoc{"gpu_work_ms", "ms"},
+    MetricDoc{"gpu_tasks", ""},
+    MetricDoc{"operators", ""},
+    MetricDoc{"memory_peak_mb", "MB"},
+    MetricDoc{"compute_ms", "ms"},
+    MetricDoc{"exposed_communication_ms", "ms"},
+    MetricDoc{"copies_to_gpu_ms", "ms"},
+    MetricDoc{"other_copies_ms", "ms"},
+    MetricDoc{"data_wait_ms", "ms"},
+    MetricDoc{"callback_ms", "ms"},
+    MetricDoc{"host_wait_ms", "ms"},
+    MetricDoc{"queue_wait_ms", "ms"},
+    MetricDoc{"unexplained_ms", "ms"},
+    MetricDoc{"phase.data_wait_ms", "ms"},
+    MetricDoc{"phase.host_to_device_ms", "ms"},
+    MetricDoc{"phase.forward_ms", "ms"},
+    MetricDoc{"phase.backward_ms", "ms"},
+    MetricDoc{"phase.optimizer_ms", "ms"},
+    MetricDoc{"phase.communication_ms", "ms"},
+    MetricDoc{"phase.callback_ms", "ms"},
+    MetricDoc{"phase.other_ms", "ms"},
+};
+
+/// The tables that rules name rows of.
+struct RowTable {
+  std::string_view prefix;
+  std::vector<RowChange> JobDiff::*changes;
+  std::vector<ProfileRow> JobProfile::*rows;
+};
+constexpr std::array kTables = {
+    RowTable{"kernel:", &JobDiff::kernels, &JobProfile::kernels},
+    RowTable{"operator:", &JobDiff::operators, &JobProfile::operators},
+    RowTable{"layer:", &JobDiff::layers, &JobProfile::layers},
+};
+
+const RowTable* TableOf(std::string_view metric) {
+  for (const RowTable& table : kTables) {
+    if (metric.starts_with(table.prefix) && metric.size() > table.prefix.size()) return &table;
+  }
+  return nullptr;
+}
+
+/// The unit of a metric; nullopt: there is no such metric.
+std::optional<std::string_view> UnitOf(std::string_view metric) {
+  if (TableOf(metric) != nullptr) return "ms";
+  for (const MetricDoc& doc : kMetrics) {
+    if (doc.name == metric) return doc.unit;
+  }
+  return std::nullopt;
+}
+
+/// What a number in the written unit is in the metric's own; nullopt: it has no such unit.
+std::optional<double> UnitFactor(std::string_view written, std::string_view own) {
+  if (written.empty() || written == own) return 1;
+  if (own == "ms" && written == "us") return 1e-3;
+  if (own == "ms" && written == "s") return 1e3;
+  if (own == "MB" && written == "GB") return 1e3;
+  return std::nullopt;
+}
+
+Status WrongRule(std::string_view text, std::string_view what) {
+  return Status::Usage(fmt::format(
+      "gate rule '{}': {}; a rule is METRIC<=LIMIT or METRIC>=LIMIT, e.g. 'step_ms<=+3%', "
+      "'data_wait_ms<=+0.5ms', 'memory_peak_mb<=40GB'",
+      text, what));
+}
+
+std::string JoinNames(const std::vector<std::string_view>& names) {
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+/// What is known of a rule's metric; `measured` false: not all runs tell it.
+Result<RuleResult> Measure(const JobDiff& diff, const GateRule& rule) {
+  RuleResult result{.rule = rule};
+  const auto take = [&](std::span<const Estimate> a, std::span<const Estimate> b) {
+    const double run_to_run = RunToRun(diff.a, diff.b, rule.metric);
+    const Estimate zero = {.value = 0, .error = 0, .freedom = 1};
+    result.change = rule.kind == GateRule::Limit::kValue
+                        ? ChangeOf(std::span(&zero, 1), b, run_to_run)
+                        : ChangeOf(a, b, run_to_run);
+    result.measured = true;
+  };
+  if (const RowTable* table = TableOf(rule.metric); table != nullptr) {
+    const std::string name =
+        NameInProfile(std::string_view(rule.metric).substr(table->prefix.size()));
+    const auto find = [&](const JobProfile& profile) -> const ProfileRow* {
+      for (const ProfileRow& row : profile.*table->rows) {
+        if (NameInProfile(row.name) == name) return &row;
+      }
+      return nullptr;
+    };
+    const ProfileRow* a = find(diff.a);
+    const ProfileRow* b = find(diff.b);
+    if (a == nullptr && b == nullptr) {
+      std::vector<std::string_view> names;
+      for (const JobProfile* profile : {&diff.a, &diff.b}) {
+        for (const ProfileRow& row : profile->*table->rows) names.emplace_back(row.name);
+      }
+      std::sort(names.begin(), names.end());
+      names.erase(std::unique(names.begin(), names.end()), names.end());
+      const std::vector<std::string_view> near = NearNames(name, names);
+      return WrongRule(rule.text, near.empty() ? "neither run has that row"
+                                               : fmt::format("neither run has that row; near: {}",
+                                                             JoinNames(near)));
+    }
+    const auto& changes = diff.*table->changes;
+    const bool told = std::any_of(changes.begin(), changes.end(), [&](const RowChange& row) {
+      return NameInProfile(row.name) == name;
+    });
+    if (!told) {
+      result.why = "one of the runs does not list it (a baseline lists its largest rows)";
+      return result;
+    }
+    const Estimate nothing = {.value = 0, .error = 0, .freedom = 1};
+    const Estimate of_a = a != nullptr ? a->ms : nothing, of_b = b != nullptr ? b->ms : nothing;
+    take(std::span(&of_a, 1), std::span(&of_b, 1));
+    return result;
+  }
+  const auto all_of = [&](const JobProfile& profile) {
+    std::vector<Estimate> figures;
+    for (const RunFigures& run : profile.runs) {
+      const auto found = run.find(rule.metric);
+      if (found == run.end()) return std::vector<Estimate>();
+      figures.push_back(found->second);
+    }
+    return figures;
+  };
+  const std::vector<Estimate> a = all_of(diff.a), b = all_of(diff.b);
+  if (b.empty() || (a.empty() && rule.kind != GateRule::Limit::kValue)) {
+    result.why = fmt::format("not recorded in {}", b.empty() ? "B" : "A");
+    return result;
+  }
+  take(a, b);
+  return result;
+}
+
+std::string Advice(const JobDiff& diff, const RuleResult& result) {
+  if (!result.change.bounded)
+    return "one step has no spread: record more steps, or give repeated runs";
+  const double reach = result.change.high - result.change.delta;
+  const double room = std::abs(result.threshold - result.change.delta);
+  std::string text = "the limit lies within the noise";
+  if (!result.change.of_runs) {
+    return text + "; repeated runs of both (--also-a, --also-b) tell more than longer ones";
+  }
+  const auto runs = static_cast<double>(diff.a.runs.size() + diff.b.runs.size());
+  constexpr double kMostRuns = 100;
+  if (room > 0 && runs * std::pow(reach / room, 2) <= kMostRuns) {
+    text += fmt::format("; about {:.0f} runs in all would tell",
+                        std::ceil(runs * std::pow(reach / room, 2)));
+  }
+  return text;
+}
+
+void JudgeRule(const JobDiff& diff, RuleResult& result) {
+  const GateRule& rule = result.rule;
+  const Difference& change = result.change;
+  const double sign = rule.at_most ? 1 : -1;
+  result.threshold = rule.limit;
+  if (rule.kind == GateRule::Limit::kPercent) {
+    result.threshold = rule.limit / 100 * change.a;
+    if (UnitOf(rule.metric) == "ms") {
+      const double forgiven = kForgiven * diff.step.a;
+      if (sign * result.threshold >= 0)
+        result.threshold = sign * std::max(sign * result.threshold, forgiven);
+    }
+  }
+  if (!change.bounded) {
+    result.why = Advice(diff, result);
+    return;
+  }
+  // The sum of many rounded figures is off by less than that.
+  const double rounding = 1e-9 * std::max({1.0, std::abs(change.a), std::abs(change.b)});
+  const double least = rule.at_most ? change.low : -change.high;
+  const double most = rule.at_most ? change.high : -change.low;
+  const double threshold = sign * result.threshold;
+  if (most <= threshold + rounding) {
+    result.verdict = GateVerdict::kPass;
+  } else if (least > threshold + rounding) {
+    result.verdict = GateVerdict::kFail;
+    result.why = "beyond the limit, and beyond the noise";
+  } else {
+    result.why = Advice(diff, result);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string_view> GateMetrics() {
+  std::vector<std::string_view> names;
+  names.reserve(kMetrics.size());
+  for (const MetricDoc& doc : kMetrics) names.push_back(doc.name);
+  return names;
+}
+
+std::string_view NameOf(GateVerdict verdict) {
+  switch (verdict) {
+    case GateVerdict::kPass:
+      return "pass";
+    case GateVerdict::kFail:
+      return "fail";
+    case GateVerdict::kInconclusive:
+      return "inconclusive";
+    case GateVerdict::kNotComparable:
+      return "not comparable";
+  }
+  return "";
+}
+
+Result<GateRule> ParseGateRule(std::string_view text) {
+  // A kernel's name may hold either sign.
+  const std::size_t at = std::max(text.rfind("<=") + 1, text.rfind(">=") + 1);
+  if (at == 0) return WrongRule(text, "there is neither <= nor >= in it");
+  GateRule rule{.text = std::string(text),
+                .metric = std::string(TrimBlanks(text.substr(0, at - 1))),
+                .at_most = text[at - 1] == '<'};
+  const std::optional<std::string_view> unit = UnitOf(rule.metric);
+  if (!unit) {
+    std::vector<std::string_view> names = GateMetrics();
+    const std::vector<std::string_view> near = NearNames(rule.metric, names);
+    return WrongRule(text, fmt::format("no metric '{}'; {} {}", rule.metric,
+                                       near.empty() ? "there are" : "did you mean",
+                                       JoinNames(near.empty() ? names : near)));
+  }
+  std::string_view limit = TrimBlanks(text.substr(at + 1));
+  const bool signed_limit = limit.starts_with('+') || limit.starts_with('-');
+  if (limit.starts_with('+')) limit.remove_prefix(1);
+  const auto [end, error] = std::from_chars(limit.data(), limit.data() + limit.size(), rule.limit);
+  if (error != std::errc() || !std::isfinite(rule.limit))
+    return WrongRule(text, "its limit is no number");
+  const std::string_view written =
+      TrimBlanks(limit.substr(static_cast<std::size_t>(end - limit.data())));
+  if (written == "%") {
+    if (!signed_limit) return WrongRule(text, "a limit in percent is of a change: +3% or -3%");
+    return rule;
+  }
+  rule.kind = signed_limit ? GateRule::Limit::kChange : GateRule::Limit::kValue;
+  const std::optional<double> factor = UnitFactor(written, *unit);
+  if (!factor)
+    return WrongRule(text, fmt::format("{} is not in {}", rule.metric, std::string(written)));
+  rule.limit *= *factor;
+  return rule;
+}
+
+Result<std::vector<GateRule>> ReadGateRules(const NamedText& file) {
+  const Result<toml::table> root = ParseToml(file);
+  if (!root.ok()) return Status::Usage(root.status().message());
+  std::vector<GateRule> rules;
+  const Status read = ForEachRow(file, root.value(), "rule", [&](TomlRow& row) {
+    const std::string metric = row.Text("metric");
+    const std::string limit = row.Text("limit");
+    row.Known({"metric", "limit"});
+    if (!row.status().ok()) return row.status();
+    Result<GateRule> rule = ParseGateRule(metric + limit);
+    if (!rule.ok()) return rule.status();
+    rules.push_back(std::move(rule).value());
+    return Status::Ok();
+  });
+  if (!read.ok()) return Status::Usage(read.message());
+  for (const auto& [key, value] : root.value()) {
+    if (key.str() != "rule")
+      return Status::Usage(
+          fmt::format("{}: unknown key '{}'; rules are [[rule]] tables with "
+                      "metric and limit",
+                      file.name, std::string(key.str())));
+  }
+  if (rules.empty()) {
+    return Status::Usage(
+        fmt::format("{}: no [[rule]] in it, so that nothing would be checked", file.name));
+  }
+  return rules;
+}
+
+Result<GateResult> JudgeGate(const JobDiff& diff, const std::vector<GateRule>& rules) {
+  GateResult gate;
+  for (const GateRule& rule : rules) {
+    Result<RuleResult> result = Measure(diff, rule);
+    if (!result.ok()) return result.status();
+    if (result.value().measured) JudgeRule(diff, result.value());
+    gate.rules.push_back(std::move(result).value());
+  }
+  const auto any = [&](GateVerdict verdict) {
+    return std::any_of(gate.rules.begin(), gate.rules.end(),
+                       [&](const RuleResult& row) { return row.verdict == verdict; });
+  };
+  gate.verdict = !diff.comparable                  ? GateVerdict::kNotComparable
+                 : any(GateVerdict::kFail)         ? GateVerdict::kFail
+                 : any(GateVerdict::kInconclusive) ? GateVerdict::kInconclusive
+                                                   : GateVerdict::kPass;
+  return gate;
+}
+
+}  // namespace headroom

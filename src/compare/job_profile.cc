@@ -1,0 +1,581 @@
+#include "compare/job_profile.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "analysis/attribution.h"
+#include "analysis/breakdown.h"
+#include "analysis/format.h"
+#include "base/interval_set.h"
+#include "base/statistics.h"
+
+namespace headroom {
+namespace {
+
+/// A stretch in which one compute task has the GPU.
+struct ComputePiece {
+  Interval time;
+  GpuTaskId task;
+};
+
+std::size_t PhaseIndex(Phase phase) {
+  switch (phase) {
+    case Phase::kDataWait:
+      return 0;
+    case Phase::kHostToDevice:
+      return 1;
+    case Phase::kForward:
+      return 2;
+    case Phase::kBackward:
+      return 3;
+    case Phase::kOptimizer:
+      return 4;
+    case Phase::kCommunication:
+      return 5;
+    case Phase::kCallback:
+      return 6;
+    case Phase::kOther:
+      break;
+  }
+  return 7;
+}
+
+/// The phase that a task's time counts for: work that a loader or a callback launches is other
+/// work.
+std::size_t PhaseOfTask(Phase launched) {
+  const bool of_model =
+      launched == Phase::kForward || launched == Phase::kBackward || launched == Phase::kOptimizer;
+  return PhaseIndex(of_model ? launched : Phase::kOther);
+}
+
+/// Sums a step, by step, of one name: sparse, in order of the steps as far as tasks are.
+class SumsByStep {
+ public:
+  void Add(std::int32_t step, double calls, double ns) {
+    calls_ += calls;
+    for (std::size_t back = 0; back < std::min<std::size_t>(4, sums_.size()); ++back) {
+      auto& [of, sum] = sums_[sums_.size() - 1 - back];
+      if (of != step) continue;
+      sum += ns;
+      return;
+    }
+    sums_.emplace_back(step, ns);
+  }
+  double calls() const { return calls_; }
+  /// In ms; `row_of` gives the row of a step among the `steps` that count.
+  Estimate Of(std::size_t steps, const std::vector<std::int32_t>& row_of) const {
+    std::vector<double> series(steps);
+    for (const auto& [step, sum] : sums_)
+      series[static_cast<std::size_t>(row_of[static_cast<std::size_t>(step)])] += sum / 1e6;
+    return EstimateMean(series);
+  }
+
+ private:
+  std::vector<std::pair<std::int32_t, double>> sums_;
+  double calls_ = 0;
+};
+
+struct NamedSums {
+  SumsByStep sums;
+  double exposed_ns = 0;
+  std::unordered_map<std::uint32_t, double> operators;  ///< Kernels: time by operator's name.
+};
+using SumsByName = std::map<StringId, NamedSums>;
+
+void SortRows(std::vector<ProfileRow>& rows) {
+  std::sort(rows.begin(), rows.end(), [](const ProfileRow& a, const ProfileRow& b) {
+    return a.ms.value != b.ms.value ? a.ms.value > b.ms.value : a.name < b.name;
+  });
+}
+
+/// One pass over a trace; what it finds by step.
+class Profiler {
+ public:
+  Profiler(const TraceStore& store, NameFacts& names, const AnalyzedTrace& trace)
+      : store_(store), names_(names), trace_(trace), attribution_(*trace.attribution) {}
+
+  Result<JobProfile> Make();
+
+ private:
+  using Parts = std::array<double, kStepPartNames.size()>;
+  using Phases = std::array<double, kPhaseNames.size()>;
+
+  bool IsWhole(std::int32_t step) const { return step >= 0 && row_of_[step] >= 0; }
+  void FindSteps();
+  void SumTasks();
+  /// Splits the spans of the steps by what the GPU does, and its idle time by what the host does.
+  void SplitSteps();
+  void SplitIdle(const IntervalSet& idle);
+  std::vector<ProfileRow> Rows(const SumsByName& sums) const;
+  void AddFigures(JobProfile& profile) const;
+  void AddFacts(JobProfile& profile) const;
+  /// Calls `use(row, piece)` for what of the interval lies in each whole step.
+  template <typename Use>
+  void WithinSteps(Interval time, Use use) const;
+
+  const TraceStore& store_;
+  NameFacts& names_;
+  const AnalyzedTrace& trace_;
+  const Attribution& attribution_;
+
+  std::vector<std::int32_t> row_of_;  ///< By row of steps.list: among whole steps; -1: not whole.
+  std::vector<Interval> spans_;       ///< Of whole steps, in order.
+  std::vector<Parts> parts_;          ///< By whole step, in ns.
+  std::vector<Phases> phases_;
+  std::vector<double> launches_, task_ns_, operators_called_;
+  SumsByName kernels_, by_operator_, layers_;
+};
+
+template <typename Use>
+void Profiler::WithinSteps(Interval time, Use use) const {
+  auto at = std::partition_point(spans_.begin(), spans_.end(),
+                                 [&](const Interval& span) { return span.end <= time.start; });
+  for (; at != spans_.end() && at->start < time.end; ++at) {
+    const Interval piece = {std::max(time.start, at->start), std::min(time.end, at->end)};
+    if (piece.length() > DurationNs(0)) use(static_cast<std::size_t>(at - spans_.begin()), piece);
+  }
+}
+
+void Profiler::FindSteps() {
+  const StepAnalysis& steps = trace_.steps;
+  row_of_.assign(steps.steps.list.size(), -1);
+  TimeNs covered(INT64_MIN);
+  for (std::size_t i = 0; i < steps.steps.list.size(); ++i) {
+    // What overlaps the step before (a damaged clock) would count time twice.
+    if (steps.steps.list[i].lost_tasks || steps.spans[i].start < covered) continue;
+    covered = steps.spans[i].end;
+    row_of_[i] = static_cast<std::int32_t>(spans_.size());
+    spans_.push_back(steps.spans[i]);
+  }
+  parts_.resize(spans_.size());
+  phases_.resize(spans_.size());
+  launches_.resize(spans_.size());
+  task_ns_.resize(spans_.size());
+  operators_called_.resize(spans_.size());
+}
+
+void Profiler::SumTasks() {
+  const auto& tasks = store_.gpu_tasks;
+  const auto& events = store_.host_events;
+  std::vector<bool> op_seen(events.rows()), layer_seen(events.rows());
+  const auto first_time = [](std::vector<bool>& seen, HostEventId event) {
+    if (seen[event.index()]) return 0.0;
+    seen[event.index()] = true;
+    return 1.0;
+  };
+  for (std::size_t i = 0; i < tasks.rows(); ++i) {
+    const std::int32_t step = trace_.steps.step_of_task[i];
+    if (!IsWhole(step)) continue;
+    const auto row = static_cast<std::size_t>(row_of_[step]);
+    const auto ns = static_cast<double>(tasks.duration[i].ns());
+    launches_[row] += 1;
+    task_ns_[row] += ns;
+    const HostContext& context = attribution_.Of(GpuTaskId(i));
+    NamedSums& kernel = kernels_[tasks.name[i]];
+    kernel.sums.Add(step, 1, ns);
+    if (context.op.valid()) {
+      const StringId name = events.name[context.op.index()];
+      kernel.operators[static_cast<std::uint32_t>(name.index())] += ns;
+      by_operator_[name].sums.Add(step, first_time(op_seen, context.op), ns);
+    }
+    if (context.layer.valid()) {
+      const StringId name = events.name[context.layer.index()];
+      layers_[name].sums.Add(step, first_time(layer_seen, context.layer), ns);
+    }
+  }
+  for (std::size_t row = 0; row < events.rows(); ++row) {
+    if (events.kind[row] != HostEventKind::kOperator) continue;
+    const auto at =
+        std::partition_point(trace_.steps.hosts.begin(), trace_.steps.hosts.end(),
+                             [&](const Interval& host) { return host.end <= events.start[row]; });
+    if (at == trace_.steps.hosts.end() || events.start[row] < at->start) continue;
+    const auto step = static_cast<std::int32_t>(at - trace_.steps.hosts.begin());
+    if (IsWhole(step)) operators_called_[static_cast<std::size_t>(row_of_[step])] += 1;
+  }
+}
+
+void Profiler::SplitSteps() {
+  const auto& tasks = store_.gpu_tasks;
+  std::vector<ComputePiece> compute;
+  std::vector<Interval> compute_times, communication_times, in_times, copy_times;
+  TimeNs covered(INT64_MIN);
+  for (std::size_t i = 0; i < tasks.rows(); ++i) {
+    const GpuTaskId task(i);
+    const Interval time = {tasks.start[i], store_.TaskEnd(task)};
+    if (time.length() <= DurationNs(0) || !IsWorkOf(store_, trace_.steps.process, task)) continue;
+    if (tasks.kind[i] == GpuTaskKind::kKernel && !names_.IsCommunication(tasks.name[i])) {
+      compute_times.push_back(time);
+      // Of several that run at once, the one that started first has the time.
+      const Interval alone = {std::max(covered, time.start), time.end};
+      if (alone.length() > DurationNs(0)) compute.push_back({alone, task});
+      covered = std::max(covered, time.end);
+    } else if (tasks.kind[i] == GpuTaskKind::kKernel) {
+      communication_times.push_back(time);
+    } else {
+      (tasks.copy[i] == CopyKind::kHostToDevice ? in_times : copy_times).push_back(time);
+    }
+  }
+  for (const ComputePiece& piece : compute) {
+    const HostContext& context = attribution_.Of(piece.task);
+    const std::size_t phase = PhaseOfTask(context.phase);
+    WithinSteps(piece.time, [&](std::size_t row, Interval time) {
+      const auto ns = static_cast<double>(time.length().ns());
+      parts_[row][static_cast<std::size_t>(StepPart::kCompute)] += ns;
+      phases_[row][phase] += ns;
+      if (context.op.valid())
+        by_operator_[store_.host_events.name[context.op.index()]].exposed_ns += ns;
+    });
+  }
+  IntervalSet taken = IntervalSet::UnionOf(std::move(compute_times));
+  const auto take = [&](std::vector<Interval> times, StepPart part, Phase phase) {
+    const IntervalSet all = IntervalSet::UnionOf(std::move(times));
+    const IntervalSet exposed = Subtract(all, taken);
+    for (const Interval& piece : exposed.intervals()) {
+      WithinSteps(piece, [&](std::size_t row, Interval time) {
+        const auto ns = static_cast<double>(time.length().ns());
+        parts_[row][static_cast<std::size_t>(part)] += ns;
+        phases_[row][PhaseIndex(phase)] += ns;
+      });
+    }
+    taken = Unite(taken, all);
+  };
+  take(std::move(communication_times), StepPart::kCommunication, Phase::kCommunication);
+  take(std::move(in_times), StepPart::kCopiesIn, Phase::kHostToDevice);
+  take(std::move(copy_times), StepPart::kCopies, Phase::kOther);
+  SplitIdle(Subtract(IntervalSet::UnionOf(spans_), taken));
+}
+
+void Profiler::SplitIdle(const IntervalSet& idle) {
+  if (spans_.empty()) return;
+  const StepAnalysis& steps = trace_.steps;
+  const HostActivity host = FindHostActivity(store_, names_, attribution_, steps.process,
+                                             {spans_.front().start, spans_.back().end});
+  const bool gpu = store_.gpu_tasks.rows() > 0;
+  const IntervalSet called = Unite(host.data_wait, host.callback);
+  const auto add = [&](const IntervalSet& set, StepPart part) {
+    const IntervalSet both = Intersect(idle, set);
+    for (const Interval& piece : both.intervals()) {
+      WithinSteps(piece, [&](std::size_t row, Interval time) {
+        parts_[row][static_cast<std::size_t>(part)] += static_cast<double>(time.length().ns());
+      });
+    }
+  };
+  add(host.data_wait, StepPart::kDataWait);
+  add(Subtract(host.callback, host.data_wait), StepPart::kCallback);
+  if (gpu) {
+    add(Subtract(steps.late, called), StepPart::kHost);
+    add(Subtract(steps.queued, called), StepPart::kQueue);
+    const IntervalSet told = Unite(Unite(steps.late, steps.queued), called);
+    add(Subtract(idle, told), StepPart::kUnknown);
+  } else {
+    add(Subtract(idle, called), StepPart::kHost);
+  }
+  const std::pair<const IntervalSet*, Phase> phases[] = {
+      {&host.data_wait, Phase::kDataWait},
+      {&host.callback, Phase::kCallback},
+      {&host.host_to_device, Phase::kHostToDevice},
+      {&host.communication, Phase::kCommunication},
+      {&host.optimizer, Phase::kOptimizer},
+      {&host.backward, Phase::kBackward},
+      {&host.forward, Phase::kForward}};
+  IntervalSet left = idle;
+  const auto add_phase = [&](const IntervalSet& set, Phase phase) {
+    for (const Interval& piece : set.intervals()) {
+      WithinSteps(piece, [&](std::size_t row, Interval time) {
+        phases_[row][PhaseIndex(phase)] += static_cast<double>(time.length().ns());
+      });
+    }
+  };
+  for (const auto& [set, phase] : phases) {
+    add_phase(Intersect(left, *set), phase);
+    left = Subtract(left, *set);
+  }
+  add_phase(left, Phase::kOther);
+}
+
+std::vector<ProfileRow> Profiler::Rows(const SumsByName& sums) const {
+  std::vector<ProfileRow> list;
+  const auto steps = static_cast<double>(spans_.size());
+  for (const auto& [name, sum] : sums) {
+    ProfileRow& row = list.emplace_back(ProfileRow{.name = std::string(store_.Text(name)),
+                                                   .calls = sum.sums.calls() / steps,
+                                                   .ms = sum.sums.Of(spans_.size(), row_of_),
+                                                   .exposed_ms = sum.exposed_ns / steps / 1e6});
+    double most = 0;
+    for (const auto& [of, ns] : sum.operators) {
+      const std::string op(store_.Text(StringId(of)));
+      if (ns > most || (ns == most && op < row.inside)) row.inside = op;
+      most = std::max(most, ns);
+    }
+  }
+  SortRows(list);
+  return list;
+}
+
+void Profiler::AddFigures(JobProfile& profile) const {
+  RunFigures& figures = profile.runs.emplace_back();
+  const std::size_t n = spans_.size();
+  std::vector<double> walls, busy(n);
+  for (const Interval& span : spans_) walls.push_back(span.length().ms());
+  figures["step_ms"] = EstimateMedian(walls);
+  figures["mean_step_ms"] = EstimateMean(walls);
+  std::vector<double> sorted = walls;
+  std::sort(sorted.begin(), sorted.end());
+  profile.least_ms = SortedPercentile(sorted, 10);
+  profile.most_ms = SortedPercentile(sorted, 90);
+  profile.median_ms = figures["step_ms"].value;
+  for (std::size_t part = 0; part < kStepPartNames.size(); ++part) {
+    std::vector<double> series;
+    for (const Parts& parts : parts_) series.push_back(parts[part] / 1e6);
+    const Estimate mean = EstimateMean(series);
+    profile.parts_ms[part] = mean.value;
+    if (part <= static_cast<std::size_t>(StepPart::kCopies)) {
+      for (std::size_t i = 0; i < n; ++i) busy[i] += series[i];
+    }
+    figures[fmt::format("{}_ms", kStepPartNames[part])] = mean;
+  }
+  for (std::size_t phase = 0; phase < kPhaseNames.size(); ++phase) {
+    std::vector<double> series;
+    for (const Phases& phases : phases_) series.push_back(phases[phase] / 1e6);
+    const Estimate mean = EstimateMean(series);
+    profile.phases_ms[phase] = mean.value;
+    figures[fmt::format("phase.{}_ms", kPhaseNames[phase])] = mean;
+  }
+  figures["operators"] = EstimateMean(operators_called_);
+  if (store_.gpu_tasks.rows() > 0) {
+    figures["gpu_busy_ms"] = EstimateMean(busy);
+    std::vector<double> idle;
+    for (std::size_t i = 0; i < n; ++i) idle.push_back(walls[i] - busy[i]);
+    figures["gpu_idle_ms"] = EstimateMean(idle);
+    std::vector<double> task_ms;
+    for (const double ns : task_ns_) task_ms.push_back(ns / 1e6);
+    figures["gpu_work_ms"] = EstimateMean(task_ms);
+    figures["gpu_tasks"] = EstimateMean(launches_);
+  }
+  std::int64_t peak = 0;
+  for (const MemoryUse& use : trace_.report.memory) {
+    if (use.device) peak = std::max(peak, use.peak.allocated_bytes);
+  }
+  // One moment of one run: how it varies is seen from run to run alone.
+  if (peak > 0)
+    figures["memory_peak_mb"] = {
+        .value = static_cast<double>(peak) / 1e6, .error = 0, .freedom = 1};
+}
+
+/// What the metric's rows say, as one text; empty: not recorded.
+std::string MetricText(const TraceReport& report, std::string_view name) {
+  std::set<std::string> values;
+  for (const MetricRow& row : report.metrics) {
+    if (row.name == name) values.insert(fmt::format("{:.0f} {}", row.mean, row.unit));
+  }
+  return fmt::format("{}", fmt::join(values, ", "));
+}
+
+void Profiler::AddFacts(JobProfile& profile) const {
+  const TraceReport& report = trace_.report;
+  const auto add = [&](std::string_view name, std::string value) {
+    if (!value.empty()) profile.facts.push_back({std::string(name), std::move(value)});
+  };
+  std::set<std::string> gpus;
+  std::int64_t unnamed = 0;
+  for (const DeviceInfo& device : report.input.devices) {
+    if (device.name.empty()) {
+      ++unnamed;
+    } else {
+      gpus.insert(device.name);
+    }
+  }
+  if (unnamed == 0) add("gpu", fmt::format("{}", fmt::join(gpus, ", ")));
+  if (!report.gpu_time.empty()) add("gpus_used", fmt::format("{}", report.gpu_time.size()));
+  if (report.input.world_size) add("world_size", fmt::format("{}", *report.input.world_size));
+  if (store_.metadata.cuda_driver_version) {
+    const std::int64_t version = *store_.metadata.cuda_driver_version;
+    add("cuda_driver", fmt::format("{}.{}", version / 1000, version % 1000 / 10));
+  }
+  add("math_dtype", report.efficiency.math_dtype);
+  if (report.efficiency.flops_per_step)
+    add("flops_per_step", fmt::format("{:.4g}", *report.efficiency.flops_per_step));
+  add("sm_clock", MetricText(report, "gpu_sm_clock_mhz"));
+  add("memory_clock", MetricText(report, "gpu_memory_clock_mhz"));
+  add("power_limit", MetricText(report, "gpu_power_limit_w"));
+  add("format", report.input.format);
+  // What slows a recorded host: shapes and frames cost time with each operator.
+  bool frames = false, host = false;
+  for (std::size_t row = 0; row < store_.host_events.rows(); ++row) {
+    frames |= store_.host_events.kind[row] == HostEventKind::kPythonFrame;
+    host |= store_.host_events.kind[row] == HostEventKind::kOperator;
+  }
+  const auto has_issue = [&](ImportIssue issue) {
+    return std::any_of(report.health.issues.begin(), report.health.issues.end(),
+                       [&](const HealthIssue& row) { return row.issue == issue; });
+  };
+  std::vector<std::string> recorded;
+  if (host) recorded.emplace_back("operators");
+  if (host && !has_issue(ImportIssue::kNoShapes)) recorded.emplace_back("shapes");
+  if (frames) recorded.emplace_back("stacks");
+  if (store_.memory_events.rows() > 0) recorded.emplace_back("memory");
+  if (store_.gpu_tasks.rows() > 0) recorded.emplace_back("GPU work");
+  add("recorded", store_.metadata.is_forecast ? "a forecast of headroom whatif"
+                                              : fmt::format("{}", fmt::join(recorded, ", ")));
+  add("layers", report.layers.empty() ? "not recorded" : "recorded");
+}
+
+Result<JobProfile> Profiler::Make() {
+  FindSteps();
+  if (spans_.empty()) {
+    return Status::NoAnswer(fmt::format(
+        "{}: no step is whole, and a comparison is by step; call prof.step() after each iteration, "
+        "or name what begins a step with --step-marker",
+        trace_.report.input.path));
+  }
+  SumTasks();
+  SplitSteps();
+  JobProfile profile;
+  profile.paths = {trace_.report.input.path};
+  profile.steps = static_cast<std::int64_t>(spans_.size());
+  profile.grade = trace_.report.health.grade;
+  AddFigures(profile);
+  profile.kernels = Rows(kernels_);
+  profile.operators = Rows(by_operator_);
+  profile.layers = Rows(layers_);
+  AddFacts(profile);
+  return profile;
+}
+
+using Rows = std::vector<ProfileRow>;
+
+/// Mean rows of `count` runs, whose rows are all in `all`.
+Rows JoinRows(const Rows& all, double count) {
+  std::map<std::string, ProfileRow> by_name;
+  for (const ProfileRow& row : all) {
+    ProfileRow& joined = by_name[row.name];
+    if (joined.name.empty()) joined.inside = row.inside;
+    joined.name = row.name;
+    joined.calls += row.calls / count;
+    joined.exposed_ms += row.exposed_ms / count;
+    joined.ms.value += row.ms.value / count;
+    joined.ms.error = std::hypot(joined.ms.error, row.ms.error / count);
+    joined.ms.freedom += row.ms.freedom;
+  }
+  Rows rows;
+  for (auto& [name, row] : by_name) rows.push_back(std::move(row));
+  SortRows(rows);
+  return rows;
+}
+
+}  // namespace
+
+double JobProfile::mean_ms() const {
+  return std::accumulate(parts_ms.begin(), parts_ms.end(), 0.0);
+}
+
+std::string_view FactOf(const JobProfile& profile, std::string_view fact) {
+  for (const ProfileFact& row : profile.facts) {
+    if (row.name == fact) return row.value;
+  }
+  return {};
+}
+
+std::string NameInProfile(std::string_view name) {
+  constexpr std::size_t kLongest = 160, kKept = 140;
+  if (name.size() <= kLongest) return std::string(name);
+  std::uint64_t hash = 14695981039346656037ULL;  // FNV-1a.
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  std::size_t kept = kKept;
+  while ((static_cast<unsigned char>(name[kept]) & 0xC0) == 0x80) --kept;  // Whole characters.
+  return fmt::format("{}...#{:08x}", name.substr(0, kept), hash >> 32);
+}
+
+Result<JobProfile> MakeProfile(const TraceStore& store, NameFacts& names,
+                               const AnalyzedTrace& trace) {
+  return Profiler(store, names, trace).Make();
+}
+
+void AddForecasts(const TraceReport& report, JobProfile& profile) {
+  if (report.steps.corrected_p50 && profile.median_ms > 0) {
+    Estimate corrected = profile.runs.front()["step_ms"];
+    // The steps vary as they were recorded; the error of the correction is that of both runs.
+    const double share = report.steps.corrected_p50->ms() / corrected.value;
+    corrected.value *= share;
+    corrected.error *= share;
+    profile.runs.front()["corrected_step_ms"] = corrected;
+    if (report.engine) profile.calibration = report.engine->calibration;
+  }
+  if (!report.throughput) return;
+  profile.facts.push_back({"batch", fmt::format("{}", report.throughput->batch_size)});
+  const auto& figures = profile.runs.front();
+  const auto corrected = figures.find("corrected_step_ms");
+  const Estimate& step = corrected != figures.end() ? corrected->second : figures.at("step_ms");
+  if (step.value <= 0) return;
+  const double rate = 1e3 * static_cast<double>(report.throughput->batch_size) / step.value;
+  profile.runs.front()["samples_per_s"] = {
+      .value = rate, .error = rate * step.error / step.value, .freedom = step.freedom};
+}
+
+JobProfile JoinRuns(std::vector<JobProfile> runs) {
+  if (runs.size() == 1) return std::move(runs.front());
+  const auto count = static_cast<double>(runs.size());
+  JobProfile joined = std::move(runs.front());
+  const auto scale = [&](auto& values) {
+    for (double& value : values) value /= count;
+  };
+  scale(joined.parts_ms);
+  scale(joined.phases_ms);
+  joined.median_ms /= count;
+  for (std::size_t r = 1; r < runs.size(); ++r) {
+    JobProfile& run = runs[r];
+    joined.paths.insert(joined.paths.end(), run.paths.begin(), run.paths.end());
+    joined.steps += run.steps;
+    joined.grade = std::max(joined.grade, run.grade);
+    joined.median_ms += run.median_ms / count;
+    joined.least_ms = std::min(joined.least_ms, run.least_ms);
+    joined.most_ms = std::max(joined.most_ms, run.most_ms);
+    for (std::size_t i = 0; i < joined.parts_ms.size(); ++i)
+      joined.parts_ms[i] += run.parts_ms[i] / count;
+    for (std::size_t i = 0; i < joined.phases_ms.size(); ++i)
+      joined.phases_ms[i] += run.phases_ms[i] / count;
+    joined.runs.insert(joined.runs.end(), run.runs.begin(), run.runs.end());
+    const auto append = [](Rows& to, const Rows& from) {
+      to.insert(to.end(), from.begin(), from.end());
+    };
+    append(joined.kernels, run.kernels);
+    append(joined.operators, run.operators);
+    append(joined.layers, run.layers);
+    for (const ProfileFact& fact : run.facts) {
+      const auto same =
+          std::find_if(joined.facts.begin(), joined.facts.end(),
+                       [&](const ProfileFact& other) { return other.name == fact.name; });
+      if (same == joined.facts.end()) {
+        joined.facts.push_back(fact);
+      } else if (same->value != fact.value && !same->value.starts_with("differs between runs")) {
+        same->value = fmt::format("differs between runs: {}; {}", same->value, fact.value);
+      }
+    }
+  }
+  joined.kernels = JoinRows(joined.kernels, count);
+  joined.operators = JoinRows(joined.operators, count);
+  joined.layers = JoinRows(joined.layers, count);
+  return joined;
+}
+
+void KeepLargest(std::size_t most, JobProfile& profile) {
+  const auto cut = [&](Rows& rows, JobProfile::Rest& rest) {
+    for (std::size_t i = most; i < rows.size(); ++i) {
+      ++rest.rows;
+      rest.ms += rows[i].ms.value;
+    }
+    if (rows.size() > most) rows.resize(most);
+  };
+  cut(profile.kernels, profile.other_kernels);
+  cut(profile.operators, profile.other_operators);
+  cut(profile.layers, profile.other_layers);
+}
+
+}  // namespace headroom

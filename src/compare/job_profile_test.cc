@@ -1,0 +1,133 @@
+#include "compare/job_profile.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "analysis/analyzed_trace.h"
+#include "analysis/test_trace.h"
+#include "compare/baseline_file.h"
+#include "compare/job_diff.h"
+
+namespace headroom {
+namespace {
+
+JobProfile ProfileOf(const StoreBuilder& builder) {
+  const std::unique_ptr<TraceStore> store = builder.Build();
+  NameFacts names(*store, TestKnowledge());
+  const Result<AnalyzedTrace> trace = AnalyzeTrace(*store, TestKnowledge(), names, {});
+  EXPECT_TRUE(trace.ok()) << trace.status().message();
+  Result<JobProfile> profile = MakeProfile(*store, names, trace.value());
+  EXPECT_TRUE(profile.ok()) << profile.status().message();
+  return std::move(profile).value();
+}
+
+/// Three steps of 1 ms, each with a product of `gemm_us` and an addition of 100 us.
+StoreBuilder Job(std::int64_t gemm_us, const char* gemm = kGemm) {
+  StoreBuilder builder;
+  for (std::int64_t step = 0; step < 3; ++step) {
+    const std::int64_t at = 1000 * step;
+    builder.Step(step, kMain, at, 990);
+    builder.Launch("aten::mm", kMain, at + 10, gemm, kStream, at + 50, gemm_us);
+    builder.Launch("aten::add", kMain, at + 500, kAdd, kStream, at + 800, 100);
+  }
+  return builder;
+}
+
+TEST(JobProfileTest, PartsSumToTheStep) {
+  const JobProfile profile = ProfileOf(Job(400));
+  EXPECT_EQ(profile.steps, 3);
+  EXPECT_NEAR(profile.mean_ms(), profile.runs.front().at("mean_step_ms").value, 1e-9);
+  EXPECT_NEAR(profile.PartMs(StepPart::kCompute), 0.5, 1e-9);
+  double phases = 0;
+  for (const double ms : profile.phases_ms) phases += ms;
+  EXPECT_NEAR(phases, profile.mean_ms(), 1e-9);
+  ASSERT_EQ(profile.operators.size(), 2U);
+  EXPECT_EQ(profile.operators[0].name, "aten::mm");
+  EXPECT_NEAR(profile.operators[0].exposed_ms, 0.4, 1e-9);
+  EXPECT_EQ(profile.kernels[0].inside, "aten::mm");
+  EXPECT_EQ(profile.kernels[0].calls, 1);
+}
+
+TEST(JobProfileTest, TheAccountSumsToTheChangeOfTheMedian) {
+  const JobDiff diff = Compare(ProfileOf(Job(400)), ProfileOf(Job(600)), {});
+  double sum = 0;
+  for (const AccountRow& row : diff.account) sum += row.change_ms();
+  EXPECT_NEAR(sum, diff.step.delta, 1e-9);
+  for (const RowChange& row : diff.operators)
+    EXPECT_NEAR(row.by_count_ms + row.by_time_ms, row.ms.delta, 1e-9) << row.name;
+}
+
+TEST(JobProfileTest, AnotherKernelOfTheSameOperatorIsASwap) {
+  const JobDiff diff =
+      Compare(ProfileOf(Job(400)), ProfileOf(Job(300, "ampere_h16816gemm_128x64_nn")), {});
+  ASSERT_EQ(diff.swaps.size(), 1U);
+  EXPECT_EQ(diff.swaps[0].operator_name, "aten::mm");
+  EXPECT_NEAR(diff.swaps[0].gone_ms, 0.4, 1e-9);
+  EXPECT_NEAR(diff.swaps[0].fresh_ms, 0.3, 1e-9);
+  EXPECT_EQ(diff.kernels[0].state, RowChange::State::kGone);
+}
+
+TEST(JobProfileTest, RowsInTheRestOfABaselineAreNotNew) {
+  JobProfile baseline = ProfileOf(Job(400));
+  KeepLargest(1, baseline);
+  EXPECT_EQ(baseline.other_operators.rows, 1);
+  EXPECT_NEAR(baseline.other_operators.ms, 0.1, 1e-9);
+  const JobDiff diff = Compare(baseline, ProfileOf(Job(400)), {});
+  ASSERT_EQ(diff.operators.size(), 1U);
+  EXPECT_EQ(diff.operators[0].state, RowChange::State::kChanged);
+}
+
+TEST(JobProfileTest, RepeatedRunsAreMeans) {
+  const JobProfile joined = JoinRuns({ProfileOf(Job(400)), ProfileOf(Job(600))});
+  EXPECT_EQ(joined.runs.size(), 2U);
+  EXPECT_EQ(joined.steps, 6);
+  EXPECT_NEAR(joined.PartMs(StepPart::kCompute), 0.6, 1e-9);
+  ASSERT_EQ(joined.operators.size(), 2U);
+  EXPECT_NEAR(joined.operators[0].ms.value, 0.5, 1e-9);
+  EXPECT_EQ(joined.operators[0].calls, 1);
+}
+
+TEST(JobProfileTest, WithoutStepsThereIsNothingToCompare) {
+  StoreBuilder builder;
+  builder.Launch("aten::mm", kMain, 10, kGemm, kStream, 50, 100);
+  const std::unique_ptr<TraceStore> store = builder.Build();
+  NameFacts names(*store, TestKnowledge());
+  const Result<AnalyzedTrace> trace = AnalyzeTrace(*store, TestKnowledge(), names, {});
+  ASSERT_TRUE(trace.ok());
+  const Result<JobProfile> profile = MakeProfile(*store, names, trace.value());
+  ASSERT_FALSE(profile.ok());
+  EXPECT_EQ(profile.status().code(), StatusCode::kNoAnswer);
+}
+
+TEST(JobProfileTest, LongNamesKeepTheirDifference) {
+  const std::string a(300, 'x');
+  EXPECT_LE(NameInProfile(a).size(), 160U);
+  EXPECT_NE(NameInProfile(a), NameInProfile(a + "y"));
+  EXPECT_EQ(NameInProfile(NameInProfile(a)), NameInProfile(a));
+  EXPECT_EQ(NameInProfile("aten::mm"), "aten::mm");
+}
+
+TEST(BaselineFileTest, NamesAreNoPaths) {
+  for (const char* fine : {"main", "v1.2", "a-b_c", "0"}) EXPECT_TRUE(CheckBaselineName(fine).ok());
+  for (const char* wrong :
+       {"", ".", "..", "../x", "a/b", ".hidden", "-x", "a b", "a\n", "\xC3\xA4"})
+    EXPECT_EQ(CheckBaselineName(wrong).code(), StatusCode::kUsage) << wrong;
+  EXPECT_FALSE(CheckBaselineName(std::string(65, 'a')).ok());
+}
+
+TEST(BaselineFileTest, BrokenFilesSayWhatIsWrong) {
+  for (const char* text : {"", "[]", "{", "{}", R"({"schema": "headroom.baseline/2"})",
+                           R"({"schema": "headroom.baseline/1", "name": 7})"}) {
+    const Result<JobProfile> profile = ParseBaseline({"b.json", text});
+    ASSERT_FALSE(profile.ok()) << text;
+    EXPECT_EQ(profile.status().code(), StatusCode::kBadInput);
+    EXPECT_NE(profile.status().message().find("b.json"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace headroom
