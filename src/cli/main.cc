@@ -12,9 +12,11 @@
 #include <string>
 #include <vector>
 
+#include "cli/baseline_command.h"
 #include "cli/calibrate_command.h"
 #include "cli/completion_command.h"
 #include "cli/data_command.h"
+#include "cli/diff_command.h"
 #include "cli/doctor_command.h"
 #include "cli/help.h"
 #include "cli/join_team.h"
@@ -81,6 +83,8 @@ int Run(int argc, char** argv) {
   commands.push_back(std::make_unique<ScaleCommand>(app));
   commands.push_back(std::make_unique<UiCommand>(app));
   commands.push_back(std::make_unique<DataCommand>(app));
+  commands.push_back(std::make_unique<DiffCommand>(app));
+  commands.push_back(std::make_unique<BaselineCommand>(app));
   commands.push_back(std::make_unique<MergeCommand>(app));
   commands.push_back(std::make_unique<RecordCommand>(app));
   commands.push_back(std::make_unique<MonitorCommand>(app));

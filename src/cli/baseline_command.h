@@ -1,0 +1,32 @@
+// `headroom baseline`: profiles of jobs under a name, for `headroom diff`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/open_job.h"
+#include "cli/subcommand.h"
+
+namespace headroom::cli {
+
+class BaselineCommand : public Subcommand {
+ public:
+  explicit BaselineCommand(CLI::App& parent);
+
+  const CLI::App& app() const override { return *app_; }
+  Status Run() override;
+
+ private:
+  Status Save() const;
+  Status List() const;
+
+  CLI::App* app_;
+  CLI::App* save_;
+  CLI::App* list_;
+  std::string name_, folder_;
+  std::vector<std::string> traces_;
+  bool force_ = false, here_ = false, json_ = false;
+  JobOptions options_;
+};
+
+}  // namespace headroom::cli

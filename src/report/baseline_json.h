@@ -1,0 +1,15 @@
+// A job's profile as a small file that suits version control: format headroom.baseline/1, which
+// compare/baseline_file.h reads.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "compare/job_profile.h"
+
+namespace headroom {
+
+/// A row a line, in a stable order, so that a change of one figure is a change of one line.
+std::string RenderBaseline(std::string_view name, const JobProfile& profile);
+
+}  // namespace headroom
