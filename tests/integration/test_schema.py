@@ -160,7 +160,25 @@ class Schema(unittest.TestCase):
         self.assert_refused("eight findings")
 
 
+CHANGE = {"a": 2, "b": 3, "change": 1, "change_pct": 50, "low": 0.5, "high": 1.5, "noise": False}
+SIDE = {"baseline": None, "paths": ["t.json"], "runs": 1, "steps": 3, "grade": "A", "verdict": "host", "calibration": None, "p50_ms": 2, "p10_ms": 1, "p90_ms": 3,
+        "parts": dict.fromkeys([f"{p}_ms" for p in ("compute", "exposed_communication", "copies_to_gpu", "other_copies", "data_wait", "callback", "host_wait",
+                                                    "queue_wait", "unexplained")], 0),
+        "phases": dict.fromkeys(support.PARTS, 0)}
+CHANGED_ROW = {"name": "gemm", "operator": "aten::mm", "state": "changed", "calls_a": 1, "calls_b": 1, "ms": CHANGE, "by_count_ms": 0, "by_time_ms": 1}
+DIFF = {"schema": "headroom.diff/1", "a": SIDE, "b": {**SIDE, "baseline": "main"}, "comparable": True,
+        "facts": [{"name": "gpu", "state": "different", "a": "x", "b": None, "blocks": True, "accepted": True, "cost": None}],
+        "step_ms": CHANGE, "corrected_step_ms": CHANGE, "changed": True,
+        "account": [{"part": "aten::mm", "is_operator": True, "a_ms": 2, "b_ms": 3, "change_ms": 1}],
+        "metrics": [{"name": "step_ms", **CHANGE}], "operators": [{**CHANGED_ROW, "operator": None}], "kernels": [CHANGED_ROW], "layers": [CHANGED_ROW],
+        "swaps": [{"operator": "aten::mm", "gone": ["a"], "new": ["b"], "gone_ms": 1, "new_ms": 2}],
+        "gate": {"verdict": "fail", "rules": [{"rule": "step_ms<=+3%", "metric": "step_ms", "verdict": "fail", "measured": CHANGE, "threshold": 0.06, "why": "w"}]}}
+
 ANSWERS = (
+    DIFF,
+    {**DIFF, "corrected_step_ms": None, "gate": None},
+    {"schema": "headroom.baselines/1", "folder": ".headroom/baselines",
+     "baselines": [{"file": "main.json", "problem": None, "name": "main", "step_ms": 2, "steps": 3, "runs": 1, "verdict": "host", "gpu": None}]},
     {"schema": "headroom.error/1", "error": "not found"},
     {"schema": "headroom.scenarios/1",
      "scenarios": [{"name": "amp", "summary": "s", "ranked": True, "keys": [{"name": "dtype", "kind": "choice", "choices": "fp16|bf16", "otherwise": "fp16"}]},
@@ -175,7 +193,7 @@ ANSWERS = (
 
 
 class Answers(unittest.TestCase):
-    """The schemas of what `headroom ui` alone answers; test_ui.py holds its answers against them."""
+    """The schemas of what `headroom ui` alone answers, and of `diff`; test_ui.py and test_diff.py hold answers against them."""
 
     def refused(self, answer, path, change):
         changed = copy.deepcopy(answer)
@@ -194,7 +212,7 @@ class Answers(unittest.TestCase):
                     self.assertTrue(self.refused(answer, path, lambda row: row.pop(key)), f"{path}: {key} may be left out")
 
     def test_refuses_what_contradicts_itself(self):
-        error, scenarios, *_, run = ANSWERS
+        *_, error, scenarios, _, _, _, run = ANSWERS
         self.assertTrue(self.refused(error, (), lambda row: row.update(error="")))
         for path, key, value in ((("scenarios", 0), "name", "Am p"), (("scenarios", 0, "keys", 0), "kind", "date"), (("scenarios", 0, "keys", 0), "choices", None),
                                  (("scenarios", 1, "keys", 0), "choices", "1|2"), (("scenarios", 1), "ranked", None)):
