@@ -21,6 +21,7 @@
 #include "cli/help.h"
 #include "cli/join_team.h"
 #include "cli/man_command.h"
+#include "cli/mcp_command.h"
 #include "cli/merge_command.h"
 #include "cli/monitor_command.h"
 #include "cli/output.h"
@@ -88,6 +89,7 @@ int Run(int argc, char** argv) {
   commands.push_back(std::make_unique<MergeCommand>(app));
   commands.push_back(std::make_unique<RecordCommand>(app));
   commands.push_back(std::make_unique<MonitorCommand>(app));
+  commands.push_back(std::make_unique<McpCommand>(app));
   commands.push_back(std::make_unique<DoctorCommand>(app));
   commands.push_back(std::make_unique<CalibrateCommand>(app));
   commands.push_back(std::make_unique<CompletionCommand>(app));

@@ -1,0 +1,27 @@
+// `headroom mcp`: the commands that answer from files, as tools of a coding agent.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/subcommand.h"
+
+namespace headroom::cli {
+
+class McpCommand : public Subcommand {
+ public:
+  explicit McpCommand(CLI::App& parent);
+
+  const CLI::App& app() const override { return *app_; }
+  Status Run() override;
+
+ private:
+  CLI::App& program_;
+  CLI::App* app_;
+  std::vector<std::string> roots_;
+  std::int64_t max_bytes_;
+  double timeout_s_;
+};
+
+}  // namespace headroom::cli

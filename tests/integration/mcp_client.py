@@ -1,0 +1,91 @@
+"""A client of the Model Context Protocol over stdio, as the published specification describes it; for tests."""
+import json
+import os
+import selectors
+import subprocess
+import time
+
+from integration import support
+
+
+class McpError(Exception):
+    """The server answered with a JSON-RPC error."""
+
+    def __init__(self, error):
+        super().__init__(f"{error['code']}: {error['message']}")
+        self.code = error["code"]
+        self.message = error["message"]
+
+
+class Client:
+    """`headroom mcp ARGS` and a conversation with it. Use as a context manager; leaving it closes stdin and waits for the server's end."""
+
+    def __init__(self, *args, cwd=None, version="2025-06-18"):
+        self.version = version
+        self.process = subprocess.Popen(
+            [str(support.BINARY), "mcp", *map(str, args)], cwd=cwd, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, env={**os.environ, "XDG_STATE_HOME": "/nonexistent"})
+        self.ids = 0
+        self.buffer = b""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        if kind is not None:
+            self.process.kill()
+        self.process.stdin.close()
+        self.code = self.process.wait(30)
+        self.rest = self.buffer + self.process.stdout.read()
+        self.stderr = self.process.stderr.read().decode()
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+    def send_bytes(self, data):
+        self.process.stdin.write(data)
+        self.process.stdin.flush()
+
+    def send(self, message):
+        self.send_bytes(json.dumps(message).encode() + b"\n")
+
+    def notify(self, method, **params):
+        self.send({"jsonrpc": "2.0", "method": method, "params": params})
+
+    def start(self, method, **params):
+        """Sends a request; its id."""
+        self.ids += 1
+        self.send({"jsonrpc": "2.0", "id": self.ids, "method": method, "params": params})
+        return self.ids
+
+    def receive(self, seconds=60):
+        """The next message, which must be one line of JSON-RPC."""
+        end = time.monotonic() + (seconds * 10 if support.sanitized() else seconds)
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.process.stdout, selectors.EVENT_READ)
+            while b"\n" not in self.buffer:
+                if not selector.select(max(0, end - time.monotonic())):
+                    raise AssertionError(f"no answer after {seconds} s")
+                piece = os.read(self.process.stdout.fileno(), 1 << 16)
+                if not piece:
+                    raise AssertionError(f"the server has ended: {self.buffer!r}")
+                self.buffer += piece
+        line, _, self.buffer = self.buffer.partition(b"\n")
+        return json.loads(line.decode("utf-8"))
+
+    def request(self, method, **params):
+        """The result of a request."""
+        number = self.start(method, **params)
+        answer = self.receive()
+        assert answer["jsonrpc"] == "2.0" and answer["id"] == number, answer
+        if "error" in answer:
+            raise McpError(answer["error"])
+        return answer["result"]
+
+    def initialize(self):
+        result = self.request("initialize", protocolVersion=self.version, capabilities={},
+                              clientInfo={"name": "test", "version": "0"})
+        self.notify("notifications/initialized")
+        return result
+
+    def call(self, tool, **arguments):
+        return self.request("tools/call", name=tool, arguments=arguments)
