@@ -49,7 +49,7 @@ McpCommand::McpCommand(CLI::App& parent)
           "--max-bytes", max_bytes_,
           fmt::format("Of an answer, text and structured content together [{}]", max_bytes_))
       ->type_name("N")
-      ->check(WholeNumber(2000, 1'000'000'000));
+      ->check(WholeNumber(3000, 1'000'000'000));
   app_->add_option(
           "--timeout", timeout_s_,
           fmt::format("Seconds that a command may take, then it is ended [{:g}]", timeout_s_))

@@ -39,9 +39,10 @@ const std::vector<Row>& Rows() {
            "tells where the time of a training step goes: verdict with evidence, breakdown of the "
            "step, findings with what each would save, the largest kernels, operators and layers, "
            "and what is wrong with the trace. Begin here.",
-       .flags = {"--steps", "--step-marker", "--rank", "--top", "--measured-step-ms",
+       .flags = {"--steps", "--step-marker", "--rank", "--top", "--show", "--measured-step-ms",
                  "--calibration", "--no-local-state"},
-       .text = {"--md"}},
+       .text = {"--md"},
+       .fits_text = true},
       {.command = "whatif",
        .title = "What a change would buy",
        .description =
@@ -263,7 +264,8 @@ mcp::Tool ToolOf(const Row& row, const CommandDescription& command, const OpenFo
   Prepared prepared;
   prepared.command = {command.name};
   prepared.text = {row.text.begin(), row.text.end()};
-  if (row.fits_text) prepared.text.push_back(fmt::format("--max-bytes={}", max_bytes));
+  // The least that the server gives the text.
+  if (row.fits_text) prepared.text.push_back(fmt::format("--max-bytes={}", max_bytes / 3));
   json properties = json::object(), required = json::array();
   const auto add = [&](const FlagDescription& flag, bool by_position) {
     Input input = InputOf(flag, by_position);

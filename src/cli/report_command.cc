@@ -20,6 +20,7 @@
 #include "report/json_report.h"
 #include "report/markdown_report.h"
 #include "report/section.h"
+#include "report/shown_row.h"
 #include "report/text_report.h"
 #include "serve/page_answers.h"
 #include "serve/trace_session.h"
@@ -91,6 +92,12 @@ ReportCommand::ReportCommand(CLI::App& parent) {
   app_->add_flag("--md", markdown_,
                  "Markdown of some 60 lines, for pull requests and coding agents")
       ->group(kFormats);
+  app_->add_option(
+          "--max-bytes", max_bytes_,
+          fmt::format("Length of --md at most; what is left out is named [{}]", kMarkdownBytes))
+      ->type_name("N")
+      ->check(WholeNumber(1000, kMaxLimit))
+      ->group(kFormats);
   app_->add_option("--csv", csv_folder_, "One CSV file per table into the folder DIR")
       ->type_name("DIR")
       ->check(NotEmpty())
@@ -135,6 +142,12 @@ ReportCommand::ReportCommand(CLI::App& parent) {
   std::vector<std::string> sections(kSectionNames.begin(), kSectionNames.end());
   std::string names;
   for (const std::string& name : sections) names += (names.empty() ? "" : ", ") + name;
+  app_->add_option(
+          "--show", show_,
+          "One kernel, operator, layer, step or finding, by the id that --json and --md give")
+      ->type_name("ID")
+      ->check(NotEmpty())
+      ->group(kSelection);
   app_->add_option("--only", only_, "One section of the text, complete: " + names)
       ->type_name("SECTION")
       ->check(OneOf(sections))
@@ -191,6 +204,10 @@ Status ReportCommand::Run() {
     return Status::Usage(
         "--only chooses a section of the text: leave out --json, --md, --csv and --html");
   }
+  if (max_bytes_ && !markdown_) return Status::Usage("--max-bytes is of --md: add --md");
+  if (!show_.empty() && (!only_.empty() || !csv_folder_.empty() || !html_path_.empty()))
+    return Status::Usage(
+        "--show is one row as text, --md or --json: leave out --only, --csv and --html");
   if (!html_path_.empty()) return team.value()->leads() ? WritePage() : Status::Ok();
   Result<FileRequest> request = MakeRequest();
   if (!request.ok()) return request.status();
@@ -419,6 +436,19 @@ std::vector<std::string> ReportCommand::ForecastArguments() const {
   return arguments;
 }
 
+Status ReportCommand::ShowRow(const std::vector<TraceReport>& files,
+                              const ReportOptions& options) const {
+  const JobReport job(files);
+  const std::optional<ShownRow> row = FindRow(job, show_);
+  if (!row) {
+    return Status::Usage(
+        fmt::format("--show {}: nothing in this trace has that id; --json lists ids", show_));
+  }
+  return WriteResult(json_ ? RenderShownRowJson(*row, show_, !job.single(), options)
+                           : RenderShownRow(*row, show_, markdown_, options),
+                     output_path_);
+}
+
 Status ReportCommand::Render(const std::vector<TraceReport>& files, const JobRanks* ranks) {
   TextOptions options;
   options.ranks = ranks;
@@ -435,8 +465,13 @@ Status ReportCommand::Render(const std::vector<TraceReport>& files, const JobRan
                          Printable(csv_folder_, CharsetOfEnvironment())));
     return Status::Ok();
   }
+  if (!show_.empty()) return ShowRow(files, options);
   if (json_) return WriteResult(RenderJson(files, options), output_path_);
-  if (markdown_) return WriteResult(RenderMarkdown(files, options), output_path_);
+  if (markdown_) {
+    const auto most =
+        static_cast<std::size_t>(max_bytes_.value_or(static_cast<std::int64_t>(kMarkdownBytes)));
+    return WriteResult(RenderMarkdown(files, options, most), output_path_);
+  }
   options.charset = CharsetOfEnvironment();
   options.color = UseColor(color_ == "always"  ? ColorMode::kAlways
                            : color_ == "never" ? ColorMode::kNever

@@ -52,6 +52,8 @@ class ReportCommand : public Subcommand {
   Status KeepRank(std::vector<TraceReport>& files) const;
   /// With --html: all that is done, as the page asks its own questions.
   Status WritePage();
+  /// With --show.
+  Status ShowRow(const std::vector<TraceReport>& files, const ReportOptions& options) const;
   Status Render(const std::vector<TraceReport>& files, const JobRanks* ranks);
   /// @param reports  that are rendered
   std::vector<std::string> CheckArguments(std::size_t reports) const;
@@ -65,6 +67,7 @@ class ReportCommand : public Subcommand {
   TraceFiles files_;  ///< That these are.
   bool json_ = false;
   bool markdown_ = false;
+  std::optional<std::int64_t> max_bytes_;
   std::string csv_folder_;
   std::string html_path_;
   std::string output_path_;
@@ -75,6 +78,7 @@ class ReportCommand : public Subcommand {
   std::optional<double> measured_step_ms_;
   CalibrationFlags calibration_;
   std::string only_;
+  std::string show_;
   bool quiet_ = false;
   bool time_ = false;
   std::optional<int> threads_;

@@ -5,6 +5,7 @@
 #include "report/json_writer.h"
 #include "report/memory_json.h"
 #include "report/ranks_report.h"
+#include "report/row_id.h"
 
 namespace headroom {
 namespace {
@@ -89,6 +90,24 @@ void WriteRanks(JsonWriter& json, const JobReport& job) {
   json.EndArray();
 }
 
+void WriteStepRow(JsonWriter& json, const RowOfFile<StepRow>& found) {
+  const StepRow& row = *found.row;
+  const TraceReport& file = *found.file;
+  json.BeginObject();
+  json.Key("index").Integer(row.index);
+  json.Key("rank").Integer(file.input.rank);
+  json.Key("start_ms").Milliseconds(row.start - file.trace_start);
+  json.Key("wall_ms").Milliseconds(row.wall);
+  json.Key("gpu_busy_ms").Milliseconds(row.gpu_busy);
+  json.Key("host_ms").Milliseconds(row.host);
+  json.Key("host_wait_ms").Milliseconds(row.host_wait);
+  json.Key("profiler_cost_ms").Milliseconds(row.profiler_cost);
+  json.Key("queue_depth_mean").Number(row.queue_depth_mean);
+  json.Key("queue_depth_max").Integer(row.queue_depth_max);
+  json.Key("whole").Bool(!row.lost_tasks);
+  json.EndObject();
+}
+
 void WriteSteps(JsonWriter& json, const JobReport& job) {
   const StepSummary& summary = job.steps();
   const Steps& steps = job.slowest().steps;
@@ -106,19 +125,7 @@ void WriteSteps(JsonWriter& json, const JobReport& job) {
   json.Key("list").BeginArray(Layout::kLines);
   for (const TraceReport& file : job.files()) {
     for (const StepRow& row : file.steps.list) {
-      json.BeginObject();
-      json.Key("index").Integer(row.index);
-      json.Key("rank").Integer(file.input.rank);
-      json.Key("start_ms").Milliseconds(row.start - file.trace_start);
-      json.Key("wall_ms").Milliseconds(row.wall);
-      json.Key("gpu_busy_ms").Milliseconds(row.gpu_busy);
-      json.Key("host_ms").Milliseconds(row.host);
-      json.Key("host_wait_ms").Milliseconds(row.host_wait);
-      json.Key("profiler_cost_ms").Milliseconds(row.profiler_cost);
-      json.Key("queue_depth_mean").Number(row.queue_depth_mean);
-      json.Key("queue_depth_max").Integer(row.queue_depth_max);
-      json.Key("whole").Bool(!row.lost_tasks);
-      json.EndObject();
+      WriteStepRow(json, {&row, &file});
     }
   }
   json.EndArray();
@@ -231,23 +238,28 @@ void WriteEngineWindow(JsonWriter& json, const JobReport& job) {
   json.EndObject();
 }
 
+void WriteFinding(JsonWriter& json, const RowOfFile<Finding>& finding, bool ranked,
+                  const ReportOptions& options) {
+  json.BeginObject();
+  json.Key("id").String(finding.row->id);
+  json.Key("title").String(finding.row->title);
+  json.Key("share_pct").Number(finding.row->share_pct);
+  WriteMsInterval(json, "saves_ms", finding.row->saves_ms);
+  json.Key("saves_note").StringOrNull(finding.row->saves_note);
+  json.Key("evidence");
+  WriteStrings(json, finding.row->evidence);
+  json.Key("action").String(finding.row->action);
+  json.Key("check").String(CheckCommand(*finding.row, *finding.file, options));
+  json.Key("figure").StringOrNull(finding.row->figure);
+  json.Key("whatif").StringOrNull(ForecastCommand(*finding.row, *finding.file, options));
+  if (ranked) json.Key("rank").Integer(finding.rank());
+  json.EndObject();
+}
+
 void WriteFindings(JsonWriter& json, const JobReport& job, const ReportOptions& options) {
   json.Key("findings").BeginArray(Layout::kLines);
   for (const RowOfFile<Finding>& finding : job.findings()) {
-    json.BeginObject();
-    json.Key("id").String(finding.row->id);
-    json.Key("title").String(finding.row->title);
-    json.Key("share_pct").Number(finding.row->share_pct);
-    WriteMsInterval(json, "saves_ms", finding.row->saves_ms);
-    json.Key("saves_note").StringOrNull(finding.row->saves_note);
-    json.Key("evidence");
-    WriteStrings(json, finding.row->evidence);
-    json.Key("action").String(finding.row->action);
-    json.Key("check").String(CheckCommand(*finding.row, *finding.file, options));
-    json.Key("figure").StringOrNull(finding.row->figure);
-    json.Key("whatif").StringOrNull(ForecastCommand(*finding.row, *finding.file, options));
-    if (!job.single()) json.Key("rank").Integer(finding.rank());
-    json.EndObject();
+    WriteFinding(json, finding, !job.single(), options);
   }
   json.EndArray();
 }
@@ -255,45 +267,61 @@ void WriteFindings(JsonWriter& json, const JobReport& job, const ReportOptions& 
 /// Kernels, operators or layers: they differ in what can be known.
 enum class TimeTable { kKernels, kOperators, kLayers };
 
+std::string_view KindOf(TimeTable table) {
+  switch (table) {
+    case TimeTable::kKernels:
+      return "kernel";
+    case TimeTable::kOperators:
+      return "operator";
+    case TimeTable::kLayers:
+      return "layer";
+  }
+  return "";
+}
+
+void WriteTimeRow(JsonWriter& json, TimeTable table, const RowOfFile<TimeRow>& ranked) {
+  const TimeRow& row = *ranked.row;
+  const bool gpu_work = !ranked.file->gpu_time.empty();
+  const auto microseconds = [&](std::string_view name, DurationNs duration) {
+    json.Key(name).Microseconds(gpu_work ? std::optional(duration) : std::nullopt);
+  };
+  json.BeginObject();
+  json.Key("id").String(RowId(KindOf(table), row.name));
+  json.Key("name").String(row.name);
+  json.Key("rank").Integer(ranked.rank());
+  json.Key("count").Integer(row.count);
+  microseconds("total_us", row.total);
+  json.Key("mean_us");
+  gpu_work&& row.count > 0 ? json.Raw(MeanUs(row.total, row.count)) : json.Null();
+  microseconds("p50_us", row.p50);
+  microseconds("min_us", row.min);
+  microseconds("max_us", row.max);
+  json.Key("share_pct").Number(gpu_work ? std::optional(row.share_pct) : std::nullopt);
+  if (table != TimeTable::kKernels) {
+    json.Key("host_us").Microseconds(row.host);
+    json.Key("self_host_us").Microseconds(row.self_host);
+    json.Key("forward_us").Microseconds(row.forward);
+    json.Key("backward_us").Microseconds(row.backward);
+  }
+  json.Key("flops").Number(row.flops);
+  json.Key("bytes").Number(row.bytes);
+  json.Key("bound").StringOrNull(row.bound);
+  json.Key("roofline_pct").Number(row.roofline_pct);
+  if (table == TimeTable::kKernels) {
+    json.Key("class").StringOrNull(row.kind);
+    json.Key("tensor_cores").StringOrNull(row.tensor_cores);
+  } else if (table == TimeTable::kOperators) {
+    json.Key("family").StringOrNull(row.kind);
+  }
+  json.EndObject();
+}
+
 void WriteTimeTable(JsonWriter& json, std::string_view key, TimeTable table,
                     std::vector<TimeRow> TraceReport::*list, const JobReport& job,
                     const ReportOptions& options) {
   json.Key(key).BeginArray(Layout::kLines);
-  for (const RowOfFile<TimeRow>& ranked : job.Rows(list, options.top)) {
-    const TimeRow& row = *ranked.row;
-    const bool gpu_work = !ranked.file->gpu_time.empty();
-    const auto microseconds = [&](std::string_view name, DurationNs duration) {
-      json.Key(name).Microseconds(gpu_work ? std::optional(duration) : std::nullopt);
-    };
-    json.BeginObject();
-    json.Key("name").String(row.name);
-    json.Key("rank").Integer(ranked.rank());
-    json.Key("count").Integer(row.count);
-    microseconds("total_us", row.total);
-    json.Key("mean_us");
-    gpu_work&& row.count > 0 ? json.Raw(MeanUs(row.total, row.count)) : json.Null();
-    microseconds("p50_us", row.p50);
-    microseconds("min_us", row.min);
-    microseconds("max_us", row.max);
-    json.Key("share_pct").Number(gpu_work ? std::optional(row.share_pct) : std::nullopt);
-    if (table != TimeTable::kKernels) {
-      json.Key("host_us").Microseconds(row.host);
-      json.Key("self_host_us").Microseconds(row.self_host);
-      json.Key("forward_us").Microseconds(row.forward);
-      json.Key("backward_us").Microseconds(row.backward);
-    }
-    json.Key("flops").Number(row.flops);
-    json.Key("bytes").Number(row.bytes);
-    json.Key("bound").StringOrNull(row.bound);
-    json.Key("roofline_pct").Number(row.roofline_pct);
-    if (table == TimeTable::kKernels) {
-      json.Key("class").StringOrNull(row.kind);
-      json.Key("tensor_cores").StringOrNull(row.tensor_cores);
-    } else if (table == TimeTable::kOperators) {
-      json.Key("family").StringOrNull(row.kind);
-    }
-    json.EndObject();
-  }
+  for (const RowOfFile<TimeRow>& ranked : job.Rows(list, options.top))
+    WriteTimeRow(json, table, ranked);
   json.EndArray();
 }
 
@@ -547,6 +575,25 @@ std::string RenderJson(std::span<const TraceReport> files, const ReportOptions& 
   WriteCeiling(json, job);
   WriteMemory(json, job, options);
   json.Key("energy").Null();
+  json.EndObject();
+  return std::move(json).Take() + "\n";
+}
+
+std::string RenderShownRowJson(const ShownRow& found, const std::string& id, bool ranked,
+                               const ReportOptions& options) {
+  JsonWriter json;
+  json.BeginObject(Layout::kLines);
+  json.Key("schema").String("headroom.row/1");
+  json.Key("id").String(id);
+  json.Key("kind").String(found.kind);
+  json.Key("rows").BeginArray(Layout::kLines);
+  for (const TimeTable table : {TimeTable::kKernels, TimeTable::kOperators, TimeTable::kLayers}) {
+    if (KindOf(table) != found.kind) continue;
+    for (const RowOfFile<TimeRow>& row : found.times) WriteTimeRow(json, table, row);
+  }
+  for (const RowOfFile<StepRow>& row : found.steps) WriteStepRow(json, row);
+  for (const RowOfFile<Finding>& row : found.findings) WriteFinding(json, row, ranked, options);
+  json.EndArray();
   json.EndObject();
   return std::move(json).Take() + "\n";
 }

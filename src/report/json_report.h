@@ -7,6 +7,7 @@
 
 #include "analysis/report.h"
 #include "report/job_report.h"
+#include "report/shown_row.h"
 
 namespace headroom {
 
@@ -15,5 +16,10 @@ namespace headroom {
 /// Keys beyond the contract: `ranks[]` (one row a file), `classes[]`, `syncs[]`, `efficiency`,
 /// `bottleneck.causes[]`; `rank` wherever rows of several files meet.
 std::string RenderJson(std::span<const TraceReport> files, const ReportOptions& options);
+
+/// `report --show ID --json`: `{"schema": "headroom.row/1", "id", "kind", "rows"}`, the rows with
+/// the keys that they have in the report. `ranked`: of several files.
+std::string RenderShownRowJson(const ShownRow& found, const std::string& id, bool ranked,
+                               const ReportOptions& options);
 
 }  // namespace headroom

@@ -10,6 +10,7 @@
 #include "report/escape.h"
 #include "report/phrases.h"
 #include "report/ranks_report.h"
+#include "report/row_id.h"
 #include "report/short_name.h"
 
 namespace headroom {
@@ -114,19 +115,34 @@ void Findings(std::string& out, const JobReport& job, const ReportOptions& optio
   }
 }
 
-void Table(std::string& out, std::string_view title, std::string_view head,
-           const std::vector<TimeRow>& rows, bool kernels, const ReportOptions& options) {
+/// A command that shows more of what this report is of.
+std::string ReportCommandOf(const TraceReport& file, const ReportOptions& options,
+                            std::string_view flags) {
+  std::string command = "headroom report " + ShellQuote(file.input.path);
+  for (const std::string& argument : options.check_arguments) command += " " + ShellQuote(argument);
+  return fmt::format("{} {}", command, flags);
+}
+
+void Table(std::string& out, std::string_view title, std::string_view head, const TraceReport& file,
+           bool kernels, const ReportOptions& options) {
+  const std::vector<TimeRow>& rows = kernels ? file.kernels : file.operators;
   if (rows.empty()) return;
   const std::size_t count = std::min(rows.size(), options.top.value_or(kMarkdownTop));
   std::vector<std::string_view> raw;
   for (std::size_t i = 0; i < count; ++i) raw.push_back(rows[i].name);
   const std::vector<std::string> names = ShortNames(raw, kNameWidth, kernels, Charset::kUtf8);
   out += fmt::format(
-      "\n### {}\n\n| {} | GPU time | share | calls | mean |\n|---|--:|--:|--:|--:|\n", title, head);
+      "\n### {}\n\n| {} | GPU time | share | calls | mean | id |\n|---|--:|--:|--:|--:|---|\n",
+      title, head);
   for (std::size_t i = 0; i < count; ++i) {
-    out += fmt::format("| {} | {} | {} | {} | {} |\n", MarkdownName(names[i]),
+    out += fmt::format("| {} | {} | {} | {} | {} | {} |\n", MarkdownName(names[i]),
                        FormatMs(rows[i].total), FormatPercent(rows[i].share_pct),
-                       FormatCount(rows[i].count), MeanText(rows[i]));
+                       FormatCount(rows[i].count), MeanText(rows[i]), RowId(head, rows[i].name));
+  }
+  if (count < rows.size()) {
+    out += fmt::format("\n{} more: {}\n", rows.size() - count,
+                       MarkdownCode(ReportCommandOf(
+                           file, options, kernels ? "--only kernels" : "--only operators")));
   }
 }
 
@@ -153,9 +169,7 @@ void Issues(std::string& out, const JobReport& job) {
   }
 }
 
-}  // namespace
-
-std::string RenderMarkdown(std::span<const TraceReport> files, const ReportOptions& options) {
+std::string RenderWhole(std::span<const TraceReport> files, const ReportOptions& options) {
   const JobReport job(files);
   const TraceReport& file = job.slowest();
   std::string out = fmt::format("## Headroom: {}\n\n**{}**{}\n\n", NameOf(file.bottleneck.verdict),
@@ -172,11 +186,32 @@ std::string RenderMarkdown(std::span<const TraceReport> files, const ReportOptio
   Breakdown(out, file);
   Findings(out, job, options);
   if (!file.gpu_time.empty()) {
-    Table(out, "Kernels", "kernel", file.kernels, true, options);
-    Table(out, "Operators", "operator", file.operators, false, options);
+    Table(out, "Kernels", "kernel", file, true, options);
+    Table(out, "Operators", "operator", file, false, options);
   }
   Issues(out, job);
   return out;
+}
+
+}  // namespace
+
+std::string RenderMarkdown(std::span<const TraceReport> files, const ReportOptions& options,
+                           std::size_t max_bytes) {
+  std::string out = RenderWhole(files, options);
+  ReportOptions shorter = options;
+  for (const std::size_t top : {std::size_t{3}, std::size_t{1}}) {
+    if (out.size() <= max_bytes) return out;
+    shorter.top = std::min(top, options.top.value_or(kMarkdownTop));
+    out = RenderWhole(files, shorter);
+  }
+  if (out.size() <= max_bytes) return out;
+  std::string remark = fmt::format("\nThe rest is left out: {}\n",
+                                   MarkdownCode(ReportCommandOf(JobReport(files).slowest(), options,
+                                                                "--md --max-bytes 1000000")));
+  if (remark.size() > max_bytes / 2) remark = "\nThe rest is left out.\n";  // A very long path.
+  // Whole lines: what begins one is markup.
+  out.resize(out.rfind('\n', max_bytes - remark.size() - 1) + 1);
+  return out + remark;
 }
 
 }  // namespace headroom

@@ -8,7 +8,7 @@ import jsonschema
 from integration import support
 
 SPLIT = dict.fromkeys(support.PARTS, 0)
-USAGE = {"name": "a", "rank": None, "count": 2, "total_us": 4.0, "mean_us": 2.0, "p50_us": 1.0, "min_us": 1.0, "max_us": 3.0,
+USAGE = {"id": "k-0123456789", "name": "a", "rank": None, "count": 2, "total_us": 4.0, "mean_us": 2.0, "p50_us": 1.0, "min_us": 1.0, "max_us": 3.0,
          "share_pct": 100, "flops": None, "bytes": None, "bound": None, "roofline_pct": None}
 HOST = dict.fromkeys(("host_us", "self_host_us", "forward_us", "backward_us"))
 # One row in every list, so that each required key can be taken away.

@@ -1,0 +1,30 @@
+// `headroom report --show ID`: one kernel, operator, layer, step or finding.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "report/job_report.h"
+
+namespace headroom {
+
+/// What an id stands for: rows of one list, one a file that has it.
+struct ShownRow {
+  std::string_view kind;  ///< "kernel", "operator", "layer", "step", "finding".
+  std::vector<RowOfFile<TimeRow>> times = {};  ///< Of the first three.
+  std::vector<RowOfFile<StepRow>> steps = {};
+  std::vector<RowOfFile<Finding>> findings = {};  ///< One.
+};
+
+/// By RowId() (report/row_id.h), "step-N" or a finding's id. None: there is no such row. Points
+/// into `job`'s files.
+std::optional<ShownRow> FindRow(const JobReport& job, std::string_view id);
+
+/// All that the report knows of it, as lines of label and value; in Markdown as a table.
+std::string RenderShownRow(const ShownRow& row, const std::string& id, bool markdown,
+                           const ReportOptions& options);
+
+}  // namespace headroom
