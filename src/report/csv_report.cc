@@ -12,6 +12,7 @@
 #include "report/json_writer.h"
 #include "report/phrases.h"
 #include "report/ranks_report.h"
+#include "report/row_id.h"
 
 namespace headroom {
 namespace {
@@ -128,6 +129,9 @@ constexpr TimeColumn kTimeColumns[] = {
     {"class", [](TimeCell r) { return Text(r.row->kind); }, true, false, false},
     {"tensor_cores", [](TimeCell r) { return Text(r.row->tensor_cores); }, true, false, false},
     {"family", [](TimeCell r) { return Text(r.row->kind); }, false, true, false},
+    {"id", [](TimeCell r) { return RowId("kernel", r.row->name); }, true, false, false},
+    {"id", [](TimeCell r) { return RowId("operator", r.row->name); }, false, true, false},
+    {"id", [](TimeCell r) { return RowId("layer", r.row->name); }, false, false, true},
 };
 
 std::string TimeCsv(const JobReport& job, std::vector<TimeRow> TraceReport::*list,
