@@ -16,6 +16,7 @@
 #include "analysis/lost_records.h"
 #include "base/statistics.h"
 #include "base/units.h"
+#include "store/format_names.h"
 
 namespace headroom {
 namespace {
@@ -259,10 +260,37 @@ std::string_view ByTheCut(ImportIssue issue) {
   }
 }
 
+std::string NsightRemedyOf(ImportIssue issue, std::string_view otherwise) {
+  switch (issue) {
+    case ImportIssue::kNoGpu:
+    case ImportIssue::kNoHost:
+    case ImportIssue::kOrphanTask:
+      return "nsys profile --trace=cuda,nvtx,osrt, from before the step";
+    case ImportIssue::kNoOperators:
+      return "nsys profile --pytorch=autograd-nvtx, or torch.autograd.profiler.emit_nvtx() around "
+             "the steps";
+    case ImportIssue::kNoShapes:
+      return "nsys profile --pytorch=autograd-shapes-nvtx, or emit_nvtx(record_shapes=True)";
+    case ImportIssue::kNoStacks:
+      return "PyTorch's profiler, with with_stack=True";
+    case ImportIssue::kNoSteps:
+      return "torch.cuda.nvtx.range_push(f\"step {i}\") and range_pop() around each iteration";
+    case ImportIssue::kLaunchWithoutTask:
+    case ImportIssue::kStepWithoutKernels:
+      return "synchronize before the recording ends, or let nsys profile flush more often "
+             "(--cuda-flush-interval)";
+    case ImportIssue::kTruncated:
+      return "copy the file again, or export the report again";
+    default:
+      return std::string(otherwise);
+  }
+}
+
 /// What would have avoided an issue, by what wrote the file: flags of PyTorch's profiler are of no
 /// use to who recorded with another tool.
 std::string RemedyOf(ImportIssue issue, const TraceStore& store) {
   const std::string_view remedy = DocOf(issue).remedy;
+  if (store.metadata.format == kNsightFormat) return NsightRemedyOf(issue, remedy);
   if (store.metadata.format != kPerfettoFormat) return std::string(remedy);
   switch (issue) {
     case ImportIssue::kNoGpu:
@@ -328,7 +356,8 @@ char GradeOf(const TraceStore& store, const ImportLog& log) {
   if (orphans > 0.5 || unlaunched > 0.2) return 'D';
   const bool cut = log.Count(ImportIssue::kTruncated) + log.Count(ImportIssue::kCutCompression) +
                        log.Count(ImportIssue::kEventCap) + log.Count(ImportIssue::kMixedRanks) +
-                       log.Count(ImportIssue::kStepWithoutKernels) >
+                       log.Count(ImportIssue::kStepWithoutKernels) +
+                       log.Count(ImportIssue::kDamagedTable) >
                    0;
   if (cut || lost > kNegligibleShare || orphans > 0.05 || unlaunched > 0.02) return 'C';
   for (std::size_t i = 0; i < kImportIssueCount; ++i) {

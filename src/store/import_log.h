@@ -69,6 +69,16 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
     "the id of a text was given to another text; events from there on have the new one", "names of those events", "") \
   X(kUnreadData, "unread-data", kInfo, \
     "data of kinds that Headroom does not read (ftrace, heap profiles and the like) was left out", "", "") \
+  X(kDamagedTable, "damaged-table", kError, \
+    "a table of the database could not be read to its end; the rows before that place were kept", \
+    "exact counts and sums,totals over the whole run", "export the report again, or copy the file again") \
+  X(kNotCollected, "not-collected", kInfo, \
+    "data of some kinds is not in the export: it was not collected", "", "") \
+  X(kCollectionProblem, "collection-problem", kWarning, \
+    "the profiler reported problems while it collected", "exact counts and sums", "") \
+  X(kOpaqueGraphs, "opaque-graphs", kWarning, \
+    "CUDA graphs were recorded whole: each replay is one block of GPU work, whatever runs in it", \
+    "kernels inside of graphs,their part of FLOPs and MFU", "nsys profile --cuda-graph-trace=node") \
   X(kOutOfOrder, "out-of-order", kInfo, "events are not in order of time within their track; they were sorted", "", "") \
   X(kOverlapping, "overlapping-spans", kInfo, \
     "spans of one host track overlap without nesting, by more than their stamps can be off; all were kept", "", "") \
