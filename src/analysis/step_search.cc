@@ -60,6 +60,13 @@ bool IsEndOfLoop(const TraceStore& store, NameFacts& names, ThreadId loop, Inter
   return of_last.operators == 0 || of_last.operators * kNextToNothing < of_before.operators;
 }
 
+/// "ProfilerStep#N" of "ProfilerStep#12", "step N" of "step 12".
+std::string MarkerOf(std::string_view name) {
+  if (name.find('#') == std::string_view::npos && name.find_first_of("0123456789") != name.npos)
+    return fmt::format("{}N", name.substr(0, name.find_last_not_of("0123456789") + 1));
+  return fmt::format("{}#N", name.substr(0, name.find('#')));
+}
+
 FoundSteps FromAnnotations(const TraceStore& store, NameFacts& names) {
   FoundSteps found;
   if (store.steps.rows() == 0) return found;
@@ -67,7 +74,7 @@ FoundSteps FromAnnotations(const TraceStore& store, NameFacts& names) {
   const HostEventId first = store.steps.event[0];
   const std::string_view name =
       first.valid() ? store.Text(store.host_events.name[first.index()]) : "step";
-  found.marker = fmt::format("{}#N", name.substr(0, name.find('#')));
+  found.marker = MarkerOf(name);
   found.process = store.threads.process[store.steps.thread[0].index()];
   for (std::size_t s = 0; s < store.steps.rows(); ++s) {
     if (store.threads.process[store.steps.thread[s].index()] != found.process) continue;

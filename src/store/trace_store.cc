@@ -304,17 +304,22 @@ std::vector<std::uint32_t> TraceStore::InstantsNamed(std::string_view name) cons
 }
 
 void TraceStore::CollectSteps() {
-  // PyTorch's name says it alone; that of our recordings, together with its category.
+  // PyTorch's name says it alone; that of our recordings and of numbered ranges ("step 12"),
+  // together with its category.
   constexpr std::string_view kPyTorch = "ProfilerStep#";
   constexpr std::string_view kRecorded = "step#";
   const StringId step_category = strings.Find("step");
   std::unordered_map<StringId, std::int64_t> step_names;
   for (std::size_t i = 0; i < strings.size(); ++i) {
     const std::string_view name = strings.Get(StringId(i));
-    const bool is_recorded = step_category.valid() && name.starts_with(kRecorded);
+    const bool has_number = !name.empty() && name.back() >= '0' && name.back() <= '9';
+    const bool is_recorded = step_category.valid() && (name.starts_with(kRecorded) || has_number);
     if (!is_recorded && !name.starts_with(kPyTorch)) continue;
     std::int64_t index = -1;
-    std::from_chars(name.data() + name.find('#') + 1, name.data() + name.size(), index);
+    const std::size_t number = name.find('#') != std::string_view::npos
+                                   ? name.find('#') + 1
+                                   : name.find_last_not_of("0123456789") + 1;
+    std::from_chars(name.data() + number, name.data() + name.size(), index);
     step_names.emplace(StringId(i), index);
   }
   if (!step_names.empty()) {
