@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "ingest/kineto/kineto_reader.h"
+#include "ingest/nsight/open_database.h"
 #include "ingest/perfetto/packet_stream.h"
 #include "ingest/perfetto/perfetto_reader.h"
 
@@ -69,6 +70,11 @@ Result<std::unique_ptr<TraceStore>> OpenTrace(const std::string& path,
     read.max_packet_bytes = options.max_event_bytes;
     read.progress = progress;
     status = perfetto::Read(bytes, path, read, *store);
+  } else if (nsight::LooksLikeDatabase(bytes.head())) {
+    nsight::ReadOptions read;
+    read.threads = options.threads;
+    read.progress = progress;
+    status = nsight::ReadFile(path, bytes, options.max_event_bytes, read, *store);
   } else {
     kineto::ReadOptions read;
     read.threads = options.threads;

@@ -9,13 +9,16 @@ struct OtherFormat {
   std::string_view what;
 };
 
+constexpr std::string_view kNsight =
+    "a report of Nsight Systems, which only Nsight Systems reads; pass its export: nsys export "
+    "--type sqlite FILE";
+
 constexpr OtherFormat kOtherFormats[] = {
-    {".xplane.pb", "", "an XPlane profile (JAX, TensorFlow)"},
-    {".nsys-rep", "", "a report of Nsight Systems"},
-    {".qdrep", "", "a report of Nsight Systems"},
-    {"", std::string_view("SQLite format 3\0", 16),
-     "an SQLite database (as Nsight Systems exports)"},
-    {".sqlite", "", "an SQLite database (as Nsight Systems exports)"},
+    {".xplane.pb", "",
+     "an XPlane profile (JAX, TensorFlow), which is not read yet; export the PyTorch profiler's "
+     "JSON: prof.export_chrome_trace(\"trace.json.gz\")"},
+    {".nsys-rep", "", kNsight},
+    {".qdrep", "", kNsight},
 };
 
 }  // namespace

@@ -1,0 +1,808 @@
+#include "ingest/nsight/nsight_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <new>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/ascii.h"
+#include "ingest/category.h"
+#include "ingest/nsight/nvtx_names.h"
+#include "ingest/nsight/texts.h"
+#include "ingest/nsight/tracks.h"
+#include "store/format_names.h"
+
+namespace headroom::nsight {
+namespace {
+
+using Columns = std::span<const std::string_view>;
+
+// Tables whose rows are events.
+constexpr std::string_view kKernels = "CUPTI_ACTIVITY_KIND_KERNEL";
+constexpr std::string_view kCopies = "CUPTI_ACTIVITY_KIND_MEMCPY";
+constexpr std::string_view kSets = "CUPTI_ACTIVITY_KIND_MEMSET";
+constexpr std::string_view kGraphs = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE";
+constexpr std::string_view kCalls = "CUPTI_ACTIVITY_KIND_RUNTIME";
+constexpr std::string_view kDriverCalls = "CUPTI_ACTIVITY_KIND_DRIVER";
+constexpr std::string_view kSyncs = "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION";
+constexpr std::string_view kNvtx = "NVTX_EVENTS";
+constexpr std::string_view kOsCalls = "OSRT_API";
+constexpr std::string_view kMemory = "CUDA_GPU_MEMORY_USAGE_EVENTS";
+constexpr std::string_view kMetrics = "GPU_METRICS";
+
+/// What is worth recording, where it is said that it was not, and the flag of nsys that brings it.
+struct Collectable {
+  std::string_view table;
+  std::string_view what;
+  std::string_view flag;
+};
+constexpr Collectable kCollectable[] = {
+    {kKernels, "kernels", "--trace=cuda"},
+    {kCalls, "CUDA API calls", "--trace=cuda"},
+    {kNvtx, "NVTX ranges", "--trace=nvtx"},
+    {kOsCalls, "OS calls", "--trace=osrt"},
+    {kMemory, "GPU memory", "--cuda-memory-usage=true"},
+    {kMetrics, "GPU metrics", "--gpu-metrics-devices=all"},
+};
+
+/// Stamps beyond this are damage: an end, start + duration, must not overflow either.
+constexpr std::int64_t kFurthest = std::numeric_limits<std::int64_t>::max() / 4;
+
+/// Kinds of memory as Nsight numbers them.
+constexpr std::array<std::string_view, 7> kMemoryKinds = {
+    "Pageable", "Pinned", "Device", "Array", "Managed", "Device Static", "Managed Static"};
+constexpr std::int64_t kFirstDeviceKind = 2;
+
+std::string_view MemoryKind(std::int64_t kind) {
+  const bool known = kind >= 0 && kind < static_cast<std::int64_t>(kMemoryKinds.size());
+  return known ? kMemoryKinds[static_cast<std::size_t>(kind)] : "Unknown";
+}
+
+/// Directions of a copy as CUPTI numbers them, from 1.
+constexpr std::array<std::string_view, 10> kCopyKinds = {"HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
+                                                         "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
+
+std::string_view CopyDirection(std::int64_t kind) {
+  const bool known = kind >= 1 && kind <= static_cast<std::int64_t>(kCopyKinds.size());
+  return known ? kCopyKinds[static_cast<std::size_t>(kind - 1)] : "";
+}
+
+/// NVTX events as Nsight numbers them. Older versions leave halves of ranges that they could not
+/// join.
+enum class NvtxType : std::uint8_t {
+  kCategory = 33,
+  kMark = 34,
+  kPush = 35,
+  kPop = 36,
+  kStart = 37,
+  kEnd = 38,
+  kThreadName = 39,
+  kPushPop = 59,
+  kStartEnd = 60,
+  kDomainCreate = 75,
+  kDomainDestroy = 76,
+};
+
+SyncKind SyncKindOfType(std::int64_t type) {
+  constexpr SyncKind kKinds[] = {SyncKind::kEvent, SyncKind::kStreamWaitEvent, SyncKind::kStream,
+                                 SyncKind::kContext};
+  return type >= 1 && type <= 4 ? kKinds[type - 1] : SyncKind::kOther;
+}
+
+std::int32_t Fit32(std::int64_t value) {
+  const bool fits = value > std::numeric_limits<std::int32_t>::min() &&
+                    value <= std::numeric_limits<std::int32_t>::max();
+  return fits ? static_cast<std::int32_t>(value) : kUnknown32;
+}
+
+/// A text as a member of JSON: `"key": "text"`.
+std::string TextMember(std::string_view key, std::string_view text) {
+  std::string member = fmt::format("\"{}\": \"", key);
+  for (const char c : text) {
+    if (static_cast<unsigned char>(c) < 0x20) {
+      member += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
+      continue;
+    }
+    if (c == '"' || c == '\\') member += '\\';
+    member += c;
+  }
+  return member + "\"";
+}
+
+/// What an export says of itself, cut to what a version looks like.
+std::string PlainWord(std::string_view text) {
+  constexpr std::size_t kLongest = 40;
+  std::string word(text.substr(0, kLongest));
+  std::erase_if(word, [](char c) {
+    return !(IsDigit(c) || (ToLower(c) >= 'a' && ToLower(c) <= 'z') || c == '.' || c == '-');
+  });
+  return word;
+}
+
+/// One reading of one database.
+class DatabaseReading {
+ public:
+  DatabaseReading(const Database& database, const ReadOptions& options, TraceStore& store)
+      : database_(database), options_(options), store_(store), tracks_(store), texts_(store) {}
+
+  Status Run(const std::string& path) {
+    if (Status status = Recognize(path); !status.ok()) return status;
+    if (database_.missing_bytes() > 0) {
+      store_.log.Add(ImportIssue::kTruncated, database_.bytes(),
+                     fmt::format("{} bytes are missing", database_.missing_bytes()));
+    }
+    ReadTexts();
+    ReadTarget();
+    ReadKernels();
+    ReadCopies();
+    ReadSets();
+    ReadGraphs();
+    ReadCalls(kCalls);
+    ReadCalls(kDriverCalls);
+    ReadSyncs();
+    ReadNvtx();
+    ReadOsCalls();
+    ReadMemory();
+    ReadMetrics();
+    ReadNames();
+    ReadDiagnostics();
+    CloseRanges();
+    NameDomains();
+    MarkSteps();
+    tracks_.Settle();
+    TellMissing();
+    return Status::Ok();
+  }
+
+ private:
+  Status Recognize(const std::string& path) const {
+    for (const std::string_view table : {kKernels, kCalls, kNvtx, kCopies, kGraphs, kOsCalls}) {
+      if (database_.Find(table) != nullptr) return Status::Ok();
+    }
+    const auto any = [&](std::string_view prefix) {
+      return std::any_of(
+          database_.tables().begin(), database_.tables().end(),
+          [&](const DatabaseTable& table) { return table.name.starts_with(prefix); });
+    };
+    if (any("rocpd_")) {
+      return Status::BadInput(
+          path +
+          ": is a database of rocprofv3, which is not read; write what is: rocprofv3 "
+          "--output-format pftrace");
+    }
+    if (any("StringIds")) {
+      return Status::BadInput(
+          path +
+          ": an export of Nsight Systems without CUDA or NVTX events; record with nsys profile "
+          "--trace=cuda,nvtx,osrt");
+    }
+    return Status::BadInput(fmt::format(
+        "{}: an SQLite database, but none of Nsight Systems: it has no table {} or {}; pass what "
+        "`nsys export --type sqlite` wrote",
+        path, kKernels, kNvtx));
+  }
+
+  /// Calls `row` for each row of a table, if it is there. The first `needed` columns must be, too.
+  template <typename Row>
+  void ForEach(std::string_view name, Columns columns, std::size_t needed, Row row) {
+    const DatabaseTable* const table = database_.Find(name);
+    if (table == nullptr) return;
+    for (std::size_t i = 0; i < needed; ++i) {
+      const bool there = std::any_of(table->columns.begin(), table->columns.end(),
+                                     [&](const std::string& c) { return c == columns[i]; });
+      if (there) continue;
+      store_.log.Add(ImportIssue::kDamagedTable, -1,
+                     fmt::format("{} has no column {}", name, columns[i]));
+      return;
+    }
+    RowScan scan = database_.Scan(*table, columns);
+    constexpr std::int64_t kRowsBetweenReports = 1 << 15;
+    std::int64_t rows = 0;
+    while (scan.Next()) {
+      row(scan);
+      if (++rows % kRowsBetweenReports == 0 && options_.progress)
+        options_.progress(database_.bytes_read());
+    }
+    if (!scan.damage().empty()) {
+      store_.log.Add(ImportIssue::kDamagedTable, -1,
+                     fmt::format("{} after {} rows: {}", name, rows, scan.damage()));
+    }
+  }
+
+  /// A time stamp; nothing, and a note in the log, where it is none.
+  std::optional<TimeNs> TimeAt(const RowScan& row, int column, std::string_view table) {
+    const std::int64_t ns = row.Integer(column, kUnknown);
+    if (ns >= -kFurthest && ns <= kFurthest) return TimeNs(ns);
+    store_.log.Add(ImportIssue::kBadTime, -1, std::string(table));
+    return std::nullopt;
+  }
+
+  DurationNs DurationTo(const RowScan& row, int end_column, TimeNs start, std::string_view table) {
+    const std::int64_t end = row.Integer(end_column, kUnknown);
+    if (end == kUnknown) {
+      store_.log.Add(ImportIssue::kMissingDuration, -1, std::string(table));
+    } else if (end < start.ns()) {
+      store_.log.Add(ImportIssue::kNegativeDuration, -1, std::string(table));
+    } else if (end > kFurthest) {
+      store_.log.Add(ImportIssue::kBadDuration, -1, std::string(table));
+    } else {
+      last_ = std::max(last_, TimeNs(end));
+      return TimeNs(end) - start;
+    }
+    return DurationNs(0);
+  }
+
+  /// A name in its column: the id of a text, or in some exports the text itself.
+  StringId NameAt(const RowScan& row, int column) {
+    if (row.IsText(column)) return store_.strings.Intern(row.Text(column));
+    const std::int64_t id = row.Integer(column, kUnknown);
+    return id == kUnknown ? StringId::None() : texts_.Of(id);
+  }
+
+  /// The same, of an event that must have a name.
+  StringId NameOr(StringId name, std::string_view otherwise, std::string_view table) {
+    if (name.valid()) return name;
+    store_.log.Add(ImportIssue::kMissingName, -1, std::string(table));
+    return store_.strings.Intern(otherwise);
+  }
+
+  void ReadTexts() {
+    static constexpr std::string_view kColumns[] = {"id", "value"};
+    ForEach("StringIds", kColumns, 2, [&](const RowScan& row) {
+      if (const std::int64_t id = row.Integer(0, kUnknown); id != kUnknown && row.IsText(1))
+        texts_.Set(id, row.Text(1));
+    });
+  }
+
+  /// Devices, the clock, and which version wrote this.
+  void ReadTarget() {
+    static constexpr std::string_view kOfCuda[] = {"gpuId", "cudaId", "pid"};
+    ForEach("TARGET_INFO_CUDA_DEVICE", kOfCuda, 2, [&](const RowScan& row) {
+      const std::int64_t gpu = row.Integer(0, kUnknown), ordinal = row.Integer(1, kUnknown);
+      if (gpu != kUnknown && ordinal != kUnknown)
+        tracks_.MapDevice(row.Integer(2, 0), ordinal, gpu);
+    });
+    static constexpr std::string_view kOfGpu[] = {"id",      "name",         "totalMemory",
+                                                  "smCount", "computeMajor", "computeMinor"};
+    ForEach("TARGET_INFO_GPU", kOfGpu, 1, [&](const RowScan& row) {
+      const std::int64_t gpu = row.Integer(0, kUnknown);
+      if (gpu == kUnknown) return;
+      const auto above = [&](int column, std::int64_t least) {
+        const std::int64_t value = row.Integer(column, kUnknown);
+        return value >= least ? value : kUnknown;
+      };
+      Tracks::Properties& properties = tracks_.PropertiesOf(gpu);
+      if (const StringId name = NameAt(row, 1); name.valid() && !store_.Text(name).empty())
+        properties.name = name;
+      properties.memory_bytes = above(2, 1);
+      properties.sm_count = Fit32(above(3, 1));
+      properties.compute_major = Fit32(above(4, 1));
+      properties.compute_minor = Fit32(above(5, 0));
+    });
+    static constexpr std::string_view kOfSession[] = {"utcEpochNs"};
+    ForEach("TARGET_INFO_SESSION_START_TIME", kOfSession, 1, [&](const RowScan& row) {
+      const std::int64_t ns = row.Integer(0, kUnknown);
+      if (ns > 0 && ns <= kFurthest) store_.metadata.base_time_ns = ns;
+    });
+    static constexpr std::string_view kOfExport[] = {"name", "value"};
+    std::string version, schema;
+    const auto keep = [&](const RowScan& row) {
+      if (row.Text(0) == "EXPORT_PRODUCT_VERSION") version = PlainWord(row.Text(1));
+      if (row.Text(0) == "EXPORT_SCHEMA_VERSION") schema = PlainWord(row.Text(1));
+    };
+    ForEach("META_DATA_EXPORT", kOfExport, 2, keep);
+    ForEach("EXPORT_META_DATA", kOfExport, 2, keep);
+    if (version.empty() && schema.empty()) return;
+    std::string says = "exported by Nsight Systems";
+    if (!version.empty()) says += " " + version;
+    if (!schema.empty()) says += fmt::format(", schema {}", schema);
+    store_.log.Add(ImportIssue::kRecorder, -1, std::move(says));
+  }
+
+  /// The columns that all GPU tasks have, in this order.
+  enum TaskColumn { kStart, kEndTime, kDevice, kContext, kStream, kCorrelation, kPid, kOwn };
+
+  std::optional<std::size_t> AddTask(const RowScan& row, GpuTaskKind kind, std::string_view table) {
+    ++store_.metadata.events;
+    const std::optional<TimeNs> start = TimeAt(row, kStart, table);
+    if (!start) return std::nullopt;
+    auto& tasks = store_.gpu_tasks;
+    const std::int64_t global = row.Integer(kPid, kUnknown);
+    const StreamId stream =
+        tracks_.StreamOf(global == kUnknown ? 0 : PidOf(global), row.Integer(kDevice, -1),
+                         row.Integer(kContext, -1), row.Integer(kStream, -1));
+    const std::size_t task = AppendUnknown(tasks);
+    tasks.start.MutablePending(task) = *start;
+    tasks.duration.MutablePending(task) = DurationTo(row, kEndTime, *start, table);
+    tasks.stream.MutablePending(task) = stream;
+    tasks.kind.MutablePending(task) = kind;
+    tasks.copy.MutablePending(task) = CopyKind::kNotACopy;
+    const std::int64_t correlation = row.Integer(kCorrelation, 0);
+    // Exports that know no nulls write 0.
+    if (correlation != 0) tasks.correlation.MutablePending(task) = correlation;
+    return task;
+  }
+
+  void ReadKernels() {
+    static constexpr std::string_view kColumns[] = {"start",
+                                                    "end",
+                                                    "deviceId",
+                                                    "contextId",
+                                                    "streamId",
+                                                    "correlationId",
+                                                    "globalPid",
+                                                    "demangledName",
+                                                    "mangledName",
+                                                    "shortName",
+                                                    "gridX",
+                                                    "gridY",
+                                                    "gridZ",
+                                                    "blockX",
+                                                    "blockY",
+                                                    "blockZ",
+                                                    "registersPerThread",
+                                                    "staticSharedMemory",
+                                                    "dynamicSharedMemory",
+                                                    "graphNodeId",
+                                                    "name"};
+    ForEach(kKernels, kColumns, 2, [&](const RowScan& row) {
+      const std::optional<std::size_t> task = AddTask(row, GpuTaskKind::kKernel, kKernels);
+      if (!task) return;
+      auto& tasks = store_.gpu_tasks;
+      StringId name;
+      for (const int column : {kOwn + 0, kOwn + 1, kOwn + 2, kOwn + 13}) {
+        if (!name.valid()) name = NameAt(row, column);
+      }
+      tasks.name.MutablePending(*task) = NameOr(name, "(unnamed kernel)", kKernels);
+      const auto integer = [&](int column) { return Fit32(row.Integer(column, kUnknown)); };
+      tasks.grid_x.MutablePending(*task) = integer(kOwn + 3);
+      tasks.grid_y.MutablePending(*task) = integer(kOwn + 4);
+      tasks.grid_z.MutablePending(*task) = integer(kOwn + 5);
+      tasks.block_x.MutablePending(*task) = integer(kOwn + 6);
+      tasks.block_y.MutablePending(*task) = integer(kOwn + 7);
+      tasks.block_z.MutablePending(*task) = integer(kOwn + 8);
+      tasks.registers.MutablePending(*task) = integer(kOwn + 9);
+      const std::int32_t fixed = integer(kOwn + 10), asked = integer(kOwn + 11);
+      if (fixed >= 0 && asked >= 0)
+        tasks.shared_memory.MutablePending(*task) = Fit32(std::int64_t{fixed} + asked);
+      tasks.graph_node.MutablePending(*task) = NodeAt(row, kOwn + 12);
+    });
+  }
+
+  static std::int64_t NodeAt(const RowScan& row, int column) {
+    const std::int64_t node = row.Integer(column, 0);
+    return node != 0 ? node : kUnknown;
+  }
+
+  void ReadCopies() {
+    static constexpr std::string_view kColumns[] = {
+        "start",     "end",   "deviceId", "contextId", "streamId", "correlationId",
+        "globalPid", "bytes", "copyKind", "srcKind",   "dstKind",  "graphNodeId"};
+    ForEach(kCopies, kColumns, 2, [&](const RowScan& row) {
+      const std::optional<std::size_t> task = AddTask(row, GpuTaskKind::kMemcpy, kCopies);
+      if (!task) return;
+      const std::string_view direction = CopyDirection(row.Integer(kOwn + 1, 0));
+      std::string name = "Memcpy";
+      if (!direction.empty()) {
+        name += fmt::format(" {} ({} -> {})", direction, MemoryKind(row.Integer(kOwn + 2, -1)),
+                            MemoryKind(row.Integer(kOwn + 3, -1)));
+      }
+      auto& tasks = store_.gpu_tasks;
+      tasks.name.MutablePending(*task) = store_.strings.Intern(name);
+      tasks.copy.MutablePending(*task) = CopyKindOf(direction);
+      tasks.bytes.MutablePending(*task) = row.Integer(kOwn, kUnknown);
+      tasks.graph_node.MutablePending(*task) = NodeAt(row, kOwn + 4);
+    });
+  }
+
+  void ReadSets() {
+    static constexpr std::string_view kColumns[] = {
+        "start",         "end",       "deviceId", "contextId", "streamId",
+        "correlationId", "globalPid", "bytes",    "memKind",   "graphNodeId"};
+    ForEach(kSets, kColumns, 2, [&](const RowScan& row) {
+      const std::optional<std::size_t> task = AddTask(row, GpuTaskKind::kMemset, kSets);
+      if (!task) return;
+      auto& tasks = store_.gpu_tasks;
+      tasks.name.MutablePending(*task) = store_.strings.Intern(
+          fmt::format("Memset ({})", MemoryKind(row.Integer(kOwn + 1, kFirstDeviceKind))));
+      tasks.bytes.MutablePending(*task) = row.Integer(kOwn, kUnknown);
+      tasks.graph_node.MutablePending(*task) = NodeAt(row, kOwn + 2);
+    });
+  }
+
+  void ReadGraphs() {
+    static constexpr std::string_view kColumns[] = {"start",     "end",      "deviceId",
+                                                    "contextId", "streamId", "correlationId",
+                                                    "globalPid", "graphId"};
+    std::int64_t replays = 0;
+    ForEach(kGraphs, kColumns, 2, [&](const RowScan& row) {
+      const std::optional<std::size_t> task = AddTask(row, GpuTaskKind::kKernel, kGraphs);
+      if (!task) return;
+      ++replays;
+      const std::int64_t graph = row.Integer(kOwn, kUnknown);
+      store_.gpu_tasks.name.MutablePending(*task) = store_.strings.Intern(
+          graph == kUnknown ? std::string("CUDA graph") : fmt::format("CUDA graph {}", graph));
+    });
+    if (replays > 0)
+      store_.log.Add(ImportIssue::kOpaqueGraphs, -1, fmt::format("{} replays", replays), replays);
+  }
+
+  std::size_t AddHostEvent(TimeNs start, DurationNs duration, StringId name, StringId category,
+                           ThreadId thread, HostEventKind kind) {
+    auto& events = store_.host_events;
+    const std::size_t event = AppendUnknown(events);
+    events.start.MutablePending(event) = start;
+    events.duration.MutablePending(event) = duration;
+    events.name.MutablePending(event) = name;
+    events.category.MutablePending(event) = category;
+    events.thread.MutablePending(event) = thread;
+    events.kind.MutablePending(event) = kind;
+    return event;
+  }
+
+  /// A function of CUDA by its name in the file.
+  struct Function {
+    StringId name;
+    HostEventKind kind = HostEventKind::kOther;
+    bool allocates = false;
+  };
+
+  const Function& FunctionOf(StringId written) {
+    if (written.index() >= functions_.size()) functions_.resize(written.index() + 1);
+    if (!functions_[written.index()].name.valid()) {
+      const std::string_view name = FunctionName(store_.Text(written));
+      Function function = {store_.strings.Intern(name), HostEventKind::kRuntimeCall, false};
+      // cuLaunchKernel and the like; cudaLaunchKernel, cublas... and cusparse... are libraries'.
+      if (name.starts_with("cu") && name.size() > 2 && name[2] >= 'A' && name[2] <= 'Z')
+        function.kind = HostEventKind::kDriverCall;
+      function.allocates = name.find("Malloc") != std::string_view::npos ||
+                           name.find("MemAlloc") != std::string_view::npos ||
+                           name.find("Free") != std::string_view::npos;
+      functions_[written.index()] = function;
+    }
+    return functions_[written.index()];
+  }
+
+  void ReadCalls(std::string_view table) {
+    static constexpr std::string_view kColumns[] = {"start",         "end",    "globalTid",
+                                                    "correlationId", "nameId", "name"};
+    const StringId runtime = store_.strings.Intern("cuda_runtime");
+    const StringId driver = store_.strings.Intern("cuda_driver");
+    ForEach(table, kColumns, 2, [&](const RowScan& row) {
+      ++store_.metadata.events;
+      const std::optional<TimeNs> start = TimeAt(row, 0, table);
+      if (!start) return;
+      StringId name = NameAt(row, 4);
+      if (!name.valid()) name = NameAt(row, 5);
+      const Function function = FunctionOf(NameOr(name, "(unnamed call)", table));
+      const std::int64_t global = row.Integer(2, kUnknown);
+      const ThreadId thread = tracks_.ThreadOf(global);
+      const std::size_t event = AddHostEvent(
+          *start, DurationTo(row, 1, *start, table), function.name,
+          function.kind == HostEventKind::kDriverCall ? driver : runtime, thread, function.kind);
+      const std::int64_t correlation = row.Integer(3, 0);
+      if (correlation == 0) return;
+      store_.host_events.correlation.MutablePending(event) = correlation;
+      if (function.allocates)
+        allocating_[{global == kUnknown ? 0 : PidOf(global), correlation}] = thread;
+    });
+  }
+
+  void ReadSyncs() {
+    static constexpr std::string_view kColumns[] = {"start",     "end",      "deviceId",
+                                                    "contextId", "streamId", "correlationId",
+                                                    "globalPid", "syncType"};
+    ForEach(kSyncs, kColumns, 2, [&](const RowScan& row) {
+      ++store_.metadata.events;
+      const std::optional<TimeNs> start = TimeAt(row, kStart, kSyncs);
+      if (!start) return;
+      const std::int64_t stream = row.Integer(kStream, -1);
+      const std::int64_t global = row.Integer(kPid, kUnknown);
+      auto& syncs = store_.syncs;
+      const std::size_t sync = AppendUnknown(syncs);
+      syncs.start.MutablePending(sync) = *start;
+      syncs.duration.MutablePending(sync) = DurationTo(row, kEndTime, *start, kSyncs);
+      syncs.kind.MutablePending(sync) = SyncKindOfType(row.Integer(kOwn, 0));
+      // Of events and contexts, the stream is a number that no stream has.
+      if (stream >= 0 && stream < std::numeric_limits<std::uint32_t>::max() &&
+          row.Integer(kDevice, -1) >= 0) {
+        syncs.stream.MutablePending(sync) =
+            tracks_.StreamOf(global == kUnknown ? 0 : PidOf(global), row.Integer(kDevice, -1),
+                             row.Integer(kContext, -1), stream);
+      }
+      if (const std::int64_t correlation = row.Integer(kCorrelation, 0); correlation != 0)
+        syncs.correlation.MutablePending(sync) = correlation;
+    });
+  }
+
+  void ReadNvtx() {
+    static constexpr std::string_view kColumns[] = {"start",  "end",       "eventType", "text",
+                                                    "textId", "globalTid", "domainId"};
+    operator_category_ = store_.strings.Intern("cpu_op");
+    range_category_ = store_.strings.Intern("user_annotation");
+    mark_category_ = store_.strings.Intern("nvtx");
+    ForEach(kNvtx, kColumns, 1, [&](const RowScan& row) { AddNvtx(row); });
+  }
+
+  void AddNvtx(const RowScan& row) {
+    // PyTorch numbers operators in the text, so that each is another: those are not kept.
+    const std::string_view text = row.IsText(3) ? row.Text(3) : texts_.TextOf(row.Integer(4, -1));
+    const std::int64_t global = row.Integer(5, kUnknown);
+    const std::int64_t domain = row.Integer(6, 0);
+    const std::int64_t pid = global == kUnknown ? 0 : PidOf(global);
+    const bool ends = row.Integer(1, kUnknown) != kUnknown;
+    const auto type = static_cast<NvtxType>(
+        std::clamp<std::int64_t>(row.Integer(2, ends ? 59 : 34), 0, UINT8_MAX));
+    switch (type) {
+      case NvtxType::kDomainCreate:
+        if (!text.empty()) domains_[{pid, domain}] = store_.strings.Intern(text);
+        return;
+      case NvtxType::kThreadName:
+        if (!text.empty()) thread_names_.emplace_back(global, store_.strings.Intern(text));
+        return;
+      case NvtxType::kCategory:
+      case NvtxType::kDomainDestroy:
+        return;
+      default:
+        break;
+    }
+    ++store_.metadata.events;
+    if (type == NvtxType::kPop || type == NvtxType::kEnd) {
+      store_.log.Add(ImportIssue::kUnmatchedEnd, -1, std::string(kNvtx));
+      return;
+    }
+    const std::optional<TimeNs> start = TimeAt(row, 0, kNvtx);
+    if (!start) return;
+    const auto name_of = [&](std::string_view name) {
+      return store_.strings.Intern(name.empty() ? "(unnamed range)" : name);
+    };
+    const bool any_thread = type == NvtxType::kStartEnd || type == NvtxType::kStart;
+    // Ranges that begin and end on any thread do not nest, so they have a track of their own.
+    const ThreadId thread =
+        any_thread ? tracks_.TrackOf(global, "NVTX start-end ranges") : tracks_.ThreadOf(global);
+    if (type == NvtxType::kMark) {
+      auto& instants = store_.instants;
+      const std::size_t instant = AppendUnknown(instants);
+      instants.time.MutablePending(instant) = *start;
+      instants.name.MutablePending(instant) = name_of(text);
+      instants.category.MutablePending(instant) = mark_category_;
+      instants.thread.MutablePending(instant) = thread;
+      last_ = std::max(last_, *start);
+      return;
+    }
+    const std::optional<OperatorRange> op = ParseOperatorRange(text);
+    const bool is_half = type == NvtxType::kPush || type == NvtxType::kStart || !ends;
+    const std::size_t event =
+        AddHostEvent(*start, is_half ? DurationNs(0) : DurationTo(row, 1, *start, kNvtx),
+                     name_of(op ? op->name : text), op ? operator_category_ : range_category_,
+                     thread, op ? HostEventKind::kOperator : HostEventKind::kAnnotation);
+    if (is_half) unfinished_.push_back(event);
+    auto& events = store_.host_events;
+    if (op) {
+      events.sequence.MutablePending(event) = op->sequence;
+      events.external_id.MutablePending(event) = op->id;
+      if (op->sizes.empty()) return;
+      shapes_.assign("\"Input Dims\": ").append(op->sizes);
+      events.args.MutablePending(event) = store_.strings.Intern(shapes_);
+      return;
+    }
+    has_profiler_steps_ = has_profiler_steps_ || text.starts_with("ProfilerStep#");
+    if (const std::optional<StepWord> step = NumberedStep(text))
+      steps_[static_cast<std::size_t>(*step)].push_back(event);
+    if (domain != 0) in_domains_.push_back({event, {pid, domain}});
+  }
+
+  void ReadOsCalls() {
+    static constexpr std::string_view kColumns[] = {"start", "end", "globalTid", "nameId"};
+    const StringId category = store_.strings.Intern("osrt");
+    ForEach(kOsCalls, kColumns, 2, [&](const RowScan& row) {
+      ++store_.metadata.events;
+      const std::optional<TimeNs> start = TimeAt(row, 0, kOsCalls);
+      if (!start) return;
+      AddHostEvent(*start, DurationTo(row, 1, *start, kOsCalls),
+                   NameOr(NameAt(row, 3), "(unnamed call)", kOsCalls), category,
+                   tracks_.ThreadOf(row.Integer(2, kUnknown)), HostEventKind::kOther);
+    });
+  }
+
+  /// Allocations and frees of device memory. What stays allocated is summed up in order of time.
+  void ReadMemory() {
+    static constexpr std::string_view kColumns[] = {
+        "start",   "globalPid",           "deviceId",     "address", "bytes",
+        "memKind", "memoryOperationType", "correlationId"};
+    struct Record {
+      TimeNs time;
+      std::int64_t address, bytes;
+      DeviceId device;
+      ThreadId thread;
+    };
+    std::vector<Record> records;
+    ForEach(kMemory, kColumns, 1, [&](const RowScan& row) {
+      ++store_.metadata.events;
+      const std::optional<TimeNs> time = TimeAt(row, 0, kMemory);
+      const std::int64_t bytes = row.Integer(4, kUnknown);
+      if (!time || bytes < 0 || bytes > kFurthest) return;
+      if (row.Integer(5, kFirstDeviceKind) < kFirstDeviceKind) return;  // Of the host.
+      const std::int64_t global = row.Integer(1, kUnknown);
+      const std::int64_t pid = global == kUnknown ? 0 : PidOf(global);
+      const auto call = allocating_.find({pid, row.Integer(7, 0)});
+      const bool is_free = row.Integer(6, 0) != 0;
+      records.push_back(
+          {*time, row.Integer(3, kUnknown), is_free ? -bytes : bytes,
+           tracks_.DeviceOf(pid, row.Integer(2, 0)),
+           call != allocating_.end() ? call->second : tracks_.TrackOf(global, "GPU memory")});
+    });
+    std::stable_sort(records.begin(), records.end(),
+                     [](const Record& a, const Record& b) { return a.time < b.time; });
+    std::map<DeviceId, std::int64_t> totals;
+    for (const Record& record : records) {
+      std::int64_t& total = totals[record.device];
+      // What was allocated before the recording is freed in it, too.
+      total = std::clamp<std::int64_t>(total + record.bytes, 0, kFurthest);
+      auto& rows = store_.memory_events;
+      const std::size_t at = AppendUnknown(rows);
+      rows.time.MutablePending(at) = record.time;
+      rows.thread.MutablePending(at) = record.thread;
+      rows.address.MutablePending(at) = record.address;
+      rows.bytes.MutablePending(at) = record.bytes;
+      rows.total_reserved_bytes.MutablePending(at) = total;
+      rows.device_type.MutablePending(at) = 1;
+      rows.device.MutablePending(at) = Fit32(store_.devices.ordinal.Pending(record.device.index()));
+    }
+  }
+
+  void ReadMetrics() {
+    static constexpr std::string_view kOfMetric[] = {"metricId", "metricName", "typeId"};
+    std::map<std::pair<std::int64_t, std::int64_t>, StringId> names;  // By type and metric.
+    ForEach("TARGET_INFO_GPU_METRICS", kOfMetric, 2, [&](const RowScan& row) {
+      const std::int64_t metric = row.Integer(0, kUnknown);
+      if (const StringId name = NameAt(row, 1); name.valid()) {
+        names[{row.Integer(2, kUnknown), metric}] = name;
+        names.try_emplace({kUnknown, metric}, name);
+      }
+    });
+    static constexpr std::string_view kColumns[] = {"timestamp", "typeId", "metricId", "value"};
+    ForEach(kMetrics, kColumns, 1, [&](const RowScan& row) {
+      ++store_.metadata.events;
+      const std::optional<TimeNs> time = TimeAt(row, 0, kMetrics);
+      const double value = row.Number(3, std::numeric_limits<double>::quiet_NaN());
+      if (!time || !(std::abs(value) <= std::numeric_limits<double>::max())) return;
+      const std::int64_t type = row.Integer(1, kUnknown), metric = row.Integer(2, kUnknown);
+      auto name = names.find({type, metric});
+      if (name == names.end()) name = names.find({kUnknown, metric});
+      if (name == names.end()) {
+        store_.log.Add(ImportIssue::kMissingName, -1, std::string(kMetrics));
+        return;
+      }
+      // The low byte of the type is the number of the GPU.
+      const std::int64_t gpu = type == kUnknown ? 0 : type & 0xFF;
+      auto& counters = store_.counters;
+      const std::size_t at = AppendUnknown(counters);
+      counters.time.MutablePending(at) = *time;
+      counters.name.MutablePending(at) = name->second;
+      counters.series.MutablePending(at) = store_.strings.Intern(fmt::format("GPU {}", gpu));
+      if (store_.Text(name->second).find('%') != std::string_view::npos)
+        counters.unit.MutablePending(at) = store_.strings.Intern("%");
+      counters.thread.MutablePending(at) = tracks_.TrackOf(kUnknown, "GPU metrics");
+      counters.value.MutablePending(at) = value;
+    });
+  }
+
+  void ReadNames() {
+    for (const auto& [global, name] : thread_names_) tracks_.NameThread(global, name);
+    static constexpr std::string_view kOfThread[] = {"globalTid", "nameId"};
+    ForEach("ThreadNames", kOfThread, 2, [&](const RowScan& row) {
+      if (const StringId name = NameAt(row, 1); name.valid())
+        tracks_.NameThread(row.Integer(0, kUnknown), name);
+    });
+    static constexpr std::string_view kOfProcess[] = {"globalPid", "pid", "name"};
+    ForEach("PROCESSES", kOfProcess, 0, [&](const RowScan& row) {
+      const std::int64_t global = row.Integer(0, kUnknown);
+      if (const StringId name = NameAt(row, 2); name.valid())
+        tracks_.NameProcess(row.Integer(1, global == kUnknown ? -1 : PidOf(global)), name);
+    });
+  }
+
+  void ReadDiagnostics() {
+    static constexpr std::string_view kColumns[] = {"severity", "text"};
+    constexpr std::int64_t kWarning = 2;
+    constexpr std::size_t kLongest = 200;
+    std::int64_t count = 0;
+    std::string first;
+    ForEach("DIAGNOSTIC_EVENT", kColumns, 2, [&](const RowScan& row) {
+      if (row.Integer(0, 0) < kWarning) return;
+      if (++count == 1) first = row.Text(1).substr(0, kLongest);
+    });
+    while (!first.empty() && (IsSpace(first.back()) || first.back() == '.')) first.pop_back();
+    if (count > 0) store_.log.Add(ImportIssue::kCollectionProblem, -1, first, count);
+  }
+
+  /// Ranges without an end go on to the end of the trace.
+  void CloseRanges() {
+    for (const std::size_t event : unfinished_) {
+      const TimeNs start = store_.host_events.start.Pending(event);
+      store_.host_events.duration.MutablePending(event) = std::max(last_, start) - start;
+      store_.log.Add(ImportIssue::kUnfinishedSpan, -1, std::string(kNvtx));
+    }
+  }
+
+  void NameDomains() {
+    std::map<std::pair<std::int64_t, std::int64_t>, StringId> members;
+    for (const auto& [key, name] : domains_)
+      members[key] = store_.strings.Intern(TextMember("domain", store_.Text(name)));
+    for (const auto& [event, key] : in_domains_) {
+      if (const auto it = members.find(key); it != members.end())
+        store_.host_events.args.MutablePending(event) = it->second;
+    }
+  }
+
+  /// Numbered ranges are the steps of a loop, where PyTorch's profiler did not mark them.
+  void MarkSteps() {
+    constexpr std::size_t kFewest = 2;
+    if (has_profiler_steps_) return;
+    for (const std::vector<std::size_t>& of_word : steps_) {
+      if (of_word.size() < kFewest) continue;
+      const StringId category = store_.strings.Intern("step");
+      for (const std::size_t event : of_word)
+        store_.host_events.category.MutablePending(event) = category;
+      return;
+    }
+  }
+
+  void TellMissing() {
+    std::string kinds;
+    for (const Collectable& kind : kCollectable) {
+      const bool whole_graphs = kind.table == kKernels && database_.Find(kGraphs) != nullptr;
+      if (database_.Find(kind.table) != nullptr || whole_graphs) continue;
+      kinds += fmt::format("{}{} ({})", kinds.empty() ? "" : ", ", kind.what, kind.flag);
+    }
+    if (!kinds.empty())
+      store_.log.Add(ImportIssue::kNotCollected, -1, "nsys profile brings them: " + kinds);
+  }
+
+  const Database& database_;
+  const ReadOptions& options_;
+  TraceStore& store_;
+  Tracks tracks_;
+  Texts texts_;
+  TimeNs last_ = TimeNs(std::numeric_limits<std::int64_t>::min() / 4);
+
+  std::vector<Function> functions_;  ///< By string of the store.
+  /// Threads of calls that allocate or free, by process and correlation.
+  std::map<std::pair<std::int64_t, std::int64_t>, ThreadId> allocating_;
+
+  StringId operator_category_, range_category_, mark_category_;
+  std::string shapes_;  ///< Scratch.
+  bool has_profiler_steps_ = false;
+  std::array<std::vector<std::size_t>, kStepWords> steps_;  ///< Numbered ranges, by word.
+  std::vector<std::size_t> unfinished_;
+  std::map<std::pair<std::int64_t, std::int64_t>, StringId> domains_;  ///< By process and number.
+  std::vector<std::pair<std::size_t, std::pair<std::int64_t, std::int64_t>>> in_domains_;
+  std::vector<std::pair<std::int64_t, StringId>> thread_names_;
+};
+
+}  // namespace
+
+Status Read(const Database& database, const std::string& path, const ReadOptions& options,
+            TraceStore& store) try {
+  DatabaseReading reading(database, options, store);
+  if (Status status = reading.Run(path); !status.ok()) return status;
+  store.metadata.format = kNsightFormat;
+  store.metadata.file_bytes = database.bytes();
+  store.Freeze(options.threads);
+  return Status::Ok();
+} catch (const std::bad_alloc&) {
+  return Status::Internal(
+      path + ": out of memory while reading; the trace needs about 120 bytes an event");
+}
+
+}  // namespace headroom::nsight

@@ -1,0 +1,58 @@
+#include "ingest/nsight/nvtx_names.h"
+
+#include <gtest/gtest.h>
+
+namespace headroom::nsight {
+namespace {
+
+TEST(NvtxNames, OperatorsOfPyTorch) {
+  const auto op =
+      ParseOperatorRange("aten::mm, seq = 12, op_id = 5, sizes = [[8, 4], []], input_op_ids = []");
+  ASSERT_TRUE(op);
+  EXPECT_EQ(op->name, "aten::mm");
+  EXPECT_EQ(op->sequence, 12);
+  EXPECT_EQ(op->id, 5);
+  EXPECT_EQ(op->sizes, "[[8, 4], []]");
+
+  const auto without_id = ParseOperatorRange("MmBackward0, seq = 3");
+  ASSERT_TRUE(without_id);
+  EXPECT_EQ(without_id->name, "MmBackward0");
+  EXPECT_EQ(without_id->id, kUnknown);
+
+  EXPECT_EQ(ParseOperatorRange("aten::relu_")->sequence, kUnknown);
+  EXPECT_FALSE(ParseOperatorRange("train step"));
+  EXPECT_FALSE(ParseOperatorRange(""));
+  EXPECT_FALSE(ParseOperatorRange(", seq = 4"));
+}
+
+TEST(NvtxNames, SizesThatAreNoListsOfIntegersAreLeftOut) {
+  const auto sizes = [](std::string_view text) {
+    return ParseOperatorRange(std::string("aten::mm, sizes = ").append(text))->sizes;
+  };
+  EXPECT_EQ(sizes("[1, [2]]"), "[1, [2]]");
+  EXPECT_EQ(sizes("[1, \"x\"]"), "");
+  EXPECT_EQ(sizes("[1, 2"), "");
+  EXPECT_EQ(sizes("]"), "");
+  EXPECT_EQ(sizes("12"), "");
+}
+
+TEST(NvtxNames, NumberedSteps) {
+  for (const char* name : {"step 12", "Step#3", "train_step_7", "training step 7", "global_step=1"})
+    EXPECT_EQ(NumberedStep(name), StepWord::kStep) << name;
+  for (const char* name : {"iteration 12", "iter12", "Iter: 4"})
+    EXPECT_EQ(NumberedStep(name), StepWord::kIteration) << name;
+  EXPECT_EQ(NumberedStep("batch 2"), StepWord::kBatch);
+  for (const char* name : {"step", "layer 3", "12", "", "time step of 4", "step 4 of 5 forward"})
+    EXPECT_FALSE(NumberedStep(name)) << name;
+}
+
+TEST(NvtxNames, FunctionsWithoutTheirVersion) {
+  EXPECT_EQ(FunctionName("cudaLaunchKernel_v7000"), "cudaLaunchKernel");
+  EXPECT_EQ(FunctionName("cudaLaunchKernel_ptsz_v7000"), "cudaLaunchKernel");
+  EXPECT_EQ(FunctionName("cuMemcpyDtoH_v2"), "cuMemcpyDtoH_v2");
+  EXPECT_EQ(FunctionName("cuLaunchKernel"), "cuLaunchKernel");
+  EXPECT_EQ(FunctionName("_v7000"), "");
+}
+
+}  // namespace
+}  // namespace headroom::nsight

@@ -1,0 +1,103 @@
+#include "ingest/nsight/open_database.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/atomic_file.h"
+
+namespace headroom::nsight {
+namespace {
+
+/// Whether SQLite can open the path itself.
+bool IsPlainDatabase(const std::string& path) {
+  struct stat info = {};
+  if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) return false;
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return false;
+  char head[16];
+  const ssize_t n = pread(descriptor, head, sizeof(head), 0);
+  close(descriptor);
+  return n == sizeof(head) && LooksLikeDatabase({head, sizeof(head)});
+}
+
+/// A file in the folder for temporary ones, removed when this goes.
+class TemporaryFile {
+ public:
+  TemporaryFile() {
+    const char* const folder = std::getenv("TMPDIR");
+    path_ =
+        fmt::format("{}/headroom-XXXXXX", folder != nullptr && *folder != '\0' ? folder : "/tmp");
+    descriptor_ = mkostemp(path_.data(), O_CLOEXEC);
+    if (descriptor_ < 0) error_ = errno;
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  ~TemporaryFile() {
+    if (descriptor_ < 0) return;
+    close(descriptor_);
+    Remove();
+  }
+
+  /// Writes all of a stream.
+  Status Fill(ByteSource& bytes) {
+    std::vector<char> buffer(std::size_t{1} << 20);
+    for (std::size_t got = buffer.size(); got == buffer.size();) {
+      const Result<std::size_t> n = bytes.Read(std::span(buffer));
+      if (!n.ok()) return n.status();
+      got = n.value();
+      if (error_ == 0) error_ = WriteAll(descriptor_, {buffer.data(), got});
+      if (error_ != 0) {
+        return Status::Internal(
+            fmt::format("{}: cannot write the database that is unpacked to be read: {}; make room, "
+                        "or name another folder with TMPDIR",
+                        path_, std::strerror(error_)));
+      }
+    }
+    return Status::Ok();
+  }
+  /// Takes its name away; who has it open may go on.
+  void Remove() {
+    if (!std::exchange(removed_, true)) unlink(path_.c_str());
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+  int descriptor_ = -1;
+  int error_ = 0;
+  bool removed_ = false;
+};
+
+}  // namespace
+
+Status ReadFile(const std::string& path, ByteSource& bytes, std::int64_t max_text_bytes,
+                const ReadOptions& options, TraceStore& store) {
+  if (IsPlainDatabase(path)) {
+    const Result<Database> database = Database::Open(path, path, max_text_bytes);
+    return database.ok() ? Read(database.value(), path, options, store) : database.status();
+  }
+  TemporaryFile file;
+  if (Status status = file.Fill(bytes); !status.ok()) return status;
+  const Result<Database> database = Database::Open(file.path(), path, max_text_bytes);
+  file.Remove();
+  if (!database.ok()) return database.status();
+  if (!bytes.damage().empty())
+    store.log.Add(ImportIssue::kCutCompression, -1, std::string(bytes.damage()));
+  ReadOptions quiet = options;
+  quiet.progress = nullptr;  // It counts bytes of the compressed file, all of which are read.
+  Status status = Read(database.value(), path, quiet, store);
+  store.metadata.file_bytes = std::max(bytes.file_bytes(), bytes.file_bytes_read());
+  return status;
+}
+
+}  // namespace headroom::nsight
