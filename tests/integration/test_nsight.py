@@ -1,0 +1,178 @@
+"""SQLite exports of Nsight Systems: the same numbers as PyTorch's own trace, any version's form, and no damage that hurts.
+
+The databases are made (tests/nsight/export.py), not recorded.
+"""
+import gzip
+import json
+import os
+import random
+import shutil
+import sqlite3
+import subprocess
+import sys
+
+from integration import support
+
+sys.path.insert(0, str(support.ROOT / "tests/nsight"))
+import export  # noqa: E402
+
+TRACES = ("gpt2_fp32", "resnet50_amp-fp16", "bert_base_amp-bf16_attn-sdpa_opt-fused")
+# What does not depend on what the format lacks: types of operands, and the profiler's own events.
+SAME = ("gpu_time", "idle", "step_breakdown", "kernels", "classes", "syncs", "layers", "regions")
+
+
+def health(report):
+    return {issue["code"]: issue for issue in report["health"]["issues"]}
+
+
+class Nsight(support.ProgramTest):
+    def report(self, path, *arguments):
+        outcome = support.headroom("report", "--json", *arguments, path)
+        self.assertEqual(outcome.code, 0, str(outcome))
+        return outcome.json()
+
+    def drawn(self, form="2024.5", change=lambda made: None, steps=4):
+        made = export.drawn(steps)
+        change(made)
+        return made.write(self.scratch / "made.sqlite", form)
+
+    def change(self, path, *statements):
+        with sqlite3.connect(path) as database:
+            for statement in statements:
+                database.execute(statement)
+        database.close()
+        return path
+
+    def test_the_numbers_are_those_of_pytorchs_trace(self):
+        for name in TRACES:
+            source = support.data_file(f"h200/traces/{name}.json.gz")
+            with gzip.open(source) as file:
+                made = export.from_kineto(json.load(file))
+            theirs = self.report(source)
+            for form in ("2022.4", "2025.1"):
+                with self.subTest(name, form=form):
+                    ours = self.report(made.write(self.scratch / "made.sqlite", form))
+                    for key in SAME:
+                        self.assertEqual(ours[key], theirs[key], key)
+                    for step, other in zip(ours["steps"]["list"], theirs["steps"]["list"], strict=True):
+                        self.assertEqual({**step, "start_ms": 0}, {**other, "start_ms": 0})
+                    # Without the types of operands there are no FLOPs.
+                    untyped = [{**row, **dict.fromkeys(("flops", "bytes", "bound", "roofline_pct"))} for row in theirs["operators"]]
+                    self.assertEqual([{**row, **dict.fromkeys(("flops", "bytes", "bound", "roofline_pct"))} for row in ours["operators"]], untyped)
+
+    def test_every_form_says_the_same(self):
+        reports = {form: self.report(self.drawn(form)) for form in export.FORMS}
+        for form, report in reports.items():
+            with self.subTest(form):
+                self.assertEqual(report["steps"]["marker"], "step N")
+                self.assertEqual([step["index"] for step in report["steps"]["list"]], [0, 1, 2, 3])
+                self.assertEqual({kernel["name"]: kernel["count"] for kernel in report["kernels"]}["void gemm<float, 128>(float*)"], 4)
+                self.assertIn("aten::mm", {row["name"] for row in report["operators"]})
+                for key in ("gpu_time", "idle", "step_breakdown", "syncs"):
+                    if form != "2020.3":  # It does not name its GPU.
+                        self.assertEqual(report[key], reports["2024.5"][key], key)
+                self.assertIn("Not all CUDA events might have been collected", health(report)["collection-problem"]["detail"])
+        self.assertIn("no-device-properties", health(reports["2020.3"]))
+
+    def test_what_was_not_collected_is_named_with_its_flag(self):
+        def bare(made):
+            for table in ("OSRT_API", "CUDA_GPU_MEMORY_USAGE_EVENTS", "GPU_METRICS", "NVTX_EVENTS"):
+                made.rows[table].clear()
+        issues = health(self.report(self.drawn(change=bare)))
+        for flag in ("--trace=nvtx", "--trace=osrt", "--cuda-memory-usage=true", "--gpu-metrics-devices=all"):
+            self.assertIn(flag, issues["not-collected"]["detail"])
+        self.assertIn("emit_nvtx", issues["no-operators"]["detail"])
+
+    def test_whole_graphs(self):
+        def whole(made):
+            made.task("GRAPH_TRACE", 5_000_000, 5_100_000, pid=1000, device=0, stream=7, correlation=777, graphId=3)
+            made.call("cudaGraphLaunch_v10000", 4_990_000, 4_995_000, pid=1000, tid=1000, correlation=777)
+        report = self.report(self.drawn(change=whole))
+        self.assertIn("--cuda-graph-trace=node", health(report)["opaque-graphs"]["detail"])
+        self.assertIn("CUDA graph 3", {kernel["name"] for kernel in report["kernels"]})
+
+    def test_processes_that_count_their_gpus_differently(self):
+        def two(made):
+            made.gpus.append({**made.gpus[0], "id": 1})
+            made.processes[2000] = "python train.py"
+            for pid, gpu in ((1000, 0), (2000, 1)):
+                made.add("TARGET_INFO_CUDA_DEVICE", gpuId=gpu, cudaId=0, pid=pid)
+            made.kernel("other", 2_000_000, 2_100_000, pid=2000, device=0, stream=7, correlation=1)
+            made.call("cudaLaunchKernel_v7000", 1_990_000, 1_995_000, pid=2000, tid=2000, correlation=1)
+        report = self.report(self.drawn(change=two))
+        self.assertEqual([row["device"] for row in report["gpu_time"]], [0, 1])
+        self.assertNotIn("misplaced-task", health(report))
+
+    def test_forecasts(self):
+        source = support.data_file("h200/traces/gpt2_fp32.json.gz")
+        with gzip.open(source) as file:
+            made = export.from_kineto(json.load(file)).write(self.scratch / "made.sqlite")
+        forecasts = [support.headroom("whatif", "--json", "--no-local-state", path, "gpu-speed:factor=2") for path in (made, source)]
+        ours, theirs = (outcome.json()["scenarios"][0]["step_ms"] for outcome in forecasts)
+        self.assertAlmostEqual(ours["mid"], theirs["mid"], delta=0.01 * theirs["mid"])
+
+    def test_compressed_and_odd_names(self):
+        path = self.drawn()
+        expected = self.report(path)["gpu_time"]
+        odd = self.scratch / "a b?mode=rw#%41'\".sqlite"
+        shutil.copy(path, odd)
+        packed = self.scratch / "made.sqlite.gz"
+        packed.write_bytes(gzip.compress(path.read_bytes()))
+        folder = self.scratch / "room"
+        folder.mkdir(exist_ok=True)
+        for other in (odd, packed):
+            self.assertEqual(self.report(other)["gpu_time"], expected)
+        before = sorted(os.listdir(self.scratch))
+        outcome = subprocess.run([support.BINARY, "report", "--json", packed], env={**os.environ, "TMPDIR": str(folder)}, capture_output=True)
+        self.assertEqual((outcome.returncode, os.listdir(folder), sorted(os.listdir(self.scratch))), (0, [], before))
+        outcome = subprocess.run([support.BINARY, "report", packed], env={**os.environ, "TMPDIR": "/nonexistent"}, capture_output=True, text=True)
+        self.assertEqual(outcome.returncode, 4, outcome)
+        self.assertIn("TMPDIR", outcome.stderr)
+
+    def test_a_file_of_somebody_else_is_left_alone(self):
+        path = self.drawn()
+        before, entries = path.read_bytes(), sorted(os.listdir(self.scratch))
+        path.chmod(0o444)
+        self.report(path)
+        self.assertEqual((path.read_bytes(), sorted(os.listdir(self.scratch))), (before, entries))
+
+    def test_what_is_no_export(self):
+        for statements, says in {
+            ("CREATE TABLE runs (id)",): "none of Nsight Systems",
+            ("CREATE TABLE rocpd_op (id)",): "rocprofv3 --output-format",
+            ("CREATE TABLE x (id)", "CREATE VIEW NVTX_EVENTS AS SELECT * FROM x"): "none of Nsight Systems",
+        }.items():
+            path = self.scratch / "other.sqlite"
+            path.unlink(missing_ok=True)
+            self.assert_refused(support.headroom("report", self.change(path, *statements)), 3, says)
+
+    def test_damage_is_told_and_hurts_nobody(self):
+        path = self.drawn(steps=40)
+        whole = path.read_bytes()
+        chance = random.Random(1)
+        damaged = self.scratch / "damaged.sqlite"
+        kept = 0
+        for number in range(60):
+            data = bytearray(whole)
+            if number % 3 == 0:
+                del data[chance.randrange(100, len(data)):]
+            for _ in range(number % 3 * 8):
+                data[chance.randrange(100, len(data))] = chance.randrange(256)
+            damaged.write_bytes(data)
+            outcome = support.headroom("report", "--json", damaged)
+            self.assertIn(outcome.code, (0, 3), str(outcome))
+            if outcome.code:
+                self.assertIn("damaged.sqlite: ", outcome.message)
+                continue
+            kept += 1
+            if len(data) < len(whole):
+                self.assertIn("truncated", health(outcome.json()))
+        self.assertGreater(kept, 20)
+
+    def test_rows_of_no_sense(self):
+        path = self.change(self.drawn(), "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start = 'soon' WHERE rowid = 1",
+                           "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET \"end\" = 1 WHERE rowid = 2",
+                           "UPDATE CUPTI_ACTIVITY_KIND_RUNTIME SET nameId = 12345 WHERE rowid = 1",
+                           "UPDATE NVTX_EVENTS SET text = x'fffe00' WHERE rowid = 2")
+        issues = health(self.report(path))
+        self.assertLessEqual({"bad-time", "negative-duration", "missing-name"}, issues.keys())
