@@ -18,6 +18,7 @@
 #include "cli/data_command.h"
 #include "cli/diff_command.h"
 #include "cli/doctor_command.h"
+#include "cli/export_command.h"
 #include "cli/help.h"
 #include "cli/join_team.h"
 #include "cli/man_command.h"
@@ -29,6 +30,7 @@
 #include "cli/record_command.h"
 #include "cli/report_command.h"
 #include "cli/scale_command.h"
+#include "cli/slice_command.h"
 #include "cli/ui_command.h"
 #include "cli/whatif_command.h"
 
@@ -87,6 +89,8 @@ int Run(int argc, char** argv) {
   commands.push_back(std::make_unique<DiffCommand>(app));
   commands.push_back(std::make_unique<BaselineCommand>(app));
   commands.push_back(std::make_unique<MergeCommand>(app));
+  commands.push_back(std::make_unique<SliceCommand>(app));
+  commands.push_back(std::make_unique<ExportCommand>(app));
   commands.push_back(std::make_unique<RecordCommand>(app));
   commands.push_back(std::make_unique<MonitorCommand>(app));
   commands.push_back(std::make_unique<McpCommand>(app));

@@ -1,6 +1,7 @@
 #include "export/chrome_events.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -111,6 +112,7 @@ class EventWriter {
   }
 
   UsedNumbers Write() {
+    if (placing_.alone) NameAllTracks();
     WriteHostEvents();
     IndexCollectives();
     WriteGpuTasks();
@@ -126,10 +128,10 @@ class EventWriter {
     std::vector<std::string> rows;
     const auto& devices = store_.devices;
     for (std::size_t row = 0; row < devices.rows(); ++row) {
-      const auto number = devices_.find(devices.ordinal[row]);
-      if (number == devices_.end()) continue;
+      const std::int64_t number = DeviceNumber(devices.ordinal[row]);
+      if (number < 0) continue;
       Args members;
-      members.Integer("id", number->second);
+      members.Integer("id", number);
       members.Text("name", store_.Text(devices.name[row]));
       members.Integer("totalGlobalMem", devices.memory_bytes[row]);
       members.Integer("computeMajor", devices.compute_major[row]);
@@ -154,7 +156,7 @@ class EventWriter {
   /// What joins events of this trace, and of no other in the file: numbered anew, as the trace's
   /// own may be of any size.
   std::int64_t IdOf(std::int64_t own) {
-    if (own < 0) return own;  // kUnknown among them.
+    if (own < 0 || placing_.alone) return own;  // kUnknown among them.
     const auto [known, is_new] = ids_.try_emplace(own, used_.ids);
     if (is_new) ++used_.ids;
     return known->second;
@@ -171,6 +173,7 @@ class EventWriter {
 
   /// -1 where nothing happened.
   std::int64_t DeviceNumber(std::int64_t ordinal) const {
+    if (placing_.alone) return ordinal;
     const auto known = devices_.find(ordinal);
     return known == devices_.end() ? -1 : known->second;
   }
@@ -209,12 +212,45 @@ class EventWriter {
   }
 
   /// Numbers stay; what is none is a string, as it was.
-  std::string ThreadJson(ThreadId thread) const {
-    const std::string_view tid = store_.Text(store_.threads.tid[thread.index()]);
+  static std::string NumberOrString(std::string_view text) {
     std::int64_t number = 0;
-    const auto [end, error] = std::from_chars(tid.data(), tid.data() + tid.size(), number);
-    if (error == std::errc() && end == tid.data() + tid.size()) return fmt::format("{}", number);
-    return JsonString(tid);
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    const bool whole = error == std::errc() && end == text.data() + text.size();
+    std::string written = whole ? fmt::format("{}", number) : std::string();
+    return whole && written == text ? written : JsonString(text);
+  }
+  std::string ThreadJson(ThreadId thread) const {
+    return NumberOrString(store_.Text(store_.threads.tid[thread.index()]));
+  }
+
+  /// All of them, in order, so that those on which nothing is are read back, too.
+  void NameAllTracks() {
+    std::vector<bool> named(store_.processes.rows());
+    for (std::size_t row = 0; row < store_.threads.rows(); ++row) {
+      const std::size_t process = store_.threads.process[row].index();
+      const std::string track = fmt::format(
+          R"("pid":{},"tid":{})", NumberOrString(store_.Text(store_.processes.pid[process])),
+          ThreadJson(ThreadId(row)));
+      tracks_[row] = track;
+      const std::string_view labels = store_.Text(store_.processes.labels[process]);
+      const std::string_view name = store_.Text(store_.threads.name[row]);
+      if (!named[process]) {
+        named[process] = true;
+        if (const auto text = store_.processes.name[process]; text.valid()) {
+          Emit(R"({{"ph":"M","name":"process_name",{},"args":{{"name":{}}}}})", track,
+               JsonString(store_.Text(text)));
+        }
+        NameLabels(track, labels);
+      } else if (name.empty()) {
+        NameLabels(track, labels);  // Says nothing new, but that there is such a thread.
+      }
+      NameThread(track, name);
+    }
+  }
+
+  void NameLabels(const std::string& track, std::string_view labels) {
+    Emit(R"({{"ph":"M","name":"process_labels",{},"args":{{"labels":{}}}}})", track,
+         JsonString(labels));
   }
 
   void NameThread(const std::string& track, std::string_view name) {
@@ -238,13 +274,15 @@ class EventWriter {
 
   /// Of what has no track of its own.
   const std::string& Nowhere() {
+    if (nowhere_.empty() && placing_.alone) nowhere_ = R"("pid":0,"tid":-1)";
     if (nowhere_.empty()) nowhere_ = fmt::format(R"("pid":{},"tid":0)", ProcessNumber(""));
     return nowhere_;
   }
 
   std::int64_t OrdinalOf(StreamId stream) const {
     const DeviceId device = store_.streams.device[stream.index()];
-    return std::max<std::int64_t>(0, store_.devices.ordinal[device.index()]);
+    const std::int64_t ordinal = store_.devices.ordinal[device.index()];
+    return placing_.alone ? ordinal : std::max<std::int64_t>(0, ordinal);
   }
 
   /// Profilers give a GPU's number as the process of its tracks, and a stream's as the thread.
@@ -255,8 +293,10 @@ class EventWriter {
       const std::string tid = fmt::format("{}", store_.streams.number[stream.index()]);
       if (const auto row = thread_of_.find({pid, tid}); row != thread_of_.end())
         return track = Track(ThreadId(row->second));
-      track = fmt::format(R"("pid":{},"tid":{})", ProcessNumber(pid), tid);
-      NameThread(track, "stream " + tid);
+      track = fmt::format(R"("pid":{},"tid":{})",
+                          placing_.alone ? pid : fmt::format("{}", ProcessNumber(pid)), tid);
+      // A name would be that of a thread, which the trace does not have.
+      if (!placing_.alone) NameThread(track, "stream " + tid);
     }
     return track;
   }
@@ -264,9 +304,13 @@ class EventWriter {
   void Span(std::string_view category, std::string_view name, const std::string& track,
             TimeNs start, DurationNs duration, const Args& args) {
     // Drift is too small for a span's own length.
-    Emit(R"({{"ph":"X","cat":{},"name":{},{},"ts":{},"dur":{},"args":{{{}}}}})",
-         JsonString(category), JsonString(name), track, At(start), Us(duration.ns()),
-         args.members());
+    Emit(R"({{"ph":"X",{}"name":{},{},"ts":{},"dur":{},"args":{{{}}}}})", CategoryMember(category),
+         JsonString(name), track, At(start), Us(duration.ns()), args.members());
+  }
+
+  /// Profilers that have no categories leave them out, and then names tell what an event is.
+  static std::string CategoryMember(std::string_view category) {
+    return category.empty() ? std::string() : fmt::format(R"("cat":{},)", JsonString(category));
   }
 
   void WriteHostEvents() {
@@ -297,7 +341,7 @@ class EventWriter {
     if (known == collective_of_.end()) return;
     const auto& rows = store_.collectives;
     const std::size_t row = known->second;
-    args.Text("Collective name", store_.Text(rows.name[row]));
+    args.Add("Collective name", JsonString(store_.Text(rows.name[row])));
     args.Integer("In msg nelems", rows.in_elements[row]);
     args.Integer("Out msg nelems", rows.out_elements[row]);
     args.Integer("Group size", rows.group_size[row]);
@@ -344,7 +388,8 @@ class EventWriter {
       }
       args.Integer("wait_on_stream", rows.wait_on_stream[row]);
       args.Integer("wait_on_cuda_event_record_corr_id", IdOf(rows.wait_on_correlation[row]));
-      args.Text("cuda_sync_kind", NameOf(rows.kind[row]));
+      if (store_.Arg(rows.args[row], "cuda_sync_kind").empty())
+        args.Text("cuda_sync_kind", NameOf(rows.kind[row]));
       args.Rest(store_.Text(rows.args[row]));
       Span("cuda_sync", NameOf(rows.kind[row]), stream.valid() ? Track(stream) : Track(ThreadId()),
            rows.start[row], rows.duration[row], args);
@@ -354,12 +399,13 @@ class EventWriter {
   void WriteFlows() {
     const auto& rows = store_.flows;
     for (std::size_t row = 0; row < rows.rows(); ++row) {
-      if (rows.id[row] == kUnknown) continue;
+      const bool has_id = rows.id[row] != kUnknown;
+      if (!has_id && !placing_.alone) continue;
       const std::string category = JsonString(store_.Text(rows.category[row]));
       const char letter = LetterOf(rows.phase[row]);
-      Emit(R"({{"ph":"{}","cat":{},"name":{},"id":{},{},"ts":{}{}}})", letter, category, category,
-           IdOf(rows.id[row]), Track(rows.thread[row]), At(rows.time[row]),
-           letter == 'f' ? R"(,"bp":"e")" : "");
+      Emit(R"({{"ph":"{}","cat":{},"name":{},{}{},"ts":{}{}}})", letter, category, category,
+           has_id ? fmt::format(R"("id":{},)", IdOf(rows.id[row])) : "", Track(rows.thread[row]),
+           At(rows.time[row]), letter == 'f' ? R"(,"bp":"e")" : "");
     }
   }
 
@@ -367,8 +413,10 @@ class EventWriter {
     const auto& rows = store_.counters;
     for (std::size_t row = 0; row < rows.rows(); ++row) {
       if (!std::isfinite(rows.value[row])) continue;
-      Emit(R"({{"ph":"C","name":{},{},"ts":{},"args":{{{}:{}}}}})",
+      const std::string_view unit = store_.Text(rows.unit[row]);
+      Emit(R"({{"ph":"C","name":{},{},"ts":{},{}"args":{{{}:{}}}}})",
            JsonString(store_.Text(rows.name[row])), Track(rows.thread[row]), At(rows.time[row]),
+           unit.empty() ? "" : fmt::format(R"("unit":{},)", JsonString(unit)),
            JsonString(store_.Text(rows.series[row])), rows.value[row]);
     }
   }
@@ -437,6 +485,27 @@ TimeNs FirstTime(const TraceStore& store) {
   see(store.memory_events.time);
   see(store.instants.time);
   return first.ns() == INT64_MAX ? TimeNs(0) : first;
+}
+
+std::string HeaderOf(const TraceStore& store) {
+  const TraceMetadata& metadata = store.metadata;
+  std::string header = R"("schemaVersion":1,"displayTimeUnit":"ms")";
+  const auto add = [&](std::string_view key, std::int64_t value) {
+    header += fmt::format(",\"{}\":{}", key, value);
+  };
+  if (metadata.is_forecast) header += R"(,"headroom_scenario":"")";
+  if (metadata.base_time_ns) add("baseTimeNanoseconds", *metadata.base_time_ns);
+  if (metadata.cuda_driver_version) add("cuda_driver_version", *metadata.cuda_driver_version);
+  if (metadata.rank || metadata.world_size) {
+    Args members;
+    if (metadata.rank) members.Integer("rank", *metadata.rank);
+    if (metadata.world_size) members.Integer("world_size", *metadata.world_size);
+    header += fmt::format(",\"distributedInfo\":{{{}}}", members.members());
+  }
+  EventPlacing placing;
+  placing.alone = true;
+  return header + fmt::format(",\"deviceProperties\":[{}]",
+                              fmt::join(DevicePropertiesOf(store, placing), ",\n"));
 }
 
 std::vector<std::string> DevicePropertiesOf(const TraceStore& store, const EventPlacing& placing) {

@@ -19,6 +19,9 @@ struct EventPlacing {
   std::int64_t first_process = 0;  ///< Its processes and GPUs get numbers from here on, ...
   std::int64_t first_device = 0;   ///< ... its GPUs' own numbers from here on, ...
   std::int64_t first_id = 0;       ///< ... and what joins events (arrows, launches) from here on.
+  /// The trace is alone in its file: its numbers and names stay as they are, and the file reads
+  /// back as the same rows (docs/export.md says what is lost). The members above are not used.
+  bool alone = false;
 };
 
 /// What the next trace of the file has to leave free.
@@ -43,5 +46,9 @@ TimeNs FirstTime(const TraceStore& store);
 /// Rows of `deviceProperties` for its GPUs, each a JSON object, with the numbers that their events
 /// have; empty: it describes none.
 std::vector<std::string> DevicePropertiesOf(const TraceStore& store, const EventPlacing& placing);
+
+/// What a file that holds this trace alone says of it all, as members of the object around the
+/// events: devices, rank, driver, the clock's zero.
+std::string HeaderOf(const TraceStore& store);
 
 }  // namespace headroom

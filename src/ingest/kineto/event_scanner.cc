@@ -269,7 +269,9 @@ class Scanner {
         if (key == "dur") return &event.duration;
         return nullptr;
       case 4:
-        return key == "name" ? &event.name : nullptr;
+        if (key == "name") return &event.name;
+        if (key == "unit") return &event.unit;
+        return nullptr;
       default:
         return nullptr;
     }
@@ -455,7 +457,7 @@ constexpr auto kPowersOfTen = [] {
 void RawEvent::Clear() {
   for (const ArgMember& arg : args) arg_at[static_cast<std::size_t>(arg.key)] = 0;
   args.clear();
-  phase = category = name = process = thread = time = duration = id = Token();
+  phase = category = name = process = thread = time = duration = id = unit = Token();
 }
 
 ScanResult ScanEvent(std::string_view text, std::size_t at, RawEvent& event, std::size_t& next) {

@@ -420,7 +420,7 @@ void RowBuilder::AddCounter(const RawEvent& event, std::int64_t offset) {
     rows.name.push_back(name);
     const bool escaped = arg.key_text.find('\\') != std::string_view::npos;
     rows.series.push_back(ids_.Intern({arg.key_text, /*quoted=*/true, escaped}));
-    rows.unit.push_back(StringId::None());
+    rows.unit.push_back(event.unit.present() ? ids_.Intern(event.unit) : StringId::None());
     rows.thread.push_back(thread);
     rows.value.push_back(value);
     any = true;

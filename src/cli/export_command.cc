@@ -1,0 +1,188 @@
+#include "cli/export_command.h"
+
+#include <fmt/format.h>
+
+#include <sys/stat.h>
+#include <unistd.h>
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <thread>
+#include <utility>
+
+#include "analysis/format.h"
+#include "base/atomic_file.h"
+#include "cli/chosen_trace.h"
+#include "cli/file_report.h"
+#include "cli/help.h"
+#include "cli/output.h"
+#include "cli/ranks.h"
+#include "export/folded_stacks.h"
+#include "export/openmetrics.h"
+#include "export/table_csv.h"
+#include "export/written_trace.h"
+
+namespace headroom::cli {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  headroom export trace.json.gz --to perfetto -o trace.pftrace   for ui.perfetto.dev
+  headroom export run.pftrace --to chrome -o run.json.gz         for tools that read Kineto's JSON
+  headroom export trace.json.gz --to csv -o tables/              one CSV file a table
+  headroom export trace.json.gz --to csv --table gpu_tasks -o -  one table on stdout
+  headroom export trace.json.gz --to folded --folded gpu -o - | flamegraph.pl > gpu.svg
+  headroom export traces/ --to openmetrics -o job.prom           figures of the report, by rank
+
+docs/export.md says what each format holds, and what it cannot. Exit codes: 0 fine; 2 usage; 3 a
+file is unreadable or no trace; 4 cannot write, or internal error.
+)";
+
+const std::vector<std::string> kFormats = {"perfetto", "chrome", "csv", "folded", "openmetrics"};
+
+std::vector<std::string> TableWords() {
+  const std::vector<std::string_view> names = TableNames();
+  return {names.begin(), names.end()};
+}
+
+}  // namespace
+
+ExportCommand::ExportCommand(CLI::App& parent)
+    : threads_(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))) {
+  app_ = parent.add_subcommand("export", "A trace in the format of another tool");
+  app_->footer(kExamples);
+  app_->add_option("TRACE", traces_, "A trace file, or a folder of them")
+      ->required()
+      ->type_name("");
+  app_->add_option("--to", format_, "perfetto, chrome, csv, folded or openmetrics")
+      ->required()
+      ->type_name("FORMAT")
+      ->check(OneOf(kFormats));
+  app_->add_option("-o,--output", output_path_,
+                   "Write to FILE, whole or not at all (csv: into a folder); a trace is compressed "
+                   "where the name ends in .gz; - is stdout, for texts")
+      ->type_name("FILE")
+      ->required();
+  app_->add_option("--table", table_, "csv: only this table")
+      ->type_name("NAME")
+      ->check(OneOf(TableWords()));
+  app_->add_option("--folded", stack_time_,
+                   "folded: time of the host, or of the GPU by what launched it [host]")
+      ->type_name("host|gpu")
+      ->check(OneOf({"host", "gpu"}));
+  app_->add_option("--rank", rank_, "Of a folder or of a merged file: this rank")
+      ->type_name("R")
+      ->check(WholeNumber(0, INT32_MAX));
+  app_->add_option("--threads", threads_, "Threads that read a file [all]")
+      ->type_name("N")
+      ->check(WholeNumber(1, 1024));
+  app_->add_flag("-q,--quiet", quiet_, "No remarks on stderr");
+}
+
+Status ExportCommand::CheckFlags(const TraceFiles& files) const {
+  if (!table_.empty() && format_ != "csv")
+    return Status::Usage("--table is for --to csv: the other formats hold all of a trace");
+  if (app_->count("--folded") > 0 && format_ != "folded")
+    return Status::Usage("--folded says whose time --to folded counts");
+  const bool is_trace = format_ == "perfetto" || format_ == "chrome";
+  const bool is_folder = format_ == "csv" && table_.empty();
+  if (to_stdout() && (is_trace || is_folder)) {
+    return Status::Usage(fmt::format(
+        "-o -: --to {} writes {}; name it", format_,
+        is_folder ? "a folder of tables (one alone, --table NAME, can go to stdout)" : "a file"));
+  }
+  if (to_stdout()) return Status::Ok();
+  if (!is_folder) return RefuseToOverwrite("-o", output_path_, files.paths);
+  for (const std::string_view name : TableNames()) {
+    Status status =
+        RefuseToOverwrite("-o", fmt::format("{}/{}.csv", output_path_, name), files.paths);
+    if (!status.ok()) return status;
+  }
+  return Status::Ok();
+}
+
+Status ExportCommand::WriteTables(const TraceStore& store) const {
+  if (!table_.empty() && to_stdout()) {
+    std::string text;
+    WriteTableCsv(store, table_, [&](std::string_view piece) { text += piece; });
+    return WriteResult(std::move(text), output_path_);
+  }
+  const bool made = table_.empty() && mkdir(output_path_.c_str(), 0777) == 0;
+  if (table_.empty() && !made && errno != EEXIST) return CannotWrite(output_path_, errno);
+  Status status;
+  {
+    std::vector<AtomicFile> written;
+    for (const std::string_view name : TableNames()) {
+      if (!status.ok() || (!table_.empty() && name != table_)) continue;
+      Result<AtomicFile> file = AtomicFile::Create(
+          table_.empty() ? fmt::format("{}/{}.csv", output_path_, name) : output_path_);
+      if (!file.ok()) {
+        status = file.status();
+        break;
+      }
+      WriteTableCsv(store, name, [&](std::string_view piece) {
+        if (status.ok()) status = file.value().Append(piece);
+      });
+      if (status.ok()) status = file.value().Close();
+      written.push_back(std::move(file).value());
+    }
+    for (std::size_t i = 0; i < written.size() && status.ok(); ++i) status = written[i].Commit();
+  }
+  if (!status.ok() && made) rmdir(output_path_.c_str());  // Only if nothing is in it.
+  return status;
+}
+
+Status ExportCommand::WriteMetrics(const TraceFiles& files) const {
+  const Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
+  if (!knowledge.ok()) return knowledge.status();
+  FileRequest request;
+  request.open.threads = threads_;
+  request.progress = !quiet_;
+  ResourceLog log;
+  std::vector<TraceReport> reports;
+  Status failed;
+  for (std::size_t i = 0; i < files.paths.size(); ++i) {
+    FileResult file = ReportFile(files.paths[i], *knowledge.value(), request, log);
+    if (file.status.ok()) {
+      reports.push_back(std::move(*file.report));
+      continue;
+    }
+    if (!files.of_folder[i]) return file.status;
+    if (!quiet_) Remark(fmt::format("headroom: left out: {}\n", file.status.message()));
+    if (failed.ok()) failed = file.status;
+  }
+  if (reports.empty()) return failed;
+  if (Status status = AssignRanks(reports); !status.ok()) return status;
+  if (rank_) {
+    std::erase_if(reports, [&](const TraceReport& report) { return report.input.rank != rank_; });
+    if (reports.empty())
+      return Status::Usage(fmt::format("--rank {}: no trace is of this rank", *rank_));
+  }
+  return WriteResult(OpenMetricsText(reports), output_path_);
+}
+
+Status ExportCommand::Run() {
+  const Result<TraceFiles> files = FindTraceFiles(traces_);
+  if (!files.ok()) return files.status();
+  if (Status status = CheckFlags(files.value()); !status.ok()) return status;
+  if (format_ == "openmetrics") return WriteMetrics(files.value());
+  const Result<ChosenTrace> trace = OpenChosenTrace(files.value(), rank_, threads_, quiet_);
+  if (!trace.ok()) return trace.status();
+  const TraceStore& store = *trace.value().store;
+  if (format_ == "csv") return WriteTables(store);
+  if (format_ == "folded") {
+    const StackTime time = stack_time_ == "gpu" ? StackTime::kGpu : StackTime::kHost;
+    return WriteResult(FoldedStacks(store, time), output_path_);
+  }
+  const Result<std::int64_t> events = WriteTrace(
+      store, format_ == "chrome" ? TraceFormat::kChrome : TraceFormat::kPerfetto, output_path_);
+  if (!events.ok()) return events.status();
+  if (!quiet_) {
+    Remark(fmt::format("wrote {}: {} events\n", Printable(output_path_, CharsetOfEnvironment()),
+                       FormatCount(events.value())));
+  }
+  return Status::Ok();
+}
+
+}  // namespace headroom::cli

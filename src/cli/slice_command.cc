@@ -1,0 +1,171 @@
+#include "cli/slice_command.h"
+
+#include <fmt/format.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <memory>
+#include <string_view>
+#include <thread>
+
+#include "analysis/analyzed_trace.h"
+#include "analysis/format.h"
+#include "analysis/knowledge.h"
+#include "cli/chosen_trace.h"
+#include "cli/help.h"
+#include "cli/output.h"
+#include "cli/step_range.h"
+#include "export/chrome_events.h"
+#include "export/trace_part.h"
+#include "export/written_trace.h"
+
+namespace headroom::cli {
+namespace {
+
+constexpr const char* kSliceExamples = R"(Examples:
+  headroom slice trace.json.gz --steps 5:6 -o two.json.gz     two steps, and the one before them
+  headroom slice trace.json.gz --time 120:180 -o part.json    from 120 to 180 ms behind its first event
+  headroom slice merged.json.gz --rank 3 -o rank3.pftrace     one rank, in Perfetto's format
+
+The file is in Perfetto's format where its name ends in .pftrace, .perfetto-trace or .pb (or those and
+.gz), else in Chrome's. docs/export.md says what is kept. Exit codes: 0 fine; 2 usage; 3 a file is
+unreadable or no trace; 4 cannot write, or internal error.
+)";
+
+TraceFormat FormatOfName(std::string_view path) {
+  if (path.ends_with(".gz")) path.remove_suffix(3);
+  for (const std::string_view ending : {".pftrace", ".perfetto-trace", ".pb"}) {
+    if (path.ends_with(ending)) return TraceFormat::kPerfetto;
+  }
+  return TraceFormat::kChrome;
+}
+
+/// "A:B" in milliseconds from `zero` on; an end that is left out is open.
+Result<Interval> ParseTimes(std::string_view text, TimeNs zero) {
+  const Status wrong = Status::Usage(fmt::format(
+      "--time {}: give A:B, milliseconds behind the first event of the trace, e.g. 120:180.5; A: "
+      "and :B leave an end open",
+      Printable(text)));
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos || text.size() == 1) return wrong;
+  Interval window{TimeNs(INT64_MIN), TimeNs(INT64_MAX)};
+  const auto parse = [&](std::string_view part, TimeNs& time) {
+    if (part.empty()) return true;
+    constexpr double kMostMs = 1e12, kNsPerMs = 1e6;
+    double ms = 0;
+    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), ms);
+    if (error != std::errc() || end != part.data() + part.size() || !(ms >= 0 && ms <= kMostMs))
+      return false;
+    time = zero + DurationNs(std::llround(ms * kNsPerMs));
+    return true;
+  };
+  if (!parse(text.substr(0, colon), window.start) || !parse(text.substr(colon + 1), window.end) ||
+      window.start >= window.end) {
+    return wrong;
+  }
+  return window;
+}
+
+}  // namespace
+
+SliceCommand::SliceCommand(CLI::App& parent)
+    : threads_(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))) {
+  app_ = parent.add_subcommand("slice", "Some steps, a stretch or one rank of a trace, as a trace");
+  app_->footer(kSliceExamples);
+  app_->add_option("TRACE", traces_, "A trace file, or a folder of them")
+      ->required()
+      ->type_name("");
+  app_->add_option("--steps", steps_, "Steps A to B, by number, and the one before them")
+      ->type_name("A:B");
+  app_->add_option("--time", time_, "From A to B ms behind the first event")->type_name("A:B");
+  app_->add_option("--rank", rank_, "Of a folder or of a merged file: this rank")
+      ->type_name("R")
+      ->check(WholeNumber(0, INT32_MAX));
+  app_->add_option("--step-marker", step_marker_, "Annotation that begins each step [found]")
+      ->type_name("NAME");
+  app_->add_option("-o,--output", output_path_,
+                   "Write to FILE, whole or not at all; compressed where it ends in .gz")
+      ->type_name("FILE")
+      ->required();
+  app_->add_option("--threads", threads_, "Threads that read a file [all]")
+      ->type_name("N")
+      ->check(WholeNumber(1, 1024));
+  app_->add_flag("-q,--quiet", quiet_, "No remarks on stderr");
+}
+
+Result<Interval> SliceCommand::WindowOfSteps(const TraceStore& store) const {
+  const Result<StepRange> range = ParseStepRange(steps_);
+  if (!range.ok()) return range.status();
+  const Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
+  if (!knowledge.ok()) return knowledge.status();
+  AnalysisOptions options;
+  options.step_marker = step_marker_;
+  NameFacts names(store, *knowledge.value());
+  const Result<AnalyzedTrace> trace = AnalyzeTrace(store, *knowledge.value(), names, options);
+  if (!trace.ok()) return trace.status();
+  const std::vector<StepRow>& steps = trace.value().steps.steps.list;
+  const std::vector<Interval>& hosts = trace.value().steps.hosts;
+  std::optional<Interval> window;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (steps[i].index < range.value().first.value_or(INT64_MIN) ||
+        steps[i].index > range.value().last.value_or(INT64_MAX))
+      continue;
+    const Interval& begins = hosts[i == 0 ? 0 : i - 1];
+    if (!window) window = Interval{begins.start, hosts[i].end};
+    window->end = std::max(window->end, hosts[i].end);
+  }
+  if (window) return *window;
+  if (steps.empty()) {
+    return Status::Usage(
+        "--steps: the trace has no steps; name what begins one with --step-marker, or use --time");
+  }
+  return Status::Usage(fmt::format("--steps: no such step; the trace has steps {} to {}",
+                                   steps.front().index, steps.back().index));
+}
+
+Result<std::optional<Interval>> SliceCommand::Window(const TraceStore& store) const {
+  if (!steps_.empty()) {
+    const Result<Interval> window = WindowOfSteps(store);
+    if (!window.ok()) return window.status();
+    return std::optional(window.value());
+  }
+  if (time_.empty()) return std::optional<Interval>();
+  const Result<Interval> window = ParseTimes(time_, FirstTime(store));
+  if (!window.ok()) return window.status();
+  return std::optional(window.value());
+}
+
+Status SliceCommand::Run() {
+  if (!steps_.empty() && !time_.empty())
+    return Status::Usage("--steps and --time both say where to cut; give one of them");
+  if (steps_.empty() && time_.empty() && !rank_)
+    return Status::Usage("say what to keep: --steps A:B, --time A:B or --rank R");
+  const Result<TraceFiles> files = FindTraceFiles(traces_);
+  if (!files.ok()) return files.status();
+  if (output_path_ == "-") return Status::Usage("-o -: a trace goes to a file; name it");
+  if (Status status = RefuseToOverwrite("-o", output_path_, files.value().paths); !status.ok())
+    return status;
+  const Result<ChosenTrace> trace = OpenChosenTrace(files.value(), rank_, threads_, quiet_);
+  if (!trace.ok()) return trace.status();
+  const TraceStore& store = *trace.value().store;
+  const Result<std::optional<Interval>> window = Window(store);
+  if (!window.ok()) return window.status();
+  const std::unique_ptr<TraceStore> part = PartOf(store, {.window = window.value(), .rank = {}});
+  if (part->host_events.rows() + part->gpu_tasks.rows() == 0)
+    return Status::Usage(
+        "nothing was recorded there; `headroom report` says how long the trace is");
+  const Result<std::int64_t> events = WriteTrace(*part, FormatOfName(output_path_), output_path_);
+  if (!events.ok()) return events.status();
+  if (!quiet_) {
+    Remark(fmt::format("wrote {}: {} events, {} steps\n",
+                       Printable(output_path_, CharsetOfEnvironment()), FormatCount(events.value()),
+                       part->steps.rows()));
+  }
+  return Status::Ok();
+}
+
+}  // namespace headroom::cli

@@ -1,0 +1,35 @@
+// `headroom slice`: some steps, a stretch of time or one rank of a trace, as a trace.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/interval_set.h"
+#include "cli/subcommand.h"
+#include "store/trace_store.h"
+
+namespace headroom::cli {
+
+class SliceCommand : public Subcommand {
+ public:
+  explicit SliceCommand(CLI::App& parent);
+
+  const CLI::App& app() const override { return *app_; }
+  Status Run() override;
+
+ private:
+  Result<std::optional<Interval>> Window(const TraceStore& store) const;
+  /// From the beginning of the step before the first, with which the first one's time begins.
+  Result<Interval> WindowOfSteps(const TraceStore& store) const;
+
+  CLI::App* app_;
+  std::vector<std::string> traces_;
+  std::string steps_, time_, step_marker_, output_path_;
+  std::optional<std::int64_t> rank_;
+  int threads_;
+  bool quiet_ = false;
+};
+
+}  // namespace headroom::cli

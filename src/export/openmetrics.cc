@@ -1,0 +1,138 @@
+#include "export/openmetrics.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "report/escape.h"
+#include "report/json_writer.h"
+
+namespace headroom {
+namespace {
+
+std::string LabelText(std::string_view text) {
+  std::string out;
+  for (const char c : ValidUtf8(text)) {
+    if (c == '\\' || c == '"') {
+      out += '\\';
+      out += c;
+    } else if (c == '\n') {
+      out += "\\n";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+using Labels = std::vector<std::pair<std::string_view, std::string>>;
+
+/// Samples of one metric, of all files together as the format wants them.
+class MetricFamily {
+ public:
+  MetricFamily(std::string_view name, std::string_view unit, std::string_view help)
+      : name_(unit.empty() ? fmt::format("headroom_{}", name)
+                           : fmt::format("headroom_{}_{}", name, unit)),
+        head_(fmt::format("# TYPE {0} gauge\n{1}# HELP {0} {2}\n", name_,
+                          unit.empty() ? "" : fmt::format("# UNIT {} {}\n", name_, unit), help)) {}
+
+  void Add(const TraceReport& file, Labels labels, std::string_view value) {
+    std::vector<std::string> written;
+    if (file.input.rank) written.push_back(fmt::format("rank=\"{}\"", *file.input.rank));
+    for (const auto& [key, text] : labels)
+      written.push_back(fmt::format("{}=\"{}\"", key, LabelText(text)));
+    samples_ += fmt::format("{}{}{}{} {}\n", name_, written.empty() ? "" : "{",
+                            fmt::join(written, ","), written.empty() ? "" : "}", value);
+  }
+  void Seconds(const TraceReport& file, Labels labels, std::optional<DurationNs> time) {
+    if (time) Add(file, std::move(labels), DecimalOf(time->ns(), 9));
+  }
+  void Number(const TraceReport& file, Labels labels, std::optional<double> value) {
+    if (value) Add(file, std::move(labels), fmt::format("{}", *value));
+  }
+
+  std::string Text() const { return samples_.empty() ? std::string() : head_ + samples_; }
+
+ private:
+  std::string name_, head_, samples_;
+};
+
+constexpr double kPercent = 100;
+
+std::optional<double> Share(std::optional<double> percent) {
+  return percent ? std::optional(*percent / kPercent) : std::nullopt;
+}
+
+}  // namespace
+
+std::string OpenMetricsText(std::span<const TraceReport> files) {
+  MetricFamily steps("steps", "", "Steps in the trace.");
+  MetricFamily step("step", "seconds", "Step time, by statistic; steps that lost events left out.");
+  MetricFamily corrected("step_corrected", "seconds",
+                         "Median step without the cost of the profiler.");
+  MetricFamily overhead("profiler_overhead", "ratio",
+                        "Share of the median step that is the profiler's.");
+  MetricFamily gpu("gpu_time", "seconds", "Time of the steps on a GPU, by state.");
+  MetricFamily idle("gpu_idle", "seconds", "Idle time of a stream, by cause.");
+  MetricFamily throughput("samples_per_second", "", "Samples a second of this rank.");
+  MetricFamily finding("finding_share", "ratio", "Share of the step that a finding is about.");
+  MetricFamily issues("health_issue_count", "",
+                      "Events that damage in the trace affects, by issue.");
+  for (const TraceReport& file : files) {
+    steps.Add(file, {}, fmt::format("{}", file.steps.list.size()));
+    step.Seconds(file, {{"stat", "p50"}}, file.steps.p50);
+    step.Seconds(file, {{"stat", "mean"}}, file.steps.mean);
+    step.Seconds(file, {{"stat", "min"}}, file.steps.min);
+    step.Seconds(file, {{"stat", "max"}}, file.steps.max);
+    corrected.Seconds(file, {}, file.steps.corrected_p50);
+    overhead.Number(file, {}, Share(file.steps.profiler_overhead_pct));
+    for (const GpuTimeRow& row : file.gpu_time) {
+      const std::pair<std::string_view, DurationNs> kStates[] = {
+          {"span", row.span},
+          {"busy", row.busy},
+          {"compute", row.compute},
+          {"communication", row.communication},
+          {"memory", row.memory},
+          {"exposed_communication", row.exposed_communication},
+          {"exposed_memory", row.exposed_memory},
+          {"idle", row.idle}};
+      for (const auto& [state, time] : kStates) {
+        gpu.Seconds(file,
+                    {{"device", row.device ? fmt::format("{}", *row.device) : ""},
+                     {"state", std::string(state)}},
+                    time);
+      }
+    }
+    for (const IdleRow& row : file.idle) {
+      const auto number = [](std::optional<std::int64_t> value) {
+        return value ? fmt::format("{}", *value) : std::string();
+      };
+      const std::pair<std::string_view, DurationNs> kCauses[] = {
+          {"host_wait", row.host_wait}, {"kernel_wait", row.kernel_wait}, {"other", row.other}};
+      for (const auto& [cause, time] : kCauses) {
+        idle.Seconds(file,
+                     {{"device", number(row.device)},
+                      {"stream", number(row.stream)},
+                      {"cause", std::string(cause)}},
+                     time);
+      }
+    }
+    if (file.throughput) throughput.Number(file, {}, file.throughput->samples_per_s);
+    for (const Finding& row : file.findings)
+      finding.Number(file, {{"id", row.id}}, Share(row.share_pct));
+    for (const HealthIssue& row : file.health.issues)
+      issues.Add(file, {{"code", std::string(DocOf(row.issue).code)}},
+                 fmt::format("{}", row.count));
+  }
+  std::string text;
+  for (const MetricFamily* family :
+       {&steps, &step, &corrected, &overhead, &gpu, &idle, &throughput, &finding, &issues})
+    text += family->Text();
+  return text + "# EOF\n";
+}
+
+}  // namespace headroom

@@ -1,0 +1,49 @@
+#include "export/written_trace.h"
+
+#include <optional>
+#include <utility>
+
+#include "base/atomic_file.h"
+#include "base/gzip.h"
+#include "export/chrome_events.h"
+#include "export/perfetto_events.h"
+#include "export/trace_file.h"
+
+namespace headroom {
+namespace {
+
+Result<std::int64_t> WriteChromeTrace(const TraceStore& store, const std::string& path) {
+  Result<TraceFile> file = TraceFile::Create(path, HeaderOf(store));
+  if (!file.ok()) return file.status();
+  EventPlacing placing;
+  placing.alone = true;
+  const UsedNumbers used =
+      WriteChromeEvents(store, placing, [&](std::string_view event) { file.value().Add(event); });
+  if (const Status status = file.value().Commit(""); !status.ok()) return status;
+  return used.events;
+}
+
+Result<std::int64_t> WritePerfettoTrace(const TraceStore& store, const std::string& path) {
+  Result<AtomicFile> file = AtomicFile::Create(path);
+  if (!file.ok()) return file.status();
+  std::optional<GzipStream> gzip;
+  if (path.ends_with(".gz")) gzip.emplace();
+  Status status;
+  const std::int64_t events = WritePerfettoPackets(store, [&](std::string_view piece, bool last) {
+    if (status.ok()) status = file.value().Append(gzip ? gzip->Add(piece, last) : piece);
+  });
+  if (status.ok()) status = file.value().Close();
+  if (status.ok()) status = file.value().Commit();
+  if (!status.ok()) return status;
+  return events;
+}
+
+}  // namespace
+
+Result<std::int64_t> WriteTrace(const TraceStore& store, TraceFormat format,
+                                const std::string& path) {
+  return format == TraceFormat::kChrome ? WriteChromeTrace(store, path)
+                                        : WritePerfettoTrace(store, path);
+}
+
+}  // namespace headroom

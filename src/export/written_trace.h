@@ -1,0 +1,22 @@
+// A trace written as a file that reads back as the same rows.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/status.h"
+#include "store/trace_store.h"
+
+namespace headroom {
+
+enum class TraceFormat {
+  kChrome,    ///< JSON, as PyTorch's profiler writes it (chrome_events.h).
+  kPerfetto,  ///< Perfetto's protobuf (perfetto_events.h).
+};
+
+/// Whole or not there; compressed where `path` ends in ".gz". How many events were written.
+/// kInternal where it cannot be written. REQUIRES: `store` is frozen.
+Result<std::int64_t> WriteTrace(const TraceStore& store, TraceFormat format,
+                                const std::string& path);
+
+}  // namespace headroom
