@@ -68,7 +68,7 @@ enum class TrackDescriptorField : std::uint32_t {
   kCounter = 8,
   kStaticName = 10,
 };
-enum class ProcessDescriptorField : std::uint32_t { kPid = 1, kName = 6 };
+enum class ProcessDescriptorField : std::uint32_t { kPid = 1, kName = 6, kLabels = 8 };
 enum class ThreadDescriptorField : std::uint32_t {
   kPid = 1,
   kTid = 2,
@@ -100,6 +100,8 @@ enum class TrackEventField : std::uint32_t {
   kCounterValue = 30,
   kExtraCounterTracks = 31,
   kDoubleCounterValue = 44,
+  kFlowIds = 47,
+  kTerminatingFlowIds = 48,
   kExtraDoubleCounterTracks = 45,
   kExtraDoubleCounterValues = 46,
 };
@@ -114,6 +116,8 @@ enum class LegacyEventField : std::uint32_t {
   kNameIid = 1,
   kPhase = 2,
   kDurationUs = 3,
+  kUnscopedId = 6,
+  kBindToEnclosing = 12,
   kPid = 18,
   kTid = 19,
 };

@@ -58,6 +58,11 @@ class ProtobufWriter {
   }
 
   template <typename Field>
+  void Fixed64(Field field, std::uint64_t value) {
+    Double(field, std::bit_cast<double>(value));
+  }
+
+  template <typename Field>
   void Bytes(Field field, std::string_view value) {
     char bytes[2 * kMaxVarintBytes];
     char* end = PutVarint(bytes, FieldKey(field, WireType::kBytes));

@@ -1,7 +1,809 @@
 #include "export/perfetto_events.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/perfetto_fields.h"
+#include "base/protobuf_writer.h"
+#include "export/chrome_events.h"
+#include "ingest/category.h"
+#include "ingest/kineto/event_scanner.h"
+#include "report/escape.h"
+#include "store/args_text.h"
+
 namespace headroom {
-std::int64_t WritePerfettoPackets(const TraceStore&, const PacketSink& sink) {
-  sink({}, true);
-  return 0;
+namespace {
+
+using namespace perfetto;  // NOLINT(google-build-using-namespace): the field numbers.
+
+using TrackUuid = std::uint64_t;
+
+/// Arguments that come from columns, by the names that Kineto gives them.
+enum class ColumnArg : std::uint8_t {
+  kExternalId,
+  kCorrelation,
+  kSequence,
+  kForwardThread,
+  kPythonId,
+  kPythonParentId,
+  kEventIndex,
+  kRecordFunction,
+  kDevice,
+  kStream,
+  kRegisters,
+  kSharedMemory,
+  kOccupancy,
+  kGraphNode,
+  kBytes,
+  kGrid,
+  kBlock,
+  kCopy,
+  kCollectiveName,
+  kInElements,
+  kOutElements,
+  kGroupSize,
+  kDtype,
+  kProcessGroup,
+  kWaitOnStream,
+  kWaitOnCorrelation,
+  kAddress,
+  kMemoryBytes,
+  kTotalAllocated,
+  kTotalReserved,
+  kDeviceType,
+  kDeviceId,
+};
+constexpr std::array<std::string_view, 32> kColumnArgNames = {"External id",
+                                                              "correlation",
+                                                              "Sequence number",
+                                                              "Fwd thread id",
+                                                              "Python id",
+                                                              "Python parent id",
+                                                              "Ev Idx",
+                                                              "Record function id",
+                                                              "device",
+                                                              "stream",
+                                                              "registers per thread",
+                                                              "shared memory",
+                                                              "est. achieved occupancy %",
+                                                              "graph node id",
+                                                              "bytes",
+                                                              "grid",
+                                                              "block",
+                                                              "copy",
+                                                              "Collective name",
+                                                              "In msg nelems",
+                                                              "Out msg nelems",
+                                                              "Group size",
+                                                              "dtype",
+                                                              "Process Group Name",
+                                                              "wait_on_stream",
+                                                              "wait_on_cuda_event_record_corr_id",
+                                                              "Addr",
+                                                              "Bytes",
+                                                              "Total Allocated",
+                                                              "Total Reserved",
+                                                              "Device Type",
+                                                              "Device Id"};
+
+std::string_view CategoryName(GpuTaskKind kind) {
+  constexpr std::string_view kNames[] = {"kernel", "gpu_memcpy", "gpu_memset"};
+  return kNames[static_cast<std::size_t>(kind)];
 }
+
+std::string_view SyncName(SyncKind kind) {
+  constexpr std::string_view kNames[] = {"Context Sync", "Stream Sync", "Event Sync",
+                                         "Stream Wait Event", "Sync"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+/// As CopyKindOf() knows them again.
+std::string_view CopyText(CopyKind kind) {
+  constexpr std::string_view kNames[] = {"", "HtoD", "DtoH", "DtoD", "PtoP", "other"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+/// As our reader quotes a text, so that what it makes of the text is known.
+std::string Requoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
+std::optional<std::int32_t> ViewerNumber(std::string_view text) {
+  std::int32_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  // Viewers keep 0 for the idle process.
+  const bool is_number = error == std::errc() && end == text.data() + text.size() && number > 0;
+  return is_number ? std::optional(number) : std::nullopt;
+}
+
+/// Packets of one sequence: each event with the texts that are new in it.
+class PacketWriter {
+ public:
+  PacketWriter(const TraceStore& store, const PacketSink& sink)
+      : store_(store),
+        sink_(sink),
+        names_(store.strings.size()),
+        categories_(store.strings.size()),
+        arg_texts_(store.strings.size()) {}
+
+  /// A packet without an event; `fill(writer)` writes its fields.
+  template <typename Fill>
+  void Packet(std::uint32_t flags, Fill&& fill) {
+    ProtobufWriter writer(out_);
+    writer.Message(TraceField::kPacket, [&] {
+      writer.Varint(PacketField::kSequenceId, 1);
+      writer.Varint(PacketField::kSequenceFlags, flags);
+      std::forward<Fill>(fill)(writer);
+    });
+    HandOver(/*last=*/false);
+  }
+
+  // An event: Begin(), what it says, End().
+  void Begin() { event_.clear(); }
+  void Type(TrackEventType type) { Event().Varint(TrackEventField::kType, type); }
+  void On(TrackUuid track) { Event().Varint(TrackEventField::kTrack, track); }
+  void Name(StringId name) {
+    Event().Varint(TrackEventField::kNameIid, IidOf(name, InternedDataField::kEventNames, names_));
+  }
+  void Category(StringId category) {
+    if (category.valid() && !store_.Text(category).empty()) {
+      Event().Varint(TrackEventField::kCategoryIids,
+                     IidOf(category, InternedDataField::kCategories, categories_));
+    }
+  }
+  void Name(std::string_view name) { Event().Bytes(TrackEventField::kName, name); }
+  void Category(std::string_view category) {
+    Event().Bytes(TrackEventField::kCategories, category);
+  }
+  void Integer(ColumnArg arg, std::int64_t value) {
+    if (value != kUnknown) Number(arg, value);
+  }
+  void Integer(ColumnArg arg, std::int32_t value) {
+    if (value != kUnknown32) Number(arg, value);
+  }
+  void Text(ColumnArg arg, std::string_view text) {
+    const std::uint32_t name = ArgIid(arg);
+    ProtobufWriter event(event_);
+    event.Message(TrackEventField::kDebugAnnotations, [&] {
+      event.Varint(DebugAnnotationField::kNameIid, name);
+      event.Bytes(DebugAnnotationField::kString, text);
+    });
+  }
+  /// Arguments without a column, which repeat a lot.
+  void Rest(StringId args) {
+    if (!args.valid()) return;
+    std::string& encoded = arg_texts_[args.index()];
+    if (encoded.empty()) AppendMembers(store_.Text(args), encoded);
+    event_ += encoded;
+  }
+  void Members(std::string_view members) { AppendMembers(members, event_); }
+  ProtobufWriter Event() { return ProtobufWriter(event_); }
+  std::string& event() { return event_; }
+
+  void End(TimeNs time) {
+    ++events_;
+    ProtobufWriter writer(out_);
+    // The sequence, and that it needs what was interned: the same in every packet.
+    constexpr std::string_view kEveryPacket("\x50\x01\x68\x02", 4);
+    char key[2 * kMaxVarintBytes];
+    char stamp[2 * kMaxVarintBytes];
+    char* at = PutVarint(stamp, FieldKey(PacketField::kTimestamp, WireType::kVarint));
+    at = PutVarint(at, static_cast<std::uint64_t>(time.ns()));
+    const std::string_view stamped(stamp, static_cast<std::size_t>(at - stamp));
+    char head[2 * kMaxVarintBytes];
+    at = PutVarint(head, FieldKey(PacketField::kTrackEvent, WireType::kBytes));
+    at = PutVarint(at, event_.size());
+    const std::string_view event_head(head, static_cast<std::size_t>(at - head));
+    std::string interned;
+    if (!interned_.empty()) {
+      ProtobufWriter(interned).Bytes(PacketField::kInternedData, interned_);
+      interned_.clear();
+    }
+    at = PutVarint(key, FieldKey(TraceField::kPacket, WireType::kBytes));
+    at = PutVarint(at, kEveryPacket.size() + stamped.size() + interned.size() + event_head.size() +
+                           event_.size());
+    out_.append(key, at).append(kEveryPacket).append(stamped).append(interned);
+    out_.append(event_head).append(event_);
+    HandOver(/*last=*/false);
+  }
+
+  void Finish() { HandOver(/*last=*/true); }
+  std::int64_t events() const { return events_; }
+
+ private:
+  void HandOver(bool last) {
+    constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
+    if (!last && out_.size() < kPieceBytes) return;
+    sink_(out_, last);
+    out_.clear();
+  }
+
+  void Number(ColumnArg arg, std::int64_t value) {
+    char bytes[4 * kMaxVarintBytes];
+    char* at = PutVarint(bytes, FieldKey(DebugAnnotationField::kNameIid, WireType::kVarint));
+    at = PutVarint(at, ArgIid(arg));
+    at = PutVarint(at, FieldKey(DebugAnnotationField::kInt, WireType::kVarint));
+    at = PutVarint(at, static_cast<std::uint64_t>(value));
+    Event().Bytes(TrackEventField::kDebugAnnotations,
+                  {bytes, static_cast<std::size_t>(at - bytes)});
+  }
+
+  void Intern(InternedDataField kind, std::uint32_t iid, std::string_view text) {
+    ProtobufWriter writer(interned_);
+    writer.Message(kind, [&] {
+      writer.Varint(InternedField::kIid, iid);
+      writer.Bytes(InternedField::kText, text);
+    });
+  }
+  std::uint32_t IidOf(StringId text, InternedDataField kind, std::vector<std::uint32_t>& iids) {
+    std::uint32_t& iid = iids[text.index()];
+    if (iid == 0) {
+      iid = ++last_iid_[kind];
+      Intern(kind, iid, store_.Text(text));
+    }
+    return iid;
+  }
+  std::uint32_t ArgIid(std::string_view name) {
+    const auto [found, is_new] = arg_iids_.try_emplace(std::string(name), 0u);
+    if (is_new) {
+      found->second = ++last_iid_[InternedDataField::kDebugAnnotationNames];
+      Intern(InternedDataField::kDebugAnnotationNames, found->second, name);
+    }
+    return found->second;
+  }
+  std::uint32_t ArgIid(ColumnArg arg) {
+    std::uint32_t& iid = column_iids_[static_cast<std::size_t>(arg)];
+    if (iid == 0) iid = ArgIid(kColumnArgNames[static_cast<std::size_t>(arg)]);
+    return iid;
+  }
+
+  /// Members of a JSON object, `"key": value, ...`, as annotations.
+  void AppendMembers(std::string_view members, std::string& out) {
+    std::size_t at = 0;
+    const auto skip = [&](std::string_view what) {
+      at = std::min(members.find_first_not_of(what, at), members.size());
+    };
+    for (;;) {
+      skip(" \t\r\n,");
+      if (at == members.size() || members[at] != '"') return;
+      const std::size_t key_end = SkipValue(members, at);
+      if (key_end < at + 2) return;
+      std::string key;
+      kineto::Unescape(members.substr(at + 1, key_end - at - 2), key);
+      at = key_end;
+      skip(" \t\r\n:");
+      const std::size_t value_end = SkipValue(members, at);
+      if (value_end == at) return;
+      const std::string_view value = members.substr(at, value_end - at);
+      const std::uint32_t name = ArgIid(key);
+      ProtobufWriter writer(out);
+      writer.Message(TrackEventField::kDebugAnnotations, [&] {
+        writer.Varint(DebugAnnotationField::kNameIid, name);
+        AppendValue(value.substr(0, value.find_last_not_of(" \t\r\n") + 1), writer);
+      });
+      at = value_end;
+    }
+  }
+
+  /// In the form that says most to a viewer, of those from which our reader makes this text again.
+  static void AppendValue(std::string_view value, ProtobufWriter& writer) {
+    const char* const end = value.data() + value.size();
+    if (value.starts_with('"') && value.size() >= 2) {
+      std::string text;
+      kineto::Unescape(value.substr(1, value.size() - 2), text);
+      if (!text.starts_with('[') && !text.starts_with('{') && Requoted(text) == value)
+        return writer.Bytes(DebugAnnotationField::kString, text);
+    }
+    if (value == "true" || value == "false")
+      return writer.Varint(DebugAnnotationField::kBool, value == "true");
+    std::int64_t integer = 0;
+    if (const auto [stop, error] = std::from_chars(value.data(), end, integer);
+        error == std::errc() && stop == end && fmt::format_int(integer).c_str() == value) {
+      return writer.Varint(DebugAnnotationField::kInt, integer);
+    }
+    double number = 0;
+    if (const auto [stop, error] = std::from_chars(value.data(), end, number);
+        error == std::errc() && stop == end && std::isfinite(number) &&
+        fmt::format("{}", number) == value) {
+      return writer.Double(DebugAnnotationField::kDouble, number);
+    }
+    writer.Bytes(DebugAnnotationField::kLegacyJson, value);
+  }
+
+  const TraceStore& store_;
+  const PacketSink& sink_;
+  std::string out_, event_, interned_;
+  std::vector<std::uint32_t> names_, categories_;  ///< Iids by string; 0: not told yet.
+  std::vector<std::string> arg_texts_;             ///< Annotations by string of `args`.
+  std::map<std::string, std::uint32_t> arg_iids_;
+  std::array<std::uint32_t, kColumnArgNames.size()> column_iids_ = {};
+  std::map<InternedDataField, std::uint32_t> last_iid_;
+  std::int64_t events_ = 0;
+};
+
+class PerfettoExport {
+ public:
+  PerfettoExport(const TraceStore& store, const PacketSink& sink)
+      : store_(store),
+        packets_(store, sink),
+        threads_(store.threads.rows()),
+        streams_(store.streams.rows()),
+        zero_(FirstTime(store)) {
+    for (std::size_t row = 0; row < store.collectives.rows(); ++row)
+      collective_of_[store.collectives.task[row].index()] = row;
+    if (store.flows.rows() == 0) FindLaunches();
+  }
+
+  std::int64_t Write() {
+    WriteClocks();
+    about_ = NewTrack(0, "headroom");
+    WriteTrace();
+    WriteDevices();
+    WriteThreads();
+    WriteHostEvents();
+    WriteGpuTasks();
+    WriteSyncs();
+    WriteArrows();
+    WriteCounters();
+    WriteMemoryEvents();
+    WriteInstants();
+    packets_.Finish();
+    return packets_.events();
+  }
+
+ private:
+  template <typename Fill>
+  TrackUuid NewTrack(TrackUuid parent, std::string_view name, Fill&& fill) {
+    const TrackUuid track = ++last_track_;
+    packets_.Packet(SequenceFlag::kNeedsIncrementalState, [&](ProtobufWriter& packet) {
+      packet.Message(PacketField::kTrackDescriptor, [&] {
+        packet.Varint(TrackDescriptorField::kUuid, track);
+        if (parent != 0) packet.Varint(TrackDescriptorField::kParentUuid, parent);
+        if (!name.empty()) packet.Bytes(TrackDescriptorField::kName, ValidUtf8(name));
+        std::forward<Fill>(fill)(packet);
+      });
+    });
+    return track;
+  }
+  TrackUuid NewTrack(TrackUuid parent, std::string_view name) {
+    return NewTrack(parent, name, [](ProtobufWriter&) {});
+  }
+
+  void WriteClocks() {
+    packets_.Packet(SequenceFlag::kIncrementalStateCleared, [](ProtobufWriter& packet) {
+      packet.Message(PacketField::kDefaults,
+                     [&] { packet.Varint(DefaultsField::kTimestampClockId, Clock::kMonotonic); });
+    });
+    packets_.Packet(SequenceFlag::kNeedsIncrementalState, [&](ProtobufWriter& packet) {
+      packet.Message(PacketField::kClockSnapshot, [&] {
+        const auto clock = [&](Clock id, std::int64_t ns) {
+          packet.Message(ClockSnapshotField::kClock, [&] {
+            packet.Varint(ClockField::kId, id);
+            packet.Varint(ClockField::kTimestamp, ns);
+          });
+        };
+        clock(Clock::kMonotonic, zero_.ns());
+        clock(Clock::kBoottime, zero_.ns());
+        if (const auto base = store_.metadata.base_time_ns)
+          clock(Clock::kRealtime, *base + zero_.ns());
+        packet.Varint(ClockSnapshotField::kPrimaryTraceClock, Clock::kMonotonic);
+      });
+    });
+  }
+
+  /// Says something of the trace as a whole, on a track of its own; our reader makes no row of it.
+  void Tell(std::string_view what, std::string_view members) {
+    packets_.Begin();
+    packets_.Type(TrackEventType::kInstant);
+    packets_.On(about_);
+    packets_.Category("headroom");
+    packets_.Name(fmt::format("exported {}", what));
+    packets_.Members(members);
+    packets_.End(zero_);
+  }
+  static void AddMember(std::string& members, std::string_view key, std::string_view json) {
+    members += fmt::format("{}\"{}\": {}", members.empty() ? "" : ", ", key, json);
+  }
+  static void AddMember(std::string& members, std::string_view key, std::int64_t value) {
+    if (value != kUnknown) AddMember(members, key, fmt::format("{}", value));
+  }
+
+  void WriteTrace() {
+    const TraceMetadata& metadata = store_.metadata;
+    std::string members;
+    AddMember(members, "rank", metadata.rank.value_or(kUnknown));
+    AddMember(members, "world_size", metadata.world_size.value_or(kUnknown));
+    AddMember(members, "cuda_driver_version", metadata.cuda_driver_version.value_or(kUnknown));
+    AddMember(members, "is_forecast", metadata.is_forecast ? 1 : 0);
+    AddMember(members, "names_and_times_only", metadata.names_and_times_only ? 1 : 0);
+    Tell("trace", members);
+  }
+
+  void WriteDevices() {
+    const auto& rows = store_.devices;
+    const auto wide = [](std::int32_t value) {
+      return value == kUnknown32 ? kUnknown : std::int64_t{value};
+    };
+    for (std::size_t row = 0; row < rows.rows(); ++row) {
+      std::string members;
+      AddMember(members, "ordinal", rows.ordinal[row]);
+      if (rows.name[row].valid())
+        AddMember(members, "name", JsonString(store_.Text(rows.name[row])));
+      AddMember(members, "memory_bytes", rows.memory_bytes[row]);
+      AddMember(members, "sm_count", wide(rows.sm_count[row]));
+      AddMember(members, "compute_major", wide(rows.compute_major[row]));
+      AddMember(members, "compute_minor", wide(rows.compute_minor[row]));
+      Tell("device", members);
+    }
+  }
+
+  TrackUuid ProcessTrack(std::size_t row) {
+    TrackUuid& track = processes_[row];
+    if (track != 0) return track;
+    const std::string_view labels = store_.Text(store_.processes.labels[row]);
+    const std::string_view pid = store_.Text(store_.processes.pid[row]);
+    std::string name(labels.starts_with("GPU") ? labels : store_.Text(store_.processes.name[row]));
+    if (name.empty()) name = pid.empty() ? "other" : fmt::format("process {}", pid);
+    constexpr std::int32_t kNumbersOfOurOwn = 1 << 30;
+    return track = NewTrack(0, {}, [&](ProtobufWriter& packet) {
+             packet.Message(TrackDescriptorField::kProcess, [&] {
+               packet.Varint(
+                   ProcessDescriptorField::kPid,
+                   ViewerNumber(pid).value_or(kNumbersOfOurOwn + static_cast<std::int32_t>(row)));
+               packet.Bytes(ProcessDescriptorField::kName, ValidUtf8(name));
+               if (!labels.empty())
+                 packet.Bytes(ProcessDescriptorField::kLabels, ValidUtf8(labels));
+             });
+           });
+  }
+
+  void WriteThreads() {
+    for (std::size_t row = 0; row < threads_.size(); ++row) {
+      const std::size_t process = store_.threads.process[row].index();
+      const std::string_view pid = store_.Text(store_.processes.pid[process]);
+      const std::string_view tid = store_.Text(store_.threads.tid[row]);
+      const std::string_view name = store_.Text(store_.threads.name[row]);
+      const TrackUuid parent = ProcessTrack(process);
+      if (ViewerNumber(pid) && ViewerNumber(tid)) {
+        threads_[row] = NewTrack(parent, {}, [&](ProtobufWriter& packet) {
+          packet.Message(TrackDescriptorField::kThread, [&] {
+            packet.Varint(ThreadDescriptorField::kPid, *ViewerNumber(pid));
+            packet.Varint(ThreadDescriptorField::kTid, *ViewerNumber(tid));
+            if (!name.empty()) packet.Bytes(ThreadDescriptorField::kName, ValidUtf8(name));
+          });
+        });
+      } else {
+        threads_[row] =
+            NewTrack(parent, name.empty() ? fmt::format("thread {}", tid) : std::string(name));
+      }
+      std::string members;
+      AddMember(members, "track", static_cast<std::int64_t>(threads_[row]));
+      AddMember(members, "pid", JsonString(pid));
+      AddMember(members, "process", JsonString(store_.Text(store_.processes.name[process])));
+      AddMember(members, "labels", JsonString(store_.Text(store_.processes.labels[process])));
+      AddMember(members, "tid", JsonString(tid));
+      AddMember(members, "thread", JsonString(name));
+      Tell("thread", members);
+      thread_of_.try_emplace({std::string(pid), std::string(tid)}, threads_[row]);
+    }
+  }
+
+  TrackUuid Track(ThreadId thread) const { return threads_[thread.index()]; }
+
+  /// That of the thread by which the profiler draws the stream, where it does.
+  TrackUuid Track(StreamId stream) {
+    TrackUuid& track = streams_[stream.index()];
+    if (track != 0) return track;
+    const std::int64_t ordinal = OrdinalOf(stream);
+    const std::int64_t number = store_.streams.number[stream.index()];
+    const auto thread = thread_of_.find({fmt::format("{}", ordinal), fmt::format("{}", number)});
+    if (thread != thread_of_.end()) return track = thread->second;
+    // What is not known must not be read from the name.
+    std::string name = ordinal < 0 ? "device" : fmt::format("GPU {}", ordinal);
+    if (number >= 0) name += fmt::format(" stream {}", number);
+    return track = NewTrack(0, name);
+  }
+  std::int64_t OrdinalOf(StreamId stream) const {
+    return store_.devices.ordinal[store_.streams.device[stream.index()].index()];
+  }
+
+  /// Tracks on which spans nest: the first is given, more are made below it as they are needed.
+  class Lanes {
+   public:
+    Lanes(PerfettoExport& trace, TrackUuid first) : trace_(trace) { lanes_.push_back({first, {}}); }
+
+    /// The track for a span; ends those before it. REQUIRES: spans come by start, longest first.
+    TrackUuid Enter(TimeNs start, TimeNs end) {
+      for (Lane& lane : lanes_) {
+        Leave(lane, start);
+        if (lane.open.empty() || lane.open.back() >= end) {
+          lane.open.push_back(end);
+          return lane.track;
+        }
+      }
+      lanes_.push_back({trace_.NewTrack(lanes_.front().track, "overlapping"), {end}});
+      return lanes_.back().track;
+    }
+    void LeaveAll() {
+      for (Lane& lane : lanes_) Leave(lane, TimeNs(INT64_MAX));
+    }
+
+   private:
+    struct Lane {
+      TrackUuid track;
+      std::vector<TimeNs> open;  ///< Ends, the innermost last.
+    };
+    void Leave(Lane& lane, TimeNs now) {
+      for (; !lane.open.empty() && lane.open.back() <= now; lane.open.pop_back()) {
+        trace_.packets_.Begin();
+        trace_.packets_.Type(TrackEventType::kSliceEnd);
+        trace_.packets_.On(lane.track);
+        trace_.packets_.End(lane.open.back());
+      }
+    }
+
+    PerfettoExport& trace_;
+    std::vector<Lane> lanes_;
+  };
+
+  /// Where the trace has no arrows, the viewer draws them from launches to tasks.
+  void FindLaunches() {
+    launches_.resize(store_.host_events.rows());
+    for (std::size_t task = 0; task < store_.gpu_tasks.rows(); ++task) {
+      const HostEventId launch = store_.gpu_tasks.launch[task];
+      if (launch.valid()) launches_[launch.index()] = true;
+    }
+  }
+
+  void WriteHostEvents() {
+    const auto& rows = store_.host_events;
+    for (std::size_t thread = 0; thread < threads_.size(); ++thread) {
+      Lanes lanes(*this, threads_[thread]);
+      const TraceStore::RowRange range = store_.HostEventsOf(ThreadId(thread));
+      for (std::uint32_t row = range.first; row < range.last; ++row) {
+        const TrackUuid track = lanes.Enter(rows.start[row], store_.HostEnd(HostEventId(row)));
+        packets_.Begin();
+        packets_.Type(TrackEventType::kSliceBegin);
+        packets_.On(track);
+        packets_.Category(rows.category[row]);
+        packets_.Name(rows.name[row]);
+        packets_.Integer(ColumnArg::kExternalId, rows.external_id[row]);
+        packets_.Integer(ColumnArg::kCorrelation, rows.correlation[row]);
+        packets_.Integer(ColumnArg::kSequence, rows.sequence[row]);
+        packets_.Integer(ColumnArg::kForwardThread, rows.forward_thread[row]);
+        packets_.Integer(ColumnArg::kPythonId, rows.python_id[row]);
+        packets_.Integer(ColumnArg::kPythonParentId, rows.python_parent_id[row]);
+        packets_.Integer(ColumnArg::kEventIndex, rows.event_index[row]);
+        packets_.Integer(ColumnArg::kRecordFunction, rows.record_function[row]);
+        packets_.Rest(rows.args[row]);
+        if (!launches_.empty() && launches_[row])
+          packets_.Event().Fixed64(TrackEventField::kFlowIds, std::uint64_t{row} + 1);
+        packets_.End(rows.start[row]);
+      }
+      lanes.LeaveAll();
+    }
+  }
+
+  void WriteGpuTasks() {
+    for (std::size_t stream = 0; stream < streams_.size(); ++stream) {
+      const std::span<const GpuTaskId> tasks = store_.TasksOf(StreamId(stream));
+      if (tasks.empty()) continue;
+      // Not on the track itself, where spans of the profiler's own may lie (annotations).
+      const bool shared = thread_of_.contains({fmt::format("{}", OrdinalOf(StreamId(stream))),
+                                               fmt::format("{}", store_.streams.number[stream])});
+      const TrackUuid track = Track(StreamId(stream));
+      const TrackUuid work = shared ? NewTrack(track, "work") : track;
+      work_of_.emplace(track, work);
+      Lanes lanes(*this, work);
+      for (const GpuTaskId task : tasks) {
+        const TrackUuid lane =
+            lanes.Enter(store_.gpu_tasks.start[task.index()], store_.TaskEnd(task));
+        WriteGpuTask(task, lane);
+      }
+      lanes.LeaveAll();
+    }
+  }
+
+  void WriteGpuTask(GpuTaskId task, TrackUuid track) {
+    const auto& rows = store_.gpu_tasks;
+    const std::size_t row = task.index();
+    const StreamId stream = rows.stream[row];
+    packets_.Begin();
+    packets_.Type(TrackEventType::kSliceBegin);
+    packets_.On(track);
+    packets_.Category(CategoryName(rows.kind[row]));
+    packets_.Name(rows.name[row]);
+    packets_.Integer(ColumnArg::kDevice, OrdinalOf(stream));
+    packets_.Integer(ColumnArg::kStream, store_.streams.number[stream.index()]);
+    packets_.Integer(ColumnArg::kCorrelation, rows.correlation[row]);
+    packets_.Integer(ColumnArg::kExternalId, rows.external_id[row]);
+    Blocks(ColumnArg::kGrid, rows.grid_x[row], rows.grid_y[row], rows.grid_z[row]);
+    Blocks(ColumnArg::kBlock, rows.block_x[row], rows.block_y[row], rows.block_z[row]);
+    packets_.Integer(ColumnArg::kRegisters, rows.registers[row]);
+    packets_.Integer(ColumnArg::kSharedMemory, rows.shared_memory[row]);
+    packets_.Integer(ColumnArg::kOccupancy, rows.occupancy_pct[row]);
+    packets_.Integer(ColumnArg::kGraphNode, rows.graph_node[row]);
+    packets_.Integer(ColumnArg::kBytes, rows.bytes[row]);
+    if (rows.kind[row] == GpuTaskKind::kMemcpy &&
+        CopyKindOf(store_.Text(rows.name[row])) != rows.copy[row])
+      packets_.Text(ColumnArg::kCopy, CopyText(rows.copy[row]));
+    AddCollective(row);
+    packets_.Rest(rows.args[row]);
+    if (const HostEventId launch = rows.launch[row]; !launches_.empty() && launch.valid()) {
+      packets_.Event().Fixed64(TrackEventField::kTerminatingFlowIds,
+                               std::uint64_t{launch.index()} + 1);
+    }
+    packets_.End(rows.start[row]);
+  }
+
+  void Blocks(ColumnArg arg, std::int32_t x, std::int32_t y, std::int32_t z) {
+    if (x != kUnknown32) packets_.Text(arg, fmt::format("{},{},{}", x, y, z));
+  }
+
+  void AddCollective(std::size_t task) {
+    const auto known = collective_of_.find(task);
+    if (known == collective_of_.end()) return;
+    const auto& rows = store_.collectives;
+    const std::size_t row = known->second;
+    packets_.Text(ColumnArg::kCollectiveName, store_.Text(rows.name[row]));
+    packets_.Integer(ColumnArg::kInElements, rows.in_elements[row]);
+    packets_.Integer(ColumnArg::kOutElements, rows.out_elements[row]);
+    packets_.Integer(ColumnArg::kGroupSize, rows.group_size[row]);
+    if (rows.dtype[row].valid()) packets_.Text(ColumnArg::kDtype, store_.Text(rows.dtype[row]));
+    if (rows.process_group[row].valid())
+      packets_.Text(ColumnArg::kProcessGroup, store_.Text(rows.process_group[row]));
+  }
+
+  void WriteSyncs() {
+    const auto& rows = store_.syncs;
+    if (rows.rows() == 0) return;
+    std::vector<std::size_t> order(rows.rows());
+    for (std::size_t row = 0; row < order.size(); ++row) order[row] = row;
+    const auto end = [&](std::size_t row) { return rows.start[row] + rows.duration[row]; };
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+      return rows.start[a] != rows.start[b] ? rows.start[a] < rows.start[b] : end(a) > end(b);
+    });
+    Lanes lanes(*this, NewTrack(0, "waits for GPU work"));
+    for (const std::size_t row : order) {
+      const TrackUuid track = lanes.Enter(rows.start[row], end(row));
+      packets_.Begin();
+      packets_.Type(TrackEventType::kSliceBegin);
+      packets_.On(track);
+      packets_.Category("cuda_sync");
+      packets_.Name(SyncName(rows.kind[row]));
+      packets_.Integer(ColumnArg::kCorrelation, rows.correlation[row]);
+      if (const StreamId stream = rows.stream[row]; stream.valid()) {
+        packets_.Integer(ColumnArg::kDevice, OrdinalOf(stream));
+        packets_.Integer(ColumnArg::kStream, store_.streams.number[stream.index()]);
+      }
+      packets_.Integer(ColumnArg::kWaitOnStream, rows.wait_on_stream[row]);
+      packets_.Integer(ColumnArg::kWaitOnCorrelation, rows.wait_on_correlation[row]);
+      packets_.Rest(rows.args[row]);
+      packets_.End(rows.start[row]);
+    }
+    lanes.LeaveAll();
+  }
+
+  void WriteArrows() {
+    constexpr char kLetters[] = {'s', 't', 'f'};
+    const auto& rows = store_.flows;
+    for (std::size_t row = 0; row < rows.rows(); ++row) {
+      packets_.Begin();
+      // Arrows to a stream end at its work.
+      const TrackUuid track = Track(rows.thread[row]);
+      const auto work = work_of_.find(track);
+      packets_.On(work != work_of_.end() ? work->second : track);
+      packets_.Category(rows.category[row]);
+      packets_.Name(rows.category[row]);
+      ProtobufWriter event = packets_.Event();
+      event.Message(TrackEventField::kLegacyEvent, [&] {
+        event.Varint(
+            LegacyEventField::kPhase,
+            static_cast<std::int32_t>(kLetters[static_cast<std::size_t>(rows.phase[row])]));
+        if (rows.id[row] != kUnknown) event.Varint(LegacyEventField::kUnscopedId, rows.id[row]);
+        event.Varint(LegacyEventField::kBindToEnclosing, true);
+      });
+      packets_.End(rows.time[row]);
+    }
+  }
+
+  void WriteCounters() {
+    const auto& rows = store_.counters;
+    std::map<std::tuple<StringId, StringId, StringId, ThreadId>, TrackUuid> tracks;
+    for (std::size_t row = 0; row < rows.rows(); ++row) {
+      TrackUuid& track =
+          tracks[{rows.name[row], rows.series[row], rows.unit[row], rows.thread[row]}];
+      if (track == 0) {
+        track = NewTrack(
+            Track(rows.thread[row]), store_.Text(rows.name[row]), [&](ProtobufWriter& packet) {
+              packet.Message(TrackDescriptorField::kCounter, [&] {
+                packet.Bytes(CounterDescriptorField::kUnitName, store_.Text(rows.unit[row]));
+              });
+            });
+        std::string members;
+        AddMember(members, "track", static_cast<std::int64_t>(track));
+        AddMember(members, "series", JsonString(store_.Text(rows.series[row])));
+        Tell("counter", members);
+      }
+      packets_.Begin();
+      packets_.Type(TrackEventType::kCounter);
+      packets_.On(track);
+      packets_.Event().Double(TrackEventField::kDoubleCounterValue, rows.value[row]);
+      packets_.End(rows.time[row]);
+    }
+  }
+
+  void WriteMemoryEvents() {
+    const auto& rows = store_.memory_events;
+    for (std::size_t row = 0; row < rows.rows(); ++row) {
+      packets_.Begin();
+      packets_.Type(TrackEventType::kInstant);
+      packets_.On(Track(rows.thread[row]));
+      packets_.Category("cpu_instant_event");
+      packets_.Name("[memory]");
+      packets_.Integer(ColumnArg::kAddress, rows.address[row]);
+      packets_.Integer(ColumnArg::kMemoryBytes, rows.bytes[row]);
+      packets_.Integer(ColumnArg::kTotalAllocated, rows.total_allocated_bytes[row]);
+      packets_.Integer(ColumnArg::kTotalReserved, rows.total_reserved_bytes[row]);
+      packets_.Integer(ColumnArg::kDeviceType, rows.device_type[row]);
+      packets_.Integer(ColumnArg::kDeviceId, rows.device[row]);
+      packets_.Integer(ColumnArg::kEventIndex, rows.event_index[row]);
+      packets_.End(rows.time[row]);
+    }
+  }
+
+  void WriteInstants() {
+    const auto& rows = store_.instants;
+    for (std::size_t row = 0; row < rows.rows(); ++row) {
+      packets_.Begin();
+      packets_.Type(TrackEventType::kInstant);
+      packets_.On(Track(rows.thread[row]));
+      packets_.Category(rows.category[row]);
+      packets_.Name(rows.name[row]);
+      packets_.Rest(rows.args[row]);
+      packets_.End(rows.time[row]);
+    }
+  }
+
+  const TraceStore& store_;
+  PacketWriter packets_;
+  TrackUuid last_track_ = 0, about_ = 0;
+  std::map<std::size_t, TrackUuid> processes_;  ///< By row.
+  std::map<TrackUuid, TrackUuid> work_of_;      ///< Where the tasks of a stream's track are.
+  std::vector<TrackUuid> threads_, streams_;    ///< By row; 0: not made yet.
+  std::map<std::pair<std::string, std::string>, TrackUuid> thread_of_;  ///< By pid, tid.
+  std::map<std::size_t, std::size_t> collective_of_;                    ///< Rows by task.
+  std::vector<bool> launches_;  ///< By host event; empty: the trace has arrows of its own.
+  TimeNs zero_;
+};
+
+}  // namespace
+
+std::int64_t WritePerfettoPackets(const TraceStore& store, const PacketSink& sink) {
+  return PerfettoExport(store, sink).Write();
+}
+
 }  // namespace headroom

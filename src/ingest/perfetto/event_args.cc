@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <iterator>
@@ -49,6 +50,20 @@ constexpr ColumnText kColumns[] = {
     {"shared memory", ArgColumn::kSharedMemory},
     {"est. achieved occupancy %", ArgColumn::kOccupancy},
     {"graph node id", ArgColumn::kGraphNode},
+    {"Collective name", ArgColumn::kCollectiveName},
+    {"In msg nelems", ArgColumn::kInElements},
+    {"Out msg nelems", ArgColumn::kOutElements},
+    {"Group size", ArgColumn::kGroupSize},
+    {"dtype", ArgColumn::kDtype},
+    {"Process Group Name", ArgColumn::kProcessGroup},
+    {"Addr", ArgColumn::kAddress},
+    {"Bytes", ArgColumn::kMemoryBytes},
+    {"Total Allocated", ArgColumn::kTotalAllocated},
+    {"Total Reserved", ArgColumn::kTotalReserved},
+    {"Device Type", ArgColumn::kDeviceType},
+    {"Device Id", ArgColumn::kDeviceId},
+    {"wait_on_stream", ArgColumn::kWaitOnStream},
+    {"wait_on_cuda_event_record_corr_id", ArgColumn::kWaitOnCorrelation},
     // rocprofv3's.
     {"corr_id", ArgColumn::kCorrelation},
     {"agent", ArgColumn::kAgent},
@@ -166,8 +181,15 @@ bool EventArgs::AddAnnotation(std::string_view message, const InternTable& names
         arg.type = Type::kDouble;
         break;
       case DebugAnnotationField::kString:
+        arg.text = reader.bytes();
+        break;
       case DebugAnnotationField::kLegacyJson:
         arg.text = reader.bytes();
+        if (!nlohmann::json::accept(arg.text)) break;
+        arg.type = Type::kJson;
+        arg.json_at = json_.size();
+        arg.json_size = arg.text.size();
+        json_ += arg.text;
         break;
       case DebugAnnotationField::kStringIid: {
         const StringId text = texts.Find(reader.integer());
@@ -327,6 +349,12 @@ std::string_view EventArgs::Text(ArgColumn column) {
   if (arg == nullptr || arg->type != Type::kText) return {};
   arg->taken = true;
   return arg->text;
+}
+
+std::string_view EventArgs::Word(ArgColumn column, std::initializer_list<std::string_view> words) {
+  const Arg* const arg = Find(column);
+  if (arg == nullptr || std::find(words.begin(), words.end(), arg->text) == words.end()) return {};
+  return Text(column);
 }
 
 StringId EventArgs::Rest() {

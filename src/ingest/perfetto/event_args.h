@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,6 +48,21 @@ enum class ArgColumn : std::uint8_t {
   kSharedMemory,
   kOccupancy,
   kGraphNode,
+  // Of exported traces: what Kineto tells of collectives, memory and waits.
+  kCollectiveName,
+  kInElements,
+  kOutElements,
+  kGroupSize,
+  kDtype,
+  kProcessGroup,
+  kAddress,
+  kMemoryBytes,
+  kTotalAllocated,
+  kTotalReserved,
+  kDeviceType,
+  kDeviceId,
+  kWaitOnStream,
+  kWaitOnCorrelation,
   kCount,
 };
 
@@ -65,6 +81,7 @@ class EventArgs {
     arg_of_.fill(0);
   }
   bool empty() const { return args_.empty(); }
+  bool Has(ArgColumn column) const { return arg_of_[static_cast<std::size_t>(column)] != 0; }
 
   /// Adds a DebugAnnotation; its name and text may be interned. False where it is damaged or names
   /// a text that is not there; such a one is left out.
@@ -79,6 +96,8 @@ class EventArgs {
   /// "8,16,5" or "[8, 16, 5]".
   Extent Blocks(ArgColumn column);
   std::string_view Text(ArgColumn column);
+  /// A text that is one of `words`; any other stays in Rest().
+  std::string_view Word(ArgColumn column, std::initializer_list<std::string_view> words);
 
   /// The arguments that no call above took, as members of a JSON object; none where there are none.
   StringId Rest();

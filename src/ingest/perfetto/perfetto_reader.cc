@@ -49,6 +49,7 @@ class FileReading {
     }
     rows_.CloseSlices(sequences_);
     tracks_.Settle();
+    rows_.SettleMetadata();
     store_.metadata.base_time_ns = clocks_.unix_time_ns();
     return Status::Ok();
   }

@@ -6,6 +6,7 @@
 #include <bit>
 #include <charconv>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/perfetto_fields.h"
@@ -25,6 +26,7 @@ struct LegacyEvent {
   std::int64_t duration_us = -1;
   std::int32_t pid = 0, tid = 0;
   std::uint64_t name_iid = 0;
+  std::int64_t id = kUnknown;  ///< Of an arrow.
 };
 
 LegacyEvent ReadLegacyEvent(std::string_view message) {
@@ -40,6 +42,11 @@ LegacyEvent ReadLegacyEvent(std::string_view message) {
       case LegacyEventField::kDurationUs:
         event.duration_us = reader.signed_integer();
         break;
+      case LegacyEventField::kUnscopedId:
+        event.id = reader.signed_integer();
+        break;
+      case LegacyEventField::kBindToEnclosing:
+        break;  // For viewers.
       case LegacyEventField::kPid:
         event.pid = reader.integer32();
         break;
@@ -74,6 +81,15 @@ void AppendDoubles(const ProtobufReader& reader, std::vector<double>& out) {
        packed.remove_prefix(sizeof(double))) {
     std::memcpy(&out.emplace_back(), packed.data(), sizeof(double));
   }
+}
+
+bool IsArrow(char phase) { return phase == 's' || phase == 't' || phase == 'f'; }
+
+SyncKind SyncKindOf(std::string_view name) {
+  if (name == "Context Sync") return SyncKind::kContext;
+  if (name == "Stream Sync") return SyncKind::kStream;
+  if (name == "Event Sync") return SyncKind::kEvent;
+  return name == "Stream Wait Event" ? SyncKind::kStreamWaitEvent : SyncKind::kOther;
 }
 
 GpuTaskKind KindOf(std::string_view kind) {
@@ -194,6 +210,9 @@ void RowWriter::AddTrackEvent(Sequence& sequence, TimeNs time, std::string_view 
         legacy = ReadLegacyEvent(reader.bytes());
         is_legacy = true;
         break;
+      case TrackEventField::kFlowIds:
+      case TrackEventField::kTerminatingFlowIds:
+        break;  // Of launches, which are joined by correlation.
       case TrackEventField::kTimestampDeltaUs:
       case TrackEventField::kTimestampAbsoluteUs:
         break;  // Were read with the packet.
@@ -220,6 +239,8 @@ void RowWriter::AddTrackEvent(Sequence& sequence, TimeNs time, std::string_view 
       event.duration_ns = std::clamp<std::int64_t>(legacy.duration_us, 0, kLongestUs) * 1000;
     }
   }
+  if (is_legacy && event.type == 0 && IsArrow(legacy.phase))
+    return AppendArrow(event, legacy.phase, legacy.id);
   args_.Clear();
   for (const std::string_view annotation : annotations_) {
     if (!args_.AddAnnotation(annotation, sequence.arg_names, sequence.arg_texts))
@@ -279,6 +300,63 @@ std::uint32_t RowWriter::AppendGpuTask(TimeNs start, StringId name, GpuTaskKind 
   return static_cast<std::uint32_t>(row);
 }
 
+std::uint32_t RowWriter::AppendSync(const Event& event) {
+  auto& rows = store_.syncs;
+  const std::size_t row = AppendUnknown(rows);
+  rows.start.MutablePending(row) = event.time;
+  rows.kind.MutablePending(row) = SyncKindOf(store_.Text(event.name));
+  const std::int64_t stream = args_.Integer(ArgColumn::kStream);
+  if (stream != kUnknown && stream >= 0) {
+    const std::int64_t device = args_.Integer(ArgColumn::kDevice);
+    rows.stream.MutablePending(row) =
+        tracks_.StreamOf(device == kUnknown ? -1 : device, stream, Tracks::kNoTrack);
+  }
+  rows.correlation.MutablePending(row) = args_.Integer(ArgColumn::kCorrelation);
+  rows.wait_on_stream.MutablePending(row) = args_.Integer(ArgColumn::kWaitOnStream);
+  rows.wait_on_correlation.MutablePending(row) = args_.Integer(ArgColumn::kWaitOnCorrelation);
+  rows.args.MutablePending(row) = args_.Rest();
+  return static_cast<std::uint32_t>(row);
+}
+
+void RowWriter::AppendArrow(const Event& event, char phase, std::int64_t id) {
+  ++store_.metadata.events;
+  auto& rows = store_.flows;
+  rows.time.Append(event.time);
+  rows.category.Append(event.category);
+  rows.id.Append(id);
+  rows.phase.Append(phase == 's'   ? FlowPhase::kStart
+                    : phase == 't' ? FlowPhase::kStep
+                                   : FlowPhase::kFinish);
+  rows.thread.Append(ThreadId(event.track));
+}
+
+void RowWriter::AppendMemoryEvent(const Event& event) {
+  auto& rows = store_.memory_events;
+  rows.time.Append(event.time);
+  rows.thread.Append(ThreadId(event.track));
+  rows.address.Append(args_.Integer(ArgColumn::kAddress));
+  rows.bytes.Append(args_.Integer(ArgColumn::kMemoryBytes));
+  rows.total_allocated_bytes.Append(args_.Integer(ArgColumn::kTotalAllocated));
+  rows.total_reserved_bytes.Append(args_.Integer(ArgColumn::kTotalReserved));
+  rows.device_type.Append(args_.Integer32(ArgColumn::kDeviceType));
+  rows.device.Append(args_.Integer32(ArgColumn::kDeviceId));
+  rows.event_index.Append(args_.Integer32(ArgColumn::kEventIndex));
+}
+
+void RowWriter::AppendCollective(std::uint32_t task) {
+  auto& rows = store_.collectives;
+  const auto text = [&](ArgColumn column) {
+    return args_.Has(column) ? store_.strings.Intern(args_.Text(column)) : StringId::None();
+  };
+  rows.task.Append(GpuTaskId(task));
+  rows.name.Append(text(ArgColumn::kCollectiveName));
+  rows.dtype.Append(text(ArgColumn::kDtype));
+  rows.process_group.Append(text(ArgColumn::kProcessGroup));
+  rows.in_elements.Append(args_.Integer(ArgColumn::kInElements));
+  rows.out_elements.Append(args_.Integer(ArgColumn::kOutElements));
+  rows.group_size.Append(args_.Integer(ArgColumn::kGroupSize));
+}
+
 bool RowWriter::Reopen(const Event& event) {
   Track& track = tracks_[event.track];
   const std::int64_t ends_ago = args_.Integer(ArgColumn::kContinues);
@@ -296,6 +374,9 @@ void RowWriter::Begin(const Event& event, std::uint32_t sequence) {
   if (slice.on_gpu) {
     slice.row = AppendGpuTask(event.time, event.name, GpuKindOf(rule));
     FillGpuTask(slice.row, event.track, -1);
+  } else if (rule == CategoryRule::kSync) {
+    slice.is_sync = true;
+    slice.row = AppendSync(event);
   } else {
     Event named = event;
     if (rule == CategoryRule::kStep) {
@@ -322,20 +403,23 @@ void RowWriter::End(const Event& event) {
   track.open.pop_back();
   if (event.time < StartOf(slice)) store_.log.Add(ImportIssue::kNegativeDuration, slice.offset);
   SetEnd(slice, event.time);
-  if (!args_.empty() && !slice.on_gpu) FillHostEvent(slice.row);
+  if (!args_.empty() && !slice.on_gpu && !slice.is_sync) FillHostEvent(slice.row);
   if (track.closed_at != event.time) track.just_closed.clear();
   track.closed_at = event.time;
   track.just_closed.push_back(slice);
 }
 
 TimeNs RowWriter::StartOf(const OpenSlice& slice) const {
-  return slice.on_gpu ? store_.gpu_tasks.start.Pending(slice.row)
-                      : store_.host_events.start.Pending(slice.row);
+  return slice.is_sync  ? store_.syncs.start.Pending(slice.row)
+         : slice.on_gpu ? store_.gpu_tasks.start.Pending(slice.row)
+                        : store_.host_events.start.Pending(slice.row);
 }
 
 void RowWriter::SetEnd(const OpenSlice& slice, TimeNs end) {
   const DurationNs duration = std::max(end - StartOf(slice), DurationNs(0));
-  if (slice.on_gpu) {
+  if (slice.is_sync) {
+    store_.syncs.duration.MutablePending(slice.row) = duration;
+  } else if (slice.on_gpu) {
     store_.gpu_tasks.duration.MutablePending(slice.row) = duration;
   } else {
     store_.host_events.duration.MutablePending(slice.row) = duration;
@@ -358,9 +442,81 @@ void RowWriter::ReadAbout(StringId name) {
   }
 }
 
+bool RowWriter::ReadExported(StringId name) {
+  constexpr std::string_view kPrefix = "exported ";
+  std::string_view what = store_.Text(name);
+  if (!what.starts_with(kPrefix)) return false;
+  what.remove_prefix(kPrefix.size());
+  const nlohmann::json said =
+      nlohmann::json::parse(fmt::format("{{{}}}", store_.Text(args_.Rest())), nullptr, false);
+  if (!said.is_object()) return false;
+  const auto text = [&](const char* key) {
+    const auto found = said.find(key);
+    return found != said.end() && found->is_string()
+               ? store_.strings.Intern(found->get_ref<const std::string&>())
+               : StringId::None();
+  };
+  const auto number = [&](const char* key) -> std::optional<std::int64_t> {
+    const auto found = said.find(key);
+    if (found == said.end() || !found->is_number_integer()) return std::nullopt;
+    return found->get<std::int64_t>();
+  };
+  const std::optional<std::int64_t> track = number("track");
+  if (what == "thread" && track) {
+    tracks_[tracks_.NumberOf(static_cast<std::uint64_t>(*track))].exact = {
+        text("pid"), text("process"), text("labels"), text("tid"), text("thread")};
+  } else if (what == "counter" && track) {
+    tracks_[tracks_.NumberOf(static_cast<std::uint64_t>(*track))].series = text("series");
+  } else if (what == "device") {
+    ReadExportedDevice(said);
+  } else if (what == "trace") {
+    exported_.emplace();
+    exported_->rank = number("rank");
+    exported_->world_size = number("world_size");
+    exported_->cuda_driver_version = number("cuda_driver_version");
+    exported_->is_forecast = number("is_forecast") == 1;
+    exported_->names_and_times_only = number("names_and_times_only") == 1;
+  }
+  return true;
+}
+
+void RowWriter::ReadExportedDevice(const nlohmann::json& said) {
+  const auto number = [&](const char* key) {
+    const auto found = said.find(key);
+    return found != said.end() && found->is_number_integer() ? found->get<std::int64_t>()
+                                                             : kUnknown;
+  };
+  const auto number32 = [&](const char* key) {
+    const std::int64_t value = number(key);
+    return value >= 0 && value <= INT32_MAX ? static_cast<std::int32_t>(value) : kUnknown32;
+  };
+  if (number("ordinal") == kUnknown) return;
+  const std::size_t row = tracks_.DeviceOf(number("ordinal")).index();
+  auto& rows = store_.devices;
+  if (const auto name = said.find("name"); name != said.end() && name->is_string())
+    rows.name.MutablePending(row) = store_.strings.Intern(name->get_ref<const std::string&>());
+  rows.memory_bytes.MutablePending(row) = number("memory_bytes");
+  rows.sm_count.MutablePending(row) = number32("sm_count");
+  rows.compute_major.MutablePending(row) = number32("compute_major");
+  rows.compute_minor.MutablePending(row) = number32("compute_minor");
+}
+
+void RowWriter::SettleMetadata() {
+  if (!exported_) return;
+  TraceMetadata& metadata = store_.metadata;
+  metadata.rank = exported_->rank;
+  metadata.world_size = exported_->world_size;
+  metadata.cuda_driver_version = exported_->cuda_driver_version;
+  metadata.is_forecast = exported_->is_forecast;
+  metadata.names_and_times_only = exported_->names_and_times_only;
+}
+
 void RowWriter::Instant(const Event& event) {
+  const bool is_about = store_.Text(event.category) == "headroom";
+  if (is_about && ReadExported(event.name)) return;
   ++store_.metadata.events;
-  if (event.category.valid() && store_.Text(event.category) == "headroom") ReadAbout(event.name);
+  if (is_about) ReadAbout(event.name);
+  if (store_.Text(event.name) == "[memory]") return AppendMemoryEvent(event);
   auto& rows = store_.instants;
   rows.time.Append(event.time);
   rows.name.Append(event.name);
@@ -412,7 +568,7 @@ void RowWriter::FillHostEvent(std::uint32_t row) {
 
 void RowWriter::FillGpuTask(std::uint32_t row, std::uint32_t track, std::int64_t device) {
   auto& rows = store_.gpu_tasks;
-  const std::string_view kind = args_.Text(ArgColumn::kKind);
+  const std::string_view kind = args_.Word(ArgColumn::kKind, {"kernel", "memcpy", "memset"});
   if (!kind.empty()) rows.kind.MutablePending(row) = KindOf(kind);
   if (rows.kind.Pending(row) == GpuTaskKind::kMemcpy) {
     const std::string_view copy = args_.Text(ArgColumn::kCopy);
@@ -452,6 +608,7 @@ void RowWriter::FillGpuTask(std::uint32_t row, std::uint32_t track, std::int64_t
   rows.occupancy_pct.MutablePending(row) = args_.Integer32(ArgColumn::kOccupancy);
   rows.graph_node.MutablePending(row) = args_.Integer(ArgColumn::kGraphNode);
   rows.bytes.MutablePending(row) = args_.Integer(ArgColumn::kBytes);
+  if (args_.Has(ArgColumn::kCollectiveName)) AppendCollective(row);
   rows.args.MutablePending(row) = args_.Rest();
 }
 
@@ -570,7 +727,7 @@ void RowWriter::CloseSlices(const std::vector<Sequence>& sequences) {
       // Not at the last stamp of all: counters go on when what is timed has been killed.
       SetEnd(slice, std::max(StartOf(slice), sequences[slice.sequence].last_slice));
       store_.log.Add(ImportIssue::kUnfinishedSpan, slice.offset);
-      if (slice.on_gpu) continue;
+      if (slice.on_gpu || slice.is_sync) continue;
       // A step without an end is none whose length could be compared.
       StringId& category = store_.host_events.category.MutablePending(slice.row);
       if (RuleOf(category) == CategoryRule::kStep)

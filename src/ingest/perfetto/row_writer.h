@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -59,6 +61,8 @@ class RowWriter {
   /// Joins what is still open with ends that came too early in the file, and closes the rest at the
   /// last stamp of its sequence.
   void CloseSlices(const std::vector<Sequence>& sequences);
+  /// What an exported trace says of itself goes before what its events say.
+  void SettleMetadata();
 
  private:
   /// The fields of a track event.
@@ -79,11 +83,19 @@ class RowWriter {
   void Instant(const Event& event);
   /// What a recording says of its job and machine, from the arguments at hand.
   void ReadAbout(StringId name);
+  /// What `headroom export` says of the trace that it read, of its threads, counters and devices;
+  /// false: it is nothing of the kind.
+  bool ReadExported(StringId name);
+  void ReadExportedDevice(const nlohmann::json& said);
   void Count(std::uint32_t track, TimeNs time, double value);
   void CountInteger(std::uint32_t track, TimeNs time, std::int64_t value);
 
   std::uint32_t AppendHostEvent(const Event& event, CategoryRule rule);
   std::uint32_t AppendGpuTask(TimeNs start, StringId name, GpuTaskKind kind);
+  std::uint32_t AppendSync(const Event& event);
+  void AppendArrow(const Event& event, char phase, std::int64_t id);
+  void AppendMemoryEvent(const Event& event);
+  void AppendCollective(std::uint32_t task);
   /// Fills the columns that arguments have.
   void FillHostEvent(std::uint32_t row);
   void FillGpuTask(std::uint32_t row, std::uint32_t track, std::int64_t device);
@@ -98,6 +110,7 @@ class RowWriter {
   Tracks& tracks_;
   EventArgs args_;
   Specifications specifications_;
+  std::optional<TraceMetadata> exported_;
   std::vector<CategoryRule> rules_;  ///< By string id; filled on demand.
   std::vector<bool> rule_known_;
   std::vector<std::string_view> annotations_;

@@ -201,6 +201,16 @@ ThreadId Tracks::ThreadOf(std::uint32_t number) {
   if (known.valid()) return known;
 
   const Track& track = tracks_[number];
+  const Track* exact = &track;
+  for (int i = 0; i < kMaxAncestors && exact != nullptr && !exact->exact; ++i)
+    exact = ParentOf(*exact);
+  if (exact != nullptr && exact->exact) {
+    const ExactThread& said = *exact->exact;
+    known = AddThread(store_.Text(said.pid), said.process_name, store_.Text(said.tid), said.name);
+    const ProcessId row = store_.threads.process.Pending(known.index());
+    if (said.labels.valid()) store_.processes.labels.MutablePending(row.index()) = said.labels;
+    return known;
+  }
   const Track* thread = nullptr;
   const Track* process = nullptr;
   const Track* at = &track;
@@ -240,6 +250,17 @@ ThreadId Tracks::ThreadOf(std::uint32_t number) {
                            track.name);
 }
 
+DeviceId Tracks::DeviceOf(std::int64_t ordinal) {
+  const auto [device, is_new] = device_rows_.try_emplace(ordinal, DeviceId(store_.devices.rows()));
+  if (is_new) {
+    const std::size_t at = AppendUnknown(store_.devices);
+    store_.devices.ordinal.MutablePending(at) = ordinal;
+    const auto name = device_names_.find(ordinal);
+    if (name != device_names_.end()) store_.devices.name.MutablePending(at) = name->second;
+  }
+  return device->second;
+}
+
 StreamId Tracks::StoreStreamOf(const Stream& stream) {
   std::int64_t ordinal = stream.device, number = stream.number;
   if (stream.track != kNoTrack) {
@@ -252,19 +273,12 @@ StreamId Tracks::StoreStreamOf(const Stream& stream) {
     find(ordinal, {"AGENT", "GPU"});
     find(number, {"STREAM", "QUEUE"});
   }
-  const auto [device, new_device] =
-      device_rows_.try_emplace(ordinal, DeviceId(store_.devices.rows()));
-  if (new_device) {
-    const std::size_t at = AppendUnknown(store_.devices);
-    store_.devices.ordinal.MutablePending(at) = ordinal;
-    const auto name = device_names_.find(ordinal);
-    if (name != device_names_.end()) store_.devices.name.MutablePending(at) = name->second;
-  }
+  const DeviceId device = DeviceOf(ordinal);
   const auto [row, is_new] =
-      stream_rows_.try_emplace({device->second, number}, StreamId(store_.streams.rows()));
+      stream_rows_.try_emplace({device, number}, StreamId(store_.streams.rows()));
   if (is_new) {
     const std::size_t at = AppendUnknown(store_.streams);
-    store_.streams.device.MutablePending(at) = device->second;
+    store_.streams.device.MutablePending(at) = device;
     store_.streams.number.MutablePending(at) = number;
   }
   return row->second;
@@ -277,8 +291,14 @@ void Tracks::Settle() {
       thread = ThreadOf(thread.index());
     }
   };
+  // An exported trace tells of all its threads, in order, also of those on which nothing is.
+  for (std::uint32_t number = 0; number < tracks_.size(); ++number) {
+    if (tracks_[number].exact) ThreadOf(number);
+  }
   settle(store_.host_events.thread);
   settle(store_.instants.thread);
+  settle(store_.flows.thread);
+  settle(store_.memory_events.thread);
   auto& counters = store_.counters;
   for (std::size_t row = 0; row < counters.rows(); ++row) {
     const Track& track = tracks_[counters.thread.Pending(row).index()];
@@ -286,17 +306,24 @@ void Tracks::Settle() {
     const bool has_instance =
         parent != nullptr && !parent->is_process && !parent->is_thread && parent->name.valid();
     counters.name.MutablePending(row) = track.name.valid() ? track.name : StringId(0u);
-    counters.series.MutablePending(row) = has_instance ? parent->name : StringId(0u);
+    counters.series.MutablePending(row) = track.series   ? *track.series
+                                          : has_instance ? parent->name
+                                                         : StringId(0u);
     counters.unit.MutablePending(row) = track.unit;
   }
   settle(counters.thread);
   std::vector<StreamId> rows(streams_.size());
-  for (std::size_t row = 0; row < store_.gpu_tasks.rows(); ++row) {
-    StreamId& stream = store_.gpu_tasks.stream.MutablePending(row);
-    StreamId& known = rows[stream.index()];
-    if (!known.valid()) known = StoreStreamOf(streams_[stream.index()]);
-    stream = known;
-  }
+  const auto settle_streams = [&](auto& column) {
+    for (std::size_t row = 0; row < column.size(); ++row) {
+      StreamId& stream = column.MutablePending(row);
+      if (!stream.valid()) continue;
+      StreamId& known = rows[stream.index()];
+      if (!known.valid()) known = StoreStreamOf(streams_[stream.index()]);
+      stream = known;
+    }
+  };
+  settle_streams(store_.gpu_tasks.stream);
+  settle_streams(store_.syncs.stream);
 }
 
 }  // namespace headroom::perfetto

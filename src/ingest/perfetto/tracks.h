@@ -26,11 +26,18 @@ struct OpenSlice {
   bool on_gpu;
   std::uint32_t sequence;  ///< Number of the sequence that began it.
   std::int64_t offset;
+  bool is_sync = false;  ///< The row is one of syncs.
 };
 
 struct UnmatchedEnd {
   TimeNs time;
   std::int64_t offset;
+};
+
+/// A thread in the words of the trace that `headroom export` read, where numbers of 32 bits do not
+/// do.
+struct ExactThread {
+  StringId pid, process_name, labels, tid, name;
 };
 
 struct Track {
@@ -39,6 +46,8 @@ struct Track {
   StringId name;  ///< None where nothing names it.
   std::optional<std::int32_t> pid, tid;
   bool is_process = false, is_thread = false, is_counter = false;
+  std::optional<ExactThread> exact;  ///< Also of the tracks below it.
+  std::optional<StringId> series;    ///< Of an exported counter.
 
   StringId unit;
   std::int64_t multiplier = 1;
@@ -78,6 +87,8 @@ class Tracks {
 
   /// The product name of a device, for when it turns out to have streams.
   void NameDevice(std::int64_t ordinal, StringId name) { device_names_[ordinal] = name; }
+  /// The row of a device, made if there is none yet.
+  DeviceId DeviceOf(std::int64_t ordinal);
 
   /// Replaces the numbers of tracks and streams in the rows of the store by its threads and
   /// streams, which are added in order of the rows' first use, and names counters. Before
