@@ -34,7 +34,7 @@ def resolved(read, table, row, depth=0):
             continue
         if target and text and (depth < 1 or target not in ("host_events", "gpu_tasks")):
             text = repr(resolved(read, target, read[target][int(text)], depth + 1))
-        elif target in ("host_events", "gpu_tasks"):
+        elif text and target in ("host_events", "gpu_tasks"):
             continue  # Of a call that launched a task, its own parent is compared in its own row.
         elif column == "args" and text:
             text = members(text)

@@ -125,7 +125,6 @@ ArgColumn EventArgs::ColumnOf(StringId name) {
 }
 
 void EventArgs::Add(Arg arg) {
-  if (args_.empty()) json_.clear();
   arg.column = ColumnOf(arg.name);
   // The later of two with one name holds. Of two names of one column, the first has it.
   if (arg.column == ArgColumn::kNone || Find(arg.column) != nullptr) {
@@ -151,7 +150,6 @@ void EventArgs::AddText(std::string_view name, std::string_view value) {
 
 bool EventArgs::AddAnnotation(std::string_view message, const InternTable& names,
                               const InternTable& texts) {
-  if (args_.empty()) json_.clear();
   Arg arg = {StringId::None(), {}, Type::kText, false, 0, 0, {}, 0, 0};
   bool nested = false, found = true;
   ProtobufReader reader(message);

@@ -78,6 +78,7 @@ class EventArgs {
 
   void Clear() {
     args_.clear();
+    json_.clear();
     arg_of_.fill(0);
   }
   bool empty() const { return args_.empty(); }

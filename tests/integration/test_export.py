@@ -1,0 +1,176 @@
+"""`headroom export`: each format says what the trace says, and what is a trace reads back as the same rows."""
+import csv
+import gzip
+import io
+import json
+import pathlib
+import shutil
+import subprocess
+import unittest
+
+from integration import stores, support
+
+SAMPLE = support.ROOT / "data/samples/resnet50_fp32_h200.json.gz"
+RECORDING = support.ROOT / "data/samples/loader_one_worker.pftrace.gz"
+EXTENSION = {"chrome": "json", "perfetto": "pftrace"}
+OF_THE_FILE = {"inputs", "ranks", "health"}  # Paths and sizes; what a file's order and damage were.
+
+
+class Export(support.ProgramTest):
+    def export(self, trace, to, *more, name="out"):
+        path = self.scratch / f"{name}.{EXTENSION.get(to, to)}"
+        outcome = support.headroom("export", trace, "--to", to, "-o", path, *more)
+        self.assertEqual(outcome.code, 0, outcome)
+        return path
+
+    def stdout_of(self, *arguments):
+        outcome = support.headroom("export", *arguments, "-o", "-", "-q")
+        self.assertEqual(outcome.code, 0, outcome)
+        return outcome.out.decode()
+
+    def assert_reads_back(self, trace, to):
+        want = stores.tables(trace, self.scratch / f"want-{to}")
+        got = stores.tables(self.export(trace, to), self.scratch / f"got-{to}")
+        self.assertEqual(stores.differences(want, got), [], f"{trace} as {to}")
+        shutil.rmtree(self.scratch / f"want-{to}")
+        shutil.rmtree(self.scratch / f"got-{to}")
+
+    def test_samples_read_back(self):
+        for to in EXTENSION:
+            for sample in (SAMPLE, RECORDING):
+                with self.subTest(to=to, sample=sample.name):
+                    self.assert_reads_back(sample, to)
+
+    def test_real_traces_read_back(self):
+        traces = [t for t in support.real_traces() if t.parent.name == "public-traces" or support.FULL]
+        if not traces:
+            self.skipTest("no real traces")
+        for to in EXTENSION:
+            for trace in traces:
+                with self.subTest(to=to, trace=trace.name):
+                    self.assert_reads_back(trace, to)
+
+    def test_reports_agree(self):
+        want = self.report(SAMPLE, "--no-local-state")
+        for to in EXTENSION:
+            got = self.report(self.export(SAMPLE, to), "--no-local-state")
+            for section in want.keys() - OF_THE_FILE:
+                self.assertEqual(json.dumps(want[section]).replace(str(SAMPLE), "TRACE"),
+                                 json.dumps(got[section]).replace(str(self.scratch / f"out.{EXTENSION[to]}"), "TRACE"), section)
+
+    def test_the_comparison_sees_a_difference(self):
+        with gzip.open(SAMPLE) as file:
+            trace = json.load(file)
+        kernel = next(e for e in trace["traceEvents"] if e.get("cat") == "kernel")
+        kernel["args"]["registers per thread"] += 1
+        changed = self.scratch / "changed.json"
+        changed.write_text(json.dumps(trace))
+        found = stores.differences(stores.tables(SAMPLE, self.scratch / "a"), stores.tables(changed, self.scratch / "b"))
+        self.assertTrue(any("registers" in line for line in found), found)
+
+    def odd_trace(self):
+        """Overlaps on one thread and one stream, ids of every form, texts that need escapes."""
+        events = [{"ph": "X", "cat": "cpu_op", "name": "a;b\"\\\n", "pid": "host \u00e9", "tid": 2**40, "ts": 10, "dur": 10, "args": {"note": "[1, 2]", "x": None}},
+                  {"ph": "X", "cat": "cpu_op", "name": "late", "pid": "host \u00e9", "tid": 2**40, "ts": 15.5, "dur": 10, "args": {"f": 1.0, "g": {"h": []}}},
+                  {"ph": "X", "cat": "cuda_runtime", "name": "launch", "pid": 5, "tid": 5, "ts": 12, "dur": 1, "args": {"correlation": 2**62}},
+                  {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 14, "dur": 9, "args": {"device": 0, "stream": 7, "correlation": 2**62, "kind": "x"}},
+                  {"ph": "X", "cat": "kernel", "name": "l", "pid": 0, "tid": 7, "ts": 16, "dur": 9.001, "args": {"device": 0, "stream": 7, "Collective name": ""}},
+                  {"ph": "X", "cat": "cuda_sync", "name": "Stream Sync", "pid": 0, "tid": 7, "ts": 16, "dur": 3, "args": {"device": 0, "stream": 7}},
+                  {"ph": "C", "name": "load", "pid": 5, "tid": 1, "ts": 11, "args": {"a": 0.1, "b": 1e300}},
+                  {"ph": "i", "s": "t", "name": "[memory]", "pid": 5, "tid": 5, "ts": 13, "args": {"Bytes": -512, "Addr": 2**40, "Device Id": 0}},
+                  {"ph": "i", "s": "t", "name": "mark", "cat": "headroom", "pid": 5, "tid": 5, "ts": 13, "args": {"q": True}},
+                  {"ph": "s", "cat": "ac2g", "name": "ac2g", "id": 7, "pid": 5, "tid": 5, "ts": 12},
+                  {"ph": "f", "cat": "ac2g", "name": "ac2g", "id": 7, "pid": 0, "tid": 7, "ts": 14, "bp": "e"},
+                  {"ph": "t", "cat": "other", "name": "other", "pid": 5, "tid": 6, "ts": 14}]
+        path = self.scratch / "odd.json"
+        path.write_text(json.dumps({"distributedInfo": {"rank": 3, "world_size": 8}, "baseTimeNanoseconds": 10**18, "traceEvents": events}))
+        return path
+
+    def test_odd_events_read_back(self):
+        for to in EXTENSION:
+            self.assert_reads_back(self.odd_trace(), to)
+            told = self.report(self.export(self.odd_trace(), to))["inputs"][0]
+            self.assertEqual((told["rank"], told["world_size"]), (3, 8))
+
+    @unittest.skipUnless(shutil.which("protoc"), "protoc is not installed")
+    def test_packets_are_perfettos(self):
+        """Another decoder reads them; on each track spans nest, so that the viewer draws them all."""
+        data = self.export(self.odd_trace(), "perfetto").read_bytes()
+        text = subprocess.run(["protoc", "--decode=perfetto.protos.Trace", "-I", support.ROOT / "src/base", "perfetto_trace.proto"],
+                              input=data, capture_output=True, check=True).stdout.decode()
+        self.assertNotRegex(text, r"(?m)^\s+\d+: ")  # Fields that the declarations do not know.
+        described, open_spans, stamp = set(), {}, None
+        for packet in text.split("packet {")[1:]:
+            fields = [line.strip() for line in packet.splitlines()]
+            value = {line.split(": ")[0]: line.split(": ", 1)[1] for line in fields if ": " in line}
+            if "uuid" in value:
+                described.add(value["uuid"])
+            if value.get("type") in ("TYPE_SLICE_BEGIN", "TYPE_SLICE_END"):
+                self.assertIn(value["track_uuid"], described)
+                stack = open_spans.setdefault(value["track_uuid"], [0, 0])
+                stamp = int(value["timestamp"])
+                self.assertGreaterEqual(stamp, stack[1])
+                stack[0] += 1 if value["type"] == "TYPE_SLICE_BEGIN" else -1
+                stack[1] = stamp
+                self.assertGreaterEqual(stack[0], 0)
+        self.assertEqual({depth for depth, _ in open_spans.values()}, {0})
+        self.assertEqual(len(open_spans), 6)  # Two threads, one of them with an overlap; a stream with one; waits.
+
+    def test_tables(self):
+        folder = self.export(SAMPLE, "csv")
+        self.assertEqual(len(list(folder.iterdir())), 13)
+        with open(folder / "gpu_tasks.csv", newline="", encoding="utf-8") as file:
+            tasks = list(csv.DictReader(file))
+        with gzip.open(SAMPLE) as file:
+            kernels = [e for e in json.load(file)["traceEvents"] if e.get("cat") in ("kernel", "gpu_memcpy", "gpu_memset")]
+        self.assertEqual(len(tasks), len(kernels))
+        self.assertEqual(sum(int(t["duration_ns"]) for t in tasks), sum(round(e["dur"] * 1000) for e in kernels))
+        alone = self.stdout_of(SAMPLE, "--to", "csv", "--table", "gpu_tasks")
+        self.assertEqual(alone, (folder / "gpu_tasks.csv").read_bytes().decode())
+        self.assertEqual(next(csv.reader(io.StringIO(alone)))[:4], ["id", "start_ns", "duration_ns", "name"])
+
+    def test_folded_stacks(self):
+        lines = self.stdout_of(SAMPLE, "--to", "folded", "--folded", "gpu").splitlines()
+        folder = self.export(SAMPLE, "csv")
+        with open(folder / "gpu_tasks.csv", newline="", encoding="utf-8") as file:
+            want = sum(int(t["duration_ns"]) for t in csv.DictReader(file))
+        self.assertEqual(sum(int(line.rsplit(" ", 1)[1]) for line in lines), want)
+        self.assertEqual(lines, sorted(lines, key=lambda line: line.rsplit(" ", 1)[0].encode()))
+        host = self.stdout_of(SAMPLE, "--to", "folded").splitlines()
+        self.assertTrue(any("aten::" in line and ";" in line for line in host))
+        odd = self.stdout_of(self.odd_trace(), "--to", "folded")
+        self.assertIn(";a:b\"\\  10000\n", odd)
+
+    def test_metrics(self):
+        text = self.stdout_of(SAMPLE, "--to", "openmetrics")
+        self.assertTrue(text.endswith("\n# EOF\n"))
+        report = self.report(SAMPLE)
+        try:
+            from prometheus_client.openmetrics import parser
+        except ImportError:
+            self.skipTest("prometheus_client is not installed")
+        families = {family.name: family for family in parser.text_string_to_metric_families(text)}
+        step = {s.labels["stat"]: s.value for s in families["headroom_step_seconds"].samples}
+        self.assertAlmostEqual(1e3 * step["p50"], report["steps"]["p50_ms"], places=6)
+        self.assertEqual(families["headroom_step_seconds"].unit, "seconds")
+
+    def test_what_is_refused(self):
+        out = self.scratch / "x.json"
+        self.assert_refused(support.headroom("export", SAMPLE, "--to", "chrome"), 2, "--output")
+        self.assert_refused(support.headroom("export", SAMPLE, "--to", "parquet", "-o", out), 2, "--to")
+        self.assert_refused(support.headroom("export", SAMPLE, "--to", "chrome", "-o", "-"), 2, "-o -", "a file")
+        self.assert_refused(support.headroom("export", SAMPLE, "--to", "csv", "-o", "-"), 2, "--table")
+        self.assert_refused(support.headroom("export", SAMPLE, "--to", "chrome", "--table", "steps", "-o", out), 2, "--to csv")
+        self.assert_refused(support.headroom("export", SAMPLE, "--to", "csv", "--table", "nothing", "-o", out), 2, "--table")
+        self.assert_refused(support.headroom("export", SAMPLE, "--to", "chrome", "--rank", "5", "-o", out), 2, "--rank 5")
+        self.assert_refused(support.headroom("export", self.scratch / "none", "--to", "chrome", "-o", out), 3, "none")
+        copy = pathlib.Path(shutil.copy(SAMPLE, self.scratch / "copy.json.gz"))
+        self.assert_refused(support.headroom("export", copy, "--to", "chrome", "-o", copy), 2, "a trace to be read")
+        for to in EXTENSION:
+            self.assert_refused(support.headroom("export", copy, "--to", to, "-o", self.scratch / "no/x.json"), 4, "no/x.json")
+        self.assertFalse(out.exists())
+
+    @unittest.skipUnless(pathlib.Path("/dev/full").exists(), "no /dev/full")
+    def test_a_full_disk(self):
+        for to, more in (("chrome", ()), ("perfetto", ()), ("csv", ("--table", "host_events")), ("folded", ()), ("openmetrics", ())):
+            self.assert_refused(support.headroom("export", SAMPLE, "--to", to, *more, "-q", "-o", "/dev/full"), 4, "/dev/full")

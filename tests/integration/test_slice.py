@@ -1,0 +1,74 @@
+"""`headroom slice`: the part says of its steps what the whole does, and nothing is cut in two."""
+
+from integration import ranks, stores, support
+
+SAMPLE = support.ROOT / "data/samples/resnet50_fp32_h200.json.gz"
+RANKS = "public-traces/hta__nccl_parser_config__nccl_data.json.gz"
+
+
+class Slice(support.ProgramTest):
+    def slice(self, *arguments, name="part.json.gz"):
+        path = self.scratch / name
+        outcome = support.headroom("slice", *arguments, "-o", path)
+        self.assertEqual(outcome.code, 0, outcome)
+        return path
+
+    def test_steps_agree(self):
+        steps = [row["index"] for row in self.report(SAMPLE)["steps"]["list"]]
+        first, last = steps[-2:]
+        wanted = f"{first}:{last}"
+        want = self.report(SAMPLE, "--steps", wanted, "--no-local-state")
+        for name in ("part.json", "part.json.gz", "part.pftrace"):
+            part = self.slice(SAMPLE, "--steps", wanted, name=name)
+            self.assertEqual([row["index"] for row in self.report(part)["steps"]["list"]], [first - 1, first, last])
+            got = self.report(part, "--steps", wanted, "--no-local-state")
+            for a, b in zip(want["steps"]["list"], got["steps"]["list"]):
+                self.assertEqual({k: a[k] for k in ("index", "wall_ms", "gpu_busy_ms", "host_ms")}, {k: b[k] for k in ("index", "wall_ms", "gpu_busy_ms", "host_ms")})
+            self.assertEqual(want["kernels"], got["kernels"])
+            self.assertEqual(want["gpu_time"], got["gpu_time"])
+
+    def test_launches_and_tasks_stay_together(self):
+        whole = stores.tables(SAMPLE, self.scratch / "whole")
+        part = stores.tables(self.slice(SAMPLE, "--time", "20:40"), self.scratch / "part")
+        self.assertLess(len(part["host_events"]), len(whole["host_events"]))
+        for name in ("host_events", "gpu_tasks"):
+            self.assertGreater(len(part[name]), 10)
+        # A task is as it was, launch included; so none lost its own.
+        self.assertEqual(set(part["gpu_tasks"]) - set(whole["gpu_tasks"]), set())
+        launched = {dict(row)["launch"] for row in part["gpu_tasks"]}
+        for row in whole["gpu_tasks"]:
+            if dict(row)["launch"] in launched - {""}:
+                self.assertIn(row, set(part["gpu_tasks"]))
+        for name in ("processes", "threads", "devices", "streams"):
+            self.assertEqual(part[name], whole[name], name)
+
+    def test_a_part_of_all_is_all(self):
+        self.assertEqual(stores.differences(stores.tables(SAMPLE, self.scratch / "a"), stores.tables(self.slice(SAMPLE, "--time", "0:"), self.scratch / "b")), [])
+
+    def test_ranks(self):
+        trace = ranks.load(support.data_file(RANKS))
+        folder = self.scratch / "traces"
+        folder.mkdir()
+        for rank in range(2):
+            ranks.write(ranks.make_rank(trace, rank, 2), folder / f"node{rank}_4{rank}.17000000000.pt.trace.json.gz")
+        one = sorted(folder.iterdir())[1]
+        want = stores.tables(one, self.scratch / "one")
+        self.assertEqual(stores.differences(want, stores.tables(self.slice(folder, "--rank", "1"), self.scratch / "of-folder")), [])
+        merged = self.scratch / "merged.json"
+        self.assertEqual(support.headroom("merge", folder, "-o", merged).code, 0)
+        got = stores.tables(self.slice(merged, "--rank", "1"), self.scratch / "of-merged")
+        self.assertEqual(len(got["gpu_tasks"]), len(want["gpu_tasks"]))
+        self.assertEqual(len(got["host_events"]), len(want["host_events"]))
+        self.assert_refused(support.headroom("slice", folder, "--time", "0:1", "-o", self.scratch / "x.json"), 2, "--rank")
+
+    def test_what_is_refused(self):
+        out = self.scratch / "x.json"
+        self.assert_refused(support.headroom("slice", SAMPLE, "-o", out), 2, "--steps", "--time", "--rank")
+        self.assert_refused(support.headroom("slice", SAMPLE, "--steps", "1:2", "--time", "1:2", "-o", out), 2, "one of them")
+        self.assert_refused(support.headroom("slice", SAMPLE, "--steps", "9000:", "-o", out), 2, "no such step")
+        for wrong in ("5", ":", "9:8", "a:b", "-1:5", "nan:5"):
+            self.assert_refused(support.headroom("slice", SAMPLE, f"--time={wrong}", "-o", out), 2, "--time")
+        self.assert_refused(support.headroom("slice", SAMPLE, "--time", "1e9:", "-o", out), 2, "nothing was recorded")
+        self.assert_refused(support.headroom("slice", SAMPLE, "--time", "1:2", "-o", "-"), 2, "-o -")
+        self.assert_refused(support.headroom("slice", SAMPLE, "--time", "1:2", "-o", "/dev/full"), 4, "/dev/full")
+        self.assertFalse(out.exists())
