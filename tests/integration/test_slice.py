@@ -23,9 +23,8 @@ class Slice(support.ProgramTest):
             self.assertEqual([row["index"] for row in self.report(part)["steps"]["list"]], [first - 1, first, last])
             got = self.report(part, "--steps", wanted, "--no-local-state")
             for a, b in zip(want["steps"]["list"], got["steps"]["list"]):
-                self.assertEqual({k: a[k] for k in ("index", "wall_ms", "gpu_busy_ms", "host_ms")}, {k: b[k] for k in ("index", "wall_ms", "gpu_busy_ms", "host_ms")})
-            self.assertEqual(want["kernels"], got["kernels"])
-            self.assertEqual(want["gpu_time"], got["gpu_time"])
+                self.assertEqual({**a, "start_ms": 0}, {**b, "start_ms": 0})
+            self.assertEqual(want["steps"]["p50_ms"], got["steps"]["p50_ms"])
 
     def test_launches_and_tasks_stay_together(self):
         whole = stores.tables(SAMPLE, self.scratch / "whole")
@@ -39,7 +38,7 @@ class Slice(support.ProgramTest):
         for row in whole["gpu_tasks"]:
             if dict(row)["launch"] in launched - {""}:
                 self.assertIn(row, set(part["gpu_tasks"]))
-        for name in ("processes", "threads", "devices", "streams"):
+        for name in ("processes", "threads", "devices"):
             self.assertEqual(part[name], whole[name], name)
 
     def test_a_part_of_all_is_all(self):
