@@ -19,9 +19,9 @@ namespace headroom {
 namespace {
 
 /// By Phase.
-constexpr std::array<std::string_view, 8> kPhases = {
-    "other",     "forward",  "backward",       "optimizer",
-    "data_wait", "callback", "host_to_device", "communication"};
+constexpr std::array<std::string_view, 8> kPhases = {"other",          "forward",      "backward",
+                                                     "optimizer",      "data_wait",    "callback",
+                                                     "host_to_device", "communication"};
 static_assert(kPhases.size() == static_cast<std::size_t>(Phase::kCommunication) + 1);
 
 constexpr std::size_t kFamilies = static_cast<std::size_t>(WorkFamily::kFused) + 1;
@@ -126,16 +126,17 @@ std::vector<TableColumn> PlaceColumns() {
       RowColumn("line_id", "host_events",
                 "Innermost Python frame of the user's own code; in backward, that of the forward "
                 "operator."),
-      MakeColumn("line", ColumnKind::kString, "", true, "Name of that frame: file, line, function."),
+      MakeColumn("line", ColumnKind::kString, "", true,
+                 "Name of that frame: file, line, function."),
       MakeColumn("step", ColumnKind::kInt64, "", true,
                  "Number of the step in which it runs or was launched.")};
 }
 
 void PointAt(const Places& places, std::span<TableColumn> columns) {
-  const std::array<const void*, 8> data = {
-      places.phase.data(), places.operator_id.data(), places.operator_name.data(),
-      places.layer_id.data(), places.layer.data(), places.line_id.data(), places.line.data(),
-      places.step.data()};
+  const std::array<const void*, 8> data = {places.phase.data(),         places.operator_id.data(),
+                                           places.operator_name.data(), places.layer_id.data(),
+                                           places.layer.data(),         places.line_id.data(),
+                                           places.line.data(),          places.step.data()};
   for (std::size_t i = 0; i < data.size(); ++i) columns[i].data = data[i];
 }
 
@@ -177,7 +178,8 @@ AttributionTables::~AttributionTables() = default;
 std::vector<Table> AttributionTables::Declared(const TraceStore& store) {
   Table host;
   host.name = "host_attribution";
-  host.sentence = "Where each host event stands: the row `id` of host_events. Computed at first use.";
+  host.sentence =
+      "Where each host event stands: the row `id` of host_events. Computed at first use.";
   host.rows = store.host_events.rows();
   host.columns = PlaceColumns();
   host.columns.push_back(
@@ -250,8 +252,7 @@ Result<AttributionTables> AttributionTables::Make(const TraceStore& store) {
     columns->gpu.Set(store, row, attribution.Of(GpuTaskId(row)));
     const std::int32_t step = steps.value().step_of_task[row];
     if (step != StepAnalysis::kNoStep) {
-      columns->gpu.step[row] =
-          steps.value().steps.list[static_cast<std::size_t>(step)].index;
+      columns->gpu.step[row] = steps.value().steps.list[static_cast<std::size_t>(step)].index;
     }
     switch (store.gpu_tasks.kind[row]) {
       case GpuTaskKind::kKernel:
@@ -279,17 +280,11 @@ void AttributionTables::FillIn(std::span<Table> declared) const {
   gpu.columns[gpu.Find("class")].data = columns_->task_class.data();
   Table& times = declared[2];
   const StepTimes& steps = columns_->steps;
-  const std::array<const void*, 11> data = {steps.number.data(),
-                                            steps.start.data(),
-                                            steps.wall.data(),
-                                            steps.gpu_busy.data(),
-                                            steps.host_start.data(),
-                                            steps.host.data(),
-                                            steps.host_wait.data(),
-                                            steps.tasks.data(),
-                                            steps.queue_depth_mean.data(),
-                                            steps.queue_depth_max.data(),
-                                            steps.whole.data()};
+  const std::array<const void*, 11> data = {
+      steps.number.data(),          steps.start.data(),      steps.wall.data(),
+      steps.gpu_busy.data(),        steps.host_start.data(), steps.host.data(),
+      steps.host_wait.data(),       steps.tasks.data(),      steps.queue_depth_mean.data(),
+      steps.queue_depth_max.data(), steps.whole.data()};
   times.rows = steps.number.size();
   for (std::size_t i = 0; i < data.size(); ++i) times.columns[i].data = data[i];
 }

@@ -16,7 +16,7 @@ std::size_t Slot(std::int64_t key) {
 /// Ranks of the keys that occur, by slot, in the order that `less` gives the others.
 template <typename Less>
 std::pair<std::vector<std::uint32_t>, std::size_t> RankOccurring(const std::vector<bool>& occurs,
-                                                                const Less& less) {
+                                                                 const Less& less) {
   std::vector<std::uint32_t> slots;
   for (std::size_t slot = 1; slot < occurs.size(); ++slot) {
     if (occurs[slot]) slots.push_back(static_cast<std::uint32_t>(slot));
@@ -54,7 +54,8 @@ ColumnIndex::ColumnIndex(const TraceTables& tables, const Table& table, std::siz
   };
   auto [ranks, count] =
       facts.kind == ColumnKind::kString || facts.kind == ColumnKind::kLabel
-          ? RankOccurring(occurs, [&](std::uint32_t a, std::uint32_t b) { return text(a) < text(b); })
+          ? RankOccurring(occurs,
+                          [&](std::uint32_t a, std::uint32_t b) { return text(a) < text(b); })
           : RankOccurring(occurs, std::less<>());
   rank_of_key_ = std::move(ranks);
   SortRanked(rank_of_key_, count);

@@ -112,9 +112,9 @@ struct Database::Running {
 
 Result<std::unique_ptr<Database>> Database::Open(QueryTables& tables) {
   sqlite3* connection = nullptr;
-  const int code = sqlite3_open_v2(
-      ":memory:", &connection, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
-      nullptr);
+  const int code =
+      sqlite3_open_v2(":memory:", &connection,
+                      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
   auto database = std::unique_ptr<Database>(new Database(connection));
   if (code != SQLITE_OK) return Status::Internal("cannot make a database in memory");
   if (Status status = database->MakeSchema(tables); !status.ok()) return status;
@@ -125,8 +125,7 @@ Database::~Database() { sqlite3_close_v2(connection_); }
 
 Status Database::MakeSchema(QueryTables& tables) {
   const auto failed = [&] {
-    return Status::Internal(
-        fmt::format("cannot make the tables: {}", sqlite3_errmsg(connection_)));
+    return Status::Internal(fmt::format("cannot make the tables: {}", sqlite3_errmsg(connection_)));
   };
   const auto execute = [&](const std::string& sql) {
     return sqlite3_exec(connection_, sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK;
@@ -179,10 +178,11 @@ Status Database::Explain(int code, std::string_view sql, const Running& running,
   switch (code & kPrimaryCode) {
     case SQLITE_INTERRUPT:
       if (!running.late) return Status::Usage("interrupted");
-      return Status::Internal(fmt::format(
-          "the query was stopped after {} s; ask for less (a range of start_ns, one step, a join by "
-          "id), or give it more time with --timeout-s N (0: any)",
-          limits.time.ms() / 1e3));
+      return Status::Internal(
+          fmt::format("the query was stopped after {} s; ask for less (a range of start_ns, one "
+                      "step, a join by "
+                      "id), or give it more time with --timeout-s N (0: any)",
+                      limits.time.ms() / 1e3));
     case SQLITE_NOMEM:
       return Status::Internal(fmt::format(
           "the query took more than {} MB of memory; sort or group fewer rows and columns, or give "
@@ -198,12 +198,12 @@ Status Database::Explain(int code, std::string_view sql, const Running& running,
   }
   const std::string_view message = sqlite3_errmsg(connection_);
   const int offset = sqlite3_error_offset(connection_);
-  return Status::Usage(fmt::format(
-      "SQL: {}{}{}", message,
-      offset >= 0 && static_cast<std::size_t>(offset) <= sql.size()
-          ? fmt::format(" ({})", Place(sql, static_cast<std::size_t>(offset)))
-          : "",
-      Hint(message)));
+  return Status::Usage(
+      fmt::format("SQL: {}{}{}", message,
+                  offset >= 0 && static_cast<std::size_t>(offset) <= sql.size()
+                      ? fmt::format(" ({})", Place(sql, static_cast<std::size_t>(offset)))
+                      : "",
+                  Hint(message)));
 }
 
 Result<std::string_view> Database::RunFirst(std::string_view sql, const QueryLimits& limits,
@@ -215,15 +215,14 @@ Result<std::string_view> Database::RunFirst(std::string_view sql, const QueryLim
   Running running;
   running.interrupted = limits.interrupted;
   running.has_deadline = limits.time > DurationNs(0);
-  running.deadline =
-      std::chrono::steady_clock::now() + std::chrono::nanoseconds(limits.time.ns());
+  running.deadline = std::chrono::steady_clock::now() + std::chrono::nanoseconds(limits.time.ns());
   const MemoryBound bound(limits.memory_bytes);
   sqlite3_progress_handler(connection_, kInstructionsPerLook, Running::Look, &running);
 
   sqlite3_stmt* prepared = nullptr;
   const char* tail = nullptr;
-  int code = sqlite3_prepare_v2(connection_, sql.data(), static_cast<int>(sql.size()), &prepared,
-                                &tail);
+  int code =
+      sqlite3_prepare_v2(connection_, sql.data(), static_cast<int>(sql.size()), &prepared, &tail);
   const Statement statement(prepared);
   if (code != SQLITE_OK) return Explain(code, sql, running, limits);
   const std::string_view rest = sql.substr(static_cast<std::size_t>(tail - sql.data()));
@@ -232,11 +231,10 @@ Result<std::string_view> Database::RunFirst(std::string_view sql, const QueryLim
   if (sqlite3_stmt_readonly(prepared) == 0 || sqlite3_column_count(prepared) == 0)
     return Explain(SQLITE_READONLY, sql, running, limits);
   if (sqlite3_bind_parameter_count(prepared) > 0) {
-    return Status::Usage(
-        fmt::format("SQL: a parameter ({}) has no value; write the value itself",
-                    sqlite3_bind_parameter_name(prepared, 1) == nullptr
-                        ? "?"
-                        : sqlite3_bind_parameter_name(prepared, 1)));
+    return Status::Usage(fmt::format("SQL: a parameter ({}) has no value; write the value itself",
+                                     sqlite3_bind_parameter_name(prepared, 1) == nullptr
+                                         ? "?"
+                                         : sqlite3_bind_parameter_name(prepared, 1)));
   }
 
   const int width = sqlite3_column_count(prepared);

@@ -22,8 +22,7 @@ namespace headroom {
 struct QueryBytes {
   std::string_view bytes;
 };
-using QueryValue =
-    std::variant<std::monostate, std::int64_t, double, std::string_view, QueryBytes>;
+using QueryValue = std::variant<std::monostate, std::int64_t, double, std::string_view, QueryBytes>;
 
 struct QueryLimits {
   DurationNs time = {};           ///< A statement may run; 0: any.

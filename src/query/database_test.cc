@@ -1,8 +1,8 @@
 #include "query/database.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <fmt/format.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
@@ -105,10 +105,10 @@ TEST_F(DatabaseTest, ValuesAreThoseOfTheStore) {
 }
 
 TEST_F(DatabaseTest, ATaskKnowsItsOperatorAndStep) {
-  EXPECT_THAT(
-      Ask("select operator, phase, step, class, count(*) from kernels where name = 'gemm' and step = "
-          "1 group by 1, 2, 3, 4"),
-      ElementsAre("aten::mm|forward|1|matmul|190"));
+  EXPECT_THAT(Ask("select operator, phase, step, class, count(*) from kernels where name = 'gemm' "
+                  "and step = "
+                  "1 group by 1, 2, 3, 4"),
+              ElementsAre("aten::mm|forward|1|matmul|190"));
   EXPECT_THAT(Ask("select number, tasks from step_times order by number limit 1"),
               ElementsAre("0|950"));
   EXPECT_THAT(Ask("select step, count(*) from operators where name = 'aten::mm' group by step"),
@@ -132,13 +132,14 @@ TEST_F(DatabaseTest, GroupsComeInTheOrderThatIsAskedFor) {
   EXPECT_THAT(Ask("select name, count(*) from host_events where kind = 'operator' group by name "
                   "order by name"),
               ElementsAre("|1", "aten::add|2000", "aten::mm|500", "aten::mul|1250", "it's|1"));
-  EXPECT_THAT(Ask("select name from host_events where kind = 'operator' group by name order by name "
-                  "desc limit 2"),
-              ElementsAre("it's", "aten::mul"));
-  EXPECT_THAT(Ask("select sequence is null, kind, count(*) from host_events group by kind, 1 order "
-                  "by kind desc, 1"),
-              ElementsAre("1|runtime_call|2500", "0|operator|1250", "1|operator|2502",
-                          "1|annotation|3"));
+  EXPECT_THAT(
+      Ask("select name from host_events where kind = 'operator' group by name order by name "
+          "desc limit 2"),
+      ElementsAre("it's", "aten::mul"));
+  EXPECT_THAT(
+      Ask("select sequence is null, kind, count(*) from host_events group by kind, 1 order "
+          "by kind desc, 1"),
+      ElementsAre("1|runtime_call|2500", "0|operator|1250", "1|operator|2502", "1|annotation|3"));
 }
 
 TEST_F(DatabaseTest, JoinsAreNoNestedWalks) {
@@ -153,18 +154,35 @@ TEST_F(DatabaseTest, JoinsAreNoNestedWalks) {
 }
 
 TEST_F(DatabaseTest, OnlyReadingIsAllowed) {
-  for (const char* sql :
-       {"create table x (a)", "create temp table x (a)", "insert into steps values (1)",
-        "delete from host_events", "update steps set number = 1", "drop table steps",
-        "drop view kernels", "attach database '/tmp/x.db' as y", "attach ':memory:' as y",
-        "detach main", "vacuum", "vacuum into '/tmp/headroom-vacuum.db'", "pragma user_version = 3",
-        "pragma temp_store_directory = '/tmp'", "pragma writable_schema = on", "begin", "commit",
-        "savepoint a", "analyze", "reindex", "select load_extension('/tmp/x.so')",
-        "create virtual table v using fts5(a)", "alter table steps rename to x",
-        "create view v as select 1", "create trigger t after insert on steps begin select 1; end",
-        "update sqlite_master set sql = ''", "delete from sqlite_master",
-        "with x as (select 1) insert into steps select * from x",
-        "explain insert into steps values (1)"}) {
+  for (const char* sql : {"create table x (a)",
+                          "create temp table x (a)",
+                          "insert into steps values (1)",
+                          "delete from host_events",
+                          "update steps set number = 1",
+                          "drop table steps",
+                          "drop view kernels",
+                          "attach database '/tmp/x.db' as y",
+                          "attach ':memory:' as y",
+                          "detach main",
+                          "vacuum",
+                          "vacuum into '/tmp/headroom-vacuum.db'",
+                          "pragma user_version = 3",
+                          "pragma temp_store_directory = '/tmp'",
+                          "pragma writable_schema = on",
+                          "begin",
+                          "commit",
+                          "savepoint a",
+                          "analyze",
+                          "reindex",
+                          "select load_extension('/tmp/x.so')",
+                          "create virtual table v using fts5(a)",
+                          "alter table steps rename to x",
+                          "create view v as select 1",
+                          "create trigger t after insert on steps begin select 1; end",
+                          "update sqlite_master set sql = ''",
+                          "delete from sqlite_master",
+                          "with x as (select 1) insert into steps select * from x",
+                          "explain insert into steps values (1)"}) {
     const Status status = Refused(sql);
     EXPECT_EQ(status.code(), StatusCode::kUsage) << sql << ": " << status.message();
   }
@@ -177,7 +195,8 @@ TEST_F(DatabaseTest, MistakesAreShownWhereTheyAre) {
   EXPECT_THAT(Refused("select dur from host_events").message(),
               testing::AllOf(HasSubstr("no such column: dur"), HasSubstr("line 1, column 8"),
                              HasSubstr("did you mean duration_ns")));
-  EXPECT_THAT(Refused("select *\nfrom host_event").message(), HasSubstr("did you mean host_events"));
+  EXPECT_THAT(Refused("select *\nfrom host_event").message(),
+              HasSubstr("did you mean host_events"));
   EXPECT_THAT(Refused("select *\nfrm host_events").message(), HasSubstr("line 2"));
   EXPECT_THAT(Refused("select ?").message(), HasSubstr("has no value"));
   EXPECT_THAT(Refused("select \"nosuch\" from steps").message(), HasSubstr("no such column"));
@@ -232,10 +251,10 @@ RC_GTEST_PROP(DatabaseProperty, PushDownChangesNoAnswer, ()) {
                  "null", "'gemm'", "x'67656d6d'", "'operator'", "'kernel'", "'memcpy'"});
   };
   const std::vector<std::string> numbers =
-      host ? std::vector<std::string>{"id", "start_ns", "duration_ns", "thread_id",
+      host ? std::vector<std::string>{"id",       "start_ns",    "duration_ns", "thread_id",
                                       "sequence", "correlation", "parent_id"}
-           : std::vector<std::string>{"id", "start_ns", "duration_ns", "stream_id", "correlation",
-                                      "bytes", "launch_id"};
+           : std::vector<std::string>{"id",          "start_ns", "duration_ns", "stream_id",
+                                      "correlation", "bytes",    "launch_id"};
   const std::vector<std::string> texts = host ? std::vector<std::string>{"name", "category", "kind"}
                                               : std::vector<std::string>{"name", "kind", "copy"};
   std::string where;
@@ -253,9 +272,9 @@ RC_GTEST_PROP(DatabaseProperty, PushDownChangesNoAnswer, ()) {
   const std::string fast = host ? "host_events" : "gpu_tasks";
   const std::string slow = fmt::format("(select * from {} limit -1)", fast);
   const std::string order =
-      pick({" order by id", " order by start_ns, id", " order by name, id", " order by name desc, id",
-            " order by track, id", " order by kind, id desc", " order by start_ns desc, id desc",
-            " order by id desc"});
+      pick({" order by id", " order by start_ns, id", " order by name, id",
+            " order by name desc, id", " order by track, id", " order by kind, id desc",
+            " order by start_ns desc, id desc", " order by id desc"});
   const auto ask = [&](const std::string& table, const std::string& sorted) {
     Rows rows;
     const auto rest = database->RunFirst(
@@ -272,12 +291,13 @@ RC_GTEST_PROP(DatabaseProperty, PushDownChangesNoAnswer, ()) {
   const std::string grouped_by = pick(texts);
   const auto groups = [&](const std::string& table) {
     Rows rows;
-    RC_ASSERT(database
-                  ->RunFirst(fmt::format("select {0}, count(*), sum(duration_ns) from {1} where {2} "
-                                         "group by {0}",
-                                         grouped_by, table, where),
-                             {}, rows)
-                  .ok());
+    RC_ASSERT(
+        database
+            ->RunFirst(fmt::format("select {0}, count(*), sum(duration_ns) from {1} where {2} "
+                                   "group by {0}",
+                                   grouped_by, table, where),
+                       {}, rows)
+            .ok());
     std::sort(rows.rows.begin(), rows.rows.end());
     return rows.rows;
   };

@@ -37,8 +37,7 @@ std::unique_ptr<TraceStore> MakeStore() {
     events.start.MutablePending(row) = TimeNs(i / kThreads * kPeriodNs);
     events.duration.MutablePending(row) = DurationNs(kLengthNs);
     // Names repeat with some disorder, as those of a layer's operators.
-    events.name.MutablePending(row) =
-        names[static_cast<std::size_t>(i * 7919 % 1009 % kNames)];
+    events.name.MutablePending(row) = names[static_cast<std::size_t>(i * 7919 % 1009 % kNames)];
     events.category.MutablePending(row) = category;
     events.thread.MutablePending(row) = ThreadId(static_cast<std::size_t>(i % kThreads));
     events.kind.MutablePending(row) = HostEventKind::kOperator;
@@ -69,8 +68,8 @@ class Sum : public QuerySink {
 };
 
 /// Each time with indexes that are not there yet.
-void RunFresh(benchmark::State& state, std::string_view sql, std::size_t column,
-              std::int64_t rows, std::int64_t sum) {
+void RunFresh(benchmark::State& state, std::string_view sql, std::size_t column, std::int64_t rows,
+              std::int64_t sum) {
   Store();
   for (auto _ : state) {
     state.PauseTiming();

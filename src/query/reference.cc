@@ -54,8 +54,9 @@ std::string ReferencePage(const TraceTables& tables) {
   std::string page(kPage);
   for (std::size_t i = 0; i < tables.size(); ++i) {
     const Table& table = tables.table(i);
-    page += fmt::format("\n## {}\n\n{}\n\n| column | type | unit | null | |\n|---|---|---|---|---|\n",
-                        table.name, table.sentence);
+    page +=
+        fmt::format("\n## {}\n\n{}\n\n| column | type | unit | null | |\n|---|---|---|---|---|\n",
+                    table.name, table.sentence);
     page += fmt::format("| `id` | integer | | | {} |\n", kIdSentence);
     for (const TableColumn& column : table.columns) {
       page += fmt::format("| `{}` | {} | {}| {}| {} |\n", column.name, TypeOf(column.kind),
@@ -65,7 +66,8 @@ std::string ReferencePage(const TraceTables& tables) {
   }
   page += "\n# Views\n";
   for (const QueryView& view : QueryViews())
-    page += fmt::format("\n## {}\n\n{}\n\n```sql\n{}\n```\n", view.name, view.sentence, view.select);
+    page +=
+        fmt::format("\n## {}\n\n{}\n\n```sql\n{}\n```\n", view.name, view.sentence, view.select);
   return page;
 }
 

@@ -30,6 +30,7 @@ struct Term {
 struct Plan {
   std::vector<Term> terms;
   ScanOrder order;
+  std::vector<std::size_t> read;  ///< Columns that the statement reads.
   bool operator==(const Plan&) const = default;
 };
 
@@ -159,11 +160,10 @@ bool HasTerm(const Plan& plan, std::size_t column) {
 bool IsNaturalOrder(const Table& table, const Plan& plan, const sqlite3_index_info& info) {
   // The columns that rise together with the row's number, the first of them first.
   std::vector<std::size_t> rising;
-  const bool in_one_run =
-      table.runs.size() == 1 ||
-      (table.run_key != Table::kNoColumn &&
-       std::find(plan.terms.begin(), plan.terms.end(), Term{table.run_key, Comparison::kEqual}) !=
-           plan.terms.end());
+  const bool in_one_run = table.runs.size() == 1 ||
+                          (table.run_key != Table::kNoColumn &&
+                           std::find(plan.terms.begin(), plan.terms.end(),
+                                     Term{table.run_key, Comparison::kEqual}) != plan.terms.end());
   if (table.run_key != Table::kNoColumn) rising.push_back(table.run_key);
   if (!table.runs.empty()) rising.push_back(table.time);
   rising.push_back(kIdColumn);
@@ -255,20 +255,23 @@ int BestIndex(sqlite3_vtab* base, sqlite3_index_info* info) {
     info->aConstraintUsage[i].argvIndex = static_cast<int>(plan.terms.size());
     const double share = ShareOf(*virtual_table.shared, table, *term);
     found *= share;
-    const bool narrows_walk =
-        term->column == kIdColumn || term->column == table.time || term->column == table.run_key ||
-        (term->comparison == Comparison::kEqual &&
-         table.columns[term->column].kind != ColumnKind::kLabel);
+    const bool narrows_walk = term->column == kIdColumn || term->column == table.time ||
+                              term->column == table.run_key ||
+                              (term->comparison == Comparison::kEqual &&
+                               table.columns[term->column].kind != ColumnKind::kLabel);
     if (narrows_walk) walked *= share;
     if (term->column == kIdColumn && term->comparison == Comparison::kEqual)
       info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE;
   }
   ChooseOrder(table, *info, plan);
+  constexpr int kBits = 64;  // The last stands for all columns from there on.
+  for (int i = 1; i < kBits - 1 && static_cast<std::size_t>(i) <= table.columns.size(); ++i) {
+    if ((info->colUsed >> i & 1) != 0) plan.read.push_back(ColumnOf(i));
+  }
   constexpr double kWalkCost = 0.02, kStartCost = 2;  // Against 1 for a row that is given.
   info->estimatedRows = static_cast<sqlite3_int64>(std::ceil(std::max(1.0, found)));
   info->estimatedCost = kStartCost + walked * kWalkCost + found;
-  const auto known =
-      std::find(virtual_table.plans.begin(), virtual_table.plans.end(), plan);
+  const auto known = std::find(virtual_table.plans.begin(), virtual_table.plans.end(), plan);
   info->idxNum = static_cast<int>(known - virtual_table.plans.begin());
   if (known == virtual_table.plans.end()) virtual_table.plans.push_back(std::move(plan));
   return SQLITE_OK;
@@ -373,7 +376,8 @@ void AddBound(const Term& term, sqlite3_value* value, KeyCondition& condition) {
   }
 }
 
-int Filter(sqlite3_vtab_cursor* base, int plan_number, const char*, int argc, sqlite3_value** argv) {
+int Filter(sqlite3_vtab_cursor* base, int plan_number, const char*, int argc,
+           sqlite3_value** argv) {
   auto& cursor = *static_cast<VirtualCursor*>(base);
   auto& virtual_table = *static_cast<VirtualTable*>(base->pVtab);
   if (const int code = EnsureLoaded(virtual_table); code != SQLITE_OK) return code;
@@ -382,9 +386,9 @@ int Filter(sqlite3_vtab_cursor* base, int plan_number, const char*, int argc, sq
   std::vector<KeyCondition> conditions;
   for (int i = 0; i < argc; ++i) {
     const Term& term = plan.terms[static_cast<std::size_t>(i)];
-    auto at = std::find_if(conditions.begin(), conditions.end(), [&](const KeyCondition& condition) {
-      return condition.column == term.column;
-    });
+    auto at = std::find_if(
+        conditions.begin(), conditions.end(),
+        [&](const KeyCondition& condition) { return condition.column == term.column; });
     if (at == conditions.end()) {
       conditions.emplace_back().column = term.column;
       at = conditions.end() - 1;
@@ -397,7 +401,7 @@ int Filter(sqlite3_vtab_cursor* base, int plan_number, const char*, int argc, sq
       AddEqual(*virtual_table.shared, column, term, argv[i], *at);
     }
   }
-  cursor.scan.Start(std::move(conditions), plan.order);
+  cursor.scan.Start(std::move(conditions), plan.order, plan.read);
   return SQLITE_OK;
 }
 

@@ -124,8 +124,10 @@ const ColumnIndex* TableScan::ChooseIndex(std::size_t rows, std::int64_t& key) {
   return nullptr;
 }
 
-void TableScan::Start(std::vector<KeyCondition> conditions, ScanOrder order) {
+void TableScan::Start(std::vector<KeyCondition> conditions, ScanOrder order,
+                      std::span<const std::size_t> read) {
   conditions_ = std::move(conditions);
+  read_.assign(read.begin(), read.end());
   reverse_ = order.reverse;
   ranges_.clear();
   next_range_ = in_list_ = 0;
@@ -169,10 +171,9 @@ std::size_t TableScan::Take() {
     return n;
   }
   while (n < kBlock && next_range_ < ranges_.size()) {
-    const auto [first, last] =
-        ranges_[reverse_ ? ranges_.size() - 1 - next_range_ : next_range_];
-    const auto take = static_cast<std::uint32_t>(
-        std::min<std::size_t>(kBlock - n, last - first - in_range_));
+    const auto [first, last] = ranges_[reverse_ ? ranges_.size() - 1 - next_range_ : next_range_];
+    const auto take =
+        static_cast<std::uint32_t>(std::min<std::size_t>(kBlock - n, last - first - in_range_));
     for (std::uint32_t i = 0; i < take; ++i, ++in_range_)
       buffer_[n++] = reverse_ ? last - 1 - in_range_ : first + in_range_;
     if (in_range_ == last - first) {
@@ -191,9 +192,9 @@ void TableScan::Keep(const KeyCondition& condition) {
       const std::uint32_t row = buffer_[i];
       buffer_[kept] = row;
       const std::int64_t key = key_of(row);
-      kept += static_cast<std::size_t>(condition.any_of ? condition.Fulfils(key)
-                                                        : condition.low <= key &&
-                                                              key <= condition.high);
+      kept += static_cast<std::size_t>(condition.any_of
+                                           ? condition.Fulfils(key)
+                                           : condition.low <= key && key <= condition.high);
     }
     filled_ = kept;
   });
@@ -206,6 +207,17 @@ void TableScan::Refill() {
     if (filled_ == 0) return;
     for (const KeyCondition& condition : conditions_) Keep(condition);
   } while (filled_ == 0);
+  if (from_list_) FetchAhead();
+}
+
+/// The rows of a list lie far from each other: each would be waited for, one after another.
+void TableScan::FetchAhead() const {
+  for (const std::size_t column : read_) {
+    const TableColumn& facts = table_.columns[column];
+    const auto* const data = static_cast<const char*>(facts.data);
+    const std::size_t bytes = BytesOf(facts.kind);
+    for (std::size_t i = 0; i < filled_; ++i) __builtin_prefetch(data + buffer_[i] * bytes);
+  }
 }
 
 }  // namespace headroom

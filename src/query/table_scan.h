@@ -65,7 +65,9 @@ class TableScan {
   /// REQUIRES: the table is loaded; all outlive the walk.
   TableScan(const Table& table, TableIndexes& indexes) : table_(table), indexes_(indexes) {}
 
-  void Start(std::vector<KeyCondition> conditions, ScanOrder order);
+  /// @param read  columns that will be read of each row, which a walk out of order fetches ahead
+  void Start(std::vector<KeyCondition> conditions, ScanOrder order,
+             std::span<const std::size_t> read = {});
   /// Whether there is a row; `row` is it.
   bool AtEnd() const { return at_ >= filled_; }
   std::uint32_t row() const { return buffer_[at_]; }
@@ -79,6 +81,7 @@ class TableScan {
   void Refill();
   std::size_t Take();
   void Keep(const KeyCondition& condition);
+  void FetchAhead() const;
   const KeyCondition* Find(std::size_t column) const;
   const ColumnIndex* ChooseIndex(std::size_t rows, std::int64_t& key);
 
@@ -86,6 +89,7 @@ class TableScan {
   TableIndexes& indexes_;
   std::vector<KeyCondition> conditions_;  ///< What is checked row by row.
   bool reverse_ = false;
+  std::vector<std::size_t> read_;
 
   // Where rows come from: ranges of row numbers, or a list.
   Table::Runs ranges_;

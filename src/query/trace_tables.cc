@@ -155,6 +155,22 @@ T Load(const void* data, std::size_t row) {
 
 }  // namespace
 
+std::size_t BytesOf(ColumnKind kind) {
+  switch (kind) {
+    case ColumnKind::kInt64:
+    case ColumnKind::kReal:
+      return sizeof(std::int64_t);
+    case ColumnKind::kInt32:
+    case ColumnKind::kString:
+    case ColumnKind::kRow:
+      return sizeof(std::int32_t);
+    case ColumnKind::kLabel:
+    case ColumnKind::kFlag:
+      break;
+  }
+  return 1;
+}
+
 std::int64_t Table::Key(std::size_t column, std::size_t row) const {
   const TableColumn& c = columns[column];
   switch (c.kind) {
@@ -231,8 +247,8 @@ Status TraceTables::Load(std::size_t index) const {
     Result<AttributionTables> made = AttributionTables::Make(store_);
     if (!made.ok()) return made.status();
     computed_->tables = std::move(made).value();
-    computed_->tables->FillIn({tables_.begin() + static_cast<std::ptrdiff_t>(computed_->first),
-                               tables_.end()});
+    computed_->tables->FillIn(
+        {tables_.begin() + static_cast<std::ptrdiff_t>(computed_->first), tables_.end()});
   }
   return Status::Ok();
 }

@@ -29,15 +29,18 @@ enum class ColumnKind : std::uint8_t {
   kFlag,    ///< uint8: 0 or 1
 };
 
+/// Bytes of a value.
+std::size_t BytesOf(ColumnKind kind);
+
 inline constexpr std::uint32_t kNoRow = 0xFFFFFFFFu;
 
 /// One column. `name`, `unit` and the sentences are what every face of the table shows.
 struct TableColumn {
   std::string name;  ///< Holds the unit where that is a time or a number of bytes: start_ns.
   ColumnKind kind = ColumnKind::kInt64;
-  std::string unit;          ///< Empty for a plain value.
-  bool nullable = false;     ///< Whether "not recorded" or "none" can stand in it.
-  std::string_view refers;   ///< Of kRow: the table.
+  std::string unit;                          ///< Empty for a plain value.
+  bool nullable = false;                     ///< Whether "not recorded" or "none" can stand in it.
+  std::string_view refers;                   ///< Of kRow: the table.
   std::span<const std::string_view> labels;  ///< Of kLabel, by value; an empty one is null.
   std::string sentence;
   const void* data = nullptr;  ///< Of each row in turn; null until the table is loaded.
@@ -56,8 +59,9 @@ class Table {
 
   /// Rows [first, second) within each of which the column `time` does not fall. Empty: not known.
   Runs runs;
-  std::size_t time = kNoColumn;     ///< Column by which runs are sorted.
-  std::size_t run_key = kNoColumn;  ///< Column that has one value in a run, and rises from run to run.
+  std::size_t time = kNoColumn;  ///< Column by which runs are sorted.
+  std::size_t run_key =
+      kNoColumn;  ///< Column that has one value in a run, and rises from run to run.
 
   /// A value as a number: kString and kRow as the id (kNoRow: none), kLabel and kFlag as they are.
   /// REQUIRES: loaded, not kReal.

@@ -1,0 +1,147 @@
+#include "cli/query_command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "cli/help.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/query_output.h"
+#include "cli/query_shell.h"
+#include "ingest/open_trace.h"
+#include "query/database.h"
+#include "query/reference.h"
+#include "report/escape.h"
+
+namespace headroom::cli {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  headroom query trace.json.gz 'select name, sum(duration_ns) from kernels group by name order by 2 desc'
+  headroom query trace.json.gz .tables           what there is; .schema TABLE tells the columns
+  headroom query trace.json.gz                   a shell, on a terminal
+  headroom query trace.json.gz < questions.sql   statements from a file
+  headroom query trace.json.gz 'select * from kernels' --csv -o kernels.csv
+
+Examples of questions are in docs/query.md, all columns in docs/tables.md. Nothing can be written.
+Exit codes: 0 fine; 2 usage, wrong SQL among it; 3 the file is unreadable or no trace; 4 a limit of
+time or memory was reached, cannot write, or internal error.
+)";
+
+constexpr std::int64_t kRowsOfTable = 1000;
+constexpr std::int64_t kTimeoutS = 60, kMemoryMb = 2048;
+constexpr std::int64_t kNsPerS = 1'000'000'000;
+constexpr std::int64_t kMost = 1'000'000'000;
+
+Result<std::string> ReadStdin() {
+  std::string text;
+  std::array<char, 65536> piece{};
+  for (;;) {
+    const ssize_t n = read(STDIN_FILENO, piece.data(), piece.size());
+    if (n == 0) return text;
+    if (n > 0) {
+      text.append(piece.data(), static_cast<std::size_t>(n));
+    } else if (errno != EINTR) {
+      return Status::BadInput(fmt::format("cannot read stdin: {}", std::strerror(errno)));
+    }
+  }
+}
+
+}  // namespace
+
+QueryCommand::QueryCommand(CLI::App& parent)
+    : timeout_s_(kTimeoutS),
+      memory_mb_(kMemoryMb),
+      threads_(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))) {
+  app_ = parent.add_subcommand("query", "SQL on the tables of a trace, or a shell for it");
+  app_->footer(kExamples);
+  app_->add_option("TRACE", trace_, "The trace")->type_name("");
+  app_->add_option(
+          "SQL", sql_,
+          "Statements, or a command such as .tables; without: a shell on a terminal, else stdin")
+      ->type_name("");
+  CLI::Option* const csv = app_->add_flag("--csv", csv_, "CSV (RFC 4180), one statement");
+  app_->add_flag("--json", json_, "JSON (headroom.query/1), one statement")->excludes(csv);
+  app_->add_option("-o,--output", output_path_, "Write to FILE, whole or not at all")
+      ->type_name("FILE");
+  app_->add_option("--max-rows", max_rows_,
+                   "Rows that are shown at most, 0 all [table 1000; else 0]")
+      ->type_name("N")
+      ->check(WholeNumber(0, kMost));
+  app_->add_option("--timeout-s", timeout_s_, "Seconds that a statement may take, 0 any [60]")
+      ->type_name("N")
+      ->check(WholeNumber(0, kMost));
+  app_->add_option(
+          "--memory-mb", memory_mb_,
+          "Megabytes that a statement and its result may take beside the trace, 0 any [2048]")
+      ->type_name("N")
+      ->check(WholeNumber(0, kMost));
+  app_->add_option("--threads", threads_, "Threads that read the file [all]")
+      ->type_name("N")
+      ->check(WholeNumber(1, 1024));
+  app_->add_flag("--reference", reference_,
+                 "Print all tables and columns as Markdown; takes no trace");
+  app_->add_flag("-q,--quiet", quiet_, "No remarks on stderr");
+}
+
+Result<std::unique_ptr<TraceStore>> QueryCommand::Read() const {
+  OpenOptions open;
+  open.threads = threads_;
+  Progress progress(!quiet_, "reading " + Printable(trace_, Charset::kAscii));
+  open.progress = [&](std::int64_t done, std::int64_t all) { progress.Update(done, all); };
+  return OpenTrace(trace_, open);
+}
+
+Status QueryCommand::Run() {
+  if (reference_) {
+    TraceStore empty;
+    empty.Freeze(1);
+    return WriteResult(ReferencePage(TraceTables(empty)), output_path_);
+  }
+  if (trace_.empty()) return Status::Usage("TRACE is required; --reference alone takes none");
+  if (Status status = RefuseToOverwrite("-o", output_path_, {trace_}); !status.ok()) return status;
+  const bool terminal = !sql_ && isatty(STDIN_FILENO) != 0;
+  if (terminal && (csv_ || json_ || !output_path_.empty()))
+    return Status::Usage(
+        "--csv, --json and -o need a statement; in the shell, .mode sets the form");
+  std::string text;
+  if (sql_) {
+    text = *sql_;
+  } else if (!terminal) {
+    Result<std::string> input = ReadStdin();
+    if (!input.ok()) return input.status();
+    text = std::move(input).value();
+  }
+  const Result<std::unique_ptr<TraceStore>> store = Read();
+  if (!store.ok()) return store.status();
+  QueryTables tables(*store.value());
+  const Result<std::unique_ptr<Database>> database = Database::Open(tables);
+  if (!database.ok()) return database.status();
+  QueryOutputOptions output;
+  output.format = csv_ ? QueryFormat::kCsv : json_ ? QueryFormat::kJson : QueryFormat::kTable;
+  output.most_rows = max_rows_.value_or(csv_ || json_ ? 0 : kRowsOfTable);
+  output.most_bytes = memory_mb_ << 20;
+  output.charset = CharsetOfEnvironment();
+  QuerySession session(tables, *database.value(),
+                       {.time = DurationNs(timeout_s_ * kNsPerS), .memory_bytes = memory_mb_ << 20},
+                       output);
+  if (terminal) return session.RunTerminal();
+  std::string out, remarks;
+  if (Status status = session.RunAll(text, out, remarks); !status.ok()) return status;
+  if (out.empty()) return Status::Usage("there is no statement; give one, or .tables");
+  if (Status status = WriteResult(std::move(out), output_path_); !status.ok()) return status;
+  if (!quiet_) Remark(remarks);
+  return Status::Ok();
+}
+
+}  // namespace headroom::cli

@@ -1,0 +1,34 @@
+// `headroom query`: SQL on the tables of a trace.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cli/subcommand.h"
+#include "store/trace_store.h"
+
+namespace headroom::cli {
+
+class QueryCommand : public Subcommand {
+ public:
+  explicit QueryCommand(CLI::App& parent);
+
+  const CLI::App& app() const override { return *app_; }
+  Status Run() override;
+
+ private:
+  Result<std::unique_ptr<TraceStore>> Read() const;
+
+  CLI::App* app_;
+  std::string trace_;
+  std::optional<std::string> sql_;
+  std::string output_path_;
+  bool csv_ = false, json_ = false, reference_ = false, quiet_ = false;
+  std::optional<std::int64_t> max_rows_;
+  std::int64_t timeout_s_, memory_mb_;
+  int threads_;
+};
+
+}  // namespace headroom::cli

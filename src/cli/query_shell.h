@@ -1,0 +1,40 @@
+// Statements and commands one after another: of a terminal, of stdin, or of the command line.
+#pragma once
+
+#include <atomic>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "cli/query_output.h"
+#include "query/database.h"
+
+namespace headroom::cli {
+
+/// What a session is asked, and how it answers.
+class QuerySession {
+ public:
+  QuerySession(QueryTables& tables, Database& database, QueryLimits limits,
+               QueryOutputOptions output)
+      : tables_(tables), database_(database), limits_(limits), output_(output) {}
+
+  /// Runs all of a text: commands (a line that begins with a point) and statements. Appends what
+  /// they print to `out`, and remarks to `remarks`; stops at the first failure.
+  Status RunAll(std::string_view text, std::string& out, std::string& remarks);
+  /// Reads a terminal until its end or .quit.
+  Status RunTerminal();
+
+ private:
+  Status RunCommand(std::string_view line, std::string& out);
+  Status RunStatements(std::string_view sql, std::string& out, std::string& remarks);
+
+  QueryTables& tables_;
+  Database& database_;
+  QueryLimits limits_;
+  QueryOutputOptions output_;
+  int results_ = 0;
+  bool quit_ = false;
+  bool on_terminal_ = false;
+};
+
+}  // namespace headroom::cli
