@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
+#include <span>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "query/database.h"
 #include "report/escape.h"

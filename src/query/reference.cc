@@ -12,10 +12,10 @@ namespace {
 
 constexpr std::string_view kPage = R"(# Tables
 
-What `headroom query` ([query.md](query.md)) and `trace.tables` of the Python module ([python.md](python.md)) offer of a trace. `headroom query --reference` prints this page.
+What `headroom query` ([query.md](query.md)) offers of a trace. `headroom query --reference` prints this page.
 
 Times are whole nanoseconds on the clock of the trace. `id` is the number of a row, from 0; a column `x_id` holds that of a row in the table that it refers to. Words and texts compare as they
-stand, and case counts. In SQL, what is not recorded is null. In Python's columns it is -2^63 (`int64`) or -2^31 (`int32`), and 2^32 - 1 for ids and texts.
+stand, and case counts. What is not recorded is null.
 )";
 
 constexpr std::string_view kIdSentence = "Number of the row.";

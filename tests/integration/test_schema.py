@@ -183,6 +183,7 @@ ANSWERS = (
     {"schema": "headroom.scenarios/1",
      "scenarios": [{"name": "amp", "summary": "s", "ranked": True, "keys": [{"name": "dtype", "kind": "choice", "choices": "fp16|bf16", "otherwise": "fp16"}]},
                    {"name": "batch-size", "summary": "s", "ranked": False, "keys": [{"name": "n", "kind": "count", "choices": None, "otherwise": None}]}]},
+    {"schema": "headroom.query/1", "sql": "select 1", "columns": ["1"], "rows": [[1], [None], ["a"]], "cut": False},
     {"schema": "headroom.state/1", "generation": 0, "problem": None, "can_run": True},
     {"schema": "headroom.metrics/1", "begin_ms": 0, "length_ms": 10, "buckets": 256, "steps": [{"index": 3, "start_ms": 1.5}],
      "metrics": [{"name": "m", "unit": None, "left_out": 0, "curves": [{"instance": None, "process": "process 1", "points": [[0, 1, 2.5, 3]]}]}]},

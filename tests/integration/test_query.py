@@ -1,0 +1,101 @@
+"""`headroom query`: answers, forms, limits, and the documents that show them."""
+import csv
+import io
+import json
+import re
+import subprocess
+
+from integration import support
+
+SAMPLE = support.ROOT / "data/samples/resnet50_fp32_h200.json.gz"
+PAGE = support.ROOT / "docs/query.md"
+EXAMPLE = re.compile(r"^### ([^\n]+)\n\n`([^`\n]+)`\n\n```sql\n(.*?)\n```\n\n```\n(.*?)```$", re.MULTILINE | re.DOTALL)
+ENDLESS = "with recursive n(i) as (select 1 union all select i + 1 from n) select count(*) from n"
+
+
+class Query(support.ProgramTest):
+    def ask(self, *arguments, **kwargs):
+        outcome = support.headroom("query", SAMPLE, *arguments, **kwargs)
+        self.assertEqual(outcome.code, 0, outcome)
+        return outcome
+
+    def test_agrees_with_the_report(self):
+        steps = self.report(SAMPLE)["steps"]["list"]
+        rows = self.ask("select number, wall_ns, gpu_busy_ns from step_times order by number", "--json").json()["rows"]
+        self.assertEqual([r[0] for r in rows], [s["index"] for s in steps])
+        for (_, wall, busy), step in zip(rows, steps):
+            self.assertAlmostEqual(wall / 1e6, step["wall_ms"], places=6)
+            self.assertAlmostEqual(busy / 1e6, step["gpu_busy_ms"], places=6)
+
+    def test_forms_hold_the_same(self):
+        sql = "select name, duration_ns, duration_ns / 7.0 as part, copy from gpu_tasks order by id limit 40"
+        answer = self.ask(sql, "--json").json()
+        self.assertEqual(support.answer_violations(answer), [])
+        self.assertEqual((answer["schema"], answer["cut"], answer["columns"]), ("headroom.query/1", False, ["name", "duration_ns", "part", "copy"]))
+        self.assertEqual(answer["sql"], sql)
+        rows = list(csv.reader(io.StringIO(self.ask(sql, "--csv").text, newline="")))
+        self.assertEqual(rows[1:], [[name, str(ns), repr(part), copy or ""] for name, ns, part, copy in answer["rows"]])
+        table = self.ask(sql).text
+        self.assertEqual(len(table.splitlines()), 42)
+        self.assert_printable(table, sql)
+
+    def test_more_rows_than_are_shown(self):
+        outcome = self.ask("select id from host_events")
+        self.assertEqual(len(outcome.text.splitlines()), 1002)
+        self.assertIn("the first 1000 rows", outcome.message)
+        self.assertEqual(len(self.ask("select id from host_events limit 1000").text.splitlines()), 1002)
+        self.assertNotIn("first", self.ask("select id from host_events limit 1000").message)
+        self.assertGreater(len(self.ask("select id from host_events", "--csv").text.splitlines()), 1001)
+        cut = self.ask("select id from host_events", "--json", "--max-rows", 3).json()
+        self.assertEqual((cut["rows"], cut["cut"]), ([[0], [1], [2]], True))
+
+    def test_hostile_text_is_escaped(self):
+        text = self.ask("select 'a' || char(10, 27, 8238) || 'b' as \"x\ny\", '=1+1' as f").text
+        self.assert_printable(text, "table")
+        self.assertIn(r"\x1b", text)
+        self.assertIn("'=1+1", self.ask("select '=1+1'", "--csv").text)
+
+    def test_wrong_statements_are_refused(self):
+        for sql, *said in (("select dur from kernels", "no such column", "duration_ns", "column 8"), ("selct 1", "line 1"),
+                           ("delete from steps", "only read"), ("attach 'x' as y", "only read"), ("", "no statement"),
+                           (".nosuch", ".help"), (".schema nosuch", ".tables")):
+            self.assert_refused(support.headroom("query", SAMPLE, sql), 2, *said)
+        self.assert_refused(support.headroom("query", SAMPLE, "select 1; select 2", "--json"), 2, "one statement")
+        self.assert_refused(support.headroom("query", SAMPLE, "select 1; select nosuch"), 2, "nosuch")
+        self.assert_refused(support.headroom("query", self.write("x.json", "no trace"), "select 1"), 3)
+        self.assert_refused(support.headroom("query"), 2, "TRACE")
+
+    def test_limits(self):
+        self.assert_refused(support.headroom("query", SAMPLE, ENDLESS, "--timeout-s", 1), 4, "--timeout-s")
+        self.assert_refused(support.headroom("query", SAMPLE, "select a.id, b.args from host_events a, host_events b order by b.args, a.id",
+                                             "--memory-mb", 8), 4, "--memory-mb")
+        self.assert_refused(support.headroom("query", SAMPLE, "select a.name, b.name from host_events a, host_events b", "--csv",
+                                             "--memory-mb", 8), 4, "--memory-mb")
+
+    def test_a_file_is_whole_or_not_there(self):
+        path = self.scratch / "out.csv"
+        self.assert_refused(support.headroom("query", SAMPLE, ENDLESS, "--timeout-s", 1, "-o", path), 4)
+        self.assertFalse(path.exists())
+        self.assertEqual(self.ask("select 1 as a", "--csv", "-o", path).out, b"")
+        self.assertEqual(path.read_bytes(), b"a\r\n1\r\n")
+        self.assert_refused(support.headroom("query", SAMPLE, "select 1", "-o", SAMPLE), 2, "a trace to be read")
+
+    def test_statements_of_stdin(self):
+        done = subprocess.run([support.BINARY, "query", SAMPLE], input=b".mode table\nselect 1 as a,\n  2 as b;\n-- more\nselect 3 as c;\n",
+                              capture_output=True, timeout=60)
+        self.assertEqual((done.returncode, done.stdout), (0, b"a  b\n-  -\n1  2\n\nc\n-\n3\n"))
+
+
+class Documents(support.ProgramTest):
+    def test_the_questions_are_answered_as_shown(self):
+        examples = EXAMPLE.findall(PAGE.read_text())
+        self.assertEqual(len(examples), len(re.findall("^### ", PAGE.read_text(), re.MULTILINE)))
+        self.assertGreaterEqual(len(examples), 20)
+        for title, trace, sql, shown in examples:
+            with self.subTest(title):
+                outcome = support.headroom("query", trace, sql, cwd=support.ROOT, environment={"LC_ALL": "C.UTF-8"})
+                self.assertEqual(outcome.code, 0, outcome)
+                self.assertEqual(outcome.text, shown)
+
+    def test_the_reference_is_the_programs(self):
+        self.assertEqual(support.headroom("query", "--reference").text, (support.ROOT / "docs/tables.md").read_text())
