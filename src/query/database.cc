@@ -18,6 +18,10 @@ constexpr int kInstructionsPerLook = 2000;
 constexpr int kLongestText = 256 << 20;
 constexpr int kLongestPattern = 1000;  ///< LIKE takes up to the square of it.
 
+constexpr std::string_view kOnlyRead =
+    "a trace is only read: SELECT, WITH, VALUES and EXPLAIN are allowed, and of these none that "
+    "reaches beyond the trace";
+
 /// What a statement may do: read.
 int Authorize(void*, int action, const char*, const char* detail, const char*, const char*) {
   switch (action) {
@@ -190,13 +194,12 @@ Status Database::Explain(int code, std::string_view sql, const Running& running,
           limits.memory_bytes >> 20));
     case SQLITE_AUTH:
     case SQLITE_READONLY:
-      return Status::Usage(
-          "a trace is only read: SELECT, WITH, VALUES and EXPLAIN are allowed, and of these none "
-          "that reaches beyond the trace");
+      return Status::Usage(std::string(kOnlyRead));
     default:
       break;
   }
   const std::string_view message = sqlite3_errmsg(connection_);
+  if (message.ends_with(" may not be modified")) return Status::Usage(std::string(kOnlyRead));
   const int offset = sqlite3_error_offset(connection_);
   return Status::Usage(
       fmt::format("SQL: {}{}{}", message,
