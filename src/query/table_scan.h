@@ -81,7 +81,6 @@ class TableScan {
   void Refill();
   std::size_t Take();
   void Keep(const KeyCondition& condition);
-  void FetchAhead() const;
   const KeyCondition* Find(std::size_t column) const;
   const ColumnIndex* ChooseIndex(std::size_t rows, std::int64_t& key);
 
