@@ -51,7 +51,7 @@ struct CopyText {
   CopyKind kind;
 };
 
-/// Of names as CUDA, HIP and rocprofv3 write them.
+/// Of names as CUDA, HIP, rocprofv3 and XLA write them.
 constexpr CopyText kCopies[] = {
     {"HtoD", CopyKind::kHostToDevice},
     {"HostToDevice", CopyKind::kHostToDevice},
@@ -63,6 +63,10 @@ constexpr CopyText kCopies[] = {
     {"DeviceToDevice", CopyKind::kDeviceToDevice},
     {"DEVICE_TO_DEVICE", CopyKind::kDeviceToDevice},
     {"PtoP", CopyKind::kPeer},
+    {"H2D", CopyKind::kHostToDevice},
+    {"D2H", CopyKind::kDeviceToHost},
+    {"D2D", CopyKind::kDeviceToDevice},
+    {"P2P", CopyKind::kPeer},
 };
 
 }  // namespace

@@ -11,6 +11,8 @@
 #include "ingest/nsight/open_database.h"
 #include "ingest/perfetto/packet_stream.h"
 #include "ingest/perfetto/perfetto_reader.h"
+#include "ingest/xplane/plane_stream.h"
+#include "ingest/xplane/xplane_reader.h"
 
 namespace headroom {
 namespace {
@@ -75,6 +77,12 @@ Result<std::unique_ptr<TraceStore>> OpenTrace(const std::string& path,
     read.threads = options.threads;
     read.progress = progress;
     status = nsight::ReadFile(path, bytes, options.max_event_bytes, read, *store);
+  } else if (xplane::LooksLikeTrace(bytes.head())) {
+    xplane::ReadOptions read;
+    read.threads = options.threads;
+    read.max_event_bytes = options.max_event_bytes;
+    read.progress = progress;
+    status = xplane::Read(bytes, path, read, *store);
   } else {
     kineto::ReadOptions read;
     read.threads = options.threads;

@@ -14,9 +14,6 @@ constexpr std::string_view kNsight =
     "--type sqlite FILE";
 
 constexpr OtherFormat kOtherFormats[] = {
-    {".xplane.pb", "",
-     "an XPlane profile (JAX, TensorFlow), which is not read yet; export the PyTorch profiler's "
-     "JSON: prof.export_chrome_trace(\"trace.json.gz\")"},
     {".nsys-rep", "", kNsight},
     {".qdrep", "", kNsight},
 };

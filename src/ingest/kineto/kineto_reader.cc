@@ -20,6 +20,7 @@
 #include "ingest/kineto/merge.h"
 #include "ingest/kineto/row_batch.h"
 #include "ingest/kineto/top_level.h"
+#include "ingest/kineto/xla_tracks.h"
 #include "ingest/other_formats.h"
 
 namespace headroom::kineto {
@@ -589,7 +590,7 @@ class Reading {
 
   static constexpr const char* kNotATrace =
       "is not a trace: expected JSON with a list of events (as prof.export_chrome_trace(...) "
-      "writes) or a Perfetto trace, plain, .gz or .zst";
+      "writes), a Perfetto trace or an XPlane profile, plain, .gz or .zst";
   static constexpr std::size_t kLargestEpilogue = std::size_t{16} << 20;
 
   const ReadOptions& options_;
@@ -625,7 +626,7 @@ Status Read(ByteSource& source, const std::string& path, const ReadOptions& opti
             TraceStore& store) try {
   Reading reading(source, path, options, store);
   if (Status status = reading.Run(); !status.ok()) return status;
-  store.metadata.format = "pytorch-profiler-json";
+  if (!SettleXlaTracks(store)) store.metadata.format = "pytorch-profiler-json";
   store.metadata.file_bytes = std::max(source.file_bytes(), source.file_bytes_read());
   CountOutOfOrder(store);
   SettleTimeUnit(reading.late(), store);

@@ -206,6 +206,8 @@ CategoryRule WorkerIds::RuleOf(StringId category) {
 }
 
 void RowBuilder::Add(const RawEvent& event, std::int64_t offset) {
+  // What writers put behind a last comma.
+  if (event.args.empty() && event.text.find('"') == std::string_view::npos) return;
   ++batch_.events;
   if (event.phase.text.size() != 1) {
     batch_.log.Add(ImportIssue::kNotAnEvent, offset, "no phase");

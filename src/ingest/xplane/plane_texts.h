@@ -1,0 +1,113 @@
+// The names that the events and stats of one plane refer to by number.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/string_pool.h"
+#include "store/tables.h"
+
+namespace headroom::xplane {
+
+/// Stats that have a meaning of their own here. The texts are in plane_texts.cc.
+enum class StatKey : std::uint8_t {
+  kOther,
+  kCorrelation,
+  kKernelDetails,
+  kCopyDetails,
+  kHloOp,
+  kTfOp,
+  kStep,
+  kRoot,
+  kGraphNode,
+  kOccupancy,
+  kProduces,
+  kProducesKind,
+  kConsumes,
+  kConsumesKind,
+  kAllocationBytes,
+  kAddress,
+  kAllocatedBytes,
+  kReservedBytes,
+  kAllocator,
+  kProfileStart,
+  kCoreCount,
+  kMemoryBytes,
+  kComputeMajor,
+  kComputeMinor,
+  kDeviceType,
+};
+
+/// What events of one number are.
+struct EventText {
+  StringId name;      ///< None: there is no such number.
+  StringId category;  ///< Of host events.
+  HostEventKind host_kind = HostEventKind::kOther;
+  GpuTaskKind gpu_kind = GpuTaskKind::kKernel;
+  std::int8_t allocates = 0;  ///< 1 of an allocation, -1 of a free, else 0.
+  std::string_view stats;     ///< The text of its metadata, where that holds stats for all of them.
+};
+
+/// What stats of one number are.
+struct StatText {
+  std::string_view name;  ///< In the plane's text.
+  StatKey key = StatKey::kOther;
+  bool known = false;
+};
+
+/// By number, as far as it is small; a file may choose any.
+template <typename Value>
+class NumberMap {
+ public:
+  Value& operator[](std::uint64_t number) {
+    if (number >= kDense) return sparse_[number];
+    if (number >= dense_.size()) dense_.resize(static_cast<std::size_t>(number) + 1);
+    return dense_[static_cast<std::size_t>(number)];
+  }
+  /// Null where there is none.
+  const Value* Find(std::uint64_t number) const {
+    if (number < dense_.size()) return &dense_[static_cast<std::size_t>(number)];
+    if (number < kDense) return nullptr;
+    const auto it = sparse_.find(number);
+    return it == sparse_.end() ? nullptr : &it->second;
+  }
+  void Clear() {
+    dense_.clear();
+    sparse_.clear();
+  }
+
+ private:
+  static constexpr std::uint64_t kDense = 1 << 16;
+
+  std::vector<Value> dense_;
+  std::map<std::uint64_t, Value> sparse_;
+};
+
+/// Of one plane; the next one has its own.
+class PlaneTexts {
+ public:
+  /// Reads the metadata of a plane, which stands behind its lines. False where some is damaged.
+  bool Read(std::string_view plane, StringPool& strings);
+
+  const EventText* Event(std::uint64_t id) const {
+    const EventText* const found = events_.Find(id);
+    return found != nullptr && found->name.valid() ? found : nullptr;
+  }
+  const StatText* Stat(std::uint64_t id) const {
+    const StatText* const found = stats_.Find(id);
+    return found != nullptr && found->known ? found : nullptr;
+  }
+
+ private:
+  bool ReadEvent(std::string_view text, StringPool& strings);
+  bool ReadStat(std::string_view text);
+
+  NumberMap<EventText> events_;
+  NumberMap<StatText> stats_;
+};
+
+}  // namespace headroom::xplane

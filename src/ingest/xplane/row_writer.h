@@ -1,0 +1,111 @@
+// Turns the events of a plane into rows, in place: a line after the other, without building a
+// message. What needs all planes (operators of launches, clipping) is settled at the end.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "ingest/xla_names.h"
+#include "ingest/xla_operators.h"
+#include "ingest/xplane/plane_stream.h"
+#include "ingest/xplane/plane_texts.h"
+#include "store/trace_store.h"
+
+namespace headroom::xplane {
+
+class RowWriter {
+ public:
+  RowWriter(TraceStore& store, std::int64_t max_event_bytes)
+      : store_(store), max_event_bytes_(static_cast<std::size_t>(max_event_bytes)) {}
+
+  /// Appends the rows of a plane.
+  void Add(const PlaneText& plane);
+  /// Settles what needs all planes. To be called once, before the store is frozen.
+  void Finish();
+
+ private:
+  enum class LineRole : std::uint8_t { kHost, kStream, kDerived };
+
+  /// A line while its events are read.
+  struct Line {
+    LineRole role = LineRole::kDerived;
+    std::int64_t timestamp_ns = 0;
+    ThreadId thread;
+    StreamId stream;
+    /// By place of the event; of lines whose events nest, those that hold others. Empty: none.
+    std::vector<bool> holds_others;
+  };
+
+  /// The fields of one event.
+  struct Event {
+    std::uint64_t metadata_id = 0;
+    std::int64_t offset_ps = 0, duration_ps = 0;
+    bool is_sum = false;
+    bool has_stats = false;
+    std::string_view text;
+    std::int64_t place = 0;  ///< In the decompressed file.
+  };
+
+  /// What the stats of one event say.
+  struct Stats {
+    std::int64_t correlation = kUnknown, graph_node = kUnknown, step = kUnknown;
+    std::int64_t produces = kUnknown, consumes = kUnknown;
+    std::int64_t produces_kind = kUnknown, consumes_kind = kUnknown;
+    std::int64_t allocation_bytes = kUnknown, address = kUnknown, allocated = kUnknown,
+                 reserved = kUnknown;
+    double occupancy_pct = 0;
+    std::string_view kernel_details, copy_details, hlo_op, tf_op, allocator;
+  };
+
+  void DescribeDevice(const PlaneText& plane, xla::DeviceName device);
+  void ReadEnvironment(const PlaneText& plane);
+  void AddLine(const PlaneText& plane, std::string_view text);
+  static void FindNesting(std::string_view text, Line& line);
+  static bool ReadEvent(std::string_view text, Event& event);
+  void AddEvent(const Event& event, std::size_t number, const Line& line);
+  void AddHostEvent(const Event& event, TimeNs start, DurationNs duration, const Line& line,
+                    const EventText& what);
+  void AddGpuTask(TimeNs start, DurationNs duration, const Line& line, const EventText& what);
+  void AddMemoryEvent(TimeNs time, const Line& line, std::int64_t sign);
+  void AddFlows(TimeNs time, ThreadId thread);
+  /// Reads the stats of an event; those without a column go into args_.
+  void ReadStats(std::string_view event, std::int64_t place);
+  void ReadStat(std::string_view message, std::int64_t place);
+  StringId Args();
+
+  ThreadId ThreadOf(StringId pid, StringId process_name, StringId label, std::int64_t tid,
+                    std::string_view name);
+  DeviceId DeviceOf(std::int64_t ordinal);
+  StreamId StreamOf(std::int64_t device, std::int64_t number);
+  void ClipOverflowing();
+  std::int64_t PlaceOf(std::string_view text) const {
+    return plane_offset_ + (text.data() - plane_begin_);
+  }
+
+  TraceStore& store_;
+  std::size_t max_event_bytes_;
+  PlaneTexts texts_;
+  xla::LaunchedOperators operators_;
+  Stats stats_;
+  std::string args_;
+  // Of the plane at hand.
+  std::optional<xla::DeviceName> device_;
+  const char* plane_begin_ = nullptr;
+  std::int64_t plane_offset_ = 0;
+  std::int64_t first_timestamp_ns_ = INT64_MAX, profile_start_ns_ = kUnknown;
+
+  // Ordered: a file chooses these numbers, and could choose them to collide in a hash table.
+  std::map<StringId, ProcessId> processes_;
+  std::map<std::pair<ProcessId, std::int64_t>, ThreadId> threads_;
+  std::map<std::int64_t, DeviceId> devices_;
+  std::map<std::pair<std::int64_t, std::int64_t>, StreamId> streams_;
+};
+
+}  // namespace headroom::xplane

@@ -1,0 +1,43 @@
+#include "ingest/xplane/xplane_reader.h"
+
+#include <algorithm>
+#include <new>
+
+#include "ingest/xplane/plane_stream.h"
+#include "ingest/xplane/row_writer.h"
+#include "store/trace_formats.h"
+
+namespace headroom::xplane {
+
+Status Read(ByteSource& source, const std::string& path, const ReadOptions& options,
+            TraceStore& store) try {
+  {
+    PlaneStream planes(source, options.chunk_bytes, store.log);
+    RowWriter rows(store, options.max_event_bytes);
+    PlaneText plane;
+    for (;;) {
+      const Result<bool> found = planes.Next(plane);
+      if (!found.ok()) return found.status();
+      if (!found.value()) break;
+      rows.Add(plane);
+      if (options.progress) options.progress(source.file_bytes_read());
+    }
+    if (!source.damage().empty()) {
+      store.log.Add(ImportIssue::kCutCompression, planes.bytes(), std::string(source.damage()));
+    } else if (source.has_trailing_bytes()) {
+      store.log.Add(ImportIssue::kCutCompression, planes.bytes(),
+                    "bytes after the compressed stream are not readable");
+    }
+    rows.Finish();
+  }
+  store.metadata.format = kXPlaneFormat;
+  store.metadata.file_bytes = std::max(source.file_bytes(), source.file_bytes_read());
+  store.Freeze(options.threads);
+  return Status::Ok();
+} catch (const std::bad_alloc&) {
+  return Status::Internal(path +
+                          ": out of memory while reading; the trace needs about 120 bytes an "
+                          "event, and its largest plane");
+}
+
+}  // namespace headroom::xplane

@@ -1,0 +1,19 @@
+// Names of trace formats (TraceMetadata::format) by which analyses tell what a file cannot hold.
+#pragma once
+
+#include <string_view>
+
+namespace headroom {
+
+/// XLA's profiler, as its own files.
+inline constexpr std::string_view kXPlaneFormat = "xplane-protobuf";
+/// XLA's profiler, as the JSON that TensorBoard's plugin makes of these files.
+inline constexpr std::string_view kXlaJsonFormat = "xla-trace-json";
+
+/// Whether JAX or TensorFlow wrote it: there are no operators with shapes, sequence numbers or
+/// passes, but operations of compiled programs.
+inline bool IsOfXla(std::string_view format) {
+  return format == kXPlaneFormat || format == kXlaJsonFormat;
+}
+
+}  // namespace headroom
