@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "store/natural_sort.h"
+#include "store/trace_formats.h"
 
 namespace headroom {
 
@@ -177,6 +178,18 @@ HostEventId Attribution::ForwardOperatorOf(HostEventId backward) const {
 
 namespace {
 
+/// Phase of an operation of a program that JAX differentiated, by the path of its name: "transpose"
+/// marks what the backward pass is of, "jvp" alone the forward pass. Other operations are of
+/// neither, as far as anyone knows.
+Phase PhaseOfXlaOperation(const TraceStore& store, StringId args) {
+  for (const std::string_view key : {"name", "tf_op"}) {
+    const std::string_view path = store.Arg(args, key);
+    if (path.find("transpose(") != std::string_view::npos) return Phase::kBackward;
+    if (path.find("jvp(") != std::string_view::npos) return Phase::kForward;
+  }
+  return Phase::kOther;
+}
+
 /// Phase inside a range or operator with these roles. All but forward and backward hold for all
 /// that they contain; but an optimizer may call a closure that runs the passes, in ranges.
 Phase PhaseInside(Phase around, HostRoles roles, HostEventKind kind, bool autograd_thread) {
@@ -227,6 +240,7 @@ void Attribution::EnterOperator(HostEventId op, NameFacts& names, OperatorCosts&
 void Attribution::AttributeThread(ThreadId thread, NameFacts& names, OperatorCosts& costs) {
   const auto& events = store_.host_events;
   const bool autograd = autograd_threads_[thread.index()];
+  const bool is_of_xla = IsOfXla(store_.metadata.format);
   const TraceStore::RowRange range = store_.HostEventsOf(thread);
   for (std::uint32_t row = range.first; row < range.last; ++row) {
     HostContext context;
@@ -238,7 +252,12 @@ void Attribution::AttributeThread(ThreadId thread, NameFacts& names, OperatorCos
       case HostEventKind::kOperator:
       case HostEventKind::kAnnotation: {
         const HostRoles roles = names.Roles(events.name[row]);
-        context.phase = PhaseInside(context.phase, roles, kind, autograd);
+        if (kind == HostEventKind::kOperator && is_of_xla) {
+          const Phase phase = PhaseOfXlaOperation(store_, events.args[row]);
+          if (phase != Phase::kOther) context.phase = phase;
+        } else {
+          context.phase = PhaseInside(context.phase, roles, kind, autograd);
+        }
         if (roles.Has(HostRole::kLayerRange)) context.layer = self;
         if (kind == HostEventKind::kOperator) EnterOperator(self, names, costs, context);
         break;

@@ -16,7 +16,7 @@
 #include "analysis/lost_records.h"
 #include "base/statistics.h"
 #include "base/units.h"
-#include "store/format_names.h"
+#include "store/trace_formats.h"
 
 namespace headroom {
 namespace {
@@ -286,11 +286,44 @@ std::string NsightRemedyOf(ImportIssue issue, std::string_view otherwise) {
   }
 }
 
+/// What would have avoided an issue, of a profile of JAX or TensorFlow.
+std::string RemedyForXla(ImportIssue issue, const TraceStore& store) {
+  switch (issue) {
+    case ImportIssue::kNoGpu:
+      return "profile where JAX or TensorFlow see a GPU; a process without access to the GPU's "
+             "profiler records its host alone";
+    case ImportIssue::kNoHost:
+      return "host_tracer_level of the profiler's options from 1 on";
+    case ImportIssue::kNoOperators:
+    case ImportIssue::kNoShapes:
+      return "none with this profiler: it writes operations of compiled programs, without shapes";
+    case ImportIssue::kNoStacks:
+      return "python_tracer_level=1 in the profiler's options";
+    case ImportIssue::kNoSteps:
+      return "jax.profiler.StepTraceAnnotation(\"train\", step_num=i) around each step, in "
+             "TensorFlow tf.profiler.experimental.Trace(\"train\", step_num=i, _r=1)";
+    case ImportIssue::kOrphanTask:
+      return "start the profiler before the step, and record the host";
+    case ImportIssue::kLaunchWithoutTask:
+    case ImportIssue::kStepWithoutKernels:
+      return "block_until_ready() before the profiler stops";
+    case ImportIssue::kRecorderWarning:
+      return "what the profiler says of itself: see its log";
+    case ImportIssue::kEventCap:
+      return store.metadata.format == kXlaJsonFormat
+                 ? "the writer stops at 1,000,000 events; use the .xplane.pb beside it"
+                 : std::string();
+    default:
+      return std::string(DocOf(issue).remedy);
+  }
+}
+
 /// What would have avoided an issue, by what wrote the file: flags of PyTorch's profiler are of no
 /// use to who recorded with another tool.
 std::string RemedyOf(ImportIssue issue, const TraceStore& store) {
   const std::string_view remedy = DocOf(issue).remedy;
   if (store.metadata.format == kNsightFormat) return NsightRemedyOf(issue, remedy);
+  if (IsOfXla(store.metadata.format)) return RemedyForXla(issue, store);
   if (store.metadata.format != kPerfettoFormat) return std::string(remedy);
   switch (issue) {
     case ImportIssue::kNoGpu:
@@ -384,7 +417,7 @@ Health AssessHealth(const TraceStore& store, NameFacts& names, const StepAnalysi
   }
   if (steps.steps.source != StepSource::kAnnotation && store.metadata.events > 0)
     log.Add(ImportIssue::kNoSteps);
-  if (IsCapped(store)) log.Add(ImportIssue::kEventCap);
+  if (IsCapped(store) && log.Count(ImportIssue::kEventCap) == 0) log.Add(ImportIssue::kEventCap);
   if (steps.steps.tasks_before_first > 0) {
     log.Add(ImportIssue::kWorkBeforeFirstStep, -1, {}, steps.steps.tasks_before_first);
   }

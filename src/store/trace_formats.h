@@ -5,6 +5,8 @@
 
 namespace headroom {
 
+/// Nsight Systems, as the database that `nsys export --type sqlite` writes.
+inline constexpr std::string_view kNsightFormat = "nsight-systems-sqlite";
 /// XLA's profiler, as its own files.
 inline constexpr std::string_view kXPlaneFormat = "xplane-protobuf";
 /// XLA's profiler, as the JSON that TensorBoard's plugin makes of these files.

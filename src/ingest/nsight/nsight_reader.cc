@@ -19,7 +19,7 @@
 #include "ingest/nsight/nvtx_names.h"
 #include "ingest/nsight/texts.h"
 #include "ingest/nsight/tracks.h"
-#include "store/format_names.h"
+#include "store/trace_formats.h"
 
 namespace headroom::nsight {
 namespace {
