@@ -35,7 +35,7 @@ PNG = b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\
 EMPTY = ("is empty", "record the trace again")
 CUT = ("ends before its event list", "copy the file or record the trace again")
 NOT_YET = ("which is not read yet", 'export the PyTorch profiler\'s JSON: prof.export_chrome_trace("trace.json.gz")')
-NOT_A_TRACE = ("is not a trace", "expected JSON with a list of events (as prof.export_chrome_trace(...) writes) or a Perfetto trace, plain, .gz or .zst")
+NOT_A_TRACE = ("is not a trace", "expected JSON with a list of events (as prof.export_chrome_trace(...) writes), a Perfetto trace or an XPlane profile, plain, .gz or .zst")
 
 UNREADABLE = {  # file name: (bytes, fragments of the message)
     "empty.json": (b"", EMPTY),
@@ -56,8 +56,8 @@ UNREADABLE = {  # file name: (bytes, fragments of the message)
     "numbers.json": (b"[1, 2, 3]", NOT_A_TRACE),
     "report.sqlite": (b"SQLite format 3\x00" + bytes(500), ("an SQLite database", "copy it again")),
     "results.db.gz": (gzip.compress(b"SQLite format 3\x00" + bytes(500)), ("an SQLite database", "copy it again")),
-    "host.xplane.pb": (b"\n\xa0\x02\x08\x01\x12" + bytes(500), ("is an XPlane profile (JAX, TensorFlow)", *NOT_YET)),
     "run.nsys-rep": (PNG, ("is a report of Nsight Systems", "nsys export --type sqlite FILE")),
+    "host.xplane.pb": (b"\n\xa0\x02\x08\x01\x12" + bytes(500), NOT_A_TRACE),  # Such a file is told by its first plane.
     "run.pftrace": (b"\n\x7b\x40" + bytes(500), NOT_A_TRACE),
     "random.bin": (bytes((i * 197 + 31) % 256 for i in range(5000)), NOT_A_TRACE),
     "zeros.bin": (bytes(5000), NOT_A_TRACE),

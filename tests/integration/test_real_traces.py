@@ -80,12 +80,6 @@ class NotEvents(support.ProgramTest):
         path = support.data_file("public-traces/hta__memory_timeline.raw.gz")
         self.assert_refused(support.headroom("report", path), 3, path.name, "memory timeline")
 
-    def test_an_xplane_is_read_or_refused_by_name(self):
-        path = support.data_file("public-traces/tracelens__mi300__jax_conv_minimal.xplane.pb")
-        outcome = support.headroom("report", "--json", path)
-        if outcome.code != 0:
-            self.assert_refused(outcome, 3, path.name, "xplane")
-
 
 def _add(path):
     name = re.sub(r"\W+", "_", path.name.removesuffix(".json.gz"))
