@@ -119,7 +119,8 @@ void LaunchedOperators::JoinThreads(const std::vector<Call>& calls, const Spans&
     if (of_thread.size() < kFewestCalls) continue;
     ThreadId only;
     std::size_t holders = 0;
-    for (const auto& [candidate, unused] : spans) {
+    for (const auto& of_candidate : spans) {
+      const ThreadId candidate = of_candidate.first;
       const bool holds_all = std::all_of(of_thread.begin(), of_thread.end(), [&](const Call* call) {
         return IsInside(*call, candidate, spans, store);
       });
