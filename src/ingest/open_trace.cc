@@ -9,6 +9,8 @@
 
 #include "ingest/kineto/kineto_reader.h"
 #include "ingest/nsight/open_database.h"
+#include "ingest/memory_snapshot/pickle_parser.h"
+#include "ingest/memory_snapshot/snapshot_reader.h"
 #include "ingest/perfetto/packet_stream.h"
 #include "ingest/perfetto/perfetto_reader.h"
 #include "ingest/xplane/plane_stream.h"
@@ -83,6 +85,12 @@ Result<std::unique_ptr<TraceStore>> OpenTrace(const std::string& path,
     read.max_event_bytes = options.max_event_bytes;
     read.progress = progress;
     status = xplane::Read(bytes, path, read, *store);
+  } else if (memory_snapshot::LooksLikePickle(bytes.head())) {
+    memory_snapshot::ReadOptions read;
+    read.threads = options.threads;
+    read.max_string_bytes = options.max_event_bytes;
+    read.progress = progress;
+    status = memory_snapshot::Read(bytes, path, read, *store);
   } else {
     kineto::ReadOptions read;
     read.threads = options.threads;

@@ -156,6 +156,13 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
   X(kRecorderWarning, "recorder-warning", kWarning, \
     "GPU activity was not recorded as asked", "", "`headroom doctor` tells what keeps it from the GPU") \
   X(kRecorder, "recorder", kInfo, "what the recording says of itself", "", "") \
+  X(kSampledRanges, "sampled-ranges", kInfo, \
+    "call stacks are known only where memory was allocated or freed: a frame or operator reaches from the first such moment " \
+    "to the last", \
+    "time of host events", "torch.profiler.profile(profile_memory=True, with_stack=True) records both") \
+  X(kNoMemoryHistory, "no-memory-history", kWarning, \
+    "the snapshot says what was allocated, but not when: no history was recorded", \
+    "memory over time,peak memory", "torch.cuda.memory._record_memory_history() before the run") \
   X(kForecast, "forecast", kInfo, \
     "a timeline that Headroom forecast, no recording; nothing was taken off for a profiler", "", "") \
   X(kExtraEventList, "extra-event-list", kWarning, "a second event list in the same file was ignored", \

@@ -1,0 +1,144 @@
+#include "ingest/memory_snapshot/stacks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace headroom::memory_snapshot {
+namespace {
+
+/// `at::_ops::add_Tensor::call(...)` is add_Tensor; nullopt: no entry of the dispatcher.
+std::optional<std::string_view> OperatorOf(std::string_view function) {
+  constexpr std::string_view kPrefix = "at::_ops::";
+  if (!function.starts_with(kPrefix)) return std::nullopt;
+  function.remove_prefix(kPrefix.size());
+  const std::size_t end = function.find("::");
+  if (end == 0 || end == std::string_view::npos || !function.substr(end).starts_with("::call"))
+    return std::nullopt;
+  return function.substr(0, end);
+}
+
+/// The dispatcher's names carry their overload, which the profiler's do not: a capital begins it
+/// (`add_Tensor`, `sum_dim_IntList`), or "out".
+std::string_view WithoutOverload(std::string_view name) {
+  for (std::size_t at = name.find('_', 1); at != std::string_view::npos;
+       at = name.find('_', at + 1)) {
+    const std::string_view rest = name.substr(at + 1);
+    if (!rest.empty() && rest.front() >= 'A' && rest.front() <= 'Z') return name.substr(0, at);
+    if (rest == "out") return name.substr(0, at);
+  }
+  return name;
+}
+
+/// A function's name without its arguments.
+std::string_view WithoutArguments(std::string_view function) {
+  return function.substr(0, function.find('('));
+}
+
+/// As PyTorch's profiler calls them.
+std::string_view CategoryOf(HostEventKind kind) {
+  if (kind == HostEventKind::kPythonFrame) return "python_function";
+  return kind == HostEventKind::kOperator ? "cpu_op" : "user_annotation";
+}
+
+/// Whether the file is this one of PyTorch's, wherever that is installed.
+bool IsTorchFile(std::string_view file, std::string_view folder) {
+  const std::size_t at = file.rfind(folder);
+  return at != std::string_view::npos && (at == 0 || file[at - 1] == '/' || file[at - 1] == '\\');
+}
+
+}  // namespace
+
+Stacks::Frame Stacks::MakeFrame(Value frame) {
+  const std::string_view file = values_.TextOf(values_.Find(frame, "filename"));
+  const std::string_view function = values_.TextOf(values_.Find(frame, "name"));
+  if (file.ends_with(".py") || file.starts_with("<")) {
+    const Value line = values_.Find(frame, "line");
+    Frame made;
+    made.range = {
+        store_.strings.Intern(fmt::format(
+            "{}({}): {}", file, line.is(Value::Kind::kInteger) ? line.payload() : 0, function)),
+        HostEventKind::kPythonFrame};
+    const auto annotate = [&](std::string_view name) {
+      made.annotation = {store_.strings.Intern(name), HostEventKind::kAnnotation};
+    };
+    if (function == "step" && IsTorchFile(file, "torch/optim/"))
+      annotate("Optimizer.step#step");
+    else if (function == "__next__" && IsTorchFile(file, "torch/utils/data/dataloader.py"))
+      annotate("enumerate(DataLoader)#__next__");
+    return made;
+  }
+  if (const auto op = OperatorOf(function)) {
+    return {{store_.strings.Intern(fmt::format("aten::{}", WithoutOverload(*op))),
+             HostEventKind::kOperator},
+            {}};
+  }
+  if (function.starts_with("torch::autograd::"))
+    return {{store_.strings.Intern(WithoutArguments(function)), HostEventKind::kAnnotation}, {}};
+  return {};
+}
+
+const Stacks::Frame& Stacks::FrameOf(Value frame) {
+  const auto [found, is_new] = frames_.try_emplace(frame.payload());
+  if (is_new) found->second = MakeFrame(frame);
+  return found->second;
+}
+
+const std::vector<Range>& Stacks::Of(Value frames) {
+  if (!frames.is(Value::Kind::kList)) return none_;
+  const auto [found, is_new] = stacks_.try_emplace(frames.payload());
+  std::vector<Range>& stack = found->second;
+  if (!is_new) return stack;
+  values_.ForEachRun(frames, [&](std::span<const Value> run) {
+    for (const Value frame : run) {
+      if (stack.size() >= kDeepestStack) return false;
+      if (!frame.is(Value::Kind::kDict)) continue;
+      const Frame& ranges = FrameOf(frame);
+      // An operator's own frames follow each other: redispatched, wrapped by autograd.
+      if (ranges.range.name.valid() && (stack.empty() || !(stack.back() == ranges.range)))
+        stack.push_back(ranges.range);
+      if (ranges.annotation.name.valid()) stack.push_back(ranges.annotation);
+    }
+    return true;
+  });
+  std::reverse(stack.begin(), stack.end());
+  return stack;
+}
+
+void RangeWriter::Add(TimeNs time, const std::vector<Range>& stack) {
+  // A loop's stacks differ in a few frames; those of a hostile file, in all of them.
+  constexpr std::int64_t kFreeRanges = 1 << 20, kRangesPerRecord = 32;
+  ++records_;
+  std::size_t same = 0;
+  while (same < open_.size() && same < stack.size() && open_[same].first == stack[same]) ++same;
+  CloseTo(same);
+  last_ = time;
+  const auto more = static_cast<std::int64_t>(stack.size() - same);
+  if (ranges_ + more > kFreeRanges + kRangesPerRecord * records_) {
+    ++left_out_;
+    return;
+  }
+  ranges_ += more;
+  for (std::size_t i = same; i < stack.size(); ++i) open_.emplace_back(stack[i], time);
+}
+
+void RangeWriter::CloseTo(std::size_t depth) {
+  auto& events = store_.host_events;
+  // Outermost first, as ranges of equal length nest in the order of their rows.
+  for (std::size_t i = depth; i < open_.size(); ++i) {
+    const auto& [range, start] = open_[i];
+    const std::size_t row = AppendUnknown(events);
+    events.start.MutablePending(row) = start;
+    // The record itself is inside.
+    events.duration.MutablePending(row) = last_ - start + DurationNs(1);
+    events.name.MutablePending(row) = range.name;
+    events.category.MutablePending(row) = store_.strings.Intern(CategoryOf(range.kind));
+    events.thread.MutablePending(row) = thread_;
+    events.kind.MutablePending(row) = range.kind;
+  }
+  open_.resize(std::min(open_.size(), depth));
+}
+
+}  // namespace headroom::memory_snapshot
