@@ -99,7 +99,7 @@ struct Place {
   Phase phase = Phase::kOther;
   HostEventId op;         ///< The innermost that does more than to allocate, or none.
   HostEventId outermost;  ///< Operator.
-  HostEventId costed, layer;
+  HostEventId costed, layer, line;
   HostEventId model;  ///< The outermost module's forward.
   bool copies_host_data = false;
 };
@@ -158,6 +158,7 @@ class Places {
                    .outermost = around.outermost,
                    .costed = context.costed,
                    .layer = context.layer,
+                   .line = context.line,
                    .model = around.model};
     if (!place.model.valid() && IsModule(event)) place.model = event;
     if (store_.host_events.kind[event.index()] == HostEventKind::kOperator) {
@@ -348,7 +349,7 @@ class Describer {
   void AddPeak(const History& history, std::size_t peak, MemoryUse& use) {
     for (std::size_t kind = 0; kind < kMemoryKinds.size(); ++kind)
       use.parts.push_back({std::string(kMemoryKinds[kind]), use.peak.parts[kind], 0});
-    std::map<std::tuple<StringId, StringId, Kind>, MemoryHolder> holders;
+    std::map<std::tuple<StringId, StringId, StringId, Kind>, MemoryHolder> holders;
     for (const Allocation& a : history.allocations) {
       if (a.made > peak || a.freed <= peak) continue;
       ++use.parts[a.kind].allocations;
@@ -357,7 +358,7 @@ class Describer {
       const auto name = [&](HostEventId event) {
         return event.valid() ? store_.host_events.name[event.index()] : StringId::None();
       };
-      MemoryHolder& holder = holders[{name(op), name(place.layer), a.kind}];
+      MemoryHolder& holder = holders[{name(op), name(place.layer), name(place.line), a.kind}];
       holder.bytes += a.bytes;
       ++holder.allocations;
     }
@@ -366,16 +367,17 @@ class Describer {
     std::stable_sort(use.parts.begin(), use.parts.end(),
                      [](const MemoryPart& a, const MemoryPart& b) { return a.bytes > b.bytes; });
     for (auto& [key, holder] : holders) {
-      const auto& [op, layer, kind] = key;
+      const auto& [op, layer, line, kind] = key;
       if (op.valid()) holder.operator_name = store_.Text(op);
       if (layer.valid()) holder.layer = store_.Text(layer);
+      if (line.valid()) holder.line = store_.Text(line);
       holder.kind = kMemoryKinds[kind];
       use.holders.push_back(std::move(holder));
     }
     std::sort(use.holders.begin(), use.holders.end(),
               [](const MemoryHolder& a, const MemoryHolder& b) {
-                return std::tie(b.bytes, a.operator_name, a.layer, a.kind) <
-                       std::tie(a.bytes, b.operator_name, b.layer, b.kind);
+                return std::tie(b.bytes, a.operator_name, a.layer, a.line, a.kind) <
+                       std::tie(a.bytes, b.operator_name, b.layer, b.line, b.kind);
               });
   }
 

@@ -287,6 +287,7 @@ struct MemoryPart {
 struct MemoryHolder {
   std::string operator_name;  ///< Empty: no operator ran.
   std::string layer;          ///< Empty: none was recorded.
+  std::string line;  ///< The user's innermost Python frame, "file.py(12): name". Empty: none.
   std::string kind;
   std::int64_t bytes = 0;
   std::int64_t allocations = 0;

@@ -249,8 +249,8 @@ void serialize(Archive& archive, MemoryPart& row) {
 
 template <typename Archive>
 void serialize(Archive& archive, MemoryHolder& row) {
-  auto& [operator_name, layer, kind, bytes, allocations] = row;
-  archive(operator_name, layer, kind, bytes, allocations);
+  auto& [operator_name, layer, line, kind, bytes, allocations] = row;
+  archive(operator_name, layer, line, kind, bytes, allocations);
 }
 
 template <typename Archive>

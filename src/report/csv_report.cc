@@ -231,18 +231,18 @@ std::string MetricsCsv(const JobReport& job) {
 
 /// Who holds what at the peak.
 std::string MemoryCsv(const JobReport& job) {
-  Table table("rank,device,process,operator,layer,kind,bytes,allocations");
+  Table table("rank,device,process,operator,layer,kind,bytes,allocations,line");
   for (const TraceReport& file : job.files()) {
     for (const MemoryUse& use : file.memory) {
       for (const MemoryPart& part : use.parts) {
         if (part.kind != kMemoryKinds.front()) continue;
         table.Row({Whole(file.input.rank), Whole(use.device), Text(use.process), "", "",
-                   Text(part.kind), Whole(part.bytes), Whole(part.allocations)});
+                   Text(part.kind), Whole(part.bytes), Whole(part.allocations), ""});
       }
       for (const MemoryHolder& row : use.holders) {
         table.Row({Whole(file.input.rank), Whole(use.device), Text(use.process),
                    Text(row.operator_name), Text(row.layer), Text(row.kind), Whole(row.bytes),
-                   Whole(row.allocations)});
+                   Whole(row.allocations), Text(row.line)});
       }
     }
   }

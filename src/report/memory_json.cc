@@ -30,6 +30,7 @@ void WriteHolders(JsonWriter& json, const MemoryUse& use, const ReportOptions& o
     json.BeginObject();
     json.Key("operator").StringOrNull(holder.operator_name);
     json.Key("layer").StringOrNull(holder.layer);
+    json.Key("line").StringOrNull(holder.line);
     json.Key("kind").String(holder.kind);
     json.Key("bytes").Integer(holder.bytes);
     json.Key("allocations").Integer(holder.allocations);

@@ -83,13 +83,19 @@ void WriteMemory(TextContext& c) {
     Parts(c, use);
     if (use.holders.empty()) continue;
     const std::size_t shown = std::min(use.holders.size(), c.Top());
+    // A column that would be empty says nothing; a line tells more than the module around it.
+    const bool has_lines = std::any_of(use.holders.begin(), use.holders.end(),
+                                       [](const MemoryHolder& h) { return !h.line.empty(); });
     WriteTable<MemoryHolder>(
         c.page, std::span(use.holders.data(), shown),
         {{"allocated by", Kind::kName,
           [](const MemoryHolder& h) {
             return Span{h.operator_name.empty() ? "outside of operators" : h.operator_name};
           }},
-         {"layer", Kind::kName, [](const MemoryHolder& h) { return Span{h.layer}; }},
+         has_lines ? RowColumn<MemoryHolder>{"source line", Kind::kName,
+                                             [](const MemoryHolder& h) { return Span{h.line}; }}
+                   : RowColumn<MemoryHolder>{"layer", Kind::kName,
+                                             [](const MemoryHolder& h) { return Span{h.layer}; }},
          {"for", Kind::kText, [](const MemoryHolder& h) { return Span{Words(h.kind)}; }},
          {"at the peak", Kind::kNumber,
           [](const MemoryHolder& h) {

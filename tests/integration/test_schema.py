@@ -53,7 +53,7 @@ REPORT = {
         "rank": None, "device": 0, "process": None, "peak_bytes": 30, "peak_ms": 0.1, "peak_step": 1, "reserved_at_peak_bytes": 64, "most_reserved_bytes": 64, "first_bytes": 10,
         "last_bytes": 10, "growth_bytes_per_step": None, "allocations": 1, "frees": 1, "turnover_bytes": 20,
         "parts": [{"kind": "activation", "bytes": 20, "allocations": 1}, {"kind": "before_recording", "bytes": 10, "allocations": 0}],
-        "holders": [{"operator": "aten::mm", "layer": None, "kind": "activation", "bytes": 20, "allocations": 1}],
+        "holders": [{"operator": "aten::mm", "layer": None, "line": None, "kind": "activation", "bytes": 20, "allocations": 1}],
         "steps": [{"index": 1, "start_ms": 0, "peak_bytes": 30, "end_bytes": 10}],
         "curve": {"ms": [0.1], "allocated_bytes": [30], "reserved_bytes": [64], "parts": [{"kind": "activation", "bytes": [20]}]}}]},
     "energy": None,

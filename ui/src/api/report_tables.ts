@@ -69,6 +69,7 @@ export type MemoryKind = "before_recording" | "optimizer_state" | "gradient" | "
 export interface MemoryHolder {
   operator: string | null;
   layer: string | null;
+  line: string | null;
   kind: MemoryKind;
   bytes: number;
   allocations: number;

@@ -18,6 +18,7 @@ import type { ViewProps } from "./registry";
 const HOLDERS: Column<MemoryHolder>[] = [
   { key: "operator", title: "Allocated by", cell: (row) => row.operator ?? "outside of operators", kind: "name" },
   { key: "layer", title: "Layer", cell: (row) => row.layer ?? "", varies: true },
+  { key: "line", title: "Source line", meaning: "Your own innermost Python frame", cell: (row) => row.line ?? "", kind: "name", varies: true },
   { key: "kind", title: "For", cell: (row) => titleOfKind(row.kind) },
   { key: "bytes", title: "At the peak", cell: (row) => row.bytes, format: formatBytes },
   { key: "pieces", title: "Pieces", meaning: "Allocations that hold it", cell: (row) => row.allocations, format: formatCount },
