@@ -14,9 +14,9 @@
 
 #include "analysis/format.h"
 #include "analysis/lost_records.h"
+#include "analysis/remedies.h"
 #include "base/statistics.h"
 #include "base/units.h"
-#include "store/trace_formats.h"
 
 namespace headroom {
 namespace {
@@ -257,85 +257,6 @@ std::string_view ByTheCut(ImportIssue issue) {
       return "; what is missing may have been behind the cut";
     default:
       return "";
-  }
-}
-
-std::string NsightRemedyOf(ImportIssue issue, std::string_view otherwise) {
-  switch (issue) {
-    case ImportIssue::kNoGpu:
-    case ImportIssue::kNoHost:
-    case ImportIssue::kOrphanTask:
-      return "nsys profile --trace=cuda,nvtx,osrt, from before the step";
-    case ImportIssue::kNoOperators:
-      return "nsys profile --pytorch=autograd-nvtx, or torch.autograd.profiler.emit_nvtx() around "
-             "the steps";
-    case ImportIssue::kNoShapes:
-      return "nsys profile --pytorch=autograd-shapes-nvtx, or emit_nvtx(record_shapes=True)";
-    case ImportIssue::kNoStacks:
-      return "PyTorch's profiler, with with_stack=True";
-    case ImportIssue::kNoSteps:
-      return "torch.cuda.nvtx.range_push(f\"step {i}\") and range_pop() around each iteration";
-    case ImportIssue::kLaunchWithoutTask:
-    case ImportIssue::kStepWithoutKernels:
-      return "synchronize before the recording ends, or let nsys profile flush more often "
-             "(--cuda-flush-interval)";
-    case ImportIssue::kTruncated:
-      return "copy the file again, or export the report again";
-    default:
-      return std::string(otherwise);
-  }
-}
-
-/// What would have avoided an issue, of a profile of JAX or TensorFlow.
-std::string RemedyForXla(ImportIssue issue, const TraceStore& store) {
-  switch (issue) {
-    case ImportIssue::kNoGpu:
-      return "profile where JAX or TensorFlow see a GPU; a process without access to the GPU's "
-             "profiler records its host alone";
-    case ImportIssue::kNoHost:
-      return "host_tracer_level of the profiler's options from 1 on";
-    case ImportIssue::kNoOperators:
-    case ImportIssue::kNoShapes:
-      return "none with this profiler: it writes operations of compiled programs, without shapes";
-    case ImportIssue::kNoStacks:
-      return "python_tracer_level=1 in the profiler's options";
-    case ImportIssue::kNoSteps:
-      return "jax.profiler.StepTraceAnnotation(\"train\", step_num=i) around each step, in "
-             "TensorFlow tf.profiler.experimental.Trace(\"train\", step_num=i, _r=1)";
-    case ImportIssue::kOrphanTask:
-      return "start the profiler before the step, and record the host";
-    case ImportIssue::kLaunchWithoutTask:
-    case ImportIssue::kStepWithoutKernels:
-      return "block_until_ready() before the profiler stops";
-    case ImportIssue::kRecorderWarning:
-      return "what the profiler says of itself: see its log";
-    case ImportIssue::kEventCap:
-      return store.metadata.format == kXlaJsonFormat
-                 ? "the writer stops at 1,000,000 events; use the .xplane.pb beside it"
-                 : std::string();
-    default:
-      return std::string(DocOf(issue).remedy);
-  }
-}
-
-/// What would have avoided an issue, by what wrote the file: flags of PyTorch's profiler are of no
-/// use to who recorded with another tool.
-std::string RemedyOf(ImportIssue issue, const TraceStore& store) {
-  const std::string_view remedy = DocOf(issue).remedy;
-  if (store.metadata.format == kNsightFormat) return NsightRemedyOf(issue, remedy);
-  if (IsOfXla(store.metadata.format)) return RemedyForXla(issue, store);
-  if (store.metadata.format != kPerfettoFormat) return std::string(remedy);
-  switch (issue) {
-    case ImportIssue::kNoGpu:
-      return "headroom record on a machine with a GPU; headroom doctor tells what is missing";
-    case ImportIssue::kNoOperators:
-    case ImportIssue::kNoShapes:
-    case ImportIssue::kNoStacks:
-      return fmt::format("torch.profiler, with {}", remedy);
-    case ImportIssue::kNoSteps:
-      return "headroom.step() in Python, headroom::Step in C++, around each iteration";
-    default:
-      return std::string(remedy);
   }
 }
 

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "ingest/kineto/kineto_reader.h"
-#include "ingest/nsight/open_database.h"
 #include "ingest/memory_snapshot/pickle_parser.h"
 #include "ingest/memory_snapshot/snapshot_reader.h"
+#include "ingest/nsight/open_database.h"
 #include "ingest/perfetto/packet_stream.h"
 #include "ingest/perfetto/perfetto_reader.h"
 #include "ingest/xplane/plane_stream.h"

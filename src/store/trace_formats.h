@@ -7,6 +7,8 @@ namespace headroom {
 
 /// Nsight Systems, as the database that `nsys export --type sqlite` writes.
 inline constexpr std::string_view kNsightFormat = "nsight-systems-sqlite";
+/// PyTorch's caching allocator, as torch.cuda.memory._dump_snapshot() writes it.
+inline constexpr std::string_view kMemorySnapshotFormat = "pytorch-memory-snapshot";
 /// XLA's profiler, as its own files.
 inline constexpr std::string_view kXPlaneFormat = "xplane-protobuf";
 /// XLA's profiler, as the JSON that TensorBoard's plugin makes of these files.

@@ -60,7 +60,8 @@ TEST(PickleParserTest, ReadsWhatEachProtocolWrites) {
       "eX\1\0\0\0bq\3G?\xf8\0\0\0\0\0\0"
       "C\1x\x86q\4u."s;
   const std::string four =
-      "\x80\x04\x95\x3a\0\0\0\0\0\0\0}\x94(\x8c\1a\x94]\x94(K\1J\xfe\xff\xff\xff\x8a\x06\0\0\0\0\0\1"
+      "\x80\x04\x95\x3a\0\0\0\0\0\0\0}\x94(\x8c\1a\x94]\x94("
+      "K\1J\xfe\xff\xff\xff\x8a\x06\0\0\0\0\0\1"
       "N\x88"
       "e\x8c\1b\x94G?\xf8\0\0\0\0\0\0C\1x\x94\x86\x94u."s;
   for (const std::string& pickle : {two, four}) {
@@ -145,8 +146,8 @@ TEST(PickleParserTest, GivesDictionariesAway) {
     if (items.size() != 2 || values.TextOf(items[0]) != "x") return std::nullopt;
     return given++;
   };
-  const Parsed parsed = Parse(
-      "\x80\x02](}(X\1\0\0\0xK\1u}(X\1\0\0\0yK\1u}X\1\0\0\0xK\2se."s, options);
+  const Parsed parsed =
+      Parse("\x80\x02](}(X\1\0\0\0xK\1u}(X\1\0\0\0yK\1u}X\1\0\0\0xK\2se."s, options);
   EXPECT_EQ(parsed.repr, "[#0 {'y' 1 } #1 ]");
 }
 

@@ -13,6 +13,7 @@
 
 #include "ingest/memory_snapshot/pickle_parser.h"
 #include "ingest/memory_snapshot/stacks.h"
+#include "store/trace_formats.h"
 
 namespace headroom::memory_snapshot {
 namespace {
@@ -427,7 +428,7 @@ Status Read(ByteSource& source, const std::string& path, const ReadOptions& opti
     FileReading reading(source, path, options, store);
     if (Status status = reading.Run(); !status.ok()) return status;
   }
-  store.metadata.format = kFormat;
+  store.metadata.format = kMemorySnapshotFormat;
   store.metadata.file_bytes = std::max(source.file_bytes(), source.file_bytes_read());
   store.Freeze(options.threads);
   return Status::Ok();

@@ -22,9 +22,6 @@
 
 namespace headroom::memory_snapshot {
 
-/// TraceMetadata::format of what this reads.
-inline constexpr std::string_view kFormat = "pytorch-memory-snapshot";
-
 struct ReadOptions {
   int threads = 1;  ///< Of freezing the store, from 1 up; the result does not depend on it.
   /// Bytes read at a time, from 1 up; the result does not depend on it.

@@ -1,0 +1,116 @@
+#include "analysis/remedies.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "store/trace_formats.h"
+
+namespace headroom {
+namespace {
+
+/// Of an export of Nsight Systems.
+std::string RemedyForNsight(ImportIssue issue) {
+  switch (issue) {
+    case ImportIssue::kNoGpu:
+    case ImportIssue::kNoHost:
+    case ImportIssue::kOrphanTask:
+      return "nsys profile --trace=cuda,nvtx,osrt, from before the step";
+    case ImportIssue::kNoOperators:
+      return "nsys profile --pytorch=autograd-nvtx, or torch.autograd.profiler.emit_nvtx() around "
+             "the steps";
+    case ImportIssue::kNoShapes:
+      return "nsys profile --pytorch=autograd-shapes-nvtx, or emit_nvtx(record_shapes=True)";
+    case ImportIssue::kNoStacks:
+      return "PyTorch's profiler, with with_stack=True";
+    case ImportIssue::kNoSteps:
+      return "torch.cuda.nvtx.range_push(f\"step {i}\") and range_pop() around each iteration";
+    case ImportIssue::kLaunchWithoutTask:
+    case ImportIssue::kStepWithoutKernels:
+      return "synchronize before the recording ends, or let nsys profile flush more often "
+             "(--cuda-flush-interval)";
+    case ImportIssue::kTruncated:
+      return "copy the file again, or export the report again";
+    default:
+      return std::string(DocOf(issue).remedy);
+  }
+}
+
+/// Of a profile of JAX or TensorFlow.
+std::string RemedyForXla(ImportIssue issue, const TraceStore& store) {
+  switch (issue) {
+    case ImportIssue::kNoGpu:
+      return "profile where JAX or TensorFlow see a GPU; a process without access to the GPU's "
+             "profiler records its host alone";
+    case ImportIssue::kNoHost:
+      return "host_tracer_level of the profiler's options from 1 on";
+    case ImportIssue::kNoOperators:
+    case ImportIssue::kNoShapes:
+      return "none with this profiler: it writes operations of compiled programs, without shapes";
+    case ImportIssue::kNoStacks:
+      return "python_tracer_level=1 in the profiler's options";
+    case ImportIssue::kNoSteps:
+      return "jax.profiler.StepTraceAnnotation(\"train\", step_num=i) around each step, in "
+             "TensorFlow tf.profiler.experimental.Trace(\"train\", step_num=i, _r=1)";
+    case ImportIssue::kOrphanTask:
+      return "start the profiler before the step, and record the host";
+    case ImportIssue::kLaunchWithoutTask:
+    case ImportIssue::kStepWithoutKernels:
+      return "block_until_ready() before the profiler stops";
+    case ImportIssue::kRecorderWarning:
+      return "what the profiler says of itself: see its log";
+    case ImportIssue::kEventCap:
+      return store.metadata.format == kXlaJsonFormat
+                 ? "the writer stops at 1,000,000 events; use the .xplane.pb beside it"
+                 : std::string();
+    default:
+      return std::string(DocOf(issue).remedy);
+  }
+}
+
+/// Of a memory snapshot: it holds what the allocator did, and nothing else.
+std::string RemedyForMemorySnapshot(ImportIssue issue) {
+  switch (issue) {
+    case ImportIssue::kNoGpu:
+    case ImportIssue::kNoHost:
+    case ImportIssue::kNoOperators:
+    case ImportIssue::kNoShapes:
+      return "torch.profiler records it; a memory snapshot holds the allocator's history alone";
+    case ImportIssue::kNoStacks:
+      return "torch.cuda.memory._record_memory_history(stacks=\"all\")";
+    case ImportIssue::kTruncated:
+      return "let _dump_snapshot() finish, or copy the file again";
+    default:
+      return std::string(DocOf(issue).remedy);
+  }
+}
+
+/// Of a recording of ours, and what other tools write in its format.
+std::string RemedyForPerfetto(ImportIssue issue) {
+  const std::string_view remedy = DocOf(issue).remedy;
+  switch (issue) {
+    case ImportIssue::kNoGpu:
+      return "headroom record on a machine with a GPU; headroom doctor tells what is missing";
+    case ImportIssue::kNoOperators:
+    case ImportIssue::kNoShapes:
+    case ImportIssue::kNoStacks:
+      return fmt::format("torch.profiler, with {}", remedy);
+    case ImportIssue::kNoSteps:
+      return "headroom.step() in Python, headroom::Step in C++, around each iteration";
+    default:
+      return std::string(remedy);
+  }
+}
+
+}  // namespace
+
+std::string RemedyOf(ImportIssue issue, const TraceStore& store) {
+  const std::string_view format = store.metadata.format;
+  if (format == kPerfettoFormat) return RemedyForPerfetto(issue);
+  if (format == kNsightFormat) return RemedyForNsight(issue);
+  if (format == kMemorySnapshotFormat) return RemedyForMemorySnapshot(issue);
+  if (IsOfXla(format)) return RemedyForXla(issue, store);
+  return std::string(DocOf(issue).remedy);
+}
+
+}  // namespace headroom
