@@ -92,9 +92,9 @@ class MemorySnapshot(support.ProgramTest):
 
     def test_text_shows_the_lines(self):
         path = self.write("snapshot.pickle", memory_snapshot.dump(self.snapshot))
-        text = support.headroom("report", "--section", "memory", path).text
+        text = support.headroom("report", "--only", "memory", path).text
         self.assertIn("source line", text)
-        self.assertIn("model.py(5): __init__", text)
+        self.assertIn("(5): __init__", text)
 
     # --- what is no snapshot, or damaged ------------------------------------------------------------------------------
 

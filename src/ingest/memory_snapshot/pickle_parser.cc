@@ -396,9 +396,24 @@ class Machine {
   void CloseAll() {
     for (; !marks_.empty(); marks_.pop_back()) {
       const std::size_t begin = marks_.back();
-      if (begin > 0) Add(stack_[begin - 1], Above(begin));
+      if (begin > 0) Close(stack_[begin - 1], Above(begin));
       stack_.resize(begin);
     }
+  }
+  void Close(Value container, std::span<const Value> items) {
+    if (!container.is(Kind::kDict)) return Add(container, items);
+    // A list of one item gets it without a mark: it still stands behind the list, where a key is
+    // due.
+    std::vector<Value> pairs;
+    for (const Value item : items) {
+      const bool is_key = pairs.size() % 2 == 0;
+      if (is_key && !pairs.empty() && !item.is(Kind::kText)) {
+        if (pairs.back().is(Kind::kList)) Add(pairs.back(), std::span(&item, 1));
+        continue;
+      }
+      pairs.push_back(item);
+    }
+    Add(container, pairs);
   }
 
   std::optional<std::uint64_t> LineNumber() {

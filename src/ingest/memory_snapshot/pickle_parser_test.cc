@@ -117,6 +117,8 @@ TEST(PickleParserTest, KeepsWhatWasThereBeforeACut) {
   }
   EXPECT_EQ(Parse(pickle.substr(0, pickle.size() - 4)).repr, "{'a' 1 'b' [1 2 ] }");
   EXPECT_EQ(Parse(pickle.substr(0, 12)).repr, "{'a' 1 }");
+  // A list of one list, which gets it by APPEND.
+  EXPECT_EQ(Parse("\x80\x02}(X\1\0\0\0aK\1X\1\0\0\0b]](K\1K\2"s).repr, "{'a' 1 'b' [[1 2 ] ] }");
 }
 
 TEST(PickleParserTest, EndsAtWhatNoPicklerWrites) {

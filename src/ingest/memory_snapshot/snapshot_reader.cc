@@ -124,15 +124,22 @@ class FileReading {
  public:
   FileReading(ByteSource& source, const std::string& path, const ReadOptions& options,
               TraceStore& store)
-      : source_(source), path_(path), options_(options), store_(store), stacks_(values_, store) {}
+      : source_(source),
+        path_(path),
+        options_(options),
+        store_(store),
+        stacks_(values_, frames_, store) {}
 
   Status Run() {
     PickleOptions parse;
     parse.max_string_bytes = options_.max_string_bytes;
     parse.chunk_bytes = options_.chunk_bytes;
     parse.progress = options_.progress;
-    parse.record = [this](const PickleValues& values, std::span<const Value> items) {
-      return records_.Take(values, items);
+    parse.record = [this](const PickleValues& values,
+                          std::span<const Value> items) -> std::optional<std::uint32_t> {
+      if (const auto frame = frames_.Take(values, items)) return FrameRecord(*frame);
+      if (const auto entry = records_.Take(values, items)) return EntryRecord(*entry);
+      return std::nullopt;
     };
     const Result<PickleResult> parsed = ParsePickle(source_, parse, values_);
     if (!parsed.ok()) return parsed.status();
@@ -224,17 +231,19 @@ class FileReading {
     const std::int64_t bytes = NumberOf(segment, "total_size", 0);
     if (bytes > 0 && bytes <= kMostBytes) device.reserved += bytes;
     ForEach(blocks, [&](Value block) {
-      if (!values_.IsRecord(block)) return;
-      const Record& record = records_[values_.RecordOf(block)];
+      const auto number = EntryOf(block);
+      if (!number) return;
+      const Record& record = records_[*number];
       if (!record.is_block || !record.is_allocated || !IsPlausible(record)) return;
-      device.blocks.push_back(values_.RecordOf(block));
+      device.blocks.push_back(*number);
       device.allocated += record.bytes;
     });
   }
 
   void AddEntry(std::int64_t number, Value entry) {
-    if (!values_.IsRecord(entry)) return;
-    const Record& record = records_[values_.RecordOf(entry)];
+    const auto place = EntryOf(entry);
+    if (!place) return;
+    const Record& record = records_[*place];
     if (record.is_block) return;
     ++store_.metadata.events;
     if (record.action == Action::kOther) return;
@@ -242,9 +251,14 @@ class FileReading {
       ++bad_entries_;
       return;
     }
-    devices_[number].history.push_back(values_.RecordOf(entry));
+    devices_[number].history.push_back(*place);
   }
 
+  /// The number of a record that is an entry or a block.
+  std::optional<std::uint32_t> EntryOf(Value value) const {
+    if (!values_.IsRecord(value) || IsFrameRecord(values_.RecordOf(value))) return std::nullopt;
+    return NumberOfRecord(values_.RecordOf(value));
+  }
   static bool IsPlausible(const Record& record) {
     return record.bytes >= 0 && record.bytes <= kMostBytes;
   }
@@ -410,6 +424,7 @@ class FileReading {
   const ReadOptions& options_;
   TraceStore& store_;
   PickleValues values_;
+  Frames frames_;
   Records records_;
   Stacks stacks_;
   std::map<std::int64_t, Device> devices_;
@@ -434,8 +449,8 @@ Status Read(ByteSource& source, const std::string& path, const ReadOptions& opti
   return Status::Ok();
 } catch (const std::bad_alloc&) {
   return Status::Internal(path +
-                          ": out of memory while reading; a snapshot needs up to three "
-                          "times the size of its file");
+                          ": out of memory while reading; a snapshot needs about twice "
+                          "the size of its file");
 }
 
 }  // namespace headroom::memory_snapshot

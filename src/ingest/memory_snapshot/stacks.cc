@@ -51,24 +51,40 @@ bool IsTorchFile(std::string_view file, std::string_view folder) {
 
 }  // namespace
 
-Stacks::Frame Stacks::MakeFrame(Value frame) {
-  const std::string_view file = values_.TextOf(values_.Find(frame, "filename"));
-  const std::string_view function = values_.TextOf(values_.Find(frame, "name"));
+std::optional<std::uint32_t> Frames::Take(const PickleValues& values,
+                                          std::span<const Value> items) {
+  Frame frame;
+  for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
+    const std::string_view key = values.TextOf(items[i]);
+    const Value value = items[i + 1];
+    if (key == "line" && value.is(Value::Kind::kInteger)) frame.line = value.payload();
+    if (!value.is(Value::Kind::kText)) continue;
+    const StringId text(static_cast<std::size_t>(value.payload()));
+    if (key == "filename") frame.file = text;
+    if (key == "name") frame.function = text;
+  }
+  if (!frame.file.valid() || !frame.function.valid()) return std::nullopt;
+  const auto [known, is_new] =
+      numbers_.try_emplace(frame, static_cast<std::uint32_t>(frames_.size()));
+  if (is_new) frames_.push_back(&known->first);
+  return known->second;
+}
+
+Stacks::Drawn Stacks::Draw(const Frames::Frame& frame) {
+  const std::string_view file = values_.strings.Get(frame.file);
+  const std::string_view function = values_.strings.Get(frame.function);
   if (file.ends_with(".py") || file.starts_with("<")) {
-    const Value line = values_.Find(frame, "line");
-    Frame made;
-    made.range = {
-        store_.strings.Intern(fmt::format(
-            "{}({}): {}", file, line.is(Value::Kind::kInteger) ? line.payload() : 0, function)),
-        HostEventKind::kPythonFrame};
+    Drawn drawn;
+    drawn.range = {store_.strings.Intern(fmt::format("{}({}): {}", file, frame.line, function)),
+                   HostEventKind::kPythonFrame};
     const auto annotate = [&](std::string_view name) {
-      made.annotation = {store_.strings.Intern(name), HostEventKind::kAnnotation};
+      drawn.annotation = {store_.strings.Intern(name), HostEventKind::kAnnotation};
     };
     if (function == "step" && IsTorchFile(file, "torch/optim/"))
       annotate("Optimizer.step#step");
     else if (function == "__next__" && IsTorchFile(file, "torch/utils/data/dataloader.py"))
       annotate("enumerate(DataLoader)#__next__");
-    return made;
+    return drawn;
   }
   if (const auto op = OperatorOf(function)) {
     return {{store_.strings.Intern(fmt::format("aten::{}", WithoutOverload(*op))),
@@ -80,31 +96,34 @@ Stacks::Frame Stacks::MakeFrame(Value frame) {
   return {};
 }
 
-const Stacks::Frame& Stacks::FrameOf(Value frame) {
-  const auto [found, is_new] = frames_.try_emplace(frame.payload());
-  if (is_new) found->second = MakeFrame(frame);
-  return found->second;
+std::vector<Range> Stacks::RangesOf(std::u32string_view frames) {
+  std::vector<Range> ranges;
+  for (const std::uint32_t number : frames) {
+    if (drawn_.size() <= number) drawn_.resize(frames_.size());
+    if (!drawn_[number]) drawn_[number] = Draw(frames_[number]);
+    const auto& [range, annotation] = *drawn_[number];
+    // An operator's own frames follow each other: redispatched, wrapped by autograd.
+    if (range.name.valid() && (ranges.empty() || !(ranges.back() == range)))
+      ranges.push_back(range);
+    if (annotation.name.valid()) ranges.push_back(annotation);
+  }
+  std::reverse(ranges.begin(), ranges.end());
+  return ranges;
 }
 
-const std::vector<Range>& Stacks::Of(Value frames) {
-  if (!frames.is(Value::Kind::kList)) return none_;
-  const auto [found, is_new] = stacks_.try_emplace(frames.payload());
-  std::vector<Range>& stack = found->second;
-  if (!is_new) return stack;
-  values_.ForEachRun(frames, [&](std::span<const Value> run) {
+const std::vector<Range>& Stacks::Of(Value stack) {
+  numbers_.clear();
+  values_.ForEachRun(stack, [&](std::span<const Value> run) {
     for (const Value frame : run) {
-      if (stack.size() >= kDeepestStack) return false;
-      if (!frame.is(Value::Kind::kDict)) continue;
-      const Frame& ranges = FrameOf(frame);
-      // An operator's own frames follow each other: redispatched, wrapped by autograd.
-      if (ranges.range.name.valid() && (stack.empty() || !(stack.back() == ranges.range)))
-        stack.push_back(ranges.range);
-      if (ranges.annotation.name.valid()) stack.push_back(ranges.annotation);
+      if (numbers_.size() >= kDeepestStack) return false;
+      if (values_.IsRecord(frame) && IsFrameRecord(values_.RecordOf(frame)))
+        numbers_.push_back(NumberOfRecord(values_.RecordOf(frame)));
     }
     return true;
   });
-  std::reverse(stack.begin(), stack.end());
-  return stack;
+  const auto found = stacks_.find(numbers_);
+  if (found != stacks_.end()) return found->second;
+  return stacks_.emplace(numbers_, RangesOf(numbers_)).first->second;
 }
 
 void RangeWriter::Add(TimeNs time, const std::vector<Range>& stack) {
