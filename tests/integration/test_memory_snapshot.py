@@ -94,7 +94,7 @@ class MemorySnapshot(support.ProgramTest):
         path = self.write("snapshot.pickle", memory_snapshot.dump(self.snapshot))
         text = support.headroom("report", "--only", "memory", path).text
         self.assertIn("source line", text)
-        self.assertIn("(5): __init__", text)
+        self.assertIn("5): __init__", text)
 
     # --- what is no snapshot, or damaged ------------------------------------------------------------------------------
 

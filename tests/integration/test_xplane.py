@@ -151,6 +151,7 @@ class SecondReader(support.ProgramTest):
 
 
 class Cap(support.ProgramTest):
+    @unittest.skipUnless(support.FULL, "slow: tools/test --full")
     def test_the_writer_of_json_stops_at_a_million(self):
         head = xplane.trace_json(training(1))["traceEvents"][:-1]
         names = [row for row in head if row["ph"] == "M"]

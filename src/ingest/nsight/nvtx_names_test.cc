@@ -27,7 +27,8 @@ TEST(NvtxNames, OperatorsOfPyTorch) {
 
 TEST(NvtxNames, SizesThatAreNoListsOfIntegersAreLeftOut) {
   const auto sizes = [](std::string_view text) {
-    return ParseOperatorRange(std::string("aten::mm, sizes = ").append(text))->sizes;
+    const std::string name = std::string("aten::mm, sizes = ").append(text);
+    return std::string(ParseOperatorRange(name)->sizes);
   };
   EXPECT_EQ(sizes("[1, [2]]"), "[1, [2]]");
   EXPECT_EQ(sizes("[1, \"x\"]"), "");
