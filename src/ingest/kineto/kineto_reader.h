@@ -2,9 +2,10 @@
 // format produce.
 //
 // Supported: the object form ({"traceEvents": [...], ...}) and the bare array form; all categories
-// of Kineto for NVIDIA and AMD, old and new; tracks of JAX and TensorFlow (xla_tracks.h); phases X, B/E, i, C, s/t/f, M; others are kept as
-// instants. Ignored: viewer settings (sort order, colour names). Damage is repaired or skipped and
-// logged, see store/import_log.h; reading goes on at the next event.
+// of Kineto for NVIDIA and AMD, old and new; tracks of JAX and TensorFlow (xla_tracks.h); phases X,
+// B/E, i, C, s/t/f, M; others are kept as instants. Ignored: viewer settings (sort order, colour
+// names). Damage is repaired or skipped and logged, see store/import_log.h; reading goes on at the
+// next event.
 //
 // Two stages. Boundaries: the file is cut into pieces at places that look like the start of an
 // event, without scanning what lies between. Meaning: each piece is scanned and turned into rows by
