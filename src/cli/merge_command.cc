@@ -17,6 +17,7 @@
 #include "export/chrome_events.h"
 #include "ingest/open_trace.h"
 #include "report/escape.h"
+#include "store/carried_damage.h"
 
 namespace headroom::cli {
 namespace {
@@ -99,12 +100,14 @@ Result<std::int64_t> MergeCommand::WriteRanks(const Job& job) const {
   UsedNumbers used;
   std::int64_t events = 0;
   std::vector<std::string> devices;
+  ImportLog damage;
   for (std::size_t r = 0; r < job.ranks.ranks.size(); ++r) {
     const RankTimeline& rank = job.ranks.ranks[r];
     OpenOptions options;
     options.threads = threads_;
     const Result<std::unique_ptr<TraceStore>> store = OpenTrace(rank.path, options);
     if (!store.ok()) return store.status();
+    AddCarried(store.value()->log, damage);
     const EventPlacing placing = {
         .time = [&](TimeNs own) { return own + ShiftAt(job, r, own) + job.lead; },
         .label = LabelOf(rank),
@@ -120,8 +123,8 @@ Result<std::int64_t> MergeCommand::WriteRanks(const Job& job) const {
     // A full disk is not written to a thousand times.
     if (!file.value().status().ok()) return file.value().status();
   }
-  const Status written =
-      file.value().Commit(fmt::format("\"deviceProperties\":[{}]", fmt::join(devices, ",\n")));
+  const Status written = file.value().Commit(
+      fmt::format("\"deviceProperties\":[{}]{}", fmt::join(devices, ",\n"), DamageMember(damage)));
   if (!written.ok()) return written;
   return events;
 }

@@ -36,14 +36,6 @@ The file is in Perfetto's format where its name ends in .pftrace, .perfetto-trac
 unreadable or no trace; 4 cannot write, or internal error.
 )";
 
-TraceFormat FormatOfName(std::string_view path) {
-  if (path.ends_with(".gz")) path.remove_suffix(3);
-  for (const std::string_view ending : {".pftrace", ".perfetto-trace", ".pb"}) {
-    if (path.ends_with(ending)) return TraceFormat::kPerfetto;
-  }
-  return TraceFormat::kChrome;
-}
-
 /// "A:B" in milliseconds from `zero` on; an end that is left out is open.
 Result<Interval> ParseTimes(std::string_view text, TimeNs zero) {
   const Status wrong = Status::Usage(fmt::format(

@@ -14,6 +14,7 @@
 
 #include "report/escape.h"
 #include "report/json_writer.h"
+#include "store/carried_damage.h"
 
 namespace headroom {
 namespace {
@@ -487,6 +488,11 @@ TimeNs FirstTime(const TraceStore& store) {
   return first.ns() == INT64_MAX ? TimeNs(0) : first;
 }
 
+std::string DamageMember(const ImportLog& log) {
+  const std::string members = CarriedMembers(log);
+  return members.empty() ? "" : fmt::format(",\"headroom_damage\":{{{}}}", members);
+}
+
 std::string HeaderOf(const TraceStore& store) {
   const TraceMetadata& metadata = store.metadata;
   std::string header = R"("schemaVersion":1,"displayTimeUnit":"ms")";
@@ -494,6 +500,7 @@ std::string HeaderOf(const TraceStore& store) {
     header += fmt::format(",\"{}\":{}", key, value);
   };
   if (metadata.is_forecast) header += R"(,"headroom_scenario":"")";
+  header += DamageMember(store.log);
   if (metadata.base_time_ns) add("baseTimeNanoseconds", *metadata.base_time_ns);
   if (metadata.cuda_driver_version) add("cuda_driver_version", *metadata.cuda_driver_version);
   if (metadata.rank || metadata.world_size) {

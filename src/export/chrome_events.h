@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/time.h"
+#include "store/import_log.h"
 #include "store/trace_store.h"
 
 namespace headroom {
@@ -47,8 +48,12 @@ TimeNs FirstTime(const TraceStore& store);
 /// have; empty: it describes none.
 std::vector<std::string> DevicePropertiesOf(const TraceStore& store, const EventPlacing& placing);
 
+/// What a file has to say of damage to those that it was made of, as a further member of the object
+/// around the events, with a comma in front; empty: nothing.
+std::string DamageMember(const ImportLog& log);
+
 /// What a file that holds this trace alone says of it all, as members of the object around the
-/// events: devices, rank, driver, the clock's zero.
+/// events: devices, rank, driver, the clock's zero, damage.
 std::string HeaderOf(const TraceStore& store);
 
 }  // namespace headroom

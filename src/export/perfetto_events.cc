@@ -22,6 +22,7 @@
 #include "ingest/kineto/event_scanner.h"
 #include "report/escape.h"
 #include "store/args_text.h"
+#include "store/carried_damage.h"
 
 namespace headroom {
 namespace {
@@ -440,6 +441,8 @@ class PerfettoExport {
     AddMember(members, "is_forecast", metadata.is_forecast ? 1 : 0);
     AddMember(members, "names_and_times_only", metadata.names_and_times_only ? 1 : 0);
     Tell("trace", members);
+    if (const std::string damage = CarriedMembers(store_.log); !damage.empty())
+      Tell("damage", damage);
   }
 
   void WriteDevices() {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "store/carried_damage.h"
 #include "store/row_copier.h"
 
 namespace headroom {
@@ -153,6 +154,7 @@ class PartMaker {
   std::unique_ptr<TraceStore> Copied() const {
     auto part = std::make_unique<TraceStore>();
     part->metadata = store_.metadata;
+    AddCarried(store_.log, part->log);
     if (choice_.rank) part->metadata.rank = choice_.rank;
     RowCopier copier(store_, *part);
     copier.CopyAll(store_.processes, part->processes);

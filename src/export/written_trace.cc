@@ -40,6 +40,14 @@ Result<std::int64_t> WritePerfettoTrace(const TraceStore& store, const std::stri
 
 }  // namespace
 
+TraceFormat FormatOfName(std::string_view path) {
+  if (path.ends_with(".gz")) path.remove_suffix(3);
+  for (const std::string_view ending : {".pftrace", ".perfetto-trace", ".pb"}) {
+    if (path.ends_with(ending)) return TraceFormat::kPerfetto;
+  }
+  return TraceFormat::kChrome;
+}
+
 Result<std::int64_t> WriteTrace(const TraceStore& store, TraceFormat format,
                                 const std::string& path) {
   return format == TraceFormat::kChrome ? WriteChromeTrace(store, path)

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/status.h"
 #include "store/trace_store.h"
@@ -13,6 +14,10 @@ enum class TraceFormat {
   kChrome,    ///< JSON, as PyTorch's profiler writes it (chrome_events.h).
   kPerfetto,  ///< Perfetto's protobuf (perfetto_events.h).
 };
+
+/// Perfetto's where a file is named .pftrace, .perfetto-trace or .pb (or those and .gz), else
+/// Chrome's.
+TraceFormat FormatOfName(std::string_view path);
 
 /// Whole or not there; compressed where `path` ends in ".gz". How many events were written.
 /// kInternal where it cannot be written. REQUIRES: `store` is frozen.

@@ -177,6 +177,9 @@ DIFF = {"schema": "headroom.diff/1", "a": SIDE, "b": {**SIDE, "baseline": "main"
 ANSWERS = (
     DIFF,
     {**DIFF, "corrected_step_ms": None, "gate": None},
+    {"schema": "headroom.repair/1", "input": "broken.json", "output": "clean.json.gz", "events": 3,
+     "mended": [{"code": "repaired-event", "count": 1, "what": "w", "voids": [], "places": [{"byte": 5, "detail": None}]}],
+     "remaining": [{"code": "truncated", "count": 1, "what": "w", "voids": ["steps after the cut"], "places": [{"byte": None, "detail": "d"}]}]},
     {"schema": "headroom.baselines/1", "folder": ".headroom/baselines",
      "baselines": [{"file": "main.json", "problem": None, "name": "main", "step_ms": 2, "steps": 3, "runs": 1, "verdict": "host", "gpu": None}]},
     {"schema": "headroom.error/1", "error": "not found"},

@@ -38,7 +38,7 @@ class Bash(support.ProgramTest):
 
     def test_commands(self):
         self.assertEqual(set(self.complete("")), {words[0] for words in commands()})
-        self.assertEqual(self.complete("rep"), ["report"])
+        self.assertEqual(self.complete("repo"), ["report"])
         self.assertIn("bench", self.complete("data", ""))
 
     def test_all_flags_of_each_command(self):
@@ -72,7 +72,7 @@ class OtherShells(support.ProgramTest):
             done = subprocess.run(["fish", "--no-config", "-c", f"source {script}; complete -C {line!r}"], cwd=self.scratch, capture_output=True, text=True, timeout=30)
             self.assertEqual(done.stderr, "")
             return [row.split("\t")[0] for row in done.stdout.splitlines()]
-        self.assertEqual(complete("headroom rep"), ["report"])
+        self.assertEqual(complete("headroom repo"), ["report"])
         self.assertEqual(set(complete("headroom report --color ")), {"auto", "always", "never"})
         for words in commands():
             with self.subTest(command=words):

@@ -160,7 +160,8 @@ void SettleTimeUnit(LateRows& late, TraceStore& store) {
   }
   const bool has_times =
       store.host_events.rows() + store.gpu_tasks.rows() + late.half_spans.size() > 0;
-  if (!proven && has_times) store.log.Add(ImportIssue::kUnprovenTimeUnit);
+  const bool said = store.log.Count(ImportIssue::kUnprovenTimeUnit) > 0;  // By the file of itself.
+  if (!proven && has_times && !said) store.log.Add(ImportIssue::kUnprovenTimeUnit);
 }
 
 TimeNs TraceExtent::Limit() const {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/ascii.h"
+#include "store/carried_damage.h"
 
 namespace headroom::kineto {
 namespace {
@@ -66,6 +67,13 @@ void KeepDevices(const json& list, TraceStore& store, Merger& merger) {
   }
 }
 
+/// REQUIRES: an object.
+void KeepDamage(const json& counts, ImportLog& log) {
+  for (const auto& [code, count] : counts.items()) {
+    if (count.is_number_integer()) AddCarried(code, count.get<std::int64_t>(), log);
+  }
+}
+
 /// Keeps one top-level member when it is one of those that Headroom knows. All others are dropped
 /// unread: a trace may hold secrets.
 void KeepMember(std::string_view key, std::string_view value, TraceStore& store, Merger& merger) {
@@ -75,13 +83,14 @@ void KeepMember(std::string_view key, std::string_view value, TraceStore& store,
   if (key == "cuda_driver_version" && ParseInteger(value, number))
     metadata.cuda_driver_version = number;
   if (key == "headroom_scenario") metadata.is_forecast = true;
-  if (key != "distributedInfo" && key != "deviceProperties") return;
+  if (key != "distributedInfo" && key != "deviceProperties" && key != "headroom_damage") return;
 
   if (value.size() > kLargestKeptValue) return LogDamaged(key, store);
   const json parsed = json::parse(value, nullptr, /*allow_exceptions=*/false);
   const bool is_list = key == "deviceProperties";
   if (is_list ? !parsed.is_array() : !parsed.is_object()) return LogDamaged(key, store);
   if (is_list) return KeepDevices(parsed, store, merger);
+  if (key == "headroom_damage") return KeepDamage(parsed, store.log);
   metadata.rank = IntegerFrom(0, parsed, "rank");
   metadata.world_size = IntegerFrom(1, parsed, "world_size");
 }

@@ -11,6 +11,7 @@
 
 #include "base/perfetto_fields.h"
 #include "base/protobuf_reader.h"
+#include "store/carried_damage.h"
 
 namespace headroom::perfetto {
 namespace {
@@ -476,6 +477,10 @@ bool RowWriter::ReadExported(StringId name) {
     exported_->cuda_driver_version = number("cuda_driver_version");
     exported_->is_forecast = number("is_forecast") == 1;
     exported_->names_and_times_only = number("names_and_times_only") == 1;
+  } else if (what == "damage") {
+    for (const auto& [code, count] : said.items()) {
+      if (count.is_number_integer()) AddCarried(code, count.get<std::int64_t>(), store_.log);
+    }
   }
   return true;
 }

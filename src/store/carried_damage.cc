@@ -1,0 +1,68 @@
+#include "store/carried_damage.h"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <utility>
+
+namespace headroom {
+namespace {
+
+/// Issues of readers that the rows of a copy show again, so that a copy need not say so.
+bool IsFoundAgain(ImportIssue issue) { return issue == ImportIssue::kOverlapping; }
+
+template <typename Visit>
+void ForEachIssue(Visit&& visit) {
+  for (std::size_t i = 0; i < kImportIssueCount; ++i) visit(static_cast<ImportIssue>(i));
+}
+
+}  // namespace
+
+bool IsMendedInCopies(ImportIssue issue) {
+  switch (issue) {
+    case ImportIssue::kUnclosed:
+    case ImportIssue::kTrailingGarbage:
+    case ImportIssue::kRepairedEvent:
+    case ImportIssue::kDuplicateEvent:
+    case ImportIssue::kUnmatchedEnd:
+    case ImportIssue::kOutOfOrder:
+    case ImportIssue::kNanosecondStamps:
+    case ImportIssue::kZeroTimeEvents:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool CarriesToCopies(ImportIssue issue) { return !IsMendedInCopies(issue) && !IsFoundAgain(issue); }
+
+std::string CarriedMembers(const ImportLog& log) {
+  std::string members;
+  ForEachIssue([&](ImportIssue issue) {
+    if (!CarriesToCopies(issue) || log.Count(issue) <= 0) return;
+    members +=
+        fmt::format("{}\"{}\":{}", members.empty() ? "" : ",", DocOf(issue).code, log.Count(issue));
+  });
+  return members;
+}
+
+void AddCarried(std::string_view code, std::int64_t count, ImportLog& log) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 53;  // Sums of several stay whole numbers.
+  if (count <= 0 || count > kMost) return;
+  ForEachIssue([&](ImportIssue issue) {
+    if (DocOf(issue).code == code && CarriesToCopies(issue))
+      log.Add(issue, -1, "in the file that this is a copy of", count);
+  });
+}
+
+void AddCarried(const ImportLog& from, ImportLog& to) {
+  ForEachIssue([&](ImportIssue issue) {
+    if (!CarriesToCopies(issue)) return;
+    std::int64_t count = from.Count(issue);  // With the first row; a log counts more than it keeps.
+    for (const ImportLogRow& row : from.rows()) {
+      if (row.issue == issue) to.Add(issue, row.offset, row.detail, std::exchange(count, 0));
+    }
+  });
+}
+
+}  // namespace headroom
