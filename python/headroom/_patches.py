@@ -11,6 +11,7 @@ Names are those that `headroom report` knows from PyTorch's profiler or from Det
 import atexit
 import functools
 import os
+import platform
 import threading
 import weakref
 
@@ -451,9 +452,19 @@ class own_steps:
             _loops -= 1
 
 
+def _tell_versions(torch):
+    """Marks of the form that recordings take for the versions of the software under the job."""
+    versions = {"python": platform.python_version(), "pytorch": torch.__version__,
+                "cuda": getattr(torch.version, "cuda", None), "hip": getattr(torch.version, "hip", None)}
+    for name, version in versions.items():
+        if version:
+            _timer.mark(f"headroom.version {name} {version}")
+
+
 def inject(torch):
     """Times the whole program from here on: `headroom record`."""
     install(torch)
+    _tell_versions(torch)
     if os.environ.get("HEADROOM_PROBE_INPUT"):
         _probe.begin(torch, lambda iterator: None if iterator in steps.evaluating or steps.updates == 0 else steps.updates)
     atexit.register(lambda: steps.cancel())  # What began behind the last update is no step.

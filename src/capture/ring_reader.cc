@@ -16,6 +16,8 @@ std::uint32_t SerialOf(const headroom_record& record) { return record.info >> 8;
 
 /// Counters that say how the program is set up, not what it does: no step has them alone.
 constexpr std::string_view kSetting = "setting.";
+/// Marks that name the software under the program: "headroom.version pytorch 2.7.1".
+constexpr std::string_view kVersion = "headroom.version ";
 
 /// A collector keeps 256.
 constexpr std::size_t kMostOpen = 512;
@@ -219,7 +221,12 @@ std::int64_t RingReader::DrainRing(std::uint32_t i) {
         EndSlice(ring, SerialOf(record), time, category);
         break;
       case HEADROOM_KIND_MARK:
-        if (wanted) encoder_->Instant(ring.track, time, NameOf(record.name), category);
+        // What a program says of its software is of all its steps.
+        if (memory_.Name(record.name).starts_with(kVersion)) {
+          encoder_->Instant(ring.track, time, NameOf(record.name), encoder_->Category("headroom"));
+        } else if (wanted) {
+          encoder_->Instant(ring.track, time, NameOf(record.name), category);
+        }
         break;
       case HEADROOM_KIND_GRADIENT:
         if (wanted) {

@@ -47,6 +47,14 @@ constexpr std::array kFacts = {
             "memory-bound kernels take longer in proportion to the clock"},
     FactDoc{"layers", "layer ranges", false, 0, "each range costs the recorded host a few us"},
     FactDoc{"cuda_driver", "CUDA version of the driver", false, 0, ""},
+    FactDoc{"version.pytorch", "PyTorch", false, 0, ""},
+    FactDoc{"version.cuda", "CUDA that PyTorch was built for", false, 0, ""},
+    FactDoc{"version.hip", "ROCm that PyTorch was built for", false, 0, ""},
+    FactDoc{"version.cuda_runtime", "CUDA runtime", false, 0, ""},
+    FactDoc{"version.hip_runtime", "HIP runtime", false, 0, ""},
+    FactDoc{"version.hip_driver", "HIP driver", false, 0, ""},
+    FactDoc{"version.nccl", "NCCL", false, 0, ""},
+    FactDoc{"version.python", "Python", false, 0, ""},
     FactDoc{"here.cpu", "CPU", false, 0, "a host-bound step goes with the speed of one core"},
     FactDoc{"here.cores", "CPU cores", false, 0, ""},
     FactDoc{"here.governor", "CPU frequency governor", false, 0,
@@ -126,9 +134,10 @@ std::vector<ComparedFact> CompareFacts(const JobProfile& a, const JobProfile& b,
                                        std::span<const std::string> accepted) {
   std::vector<std::string> names;
   for (const FactDoc& doc : kFacts) {
-    const bool of_machine = doc.name.starts_with("here.") || doc.name.starts_with("env.");
+    const bool is_rare = doc.name.starts_with("here.") || doc.name.starts_with("env.") ||
+                         doc.name.starts_with("version.");
     // What most recordings do not tell is no line unless one does.
-    if (!of_machine || !FactOf(a, doc.name).empty() || !FactOf(b, doc.name).empty())
+    if (!is_rare || !FactOf(a, doc.name).empty() || !FactOf(b, doc.name).empty())
       names.emplace_back(doc.name);
   }
   for (const JobProfile* profile : {&a, &b}) {

@@ -395,10 +395,10 @@ void Profiler::AddFacts(JobProfile& profile) const {
   if (unnamed == 0) add("gpu", fmt::format("{}", fmt::join(gpus, ", ")));
   if (!report.gpu_time.empty()) add("gpus_used", fmt::format("{}", report.gpu_time.size()));
   if (report.input.world_size) add("world_size", fmt::format("{}", *report.input.world_size));
-  if (store_.metadata.cuda_driver_version) {
-    const std::int64_t version = *store_.metadata.cuda_driver_version;
-    add("cuda_driver", fmt::format("{}.{}", version / 1000, version % 1000 / 10));
-  }
+  if (store_.metadata.cuda_driver_version)
+    add("cuda_driver", CudaVersionText(*store_.metadata.cuda_driver_version));
+  for (const SoftwareVersion& row : store_.metadata.versions)
+    add("version." + row.name, row.version);
   add("math_dtype", report.efficiency.math_dtype);
   if (report.efficiency.flops_per_step)
     add("flops_per_step", fmt::format("{:.4g}", *report.efficiency.flops_per_step));

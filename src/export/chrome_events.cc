@@ -501,6 +501,11 @@ std::string HeaderOf(const TraceStore& store) {
   };
   if (metadata.is_forecast) header += R"(,"headroom_scenario":"")";
   header += DamageMember(store.log);
+  if (!metadata.versions.empty()) {
+    Args members;
+    for (const SoftwareVersion& row : metadata.versions) members.Text(row.name, row.version);
+    header += fmt::format(",\"headroom_versions\":{{{}}}", members.members());
+  }
   if (metadata.base_time_ns) add("baseTimeNanoseconds", *metadata.base_time_ns);
   if (metadata.cuda_driver_version) add("cuda_driver_version", *metadata.cuda_driver_version);
   if (metadata.rank || metadata.world_size) {

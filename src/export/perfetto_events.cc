@@ -441,6 +441,10 @@ class PerfettoExport {
     AddMember(members, "is_forecast", metadata.is_forecast ? 1 : 0);
     AddMember(members, "names_and_times_only", metadata.names_and_times_only ? 1 : 0);
     Tell("trace", members);
+    members.clear();
+    for (const SoftwareVersion& row : metadata.versions)
+      AddMember(members, row.name, JsonString(row.version));
+    if (!members.empty()) Tell("versions", members);
     if (const std::string damage = CarriedMembers(store_.log); !damage.empty())
       Tell("damage", damage);
   }

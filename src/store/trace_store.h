@@ -13,6 +13,7 @@
 #include "base/time.h"
 #include "store/column.h"
 #include "store/import_log.h"
+#include "store/software_version.h"
 #include "store/tables.h"
 
 namespace headroom {
@@ -28,6 +29,7 @@ struct TraceMetadata {
   std::optional<std::int64_t> rank;
   std::optional<std::int64_t> world_size;
   std::optional<std::int64_t> cuda_driver_version;  ///< 13000 is 13.0.
+  std::vector<SoftwareVersion> versions;            ///< By name; as far as the file tells them.
   std::optional<std::int64_t> base_time_ns;         ///< Unix time of the trace clock's zero.
   /// Whether the exporter is one that never writes shapes or frames (PyTorch without Kineto).
   bool names_and_times_only = false;

@@ -91,6 +91,28 @@ class RealPairs(DiffTest):
         self.assertIn("operators", [f["name"] for f in answer["facts"] if f["state"] == "different"])
 
 
+class Versions(DiffTest):
+    def with_versions(self, name, **members):
+        document = json.loads(gzip.decompress(RESNET.read_bytes()))
+        return self.write(name, json.dumps({**document, **members}))
+
+    def facts(self, answer):
+        return {f["name"]: (f["a"], f["b"]) for f in answer["facts"] if f["name"].startswith("version.")}
+
+    def test_other_versions_are_told_and_block_nothing(self):
+        a = self.with_versions("a.json", cuda_runtime_version=12080, distributedInfo={"rank": 0, "world_size": 1, "nccl_version": "2.27.7"})
+        b = self.with_versions("b.json", cuda_runtime_version=13000, hip_runtime_version=60443483)
+        answer = self.diff(a, b, "--gate", "gpu_tasks<=+0%")
+        self.assertEqual(self.facts(answer), {"version.cuda_runtime": ("12.8", "13.0"), "version.nccl": ("2.27.7", None), "version.hip_runtime": (None, "6.4.43483")})
+        for copy in ("copy.json", "copy.pftrace"):
+            self.assertEqual(support.headroom("slice", a, "--time", "0:", "-o", self.scratch / copy).code, 0)
+            self.assertEqual(self.facts(self.diff(self.scratch / copy, a)), {"version.cuda_runtime": ("12.8",) * 2, "version.nccl": ("2.27.7",) * 2})
+
+    def test_what_is_no_version_is_not_kept(self):
+        a = self.with_versions("a.json", cuda_runtime_version=-1, distributedInfo={"nccl_version": "/home/me/nccl"}, headroom_versions={"pytorch": 7, "gpu": "2.0"})
+        self.assertEqual(self.facts(self.diff(a, a)), {"version.gpu": ("2.0", "2.0")})
+
+
 class OddTraces(DiffTest):
     def golden(self, name):
         return next((support.GOLDEN / name).glob("*trace*"))

@@ -159,6 +159,13 @@ class Record(support.ProgramTest):
         for name in ("train_batch.forward", "train_batch.backward", "train_batch.optimizer"):
             self.assertGreater(timings[name]["total_ms"], 0, name)
 
+    def test_versions_are_recorded_whatever_the_steps(self):
+        outcome = record("--steps", "5:7", "-o", self.file, "--", self.python("torch"), support.ROOT / "examples/pytorch_loop.py", "20")
+        self.assertEqual(outcome.code, 0, outcome)
+        answer = support.headroom("diff", self.file, self.file, "--json", "--no-local-state").json()
+        torch = subprocess.run([self.python("torch"), "-c", "import torch; print(torch.__version__)"], capture_output=True, text=True).stdout.strip()
+        self.assertEqual({f["name"]: f["a"] for f in answer["facts"]}["version.pytorch"], torch)
+
     def test_a_transform_that_is_a_module_is_no_forward(self):
         """A loader's transforms are often modules. In a worker they opened steps and files of their own, in the loop's
         process they counted as its forward."""

@@ -2,7 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <vector>
@@ -74,6 +76,14 @@ void KeepDamage(const json& counts, ImportLog& log) {
   }
 }
 
+/// REQUIRES: an object.
+void KeepVersions(const json& versions, TraceMetadata& metadata) {
+  for (const auto& [name, version] : versions.items()) {
+    if (version.is_string())
+      AddVersion(name, version.get_ref<const std::string&>(), metadata.versions);
+  }
+}
+
 /// Keeps one top-level member when it is one of those that Headroom knows. All others are dropped
 /// unread: a trace may hold secrets.
 void KeepMember(std::string_view key, std::string_view value, TraceStore& store, Merger& merger) {
@@ -82,8 +92,16 @@ void KeepMember(std::string_view key, std::string_view value, TraceStore& store,
   if (key == "baseTimeNanoseconds" && ParseInteger(value, number)) metadata.base_time_ns = number;
   if (key == "cuda_driver_version" && ParseInteger(value, number))
     metadata.cuda_driver_version = number;
+  if (key == "cuda_runtime_version" && ParseInteger(value, number) && number > 0)
+    AddVersion("cuda_runtime", CudaVersionText(number), metadata.versions);
+  if (key == "hip_runtime_version" && ParseInteger(value, number) && number > 0)
+    AddVersion("hip_runtime", HipVersionText(number), metadata.versions);
+  if (key == "hip_driver_version" && ParseInteger(value, number) && number > 0)
+    AddVersion("hip_driver", HipVersionText(number), metadata.versions);
   if (key == "headroom_scenario") metadata.is_forecast = true;
-  if (key != "distributedInfo" && key != "deviceProperties" && key != "headroom_damage") return;
+  constexpr std::string_view kParsed[] = {"distributedInfo", "deviceProperties", "headroom_damage",
+                                          "headroom_versions"};
+  if (std::find(std::begin(kParsed), std::end(kParsed), key) == std::end(kParsed)) return;
 
   if (value.size() > kLargestKeptValue) return LogDamaged(key, store);
   const json parsed = json::parse(value, nullptr, /*allow_exceptions=*/false);
@@ -91,6 +109,8 @@ void KeepMember(std::string_view key, std::string_view value, TraceStore& store,
   if (is_list ? !parsed.is_array() : !parsed.is_object()) return LogDamaged(key, store);
   if (is_list) return KeepDevices(parsed, store, merger);
   if (key == "headroom_damage") return KeepDamage(parsed, store.log);
+  if (key == "headroom_versions") return KeepVersions(parsed, metadata);
+  AddVersion("nccl", StringIn(parsed, "nccl_version"), metadata.versions);
   metadata.rank = IntegerFrom(0, parsed, "rank");
   metadata.world_size = IntegerFrom(1, parsed, "world_size");
 }

@@ -37,7 +37,7 @@ class Value {
   }
 
   Kind kind() const { return static_cast<Kind>(bits_ & kKindMask); }
-  bool is(Kind kind_) const { return kind() == kind_; }
+  bool is(Kind wanted) const { return kind() == wanted; }
   /// The number of kInteger and kBool; else the index of what it stands for.
   std::int64_t payload() const { return static_cast<std::int64_t>(bits_) >> kKindBits; }
   bool operator==(const Value&) const = default;

@@ -211,12 +211,11 @@ void RowWriter::AddTrackEvent(Sequence& sequence, TimeNs time, std::string_view 
         legacy = ReadLegacyEvent(reader.bytes());
         is_legacy = true;
         break;
-      case TrackEventField::kFlowIds:
+      case TrackEventField::kFlowIds:  // Of launches, which are joined by correlation.
       case TrackEventField::kTerminatingFlowIds:
-        break;  // Of launches, which are joined by correlation.
-      case TrackEventField::kTimestampDeltaUs:
+      case TrackEventField::kTimestampDeltaUs:  // Were read with the packet.
       case TrackEventField::kTimestampAbsoluteUs:
-        break;  // Were read with the packet.
+        break;
     }
   }
   if (reader.damaged()) {
@@ -307,7 +306,7 @@ std::uint32_t RowWriter::AppendSync(const Event& event) {
   rows.start.MutablePending(row) = event.time;
   rows.kind.MutablePending(row) = SyncKindOf(store_.Text(event.name));
   const std::int64_t stream = args_.Integer(ArgColumn::kStream);
-  if (stream != kUnknown && stream >= 0) {
+  if (stream >= 0) {
     const std::int64_t device = args_.Integer(ArgColumn::kDevice);
     rows.stream.MutablePending(row) =
         tracks_.StreamOf(device == kUnknown ? -1 : device, stream, Tracks::kNoTrack);
@@ -443,6 +442,17 @@ void RowWriter::ReadAbout(StringId name) {
   }
 }
 
+bool RowWriter::ReadVersion(StringId name) {
+  constexpr std::string_view kPrefix = "headroom.version ";
+  std::string_view rest = store_.Text(name);
+  if (!rest.starts_with(kPrefix)) return false;
+  rest.remove_prefix(kPrefix.size());
+  const std::size_t blank = rest.find(' ');
+  if (blank == std::string_view::npos) return false;
+  AddVersion(rest.substr(0, blank), rest.substr(blank + 1), store_.metadata.versions);
+  return true;
+}
+
 bool RowWriter::ReadExported(StringId name) {
   constexpr std::string_view kPrefix = "exported ";
   std::string_view what = store_.Text(name);
@@ -477,6 +487,11 @@ bool RowWriter::ReadExported(StringId name) {
     exported_->cuda_driver_version = number("cuda_driver_version");
     exported_->is_forecast = number("is_forecast") == 1;
     exported_->names_and_times_only = number("names_and_times_only") == 1;
+  } else if (what == "versions") {
+    for (const auto& [software, version] : said.items()) {
+      if (version.is_string())
+        AddVersion(software, version.get_ref<const std::string&>(), store_.metadata.versions);
+    }
   } else if (what == "damage") {
     for (const auto& [code, count] : said.items()) {
       if (count.is_number_integer()) AddCarried(code, count.get<std::int64_t>(), store_.log);
@@ -520,6 +535,7 @@ void RowWriter::Instant(const Event& event) {
   const bool is_about = store_.Text(event.category) == "headroom";
   if (is_about && ReadExported(event.name)) return;
   ++store_.metadata.events;
+  if (is_about && ReadVersion(event.name)) return;
   if (is_about) ReadAbout(event.name);
   if (store_.Text(event.name) == "[memory]") return AppendMemoryEvent(event);
   auto& rows = store_.instants;

@@ -83,6 +83,8 @@ class RowWriter {
   void Instant(const Event& event);
   /// What a recording says of its job and machine, from the arguments at hand.
   void ReadAbout(StringId name);
+  /// "headroom.version pytorch 2.7.1"; false: it is nothing of the kind.
+  bool ReadVersion(StringId name);
   /// What `headroom export` says of the trace that it read, of its threads, counters and devices;
   /// false: it is nothing of the kind.
   bool ReadExported(StringId name);
