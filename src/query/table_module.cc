@@ -30,7 +30,7 @@ struct Term {
 struct Plan {
   std::vector<Term> terms;
   ScanOrder order;
-  std::vector<std::size_t> read;  ///< Columns that the statement reads.
+  std::vector<std::size_t> read;  ///< Columns with keys that the statement reads.
   bool operator==(const Plan&) const = default;
 };
 
@@ -266,7 +266,9 @@ int BestIndex(sqlite3_vtab* base, sqlite3_index_info* info) {
   ChooseOrder(table, *info, plan);
   constexpr int kBits = 64;  // The last stands for all columns from there on.
   for (int i = 1; i < kBits - 1 && static_cast<std::size_t>(i) <= table.columns.size(); ++i) {
-    if ((info->colUsed >> i & 1) != 0) plan.read.push_back(ColumnOf(i));
+    const std::size_t column = ColumnOf(i);
+    if ((info->colUsed >> i & 1) != 0 && table.columns[column].kind != ColumnKind::kReal)
+      plan.read.push_back(column);
   }
   constexpr double kWalkCost = 0.02, kStartCost = 2;  // Against 1 for a row that is given.
   info->estimatedRows = static_cast<sqlite3_int64>(std::ceil(std::max(1.0, found)));
@@ -423,19 +425,18 @@ void ShowText(sqlite3_context* context, std::string_view text) {
 int Column(sqlite3_vtab_cursor* base, sqlite3_context* context, int sql_column) {
   const auto& cursor = *static_cast<VirtualCursor*>(base);
   const auto& virtual_table = *static_cast<VirtualTable*>(base->pVtab);
-  const std::uint32_t row = cursor.scan.row();
   const std::size_t at = ColumnOf(sql_column);
   if (at == kIdColumn) {
-    sqlite3_result_int64(context, row);
+    sqlite3_result_int64(context, cursor.scan.row());
     return SQLITE_OK;
   }
   const Table& table = virtual_table.table();
   const TableColumn& column = table.columns[at];
   if (column.kind == ColumnKind::kReal) {
-    sqlite3_result_double(context, table.Real(at, row));
+    sqlite3_result_double(context, table.Real(at, cursor.scan.row()));
     return SQLITE_OK;
   }
-  const std::int64_t key = table.Key(at, row);
+  const std::int64_t key = cursor.scan.Key(at);
   if (table.IsNull(at, key)) return SQLITE_OK;  // Null is what stands there.
   if (column.kind == ColumnKind::kString) {
     ShowText(context, virtual_table.shared->tables().store().Text(

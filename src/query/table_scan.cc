@@ -127,7 +127,12 @@ const ColumnIndex* TableScan::ChooseIndex(std::size_t rows, std::int64_t& key) {
 void TableScan::Start(std::vector<KeyCondition> conditions, ScanOrder order,
                       std::span<const std::size_t> read) {
   conditions_ = std::move(conditions);
-  read_.assign(read.begin(), read.end());
+  if (place_of_.empty() || !std::equal(read.begin(), read.end(), read_.begin(), read_.end())) {
+    read_.assign(read.begin(), read.end());
+    place_of_.assign(table_.columns.size(), kNotGathered);
+    for (std::size_t place = 0; place < read_.size(); ++place) place_of_[read_[place]] = place;
+    gathered_.resize(read_.size() * kBlock);
+  }
   reverse_ = order.reverse;
   ranges_.clear();
   next_range_ = in_list_ = 0;
@@ -207,14 +212,15 @@ void TableScan::Refill() {
     if (filled_ == 0) return;
     for (const KeyCondition& condition : conditions_) Keep(condition);
   } while (filled_ == 0);
-  if (!from_list_) return;
-  // The rows of a list lie far from each other: each would be waited for, one after another. Not a
-  // function of its own: GCC takes one that only fetches for one without effect.
-  for (const std::size_t column : read_) {
-    const TableColumn& facts = table_.columns[column];
-    const auto* const data = static_cast<const char*>(facts.data);
-    const std::size_t bytes = BytesOf(facts.kind);
-    for (std::size_t i = 0; i < filled_; ++i) __builtin_prefetch(data + buffer_[i] * bytes);
+  Gather();
+}
+
+void TableScan::Gather() {
+  for (std::size_t place = 0; place < read_.size(); ++place) {
+    std::int64_t* const keys = gathered_.data() + place * kBlock;
+    WithKeys(table_, read_[place], [&](const auto& key_of) {
+      for (std::size_t i = 0; i < filled_; ++i) keys[i] = key_of(buffer_[i]);
+    });
   }
 }
 

@@ -65,7 +65,7 @@ class TableScan {
   /// REQUIRES: the table is loaded; all outlive the walk.
   TableScan(const Table& table, TableIndexes& indexes) : table_(table), indexes_(indexes) {}
 
-  /// @param read  columns that will be read of each row, which a walk out of order fetches ahead
+  /// @param read  columns that Key() will be asked for
   void Start(std::vector<KeyCondition> conditions, ScanOrder order,
              std::span<const std::size_t> read = {});
   /// Whether there is a row; `row` is it.
@@ -74,6 +74,11 @@ class TableScan {
   void Next() {
     if (++at_ >= filled_) Refill();
   }
+  /// What Table::Key() says of the row at hand. REQUIRES: the column has keys.
+  std::int64_t Key(std::size_t column) const {
+    const std::size_t place = place_of_[column];
+    return place == kNotGathered ? table_.Key(column, row()) : gathered_[place * kBlock + at_];
+  }
 
  private:
   void AddRanges(std::int64_t first_id, std::int64_t last_id);
@@ -81,6 +86,7 @@ class TableScan {
   void Refill();
   std::size_t Take();
   void Keep(const KeyCondition& condition);
+  void Gather();
   const KeyCondition* Find(std::size_t column) const;
   const ColumnIndex* ChooseIndex(std::size_t rows, std::int64_t& key);
 
@@ -88,7 +94,6 @@ class TableScan {
   TableIndexes& indexes_;
   std::vector<KeyCondition> conditions_;  ///< What is checked row by row.
   bool reverse_ = false;
-  std::vector<std::size_t> read_;
 
   // Where rows come from: ranges of row numbers, or a list.
   Table::Runs ranges_;
@@ -102,6 +107,14 @@ class TableScan {
   static constexpr std::size_t kBlock = 1024;
   std::array<std::uint32_t, kBlock> buffer_;
   std::size_t filled_ = 0, at_ = 0;
+
+  // Keys of the buffer's rows, a block a column. Read one after another between SQLite's work on
+  // each row, those of a walk out of order would each be waited for; in a loop of their own the
+  // processor waits for many at once.
+  static constexpr std::size_t kNotGathered = SIZE_MAX;
+  std::vector<std::size_t> read_;
+  std::vector<std::size_t> place_of_;  ///< By column.
+  std::vector<std::int64_t> gathered_;
 };
 
 }  // namespace headroom

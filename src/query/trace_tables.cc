@@ -155,22 +155,6 @@ T Load(const void* data, std::size_t row) {
 
 }  // namespace
 
-std::size_t BytesOf(ColumnKind kind) {
-  switch (kind) {
-    case ColumnKind::kInt64:
-    case ColumnKind::kReal:
-      return sizeof(std::int64_t);
-    case ColumnKind::kInt32:
-    case ColumnKind::kString:
-    case ColumnKind::kRow:
-      return sizeof(std::int32_t);
-    case ColumnKind::kLabel:
-    case ColumnKind::kFlag:
-      break;
-  }
-  return 1;
-}
-
 std::int64_t Table::Key(std::size_t column, std::size_t row) const {
   const TableColumn& c = columns[column];
   switch (c.kind) {

@@ -29,9 +29,6 @@ enum class ColumnKind : std::uint8_t {
   kFlag,    ///< uint8: 0 or 1
 };
 
-/// Bytes of a value.
-std::size_t BytesOf(ColumnKind kind);
-
 inline constexpr std::uint32_t kNoRow = 0xFFFFFFFFu;
 
 /// One column. `name`, `unit` and the sentences are what every face of the table shows.
