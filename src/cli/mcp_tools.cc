@@ -27,6 +27,8 @@ struct Row {
   std::vector<std::string_view> flags;  ///< That are offered; a new flag is not, unless named here.
   std::vector<std::string_view> text;   ///< For people, instead of the command's plain text.
   bool fits_text = false;               ///< It has --max-bytes.
+  std::vector<std::string_view> always = {};    ///< Flags that each call has.
+  std::vector<std::string_view> required = {};  ///< Inputs that the command can do without.
 };
 
 const std::vector<Row>& Rows() {
@@ -116,6 +118,29 @@ const std::vector<Row>& Rows() {
            "loop, and forecasts changes of it (workers=8, prefetch=4, cached=50%, ...).",
        .flags = {"--loader"},
        .text = {}},
+      {.command = "diff",
+       .title = "What changed between two runs",
+       .description =
+           "Compares two runs of a training job, each a trace, a folder of repeated runs or the "
+           "file "
+           "of a baseline: the change of the step with its interval, the parts that sum to it, "
+           "kernels, operators and layers that changed, are new or gone, and whether the two are "
+           "comparable at all. After a change of the program, record again and ask this.",
+       .flags = {"--also-a", "--also-b", "--accept", "--step-marker", "--steps", "--top",
+                 "--measured-step-ms", "--calibration", "--no-local-state"},
+       .text = {"--md"}},
+      {.command = "query",
+       .title = "SQL on the tables of a trace",
+       .description =
+           "Runs one SELECT of SQLite's SQL on a trace, for what no other tool answers. `select "
+           "name, sql from sqlite_master` tells tables, views and columns; begin with the views "
+           "kernels, operators, copies, launches. Times are nanoseconds (start_ns, duration_ns). "
+           "At "
+           "most 1000 rows come back (`cut` says so): aggregate, or use LIMIT and OFFSET.",
+       .flags = {},
+       .text = {},
+       .always = {"--max-rows=1000"},
+       .required = {"sql"}},
   };
   return rows;
 }
@@ -136,7 +161,10 @@ struct Input {
 
 Kind KindOf(const FlagDescription& flag, bool by_position) {
   // Arguments by position have no name for their value; that of traces is the argument's.
-  if (by_position) return flag.names.front() == "TRACE" ? Kind::kPath : Kind::kText;
+  if (by_position) {
+    const std::string& name = flag.names.front();
+    return name == "TRACE" || name == "A" || name == "B" ? Kind::kPath : Kind::kText;
+  }
   if (flag.value.empty()) return Kind::kSwitch;
   if (!flag.words.empty() && !flag.words.front().empty()) return Kind::kWord;
   if (flag.value == "FILE" || flag.value == "DIR") return Kind::kPath;
@@ -213,6 +241,7 @@ struct Prepared {
   std::vector<std::string> quiet;
   std::vector<std::string> text;
   std::vector<Input> inputs;
+  std::vector<std::string> required;  ///< That the command itself would not ask for.
 };
 
 Result<mcp::ToolCall> Prepare(const Prepared& tool, const json& arguments,
@@ -235,6 +264,10 @@ Result<mcp::ToolCall> Prepare(const Prepared& tool, const json& arguments,
       return Status::Usage(fmt::format("{}: this tool takes no such argument; it takes {}",
                                        key.substr(0, 100), fmt::join(names, ", ")));
     }
+  }
+  for (const std::string& name : tool.required) {
+    if (!arguments.contains(name))
+      return Status::Usage(fmt::format("{}: this tool needs it", name));
   }
   std::vector<std::string> flags, positions;
   for (const Input& input : tool.inputs) {
@@ -264,13 +297,17 @@ mcp::Tool ToolOf(const Row& row, const CommandDescription& command, const OpenFo
   Prepared prepared;
   prepared.command = {command.name};
   prepared.text = {row.text.begin(), row.text.end()};
+  prepared.command.insert(prepared.command.end(), row.always.begin(), row.always.end());
   // The least that the server gives the text.
   if (row.fits_text) prepared.text.push_back(fmt::format("--max-bytes={}", max_bytes / 3));
   json properties = json::object(), required = json::array();
   const auto add = [&](const FlagDescription& flag, bool by_position) {
     Input input = InputOf(flag, by_position);
     properties[input.property] = SchemaOf(input, flag.description);
-    if (flag.is_required) required.push_back(input.property);
+    const bool is_needed =
+        std::find(row.required.begin(), row.required.end(), input.property) != row.required.end();
+    if (flag.is_required || is_needed) required.push_back(input.property);
+    if (is_needed) prepared.required.push_back(input.property);
     prepared.inputs.push_back(std::move(input));
   };
   for (const FlagDescription& argument : command.arguments) add(argument, true);

@@ -150,7 +150,9 @@ class Calls(McpTest):
                     ("report", {"trace": ["t.json"], "top": 3}, ["report", path, "--top", "3", "--json"]),
                     ("whatif", {"trace": "t.json", "scenario": ["gpu-speed:factor=2"]}, ["whatif", path, "gpu-speed:factor=2", "--json"]),
                     ("predict", {"trace": ["t.json"], "gpu": ["L4", "H100"]}, ["predict", path, "--gpu", "L4,H100", "--json"]),
-                    ("scale", {"trace": ["t.json"], "gpus": ["1,2"], "strong": True}, ["scale", path, "--gpus", "1,2", "--strong", "--json"])):
+                    ("scale", {"trace": ["t.json"], "gpus": ["1,2"], "strong": True}, ["scale", path, "--gpus", "1,2", "--strong", "--json"]),
+                    ("diff", {"a": "t.json", "b": "t.json", "top": 2}, ["diff", path, path, "--top", "2", "--json"]),
+                    ("query", {"trace": "t.json", "sql": "select name, duration_ns from gpu_tasks"}, ["query", path, "select name, duration_ns from gpu_tasks", "--json"])):
                 with self.subTest(tool):
                     result = client.call(tool, **arguments)
                     direct = support.headroom(*command)
@@ -171,6 +173,8 @@ class Calls(McpTest):
                     ("report", {"trace": ["broken.json"]}, ["report", broken.resolve(), "--json"]),
                     ("report", {"trace": ["t.json"], "steps": "x"}, ["report", self.trace.resolve(), "--steps=x", "--json"]),
                     ("whatif", {"trace": "t.json", "scenario": ["nonsense"]}, ["whatif", self.trace.resolve(), "nonsense", "--json"]),
+                    ("query", {"trace": "t.json", "sql": "delete from steps"}, ["query", self.trace.resolve(), "delete from steps", "--json"]),
+                    ("query", {"trace": "t.json", "sql": "select nothing"}, ["query", self.trace.resolve(), "select nothing", "--json"]),
                     ("data", {"trace": "t.json"}, ["data", self.trace.resolve(), "--json"])):
                 with self.subTest(tool=tool, arguments=arguments):
                     result = client.call(tool, **arguments)
@@ -185,6 +189,19 @@ class Calls(McpTest):
                     result = client.call("report", **arguments)
                     self.assertTrue(result["isError"])
                     self.assertIn(words.lower(), result["content"][0]["text"].lower())
+
+    def test_a_query_is_bounded(self):
+        self.write("many.json", a_trace(2000))
+        with self.client("--max-bytes", "200000") as client:
+            client.initialize()
+            answer = client.call("query", trace="many.json", sql="select id from gpu_tasks")["structuredContent"]
+            self.assertEqual((len(answer["rows"]), answer["cut"]), (1000, True))
+            for arguments, words in (({"trace": "many.json"}, "sql"), ({"trace": "many.json", "sql": "select 1; select 2"}, "one statement"),
+                                     ({"trace": "many.json", "sql": "attach '/tmp/x' as x"}, "select")):
+                with self.subTest(arguments):
+                    result = client.call("query", **arguments)
+                    self.assertTrue(result["isError"])
+                    self.assertIn(words, result["content"][0]["text"].lower())
 
     def test_a_value_is_never_a_flag(self):
         target = self.scratch / "written"
@@ -250,7 +267,10 @@ class Files(McpTest):
                                     ("predict", {"ops": "/etc/passwd"}), ("predict", {"trace": ["t.json"], "gpu_file": ["/etc/passwd"]}),
                                     ("predict", {"trace": ["t.json"], "memory_timeline": "out.json"}),
                                     ("scale", {"trace": ["t.json"], "cluster": "/etc/passwd"}),
-                                    ("scale", {"trace": ["t.json"], "cluster": "../outside/secret.json"})):
+                                    ("scale", {"trace": ["t.json"], "cluster": "../outside/secret.json"}),
+                                    ("diff", {"a": "t.json", "b": "../outside/secret.json"}), ("diff", {"a": "out.json", "b": "t.json"}),
+                                    ("diff", {"a": "t.json", "b": "t.json", "also_a": ["folder/secret.json"]}),
+                                    ("query", {"trace": "out.json", "sql": "select 1"})):
                 with self.subTest(tool=tool, arguments=arguments):
                     result = client.call(tool, **arguments)
                     self.assertTrue(result["isError"])
