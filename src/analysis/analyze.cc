@@ -20,6 +20,7 @@
 #include "analysis/memory_use.h"
 #include "analysis/metrics.h"
 #include "analysis/regions.h"
+#include "analysis/remedies.h"
 #include "analysis/steps.h"
 #include "analysis/syncs.h"
 #include "analysis/tables.h"
@@ -112,9 +113,8 @@ Bottleneck Abstain(const TraceReport& report) {
         "no GPU work was recorded{}, so nothing can be said about what the GPU waits for",
         report.health.cut ? " before the file was cut" : "")};
   } else if (report.steps.list.empty()) {
-    verdict.evidence = {
-        "no steps: neither annotated nor recognizable; call prof.step() after each iteration, or "
-        "name what begins a step with --step-marker"};
+    verdict.evidence = {"no steps: neither annotated nor recognizable; " +
+                        HowToTellSteps(report.input.format)};
   } else if (!report.steps.p50) {
     verdict.evidence = {fmt::format("no step is whole: {}",
                                     report.health.cut

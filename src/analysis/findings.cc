@@ -10,6 +10,7 @@
 #include "analysis/callbacks.h"
 #include "analysis/format.h"
 #include "analysis/late_idle.h"
+#include "analysis/remedies.h"
 #include "base/statistics.h"
 
 namespace headroom {
@@ -103,8 +104,9 @@ std::string LateAction(const Evidence& evidence, const LateIdle& idle) {
   }
   if (explains(idle.nothing)) {
     return evidence.report.lines.empty()
-               ? "find out what the host does there: record Python frames (with_stack=True), or "
-                 "mark what you suspect with record_function"
+               ? fmt::format("find out what the host does there: record Python frames ({}), or mark "
+                             "what you suspect with record_function",
+                             RemedyOf(ImportIssue::kNoStacks, evidence.store.metadata.format))
                : "find out what the host does there: mark what you suspect with record_function";
   }
   return explains(idle.dearest_time)

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "store/trace_formats.h"
+#include "store/trace_store.h"
 
 namespace headroom {
 namespace {
@@ -37,7 +38,7 @@ std::string RemedyForNsight(ImportIssue issue) {
 }
 
 /// Of a profile of JAX or TensorFlow.
-std::string RemedyForXla(ImportIssue issue, const TraceStore& store) {
+std::string RemedyForXla(ImportIssue issue, std::string_view format) {
   switch (issue) {
     case ImportIssue::kNoGpu:
       return "profile where JAX or TensorFlow see a GPU; a process without access to the GPU's "
@@ -60,7 +61,7 @@ std::string RemedyForXla(ImportIssue issue, const TraceStore& store) {
     case ImportIssue::kRecorderWarning:
       return "what the profiler says of itself: see its log";
     case ImportIssue::kEventCap:
-      return store.metadata.format == kXlaJsonFormat
+      return format == kXlaJsonFormat
                  ? "the writer stops at 1,000,000 events; use the .xplane.pb beside it"
                  : std::string();
     default:
@@ -104,13 +105,17 @@ std::string RemedyForPerfetto(ImportIssue issue) {
 
 }  // namespace
 
-std::string RemedyOf(ImportIssue issue, const TraceStore& store) {
-  const std::string_view format = store.metadata.format;
+std::string RemedyOf(ImportIssue issue, std::string_view format) {
   if (format == kPerfettoFormat) return RemedyForPerfetto(issue);
   if (format == kNsightFormat) return RemedyForNsight(issue);
   if (format == kMemorySnapshotFormat) return RemedyForMemorySnapshot(issue);
-  if (IsOfXla(format)) return RemedyForXla(issue, store);
+  if (IsOfXla(format)) return RemedyForXla(issue, format);
   return std::string(DocOf(issue).remedy);
+}
+
+std::string HowToTellSteps(std::string_view format) {
+  return fmt::format("{}, or name the range that begins one with --step-marker",
+                     RemedyOf(ImportIssue::kNoSteps, format));
 }
 
 }  // namespace headroom

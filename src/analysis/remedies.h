@@ -2,14 +2,17 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "store/import_log.h"
-#include "store/trace_store.h"
 
 namespace headroom {
 
-/// What would have avoided an issue: flags of PyTorch's profiler are of no use to who recorded with
-/// another tool. Empty: nothing.
-std::string RemedyOf(ImportIssue issue, const TraceStore& store);
+/// What would have avoided an issue, by the format of the trace (TraceMetadata::format): flags of
+/// PyTorch's profiler are of no use to who recorded with another tool. Empty: nothing.
+std::string RemedyOf(ImportIssue issue, std::string_view format);
+
+/// What somebody can do whose trace has no steps: mark them, or name what begins one.
+std::string HowToTellSteps(std::string_view format);
 
 }  // namespace headroom

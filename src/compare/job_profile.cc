@@ -13,6 +13,7 @@
 #include "analysis/attribution.h"
 #include "analysis/breakdown.h"
 #include "analysis/format.h"
+#include "analysis/remedies.h"
 #include "base/interval_set.h"
 #include "base/statistics.h"
 
@@ -430,10 +431,9 @@ void Profiler::AddFacts(JobProfile& profile) const {
 Result<JobProfile> Profiler::Make() {
   FindSteps();
   if (spans_.empty()) {
-    return Status::NoAnswer(fmt::format(
-        "{}: no step is whole, and a comparison is by step; call prof.step() after each iteration, "
-        "or name what begins a step with --step-marker",
-        trace_.report.input.path));
+    return Status::NoAnswer(fmt::format("{}: no step is whole, and a comparison is by step; {}",
+                                        trace_.report.input.path,
+                                        HowToTellSteps(store_.metadata.format)));
   }
   SumTasks();
   SplitSteps();

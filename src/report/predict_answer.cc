@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "analysis/format.h"
+#include "analysis/remedies.h"
 #include "cost/device_spec.h"
 #include "predict/job_memory.h"
 #include "predict/job_prediction.h"
@@ -87,15 +88,14 @@ Status AddPrediction(const Job& job, const Baseline& baseline, const GpuModels& 
       has_steps ? SamplesPerStep(job) : std::optional<std::int64_t>();
   if ((question.whole_job || question.batch_curve) && !has_steps) {
     return Status::NoAnswer(fmt::format(
-        "{}: nothing marks its steps, which --total-steps and --batch-curve are about; record with "
-        "prof.step(), or name the range that begins a step with --step-marker",
-        question.trace));
+        "{}: nothing marks its steps, which --total-steps and --batch-curve are about; {}",
+        question.trace, HowToTellSteps(job.store().metadata.format)));
   }
   if (question.batch_curve && !samples) {
     return Status::NoAnswer(
         fmt::format("{}: --batch-curve: the trace does not tell the samples of a step, as no "
-                    "operator of the forward has shapes; record with record_shapes=True",
-                    question.trace));
+                    "operator of the forward has shapes; record them: {}",
+                    question.trace, RemedyOf(ImportIssue::kNoShapes, job.store().metadata.format)));
   }
   PredictBaseline base = {.trace = question.trace,
                           .gpu = source.device->short_name,

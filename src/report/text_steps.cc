@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "analysis/format.h"
+#include "analysis/remedies.h"
 #include "base/statistics.h"
 #include "report/phrases.h"
 #include "report/text_sections.h"
@@ -147,8 +148,8 @@ void WriteSteps(TextContext& c) {
   if (!summary.p50) {
     c.page.Heading("Step time", "", Style::kPlain);
     return c.None(
-        "No steps: nothing marks an iteration, and nothing repeats. Call prof.step() after each "
-        "iteration, or name the range that begins each with --step-marker.");
+        fmt::format("No steps: nothing marks an iteration, and nothing repeats. To do: {}.",
+                    HowToTellSteps(c.file.input.format)));
   }
   c.page.Heading(fmt::format("Step time: {}", FormatMs(*summary.p50)), "median", Style::kDim);
   c.Meaning(

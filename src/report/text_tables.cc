@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "analysis/format.h"
+#include "analysis/remedies.h"
 #include "report/phrases.h"
 #include "report/text_sections.h"
 
@@ -46,6 +47,11 @@ RowColumn<TimeRow> OfGpu(const TextContext& c, RowColumn<TimeRow> column) {
   return column;
 }
 
+/// "No operators were recorded (ProfilerActivity.CPU)."
+std::string NotRecorded(const TextContext& c, std::string_view what, ImportIssue issue) {
+  return fmt::format("No {} were recorded ({}).", what, RemedyOf(issue, c.file.input.format));
+}
+
 }  // namespace
 
 void WriteKernels(TextContext& c) {
@@ -72,7 +78,7 @@ void WriteOperators(TextContext& c) {
        c.HasGpuWork() ? "GPU time by the innermost framework operator that launched it. bound: "
                         "what limits it on this GPU, and how near it comes."
                       : "The operators that the host ran.",
-       "No operators were recorded (ProfilerActivity.CPU)."},
+       NotRecorded(c, "operators", ImportIssue::kNoOperators)},
       c.file.operators,
       {{"operator", Kind::kName, [](const TimeRow& r) { return Span{r.name}; }},
        OfGpu(c, GpuTime<TimeRow>()),
@@ -108,7 +114,7 @@ void WriteLines(TextContext& c) {
       c,
       {"Source lines",
        "GPU time by the line of your program that caused it, its backward pass included.",
-       "No Python frames were recorded (with_stack=True)."},
+       NotRecorded(c, "Python frames", ImportIssue::kNoStacks)},
       c.file.lines,
       {{"line", Kind::kName, [](const LineRow& r) { return Span{r.location}; }},
        GpuTime<LineRow>(),

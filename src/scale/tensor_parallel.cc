@@ -6,6 +6,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "analysis/remedies.h"
 #include "cluster/collectives.h"
 #include "whatif/batch_size.h"
 #include "whatif/gradients.h"
@@ -121,9 +122,10 @@ Effect TensorParallel::Apply(const GpuGroup& group, double batch_ratio, Edit& ed
 Result<PipelineStages> TensorParallel::Stages(std::int64_t stages) const {
   const std::vector<GradientStep> gradients = FindGradients(job_);
   if (gradients.empty()) {
-    return Status::NoAnswer(
+    return Status::NoAnswer(fmt::format(
         "stages are of training, and no gradient of a parameter is known by its shape: record "
-        "training steps, with record_shapes=True");
+        "training steps, with shapes: {}",
+        RemedyOf(ImportIssue::kNoShapes, job_.store().metadata.format)));
   }
   std::vector<LayerWork> layers(layers_.size());
   for (TaskIndex task = 0; task < job_.graph().tasks.size(); ++task) {

@@ -1,11 +1,14 @@
 #include "scale/traced_layers.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <string_view>
 
 #include "analysis/operator_costs.h"
+#include "analysis/remedies.h"
 #include "cost/operator_cost.h"
 #include "scale/transformer_layers.h"
 #include "whatif/operators.h"
@@ -75,10 +78,11 @@ Status TracedLayers::AddForwards() {
     if (Status status = AddForward(forward); !status.ok()) return status;
   }
   if (shards_.empty()) {
-    return Status::NoAnswer(
-        "no layers of a transformer are recognised by their shapes (record_shapes=True): a product "
-        "behind batched products, or behind a fused attention; and only those can be shared out or "
-        "put into stages");
+    return Status::NoAnswer(fmt::format(
+        "no layers of a transformer are recognised by their shapes ({}): a product behind batched "
+        "products, or behind a fused attention; and only those can be shared out or put into "
+        "stages",
+        RemedyOf(ImportIssue::kNoShapes, job_.store().metadata.format)));
   }
   if (HasBackward(job_) && !job_.attribution().KnowsForward()) {
     return Status::NoAnswer(

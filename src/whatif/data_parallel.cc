@@ -6,6 +6,7 @@
 #include <cmath>
 #include <string>
 
+#include "analysis/remedies.h"
 #include "whatif/catalogue.h"
 #include "whatif/gradients.h"
 #include "whatif/inserted_kernels.h"
@@ -68,9 +69,10 @@ OpenedExchange OpenExchange(const Job& job, const Exchange& exchange, Edit& edit
                            [&](const LaunchingOperator& op) {
                              return job.ContextOf(op.tasks.front()).phase == Phase::kBackward;
                            }})
-            : WhyNotFound(job,
-                          "the recorded steps have no backward, so no gradients: "
-                          "record training steps, with record_shapes=True"));
+            : WhyNotFound(
+                  job, fmt::format("the recorded steps have no backward, so no gradients: record "
+                                   "training steps, with shapes ({})",
+                                   RemedyOf(ImportIssue::kNoShapes, job.store().metadata.format))));
     return opened;
   }
   for (GradientStep& step : opened.steps) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/remedies.h"
 #include "whatif/doubts.h"
 #include "whatif/memory_room.h"
 
@@ -99,8 +100,8 @@ Forecaster::Forecaster(const Job& job)
   if (job.steps().steps.source == StepSource::kNone) {
     baseline_.steps_note =
         "nothing marks the steps of this trace, so the whole recording counts as one, with all "
-        "start-up and first-iteration work in it; call prof.step() after each iteration "
-        "(ProfilerStep), or name the range that begins one with --step-marker";
+        "start-up and first-iteration work in it; " +
+        HowToTellSteps(job.store().metadata.format);
   }
   // Like the recorded mean, without the first step, which began in the middle of what came before.
   const Replayed replayed = replayer_.Run(job.recorded());

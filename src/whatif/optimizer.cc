@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "analysis/remedies.h"
 #include "whatif/catalogue.h"
 #include "whatif/optimizer_steps.h"
 #include "whatif/selection.h"
@@ -53,7 +54,9 @@ Effect ApplyFusedOptimizer(const Job& job, const Arguments& arguments, Edit& edi
     const double bytes = ParameterBytes(job, step);
     const TaskIndex launch = job.LaunchOf(step.tasks.front());
     if (bytes == 0)
-      return Effect::Abstain("the parameters' shapes were not recorded (record_shapes=True)");
+      return Effect::Abstain(
+          fmt::format("the parameters' shapes were not recorded ({})",
+                      RemedyOf(ImportIssue::kNoShapes, job.store().metadata.format)));
     if (launch == kNoTask)
       return Effect::Abstain("the call that launched the optimizer's first kernel is not recorded");
     const double moved = bytes * (fused ? algorithm->fused : algorithm->foreach);

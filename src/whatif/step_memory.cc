@@ -1,11 +1,14 @@
 #include "whatif/step_memory.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <numeric>
 #include <utility>
 #include <vector>
 
+#include "analysis/remedies.h"
 #include "whatif/caching_allocator.h"
 #include "whatif/step_operators.h"
 
@@ -146,14 +149,15 @@ MemoryParts Shard(const MemoryParts& parts, const Sharding& sharding) {
 
 Result<StepMemoryModel> StepMemoryModel::Make(const Job& job, const MemoryChange& change) {
   if (job.steps().steps.source == StepSource::kNone) {
-    return Status::NoAnswer(
-        "nothing marks the steps of the trace; call prof.step() after each iteration "
-        "(ProfilerStep), or name the range that begins one with --step-marker");
+    return Status::NoAnswer("nothing marks the steps of the trace; " +
+                            HowToTellSteps(job.store().metadata.format));
   }
   const StepOperators step = OperatorsOfStep(job);
   if (std::none_of(step.list.begin(), step.list.end(),
                    [](const StepOperator& op) { return op.call.has_value(); })) {
-    return Status::NoAnswer("the trace has no shapes of operators; record with record_shapes=True");
+    return Status::NoAnswer(
+        fmt::format("the trace has no shapes of operators ({})",
+                    RemedyOf(ImportIssue::kNoShapes, job.store().metadata.format)));
   }
   if (step.nodes.empty())
     return Status::NoAnswer("the step has no nodes of a backward, so it is not known what is kept");

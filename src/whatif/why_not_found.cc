@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/operator_costs.h"
+#include "analysis/remedies.h"
 #include "cost/operator_cost.h"
 
 namespace headroom {
@@ -36,6 +37,11 @@ bool HasBackward(const Job& job) {
   return false;
 }
 
+/// What records shapes with the tool that wrote the trace.
+std::string HowToShape(const Job& job) {
+  return RemedyOf(ImportIssue::kNoShapes, job.store().metadata.format);
+}
+
 std::string WhyNotFound(const Job& job, std::string_view nothing) {
   if (!LaunchingOperators(job).empty()) return std::string(nothing);
   return "no operators were recorded around the calls that launch GPU work: record with CPU "
@@ -51,9 +57,9 @@ std::string WhyNotFound(const Job& job, std::string_view nothing, const Wanted& 
   }
   if (without_shapes == 0) return WhyNotFound(job, nothing);
   if (without_shapes == all)
-    return fmt::format("the shapes of the {} were not recorded (record_shapes=True)", wanted.kind);
-  return fmt::format("{}, as far as shapes tell: {} of {} {} have none (record_shapes=True)",
-                     nothing, without_shapes, all, wanted.kind);
+    return fmt::format("the shapes of the {} were not recorded ({})", wanted.kind, HowToShape(job));
+  return fmt::format("{}, as far as shapes tell: {} of {} {} have none ({})", nothing,
+                     without_shapes, all, wanted.kind, HowToShape(job));
 }
 
 std::string WhatShapesMiss(const Job& job, Phase phase, std::string_view name,
@@ -68,8 +74,8 @@ std::string WhatShapesMiss(const Job& job, Phase phase, std::string_view name,
   }
   // Where none has, they were not what was summed.
   if (without_shapes == 0 || without_shapes == all) return {};
-  return fmt::format("{} of {} {} have no shapes and count nothing (record_shapes=True)",
-                     without_shapes, all, kind);
+  return fmt::format("{} of {} {} have no shapes and count nothing ({})", without_shapes, all, kind,
+                     HowToShape(job));
 }
 
 std::string WhyNoDevice(const Job& job) {
