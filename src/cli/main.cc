@@ -29,6 +29,7 @@
 #include "cli/predict_command.h"
 #include "cli/query_command.h"
 #include "cli/record_command.h"
+#include "cli/redact_command.h"
 #include "cli/repair_command.h"
 #include "cli/report_command.h"
 #include "cli/scale_command.h"
@@ -93,6 +94,7 @@ int Run(int argc, char** argv) {
   commands.push_back(std::make_unique<MergeCommand>(app));
   commands.push_back(std::make_unique<SliceCommand>(app));
   commands.push_back(std::make_unique<RepairCommand>(app));
+  commands.push_back(std::make_unique<RedactCommand>(app));
   commands.push_back(std::make_unique<ExportCommand>(app));
   commands.push_back(std::make_unique<QueryCommand>(app));
   commands.push_back(std::make_unique<RecordCommand>(app));

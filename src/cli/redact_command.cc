@@ -1,0 +1,304 @@
+#include "cli/redact_command.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "analysis/analyzed_trace.h"
+#include "analysis/format.h"
+#include "analysis/knowledge.h"
+#include "base/atomic_file.h"
+#include "base/private_file.h"
+#include "cli/help.h"
+#include "cli/output.h"
+#include "export/written_trace.h"
+#include "ingest/open_trace.h"
+#include "redact/leak_scan.h"
+#include "redact/same_report.h"
+#include "report/json_report.h"
+#include "report/json_writer.h"
+
+namespace headroom::cli {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  headroom redact trace.json.gz -o share.json.gz                    all that is not public
+  headroom redact trace.json.gz -o share.json.gz --remove paths,hosts,users,arguments   names stay
+  headroom redact trace.json.gz -o share.json.gz --word bluebird    a project's name, wherever it is
+  headroom redact trace.json.gz -o share.json.gz --keep GroupNorm2  a name that may be known
+  headroom redact trace.json.gz -o share.json.gz --map names.json   what stands for what, for yourself
+
+Times, sizes, shapes, the GPU and the names of public libraries stay. The copy is read back before it
+gets its name: its report must say the same, and nothing that was removed may be in it. docs/redact.md
+says what is removed and what is not. Exit codes: 0 fine; 2 usage; 3 the file is unreadable or no
+trace; 4 the proof failed, cannot write, or internal error: no file is left.
+)";
+
+/// A file that goes unless it gets its name.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(std::string path) : path_(std::move(path)) {}
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  ~TemporaryFile() {
+    if (!path_.empty()) unlink(path_.c_str());
+  }
+
+  const std::string& path() const { return path_; }
+  Status MoveTo(const std::string& target) {
+    if (std::rename(path_.c_str(), target.c_str()) != 0) return CannotWrite(target, errno);
+    path_.clear();
+    return Status::Ok();
+  }
+
+ private:
+  std::string path_;
+};
+
+/// Beside `path`, and of its format: "DIR/.redact-PID-NAME".
+std::string NameBeside(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::size_t name = slash == std::string::npos ? 0 : slash + 1;
+  return fmt::format("{}.redact-{}-{}", path.substr(0, name), getpid(), path.substr(name));
+}
+
+Result<nlohmann::json> ReportOf(const TraceStore& store, const Knowledge& knowledge) {
+  NameFacts names(store, knowledge);
+  const Result<AnalyzedTrace> trace = AnalyzeTrace(store, knowledge, names, {});
+  if (!trace.ok()) return trace.status();
+  return nlohmann::json::parse(RenderJson(std::span(&trace.value().report, 1), {}));
+}
+
+std::array<std::int64_t, kSecretKinds> CountsOf(const std::vector<Replacement>& removed) {
+  std::array<std::int64_t, kSecretKinds> counts{};
+  for (const Replacement& row : removed) ++counts[static_cast<std::size_t>(row.kind)];
+  return counts;
+}
+
+}  // namespace
+
+RedactCommand::RedactCommand(CLI::App& parent)
+    : threads_(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))) {
+  app_ = parent.add_subcommand("redact", "A copy of a trace that does not tell whose it is");
+  app_->footer(kExamples);
+  app_->add_option("TRACE", traces_, "A trace file, or a folder of them")
+      ->required()
+      ->type_name("");
+  app_->add_option("-o,--output", output_path_,
+                   "Write to FILE, whole or not at all; compressed where it ends in .gz")
+      ->type_name("FILE")
+      ->required();
+  app_->add_option("--remove", kinds_,
+                   "Only these: paths, hosts, users, arguments, names [all of them]")
+      ->type_name("KIND,...")
+      ->delimiter(',');
+  app_->add_option("--word", words_,
+                   "Remove this wherever it is, in any case of letters; may be given several times")
+      ->type_name("TEXT");
+  app_->add_option("--keep", keep_, "A word that stays; may be given several times")
+      ->type_name("WORD");
+  app_->add_option("--map", map_path_,
+                   "Write what stands for what to FILE, which only you can read. Never share it")
+      ->type_name("FILE");
+  app_->add_option("--rank", rank_, "Of a folder or of a merged file: this rank")
+      ->type_name("R")
+      ->check(WholeNumber(0, INT32_MAX));
+  app_->add_flag("--json", json_, "One JSON object, format headroom.redact/1");
+  app_->add_option("--threads", threads_, "Threads that read a file [all]")
+      ->type_name("N")
+      ->check(WholeNumber(1, 1024));
+  app_->add_flag("-q,--quiet", quiet_, "No summary, and no remarks on stderr");
+}
+
+Result<RedactOptions> RedactCommand::Options() const {
+  RedactOptions options;
+  options.words = words_;
+  options.keep = keep_;
+  for (const std::string& word : words_) {
+    if (word.size() < 2)
+      return Status::Usage(fmt::format("--word '{}': give two letters or more", Printable(word)));
+    if (std::find(keep_.begin(), keep_.end(), word) != keep_.end())
+      return Status::Usage(fmt::format("{} is both --word and --keep", Printable(word)));
+  }
+  if (app_->count("--remove") == 0) return options;
+  options.remove.fill(false);
+  for (const std::string& kind : kinds_) {
+    const auto* const at = std::find(kSecretKindNames.begin(), kSecretKindNames.end(), kind);
+    if (at == kSecretKindNames.end())
+      return Status::Usage(fmt::format("--remove {}: no such kind; there are {}", Printable(kind),
+                                       fmt::join(kSecretKindNames, ", ")));
+    options.remove[static_cast<std::size_t>(at - kSecretKindNames.begin())] = true;
+  }
+  return options;
+}
+
+Result<RedactCommand::Proof> RedactCommand::Prove(TraceStore& before, const std::string& copy,
+                                                  TextRedactor& redactor) const {
+  const Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
+  if (!knowledge.ok()) return knowledge.status();
+  OpenOptions open;
+  open.threads = threads_;
+  open.expansion.max_ratio = INT64_MAX;  // What was just written is no bomb.
+  const Result<std::unique_ptr<TraceStore>> after = OpenTrace(copy, open);
+  if (!after.ok()) return after.status();
+  const auto failed = [&](const std::string& why) {
+    return Status::Internal(
+        fmt::format("{}: not written, as its proof failed: {}", Printable(output_path_), why));
+  };
+  Proof proof;
+  const LeakScan scan(redactor.Replacements(), redactor);
+  proof.texts = scan.texts();
+  const Result<std::optional<Leak>> leak = scan.ScanFile(copy, proof.bytes);
+  if (!leak.ok()) return leak.status();
+  if (leak.value()) {
+    return failed(
+        fmt::format("'{}' is still there ({}, byte {}); --word removes a text wherever it "
+                    "is, --keep allows a word",
+                    Printable(leak.value()->original), leak.value()->form, leak.value()->offset));
+  }
+  for (const std::string_view text : TextsOf(*after.value())) {
+    if (const auto word = scan.LeakedWord(text))
+      return failed(fmt::format("'{}' is still there, in '{}'", Printable(*word), Printable(text)));
+  }
+  // A few analyses ask which tool wrote the file.
+  before.metadata.format = after.value()->metadata.format;
+  const Result<nlohmann::json> was = ReportOf(before, *knowledge.value());
+  if (!was.ok()) return was.status();
+  const Result<nlohmann::json> is = ReportOf(*after.value(), *knowledge.value());
+  if (!is.ok()) return is.status();
+  if (const auto place = FirstDifference(was.value(), is.value(), redactor, proof.compared)) {
+    return failed(fmt::format(
+        "the report says something else at {}; --keep the word that it depends on", *place));
+  }
+  return proof;
+}
+
+Status RedactCommand::WriteMap(const std::vector<Replacement>& removed) const {
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (const Replacement& row : removed) {
+    rows.push_back({{"token", row.token},
+                    {"kind", kSecretKindNames[static_cast<std::size_t>(row.kind)]},
+                    {"original", row.original}});
+  }
+  Result<PrivateFile> file = PrivateFile::Create(map_path_, /*replace=*/false);
+  if (!file.ok()) return file.status();
+  const nlohmann::ordered_json whole = {{"schema", "headroom.redact-map/1"},
+                                        {"replaced", std::move(rows)}};
+  return file.value().Append(
+      whole.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+}
+
+std::string RedactCommand::Text(const std::vector<Replacement>& removed,
+                                const ChangedColumns& changed, const Proof& proof,
+                                std::int64_t events) const {
+  std::string text;
+  const std::array<std::int64_t, kSecretKinds> counts = CountsOf(removed);
+  text += "Replaced\n";
+  for (std::size_t kind = 0; kind < kSecretKinds; ++kind)
+    text += fmt::format("  {:>8} {}\n", FormatCount(counts[kind]), kSecretKindNames[kind]);
+  text += "In rows of\n";
+  for (const auto& [column, rows] : changed) {
+    if (rows > 0) text += fmt::format("  {:>8} {}\n", FormatCount(rows), column);
+  }
+  text += fmt::format(
+      "Proved: none of {} removed texts is in the {} that were written, plain or encoded; {} "
+      "values "
+      "of the report are equal but for names.\n",
+      FormatCount(static_cast<std::int64_t>(proof.texts)),
+      FormatBytes(static_cast<double>(proof.bytes)), FormatCount(proof.compared));
+  text +=
+      "It still tells: times and sizes, shapes, the GPU, versions, when it was recorded, and words "
+      "that frameworks use.\n";
+  if (!map_path_.empty())
+    text += fmt::format("What stands for what is in {}: keep it to yourself.\n",
+                        Printable(map_path_, CharsetOfEnvironment()));
+  return text + fmt::format("Wrote {}: {}.\n", Printable(output_path_, CharsetOfEnvironment()),
+                            Plural(events, "event"));
+}
+
+std::string RedactCommand::Json(const std::vector<Replacement>& removed,
+                                const ChangedColumns& changed, const Proof& proof,
+                                std::int64_t events) const {
+  const std::array<std::int64_t, kSecretKinds> counts = CountsOf(removed);
+  JsonWriter json;
+  json.BeginObject(JsonWriter::Layout::kLines);
+  json.Key("schema").String("headroom.redact/1");
+  json.Key("output").String(output_path_);
+  json.Key("events").Integer(events);
+  json.Key("replaced").BeginObject();
+  for (std::size_t kind = 0; kind < kSecretKinds; ++kind)
+    json.Key(kSecretKindNames[kind]).Integer(counts[kind]);
+  json.EndObject();
+  json.Key("changed_rows").BeginObject();
+  for (const auto& [column, rows] : changed) json.Key(column).Integer(rows);
+  json.EndObject();
+  json.Key("proof").BeginObject();
+  json.Key("texts").Integer(static_cast<std::int64_t>(proof.texts));
+  json.Key("scanned_bytes").Integer(proof.bytes);
+  json.Key("compared_values").Integer(proof.compared);
+  json.EndObject();
+  json.EndObject();
+  return std::move(json).Take() + "\n";
+}
+
+Status RedactCommand::Run() {
+  if (json_ && quiet_) return Status::Usage("--json asks for the summary that --quiet leaves out");
+  Result<RedactOptions> options = Options();
+  if (!options.ok()) return options.status();
+  const Result<TraceFiles> files = FindTraceFiles(traces_);
+  if (!files.ok()) return files.status();
+  if (output_path_ == "-") return Status::Usage("-o -: a trace goes to a file; name it");
+  if (Status status = RefuseToOverwrite("-o", output_path_, files.value().paths); !status.ok())
+    return status;
+  if (!map_path_.empty() && access(map_path_.c_str(), F_OK) == 0)
+    return Status::Usage(fmt::format("--map {}: there is such a file", Printable(map_path_)));
+  const Result<PublicNames> names = PublicNames::LoadBuiltIn();
+  if (!names.ok()) return names.status();
+  Result<ChosenTrace> trace = OpenChosenTrace(files.value(), rank_, threads_, quiet_);
+  if (!trace.ok()) return trace.status();
+
+  TextRedactor redactor(names.value(), std::move(options).value());
+  // What this machine is called, should the trace be of it.
+  std::array<char, 256> host{};
+  if (gethostname(host.data(), host.size() - 1) == 0)
+    redactor.Learn(fmt::format("rank 0 on {}", host.data()));
+  ChangedColumns changed;
+  std::int64_t events = 0;
+  TemporaryFile copy(NameBeside(output_path_));
+  {
+    const std::unique_ptr<TraceStore> redacted =
+        RedactedTrace(*trace.value().store, redactor, changed);
+    const Result<std::int64_t> written =
+        WriteTrace(*redacted, FormatOfName(output_path_), copy.path());
+    if (!written.ok()) return written.status();
+    events = written.value();
+  }
+  const std::vector<Replacement> removed = redactor.Replacements();
+  const Result<Proof> proof = Prove(*trace.value().store, copy.path(), redactor);
+  if (!proof.ok()) return proof.status();
+  if (!map_path_.empty()) {
+    if (Status status = WriteMap(removed); !status.ok()) return status;
+  }
+  if (Status status = copy.MoveTo(output_path_); !status.ok()) return status;
+  if (quiet_) return Status::Ok();
+  return WriteResult(json_ ? Json(removed, changed, proof.value(), events)
+                           : Text(removed, changed, proof.value(), events),
+                     "");
+}
+
+}  // namespace headroom::cli

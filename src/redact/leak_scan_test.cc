@@ -1,0 +1,53 @@
+#include "redact/leak_scan.h"
+
+#include <gtest/gtest.h>
+
+namespace headroom {
+namespace {
+
+class LeakScanTest : public ::testing::Test {
+ protected:
+  PublicNames names_ = PublicNames::LoadBuiltIn().value();
+  TextRedactor redactor_{names_, {}};
+  LeakScan scan_{{{"Bluebird", "namea", SecretKind::kNames},
+                  {"köln-7", "hosta", SecretKind::kHosts},
+                  {"former", "nameb", SecretKind::kNames},
+                  {"zq", "namec", SecretKind::kNames}},
+                 redactor_};
+
+  std::string FormIn(std::string_view text) const {
+    const auto leak = scan_.Scan(text, 0);
+    return leak ? leak->form : "";
+  }
+};
+
+TEST_F(LeakScanTest, FindsEachForm) {
+  EXPECT_EQ(FormIn("the BLUEBIRD flies"), "plain");
+  EXPECT_EQ(FormIn("x_bluebird_v2"), "plain");
+  EXPECT_EQ(FormIn("k\\u00f6ln-7 and more"), "JSON");
+  EXPECT_EQ(FormIn("k%c3%b6ln-7 and more"), "percent");
+  EXPECT_EQ(FormIn("426c75656269 426c756562697264"), "hexadecimal");
+  EXPECT_EQ(FormIn(std::string_view("B\0l\0u\0e\0b\0i\0r\0d\0", 16)), "UTF-16");
+  EXPECT_EQ(FormIn(std::string_view("\0b\0l\0u\0e\0b\0i\0r\0d", 16)), "UTF-16");
+  // "Bluebird", "xBluebird" and "xyBluebird".
+  EXPECT_EQ(FormIn("=Qmx1ZWJpcmQ="), "base64");
+  EXPECT_EQ(FormIn("=eEJsdWViaXJk="), "base64");
+  EXPECT_EQ(FormIn("=eHlCbHVlYmlyZA=="), "base64");
+}
+
+TEST_F(LeakScanTest, IsNotAlarmedByPublicWords) {
+  EXPECT_EQ(FormIn("transformer"), "");
+  EXPECT_EQ(FormIn("TransformerEncoder"), "");
+  EXPECT_EQ(FormIn("former"), "plain");
+  EXPECT_EQ(FormIn("blue bird"), "");
+}
+
+TEST_F(LeakScanTest, ShortTextsAreFoundAsWords) {
+  EXPECT_EQ(FormIn("zq"), "");
+  EXPECT_EQ(scan_.LeakedWord("aten::zq"), "zq");
+  EXPECT_EQ(scan_.LeakedWord("a_Zq3"), "Zq");
+  EXPECT_EQ(scan_.LeakedWord("squeeze"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace headroom

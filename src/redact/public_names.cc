@@ -1,0 +1,162 @@
+#include "redact/public_names.h"
+
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "embedded/redact_files.h"
+
+namespace headroom {
+namespace {
+
+bool IsUpper(char c) { return c >= 'A' && c <= 'Z'; }
+bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
+
+/// The end of the part of a word that begins at `at`, with a letter: "Batch" of "BatchNorm", "NLL"
+/// of "NLLLoss".
+std::size_t EndOfPart(std::string_view word, std::size_t at) {
+  std::size_t end = at + 1;
+  if (IsUpper(word[at])) {
+    while (end < word.size() && IsUpper(word[end])) ++end;
+    const bool lower_follows = end < word.size() && IsLower(word[end]);
+    if (!lower_follows) return end;
+    if (end - at > 1) return end - 1;
+  }
+  while (end < word.size() && IsLower(word[end])) ++end;
+  return end;
+}
+
+Status ReadList(const toml::table& table, std::string_view key, const std::string& file,
+                std::set<std::string>& into) {
+  const toml::array* list = table[key].as_array();
+  if (list == nullptr) return Status::BadInput(fmt::format("{}: no list '{}'", file, key));
+  for (const toml::node& item : *list) {
+    const auto text = item.value<std::string>();
+    if (!text) return Status::BadInput(fmt::format("{}: '{}' is a list of texts", file, key));
+    into.insert(*text);
+  }
+  return Status::Ok();
+}
+
+}  // namespace
+
+bool IsWordByte(char c) {
+  return IsUpper(c) || IsLower(c) || (c >= '0' && c <= '9') || c == '_' ||
+         static_cast<unsigned char>(c) >= 0x80;
+}
+
+void ForEachWord(std::string_view text,
+                 const std::function<void(std::size_t, std::size_t)>& visit) {
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (!IsWordByte(text[at])) continue;
+    std::size_t end = at;
+    while (end < text.size() && IsWordByte(text[end])) ++end;
+    visit(at, end);
+    at = end;
+  }
+}
+
+void ForEachPart(std::string_view word,
+                 const std::function<void(std::size_t, std::size_t)>& visit) {
+  for (std::size_t at = 0; at < word.size();) {
+    if (!IsUpper(word[at]) && !IsLower(word[at])) {
+      ++at;
+      continue;
+    }
+    const std::size_t end = EndOfPart(word, at);
+    visit(at, end);
+    at = end;
+  }
+}
+
+std::string LowerAscii(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) {
+    if (IsUpper(c)) c = static_cast<char>(c - 'A' + 'a');
+  }
+  return lower;
+}
+
+Result<PublicNames> PublicNames::LoadBuiltIn() { return Parse(RedactFiles().front()); }
+
+Result<PublicNames> PublicNames::Parse(const NamedText& file) {
+  const std::string name(file.name);
+  toml::table table;
+  try {
+    table = toml::parse(file.content, name);
+  } catch (const toml::parse_error& error) {
+    return Status::BadInput(
+        fmt::format("{}:{}: {}", name, error.source().begin.line, error.description()));
+  }
+  PublicNames names;
+  for (const auto& [key, into] :
+       {std::pair("packages", &names.packages_), std::pair("namespaces", &names.namespaces_),
+        std::pair("arguments", &names.arguments_), std::pair("prefixes", &names.prefixes_)}) {
+    if (Status status = ReadList(table, key, name, *into); !status.ok()) return status;
+  }
+  const auto words = table["words"].value<std::string>();
+  if (!words) return Status::BadInput(fmt::format("{}: no text 'words'", name));
+  ForEachWord(*words, [&](std::size_t begin, std::size_t end) {
+    names.words_.insert(words->substr(begin, end - begin));
+  });
+  for (const std::set<std::string>* list : {&names.packages_, &names.namespaces_}) {
+    for (const std::string& whole : *list) {
+      ForEachPart(whole, [&](std::size_t begin, std::size_t end) {
+        names.words_.insert(LowerAscii(whole.substr(begin, end - begin)));
+      });
+    }
+  }
+  return names;
+}
+
+bool PublicNames::IsPublicPart(std::string_view part) const {
+  return part.size() == 1 || words_.contains(LowerAscii(part));
+}
+
+bool PublicNames::IsPublicWord(std::string_view word) const {
+  for (const std::string& prefix : prefixes_) {
+    if (word.starts_with(prefix)) return true;
+  }
+  if (word.starts_with("0x") &&
+      word.find_first_not_of("0123456789abcdefABCDEF", 2) == std::string_view::npos)
+    return true;            // An address.
+  std::string letters;      // Parts of one letter between underscores.
+  std::size_t changes = 0;  // From letters to digits, there.
+  const auto looks_random = [&] {
+    constexpr std::size_t kMostLetters = 3;  // m16n8k16
+    constexpr std::size_t kMostChanges = 8;
+    std::sort(letters.begin(), letters.end());
+    const bool usual = letters.find_first_not_of("bdfikmnstux") == std::string::npos;
+    letters.erase(std::unique(letters.begin(), letters.end()), letters.end());
+    return letters.size() > kMostLetters || (letters.size() == kMostLetters && !usual) ||
+           changes > kMostChanges;
+  };
+  for (std::size_t at = 0; at < word.size();) {
+    const char c = word[at];
+    if (c == '_') {
+      if (looks_random()) return false;
+      letters.clear();
+      changes = 0;
+      ++at;
+    } else if (c >= '0' && c <= '9') {
+      ++at;
+    } else if (IsUpper(c) || IsLower(c)) {
+      const std::size_t end = EndOfPart(word, at);
+      if (end - at == 1) {
+        letters += LowerAscii(word.substr(at, 1));
+      } else if (!IsPublicPart(word.substr(at, end - at))) {
+        return false;
+      }
+      if (end < word.size() && word[end] >= '0' && word[end] <= '9') ++changes;
+      at = end;
+    } else {
+      return false;
+    }
+  }
+  return !looks_random();
+}
+
+}  // namespace headroom
