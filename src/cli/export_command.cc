@@ -14,6 +14,7 @@
 
 #include "analysis/format.h"
 #include "base/atomic_file.h"
+#include "cli/chakra_files.h"
 #include "cli/chosen_trace.h"
 #include "cli/file_report.h"
 #include "cli/help.h"
@@ -34,12 +35,14 @@ constexpr const char* kExamples = R"(Examples:
   headroom export trace.json.gz --to csv --table gpu_tasks -o -  one table on stdout
   headroom export trace.json.gz --to folded --folded gpu -o - | flamegraph.pl > gpu.svg
   headroom export traces/ --to openmetrics -o job.prom           figures of the report, by rank
+  headroom export traces/ --to chakra -o job                     job.0.et, job.1.et, ...: for ASTRA-sim
 
 docs/export.md says what each format holds, and what it cannot. Exit codes: 0 fine; 2 usage; 3 a
 file is unreadable or no trace; 4 cannot write, or internal error.
 )";
 
-const std::vector<std::string> kFormats = {"perfetto", "chrome", "csv", "folded", "openmetrics"};
+const std::vector<std::string> kFormats = {"perfetto", "chrome",      "csv",
+                                           "folded",   "openmetrics", "chakra"};
 
 std::vector<std::string> TableWords() {
   const std::vector<std::string_view> names = TableNames();
@@ -55,12 +58,13 @@ ExportCommand::ExportCommand(CLI::App& parent)
   app_->add_option("TRACE", traces_, "A trace file, or a folder of them")
       ->required()
       ->type_name("");
-  app_->add_option("--to", format_, "perfetto, chrome, csv, folded or openmetrics")
+  app_->add_option("--to", format_, "perfetto, chrome, csv, folded, openmetrics or chakra")
       ->required()
       ->type_name("FORMAT")
       ->check(OneOf(kFormats));
   app_->add_option("-o,--output", output_path_,
-                   "Write to FILE, whole or not at all (csv: into a folder); a trace is compressed "
+                   "Write to FILE, whole or not at all (csv: into a folder; chakra: to "
+                   "FILE.RANK.et); a trace is compressed "
                    "where the name ends in .gz; - is stdout, for texts")
       ->type_name("FILE")
       ->required();
@@ -85,7 +89,7 @@ Status ExportCommand::CheckFlags(const TraceFiles& files) const {
     return Status::Usage("--table is for --to csv: the other formats hold all of a trace");
   if (app_->count("--folded") > 0 && format_ != "folded")
     return Status::Usage("--folded says whose time --to folded counts");
-  const bool is_trace = format_ == "perfetto" || format_ == "chrome";
+  const bool is_trace = format_ == "perfetto" || format_ == "chrome" || format_ == "chakra";
   const bool is_folder = format_ == "csv" && table_.empty();
   if (to_stdout() && (is_trace || is_folder)) {
     return Status::Usage(fmt::format(
@@ -93,6 +97,7 @@ Status ExportCommand::CheckFlags(const TraceFiles& files) const {
         is_folder ? "a folder of tables (one alone, --table NAME, can go to stdout)" : "a file"));
   }
   if (to_stdout()) return Status::Ok();
+  if (format_ == "chakra") return Status::Ok();  // Its names follow from the ranks.
   if (!is_folder) return RefuseToOverwrite("-o", output_path_, files.paths);
   for (const std::string_view name : TableNames()) {
     Status status =
@@ -167,6 +172,8 @@ Status ExportCommand::Run() {
   if (!files.ok()) return files.status();
   if (Status status = CheckFlags(files.value()); !status.ok()) return status;
   if (format_ == "openmetrics") return WriteMetrics(files.value());
+  if (format_ == "chakra")
+    return WriteChakraFiles(files.value(), rank_, threads_, quiet_, output_path_);
   const Result<ChosenTrace> trace = OpenChosenTrace(files.value(), rank_, threads_, quiet_);
   if (!trace.ok()) return trace.status();
   const TraceStore& store = *trace.value().store;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <map>
 #include <set>
 #include <string>
@@ -204,6 +205,19 @@ class PartMaker {
 };
 
 }  // namespace
+
+std::vector<std::int64_t> RanksOfProcesses(const TraceStore& store) {
+  constexpr std::string_view kRank = "rank ";
+  std::set<std::int64_t> ranks;
+  for (const StringId id : store.processes.name.values()) {
+    const std::string_view name = store.Text(id);
+    if (!name.starts_with(kRank)) continue;
+    std::int64_t rank = -1;
+    std::from_chars(name.data() + kRank.size(), name.data() + name.size(), rank);
+    if (rank >= 0 && IsNamedAsRank(name, rank)) ranks.insert(rank);
+  }
+  return {ranks.begin(), ranks.end()};
+}
 
 bool HasProcessesOfRank(const TraceStore& store, std::int64_t rank) {
   for (const StringId name : store.processes.name.values()) {

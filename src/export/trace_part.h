@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "base/interval_set.h"
 #include "store/trace_store.h"
@@ -18,6 +19,9 @@ struct PartChoice {
   /// "rank 2 on ...". Absent: all.
   std::optional<std::int64_t> rank;
 };
+
+/// Ranks whose processes a file holds, in order: of one that `headroom merge` made. Else none.
+std::vector<std::int64_t> RanksOfProcesses(const TraceStore& store);
 
 /// Whether any process is named so.
 bool HasProcessesOfRank(const TraceStore& store, std::int64_t rank);

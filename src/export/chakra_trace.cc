@@ -1,0 +1,353 @@
+#include "export/chakra_trace.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/ascii.h"
+#include "base/protobuf_writer.h"
+#include "cluster/collective_rows.h"
+#include "export/chakra_fields.h"
+#include "report/escape.h"
+#include "report/json_writer.h"
+
+namespace headroom {
+namespace {
+
+using chakra::AttrField;
+using chakra::CommType;
+using chakra::IoField;
+using chakra::MetadataField;
+using chakra::NodeField;
+using chakra::NodeType;
+
+constexpr std::size_t kChakraPiece = std::size_t{1} << 20;
+
+/// Of collectives, as frameworks and libraries call them, without underscores: the first that a
+/// name holds. Longer names come first: "reducescatter" holds "reduce".
+constexpr std::array<std::pair<std::string_view, CommType>, 9> kCommTypes = {{
+    {"allreduce", CommType::kAllReduce},
+    {"reducescatter", CommType::kReduceScatter},
+    {"allgather", CommType::kAllGather},
+    {"alltoall", CommType::kAllToAll},
+    {"broadcast", CommType::kBroadcast},
+    {"barrier", CommType::kBarrier},
+    {"gather", CommType::kGather},
+    {"scatter", CommType::kScatter},
+    {"reduce", CommType::kReduce},
+}};
+
+std::string LettersOf(std::string_view name) {
+  std::string letters;
+  for (const char c : name) {
+    if (c != '_') letters += ToLower(c);
+  }
+  return letters;
+}
+
+std::optional<CommType> CommTypeOf(std::string_view name) {
+  const std::string letters = LettersOf(name);
+  for (const auto& [text, type] : kCommTypes) {
+    if (letters.find(text) != std::string::npos) return type;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> NumberOf(std::string_view text) {
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+/// Whether it is "[0, 1, 2]": lists may be cut short where they are long.
+bool IsWholeList(std::string_view ranks) {
+  return ranks.size() > 2 && ranks.front() == '[' && ranks.back() == ']' &&
+         ranks.substr(1, ranks.size() - 2).find_first_not_of("0123456789, ") ==
+             std::string_view::npos;
+}
+
+class ChakraWriter {
+ public:
+  ChakraWriter(const TraceStore& store, NameFacts& names, const AnalyzedTrace& trace,
+               const ChakraNodes& nodes, std::int64_t rank,
+               const std::function<void(std::string_view)>& sink)
+      : store_(store),
+        names_(names),
+        trace_(trace),
+        nodes_(nodes),
+        rank_(rank),
+        sink_(sink),
+        collectives_(store) {
+    for (std::size_t row = 0; row < store.collectives.rows(); ++row)
+      collective_of_[store.collectives.task[row].index()] = row;
+    for (const CostedCall& call : trace.costed)
+      if (call.main_task.valid()) cost_of_[call.main_task.index()] = call.cost;
+  }
+
+  ChakraCounts Write() {
+    WriteMetadata();
+    WriteGroups();
+    for (std::size_t i = 0; i < nodes_.nodes.size(); ++i) WriteNode(i);
+    Flush();
+    return counts_;
+  }
+
+ private:
+  /// A message behind its length.
+  template <typename Fill>
+  void Message(Fill&& fill) {
+    message_.clear();
+    std::forward<Fill>(fill)();
+    char length[kMaxVarintBytes];
+    piece_.append(length, PutVarint(length, message_.size()));
+    piece_ += message_;
+    if (piece_.size() >= kChakraPiece) Flush();
+  }
+  void Flush() {
+    sink_(piece_);
+    piece_.clear();
+  }
+
+  template <typename Field, typename Fill>
+  void Attribute(Field field, std::string_view name, Fill&& fill) {
+    out_.Message(field, [&] {
+      out_.Bytes(AttrField::kName, name);
+      std::forward<Fill>(fill)();
+    });
+  }
+  void Int64(std::string_view name, std::int64_t value) {
+    Attribute(NodeField::kAttr, name, [&] { out_.Varint(AttrField::kInt64, value); });
+  }
+  void Int32(std::string_view name, std::int64_t value) {
+    Attribute(NodeField::kAttr, name, [&] { out_.Varint(AttrField::kInt32, value); });
+  }
+  void Uint64(std::string_view name, std::int64_t value) {
+    Attribute(NodeField::kAttr, name, [&] { out_.Varint(AttrField::kUint64, value); });
+  }
+  void Bool(std::string_view name, bool value) {
+    Attribute(NodeField::kAttr, name, [&] { out_.Varint(AttrField::kBool, value); });
+  }
+  void String(std::string_view name, std::string_view value) {
+    Attribute(NodeField::kAttr, name, [&] { out_.Bytes(AttrField::kString, ValidUtf8(value)); });
+  }
+
+  void WriteMetadata() {
+    Message([&] {
+      const auto number = [&](std::string_view name, std::int64_t value) {
+        Attribute(MetadataField::kAttr, name, [&] { out_.Varint(AttrField::kInt64, value); });
+      };
+      Attribute(MetadataField::kAttr, "schema",
+                [&] { out_.Bytes(AttrField::kString, "headroom.chakra/1"); });
+      number("rank", rank_);
+      if (store_.metadata.world_size) number("world_size", *store_.metadata.world_size);
+      number("zero_ns", nodes_.zero.ns());
+      if (store_.metadata.base_time_ns) number("base_time_ns", *store_.metadata.base_time_ns);
+    });
+  }
+
+  /// The members of each group, where the trace tells them, in the form in which ASTRA-sim takes
+  /// them from a metadata node: a list in quotes and brackets.
+  void WriteGroups() {
+    std::map<std::string_view, std::string_view> groups;
+    for (const GpuTaskId task : store_.collectives.task.values()) {
+      const std::optional<CollectiveArguments> known = collectives_.Of(task.index());
+      if (known && NumberOf(known->group) && IsWholeList(known->ranks))
+        groups[known->group] = known->ranks;
+    }
+    if (groups.empty()) return;
+    std::string list;
+    for (const auto& [name, ranks] : groups) {
+      list += fmt::format("{}{{\"pg_name\": {}, \"ranks\": {}}}", list.empty() ? "" : ", ",
+                          JsonString(name), ranks);
+    }
+    Message([&] {
+      out_.Varint(NodeField::kId, next_id_);
+      out_.Bytes(NodeField::kName, "process_group:init");
+      out_.Varint(NodeField::kType, NodeType::kMetadata);
+      out_.Message(NodeField::kInputs,
+                   [&] { out_.Bytes(IoField::kValues, fmt::format("['[{}]']", list)); });
+      Bool("is_cpu_op", true);
+    });
+    ++counts_.nodes;
+    ++next_id_;
+  }
+
+  std::uint64_t IdOf(ChakraNodeIndex node) const { return next_id_ + node; }
+
+  void WriteNode(std::size_t index) {
+    const ChakraNode& node = nodes_.nodes[index];
+    Message([&] {
+      const std::int64_t start = nodes_.Micros(node.start), end = nodes_.Micros(node.end);
+      out_.Varint(NodeField::kId, IdOf(static_cast<ChakraNodeIndex>(index)));
+      out_.Bytes(NodeField::kName, ValidUtf8(node.name));
+      const Communication communication = CommunicationOf(node);
+      out_.Varint(NodeField::kType, TypeOf(node, communication));
+      if (node.caller != kNoChakraNode) out_.Varint(NodeField::kCtrlDeps, IdOf(node.caller));
+      for (const ChakraNodeIndex dep : nodes_.DepsOf(node))
+        out_.Varint(NodeField::kDataDeps, IdOf(dep));
+      out_.Varint(NodeField::kStartTimeMicros, start);
+      out_.Varint(NodeField::kDurationMicros, end - start);
+      WriteInputs(node);
+      Bool("is_cpu_op", node.on_cpu);
+      Int64("start_ns", node.start.ns());
+      Int64("duration_ns", (node.end - node.start).ns());
+      WriteAttributes(node);
+      WriteCommunication(communication);
+    });
+    ++counts_.nodes;
+    counts_.dependencies += node.deps_end - node.deps_begin;
+    (node.work == ChakraWork::kTask    ? counts_.tasks
+     : node.work == ChakraWork::kDelay ? counts_.delays
+                                       : counts_.host)++;
+  }
+
+  void WriteInputs(const ChakraNode& node) {
+    if (!node.is_first || node.work != ChakraWork::kHost) return;
+    const StringId args = store_.host_events.args[node.event.index()];
+    const std::string_view shapes = store_.Arg(args, "Input Dims");
+    const std::string_view types = store_.Arg(args, "Input type");
+    if (shapes.empty() && types.empty()) return;
+    out_.Message(NodeField::kInputs, [&] {
+      out_.Bytes(IoField::kShapes, ValidUtf8(shapes));
+      out_.Bytes(IoField::kTypes, ValidUtf8(types));
+    });
+  }
+
+  void WriteAttributes(const ChakraNode& node) {
+    switch (node.work) {
+      case ChakraWork::kHost:
+      case ChakraWork::kCall:
+        Int64("tid", node.thread.index());
+        if (node.event.valid()) Int64("event", node.event.index());
+        return;
+      case ChakraWork::kDelay:
+        Bool("is_delay", true);
+        return;
+      case ChakraWork::kTask:
+        break;
+    }
+    const auto& tasks = store_.gpu_tasks;
+    const std::size_t row = node.task.index();
+    const std::size_t stream = tasks.stream[row].index();
+    Int64("task", node.task.index());
+    Int64("stream", store_.streams.number[stream]);
+    Int64("device", store_.devices.ordinal[store_.streams.device[stream].index()]);
+    if (node.step >= 0)
+      Int64("step", trace_.steps.steps.list[static_cast<std::size_t>(node.step)].index);
+    if (const auto cost = cost_of_.find(row); cost != cost_of_.end()) {
+      Int64("num_ops", std::llround(cost->second->flops));
+      Uint64("tensor_size", std::llround(cost->second->bytes));
+    } else if (tasks.bytes[row] != kUnknown) {
+      Uint64("tensor_size", tasks.bytes[row]);
+    }
+  }
+
+  /// What a communication kernel does, as far as it was recorded.
+  struct Communication {
+    std::optional<CommType> collective;
+    std::optional<std::int64_t> send_to, receive_from;
+    std::int64_t bytes = 0;  ///< That this rank puts in.
+    std::string_view group;
+  };
+
+  Communication CommunicationOf(const ChakraNode& node) {
+    Communication out;
+    if (node.work != ChakraWork::kTask) return out;
+    const std::size_t row = node.task.index();
+    const auto found = collective_of_.find(row);
+    if (found == collective_of_.end()) {
+      if (names_.IsCommunication(store_.gpu_tasks.name[row]))
+        ++counts_.communication_as_computation;
+      return out;
+    }
+    const std::optional<CollectiveArguments> known = collectives_.Of(row);
+    const std::int64_t in = store_.collectives.in_elements[found->second];
+    const std::int64_t most = std::max(in, store_.collectives.out_elements[found->second]);
+    if (known && known->bytes && most > 0) {
+      // Who only receives has put nothing in: then what comes out.
+      const std::int64_t elements = in > 0 ? in : most;
+      out.bytes =
+          std::llround(*known->bytes * static_cast<double>(elements) / static_cast<double>(most));
+      out.group = known->group;
+      const std::string letters = LettersOf(known->name);
+      const StringId args = store_.gpu_tasks.args[row];
+      if (letters == "send") {
+        out.send_to = NumberOf(store_.Arg(args, "Dst Rank"));
+      } else if (letters == "recv" || letters == "receive") {
+        out.receive_from = NumberOf(store_.Arg(args, "Src Rank"));
+      } else {
+        out.collective = CommTypeOf(known->name);
+      }
+    }
+    if (out.collective) {
+      ++counts_.collectives;
+    } else if (out.send_to || out.receive_from) {
+      ++counts_.point_to_point;
+    } else {
+      ++counts_.communication_as_computation;
+    }
+    return out;
+  }
+
+  void WriteCommunication(const Communication& what) {
+    if (!what.collective && !what.send_to && !what.receive_from) return;
+    if (what.collective) Int64("comm_type", static_cast<std::int64_t>(*what.collective));
+    if (what.send_to || what.receive_from) {
+      Int32("comm_src", what.receive_from.value_or(rank_));
+      Int32("comm_dst", what.send_to.value_or(rank_));
+      Int32("comm_tag", 0);
+    }
+    Int64("comm_size", what.bytes);
+    if (!what.group.empty()) String("pg_name", what.group);
+  }
+
+  NodeType TypeOf(const ChakraNode& node, const Communication& communication) const {
+    if (communication.collective) return NodeType::kCommColl;
+    if (communication.send_to) return NodeType::kCommSend;
+    if (communication.receive_from) return NodeType::kCommRecv;
+    if (node.work != ChakraWork::kTask) return NodeType::kComp;
+    const std::size_t row = node.task.index();
+    // Memory of the host is the remote one. Without its size nobody can simulate a copy.
+    if (store_.gpu_tasks.bytes[row] == kUnknown) return NodeType::kComp;
+    switch (store_.gpu_tasks.copy[row]) {
+      case CopyKind::kHostToDevice:
+        return NodeType::kMemLoad;
+      case CopyKind::kDeviceToHost:
+        return NodeType::kMemStore;
+      default:
+        return NodeType::kComp;
+    }
+  }
+
+  const TraceStore& store_;
+  NameFacts& names_;
+  const AnalyzedTrace& trace_;
+  const ChakraNodes& nodes_;
+  const std::int64_t rank_;
+  const std::function<void(std::string_view)>& sink_;
+  CollectiveRows collectives_;
+  std::map<std::size_t, std::size_t> collective_of_;    ///< Rows by GPU task.
+  std::map<std::size_t, const OperatorCost*> cost_of_;  ///< By GPU task.
+  std::uint64_t next_id_ = 1;  ///< Of the first node: readers may take 0 for none.
+  std::string message_, piece_;
+  ProtobufWriter out_{message_};
+  ChakraCounts counts_;
+};
+
+}  // namespace
+
+ChakraCounts WriteChakraTrace(const TraceStore& store, NameFacts& names, const AnalyzedTrace& trace,
+                              const ChakraNodes& nodes, std::int64_t rank,
+                              const std::function<void(std::string_view)>& sink) {
+  return ChakraWriter(store, names, trace, nodes, rank, sink).Write();
+}
+
+}  // namespace headroom

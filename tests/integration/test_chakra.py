@@ -1,0 +1,199 @@
+"""`headroom export --to chakra`: the dependencies are complete, without circles, and say when everything ran."""
+import collections
+import csv
+import gzip
+import json
+import shutil
+import subprocess
+import unittest
+
+from integration import chakra_reader, support
+
+SAMPLES = sorted((support.ROOT / "data/samples").glob("*_h200.json.gz"))
+
+
+class Chakra(support.ProgramTest):
+    def export(self, *traces, rank=0, name="out"):
+        outcome = support.headroom("export", *traces, "--to", "chakra", "-o", self.scratch / name)
+        self.assertEqual(outcome.code, 0, outcome)
+        return self.scratch / f"{name}.{rank}.et"
+
+    def refused(self, *arguments, code=2):
+        outcome = support.headroom("export", "--to", "chakra", *arguments)
+        self.assertEqual(outcome.code, code, outcome)
+        return outcome.message
+
+    def rows(self, trace, table):
+        path = self.scratch / f"{table}.csv"
+        outcome = support.headroom("export", trace, "--to", "csv", "--table", table, "-o", path, "-q")
+        self.assertEqual(outcome.code, 0, outcome)
+        with open(path, newline="", encoding="utf-8") as file:
+            return list(csv.DictReader(file))
+
+    def traces(self):
+        """Those with GPU work that a recorded call launched."""
+        yield from SAMPLES
+        for trace in support.real_traces():
+            if trace.parent.name == "public-traces" or support.FULL or trace.name.startswith("gpt2_fp32."):
+                if not any(word in trace.name for word in ("cpu_only", "cupti_profiler", "memory_timeline")):
+                    yield trace
+
+    def test_running_the_nodes_gives_the_recorded_schedule(self):
+        """Ends of a simulation by dependencies alone are the recorded ones, to the microsecond."""
+        for trace in self.traces():
+            with self.subTest(trace=trace.name):
+                _, nodes = self.read(trace)
+                before = {i: {*n.data_deps, *n.ctrl_deps} for i, n in nodes.items()}
+                for i, deps in before.items():
+                    for dep in deps:
+                        self.assertLessEqual(nodes[dep].end, nodes[i].start, (dep, i))
+                ends = chakra_reader.simulate(nodes)
+                self.assertEqual([i for i, n in nodes.items() if ends[i] != n.end], [])
+
+    def read(self, trace):
+        outcome = support.headroom("export", trace, "--to", "chakra", "-o", self.scratch / "out")
+        self.assertEqual(outcome.code, 0, outcome)
+        (path,) = self.scratch.glob("out.*.et")
+        read = chakra_reader.read(path)
+        path.unlink()
+        return read
+
+    def test_steps_take_what_the_report_says(self):
+        """Step time out of the simulation, which knows nothing of the trace but lengths and dependencies."""
+        for trace in SAMPLES:
+            _, nodes = self.read(trace)
+            ends = chakra_reader.simulate(nodes)
+            last = collections.defaultdict(int)
+            for i, n in nodes.items():
+                if "step" in n.attributes:
+                    last[n.attributes["step"]] = max(last[n.attributes["step"]], ends[i])
+            steps = sorted(last)
+            walls = {s["index"]: s["wall_ms"] for s in self.report(trace)["steps"]["list"]}
+            for before, step in zip(steps, steps[1:]):
+                self.assertAlmostEqual((last[step] - last[before]) / 1000, walls[step], delta=0.002, msg=(trace.name, step))
+
+    def test_every_task_and_every_launching_operator_is_a_node(self):
+        """What the tables say of GPU work comes back from the file: the round trip of what Chakra carries."""
+        for trace in self.traces():
+            with self.subTest(trace=trace.name):
+                metadata, nodes = self.read(trace)
+                tasks, events, streams = (self.rows(trace, table) for table in ("gpu_tasks", "host_events", "streams"))
+                of_task = {n.attributes["task"]: n for n in nodes.values() if "task" in n.attributes}
+                of_event = collections.defaultdict(list)
+                for n in nodes.values():
+                    if "event" in n.attributes:
+                        of_event[n.attributes["event"]].append(n)
+                self.assertEqual(sorted(of_task), list(range(len(tasks))))
+                zero = metadata["zero_ns"]
+                for row, task in enumerate(tasks):
+                    n = of_task[row]
+                    self.assertEqual((n.name, n.attributes["start_ns"], n.attributes["duration_ns"], n.attributes["is_cpu_op"]),
+                                     (task["name"], int(task["start_ns"]), int(task["duration_ns"]), False))
+                    self.assertEqual(n.attributes["stream"], int(streams[int(task["stream"])]["number"]))
+                    self.assertEqual(n.start, (int(task["start_ns"]) - zero) // 1000)
+                    self.assertEqual(n.end, (int(task["start_ns"]) + int(task["duration_ns"]) - zero) // 1000)
+                    at, called = task["launch"], False
+                    if not at:
+                        continue
+                    starts = int(events[int(at)]["start_ns"]) < int(task["start_ns"]) - 1000
+                    while at:
+                        event = events[int(at)]
+                        called |= any(dep in {m.id for m in of_event[int(at)]} for dep in n.data_deps)
+                        if event["kind"] == "operator":
+                            self.assertEqual(of_event[int(at)][0].name, event["name"])
+                        at = event["parent"]
+                    self.assertTrue(called or not starts, f"task {row} does not depend on its launch")
+
+    def test_slower_kernels_stay_in_the_order_of_their_stream(self):
+        for trace in SAMPLES:
+            _, nodes = self.read(trace)
+            slower = lambda n: n.duration * (3 if "task" in n.attributes else 1)
+            ends = chakra_reader.simulate(nodes, slower)
+            streams = collections.defaultdict(list)
+            for n in nodes.values():
+                if "task" in n.attributes:
+                    streams[n.attributes["stream"]].append(n)
+            for tasks in streams.values():
+                tasks.sort(key=lambda n: n.attributes["task"])
+                for before, after in zip(tasks, tasks[1:]):
+                    if before.end <= after.start:
+                        self.assertLessEqual(ends[before.id], ends[after.id] - slower(after), (before.id, after.id))
+
+    def test_one_resource_each(self):
+        """ASTRA-sim runs one node of the host and one of the GPU at a time; a job of one loop takes as long there."""
+        for trace in SAMPLES:
+            _, nodes = self.read(trace)
+            recorded = max(n.end for n in nodes.values())
+            self.assertLess(max(chakra_reader.simulate(nodes, on_one_resource=True).values()), 1.05 * recorded)
+
+    def test_collectives(self):
+        trace = support.data_file("public-traces/hta__nccl_parser_config__nccl_data.json.gz")
+        _, nodes = self.read(trace)
+        types = {"allreduce": 0, "broadcast": 5}
+        with gzip.open(trace) as file:
+            events = json.load(file)["traceEvents"]
+        want = sorted((e["args"]["In msg nelems"] * {"Float": 4, "Byte": 1, "Long": 8, "Int": 4}[e["args"]["dtype"]], types[e["args"]["Collective name"]],
+                       e["args"]["Process Group Name"])
+                      for e in events if e.get("cat") == "kernel" and e.get("args", {}).get("Collective name") in types)
+        got = sorted((n.attributes["comm_size"], n.attributes["comm_type"], n.attributes["pg_name"]) for n in nodes.values() if n.type == 7)
+        self.assertEqual(got, want)
+        (groups,) = [n for n in nodes.values() if n.type == 1]
+        self.assertEqual(json.loads(groups.inputs[1][2:-2]), [{"pg_name": "0", "ranks": [0, 1]}])
+        self.assertEqual(min(nodes), groups.id)  # Read before what takes place in a group.
+
+    @unittest.skipUnless(shutil.which("protoc"), "protoc is not installed")
+    def test_messages_are_chakras(self):
+        """Another decoder reads the messages, and knows all their fields."""
+        data = self.export(SAMPLES[0]).read_bytes()
+        first, *rest = chakra_reader.messages(data)
+        shape = next(m for m in rest if chakra_reader.node(m).inputs)
+        task = next(m for m in rest if chakra_reader.node(m).type == 2)
+        for kind, message in (("GlobalMetadata", first), ("Node", shape), ("Node", task)):
+            done = subprocess.run(["protoc", f"--decode=ChakraProtoMsg.{kind}", "-I", support.ROOT / "src/export", "chakra_trace.proto"],
+                                  input=bytes(message), capture_output=True, check=True)
+            self.assertNotRegex(done.stdout.decode(), r"(?m)^\s*\d+: ")
+        read = chakra_reader.node(task)  # The last that was decoded.
+        self.assertIn(f"duration_micros: {read.duration}\n", done.stdout.decode())
+        self.assertIn("type: MEM_LOAD_NODE", done.stdout.decode())
+
+    def job(self):
+        """Two ranks of which the files tell nothing but by their names."""
+        folder = self.scratch / "job"
+        folder.mkdir()
+        for rank in (0, 1):
+            shutil.copy(support.data_file(f"public-traces/hta__trace_filter__sampled_rank-{rank}.json.gz"), folder / f"trace_rank-{rank}.json.gz")
+        return folder
+
+    def test_a_file_a_rank(self):
+        folder = self.job()
+        for rank in (0, 1):
+            metadata, _ = chakra_reader.read(self.export(folder, rank=rank, name="all"))
+            self.assertEqual(metadata["rank"], rank)
+        outcome = support.headroom("export", folder, "--to", "chakra", "-o", self.scratch / "one", "--rank", 1)
+        self.assertEqual(outcome.code, 0, outcome)
+        self.assertEqual([p.name for p in self.scratch.glob("one*")], ["one.1.et"])
+        self.assertEqual((self.scratch / "one.1.et").read_bytes(), (self.scratch / "all.1.et").read_bytes())
+        merged = self.scratch / "merged.json.gz"
+        outcome = support.headroom("merge", folder, "-o", merged)
+        self.assertEqual(outcome.code, 0, outcome)
+        for rank in (0, 1):
+            path = self.export(merged, rank=rank, name="parts")
+            ours, theirs = (chakra_reader.read(p)[1] for p in (path, self.scratch / f"all.{rank}.et"))
+            self.assertEqual(sorted(n.name for n in ours.values() if "task" in n.attributes),
+                             sorted(n.name for n in theirs.values() if "task" in n.attributes))
+
+    def test_refusals(self):
+        self.assertIn("name it", self.refused(SAMPLES[0], "-o", "-"))
+        folder = self.scratch / "two"
+        folder.mkdir()
+        for name in ("a", "b"):
+            shutil.copy(SAMPLES[0], folder / f"{name}.json.gz")
+        self.assertIn("which rank it is of", self.refused(folder, "-o", self.scratch / "out"))
+        for name in ("a", "b"):
+            (folder / f"{name}.json.gz").rename(folder / f"rank0.{name}.json.gz")
+        self.assertIn("another trace is of rank 0", self.refused(folder, "-o", self.scratch / "out"))
+        self.assertEqual(list(self.scratch.glob("out*")), [])  # Nothing of what failed.
+        self.assertIn("cannot write", self.refused(SAMPLES[0], "-o", self.scratch / "missing/out", code=4).lower())
+        recording = support.ROOT / "data/samples/loader_one_worker.pftrace.gz"
+        self.assertIn("no GPU task", self.refused(recording, "-o", self.scratch / "out", code=3))
+        self.assertEqual(list(self.scratch.glob("out*")), [])
