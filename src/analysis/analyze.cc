@@ -168,13 +168,14 @@ void FillReport(const TraceStore& store, const Knowledge& knowledge, NameFacts& 
 
   report.steps = steps.steps;
 
-  report.kernels = KernelTable(store, names);
-  report.classes = ClassTable(store, names);
+  const TableScope scope = ScopeOf(store, steps, options);
+  report.kernels = KernelTable(store, names, scope);
+  report.classes = ClassTable(store, names, scope);
   trace.costed = CollectCostedWork(store, names, attribution, costs, device);
   const std::vector<CostedCall>& costed = trace.costed;
-  report.operators = OperatorTable(store, attribution, costed);
-  report.layers = LayerTable(store, names, attribution);
-  report.lines = LineTable(store, attribution);
+  report.operators = OperatorTable(store, attribution, costed, scope);
+  report.layers = LayerTable(store, names, attribution, scope);
+  report.lines = LineTable(store, attribution, scope);
   const std::optional<std::size_t> median = MedianStep(report.steps);
   const std::vector<PricedSync> syncs = PriceSyncs(store, names, steps.process, steps.busy);
   report.syncs = SyncTable(store, attribution, syncs,

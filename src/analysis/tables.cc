@@ -23,9 +23,11 @@ void SortRows(std::vector<TimeRow>& rows) {
   });
 }
 
-DurationNs AllTaskTime(const TraceStore& store) {
+DurationNs AllTaskTime(const TraceStore& store, const TableScope& scope) {
   DurationNs total;
-  for (const DurationNs duration : store.gpu_tasks.duration.values()) total += duration;
+  for (std::size_t i = 0; i < store.gpu_tasks.rows(); ++i) {
+    if (scope.HasTask(i)) total += store.gpu_tasks.duration[i];
+  }
   return total;
 }
 
@@ -101,13 +103,34 @@ std::string_view NameOfClass(GpuTaskKind kind, StringId name, NameFacts& names) 
 
 }  // namespace
 
-std::vector<TimeRow> KernelTable(const TraceStore& store, NameFacts& names) {
+TableScope ScopeOf(const TraceStore& store, const StepAnalysis& steps,
+                   const AnalysisOptions& options) {
+  TableScope scope;
+  if (!options.first_step && !options.last_step) return scope;
+  scope.tasks.resize(store.gpu_tasks.rows());
+  for (std::size_t i = 0; i < scope.tasks.size(); ++i)
+    scope.tasks[i] = !steps.step_of_task.empty() && steps.step_of_task[i] >= 0;
+  scope.events.resize(store.host_events.rows());
+  for (std::size_t i = 0; i < scope.events.size(); ++i) {
+    const TimeNs start = store.host_events.start[i];
+    const auto after =
+        std::upper_bound(steps.hosts.begin(), steps.hosts.end(), start,
+                         [](TimeNs time, const Interval& host) { return time < host.start; });
+    scope.events[i] = after != steps.hosts.begin() && start < (after - 1)->end;
+  }
+  return scope;
+}
+
+std::vector<TimeRow> KernelTable(const TraceStore& store, NameFacts& names,
+                                 const TableScope& scope) {
   const auto& tasks = store.gpu_tasks;
-  std::vector<std::pair<StringId, std::int64_t>> by_name(tasks.rows());
-  for (std::size_t i = 0; i < tasks.rows(); ++i)
-    by_name[i] = {tasks.name[i], tasks.duration[i].ns()};
+  std::vector<std::pair<StringId, std::int64_t>> by_name;
+  by_name.reserve(tasks.rows());
+  for (std::size_t i = 0; i < tasks.rows(); ++i) {
+    if (scope.HasTask(i)) by_name.emplace_back(tasks.name[i], tasks.duration[i].ns());
+  }
   std::sort(by_name.begin(), by_name.end());
-  const DurationNs all = AllTaskTime(store);
+  const DurationNs all = AllTaskTime(store, scope);
   ByName<GpuTaskKind> kinds(store);
   for (std::size_t i = 0; i < tasks.rows(); ++i) kinds[tasks.name[i]] = tasks.kind[i];
 
@@ -133,7 +156,8 @@ std::vector<TimeRow> KernelTable(const TraceStore& store, NameFacts& names) {
   return rows;
 }
 
-std::vector<ClassRow> ClassTable(const TraceStore& store, NameFacts& names) {
+std::vector<ClassRow> ClassTable(const TraceStore& store, NameFacts& names,
+                                 const TableScope& scope) {
   const auto& tasks = store.gpu_tasks;
   struct Sums {
     std::int64_t count = 0;
@@ -142,6 +166,7 @@ std::vector<ClassRow> ClassTable(const TraceStore& store, NameFacts& names) {
   };
   ByName<Sums> by_name(store);
   for (std::size_t i = 0; i < tasks.rows(); ++i) {
+    if (!scope.HasTask(i)) continue;
     Sums& sum = by_name[tasks.name[i]];
     ++sum.count;
     sum.total += tasks.duration[i];
@@ -154,7 +179,7 @@ std::vector<ClassRow> ClassTable(const TraceStore& store, NameFacts& names) {
     row.count += sum.count;
     row.total += sum.total;
   }
-  const DurationNs all = AllTaskTime(store);
+  const DurationNs all = AllTaskTime(store, scope);
   std::vector<ClassRow> rows;
   for (auto& [name, row] : by_class) {
     row.name = name;
@@ -182,11 +207,12 @@ struct OperatorSums {
 
 /// GPU time of the operators' calls and phases. Returns the time of each innermost operator.
 TimePerEvent SumTasks(const TraceStore& store, const Attribution& attribution,
-                      ByName<OperatorSums>& sums) {
+                      const TableScope& scope, ByName<OperatorSums>& sums) {
   const auto& events = store.host_events;
   const auto& tasks = store.gpu_tasks;
   TimePerEvent own(events.rows());
   for (std::size_t i = 0; i < tasks.rows(); ++i) {
+    if (!scope.HasTask(i)) continue;
     const HostContext& context = attribution.Of(GpuTaskId(i));
     if (context.op.valid()) own.Add(context.op, tasks.duration[i]);
     if (context.phase == Phase::kBackward && context.forward.valid()) {
@@ -200,27 +226,30 @@ TimePerEvent SumTasks(const TraceStore& store, const Attribution& attribution,
 
 /// Calls and host time of the operators.
 void SumCalls(const TraceStore& store, const Attribution& attribution, const TimePerEvent& own,
-              ByName<OperatorSums>& sums) {
+              const TableScope& scope, ByName<OperatorSums>& sums) {
   const auto& events = store.host_events;
   TimeInside inside(store);
   for (std::size_t row = 0; row < events.rows(); ++row) {
     if (events.kind[row] != HostEventKind::kOperator) continue;
+    const HostEventId parent = events.parent[row];
+    const HostEventId caller = parent.valid() ? attribution.Of(parent).op : HostEventId::None();
+    const DurationNs lost = inside.Enter(HostEventId(row), caller);
+    if (!scope.HasEvent(row)) continue;
     OperatorSums& sum = sums[events.name[row]];
     ++sum.calls;
     sum.host += events.duration[row];
     sum.self += events.duration[row];
-    const HostEventId parent = events.parent[row];
-    const HostEventId caller = parent.valid() ? attribution.Of(parent).op : HostEventId::None();
-    const DurationNs lost = inside.Enter(HostEventId(row), caller);
-    if (caller.valid()) sums[events.name[caller.index()]].self -= lost;
+    if (caller.valid() && scope.HasEvent(caller.index()))
+      sums[events.name[caller.index()]].self -= lost;
     if (own.Of(row).ns() > 0) sum.times.Add(own.Of(row));
   }
 }
 
 /// FLOPs, bytes and limits of the operators. What no device can do is no limit.
-void SumCosts(const TraceStore& store, std::span<const CostedCall> work,
+void SumCosts(const TraceStore& store, std::span<const CostedCall> work, const TableScope& scope,
               ByName<OperatorSums>& sums) {
   for (const CostedCall& call : work) {
+    if (!scope.HasEvent(call.op.index())) continue;
     OperatorSums& sum = sums[store.host_events.name[call.op.index()]];
     sum.costed = true;
     sum.flops += call.cost->flops;
@@ -236,12 +265,12 @@ void SumCosts(const TraceStore& store, std::span<const CostedCall> work,
 }  // namespace
 
 std::vector<TimeRow> OperatorTable(const TraceStore& store, const Attribution& attribution,
-                                   std::span<const CostedCall> work) {
+                                   std::span<const CostedCall> work, const TableScope& scope) {
   ByName<OperatorSums> sums(store);
-  SumCalls(store, attribution, SumTasks(store, attribution, sums), sums);
-  SumCosts(store, work, sums);
+  SumCalls(store, attribution, SumTasks(store, attribution, scope, sums), scope, sums);
+  SumCosts(store, work, scope, sums);
 
-  const DurationNs all = AllTaskTime(store);
+  const DurationNs all = AllTaskTime(store, scope);
   std::vector<TimeRow> rows;
   for (auto& [name, sum] : sums) {
     TimeRow row;
@@ -271,7 +300,7 @@ std::vector<TimeRow> OperatorTable(const TraceStore& store, const Attribution& a
 }
 
 std::vector<TimeRow> LayerTable(const TraceStore& store, NameFacts& names,
-                                const Attribution& attribution) {
+                                const Attribution& attribution, const TableScope& scope) {
   struct Sums {
     std::int64_t calls = 0;
     DurationNs host, self, forward, backward;
@@ -294,18 +323,20 @@ std::vector<TimeRow> LayerTable(const TraceStore& store, NameFacts& names,
     innermost[row] = around;
     if (!is_layer(row)) continue;
     innermost[row] = HostEventId(row);
+    const DurationNs lost = inside.Enter(HostEventId(row), around);
+    if (!scope.HasEvent(row)) continue;
     Sums& sum = sums[events.name[row]];
     ++sum.calls;
     sum.host += events.duration[row];
     sum.self += events.duration[row];
-    const DurationNs lost = inside.Enter(HostEventId(row), around);
-    if (around.valid()) sums[events.name[around.index()]].self -= lost;
+    if (around.valid() && scope.HasEvent(around.index()))
+      sums[events.name[around.index()]].self -= lost;
   }
   if (sums.empty()) return {};
   TimePerEvent per_call(events.rows());
   for (std::size_t i = 0; i < tasks.rows(); ++i) {
     const HostContext& context = attribution.Of(GpuTaskId(i));
-    if (!context.layer.valid()) continue;
+    if (!context.layer.valid() || !scope.HasTask(i)) continue;
     Sums& sum = sums[events.name[context.layer.index()]];
     (context.phase == Phase::kBackward ? sum.backward : sum.forward) += tasks.duration[i];
     per_call.Add(context.layer, tasks.duration[i]);
@@ -313,7 +344,7 @@ std::vector<TimeRow> LayerTable(const TraceStore& store, NameFacts& names,
   for (std::size_t row = 0; row < events.rows(); ++row) {
     if (per_call.Of(row).ns() > 0) sums[events.name[row]].times.Add(per_call.Of(row));
   }
-  const DurationNs all = AllTaskTime(store);
+  const DurationNs all = AllTaskTime(store, scope);
   std::vector<TimeRow> rows;
   for (auto& [name, sum] : sums) {
     TimeRow row;
@@ -333,18 +364,19 @@ std::vector<TimeRow> LayerTable(const TraceStore& store, NameFacts& names,
   return rows;
 }
 
-std::vector<LineRow> LineTable(const TraceStore& store, const Attribution& attribution) {
+std::vector<LineRow> LineTable(const TraceStore& store, const Attribution& attribution,
+                               const TableScope& scope) {
   const auto& tasks = store.gpu_tasks;
   ByName<LineRow> sums(store);
   for (std::size_t i = 0; i < tasks.rows(); ++i) {
     const HostContext& context = attribution.Of(GpuTaskId(i));
-    if (!context.line.valid()) continue;
+    if (!context.line.valid() || !scope.HasTask(i)) continue;
     LineRow& row = sums[store.host_events.name[context.line.index()]];
     ++row.count;
     row.total += tasks.duration[i];
     (context.phase == Phase::kBackward ? row.backward : row.forward) += tasks.duration[i];
   }
-  const DurationNs all = AllTaskTime(store);
+  const DurationNs all = AllTaskTime(store, scope);
   std::vector<LineRow> rows;
   for (auto& [name, row] : sums) {
     row.location = store.Text(name);

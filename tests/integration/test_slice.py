@@ -25,6 +25,31 @@ class Slice(support.ProgramTest):
             for a, b in zip(want["steps"]["list"], got["steps"]["list"]):
                 self.assertEqual({**a, "start_ms": 0}, {**b, "start_ms": 0})
             self.assertEqual(want["steps"]["p50_ms"], got["steps"]["p50_ms"])
+            self.assert_same_tables(want, got)
+
+    def assert_same_tables(self, want, got):
+        for table in ("kernels", "operators", "layers", "lines", "classes"):
+            self.assertEqual(want[table], got[table], table)
+
+    def test_tables_are_of_the_steps_that_were_asked_for(self):
+        """They counted the whole trace, whatever --steps said, and so not what a slice of these steps says."""
+        for trace in (SAMPLE, support.ROOT / "data/samples/bert_base_amp_fp16_h200.json.gz"):
+            whole = self.report(trace, "--no-local-state")
+            steps = [row["index"] for row in whole["steps"]["list"]]
+            each = [self.report(trace, "--steps", f"{step}:{step}", "--no-local-state") for step in steps]
+            for step, want in zip(steps[1:], each[1:]):
+                part = self.slice(trace, "--steps", f"{step}:{step}")
+                self.assert_same_tables(want, self.report(part, "--steps", f"{step}:{step}", "--no-local-state"))
+            # The steps' own tables sum to that of all steps: none counts twice.
+            together = self.report(trace, "--steps", f"{steps[0]}:{steps[-1]}", "--no-local-state")
+            for table in ("kernels", "operators"):
+                for key in ("count", "total_us"):
+                    sums = {}
+                    for report in each:
+                        for row in report[table]:
+                            sums[row["name"]] = sums.get(row["name"], 0) + row[key]
+                    self.assertEqual({row["name"]: round(row[key], 3) for row in together[table]}, {name: round(sum_, 3) for name, sum_ in sums.items()})
+            self.assertLess(sum(row["count"] for row in each[0]["kernels"]), sum(row["count"] for row in whole["kernels"]) / 2)
 
     def test_launches_and_tasks_stay_together(self):
         whole = stores.tables(SAMPLE, self.scratch / "whole")
