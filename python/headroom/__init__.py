@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any, Iterable
 if TYPE_CHECKING:
     from headroom import callbacks, data, timer, torch
     from headroom._engine import DoesNotApply, TraceError
+    from headroom._summary import log_summary, summary
     from headroom._timer import (__version__, Drops, Scope, Stats, begin, counter, drops, enable, enabled, end, gradient, keys, mark, recorded, scope,
                                  stats, step)
     from headroom.columns import Edges, Gradients, Task, Tasks
@@ -40,10 +41,12 @@ if TYPE_CHECKING:
 
 __all__ = ["CPUGPUTimer", "Channel", "CriticalPath", "DoesNotApply", "Drops", "Edges", "Gradients", "Graph", "Replay", "Scope",
            "Selection", "Stats", "Task", "Tasks", "TimeStats", "TimeType", "Timer", "Trace", "TraceError", "begin", "counter", "drops",
-           "enable", "enabled", "end", "gradient", "keys", "load", "mark", "recorded", "report", "scope", "stats", "step", "whatif"]
+           "enable", "enabled", "end", "gradient", "keys", "load", "log_summary", "mark", "recorded", "report", "scope", "stats", "step", "summary",
+           "whatif"]
 
 _MODULES = {
     "_engine": ("DoesNotApply", "TraceError"),
+    "_summary": ("log_summary", "summary"),
     "_timer": ("__version__", "Drops", "Scope", "Stats", "begin", "counter", "drops", "enable", "enabled", "end", "gradient", "keys", "mark", "recorded",
                "scope", "stats", "step"),
     "columns": ("Edges", "Gradients", "Task", "Tasks"),

@@ -67,6 +67,18 @@ std::optional<double> Share(std::optional<double> percent) {
   return percent ? std::optional(*percent / kPercent) : std::nullopt;
 }
 
+/// Of all whole steps together; nothing without GPU work.
+std::optional<double> GpuBusyShare(const Steps& steps) {
+  DurationNs busy, wall;
+  for (const StepRow& step : steps.list) {
+    if (step.lost_tasks) continue;
+    busy += step.gpu_busy.value_or(DurationNs(0));
+    wall += step.wall;
+  }
+  if (busy.ns() == 0 || wall.ns() == 0) return std::nullopt;
+  return static_cast<double>(busy.ns()) / static_cast<double>(wall.ns());
+}
+
 }  // namespace
 
 std::string OpenMetricsText(std::span<const TraceReport> files) {
@@ -76,6 +88,11 @@ std::string OpenMetricsText(std::span<const TraceReport> files) {
                          "Median step without the cost of the profiler.");
   MetricFamily overhead("profiler_overhead", "ratio",
                         "Share of the median step that is the profiler's.");
+  MetricFamily busy("step_gpu_busy", "ratio", "Share of the whole steps in which the GPU works.");
+  MetricFamily part("step_part", "seconds", "Time of the median step, by what it goes to.");
+  MetricFamily mfu("mfu", "ratio",
+                   "FLOPs of the steps over what the GPU could do in that time (model FLOPs "
+                   "utilization).");
   MetricFamily gpu("gpu_time", "seconds", "Time of the steps on a GPU, by state.");
   MetricFamily idle("gpu_idle", "seconds", "Idle time of a stream, by cause.");
   MetricFamily throughput("samples_per_second", "", "Samples a second of this rank.");
@@ -90,6 +107,18 @@ std::string OpenMetricsText(std::span<const TraceReport> files) {
     step.Seconds(file, {{"stat", "max"}}, file.steps.max);
     corrected.Seconds(file, {}, file.steps.corrected_p50);
     overhead.Number(file, {}, Share(file.steps.profiler_overhead_pct));
+    busy.Number(file, {}, GpuBusyShare(file.steps));
+    if (file.breakdown) {
+      const BreakdownParts& parts = file.breakdown->step;
+      const std::pair<std::string_view, DurationNs> kParts[] = {
+          {"data_wait", parts.data_wait}, {"host_to_device", parts.host_to_device},
+          {"forward", parts.forward},     {"backward", parts.backward},
+          {"optimizer", parts.optimizer}, {"communication", parts.communication},
+          {"callback", parts.callback},   {"other", parts.other}};
+      for (const auto& [name, time] : kParts)
+        part.Seconds(file, {{"part", std::string(name)}}, time);
+    }
+    mfu.Number(file, {}, Share(file.efficiency.mfu_pct));
     for (const GpuTimeRow& row : file.gpu_time) {
       const std::pair<std::string_view, DurationNs> kStates[] = {
           {"span", row.span},
@@ -129,8 +158,8 @@ std::string OpenMetricsText(std::span<const TraceReport> files) {
                  fmt::format("{}", row.count));
   }
   std::string text;
-  for (const MetricFamily* family :
-       {&steps, &step, &corrected, &overhead, &gpu, &idle, &throughput, &finding, &issues})
+  for (const MetricFamily* family : {&steps, &step, &corrected, &overhead, &busy, &part, &mfu, &gpu,
+                                     &idle, &throughput, &finding, &issues})
     text += family->Text();
   return text + "# EOF\n";
 }

@@ -1,0 +1,107 @@
+"""The main figures of a report as flat metrics, and into what keeps track of runs."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, Optional, Union
+
+if TYPE_CHECKING:
+    from headroom.trace import Path, Trace
+
+    Summarized = Union[Mapping[str, Any], Trace, Path]
+
+_SCHEMA = "headroom.report/"
+_STEP_TIMES = ("p50", "mean", "min", "max")
+_PARTS = ("data_wait", "host_to_device", "forward", "backward", "optimizer", "communication", "callback", "other")
+_GPU_STATES = ("span", "busy", "compute", "communication", "memory", "exposed_communication", "exposed_memory", "idle")
+_IDLE_CAUSES = ("host_wait", "kernel_wait", "other")
+
+
+def _report_of(what: Summarized) -> Mapping[str, Any]:
+    if isinstance(what, Mapping):
+        if not str(what.get("schema", "")).startswith(_SCHEMA):
+            raise ValueError("not a report: give what headroom.report() or `headroom report --json` gives, a headroom.Trace or the path of a trace")
+        if len(what["inputs"]) > 1:
+            raise ValueError(f"a report on {len(what['inputs'])} traces: its figures are of several ranks; log the report of one")
+        return what
+    if isinstance(what, (str, os.PathLike)):
+        import headroom
+
+        return headroom.report(what)
+    return what.report()
+
+
+def summary(report: Summarized) -> Dict[str, float]:
+    """The main figures of a report, under the names of `headroom export --to openmetrics` (docs/export.md).
+
+    report: what headroom.report() gives, a headroom.Trace, or the path of a trace.
+
+    The values of a metric's labels stand behind its name: `headroom_step_seconds/p50`, `headroom_gpu_time_seconds/0/busy` (device
+    0), `headroom_finding_share_ratio/data-loading`. Times are seconds, shares are of 1. A figure that is not known is left out.
+    ValueError: no report, or one on several traces.
+    """
+    content = _report_of(report)
+    out: Dict[str, float] = {}
+
+    def put(name: str, value: Optional[float], divisor: float, *labels: Any) -> None:
+        if value is not None:
+            out["/".join(["headroom_" + name, *("" if label is None else str(label) for label in labels)])] = value / divisor
+
+    steps = content["steps"]
+    put("steps", steps["count"], 1)
+    for stat in _STEP_TIMES:
+        put("step_seconds", steps[f"{stat}_ms"], 1e3, stat)
+    put("step_corrected_seconds", steps["corrected_p50_ms"], 1e3)
+    put("profiler_overhead_ratio", steps["profiler_overhead_pct"], 100)
+    whole = [step for step in steps["list"] if step["whole"]]
+    busy, wall = (sum(step[key] or 0 for step in whole) for key in ("gpu_busy_ms", "wall_ms"))
+    put("step_gpu_busy_ratio", busy / wall if busy and wall else None, 1)
+    for part in _PARTS if content["step_breakdown"] else ():
+        put("step_part_seconds", content["step_breakdown"][f"{part}_ms"], 1e3, part)
+    put("mfu_ratio", content["efficiency"]["mfu_pct"], 100)
+    for row in content["gpu_time"]:
+        for state in _GPU_STATES:
+            put("gpu_time_seconds", row[f"{state}_ms"], 1e3, row["device"], state)
+    for row in content["idle"]:
+        for cause in _IDLE_CAUSES:
+            put("gpu_idle_seconds", row[f"{cause}_ms"], 1e3, row["device"], row["stream"], cause)
+    put("samples_per_second", (content["throughput"] or {}).get("samples_per_s"), 1)
+    for finding in content["findings"]:
+        put("finding_share_ratio", finding["share_pct"], 100, finding["id"])
+    for issue in content["health"]["issues"]:
+        put("health_issue_count", issue["count"], 1, issue["code"])
+    return out
+
+
+def _logger(run: Any, step: Optional[int]) -> Callable[[Dict[str, float]], None]:
+    """How `run` takes metrics, by the methods that it has."""
+    if hasattr(run, "add_scalar"):  # A SummaryWriter.
+
+        def add_scalars(metrics: Dict[str, float]) -> None:
+            for name, value in metrics.items():
+                run.add_scalar(name, value, step)
+
+        return add_scalars
+    if hasattr(run, "log_metrics"):  # The module mlflow.
+        return lambda metrics: run.log_metrics(metrics, step=step)
+    if hasattr(run, "log"):  # A wandb.Run, or the module.
+        return lambda metrics: run.log(metrics, step=step)
+    raise TypeError(f"{type(run).__name__} logs nothing that is known here: give a W&B run or the module wandb, the module mlflow, or a "
+                    "SummaryWriter of TensorBoard")
+
+
+def log_summary(report: Summarized, run: Any, step: Optional[int] = None) -> Dict[str, float]:
+    """Logs the main figures of a report, and gives them: those of summary(), under its names.
+
+    report: as of summary().
+    run: Weights & Biases (a run, or the module `wandb`), MLflow (the module `mlflow`), or a TensorBoard `SummaryWriter`.
+    step: the training step that the figures are of; None: what `run` takes without one.
+
+        headroom.log_summary("trace.json.gz", wandb.run)
+
+    TypeError: `run` is none of these; else as of summary(), and what `run` raises. Nothing is logged where the report fails.
+    """
+    log = _logger(run, step)
+    metrics = summary(report)
+    log(metrics)
+    return metrics
