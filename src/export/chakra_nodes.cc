@@ -194,8 +194,9 @@ class ChakraMaker {
       if (MustBeNode(event) && first_of_event_[event.index()] == kNoChakraNode)
         missing.push_back(event);
     }
-    for (auto at = missing.rbegin(); at != missing.rend(); ++at)
-      previous = AddHost(ChakraWork::kHost, *at, thread, start, start, {previous});
+    std::reverse(missing.begin(), missing.end());  // The outermost first.
+    for (const HostEventId at : missing)
+      previous = AddHost(ChakraWork::kHost, at, thread, start, start, {previous});
     return previous;
   }
 

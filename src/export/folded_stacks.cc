@@ -44,7 +44,7 @@ class StackTree {
       if (entry.time.ns() <= 0) continue;
       std::string stack = Frame(*entry.name);
       for (Node at = entry.parent; at != kRoot; at = nodes_[at].parent)
-        stack = Frame(*nodes_[at].name) + ";" + stack;
+        stack.insert(0, Frame(*nodes_[at].name).append(";"));
       lines[stack] += entry.time.ns();
     }
     std::string text;

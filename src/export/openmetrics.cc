@@ -40,7 +40,7 @@ class MetricFamily {
         head_(fmt::format("# TYPE {0} gauge\n{1}# HELP {0} {2}\n", name_,
                           unit.empty() ? "" : fmt::format("# UNIT {} {}\n", name_, unit), help)) {}
 
-  void Add(const TraceReport& file, Labels labels, std::string_view value) {
+  void Add(const TraceReport& file, const Labels& labels, std::string_view value) {
     std::vector<std::string> written;
     if (file.input.rank) written.push_back(fmt::format("rank=\"{}\"", *file.input.rank));
     for (const auto& [key, text] : labels)
@@ -48,11 +48,11 @@ class MetricFamily {
     samples_ += fmt::format("{}{}{}{} {}\n", name_, written.empty() ? "" : "{",
                             fmt::join(written, ","), written.empty() ? "" : "}", value);
   }
-  void Seconds(const TraceReport& file, Labels labels, std::optional<DurationNs> time) {
-    if (time) Add(file, std::move(labels), DecimalOf(time->ns(), 9));
+  void Seconds(const TraceReport& file, const Labels& labels, std::optional<DurationNs> time) {
+    if (time) Add(file, labels, DecimalOf(time->ns(), 9));
   }
-  void Number(const TraceReport& file, Labels labels, std::optional<double> value) {
-    if (value) Add(file, std::move(labels), fmt::format("{}", *value));
+  void Number(const TraceReport& file, const Labels& labels, std::optional<double> value) {
+    if (value) Add(file, labels, fmt::format("{}", *value));
   }
 
   std::string Text() const { return samples_.empty() ? std::string() : head_ + samples_; }

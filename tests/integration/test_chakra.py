@@ -156,6 +156,18 @@ class Chakra(support.ProgramTest):
         self.assertIn(f"duration_micros: {read.duration}\n", done.stdout.decode())
         self.assertIn("type: MEM_LOAD_NODE", done.stdout.decode())
 
+    def test_names_that_are_no_text(self):
+        """A string of protobuf is UTF-8, or readers refuse the whole message."""
+        trace = self.scratch / "odd.json"
+        trace.write_bytes(b"""{"traceEvents": [
+            {"ph": "X", "cat": "cpu_op", "name": "a\xff\\u0000b", "pid": 1, "tid": 1, "ts": 0, "dur": 20, "args": {"Input Dims": [[1]], "Input type": ["\xfe"]}},
+            {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 5, "dur": 5, "args": {"correlation": 1}},
+            {"ph": "X", "cat": "kernel", "name": "k\xff", "pid": 0, "tid": 7, "ts": 12.5, "dur": 9, "args": {"device": 0, "stream": 7, "correlation": 1}}]}""")
+        _, nodes = self.read(trace)
+        self.assertEqual({n.name for n in nodes.values()}, {"a\ufffd\0b", "cudaLaunchKernel", "k\ufffd", "(launch latency)"})
+        (task,) = [n for n in nodes.values() if "task" in n.attributes]
+        self.assertEqual((task.start, task.duration), (12, 9))
+
     def job(self):
         """Two ranks of which the files tell nothing but by their names."""
         folder = self.scratch / "job"
