@@ -27,9 +27,9 @@ class ChakraMaker {
         task_done_(store.gpu_tasks.rows()),
         end_of_(graph.tasks.size(), kNoChakraNode),
         launch_of_(graph.tasks.size(), kNoChakraNode),
-        last_on_stream_(store.streams.rows(), kNoChakraNode),
         last_on_thread_(store.threads.rows(), kNoChakraNode),
-        nodes_of_thread_(store.threads.rows()) {
+        nodes_of_thread_(store.threads.rows()),
+        nodes_of_stream_(store.streams.rows()) {
     out_.zero = FirstTime(store);
   }
 
@@ -200,28 +200,19 @@ class ChakraMaker {
     return previous;
   }
 
-  /// Of some nodes the one that ended last by `until`, if it ended after `from`.
-  ChakraNodeIndex EndedLast(const std::vector<ChakraNodeIndex>& nodes, TimeNs from,
+  /// The node of a thread or stream that ended last by `until`, if after `from`: none of those that
+  /// still run then.
+  ChakraNodeIndex EndedLast(const std::vector<std::vector<ChakraNodeIndex>>& tracks, TimeNs from,
                             TimeNs until) const {
     ChakraNodeIndex last = kNoChakraNode;
-    for (const ChakraNodeIndex node : nodes) {
-      if (node == kNoChakraNode || out_.nodes[node].end > until || out_.nodes[node].end <= from)
-        continue;
-      if (last == kNoChakraNode || EndOf(node) > EndOf(last)) last = node;
-    }
-    return last;
-  }
-
-  /// Of each thread the node that ended last by `until`, or none.
-  std::vector<ChakraNodeIndex> NewestBy(TimeNs until) const {
-    std::vector<ChakraNodeIndex> newest;
-    for (const std::vector<ChakraNodeIndex>& nodes : nodes_of_thread_) {
+    for (const std::vector<ChakraNodeIndex>& nodes : tracks) {
       const auto after = std::upper_bound(
           nodes.begin(), nodes.end(), until,
           [&](TimeNs time, ChakraNodeIndex node) { return time < out_.nodes[node].end; });
-      newest.push_back(after == nodes.begin() ? kNoChakraNode : *(after - 1));
+      if (after == nodes.begin() || out_.nodes[*(after - 1)].end <= from) continue;
+      if (last == kNoChakraNode || EndOf(*(after - 1)) > EndOf(last)) last = *(after - 1);
     }
-    return newest;
+    return last;
   }
 
   /// Host work between calls, one node for what follows each other under one event. Returns the
@@ -243,7 +234,7 @@ class ChakraMaker {
       ChakraNodeIndex other = kNoChakraNode;
       if (!piece.owner.valid() && until - from > kLongSilence) {
         // A silent thread waits: for the one that has worked meanwhile, as far as anyone can tell.
-        other = EndedLast(NewestBy(until), from, until);
+        other = EndedLast(nodes_of_thread_, from, until);
         if (other != kNoChakraNode) from = out_.nodes[other].end;
       }
       const bool is_short = out_.Micros(from) == out_.Micros(until);
@@ -321,6 +312,10 @@ class ChakraMaker {
                 std::min(start, task.start), task.start, deps);
   }
 
+  ChakraNodeIndex NewestOn(std::size_t stream) const {
+    return nodes_of_stream_[stream].empty() ? kNoChakraNode : nodes_of_stream_[stream].back();
+  }
+
   void AddTask(GpuTaskId task, ChakraNodeIndex launch, Candidates deps) {
     ChakraNode node;
     node.work = ChakraWork::kTask;
@@ -334,7 +329,8 @@ class ChakraMaker {
       deps.push_back(launch);
       if (EndOf(launch) <= out_.Micros(node.start)) node.caller = launch;
     }
-    last_on_stream_[store_.gpu_tasks.stream[task.index()].index()] = Add(node, deps);
+    const std::size_t stream = store_.gpu_tasks.stream[task.index()].index();
+    nodes_of_stream_[stream].push_back(Add(node, deps));
     task_done_[task.index()] = true;
   }
 
@@ -353,10 +349,10 @@ class ChakraMaker {
       }
     }
     const std::size_t stream = store_.gpu_tasks.stream[task.index()].index();
-    if (is_first_on_stream) deps.push_back(last_on_stream_[stream]);  // Launched before all calls.
+    if (is_first_on_stream) deps.push_back(NewestOn(stream));  // Launched before all calls.
     if (launch == kNoChakraNode) launch = FirstNodeOfLaunch(task);
     AddTask(task, launch, std::move(deps));
-    end_of_[index] = last_on_stream_[stream];
+    end_of_[index] = NewestOn(stream);
   }
 
   /// Of the outermost call around the launch: later nodes of a launched graph have that edge only
@@ -381,9 +377,9 @@ class ChakraMaker {
       const std::size_t stream = store_.gpu_tasks.stream[task.index()].index();
       // Nobody knows what else it waited for: for what ended last, as far as anyone can tell.
       const ChakraNodeIndex other =
-          EndedLast(last_on_stream_, out_.zero, store_.gpu_tasks.start[task.index()]);
+          EndedLast(nodes_of_stream_, out_.zero, store_.gpu_tasks.start[task.index()]);
       AddTask(task, launch.valid() ? LooseLaunch(launch) : kNoChakraNode,
-              {last_on_stream_[stream], other});
+              {NewestOn(stream), other});
     }
   }
 
@@ -430,9 +426,8 @@ class ChakraMaker {
   std::vector<bool> task_done_;
   std::vector<ChakraNodeIndex> end_of_, launch_of_;  ///< By task of the graph.
   std::vector<TimeNs> cut_;                          ///< Likewise.
-  std::vector<ChakraNodeIndex> last_on_stream_;
-  std::vector<ChakraNodeIndex> last_on_thread_;  ///< Of the loose launches alone.
-  std::vector<std::vector<ChakraNodeIndex>> nodes_of_thread_;
+  std::vector<ChakraNodeIndex> last_on_thread_;      ///< Of the loose launches alone.
+  std::vector<std::vector<ChakraNodeIndex>> nodes_of_thread_, nodes_of_stream_;
   std::vector<std::uint32_t> in_chain_;  ///< Calls of the graph, sorted.
   std::vector<GpuTaskId> loose_;
   std::size_t next_loose_ = 0;
