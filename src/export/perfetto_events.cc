@@ -19,7 +19,7 @@
 #include "base/protobuf_writer.h"
 #include "export/chrome_events.h"
 #include "ingest/category.h"
-#include "ingest/kineto/event_scanner.h"
+#include "ingest/json_escapes.h"
 #include "report/escape.h"
 #include "store/args_text.h"
 #include "store/carried_damage.h"
@@ -293,7 +293,7 @@ class PacketWriter {
       const std::size_t key_end = SkipValue(members, at);
       if (key_end < at + 2) return;
       std::string key;
-      kineto::Unescape(members.substr(at + 1, key_end - at - 2), key);
+      Unescape(members.substr(at + 1, key_end - at - 2), key);
       at = key_end;
       skip(" \t\r\n:");
       const std::size_t value_end = SkipValue(members, at);
@@ -314,7 +314,7 @@ class PacketWriter {
     const char* const end = value.data() + value.size();
     if (value.starts_with('"') && value.size() >= 2) {
       std::string text;
-      kineto::Unescape(value.substr(1, value.size() - 2), text);
+      Unescape(value.substr(1, value.size() - 2), text);
       if (!text.starts_with('[') && !text.starts_with('{') && Requoted(text) == value)
         return writer.Bytes(DebugAnnotationField::kString, text);
     }

@@ -127,9 +127,6 @@ std::size_t FindLastEventStart(std::string_view text);
 /// escaped. A quote ends a string only where the structure of an event can go on after it.
 std::string RepairStrings(std::string_view event_text);
 
-/// Decodes the escapes of a string token. A lone surrogate becomes U+FFFD. Appends to `out`.
-void Unescape(std::string_view text, std::string& out);
-
 /// Microseconds as decimal text ("4362613666018.331", "1.5e3", "-3") to integer nanoseconds,
 /// exactly, rounded half away from zero below 1 ns. False where the text is no number or does not
 /// fit.

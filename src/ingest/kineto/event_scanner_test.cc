@@ -259,38 +259,6 @@ TEST(RepairStringsTest, EscapesWhatMustHaveBeenPartOfAString) {
   for (const RepairCase& c : cases) EXPECT_EQ(RepairStrings(c.damaged), c.repaired) << c.name;
 }
 
-struct EscapeCase {
-  const char* name;
-  const char* text;
-  const char* decoded;
-};
-
-const EscapeCase kEscapeCases[] = {
-    {"none", "plain", "plain"},
-    {"short ones", R"(\"\\\/\b\f\n\r\t)", "\"\\/\b\f\n\r\t"},
-    {"one byte", R"(\u0041)", "A"},
-    {"two bytes", R"(\u00e9)", "\xc3\xa9"},
-    {"three bytes", R"(\u20AC)", "\xe2\x82\xac"},
-    {"a surrogate pair", R"(\ud83d\ude00)", "\xf0\x9f\x98\x80"},
-    {"a lone high surrogate", R"(\ud83dx)", "\xef\xbf\xbdx"},
-    {"a lone low surrogate", R"(\ude00)", "\xef\xbf\xbd"},
-    {"two high surrogates", R"(\ud83d\ud83d)", "\xef\xbf\xbd\xef\xbf\xbd"},
-    {"too few digits", R"(\u12)",
-     "\xef\xbf\xbd"
-     "12"},
-    {"no digits", R"(\u-001)", "\xef\xbf\xbd-001"},
-    {"no escape at all", R"(\x)", R"(\x)"},
-    {"a backslash at the end", "a\\", "a\\"},
-};
-
-TEST(UnescapeTest, DecodesEscapes) {
-  for (const EscapeCase& c : kEscapeCases) {
-    std::string out;
-    Unescape(c.text, out);
-    EXPECT_EQ(out, c.decoded) << c.name;
-  }
-}
-
 /// The slow, obvious answer: moves the point in the text by three places and rounds by hand.
 std::optional<std::int64_t> ByText(bool negative, const std::string& whole,
                                    const std::string& decimals, int exponent) {

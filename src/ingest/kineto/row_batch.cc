@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/ascii.h"
+#include "ingest/json_escapes.h"
 
 namespace headroom::kineto {
 namespace {

@@ -16,9 +16,10 @@
 
 #include "base/ascii.h"
 #include "ingest/category.h"
-#include "ingest/nsight/nvtx_names.h"
+#include "ingest/nsight/function_name.h"
 #include "ingest/nsight/texts.h"
 #include "ingest/nsight/tracks.h"
+#include "ingest/range_names.h"
 #include "store/trace_formats.h"
 
 namespace headroom::nsight {
@@ -157,7 +158,7 @@ class DatabaseReading {
     ReadDiagnostics();
     CloseRanges();
     NameDomains();
-    MarkSteps();
+    ranges_.Mark(store_);
     tracks_.Settle();
     TellMissing();
     return Status::Ok();
@@ -177,7 +178,7 @@ class DatabaseReading {
       return Status::BadInput(
           path +
           ": is a database of rocprofv3, which is not read; write what is: rocprofv3 "
-          "--output-format pftrace");
+          "--output-format json");
     }
     if (any("StringIds")) {
       return Status::BadInput(
@@ -595,9 +596,7 @@ class DatabaseReading {
       events.args.MutablePending(event) = store_.strings.Intern(shapes_);
       return;
     }
-    has_profiler_steps_ = has_profiler_steps_ || text.starts_with("ProfilerStep#");
-    if (const std::optional<StepWord> step = NumberedStep(text))
-      steps_[static_cast<std::size_t>(*step)].push_back(event);
+    ranges_.Note(event, text);
     if (domain != 0) in_domains_.push_back({event, {pid, domain}});
   }
 
@@ -745,19 +744,6 @@ class DatabaseReading {
     }
   }
 
-  /// Numbered ranges are the steps of a loop, where PyTorch's profiler did not mark them.
-  void MarkSteps() {
-    constexpr std::size_t kFewest = 2;
-    if (has_profiler_steps_) return;
-    for (const std::vector<std::size_t>& of_word : steps_) {
-      if (of_word.size() < kFewest) continue;
-      const StringId category = store_.strings.Intern("step");
-      for (const std::size_t event : of_word)
-        store_.host_events.category.MutablePending(event) = category;
-      return;
-    }
-  }
-
   void TellMissing() {
     std::string kinds;
     for (const Collectable& kind : kCollectable) {
@@ -782,8 +768,7 @@ class DatabaseReading {
 
   StringId operator_category_, range_category_, mark_category_;
   std::string shapes_;  ///< Scratch.
-  bool has_profiler_steps_ = false;
-  std::array<std::vector<std::size_t>, kStepWords> steps_;  ///< Numbered ranges, by word.
+  NamedRanges ranges_;
   std::vector<std::size_t> unfinished_;
   std::map<std::pair<std::int64_t, std::int64_t>, StringId> domains_;  ///< By process and number.
   std::vector<std::pair<std::size_t, std::pair<std::int64_t, std::int64_t>>> in_domains_;

@@ -1,4 +1,4 @@
-#include "ingest/nsight/nvtx_names.h"
+#include "ingest/range_names.h"
 
 #include <algorithm>
 #include <charconv>
@@ -6,7 +6,7 @@
 
 #include "base/ascii.h"
 
-namespace headroom::nsight {
+namespace headroom {
 namespace {
 
 /// The number after `key`, or unknown.
@@ -69,16 +69,39 @@ std::optional<StepWord> NumberedStep(std::string_view name) {
   return std::nullopt;
 }
 
-std::string_view FunctionName(std::string_view name) {
-  constexpr std::size_t kFewestDigits = 4;
-  std::size_t end = name.size();
-  while (end > 0 && IsDigit(name[end - 1])) --end;
-  if (name.size() - end < kFewestDigits || !name.substr(0, end).ends_with("_v")) return name;
-  name.remove_suffix(name.size() - end + 2);
-  for (const std::string_view variant : {"_ptsz", "_ptds"}) {
-    if (name.ends_with(variant)) name.remove_suffix(variant.size());
+void NamedRanges::Describe(TraceStore& store, std::size_t event, std::string_view name) {
+  auto& rows = store.host_events;
+  const std::optional<OperatorRange> op = ParseOperatorRange(name);
+  if (!op) {
+    rows.name.MutablePending(event) = store.strings.Intern(name.empty() ? "(unnamed range)" : name);
+    return Note(event, name);
   }
-  return name;
+  rows.name.MutablePending(event) = store.strings.Intern(op->name);
+  rows.category.MutablePending(event) = store.strings.Intern("cpu_op");
+  rows.kind.MutablePending(event) = HostEventKind::kOperator;
+  rows.sequence.MutablePending(event) = op->sequence;
+  rows.external_id.MutablePending(event) = op->id;
+  rows.args.MutablePending(event) =
+      op->sizes.empty() ? StringId::None()
+                        : store.strings.Intern(std::string("\"Input Dims\": ").append(op->sizes));
 }
 
-}  // namespace headroom::nsight
+void NamedRanges::Note(std::size_t event, std::string_view name) {
+  has_profiler_steps_ = has_profiler_steps_ || name.starts_with("ProfilerStep#");
+  if (const std::optional<StepWord> word = NumberedStep(name))
+    numbered_[static_cast<std::size_t>(*word)].push_back(event);
+}
+
+void NamedRanges::Mark(TraceStore& store) const {
+  constexpr std::size_t kFewest = 2;
+  if (has_profiler_steps_) return;
+  for (const std::vector<std::size_t>& of_word : numbered_) {
+    if (of_word.size() < kFewest) continue;
+    const StringId category = store.strings.Intern("step");
+    for (const std::size_t event : of_word)
+      store.host_events.category.MutablePending(event) = category;
+    return;
+  }
+}
+
+}  // namespace headroom

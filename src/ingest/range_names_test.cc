@@ -1,11 +1,11 @@
-#include "ingest/nsight/nvtx_names.h"
+#include "ingest/range_names.h"
 
 #include <gtest/gtest.h>
 
-namespace headroom::nsight {
+namespace headroom {
 namespace {
 
-TEST(NvtxNames, OperatorsOfPyTorch) {
+TEST(RangeNames, OperatorsOfPyTorch) {
   const auto op =
       ParseOperatorRange("aten::mm, seq = 12, op_id = 5, sizes = [[8, 4], []], input_op_ids = []");
   ASSERT_TRUE(op);
@@ -25,7 +25,7 @@ TEST(NvtxNames, OperatorsOfPyTorch) {
   EXPECT_FALSE(ParseOperatorRange(", seq = 4"));
 }
 
-TEST(NvtxNames, SizesThatAreNoListsOfIntegersAreLeftOut) {
+TEST(RangeNames, SizesThatAreNoListsOfIntegersAreLeftOut) {
   const auto sizes = [](std::string_view text) {
     const std::string name = std::string("aten::mm, sizes = ").append(text);
     return std::string(ParseOperatorRange(name)->sizes);
@@ -37,7 +37,7 @@ TEST(NvtxNames, SizesThatAreNoListsOfIntegersAreLeftOut) {
   EXPECT_EQ(sizes("12"), "");
 }
 
-TEST(NvtxNames, NumberedSteps) {
+TEST(RangeNames, NumberedSteps) {
   for (const char* name : {"step 12", "Step#3", "train_step_7", "training step 7", "global_step=1"})
     EXPECT_EQ(NumberedStep(name), StepWord::kStep) << name;
   for (const char* name : {"iteration 12", "iter12", "Iter: 4"})
@@ -47,13 +47,5 @@ TEST(NvtxNames, NumberedSteps) {
     EXPECT_FALSE(NumberedStep(name)) << name;
 }
 
-TEST(NvtxNames, FunctionsWithoutTheirVersion) {
-  EXPECT_EQ(FunctionName("cudaLaunchKernel_v7000"), "cudaLaunchKernel");
-  EXPECT_EQ(FunctionName("cudaLaunchKernel_ptsz_v7000"), "cudaLaunchKernel");
-  EXPECT_EQ(FunctionName("cuMemcpyDtoH_v2"), "cuMemcpyDtoH_v2");
-  EXPECT_EQ(FunctionName("cuLaunchKernel"), "cuLaunchKernel");
-  EXPECT_EQ(FunctionName("_v7000"), "");
-}
-
 }  // namespace
-}  // namespace headroom::nsight
+}  // namespace headroom
