@@ -336,7 +336,7 @@ TEST(PerfettoFormat, ReadsRocprofv3) {
     Annotate(p, "dst_agent", "Agent-0");
     Annotate(p, "copy_bytes", 4096);
   });
-  slice(2, "kernel_dispatch", "Cijk_Ailk", 120, 160, [](ProtobufWriter& p) {
+  slice(2, "kernel_dispatch", "Cijk_Ailk.kd", 120, 160, [](ProtobufWriter& p) {
     Annotate(p, "agent", "Agent-4");
     Annotate(p, "corr_id", 5);
     Annotate(p, "workgroup_size", 256);
@@ -356,6 +356,8 @@ TEST(PerfettoFormat, ReadsRocprofv3) {
   EXPECT_EQ(tasks.stream[0], tasks.stream[1]);
   EXPECT_EQ(store->streams.number[0], 3);
   EXPECT_EQ(store->devices.ordinal[0], 4);
+  EXPECT_EQ(store->Text(tasks.name[0]), "Cijk_Ailk");
+  EXPECT_EQ(store->Text(store->threads.tid[0]), "4711");
   EXPECT_TRUE(store->log.empty());
 }
 

@@ -73,6 +73,11 @@ constexpr ColumnText kColumns[] = {
     {"grid_size", ArgColumn::kGridThreads},
     {"workgroup_size", ArgColumn::kBlockThreads},
     {"group_segment_size", ArgColumn::kSharedMemory},
+    {"stream_ID", ArgColumn::kStream},
+    {"begin_ns", ArgColumn::kBegin},
+    {"end_ns", ArgColumn::kEnd},
+    {"delta_ns", ArgColumn::kLength},
+    {"ancestor_id", ArgColumn::kAncestor},
 };
 
 /// Deeper nesting is left out.
@@ -347,6 +352,13 @@ std::string_view EventArgs::Text(ArgColumn column) {
   if (arg == nullptr || arg->type != Type::kText) return {};
   arg->taken = true;
   return arg->text;
+}
+
+void EventArgs::TakeRestated() {
+  if (!Has(ArgColumn::kBegin) || !Has(ArgColumn::kCorrelation)) return;
+  for (const ArgColumn column :
+       {ArgColumn::kBegin, ArgColumn::kEnd, ArgColumn::kLength, ArgColumn::kAncestor})
+    Integer(column);
 }
 
 std::string_view EventArgs::Word(ArgColumn column, std::initializer_list<std::string_view> words) {

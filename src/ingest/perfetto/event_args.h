@@ -37,6 +37,10 @@ enum class ArgColumn : std::uint8_t {
   kDevice,
   kAgent,        ///< What rocprofv3 calls a device.
   kSourceAgent,  ///< Of a copy.
+  kBegin,        ///< Of the event itself, again.
+  kEnd,
+  kLength,
+  kAncestor,  ///< The correlation of the call around.
   kStream,
   kCopy,
   kBytes,
@@ -97,6 +101,9 @@ class EventArgs {
   /// "8,16,5" or "[8, 16, 5]".
   Extent Blocks(ArgColumn column);
   std::string_view Text(ArgColumn column);
+  /// Takes what rocprofv3 tells twice: times, which the event has, and the correlation of the call
+  /// around, which is its parent. All differ from event to event.
+  void TakeRestated();
   /// A text that is one of `words`; any other stays in Rest().
   std::string_view Word(ArgColumn column, std::initializer_list<std::string_view> words);
 

@@ -11,6 +11,7 @@
 
 #include "base/perfetto_fields.h"
 #include "base/protobuf_reader.h"
+#include "ingest/rocm_kernels.h"
 #include "store/carried_damage.h"
 
 namespace headroom::perfetto {
@@ -373,6 +374,7 @@ void RowWriter::Begin(const Event& event, std::uint32_t sequence) {
   OpenSlice slice = {0, IsGpuTask(rule), sequence, event.offset};
   if (slice.on_gpu) {
     slice.row = AppendGpuTask(event.time, event.name, GpuKindOf(rule));
+    if (store_.Text(event.category) == "kernel_dispatch") DescribeDispatch(slice.row);
     FillGpuTask(slice.row, event.track, -1);
   } else if (rule == CategoryRule::kSync) {
     slice.is_sync = true;
@@ -385,12 +387,26 @@ void RowWriter::Begin(const Event& event, std::uint32_t sequence) {
     }
     slice.row = AppendHostEvent(named, rule);
     if (!args_.empty()) FillHostEvent(slice.row);
+    if (rule == CategoryRule::kAnnotation && store_.Text(event.category) == "marker_api") {
+      // The call that pushed the range is no launch.
+      store_.host_events.correlation.MutablePending(slice.row) = kUnknown;
+      ranges_.Describe(store_, slice.row, store_.Text(event.name));
+    }
   }
   if (event.duration_ns >= 0) {
     SetEnd(slice, event.time + DurationNs(event.duration_ns));
   } else {
     tracks_[event.track].open.push_back(slice);
   }
+}
+
+void RowWriter::DescribeDispatch(std::uint32_t row) {
+  auto& rows = store_.gpu_tasks;
+  StringId& name = rows.name.MutablePending(row);
+  const std::string_view text = store_.Text(name);
+  const std::string_view plain = WithoutDescriptor(text);
+  if (plain.size() < text.size()) name = store_.strings.Intern(plain);
+  rows.kind.MutablePending(row) = KindOfRocmKernel(plain);
 }
 
 void RowWriter::End(const Event& event) {
@@ -563,6 +579,7 @@ void RowWriter::CountInteger(std::uint32_t track, TimeNs time, std::int64_t valu
 }
 
 void RowWriter::FillHostEvent(std::uint32_t row) {
+  args_.TakeRestated();
   auto& rows = store_.host_events;
   // An end may say more of what began.
   const auto fill = [row](auto& column, auto value, auto unknown) {
@@ -630,6 +647,7 @@ void RowWriter::FillGpuTask(std::uint32_t row, std::uint32_t track, std::int64_t
   rows.graph_node.MutablePending(row) = args_.Integer(ArgColumn::kGraphNode);
   rows.bytes.MutablePending(row) = args_.Integer(ArgColumn::kBytes);
   if (args_.Has(ArgColumn::kCollectiveName)) AppendCollective(row);
+  args_.TakeRestated();
   rows.args.MutablePending(row) = args_.Rest();
 }
 
@@ -722,6 +740,7 @@ void RowWriter::AddRenderStage(Sequence& sequence, TimeNs start, std::string_vie
 }
 
 void RowWriter::CloseSlices(const std::vector<Sequence>& sequences) {
+  ranges_.Mark(store_);
   for (std::uint32_t number = 0; number < tracks_.size(); ++number) {
     Track& track = tracks_[number];
     // An end that another sequence wrote may stand before its beginning in the file.

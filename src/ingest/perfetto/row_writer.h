@@ -13,6 +13,7 @@
 #include "ingest/perfetto/event_args.h"
 #include "ingest/perfetto/intern_table.h"
 #include "ingest/perfetto/tracks.h"
+#include "ingest/range_names.h"
 #include "store/trace_store.h"
 
 namespace headroom::perfetto {
@@ -58,8 +59,8 @@ class RowWriter {
   /// Takes in the lists of the first form of render stage events, which come before them.
   void AddSpecifications(std::string_view message);
 
-  /// Joins what is still open with ends that came too early in the file, and closes the rest at the
-  /// last stamp of its sequence.
+  /// Marks the steps, joins what is still open with ends that came too early in the file, and
+  /// closes the rest at the last stamp of its sequence.
   void CloseSlices(const std::vector<Sequence>& sequences);
   /// What an exported trace says of itself goes before what its events say.
   void SettleMetadata();
@@ -79,6 +80,8 @@ class RowWriter {
   /// Opens a slice again that was closed only so that slices of a track nest. False where there is
   /// none such.
   bool Reopen(const Event& event);
+  /// Gives a dispatch of rocprofv3 the plain name and the kind of its kernel.
+  void DescribeDispatch(std::uint32_t row);
   void End(const Event& event);
   void Instant(const Event& event);
   /// What a recording says of its job and machine, from the arguments at hand.
@@ -111,6 +114,7 @@ class RowWriter {
   TraceStore& store_;
   Tracks& tracks_;
   EventArgs args_;
+  NamedRanges ranges_;
   Specifications specifications_;
   std::optional<TraceMetadata> exported_;
   std::vector<CategoryRule> rules_;  ///< By string id; filled on demand.

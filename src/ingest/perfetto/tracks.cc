@@ -28,6 +28,15 @@ std::string_view UnitName(CounterUnit unit) {
   return {};
 }
 
+/// The id in a name as rocprofv3 gives it to tracks of threads, "THREAD 2 (4007)"; else nothing.
+std::string_view ThreadOfRocprof(std::string_view name) {
+  const std::size_t open = name.find(" (");
+  if (!name.starts_with("THREAD ") || !name.ends_with(')') || open == std::string_view::npos)
+    return {};
+  name = name.substr(open + 2, name.size() - open - 3);
+  return std::all_of(name.begin(), name.end(), IsDigit) ? name : std::string_view();
+}
+
 }  // namespace
 
 std::optional<std::int64_t> NumberBehind(std::string_view word, std::string_view name) {
@@ -246,6 +255,8 @@ ThreadId Tracks::ThreadOf(std::uint32_t number) {
                              store_.strings.Intern(fmt::format("GPU {}", *device)),
                              fmt::format("{}", *stream), track.name);
   }
+  if (const std::string_view tid = ThreadOfRocprof(name); !tid.empty())
+    return known = AddThread(pid, process_name, tid, StringId::None());
   return known = AddThread(pid, process_name, name.empty() ? fmt::format("{}", track.uuid) : name,
                            track.name);
 }
