@@ -37,6 +37,31 @@ std::string RemedyForNsight(ImportIssue issue) {
   }
 }
 
+/// Of a trace of rocprofv3.
+std::string RemedyForRocprof(ImportIssue issue) {
+  switch (issue) {
+    case ImportIssue::kNoGpu:
+      return "rocprofv3 --kernel-trace --memory-copy-trace";
+    case ImportIssue::kNoHost:
+    case ImportIssue::kOrphanTask:
+      return "rocprofv3 --hip-trace, from before the step";
+    case ImportIssue::kNoOperators:
+      return "torch.autograd.profiler.emit_nvtx() around the steps, and rocprofv3 --marker-trace";
+    case ImportIssue::kNoShapes:
+      return "emit_nvtx(record_shapes=True)";
+    case ImportIssue::kNoStacks:
+      return "PyTorch's profiler, with with_stack=True";
+    case ImportIssue::kNoSteps:
+      return "torch.cuda.nvtx.range_push(f\"step {i}\") and range_pop() around each iteration, in "
+             "C++ roctxRangePush() and roctxRangePop(), and rocprofv3 --marker-trace";
+    case ImportIssue::kLaunchWithoutTask:
+    case ImportIssue::kStepWithoutKernels:
+      return "synchronize before the recording ends";
+    default:
+      return std::string(DocOf(issue).remedy);
+  }
+}
+
 /// Of a profile of JAX or TensorFlow.
 std::string RemedyForXla(ImportIssue issue, std::string_view format) {
   switch (issue) {
@@ -108,6 +133,7 @@ std::string RemedyForPerfetto(ImportIssue issue) {
 std::string RemedyOf(ImportIssue issue, std::string_view format) {
   if (format == kPerfettoFormat) return RemedyForPerfetto(issue);
   if (format == kNsightFormat) return RemedyForNsight(issue);
+  if (format == kRocprofFormat) return RemedyForRocprof(issue);
   if (format == kMemorySnapshotFormat) return RemedyForMemorySnapshot(issue);
   if (IsOfXla(format)) return RemedyForXla(issue, format);
   return std::string(DocOf(issue).remedy);

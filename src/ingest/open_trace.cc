@@ -13,6 +13,7 @@
 #include "ingest/nsight/open_database.h"
 #include "ingest/perfetto/packet_stream.h"
 #include "ingest/perfetto/perfetto_reader.h"
+#include "ingest/rocprof/rocprof_reader.h"
 #include "ingest/xplane/plane_stream.h"
 #include "ingest/xplane/xplane_reader.h"
 
@@ -91,6 +92,12 @@ Result<std::unique_ptr<TraceStore>> OpenTrace(const std::string& path,
     read.max_string_bytes = options.max_event_bytes;
     read.progress = progress;
     status = memory_snapshot::Read(bytes, path, read, *store);
+  } else if (rocprof::LooksLikeTrace(bytes.head())) {
+    rocprof::ReadOptions read;
+    read.threads = options.threads;
+    read.max_event_bytes = options.max_event_bytes;
+    read.progress = progress;
+    status = rocprof::Read(bytes, path, read, *store);
   } else {
     kineto::ReadOptions read;
     read.threads = options.threads;

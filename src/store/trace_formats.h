@@ -7,6 +7,8 @@ namespace headroom {
 
 /// Nsight Systems, as the database that `nsys export --type sqlite` writes.
 inline constexpr std::string_view kNsightFormat = "nsight-systems-sqlite";
+/// ROCm's rocprofv3, as its JSON.
+inline constexpr std::string_view kRocprofFormat = "rocprofv3-json";
 /// PyTorch's caching allocator, as torch.cuda.memory._dump_snapshot() writes it.
 inline constexpr std::string_view kMemorySnapshotFormat = "pytorch-memory-snapshot";
 /// XLA's profiler, as its own files.

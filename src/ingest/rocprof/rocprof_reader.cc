@@ -1,0 +1,463 @@
+#include "ingest/rocprof/rocprof_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <new>
+#include <optional>
+#include <utility>
+
+#include "base/ascii.h"
+#include "ingest/rocprof/json_cursor.h"
+#include "ingest/rocprof/json_window.h"
+#include "ingest/rocprof/record.h"
+#include "ingest/rocprof/row_writer.h"
+#include "store/trace_formats.h"
+
+namespace headroom::rocprof {
+namespace {
+
+constexpr std::string_view kTop = "rocprofiler-sdk-tool";
+
+/// Where in the file reading is. Each has one parent, so that no stack is needed.
+enum class Level : std::uint8_t {
+  kTop,        ///< Between members of the file's object.
+  kProcesses,  ///< Between processes.
+  kProcess,    ///< Between members of a process.
+  kStrings,    ///< Between members of its "strings".
+  kRecords,    ///< Between its lists of records.
+  kList,       ///< Between records of a list.
+  kEnd,
+};
+
+/// Where reading can go on behind damage.
+struct Landing {
+  enum class Kind : std::uint8_t { kNone, kRecord, kList, kStrings, kMember, kProcess };
+  Kind kind = Kind::kNone;
+  std::size_t at = 0;  ///< Of its '{', or of the quote of its key.
+};
+
+/// Whether text[at], just behind a quote, begins with `key` and its closing quote, and then after
+/// white space `then` follows behind a colon.
+bool IsKey(std::string_view text, std::size_t at, std::string_view key, std::string_view then) {
+  if (!text.substr(at).starts_with(key)) return false;
+  at += key.size();
+  if (at >= text.size() || text[at] != '"') return false;
+  at = SkipSpace(text, at + 1);
+  if (at >= text.size() || text[at] != ':') return false;
+  at = SkipSpace(text, at + 1);
+  return at < text.size() && then.find(text[at]) != std::string_view::npos;
+}
+
+/// Longer than any key that is searched for, and the white space around it.
+constexpr std::size_t kStraddle = 256;
+
+/// Members of a process that lead to what is read, each with what its value begins with.
+struct Member {
+  std::string_view key;
+  std::string_view begins;
+};
+constexpr Member kMembers[] = {
+    {"agents", "["}, {"strings", "{"}, {"kernel_symbols", "["}, {"buffer_records", "{"}};
+/// The same below "strings", where lists have names that lists of records have, too.
+constexpr Member kStringsMembers[] = {{"buffer_records", "["}, {"marker_api", "["}};
+
+/// The first place from `from` on that looks like the start of something that is read: a process, a
+/// member of it or, as far as `level` allows, a list or a record. In valid JSON this text can only
+/// be structure: inside a text, its quotes would have to be escaped.
+Landing FindLanding(std::string_view text, std::size_t from, Level level) {
+  for (std::size_t at = text.find('"', from); at != std::string_view::npos;
+       at = text.find('"', at + 1)) {
+    if (at > 0 && text[at - 1] == '\\') continue;
+    if (IsKey(text, at + 1, "metadata", "{")) return {Landing::Kind::kProcess, at};
+    const auto is_one = [&](const Member& member) {
+      return IsKey(text, at + 1, member.key, member.begins);
+    };
+    if (std::any_of(std::begin(kMembers), std::end(kMembers), is_one))
+      return {Landing::Kind::kMember, at};
+    if (level == Level::kStrings) {
+      if (std::any_of(std::begin(kStringsMembers), std::end(kStringsMembers), is_one))
+        return {Landing::Kind::kStrings, at};
+      continue;
+    }
+    const std::size_t end = text.find('"', at + 1);
+    if (end == std::string_view::npos) break;
+    const std::string_view key = text.substr(at + 1, end - at - 1);
+    if (SectionOf(key) && IsKey(text, at + 1, key, "[")) return {Landing::Kind::kList, at};
+    if (level != Level::kList || key != "size" || !IsKey(text, at + 1, key, "0123456789")) continue;
+    // Records begin with their size and their kind; what is nested in them has a size, too.
+    const std::size_t comma = text.find(',', end);
+    const std::size_t next = comma == std::string_view::npos ? comma : SkipSpace(text, comma + 1);
+    if (next == std::string_view::npos || next >= text.size() || text[next] != '"' ||
+        !IsKey(text, next + 1, "kind", "0123456789")) {
+      continue;
+    }
+    const std::size_t brace = text.find_last_not_of(" \n\t\r", at - 1);
+    if (at > 0 && brace != std::string_view::npos && brace >= from && text[brace] == '{')
+      return {Landing::Kind::kRecord, brace};
+  }
+  return {};
+}
+
+class FileReading {
+ public:
+  FileReading(ByteSource& source, const ReadOptions& options, TraceStore& store)
+      : options_(options),
+        store_(store),
+        window_(source, std::max<std::size_t>(options.chunk_bytes, 1), options.progress),
+        rows_(store) {}
+
+  Status Run() {
+    SkipMark();
+    if (window_.Next() == '{') window_.Advance(1);
+    while (level_ != Level::kEnd) Step();
+    if (!window_.status().ok()) return window_.status();
+    EndProcess();
+    rows_.Finish();
+    for (const auto& [name, count] : unread_)
+      store_.log.Add(ImportIssue::kUnreadData, -1, fmt::format("{}: {} records", name, count),
+                     count);
+    return Status::Ok();
+  }
+  std::int64_t bytes() const { return window_.offset(); }
+
+ private:
+  void SkipMark() {
+    constexpr std::string_view kMark = "\xEF\xBB\xBF";
+    window_.Next();
+    while (window_.text().size() < kMark.size() && window_.Fill()) continue;
+    if (window_.text().starts_with(kMark)) window_.Advance(kMark.size());
+  }
+
+  void Step() {
+    const char next = window_.Next();
+    if (next == '\0') return AtEnd();
+    switch (level_) {
+      case Level::kTop:
+        if (next == '}') return Close();
+        return TopMember();
+      case Level::kProcesses:
+        if (next == ']') return Up(Level::kTop);
+        if (next != '{') return Damaged("a process");
+        return BeginProcess();
+      case Level::kProcess:
+        if (next == '}') {
+          EndProcess();
+          return Up(is_array_ ? Level::kProcesses : Level::kTop);
+        }
+        return ProcessMember();
+      case Level::kStrings:
+        return next == '}' ? Up(Level::kProcess) : StringsMember();
+      case Level::kRecords:
+        return next == '}' ? Up(Level::kProcess) : BeginList();
+      case Level::kList:
+        return next == ']' ? Up(Level::kRecords) : ReadRecord();
+      case Level::kEnd:
+        return;
+    }
+  }
+
+  void Up(Level level) {
+    window_.Advance(1);
+    level_ = level;
+  }
+
+  void Close() {
+    window_.Advance(1);
+    level_ = Level::kEnd;
+    if (window_.Next() == '\0') return;
+    const std::int64_t from = window_.offset();
+    do {
+      window_.Advance(window_.text().size());
+    } while (window_.Fill());
+    store_.log.Add(ImportIssue::kTrailingGarbage, from,
+                   fmt::format("{} bytes", window_.offset() - from));
+  }
+
+  void AtEnd() {
+    if (window_.status().ok()) {
+      const bool complete = level_ == Level::kTop && seen_top_;
+      store_.log.Add(complete ? ImportIssue::kUnclosed : ImportIssue::kTruncated, window_.offset());
+    }
+    level_ = Level::kEnd;
+  }
+
+  /// Takes `"key":` and stands before its value. False at damage, which is then dealt with.
+  bool TakeKey() {
+    constexpr std::size_t kLongestKey = 4096;
+    for (;;) {
+      const std::string_view text = window_.text();
+      const std::size_t end = text.starts_with('"') ? text.find('"', 1) : 0;
+      std::size_t at = end == std::string_view::npos ? end : SkipSpace(text, end + 1);
+      if (end != 0 && (at == std::string_view::npos || at == text.size())) {
+        if (text.size() < kLongestKey && window_.Fill()) continue;
+      } else if (end != 0 && text[at] == ':') {
+        key_ = text.substr(1, end - 1);
+        window_.Advance(at + 1);
+        window_.Next();
+        return true;
+      }
+      Damaged("a key");
+      return false;
+    }
+  }
+
+  void SkipValue() {
+    if (!window_.SkipValue()) AtEnd();
+  }
+
+  void TopMember() {
+    if (!TakeKey()) return;
+    if (key_ != kTop) return SkipValue();
+    seen_top_ = true;
+    const char next = window_.Next();
+    is_array_ = next == '[';
+    if (is_array_) return Up(Level::kProcesses);
+    if (next == '{') return BeginProcess();
+    SkipValue();
+  }
+
+  void BeginProcess() {
+    rows_.BeginProcess();
+    in_process_ = true;
+    Up(Level::kProcess);
+  }
+
+  void EndProcess() {
+    if (in_process_) rows_.EndProcess();
+    in_process_ = false;
+  }
+
+  void ProcessMember() {
+    if (!TakeKey()) return;
+    const char next = window_.Next();
+    if (key_ == "strings" && next == '{') return Up(Level::kStrings);
+    if (key_ == "buffer_records" && next == '{') return Up(Level::kRecords);
+    if (key_ == "metadata" && next == '{') {
+      if (const auto metadata = Element(ParseMetadata)) rows_.Add(*metadata);
+      return;
+    }
+    if (key_ == "agents") return ReadList([&] { return AddElement(ParseAgent); });
+    if (key_ == "kernel_symbols") return ReadList([&] { return AddElement(ParseKernelSymbol); });
+    if (key_ == "callback_records" && next == '{') return ReadCallbacks();
+    SkipValue();
+  }
+
+  void StringsMember() {
+    if (!TakeKey()) return;
+    if (key_ == "buffer_records") return ReadList([&] { return AddElement(ParseKindNames); });
+    if (key_ == "marker_api") {
+      return ReadList([&] {
+        const auto text = Element(ParseText);
+        if (text) rows_.AddMarkerText(text->first, text->second);
+        return text.has_value();
+      });
+    }
+    SkipValue();
+  }
+
+  /// Records of counters, of which only the number is told.
+  void ReadCallbacks() {
+    window_.Advance(1);
+    while (window_.Next() == '"') {
+      if (!TakeKey() || !CountList()) return;
+    }
+    if (window_.Next() != '}') return Damaged("a list of records");
+    window_.Advance(1);
+  }
+
+  /// Passes over the list of `key_` and counts its elements. False at damage, which is dealt with.
+  bool CountList() {
+    if (window_.Next() != '[') {
+      SkipValue();
+      return level_ != Level::kEnd;
+    }
+    window_.Advance(1);
+    std::int64_t count = 0;
+    for (; window_.Next() != ']'; ++count) {
+      if (window_.Next() == '}') {
+        Damaged("a list of records");
+        return false;
+      }
+      if (!window_.SkipValue()) {
+        AtEnd();
+        return false;
+      }
+    }
+    window_.Advance(1);
+    if (count > 0) unread_[key_.substr(0, kLongestName)] += count;
+    return true;
+  }
+
+  void BeginList() {
+    if (!TakeKey()) return;
+    section_ = SectionOf(key_);
+    if (!section_) {
+      CountList();
+      return;
+    }
+    if (window_.Next() != '[') return Damaged("a list of records");
+    Up(Level::kList);
+  }
+
+  void ReadRecord() {
+    const std::int64_t offset = window_.offset();
+    if (const std::optional<Record> record = Element(ParseRecord))
+      rows_.Add(*record, *section_, key_, offset);
+  }
+
+  /// Calls `read` before each element of the list at hand, until it fails or the list ends.
+  template <typename ReadElement>
+  void ReadList(ReadElement read) {
+    if (window_.Next() != '[') return Damaged(key_);
+    window_.Advance(1);
+    for (;;) {
+      const char next = window_.Next();
+      if (next == ']') return window_.Advance(1);
+      if (next == '\0') return AtEnd();
+      if (!read()) return;
+    }
+  }
+
+  template <typename Parse>
+  bool AddElement(Parse parse) {
+    const auto element = Element(parse);
+    if (element) rows_.Add(*element);
+    return element.has_value();
+  }
+
+  /// Parses the value at hand and passes it, or deals with its damage.
+  template <typename Parse>
+  auto Element(Parse parse) -> std::optional<decltype(parse(std::declval<JsonCursor&>()))> {
+    const auto limit = static_cast<std::size_t>(options_.max_event_bytes);
+    for (;;) {
+      JsonCursor cursor(window_.text());
+      auto value = parse(cursor);
+      if (cursor.fine()) {
+        window_.Advance(cursor.consumed());
+        return value;
+      }
+      const bool cut = cursor.state() == JsonCursor::State::kCut;
+      const bool oversized = cut && window_.text().size() > limit;
+      if (cut && !oversized && window_.Fill()) continue;
+      if (!window_.status().ok()) {
+        level_ = Level::kEnd;
+      } else if (oversized) {
+        store_.log.Add(ImportIssue::kOversizedEvent, window_.offset());
+        Resync();
+      } else {
+        Damaged(cut ? "it has no end" : "", cut);
+      }
+      return std::nullopt;
+    }
+  }
+
+  /// `at_end`: the file ended in what is damaged. Where nothing can be read behind its beginning
+  /// either, the file has been cut there, and that is all.
+  void Damaged(std::string detail, bool at_end = false) {
+    const bool of_records = level_ == Level::kList || level_ == Level::kRecords;
+    const std::int64_t offset = window_.offset();
+    const bool goes_on = Resync();
+    if (at_end && !goes_on) return;
+    store_.log.Add(of_records ? ImportIssue::kLostEvent : ImportIssue::kDamagedMetadata, offset,
+                   std::move(detail));
+  }
+
+  /// Goes on at the next place that can be told, behind the character at hand. False where there is
+  /// none, which is the end.
+  bool Resync() {
+    std::size_t from = 1;
+    for (;;) {
+      const std::string_view text = window_.text();
+      from = std::min(from, text.size());
+      const Landing landing = FindLanding(text, from, level_);
+      if (landing.kind != Landing::Kind::kNone) {
+        window_.Advance(landing.at);
+        Land(landing.kind);
+        return true;
+      }
+      // A place that is only begun at the end of what is read is found with the rest of it.
+      const std::size_t keep = std::min(text.size() - from, kStraddle);
+      window_.Advance(text.size() - keep);
+      from = 0;
+      if (!window_.Fill()) {
+        window_.Advance(window_.text().size());
+        AtEnd();
+        return false;
+      }
+    }
+  }
+
+  void Land(Landing::Kind kind) {
+    switch (kind) {
+      case Landing::Kind::kRecord:
+        return;  // Of the list at hand.
+      case Landing::Kind::kList:
+      case Landing::Kind::kStrings:
+      case Landing::Kind::kMember:
+        if (!in_process_) rows_.BeginProcess();
+        in_process_ = true;
+        level_ = kind == Landing::Kind::kList      ? Level::kRecords
+                 : kind == Landing::Kind::kStrings ? Level::kStrings
+                                                   : Level::kProcess;
+        return;
+      case Landing::Kind::kProcess:
+        EndProcess();
+        rows_.BeginProcess();
+        in_process_ = true;
+        level_ = Level::kProcess;
+        return;
+      case Landing::Kind::kNone:
+        return;
+    }
+  }
+
+  static constexpr std::size_t kLongestName = 60;
+
+  const ReadOptions& options_;
+  TraceStore& store_;
+  JsonWindow window_;
+  RowWriter rows_;
+  Level level_ = Level::kTop;
+  bool seen_top_ = false;
+  bool is_array_ = false;
+  bool in_process_ = false;
+  std::string key_;  ///< The last that was taken; in a list, its name.
+  std::optional<Section> section_;
+  std::map<std::string, std::int64_t> unread_;  ///< Records by list.
+};
+
+}  // namespace
+
+bool LooksLikeTrace(std::string_view head) {
+  if (head.starts_with("\xEF\xBB\xBF")) head.remove_prefix(3);
+  const std::size_t brace = SkipSpace(head, 0);
+  if (brace >= head.size() || head[brace] != '{') return false;
+  const std::size_t quote = SkipSpace(head, brace + 1);
+  return quote < head.size() && head[quote] == '"' && IsKey(head, quote + 1, kTop, "[{");
+}
+
+Status Read(ByteSource& source, const std::string& path, const ReadOptions& options,
+            TraceStore& store) try {
+  {
+    FileReading reading(source, options, store);
+    if (Status status = reading.Run(); !status.ok()) return status;
+    if (!source.damage().empty()) {
+      store.log.Add(ImportIssue::kCutCompression, reading.bytes(), std::string(source.damage()));
+    } else if (source.has_trailing_bytes()) {
+      store.log.Add(ImportIssue::kCutCompression, reading.bytes(),
+                    "bytes after the compressed stream are not readable");
+    }
+  }
+  store.metadata.format = kRocprofFormat;
+  store.metadata.file_bytes = std::max(source.file_bytes(), source.file_bytes_read());
+  store.Freeze(options.threads);
+  return Status::Ok();
+} catch (const std::bad_alloc&) {
+  return Status::Internal(
+      path + ": out of memory while reading; the trace needs about 120 bytes an event");
+}
+
+}  // namespace headroom::rocprof

@@ -1,0 +1,472 @@
+#include "ingest/rocprof/row_writer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "ingest/category.h"
+#include "ingest/rocm_kernels.h"
+
+namespace headroom::rocprof {
+namespace {
+
+struct SectionName {
+  std::string_view name;
+  Section section;
+};
+
+constexpr SectionName kSections[] = {
+    {"kernel_dispatch", Section::kKernels},
+    {"kernel_dispatches", Section::kKernels},  // Before ROCm 6.2.
+    {"memory_copy", Section::kCopies},
+    {"memory_copies", Section::kCopies},  // Before ROCm 6.2.
+    {"hip_api", Section::kHipCalls},
+    {"hsa_api", Section::kHsaCalls},
+    {"marker_api", Section::kMarkers},
+    {"rccl_api", Section::kCommunication},
+    {"memory_allocation", Section::kAllocations},
+    {"scratch_memory", Section::kScratch},
+    {"rocdecode_api", Section::kOtherCalls},
+    {"rocjpeg_api", Section::kOtherCalls},
+    {"hipfile_api", Section::kOtherCalls},
+    {"rocshmem_api", Section::kOtherCalls},
+};
+
+/// What is worth recording, and the flag of rocprofv3 that brings it.
+struct Collectable {
+  Section section;
+  std::string_view what;
+  std::string_view flag;
+};
+constexpr Collectable kCollectable[] = {
+    {Section::kKernels, "kernels", "--kernel-trace"},
+    {Section::kHipCalls, "HIP calls", "--hip-trace"},
+    {Section::kCopies, "copies", "--memory-copy-trace"},
+    {Section::kMarkers, "ranges", "--marker-trace"},
+};
+
+/// Stamps beyond this are damage: an end, start + duration, must not overflow either.
+constexpr std::uint64_t kFurthest = std::numeric_limits<std::int64_t>::max() / 4;
+
+/// A type of device as PyTorch numbers them.
+constexpr std::int32_t kHip = 6;
+
+constexpr std::uint64_t kMostKinds = 4096;
+
+std::int32_t Fit(std::uint64_t value) {
+  return value <= std::numeric_limits<std::int32_t>::max() ? static_cast<std::int32_t>(value)
+                                                           : kUnknown32;
+}
+
+std::int64_t Fit64(std::uint64_t value) {
+  return value <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())
+             ? static_cast<std::int64_t>(value)
+             : kUnknown;
+}
+
+}  // namespace
+
+std::optional<Section> SectionOf(std::string_view name) {
+  for (const SectionName& known : kSections) {
+    if (known.name == name) return known.section;
+  }
+  return std::nullopt;
+}
+
+void RowWriter::BeginProcess() {
+  process_ = ProcessId(AppendUnknown(store_.processes));
+  store_.processes.pid.MutablePending(process_.index()) =
+      store_.strings.Intern(fmt::format("process {}", ++process_number_));
+  agents_.clear();
+  symbols_.clear();
+  operations_.clear();
+  marker_texts_.clear();
+  threads_.clear();
+  tracks_.clear();
+  streams_.clear();
+  last_tid_ = kAbsent;
+  last_thread_ = {};
+  last_stream_ = {};
+}
+
+void RowWriter::EndProcess() {
+  for (const Unnamed& row : unnamed_) {
+    if (Name(row)) continue;
+    store_.log.Add(ImportIssue::kMissingName, row.offset);
+    const bool on_gpu = row.section == Section::kKernels || row.section == Section::kCopies;
+    auto& name = on_gpu ? store_.gpu_tasks.name : store_.host_events.name;
+    name.MutablePending(row.row) = store_.strings.Intern(
+        row.section == Section::kKernels ? fmt::format("(kernel {})", row.kernel)
+        : on_gpu                         ? std::string("(copy)")
+                                         : std::string("(unnamed call)"));
+  }
+  unnamed_.clear();
+  SumUpMemory();
+}
+
+void RowWriter::Add(const Metadata& metadata) {
+  if (metadata.pid != kAbsent) {
+    store_.processes.pid.MutablePending(process_.index()) =
+        store_.strings.Intern(std::to_string(metadata.pid));
+  }
+  if (!metadata.program.empty()) {
+    store_.processes.name.MutablePending(process_.index()) =
+        store_.strings.Intern(metadata.program);
+  }
+}
+
+void RowWriter::Add(const Agent& agent) {
+  if (agent.id != kAbsent) agents_[agent.id] = agent;
+}
+
+void RowWriter::Add(const KernelSymbol& symbol) {
+  if (symbol.id == kAbsent || symbol.name.empty()) return;
+  const std::uint64_t registers =
+      symbol.vector_registers == kAbsent
+          ? kAbsent
+          : symbol.vector_registers + (symbol.accumulators == kAbsent ? 0 : symbol.accumulators);
+  symbols_[symbol.id] = {store_.strings.Intern(WithoutDescriptor(symbol.name)), Fit(registers)};
+}
+
+void RowWriter::Add(const KindNames& names) {
+  if (operations_.size() >= kMostKinds) return;
+  std::vector<StringId>& ids = operations_.emplace_back();
+  ids.reserve(names.operations.size());
+  for (const std::string& name : names.operations) ids.push_back(store_.strings.Intern(name));
+}
+
+void RowWriter::AddMarkerText(std::uint64_t correlation, std::string_view text) {
+  if (correlation != kAbsent) marker_texts_[correlation] = store_.strings.Intern(text);
+}
+
+StringId RowWriter::OperationOf(std::uint64_t kind, std::uint64_t operation) const {
+  if (kind >= operations_.size() || operation >= operations_[kind].size()) return {};
+  return operations_[kind][operation];
+}
+
+ThreadId RowWriter::ThreadOf(std::uint64_t tid) {
+  if (last_thread_.valid() && tid == last_tid_) return last_thread_;
+  const auto [it, is_new] = threads_.try_emplace(tid, ThreadId(store_.threads.rows()));
+  if (is_new) {
+    const std::size_t row = AppendUnknown(store_.threads);
+    store_.threads.process.MutablePending(row) = process_;
+    store_.threads.tid.MutablePending(row) =
+        store_.strings.Intern(tid == kAbsent ? std::string("unknown") : std::to_string(tid));
+  }
+  last_tid_ = tid;
+  return last_thread_ = it->second;
+}
+
+ThreadId RowWriter::TrackOf(std::string_view name) {
+  const auto known = tracks_.find(name);
+  if (known != tracks_.end()) return known->second;
+  const ThreadId thread(store_.threads.rows());
+  const std::size_t row = AppendUnknown(store_.threads);
+  store_.threads.process.MutablePending(row) = process_;
+  store_.threads.tid.MutablePending(row) = store_.strings.Intern(name);
+  tracks_.emplace(name, thread);
+  return thread;
+}
+
+bool RowWriter::IsGpu(std::uint64_t agent) const {
+  const auto known = agents_.find(agent);
+  return known != agents_.end() && known->second.type == Agent::kGpu;
+}
+
+DeviceId RowWriter::DeviceOf(std::uint64_t agent) {
+  const auto known = agents_.find(agent);
+  const bool has_number = known != agents_.end() && known->second.number <= kFurthest;
+  const std::int64_t number = has_number ? static_cast<std::int64_t>(known->second.number) : -1;
+  const auto [it, is_new] = devices_.try_emplace(number, DeviceId(store_.devices.rows()));
+  if (!is_new) return it->second;
+  const std::size_t row = AppendUnknown(store_.devices);
+  auto& rows = store_.devices;
+  rows.ordinal.MutablePending(row) = number;
+  if (known == agents_.end()) return it->second;
+  const Agent& properties = known->second;
+  const std::string& name = properties.product.empty() ? properties.name : properties.product;
+  if (!name.empty()) rows.name.MutablePending(row) = store_.strings.Intern(name);
+  if (properties.memory_bytes > 0)
+    rows.memory_bytes.MutablePending(row) = Fit64(properties.memory_bytes);
+  if (properties.compute_units > 0)
+    rows.sm_count.MutablePending(row) = Fit(properties.compute_units);
+  // As PyTorch has it: 9 and 4 of gfx942, which is written 90402.
+  constexpr std::uint64_t kLargestArchitecture = 999'999;
+  if (properties.architecture > 0 && properties.architecture <= kLargestArchitecture) {
+    rows.compute_major.MutablePending(row) = Fit(properties.architecture / 10'000);
+    rows.compute_minor.MutablePending(row) = Fit(properties.architecture / 100 % 100);
+  }
+  return it->second;
+}
+
+StreamId RowWriter::StreamOf(std::uint64_t agent, std::uint64_t number) {
+  const Stream key = {agent, number};
+  if (last_stream_.valid() && key == last_stream_key_) return last_stream_;
+  const auto [it, is_new] = streams_.try_emplace(key, StreamId(store_.streams.rows()));
+  if (is_new) {
+    const DeviceId device = DeviceOf(agent);
+    const std::size_t row = AppendUnknown(store_.streams);
+    store_.streams.device.MutablePending(row) = device;
+    store_.streams.number.MutablePending(row) =
+        number <= kFurthest ? static_cast<std::int64_t>(number) : -1;
+  }
+  last_stream_key_ = key;
+  return last_stream_ = it->second;
+}
+
+void RowWriter::Add(const Record& record, Section section, std::string_view category,
+                    std::int64_t offset) {
+  ++store_.metadata.events;
+  ++counts_[static_cast<std::size_t>(section)];
+  if (record.start == 0 || record.start > kFurthest) {
+    store_.log.Add(ImportIssue::kBadTime, offset,
+                   record.start == kAbsent ? "missing" : "out of range");
+    return;
+  }
+  const TimeNs start(static_cast<std::int64_t>(record.start));
+  DurationNs duration(0);
+  if (record.end == kAbsent) {
+    store_.log.Add(ImportIssue::kMissingDuration, offset);
+  } else if (record.end < record.start) {
+    store_.log.Add(ImportIssue::kNegativeDuration, offset);
+  } else if (record.end > kFurthest) {
+    store_.log.Add(ImportIssue::kBadDuration, offset);
+  } else {
+    duration = DurationNs(static_cast<std::int64_t>(record.end - record.start));
+  }
+  switch (section) {
+    case Section::kKernels:
+    case Section::kCopies:
+      return AddTask(record, section, start, duration, offset);
+    case Section::kMarkers:
+      return AddMarker(record, start, duration, offset);
+    case Section::kAllocations:
+      return AddAllocation(record, start + duration, offset);
+    case Section::kHipCalls:
+    case Section::kHsaCalls:
+    case Section::kCommunication:
+    case Section::kScratch:
+    case Section::kOtherCalls:
+    case Section::kCount:
+      return AddCall(record, section, category, start, duration, offset);
+  }
+}
+
+void RowWriter::AddTask(const Record& record, Section section, TimeNs start, DurationNs duration,
+                        std::int64_t offset) {
+  auto& rows = store_.gpu_tasks;
+  const bool is_kernel = section == Section::kKernels;
+  // Of a copy, the GPU that takes part; between two, the one that it goes to.
+  const std::uint64_t agent = is_kernel                   ? record.agent
+                              : IsGpu(record.destination) ? record.destination
+                              : IsGpu(record.source)      ? record.source
+                                                          : record.destination;
+  const std::uint64_t number = record.stream != kAbsent ? record.stream
+                               : is_kernel              ? record.queue
+                                                        : kAbsent;
+  const StreamId stream = StreamOf(agent, number);
+  const std::size_t row = AppendUnknown(rows);
+  rows.start.MutablePending(row) = start;
+  rows.duration.MutablePending(row) = duration;
+  rows.stream.MutablePending(row) = stream;
+  rows.kind.MutablePending(row) = is_kernel ? GpuTaskKind::kKernel : GpuTaskKind::kMemcpy;
+  rows.copy.MutablePending(row) = is_kernel ? CopyKind::kNotACopy : CopyKind::kOther;
+  if (record.correlation != 0) rows.correlation.MutablePending(row) = Fit64(record.correlation);
+  if (is_kernel) {
+    std::int32_t* const blocks[] = {&rows.grid_x.MutablePending(row),
+                                    &rows.grid_y.MutablePending(row),
+                                    &rows.grid_z.MutablePending(row)};
+    std::int32_t* const threads[] = {&rows.block_x.MutablePending(row),
+                                     &rows.block_y.MutablePending(row),
+                                     &rows.block_z.MutablePending(row)};
+    for (std::size_t axis = 0; axis < record.grid.size(); ++axis) {
+      const std::uint64_t all = record.grid[axis], of_block = record.workgroup[axis];
+      if (all == kAbsent || of_block == kAbsent || of_block == 0) continue;
+      *threads[axis] = Fit(of_block);
+      *blocks[axis] = Fit(all / of_block + (all % of_block != 0 ? 1 : 0));
+    }
+    rows.shared_memory.MutablePending(row) = Fit(record.group_bytes);
+    args_.clear();
+    if (record.stream != kAbsent && record.queue != kAbsent)
+      args_ = fmt::format("\"queue\": {}", record.queue);
+    if (record.private_bytes != kAbsent && record.private_bytes > 0) {
+      args_ += fmt::format("{}\"private_segment_size\": {}", args_.empty() ? "" : ", ",
+                           record.private_bytes);
+    }
+    if (!args_.empty()) rows.args.MutablePending(row) = store_.strings.Intern(args_);
+  } else {
+    rows.bytes.MutablePending(row) = Fit64(record.bytes);
+  }
+  const Unnamed unnamed = {section,
+                           static_cast<std::uint32_t>(row),
+                           record.kind,
+                           record.operation,
+                           record.correlation,
+                           record.kernel,
+                           offset};
+  if (!Name(unnamed)) unnamed_.push_back(unnamed);
+}
+
+std::size_t RowWriter::AppendHostEvent(TimeNs start, DurationNs duration, StringId category,
+                                       ThreadId thread, HostEventKind kind) {
+  auto& rows = store_.host_events;
+  const std::size_t row = AppendUnknown(rows);
+  rows.start.MutablePending(row) = start;
+  rows.duration.MutablePending(row) = duration;
+  rows.category.MutablePending(row) = category;
+  rows.thread.MutablePending(row) = thread;
+  rows.kind.MutablePending(row) = kind;
+  return row;
+}
+
+void RowWriter::AddCall(const Record& record, Section section, std::string_view category,
+                        TimeNs start, DurationNs duration, std::int64_t offset) {
+  // The runtime makes room for scratch memory beside the call at hand.
+  const ThreadId thread =
+      section == Section::kScratch ? TrackOf("scratch memory") : ThreadOf(record.thread);
+  const std::size_t row = AppendHostEvent(start, duration, store_.strings.Intern(category), thread,
+                                          HostKindOf(RuleOfCategory(category)));
+  if (record.correlation != kAbsent && record.correlation != 0 && section != Section::kScratch)
+    store_.host_events.correlation.MutablePending(row) = Fit64(record.correlation);
+  const Unnamed unnamed = {section,
+                           static_cast<std::uint32_t>(row),
+                           record.kind,
+                           record.operation,
+                           record.correlation,
+                           kAbsent,
+                           offset};
+  if (!Name(unnamed)) unnamed_.push_back(unnamed);
+}
+
+void RowWriter::AddMarker(const Record& record, TimeNs start, DurationNs duration,
+                          std::int64_t offset) {
+  const StringId category = store_.strings.Intern("marker_api");
+  const std::string_view operation = store_.Text(OperationOf(record.kind, record.operation));
+  if (operation.starts_with("roctxMark")) {
+    const auto text = marker_texts_.find(record.correlation);
+    auto& rows = store_.instants;
+    const std::size_t row = AppendUnknown(rows);
+    rows.time.MutablePending(row) = start;
+    rows.category.MutablePending(row) = category;
+    rows.thread.MutablePending(row) = ThreadOf(record.thread);
+    rows.name.MutablePending(row) =
+        text != marker_texts_.end() ? text->second : store_.strings.Intern("(unnamed mark)");
+    return;
+  }
+  // Ranges that begin and end on any thread do not nest, so they have a track of their own.
+  const ThreadId thread = operation.starts_with("roctxRangeSt") ? TrackOf("ROCTx start-stop ranges")
+                                                                : ThreadOf(record.thread);
+  const std::size_t row =
+      AppendHostEvent(start, duration, category, thread, HostEventKind::kAnnotation);
+  const Unnamed unnamed = {Section::kMarkers,
+                           static_cast<std::uint32_t>(row),
+                           record.kind,
+                           record.operation,
+                           record.correlation,
+                           kAbsent,
+                           offset};
+  if (!Name(unnamed)) unnamed_.push_back(unnamed);
+}
+
+void RowWriter::AddAllocation(const Record& record, TimeNs time, std::int64_t offset) {
+  const std::string_view operation = store_.Text(OperationOf(record.kind, record.operation));
+  const bool is_free = operation.find("FREE") != std::string_view::npos;
+  const std::int64_t bytes = Fit64(record.bytes);
+  if (!is_free && (bytes < 0 || record.bytes > kFurthest)) {
+    store_.log.Add(ImportIssue::kMissingName, offset, "an allocation without a size");
+    return;
+  }
+  allocations_.push_back({time, static_cast<std::int64_t>(record.address), is_free ? 0 : bytes,
+                          record.agent, ThreadOf(record.thread), is_free});
+}
+
+bool RowWriter::Name(const Unnamed& row) {
+  switch (row.section) {
+    case Section::kKernels: {
+      const auto symbol = symbols_.find(row.kernel);
+      if (symbol == symbols_.end()) return false;
+      store_.gpu_tasks.name.MutablePending(row.row) = symbol->second.name;
+      store_.gpu_tasks.registers.MutablePending(row.row) = symbol->second.registers;
+      const GpuTaskKind kind = KindOfRocmKernel(store_.Text(symbol->second.name));
+      store_.gpu_tasks.kind.MutablePending(row.row) = kind;
+      if (kind == GpuTaskKind::kMemcpy)
+        store_.gpu_tasks.copy.MutablePending(row.row) = CopyKind::kOther;
+      return true;
+    }
+    case Section::kCopies: {
+      const StringId name = OperationOf(row.kind, row.operation);
+      if (!name.valid()) return false;
+      store_.gpu_tasks.name.MutablePending(row.row) = name;
+      store_.gpu_tasks.copy.MutablePending(row.row) = CopyKindOf(store_.Text(name));
+      return true;
+    }
+    case Section::kMarkers: {
+      const StringId operation = OperationOf(row.kind, row.operation);
+      const auto text = marker_texts_.find(row.correlation);
+      // Calls of ROCTx that draw no range have no text, or that of nobody.
+      const bool has_text = text != marker_texts_.end() &&
+                            store_.Text(operation) != std::string_view("roctxGetThreadId");
+      if (!has_text && !operation.valid()) return false;
+      ranges_.Describe(store_, row.row, store_.Text(has_text ? text->second : operation));
+      return true;
+    }
+    default: {
+      const StringId name = OperationOf(row.kind, row.operation);
+      if (!name.valid()) return false;
+      store_.host_events.name.MutablePending(row.row) = name;
+      return true;
+    }
+  }
+}
+
+void RowWriter::SumUpMemory() {
+  std::stable_sort(allocations_.begin(), allocations_.end(),
+                   [](const Allocation& a, const Allocation& b) { return a.time < b.time; });
+  std::map<std::int64_t, Allocation> live;       // By address: a free says nothing else.
+  std::map<std::uint64_t, std::int64_t> totals;  // By agent.
+  for (Allocation& record : allocations_) {
+    if (record.is_free) {
+      const auto allocated = live.find(record.address);
+      if (allocated == live.end()) continue;  // From before the recording, or the host's.
+      record.agent = allocated->second.agent;
+      record.bytes = -allocated->second.bytes;
+      live.erase(allocated);
+    } else if (IsGpu(record.agent)) {
+      live[record.address] = record;
+    } else {
+      continue;
+    }
+    std::int64_t& total = totals[record.agent];
+    total = std::clamp<std::int64_t>(total + record.bytes, 0, kFurthest);
+    const DeviceId device = DeviceOf(record.agent);
+    auto& rows = store_.memory_events;
+    const std::size_t row = AppendUnknown(rows);
+    rows.time.MutablePending(row) = record.time;
+    rows.thread.MutablePending(row) = record.thread;
+    rows.address.MutablePending(row) = record.address;
+    rows.bytes.MutablePending(row) = record.bytes;
+    rows.total_reserved_bytes.MutablePending(row) = total;
+    rows.device_type.MutablePending(row) = kHip;
+    rows.device.MutablePending(row) =
+        Fit(static_cast<std::uint64_t>(store_.devices.ordinal.Pending(device.index())));
+  }
+  allocations_.clear();
+}
+
+void RowWriter::TellMissing() {
+  std::string kinds;
+  for (const Collectable& kind : kCollectable) {
+    if (counts_[static_cast<std::size_t>(kind.section)] > 0) continue;
+    kinds += fmt::format("{}{} ({})", kinds.empty() ? "" : ", ", kind.what, kind.flag);
+  }
+  if (!kinds.empty())
+    store_.log.Add(ImportIssue::kNotCollected, -1, "rocprofv3 brings them: " + kinds);
+}
+
+void RowWriter::Finish() {
+  ranges_.Mark(store_);
+  TellMissing();
+}
+
+}  // namespace headroom::rocprof
