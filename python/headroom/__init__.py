@@ -9,6 +9,7 @@
 
     graph.whatif("amp:dtype=bf16")                          # a scenario of `headroom whatif`, as a dict
     headroom.report("trace.json.gz")["bottleneck"]          # `headroom report --json`, as a dict
+    headroom.load("trace.json.gz").tables.gpu_tasks         # the tables of `headroom query` as numpy columns
 
     with headroom.scope("FORWARD"):                         # times a region, here and in `headroom record`
         ...
@@ -34,23 +35,28 @@ if TYPE_CHECKING:
     from headroom._summary import log_summary, summary
     from headroom._timer import (__version__, Drops, Scope, Stats, begin, counter, drops, enable, enabled, end, gradient, keys, mark, recorded, scope,
                                  stats, step)
+    from headroom.arrays import NullableArray, TextColumn
     from headroom.columns import Edges, Gradients, Task, Tasks
     from headroom.graph import Channel, CriticalPath, Graph, Replay, Selection
+    from headroom.query_result import QueryResult
+    from headroom.tables import Table, Tables
     from headroom.timer import CPUGPUTimer, Timer, TimeStats, TimeType
     from headroom.trace import Path, Trace
 
-__all__ = ["CPUGPUTimer", "Channel", "CriticalPath", "DoesNotApply", "Drops", "Edges", "Gradients", "Graph", "Replay", "Scope",
-           "Selection", "Stats", "Task", "Tasks", "TimeStats", "TimeType", "Timer", "Trace", "TraceError", "begin", "counter", "drops",
-           "enable", "enabled", "end", "gradient", "keys", "load", "log_summary", "mark", "recorded", "report", "scope", "stats", "step", "summary",
-           "whatif"]
+__all__ = ["CPUGPUTimer", "Channel", "CriticalPath", "DoesNotApply", "Drops", "Edges", "Gradients", "Graph", "NullableArray", "QueryResult",
+           "Replay", "Scope", "Selection", "Stats", "Table", "Tables", "Task", "Tasks", "TextColumn", "TimeStats", "TimeType", "Timer", "Trace", "TraceError", "begin", "counter", "drops",
+           "enable", "enabled", "end", "gradient", "keys", "load", "log_summary", "mark", "recorded", "report", "scope", "stats", "step", "summary", "whatif"]
 
 _MODULES = {
     "_engine": ("DoesNotApply", "TraceError"),
     "_summary": ("log_summary", "summary"),
     "_timer": ("__version__", "Drops", "Scope", "Stats", "begin", "counter", "drops", "enable", "enabled", "end", "gradient", "keys", "mark", "recorded",
                "scope", "stats", "step"),
+    "arrays": ("NullableArray", "TextColumn"),
     "columns": ("Edges", "Gradients", "Task", "Tasks"),
     "graph": ("Channel", "CriticalPath", "Graph", "Replay", "Selection"),
+    "query_result": ("QueryResult",),
+    "tables": ("Table", "Tables"),
     "timer": ("CPUGPUTimer", "TimeStats", "TimeType", "Timer"),
     "trace": ("Path", "Trace"),
 }
@@ -79,7 +85,7 @@ def __dir__() -> list[str]:
 
 
 def load(path: Path) -> Trace:
-    """Reads a trace (.json, .json.gz or .json.zst) once, for several questions: `.report()`, `.whatif()`, `.Graph()`."""
+    """Reads a trace (.json, .json.gz or .json.zst) once, for several questions: `.report()`, `.whatif()`, `.Graph()`, `.tables`, `.query()`."""
     from headroom.trace import Trace
 
     return Trace(path)

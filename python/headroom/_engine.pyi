@@ -1,11 +1,16 @@
 """What src/module.cc gives to this package. Private: use `headroom`."""
 
-from typing import Optional, Sequence, Tuple
+from typing import Any, List, Optional, Sequence, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 __version__: str
+
+ColumnSchema = Tuple[str, str, str, bool, str, List[str], str]
+"""(name, kind, unit, nullable, refers, words by code, sentence)."""
+TableSchema = Tuple[str, str, bool, Optional[int], List[ColumnSchema]]
+"""(name, sentence, computed, rows, columns); rows is None where the table is computed."""
 
 class TraceError(Exception):
     """A file cannot be read or is no trace."""
@@ -19,6 +24,21 @@ class Trace:
     def path(self) -> str: ...
     def report_json(self, steps: Optional[Tuple[int, int]], step_marker: str, rank: Optional[int],
                     measured_step_ms: Optional[float], calibration: str, local_state: bool) -> str: ...
+    def table_schemas(self) -> List[TableSchema]: ...
+    def table_rows(self, table: int) -> int: ...
+    def table_column(self, table: int, column: int) -> NDArray[Any]: ...
+    @property
+    def texts(self) -> int: ...
+    def texts_of(self, ids: NDArray[np.uint32]) -> List[str]: ...
+    def id_of_text(self, text: bytes) -> Optional[int]: ...
+    def query(self, sql: str, timeout_s: float, memory_mb: int) -> QueryRows: ...
+
+class QueryRows:
+    @property
+    def names(self) -> List[str]: ...
+    @property
+    def rows(self) -> int: ...
+    def column(self, column: int) -> Tuple[NDArray[Any], Optional[NDArray[np.bool_]]]: ...
 
 class Recording:
     def __init__(self, trace: Trace, steps: Optional[Tuple[int, int]], step_marker: str, measured_step_ms: Optional[float],

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Iterable, Union
 
 from headroom import _engine
 
 if TYPE_CHECKING:
+    from headroom._table_columns import Tables as TablesOfTrace
     from headroom.graph import Graph as GraphType
+    from headroom.query_result import QueryResult
 
 Path = Union[str, "os.PathLike[str]"]
 
@@ -35,6 +38,23 @@ class Trace:
     def whatif(self, scenarios: Iterable[str] = (), **options: Any) -> dict[str, Any]:
         """As headroom.whatif()."""
         return json.loads(record(self, **options).whatif_json(names_of(scenarios)))
+
+    @cached_property
+    def tables(self) -> TablesOfTrace:
+        """The tables of `headroom query` as numpy columns, without copies: `trace.tables.gpu_tasks.start_ns`."""
+        from headroom.tables import Tables
+
+        return Tables(self._engine)  # type: ignore[return-value]
+
+    def query(self, sql: str, *, timeout_s: float = 60, memory_mb: int = 2048) -> QueryResult:
+        """The rows of one statement of SQL on these tables and the views of docs/tables.md.
+
+        timeout_s, memory_mb: what it may take at most, 0 any; RuntimeError beyond. ValueError, with the place: it is no SQL, or
+        names what is not there. Runs without the GIL; Ctrl-C ends it.
+        """
+        from headroom.query_result import QueryResult
+
+        return QueryResult(self._engine.query(sql, timeout_s, memory_mb))
 
     def Graph(self, **options: Any) -> GraphType:  # noqa: N802, as headroom.Graph
         """The job of this trace, ready for edits; options as of headroom.Graph."""

@@ -20,6 +20,7 @@
 #include "recording.h"
 #include "replay.h"
 #include "select.h"
+#include "tables.h"
 
 namespace py = pybind11;
 
@@ -101,7 +102,26 @@ void BindTrace(py::module_& module) {
             return WithoutGil([&] { return trace.ReportJson(options); });
           },
           py::arg("steps"), py::arg("step_marker"), py::arg("rank"), py::arg("measured_step_ms"),
-          py::arg("calibration"), py::arg("local_state"));
+          py::arg("calibration"), py::arg("local_state"))
+      .def("table_schemas", &TableSchemas)
+      .def("table_rows", &TableRows, py::arg("table"))
+      .def("table_column", &TableColumnView, py::arg("table"), py::arg("column"))
+      .def_property_readonly("texts",
+                             [](const Trace& trace) { return trace.store().strings.size(); })
+      .def("texts_of", &TextsOf, py::arg("ids"))
+      .def(
+          "id_of_text",
+          [](const Trace& trace, const py::bytes& text) -> std::optional<std::uint32_t> {
+            const StringId id = trace.store().strings.Find(std::string_view(text));
+            return id.valid() ? std::optional(id.index()) : std::nullopt;
+          },
+          py::arg("text"))
+      .def("query", &RunQuery, py::arg("sql"), py::arg("timeout_s"), py::arg("memory_mb"));
+
+  py::class_<QueryRows, std::shared_ptr<QueryRows>>(module, "QueryRows")
+      .def_property_readonly("names", &QueryRows::names)
+      .def_property_readonly("rows", &QueryRows::rows)
+      .def("column", &QueryRows::Column, py::arg("column"));
 
   py::class_<Recording, std::shared_ptr<Recording>>(module, "Recording")
       .def(py::init([](std::shared_ptr<Trace> trace, const Range& steps, std::string step_marker,

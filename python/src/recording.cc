@@ -39,6 +39,11 @@ Trace::Trace(std::string path)
   store_ = ValueOrThrow(OpenTrace(path_, open));
 }
 
+QueryTables& Trace::tables() const {
+  std::call_once(tables_made_, [this] { tables_ = std::make_unique<QueryTables>(*store_); });
+  return *tables_;
+}
+
 std::string Trace::ReportJson(const JobOptions& options) const {
   TraceReport report =
       ValueOrThrow(Analyze(*store_, *knowledge_, AnalysisOf(*this, options.steps)));

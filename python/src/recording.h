@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analysis/knowledge.h"
+#include "query/table_module.h"
 #include "store/trace_store.h"
 #include "whatif/calibrated_job.h"
 #include "whatif/forecast.h"
@@ -39,6 +40,8 @@ class Trace {
   const std::string& path() const { return path_; }
   const TraceStore& store() const { return *store_; }
   const Knowledge& knowledge() const { return *knowledge_; }
+  /// What SQL and Python's tables share. Made at first use, without a need of the GIL.
+  QueryTables& tables() const;
   /// The object of `headroom report --json`.
   std::string ReportJson(const JobOptions& options) const;
 
@@ -46,6 +49,8 @@ class Trace {
   std::string path_;
   std::unique_ptr<Knowledge> knowledge_;
   std::unique_ptr<TraceStore> store_;
+  mutable std::once_flag tables_made_;
+  mutable std::unique_ptr<QueryTables> tables_;
 };
 
 /// In columns of step numbers: in no step.

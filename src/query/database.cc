@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <mutex>
 #include <utility>
 
 #include "base/text.h"
@@ -49,16 +50,28 @@ class Statement {
   sqlite3_stmt* statement_;
 };
 
-/// Bounds what SQLite may allocate, while it lives. The bound is that of the process: statements of
-/// several threads share it.
+/// Bounds what SQLite may allocate, while it lives. SQLite has one bound for the process: that of
+/// several threads' statements is the widest of theirs.
 class MemoryBound {
  public:
-  explicit MemoryBound(std::int64_t bytes) {
-    if (bytes > 0) sqlite3_hard_heap_limit64(sqlite3_memory_used() + bytes);
+  explicit MemoryBound(std::int64_t bytes) : bounds_(bytes > 0) {
+    if (!bounds_) return;
+    const std::lock_guard lock(mutex_);
+    const std::int64_t bound = sqlite3_memory_used() + bytes;
+    if (living_++ == 0 || bound > sqlite3_hard_heap_limit64(-1)) sqlite3_hard_heap_limit64(bound);
   }
   MemoryBound(const MemoryBound&) = delete;
   MemoryBound& operator=(const MemoryBound&) = delete;
-  ~MemoryBound() { sqlite3_hard_heap_limit64(0); }
+  ~MemoryBound() {
+    if (!bounds_) return;
+    const std::lock_guard lock(mutex_);
+    if (--living_ == 0) sqlite3_hard_heap_limit64(0);
+  }
+
+ private:
+  static inline std::mutex mutex_;
+  static inline int living_ = 0;
+  bool bounds_;
 };
 
 QueryValue ValueOf(sqlite3_stmt* statement, int column) {
@@ -184,14 +197,13 @@ Status Database::Explain(int code, std::string_view sql, const Running& running,
       if (!running.late) return Status::Usage("interrupted");
       return Status::Internal(
           fmt::format("the query was stopped after {} s; ask for less (a range of start_ns, one "
-                      "step, a join by "
-                      "id), or give it more time with --timeout-s N (0: any)",
-                      limits.time.ms() / 1e3));
+                      "step, a join by id), or give it more time with {} (0: any)",
+                      limits.time.ms() / 1e3, limits.more_time));
     case SQLITE_NOMEM:
       return Status::Internal(fmt::format(
           "the query took more than {} MB of memory; sort or group fewer rows and columns, or give "
-          "it more with --memory-mb N (0: any)",
-          limits.memory_bytes >> 20));
+          "it more with {} (0: any)",
+          limits.memory_bytes >> 20, limits.more_memory));
     case SQLITE_AUTH:
     case SQLITE_READONLY:
       return Status::Usage(std::string(kOnlyRead));
@@ -255,6 +267,14 @@ Result<std::string_view> Database::RunFirst(std::string_view sql, const QueryLim
   }
   if (code != SQLITE_DONE) return Explain(code, sql, running, limits);
   return rest;
+}
+
+bool Database::HoldsStatement(std::string_view sql) const {
+  sqlite3_stmt* prepared = nullptr;
+  const int code =
+      sqlite3_prepare_v2(connection_, sql.data(), static_cast<int>(sql.size()), &prepared, nullptr);
+  const Statement statement(prepared);
+  return code != SQLITE_OK || prepared != nullptr;
 }
 
 bool Database::IsComplete(const std::string& text) { return sqlite3_complete(text.c_str()) != 0; }

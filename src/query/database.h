@@ -29,6 +29,8 @@ struct QueryLimits {
   std::int64_t memory_bytes = 0;  ///< A statement may take beyond what the trace takes; 0: any.
   /// Ends the statement once it is set; nullptr: nothing does.
   const std::atomic<bool>* interrupted = nullptr;
+  /// How whoever asks gives more of each, for messages.
+  std::string_view more_time = "--timeout-s N", more_memory = "--memory-mb N";
 };
 
 /// Takes a result row by row.
@@ -61,6 +63,9 @@ class Database {
   /// interrupted. kInternal: it went beyond a limit. The sink may have got rows before a failure.
   Result<std::string_view> RunFirst(std::string_view sql, const QueryLimits& limits,
                                     QuerySink& sink);
+
+  /// Whether `sql` holds more than blanks and comments; what is no SQL counts as a statement.
+  bool HoldsStatement(std::string_view sql) const;
 
   /// Whether `text` ends with a whole statement, its semicolon included.
   static bool IsComplete(const std::string& text);

@@ -224,8 +224,10 @@ TraceTables::TraceTables(const TraceStore& store)
 
 TraceTables::~TraceTables() = default;
 
+bool TraceTables::IsComputed(std::size_t index) const { return index >= computed_->first; }
+
 Status TraceTables::Load(std::size_t index) const {
-  if (index < computed_->first) return Status::Ok();
+  if (!IsComputed(index)) return Status::Ok();
   const std::lock_guard lock(computed_->mutex);
   if (!computed_->tables) {
     Result<AttributionTables> made = AttributionTables::Make(store_);

@@ -80,6 +80,8 @@ class TraceTables {
   const TraceStore& store() const { return store_; }
   std::size_t size() const { return tables_.size(); }
   const Table& table(std::size_t index) const { return tables_[index]; }
+  /// Whether a table's rows are known once it is loaded; those of the others always are.
+  bool IsComputed(std::size_t index) const;
   /// Fills a table that is computed in; nothing where it is there.
   Status Load(std::size_t index) const;
 

@@ -1,0 +1,271 @@
+"""Columns of a trace that are more than an array of numbers: text, and numbers that may not be recorded.
+
+Both lie over the trace's own memory, without a copy and read-only. As in SQL, what is not recorded (null) is in no
+comparison: a mask made by ==, <, isin() and the like is False there.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Iterable, Iterator, Sequence, overload
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from headroom import _engine
+
+NO_TEXT = 0xFFFFFFFF
+"""Code of a text that is not recorded."""
+
+
+class NullableArray(np.ma.MaskedArray):
+    """Numbers, masked where they are not recorded: a numpy masked array whose comparisons are plain masks.
+
+    `.data` are the numbers as the trace holds them, without a copy, and hold the most negative number (of rows of other
+    tables: the largest) where nothing is recorded; `.mask` is True there. sum(), mean(), max() and arithmetic leave it out,
+    `.compressed()` is the rest, `.filled(0)` replaces it. Where SQL's null would be neither, == and != are both False.
+    """
+
+    def __eq__(self, other: Any) -> Any:
+        return np.ma.filled(super().__eq__(other), False)
+
+    def __ne__(self, other: Any) -> Any:
+        return np.ma.filled(super().__ne__(other), False)
+
+    def __lt__(self, other: Any) -> Any:
+        return np.ma.filled(super().__lt__(other), False)
+
+    def __le__(self, other: Any) -> Any:
+        return np.ma.filled(super().__le__(other), False)
+
+    def __gt__(self, other: Any) -> Any:
+        return np.ma.filled(super().__gt__(other), False)
+
+    def __ge__(self, other: Any) -> Any:
+        return np.ma.filled(super().__ge__(other), False)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def nullable(values: np.ndarray, mask: np.ndarray, unknown: Any) -> NullableArray:
+    """`values` masked by `mask`, both as they lie in memory; `unknown` is what filled() puts in."""
+    mask.flags.writeable = False
+    array = NullableArray(values, mask=mask, copy=False)
+    array.fill_value = unknown
+    return array
+
+
+class Texts(Sequence[str]):
+    """All texts of a trace, each once: `TextColumn.codes` are places in it. A text is decoded when it is asked for."""
+
+    def __init__(self, engine: _engine.Trace) -> None:
+        self._engine = engine
+
+    def __len__(self) -> int:
+        return self._engine.texts
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return self.take(np.arange(len(self))[index])
+        at = range(len(self))[index]  # IndexError as of a list.
+        return self.take(np.array([at]))[0]
+
+    def take(self, codes: np.ndarray) -> list[str]:
+        """The texts of some codes."""
+        return self._engine.texts_of(codes.astype(np.uint32))
+
+    def code_of(self, text: str) -> int | None:
+        """Where a text is; None: nowhere."""
+        try:
+            return self._engine.id_of_text(text.encode())
+        except UnicodeEncodeError:
+            return None  # No text of a trace: half a character.
+
+    def __repr__(self) -> str:
+        return f"<headroom.Texts: {len(self):,} texts>"
+
+
+class Words(Sequence[str]):
+    """The few words that can stand in a column, by code."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self._words = list(words)
+        self.null_code = self._words.index("") if "" in self._words else None
+
+    def __len__(self) -> int:
+        return len(self._words)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._words[index]
+
+    def take(self, codes: np.ndarray) -> list[str]:
+        """The words of some codes."""
+        return [self._words[code] for code in codes]
+
+    def code_of(self, text: str) -> int | None:
+        """Where a word is; None: nowhere. The empty one stands for null."""
+        return self._words.index(text) if text and text in self._words else None
+
+    def __repr__(self) -> str:
+        return repr(self._words)
+
+
+class TextColumn:
+    """A column of text: `codes[row]` is the place of its text in `categories`.
+
+        kernels = trace.tables.gpu_tasks
+        kernels.duration_ns[kernels.name.contains("gemm")].sum()
+        kernels.name == "ampere_sgemm_128x64_tn"        # a mask
+        kernels.name[0], kernels.name.to_numpy()        # str, or None where it is not recorded
+
+    codes: uint8 or uint32, without a copy; columns of text share the texts of the trace, so that equal codes are equal texts
+    categories: a sequence of str, decoded as they are asked for; what is no UTF-8 is shown as U+FFFD
+    """
+
+    def __init__(self, codes: NDArray[Any], categories: Texts | Words, null_code: int | None) -> None:
+        self.codes = codes
+        self.categories = categories
+        self._null_code = null_code
+        self._strings: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @overload
+    def __getitem__(self, rows: int) -> str | None: ...
+    @overload
+    def __getitem__(self, rows: slice | NDArray[Any]) -> TextColumn: ...
+
+    def __getitem__(self, rows: Any) -> Any:
+        """The text of a row, or None; of a slice, a mask or an array of rows, a column."""
+        codes = self.codes[rows]
+        if np.ndim(codes):
+            return TextColumn(codes, self.categories, self._null_code)
+        return None if codes == self._null_code else self.categories[int(codes)]
+
+    def __iter__(self) -> Iterator[str | None]:
+        return iter(self.to_numpy().tolist())
+
+    @property
+    def valid(self) -> NDArray[np.bool_]:
+        """Whether each row has a text."""
+        if self._null_code is None:
+            return np.ones(len(self), bool)
+        return self.codes != self._null_code
+
+    def unique(self) -> list[str]:
+        """The texts that stand in the column, each once, in the order of their codes."""
+        return self.categories.take(self._present())
+
+    def to_numpy(self) -> NDArray[np.object_]:
+        """An array of str, one object a distinct text; None where there is none. Made once."""
+        if self._strings is None:
+            present = self._present()
+            by_code = np.full(len(self.categories) + 1, None, dtype=object)
+            by_code[present] = self.categories.take(present)
+            strings = by_code[self._bounded()]
+            strings.flags.writeable = False
+            self._strings = strings
+        return self._strings
+
+    def __array__(self, dtype: Any = None) -> np.ndarray:
+        return self.to_numpy() if dtype is None else self.to_numpy().astype(dtype)
+
+    def isin(self, texts: Iterable[str]) -> NDArray[np.bool_]:
+        """A mask: rows whose text is one of these."""
+        if isinstance(texts, str):
+            texts = [texts]
+        codes = [self.categories.code_of(text) for text in texts]
+        return self._rows_of([code for code in codes if code is not None])
+
+    def contains(self, pattern: str | re.Pattern[str]) -> NDArray[np.bool_]:
+        """A mask: rows in whose text Python's regular expression matches anywhere. Each distinct text is searched once."""
+        search = re.compile(pattern).search
+        present = self._present()
+        return self._rows_of([code for code, text in zip(present, self.categories.take(present)) if search(text)])
+
+    def __eq__(self, other: object) -> Any:
+        """A mask: rows with this text, or with the same as in another column of the trace."""
+        if isinstance(other, str):
+            code = self.categories.code_of(other)
+            return np.zeros(len(self), bool) if code is None else self.codes == code
+        if isinstance(other, TextColumn) and len(self) == len(other):
+            if self._texts_of_trace() is not None and self._texts_of_trace() is other._texts_of_trace():
+                return (self.codes == other.codes) & self.valid
+            return (self.to_numpy() == other.to_numpy()) & self.valid
+        return NotImplemented
+
+    def __ne__(self, other: object) -> Any:
+        equal = self.__eq__(other)
+        if equal is NotImplemented:
+            return NotImplemented
+        return ~equal & self.valid & (other.valid if isinstance(other, TextColumn) else True)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        present = self._present()
+        shown = ", ".join(repr(text if len(text) <= 60 else text[:59] + "…") for text in self.categories.take(present[:4]))
+        return (f"<headroom.TextColumn: {len(self):,} row{'' if len(self) == 1 else 's'}, {len(present):,} "
+                f"text{'' if len(present) == 1 else 's'}{': ' if shown else ''}{shown}{', ...' if len(present) > 4 else ''}>")
+
+    def dense(self) -> tuple[NDArray[np.int32], list[str]]:
+        """(codes, texts) of this column alone: codes from 0 without gaps, -1 where there is no text."""
+        present = self._present()
+        texts = self.categories.take(present)
+        number: dict[str, int] = {}  # Texts that differ in what is no UTF-8 look alike.
+        numbers = [number.setdefault(text, len(number)) for text in texts]
+        by_code = np.full(len(self.categories) + 1, -1, dtype=np.int32)
+        by_code[present] = numbers
+        return by_code[self._bounded()], list(number)
+
+    def _texts_of_trace(self) -> Any:
+        return self.categories._engine if isinstance(self.categories, Texts) else None
+
+    def _bounded(self) -> np.ndarray:
+        """The codes, with one past the categories where there is no text."""
+        return np.where(self.valid, self.codes, len(self.categories))
+
+    def _rows_of(self, codes: Sequence[int]) -> NDArray[np.bool_]:
+        wanted = np.zeros(len(self.categories) + 1, bool)
+        wanted[list(codes)] = True
+        return wanted[self._bounded()]
+
+    def _present(self) -> np.ndarray:
+        seen = np.zeros(len(self.categories) + 1, bool)
+        seen[self._bounded()] = True
+        return np.flatnonzero(seen[:-1])
+
+
+def pandas() -> Any:
+    """The module, or an ImportError that says what to install."""
+    try:
+        import pandas  # type: ignore[import]
+    except ImportError as error:
+        raise ImportError("to_pandas() needs pandas: apt install python3-pandas, or pip install pandas") from error
+    return pandas
+
+
+def as_pandas(column: Any) -> Any:
+    """What a DataFrame takes for a column: text becomes Categorical, nullable whole numbers Int64 and the like, real ones NaN."""
+    pd = pandas()
+    if isinstance(column, TextColumn):
+        codes, texts = column.dense()
+        return pd.Categorical.from_codes(codes, categories=pd.Index(texts, dtype=object))
+    if isinstance(column, NullableArray):
+        if column.dtype.kind == "f":
+            return column.filled(np.nan)
+        return pd.arrays.IntegerArray(column.filled(0), column.mask.copy())
+    return column
