@@ -1,8 +1,12 @@
 """The tables of a trace: what SQL says, value by value, without a copy."""
+import doctest
 import gc
+import io
 import json
+import os
 import pathlib
 import pickle
+import re
 import subprocess
 import sys
 import unittest
@@ -12,6 +16,11 @@ import numpy as np
 import headroom
 import support
 import table_stub
+
+try:
+    import pandas
+except ImportError:
+    pandas = None
 
 SAMPLES = [support.RESNET, support.BERT, support.ROOT / "data/samples/loader_one_worker.pftrace.gz"]
 
@@ -220,6 +229,23 @@ class Values(unittest.TestCase):
         self.assertTrue(repr(names).isprintable())
 
 
+class Documents(unittest.TestCase):
+    def test_the_page_shows_what_is_printed(self):
+        page = (support.ROOT / "docs/python.md").read_text()
+        examples = doctest.DocTestParser().get_doctest(re.search(r"```python\n(>>> import headroom.*?)```", page, re.DOTALL).group(1), {}, "page", "", 0)
+        self.assertGreater(len(examples.examples), 10)
+        if not pandas:
+            examples.examples = [example for example in examples.examples if "frame" not in example.source]
+        said = io.StringIO()
+        before = os.getcwd()
+        os.chdir(support.ROOT)
+        try:
+            failed, _ = doctest.DocTestRunner().run(examples, out=said.write)
+        finally:
+            os.chdir(before)
+        self.assertEqual(failed, 0, said.getvalue())
+
+
 class Typed(unittest.TestCase):
     def test_the_stub_has_every_column(self):
         stub = pathlib.Path(headroom.__file__).parent / "_table_columns.pyi"
@@ -234,12 +260,6 @@ class Typed(unittest.TestCase):
                     if column.type != "text":
                         self.assertEqual(values.dtype, np.dtype(column.type))
                         self.assertEqual(isinstance(values, headroom.NullableArray), column.nullable)
-
-
-try:
-    import pandas
-except ImportError:
-    pandas = None
 
 
 @unittest.skipUnless(pandas, "no pandas")
