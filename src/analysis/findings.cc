@@ -104,9 +104,10 @@ std::string LateAction(const Evidence& evidence, const LateIdle& idle) {
   }
   if (explains(idle.nothing)) {
     return evidence.report.lines.empty()
-               ? fmt::format("find out what the host does there: record Python frames ({}), or mark "
-                             "what you suspect with record_function",
-                             RemedyOf(ImportIssue::kNoStacks, evidence.store.metadata.format))
+               ? fmt::format(
+                     "find out what the host does there: record Python frames ({}), or mark "
+                     "what you suspect with record_function",
+                     RemedyOf(ImportIssue::kNoStacks, evidence.store.metadata.format))
                : "find out what the host does there: mark what you suspect with record_function";
   }
   return explains(idle.dearest_time)

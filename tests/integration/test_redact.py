@@ -1,0 +1,148 @@
+"""`headroom redact`: planted secrets are gone in every form, the report says the same, and what fails leaves nothing."""
+import base64
+import gzip
+import json
+import os
+import stat
+import urllib.parse
+
+from integration import support
+
+SAMPLES = support.ROOT / "data/samples"
+SECRETS = ["Bluebird", "grace", "quokkanet", "node17", "acmecorp", "hf_tOkEnXyZ", "10.20.30.40", "wandb.example.com", "ada.l", "geheimprojekt", "köln"]
+
+
+def planted():
+    """A trace of two steps with secrets wherever a reader keeps text."""
+    def host(name, ts, dur, cat="cpu_op", **args):
+        return {"ph": "X", "cat": cat, "name": name, "pid": 100, "tid": 1, "ts": ts, "dur": dur, "args": args}
+    rows = [{"ph": "M", "name": "process_name", "pid": 100, "tid": 0, "ts": 0, "args": {"name": "python train.py --name geheimprojekt --token hf_tOkEnXyZ"}},
+            {"ph": "M", "name": "process_labels", "pid": 100, "tid": 0, "ts": 0, "args": {"labels": "CPU of node17.internal"}},
+            {"ph": "M", "name": "thread_name", "pid": 100, "tid": 1, "ts": 0, "args": {"name": "loader of grace"}}]
+    for step in range(2):
+        t = 1000.5 + 1000 * step
+        rows += [host(f"ProfilerStep#{step}", t, 900, "user_annotation"),
+                 host("/home/grace/Secret Models/quokkanet.py(12): forward", t + 1, 800, "python_function", **{"Python id": 10 + step}),
+                 host("C:\\Users\\grace\\x\\run.py(3): <module>", t + 1.5, 790, "python_function", **{"Python id": 20 + step}),
+                 host("nn.Module: BluebirdAttention_0", t + 2, 700, "python_function", **{"Python id": 30 + step}),
+                 host("aten::mm", t + 3, 100, **{"External id": 7 + step, "Input Dims": [[64, 64], [64, 64]], "Input type": ["float", "float"], "owner": "ada.l@acmecorp.com",
+                                                "note": "köln", "customer": 4711}),
+                 host("acmecorp::fused_bluebird", t + 200, 50), host("read file:///data/acmecorp/a.bin", t + 300, 10, "user_annotation"),
+                 host("fetch https://wandb.example.com/runs/1", t + 320, 10, "user_annotation"), host("ssh 10.20.30.40", t + 340, 10, "user_annotation"),
+                 {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 100, "tid": 1, "ts": t + 10, "dur": 5, "args": {"correlation": 1 + step}},
+                 {"ph": "X", "cat": "kernel", "name": "void acmecorp::bluebird_softmax_kernel<float>(float*)", "pid": 0, "tid": 7, "ts": t + 30, "dur": 400,
+                  "args": {"correlation": 1 + step, "device": 0, "stream": 7, "grid": [1, 1, 1], "block": [32, 1, 1]}},
+                 {"ph": "i", "cat": "mark", "name": "geheimprojekt begins", "pid": 100, "tid": 1, "ts": t + 400, "args": {"host": "node17"}},
+                 {"ph": "C", "name": "bluebird loss", "pid": 100, "tid": 1, "ts": t + 500, "args": {"quokkanet": 1.5}}]
+    return {"schemaVersion": 1, "trace_name": "/home/grace/t.json", "hostname": "node17", "deviceProperties": [{"id": 0, "name": "NVIDIA H200", "numSms": 132}],
+            "distributedInfo": {"rank": 0, "world_size": 1, "master_addr": "10.20.30.40"}, "traceEvents": rows}
+
+
+def forms(secret):
+    """How a secret may stand in a file; each in lower case but for base64."""
+    data = secret.encode()
+    yield from (data.lower(), json.dumps(secret)[1:-1].encode().lower(), urllib.parse.quote(secret).encode().lower(), secret.lower().encode("utf-16-le"))
+    if len(data) > 5:
+        yield data.hex().encode()
+
+
+class Redact(support.ProgramTest):
+    def redact(self, trace, *arguments, name="share.json.gz"):
+        copy = self.scratch / name
+        outcome = support.headroom("redact", trace, "-o", copy, "--json", *arguments)
+        self.assertEqual(outcome.code, 0, outcome)
+        self.assertEqual(support.answer_violations(outcome.json()), [], outcome)
+        return copy, outcome.json()
+
+    def content(self, path):
+        data = path.read_bytes()
+        return gzip.decompress(data) if path.name.endswith(".gz") else data
+
+    def assert_gone(self, path, secrets):
+        data = self.content(path)
+        lower = data.lower()
+        for secret in secrets:
+            for form in forms(secret):
+                self.assertNotIn(form, lower, (secret, form))
+            for shift in range(3):
+                core = base64.b64encode(b"\0" * shift + secret.encode())[4 if shift else 0:-4]
+                self.assertTrue(len(core) < 6 or core not in data, (secret, core))
+
+    def test_planted_secrets_are_gone(self):
+        trace = self.write("planted.json", json.dumps(planted()))
+        for name in ("share.json", "share.json.gz", "share.pftrace"):
+            with self.subTest(name):
+                copy, said = self.redact(trace, name=name)
+                self.assert_gone(copy, SECRETS)
+                self.assertGreater(said["replaced"]["paths"], 2)
+                self.assertGreater(said["replaced"]["names"], 2)
+                self.assertNotIn(b"4711", self.content(copy))
+                want, got = (self.report(path, "--no-local-state") for path in (trace, copy))
+                for key in ("gpu_time", "idle", "step_breakdown", "efficiency", "classes"):
+                    self.assertEqual(want[key], got[key], key)
+                self.assertEqual([row["wall_ms"] for row in want["steps"]["list"]], [row["wall_ms"] for row in got["steps"]["list"]])
+                self.assertIn("aten::mm", {row["name"] for row in got["operators"]})
+                self.assertEqual([row["class"] for row in want["kernels"]], [row["class"] for row in got["kernels"]])
+
+    def test_samples_say_the_same(self):
+        for sample in ("bert_base_amp_fp16_h200.json.gz", "loader_one_worker.pftrace.gz", "resnet50_fp32_h200.json.gz"):
+            with self.subTest(sample):
+                copy, _ = self.redact(SAMPLES / sample)
+                want, got = (self.report(path, "--no-local-state") for path in (SAMPLES / sample, copy))
+                for key in ("steps", "gpu_time", "idle", "bottleneck", "step_breakdown", "efficiency", "throughput"):
+                    self.assertEqual(want[key], got[key], key)
+
+    def test_real_traces(self):
+        for trace in sorted(support.data_file("public-traces/README.md").parent.glob("hta__*trace*.json.gz" if not support.FULL else "*.json.gz")):
+            with self.subTest(trace.name):
+                self.redact(trace)
+
+    def test_only_what_is_asked_for(self):
+        trace = self.write("planted.json", json.dumps(planted()))
+        text = self.content(self.redact(trace, "--remove", "paths,users")[0]).decode()
+        self.assertIn("BluebirdAttention_0", text)
+        self.assertIn("10.20.30.40", text)
+        self.assertNotIn("/home/", text)
+        self.assertNotIn("grace", text.lower())
+        text = self.content(self.redact(trace, "--remove", "hosts", "--word", "bluebird")[0]).decode()
+        self.assertNotIn("bluebird", text.lower())
+        self.assertIn("/home/grace", text)
+        text = self.content(self.redact(trace, "--keep", "bluebird")[0]).decode()
+        self.assertIn("BluebirdAttention_0", text)
+
+    def test_words_that_stay_can_be_removed(self):
+        rows = [{"ph": "X", "cat": "cpu_op", "name": "magic tree", "pid": 1, "tid": 1, "ts": 1.5, "dur": 2}]
+        trace = self.write("t.json", json.dumps({"traceEvents": rows}))
+        text = self.content(self.redact(trace, "--word", "magic")[0]).decode()
+        self.assertNotIn("magic", text)
+
+    def test_the_map(self):
+        trace = self.write("planted.json", json.dumps(planted()))
+        path = self.scratch / "map.json"
+        copy, _ = self.redact(trace, "--map", path)
+        self.assertEqual(stat.S_IMODE(os.stat(path).st_mode), 0o600)
+        rows = {row["original"]: row["token"] for row in json.loads(path.read_text())["replaced"]}
+        self.assertIn(rows["Bluebird"] + "Attention_0", self.content(copy).decode())
+        self.assert_refused(support.headroom("redact", trace, "-o", self.scratch / "b.json", "--map", path), 2, "there is such a file")
+
+    def test_one_text_one_token(self):
+        rows = [{"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 1, "ts": 10.5 * i + 1, "dur": 2}
+                for i, name in enumerate(("qqfoo", "namea", "qqbar", "qqfoo", "nameb"))]
+        copy, _ = self.redact(self.write("t.json", json.dumps({"traceEvents": rows})), name="share.json")
+        names = [row["name"] for row in json.loads(self.content(copy))["traceEvents"] if row["ph"] == "X"]
+        self.assertEqual(len(set(names)), 4)
+        self.assertEqual(names[0], names[3])
+        self.assertFalse(set(names) & {"qqfoo", "namea", "qqbar", "nameb"})
+
+    def test_what_is_refused(self):
+        trace = self.write("planted.json", json.dumps(planted()))
+        out = self.scratch / "x.json"
+        self.assert_refused(support.headroom("redact", trace, "-o", trace), 2, "name another")
+        self.assert_refused(support.headroom("redact", trace, "-o", "-"), 2, "-o -")
+        self.assert_refused(support.headroom("redact", trace, "-o", out, "--remove", "money"), 2, "there are paths, hosts, users, arguments, names")
+        self.assert_refused(support.headroom("redact", trace, "-o", out, "--word", "x"), 2, "two letters")
+        self.assert_refused(support.headroom("redact", trace, "-o", out, "--json", "-q"), 2, "--quiet")
+        self.assert_refused(support.headroom("redact", trace, "-o", self.scratch / "none/x.json"), 4, "none")
+        # A step's own word: without it there are no steps.
+        self.assert_refused(support.headroom("redact", trace, "-o", out, "--word", "ProfilerStep"), 4, "the report says something else")
+        self.assertEqual(sorted(path.name for path in self.scratch.iterdir()), ["planted.json"])
