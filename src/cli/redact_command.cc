@@ -244,9 +244,14 @@ std::string RedactCommand::Json(const std::vector<Replacement>& removed,
   for (std::size_t kind = 0; kind < kSecretKinds; ++kind)
     json.Key(kSecretKindNames[kind]).Integer(counts[kind]);
   json.EndObject();
-  json.Key("changed_rows").BeginObject();
-  for (const auto& [column, rows] : changed) json.Key(column).Integer(rows);
-  json.EndObject();
+  json.Key("changed_rows").BeginArray(JsonWriter::Layout::kLines);
+  for (const auto& [column, rows] : changed) {
+    json.BeginObject();
+    json.Key("column").String(column);
+    json.Key("rows").Integer(rows);
+    json.EndObject();
+  }
+  json.EndArray();
   json.Key("proof").BeginObject();
   json.Key("texts").Integer(static_cast<std::int64_t>(proof.texts));
   json.Key("scanned_bytes").Integer(proof.bytes);

@@ -319,7 +319,7 @@ std::string TextRedactor::Word(std::string_view word, NameRole role) {
   const bool ascii = std::all_of(word.begin(), word.end(),
                                  [](char c) { return static_cast<unsigned char>(c) < 0x80; });
   std::string out;
-  bool changed = false;
+  bool changed = false, kept = false;
   std::size_t done = 0;
   if (ascii) {
     ForEachPart(word, [&](std::size_t begin, std::size_t end) {
@@ -330,6 +330,7 @@ std::string TextRedactor::Word(std::string_view word, NameRole role) {
       const bool is_sign =
           word.starts_with("_Z") &&
           std::all_of(part.begin(), part.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
+      kept |= keep_.contains(LowerAscii(part));
       if (is_sign || names_.IsPublicPart(part) || keep_.contains(LowerAscii(part))) {
         out += part;
         return;
@@ -345,8 +346,9 @@ std::string TextRedactor::Word(std::string_view word, NameRole role) {
     out += word.substr(done);
   }
   // Of other scripts, and what is of public parts alone but looks like a key.
-  return changed || (ascii && role == NameRole::kKernel) ? out
-                                                         : Token(SecretKind::kNames, "name", word);
+  return changed || kept || (ascii && role == NameRole::kKernel)
+             ? out
+             : Token(SecretKind::kNames, "name", word);
 }
 
 /// Whole names of public namespaces stay; of others each word that is not public is replaced.

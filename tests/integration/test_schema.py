@@ -178,7 +178,7 @@ ANSWERS = (
     DIFF,
     {**DIFF, "corrected_step_ms": None, "gate": None},
     {"schema": "headroom.redact/1", "output": "share.json.gz", "events": 3,
-     "replaced": {"paths": 1, "hosts": 0, "users": 0, "arguments": 0, "names": 2}, "changed_rows": {"host_events.name": 2},
+     "replaced": {"paths": 1, "hosts": 0, "users": 0, "arguments": 0, "names": 2}, "changed_rows": [{"column": "host_events.name", "rows": 2}],
      "proof": {"texts": 3, "scanned_bytes": 1000, "compared_values": 500}},
     {"schema": "headroom.repair/1", "input": "broken.json", "output": "clean.json.gz", "events": 3,
      "mended": [{"code": "repaired-event", "count": 1, "what": "w", "voids": [], "places": [{"byte": 5, "detail": None}]}],
