@@ -117,6 +117,9 @@ std::string RemedyForPerfetto(ImportIssue issue) {
   switch (issue) {
     case ImportIssue::kNoGpu:
       return "headroom record on a machine with a GPU; headroom doctor tells what is missing";
+    case ImportIssue::kNoHost:
+      return "mark the host's work (headroom.scope(), headroom.step()), or let the tool that wrote "
+             "the file record calls and ranges";
     case ImportIssue::kNoOperators:
     case ImportIssue::kNoShapes:
     case ImportIssue::kNoStacks:
