@@ -237,6 +237,7 @@ Status QuerySession::RunTerminal() {
       status = RunAll(text, out, remarks);
     }
     text.clear();
+    if (interrupted) Remark("\n");  // The terminal stands behind its ^C.
     WriteAll(STDOUT_FILENO, out);
     Remark(remarks);
     if (!status.ok()) Remark(Printable(status.message(), CharsetOfEnvironment()) + "\n");

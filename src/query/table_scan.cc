@@ -24,7 +24,7 @@ void WithKeys(const Table& table, std::size_t column, const Visit& visit) {
     visit([](std::uint32_t row) { return std::int64_t{row}; });
     return;
   }
-  switch (table.columns[column].kind) {
+  switch (table.columns[column].kind) {  // NOLINT(bugprone-branch-clone): types differ.
     case ColumnKind::kInt64:
       return as(std::int64_t());
     case ColumnKind::kInt32:
@@ -81,7 +81,8 @@ void TableScan::AddRanges(std::int64_t first_id, std::int64_t last_id) {
                            static_cast<std::uint32_t>(last_id + 1));
     return;
   }
-  for (auto [first, last] : table_.runs) {
+  for (const auto& run : table_.runs) {
+    std::uint32_t first = run.first, last = run.second;
     if (key != nullptr && !key->Fulfils(table_.Key(table_.run_key, first))) continue;
     if (time != nullptr) {
       const auto find = [&](std::uint32_t from, const auto& before) {

@@ -45,7 +45,7 @@ class Comparison {
     if (a.size() != b.size()) return at;
     for (const auto& [key, item] : a.items()) {
       if (key == "id" || (at.empty() && (key == "inputs" || key == "health"))) continue;
-      const std::string here = at + "/" + key;
+      const std::string here = std::string(at).append("/").append(key);
       const auto other = b.find(key);
       if (other == b.end()) return here;
       if (auto found = Differ(item, *other, here)) return found;

@@ -248,10 +248,8 @@ std::string TextRedactor::Path(std::string_view path) {
     const bool last = i + 1 == parts.size();
     if (i >= frame && i <= marker) {
       out += part;
-    } else if (i >= library || (marker < i && removes(SecretKind::kNames))) {
+    } else if (i >= library || marker < i) {
       Words(part, NameRole::kAny, out);
-    } else if (marker < i) {
-      out += part;
     } else {
       out += PathPart(part, last);
     }
@@ -435,9 +433,9 @@ std::string TextRedactor::Process(std::string_view text) {
   return out;
 }
 
-std::string TextRedactor::Value(std::string_view raw) {
-  if (raw.find('"') == std::string_view::npos) return std::string(raw);
-  json value = json::parse(raw, nullptr, /*allow_exceptions=*/false);
+std::string TextRedactor::Value(std::string_view written) {
+  if (written.find('"') == std::string_view::npos) return std::string(written);
+  json value = json::parse(written, nullptr, /*allow_exceptions=*/false);
   if (value.is_discarded()) return "null";
   const auto redact = [&](auto&& self, json& at) -> void {
     if (at.is_string()) {
@@ -474,9 +472,9 @@ std::string TextRedactor::Arguments(std::string_view members, bool of_recording)
     const bool number = !raw.empty() && (IsDigit(raw[0]) || raw[0] == '-');
     const bool known = names_.IsArgument(key) || (of_recording && (number || key == "severity"));
     if (known || !removes(SecretKind::kArguments)) {
-      const std::string shown =
-          known ? '"' + std::string(key) + '"' : Value(members.substr(open, close - open));
-      out += (out.empty() ? "" : ", ") + shown + ": " + value;
+      const std::string_view written = members.substr(open, close - open);
+      if (!out.empty()) out += ", ";
+      out.append(known ? std::string(written) : Value(written)).append(": ").append(value);
     } else if (removes(SecretKind::kNames)) {
       Text(key);
     }

@@ -84,7 +84,7 @@ class TextRedactor {
   std::string PathPart(std::string_view part, bool is_last);
   void Words(std::string_view text, NameRole role, std::string& out);
   std::string Word(std::string_view word, NameRole role);
-  std::string Value(std::string_view json);
+  std::string Value(std::string_view written);
   void LearnWord(SecretKind kind, std::string_view word);
 
   const PublicNames& names_;
