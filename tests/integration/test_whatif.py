@@ -221,7 +221,7 @@ class Whatif(support.ProgramTest):
         self.assertEqual(self.report(trace)["steps"]["source"], "none")
         outcome = support.headroom("whatif", trace, "gpu-speed")
         self.assertEqual(outcome.code, 0, outcome)
-        for part in ("counts as one", "start-up", "ProfilerStep", "--step-marker"):
+        for part in ("counts as one", "start-up", "prof.step()", "--step-marker"):
             self.assertIn(part, " ".join(outcome.text.split()))
             self.assertIn(part, self.whatif(trace)["baseline"]["steps_note"])
         self.assertIsNone(self.whatif(SAMPLES[1])["baseline"]["steps_note"])
