@@ -12,6 +12,7 @@ import atexit
 import functools
 import os
 import platform
+import sys
 import threading
 import weakref
 
@@ -315,10 +316,23 @@ def _subclasses(cls):
         yield from _subclasses(sub)
 
 
+@functools.lru_cache(maxsize=None)  # Once.
+def _tell_versions():
+    """Marks of the form that recordings take for the versions of the software under the job: of one that trains, as workers of its loaders, which
+    load the same modules, would make a recording of their own with theirs."""
+    torch = sys.modules["torch"]
+    versions = {"python": platform.python_version(), "pytorch": torch.__version__,
+                "cuda": getattr(torch.version, "cuda", None), "hip": getattr(torch.version, "hip", None)}
+    for name, version in versions.items():
+        if version:
+            _timer.mark(f"headroom.version {name} {version}")
+
+
 def _make_optimizer_init(original):
     @functools.wraps(original)
     def __init__(self, *args, **kwargs):
         original(self, *args, **kwargs)
+        _tell_versions()
         for cls in type(self).__mro__:
             _time_updates_of(cls)
     return __init__
@@ -452,19 +466,9 @@ class own_steps:
             _loops -= 1
 
 
-def _tell_versions(torch):
-    """Marks of the form that recordings take for the versions of the software under the job."""
-    versions = {"python": platform.python_version(), "pytorch": torch.__version__,
-                "cuda": getattr(torch.version, "cuda", None), "hip": getattr(torch.version, "hip", None)}
-    for name, version in versions.items():
-        if version:
-            _timer.mark(f"headroom.version {name} {version}")
-
-
 def inject(torch):
     """Times the whole program from here on: `headroom record`."""
     install(torch)
-    _tell_versions(torch)
     if os.environ.get("HEADROOM_PROBE_INPUT"):
         _probe.begin(torch, lambda iterator: None if iterator in steps.evaluating or steps.updates == 0 else steps.updates)
     atexit.register(lambda: steps.cancel())  # What began behind the last update is no step.
