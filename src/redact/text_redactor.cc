@@ -9,7 +9,7 @@
 namespace headroom {
 namespace {
 
-using json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 using Match = bool (*)(char);
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
@@ -435,15 +435,15 @@ std::string TextRedactor::Process(std::string_view text) {
 
 std::string TextRedactor::Value(std::string_view written) {
   if (written.find('"') == std::string_view::npos) return std::string(written);
-  json value = json::parse(written, nullptr, /*allow_exceptions=*/false);
+  OrderedJson value = OrderedJson::parse(written, nullptr, /*allow_exceptions=*/false);
   if (value.is_discarded()) return "null";
-  const auto redact = [&](auto&& self, json& at) -> void {
+  const auto redact = [&](auto&& self, OrderedJson& at) -> void {
     if (at.is_string()) {
       at = Text(at.get_ref<const std::string&>());
     } else if (at.is_array()) {
-      for (json& item : at) self(self, item);
+      for (OrderedJson& item : at) self(self, item);
     } else if (at.is_object()) {
-      json made = json::object();
+      OrderedJson made = OrderedJson::object();
       for (auto& [key, item] : at.items()) {
         self(self, item);
         made[Text(key)] = item;
@@ -452,7 +452,7 @@ std::string TextRedactor::Value(std::string_view written) {
     }
   };
   redact(redact, value);
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+  return value.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
 std::string TextRedactor::Arguments(std::string_view members, bool of_recording) {

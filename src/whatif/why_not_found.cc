@@ -11,6 +11,14 @@
 #include "cost/operator_cost.h"
 
 namespace headroom {
+namespace {
+
+/// What records shapes with the tool that wrote the trace.
+std::string HowToShape(const Job& job) {
+  return RemedyOf(ImportIssue::kNoShapes, job.store().metadata.format);
+}
+
+}  // namespace
 
 bool IsOfFamily(const Job& job, const LaunchingOperator& op, WorkFamily family) {
   const WorkFamily named = FamilyOfOperator(NameOfOperator(job, op.op));
@@ -35,11 +43,6 @@ bool HasBackward(const Job& job) {
       return true;
   }
   return false;
-}
-
-/// What records shapes with the tool that wrote the trace.
-std::string HowToShape(const Job& job) {
-  return RemedyOf(ImportIssue::kNoShapes, job.store().metadata.format);
 }
 
 std::string WhyNotFound(const Job& job, std::string_view nothing) {
