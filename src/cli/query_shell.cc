@@ -126,6 +126,19 @@ std::string_view Trim(std::string_view text) {
   return text;
 }
 
+/// CSV and JSON hold names as they are, which a terminal might take for commands.
+std::string PrintableLines(std::string_view text, Charset charset) {
+  std::string lines;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    lines.append(Printable(line, charset)).push_back('\n');
+  }
+  return lines;
+}
+
 }  // namespace
 
 Status QuerySession::RunCommand(std::string_view line, std::string& out) {
@@ -212,6 +225,8 @@ Status QuerySession::RunTerminal() {
   setlocale(LC_CTYPE, "");  // The editor reads characters of the terminal's encoding.
   on_terminal_ = true;
   limits_.interrupted = &interrupted;
+  // Between a statement and the next prompt, where the editor does not yet take Ctrl-C as a key.
+  std::signal(SIGINT, SIG_IGN);
   LineEditor editor;
   Remark("SQL on this trace; .help lists the commands, .tables what there is.\n");
   std::string text;
@@ -238,7 +253,8 @@ Status QuerySession::RunTerminal() {
     }
     text.clear();
     if (interrupted) Remark("\n");  // The terminal stands behind its ^C.
-    WriteAll(STDOUT_FILENO, out);
+    WriteAll(STDOUT_FILENO,
+             isatty(STDOUT_FILENO) == 1 ? PrintableLines(out, output_.charset) : out);
     Remark(remarks);
     if (!status.ok()) Remark(Printable(status.message(), CharsetOfEnvironment()) + "\n");
   }
