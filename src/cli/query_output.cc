@@ -122,6 +122,7 @@ std::string QueryOutput::Table() const {
   };
   add_line([&](std::size_t c) -> const std::string& { return names[c]; });
   std::vector<std::string> rule;
+  rule.reserve(width);
   for (const std::size_t w : widths) rule.emplace_back(w, '-');
   add_line([&](std::size_t c) -> const std::string& { return rule[c]; });
   for (const std::vector<Cell>& row : table_)

@@ -56,21 +56,21 @@ class MemoryBound {
  public:
   explicit MemoryBound(std::int64_t bytes) : bounds_(bytes > 0) {
     if (!bounds_) return;
-    const std::lock_guard lock(mutex_);
+    const std::lock_guard lock(mutex);
     const std::int64_t bound = sqlite3_memory_used() + bytes;
-    if (living_++ == 0 || bound > sqlite3_hard_heap_limit64(-1)) sqlite3_hard_heap_limit64(bound);
+    if (living++ == 0 || bound > sqlite3_hard_heap_limit64(-1)) sqlite3_hard_heap_limit64(bound);
   }
   MemoryBound(const MemoryBound&) = delete;
   MemoryBound& operator=(const MemoryBound&) = delete;
   ~MemoryBound() {
     if (!bounds_) return;
-    const std::lock_guard lock(mutex_);
-    if (--living_ == 0) sqlite3_hard_heap_limit64(0);
+    const std::lock_guard lock(mutex);
+    if (--living == 0) sqlite3_hard_heap_limit64(0);
   }
 
  private:
-  static inline std::mutex mutex_;
-  static inline int living_ = 0;
+  static inline std::mutex mutex;
+  static inline int living = 0;
   bool bounds_;
 };
 
