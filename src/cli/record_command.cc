@@ -223,7 +223,8 @@ Status RecordCommand::Run() {
     exit_code_ = LaunchedProgram::ShellCode(EACCES);  // It is there: see above.
     recorder.value()->Stop();
     std::error_code ignored;
-    fs::remove(options_.path, ignored);
+    if (fs::is_regular_file(fs::symlink_status(options_.path, ignored)))
+      fs::remove(options_.path, ignored);
     return program.status();
   }
   {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/App.hpp>
@@ -12,6 +13,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -60,7 +62,11 @@ class TemporaryFile {
   }
 
   const std::string& path() const { return path_; }
+  /// A file that is there keeps its permissions.
   Status MoveTo(const std::string& target) {
+    struct stat info {};
+    if (stat(target.c_str(), &info) == 0 && chmod(path_.c_str(), info.st_mode & 07777) != 0)
+      return CannotWrite(target, errno);
     if (std::rename(path_.c_str(), target.c_str()) != 0) return CannotWrite(target, errno);
     path_.clear();
     return Status::Ok();
@@ -75,6 +81,22 @@ std::string NameBeside(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   const std::size_t name = slash == std::string::npos ? 0 : slash + 1;
   return fmt::format("{}.redact-{}-{}", path.substr(0, name), getpid(), path.substr(name));
+}
+
+/// Where the copy is put by a rename: what `path` is a link to. Errors: kUsage for a pipe or a
+/// device, which a rename would replace, kInternal for a folder.
+Result<std::string> PlaceOf(const std::string& path) {
+  struct stat info {};
+  if (stat(path.c_str(), &info) != 0) return path;
+  if (S_ISDIR(info.st_mode)) return CannotWrite(path, EISDIR);
+  if (!S_ISREG(info.st_mode)) {
+    return Status::Usage(fmt::format(
+        "-o {}: not a file; the copy is read back before it gets its name, so name a file",
+        Printable(path)));
+  }
+  const std::unique_ptr<char, decltype(&std::free)> resolved(realpath(path.c_str(), nullptr),
+                                                             &std::free);
+  return resolved ? std::string(resolved.get()) : path;
 }
 
 Result<nlohmann::json> ReportOf(const TraceStore& store, const Knowledge& knowledge) {
@@ -272,6 +294,8 @@ Status RedactCommand::Run() {
     return status;
   if (!map_path_.empty() && access(map_path_.c_str(), F_OK) == 0)
     return Status::Usage(fmt::format("--map {}: there is such a file", Printable(map_path_)));
+  const Result<std::string> target = PlaceOf(output_path_);
+  if (!target.ok()) return target.status();
   const Result<PublicNames> names = PublicNames::LoadBuiltIn();
   if (!names.ok()) return names.status();
   Result<ChosenTrace> trace = OpenChosenTrace(files.value(), rank_, threads_, quiet_);
@@ -284,12 +308,12 @@ Status RedactCommand::Run() {
     redactor.Learn(fmt::format("rank 0 on {}", host.data()));
   ChangedColumns changed;
   std::int64_t events = 0;
-  TemporaryFile copy(NameBeside(output_path_));
+  TemporaryFile copy(NameBeside(target.value()));
   {
     const std::unique_ptr<TraceStore> redacted =
         RedactedTrace(*trace.value().store, redactor, changed);
     const Result<std::int64_t> written =
-        WriteTrace(*redacted, FormatOfName(output_path_), copy.path());
+        WriteTrace(*redacted, FormatOfName(target.value()), copy.path());
     if (!written.ok()) return written.status();
     events = written.value();
   }
@@ -299,7 +323,7 @@ Status RedactCommand::Run() {
   if (!map_path_.empty()) {
     if (Status status = WriteMap(removed); !status.ok()) return status;
   }
-  if (Status status = copy.MoveTo(output_path_); !status.ok()) return status;
+  if (Status status = copy.MoveTo(target.value()); !status.ok()) return status;
   if (quiet_) return Status::Ok();
   return WriteResult(json_ ? Json(removed, changed, proof.value(), events)
                            : Text(removed, changed, proof.value(), events),

@@ -21,6 +21,9 @@ DATA = pathlib.Path(os.environ.get("HEADROOM_DATA") or ROOT.parent / "shared").a
 FULL = os.environ.get("HEADROOM_TEST_FULL") == "1"
 GOLDEN = ROOT / "tests/golden"
 SCHEMA = ROOT / "docs/schema/report-1.json"
+# A disk without room. Of a name that is none, programs would make a file.
+FULL_DEVICE = "/dev/full"
+NEEDS_FULL_DEVICE = unittest.skipUnless(pathlib.Path(FULL_DEVICE).is_char_device(), f"no {FULL_DEVICE} on this machine")
 DEFINITIONS = ROOT / "docs/report.md"
 
 

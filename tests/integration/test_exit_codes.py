@@ -151,9 +151,8 @@ class Unreadable(support.ProgramTest):
         path = self.write("a\x1b[31m\nb.json", b"")
         self.assert_bad_input(support.headroom("report", path), "a\\x1b[31m\\nb.json", *EMPTY)
 
+    @support.NEEDS_FULL_DEVICE
     def test_a_full_disk_is_not_success(self):
-        if not os.path.exists("/dev/full"):
-            self.skipTest("no /dev/full")
-        with open("/dev/full", "wb") as full:
+        with open(support.FULL_DEVICE, "wb") as full:
             code = subprocess.run([support.BINARY, "report", TRACE], stdout=full, stderr=subprocess.DEVNULL, timeout=60).returncode
         self.assertGreater(code, 0)

@@ -170,7 +170,7 @@ class Export(support.ProgramTest):
             self.assert_refused(support.headroom("export", copy, "--to", to, "-o", self.scratch / "no/x.json"), 4, "no/x.json")
         self.assertFalse(out.exists())
 
-    @unittest.skipUnless(pathlib.Path("/dev/full").exists(), "no /dev/full")
+    @support.NEEDS_FULL_DEVICE
     def test_a_full_disk(self):
         for to, more in (("chrome", ()), ("perfetto", ()), ("csv", ("--table", "host_events")), ("folded", ()), ("openmetrics", ())):
-            self.assert_refused(support.headroom("export", SAMPLE, "--to", to, *more, "-q", "-o", "/dev/full"), 4, "/dev/full")
+            self.assert_refused(support.headroom("export", SAMPLE, "--to", to, *more, "-q", "-o", support.FULL_DEVICE), 4, support.FULL_DEVICE)

@@ -111,7 +111,10 @@ class Monitor(MonitorTest):
         self.assertEqual(support.headroom("monitor", "--count", 1, "-o", link, "--force").code, 0)
         self.assertEqual(target.read_text(), "mine")
         self.assert_refused(support.headroom("monitor", "--count", 1, "-o", self.scratch / "no/such"), 4, "no/such")
-        self.assert_refused(support.headroom("monitor", "--count", 1, "-o", "/dev/full"), 4, "/dev/full")
+
+    @support.NEEDS_FULL_DEVICE
+    def test_a_full_disk(self):
+        self.assert_refused(support.headroom("monitor", "--count", 1, "-o", support.FULL_DEVICE), 4, support.FULL_DEVICE)
 
     def test_a_process_and_what_it_starts(self):
         job = subprocess.Popen([sys.executable, "-c", "import subprocess, sys, time\n"

@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 import time
+import unittest
 
 from integration import support
 
@@ -227,6 +228,14 @@ for workers in (2, 0):
                 self.assertEqual(outcome.code, code, outcome)
                 self.assertIn(command, outcome.message)
                 self.assertFalse(self.file.exists())
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root makes devices")
+    def test_a_device_stays_where_nothing_ran(self):
+        os.mknod(self.file, stat.S_IFCHR | 0o600, os.stat("/dev/null").st_rdev)
+        script = self.write("script", "#!/no/such/interpreter\n")
+        script.chmod(0o755)
+        self.assertEqual(record("-o", self.file, "--", script).code, 126)
+        self.assertTrue(self.file.is_char_device())
 
     def test_usage(self):
         for args in ([], ["--"], ["--level", "most", "--", "true"], ["--steps", "7:3", "--", "true"],

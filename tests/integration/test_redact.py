@@ -146,3 +146,22 @@ class Redact(support.ProgramTest):
         # A step's own word: without it there are no steps.
         self.assert_refused(support.headroom("redact", trace, "-o", out, "--word", "ProfilerStep"), 4, "the report says something else")
         self.assertEqual(sorted(path.name for path in self.scratch.iterdir()), ["planted.json"])
+
+    def test_what_is_there(self):
+        """A rename replaces a name: a pipe or a device must not go, a link stays one, a file keeps its permissions."""
+        trace = self.write("planted.json", json.dumps(planted()))
+        pipe = self.scratch / "pipe"
+        os.mkfifo(pipe)
+        self.assert_refused(support.headroom("redact", trace, "-o", pipe), 2, "not a file")
+        self.assertTrue(stat.S_ISFIFO(pipe.lstat().st_mode))
+        self.assert_refused(support.headroom("redact", trace, "-o", self.scratch), 4, "directory")
+        (self.scratch / "shared").mkdir()
+        target = self.write("shared/real.json", "old")
+        target.chmod(0o640)
+        link = self.scratch / "link.json"
+        link.symlink_to(target)
+        self.redact(trace, name="link.json")
+        self.assertTrue(link.is_symlink())
+        self.assertEqual(stat.S_IMODE(target.stat().st_mode), 0o640)
+        self.assert_gone(target, SECRETS)
+        self.assertEqual(sorted(path.name for path in self.scratch.rglob("*")), ["link.json", "pipe", "planted.json", "real.json", "shared"])

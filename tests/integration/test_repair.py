@@ -131,6 +131,10 @@ class Repair(support.ProgramTest):
         self.assert_refused(support.headroom("repair", trace, "-o", "-"), 2, "-o -")
         self.assert_refused(support.headroom("repair", trace), 2, "--output")
         self.assert_refused(support.headroom("repair", trace, "-q", "--json", "-o", out), 2, "--quiet")
-        self.assert_refused(support.headroom("repair", trace, "-o", "/dev/full"), 4, "/dev/full")
         self.assert_refused(support.headroom("repair", self.write("text.json", b"hello"), "-o", out), 3, "text.json")
         self.assertFalse(out.exists())
+
+    @support.NEEDS_FULL_DEVICE
+    def test_a_full_disk(self):
+        trace = self.write("own.json", GOLDEN.read_bytes())
+        self.assert_refused(support.headroom("repair", trace, "-o", support.FULL_DEVICE), 4, support.FULL_DEVICE)

@@ -94,5 +94,8 @@ class Slice(support.ProgramTest):
             self.assert_refused(support.headroom("slice", SAMPLE, f"--time={wrong}", "-o", out), 2, "--time")
         self.assert_refused(support.headroom("slice", SAMPLE, "--time", "1e9:", "-o", out), 2, "nothing was recorded")
         self.assert_refused(support.headroom("slice", SAMPLE, "--time", "1:2", "-o", "-"), 2, "-o -")
-        self.assert_refused(support.headroom("slice", SAMPLE, "--time", "1:2", "-o", "/dev/full"), 4, "/dev/full")
         self.assertFalse(out.exists())
+
+    @support.NEEDS_FULL_DEVICE
+    def test_a_full_disk(self):
+        self.assert_refused(support.headroom("slice", SAMPLE, "--time", "1:2", "-o", support.FULL_DEVICE), 4, support.FULL_DEVICE)
