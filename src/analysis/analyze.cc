@@ -106,7 +106,7 @@ std::vector<CauseRow> DescribeCauses(const Causes& causes, DurationNs wall) {
 }
 
 /// Why there is no verdict.
-Bottleneck Abstain(const TraceReport& report) {
+Bottleneck Abstain(const TraceReport& report, std::string_view recorded_as) {
   Bottleneck verdict;
   if (report.gpu_time.empty()) {
     verdict.evidence = {fmt::format(
@@ -114,7 +114,7 @@ Bottleneck Abstain(const TraceReport& report) {
         report.health.cut ? " before the file was cut" : "")};
   } else if (report.steps.list.empty()) {
     verdict.evidence = {"no steps: neither annotated nor recognizable; " +
-                        HowToTellSteps(report.input.format)};
+                        HowToTellSteps(recorded_as)};
   } else if (!report.steps.p50) {
     verdict.evidence = {fmt::format("no step is whole: {}",
                                     report.health.cut
@@ -220,7 +220,7 @@ void FillReport(const TraceStore& store, const Knowledge& knowledge, NameFacts& 
       return;
     }
   }
-  report.bottleneck = Abstain(report);
+  report.bottleneck = Abstain(report, store.metadata.recorded_as());
 }
 
 }  // namespace

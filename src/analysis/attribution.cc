@@ -240,7 +240,7 @@ void Attribution::EnterOperator(HostEventId op, NameFacts& names, OperatorCosts&
 void Attribution::AttributeThread(ThreadId thread, NameFacts& names, OperatorCosts& costs) {
   const auto& events = store_.host_events;
   const bool autograd = autograd_threads_[thread.index()];
-  const bool is_of_xla = IsOfXla(store_.metadata.format);
+  const bool is_of_xla = IsOfXla(store_.metadata.recorded_as());
   const TraceStore::RowRange range = store_.HostEventsOf(thread);
   for (std::uint32_t row = range.first; row < range.last; ++row) {
     HostContext context;

@@ -107,7 +107,7 @@ std::string LateAction(const Evidence& evidence, const LateIdle& idle) {
                ? fmt::format(
                      "find out what the host does there: record Python frames ({}), or mark "
                      "what you suspect with record_function",
-                     RemedyOf(ImportIssue::kNoStacks, evidence.store.metadata.format))
+                     RemedyOf(ImportIssue::kNoStacks, evidence.store.metadata.recorded_as()))
                : "find out what the host does there: mark what you suspect with record_function";
   }
   return explains(idle.dearest_time)

@@ -282,7 +282,7 @@ std::string DetailOf(ImportIssue issue, const TraceStore& store, const ImportLog
   // No setting of the profiler mends a stamp.
   if (issue == ImportIssue::kStepWithoutKernels && log.Count(ImportIssue::kMisplacedTask) > 0)
     return detail;
-  if (const std::string remedy = RemedyOf(issue, store.metadata.format); !remedy.empty())
+  if (const std::string remedy = RemedyOf(issue, store.metadata.recorded_as()); !remedy.empty())
     detail += fmt::format(". Remedy: {}", remedy);
   return detail;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/test_trace.h"
+#include "store/trace_formats.h"
 
 namespace headroom {
 namespace {

@@ -9,7 +9,7 @@ namespace headroom {
 
 bool IsCapped(const TraceStore& store) {
   // Of those, the reader tells.
-  if (IsOfXla(store.metadata.format)) return store.log.Count(ImportIssue::kEventCap) > 0;
+  if (IsOfXla(store.metadata.recorded_as())) return store.log.Count(ImportIssue::kEventCap) > 0;
   constexpr std::int64_t kExporterEventCap = 1000000;
   return store.metadata.events >= kExporterEventCap &&
          store.metadata.events < kExporterEventCap + 100 &&

@@ -197,7 +197,8 @@ Result<RedactCommand::Proof> RedactCommand::Prove(TraceStore& before, const std:
     if (const auto word = scan.LeakedWord(text))
       return failed(fmt::format("'{}' is still there, in '{}'", Printable(*word), Printable(text)));
   }
-  // A few analyses ask which tool wrote the file.
+  // Of whatever format a copy is.
+  before.metadata.copied_from = before.metadata.recorded_as();
   before.metadata.format = after.value()->metadata.format;
   const Result<nlohmann::json> was = ReportOf(before, *knowledge.value());
   if (!was.ok()) return was.status();

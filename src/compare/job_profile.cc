@@ -433,7 +433,7 @@ Result<JobProfile> Profiler::Make() {
   if (spans_.empty()) {
     return Status::NoAnswer(fmt::format("{}: no step is whole, and a comparison is by step; {}",
                                         trace_.report.input.path,
-                                        HowToTellSteps(store_.metadata.format)));
+                                        HowToTellSteps(store_.metadata.recorded_as())));
   }
   SumTasks();
   SplitSteps();

@@ -500,6 +500,7 @@ std::string HeaderOf(const TraceStore& store) {
     header += fmt::format(",\"{}\":{}", key, value);
   };
   if (metadata.is_forecast) header += R"(,"headroom_scenario":"")";
+  header += fmt::format(",\"headroom_copy_of\":{}", JsonString(metadata.recorded_as()));
   header += DamageMember(store.log);
   if (!metadata.versions.empty()) {
     Args members;

@@ -435,6 +435,7 @@ class PerfettoExport {
   void WriteTrace() {
     const TraceMetadata& metadata = store_.metadata;
     std::string members;
+    AddMember(members, "copy_of", JsonString(metadata.recorded_as()));
     AddMember(members, "rank", metadata.rank.value_or(kUnknown));
     AddMember(members, "world_size", metadata.world_size.value_or(kUnknown));
     AddMember(members, "cuda_driver_version", metadata.cuda_driver_version.value_or(kUnknown));

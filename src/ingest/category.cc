@@ -38,6 +38,8 @@ constexpr CategoryText kCategories[] = {
     {"region", CategoryRule::kAnnotation},
     {"step", CategoryRule::kStep},
     {"gpu_region", CategoryRule::kGpuAnnotation},
+    // Of operations of XLA (ingest/xla_names.h).
+    {"hlo_op", CategoryRule::kOperator},
     // rocprofv3's.
     {"hip_api", CategoryRule::kRuntimeCall},
     {"hsa_api", CategoryRule::kDriverCall},

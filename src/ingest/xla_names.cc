@@ -123,22 +123,22 @@ HostEventKind HostKindOf(std::string_view name) {
   return IsOfTheRuntime(name) ? HostEventKind::kOther : HostEventKind::kAnnotation;
 }
 
-std::string_view CategoryOf(HostEventKind kind) {
+std::string_view CategoryOf(HostEventKind kind, std::string_view name) {
   switch (kind) {
     case HostEventKind::kPythonFrame:
-      return "python";
+      return "python_function";
     case HostEventKind::kRuntimeCall:
-      return "runtime";
+      return name.starts_with("hip") ? "hip_runtime" : "cuda_runtime";
     case HostEventKind::kDriverCall:
-      return "driver";
+      return "cuda_driver";
     case HostEventKind::kOperator:
       return kOperatorCategory;
     case HostEventKind::kGpuAnnotation:
-      return "derived";
+      return "gpu_user_annotation";
     case HostEventKind::kOther:
       return "xla_runtime";
     default:
-      return "traceme";
+      return "user_annotation";
   }
 }
 

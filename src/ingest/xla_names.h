@@ -34,8 +34,8 @@ std::optional<std::int64_t> StreamOf(std::string_view line);
 /// What a span of the host is, by its name: a Python frame ("$file.py:12 fn"), a call of a GPU's
 /// API, what XLA's runtime says of itself (kOther), or an annotation.
 HostEventKind HostKindOf(std::string_view name);
-/// The category to show for it.
-std::string_view CategoryOf(HostEventKind kind);
+/// The category to show for it: the one by which RuleOfCategory() knows the kind again.
+std::string_view CategoryOf(HostEventKind kind, std::string_view name);
 
 /// A kernel, unless the name is that of a copy or a fill ("MemcpyD2H", "Memset").
 GpuTaskKind GpuKindOf(std::string_view name);

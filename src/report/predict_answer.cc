@@ -89,13 +89,13 @@ Status AddPrediction(const Job& job, const Baseline& baseline, const GpuModels& 
   if ((question.whole_job || question.batch_curve) && !has_steps) {
     return Status::NoAnswer(fmt::format(
         "{}: nothing marks its steps, which --total-steps and --batch-curve are about; {}",
-        question.trace, HowToTellSteps(job.store().metadata.format)));
+        question.trace, HowToTellSteps(job.store().metadata.recorded_as())));
   }
   if (question.batch_curve && !samples) {
-    return Status::NoAnswer(
-        fmt::format("{}: --batch-curve: the trace does not tell the samples of a step, as no "
-                    "operator of the forward has shapes; record them: {}",
-                    question.trace, RemedyOf(ImportIssue::kNoShapes, job.store().metadata.format)));
+    return Status::NoAnswer(fmt::format(
+        "{}: --batch-curve: the trace does not tell the samples of a step, as no "
+        "operator of the forward has shapes; record them: {}",
+        question.trace, RemedyOf(ImportIssue::kNoShapes, job.store().metadata.recorded_as())));
   }
   PredictBaseline base = {.trace = question.trace,
                           .gpu = source.device->short_name,

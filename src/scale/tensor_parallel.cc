@@ -125,7 +125,7 @@ Result<PipelineStages> TensorParallel::Stages(std::int64_t stages) const {
     return Status::NoAnswer(fmt::format(
         "stages are of training, and no gradient of a parameter is known by its shape: record "
         "training steps, with shapes: {}",
-        RemedyOf(ImportIssue::kNoShapes, job_.store().metadata.format)));
+        RemedyOf(ImportIssue::kNoShapes, job_.store().metadata.recorded_as())));
   }
   std::vector<LayerWork> layers(layers_.size());
   for (TaskIndex task = 0; task < job_.graph().tasks.size(); ++task) {

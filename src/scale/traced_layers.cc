@@ -82,7 +82,7 @@ Status TracedLayers::AddForwards() {
         "no layers of a transformer are recognised by their shapes ({}): a product behind batched "
         "products, or behind a fused attention; and only those can be shared out or put into "
         "stages",
-        RemedyOf(ImportIssue::kNoShapes, job_.store().metadata.format)));
+        RemedyOf(ImportIssue::kNoShapes, job_.store().metadata.recorded_as())));
   }
   if (HasBackward(job_) && !job_.attribution().KnowsForward()) {
     return Status::NoAnswer(

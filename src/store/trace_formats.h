@@ -1,9 +1,16 @@
 // Names of trace formats (TraceMetadata::format) by which analyses tell what a file cannot hold.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <string_view>
 
 namespace headroom {
+
+/// PyTorch's profiler (Kineto), and whatever else has Chrome's JSON.
+inline constexpr std::string_view kKinetoFormat = "pytorch-profiler-json";
+/// Recordings, and what other tools write in the same format.
+inline constexpr std::string_view kPerfettoFormat = "perfetto-protobuf";
 
 /// Nsight Systems, as the database that `nsys export --type sqlite` writes.
 inline constexpr std::string_view kNsightFormat = "nsight-systems-sqlite";
@@ -15,6 +22,14 @@ inline constexpr std::string_view kMemorySnapshotFormat = "pytorch-memory-snapsh
 inline constexpr std::string_view kXPlaneFormat = "xplane-protobuf";
 /// XLA's profiler, as the JSON that TensorBoard's plugin makes of these files.
 inline constexpr std::string_view kXlaJsonFormat = "xla-trace-json";
+
+/// Whether it is one of them, which a file may say that it is a copy of.
+inline bool IsKnownFormat(std::string_view format) {
+  constexpr std::array kFormats = {kKinetoFormat,  kPerfettoFormat,       kNsightFormat,
+                                   kRocprofFormat, kMemorySnapshotFormat, kXPlaneFormat,
+                                   kXlaJsonFormat};
+  return std::find(kFormats.begin(), kFormats.end(), format) != kFormats.end();
+}
 
 /// Whether JAX or TensorFlow wrote it: there are no operators with shapes, sequence numbers or
 /// passes, but operations of compiled programs.

@@ -19,11 +19,11 @@
 namespace headroom {
 
 /// What the file says of itself. Only named keys are kept: a trace may hold secrets.
-/// TraceMetadata::format of recordings, and of what other tools write in the same format.
-inline constexpr std::string_view kPerfettoFormat = "perfetto-protobuf";
-
 struct TraceMetadata {
-  std::string format;           ///< E.g. "pytorch-profiler-json".
+  std::string format;  ///< One of store/trace_formats.h.
+  /// The format of what this file is a copy of (`headroom export`); empty: it is none, or of
+  /// something that no copy tells.
+  std::string copied_from;
   std::int64_t file_bytes = 0;  ///< On disk.
   std::int64_t events = 0;      ///< Objects in the event list, lost and skipped ones included.
   std::optional<std::int64_t> rank;
@@ -36,6 +36,10 @@ struct TraceMetadata {
   /// Whether `headroom whatif --write-trace` wrote it: the timeline of a job that no profiler slows
   /// down, so nothing is to be taken off for one.
   bool is_forecast = false;
+
+  /// The format in which the tool wrote that recorded it: what it can hold, and what helps whoever
+  /// records again.
+  const std::string& recorded_as() const { return copied_from.empty() ? format : copied_from; }
 };
 
 /// One trace. Readers append rows, then Freeze() sorts and resolves; afterwards nothing changes and

@@ -70,9 +70,10 @@ OpenedExchange OpenExchange(const Job& job, const Exchange& exchange, Edit& edit
                              return job.ContextOf(op.tasks.front()).phase == Phase::kBackward;
                            }})
             : WhyNotFound(
-                  job, fmt::format("the recorded steps have no backward, so no gradients: record "
-                                   "training steps, with shapes ({})",
-                                   RemedyOf(ImportIssue::kNoShapes, job.store().metadata.format))));
+                  job, fmt::format(
+                           "the recorded steps have no backward, so no gradients: record "
+                           "training steps, with shapes ({})",
+                           RemedyOf(ImportIssue::kNoShapes, job.store().metadata.recorded_as()))));
     return opened;
   }
   for (GradientStep& step : opened.steps) {

@@ -101,7 +101,7 @@ Forecaster::Forecaster(const Job& job)
     baseline_.steps_note =
         "nothing marks the steps of this trace, so the whole recording counts as one, with all "
         "start-up and first-iteration work in it; " +
-        HowToTellSteps(job.store().metadata.format);
+        HowToTellSteps(job.store().metadata.recorded_as());
   }
   // Like the recorded mean, without the first step, which began in the middle of what came before.
   const Replayed replayed = replayer_.Run(job.recorded());

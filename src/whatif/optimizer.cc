@@ -56,7 +56,7 @@ Effect ApplyFusedOptimizer(const Job& job, const Arguments& arguments, Edit& edi
     if (bytes == 0)
       return Effect::Abstain(
           fmt::format("the parameters' shapes were not recorded ({})",
-                      RemedyOf(ImportIssue::kNoShapes, job.store().metadata.format)));
+                      RemedyOf(ImportIssue::kNoShapes, job.store().metadata.recorded_as())));
     if (launch == kNoTask)
       return Effect::Abstain("the call that launched the optimizer's first kernel is not recorded");
     const double moved = bytes * (fused ? algorithm->fused : algorithm->foreach);

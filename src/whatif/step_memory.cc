@@ -150,14 +150,14 @@ MemoryParts Shard(const MemoryParts& parts, const Sharding& sharding) {
 Result<StepMemoryModel> StepMemoryModel::Make(const Job& job, const MemoryChange& change) {
   if (job.steps().steps.source == StepSource::kNone) {
     return Status::NoAnswer("nothing marks the steps of the trace; " +
-                            HowToTellSteps(job.store().metadata.format));
+                            HowToTellSteps(job.store().metadata.recorded_as()));
   }
   const StepOperators step = OperatorsOfStep(job);
   if (std::none_of(step.list.begin(), step.list.end(),
                    [](const StepOperator& op) { return op.call.has_value(); })) {
     return Status::NoAnswer(
         fmt::format("the trace has no shapes of operators ({})",
-                    RemedyOf(ImportIssue::kNoShapes, job.store().metadata.format)));
+                    RemedyOf(ImportIssue::kNoShapes, job.store().metadata.recorded_as())));
   }
   if (step.nodes.empty())
     return Status::NoAnswer("the step has no nodes of a backward, so it is not known what is kept");

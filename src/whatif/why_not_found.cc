@@ -15,7 +15,7 @@ namespace {
 
 /// What records shapes with the tool that wrote the trace.
 std::string HowToShape(const Job& job) {
-  return RemedyOf(ImportIssue::kNoShapes, job.store().metadata.format);
+  return RemedyOf(ImportIssue::kNoShapes, job.store().metadata.recorded_as());
 }
 
 }  // namespace

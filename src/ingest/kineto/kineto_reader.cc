@@ -22,6 +22,7 @@
 #include "ingest/kineto/top_level.h"
 #include "ingest/kineto/xla_tracks.h"
 #include "ingest/other_formats.h"
+#include "store/trace_formats.h"
 
 namespace headroom::kineto {
 namespace {
@@ -626,7 +627,10 @@ Status Read(ByteSource& source, const std::string& path, const ReadOptions& opti
             TraceStore& store) try {
   Reading reading(source, path, options, store);
   if (Status status = reading.Run(); !status.ok()) return status;
-  if (!SettleXlaTracks(store)) store.metadata.format = "pytorch-profiler-json";
+  store.metadata.format = kKinetoFormat;
+  // A copy says what its events are.
+  if (store.metadata.copied_from.empty() && SettleXlaTracks(store))
+    store.metadata.format = kXlaJsonFormat;
   store.metadata.file_bytes = std::max(source.file_bytes(), source.file_bytes_read());
   CountOutOfOrder(store);
   SettleTimeUnit(reading.late(), store);

@@ -11,6 +11,7 @@
 
 #include "base/ascii.h"
 #include "store/carried_damage.h"
+#include "store/trace_formats.h"
 
 namespace headroom::kineto {
 namespace {
@@ -99,6 +100,7 @@ void KeepMember(std::string_view key, std::string_view value, TraceStore& store,
   if (key == "hip_driver_version" && ParseInteger(value, number) && number > 0)
     AddVersion("hip_driver", HipVersionText(number), metadata.versions);
   if (key == "headroom_scenario") metadata.is_forecast = true;
+  if (key == "headroom_copy_of" && IsKnownFormat(value)) metadata.copied_from = value;
   constexpr std::string_view kParsed[] = {"distributedInfo", "deviceProperties", "headroom_damage",
                                           "headroom_versions"};
   if (std::find(std::begin(kParsed), std::end(kParsed), key) == std::end(kParsed)) return;

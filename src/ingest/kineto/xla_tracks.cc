@@ -13,7 +13,6 @@
 #include "ingest/xla_names.h"
 #include "ingest/xla_operators.h"
 #include "store/args_text.h"
-#include "store/trace_formats.h"
 
 namespace headroom::kineto {
 namespace {
@@ -138,8 +137,9 @@ void AppendTask(std::size_t row, StreamId stream, xla::LaunchedOperators& operat
 void TellHostEvent(std::size_t row, TraceStore& store) {
   auto& host = store.host_events;
   const StringId args = host.args.Pending(row);
-  HostEventKind kind = xla::HostKindOf(store.Text(host.name.Pending(row)));
-  std::string_view category = xla::CategoryOf(kind);
+  const std::string_view name = store.Text(host.name.Pending(row));
+  const HostEventKind kind = xla::HostKindOf(name);
+  std::string_view category = xla::CategoryOf(kind, name);
   if (args.valid()) {
     host.correlation.MutablePending(row) = NumberInText(ArgOf(store, args, "correlation_id"));
     const std::int64_t step = NumberInText(ArgOf(store, args, "step_num"));
@@ -157,7 +157,6 @@ void TellHostEvent(std::size_t row, TraceStore& store) {
 bool SettleXlaTracks(TraceStore& store) {
   const std::vector<Track> tracks = FindTracks(store);
   if (tracks.empty()) return false;
-  store.metadata.format = kXlaJsonFormat;
   auto& host = store.host_events;
   if (host.rows() == kMostEvents) store.log.Add(ImportIssue::kEventCap);
   xla::LaunchedOperators operators;
@@ -173,7 +172,7 @@ bool SettleXlaTracks(TraceStore& store) {
     if (track.role == Track::Role::kDerived && !has_category) {
       host.kind.MutablePending(row) = HostEventKind::kGpuAnnotation;
       host.category.MutablePending(row) =
-          store.strings.Intern(xla::CategoryOf(HostEventKind::kGpuAnnotation));
+          store.strings.Intern(xla::CategoryOf(HostEventKind::kGpuAnnotation, {}));
     }
     const auto copy = [row](auto& to, const auto& from) {
       if (from.size() > row) to.Append(from.Pending(row));  // Not those that are computed.

@@ -16,6 +16,7 @@
 #include "ingest/perfetto/packet_stream.h"
 #include "ingest/perfetto/row_writer.h"
 #include "ingest/perfetto/tracks.h"
+#include "store/trace_formats.h"
 
 namespace headroom::perfetto {
 namespace {

@@ -13,6 +13,7 @@
 #include "base/protobuf_reader.h"
 #include "ingest/rocm_kernels.h"
 #include "store/carried_damage.h"
+#include "store/trace_formats.h"
 
 namespace headroom::perfetto {
 namespace {
@@ -503,6 +504,8 @@ bool RowWriter::ReadExported(StringId name) {
     exported_->cuda_driver_version = number("cuda_driver_version");
     exported_->is_forecast = number("is_forecast") == 1;
     exported_->names_and_times_only = number("names_and_times_only") == 1;
+    if (const StringId format = text("copy_of"); IsKnownFormat(store_.Text(format)))
+      exported_->copied_from = store_.Text(format);
   } else if (what == "versions") {
     for (const auto& [software, version] : said.items()) {
       if (version.is_string())
@@ -540,6 +543,7 @@ void RowWriter::ReadExportedDevice(const nlohmann::json& said) {
 void RowWriter::SettleMetadata() {
   if (!exported_) return;
   TraceMetadata& metadata = store_.metadata;
+  metadata.copied_from = exported_->copied_from;
   metadata.rank = exported_->rank;
   metadata.world_size = exported_->world_size;
   metadata.cuda_driver_version = exported_->cuda_driver_version;

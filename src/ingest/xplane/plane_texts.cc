@@ -92,7 +92,7 @@ bool PlaneTexts::ReadEvent(std::string_view text, StringPool& strings) {
   if (!display_name.empty()) name = display_name;
   event.name = strings.Intern(name);
   event.host_kind = xla::HostKindOf(name);
-  event.category = strings.Intern(xla::CategoryOf(event.host_kind));
+  event.category = strings.Intern(xla::CategoryOf(event.host_kind, name));
   event.gpu_kind = xla::GpuKindOf(name);
   event.allocates = AllocationSign(name);
   events_[entry.key] = event;

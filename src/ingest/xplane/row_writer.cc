@@ -517,7 +517,7 @@ void RowWriter::AddHostEvent(const Event& event, TimeNs start, DurationNs durati
   StringId category = what.category.valid() ? what.category : StringId(0u);
   if (line.role != LineRole::kHost) {
     kind = HostEventKind::kGpuAnnotation;
-    category = store_.strings.Intern(xla::CategoryOf(kind));
+    category = store_.strings.Intern(xla::CategoryOf(kind, {}));
   } else if (kind == HostEventKind::kAnnotation && stats_.step != kUnknown) {
     // StepTraceAnnotation: what it is called stays in the arguments.
     if (!args_.empty()) args_ += ", ";
