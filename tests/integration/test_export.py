@@ -6,9 +6,13 @@ import json
 import pathlib
 import shutil
 import subprocess
+import sys
 import unittest
 
 from integration import stores, support
+
+sys.path.insert(0, str(support.ROOT / "tests/nsight"))
+import export as nsight_export  # noqa: E402
 
 SAMPLE = support.ROOT / "data/samples/resnet50_fp32_h200.json.gz"
 RECORDING = support.ROOT / "data/samples/loader_one_worker.pftrace.gz"
@@ -34,6 +38,38 @@ class Export(support.ProgramTest):
         self.assertEqual(stores.differences(want, got), [], f"{trace} as {to}")
         shutil.rmtree(self.scratch / f"want-{to}")
         shutil.rmtree(self.scratch / f"got-{to}")
+
+    def assert_says_the_same(self, trace):
+        """The copies' reports and what-ifs, remedies for the tool that recorded it included."""
+        for to in EXTENSION:
+            copy = self.export(trace, to)
+            for command in (("report", "--no-local-state"), ("whatif", "no-idle")):
+                said = [support.headroom(command[0], path, *command[1:], "--json") for path in (trace, copy)]
+                self.assertEqual(said[0].code, said[1].code, said)
+                want, got = (json.loads(outcome.out or b"{}") for outcome in said)
+                if command[0] == "whatif" and said[0].code != 0:
+                    want, got = ({"why": outcome.message} for outcome in said)
+                for section in want.keys() - OF_THE_FILE:
+                    self.assertEqual(json.dumps(want[section]).replace(str(trace), "TRACE"), json.dumps(got[section]).replace(str(copy), "TRACE"),
+                                     (to, command[0], section))
+                if "health" in want:
+                    self.assertEqual([(issue["code"], issue["count"]) for issue in want["health"]["issues"]],
+                                     [(issue["code"], issue["count"]) for issue in got["health"]["issues"]])
+
+    def test_xplane_profiles_read_back(self):
+        trace = support.data_file("public-traces/tracelens__mi300__jax_conv_minimal.xplane.pb")
+        for to in EXTENSION:
+            with self.subTest(to):
+                self.assert_reads_back(trace, to)
+        self.assert_says_the_same(trace)
+
+    def test_nsight_databases_read_back(self):
+        for form in ("2020.3", "2024.5"):
+            with self.subTest(form):
+                trace = nsight_export.drawn(4).write(self.scratch / "made.sqlite", form)
+                for to in EXTENSION:
+                    self.assert_reads_back(trace, to)
+                self.assert_says_the_same(trace)
 
     def test_samples_read_back(self):
         for to in EXTENSION:
