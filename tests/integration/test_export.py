@@ -9,10 +9,12 @@ import subprocess
 import sys
 import unittest
 
+import memory_snapshot
 from integration import stores, support
 
-sys.path.insert(0, str(support.ROOT / "tests/nsight"))
+sys.path += [str(support.ROOT / "tests/nsight"), str(support.ROOT / "tests/rocprof")]
 import export as nsight_export  # noqa: E402
+import output as rocprof_output  # noqa: E402
 
 SAMPLE = support.ROOT / "data/samples/resnet50_fp32_h200.json.gz"
 RECORDING = support.ROOT / "data/samples/loader_one_worker.pftrace.gz"
@@ -70,6 +72,21 @@ class Export(support.ProgramTest):
                 for to in EXTENSION:
                     self.assert_reads_back(trace, to)
                 self.assert_says_the_same(trace)
+
+    def test_rocprof_traces_read_back(self):
+        for trace in (rocprof_output.write_json(self.scratch / "made.json", rocprof_output.drawn()),
+                      rocprof_output.write_pftrace(self.scratch / "made.pftrace", rocprof_output.drawn())):
+            with self.subTest(trace.name):
+                for to in EXTENSION:
+                    self.assert_reads_back(trace, to)
+                self.assert_says_the_same(trace)
+
+    def test_memory_snapshots_read_back(self):
+        trace = self.write("made.pickle", memory_snapshot.dump(memory_snapshot.Loop().run(3).snapshot()))
+        for to in EXTENSION:
+            with self.subTest(to):
+                self.assert_reads_back(trace, to)
+        self.assert_says_the_same(trace)
 
     def test_samples_read_back(self):
         for to in EXTENSION:

@@ -4,9 +4,15 @@ import gzip
 import json
 import os
 import stat
+import sys
 import urllib.parse
 
+import memory_snapshot
 from integration import support
+
+sys.path += [str(support.ROOT / "tests/nsight"), str(support.ROOT / "tests/rocprof")]
+import export as nsight_export  # noqa: E402
+import output as rocprof_output  # noqa: E402
 
 SAMPLES = support.ROOT / "data/samples"
 SECRETS = ["Bluebird", "grace", "quokkanet", "node17", "acmecorp", "hf_tOkEnXyZ", "10.20.30.40", "wandb.example.com", "ada.l", "geheimprojekt", "köln"]
@@ -96,6 +102,18 @@ class Redact(support.ProgramTest):
         for trace in sorted(support.data_file("public-traces/README.md").parent.glob("hta__*trace*.json.gz" if not support.FULL else "*.json.gz")):
             with self.subTest(trace.name):
                 self.redact(trace)
+
+    def test_other_formats(self):
+        traces = [nsight_export.drawn(4).write(self.scratch / "made.sqlite", "2024.5"),
+                  rocprof_output.write_json(self.scratch / "made.json", rocprof_output.drawn()),
+                  self.write("made.pickle", memory_snapshot.dump(memory_snapshot.Loop().run(3).snapshot()))]
+        for trace in traces:
+            for name in ("share.json.gz", "share.pftrace"):
+                with self.subTest(trace.name, name=name):
+                    self.redact(trace, name=name)
+
+    def test_xplane_profiles(self):
+        self.redact(support.data_file("public-traces/tracelens__mi300__jax_conv_minimal.xplane.pb"))
 
     def test_only_what_is_asked_for(self):
         trace = self.write("planted.json", json.dumps(planted()))
