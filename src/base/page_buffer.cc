@@ -1,18 +1,73 @@
 #include "base/page_buffer.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
+#include <cstdint>
 #include <cstdlib>
 #include <new>
 
 namespace headroom {
+namespace {
+
+/// Whole pages, as the system counts mappings.
+std::size_t InPages(std::size_t bytes) {
+  static const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  return (bytes + page - 1) / page * page;
+}
+
+/// Maps memory that begins on a huge page: only whole ones are huge, and older kernels put a
+/// mapping anywhere. Null when the system has no room left.
+void* MapAligned(std::size_t bytes, int protection) {
+  const std::size_t wanted = InPages(bytes), mapped = wanted + kHugePageBytes;
+  void* const address = mmap(nullptr, mapped, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (address == MAP_FAILED) return nullptr;
+  char* const begin = static_cast<char*>(address);
+  const std::size_t over = reinterpret_cast<std::uintptr_t>(begin) % kHugePageBytes;
+  const std::size_t before = over == 0 ? 0 : kHugePageBytes - over;
+  if (before > 0) munmap(begin, before);
+  munmap(begin + before + wanted, mapped - before - wanted);
+  return begin + before;
+}
+
+/// Advice only: where the system has no huge pages, small ones serve.
+void AskForHugePages(void* address, std::size_t bytes) { madvise(address, bytes, MADV_HUGEPAGE); }
+
+}  // namespace
 
 void* MapPages(std::size_t bytes) {
-  void* address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (address == MAP_FAILED) throw std::bad_alloc();
-  // Advice only: where the system has no huge pages, small ones serve.
-  if (bytes >= kHugePageBytes) madvise(address, bytes, MADV_HUGEPAGE);
+  constexpr int kReadWrite = PROT_READ | PROT_WRITE;
+  if (bytes < kHugePageBytes) {
+    void* const address = mmap(nullptr, bytes, kReadWrite, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (address == MAP_FAILED) throw std::bad_alloc();
+    return address;
+  }
+  void* const address = MapAligned(bytes, kReadWrite);
+  if (address == nullptr) throw std::bad_alloc();
+  AskForHugePages(address, bytes);
   return address;
+}
+
+void* RemapPages(void* address, std::size_t bytes, std::size_t new_bytes) {
+  const std::size_t now = InPages(bytes), wanted = InPages(new_bytes);
+  if (now == wanted) return address;
+  if (wanted < kHugePageBytes) {
+    void* const moved = mremap(address, now, wanted, MREMAP_MAYMOVE);
+    if (moved == MAP_FAILED) throw std::bad_alloc();
+    return moved;
+  }
+  void* moved = now < kHugePageBytes ? MAP_FAILED : mremap(address, now, wanted, 0);
+  if (moved == MAP_FAILED) {
+    void* const room = MapAligned(wanted, PROT_NONE);
+    if (room == nullptr) throw std::bad_alloc();
+    moved = mremap(address, now, wanted, MREMAP_MAYMOVE | MREMAP_FIXED, room);
+    if (moved == MAP_FAILED) {
+      munmap(room, wanted);
+      throw std::bad_alloc();
+    }
+  }
+  AskForHugePages(moved, wanted);
+  return moved;
 }
 
 void UnmapPages(void* address, std::size_t bytes) { munmap(address, bytes); }

@@ -14,6 +14,9 @@ inline constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
 
 /// Maps `bytes` of zeroed anonymous memory; throws std::bad_alloc when the system has none left.
 void* MapPages(std::size_t bytes);
+/// Makes a mapping longer or shorter, with what is in it. It may move: pages change their address,
+/// nothing is copied. Throws std::bad_alloc, and changes nothing, when the system has no room left.
+void* RemapPages(void* address, std::size_t bytes, std::size_t new_bytes);
 void UnmapPages(void* address, std::size_t bytes);
 
 /// A fixed-size array of trivial values in its own mapping.
@@ -37,6 +40,17 @@ class PageBuffer {
   }
   ~PageBuffer() {
     if (data_ != nullptr) UnmapPages(data_, size_ * sizeof(T));
+  }
+
+  /// Makes the array longer or shorter. Elements keep their values but may move; new ones are zero.
+  void Resize(std::size_t size) {
+    if (size == size_) return;
+    if (size == 0 || size_ == 0) {
+      *this = PageBuffer(size);
+      return;
+    }
+    data_ = static_cast<T*>(RemapPages(data_, size_ * sizeof(T), size * sizeof(T)));
+    size_ = size;
   }
 
   T* data() { return data_; }

@@ -1,4 +1,4 @@
-// One column of a table: appended to in pages, then frozen into one contiguous array.
+// One column of a table: appended to, then frozen into the order of the table.
 #pragma once
 
 #include <algorithm>
@@ -8,52 +8,70 @@
 #include <cstring>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include "base/page_buffer.h"
 
 namespace headroom {
 
 /// A column under construction, which has pending values, or frozen.
+///
+/// Values are contiguous from the first on and never copied to grow. A column in which all values
+/// are alike, as those are that a format does not know, is a number of rows until it is frozen.
 template <typename T>
 class Column {
  public:
   using value_type = T;
-  /// Rows of a page.
-  static constexpr std::size_t kPageRows = std::size_t{1} << 16;
 
-  void Append(T value) { AppendAll({&value, 1}); }
+  /// REQUIRES: not frozen.
+  void Append(T value) {
+    if (size_ < rows_.size()) {
+      rows_.data()[size_++] = value;
+    } else if (rows_.size() == 0 && size_ > 0 && value == alike_) {
+      ++size_;
+    } else {
+      AppendBeyond(value);
+    }
+  }
 
   /// REQUIRES: not frozen.
   void AppendAll(std::span<const T> values) {
-    assert(frozen_.size() == 0);
-    while (!values.empty()) {
-      const std::size_t used = size_ % kPageRows;
-      if (used == 0) AddPage();
-      const std::size_t n = std::min(kPageRows - used, values.size());
-      std::memcpy(static_cast<void*>(pages_.back() + used), values.data(), n * sizeof(T));
-      values = values.subspan(n);
-      size_ += n;
+    assert(!frozen_);
+    if (values.empty()) return;
+    if (rows_.size() == 0) {
+      if (size_ == 0) alike_ = values.front();
+      const auto all_alike = [&](const T& value) { return value == alike_; };
+      if (std::all_of(values.begin(), values.end(), all_alike)) {
+        size_ += values.size();
+        return;
+      }
+      Store(size_ + values.size());
     }
+    Reserve(size_ + values.size());
+    std::memcpy(static_cast<void*>(rows_.data() + size_), values.data(), values.size_bytes());
+    size_ += values.size();
   }
 
   /// A value before freezing.
-  const T& Pending(std::size_t row) const { return pages_[row / kPageRows][row % kPageRows]; }
-
-  T& MutablePending(std::size_t row) { return pages_[row / kPageRows][row % kPageRows]; }
-
-  /// Makes the column contiguous as appended. Frees the pages.
-  void Freeze() {
-    PageBuffer<T> rows(size_);
-    for (std::size_t page = 0, at = 0; at < size_; ++page, at += kPageRows) {
-      std::memcpy(static_cast<void*>(rows.data() + at), pages_[page],
-                  std::min(kPageRows, size_ - at) * sizeof(T));
-    }
-    Adopt(std::move(rows));
+  const T& Pending(std::size_t row) const {
+    assert(row < size_);
+    return rows_.size() == 0 ? alike_ : rows_.data()[row];
   }
 
-  /// Makes the column contiguous with row i taken from appended row order[i]; rows that `order`
-  /// leaves out are dropped. Frees the pages.
+  T& MutablePending(std::size_t row) {
+    assert(row < size_);
+    if (rows_.size() == 0) Store(size_);
+    return rows_.data()[row];
+  }
+
+  /// Makes the column final as appended.
+  void Freeze() {
+    if (rows_.size() == 0) Store(size_);
+    rows_.Resize(size_);
+    frozen_ = true;
+  }
+
+  /// Makes the column final with row i taken from appended row order[i]; rows that `order` leaves
+  /// out are dropped.
   void Freeze(std::span<const std::uint32_t> order) {
     PageBuffer<T> rows(order.size());
     for (std::size_t i = 0; i < order.size(); ++i) rows.data()[i] = Pending(order[i]);
@@ -62,43 +80,57 @@ class Column {
 
   /// Replaces the contents with a ready array (a column that is computed, not read).
   void Adopt(PageBuffer<T> rows) {
-    size_ = rows.size();
-    pages_.clear();
-    blocks_.clear();
-    frozen_ = std::move(rows);
+    rows_ = std::move(rows);
+    size_ = rows_.size();
+    frozen_ = true;
   }
 
   std::size_t size() const { return size_; }
   /// REQUIRES: frozen, row < size().
   const T& operator[](std::size_t row) const {
-    assert(row < frozen_.size());
-    return frozen_.data()[row];
+    assert(frozen_ && row < size_);
+    return rows_.data()[row];
   }
   /// For repairs at the end of loading. REQUIRES: frozen.
-  T& Mutable(std::size_t row) { return frozen_.data()[row]; }
-  std::span<const T> values() const { return frozen_.span(); }
-  std::size_t MemoryBytes() const {
-    return frozen_.size() * sizeof(T) + pages_.size() * kPageRows * sizeof(T);
+  T& Mutable(std::size_t row) {
+    assert(frozen_ && row < size_);
+    return rows_.data()[row];
   }
+  /// Empty before freezing.
+  std::span<const T> values() const { return frozen_ ? rows_.span() : std::span<const T>(); }
+  std::size_t MemoryBytes() const { return rows_.size() * sizeof(T); }
 
  private:
-  /// The first pages are mapped one by one, so that small tables stay small; later ones by the huge
-  /// page.
-  void AddPage() {
-    constexpr std::size_t kSinglePages = 4;
-    constexpr std::size_t kBlockPages =
-        std::max<std::size_t>(1, kHugePageBytes / (kPageRows * sizeof(T)));
-    const std::size_t page = pages_.size();
-    const bool alone = page < kSinglePages;
-    const std::size_t in_block = alone ? 0 : (page - kSinglePages) % kBlockPages;
-    if (in_block == 0) blocks_.emplace_back(alone ? kPageRows : kBlockPages * kPageRows);
-    pages_.push_back(blocks_.back().data() + in_block * kPageRows);
+  // What is rare stays out of the callers' loops.
+  [[gnu::noinline]] void AppendBeyond(T value) {
+    assert(!frozen_);
+    if (size_ == 0) {
+      alike_ = value;
+      size_ = 1;
+      return;
+    }
+    if (rows_.size() == 0) Store(size_ + 1);
+    Reserve(size_ + 1);
+    rows_.data()[size_++] = value;
   }
 
-  std::vector<T*> pages_;
-  std::vector<PageBuffer<T>> blocks_;  ///< What pages_ point into.
-  PageBuffer<T> frozen_;
+  /// Writes out what was a number of rows, with room for `rows`.
+  [[gnu::noinline]] void Store(std::size_t rows) {
+    Reserve(rows);
+    std::fill_n(rows_.data(), size_, alike_);
+  }
+
+  /// Room is address space: memory is what values have touched.
+  void Reserve(std::size_t rows) {
+    constexpr std::size_t kFewest = (std::size_t{64} << 10) / sizeof(T);
+    const std::size_t room = rows_.size();
+    if (rows > room) rows_.Resize(std::max({rows, kFewest, room + room / 2}));
+  }
+
+  PageBuffer<T> rows_;  ///< Longer than the column before it is frozen. Empty: all are alike.
   std::size_t size_ = 0;
+  T alike_ = T();
+  bool frozen_ = false;
 };
 
 }  // namespace headroom

@@ -10,7 +10,9 @@
 namespace headroom {
 namespace {
 
-constexpr std::size_t kPage = Column<std::int32_t>::kPageRows;
+/// Rows of a column's first memory; it then grows, by half each time, and beyond half a million
+/// rows by huge pages.
+constexpr std::size_t kRoom = 16384;
 
 std::vector<std::int32_t> Numbers(std::size_t count) {
   std::vector<std::int32_t> numbers(count);
@@ -18,16 +20,16 @@ std::vector<std::int32_t> Numbers(std::size_t count) {
   return numbers;
 }
 
-TEST(ColumnTest, RowsAroundPageBoundariesAreKept) {
-  for (const std::size_t rows :
-       {std::size_t{0}, std::size_t{1}, kPage - 1, kPage, kPage + 1, 3 * kPage, 3 * kPage + 7}) {
+TEST(ColumnTest, RowsAroundTheEndOfItsRoomAreKept) {
+  for (const std::size_t rows : {std::size_t{0}, std::size_t{1}, kRoom - 1, kRoom, kRoom + 1,
+                                 3 * kRoom, 3 * kRoom + 7, 100 * kRoom}) {
     const std::vector<std::int32_t> numbers = Numbers(rows);
     Column<std::int32_t> at_once, one_by_one;
     at_once.AppendAll(numbers);
     for (const std::int32_t number : numbers) one_by_one.Append(number);
     for (Column<std::int32_t>* column : {&at_once, &one_by_one}) {
       ASSERT_EQ(column->size(), rows);
-      for (std::size_t i = 0; i < rows; i += i + 1 < rows ? kPage - 1 : 1)
+      for (std::size_t i = 0; i < rows; i += i + 1 < rows ? kRoom - 1 : 1)
         EXPECT_EQ(column->Pending(i), numbers[i]) << i;
       column->Freeze();
       EXPECT_TRUE(std::ranges::equal(column->values(), numbers)) << rows;
@@ -35,27 +37,66 @@ TEST(ColumnTest, RowsAroundPageBoundariesAreKept) {
   }
 }
 
-TEST(ColumnTest, AppendingMayEndOnAPageBoundaryAndGoOn) {
+TEST(ColumnTest, AppendingMayFillItsRoomAndGoOn) {
   Column<std::int32_t> column;
-  const std::vector<std::int32_t> numbers = Numbers(2 * kPage + 1);
+  const std::vector<std::int32_t> numbers = Numbers(2 * kRoom + 1);
   const std::span<const std::int32_t> all(numbers);
-  column.AppendAll(all.first(kPage));
-  column.AppendAll(all.subspan(kPage, kPage - 1));
+  column.AppendAll(all.first(kRoom));
+  column.AppendAll(all.subspan(kRoom, kRoom - 1));
   column.AppendAll({});
   column.AppendAll(all.last(2));
   column.Freeze();
   EXPECT_TRUE(std::ranges::equal(column.values(), numbers));
 }
 
+TEST(ColumnTest, RowsThatAreAlikeTakeNoMemoryUntilOneDiffers) {
+  for (const std::int32_t alike : {0, -7}) {
+    Column<std::int32_t> column, mended, at_once;
+    for (std::size_t i = 0; i < 3 * kRoom; ++i) {
+      column.Append(alike);
+      mended.Append(alike);
+    }
+    at_once.AppendAll(std::vector<std::int32_t>(3 * kRoom, alike));
+    EXPECT_EQ(column.MemoryBytes(), 0u);
+    EXPECT_EQ(at_once.MemoryBytes(), 0u);
+    EXPECT_EQ(column.Pending(3 * kRoom - 1), alike);
+    std::vector<std::int32_t> numbers(3 * kRoom, alike);
+    numbers[kRoom] = 5;
+    mended.MutablePending(kRoom) = 5;
+    mended.Freeze();
+    EXPECT_TRUE(std::ranges::equal(mended.values(), numbers));
+    numbers[kRoom] = alike;
+    numbers.insert(numbers.end(), {alike + 1, alike});
+    column.Append(alike + 1);
+    column.Append(alike);
+    at_once.AppendAll(std::vector<std::int32_t>{alike + 1, alike});
+    for (Column<std::int32_t>* each : {&column, &at_once}) {
+      each->Freeze();
+      EXPECT_TRUE(std::ranges::equal(each->values(), numbers));
+      EXPECT_EQ(each->MemoryBytes(), numbers.size() * sizeof(std::int32_t));
+    }
+  }
+}
+
+TEST(ColumnTest, RowsThatAreAllAlikeFreezeInAnyOrder) {
+  Column<std::int32_t> as_appended, ordered;
+  for (Column<std::int32_t>* column : {&as_appended, &ordered})
+    column->AppendAll(std::vector<std::int32_t>{4, 4, 4});
+  as_appended.Freeze();
+  ordered.Freeze(std::vector<std::uint32_t>{2, 0});
+  EXPECT_TRUE(std::ranges::equal(as_appended.values(), std::vector<std::int32_t>{4, 4, 4}));
+  EXPECT_TRUE(std::ranges::equal(ordered.values(), std::vector<std::int32_t>{4, 4}));
+}
+
 TEST(ColumnTest, FreezingTakesRowsInTheOrderGivenAndDropsOthers) {
   Column<std::int32_t> column;
-  column.AppendAll(Numbers(kPage + 2));
-  column.MutablePending(kPage) = -1;
-  const auto last = static_cast<std::uint32_t>(kPage);
+  column.AppendAll(Numbers(kRoom + 2));
+  column.MutablePending(kRoom) = -1;
+  const auto last = static_cast<std::uint32_t>(kRoom);
   column.Freeze(std::vector<std::uint32_t>{last + 1, 0, last, last - 1});
   EXPECT_TRUE(std::ranges::equal(
-      column.values(), std::vector<std::int32_t>{static_cast<std::int32_t>(kPage) + 1, 0, -1,
-                                                 static_cast<std::int32_t>(kPage) - 1}));
+      column.values(), std::vector<std::int32_t>{static_cast<std::int32_t>(kRoom) + 1, 0, -1,
+                                                 static_cast<std::int32_t>(kRoom) - 1}));
   EXPECT_EQ(column.size(), 4u);
   EXPECT_EQ(column.MemoryBytes(), 4 * sizeof(std::int32_t));
 }

@@ -48,15 +48,30 @@ void RunAll(std::vector<std::function<void()>>& jobs, int workers) {
 /// Rows below this are not worth a thread.
 constexpr std::size_t kParallelRows = 1 << 15;
 
+/// Whether an order leaves rows as they were appended.
+bool IsAsAppended(std::span<const std::uint32_t> order, std::size_t rows) {
+  if (order.size() != rows) return false;
+  std::size_t i = 0;
+  while (i < rows && order[i] == i) ++i;
+  return i == rows;
+}
+
 /// Freezes the columns of a table as appended, or in the given order; those that are computed come
 /// later.
 template <typename Table, typename... Order>
 void FreezeTable(Table& table, int workers, Order... order) {
   const std::size_t rows = table.rows();
+  const bool as_appended = (IsAsAppended(order, rows) && ...);
   std::vector<std::function<void()>> jobs;
   table.ForEachReadColumn([&](const char*, auto& column) {
     assert(column.size() == rows && "every reader sets every column");
-    jobs.push_back([&column, order...] { column.Freeze(order...); });
+    jobs.push_back([&column, as_appended, order...] {
+      if (as_appended) {
+        column.Freeze();
+      } else {
+        column.Freeze(order...);
+      }
+    });
   });
   RunAll(jobs, rows < kParallelRows ? 1 : workers);
 }
