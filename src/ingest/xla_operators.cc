@@ -37,8 +37,8 @@ bool IsApiCall(HostEventKind kind) {
 }  // namespace
 
 void LaunchedOperators::DropAmbiguous() {
-  std::stable_sort(noted_.begin(), noted_.end(),
-                   [](const Noted& a, const Noted& b) { return a.correlation < b.correlation; });
+  NaturalStableSort(noted_,
+                    [](const Noted& a, const Noted& b) { return a.correlation < b.correlation; });
   std::size_t kept = 0;
   for (std::size_t i = 0, next = 0; i < noted_.size(); i = next) {
     bool same = true;
@@ -56,6 +56,7 @@ LaunchedOperators::Spans LaunchedOperators::FindSpans(TraceStore& store, StringI
   std::unordered_map<StringId, StringId> args_of;  // By operation: what its first kernel says.
   for (const Noted& noted : noted_) args_of.try_emplace(noted.op, noted.args);
   Spans spans;
+  auto of_thread = spans.end();  // Rows come thread by thread.
   for (std::size_t row = 0; row < rows.rows(); ++row) {
     if (rows.kind.Pending(row) != HostEventKind::kAnnotation) continue;
     const auto known = args_of.find(rows.name.Pending(row));
@@ -64,18 +65,21 @@ LaunchedOperators::Spans LaunchedOperators::FindSpans(TraceStore& store, StringI
     rows.category.MutablePending(row) = category;
     if (!rows.args.Pending(row).valid()) rows.args.MutablePending(row) = known->second;
     const TimeNs start = rows.start.Pending(row);
-    spans[rows.thread.Pending(row)][known->first].emplace_back(start,
-                                                               start + rows.duration.Pending(row));
+    const ThreadId thread = rows.thread.Pending(row);
+    if (of_thread == spans.end() || of_thread->first != thread)
+      of_thread = spans.try_emplace(thread).first;
+    of_thread->second[known->first].emplace_back(start, start + rows.duration.Pending(row));
   }
-  for (auto& [thread, of_thread] : spans) {
-    for (auto& [op, list] : of_thread) std::sort(list.begin(), list.end());
+  for (auto& [thread, lists] : spans) {
+    for (auto& [op, list] : lists) std::sort(list.begin(), list.end());
   }
   return spans;
 }
 
-std::vector<LaunchedOperators::Call> LaunchedOperators::FindCalls(const TraceStore& store) const {
+LargeVector<LaunchedOperators::Call> LaunchedOperators::FindCalls(const TraceStore& store) const {
   const auto& rows = store.host_events;
-  std::vector<Call> calls;
+  LargeVector<Call> calls;
+  calls.reserve(noted_.size());
   auto near = noted_.begin();  // Calls come nearly in order of their numbers.
   for (std::size_t row = 0; row < rows.rows(); ++row) {
     const std::int64_t correlation = rows.correlation.Pending(row);
@@ -103,16 +107,20 @@ bool LaunchedOperators::IsInside(const Call& call, ThreadId thread, const Spans&
   return after != list->second.begin() && start < std::prev(after)->second;
 }
 
-void LaunchedOperators::JoinThreads(const std::vector<Call>& calls, const Spans& spans,
+void LaunchedOperators::JoinThreads(const LargeVector<Call>& calls, const Spans& spans,
                                     TraceStore& store) {
   constexpr std::size_t kFewestCalls = 3;  // Fewer may be inside by chance.
   constexpr std::size_t kMostThreads = 256;
   auto& rows = store.host_events;
   if (spans.empty() || spans.size() > kMostThreads) return;
-  std::map<ThreadId, std::vector<const Call*>> apart;
-  for (const Call& call : calls) apart[rows.thread.Pending(call.row)].push_back(&call);
+  std::vector<bool> has_more(store.threads.rows());  // Than calls.
   for (std::size_t row = 0; row < rows.rows(); ++row) {
-    if (!IsApiCall(rows.kind.Pending(row))) apart.erase(rows.thread.Pending(row));
+    if (!IsApiCall(rows.kind.Pending(row))) has_more[rows.thread.Pending(row).index()] = true;
+  }
+  std::map<ThreadId, std::vector<const Call*>> apart;
+  for (const Call& call : calls) {
+    const ThreadId thread = rows.thread.Pending(call.row);
+    if (!has_more[thread.index()]) apart[thread].push_back(&call);
   }
   std::map<ThreadId, ThreadId> joined;
   for (const auto& [thread, of_thread] : apart) {
@@ -143,7 +151,7 @@ void LaunchedOperators::Settle(TraceStore& store) {
   const StringId category = store.strings.Intern(kOperatorCategory);
   const Spans spans = FindSpans(store, category);
   DropAmbiguous();
-  std::vector<Call> calls = FindCalls(store);
+  LargeVector<Call> calls = FindCalls(store);
   JoinThreads(calls, spans, store);
   NaturalStableSort(calls, [&](const Call& a, const Call& b) {
     return std::tuple(rows.thread.Pending(a.row), rows.start.Pending(a.row), a.row) <

@@ -5,10 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "base/ids.h"
+#include "base/large_vector.h"
 #include "base/time.h"
 #include "store/trace_store.h"
 
@@ -40,16 +42,16 @@ class LaunchedOperators {
   };
   /// Spans of one thread and operation, in order of start.
   using SpanList = std::vector<std::pair<TimeNs, TimeNs>>;
-  using Spans = std::map<ThreadId, std::map<StringId, SpanList>>;
+  using Spans = std::map<ThreadId, std::unordered_map<StringId, SpanList>>;
 
   void DropAmbiguous();
   Spans FindSpans(TraceStore& store, StringId category) const;
-  std::vector<Call> FindCalls(const TraceStore& store) const;
+  LargeVector<Call> FindCalls(const TraceStore& store) const;
   static bool IsInside(const Call& call, ThreadId thread, const Spans& spans,
                        const TraceStore& store);
-  static void JoinThreads(const std::vector<Call>& calls, const Spans& spans, TraceStore& store);
+  static void JoinThreads(const LargeVector<Call>& calls, const Spans& spans, TraceStore& store);
 
-  std::vector<Noted> noted_;  ///< By correlation once settled; one a call.
+  LargeVector<Noted> noted_;  ///< By correlation once settled; one a call.
 };
 
 }  // namespace headroom::xla

@@ -54,7 +54,15 @@ std::vector<ThreadId> ThreadsInOrder(const TraceStore& store) {
 /// carries its id, too: the outer one is the launch.
 LargeVector<Call> OutermostCalls(const TraceStore& store) {
   const auto& rows = store.host_events;
+  const auto can_launch = [&](std::size_t row) {
+    const HostEventKind kind = rows.kind[row];
+    return (kind == HostEventKind::kRuntimeCall || kind == HostEventKind::kDriverCall) &&
+           rows.correlation[row] != kUnknown;
+  };
+  std::size_t count = 0;
+  for (std::size_t row = 0; row < rows.rows(); ++row) count += can_launch(row) ? 1 : 0;
   LargeVector<Call> calls;
+  calls.reserve(count);
   ProcessRank rank = 0;
   ProcessId previous_process;
   for (const ThreadId thread : ThreadsInOrder(store)) {
@@ -62,9 +70,7 @@ LargeVector<Call> OutermostCalls(const TraceStore& store) {
     if (process != std::exchange(previous_process, process)) ++rank;
     const TraceStore::RowRange range = store.HostEventsOf(thread);
     for (std::uint32_t row = range.first; row < range.last; ++row) {
-      const HostEventKind kind = rows.kind[row];
-      if (kind != HostEventKind::kRuntimeCall && kind != HostEventKind::kDriverCall) continue;
-      if (rows.correlation[row] == kUnknown) continue;
+      if (!can_launch(row)) continue;
       calls.push_back({rows.correlation[row], rows.start[row], row, rank});
     }
   }

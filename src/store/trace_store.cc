@@ -194,6 +194,11 @@ void TraceStore::FreezeHostEvents(int workers) {
   for (std::size_t row = 0; row < rows; ++row) {
     order[next[host_events.thread.Pending(row).index()]++] = static_cast<std::uint32_t>(row);
   }
+  const auto key_of = [&](std::uint32_t row) {
+    const TimeNs start = host_events.start.Pending(row);
+    return HostKey{start, start + host_events.duration.Pending(row), row,
+                   host_events.kind.Pending(row)};
+  };
   LargeVector<HostKey> keys;
   std::size_t kept = 0;
   for (std::size_t t = 0; t + 1 < host_event_begin_.size(); ++t) {
@@ -201,13 +206,20 @@ void TraceStore::FreezeHostEvents(int workers) {
     const std::span<std::uint32_t> of_thread(order.data() + first,
                                              host_event_begin_[t + 1] - first);
     host_event_begin_[t] = static_cast<std::uint32_t>(kept);
+    // As many readers append them: in order, and no two of the same time.
+    const auto follows = [&](std::uint32_t row, std::uint32_t next_row) {
+      const HostKey a = key_of(row), b = key_of(next_row);
+      return a.start != b.start ? a.start < b.start : a.end > b.end;
+    };
+    if (std::adjacent_find(of_thread.begin(), of_thread.end(), std::not_fn(follows)) ==
+        of_thread.end()) {
+      if (kept < first) std::copy(of_thread.begin(), of_thread.end(), order.data() + kept);
+      kept += of_thread.size();
+      continue;
+    }
     keys.clear();
     keys.reserve(of_thread.size());
-    for (std::uint32_t row : of_thread) {
-      const TimeNs start = host_events.start.Pending(row);
-      keys.push_back(
-          {start, start + host_events.duration.Pending(row), row, host_events.kind.Pending(row)});
-    }
+    for (std::uint32_t row : of_thread) keys.push_back(key_of(row));
     NaturalStableSort(keys, StartsBeforeOrEncloses);
     for (std::size_t i = 0; i < keys.size(); ++i) of_thread[i] = keys[i].row;
     for (std::size_t i = 0, next_i; i < keys.size(); i = next_i) {

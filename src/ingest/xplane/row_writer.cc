@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <charconv>
 #include <cmath>
-#include <iterator>
 #include <limits>
 
 #include "base/protobuf_reader.h"
@@ -23,69 +21,6 @@ std::int64_t FloorToNs(std::int64_t ps) {
   constexpr std::int64_t kPsPerNs = 1000;
   return ps / kPsPerNs - (ps % kPsPerNs < 0 ? 1 : 0);
 }
-
-bool IsPlain(char c) { return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\'; }
-
-void AppendQuoted(std::string_view text, std::string& out) {
-  out += '"';
-  if (std::all_of(text.begin(), text.end(), IsPlain)) {
-    out += text;
-  } else {
-    for (const char c : text) {
-      if (IsPlain(c)) {
-        out += c;
-      } else if (c == '"' || c == '\\') {
-        out += '\\';
-        out += c;
-      } else {
-        fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned>(c));
-      }
-    }
-  }
-  out += '"';
-}
-
-/// The value of a stat.
-struct StatValue {
-  enum class Type : std::uint8_t { kNone, kNumber, kUnsigned, kSigned, kText } type = Type::kNone;
-  double number = 0;
-  std::int64_t integer = 0;
-  std::string_view text;
-
-  /// As an integer; kUnknown where it is none.
-  std::int64_t Integer() const {
-    const bool is_integer = type == Type::kSigned || type == Type::kUnsigned;
-    if (is_integer) return integer;
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    const bool whole = type == Type::kText && !text.empty() && error == std::errc() &&
-                       end == text.data() + text.size();
-    return whole ? value : kUnknown;
-  }
-  void AppendTo(std::string& out) const {
-    switch (type) {
-      case Type::kNone:
-        out += "null";
-        break;
-      case Type::kNumber:  // JSON knows no infinity and no NaN.
-        if (std::isfinite(number)) {
-          fmt::format_to(std::back_inserter(out), "{}", number);
-        } else {
-          out += "null";
-        }
-        break;
-      case Type::kUnsigned:
-        out += fmt::format_int(static_cast<std::uint64_t>(integer)).c_str();
-        break;
-      case Type::kSigned:
-        out += fmt::format_int(integer).c_str();
-        break;
-      case Type::kText:
-        AppendQuoted(text, out);
-        break;
-    }
-  }
-};
 
 struct Stat {
   std::uint64_t id = 0;
@@ -152,6 +87,8 @@ std::string_view Trimmed(std::string_view name, std::int64_t id) {
 void RowWriter::Add(const PlaneText& plane) {
   plane_begin_ = plane.text.data();
   plane_offset_ = plane.offset;
+  arguments_.Forget();
+  kernel_details_.Forget();
   device_ = xla::DeviceOf(plane.name);
   const bool is_environment = plane.name.starts_with("Task Environment");
   if (!device_ && !is_environment && !xla::IsHostPlane(plane.name)) {
@@ -406,7 +343,7 @@ void RowWriter::AddEvent(const Event& event, std::size_t number, const Line& lin
     what = &kNameless;
   }
   stats_ = {};
-  args_.clear();
+  arguments_.Clear();
   if (!what->stats.empty()) {
     ProtobufReader reader(what->stats);
     while (reader.Next()) {
@@ -499,15 +436,7 @@ void RowWriter::ReadStat(std::string_view message, std::int64_t place) {
     default:
       break;
   }
-  if (value.type == StatValue::Type::kNone) return;
-  if (!args_.empty()) args_ += ", ";
-  AppendQuoted(text->name, args_);
-  args_ += ": ";
-  value.AppendTo(args_);
-}
-
-StringId RowWriter::Args() {
-  return args_.empty() ? StringId::None() : store_.strings.Intern(args_);
+  if (value.type != StatValue::Type::kNone) arguments_.Add(text->name, value);
 }
 
 void RowWriter::AddHostEvent(const Event& event, TimeNs start, DurationNs duration,
@@ -515,19 +444,21 @@ void RowWriter::AddHostEvent(const Event& event, TimeNs start, DurationNs durati
   HostEventKind kind = what.host_kind;
   StringId name = what.name.valid() ? what.name : StringId(0u);
   StringId category = what.category.valid() ? what.category : StringId(0u);
+  StringId args;
   if (line.role != LineRole::kHost) {
     kind = HostEventKind::kGpuAnnotation;
     category = store_.strings.Intern(xla::CategoryOf(kind, {}));
+    args = arguments_.Text(store_.strings);
   } else if (kind == HostEventKind::kAnnotation && stats_.step != kUnknown) {
     // StepTraceAnnotation: what it is called stays in the arguments.
-    if (!args_.empty()) args_ += ", ";
-    args_ += "\"name\": ";
-    AppendQuoted(store_.Text(name), args_);
+    arguments_.Add("name", StatValue::OfText(store_.Text(name)));
+    args = arguments_.Text(store_.strings);
     name = store_.strings.Intern(fmt::format("step#{}", stats_.step));
     category = store_.strings.Intern(xla::kStepCategory);
   } else if (what.allocates != 0 && stats_.allocation_bytes >= 0) {
     AddMemoryEvent(start, line, what.allocates);
-    args_.clear();
+  } else {
+    args = arguments_.Text(store_.strings);
   }
   auto& rows = store_.host_events;
   rows.start.Append(start);
@@ -544,7 +475,7 @@ void RowWriter::AddHostEvent(const Event& event, TimeNs start, DurationNs durati
   rows.python_parent_id.Append(kUnknown32);
   rows.event_index.Append(kUnknown32);
   rows.record_function.Append(kUnknown32);
-  rows.args.Append(Args());
+  rows.args.Append(args);
   if (event.has_stats) AddFlows(start, line.thread);
 }
 
@@ -582,11 +513,11 @@ void RowWriter::AddMemoryEvent(TimeNs time, const Line& line, std::int64_t sign)
 void RowWriter::AddGpuTask(TimeNs start, DurationNs duration, const Line& line,
                            const EventText& what) {
   const StringId name = what.name.valid() ? what.name : StringId(0u);
-  const xla::KernelDetails details = xla::ParseKernelDetails(stats_.kernel_details);
+  const xla::KernelDetails& details = kernel_details_.Of(stats_.kernel_details);
   std::int32_t occupancy = details.occupancy_pct;
   if (stats_.occupancy_pct > 0 && stats_.occupancy_pct <= 100)
     occupancy = static_cast<std::int32_t>(std::lround(stats_.occupancy_pct));
-  const StringId args = Args();
+  const StringId args = arguments_.Text(store_.strings);
   auto& rows = store_.gpu_tasks;
   rows.start.Append(start);
   rows.duration.Append(duration);

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -14,6 +13,8 @@
 #include "base/time.h"
 #include "ingest/xla_names.h"
 #include "ingest/xla_operators.h"
+#include "ingest/xplane/argument_texts.h"
+#include "ingest/xplane/kernel_details_cache.h"
 #include "ingest/xplane/plane_stream.h"
 #include "ingest/xplane/plane_texts.h"
 #include "store/trace_store.h"
@@ -75,11 +76,9 @@ class RowWriter {
   void AddGpuTask(TimeNs start, DurationNs duration, const Line& line, const EventText& what);
   void AddMemoryEvent(TimeNs time, const Line& line, std::int64_t sign);
   void AddFlows(TimeNs time, ThreadId thread);
-  /// Reads the stats of an event; those without a column go into args_.
+  /// Reads the stats of an event; those without a column become arguments.
   void ReadStats(std::string_view event, std::int64_t place);
   void ReadStat(std::string_view message, std::int64_t place);
-  StringId Args();
-
   ThreadId ThreadOf(StringId pid, StringId process_name, StringId label, std::int64_t tid,
                     std::string_view name);
   DeviceId DeviceOf(std::int64_t ordinal);
@@ -94,7 +93,8 @@ class RowWriter {
   PlaneTexts texts_;
   xla::LaunchedOperators operators_;
   Stats stats_;
-  std::string args_;
+  ArgumentTexts arguments_;
+  KernelDetailsCache kernel_details_;
   // Of the plane at hand.
   std::optional<xla::DeviceName> device_;
   const char* plane_begin_ = nullptr;

@@ -1,0 +1,35 @@
+// What kernels' texts say, each read once.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "ingest/xla_names.h"
+
+namespace headroom::xplane {
+
+/// Launches of one kernel refer to one text ("regs:32 grid:80,1,1 ..."). Remembers a bounded number
+/// of them by their place.
+class KernelDetailsCache {
+ public:
+  /// Lives until the next call.
+  const xla::KernelDetails& Of(std::string_view text) {
+    const auto place = reinterpret_cast<std::uintptr_t>(text.data());
+    Slot& slot = slots_[(place ^ place >> 8) % slots_.size()];
+    if (slot.text.data() != text.data() || slot.text.size() != text.size())
+      slot = {text, xla::ParseKernelDetails(text)};
+    return slot.details;
+  }
+  /// To be called before the memory of the texts goes.
+  void Forget() { slots_ = {}; }
+
+ private:
+  struct Slot {
+    std::string_view text;
+    xla::KernelDetails details;
+  };
+  std::array<Slot, 1024> slots_;
+};
+
+}  // namespace headroom::xplane

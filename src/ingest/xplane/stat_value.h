@@ -1,0 +1,34 @@
+// The value of a stat of an XPlane event.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace headroom::xplane {
+
+struct StatValue {
+  enum class Type : std::uint8_t { kNone, kNumber, kUnsigned, kSigned, kText } type = Type::kNone;
+  double number = 0;
+  std::int64_t integer = 0;  ///< Of unsigned ones, the bits.
+  std::string_view text;     ///< In the plane's text.
+
+  static StatValue OfText(std::string_view text) { return {Type::kText, 0, 0, text}; }
+
+  /// As an integer; kUnknown where it is none.
+  std::int64_t Integer() const;
+  /// As JSON writes it.
+  void AppendTo(std::string& out) const;
+
+  /// Whether both are written alike: zeros of either sign are not.
+  bool operator==(const StatValue& other) const {
+    return type == other.type && integer == other.integer && text == other.text &&
+           std::bit_cast<std::uint64_t>(number) == std::bit_cast<std::uint64_t>(other.number);
+  }
+};
+
+/// Appends a text as JSON writes it. Bytes of 0x80 and above stay as they are.
+void AppendQuoted(std::string_view text, std::string& out);
+
+}  // namespace headroom::xplane
