@@ -73,8 +73,12 @@ class Column {
   /// Makes the column final with row i taken from appended row order[i]; rows that `order` leaves
   /// out are dropped.
   void Freeze(std::span<const std::uint32_t> order) {
+    if (rows_.size() == 0) {
+      size_ = order.size();
+      return Freeze();
+    }
     PageBuffer<T> rows(order.size());
-    for (std::size_t i = 0; i < order.size(); ++i) rows.data()[i] = Pending(order[i]);
+    for (std::size_t i = 0; i < order.size(); ++i) rows.data()[i] = rows_.data()[order[i]];
     Adopt(std::move(rows));
   }
 

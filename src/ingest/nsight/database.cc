@@ -61,31 +61,37 @@ bool RowScan::Next() {
   return false;
 }
 
+sqlite3_value* RowScan::ValueAt(int column) const {
+  // Without the locks of sqlite3_column_int64() and its like: only one thread reads a database.
+  return sqlite3_column_value(statement_.get(), column);
+}
+
 bool RowScan::IsNull(int column) const {
-  return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL;
+  return sqlite3_value_type(ValueAt(column)) == SQLITE_NULL;
 }
 
 bool RowScan::IsText(int column) const {
-  return sqlite3_column_type(statement_.get(), column) == SQLITE_TEXT;
+  return sqlite3_value_type(ValueAt(column)) == SQLITE_TEXT;
 }
 
 std::int64_t RowScan::Integer(int column, std::int64_t otherwise) const {
-  if (sqlite3_column_type(statement_.get(), column) != SQLITE_INTEGER) return otherwise;
-  return sqlite3_column_int64(statement_.get(), column);
+  sqlite3_value* const value = ValueAt(column);
+  return sqlite3_value_type(value) == SQLITE_INTEGER ? sqlite3_value_int64(value) : otherwise;
 }
 
 double RowScan::Number(int column, double otherwise) const {
-  const int type = sqlite3_column_type(statement_.get(), column);
-  if (type != SQLITE_INTEGER && type != SQLITE_FLOAT) return otherwise;
-  return sqlite3_column_double(statement_.get(), column);
+  sqlite3_value* const value = ValueAt(column);
+  const int type = sqlite3_value_type(value);
+  return type == SQLITE_INTEGER || type == SQLITE_FLOAT ? sqlite3_value_double(value) : otherwise;
 }
 
 std::string_view RowScan::Text(int column) const {
-  if (!IsText(column)) return {};
-  const unsigned char* text = sqlite3_column_text(statement_.get(), column);
+  sqlite3_value* const value = ValueAt(column);
+  if (sqlite3_value_type(value) != SQLITE_TEXT) return {};
+  const unsigned char* text = sqlite3_value_text(value);
   if (text == nullptr) throw std::bad_alloc();
   return {reinterpret_cast<const char*>(text),
-          static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column))};
+          static_cast<std::size_t>(sqlite3_value_bytes(value))};
 }
 
 void Database::Close::operator()(sqlite3* connection) const { sqlite3_close(connection); }

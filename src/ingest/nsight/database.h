@@ -15,6 +15,7 @@
 
 struct sqlite3;
 struct sqlite3_stmt;
+struct sqlite3_value;
 
 namespace headroom::nsight {
 
@@ -46,6 +47,8 @@ class RowScan {
   struct Finalize {
     void operator()(sqlite3_stmt* statement) const;
   };
+  sqlite3_value* ValueAt(int column) const;
+
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
   std::string damage_;
 };
