@@ -56,24 +56,29 @@ bool IsAsAppended(std::span<const std::uint32_t> order, std::size_t rows) {
   return i == rows;
 }
 
-/// Freezes the columns of a table as appended, or in the given order; those that are computed come
-/// later.
-template <typename Table, typename... Order>
-void FreezeTable(Table& table, int workers, Order... order) {
+/// Calls `freeze` for each column that readers append to; those that are computed come later.
+template <typename Table, typename FreezeColumn>
+void FreezeColumns(Table& table, int workers, FreezeColumn freeze) {
   const std::size_t rows = table.rows();
-  const bool as_appended = (IsAsAppended(order, rows) && ...);
   std::vector<std::function<void()>> jobs;
   table.ForEachReadColumn([&](const char*, auto& column) {
     assert(column.size() == rows && "every reader sets every column");
-    jobs.push_back([&column, as_appended, order...] {
-      if (as_appended) {
-        column.Freeze();
-      } else {
-        column.Freeze(order...);
-      }
-    });
+    jobs.push_back([&column, freeze] { freeze(column); });
   });
   RunAll(jobs, rows < kParallelRows ? 1 : workers);
+}
+
+/// Freezes a table as appended.
+template <typename Table>
+void FreezeTable(Table& table, int workers) {
+  FreezeColumns(table, workers, [](auto& column) { column.Freeze(); });
+}
+
+/// Freezes a table in the given order.
+template <typename Table>
+void FreezeTable(Table& table, int workers, std::span<const std::uint32_t> order) {
+  if (IsAsAppended(order, table.rows())) return FreezeTable(table, workers);
+  FreezeColumns(table, workers, [order](auto& column) { column.Freeze(order); });
 }
 
 LargeVector<std::uint32_t> Identity(std::size_t rows) {
