@@ -42,7 +42,8 @@ class PageBuffer {
     if (data_ != nullptr) UnmapPages(data_, size_ * sizeof(T));
   }
 
-  /// Makes the array longer or shorter. Elements keep their values but may move; new ones are zero.
+  /// Makes the array longer or shorter. Elements keep their values but may move; what new ones hold
+  /// is not said.
   void Resize(std::size_t size) {
     if (size == size_) return;
     if (size == 0 || size_ == 0) {

@@ -1,0 +1,58 @@
+#include "base/page_buffer.h"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <new>
+
+namespace headroom {
+namespace {
+
+bool HoldsNumbers(const PageBuffer<std::uint32_t>& buffer, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (buffer.data()[i] != i) return false;
+  }
+  return true;
+}
+
+TEST(PageBufferTest, ResizingKeepsWhatIsThere) {
+  constexpr std::size_t kHuge = kHugePageBytes / sizeof(std::uint32_t);
+  PageBuffer<std::uint32_t> buffer;
+  std::size_t filled = 0;
+  // From nothing to a page, within it, to huge pages, by parts of one, and back.
+  for (const std::size_t size : {std::size_t{1}, std::size_t{1000}, std::size_t{5000}, kHuge - 1,
+                                 kHuge, kHuge + 1, 5 * kHuge + 7, 9 * kHuge}) {
+    buffer.Resize(size);
+    ASSERT_EQ(buffer.size(), size);
+    for (; filled < size; ++filled) buffer.data()[filled] = static_cast<std::uint32_t>(filled);
+    ASSERT_TRUE(HoldsNumbers(buffer, size)) << size;
+  }
+  for (const std::size_t size : {6 * kHuge + 1, kHuge, std::size_t{4096}, std::size_t{3}}) {
+    buffer.Resize(size);
+    ASSERT_EQ(buffer.size(), size);
+    ASSERT_TRUE(HoldsNumbers(buffer, size)) << size;
+  }
+  buffer.Resize(0);
+  EXPECT_EQ(buffer.data(), nullptr);
+}
+
+TEST(PageBufferTest, WhatIsLargeBeginsOnAHugePage) {
+  const PageBuffer<char> mapped(3 * kHugePageBytes + 1);
+  PageBuffer<char> grown(100);
+  grown.Resize(kHugePageBytes + 1);
+  for (const PageBuffer<char>* buffer : {&mapped, static_cast<const PageBuffer<char>*>(&grown)})
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer->data()) % kHugePageBytes, 0u);
+}
+
+TEST(PageBufferTest, NoRoomChangesNothing) {
+  PageBuffer<std::uint32_t> buffer(10);
+  buffer.data()[9] = 5;
+  EXPECT_THROW(buffer.Resize(std::numeric_limits<std::size_t>::max() / 16), std::bad_alloc);
+  EXPECT_EQ(buffer.size(), 10u);
+  EXPECT_EQ(buffer.data()[9], 5u);
+}
+
+}  // namespace
+}  // namespace headroom
