@@ -36,6 +36,7 @@ InputInfo DescribeInput(const TraceStore& store, const AnalysisOptions& options)
   InputInfo input;
   input.path = options.path;
   input.format = metadata.format;
+  input.recorded_as = metadata.recorded_as();
   input.bytes = metadata.file_bytes;
   input.events = metadata.events;
   input.rank = metadata.rank ? metadata.rank : options.rank;

@@ -8,8 +8,9 @@
 
 namespace headroom {
 
-/// What would have avoided an issue, by the format of the trace (TraceMetadata::format): flags of
-/// PyTorch's profiler are of no use to who recorded with another tool. Empty: nothing.
+/// What would have avoided an issue, by the format in which the trace was recorded
+/// (TraceMetadata::recorded_as()): flags of PyTorch's profiler are of no use to who recorded with
+/// another tool. Empty: nothing.
 std::string RemedyOf(ImportIssue issue, std::string_view format);
 
 /// What somebody can do whose trace has no steps: mark them, or name what begins one.

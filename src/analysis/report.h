@@ -28,6 +28,7 @@ struct DeviceInfo {
 struct InputInfo {
   std::string path;
   std::string format;
+  std::string recorded_as;  ///< The format of what a copy was made of, else the same.
   std::int64_t bytes = 0;   ///< On disk.
   std::int64_t events = 0;  ///< Elements of the event list.
   std::optional<std::int64_t> rank;

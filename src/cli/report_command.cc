@@ -90,7 +90,7 @@ ReportCommand::ReportCommand(CLI::App& parent) {
 
   app_->add_flag("--json", json_, "One JSON object, format headroom.report/1")->group(kFormats);
   app_->add_flag("--md", markdown_,
-                 "Markdown of some 60 lines, for pull requests and coding agents")
+                 "Markdown of about a page, for pull requests and coding agents")
       ->group(kFormats);
   app_->add_option(
           "--max-bytes", max_bytes_,

@@ -390,7 +390,7 @@ TraceReport DemoReport() {
 TraceReport BareReport() {
   TraceReport report;
   report.input.path = "host only.json";
-  report.input.format = "pytorch-profiler-json";
+  report.input.format = report.input.recorded_as = "pytorch-profiler-json";
   report.input.bytes = 900;
   report.input.events = 2;
   report.health.grade = 'E';

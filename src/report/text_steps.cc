@@ -149,7 +149,7 @@ void WriteSteps(TextContext& c) {
     c.page.Heading("Step time", "", Style::kPlain);
     return c.None(
         fmt::format("No steps: nothing marks an iteration, and nothing repeats. To do: {}.",
-                    HowToTellSteps(c.file.input.format)));
+                    HowToTellSteps(c.file.input.recorded_as)));
   }
   c.page.Heading(fmt::format("Step time: {}", FormatMs(*summary.p50)), "median", Style::kDim);
   c.Meaning(

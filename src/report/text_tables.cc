@@ -49,7 +49,7 @@ RowColumn<TimeRow> OfGpu(const TextContext& c, RowColumn<TimeRow> column) {
 
 /// "No operators were recorded (ProfilerActivity.CPU)."
 std::string NotRecorded(const TextContext& c, std::string_view what, ImportIssue issue) {
-  return fmt::format("No {} were recorded ({}).", what, RemedyOf(issue, c.file.input.format));
+  return fmt::format("No {} were recorded ({}).", what, RemedyOf(issue, c.file.input.recorded_as));
 }
 
 }  // namespace

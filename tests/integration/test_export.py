@@ -64,6 +64,10 @@ class Export(support.ProgramTest):
             with self.subTest(to):
                 self.assert_reads_back(trace, to)
         self.assert_says_the_same(trace)
+        for to in EXTENSION:  # Texts name the profiler that recorded it, too.
+            outcome = support.headroom("report", self.export(trace, to))
+            self.assertIn(b"StepTraceAnnotation", outcome.out)
+            self.assertNotIn(b"prof.step()", outcome.out)
 
     def test_nsight_databases_read_back(self):
         for form in ("2020.3", "2024.5"):
