@@ -23,6 +23,7 @@ TraceReport DemoReport() {
   TraceReport report;
   report.input = {.path = "traces/gpt2_bs-1.json.gz",
                   .format = "pytorch-profiler-json",
+                  .recorded_as = "pytorch-profiler-json",
                   .bytes = 1'015'680,
                   .events = 73'412,
                   .rank = std::nullopt,
