@@ -89,8 +89,7 @@ ReportCommand::ReportCommand(CLI::App& parent) {
       ->type_name("");
 
   app_->add_flag("--json", json_, "One JSON object, format headroom.report/1")->group(kFormats);
-  app_->add_flag("--md", markdown_,
-                 "Markdown of about a page, for pull requests and coding agents")
+  app_->add_flag("--md", markdown_, "Markdown of about a page, for pull requests and coding agents")
       ->group(kFormats);
   app_->add_option(
           "--max-bytes", max_bytes_,
