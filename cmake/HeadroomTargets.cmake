@@ -36,22 +36,24 @@ endfunction()
 # Makes the static library headroom_NAME, the test program NAME_test (GoogleTest and RapidCheck, and what TEST_DEPS adds; run
 # by ctest), the benchmark program NAME_bench (Google Benchmark) and, with HEADROOM_FUZZ, one program fuzz_b for each
 # b_fuzz.cc (libFuzzer), which tools/test runs on the seeds in tests/fuzz/corpus/fuzz_b/. Without BUILD_TESTING, the library
-# alone; under a sanitizer, no benchmark.
+# alone; under a sanitizer, no benchmark. ctest knows NAME_test by the label `unit`.
 function(headroom_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;TESTS;TEST_DEPS;BENCHES;FUZZERS" ${ARGN})
   add_library(headroom_${name} STATIC ${ARG_SOURCES})
   headroom_target_defaults(headroom_${name})
   target_link_libraries(headroom_${name} PUBLIC ${ARG_DEPS})
-  # Alone: tests, which name their helpers as suits each file.
   set_target_properties(headroom_${name} PROPERTIES UNITY_BUILD ${HEADROOM_UNITY})
   if(ARG_TESTS AND BUILD_TESTING)
     add_executable(${name}_test ${ARG_TESTS})
     headroom_target_defaults(${name}_test)
+    # Each file has a namespace of its own for its helpers, so that files can be compiled together.
+    set_target_properties(${name}_test PROPERTIES UNITY_BUILD ${HEADROOM_UNITY} UNITY_BUILD_BATCH_SIZE 12)
     target_link_libraries(${name}_test PRIVATE headroom_${name} ${ARG_TEST_DEPS} GTest::gtest_main ${RAPIDCHECK_LIBRARY})
     add_test(NAME ${name}_test COMMAND ${name}_test)
     # What is tested stays optimized; its tests then compile in half the time.
     target_compile_options(${name}_test PRIVATE -O0)
-    set_tests_properties(${name}_test PROPERTIES ENVIRONMENT "HEADROOM_SOURCE_DIR=${PROJECT_SOURCE_DIR}")
+    set_tests_properties(${name}_test PROPERTIES ENVIRONMENT "HEADROOM_SOURCE_DIR=${PROJECT_SOURCE_DIR}" LABELS unit)
+    set_property(GLOBAL APPEND PROPERTY HEADROOM_UNIT_TESTS ${name}_test)
   endif()
   if(ARG_BENCHES AND BUILD_TESTING AND NOT HEADROOM_SANITIZE)
     add_executable(${name}_bench ${ARG_BENCHES})
@@ -69,4 +71,27 @@ function(headroom_library name)
       add_dependencies(fuzzers ${fuzzer})
     endforeach()
   endif()
+endfunction()
+
+# headroom_targets_without_unit_tests(NAME)
+#
+# Makes the target NAME: all that is built by default below the top folder, but for the unit tests of headroom_library().
+function(headroom_targets_without_unit_tests name)
+  get_property(unit_tests GLOBAL PROPERTY HEADROOM_UNIT_TESTS)
+  set(folders ${PROJECT_SOURCE_DIR})
+  set(found "")
+  while(folders)
+    list(POP_FRONT folders folder)
+    get_property(below DIRECTORY ${folder} PROPERTY SUBDIRECTORIES)
+    get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
+    list(APPEND folders ${below})
+    foreach(target IN LISTS targets)
+      get_target_property(left_out ${target} EXCLUDE_FROM_ALL)
+      if(NOT left_out AND NOT target IN_LIST unit_tests)
+        list(APPEND found ${target})
+      endif()
+    endforeach()
+  endwhile()
+  add_custom_target(${name})
+  add_dependencies(${name} ${found})
 endfunction()

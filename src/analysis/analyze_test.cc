@@ -9,7 +9,7 @@
 #include "analysis/test_trace.h"
 
 namespace headroom {
-namespace {
+namespace analyze_test {
 
 /// The furthest times and longest durations that a reader lets through.
 constexpr std::int64_t kFar = std::int64_t{1} << 61;
@@ -130,5 +130,5 @@ TEST(Analyze, TellsWhatTheFileSaysOfItself) {
   EXPECT_EQ(report.trace_start, AtUs(50));
 }
 
-}  // namespace
+}  // namespace analyze_test
 }  // namespace headroom

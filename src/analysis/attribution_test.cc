@@ -3,7 +3,7 @@
 #include "analysis/test_trace.h"
 
 namespace headroom {
-namespace {
+namespace attribution_test {
 
 constexpr const char* kBackward = "autograd::engine::evaluate_function: MmBackward0";
 
@@ -238,5 +238,5 @@ TEST(Attribution, ManyEqualSequenceNumbersTakeNoQuadraticTime) {
       trace.attribution.Of(HostEventId(trace.store->host_events.rows() - 1)).forward.valid());
 }
 
-}  // namespace
+}  // namespace attribution_test
 }  // namespace headroom

@@ -6,7 +6,7 @@
 #include "analysis/test_trace.h"
 
 namespace headroom {
-namespace {
+namespace bottleneck_test {
 
 /// Five steps of 1000 us; `fill` draws the step that begins at a time. The GPU ends each step at
 /// 1000.
@@ -355,5 +355,5 @@ TEST(Bottleneck, IsOfTheProcessThatHasTheSteps) {
   EXPECT_EQ(sum, *report.steps.p50);
 }
 
-}  // namespace
+}  // namespace bottleneck_test
 }  // namespace headroom

@@ -12,7 +12,7 @@
 #include "analysis/test_trace.h"
 
 namespace headroom {
-namespace {
+namespace breakdown_test {
 
 constexpr DurationNs BreakdownParts::*kParts[] = {
     &BreakdownParts::data_wait, &BreakdownParts::host_to_device, &BreakdownParts::forward,
@@ -304,5 +304,5 @@ RC_GTEST_PROP(BreakdownProperty, AgreesWithALookAtEachNanosecond, ()) {
   RC_ASSERT(split.wall.ns() == span.length().ns());
 }
 
-}  // namespace
+}  // namespace breakdown_test
 }  // namespace headroom

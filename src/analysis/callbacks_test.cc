@@ -7,7 +7,7 @@
 #include "analysis/test_trace.h"
 
 namespace headroom {
-namespace {
+namespace callbacks_test {
 
 struct NameCase {
   const char* name;
@@ -91,5 +91,5 @@ TEST(CallbackTable, WithoutStepsThereIsNoShare) {
   EXPECT_EQ(rows[0].share_pct, std::nullopt);
 }
 
-}  // namespace
+}  // namespace callbacks_test
 }  // namespace headroom

@@ -3,7 +3,7 @@
 #include "analysis/test_trace.h"
 
 namespace headroom {
-namespace {
+namespace efficiency_test {
 
 constexpr const char* kFp16Gemm = "nvjet_sm90_hsh_256x128_64x4_1x2_h_bz_coopA_TNT";
 constexpr double kFlops = 2.0 * 4096 * 4096 * 4096;
@@ -218,5 +218,5 @@ TEST(Efficiency, WithoutStepsOrTasksIsEmpty) {
   EXPECT_FALSE(EfficiencyOf(b).tensor_core_eligible_pct) << "no time, no share of it";
 }
 
-}  // namespace
+}  // namespace efficiency_test
 }  // namespace headroom

@@ -5,7 +5,7 @@
 #include "analysis/test_trace.h"
 
 namespace headroom {
-namespace {
+namespace findings_test {
 
 using Fill = std::function<void(StoreBuilder&, std::int64_t)>;
 
@@ -391,5 +391,5 @@ TEST(Findings, AreRankedByTheTimeThatTheyHoldAndAtMostSeven) {
   }
 }
 
-}  // namespace
+}  // namespace findings_test
 }  // namespace headroom

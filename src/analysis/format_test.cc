@@ -5,7 +5,7 @@
 #include <limits>
 
 namespace headroom {
-namespace {
+namespace format_test {
 
 TEST(Plural, OneIsSingular) {
   EXPECT_EQ(Plural(1, "GPU task"), "1 GPU task");
@@ -72,5 +72,5 @@ TEST(Format, CountsBytesRatesAndFactors) {
   EXPECT_EQ(FormatFactor(1.349), "1.35x");
 }
 
-}  // namespace
+}  // namespace format_test
 }  // namespace headroom

@@ -3,7 +3,7 @@
 #include "analysis/test_trace.h"
 
 namespace headroom {
-namespace {
+namespace gpu_time_test {
 
 std::vector<GpuTimeRow> GpuTimeOf(const StoreBuilder& builder) {
   TestTrace trace(builder);
@@ -135,5 +135,5 @@ TEST(Idle, RowsComeByDeviceAndStreamNumber) {
   EXPECT_EQ(keys, (std::vector<std::pair<std::int64_t, std::int64_t>>{{0, 30}, {1, 8}, {1, 9}}));
 }
 
-}  // namespace
+}  // namespace gpu_time_test
 }  // namespace headroom

@@ -14,7 +14,7 @@
 #include "cost/rule_checks.h"
 
 namespace headroom {
-namespace {
+namespace group_rules_test {
 
 std::vector<NameRule> ShippedRules() {
   const char* root = std::getenv("HEADROOM_SOURCE_DIR");
@@ -74,5 +74,5 @@ TEST(GroupRules, SayWhatIsWrongWithAFile) {
   EXPECT_NE(error("data", "(").find("is no RE2 expression"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace group_rules_test
 }  // namespace headroom

@@ -6,7 +6,7 @@
 #include "store/trace_formats.h"
 
 namespace headroom {
-namespace {
+namespace health_test {
 
 /// A job of three steps with everything in its place.
 StoreBuilder SoundJob() {
@@ -302,5 +302,5 @@ TEST(Health, ListsTheWorstFirst) {
                              }));
 }
 
-}  // namespace
+}  // namespace health_test
 }  // namespace headroom

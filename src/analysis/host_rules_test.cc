@@ -13,7 +13,7 @@
 #include "cost/rule_checks.h"
 
 namespace headroom {
-namespace {
+namespace host_rules_test {
 
 std::string ShippedText() {
   const char* root = std::getenv("HEADROOM_SOURCE_DIR");
@@ -117,5 +117,5 @@ TEST(HostRules, SayWhatIsWrongWithARulesFile) {
   }
 }
 
-}  // namespace
+}  // namespace host_rules_test
 }  // namespace headroom

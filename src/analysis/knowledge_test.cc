@@ -7,7 +7,7 @@
 #include "cost/kernel_class.h"
 
 namespace headroom {
-namespace {
+namespace knowledge_test {
 
 TEST(Knowledge, BuiltInDataLoads) {
   const Result<std::unique_ptr<Knowledge>> loaded = Knowledge::LoadBuiltIn();
@@ -19,5 +19,5 @@ TEST(Knowledge, BuiltInDataLoads) {
   EXPECT_TRUE(knowledge.host().RolesOf("cudaLaunchKernel").Has(HostRole::kKernelLaunch));
 }
 
-}  // namespace
+}  // namespace knowledge_test
 }  // namespace headroom

@@ -6,7 +6,7 @@
 #include "analysis/test_trace.h"
 
 namespace headroom {
-namespace {
+namespace loop_test {
 
 struct Part {
   const char* key;
@@ -233,5 +233,5 @@ TEST(Health, WhatTheRecordingOfGpuActivitySaysIsTold) {
   EXPECT_EQ(dropped->count, 9);
 }
 
-}  // namespace
+}  // namespace loop_test
 }  // namespace headroom

@@ -7,7 +7,7 @@
 #include "analysis/test_trace.h"
 
 namespace headroom {
-namespace {
+namespace memory_use_test {
 
 constexpr std::int64_t kPeakReserved = 4096;
 
@@ -224,5 +224,5 @@ TEST(MemoryUse, IsEmptyWithoutRecords) {
   EXPECT_TRUE(AnalyzeTrace(b).memory.empty());
 }
 
-}  // namespace
+}  // namespace memory_use_test
 }  // namespace headroom

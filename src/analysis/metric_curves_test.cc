@@ -7,7 +7,7 @@
 #include "store/store_builder.h"
 
 namespace headroom {
-namespace {
+namespace metric_curves_test {
 
 TimeNs AtUs(std::int64_t us) { return TimeNs(us * 1000); }
 
@@ -97,5 +97,5 @@ TEST(MetricCurves, WithoutSamplesThereAreNone) {
   EXPECT_FALSE(RangeOfMetrics(*store).has_value());
 }
 
-}  // namespace
+}  // namespace metric_curves_test
 }  // namespace headroom

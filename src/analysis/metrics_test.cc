@@ -8,7 +8,7 @@
 #include "analysis/test_trace.h"
 
 namespace headroom {
-namespace {
+namespace metrics_test {
 
 std::vector<MetricRow> Table(const StoreBuilder& builder) { return MetricTable(*builder.Build()); }
 
@@ -114,5 +114,5 @@ TEST(ExplainMachine, Notes) {
   }
 }
 
-}  // namespace
+}  // namespace metrics_test
 }  // namespace headroom

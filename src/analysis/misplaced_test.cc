@@ -10,7 +10,7 @@
 #include "analysis/test_trace.h"
 
 namespace headroom {
-namespace {
+namespace misplaced_test {
 
 /// The misplaced tasks by the numbers of their launches.
 std::vector<std::int64_t> NumbersOf(const StoreBuilder& builder) {
@@ -161,5 +161,5 @@ TEST(StepsThatLaunch, AreNotWholeWhereTheyTakeNoTime) {
   EXPECT_EQ(WholeOf(steps.value()), (std::vector<bool>{true, false}));
 }
 
-}  // namespace
+}  // namespace misplaced_test
 }  // namespace headroom

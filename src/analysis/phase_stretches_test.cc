@@ -3,7 +3,7 @@
 #include "analysis/test_trace.h"
 
 namespace headroom {
-namespace {
+namespace phase_stretches_test {
 
 // Two batches are accumulated before one update.
 TestTrace TwoPasses() {
@@ -42,5 +42,5 @@ TEST(PhaseStretches, OfAnotherProcessAreNone) {
   EXPECT_EQ(passes.NextThatEndsAfter(Phase::kForward, AtUs(0)), std::nullopt);
 }
 
-}  // namespace
+}  // namespace phase_stretches_test
 }  // namespace headroom

@@ -8,7 +8,7 @@
 #include "analysis/test_trace.h"
 
 namespace headroom {
-namespace {
+namespace regions_test {
 
 std::vector<RegionRow> Table(const StoreBuilder& builder) {
   TestTrace trace(builder);
@@ -169,5 +169,5 @@ TEST(RegionTable, GpuTime) {
   }
 }
 
-}  // namespace
+}  // namespace regions_test
 }  // namespace headroom

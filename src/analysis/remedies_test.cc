@@ -9,7 +9,7 @@
 #include "store/trace_store.h"
 
 namespace headroom {
-namespace {
+namespace remedies_test {
 
 TEST(Remedies, StepsAreMarkedByTheToolThatWroteTheTrace) {
   EXPECT_EQ(HowToTellSteps("pytorch-profiler-json"),
@@ -33,5 +33,5 @@ TEST(Remedies, NobodyIsSentToAFlagOfAnotherProfiler) {
   }
 }
 
-}  // namespace
+}  // namespace remedies_test
 }  // namespace headroom

@@ -7,7 +7,7 @@
 #include "analysis/test_trace.h"
 
 namespace headroom {
-namespace {
+namespace steps_test {
 
 StepAnalysis StepsOf(const StoreBuilder& builder, const AnalysisOptions& options = {}) {
   TestTrace trace(builder);
@@ -491,5 +491,5 @@ TEST(Steps, ManyThreadsAndStepsTakeNoQuadraticTime) {
   EXPECT_EQ(StepsOf(b).steps.list.size(), static_cast<std::size_t>(kMany));
 }
 
-}  // namespace
+}  // namespace steps_test
 }  // namespace headroom

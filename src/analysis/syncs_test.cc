@@ -6,7 +6,7 @@
 #include "analysis/test_trace.h"
 
 namespace headroom {
-namespace {
+namespace syncs_test {
 
 /// Prices in us of the blocking calls, in order of start.
 std::vector<std::int64_t> PricesUs(const StoreBuilder& builder) {
@@ -185,5 +185,5 @@ TEST(Syncs, WithoutGpuWorkAreNotPriced) {
   EXPECT_TRUE(PricesUs(b).empty());
 }
 
-}  // namespace
+}  // namespace syncs_test
 }  // namespace headroom

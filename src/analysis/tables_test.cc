@@ -9,7 +9,7 @@
 #include "analysis/test_trace.h"
 
 namespace headroom {
-namespace {
+namespace tables_test {
 
 const TimeRow& RowNamed(const std::vector<TimeRow>& rows, std::string_view name) {
   static const TimeRow kNone;
@@ -262,5 +262,5 @@ TEST(LineTable, HoldsForwardAndBackwardOfTheUsersOwnLines) {
   EXPECT_DOUBLE_EQ(rows[0].share_pct, 100);
 }
 
-}  // namespace
+}  // namespace tables_test
 }  // namespace headroom

@@ -9,7 +9,7 @@
 #include "analysis/test_trace.h"
 
 namespace headroom {
-namespace {
+namespace timings_test {
 
 std::map<std::string, TimingRow> ByName(const TraceReport& report) {
   std::map<std::string, TimingRow> rows;
@@ -174,5 +174,5 @@ TEST(InputWait, NothingToldItIsNull) {
   EXPECT_FALSE(AnalyzeTrace(without_loader).input_wait);
 }
 
-}  // namespace
+}  // namespace timings_test
 }  // namespace headroom

@@ -9,7 +9,7 @@
 #include <sstream>
 
 namespace headroom {
-namespace {
+namespace atomic_file_test {
 
 namespace fs = std::filesystem;
 
@@ -87,5 +87,5 @@ TEST_F(AtomicFileTest, WritesDevicesInPlaceAndReportsAFullOne) {
   EXPECT_NE(full.value().Commit().message().find("No space"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace atomic_file_test
 }  // namespace headroom

@@ -8,7 +8,7 @@
 #include <string>
 
 namespace headroom {
-namespace {
+namespace gzip_test {
 
 /// The inflated text of one whole member, CRC checked; "failed" where it is none.
 std::string Inflated(std::string packed, std::size_t size) {
@@ -41,5 +41,5 @@ TEST(GzipTest, LongTextTakesSeveralBlocks) {
   EXPECT_LT(Gzip(std::string(1'000'000, 'a')).size(), 20'000u);
 }
 
-}  // namespace
+}  // namespace gzip_test
 }  // namespace headroom

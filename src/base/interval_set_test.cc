@@ -9,7 +9,7 @@
 #include <vector>
 
 namespace headroom {
-namespace {
+namespace interval_set_test {
 
 constexpr int kUniverse = 64;
 
@@ -104,5 +104,5 @@ TEST(IntervalSetTest, ExposedTimeIsWhatCoverDoesNotHide) {
   }
 }
 
-}  // namespace
+}  // namespace interval_set_test
 }  // namespace headroom

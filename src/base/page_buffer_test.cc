@@ -8,7 +8,7 @@
 #include <new>
 
 namespace headroom {
-namespace {
+namespace page_buffer_test {
 
 bool HoldsNumbers(const PageBuffer<std::uint32_t>& buffer, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
@@ -54,5 +54,5 @@ TEST(PageBufferTest, NoRoomChangesNothing) {
   EXPECT_EQ(buffer.data()[9], 5u);
 }
 
-}  // namespace
+}  // namespace page_buffer_test
 }  // namespace headroom

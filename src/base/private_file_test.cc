@@ -9,7 +9,7 @@
 #include <sstream>
 
 namespace headroom {
-namespace {
+namespace private_file_test {
 
 namespace fs = std::filesystem;
 
@@ -87,5 +87,5 @@ TEST_F(PrivateFileTest, SaysWhatCannotBeWritten) {
   EXPECT_NE(full.value().Append("x").message().find("/dev/full"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace private_file_test
 }  // namespace headroom

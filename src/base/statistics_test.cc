@@ -6,7 +6,7 @@
 #include <vector>
 
 namespace headroom {
-namespace {
+namespace statistics_test {
 
 std::vector<int> OneTo(int n) {
   std::vector<int> values;
@@ -36,5 +36,5 @@ TEST(StatisticsTest, AShareOfNothingIsZero) {
   EXPECT_EQ(SharePct(DurationNs(5), DurationNs(20)), 25);
 }
 
-}  // namespace
+}  // namespace statistics_test
 }  // namespace headroom

@@ -9,7 +9,7 @@
 #include <vector>
 
 namespace headroom {
-namespace {
+namespace string_pool_test {
 
 TEST(StringPoolTest, IdZeroIsTheEmptyString) {
   StringPool pool;
@@ -68,5 +68,5 @@ RC_GTEST_PROP(StringPoolProperty, AgreesWithAMap, (const std::vector<std::string
   for (const auto& [text, id] : known) RC_ASSERT(pool.Get(id) == text);
 }
 
-}  // namespace
+}  // namespace string_pool_test
 }  // namespace headroom

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 namespace headroom {
-namespace {
+namespace time_test {
 
 constexpr DurationNs kLongest(INT64_MAX), kShortest(INT64_MIN), kOne(1);
 
@@ -25,5 +25,5 @@ TEST(TimeTest, APointMovesBySpans) {
   EXPECT_EQ(TimeNs(5) - TimeNs(8), DurationNs(-3));
 }
 
-}  // namespace
+}  // namespace time_test
 }  // namespace headroom

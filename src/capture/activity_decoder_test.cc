@@ -10,7 +10,7 @@
 #include <vector>
 
 namespace headroom::activity {
-namespace {
+namespace activity_decoder_test {
 
 /// One line an event.
 class Lines : public Sink {
@@ -160,5 +160,5 @@ TEST(ActivityDecoder, WhatALaterVersionWritesIsCountedAndSkipped) {
   EXPECT_EQ(decoder.unknown(), 2);
 }
 
-}  // namespace
+}  // namespace activity_decoder_test
 }  // namespace headroom::activity

@@ -18,7 +18,7 @@
 #include "headroom/timer.h"
 
 namespace headroom {
-namespace {
+namespace recorder_test {
 
 namespace fs = std::filesystem;
 
@@ -233,5 +233,5 @@ TEST_F(RecorderTest, LeavesNothingBehindButTheFiles) {
   EXPECT_FALSE(fs::exists(fs::path(socket).parent_path()));
 }
 
-}  // namespace
+}  // namespace recorder_test
 }  // namespace headroom

@@ -12,7 +12,7 @@
 #include <string>
 
 namespace headroom {
-namespace {
+namespace recording_file_test {
 
 namespace fs = std::filesystem;
 
@@ -133,5 +133,5 @@ TEST_F(RecordingFileTest, AFullDiskTearsNothingAndLosesNothing) {
   EXPECT_EQ(file.value().trouble(), "");
 }
 
-}  // namespace
+}  // namespace recording_file_test
 }  // namespace headroom

@@ -7,7 +7,7 @@
 #include "headroom/detail/clock.h"
 
 namespace headroom {
-namespace {
+namespace tick_clock_test {
 
 /// A clock whose readings are the test's: 3 ticks a nanosecond.
 TickClock Made() {
@@ -73,5 +73,5 @@ TEST(TickClockTest, ReadingsThatRunBackwardsChangeNothing) {
   EXPECT_EQ(clock.TimeOf(1'000'000), before);
 }
 
-}  // namespace
+}  // namespace tick_clock_test
 }  // namespace headroom

@@ -11,7 +11,7 @@
 #include <vector>
 
 namespace headroom {
-namespace {
+namespace trace_encoder_test {
 
 /// Lengths of the packets of a trace; empty where it does not end with one.
 std::vector<std::size_t> PacketLengths(std::string_view trace) {
@@ -100,5 +100,5 @@ TEST(TraceEncoder, TakesWholePacketsOfExtremeValues) {
   EXPECT_EQ(PacketLengths(encoder.Take()).size(), 9u);
 }
 
-}  // namespace
+}  // namespace trace_encoder_test
 }  // namespace headroom

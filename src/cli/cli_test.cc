@@ -11,7 +11,7 @@
 #include "cli/resource_log.h"
 
 namespace headroom::cli {
-namespace {
+namespace cli_test {
 
 namespace fs = std::filesystem;
 
@@ -185,5 +185,5 @@ TEST(Environment, ColourOnlyWhereAskedOrOnATerminal) {
   EXPECT_FALSE(UseColor(ColorMode::kAuto, ""));
 }
 
-}  // namespace
+}  // namespace cli_test
 }  // namespace headroom::cli

@@ -11,7 +11,7 @@
 #include "cli/prometheus_text.h"
 
 namespace headroom::cli {
-namespace {
+namespace metric_output_test {
 
 constexpr double kMissing = std::numeric_limits<double>::quiet_NaN();
 
@@ -160,5 +160,5 @@ TEST(FormatMetric, NamesTheUnit) {
   EXPECT_EQ(FormatMetric(0x44, "bits"), "0x44");
 }
 
-}  // namespace
+}  // namespace metric_output_test
 }  // namespace headroom::cli

@@ -5,7 +5,7 @@
 #include "store/store_builder.h"
 
 namespace headroom {
-namespace {
+namespace collective_rows_test {
 
 constexpr std::int64_t kStream = 7;
 
@@ -35,5 +35,5 @@ TEST(CollectiveRowsTest, WhatIsNotKnownIsNotGuessed) {
   EXPECT_FALSE(rows.Of(1)->members.has_value());
 }
 
-}  // namespace
+}  // namespace collective_rows_test
 }  // namespace headroom

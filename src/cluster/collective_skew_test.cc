@@ -5,7 +5,7 @@
 #include "cluster/test_ranks.h"
 
 namespace headroom {
-namespace {
+namespace collective_skew_test {
 
 constexpr double kBytes = 1e6;
 
@@ -86,5 +86,5 @@ TEST(CollectiveSkewTest, ARankByItselfTellsNothing) {
   EXPECT_TRUE(skew.all_reduces.empty());
 }
 
-}  // namespace
+}  // namespace collective_skew_test
 }  // namespace headroom

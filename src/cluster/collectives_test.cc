@@ -4,7 +4,7 @@
 #include <rapidcheck/gtest.h>
 
 namespace headroom {
-namespace {
+namespace collectives_test {
 
 /// Nodes of four GPUs: 10 bytes a nanosecond inside with 1 us a message, 2 with 10 us between.
 Topology FourAMachine() {
@@ -75,5 +75,5 @@ RC_GTEST_PROP(CollectivesProperties, MoreBytesOrSlowerLinksNeverTakeLess, ()) {
   RC_ASSERT(FastestTime(collective, bytes, topology, placement).Total() >= time.Total());
 }
 
-}  // namespace
+}  // namespace collectives_test
 }  // namespace headroom

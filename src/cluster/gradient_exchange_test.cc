@@ -8,7 +8,7 @@
 #include "sim/schedule.h"
 
 namespace headroom {
-namespace {
+namespace gradient_exchange_test {
 
 /// One stream: forward, backward in two parts, update; 100 us each, step after step.
 Graph OneStream() {
@@ -55,5 +55,5 @@ TEST(GradientExchangeTest, WithoutAnUpdateTheNextStepWaits) {
   EXPECT_DOUBLE_EQ(StepUs(kBucketBytes, kNoTask), 610);
 }
 
-}  // namespace
+}  // namespace gradient_exchange_test
 }  // namespace headroom

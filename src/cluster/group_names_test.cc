@@ -6,7 +6,7 @@
 #include <vector>
 
 namespace headroom {
-namespace {
+namespace group_names_test {
 
 RankTimeline RankWith(const std::string& members) {
   RankTimeline rank;
@@ -35,5 +35,5 @@ TEST(GroupNamesTest, ANameOfOneGroupStays) {
   EXPECT_EQ(ranks[0].groups[0].name, "tp");
 }
 
-}  // namespace
+}  // namespace group_names_test
 }  // namespace headroom

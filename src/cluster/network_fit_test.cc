@@ -7,7 +7,7 @@
 #include "cluster/collectives.h"
 
 namespace headroom {
-namespace {
+namespace network_fit_test {
 
 std::vector<MeasuredAllReduce> Measured(const Topology& topology, std::int64_t members) {
   std::vector<MeasuredAllReduce> measured;
@@ -49,5 +49,5 @@ TEST(NetworkFitTest, RefusesWhatNoLinkDoes) {
   EXPECT_NE(FitNetwork(falling, 2).status().message().find("no link"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace network_fit_test
 }  // namespace headroom

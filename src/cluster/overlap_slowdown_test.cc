@@ -8,7 +8,7 @@
 #include "analysis/test_trace.h"
 
 namespace headroom {
-namespace {
+namespace overlap_slowdown_test {
 
 constexpr std::int64_t kComm = 20;
 
@@ -62,5 +62,5 @@ TEST(OverlapSlowdownTest, NoneWithoutCollectives) {
   EXPECT_FALSE(Measure(*b.Build()).has_value());
 }
 
-}  // namespace
+}  // namespace overlap_slowdown_test
 }  // namespace headroom

@@ -6,7 +6,7 @@
 #include <vector>
 
 namespace headroom {
-namespace {
+namespace parallel_axes_test {
 
 struct Sent {
   std::string kind;
@@ -80,5 +80,5 @@ TEST(ParallelAxes, WhatNothingTellsIsNotNamed) {
   EXPECT_TRUE(FindParallelAxes({}).empty());
 }
 
-}  // namespace
+}  // namespace parallel_axes_test
 }  // namespace headroom

@@ -6,7 +6,7 @@
 #include <vector>
 
 namespace headroom {
-namespace {
+namespace pipeline_stages_test {
 
 constexpr DurationNs Ms(std::int64_t ms) { return DurationNs(ms * 1'000'000); }
 
@@ -76,5 +76,5 @@ TEST(PipelineStages, NoneWithoutSteps) {
   EXPECT_FALSE(PipelineOf(ranks).has_value());
 }
 
-}  // namespace
+}  // namespace pipeline_stages_test
 }  // namespace headroom

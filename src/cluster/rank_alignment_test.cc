@@ -9,7 +9,7 @@
 #include "cluster/test_ranks.h"
 
 namespace headroom {
-namespace {
+namespace rank_alignment_test {
 
 /// Four collectives a step; the last rank arrives last.
 void RunSteps(RankBuilder& job, std::size_t ranks, int steps = 4) {
@@ -156,5 +156,5 @@ RC_GTEST_PROP(RankAlignmentProperties, FindsAnyOffsetAndTheNoiseOfTheEnds, ()) {
   RC_ASSERT(clock.uncertainty.ns() <= std::max<std::int64_t>(1000, 2 * 1000 * noise) + 1);
 }
 
-}  // namespace
+}  // namespace rank_alignment_test
 }  // namespace headroom

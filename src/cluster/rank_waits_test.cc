@@ -5,7 +5,7 @@
 #include "cluster/test_ranks.h"
 
 namespace headroom {
-namespace {
+namespace rank_waits_test {
 
 JobWaits Measure(const RankBuilder& job) {
   return MeasureWaits(job.ranks(), AlignRanks(job.ranks()));
@@ -183,5 +183,5 @@ TEST(RankWaits, LostIsWhatTheCollectiveExposes) {
   EXPECT_EQ(waits.ranks[0].waited.ns(), 3 * 200'000);
 }
 
-}  // namespace
+}  // namespace rank_waits_test
 }  // namespace headroom

@@ -6,7 +6,7 @@
 #include <vector>
 
 namespace headroom {
-namespace {
+namespace rank_work_test {
 
 constexpr DurationNs Ms(double ms) { return DurationNs(static_cast<std::int64_t>(ms * 1e6)); }
 
@@ -176,5 +176,5 @@ TEST_F(RankWorkTest, StepsOfOneRankAloneAreNotCompared) {
   EXPECT_TRUE(work.ranks.empty());
 }
 
-}  // namespace
+}  // namespace rank_work_test
 }  // namespace headroom

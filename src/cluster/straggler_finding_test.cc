@@ -5,7 +5,7 @@
 #include "cluster/test_ranks.h"
 
 namespace headroom {
-namespace {
+namespace straggler_finding_test {
 
 /// Three steps of 1000 us and two all-reduces each, for which `late` comes 100 us behind.
 JobRanks JobOf(const std::vector<std::size_t>& late) {
@@ -46,5 +46,5 @@ TEST(StragglerFinding, NoneWhereNobodyIsLate) {
   EXPECT_FALSE(FindStraggler(AnalyzeJobRanks(b.ranks())).has_value());
 }
 
-}  // namespace
+}  // namespace straggler_finding_test
 }  // namespace headroom

@@ -6,7 +6,7 @@
 #include <numbers>
 
 namespace headroom {
-namespace {
+namespace stragglers_test {
 
 TEST(StragglersTest, KnownMaxima) {
   EXPECT_EQ(ExpectedMaximumOfNormals(1), 0);
@@ -22,5 +22,5 @@ TEST(StragglersTest, GrowsSlowly) {
   EXPECT_LT(ExpectedMaximumOfNormals(1e5), 4.5);
 }
 
-}  // namespace
+}  // namespace stragglers_test
 }  // namespace headroom

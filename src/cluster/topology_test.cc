@@ -6,7 +6,7 @@
 #include <string>
 
 namespace headroom {
-namespace {
+namespace topology_test {
 
 constexpr const char* kMachine = R"(name = "mine"
 gpus_per_node = 8
@@ -83,5 +83,5 @@ TEST(TopologyTest, BuiltInOnesAreReadAndNamedApart) {
       all.value().end());
 }
 
-}  // namespace
+}  // namespace topology_test
 }  // namespace headroom

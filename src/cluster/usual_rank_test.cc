@@ -5,7 +5,7 @@
 #include <vector>
 
 namespace headroom {
-namespace {
+namespace usual_rank_test {
 
 /// Ranks that compute so long in each of two steps, in us; all on the first one's clock.
 JobRanks Computing(const std::vector<std::int64_t>& us) {
@@ -57,5 +57,5 @@ TEST(UsualRankTest, WhereNoneIsKnownTheFirst) {
   EXPECT_EQ(UsualRank(job), 0u);
 }
 
-}  // namespace
+}  // namespace usual_rank_test
 }  // namespace headroom

@@ -7,7 +7,7 @@
 #include <vector>
 
 namespace headroom {
-namespace {
+namespace comparability_test {
 
 JobProfile WithFacts(std::vector<ProfileFact> facts) {
   JobProfile profile;
@@ -66,5 +66,5 @@ TEST(ComparabilityTest, AcceptedNamesAreChecked) {
   EXPECT_NE(wrong.message().find("did you mean batch"), std::string::npos) << wrong.message();
 }
 
-}  // namespace
+}  // namespace comparability_test
 }  // namespace headroom

@@ -8,7 +8,7 @@
 #include <vector>
 
 namespace headroom {
-namespace {
+namespace estimate_test {
 
 /// Times of steps: a level, noise of that share, correlated with the step before, and now and then
 /// a step that takes twice as long.
@@ -140,5 +140,5 @@ TEST(EstimateTest, StudentFactorFallsToThatOfTheNormalDistribution) {
     EXPECT_GE(StudentFactor(freedom), StudentFactor(freedom + 0.25)) << freedom;
 }
 
-}  // namespace
+}  // namespace estimate_test
 }  // namespace headroom

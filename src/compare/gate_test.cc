@@ -6,7 +6,7 @@
 #include <vector>
 
 namespace headroom {
-namespace {
+namespace gate_test {
 
 JobProfile ProfileWith(double step_ms, double error) {
   JobProfile profile;
@@ -125,5 +125,5 @@ TEST(GateTest, IncomparableRunsNeverPass) {
   EXPECT_EQ(Judge(Compare(a, b, accepted), "step_ms<=+3%"), GateVerdict::kPass);
 }
 
-}  // namespace
+}  // namespace gate_test
 }  // namespace headroom

@@ -13,7 +13,7 @@
 #include "compare/job_diff.h"
 
 namespace headroom {
-namespace {
+namespace job_profile_test {
 
 JobProfile ProfileOf(const StoreBuilder& builder) {
   const std::unique_ptr<TraceStore> store = builder.Build();
@@ -129,5 +129,5 @@ TEST(BaselineFileTest, BrokenFilesSayWhatIsWrong) {
   }
 }
 
-}  // namespace
+}  // namespace job_profile_test
 }  // namespace headroom

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace headroom {
-namespace {
+namespace attention_time_test {
 
 DeviceSpec H200Peaks() {
   DeviceSpec spec;
@@ -68,5 +68,5 @@ TEST(FusedAttentionTimeTest, UnknownDevicesAndHeadsAreNotTold) {
   EXPECT_FALSE(FusedAttentionTime(kCausal, false, DType::kF64, H200Peaks()).has_value());
 }
 
-}  // namespace
+}  // namespace attention_time_test
 }  // namespace headroom

@@ -17,7 +17,7 @@
 #include "cost/test_files.h"
 
 namespace headroom {
-namespace {
+namespace batch_growth_test {
 
 DeviceSpec H200() {
   DeviceSpec spec;
@@ -215,5 +215,5 @@ TEST(BatchGrowthDataTest, ProductsOnOtherGpus) {
   EXPECT_LT((errors[{"linear", false}].ours), 0.08);
 }
 
-}  // namespace
+}  // namespace batch_growth_test
 }  // namespace headroom

@@ -15,7 +15,7 @@
 #include "cost/test_files.h"
 
 namespace headroom {
-namespace {
+namespace device_spec_test {
 
 struct TestFile {
   std::string name;
@@ -256,5 +256,5 @@ RC_GTEST_PROP(DeviceCatalogProperty, CaseAndBlanksOfANameDoNotMatter, ()) {
   RC_ASSERT(ShippedCatalog().Find(name) == ShippedCatalog().Find(other));
 }
 
-}  // namespace
+}  // namespace device_spec_test
 }  // namespace headroom

@@ -5,7 +5,7 @@
 #include <string>
 
 namespace headroom {
-namespace {
+namespace dtype_test {
 
 TEST(DType, ReadsTheNamesOfProfilers) {
   EXPECT_EQ(DTypeFromProfiler("float"), DType::kF32);
@@ -36,5 +36,5 @@ TEST(DType, NamesReadBackAsTheSameType) {
   EXPECT_FALSE(DTypeFromName("float").has_value());
 }
 
-}  // namespace
+}  // namespace dtype_test
 }  // namespace headroom

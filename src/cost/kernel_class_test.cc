@@ -15,7 +15,7 @@
 #include "cost/test_files.h"
 
 namespace headroom {
-namespace {
+namespace kernel_class_test {
 
 const std::string& ShippedText() {
   static const std::string text = ReadWholeFile(SourceDir() / "data/rules/kernels.toml");
@@ -235,5 +235,5 @@ TEST(KernelClassifier, SaysWhatIsWrongWithARuleFile) {
   }
 }
 
-}  // namespace
+}  // namespace kernel_class_test
 }  // namespace headroom

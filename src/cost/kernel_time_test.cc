@@ -4,7 +4,7 @@
 #include <rapidcheck/gtest.h>
 
 namespace headroom {
-namespace {
+namespace kernel_time_test {
 
 /// 100 processors, 100 TFLOP/s TF32, 200 TFLOP/s in 16 bits, 1000 GB/s.
 DeviceSpec RoundDevice() {
@@ -122,5 +122,5 @@ RC_GTEST_PROP(TensorCoreGemmTimeProperty, NeverBeatsTheDataSheet, ()) {
   RC_ASSERT(time->us() * 1e-6 * (dtype == DType::kTF32 ? 100e12 : 200e12) >= flops);
 }
 
-}  // namespace
+}  // namespace kernel_time_test
 }  // namespace headroom

@@ -10,7 +10,7 @@
 #include "cost/operator_cost.h"
 
 namespace headroom {
-namespace {
+namespace operator_call_test {
 
 using Dims = std::vector<std::int64_t>;
 
@@ -129,5 +129,5 @@ RC_GTEST_PROP(OperatorCallProperty, AnyBytesAreReadOrRefused,
                           {.dims = dims, .types = types, .strides = dims, .concrete = types});
 }
 
-}  // namespace
+}  // namespace operator_call_test
 }  // namespace headroom

@@ -12,7 +12,7 @@
 #include "cost/operator_rules.h"
 
 namespace headroom {
-namespace {
+namespace operator_cost_test {
 
 struct CostCase {
   const char* name;
@@ -705,5 +705,5 @@ RC_GTEST_PROP(OperatorCostProperty, MatmulFlopsAreSymmetricInMAndN, ()) {
   RC_ASSERT(cost(m, k, n).bytes == cost(n, k, m).bytes);
 }
 
-}  // namespace
+}  // namespace operator_cost_test
 }  // namespace headroom

@@ -5,7 +5,7 @@
 #include <rapidcheck/gtest.h>
 
 namespace headroom {
-namespace {
+namespace roofline_test {
 
 /// 10 TFLOP/s vector, 100 TFLOP/s TF32, 200 TFLOP/s 16 bit, 1000 GB/s, 10 MB of cache.
 DeviceSpec RoundDevice() {
@@ -197,5 +197,5 @@ RC_GTEST_PROP(RooflineProperty, AttainableTimeIsTheLargerOfTheTwoLimits, ()) {
   RC_ASSERT((point.bound == Bound::kCompute) == (flops / 200e12 > bytes / 1e12));
 }
 
-}  // namespace
+}  // namespace roofline_test
 }  // namespace headroom

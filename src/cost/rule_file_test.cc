@@ -7,7 +7,7 @@
 #include "cost/rule_checks.h"
 
 namespace headroom {
-namespace {
+namespace rule_file_test {
 
 constexpr RuleFormat kFormats[] = {{.list = "kind", .value_key = "is"},
                                    {.list = "rule", .value_key = "role", .explained = true}};
@@ -84,5 +84,5 @@ TEST(RuleChecks, SplitAtTheOutermostBars) {
   EXPECT_EQ(Alternatives("a|(?i)b|c"), (std::vector<std::string>{"a", "(?i)b", "(?i)c"}));
 }
 
-}  // namespace
+}  // namespace rule_file_test
 }  // namespace headroom

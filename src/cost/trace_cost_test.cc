@@ -14,7 +14,7 @@
 #include "cost/test_files.h"
 
 namespace headroom {
-namespace {
+namespace trace_cost_test {
 
 std::string TextOf(const nlohmann::json& args, const char* key) {
   const auto it = args.find(key);
@@ -90,5 +90,5 @@ INSTANTIATE_TEST_SUITE_P(
                   2.0 * 12 * 12 * 768 * 768 * 1024 / 1e9,
                   "12 layers of 12 d^2 weights, 1024 tokens, 2 FLOP a weight and token"}));
 
-}  // namespace
+}  // namespace trace_cost_test
 }  // namespace headroom

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace headroom {
-namespace {
+namespace file_result_test {
 
 TEST(FileResultTest, AReportComesBackAsItWas) {
   FileResult result;
@@ -78,5 +78,5 @@ TEST(FileResultTest, AFailureKeepsItsWords) {
   EXPECT_FALSE(back.timeline.has_value());
 }
 
-}  // namespace
+}  // namespace file_result_test
 }  // namespace headroom

@@ -5,7 +5,7 @@
 #include <map>
 
 namespace headroom {
-namespace {
+namespace launch_test {
 
 using Variables = std::map<std::string, std::string>;
 
@@ -58,5 +58,5 @@ TEST(LaunchTest, NonsenseIsNoLauncher) {
   EXPECT_FALSE(LaunchIn(Of({{"PMI_RANK", "-1"}, {"PMI_SIZE", "8"}}), Of({})));
 }
 
-}  // namespace
+}  // namespace launch_test
 }  // namespace headroom

@@ -6,7 +6,7 @@
 #include "distributed/test_team.h"
 
 namespace headroom {
-namespace {
+namespace shared_reading_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -89,5 +89,5 @@ TEST(SharedReadingTest, ProcessorsAreShared) {
   EXPECT_EQ(of_many, std::max(1, alone / 64));
 }
 
-}  // namespace
+}  // namespace shared_reading_test
 }  // namespace headroom

@@ -7,7 +7,7 @@
 #include <numeric>
 
 namespace headroom {
-namespace {
+namespace shares_test {
 
 using Shares = std::vector<std::vector<std::size_t>>;
 
@@ -49,5 +49,5 @@ RC_GTEST_PROP(SharesTest, EveryFileOnceAndNoProcessFarAboveTheRest, ()) {
   RC_ASSERT(most <= sum / processes + largest);
 }
 
-}  // namespace
+}  // namespace shares_test
 }  // namespace headroom

@@ -8,7 +8,7 @@
 #include "distributed/test_team.h"
 
 namespace headroom {
-namespace {
+namespace sweep_sharing_test {
 
 constexpr std::int64_t kMain = 1, kStream = 7;
 
@@ -121,5 +121,5 @@ TEST_F(SweepSharingTest, ALeaderThatDoesNotSweepLetsTheOthersGo) {
   }
 }
 
-}  // namespace
+}  // namespace sweep_sharing_test
 }  // namespace headroom

@@ -10,7 +10,7 @@
 #include "analysis/test_trace.h"
 
 namespace headroom {
-namespace {
+namespace chakra_nodes_test {
 
 ChakraNodes NodesOf(TestTrace& trace) {
   const Result<StepAnalysis> steps = AnalyzeSteps(*trace.store, trace.names, {});
@@ -120,5 +120,5 @@ TEST(ChakraNodes, WithoutALaunchThereIsNothing) {
   EXPECT_EQ(nodes.status().code(), StatusCode::kNoAnswer);
 }
 
-}  // namespace
+}  // namespace chakra_nodes_test
 }  // namespace headroom

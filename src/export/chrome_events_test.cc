@@ -10,7 +10,7 @@
 #include "store/store_builder.h"
 
 namespace headroom {
-namespace {
+namespace chrome_events_test {
 
 using Json = nlohmann::json;
 constexpr std::int64_t kMain = 1, kStream = 7;
@@ -90,5 +90,5 @@ TEST(ChromeEvents, NamesAreEscaped) {
   EXPECT_EQ(Only(events, "cpu_op")["name"], "a\"b\\c\n\xEF\xBF\xBD");
 }
 
-}  // namespace
+}  // namespace chrome_events_test
 }  // namespace headroom

@@ -5,7 +5,7 @@
 #include "store/store_builder.h"
 
 namespace headroom {
-namespace {
+namespace folded_stacks_test {
 
 constexpr std::int64_t kMain = 1, kStream = 7;
 
@@ -44,5 +44,5 @@ TEST(FoldedStacks, WhatIsDrawnOverAStreamIsNoHostWork) {
   EXPECT_EQ(FoldedStacks(*StoreBuilder().Build(), StackTime::kGpu), "");
 }
 
-}  // namespace
+}  // namespace folded_stacks_test
 }  // namespace headroom

@@ -6,7 +6,7 @@
 #include <vector>
 
 namespace headroom {
-namespace {
+namespace openmetrics_test {
 
 TraceReport OneStep(std::int64_t rank) {
   TraceReport report;
@@ -67,5 +67,5 @@ TEST(OpenMetrics, LabelsAreEscaped) {
       Has(OpenMetricsText({&report, 1}), R"(headroom_finding_share_ratio{id="a\"b\\c\nd"} 0.5)"));
 }
 
-}  // namespace
+}  // namespace openmetrics_test
 }  // namespace headroom

@@ -10,7 +10,7 @@
 #include "store/store_builder.h"
 
 namespace headroom {
-namespace {
+namespace perfetto_events_test {
 
 constexpr std::int64_t kMain = 1, kStream = 7;
 
@@ -84,5 +84,5 @@ TEST(PerfettoEvents, OfNothingAreATrace) {
   EXPECT_EQ(ReadBack(*StoreBuilder().Build())->host_events.rows(), 0u);
 }
 
-}  // namespace
+}  // namespace perfetto_events_test
 }  // namespace headroom

@@ -9,7 +9,7 @@
 #include "store/store_builder.h"
 
 namespace headroom {
-namespace {
+namespace table_csv_test {
 
 std::string Csv(const TraceStore& store, std::string_view table) {
   std::string text;
@@ -64,5 +64,5 @@ TEST(TableCsv, LongTablesComeInPieces) {
   EXPECT_EQ(rows, 60'001u);
 }
 
-}  // namespace
+}  // namespace table_csv_test
 }  // namespace headroom

@@ -11,7 +11,7 @@
 #include "ingest/open_trace.h"
 
 namespace headroom {
-namespace {
+namespace trace_file_test {
 
 class TraceFileTest : public testing::Test {
  protected:
@@ -65,5 +65,5 @@ TEST_F(TraceFileTest, SaysWhereItCannotWrite) {
   EXPECT_NE(file.status().message().find("missing/t.json"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace trace_file_test
 }  // namespace headroom

@@ -8,7 +8,7 @@
 #include "store/store_builder.h"
 
 namespace headroom {
-namespace {
+namespace trace_part_test {
 
 constexpr std::int64_t kMain = 1, kStream = 7;
 
@@ -73,5 +73,5 @@ TEST(TracePart, OfNoRankThatItHoldsThereIsNothing) {
   EXPECT_FALSE(HasProcessesOfRank(*store, 0));
 }
 
-}  // namespace
+}  // namespace trace_part_test
 }  // namespace headroom

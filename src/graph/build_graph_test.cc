@@ -8,7 +8,7 @@
 #include "analysis/test_trace.h"
 
 namespace headroom {
-namespace {
+namespace build_graph_test {
 
 /// The graph of a trace; the trace must have one.
 Graph GraphOf(const StoreBuilder& builder) {
@@ -168,5 +168,5 @@ TEST(BuildGraphTest, WithoutLaunchesThereIsNothingToReplay) {
   EXPECT_EQ(graph.status().code(), StatusCode::kNoAnswer);
 }
 
-}  // namespace
+}  // namespace build_graph_test
 }  // namespace headroom

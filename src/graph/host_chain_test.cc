@@ -7,7 +7,7 @@
 #include "analysis/test_trace.h"
 
 namespace headroom {
-namespace {
+namespace host_chain_test {
 
 std::vector<HostChain> ChainsOf(const TraceStore& store, std::int64_t from_us, std::int64_t to_us) {
   return FindHostChains(store, ProcessId(), ThreadId(), {AtUs(from_us), AtUs(to_us)});
@@ -76,5 +76,5 @@ TEST(HostChainTest, AThreadThatRunsBesideTheLoopKeepsItsOwnChain) {
   EXPECT_EQ(ChainsOf(*store, 0, 1000).size(), 2u);
 }
 
-}  // namespace
+}  // namespace host_chain_test
 }  // namespace headroom

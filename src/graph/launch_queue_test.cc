@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace headroom {
-namespace {
+namespace launch_queue_test {
 
 constexpr TimeNs At(std::int64_t us) { return TimeNs(us * 1000); }
 
@@ -63,5 +63,5 @@ TEST(LaunchQueueTest, NoCommands) {
   EXPECT_EQ(FindLaunchQueue({}, kUsualQueueDepth).depth, kUsualQueueDepth);
 }
 
-}  // namespace
+}  // namespace launch_queue_test
 }  // namespace headroom

@@ -15,7 +15,7 @@
 #include <vector>
 
 namespace headroom {
-namespace {
+namespace byte_source_test {
 
 std::string Gzip(const std::string& text) {
   isal_zstream stream;
@@ -317,5 +317,5 @@ TEST_F(ByteSourceTest, ProgressReachesTheSizeOfTheFile) {
   EXPECT_EQ(source.value()->file_bytes_read(), source.value()->file_bytes());
 }
 
-}  // namespace
+}  // namespace byte_source_test
 }  // namespace headroom

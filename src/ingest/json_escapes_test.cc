@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace headroom {
-namespace {
+namespace json_escapes_test {
 
 struct EscapeCase {
   const char* name;
@@ -38,5 +38,5 @@ TEST(UnescapeTest, DecodesEscapes) {
   }
 }
 
-}  // namespace
+}  // namespace json_escapes_test
 }  // namespace headroom

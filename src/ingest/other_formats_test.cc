@@ -6,7 +6,7 @@
 #include <utility>
 
 namespace headroom {
-namespace {
+namespace other_formats_test {
 
 TEST(OtherFormats, AreToldByNameOrFirstBytes) {
   const struct {
@@ -27,5 +27,5 @@ TEST(OtherFormats, AreToldByNameOrFirstBytes) {
   for (const auto& [path, head] : kOthers) EXPECT_EQ(OtherFormatOf(path, head), "") << path;
 }
 
-}  // namespace
+}  // namespace other_formats_test
 }  // namespace headroom

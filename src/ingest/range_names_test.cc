@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace headroom {
-namespace {
+namespace range_names_test {
 
 TEST(RangeNames, OperatorsOfPyTorch) {
   const auto op =
@@ -47,5 +47,5 @@ TEST(RangeNames, NumberedSteps) {
     EXPECT_FALSE(NumberedStep(name)) << name;
 }
 
-}  // namespace
+}  // namespace range_names_test
 }  // namespace headroom

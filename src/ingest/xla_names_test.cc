@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace headroom::xla {
-namespace {
+namespace xla_names_test {
 
 TEST(XlaNames, DevicesAndStreams) {
   EXPECT_EQ(DeviceOf("/device:GPU:3")->ordinal, 3);
@@ -69,5 +69,5 @@ TEST(XlaNames, BytesOfCopies) {
   EXPECT_EQ(BytesOfDetails(""), kUnknown);
 }
 
-}  // namespace
+}  // namespace xla_names_test
 }  // namespace headroom::xla

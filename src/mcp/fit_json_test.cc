@@ -4,7 +4,7 @@
 #include <rapidcheck/gtest.h>
 
 namespace headroom::mcp {
-namespace {
+namespace fit_json_test {
 
 using json = nlohmann::ordered_json;
 
@@ -75,5 +75,5 @@ TEST(FitText, EndsWithALine) {
   EXPECT_EQ(FitText("a line without an end", 12, "[more]"), "a line[more]");
 }
 
-}  // namespace
+}  // namespace fit_json_test
 }  // namespace headroom::mcp

@@ -4,7 +4,7 @@
 #include <rapidcheck/gtest.h>
 
 namespace headroom::mcp {
-namespace {
+namespace message_test {
 
 struct WrongCase {
   const char* name;
@@ -62,5 +62,5 @@ RC_GTEST_PROP(ParseLine, NeverFails, (const std::string& text)) {
     RC_ASSERT(LineOf(ErrorAnswer(message.id, message.error_code, message.error)).ends_with("\n"));
 }
 
-}  // namespace
+}  // namespace message_test
 }  // namespace headroom::mcp

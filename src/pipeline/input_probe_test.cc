@@ -9,7 +9,7 @@
 #include "store/store_builder.h"
 
 namespace headroom {
-namespace {
+namespace input_probe_test {
 
 class Probe {
  public:
@@ -102,5 +102,5 @@ TEST(InputProbe, ARunThatEndsWithinItsProbe) {
   EXPECT_FALSE(FindInputProbe(*store)->LimitMs());
 }
 
-}  // namespace
+}  // namespace input_probe_test
 }  // namespace headroom

@@ -10,7 +10,7 @@
 #include "store/store_builder.h"
 
 namespace headroom {
-namespace {
+namespace loader_profile_test {
 
 constexpr std::int64_t kMain = 1, kWorkerThread = 2, kFeeder = 3;
 
@@ -283,5 +283,5 @@ TEST(LoaderProfile, NothingOfALoader) {
   EXPECT_TRUE(FindLoaders(*builder.Build()).empty());
 }
 
-}  // namespace
+}  // namespace loader_profile_test
 }  // namespace headroom

@@ -9,7 +9,7 @@
 #include "pipeline/loading_verdict.h"
 
 namespace headroom {
-namespace {
+namespace loading_forecast_test {
 
 DurationNs Ms(double ms) { return DurationNs(static_cast<std::int64_t>(ms * 1e6)); }
 
@@ -365,5 +365,5 @@ TEST(LoadingVerdict, WorkersThatWaitAreNoCrowd) {
   EXPECT_FALSE(enough.oversubscribed);
 }
 
-}  // namespace
+}  // namespace loading_forecast_test
 }  // namespace headroom

@@ -18,7 +18,7 @@
 #include "pipeline/test_times.h"
 
 namespace headroom {
-namespace {
+namespace queue_simulation_test {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
@@ -954,5 +954,5 @@ TEST(QueueSimulationTest, SaysWhatMakesNoSense) {
   }
 }
 
-}  // namespace
+}  // namespace queue_simulation_test
 }  // namespace headroom

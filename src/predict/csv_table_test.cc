@@ -8,7 +8,7 @@
 #include <vector>
 
 namespace headroom {
-namespace {
+namespace csv_table_test {
 
 TEST(CsvTable, ReadsQuotesAndEitherLineEnd) {
   const Result<CsvTable> table =
@@ -58,5 +58,5 @@ RC_GTEST_PROP(CsvTableProperty, WhatIsWrittenIsReadBack, ()) {
   RC_ASSERT(table.value().rows == rows);
 }
 
-}  // namespace
+}  // namespace csv_table_test
 }  // namespace headroom

@@ -11,7 +11,7 @@
 #include "predict/carbon.h"
 
 namespace headroom {
-namespace {
+namespace deployment_test {
 
 DeploymentOption Option(double hours, double money, const char* currency = "USD") {
   DeploymentOption option{.instance = {}, .hours = hours, .money = money};
@@ -96,5 +96,5 @@ RC_GTEST_PROP(DeploymentProperty, ADamagedPriceListIsSoundOrAnErrorThatNamesIt, 
     RC_ASSERT(price.price_per_hour >= 0 && price.gpus >= 1 && price.currency.size() == 3);
 }
 
-}  // namespace
+}  // namespace deployment_test
 }  // namespace headroom

@@ -7,7 +7,7 @@
 #include "predict/test_devices.h"
 
 namespace headroom {
-namespace {
+namespace device_rates_test {
 
 TEST(DeviceRates, PowerBoundsSmallCardsAndNoFullSizeOne) {
   for (const char* name : {"T4", "P4", "L4"}) {
@@ -64,5 +64,5 @@ TEST(DeviceRates, NameTheFigureThatIsMissing) {
   EXPECT_NE(rates.status().message().find("'Kepler'"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace device_rates_test
 }  // namespace headroom

@@ -8,7 +8,7 @@
 #include "store/store_builder.h"
 
 namespace headroom {
-namespace {
+namespace energy_test {
 
 constexpr double kTolerance = 1e-9;
 
@@ -69,5 +69,5 @@ TEST(Energy, TooFewSamplesOrACounterThatWasResetTellNothing) {
     EXPECT_FALSE(MeasuredEnergy(*b->Build(), TwoSteps()).has_value());
 }
 
-}  // namespace
+}  // namespace energy_test
 }  // namespace headroom

@@ -15,7 +15,7 @@
 #include "predict/test_devices.h"
 
 namespace headroom {
-namespace {
+namespace gpu_calibration_test {
 
 CsvTable Table(const std::string& text) {
   Result<CsvTable> table = ParseCsv(text, "here.csv");
@@ -102,5 +102,5 @@ RC_GTEST_PROP(GpuCalibrationProperty, ADamagedTableCorrectsByANumberOrIsAnErrorT
   RC_ASSERT(std::isfinite(at.log_factor) && at.evidence >= 0 && at.evidence <= 1);
 }
 
-}  // namespace
+}  // namespace gpu_calibration_test
 }  // namespace headroom

@@ -7,7 +7,7 @@
 #include "whatif/test_job.h"
 
 namespace headroom {
-namespace {
+namespace job_prediction_test {
 
 constexpr const char* kSgemm = "ampere_sgemm_128x128_nn";
 
@@ -73,5 +73,5 @@ TEST(WaveScaling, ClockWithinAWaveAndBandwidthBeyond) {
               v100.bytes_per_ns / a100.bytes_per_ns, 1e-9);
 }
 
-}  // namespace
+}  // namespace job_prediction_test
 }  // namespace headroom

@@ -7,7 +7,7 @@
 #include "embedded/kernel_constant_files.h"
 
 namespace headroom {
-namespace {
+namespace kernel_constants_test {
 
 std::string Shipped() { return std::string(KernelConstantFiles().front().content); }
 
@@ -50,5 +50,5 @@ TEST(KernelConstants, SayWhatIsWrongWithAFile) {
   }
 }
 
-}  // namespace
+}  // namespace kernel_constants_test
 }  // namespace headroom

@@ -11,7 +11,7 @@
 #include "predict/vector_time.h"
 
 namespace headroom {
-namespace {
+namespace kernel_model_test {
 
 double Ns(const KernelWork& work, const DeviceRates& rates) {
   const std::optional<double> ns = KernelNs(work, rates, ShippedConstants());
@@ -126,5 +126,5 @@ TEST(KernelModel, TypesWithoutAPeakHaveNoTime) {
   EXPECT_TRUE(KernelNs(work, RatesOfGpu("A100-80"), ShippedConstants()).has_value());
 }
 
-}  // namespace
+}  // namespace kernel_model_test
 }  // namespace headroom

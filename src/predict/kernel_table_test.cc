@@ -9,7 +9,7 @@
 #include "predict/test_devices.h"
 
 namespace headroom {
-namespace {
+namespace kernel_table_test {
 
 constexpr const char* kTable =
     "op,b,m,k,n,rows,cols,cin,cout,ksize,insize,stride,pad,device,latency_ms\n"
@@ -99,5 +99,5 @@ TEST(KernelTable, SaysWhichCellIsWrong) {
   }
 }
 
-}  // namespace
+}  // namespace kernel_table_test
 }  // namespace headroom

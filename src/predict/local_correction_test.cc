@@ -8,7 +8,7 @@
 #include "predict/test_devices.h"
 
 namespace headroom {
-namespace {
+namespace local_correction_test {
 
 KernelWork Product(double m, double k, double n, DType dtype = DType::kF32) {
   return {.shape = ProductWork{.m = m, .k = k, .n = n}, .dtype = dtype};
@@ -56,5 +56,5 @@ TEST(LocalCorrection, MemoryBoundWorkGoesByItsBytes) {
   EXPECT_EQ(correction.At(norm).log_factor, 0);
 }
 
-}  // namespace
+}  // namespace local_correction_test
 }  // namespace headroom

@@ -13,7 +13,7 @@
 #include "cost/damage.h"
 
 namespace headroom {
-namespace {
+namespace memory_timeline_test {
 
 class MemoryTimelineTest : public testing::Test {
  protected:
@@ -68,5 +68,5 @@ RC_GTEST_PROP(MemoryTimelineProperty, ADamagedOneHasAPeakOrIsAnErrorThatNamesIt,
   }
 }
 
-}  // namespace
+}  // namespace memory_timeline_test
 }  // namespace headroom

@@ -16,7 +16,7 @@
 #include "predict/test_devices.h"
 
 namespace headroom {
-namespace {
+namespace operator_list_test {
 
 class OperatorListTest : public testing::Test {
  protected:
@@ -155,5 +155,5 @@ RC_GTEST_PROP(OperatorListProperty, ADamagedListGivesASoundOneOrAnErrorThatNames
   }
 }
 
-}  // namespace
+}  // namespace operator_list_test
 }  // namespace headroom

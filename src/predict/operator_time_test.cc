@@ -5,7 +5,7 @@
 #include "predict/test_devices.h"
 
 namespace headroom {
-namespace {
+namespace operator_time_test {
 
 OperatorCost Attention(DType dtype) {
   return {.flops = 1e12, .bytes = 1e8, .family = WorkFamily::kAttention, .math_dtype = dtype};
@@ -35,5 +35,5 @@ TEST(OperatorTime, TensorCoresAreToldWhereTheyRun) {
   EXPECT_FALSE(RunsOnTensorCores(work, RatesOfGpu("V100")));
 }
 
-}  // namespace
+}  // namespace operator_time_test
 }  // namespace headroom

@@ -10,7 +10,7 @@
 #include "store/store_builder.h"
 
 namespace headroom {
-namespace {
+namespace database_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -304,5 +304,5 @@ RC_GTEST_PROP(DatabaseProperty, PushDownChangesNoAnswer, ()) {
   RC_ASSERT(groups(fast) == groups(slow));
 }
 
-}  // namespace
+}  // namespace database_test
 }  // namespace headroom

@@ -5,7 +5,7 @@
 #include "store/store_builder.h"
 
 namespace headroom {
-namespace {
+namespace table_scan_test {
 
 constexpr std::int64_t kMain = 1, kOther = 2;
 
@@ -87,5 +87,5 @@ TEST_F(TableScanTest, AListOfNothingIsNoRow) {
             (std::vector<std::uint32_t>{7, 9}));
 }
 
-}  // namespace
+}  // namespace table_scan_test
 }  // namespace headroom

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace headroom {
-namespace {
+namespace leak_scan_test {
 
 class LeakScanTest : public ::testing::Test {
  protected:
@@ -49,5 +49,5 @@ TEST_F(LeakScanTest, ShortTextsAreFoundAsWords) {
   EXPECT_EQ(scan_.LeakedWord("squeeze"), std::nullopt);
 }
 
-}  // namespace
+}  // namespace leak_scan_test
 }  // namespace headroom

@@ -5,7 +5,7 @@
 #include <string>
 
 namespace headroom {
-namespace {
+namespace text_redactor_test {
 
 class TextRedactorTest : public ::testing::Test {
  protected:
@@ -80,5 +80,5 @@ TEST_F(TextRedactorTest, WhatIsNotAskedForStays) {
   EXPECT_EQ(keep.Text("BluebirdQuokka"), "BluebirdNamea");
 }
 
-}  // namespace
+}  // namespace text_redactor_test
 }  // namespace headroom

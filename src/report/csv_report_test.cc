@@ -11,7 +11,7 @@
 #include "report/report_fixture.h"
 
 namespace headroom {
-namespace {
+namespace csv_report_test {
 
 /// A reader of RFC 4180, as simple as the format.
 std::vector<std::vector<std::string>> Parse(const std::string& text) {
@@ -106,5 +106,5 @@ TEST(RenderCsv, MissingIsEmpty) {
   EXPECT_EQ(row[10], "0.001") << "self_host_us";
 }
 
-}  // namespace
+}  // namespace csv_report_test
 }  // namespace headroom

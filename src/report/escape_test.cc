@@ -9,7 +9,7 @@
 #include <vector>
 
 namespace headroom {
-namespace {
+namespace escape_test {
 
 TEST(Printable, ShowsWhatWouldActOnTheTerminal) {
   EXPECT_EQ(Printable("aten::mm"), "aten::mm");
@@ -154,5 +154,5 @@ TEST(ShellQuote, AShellGivesItBack) {
   }
 }
 
-}  // namespace
+}  // namespace escape_test
 }  // namespace headroom

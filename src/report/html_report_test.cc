@@ -8,7 +8,7 @@
 #include <vector>
 
 namespace headroom {
-namespace {
+namespace html_report_test {
 
 using testing::HasSubstr;
 using testing::Not;
@@ -74,5 +74,5 @@ TEST(HtmlReportTest, APageThatCannotBeInside) {
   EXPECT_FALSE(RenderHtml({}, {}).ok());
 }
 
-}  // namespace
+}  // namespace html_report_test
 }  // namespace headroom

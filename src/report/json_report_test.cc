@@ -9,7 +9,7 @@
 #include "report/report_fixture.h"
 
 namespace headroom {
-namespace {
+namespace json_report_test {
 
 using Json = nlohmann::ordered_json;
 
@@ -266,5 +266,5 @@ TEST(JobReport, SaysHowTheRankWasChosen) {
   EXPECT_EQ(JobReport(files).SlowestNote(), "");
 }
 
-}  // namespace
+}  // namespace json_report_test
 }  // namespace headroom

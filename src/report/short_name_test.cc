@@ -6,7 +6,7 @@
 #include <set>
 
 namespace headroom {
-namespace {
+namespace short_name_test {
 
 TEST(ReadableKernelName, KeepsWhatIsComputed) {
   const struct {
@@ -123,5 +123,5 @@ RC_GTEST_PROP(ReadableKernelNameProperty, AnyBracketsAreReadOrLeft, ()) {
   ReadableKernelName("void " + text + "(int)");
 }
 
-}  // namespace
+}  // namespace short_name_test
 }  // namespace headroom

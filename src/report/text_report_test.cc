@@ -9,7 +9,7 @@
 #include "report/text_page.h"
 
 namespace headroom {
-namespace {
+namespace text_report_test {
 
 std::vector<std::string> LinesOf(const std::string& text) {
   std::vector<std::string> lines;
@@ -292,5 +292,5 @@ TEST(RenderText, SaysWhatEachStepLeavesBehind) {
   EXPECT_NE(text.find("each step leaves 64.00 kB more"), std::string::npos) << text;
 }
 
-}  // namespace
+}  // namespace text_report_test
 }  // namespace headroom

@@ -11,7 +11,7 @@
 #include "whatif/test_layers.h"
 
 namespace headroom {
-namespace {
+namespace exchange_change_test {
 
 constexpr double kSmallBuckets = 0.3e6;     ///< Less than a layer.
 constexpr double kUpdate = 1.2 + 98.8 / 2;  ///< Of half of the parameters: its start is as long.
@@ -121,5 +121,5 @@ TEST_F(NoUpdateTest, ShardingNeedsTheUpdate) {
   EXPECT_NE(forecast.why.find("no optimizer step"), std::string::npos) << forecast.why;
 }
 
-}  // namespace
+}  // namespace exchange_change_test
 }  // namespace headroom

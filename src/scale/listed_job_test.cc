@@ -7,7 +7,7 @@
 #include "predict/test_devices.h"
 
 namespace headroom {
-namespace {
+namespace listed_job_test {
 
 class ListedJobTest : public testing::Test {
  protected:
@@ -101,5 +101,5 @@ TEST_F(ListedJobTest, SaysWhatIsMissing) {
             std::string::npos);
 }
 
-}  // namespace
+}  // namespace listed_job_test
 }  // namespace headroom

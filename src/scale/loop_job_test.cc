@@ -6,7 +6,7 @@
 #include "cluster/gradient_exchange.h"
 
 namespace headroom {
-namespace {
+namespace loop_job_test {
 
 constexpr std::int64_t kMain = 1;
 
@@ -82,5 +82,5 @@ TEST(LoopJobTest, SaysWhatIsMissing) {
             std::string::npos);
 }
 
-}  // namespace
+}  // namespace loop_job_test
 }  // namespace headroom

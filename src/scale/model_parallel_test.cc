@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace headroom {
-namespace {
+namespace model_parallel_test {
 
 /// Nodes of eight: 100 bytes/ns inside, 40 out of each.
 Topology Nodes() {
@@ -87,5 +87,5 @@ TEST(ModelParallelTest, StagesSendOverWhatLiesBetweenThem) {
   EXPECT_EQ(mixed.sum.ns(), 2 * kInside + 5'000 + 100'000);
 }
 
-}  // namespace
+}  // namespace model_parallel_test
 }  // namespace headroom

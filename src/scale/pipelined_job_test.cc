@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace headroom {
-namespace {
+namespace pipelined_job_test {
 
 constexpr double kMs = 1e6;  ///< Bytes that a link takes a millisecond for.
 
@@ -121,5 +121,5 @@ TEST_F(PipelinedJobTest, TheBatchIsThatOfTheGpusThatShareLayers) {
   EXPECT_EQ(job_.asked.gpus, 2);
 }
 
-}  // namespace
+}  // namespace pipelined_job_test
 }  // namespace headroom

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace headroom {
-namespace {
+namespace rare_exchange_test {
 
 /// 100 ms on one GPU; on several 40 ms more, of which bytes are 30 and messages 10.
 class TestJob final : public ScalableJob {
@@ -67,5 +67,5 @@ TEST(RareExchangeTest, LocalSgdAveragesWhileNothingComputes) {
   EXPECT_NEAR(step.without_bytes_ms, 100, 1e-3);
 }
 
-}  // namespace
+}  // namespace rare_exchange_test
 }  // namespace headroom

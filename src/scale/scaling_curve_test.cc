@@ -5,7 +5,7 @@
 #include "cluster/stragglers.h"
 
 namespace headroom {
-namespace {
+namespace scaling_curve_test {
 
 /// 100 ms a step, and what is set on more than one GPU.
 class FakeJob final : public ScalableJob {
@@ -96,5 +96,5 @@ TEST(ScalingCurveTest, AllWaitForTheSlowest) {
   EXPECT_NEAR(points[1].step_ms.high, 150 + 2 * wait, 1e-9);
 }
 
-}  // namespace
+}  // namespace scaling_curve_test
 }  // namespace headroom

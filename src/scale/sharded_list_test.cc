@@ -6,7 +6,7 @@
 #include <vector>
 
 namespace headroom {
-namespace {
+namespace sharded_list_test {
 
 constexpr double kTokens = 512, kWidth = 64, kWords = 1000;
 
@@ -125,5 +125,5 @@ TEST_F(ShardedListTest, WhatIsNoTransformerIsNotShared) {
   EXPECT_EQ(ShardList(list_, 7).status().code(), StatusCode::kNoAnswer);
 }
 
-}  // namespace
+}  // namespace sharded_list_test
 }  // namespace headroom

@@ -5,7 +5,7 @@
 #include <vector>
 
 namespace headroom {
-namespace {
+namespace stage_partition_test {
 
 using Firsts = std::vector<std::size_t>;
 
@@ -38,5 +38,5 @@ TEST(StagePartitionTest, StagesKnowTheirShares) {
   EXPECT_EQ(StagesOfLayers(layers, 5).status().code(), StatusCode::kNoAnswer);
 }
 
-}  // namespace
+}  // namespace stage_partition_test
 }  // namespace headroom

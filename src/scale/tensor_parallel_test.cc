@@ -9,7 +9,7 @@
 #include "whatif/test_network.h"
 
 namespace headroom {
-namespace {
+namespace tensor_parallel_test {
 
 /// 64 tokens of width 256 in a layer of a transformer, twice; then a head of 512 words. In
 /// microseconds on the GPU.
@@ -126,5 +126,5 @@ TEST(TensorParallelTest, OtherNetworksAreNotShared) {
   EXPECT_EQ(TracedLayers::Find(job).status().code(), StatusCode::kNoAnswer);
 }
 
-}  // namespace
+}  // namespace tensor_parallel_test
 }  // namespace headroom

@@ -8,7 +8,7 @@
 #include "scale/recorded_collectives.h"
 
 namespace headroom {
-namespace {
+namespace traced_job_test {
 
 constexpr std::int64_t kMain = 1, kStream = 7;
 constexpr const char* kAllReduce =
@@ -117,5 +117,5 @@ TEST(RecordedGpusTest, OneWhereNothingCommunicates) {
   EXPECT_EQ(RecordedGpus(*job.value()), 1);
 }
 
-}  // namespace
+}  // namespace traced_job_test
 }  // namespace headroom

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace headroom {
-namespace {
+namespace transformer_layers_test {
 
 using Kind = ForwardOperator::Kind;
 using ShardKind = TensorShard::Kind;
@@ -144,5 +144,5 @@ TEST(TransformerLayersTest, WithoutAttentionThereAreNone) {
   EXPECT_FALSE(FindTransformerLayers({}));
 }
 
-}  // namespace
+}  // namespace transformer_layers_test
 }  // namespace headroom

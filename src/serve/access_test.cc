@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace headroom {
-namespace {
+namespace access_test {
 
 constexpr int kPort = 4711;
 constexpr const char* kHost = "127.0.0.1:4711";
@@ -66,5 +66,5 @@ TEST(AccessTest, TheCookieIsForThisServerAlone) {
   EXPECT_NE(MakeToken(), MakeToken());
 }
 
-}  // namespace
+}  // namespace access_test
 }  // namespace headroom

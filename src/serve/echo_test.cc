@@ -10,7 +10,7 @@
 #include <string>
 
 namespace headroom {
-namespace {
+namespace echo_test {
 
 /// A pipe that is never closed for writing: a thread of an echo may be left in it.
 class EchoTest : public testing::Test {
@@ -69,5 +69,5 @@ TEST_F(EchoTest, WhereNobodyReadsItEndsAllTheSame) {
   echo.Append(std::string(Echo::kMostWaiting, 'x'));
 }
 
-}  // namespace
+}  // namespace echo_test
 }  // namespace headroom

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace headroom {
-namespace {
+namespace last_lines_test {
 
 using Lines = std::vector<std::string>;
 
@@ -54,5 +54,5 @@ TEST(LastLinesTest, LongLinesAreCut) {
   EXPECT_EQ(now.front().size(), LastLines::kMostBytes);
 }
 
-}  // namespace
+}  // namespace last_lines_test
 }  // namespace headroom

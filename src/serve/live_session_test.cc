@@ -11,7 +11,7 @@
 #include <utility>
 
 namespace headroom {
-namespace {
+namespace live_session_test {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
@@ -156,5 +156,5 @@ TEST_F(LiveSessionTest, OtherFilesAreShownAndWatched) {
   EXPECT_TRUE(Tells(AwaitGeneration(*live, 2), "aten::mm"));
 }
 
-}  // namespace
+}  // namespace live_session_test
 }  // namespace headroom

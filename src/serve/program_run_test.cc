@@ -9,7 +9,7 @@
 #include <thread>
 
 namespace headroom {
-namespace {
+namespace program_run_test {
 
 using Clock = std::chrono::steady_clock;
 
@@ -120,5 +120,5 @@ TEST(ProgramRunTest, WhatIsLeftIsEnded) {
   EXPECT_TRUE(Ends(std::atoi(ran.output.c_str())));
 }
 
-}  // namespace
+}  // namespace program_run_test
 }  // namespace headroom

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace headroom {
-namespace {
+namespace query_test {
 
 TEST(QueryTest, ValuesHaveTypes) {
   const Query::Parameters parameters = {{"gpu", "A,B"},  {"gpu", "C"},  {"x", "1.5"},
@@ -72,5 +72,5 @@ TEST(QueryTest, WhatNobodyTookIsAnError) {
   EXPECT_EQ(query.Finish().message(), "'gpus' is not known here; known are gpu");
 }
 
-}  // namespace
+}  // namespace query_test
 }  // namespace headroom

@@ -15,7 +15,7 @@
 #include "base/private_file.h"
 
 namespace headroom {
-namespace {
+namespace recording_names_test {
 
 namespace fs = std::filesystem;
 
@@ -103,5 +103,5 @@ TEST_F(RecordingNamesTest, WhatAnotherPutInItsPlaceStays) {
   EXPECT_TRUE(fs::exists(reserved.path()));
 }
 
-}  // namespace
+}  // namespace recording_names_test
 }  // namespace headroom

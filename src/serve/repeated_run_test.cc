@@ -7,7 +7,7 @@
 #include <thread>
 
 namespace headroom {
-namespace {
+namespace repeated_run_test {
 
 using Phase = RepeatedRun::Phase;
 
@@ -136,5 +136,5 @@ TEST(RepeatedRunTest, WhoGoesAwayLeavesNothing) {
   EXPECT_EQ(program.removed, 1);
 }
 
-}  // namespace
+}  // namespace repeated_run_test
 }  // namespace headroom

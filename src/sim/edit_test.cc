@@ -11,7 +11,7 @@
 #include "sim/test_graph.h"
 
 namespace headroom {
-namespace {
+namespace edit_test {
 
 TEST(EditTest, ThePlanTellsTheNumbersOfItsTasks) {
   const Graph graph = TwoKernels(100);
@@ -54,5 +54,5 @@ TEST(EditTest, WhatWaitsForItselfHasNoPlan) {
   EXPECT_FALSE(edit.TryFinish());
 }
 
-}  // namespace
+}  // namespace edit_test
 }  // namespace headroom

@@ -13,7 +13,7 @@
 #include "sim/test_graph.h"
 
 namespace headroom {
-namespace {
+namespace event_loop_test {
 
 /// A kernel of 10, then two sends on a channel, then one kernel of 10 that waits for the send named
 /// `needed`. No host.
@@ -275,5 +275,5 @@ RC_GTEST_PROP(EventLoopProperty, AgreesWithAClockThatTicks, ()) {
   RC_ASSERT(ByEvents(plan, 3) == ByClock(plan, 3));
 }
 
-}  // namespace
+}  // namespace event_loop_test
 }  // namespace headroom

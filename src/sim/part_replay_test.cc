@@ -9,7 +9,7 @@
 #include "sim/test_graph.h"
 
 namespace headroom {
-namespace {
+namespace part_replay_test {
 
 constexpr std::array<double, 8> kScales = {1, 0.875, 0.75, 0.625, 0.5, 0.375, 0.25, 0};
 
@@ -71,5 +71,5 @@ TEST(PartReplayTest, WhatIsNotPeriodicIsReplayedOnce) {
   EXPECT_EQ(replayer.replays(), 8);
 }
 
-}  // namespace
+}  // namespace part_replay_test
 }  // namespace headroom

@@ -6,7 +6,7 @@
 #include "sim/test_graph.h"
 
 namespace headroom {
-namespace {
+namespace queue_edges_test {
 
 /// Launches of 10 ns without work between them, each of a kernel of 100 ns; two places: a launch
 /// waits until the kernel two before its own has started.
@@ -88,5 +88,5 @@ TEST(QueueEdgesTest, AnEditWithoutThemChangesNothing) {
   EXPECT_EQ(edited.plan.shape->from, base.shape->from);
 }
 
-}  // namespace
+}  // namespace queue_edges_test
 }  // namespace headroom

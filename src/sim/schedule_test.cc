@@ -13,7 +13,7 @@
 #include "sim/test_graph.h"
 
 namespace headroom {
-namespace {
+namespace schedule_test {
 
 TEST(ReplayTest, ShortKernelsFollowTheHost) {
   const Graph graph = TwoKernels(1);
@@ -222,5 +222,5 @@ RC_GTEST_PROP(EditProperty, InsertingNothingLongChangesNoOrder, ()) {
   RC_ASSERT(after <= before + count * 1500.0);
 }
 
-}  // namespace
+}  // namespace schedule_test
 }  // namespace headroom

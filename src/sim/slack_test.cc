@@ -8,7 +8,7 @@
 #include "sim/test_graph.h"
 
 namespace headroom {
-namespace {
+namespace slack_test {
 
 TEST(SlackTest, OfAGpuBoundJobTheHostHasSomeAndTheGpuNone) {
   const Plan plan = MakePlan(TwoKernels(100));
@@ -58,5 +58,5 @@ RC_GTEST_PROP(SlackProperty, ADelayBySlackCostsNothingAndOneByMoreDoes, ()) {
   }
 }
 
-}  // namespace
+}  // namespace slack_test
 }  // namespace headroom

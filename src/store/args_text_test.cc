@@ -7,7 +7,7 @@
 #include <string>
 
 namespace headroom {
-namespace {
+namespace args_text_test {
 
 struct MemberCase {
   const char* name;
@@ -57,5 +57,5 @@ RC_GTEST_PROP(ArgsTextProperty, DamagedTextIsNeverOverrun, ()) {
   }
 }
 
-}  // namespace
+}  // namespace args_text_test
 }  // namespace headroom

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 namespace headroom {
-namespace {
+namespace carried_damage_test {
 
 TEST(CarriedDamage, IsWhatNoCopyShows) {
   ImportLog log;
@@ -49,5 +49,5 @@ TEST(CarriedDamage, GoesOnWithItsPlaces) {
   EXPECT_EQ(to.rows()[1].detail, "why");
 }
 
-}  // namespace
+}  // namespace carried_damage_test
 }  // namespace headroom

@@ -8,7 +8,7 @@
 #include <vector>
 
 namespace headroom {
-namespace {
+namespace column_test {
 
 /// Rows of a column's first memory; it then grows, by half each time, and beyond half a million
 /// rows by huge pages.
@@ -101,5 +101,5 @@ TEST(ColumnTest, FreezingTakesRowsInTheOrderGivenAndDropsOthers) {
   EXPECT_EQ(column.MemoryBytes(), 4 * sizeof(std::int32_t));
 }
 
-}  // namespace
+}  // namespace column_test
 }  // namespace headroom

@@ -6,7 +6,7 @@
 #include <string>
 
 namespace headroom {
-namespace {
+namespace import_log_test {
 
 TEST(ImportLogTest, CountsAllAndKeepsTheFirstOfEachKind) {
   ImportLog log;
@@ -58,5 +58,5 @@ TEST(ImportLogTest, EveryIssueHasItsOwnCodeAndASentence) {
   }
 }
 
-}  // namespace
+}  // namespace import_log_test
 }  // namespace headroom

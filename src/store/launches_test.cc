@@ -10,7 +10,7 @@
 #include "store/store_builder.h"
 
 namespace headroom {
-namespace {
+namespace launches_test {
 
 /// "task<process of its launch" of every task, in order of start.
 std::string LaunchingProcesses(const StoreBuilder& builder) {
@@ -91,5 +91,5 @@ TEST_F(TwoRanks, ADriverCallInsideARuntimeCallIsNoLaunchWhateverRunsBetween) {
   EXPECT_EQ(LaunchingProcesses(builder_), "x<b") << "the last outermost call";
 }
 
-}  // namespace
+}  // namespace launches_test
 }  // namespace headroom

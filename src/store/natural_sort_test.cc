@@ -9,7 +9,7 @@
 #include <vector>
 
 namespace headroom {
-namespace {
+namespace natural_sort_test {
 
 using Row = std::pair<int, int>;  ///< Key, place before sorting.
 
@@ -52,5 +52,5 @@ TEST(NaturalSortTest, SortedInputIsOnlyCompared) {
   EXPECT_EQ(comparisons, 999);
 }
 
-}  // namespace
+}  // namespace natural_sort_test
 }  // namespace headroom

@@ -9,7 +9,7 @@
 #include "store/store_builder.h"
 
 namespace headroom {
-namespace {
+namespace slice_test {
 
 constexpr std::int64_t kMain = 1, kOther = 2, kStream = 7;
 
@@ -101,5 +101,5 @@ TEST(SliceTest, OfNothingHasNoEvents) {
   EXPECT_EQ(slice->gpu_tasks.rows(), 0u);
 }
 
-}  // namespace
+}  // namespace slice_test
 }  // namespace headroom

@@ -6,7 +6,7 @@
 #include <vector>
 
 namespace headroom {
-namespace {
+namespace software_version_test {
 
 TEST(SoftwareVersion, IsKeptByNameOnce) {
   std::vector<SoftwareVersion> versions;
@@ -36,5 +36,5 @@ TEST(SoftwareVersion, NumbersOfVendors) {
   EXPECT_EQ(HipVersionText(70226015), "7.2.26015");
 }
 
-}  // namespace
+}  // namespace software_version_test
 }  // namespace headroom

@@ -13,7 +13,7 @@
 #include "base/test_growth.h"
 
 namespace headroom {
-namespace {
+namespace trace_store_test {
 
 constexpr auto kOperator = HostEventKind::kOperator;
 constexpr auto kCall = HostEventKind::kRuntimeCall;
@@ -442,5 +442,5 @@ TEST(TraceStoreTest, TheResultDoesNotDependOnWorkers) {
   EXPECT_TRUE(build(1) == build(8));
 }
 
-}  // namespace
+}  // namespace trace_store_test
 }  // namespace headroom

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace headroom {
-namespace {
+namespace idle_parts_test {
 
 using testing::ElementsAre;
 
@@ -61,5 +61,5 @@ TEST(ShortestOfLongest, KeepsAsManyPausesAsAreAsked) {
   EXPECT_EQ(ShortestOfLongest({}, 1).ns(), 0);
 }
 
-}  // namespace
+}  // namespace idle_parts_test
 }  // namespace headroom

@@ -8,7 +8,7 @@
 #include <numeric>
 
 namespace headroom {
-namespace {
+namespace tile_test {
 
 using testing::ElementsAre;
 using testing::FloatEq;
@@ -158,5 +158,5 @@ RC_GTEST_PROP(TrackSet, LanesHoldEachSpanOnceWithoutOverlap, ()) {
   RC_ASSERT(count == spans.size());
 }
 
-}  // namespace
+}  // namespace tile_test
 }  // namespace headroom

@@ -13,7 +13,7 @@
 #include "timeline/span_search.h"
 
 namespace headroom {
-namespace {
+namespace trace_tracks_test {
 
 using testing::ElementsAre;
 
@@ -216,5 +216,5 @@ TEST(SpanLinks, ForwardAndBackwardFindEachOther) {
   EXPECT_EQ(FindLinks(*store, HostEventId(1u)).at(0).relation, "forward");
 }
 
-}  // namespace
+}  // namespace trace_tracks_test
 }  // namespace headroom

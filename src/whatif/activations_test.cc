@@ -6,7 +6,7 @@
 #include "whatif/test_forecast.h"
 
 namespace headroom {
-namespace {
+namespace activations_test {
 
 constexpr const char* kConvolution = "cutlass__5x_cudnn::Kernel";
 
@@ -124,5 +124,5 @@ TEST(GistTest, OneKernelBeforeAPoolingTwoBeforeAConvolution) {
   EXPECT_NE(test.WhyNot("gist:sparsity=2").find("share"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace activations_test
 }  // namespace headroom

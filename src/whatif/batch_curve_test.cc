@@ -5,7 +5,7 @@
 #include <algorithm>
 
 namespace headroom {
-namespace {
+namespace batch_curve_test {
 
 /// A job whose host needs 10 ms a step and whose GPU 1 ms and 1 ms a sample.
 std::vector<BatchPoint> HostThenGpu(const std::vector<std::int64_t>& sizes) {
@@ -46,5 +46,5 @@ TEST(BatchCurveTest, HalvesThatAreWholeAndDoubles) {
   EXPECT_EQ(BatchSizesOfCurve(1, 5), (std::vector<std::int64_t>{1, 2, 4, 5, 8, 16}));
 }
 
-}  // namespace
+}  // namespace batch_curve_test
 }  // namespace headroom

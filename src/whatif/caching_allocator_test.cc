@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace headroom {
-namespace {
+namespace caching_allocator_test {
 
 constexpr std::int64_t kMiB = 1 << 20;
 
@@ -61,5 +61,5 @@ TEST(CachingAllocatorTest, ABestFitIsTaken) {
   EXPECT_EQ(allocator.reserved(), 60 * kMiB);
 }
 
-}  // namespace
+}  // namespace caching_allocator_test
 }  // namespace headroom

@@ -5,7 +5,7 @@
 #include <string>
 
 namespace headroom {
-namespace {
+namespace calibration_test {
 
 Calibration BuiltIn() {
   Result<Calibration> calibration = Calibration::LoadBuiltIn();
@@ -61,5 +61,5 @@ TEST(CalibrationTest, MessagesNameTheFileTheKeyAndTheRemedy) {
   EXPECT_NE(Refused("x").find("mine.toml: line 1"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace calibration_test
 }  // namespace headroom

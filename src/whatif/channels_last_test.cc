@@ -3,7 +3,7 @@
 #include "whatif/test_job.h"
 
 namespace headroom {
-namespace {
+namespace channels_last_test {
 
 constexpr std::string_view kReorder =
     "void cudnn::ops::nchwToNhwcKernel<__half, __half, float>(int)";
@@ -49,5 +49,5 @@ TEST(ChannelsLastTest, OnOrdinaryArithmeticItGainsNothing) {
   EXPECT_NE(applied.effect.why.find("amp+channels-last"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace channels_last_test
 }  // namespace headroom

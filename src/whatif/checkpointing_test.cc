@@ -4,7 +4,7 @@
 #include "whatif/test_job.h"
 
 namespace headroom {
-namespace {
+namespace checkpointing_test {
 
 std::vector<std::array<std::size_t, 3>> Repeats(std::string_view text) {
   // Capital letters are products.
@@ -88,5 +88,5 @@ TEST(CheckpointingTest, WithoutABackwardThereIsNothingToKeep) {
   EXPECT_FALSE(applied.effect.applies);
 }
 
-}  // namespace
+}  // namespace checkpointing_test
 }  // namespace headroom

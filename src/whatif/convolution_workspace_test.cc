@@ -5,7 +5,7 @@
 #include "whatif/test_forecast.h"
 
 namespace headroom {
-namespace {
+namespace convolution_workspace_test {
 
 struct Launched {
   const char* kernel;
@@ -81,5 +81,5 @@ TEST(ConvolutionWorkspaceTest, OnTensorCoresAllIsBroughtIntoTheirLayout) {
   EXPECT_TRUE(TensorCoreWorkspace(op, 2).empty());
 }
 
-}  // namespace
+}  // namespace convolution_workspace_test
 }  // namespace headroom

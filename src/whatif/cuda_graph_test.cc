@@ -4,7 +4,7 @@
 #include "whatif/test_forecast.h"
 
 namespace headroom {
-namespace {
+namespace cuda_graph_test {
 
 /// Two steps of 500 us on the host: 300 us in a range with three operators, then one operator. Each
 /// launches a kernel of 10 us, in a call of 1 us.
@@ -74,5 +74,5 @@ TEST(CudaGraphTest, ARegionThatWaitsOrIsNotThereAbstains) {
   EXPECT_TRUE(waiting.Ask("cuda-graph:region=^aten::mm$").applies);
 }
 
-}  // namespace
+}  // namespace cuda_graph_test
 }  // namespace headroom

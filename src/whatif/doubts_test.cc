@@ -5,7 +5,7 @@
 #include "whatif/test_forecast.h"
 
 namespace headroom {
-namespace {
+namespace doubts_test {
 
 /// Three steps of 1000 us: two kernels of 300 us, each 200 us behind the one before for no reason
 /// that was recorded. The host is far ahead.
@@ -38,5 +38,5 @@ TEST(DoubtsTest, AnUnchangedJobIsNotDoubted) {
   EXPECT_NEAR(same.step_ms.high * 1e3, 1'000, 10);
 }
 
-}  // namespace
+}  // namespace doubts_test
 }  // namespace headroom

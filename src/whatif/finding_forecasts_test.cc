@@ -10,7 +10,7 @@
 #include "analysis/test_trace.h"
 
 namespace headroom {
-namespace {
+namespace finding_forecasts_test {
 
 using Fill = std::function<void(StoreBuilder&, std::int64_t)>;
 
@@ -192,5 +192,5 @@ TEST(FindingForecastsTest, WithoutStepsOrGpuWorkThereIsNoEngine) {
   EXPECT_FALSE(Forecasted(no_steps).engine);
 }
 
-}  // namespace
+}  // namespace finding_forecasts_test
 }  // namespace headroom

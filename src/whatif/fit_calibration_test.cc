@@ -5,7 +5,7 @@
 #include "analysis/test_trace.h"
 
 namespace headroom {
-namespace {
+namespace fit_calibration_test {
 
 /// Ten steps of four operators, so many calls and so many frames each.
 StoreBuilder Loop(int calls, int frames) {
@@ -68,5 +68,5 @@ TEST(FitCalibrationTest, NoiseIsNoCost) {
   EXPECT_FALSE(FitRecordingCost(absurd, nullptr, nullptr, {}).ok());
 }
 
-}  // namespace
+}  // namespace fit_calibration_test
 }  // namespace headroom

@@ -4,7 +4,7 @@
 #include "whatif/test_job.h"
 
 namespace headroom {
-namespace {
+namespace flash_attention_test {
 
 constexpr const char* kScores = "[[2, 4, 128, 128], []]";
 
@@ -80,5 +80,5 @@ TEST(FlashAttentionTest, ASoftmaxOfOtherScoresIsNone) {
             "no attention of separate operators: two batched products around a softmax");
 }
 
-}  // namespace
+}  // namespace flash_attention_test
 }  // namespace headroom

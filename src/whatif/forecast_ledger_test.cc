@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 namespace headroom {
-namespace {
+namespace forecast_ledger_test {
 
 /// A forecast of 100 ms, 90 to 120; each of a job of its own.
 LedgerRecord Scored(double actual_ms, std::string scenario = "amp", std::string machine = "m") {
@@ -95,5 +95,5 @@ TEST(ForecastLedgerTest, OfTenScoresOneMayMiss) {
   EXPECT_DOUBLE_EQ(RuleFor(records, "m", "amp").factor, 0.5);
 }
 
-}  // namespace
+}  // namespace forecast_ledger_test
 }  // namespace headroom

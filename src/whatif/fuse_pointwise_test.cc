@@ -3,7 +3,7 @@
 #include "whatif/test_job.h"
 
 namespace headroom {
-namespace {
+namespace fuse_pointwise_test {
 
 TEST(FusePointwiseTest, AChainKeepsWhatItMustReadAndWrite) {
   JobBuilder b;
@@ -42,5 +42,5 @@ TEST(FusePointwiseTest, OtherSizesAndOtherWorkEndAChain) {
   EXPECT_FALSE(applied.effect.applies);
 }
 
-}  // namespace
+}  // namespace fuse_pointwise_test
 }  // namespace headroom

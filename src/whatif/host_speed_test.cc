@@ -7,7 +7,7 @@
 #include "analysis/test_trace.h"
 
 namespace headroom {
-namespace {
+namespace host_speed_test {
 
 constexpr double kTolerance = 1e-9;
 
@@ -76,5 +76,5 @@ TEST(HostSpeedTest, WorkBehindALongWaitTellsNothing) {
   EXPECT_EQ(FindHostSpeed(*store, graph, Reference()).size(), 1u);
 }
 
-}  // namespace
+}  // namespace host_speed_test
 }  // namespace headroom

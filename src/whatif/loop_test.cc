@@ -4,7 +4,7 @@
 #include "whatif/test_forecast.h"
 
 namespace headroom {
-namespace {
+namespace loop_test {
 
 /// Two steps of 500 us on the host: 300 us in a range of that name, then a kernel of 10 us.
 StoreBuilder WithRange(const char* range) {
@@ -62,5 +62,5 @@ TEST(HorizontalFusionTest, KernelsOfFewBlocksTakeMoreJobsForNothing) {
   EXPECT_NE(unknown.WhyNot("horizontal-fusion:jobs=2").find("no grid"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace loop_test
 }  // namespace headroom

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace headroom {
-namespace {
+namespace measured_step_test {
 
 /// One launch a step behind `work` ns of the host, and its kernel.
 Plan PlanOf(std::int64_t work, std::int64_t kernel) {
@@ -40,5 +40,5 @@ TEST(MeasuredStepTest, AnotherJobsStepIsRefused) {
   EXPECT_FALSE(FitToMeasuredStep(PlanOf(9'000'000, 1'000'000), 40).ok());
 }
 
-}  // namespace
+}  // namespace measured_step_test
 }  // namespace headroom

@@ -7,7 +7,7 @@
 #include "whatif/test_network.h"
 
 namespace headroom {
-namespace {
+namespace memory_deltas_test {
 
 // Of the network, 64 + 64 KiB grow with the batch; under autocast 32 + 32, beside 128 of weights
 // in 16 bits (step_memory_test.cc).
@@ -48,5 +48,5 @@ TEST(MemoryDeltasTest, APeakBeyondTheGpuDoesNotFit) {
             std::string::npos);
 }
 
-}  // namespace
+}  // namespace memory_deltas_test
 }  // namespace headroom

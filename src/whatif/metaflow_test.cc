@@ -3,7 +3,7 @@
 #include "whatif/test_job.h"
 
 namespace headroom {
-namespace {
+namespace metaflow_test {
 
 TEST(MetaflowTest, ProductsOfOneInputBecomeOne) {
   JobBuilder b;
@@ -59,5 +59,5 @@ TEST(MetaflowTest, AReluBehindAConvolutionRunsInsideIt) {
   EXPECT_EQ(applied.Times(), (std::vector<double>{300, 41, 300, 41, 300, 41}));
 }
 
-}  // namespace
+}  // namespace metaflow_test
 }  // namespace headroom

@@ -5,7 +5,7 @@
 #include <string>
 
 namespace headroom {
-namespace {
+namespace operator_results_test {
 
 using Dims = std::vector<std::int64_t>;
 
@@ -101,5 +101,5 @@ TEST(OperatorResultsTest, Lookups) {
             "100x16 fp32");
 }
 
-}  // namespace
+}  // namespace operator_results_test
 }  // namespace headroom

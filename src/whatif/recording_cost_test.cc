@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace headroom {
-namespace {
+namespace recording_cost_test {
 
 /// A call of `call` ns behind `work` ns that begin and end so many operators.
 struct OneCall {
@@ -70,5 +70,5 @@ TEST(RecordingCostTest, WorkBehindAWaitIsBroughtToTheUsualSpeedFirst) {
   EXPECT_EQ(plan.duration[0], 2'000 - 500);
 }
 
-}  // namespace
+}  // namespace recording_cost_test
 }  // namespace headroom

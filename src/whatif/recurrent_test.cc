@@ -5,7 +5,7 @@
 #include "whatif/test_job.h"
 
 namespace headroom {
-namespace {
+namespace recurrent_test {
 
 constexpr std::string_view kStepKernel = "void RNN_blockPersist_fp_LSTM<float, float, float>(int)";
 
@@ -50,5 +50,5 @@ TEST(RecurrentTest, OnlyItsProductsGainFromTensorCores) {
   EXPECT_EQ(amp.effect.validated, Validity::kNo);
 }
 
-}  // namespace
+}  // namespace recurrent_test
 }  // namespace headroom

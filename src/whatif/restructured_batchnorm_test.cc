@@ -3,7 +3,7 @@
 #include "whatif/test_job.h"
 
 namespace headroom {
-namespace {
+namespace restructured_batchnorm_test {
 
 constexpr const char* kNorm = "[[64, 64, 56, 56], [64], [64], [64], [64], [], [], []]";
 
@@ -42,5 +42,5 @@ TEST(RestructuredBatchnormTest, WithoutNormsItDoesNotApply) {
   EXPECT_FALSE(Applied(b.Build(), "restructured-batchnorm").effect.applies);
 }
 
-}  // namespace
+}  // namespace restructured_batchnorm_test
 }  // namespace headroom

@@ -5,7 +5,7 @@
 #include "whatif/test_job.h"
 
 namespace headroom {
-namespace {
+namespace same_job_test {
 
 constexpr std::string_view kAccumulate = "torch::autograd::AccumulateGrad";
 
@@ -32,5 +32,5 @@ TEST(SameJobTest, SeveralBatchesAStepAreOneJobAndOtherCountsAreNot) {
   EXPECT_FALSE(CanBeOneJob(161, 199));
 }
 
-}  // namespace
+}  // namespace same_job_test
 }  // namespace headroom

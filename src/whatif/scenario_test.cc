@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace headroom {
-namespace {
+namespace scenario_test {
 
 std::vector<ScenarioCall> Parsed(std::string_view text) {
   Result<std::vector<ScenarioCall>> calls = ParseScenario(text);
@@ -87,5 +87,5 @@ TEST(ScenarioTextTest, WrongValuesSayWhatIsRight) {
   EXPECT_EQ(Parsed("scale:match=a,factor=2+scale:match=b,factor=2").size(), 2u);
 }
 
-}  // namespace
+}  // namespace scenario_test
 }  // namespace headroom

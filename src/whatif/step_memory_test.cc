@@ -10,7 +10,7 @@
 #include "whatif/test_network.h"
 
 namespace headroom {
-namespace {
+namespace step_memory_test {
 
 constexpr double kMiB = 1024 * 1024;
 /// cuBLAS on an H200, for the forward's thread and the backward's.
@@ -227,5 +227,5 @@ TEST(StepMemoryTest, SaysWhatIsMissing) {
   ExpectNoAnswer(no_forward, "CUDA graph");
 }
 
-}  // namespace
+}  // namespace step_memory_test
 }  // namespace headroom

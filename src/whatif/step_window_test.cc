@@ -8,7 +8,7 @@
 #include "whatif/forecast.h"
 
 namespace headroom {
-namespace {
+namespace step_window_test {
 
 /// Steps on a host that paces the GPU: a kernel of 10 us each, the host as long as given, in us,
 /// with that many operators besides.
@@ -101,5 +101,5 @@ TEST(StepWindowTest, KeepsStepsThatOnlyTheWholeTraceTells) {
   EXPECT_EQ(made.value().job->steps().steps.list.front().index, 2);
 }
 
-}  // namespace
+}  // namespace step_window_test
 }  // namespace headroom

@@ -6,7 +6,7 @@
 #include "whatif/test_job.h"
 
 namespace headroom {
-namespace {
+namespace why_not_found_test {
 
 constexpr std::string_view kProduct = "[[32, 64], [64, 64]]";
 
@@ -108,5 +108,5 @@ TEST(WhyNotFoundTest, AnUnknownGpuIsNamedAndAnUnnamedOneIsNot) {
   }
 }
 
-}  // namespace
+}  // namespace why_not_found_test
 }  // namespace headroom

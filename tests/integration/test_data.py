@@ -5,6 +5,9 @@ import textwrap
 
 from integration import support
 
+# tests/run: no other tests meanwhile.
+MEASURES_TIME = True
+
 PYTHON = "/usr/bin/python3"  # Debian's, for which tools/setup installs PyTorch.
 
 # A loop whose loader the tests describe; each stage keeps a stopwatch of its own, in memory that workers share.

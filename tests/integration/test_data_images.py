@@ -5,6 +5,9 @@ import subprocess
 
 from integration import support
 
+# tests/run: no other tests meanwhile.
+MEASURES_TIME = True
+
 PYTHON = "/usr/bin/python3"  # Debian's, for which tools/setup installs PyTorch and torchvision.
 
 # Each stage of weight keeps a stopwatch of its own, in memory that workers share: what the stage table is held against. In the others it would

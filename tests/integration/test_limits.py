@@ -7,6 +7,9 @@ import zlib
 
 from integration import support
 
+# tests/run: no other tests meanwhile.
+MEASURES_TIME = True
+
 HEAD = b'{"traceEvents": ['
 MEBI = 1 << 20
 ADDRESS_SPACE = 3 << 29  # 1.5 GiB: a bomb that unfolds does not fit

@@ -15,6 +15,9 @@ import time
 
 from integration import support
 
+# tests/run: no other tests meanwhile.
+MEASURES_TIME = True
+
 DETERMINED = ["free_memory", "cpu_util_simple", "disk_iops", "disk_throughput_read", "disk_throughput_write", "net_throughput_sent",
               "net_throughput_recv"]
 FAKES = support.BINARY.parent / "src/capture/metrics/fake"

@@ -3,7 +3,6 @@ import csv
 import gzip
 import json
 import pathlib
-import subprocess
 import tempfile
 
 import jsonschema
@@ -427,32 +426,3 @@ class ByOperators(support.ProgramTest):
         self.assert_refused(support.headroom("scale", "--ops", training, "--gpu", "V100", "--schedule", "p3"), 2, "only ddp, per-tensor")
         strong = scale("--ops", training, "--gpu", "V100", "--gpus", "4", "--strong")
         self.assertIn("one batch", strong["points"][0]["why"])
-
-
-class RealNetwork(support.ProgramTest):
-    """Training over gloo between two namespaces whose link is limited, forecast from one recording of a rank by itself. A machine with
-    other work is no measure: rows whose pace alone changed meanwhile do not count, and a forecast is wrong only if it is so each time."""
-
-    ATTEMPTS = 3
-
-    def test_near_what_is_measured(self):
-        flags = [] if support.FULL else ["--models", "convnet", "--gbps", "0.5,2.5", "--buckets", "4", "--steps", "10"]
-        limit = 10 if support.FULL else 15
-        if support.sanitized():
-            self.skipTest("a sanitized program slows the recorded loop down")
-        wrong = []
-        for _ in range(self.ATTEMPTS):
-            done = subprocess.run([support.ROOT / "bench/network_scaling/run", "--json", *flags], capture_output=True, text=True, timeout=1800)
-            if done.returncode == 77:
-                self.skipTest(done.stderr.strip())
-            self.assertEqual(done.returncode, 0, done.stderr)
-            steady = [row for row in json.loads(done.stdout)["rows"] if abs(row["alone_after_ms"] / row["alone_ms"] - 1) < 0.1]
-            if not steady:
-                continue
-            mean = sum(abs(row["error_pct"]) for row in steady) / len(steady)
-            if mean < limit:
-                return
-            wrong.append(steady)
-        if len(wrong) < self.ATTEMPTS:
-            self.skipTest("the machine does other work: its pace changed by more than a tenth while it was measured")
-        self.fail(wrong)

@@ -11,7 +11,7 @@
 #include "capture/metrics/test_root.h"
 
 namespace headroom {
-namespace {
+namespace cgroup_test {
 
 Cgroups GroupsOf(const TestRoot& root) {
   const std::string proc = root.path() + "/proc/self/";
@@ -184,5 +184,5 @@ TEST(RaplSource, CountsAcrossAWrapOfItsCounter) {
   EXPECT_GT(board.Value("cpu_power_w", "package-0"), 0);
 }
 
-}  // namespace
+}  // namespace cgroup_test
 }  // namespace headroom

@@ -5,7 +5,7 @@
 #include "capture/metrics/test_root.h"
 
 namespace headroom {
-namespace {
+namespace cpu_test {
 
 TEST(SharesBetween, CountsAsPsutilDoes) {
   const CpuTimes last{.user = 100, .idle = 100};
@@ -93,5 +93,5 @@ TEST(CpuSource, ReadsEveryKernel) {
   }
 }
 
-}  // namespace
+}  // namespace cpu_test
 }  // namespace headroom

@@ -6,7 +6,7 @@
 #include "capture/metrics/test_root.h"
 
 namespace headroom {
-namespace {
+namespace disk_test {
 
 TEST(ParseDiskStats, ReadsOldAndNewLines) {
   std::vector<DiskLine> disks;
@@ -105,5 +105,5 @@ TEST(MemorySource, AvailableIsNotGuessedWhereTheKernelDoesNotTell) {
   EXPECT_EQ(newer.Value("free_memory"), 950000000.0 * 1024);
 }
 
-}  // namespace
+}  // namespace disk_test
 }  // namespace headroom

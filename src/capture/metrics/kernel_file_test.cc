@@ -7,7 +7,7 @@
 #include "capture/metrics/test_root.h"
 
 namespace headroom {
-namespace {
+namespace kernel_file_test {
 
 TEST(KernelFile, ReadsAgainFromTheSameDescriptor) {
   const TestRoot root("");
@@ -62,5 +62,5 @@ TEST(KernelFile, AFailureThatPassesIs) {
   EXPECT_EQ(file.Read(buffer)->text, "text");
 }
 
-}  // namespace
+}  // namespace kernel_file_test
 }  // namespace headroom

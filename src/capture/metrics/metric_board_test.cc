@@ -9,7 +9,7 @@
 #include "capture/metrics/ticker.h"
 
 namespace headroom {
-namespace {
+namespace metric_board_test {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 
@@ -150,5 +150,5 @@ TEST(Pace, KeepsTheShareOfWhatIsDearDown) {
   EXPECT_TRUE(pace.Due(TimeNs(1'100'000'000))) << "but not for longer than was said";
 }
 
-}  // namespace
+}  // namespace metric_board_test
 }  // namespace headroom

@@ -6,7 +6,7 @@
 #include "capture/metrics/test_root.h"
 
 namespace headroom {
-namespace {
+namespace network_test {
 
 TEST(ParseNetDev, ReadsNamesWithColonsAndNoBlankBehindThem) {
   std::vector<InterfaceLine> interfaces;
@@ -74,5 +74,5 @@ TEST(InfinibandSource, CountsWordsOfFourBytes) {
   EXPECT_TRUE(board.Missing("rdma_recv_bytes_per_s", "mlx5_0:1"));
 }
 
-}  // namespace
+}  // namespace network_test
 }  // namespace headroom

@@ -11,7 +11,7 @@
 #include "capture/metrics/test_root.h"
 
 namespace headroom {
-namespace {
+namespace nvml_test {
 
 struct Gpus : TestBoard {
   explicit Gpus(const std::optional<std::string>& visible = std::nullopt)
@@ -170,5 +170,5 @@ TEST(CurrentFrequency, ReadsBothLayouts) {
   EXPECT_EQ(CurrentFrequency(std::array<std::uint32_t, 80>{}), std::nullopt);
 }
 
-}  // namespace
+}  // namespace nvml_test
 }  // namespace headroom

@@ -7,7 +7,7 @@
 #include "capture/metrics/test_root.h"
 
 namespace headroom {
-namespace {
+namespace process_tree_test {
 
 std::string StatLine(int pid, const std::string& name, int parent, int ticks, int start) {
   return std::to_string(pid) + " (" + name + ") S " + std::to_string(parent) +
@@ -145,5 +145,5 @@ TEST(ProcessScan, NamesForeignUsersOnly) {
   EXPECT_GT(board.board.reading().users[0].value, 100);
 }
 
-}  // namespace
+}  // namespace process_tree_test
 }  // namespace headroom

@@ -13,7 +13,7 @@
 #include "capture/metrics/test_root.h"
 
 namespace headroom {
-namespace {
+namespace system_sampler_test {
 
 double ValueOf(const SystemSampler& sampler, const Reading& reading, std::string_view name) {
   for (std::size_t i = 0; i < sampler.metrics().size(); ++i) {
@@ -154,5 +154,5 @@ TEST(SetVisibleDevices, ReadsTheEnvironmentOfTheProgram) {
   EXPECT_EQ(none.visible_devices, std::nullopt);
 }
 
-}  // namespace
+}  // namespace system_sampler_test
 }  // namespace headroom

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace headroom {
-namespace {
+namespace visible_devices_test {
 
 TEST(ResolveVisible, ReadsWhatCudaReads) {
   const std::vector<std::string> uuids = {"GPU-aaaa-1", "GPU-aabb-2", "GPU-cccc-3"};
@@ -43,5 +43,5 @@ TEST(ResolveVisible, ReadsWhatCudaReads) {
   EXPECT_EQ(ResolveVisible("MIG-1234", uuids, parent)[0].mig, "MIG-1234");
 }
 
-}  // namespace
+}  // namespace visible_devices_test
 }  // namespace headroom

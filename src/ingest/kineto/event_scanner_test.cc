@@ -13,7 +13,7 @@
 #include <vector>
 
 namespace headroom::kineto {
-namespace {
+namespace event_scanner_test {
 
 constexpr std::size_t kNowhere = std::string_view::npos;
 
@@ -379,5 +379,5 @@ TEST(ParseIntegerTest, DecimalAndHexadecimalThatFit) {
   }
 }
 
-}  // namespace
+}  // namespace event_scanner_test
 }  // namespace headroom::kineto

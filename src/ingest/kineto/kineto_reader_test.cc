@@ -15,7 +15,7 @@
 #include "ingest/memory_source.h"
 
 namespace headroom::kineto {
-namespace {
+namespace kineto_reader_test {
 
 std::unique_ptr<TraceStore> Read(const std::string& text) {
   MemorySource source(text);
@@ -548,5 +548,5 @@ TEST(KinetoReaderTest, ProgressNeverGoesBack) {
   EXPECT_EQ(last, source.file_bytes());
 }
 
-}  // namespace
+}  // namespace kineto_reader_test
 }  // namespace headroom::kineto

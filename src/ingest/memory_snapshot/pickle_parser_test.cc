@@ -8,7 +8,7 @@
 #include "ingest/memory_source.h"
 
 namespace headroom::memory_snapshot {
-namespace {
+namespace pickle_parser_test {
 
 using namespace std::string_literals;  // NOLINT(google-build-using-namespace): pickles hold zeros.
 
@@ -153,5 +153,5 @@ TEST(PickleParserTest, GivesDictionariesAway) {
   EXPECT_EQ(parsed.repr, "[#0 {'y' 1 } #1 ]");
 }
 
-}  // namespace
+}  // namespace pickle_parser_test
 }  // namespace headroom::memory_snapshot

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 namespace headroom::nsight {
-namespace {
+namespace function_name_test {
 
 TEST(FunctionName, IsWithoutItsVersion) {
   EXPECT_EQ(FunctionName("cudaLaunchKernel_v7000"), "cudaLaunchKernel");
@@ -13,5 +13,5 @@ TEST(FunctionName, IsWithoutItsVersion) {
   EXPECT_EQ(FunctionName("_v7000"), "");
 }
 
-}  // namespace
+}  // namespace function_name_test
 }  // namespace headroom::nsight

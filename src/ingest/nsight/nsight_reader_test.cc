@@ -9,7 +9,7 @@
 #include <string>
 
 namespace headroom::nsight {
-namespace {
+namespace nsight_reader_test {
 
 using testing::HasSubstr;
 
@@ -148,5 +148,5 @@ TEST(NsightReader, TextsBeyondTheLimitEndTheirTable) {
   EXPECT_EQ(made->store.log.Count(ImportIssue::kDamagedTable), 1);
 }
 
-}  // namespace
+}  // namespace nsight_reader_test
 }  // namespace headroom::nsight

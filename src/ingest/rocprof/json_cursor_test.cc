@@ -9,7 +9,7 @@
 #include <vector>
 
 namespace headroom::rocprof {
-namespace {
+namespace json_cursor_test {
 
 using State = JsonCursor::State;
 
@@ -76,5 +76,5 @@ TEST(JsonCursor, TextsWithEscapes) {
   EXPECT_EQ(text("17 "), "none");
 }
 
-}  // namespace
+}  // namespace json_cursor_test
 }  // namespace headroom::rocprof

@@ -11,7 +11,7 @@
 #include "ingest/memory_source.h"
 
 namespace headroom::rocprof {
-namespace {
+namespace rocprof_reader_test {
 
 constexpr std::string_view kStrings =
     R"("strings": {"buffer_records": [
@@ -235,5 +235,5 @@ TEST(RocprofReader, LargeElementsAreSkipped) {
   EXPECT_EQ(store->gpu_tasks.rows(), 1u);
 }
 
-}  // namespace
+}  // namespace rocprof_reader_test
 }  // namespace headroom::rocprof

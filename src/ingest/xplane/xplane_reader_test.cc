@@ -13,7 +13,7 @@
 #include "ingest/xplane/xplane_fields.h"
 
 namespace headroom::xplane {
-namespace {
+namespace xplane_reader_test {
 
 /// Writes a plane as the profiler does: lines, then names.
 class PlaneText {
@@ -211,5 +211,5 @@ TEST(LooksLikeTrace, TellsProfilesByTheirFirstPlane) {
     EXPECT_FALSE(LooksLikeTrace(other)) << other;
 }
 
-}  // namespace
+}  // namespace xplane_reader_test
 }  // namespace headroom::xplane

@@ -1,0 +1,37 @@
+"""`headroom scale` against training over a real network that is limited (`bench/network_scaling/run`)."""
+import json
+import subprocess
+
+from integration import support
+
+# tests/run: no other tests meanwhile.
+MEASURES_TIME = True
+
+
+class RealNetwork(support.ProgramTest):
+    """Training over gloo between two namespaces whose link is limited, forecast from one recording of a rank by itself. A machine with
+    other work is no measure: rows whose pace alone changed meanwhile do not count, and a forecast is wrong only if it is so each time."""
+
+    ATTEMPTS = 3
+
+    def test_near_what_is_measured(self):
+        flags = [] if support.FULL else ["--models", "convnet", "--gbps", "0.5,2.5", "--buckets", "4", "--steps", "10"]
+        limit = 10 if support.FULL else 15
+        if support.sanitized():
+            self.skipTest("a sanitized program slows the recorded loop down")
+        wrong = []
+        for _ in range(self.ATTEMPTS):
+            done = subprocess.run([support.ROOT / "bench/network_scaling/run", "--json", *flags], capture_output=True, text=True, timeout=1800)
+            if done.returncode == 77:
+                self.skipTest(done.stderr.strip())
+            self.assertEqual(done.returncode, 0, done.stderr)
+            steady = [row for row in json.loads(done.stdout)["rows"] if abs(row["alone_after_ms"] / row["alone_ms"] - 1) < 0.1]
+            if not steady:
+                continue
+            mean = sum(abs(row["error_pct"]) for row in steady) / len(steady)
+            if mean < limit:
+                return
+            wrong.append(steady)
+        if len(wrong) < self.ATTEMPTS:
+            self.skipTest("the machine does other work: its pace changed by more than a tenth while it was measured")
+        self.fail(wrong)
