@@ -27,7 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kBaselineExamples = R"(Examples:
   headroom baseline save main trace.json.gz             a file of some 20 kB: commit it
   headroom baseline save main run1.json.gz run2.json.gz run3.json.gz --force
   headroom baseline list
@@ -74,10 +74,10 @@ Result<std::vector<Listed>> ReadFolder(const std::string& folder) {
 
 BaselineCommand::BaselineCommand(CLI::App& parent) : folder_(kBaselineFolder) {
   app_ = parent.add_subcommand("baseline", "Profiles of a job under a name, for headroom diff");
-  app_->footer(kExamples);
+  app_->footer(kBaselineExamples);
   app_->require_subcommand(1);
   save_ = app_->add_subcommand("save", "Save the profile of one run or of repeated ones");
-  save_->footer(kExamples);
+  save_->footer(kBaselineExamples);
   save_->add_option("NAME", name_, "Of the baseline: letters, digits, '.', '_' and '-'")
       ->required()
       ->type_name("");
@@ -90,7 +90,7 @@ BaselineCommand::BaselineCommand(CLI::App& parent) : folder_(kBaselineFolder) {
   AddJobFlags(*save_, options_);
   save_->add_flag("-q,--quiet", options_.quiet, "No remarks and no progress on stderr");
   list_ = app_->add_subcommand("list", "The baselines of the folder");
-  list_->footer(kExamples);
+  list_->footer(kBaselineExamples);
   list_->add_flag("--json", json_, "One JSON object, format headroom.baselines/1");
   for (CLI::App* of : {save_, list_}) {
     of->add_option("--dir", folder_, fmt::format("Folder of baselines [{}]", kBaselineFolder))

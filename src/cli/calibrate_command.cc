@@ -31,7 +31,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kCalibrateExamples = R"(Examples:
   headroom calibrate --host                 for all later traces of this machine
   headroom calibrate --host -o cluster.toml
   headroom whatif trace.json.gz --calibration cluster.toml
@@ -123,7 +123,7 @@ std::string Render(const MeasuredCosts& costs, const Calibration& shipped, const
 
 CalibrateCommand::CalibrateCommand(CLI::App& parent) {
   app_ = parent.add_subcommand("calibrate", "Measure what forecasts need to know of this machine");
-  app_->footer(kExamples);
+  app_->footer(kCalibrateExamples);
   app_->add_flag("--host", host_, "Cost of recording, from short training loops in PyTorch");
   app_->add_flag("--gpu", gpu_, "Times of operators on this machine's GPU, in PyTorch; needs -o");
   app_->add_flag("--network", between_,

@@ -16,7 +16,7 @@
 namespace headroom::cli {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kCompletionExamples = R"(Examples:
   source <(headroom completion bash)                                 in ~/.bashrc
   headroom completion zsh > ~/.zfunc/_headroom                       a folder of $fpath
   headroom completion fish > ~/.config/fish/completions/headroom.fish
@@ -49,7 +49,7 @@ Status OfferNames(std::vector<CommandDescription>& commands) {
 
 CompletionCommand::CompletionCommand(CLI::App& parent) : program_(parent) {
   app_ = parent.add_subcommand("completion", "A script by which a shell completes all this");
-  app_->footer(kExamples);
+  app_->footer(kCompletionExamples);
   app_->add_option("SHELL", shell_, "bash, zsh or fish")
       ->required()
       ->type_name("")

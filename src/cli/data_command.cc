@@ -28,7 +28,7 @@
 namespace headroom::cli {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kDataExamples = R"(Examples:
   headroom record -o run.pftrace -- python train.py   record a run; nothing in it is changed
   headroom data run.pftrace                           which stage starves the loop, and the fix
   headroom data run.pftrace workers=8,prefetch=4 cached=50% stage=RandomResizedCrop:2
@@ -83,7 +83,7 @@ LoopView ViewOf(const TraceStore& store, const std::string& path) {
 
 DataCommand::DataCommand(CLI::App& parent) {
   app_ = parent.add_subcommand("data", "Which stage of the input pipeline starves the loop");
-  app_->footer(kExamples);
+  app_->footer(kDataExamples);
   app_->add_option("TRACE", trace_, "A recording of `headroom record`")->type_name("");
   app_->add_option("CHANGE", changes_, "What to forecast: KEY=VALUE[,KEY=VALUE...]")->type_name("");
   app_->add_option("--loader", loader_,

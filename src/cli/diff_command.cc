@@ -20,7 +20,7 @@
 namespace headroom::cli {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kDiffExamples = R"(Examples:
   headroom diff before.json.gz after.json.gz             what changed, and what it consists of
   headroom diff main after.json.gz                       against a baseline (headroom baseline save)
   headroom diff a1.json.gz b1.json.gz --also-a a2.json.gz --also-b b2.json.gz
@@ -42,7 +42,7 @@ constexpr std::int64_t kTextRows = 8;
 
 DiffCommand::DiffCommand(CLI::App& parent) : folder_(kBaselineFolder), top_(kTextRows) {
   app_ = parent.add_subcommand("diff", "What changed from one run to another; --gate for CI");
-  app_->footer(kExamples);
+  app_->footer(kDiffExamples);
   app_->add_option("A", a_, "The reference: a trace, a folder of repeated runs, or a baseline")
       ->required()
       ->type_name("");

@@ -15,7 +15,7 @@
 namespace headroom::cli {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kDoctorExamples = R"(Examples:
   headroom doctor
   headroom doctor --python /opt/venv/bin/python
   headroom doctor --json | jq '.checks[] | select(.state != "ok")'
@@ -75,7 +75,7 @@ std::string RenderJson(const std::vector<MachineCheck>& checks) {
 
 DoctorCommand::DoctorCommand(CLI::App& parent) {
   app_ = parent.add_subcommand("doctor", "What works on this machine, and the fix for the rest");
-  app_->footer(kExamples);
+  app_->footer(kDoctorExamples);
   app_->add_option("--python", python_, "The Python that trains (python3)")->type_name("PATH");
   app_->add_flag("--json", json_, "One JSON object, format headroom.doctor/1");
   app_->add_option("-o,--output", output_path_, "Write to FILE, not to stdout")->type_name("FILE");

@@ -28,7 +28,7 @@
 namespace headroom::cli {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kExportExamples = R"(Examples:
   headroom export trace.json.gz --to perfetto -o trace.pftrace   for ui.perfetto.dev
   headroom export run.pftrace --to chrome -o run.json.gz         for tools that read Kineto's JSON
   headroom export trace.json.gz --to csv -o tables/              one CSV file a table
@@ -54,7 +54,7 @@ std::vector<std::string> TableWords() {
 ExportCommand::ExportCommand(CLI::App& parent)
     : threads_(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))) {
   app_ = parent.add_subcommand("export", "A trace in the format of another tool");
-  app_->footer(kExamples);
+  app_->footer(kExportExamples);
   app_->add_option("TRACE", traces_, "A trace file, or a folder of them")
       ->required()
       ->type_name("");

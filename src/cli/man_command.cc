@@ -15,7 +15,7 @@
 namespace headroom::cli {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kManExamples = R"(Examples:
   headroom man report | man -l -            one page
   headroom man --all /usr/local/share/man/man1
 
@@ -26,7 +26,7 @@ Exit codes: 0 fine; 2 usage; 4 cannot write.
 
 ManCommand::ManCommand(CLI::App& parent) : program_(parent) {
   app_ = parent.add_subcommand("man", "The manual page of a command, for man(1)");
-  app_->footer(kExamples);
+  app_->footer(kManExamples);
   app_->add_option("COMMAND", command_, "Whose page: report, data bench; without it, the program's")
       ->type_name("");
   app_->add_option("--all", folder_, "Write all pages into a folder")->type_name("DIR");

@@ -18,7 +18,7 @@ namespace {
 
 constexpr double kLongestTimeout = 86'400;
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kMcpExamples = R"(Examples:
   headroom mcp                                       traces below the current folder
   headroom mcp --root ~/traces --root /data/runs     below these two
 
@@ -39,7 +39,7 @@ McpCommand::McpCommand(CLI::App& parent)
       max_bytes_(static_cast<std::int64_t>(mcp::ServerOptions().max_bytes)),
       timeout_s_(std::chrono::duration<double>(mcp::ServerOptions().time_limit).count()) {
   app_ = parent.add_subcommand("mcp", "Serve coding agents: tools of the Model Context Protocol");
-  app_->footer(kExamples);
+  app_->footer(kMcpExamples);
   app_->add_option("--root", roots_,
                    "Open only files below this folder; may be repeated [the current folder]")
       ->type_name("DIR")

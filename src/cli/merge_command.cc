@@ -22,7 +22,7 @@
 namespace headroom::cli {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kMergeExamples = R"(Examples:
   headroom merge traces/ -o job.json.gz              a folder, a file per rank
   headroom merge rank*.json.gz -o job.json           uncompressed
 
@@ -41,7 +41,7 @@ std::string LabelOf(const RankTimeline& rank) {
 MergeCommand::MergeCommand(CLI::App& parent)
     : threads_(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))) {
   app_ = parent.add_subcommand("merge", "The files of a job's ranks as one trace, on one clock");
-  app_->footer(kExamples);
+  app_->footer(kMergeExamples);
   app_->add_option("TRACE", traces_, "Files of the ranks, or their folder")
       ->required()
       ->type_name("");

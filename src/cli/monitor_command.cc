@@ -38,7 +38,7 @@ constexpr double kShortestInterval = 0.1, kLongestInterval = 60;  ///< Seconds.
 constexpr int kDefaultPort = 9464;
 constexpr double kLongestDuration = 1e9;  ///< Seconds.
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kMonitorExamples = R"(Examples:
   headroom monitor                            live, until Ctrl-C
   headroom monitor --pid 4711                 with a process and all that it starts
   headroom monitor --interval 0.1 -o job.jsonl --duration 60
@@ -162,7 +162,7 @@ std::string ListOf(const SystemSampler& sampler, Charset charset) {
 
 MonitorCommand::MonitorCommand(CLI::App& parent) {
   app_ = parent.add_subcommand("monitor", "Counters of the machine, its GPUs and a job, live");
-  app_->footer(kExamples);
+  app_->footer(kMonitorExamples);
   app_->add_option("--interval", interval_s_, "Seconds between samples, 0.1 to 60 [1]")
       ->type_name("S")
       ->check(Between(kShortestInterval, kLongestInterval));

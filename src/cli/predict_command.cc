@@ -31,7 +31,7 @@
 namespace headroom::cli {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kPredictExamples = R"(Examples:
   headroom predict trace.json.gz --gpu H100,L4,A100-80   the recorded job on other GPUs
   headroom predict trace.json.gz                         on all that are known
   headroom predict --ops ops.csv --gpu A100-40,V100      a step known by operators and shapes alone
@@ -63,7 +63,7 @@ void AddPlanFlags(CLI::App& app, JobPlanQuestion& plan) {
 
 PredictCommand::PredictCommand(CLI::App& parent) {
   app_ = parent.add_subcommand("predict", "What a step takes on another GPU");
-  app_->footer(kExamples);
+  app_->footer(kPredictExamples);
   app_->add_option("TRACE", traces_, "PyTorch-profiler trace or recording; several give a matrix")
       ->type_name("");
   app_->add_option("--ops", operators_path_, "A list of operators instead of a trace")

@@ -26,7 +26,7 @@
 namespace headroom::cli {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kQueryExamples = R"(Examples:
   headroom query trace.json.gz 'select name, sum(duration_ns) from kernels group by name order by 2 desc'
   headroom query trace.json.gz .tables           what there is; .schema TABLE tells the columns
   headroom query trace.json.gz                   a shell, on a terminal
@@ -64,7 +64,7 @@ QueryCommand::QueryCommand(CLI::App& parent)
       memory_mb_(kMemoryMb),
       threads_(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))) {
   app_ = parent.add_subcommand("query", "SQL on the tables of a trace, or a shell for it");
-  app_->footer(kExamples);
+  app_->footer(kQueryExamples);
   app_->add_option("TRACE", trace_, "The trace")->type_name("");
   app_->add_option(
           "SQL", sql_,

@@ -33,7 +33,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kRecordExamples = R"(Examples:
   headroom record -- python3 train.py
   headroom record -o run.pftrace --steps 20:30 -- torchrun --nproc-per-node 8 train.py
   headroom report run.pftrace
@@ -98,7 +98,7 @@ std::string Summary(const RecordedProcess& process) {
 
 RecordCommand::RecordCommand(CLI::App& parent) {
   app_ = parent.add_subcommand("record", "Record a program, without a change to it");
-  app_->footer(kExamples);
+  app_->footer(kRecordExamples);
   app_->prefix_command();
   options_.path = "headroom.pftrace";
   app_->add_option("-o,--output", options_.path, "The recording (headroom.pftrace)")

@@ -38,7 +38,7 @@
 namespace headroom::cli {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kRedactExamples = R"(Examples:
   headroom redact trace.json.gz -o share.json.gz                    all that is not public
   headroom redact trace.json.gz -o share.json.gz --remove paths,hosts,users,arguments   names stay
   headroom redact trace.json.gz -o share.json.gz --word bluebird    a project's name, wherever it is
@@ -117,7 +117,7 @@ std::array<std::int64_t, kSecretKinds> CountsOf(const std::vector<Replacement>& 
 RedactCommand::RedactCommand(CLI::App& parent)
     : threads_(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))) {
   app_ = parent.add_subcommand("redact", "A copy of a trace that does not tell whose it is");
-  app_->footer(kExamples);
+  app_->footer(kRedactExamples);
   app_->add_option("TRACE", traces_, "A trace file, or a folder of them")
       ->required()
       ->type_name("");

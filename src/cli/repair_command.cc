@@ -22,7 +22,7 @@
 namespace headroom::cli {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kRepairExamples = R"(Examples:
   headroom repair broken.json -o clean.json.gz        then open it with any tool
   headroom repair broken.json.gz -o clean.pftrace     in Perfetto's format
   headroom repair broken.json -o clean.json --json    what was mended, for scripts
@@ -115,7 +115,7 @@ void WriteList(const std::vector<Met>& list, JsonWriter& json) {
 RepairCommand::RepairCommand(CLI::App& parent)
     : threads_(static_cast<int>(std::max(1u, std::thread::hardware_concurrency()))) {
   app_ = parent.add_subcommand("repair", "A clean copy of a damaged trace, and what was mended");
-  app_->footer(kExamples);
+  app_->footer(kRepairExamples);
   app_->add_option("TRACE", traces_, "A trace file, or a folder of them")
       ->required()
       ->type_name("");

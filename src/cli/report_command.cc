@@ -36,7 +36,7 @@ constexpr const char* kSelection = "What to report";
 constexpr const char* kHost = "The cost of recording";
 constexpr const char* kRunning = "Running";
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kReportExamples = R"(Examples:
   headroom report trace.json.gz                      read it on the terminal
   headroom report trace.json.gz --only kernels       one section, all its rows
   headroom report trace.json.gz --json -o out.json   for programs (docs/report.md)
@@ -82,7 +82,7 @@ std::string TextOf(const std::vector<ProcessLog>& processes) {
 ReportCommand::ReportCommand(CLI::App& parent) {
   app_ =
       parent.add_subcommand("report", "What holds the training job back, from its profiler traces");
-  app_->footer(kExamples);
+  app_->footer(kReportExamples);
   app_->add_option("TRACE", traces_,
                    "PyTorch-profiler traces or recordings; several, or a folder: a file per rank")
       ->required()

@@ -17,7 +17,7 @@
 namespace headroom::cli {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kScaleExamples = R"(Examples:
   headroom scale trace.json.gz --gpus 1,2,4,8 --bandwidth-gbps 25   machines of one GPU
   headroom scale trace.json.gz --gpus 8,64,1024 --cluster dgx-h100  machines of eight
   headroom scale trace.json.gz --gpus 4x2 --bandwidth-gbps 10,25,100  a sweep of the network
@@ -66,7 +66,7 @@ void AddNetworkFlags(CLI::App& app, NetworkQuestion& network) {
 
 ScaleCommand::ScaleCommand(CLI::App& parent) {
   app_ = parent.add_subcommand("scale", "What a step takes on 2, 8 or 1024 GPUs");
-  app_->footer(kExamples);
+  app_->footer(kScaleExamples);
   app_->add_option("TRACE", traces_,
                    "PyTorch-profiler trace or recording; several, or a folder: a file per rank")
       ->type_name("");

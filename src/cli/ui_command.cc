@@ -30,7 +30,7 @@
 namespace headroom::cli {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kUiExamples = R"(Examples:
   headroom ui trace.json.gz              prints a link, for the browser of this machine alone
   headroom ui trace.json.gz --open       and opens it
   headroom ui before.json after.json     and what changed from one to the other
@@ -83,7 +83,7 @@ std::string Sentence(const RepeatedRun::State& run) {
 
 UiCommand::UiCommand(CLI::App& parent) {
   app_ = parent.add_subcommand("ui", "A web page on this machine: look, ask, see the answer move");
-  app_->footer(kExamples);
+  app_->footer(kUiExamples);
   app_->add_option("TRACE", traces_,
                    "A PyTorch-profiler trace, or a recording; several: the first is the job, and "
                    "the others are compared with it; none: what --run records")

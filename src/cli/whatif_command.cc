@@ -25,7 +25,7 @@
 namespace headroom::cli {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kWhatifExamples = R"(Examples:
   headroom whatif trace.json.gz gpu-speed:factor=2       were the GPU twice as fast
   headroom whatif trace.json.gz remove-syncs+host-speed:factor=1.5
   headroom whatif trace.json.gz "scale:match=.*softmax.*,factor=0.5"
@@ -40,7 +40,7 @@ Exit codes: 0 fine, also where a scenario gains nothing or cannot be told; 1 --s
 
 WhatifCommand::WhatifCommand(CLI::App& parent) {
   app_ = parent.add_subcommand("whatif", "What a change to the job would buy, before it is made");
-  app_->footer(kExamples);
+  app_->footer(kWhatifExamples);
   app_->add_option("TRACE", trace_, "A PyTorch-profiler trace: .json, .json.gz or .json.zst")
       ->type_name("");
   app_->add_option("SCENARIO", scenarios_, "NAME[:key=value,...]; A+B applies both")->type_name("");
