@@ -20,6 +20,8 @@
 #include "ingest/nsight/texts.h"
 #include "ingest/nsight/tracks.h"
 #include "ingest/range_names.h"
+#include "ingest/reference_budget.h"
+#include "ingest/trace_extent.h"
 #include "store/trace_formats.h"
 
 namespace headroom::nsight {
@@ -68,9 +70,11 @@ std::string_view MemoryKind(std::int64_t kind) {
   return known ? kMemoryKinds[static_cast<std::size_t>(kind)] : "Unknown";
 }
 
-/// Directions of a copy as CUPTI numbers them, from 1.
-constexpr std::array<std::string_view, 10> kCopyKinds = {"HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
-                                                         "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
+/// Directions of a copy as Nsight numbers them, from 1: CUPTI's, then what unified memory moves by
+/// itself.
+constexpr std::array<std::string_view, 13> kCopyKinds = {
+    "HtoD", "DtoH", "HtoA", "AtoH",         "AtoA",         "AtoD",        "DtoA",
+    "DtoD", "HtoH", "PtoP", "Unified HtoD", "Unified DtoH", "Unified DtoD"};
 
 std::string_view CopyDirection(std::int64_t kind) {
   const bool known = kind >= 1 && kind <= static_cast<std::int64_t>(kCopyKinds.size());
@@ -133,7 +137,9 @@ std::string PlainWord(std::string_view text) {
 class DatabaseReading {
  public:
   DatabaseReading(const Database& database, const ReadOptions& options, TraceStore& store)
-      : database_(database), options_(options), store_(store), tracks_(store), texts_(store) {}
+      : database_(database), options_(options), store_(store), tracks_(store), texts_(store) {
+    budget_.HasRead(database.bytes());
+  }
 
   Status Run(const std::string& path) {
     if (Status status = Recognize(path); !status.ok()) return status;
@@ -163,6 +169,8 @@ class DatabaseReading {
     TellMissing();
     return Status::Ok();
   }
+  /// By all events.
+  const TraceExtent& extent() const { return extent_; }
 
  private:
   Status Recognize(const std::string& path) const {
@@ -199,7 +207,7 @@ class DatabaseReading {
     if (table == nullptr) return;
     for (std::size_t i = 0; i < needed; ++i) {
       const bool there = std::any_of(table->columns.begin(), table->columns.end(),
-                                     [&](const std::string& c) { return c == columns[i]; });
+                                     [&](const std::string& c) { return SameName(c, columns[i]); });
       if (there) continue;
       store_.log.Add(ImportIssue::kDamagedTable, -1,
                      fmt::format("{} has no column {}", name, columns[i]));
@@ -222,7 +230,10 @@ class DatabaseReading {
   /// A time stamp; nothing, and a note in the log, where it is none.
   std::optional<TimeNs> TimeAt(const RowScan& row, int column, std::string_view table) {
     const std::int64_t ns = row.Integer(column, kUnknown);
-    if (ns >= -kFurthest && ns <= kFurthest) return TimeNs(ns);
+    if (ns >= -kFurthest && ns <= kFurthest) {
+      extent_.See(TimeNs(ns));
+      return TimeNs(ns);
+    }
     store_.log.Add(ImportIssue::kBadTime, -1, std::string(table));
     return std::nullopt;
   }
@@ -536,7 +547,12 @@ class DatabaseReading {
 
   void AddNvtx(const RowScan& row) {
     // PyTorch numbers operators in the text, so that each is another: those are not kept.
-    const std::string_view text = row.IsText(3) ? row.Text(3) : texts_.TextOf(row.Integer(4, -1));
+    std::string_view text = row.IsText(3) ? row.Text(3) : texts_.TextOf(row.Integer(4, -1));
+    if (!budget_.Take(text.size())) {
+      store_.log.Add(ImportIssue::kOversizedEvent, -1,
+                     "texts of ranges left out: they name the same long one over and over");
+      text = {};
+    }
     const std::int64_t global = row.Integer(5, kUnknown);
     const std::int64_t domain = row.Integer(6, 0);
     const std::int64_t pid = global == kUnknown ? 0 : PidOf(global);
@@ -760,6 +776,8 @@ class DatabaseReading {
   TraceStore& store_;
   Tracks tracks_;
   Texts texts_;
+  ReferenceBudget budget_;  ///< Of texts of ranges.
+  TraceExtent extent_;
   TimeNs last_ = TimeNs(std::numeric_limits<std::int64_t>::min() / 4);
 
   std::vector<Function> functions_;  ///< By string of the store.
@@ -784,6 +802,7 @@ Status Read(const Database& database, const std::string& path, const ReadOptions
   store.metadata.format = kNsightFormat;
   store.metadata.file_bytes = database.bytes();
   store.Freeze(options.threads);
+  ClipOverflowingTasks(reading.extent(), store);
   return Status::Ok();
 } catch (const std::bad_alloc&) {
   return Status::Internal(
