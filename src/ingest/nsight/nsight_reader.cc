@@ -448,17 +448,34 @@ class DatabaseReading {
       store_.log.Add(ImportIssue::kOpaqueGraphs, -1, fmt::format("{} replays", replays), replays);
   }
 
-  std::size_t AddHostEvent(TimeNs start, DurationNs duration, StringId name, StringId category,
-                           ThreadId thread, HostEventKind kind) {
-    auto& events = store_.host_events;
-    const std::size_t event = AppendUnknown(events);
-    events.start.MutablePending(event) = start;
-    events.duration.MutablePending(event) = duration;
-    events.name.MutablePending(event) = name;
-    events.category.MutablePending(event) = category;
-    events.thread.MutablePending(event) = thread;
-    events.kind.MutablePending(event) = kind;
-    return event;
+  /// What a table tells of a host event.
+  struct HostEvent {
+    TimeNs start;
+    DurationNs duration;
+    StringId name, category;
+    ThreadId thread;
+    HostEventKind kind;
+    std::int64_t correlation = kUnknown, external_id = kUnknown, sequence = kUnknown;
+    StringId args = StringId::None();
+  };
+  std::size_t AddHostEvent(const HostEvent& event) {
+    auto& rows = store_.host_events;
+    rows.start.Append(event.start);
+    rows.duration.Append(event.duration);
+    rows.name.Append(event.name);
+    rows.category.Append(event.category);
+    rows.thread.Append(event.thread);
+    rows.kind.Append(event.kind);
+    rows.correlation.Append(event.correlation);
+    rows.external_id.Append(event.external_id);
+    rows.sequence.Append(event.sequence);
+    rows.forward_thread.Append(kUnknown32);
+    rows.python_id.Append(kUnknown32);
+    rows.python_parent_id.Append(kUnknown32);
+    rows.event_index.Append(kUnknown32);
+    rows.record_function.Append(kUnknown32);
+    rows.args.Append(event.args);
+    return rows.rows() - 1;
   }
 
   /// A function of CUDA by its name in the file.
@@ -498,12 +515,15 @@ class DatabaseReading {
       const Function function = FunctionOf(NameOr(name, "(unnamed call)", table));
       const std::int64_t global = row.Integer(2, kUnknown);
       const ThreadId thread = tracks_.ThreadOf(global);
-      const std::size_t event = AddHostEvent(
-          *start, DurationTo(row, 1, *start, table), function.name,
-          function.kind == HostEventKind::kDriverCall ? driver : runtime, thread, function.kind);
       const std::int64_t correlation = row.Integer(3, 0);
+      AddHostEvent({.start = *start,
+                    .duration = DurationTo(row, 1, *start, table),
+                    .name = function.name,
+                    .category = function.kind == HostEventKind::kDriverCall ? driver : runtime,
+                    .thread = thread,
+                    .kind = function.kind,
+                    .correlation = correlation == 0 ? kUnknown : correlation});
       if (correlation == 0) return;
-      store_.host_events.correlation.MutablePending(event) = correlation;
       if (function.allocates)
         allocating_[{global == kUnknown ? 0 : PidOf(global), correlation}] = thread;
     });
@@ -598,22 +618,25 @@ class DatabaseReading {
     }
     const std::optional<OperatorRange> op = ParseOperatorRange(text);
     const bool is_half = type == NvtxType::kPush || type == NvtxType::kStart || !ends;
-    const std::size_t event =
-        AddHostEvent(*start, is_half ? DurationNs(0) : DurationTo(row, 1, *start, kNvtx),
-                     name_of(op ? op->name : text), op ? operator_category_ : range_category_,
-                     thread, op ? HostEventKind::kOperator : HostEventKind::kAnnotation);
-    if (is_half) unfinished_.push_back(event);
-    auto& events = store_.host_events;
+    HostEvent event = {.start = *start,
+                       .duration = is_half ? DurationNs(0) : DurationTo(row, 1, *start, kNvtx),
+                       .name = name_of(op ? op->name : text),
+                       .category = op ? operator_category_ : range_category_,
+                       .thread = thread,
+                       .kind = op ? HostEventKind::kOperator : HostEventKind::kAnnotation};
     if (op) {
-      events.sequence.MutablePending(event) = op->sequence;
-      events.external_id.MutablePending(event) = op->id;
-      if (op->sizes.empty()) return;
-      shapes_.assign("\"Input Dims\": ").append(op->sizes);
-      events.args.MutablePending(event) = store_.strings.Intern(shapes_);
-      return;
+      event.sequence = op->sequence;
+      event.external_id = op->id;
+      if (!op->sizes.empty()) {
+        shapes_.assign("\"Input Dims\": ").append(op->sizes);
+        event.args = store_.strings.Intern(shapes_);
+      }
     }
-    ranges_.Note(event, text);
-    if (domain != 0) in_domains_.push_back({event, {pid, domain}});
+    const std::size_t added = AddHostEvent(event);
+    if (is_half) unfinished_.push_back(added);
+    if (op) return;
+    ranges_.Note(added, text);
+    if (domain != 0) in_domains_.push_back({added, {pid, domain}});
   }
 
   void ReadOsCalls() {
@@ -623,9 +646,12 @@ class DatabaseReading {
       ++store_.metadata.events;
       const std::optional<TimeNs> start = TimeAt(row, 0, kOsCalls);
       if (!start) return;
-      AddHostEvent(*start, DurationTo(row, 1, *start, kOsCalls),
-                   NameOr(NameAt(row, 3), "(unnamed call)", kOsCalls), category,
-                   tracks_.ThreadOf(row.Integer(2, kUnknown)), HostEventKind::kOther);
+      AddHostEvent({.start = *start,
+                    .duration = DurationTo(row, 1, *start, kOsCalls),
+                    .name = NameOr(NameAt(row, 3), "(unnamed call)", kOsCalls),
+                    .category = category,
+                    .thread = tracks_.ThreadOf(row.Integer(2, kUnknown)),
+                    .kind = HostEventKind::kOther});
     });
   }
 
