@@ -97,6 +97,8 @@ GpuTaskKind GpuKindOf(CategoryRule rule) {
 }
 
 CopyKind CopyKindOf(std::string_view name) {
+  constexpr std::size_t kLongest = 128;  // All events of a hostile file may have one long name.
+  name = name.substr(0, kLongest);
   for (const CopyText& known : kCopies) {
     if (name.find(known.part) != std::string_view::npos) return known.kind;
   }

@@ -9,12 +9,10 @@
 namespace headroom {
 namespace {
 
-/// The number after `key`, or unknown.
-std::int64_t NumberAfter(std::string_view text, std::string_view key) {
-  const std::size_t at = text.find(key);
+/// The number that a text begins with, or unknown.
+std::int64_t LeadingNumber(std::string_view text) {
   std::int64_t number = kUnknown;
-  if (at != std::string_view::npos)
-    std::from_chars(text.data() + at + key.size(), text.data() + text.size(), number);
+  std::from_chars(text.data(), text.data() + text.size(), number);
   return number;
 }
 
@@ -37,15 +35,30 @@ std::string_view IntegerLists(std::string_view text) {
 std::optional<OperatorRange> ParseOperatorRange(std::string_view name) {
   constexpr std::string_view kSequence = ", seq = ", kId = ", op_id = ", kSizes = ", sizes = ";
   OperatorRange range;
-  const std::size_t end =
-      std::min({name.find(kSequence), name.find(kId), name.find(kSizes), name.size()});
+  std::size_t end = name.size();
+  bool has_sequence = false, has_id = false, has_sizes = false;
+  // From comma to comma: of ranges, there are as many as of all else.
+  for (std::size_t at = name.find(','); at != std::string_view::npos; at = name.find(',', at)) {
+    const std::string_view rest = name.substr(at);
+    const std::size_t here = at++;
+    if (!has_sequence && rest.starts_with(kSequence)) {
+      has_sequence = true;
+      range.sequence = LeadingNumber(rest.substr(kSequence.size()));
+    } else if (!has_id && rest.starts_with(kId)) {
+      has_id = true;
+      range.id = LeadingNumber(rest.substr(kId.size()));
+    } else if (!has_sizes && rest.starts_with(kSizes)) {
+      has_sizes = true;
+      range.sizes = IntegerLists(rest.substr(kSizes.size()));
+      if (!range.sizes.empty()) at = here + kSizes.size() + range.sizes.size();
+    } else {
+      continue;
+    }
+    end = std::min(end, here);
+  }
   range.name = name.substr(0, end);
-  const std::string_view rest = name.substr(end);
-  if (range.name.empty() || (rest.empty() && !name.starts_with("aten::"))) return std::nullopt;
-  range.sequence = NumberAfter(rest, kSequence);
-  range.id = NumberAfter(rest, kId);
-  if (const std::size_t sizes = rest.find(kSizes); sizes != std::string_view::npos)
-    range.sizes = IntegerLists(rest.substr(sizes + kSizes.size()));
+  if (range.name.empty() || (end == name.size() && !name.starts_with("aten::")))
+    return std::nullopt;
   return range;
 }
 

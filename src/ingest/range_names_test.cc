@@ -25,6 +25,25 @@ TEST(RangeNames, OperatorsOfPyTorch) {
   EXPECT_FALSE(ParseOperatorRange(", seq = 4"));
 }
 
+TEST(RangeNames, PartsOfAnOperatorComeInAnyOrderAndTheFirstOfEachHolds) {
+  for (const char* name : {"f(a, b), sizes = [[1, 2]], op_id = 5, seq = 12",
+                           "f(a, b), op_id = 5, op_id = 6, sizes = [[1, 2]], sizes = [3], seq = 12",
+                           "f(a, b), seq = 12, seq = x, sizes = [[1, 2]], op_id = 5, seq = 3"}) {
+    const auto op = ParseOperatorRange(name);
+    ASSERT_TRUE(op) << name;
+    EXPECT_EQ(op->name, "f(a, b)");
+    EXPECT_EQ(op->sequence, 12) << name;
+    EXPECT_EQ(op->id, 5) << name;
+    EXPECT_EQ(op->sizes, "[[1, 2]]") << name;
+  }
+  const auto damaged = ParseOperatorRange("f, sizes = [[1, 2, seq = 4");
+  ASSERT_TRUE(damaged);
+  EXPECT_EQ(damaged->name, "f");
+  EXPECT_EQ(damaged->sizes, "");
+  EXPECT_EQ(damaged->sequence, 4);
+  EXPECT_FALSE(ParseOperatorRange("f(a, b),"));
+}
+
 TEST(RangeNames, SizesThatAreNoListsOfIntegersAreLeftOut) {
   const auto sizes = [](std::string_view text) {
     const std::string name = std::string("aten::mm, sizes = ").append(text);

@@ -7,6 +7,8 @@
 #include <iterator>
 #include <limits>
 
+#include "ingest/rocm_kernels.h"
+
 namespace headroom::xla {
 namespace {
 
@@ -144,7 +146,7 @@ std::string_view CategoryOf(HostEventKind kind, std::string_view name) {
 
 GpuTaskKind GpuKindOf(std::string_view name) {
   if (name.starts_with("Memcpy") || name.starts_with("UnifiedMemcpy")) return GpuTaskKind::kMemcpy;
-  return name.starts_with("Memset") ? GpuTaskKind::kMemset : GpuTaskKind::kKernel;
+  return name.starts_with("Memset") ? GpuTaskKind::kMemset : KindOfRocmKernel(name);
 }
 
 KernelDetails ParseKernelDetails(std::string_view text) {

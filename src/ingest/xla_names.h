@@ -37,7 +37,8 @@ HostEventKind HostKindOf(std::string_view name);
 /// The category to show for it: the one by which RuleOfCategory() knows the kind again.
 std::string_view CategoryOf(HostEventKind kind, std::string_view name);
 
-/// A kernel, unless the name is that of a copy or a fill ("MemcpyD2H", "Memset").
+/// A kernel, unless the name is that of a copy or a fill ("MemcpyD2H", "Memset"), or of a kernel by
+/// which HIP does them.
 GpuTaskKind GpuKindOf(std::string_view name);
 
 /// What "regs:32 static_shared:0 dynamic_shared:0 grid:8,1,1 block:256,1,1 occ_pct:50" says of a

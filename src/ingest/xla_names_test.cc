@@ -39,6 +39,8 @@ TEST(XlaNames, WhatHostEventsAre) {
   for (const auto& c : kCases) EXPECT_EQ(HostKindOf(c.name), c.kind) << c.name;
   EXPECT_EQ(GpuKindOf("MemcpyD2H"), GpuTaskKind::kMemcpy);
   EXPECT_EQ(GpuKindOf("Memset"), GpuTaskKind::kMemset);
+  EXPECT_EQ(GpuKindOf("__amd_rocclr_copyBuffer"), GpuTaskKind::kMemcpy);
+  EXPECT_EQ(GpuKindOf("__amd_rocclr_fillBufferAligned"), GpuTaskKind::kMemset);
   EXPECT_EQ(GpuKindOf("loop_add_fusion"), GpuTaskKind::kKernel);
 }
 

@@ -1,11 +1,15 @@
 """Inputs made to exhaust: refused quickly, with the limit and its flag named, or read within bounds."""
+import base64
 import gzip
+import pathlib
 import re
+import sqlite3
 import struct
 import unittest
 import zlib
 
 from integration import support
+from oracle.xplane import put
 
 # tests/run: no other tests meanwhile.
 MEASURES_TIME = True
@@ -126,3 +130,154 @@ class Sizes(support.ProgramTest):
         data = HEAD + b",".join(event % i for i in range(1_000_000)) + b"]}"
         report = self.report(self.write("million.json", data))
         self.assertIn("event-cap", [i["code"] for i in report["health"]["issues"]])
+
+
+class References(support.ProgramTest):
+    """Files that hold a long text, a list or a packet once, and name it over and over: what is made of them is bounded by their size."""
+
+    LONG = "x" * 500_000
+
+    def assert_bounded(self, name, data, code):
+        """Read within seconds and 1.5 GiB, with `code` in its health; None: nothing need be told."""
+        path = data if isinstance(data, pathlib.Path) else self.write(name, data)
+        outcome = support.headroom("report", "--json", path, seconds=15, address_space=ADDRESS_SPACE)
+        self.assertEqual(outcome.code, 0, outcome)
+        issues = {issue["code"]: issue for issue in outcome.json()["health"]["issues"]}
+        if code:
+            self.assertIn(code, issues)
+        return issues
+
+    # --- XPlane: stats name texts by number, and events of one kind share stats ----------------------------------------
+
+    @staticmethod
+    def plane(events, *names, name="/host:CPU", line="python"):
+        """A plane with one line; `names`: (field, number, text[, stats])."""
+        metadata = b"".join(put(field, put(1, number) + put(2, put(2, text) + b"".join(more))) for field, number, text, *more in names)
+        events = b"".join(put(4, event) for event in events)
+        return put(1, put(2, name) + put(3, put(1, 1) + put(2, line) + put(3, 1000) + events) + metadata)
+
+    def test_stats_that_name_a_long_text(self):
+        event = lambda number, stats: put(1, 1) + put(2, number * 1_000_000) + put(3, 1000) + stats
+        texts = ((4, 1, "work"), (5, 1, self.LONG), (5, 2, "key"), (5, 3, "number"))
+        stat = put(4, put(1, 2) + put(7, 1))
+        for name, events in {"in one event": [event(0, stat * 60_000)],
+                             "in many": [event(i, stat + put(4, put(1, 3) + put(4, i))) for i in range(5000)]}.items():
+            with self.subTest(name):
+                issues = self.assert_bounded("long.xplane.pb", self.plane(events, *texts), "oversized-event")
+                self.assertIn("arguments left out", issues["oversized-event"]["detail"])
+
+    def test_stats_that_all_events_share(self):
+        shared = put(5, put(1, 2) + put(4, 5)) * 100_000
+        events = [put(1, 1) + put(2, i * 1_000_000) + put(3, 1000) for i in range(100_000)]
+        self.assert_bounded("shared.xplane.pb", self.plane(events, (4, 1, "work", shared), (5, 2, "key")), "oversized-event")
+
+    def test_a_plane_in_every_few_bytes(self):
+        event = put(1, 65_535) + put(3, 1000)
+        self.assert_bounded("planes.xplane.pb", self.plane([event], (4, 65_535, "work"), (5, 65_535, "key")) * 50_000, None)
+
+    def test_a_plane_that_claims_two_gigabytes(self):
+        plane = self.plane([put(1, 1) + put(3, 1000)], (4, 1, "work"))
+        claims = b"\x0a\xff\xff\xff\xff\x07" + plane[2:]
+        self.assert_bounded("claims.xplane.pb", plane + claims, "truncated")
+
+    # --- Perfetto: interned texts, arguments of slices that are opened again, packed packets ---------------------------
+
+    @staticmethod
+    def packets(*contents):
+        """Packets of one sequence, the first of which clears its state and describes track 7."""
+        first = put(10, 1) + put(13, 1) + put(60, put(1, 7) + put(2, "work"))
+        return b"".join(put(1, content) for content in (first, *(put(10, 1) + put(13, 2) + content for content in contents)))
+
+    @staticmethod
+    def slice_event(time, kind, *arguments):
+        return put(8, time) + put(11, put(9, kind) + put(11, 7) + put(23, "work") + b"".join(put(4, argument) for argument in arguments))
+
+    def test_arguments_that_name_a_long_text(self):
+        texts = put(12, put(3, put(1, 1) + put(2, "key")) + put(29, put(1, 1) + put(2, self.LONG)))
+        for name, argument in {"": lambda i: (put(1, 1) + put(17, 1), put(10, "number") + put(4, i)),
+                               "nested": lambda i: (put(10, "list") + put(12, put(17, 1)) * 1000 + put(12, put(4, i)),)}.items():
+            with self.subTest(name):
+                data = self.packets(texts, *(self.slice_event(1000 + i, 3, *argument(i)) for i in range(3000)))
+                issues = self.assert_bounded("long.pftrace", data, "oversized-event")
+                self.assertIn("arguments left out", issues["oversized-event"]["detail"])
+
+    def test_many_arguments_of_one_event(self):
+        names = put(12, b"".join(put(3, put(1, i) + put(2, f"n{i}")) for i in range(1, 200_001)))
+        self.assert_bounded("many.pftrace", self.packets(names, self.slice_event(1000, 1, *(put(1, i) + put(4, 5) for i in range(1, 200_001)))), None)
+
+    def test_a_slice_that_is_opened_again_and_again(self):
+        contents = [self.slice_event(1000, 1)]
+        for i in range(20_000):
+            contents += [self.slice_event(2000, 2, put(10, f"argument {i}") + put(4, i)), self.slice_event(2000, 1, put(10, "continues") + put(4, 1))]
+        self.assert_bounded("again.pftrace", self.packets(*contents), None)
+
+    def test_small_packets_that_unpack_to_large_ones(self):
+        # 47,662 instants by zstd, in 116 bytes.
+        packed = base64.b64decode("KLUv/QBo9AAAsAoUUAFoAkDoB1oLSANYB7oBBHdvcmsBAM7/M59NRAAAAAEA/f+ZTyBEAAAAAQD9/zkAAkQAAAABAP3/OQACRAAAAAEA/f85AAJEAAAAAQD9/zkAAkQAAAABAP3/OQACRQAAAAEA8f85AAI=")
+        data = self.packets(*[put(133, packed)] * 400)
+        self.assertLess(len(data), 60_000)
+        self.assert_bounded("packed.pftrace", data, "lost-event")
+
+    # --- Pickles: one dictionary or list, many times --------------------------------------------------------------------
+
+    @staticmethod
+    def pickle(*pairs):
+        """A dictionary whose values are opcodes."""
+        text = lambda key: b"X" + struct.pack("<I", len(key)) + key.encode()
+        return b"}(" + b"".join(text(key) + value for key, value in pairs) + b"u"
+
+    def snapshot(self, *pairs, segments=b"]", traces=b"]"):
+        return b"\x80\x04" + self.pickle(*pairs, ("segments", segments), ("device_traces", traces)) + b"."
+
+    def entry(self, size, frames=b"]"):
+        action = b"X\x05\x00\x00\x00alloc"
+        return self.pickle(("action", action), ("addr", b"K\x01"), ("size", size), ("frames", frames))
+
+    def test_a_long_dictionary_as_every_segment(self):
+        data = self.snapshot(("x", b"}(" + b"K\x01K\x01" * 500_000 + b"u\x94"), segments=b"](" + b"h\x00" * 300_000 + b"e")
+        self.assert_bounded("segments.pickle", data, None)
+
+    def test_a_long_list_as_every_stack(self):
+        entries = b"](](" + self.entry(b"K\x05", frames=b"h\x00") * 50_000 + b"ee"
+        self.assert_bounded("stacks.pickle", self.snapshot(("x", b"](" + b"K\x01" * 1_000_000 + b"e\x94"), traces=entries), None)
+
+    def test_numbers_of_the_memo_that_collide(self):
+        step = 85_229 * 172_933  # Sizes of hash tables that double.
+        puts = b"".join(b"N" + b"p%d\n" % ((i + 1) * step) + b"0" for i in range(120_000))
+        self.assert_bounded("memo.pickle", self.snapshot(("x", puts + b"N")), None)
+
+    def test_sizes_whose_sum_is_beyond_all_numbers(self):
+        largest = b"\x8a\x06" + struct.pack("<Q", 1 << 42)[:6]
+        data = self.snapshot(("x", self.entry(largest) + b"\x94"), traces=b"](](" + b"h\x00" * 2_200_000 + b"ee")
+        sql = "select min(total_allocated_bytes), max(total_allocated_bytes) from memory_events"
+        outcome = support.headroom("query", "--json", self.write("sum.pickle", data), sql, seconds=30)
+        self.assertEqual(outcome.json()["rows"], [[1 << 42, 1 << 61]], outcome)
+
+    # --- A long name of many events -------------------------------------------------------------------------------------
+
+    def test_a_long_name_of_all_copies(self):
+        events = [put(1, 1) + put(2, i * 1_000_000) + put(3, 1000) for i in range(100_000)]
+        data = self.plane(events, (4, 1, "Memcpy" + self.LONG), name="/device:GPU:0", line="Stream #1")
+        self.assert_bounded("copies.xplane.pb", data, None)
+
+    # --- rocprofv3: what looks like records behind damage ---------------------------------------------------------------
+
+    def test_sizes_without_an_end(self):
+        data = b'{"rocprofiler-sdk-tool": [{"metadata": {}, "buffer_records": {"kernel_dispatch": [{"a": [' + b'"size":1' * 9_000_000
+        self.assert_bounded("sizes.json", data, "oversized-event")
+
+    # --- SQLite: a text that all rows share, pages that many rows refer to ----------------------------------------------
+
+    def test_a_column_whose_default_is_a_long_text(self):
+        path = self.scratch / "default.sqlite"
+        with sqlite3.connect(path) as database:
+            database.execute('CREATE TABLE NVTX_EVENTS (start, "end", eventType, globalTid)')
+            database.executemany("INSERT INTO NVTX_EVENTS VALUES (?, ?, 59, 1)", ((i, i + 1) for i in range(200_000)))
+            database.execute(f"ALTER TABLE NVTX_EVENTS ADD COLUMN text TEXT DEFAULT '{self.LONG}'")
+        database.close()
+        issues = self.assert_bounded("", path, "damaged-table")
+        self.assertIn("longer than the file", issues["damaged-table"]["detail"])
+
+
+if __name__ == "__main__":
+    unittest.main()

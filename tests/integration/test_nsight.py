@@ -169,6 +169,66 @@ class Nsight(support.ProgramTest):
                 self.assertIn("truncated", health(outcome.json()))
         self.assertGreater(kept, 20)
 
+    def test_rows_that_lie_beside_the_file(self):
+        """SQLite's log of what is to be written, and the journal of a writer that was stopped: neither is read, both are told."""
+        path = self.drawn()
+        whole = self.report(path)
+        self.assertNotIn("truncated", health(whole))
+        journal = path.with_name(path.name + "-journal")
+        journal.write_bytes(b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7")
+        self.assertIn("-journal", health(self.report(path))["truncated"]["detail"])
+        journal.unlink()
+        database = sqlite3.connect(path)
+        database.execute("PRAGMA journal_mode = WAL")
+        database.execute("DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL")
+        database.commit()
+        copy = self.scratch / "copy.sqlite"
+        for suffix in ("", "-wal"):
+            shutil.copy(f"{path}{suffix}", f"{copy}{suffix}")
+        database.close()
+        report = self.report(copy)
+        self.assertIn("-wal", health(report)["truncated"]["detail"])
+        self.assertEqual(report["gpu_time"], whole["gpu_time"])
+        self.assertEqual(sorted(f.name for f in self.scratch.glob("copy*")), ["copy.sqlite", "copy.sqlite-wal"])
+        self.assertNotIn("truncated", health(self.report(path)))
+
+    def test_names_of_columns_in_any_case(self):
+        path = self.drawn()
+        before = self.report(path)
+        path = self.change(path, 'ALTER TABLE CUPTI_ACTIVITY_KIND_KERNEL RENAME COLUMN "start" TO "START"')
+        self.assertEqual(self.report(path)["gpu_time"], before["gpu_time"])
+
+    def test_what_unified_memory_moves(self):
+        def moved(made):
+            made.task("MEMCPY", 6_000_000, 6_100_000, pid=1000, device=0, stream=7, correlation=None, bytes=4096, copyKind=11, srcKind=4, dstKind=2)
+        report = self.report(self.drawn(change=moved))
+        self.assertIn("Memcpy Unified HtoD (Managed -> Device)", {row["name"] for row in report["kernels"]})
+
+    def test_a_second_reading(self):
+        """Every row of the tables of events, by SQL on the file itself."""
+        path = self.drawn("2024.5")
+        database = sqlite3.connect(path)
+        query = lambda sql: sorted((tuple(row) for row in support.headroom("query", "--json", path, sql).json()["rows"]), key=str)
+        theirs = lambda sql: sorted(database.execute(sql), key=str)
+        self.assertEqual(
+            query("select t.start_ns, t.duration_ns, t.name, s.number, d.ordinal, t.correlation, t.grid_x, t.block_x, t.registers, t.shared_memory_bytes "
+                  "from gpu_tasks t join streams s on s.id = t.stream_id join devices d on d.id = s.device_id where t.kind = 'kernel'"),
+            theirs('select k.start, k."end" - k.start, n.value, k.streamId, k.deviceId, k.correlationId, gridX, blockX, registersPerThread, '
+                   "staticSharedMemory + dynamicSharedMemory from CUPTI_ACTIVITY_KIND_KERNEL k join StringIds n on n.id = k.demangledName"))
+        self.assertEqual(
+            query("select t.start_ns, t.duration_ns, t.correlation, t.bytes from gpu_tasks t where t.kind <> 'kernel'"),
+            theirs('select start, "end" - start, correlationId, bytes from CUPTI_ACTIVITY_KIND_MEMCPY '
+                   'union all select start, "end" - start, correlationId, bytes from CUPTI_ACTIVITY_KIND_MEMSET'))
+        self.assertEqual(
+            query("select e.start_ns, e.duration_ns, e.name, p.pid, t.tid, e.correlation from host_events e join threads t on t.id = e.thread_id "
+                  "join processes p on p.id = t.process_id where e.kind = 'runtime_call'"),
+            theirs("select c.start, c.\"end\" - c.start, substr(n.value, 1, instr(n.value, '_v') - 1), cast(globalTid >> 24 & 0xffffff as text), "
+                   "cast(globalTid & 0xffffff as text), correlationId from CUPTI_ACTIVITY_KIND_RUNTIME c join StringIds n on n.id = c.nameId"))
+        ranges = ('select start, "end" - start, coalesce(text, value) from NVTX_EVENTS left join StringIds on id = textId where eventType in (59, 60)')
+        self.assertEqual(query("select start_ns, duration_ns, name from host_events where kind in ('operator', 'annotation')"),
+                         sorted(((start, length, text.split(", seq")[0]) for start, length, text in database.execute(ranges)), key=str))
+        database.close()
+
     def test_rows_of_no_sense(self):
         path = self.change(self.drawn(), "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET start = 'soon' WHERE rowid = 1",
                            "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET \"end\" = 1 WHERE rowid = 2",
@@ -176,3 +236,10 @@ class Nsight(support.ProgramTest):
                            "UPDATE NVTX_EVENTS SET text = x'fffe00' WHERE rowid = 2")
         issues = health(self.report(path))
         self.assertLessEqual({"bad-time", "negative-duration", "missing-name"}, issues.keys())
+
+    def test_an_end_far_beyond_the_trace(self):
+        whole = self.report(self.drawn())
+        path = self.change(self.drawn(), 'UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET "end" = 1 << 59 WHERE rowid = 4')
+        report = self.report(path)
+        self.assertIn("overflowing-duration", health(report))
+        self.assertLess(report["gpu_time"][0]["span_ms"], 2 * whole["gpu_time"][0]["span_ms"])

@@ -110,6 +110,14 @@ class Rocprof(support.ProgramTest):
         self.assertEqual(sorted(calls), sorted(tuple(row) for row in self.query(path, """
             select e.start_ns, e.duration_ns, e.name, e.category, t.tid from host_events e join threads t on t.id = e.thread_id""")))
 
+    def test_an_end_far_beyond_the_trace(self):
+        whole = self.report(self.json())
+        def longer(document):
+            document["rocprofiler-sdk-tool"][0]["buffer_records"]["kernel_dispatch"][-1]["end_timestamp"] = 1 << 60
+        report = self.report(self.json(change=longer))
+        self.assertIn("overflowing-duration", health(report))
+        self.assertLess(report["gpu_time"][0]["span_ms"], 2 * whole["gpu_time"][0]["span_ms"])
+
     def test_several_processes(self):
         """Ids begin anew in each; here even the times are the same."""
         path = self.json(output.drawn(), output.drawn(pid=9000))

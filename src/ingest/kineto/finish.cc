@@ -164,20 +164,10 @@ void SettleTimeUnit(LateRows& late, TraceStore& store) {
   if (!proven && has_times && !said) store.log.Add(ImportIssue::kUnprovenTimeUnit);
 }
 
-TimeNs TraceExtent::Limit() const {
-  constexpr DurationNs kAlwaysAllowed(60'000'000'000);
-  return last + std::max(last - first, kAlwaysAllowed);
-}
-
 TraceExtent ExtentOf(const LateRows& late, const TraceStore& store) {
-  constexpr TraceExtent kNothing = {TimeNs(INT64_MAX), TimeNs(INT64_MIN)};
-  TraceExtent known = kNothing, other = kNothing;
-  const auto see = [](TimeNs start, TraceExtent& extent) {
-    extent.first = std::min(extent.first, start);
-    extent.last = std::max(extent.last, start);
-  };
+  TraceExtent known, other;
   const auto see_span = [&](TimeNs start, HostEventKind kind) {
-    see(start, kind == HostEventKind::kOther ? other : known);
+    (kind == HostEventKind::kOther ? other : known).See(start);
   };
   for (std::size_t row = 0; row < store.host_events.rows(); ++row)
     see_span(store.host_events.start.Pending(row), store.host_events.kind.Pending(row));
@@ -185,13 +175,13 @@ TraceExtent ExtentOf(const LateRows& late, const TraceStore& store) {
     if (half.begins) see_span(half.time, half.kind);
   }
   for (std::size_t row = 0; row < store.gpu_tasks.rows(); ++row)
-    see(store.gpu_tasks.start.Pending(row), known);
-  if (known.first <= known.last) return known;
-  return other.first <= other.last ? other : TraceExtent();
+    known.See(store.gpu_tasks.start.Pending(row));
+  return known.empty() ? other : known;
 }
 
 void ClipOverflowingSpans(const TraceExtent& extent, TraceStore& store) {
   auto& rows = store.host_events;
+  if (extent.empty()) return;
   std::vector<std::size_t> overflowing;
   for (std::size_t row = 0; row < rows.rows(); ++row) {
     if (rows.start.Pending(row) + rows.duration.Pending(row) > extent.Limit())
@@ -211,21 +201,6 @@ void ClipOverflowingSpans(const TraceExtent& extent, TraceStore& store) {
     const TimeNs end = has_next ? next->second : std::max(extent.last, start);
     rows.duration.MutablePending(row) = end - start;
     store.log.Add(ImportIssue::kOverflowingDuration);
-  }
-}
-
-void ClipOverflowingTasks(const TraceExtent& extent, TraceStore& store) {
-  for (std::size_t s = 0; s < store.streams.rows(); ++s) {
-    const std::span<const GpuTaskId> of_stream = store.TasksOf(StreamId(s));
-    for (std::size_t i = 0; i < of_stream.size(); ++i) {
-      if (store.TaskEnd(of_stream[i]) <= extent.Limit()) continue;
-      const TimeNs start = store.gpu_tasks.start[of_stream[i].index()];
-      // The last task of its stream has no successor; the trace ends with it.
-      const TimeNs end =
-          i + 1 < of_stream.size() ? store.gpu_tasks.start[of_stream[i + 1].index()] : extent.last;
-      store.gpu_tasks.duration.Mutable(of_stream[i].index()) = end - start;
-      store.log.Add(ImportIssue::kOverflowingDuration);
-    }
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/time.h"
 #include "ingest/kineto/merge.h"
+#include "ingest/trace_extent.h"
 #include "store/trace_store.h"
 
 namespace headroom::kineto {
@@ -24,15 +25,8 @@ void CountOutOfOrder(TraceStore& store);
 /// such.
 void SettleTimeUnit(LateRows& late, TraceStore& store);
 
-/// From the first to the last start of anything in the trace: one wrong duration cannot stretch
-/// that. Spans of no known kind count only where there is nothing else: some profilers draw frames
+/// Spans of no known kind count only where there is nothing else: some profilers draw frames
 /// around the trace with stamps of another clock.
-struct TraceExtent {
-  TimeNs first, last;
-
-  /// What ends later than this claims too much. A short trace may well end with its longest event.
-  TimeNs Limit() const;
-};
 TraceExtent ExtentOf(const LateRows& late, const TraceStore& store);
 
 /// Clips host events that end beyond the limit to the next later start on their track, or to the
@@ -42,11 +36,5 @@ void ClipOverflowingSpans(const TraceExtent& extent, TraceStore& store);
 /// Pairs `B` with `E` events per thread and appends the spans as host events. A span that never
 /// ends is closed at the end of the span around it, or of the trace. O(n log n).
 void PairHalfSpans(std::vector<HalfSpan>&& halves, TraceStore& store);
-
-// After TraceStore::Freeze().
-
-/// Clips GPU tasks that end beyond the limit to the start of the next task on their stream, or to
-/// the last start of the trace.
-void ClipOverflowingTasks(const TraceExtent& extent, TraceStore& store);
 
 }  // namespace headroom::kineto

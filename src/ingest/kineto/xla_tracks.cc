@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ingest/category.h"
+#include "ingest/rocm_kernels.h"
 #include "ingest/xla_names.h"
 #include "ingest/xla_operators.h"
 #include "store/args_text.h"
@@ -101,7 +102,7 @@ void AppendTask(std::size_t row, StreamId stream, xla::LaunchedOperators& operat
                 TraceStore& store) {
   const auto& host = store.host_events;
   const StringId args = host.args.Pending(row);
-  const StringId name = host.name.Pending(row);
+  const StringId name = store.strings.Intern(WithoutDescriptor(store.Text(host.name.Pending(row))));
   const GpuTaskKind kind = xla::GpuKindOf(store.Text(name));
   const xla::KernelDetails details = xla::ParseKernelDetails(ArgOf(store, args, "kernel_details"));
   const std::int64_t correlation = NumberInText(ArgOf(store, args, "correlation_id"));

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
-#include <unordered_map>
+#include <map>
 #include <utility>
 
 namespace headroom::memory_snapshot {
@@ -448,8 +448,9 @@ class Machine {
   PickleValues& values_;
   std::vector<Value> stack_;
   std::vector<std::size_t> marks_;
-  std::vector<Value> memo_;                            ///< Numbers as they are usually given.
-  std::unordered_map<std::uint64_t, Value> far_memo_;  ///< Any others.
+  std::vector<Value> memo_;  ///< Numbers as they are usually given.
+  /// Any others. Ordered: a file chooses them, and could choose them to collide in a hash table.
+  std::map<std::uint64_t, Value> far_memo_;
   std::uint64_t remembered_ = 0;
   std::int64_t long_strings_ = 0;
 };

@@ -21,7 +21,7 @@ namespace {
 using Kind = Value::Kind;
 
 constexpr std::int32_t kCuda = 1;  ///< Device type, as PyTorch numbers them.
-/// More than any machine has; sums of a million of them fit.
+/// More than any machine has.
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 42;
 /// Of a clock in microseconds: some 290 years.
 constexpr std::int64_t kLatestUs = std::int64_t{1} << 53;
@@ -100,9 +100,20 @@ struct Device {
   bool has_segments = false;
 };
 
+/// a + b, as far as the difference of two such sums fits: a file may name one entry many million
+/// times.
+std::int64_t Sum(std::int64_t a, std::int64_t b) {
+  constexpr std::int64_t kLargest = std::int64_t{1} << 61;
+  return std::clamp(a + b, -kLargest, kLargest);
+}
+
 /// What an entry changes.
 struct Change {
   std::int64_t allocated = 0, reserved = 0;
+  void Add(const Change& other) {
+    allocated = Sum(allocated, other.allocated);
+    reserved = Sum(reserved, other.reserved);
+  }
 };
 
 Change ChangeOf(const Record& record) {
@@ -143,13 +154,15 @@ class FileReading {
     };
     const Result<PickleResult> parsed = ParsePickle(source_, parse, values_);
     if (!parsed.ok()) return parsed.status();
+    constexpr std::int64_t kMostKeys = 8;  // That a dictionary is searched for.
     visits_left_ = parsed.value().opcodes;
+    searches_left_ = kMostKeys * parsed.value().opcodes;
     if (!CollectDevices(parsed.value().root)) return NoSnapshot(parsed.value());
     LogEnd(parsed.value());
     FindZero();
     AddProcess();
     for (const auto& [number, device] : devices_) AddDevice(number, device);
-    AddAnnotations(values_.Find(parsed.value().root, "external_annotations"));
+    AddAnnotations(Find(parsed.value().root, "external_annotations"));
     if (without_history_) store_.log.Add(ImportIssue::kNoMemoryHistory);
     if (without_time_ > 0)
       store_.log.Add(ImportIssue::kBadTime, -1, "told in order, a microsecond apart",
@@ -191,6 +204,13 @@ class FileReading {
       store_.log.Add(ImportIssue::kOversizedEvent, -1, "texts", parsed.long_strings);
   }
 
+  /// values_.Find(), through as many keys as the file has opcodes for: a dictionary may be there
+  /// many times over.
+  Value Find(Value dict, std::string_view key) {
+    if (searches_left_ < 0) return Value();
+    searches_left_ -= static_cast<std::int64_t>(values_.CountOf(dict)) / 2;
+    return searches_left_ < 0 ? Value() : values_.Find(dict, key);
+  }
   /// Calls f(item) for the items of a list, as many as the file has opcodes: a list may be there
   /// many times over.
   template <typename F>
@@ -207,11 +227,11 @@ class FileReading {
 
   bool CollectDevices(Value root) {
     // Before PyTorch 2.0, a snapshot is its list of segments.
-    const Value segments = root.is(Kind::kList) ? root : values_.Find(root, "segments");
-    const Value traces = values_.Find(root, "device_traces");
+    const Value segments = root.is(Kind::kList) ? root : Find(root, "segments");
+    const Value traces = Find(root, "device_traces");
     bool found = root.is(Kind::kDict) && segments.is(Kind::kList);
     ForEach(segments, [&](Value segment) {
-      const Value blocks = values_.Find(segment, "blocks");
+      const Value blocks = Find(segment, "blocks");
       if (!blocks.is(Kind::kList)) return;
       found = true;
       AddSegment(segment, blocks);
@@ -229,14 +249,14 @@ class FileReading {
     Device& device = devices_[NumberOf(segment, "device", 0)];
     device.has_segments = true;
     const std::int64_t bytes = NumberOf(segment, "total_size", 0);
-    if (bytes > 0 && bytes <= kMostBytes) device.reserved += bytes;
+    if (bytes > 0 && bytes <= kMostBytes) device.reserved = Sum(device.reserved, bytes);
     ForEach(blocks, [&](Value block) {
       const auto number = EntryOf(block);
       if (!number) return;
       const Record& record = records_[*number];
       if (!record.is_block || !record.is_allocated || !IsPlausible(record)) return;
       device.blocks.push_back(*number);
-      device.allocated += record.bytes;
+      device.allocated = Sum(device.allocated, record.bytes);
     });
   }
 
@@ -263,8 +283,8 @@ class FileReading {
     return record.bytes >= 0 && record.bytes <= kMostBytes;
   }
   static bool IsTime(std::int64_t us) { return us >= 0 && us <= kLatestUs; }
-  std::int64_t NumberOf(Value dict, std::string_view key, std::int64_t other) const {
-    const Value value = values_.Find(dict, key);
+  std::int64_t NumberOf(Value dict, std::string_view key, std::int64_t other) {
+    const Value value = Find(dict, key);
     return value.is(Kind::kInteger) ? value.payload() : other;
   }
 
@@ -324,7 +344,7 @@ class FileReading {
       now.allocated = 0;
       for (const std::uint32_t block : device.blocks) {
         const Record& record = records_[block];
-        now.allocated += record.bytes;
+        now.allocated = Sum(now.allocated, record.bytes);
         const TimeNs time = last_time_ + DurationNs(1);
         last_time_ = time;
         ranges.Add(time, stacks_.Of(record.frames));
@@ -334,8 +354,7 @@ class FileReading {
     for (const std::uint32_t entry : device.history) {
       const Record& record = records_[entry];
       const Change change = ChangeOf(record);
-      now.allocated += change.allocated;
-      now.reserved += change.reserved;
+      now.Add(change);
       const TimeNs time = TimeOf(record);
       ranges.Add(time, stacks_.Of(record.frames));
       if (record.action == Action::kOutOfMemory) AddOutOfMemory(thread, record, time);
@@ -354,8 +373,7 @@ class FileReading {
     Change sum, least;
     for (const std::uint32_t entry : device.history) {
       const Change change = ChangeOf(records_[entry]);
-      sum.allocated += change.allocated;
-      sum.reserved += change.reserved;
+      sum.Add(change);
       least.allocated = std::min(least.allocated, sum.allocated);
       least.reserved = std::min(least.reserved, sum.reserved);
     }
@@ -397,8 +415,8 @@ class FileReading {
     std::optional<ThreadId> thread;
     std::map<std::string_view, std::vector<TimeNs>> open;
     ForEach(list, [&](Value entry) {
-      const std::string_view name = values_.TextOf(values_.Find(entry, "name"));
-      const std::string_view stage = values_.TextOf(values_.Find(entry, "stage"));
+      const std::string_view name = values_.TextOf(Find(entry, "name"));
+      const std::string_view stage = values_.TextOf(Find(entry, "stage"));
       const std::int64_t us = NumberOf(entry, "time_us", -1);
       if (!IsTime(us) || (stage != "START" && stage != "END")) return;
       const TimeNs time((us - zero_us_) * 1000);
@@ -428,7 +446,7 @@ class FileReading {
   Records records_;
   Stacks stacks_;
   std::map<std::int64_t, Device> devices_;
-  std::int64_t visits_left_ = 0;
+  std::int64_t visits_left_ = 0, searches_left_ = 0;
   std::int64_t zero_us_ = 0, last_us_ = -1;
   TimeNs last_time_;
   std::int64_t without_time_ = 0, bad_entries_ = 0;

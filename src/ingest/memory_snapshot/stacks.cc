@@ -113,9 +113,10 @@ std::vector<Range> Stacks::RangesOf(std::u32string_view frames) {
 
 const std::vector<Range>& Stacks::Of(Value stack) {
   numbers_.clear();
+  std::size_t looked_at = 0;  // A list of anything else may be the stack of a million records.
   values_.ForEachRun(stack, [&](std::span<const Value> run) {
     for (const Value frame : run) {
-      if (numbers_.size() >= kDeepestStack) return false;
+      if (++looked_at > kDeepestStack) return false;
       if (values_.IsRecord(frame) && IsFrameRecord(values_.RecordOf(frame)))
         numbers_.push_back(NumberOfRecord(values_.RecordOf(frame)));
     }

@@ -16,7 +16,11 @@ constexpr std::string_view kMagic("SQLite format 3\0", 16);
 constexpr int kStepsBetweenChecks = 1000;
 /// A row is 4 bytes at least, and reading one takes a few steps and one more for each column.
 constexpr std::int64_t kStepsPerByte = 64;
-constexpr std::int64_t kStepsAlways = 1'000'000;
+/// A page is looked at once for each column that lies in it, where a row has its own.
+constexpr std::int64_t kLookupsPerPage = 64;
+/// A text is asked for once or twice, and grows by half where it is turned into UTF-8.
+constexpr std::int64_t kTextPerByte = 4;
+constexpr std::int64_t kAlways = 1'000'000;
 
 /// A file name as part of SQLite's URI.
 std::string UriOf(const std::string& path) {
@@ -36,12 +40,21 @@ std::string Quoted(std::string_view name) {
   return quoted + "\"";
 }
 
+/// Pages that SQLite looked at, modulo kLookupsWrap.
+constexpr int kLookupsWrap = 0x7fffffff;
+int LookupsOf(sqlite3* connection) {
+  int hits = 0, misses = 0, most = 0;
+  sqlite3_db_status(connection, SQLITE_DBSTATUS_CACHE_HIT, &hits, &most, 0);
+  sqlite3_db_status(connection, SQLITE_DBSTATUS_CACHE_MISS, &misses, &most, 0);
+  return static_cast<int>((static_cast<std::int64_t>(hits) + misses) & kLookupsWrap);
+}
+
+}  // namespace
+
 bool SameName(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](char x, char y) { return ToLower(x) == ToLower(y); });
 }
-
-}  // namespace
 
 bool LooksLikeDatabase(std::string_view head) { return head.starts_with(kMagic); }
 
@@ -49,6 +62,11 @@ void RowScan::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_fina
 
 bool RowScan::Next() {
   if (!statement_) return false;
+  if (budget_->text_bytes < 0) {
+    damage_ = "its rows share texts that are longer than the file";
+    statement_.reset();
+    return false;
+  }
   const int code = sqlite3_step(statement_.get());
   if (code == SQLITE_ROW) return true;
   if (code == SQLITE_NOMEM) throw std::bad_alloc();
@@ -90,8 +108,9 @@ std::string_view RowScan::Text(int column) const {
   if (sqlite3_value_type(value) != SQLITE_TEXT) return {};
   const unsigned char* text = sqlite3_value_text(value);
   if (text == nullptr) throw std::bad_alloc();
-  return {reinterpret_cast<const char*>(text),
-          static_cast<std::size_t>(sqlite3_value_bytes(value))};
+  const int bytes = sqlite3_value_bytes(value);
+  budget_->text_bytes -= bytes;
+  return {reinterpret_cast<const char*>(text), static_cast<std::size_t>(bytes)};
 }
 
 void Database::Close::operator()(sqlite3* connection) const { sqlite3_close(connection); }
@@ -149,19 +168,27 @@ Status Database::Prepare(const std::string& name, std::int64_t max_text_bytes) {
   if (file != nullptr && file->pMethods != nullptr) file->pMethods->xFileSize(file, &size);
   bytes_ = size;
   constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max() / kStepsPerByte / 2;
-  budget_ =
-      std::make_unique<Budget>(Budget{kStepsAlways + std::min(bytes_, kLargest) * kStepsPerByte});
+  constexpr std::int64_t kSmallestPage = 512;
+  const std::int64_t bounded = std::min(bytes_, kLargest);
+  budget_ = std::make_unique<ReadingBudget>(ReadingBudget{
+      kAlways + bounded * kStepsPerByte, kAlways + bounded / kSmallestPage * kLookupsPerPage,
+      kAlways + bounded * kTextPerByte});
+  budget_->connection = db;
   sqlite3_progress_handler(
       db, kStepsBetweenChecks,
-      [](void* budget) {
-        auto& left = static_cast<Budget*>(budget)->left;
-        left -= kStepsBetweenChecks;
-        return left < 0 ? 1 : 0;
+      [](void* of_database) {
+        auto& budget = *static_cast<ReadingBudget*>(of_database);
+        const int lookups = LookupsOf(budget.connection);
+        budget.pages -= (lookups - budget.lookups) & kLookupsWrap;
+        budget.lookups = lookups;
+        budget.steps -= kStepsBetweenChecks;
+        return budget.steps < 0 || budget.pages < 0 ? 1 : 0;
       },
       budget_.get());
 
   const auto query = [&](const std::string& sql, std::string& damage, auto row) {
     RowScan scan;
+    scan.budget_ = budget_.get();
     sqlite3_stmt* statement = nullptr;
     const int code = sqlite3_prepare_v2(db, sql.c_str(), -1, &statement, nullptr);
     if (code == SQLITE_NOMEM) throw std::bad_alloc();
@@ -197,6 +224,8 @@ Status Database::Prepare(const std::string& name, std::int64_t max_text_bytes) {
   unsigned char header[32] = {};
   if (file != nullptr && file->pMethods != nullptr && bytes_ >= 32 &&
       file->pMethods->xRead(file, static_cast<void*>(header), 32, 0) == SQLITE_OK) {
+    constexpr int kReadVersion = 19, kWithLog = 2;
+    has_log_ = header[kReadVersion] == kWithLog;
     for (int i = 28; i < 32; ++i) pages = pages << 8 | header[i];
     // Only where the number counts: old versions of SQLite left it as it was.
     missing_bytes_ = std::max<std::int64_t>(0, pages * page_bytes_ - bytes_);
@@ -223,6 +252,7 @@ RowScan Database::Scan(const DatabaseTable& table,
   sql.back() = ' ';
   sql += fmt::format("FROM main.{} NOT INDEXED", Quoted(table.name));
   RowScan scan;
+  scan.budget_ = budget_.get();
   sqlite3_stmt* statement = nullptr;
   const int code = sqlite3_prepare_v2(connection_.get(), sql.c_str(), -1, &statement, nullptr);
   if (code == SQLITE_NOMEM) throw std::bad_alloc();

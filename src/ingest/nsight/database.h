@@ -19,6 +19,19 @@ struct sqlite3_value;
 
 namespace headroom::nsight {
 
+/// What reading a database may cost, which the size of the file bounds: pages of a hostile one
+/// refer to each other in circles, and each of a million rows to one long text.
+struct ReadingBudget {
+  std::int64_t steps;  ///< SQLite's own.
+  std::int64_t pages;  ///< Lookups of them.
+  std::int64_t text_bytes;
+  sqlite3* connection = nullptr;
+  int lookups = 0;  ///< Of the connection until now, as SQLite counts.
+};
+
+/// Whether two names are one to SQLite: in any case of letters.
+bool SameName(std::string_view a, std::string_view b);
+
 /// A table that holds rows, and its columns that do.
 struct DatabaseTable {
   std::string name;
@@ -50,6 +63,7 @@ class RowScan {
   sqlite3_value* ValueAt(int column) const;
 
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+  ReadingBudget* budget_ = nullptr;
   std::string damage_;
 };
 
@@ -76,26 +90,23 @@ class Database {
   std::int64_t bytes_read() const;
   /// How many bytes the file is shorter than it says; 0 where it is whole.
   std::int64_t missing_bytes() const { return missing_bytes_; }
+  /// Whether its writer kept a log of what is to be written (`-wal`), which is not read.
+  bool has_log() const { return has_log_; }
 
  private:
   struct Close {
     void operator()(sqlite3* connection) const;
   };
-  /// SQLite's own steps, which the size of the file bounds: pages of a hostile one refer to each
-  /// other in circles.
-  struct Budget {
-    std::int64_t left;
-  };
-
   Database() = default;
   Status Prepare(const std::string& name, std::int64_t max_text_bytes);
 
-  std::unique_ptr<Budget> budget_;
+  std::unique_ptr<ReadingBudget> budget_;
   std::unique_ptr<sqlite3, Close> connection_;
   std::vector<DatabaseTable> tables_;
   std::int64_t bytes_ = 0;
   std::int64_t page_bytes_ = 0;
   std::int64_t missing_bytes_ = 0;
+  bool has_log_ = false;
 };
 
 /// Whether a file begins as SQLite databases do. `head` needs 16 bytes.

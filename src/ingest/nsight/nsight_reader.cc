@@ -20,6 +20,8 @@
 #include "ingest/nsight/texts.h"
 #include "ingest/nsight/tracks.h"
 #include "ingest/range_names.h"
+#include "ingest/reference_budget.h"
+#include "ingest/trace_extent.h"
 #include "store/trace_formats.h"
 
 namespace headroom::nsight {
@@ -68,9 +70,11 @@ std::string_view MemoryKind(std::int64_t kind) {
   return known ? kMemoryKinds[static_cast<std::size_t>(kind)] : "Unknown";
 }
 
-/// Directions of a copy as CUPTI numbers them, from 1.
-constexpr std::array<std::string_view, 10> kCopyKinds = {"HtoD", "DtoH", "HtoA", "AtoH", "AtoA",
-                                                         "AtoD", "DtoA", "DtoD", "HtoH", "PtoP"};
+/// Directions of a copy as Nsight numbers them, from 1: CUPTI's, then what unified memory moves by
+/// itself.
+constexpr std::array<std::string_view, 13> kCopyKinds = {
+    "HtoD", "DtoH", "HtoA", "AtoH",         "AtoA",         "AtoD",        "DtoA",
+    "DtoD", "HtoH", "PtoP", "Unified HtoD", "Unified DtoH", "Unified DtoD"};
 
 std::string_view CopyDirection(std::int64_t kind) {
   const bool known = kind >= 1 && kind <= static_cast<std::int64_t>(kCopyKinds.size());
@@ -133,7 +137,9 @@ std::string PlainWord(std::string_view text) {
 class DatabaseReading {
  public:
   DatabaseReading(const Database& database, const ReadOptions& options, TraceStore& store)
-      : database_(database), options_(options), store_(store), tracks_(store), texts_(store) {}
+      : database_(database), options_(options), store_(store), tracks_(store), texts_(store) {
+    budget_.HasRead(database.bytes());
+  }
 
   Status Run(const std::string& path) {
     if (Status status = Recognize(path); !status.ok()) return status;
@@ -163,6 +169,8 @@ class DatabaseReading {
     TellMissing();
     return Status::Ok();
   }
+  /// By all events.
+  const TraceExtent& extent() const { return extent_; }
 
  private:
   Status Recognize(const std::string& path) const {
@@ -199,7 +207,7 @@ class DatabaseReading {
     if (table == nullptr) return;
     for (std::size_t i = 0; i < needed; ++i) {
       const bool there = std::any_of(table->columns.begin(), table->columns.end(),
-                                     [&](const std::string& c) { return c == columns[i]; });
+                                     [&](const std::string& c) { return SameName(c, columns[i]); });
       if (there) continue;
       store_.log.Add(ImportIssue::kDamagedTable, -1,
                      fmt::format("{} has no column {}", name, columns[i]));
@@ -222,7 +230,10 @@ class DatabaseReading {
   /// A time stamp; nothing, and a note in the log, where it is none.
   std::optional<TimeNs> TimeAt(const RowScan& row, int column, std::string_view table) {
     const std::int64_t ns = row.Integer(column, kUnknown);
-    if (ns >= -kFurthest && ns <= kFurthest) return TimeNs(ns);
+    if (ns >= -kFurthest && ns <= kFurthest) {
+      extent_.See(TimeNs(ns));
+      return TimeNs(ns);
+    }
     store_.log.Add(ImportIssue::kBadTime, -1, std::string(table));
     return std::nullopt;
   }
@@ -437,17 +448,34 @@ class DatabaseReading {
       store_.log.Add(ImportIssue::kOpaqueGraphs, -1, fmt::format("{} replays", replays), replays);
   }
 
-  std::size_t AddHostEvent(TimeNs start, DurationNs duration, StringId name, StringId category,
-                           ThreadId thread, HostEventKind kind) {
-    auto& events = store_.host_events;
-    const std::size_t event = AppendUnknown(events);
-    events.start.MutablePending(event) = start;
-    events.duration.MutablePending(event) = duration;
-    events.name.MutablePending(event) = name;
-    events.category.MutablePending(event) = category;
-    events.thread.MutablePending(event) = thread;
-    events.kind.MutablePending(event) = kind;
-    return event;
+  /// What a table tells of a host event.
+  struct HostEvent {
+    TimeNs start;
+    DurationNs duration;
+    StringId name, category;
+    ThreadId thread;
+    HostEventKind kind;
+    std::int64_t correlation = kUnknown, external_id = kUnknown, sequence = kUnknown;
+    StringId args = StringId::None();
+  };
+  std::size_t AddHostEvent(const HostEvent& event) {
+    auto& rows = store_.host_events;
+    rows.start.Append(event.start);
+    rows.duration.Append(event.duration);
+    rows.name.Append(event.name);
+    rows.category.Append(event.category);
+    rows.thread.Append(event.thread);
+    rows.kind.Append(event.kind);
+    rows.correlation.Append(event.correlation);
+    rows.external_id.Append(event.external_id);
+    rows.sequence.Append(event.sequence);
+    rows.forward_thread.Append(kUnknown32);
+    rows.python_id.Append(kUnknown32);
+    rows.python_parent_id.Append(kUnknown32);
+    rows.event_index.Append(kUnknown32);
+    rows.record_function.Append(kUnknown32);
+    rows.args.Append(event.args);
+    return rows.rows() - 1;
   }
 
   /// A function of CUDA by its name in the file.
@@ -487,12 +515,15 @@ class DatabaseReading {
       const Function function = FunctionOf(NameOr(name, "(unnamed call)", table));
       const std::int64_t global = row.Integer(2, kUnknown);
       const ThreadId thread = tracks_.ThreadOf(global);
-      const std::size_t event = AddHostEvent(
-          *start, DurationTo(row, 1, *start, table), function.name,
-          function.kind == HostEventKind::kDriverCall ? driver : runtime, thread, function.kind);
       const std::int64_t correlation = row.Integer(3, 0);
+      AddHostEvent({.start = *start,
+                    .duration = DurationTo(row, 1, *start, table),
+                    .name = function.name,
+                    .category = function.kind == HostEventKind::kDriverCall ? driver : runtime,
+                    .thread = thread,
+                    .kind = function.kind,
+                    .correlation = correlation == 0 ? kUnknown : correlation});
       if (correlation == 0) return;
-      store_.host_events.correlation.MutablePending(event) = correlation;
       if (function.allocates)
         allocating_[{global == kUnknown ? 0 : PidOf(global), correlation}] = thread;
     });
@@ -536,7 +567,12 @@ class DatabaseReading {
 
   void AddNvtx(const RowScan& row) {
     // PyTorch numbers operators in the text, so that each is another: those are not kept.
-    const std::string_view text = row.IsText(3) ? row.Text(3) : texts_.TextOf(row.Integer(4, -1));
+    std::string_view text = row.IsText(3) ? row.Text(3) : texts_.TextOf(row.Integer(4, -1));
+    if (!budget_.Take(text.size())) {
+      store_.log.Add(ImportIssue::kOversizedEvent, -1,
+                     "texts of ranges left out: they name the same long one over and over");
+      text = {};
+    }
     const std::int64_t global = row.Integer(5, kUnknown);
     const std::int64_t domain = row.Integer(6, 0);
     const std::int64_t pid = global == kUnknown ? 0 : PidOf(global);
@@ -582,22 +618,25 @@ class DatabaseReading {
     }
     const std::optional<OperatorRange> op = ParseOperatorRange(text);
     const bool is_half = type == NvtxType::kPush || type == NvtxType::kStart || !ends;
-    const std::size_t event =
-        AddHostEvent(*start, is_half ? DurationNs(0) : DurationTo(row, 1, *start, kNvtx),
-                     name_of(op ? op->name : text), op ? operator_category_ : range_category_,
-                     thread, op ? HostEventKind::kOperator : HostEventKind::kAnnotation);
-    if (is_half) unfinished_.push_back(event);
-    auto& events = store_.host_events;
+    HostEvent event = {.start = *start,
+                       .duration = is_half ? DurationNs(0) : DurationTo(row, 1, *start, kNvtx),
+                       .name = name_of(op ? op->name : text),
+                       .category = op ? operator_category_ : range_category_,
+                       .thread = thread,
+                       .kind = op ? HostEventKind::kOperator : HostEventKind::kAnnotation};
     if (op) {
-      events.sequence.MutablePending(event) = op->sequence;
-      events.external_id.MutablePending(event) = op->id;
-      if (op->sizes.empty()) return;
-      shapes_.assign("\"Input Dims\": ").append(op->sizes);
-      events.args.MutablePending(event) = store_.strings.Intern(shapes_);
-      return;
+      event.sequence = op->sequence;
+      event.external_id = op->id;
+      if (!op->sizes.empty()) {
+        shapes_.assign("\"Input Dims\": ").append(op->sizes);
+        event.args = store_.strings.Intern(shapes_);
+      }
     }
-    ranges_.Note(event, text);
-    if (domain != 0) in_domains_.push_back({event, {pid, domain}});
+    const std::size_t added = AddHostEvent(event);
+    if (is_half) unfinished_.push_back(added);
+    if (op) return;
+    ranges_.Note(added, text);
+    if (domain != 0) in_domains_.push_back({added, {pid, domain}});
   }
 
   void ReadOsCalls() {
@@ -607,9 +646,12 @@ class DatabaseReading {
       ++store_.metadata.events;
       const std::optional<TimeNs> start = TimeAt(row, 0, kOsCalls);
       if (!start) return;
-      AddHostEvent(*start, DurationTo(row, 1, *start, kOsCalls),
-                   NameOr(NameAt(row, 3), "(unnamed call)", kOsCalls), category,
-                   tracks_.ThreadOf(row.Integer(2, kUnknown)), HostEventKind::kOther);
+      AddHostEvent({.start = *start,
+                    .duration = DurationTo(row, 1, *start, kOsCalls),
+                    .name = NameOr(NameAt(row, 3), "(unnamed call)", kOsCalls),
+                    .category = category,
+                    .thread = tracks_.ThreadOf(row.Integer(2, kUnknown)),
+                    .kind = HostEventKind::kOther});
     });
   }
 
@@ -760,6 +802,8 @@ class DatabaseReading {
   TraceStore& store_;
   Tracks tracks_;
   Texts texts_;
+  ReferenceBudget budget_;  ///< Of texts of ranges.
+  TraceExtent extent_;
   TimeNs last_ = TimeNs(std::numeric_limits<std::int64_t>::min() / 4);
 
   std::vector<Function> functions_;  ///< By string of the store.
@@ -784,6 +828,7 @@ Status Read(const Database& database, const std::string& path, const ReadOptions
   store.metadata.format = kNsightFormat;
   store.metadata.file_bytes = database.bytes();
   store.Freeze(options.threads);
+  ClipOverflowingTasks(reading.extent(), store);
   return Status::Ok();
 } catch (const std::bad_alloc&) {
   return Status::Internal(

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <span>
@@ -28,6 +29,25 @@ bool IsPlainDatabase(const std::string& path) {
   const ssize_t n = pread(descriptor, head, sizeof(head), 0);
   close(descriptor);
   return n == sizeof(head) && LooksLikeDatabase({head, sizeof(head)});
+}
+
+std::int64_t BytesOf(const std::string& path) {
+  struct stat info = {};
+  return stat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) ? info.st_size : 0;
+}
+
+/// Says where rows may be missing that SQLite keeps in a file beside the database until its writer
+/// closes it. Nothing of that file is read: to take it in would be to write.
+void TellUnfinished(const std::string& path, bool has_log, ImportLog& log) {
+  if (has_log && BytesOf(path + "-wal") > 0) {
+    log.Add(ImportIssue::kTruncated, -1,
+            "what was written last is in the -wal file beside it: close what has it open, or let "
+            "sqlite3 FILE 'PRAGMA wal_checkpoint(TRUNCATE)' take it in");
+  } else if (BytesOf(path + "-journal") > 0) {
+    log.Add(ImportIssue::kTruncated, -1,
+            "a -journal file lies beside it: it is being written, or what wrote it was stopped; "
+            "export it again");
+  }
 }
 
 /// A file in the folder for temporary ones, removed when this goes.
@@ -84,7 +104,9 @@ Status ReadFile(const std::string& path, ByteSource& bytes, std::int64_t max_tex
                 const ReadOptions& options, TraceStore& store) {
   if (IsPlainDatabase(path)) {
     const Result<Database> database = Database::Open(path, path, max_text_bytes);
-    return database.ok() ? Read(database.value(), path, options, store) : database.status();
+    if (!database.ok()) return database.status();
+    TellUnfinished(path, database.value().has_log(), store.log);
+    return Read(database.value(), path, options, store);
   }
   TemporaryFile file;
   if (Status status = file.Fill(bytes); !status.ok()) return status;

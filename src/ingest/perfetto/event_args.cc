@@ -129,15 +129,32 @@ ArgColumn EventArgs::ColumnOf(StringId name) {
   return columns_[index];
 }
 
+EventArgs::Arg* EventArgs::Named(StringId name) {
+  constexpr std::size_t kFew = 32;  // As nearly all events have.
+  if (args_.size() <= kFew) {
+    const auto found =
+        std::find_if(args_.begin(), args_.end(), [&](const Arg& arg) { return arg.name == name; });
+    return found == args_.end() ? nullptr : &*found;
+  }
+  for (; indexed_ < args_.size(); ++indexed_) by_name_.try_emplace(args_[indexed_].name, indexed_);
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : &args_[found->second];
+}
+
+StringId EventArgs::Referred(const InternTable& table, std::uint64_t iid) {
+  const StringId text = table.Find(iid);
+  if (!text.valid() || budget_.Take(strings_.Get(text).size())) return text;
+  over_budget_ = true;
+  return StringId::None();
+}
+
 void EventArgs::Add(Arg arg) {
   arg.column = ColumnOf(arg.name);
   // The later of two with one name holds. Of two names of one column, the first has it.
   if (arg.column == ArgColumn::kNone || Find(arg.column) != nullptr) {
-    for (Arg& other : args_) {
-      if (other.name == arg.name) {
-        other = arg;
-        return;
-      }
+    if (Arg* const other = Named(arg.name)) {
+      *other = arg;
+      return;
     }
   }
   args_.push_back(arg);
@@ -161,7 +178,7 @@ bool EventArgs::AddAnnotation(std::string_view message, const InternTable& names
   while (reader.Next()) {
     switch (reader.as<DebugAnnotationField>()) {
       case DebugAnnotationField::kNameIid:
-        arg.name = names.Find(reader.integer());
+        arg.name = Referred(names, reader.integer());
         break;
       case DebugAnnotationField::kName:
         arg.name = strings_.Intern(reader.bytes());
@@ -195,7 +212,7 @@ bool EventArgs::AddAnnotation(std::string_view message, const InternTable& names
         json_ += arg.text;
         break;
       case DebugAnnotationField::kStringIid: {
-        const StringId text = texts.Find(reader.integer());
+        const StringId text = Referred(texts, reader.integer());
         found = text.valid();
         if (found) arg.text = strings_.Get(text);
         break;
@@ -206,11 +223,12 @@ bool EventArgs::AddAnnotation(std::string_view message, const InternTable& names
         break;
     }
   }
+  if (over_budget_) return true;  // Which is told once an event.
   if (reader.damaged() || !arg.name.valid() || !found) return false;
   if (nested) {
     arg.type = Type::kJson;
     arg.json_at = json_.size();
-    if (!AppendJson(message, names, texts, 0)) return false;
+    if (!AppendJson(message, names, texts, 0)) return over_budget_;
     arg.json_size = json_.size() - arg.json_at;
   }
   Add(arg);
@@ -219,7 +237,7 @@ bool EventArgs::AddAnnotation(std::string_view message, const InternTable& names
 
 bool EventArgs::AppendJson(std::string_view annotation, const InternTable& names,
                            const InternTable& texts, int depth) {
-  if (depth > kMaxDepth) return false;
+  if (depth > kMaxDepth || over_budget_) return false;
   bool any = false;
   char close = 0;
   const auto open = [&](char bracket, char end) {
@@ -242,7 +260,7 @@ bool EventArgs::AppendJson(std::string_view annotation, const InternTable& names
       for (ProtobufReader entry(reader.bytes()); entry.Next();) {
         if (entry.as<DebugAnnotationField>() == DebugAnnotationField::kName) name = entry.bytes();
         if (entry.as<DebugAnnotationField>() != DebugAnnotationField::kNameIid) continue;
-        const StringId interned = names.Find(entry.integer());
+        const StringId interned = Referred(names, entry.integer());
         if (interned.valid()) name = strings_.Get(interned);
       }
       AppendQuoted(name, json_);
@@ -268,7 +286,7 @@ bool EventArgs::AppendJson(std::string_view annotation, const InternTable& names
           AppendQuoted(reader.bytes(), json_);
           break;
         case DebugAnnotationField::kStringIid: {
-          const StringId text = texts.Find(reader.integer());
+          const StringId text = Referred(texts, reader.integer());
           AppendQuoted(text.valid() ? strings_.Get(text) : std::string_view(), json_);
           break;
         }

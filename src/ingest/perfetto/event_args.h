@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "base/protobuf_reader.h"
 #include "base/string_pool.h"
 #include "ingest/perfetto/intern_table.h"
+#include "ingest/reference_budget.h"
 #include "store/tables.h"
 
 namespace headroom::perfetto {
@@ -78,13 +80,19 @@ struct Extent {
 /// The arguments of one event at a time. Of two with one name, the later holds.
 class EventArgs {
  public:
-  explicit EventArgs(StringPool& strings) : strings_(strings) {}
+  /// `budget`: of what interned names and texts take where they are written out.
+  EventArgs(StringPool& strings, ReferenceBudget& budget) : strings_(strings), budget_(budget) {}
 
   void Clear() {
     args_.clear();
+    by_name_.clear();
+    indexed_ = 0;
     json_.clear();
     arg_of_.fill(0);
+    over_budget_ = false;
   }
+  /// Whether some were left out since Clear(), for what they refer to is too long.
+  bool over_budget() const { return over_budget_; }
   bool empty() const { return args_.empty(); }
   bool Has(ArgColumn column) const { return arg_of_[static_cast<std::size_t>(column)] != 0; }
 
@@ -125,14 +133,21 @@ class EventArgs {
 
   ArgColumn ColumnOf(StringId name);
   Arg* Find(ArgColumn column);
+  Arg* Named(StringId name);
   void Add(Arg arg);
+  /// What an id stands for, where that may be written out once more; else none.
+  StringId Referred(const InternTable& table, std::uint64_t iid);
   bool IntegerOf(const Arg& arg, std::int64_t& value) const;
   /// Appends the value of an annotation as JSON to json_.
   bool AppendJson(std::string_view annotation, const InternTable& names, const InternTable& texts,
                   int depth);
 
   StringPool& strings_;
+  ReferenceBudget& budget_;
+  bool over_budget_ = false;
   std::vector<Arg> args_;
+  std::map<StringId, std::size_t> by_name_;  ///< Positions, of events with many arguments.
+  std::size_t indexed_ = 0;                  ///< How many of args_ are in by_name_.
   std::array<std::uint32_t, static_cast<std::size_t>(ArgColumn::kCount)> arg_of_ =
       {};                           ///< By column: position in args_ + 1, or 0.
   std::vector<ArgColumn> columns_;  ///< By string id; filled on demand.

@@ -25,7 +25,11 @@ namespace {
 class FileReading {
  public:
   FileReading(ByteSource& source, const ReadOptions& options, TraceStore& store)
-      : source_(source), options_(options), store_(store), tracks_(store), rows_(store, tracks_) {}
+      : source_(source),
+        options_(options),
+        store_(store),
+        tracks_(store),
+        rows_(store, tracks_, budget_) {}
 
   Status Run() {
     PacketStream packets(source_, options_.chunk_bytes, options_.max_packet_bytes, store_.log);
@@ -36,6 +40,7 @@ class FileReading {
       const Result<bool> found = packets.Next(packet);
       if (!found.ok()) return found.status();
       if (!found.value()) break;
+      budget_.HasRead(packets.bytes() + unpacked_);
       Add(packet, /*depth=*/0);
       if (options_.progress && packets.bytes() - reported >= kBytesBetweenReports) {
         reported = packets.bytes();
@@ -96,15 +101,19 @@ class FileReading {
   }
 
   void AddCompressed(const Packet& packet, int depth) {
-    constexpr std::size_t kFreeBytes = std::size_t{1} << 20;
-    constexpr std::size_t kMaxRatio = 200;  // As of whole files, see ExpansionLimit.
+    // As of whole files, and of all packets together: one of a few bytes may unpack to a megabyte.
+    constexpr ExpansionLimit kLimit;
     const bool is_zstd = packet.deflated.empty();
     const std::string_view compressed = is_zstd ? packet.zstd : packet.deflated;
-    const std::size_t limit = std::min(static_cast<std::size_t>(options_.max_packet_bytes),
-                                       compressed.size() * kMaxRatio + kFreeBytes);
+    packed_ += static_cast<std::int64_t>(compressed.size());
+    const std::int64_t allowed =
+        ExpansionLimit::kFreeBytes + kLimit.max_ratio * packed_ - unpacked_;
+    const auto limit =
+        static_cast<std::size_t>(std::clamp<std::int64_t>(allowed, 0, options_.max_packet_bytes));
     std::string text;
     bool whole = depth == 0 && (is_zstd ? InflateZstd(compressed, limit, text)
                                         : InflateZlib(compressed, limit, text));
+    unpacked_ += static_cast<std::int64_t>(text.size());
     ProtobufReader packets(text);
     while (packets.Next()) {
       if (packets.as<TraceField>() != TraceField::kPacket) continue;
@@ -276,7 +285,9 @@ class FileReading {
   TraceStore& store_;
   Clocks clocks_;
   Tracks tracks_;
+  ReferenceBudget budget_;
   RowWriter rows_;
+  std::int64_t packed_ = 0, unpacked_ = 0;  ///< Bytes of compressed packets.
   std::vector<Sequence> sequences_;
   std::map<std::uint32_t, std::uint32_t> sequence_numbers_;  ///< By id.
   std::size_t last_sequence_ = 0;

@@ -248,6 +248,10 @@ void RowWriter::AddTrackEvent(Sequence& sequence, TimeNs time, std::string_view 
     if (!args_.AddAnnotation(annotation, sequence.arg_names, sequence.arg_texts))
       store_.log.Add(ImportIssue::kMissingName, offset, "of an argument");
   }
+  if (args_.over_budget()) {
+    store_.log.Add(ImportIssue::kOversizedEvent, offset,
+                   "arguments left out: they name the same long texts over and over");
+  }
 
   if (event.type == kBegin || event.type == kEnd)
     sequence.last_slice = std::max(sequence.last_slice, time);
@@ -391,7 +395,8 @@ void RowWriter::Begin(const Event& event, std::uint32_t sequence) {
     if (rule == CategoryRule::kAnnotation && store_.Text(event.category) == "marker_api") {
       // The call that pushed the range is no launch.
       store_.host_events.correlation.MutablePending(slice.row) = kUnknown;
-      ranges_.Describe(store_, slice.row, store_.Text(event.name));
+      const std::string_view text = store_.Text(event.name);
+      if (budget_.Take(text.size())) ranges_.Describe(store_, slice.row, text);
     }
   }
   if (event.duration_ns >= 0) {
@@ -406,7 +411,7 @@ void RowWriter::DescribeDispatch(std::uint32_t row) {
   StringId& name = rows.name.MutablePending(row);
   const std::string_view text = store_.Text(name);
   const std::string_view plain = WithoutDescriptor(text);
-  if (plain.size() < text.size()) name = store_.strings.Intern(plain);
+  if (plain.size() < text.size() && budget_.Take(text.size())) name = store_.strings.Intern(plain);
   rows.kind.MutablePending(row) = KindOfRocmKernel(plain);
 }
 
@@ -600,6 +605,8 @@ void RowWriter::FillHostEvent(std::uint32_t row) {
   const StringId rest = args_.Rest();
   StringId& args = rows.args.MutablePending(row);
   if (args.valid() && rest.valid()) {
+    // A slice may be opened again at each of its ends, and grow by each.
+    if (!budget_.Take(store_.Text(rest).size() + store_.Text(args).size())) return;
     std::string joined(store_.Text(rest));  // What is found first holds: the end's.
     joined.append(", ").append(store_.Text(args));
     args = store_.strings.Intern(joined);

@@ -47,8 +47,8 @@ struct Sequence {
 
 class RowWriter {
  public:
-  RowWriter(TraceStore& store, Tracks& tracks)
-      : store_(store), tracks_(tracks), args_(store.strings) {}
+  RowWriter(TraceStore& store, Tracks& tracks, ReferenceBudget& budget)
+      : store_(store), tracks_(tracks), budget_(budget), args_(store.strings, budget) {}
 
   /// Appends the rows of a TrackEvent message. `offset` is the place of its packet.
   void AddTrackEvent(Sequence& sequence, TimeNs time, std::string_view message,
@@ -113,6 +113,7 @@ class RowWriter {
 
   TraceStore& store_;
   Tracks& tracks_;
+  ReferenceBudget& budget_;
   EventArgs args_;
   NamedRanges ranges_;
   Specifications specifications_;

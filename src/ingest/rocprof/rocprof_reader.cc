@@ -14,6 +14,7 @@
 #include "ingest/rocprof/json_window.h"
 #include "ingest/rocprof/record.h"
 #include "ingest/rocprof/row_writer.h"
+#include "ingest/trace_extent.h"
 #include "store/trace_formats.h"
 
 namespace headroom::rocprof {
@@ -88,7 +89,7 @@ Landing FindLanding(std::string_view text, std::size_t from, Level level) {
     if (SectionOf(key) && IsKey(text, at + 1, key, "[")) return {Landing::Kind::kList, at};
     if (level != Level::kList || key != "size" || !IsKey(text, at + 1, key, "0123456789")) continue;
     // Records begin with their size and their kind; what is nested in them has a size, too.
-    const std::size_t comma = text.find(',', end);
+    const std::size_t comma = text.substr(0, end + kStraddle).find(',', end);
     const std::size_t next = comma == std::string_view::npos ? comma : SkipSpace(text, comma + 1);
     if (next == std::string_view::npos || next >= text.size() || text[next] != '"' ||
         !IsKey(text, next + 1, "kind", "0123456789")) {
@@ -122,6 +123,7 @@ class FileReading {
     return Status::Ok();
   }
   std::int64_t bytes() const { return window_.offset(); }
+  const TraceExtent& extent() const { return rows_.extent(); }
 
  private:
   void SkipMark() {
@@ -441,9 +443,11 @@ bool LooksLikeTrace(std::string_view head) {
 
 Status Read(ByteSource& source, const std::string& path, const ReadOptions& options,
             TraceStore& store) try {
+  TraceExtent extent;
   {
     FileReading reading(source, options, store);
     if (Status status = reading.Run(); !status.ok()) return status;
+    extent = reading.extent();
     if (!source.damage().empty()) {
       store.log.Add(ImportIssue::kCutCompression, reading.bytes(), std::string(source.damage()));
     } else if (source.has_trailing_bytes()) {
@@ -454,6 +458,7 @@ Status Read(ByteSource& source, const std::string& path, const ReadOptions& opti
   store.metadata.format = kRocprofFormat;
   store.metadata.file_bytes = std::max(source.file_bytes(), source.file_bytes_read());
   store.Freeze(options.threads);
+  ClipOverflowingTasks(extent, store);
   return Status::Ok();
 } catch (const std::bad_alloc&) {
   return Status::Internal(

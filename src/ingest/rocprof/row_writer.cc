@@ -217,6 +217,7 @@ StreamId RowWriter::StreamOf(std::uint64_t agent, std::uint64_t number) {
 
 void RowWriter::Add(const Record& record, Section section, std::string_view category,
                     std::int64_t offset) {
+  budget_.HasRead(offset);
   ++store_.metadata.events;
   ++counts_[static_cast<std::size_t>(section)];
   if (record.start == 0 || record.start > kFurthest) {
@@ -225,6 +226,7 @@ void RowWriter::Add(const Record& record, Section section, std::string_view cate
     return;
   }
   const TimeNs start(static_cast<std::int64_t>(record.start));
+  extent_.See(start);
   DurationNs duration(0);
   if (record.end == kAbsent) {
     store_.log.Add(ImportIssue::kMissingDuration, offset);
@@ -408,7 +410,12 @@ bool RowWriter::Name(const Unnamed& row) {
       const bool has_text = text != marker_texts_.end() &&
                             store_.Text(operation) != std::string_view("roctxGetThreadId");
       if (!has_text && !operation.valid()) return false;
-      ranges_.Describe(store_, row.row, store_.Text(has_text ? text->second : operation));
+      const StringId name = has_text ? text->second : operation;
+      if (budget_.Take(store_.Text(name).size())) {
+        ranges_.Describe(store_, row.row, store_.Text(name));
+      } else {
+        store_.host_events.name.MutablePending(row.row) = name;
+      }
       return true;
     }
     default: {

@@ -14,7 +14,9 @@
 #include "base/ids.h"
 #include "base/time.h"
 #include "ingest/range_names.h"
+#include "ingest/reference_budget.h"
 #include "ingest/rocprof/record.h"
+#include "ingest/trace_extent.h"
 #include "store/trace_store.h"
 
 namespace headroom::rocprof {
@@ -57,6 +59,8 @@ class RowWriter {
 
   /// Marks the steps, tells what was not collected. Last.
   void Finish();
+  /// By all records.
+  const TraceExtent& extent() const { return extent_; }
 
  private:
   struct Symbol {
@@ -106,6 +110,8 @@ class RowWriter {
 
   TraceStore& store_;
   NamedRanges ranges_;
+  ReferenceBudget budget_;  ///< Of texts of ranges.
+  TraceExtent extent_;
   std::map<std::int64_t, DeviceId> devices_;  ///< By number; of all processes.
   std::vector<Allocation> allocations_;
   std::array<std::int64_t, static_cast<std::size_t>(Section::kCount)> counts_ = {};

@@ -19,10 +19,7 @@ std::size_t ArgumentTexts::SlotOfMembers() const {
   return hash % kSlots;
 }
 
-StringId ArgumentTexts::Text(StringPool& strings) {
-  if (members_.empty()) return StringId::None();
-  Slot& slot = slots_[SlotOfMembers()];
-  if (slot.text.valid() && slot.members == members_) return slot.text;
+void ArgumentTexts::Write() {
   written_.clear();
   for (const Member& member : members_) {
     if (!written_.empty()) written_ += ", ";
@@ -30,6 +27,17 @@ StringId ArgumentTexts::Text(StringPool& strings) {
     written_ += ": ";
     member.value.AppendTo(written_);
   }
+}
+
+StringId ArgumentTexts::Text(StringPool& strings) {
+  if (members_.empty()) return StringId::None();
+  if (members_.size() > kMostMembers) {
+    Write();
+    return strings.Intern(written_);
+  }
+  Slot& slot = slots_[SlotOfMembers()];
+  if (slot.text.valid() && slot.members == members_) return slot.text;
+  Write();
   slot.members = members_;
   slot.text = strings.Intern(written_);
   return slot.text;

@@ -38,12 +38,16 @@ class ArgumentTexts {
     StringId text;
   };
   static constexpr std::size_t kSlots = 1024;
+  /// Of an event that is remembered; more are nobody's but an attacker's.
+  static constexpr std::size_t kMostMembers = 256;
 
   std::size_t SlotOfMembers() const;
+  /// The members at hand as JSON, into `written_`.
+  void Write();
 
   std::vector<Member> members_;
   std::vector<Slot> slots_;
-  std::string written_;
+  std::string written_;  ///< Scratch.
 };
 
 }  // namespace headroom::xplane

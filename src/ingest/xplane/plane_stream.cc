@@ -107,18 +107,19 @@ PlaneStream::Found PlaneStream::FieldHere(Field& field) const {
 }
 
 Status PlaneStream::TakeBody(std::uint64_t length) {
-  // The mapping is as large as the file says; only what is read of it takes memory.
   const auto wanted = static_cast<std::size_t>(length);
-  if (body_.size() < wanted) {
-    body_ = {};
-    body_ = PageBuffer<char>(wanted);
-  }
+  // As long as what has come, not as the file says.
+  const auto make_room = [&](std::size_t bytes) {
+    if (body_.size() < bytes) body_.Resize(std::min(wanted, std::max(bytes, 2 * body_.size())));
+  };
   body_size_ = std::min(wanted, head_.size() - at_);
+  make_room(body_size_);
   if (body_size_ > 0) std::memcpy(body_.data(), head_.data() + at_, body_size_);
   Drop(body_size_);
   while (body_size_ < wanted && !ended_) {
     // In steps, so that progress is seen.
     const std::size_t step = std::min<std::size_t>(wanted - body_size_, std::size_t{4} << 20);
+    make_room(body_size_ + step);
     const Result<std::size_t> n = source_.Read({body_.data() + body_size_, step});
     if (!n.ok()) return n.status();
     body_size_ += n.value();

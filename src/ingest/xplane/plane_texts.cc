@@ -1,6 +1,7 @@
 #include "ingest/xplane/plane_texts.h"
 
 #include "base/protobuf_reader.h"
+#include "ingest/rocm_kernels.h"
 #include "ingest/xla_names.h"
 #include "ingest/xplane/xplane_fields.h"
 
@@ -69,7 +70,7 @@ std::int8_t AllocationSign(std::string_view name) {
 
 }  // namespace
 
-bool PlaneTexts::ReadEvent(std::string_view text, StringPool& strings) {
+bool PlaneTexts::ReadEvent(std::string_view text, bool of_device, StringPool& strings) {
   MapEntry entry;
   if (!ReadEntry(text, entry)) return false;
   std::string_view name, display_name;
@@ -90,6 +91,7 @@ bool PlaneTexts::ReadEvent(std::string_view text, StringPool& strings) {
   }
   // The name of an operation on a TPU is its whole program text, shown under a short name.
   if (!display_name.empty()) name = display_name;
+  if (of_device) name = WithoutDescriptor(name);
   event.name = strings.Intern(name);
   event.host_kind = xla::HostKindOf(name);
   event.category = strings.Intern(xla::CategoryOf(event.host_kind, name));
@@ -113,14 +115,14 @@ bool PlaneTexts::ReadStat(std::string_view text) {
   return !reader.damaged();
 }
 
-bool PlaneTexts::Read(std::string_view plane, StringPool& strings) {
-  events_.Clear();
-  stats_.Clear();
+bool PlaneTexts::Read(std::string_view plane, bool of_device, StringPool& strings) {
+  events_.Begin(plane.size());
+  stats_.Begin(plane.size());
   bool whole = true;
   ProtobufReader reader(plane);
   while (reader.Next()) {
     if (reader.as<PlaneField>() == PlaneField::kEventMetadata)
-      whole = ReadEvent(reader.bytes(), strings) && whole;
+      whole = ReadEvent(reader.bytes(), of_device, strings) && whole;
     if (reader.as<PlaneField>() == PlaneField::kStatMetadata)
       whole = ReadStat(reader.bytes()) && whole;
   }

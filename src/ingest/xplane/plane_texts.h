@@ -1,6 +1,8 @@
 // The names that the events and stats of one plane refer to by number.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string_view>
@@ -59,30 +61,33 @@ struct StatText {
   bool known = false;
 };
 
-/// By number, as far as it is small; a file may choose any.
+/// By number, as far as it is small; a file may choose any. The room for small ones is bounded by
+/// what names them, as a file may have a plane in every 20 bytes.
 template <typename Value>
 class NumberMap {
  public:
   Value& operator[](std::uint64_t number) {
-    if (number >= kDense) return sparse_[number];
+    if (number >= dense_limit_) return sparse_[number];
     if (number >= dense_.size()) dense_.resize(static_cast<std::size_t>(number) + 1);
     return dense_[static_cast<std::size_t>(number)];
   }
   /// Null where there is none.
   const Value* Find(std::uint64_t number) const {
     if (number < dense_.size()) return &dense_[static_cast<std::size_t>(number)];
-    if (number < kDense) return nullptr;
+    if (number < dense_limit_) return nullptr;
     const auto it = sparse_.find(number);
     return it == sparse_.end() ? nullptr : &it->second;
   }
-  void Clear() {
+  /// Forgets all, for a text of so many bytes.
+  void Begin(std::size_t text_bytes) {
+    constexpr std::size_t kLargest = 1 << 16;
     dense_.clear();
     sparse_.clear();
+    dense_limit_ = std::min(text_bytes, kLargest);
   }
 
  private:
-  static constexpr std::uint64_t kDense = 1 << 16;
-
+  std::uint64_t dense_limit_ = 0;
   std::vector<Value> dense_;
   std::map<std::uint64_t, Value> sparse_;
 };
@@ -91,7 +96,9 @@ class NumberMap {
 class PlaneTexts {
  public:
   /// Reads the metadata of a plane, which stands behind its lines. False where some is damaged.
-  bool Read(std::string_view plane, StringPool& strings);
+  ///
+  /// @param of_device  names are also those of kernels, which on AMD GPUs are their descriptors'
+  bool Read(std::string_view plane, bool of_device, StringPool& strings);
 
   const EventText* Event(std::uint64_t id) const {
     const EventText* const found = events_.Find(id);
@@ -103,7 +110,7 @@ class PlaneTexts {
   }
 
  private:
-  bool ReadEvent(std::string_view text, StringPool& strings);
+  bool ReadEvent(std::string_view text, bool of_device, StringPool& strings);
   bool ReadStat(std::string_view text);
 
   NumberMap<EventText> events_;

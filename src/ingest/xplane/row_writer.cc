@@ -9,6 +9,7 @@
 
 #include "base/protobuf_reader.h"
 #include "ingest/category.h"
+#include "ingest/trace_extent.h"
 #include "ingest/xplane/xplane_fields.h"
 
 namespace headroom::xplane {
@@ -87,6 +88,7 @@ std::string_view Trimmed(std::string_view name, std::int64_t id) {
 void RowWriter::Add(const PlaneText& plane) {
   plane_begin_ = plane.text.data();
   plane_offset_ = plane.offset;
+  budget_.HasRead(plane.offset + static_cast<std::int64_t>(plane.text.size()));
   arguments_.Forget();
   kernel_details_.Forget();
   device_ = xla::DeviceOf(plane.name);
@@ -95,10 +97,13 @@ void RowWriter::Add(const PlaneText& plane) {
     store_.log.Add(ImportIssue::kUnreadData, plane.offset, "a plane of another kind");
     return;
   }
-  if (!texts_.Read(plane.text, store_.strings))
+  if (!texts_.Read(plane.text, device_.has_value(), store_.strings))
     store_.log.Add(ImportIssue::kLostEvent, plane.offset, "names of a plane are damaged");
   if (is_environment) return ReadEnvironment(plane);
-  if (device_) DescribeDevice(plane, *device_);
+  if (device_) {
+    plane_name_ = store_.strings.Intern(plane.name);
+    DescribeDevice(plane, *device_);
+  }
   ProtobufReader reader(plane.text);
   while (reader.Next()) {
     if (reader.as<PlaneField>() == PlaneField::kLine) AddLine(plane, reader.bytes());
@@ -236,7 +241,7 @@ void RowWriter::AddLine(const PlaneText& plane, std::string_view text) {
       if (is_tpu) FindNesting(text, line);
     }
     const std::string ordinal = fmt::format("{}", device_->ordinal);
-    line.thread = ThreadOf(store_.strings.Intern(ordinal), store_.strings.Intern(plane.name),
+    line.thread = ThreadOf(store_.strings.Intern(ordinal), plane_name_,
                            store_.strings.Intern((is_tpu ? "TPU " : "GPU ") + ordinal),
                            stream.value_or(id), name);
   } else {
@@ -342,16 +347,7 @@ void RowWriter::AddEvent(const Event& event, std::size_t number, const Line& lin
     store_.log.Add(ImportIssue::kMissingName, event.place);
     what = &kNameless;
   }
-  stats_ = {};
-  arguments_.Clear();
-  if (!what->stats.empty()) {
-    ProtobufReader reader(what->stats);
-    while (reader.Next()) {
-      if (reader.as<EventMetadataField>() == EventMetadataField::kStat)
-        ReadStat(reader.bytes(), event.place);
-    }
-  }
-  if (event.has_stats) ReadStats(event.text, event.place);
+  ReadStats(event, what->stats);
   const bool holds_others = number < line.holds_others.size() && line.holds_others[number];
   if (line.role == LineRole::kStream && !holds_others) {
     AddGpuTask(TimeNs(start), duration, line, *what);
@@ -360,11 +356,26 @@ void RowWriter::AddEvent(const Event& event, std::size_t number, const Line& lin
   }
 }
 
-void RowWriter::ReadStats(std::string_view event, std::int64_t place) {
-  ProtobufReader reader(event);
-  while (reader.Next()) {
-    if (reader.as<EventField>() == EventField::kStat) ReadStat(reader.bytes(), place);
+void RowWriter::ReadStats(const Event& event, std::string_view of_all_alike) {
+  stats_ = {};
+  arguments_.Clear();
+  over_budget_ = !budget_.Take(of_all_alike.size());
+  if (!over_budget_) {
+    ProtobufReader reader(of_all_alike);
+    while (reader.Next()) {
+      if (reader.as<EventMetadataField>() == EventMetadataField::kStat)
+        ReadStat(reader.bytes(), event.place);
+    }
   }
+  if (event.has_stats) {
+    ProtobufReader reader(event.text);
+    while (reader.Next()) {
+      if (reader.as<EventField>() == EventField::kStat) ReadStat(reader.bytes(), event.place);
+    }
+  }
+  if (!over_budget_) return;
+  store_.log.Add(ImportIssue::kOversizedEvent, event.place,
+                 "arguments left out: they name the same long texts over and over");
 }
 
 void RowWriter::ReadStat(std::string_view message, std::int64_t place) {
@@ -379,6 +390,10 @@ void RowWriter::ReadStat(std::string_view message, std::int64_t place) {
     return;
   }
   const StatValue& value = stat.value;
+  if (!budget_.Take(value.text.size())) {
+    over_budget_ = true;
+    return;
+  }
   switch (text->key) {
     case StatKey::kCorrelation:
       stats_.correlation = value.Integer();
@@ -436,7 +451,12 @@ void RowWriter::ReadStat(std::string_view message, std::int64_t place) {
     default:
       break;
   }
-  if (value.type != StatValue::Type::kNone) arguments_.Add(text->name, value);
+  if (value.type == StatValue::Type::kNone) return;
+  if (budget_.Take(text->name.size())) {
+    arguments_.Add(text->name, value);
+  } else {
+    over_budget_ = true;
+  }
 }
 
 void RowWriter::AddHostEvent(const Event& event, TimeNs start, DurationNs duration,
@@ -549,24 +569,18 @@ void RowWriter::AddGpuTask(TimeNs start, DurationNs duration, const Line& line,
 void RowWriter::ClipOverflowing() {
   auto& host = store_.host_events;
   auto& gpu = store_.gpu_tasks;
-  TimeNs first(INT64_MAX), last(INT64_MIN);
+  TraceExtent extent;
   const auto see = [&](const auto& table) {
-    for (std::size_t row = 0; row < table.rows(); ++row) {
-      first = std::min(first, table.start.Pending(row));
-      last = std::max(last, table.start.Pending(row));
-    }
+    for (std::size_t row = 0; row < table.rows(); ++row) extent.See(table.start.Pending(row));
   };
   see(host);
   see(gpu);
-  if (first > last) return;
-  constexpr DurationNs kAlwaysAllowed(60'000'000'000);
-  const TimeNs limit = last + std::max(last - first, kAlwaysAllowed);
+  if (extent.empty()) return;
   const auto clip = [&](auto& table) {
     for (std::size_t row = 0; row < table.rows(); ++row) {
       const TimeNs start = table.start.Pending(row);
-      DurationNs& duration = table.duration.MutablePending(row);
-      if (start + duration <= limit) continue;
-      duration = last - start;
+      if (start + table.duration.Pending(row) <= extent.Limit()) continue;
+      table.duration.MutablePending(row) = extent.last - start;
       store_.log.Add(ImportIssue::kOverflowingDuration);
     }
   };

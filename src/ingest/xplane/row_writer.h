@@ -11,6 +11,7 @@
 
 #include "base/ids.h"
 #include "base/time.h"
+#include "ingest/reference_budget.h"
 #include "ingest/xla_names.h"
 #include "ingest/xla_operators.h"
 #include "ingest/xplane/argument_texts.h"
@@ -77,7 +78,7 @@ class RowWriter {
   void AddMemoryEvent(TimeNs time, const Line& line, std::int64_t sign);
   void AddFlows(TimeNs time, ThreadId thread);
   /// Reads the stats of an event; those without a column become arguments.
-  void ReadStats(std::string_view event, std::int64_t place);
+  void ReadStats(const Event& event, std::string_view of_all_alike);
   void ReadStat(std::string_view message, std::int64_t place);
   ThreadId ThreadOf(StringId pid, StringId process_name, StringId label, std::int64_t tid,
                     std::string_view name);
@@ -94,9 +95,12 @@ class RowWriter {
   xla::LaunchedOperators operators_;
   Stats stats_;
   ArgumentTexts arguments_;
+  ReferenceBudget budget_;
+  bool over_budget_ = false;  ///< Of the event at hand: some of its arguments were left out.
   KernelDetailsCache kernel_details_;
   // Of the plane at hand.
   std::optional<xla::DeviceName> device_;
+  StringId plane_name_;  ///< Of a device.
   const char* plane_begin_ = nullptr;
   std::int64_t plane_offset_ = 0;
   std::int64_t first_timestamp_ns_ = INT64_MAX, profile_start_ns_ = kUnknown;

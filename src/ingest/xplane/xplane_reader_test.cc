@@ -171,6 +171,36 @@ TEST(XPlaneReader, LengthsThatLieCostNothingButTheirPlane) {
             1);
 }
 
+TEST(XPlaneReader, NamesHaveAnyNumber) {
+  // In a text too small for a table of so many, and by place where it is large enough.
+  for (const std::int64_t number : {std::int64_t{63}, std::int64_t{65'535}, INT64_MAX}) {
+    PlaneText plane("/host:CPU");
+    plane.Line(5, "python", 0, {{number, 0, 9'000, IntegerStat(number, 7)}});
+    plane.EventName(number, "cuLaunchKernel").StatName(number, "correlation_id");
+    for (const std::int64_t others : {0, 2000}) {
+      for (std::int64_t i = 0; i < others; ++i) plane.EventName(100'000 + i, "another operation");
+      const auto store = ReadAll(plane.Field());
+      ASSERT_EQ(store->host_events.rows(), 1u) << number;
+      EXPECT_EQ(store->Text(store->host_events.name[0]), "cuLaunchKernel") << number;
+      EXPECT_EQ(store->host_events.correlation[0], 7) << number;
+      EXPECT_TRUE(store->log.empty()) << number;
+    }
+  }
+}
+
+TEST(XPlaneReader, ManyArgumentsAreKept) {
+  std::string stats;
+  PlaneText plane("/host:CPU");
+  for (std::int64_t i = 1; i <= 300; ++i) stats += IntegerStat(i, i);
+  plane.Line(5, "python", 0, {{1, 0, 9'000, stats}, {1, 9'000, 9'000, stats}});
+  plane.EventName(1, "work");
+  for (std::int64_t i = 1; i <= 300; ++i) plane.StatName(i, "s" + std::to_string(i));
+  const auto store = ReadAll(plane.Field());
+  ASSERT_EQ(store->host_events.rows(), 2u);
+  EXPECT_TRUE(store->Text(store->host_events.args[0]).ends_with("\"s299\": 299, \"s300\": 300"));
+  EXPECT_EQ(store->host_events.args[0], store->host_events.args[1]);
+}
+
 TEST(XPlaneReader, TellsWhatHoldsOthersOnATpu) {
   const auto store = ReadAll(
       PlaneText("/device:TPU:0")
