@@ -173,6 +173,7 @@ std::string MergeCommand::Summary(const Job& job, std::int64_t events) const {
 Status MergeCommand::Run() {
   const Result<TraceFiles> files = FindTraceFiles(traces_);
   if (!files.ok()) return files.status();
+  if (output_path_ == "-") return Status::Usage("-o -: a trace goes to a file; name it");
   if (Status status = RefuseToOverwrite("-o", output_path_, files.value().paths); !status.ok())
     return status;
   const Result<Job> job = ReadRanks(files.value());
