@@ -35,6 +35,9 @@ class AtomicFile {
 
   /// Puts the file in its place. REQUIRES: it is closed.
   Status Commit();
+  /// Where it can be read before that: once it is closed, whole. Empty for what is not a regular
+  /// file, and once it is in its place.
+  const std::string& temporary_path() const { return temporary_; }
 
  private:
   AtomicFile() = default;

@@ -8,8 +8,10 @@
 #include <CLI/Formatter.hpp>
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "analysis/format.h"
 #include "cli/help.h"
@@ -18,6 +20,7 @@
 #include "ingest/open_trace.h"
 #include "report/escape.h"
 #include "store/carried_damage.h"
+#include "store/software_version.h"
 
 namespace headroom::cli {
 namespace {
@@ -35,6 +38,32 @@ std::string LabelOf(const RankTimeline& rank) {
   return fmt::format("rank {}{}{}", rank.rank.value_or(0), rank.host.empty() ? "" : " on ",
                      rank.host);
 }
+
+/// What all ranks have in common, which alone is true of the file.
+class CommonSource {
+ public:
+  void Add(const TraceMetadata& metadata) {
+    if (is_first_) {
+      recorded_as_ = metadata.recorded_as();
+      versions_ = metadata.versions;
+      is_forecast_ = metadata.is_forecast;
+      is_first_ = false;
+      return;
+    }
+    if (recorded_as_ != metadata.recorded_as()) recorded_as_.clear();
+    is_forecast_ = is_forecast_ && metadata.is_forecast;
+    std::erase_if(versions_, [&](const SoftwareVersion& row) {
+      return std::find(metadata.versions.begin(), metadata.versions.end(), row) ==
+             metadata.versions.end();
+    });
+  }
+  std::string Members() const { return SourceMembers(recorded_as_, is_forecast_, versions_); }
+
+ private:
+  bool is_first_ = true, is_forecast_ = false;
+  std::string recorded_as_;
+  std::vector<SoftwareVersion> versions_;
+};
 
 }  // namespace
 
@@ -101,6 +130,7 @@ Result<std::int64_t> MergeCommand::WriteRanks(const Job& job) const {
   std::int64_t events = 0;
   std::vector<std::string> devices;
   ImportLog damage;
+  CommonSource source;
   for (std::size_t r = 0; r < job.ranks.ranks.size(); ++r) {
     const RankTimeline& rank = job.ranks.ranks[r];
     OpenOptions options;
@@ -108,6 +138,7 @@ Result<std::int64_t> MergeCommand::WriteRanks(const Job& job) const {
     const Result<std::unique_ptr<TraceStore>> store = OpenTrace(rank.path, options);
     if (!store.ok()) return store.status();
     AddCarried(store.value()->log, damage);
+    source.Add(store.value()->metadata);
     const EventPlacing placing = {
         .time = [&](TimeNs own) { return own + ShiftAt(job, r, own) + job.lead; },
         .label = LabelOf(rank),
@@ -123,8 +154,9 @@ Result<std::int64_t> MergeCommand::WriteRanks(const Job& job) const {
     // A full disk is not written to a thousand times.
     if (!file.value().status().ok()) return file.value().status();
   }
-  const Status written = file.value().Commit(
-      fmt::format("\"deviceProperties\":[{}]{}", fmt::join(devices, ",\n"), DamageMember(damage)));
+  const Status written =
+      file.value().Commit(fmt::format("\"deviceProperties\":[{}]{}{}", fmt::join(devices, ",\n"),
+                                      source.Members(), DamageMember(damage)));
   if (!written.ok()) return written;
   return events;
 }
@@ -173,6 +205,7 @@ std::string MergeCommand::Summary(const Job& job, std::int64_t events) const {
 Status MergeCommand::Run() {
   const Result<TraceFiles> files = FindTraceFiles(traces_);
   if (!files.ok()) return files.status();
+  if (output_path_ == "-") return Status::Usage("-o -: a trace goes to a file; name it");
   if (Status status = RefuseToOverwrite("-o", output_path_, files.value().paths); !status.ok())
     return status;
   const Result<Job> job = ReadRanks(files.value());

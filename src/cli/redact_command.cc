@@ -12,10 +12,9 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
-#include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <thread>
@@ -34,6 +33,8 @@
 #include "redact/same_report.h"
 #include "report/json_report.h"
 #include "report/json_writer.h"
+#include "whatif/calibration_choice.h"
+#include "whatif/finding_forecasts.h"
 
 namespace headroom::cli {
 namespace {
@@ -42,6 +43,7 @@ constexpr const char* kRedactExamples = R"(Examples:
   headroom redact trace.json.gz -o share.json.gz                    all that is not public
   headroom redact trace.json.gz -o share.json.gz --remove paths,hosts,users,arguments   names stay
   headroom redact trace.json.gz -o share.json.gz --word bluebird    a project's name, wherever it is
+  headroom redact trace.json.gz -o share.json.gz --pattern 'JIRA-[0-9]+'   what has a form
   headroom redact trace.json.gz -o share.json.gz --keep GroupNorm2  a name that may be known
   headroom redact trace.json.gz -o share.json.gz --map names.json   what stands for what, for yourself
 
@@ -51,59 +53,32 @@ says what is removed and what is not. Exit codes: 0 fine; 2 usage; 3 the file is
 trace; 4 the proof failed, cannot write, or internal error: no file is left.
 )";
 
-/// A file that goes unless it gets its name.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(std::string path) : path_(std::move(path)) {}
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  ~TemporaryFile() {
-    if (!path_.empty()) unlink(path_.c_str());
-  }
-
-  const std::string& path() const { return path_; }
-  /// A file that is there keeps its permissions.
-  Status MoveTo(const std::string& target) {
-    struct stat info {};
-    if (stat(target.c_str(), &info) == 0 && chmod(path_.c_str(), info.st_mode & 07777) != 0)
-      return CannotWrite(target, errno);
-    if (std::rename(path_.c_str(), target.c_str()) != 0) return CannotWrite(target, errno);
-    path_.clear();
-    return Status::Ok();
-  }
-
- private:
-  std::string path_;
-};
-
-/// Beside `path`, and of its format: "DIR/.redact-PID-NAME".
-std::string NameBeside(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  const std::size_t name = slash == std::string::npos ? 0 : slash + 1;
-  return fmt::format("{}.redact-{}-{}", path.substr(0, name), getpid(), path.substr(name));
-}
-
-/// Where the copy is put by a rename: what `path` is a link to. Errors: kUsage for a pipe or a
-/// device, which a rename would replace, kInternal for a folder.
-Result<std::string> PlaceOf(const std::string& path) {
+/// Whether a copy can be put at `path` by a rename: kUsage for a pipe or a device, which one would
+/// replace.
+Status CheckPlace(const std::string& path) {
   struct stat info {};
-  if (stat(path.c_str(), &info) != 0) return path;
+  if (stat(path.c_str(), &info) != 0 || S_ISREG(info.st_mode)) return Status::Ok();
   if (S_ISDIR(info.st_mode)) return CannotWrite(path, EISDIR);
-  if (!S_ISREG(info.st_mode)) {
-    return Status::Usage(fmt::format(
-        "-o {}: not a file; the copy is read back before it gets its name, so name a file",
-        Printable(path)));
-  }
-  const std::unique_ptr<char, decltype(&std::free)> resolved(realpath(path.c_str(), nullptr),
-                                                             &std::free);
-  return resolved ? std::string(resolved.get()) : path;
+  return Status::Usage(fmt::format(
+      "-o {}: not a file; the copy is read back before it gets its name, so name a file",
+      Printable(path)));
 }
 
+/// With its forecasts, by the shipped calibration: that of this machine is for its own traces.
 Result<nlohmann::json> ReportOf(const TraceStore& store, const Knowledge& knowledge) {
   NameFacts names(store, knowledge);
-  const Result<AnalyzedTrace> trace = AnalyzeTrace(store, knowledge, names, {});
+  Result<AnalyzedTrace> trace = AnalyzeTrace(store, knowledge, names, {});
   if (!trace.ok()) return trace.status();
-  return nlohmann::json::parse(RenderJson(std::span(&trace.value().report, 1), {}));
+  trace.value().attribution.reset();  // The forecasts need memory of their own.
+  Result<ChosenCalibration> chosen = ChooseCalibration({.path = {}, .no_local_state = true}, store);
+  if (!chosen.ok()) return chosen.status();
+  const HostTruth truth = {.calibration = std::move(chosen.value().calibration),
+                           .from = std::move(chosen.value().from),
+                           .measured_step_ms = std::nullopt};
+  TraceReport& report = trace.value().report;
+  if (Status status = ForecastFindings(store, knowledge, truth, report); !status.ok())
+    return status;
+  return nlohmann::json::parse(RenderJson(std::span(&report, 1), {}));
 }
 
 std::array<std::int64_t, kSecretKinds> CountsOf(const std::vector<Replacement>& removed) {
@@ -132,6 +107,11 @@ RedactCommand::RedactCommand(CLI::App& parent)
   app_->add_option("--word", words_,
                    "Remove this wherever it is, in any case of letters; may be given several times")
       ->type_name("TEXT");
+  app_->add_option(
+          "--pattern", patterns_,
+          "Remove what this regular expression (RE2) matches, wherever it is; may be given "
+          "several times")
+      ->type_name("REGEX");
   app_->add_option("--keep", keep_, "A word that stays; may be given several times")
       ->type_name("WORD");
   app_->add_option("--map", map_path_,
@@ -149,11 +129,11 @@ RedactCommand::RedactCommand(CLI::App& parent)
 
 Result<RedactOptions> RedactCommand::Options() const {
   RedactOptions options;
-  options.words = words_;
   options.keep = keep_;
+  Result<AskedTexts> asked = AskedTexts::Compile(words_, patterns_);
+  if (!asked.ok()) return asked.status();
+  options.asked = std::move(asked).value();
   for (const std::string& word : words_) {
-    if (word.size() < 2)
-      return Status::Usage(fmt::format("--word '{}': give two letters or more", Printable(word)));
     if (std::find(keep_.begin(), keep_.end(), word) != keep_.end())
       return Status::Usage(fmt::format("{} is both --word and --keep", Printable(word)));
   }
@@ -189,14 +169,17 @@ Result<RedactCommand::Proof> RedactCommand::Prove(TraceStore& before, const std:
   if (!leak.ok()) return leak.status();
   if (leak.value()) {
     return failed(
-        fmt::format("'{}' is still there ({}, byte {}); --word removes a text wherever it "
-                    "is, --keep allows a word",
+        fmt::format("'{}' is still there ({}, byte {}); --word and --pattern remove a text "
+                    "wherever it is, --keep allows a word",
                     Printable(leak.value()->original), leak.value()->form, leak.value()->offset));
   }
-  for (const std::string_view text : TextsOf(*after.value())) {
-    if (const auto word = scan.LeakedWord(text))
-      return failed(fmt::format("'{}' is still there, in '{}'", Printable(*word), Printable(text)));
-  }
+  std::string leaked;
+  ForEachText(*after.value(), [&](std::string_view text) {
+    if (!leaked.empty()) return;
+    if (const auto found = scan.LeakedText(text))
+      leaked = fmt::format("'{}' is still there, in '{}'", Printable(*found), Printable(text));
+  });
+  if (!leaked.empty()) return failed(leaked);
   // Of whatever format a copy is.
   before.metadata.copied_from = before.metadata.recorded_as();
   before.metadata.format = after.value()->metadata.format;
@@ -222,8 +205,10 @@ Status RedactCommand::WriteMap(const std::vector<Replacement>& removed) const {
   if (!file.ok()) return file.status();
   const nlohmann::ordered_json whole = {{"schema", "headroom.redact-map/1"},
                                         {"replaced", std::move(rows)}};
-  return file.value().Append(
+  Status written = file.value().Append(
       whole.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+  if (!written.ok()) unlink(map_path_.c_str());  // It is new, so it is ours.
+  return written;
 }
 
 std::string RedactCommand::Text(const std::vector<Replacement>& removed,
@@ -295,8 +280,7 @@ Status RedactCommand::Run() {
     return status;
   if (!map_path_.empty() && access(map_path_.c_str(), F_OK) == 0)
     return Status::Usage(fmt::format("--map {}: there is such a file", Printable(map_path_)));
-  const Result<std::string> target = PlaceOf(output_path_);
-  if (!target.ok()) return target.status();
+  if (Status status = CheckPlace(output_path_); !status.ok()) return status;
   const Result<PublicNames> names = PublicNames::LoadBuiltIn();
   if (!names.ok()) return names.status();
   Result<ChosenTrace> trace = OpenChosenTrace(files.value(), rank_, threads_, quiet_);
@@ -305,27 +289,24 @@ Status RedactCommand::Run() {
   TextRedactor redactor(names.value(), std::move(options).value());
   // What this machine is called, should the trace be of it.
   std::array<char, 256> host{};
-  if (gethostname(host.data(), host.size() - 1) == 0)
-    redactor.Learn(fmt::format("rank 0 on {}", host.data()));
+  if (gethostname(host.data(), host.size() - 1) == 0) redactor.LearnHost(host.data());
   ChangedColumns changed;
-  std::int64_t events = 0;
-  TemporaryFile copy(NameBeside(target.value()));
-  {
-    const std::unique_ptr<TraceStore> redacted =
-        RedactedTrace(*trace.value().store, redactor, changed);
-    const Result<std::int64_t> written =
-        WriteTrace(*redacted, FormatOfName(target.value()), copy.path());
-    if (!written.ok()) return written.status();
-    events = written.value();
-  }
+  Result<WrittenTrace> copy = PrepareTrace(*RedactedTrace(*trace.value().store, redactor, changed),
+                                           FormatOfName(output_path_), output_path_);
+  if (!copy.ok()) return copy.status();
   const std::vector<Replacement> removed = redactor.Replacements();
-  const Result<Proof> proof = Prove(*trace.value().store, copy.path(), redactor);
+  const Result<Proof> proof =
+      Prove(*trace.value().store, copy.value().file.temporary_path(), redactor);
   if (!proof.ok()) return proof.status();
   if (!map_path_.empty()) {
     if (Status status = WriteMap(removed); !status.ok()) return status;
   }
-  if (Status status = copy.MoveTo(target.value()); !status.ok()) return status;
+  if (Status status = copy.value().file.Commit(); !status.ok()) {
+    if (!map_path_.empty()) unlink(map_path_.c_str());
+    return status;
+  }
   if (quiet_) return Status::Ok();
+  const std::int64_t events = copy.value().events;
   return WriteResult(json_ ? Json(removed, changed, proof.value(), events)
                            : Text(removed, changed, proof.value(), events),
                      "");

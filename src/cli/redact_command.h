@@ -36,7 +36,7 @@ class RedactCommand : public Subcommand {
                    const Proof& proof, std::int64_t events) const;
 
   CLI::App* app_;
-  std::vector<std::string> traces_, kinds_, words_, keep_;
+  std::vector<std::string> traces_, kinds_, words_, patterns_, keep_;
   std::string output_path_, map_path_;
   std::optional<std::int64_t> rank_;
   int threads_;

@@ -493,20 +493,28 @@ std::string DamageMember(const ImportLog& log) {
   return members.empty() ? "" : fmt::format(",\"headroom_damage\":{{{}}}", members);
 }
 
+std::string SourceMembers(const std::string& recorded_as, bool is_forecast,
+                          const std::vector<SoftwareVersion>& versions) {
+  std::string members;
+  if (is_forecast) members += R"(,"headroom_scenario":"")";
+  if (!recorded_as.empty())
+    members += fmt::format(",\"headroom_copy_of\":{}", JsonString(recorded_as));
+  if (!versions.empty()) {
+    Args list;
+    for (const SoftwareVersion& row : versions) list.Text(row.name, row.version);
+    members += fmt::format(",\"headroom_versions\":{{{}}}", list.members());
+  }
+  return members;
+}
+
 std::string HeaderOf(const TraceStore& store) {
   const TraceMetadata& metadata = store.metadata;
   std::string header = R"("schemaVersion":1,"displayTimeUnit":"ms")";
   const auto add = [&](std::string_view key, std::int64_t value) {
     header += fmt::format(",\"{}\":{}", key, value);
   };
-  if (metadata.is_forecast) header += R"(,"headroom_scenario":"")";
-  header += fmt::format(",\"headroom_copy_of\":{}", JsonString(metadata.recorded_as()));
+  header += SourceMembers(metadata.recorded_as(), metadata.is_forecast, metadata.versions);
   header += DamageMember(store.log);
-  if (!metadata.versions.empty()) {
-    Args members;
-    for (const SoftwareVersion& row : metadata.versions) members.Text(row.name, row.version);
-    header += fmt::format(",\"headroom_versions\":{{{}}}", members.members());
-  }
   if (metadata.base_time_ns) add("baseTimeNanoseconds", *metadata.base_time_ns);
   if (metadata.cuda_driver_version) add("cuda_driver_version", *metadata.cuda_driver_version);
   if (metadata.rank || metadata.world_size) {

@@ -5,9 +5,11 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/time.h"
 #include "store/import_log.h"
+#include "store/software_version.h"
 #include "store/trace_store.h"
 
 namespace headroom {
@@ -51,6 +53,11 @@ std::vector<std::string> DevicePropertiesOf(const TraceStore& store, const Event
 /// What a file has to say of damage to those that it was made of, as a further member of the object
 /// around the events, with a comma in front; empty: nothing.
 std::string DamageMember(const ImportLog& log);
+
+/// What a file has to say of the tools that its traces come from, as further members, each with a
+/// comma in front. `recorded_as`: a format of store/trace_formats.h; empty: of several.
+std::string SourceMembers(const std::string& recorded_as, bool is_forecast,
+                          const std::vector<SoftwareVersion>& versions);
 
 /// What a file that holds this trace alone says of it all, as members of the object around the
 /// events: devices, rank, driver, the clock's zero, damage.

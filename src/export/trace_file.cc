@@ -33,15 +33,24 @@ void TraceFile::Write(bool last) {
   piece_.clear();
 }
 
-Status TraceFile::Commit(std::string_view trailer) {
+Status TraceFile::Close(std::string_view trailer) {
   piece_ += "\n]";
   if (!trailer.empty()) piece_ += ",\n";
   piece_ += trailer;
   piece_ += "}\n";
   Write(/*last=*/true);
-  if (!status_.ok()) return status_;
-  if (Status status = file_.Close(); !status.ok()) return status;
+  if (status_.ok()) status_ = file_.Close();
+  return status_;
+}
+
+Status TraceFile::Commit(std::string_view trailer) {
+  if (Status status = Close(trailer); !status.ok()) return status;
   return file_.Commit();
+}
+
+Result<AtomicFile> TraceFile::Finish(std::string_view trailer) && {
+  if (Status status = Close(trailer); !status.ok()) return status;
+  return std::move(file_);
 }
 
 }  // namespace headroom

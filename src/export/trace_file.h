@@ -22,12 +22,16 @@ class TraceFile {
   /// One event, a JSON object. The first failure stays, and Commit() tells it.
   void Add(std::string_view event);
   const Status& status() const { return status_; }
+  /// Writes what is left and puts the file in its place.
   /// @param trailer  members of the object behind the events, as the header
   Status Commit(std::string_view trailer);
+  /// The file, whole and closed but not yet in its place.
+  Result<AtomicFile> Finish(std::string_view trailer) &&;
 
  private:
   TraceFile(AtomicFile file, bool compressed);
   void Write(bool last);
+  Status Close(std::string_view trailer);
 
   AtomicFile file_;
   std::optional<GzipStream> gzip_;

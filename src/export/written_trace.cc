@@ -3,7 +3,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/atomic_file.h"
 #include "base/gzip.h"
 #include "export/chrome_events.h"
 #include "export/perfetto_events.h"
@@ -12,18 +11,19 @@
 namespace headroom {
 namespace {
 
-Result<std::int64_t> WriteChromeTrace(const TraceStore& store, const std::string& path) {
+Result<WrittenTrace> PrepareChromeTrace(const TraceStore& store, const std::string& path) {
   Result<TraceFile> file = TraceFile::Create(path, HeaderOf(store));
   if (!file.ok()) return file.status();
   EventPlacing placing;
   placing.alone = true;
   const UsedNumbers used =
       WriteChromeEvents(store, placing, [&](std::string_view event) { file.value().Add(event); });
-  if (const Status status = file.value().Commit(""); !status.ok()) return status;
-  return used.events;
+  Result<AtomicFile> whole = std::move(file).value().Finish("");
+  if (!whole.ok()) return whole.status();
+  return WrittenTrace{std::move(whole).value(), used.events};
 }
 
-Result<std::int64_t> WritePerfettoTrace(const TraceStore& store, const std::string& path) {
+Result<WrittenTrace> PreparePerfettoTrace(const TraceStore& store, const std::string& path) {
   Result<AtomicFile> file = AtomicFile::Create(path);
   if (!file.ok()) return file.status();
   std::optional<GzipStream> gzip;
@@ -33,9 +33,8 @@ Result<std::int64_t> WritePerfettoTrace(const TraceStore& store, const std::stri
     if (status.ok()) status = file.value().Append(gzip ? gzip->Add(piece, last) : piece);
   });
   if (status.ok()) status = file.value().Close();
-  if (status.ok()) status = file.value().Commit();
   if (!status.ok()) return status;
-  return events;
+  return WrittenTrace{std::move(file).value(), events};
 }
 
 }  // namespace
@@ -48,10 +47,18 @@ TraceFormat FormatOfName(std::string_view path) {
   return TraceFormat::kChrome;
 }
 
+Result<WrittenTrace> PrepareTrace(const TraceStore& store, TraceFormat format,
+                                  const std::string& path) {
+  return format == TraceFormat::kChrome ? PrepareChromeTrace(store, path)
+                                        : PreparePerfettoTrace(store, path);
+}
+
 Result<std::int64_t> WriteTrace(const TraceStore& store, TraceFormat format,
                                 const std::string& path) {
-  return format == TraceFormat::kChrome ? WriteChromeTrace(store, path)
-                                        : WritePerfettoTrace(store, path);
+  Result<WrittenTrace> trace = PrepareTrace(store, format, path);
+  if (!trace.ok()) return trace.status();
+  if (Status status = trace.value().file.Commit(); !status.ok()) return status;
+  return trace.value().events;
 }
 
 }  // namespace headroom

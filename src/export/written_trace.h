@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/atomic_file.h"
 #include "base/status.h"
 #include "store/trace_store.h"
 
@@ -19,8 +20,17 @@ enum class TraceFormat {
 /// Chrome's.
 TraceFormat FormatOfName(std::string_view path);
 
-/// Whole or not there; compressed where `path` ends in ".gz". How many events were written.
+struct WrittenTrace {
+  AtomicFile file;  ///< Whole and closed, not yet in its place.
+  std::int64_t events;
+};
+
+/// A trace that is to be looked at before it gets its name; compressed where `path` ends in ".gz".
 /// kInternal where it cannot be written. REQUIRES: `store` is frozen.
+Result<WrittenTrace> PrepareTrace(const TraceStore& store, TraceFormat format,
+                                  const std::string& path);
+
+/// The same, in its place: whole or not there. How many events were written.
 Result<std::int64_t> WriteTrace(const TraceStore& store, TraceFormat format,
                                 const std::string& path);
 

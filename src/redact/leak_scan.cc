@@ -3,16 +3,16 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
-#include <nlohmann/json.hpp>
-#include <span>
 #include <utility>
 
 #include "ingest/byte_source.h"
+#include "redact/decoded_text.h"
+#include "redact/mangled_name.h"
 
 namespace headroom {
 namespace {
 
-constexpr std::size_t kBegin = 6;  ///< Bytes by which patterns are found.
+constexpr std::size_t kBegin = 6;  ///< Bytes by which texts are found.
 constexpr std::uint64_t kBeginMask = (std::uint64_t{1} << (8 * kBegin)) - 1;
 constexpr std::size_t kHashBits = 20;
 
@@ -26,143 +26,96 @@ std::size_t HashOf(std::uint64_t begin) {
   return static_cast<std::size_t>((begin * kOdd) >> (64 - kHashBits));
 }
 
-std::string Hex(std::string_view text) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string hex;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    hex += kDigits[byte >> 4];
-    hex += kDigits[byte & 15];
-  }
-  return hex;
-}
-
-/// Every byte that is no letter or digit as %XX.
-std::string Percent(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       c == '-' || c == '_' || c == '.' || c == '~';
-    out += plain ? std::string(1, c) : "%" + Hex(std::string_view(&c, 1));
-  }
-  return out;
-}
-
-std::string Utf16(std::string_view text, bool big_endian) {
-  std::string out;
-  for (const char c : text) {
-    if (big_endian) out += '\0';
-    out += c;
-    if (!big_endian) out += '\0';
-  }
-  return out;
-}
-
-/// What base64 makes of a text that stands `shift` bytes behind a multiple of three, without the
-/// digits that its neighbours decide, too.
-std::string Base64(std::string_view text, std::size_t shift) {
-  constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string bytes(shift, '\0');
-  bytes += text;
-  std::string out;
-  std::uint32_t bits = 0;
-  int held = 0;
-  for (const char c : bytes) {
-    bits = bits << 8 | static_cast<unsigned char>(c);
-    for (held += 8; held >= 6; held -= 6) out += kDigits[bits >> (held - 6) & 63];
-    bits &= (1U << held) - 1;
-  }
-  return out.substr((shift * 8 + 5) / 6);
+/// Whether a text is written as somebody would write it. Decoding what is not encoded makes bytes
+/// at random; so many of these are had that six of them are some text, in some mixture of cases.
+bool IsInOneCase(std::string_view found, std::string_view original, std::string_view lower) {
+  if (found == original || found == lower) return true;
+  const auto is_capital = [](char c) { return c >= 'A' && c <= 'Z'; };
+  const auto is_small = [](char c) { return c >= 'a' && c <= 'z'; };
+  if (std::none_of(found.begin(), found.end(), is_small)) return true;
+  return is_capital(found.front()) && std::none_of(found.begin() + 1, found.end(), is_capital);
 }
 
 }  // namespace
 
-void LeakScan::Add(std::string bytes, std::size_t original, std::string_view form, bool any_case) {
-  if (bytes.size() < kBegin) return;
-  const std::uint64_t begin = BeginOf(bytes.data());
-  std::vector<std::uint32_t>& same = by_begin_[begin];
-  for (const std::uint32_t other : same) {
-    if (patterns_[other].bytes == bytes && patterns_[other].any_case == any_case) return;
+void LeakScan::Add(const std::string& original, bool asked) {
+  std::string lower = LowerAscii(original);
+  words_.insert(lower);
+  const auto number = static_cast<std::uint32_t>(originals_.size());
+  if (lower.size() >= kBegin) {
+    const std::uint64_t begin = BeginOf(lower.data());
+    by_begin_[begin].push_back(number);
+    begins_[HashOf(begin)] = true;
+    longest_ = std::max(longest_, lower.size());
   }
-  same.push_back(static_cast<std::uint32_t>(patterns_.size()));
-  begins_[HashOf(begin)] = true;
-  longest_ = std::max(longest_, bytes.size());
-  patterns_.push_back({std::move(bytes), original, form, any_case});
+  originals_.push_back({original, std::move(lower), asked});
 }
 
 LeakScan::LeakScan(const std::vector<Replacement>& removed, const TextRedactor& redactor)
     : redactor_(redactor), begins_(std::size_t{1} << kHashBits) {
   for (const Replacement& row : removed) {
-    if (redactor.Stays(row.original)) continue;
+    if (row.asked || redactor.Stays(row.original)) continue;
     // Where names stay, one may be that of a folder or file, too.
     if (row.kind == SecretKind::kPaths && !redactor.removes(SecretKind::kNames) &&
         row.original.find_first_of("/\\") == std::string::npos)
       continue;
-    const std::size_t i = originals_.size();
-    originals_.push_back(row.original);
-    words_.insert(LowerAscii(row.original));
-    if (row.original.size() < kBegin) continue;
-    const std::string& text = row.original;
-    const std::string lower = LowerAscii(text);
-    Add(lower, i, "plain", true);
-    std::string escaped =
-        nlohmann::json(text).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
-    Add(LowerAscii(escaped.substr(1, escaped.size() - 2)), i, "JSON", true);
-    Add(Percent(lower), i, "percent", true);
-    Add(Hex(text), i, "hexadecimal", true);
-    Add(Utf16(lower, false), i, "UTF-16", true);
-    Add(Utf16(lower, true), i, "UTF-16", true);
-    for (std::size_t shift = 0; shift < 3; ++shift) Add(Base64(text, shift), i, "base64", false);
+    // So do numbers, of processes and in sizes, which what an expression matches may be.
+    if (row.original.find_first_not_of("0123456789") == std::string::npos) continue;
+    Add(row.original, false);
   }
+  for (const std::string& word : redactor.asked().words()) Add(word, true);
 }
 
-/// Whether a find in the middle of a word says nothing: "former" of "transformer".
-bool LeakScan::IsPartOfPublicWord(std::string_view text, std::size_t at, std::size_t size) const {
-  std::size_t begin = at, end = at + size;
-  while (begin > 0 && IsWordByte(text[begin - 1])) --begin;
-  while (end < text.size() && IsWordByte(text[end])) ++end;
-  if (begin == at && end == at + size) return false;
-  // In a binary file, the byte that says how long a text is may look like its first letter.
-  for (std::size_t skipped = 0; skipped < 2 && begin + skipped <= at; ++skipped) {
-    const std::string_view word = text.substr(begin + skipped, end - begin - skipped);
-    if (word.size() > size && redactor_.Stays(word)) return true;
-    // A part of a word that is public, in one that is not.
-    bool inside = false;
-    ForEachPart(word, [&](std::size_t first, std::size_t last) {
-      const std::size_t from = begin + skipped + first, to = begin + skipped + last;
-      inside |= from <= at && at + size <= to && to - from > size &&
-                redactor_.names().IsPublicPart(word.substr(first, last - first));
-    });
-    if (inside) return true;
+const LeakScan::Text* LeakScan::FoundAt(std::string_view text, std::string_view lower,
+                                        std::size_t at) const {
+  const std::uint64_t begin = BeginOf(lower.data() + at);
+  if (!begins_[HashOf(begin)]) return nullptr;
+  const auto same = by_begin_.find(begin);
+  if (same == by_begin_.end()) return nullptr;
+  for (const std::uint32_t i : same->second) {
+    const Text& one = originals_[i];
+    const std::size_t size = one.lower.size();
+    if (!lower.substr(at).starts_with(one.lower)) continue;
+    if (one.asked) return &one;
+    if (redactor_.IsWithinPublicWord(text, at, size)) continue;
+    // In a binary file, the byte that says how long a text is may look like its first letter.
+    std::size_t word = at;
+    while (word > 0 && IsWordByte(text[word - 1])) --word;
+    if (word < at && redactor_.IsWithinPublicWord(text.substr(word + 1), at - word - 1, size))
+      continue;
+    return &one;
   }
-  return false;
+  return nullptr;
 }
 
-std::optional<Leak> LeakScan::Scan(std::string_view text, std::int64_t offset) const {
-  if (patterns_.empty() || text.size() < kBegin) return std::nullopt;
+const LeakScan::Text* LeakScan::FoundIn(std::string_view text, std::string_view form,
+                                        std::size_t& at) const {
   const std::string lower = LowerAscii(text);
-  const auto look = [&](std::string_view in, std::size_t at, bool any_case) -> const Pattern* {
-    const std::uint64_t begin = BeginOf(in.data() + at);
-    if (!begins_[HashOf(begin)]) return nullptr;
-    const auto same = by_begin_.find(begin);
-    if (same == by_begin_.end()) return nullptr;
-    for (const std::uint32_t i : same->second) {
-      const Pattern& pattern = patterns_[i];
-      if (pattern.any_case == any_case && in.substr(at).starts_with(pattern.bytes) &&
-          (pattern.form != "plain" || !IsPartOfPublicWord(text, at, pattern.bytes.size())))
-        return &pattern;
-    }
-    return nullptr;
-  };
-  for (std::size_t at = 0; at + kBegin <= text.size(); ++at) {
-    const Pattern* found = look(lower, at, true);
-    if (found == nullptr) found = look(text, at, false);
-    if (found != nullptr)
-      return Leak{originals_[found->original], std::string(found->form),
-                  offset + static_cast<std::int64_t>(at)};
+  const bool may_be_random = form != "plain" && form != "escaped";
+  for (at = 0; at + kBegin <= text.size(); ++at) {
+    const Text* found = FoundAt(text, lower, at);
+    if (found == nullptr) continue;
+    const std::string_view written = text.substr(at, found->lower.size());
+    if (!may_be_random || IsInOneCase(written, found->original, found->lower)) return found;
   }
-  return std::nullopt;
+  return nullptr;
+}
+
+std::optional<Leak> LeakScan::Scan(std::string_view bytes, std::int64_t offset) const {
+  if (by_begin_.empty() || bytes.size() < kBegin) return std::nullopt;
+  const auto leak = [&](const Text& text, std::string_view form, std::size_t at) {
+    return Leak{text.original, std::string(form), offset + static_cast<std::int64_t>(at)};
+  };
+  std::size_t at = 0;
+  if (const Text* found = FoundIn(bytes, "plain", at)) return leak(*found, "plain", at);
+  std::optional<Leak> hidden;
+  AnyDecoded(bytes, [&](const Decoded& decoded) {
+    std::size_t in_decoded = 0;
+    if (const Text* found = FoundIn(decoded.text, decoded.form, in_decoded))
+      hidden = leak(*found, decoded.form, decoded.at);
+    return hidden.has_value();
+  });
+  return hidden;
 }
 
 Result<std::optional<Leak>> LeakScan::ScanFile(const std::string& path, std::int64_t& bytes) const {
@@ -170,7 +123,9 @@ Result<std::optional<Leak>> LeakScan::ScanFile(const std::string& path, std::int
   Result<std::unique_ptr<ByteSource>> source = OpenByteSource(path, {.max_ratio = INT64_MAX});
   if (!source.ok()) return source.status();
   constexpr std::size_t kBlock = std::size_t{4} << 20;
-  const std::size_t overlap = longest_ + 256;  // A find is judged by the word around it.
+  // Each byte may be written as six, and a find is judged by the word around it.
+  constexpr std::size_t kMostOfAByte = 6, kAround = 256;
+  const std::size_t overlap = kMostOfAByte * (longest_ + kAround);
   std::string text;
   std::vector<char> block(kBlock);
   bytes = 0;
@@ -186,16 +141,33 @@ Result<std::optional<Leak>> LeakScan::ScanFile(const std::string& path, std::int
   }
 }
 
-std::optional<std::string> LeakScan::LeakedWord(std::string_view text) const {
+std::optional<std::string> LeakScan::LeakedText(std::string_view text) const {
+  if (const std::vector<AskedTexts::Span> spans = redactor_.asked().SpansOf(text); !spans.empty()) {
+    // An expression may match what replaced its match, and what stands beside that.
+    const std::vector<bool> is_token = redactor_.BytesOfTokens(text);
+    for (const AskedTexts::Span& span : spans) {
+      const auto begin = is_token.begin() + static_cast<std::ptrdiff_t>(span.begin);
+      const auto end = is_token.begin() + static_cast<std::ptrdiff_t>(span.end);
+      if (std::find(begin, end, true) == end)
+        return std::string(text.substr(span.begin, span.end - span.begin));
+    }
+  }
   std::optional<std::string> leaked;
-  ForEachWord(text, [&](std::size_t begin, std::size_t end) {
-    const std::string_view word = text.substr(begin, end - begin);
+  const auto look = [&](std::string_view word) {
     if (leaked || redactor_.Stays(word)) return;
     if (words_.contains(LowerAscii(word))) leaked = std::string(word);
     ForEachPart(word, [&](std::size_t first, std::size_t last) {
       const std::string_view part = word.substr(first, last - first);
       if (!leaked && !redactor_.names().IsPublicPart(part) && words_.contains(LowerAscii(part)))
         leaked = std::string(part);
+    });
+  };
+  ForEachWord(text, [&](std::size_t begin, std::size_t end) {
+    const std::string_view word = text.substr(begin, end - begin);
+    if (!IsMangled(word)) return look(word);
+    WithIdentifiers(word, [&](std::string_view name) {
+      look(name);
+      return std::string(name);
     });
   });
   return leaked;

@@ -17,13 +17,14 @@ namespace headroom {
 
 struct Leak {
   std::string original;
-  std::string form;     ///< "plain", "base64", ...
-  std::int64_t offset;  ///< Byte of the decompressed file.
+  std::string form;     ///< "plain", or the encoding (redact/decoded_text.h).
+  std::int64_t offset;  ///< Byte of the decompressed file; of what is escaped, where to begin.
 };
 
-/// Finds texts of six bytes and more in any case of letters, and also as JSON, percent and
-/// hexadecimal digits, UTF-16 and base64 write them. Shorter ones are in everything by chance;
-/// LeakedWord() finds them where they are words.
+/// Finds texts of six bytes and more in any case of letters, plain and in each encoding of
+/// redact/decoded_text.h. Shorter ones are in everything by chance; LeakedText() finds them where
+/// they are words. Words that the user asked to be removed are found wherever they are, others not
+/// within public words.
 class LeakScan {
  public:
   /// Texts that stay by the redactor's rules are not looked for.
@@ -31,28 +32,28 @@ class LeakScan {
 
   /// The first leak in a file, decompressed; fails as OpenByteSource() does. `bytes`: read.
   Result<std::optional<Leak>> ScanFile(const std::string& path, std::int64_t& bytes) const;
-  std::optional<Leak> Scan(std::string_view text, std::int64_t offset) const;
+  std::optional<Leak> Scan(std::string_view bytes, std::int64_t offset) const;
 
-  /// A word, or part of a word, of a text that was to be removed; nullopt: there is none.
-  std::optional<std::string> LeakedWord(std::string_view text) const;
+  /// What of one of the copy's texts was to be removed: a word or part of one, a word that was
+  /// asked for, or what an expression matches. nullopt: nothing.
+  std::optional<std::string> LeakedText(std::string_view text) const;
 
   std::size_t texts() const { return originals_.size(); }
 
  private:
-  struct Pattern {
-    std::string bytes;
-    std::size_t original;
-    std::string_view form;
-    bool any_case;
+  struct Text {
+    std::string original, lower;
+    bool asked;
   };
-  void Add(std::string bytes, std::size_t original, std::string_view form, bool any_case);
-  bool IsPartOfPublicWord(std::string_view text, std::size_t at, std::size_t size) const;
+  void Add(const std::string& original, bool asked);
+  const Text* FoundAt(std::string_view text, std::string_view lower, std::size_t at) const;
+  /// Of bytes that are read as `form`, and where in them.
+  const Text* FoundIn(std::string_view text, std::string_view form, std::size_t& at) const;
 
   const TextRedactor& redactor_;
-  std::vector<std::string> originals_;  ///< All that are looked for.
-  std::vector<Pattern> patterns_;
+  std::vector<Text> originals_;  ///< All that are looked for.
   std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> by_begin_;
-  std::vector<bool> begins_;  ///< Of a hash of the first bytes: whether any pattern has it.
+  std::vector<bool> begins_;  ///< Of a hash of the first bytes: whether any text has it.
   std::unordered_set<std::string> words_;  ///< In lower case.
   std::size_t longest_ = 0;
 };

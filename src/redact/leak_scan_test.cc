@@ -24,8 +24,8 @@ class LeakScanTest : public ::testing::Test {
 TEST_F(LeakScanTest, FindsEachForm) {
   EXPECT_EQ(FormIn("the BLUEBIRD flies"), "plain");
   EXPECT_EQ(FormIn("x_bluebird_v2"), "plain");
-  EXPECT_EQ(FormIn("k\\u00f6ln-7 and more"), "JSON");
-  EXPECT_EQ(FormIn("k%c3%b6ln-7 and more"), "percent");
+  EXPECT_EQ(FormIn("k\\u00f6ln-7 and more"), "escaped");
+  EXPECT_EQ(FormIn("k%c3%b6ln-7 and more"), "escaped");
   EXPECT_EQ(FormIn("426c75656269 426c756562697264"), "hexadecimal");
   EXPECT_EQ(FormIn(std::string_view("B\0l\0u\0e\0b\0i\0r\0d\0", 16)), "UTF-16");
   EXPECT_EQ(FormIn(std::string_view("\0b\0l\0u\0e\0b\0i\0r\0d", 16)), "UTF-16");
@@ -33,6 +33,17 @@ TEST_F(LeakScanTest, FindsEachForm) {
   EXPECT_EQ(FormIn("=Qmx1ZWJpcmQ="), "base64");
   EXPECT_EQ(FormIn("=eEJsdWViaXJk="), "base64");
   EXPECT_EQ(FormIn("=eHlCbHVlYmlyZA=="), "base64");
+  EXPECT_EQ(FormIn("=YmxVRWJpcmQ="), "");  // "blUEbird": no way to write it.
+  // Escaped in part, twice, and as Python and URLs do it.
+  EXPECT_EQ(FormIn("k%C3%B6ln%2d7"), "escaped");
+  EXPECT_EQ(FormIn("Bl\\\\u0075ebird"), "escaped");
+  EXPECT_EQ(FormIn("Bl\\x75e%62ird"), "escaped");
+  EXPECT_EQ(FormIn("k\\u00F6ln\\u002D7"), "escaped");
+  const std::string utf16(
+      "k\0\xf6\0l\0n\0-\0"
+      "7\0",
+      12);
+  EXPECT_EQ(FormIn("x" + utf16), "UTF-16");
 }
 
 TEST_F(LeakScanTest, IsNotAlarmedByPublicWords) {
@@ -42,11 +53,21 @@ TEST_F(LeakScanTest, IsNotAlarmedByPublicWords) {
   EXPECT_EQ(FormIn("blue bird"), "");
 }
 
+TEST_F(LeakScanTest, WhatWasAskedForIsFoundInPublicWords) {
+  const TextRedactor redactor(
+      names_, {.asked = AskedTexts::Compile({"former", "mag"}, {"v[0-9]{3}"}).value()});
+  const LeakScan scan({}, redactor);
+  EXPECT_TRUE(scan.Scan("TransFormer", 0).has_value());
+  EXPECT_EQ(scan.LeakedText("a magnet"), "mag");
+  EXPECT_EQ(scan.LeakedText("of v123"), "v123");
+  EXPECT_EQ(scan.LeakedText("of v12"), std::nullopt);
+}
+
 TEST_F(LeakScanTest, ShortTextsAreFoundAsWords) {
   EXPECT_EQ(FormIn("zq"), "");
-  EXPECT_EQ(scan_.LeakedWord("aten::zq"), "zq");
-  EXPECT_EQ(scan_.LeakedWord("a_Zq3"), "Zq");
-  EXPECT_EQ(scan_.LeakedWord("squeeze"), std::nullopt);
+  EXPECT_EQ(scan_.LeakedText("aten::zq"), "zq");
+  EXPECT_EQ(scan_.LeakedText("a_Zq3"), "Zq");
+  EXPECT_EQ(scan_.LeakedText("squeeze"), std::nullopt);
 }
 
 }  // namespace leak_scan_test

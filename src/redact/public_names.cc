@@ -93,21 +93,25 @@ Result<PublicNames> PublicNames::Parse(const NamedText& file) {
   }
   PublicNames names;
   for (const auto& [key, into] :
-       {std::pair("packages", &names.packages_), std::pair("namespaces", &names.namespaces_),
-        std::pair("arguments", &names.arguments_), std::pair("prefixes", &names.prefixes_)}) {
+       {std::pair("packages", &names.packages_), std::pair("arguments", &names.arguments_),
+        std::pair("prefixes", &names.prefixes_)}) {
     if (Status status = ReadList(table, key, name, *into); !status.ok()) return status;
   }
-  const auto words = table["words"].value<std::string>();
-  if (!words) return Status::BadInput(fmt::format("{}: no text 'words'", name));
-  ForEachWord(*words, [&](std::size_t begin, std::size_t end) {
-    names.words_.insert(words->substr(begin, end - begin));
-  });
-  for (const std::set<std::string>* list : {&names.packages_, &names.namespaces_}) {
-    for (const std::string& whole : *list) {
-      ForEachPart(whole, [&](std::size_t begin, std::size_t end) {
-        names.words_.insert(LowerAscii(whole.substr(begin, end - begin)));
-      });
-    }
+  const toml::table* lists = table["words"].as_table();
+  if (lists == nullptr) return Status::BadInput(fmt::format("{}: no table 'words'", name));
+  for (const auto& [list, node] : *lists) {
+    const auto words = node.value<std::string>();
+    if (!words)
+      return Status::BadInput(
+          fmt::format("{}: words.{} is no text", name, std::string(list.str())));
+    ForEachWord(*words, [&](std::size_t begin, std::size_t end) {
+      names.words_.insert(words->substr(begin, end - begin));
+    });
+  }
+  for (const std::string& package : names.packages_) {
+    ForEachPart(package, [&](std::size_t begin, std::size_t end) {
+      names.words_.insert(LowerAscii(package.substr(begin, end - begin)));
+    });
   }
   return names;
 }

@@ -41,14 +41,13 @@ class PublicNames {
   /// Of a run of letters without a change of case, as ForEachPart() gives them.
   bool IsPublicPart(std::string_view part) const;
   bool IsPackage(std::string_view name) const { return packages_.contains(std::string(name)); }
-  bool IsNamespace(std::string_view name) const { return namespaces_.contains(std::string(name)); }
   bool IsArgument(std::string_view key) const { return arguments_.contains(std::string(key)); }
 
  private:
   PublicNames() = default;
 
   std::unordered_set<std::string> words_;
-  std::set<std::string> packages_, namespaces_, arguments_, prefixes_;
+  std::set<std::string> packages_, arguments_, prefixes_;
 };
 
 }  // namespace headroom

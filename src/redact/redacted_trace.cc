@@ -1,13 +1,17 @@
 #include "redact/redacted_trace.h"
 
+#include <algorithm>
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <string_view>
 #include <type_traits>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "base/ascii.h"
+#include "redact/argument_texts.h"
+#include "redact/leak_scan.h"
 #include "store/carried_damage.h"
 #include "store/row_copier.h"
 
@@ -16,8 +20,8 @@ namespace {
 
 /// What a column of texts holds.
 enum class TextRole : std::uint8_t {
-  kPublic,  ///< Of the vendor.
   kName,
+  kNumber,  ///< Of a process or a thread, which may be a name.
   kCall,
   kKernel,
   kProcess,
@@ -30,37 +34,62 @@ constexpr bool HoldsTexts() {
   return std::same_as<typename std::remove_cvref_t<Column>::value_type, StringId>;
 }
 
+bool IsNumber(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  return !text.empty() && std::all_of(text.begin(), text.end(), IsDigit);
+}
+
 /// Replaces the texts of a store that is not frozen yet, each once for each role.
 class TextPass {
  public:
   TextPass(TraceStore& store, TextRedactor& redactor, ChangedColumns& changed)
-      : store_(store), redactor_(redactor), changed_(changed) {}
+      : store_(store), redactor_(redactor), changed_(changed) {
+    for (auto& row : new_) row.resize(store.strings.size(), {StringId::None(), false});
+  }
 
   void Run() {
-    // What may begin like a path or hold a host comes first: their words are then known to all.
-    Table("processes", store_.processes);
-    Table("threads", store_.threads);
-    Table("host_events", store_.host_events);
-    Table("gpu_tasks", store_.gpu_tasks);
-    Table("syncs", store_.syncs);
-    Table("flows", store_.flows);
-    Table("counters", store_.counters);
-    Table("instants", store_.instants);
-    Table("collectives", store_.collectives);
+    ForEachId([&](StringId& id, TextRole role, const std::string&) { Read(id, role); });
+    RemoveHidden();
+    ForEachId([&](StringId& id, TextRole role, const std::string& column) {
+      std::int64_t& changed = changed_[column];
+      const StringId now = id.valid() ? Known(id, role).now : id;
+      changed += now == id ? 0 : 1;
+      id = now;
+    });
   }
 
  private:
-  template <typename Rows>
-  void Table(std::string_view table, Rows& rows) {
+  /// What becomes of a text in some role.
+  struct Now {
+    StringId now;
+    bool known;
+  };
+  Now& Known(StringId old, TextRole role) {
+    return new_[static_cast<std::size_t>(role)][old.index()];
+  }
+
+  /// In an order that decides which text gets the first letters.
+  template <typename Visit>
+  void ForEachId(Visit&& visit) {
+    Table("processes", store_.processes, visit);
+    Table("threads", store_.threads, visit);
+    Table("devices", store_.devices, visit);
+    Table("host_events", store_.host_events, visit);
+    Table("gpu_tasks", store_.gpu_tasks, visit);
+    Table("syncs", store_.syncs, visit);
+    Table("flows", store_.flows, visit);
+    Table("counters", store_.counters, visit);
+    Table("instants", store_.instants, visit);
+    Table("collectives", store_.collectives, visit);
+  }
+
+  template <typename Rows, typename Visit>
+  void Table(std::string_view table, Rows& rows, Visit&& visit) {
     rows.ForEachReadColumn([&](std::string_view name, auto& column) {
       if constexpr (HoldsTexts<decltype(column)>()) {
-        std::int64_t& changed = changed_[std::string(table) + "." + std::string(name)];
-        for (std::size_t row = 0; row < column.size(); ++row) {
-          StringId& id = column.MutablePending(row);
-          const StringId now = New(id, RoleOf(rows, name, row));
-          changed += now == id ? 0 : 1;
-          id = now;
-        }
+        const std::string full = std::string(table).append(".").append(name);
+        for (std::size_t row = 0; row < column.size(); ++row)
+          visit(column.MutablePending(row), RoleOf(rows, name, row), full);
       }
     });
   }
@@ -72,8 +101,11 @@ class TextPass {
         return TextRole::kOfRecording;
     }
     if (column == "args") return TextRole::kArguments;
+    if (column == "pid" || column == "tid") return TextRole::kNumber;
     if constexpr (std::same_as<Rows, GpuTaskColumns<Column>>) return TextRole::kKernel;
-    if constexpr (std::same_as<Rows, ProcessColumns<Column>>) return TextRole::kProcess;
+    if constexpr (std::same_as<Rows, ProcessColumns<Column>>) {
+      if (column == "name") return TextRole::kProcess;
+    }
     if constexpr (std::same_as<Rows, HostEventColumns<Column>>) {
       const HostEventKind kind = rows.kind.Pending(row);
       const bool call = kind == HostEventKind::kRuntimeCall || kind == HostEventKind::kDriverCall;
@@ -82,16 +114,33 @@ class TextPass {
     return TextRole::kName;
   }
 
-  StringId New(StringId old, TextRole role) {
-    if (!old.valid() || role == TextRole::kPublic) return old;
-    auto& known = new_[static_cast<std::size_t>(role)];
-    const auto [at, is_new] = known.try_emplace(old.index());
-    if (is_new) {
-      const std::string text(store_.Text(old));  // Interning may move what the view is of.
-      const std::string now = Replaced(text, role);
-      at->second = now == text ? old : now.empty() ? StringId::None() : store_.strings.Intern(now);
+  void Read(StringId old, TextRole role) {
+    if (!old.valid() || Known(old, role).known) return;
+    const std::string text(store_.Text(old));  // Interning may move what the view is of.
+    Known(old, role) = {Interned(Replaced(text, role), text, old), true};
+  }
+
+  StringId Interned(const std::string& now, const std::string& text, StringId id) {
+    if (now == text) return id;
+    return now.empty() ? StringId::None() : store_.strings.Intern(now);
+  }
+
+  /// Once it is known what is removed: texts in which some of it is left, encoded.
+  void RemoveHidden() {
+    const LeakScan scan(redactor_.Replacements(), redactor_);
+    const auto without = [&](std::string_view text) {
+      return scan.Scan(text, 0) ? redactor_.Hidden(text) : std::string(text);
+    };
+    for (std::size_t role = 0; role < kRoles; ++role) {
+      const bool are_members = role == static_cast<std::size_t>(TextRole::kArguments) ||
+                               role == static_cast<std::size_t>(TextRole::kOfRecording);
+      for (Now& row : new_[role]) {
+        if (!row.known || !row.now.valid()) continue;
+        const std::string text(store_.Text(row.now));
+        if (role == static_cast<std::size_t>(TextRole::kNumber) && IsNumber(text)) continue;
+        row.now = Interned(are_members ? WithTexts(text, without) : without(text), text, row.now);
+      }
     }
-    return at->second;
   }
 
   std::string Replaced(const std::string& text, TextRole role) {
@@ -105,8 +154,9 @@ class TextPass {
         return redactor_.Text(text, NameRole::kCall);
       case TextRole::kKernel:
         return redactor_.Text(text, NameRole::kKernel);
+      case TextRole::kNumber:
+        return IsNumber(text) ? text : redactor_.Text(text);
       case TextRole::kName:
-      case TextRole::kPublic:
         break;
     }
     return redactor_.Text(text);
@@ -115,20 +165,22 @@ class TextPass {
   TraceStore& store_;
   TextRedactor& redactor_;
   ChangedColumns& changed_;
-  static constexpr std::size_t kRoles = 7;
-  std::unordered_map<std::uint32_t, StringId> new_[kRoles];
+  static constexpr std::size_t kRoles = 6;
+  std::array<std::vector<Now>, kRoles> new_;  ///< By role, then by the text's id.
 };
 
 }  // namespace
 
 std::unique_ptr<TraceStore> RedactedTrace(const TraceStore& store, TextRedactor& redactor,
                                           ChangedColumns& changed) {
-  for (const std::string_view text : TextsOf(store)) redactor.Learn(text);
+  ForEachText(store, [&](std::string_view text) { redactor.Learn(text); });
   auto made = std::make_unique<TraceStore>();
   made->metadata = store.metadata;
   for (SoftwareVersion& row : made->metadata.versions) {
     row.name = redactor.Text(row.name);
-    row.version = redactor.Text(row.version);
+    // "9.1.0.70" is no address here.
+    if (row.version.find_first_not_of("0123456789.") != std::string::npos)
+      row.version = redactor.Text(row.version);
   }
   AddCarried(store.log, made->log);
   RowCopier copier(store, *made);
@@ -143,24 +195,32 @@ std::unique_ptr<TraceStore> RedactedTrace(const TraceStore& store, TextRedactor&
   return made;
 }
 
-std::vector<std::string_view> TextsOf(const TraceStore& store) {
+void ForEachText(const TraceStore& store, const std::function<void(std::string_view)>& visit) {
   std::vector<bool> seen(store.strings.size());
-  std::vector<std::string_view> texts;
-  const auto add = [&](std::string_view, const auto& column) {
+  const auto add = [&](std::string_view name, const auto& column) {
     if constexpr (HoldsTexts<decltype(column)>()) {
+      const bool may_be_number = name == "pid" || name == "tid";
       for (std::size_t row = 0; row < column.size(); ++row) {
         const StringId id = column[row];
         if (!id.valid() || seen[id.index()]) continue;
+        const std::string_view text = store.Text(id);
+        if (may_be_number && IsNumber(text)) continue;  // May be seen in another column.
         seen[id.index()] = true;
-        texts.push_back(store.Text(id));
+        if (name == "args") {
+          ForEachArgumentText(text, visit);
+        } else {
+          visit(text);
+        }
       }
     }
   };
 #define T(Name, member, sentence) store.member.ForEachColumn(add);
   HEADROOM_TABLES(T)
 #undef T
-  for (const SoftwareVersion& row : store.metadata.versions) texts.emplace_back(row.version);
-  return texts;
+  for (const SoftwareVersion& row : store.metadata.versions) {
+    visit(row.name);
+    visit(row.version);
+  }
 }
 
 }  // namespace headroom

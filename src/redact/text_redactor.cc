@@ -1,38 +1,28 @@
 #include "redact/text_redactor.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <iterator>
 #include <utility>
 
+#include "base/ascii.h"
+#include "ingest/json_escapes.h"
+#include "redact/argument_texts.h"
+#include "redact/host_text.h"
+#include "redact/mangled_name.h"
 #include "store/args_text.h"
 
 namespace headroom {
 namespace {
 
-using OrderedJson = nlohmann::ordered_json;
-using Match = bool (*)(char);
+constexpr std::size_t kShortestLearned = 3;  // Shorter ones are part of too much.
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+bool IsUpper(char c) { return c >= 'A' && c <= 'Z'; }
+bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || IsUpper(c); }
+bool IsAscii(char c) { return static_cast<unsigned char>(c) < 0x80; }
 bool IsSlash(char c) { return c == '/' || c == '\\'; }
-bool IsHexColon(char c) {
-  return IsDigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || c == ':';
-}
-bool IsHostByte(char c) { return IsWordByte(c) || c == '-' || c == '.'; }
-bool IsUrlByte(char c) {
-  return static_cast<unsigned char>(c) > ' ' && c != '"' && c != '\'' && c != '<' && c != '>';
-}
 bool EndsPath(char c) {
   constexpr std::string_view kEnds = "\"'<>|;,()[]{}*?:&`$#=";
   return static_cast<unsigned char>(c) <= ' ' || kEnds.find(c) != std::string_view::npos;
-}
-/// Whether something that begins here is not the rest of what stands before.
-bool BeginsAt(std::string_view text, std::size_t at) {
-  return at == 0 || !(IsHostByte(text[at - 1]) || IsSlash(text[at - 1]));
-}
-std::size_t RunOf(std::string_view text, std::size_t at, Match is) {
-  while (at < text.size() && is(text[at])) ++at;
-  return at;
 }
 
 /// "a", "b", ..., "z", "aa", ... of 0, 1, ...
@@ -45,36 +35,40 @@ std::string LettersOf(std::size_t number) {
   return letters;
 }
 
-/// "10.0.0.1"
-bool IsIpv4(std::string_view run) {
-  int groups = 0;
-  while (!run.empty()) {
-    const std::size_t end = RunOf(run, 0, IsDigit);
-    if (end == 0 || end > 3 || (end < run.size() && run[end] != '.')) return false;
-    ++groups;
-    run.remove_prefix(std::min(end + 1, run.size()));
+enum class Case : std::uint8_t { kLower, kCapital, kUpper, kMixed };
+
+Case CaseOf(std::string_view text) {
+  const auto capitals = std::count_if(text.begin(), text.end(), IsUpper);
+  if (capitals == 0) return Case::kLower;
+  const auto letters = std::count_if(text.begin(), text.end(), IsLetter);
+  const bool first = IsUpper(*std::find_if(text.begin(), text.end(), IsLetter));
+  if (capitals == 1 && first) return Case::kCapital;
+  return capitals == letters ? Case::kUpper : Case::kMixed;
+}
+
+std::string InCase(std::string token, Case letters) {
+  const auto end = letters == Case::kUpper     ? token.end()
+                   : letters == Case::kCapital ? token.begin() + 1
+                                               : token.begin();
+  std::transform(token.begin(), end, token.begin(),
+                 [](char c) { return static_cast<char>(c - 'a' + 'A'); });
+  return token;
+}
+
+/// "3f2504e0": hexadecimal digits and letters, more than a number with its unit has.
+bool LooksLikeHash(std::string_view word) {
+  constexpr std::size_t kShortest = 7;  // As git abbreviates them.
+  constexpr std::string_view kHex = "0123456789abcdefABCDEF";
+  for (std::size_t at = 0; at < word.size();) {
+    const std::size_t end = std::min(word.find('_', at), word.size());
+    const std::string_view segment = word.substr(at, end - at);
+    at = end + 1;
+    if (segment.size() < kShortest || segment.find_first_not_of(kHex) != std::string_view::npos)
+      continue;
+    const auto digits = std::count_if(segment.begin(), segment.end(), IsDigit);
+    if (digits > 1 && digits < static_cast<std::ptrdiff_t>(segment.size())) return true;
   }
-  return groups == 4;
-}
-
-/// "node7.cluster.internal"; no attribute such as "encoder.net".
-bool IsDomain(std::string_view run) {
-  constexpr std::string_view kEnds[] = {"com",  "org",   "edu",      "gov",
-                                        "mil",  "local", "internal", "localdomain",
-                                        "corp", "lan",   "intranet", "localhost"};
-  const std::size_t dot = run.rfind('.');
-  if (dot == std::string_view::npos || dot == 0) return false;
-  const std::string end = LowerAscii(run.substr(dot + 1));
-  return std::find(std::begin(kEnds), std::end(kEnds), end) != std::end(kEnds);
-}
-
-/// "fe80:0:0:1:2:3", "00:1a:2b:3c:4d:5e": hexadecimal digits in four groups or more; not the "::"
-/// of C++.
-bool IsColonAddress(std::string_view run) {
-  const auto colons = std::count(run.begin(), run.end(), ':');
-  const bool link_local = run.starts_with("fe80::") || run.starts_with("fd");
-  if (run.empty() || run.front() == ':' || run.back() == ':') return false;
-  return (colons >= 4 && run.find("::") == std::string_view::npos) || (link_local && colons >= 2);
+  return false;
 }
 
 /// Endings of files, which are public.
@@ -87,25 +81,79 @@ bool IsFileEnding(std::string_view ending) {
       "ipynb", "hip", "jpg",  "png",  "tfrecord", "parquet", "arrow", "safetensors"};
   return std::find(std::begin(kKnown), std::end(kKnown), ending) != std::end(kKnown);
 }
+bool HasFileEnding(std::string_view name) {
+  const std::size_t dot = name.rfind('.');
+  return dot != std::string_view::npos && dot > 0 && IsFileEnding(name.substr(dot + 1));
+}
+
+/// The end of a path that begins at `at`, which may be relative if it ends as a file of code does;
+/// `at` where none begins.
+std::size_t PathAt(std::string_view text, std::size_t at) {
+  const std::string_view rest = text.substr(at);
+  // "-I/home/grace/include"
+  const bool of_flag = at >= 2 && rest[0] == '/' && IsLetter(text[at - 1]) && text[at - 2] == '-' &&
+                       (at == 2 || text[at - 3] == ' ');
+  if (!BeginsAt(text, at) && !of_flag) return at;
+  const bool drive = rest.size() > 2 && IsLetter(rest[0]) && rest[1] == ':' && IsSlash(rest[2]);
+  const bool anchored = drive || rest.starts_with("\\\\") || rest.starts_with("~") ||
+                        rest.starts_with("./") || rest.starts_with("../") ||
+                        rest.starts_with(".\\") || rest.starts_with("..\\") || rest[0] == '/';
+  std::size_t end = at + (drive ? 2 : 0);
+  while (end < text.size() && !EndsPath(text[end])) ++end;
+  const std::string_view run = text.substr(at, end - at);
+  if (!anchored) return HasFileEnding(run) ? end : at;
+  const std::size_t slash = run.find_first_of("/\\");
+  const bool goes_on = slash != std::string_view::npos &&
+                       run.find_first_not_of("/\\", slash) != std::string_view::npos;
+  return goes_on ? end : at;
+}
+
+/// "FILE" of a Python frame, "FILE(LINE): FUNCTION", whose file may have blanks; empty: it is none.
+std::string_view FileOfFrame(std::string_view text) {
+  const std::size_t close = text.find("): ");
+  if (close == std::string_view::npos) return {};
+  const std::size_t open = text.substr(0, close).rfind('(');
+  if (open == std::string_view::npos || open == 0 || open + 1 == close) return {};
+  const std::string_view line = text.substr(open + 1, close - open - 1);
+  const bool is_line = std::all_of(line.begin(), line.end(), IsDigit);
+  return is_line && HasFileEnding(text.substr(0, open)) ? text.substr(0, open) : std::string_view();
+}
 
 }  // namespace
 
 TextRedactor::TextRedactor(const PublicNames& names, RedactOptions options)
     : names_(names), options_(std::move(options)) {
   for (const std::string& word : options_.keep) keep_.insert(LowerAscii(word));
-  for (const std::string& word : options_.words) {
-    if (!word.empty()) learned_.emplace(LowerAscii(word), SecretKind::kNames);
-  }
 }
 
 bool TextRedactor::Stays(std::string_view word) const {
-  return keep_.contains(LowerAscii(word)) || names_.IsPublicWord(word);
+  return keep_.contains(LowerAscii(word)) || (names_.IsPublicWord(word) && !LooksLikeHash(word));
+}
+
+bool TextRedactor::IsWithinPublicWord(std::string_view text, std::size_t at,
+                                      std::size_t size) const {
+  std::size_t begin = at, end = at + size;
+  while (begin > 0 && IsWordByte(text[begin - 1])) --begin;
+  while (end < text.size() && IsWordByte(text[end])) ++end;
+  const std::string_view word = text.substr(begin, end - begin);
+  if (word.size() == size) return false;
+  if (Stays(word)) return true;
+  bool inside = false;
+  ForEachPart(word, [&](std::size_t first, std::size_t last) {
+    inside |= begin + first <= at && at + size <= begin + last && last - first > size &&
+              names_.IsPublicPart(word.substr(first, last - first));
+  });
+  return inside;
 }
 
 void TextRedactor::LearnWord(SecretKind kind, std::string_view word) {
-  constexpr std::size_t kShortest = 3;  // Shorter ones are part of too much.
-  if (removes(kind) && word.size() >= kShortest && !Stays(word))
-    learned_.emplace(LowerAscii(word), kind);
+  if (!removes(kind) || word.size() < kShortestLearned || Stays(word)) return;
+  const auto [row, is_new] = learned_.emplace(LowerAscii(word), kind);
+  if (!is_new) return;
+  auto& same = learned_by_begin_[row->first.substr(0, kShortestLearned)];
+  same.push_back(&*row);
+  std::sort(same.begin(), same.end(),
+            [](const auto* a, const auto* b) { return a->first.size() > b->first.size(); });
 }
 
 void TextRedactor::Learn(std::string_view text) {
@@ -115,7 +163,8 @@ void TextRedactor::Learn(std::string_view text) {
       taken_.insert(LowerAscii(word.substr(first, last - first)));
     });
   });
-  for (const std::string_view folder : {"/home/", "/Users/", "\\Users\\", "/mnt/home/", "/u/"}) {
+  for (const std::string_view folder :
+       {"/home/", "/Users/", "\\Users\\", "\\home\\", "/mnt/home/", "/u/"}) {
     for (std::size_t at = text.find(folder); at != std::string_view::npos;
          at = text.find(folder, at + 1)) {
       const std::size_t begin = at + folder.size();
@@ -123,336 +172,386 @@ void TextRedactor::Learn(std::string_view text) {
       LearnWord(SecretKind::kUsers, text.substr(begin, end - begin));
     }
   }
-  for (std::size_t at = text.find('@'); at != std::string_view::npos; at = text.find('@', at + 1)) {
-    std::size_t begin = at;
-    while (begin > 0 && (IsHostByte(text[begin - 1]) || text[begin - 1] == '+')) --begin;
-    const std::size_t end = RunOf(text, at + 1, IsHostByte);
-    if (begin == at || end == at + 1) continue;
-    LearnWord(SecretKind::kUsers, text.substr(begin, at - begin));
-  }
-  for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = RunOf(text, at, IsHostByte);
-    const std::string_view run = text.substr(at, end - at);
-    if (IsDomain(run)) LearnWord(SecretKind::kHosts, run.substr(0, run.find('.')));
-    at = end + 1;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (!BeginsAt(text, at)) continue;
+    if (const std::size_t end = MailAt(text, at); end > at) {
+      const std::size_t name = text.find('@', at);
+      LearnWord(SecretKind::kUsers, text.substr(at, name - at));
+    }
+    if (const std::size_t end = HostAt(text, at); end > at) {
+      const std::string_view host = text.substr(at, end - at);
+      const std::string_view machine = host.substr(0, host.find('.'));
+      if (machine.size() < host.size() && std::any_of(machine.begin(), machine.end(), IsLetter))
+        LearnWord(SecretKind::kHosts, machine);
+    }
   }
   // As `headroom merge` names processes.
   constexpr std::string_view kOn = " on ";
   if (const std::size_t on = text.find(kOn); text.starts_with("rank ") && on != text.npos) {
     const std::size_t begin = on + kOn.size();
-    LearnWord(SecretKind::kHosts, text.substr(begin, RunOf(text, begin, IsHostByte) - begin));
+    std::size_t end = begin;
+    while (end < text.size() && IsHostByte(text[end])) ++end;
+    LearnWord(SecretKind::kHosts, text.substr(begin, end - begin));
   }
 }
 
-std::string TextRedactor::Token(SecretKind kind, std::string_view prefix, std::string_view original,
-                                Case letters) {
-  const std::string lower = LowerAscii(original);
-  auto [number, is_new] = numbers_.try_emplace(std::string(prefix) + '\n' + lower);
+std::string TextRedactor::Token(SecretKind kind, std::string_view prefix,
+                                std::string_view original) {
+  const Case letters = CaseOf(original);
+  auto [number, is_new] = numbers_.try_emplace(
+      std::string(prefix) + '\n' +
+      (letters == Case::kMixed ? std::string(original) : LowerAscii(original)));
   while (is_new &&
          (number->second.empty() || taken_.contains(std::string(prefix) + number->second)))
     number->second = LettersOf(counts_[std::string(prefix)]++);
-  std::string token = std::string(prefix) + number->second;
-  if (letters != Case::kLower) token[0] = static_cast<char>(token[0] - 'a' + 'A');
-  if (letters == Case::kUpper) {
-    for (char& c : token) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  }
+  std::string token = InCase(std::string(prefix) + number->second, letters);
   replaced_.try_emplace(std::string(original), Replacement{std::string(original), token, kind});
+  tokens_.insert(token);
+  longest_token_ = std::max(longest_token_, token.size());
   return token;
 }
 
-/// The end of a login, host or word that is known to be one; `at` where there is none.
-std::size_t TextRedactor::LearnedAt(std::string_view text, std::size_t at, std::string& out) {
-  if (learned_.empty()) return at;
-  const std::size_t longest =
-      std::max_element(learned_.begin(), learned_.end(), [](const auto& x, const auto& y) {
-        return x.first.size() < y.first.size();
-      })->first.size();
-  const std::string here = LowerAscii(text.substr(at, longest));
-  const auto* best = static_cast<const std::pair<const std::string, SecretKind>*>(nullptr);
-  for (const auto& row : learned_) {
-    if (here.starts_with(row.first) && (best == nullptr || row.first.size() > best->first.size()))
-      best = &row;
-  }
-  if (best == nullptr) return at;
-  const std::string_view prefix = best->second == SecretKind::kUsers   ? "user"
-                                  : best->second == SecretKind::kHosts ? "host"
-                                                                       : "word";
-  out += Token(best->second, prefix, text.substr(at, best->first.size()));
-  return at + best->first.size();
+std::string TextRedactor::AskedToken(std::string_view original, bool is_word) {
+  std::string token = Token(SecretKind::kNames, is_word ? "word" : "text", original);
+  replaced_.find(std::string(original))->second.asked |= is_word;
+  return token;
 }
 
-/// The end of a path that begins at `at`, which may be relative if it ends as a file of code does.
-std::size_t TextRedactor::PathAt(std::string_view text, std::size_t at) const {
-  if (!BeginsAt(text, at)) return at;
-  const std::string_view rest = text.substr(at);
-  const bool drive = rest.size() > 2 && IsLetter(rest[0]) && rest[1] == ':' && IsSlash(rest[2]);
-  const bool anchored = drive || rest.starts_with("\\\\") || rest.starts_with("~") ||
-                        rest.starts_with("./") || rest.starts_with("../") ||
-                        rest.starts_with(".\\") || rest.starts_with("..\\") || rest[0] == '/';
-  std::size_t end = at + (drive ? 2 : 0);
-  while (end < text.size() && !EndsPath(text[end])) ++end;
-  const std::string_view run = text.substr(at, end - at);
-  const std::size_t slash = run.find_first_of("/\\");
-  if (anchored) {
-    const bool goes_on = slash != std::string_view::npos && slash + 1 < run.size() &&
-                         run.find_first_not_of("/\\", slash) != std::string_view::npos;
-    return goes_on ? end : at;
+/// A login or a host that is known to be one, the longest that is at `at`; nullptr: none is.
+const std::pair<const std::string, SecretKind>* TextRedactor::LearnedAt(std::string_view text,
+                                                                        std::size_t at) const {
+  if (learned_.empty() || text.size() - at < kShortestLearned) return nullptr;
+  const auto same = learned_by_begin_.find(LowerAscii(text.substr(at, kShortestLearned)));
+  if (same == learned_by_begin_.end()) return nullptr;
+  for (const auto* row : same->second) {
+    const std::size_t size = row->first.size();
+    if (LowerAscii(text.substr(at, size)) == row->first && !IsWithinPublicWord(text, at, size))
+      return row;
   }
-  const std::size_t dot = run.rfind('.');
-  if (dot == std::string_view::npos || dot == 0 || !IsFileEnding(run.substr(dot + 1))) return at;
-  return end;
+  return nullptr;
 }
 
-std::string TextRedactor::PathPart(std::string_view part, bool is_last) {
-  if (part.empty() || part == "." || part == ".." || part == "~" ||
-      (part.size() == 2 && part[1] == ':'))
-    return std::string(part);
-  const std::size_t dot = part.rfind('.');
-  const bool has_ending =
-      is_last && dot != std::string_view::npos && dot > 0 && IsFileEnding(part.substr(dot + 1));
-  const std::string_view stem = has_ending ? part.substr(0, dot) : part;
-  const std::string_view ending = part.substr(stem.size());
-  if ((has_ending && Stays(stem)) || keep_.contains(LowerAscii(stem))) return std::string(part);
-  return Token(SecretKind::kPaths, is_last ? "file" : "dir", stem).append(ending);
-}
+/// One text as it is read from its begin to its end.
+class TextRedactor::Reading {
+ public:
+  Reading(TextRedactor& redactor, std::string_view text, NameRole role)
+      : redactor_(redactor),
+        text_(text),
+        role_(role),
+        asked_(redactor.options_.asked.SpansOf(text)) {}
 
-/// Folders and files, each by a token of its own; what lies in a public package stays from there
-/// on.
-std::string TextRedactor::Path(std::string_view path) {
-  std::vector<std::pair<std::string_view, char>> parts;  // With the slash behind.
-  for (std::size_t at = 0; at <= path.size();) {
-    const std::size_t end = std::min(path.find_first_of("/\\", at), path.size());
-    parts.emplace_back(path.substr(at, end - at), end < path.size() ? path[end] : '\0');
-    at = end + 1;
-  }
-  std::size_t library = parts.size();  // From this part on, all stay.
-  std::size_t marker = parts.size();   // A part that says that what follows is a package.
-  for (std::size_t i = 0; i < parts.size() && library == parts.size(); ++i) {
-    const std::string_view part = parts[i].first;
-    const bool packages = part == "site-packages" || part == "dist-packages";
-    const bool standard = part.starts_with("python3") && i > 0 &&
-                          (parts[i - 1].first == "lib" || parts[i - 1].first == "lib64");
-    if (packages || standard) marker = i;
-    const std::string_view stem = part.substr(0, part.find('.'));
-    if ((i == 0 || marker + 1 == i) && parts.size() > 1 && names_.IsPackage(stem)) library = i;
-  }
-  // The folder of packages and those around it ("lib/python3.11/site-packages") tell nothing.
-  std::size_t frame = marker;
-  while (marker < parts.size() && frame > 0 &&
-         (parts[frame - 1].first == "lib" || parts[frame - 1].first == "lib64" ||
-          parts[frame - 1].first.starts_with("python3")))
-    --frame;
-  std::string out;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const auto& [part, slash] = parts[i];
-    const bool last = i + 1 == parts.size();
-    if (i >= frame && i <= marker) {
-      out += part;
-    } else if (i >= library || marker < i) {
-      Words(part, NameRole::kAny, out);
-    } else {
-      out += PathPart(part, last);
+  std::string All() && {
+    std::size_t begin = 0;
+    if (redactor_.removes(SecretKind::kPaths)) {
+      if (const std::string_view file = FileOfFrame(text_); !file.empty())
+        Path(0, begin = file.size());
     }
-    if (slash != '\0') out += slash;
-    // The folders as a whole: where names stay, each alone may be a name, too.
+    Walk(begin, text_.size(), /*in_path=*/false);
+    return std::move(out_);
+  }
+
+ private:
+  enum class Special : std::uint8_t { kNone, kUrl, kFileUrl, kMail, kHost, kPath, kLearned };
+  struct Found {
+    Special what = Special::kNone;
+    std::size_t end = 0;
+  };
+
+  /// What has a meaning of its own and begins at `at`.
+  Found SpecialAt(std::size_t at, bool in_path) const {
+    if (!in_path && BeginsAt(text_, at)) {
+      if (const std::size_t end = UrlAt(text_, at); end > at) {
+        const bool file = text_.substr(at).starts_with("file:");
+        if (redactor_.removes(file ? SecretKind::kPaths : SecretKind::kHosts))
+          return {file ? Special::kFileUrl : Special::kUrl, end};
+      }
+      if (redactor_.removes(SecretKind::kUsers)) {
+        if (const std::size_t end = MailAt(text_, at); end > at) return {Special::kMail, end};
+      }
+      if (redactor_.removes(SecretKind::kHosts)) {
+        if (const std::size_t end = HostAt(text_, at); end > at) return {Special::kHost, end};
+      }
+    }
+    if (!in_path && redactor_.removes(SecretKind::kPaths)) {
+      if (const std::size_t end = PathAt(text_, at); end > at) return {Special::kPath, end};
+    }
+    if (const auto* learned = redactor_.LearnedAt(text_, at))
+      return {Special::kLearned, at + learned->first.size()};
+    return {};
+  }
+
+  /// Replaces what is asked for at `at`, if anything is, and returns its end.
+  std::size_t AskedAt(std::size_t at) {
+    while (next_ < asked_.size() && asked_[next_].end <= at) ++next_;
+    if (next_ == asked_.size() || asked_[next_].begin > at) return at;
+    const AskedTexts::Span& span = asked_[next_];
+    if (told_ != next_ + 1) {
+      out_ += redactor_.AskedToken(text_.substr(span.begin, span.end - span.begin), span.is_word);
+      told_ = next_ + 1;
+    }
+    return span.end;
+  }
+  bool IsAskedIn(std::size_t begin, std::size_t end) const {
+    return std::any_of(asked_.begin(), asked_.end(), [&](const AskedTexts::Span& span) {
+      return span.begin < end && begin < span.end;
+    });
+  }
+
+  /// `in_path`: in a part of a path that stays, where nothing else can begin.
+  void Walk(std::size_t begin, std::size_t end, bool in_path) {
+    std::size_t plain = begin;  // Begin of what has no special meaning.
+    const auto words_to = [&](std::size_t to) {
+      redactor_.Words(text_.substr(plain, to - plain), role_, out_);
+    };
+    for (std::size_t at = begin; at < end;) {
+      const bool is_asked = IsAskedIn(at, at + 1);
+      const Found found = is_asked ? Found{} : SpecialAt(at, in_path);
+      if (!is_asked && found.what == Special::kNone) {
+        ++at;
+        continue;
+      }
+      words_to(at);
+      at = is_asked ? std::min(end, AskedAt(at)) : Replace(at, found);
+      plain = at;
+    }
+    if (plain < end) words_to(end);
+  }
+
+  /// Returns the end of what was replaced.
+  std::size_t Replace(std::size_t at, const Found& found) {
+    const std::string_view whole = text_.substr(at, found.end - at);
+    switch (found.what) {
+      case Special::kUrl:
+        out_ += redactor_.Token(SecretKind::kHosts, "url", whole);
+        break;
+      case Special::kFileUrl:
+        out_ += redactor_.Token(SecretKind::kPaths, "url", whole);
+        break;
+      case Special::kMail:
+        out_ += redactor_.Token(SecretKind::kUsers, "mail", whole);
+        break;
+      case Special::kHost:
+        out_ += redactor_.Token(SecretKind::kHosts, "host", whole);
+        break;
+      case Special::kLearned: {
+        const SecretKind kind = redactor_.LearnedAt(text_, at)->second;
+        out_ += redactor_.Token(kind, kind == SecretKind::kUsers ? "user" : "host", whole);
+        break;
+      }
+      case Special::kPath:
+        Path(at, found.end);
+        break;
+      case Special::kNone:
+        break;
+    }
+    // What is asked for in it is gone with it.
+    while (next_ < asked_.size() && asked_[next_].begin < found.end) {
+      const AskedTexts::Span& span = asked_[next_++];
+      redactor_.AskedToken(text_.substr(span.begin, span.end - span.begin), span.is_word);
+      if (span.end > found.end) return span.end;
+    }
+    return found.end;
+  }
+
+  /// A folder or file that is not public.
+  void PathPart(std::size_t begin, std::size_t end, bool is_last) {
+    const std::string_view part = text_.substr(begin, end - begin);
+    const bool is_drive = part.size() == 2 && part[1] == ':';
+    if (part.empty() || part == "." || part == ".." || part == "~" || is_drive) {
+      out_ += part;
+      return;
+    }
+    const std::size_t stem_end = is_last && HasFileEnding(part) ? begin + part.rfind('.') : end;
+    const std::string_view stem = text_.substr(begin, stem_end - begin);
+    const bool stays = stem_end < end && redactor_.Stays(stem);
+    if (stays || redactor_.keep_.contains(LowerAscii(stem))) {
+      Walk(begin, end, /*in_path=*/true);
+      return;
+    }
+    out_ += redactor_.Token(SecretKind::kPaths, is_last ? "file" : "dir", stem);
+    // Its ending, unless more of it is to go.
+    if (!IsAskedIn(stem_end, end)) out_ += text_.substr(stem_end, end - stem_end);
+  }
+
+  /// Folders and files, each by a token of its own; what lies in a public package stays from there
+  /// on.
+  void Path(std::size_t begin, std::size_t end) {
+    struct Part {
+      std::string_view text;
+      std::size_t begin, end;
+    };
+    std::vector<Part> parts;
+    for (std::size_t at = begin; at <= end;) {
+      const std::size_t stop = std::min(text_.find_first_of("/\\", at), end);
+      parts.push_back({text_.substr(at, stop - at), at, stop});
+      at = stop + 1;
+    }
+    const auto is_library_folder = [](std::string_view part) {
+      return part == "lib" || part == "lib64";
+    };
+    std::size_t library = parts.size();  // From this part on, all stay.
+    std::size_t marker = parts.size();   // A part that says that what follows is a package.
+    for (std::size_t i = 0; i < parts.size() && library == parts.size(); ++i) {
+      const std::string_view part = parts[i].text;
+      const bool packages = part == "site-packages" || part == "dist-packages";
+      const bool standard =
+          part.starts_with("python3") && i > 0 && is_library_folder(parts[i - 1].text);
+      if (packages || standard) marker = i;
+      const std::string_view stem = part.substr(0, part.find('.'));
+      if ((i == 0 || marker + 1 == i) && parts.size() > 1 && redactor_.names_.IsPackage(stem))
+        library = i;
+    }
+    // The folder of packages and those around it ("lib/python3.11/site-packages") tell nothing.
+    std::size_t frame = marker;
+    while (
+        marker < parts.size() && frame > 0 &&
+        (is_library_folder(parts[frame - 1].text) || parts[frame - 1].text.starts_with("python3")))
+      --frame;
     const std::size_t first_public = std::min({frame, library, parts.size() - 1});
-    if (i + 1 == first_public) {
-      const auto end = static_cast<std::size_t>(part.data() + part.size() - path.data()) + 1;
-      const std::string folders(path.substr(0, end));
-      if (out != folders)
-        replaced_.try_emplace(folders, Replacement{folders, out, SecretKind::kPaths});
+    const std::size_t out_begin = out_.size();
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const Part& part = parts[i];
+      const bool is_frame = i >= frame && i <= marker && marker < parts.size();
+      if (is_frame || i >= library || marker < i) {
+        Walk(part.begin, part.end, /*in_path=*/true);
+      } else {
+        PathPart(part.begin, part.end, i + 1 == parts.size());
+      }
+      if (part.end < end && !IsAskedIn(part.end, part.end + 1)) out_ += text_[part.end];
+      // The folders as a whole: where names stay, each alone may be a name, too.
+      if (i + 1 != first_public) continue;
+      const std::string folders(text_.substr(begin, std::min(part.end + 1, end) - begin));
+      const std::string now = out_.substr(out_begin);
+      if (now != folders)
+        redactor_.replaced_.try_emplace(folders, Replacement{folders, now, SecretKind::kPaths});
     }
+  }
+
+  TextRedactor& redactor_;
+  const std::string_view text_;
+  const NameRole role_;
+  const std::vector<AskedTexts::Span> asked_;
+  std::size_t next_ = 0;  ///< Of the spans, the first that may lie ahead.
+  std::size_t told_ = 0;  ///< The last of them that was replaced, counted from 1.
+  std::string out_;
+};
+
+/// A piece of a word between "_": "BatchNorm2d" of "fused_BatchNorm2d".
+std::string TextRedactor::Segment(std::string_view segment, NameRole role) {
+  const bool is_kernel = role == NameRole::kKernel;
+  if (Stays(segment) || (is_kernel && names_.IsPublicWord(segment))) return std::string(segment);
+  std::size_t own = 0, kept = 0, single = 0, numbers = 0;
+  for (std::size_t i = 0; i < segment.size(); ++i)
+    numbers += IsDigit(segment[i]) && (i == 0 || !IsDigit(segment[i - 1])) ? 1 : 0;
+  const auto is_kept = [&](std::string_view part) { return keep_.contains(LowerAscii(part)); };
+  ForEachPart(segment, [&](std::size_t begin, std::size_t end) {
+    const std::string_view part = segment.substr(begin, end - begin);
+    single += part.size() == 1 ? 1 : 0;
+    kept += is_kept(part) ? 1 : 0;
+    own += names_.IsPublicPart(part) || is_kept(part) ? 0 : 1;
+  });
+  // What looks like a key or a hash goes whole, its digits and single letters, too. Kernels' names
+  // spell out their parameters.
+  const bool is_key = (own > 1 && single + numbers > 1) || (own > 0 && single + numbers > 4);
+  if (!is_kernel && kept == 0 && (own == 0 || is_key))
+    return Token(SecretKind::kNames, "name", segment);
+  std::string out;
+  std::size_t done = 0;
+  ForEachPart(segment, [&](std::size_t begin, std::size_t end) {
+    const std::string_view part = segment.substr(begin, end - begin);
+    out += segment.substr(done, begin - done);
+    done = end;
+    out += names_.IsPublicPart(part) || is_kept(part) ? std::string(part)
+                                                      : Token(SecretKind::kNames, "name", part);
+  });
+  out += segment.substr(done);
+  // Parts may be too short to be looked for alone.
+  if (out != segment) {
+    replaced_.try_emplace(std::string(segment),
+                          Replacement{std::string(segment), out, SecretKind::kNames});
   }
   return out;
 }
 
-/// The end of a URL, an address, a path or a learned word that begins at `at`, whose replacement is
-/// added; `at` where nothing of the kind begins.
-std::size_t TextRedactor::SpecialAt(std::string_view text, std::size_t at, std::string& out) {
-  if (BeginsAt(text, at)) {
-    const std::size_t scheme = RunOf(text, at, IsLetter);
-    if (scheme > at + 1 && text.substr(scheme).starts_with("://")) {
-      const std::size_t end = RunOf(text, scheme, IsUrlByte);
-      const bool is_file = text.substr(at, scheme - at) == "file";
-      const SecretKind kind = is_file ? SecretKind::kPaths : SecretKind::kHosts;
-      if (removes(kind)) {
-        out += Token(kind, "url", text.substr(at, end - at));
-        return end;
-      }
-    }
-    const std::size_t run_end = RunOf(text, at, IsHostByte);
-    const std::string_view run = text.substr(at, run_end - at);
-    const bool is_mail = run_end < text.size() && text[run_end] == '@' && !run.empty();
-    if (is_mail && removes(SecretKind::kUsers)) {
-      const std::size_t end = RunOf(text, run_end + 1, IsHostByte);
-      if (end > run_end + 1) {
-        out += Token(SecretKind::kUsers, "mail", text.substr(at, end - at));
-        return end;
-      }
-    }
-    if (removes(SecretKind::kHosts)) {
-      if (IsIpv4(run) || IsDomain(run)) {
-        out += Token(SecretKind::kHosts, "host", run);
-        return run_end;
-      }
-      const std::size_t hex_end = RunOf(text, at, IsHexColon);
-      const std::string_view hex = text.substr(at, hex_end - at);
-      if (IsColonAddress(hex) && (hex_end == text.size() || !IsWordByte(text[hex_end]))) {
-        out += Token(SecretKind::kHosts, "host", hex);
-        return hex_end;
-      }
-    }
-    if (removes(SecretKind::kPaths)) {
-      if (const std::size_t end = PathAt(text, at); end > at) {
-        out += Path(text.substr(at, end - at));
-        return end;
-      }
-    }
-  }
-  return LearnedAt(text, at, out);
-}
-
 std::string TextRedactor::Word(std::string_view word, NameRole role) {
-  if (Stays(word)) return std::string(word);
-  const bool ascii = std::all_of(word.begin(), word.end(),
-                                 [](char c) { return static_cast<unsigned char>(c) < 0x80; });
-  std::string out;
-  bool changed = false, kept = false;
-  std::size_t done = 0;
-  if (ascii) {
-    ForEachPart(word, [&](std::size_t begin, std::size_t end) {
-      const std::string_view part = word.substr(begin, end - begin);
-      out += word.substr(done, begin - done);
-      done = end;
-      // In a mangled name, capitals are signs of the mangling.
-      const bool is_sign =
-          word.starts_with("_Z") &&
-          std::all_of(part.begin(), part.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
-      kept |= keep_.contains(LowerAscii(part));
-      if (is_sign || names_.IsPublicPart(part) || keep_.contains(LowerAscii(part))) {
-        out += part;
-        return;
-      }
-      changed = true;
-      const bool capital = part[0] >= 'A' && part[0] <= 'Z';
-      const bool upper = capital && part[1] >= 'A' && part[1] <= 'Z';
-      out += Token(SecretKind::kNames, "name", part,
-                   upper     ? Case::kUpper
-                   : capital ? Case::kCapital
-                             : Case::kLower);
-    });
-    out += word.substr(done);
+  if (IsMangled(word) && !keep_.contains(LowerAscii(word))) {
+    return WithIdentifiers(word,
+                           [&](std::string_view name) { return Word(name, NameRole::kKernel); });
   }
-  // Of other scripts, and what is of public parts alone but looks like a key.
-  return changed || kept || (ascii && role == NameRole::kKernel)
-             ? out
-             : Token(SecretKind::kNames, "name", word);
+  if (Stays(word) || (role == NameRole::kKernel && names_.IsPublicWord(word)))
+    return std::string(word);
+  // Of other scripts.
+  if (!std::all_of(word.begin(), word.end(), IsAscii))
+    return Token(SecretKind::kNames, "name", word);
+  std::string out;
+  for (std::size_t at = 0; at <= word.size();) {
+    const std::size_t end = std::min(word.find('_', at), word.size());
+    if (end > at) out += Segment(word.substr(at, end - at), role);
+    if (end < word.size()) out += '_';
+    at = end + 1;
+  }
+  return out;
 }
 
-/// Whole names of public namespaces stay; of others each word that is not public is replaced.
+/// Each word that is not public is replaced.
 void TextRedactor::Words(std::string_view text, NameRole role, std::string& out) {
   if (!removes(SecretKind::kNames)) {
     out += text;
     return;
   }
-  for (std::size_t at = 0; at < text.size();) {
-    if (!IsWordByte(text[at])) {
-      out += text[at++];
-      continue;
-    }
-    const std::size_t end = RunOf(text, at, IsWordByte);
-    const std::string_view word = text.substr(at, end - at);
-    constexpr std::string_view kScope = "::";
-    if (text.substr(end).starts_with(kScope) && names_.IsNamespace(word)) {
-      std::size_t last = end;
-      while (text.substr(last).starts_with(kScope)) {
-        const std::size_t next = RunOf(text, last + kScope.size(), IsWordByte);
-        if (next == last + kScope.size()) break;
-        last = next;
-      }
-      out += text.substr(at, last - at);
-      at = last;
-      continue;
-    }
+  std::size_t done = 0;
+  ForEachWord(text, [&](std::size_t begin, std::size_t end) {
+    out += text.substr(done, begin - done);
+    done = end;
+    const std::string_view word = text.substr(begin, end - begin);
     constexpr std::string_view kApis[] = {"cuda", "cu",   "hip",   "hsa",
                                           "nccl", "nvtx", "roctx", "__cuda"};
     const bool of_api = role == NameRole::kCall &&
                         std::any_of(std::begin(kApis), std::end(kApis),
                                     [&](std::string_view api) { return word.starts_with(api); });
     out += of_api ? std::string(word) : Word(word, role);
-    at = end;
-  }
+  });
+  out += text.substr(done);
 }
 
 std::string TextRedactor::Text(std::string_view text, NameRole role) {
-  std::string out;
-  // A Python frame, "FILE(LINE): FUNCTION", whose file may have blanks.
-  if (const std::size_t close = text.find("): "); close != std::string_view::npos) {
-    const std::size_t open = text.substr(0, close).rfind('(');
-    const std::string_view file = text.substr(0, open == std::string_view::npos ? 0 : open);
-    const bool is_line = open != std::string_view::npos && open > 0 && open + 1 < close &&
-                         RunOf(text, open + 1, IsDigit) == close;
-    const std::size_t dot = file.rfind('.');
-    if (is_line && removes(SecretKind::kPaths) && dot != std::string_view::npos &&
-        IsFileEnding(file.substr(dot + 1))) {
-      out += Path(file);
-      out += text.substr(open, close - open);
-      text.remove_prefix(close);
-    }
-  }
-  std::size_t plain = 0;  // Begin of what has no special meaning.
-  const std::string_view all = text;
-  for (std::size_t at = 0; at < all.size();) {
-    std::string special;
-    const std::size_t end = SpecialAt(all, at, special);
-    if (end == at) {
-      ++at;
-      continue;
-    }
-    Words(all.substr(plain, at - plain), role, out);
-    out += special;
-    plain = at = end;
-  }
-  Words(all.substr(plain), role, out);
-  return out;
+  return Reading(*this, text, role).All();
 }
 
 std::string TextRedactor::Process(std::string_view text) {
-  if (!removes(SecretKind::kArguments)) return Text(text);
   std::string out;
-  if (text.starts_with("rank ")) {
+  constexpr std::string_view kRank = "rank ";
+  if (text.starts_with(kRank)) {
+    // As `headroom merge` names processes: "rank 2 on node7: python (4711)". What stands behind
+    // "on" is a machine, public though its words may be.
     const std::size_t colon = std::min(text.find(": "), text.size());
-    out = Text(text.substr(0, colon));
+    const std::string_view head = text.substr(0, colon);
+    constexpr std::string_view kOn = " on ";
+    const std::size_t on = head.find(kOn);
+    if (on != std::string_view::npos && on + kOn.size() < head.size() &&
+        removes(SecretKind::kHosts)) {
+      out = Text(head.substr(0, on));
+      out.append(kOn).append(Token(SecretKind::kHosts, "host", head.substr(on + kOn.size())));
+    } else {
+      out = Text(head);
+    }
     if (colon == text.size()) return out;
     out += ": ";
     text.remove_prefix(colon + 2);
   }
+  if (!removes(SecretKind::kArguments)) return out + Text(text);
   const std::size_t blank = std::min(text.find(' '), text.size());
   out += Text(text.substr(0, blank));
   Text(text.substr(blank));  // So that what is dropped is known to be gone.
   return out;
 }
 
+std::string TextRedactor::Hidden(std::string_view text) {
+  return Token(SecretKind::kNames, "text", text);
+}
+
 std::string TextRedactor::Value(std::string_view written) {
-  if (written.find('"') == std::string_view::npos) return std::string(written);
-  OrderedJson value = OrderedJson::parse(written, nullptr, /*allow_exceptions=*/false);
-  if (value.is_discarded()) return "null";
-  const auto redact = [&](auto&& self, OrderedJson& at) -> void {
-    if (at.is_string()) {
-      at = Text(at.get_ref<const std::string&>());
-    } else if (at.is_array()) {
-      for (OrderedJson& item : at) self(self, item);
-    } else if (at.is_object()) {
-      OrderedJson made = OrderedJson::object();
-      for (auto& [key, item] : at.items()) {
-        self(self, item);
-        made[Text(key)] = item;
-      }
-      at = std::move(made);
-    }
-  };
-  redact(redact, value);
-  return value.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+  return WithTexts(written, [&](std::string_view text) { return Text(text); });
 }
 
 std::string TextRedactor::Arguments(std::string_view members, bool of_recording) {
@@ -466,21 +565,35 @@ std::string TextRedactor::Arguments(std::string_view members, bool of_recording)
     const std::size_t begin = members.find_first_not_of(" \t\r\n", colon + 1);
     if (begin == std::string_view::npos) break;
     const std::size_t end = SkipValue(members, begin);
-    const std::string_view key = members.substr(open + 1, close - open - 2);
     const std::string_view raw = members.substr(begin, end - begin);
-    const std::string value = Value(raw);  // Also of what is dropped, so that it is known.
+    std::string key;
+    Unescape(members.substr(open + 1, close - open - 2), key);
+    // Also of what is dropped, so that it is known.
+    const std::string new_key = Value(members.substr(open, close - open)), value = Value(raw);
     const bool number = !raw.empty() && (IsDigit(raw[0]) || raw[0] == '-');
-    const bool known = names_.IsArgument(key) || (of_recording && (number || key == "severity"));
+    const bool is_asked = !options_.asked.SpansOf(key).empty();
+    const bool known =
+        !is_asked &&
+        (names_.IsArgument(key) || (of_recording && ((number && Stays(key)) || key == "severity")));
     if (known || !removes(SecretKind::kArguments)) {
-      const std::string_view written = members.substr(open, close - open);
       if (!out.empty()) out += ", ";
-      out.append(known ? std::string(written) : Value(written)).append(": ").append(value);
-    } else if (removes(SecretKind::kNames)) {
-      Text(key);
+      out.append(known ? std::string(members.substr(open, close - open)) : new_key);
+      out.append(": ").append(value);
     }
     at = std::max(end, begin + 1);
   }
   return out;
+}
+
+std::vector<bool> TextRedactor::BytesOfTokens(std::string_view text) const {
+  std::vector<bool> is_token(text.size());
+  for (std::size_t at = 0; at < text.size();) {
+    std::size_t size = std::min(longest_token_, text.size() - at);
+    while (size > 0 && !tokens_.contains(std::string(text.substr(at, size)))) --size;
+    std::fill_n(is_token.begin() + static_cast<std::ptrdiff_t>(at), size, true);
+    at += std::max<std::size_t>(size, 1);
+  }
+  return is_token;
 }
 
 std::vector<Replacement> TextRedactor::Replacements() const {

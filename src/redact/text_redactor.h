@@ -8,8 +8,12 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
 #include <vector>
 
+#include "redact/asked_texts.h"
 #include "redact/public_names.h"
 
 namespace headroom {
@@ -34,8 +38,8 @@ enum class NameRole : std::uint8_t {
 
 struct RedactOptions {
   std::array<bool, kSecretKinds> remove = {true, true, true, true, true};
-  std::vector<std::string> words = {};  ///< Removed wherever they are, in any case of letters.
-  std::vector<std::string> keep = {};   ///< Words that stay.
+  AskedTexts asked = {};               ///< Removed whatever else is.
+  std::vector<std::string> keep = {};  ///< Words that stay.
 };
 
 /// What stood in the trace, and what stands there now.
@@ -43,6 +47,9 @@ struct Replacement {
   std::string original;
   std::string token;
   SecretKind kind;
+  /// Of a word that was asked for: nowhere may it be, though it be public. What an expression
+  /// matched is not: it may stand where the expression does not match.
+  bool asked = false;
 };
 
 /// The same text always becomes the same text, and different ones different ones. What replaces a
@@ -57,44 +64,58 @@ class TextRedactor {
   /// are, and its words, so that none of them becomes a token. To be called for all texts before
   /// the first is replaced.
   void Learn(std::string_view text);
+  /// Keeps a machine's name in mind.
+  void LearnHost(std::string_view host) { LearnWord(SecretKind::kHosts, host); }
 
   /// Names of events, threads, counters and the like.
   std::string Text(std::string_view text, NameRole role = NameRole::kAny);
   /// Names of processes, which may be whole command lines.
   std::string Process(std::string_view text);
-  /// Members of `args` (store/args_text.h). `of_recording`: numbers of any name stay.
+  /// Members of `args` (store/args_text.h). `of_recording`: numbers of any public name stay.
   std::string Arguments(std::string_view members, bool of_recording);
+
+  /// Of a text that hides in it, encoded, what was removed elsewhere.
+  std::string Hidden(std::string_view text);
 
   /// By original text.
   std::vector<Replacement> Replacements() const;
   const PublicNames& names() const { return names_; }
+  const AskedTexts& asked() const { return options_.asked; }
   bool removes(SecretKind kind) const { return options_.remove[static_cast<std::size_t>(kind)]; }
-  /// Whether the word is public, or is to be kept.
+  /// Whether the word is public and does not look like a hash, or is to be kept.
   bool Stays(std::string_view word) const;
+  /// Whether `size` bytes at `at` are within a longer word, or a part of one, that stays: "former"
+  /// of "transformer".
+  bool IsWithinPublicWord(std::string_view text, std::size_t at, std::size_t size) const;
+  /// By byte, whether it is of a text that replaced another.
+  std::vector<bool> BytesOfTokens(std::string_view text) const;
 
  private:
-  enum class Case : std::uint8_t { kLower, kCapital, kUpper };
+  class Reading;
 
-  std::string Token(SecretKind kind, std::string_view prefix, std::string_view original,
-                    Case letters = Case::kLower);
-  std::size_t SpecialAt(std::string_view text, std::size_t at, std::string& out);
-  std::size_t LearnedAt(std::string_view text, std::size_t at, std::string& out);
-  std::size_t PathAt(std::string_view text, std::size_t at) const;
-  std::string Path(std::string_view path);
-  std::string PathPart(std::string_view part, bool is_last);
+  std::string Token(SecretKind kind, std::string_view prefix, std::string_view original);
+  std::string AskedToken(std::string_view original, bool is_word);
   void Words(std::string_view text, NameRole role, std::string& out);
   std::string Word(std::string_view word, NameRole role);
+  std::string Segment(std::string_view segment, NameRole role);
   std::string Value(std::string_view written);
   void LearnWord(SecretKind kind, std::string_view word);
+  const std::pair<const std::string, SecretKind>* LearnedAt(std::string_view text,
+                                                            std::size_t at) const;
 
   const PublicNames& names_;
   RedactOptions options_;
-  std::set<std::string> keep_;                   ///< In lower case.
-  std::map<std::string, SecretKind> learned_;    ///< In lower case.
+  std::set<std::string> keep_;                 ///< In lower case.
+  std::map<std::string, SecretKind> learned_;  ///< In lower case.
+  /// By their first three bytes, longest first.
+  std::unordered_map<std::string, std::vector<const std::pair<const std::string, SecretKind>*>>
+      learned_by_begin_;
   std::map<std::string, std::string> numbers_;   ///< Prefix and original: letters.
   std::set<std::string> taken_;                  ///< Words of the trace, in lower case.
   std::map<std::string, std::size_t> counts_;    ///< By prefix.
   std::map<std::string, Replacement> replaced_;  ///< By original.
+  std::unordered_set<std::string> tokens_;
+  std::size_t longest_token_ = 0;
 };
 
 }  // namespace headroom

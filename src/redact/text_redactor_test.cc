@@ -43,7 +43,7 @@ TEST_F(TextRedactorTest, PathsKeepTheirDepthAndLibrariesTheirPlace) {
   EXPECT_EQ(redactor_.Text(
                 "/home/grace/venv/lib/python3.11/site-packages/torch/nn/linear.py(3): forward"),
             "/dira/dirb/dird/lib/python3.11/site-packages/torch/nn/linear.py(3): forward");
-  EXPECT_EQ(redactor_.Text("C:\\Users\\grace\\x1\\a.py(1): f"), "C:\\dire\\dirb\\dirf\\a.py(1): f");
+  EXPECT_EQ(redactor_.Text("C:\\Users\\grace\\x1\\a.py(1): f"), "C:\\Dire\\dirb\\dirf\\a.py(1): f");
   EXPECT_EQ(redactor_.Text("load file:///data/a.bin step"), "load urla step");
   EXPECT_EQ(redactor_.Text("0/0"), "0/0");
 }
@@ -52,11 +52,50 @@ TEST_F(TextRedactorTest, HostsAndUsersAreKnownEverywhere) {
   const std::string path = "/home/grace/a.py", mail = "from ada@node7.cluster.internal";
   redactor_.Learn(path);
   redactor_.Learn(mail);
-  EXPECT_EQ(redactor_.Text("step of GRACE"), "step of usera");
+  EXPECT_EQ(redactor_.Text("step of GRACE"), "step of USERA");
   EXPECT_EQ(redactor_.Text("at 10.1.2.3 or node7.cluster.internal"), "at hosta or hostb");
   EXPECT_EQ(redactor_.Text(mail), "from maila");
   EXPECT_EQ(redactor_.Text("https://wandb.example.com/run"), "urla");
   EXPECT_EQ(redactor_.Text("torch 2.7.1"), "torch 2.7.1");
+}
+
+TEST_F(TextRedactorTest, LoginsDoNotTakePublicWordsApart) {
+  redactor_.Learn("/home/ada/x.py");
+  redactor_.Learn("/home/dim/x.py");
+  EXPECT_EQ(redactor_.Text("Adam of ada, channel of Ada2, adaptive"),
+            "Adam of usera, channel of Usera2, adaptive");
+  EXPECT_EQ(redactor_.Text("dim"), "dim");  // As frameworks say: --word removes it.
+}
+
+TEST_F(TextRedactorTest, KeysAndHashesGoWhole) {
+  EXPECT_EQ(redactor_.Text("token hf_tOkEnXyZ9"), "token hf_namea");
+  EXPECT_EQ(redactor_.Text("commit 3f2504e0"), "commit nameb");
+  EXPECT_EQ(redactor_.Text("GPU-3f2504e0-4f89-11d3-9a0c-0305e82c3301"), "hosta");
+  EXPECT_EQ(redactor_.Text("x at 2001:db8::1"), "x at hostb");
+}
+
+TEST_F(TextRedactorTest, MangledNamesKeepTheirForm) {
+  EXPECT_EQ(redactor_.Text("_ZN2at6native8bluebird6kernelILi128EEEvPf", NameRole::kKernel),
+            "_ZN2at6native5namea6kernelILi128EEEvPf");
+  EXPECT_EQ(redactor_.Text("_ZBluebirdNet"), "_ZNameaNet");
+}
+
+TEST_F(TextRedactorTest, NamesWithinPublicNamespacesAreNotPublic) {
+  EXPECT_EQ(redactor_.Text("at::native::bluebird_kernel<float>"),
+            "at::native::namea_kernel<float>");
+}
+
+TEST_F(TextRedactorTest, ExpressionsReachEverywhere) {
+  TextRedactor asked(names_,
+                     {.asked = AskedTexts::Compile({}, {"JIRA-[0-9]+", "forward"}).value()});
+  EXPECT_EQ(asked.Text("step of JIRA-1234 and JIRA-7"), "step of TEXTA and TEXTB");
+  EXPECT_EQ(asked.Text("/x/site-packages/torch/forward/a.py(3): forward"),
+            "/dira/site-packages/torch/textc/a.py(3): textc");
+  EXPECT_EQ(asked.Text("/home/JIRA-1234x/run"), "/dirb/dirc/filea");
+  EXPECT_EQ(asked.Arguments(R"("name": "forward", "Rank": 3)", false),
+            R"("name": "textc", "Rank": 3)");
+  for (const char* const bad : {"(", "a*", ""})
+    EXPECT_EQ(AskedTexts::Compile({}, {bad}).status().code(), StatusCode::kUsage) << bad;
 }
 
 TEST_F(TextRedactorTest, ArgumentsOfOthersGo) {
@@ -65,16 +104,22 @@ TEST_F(TextRedactorTest, ArgumentsOfOthersGo) {
       R"("Input Dims": [[8, 384], []], "Rank": 3)");
   EXPECT_EQ(redactor_.Arguments(R"("customer": 42)", false), "");
   EXPECT_EQ(redactor_.Arguments(R"("ns": 42, "command": "python x.py")", true), R"("ns": 42)");
+  EXPECT_EQ(redactor_.Arguments(R"("bluebird": 42, "dropped_depth": 1)", true),
+            R"("dropped_depth": 1)");
+  EXPECT_EQ(redactor_.Arguments(R"("Rank": quokka, "dtype": "\u0071uokka")", false),
+            R"("Rank": null, "dtype": "namec")");
   EXPECT_EQ(redactor_.Process("python bluebird.py --token hf_abcdef"), "python");
+  EXPECT_EQ(redactor_.Process("rank 1 on node17: python (4711)"), "rank 1 on hosta: python");
 }
 
 TEST_F(TextRedactorTest, WhatIsNotAskedForStays) {
   TextRedactor paths(names_, {.remove = {true, false, false, false, false}});
   EXPECT_EQ(paths.Text("/data/bluebird/x.py(1): quokka at 10.1.2.3"),
             "/dira/dirb/x.py(1): quokka at 10.1.2.3");
-  TextRedactor word(names_, {.remove = {}, .words = {"bluebird"}});
+  TextRedactor word(names_, {.remove = {}, .asked = AskedTexts::Compile({"bluebird"}, {}).value()});
   EXPECT_EQ(word.Text("theBlueBirdNet"),
-            "theworda"
+            "the"
+            "worda"
             "Net");
   TextRedactor keep(names_, {.keep = {"bluebird"}});
   EXPECT_EQ(keep.Text("BluebirdQuokka"), "BluebirdNamea");

@@ -64,6 +64,16 @@ class Merge(support.ProgramTest):
                 launches[event["args"]["correlation"]].add(event["pid"])
         self.assertTrue(all(len(pids) <= 2 for pids in launches.values()))  # A host's and its GPU's.
 
+    def test_what_all_ranks_have_in_common_is_said(self):
+        """Versions that one rank alone has are true of no file of all; a copy names what recorded it, and so its remedies are of that tool."""
+        made = [ranks.make_rank(self.trace, r, 2) for r in range(2)]
+        for rank, trace in enumerate(made):
+            trace["headroom_versions"] = {"pytorch": "2.7.1", "python": f"3.{10 + rank}"}
+        merged = self.merge(self.folder(*made))[0]
+        self.assertEqual(merged["headroom_versions"], {"pytorch": "2.7.1"})
+        self.assertEqual(merged["headroom_copy_of"], self.report(self.scratch / "job.json.gz")["inputs"][0]["format"])
+        self.assertNotIn("headroom_scenario", merged)
+
     def test_one_that_shares_nothing_is_named(self):
         alone = ranks.make_rank(self.trace, 2, 3)
         alone["traceEvents"] = [e for e in alone["traceEvents"] if "AllReduce" not in e["name"]]

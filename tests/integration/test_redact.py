@@ -15,7 +15,8 @@ import export as nsight_export  # noqa: E402
 import output as rocprof_output  # noqa: E402
 
 SAMPLES = support.ROOT / "data/samples"
-SECRETS = ["Bluebird", "grace", "quokkanet", "node17", "acmecorp", "hf_tOkEnXyZ", "10.20.30.40", "wandb.example.com", "ada.l", "geheimprojekt", "köln"]
+SECRETS = ["Bluebird", "grace", "quokkanet", "node17", "acmecorp", "hf_tOkEnXyZ", "10.20.30.40", "wandb.example.com", "ada.l", "geheimprojekt", "köln",
+           "3f2504e0-4f89", "2001:db8::7", "10-9-8-7", "geheimkernel", "fileserver", "gracebox", "acmelib", "quokkas"]
 
 
 def planted():
@@ -34,6 +35,15 @@ def planted():
                  host("aten::mm", t + 3, 100, **{"External id": 7 + step, "Input Dims": [[64, 64], [64, 64]], "Input type": ["float", "float"], "owner": "ada.l@acmecorp.com",
                                                 "note": "köln", "customer": 4711}),
                  host("acmecorp::fused_bluebird", t + 200, 50), host("read file:///data/acmecorp/a.bin", t + 300, 10, "user_annotation"),
+                 host("on GPU-3f2504e0-4f89-11d3-9a0c-0305e82c3301 by 2001:db8::7 and ip-10-9-8-7", t + 330, 5, "user_annotation"),
+                 host("cfg " + base64.b64encode(b"{quokkanet}").decode() + r" of \u0071uokka%6eet", t + 335, 3, "user_annotation"),
+                 host(r"open \\fileserver\share\x1", t + 338, 1, "grace_ops"),
+                 host("aten::add", t + 350, 10, **{"kernel_file": "/data/acmecorp/k.py", "Process Group Name": "group of grace"}),
+                 {"ph": "X", "cat": "cpu_op", "name": "aten::sub", "pid": "gracebox", "tid": "main of ada.l", "ts": t + 1, "dur": 5},
+                 {"ph": "C", "name": "load", "unit": "quokkas", "pid": 100, "tid": 1, "ts": t + 510, "args": {"value": 2}},
+                 {"ph": "i", "cat": "headroom", "name": "note", "pid": 100, "tid": 1, "ts": t + 520, "args": {"quokkanet_errors": 3, "dropped": 1}},
+                 {"ph": "X", "cat": "kernel", "name": "_ZN2at6native12geheimkernelILi128EEEvPf", "pid": 0, "tid": 7, "ts": t + 450, "dur": 20,
+                  "args": {"correlation": 1 + step, "device": 0, "stream": 7}},
                  host("fetch https://wandb.example.com/runs/1", t + 320, 10, "user_annotation"), host("ssh 10.20.30.40", t + 340, 10, "user_annotation"),
                  {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 100, "tid": 1, "ts": t + 10, "dur": 5, "args": {"correlation": 1 + step}},
                  {"ph": "X", "cat": "kernel", "name": "void acmecorp::bluebird_softmax_kernel<float>(float*)", "pid": 0, "tid": 7, "ts": t + 30, "dur": 400,
@@ -41,7 +51,7 @@ def planted():
                  {"ph": "i", "cat": "mark", "name": "geheimprojekt begins", "pid": 100, "tid": 1, "ts": t + 400, "args": {"host": "node17"}},
                  {"ph": "C", "name": "bluebird loss", "pid": 100, "tid": 1, "ts": t + 500, "args": {"quokkanet": 1.5}}]
     return {"schemaVersion": 1, "trace_name": "/home/grace/t.json", "hostname": "node17", "deviceProperties": [{"id": 0, "name": "NVIDIA H200", "numSms": 132}],
-            "distributedInfo": {"rank": 0, "world_size": 1, "master_addr": "10.20.30.40"}, "traceEvents": rows}
+            "distributedInfo": {"rank": 0, "world_size": 1, "master_addr": "10.20.30.40"}, "headroom_versions": {"acmelib": "1.0+acmecorp", "cudnn": "9.1.0.70"}, "traceEvents": rows}
 
 
 def forms(secret):
@@ -83,6 +93,7 @@ class Redact(support.ProgramTest):
                 self.assertGreater(said["replaced"]["paths"], 2)
                 self.assertGreater(said["replaced"]["names"], 2)
                 self.assertNotIn(b"4711", self.content(copy))
+                self.assertIn(b"9.1.0.70", self.content(copy))  # A version, no address.
                 want, got = (self.report(path, "--no-local-state") for path in (trace, copy))
                 for key in ("gpu_time", "idle", "step_breakdown", "efficiency", "classes"):
                     self.assertEqual(want[key], got[key], key)
@@ -97,6 +108,9 @@ class Redact(support.ProgramTest):
                 want, got = (self.report(path, "--no-local-state") for path in (SAMPLES / sample, copy))
                 for key in ("steps", "gpu_time", "idle", "bottleneck", "step_breakdown", "efficiency", "throughput"):
                     self.assertEqual(want[key], got[key], key)
+                saves = [[row["saves_ms"] for row in report["findings"]] for report in (want, got)]
+                self.assertEqual(*saves)
+                self.assertTrue(any(saves[0]), saves)
 
     def test_real_traces(self):
         for trace in sorted(support.data_file("public-traces/README.md").parent.glob("hta__*trace*.json.gz" if not support.FULL else "*.json.gz")):
@@ -133,6 +147,55 @@ class Redact(support.ProgramTest):
         trace = self.write("t.json", json.dumps({"traceEvents": rows}))
         text = self.content(self.redact(trace, "--word", "magic")[0]).decode()
         self.assertNotIn("magic", text)
+
+    def test_patterns(self):
+        """What an expression matches goes wherever it stands: in public words, in paths, in arguments and across what would be replaced apart."""
+        name = "forward of JIRA-1234 in JIRA-77"
+        rows = [{"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 1, "ts": 1.5, "dur": 2, "args": {"Process Group Name": "g JIRA-9", "Rank": 1234}},
+                {"ph": "X", "cat": "python_function", "name": "/x/site-packages/torch/JIRA-5.py(3): run 99887766", "pid": 1, "tid": 1, "ts": 5.5, "dur": 2}]
+        trace = self.write("t.json", json.dumps({"traceEvents": rows}))
+        text = self.content(self.redact(trace, "--pattern", "JIRA-[0-9]+", "--pattern", "[0-9]{6,}")[0]).decode()
+        self.assertNotIn("JIRA", text)
+        self.assertNotIn("99887766", text)
+        self.assertIn("forward", text)
+        self.assertIn('"Rank": 1234', text)
+        text = self.content(self.redact(trace, "--remove", "hosts", "--pattern", "(?i)forward of jira")[0]).decode()
+        self.assertNotIn("forward", text)
+        self.assertIn("JIRA-77", text)
+        out = self.scratch / "x.json"
+        for pattern in ("(", "a*", ""):
+            self.assert_refused(support.headroom("redact", trace, "-o", out, "--pattern", pattern), 2, "--pattern")
+        # What a report is made of: it says where it would differ.
+        steps = self.write("planted.json", json.dumps(planted()))
+        self.assert_refused(support.headroom("redact", steps, "-o", out, "--pattern", "Profiler[A-Z]"), 4, "the report says something else")
+        self.assertFalse(out.exists())
+
+    def test_words_that_were_asked_for_are_looked_for_everywhere(self):
+        """A public word is no exception to its owner's wish: where it cannot be removed, nothing is written."""
+        trace = self.write("planted.json", json.dumps(planted()))
+        self.assert_refused(support.headroom("redact", trace, "-o", self.scratch / "x.json", "--word", "traceEvents"), 4, "'traceevents' is still there (plain")
+
+    def test_machines_of_merged_traces(self):
+        """`merge` writes machines behind the rank; their names may be words that frameworks use."""
+        rows = [{"ph": "M", "name": "process_name", "pid": 1, "tid": 0, "args": {"name": "rank 0 on gpu-node-7: python train.py (12)"}},
+                {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1.5, "dur": 2}]
+        text = self.content(self.redact(self.write("t.json", json.dumps({"traceEvents": rows})))[0]).decode()
+        self.assertNotIn("node-7", text)
+        self.assertIn("rank 0 on host", text)
+
+    def test_logins_that_are_parts_of_public_words(self):
+        rows = [{"ph": "X", "cat": "python_function", "name": "/home/ada/x.py(1): f", "pid": 1, "tid": 1, "ts": 1.5, "dur": 9},
+                {"ph": "X", "cat": "user_annotation", "name": "Optimizer.step#Adam.step of ada", "pid": 1, "tid": 1, "ts": 2.5, "dur": 2}]
+        text = self.content(self.redact(self.write("t.json", json.dumps({"traceEvents": rows})))[0]).decode()
+        self.assertIn("#Adam.step of usera", text)
+
+    def test_the_lists_of_words_say_what_their_sources_do(self):
+        python = "/usr/bin/python3"  # Debian's, for which tools/setup installs PyTorch.
+        tool = [support.ROOT / "tools/public_words", "--check", "--python", python if os.path.exists(python) else sys.executable]
+        outcome = support.run(tool, environment={"HEADROOM_DATA": str(support.DATA)})
+        self.assertEqual(outcome.code, 0, outcome)
+        outcome = support.run([*tool, "poems"])
+        self.assertEqual(outcome.code, 2, outcome)
 
     def test_the_map(self):
         trace = self.write("planted.json", json.dumps(planted()))

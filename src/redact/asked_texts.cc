@@ -1,0 +1,71 @@
+#include "redact/asked_texts.h"
+
+#include <fmt/format.h>
+#include <re2/re2.h>
+
+#include <algorithm>
+
+#include "redact/public_names.h"
+
+namespace headroom {
+
+Result<AskedTexts> AskedTexts::Compile(const std::vector<std::string>& words,
+                                       const std::vector<std::string>& patterns) {
+  AskedTexts asked;
+  for (const std::string& word : words) {
+    if (word.size() < 2)
+      return Status::Usage(fmt::format("--word '{}': give two letters or more", word));
+    asked.words_.push_back(LowerAscii(word));
+  }
+  for (const std::string& pattern : patterns) {
+    auto regex = std::make_shared<const re2::RE2>(pattern, re2::RE2::Quiet);
+    if (!regex->ok()) {
+      return Status::Usage(fmt::format("--pattern '{}': no regular expression of RE2 ({})", pattern,
+                                       regex->error()));
+    }
+    if (re2::RE2::FullMatch("", *regex)) {
+      return Status::Usage(fmt::format(
+          "--pattern '{}': matches the empty text, which is everywhere; '+' is one or more, '*' "
+          "is none, too",
+          pattern));
+    }
+    asked.patterns_.push_back(std::move(regex));
+  }
+  return asked;
+}
+
+std::vector<AskedTexts::Span> AskedTexts::SpansOf(std::string_view text) const {
+  std::vector<Span> found;
+  if (empty() || text.empty()) return found;
+  const std::string lower = words_.empty() ? std::string() : LowerAscii(text);
+  for (const std::string& word : words_) {
+    for (std::size_t at = lower.find(word); at != std::string::npos;
+         at = lower.find(word, at + word.size()))
+      found.push_back({at, at + word.size(), true});
+  }
+  const re2::StringPiece all(text.data(), text.size());
+  for (const auto& regex : patterns_) {
+    re2::StringPiece match;
+    for (std::size_t at = 0;
+         at < text.size() && regex->Match(all, at, text.size(), re2::RE2::UNANCHORED, &match, 1);) {
+      const auto begin = static_cast<std::size_t>(match.data() - text.data());
+      if (!match.empty()) found.push_back({begin, begin + match.size(), false});
+      at = std::max(begin + match.size(), at + 1);
+    }
+  }
+  std::sort(found.begin(), found.end(), [](const Span& a, const Span& b) {
+    return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
+  });
+  std::vector<Span> apart;
+  for (const Span& span : found) {
+    if (apart.empty() || span.begin >= apart.back().end) {
+      apart.push_back(span);
+    } else if (span.end > apart.back().end) {
+      // What is left of one that overlaps: its end must go, too.
+      apart.push_back({apart.back().end, span.end, span.is_word});
+    }
+  }
+  return apart;
+}
+
+}  // namespace headroom

@@ -1,0 +1,67 @@
+#include "redact/host_text.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+
+namespace headroom {
+namespace {
+
+struct Case {
+  const char* what;
+  std::string_view text;
+  std::string_view found;  ///< Of the text from its begin; empty: nothing.
+};
+
+TEST(HostTextTest, Hosts) {
+  const Case kCases[] = {
+      {"IPv4", "10.1.2.3:29500", "10.1.2.3"},
+      {"at the end of a sentence", "10.1.2.3. Then", "10.1.2.3"},
+      {"as clouds name machines", "ip-10-0-12-34 is up", "ip-10-0-12-34"},
+      {"and their domain", "ip-10-0-12-34.ec2.internal", "ip-10-0-12-34.ec2.internal"},
+      {"a version of three parts", "2.7.1", ""},
+      {"no byte", "10.1.2.333", ""},
+      {"IPv6, shortened", "2001:db8::1", "2001:db8::1"},
+      {"IPv6, local", "fe80::dead:beef]", "fe80::dead:beef"},
+      {"IPv6, whole", "fe80:0:0:0:1:2:3:4 x", "fe80:0:0:0:1:2:3:4"},
+      {"hardware address", "00:1a:2b:3c:4d:5e", "00:1a:2b:3c:4d:5e"},
+      {"hardware address with dashes", "00-1a-2b-3c-4d-5e", "00-1a-2b-3c-4d-5e"},
+      {"time of day", "12:30:45", ""},
+      {"a name of C++", "c10d::broadcast_", ""},
+      {"a name of hexadecimal letters", "add::dead", ""},
+      {"UUID", "3f2504e0-4f89-11d3-9a0c-0305e82c3301!", "3f2504e0-4f89-11d3-9a0c-0305e82c3301"},
+      {"UUID of a GPU", "GPU-3f2504e0-4f89-11d3-9a0c-0305e82c3301",
+       "GPU-3f2504e0-4f89-11d3-9a0c-0305e82c3301"},
+      {"domain", "node7.hpc.uni-koeln.de/x", "node7.hpc.uni-koeln.de"},
+      {"attribute", "encoder.net", ""},
+      {"numbered machine", "node7.cluster.net", "node7.cluster.net"},
+      {"module", "torch.nn.modules", ""},
+      {"blank", " 10.1.2.3", ""},
+  };
+  for (const Case& c : kCases) EXPECT_EQ(c.text.substr(0, HostAt(c.text, 0)), c.found) << c.what;
+}
+
+TEST(HostTextTest, Urls) {
+  const Case kCases[] = {
+      {"with a login", "https://ada:pw@example.org/x?y=1 then", "https://ada:pw@example.org/x?y=1"},
+      {"digits in the scheme", "s3://bucket/key\"", "s3://bucket/key"},
+      {"two schemes", "mongodb+srv://h", "mongodb+srv://h"},
+      {"no scheme", "://x", ""},
+      {"namespace", "std::vector", ""},
+  };
+  for (const Case& c : kCases) EXPECT_EQ(c.text.substr(0, UrlAt(c.text, 0)), c.found) << c.what;
+}
+
+TEST(HostTextTest, Mail) {
+  const Case kCases[] = {
+      {"with a tag", "ada.l+tag@example.org,", "ada.l+tag@example.org"},
+      {"login at a host", "grace@node7", "grace@node7"},
+      {"decorator", "@jit", ""},
+      {"matrix product", "a @ b", ""},
+  };
+  for (const Case& c : kCases) EXPECT_EQ(c.text.substr(0, MailAt(c.text, 0)), c.found) << c.what;
+}
+
+}  // namespace
+}  // namespace headroom
