@@ -418,8 +418,12 @@ class TextRedactor::Reading {
         PathPart(part.begin, part.end, i + 1 == parts.size());
       }
       if (part.end < end && !IsAskedIn(part.end, part.end + 1)) out_ += text_[part.end];
-      // The folders as a whole: where names stay, each alone may be a name, too.
-      if (i + 1 != first_public) continue;
+      // The folders as a whole: where names stay, each alone may be a name, too. Of public names
+      // alone ("models/") they are in paths that stay.
+      if (i + 1 != first_public ||
+          std::all_of(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(first_public),
+                      [&](const Part& one) { return redactor_.Stays(one.text); }))
+        continue;
       const std::string folders(text_.substr(begin, std::min(part.end + 1, end) - begin));
       const std::string now = out_.substr(out_begin);
       if (now != folders)
