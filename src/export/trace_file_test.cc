@@ -7,6 +7,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "ingest/open_trace.h"
 
@@ -39,6 +40,20 @@ TEST_F(TraceFileTest, IsThereOnceItIsWhole) {
   EXPECT_EQ(json["schemaVersion"], 1);
   EXPECT_EQ(json["traceEvents"].size(), 2u);
   EXPECT_EQ(json["end"], 2);
+}
+
+TEST_F(TraceFileTest, CanBeReadBeforeItHasItsName) {
+  Result<TraceFile> file = TraceFile::Create(Path("t.json"), "");
+  ASSERT_TRUE(file.ok());
+  file.value().Add(R"({"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1,"dur":5})");
+  Result<AtomicFile> whole = std::move(file).value().Finish("");
+  ASSERT_TRUE(whole.ok()) << whole.status().message();
+  EXPECT_FALSE(std::filesystem::exists(Path("t.json")));
+  const auto store = OpenTrace(whole.value().temporary_path(), OpenOptions());
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  EXPECT_EQ(store.value()->host_events.rows(), 1u);
+  ASSERT_TRUE(whole.value().Commit().ok());
+  EXPECT_TRUE(std::filesystem::exists(Path("t.json")));
 }
 
 TEST_F(TraceFileTest, LeavesNothingBehindWhenItIsNotCommitted) {

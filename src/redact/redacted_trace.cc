@@ -165,7 +165,7 @@ class TextPass {
   TraceStore& store_;
   TextRedactor& redactor_;
   ChangedColumns& changed_;
-  static constexpr std::size_t kRoles = 6;
+  static constexpr std::size_t kRoles = static_cast<std::size_t>(TextRole::kOfRecording) + 1;
   std::array<std::vector<Now>, kRoles> new_;  ///< By role, then by the text's id.
 };
 

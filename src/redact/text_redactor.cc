@@ -418,8 +418,12 @@ class TextRedactor::Reading {
         PathPart(part.begin, part.end, i + 1 == parts.size());
       }
       if (part.end < end && !IsAskedIn(part.end, part.end + 1)) out_ += text_[part.end];
-      // The folders as a whole: where names stay, each alone may be a name, too.
-      if (i + 1 != first_public) continue;
+      // The folders as a whole: where names stay, each alone may be a name, too. Of public names
+      // alone ("models/") they are in paths that stay.
+      if (i + 1 != first_public ||
+          std::all_of(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(first_public),
+                      [&](const Part& one) { return redactor_.Stays(one.text); }))
+        continue;
       const std::string folders(text_.substr(begin, std::min(part.end + 1, end) - begin));
       const std::string now = out_.substr(out_begin);
       if (now != folders)
@@ -568,17 +572,17 @@ std::string TextRedactor::Arguments(std::string_view members, bool of_recording)
     const std::string_view raw = members.substr(begin, end - begin);
     std::string key;
     Unescape(members.substr(open + 1, close - open - 2), key);
-    // Also of what is dropped, so that it is known.
-    const std::string new_key = Value(members.substr(open, close - open)), value = Value(raw);
+    const std::string_view written = members.substr(open, close - open);
+    const std::string value = Value(raw);  // Also of what is dropped, so that it is known.
     const bool number = !raw.empty() && (IsDigit(raw[0]) || raw[0] == '-');
     const bool is_asked = !options_.asked.SpansOf(key).empty();
     const bool known =
         !is_asked &&
         (names_.IsArgument(key) || (of_recording && ((number && Stays(key)) || key == "severity")));
+    const std::string now = known ? std::string(written) : Value(written);
     if (known || !removes(SecretKind::kArguments)) {
       if (!out.empty()) out += ", ";
-      out.append(known ? std::string(members.substr(open, close - open)) : new_key);
-      out.append(": ").append(value);
+      out.append(now).append(": ").append(value);
     }
     at = std::max(end, begin + 1);
   }

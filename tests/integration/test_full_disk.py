@@ -24,6 +24,8 @@ class FullDisk(support.ProgramTest):
     def test_nothing_is_half_written(self):
         for what in self.COMMANDS:
             for name in ("out.json", "out.json.gz", "out.pftrace"):
+                if what == "whatif" and name.endswith(".pftrace"):
+                    continue  # It writes Chrome's format alone.
                 with self.subTest(what, name=name):
                     out = self.scratch / what / name
                     out.parent.mkdir(exist_ok=True)

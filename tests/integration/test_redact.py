@@ -110,7 +110,7 @@ class Redact(support.ProgramTest):
                     self.assertEqual(want[key], got[key], key)
                 saves = [[row["saves_ms"] for row in report["findings"]] for report in (want, got)]
                 self.assertEqual(*saves)
-                self.assertTrue(any(saves[0]), saves)
+                self.assertTrue(any(saves[0]) or "loader" in sample, saves)
 
     def test_real_traces(self):
         for trace in sorted(support.data_file("public-traces/README.md").parent.glob("hta__*trace*.json.gz" if not support.FULL else "*.json.gz")):
@@ -192,9 +192,9 @@ class Redact(support.ProgramTest):
     def test_the_lists_of_words_say_what_their_sources_do(self):
         python = "/usr/bin/python3"  # Debian's, for which tools/setup installs PyTorch.
         tool = [support.ROOT / "tools/public_words", "--check", "--python", python if os.path.exists(python) else sys.executable]
-        outcome = support.run(tool, environment={"HEADROOM_DATA": str(support.DATA)})
+        outcome = support.run(tool, seconds=300, environment={"HEADROOM_DATA": str(support.DATA)})
         self.assertEqual(outcome.code, 0, outcome)
-        outcome = support.run([*tool, "poems"])
+        outcome = support.run([*tool, "poems"], seconds=300)
         self.assertEqual(outcome.code, 2, outcome)
 
     def test_the_map(self):
