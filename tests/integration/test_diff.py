@@ -311,7 +311,7 @@ class Ranks(DiffTest):
 
     def test_repeated_runs_and_baselines(self):
         first, second, after = self.job("first", world=2), self.job("second", world=2, offset_us=0), self.job("after", world=2)
-        rule = ("--gate", "gpu_work_ms<=+3%")
+        rule = ("--gate", "gpu_tasks<=+0%")
         answer = self.diff(first, after, "--also-a", second, *rule)
         self.assertEqual((answer["a"]["runs"], answer["a"]["ranks"], answer["a"]["steps"]), (2, "0-1", 6))
         saved = support.headroom("baseline", "save", "job", first, second, "--no-local-state", "-q", cwd=self.scratch)
