@@ -33,8 +33,9 @@ A rule is METRIC<=LIMIT or METRIC>=LIMIT. '+3%' and '+2ms' limit the change from
 B. Metrics, the noise model and what makes runs comparable: docs/diff.md.
 
 Exit codes: 0 fine, or the gate passes; 1 the gate fails, is inconclusive (unless
---allow-inconclusive), or the runs are not comparable; 2 usage, a rule that names nothing included;
-3 a file is unreadable, no trace, or has no whole step; 4 cannot write, or internal error.
+--allow-inconclusive), a figure is missing, or the runs are not comparable; 2 usage, a rule that
+names nothing included; 3 a file is unreadable, no trace, or has no whole step; 4 cannot write, or
+internal error.
 )";
 
 constexpr const char* kGateGroup = "Gate";
