@@ -84,8 +84,9 @@ Result<std::vector<ProfiledFile>> ProfileFile(const std::string& path, bool has_
   const auto add = [&](const TraceStore& store, std::optional<std::int64_t> rank, bool several) {
     Result<ProfiledFile> file =
         ProfileStore(store, path, rank, has_others || several, knowledge, options);
-    if (file.ok()) profiled.push_back(std::move(file).value());
-    return file.status();
+    if (!file.ok()) return file.status();
+    profiled.push_back(std::move(file).value());
+    return Status::Ok();
   };
   const std::vector<std::int64_t> merged = RanksOfProcesses(*opened.value());
   if (merged.size() < 2) {

@@ -227,9 +227,10 @@ class Server {
 
   /// Newest first.
   static json Supported() {
-    json versions = json::array({kStateless});
-    for (auto version = kVersions.rbegin(); version != kVersions.rend(); ++version)
-      versions.push_back(*version);
+    json versions = json::array();
+    for (const std::string_view version : kVersions) versions.push_back(version);
+    versions.push_back(kStateless);
+    std::reverse(versions.begin(), versions.end());
     return versions;
   }
 
