@@ -9,8 +9,8 @@
 # TRACE: of the change, from the same machine. Three runs tell more than one long one.
 # GATE_RULES: the rules to keep; else rules.toml beside this script.
 #
-# Exit code: 0 the gate passes; 1 it fails, cannot tell, or the runs are not comparable; else as
-# headroom diff.
+# Exit code: 0 the gate passes; 1 it fails, cannot tell, lacks a figure, or the runs are not
+# comparable; else as headroom diff.
 set -eu
 
 baseline=$1

@@ -16,6 +16,7 @@
 #include "compare/baseline_file.h"
 #include "compare/this_machine.h"
 #include "report/diff_report.h"
+#include "report/markdown_report.h"
 
 namespace headroom::cli {
 namespace {
@@ -24,6 +25,7 @@ constexpr const char* kDiffExamples = R"(Examples:
   headroom diff before.json.gz after.json.gz             what changed, and what it consists of
   headroom diff main after.json.gz                       against a baseline (headroom baseline save)
   headroom diff a1.json.gz b1.json.gz --also-a a2.json.gz --also-b b2.json.gz
+  headroom diff before/ after/                           folders with a trace of each rank
   headroom diff main after.json.gz --gate 'step_ms<=+3%' --gate 'gpu_tasks<=+0%' --md
   headroom diff main after.json.gz --gate rules.toml
 
@@ -31,8 +33,9 @@ A rule is METRIC<=LIMIT or METRIC>=LIMIT. '+3%' and '+2ms' limit the change from
 B. Metrics, the noise model and what makes runs comparable: docs/diff.md.
 
 Exit codes: 0 fine, or the gate passes; 1 the gate fails, is inconclusive (unless
---allow-inconclusive), or the runs are not comparable; 2 usage, a rule that names nothing included;
-3 a file is unreadable, no trace, or has no whole step; 4 cannot write, or internal error.
+--allow-inconclusive), a figure is missing, or the runs are not comparable; 2 usage, a rule that
+names nothing included; 3 a file is unreadable, no trace, or has no whole step; 4 cannot write, or
+internal error.
 )";
 
 constexpr const char* kGateGroup = "Gate";
@@ -43,7 +46,8 @@ constexpr std::int64_t kTextRows = 8;
 DiffCommand::DiffCommand(CLI::App& parent) : folder_(kBaselineFolder), top_(kTextRows) {
   app_ = parent.add_subcommand("diff", "What changed from one run to another; --gate for CI");
   app_->footer(kDiffExamples);
-  app_->add_option("A", a_, "The reference: a trace, a folder of repeated runs, or a baseline")
+  app_->add_option("A", a_,
+                   "The reference: a trace, a folder of repeated runs or of ranks, or a baseline")
       ->required()
       ->type_name("");
   app_->add_option("B", b_, "What is compared with it: the same")->required()->type_name("");
@@ -59,6 +63,11 @@ DiffCommand::DiffCommand(CLI::App& parent) : folder_(kBaselineFolder), top_(kTex
                  "B was recorded on this machine as it is set up now: compare its settings, too");
   app_->add_flag("--json", json_, "One JSON object, format headroom.diff/1");
   app_->add_flag("--md", markdown_, "Markdown, e.g. for a pull request");
+  app_->add_option(
+          "--max-bytes", max_bytes_,
+          fmt::format("Length of --md at most; rows are left out first [{}]", kMarkdownBytes))
+      ->type_name("N")
+      ->check(WholeNumber(1000, 1'000'000'000));
   app_->add_option("-o,--output", output_path_, "Write to FILE, whole or not at all, not to stdout")
       ->type_name("FILE");
   app_->add_option("--top", top_,
@@ -86,6 +95,7 @@ DiffCommand::DiffCommand(CLI::App& parent) : folder_(kBaselineFolder), top_(kTex
 
 Status DiffCommand::CheckArguments() const {
   if (json_ && markdown_) return Status::Usage("choose one of --json and --md");
+  if (max_bytes_ && !markdown_) return Status::Usage("--max-bytes is of --md: add --md");
   if (gates_.empty() && allow_inconclusive_)
     return Status::Usage("--allow-inconclusive is of a gate: give --gate RULE");
   if (Status status = CheckAccepted(accepted_); !status.ok()) return status;
@@ -173,11 +183,12 @@ Status DiffCommand::Run() {
     if (!gate.ok()) return gate.status();
     report.gate = std::move(gate).value();
   }
-  const std::string text = json_ ? RenderDiffJson(report)
-                           : markdown_
-                               ? RenderDiffMarkdown(report)
-                               : RenderDiffText(report, UseColor(ColorMode::kAuto, output_path_),
-                                                CharsetOfEnvironment());
+  const std::string text =
+      json_       ? RenderDiffJson(report)
+      : markdown_ ? RenderDiffMarkdown(
+                        report, static_cast<std::size_t>(max_bytes_.value_or(kMarkdownBytes)))
+                  : RenderDiffText(report, UseColor(ColorMode::kAuto, output_path_),
+                                   CharsetOfEnvironment());
   if (Status status = WriteResult(text, output_path_); !status.ok()) return status;
   if (!report.gate || report.gate->verdict == GateVerdict::kPass) return Status::Ok();
   if (report.gate->verdict == GateVerdict::kInconclusive && allow_inconclusive_)

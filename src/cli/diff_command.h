@@ -1,6 +1,7 @@
 // `headroom diff`: what changed from one run of a job to another, and a gate for it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,7 @@ class DiffCommand : public Subcommand {
   std::string folder_, output_path_;
   bool json_ = false, markdown_ = false, allow_inconclusive_ = false, here_ = false;
   std::int64_t top_;
+  std::optional<std::int64_t> max_bytes_;
   JobOptions options_;
 };
 

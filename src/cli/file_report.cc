@@ -13,6 +13,7 @@
 #include "analysis/name_facts.h"
 #include "cli/progress.h"
 #include "report/escape.h"
+#include "report/shown_row.h"
 #include "whatif/finding_forecasts.h"
 
 namespace headroom::cli {
@@ -49,6 +50,11 @@ Status Fill(const std::string& path, const Knowledge& knowledge, const FileReque
     result.timeline =
         ReadRankTimeline(*store.value(), names, knowledge.groups(), analyzed.value(), analysis);
   }
+  if (const std::optional<NamedRow> row = FindNamedRow(analyzed.value().report, request.show)) {
+    result.calls =
+        CallsOf(*store.value(), names, analyzed.value(),
+                ScopeOf(*store.value(), analyzed.value().steps, analysis), row->table, row->name);
+  }
   analyzed.value().attribution.reset();  // The forecasts need memory of their own.
   log.Enter("forecast");
   TraceReport& report = result.report.emplace(std::move(analyzed.value().report));
@@ -73,6 +79,7 @@ FileResult ReportFile(const std::string& path, const Knowledge& knowledge,
   if (!result.status.ok()) {
     result.report.reset();
     result.timeline.reset();
+    result.calls.reset();
   }
   return result;
 }

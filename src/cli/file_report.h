@@ -19,6 +19,7 @@ struct FileRequest {
   AnalysisOptions analysis;  ///< Without a path.
   CalibrationFlags calibration;
   std::optional<double> measured_step_ms;
+  std::string show;      ///< Id of a row whose calls are wanted (`report --show`); empty: none.
   bool compare = false;  ///< Whether ranks are to be compared.
   bool progress = false;
 };

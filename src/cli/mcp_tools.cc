@@ -121,14 +121,15 @@ const std::vector<Row>& Rows() {
       {.command = "diff",
        .title = "What changed between two runs",
        .description =
-           "Compares two runs of a training job, each a trace, a folder of repeated runs or the "
-           "file "
-           "of a baseline: the change of the step with its interval, the parts that sum to it, "
+           "Compares two runs of a training job, each a trace, a folder of repeated runs or of "
+           "ranks, or the file of a baseline: the change of the step with its interval, the parts "
+           "that sum to it, "
            "kernels, operators and layers that changed, are new or gone, and whether the two are "
            "comparable at all. After a change of the program, record again and ask this.",
        .flags = {"--also-a", "--also-b", "--accept", "--step-marker", "--steps", "--top",
                  "--measured-step-ms", "--calibration", "--no-local-state"},
-       .text = {"--md"}},
+       .text = {"--md"},
+       .fits_text = true},
       {.command = "query",
        .title = "SQL on the tables of a trace",
        .description =

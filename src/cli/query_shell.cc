@@ -5,12 +5,17 @@
 #include <histedit.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <clocale>
+#include <condition_variable>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <thread>
 
 #include "base/ascii.h"
 #include "base/atomic_file.h"
@@ -34,6 +39,47 @@ Ctrl-C ends a statement that runs, and empties the line.
 /// Set by Ctrl-C while a statement runs.
 std::atomic<bool> interrupted{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler writes it");
+
+/// Ends the program where a statement does not heed its limit of time, while it lives: within one
+/// call of a function nobody looks at the clock, and some (instr, trim, replace) take the square of
+/// their texts' length. Nothing of ours is half-written then: files are written once a statement
+/// has ended.
+class LastResort {
+ public:
+  explicit LastResort(DurationNs limit) {
+    if (limit <= DurationNs(0)) return;
+    thread_ = std::thread([this, limit] {
+      constexpr std::chrono::seconds kGrace{2};
+      std::unique_lock lock(mutex_);
+      if (ended_.wait_for(lock, std::chrono::nanoseconds(limit.ns()) + kGrace,
+                          [this] { return has_ended_; }))
+        return;
+      constexpr int kLimitReached = 4;
+      Remark(fmt::format(
+          "headroom: the query was ended after {} s, inside one call of a function on a long text; "
+          "give it shorter texts (substr), or more time with --timeout-s N (0: any)\n",
+          limit.ms() / 1e3));
+      std::_Exit(kLimitReached);
+    });
+  }
+  LastResort(const LastResort&) = delete;
+  LastResort& operator=(const LastResort&) = delete;
+  ~LastResort() {
+    if (!thread_.joinable()) return;
+    {
+      const std::lock_guard lock(mutex_);
+      has_ended_ = true;
+    }
+    ended_.notify_one();
+    thread_.join();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  bool has_ended_ = false;
+  std::thread thread_;
+};
 
 /// What the prompt shows, and whether Ctrl-C emptied the line; libedit asks for both by function.
 bool continues = false;
@@ -180,6 +226,7 @@ Status QuerySession::RunCommand(std::string_view line, std::string& out) {
 Status QuerySession::RunStatements(std::string_view sql, std::string& out, std::string& remarks) {
   while (!Trim(sql).empty()) {
     QueryOutput output(output_);
+    const LastResort last_resort(limits_.time);
     const Result<std::string_view> rest = database_.RunFirst(sql, limits_, output);
     if (!rest.ok()) return rest.status();
     if (Status status = output.status(); !status.ok()) return status;

@@ -89,7 +89,11 @@ ReportCommand::ReportCommand(CLI::App& parent) {
       ->type_name("");
 
   app_->add_flag("--json", json_, "One JSON object, format headroom.report/1")->group(kFormats);
-  app_->add_flag("--md", markdown_, "Markdown of about a page, for pull requests and coding agents")
+  app_->add_flag(
+          "--md", markdown_,
+          fmt::format(
+              "Markdown of at most {} bytes (--max-bytes), for pull requests and coding agents",
+              kMarkdownBytes))
       ->group(kFormats);
   app_->add_option(
           "--max-bytes", max_bytes_,
@@ -247,7 +251,8 @@ Status ReportCommand::Report(SharedReading& reading, FileRequest& request) {
   AddFinding(ranks, files);
   if (Status status = KeepRank(files); !status.ok()) return status;
   AddIssues(ranks, files.front());
-  if (Status status = Render(files, several ? &ranks : nullptr); !status.ok()) return status;
+  if (Status status = Render(files, read.value().calls, several ? &ranks : nullptr); !status.ok())
+    return status;
   if (time_) Remark(log_.Text() + read.value().log);
   return Status::Ok();
 }
@@ -316,6 +321,7 @@ Result<FileRequest> ReportCommand::MakeRequest() const {
   request.analysis.step_marker = step_marker_;
   request.calibration = calibration_;
   request.measured_step_ms = measured_step_ms_;
+  request.show = show_;
   return request;
 }
 
@@ -326,6 +332,7 @@ Result<ReportCommand::ReadFiles> ReportCommand::Sort(SharedResults results) cons
     FileResult& file = results.files[i];
     if (file.status.ok()) {
       read.reports.push_back(std::move(*file.report));
+      if (file.calls) read.calls[read.reports.back().input.path] = std::move(*file.calls);
       if (file.timeline) read.timelines.push_back(std::move(*file.timeline));
       continue;
     }
@@ -435,7 +442,7 @@ std::vector<std::string> ReportCommand::ForecastArguments() const {
   return arguments;
 }
 
-Status ReportCommand::ShowRow(const std::vector<TraceReport>& files,
+Status ReportCommand::ShowRow(const std::vector<TraceReport>& files, const CallsByPath& calls,
                               const ReportOptions& options) const {
   const JobReport job(files);
   const std::optional<ShownRow> row = FindRow(job, show_);
@@ -443,12 +450,13 @@ Status ReportCommand::ShowRow(const std::vector<TraceReport>& files,
     return Status::Usage(
         fmt::format("--show {}: nothing in this trace has that id; --json lists ids", show_));
   }
-  return WriteResult(json_ ? RenderShownRowJson(*row, show_, !job.single(), options)
-                           : RenderShownRow(*row, show_, markdown_, options),
+  return WriteResult(json_ ? RenderShownRowJson(*row, show_, calls, !job.single(), options)
+                           : RenderShownRow(*row, show_, calls, markdown_, options),
                      output_path_);
 }
 
-Status ReportCommand::Render(const std::vector<TraceReport>& files, const JobRanks* ranks) {
+Status ReportCommand::Render(const std::vector<TraceReport>& files, const CallsByPath& calls,
+                             const JobRanks* ranks) {
   TextOptions options;
   options.ranks = ranks;
   options.inputs = traces_;
@@ -464,7 +472,7 @@ Status ReportCommand::Render(const std::vector<TraceReport>& files, const JobRan
                          Printable(csv_folder_, CharsetOfEnvironment())));
     return Status::Ok();
   }
-  if (!show_.empty()) return ShowRow(files, options);
+  if (!show_.empty()) return ShowRow(files, calls, options);
   if (json_) return WriteResult(RenderJson(files, options), output_path_);
   if (markdown_) {
     const auto most =

@@ -15,6 +15,7 @@
 #include "cli/trace_files.h"
 #include "cluster/job_ranks.h"
 #include "distributed/shared_reading.h"
+#include "report/shown_row.h"
 #include "whatif/calibration_choice.h"
 
 namespace headroom::cli {
@@ -34,6 +35,7 @@ class ReportCommand : public Subcommand {
     std::vector<TraceReport> reports;
     std::vector<RankTimeline> timelines;  ///< Of several files: by file.
     std::vector<std::string> unreadable;  ///< Files of folders, with why.
+    CallsByPath calls;                    ///< Of the row that --show names.
     std::string log;                      ///< Of the processes, where there are several.
   };
   /// What the flags ask of each file.
@@ -53,8 +55,10 @@ class ReportCommand : public Subcommand {
   /// With --html: all that is done, as the page asks its own questions.
   Status WritePage();
   /// With --show.
-  Status ShowRow(const std::vector<TraceReport>& files, const ReportOptions& options) const;
-  Status Render(const std::vector<TraceReport>& files, const JobRanks* ranks);
+  Status ShowRow(const std::vector<TraceReport>& files, const CallsByPath& calls,
+                 const ReportOptions& options) const;
+  Status Render(const std::vector<TraceReport>& files, const CallsByPath& calls,
+                const JobRanks* ranks);
   /// @param reports  that are rendered
   std::vector<std::string> CheckArguments(std::size_t reports) const;
   std::vector<std::string> ForecastArguments() const;

@@ -57,6 +57,25 @@ void ReadParts(const Json& object, const std::array<std::string_view, kCount>& n
   }
 }
 
+/// Of a job of several ranks; else it has none.
+void ReadRanks(const Json& root, JobProfile& profile) {
+  if (const auto ranks = root.find("ranks"); ranks != root.end()) {
+    for (const Json& row : *ranks) {
+      profile.ranks.push_back(
+          {.rank = row.at("rank").get<std::int64_t>(),
+           .step_ms = NonNegative(row, "step_ms"),
+           .compute_ms = NonNegative(row, "compute_ms"),
+           .exposed_communication_ms = NonNegative(row, "exposed_communication_ms"),
+           .idle_ms = NonNegative(row, "idle_ms")});
+      if (row.contains("waited_ms")) profile.ranks.back().waited_ms = NonNegative(row, "waited_ms");
+    }
+  }
+  if (const auto waiting = root.find("waiting"); waiting != root.end()) {
+    profile.waiting = RankWaiting{.lost_ms = NonNegative(*waiting, "lost_ms"), .late = ""};
+    if (waiting->at("late").is_string()) profile.waiting->late = waiting->at("late");
+  }
+}
+
 JobProfile ProfileOf(const Json& root) {
   if (root.at("schema") != kBaselineSchema)
     throw WrongBaseline{fmt::format("its schema is not {}", kBaselineSchema)};
@@ -83,6 +102,7 @@ JobProfile ProfileOf(const Json& root) {
     if (!figures.contains("step_ms")) throw WrongBaseline{"a run has no step_ms"};
   }
   if (profile.runs.empty()) throw WrongBaseline{"it has no run"};
+  ReadRanks(root, profile);
   profile.kernels = RowsOf(root.at("kernels"));
   profile.operators = RowsOf(root.at("operators"));
   profile.layers = RowsOf(root.at("layers"));

@@ -28,6 +28,8 @@ constexpr std::array kFacts = {
     FactDoc{"gpu", "GPU", true, 0, "headroom predict A --gpu NAME forecasts a step on another GPU"},
     FactDoc{"gpus_used", "GPUs that ran work", true, 0, ""},
     FactDoc{"world_size", "ranks of the job", true, 0, ""},
+    FactDoc{"ranks", "ranks that were given", true, 0,
+            "figures are those of these ranks: give the traces of the same ones"},
     FactDoc{"batch", "samples a step", true, 0,
             "headroom whatif A batch-size:n=N forecasts a step of another batch"},
     FactDoc{"math_dtype", "type of most arithmetic", true, 0,
@@ -90,8 +92,7 @@ std::vector<double> NumbersOf(std::string_view text) {
   return numbers;
 }
 
-bool AreSame(const std::string& a, const std::string& b, double tolerance) {
-  if (a == b) return true;
+bool AreWithin(double tolerance, const std::string& a, const std::string& b) {
   const std::vector<double> in_a = NumbersOf(a), in_b = NumbersOf(b);
   if (tolerance == 0 || in_a.empty() || in_a.size() != in_b.size()) return false;
   for (std::size_t i = 0; i < in_a.size(); ++i) {
@@ -130,12 +131,17 @@ int OrderOf(const ComparedFact& fact) {
 
 }  // namespace
 
+bool FactsAgree(std::string_view fact, const std::string& a, const std::string& b) {
+  const FactDoc* doc = DocOfFact(fact);
+  return a == b || AreWithin(doc != nullptr ? doc->tolerance : 0, a, b);
+}
+
 std::vector<ComparedFact> CompareFacts(const JobProfile& a, const JobProfile& b,
                                        std::span<const std::string> accepted) {
   std::vector<std::string> names;
   for (const FactDoc& doc : kFacts) {
     const bool is_rare = doc.name.starts_with("here.") || doc.name.starts_with("env.") ||
-                         doc.name.starts_with("version.");
+                         doc.name.starts_with("version.") || doc.name == "ranks";
     // What most recordings do not tell is no line unless one does.
     if (!is_rare || !FactOf(a, doc.name).empty() || !FactOf(b, doc.name).empty())
       names.emplace_back(doc.name);
@@ -154,9 +160,7 @@ std::vector<ComparedFact> CompareFacts(const JobProfile& a, const JobProfile& b,
       fact.a = FactOf(a, name);
       fact.b = FactOf(b, name);
       if (!fact.a.empty() && !fact.b.empty()) {
-        fact.state = AreSame(fact.a, fact.b, doc != nullptr ? doc->tolerance : 0)
-                         ? FactState::kSame
-                         : FactState::kDifferent;
+        fact.state = FactsAgree(name, fact.a, fact.b) ? FactState::kSame : FactState::kDifferent;
       }
     }
     const std::size_t dot = name.find('.');

@@ -28,6 +28,10 @@ struct ComparedFact {
 std::vector<ComparedFact> CompareFacts(const JobProfile& a, const JobProfile& b,
                                        std::span<const std::string> accepted);
 
+/// Whether two values of a fact say the same, as far as it is measured at all: a clock of 1755 MHz
+/// is one of 1754 MHz.
+bool FactsAgree(std::string_view fact, const std::string& a, const std::string& b);
+
 /// Fails (kUsage) where a name is that of no fact that blocks; tells the nearest.
 Status CheckAccepted(std::span<const std::string> accepted);
 

@@ -10,6 +10,7 @@ namespace headroom {
 namespace {
 
 constexpr double kNormalFactor = 1.959964;
+constexpr double kFewestFreedom = 3;  ///< Of runs that tell their spread by themselves.
 
 double MeanOf(std::span<const double> series) {
   return std::accumulate(series.begin(), series.end(), 0.0) / static_cast<double>(series.size());
@@ -131,10 +132,15 @@ Difference ChangeOf(std::span<const Estimate> a, std::span<const Estimate> b, do
     const auto freedom = static_cast<double>(runs - 2);
     const double pooled =
         (SumOfSquaresAround(a, change.a) + SumOfSquaresAround(b, change.b)) / freedom;
-    const double variance = pooled * (change.a * change.a / static_cast<double>(a.size()) +
-                                      change.b * change.b / static_cast<double>(b.size()));
+    const double scale = change.a * change.a / static_cast<double>(a.size()) +
+                         change.b * change.b / static_cast<double>(b.size());
+    reach = StudentFactor(std::max(freedom, kFewestFreedom)) * std::sqrt(pooled * scale);
+    // Three or four runs hardly tell their own spread: they agree by chance, or Student's factor is
+    // so large that one run each would have told more.
+    if (freedom < kFewestFreedom)
+      reach = std::max(reach, kNormalFactor * run_to_run * std::sqrt(scale));
     // Runs that agree by chance tell no more than their steps do.
-    reach = std::max(StudentFactor(freedom) * std::sqrt(variance), reach_within(within));
+    reach = std::max(reach, reach_within(within));
   } else if (known) {
     reach = reach_within(within + assumed);
   } else {

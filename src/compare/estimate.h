@@ -50,9 +50,10 @@ struct Difference {
 ///
 /// With three runs or more in all, runs are the unit: Student's interval with a pooled variance of
 /// their values, each side's relative to its mean, and no narrower than what the steps within the
-/// runs tell. Else the steps are: both standard errors, and `run_to_run`, the standard deviation,
-/// as a share, that one run may differ by from the next for reasons that no step of it shows.
-/// REQUIRES: neither is empty.
+/// runs tell. With three or four, which hardly tell their spread, Student's factor is that of five,
+/// and the interval no narrower than `run_to_run` makes it. Else the steps are: both standard
+/// errors, and `run_to_run`, the standard deviation, as a share, that one run may differ by from
+/// the next for reasons that no step of it shows. REQUIRES: neither is empty.
 Difference ChangeOf(std::span<const Estimate> a, std::span<const Estimate> b, double run_to_run);
 
 }  // namespace headroom

@@ -106,6 +106,30 @@ TEST(EstimateTest, RepeatedRunsHoldWhatDiffersBetweenRuns) {
   EXPECT_GE(found, kRounds * 0.95);
 }
 
+TEST(EstimateTest, AFewMoreRunsTellMoreThanOneEach) {
+  // Runs differ by as much as is assumed. Student's factor of one degree of freedom, 12.7, would
+  // make a third run take away what two told.
+  constexpr double kAssumed = 0.005;
+  std::mt19937 random(11);
+  std::normal_distribution<double> level(100, 100 * kAssumed);
+  const auto run = [&](double factor) {
+    return EstimateMedian(Draw({.level = factor * level(random), .noise = 0.001}, random));
+  };
+  constexpr int kRounds = 2000;
+  for (const std::size_t of_a : {2U, 3U}) {
+    int above = 0, found = 0;
+    for (int round = 0; round < kRounds; ++round) {
+      std::vector<Estimate> a;
+      while (a.size() < of_a) a.push_back(run(1));
+      const Estimate same = run(1), slower = run(1.03);
+      above += ChangeOf(a, {&same, 1}, kAssumed).low > 0 ? 1 : 0;
+      found += ChangeOf(a, {&slower, 1}, kAssumed).low > 0 ? 1 : 0;
+    }
+    EXPECT_LE(above, kRounds * 0.035) << of_a;
+    EXPECT_GE(found, kRounds * 0.8) << of_a;
+  }
+}
+
 TEST(EstimateTest, OneStepTellsNothingOfNoise) {
   const std::vector<double> one = {5};
   const Estimate estimate = EstimateMedian(one);

@@ -18,38 +18,47 @@ namespace {
 
 constexpr double kForgiven = 0.001;  ///< Of A's step, by a relative limit on a time.
 
+constexpr std::string_view kSteps = "whole steps";
+constexpr std::string_view kGpuWork = "recorded GPU work";
+constexpr std::string_view kHostWork = "recorded work of the host";
+constexpr std::string_view kRanks = "the traces of several ranks";
+
 struct MetricDoc {
   std::string_view name;
   std::string_view unit;
+  std::string_view needs;  ///< What a trace must hold that tells it.
 };
 constexpr std::array kMetrics = {
-    MetricDoc{"step_ms", "ms"},
-    MetricDoc{"corrected_step_ms", "ms"},
-    MetricDoc{"mean_step_ms", "ms"},
-    MetricDoc{"samples_per_s", ""},
-    MetricDoc{"gpu_busy_ms", "ms"},
-    MetricDoc{"gpu_idle_ms", "ms"},
-    MetricDoc{"gpu_work_ms", "ms"},
-    MetricDoc{"gpu_tasks", ""},
-    MetricDoc{"operators", ""},
-    MetricDoc{"memory_peak_mb", "MB"},
-    MetricDoc{"compute_ms", "ms"},
-    MetricDoc{"exposed_communication_ms", "ms"},
-    MetricDoc{"copies_to_gpu_ms", "ms"},
-    MetricDoc{"other_copies_ms", "ms"},
-    MetricDoc{"data_wait_ms", "ms"},
-    MetricDoc{"callback_ms", "ms"},
-    MetricDoc{"host_wait_ms", "ms"},
-    MetricDoc{"queue_wait_ms", "ms"},
-    MetricDoc{"unexplained_ms", "ms"},
-    MetricDoc{"phase.data_wait_ms", "ms"},
-    MetricDoc{"phase.host_to_device_ms", "ms"},
-    MetricDoc{"phase.forward_ms", "ms"},
-    MetricDoc{"phase.backward_ms", "ms"},
-    MetricDoc{"phase.optimizer_ms", "ms"},
-    MetricDoc{"phase.communication_ms", "ms"},
-    MetricDoc{"phase.callback_ms", "ms"},
-    MetricDoc{"phase.other_ms", "ms"},
+    MetricDoc{"step_ms", "ms", kSteps},
+    MetricDoc{"corrected_step_ms", "ms", "steps that can be replayed"},
+    MetricDoc{"mean_step_ms", "ms", kSteps},
+    MetricDoc{"slowest_rank_step_ms", "ms", kRanks},
+    MetricDoc{"busiest_rank_compute_ms", "ms", kRanks},
+    MetricDoc{"samples_per_s", "",
+              "a number of samples a step: recorded shapes, or a loader's range"},
+    MetricDoc{"gpu_busy_ms", "ms", kGpuWork},
+    MetricDoc{"gpu_idle_ms", "ms", kGpuWork},
+    MetricDoc{"gpu_work_ms", "ms", kGpuWork},
+    MetricDoc{"gpu_tasks", "", kGpuWork},
+    MetricDoc{"operators", "", "recorded operators"},
+    MetricDoc{"memory_peak_mb", "MB", "records of memory (profile_memory=True)"},
+    MetricDoc{"compute_ms", "ms", kGpuWork},
+    MetricDoc{"exposed_communication_ms", "ms", kGpuWork},
+    MetricDoc{"copies_to_gpu_ms", "ms", kGpuWork},
+    MetricDoc{"other_copies_ms", "ms", kGpuWork},
+    MetricDoc{"data_wait_ms", "ms", kHostWork},
+    MetricDoc{"callback_ms", "ms", kHostWork},
+    MetricDoc{"host_wait_ms", "ms", kHostWork},
+    MetricDoc{"queue_wait_ms", "ms", kGpuWork},
+    MetricDoc{"unexplained_ms", "ms", kGpuWork},
+    MetricDoc{"phase.data_wait_ms", "ms", kHostWork},
+    MetricDoc{"phase.host_to_device_ms", "ms", kHostWork},
+    MetricDoc{"phase.forward_ms", "ms", kHostWork},
+    MetricDoc{"phase.backward_ms", "ms", kHostWork},
+    MetricDoc{"phase.optimizer_ms", "ms", kHostWork},
+    MetricDoc{"phase.communication_ms", "ms", kHostWork},
+    MetricDoc{"phase.callback_ms", "ms", kHostWork},
+    MetricDoc{"phase.other_ms", "ms", kHostWork},
 };
 
 /// The tables that rules name rows of.
@@ -71,13 +80,18 @@ const RowTable* TableOf(std::string_view metric) {
   return nullptr;
 }
 
+/// nullptr: it is a row's, or there is no such metric.
+const MetricDoc* DocOf(std::string_view metric) {
+  const auto* doc = std::find_if(kMetrics.begin(), kMetrics.end(),
+                                 [&](const MetricDoc& row) { return row.name == metric; });
+  return doc != kMetrics.end() ? doc : nullptr;
+}
+
 /// The unit of a metric; nullopt: there is no such metric.
 std::optional<std::string_view> UnitOf(std::string_view metric) {
   if (TableOf(metric) != nullptr) return "ms";
-  for (const MetricDoc& doc : kMetrics) {
-    if (doc.name == metric) return doc.unit;
-  }
-  return std::nullopt;
+  const MetricDoc* doc = DocOf(metric);
+  return doc != nullptr ? std::optional(doc->unit) : std::nullopt;
 }
 
 /// What a number in the written unit is in the metric's own; nullopt: it has no such unit.
@@ -139,12 +153,19 @@ Result<RuleResult> Measure(const JobDiff& diff, const GateRule& rule) {
       return NameInProfile(row.name) == name;
     });
     if (!told) {
+      result.verdict = GateVerdict::kMissing;
       result.why = "one of the runs does not list it (a baseline lists its largest rows)";
       return result;
     }
     const Estimate nothing = {.value = 0, .error = 0, .freedom = 1};
     const Estimate of_a = a != nullptr ? a->ms : nothing, of_b = b != nullptr ? b->ms : nothing;
     take(std::span(&of_a, 1), std::span(&of_b, 1));
+    // A library that renames its kernels would leave a rule behind that holds for ever.
+    if (b == nullptr) {
+      result.why = fmt::format("B has no such row: '{}>=1us' requires one", rule.metric);
+    } else if (a == nullptr) {
+      result.why = "A has no such row";
+    }
     return result;
   }
   const auto all_of = [&](const JobProfile& profile) {
@@ -158,7 +179,9 @@ Result<RuleResult> Measure(const JobDiff& diff, const GateRule& rule) {
   };
   const std::vector<Estimate> a = all_of(diff.a), b = all_of(diff.b);
   if (b.empty() || (a.empty() && rule.kind != GateRule::Limit::kValue)) {
-    result.why = fmt::format("not recorded in {}", b.empty() ? "B" : "A");
+    result.verdict = GateVerdict::kMissing;
+    result.why = fmt::format("not recorded in {}: it takes {}", b.empty() ? "B" : "A",
+                             DocOf(rule.metric)->needs);
     return result;
   }
   take(a, b);
@@ -232,6 +255,8 @@ std::string_view NameOf(GateVerdict verdict) {
       return "fail";
     case GateVerdict::kInconclusive:
       return "inconclusive";
+    case GateVerdict::kMissing:
+      return "missing";
     case GateVerdict::kNotComparable:
       return "not comparable";
   }
@@ -316,6 +341,7 @@ Result<GateResult> JudgeGate(const JobDiff& diff, const std::vector<GateRule>& r
   };
   gate.verdict = !diff.comparable                  ? GateVerdict::kNotComparable
                  : any(GateVerdict::kFail)         ? GateVerdict::kFail
+                 : any(GateVerdict::kMissing)      ? GateVerdict::kMissing
                  : any(GateVerdict::kInconclusive) ? GateVerdict::kInconclusive
                                                    : GateVerdict::kPass;
   return gate;

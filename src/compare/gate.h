@@ -33,9 +33,9 @@ Result<GateRule> ParseGateRule(std::string_view text);
 /// where the file has no rule.
 Result<std::vector<GateRule>> ReadGateRules(const NamedText& file);
 
-enum class GateVerdict { kPass, kFail, kInconclusive, kNotComparable };
+enum class GateVerdict { kPass, kFail, kInconclusive, kMissing, kNotComparable };
 
-/// "pass", "fail", "inconclusive", "not comparable".
+/// "pass", "fail", "inconclusive", "missing", "not comparable".
 std::string_view NameOf(GateVerdict verdict);
 
 struct RuleResult {
@@ -45,7 +45,7 @@ struct RuleResult {
   Difference change = {};
   bool measured = false;  ///< Whether `change` says anything.
   double threshold = 0;   ///< Which `change.delta` is held against.
-  std::string why = {};   ///< Of what did not pass; and what would tell.
+  std::string why = {};   ///< Of what did not pass, and what would tell; of a pass: a caveat.
 };
 
 struct GateResult {
@@ -56,11 +56,12 @@ struct GateResult {
 /// A rule fails where the whole interval of the change is beyond the limit, passes where all of it
 /// is within, and is inconclusive else. So a change that is within the limit fails in 1 of 40 runs
 /// at most, as far as the noise is as the model says. A relative limit on a time forgives a
-/// thousandth of the step: less is not worth a failed job.
+/// thousandth of the step: less is not worth a failed job. A rule is missing where a run lacks its
+/// figure: nothing was checked, and that is no pass.
 ///
 /// The gate is "not comparable" where the runs are not, whatever the rules say; else it fails with
-/// any rule, and is inconclusive with any. Fails (kUsage) where a rule names a kernel, operator or
-/// layer that neither run has.
+/// any rule, is missing with any, and inconclusive with any. Fails (kUsage) where a rule names a
+/// kernel, operator or layer that neither run has.
 Result<GateResult> JudgeGate(const JobDiff& diff, const std::vector<GateRule>& rules);
 
 }  // namespace headroom

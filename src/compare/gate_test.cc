@@ -97,9 +97,29 @@ TEST(GateTest, CountsAreExact) {
   EXPECT_EQ(Judge(Compare(before, after, {}), "gpu_tasks<=+0%"), GateVerdict::kFail);
 }
 
-TEST(GateTest, WhatIsNotRecordedIsInconclusive) {
+TEST(GateTest, WhatIsNotRecordedIsMissingAndNoPass) {
+  JobProfile recorded = ProfileWith(100, 0.1);
+  recorded.runs.front()["memory_peak_mb"] = {.value = 10, .error = 0, .freedom = 1};
+  const JobDiff gone = Compare(recorded, ProfileWith(100, 0.1), {});
+  EXPECT_EQ(Judge(gone, "memory_peak_mb<=+1%"), GateVerdict::kMissing);
+  EXPECT_EQ(Judge(gone, "memory_peak_mb<=40GB"), GateVerdict::kMissing);
+  const JobDiff fresh = Compare(ProfileWith(100, 0.1), recorded, {});
+  EXPECT_EQ(Judge(fresh, "memory_peak_mb<=+1%"), GateVerdict::kMissing);
+  EXPECT_EQ(Judge(fresh, "memory_peak_mb<=40GB"), GateVerdict::kPass) << "of B alone";
+}
+
+TEST(GateTest, ARowThatIsGonePassesWithAWord) {
+  JobProfile after = ProfileWith(100, 0.1);
+  after.kernels.front().name = "gemm_v2";
+  const JobDiff diff = Compare(ProfileWith(100, 0.1), after, {});
+  const GateResult gate = JudgeGate(diff, {ParseGateRule("kernel:gemm<=4><=+5%").value()}).value();
+  EXPECT_EQ(gate.verdict, GateVerdict::kPass);
+  EXPECT_NE(gate.rules.front().why.find("B has no such row"), std::string::npos);
+  EXPECT_EQ(Judge(diff, "kernel:gemm<=4>>=1us"), GateVerdict::kFail) << "it is required";
+}
+
+TEST(GateTest, RowsOfTheRuns) {
   const JobDiff diff = Compare(ProfileWith(100, 0.1), ProfileWith(100, 0.1), {});
-  EXPECT_EQ(Judge(diff, "memory_peak_mb<=+1%"), GateVerdict::kInconclusive);
   EXPECT_EQ(Judge(diff, "kernel:gemm<=4><=+5%"), GateVerdict::kPass);
   const Result<GateResult> unknown = JudgeGate(diff, {ParseGateRule("kernel:gem<=+5%").value()});
   ASSERT_FALSE(unknown.ok());

@@ -99,6 +99,18 @@ std::vector<KernelSwap> FindSwaps(const std::vector<RowChange>& kernels) {
   return swaps;
 }
 
+std::vector<RankChange> CompareRanks(const JobProfile& a, const JobProfile& b) {
+  std::map<std::int64_t, RankChange> by_rank;
+  for (const RankFigures& rank : a.ranks) by_rank[rank.rank].a = rank;
+  for (const RankFigures& rank : b.ranks) by_rank[rank.rank].b = rank;
+  std::vector<RankChange> changes;
+  for (auto& [rank, change] : by_rank) {
+    change.rank = rank;
+    changes.push_back(change);
+  }
+  return changes;
+}
+
 /// The compute part by operator; what is not listed is one row.
 std::vector<AccountRow> ComputeByOperator(const JobProfile& a, const JobProfile& b) {
   constexpr std::size_t kMost = 6;
@@ -188,8 +200,9 @@ double RunToRun(const JobProfile& a, const JobProfile& b, std::string_view metri
   // What a program does is counted; how long it takes varies.
   if (metric == "gpu_tasks" || metric == "operators" || metric == "memory_peak_mb") return 0;
   const bool of_gpu = metric == "gpu_work_ms" || metric == "gpu_busy_ms" ||
-                      metric == "compute_ms" || metric.starts_with("kernel:") ||
-                      metric.starts_with("operator:") || metric.starts_with("layer:");
+                      metric == "compute_ms" || metric == "busiest_rank_compute_ms" ||
+                      metric.starts_with("kernel:") || metric.starts_with("operator:") ||
+                      metric.starts_with("layer:");
   return of_gpu || (PacedByGpu(a) && PacedByGpu(b)) ? kGpuRunToRun : kHostRunToRun;
 }
 
@@ -217,6 +230,7 @@ JobDiff Compare(JobProfile a, JobProfile b, std::span<const std::string> accepte
   if (!a.layers.empty() && !b.layers.empty())
     diff.layers = CompareRows(a.layers, a.other_layers, b.layers, b.other_layers);
   diff.swaps = FindSwaps(diff.kernels);
+  diff.ranks = CompareRanks(a, b);
   diff.a = std::move(a);
   diff.b = std::move(b);
   return diff;

@@ -45,6 +45,12 @@ struct AccountRow {
   double change_ms() const { return b_ms - a_ms; }
 };
 
+/// One rank of either.
+struct RankChange {
+  std::int64_t rank = 0;
+  std::optional<RankFigures> a, b;  ///< None: that one has no such rank.
+};
+
 struct FigureChange {
   std::string name;  ///< Of a metric.
   Difference change;
@@ -63,6 +69,7 @@ struct JobDiff {
   /// Largest change first; those that may be in a baseline's rest are left out.
   std::vector<RowChange> kernels, operators, layers;
   std::vector<KernelSwap> swaps;  ///< Largest change first.
+  std::vector<RankChange> ranks;  ///< By rank; empty: neither is of several.
 
   /// Whether the step's change is beyond noise, and half a percent or more.
   bool step_changed() const;

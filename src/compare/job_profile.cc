@@ -16,9 +16,13 @@
 #include "analysis/remedies.h"
 #include "base/interval_set.h"
 #include "base/statistics.h"
+#include "compare/comparability.h"
 
 namespace headroom {
 namespace {
+
+constexpr std::size_t kLongest = 160;          ///< Name of a row, in bytes.
+constexpr std::string_view kCutMark = "...#";  ///< Before the hash of a longer one.
 
 /// A stretch in which one compute task has the GPU.
 struct ComputePiece {
@@ -54,6 +58,11 @@ std::size_t PhaseOfTask(Phase launched) {
   const bool of_model =
       launched == Phase::kForward || launched == Phase::kBackward || launched == Phase::kOptimizer;
   return PhaseIndex(of_model ? launched : Phase::kOther);
+}
+
+/// Whether the part is told by what the host did; the others are by the GPU's work.
+bool TellsOfHost(StepPart part) {
+  return part == StepPart::kDataWait || part == StepPart::kCallback || part == StepPart::kHost;
 }
 
 /// Sums a step, by step, of one name: sparse, in order of the steps as far as tasks are.
@@ -115,6 +124,7 @@ class Profiler {
   void SplitSteps();
   void SplitIdle(const IntervalSet& idle);
   std::vector<ProfileRow> Rows(const SumsByName& sums) const;
+  bool HasOperators() const;
   void AddFigures(JobProfile& profile) const;
   void AddFacts(JobProfile& profile) const;
   /// Calls `use(row, piece)` for what of the interval lies in each whole step.
@@ -320,6 +330,14 @@ std::vector<ProfileRow> Profiler::Rows(const SumsByName& sums) const {
   return list;
 }
 
+bool Profiler::HasOperators() const {
+  const auto& kinds = store_.host_events.kind;
+  for (std::size_t row = 0; row < store_.host_events.rows(); ++row) {
+    if (kinds[row] == HostEventKind::kOperator) return true;
+  }
+  return false;
+}
+
 void Profiler::AddFigures(JobProfile& profile) const {
   RunFigures& figures = profile.runs.emplace_back();
   const std::size_t n = spans_.size();
@@ -332,6 +350,8 @@ void Profiler::AddFigures(JobProfile& profile) const {
   profile.least_ms = SortedPercentile(sorted, 10);
   profile.most_ms = SortedPercentile(sorted, 90);
   profile.median_ms = figures["step_ms"].value;
+  // What was not recorded is no figure: a rule on it would hold whatever happened.
+  const bool has_gpu = store_.gpu_tasks.rows() > 0, has_host = store_.host_events.rows() > 0;
   for (std::size_t part = 0; part < kStepPartNames.size(); ++part) {
     std::vector<double> series;
     for (const Parts& parts : parts_) series.push_back(parts[part] / 1e6);
@@ -340,17 +360,18 @@ void Profiler::AddFigures(JobProfile& profile) const {
     if (part <= static_cast<std::size_t>(StepPart::kCopies)) {
       for (std::size_t i = 0; i < n; ++i) busy[i] += series[i];
     }
-    figures[fmt::format("{}_ms", kStepPartNames[part])] = mean;
+    if (TellsOfHost(static_cast<StepPart>(part)) ? has_host : has_gpu)
+      figures[fmt::format("{}_ms", kStepPartNames[part])] = mean;
   }
   for (std::size_t phase = 0; phase < kPhaseNames.size(); ++phase) {
     std::vector<double> series;
     for (const Phases& phases : phases_) series.push_back(phases[phase] / 1e6);
     const Estimate mean = EstimateMean(series);
     profile.phases_ms[phase] = mean.value;
-    figures[fmt::format("phase.{}_ms", kPhaseNames[phase])] = mean;
+    if (has_host) figures[fmt::format("phase.{}_ms", kPhaseNames[phase])] = mean;
   }
-  figures["operators"] = EstimateMean(operators_called_);
-  if (store_.gpu_tasks.rows() > 0) {
+  if (HasOperators()) figures["operators"] = EstimateMean(operators_called_);
+  if (has_gpu) {
     figures["gpu_busy_ms"] = EstimateMean(busy);
     std::vector<double> idle;
     for (std::size_t i = 0; i < n; ++i) idle.push_back(walls[i] - busy[i]);
@@ -395,6 +416,7 @@ void Profiler::AddFacts(JobProfile& profile) const {
   }
   if (unnamed == 0) add("gpu", fmt::format("{}", fmt::join(gpus, ", ")));
   if (!report.gpu_time.empty()) add("gpus_used", fmt::format("{}", report.gpu_time.size()));
+  if (report.input.rank) add("ranks", fmt::format("{}", *report.input.rank));
   if (report.input.world_size) add("world_size", fmt::format("{}", *report.input.world_size));
   if (store_.metadata.cuda_driver_version)
     add("cuda_driver", CudaVersionText(*store_.metadata.cuda_driver_version));
@@ -408,11 +430,10 @@ void Profiler::AddFacts(JobProfile& profile) const {
   add("power_limit", MetricText(report, "gpu_power_limit_w"));
   add("format", report.input.format);
   // What slows a recorded host: shapes and frames cost time with each operator.
-  bool frames = false, host = false;
-  for (std::size_t row = 0; row < store_.host_events.rows(); ++row) {
+  const bool host = HasOperators();
+  bool frames = false;
+  for (std::size_t row = 0; row < store_.host_events.rows(); ++row)
     frames |= store_.host_events.kind[row] == HostEventKind::kPythonFrame;
-    host |= store_.host_events.kind[row] == HostEventKind::kOperator;
-  }
   const auto has_issue = [&](ImportIssue issue) {
     return std::any_of(report.health.issues.begin(), report.health.issues.end(),
                        [&](const HealthIssue& row) { return row.issue == issue; });
@@ -470,6 +491,135 @@ Rows JoinRows(const Rows& all, double count) {
   return rows;
 }
 
+/// Of each fact, one value; `of_what` ("runs") tells whose values differ.
+void JoinFacts(const std::vector<ProfileFact>& more, std::string_view of_what,
+               std::vector<ProfileFact>& facts) {
+  const std::string differs = fmt::format("differs between {}: ", of_what);
+  for (const ProfileFact& fact : more) {
+    const auto same = std::find_if(facts.begin(), facts.end(), [&](const ProfileFact& other) {
+      return other.name == fact.name;
+    });
+    if (same == facts.end()) {
+      facts.push_back(fact);
+    } else if (!FactsAgree(fact.name, same->value, fact.value) &&
+               !same->value.starts_with(differs)) {
+      same->value = fmt::format("{}{}; {}", differs, same->value, fact.value);
+    }
+  }
+}
+
+/// Of the same ranks: adds what of its mean `count` of them make.
+void JoinRankFigures(const std::vector<RankFigures>& more, double count,
+                     std::vector<RankFigures>& ranks) {
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    ranks[i].step_ms += more[i].step_ms / count;
+    ranks[i].compute_ms += more[i].compute_ms / count;
+    ranks[i].exposed_communication_ms += more[i].exposed_communication_ms / count;
+    ranks[i].idle_ms += more[i].idle_ms / count;
+    if (ranks[i].waited_ms && more[i].waited_ms)
+      *ranks[i].waited_ms += *more[i].waited_ms / count;
+    else
+      ranks[i].waited_ms.reset();
+  }
+}
+
+/// Means over profiles, whose figures it gathers; see JoinRuns() and JoinRanks().
+JobProfile Join(std::vector<JobProfile> profiles, std::string_view of_what) {
+  const auto count = static_cast<double>(profiles.size());
+  JobProfile joined = std::move(profiles.front());
+  const auto scale = [&](auto& values) {
+    for (double& value : values) value /= count;
+  };
+  scale(joined.parts_ms);
+  scale(joined.phases_ms);
+  joined.median_ms /= count;
+  for (std::size_t r = 1; r < profiles.size(); ++r) {
+    JobProfile& more = profiles[r];
+    for (std::string& path : more.paths) {
+      // Ranks may be parts of one file.
+      if (std::find(joined.paths.begin(), joined.paths.end(), path) == joined.paths.end())
+        joined.paths.push_back(std::move(path));
+    }
+    joined.steps += more.steps;
+    joined.grade = std::max(joined.grade, more.grade);
+    joined.median_ms += more.median_ms / count;
+    joined.least_ms = std::min(joined.least_ms, more.least_ms);
+    joined.most_ms = std::max(joined.most_ms, more.most_ms);
+    for (std::size_t i = 0; i < joined.parts_ms.size(); ++i)
+      joined.parts_ms[i] += more.parts_ms[i] / count;
+    for (std::size_t i = 0; i < joined.phases_ms.size(); ++i)
+      joined.phases_ms[i] += more.phases_ms[i] / count;
+    joined.runs.insert(joined.runs.end(), more.runs.begin(), more.runs.end());
+    const auto append = [](Rows& to, const Rows& from) {
+      to.insert(to.end(), from.begin(), from.end());
+    };
+    append(joined.kernels, more.kernels);
+    append(joined.operators, more.operators);
+    append(joined.layers, more.layers);
+    JoinFacts(more.facts, of_what, joined.facts);
+  }
+  joined.kernels = JoinRows(joined.kernels, count);
+  joined.operators = JoinRows(joined.operators, count);
+  joined.layers = JoinRows(joined.layers, count);
+  return joined;
+}
+
+/// What all ranks of a run know, as figures of the job.
+RunFigures FiguresOverRanks(const std::vector<RunFigures>& ranks) {
+  const auto count = static_cast<double>(ranks.size());
+  RunFigures figures;
+  for (const auto& [name, first] : ranks.front()) {
+    Estimate over = {.value = 0, .error = 0, .freedom = first.freedom};
+    Estimate most = first;
+    bool known = true;
+    for (const RunFigures& rank : ranks) {
+      const auto found = rank.find(name);
+      if (found == rank.end()) {
+        known = false;
+        break;
+      }
+      const Estimate& estimate = found->second;
+      over.value += estimate.value / count;
+      over.error += estimate.error / count;
+      over.freedom = std::min(over.freedom, estimate.freedom);
+      if (estimate.value > most.value) most = estimate;
+    }
+    if (!known) continue;
+    // Memory ends a job on the rank that has least left.
+    figures[name] = name == "memory_peak_mb" ? most : over;
+    if (name == "step_ms") figures["slowest_rank_step_ms"] = most;
+    if (name == "compute_ms") figures["busiest_rank_compute_ms"] = most;
+  }
+  return figures;
+}
+
+/// That of most ranks; of equally many, of the lowest rank.
+std::string UsualVerdict(const std::vector<RankProfile>& ranks) {
+  std::string_view usual;
+  std::ptrdiff_t most = 0;
+  for (const RankProfile& rank : ranks) {
+    const auto count = std::count_if(ranks.begin(), ranks.end(), [&](const RankProfile& other) {
+      return other.profile.verdict == rank.profile.verdict;
+    });
+    if (count > most) usual = rank.profile.verdict;
+    most = std::max(most, count);
+  }
+  return std::string(usual);
+}
+
+/// "0-3, 6".
+std::string RangesOf(const std::vector<RankFigures>& ranks) {
+  std::string text;
+  for (std::size_t i = 0; i < ranks.size();) {
+    std::size_t last = i;
+    while (last + 1 < ranks.size() && ranks[last + 1].rank == ranks[last].rank + 1) ++last;
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", ranks[i].rank);
+    if (last > i) text += fmt::format("-{}", ranks[last].rank);
+    i = last + 1;
+  }
+  return text;
+}
+
 }  // namespace
 
 double JobProfile::mean_ms() const {
@@ -484,13 +634,19 @@ std::string_view FactOf(const JobProfile& profile, std::string_view fact) {
 }
 
 std::string NameInProfile(std::string_view name) {
-  constexpr std::size_t kLongest = 160, kKept = 140;
+  constexpr std::size_t kKept = 140;
   if (name.size() <= kLongest) return std::string(name);
   std::uint64_t hash = 14695981039346656037ULL;  // FNV-1a.
   for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
   std::size_t kept = kKept;
   while ((static_cast<unsigned char>(name[kept]) & 0xC0) == 0x80) --kept;  // Whole characters.
-  return fmt::format("{}...#{:08x}", name.substr(0, kept), hash >> 32);
+  return fmt::format("{}{}{:08x}", name.substr(0, kept), kCutMark, hash >> 32);
+}
+
+bool IsCutName(std::string_view name) {
+  constexpr std::size_t kDigits = 8;
+  return name.size() <= kLongest && name.size() > kDigits + kCutMark.size() &&
+         name.substr(0, name.size() - kDigits).ends_with(kCutMark);
 }
 
 Result<JobProfile> MakeProfile(const TraceStore& store, NameFacts& names,
@@ -519,50 +675,67 @@ void AddForecasts(const TraceReport& report, JobProfile& profile) {
       .value = rate, .error = rate * step.error / step.value, .freedom = step.freedom};
 }
 
+std::optional<Imbalance> ImbalanceOf(const JobProfile& profile) {
+  if (profile.ranks.empty()) return std::nullopt;
+  const auto busiest = std::max_element(
+      profile.ranks.begin(), profile.ranks.end(),
+      [](const RankFigures& a, const RankFigures& b) { return a.compute_ms < b.compute_ms; });
+  // The sum of equal ones may round to more than the largest.
+  return Imbalance{busiest->rank,
+                   std::max(0.0, busiest->compute_ms - profile.PartMs(StepPart::kCompute))};
+}
+
 JobProfile JoinRuns(std::vector<JobProfile> runs) {
   if (runs.size() == 1) return std::move(runs.front());
   const auto count = static_cast<double>(runs.size());
-  JobProfile joined = std::move(runs.front());
-  const auto scale = [&](auto& values) {
-    for (double& value : values) value /= count;
-  };
-  scale(joined.parts_ms);
-  scale(joined.phases_ms);
-  joined.median_ms /= count;
-  for (std::size_t r = 1; r < runs.size(); ++r) {
-    JobProfile& run = runs[r];
-    joined.paths.insert(joined.paths.end(), run.paths.begin(), run.paths.end());
-    joined.steps += run.steps;
-    joined.grade = std::max(joined.grade, run.grade);
-    joined.median_ms += run.median_ms / count;
-    joined.least_ms = std::min(joined.least_ms, run.least_ms);
-    joined.most_ms = std::max(joined.most_ms, run.most_ms);
-    for (std::size_t i = 0; i < joined.parts_ms.size(); ++i)
-      joined.parts_ms[i] += run.parts_ms[i] / count;
-    for (std::size_t i = 0; i < joined.phases_ms.size(); ++i)
-      joined.phases_ms[i] += run.phases_ms[i] / count;
-    joined.runs.insert(joined.runs.end(), run.runs.begin(), run.runs.end());
-    const auto append = [](Rows& to, const Rows& from) {
-      to.insert(to.end(), from.begin(), from.end());
-    };
-    append(joined.kernels, run.kernels);
-    append(joined.operators, run.operators);
-    append(joined.layers, run.layers);
-    for (const ProfileFact& fact : run.facts) {
-      const auto same =
-          std::find_if(joined.facts.begin(), joined.facts.end(),
-                       [&](const ProfileFact& other) { return other.name == fact.name; });
-      if (same == joined.facts.end()) {
-        joined.facts.push_back(fact);
-      } else if (same->value != fact.value && !same->value.starts_with("differs between runs")) {
-        same->value = fmt::format("differs between runs: {}; {}", same->value, fact.value);
-      }
+  std::vector<RankFigures> ranks = runs.front().ranks;
+  for (RankFigures& rank : ranks) rank = {.rank = rank.rank, .waited_ms = 0.0};
+  std::optional<RankWaiting> waiting = runs.front().waiting;
+  if (waiting) waiting->lost_ms = 0;
+  for (const JobProfile& run : runs) {
+    JoinRankFigures(run.ranks, count, ranks);
+    if (!waiting) continue;
+    if (!run.waiting) {
+      waiting.reset();
+      continue;
     }
+    waiting->lost_ms += run.waiting->lost_ms / count;
+    if (run.waiting->late != waiting->late) waiting->late = "not the same in each run";
   }
-  joined.kernels = JoinRows(joined.kernels, count);
-  joined.operators = JoinRows(joined.operators, count);
-  joined.layers = JoinRows(joined.layers, count);
+  JobProfile joined = Join(std::move(runs), "runs");
+  joined.ranks = std::move(ranks);
+  joined.waiting = std::move(waiting);
   return joined;
+}
+
+JobProfile JoinRanks(std::vector<RankProfile> ranks) {
+  std::sort(ranks.begin(), ranks.end(),
+            [](const RankProfile& a, const RankProfile& b) { return a.rank < b.rank; });
+  std::vector<RankFigures> figures;
+  std::vector<JobProfile> profiles;
+  std::string verdict = UsualVerdict(ranks);
+  std::int64_t fewest_steps = ranks.front().profile.steps;
+  for (RankProfile& rank : ranks) {
+    JobProfile& profile = rank.profile;
+    const auto idle = profile.runs.front().find("gpu_idle_ms");
+    figures.push_back(
+        {.rank = rank.rank,
+         .step_ms = profile.median_ms,
+         .compute_ms = profile.PartMs(StepPart::kCompute),
+         .exposed_communication_ms = profile.PartMs(StepPart::kCommunication),
+         .idle_ms = idle != profile.runs.front().end() ? idle->second.value : profile.mean_ms()});
+    fewest_steps = std::min(fewest_steps, profile.steps);
+    // Which ranks there are is told below.
+    std::erase_if(profile.facts, [](const ProfileFact& fact) { return fact.name == "ranks"; });
+    profiles.push_back(std::move(profile));
+  }
+  JobProfile job = Join(std::move(profiles), "ranks");
+  job.runs = {FiguresOverRanks(job.runs)};
+  job.steps = fewest_steps;
+  job.verdict = std::move(verdict);
+  job.facts.push_back({"ranks", RangesOf(figures)});
+  job.ranks = std::move(figures);
+  return job;
 }
 
 void KeepLargest(std::size_t most, JobProfile& profile) {

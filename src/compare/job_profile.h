@@ -64,12 +64,29 @@ struct ProfileFact {
   std::string value;  ///< For people; never empty.
 };
 
-/// Runs of one job.
+/// What tells one rank of a job from the others; means a step over its runs.
+struct RankFigures {
+  std::int64_t rank = 0;
+  double step_ms = 0;                                   ///< The median; mean of the runs.
+  double compute_ms = 0, exposed_communication_ms = 0;  ///< Parts of its step.
+  double idle_ms = 0;                                   ///< In which no GPU task of it runs.
+  /// In collectives, until the last rank came; none: its clock could not be aligned with others'.
+  std::optional<double> waited_ms = {};
+};
+
+/// Who is waited for in a job of several ranks.
+struct RankWaiting {
+  /// A step: by which a usual rank's collectives are exposed for longer because of a late one.
+  double lost_ms = 0;
+  std::string late;  ///< Whom they wait for, for people; empty: for nobody.
+};
+
+/// Runs of one job: of one rank, or of several, whose means by rank all figures are then.
 struct JobProfile {
   std::vector<std::string> paths;    ///< As given; of a baseline, those that it was saved from.
   std::string baseline;              ///< Its name; empty: traces.
-  std::int64_t steps = 0;            ///< Whole ones, of all runs.
-  std::string verdict;               ///< Of the first run, a word of the report.
+  std::int64_t steps = 0;            ///< Whole ones, of all runs; of several ranks, the fewest.
+  std::string verdict;               ///< Of the first run, a word of the report; of most ranks.
   std::string calibration;           ///< What the corrected step rests on; empty: there is none.
   char grade = 'A';                  ///< Trace health; the worst of the runs.
   double median_ms = 0;              ///< Mean of the runs' median steps.
@@ -85,6 +102,8 @@ struct JobProfile {
   };
   Rest other_kernels, other_operators, other_layers;
   std::vector<ProfileFact> facts;
+  std::vector<RankFigures> ranks;      ///< By rank; empty: of one rank alone.
+  std::optional<RankWaiting> waiting;  ///< None: of one rank, or no clock could be aligned.
 
   double PartMs(StepPart part) const { return parts_ms[static_cast<std::size_t>(part)]; }
   double mean_ms() const;
@@ -97,6 +116,9 @@ std::string_view FactOf(const JobProfile& profile, std::string_view fact);
 /// ones cut, with a hash.
 std::string NameInProfile(std::string_view name);
 
+/// Whether the name is one that NameInProfile() has cut.
+bool IsCutName(std::string_view name);
+
 /// The profile of one run, but for what the engine tells (AddForecasts()).
 ///
 /// @param trace  of `store`, with its attribution
@@ -108,9 +130,29 @@ Result<JobProfile> MakeProfile(const TraceStore& store, NameFacts& names,
 /// Adds the corrected step and the batch, once the engine has filled the report.
 void AddForecasts(const TraceReport& report, JobProfile& profile);
 
+/// The rank that computes longest, and by how much longer than a rank on average, in ms a step:
+/// what an even distribution of the work would save at most. None: of one rank alone.
+struct Imbalance {
+  std::int64_t busiest = 0;
+  double ms = 0;
+};
+std::optional<Imbalance> ImbalanceOf(const JobProfile& profile);
+
 /// Joins repeated runs of one job: figures stay apart, all else is the mean by step. Facts that
-/// differ between the runs say so. REQUIRES: `runs` is not empty.
+/// differ between the runs say so. REQUIRES: `runs` is not empty, and all are of the same ranks.
 JobProfile JoinRuns(std::vector<JobProfile> runs);
+
+/// One run of one rank.
+struct RankProfile {
+  std::int64_t rank = 0;
+  JobProfile profile;
+};
+
+/// Joins the ranks of one run. Figures, parts and rows are means over the ranks; peaks of memory
+/// and what is named after the slowest rank are the largest. Errors are means, too, for ranks that
+/// wait for each other do not vary by themselves. REQUIRES: two ranks at least, no rank twice, one
+/// run each.
+JobProfile JoinRanks(std::vector<RankProfile> ranks);
 
 /// Leaves out all but the first `most` rows of each table; the rest is summed up.
 void KeepLargest(std::size_t most, JobProfile& profile);

@@ -91,6 +91,55 @@ TEST(JobProfileTest, RepeatedRunsAreMeans) {
   EXPECT_EQ(joined.operators[0].calls, 1);
 }
 
+TEST(JobProfileTest, RanksAreMeansAndTheSlowestIsKept) {
+  JobProfile first = ProfileOf(Job(400)), second = ProfileOf(Job(600));
+  first.verdict = second.verdict = "gpu-compute";
+  first.runs.front()["memory_peak_mb"] = {.value = 10, .error = 0, .freedom = 1};
+  second.runs.front()["memory_peak_mb"] = {.value = 30, .error = 0, .freedom = 1};
+  second.runs.front().erase("operators");
+  const JobProfile job = JoinRanks({{5, second}, {0, first}});
+  ASSERT_EQ(job.runs.size(), 1U);
+  const RunFigures& figures = job.runs.front();
+  EXPECT_NEAR(figures.at("compute_ms").value, 0.6, 1e-9);
+  EXPECT_NEAR(figures.at("busiest_rank_compute_ms").value, 0.7, 1e-9);
+  EXPECT_EQ(figures.at("memory_peak_mb").value, 30);
+  EXPECT_FALSE(figures.contains("operators")) << "one rank does not tell";
+  EXPECT_EQ(job.steps, 3);
+  EXPECT_EQ(FactOf(job, "ranks"), "0, 5");
+  ASSERT_EQ(job.ranks.size(), 2U);
+  EXPECT_EQ(job.ranks[1].rank, 5);
+  const Imbalance imbalance = ImbalanceOf(job).value();
+  EXPECT_EQ(imbalance.busiest, 5);
+  EXPECT_NEAR(imbalance.ms, 0.1, 1e-9);
+  EXPECT_NEAR(job.operators[0].ms.value, 0.5, 1e-9) << "a rank";
+  const JobProfile twice = JoinRuns({job, job});
+  EXPECT_EQ(twice.runs.size(), 2U);
+  EXPECT_NEAR(twice.ranks[1].compute_ms, 0.7, 1e-9);
+  EXPECT_NEAR(ImbalanceOf(twice)->ms, 0.1, 1e-9);
+}
+
+TEST(JobProfileTest, RanksAreAlikeAndAFactSaysWhereTheyAreNot) {
+  JobProfile a = ProfileOf(Job(400)), b = a;
+  a.facts = {{"sm_clock", "1755 MHz"}, {"gpu", "NVIDIA H100"}};
+  b.facts = {{"sm_clock", "1740 MHz"}, {"gpu", "NVIDIA H200"}};
+  const JobProfile job = JoinRanks({{0, a}, {1, b}});
+  EXPECT_EQ(FactOf(job, "sm_clock"), "1755 MHz") << "the same, as far as it is measured";
+  EXPECT_EQ(FactOf(job, "gpu"), "differs between ranks: NVIDIA H100; NVIDIA H200");
+}
+
+TEST(JobProfileTest, WhatWasNotRecordedIsNoFigure) {
+  StoreBuilder builder;
+  for (std::int64_t step = 0; step < 3; ++step) {
+    builder.Step(step, kMain, 1000 * step, 990);
+    builder.Op("aten::mm", kMain, 1000 * step + 10, 5);
+  }
+  const RunFigures host = ProfileOf(builder).runs.front();
+  EXPECT_FALSE(host.contains("compute_ms"));
+  EXPECT_FALSE(host.contains("gpu_tasks"));
+  EXPECT_TRUE(host.contains("data_wait_ms"));
+  EXPECT_TRUE(host.contains("operators"));
+}
+
 TEST(JobProfileTest, WithoutStepsThereIsNothingToCompare) {
   StoreBuilder builder;
   builder.Launch("aten::mm", kMain, 10, kGemm, kStream, 50, 100);
@@ -109,6 +158,9 @@ TEST(JobProfileTest, LongNamesKeepTheirDifference) {
   EXPECT_NE(NameInProfile(a), NameInProfile(a + "y"));
   EXPECT_EQ(NameInProfile(NameInProfile(a)), NameInProfile(a));
   EXPECT_EQ(NameInProfile("aten::mm"), "aten::mm");
+  EXPECT_TRUE(IsCutName(NameInProfile(a)));
+  EXPECT_FALSE(IsCutName(a));
+  EXPECT_FALSE(IsCutName("aten::mm"));
 }
 
 TEST(BaselineFileTest, NamesAreNoPaths) {

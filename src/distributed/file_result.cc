@@ -308,14 +308,27 @@ void serialize(Archive& archive, RankTimeline& row) {
 }
 
 template <typename Archive>
+void serialize(Archive& archive, RowCall& row) {
+  auto& [id, start, time, host, step_index] = row;
+  archive(id, start, time, host, step_index);
+}
+
+template <typename Archive>
+void serialize(Archive& archive, RowCalls& row) {
+  auto& [of_gpu, count, min, p50, p90, p99, max, slowest] = row;
+  archive(of_gpu, count, min, p50, p90, p99, max, slowest);
+}
+
+template <typename Archive>
 void save(Archive& archive, const FileResult& result) {
-  archive(result.status.code(), result.status.message(), result.report, result.timeline);
+  archive(result.status.code(), result.status.message(), result.report, result.timeline,
+          result.calls);
 }
 template <typename Archive>
 void load(Archive& archive, FileResult& result) {
   StatusCode code = StatusCode::kOk;
   std::string message;
-  archive(code, message, result.report, result.timeline);
+  archive(code, message, result.report, result.timeline, result.calls);
   result.status = Status::Of(code, std::move(message));
 }
 

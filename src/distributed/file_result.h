@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/report.h"
+#include "analysis/row_calls.h"
 #include "base/status.h"
 #include "cluster/rank_timeline.h"
 
@@ -15,6 +16,7 @@ struct FileResult {
   Status status;                         ///< Not ok: why there is no report.
   std::optional<TraceReport> report;     ///< Of the file by itself.
   std::optional<RankTimeline> timeline;  ///< To be compared with others'; none: of a single file.
+  std::optional<RowCalls> calls;  ///< Of the row that was asked for; none: it is no such row.
 };
 
 /// As bytes, for UnpackResults() of the same program on the same kind of machine; every value comes

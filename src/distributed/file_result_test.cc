@@ -18,8 +18,13 @@ TEST(FileResultTest, AReportComesBackAsItWas) {
   report.classes.emplace_back().family = WorkFamily::kElementwise;
   report.throughput.emplace().samples_per_s = 1.0 / 3;
   result.timeline.emplace().collectives.emplace_back().bytes = 4.5;
+  RowCall& call = result.calls.emplace().slowest.emplace_back();
+  call.id = 3;
+  call.step_index = 9;
   const FileResult back = UnpackResults(PackResults({result})).front();
   EXPECT_TRUE(back.status.ok());
+  EXPECT_EQ(back.calls->slowest.front().id, 3);
+  EXPECT_EQ(back.calls->slowest.front().step_index, 9);
   EXPECT_EQ(back.report->input.path, "a.json");
   EXPECT_EQ(back.report->input.devices.front().name, "H200");
   EXPECT_FALSE(back.report->input.devices.front().sms.has_value());

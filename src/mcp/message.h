@@ -15,6 +15,7 @@ inline constexpr int kParseError = -32700;
 inline constexpr int kInvalidRequest = -32600;
 inline constexpr int kMethodNotFound = -32601;
 inline constexpr int kInvalidParams = -32602;
+inline constexpr int kUnsupportedVersion = -32022;  ///< Of the protocol's, not of JSON-RPC's.
 
 /// Longest line that is read, in bytes.
 inline constexpr std::size_t kLongestLine = std::size_t{4} << 20;
@@ -42,7 +43,8 @@ Line ParseLine(std::string_view line);
 /// What goes back, as one line with its break. Bytes that are no UTF-8 become U+FFFD.
 std::string LineOf(const nlohmann::ordered_json& answer);
 nlohmann::ordered_json Answer(const nlohmann::ordered_json& id, nlohmann::ordered_json result);
+/// @param data  more of the error, for programs; null: none
 nlohmann::ordered_json ErrorAnswer(const nlohmann::ordered_json& id, int code,
-                                   const std::string& message);
+                                   const std::string& message, nlohmann::ordered_json data = {});
 
 }  // namespace headroom::mcp

@@ -26,8 +26,17 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using json = nlohmann::ordered_json;
 
-/// Oldest first: what a client asks for otherwise is answered with the newest.
-constexpr std::array<std::string_view, 3> kVersions = {"2024-11-05", "2025-03-26", "2025-06-18"};
+/// Versions that begin with `initialize`, oldest first: what a client asks for otherwise is
+/// answered with the newest.
+constexpr std::array<std::string_view, 4> kVersions = {"2024-11-05", "2025-03-26", "2025-06-18",
+                                                       "2025-11-25"};
+/// The version in which nothing comes first: each request says all that it takes to answer it.
+constexpr std::string_view kStateless = "2026-07-28";
+constexpr std::string_view kVersionKey = "io.modelcontextprotocol/protocolVersion";
+constexpr std::string_view kCapabilitiesKey = "io.modelcontextprotocol/clientCapabilities";
+constexpr std::string_view kServerKey = "io.modelcontextprotocol/serverInfo";
+/// Tools stay the same as long as the server runs; a client may ask again by then.
+constexpr int kFreshMs = 300'000;
 /// Versions up to this one have batches.
 constexpr std::string_view kLastWithBatches = "2025-03-26";
 constexpr std::size_t kMostRunning = 4;
@@ -41,8 +50,18 @@ struct Batch {
   std::size_t missing = 0;
 };
 
+/// A request, and by which version of the protocol it is answered.
+struct Request {
+  const Message& message;
+  std::shared_ptr<Batch> batch;  ///< nullptr: it is answered alone.
+  std::string_view version;
+
+  bool is_stateless() const { return version == kStateless; }
+};
+
 struct Call {
   json id;
+  bool is_stateless = false;
   const Tool* tool = nullptr;
   ToolCall commands;
   std::shared_ptr<Batch> batch = {};   ///< nullptr: it is answered alone.
@@ -136,8 +155,7 @@ class Server {
     if (line.find_first_not_of(" \t\r") == std::string::npos) return;
     Line parsed = ParseLine(line);
     if (parsed.is_batch && version_ > kLastWithBatches) {
-      Send(ErrorAnswer({}, kInvalidRequest,
-                       fmt::format("Invalid Request: protocol {} has no batches", version_)));
+      Send(ErrorAnswer({}, kInvalidRequest, NoBatches(version_)));
       return;
     }
     std::shared_ptr<Batch> batch;
@@ -150,20 +168,94 @@ class Server {
   }
 
   void Handle(const Message& message, const std::shared_ptr<Batch>& batch) {
-    const auto refuse = [&](int code, const std::string& why) {
-      Reply(ErrorAnswer(message.id, code, why), batch);
+    const auto refuse = [&](int code, const std::string& why, json data = {}) {
+      Reply(ErrorAnswer(message.id, code, why, std::move(data)), batch);
     };
     if (!message.error.empty()) return refuse(message.error_code, message.error);
     if (!message.is_request) return Notice(message);
-    if (message.method == "ping") return Reply(Answer(message.id, json::object()), batch);
     if (message.method == "initialize") {
       if (batch) return refuse(kInvalidRequest, "Invalid Request: initialize is in no batch");
       return Initialize(message);
     }
-    if (version_.empty()) return refuse(kInvalidRequest, "Invalid Request: initialize comes first");
-    if (message.method == "tools/list") return ListTools(message, batch);
-    if (message.method == "tools/call") return CallTool(message, batch);
+    Request request = {.message = message, .batch = batch, .version = version_};
+    const bool is_stateless = Meta(message, kVersionKey) != nullptr;
+    if (is_stateless) {
+      const json& asked = *Meta(message, kVersionKey);
+      if (!asked.is_string()) {
+        return refuse(kInvalidParams,
+                      fmt::format("Invalid params: {} is not a string", kVersionKey));
+      }
+      if (asked != kStateless) {
+        return refuse(kUnsupportedVersion, "Unsupported protocol version",
+                      {{"supported", Supported()}, {"requested", asked}});
+      }
+      const json* capabilities = Meta(message, kCapabilitiesKey);
+      if (capabilities == nullptr || !capabilities->is_object()) {
+        return refuse(kInvalidParams,
+                      fmt::format("Invalid params: _meta has no {}, an object", kCapabilitiesKey));
+      }
+      if (batch) return refuse(kInvalidRequest, NoBatches(kStateless));
+      request.version = kStateless;
+    }
+    if (message.method == "server/discover") {
+      if (is_stateless) return Discover(request);
+      return refuse(kInvalidParams, fmt::format("Invalid params: _meta has no {}", kVersionKey));
+    }
+    if (message.method == "ping" && !is_stateless)
+      return Reply(Answer(message.id, json::object()), batch);
+    if (request.version.empty()) {
+      return refuse(kInvalidRequest,
+                    fmt::format("Invalid Request: initialize comes first, or _meta has {} ({})",
+                                kVersionKey, kStateless));
+    }
+    if (message.method == "tools/list") return ListTools(request);
+    if (message.method == "tools/call") return CallTool(request);
     refuse(kMethodNotFound, "Method not found: " + message.method.substr(0, 100));
+  }
+
+  /// nullptr: the request says no such thing of itself.
+  static const json* Meta(const Message& message, std::string_view key) {
+    const auto meta = message.params.find("_meta");
+    if (meta == message.params.end() || !meta->is_object()) return nullptr;
+    const auto value = meta->find(key);
+    return value != meta->end() ? &*value : nullptr;
+  }
+
+  static std::string NoBatches(std::string_view version) {
+    return fmt::format("Invalid Request: protocol {} has no batches", version);
+  }
+
+  /// Newest first.
+  static json Supported() {
+    json versions = json::array();
+    for (const std::string_view version : kVersions) versions.push_back(version);
+    versions.push_back(kStateless);
+    std::reverse(versions.begin(), versions.end());
+    return versions;
+  }
+
+  json ServerInfo() const {
+    return {{"name", "headroom"}, {"title", "Headroom"}, {"version", options_.version}};
+  }
+
+  /// The answer to a request.
+  json ResultAnswer(const json& id, bool is_stateless, json result) const {
+    if (is_stateless) {
+      result["resultType"] = "complete";
+      result["_meta"] = {{kServerKey, ServerInfo()}};
+    }
+    return Answer(id, std::move(result));
+  }
+
+  void Discover(const Request& request) {
+    // The instructions name folders of this machine.
+    Reply(ResultAnswer(request.message.id, request.is_stateless(),
+                       {{"supportedVersions", Supported()},
+                        {"capabilities", {{"tools", json::object()}}},
+                        {"instructions", options_.instructions},
+                        {"ttlMs", kFreshMs},
+                        {"cacheScope", "private"}}),
+          request.batch);
   }
 
   void Notice(const Message& message) {
@@ -185,34 +277,40 @@ class Server {
     }
     const auto known = std::find(kVersions.begin(), kVersions.end(), asked->get<std::string>());
     version_ = known == kVersions.end() ? kVersions.back() : *known;
-    Send(Answer(message.id,
-                {{"protocolVersion", version_},
-                 {"capabilities", {{"tools", json::object()}}},
-                 {"serverInfo",
-                  {{"name", "headroom"}, {"title", "Headroom"}, {"version", options_.version}}},
-                 {"instructions", options_.instructions}}));
+    Send(Answer(message.id, {{"protocolVersion", version_},
+                             {"capabilities", {{"tools", json::object()}}},
+                             {"serverInfo", ServerInfo()},
+                             {"instructions", options_.instructions}}));
   }
 
-  void ListTools(const Message& message, const std::shared_ptr<Batch>& batch) {
+  void ListTools(const Request& request) {
+    const Message& message = request.message;
     if (message.params.contains("cursor")) {
       return Reply(ErrorAnswer(message.id, kInvalidParams, "Invalid params: there is one page"),
-                   batch);
+                   request.batch);
     }
     json tools = json::array();
     for (const Tool& tool : tools_) {
       json row = {{"name", tool.name},
                   {"description", tool.description},
                   {"inputSchema", tool.input_schema}};
-      if (version_ > "2025-03-26") row["title"] = tool.title;
-      if (version_ > "2024-11-05")
+      if (request.version > "2025-03-26") row["title"] = tool.title;
+      if (request.version > "2024-11-05")
         row["annotations"] = {
             {"title", tool.title}, {"readOnlyHint", true}, {"openWorldHint", false}};
       tools.push_back(std::move(row));
     }
-    Reply(Answer(message.id, {{"tools", std::move(tools)}}), batch);
+    json result = {{"tools", std::move(tools)}};
+    if (request.is_stateless()) {
+      result["ttlMs"] = kFreshMs;
+      result["cacheScope"] = "private";
+    }
+    Reply(ResultAnswer(message.id, request.is_stateless(), std::move(result)), request.batch);
   }
 
-  void CallTool(const Message& message, const std::shared_ptr<Batch>& batch) {
+  void CallTool(const Request& request) {
+    const Message& message = request.message;
+    const std::shared_ptr<Batch>& batch = request.batch;
     const auto refuse = [&](int code, const std::string& why) {
       Reply(ErrorAnswer(message.id, code, why), batch);
     };
@@ -237,9 +335,12 @@ class Server {
       return refuse(kInvalidParams, "Invalid params: arguments is not an object");
     Result<ToolCall> commands = tool->prepare(has_arguments ? *arguments : json::object());
     if (!commands.ok()) {
-      return Reply(Answer(message.id, Failure("headroom: " + commands.status().message())), batch);
+      return Reply(ResultAnswer(message.id, request.is_stateless(),
+                                Failure("headroom: " + commands.status().message())),
+                   batch);
     }
     calls_.push_back({.id = message.id,
+                      .is_stateless = request.is_stateless(),
                       .tool = &*tool,
                       .commands = std::move(commands).value(),
                       .batch = batch});
@@ -347,7 +448,7 @@ class Server {
   void Finish(Call& call, json result) {
     call.run.reset();  // Who has the answer finds no process of it.
     if (!result.contains("isError")) result["isError"] = false;
-    Reply(Answer(call.id, std::move(result)), call.batch);
+    Reply(ResultAnswer(call.id, call.is_stateless, std::move(result)), call.batch);
   }
 
   void Reply(json answer, const std::shared_ptr<Batch>& batch) {

@@ -30,8 +30,11 @@ int Authorize(void*, int action, const char*, const char* detail, const char*, c
     case SQLITE_READ:
     case SQLITE_RECURSIVE:
       return SQLITE_OK;
-    case SQLITE_FUNCTION:
-      return std::string_view(detail) == "load_extension" ? SQLITE_DENY : SQLITE_OK;
+    case SQLITE_FUNCTION: {
+      // fts3_tokenizer gives the address of a function.
+      const std::string_view name(detail);
+      return name == "load_extension" || name == "fts3_tokenizer" ? SQLITE_DENY : SQLITE_OK;
+    }
     default:
       return SQLITE_DENY;
   }
@@ -170,6 +173,10 @@ Status Database::MakeSchema(QueryTables& tables) {
   // A name in double quotes that is none is an error, not a text that equals nothing.
   sqlite3_db_config(connection_, SQLITE_DBCONFIG_DQS_DML, 0, nullptr);
   sqlite3_db_config(connection_, SQLITE_DBCONFIG_DQS_DDL, 0, nullptr);
+  // SQLite makes these two at first use by what the authorizer takes for writing.
+  for (const char* function : {"json_each", "json_tree"}) {
+    if (!execute(fmt::format("SELECT 1 FROM {}('[]')", function))) return failed();
+  }
   sqlite3_limit(connection_, SQLITE_LIMIT_LENGTH, kLongestText);
   sqlite3_limit(connection_, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, kLongestPattern);
   sqlite3_limit(connection_, SQLITE_LIMIT_ATTACHED, 0);

@@ -54,6 +54,27 @@ void WriteParts(std::string_view key, const std::array<std::string_view, kCount>
   json.EndObject();
 }
 
+void WriteRanks(const JobProfile& profile, JsonWriter& json) {
+  if (profile.ranks.empty()) return;
+  json.Key("ranks").BeginArray(Layout::kLines);
+  for (const RankFigures& rank : profile.ranks) {
+    json.BeginObject();
+    json.Key("rank").Integer(rank.rank);
+    json.Key("step_ms").Number(Rounded(rank.step_ms));
+    json.Key("compute_ms").Number(Rounded(rank.compute_ms));
+    json.Key("exposed_communication_ms").Number(Rounded(rank.exposed_communication_ms));
+    json.Key("idle_ms").Number(Rounded(rank.idle_ms));
+    if (rank.waited_ms) json.Key("waited_ms").Number(Rounded(*rank.waited_ms));
+    json.EndObject();
+  }
+  json.EndArray();
+  if (!profile.waiting) return;
+  json.Key("waiting").BeginObject();
+  json.Key("lost_ms").Number(Rounded(profile.waiting->lost_ms));
+  json.Key("late").StringOrNull(profile.waiting->late);
+  json.EndObject();
+}
+
 }  // namespace
 
 std::string RenderBaseline(std::string_view name, const JobProfile& profile) {
@@ -92,6 +113,7 @@ std::string RenderBaseline(std::string_view name, const JobProfile& profile) {
     json.EndObject();
   }
   json.EndArray();
+  WriteRanks(profile, json);
   WriteRows("kernels", profile.kernels, json);
   WriteRest("other_kernels", profile.other_kernels, json);
   WriteRows("operators", profile.operators, json);

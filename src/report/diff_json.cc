@@ -1,3 +1,4 @@
+#include <optional>
 #include <vector>
 
 #include "report/diff_report.h"
@@ -72,6 +73,27 @@ void WriteSide(const JobProfile& side, JsonWriter& json) {
   for (std::size_t i = 0; i < kPhaseNames.size(); ++i)
     json.Key(std::string(kPhaseNames[i]) + "_ms").Number(side.phases_ms[i]);
   json.EndObject();
+  const std::optional<Imbalance> imbalance = ImbalanceOf(side);
+  json.Key("ranks").StringOrNull(side.ranks.empty() ? "" : FactOf(side, "ranks"));
+  json.Key("busiest_rank").Integer(imbalance ? std::optional(imbalance->busiest) : std::nullopt);
+  json.Key("imbalance_ms").Number(imbalance ? std::optional(imbalance->ms) : std::nullopt);
+  json.Key("lost_to_late_ms")
+      .Number(side.waiting ? std::optional(side.waiting->lost_ms) : std::nullopt);
+  json.Key("late").StringOrNull(side.waiting ? side.waiting->late : "");
+  json.EndObject();
+}
+
+void WriteRank(const std::optional<RankFigures>& rank, JsonWriter& json) {
+  if (!rank) {
+    json.Null();
+    return;
+  }
+  json.BeginObject();
+  json.Key("step_ms").Number(rank->step_ms);
+  json.Key("compute_ms").Number(rank->compute_ms);
+  json.Key("exposed_communication_ms").Number(rank->exposed_communication_ms);
+  json.Key("idle_ms").Number(rank->idle_ms);
+  json.Key("waited_ms").Number(rank->waited_ms);
   json.EndObject();
 }
 
@@ -91,10 +113,11 @@ void WriteFacts(const std::vector<ComparedFact>& facts, JsonWriter& json) {
   json.EndArray();
 }
 
-void WriteRows(const std::vector<RowChange>& rows, JsonWriter& json) {
+void WriteRows(std::string_view kind, const std::vector<RowChange>& rows, JsonWriter& json) {
   json.BeginArray(Layout::kLines);
   for (const RowChange& row : rows) {
     json.BeginObject();
+    json.Key("id").StringOrNull(IdOfRow(kind, row));
     json.Key("name").String(row.name);
     json.Key("operator").StringOrNull(row.inside);
     json.Key("state").String(NameOf(row.state));
@@ -182,11 +205,11 @@ std::string RenderDiffJson(const DiffReport& report) {
   }
   json.EndArray();
   json.Key("operators");
-  WriteRows(diff.operators, json);
+  WriteRows("operator", diff.operators, json);
   json.Key("kernels");
-  WriteRows(diff.kernels, json);
+  WriteRows("kernel", diff.kernels, json);
   json.Key("layers");
-  WriteRows(diff.layers, json);
+  WriteRows("layer", diff.layers, json);
   json.Key("swaps").BeginArray(Layout::kLines);
   for (const KernelSwap& swap : diff.swaps) {
     json.BeginObject();
@@ -199,6 +222,17 @@ std::string RenderDiffJson(const DiffReport& report) {
     json.EndArray();
     json.Key("gone_ms").Number(swap.gone_ms);
     json.Key("new_ms").Number(swap.fresh_ms);
+    json.EndObject();
+  }
+  json.EndArray();
+  json.Key("ranks").BeginArray(Layout::kLines);
+  for (const RankChange& rank : diff.ranks) {
+    json.BeginObject();
+    json.Key("rank").Integer(rank.rank);
+    json.Key("a");
+    WriteRank(rank.a, json);
+    json.Key("b");
+    WriteRank(rank.b, json);
     json.EndObject();
   }
   json.EndArray();

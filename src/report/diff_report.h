@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "compare/gate.h"
 #include "compare/job_diff.h"
@@ -19,8 +20,10 @@ struct DiffReport {
 };
 
 std::string RenderDiffText(const DiffReport& report, bool color, Charset charset);
-/// For a pull request: the verdict first.
-std::string RenderDiffMarkdown(const DiffReport& report);
+/// For a pull request: the verdict first. At most `max_bytes` long: tables lose rows first, then
+/// the end is cut after a line. Each row of a table has the id that `report --show` takes.
+/// REQUIRES: max_bytes >= 200.
+std::string RenderDiffMarkdown(const DiffReport& report, std::size_t max_bytes);
 /// headroom.diff/1; all rows.
 std::string RenderDiffJson(const DiffReport& report);
 
@@ -41,6 +44,12 @@ std::string AccountLabel(const AccountRow& row);
 std::string SideText(const JobProfile& side);
 /// How sure the step's interval is, and on what it rests.
 std::string NoiseSentence(const JobDiff& diff);
+/// How even the ranks are in both, and who is waited for; empty: neither is of several ranks.
+std::vector<std::string> RankSentences(const JobDiff& diff);
+/// The ranks, those whose computing changed most first.
+std::vector<RankChange> RanksByChange(const JobDiff& diff);
+/// The id of a row for `headroom report --show`; empty: a baseline has cut its name.
+std::string IdOfRow(std::string_view kind, const RowChange& row);
 /// A rule's measured change, e.g. "+5.1 % (+3.9 to +6.3)".
 std::string RuleText(const RuleResult& result);
 /// Why a gate cannot judge: the facts that differ; empty: it can.

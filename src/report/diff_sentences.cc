@@ -9,6 +9,7 @@
 
 #include "analysis/format.h"
 #include "report/diff_report.h"
+#include "report/row_id.h"
 
 namespace headroom {
 namespace {
@@ -113,10 +114,58 @@ std::string ExplanationSentence(const JobDiff& diff) {
 std::string SideText(const JobProfile& side) {
   std::string text = side.baseline.empty() ? "" : fmt::format("baseline {}, of ", side.baseline);
   text += side.paths.empty() ? "no file" : side.paths.front();
-  if (side.paths.size() > 1)
+  const auto more = static_cast<std::int64_t>(side.paths.size()) - 1;
+  if (more > 0 && side.ranks.empty()) text += fmt::format(" and {}", Plural(more, "repeat"));
+  if (!side.ranks.empty()) {
+    if (more > 0) text += fmt::format(" and {}", Plural(more, "other file"));
     text +=
-        fmt::format(" and {}", Plural(static_cast<std::int64_t>(side.paths.size()) - 1, "repeat"));
+        fmt::format(" ({} of ranks {})", Plural(static_cast<std::int64_t>(side.runs.size()), "run"),
+                    FactOf(side, "ranks"));
+  }
   return text + fmt::format(": {}, health {}", Plural(side.steps, "step"), side.grade);
+}
+
+std::vector<std::string> RankSentences(const JobDiff& diff) {
+  std::vector<std::string> sentences;
+  const auto both = [&](const auto& text_of, std::string_view format) {
+    const std::string a = text_of(diff.a), b = text_of(diff.b);
+    if (!a.empty() || !b.empty()) {
+      sentences.push_back(fmt::format(fmt::runtime(format), a.empty() ? "not known" : a,
+                                      b.empty() ? "not known" : b));
+    }
+  };
+  both(
+      [](const JobProfile& side) -> std::string {
+        const std::optional<Imbalance> imbalance = ImbalanceOf(side);
+        if (!imbalance) return "";
+        constexpr double kLeast = 0.001;  // Below a microsecond none is busier.
+        if (imbalance->ms < kLeast) return "no rank is busier";
+        return fmt::format("{} (rank {})", MsText(imbalance->ms), imbalance->busiest);
+      },
+      "The busiest rank computes longer than the mean of all, a step: A {}; B {}.");
+  both(
+      [](const JobProfile& side) -> std::string {
+        if (!side.waiting) return "";
+        const std::string late =
+            side.waiting->late.empty() ? "" : fmt::format(" ({})", side.waiting->late);
+        return MsText(side.waiting->lost_ms) + late;
+      },
+      "Late ranks cost a usual one, a step: A {}; B {}.");
+  return sentences;
+}
+
+std::vector<RankChange> RanksByChange(const JobDiff& diff) {
+  std::vector<RankChange> ranks = diff.ranks;
+  const auto change = [](const RankChange& rank) {
+    return rank.a && rank.b ? std::abs(rank.b->compute_ms - rank.a->compute_ms) : 0;
+  };
+  std::stable_sort(ranks.begin(), ranks.end(),
+                   [&](const RankChange& x, const RankChange& y) { return change(x) > change(y); });
+  return ranks;
+}
+
+std::string IdOfRow(std::string_view kind, const RowChange& row) {
+  return IsCutName(row.name) ? "" : RowId(kind, row.name);
 }
 
 std::string RuleText(const RuleResult& result) {

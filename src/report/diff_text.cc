@@ -40,6 +40,7 @@ class DiffText {
     Facts();
     Account();
     Sides();
+    Ranks();
     Rows("Operators", "GPU time by operator, ms a step", diff_.operators, Kind::kName);
     Rows("Kernels", "GPU time by kernel, ms a step", diff_.kernels, Kind::kKernel);
     Swaps();
@@ -188,6 +189,46 @@ class DiffText {
                       {ChangePctText(change.a, change.b)}});
     }
     page_.Table({{"", Kind::kText}, {"A"}, {"B"}, {"change"}, {"%"}}, rows);
+  }
+
+  void Ranks() {
+    if (diff_.ranks.empty()) return;
+    page_.Heading("Ranks", "ms a step; all other figures are means over the ranks", Style::kDim);
+    for (const std::string& sentence : RankSentences(diff_)) page_.Paragraph("  ", Shown(sentence));
+    Cells rows;
+    const std::vector<RankChange> ranks = RanksByChange(diff_);
+    for (const RankChange& rank : ranks) {
+      if (rows.size() == report_.top) break;
+      std::vector<Span> cells = {{fmt::format("{}", rank.rank)}};
+      const auto add = [&](auto figure) {
+        for (const std::optional<RankFigures>& side : {rank.a, rank.b}) {
+          const std::optional<double> ms = side ? figure(*side) : std::nullopt;
+          cells.push_back({ms ? fmt::format("{:.3f}", *ms) : ""});
+        }
+      };
+      add([](const RankFigures& r) { return std::optional(r.step_ms); });
+      add([](const RankFigures& r) { return std::optional(r.compute_ms); });
+      add([](const RankFigures& r) { return std::optional(r.exposed_communication_ms); });
+      add([](const RankFigures& r) { return r.waited_ms; });
+      rows.push_back(std::move(cells));
+    }
+    page_.Table({{"rank"},
+                 {"step A"},
+                 {"B"},
+                 {"compute A"},
+                 {"B"},
+                 {"exposed comm. A"},
+                 {"B"},
+                 {"waited A"},
+                 {"B"}},
+                rows);
+    if (rows.size() < ranks.size()) {
+      page_.Paragraph(
+          "  ",
+          fmt::format("{} more, whose computing changed less; --json has every rank",
+                      Plural(static_cast<std::int64_t>(ranks.size() - rows.size()), "rank")),
+          Style::kPlain, Style::kDim);
+    }
   }
 
   void Rows(std::string_view title, std::string_view note, const std::vector<RowChange>& all,

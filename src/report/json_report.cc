@@ -579,7 +579,36 @@ std::string RenderJson(std::span<const TraceReport> files, const ReportOptions& 
   return std::move(json).Take() + "\n";
 }
 
-std::string RenderShownRowJson(const ShownRow& found, const std::string& id, bool ranked,
+namespace {
+
+void WriteCalls(JsonWriter& json, const RowCalls& calls, const TraceReport& file) {
+  json.BeginObject(Layout::kLines);
+  json.Key("rank").Integer(file.input.rank);
+  json.Key("of").String(calls.of_gpu ? "gpu" : "host");
+  json.Key("count").Integer(calls.count);
+  json.Key("min_us").Microseconds(calls.min);
+  json.Key("p50_us").Microseconds(calls.p50);
+  json.Key("p90_us").Microseconds(calls.p90);
+  json.Key("p99_us").Microseconds(calls.p99);
+  json.Key("max_us").Microseconds(calls.max);
+  json.Key("slowest").BeginArray(Layout::kLines);
+  for (const RowCall& call : calls.slowest) {
+    json.BeginObject();
+    json.Key("id").Integer(call.id);
+    json.Key("us").Microseconds(call.time);
+    json.Key("host_us").Microseconds(call.host);
+    json.Key("step").Integer(call.step_index);
+    json.Key("start_ms").Milliseconds(call.start - file.trace_start);
+    json.EndObject();
+  }
+  json.EndArray();
+  json.EndObject();
+}
+
+}  // namespace
+
+std::string RenderShownRowJson(const ShownRow& found, const std::string& id,
+                               const CallsByPath& calls, bool ranked,
                                const ReportOptions& options) {
   JsonWriter json;
   json.BeginObject(Layout::kLines);
@@ -593,6 +622,12 @@ std::string RenderShownRowJson(const ShownRow& found, const std::string& id, boo
   }
   for (const RowOfFile<StepRow>& row : found.steps) WriteStepRow(json, row);
   for (const RowOfFile<Finding>& row : found.findings) WriteFinding(json, row, ranked, options);
+  json.EndArray();
+  json.Key("calls").BeginArray(Layout::kLines);
+  for (const RowOfFile<TimeRow>& row : found.times) {
+    if (const auto of_file = calls.find(row.file->input.path); of_file != calls.end())
+      WriteCalls(json, of_file->second, *row.file);
+  }
   json.EndArray();
   json.EndObject();
   return std::move(json).Take() + "\n";

@@ -17,9 +17,9 @@ namespace headroom {
 /// `bottleneck.causes[]`; `rank` wherever rows of several files meet.
 std::string RenderJson(std::span<const TraceReport> files, const ReportOptions& options);
 
-/// `report --show ID --json`: `{"schema": "headroom.row/1", "id", "kind", "rows"}`, the rows with
-/// the keys that they have in the report. `ranked`: of several files.
-std::string RenderShownRowJson(const ShownRow& found, const std::string& id, bool ranked,
-                               const ReportOptions& options);
+/// `report --show ID --json`: `{"schema": "headroom.row/1", "id", "kind", "rows", "calls"}`, the
+/// rows with the keys that they have in the report. `ranked`: of several files.
+std::string RenderShownRowJson(const ShownRow& found, const std::string& id,
+                               const CallsByPath& calls, bool ranked, const ReportOptions& options);
 
 }  // namespace headroom

@@ -1,4 +1,4 @@
-// `headroom report --md`: the report in about a page, for pull requests and coding agents.
+// `headroom report --md`: the report in at most so many bytes, for pull requests and coding agents.
 #pragma once
 
 #include <cstddef>

@@ -15,10 +15,14 @@ namespace {
 /// A label and its value, printable.
 using Fact = std::pair<std::string_view, std::string>;
 
-constexpr std::pair<std::string_view, std::vector<TimeRow> TraceReport::*> kLists[] = {
-    {"kernel", &TraceReport::kernels},
-    {"operator", &TraceReport::operators},
-    {"layer", &TraceReport::layers}};
+struct RowList {
+  std::string_view kind;
+  std::vector<TimeRow> TraceReport::*rows;
+  CallTable table;
+};
+constexpr RowList kLists[] = {{"kernel", &TraceReport::kernels, CallTable::kKernels},
+                              {"operator", &TraceReport::operators, CallTable::kOperators},
+                              {"layer", &TraceReport::layers, CallTable::kLayers}};
 
 void AddTime(std::vector<Fact>& facts, std::string_view label,
              const std::optional<DurationNs>& time) {
@@ -73,12 +77,43 @@ void Describe(const RowOfFile<Finding>& found, const ReportOptions& options,
     facts.emplace_back("forecast", command);
 }
 
+/// How the calls spread, and where the slowest are: in the timeline by step and time, in SQL by id.
+void DescribeCalls(std::string_view kind, const RowCalls& calls, const TraceReport& file,
+                   std::vector<Fact>& facts) {
+  facts.emplace_back(calls.of_gpu ? "calls, GPU time" : "calls, host time",
+                     fmt::format("min {}, p50 {}, p90 {}, p99 {}, max {}", FormatUs(calls.min),
+                                 FormatUs(calls.p50), FormatUs(calls.p90), FormatUs(calls.p99),
+                                 FormatUs(calls.max)));
+  const std::string_view table = kind == "kernel" ? "gpu_tasks" : "host_events";
+  std::string ids;
+  for (const RowCall& call : calls.slowest) {
+    std::string text = FormatUs(call.time);
+    if (calls.of_gpu && call.host) text += fmt::format(" ({} on the host)", FormatUs(*call.host));
+    text += call.step_index ? fmt::format(", step {}", *call.step_index) : ", in no step";
+    text += fmt::format(", {} into the trace, id {} of {}", FormatMs(call.start - file.trace_start),
+                        call.id, table);
+    facts.emplace_back("slow call", std::move(text));
+    ids += fmt::format("{}{}", ids.empty() ? "" : ", ", call.id);
+  }
+  // Columns by name: an asterisk would be escaped in Markdown.
+  const std::string sql =
+      fmt::format("SELECT id, start_ns, duration_ns, {}, args FROM {} WHERE id IN ({})",
+                  kind == "kernel" ? "stream_id, launch_id" : "thread_id, parent_id", table, ids);
+  facts.emplace_back("look them up", fmt::format("headroom query {} {}",
+                                                 ShellQuote(file.input.path), ShellQuote(sql)));
+}
+
 template <typename Row>
-void DescribeAll(const std::vector<RowOfFile<Row>>& rows, const ReportOptions& options,
-                 std::vector<Fact>& facts) {
+void DescribeAll(const std::vector<RowOfFile<Row>>& rows, std::string_view kind,
+                 const CallsByPath& calls, const ReportOptions& options, std::vector<Fact>& facts) {
   for (const RowOfFile<Row>& row : rows) {
     if (rows.size() > 1) facts.emplace_back("of", RankName(*row.file));
-    if constexpr (std::is_same_v<Row, Finding>)
+    if constexpr (std::is_same_v<Row, TimeRow>) {
+      Describe(row, facts);
+      if (const auto of_file = calls.find(row.file->input.path);
+          of_file != calls.end() && of_file->second.count > 0)
+        DescribeCalls(kind, of_file->second, *row.file, facts);
+    } else if constexpr (std::is_same_v<Row, Finding>)
       Describe(row, options, facts);
     else
       Describe(row, facts);
@@ -87,13 +122,23 @@ void DescribeAll(const std::vector<RowOfFile<Row>>& rows, const ReportOptions& o
 
 }  // namespace
 
+std::optional<NamedRow> FindNamedRow(const TraceReport& report, std::string_view id) {
+  for (const RowList& list : kLists) {
+    if (id.size() < 2 || id[0] != list.kind.front() || id[1] != '-') continue;
+    for (const TimeRow& row : report.*list.rows) {
+      if (RowId(list.kind, row.name) == id) return NamedRow{list.table, row.name};
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<ShownRow> FindRow(const JobReport& job, std::string_view id) {
   ShownRow found;
   for (const TraceReport& file : job.files()) {
-    for (const auto& [kind, list] : kLists) {
-      for (const TimeRow& row : file.*list) {
-        if (RowId(kind, row.name) != id) continue;
-        found.kind = kind;
+    for (const RowList& list : kLists) {
+      for (const TimeRow& row : file.*list.rows) {
+        if (RowId(list.kind, row.name) != id) continue;
+        found.kind = list.kind;
         found.times.push_back({&row, &file});
       }
     }
@@ -112,17 +157,17 @@ std::optional<ShownRow> FindRow(const JobReport& job, std::string_view id) {
   return found;
 }
 
-std::string RenderShownRow(const ShownRow& row, const std::string& id, bool markdown,
-                           const ReportOptions& options) {
+std::string RenderShownRow(const ShownRow& row, const std::string& id, const CallsByPath& calls,
+                           bool markdown, const ReportOptions& options) {
   std::vector<Fact> facts;
   const std::string name = !row.times.empty()      ? row.times.front().row->name
                            : !row.findings.empty() ? row.findings.front().row->title
                                                    : id;
   facts.emplace_back("id", Printable(id));
   facts.emplace_back("name", Printable(name));
-  DescribeAll(row.times, options, facts);
-  DescribeAll(row.steps, options, facts);
-  DescribeAll(row.findings, options, facts);
+  DescribeAll(row.times, row.kind, calls, options, facts);
+  DescribeAll(row.steps, row.kind, calls, options, facts);
+  DescribeAll(row.findings, row.kind, calls, options, facts);
   std::string out =
       markdown ? fmt::format("| {} | |\n|---|---|\n", row.kind) : fmt::format("One {}\n", row.kind);
   for (const auto& [label, value] : facts) {

@@ -1,15 +1,29 @@
 // `headroom report --show ID`: one kernel, operator, layer, step or finding.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "analysis/row_calls.h"
 #include "report/job_report.h"
 
 namespace headroom {
+
+/// A kernel, operator or layer of one trace.
+struct NamedRow {
+  CallTable table = CallTable::kKernels;
+  std::string name;
+};
+/// By RowId() (report/row_id.h). None: `report` has no such row.
+std::optional<NamedRow> FindNamedRow(const TraceReport& report, std::string_view id);
+
+/// The calls of a row, by path of the file.
+using CallsByPath = std::map<std::string, RowCalls, std::less<>>;
 
 /// What an id stands for: rows of one list, one a file that has it.
 struct ShownRow {
@@ -23,8 +37,8 @@ struct ShownRow {
 /// into `job`'s files.
 std::optional<ShownRow> FindRow(const JobReport& job, std::string_view id);
 
-/// All that the report knows of it, as lines of label and value; in Markdown as a table.
-std::string RenderShownRow(const ShownRow& row, const std::string& id, bool markdown,
-                           const ReportOptions& options);
+/// All that is known of it, as lines of label and value; in Markdown as a table.
+std::string RenderShownRow(const ShownRow& row, const std::string& id, const CallsByPath& calls,
+                           bool markdown, const ReportOptions& options);
 
 }  // namespace headroom

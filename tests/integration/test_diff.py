@@ -4,7 +4,7 @@ import json
 import os
 import re
 
-from integration import support
+from integration import ranks, support
 
 TRACES = "h200/traces"
 SAMPLES = support.ROOT / "data/samples"
@@ -196,6 +196,162 @@ class Gate(DiffTest):
         self.assertEqual(markdown.code, 1)
         self.assert_whole_tables(markdown.text, markdown)
         self.assertIn("**Gate: fail**", markdown.text)
+
+
+class MissingFigures(DiffTest):
+    """A rule whose figure nobody recorded has checked nothing, and --allow-inconclusive is of noise alone."""
+
+    def test_what_is_not_recorded_is_no_pass(self):
+        for rule in ("memory_peak_mb<=+3%", "memory_peak_mb<=40GB", "slowest_rank_step_ms<=+3%"):
+            with self.subTest(rule):
+                answer = self.diff(RESNET, RESNET, "--gate", rule, "--gate", "gpu_tasks<=+0%", "--allow-inconclusive", code=1)
+                self.assertEqual(answer["gate"]["verdict"], "missing")
+                self.assertEqual([row["verdict"] for row in answer["gate"]["rules"]], ["missing", "pass"])
+                self.assertIsNone(answer["gate"]["rules"][0]["measured"])
+        outcome = support.headroom("diff", RESNET, RESNET, "--gate", "memory_peak_mb<=+3%", "-q")
+        self.assertIn("profile_memory=True", outcome.message)
+
+    def test_work_that_is_not_in_the_trace(self):
+        document = json.loads(gzip.decompress(RESNET.read_bytes()))
+        kept = [e for e in document["traceEvents"] if e.get("cat") not in ("kernel", "gpu_memcpy", "gpu_memset", "cuda_runtime", "cuda_driver")]
+        cpu = self.write("cpu.json", json.dumps({**document, "traceEvents": kept}))
+        answer = self.diff(RESNET, cpu, "--gate", "compute_ms<=+3%", "--accept", "recorded,gpus_used,gpu", "--allow-inconclusive", code=1)
+        self.assertIn(answer["gate"]["verdict"], ("missing", "not comparable"))
+        self.assertEqual(answer["gate"]["rules"][0]["verdict"], "missing")
+
+    def test_a_kernel_that_is_gone_is_told(self):
+        kernel = max(support.headroom("report", RESNET, "--json").json()["kernels"], key=lambda row: row["total_us"])["name"]
+        renamed = self.write("renamed.json", gzip.decompress(RESNET.read_bytes()).decode().replace(json.dumps(kernel), json.dumps(kernel + "_v2")))
+        answer = self.diff(RESNET, renamed, "--gate", f"kernel:{kernel}<=+3%")
+        self.assertEqual(answer["gate"]["verdict"], "pass")
+        self.assertIn("B has no such row", answer["gate"]["rules"][0]["why"])
+        self.diff(RESNET, renamed, "--gate", f"kernel:{kernel}>=1us", code=1)
+
+
+class RowsAndSizes(DiffTest):
+    def test_ids_are_those_of_the_report(self):
+        answer = self.diff(trace("vgg19_fp32"), trace("vgg19_tf32-True"))
+        report = support.headroom("report", trace("vgg19_tf32-True"), "--json").json()
+        for key in ("kernels", "operators"):
+            ids = {row["name"]: row["id"] for row in report[key]}
+            both = [row for row in answer[key] if row["name"] in ids]
+            self.assertGreater(len(both), 5)
+            self.assertEqual([row["id"] for row in both], [ids[row["name"]] for row in both])
+        markdown = support.headroom("diff", trace("vgg19_fp32"), trace("vgg19_tf32-True"), "--md", "-q").text
+        number = re.search(r"\| (k-[0-9a-f]{10}) \|", markdown)[1]
+        self.assertIn("--show ID", markdown)
+        self.assertEqual({row["id"] for row in answer["kernels"]} & {number}, {number})
+
+    def test_markdown_is_never_longer(self):
+        for most in (1000, 2000, 5000, 20000):
+            outcome = support.headroom("diff", RESNET, BERT, "--md", "-q", "--top", 300, "--max-bytes", most)
+            self.assertEqual(outcome.code, 0, outcome)
+            self.assertLessEqual(len(outcome.out), most)
+            self.assertEqual(outcome.text.count("<details>"), outcome.text.count("</details>"))
+            self.assert_whole_tables(outcome.text, most)
+        self.assert_refused(support.headroom("diff", RESNET, BERT, "--max-bytes", 5000), 2, "--md")
+
+
+class Ranks(DiffTest):
+    """Ranks that are made of a real one (integration/ranks.py), so that what changed is known."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.trace = ranks.load(support.data_file("public-traces/hta__nccl_parser_config__nccl_data.json.gz"))
+
+    def job(self, name, world=4, late=None, slow=None, offset_us=3.6e9):
+        folder = self.scratch / name
+        folder.mkdir()
+        for rank in range(world):
+            made = ranks.make_rank(self.trace, rank, world, offset_us=offset_us * rank, late_us=1500 if rank == late else 0)
+            if rank == slow:
+                for event in made["traceEvents"]:
+                    if event.get("cat") == "kernel" and "AllReduce" not in event["name"]:
+                        event["dur"] *= 1.5
+            ranks.write(made, folder / f"rank{rank}.json.gz")
+        return folder
+
+    def test_a_rank_that_comes_late(self):
+        even, late = self.job("even"), self.job("late", late=2)
+        answer = self.diff(even, late)
+        a, b = answer["a"], answer["b"]
+        self.assertEqual((a["ranks"], a["runs"], a["steps"], b["ranks"]), ("0-3", 1, 3, "0-3"))
+        self.assertIsNone(a["late"])
+        self.assertLess(a["lost_to_late_ms"], 0.05)
+        self.assertEqual(b["late"], "rank 2, in most steps")
+        self.assertAlmostEqual(b["lost_to_late_ms"], ranks.lost_us(self.trace, 1500) / 3e3, delta=0.05)
+        self.assertEqual([row["rank"] for row in answer["ranks"]], [0, 1, 2, 3])
+        for row in answer["ranks"]:
+            self.assertAlmostEqual(row["a"]["waited_ms"], 0, delta=0.1)
+            self.assertAlmostEqual(row["b"]["waited_ms"], 0 if row["rank"] == 2 else 7.5, delta=0.1)  # Five a step.
+        # A rank that comes late itself waits less, and so shows less communication.
+        exposed = [row["b"]["exposed_communication_ms"] - row["a"]["exposed_communication_ms"] for row in answer["ranks"]]
+        self.assertLess(exposed[2], -1)
+        self.assertAlmostEqual(exposed[0], 0, delta=0.001)
+        change = next(row for row in answer["metrics"] if row["name"] == "exposed_communication_ms")["change"]
+        self.assertAlmostEqual(change, sum(exposed) / 4, places=6)
+        text = support.headroom("diff", even, late, "-q")
+        self.assert_readable_text(text.text, text)
+        self.assertIn("(rank 2, in most steps)", text.text)
+        markdown = support.headroom("diff", even, late, "--md", "-q")
+        self.assert_whole_tables(markdown.text, markdown)
+
+    def test_a_rank_that_computes_longer(self):
+        even, slow = self.job("even"), self.job("slow", slow=3)
+        rules = ("--gate", "busiest_rank_compute_ms<=+3%")
+        self.diff(even, even, *rules)
+        answer = self.diff(even, slow, *rules, code=1)
+        self.assertEqual(answer["gate"]["verdict"], "fail")
+        self.assertEqual(answer["b"]["busiest_rank"], 3)
+        compute = [row["b"]["compute_ms"] for row in answer["ranks"]]
+        self.assertAlmostEqual(answer["b"]["imbalance_ms"], max(compute) - sum(compute) / 4, places=9)
+        self.assertGreater(answer["b"]["imbalance_ms"], 1)
+        self.assertAlmostEqual(answer["a"]["imbalance_ms"], 0, places=9)
+
+    def test_repeated_runs_and_baselines(self):
+        first, second, after = self.job("first", world=2), self.job("second", world=2, offset_us=0), self.job("after", world=2)
+        rule = ("--gate", "gpu_tasks<=+0%")
+        answer = self.diff(first, after, "--also-a", second, *rule)
+        self.assertEqual((answer["a"]["runs"], answer["a"]["ranks"], answer["a"]["steps"]), (2, "0-1", 6))
+        saved = support.headroom("baseline", "save", "job", first, second, "--no-local-state", "-q", cwd=self.scratch)
+        self.assertEqual(saved.code, 0, saved)
+        again = self.diff("job", after, *rule)
+        for key in ("runs", "ranks", "busiest_rank", "late"):
+            self.assertEqual(again["a"][key], answer["a"][key])
+        self.assertAlmostEqual(again["a"]["lost_to_late_ms"], answer["a"]["lost_to_late_ms"], places=6)
+        for row, before in zip(again["ranks"], answer["ranks"]):
+            self.assertAlmostEqual(row["a"]["compute_ms"], before["a"]["compute_ms"], places=6)
+        # Merged into one file, it is the same job.
+        self.assertEqual(support.headroom("merge", first, "-o", self.scratch / "merged.json.gz", "-q").code, 0)
+        merged = self.diff(first, self.scratch / "merged.json.gz", *rule)
+        self.assertEqual((merged["b"]["ranks"], merged["b"]["steps"]), ("0-1", 3))
+        self.assertEqual([row["state"] for row in merged["kernels"] if row["state"] != "changed"], [])
+        for row in merged["ranks"]:
+            self.assertAlmostEqual(row["a"]["compute_ms"], row["b"]["compute_ms"], places=2)
+
+    def test_other_ranks_are_not_comparable(self):
+        even, fewer = self.job("even"), self.job("fewer")
+        (fewer / "rank3.json.gz").unlink()
+        rule = ("--gate", "gpu_tasks<=+0%")
+        answer = self.diff(even, fewer, *rule, code=1)
+        self.assertEqual(answer["gate"]["verdict"], "not comparable")
+        self.assertEqual([(f["name"], f["a"], f["b"]) for f in answer["facts"] if f["blocks"]], [("ranks", "0-3", "0-2")])
+        self.assertIsNone(answer["ranks"][3]["b"])
+        self.diff(even, fewer, *rule, "--accept", "ranks")
+        one = self.diff(even / "rank0.json.gz", even / "rank1.json.gz", *rule, code=1)
+        self.assertEqual((one["ranks"], one["gate"]["verdict"]), ([], "not comparable"))
+
+    def test_files_that_make_no_job(self):
+        even, other = self.job("even"), self.job("other", world=2)
+        self.assert_refused(support.headroom("diff", even, even, "--also-a", other), 2, "2 and of 4 ranks")
+        (other / "rank0.json.gz").unlink()
+        silent = {key: value for key, value in self.trace.items() if key != "distributedInfo"}
+        ranks.write(silent, even / "x.json.gz")
+        self.assert_refused(support.headroom("diff", even, RESNET), 2, "x.json.gz does not say its rank")
+        (even / "x.json.gz").unlink()
+        ranks.write(ranks.make_rank(self.trace, 2, 4), even / "rank2-again.json.gz")
+        self.assert_refused(support.headroom("diff", even, RESNET), 2, "rank 2 has 2")
 
 
 class Baselines(DiffTest):

@@ -9,7 +9,8 @@ from integration import support
 from integration.mcp_client import Client, McpError
 
 SAMPLES = support.ROOT / "data/samples"
-VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18")
+VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")  # That begin with `initialize`.
+STATELESS = "2026-07-28"
 
 
 def a_trace(events=1, name="k"):
@@ -34,7 +35,7 @@ class McpTest(support.ProgramTest):
 
 class Protocol(McpTest):
     def test_versions_are_negotiated(self):
-        for asked, given in [*((v, v) for v in VERSIONS), ("2099-01-01", VERSIONS[-1]), ("", VERSIONS[-1])]:
+        for asked, given in [*((v, v) for v in VERSIONS), (STATELESS, VERSIONS[-1]), ("2099-01-01", VERSIONS[-1]), ("", VERSIONS[-1])]:
             with self.subTest(asked), self.client(version=asked) as client:
                 result = client.initialize()
                 self.assertEqual(result["protocolVersion"], given)
@@ -86,12 +87,53 @@ class Protocol(McpTest):
                 client.initialize()
                 client.send([ping, notice, call, 3])
                 answer = client.receive()
-                if version == VERSIONS[-1]:
+                if version > "2025-03-26":
                     self.assertEqual(answer["error"]["code"], -32600)
                     continue
                 self.assertEqual({str(one["id"]): "result" in one for one in answer}, {"50": True, "51": True, "None": False})
                 client.send([notice])
                 self.assertEqual(client.request("ping"), {})  # nothing came for the batch
+
+    def test_without_initialize_each_request_says_its_version(self):
+        def meta(version=STATELESS, **more):
+            return {"io.modelcontextprotocol/protocolVersion": version, "io.modelcontextprotocol/clientCapabilities": {}, **more}
+
+        def assert_stateless(result):
+            self.assertEqual((result["resultType"], result["_meta"]["io.modelcontextprotocol/serverInfo"]["name"]), ("complete", "headroom"))
+
+        with self.client() as client:
+            found = client.request("server/discover", _meta=meta())
+            assert_stateless(found)
+            self.assertEqual(found["supportedVersions"], [STATELESS, *reversed(VERSIONS)])
+            self.assertEqual(found["capabilities"], {"tools": {}})
+            listed = client.request("tools/list", _meta=meta(traceparent="00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01"))
+            assert_stateless(listed)
+            self.assertEqual((listed["cacheScope"], listed["ttlMs"] >= 0), ("private", True))
+            self.assertTrue(all(tool["title"] and tool["annotations"]["readOnlyHint"] for tool in listed["tools"]))
+            called = client.request("tools/call", _meta=meta(), name="report", arguments={"trace": ["t.json"]})
+            assert_stateless(called)
+            self.assertFalse(called["isError"])
+            wrong = client.request("tools/call", _meta=meta(), name="report", arguments={"trace": ["../x"]})
+            assert_stateless(wrong)
+            self.assertTrue(wrong["isError"])
+            # What is not of this version, or not whole, has the code that a client goes by.
+            for code, method, params in ((-32022, "tools/list", {"_meta": meta("2099-01-01")}), (-32022, "tools/list", {"_meta": meta(VERSIONS[-1])}),
+                                         (-32602, "tools/list", {"_meta": meta(7)}), (-32602, "server/discover", {}),
+                                         (-32602, "tools/list", {"_meta": {"io.modelcontextprotocol/protocolVersion": STATELESS}}),
+                                         (-32601, "ping", {"_meta": meta()}), (-32601, "resources/list", {"_meta": meta()}),
+                                         (-32600, "tools/list", {}), (-32600, "tools/list", {"_meta": 3})):
+                with self.subTest(code=code, method=method), self.assertRaises(McpError) as caught:
+                    client.request(method, **params)
+                self.assertEqual(caught.exception.code, code)
+            number = client.start("tools/list", _meta=meta("2099-01-01"))
+            error = client.receive()
+            self.assertEqual((error["id"], error["error"]["data"]), (number, {"supported": found["supportedVersions"], "requested": "2099-01-01"}))
+            client.send([{"jsonrpc": "2.0", "id": 80, "method": "tools/list", "params": {"_meta": meta()}}])
+            self.assertEqual([one["error"]["code"] for one in client.receive()], [-32600])
+            # A client of the other kind on the same pipe is served as its version has it.
+            client.initialize()
+            self.assertNotIn("resultType", client.request("tools/list"))
+            assert_stateless(client.request("tools/list", _meta=meta()))
 
     def test_a_line_in_pieces_and_several_at_once(self):
         with self.client() as client:

@@ -4,6 +4,7 @@ import io
 import json
 import re
 import subprocess
+import time
 
 from integration import support
 
@@ -71,6 +72,34 @@ class Query(support.ProgramTest):
                                              "--memory-mb", 8), 4, "--memory-mb")
         self.assert_refused(support.headroom("query", SAMPLE, "select a.name, b.name from host_events a, host_events b", "--csv",
                                              "--memory-mb", 8), 4, "--memory-mb")
+
+    def test_the_limit_of_time_holds_within_a_function(self):
+        """SQLite does not look at the clock within one call of instr, which takes the square of its texts' lengths."""
+        path = self.scratch / "out.csv"
+        begin = time.monotonic()
+        outcome = support.headroom("query", SAMPLE, "select instr(printf('%.100000000c', 'a'), printf('%.50000000c', 'a') || 'b')", "--timeout-s", 1, "--csv", "-o", path)
+        self.assert_refused(outcome, 4, "--timeout-s")
+        self.assertLess(time.monotonic() - begin, 60)
+        self.assertFalse(path.exists())
+
+    def test_hostile_statements(self):
+        for sql, code in (("select zeroblob(1000000000)", 2), ("select printf('%.*c', 1000000000, 'x')", 0), ("select hex(zeroblob(200000000))", 2),
+                          ("select randomblob(-1)", 0),
+                          ("pragma journal_mode = wal", 2), ("pragma writable_schema = on", 2), ("pragma table_info(steps)", 2),
+                          ("select load_extension('x.so')", 2), ("attach ':memory:' as x", 2), ("vacuum into '/tmp/x'", 2), ("create table x (y)", 2),
+                          ("create temp view x as select 1", 2), ("insert into steps (id) values (1)", 2), ("update steps set number = 1", 2), ("begin", 2),
+                          ("savepoint x", 2), ("reindex", 2), ("analyze", 2), ("select readfile('/etc/passwd')", 2), ("select writefile('x', 'y')", 2),
+                          ("select fts3_tokenizer('simple')", 2), ("select * from pragma_table_info('steps')", 2), ("select * from dbstat", 2), ("select 'a' regexp 'b'", 2), ("select 'a' like '" + "%a" * 600 + "'", 2),
+                          ("select " + "(" * 2000 + "1" + ")" * 2000, 2), ("select 1" + " union all select 1" * 600, 2), ("select :x", 2),
+                          ("explain select * from steps", 0), ("select * from json_each('[1,')", 2), ("select * from sqlite_master limit 1", 0), ("select 1 where 1 = json_each('[')", 2), ("select count(*) from generate_series(1, 1e12)", 2)):
+            with self.subTest(sql[:60]):
+                outcome = support.headroom("query", SAMPLE, sql, "--timeout-s", 20, cwd=self.scratch)
+                self.assertEqual(outcome.code, code, f"{sql[:80]}: {outcome}")
+                self.assertEqual(list(self.scratch.iterdir()), [])
+
+    def test_json_is_taken_apart(self):
+        self.assertEqual(self.ask("select value from json_each('[1, 2]')", "--json").json()["rows"], [[1], [2]])
+        self.assertEqual(self.ask("select count(*) from json_tree('{\"a\": [1, 2]}')", "--json").json()["rows"], [[4]])
 
     def test_a_file_is_whole_or_not_there(self):
         path = self.scratch / "out.csv"

@@ -1,6 +1,7 @@
 """Ids of rows, `report --show`, and `report --md --max-bytes`."""
 import json
 import re
+import shlex
 import unittest
 
 import jsonschema
@@ -40,6 +41,39 @@ class RowIds(support.ProgramTest):
                 self.assertEqual((shown["kind"], shown["id"], shown["rows"]), (kind, number, [row]))
                 for flags in ((), ("--md",)):
                     self.assertIn(number, support.headroom("report", trace, "--show", number, *flags).text.replace("\\", ""))
+
+    def test_single_calls(self):
+        trace = support.ROOT / "data/samples/resnet50_fp32_h200.json.gz"
+        report = self.report(trace)
+        schema = json.loads((support.ROOT / "docs/schema/row-1.json").read_text())
+        for kind, table in (("kernels", "gpu_tasks"), ("operators", "host_events")):
+            row = report[kind][0]
+            shown = support.headroom("report", trace, "--show", row["id"], "--json").json()
+            jsonschema.validate(shown, schema)
+            calls, = shown["calls"]
+            self.assertEqual({key: calls[key] for key in ("count", "min_us", "p50_us", "max_us")}, {key: row[key] for key in ("count", "min_us", "p50_us", "max_us")})
+            times = [call["us"] for call in calls["slowest"]]
+            self.assertEqual(times, sorted(times, reverse=True))
+            self.assertEqual(len(times), min(10, row["count"]))
+            # What SQL says of the same rows.
+            ids = ", ".join(str(call["id"]) for call in calls["slowest"])
+            rows = support.headroom("query", trace, f"SELECT id, name, duration_ns, start_ns FROM {table} WHERE id IN ({ids})", "--json").json()["rows"]
+            found = {id: (name, duration, start) for id, name, duration, start in rows}
+            first = calls["slowest"][0]
+            for call in calls["slowest"]:
+                name, duration, start = found[call["id"]]
+                self.assertEqual(name, row["name"])
+                self.assertEqual(duration, round(1e3 * (call["us"] if kind == "kernels" else call["host_us"])))
+                self.assertEqual(start - found[first["id"]][2], round(1e6 * (call["start_ms"] - first["start_ms"])))
+            steps = {step["index"] for step in report["steps"]["list"]} | {None}
+            self.assertLessEqual({call["step"] for call in calls["slowest"]}, steps)
+        # The command that the text gives works as it is.
+        text = support.headroom("report", trace, "--show", report["kernels"][0]["id"]).text
+        command = re.search(r"^ +look them up +headroom (.*)$", text, re.MULTILINE)[1]
+        found = support.headroom(*shlex.split(command), "--json").json()
+        self.assertEqual(len(found["rows"]), min(10, report["kernels"][0]["count"]))
+        step = support.headroom("report", trace, "--show", f"step-{report['steps']['list'][0]['index']}", "--json").json()
+        self.assertEqual(step["calls"], [])
 
     def test_hostile_names_do_not_act(self):
         trace = self.write("t.json", a_trace(2, HOSTILE))

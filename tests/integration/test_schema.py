@@ -164,19 +164,22 @@ CHANGE = {"a": 2, "b": 3, "change": 1, "change_pct": 50, "low": 0.5, "high": 1.5
 SIDE = {"baseline": None, "paths": ["t.json"], "runs": 1, "steps": 3, "grade": "A", "verdict": "host", "calibration": None, "p50_ms": 2, "p10_ms": 1, "p90_ms": 3,
         "parts": dict.fromkeys([f"{p}_ms" for p in ("compute", "exposed_communication", "copies_to_gpu", "other_copies", "data_wait", "callback", "host_wait",
                                                     "queue_wait", "unexplained")], 0),
-        "phases": dict.fromkeys(support.PARTS, 0)}
-CHANGED_ROW = {"name": "gemm", "operator": "aten::mm", "state": "changed", "calls_a": 1, "calls_b": 1, "ms": CHANGE, "by_count_ms": 0, "by_time_ms": 1}
+        "phases": dict.fromkeys(support.PARTS, 0), "ranks": "0-7", "busiest_rank": 3, "imbalance_ms": 0.5, "lost_to_late_ms": None, "late": None}
+RANK = {"step_ms": 2, "compute_ms": 1, "exposed_communication_ms": 0.5, "idle_ms": 0.5, "waited_ms": None}
+CHANGED_ROW = {"id": "k-0123456789", "name": "gemm", "operator": "aten::mm", "state": "changed", "calls_a": 1, "calls_b": 1, "ms": CHANGE, "by_count_ms": 0, "by_time_ms": 1}
 DIFF = {"schema": "headroom.diff/1", "a": SIDE, "b": {**SIDE, "baseline": "main"}, "comparable": True,
         "facts": [{"name": "gpu", "state": "different", "a": "x", "b": None, "blocks": True, "accepted": True, "cost": None}],
         "step_ms": CHANGE, "corrected_step_ms": CHANGE, "changed": True,
         "account": [{"part": "aten::mm", "is_operator": True, "a_ms": 2, "b_ms": 3, "change_ms": 1}],
         "metrics": [{"name": "step_ms", **CHANGE}], "operators": [{**CHANGED_ROW, "operator": None}], "kernels": [CHANGED_ROW], "layers": [CHANGED_ROW],
-        "swaps": [{"operator": "aten::mm", "gone": ["a"], "new": ["b"], "gone_ms": 1, "new_ms": 2}],
+        "swaps": [{"operator": "aten::mm", "gone": ["a"], "new": ["b"], "gone_ms": 1, "new_ms": 2}], "ranks": [{"rank": 3, "a": RANK, "b": RANK}],
         "gate": {"verdict": "fail", "rules": [{"rule": "step_ms<=+3%", "metric": "step_ms", "verdict": "fail", "measured": CHANGE, "threshold": 0.06, "why": "w"}]}}
 
 ANSWERS = (
     DIFF,
     {**DIFF, "corrected_step_ms": None, "gate": None},
+    {**DIFF, "ranks": [{"rank": 3, "a": RANK, "b": None}], "gate": {"verdict": "missing", "rules": [
+        {"rule": "memory_peak_mb<=+3%", "metric": "memory_peak_mb", "verdict": "missing", "measured": None, "threshold": None, "why": "w"}]}},
     {"schema": "headroom.redact/1", "output": "share.json.gz", "events": 3,
      "replaced": {"paths": 1, "hosts": 0, "users": 0, "arguments": 0, "names": 2}, "changed_rows": [{"column": "host_events.name", "rows": 2}],
      "proof": {"texts": 3, "scanned_bytes": 1000, "compared_values": 500}},
