@@ -8,7 +8,7 @@
 #include "analysis/test_trace.h"
 
 namespace headroom {
-namespace {
+namespace row_calls_test {
 
 /// Ten steps, each with a product of 10, 20, ... 100 us that the operator launches, and a view.
 struct TenSteps {
@@ -96,5 +96,5 @@ TEST(RowCalls, OnlyWhatTheScopeHas) {
   EXPECT_TRUE(job.Of(CallTable::kKernels, "no such kernel").slowest.empty());
 }
 
-}  // namespace
+}  // namespace row_calls_test
 }  // namespace headroom

@@ -63,6 +63,7 @@ Result<AtomicFile> AtomicFile::Create(const std::string& path) {
   std::string name;
   file.descriptor_ = CreateBeside(file.path_, name);
   if (file.descriptor_ < 0) return CannotWrite(path, errno);
+  file.unfinished_ = UnfinishedFile(name);
   file.temporary_ = std::move(name);
   // Before there is anything to read in it.
   if (file.mode_ >= 0 && fchmod(file.descriptor_, static_cast<mode_t>(file.mode_)) != 0)
@@ -100,6 +101,7 @@ Result<AtomicFile> AtomicFile::Write(const std::string& path, std::string_view c
 AtomicFile::AtomicFile(AtomicFile&& other) noexcept
     : path_(std::move(other.path_)),
       temporary_(std::exchange(other.temporary_, {})),
+      unfinished_(std::move(other.unfinished_)),
       content_(std::exchange(other.content_, {})),
       descriptor_(std::exchange(other.descriptor_, -1)),
       mode_(other.mode_) {}
@@ -119,6 +121,7 @@ Status AtomicFile::Commit() {
   }
   if (std::rename(temporary_.c_str(), path_.c_str()) != 0) return CannotWrite(path_, errno);
   temporary_.clear();
+  unfinished_ = UnfinishedFile();
   return Status::Ok();
 }
 

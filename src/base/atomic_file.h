@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/status.h"
+#include "base/unfinished_files.h"
 
 namespace headroom {
 
@@ -14,8 +15,9 @@ int WriteAll(int descriptor, std::string_view content);
 /// kInternal, with the path and what `error`, an errno, means.
 Status CannotWrite(const std::string& path, int error);
 
-/// A file in the making beside its final place (`NAME.PID-N.tmp`); removed unless committed, except
-/// where the process is killed. Failures are kInternal and name the file and the cause.
+/// A file in the making beside its final place (`NAME.PID-N.tmp`); removed unless committed, by
+/// signals, too (unfinished_files.h), but for SIGKILL. Failures are kInternal and name the file and
+/// the cause.
 class AtomicFile {
  public:
   /// Creates the temporary file and writes `content`. What is not a regular file (a pipe,
@@ -43,10 +45,11 @@ class AtomicFile {
   AtomicFile() = default;
 
   std::string path_;
-  std::string temporary_;  ///< Empty: written in place, or committed.
-  std::string content_;    ///< Of what is not a regular file.
-  int descriptor_ = -1;    ///< Until it is closed.
-  int mode_ = -1;          ///< Permissions of the file that was there; -1: there was none.
+  std::string temporary_;      ///< Empty: written in place, or committed.
+  UnfinishedFile unfinished_;  ///< As long as it has its temporary name.
+  std::string content_;        ///< Of what is not a regular file.
+  int descriptor_ = -1;        ///< Until it is closed.
+  int mode_ = -1;              ///< Permissions of the file that was there; -1: there was none.
 };
 
 }  // namespace headroom

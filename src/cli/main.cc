@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/unfinished_files.h"
 #include "cli/baseline_command.h"
 #include "cli/calibrate_command.h"
 #include "cli/completion_command.h"
@@ -160,6 +161,7 @@ int Run(int argc, char** argv) {
 int main(int argc, char** argv) {
   // A closed pipe is seen by write(), so that nothing is left half done.
   std::signal(SIGPIPE, SIG_IGN);
+  headroom::RemoveUnfinishedFilesAtSignals();
   try {
     return headroom::cli::Run(argc, argv);
   } catch (const std::bad_alloc&) {

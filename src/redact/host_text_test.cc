@@ -6,7 +6,7 @@
 #include <string_view>
 
 namespace headroom {
-namespace {
+namespace host_text_test {
 
 struct Case {
   const char* what;
@@ -63,5 +63,5 @@ TEST(HostTextTest, Mail) {
   for (const Case& c : kCases) EXPECT_EQ(c.text.substr(0, MailAt(c.text, 0)), c.found) << c.what;
 }
 
-}  // namespace
+}  // namespace host_text_test
 }  // namespace headroom

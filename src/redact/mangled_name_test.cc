@@ -10,7 +10,7 @@
 #include <vector>
 
 namespace headroom {
-namespace {
+namespace mangled_name_test {
 
 std::vector<std::string> IdentifiersOf(std::string_view word) {
   std::vector<std::string> found;
@@ -65,5 +65,5 @@ TEST(MangledNameTest, OtherNamesCanStillBeDemangled) {
   EXPECT_EQ(Demangled(now), want);
 }
 
-}  // namespace
+}  // namespace mangled_name_test
 }  // namespace headroom

@@ -16,7 +16,7 @@
 #include "store/store_builder.h"
 
 namespace headroom {
-namespace {
+namespace redact_property_test {
 
 constexpr std::string_view kBase64 =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -215,5 +215,5 @@ RC_GTEST_PROP(RedactProperty, NothingIsFoundWhereNothingWasHidden, ()) {
   RC_ASSERT(!scan.Scan(text, 0).has_value());
 }
 
-}  // namespace
+}  // namespace redact_property_test
 }  // namespace headroom

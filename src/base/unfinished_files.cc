@@ -1,0 +1,72 @@
+#include "base/unfinished_files.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+namespace headroom {
+namespace {
+
+constexpr std::size_t kMostFiles = 4096;
+// Whoever takes a name out of its slot owns it: the file's object, or the signal.
+std::array<std::atomic<char*>, kMostFiles> unfinished;
+static_assert(std::atomic<char*>::is_always_lock_free, "a signal takes no lock");
+
+extern "C" void RemoveAndEnd(int signal) {
+  for (std::atomic<char*>& slot : unfinished) {
+    if (const char* name = slot.exchange(nullptr)) unlink(name);
+  }
+  // The handler is for one signal: the second one has its usual effect, once this returns.
+  std::raise(signal);
+}
+
+}  // namespace
+
+UnfinishedFile::UnfinishedFile(const std::string& path) : name_(strdup(path.c_str())) {
+  for (std::atomic<char*>& slot : unfinished) {
+    char* none = nullptr;
+    if (name_ == nullptr || !slot.compare_exchange_strong(none, name_)) continue;
+    slot_ = &slot;
+    return;
+  }
+  std::free(std::exchange(name_, nullptr));
+}
+
+UnfinishedFile::UnfinishedFile(UnfinishedFile&& other) noexcept
+    : slot_(std::exchange(other.slot_, nullptr)), name_(std::exchange(other.name_, nullptr)) {}
+
+UnfinishedFile& UnfinishedFile::operator=(UnfinishedFile&& other) noexcept {
+  if (this == &other) return *this;
+  Forget();
+  slot_ = std::exchange(other.slot_, nullptr);
+  name_ = std::exchange(other.name_, nullptr);
+  return *this;
+}
+
+UnfinishedFile::~UnfinishedFile() { Forget(); }
+
+void UnfinishedFile::Forget() {
+  if (slot_ == nullptr) return;
+  char* name = name_;
+  if (slot_->compare_exchange_strong(name, nullptr)) std::free(name_);
+  slot_ = nullptr;
+}
+
+void RemoveUnfinishedFilesAtSignals() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction before {};
+    if (sigaction(signal, nullptr, &before) != 0 || before.sa_handler == SIG_IGN) continue;
+    struct sigaction action {};
+    action.sa_handler = RemoveAndEnd;
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    sigemptyset(&action.sa_mask);
+    sigaction(signal, &action, nullptr);
+  }
+}
+
+}  // namespace headroom

@@ -1,0 +1,31 @@
+// Files that are not what they shall be yet: gone, too, where a signal ends the program.
+#pragma once
+
+#include <atomic>
+#include <string>
+
+namespace headroom {
+
+/// Holds the name of a file that is to be removed if a signal ends the program while this lives.
+/// Beyond some thousands at a time, names are not held.
+class UnfinishedFile {
+ public:
+  UnfinishedFile() = default;
+  explicit UnfinishedFile(const std::string& path);
+  UnfinishedFile(UnfinishedFile&& other) noexcept;
+  UnfinishedFile& operator=(UnfinishedFile&& other) noexcept;
+  ~UnfinishedFile();
+
+ private:
+  void Forget();
+
+  std::atomic<char*>* slot_ = nullptr;  ///< Where a signal finds the name; null: not held.
+  char* name_ = nullptr;
+};
+
+/// SIGINT, SIGTERM and SIGHUP remove the files that are held, and then end the program as they
+/// would have; those that are ignored (nohup) stay so. For programs: a library leaves signals
+/// alone.
+void RemoveUnfinishedFilesAtSignals();
+
+}  // namespace headroom
