@@ -70,7 +70,7 @@ class Merge(support.ProgramTest):
         for rank, trace in enumerate(made):
             trace["headroom_versions"] = {"pytorch": "2.7.1", "python": f"3.{10 + rank}"}
         merged = self.merge(self.folder(*made))[0]
-        self.assertEqual(merged["headroom_versions"], {"pytorch": "2.7.1"})
+        self.assertEqual(merged["headroom_versions"], {"nccl": "2.17.1", "pytorch": "2.7.1"})
         self.assertEqual(merged["headroom_copy_of"], self.report(self.scratch / "job.json.gz")["inputs"][0]["format"])
         self.assertNotIn("headroom_scenario", merged)
 
