@@ -1,7 +1,7 @@
-"""Builds the two compiled modules for pip: the timer by setuptools, the engine by CMake. The rest: pyproject.toml.
+"""Builds for pip: the timer by setuptools, the engine and the program by CMake. The rest: pyproject.toml.
 
-The timer needs a C compiler alone. The engine needs what Headroom needs (docs/dependencies.md); where that is missing it is left out
-with a remark, and headroom.Graph and its kin say so when they are used.
+The timer needs a C compiler alone. Engine and program need what Headroom needs (docs/dependencies.md); where that is missing they are
+left out with a remark, and headroom.Graph and its kin, and the command `headroom`, say so when they are used.
 """
 import pathlib
 import re
@@ -27,22 +27,29 @@ class BuildModules(build_ext):
         super().run()
         target = pathlib.Path(self.get_ext_fullpath("headroom._timer")).parent
         try:
-            engine = self.build_engine()
+            folder = self.build_with_cmake()
         except (OSError, subprocess.CalledProcessError) as error:
-            self.announce(f"headroom: without the engine (Graph, report, whatif): {error}. It needs cmake and the packages of "
-                          "docs/dependencies.md", level=3)
-        else:
-            shutil.copy2(engine, target / engine.name)
+            self.announce(f"headroom: without the engine (Graph, report, whatif) and without the program: {error}. They need cmake and "
+                          "the packages of docs/dependencies.md", level=3)
+            return
+        engine = next((folder / "python" / "headroom").glob("_engine*.so"))
+        shutil.copy2(engine, target / engine.name)
+        if self.inplace:  # A checkout has its own in build/.
+            return
+        program = target / "_program"
+        program.mkdir(exist_ok=True)
+        for name in ("headroom", "libheadroom_cupti.so"):
+            shutil.copy2(folder / name, program / name)
 
-    def build_engine(self):
+    def build_with_cmake(self):
         folder = ROOT / "build" / "release"  # What a developer has built is not built again.
         if not built_for_this_python(folder):
             folder = ROOT / "build" / f"pip-{sys.implementation.cache_tag}"
             generator = ["-G", "Ninja"] if shutil.which("ninja") else []
             subprocess.run(["cmake", "-S", ROOT, "-B", folder, *generator, "-DCMAKE_BUILD_TYPE=Release", "-DBUILD_TESTING=OFF",
                             f"-DPython_EXECUTABLE={sys.executable}"], check=True)
-        subprocess.run(["cmake", "--build", folder, "--target", "_engine", "--parallel"], check=True)
-        return next((folder / "python" / "headroom").glob("_engine*.so"))
+        subprocess.run(["cmake", "--build", folder, "--target", "_engine", "headroom", "headroom_cupti", "--parallel"], check=True)
+        return folder
 
 
 setup(

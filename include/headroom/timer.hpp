@@ -414,11 +414,14 @@ using Timer = BasicTimer<HostClock>;
 #if defined(HEADROOM_DISABLE)
 #define HEADROOM_SCOPE(literal) static_assert(true, "" literal)
 #else
-#define HEADROOM_SCOPE(literal)                                                \
-  static ::headroom_impl_site HEADROOM_IMPL_JOIN(headroom_site_, __LINE__) = { \
-      "" literal, static_cast<const char*>(__func__), __FILE__, __LINE__, 0};  \
-  const ::headroom::Scope HEADROOM_IMPL_JOIN(                                  \
-      headroom_scope_, __LINE__)(HEADROOM_IMPL_JOIN(headroom_site_, __LINE__))
+#define HEADROOM_SCOPE(literal) HEADROOM_IMPL_SCOPE(literal, __COUNTER__)
+/// Numbered by the counter, not by the line: a macro may hold two. An inline function may get other
+/// names in each unit, so each unit looks its place up by itself.
+#define HEADROOM_IMPL_SCOPE(literal, number)                                  \
+  static ::headroom_impl_site HEADROOM_IMPL_JOIN(headroom_site_, number) = {  \
+      "" literal, static_cast<const char*>(__func__), __FILE__, __LINE__, 0}; \
+  const ::headroom::Scope HEADROOM_IMPL_JOIN(headroom_scope_,                 \
+                                             number)(HEADROOM_IMPL_JOIN(headroom_site_, number))
 #endif
 
 // NOLINTEND(readability-identifier-naming)

@@ -103,7 +103,10 @@ std::vector<CallbackRow> CallbackTable(const TraceStore& store, NameFacts& names
     row.total = sums.total;
     row.self = sums.self;
     const IntervalSet ran = IntervalSet::UnionOf(std::move(sums.ran));
-    if (wall.ns() > 0) row.share_pct = SharePct(Intersect(ran, in_steps).Measure(), wall);
+    if (wall.ns() > 0) {
+      row.in_steps = Intersect(ran, in_steps).Measure();
+      row.share_pct = SharePct(*row.in_steps, wall);
+    }
   }
   std::stable_sort(rows.begin(), rows.end(),
                    [](const CallbackRow& a, const CallbackRow& b) { return a.total > b.total; });

@@ -194,6 +194,7 @@ void AddSelfReport(const TraceStore& store, ImportLog& log) {
   if (activity.warnings > 0)
     log.Add(ImportIssue::kRecorderWarning, -1, activity.first_warning, activity.warnings);
   double dropped = activity.lost_records;
+  std::string where;
   if (last) {
     std::string says;
     const auto say = [&](std::string_view text) {
@@ -214,11 +215,17 @@ void AddSelfReport(const TraceStore& store, ImportLog& log) {
       say(fmt::format("GPU activity took {:.1f} ms in the program", activity.cpu_ns / kNsPerMs));
     log.Add(ImportIssue::kRecorder, -1, says);
     dropped += NumberOf(store, *last, "dropped").value_or(0);
+    constexpr double kBytesAnEvent = 25;  // A beginning or an end: docs/recording.md.
+    const double unwritten = NumberOf(store, *last, "lost_bytes").value_or(0);
+    if (unwritten >= 1) {
+      dropped += std::ceil(unwritten / kBytesAnEvent);
+      where = fmt::format("{} did not fit into the file", FormatBytes(unwritten));
+    }
   }
   constexpr double kMostCounted = 1e15;
   dropped = std::min(dropped, kMostCounted);
   if (dropped >= 1)
-    log.Add(ImportIssue::kDroppedRecords, -1, {}, static_cast<std::int64_t>(dropped));
+    log.Add(ImportIssue::kDroppedRecords, -1, where, static_cast<std::int64_t>(dropped));
 }
 
 bool HasCommunication(const TraceStore& store, NameFacts& names) {

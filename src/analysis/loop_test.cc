@@ -152,6 +152,7 @@ const SelfCase kSelfCases[] = {
      "(clock tsc, off by at most 120 ns, a region costs 17.2 ns, the recorder took 3.0 ms of CPU "
      "time)"},
     {"some was dropped", R"("dropped": 1)", 'E', "says of itself"},
+    {"some found no room in the file", R"("dropped": 0, "lost_bytes": 900)", 'E', "says of itself"},
     {"words of others are not quoted", R"("clock": "secret", "dropped": "many", "zone_ns": -1)",
      'A', "says of itself"},
 };

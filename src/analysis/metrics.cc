@@ -112,24 +112,59 @@ std::string MemoryShort(const MetricRow& row) {
                      Amount(row, row.max));
 }
 
+/// An argument of an instant, as text without its quotes; empty: there is none.
+std::string Member(const TraceStore& store, std::size_t row, std::string_view key) {
+  std::string_view text = store.Arg(store.instants.args[row], key);
+  if (text.size() >= 2 && text.front() == '"') text = text.substr(1, text.size() - 2);
+  return std::string(text);
+}
+
+bool IsOfRecording(const TraceStore& store, std::size_t instant, std::string_view name) {
+  return store.Text(store.instants.category[instant]) == "headroom" &&
+         store.Text(store.instants.name[instant]) == name;
+}
+
+/// The machines whose counters a trace holds, where it was recorded which they are.
+class Hosts {
+ public:
+  explicit Hosts(const TraceStore& store) : store_(store) {
+    for (std::size_t row = 0; row < store.instants.rows(); ++row) {
+      if (!IsOfRecording(store, row, "about")) continue;
+      std::string host = Member(store, row, "host");
+      if (!host.empty()) of_process_[ProcessOf(store.instants.thread[row])] = std::move(host);
+    }
+    std::set<std::string_view> different;
+    for (const auto& [process, host] : of_process_) different.insert(host);
+    if (different.size() == 1) all_ = *different.begin();
+  }
+
+  /// Of a counter's track. Several recordings in one file are told apart by their processes.
+  std::string_view Of(ThreadId track) const {
+    if (!all_.empty() || of_process_.empty()) return all_;
+    const auto known = of_process_.find(ProcessOf(track));
+    return known != of_process_.end() ? std::string_view(known->second) : std::string_view();
+  }
+
+ private:
+  ProcessId ProcessOf(ThreadId track) const { return store_.threads.process[track.index()]; }
+
+  const TraceStore& store_;
+  std::map<ProcessId, std::string> of_process_;
+  std::string_view all_;  ///< Where there is but one.
+};
+
 /// Processes beside the job that used what it needs, once each.
 std::vector<std::string> ForeignUsers(const TraceStore& store) {
   constexpr std::size_t kMostNamed = 3;
   const auto& instants = store.instants;
-  const auto member = [&](std::size_t row, std::string_view key) {
-    std::string_view text = store.Arg(instants.args[row], key);
-    if (text.size() >= 2 && text.front() == '"') text = text.substr(1, text.size() - 2);
-    return std::string(text);
-  };
   std::map<std::string, std::set<std::string>> by_resource;
   for (std::size_t row = 0; row < instants.rows(); ++row) {
-    if (store.Text(instants.category[row]) != "headroom" ||
-        store.Text(instants.name[row]) != "foreign_user")
-      continue;
-    std::string who = member(row, "name");
+    if (!IsOfRecording(store, row, "foreign_user")) continue;
+    std::string who = Member(store, row, "name");
     if (who.empty()) who = "an unknown process";
-    if (const std::string pid = member(row, "pid"); !pid.empty()) who += fmt::format(" ({})", pid);
-    by_resource[member(row, "resource")].insert(std::move(who));
+    if (const std::string pid = Member(store, row, "pid"); !pid.empty())
+      who += fmt::format(" ({})", pid);
+    by_resource[Member(store, row, "resource")].insert(std::move(who));
   }
   std::vector<std::string> notes;
   for (const auto& [resource, users] : by_resource) {
@@ -155,25 +190,28 @@ std::vector<MetricRow> MetricTable(const TraceStore& store) {
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return counters.time[a] < counters.time[b];
   });
-  std::map<std::tuple<StringId, StringId, StringId>, Series> found;
+  const Hosts hosts(store);
+  std::map<std::tuple<StringId, StringId, StringId, std::string_view>, Series> found;
   for (const std::size_t row : order) {
-    found[{counters.name[row], counters.series[row], counters.unit[row]}].Add(counters.time[row],
-                                                                              counters.value[row]);
+    found[{counters.name[row], counters.series[row], counters.unit[row],
+           hosts.Of(counters.thread[row])}]
+        .Add(counters.time[row], counters.value[row]);
   }
   std::vector<MetricRow> rows;
   for (const auto& [key, series] : found) {
     if (series.count() == 0) continue;
-    const auto& [name, instance, unit] = key;
+    const auto& [name, instance, unit, host] = key;
     MetricRow& row = rows.emplace_back();
     row.name = store.Text(name);
+    row.host = host;
     row.instance = store.Text(instance);
     row.unit = store.Text(unit);
     row.gpu = GpuOf(row.instance);
     series.Fill(row);
   }
   std::sort(rows.begin(), rows.end(), [](const MetricRow& a, const MetricRow& b) {
-    return std::tie(a.name, a.gpu, a.instance, a.unit) <
-           std::tie(b.name, b.gpu, b.instance, b.unit);
+    return std::tie(a.name, a.host, a.gpu, a.instance, a.unit) <
+           std::tie(b.name, b.host, b.gpu, b.instance, b.unit);
   });
   return rows;
 }

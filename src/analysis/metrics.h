@@ -9,7 +9,8 @@
 
 namespace headroom {
 
-/// One row a counter and instance, by name, then GPU, then instance. Every counter of the trace is
+/// One row a counter, machine and instance, by name, then machine, GPU and instance. Which machine
+/// is known where `headroom record --with host` made the recording. Every counter of the trace is
 /// a metric; what is no number (NaN, infinite) is a missing sample. Means are weighted with time: a
 /// stretch between two samples counts with the mean of both, one beside a missing sample does not.
 std::vector<MetricRow> MetricTable(const TraceStore& store);

@@ -56,6 +56,30 @@ TEST(MetricTable, LoneSamplesCountAlike) {
   EXPECT_EQ(rows[0].unit, "");
 }
 
+TEST(MetricTable, SaysOnWhichMachineWhereThatWasRecorded) {
+  StoreBuilder b;
+  b.Counter("power", "GPU 0", "W", 0, 100);
+  EXPECT_EQ(Table(b).at(0).host, "");
+  b.Instant("headroom", "about", 0, R"("argv": "train.py")");
+  b.Instant("elsewhere", "about", 0, R"("host": "not ours")");
+  b.Instant("headroom", "about", 0, R"("host": "node7")");
+  EXPECT_EQ(Table(b).at(0).host, "node7");
+
+  // Two recordings merged into one file: GPU 0 is another on each machine.
+  b.InProcess("2");
+  b.Instant("headroom", "about", 0, R"("host": "node8")");
+  b.Counter("power", "GPU 0", "W", 10, 300);
+  b.InProcess("3").Counter("power", "GPU 0", "W", 20, 700);
+  const std::vector<MetricRow> rows = Table(b);
+  ASSERT_EQ(rows.size(), 3u);
+  EXPECT_EQ(rows[0].host, "");
+  EXPECT_EQ(rows[0].mean, 700);
+  EXPECT_EQ(rows[1].host, "node7");
+  EXPECT_EQ(rows[1].mean, 100);
+  EXPECT_EQ(rows[2].host, "node8");
+  EXPECT_EQ(rows[2].mean, 300);
+}
+
 TEST(MetricTable, RowsComeByNameThenGpuThenInstance) {
   StoreBuilder b;
   for (const char* instance : {"GPU 10", "GPU 2", "GPU x", ""}) b.Counter("b", instance, "%", 0, 1);

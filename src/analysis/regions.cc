@@ -7,7 +7,6 @@
 #include <unordered_set>
 #include <utility>
 
-#include "analysis/time_inside.h"
 #include "base/interval_set.h"
 #include "base/statistics.h"
 
@@ -45,15 +44,6 @@ class RegionTree {
   HostEventId Around(HostEventId region) const {
     const HostEventId parent = store_.host_events.parent[region.index()];
     return parent.valid() ? innermost_[parent.index()] : HostEventId::None();
-  }
-
-  /// Whether a region of the same name is around this one.
-  bool IsReentered(HostEventId region) const {
-    const StringId name = store_.host_events.name[region.index()];
-    for (HostEventId at = Around(region); at.valid(); at = Around(at)) {
-      if (store_.host_events.name[at.index()] == name) return true;
-    }
-    return false;
   }
 
   /// The innermost region of its own thread in which a call is made.
@@ -121,6 +111,51 @@ class RegionTree {
   ThreadId loop_;
 };
 
+/// Whether a range of a thread takes time from the region around it: regions, and whatever else
+/// the timers time (steps, layers), so that what is left is what their own statistics call self.
+bool TakesTime(const TraceStore& store, std::size_t row) {
+  if (store.host_events.kind[row] != HostEventKind::kAnnotation) return false;
+  const std::string_view category = store.Text(store.host_events.category[row]);
+  return category == "region" || category == "step";
+}
+
+/// The time of a thread, given to the one that began last of the ranges that are open: ranges may
+/// overlap without one being inside the other.
+class LatestBegun {
+ public:
+  LatestBegun(const TraceStore& store, std::vector<DurationNs>& own) : store_(store), own_(own) {}
+
+  /// REQUIRES: ranges come in order of their rows.
+  void Enter(HostEventId range) {
+    const auto& events = store_.host_events;
+    if (!open_.empty() && events.thread[open_.back().index()] != events.thread[range.index()])
+      Finish();
+    const TimeNs start = events.start[range.index()];
+    PassUntil(start);
+    now_ = start;
+    open_.push_back(range);
+  }
+  void Finish() { PassUntil(TimeNs(INT64_MAX)); }
+
+ private:
+  void PassUntil(TimeNs time) {
+    while (!open_.empty()) {
+      const TimeNs end = std::min(store_.HostEnd(open_.back()), time);
+      if (end > now_) {
+        own_[open_.back().index()] += end - now_;
+        now_ = end;
+      }
+      if (store_.HostEnd(open_.back()) > time) return;
+      open_.pop_back();
+    }
+  }
+
+  const TraceStore& store_;
+  std::vector<DurationNs>& own_;  ///< By row.
+  std::vector<HostEventId> open_;
+  TimeNs now_;
+};
+
 /// What is known of one name.
 struct Sums {
   std::vector<DurationNs> durations;
@@ -128,7 +163,34 @@ struct Sums {
   IntervalSet tasks;          ///< Launched inside.
   bool may_launch = false;    ///< A thread of it launches GPU work.
   std::vector<Interval> gpu;  ///< As GPU events timed it.
+
+  /// Adds to the total what no earlier entry covers on that thread. REQUIRES: entries come in order
+  /// of thread and start.
+  void Cover(ThreadId thread, TimeNs start, TimeNs end) {
+    const TimeNs from = thread == covered_on_ ? std::max(start, covered_to_) : start;
+    if (end > from) total += end - from;
+    covered_to_ = thread == covered_on_ ? std::max(end, covered_to_) : end;
+    covered_on_ = thread;
+  }
+
+ private:
+  ThreadId covered_on_ = ThreadId::None();
+  TimeNs covered_to_;
 };
+
+/// By row of the host events: the time during which the range was the one that began last.
+std::vector<DurationNs> OwnTimes(const TraceStore& store, const RegionTree& tree) {
+  std::vector<DurationNs> own(store.host_events.rows());
+  LatestBegun latest(store, own);
+  auto next = tree.regions().begin();
+  for (std::size_t row = 0; row < own.size(); ++row) {
+    const bool is_region = next != tree.regions().end() && next->index() == row;
+    if (is_region) ++next;
+    if (is_region || TakesTime(store, row)) latest.Enter(HostEventId(row));
+  }
+  latest.Finish();
+  return own;
+}
 
 /// Mean and standard deviation of a sample, in whole nanoseconds; 0 of fewer than two.
 void FillMoments(const std::vector<DurationNs>& durations, RegionRow& row) {
@@ -172,16 +234,13 @@ std::vector<RegionRow> RegionTable(const TraceStore& store, NameFacts& names,
   const auto& events = store.host_events;
   const auto& tasks = store.gpu_tasks;
   std::map<StringId, Sums> by_name;
-  TimeInside inside(store);
+  const std::vector<DurationNs> own = OwnTimes(store, tree);
   for (const HostEventId region : tree.regions()) {
     const DurationNs duration = events.duration[region.index()];
     Sums& sums = by_name[events.name[region.index()]];
     sums.durations.push_back(duration);
-    sums.self += duration;
-    if (!tree.IsReentered(region)) sums.total += duration;
-    const HostEventId around = tree.Around(region);
-    const DurationNs lost = inside.Enter(region, around);
-    if (around.valid()) by_name[events.name[around.index()]].self -= lost;
+    sums.self += own[region.index()];
+    sums.Cover(events.thread[region.index()], events.start[region.index()], store.HostEnd(region));
   }
   std::vector<bool> launches(store.threads.rows());
   for (std::size_t i = 0; i < tasks.rows(); ++i) {

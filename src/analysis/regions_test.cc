@@ -55,6 +55,44 @@ TEST(RegionTable, EntriesInsideEntriesOfTheSameNameCountOnce) {
   EXPECT_EQ(step.self + Row(rows, "other").self, Us(100));
 }
 
+// As the timers count (test_record.py compares): what overlaps belongs to the one that began last,
+// and a key has no more time than there is.
+TEST(RegionTable, OverlapBelongsToTheLatestBegun) {
+  StoreBuilder b;
+  b.Region("a", kMain, 0, 10);
+  b.Region("b", kMain, 5, 10);
+  b.Region("c", kMain, 12, 1);
+  b.Region("b", kMain, 14, 6);
+  b.Region("a", kOtherThread, 0, 4);
+  const std::vector<RegionRow> rows = Table(b);
+  EXPECT_EQ(Row(rows, "a").total, Us(14));
+  EXPECT_EQ(Row(rows, "a").self, Us(5 + 4));
+  EXPECT_EQ(Row(rows, "b").total, Us(15)) << "5 to 20, of which 14 to 15 is in two entries";
+  EXPECT_EQ(Row(rows, "b").self, Us(5 + 2 + 1 + 1 + 5));
+  EXPECT_EQ(Row(rows, "c").self, Us(1));
+}
+
+// One that ends while a later one is open leaves nothing to take up again.
+TEST(RegionTable, WhatEndedBelowALaterOneIsOver) {
+  StoreBuilder b;
+  b.Region("outer", kMain, 0, 100);
+  b.Region("middle", kMain, 10, 20);
+  b.Region("late", kMain, 20, 40);
+  const std::vector<RegionRow> rows = Table(b);
+  EXPECT_EQ(Row(rows, "outer").self, Us(10 + 40));
+  EXPECT_EQ(Row(rows, "middle").self, Us(10));
+  EXPECT_EQ(Row(rows, "late").self, Us(40));
+}
+
+TEST(RegionTable, StepsAndLayersTakeTimeAsTheyDoFromTimers) {
+  StoreBuilder b;
+  b.Region("EPOCH", kMain, 0, 100);
+  b.Region("layer::conv", kMain, 10, 20);
+  b.Annotation("Optimizer.step#SGD.step", kMain, 50, 10);  // Drawn by a framework: no timer's.
+  const std::vector<RegionRow> rows = Table(b);
+  EXPECT_EQ(Row(rows, "EPOCH").self, Us(80));
+}
+
 TEST(RegionTable, StatisticsOfSingleEntries) {
   StoreBuilder b;
   for (int i = 0; i < 4; ++i) b.Region("IO", kMain, i * 100, (i + 1) * 2);  // 2, 4, 6, 8 us.

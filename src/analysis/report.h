@@ -264,13 +264,15 @@ struct CallbackRow {
   std::string event;     ///< "on_train_batch_end"; empty: the name does not say.
   std::string callback;  ///< "ModelCheckpoint".
   std::int64_t count = 0;
-  DurationNs total, self;           ///< self: without the callbacks that it calls.
-  std::optional<double> share_pct;  ///< Of the time of the whole steps; none without steps.
+  DurationNs total, self;              ///< self: without the callbacks that it calls.
+  std::optional<DurationNs> in_steps;  ///< Of `total`, inside the whole steps; none without steps.
+  std::optional<double> share_pct;     ///< `in_steps` of the time of the whole steps.
 };
 
 /// A counter over time.
 struct MetricRow {
   std::string name, unit;  ///< unit empty: not recorded.
+  std::string host;        ///< Name of the machine; empty: not recorded.
   std::string instance;    ///< What it is of, e.g. "GPU 0", "eth0"; empty: the machine.
   std::optional<std::int64_t> gpu;
   double mean = 0, min = 0, max = 0, last = 0;  ///< mean: weighted with time.

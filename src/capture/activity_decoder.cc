@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -30,13 +31,32 @@ bool Has(std::span<const headroom_record> event) {
   return event.size() >= 1 + kRecords<Payload>;
 }
 
-std::string Demangle(std::string_view name) {
-  std::string text(name);
-  if (!text.starts_with("_Z")) return text;
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> plain(
-      abi::__cxa_demangle(text.c_str(), nullptr, nullptr, &status), &std::free);
-  return plain == nullptr ? text : std::string(plain.get());
+/// The function's own name in front, and the rest as it is mangled: "cutlass::device_kernel<I...>".
+/// As given where the front is no such name.
+std::string DemangleFront(std::string_view mangled) {
+  std::string_view rest = mangled.substr(2);
+  const bool nested = rest.starts_with('N');
+  if (nested) rest.remove_prefix(1);
+  std::string name;
+  if (rest.starts_with("St")) {
+    name = "std";
+    rest.remove_prefix(2);
+  }
+  while (!rest.empty()) {
+    std::size_t length = 0;
+    const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), length);
+    rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
+    if (error != std::errc() || length > rest.size()) break;
+    const std::string_view part = rest.substr(0, length);
+    rest.remove_prefix(length);
+    if (!name.empty()) name += "::";
+    name += part.starts_with("_GLOBAL__N_") ? "(anonymous namespace)" : part;
+    if (!nested) break;
+  }
+  if (name.empty()) return std::string(mangled);
+  const bool of_template = rest.starts_with('I');
+  name.append(of_template ? "<" : "(").append(rest).append(of_template ? ">" : ")");
+  return name;
 }
 
 /// No event is that long; a record that says so is damage.
@@ -45,6 +65,19 @@ constexpr std::size_t kLongest = 256;
 constexpr std::size_t kMostHalfRanges = 1 << 20;
 
 }  // namespace
+
+std::string Demangle(std::string_view name) {
+  std::string text(name);
+  if (!text.starts_with("_Z")) return text;
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> plain(
+      abi::__cxa_demangle(text.c_str(), nullptr, nullptr, &status), &std::free);
+  if (plain != nullptr) return plain.get();
+  // The C++ library gives up on names of more than 1,024 letters, as templates of templates have.
+  // Its limit is one of recursion and cannot be moved from outside.
+  constexpr std::size_t kLongestDemangled = 1024;
+  return name.size() > kLongestDemangled ? DemangleFront(name) : text;
+}
 
 std::string_view CopyText(std::uint8_t copy) {
   static constexpr std::array<std::string_view, 11> kTexts = {

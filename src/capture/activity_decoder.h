@@ -100,6 +100,10 @@ class Sink {
   virtual void OnMessage(const Message& message) = 0;
 };
 
+/// A kernel's name as people write it. Beyond 1,024 letters, where the C++ library gives up, what
+/// the function is called in front, and its arguments as they are: "cutlass::device_kernel<IL...>".
+std::string Demangle(std::string_view name);
+
 /// From where to where a memcpy goes, of GpuTaskPayload.copy.
 std::string_view CopyText(std::uint8_t copy);
 

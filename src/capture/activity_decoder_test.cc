@@ -143,6 +143,23 @@ RC_GTEST_PROP(ActivityDecoder, AnythingCanStandInTheRing, (std::vector<std::uint
   decoder.Finish(lines);
 }
 
+// The C++ library demangles nothing above 1,024 letters; kernels of CUTLASS have thousands.
+TEST(Demangle, NamesALongKernelByItsFront) {
+  std::string arguments = "I";
+  for (int i = 0; i < 300; ++i) arguments += "Li1E";
+  arguments += "E";
+  EXPECT_EQ(Demangle("_ZN7cutlass13device_kernel" + arguments + "Evv"),
+            "cutlass::device_kernel<" + arguments + "Evv>");
+  EXPECT_EQ(Demangle("_ZN12_GLOBAL__N_16kernel" + arguments + "Evv"),
+            "(anonymous namespace)::kernel<" + arguments + "Evv>");
+  EXPECT_EQ(Demangle("_Z3add" + std::string(1100, 'i')), "add(" + std::string(1100, 'i') + ")");
+  const std::string nonsense = "_ZN99999" + std::string(1100, 'x');
+  EXPECT_EQ(Demangle(nonsense), nonsense);
+  EXPECT_EQ(Demangle("_Z3addi"), "add(int)");
+  EXPECT_EQ(Demangle("_Zwhatever"), "_Zwhatever");
+  EXPECT_EQ(Demangle("ampere_sgemm_128x64_tn"), "ampere_sgemm_128x64_tn");
+}
+
 TEST(ActivityDecoder, WhatALaterVersionWritesIsCountedAndSkipped) {
   Records records;
   records

@@ -1,48 +1,134 @@
 #include "capture/metrics_recorder.h"
 
+#include <fmt/format.h>
+
 #include <array>
+#include <atomic>
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <condition_variable>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "capture/metrics/clock.h"
 #include "capture/metrics/ticker.h"
+#include "capture/trace_encoder.h"
 
 namespace headroom {
+namespace {
 
-MetricsRecorder::MetricsRecorder(const SamplerOptions& options, Recorder* recorder)
-    : sampler_(options), period_(options.period), recorder_(recorder) {
-  thread_ = std::thread([this] { Run(); });
-}
+/// What a last sample may take: reading eight GPUs takes less than one.
+constexpr std::chrono::seconds kPatience(5);
 
-MetricsRecorder::~MetricsRecorder() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
+/// Whether a process has PyTorch for Python in its memory, and not the timer of our module.
+bool RunsTorchUntimed(std::int64_t pid) {
+  std::ifstream maps(fmt::format("/proc/{}/maps", pid));
+  bool torch = false;
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find("/headroom/_timer.") != std::string::npos) return false;
+    torch |= line.find("/libtorch_python.so") != std::string::npos;
   }
-  wake_.notify_one();
-  thread_.join();
+  return torch;
 }
 
-void MetricsRecorder::Run() {
-  Write(sampler_.Sample());
-  NameGpus();
-  Ticker ticker(MonotonicNow(), period_);
-  std::unique_lock lock(mutex_);
+}  // namespace
+
+class MetricsRecorder::Sampling {
+ public:
+  Sampling(SamplerOptions options, Recorder* recorder)
+      : options_(std::move(options)), recorder_(recorder) {}
+
+  void Run();
+  /// From another thread: the last sample, now. False: it did not come, and nothing more will.
+  bool Stop();
+  std::int64_t untimed_torch() const { return untimed_torch_; }
+
+ private:
+  /// Product names of the GPUs as the program numbers them.
+  void NameGpus(const SystemSampler& sampler);
+  void Write(const SystemSampler& sampler, const Reading& reading);
+  void LookForTorch(const SystemSampler& sampler);
+
+  const SamplerOptions options_;
+  std::vector<TraceEncoder::Track> tracks_;  ///< By metric.
+  std::map<std::string, TraceEncoder::Track> instances_;
+  TraceEncoder::Track users_track_ = 0;
+  std::set<std::pair<std::string, std::int64_t>> named_;  ///< Resource and pid, told already.
+  TimeNs next_look_;
+  DurationNs look_after_{250'000'000};
+  std::set<std::int64_t> seen_untimed_;          ///< At the last look.
+  std::atomic<std::int64_t> untimed_torch_ = 0;  ///< Its number.
+
+  std::mutex mutex_;
+  std::condition_variable wake_, end_;
+  Recorder* recorder_;  ///< Null: the recording is over.
+  bool stopping_ = false, ended_ = false;
+};
+
+void MetricsRecorder::Sampling::Run() {
+  // Here and not before: it opens drivers' libraries, which may not answer either.
+  SystemSampler sampler(options_);
+  Write(sampler, sampler.Sample());
+  NameGpus(sampler);
+  Ticker ticker(MonotonicNow(), options_.period);
   for (;;) {
-    const std::chrono::nanoseconds wait((ticker.next() - MonotonicNow()).ns());
-    if (wake_.wait_for(lock, wait, [this] { return stopping_; })) break;
-    Write(sampler_.Sample());
+    {
+      std::unique_lock lock(mutex_);
+      const std::chrono::nanoseconds wait((ticker.next() - MonotonicNow()).ns());
+      if (wake_.wait_for(lock, wait, [this] { return stopping_; })) break;
+    }
+    Write(sampler, sampler.Sample());
+    LookForTorch(sampler);
     ticker.Advance(MonotonicNow());
   }
-  Write(sampler_.SampleLast());
+  Write(sampler, sampler.SampleLast());
+  const std::lock_guard lock(mutex_);
+  ended_ = true;
+  end_.notify_one();
 }
 
-void MetricsRecorder::NameGpus() {
+bool MetricsRecorder::Sampling::Stop() {
+  std::unique_lock lock(mutex_);
+  stopping_ = true;
+  wake_.notify_one();
+  const bool ended = end_.wait_for(lock, kPatience, [this] { return ended_; });
+  recorder_ = nullptr;
+  return ended;
+}
+
+void MetricsRecorder::Sampling::LookForTorch(const SystemSampler& sampler) {
+  if (untimed_torch_ != 0 || MonotonicNow() < next_look_) return;
+  constexpr std::size_t kMostLookedAt = 16;
+  std::set<std::int64_t> untimed;
+  std::size_t looked_at = 0;
+  for (const std::int64_t pid : sampler.tree()) {
+    if (++looked_at > kMostLookedAt) break;
+    if (RunsTorchUntimed(pid)) untimed.insert(pid);
+  }
+  for (const std::int64_t pid : untimed) {
+    if (seen_untimed_.contains(pid)) untimed_torch_ = pid;
+  }
+  // A map of a process may have a thousand lines, so ever more seldom. Seen once is not enough:
+  // what times PyTorch comes in when its import is done, some time after its libraries.
+  constexpr DurationNs kLongestImport(2'000'000'000);
+  look_after_ = look_after_ + look_after_;
+  next_look_ = MonotonicNow() + (untimed.empty() ? look_after_ : kLongestImport);
+  seen_untimed_ = std::move(untimed);
+}
+
+void MetricsRecorder::Sampling::NameGpus(const SystemSampler& sampler) {
+  const std::lock_guard lock(mutex_);
+  if (recorder_ == nullptr) return;
   recorder_->Write([&](TraceEncoder& encoder) {
     TraceEncoder::Track track = 0;
-    for (const GpuIdentity& gpu : sampler_.gpus()) {
+    for (const GpuIdentity& gpu : sampler.gpus()) {
       constexpr std::string_view kPrefix = "GPU ";
       std::int64_t ordinal = -1;
       if (!gpu.instance.starts_with(kPrefix) || gpu.name.empty()) continue;
@@ -58,9 +144,11 @@ void MetricsRecorder::NameGpus() {
   });
 }
 
-void MetricsRecorder::Write(const Reading& reading) {
+void MetricsRecorder::Sampling::Write(const SystemSampler& sampler, const Reading& reading) {
+  const std::lock_guard lock(mutex_);
+  if (recorder_ == nullptr) return;
   recorder_->Write([&](TraceEncoder& encoder) {
-    const std::vector<Metric>& metrics = sampler_.metrics();
+    const std::vector<Metric>& metrics = sampler.metrics();
     for (std::size_t i = tracks_.size(); i < metrics.size(); ++i) {
       const Metric& metric = metrics[i];
       TraceEncoder::Track parent = 0;
@@ -86,6 +174,22 @@ void MetricsRecorder::Write(const Reading& reading) {
                       std::span(args.data(), std::isnan(user.value) ? 3 : 4));
     }
   });
+}
+
+MetricsRecorder::MetricsRecorder(const SamplerOptions& options, Recorder* recorder)
+    : sampling_(std::make_shared<Sampling>(options, recorder)),
+      thread_([sampling = sampling_] { sampling->Run(); }) {}
+
+bool MetricsRecorder::Stop() {
+  if (!thread_.joinable()) return true;
+  const bool ended = sampling_->Stop();
+  ended ? thread_.join() : thread_.detach();
+  return ended;
+}
+
+std::optional<std::int64_t> MetricsRecorder::UntimedTorch() const {
+  const std::int64_t pid = sampling_->untimed_torch();
+  return pid != 0 ? std::optional(pid) : std::nullopt;
 }
 
 }  // namespace headroom

@@ -1,18 +1,13 @@
 // System metrics into a recording: counters on tracks of their own.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
-#include <map>
-#include <mutex>
-#include <set>
-#include <string>
+#include <memory>
+#include <optional>
 #include <thread>
-#include <vector>
 
 #include "capture/metrics/system_sampler.h"
 #include "capture/recorder.h"
-#include "capture/trace_encoder.h"
 
 namespace headroom {
 
@@ -24,28 +19,22 @@ class MetricsRecorder {
  public:
   /// @param recorder  must outlive this
   MetricsRecorder(const SamplerOptions& options, Recorder* recorder);
-  /// Takes the last sample.
-  ~MetricsRecorder();
+  /// Stops.
+  ~MetricsRecorder() { Stop(); }
   MetricsRecorder(const MetricsRecorder&) = delete;
   MetricsRecorder& operator=(const MetricsRecorder&) = delete;
 
+  /// Takes the last sample. A driver may never answer: after some seconds its thread is left alone,
+  /// and writes nothing any more. Returns false then.
+  bool Stop();
+
+  /// A process that ran PyTorch and had not loaded what times its loop, in two samples or more;
+  /// nullopt: none was seen.
+  std::optional<std::int64_t> UntimedTorch() const;
+
  private:
-  void Run();
-  /// Product names of the GPUs as the program numbers them.
-  void NameGpus();
-  void Write(const Reading& reading);
-
-  SystemSampler sampler_;
-  DurationNs period_;
-  Recorder* recorder_;
-  std::vector<TraceEncoder::Track> tracks_;  ///< By metric.
-  std::map<std::string, TraceEncoder::Track> instances_;
-  TraceEncoder::Track users_track_ = 0;
-  std::set<std::pair<std::string, std::int64_t>> named_;  ///< Resource and pid, told already.
-
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  bool stopping_ = false;
+  class Sampling;  ///< What the thread works on; lives as long as that does.
+  std::shared_ptr<Sampling> sampling_;
   std::thread thread_;
 };
 

@@ -24,7 +24,10 @@
 #include "capture/metrics/cgroup.h"
 #include "capture/metrics/metric_board.h"
 #include "capture/metrics/nvml.h"
+#include "capture/metrics/rocm_smi.h"
 #include "capture/metrics/shared_library.h"
+#include "capture/metrics/system_sampler.h"
+#include "cli/counter_check.h"
 #include "embedded/doctor_programs.h"
 #include "headroom/timer.h"
 
@@ -286,11 +289,12 @@ MachineCheck CheckNvidia() {
                                  devices == 1 ? "" : "s", number / 1000, number % 1000 / 10)};
 }
 
-/// Whether CUPTI lets this process record kernels: asked as `record` does, and taken back.
-bool MayRecordKernels(const cupti::Library& library, std::string* why) {
+/// Asks CUPTI whether this process may record kernels, as `record` does, and takes it back.
+cupti::Result AskForKernels(const cupti::Library& library, std::string* why) {
   cupti::Subscriber subscriber = nullptr;
   const auto ignore = [](void*, cupti::Domain, std::uint32_t, const void*) {};
-  if (cupti::Subscribe(library, ignore, nullptr, &subscriber, why) != cupti::kSuccess) return false;
+  const cupti::Result subscribed = cupti::Subscribe(library, ignore, nullptr, &subscriber, why);
+  if (subscribed != cupti::kSuccess) return subscribed;
   const cupti::Result result = library.enable(cupti::kConcurrentKernel);
   if (result == cupti::kSuccess) {
     library.disable(cupti::kConcurrentKernel);
@@ -298,36 +302,68 @@ bool MayRecordKernels(const cupti::Library& library, std::string* why) {
     *why = "CUPTI gives no kernels: " + library.Explain(result);
   }
   library.unsubscribe(subscriber);
-  return result == cupti::kSuccess;
+  return result;
+}
+
+std::string FixOf(cupti::Result result) {
+  switch (result) {
+    case cupti::kMultipleSubscribers:
+      return "end the other profiler, or do not start the program under it";
+    case cupti::kInsufficientPrivileges:
+    case cupti::kVirtualInsufficientPrivileges:
+      return "echo options nvidia NVreg_RestrictProfilingToAdminUsers=0 | sudo tee "
+             "/etc/modprobe.d/nvidia-profiling.conf, and boot again; a container: --cap-add "
+             "SYS_ADMIN";
+    default:
+      return "a CUPTI of the driver's CUDA version, its folder in LD_LIBRARY_PATH";
+  }
 }
 
 /// @param has_gpu  whether the driver works; without one, CUPTI refuses everything
 MachineCheck CheckCupti(bool has_gpu) {
-  constexpr const char* kMatters =
-      "headroom record takes no kernels and copies here, only regions and metrics";
+  MachineCheck check{
+      .name = "cupti",
+      .state = CheckState::kMissing,
+      .matters = "headroom record takes no kernels and copies here, only regions and metrics"};
   cupti::Library library;
   std::string why;
-  if (!cupti::OpenLibrary(&library, &why))
-    return {.name = "cupti", .state = CheckState::kMissing, .finding = why, .matters = kMatters};
+  if (!cupti::OpenLibrary(&library, &why)) {
+    check.finding = why;
+    if (has_gpu) {
+      check.fix =
+          "pip install nvidia-cuda-cupti (of CUDA 13; nvidia-cuda-cupti-cu12 of 12), or the "
+          "toolkit's extras/CUPTI/lib64 in LD_LIBRARY_PATH";
+    }
+    return check;
+  }
   const std::string version = fmt::format("version {} ({})", library.version, library.path);
   if (!has_gpu) return {.name = "cupti", .finding = version};
-  if (!MayRecordKernels(library, &why))
-    return {.name = "cupti", .state = CheckState::kMissing, .finding = why, .matters = kMatters};
+  if (const cupti::Result result = AskForKernels(library, &why); result != cupti::kSuccess) {
+    check.finding = why;
+    check.fix = FixOf(result);
+    return check;
+  }
   return {.name = "cupti", .finding = version + " lets this user record kernels"};
 }
 
 MachineCheck CheckNvml() {
   MetricBoard board;
   const std::unique_ptr<NvmlSource> nvml =
-      NvmlSource::Open({"libnvidia-ml.so.1"}, std::nullopt, board);
-  if (nvml == nullptr) {
-    return {.name = "nvml",
-            .state = CheckState::kMissing,
-            .finding = "libnvidia-ml.so.1 is not there or finds no driver",
-            .matters = "use, memory, power and clocks of NVIDIA GPUs stay unknown"};
-  }
-  return {.name = "nvml", .finding = fmt::format("{} GPUs answer", nvml->gpus().size())};
+      NvmlSource::Open(SamplerOptions().nvml_libraries, std::nullopt, board);
+  if (nvml != nullptr)
+    return {.name = "nvml", .finding = fmt::format("{} GPUs answer", nvml->gpus().size())};
+  return {.name = "nvml",
+          .state = CheckState::kMissing,
+          .finding = "libnvidia-ml.so.1 is not there or finds no driver",
+          .matters = "use, memory, power and clocks of NVIDIA GPUs stay unknown",
+          .fix = access("/dev/nvidiactl", F_OK) == 0
+                     ? "install the driver's libraries; in a container, "
+                       "NVIDIA_DRIVER_CAPABILITIES=compute,utility"
+                     : ""};
 }
+
+/// Whether the kernel has an AMD GPU for programs.
+bool HasAmdDevice() { return access("/dev/kfd", F_OK) == 0; }
 
 MachineCheck CheckAmd() {
   const SharedLibrary hip(
@@ -336,7 +372,25 @@ MachineCheck CheckAmd() {
   return {.name = "amd",
           .state = CheckState::kMissing,
           .finding = "no HIP runtime (libamdhip64.so)",
-          .matters = "no GPU work of AMD GPUs can be timed here"};
+          .matters = "no GPU work of AMD GPUs can be timed here",
+          .fix = HasAmdDevice()
+                     ? "install ROCm's hip-runtime-amd, or its lib folder in LD_LIBRARY_PATH"
+                     : ""};
+}
+
+MachineCheck CheckRocmSmi() {
+  MetricBoard board;
+  const std::unique_ptr<RocmSmiSource> rocm =
+      RocmSmiSource::Open(SamplerOptions().rocm_libraries, std::nullopt, board);
+  if (rocm != nullptr)
+    return {.name = "rocm-smi", .finding = fmt::format("{} GPUs answer", rocm->gpus().size())};
+  return {.name = "rocm-smi",
+          .state = CheckState::kMissing,
+          .finding = "librocm_smi64.so is not there or finds no GPU",
+          .matters = "use, memory, power and clocks of AMD GPUs stay unknown",
+          .fix = HasAmdDevice()
+                     ? "install ROCm's rocm-smi-lib, or its lib folder in LD_LIBRARY_PATH"
+                     : ""};
 }
 
 MachineCheck CheckInjection() {
@@ -364,13 +418,14 @@ std::string_view Name(CheckState state) {
 }
 
 std::vector<MachineCheck> CheckMachine(const std::string& python, const std::string& folder) {
-  std::vector<MachineCheck> checks = {CheckClock(),      CheckTimers(), CheckRecording(),
-                                      CheckDisk(folder), CheckCgroup(), CheckPressure(),
-                                      CheckEnergy()};
+  std::vector<MachineCheck> checks = {
+      CheckClock(),  CheckTimers(),   CheckRecording(), CheckDisk(folder),
+      CheckCgroup(), CheckPressure(), CheckEnergy(),    CounterCheck(AskForCounters())};
   for (MachineCheck& check : CheckPython(python)) checks.push_back(std::move(check));
   checks.push_back(CheckNvidia());
   checks.push_back(CheckCupti(/*has_gpu=*/checks.back().state == CheckState::kOk));
-  for (MachineCheck (*check)() : {CheckNvml, CheckInjection, CheckAmd}) checks.push_back(check());
+  for (MachineCheck (*check)() : {CheckNvml, CheckInjection, CheckAmd, CheckRocmSmi})
+    checks.push_back(check());
   return checks;
 }
 

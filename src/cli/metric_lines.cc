@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <ctime>
-#include <string_view>
+#include <iterator>
+#include <utility>
 
+#include "report/escape.h"
 #include "report/json_writer.h"
 
 namespace headroom::cli {
@@ -19,45 +22,72 @@ std::string UtcTime(std::int64_t unix_ns) {
                      unix_ns % kSecond);
 }
 
-std::string MetricLine(const std::vector<Metric>& metrics, const Reading& reading,
-                       std::int64_t unix_ns) {
-  JsonWriter json;
-  json.BeginObject();
-  json.Key("schema").String("headroom.monitor/1");
-  json.Key("time").String(UtcTime(unix_ns));
-  json.Key("monotonic_ns").Integer(reading.time.ns());
-  json.Key("values").BeginObject();
+void MetricLines::Describe(const std::vector<Metric>& metrics) {
+  values_.clear();
+  described_ = metrics.size();
+  ends_in_object_ = false;
+  std::string before;
+  const auto add = [&](std::size_t metric) {
+    values_.push_back({.before = std::move(before), .metric = metric});
+    before.clear();
+  };
   // Metrics with instances are objects; those of one name may have joined at different times.
   std::vector<bool> written(metrics.size(), false);
   for (std::size_t i = 0; i < metrics.size(); ++i) {
     if (written[i]) continue;
-    json.Key(metrics[i].name);
-    if (metrics[i].instance.empty()) {
-      json.Number(reading.values[i]);
+    if (ends_in_object_) before += '}';
+    if (!values_.empty()) before += ", ";
+    before += JsonString(metrics[i].name) + ": ";
+    ends_in_object_ = !metrics[i].instance.empty();
+    if (!ends_in_object_) {
+      add(i);
       continue;
     }
-    json.BeginObject();
+    before += '{';
     for (std::size_t j = i; j < metrics.size(); ++j) {
       if (metrics[j].name != metrics[i].name) continue;
       written[j] = true;
-      json.Key(metrics[j].instance).Number(reading.values[j]);
+      if (j > i) before += ", ";
+      before += JsonString(metrics[j].instance) + ": ";
+      add(j);
     }
-    json.EndObject();
   }
-  json.EndObject();
-  json.Key("users").BeginArray();
+}
+
+std::string_view MetricLines::LineOf(const std::vector<Metric>& metrics, const Reading& reading,
+                                     std::int64_t unix_ns) {
+  if (metrics.size() != described_) Describe(metrics);
+  line_.clear();
+  const auto into = std::back_inserter(line_);
+  fmt::format_to(
+      into, R"({{"schema": "headroom.monitor/1", "time": "{}", "monotonic_ns": {}, "values": {{)",
+      UtcTime(unix_ns), reading.time.ns());
+  for (const Value& value : values_) {
+    line_ += value.before;
+    const double number = reading.values[value.metric];
+    if (std::isfinite(number)) {
+      fmt::format_to(into, "{}", number);
+    } else {
+      line_ += "null";
+    }
+  }
+  if (ends_in_object_) line_ += '}';
+  line_ += R"(}, "users": )";
+  JsonWriter users;
+  users.BeginArray();
   for (const ResourceUser& user : reading.users) {
-    json.BeginObject();
-    json.Key("resource").String(user.resource);
-    json.Key("pid").Integer(user.pid);
-    json.Key("name").StringOrNull(user.name);
-    json.Key(user.resource == "CPU" ? "cpu_pct" : "memory_bytes").Number(user.value);
-    json.Key("in_tree").Bool(user.in_tree);
-    json.EndObject();
+    users.BeginObject();
+    users.Key("resource").String(user.resource);
+    users.Key("pid").Integer(user.pid);
+    users.Key("name").StringOrNull(user.name);
+    users.Key(user.resource == "CPU" ? "cpu_pct" : "memory_bytes").Number(user.value);
+    users.Key("in_tree").Bool(user.in_tree);
+    users.EndObject();
   }
-  json.EndArray();
-  json.EndObject();
-  return std::move(json).Take() + "\n";
+  users.EndArray();
+  line_ += std::move(users).Take();
+  line_ += "}\n";
+  return line_;
 }
 
 }  // namespace headroom::cli

@@ -36,7 +36,7 @@ Metric OnDevice(const char* name, const char* unit, const char* device,
           .counter = counter};
 }
 
-TEST(MetricLine, GroupsInstancesAndKeepsWhatIsMissing) {
+TEST(MetricLines, GroupsInstancesAndKeepsWhatIsMissing) {
   Sampled sampled;
   sampled.Add(OnDevice("gpu_util", "%", "GPU 0"), 40);
   sampled.Add({.name = "free_memory", .unit = "bytes"}, kMissing);
@@ -45,7 +45,8 @@ TEST(MetricLine, GroupsInstancesAndKeepsWhatIsMissing) {
   sampled.reading.users = {
       {.resource = "CPU", .pid = 7, .name = "a \"b\"\n\xff", .value = 99.5},
       {.resource = "GPU 0", .pid = 8, .name = "", .value = kMissing, .in_tree = true}};
-  const std::string line = MetricLine(sampled.metrics, sampled.reading, 1795246868000000012);
+  MetricLines lines;
+  const std::string line(lines.LineOf(sampled.metrics, sampled.reading, 1795246868000000012));
   EXPECT_EQ(line.find('\n'), line.size() - 1);
   const nlohmann::json json = nlohmann::json::parse(line);
   EXPECT_EQ(json["schema"], "headroom.monitor/1");
@@ -58,6 +59,20 @@ TEST(MetricLine, GroupsInstancesAndKeepsWhatIsMissing) {
   EXPECT_TRUE(json["users"][1]["name"].is_null());
   EXPECT_TRUE(json["users"][1]["memory_bytes"].is_null());
   EXPECT_EQ(json["users"][1]["in_tree"], true);
+
+  // One that joins later, and one whose value has come meanwhile.
+  sampled.Add(OnDevice("disk_busy_pct", "%", "a\"b"), 1e300);
+  sampled.reading.values[1] = 0;
+  sampled.reading.users.clear();
+  const std::string later(lines.LineOf(sampled.metrics, sampled.reading, 1795246868000000012));
+  EXPECT_EQ(later, MetricLines().LineOf(sampled.metrics, sampled.reading, 1795246868000000012));
+  EXPECT_EQ(nlohmann::json::parse(later)["values"],
+            nlohmann::json::parse(R"({"gpu_util": {"GPU 0": 40, "GPU 1": null}, "free_memory": 0,
+                                      "disk_busy_pct": {"a\"b": 1e300}})"));
+  const Sampled nothing;
+  EXPECT_TRUE(
+      nlohmann::json::parse(MetricLines().LineOf(nothing.metrics, nothing.reading, 0))["values"]
+          .empty());
 }
 
 TEST(PrometheusText, HasBaseUnitsCountersAndEscapedLabels) {

@@ -72,20 +72,21 @@ class Output {
   virtual Status Write(const SystemSampler& sampler, const Reading& reading) = 0;
 };
 
-std::string LineOf(const SystemSampler& sampler, const Reading& reading) {
+std::string_view LineOf(MetricLines& lines, const SystemSampler& sampler, const Reading& reading) {
   // The time of day of the sample, whatever passed since.
   const DurationNs since = MonotonicNow() - reading.time;
-  return MetricLine(sampler.metrics(), reading, (ReadClock(CLOCK_REALTIME) - since).ns());
+  return lines.LineOf(sampler.metrics(), reading, (ReadClock(CLOCK_REALTIME) - since).ns());
 }
 
 class FileLines : public Output {
  public:
   explicit FileLines(PrivateFile file) : file_(std::move(file)) {}
   Status Write(const SystemSampler& sampler, const Reading& reading) override {
-    return file_.Append(LineOf(sampler, reading));
+    return file_.Append(LineOf(lines_, sampler, reading));
   }
 
  private:
+  MetricLines lines_;
   PrivateFile file_;
 };
 
@@ -93,7 +94,7 @@ class FileLines : public Output {
 class PipeLines : public Output {
  public:
   Status Write(const SystemSampler& sampler, const Reading& reading) override {
-    const int error = WriteAll(STDOUT_FILENO, LineOf(sampler, reading));
+    const int error = WriteAll(STDOUT_FILENO, LineOf(lines_, sampler, reading));
     reader_left_ = error == EPIPE;
     if (error == 0 || error == EPIPE) return Status::Ok();
     return Status::Internal(fmt::format("cannot write to stdout: {}", std::strerror(error)));
@@ -101,6 +102,7 @@ class PipeLines : public Output {
   bool reader_left() const { return reader_left_; }
 
  private:
+  MetricLines lines_;
   bool reader_left_ = false;
 };
 

@@ -20,6 +20,12 @@ Payload FindPayload() {
     if (payload.cupti.empty() && fs::exists(cupti, error)) payload.cupti = cupti.string();
     if (payload.mpi.empty() && fs::exists(mpi, error)) payload.mpi = mpi.string();
   }
+  // pip puts the program into the package.
+  const fs::path around = here.parent_path();
+  if (payload.inject.empty() && fs::is_directory(around / "_inject", error)) {
+    payload.package = around.string();
+    payload.inject = (around / "_inject").string();
+  }
   return payload;
 }
 

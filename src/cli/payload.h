@@ -5,7 +5,8 @@
 
 namespace headroom::cli {
 
-/// In a build folder, or installed (bin/ and lib/headroom/).
+/// In a build folder, installed (bin/ and lib/headroom/), or in the Python package, where pip puts
+/// the program.
 struct Payload {
   std::string package;  ///< Folder of the Python package `headroom`; empty: not there.
   std::string inject;   ///< Folder for PYTHONPATH; empty: not there.

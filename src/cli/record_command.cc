@@ -227,16 +227,27 @@ Status RecordCommand::Run() {
       fs::remove(options_.path, ignored);
     return program.status();
   }
-  {
-    SamplerOptions sampler;
-    sampler.process = program.value().pid();
-    sampler.period = DurationNs(std::llround(interval_s_ * 1e9));
-    SetVisibleDevices(std::nullopt, sampler);  // The program's are ours.
-    const MetricsRecorder metrics(sampler, recorder.value().get());
-    exit_code_ = program.value().Wait();
-    if (end_group_) EndGroup();  // What it tells until then is recorded, too.
+  SamplerOptions sampler;
+  sampler.process = program.value().pid();
+  sampler.period = DurationNs(std::llround(interval_s_ * 1e9));
+  SetVisibleDevices(std::nullopt, sampler);  // The program's are ours.
+  MetricsRecorder metrics(sampler, recorder.value().get());
+  exit_code_ = program.value().Wait();
+  if (end_group_) EndGroup();  // What it tells until then is recorded, too.
+  if (!metrics.Stop()) {
+    remark(
+        "a driver did not answer while its GPU's metrics were read: the last of them are missing "
+        "(nvidia-smi, rocm-smi tell whether it still does)");
   }
   const std::vector<RecordedProcess> processes = recorder.value()->Stop();
+  if (const auto pid = metrics.UntimedTorch();
+      pid && processes.front().pid == 0 && level_ != "metrics") {
+    remark(fmt::format(
+        "process {} ran PyTorch and its loop was not timed: Python does not load what times it "
+        "under -E, -I or -S, nor where PYTHONPATH is set anew. Start it without these, or time the "
+        "loop with headroom.torch.profile_loop",
+        *pid));
+  }
   for (const std::string& text : recorder.value()->Remarks()) remark(text);
   for (const RecordedProcess& process : processes) {
     remark(Summary(process));

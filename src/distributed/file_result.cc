@@ -189,14 +189,14 @@ void serialize(Archive& archive, TimingRow& row) {
 
 template <typename Archive>
 void serialize(Archive& archive, CallbackRow& row) {
-  auto& [event, callback, count, total, self, share_pct] = row;
-  archive(event, callback, count, total, self, share_pct);
+  auto& [event, callback, count, total, self, in_steps, share_pct] = row;
+  archive(event, callback, count, total, self, in_steps, share_pct);
 }
 
 template <typename Archive>
 void serialize(Archive& archive, MetricRow& row) {
-  auto& [name, unit, instance, gpu, mean, min, max, last, samples] = row;
-  archive(name, unit, instance, gpu, mean, min, max, last, samples);
+  auto& [name, unit, host, instance, gpu, mean, min, max, last, samples] = row;
+  archive(name, unit, host, instance, gpu, mean, min, max, last, samples);
 }
 
 template <typename Archive>

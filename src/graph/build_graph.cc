@@ -4,10 +4,12 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
 
+#include "analysis/remedies.h"
 #include "analysis/syncs.h"
 #include "base/statistics.h"
 #include "graph/host_chain.h"
@@ -15,6 +17,7 @@
 #include "graph/launch_queue.h"
 #include "graph/stream_waits.h"
 #include "store/natural_sort.h"
+#include "store/trace_formats.h"
 
 namespace headroom {
 namespace {
@@ -69,9 +72,8 @@ class GraphBuilder {
     FindTasks();
     if (launched_.empty()) {
       return Status::NoAnswer(
-          "no GPU task can be joined to the call that launched it: there is nothing to replay; "
-          "record with both CPU and CUDA activities, or with `headroom record` where there is a "
-          "GPU");
+          "no GPU task can be joined to the call that launched it: there is nothing to replay; " +
+          HowToRecordGpu());
     }
     FindQueue();
     AddCalls();
@@ -82,6 +84,12 @@ class GraphBuilder {
   }
 
  private:
+  std::string HowToRecordGpu() const {
+    const std::string_view format = store_.metadata.recorded_as();
+    if (format != kKinetoFormat) return RemedyOf(ImportIssue::kNoGpu, format);
+    return "record with both CPU and CUDA activities, or with `headroom record` where there is a "
+           "GPU";
+  }
   void FindWindow() {
     if (!steps_.hosts.empty()) {
       window_ = {steps_.hosts.front().start, steps_.hosts.front().end};

@@ -208,11 +208,11 @@ std::string TimingsCsv(const JobReport& job) {
 }
 
 std::string CallbacksCsv(const JobReport& job, const ReportOptions& options) {
-  Table table("rank,event,callback,count,total_ms,self_ms,share_pct");
+  Table table("rank,event,callback,count,total_ms,self_ms,share_pct,in_steps_ms");
   for (const RowOfFile<CallbackRow>& ranked : job.Rows(&TraceReport::callbacks, options.top)) {
     const CallbackRow& row = *ranked.row;
     table.Row({Whole(ranked.rank()), Text(row.event), Text(row.callback), Whole(row.count),
-               Ms(row.total), Ms(row.self), Number(row.share_pct)});
+               Ms(row.total), Ms(row.self), Number(row.share_pct), Ms(row.in_steps)});
   }
   return std::move(table).Take();
 }
@@ -221,9 +221,9 @@ std::string MetricsCsv(const JobReport& job) {
   Table table("rank,name,unit,host,gpu,instance,mean,min,max,last,samples");
   for (const TraceReport& file : job.files()) {
     for (const MetricRow& row : file.metrics) {
-      table.Row({Whole(file.input.rank), Text(row.name), Text(row.unit), "", Whole(row.gpu),
-                 Text(row.instance), Number(row.mean), Number(row.min), Number(row.max),
-                 Number(row.last), Whole(row.samples)});
+      table.Row({Whole(file.input.rank), Text(row.name), Text(row.unit), Text(row.host),
+                 Whole(row.gpu), Text(row.instance), Number(row.mean), Number(row.min),
+                 Number(row.max), Number(row.last), Whole(row.samples)});
     }
   }
   return std::move(table).Take();

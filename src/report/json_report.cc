@@ -486,6 +486,7 @@ void WriteCallbacks(JsonWriter& json, const JobReport& job, const ReportOptions&
     json.Key("count").Integer(row.count);
     json.Key("total_ms").Milliseconds(row.total);
     json.Key("self_ms").Milliseconds(row.self);
+    json.Key("in_steps_ms").Milliseconds(row.in_steps);
     json.Key("share_pct").Number(row.share_pct);
     json.EndObject();
   }
@@ -500,7 +501,7 @@ void WriteMetrics(JsonWriter& json, const JobReport& job) {
       json.Key("name").String(row.name);
       json.Key("rank").Integer(file.input.rank);
       json.Key("unit").StringOrNull(row.unit);
-      json.Key("host").Null();  // A recording does not say where it was made.
+      json.Key("host").StringOrNull(row.host);
       json.Key("gpu").Integer(row.gpu);
       json.Key("instance").StringOrNull(row.instance);
       json.Key("mean").Number(row.mean);

@@ -227,9 +227,12 @@ TEST(RenderJson, TheLoopOfTheDemo) {
   EXPECT_EQ(report["timings"][2]["inside"], "train_batch");
   EXPECT_TRUE(report["callbacks"][1]["event"].is_null());
   EXPECT_TRUE(report["callbacks"][1]["share_pct"].is_null());
+  EXPECT_TRUE(report["callbacks"][1]["in_steps_ms"].is_null());
+  EXPECT_EQ(report["callbacks"][0]["in_steps_ms"], 0.6);
   EXPECT_TRUE(report["metrics"][0]["gpu"].is_null());
   EXPECT_TRUE(report["metrics"][0]["instance"].is_null());
   EXPECT_TRUE(report["metrics"][1]["unit"].is_null());
+  EXPECT_EQ(report["metrics"][0]["host"], "node7");
   EXPECT_TRUE(report["metrics"][1]["host"].is_null());
   EXPECT_EQ(report["input_wait"]["hidden_ms"], 0.429);
   EXPECT_EQ(report["throughput"]["batch_size"], 8);

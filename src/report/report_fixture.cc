@@ -310,12 +310,14 @@ TraceReport DemoReport() {
                        .count = 3,
                        .total = Us(900),
                        .self = Us(900),
+                       .in_steps = Us(600),
                        .share_pct = 0.4},
                       {.event = "",
                        .callback = "run_callback",
                        .count = 1,
                        .total = Us(20),
                        .self = Us(20),
+                       .in_steps = std::nullopt,
                        .share_pct = std::nullopt}};
   report.memory = {
       {.device = 0,
@@ -346,6 +348,7 @@ TraceReport DemoReport() {
                   .parts = {1'000'000'000, 0, 0, 2'000'000'000, 0, 0, 0}}}}};
   report.metrics = {{.name = "cpu_util_simple",
                      .unit = "%",
+                     .host = "node7",
                      .instance = "",
                      .gpu = std::nullopt,
                      .mean = 61.5,
@@ -355,6 +358,7 @@ TraceReport DemoReport() {
                      .samples = 30},
                     {.name = "gpu_power",
                      .unit = "",
+                     .host = "",
                      .instance = "GPU 0",
                      .gpu = 0,
                      .mean = 431.25,

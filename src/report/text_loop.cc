@@ -211,7 +211,7 @@ void WriteCallbacks(TextContext& c) {
       c,
       {"Callbacks",
        "Time in each callback of the trainer on each event. own: without callbacks that it calls; "
-       "share: of the steps' time, what runs between or after steps left out.",
+       "in steps: the part inside whole steps; share: that of the steps' time.",
        "No callbacks were recorded: they are ranges whose name holds \"callback\"."},
       c.file.callbacks,
       {{"callback", Kind::kName, [](const CallbackRow& r) { return Span{r.callback}; }},
@@ -223,6 +223,8 @@ void WriteCallbacks(TextContext& c) {
         }},
        {"own", Kind::kNumber, [](const CallbackRow& r) { return Span{FormatMs(r.self)}; }},
        {"calls", Kind::kNumber, [](const CallbackRow& r) { return Span{FormatCount(r.count)}; }},
+       {"in steps", Kind::kNumber,
+        [](const CallbackRow& r) { return Span{r.in_steps ? FormatMs(*r.in_steps) : ""}; }},
        {"share", Kind::kNumber, [](const CallbackRow& r) {
           return Span{r.share_pct ? FormatPercent(*r.share_pct) : ""};
         }}});

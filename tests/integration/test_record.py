@@ -2,10 +2,12 @@
 import os
 import random
 import resource
+import shutil
 import signal
 import stat
 import subprocess
 import sys
+import textwrap
 import time
 import unittest
 
@@ -57,6 +59,126 @@ class Record(support.ProgramTest):
         self.assertGreaterEqual(regions["first"]["total_ms"], 4)
         self.assertGreaterEqual(regions["second"]["total_ms"], 4)
         self.assertGreaterEqual(regions["outer"]["total_ms"], 6)
+
+    def test_own_time_is_what_the_timers_say_in_c_cpp_and_python(self):
+        # Overlap, one key inside itself and overlapping itself, a step: what a program asks its timers is what the report says.
+        in_c = """
+            #include <headroom/timer.h>
+            #include <stdio.h>
+            #include <time.h>
+            static void Spend(void) { struct timespec t = {0, 2000000}; nanosleep(&t, NULL); }
+            int main(void) {
+              const headroom_token outer = headroom_begin("outer"), step = headroom_begin_step(0);
+              const headroom_token first = headroom_begin("first");
+              Spend();
+              const headroom_token second = headroom_begin("second"), again = headroom_begin("first");
+              Spend();
+              headroom_end(first);
+              Spend();
+              const headroom_token late = headroom_begin("second");
+              Spend();
+              headroom_end(second);
+              headroom_end(again);
+              Spend();
+              headroom_end(late);
+              headroom_end(step);
+              Spend();
+              headroom_end(outer);
+              const char* keys[] = {"outer", "first", "second"};
+              for (int i = 0; i < 3; ++i) {
+                struct headroom_stats s;
+                headroom_stats_of(keys[i], &s);
+                printf("%s %d %.9f %.9f\\n", keys[i], (int)s.count, s.total_s, s.self_s);
+              }
+              return 0;
+            }
+        """
+        in_cpp = """
+            #include <chrono>
+            #include <cstdio>
+            #include <headroom/timer.hpp>
+            #include <thread>
+            static void Spend() { std::this_thread::sleep_for(std::chrono::milliseconds(2)); }
+            int main() {
+              {
+                HEADROOM_SCOPE("outer");
+                {
+                  headroom::Step step(0);
+                  const headroom_token first = headroom::begin("first");
+                  Spend();
+                  HEADROOM_SCOPE("second"); HEADROOM_SCOPE("first");
+                  Spend();
+                  headroom::end(first);
+                  Spend();
+                }
+                Spend();
+              }
+              for (const char* key : {"outer", "first", "second"}) {
+                const auto s = headroom::stats(key);
+                std::printf("%s %d %.9f %.9f\\n", key, static_cast<int>(s.count), s.total_s, s.self_s);
+              }
+            }
+        """
+        in_python = """
+            import time, headroom
+            with headroom.scope("outer"):
+                with headroom.step(0):
+                    first = headroom.begin("first"); time.sleep(0.002)
+                    second = headroom.begin("second"); time.sleep(0.002)
+                    headroom.end(first); time.sleep(0.002)
+                    with headroom.scope("second"):
+                        time.sleep(0.002)
+                        headroom.end(second); time.sleep(0.002)
+                time.sleep(0.002)
+            for key in ("outer", "first", "second"):
+                s = headroom.stats(key)
+                print(key, s.count, s.total_s, s.self_s)
+        """
+        for name, text in (("program.c", in_c), ("program.cc", in_cpp), ("program.py", in_python)):
+            source = self.scratch / name
+            source.write_text(textwrap.dedent(text))
+            if name.endswith(".py"):
+                command = [sys.executable, source]
+            else:
+                command = [self.scratch / "program"]
+                compiler = shutil.which("c++" if name.endswith(".cc") else "cc")
+                self.assertTrue(compiler, "no compiler")
+                subprocess.run([compiler, "-O1", f"-I{support.ROOT}/include", source, "-o", command[0], "-pthread", "-lm"], check=True)
+            with self.subTest(name):
+                outcome = record("-o", self.file, "--force", "--", *command,
+                                 environment={"PYTHONPATH": str(support.BINARY.parent / "python")})
+                self.assertEqual(outcome.code, 0, outcome)
+                rows = {row["key"]: row for row in self.report()["regions"]}
+                said = [line.split() for line in outcome.text.splitlines()]
+                self.assertEqual({key for key, *_ in said}, set(rows))
+                for key, count, total_s, self_s in said:
+                    self.assertEqual(rows[key]["count"], int(count), key)
+                    self.assertAlmostEqual(rows[key]["total_ms"], 1e3 * float(total_s), delta=0.01, msg=key)
+                    self.assertAlmostEqual(rows[key]["self_ms"], 1e3 * float(self_s), delta=0.01, msg=key)
+
+    def test_a_driver_that_never_answers_does_not_hold_the_recording(self):
+        fakes = support.BINARY.parent / "src/capture/metrics/fake"
+        if not fakes.exists():
+            raise unittest.SkipTest("the fake NVML is built with the tests: cmake --build --preset release")
+        outcome = record("--interval", "1", "-o", self.file, "--", "sh", "-c", "sleep 2.5; exit 3", seconds=20,
+                         environment={"LD_LIBRARY_PATH": str(fakes), "FAKE_NVML_HANGS": "1"})
+        self.assertEqual(outcome.code, 3, outcome)
+        self.assertIn("a driver did not answer", outcome.message)
+        metrics = {(row["name"], row["gpu"]): row for row in self.report()["metrics"]}
+        self.assertEqual(metrics["gpu_util", 0]["samples"], 1)
+
+    def test_a_python_that_loads_no_hooks_is_told(self):
+        # What PyTorch looks like from outside: its library in the memory of a process, here any file of that name.
+        library = self.scratch / "torch/lib/libtorch_python.so"
+        library.parent.mkdir(parents=True)
+        library.write_bytes(b"x" * 4096)
+        code = f"import mmap, time; f = open({str(library)!r}, 'rb'); kept = mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ); time.sleep(4)"
+        outcome = record("--interval", "0.1", "-o", self.file, "--", sys.executable, "-I", "-c", code)
+        self.assertEqual(outcome.code, 0, outcome)
+        self.assertIn("ran PyTorch and its loop was not timed", outcome.message)
+        self.assertIn("-E, -I or -S", outcome.message)
+        outcome = record("--interval", "0.1", "--level", "metrics", "-o", self.file, "--force", "--", sys.executable, "-I", "-c", code)
+        self.assertNotIn("PyTorch", outcome.message, "nothing was asked for")
 
     def test_only_the_steps_that_are_wanted(self):
         self.assertEqual(record("-o", self.file, "--steps", "3:7", "--", REGIONS, "0.5", "loop").code, 0)
@@ -353,6 +475,7 @@ class Doctor(support.ProgramTest):
         self.assertEqual(checks["recording"]["state"], "ok")
         self.assertIn(checks["clock"]["state"], ("ok", "limited"))
         self.assertEqual(checks["python"]["state"], "ok")
+        self.assertIn("perf_event", checks["counters"]["finding"] + (checks["counters"]["fix"] or ""))
         for check in checks.values():
             self.assertTrue(check["finding"], check)
             self.assertTrue(check["matters"] or check["state"] == "ok", check)
@@ -370,12 +493,14 @@ class Doctor(support.ProgramTest):
         found = cupti()
         self.assertEqual(found["state"], "ok", found)
         self.assertIn("lets this user record kernels", found["finding"])
-        for refusal, says in (({"FAKE_CUPTI_SUBSCRIBE": "35"}, "NVreg_RestrictProfilingToAdminUsers=0"),
-                              ({"FAKE_CUPTI_SUBSCRIBE": "39"}, "another profiler"),
-                              ({"FAKE_CUPTI_ENABLE_10": "35"}, "CUPTI gives no kernels")):
+        rights = "NVreg_RestrictProfilingToAdminUsers=0"
+        for refusal, says, fix in (({"FAKE_CUPTI_SUBSCRIBE": "35"}, rights, rights),
+                                   ({"FAKE_CUPTI_SUBSCRIBE": "39"}, "another profiler", "end the other profiler"),
+                                   ({"FAKE_CUPTI_ENABLE_10": "35"}, "CUPTI gives no kernels", rights)):
             found = cupti(**refusal)
             self.assertEqual(found["state"], "missing", found)
             self.assertIn(says, found["finding"])
+            self.assertIn(fix, found["fix"])
 
     def test_a_switch_in_the_environment_is_named(self):
         checks = support.headroom("doctor", "--json", environment={

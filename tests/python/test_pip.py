@@ -45,6 +45,21 @@ class Pip(unittest.TestCase):
             self.assertRegex(done.stdout, r"^\d+\.\d+\.\d+\nTrue\n$")
             self.assertEqual(done.stderr, "")
 
+            # The command is there, and says what it lacks and why.
+            done = subprocess.run([target / "bin" / "headroom", "record", "--", "true"], cwd=folder, env={**environment, "PYTHONPATH": str(target)},
+                                  capture_output=True, text=True)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn("docs/dependencies.md", done.stderr)
+
+    def test_the_program_beside_the_module_is_run(self):
+        build = pathlib.Path(os.environ.get("HEADROOM_BINARY", ROOT / "build/release/headroom")).resolve().parent
+        for args, code in ((("--version",), 0), (("report", "no such file"), 3)):
+            asked = subprocess.run([build / "headroom", *args], capture_output=True, text=True)
+            done = subprocess.run([sys.executable, "-m", "headroom", *args], env={**os.environ, "PYTHONPATH": str(build / "python")},
+                                  capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (asked.returncode, asked.stdout, asked.stderr))
+            self.assertEqual(done.returncode, code)
+
 
 if __name__ == "__main__":
     unittest.main()

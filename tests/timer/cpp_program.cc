@@ -11,6 +11,16 @@ inline int Twice(int x) {
   return 2 * x;
 }
 
+// One line, two regions.
+#define BOTH_SCOPES    \
+  HEADROOM_SCOPE("a"); \
+  HEADROOM_SCOPE("b")
+
+inline int Both(int x) {
+  BOTH_SCOPES;
+  return x;
+}
+
 template <typename T>
 T Thrice(T x) {
   HEADROOM_SCOPE("template");
@@ -40,7 +50,7 @@ int Everything() {
   timer.end(headroom::keys::kEpoch);
   timer.complete_all();
   headroom::enable(headroom::enabled());
-  return Twice(1) + Thrice(1) + static_cast<int>(headroom::stats("scope").count) +
+  return Twice(1) + Both(1) + Thrice(1) + static_cast<int>(headroom::stats("scope").count) +
          static_cast<int>(headroom::drops().ring) + static_cast<int>(headroom::recorded()) +
          static_cast<int>(headroom::gpu_counts().full + headroom::gpu_stats("gpu").count);
 }

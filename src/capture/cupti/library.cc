@@ -140,9 +140,10 @@ bool OpenLibrary(Library* library, std::string* why) {
   void* handle = OpenLibraryFile();
   if (handle == nullptr) {
     *why =
-        "there is no libcupti here: install CUDA's CUPTI (pip: nvidia-cuda-cupti) in the version "
-        "of "
-        "the program's CUDA, or name its folder in LD_LIBRARY_PATH";
+        "there is no libcupti here: install CUDA's CUPTI in the version of the program's CUDA "
+        "(pip: "
+        "nvidia-cuda-cupti of 13, nvidia-cuda-cupti-cu12 of 12), or name its folder in "
+        "LD_LIBRARY_PATH";
     return false;
   }
   const char* missing = TakeEntryPoints(handle, library);

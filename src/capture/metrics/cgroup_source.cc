@@ -166,7 +166,8 @@ void CgroupSource::ReadMemory(SampleRun& run) {
 }
 
 void CgroupSource::ReadIo(SampleRun& run) {
-  if (!io_) return;
+  // As for pressure, the kernel adds up what each of its cores has counted, group by group.
+  if (!io_ || !run.slow) return;
   const std::optional<KernelFile::Text> read = io_->Read(run.buffer);
   if (!read) return;
   const CgroupIo io = io_v2_ ? ParseIoStat(read->text) : ParseBlkioBytes(read->text);

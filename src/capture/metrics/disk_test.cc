@@ -62,6 +62,45 @@ TEST(DiskSource, ADiskThatComesOrStartsAgainMakesNoPeak) {
   EXPECT_EQ(board.Value("disk_throughput_write"), 0) << "another counter did not";
 }
 
+TEST(DiskSource, BetweenLooksAtAllDisksEachIsAskedByItself) {
+  const TestRoot root("");
+  root.Write("sys/block/sda/device/vendor", "x");
+  root.Write("sys/block/sda/stat", "    110 0  2100 0 20 0 340 0 0 5 0 0 0 0 0\n");
+  root.Write("proc/diskstats",
+             "8 0 sda 100 0 2000 0 20 0 300 0 0 5 0\n7 0 loop0 9 0 9 0 9 0 9 0 0 9 0\n");
+  TestBoard board;
+  DiskSource disks(root.path(), board.board);
+  board.Sample(disks);
+  board.Sample(disks, /*edge=*/false, /*slow=*/false);
+  EXPECT_EQ(board.Total("disk_iops"), 130);
+  EXPECT_EQ(board.Total("disk_throughput_read"), 2100.0 * 512);
+  EXPECT_EQ(board.Total("disk_throughput_write"), 340.0 * 512);
+  EXPECT_GT(board.Value("disk_iops"), 0);
+  EXPECT_EQ(board.Value("disk_busy_pct", "sda"), 0);
+
+  root.Write("sys/block/sda/stat", "");  // A disk that goes: the other file still has it.
+  board.Sample(disks, /*edge=*/false, /*slow=*/false);
+  EXPECT_TRUE(board.Missing("disk_iops")) << "100 + 20, and were 110 + 20";
+  EXPECT_FALSE(board.Has("disk_busy_pct", "loop0"));
+}
+
+TEST(DiskSource, ManyDisksAreReadFromOneFile) {
+  const TestRoot root("");
+  std::string all;
+  for (const std::string name : {"sda", "sdb", "sdc", "sdd", "sde"}) {
+    root.Write("sys/block/" + name + "/device/vendor", "x");
+    root.Write("sys/block/" + name + "/stat", "999 0 999 0 999 0 999 0 0 9 0\n");
+    all += "8 0 " + name + " 1 0 1 0 1 0 1 0 0 1 0\n";
+  }
+  root.Write("proc/diskstats", all);
+  TestBoard board;
+  DiskSource disks(root.path(), board.board);
+  board.Sample(disks);
+  board.Sample(disks, /*edge=*/false, /*slow=*/false);
+  EXPECT_EQ(board.Value("disk_iops"), 0);
+  EXPECT_EQ(board.Total("disk_iops"), 10);
+}
+
 TEST(DiskSource, TheTimeInIoWrapsAt32Bits) {
   const TestRoot root("");
   root.Write("sys/block/sda/device/vendor", "x");

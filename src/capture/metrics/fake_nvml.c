@@ -1,9 +1,12 @@
 /* A small NVML for tests: GPU 0 works, GPU 1 cannot tell its utilization, GPU 2 is lost after its
-   first reading, GPU 3 fails to tell its power every second time. Opened as the real one is. */
+   first reading, GPU 3 fails to tell its power every second time. With FAKE_NVML_HANGS, GPU 0 never
+   answers its second reading. Opened as the real one is. */
 // NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier): the names are the
 // library's.
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define GPUS 4
 
@@ -58,6 +61,7 @@ API int nvmlDeviceGetName(struct device* device, char* text, unsigned size) {
 }
 API int nvmlDeviceGetUtilizationRates(struct device* device, unsigned* rates) {
   ++device->calls;
+  while (device->index == 0 && device->calls > 1 && getenv("FAKE_NVML_HANGS") != NULL) pause();
   if (device->index == 1) return NOT_SUPPORTED;
   if (device->index == 2 && device->calls > 1) return LOST;
   rates[0] = 40 + device->index;

@@ -26,7 +26,7 @@ class ProcessScan : public MetricSource {
 
   std::string root_;
   ProcessTreeSource* tree_;
-  Pace pace_{/*factor=*/2000, DurationNs(60'000'000'000)};
+  Pace pace_{/*factor=*/5000, DurationNs(60'000'000'000)};
   std::map<std::int64_t, Seen> last_;
   TimeNs last_at_;
   std::vector<ResourceUser> users_;  ///< Of the last interval, until the next scan.

@@ -86,6 +86,12 @@ ProcessTreeSource::Member& ProcessTreeSource::Add(std::int64_t pid) {
       .first->second;
 }
 
+std::vector<std::int64_t> ProcessTreeSource::pids() const {
+  std::vector<std::int64_t> pids;
+  for (const auto& [pid, member] : members_) pids.push_back(pid);
+  return pids;
+}
+
 void ProcessTreeSource::Adopt(const std::vector<ScannedProcess>& scan) {
   // A parent may have a larger number than its child: numbers begin again.
   for (bool grew = true; grew;) {

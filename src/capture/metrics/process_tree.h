@@ -35,6 +35,7 @@ class ProcessTreeSource : public MetricSource {
   void Adopt(const std::vector<ScannedProcess>& scan);
   bool empty() const { return members_.empty(); }
   bool Contains(std::int64_t pid) const { return members_.contains(pid); }
+  std::vector<std::int64_t> pids() const;
 
  private:
   /// Metrics of one process.

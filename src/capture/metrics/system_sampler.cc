@@ -107,6 +107,10 @@ SystemSampler::~SystemSampler() = default;
 
 bool SystemSampler::tree_is_gone() const { return tree_ != nullptr && tree_->empty(); }
 
+std::vector<std::int64_t> SystemSampler::tree() const {
+  return tree_ != nullptr ? tree_->pids() : std::vector<std::int64_t>();
+}
+
 const Reading& SystemSampler::Take(bool last) {
   const TimeNs cpu_before = ReadClock(CLOCK_THREAD_CPUTIME_ID);
   const TimeNs begin = MonotonicNow();

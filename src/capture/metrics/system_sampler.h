@@ -56,6 +56,9 @@ class SystemSampler {
   /// Whether the last sample found no process of the tree. Without a tree: false.
   bool tree_is_gone() const;
 
+  /// Processes of the tree, as of the last sample. Without a tree: none.
+  std::vector<std::int64_t> tree() const;
+
   /// Valid until the next one.
   const Reading& Sample() { return Take(/*last=*/false); }
   /// The sample at the end of a run. Rates are missing where the last window is shorter than half a

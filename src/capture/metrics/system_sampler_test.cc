@@ -45,6 +45,23 @@ TEST(SystemSampler, HasDeterminedsMetricsUnderTheirNames) {
   }
 }
 
+// Composer writes all counters of its disks under one key, so that one of them is left.
+TEST(SystemSampler, NoTwoMetricsShareANameAndAnInstance) {
+  for (const char* kernel : {"linux-3.10-cgroup-v1", "linux-5.15-cgroup-v2", "linux-6.18-hybrid"}) {
+    const TestRoot root(kernel);
+    SamplerOptions options;
+    options.root = root.path();
+    options.nvml_libraries = {FakeLibrary(kFakeNvml)};
+    SystemSampler sampler(options);
+    sampler.Sample();
+    std::set<std::pair<std::string, std::string>> seen;
+    for (const Metric& metric : sampler.metrics())
+      EXPECT_TRUE(seen.emplace(metric.name, metric.instance).second)
+          << kernel << ": " << metric.name << " of " << metric.instance;
+    EXPECT_GT(seen.size(), 30u);
+  }
+}
+
 TEST(SystemSampler, EveryMetricIsDescribedAndHasOneUnit) {
   SystemSampler sampler(Here());
   for (int i = 0; i < 2; ++i) sampler.Sample();

@@ -62,11 +62,12 @@ struct TestBoard {
   MetricBoard board;
   ReadBuffer buffer;
 
-  void Sample(MetricSource& source, bool edge = false) {
+  void Sample(MetricSource& source, bool edge = false, bool slow = true) {
     // Far enough from the one before for rates that tests can tell from others.
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
     board.Begin();
-    SampleRun run{.board = board, .buffer = buffer, .now = MonotonicNow(), .edge = edge};
+    SampleRun run{
+        .board = board, .buffer = buffer, .now = MonotonicNow(), .edge = edge, .slow = slow};
     source.Read(run);
   }
   bool Has(std::string_view name, std::string_view instance = "") const {
