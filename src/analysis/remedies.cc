@@ -111,6 +111,28 @@ std::string RemedyForMemorySnapshot(ImportIssue issue) {
   }
 }
 
+/// Of a Chakra execution trace that another tool wrote.
+std::string RemedyForChakra(ImportIssue issue) {
+  switch (issue) {
+    case ImportIssue::kNoGpu:
+      return "link PyTorch's execution trace with the profiler's before it is converted "
+             "(chakra_trace_link)";
+    case ImportIssue::kNoHost:
+    case ImportIssue::kOrphanTask:
+      return "nodes of the host (is_cpu_op), on which those of the GPU depend";
+    case ImportIssue::kNoOperators:
+    case ImportIssue::kNoShapes:
+      return "the profiler's own trace that the nodes were made from";
+    case ImportIssue::kNoStacks:
+      return "PyTorch's profiler's own trace, with with_stack=True";
+    case ImportIssue::kNoSteps:
+      return "torch.profiler.record_function(f\"step {i}\") around each iteration that the "
+             "execution trace records";
+    default:
+      return std::string(DocOf(issue).remedy);
+  }
+}
+
 /// Of a recording of ours, and what other tools write in its format.
 std::string RemedyForPerfetto(ImportIssue issue) {
   const std::string_view remedy = DocOf(issue).remedy;
@@ -138,6 +160,7 @@ std::string RemedyOf(ImportIssue issue, std::string_view format) {
   if (format == kNsightFormat) return RemedyForNsight(issue);
   if (format == kRocprofFormat) return RemedyForRocprof(issue);
   if (format == kMemorySnapshotFormat) return RemedyForMemorySnapshot(issue);
+  if (format == kChakraFormat) return RemedyForChakra(issue);
   if (IsOfXla(format)) return RemedyForXla(issue, format);
   return std::string(DocOf(issue).remedy);
 }

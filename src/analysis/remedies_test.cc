@@ -23,7 +23,7 @@ TEST(Remedies, StepsAreMarkedByTheToolThatWroteTheTrace) {
 
 TEST(Remedies, NobodyIsSentToAFlagOfAnotherProfiler) {
   for (const std::string_view format :
-       {kXPlaneFormat, kXlaJsonFormat, kNsightFormat, kPerfettoFormat}) {
+       {kXPlaneFormat, kXlaJsonFormat, kNsightFormat, kPerfettoFormat, kChakraFormat}) {
     for (const ImportIssue issue :
          {ImportIssue::kNoSteps, ImportIssue::kNoGpu, ImportIssue::kNoHost}) {
       const std::string remedy = RemedyOf(issue, format);

@@ -73,11 +73,12 @@ class ChakraFiles {
     for (const std::int64_t rank : merged) {
       if (rank_ && rank != *rank_) continue;
       const std::unique_ptr<TraceStore> part = PartOf(store, {.window = {}, .rank = rank});
-      if (Status status = WriteRank(*part, path, rank); !status.ok()) return status;
+      if (Status status = WriteRank(*part, path, {.number = rank}); !status.ok()) return status;
     }
     if (!merged.empty()) return Status::Ok();
     std::optional<std::int64_t> rank =
         store.metadata.rank ? store.metadata.rank : RankOfFileName(path);
+    const bool is_told = rank || rank_;
     if (!rank && files_.paths.size() == 1) rank = rank_.value_or(0);
     if (!rank) {
       return Status::Usage(
@@ -86,17 +87,17 @@ class ChakraFiles {
                       Printable(path)));
     }
     if (rank_ && rank != rank_) return Status::Ok();
-    return WriteRank(store, path, *rank);
+    return WriteRank(store, path, {.number = *rank, .is_told = is_told});
   }
 
-  Status WriteRank(const TraceStore& store, const std::string& path, std::int64_t rank) {
-    if (!ranks_.insert(rank).second) {
+  Status WriteRank(const TraceStore& store, const std::string& path, ChakraRank rank) {
+    if (!ranks_.insert(rank.number).second) {
       return Status::Usage(
           fmt::format("{}: another trace is of rank {}, too; name the traces of "
                       "one run",
-                      Printable(path), rank));
+                      Printable(path), rank.number));
     }
-    const std::string target = fmt::format("{}.{}.et", prefix_, rank);
+    const std::string target = fmt::format("{}.{}.et", prefix_, rank.number);
     if (Status status = RefuseToOverwrite("-o", target, files_.paths); !status.ok()) return status;
     NameFacts names(store, *knowledge_);
     AnalysisOptions options;

@@ -111,6 +111,10 @@ TEST(RankOfFileName, IsTheNumberBehindTheLastRank) {
   EXPECT_EQ(RankOfFileName("rank5/trace.json"), std::nullopt) << "folders do not count";
   EXPECT_EQ(RankOfFileName("rank2_ranked.json"), 2);
   EXPECT_EQ(RankOfFileName("frank.json"), std::nullopt);
+  EXPECT_EQ(RankOfFileName("jobs/resnet.12.et"), 12) << "as simulators name them";
+  EXPECT_EQ(RankOfFileName("rank7.3.et.gz"), 3);
+  EXPECT_EQ(RankOfFileName("rank7.et"), 7);
+  EXPECT_EQ(RankOfFileName("12.et"), std::nullopt) << "no name and no rank";
   EXPECT_EQ(RankOfFileName("rank12345678901.json"), std::nullopt);
   EXPECT_EQ(RankOfFileName(""), std::nullopt);
 }

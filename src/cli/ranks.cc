@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
+#include <string_view>
 #include <utility>
 
 #include "base/ascii.h"
@@ -11,8 +13,30 @@
 
 namespace headroom::cli {
 
+namespace {
+
+/// "job.3.et": so simulators look for the trace of each rank.
+std::optional<std::int64_t> RankOfChakraName(std::string_view name) {
+  for (const std::string_view compression : {".gz", ".zst", ".zstd"}) {
+    if (name.ends_with(compression)) name.remove_suffix(compression.size());
+  }
+  constexpr std::string_view kEnding = ".et";
+  if (!name.ends_with(kEnding)) return std::nullopt;
+  name.remove_suffix(kEnding.size());
+  const std::string_view digits = name.substr(name.rfind('.') + 1);
+  const bool is_number = !digits.empty() && digits.size() <= 9 && digits.size() < name.size() &&
+                         std::all_of(digits.begin(), digits.end(), IsDigit);
+  if (!is_number) return std::nullopt;
+  std::int64_t rank = 0;
+  for (const char digit : digits) rank = 10 * rank + (digit - '0');
+  return rank;
+}
+
+}  // namespace
+
 std::optional<std::int64_t> RankOfFileName(std::string_view path) {
   const std::string name = LowerCase(path.substr(path.rfind('/') + 1));
+  if (const std::optional<std::int64_t> rank = RankOfChakraName(name)) return rank;
   for (std::size_t at = name.rfind("rank"); at != std::string::npos;
        at = at == 0 ? std::string::npos : name.rfind("rank", at - 1)) {
     std::size_t digit = at + 4;

@@ -16,8 +16,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::array<std::string_view, 3> kCompressions = {".gz", ".zst", ".zstd"};
-constexpr std::array<std::string_view, 4> kFormats = {".json", ".pftrace", ".pb",
-                                                      ".perfetto-trace"};
+constexpr std::array<std::string_view, 5> kFormats = {".json", ".pftrace", ".pb", ".perfetto-trace",
+                                                      ".et"};
 
 bool LooksLikeATrace(std::string_view name) {
   for (const std::string_view ending : kCompressions) {
@@ -46,10 +46,10 @@ Status AddFolder(const std::string& folder, TraceFiles& files) {
                                         Printable(folder, Charset::kAscii), error.message()));
   }
   if (found.empty()) {
-    return Status::BadInput(
-        fmt::format("{}: the folder holds no trace (.json, .pftrace, .pb, .perfetto-trace, plain, "
-                    ".gz or .zst); name the files",
-                    Printable(folder, Charset::kAscii)));
+    return Status::BadInput(fmt::format(
+        "{}: the folder holds no trace (.json, .pftrace, .pb, .perfetto-trace, .et, plain, "
+        ".gz or .zst); name the files",
+        Printable(folder, Charset::kAscii)));
   }
   std::sort(found.begin(), found.end());
   files.paths.insert(files.paths.end(), found.begin(), found.end());

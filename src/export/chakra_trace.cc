@@ -9,14 +9,18 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "base/ascii.h"
+#include "base/chakra_fields.h"
 #include "base/protobuf_writer.h"
 #include "cluster/collective_rows.h"
-#include "export/chakra_fields.h"
 #include "report/escape.h"
 #include "report/json_writer.h"
+#include "store/carried_damage.h"
+#include "store/enum_words.h"
 
 namespace headroom {
 namespace {
@@ -24,11 +28,16 @@ namespace {
 using chakra::AttrField;
 using chakra::CommType;
 using chakra::IoField;
+using chakra::ListField;
 using chakra::MetadataField;
 using chakra::NodeField;
 using chakra::NodeType;
 
 constexpr std::size_t kChakraPiece = std::size_t{1} << 20;
+
+/// Bounds of a node of rows, so that whoever reads it need not hold much.
+constexpr std::size_t kMostRows = 4096;
+constexpr std::size_t kMostTextBytes = std::size_t{1} << 20;
 
 /// Of collectives, as frameworks and libraries call them, without underscores: the first that a
 /// name holds. Longer names come first: "reducescatter" holds "reduce".
@@ -77,13 +86,14 @@ bool IsWholeList(std::string_view ranks) {
 class ChakraWriter {
  public:
   ChakraWriter(const TraceStore& store, NameFacts& names, const AnalyzedTrace& trace,
-               const ChakraNodes& nodes, std::int64_t rank,
+               const ChakraNodes& nodes, ChakraRank rank,
                const std::function<void(std::string_view)>& sink)
       : store_(store),
         names_(names),
         trace_(trace),
         nodes_(nodes),
-        rank_(rank),
+        rank_(rank.number),
+        rank_is_told_(rank.is_told),
         sink_(sink),
         collectives_(store) {
     for (std::size_t row = 0; row < store.collectives.rows(); ++row)
@@ -95,6 +105,7 @@ class ChakraWriter {
   ChakraCounts Write() {
     WriteMetadata();
     WriteGroups();
+    WriteTables();
     for (std::size_t i = 0; i < nodes_.nodes.size(); ++i) WriteNode(i);
     Flush();
     return counts_;
@@ -144,12 +155,26 @@ class ChakraWriter {
       const auto number = [&](std::string_view name, std::int64_t value) {
         Attribute(MetadataField::kAttr, name, [&] { out_.Varint(AttrField::kInt64, value); });
       };
-      Attribute(MetadataField::kAttr, "schema",
-                [&] { out_.Bytes(AttrField::kString, "headroom.chakra/1"); });
-      number("rank", rank_);
-      if (store_.metadata.world_size) number("world_size", *store_.metadata.world_size);
+      const auto text = [&](std::string_view name, std::string_view value) {
+        Attribute(MetadataField::kAttr, name,
+                  [&] { out_.Bytes(AttrField::kString, ValidUtf8(value)); });
+      };
+      text("schema", chakra::kOwnSchema);
+      const TraceMetadata& metadata = store_.metadata;
+      if (rank_is_told_) number("rank", rank_);
+      if (metadata.world_size) number("world_size", *metadata.world_size);
       number("zero_ns", nodes_.zero.ns());
-      if (store_.metadata.base_time_ns) number("base_time_ns", *store_.metadata.base_time_ns);
+      if (metadata.base_time_ns) number("base_time_ns", *metadata.base_time_ns);
+      if (metadata.cuda_driver_version)
+        number("cuda_driver_version", *metadata.cuda_driver_version);
+      if (metadata.names_and_times_only) number("names_and_times_only", 1);
+      if (metadata.is_forecast) number("is_forecast", 1);
+      text("copy_of", metadata.recorded_as());
+      for (const SoftwareVersion& software : metadata.versions)
+        text(fmt::format("{}{}", chakra::kVersionPrefix, software.name), software.version);
+      ForEachCarried(store_.log, [&](std::string_view code, std::int64_t count) {
+        number(fmt::format("{}{}", chakra::kDamagePrefix, code), count);
+      });
     });
   }
 
@@ -170,7 +195,7 @@ class ChakraWriter {
     }
     Message([&] {
       out_.Varint(NodeField::kId, next_id_);
-      out_.Bytes(NodeField::kName, "process_group:init");
+      out_.Bytes(NodeField::kName, chakra::kGroupsNode);
       out_.Varint(NodeField::kType, NodeType::kMetadata);
       out_.Message(NodeField::kInputs,
                    [&] { out_.Bytes(IoField::kValues, fmt::format("['[{}]']", list)); });
@@ -178,6 +203,147 @@ class ChakraWriter {
     });
     ++counts_.nodes;
     ++next_id_;
+  }
+
+  /// Every row that no node of work stands for, in nodes of metadata: a list a column, and one of
+  /// the texts that they share. Simulators pass over them.
+  void WriteTables() {
+    WriteTable("processes", store_.processes);
+    WriteTable("threads", store_.threads);
+    WriteTable("devices", store_.devices);
+    WriteTable("streams", store_.streams);
+    std::vector<bool> is_node(store_.host_events.rows());
+    for (const ChakraNode& node : nodes_.nodes) {
+      if (node.is_first) is_node[node.event.index()] = true;
+    }
+    WriteTable("host_events", store_.host_events, [&](std::size_t row) { return !is_node[row]; });
+    WriteTable("syncs", store_.syncs);
+    WriteTable("flows", store_.flows);
+    WriteTable("counters", store_.counters);
+    WriteTable("memory_events", store_.memory_events);
+    WriteTable("instants", store_.instants);
+  }
+
+  template <typename Table>
+  void WriteTable(std::string_view name, const Table& table) {
+    WriteTable(name, table, [](std::size_t) { return true; });
+  }
+
+  template <typename Table, typename Chosen>
+  void WriteTable(std::string_view name, const Table& table, Chosen&& chosen) {
+    std::vector<std::size_t> rows;
+    std::size_t text_bytes = 0;
+    for (std::size_t row = 0; row < table.rows(); ++row) {
+      if (!chosen(row)) continue;
+      rows.push_back(row);
+      ForEachReadColumn(table, [&](std::string_view, const auto& column) {
+        if constexpr (std::is_same_v<std::remove_cvref_t<decltype(column[row])>, StringId>)
+          text_bytes += store_.Text(column[row]).size();
+      });
+      if (rows.size() < kMostRows && text_bytes < kMostTextBytes) continue;
+      WriteRows(name, table, rows);
+      rows.clear();
+      text_bytes = 0;
+    }
+    if (!rows.empty()) WriteRows(name, table, rows);
+  }
+
+  /// Calls visit(name, column) for what readers fill.
+  template <typename Table, typename Visitor>
+  static void ForEachReadColumn(const Table& table, Visitor&& visit) {
+    table.ForEachColumn([&](std::string_view name, const auto& column) {
+      using Value = std::remove_cvref_t<decltype(column[0])>;
+      if constexpr (!std::is_same_v<Value, HostEventId> && !std::is_same_v<Value, GpuTaskId>)
+        visit(name, column);
+    });
+  }
+
+  template <typename Table>
+  void WriteRows(std::string_view name, const Table& table, const std::vector<std::size_t>& rows) {
+    std::map<std::string_view, std::int64_t> number_of;
+    std::vector<std::string_view> texts;
+    const auto number = [&](std::string_view text) {
+      const auto [known, is_new] =
+          number_of.try_emplace(text, static_cast<std::int64_t>(texts.size()));
+      if (is_new) texts.push_back(text);
+      return known->second;
+    };
+    Message([&] {
+      out_.Varint(NodeField::kId, next_id_);
+      out_.Bytes(NodeField::kName, fmt::format("headroom:{}", name));
+      out_.Varint(NodeField::kType, NodeType::kMetadata);
+      Bool("is_cpu_op", true);
+      String("table", name);
+      std::vector<std::int64_t> values(rows.begin(), rows.end());
+      Integers("row", values);
+      ForEachReadColumn(table, [&](std::string_view column_name, const auto& column) {
+        using Value = std::remove_cvref_t<decltype(column[0])>;
+        values.clear();
+        if constexpr (std::is_same_v<Value, double>) {
+          Attribute(NodeField::kAttr, column_name, [&] {
+            out_.Message(AttrField::kDoubleList, [&] {
+              for (const std::size_t row : rows) out_.Double(ListField::kValues, column[row]);
+            });
+          });
+          return;
+        }
+        bool is_known = false;
+        for (const std::size_t row : rows) {
+          const Value value = column[row];
+          is_known = is_known || value != UnknownValue<Value>();
+          if constexpr (std::is_same_v<Value, StringId>) {
+            values.push_back(value.valid() ? number(store_.Text(value)) : -1);
+          } else if constexpr (std::is_same_v<Value, TimeNs> || std::is_same_v<Value, DurationNs>) {
+            values.push_back(value.ns());
+          } else if constexpr (std::is_enum_v<Value>) {
+            values.push_back(number(WordOf(value)));
+          } else if constexpr (std::is_integral_v<Value>) {
+            values.push_back(value == UnknownValue<Value>() ? kUnknown : value);
+          } else if constexpr (!std::is_same_v<Value, double>) {
+            values.push_back(value.valid() ? value.index() : -1);
+          }
+        }
+        if (is_known) Integers(column_name, values);
+      });
+      if (texts.empty()) return;
+      Attribute(NodeField::kAttr, "texts", [&] {
+        out_.Message(AttrField::kStringList, [&] {
+          for (const std::string_view text : texts) out_.Bytes(ListField::kValues, ValidUtf8(text));
+        });
+      });
+    });
+    ++counts_.nodes;
+    ++next_id_;
+  }
+
+  void Integers(std::string_view name, const std::vector<std::int64_t>& values) {
+    std::string packed;
+    for (const std::int64_t value : values) {
+      char bytes[kMaxVarintBytes];
+      packed.append(bytes, PutVarint(bytes, static_cast<std::uint64_t>(value)));
+    }
+    Attribute(NodeField::kAttr, name, [&] {
+      out_.Message(AttrField::kInt64List, [&] { out_.Bytes(ListField::kValues, packed); });
+    });
+  }
+
+  /// What a row says in columns that the node has no attribute of its own for.
+  template <typename Table, typename Names>
+  void WriteRow(const Table& table, std::size_t row, const Names& names) {
+    ForEachReadColumn(table, [&](std::string_view column_name, const auto& column) {
+      const std::string_view name = chakra::AttributeOf(names, column_name);
+      using Value = std::remove_cvref_t<decltype(column[0])>;
+      const Value value = column[row];
+      if constexpr (std::is_same_v<Value, StringId>) {
+        if (value.valid() && name != "name") String(name, store_.Text(value));
+      } else if constexpr (std::is_same_v<Value, TimeNs> || std::is_same_v<Value, DurationNs>) {
+        Int64(name, value.ns());
+      } else if constexpr (std::is_enum_v<Value>) {
+        if (!WordOf(value).empty()) String(name, WordOf(value));
+      } else if constexpr (std::is_integral_v<Value>) {
+        if (value != UnknownValue<Value>()) Int64(name, value);
+      }  // References to rows have attributes of their own.
+    });
   }
 
   std::uint64_t IdOf(ChakraNodeIndex node) const { return next_id_ + node; }
@@ -197,8 +363,10 @@ class ChakraWriter {
       out_.Varint(NodeField::kDurationMicros, end - start);
       WriteInputs(node);
       Bool("is_cpu_op", node.on_cpu);
-      Int64("start_ns", node.start.ns());
-      Int64("duration_ns", (node.end - node.start).ns());
+      if (node.work != ChakraWork::kTask) {
+        Int64("start_ns", node.start.ns());
+        Int64("duration_ns", (node.end - node.start).ns());
+      }
       WriteAttributes(node);
       WriteCommunication(communication);
     });
@@ -227,6 +395,8 @@ class ChakraWriter {
       case ChakraWork::kCall:
         Int64("tid", node.thread.index());
         if (node.event.valid()) Int64("event", node.event.index());
+        if (node.is_first)
+          WriteRow(store_.host_events, node.event.index(), chakra::kHostEventNames);
         return;
       case ChakraWork::kDelay:
         Bool("is_delay", true);
@@ -238,6 +408,9 @@ class ChakraWriter {
     const std::size_t row = node.task.index();
     const std::size_t stream = tasks.stream[row].index();
     Int64("task", node.task.index());
+    WriteRow(tasks, row, chakra::kTaskNames);
+    if (const auto found = collective_of_.find(row); found != collective_of_.end())
+      WriteRow(store_.collectives, found->second, chakra::kCollectiveNames);
     Int64("stream", store_.streams.number[stream]);
     Int64("device", store_.devices.ordinal[store_.streams.device[stream].index()]);
     if (node.step >= 0)
@@ -332,6 +505,7 @@ class ChakraWriter {
   const AnalyzedTrace& trace_;
   const ChakraNodes& nodes_;
   const std::int64_t rank_;
+  const bool rank_is_told_;
   const std::function<void(std::string_view)>& sink_;
   CollectiveRows collectives_;
   std::map<std::size_t, std::size_t> collective_of_;    ///< Rows by GPU task.
@@ -345,7 +519,7 @@ class ChakraWriter {
 }  // namespace
 
 ChakraCounts WriteChakraTrace(const TraceStore& store, NameFacts& names, const AnalyzedTrace& trace,
-                              const ChakraNodes& nodes, std::int64_t rank,
+                              const ChakraNodes& nodes, ChakraRank rank,
                               const std::function<void(std::string_view)>& sink) {
   return ChakraWriter(store, names, trace, nodes, rank, sink).Write();
 }

@@ -13,6 +13,12 @@
 
 namespace headroom {
 
+/// Of a trace in its job.
+struct ChakraRank {
+  std::int64_t number = 0;
+  bool is_told = true;  ///< By the trace, its name or whoever asked; else a guess.
+};
+
 /// What a file holds.
 struct ChakraCounts {
   std::int64_t nodes = 0, dependencies = 0;
@@ -25,9 +31,9 @@ struct ChakraCounts {
 
 /// Writes the metadata and one message a node, in pieces; docs/export.md says what they hold.
 ///
-/// @param rank  of the trace in its job: the sender of what it sends
+/// @param rank  the sender of what the trace sends
 ChakraCounts WriteChakraTrace(const TraceStore& store, NameFacts& names, const AnalyzedTrace& trace,
-                              const ChakraNodes& nodes, std::int64_t rank,
+                              const ChakraNodes& nodes, ChakraRank rank,
                               const std::function<void(std::string_view)>& sink);
 
 }  // namespace headroom

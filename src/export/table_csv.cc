@@ -8,35 +8,10 @@
 #include <type_traits>
 
 #include "report/escape.h"
+#include "store/enum_words.h"
 
 namespace headroom {
 namespace {
-
-std::string_view Word(HostEventKind kind) {
-  constexpr std::string_view kWords[] = {"python_frame",   "annotation",  "operator",
-                                         "runtime_call",   "driver_call", "overhead",
-                                         "gpu_annotation", "other"};
-  return kWords[static_cast<std::size_t>(kind)];
-}
-std::string_view Word(GpuTaskKind kind) {
-  constexpr std::string_view kWords[] = {"kernel", "memcpy", "memset"};
-  return kWords[static_cast<std::size_t>(kind)];
-}
-/// Of what is no copy, nothing.
-std::string_view Word(CopyKind kind) {
-  constexpr std::string_view kWords[] = {
-      "", "host_to_device", "device_to_host", "device_to_device", "peer", "other"};
-  return kWords[static_cast<std::size_t>(kind)];
-}
-std::string_view Word(SyncKind kind) {
-  constexpr std::string_view kWords[] = {"context", "stream", "event", "stream_wait_event",
-                                         "other"};
-  return kWords[static_cast<std::size_t>(kind)];
-}
-std::string_view Word(FlowPhase phase) {
-  constexpr std::string_view kWords[] = {"start", "step", "finish"};
-  return kWords[static_cast<std::size_t>(phase)];
-}
 
 class RowText {
  public:
@@ -50,7 +25,7 @@ class RowText {
     } else if constexpr (std::is_same_v<Value, TimeNs> || std::is_same_v<Value, DurationNs>) {
       Number(value.ns());
     } else if constexpr (std::is_enum_v<Value>) {
-      text_ += Word(value);
+      text_ += WordOf(value);
     } else if constexpr (std::is_same_v<Value, double>) {
       if (std::isfinite(value)) Number(value);
     } else if constexpr (std::is_integral_v<Value>) {
@@ -72,7 +47,9 @@ class RowText {
   std::string text_;
 };
 
-std::string ColumnName(std::string_view member, std::string_view unit) {
+/// As SQL calls it, so that "id" is the row's number alone.
+std::string ColumnName(std::string_view table, std::string_view member, std::string_view unit) {
+  if (table == "flows" && member == "id") return "arrow_id";
   std::string name(member);
   if ((unit == "ns" || unit == "bytes") && member != unit &&
       !member.ends_with(fmt::format("_{}", unit)))
@@ -110,7 +87,7 @@ std::vector<std::string_view> TableNames() {
 
 void WriteTableCsv(const TraceStore& store, std::string_view table, const TextSink& sink) {
 #define HEADROOM_CSV_HEADER(type, member, unit, null, sentence) \
-  header.append(",").append(ColumnName(#member, unit));
+  header.append(",").append(ColumnName(table, #member, unit));
 #define HEADROOM_CSV_FIELD(type, member, unit, null, sentence) text.Add(rows.member[row]);
 #define HEADROOM_CSV_TABLE(table_member, COLUMNS)                                   \
   if (table == #table_member) {                                                     \

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "ingest/chakra/chakra_reader.h"
+#include "ingest/chakra/node_stream.h"
 #include "ingest/kineto/kineto_reader.h"
 #include "ingest/memory_snapshot/pickle_parser.h"
 #include "ingest/memory_snapshot/snapshot_reader.h"
@@ -86,6 +88,12 @@ Result<std::unique_ptr<TraceStore>> OpenTrace(const std::string& path,
     read.max_event_bytes = options.max_event_bytes;
     read.progress = progress;
     status = xplane::Read(bytes, path, read, *store);
+  } else if (chakra::LooksLikeTrace(bytes.head())) {
+    chakra::ReadOptions read;
+    read.threads = options.threads;
+    read.max_node_bytes = options.max_event_bytes;
+    read.progress = progress;
+    status = chakra::Read(bytes, path, read, *store);
   } else if (memory_snapshot::LooksLikePickle(bytes.head())) {
     memory_snapshot::ReadOptions read;
     read.threads = options.threads;

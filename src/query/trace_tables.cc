@@ -7,19 +7,10 @@
 #include <type_traits>
 
 #include "query/attribution_tables.h"
+#include "store/enum_words.h"
 
 namespace headroom {
 namespace {
-
-constexpr std::array<std::string_view, 8> kHostEventKinds = {
-    "python_frame", "annotation", "operator",       "runtime_call",
-    "driver_call",  "overhead",   "gpu_annotation", "other"};
-constexpr std::array<std::string_view, 3> kGpuTaskKinds = {"kernel", "memcpy", "memset"};
-constexpr std::array<std::string_view, 6> kCopyKinds = {
-    "", "host_to_device", "device_to_host", "device_to_device", "peer", "other"};
-constexpr std::array<std::string_view, 5> kSyncKinds = {"context", "stream", "event",
-                                                        "stream_wait_event", "other"};
-constexpr std::array<std::string_view, 3> kFlowPhases = {"start", "step", "finish"};
 
 /// What the declaration of a column says beside its type.
 struct Declared {
@@ -73,15 +64,15 @@ void SetType(TableColumn& column) {
   } else if constexpr (std::is_same_v<T, GpuTaskId>) {
     refer("gpu_tasks");
   } else if constexpr (std::is_same_v<T, HostEventKind>) {
-    label(kHostEventKinds);
+    label(kHostEventKindWords);
   } else if constexpr (std::is_same_v<T, GpuTaskKind>) {
-    label(kGpuTaskKinds);
+    label(kGpuTaskKindWords);
   } else if constexpr (std::is_same_v<T, CopyKind>) {
-    label(kCopyKinds);
+    label(kCopyKindWords);
   } else if constexpr (std::is_same_v<T, SyncKind>) {
-    label(kSyncKinds);
+    label(kSyncKindWords);
   } else if constexpr (std::is_same_v<T, FlowPhase>) {
-    label(kFlowPhases);
+    label(kFlowPhaseWords);
   } else {
     static_assert(std::is_same_v<T, std::int64_t> || std::is_same_v<T, TimeNs> ||
                       std::is_same_v<T, DurationNs>,

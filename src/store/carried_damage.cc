@@ -36,12 +36,17 @@ bool IsMendedInCopies(ImportIssue issue) {
 
 bool CarriesToCopies(ImportIssue issue) { return !IsMendedInCopies(issue) && !IsFoundAgain(issue); }
 
+void ForEachCarried(const ImportLog& log,
+                    const std::function<void(std::string_view, std::int64_t)>& visit) {
+  ForEachIssue([&](ImportIssue issue) {
+    if (CarriesToCopies(issue) && log.Count(issue) > 0) visit(DocOf(issue).code, log.Count(issue));
+  });
+}
+
 std::string CarriedMembers(const ImportLog& log) {
   std::string members;
-  ForEachIssue([&](ImportIssue issue) {
-    if (!CarriesToCopies(issue) || log.Count(issue) <= 0) return;
-    members +=
-        fmt::format("{}\"{}\":{}", members.empty() ? "" : ",", DocOf(issue).code, log.Count(issue));
+  ForEachCarried(log, [&](std::string_view code, std::int64_t count) {
+    members += fmt::format("{}\"{}\":{}", members.empty() ? "" : ",", code, count);
   });
   return members;
 }

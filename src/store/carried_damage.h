@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,10 @@ bool IsMendedInCopies(ImportIssue issue);
 /// Whether a copy has to say so, as its rows alone do not show it: events are missing, or times and
 /// names are not the recorded ones.
 bool CarriesToCopies(ImportIssue issue);
+
+/// Calls visit(code, count) for each issue that a copy has to tell of.
+void ForEachCarried(const ImportLog& log,
+                    const std::function<void(std::string_view, std::int64_t)>& visit);
 
 /// What a copy has to say of the damage, as members of a JSON object: `"truncated":1`; empty:
 /// nothing.

@@ -18,6 +18,8 @@ inline constexpr std::string_view kNsightFormat = "nsight-systems-sqlite";
 inline constexpr std::string_view kRocprofFormat = "rocprofv3-json";
 /// PyTorch's caching allocator, as torch.cuda.memory._dump_snapshot() writes it.
 inline constexpr std::string_view kMemorySnapshotFormat = "pytorch-memory-snapshot";
+/// Chakra execution traces (MLCommons), whoever wrote them.
+inline constexpr std::string_view kChakraFormat = "chakra-execution-trace";
 /// XLA's profiler, as its own files.
 inline constexpr std::string_view kXPlaneFormat = "xplane-protobuf";
 /// XLA's profiler, as the JSON that TensorBoard's plugin makes of these files.
@@ -26,8 +28,8 @@ inline constexpr std::string_view kXlaJsonFormat = "xla-trace-json";
 /// Whether it is one of them, which a file may say that it is a copy of.
 inline bool IsKnownFormat(std::string_view format) {
   constexpr std::array kFormats = {kKinetoFormat,  kPerfettoFormat,       kNsightFormat,
-                                   kRocprofFormat, kMemorySnapshotFormat, kXPlaneFormat,
-                                   kXlaJsonFormat};
+                                   kRocprofFormat, kMemorySnapshotFormat, kChakraFormat,
+                                   kXPlaneFormat,  kXlaJsonFormat};
   return std::find(kFormats.begin(), kFormats.end(), format) != kFormats.end();
 }
 

@@ -4,9 +4,11 @@ Written from the public et_def.proto, not from the writer in src/export. REQUIRE
 """
 import dataclasses
 import heapq
+import struct
 
 COMP, COLL = 4, 7
-ATTRIBUTE_VALUES = {7: "int", 9: "int", 13: "uint", 27: "bool", 29: "text"}
+METADATA = 1
+ATTRIBUTE_VALUES = {4: "reals", 7: "int", 9: "int", 10: "ints", 13: "uint", 27: "bool", 29: "text", 30: "texts"}
 
 
 def varint(data, at):
@@ -27,6 +29,8 @@ def fields(message):
         key, at = varint(message, at)
         if key & 7 == 0:
             value, at = varint(message, at)
+        elif key & 7 == 1:
+            (value,), at = struct.unpack_from("<d", message, at), at + 8
         elif key & 7 == 2:
             size, at = varint(message, at)
             value, at = message[at:at + size], at + size
@@ -47,16 +51,28 @@ def messages(data):
         at += size
 
 
+def signed(value):
+    return value - (1 << 64) if value >= 1 << 63 else value
+
+
+def varints(packed):
+    at = 0
+    while at < len(packed):
+        value, at = varint(packed, at)
+        yield value
+
+
 def attribute(message):
     name, value = "", None
     for number, content in fields(message):
         if number == 1:
             name = content.decode()
-        else:
-            kind = ATTRIBUTE_VALUES[number]
-            value = content.decode() if kind == "text" else bool(content) if kind == "bool" else content
-            if kind == "int" and value >= 1 << 63:
-                value -= 1 << 64
+            continue
+        kind = ATTRIBUTE_VALUES[number]
+        elements = [element for _, element in fields(content)] if kind in ("ints", "reals", "texts") else None
+        value = {"int": lambda: signed(content), "uint": lambda: content, "bool": lambda: bool(content), "text": lambda: content.decode(),
+                 "ints": lambda: [signed(i) for packed in elements for i in varints(packed)], "reals": lambda: elements,
+                 "texts": lambda: [text.decode() for text in elements]}[kind]()
     return name, value
 
 
@@ -103,6 +119,8 @@ def node(message):
             out.duration = value
         elif number == 8:
             out.inputs = {n: text.decode() for n, text in fields(value)}
+        elif number == 9:
+            pass  # Outputs.
         elif number == 10:
             name, content = attribute(value)
             out.attributes[name] = content

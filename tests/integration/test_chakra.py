@@ -3,11 +3,18 @@ import collections
 import csv
 import gzip
 import json
+import random
 import shutil
 import subprocess
+import sys
 import unittest
 
-from integration import chakra_reader, support
+import damage
+from integration import chakra_reader, chakra_writer, stores, support
+
+sys.path += [str(support.ROOT / "tests/nsight"), str(support.ROOT / "tests/rocprof")]
+import export as nsight_export  # noqa: E402
+import output as rocprof_output  # noqa: E402
 
 SAMPLES = sorted((support.ROOT / "data/samples").glob("*_h200.json.gz"))
 
@@ -81,7 +88,7 @@ class Chakra(support.ProgramTest):
                 of_task = {n.attributes["task"]: n for n in nodes.values() if "task" in n.attributes}
                 of_event = collections.defaultdict(list)
                 for n in nodes.values():
-                    if "event" in n.attributes:
+                    if "event" in n.attributes:  # Of work, not of the tables beside it.
                         of_event[n.attributes["event"]].append(n)
                 self.assertEqual(sorted(of_task), list(range(len(tasks))))
                 zero = metadata["zero_ns"]
@@ -137,7 +144,7 @@ class Chakra(support.ProgramTest):
                       for e in events if e.get("cat") == "kernel" and e.get("args", {}).get("Collective name") in types)
         got = sorted((n.attributes["comm_size"], n.attributes["comm_type"], n.attributes["pg_name"]) for n in nodes.values() if n.type == 7)
         self.assertEqual(got, want)
-        (groups,) = [n for n in nodes.values() if n.type == 1]
+        (groups,) = [n for n in nodes.values() if n.name == "process_group:init"]
         self.assertEqual(json.loads(groups.inputs[1][2:-2]), [{"pg_name": "0", "ranks": [0, 1]}])
         self.assertEqual(min(nodes), groups.id)  # Read before what takes place in a group.
 
@@ -148,7 +155,8 @@ class Chakra(support.ProgramTest):
         first, *rest = chakra_reader.messages(data)
         shape = next(m for m in rest if chakra_reader.node(m).inputs)
         task = next(m for m in rest if chakra_reader.node(m).type == 2)
-        for kind, message in (("GlobalMetadata", first), ("Node", shape), ("Node", task)):
+        table = next(m for m in rest if chakra_reader.node(m).type == chakra_reader.METADATA)
+        for kind, message in (("GlobalMetadata", first), ("Node", table), ("Node", shape), ("Node", task)):
             done = subprocess.run(["protoc", f"--decode=ChakraProtoMsg.{kind}", "-I", support.ROOT / "src/export", "chakra_trace.proto"],
                                   input=bytes(message), capture_output=True, check=True)
             self.assertNotRegex(done.stdout.decode(), r"(?m)^\s*\d+: ")
@@ -164,7 +172,7 @@ class Chakra(support.ProgramTest):
             {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 5, "dur": 5, "args": {"correlation": 1}},
             {"ph": "X", "cat": "kernel", "name": "k\xff", "pid": 0, "tid": 7, "ts": 12.5, "dur": 9, "args": {"device": 0, "stream": 7, "correlation": 1}}]}""")
         _, nodes = self.read(trace)
-        self.assertEqual({n.name for n in nodes.values()}, {"a\ufffd\0b", "cudaLaunchKernel", "k\ufffd", "(launch latency)"})
+        self.assertEqual({n.name for n in nodes.values() if n.type != chakra_reader.METADATA}, {"a\ufffd\0b", "cudaLaunchKernel", "k\ufffd", "(launch latency)"})
         (task,) = [n for n in nodes.values() if "task" in n.attributes]
         self.assertEqual((task.start, task.duration), (12, 9))
 
@@ -193,6 +201,118 @@ class Chakra(support.ProgramTest):
             ours, theirs = (chakra_reader.read(p)[1] for p in (path, self.scratch / f"all.{rank}.et"))
             self.assertEqual(sorted(n.name for n in ours.values() if "task" in n.attributes),
                              sorted(n.name for n in theirs.values() if "task" in n.attributes))
+
+    def assert_reads_back(self, trace):
+        """Every table and column; and the copy of the copy is the copy."""
+        path = self.exported(trace)
+        want, got = (stores.tables(t, self.scratch / f"tables{i}") for i, t in enumerate((trace, path)))
+        self.assertEqual(stores.differences(want, got), [])
+        again = self.exported(path, "again")
+        self.assertTrue(path.read_bytes() == again.read_bytes())
+        for folder in ("tables0", "tables1"):
+            shutil.rmtree(self.scratch / folder)
+        again.unlink()
+        return path
+
+    def exported(self, trace, name="copy"):
+        outcome = support.headroom("export", trace, "--to", "chakra", "-o", self.scratch / name)
+        self.assertEqual(outcome.code, 0, outcome)
+        (path,) = self.scratch.glob(f"{name}.*.et")
+        return path.rename(self.scratch / f"{name}.et")  # Which does not tell a rank.
+
+    def test_traces_read_back(self):
+        for trace in self.traces():
+            if trace in SAMPLES[:-1] and not support.FULL:
+                continue  # The largest; the others are of its kind.
+            with self.subTest(trace=trace.name):
+                self.assert_reads_back(trace).unlink()
+
+    def test_other_formats_read_back(self):
+        for trace in (support.data_file("public-traces/tracelens__mi300__jax_conv_minimal.xplane.pb"),
+                      nsight_export.drawn(4).write(self.scratch / "made.sqlite", "2024.5"),
+                      rocprof_output.write_json(self.scratch / "made.json", rocprof_output.drawn())):
+            with self.subTest(trace=trace.name):
+                self.assert_reads_back(trace).unlink()
+
+    def test_reports_agree(self):
+        """All that `report` and `whatif` say, but for the file's own path, size and format."""
+        of_the_file = {"inputs", "ranks", "health"}
+        for trace in SAMPLES:
+            path = self.exported(trace)
+            for command in (("report", "--no-local-state"), ("whatif", "--no-local-state")):
+                want, got = (json.loads(support.headroom(command[0], t, *command[1:], "--json").out) for t in (trace, path))
+                for section in want.keys() - of_the_file:
+                    self.assertEqual(json.dumps(want[section]).replace(str(trace), "TRACE"), json.dumps(got[section]).replace(str(path), "TRACE"),
+                                     (trace.name, command[0], section))
+            self.assertEqual(self.report(path)["inputs"][0]["format"], "chakra-execution-trace")
+            path.unlink()
+
+    def test_compressed_and_of_any_name(self):
+        path = self.exported(SAMPLES[0])
+        odd = self.write("trace.json", gzip.compress(path.read_bytes()))
+        self.assertEqual(self.report(odd)["inputs"][0]["format"], "chakra-execution-trace")
+        self.assertEqual(self.report(odd)["gpu_time"], self.report(path)["gpu_time"])
+
+    def test_cuts_and_flips(self):
+        """No damage brings the program down; a cut keeps the nodes before it, and says that it is one."""
+        data = self.exported(self.small()).read_bytes()
+        whole = self.report(self.write("whole.et", data))["inputs"][0]["events"]
+        cuts = damage.sample([(f"cut-{k}.et", data[:k]) for k in range(1, len(data))], None if support.FULL else 40)
+        rng = random.Random(damage.SEED)
+        flips = damage.sample([(f"flip-{k}.et", damage.flipped(data, k, rng)) for k in range(len(data))], None if support.FULL else 60)
+        for name, damaged in cuts + flips:
+            outcome = support.headroom("report", "--json", self.write(name, damaged))
+            self.assertIn(outcome.code, (0, 3), outcome)
+            if outcome.code == 0:
+                report = outcome.json()
+                self.assertEqual(support.violations(report), [], name)
+                if name.startswith("cut"):
+                    self.assertLessEqual(report["inputs"][0]["events"], whole + 1)  # What is cut counts, too.
+
+    def small(self):
+        return self.write("small.json", json.dumps({"distributedInfo": {"rank": 3, "world_size": 8}, "traceEvents": [
+            {"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#1", "pid": 1, "tid": 1, "ts": 0, "dur": 40},
+            {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1, "dur": 20,
+             "args": {"Input Dims": [[8, 4], [4, 2]], "Input type": ["float", "float"], "External id": 1}},
+            {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 5, "dur": 5, "args": {"correlation": 1}},
+            {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 0, "tid": 7, "ts": 12.5, "dur": 9,
+             "args": {"device": 0, "stream": 7, "correlation": 1, "grid": [1, 2, 3]}},
+            {"ph": "X", "cat": "cpu_op", "name": "waits", "pid": 1, "tid": 2, "ts": 3, "dur": 4},
+            {"ph": "C", "name": "load", "pid": 1, "tid": 1, "ts": 11, "args": {"a": 0.1, "b": 1e300}},
+            {"ph": "i", "s": "t", "name": "[memory]", "pid": 1, "tid": 1, "ts": 13, "args": {"Bytes": -512, "Addr": 2**40, "Device Id": 0}}]}))
+
+    def test_small_trace_reads_back(self):
+        path = self.assert_reads_back(self.small())
+        told = self.report(path)["inputs"][0]
+        self.assertEqual((told["rank"], told["world_size"]), (3, 8))
+
+    def test_other_commands_take_it(self):
+        path, trace = self.exported(SAMPLES[0]), SAMPLES[0]
+        count = "SELECT count(*) AS n, sum(duration_ns) AS ns FROM gpu_tasks"
+        want, got = (support.headroom("query", t, count, "--json").json()["rows"] for t in (trace, path))
+        self.assertEqual(want, got)
+        same = support.headroom("diff", trace, path, "--json")
+        self.assertEqual(same.code, 0, same)
+        back = self.scratch / "back.pftrace"
+        outcome = support.headroom("export", path, "--to", "perfetto", "-o", back)
+        self.assertEqual(outcome.code, 0, outcome)
+        self.assertEqual(self.report(back)["kernels"], self.report(trace)["kernels"])
+
+    def test_converted_execution_traces(self):
+        """PyTorch's execution trace as Chakra's converter writes it: lengths and dependencies, no times."""
+        path = self.write("job.5.et", chakra_writer.converted())
+        report = self.report(path)
+        health = {issue["code"]: issue for issue in report["health"]["issues"]}
+        self.assertIn("start times", health["not-collected"]["detail"])
+        self.assertEqual(sum(row["count"] for row in report["kernels"]), chakra_writer.TASKS)
+        self.assertAlmostEqual(report["gpu_time"][0]["communication_ms"], chakra_writer.COMMUNICATION_MICROS / 1000)
+        self.assertEqual(report["steps"]["count"], chakra_writer.STEPS)
+        # The first product is launched behind 2 + 4 + 10 us of the host; then its stream is never idle.
+        self.assertAlmostEqual(report["gpu_time"][0]["span_ms"], (chakra_writer.STEPS * 340 + 0) / 1000, delta=0.2)
+        self.assertIsNotNone(report["bottleneck"])
+        operators = {row["name"]: row for row in report["operators"]}
+        self.assertEqual(operators["aten::addmm"]["count"], chakra_writer.STEPS)
+        self.assertEqual(operators["aten::addmm"]["total_us"], 300 * chakra_writer.STEPS)
 
     def test_refusals(self):
         self.assertIn("name it", self.refused(SAMPLES[0], "-o", "-"))

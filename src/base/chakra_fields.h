@@ -1,0 +1,122 @@
+// Field numbers and enumerators of the public Chakra execution trace (MLCommons, et_def.proto), as
+// far as Headroom reads and writes it; what it writes is, for other tools, chakra_trace.proto in
+// src/export/. And the names of what its own traces say beside (docs/export.md).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace headroom::chakra {
+
+/// `GlobalMetadata`, the first message of a file.
+enum class MetadataField : std::uint32_t { kVersion = 1, kAttr = 2 };
+
+/// `Node`, every further message.
+enum class NodeField : std::uint32_t {
+  kId = 1,
+  kName = 2,
+  kType = 3,
+  kCtrlDeps = 4,
+  kDataDeps = 5,
+  kStartTimeMicros = 6,
+  kDurationMicros = 7,
+  kInputs = 8,
+  kOutputs = 9,
+  kAttr = 10,
+  kStorage = 11,
+};
+
+/// `IOInfo`: what goes into an operator, as text.
+enum class IoField : std::uint32_t { kValues = 1, kShapes = 2, kTypes = 3 };
+
+/// `AttributeProto`: a name and one value.
+enum class AttrField : std::uint32_t {
+  kName = 1,
+  kDoc = 2,
+  kDouble = 3,
+  kDoubleList = 4,
+  kFloat = 5,
+  kInt32 = 7,
+  kInt64 = 9,
+  kInt64List = 10,
+  kUint32 = 11,
+  kUint64 = 13,
+  kSint32 = 15,
+  kSint64 = 17,
+  kFixed32 = 19,
+  kFixed64 = 21,
+  kSfixed32 = 23,
+  kSfixed64 = 25,
+  kBool = 27,
+  kString = 29,
+  kStringList = 30,
+  kBytes = 31,
+  kBytesList = 32,
+};
+
+/// `Int64List`, `DoubleList`, `StringList`.
+enum class ListField : std::uint32_t { kValues = 1 };
+
+enum class NodeType : std::uint8_t {
+  kInvalid = 0,
+  kMetadata = 1,
+  kMemLoad = 2,
+  kMemStore = 3,
+  kComp = 4,
+  kCommSend = 5,
+  kCommRecv = 6,
+  kCommColl = 7,
+};
+
+/// `CollectiveCommType`: the value of a collective's attribute `comm_type`.
+enum class CommType : std::uint8_t {
+  kAllReduce = 0,
+  kReduce = 1,
+  kAllGather = 2,
+  kGather = 3,
+  kScatter = 4,
+  kBroadcast = 5,
+  kAllToAll = 6,
+  kReduceScatter = 7,
+  kReduceScatterBlock = 8,
+  kBarrier = 9,
+};
+
+/// The attribute `schema` of the metadata of Headroom's own traces.
+inline constexpr std::string_view kOwnSchema = "headroom.chakra/1";
+/// The node that lists groups of ranks; PyTorch's execution trace calls it so.
+inline constexpr std::string_view kGroupsNode = "process_group:init";
+/// Own traces: beginnings of attributes of the metadata, before a software's name or an issue's
+/// code.
+inline constexpr std::string_view kVersionPrefix = "version:";
+inline constexpr std::string_view kDamagePrefix = "damage:";
+
+/// A column whose value a node of an own trace has by another name than the column's.
+struct Renamed {
+  std::string_view column, attribute;
+};
+/// Of the first node of an event, which itself may be a part of the event alone.
+inline constexpr std::array<Renamed, 3> kHostEventNames = {{
+    {"start", "event_start_ns"},
+    {"duration", "event_duration_ns"},
+    {"thread", "tid"},
+}};
+inline constexpr std::array<Renamed, 2> kTaskNames = {{
+    {"start", "start_ns"},
+    {"duration", "duration_ns"},
+}};
+inline constexpr std::array<Renamed, 1> kCollectiveNames = {{{"name", "collective"}}};
+
+/// What a column's value is called as an attribute.
+template <std::size_t N>
+constexpr std::string_view AttributeOf(const std::array<Renamed, N>& names,
+                                       std::string_view column) {
+  for (const Renamed& name : names) {
+    if (name.column == column) return name.attribute;
+  }
+  return column;
+}
+
+}  // namespace headroom::chakra
