@@ -43,7 +43,7 @@ REPORT = {
     "regions_over_ranks": [{"key": "k", "ranks": 1, "min_ms": 1, "mean_ms": 1, "max_ms": 1, "longest_on_rank": 0, "share_of_batch_pct": None}],
     "timings": [{"name": "other", "rank": None, "inside": None, "count": 1, "total_ms": 1, "mean_ms": 1, "p50_ms": 1, "p99_ms": 1,
                  "share_pct": 100, "gpu_ms": None, "source": "rest"}],
-    "callbacks": [{"event": "e", "callback": "c", "rank": None, "count": 1, "total_ms": 1, "self_ms": 1, "share_pct": None}],
+    "callbacks": [{"event": "e", "callback": "c", "rank": None, "count": 1, "total_ms": 1, "self_ms": 1, "in_steps_ms": None, "share_pct": None}],
     "metrics": [{"name": "n", "rank": None, "unit": "W", "host": None, "gpu": 0, "instance": "GPU 0", "mean": 1, "min": 1, "max": 1, "last": 1,
                  "samples": 1}],
     "input_wait": {"host_ms": 1, "exposed_ms": 1, "hidden_ms": 0, "batches": 1, "source": "gpu-tasks"},
