@@ -16,7 +16,7 @@
 #include "ingest/memory_source.h"
 
 namespace headroom::chakra {
-namespace {
+namespace chakra_reader_test {
 
 std::string BehindItsLength(const std::string& message) {
   char length[kMaxVarintBytes];
@@ -386,5 +386,5 @@ TEST(ScheduleNodes, StartsWhatCouldBeginFirst) {
   EXPECT_EQ(nodes[2].start, TimeNs(10));
 }
 
-}  // namespace
+}  // namespace chakra_reader_test
 }  // namespace headroom::chakra
