@@ -133,6 +133,10 @@ Status ExportCommand::WriteTables(const TraceStore& store) const {
       written.push_back(std::move(file).value());
     }
     for (std::size_t i = 0; i < written.size() && status.ok(); ++i) status = written[i].Commit();
+    if (status.ok() && !quiet_) {
+      Remark(fmt::format("wrote {}: {}\n", Printable(output_path_, CharsetOfEnvironment()),
+                         Plural(static_cast<std::int64_t>(written.size()), "table")));
+    }
   }
   if (!status.ok() && made) rmdir(output_path_.c_str());  // Only if nothing is in it.
   return status;

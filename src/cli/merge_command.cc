@@ -2,13 +2,16 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/stat.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -64,6 +67,22 @@ class CommonSource {
   std::string recorded_as_;
   std::vector<SoftwareVersion> versions_;
 };
+
+/// A file that is given twice would count as two ranks where it does not tell its own.
+Status RefuseTwice(const std::vector<std::string>& paths) {
+  std::map<std::pair<dev_t, ino_t>, std::string_view> seen;
+  for (const std::string& path : paths) {
+    struct stat info {};
+    if (stat(path.c_str(), &info) != 0) continue;
+    const auto [first, is_new] = seen.emplace(std::pair(info.st_dev, info.st_ino), path);
+    if (is_new) continue;
+    const std::string same = path == first->second
+                                 ? std::string("it is given twice")
+                                 : fmt::format("that is the same file as {}", first->second);
+    return Status::Usage(fmt::format("{}: {}; give one trace a rank", path, same));
+  }
+  return Status::Ok();
+}
 
 }  // namespace
 
@@ -208,6 +227,7 @@ Status MergeCommand::Run() {
   if (output_path_ == "-") return Status::Usage("-o -: a trace goes to a file; name it");
   if (Status status = RefuseToOverwrite("-o", output_path_, files.value().paths); !status.ok())
     return status;
+  if (Status status = RefuseTwice(files.value().paths); !status.ok()) return status;
   const Result<Job> job = ReadRanks(files.value());
   if (!job.ok()) return job.status();
   const Result<std::int64_t> events = WriteRanks(job.value());

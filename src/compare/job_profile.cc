@@ -428,7 +428,7 @@ void Profiler::AddFacts(JobProfile& profile) const {
   add("sm_clock", MetricText(report, "gpu_sm_clock_mhz"));
   add("memory_clock", MetricText(report, "gpu_memory_clock_mhz"));
   add("power_limit", MetricText(report, "gpu_power_limit_w"));
-  add("format", report.input.format);
+  add("format", report.input.recorded_as);
   // What slows a recorded host: shapes and frames cost time with each operator.
   const bool host = HasOperators();
   bool frames = false;

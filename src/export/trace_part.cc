@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <map>
 #include <set>
@@ -42,6 +43,7 @@ class PartMaker {
 
   std::unique_ptr<TraceStore> Make() {
     ChooseSpans();
+    ChooseQueue();
     JoinLaunches();
     ChooseArrows();
     return Copied();
@@ -87,11 +89,34 @@ class PartMaker {
     return device_of_rank_[store_.DeviceOf(GpuTaskId(task)).index()];
   }
 
+  bool IsLaunchedInWindow(std::size_t task) const {
+    const HostEventId launch = store_.gpu_tasks.launch[task];
+    return launch.valid() && hosts_[launch.index()] && HostOverlaps(launch.index());
+  }
+
+  /// What was launched before the window runs beyond its end where the host is ahead. Without it,
+  /// the GPU would seem to be idle, and the first step to begin there.
+  void ChooseQueue() {
+    if (!choice_.window) return;
+    TimeNs last = choice_.window->end;
+    for (std::size_t row = 0; row < tasks_.size(); ++row) {
+      if (IsLaunchedInWindow(row)) last = std::max(last, store_.gpu_tasks.start[row]);
+    }
+    for (std::size_t row = 0; row < tasks_.size(); ++row) {
+      const TimeNs start = store_.gpu_tasks.start[row];
+      if (!IsOfRank(row) || start < choice_.window->end || start >= last) continue;
+      const HostEventId launch = store_.gpu_tasks.launch[row];
+      const bool is_earlier =
+          !launch.valid() || store_.host_events.start[launch.index()] < choice_.window->start;
+      if (is_earlier) tasks_[row] = true;
+    }
+  }
+
   void JoinLaunches() {
     for (std::size_t row = 0; row < tasks_.size(); ++row) {
       const HostEventId launch = store_.gpu_tasks.launch[row];
       if (!launch.valid()) continue;
-      if (hosts_[launch.index()] && HostOverlaps(launch.index())) tasks_[row] = true;
+      if (IsLaunchedInWindow(row)) tasks_[row] = true;
       if (!tasks_[row]) continue;
       for (HostEventId at = launch; at.valid() && !hosts_[at.index()];
            at = store_.host_events.parent[at.index()]) {

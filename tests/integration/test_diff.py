@@ -117,6 +117,13 @@ class OddTraces(DiffTest):
     def golden(self, name):
         return next((support.GOLDEN / name).glob("*trace*"))
 
+    def test_a_copy_is_comparable_with_its_source(self):
+        copy = self.scratch / "copy.pftrace"
+        self.assertEqual(support.headroom("export", RESNET, "--to", "perfetto", "-o", copy).code, 0)
+        answer = self.diff(RESNET, copy)
+        self.assertTrue(answer["comparable"])
+        self.assertEqual(answer["step_ms"]["change"], 0)
+
     def test_hostile_names_act_nowhere(self):
         path = self.golden("hostile-names-text")
         text = support.headroom("diff", path, BERT, "-q")

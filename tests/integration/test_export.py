@@ -5,8 +5,10 @@ import io
 import json
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
+import time
 import unittest
 
 import memory_snapshot
@@ -250,6 +252,20 @@ class Export(support.ProgramTest):
         for to in EXTENSION:
             self.assert_refused(support.headroom("export", copy, "--to", to, "-o", self.scratch / "no/x.json"), 4, "no/x.json")
         self.assertFalse(out.exists())
+
+    def test_ctrl_c_leaves_nothing(self):
+        """The file in the making is beside its place until it is whole; a signal left it there."""
+        trace = support.data_file("public-traces/hta__nccl_parser_config__nccl_data.json.gz")
+        folder = self.scratch / "out"
+        folder.mkdir()
+        program = subprocess.Popen([support.BINARY, "export", trace, "--to", "chrome", "-o", folder / "x.json.gz"], stderr=subprocess.DEVNULL)
+        ends = time.monotonic() + 60
+        while not list(folder.iterdir()) and program.poll() is None and time.monotonic() < ends:
+            time.sleep(0.001)
+        self.assertEqual([path.suffix for path in folder.iterdir()], [".tmp"])
+        program.send_signal(signal.SIGINT)
+        self.assertEqual(program.wait(), -signal.SIGINT)
+        self.assertEqual(list(folder.iterdir()), [])
 
     @support.NEEDS_FULL_DEVICE
     def test_a_full_disk(self):

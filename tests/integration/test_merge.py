@@ -114,6 +114,9 @@ class Merge(support.ProgramTest):
         self.assert_refused(support.headroom("merge", folder, "-o", self.scratch / "x.json"), 2, "rank 0")
         self.assert_refused(support.headroom("merge", second, "-o", self.scratch / "none/x.json", first), 4, "none/x.json")
         self.assert_refused(support.headroom("merge", folder), 2, "--output")
+        self.assert_refused(support.headroom("merge", first, first, "-o", self.scratch / "x.json"), 2, "given twice")
+        (self.scratch / "link.json.gz").symlink_to(first)
+        self.assert_refused(support.headroom("merge", first, self.scratch / "link.json.gz", "-o", self.scratch / "x.json"), 2, "the same file as")
         strangers = self.scratch / "strangers"
         strangers.mkdir()
         for rank in (5, 6):
