@@ -127,7 +127,9 @@ TextRedactor::TextRedactor(const PublicNames& names, RedactOptions options)
 }
 
 bool TextRedactor::Stays(std::string_view word) const {
-  return keep_.contains(LowerAscii(word)) || (names_.IsPublicWord(word) && !LooksLikeHash(word));
+  // "ResNet" is the "resnet" of a library's path, which stays.
+  const bool is_public = names_.IsPublicWord(word) || names_.IsPublicPart(word);
+  return keep_.contains(LowerAscii(word)) || (is_public && !LooksLikeHash(word));
 }
 
 bool TextRedactor::IsWithinPublicWord(std::string_view text, std::size_t at,

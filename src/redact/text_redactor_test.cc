@@ -22,8 +22,8 @@ TEST_F(TextRedactorTest, PublicNamesStay) {
         "Memcpy HtoD (Pinned -> Device)", "nn.Module: Linear_3",
         "torch/nn/modules/module.py(1501): _call_impl",
         "layer::encoder.layer.0.attention.self.query",
-        "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__",
-        "train.py(12): <module>"}) {
+        "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__", "train.py(12): <module>",
+        "nn.Module: ResNet_0"}) {
     EXPECT_EQ(redactor_.Text(text), text);
   }
   EXPECT_TRUE(redactor_.Replacements().empty());
