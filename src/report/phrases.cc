@@ -87,7 +87,7 @@ std::string_view GradeSentence(char grade, bool verdict) {
     case 'A':
       return "Nothing is damaged; what was not recorded is listed below.";
     case 'B':
-      return "Something is missing or was repaired; all that is said here stands.";
+      return "Something is missing or was repaired: the verdict stands, and what is taken away is listed.";
     case 'C':
       return verdict ? "Some conclusions are taken away; the verdict stands, at low confidence."
                      : "Some conclusions are taken away.";
@@ -97,7 +97,7 @@ std::string_view GradeSentence(char grade, bool verdict) {
     case 'E':
       return "Over a tenth of the events is lost: the verdict and the GPU time are taken away.";
     default:
-      return "No event was recorded: no step, no operator, no GPU work.";
+      return "Nothing to judge was recorded: no step, no operator, no GPU work.";
   }
 }
 
