@@ -87,7 +87,7 @@ std::string_view GradeSentence(char grade, bool verdict) {
     case 'A':
       return "Nothing is damaged; what was not recorded is listed below.";
     case 'B':
-      return "Something is missing or was repaired: the verdict stands, and what is taken away is listed.";
+      return "Something is missing or was repaired: the verdict stands; what does not is listed.";
     case 'C':
       return verdict ? "Some conclusions are taken away; the verdict stands, at low confidence."
                      : "Some conclusions are taken away.";
