@@ -40,8 +40,21 @@ TEST(TracePart, LaunchAndTaskStayTogether) {
   ASSERT_EQ(of_task->gpu_tasks.rows(), 1u);
   EXPECT_TRUE(of_task->gpu_tasks.launch[0].valid());
   const auto of_launch = PartOf(*b.Build(), {.window = Us(20, 22), .rank = {}});
-  ASSERT_EQ(of_launch->gpu_tasks.rows(), 1u);
-  EXPECT_EQ(of_launch->Text(of_launch->gpu_tasks.name[0]), "add");
+  ASSERT_EQ(of_launch->gpu_tasks.rows(), 2u);
+  EXPECT_EQ(of_launch->Text(of_launch->gpu_tasks.name[1]), "add");
+}
+
+// Of a host that is ahead, the GPU would seem to be idle until its own task begins.
+TEST(TracePart, TheQueueBeforeATaskThatIsKeptStays) {
+  StoreBuilder b;
+  b.Launch("aten::mm", kMain, 10, "ended before", kStream, 12, 5);
+  b.Launch("aten::mm", kMain, 11, "queued", kStream, 100, 30);
+  b.Launch("aten::add", kMain, 20, "own", kStream, 140, 10);
+  b.Launch("aten::add", kMain, 30, "launched later", kStream, 135, 5);
+  const auto part = PartOf(*b.Build(), {.window = Us(20, 22), .rank = {}});
+  ASSERT_EQ(part->gpu_tasks.rows(), 2u);
+  EXPECT_EQ(part->Text(part->gpu_tasks.name[0]), "queued");
+  EXPECT_EQ(part->Text(part->gpu_tasks.name[1]), "own");
 }
 
 TEST(TracePart, OfACounterTheLastSampleBeforeIsKept) {
