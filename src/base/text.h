@@ -1,6 +1,7 @@
 // Small helpers on text.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,5 +20,8 @@ std::string LowerCase(std::string_view text);
 
 /// The names closest to a word, at most three: those that it is a part of first.
 std::vector<std::string_view> NearNames(std::string_view word, std::vector<std::string_view> names);
+
+/// Appends a code point, at most 0x10FFFF, as UTF-8.
+void AppendUtf8(std::uint32_t code, std::string& out);
 
 }  // namespace headroom

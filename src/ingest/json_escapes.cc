@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <system_error>
 
+#include "base/text.h"
+
 namespace headroom {
 namespace {
 
@@ -15,25 +17,6 @@ int HexQuad(std::string_view text, std::size_t at) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data() + at, text.data() + at + 4, value, 16);
   return error == std::errc() && end == text.data() + at + 4 ? value : -1;
-}
-
-void AppendUtf8(std::uint32_t code, std::string& out) {
-  const auto put = [&](std::uint32_t byte) { out += static_cast<char>(byte); };
-  if (code < 0x80) {
-    put(code);
-  } else if (code < 0x800) {
-    put(0xC0 | code >> 6);
-    put(0x80 | (code & 0x3F));
-  } else if (code < 0x10000) {
-    put(0xE0 | code >> 12);
-    put(0x80 | (code >> 6 & 0x3F));
-    put(0x80 | (code & 0x3F));
-  } else {
-    put(0xF0 | code >> 18);
-    put(0x80 | (code >> 12 & 0x3F));
-    put(0x80 | (code >> 6 & 0x3F));
-    put(0x80 | (code & 0x3F));
-  }
 }
 
 /// Decodes the \u escape whose four digits begin at `at`; returns the position after it.
