@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analysis/time_inside.h"
+#include "base/ascii.h"
 #include "base/interval_set.h"
 #include "base/statistics.h"
 
@@ -13,9 +14,8 @@ namespace headroom {
 namespace {
 
 bool IsIdentifier(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  });
+  return !text.empty() && std::all_of(text.begin(), text.end(),
+                                      [](char c) { return IsLetter(c) || IsDigit(c) || c == '_'; });
 }
 
 /// What is known of one callback on one event.

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "base/atomic_file.h"
+#include "base/text.h"
 
 namespace headroom::cli {
 namespace {
@@ -79,8 +80,7 @@ Charset CharsetOfEnvironment() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const char* value = std::getenv(name);
     if (value == nullptr || *value == '\0') continue;
-    std::string locale(value);
-    for (char& c : locale) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    const std::string locale = LowerCase(value);
     const bool utf8 =
         locale.find("utf-8") != std::string::npos || locale.find("utf8") != std::string::npos;
     return utf8 ? Charset::kUtf8 : Charset::kAscii;

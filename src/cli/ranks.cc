@@ -44,7 +44,7 @@ std::optional<std::int64_t> RankOfFileName(std::string_view path) {
         std::string_view("-_.=:").find(name[digit]) != std::string_view::npos)
       ++digit;
     std::size_t end = digit;
-    while (end < name.size() && name[end] >= '0' && name[end] <= '9') ++end;
+    while (end < name.size() && IsDigit(name[end])) ++end;
     if (end == digit || end - digit > 9) continue;
     std::int64_t rank = 0;
     for (; digit < end; ++digit) rank = 10 * rank + (name[digit] - '0');

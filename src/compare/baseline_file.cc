@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/ascii.h"
+
 namespace headroom {
 namespace {
 
@@ -116,9 +118,7 @@ JobProfile ProfileOf(const Json& root) {
 
 Status CheckBaselineName(std::string_view name) {
   constexpr std::size_t kLongest = 64;
-  const auto plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-  };
+  const auto plain = [](char c) { return IsLetter(c) || IsDigit(c); };
   const bool fine = !name.empty() && name.size() <= kLongest && plain(name.front()) &&
                     std::all_of(name.begin(), name.end(), [&](char c) {
                       return plain(c) || c == '.' || c == '_' || c == '-';

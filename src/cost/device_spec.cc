@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/ascii.h"
 #include "base/text.h"
 
 namespace headroom {
@@ -57,11 +58,8 @@ struct Entry {
 };
 
 bool EqualIgnoringCase(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  };
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [&](char x, char y) { return lower(x) == lower(y); });
+                    [&](char x, char y) { return ToLower(x) == ToLower(y); });
 }
 
 /// Reads one device file; every message names the file, the key and the remedy.

@@ -7,12 +7,11 @@
 #include <iterator>
 #include <limits>
 
+#include "base/ascii.h"
 #include "ingest/rocm_kernels.h"
 
 namespace headroom::xla {
 namespace {
-
-bool IsUpper(char c) { return c >= 'A' && c <= 'Z'; }
 
 /// The number at the start of a text; nothing where there is none.
 std::optional<std::int64_t> LeadingNumber(std::string_view text) {

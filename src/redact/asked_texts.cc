@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "redact/public_names.h"
+#include "base/text.h"
 
 namespace headroom {
 
@@ -15,7 +15,7 @@ Result<AskedTexts> AskedTexts::Compile(const std::vector<std::string>& words,
   for (const std::string& word : words) {
     if (word.size() < 2)
       return Status::Usage(fmt::format("--word '{}': give two letters or more", word));
-    asked.words_.push_back(LowerAscii(word));
+    asked.words_.push_back(LowerCase(word));
   }
   for (const std::string& pattern : patterns) {
     auto regex = std::make_shared<const re2::RE2>(pattern, re2::RE2::Quiet);
@@ -37,7 +37,7 @@ Result<AskedTexts> AskedTexts::Compile(const std::vector<std::string>& words,
 std::vector<AskedTexts::Span> AskedTexts::SpansOf(std::string_view text) const {
   std::vector<Span> found;
   if (empty() || text.empty()) return found;
-  const std::string lower = words_.empty() ? std::string() : LowerAscii(text);
+  const std::string lower = words_.empty() ? std::string() : LowerCase(text);
   for (const std::string& word : words_) {
     for (std::size_t at = lower.find(word); at != std::string::npos;
          at = lower.find(word, at + word.size()))

@@ -6,13 +6,12 @@
 #include <vector>
 
 #include "base/ascii.h"
+#include "base/text.h"
 #include "redact/public_names.h"
 
 namespace headroom {
 namespace {
 
-bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool IsHexDigit(char c) { return IsDigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
 bool IsHexColon(char c) { return IsHexDigit(c) || c == ':'; }
 bool IsUrlByte(char c) {
   return static_cast<unsigned char>(c) > ' ' && c != '"' && c != '\'' && c != '<' && c != '>';
@@ -70,7 +69,7 @@ bool IsDomain(std::string_view run) {
                                             "se",  "au", "at", "dev", "info", "app", "tech"};
   const std::vector<std::string_view> labels = Split(run, '.');
   if (labels.size() < 2 || labels.front().empty()) return false;
-  const std::string end = LowerAscii(labels.back());
+  const std::string end = LowerCase(labels.back());
   if (std::find(std::begin(kEnds), std::end(kEnds), end) != std::end(kEnds)) return true;
   // These are names of attributes, too: only of what begins as a machine does.
   const bool numbered = std::any_of(labels.front().begin(), labels.front().end(), IsDigit);
@@ -90,7 +89,7 @@ bool IsColonAddress(std::string_view run) {
   if (empty > 1) return false;
   if (empty == 0) return groups.size() >= 5 && !groups.back().empty();
   // "add::dead" is a name of C++: the first group of an address has four digits, or is local.
-  const std::string first = LowerAscii(groups.front());
+  const std::string first = LowerCase(groups.front());
   const bool is_local =
       first.starts_with("fe80") || first.starts_with("fd") || first.starts_with("fc");
   return first.size() >= 3 && (is_local || std::any_of(first.begin(), first.end(), IsDigit)) &&

@@ -5,6 +5,8 @@
 #include <memory>
 #include <utility>
 
+#include "base/ascii.h"
+#include "base/text.h"
 #include "ingest/byte_source.h"
 #include "redact/decoded_text.h"
 #include "redact/mangled_name.h"
@@ -30,16 +32,14 @@ std::size_t HashOf(std::uint64_t begin) {
 /// at random; so many of these are had that six of them are some text, in some mixture of cases.
 bool IsInOneCase(std::string_view found, std::string_view original, std::string_view lower) {
   if (found == original || found == lower) return true;
-  const auto is_capital = [](char c) { return c >= 'A' && c <= 'Z'; };
-  const auto is_small = [](char c) { return c >= 'a' && c <= 'z'; };
-  if (std::none_of(found.begin(), found.end(), is_small)) return true;
-  return is_capital(found.front()) && std::none_of(found.begin() + 1, found.end(), is_capital);
+  if (std::none_of(found.begin(), found.end(), IsLower)) return true;
+  return IsUpper(found.front()) && std::none_of(found.begin() + 1, found.end(), IsUpper);
 }
 
 }  // namespace
 
 void LeakScan::Add(const std::string& original, bool asked) {
-  std::string lower = LowerAscii(original);
+  std::string lower = LowerCase(original);
   words_.insert(lower);
   const auto number = static_cast<std::uint32_t>(originals_.size());
   if (lower.size() >= kBegin) {
@@ -90,7 +90,7 @@ const LeakScan::Text* LeakScan::FoundAt(std::string_view text, std::string_view 
 
 const LeakScan::Text* LeakScan::FoundIn(std::string_view text, std::string_view form,
                                         std::size_t& at) const {
-  const std::string lower = LowerAscii(text);
+  const std::string lower = LowerCase(text);
   const bool may_be_random = form != "plain" && form != "escaped";
   for (at = 0; at + kBegin <= text.size(); ++at) {
     const Text* found = FoundAt(text, lower, at);
@@ -155,10 +155,10 @@ std::optional<std::string> LeakScan::LeakedText(std::string_view text) const {
   std::optional<std::string> leaked;
   const auto look = [&](std::string_view word) {
     if (leaked || redactor_.Stays(word)) return;
-    if (words_.contains(LowerAscii(word))) leaked = std::string(word);
+    if (words_.contains(LowerCase(word))) leaked = std::string(word);
     ForEachPart(word, [&](std::size_t first, std::size_t last) {
       const std::string_view part = word.substr(first, last - first);
-      if (!leaked && !redactor_.names().IsPublicPart(part) && words_.contains(LowerAscii(part)))
+      if (!leaked && !redactor_.names().IsPublicPart(part) && words_.contains(LowerCase(part)))
         leaked = std::string(part);
     });
   };

@@ -7,9 +7,6 @@
 namespace headroom {
 namespace {
 
-bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
-bool IsUpper(char c) { return c >= 'A' && c <= 'Z'; }
-
 /// The end of a number's digits.
 std::size_t EndOfDigits(std::string_view word, std::size_t at) {
   while (at < word.size() && IsDigit(word[at])) ++at;

@@ -7,13 +7,12 @@
 #include <cstddef>
 #include <utility>
 
+#include "base/ascii.h"
+#include "base/text.h"
 #include "embedded/redact_files.h"
 
 namespace headroom {
 namespace {
-
-bool IsUpper(char c) { return c >= 'A' && c <= 'Z'; }
-bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
 
 /// The end of the part of a word that begins at `at`, with a letter: "Batch" of "BatchNorm", "NLL"
 /// of "NLLLoss".
@@ -44,8 +43,7 @@ Status ReadList(const toml::table& table, std::string_view key, const std::strin
 }  // namespace
 
 bool IsWordByte(char c) {
-  return IsUpper(c) || IsLower(c) || (c >= '0' && c <= '9') || c == '_' ||
-         static_cast<unsigned char>(c) >= 0x80;
+  return IsLetter(c) || IsDigit(c) || c == '_' || static_cast<unsigned char>(c) >= 0x80;
 }
 
 void ForEachWord(std::string_view text,
@@ -62,7 +60,7 @@ void ForEachWord(std::string_view text,
 void ForEachPart(std::string_view word,
                  const std::function<void(std::size_t, std::size_t)>& visit) {
   for (std::size_t at = 0; at < word.size();) {
-    if (!IsUpper(word[at]) && !IsLower(word[at])) {
+    if (!IsLetter(word[at])) {
       ++at;
       continue;
     }
@@ -70,14 +68,6 @@ void ForEachPart(std::string_view word,
     visit(at, end);
     at = end;
   }
-}
-
-std::string LowerAscii(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (IsUpper(c)) c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
 }
 
 Result<PublicNames> PublicNames::LoadBuiltIn() { return Parse(RedactFiles().front()); }
@@ -110,14 +100,14 @@ Result<PublicNames> PublicNames::Parse(const NamedText& file) {
   }
   for (const std::string& package : names.packages_) {
     ForEachPart(package, [&](std::size_t begin, std::size_t end) {
-      names.words_.insert(LowerAscii(package.substr(begin, end - begin)));
+      names.words_.insert(LowerCase(package.substr(begin, end - begin)));
     });
   }
   return names;
 }
 
 bool PublicNames::IsPublicPart(std::string_view part) const {
-  return part.size() == 1 || words_.contains(LowerAscii(part));
+  return part.size() == 1 || words_.contains(LowerCase(part));
 }
 
 bool PublicNames::IsPublicWord(std::string_view word) const {
@@ -145,16 +135,16 @@ bool PublicNames::IsPublicWord(std::string_view word) const {
       letters.clear();
       changes = 0;
       ++at;
-    } else if (c >= '0' && c <= '9') {
+    } else if (IsDigit(c)) {
       ++at;
-    } else if (IsUpper(c) || IsLower(c)) {
+    } else if (IsLetter(c)) {
       const std::size_t end = EndOfPart(word, at);
       if (end - at == 1) {
-        letters += LowerAscii(word.substr(at, 1));
+        letters += LowerCase(word.substr(at, 1));
       } else if (!IsPublicPart(word.substr(at, end - at))) {
         return false;
       }
-      if (end < word.size() && word[end] >= '0' && word[end] <= '9') ++changes;
+      if (end < word.size() && IsDigit(word[end])) ++changes;
       at = end;
     } else {
       return false;

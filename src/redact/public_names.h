@@ -24,9 +24,6 @@ void ForEachWord(std::string_view text, const std::function<void(std::size_t, st
 /// REQUIRES: the word is ASCII.
 void ForEachPart(std::string_view word, const std::function<void(std::size_t, std::size_t)>& visit);
 
-/// Lower case of ASCII letters; other bytes stay.
-std::string LowerAscii(std::string_view text);
-
 /// Immutable; thread-safe.
 class PublicNames {
  public:

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/ascii.h"
+#include "base/text.h"
 #include "redact/leak_scan.h"
 #include "redact/redacted_trace.h"
 #include "redact/text_redactor.h"
@@ -177,7 +178,7 @@ RC_GTEST_PROP(RedactProperty, WhatIsHiddenIsFoundBeforeAndGoneAfter, ()) {
     const std::string left = Encoded(secret, static_cast<Form>(i));
     RC_ASSERT(after.find(left) == std::string::npos);
   }
-  RC_ASSERT(LowerAscii(after).find(secret) == std::string::npos);
+  RC_ASSERT(LowerCase(after).find(secret) == std::string::npos);
 }
 
 RC_GTEST_PROP(RedactProperty, ExpressionsMatchNothingAfter, ()) {

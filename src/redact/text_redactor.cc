@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/ascii.h"
+#include "base/text.h"
 #include "ingest/json_escapes.h"
 #include "redact/argument_texts.h"
 #include "redact/host_text.h"
@@ -16,8 +17,6 @@ namespace {
 
 constexpr std::size_t kShortestLearned = 3;  // Shorter ones are part of too much.
 
-bool IsUpper(char c) { return c >= 'A' && c <= 'Z'; }
-bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || IsUpper(c); }
 bool IsAscii(char c) { return static_cast<unsigned char>(c) < 0x80; }
 bool IsSlash(char c) { return c == '/' || c == '\\'; }
 bool EndsPath(char c) {
@@ -123,13 +122,13 @@ std::string_view FileOfFrame(std::string_view text) {
 
 TextRedactor::TextRedactor(const PublicNames& names, RedactOptions options)
     : names_(names), options_(std::move(options)) {
-  for (const std::string& word : options_.keep) keep_.insert(LowerAscii(word));
+  for (const std::string& word : options_.keep) keep_.insert(LowerCase(word));
 }
 
 bool TextRedactor::Stays(std::string_view word) const {
   // "ResNet" is the "resnet" of a library's path, which stays.
   const bool is_public = names_.IsPublicWord(word) || names_.IsPublicPart(word);
-  return keep_.contains(LowerAscii(word)) || (is_public && !LooksLikeHash(word));
+  return keep_.contains(LowerCase(word)) || (is_public && !LooksLikeHash(word));
 }
 
 bool TextRedactor::IsWithinPublicWord(std::string_view text, std::size_t at,
@@ -150,7 +149,7 @@ bool TextRedactor::IsWithinPublicWord(std::string_view text, std::size_t at,
 
 void TextRedactor::LearnWord(SecretKind kind, std::string_view word) {
   if (!removes(kind) || word.size() < kShortestLearned || Stays(word)) return;
-  const auto [row, is_new] = learned_.emplace(LowerAscii(word), kind);
+  const auto [row, is_new] = learned_.emplace(LowerCase(word), kind);
   if (!is_new) return;
   auto& same = learned_by_begin_[row->first.substr(0, kShortestLearned)];
   same.push_back(&*row);
@@ -162,7 +161,7 @@ void TextRedactor::Learn(std::string_view text) {
   ForEachWord(text, [&](std::size_t begin, std::size_t end) {
     const std::string_view word = text.substr(begin, end - begin);
     ForEachPart(word, [&](std::size_t first, std::size_t last) {
-      taken_.insert(LowerAscii(word.substr(first, last - first)));
+      taken_.insert(LowerCase(word.substr(first, last - first)));
     });
   });
   for (const std::string_view folder :
@@ -200,9 +199,9 @@ void TextRedactor::Learn(std::string_view text) {
 std::string TextRedactor::Token(SecretKind kind, std::string_view prefix,
                                 std::string_view original) {
   const Case letters = CaseOf(original);
-  auto [number, is_new] = numbers_.try_emplace(
-      std::string(prefix) + '\n' +
-      (letters == Case::kMixed ? std::string(original) : LowerAscii(original)));
+  auto [number, is_new] =
+      numbers_.try_emplace(std::string(prefix) + '\n' +
+                           (letters == Case::kMixed ? std::string(original) : LowerCase(original)));
   while (is_new &&
          (number->second.empty() || taken_.contains(std::string(prefix) + number->second)))
     number->second = LettersOf(counts_[std::string(prefix)]++);
@@ -223,11 +222,11 @@ std::string TextRedactor::AskedToken(std::string_view original, bool is_word) {
 const std::pair<const std::string, SecretKind>* TextRedactor::LearnedAt(std::string_view text,
                                                                         std::size_t at) const {
   if (learned_.empty() || text.size() - at < kShortestLearned) return nullptr;
-  const auto same = learned_by_begin_.find(LowerAscii(text.substr(at, kShortestLearned)));
+  const auto same = learned_by_begin_.find(LowerCase(text.substr(at, kShortestLearned)));
   if (same == learned_by_begin_.end()) return nullptr;
   for (const auto* row : same->second) {
     const std::size_t size = row->first.size();
-    if (LowerAscii(text.substr(at, size)) == row->first && !IsWithinPublicWord(text, at, size))
+    if (LowerCase(text.substr(at, size)) == row->first && !IsWithinPublicWord(text, at, size))
       return row;
   }
   return nullptr;
@@ -366,7 +365,7 @@ class TextRedactor::Reading {
     const std::size_t stem_end = is_last && HasFileEnding(part) ? begin + part.rfind('.') : end;
     const std::string_view stem = text_.substr(begin, stem_end - begin);
     const bool stays = stem_end < end && redactor_.Stays(stem);
-    if (stays || redactor_.keep_.contains(LowerAscii(stem))) {
+    if (stays || redactor_.keep_.contains(LowerCase(stem))) {
       Walk(begin, end, /*in_path=*/true);
       return;
     }
@@ -449,7 +448,7 @@ std::string TextRedactor::Segment(std::string_view segment, NameRole role) {
   std::size_t own = 0, kept = 0, single = 0, numbers = 0;
   for (std::size_t i = 0; i < segment.size(); ++i)
     numbers += IsDigit(segment[i]) && (i == 0 || !IsDigit(segment[i - 1])) ? 1 : 0;
-  const auto is_kept = [&](std::string_view part) { return keep_.contains(LowerAscii(part)); };
+  const auto is_kept = [&](std::string_view part) { return keep_.contains(LowerCase(part)); };
   ForEachPart(segment, [&](std::size_t begin, std::size_t end) {
     const std::string_view part = segment.substr(begin, end - begin);
     single += part.size() == 1 ? 1 : 0;
@@ -480,7 +479,7 @@ std::string TextRedactor::Segment(std::string_view segment, NameRole role) {
 }
 
 std::string TextRedactor::Word(std::string_view word, NameRole role) {
-  if (IsMangled(word) && !keep_.contains(LowerAscii(word))) {
+  if (IsMangled(word) && !keep_.contains(LowerCase(word))) {
     return WithIdentifiers(word,
                            [&](std::string_view name) { return Word(name, NameRole::kKernel); });
   }

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <iterator>
 
+#include "base/ascii.h"
+
 namespace headroom {
 namespace {
 
@@ -159,11 +161,7 @@ std::size_t SuffixStart(std::string_view text, std::size_t width) {
 /// Whether a byte goes on with a UTF-8 sequence.
 bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
-bool IsWordCharacter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || IsDigit(c) || c == '_';
-}
+bool IsWordCharacter(char c) { return IsLetter(c) || IsDigit(c) || c == '_'; }
 
 bool IsPlainShellCharacter(char c) {
   return IsWordCharacter(c) || std::string_view("%+,-./:=@").find(c) != std::string_view::npos;

@@ -8,6 +8,7 @@
 
 #include "analysis/callbacks.h"
 #include "analysis/format.h"
+#include "base/ascii.h"
 #include "report/escape.h"
 
 namespace headroom {
@@ -232,9 +233,9 @@ std::vector<DeviceRow> DeviceRows(const InputInfo& input) {
 std::string Sentence(std::string_view text) {
   std::string out(text);
   const std::string_view word = text.substr(0, text.find_first_of(" ,"));
-  const bool plain = !word.empty() && word.front() != '-' &&
-                     std::all_of(word.begin(), word.end(),
-                                 [](char c) { return (c >= 'a' && c <= 'z') || c == '-'; });
+  const bool plain =
+      !word.empty() && word.front() != '-' &&
+      std::all_of(word.begin(), word.end(), [](char c) { return IsLower(c) || c == '-'; });
   if (plain) out.front() = static_cast<char>(out.front() - 'a' + 'A');
   return out;
 }

@@ -7,6 +7,8 @@
 #include <map>
 #include <optional>
 
+#include "base/ascii.h"
+
 namespace headroom {
 namespace {
 
@@ -14,7 +16,7 @@ bool StartsWith(std::string_view text, std::string_view prefix) {
   return text.substr(0, prefix.size()) == prefix;
 }
 
-bool IsLetter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool BeginsName(char c) { return IsLetter(c) || c == '_'; }
 
 void Trim(std::string_view& text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
@@ -76,7 +78,7 @@ std::optional<std::vector<Part>> SplitQualified(std::string_view text) {
     // Between a part and the next, only qualifiers (" const", " const&") may stand.
     const std::size_t next = std::min(text.find("::", at), text.size());
     for (char c : text.substr(at, next - at)) {
-      if (!IsLetter(c) && std::string_view(" &*").find(c) == std::string_view::npos)
+      if (!BeginsName(c) && std::string_view(" &*").find(c) == std::string_view::npos)
         return std::nullopt;
     }
     at = next + 2;
@@ -119,7 +121,7 @@ std::vector<std::string_view> SplitArguments(std::string_view text) {
 bool SaysNothing(std::string_view argument) {
   if (argument.empty()) return true;
   const char c = argument.front();
-  if ((c >= '0' && c <= '9') || c == '-') return true;
+  if (IsDigit(c) || c == '-') return true;
   if (c == '(' && !StartsWith(argument, "(anonymous namespace)::")) return true;  // (Enum)0
   if (argument == "true" || argument == "false") return true;
   for (std::string_view word : {"std::array<", "at::detail::Array<", "OffsetCalculator<",
@@ -140,7 +142,7 @@ std::string Readable(std::string_view text, bool outermost, bool all, int depth)
   constexpr int kMaxDepth = 12;  // A hostile name may nest as deep as it is long.
   Trim(text);
   const auto parts = depth < kMaxDepth ? SplitQualified(text) : std::nullopt;
-  if (!parts || !IsLetter(parts->front().name.empty() ? ' ' : parts->front().name.front()))
+  if (!parts || !BeginsName(parts->front().name.empty() ? ' ' : parts->front().name.front()))
     return std::string(text);
   const Part& last = parts->back();
   std::string_view name = last.name;

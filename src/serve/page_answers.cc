@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/ascii.h"
 #include "report/base64.h"
 #include "serve/questions.h"
 #include "serve/replies.h"
@@ -96,8 +97,7 @@ std::string ScenarioIn(std::string_view command) {
 std::string Encoded(std::string_view text) {
   std::string encoded;
   for (const char c : text) {
-    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                          (c >= '0' && c <= '9') ||
+    const bool is_plain = IsLetter(c) || IsDigit(c) ||
                           std::string_view("-_.!~*'()").find(c) != std::string_view::npos;
     encoded += is_plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
   }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "base/ascii.h"
+
 namespace headroom {
 namespace {
 
@@ -12,8 +14,8 @@ bool IsOf(std::string_view text, std::string_view more, bool capitals) {
   constexpr std::size_t kLongest = 64;
   return !text.empty() && text.size() <= kLongest &&
          std::all_of(text.begin(), text.end(), [&](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
-                  (capitals && c >= 'A' && c <= 'Z') || more.find(c) != std::string_view::npos;
+           return IsLower(c) || IsDigit(c) || (capitals && IsUpper(c)) ||
+                  more.find(c) != std::string_view::npos;
          });
 }
 

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/large_vector.h"
 #include "store/args_text.h"
 #include "store/launches.h"
@@ -344,7 +345,7 @@ void TraceStore::CollectSteps() {
   std::unordered_map<StringId, std::int64_t> step_names;
   for (std::size_t i = 0; i < strings.size(); ++i) {
     const std::string_view name = strings.Get(StringId(i));
-    const bool has_number = !name.empty() && name.back() >= '0' && name.back() <= '9';
+    const bool has_number = !name.empty() && IsDigit(name.back());
     const bool is_recorded = step_category.valid() && (name.starts_with(kRecorded) || has_number);
     if (!is_recorded && !name.starts_with(kPyTorch)) continue;
     std::int64_t index = -1;

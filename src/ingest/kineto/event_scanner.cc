@@ -337,8 +337,7 @@ class Scanner {
   }
 
   static bool IsScalarChar(char c) {
-    return IsDigit(c) || c == '.' || c == '-' || c == '+' || (c >= 'a' && c <= 'z') ||
-           (c >= 'A' && c <= 'Z') || c == '_';
+    return IsDigit(c) || IsLetter(c) || c == '.' || c == '-' || c == '+' || c == '_';
   }
 
   /// An array or object, by brackets and strings only.

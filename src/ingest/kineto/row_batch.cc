@@ -41,7 +41,7 @@ bool ParseDouble(const Token& token, double& value) {
 /// Whether the text is a decimal number of any size.
 bool IsNumber(std::string_view text) {
   if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
-  if (text.empty() || !(text[0] == '.' || (text[0] >= '0' && text[0] <= '9'))) return false;
+  if (text.empty() || !(text[0] == '.' || IsDigit(text[0]))) return false;
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error != std::errc::invalid_argument && end == text.data() + text.size();

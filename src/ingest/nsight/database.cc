@@ -26,8 +26,7 @@ constexpr std::int64_t kAlways = 1'000'000;
 std::string UriOf(const std::string& path) {
   std::string uri = "file:";
   for (const char c : path) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       c == '/' || c == '.' || c == '_' || c == '-';
+    const bool plain = IsLetter(c) || IsDigit(c) || c == '/' || c == '.' || c == '_' || c == '-';
     uri += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
   }
   // Immutable: no lock, no journal of somebody else's is rolled back, nothing is written beside it.

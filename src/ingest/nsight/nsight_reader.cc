@@ -127,9 +127,7 @@ std::string TextMember(std::string_view key, std::string_view text) {
 std::string PlainWord(std::string_view text) {
   constexpr std::size_t kLongest = 40;
   std::string word(text.substr(0, kLongest));
-  std::erase_if(word, [](char c) {
-    return !(IsDigit(c) || (ToLower(c) >= 'a' && ToLower(c) <= 'z') || c == '.' || c == '-');
-  });
+  std::erase_if(word, [](char c) { return !(IsDigit(c) || IsLetter(c) || c == '.' || c == '-'); });
   return word;
 }
 
@@ -491,7 +489,7 @@ class DatabaseReading {
       const std::string_view name = FunctionName(store_.Text(written));
       Function function = {store_.strings.Intern(name), HostEventKind::kRuntimeCall, false};
       // cuLaunchKernel and the like; cudaLaunchKernel, cublas... and cusparse... are libraries'.
-      if (name.starts_with("cu") && name.size() > 2 && name[2] >= 'A' && name[2] <= 'Z')
+      if (name.starts_with("cu") && name.size() > 2 && IsUpper(name[2]))
         function.kind = HostEventKind::kDriverCall;
       function.allocates = name.find("Malloc") != std::string_view::npos ||
                            name.find("MemAlloc") != std::string_view::npos ||

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/perfetto_fields.h"
 #include "base/protobuf_reader.h"
 #include "ingest/rocm_kernels.h"
@@ -103,7 +104,7 @@ GpuTaskKind KindOf(std::string_view kind) {
 /// The number at the end of a device's name ("Agent-2", "2").
 std::int64_t TrailingNumber(std::string_view text) {
   std::size_t at = text.size();
-  while (at > 0 && text[at - 1] >= '0' && text[at - 1] <= '9') --at;
+  while (at > 0 && IsDigit(text[at - 1])) --at;
   std::int64_t number = -1;
   std::from_chars(text.data() + at, text.data() + text.size(), number);
   return number;

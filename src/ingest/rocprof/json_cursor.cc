@@ -1,5 +1,6 @@
 #include "ingest/rocprof/json_cursor.h"
 
+#include "base/ascii.h"
 #include "ingest/json_escapes.h"
 
 namespace headroom::rocprof {
@@ -120,8 +121,7 @@ void JsonCursor::Skip() {
     } else {
       const char* const from = p_;
       const auto is_bare = [](char b) {
-        return IsDigit(b) || (ToLower(b) >= 'a' && ToLower(b) <= 'z') || b == '+' || b == '-' ||
-               b == '.';
+        return IsDigit(b) || IsLetter(b) || b == '+' || b == '-' || b == '.';
       };
       while (p_ != end_ && is_bare(*p_)) ++p_;
       if (p_ == end_) {
