@@ -286,6 +286,11 @@ std::string DetailOf(ImportIssue issue, const TraceStore& store, const ImportLog
     break;
   }
   if (!by_the_cut.empty()) return detail.append(by_the_cut);
+  const bool may_be_lost = issue == ImportIssue::kLaunchWithoutTask ||
+                           issue == ImportIssue::kOrphanTask ||
+                           issue == ImportIssue::kStepWithoutKernels;
+  if (may_be_lost && log.Count(ImportIssue::kLostEvent) > 0)
+    return detail + "; what is missing may be among the events that were lost";
   // No setting of the profiler mends a stamp.
   if (issue == ImportIssue::kStepWithoutKernels && log.Count(ImportIssue::kMisplacedTask) > 0)
     return detail;

@@ -73,6 +73,8 @@ std::string RemedyForXla(ImportIssue issue, std::string_view format) {
     case ImportIssue::kNoOperators:
     case ImportIssue::kNoShapes:
       return "none with this profiler: it writes operations of compiled programs, without shapes";
+    case ImportIssue::kNoDeviceProperties:
+      return "none: this profiler writes no product names; `headroom predict --from NAME` takes it";
     case ImportIssue::kNoStacks:
       return "python_tracer_level=1 in the profiler's options";
     case ImportIssue::kNoSteps:
@@ -133,6 +135,22 @@ std::string RemedyForChakra(ImportIssue issue) {
   }
 }
 
+/// Of spans that some program wrote down.
+std::string RemedyForChrome(ImportIssue issue) {
+  switch (issue) {
+    case ImportIssue::kNoGpu:
+    case ImportIssue::kNoHost:
+    case ImportIssue::kNoOperators:
+    case ImportIssue::kNoShapes:
+    case ImportIssue::kNoStacks:
+      return "record the job with torch.profiler, or with `headroom record`";
+    case ImportIssue::kNoSteps:
+      return "name spans \"step 0\", \"step 1\", ...";
+    default:
+      return std::string(DocOf(issue).remedy);
+  }
+}
+
 /// Of a recording of ours, and what other tools write in its format.
 std::string RemedyForPerfetto(ImportIssue issue) {
   const std::string_view remedy = DocOf(issue).remedy;
@@ -160,6 +178,7 @@ std::string RemedyOf(ImportIssue issue, std::string_view format) {
   if (format == kNsightFormat) return RemedyForNsight(issue);
   if (format == kRocprofFormat) return RemedyForRocprof(issue);
   if (format == kMemorySnapshotFormat) return RemedyForMemorySnapshot(issue);
+  if (format == kChromeFormat) return RemedyForChrome(issue);
   if (format == kChakraFormat) return RemedyForChakra(issue);
   if (IsOfXla(format)) return RemedyForXla(issue, format);
   return std::string(DocOf(issue).remedy);

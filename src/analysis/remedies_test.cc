@@ -22,8 +22,8 @@ TEST(Remedies, StepsAreMarkedByTheToolThatWroteTheTrace) {
 }
 
 TEST(Remedies, NobodyIsSentToAFlagOfAnotherProfiler) {
-  for (const std::string_view format :
-       {kXPlaneFormat, kXlaJsonFormat, kNsightFormat, kPerfettoFormat, kChakraFormat}) {
+  for (const std::string_view format : {kXPlaneFormat, kXlaJsonFormat, kNsightFormat,
+                                        kPerfettoFormat, kChakraFormat, kChromeFormat}) {
     for (const ImportIssue issue :
          {ImportIssue::kNoSteps, ImportIssue::kNoGpu, ImportIssue::kNoHost}) {
       const std::string remedy = RemedyOf(issue, format);

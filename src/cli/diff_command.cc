@@ -63,9 +63,9 @@ DiffCommand::DiffCommand(CLI::App& parent) : folder_(kBaselineFolder), top_(kTex
                  "B was recorded on this machine as it is set up now: compare its settings, too");
   app_->add_flag("--json", json_, "One JSON object, format headroom.diff/1");
   app_->add_flag("--md", markdown_, "Markdown, e.g. for a pull request");
-  app_->add_option(
-          "--max-bytes", max_bytes_,
-          fmt::format("Length of --md at most; rows are left out first [{}]", kMarkdownBytes))
+  app_->add_option("--max-bytes", max_bytes_,
+                   fmt::format("Length of --md at most, from 1000; rows are left out first [{}]",
+                               kMarkdownBytes))
       ->type_name("N")
       ->check(WholeNumber(1000, 1'000'000'000));
   app_->add_option("-o,--output", output_path_, "Write to FILE, whole or not at all, not to stdout")

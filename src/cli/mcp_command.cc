@@ -45,9 +45,9 @@ McpCommand::McpCommand(CLI::App& parent)
       ->type_name("DIR")
       ->expected(1)
       ->take_all();
-  app_->add_option(
-          "--max-bytes", max_bytes_,
-          fmt::format("Of an answer, text and structured content together [{}]", max_bytes_))
+  app_->add_option("--max-bytes", max_bytes_,
+                   fmt::format("Of an answer, text and structured content together, from 3000 [{}]",
+                               max_bytes_))
       ->type_name("N")
       ->check(WholeNumber(3000, 1'000'000'000));
   app_->add_option(

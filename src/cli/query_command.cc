@@ -1,6 +1,7 @@
 #include "cli/query_command.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <CLI/App.hpp>
@@ -67,7 +68,7 @@ QueryCommand::QueryCommand(CLI::App& parent)
   app_->footer(kQueryExamples);
   app_->add_option("TRACE", trace_, "The trace")->type_name("");
   app_->add_option(
-          "SQL", sql_,
+          "SQL", words_,
           "Statements, or a command such as .tables; without: a shell on a terminal, else stdin")
       ->type_name("");
   CLI::Option* const csv = app_->add_flag("--csv", csv_, "CSV (RFC 4180), one statement");
@@ -110,13 +111,19 @@ Status QueryCommand::Run() {
   }
   if (trace_.empty()) return Status::Usage("TRACE is required; --reference alone takes none");
   if (Status status = RefuseToOverwrite("-o", output_path_, {trace_}); !status.ok()) return status;
-  const bool terminal = !sql_ && isatty(STDIN_FILENO) != 0;
+  // Commands need no quotes; of a statement the shell would have eaten the "*".
+  if (words_.size() > 1 && !words_.front().starts_with('.')) {
+    return Status::Usage(
+        fmt::format("the statement is one word to the shell: headroom query {} '{} ...'",
+                    ShellQuote(trace_), Printable(words_.front(), Charset::kAscii)));
+  }
+  const bool terminal = words_.empty() && isatty(STDIN_FILENO) != 0;
   if (terminal && (csv_ || json_ || !output_path_.empty()))
     return Status::Usage(
         "--csv, --json and -o need a statement; in the shell, .mode sets the form");
   std::string text;
-  if (sql_) {
-    text = *sql_;
+  if (!words_.empty()) {
+    text = fmt::format("{}", fmt::join(words_, " "));
   } else if (!terminal) {
     Result<std::string> input = ReadStdin();
     if (!input.ok()) return input.status();

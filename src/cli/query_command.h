@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/subcommand.h"
 #include "store/trace_store.h"
@@ -23,7 +24,7 @@ class QueryCommand : public Subcommand {
 
   CLI::App* app_;
   std::string trace_;
-  std::optional<std::string> sql_;
+  std::vector<std::string> words_;  ///< The shell splits what is not quoted.
   std::string output_path_;
   bool csv_ = false, json_ = false, reference_ = false, quiet_ = false;
   std::optional<std::int64_t> max_rows_;

@@ -223,12 +223,14 @@ std::string RedactCommand::Text(const std::vector<Replacement>& removed,
   for (const auto& [column, rows] : changed) {
     if (rows > 0) text += fmt::format("  {:>8} {}\n", FormatCount(rows), column);
   }
-  text += fmt::format(
-      "Proved: none of {} removed texts is in the {} that were written, plain or encoded; {} "
-      "values "
-      "of the report are equal but for names.\n",
-      FormatCount(static_cast<std::int64_t>(proof.texts)),
-      FormatBytes(static_cast<double>(proof.bytes)), FormatCount(proof.compared));
+  const std::string scanned =
+      proof.texts == 0
+          ? "no text had to be replaced; what rows lost is numbers of unknown meaning"
+          : fmt::format("none of {} removed texts is in the {} that were written, plain or encoded",
+                        FormatCount(static_cast<std::int64_t>(proof.texts)),
+                        FormatBytes(static_cast<double>(proof.bytes)));
+  text += fmt::format("Proved: {}; {} values of the report are equal but for names.\n", scanned,
+                      FormatCount(proof.compared));
   text +=
       "It still tells: times and sizes, shapes, the GPU, versions, when it was recorded, and words "
       "that frameworks use.\n";

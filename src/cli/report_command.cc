@@ -95,9 +95,9 @@ ReportCommand::ReportCommand(CLI::App& parent) {
               "Markdown of at most {} bytes (--max-bytes), for pull requests and coding agents",
               kMarkdownBytes))
       ->group(kFormats);
-  app_->add_option(
-          "--max-bytes", max_bytes_,
-          fmt::format("Length of --md at most; what is left out is named [{}]", kMarkdownBytes))
+  app_->add_option("--max-bytes", max_bytes_,
+                   fmt::format("Length of --md at most, from 1000; what is left out is named [{}]",
+                               kMarkdownBytes))
       ->type_name("N")
       ->check(WholeNumber(1000, kMaxLimit))
       ->group(kFormats);

@@ -116,22 +116,6 @@ std::string_view CopyText(CopyKind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-/// As our reader quotes a text, so that what it makes of the text is known.
-std::string Requoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
-}
-
 std::optional<std::int32_t> ViewerNumber(std::string_view text) {
   std::int32_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -313,9 +297,10 @@ class PacketWriter {
   static void AppendValue(std::string_view value, ProtobufWriter& writer) {
     const char* const end = value.data() + value.size();
     if (value.starts_with('"') && value.size() >= 2) {
-      std::string text;
+      std::string text, quoted;
       Unescape(value.substr(1, value.size() - 2), text);
-      if (!text.starts_with('[') && !text.starts_with('{') && Requoted(text) == value)
+      AppendQuoted(text, quoted);  // As our reader does, so that what it makes of it is known.
+      if (!text.starts_with('[') && !text.starts_with('{') && quoted == value)
         return writer.Bytes(DebugAnnotationField::kString, text);
     }
     if (value == "true" || value == "false")

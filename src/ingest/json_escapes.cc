@@ -1,14 +1,20 @@
 #include "ingest/json_escapes.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <system_error>
 
 #include "base/text.h"
 
 namespace headroom {
 namespace {
+
+bool IsPlain(char c) { return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\'; }
 
 /// Four hexadecimal digits at `at`, or -1.
 int HexQuad(std::string_view text, std::size_t at) {
@@ -81,6 +87,25 @@ void Unescape(std::string_view text, std::string& out) {
         break;
     }
   }
+}
+
+void AppendQuoted(std::string_view text, std::string& out) {
+  out += '"';
+  if (std::all_of(text.begin(), text.end(), IsPlain)) {
+    out += text;
+  } else {
+    for (const char c : text) {
+      if (IsPlain(c)) {
+        out += c;
+      } else if (c == '"' || c == '\\') {
+        out += '\\';
+        out += c;
+      } else {
+        fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned>(c));
+      }
+    }
+  }
+  out += '"';
 }
 
 }  // namespace headroom

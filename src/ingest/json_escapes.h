@@ -10,4 +10,7 @@ namespace headroom {
 /// escape stays as it is, and so do bytes that are no UTF-8. Appends to `out`.
 void Unescape(std::string_view text, std::string& out);
 
+/// Appends a text with its quotes and escapes. Bytes of 0x80 and above stay as they are.
+void AppendQuoted(std::string_view text, std::string& out);
+
 }  // namespace headroom

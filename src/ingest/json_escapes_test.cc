@@ -38,5 +38,14 @@ TEST(UnescapeTest, DecodesEscapes) {
   }
 }
 
+TEST(AppendQuotedTest, WhatIsQuotedReadsBack) {
+  std::string quoted = "a: ";
+  AppendQuoted("tab\t, \"quote\", back\\slash, \xC3\xA4", quoted);
+  EXPECT_EQ(quoted, "a: \"tab\\u0009, \\\"quote\\\", back\\\\slash, \xC3\xA4\"");
+  std::string plain;
+  AppendQuoted("plain", plain);
+  EXPECT_EQ(plain, "\"plain\"");
+}
+
 }  // namespace json_escapes_test
 }  // namespace headroom

@@ -546,6 +546,10 @@ std::string TextRedactor::Process(std::string_view text) {
   }
   if (!removes(SecretKind::kArguments)) return out + Text(text);
   const std::size_t blank = std::min(text.find(' '), text.size());
+  // "GPU 0" is no command line.
+  const std::string_view behind = text.substr(std::min(blank + 1, text.size()));
+  if (!behind.empty() && std::all_of(behind.begin(), behind.end(), IsDigit))
+    return out + Text(text);
   out += Text(text.substr(0, blank));
   Text(text.substr(blank));  // So that what is dropped is known to be gone.
   return out;

@@ -110,6 +110,7 @@ TEST_F(TextRedactorTest, ArgumentsOfOthersGo) {
             R"("Rank": null, "dtype": "namec")");
   EXPECT_EQ(redactor_.Process("python bluebird.py --token hf_abcdef"), "python");
   EXPECT_EQ(redactor_.Process("rank 1 on node17: python (4711)"), "rank 1 on hosta: python");
+  EXPECT_EQ(redactor_.Process("GPU 0"), "GPU 0");
 }
 
 TEST_F(TextRedactorTest, WhatIsNotAskedForStays) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 #include "base/page_buffer.h"
@@ -26,7 +27,7 @@ class Column {
   void Append(T value) {
     if (size_ < rows_.size()) {
       rows_.data()[size_++] = value;
-    } else if (rows_.size() == 0 && size_ > 0 && value == alike_) {
+    } else if (rows_.size() == 0 && size_ > 0 && IsAlike(value)) {
       ++size_;
     } else {
       AppendBeyond(value);
@@ -39,8 +40,7 @@ class Column {
     if (values.empty()) return;
     if (rows_.size() == 0) {
       if (size_ == 0) alike_ = values.front();
-      const auto all_alike = [&](const T& value) { return value == alike_; };
-      if (std::all_of(values.begin(), values.end(), all_alike)) {
+      if (std::all_of(values.begin(), values.end(), [&](const T& v) { return IsAlike(v); })) {
         size_ += values.size();
         return;
       }
@@ -105,6 +105,15 @@ class Column {
   std::size_t MemoryBytes() const { return rows_.size() * sizeof(T); }
 
  private:
+  /// To the bit: 0.0 is not -0.0, and NaN is itself.
+  bool IsAlike(const T& value) const {
+    if constexpr (std::is_floating_point_v<T>) {
+      return std::memcmp(&value, &alike_, sizeof(T)) == 0;
+    } else {
+      return value == alike_;
+    }
+  }
+
   // What is rare stays out of the callers' loops.
   [[gnu::noinline]] void AppendBeyond(T value) {
     assert(!frozen_);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -75,6 +76,19 @@ TEST(ColumnTest, RowsThatAreAlikeTakeNoMemoryUntilOneDiffers) {
       EXPECT_TRUE(std::ranges::equal(each->values(), numbers));
       EXPECT_EQ(each->MemoryBytes(), numbers.size() * sizeof(std::int32_t));
     }
+  }
+}
+
+TEST(ColumnTest, ZerosOfBothSignsAreNotAlike) {
+  Column<double> one_by_one, at_once;
+  const std::vector<double> values = {0.0, -0.0, 0.0};
+  for (const double value : values) one_by_one.Append(value);
+  at_once.AppendAll(values);
+  for (Column<double>* column : {&one_by_one, &at_once}) {
+    column->Freeze();
+    EXPECT_FALSE(std::signbit((*column)[0]));
+    EXPECT_TRUE(std::signbit((*column)[1]));
+    EXPECT_FALSE(std::signbit((*column)[2]));
   }
 }
 

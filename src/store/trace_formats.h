@@ -7,7 +7,7 @@
 
 namespace headroom {
 
-/// PyTorch's profiler (Kineto), and whatever else has Chrome's JSON.
+/// PyTorch's profiler (Kineto), in Chrome's JSON.
 inline constexpr std::string_view kKinetoFormat = "pytorch-profiler-json";
 /// Recordings, and what other tools write in the same format.
 inline constexpr std::string_view kPerfettoFormat = "perfetto-protobuf";
@@ -20,6 +20,8 @@ inline constexpr std::string_view kRocprofFormat = "rocprofv3-json";
 inline constexpr std::string_view kMemorySnapshotFormat = "pytorch-memory-snapshot";
 /// Chakra execution traces (MLCommons), whoever wrote them.
 inline constexpr std::string_view kChakraFormat = "chakra-execution-trace";
+/// Chrome's JSON with nothing in it of a profiler that is known.
+inline constexpr std::string_view kChromeFormat = "chrome-trace-json";
 /// XLA's profiler, as its own files.
 inline constexpr std::string_view kXPlaneFormat = "xplane-protobuf";
 /// XLA's profiler, as the JSON that TensorBoard's plugin makes of these files.
@@ -29,7 +31,7 @@ inline constexpr std::string_view kXlaJsonFormat = "xla-trace-json";
 inline bool IsKnownFormat(std::string_view format) {
   constexpr std::array kFormats = {kKinetoFormat,  kPerfettoFormat,       kNsightFormat,
                                    kRocprofFormat, kMemorySnapshotFormat, kChakraFormat,
-                                   kXPlaneFormat,  kXlaJsonFormat};
+                                   kXPlaneFormat,  kXlaJsonFormat,        kChromeFormat};
   return std::find(kFormats.begin(), kFormats.end(), format) != kFormats.end();
 }
 

@@ -200,6 +200,7 @@ Effect ApplyCudaGraph(const Job& job, const Arguments& arguments, Edit& edit) {
   Effect effect;
   effect.why = "if every operator of the step can be captured";
   effect.gpu_error = 0.03;
+  effect.takes_host_work = true;
   effect.validated = ValidityOn(job);
   return effect;
 }

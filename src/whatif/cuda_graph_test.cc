@@ -65,6 +65,19 @@ TEST(CudaGraphTest, AWholeStepNeedsNoHost) {
   EXPECT_DOUBLE_EQ(job.StepUs("cuda-graph"), job.StepUs("cuda-graph:region=.*"));
 }
 
+TEST(CudaGraphTest, WhereNothingMarksTheStepsStartUpMayBeAllOfIt) {
+  StoreBuilder b;
+  b.Launch("aten::mm", kMain, 400, kGemm, kStream, 410, 10);
+  b.Launch("aten::add", kMain, 450, kGemm, kStream, 460, 10);
+  TestForecasts job(b);
+  const Forecast forecast = job.Ask("cuda-graph");
+  ASSERT_TRUE(forecast.applies);
+  EXPECT_LT(forecast.step_ms.mid, job.StepUs() / 1e3);
+  EXPECT_GE(forecast.step_ms.high, job.StepUs() / 1e3);
+  EXPECT_EQ(forecast.validated, Validity::kNo);
+  EXPECT_NE(forecast.why.find("start-up"), std::string::npos) << forecast.why;
+}
+
 TEST(CudaGraphTest, ARegionThatWaitsOrIsNotThereAbstains) {
   TestForecasts job(WithBlock());
   EXPECT_NE(job.WhyNot("cuda-graph:region=nowhere").find("matches nowhere"), std::string::npos);

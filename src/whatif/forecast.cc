@@ -211,6 +211,12 @@ Forecast Forecaster::Run(std::string name, const Change& change) {
   forecast.step_ms =
       IntervalOf(edited_.plan, edited_.changed, effect.gpu_error, effect.transfer_error);
   WidenByDoubts(edited_, forecast.step_ms);
+  const bool takes_startup =
+      effect.takes_host_work && job_.steps().steps.source == StepSource::kNone;
+  if (takes_startup) {
+    forecast.step_ms.high = std::max(forecast.step_ms.high, baseline_.corrected.high);
+    forecast.validated = Validity::kNo;
+  }
   forecast.speedup = forecast.step_ms.mid > 0 ? baseline_.corrected.mid / forecast.step_ms.mid : 0;
   forecast.saves_ms = baseline_.corrected.mid - forecast.step_ms.mid;
   if (effect.work != 1 && forecast.step_ms.mid > 0) {
@@ -223,6 +229,11 @@ Forecast Forecaster::Run(std::string name, const Change& change) {
     if (!reason.empty()) forecast.why += (forecast.why.empty() ? "" : "; ") + reason;
   };
   also(limit);
+  if (takes_startup) {
+    also(
+        "nothing marks the steps, so start-up counts as host work that goes, and does not go: how "
+        "much of it there is decides what is left of this");
+  }
   if (attempt.memory && attempt.memory->bytes > 0) also(WhyNoRoom(job_, *attempt.memory));
   if (attempt.memory && attempt.memory->workspace_uncertain) {
     also(

@@ -225,6 +225,7 @@ Effect ApplyAll(const Job& job, const std::vector<ScenarioCall>& calls, Edit& ed
     if (!effect.applies) return effect;
     all.gpu_error = std::max(all.gpu_error, effect.gpu_error);
     all.transfer_error = std::max(all.transfer_error, effect.transfer_error);
+    all.takes_host_work |= effect.takes_host_work;
     all.work *= effect.work;
     all.memory_change = all.memory_change | effect.memory_change;
     apart += effect.memory_delta_bytes.value_or(0) != 0 ? 1 : 0;

@@ -65,6 +65,10 @@ struct Effect {
   /// The same of what it put on channels.
   double transfer_error = 0;
 
+  /// Takes away host work that no change takes away where it is start-up. Where nothing marks the
+  /// steps, nobody knows which is: the interval then reaches to the job as it is.
+  bool takes_host_work = false;
+
   double work = 1;  ///< What a step gets done, in what it did before: more samples, more jobs.
 
   /// One more reason.

@@ -18,6 +18,7 @@
 #include "ingest/kineto/event_scanner.h"
 #include "ingest/kineto/finish.h"
 #include "ingest/kineto/merge.h"
+#include "ingest/kineto/plain_spans.h"
 #include "ingest/kineto/row_batch.h"
 #include "ingest/kineto/top_level.h"
 #include "ingest/kineto/xla_tracks.h"
@@ -629,14 +630,15 @@ Status Read(ByteSource& source, const std::string& path, const ReadOptions& opti
   if (Status status = reading.Run(); !status.ok()) return status;
   store.metadata.format = kKinetoFormat;
   // A copy says what its events are.
-  if (store.metadata.copied_from.empty() && SettleXlaTracks(store))
-    store.metadata.format = kXlaJsonFormat;
+  const bool is_xla = store.metadata.copied_from.empty() && SettleXlaTracks(store);
+  if (is_xla) store.metadata.format = kXlaJsonFormat;
   store.metadata.file_bytes = std::max(source.file_bytes(), source.file_bytes_read());
   CountOutOfOrder(store);
   SettleTimeUnit(reading.late(), store);
   const TraceExtent extent = ExtentOf(reading.late(), store);
   ClipOverflowingSpans(extent, store);
   PairHalfSpans(std::move(reading.late().half_spans), store);
+  if (!is_xla) SettlePlainSpans(store);
   store.Freeze(options.threads);
   ClipOverflowingTasks(extent, store);
   return Status::Ok();

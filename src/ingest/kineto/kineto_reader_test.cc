@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ingest/memory_source.h"
+#include "store/trace_formats.h"
 
 namespace headroom::kineto {
 namespace kineto_reader_test {
@@ -30,6 +31,11 @@ std::string Span(const std::string& category, const std::string& name, const std
                  const std::string& args) {
   return fmt::format(R"({{"ph":"X","cat":"{}","name":"{}",{},"ts":10.5,"dur":5,"args":{{{}}}}})",
                      category, name, track, args);
+}
+
+/// A trace that is no other program's, whatever its events are.
+std::string OfProfiler(const std::string& events) {
+  return R"({"distributedInfo": {"rank": 0}, "traceEvents": [)" + events + "]}";
 }
 
 struct HostKindCase {
@@ -55,7 +61,7 @@ const HostKindCase kHostKinds[] = {
 TEST(KinetoReaderTest, CategoriesOfHostEvents) {
   for (const HostKindCase& c : kHostKinds) {
     const auto store =
-        Read("[" + Span(c.category, "n", R"("pid":1,"tid":2)", R"("correlation":7,"x":[1])") + "]");
+        Read(OfProfiler(Span(c.category, "n", R"("pid":1,"tid":2)", R"("correlation":7,"x":[1])")));
     ASSERT_EQ(store->host_events.rows(), 1u) << c.category;
     EXPECT_EQ(store->host_events.kind[0], c.kind) << c.category;
     EXPECT_EQ(store->Text(store->host_events.category[0]), c.category);
@@ -330,9 +336,9 @@ TEST(KinetoReaderTest, ASpanFarBeyondTheTraceIsClippedAndNoParentOfWhatFollows) 
 
 TEST(KinetoReaderTest, BeginsAndEndsHaveTheKindOfTheirCategory) {
   for (const HostKindCase& c : kHostKinds) {
-    const auto store = Read(fmt::format(
-        R"([{{"ph":"B","cat":"{}","name":"n","pid":1,"tid":1,"ts":1}},{{"ph":"E","pid":1,"tid":1,"ts":2}}])",
-        c.category));
+    const auto store = Read(OfProfiler(fmt::format(
+        R"({{"ph":"B","cat":"{}","name":"n","pid":1,"tid":1,"ts":1}},{{"ph":"E","pid":1,"tid":1,"ts":2}})",
+        c.category)));
     ASSERT_EQ(store->host_events.rows(), 1u) << c.category;
     EXPECT_EQ(store->host_events.kind[0], c.kind) << c.category;
   }
@@ -390,6 +396,26 @@ TEST(KinetoReaderTest, TheBareArrayOfOlderPyTorchHoldsOperators) {
   EXPECT_TRUE(store->metadata.names_and_times_only);
   EXPECT_FALSE(Read(R"([{"name": "a", "ph": "X", "ts": 5, "dur": 3, "tid": 1, "pid": 1}])")
                    ->metadata.names_and_times_only);
+}
+
+TEST(KinetoReaderTest, SpansOfNobodyKnownAreAnnotations) {
+  const std::string plain =
+      R"({"name": "load", "cat": "mine", "ph": "X", "ts": 5, "dur": 3, "pid": 1, "tid": 1},
+                               {"name": "run", "ph": "B", "ts": 9, "pid": 1, "tid": 1},
+                               {"name": "run", "ph": "E", "ts": 10, "pid": 1, "tid": 1})";
+  const auto store = Read("[" + plain + "]");
+  EXPECT_EQ(store->metadata.format, kChromeFormat);
+  ASSERT_EQ(store->host_events.rows(), 2u);
+  for (std::size_t row = 0; row < 2; ++row)
+    EXPECT_EQ(store->host_events.kind[row], HostEventKind::kAnnotation);
+  EXPECT_EQ(store->Text(store->host_events.category[0]), "user_annotation");
+  EXPECT_EQ(store->Text(store->host_events.args[0]), R"("cat": "mine")");
+  // Beside anything of a profiler they are details of it.
+  const auto known = Read(
+      "[" + plain +
+      R"(, {"name": "aten::mm", "cat": "cpu_op", "ph": "X", "ts": 20, "dur": 3, "pid": 1, "tid": 1}])");
+  EXPECT_EQ(known->metadata.format, kKinetoFormat);
+  EXPECT_EQ(known->host_events.kind[0], HostEventKind::kOther);
 }
 
 TEST(KinetoReaderTest, MetadataIsReadBeforeAndAfterTheListAndNothingElseIsKept) {

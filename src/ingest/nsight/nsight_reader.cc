@@ -16,6 +16,7 @@
 
 #include "base/ascii.h"
 #include "ingest/category.h"
+#include "ingest/json_escapes.h"
 #include "ingest/nsight/function_name.h"
 #include "ingest/nsight/texts.h"
 #include "ingest/nsight/tracks.h"
@@ -107,20 +108,6 @@ std::int32_t Fit32(std::int64_t value) {
   const bool fits = value > std::numeric_limits<std::int32_t>::min() &&
                     value <= std::numeric_limits<std::int32_t>::max();
   return fits ? static_cast<std::int32_t>(value) : kUnknown32;
-}
-
-/// A text as a member of JSON: `"key": "text"`.
-std::string TextMember(std::string_view key, std::string_view text) {
-  std::string member = fmt::format("\"{}\": \"", key);
-  for (const char c : text) {
-    if (static_cast<unsigned char>(c) < 0x20) {
-      member += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));
-      continue;
-    }
-    if (c == '"' || c == '\\') member += '\\';
-    member += c;
-  }
-  return member + "\"";
 }
 
 /// What an export says of itself, cut to what a version looks like.
@@ -776,8 +763,11 @@ class DatabaseReading {
 
   void NameDomains() {
     std::map<std::pair<std::int64_t, std::int64_t>, StringId> members;
-    for (const auto& [key, name] : domains_)
-      members[key] = store_.strings.Intern(TextMember("domain", store_.Text(name)));
+    for (const auto& [key, name] : domains_) {
+      std::string member = "\"domain\": ";
+      AppendQuoted(store_.Text(name), member);
+      members[key] = store_.strings.Intern(member);
+    }
     for (const auto& [event, key] : in_domains_) {
       if (const auto it = members.find(key); it != members.end())
         store_.host_events.args.MutablePending(event) = it->second;

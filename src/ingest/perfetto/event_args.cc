@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/perfetto_fields.h"
+#include "ingest/json_escapes.h"
 
 namespace headroom::perfetto {
 namespace {
@@ -82,21 +83,6 @@ constexpr ColumnText kColumns[] = {
 
 /// Deeper nesting is left out.
 constexpr int kMaxDepth = 32;
-
-void AppendQuoted(std::string_view text, std::string& out) {
-  out += '"';
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned>(c));
-    } else {
-      out += c;
-    }
-  }
-  out += '"';
-}
 
 /// JSON knows no infinity and no NaN.
 void AppendNumber(double value, std::string& out) {

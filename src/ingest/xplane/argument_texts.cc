@@ -1,5 +1,7 @@
 #include "ingest/xplane/argument_texts.h"
 
+#include "ingest/json_escapes.h"
+
 namespace headroom::xplane {
 
 std::size_t ArgumentTexts::SlotOfMembers() const {

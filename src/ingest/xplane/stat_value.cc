@@ -2,19 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <iterator>
 
+#include "ingest/json_escapes.h"
 #include "store/tables.h"
 
 namespace headroom::xplane {
-namespace {
-
-bool IsPlain(char c) { return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\'; }
-
-}  // namespace
+namespace {}  // namespace
 
 std::int64_t StatValue::Integer() const {
   const bool is_integer = type == Type::kSigned || type == Type::kUnsigned;
@@ -48,25 +44,6 @@ void StatValue::AppendTo(std::string& out) const {
       AppendQuoted(text, out);
       break;
   }
-}
-
-void AppendQuoted(std::string_view text, std::string& out) {
-  out += '"';
-  if (std::all_of(text.begin(), text.end(), IsPlain)) {
-    out += text;
-  } else {
-    for (const char c : text) {
-      if (IsPlain(c)) {
-        out += c;
-      } else if (c == '"' || c == '\\') {
-        out += '\\';
-        out += c;
-      } else {
-        fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned>(c));
-      }
-    }
-  }
-  out += '"';
 }
 
 }  // namespace headroom::xplane

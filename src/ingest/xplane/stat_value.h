@@ -28,7 +28,4 @@ struct StatValue {
   }
 };
 
-/// Appends a text as JSON writes it. Bytes of 0x80 and above stay as they are.
-void AppendQuoted(std::string_view text, std::string& out);
-
 }  // namespace headroom::xplane

@@ -1,0 +1,52 @@
+#include "ingest/kineto/plain_spans.h"
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "ingest/json_escapes.h"
+#include "ingest/range_names.h"
+#include "store/trace_formats.h"
+
+namespace headroom::kineto {
+namespace {
+
+/// Whether something is there that only a profiler of training jobs writes.
+bool TellsOfProfiler(const TraceStore& store) {
+  const TraceMetadata& metadata = store.metadata;
+  if (metadata.rank || metadata.world_size || metadata.cuda_driver_version ||
+      metadata.names_and_times_only || store.devices.rows() > 0 || store.gpu_tasks.rows() > 0 ||
+      store.syncs.rows() > 0 || store.memory_events.rows() > 0) {
+    return true;
+  }
+  for (std::size_t row = 0; row < store.host_events.rows(); ++row) {
+    if (store.host_events.kind.Pending(row) != HostEventKind::kOther) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void SettlePlainSpans(TraceStore& store) {
+  if (!store.metadata.copied_from.empty() || TellsOfProfiler(store)) return;
+  store.metadata.format = kChromeFormat;
+  auto& events = store.host_events;
+  const StringId annotation = store.strings.Intern("user_annotation");
+  NamedRanges ranges;
+  std::string args;
+  for (std::size_t row = 0; row < events.rows(); ++row) {
+    if (const std::string_view own = store.Text(events.category.Pending(row)); !own.empty()) {
+      args = "\"cat\": ";
+      AppendQuoted(own, args);
+      if (const StringId others = events.args.Pending(row); others.valid())
+        args.append(", ").append(store.Text(others));
+      events.args.MutablePending(row) = store.strings.Intern(args);
+    }
+    events.category.MutablePending(row) = annotation;
+    events.kind.MutablePending(row) = HostEventKind::kAnnotation;
+    ranges.Note(row, store.Text(events.name.Pending(row)));
+  }
+  ranges.Mark(store);
+}
+
+}  // namespace headroom::kineto
