@@ -29,28 +29,35 @@ class PageBuffer {
 
  public:
   PageBuffer() = default;
-  explicit PageBuffer(std::size_t size)
-      : data_(size == 0 ? nullptr : static_cast<T*>(MapPages(size * sizeof(T)))), size_(size) {}
-  PageBuffer(PageBuffer&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  explicit PageBuffer(std::size_t size) {
+    if (size > 0) Map(size, size * sizeof(T));
+  }
+  PageBuffer(PageBuffer&& other) noexcept { *this = std::move(other); }
   PageBuffer& operator=(PageBuffer&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
+    std::swap(mapped_bytes_, other.mapped_bytes_);
     return *this;
   }
   ~PageBuffer() {
-    if (data_ != nullptr) UnmapPages(data_, size_ * sizeof(T));
+    if (data_ != nullptr) UnmapPages(data_, mapped_bytes_);
   }
 
   /// Makes the array longer or shorter. Elements keep their values but may move; what new ones hold
   /// is not said.
   void Resize(std::size_t size) {
     if (size == size_) return;
-    if (size == 0 || size_ == 0) {
-      *this = PageBuffer(size);
+    if (size == 0) {
+      *this = PageBuffer();
       return;
     }
-    data_ = static_cast<T*>(RemapPages(data_, size_ * sizeof(T), size * sizeof(T)));
+    const std::size_t bytes = size * sizeof(T);
+    const std::size_t wanted = size < size_ ? bytes : WithRoom(bytes);
+    if (size_ == 0) return Map(size, wanted);
+    if (size < size_ || bytes > mapped_bytes_) {
+      data_ = static_cast<T*>(RemapPages(data_, mapped_bytes_, wanted));
+      mapped_bytes_ = wanted;
+    }
     size_ = size;
   }
 
@@ -60,8 +67,22 @@ class PageBuffer {
   std::span<const T> span() const { return {data_, size_}; }
 
  private:
+  /// What grows has whole huge pages: its end would be cleared in small ones, and stay so when it
+  /// is no longer the end.
+  static std::size_t WithRoom(std::size_t bytes) {
+    if (bytes < kHugePageBytes) return bytes;
+    return (bytes + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;
+  }
+
+  void Map(std::size_t size, std::size_t bytes) {
+    data_ = static_cast<T*>(MapPages(bytes));
+    size_ = size;
+    mapped_bytes_ = bytes;
+  }
+
   T* data_ = nullptr;
   std::size_t size_ = 0;
+  std::size_t mapped_bytes_ = 0;
 };
 
 }  // namespace headroom

@@ -225,7 +225,7 @@ std::string RedactCommand::Text(const std::vector<Replacement>& removed,
   }
   const std::string scanned =
       proof.texts == 0
-          ? "no text had to be replaced; what rows lost is numbers of unknown meaning"
+          ? "no text had to be replaced, though numbers of unknown meaning may be gone"
           : fmt::format("none of {} removed texts is in the {} that were written, plain or encoded",
                         FormatCount(static_cast<std::int64_t>(proof.texts)),
                         FormatBytes(static_cast<double>(proof.bytes)));

@@ -54,14 +54,6 @@ bool IsFrameworkRange(std::string_view name) {
          name.starts_with("enumerate(DataLoader)#");
 }
 
-HostEventKind HostKindOf(const RawEvent& event, CategoryRule rule) {
-  if (!event.category.present() && event.process.text == kProcessWithoutKineto) {
-    return IsFrameworkRange(event.name.text) ? HostEventKind::kAnnotation
-                                             : HostEventKind::kOperator;
-  }
-  return HostKindOf(rule);
-}
-
 /// Three integers as "[8, 16, 5]"; unknown where it is anything else.
 struct Extent {
   std::int32_t x = kUnknown32, y = kUnknown32, z = kUnknown32;
@@ -275,8 +267,16 @@ DurationNs RowBuilder::ParseDuration(const RawEvent& event, std::int64_t offset,
   return DurationNs(ns);
 }
 
+StringId RowBuilder::CategoryOf(const RawEvent& event) {
+  if (event.category.present()) return ids_.Intern(event.category);
+  // PyTorch without Kineto writes none: it gets what Kineto would, so that copies say it.
+  if (event.process.text == kProcessWithoutKineto)
+    return ids_.strings.Intern(IsFrameworkRange(event.name.text) ? "user_annotation" : "cpu_op");
+  return StringId(0u);
+}
+
 void RowBuilder::AddComplete(const RawEvent& event, std::int64_t offset) {
-  const StringId category = event.category.present() ? ids_.Intern(event.category) : StringId(0u);
+  const StringId category = CategoryOf(event);
   const CategoryRule rule = ids_.RuleOf(category);
   TimeNs start;
   if (!ParseTime(event, offset, start)) return;
@@ -303,7 +303,7 @@ void RowBuilder::AddHostEvent(const RawEvent& event, Span span, CategoryRule rul
   rows.name.push_back(ids_.Intern(event.name));
   rows.category.push_back(category);
   rows.thread.push_back(ids_.ThreadOf(event.process, event.thread));
-  rows.kind.push_back(HostKindOf(event, rule));
+  rows.kind.push_back(HostKindOf(rule));
   ArgReader args(event);
   rows.correlation.push_back(args.Integer(ArgKey::kCorrelation));
   rows.external_id.push_back(args.Integer(ArgKey::kExternalId));
@@ -402,9 +402,9 @@ void RowBuilder::AddFlow(const RawEvent& event, std::int64_t offset) {
 void RowBuilder::AddHalfSpan(const RawEvent& event, std::int64_t offset) {
   TimeNs time;
   if (!ParseTime(event, offset, time)) return;
-  const StringId category = ids_.Intern(event.category);
+  const StringId category = CategoryOf(event);
   batch_.half_spans.push_back({event.phase.text[0] == 'B', time, ids_.Intern(event.name), category,
-                               HostKindOf(event, ids_.RuleOf(category)),
+                               HostKindOf(ids_.RuleOf(category)),
                                ids_.ThreadOf(event.process, event.thread), RestOfArgs(event, 0),
                                offset});
 }

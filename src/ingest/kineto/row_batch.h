@@ -128,6 +128,7 @@ class RowBuilder {
   };
 
   void AddComplete(const RawEvent& event, std::int64_t offset);
+  StringId CategoryOf(const RawEvent& event);
   void AddHostEvent(const RawEvent& event, Span span, CategoryRule rule, StringId category);
   void AddGpuTask(const RawEvent& event, Span span, CategoryRule rule);
   void AddSync(const RawEvent& event, Span span);
