@@ -19,7 +19,7 @@ void* MapPages(std::size_t bytes);
 void* RemapPages(void* address, std::size_t bytes, std::size_t new_bytes);
 void UnmapPages(void* address, std::size_t bytes);
 
-/// A fixed-size array of trivial values in its own mapping.
+/// An array of trivial values in its own mapping.
 ///
 /// The heap keeps freed blocks of mixed ages, so building a table in pieces and then gathering it
 /// would peak at twice its size; a mapping returns at once. Only touched pages count as resident.

@@ -111,7 +111,7 @@ Status ExportCommand::WriteTables(const TraceStore& store) const {
   if (!table_.empty() && to_stdout()) {
     std::string text;
     WriteTableCsv(store, table_, [&](std::string_view piece) { text += piece; });
-    return WriteResult(std::move(text), output_path_);
+    return WriteResult(text, output_path_);
   }
   const bool made = table_.empty() && mkdir(output_path_.c_str(), 0777) == 0;
   if (table_.empty() && !made && errno != EEXIST) return CannotWrite(output_path_, errno);

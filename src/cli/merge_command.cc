@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -46,26 +47,22 @@ std::string LabelOf(const RankTimeline& rank) {
 class CommonSource {
  public:
   void Add(const TraceMetadata& metadata) {
-    if (is_first_) {
-      recorded_as_ = metadata.recorded_as();
-      versions_ = metadata.versions;
-      is_forecast_ = metadata.is_forecast;
-      is_first_ = false;
+    const TraceSource one(metadata);
+    if (!all_) {
+      all_ = one;
       return;
     }
-    if (recorded_as_ != metadata.recorded_as()) recorded_as_.clear();
-    is_forecast_ = is_forecast_ && metadata.is_forecast;
-    std::erase_if(versions_, [&](const SoftwareVersion& row) {
-      return std::find(metadata.versions.begin(), metadata.versions.end(), row) ==
-             metadata.versions.end();
+    if (all_->recorded_as != one.recorded_as) all_->recorded_as.clear();
+    all_->is_forecast = all_->is_forecast && one.is_forecast;
+    all_->names_and_times_only = all_->names_and_times_only && one.names_and_times_only;
+    std::erase_if(all_->versions, [&](const SoftwareVersion& row) {
+      return std::find(one.versions.begin(), one.versions.end(), row) == one.versions.end();
     });
   }
-  std::string Members() const { return SourceMembers(recorded_as_, is_forecast_, versions_); }
+  std::string Members() const { return all_ ? SourceMembers(*all_) : ""; }
 
  private:
-  bool is_first_ = true, is_forecast_ = false;
-  std::string recorded_as_;
-  std::vector<SoftwareVersion> versions_;
+  std::optional<TraceSource> all_;
 };
 
 /// A file that is given twice would count as two ranks where it does not tell its own.

@@ -18,9 +18,9 @@ bool muted = false;
 
 }  // namespace
 
-Status WriteResult(std::string text, const std::string& path) {
+Status WriteResult(std::string_view text, const std::string& path) {
   if (!path.empty() && path != "-") {
-    Result<AtomicFile> file = AtomicFile::Write(path, std::move(text));
+    Result<AtomicFile> file = AtomicFile::Write(path, text);
     return file.ok() ? file.value().Commit() : file.status();
   }
   int error = WriteAll(STDOUT_FILENO, text);

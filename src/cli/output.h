@@ -13,7 +13,7 @@ namespace headroom::cli {
 
 /// Writes a result to stdout, or atomically to `path` if it is neither empty nor "-". A reader of
 /// stdout that went away (a closed pipe) had enough: that is no failure.
-Status WriteResult(std::string text, const std::string& path);
+Status WriteResult(std::string_view text, const std::string& path);
 
 /// Fails (kUsage) where `target` is one of the traces, under whatever name: writing it would
 /// destroy it. `flag` is what the user wrote, for the message.

@@ -200,7 +200,7 @@ Status PredictCommand::PredictTable() const {
     const std::string why = gpus_.models().WhyExtrapolated(target.value());
     if (!why.empty()) Remark(fmt::format("{}: {}\n", target.value().device->short_name, why));
   }
-  return WriteResult(std::move(text), output_path_);
+  return WriteResult(text, output_path_);
 }
 
 Status PredictCommand::PredictLists(std::span<const DeviceRates> targets,

@@ -493,15 +493,21 @@ std::string DamageMember(const ImportLog& log) {
   return members.empty() ? "" : fmt::format(",\"headroom_damage\":{{{}}}", members);
 }
 
-std::string SourceMembers(const std::string& recorded_as, bool is_forecast,
-                          const std::vector<SoftwareVersion>& versions) {
+TraceSource::TraceSource(const TraceMetadata& metadata)
+    : recorded_as(metadata.recorded_as()),
+      is_forecast(metadata.is_forecast),
+      names_and_times_only(metadata.names_and_times_only),
+      versions(metadata.versions) {}
+
+std::string SourceMembers(const TraceSource& source) {
   std::string members;
-  if (is_forecast) members += R"(,"headroom_scenario":"")";
-  if (!recorded_as.empty())
-    members += fmt::format(",\"headroom_copy_of\":{}", JsonString(recorded_as));
-  if (!versions.empty()) {
+  if (source.is_forecast) members += R"(,"headroom_scenario":"")";
+  if (source.names_and_times_only) members += R"(,"headroom_names_and_times_only":1)";
+  if (!source.recorded_as.empty())
+    members += fmt::format(",\"headroom_copy_of\":{}", JsonString(source.recorded_as));
+  if (!source.versions.empty()) {
     Args list;
-    for (const SoftwareVersion& row : versions) list.Text(row.name, row.version);
+    for (const SoftwareVersion& row : source.versions) list.Text(row.name, row.version);
     members += fmt::format(",\"headroom_versions\":{{{}}}", list.members());
   }
   return members;
@@ -513,7 +519,7 @@ std::string HeaderOf(const TraceStore& store) {
   const auto add = [&](std::string_view key, std::int64_t value) {
     header += fmt::format(",\"{}\":{}", key, value);
   };
-  header += SourceMembers(metadata.recorded_as(), metadata.is_forecast, metadata.versions);
+  header += SourceMembers(TraceSource(metadata));
   header += DamageMember(store.log);
   if (metadata.base_time_ns) add("baseTimeNanoseconds", *metadata.base_time_ns);
   if (metadata.cuda_driver_version) add("cuda_driver_version", *metadata.cuda_driver_version);

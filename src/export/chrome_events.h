@@ -54,10 +54,19 @@ std::vector<std::string> DevicePropertiesOf(const TraceStore& store, const Event
 /// around the events, with a comma in front; empty: nothing.
 std::string DamageMember(const ImportLog& log);
 
+/// What the traces of a file have in common.
+struct TraceSource {
+  explicit TraceSource(const TraceMetadata& metadata);
+
+  std::string recorded_as;  ///< A format of store/trace_formats.h; empty: of several.
+  bool is_forecast;
+  bool names_and_times_only;
+  std::vector<SoftwareVersion> versions;
+};
+
 /// What a file has to say of the tools that its traces come from, as further members, each with a
-/// comma in front. `recorded_as`: a format of store/trace_formats.h; empty: of several.
-std::string SourceMembers(const std::string& recorded_as, bool is_forecast,
-                          const std::vector<SoftwareVersion>& versions);
+/// comma in front.
+std::string SourceMembers(const TraceSource& source);
 
 /// What a file that holds this trace alone says of it all, as members of the object around the
 /// events: devices, rank, driver, the clock's zero, damage.

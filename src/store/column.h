@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
@@ -108,7 +109,9 @@ class Column {
   /// To the bit: 0.0 is not -0.0, and NaN is itself.
   bool IsAlike(const T& value) const {
     if constexpr (std::is_floating_point_v<T>) {
-      return std::memcmp(&value, &alike_, sizeof(T)) == 0;
+      using Bits =
+          std::conditional_t<sizeof(T) == sizeof(std::uint64_t), std::uint64_t, std::uint32_t>;
+      return std::bit_cast<Bits>(value) == std::bit_cast<Bits>(alike_);
     } else {
       return value == alike_;
     }

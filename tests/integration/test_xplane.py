@@ -171,7 +171,9 @@ class PlainChromeTrace(support.ProgramTest):
                 {"ph": "E", "pid": 1, "tid": 2, "ts": 7}]
         report = self.report(self.write("t.json", json.dumps({"traceEvents": rows}).encode()))
         self.assertEqual(report["inputs"][0]["events"], 3)
-        self.assertEqual(report["health"]["grade"], "F")
+        self.assertEqual(report["inputs"][0]["format"], "chrome-trace-json")
+        self.assertEqual(sorted(row["key"] for row in report["regions"]), ["b", "work"])
+        self.assertEqual(report["health"]["grade"], "D")
 
 
 class Damage(support.ProgramTest):

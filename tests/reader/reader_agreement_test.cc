@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -155,7 +156,8 @@ Text AnyName() {
   return OneOf({"aten::mm", "cudaLaunchKernel", "ProfilerStep#3", "ProfilerStep#4",
                 "Memcpy HtoD (Pinned -> Device)", "[memory]", "a \\\"quoted\\\" name",
                 "tab\\tand \\u00e9\\ud83d\\ude00", "},{\\\"ph\\\"", "process_name", "thread_name",
-                "process_labels", "Stream Sync", "", "name\xc3\xa9"});
+                "process_labels", "Stream Sync", "step 1", "Training_Step:2", "batch 7", "batch 8",
+                "", "name\xc3\xa9"});
 }
 Text AnyCategory() {
   return OneOf({"cpu_op", "user_annotation", "cuda_runtime", "cuda_driver", "kernel", "kernel",
@@ -190,20 +192,22 @@ Text AnyArg() {
        R"("odd \"key\"": "odd\nvalue")",
        R"("graph node id": 3)",
        R"("cuda_sync_kind": "Stream Sync", "wait_on_stream": 7)",
+       R"("cat": "of the event's own")",
        R"("empty": {}, "text": "")"});
 }
 
-Text AnyEvent() {
+Text AnyEvent(bool of_profiler) {
   const Text phase =
       OneOf({"X", "X", "X", "X", "X", "X", "s", "f", "t", "B", "E", "i", "C", "M", "n", "", "??"});
   std::vector<Text> members = {fmt::format(R"("ph": "{}")", phase)};
   const auto sometimes = [&](int percent, const Text& member) {
     if (UpTo(99) < percent) members.push_back(member);
   };
-  sometimes(90, fmt::format(R"("cat": "{}")", AnyCategory()));
+  const Text category = of_profiler ? AnyCategory() : OneOf({"mine", "something else", ""});
+  sometimes(90, fmt::format(R"("cat": "{}")", category));
   sometimes(95, fmt::format(R"("name": "{}")", AnyName()));
-  sometimes(
-      95, OneOf({R"("pid": 0)", R"("pid": 1)", R"("pid": "CPU functions")", R"("pid": "Spans")"}));
+  sometimes(95, OneOf({R"("pid": 0)", R"("pid": 1)", R"("pid": "Spans")",
+                       of_profiler ? R"("pid": "CPU functions")" : R"("pid": "program")"}));
   sometimes(95, OneOf({R"("tid": 7)", R"("tid": 8)", R"("tid": "stream 7")"}));
   sometimes(95, fmt::format(R"("ts": {})", AnyTime()));
   sometimes(90, fmt::format(R"("dur": {})", AnyDuration()));
@@ -216,8 +220,9 @@ Text AnyEvent() {
 
 Text AnyTrace() {
   std::vector<Text> events;
+  const bool of_profiler = UpTo(5) > 0;
   for (int n = UpTo(30); n > 0; --n) {
-    events.push_back(AnyEvent());
+    events.push_back(AnyEvent(of_profiler));
     if (UpTo(9) == 0)
       events.push_back(events[static_cast<std::size_t>(UpTo(static_cast<int>(events.size()) - 1))]);
     if (UpTo(40) == 0) events.push_back(OneOf({"null", "7", "\"text\"", "[1]", "{}"}));
@@ -225,13 +230,13 @@ Text AnyTrace() {
   if (!events.empty() && events[0][0] != '{') events.erase(events.begin());
   Text list = fmt::format("[{}]", fmt::join(events, OneOf({",", ",\n  ", " , "})));
   if (UpTo(4) == 0) return list;
-  const std::vector<Text> members = {
-      R"("schemaVersion": 1)",
-      R"("baseTimeNanoseconds": 1712345678000000000)",
-      R"("record_shapes": 1)",
-      R"("with_stack": false)",
+  std::vector<Text> members = {R"("baseTimeNanoseconds": 1712345678000000000)",
+                               R"("with_stack": false)"};
+  const Text of_profilers[] = {
+      R"("schemaVersion": 1)", R"("record_shapes": 1)",
       R"("distributedInfo": {"backend": "nccl", "rank": 3, "world_size": 8, "pg": [{"a":1},{"b":2}]})",
       R"("deviceProperties": [{"id": 0, "name": "GPU \"A\"", "numSms": 132},{"id": 1, "totalGlobalMem": 85899345920}])"};
+  if (of_profiler) members.insert(members.end(), std::begin(of_profilers), std::end(of_profilers));
   std::vector<Text> before, after;
   for (const Text& member : members) {
     if (const int where = UpTo(2); where > 0) (where == 1 ? before : after).push_back(member);

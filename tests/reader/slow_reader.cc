@@ -119,6 +119,10 @@ std::string Canonical(const Json& value) {
   return out + "}";
 }
 
+std::string CanonicalOrEmpty(const Json& members) {
+  return members.keys.empty() ? "" : Canonical(members);
+}
+
 // ---- Values
 // ---------------------------------------------------------------------------------------------------------
 
@@ -289,17 +293,17 @@ class Args {
     return TakeIf(names, text && !is_null ? '\'' + *text + '\'' : "-", std::string("-"));
   }
 
-  std::string Rest() const {
-    if (args_ == nullptr) return "";
+  Json Members() const {
     Json rest;
     rest.kind = Json::Kind::kObject;
-    for (std::size_t i = 0; i < args_->keys.size(); ++i) {
+    for (std::size_t i = 0; args_ != nullptr && i < args_->keys.size(); ++i) {
       if (taken_.contains(args_->keys[i])) continue;
       rest.keys.push_back(args_->keys[i]);
       rest.items.push_back(args_->items[i]);
     }
-    return rest.keys.empty() ? "" : Canonical(rest);
+    return rest;
   }
+  std::string Rest() const { return CanonicalOrEmpty(Members()); }
 
  private:
   template <typename T>
@@ -315,7 +319,7 @@ class Args {
 
 /// The args of a span that begins and ends with an event of its own: where both have a member, the
 /// end's.
-std::string BothArgs(const Json& begin, const Json* end) {
+Json BothArgs(const Json& begin, const Json* end) {
   Json both;
   both.kind = Json::Kind::kObject;
   for (const Json* event : {&begin, end}) {
@@ -324,7 +328,7 @@ std::string BothArgs(const Json& begin, const Json* end) {
     both.keys.insert(both.keys.end(), args->keys.begin(), args->keys.end());
     both.items.insert(both.items.end(), args->items.begin(), args->items.end());
   }
-  return both.keys.empty() ? "" : Canonical(both);
+  return both;
 }
 
 const char* const kHostKinds[] = {"frame",  "annotation", "operator",       "runtime",
@@ -339,7 +343,7 @@ struct Host {
   std::string name, category, pid, tid, kind;
   std::int64_t correlation, external_id, sequence;
   std::int32_t forward_thread, python_id, python_parent_id, event_index, record_function;
-  std::string args;
+  Json args;
 
   std::int64_t end() const { return start + duration; }
   std::string Brief() const {
@@ -425,6 +429,7 @@ class SlowReader {
     FindExtent();
     ClipHosts();
     PairHalves();
+    SettlePlainSpans(*root);
     counts_["duplicate-event"] += DropCopies(hosts_, [](const Host& h) { return h.HasId(); });
     counts_["duplicate-event"] += DropCopies(
         tasks_, [](const Task& t) { return t.correlation != kUnknown && t.duration > 0; });
@@ -479,7 +484,7 @@ class SlowReader {
     }
     if (phase == "B" || phase == "E") {
       Track(event);
-      halves_.push_back({phase == "B", *time, Text(event, "name"), Text(event, "cat"), Pid(event),
+      halves_.push_back({phase == "B", *time, Text(event, "name"), CategoryOf(event), Pid(event),
                          Tid(event), &event});
       return;
     }
@@ -512,6 +517,12 @@ class SlowReader {
     return Count("bad-duration"), 0;
   }
 
+  /// PyTorch without Kineto gives none.
+  static std::string CategoryOf(const Json& event) {
+    if (event.Find("cat") != nullptr || Pid(event) != "CPU functions") return Text(event, "cat");
+    return HostKind(event) == "annotation" ? "user_annotation" : "cpu_op";
+  }
+
   static std::string HostKind(const Json& event) {
     const std::map<std::string, int> kinds = {
         {"python_function", 0},    {"user_annotation", 1}, {"cpu_op", 2},      {"Operator", 2},
@@ -540,13 +551,23 @@ class SlowReader {
 
     Track(event);
     Args args(event);
-    hosts_.push_back(
-        {start, duration, Text(event, "name"), category, Pid(event), Tid(event), HostKind(event),
-         args.Int({"correlation"}), args.Int({"External id", "external id"}),
-         args.Int({"Sequence number"}), args.Int32({"Fwd thread id"}), args.Int32({"Python id"}),
-         args.Int32({"Python parent id"}), args.Int32({"Ev Idx", "Profiler Event Index"}),
-         args.Int32({"Record function id"}), ""});
-    hosts_.back().args = args.Rest();
+    hosts_.push_back({start,
+                      duration,
+                      Text(event, "name"),
+                      CategoryOf(event),
+                      Pid(event),
+                      Tid(event),
+                      HostKind(event),
+                      args.Int({"correlation"}),
+                      args.Int({"External id", "external id"}),
+                      args.Int({"Sequence number"}),
+                      args.Int32({"Fwd thread id"}),
+                      args.Int32({"Python id"}),
+                      args.Int32({"Python parent id"}),
+                      args.Int32({"Ev Idx", "Profiler Event Index"}),
+                      args.Int32({"Record function id"}),
+                      {}});
+    hosts_.back().args = args.Members();
   }
 
   std::pair<std::int64_t, std::int64_t> StreamOf(const Json& event, Args& args) {
@@ -728,6 +749,48 @@ class SlowReader {
     }
   }
 
+  /// Whether something in the file is as only a profiler writes it.
+  bool IsOfProfiler(const Json& root) const {
+    const bool bare_array = root.kind == Json::Kind::kArray;
+    for (const char* member : {"schemaVersion", "deviceProperties", "distributedInfo",
+                               "record_shapes", "cuda_driver_version"}) {
+      if (root.Find(member) != nullptr) return true;
+    }
+    if (bare_array && processes_.contains("CPU functions")) return true;
+    if (!tasks_.empty() || dump_.tables.contains("syncs") ||
+        dump_.tables.contains("memory_events")) {
+      return true;
+    }
+    return std::ranges::any_of(hosts_, [](const Host& h) { return h.kind != "other"; });
+  }
+
+  /// Spans of a file in which nothing is of a profiler are annotations of the user's.
+  void SettlePlainSpans(const Json& root) {
+    if (IsOfProfiler(root)) return;
+    const bool profiler_steps = std::ranges::any_of(
+        hosts_, [](const Host& h) { return h.name.starts_with("ProfilerStep#"); });
+    std::map<int, std::vector<Host*>> numbered;  // By how well the word tells a step.
+    for (Host& h : hosts_) {
+      if (!h.category.empty()) {
+        std::string key = "cat";
+        while (h.args.Find(key) != nullptr) key += '_';
+        h.args.keys.push_back(key);
+        h.args.items.push_back({Json::Kind::kString, h.category, {}, {}});
+      }
+      h.category = "user_annotation";
+      h.kind = "annotation";
+      static const std::regex step(
+          R"((?:(?:train|training|global)[ _-]*)?(?:(step)|(iter(?:ation)?)|batch)[ _\-:#=]*[0-9]+)",
+          std::regex::icase);
+      std::smatch words;
+      if (h.name.size() <= 40 && std::regex_match(h.name, words, step))
+        numbered[words[1].matched ? 0 : words[2].matched ? 1 : 2].push_back(&h);
+    }
+    std::erase_if(numbered, [](const auto& row) { return row.second.size() < 2; });
+    if (profiler_steps || numbered.empty()) return;
+    for (Host* h : numbered.begin()->second) h->category = "step";
+  }
+
   void WriteHosts() {
     const auto kind = [](const Host& h) {
       return std::find(std::begin(kHostKinds), std::end(kHostKinds), h.kind) - kHostKinds;
@@ -770,12 +833,14 @@ class SlowReader {
               "pid", h.pid)("tid", h.tid)("kind", h.kind)("correlation", h.correlation)(
               "external", h.external_id)("sequence", h.sequence)("forward", h.forward_thread)(
               "python", h.python_id)("python_parent", h.python_parent_id)("index", h.event_index)(
-              "function", h.record_function)("args", h.args)("parent", parent));
-      const std::string prefix = "ProfilerStep#";
-      if ((h.kind == "annotation" || h.kind == "operator") && h.name.starts_with(prefix)) {
-        Put("steps", Line()("index", std::int64_t{std::atoll(h.name.c_str() + prefix.size())})(
-                         "start", h.start)("duration", h.duration)("pid", h.pid)("tid", h.tid)(
-                         "event", h.Brief()));
+              "function", h.record_function)("args", CanonicalOrEmpty(h.args))("parent", parent));
+      const bool of_profiler = h.name.starts_with("ProfilerStep#");
+      if ((h.kind == "annotation" || h.kind == "operator") &&
+          (of_profiler || h.category == "step")) {
+        const std::size_t number = h.name.find_first_of("0123456789");
+        Put("steps",
+            Line()("index", std::int64_t{std::atoll(h.name.c_str() + number)})("start", h.start)(
+                "duration", h.duration)("pid", h.pid)("tid", h.tid)("event", h.Brief()));
       }
       if (h.correlation != kUnknown && (h.kind == "runtime" || h.kind == "driver")) {
         calls_[h.correlation].push_back(h);

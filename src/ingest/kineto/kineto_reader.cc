@@ -628,7 +628,6 @@ Status Read(ByteSource& source, const std::string& path, const ReadOptions& opti
             TraceStore& store) try {
   Reading reading(source, path, options, store);
   if (Status status = reading.Run(); !status.ok()) return status;
-  store.metadata.format = kKinetoFormat;
   // A copy says what its events are.
   const bool is_xla = store.metadata.copied_from.empty() && SettleXlaTracks(store);
   if (is_xla) store.metadata.format = kXlaJsonFormat;
@@ -639,6 +638,7 @@ Status Read(ByteSource& source, const std::string& path, const ReadOptions& opti
   ClipOverflowingSpans(extent, store);
   PairHalfSpans(std::move(reading.late().half_spans), store);
   if (!is_xla) SettlePlainSpans(store);
+  if (store.metadata.format.empty()) store.metadata.format = kKinetoFormat;
   store.Freeze(options.threads);
   ClipOverflowingTasks(extent, store);
   return Status::Ok();

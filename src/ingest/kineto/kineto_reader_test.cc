@@ -416,6 +416,25 @@ TEST(KinetoReaderTest, SpansOfNobodyKnownAreAnnotations) {
       R"(, {"name": "aten::mm", "cat": "cpu_op", "ph": "X", "ts": 20, "dur": 3, "pid": 1, "tid": 1}])");
   EXPECT_EQ(known->metadata.format, kKinetoFormat);
   EXPECT_EQ(known->host_events.kind[0], HostEventKind::kOther);
+  for (const std::string member :
+       {R"("schemaVersion": 1)", R"("deviceProperties": [])", R"("record_shapes": 1)"}) {
+    const auto around = Read("{" + member + R"(, "traceEvents": [)" + plain + "]}");
+    EXPECT_EQ(around->metadata.format, kKinetoFormat) << member;
+    const auto behind = Read(R"({"traceEvents": [)" + plain + "], " + member + "}");
+    EXPECT_EQ(behind->metadata.format, kKinetoFormat) << member;
+  }
+}
+
+TEST(KinetoReaderTest, AListWithoutSpansIsNoOtherFormat) {
+  for (const char* text : {"[]", R"({"traceEvents": []})",
+                           R"([{"name": "a", "ph": "i", "ts": 5, "pid": 1, "tid": 1}])"})
+    EXPECT_EQ(Read(text)->metadata.format, kKinetoFormat) << text;
+}
+
+TEST(KinetoReaderTest, TheCategoryOfASpanOfNobodyKnownHasAKeyOfItsOwn) {
+  const auto store = Read(
+      R"([{"name": "a", "cat": "mine", "ph": "X", "ts": 5, "dur": 3, "pid": 1, "tid": 1, "args": {"cat": "x", "cat_": 7}}])");
+  EXPECT_EQ(store->Text(store->host_events.args[0]), R"("cat__": "mine", "cat": "x", "cat_": 7)");
 }
 
 TEST(KinetoReaderTest, MetadataIsReadBeforeAndAfterTheListAndNothingElseIsKept) {

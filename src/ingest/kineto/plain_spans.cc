@@ -6,6 +6,7 @@
 
 #include "ingest/json_escapes.h"
 #include "ingest/range_names.h"
+#include "store/args_text.h"
 #include "store/trace_formats.h"
 
 namespace headroom::kineto {
@@ -14,8 +15,7 @@ namespace {
 /// Whether something is there that only a profiler of training jobs writes.
 bool TellsOfProfiler(const TraceStore& store) {
   const TraceMetadata& metadata = store.metadata;
-  if (metadata.rank || metadata.world_size || metadata.cuda_driver_version ||
-      metadata.names_and_times_only || store.devices.rows() > 0 || store.gpu_tasks.rows() > 0 ||
+  if (!metadata.format.empty() || metadata.names_and_times_only || store.gpu_tasks.rows() > 0 ||
       store.syncs.rows() > 0 || store.memory_events.rows() > 0) {
     return true;
   }
@@ -25,22 +25,29 @@ bool TellsOfProfiler(const TraceStore& store) {
   return false;
 }
 
+/// Arguments and one more, under a key that none of them has.
+std::string WithCategory(std::string_view category, std::string_view others) {
+  std::string key = "cat";
+  while (!FindMember(others, key).empty()) key += '_';
+  std::string args = "\"" + key + "\": ";
+  AppendQuoted(category, args);
+  if (!others.empty()) args.append(", ").append(others);
+  return args;
+}
+
 }  // namespace
 
 void SettlePlainSpans(TraceStore& store) {
-  if (!store.metadata.copied_from.empty() || TellsOfProfiler(store)) return;
+  if (!store.metadata.copied_from.empty() || store.host_events.rows() == 0) return;
+  if (TellsOfProfiler(store)) return;
   store.metadata.format = kChromeFormat;
   auto& events = store.host_events;
   const StringId annotation = store.strings.Intern("user_annotation");
   NamedRanges ranges;
-  std::string args;
   for (std::size_t row = 0; row < events.rows(); ++row) {
     if (const std::string_view own = store.Text(events.category.Pending(row)); !own.empty()) {
-      args = "\"cat\": ";
-      AppendQuoted(own, args);
-      if (const StringId others = events.args.Pending(row); others.valid())
-        args.append(", ").append(store.Text(others));
-      events.args.MutablePending(row) = store.strings.Intern(args);
+      events.args.MutablePending(row) =
+          store.strings.Intern(WithCategory(own, store.Text(events.args.Pending(row))));
     }
     events.category.MutablePending(row) = annotation;
     events.kind.MutablePending(row) = HostEventKind::kAnnotation;

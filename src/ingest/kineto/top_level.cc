@@ -18,6 +18,9 @@ namespace {
 
 constexpr std::string_view kListKey = "traceEvents";
 constexpr std::size_t kLargestKeptValue = std::size_t{4} << 20;
+/// Members that only a profiler of training jobs writes around its events, whatever these are.
+constexpr std::string_view kOfProfilers[] = {"schemaVersion", "deviceProperties", "distributedInfo",
+                                             "record_shapes", "cuda_driver_version"};
 
 using nlohmann::json;
 
@@ -99,7 +102,10 @@ void KeepMember(std::string_view key, std::string_view value, TraceStore& store,
     AddVersion("hip_runtime", HipVersionText(number), metadata.versions);
   if (key == "hip_driver_version" && ParseInteger(value, number) && number > 0)
     AddVersion("hip_driver", HipVersionText(number), metadata.versions);
+  if (std::find(std::begin(kOfProfilers), std::end(kOfProfilers), key) != std::end(kOfProfilers))
+    metadata.format = kKinetoFormat;
   if (key == "headroom_scenario") metadata.is_forecast = true;
+  if (key == "headroom_names_and_times_only") metadata.names_and_times_only = value == "1";
   if (key == "headroom_copy_of" && IsKnownFormat(value)) metadata.copied_from = value;
   constexpr std::string_view kParsed[] = {"distributedInfo", "deviceProperties", "headroom_damage",
                                           "headroom_versions"};

@@ -21,7 +21,7 @@ enum class Prologue {
 };
 
 /// Reads the start of a file up to its event list. The padding of event_scanner.h is required.
-/// Known members are stored.
+/// Known members are stored; one that only a profiler writes tells the format.
 Prologue ReadPrologue(std::string_view text, TraceStore& store, Merger& merger, bool& bare_array,
                       std::size_t& next);
 

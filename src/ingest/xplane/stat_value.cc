@@ -10,7 +10,6 @@
 #include "store/tables.h"
 
 namespace headroom::xplane {
-namespace {}  // namespace
 
 std::int64_t StatValue::Integer() const {
   const bool is_integer = type == Type::kSigned || type == Type::kUnsigned;
