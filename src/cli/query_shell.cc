@@ -196,7 +196,16 @@ Status QuerySession::RunCommand(std::string_view line, std::string& out) {
       blank == std::string_view::npos ? std::string_view() : Trim(line.substr(blank));
   const TraceTables& tables = tables_.tables();
   if (command == ".tables") {
-    out += ListOfTables(tables);
+    if (!argument.empty())
+      return Status::Usage(
+          fmt::format(".tables lists all; .schema {} tells its columns", argument));
+    if (output_.format == QueryFormat::kTable) {
+      out += ListOfTables(tables);
+      return Status::Ok();
+    }
+    QueryOutput rows(output_);
+    TablesAsRows(tables, rows);
+    return Append(rows, line, out);
   } else if (command == ".help") {
     out += kHelp;
   } else if (command == ".quit" || command == ".exit") {
@@ -208,14 +217,19 @@ Status QuerySession::RunCommand(std::string_view line, std::string& out) {
                      : argument == "json" ? QueryFormat::kJson
                                           : QueryFormat::kTable;
   } else if (command == ".schema") {
+    const Status unknown =
+        Status::Usage(fmt::format(".schema: no table {}; .tables lists them", argument));
+    if (output_.format != QueryFormat::kTable) {
+      QueryOutput rows(output_);
+      return SchemaAsRows(tables, argument, rows) ? Append(rows, line, out) : unknown;
+    }
     std::string text = argument.empty() ? "" : SchemaOf(tables, argument);
     if (argument.empty()) {
       for (std::size_t i = 0; i < tables.size(); ++i)
         text += SchemaOf(tables, tables.table(i).name) + "\n";
       for (const QueryView& view : QueryViews()) text += SchemaOf(tables, view.name) + "\n";
     }
-    if (text.empty())
-      return Status::Usage(fmt::format(".schema: no table {}; .tables lists them", argument));
+    if (text.empty()) return unknown;
     out += text;
   } else {
     return Status::Usage(fmt::format("no command {}; .help lists them", command));
@@ -223,35 +237,46 @@ Status QuerySession::RunCommand(std::string_view line, std::string& out) {
   return Status::Ok();
 }
 
-Status QuerySession::RunStatements(std::string_view sql, std::string& out, std::string& remarks) {
+Status QuerySession::Append(const QueryOutput& output, std::string_view asked, std::string& out) {
+  if (Status status = output.status(); !status.ok()) return status;
+  if (results_++ > 0 && !on_terminal_) {
+    if (output_.format != QueryFormat::kTable)
+      return Status::Usage("CSV and JSON hold one result; give one statement");
+    out += "\n";
+  }
+  out += output.Text(asked);
+  return Status::Ok();
+}
+
+Status QuerySession::RunStatements(std::string_view whole, std::size_t begin, std::string_view sql,
+                                   std::string& out, std::string& remarks) {
+  const std::size_t size = sql.size();
   while (!Trim(sql).empty()) {
     QueryOutput output(output_);
     const LastResort last_resort(limits_.time);
+    limits_.before = whole.substr(0, begin + size - sql.size());
     const Result<std::string_view> rest = database_.RunFirst(sql, limits_, output);
+    limits_.before = {};
     if (!rest.ok()) return rest.status();
-    if (Status status = output.status(); !status.ok()) return status;
     const std::string_view statement = Trim(sql.substr(0, sql.size() - rest.value().size()));
     sql = rest.value();
     if (!output.began()) continue;
-    if (results_++ > 0 && !on_terminal_) {
-      if (output_.format != QueryFormat::kTable)
-        return Status::Usage("CSV and JSON hold one result; give one statement");
-      out += "\n";
-    }
-    out += output.Text(statement);
+    if (Status status = Append(output, statement, out); !status.ok()) return status;
     if (output.cut() && output_.format != QueryFormat::kJson) {
       remarks += fmt::format(
-          "headroom: the first {} rows; --max-rows N shows more (0: all), and so do --csv and "
-          "--json\n",
-          output_.most_rows);
+          "headroom: the first {} rows; --max-rows N shows more (0: all){}\n", output_.most_rows,
+          output_.format == QueryFormat::kTable ? ", and so do --csv and --json" : "");
     }
   }
   return Status::Ok();
 }
 
 Status QuerySession::RunAll(std::string_view text, std::string& out, std::string& remarks) {
+  const std::string_view all = text;
   std::string statements;
+  std::size_t begin = 0;  // Of the statements.
   while (!text.empty() && !quit_) {
+    if (statements.empty()) begin = all.size() - text.size();
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
@@ -262,7 +287,8 @@ Status QuerySession::RunAll(std::string_view text, std::string& out, std::string
     }
     statements.append(line).push_back('\n');
     if (!text.empty() && !Database::IsComplete(statements)) continue;
-    if (Status status = RunStatements(statements, out, remarks); !status.ok()) return status;
+    if (Status status = RunStatements(all, begin, statements, out, remarks); !status.ok())
+      return status;
     statements.clear();
   }
   return Status::Ok();

@@ -12,11 +12,13 @@
 #include <array>
 #include <cerrno>
 #include <cstddef>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -29,6 +31,7 @@
 #include "cli/output.h"
 #include "export/written_trace.h"
 #include "ingest/open_trace.h"
+#include "redact/host_text.h"
 #include "redact/leak_scan.h"
 #include "redact/same_report.h"
 #include "report/json_report.h"
@@ -62,6 +65,19 @@ Status CheckPlace(const std::string& path) {
   return Status::Usage(fmt::format(
       "-o {}: not a file; the copy is read back before it gets its name, so name a file",
       Printable(path)));
+}
+
+/// Whether two names are of one file, which need not be there yet.
+bool IsSamePlace(const std::filesystem::path& a, const std::filesystem::path& b) {
+  const auto place_of = [](std::filesystem::path path) {
+    std::error_code error;
+    constexpr int kMostLinks = 40;  // As many as the system follows.
+    for (int i = 0; i < kMostLinks && std::filesystem::is_symlink(path, error); ++i)
+      path = path.parent_path() / std::filesystem::read_symlink(path, error);
+    const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+    return std::filesystem::weakly_canonical(folder, error) / path.filename();
+  };
+  return place_of(a) == place_of(b);
 }
 
 /// With its forecasts, by the shipped calibration: that of this machine is for its own traces.
@@ -176,6 +192,12 @@ Result<RedactCommand::Proof> RedactCommand::Prove(TraceStore& before, const std:
   std::string leaked;
   ForEachText(*after.value(), [&](std::string_view text) {
     if (!leaked.empty()) return;
+    const std::string_view address =
+        redactor.removes(SecretKind::kHosts) ? AddressIn(text) : std::string_view();
+    if (!address.empty() && !redactor.Stays(address)) {
+      leaked = fmt::format("an address is still there, in '{}'", Printable(text));
+      return;
+    }
     if (const auto found = scan.LeakedText(text))
       leaked = fmt::format("'{}' is still there, in '{}'", Printable(*found), Printable(text));
   });
@@ -189,7 +211,7 @@ Result<RedactCommand::Proof> RedactCommand::Prove(TraceStore& before, const std:
   if (!is.ok()) return is.status();
   if (const auto place = FirstDifference(was.value(), is.value(), redactor, proof.compared)) {
     return failed(fmt::format(
-        "the report says something else at {}; --keep the word that it depends on", *place));
+        "the report says something else at {}; if a word decides it, --keep that word", *place));
   }
   return proof;
 }
@@ -223,9 +245,12 @@ std::string RedactCommand::Text(const std::vector<Replacement>& removed,
   for (const auto& [column, rows] : changed) {
     if (rows > 0) text += fmt::format("  {:>8} {}\n", FormatCount(rows), column);
   }
+  const bool any_changed = std::any_of(changed.begin(), changed.end(),
+                                       [](const auto& column) { return column.second > 0; });
   const std::string scanned =
       proof.texts == 0
-          ? "no text had to be replaced, though numbers of unknown meaning may be gone"
+          ? std::string(any_changed ? "what is gone was dropped for its place, whatever its text"
+                                    : "nothing had to be replaced")
           : fmt::format("none of {} removed texts is in the {} that were written, plain or encoded",
                         FormatCount(static_cast<std::int64_t>(proof.texts)),
                         FormatBytes(static_cast<double>(proof.bytes)));
@@ -282,6 +307,10 @@ Status RedactCommand::Run() {
     return status;
   if (!map_path_.empty() && access(map_path_.c_str(), F_OK) == 0)
     return Status::Usage(fmt::format("--map {}: there is such a file", Printable(map_path_)));
+  if (!map_path_.empty() && IsSamePlace(map_path_, output_path_)) {
+    return Status::Usage(fmt::format("--map {}: that is where the copy goes; name another file",
+                                     Printable(map_path_)));
+  }
   if (Status status = CheckPlace(output_path_); !status.ok()) return status;
   const Result<PublicNames> names = PublicNames::LoadBuiltIn();
   if (!names.ok()) return names.status();

@@ -280,10 +280,14 @@ Result<GateRule> ParseGateRule(std::string_view text) {
   }
   std::string_view limit = TrimBlanks(text.substr(at + 1));
   const bool signed_limit = limit.starts_with('+') || limit.starts_with('-');
-  if (limit.starts_with('+')) limit.remove_prefix(1);
+  const bool negative = limit.starts_with('-');
+  if (signed_limit) limit.remove_prefix(1);
+  if (signed_limit && (limit.starts_with('+') || limit.starts_with('-')))
+    return WrongRule(text, "its limit has two signs");
   const auto [end, error] = std::from_chars(limit.data(), limit.data() + limit.size(), rule.limit);
   if (error != std::errc() || !std::isfinite(rule.limit))
     return WrongRule(text, "its limit is no number");
+  if (negative) rule.limit = -rule.limit;
   const std::string_view written =
       TrimBlanks(limit.substr(static_cast<std::size_t>(end - limit.data())));
   if (written == "%") {
@@ -295,6 +299,7 @@ Result<GateRule> ParseGateRule(std::string_view text) {
   if (!factor)
     return WrongRule(text, fmt::format("{} is not in {}", rule.metric, std::string(written)));
   rule.limit *= *factor;
+  if (!std::isfinite(rule.limit)) return WrongRule(text, "its limit is too large");
   return rule;
 }
 

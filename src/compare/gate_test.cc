@@ -46,7 +46,8 @@ TEST(GateTest, RulesAreRead) {
 
 TEST(GateTest, WrongRulesAreUsageErrorsThatHelp) {
   for (const char* text : {"", "step_ms", "step_ms<=", "step_ms<=x", "step_ms<=3%", "step_ms<=+3GB",
-                           "step_ms<=nan", "<=+3%", "kernel:<=+3%", "step_ms==3"}) {
+                           "step_ms<=nan", "<=+3%", "kernel:<=+3%", "step_ms==3", "step_ms<=+-3%",
+                           "step_ms<=-+3%", "step_ms<=1e308s"}) {
     const Result<GateRule> rule = ParseGateRule(text);
     ASSERT_FALSE(rule.ok()) << text;
     EXPECT_EQ(rule.status().code(), StatusCode::kUsage) << text;

@@ -97,9 +97,9 @@ QueryValue ValueOf(sqlite3_stmt* statement, int column) {
 }
 
 /// "line 2, column 7, at "frm host_events"".
-std::string Place(std::string_view sql, std::size_t offset) {
+std::string Place(std::string_view before_statement, std::string_view sql, std::size_t offset) {
   constexpr std::size_t kShown = 30;
-  const std::string_view before = sql.substr(0, offset);
+  const std::string before = std::string(before_statement).append(sql.substr(0, offset));
   const auto line = std::count(before.begin(), before.end(), '\n') + 1;
   const std::size_t begin = before.rfind('\n') + 1;  // npos + 1 is 0.
   std::string_view rest = sql.substr(offset);
@@ -108,7 +108,7 @@ std::string Place(std::string_view sql, std::size_t offset) {
   // Not in the middle of a character.
   std::size_t shown = std::min(kShown, rest.size());
   while (shown < rest.size() && (static_cast<unsigned char>(rest[shown]) & 0xC0) == 0x80) ++shown;
-  return fmt::format("line {}, column {}, at \"{}{}\"", line, offset - begin + 1,
+  return fmt::format("line {}, column {}, at \"{}{}\"", line, before.size() - begin + 1,
                      rest.substr(0, shown), shown < rest.size() ? "..." : "");
 }
 
@@ -220,12 +220,12 @@ Status Database::Explain(int code, std::string_view sql, const Running& running,
   const std::string_view message = sqlite3_errmsg(connection_);
   if (message.ends_with(" may not be modified")) return Status::Usage(std::string(kOnlyRead));
   const int offset = sqlite3_error_offset(connection_);
-  return Status::Usage(
-      fmt::format("SQL: {}{}{}", message,
-                  offset >= 0 && static_cast<std::size_t>(offset) <= sql.size()
-                      ? fmt::format(" ({})", Place(sql, static_cast<std::size_t>(offset)))
-                      : "",
-                  Hint(message)));
+  return Status::Usage(fmt::format(
+      "SQL: {}{}{}", message,
+      offset >= 0 && static_cast<std::size_t>(offset) <= sql.size()
+          ? fmt::format(" ({})", Place(limits.before, sql, static_cast<std::size_t>(offset)))
+          : "",
+      Hint(message)));
 }
 
 Result<std::string_view> Database::RunFirst(std::string_view sql, const QueryLimits& limits,

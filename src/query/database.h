@@ -31,6 +31,8 @@ struct QueryLimits {
   const std::atomic<bool>* interrupted = nullptr;
   /// How whoever asks gives more of each, for messages.
   std::string_view more_time = "--timeout-s N", more_memory = "--memory-mb N";
+  /// What stands before the statement in the text that holds it, for the places of mistakes.
+  std::string_view before = {};
 };
 
 /// Takes a result row by row.

@@ -4,7 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
 
+#include "base/text.h"
 #include "query/database.h"
 
 namespace headroom {
@@ -19,6 +23,9 @@ stand, and case counts. What is not recorded is null.
 )";
 
 constexpr std::string_view kIdSentence = "Number of the row.";
+
+/// As SQL takes names.
+bool IsSameName(std::string_view a, std::string_view b) { return LowerCase(a) == LowerCase(b); }
 
 std::string_view TypeOf(ColumnKind kind) {
   switch (kind) {
@@ -85,7 +92,7 @@ std::string ListOfTables(const TraceTables& tables) {
 std::string SchemaOf(const TraceTables& tables, std::string_view name) {
   for (std::size_t i = 0; i < tables.size(); ++i) {
     const Table& table = tables.table(i);
-    if (table.name != name) continue;
+    if (!IsSameName(table.name, name)) continue;
     std::size_t width = 2;
     for (const TableColumn& column : table.columns) width = std::max(width, column.name.size());
     std::string text = fmt::format("{}: {}\n  {:<{}}  integer  {}\n", table.name, table.sentence,
@@ -97,10 +104,63 @@ std::string SchemaOf(const TraceTables& tables, std::string_view name) {
     return text;
   }
   for (const QueryView& view : QueryViews()) {
-    if (view.name == name)
+    if (IsSameName(view.name, name))
       return fmt::format("{}: {}\n{}\n", view.name, view.sentence, view.select);
   }
   return "";
+}
+
+void TablesAsRows(const TraceTables& tables, QuerySink& sink) {
+  const std::vector<std::string> columns = {"name", "type", "rows", "about"};
+  sink.Begin(columns);
+  std::vector<QueryValue> row(columns.size());
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    const Table& table = tables.table(i);
+    row = {std::string_view(table.name), std::string_view("table"),
+           static_cast<std::int64_t>(table.rows), std::string_view(table.sentence)};
+    if (!sink.Add(row)) return;
+  }
+  for (const QueryView& view : QueryViews()) {
+    row = {std::string_view(view.name), std::string_view("view"), std::monostate(),
+           std::string_view(view.sentence)};
+    if (!sink.Add(row)) return;
+  }
+}
+
+bool SchemaAsRows(const TraceTables& tables, std::string_view name, QuerySink& sink) {
+  const std::vector<std::string> columns = {"table", "column", "type", "unit", "nullable", "about"};
+  sink.Begin(columns);
+  bool any = false;
+  std::vector<QueryValue> row(columns.size());
+  const auto is_asked = [&](std::string_view one) {
+    const bool asked = name.empty() || IsSameName(one, name);
+    any = any || asked;
+    return asked;
+  };
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    const Table& table = tables.table(i);
+    if (!is_asked(table.name)) continue;
+    row = {std::string_view(table.name), std::string_view("id"), std::string_view("integer"),
+           std::string_view(),           std::int64_t{0},        kIdSentence};
+    if (!sink.Add(row)) return any;
+    for (const TableColumn& column : table.columns) {
+      const std::string about = Described(column);
+      row = {std::string_view(table.name),  std::string_view(column.name), TypeOf(column.kind),
+             std::string_view(column.unit), std::int64_t{column.nullable}, std::string_view(about)};
+      if (!sink.Add(row)) return any;
+    }
+  }
+  for (const QueryView& view : QueryViews()) {
+    if (!is_asked(view.name)) continue;
+    row = {std::string_view(view.name),
+           std::monostate(),
+           std::string_view("view"),
+           std::monostate(),
+           std::monostate(),
+           std::string_view(view.select)};
+    if (!sink.Add(row)) return any;
+  }
+  return any;
 }
 
 }  // namespace headroom

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "query/database.h"
 #include "query/trace_tables.h"
 
 namespace headroom {
@@ -14,7 +15,14 @@ std::string ReferencePage(const TraceTables& tables);
 /// Names of tables with their rows, then of views; a line each.
 std::string ListOfTables(const TraceTables& tables);
 
-/// The columns of a table, or the text of a view; empty where there is none of this name.
+/// The columns of a table, or the text of a view; empty where there is none of this name, in any
+/// case of letters.
 std::string SchemaOf(const TraceTables& tables, std::string_view name);
+
+/// The same as results: `name`, `type` (table or view), `rows` (null of a view), `about` ...
+void TablesAsRows(const TraceTables& tables, QuerySink& sink);
+/// ... and `table`, `column`, `type`, `unit`, `nullable` (1 or 0), `about`; of a view one row with
+/// its SELECT as `about`. `name`: of that one alone; empty: of all. False where there is none.
+bool SchemaAsRows(const TraceTables& tables, std::string_view name, QuerySink& sink);
 
 }  // namespace headroom

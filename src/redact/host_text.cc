@@ -96,6 +96,28 @@ bool IsColonAddress(std::string_view run) {
          first != "c10d";
 }
 
+/// The end of `count` groups of digits, each of `least` to `most`, with `separator` between them;
+/// `at` where they are fewer or more.
+std::size_t GroupsAt(std::string_view text, std::size_t at, std::size_t count, char separator,
+                     std::size_t least, std::size_t most, Match is_digit) {
+  std::size_t end = at;
+  for (std::size_t group = 0; group < count; ++group) {
+    const std::size_t begin = end;
+    end = RunOf(text, begin, is_digit);
+    if (end - begin < least || end - begin > most) return at;
+    if (group + 1 == count) break;
+    if (end == text.size() || text[end] != separator) return at;
+    ++end;
+  }
+  const bool goes_on = end + 1 < text.size() && text[end] == separator && is_digit(text[end + 1]);
+  return goes_on ? at : end;
+}
+
+std::size_t Ipv4At(std::string_view text, std::size_t at, char separator) {
+  const std::size_t end = GroupsAt(text, at, 4, separator, 1, 3, IsDigit);
+  return end > at && IsIpv4(text.substr(at, end - at), separator) ? end : at;
+}
+
 }  // namespace
 
 bool IsHostByte(char c) { return IsWordByte(c) || c == '-' || c == '.'; }
@@ -104,7 +126,41 @@ bool BeginsAt(std::string_view text, std::size_t at) {
   return at == 0 || !(IsHostByte(text[at - 1]) || text[at - 1] == '/' || text[at - 1] == '\\');
 }
 
+std::size_t AddressAt(std::string_view text, std::size_t at) {
+  constexpr std::string_view kOfCloud = "ip-";
+  const char before = at == 0 ? ' ' : text[at - 1];
+  const bool in_word = IsLetter(before) || IsDigit(before);
+  const auto is_longer = [&](char separator) {
+    return before == separator && at >= 2 && IsHexDigit(text[at - 2]);
+  };
+  if (IsDigit(text[at]) && !IsDigit(before) &&
+      !(before == '.' && at >= 2 && IsDigit(text[at - 2]))) {
+    if (const std::size_t end = Ipv4At(text, at, '.'); end > at) return end;
+  }
+  if (!in_word && text.substr(at).starts_with(kOfCloud)) {
+    const std::size_t digits = at + kOfCloud.size();
+    if (const std::size_t end = Ipv4At(text, digits, '-'); end > digits) return end;
+  }
+  if (!in_word && IsHexDigit(text[at])) {
+    for (const char separator : {':', '-'}) {
+      if (is_longer(separator)) continue;
+      const std::size_t end = GroupsAt(text, at, 6, separator, 2, 2, IsHexDigit);
+      if (end > at && (end == text.size() || !(IsLetter(text[end]) || IsDigit(text[end]))))
+        return end;
+    }
+  }
+  return at;
+}
+
+std::string_view AddressIn(std::string_view text) {
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (const std::size_t end = AddressAt(text, at); end > at) return text.substr(at, end - at);
+  }
+  return {};
+}
+
 std::size_t UrlAt(std::string_view text, std::size_t at) {
+  if (!BeginsAt(text, at)) return at;
   const std::size_t scheme = RunOf(text, at, IsSchemeByte);
   const bool is_url =
       scheme > at + 1 && IsLetter(text[at]) && text.substr(scheme).starts_with("://");
@@ -112,6 +168,7 @@ std::size_t UrlAt(std::string_view text, std::size_t at) {
 }
 
 std::size_t MailAt(std::string_view text, std::size_t at) {
+  if (at > 0 && IsMailByte(text[at - 1])) return at;
   const std::size_t name = RunOf(text, at, IsMailByte);
   if (name == at || name == text.size() || text[name] != '@') return at;
   const std::size_t end = RunOf(text, name + 1, IsHostByte);
@@ -119,7 +176,7 @@ std::size_t MailAt(std::string_view text, std::size_t at) {
 }
 
 std::size_t HostAt(std::string_view text, std::size_t at) {
-  if (!IsHostByte(text[at])) return at;
+  if (!IsHostByte(text[at]) || (at > 0 && IsHostByte(text[at - 1]))) return at;
   const std::size_t end = RunOf(text, at, IsHostByte);
   std::string_view run = text.substr(at, end - at);
   while (run.ends_with('.') || run.ends_with('-')) run.remove_suffix(1);  // Of a sentence.

@@ -7,16 +7,21 @@
 namespace headroom {
 
 bool IsHostByte(char c);
-/// Whether a name that begins here is not the rest of what stands before.
+/// Whether a path or URL that begins here is not the rest of what stands before.
 bool BeginsAt(std::string_view text, std::size_t at);
 
-// Each gives the end of what begins at `at`, or `at` where nothing of the kind does.
-// REQUIRES: BeginsAt(text, at).
+// Each gives the end of what begins at `at`, or `at` where nothing of the kind does: the rest of a
+// longer word does not.
 
 /// "s3://bucket/key", to the next blank, quote or angle bracket.
 std::size_t UrlAt(std::string_view text, std::size_t at);
 /// "ada.l+x@example.org"
 std::size_t MailAt(std::string_view text, std::size_t at);
+/// What cannot be but an address, in whatever word it stands ("rank0_10.0.0.1", "v10.0.0.1"): IPv4
+/// with dots, or with dashes as clouds write it behind "ip-", and hardware addresses.
+std::size_t AddressAt(std::string_view text, std::size_t at);
+/// The first of these in a text; empty: it has none.
+std::string_view AddressIn(std::string_view text);
 /// IPv4 and IPv6 addresses, with dots, dashes and colons; hardware addresses; UUIDs, which name a
 /// GPU, a disk or a run; names in common and internal domains.
 std::size_t HostAt(std::string_view text, std::size_t at);

@@ -42,6 +42,26 @@ TEST(HostTextTest, Hosts) {
   for (const Case& c : kCases) EXPECT_EQ(c.text.substr(0, HostAt(c.text, 0)), c.found) << c.what;
 }
 
+TEST(HostTextTest, AddressesInWords) {
+  const Case kCases[] = {
+      {"in front of a word", "192.168.1.17_rank0", "192.168.1.17"},
+      {"behind one", "worker_10.0.0.1", "10.0.0.1"},
+      {"as a version is written", "v10.0.0.1", "10.0.0.1"},
+      {"behind a slash", "eth0/10.23.4.5", "10.23.4.5"},
+      {"five groups", "build 1.10.0.0.1", ""},
+      {"three groups", "v10.0.0", ""},
+      {"no byte", "x_10.1.2.333", ""},
+      {"as clouds name machines", "rank0_ip-10-0-0-1_x", "ip-10-0-0-1"},
+      {"numbers with dashes", "conv-10-0-0-1", ""},
+      {"hardware address", "x/00:1a:2b:3c:4d:5e", "00:1a:2b:3c:4d:5e"},
+      {"hardware address with dashes", "eth_00-1a-2b-3c-4d-5e.log", "00-1a-2b-3c-4d-5e"},
+      {"part of a longer id", "a0:00:1a:2b:3c:4d:5e", ""},
+      {"time of day", "12:30:45", ""},
+      {"the last byte", "at 10.0.0.", ""},
+  };
+  for (const Case& c : kCases) EXPECT_EQ(AddressIn(c.text), c.found) << c.what;
+}
+
 TEST(HostTextTest, Urls) {
   const Case kCases[] = {
       {"with a login", "https://ada:pw@example.org/x?y=1 then", "https://ada:pw@example.org/x?y=1"},
@@ -61,6 +81,9 @@ TEST(HostTextTest, Mail) {
       {"matrix product", "a @ b", ""},
   };
   for (const Case& c : kCases) EXPECT_EQ(c.text.substr(0, MailAt(c.text, 0)), c.found) << c.what;
+  const std::string_view within = "user/bob.smith@acme.com";
+  EXPECT_EQ(MailAt(within, 5), within.size()) << "behind a slash";
+  EXPECT_EQ(MailAt(within, 9), 9u) << "the rest of one";
 }
 
 }  // namespace host_text_test

@@ -55,6 +55,8 @@ LeakScan::LeakScan(const std::vector<Replacement>& removed, const TextRedactor& 
     : redactor_(redactor), begins_(std::size_t{1} << kHashBits) {
   for (const Replacement& row : removed) {
     if (row.asked || redactor.Stays(row.original)) continue;
+    // Dropped for its place: elsewhere it may stand.
+    if (row.kind == SecretKind::kArguments) continue;
     // Where names stay, one may be that of a folder or file, too.
     if (row.kind == SecretKind::kPaths && !redactor.removes(SecretKind::kNames) &&
         row.original.find_first_of("/\\") == std::string::npos)

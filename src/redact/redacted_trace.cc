@@ -178,9 +178,12 @@ std::unique_ptr<TraceStore> RedactedTrace(const TraceStore& store, TextRedactor&
   made->metadata = store.metadata;
   for (SoftwareVersion& row : made->metadata.versions) {
     row.name = redactor.Text(row.name);
-    // "9.1.0.70" is no address here.
-    if (row.version.find_first_not_of("0123456789.") != std::string::npos)
+    // "9.1.0.70" is no address here, nor elsewhere in the trace.
+    if (row.version.find_first_not_of("0123456789.") == std::string::npos) {
+      redactor.Keep(row.version);
+    } else {
       row.version = redactor.Text(row.version);
+    }
   }
   AddCarried(store.log, made->log);
   RowCopier copier(store, *made);

@@ -92,7 +92,9 @@ std::size_t PathAt(std::string_view text, std::size_t at) {
   // "-I/home/grace/include"
   const bool of_flag = at >= 2 && rest[0] == '/' && IsLetter(text[at - 1]) && text[at - 2] == '-' &&
                        (at == 2 || text[at - 3] == ' ');
-  if (!BeginsAt(text, at) && !of_flag) return at;
+  // "run_/home/grace/x"
+  const bool of_name = at >= 1 && rest[0] == '/' && (text[at - 1] == '_' || text[at - 1] == '-');
+  if (!BeginsAt(text, at) && !of_flag && !of_name) return at;
   const bool drive = rest.size() > 2 && IsLetter(rest[0]) && rest[1] == ':' && IsSlash(rest[2]);
   const bool anchored = drive || rest.starts_with("\\\\") || rest.starts_with("~") ||
                         rest.starts_with("./") || rest.starts_with("../") ||
@@ -122,8 +124,10 @@ std::string_view FileOfFrame(std::string_view text) {
 
 TextRedactor::TextRedactor(const PublicNames& names, RedactOptions options)
     : names_(names), options_(std::move(options)) {
-  for (const std::string& word : options_.keep) keep_.insert(LowerCase(word));
+  for (const std::string& word : options_.keep) Keep(word);
 }
+
+void TextRedactor::Keep(std::string_view text) { keep_.insert(LowerCase(text)); }
 
 bool TextRedactor::Stays(std::string_view word) const {
   // "ResNet" is the "resnet" of a library's path, which stays.
@@ -174,7 +178,6 @@ void TextRedactor::Learn(std::string_view text) {
     }
   }
   for (std::size_t at = 0; at < text.size(); ++at) {
-    if (!BeginsAt(text, at)) continue;
     if (const std::size_t end = MailAt(text, at); end > at) {
       const std::size_t name = text.find('@', at);
       LearnWord(SecretKind::kUsers, text.substr(at, name - at));
@@ -207,7 +210,7 @@ std::string TextRedactor::Token(SecretKind kind, std::string_view prefix,
     number->second = LettersOf(counts_[std::string(prefix)]++);
   std::string token = InCase(std::string(prefix) + number->second, letters);
   replaced_.try_emplace(std::string(original), Replacement{std::string(original), token, kind});
-  tokens_.insert(token);
+  tokens_.try_emplace(token, original);
   longest_token_ = std::max(longest_token_, token.size());
   return token;
 }
@@ -258,9 +261,18 @@ class TextRedactor::Reading {
     std::size_t end = 0;
   };
 
+  bool IsKept(std::size_t begin, std::size_t end) const {
+    return redactor_.keep_.contains(LowerCase(text_.substr(begin, end - begin)));
+  }
+
   /// What has a meaning of its own and begins at `at`.
   Found SpecialAt(std::size_t at, bool in_path) const {
-    if (!in_path && BeginsAt(text_, at)) {
+    // The name of a package may be that of a folder: no address is.
+    if (redactor_.removes(SecretKind::kHosts)) {
+      if (const std::size_t end = AddressAt(text_, at); end > at && !IsKept(at, end))
+        return {Special::kHost, end};
+    }
+    if (!in_path) {
       if (const std::size_t end = UrlAt(text_, at); end > at) {
         const bool file = text_.substr(at).starts_with("file:");
         if (redactor_.removes(file ? SecretKind::kPaths : SecretKind::kHosts))
@@ -270,7 +282,8 @@ class TextRedactor::Reading {
         if (const std::size_t end = MailAt(text_, at); end > at) return {Special::kMail, end};
       }
       if (redactor_.removes(SecretKind::kHosts)) {
-        if (const std::size_t end = HostAt(text_, at); end > at) return {Special::kHost, end};
+        if (const std::size_t end = HostAt(text_, at); end > at && !IsKept(at, end))
+          return {Special::kHost, end};
       }
     }
     if (!in_path && redactor_.removes(SecretKind::kPaths)) {
@@ -525,38 +538,66 @@ std::string TextRedactor::Text(std::string_view text, NameRole role) {
 
 std::string TextRedactor::Process(std::string_view text) {
   std::string out;
-  constexpr std::string_view kRank = "rank ";
-  if (text.starts_with(kRank)) {
+  constexpr std::string_view kRank = "rank ", kOn = " on ", kColon = ": ";
+  const std::size_t colon = std::min(text.find(kColon), text.size());
+  const std::string_view head = text.substr(0, colon);
+  const std::size_t number_end =
+      head.starts_with(kRank) ? std::min(head.find_first_not_of("0123456789", kRank.size()), colon)
+                              : 0;
+  const std::string_view behind_number = head.substr(number_end);
+  const bool on_host = behind_number.starts_with(kOn) && behind_number.size() > kOn.size();
+  if (number_end > kRank.size() && (behind_number.empty() || on_host)) {
     // As `headroom merge` names processes: "rank 2 on node7: python (4711)". What stands behind
     // "on" is a machine, public though its words may be.
-    const std::size_t colon = std::min(text.find(": "), text.size());
-    const std::string_view head = text.substr(0, colon);
-    constexpr std::string_view kOn = " on ";
-    const std::size_t on = head.find(kOn);
-    if (on != std::string_view::npos && on + kOn.size() < head.size() &&
-        removes(SecretKind::kHosts)) {
-      out = Text(head.substr(0, on));
-      out.append(kOn).append(Token(SecretKind::kHosts, "host", head.substr(on + kOn.size())));
-    } else {
-      out = Text(head);
+    out = head.substr(0, number_end);
+    if (on_host) {
+      const std::string_view host = behind_number.substr(kOn.size());
+      out.append(kOn).append(removes(SecretKind::kHosts) ? Token(SecretKind::kHosts, "host", host)
+                                                         : Text(host));
     }
     if (colon == text.size()) return out;
-    out += ": ";
-    text.remove_prefix(colon + 2);
+    out += kColon;
+    text.remove_prefix(colon + kColon.size());
   }
   if (!removes(SecretKind::kArguments)) return out + Text(text);
-  const std::size_t blank = std::min(text.find(' '), text.size());
+  const std::size_t end = std::min(text.find_first_of(" \t\r\n\v\f="), text.size());
+  if (end == text.size()) return out + Text(text);
+  const std::string_view first = text.substr(0, end), behind = text.substr(end + 1);
   // "GPU 0" is no command line.
-  const std::string_view behind = text.substr(std::min(blank + 1, text.size()));
-  if (!behind.empty() && std::all_of(behind.begin(), behind.end(), IsDigit))
-    return out + Text(text);
-  out += Text(text.substr(0, blank));
-  Text(text.substr(blank));  // So that what is dropped is known to be gone.
+  constexpr std::size_t kMostDigits = 3;
+  const bool is_number = !behind.empty() && behind.size() <= kMostDigits &&
+                         std::all_of(behind.begin(), behind.end(), IsDigit);
+  if (is_number && Stays(first)) return out + Text(text);
+  out += Text(first);
+  Drop(text.substr(end));
   return out;
 }
 
+void TextRedactor::Drop(std::string_view text) {
+  Text(text);  // So that what is in it is known to be gone.
+  dropped_.emplace(text);
+}
+
 std::string TextRedactor::Hidden(std::string_view text) {
-  return Token(SecretKind::kNames, "text", text);
+  return Token(SecretKind::kNames, "text", Original(text));
+}
+
+/// A text with what stood in the place of its tokens.
+std::string TextRedactor::Original(std::string_view text) const {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::string_view token = TokenAt(text, at);
+    out += token.empty() ? std::string(1, text[at]) : tokens_.at(std::string(token));
+    at += std::max<std::size_t>(token.size(), 1);
+  }
+  return out;
+}
+
+/// The longest token that is at `at`; empty: none is.
+std::string_view TextRedactor::TokenAt(std::string_view text, std::size_t at) const {
+  std::size_t size = std::min(longest_token_, text.size() - at);
+  while (size > 0 && !tokens_.contains(std::string(text.substr(at, size)))) --size;
+  return text.substr(at, size);
 }
 
 std::string TextRedactor::Value(std::string_view written) {
@@ -588,6 +629,8 @@ std::string TextRedactor::Arguments(std::string_view members, bool of_recording)
     if (known || !removes(SecretKind::kArguments)) {
       if (!out.empty()) out += ", ";
       out.append(now).append(": ").append(value);
+    } else {
+      dropped_.insert(key);
     }
     at = std::max(end, begin + 1);
   }
@@ -597,8 +640,7 @@ std::string TextRedactor::Arguments(std::string_view members, bool of_recording)
 std::vector<bool> TextRedactor::BytesOfTokens(std::string_view text) const {
   std::vector<bool> is_token(text.size());
   for (std::size_t at = 0; at < text.size();) {
-    std::size_t size = std::min(longest_token_, text.size() - at);
-    while (size > 0 && !tokens_.contains(std::string(text.substr(at, size)))) --size;
+    const std::size_t size = TokenAt(text, at).size();
     std::fill_n(is_token.begin() + static_cast<std::ptrdiff_t>(at), size, true);
     at += std::max<std::size_t>(size, 1);
   }
@@ -608,6 +650,8 @@ std::vector<bool> TextRedactor::BytesOfTokens(std::string_view text) const {
 std::vector<Replacement> TextRedactor::Replacements() const {
   std::vector<Replacement> list;
   for (const auto& [original, row] : replaced_) list.push_back(row);
+  for (const std::string& original : dropped_)
+    list.push_back({original, "", SecretKind::kArguments});
   return list;
 }
 

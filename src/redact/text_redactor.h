@@ -45,7 +45,7 @@ struct RedactOptions {
 /// What stood in the trace, and what stands there now.
 struct Replacement {
   std::string original;
-  std::string token;
+  std::string token;  ///< Of an argument, which is dropped for its place, empty.
   SecretKind kind;
   /// Of a word that was asked for: nowhere may it be, though it be public. What an expression
   /// matched is not: it may stand where the expression does not match.
@@ -64,6 +64,8 @@ class TextRedactor {
   /// are, and its words, so that none of them becomes a token. To be called for all texts before
   /// the first is replaced.
   void Learn(std::string_view text);
+  /// A text that stays wherever it is a word or looks like an address: "9.1.0.70" of a library.
+  void Keep(std::string_view text);
   /// Keeps a machine's name in mind.
   void LearnHost(std::string_view host) { LearnWord(SecretKind::kHosts, host); }
 
@@ -74,10 +76,11 @@ class TextRedactor {
   /// Members of `args` (store/args_text.h). `of_recording`: numbers of any public name stay.
   std::string Arguments(std::string_view members, bool of_recording);
 
-  /// Of a text that hides in it, encoded, what was removed elsewhere.
+  /// Of a text in which is left, encoded, what was removed elsewhere. Some of it may be replaced.
   std::string Hidden(std::string_view text);
 
-  /// By original text.
+  /// By original text, the dropped arguments (keys of members, and what stands behind the first
+  /// word of a command line) last.
   std::vector<Replacement> Replacements() const;
   const PublicNames& names() const { return names_; }
   const AskedTexts& asked() const { return options_.asked; }
@@ -99,6 +102,9 @@ class TextRedactor {
   std::string Word(std::string_view word, NameRole role);
   std::string Segment(std::string_view segment, NameRole role);
   std::string Value(std::string_view written);
+  void Drop(std::string_view text);
+  std::string Original(std::string_view text) const;
+  std::string_view TokenAt(std::string_view text, std::size_t at) const;
   void LearnWord(SecretKind kind, std::string_view word);
   const std::pair<const std::string, SecretKind>* LearnedAt(std::string_view text,
                                                             std::size_t at) const;
@@ -114,7 +120,8 @@ class TextRedactor {
   std::set<std::string> taken_;                  ///< Words of the trace, in lower case.
   std::map<std::string, std::size_t> counts_;    ///< By prefix.
   std::map<std::string, Replacement> replaced_;  ///< By original.
-  std::unordered_set<std::string> tokens_;
+  std::set<std::string> dropped_;
+  std::unordered_map<std::string, std::string> tokens_;  ///< What each stands for.
   std::size_t longest_token_ = 0;
 };
 

@@ -111,6 +111,10 @@ TEST_F(TextRedactorTest, ArgumentsOfOthersGo) {
   EXPECT_EQ(redactor_.Process("python bluebird.py --token hf_abcdef"), "python");
   EXPECT_EQ(redactor_.Process("rank 1 on node17: python (4711)"), "rank 1 on hosta: python");
   EXPECT_EQ(redactor_.Process("GPU 0"), "GPU 0");
+  EXPECT_EQ(redactor_.Process("python 123456"), "python");
+  EXPECT_EQ(redactor_.Process("python\t--token\thf_abcdef"), "python");
+  EXPECT_EQ(redactor_.Process("python=--token=hf_abcdef"), "python");
+  EXPECT_EQ(redactor_.Process("rank --token train: x"), "rank");
 }
 
 TEST_F(TextRedactorTest, WhatIsNotAskedForStays) {

@@ -47,6 +47,7 @@ class Query(support.ProgramTest):
         self.assertEqual(len(self.ask("select id from host_events limit 1000").text.splitlines()), 1002)
         self.assertNotIn("first", self.ask("select id from host_events limit 1000").message)
         self.assertGreater(len(self.ask("select id from host_events", "--csv").text.splitlines()), 1001)
+        self.assertNotIn("--csv", self.ask("select id from host_events", "--csv", "--max-rows", 3).message)
         cut = self.ask("select id from host_events", "--json", "--max-rows", 3).json()
         self.assertEqual((cut["rows"], cut["cut"]), ([[0], [1], [2]], True))
 
@@ -59,12 +60,24 @@ class Query(support.ProgramTest):
     def test_wrong_statements_are_refused(self):
         for sql, *said in (("select dur from kernels", "no such column", "duration_ns", "column 8"), ("selct 1", "line 1"),
                            ("delete from steps", "only read"), ("attach 'x' as y", "only read"), ("", "no statement"),
-                           (".nosuch", ".help"), (".schema nosuch", ".tables")):
+                           (".nosuch", ".help"), (".schema nosuch", ".tables"), (".tables steps", ".schema steps"),
+                           ("select 1;\nselect 2; select nosuch", "line 2, column 18"), ("-- a\n\nselect nosuch", "line 3, column 8")):
             self.assert_refused(support.headroom("query", SAMPLE, sql), 2, *said)
         self.assert_refused(support.headroom("query", SAMPLE, "select 1; select 2", "--json"), 2, "one statement")
         self.assert_refused(support.headroom("query", SAMPLE, "select 1; select nosuch"), 2, "nosuch")
         self.assert_refused(support.headroom("query", self.write("x.json", "no trace"), "select 1"), 3)
         self.assert_refused(support.headroom("query"), 2, "TRACE")
+
+    def test_tables_and_columns_in_every_form(self):
+        tables = self.ask(".tables", "--json").json()
+        self.assertEqual(tables["columns"], ["name", "type", "rows", "about"])
+        names = {row[0]: row[1:3] for row in tables["rows"]}
+        self.assertEqual((names["steps"], names["kernels"]), (["table", self.ask("select count(*) from steps", "--json").json()["rows"][0][0]], ["view", None]))
+        columns = self.ask(".schema HOST_EVENTS", "--json").json()["rows"]
+        of_table = self.ask("select * from host_events limit 0", "--json").json()["columns"]
+        self.assertEqual([row[:2] for row in columns], [["host_events", column] for column in of_table])
+        self.assertEqual(self.ask(".schema kernels", "--csv").text.split("\r\n")[0], "table,column,type,unit,nullable,about")
+        self.assertEqual(self.ask(".schema Host_Events").text, self.ask(".schema host_events").text)
 
     def test_limits(self):
         self.assert_refused(support.headroom("query", SAMPLE, ENDLESS, "--timeout-s", 1), 4, "--timeout-s")

@@ -205,6 +205,40 @@ class Redact(support.ProgramTest):
         rows = {row["original"]: row["token"] for row in json.loads(path.read_text())["replaced"]}
         self.assertIn(rows["Bluebird"] + "Attention_0", self.content(copy).decode())
         self.assert_refused(support.headroom("redact", trace, "-o", self.scratch / "b.json", "--map", path), 2, "there is such a file")
+        originals = {row["original"] for row in json.loads(path.read_text())["replaced"] if row["kind"] == "arguments"}
+        self.assertLessEqual({"owner", "customer", " train.py --name geheimprojekt --token hf_tOkEnXyZ"}, originals)
+        self.assertIn("quokkanet", {row["original"] for row in json.loads(path.read_text())["replaced"]})
+
+    def test_the_map_is_no_copy(self):
+        trace = self.write("planted.json", json.dumps(planted()))
+        (self.scratch / "link.json").symlink_to("m.json")
+        (self.scratch / "here").symlink_to(".")
+        for copy in ("m.json", "link.json", "here/m.json", "./here/link.json"):
+            self.assert_refused(support.headroom("redact", trace, "-o", self.scratch / copy, "--map", self.scratch / "m.json"), 2, "where the copy goes")
+        self.assertFalse((self.scratch / "m.json").exists())
+
+    def test_arguments_alone(self):
+        """They are dropped for their place, and counted; other texts stay."""
+        trace = self.write("planted.json", json.dumps(planted()))
+        copy, answer = self.redact(trace, "--remove", "arguments")
+        self.assertGreater(answer["replaced"]["arguments"], 3)
+        text = self.content(copy).decode()
+        self.assertTrue("quokkanet" in text and '"customer"' not in text and "hf_tOkEnXyZ" not in text)
+        said = support.headroom("redact", trace, "-o", self.scratch / "b.json", "--remove", "arguments").text
+        self.assertIn("dropped for its place", said)
+
+    def test_addresses_in_words(self):
+        names = ["192.168.1.17_rank0", "worker_10.0.0.1", "v10.0.0.2", "eth0/10.23.4.5", "x/00:1a:2b:3c:4d:5e", "user/bob.smith@acme.com", "run_/home/grace/x",
+                 "cache_/home/data/train"]
+        rows = [{"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 1, "ts": 10.5 * i + 1, "dur": 2} for i, name in enumerate(names)]
+        copy, _ = self.redact(self.write("t.json", json.dumps({"schemaVersion": 1, "traceEvents": rows})), "--remove", "paths,hosts,users")
+        self.assert_gone(copy, ["192.168.1.17", "10.0.0.1", "10.0.0.2", "10.23.4.5", "00:1a:2b:3c:4d:5e", "bob.smith", "acme.com", "/home/grace", "/home/data"])
+
+    def test_a_trace_without_kineto(self):
+        """Its report says what its exporter never writes, and so does that of the copy."""
+        for sample in ("bare-array-of-pytorch-1.13", "plain-chrome-spans"):
+            with self.subTest(sample):
+                self.redact(support.ROOT / "tests/golden" / sample / "trace.json")
 
     def test_one_text_one_token(self):
         rows = [{"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 1, "ts": 10.5 * i + 1, "dur": 2}
