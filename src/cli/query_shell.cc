@@ -217,7 +217,7 @@ Status QuerySession::RunCommand(std::string_view line, std::string& out) {
                      : argument == "json" ? QueryFormat::kJson
                                           : QueryFormat::kTable;
   } else if (command == ".schema") {
-    const Status unknown =
+    Status unknown =
         Status::Usage(fmt::format(".schema: no table {}; .tables lists them", argument));
     if (output_.format != QueryFormat::kTable) {
       QueryOutput rows(output_);

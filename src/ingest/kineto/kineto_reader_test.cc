@@ -416,12 +416,13 @@ TEST(KinetoReaderTest, SpansOfNobodyKnownAreAnnotations) {
       R"(, {"name": "aten::mm", "cat": "cpu_op", "ph": "X", "ts": 20, "dur": 3, "pid": 1, "tid": 1}])");
   EXPECT_EQ(known->metadata.format, kKinetoFormat);
   EXPECT_EQ(known->host_events.kind[0], HostEventKind::kOther);
-  for (const std::string member :
+  const std::string list = R"("traceEvents": [)" + plain + "]";
+  for (const char* const member :
        {R"("schemaVersion": 1)", R"("deviceProperties": [])", R"("record_shapes": 1)"}) {
-    const auto around = Read("{" + member + R"(, "traceEvents": [)" + plain + "]}");
-    EXPECT_EQ(around->metadata.format, kKinetoFormat) << member;
-    const auto behind = Read(R"({"traceEvents": [)" + plain + "], " + member + "}");
-    EXPECT_EQ(behind->metadata.format, kKinetoFormat) << member;
+    EXPECT_EQ(Read(fmt::format("{{{}, {}}}", member, list))->metadata.format, kKinetoFormat)
+        << member;
+    EXPECT_EQ(Read(fmt::format("{{{}, {}}}", list, member))->metadata.format, kKinetoFormat)
+        << member;
   }
 }
 
