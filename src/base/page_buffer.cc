@@ -3,8 +3,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <iterator>
 #include <new>
 
 namespace headroom {
@@ -71,5 +73,30 @@ void* RemapPages(void* address, std::size_t bytes, std::size_t new_bytes) {
 }
 
 void UnmapPages(void* address, std::size_t bytes) { munmap(address, bytes); }
+
+PagePool::~PagePool() {
+  for (const Mapping& mapping : free_) UnmapPages(mapping.address, mapping.bytes);
+}
+
+void* PagePool::Take(std::size_t bytes) {
+  {
+    const std::lock_guard lock(mutex_);
+    // Only shorter: what it would grow by is not touched.
+    const auto fits = std::find_if(free_.rbegin(), free_.rend(), [&](const Mapping& mapping) {
+      return InPages(mapping.bytes) >= InPages(bytes);
+    });
+    if (fits != free_.rend()) {
+      const Mapping mapping = *fits;
+      free_.erase(std::next(fits).base());
+      return RemapPages(mapping.address, mapping.bytes, bytes);
+    }
+  }
+  return MapPages(bytes);
+}
+
+void PagePool::Give(void* address, std::size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  free_.push_back({address, bytes});
+}
 
 }  // namespace headroom

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <mutex>
 #include <span>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace headroom {
 
@@ -19,6 +21,29 @@ void* MapPages(std::size_t bytes);
 void* RemapPages(void* address, std::size_t bytes, std::size_t new_bytes);
 void UnmapPages(void* address, std::size_t bytes);
 
+/// Mappings that are no longer needed, for others that want no more: the system clears each page
+/// that is touched first, and these are touched. Thread-safe.
+class PagePool {
+ public:
+  PagePool() = default;
+  PagePool(const PagePool&) = delete;
+  PagePool& operator=(const PagePool&) = delete;
+  ~PagePool();
+
+  /// Maps `bytes`, of which it is not said what they hold; as MapPages() where none is left.
+  void* Take(std::size_t bytes);
+  /// Takes over a mapping.
+  void Give(void* address, std::size_t bytes);
+
+ private:
+  struct Mapping {
+    void* address;
+    std::size_t bytes;
+  };
+  std::mutex mutex_;
+  std::vector<Mapping> free_;
+};
+
 /// An array of trivial values in its own mapping.
 ///
 /// The heap keeps freed blocks of mixed ages, so building a table in pieces and then gathering it
@@ -31,6 +56,13 @@ class PageBuffer {
   PageBuffer() = default;
   explicit PageBuffer(std::size_t size) {
     if (size > 0) Map(size, size * sizeof(T));
+  }
+  /// What it holds is not said.
+  PageBuffer(std::size_t size, PagePool& pool) {
+    if (size == 0) return;
+    mapped_bytes_ = size * sizeof(T);
+    data_ = static_cast<T*>(pool.Take(mapped_bytes_));
+    size_ = size;
   }
   PageBuffer(PageBuffer&& other) noexcept { *this = std::move(other); }
   PageBuffer& operator=(PageBuffer&& other) noexcept {
@@ -59,6 +91,12 @@ class PageBuffer {
       mapped_bytes_ = wanted;
     }
     size_ = size;
+  }
+
+  /// Leaves it empty.
+  void GiveTo(PagePool& pool) {
+    if (data_ != nullptr) pool.Give(std::exchange(data_, nullptr), mapped_bytes_);
+    size_ = mapped_bytes_ = 0;
   }
 
   T* data() { return data_; }

@@ -46,6 +46,29 @@ TEST(PageBufferTest, WhatIsLargeBeginsOnAHugePage) {
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer->data()) % kHugePageBytes, 0u);
 }
 
+TEST(PageBufferTest, PoolsGiveWhatTheyWereGiven) {
+  PagePool pool;
+  const std::size_t size = 3 * kHugePageBytes;
+  PageBuffer<char> first(size, pool);
+  first.data()[0] = 1, first.data()[size - 1] = 2;
+  const char* const pages = first.data();
+  first.GiveTo(pool);
+  EXPECT_EQ(first.data(), nullptr);
+  EXPECT_EQ(first.size(), 0u);
+  PageBuffer<char> longer(size + kHugePageBytes, pool);
+  EXPECT_NE(longer.data(), pages);
+  longer.data()[size + kHugePageBytes - 1] = 3;
+  PageBuffer<std::uint32_t> shorter(size / 8, pool);
+  EXPECT_EQ(reinterpret_cast<const char*>(shorter.data()), pages);
+  EXPECT_EQ(shorter.size(), size / 8);
+  shorter.GiveTo(pool);
+  PageBuffer<char> whole(size, pool);  // The rest of it was given back to the system.
+  EXPECT_NE(whole.data(), pages);
+  whole.data()[size - 1] = 4;
+  PageBuffer<char> none(0, pool);
+  none.GiveTo(pool);
+}
+
 TEST(PageBufferTest, NoRoomChangesNothing) {
   PageBuffer<std::uint32_t> buffer(10);
   buffer.data()[9] = 5;

@@ -72,14 +72,15 @@ class Column {
   }
 
   /// Makes the column final with row i taken from appended row order[i]; rows that `order` leaves
-  /// out are dropped.
-  void Freeze(std::span<const std::uint32_t> order) {
+  /// out are dropped. `pool` gives the pages that takes, and gets those that were.
+  void Freeze(std::span<const std::uint32_t> order, PagePool& pool) {
     if (rows_.size() == 0) {
       size_ = order.size();
       return Freeze();
     }
-    PageBuffer<T> rows(order.size());
+    PageBuffer<T> rows(order.size(), pool);
     for (std::size_t i = 0; i < order.size(); ++i) rows.data()[i] = rows_.data()[order[i]];
+    rows_.GiveTo(pool);
     Adopt(std::move(rows));
   }
 

@@ -97,7 +97,8 @@ TEST(ColumnTest, RowsThatAreAllAlikeFreezeInAnyOrder) {
   for (Column<std::int32_t>* column : {&as_appended, &ordered})
     column->AppendAll(std::vector<std::int32_t>{4, 4, 4});
   as_appended.Freeze();
-  ordered.Freeze(std::vector<std::uint32_t>{2, 0});
+  PagePool pool;
+  ordered.Freeze(std::vector<std::uint32_t>{2, 0}, pool);
   EXPECT_TRUE(std::ranges::equal(as_appended.values(), std::vector<std::int32_t>{4, 4, 4}));
   EXPECT_TRUE(std::ranges::equal(ordered.values(), std::vector<std::int32_t>{4, 4}));
 }
@@ -107,7 +108,8 @@ TEST(ColumnTest, FreezingTakesRowsInTheOrderGivenAndDropsOthers) {
   column.AppendAll(Numbers(kRoom + 2));
   column.MutablePending(kRoom) = -1;
   const auto last = static_cast<std::uint32_t>(kRoom);
-  column.Freeze(std::vector<std::uint32_t>{last + 1, 0, last, last - 1});
+  PagePool pool;
+  column.Freeze(std::vector<std::uint32_t>{last + 1, 0, last, last - 1}, pool);
   EXPECT_TRUE(std::ranges::equal(
       column.values(), std::vector<std::int32_t>{static_cast<std::int32_t>(kRoom) + 1, 0, -1,
                                                  static_cast<std::int32_t>(kRoom) - 1}));

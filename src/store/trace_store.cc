@@ -8,6 +8,7 @@
 #include <new>
 #include <system_error>
 #include <thread>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 
@@ -62,10 +63,15 @@ template <typename Table, typename FreezeColumn>
 void FreezeColumns(Table& table, int workers, FreezeColumn freeze) {
   const std::size_t rows = table.rows();
   std::vector<std::function<void()>> jobs;
-  table.ForEachReadColumn([&](const char*, auto& column) {
-    assert(column.size() == rows && "every reader sets every column");
-    jobs.push_back([&column, freeze] { freeze(column); });
-  });
+  // The widest first, so that the pages of each are enough for those after it.
+  for (const std::size_t width : {8, 4, 2, 1}) {
+    table.ForEachReadColumn([&](const char*, auto& column) {
+      assert(column.size() == rows && "every reader sets every column");
+      using Value = typename std::remove_cvref_t<decltype(column)>::value_type;
+      static_assert(sizeof(Value) <= 8);
+      if (sizeof(Value) == width) jobs.push_back([&column, freeze] { freeze(column); });
+    });
+  }
   RunAll(jobs, rows < kParallelRows ? 1 : workers);
 }
 
@@ -79,7 +85,8 @@ void FreezeTable(Table& table, int workers) {
 template <typename Table>
 void FreezeTable(Table& table, int workers, std::span<const std::uint32_t> order) {
   if (IsAsAppended(order, table.rows())) return FreezeTable(table, workers);
-  FreezeColumns(table, workers, [order](auto& column) { column.Freeze(order); });
+  PagePool pool;
+  FreezeColumns(table, workers, [order, &pool](auto& column) { column.Freeze(order, pool); });
 }
 
 LargeVector<std::uint32_t> Identity(std::size_t rows) {
