@@ -187,7 +187,7 @@ std::string PrintableLines(std::string_view text, Charset charset) {
 
 }  // namespace
 
-Status QuerySession::RunCommand(std::string_view line, std::string& out) {
+Status QuerySession::RunCommand(std::string_view line, std::string& out, std::string& remarks) {
   line = Trim(line);
   while (line.ends_with(';')) line = Trim(line.substr(0, line.size() - 1));
   const std::size_t blank = line.find(' ');
@@ -195,17 +195,17 @@ Status QuerySession::RunCommand(std::string_view line, std::string& out) {
   const std::string_view argument =
       blank == std::string_view::npos ? std::string_view() : Trim(line.substr(blank));
   const TraceTables& tables = tables_.tables();
+  const bool as_text = output_.format == QueryFormat::kTable;
   if (command == ".tables") {
     if (!argument.empty())
       return Status::Usage(
           fmt::format(".tables lists all; .schema {} tells its columns", argument));
-    if (output_.format == QueryFormat::kTable) {
-      out += ListOfTables(tables);
-      return Status::Ok();
+    if (!as_text) {
+      QueryOutput rows(output_);
+      TablesAsRows(tables, rows);
+      return Append(rows, line, out, remarks);
     }
-    QueryOutput rows(output_);
-    TablesAsRows(tables, rows);
-    return Append(rows, line, out);
+    out += ListOfTables(tables);
   } else if (command == ".help") {
     out += kHelp;
   } else if (command == ".quit" || command == ".exit") {
@@ -219,9 +219,9 @@ Status QuerySession::RunCommand(std::string_view line, std::string& out) {
   } else if (command == ".schema") {
     Status unknown =
         Status::Usage(fmt::format(".schema: no table {}; .tables lists them", argument));
-    if (output_.format != QueryFormat::kTable) {
+    if (!as_text) {
       QueryOutput rows(output_);
-      return SchemaAsRows(tables, argument, rows) ? Append(rows, line, out) : unknown;
+      return SchemaAsRows(tables, argument, rows) ? Append(rows, line, out, remarks) : unknown;
     }
     std::string text = argument.empty() ? "" : SchemaOf(tables, argument);
     if (argument.empty()) {
@@ -237,7 +237,8 @@ Status QuerySession::RunCommand(std::string_view line, std::string& out) {
   return Status::Ok();
 }
 
-Status QuerySession::Append(const QueryOutput& output, std::string_view asked, std::string& out) {
+Status QuerySession::Append(const QueryOutput& output, std::string_view asked, std::string& out,
+                            std::string& remarks) {
   if (Status status = output.status(); !status.ok()) return status;
   if (results_++ > 0 && !on_terminal_) {
     if (output_.format != QueryFormat::kTable)
@@ -245,6 +246,11 @@ Status QuerySession::Append(const QueryOutput& output, std::string_view asked, s
     out += "\n";
   }
   out += output.Text(asked);
+  if (output.cut() && output_.format != QueryFormat::kJson) {
+    remarks += fmt::format(
+        "headroom: the first {} rows; --max-rows N shows more (0: all){}\n", output_.most_rows,
+        output_.format == QueryFormat::kTable ? ", and so do --csv and --json" : "");
+  }
   return Status::Ok();
 }
 
@@ -261,12 +267,7 @@ Status QuerySession::RunStatements(std::string_view whole, std::size_t begin, st
     const std::string_view statement = Trim(sql.substr(0, sql.size() - rest.value().size()));
     sql = rest.value();
     if (!output.began()) continue;
-    if (Status status = Append(output, statement, out); !status.ok()) return status;
-    if (output.cut() && output_.format != QueryFormat::kJson) {
-      remarks += fmt::format(
-          "headroom: the first {} rows; --max-rows N shows more (0: all){}\n", output_.most_rows,
-          output_.format == QueryFormat::kTable ? ", and so do --csv and --json" : "");
-    }
+    if (Status status = Append(output, statement, out, remarks); !status.ok()) return status;
   }
   return Status::Ok();
 }
@@ -281,7 +282,7 @@ Status QuerySession::RunAll(std::string_view text, std::string& out, std::string
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     if (Trim(statements).empty() && Trim(line).starts_with('.')) {
-      if (Status status = RunCommand(line, out); !status.ok()) return status;
+      if (Status status = RunCommand(line, out, remarks); !status.ok()) return status;
       statements.clear();
       continue;
     }

@@ -25,12 +25,13 @@ class QuerySession {
   Status RunTerminal();
 
  private:
-  Status RunCommand(std::string_view line, std::string& out);
+  Status RunCommand(std::string_view line, std::string& out, std::string& remarks);
   /// `sql` stands in `whole` from `begin` on.
   Status RunStatements(std::string_view whole, std::size_t begin, std::string_view sql,
                        std::string& out, std::string& remarks);
   /// Appends a result, of what was `asked` for.
-  Status Append(const QueryOutput& output, std::string_view asked, std::string& out);
+  Status Append(const QueryOutput& output, std::string_view asked, std::string& out,
+                std::string& remarks);
 
   QueryTables& tables_;
   Database& database_;

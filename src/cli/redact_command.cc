@@ -31,7 +31,6 @@
 #include "cli/output.h"
 #include "export/written_trace.h"
 #include "ingest/open_trace.h"
-#include "redact/host_text.h"
 #include "redact/leak_scan.h"
 #include "redact/same_report.h"
 #include "report/json_report.h"
@@ -193,9 +192,10 @@ Result<RedactCommand::Proof> RedactCommand::Prove(TraceStore& before, const std:
   ForEachText(*after.value(), [&](std::string_view text) {
     if (!leaked.empty()) return;
     const std::string_view address =
-        redactor.removes(SecretKind::kHosts) ? AddressIn(text) : std::string_view();
-    if (!address.empty() && !redactor.Stays(address)) {
-      leaked = fmt::format("an address is still there, in '{}'", Printable(text));
+        redactor.removes(SecretKind::kHosts) ? redactor.AddressIn(text) : std::string_view();
+    if (!address.empty()) {
+      leaked = fmt::format("the address {} is still there, in '{}'; --keep {} lets it stay",
+                           Printable(address), Printable(text), Printable(address));
       return;
     }
     if (const auto found = scan.LeakedText(text))
@@ -247,10 +247,15 @@ std::string RedactCommand::Text(const std::vector<Replacement>& removed,
   }
   const bool any_changed = std::any_of(changed.begin(), changed.end(),
                                        [](const auto& column) { return column.second > 0; });
+  const bool for_its_place = std::all_of(removed.begin(), removed.end(), [](const auto& row) {
+    return row.kind == SecretKind::kArguments;
+  });
   const std::string scanned =
       proof.texts == 0
-          ? std::string(any_changed ? "what is gone was dropped for its place, whatever its text"
-                                    : "nothing had to be replaced")
+          ? std::string(!any_changed ? "nothing had to be replaced"
+                        : for_its_place
+                            ? "what is gone was dropped for its place, whatever its text"
+                            : "of what is gone no text may be nowhere else")
           : fmt::format("none of {} removed texts is in the {} that were written, plain or encoded",
                         FormatCount(static_cast<std::int64_t>(proof.texts)),
                         FormatBytes(static_cast<double>(proof.bytes)));

@@ -282,6 +282,7 @@ Result<GateRule> ParseGateRule(std::string_view text) {
   const bool signed_limit = limit.starts_with('+') || limit.starts_with('-');
   const bool negative = limit.starts_with('-');
   if (signed_limit) limit.remove_prefix(1);
+  // from_chars() would take a second one.
   if (signed_limit && (limit.starts_with('+') || limit.starts_with('-')))
     return WrongRule(text, "its limit has two signs");
   const auto [end, error] = std::from_chars(limit.data(), limit.data() + limit.size(), rule.limit);

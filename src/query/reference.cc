@@ -128,7 +128,8 @@ void TablesAsRows(const TraceTables& tables, QuerySink& sink) {
 }
 
 bool SchemaAsRows(const TraceTables& tables, std::string_view name, QuerySink& sink) {
-  const std::vector<std::string> columns = {"table", "column", "type", "unit", "nullable", "about"};
+  const std::vector<std::string> columns = {"table",    "column", "type", "unit",
+                                            "nullable", "about",  "sql"};
   sink.Begin(columns);
   bool any = false;
   std::vector<QueryValue> row(columns.size());
@@ -140,24 +141,29 @@ bool SchemaAsRows(const TraceTables& tables, std::string_view name, QuerySink& s
   for (std::size_t i = 0; i < tables.size(); ++i) {
     const Table& table = tables.table(i);
     if (!is_asked(table.name)) continue;
-    row = {std::string_view(table.name), std::string_view("id"), std::string_view("integer"),
-           std::string_view(),           std::int64_t{0},        kIdSentence};
+    row = {std::string_view(table.name),
+           std::string_view("id"),
+           std::string_view("integer"),
+           std::monostate(),
+           std::int64_t{0},
+           kIdSentence,
+           std::monostate()};
     if (!sink.Add(row)) return any;
     for (const TableColumn& column : table.columns) {
       const std::string about = Described(column);
-      row = {std::string_view(table.name),  std::string_view(column.name), TypeOf(column.kind),
-             std::string_view(column.unit), std::int64_t{column.nullable}, std::string_view(about)};
+      QueryValue unit = std::monostate();
+      if (!column.unit.empty()) unit = std::string_view(column.unit);
+      row = {
+          std::string_view(table.name),  std::string_view(column.name), TypeOf(column.kind), unit,
+          std::int64_t{column.nullable}, std::string_view(about),       std::monostate()};
       if (!sink.Add(row)) return any;
     }
   }
   for (const QueryView& view : QueryViews()) {
     if (!is_asked(view.name)) continue;
-    row = {std::string_view(view.name),
-           std::monostate(),
-           std::string_view("view"),
-           std::monostate(),
-           std::monostate(),
-           std::string_view(view.select)};
+    row = {view.name,        std::monostate(), std::string_view("view"),
+           std::monostate(), std::monostate(), view.sentence,
+           view.select};
     if (!sink.Add(row)) return any;
   }
   return any;

@@ -21,8 +21,9 @@ std::string SchemaOf(const TraceTables& tables, std::string_view name);
 
 /// The same as results: `name`, `type` (table or view), `rows` (null of a view), `about` ...
 void TablesAsRows(const TraceTables& tables, QuerySink& sink);
-/// ... and `table`, `column`, `type`, `unit`, `nullable` (1 or 0), `about`; of a view one row with
-/// its SELECT as `about`. `name`: of that one alone; empty: of all. False where there is none.
+/// ... and `table`, `column`, `type`, `unit`, `nullable` (1 or 0), `about`, `sql`: a view is one
+/// row of type view with its SELECT as `sql`. What does not apply is null. `name`: of that one
+/// alone; empty: of all. False where there is none.
 bool SchemaAsRows(const TraceTables& tables, std::string_view name, QuerySink& sink);
 
 }  // namespace headroom

@@ -17,6 +17,7 @@ bool IsUrlByte(char c) {
   return static_cast<unsigned char>(c) > ' ' && c != '"' && c != '\'' && c != '<' && c != '>';
 }
 bool IsSchemeByte(char c) { return IsLetter(c) || IsDigit(c) || c == '+' || c == '-' || c == '.'; }
+bool IsDomainEnd(char c) { return IsLetter(c) || c == '.'; }
 bool IsMailByte(char c) { return IsHostByte(c) || c == '+' || c == '%'; }
 
 using Match = bool (*)(char);
@@ -36,14 +37,16 @@ std::vector<std::string_view> Split(std::string_view text, char by) {
 }
 bool AllAre(std::string_view text, Match is) { return RunOf(text, 0, is) == text.size(); }
 
+/// A number that fits into a byte.
+bool IsByte(std::string_view digits) {
+  return !digits.empty() && digits.size() <= 3 && AllAre(digits, IsDigit) &&
+         (digits.size() < 3 || digits <= "255");
+}
+
 /// "10.0.0.1", and "10-0-0-1" as clouds name machines.
 bool IsIpv4(std::string_view run, char separator) {
   const std::vector<std::string_view> groups = Split(run, separator);
-  return groups.size() == 4 &&
-         std::all_of(groups.begin(), groups.end(), [](std::string_view group) {
-           return !group.empty() && group.size() <= 3 && AllAre(group, IsDigit) &&
-                  (group.size() < 3 || group <= "255");
-         });
+  return groups.size() == 4 && std::all_of(groups.begin(), groups.end(), IsByte);
 }
 
 /// "3f2504e0-4f89-11d3-9a0c-0305e82c3301", and "00-1a-2b-3c-4d-5e".
@@ -96,26 +99,53 @@ bool IsColonAddress(std::string_view run) {
          first != "c10d";
 }
 
-/// The end of `count` groups of digits, each of `least` to `most`, with `separator` between them;
-/// `at` where they are fewer or more.
-std::size_t GroupsAt(std::string_view text, std::size_t at, std::size_t count, char separator,
-                     std::size_t least, std::size_t most, Match is_digit) {
-  std::size_t end = at;
-  for (std::size_t group = 0; group < count; ++group) {
-    const std::size_t begin = end;
-    end = RunOf(text, begin, is_digit);
-    if (end - begin < least || end - begin > most) return at;
-    if (group + 1 == count) break;
-    if (end == text.size() || text[end] != separator) return at;
-    ++end;
+/// The end of a run of bytes as numbers with `separator` between them, four of them or more: which
+/// four are the address cannot be told. `at`: there are too few.
+std::size_t Ipv4At(std::string_view text, std::size_t at, char separator) {
+  std::size_t end = at, groups = 0;
+  for (std::size_t begin = at; begin < text.size(); begin = end + 1) {
+    const std::size_t stop = RunOf(text, begin, IsDigit);
+    if (!IsByte(text.substr(begin, stop - begin))) break;
+    end = stop;
+    ++groups;
+    if (end == text.size() || text[end] != separator) break;
   }
-  const bool goes_on = end + 1 < text.size() && text[end] == separator && is_digit(text[end + 1]);
-  return goes_on ? at : end;
+  return groups >= 4 ? end : at;
 }
 
-std::size_t Ipv4At(std::string_view text, std::size_t at, char separator) {
-  const std::size_t end = GroupsAt(text, at, 4, separator, 1, 3, IsDigit);
-  return end > at && IsIpv4(text.substr(at, end - at), separator) ? end : at;
+/// The end of the two-digit groups of a hardware address, of which there are six or eight; with
+/// dashes, where a date may have as many, with a letter among them. `at`: there are too few.
+std::size_t HardwareAt(std::string_view text, std::size_t at, char separator) {
+  constexpr std::size_t kFewest = 6;
+  const auto is_group = [&](std::size_t begin) {
+    const std::string_view group = text.substr(std::min(begin, text.size()), 3);
+    return group.size() >= 2 && IsHexDigit(group[0]) && IsHexDigit(group[1]) &&
+           (group.size() == 2 || !(IsLetter(group[2]) || IsDigit(group[2])));
+  };
+  std::size_t groups = 0, end = at;
+  for (std::size_t begin = at; is_group(begin); begin = end + 1) {
+    end = begin + 2;
+    ++groups;
+    if (end == text.size() || text[end] != separator) break;
+  }
+  const std::string_view found = text.substr(at, end - at);
+  const bool fits =
+      groups >= kFewest && (separator == ':' || std::any_of(found.begin(), found.end(), IsLetter));
+  return fits ? end : at;
+}
+
+/// The end of an address of IPv6; `at` where there is none.
+std::size_t Ipv6At(std::string_view text, std::size_t at) {
+  constexpr std::size_t kLongest = 39;
+  std::size_t end = RunOf(text.substr(0, std::min(text.size(), at + kLongest + 2)), at, IsHexColon);
+  // "2001:db8::1: refused"
+  if (end < text.size() && end > at && text[end - 1] == ':' && text[end] == ' ') --end;
+  const bool ends = end == text.size() || !IsWordByte(text[end]);
+  return ends && end - at <= kLongest && IsColonAddress(text.substr(at, end - at)) ? end : at;
+}
+
+bool IsBehindSlash(std::string_view text, std::size_t at) {
+  return at > 0 && (text[at - 1] == '/' || text[at - 1] == '\\');
 }
 
 }  // namespace
@@ -127,40 +157,30 @@ bool BeginsAt(std::string_view text, std::size_t at) {
 }
 
 std::size_t AddressAt(std::string_view text, std::size_t at) {
-  constexpr std::string_view kOfCloud = "ip-";
   const char before = at == 0 ? ' ' : text[at - 1];
-  const bool in_word = IsLetter(before) || IsDigit(before);
-  const auto is_longer = [&](char separator) {
-    return before == separator && at >= 2 && IsHexDigit(text[at - 2]);
-  };
-  if (IsDigit(text[at]) && !IsDigit(before) &&
-      !(before == '.' && at >= 2 && IsDigit(text[at - 2]))) {
+  // "libcudnn.so.9.1.0.70"
+  const bool of_library = text.substr(0, at).ends_with(".so.");
+  if (IsDigit(text[at]) && !IsDigit(before) && !of_library) {
     if (const std::size_t end = Ipv4At(text, at, '.'); end > at) return end;
   }
-  if (!in_word && text.substr(at).starts_with(kOfCloud)) {
+  if (IsLetter(before) || IsDigit(before)) return at;
+  constexpr std::string_view kOfCloud = "ip-";
+  if (ToLower(text[at]) == kOfCloud[0] && LowerCase(text.substr(at, kOfCloud.size())) == kOfCloud) {
     const std::size_t digits = at + kOfCloud.size();
     if (const std::size_t end = Ipv4At(text, digits, '-'); end > digits) return end;
   }
-  if (!in_word && IsHexDigit(text[at])) {
-    for (const char separator : {':', '-'}) {
-      if (is_longer(separator)) continue;
-      const std::size_t end = GroupsAt(text, at, 6, separator, 2, 2, IsHexDigit);
-      if (end > at && (end == text.size() || !(IsLetter(text[end]) || IsDigit(text[end]))))
-        return end;
-    }
+  if (!IsHexDigit(text[at])) return at;
+  for (const char separator : {':', '-'}) {
+    if (const std::size_t end = HardwareAt(text, at, separator); end > at) return end;
   }
-  return at;
-}
-
-std::string_view AddressIn(std::string_view text) {
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    if (const std::size_t end = AddressAt(text, at); end > at) return text.substr(at, end - at);
-  }
-  return {};
+  // "f16::add" is a name of C++.
+  constexpr std::size_t kGroup = 4;
+  const bool whole_group = RunOf(text, at, IsHexDigit) == at + kGroup;
+  return before != ':' && whole_group ? Ipv6At(text, at) : at;
 }
 
 std::size_t UrlAt(std::string_view text, std::size_t at) {
-  if (!BeginsAt(text, at)) return at;
+  if (!BeginsAt(text, at) || (at > 0 && IsSchemeByte(text[at - 1]))) return at;
   const std::size_t scheme = RunOf(text, at, IsSchemeByte);
   const bool is_url =
       scheme > at + 1 && IsLetter(text[at]) && text.substr(scheme).starts_with("://");
@@ -172,6 +192,11 @@ std::size_t MailAt(std::string_view text, std::size_t at) {
   const std::size_t name = RunOf(text, at, IsMailByte);
   if (name == at || name == text.size() || text[name] != '@') return at;
   const std::size_t end = RunOf(text, name + 1, IsHostByte);
+  if (IsBehindSlash(text, at)) {  // "openssl/x@3" is a version.
+    const std::string_view host = text.substr(name + 1, end - name - 1);
+    const std::size_t dot = host.rfind('.');
+    return dot != std::string_view::npos && AllAre(host.substr(dot), IsDomainEnd) ? end : at;
+  }
   return end > name + 1 ? end : at;
 }
 
@@ -185,17 +210,12 @@ std::size_t HostAt(std::string_view text, std::size_t at) {
   const bool of_cloud = dash < dashed.size() && IsIpv4(dashed.substr(dash + 1), '-');
   const std::string_view id =
       run.starts_with("GPU-") || run.starts_with("MIG-") ? run.substr(4) : run;
-  if (IsIpv4(run, '.') || IsIpv4(run, '-') || of_cloud || IsDashedId(id) || IsDomain(run))
+  // "corpora/europarl-v7.de" is a file.
+  const bool is_domain =
+      IsDomain(run) && (!IsBehindSlash(text, at) || std::count(run.begin(), run.end(), '.') > 1);
+  if (IsIpv4(run, '.') || IsIpv4(run, '-') || of_cloud || IsDashedId(id) || is_domain)
     return at + run.size();
-  const std::size_t hex_end = RunOf(text, at, IsHexColon);
-  std::size_t address = hex_end;
-  // "2001:db8::1: refused"
-  if (address < text.size() && address > at && text[address - 1] == ':' && text[address] == ' ')
-    --address;
-  if (IsColonAddress(text.substr(at, address - at)) &&
-      (address == text.size() || !IsWordByte(text[address])))
-    return address;
-  return at;
+  return Ipv6At(text, at);
 }
 
 }  // namespace headroom

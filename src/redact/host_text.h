@@ -17,11 +17,12 @@ bool BeginsAt(std::string_view text, std::size_t at);
 std::size_t UrlAt(std::string_view text, std::size_t at);
 /// "ada.l+x@example.org"
 std::size_t MailAt(std::string_view text, std::size_t at);
-/// What cannot be but an address, in whatever word it stands ("rank0_10.0.0.1", "v10.0.0.1"): IPv4
-/// with dots, or with dashes as clouds write it behind "ip-", and hardware addresses.
+/// What has the form of an address, in whatever word it stands ("rank0_10.0.0.1", "v10.0.0.1"):
+/// IPv4 with dots, or with dashes as clouds write it behind "ip-", IPv6 from a group of four digits
+/// on, and hardware addresses. Versions of four numbers have it, too, but for those of libraries'
+/// files ("libcudnn.so.9.1.0.70"). What stands around it matters as little as can be, so that none
+/// appears when that is replaced.
 std::size_t AddressAt(std::string_view text, std::size_t at);
-/// The first of these in a text; empty: it has none.
-std::string_view AddressIn(std::string_view text);
 /// IPv4 and IPv6 addresses, with dots, dashes and colons; hardware addresses; UUIDs, which name a
 /// GPU, a disk or a run; names in common and internal domains.
 std::size_t HostAt(std::string_view text, std::size_t at);

@@ -48,18 +48,32 @@ TEST(HostTextTest, AddressesInWords) {
       {"behind one", "worker_10.0.0.1", "10.0.0.1"},
       {"as a version is written", "v10.0.0.1", "10.0.0.1"},
       {"behind a slash", "eth0/10.23.4.5", "10.23.4.5"},
-      {"five groups", "build 1.10.0.0.1", ""},
+      {"of a word that ends in a digit", "a1b2c3d4e5.10.0.0.1", "5.10.0.0.1"},
+      {"with a port", "10.0.0.1.29500 listens", "10.0.0.1"},
+      {"five groups", "build 1.10.0.0.1", "1.10.0.0.1"},
+      {"with a short port", "10.0.0.1.80 listens", "10.0.0.1.80"},
       {"three groups", "v10.0.0", ""},
       {"no byte", "x_10.1.2.333", ""},
-      {"as clouds name machines", "rank0_ip-10-0-0-1_x", "ip-10-0-0-1"},
+      {"of a library", "libcudnn.so.9.1.0.70", ""},
+      {"as clouds name machines", "rank0_IP-10-0-0-1_x", "IP-10-0-0-1"},
       {"numbers with dashes", "conv-10-0-0-1", ""},
       {"hardware address", "x/00:1a:2b:3c:4d:5e", "00:1a:2b:3c:4d:5e"},
-      {"hardware address with dashes", "eth_00-1a-2b-3c-4d-5e.log", "00-1a-2b-3c-4d-5e"},
-      {"part of a longer id", "a0:00:1a:2b:3c:4d:5e", ""},
+      {"behind a letter that is a digit", "mac-00-1a-2b-3c-4d-5e-device", "00-1a-2b-3c-4d-5e"},
+      {"in front of one", "00:1a:2b:3c:4d:5e:dev", "00:1a:2b:3c:4d:5e"},
+      {"of InfiniBand", "mlx_00:02:c9:03:00:e8:6b:d0", "00:02:c9:03:00:e8:6b:d0"},
+      {"date and time", "step 24-11-05-10-22-33", ""},
+      {"IPv6", "rank0_2001:db8::1", "2001:db8::1"},
+      {"IPv6, local", "ib_fe80:0:0:1:2:3:4:5", "fe80:0:0:1:2:3:4:5"},
+      {"a name of C++", "gemm_f16::add(", ""},
       {"time of day", "12:30:45", ""},
       {"the last byte", "at 10.0.0.", ""},
   };
-  for (const Case& c : kCases) EXPECT_EQ(AddressIn(c.text), c.found) << c.what;
+  for (const Case& c : kCases) {
+    std::string_view found;
+    for (std::size_t at = 0; at < c.text.size() && found.empty(); ++at)
+      found = c.text.substr(at, AddressAt(c.text, at) - at);
+    EXPECT_EQ(found, c.found) << c.what;
+  }
 }
 
 TEST(HostTextTest, Urls) {
@@ -84,6 +98,8 @@ TEST(HostTextTest, Mail) {
   const std::string_view within = "user/bob.smith@acme.com";
   EXPECT_EQ(MailAt(within, 5), within.size()) << "behind a slash";
   EXPECT_EQ(MailAt(within, 9), 9u) << "the rest of one";
+  EXPECT_EQ(MailAt("openssl/quic@3", 8), 8u) << "a version";
+  EXPECT_EQ(HostAt("x/europarl-v7.de", 2), 2u) << "a file";
 }
 
 }  // namespace host_text_test

@@ -55,7 +55,8 @@ LeakScan::LeakScan(const std::vector<Replacement>& removed, const TextRedactor& 
     : redactor_(redactor), begins_(std::size_t{1} << kHashBits) {
   for (const Replacement& row : removed) {
     if (row.asked || redactor.Stays(row.original)) continue;
-    // Dropped for its place: elsewhere it may stand.
+    // Dropped for its place, elsewhere it may stand; the words in it that are no one's to know are
+    // rows of their own.
     if (row.kind == SecretKind::kArguments) continue;
     // Where names stay, one may be that of a folder or file, too.
     if (row.kind == SecretKind::kPaths && !redactor.removes(SecretKind::kNames) &&

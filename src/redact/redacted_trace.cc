@@ -11,6 +11,7 @@
 
 #include "base/ascii.h"
 #include "redact/argument_texts.h"
+#include "redact/host_text.h"
 #include "redact/leak_scan.h"
 #include "store/carried_damage.h"
 #include "store/row_copier.h"
@@ -128,17 +129,23 @@ class TextPass {
   /// Once it is known what is removed: texts in which some of it is left, encoded.
   void RemoveHidden() {
     const LeakScan scan(redactor_.Replacements(), redactor_);
-    const auto without = [&](std::string_view text) {
+    const auto in_argument = [&](std::string_view text) {
       return scan.Scan(text, 0) ? redactor_.Hidden(text) : std::string(text);
     };
     for (std::size_t role = 0; role < kRoles; ++role) {
       const bool are_members = role == static_cast<std::size_t>(TextRole::kArguments) ||
                                role == static_cast<std::size_t>(TextRole::kOfRecording);
-      for (Now& row : new_[role]) {
+      for (std::size_t id = 0; id < new_[role].size(); ++id) {
+        Now& row = new_[role][id];
         if (!row.known || !row.now.valid()) continue;
         const std::string text(store_.Text(row.now));
         if (role == static_cast<std::size_t>(TextRole::kNumber) && IsNumber(text)) continue;
-        row.now = Interned(are_members ? WithTexts(text, without) : without(text), text, row.now);
+        if (are_members) {
+          row.now = Interned(WithTexts(text, in_argument), text, row.now);
+        } else if (scan.Scan(text, 0)) {
+          const std::string original(store_.Text(StringId(id)));
+          row.now = store_.strings.Intern(redactor_.Hidden(original));
+        }
       }
     }
   }
@@ -176,14 +183,14 @@ std::unique_ptr<TraceStore> RedactedTrace(const TraceStore& store, TextRedactor&
   ForEachText(store, [&](std::string_view text) { redactor.Learn(text); });
   auto made = std::make_unique<TraceStore>();
   made->metadata = store.metadata;
+  // "9.1.0.70" is no address, here and elsewhere in the trace, nor is "8.9.2.26-1+cuda12.1".
+  for (const SoftwareVersion& row : store.metadata.versions) {
+    const std::size_t end = row.version.empty() ? 0 : AddressAt(row.version, 0);
+    if (end > 0) redactor.Keep(row.version.substr(0, end));
+  }
   for (SoftwareVersion& row : made->metadata.versions) {
     row.name = redactor.Text(row.name);
-    // "9.1.0.70" is no address here, nor elsewhere in the trace.
-    if (row.version.find_first_not_of("0123456789.") == std::string::npos) {
-      redactor.Keep(row.version);
-    } else {
-      row.version = redactor.Text(row.version);
-    }
+    row.version = redactor.Text(row.version);
   }
   AddCarried(store.log, made->log);
   RowCopier copier(store, *made);

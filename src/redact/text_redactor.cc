@@ -85,6 +85,16 @@ bool HasFileEnding(std::string_view name) {
   return dot != std::string_view::npos && dot > 0 && IsFileEnding(name.substr(dot + 1));
 }
 
+/// Whether a path begins with a folder in which people's files usually are.
+bool IsRooted(std::string_view path) {
+  constexpr std::string_view kRoots[] = {
+      "/home/", "/Users/",  "/root/",    "/mnt/",      "/media/",    "/data/", "/tmp/",
+      "/var/",  "/opt/",    "/usr/",     "/work/",     "/scratch/",  "/nfs/",  "/lustre/",
+      "/gpfs/", "/shared/", "/project/", "/projects/", "/workspace/"};
+  return std::any_of(std::begin(kRoots), std::end(kRoots),
+                     [&](std::string_view root) { return path.starts_with(root); });
+}
+
 /// The end of a path that begins at `at`, which may be relative if it ends as a file of code does;
 /// `at` where none begins.
 std::size_t PathAt(std::string_view text, std::size_t at) {
@@ -93,12 +103,14 @@ std::size_t PathAt(std::string_view text, std::size_t at) {
   const bool of_flag = at >= 2 && rest[0] == '/' && IsLetter(text[at - 1]) && text[at - 2] == '-' &&
                        (at == 2 || text[at - 3] == ' ');
   // "run_/home/grace/x"
-  const bool of_name = at >= 1 && rest[0] == '/' && (text[at - 1] == '_' || text[at - 1] == '-');
+  const bool of_name = at >= 1 && (text[at - 1] == '_' || text[at - 1] == '-') && IsRooted(rest);
   if (!BeginsAt(text, at) && !of_flag && !of_name) return at;
   const bool drive = rest.size() > 2 && IsLetter(rest[0]) && rest[1] == ':' && IsSlash(rest[2]);
   const bool anchored = drive || rest.starts_with("\\\\") || rest.starts_with("~") ||
                         rest.starts_with("./") || rest.starts_with("../") ||
                         rest.starts_with(".\\") || rest.starts_with("..\\") || rest[0] == '/';
+  // One look at each run: what is not the begin of one was seen with it.
+  if (!anchored && at > 0 && !EndsPath(text[at - 1])) return at;
   std::size_t end = at + (drive ? 2 : 0);
   while (end < text.size() && !EndsPath(text[end])) ++end;
   const std::string_view run = text.substr(at, end - at);
@@ -128,6 +140,29 @@ TextRedactor::TextRedactor(const PublicNames& names, RedactOptions options)
 }
 
 void TextRedactor::Keep(std::string_view text) { keep_.insert(LowerCase(text)); }
+
+bool TextRedactor::IsKept(std::string_view text, std::size_t begin, std::size_t end) const {
+  const auto keeps = [&](std::size_t first, std::size_t last) {
+    return keep_.contains(LowerCase(text.substr(first, last - first)));
+  };
+  if (end <= begin || keep_.empty()) return false;
+  // Or the word in which it stands, with a port or without.
+  std::size_t first = begin, last = end;
+  while (first > 0 && IsHostByte(text[first - 1])) --first;
+  while (last < text.size() && IsHostByte(text[last])) ++last;
+  std::size_t port = last;
+  if (port < text.size() && text[port] == ':') ++port;
+  while (port > last && port < text.size() && IsDigit(text[port])) ++port;
+  return keeps(begin, end) || keeps(first, last) || keeps(first, port);
+}
+
+std::string_view TextRedactor::AddressIn(std::string_view text) const {
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const std::size_t end = AddressAt(text, at);
+    if (end > at && !IsKept(text, at, end)) return text.substr(at, end - at);
+  }
+  return {};
+}
 
 bool TextRedactor::Stays(std::string_view word) const {
   // "ResNet" is the "resnet" of a library's path, which stays.
@@ -210,7 +245,7 @@ std::string TextRedactor::Token(SecretKind kind, std::string_view prefix,
     number->second = LettersOf(counts_[std::string(prefix)]++);
   std::string token = InCase(std::string(prefix) + number->second, letters);
   replaced_.try_emplace(std::string(original), Replacement{std::string(original), token, kind});
-  tokens_.try_emplace(token, original);
+  tokens_.insert(token);
   longest_token_ = std::max(longest_token_, token.size());
   return token;
 }
@@ -261,31 +296,24 @@ class TextRedactor::Reading {
     std::size_t end = 0;
   };
 
-  bool IsKept(std::size_t begin, std::size_t end) const {
-    return redactor_.keep_.contains(LowerCase(text_.substr(begin, end - begin)));
-  }
-
-  /// What has a meaning of its own and begins at `at`.
+  /// What has a meaning of its own and begins at `at`: of what may be part of something else, the
+  /// longest.
   Found SpecialAt(std::size_t at, bool in_path) const {
-    // The name of a package may be that of a folder: no address is.
-    if (redactor_.removes(SecretKind::kHosts)) {
-      if (const std::size_t end = AddressAt(text_, at); end > at && !IsKept(at, end))
-        return {Special::kHost, end};
-    }
+    Found found = {Special::kNone, at};
+    const auto see = [&](Special what, SecretKind kind, std::size_t end) {
+      if (end > found.end && redactor_.removes(kind)) found = {what, end};
+    };
     if (!in_path) {
-      if (const std::size_t end = UrlAt(text_, at); end > at) {
-        const bool file = text_.substr(at).starts_with("file:");
-        if (redactor_.removes(file ? SecretKind::kPaths : SecretKind::kHosts))
-          return {file ? Special::kFileUrl : Special::kUrl, end};
-      }
-      if (redactor_.removes(SecretKind::kUsers)) {
-        if (const std::size_t end = MailAt(text_, at); end > at) return {Special::kMail, end};
-      }
-      if (redactor_.removes(SecretKind::kHosts)) {
-        if (const std::size_t end = HostAt(text_, at); end > at && !IsKept(at, end))
-          return {Special::kHost, end};
-      }
+      const bool file = text_.substr(at).starts_with("file:");
+      see(file ? Special::kFileUrl : Special::kUrl, file ? SecretKind::kPaths : SecretKind::kHosts,
+          UrlAt(text_, at));
+      see(Special::kMail, SecretKind::kUsers, MailAt(text_, at));
+      if (const std::size_t end = HostAt(text_, at); !redactor_.IsKept(text_, at, end))
+        see(Special::kHost, SecretKind::kHosts, end);
     }
+    if (const std::size_t end = AddressAt(text_, at); !redactor_.IsKept(text_, at, end))
+      see(Special::kHost, SecretKind::kHosts, end);
+    if (found.what != Special::kNone) return found;
     if (!in_path && redactor_.removes(SecretKind::kPaths)) {
       if (const std::size_t end = PathAt(text_, at); end > at) return {Special::kPath, end};
     }
@@ -544,14 +572,14 @@ std::string TextRedactor::Process(std::string_view text) {
   const std::size_t number_end =
       head.starts_with(kRank) ? std::min(head.find_first_not_of("0123456789", kRank.size()), colon)
                               : 0;
-  const std::string_view behind_number = head.substr(number_end);
-  const bool on_host = behind_number.starts_with(kOn) && behind_number.size() > kOn.size();
-  if (number_end > kRank.size() && (behind_number.empty() || on_host)) {
+  std::string_view host = head.substr(number_end);
+  const bool on_host = host.starts_with(kOn) && host.size() > kOn.size();
+  if (on_host) host.remove_prefix(kOn.size());
+  if (number_end > kRank.size() && std::all_of(host.begin(), host.end(), IsHostByte)) {
     // As `headroom merge` names processes: "rank 2 on node7: python (4711)". What stands behind
     // "on" is a machine, public though its words may be.
     out = head.substr(0, number_end);
     if (on_host) {
-      const std::string_view host = behind_number.substr(kOn.size());
       out.append(kOn).append(removes(SecretKind::kHosts) ? Token(SecretKind::kHosts, "host", host)
                                                          : Text(host));
     }
@@ -560,44 +588,25 @@ std::string TextRedactor::Process(std::string_view text) {
     text.remove_prefix(colon + kColon.size());
   }
   if (!removes(SecretKind::kArguments)) return out + Text(text);
-  const std::size_t end = std::min(text.find_first_of(" \t\r\n\v\f="), text.size());
-  if (end == text.size()) return out + Text(text);
-  const std::string_view first = text.substr(0, end), behind = text.substr(end + 1);
+  // The system puts a zero between arguments.
+  constexpr std::string_view kEnds(" \t\r\n\v\f=\0", 8);
+  const std::size_t end = std::min(text.find_first_of(kEnds), text.size());
+  const std::string_view first = text.substr(0, end);
+  const std::string_view behind = text.substr(std::min(end + 1, text.size()));
   // "GPU 0" is no command line.
   constexpr std::size_t kMostDigits = 3;
-  const bool is_number = !behind.empty() && behind.size() <= kMostDigits &&
-                         std::all_of(behind.begin(), behind.end(), IsDigit);
-  if (is_number && Stays(first)) return out + Text(text);
+  const bool is_number =
+      behind.size() <= kMostDigits && std::all_of(behind.begin(), behind.end(), IsDigit);
+  if (behind.find_first_not_of(kEnds) == std::string_view::npos || (is_number && Stays(first)))
+    return out + Text(text);
   out += Text(first);
-  Drop(text.substr(end));
+  Text(text.substr(end));  // So that what is dropped is known to be gone.
+  dropped_.emplace(text.substr(end));
   return out;
-}
-
-void TextRedactor::Drop(std::string_view text) {
-  Text(text);  // So that what is in it is known to be gone.
-  dropped_.emplace(text);
 }
 
 std::string TextRedactor::Hidden(std::string_view text) {
-  return Token(SecretKind::kNames, "text", Original(text));
-}
-
-/// A text with what stood in the place of its tokens.
-std::string TextRedactor::Original(std::string_view text) const {
-  std::string out;
-  for (std::size_t at = 0; at < text.size();) {
-    const std::string_view token = TokenAt(text, at);
-    out += token.empty() ? std::string(1, text[at]) : tokens_.at(std::string(token));
-    at += std::max<std::size_t>(token.size(), 1);
-  }
-  return out;
-}
-
-/// The longest token that is at `at`; empty: none is.
-std::string_view TextRedactor::TokenAt(std::string_view text, std::size_t at) const {
-  std::size_t size = std::min(longest_token_, text.size() - at);
-  while (size > 0 && !tokens_.contains(std::string(text.substr(at, size)))) --size;
-  return text.substr(at, size);
+  return Token(SecretKind::kNames, "text", text);
 }
 
 std::string TextRedactor::Value(std::string_view written) {
@@ -640,7 +649,8 @@ std::string TextRedactor::Arguments(std::string_view members, bool of_recording)
 std::vector<bool> TextRedactor::BytesOfTokens(std::string_view text) const {
   std::vector<bool> is_token(text.size());
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t size = TokenAt(text, at).size();
+    std::size_t size = std::min(longest_token_, text.size() - at);
+    while (size > 0 && !tokens_.contains(std::string(text.substr(at, size)))) --size;
     std::fill_n(is_token.begin() + static_cast<std::ptrdiff_t>(at), size, true);
     at += std::max<std::size_t>(size, 1);
   }
@@ -649,9 +659,9 @@ std::vector<bool> TextRedactor::BytesOfTokens(std::string_view text) const {
 
 std::vector<Replacement> TextRedactor::Replacements() const {
   std::vector<Replacement> list;
-  for (const auto& [original, row] : replaced_) list.push_back(row);
   for (const std::string& original : dropped_)
     list.push_back({original, "", SecretKind::kArguments});
+  for (const auto& [original, row] : replaced_) list.push_back(row);
   return list;
 }
 

@@ -76,17 +76,22 @@ class TextRedactor {
   /// Members of `args` (store/args_text.h). `of_recording`: numbers of any public name stay.
   std::string Arguments(std::string_view members, bool of_recording);
 
-  /// Of a text in which is left, encoded, what was removed elsewhere. Some of it may be replaced.
+  /// Of a text that hides, encoded, what was removed elsewhere. Of an argument some may be replaced
+  /// already.
   std::string Hidden(std::string_view text);
 
-  /// By original text, the dropped arguments (keys of members, and what stands behind the first
-  /// word of a command line) last.
+  /// First the dropped arguments (keys of members, and what stands behind the first word of a
+  /// command line), then what was replaced; each by original text, which may be in both.
   std::vector<Replacement> Replacements() const;
   const PublicNames& names() const { return names_; }
   const AskedTexts& asked() const { return options_.asked; }
   bool removes(SecretKind kind) const { return options_.remove[static_cast<std::size_t>(kind)]; }
   /// Whether the word is public and does not look like a hash, or is to be kept.
   bool Stays(std::string_view word) const;
+  /// Whether an address or a host in a text is to be kept, alone or with the word it stands in.
+  bool IsKept(std::string_view text, std::size_t begin, std::size_t end) const;
+  /// The first address in a text that is not to be kept; empty: it has none.
+  std::string_view AddressIn(std::string_view text) const;
   /// Whether `size` bytes at `at` are within a longer word, or a part of one, that stays: "former"
   /// of "transformer".
   bool IsWithinPublicWord(std::string_view text, std::size_t at, std::size_t size) const;
@@ -102,9 +107,6 @@ class TextRedactor {
   std::string Word(std::string_view word, NameRole role);
   std::string Segment(std::string_view segment, NameRole role);
   std::string Value(std::string_view written);
-  void Drop(std::string_view text);
-  std::string Original(std::string_view text) const;
-  std::string_view TokenAt(std::string_view text, std::size_t at) const;
   void LearnWord(SecretKind kind, std::string_view word);
   const std::pair<const std::string, SecretKind>* LearnedAt(std::string_view text,
                                                             std::size_t at) const;
@@ -121,7 +123,7 @@ class TextRedactor {
   std::map<std::string, std::size_t> counts_;    ///< By prefix.
   std::map<std::string, Replacement> replaced_;  ///< By original.
   std::set<std::string> dropped_;
-  std::unordered_map<std::string, std::string> tokens_;  ///< What each stands for.
+  std::unordered_set<std::string> tokens_;
   std::size_t longest_token_ = 0;
 };
 

@@ -74,6 +74,33 @@ TEST_F(TextRedactorTest, KeysAndHashesGoWhole) {
   EXPECT_EQ(redactor_.Text("x at 2001:db8::1"), "x at hostb");
 }
 
+TEST_F(TextRedactorTest, AddressesGoWithTheLongestNameAroundThem) {
+  const std::pair<std::string_view, std::string_view> kCases[] = {
+      {"ip-10-0-12-34.bluebird.corp", "hosta"},
+      {"10.0.0.1-bob@acme.com", "maila"},
+      {"192.168.1.17_rank0", "hostb_rank0"},
+      {"run a1b2c3d4e5.10.0.0.1", "run nameahostc"},
+      {"5.10.0.0.1 x", "hostc x"},
+      {"tcp 10.0.0.1.29500", "tcp hostd.29500"},
+  };
+  for (const auto& [text, redacted] : kCases) EXPECT_EQ(redactor_.Text(text), redacted);
+  TextRedactor keep(names_, {.keep = {"worker_10.0.0.1", "10.0.0.2", "10.0.0.3:29500"}});
+  for (const std::string_view text : {"at 10.0.0.2:80", "at 10.0.0.3:29500"}) {
+    EXPECT_EQ(keep.Text(text), text);
+    EXPECT_EQ(keep.AddressIn(text), "");
+  }
+  EXPECT_EQ(keep.AddressIn("worker_10.0.0.1"), "");
+  EXPECT_EQ(keep.AddressIn("10.0.0.2 worker_10.0.0.4"), "10.0.0.4");
+}
+
+TEST_F(TextRedactorTest, LongTextsTakeLinearTime) {
+  for (const std::string_view piece : {"1:", "00:", "a+", "%41", "a.", "10.0.0.1-", "_/", "a@"}) {
+    std::string text;
+    while (text.size() < 100'000) text += piece;
+    EXPECT_FALSE(redactor_.Text(text).empty()) << piece;  // The limit of time is the test's own.
+  }
+}
+
 TEST_F(TextRedactorTest, MangledNamesKeepTheirForm) {
   EXPECT_EQ(redactor_.Text("_ZN2at6native8bluebird6kernelILi128EEEvPf", NameRole::kKernel),
             "_ZN2at6native5namea6kernelILi128EEEvPf");
@@ -115,6 +142,9 @@ TEST_F(TextRedactorTest, ArgumentsOfOthersGo) {
   EXPECT_EQ(redactor_.Process("python\t--token\thf_abcdef"), "python");
   EXPECT_EQ(redactor_.Process("python=--token=hf_abcdef"), "python");
   EXPECT_EQ(redactor_.Process("rank --token train: x"), "rank");
+  EXPECT_EQ(redactor_.Process("rank 1 on --token hf_secret"), "rank");
+  EXPECT_EQ(redactor_.Process({"python\0--token\0hf_abcdef", 25}), "python");
+  EXPECT_EQ(redactor_.Process("python "), "python ");
 }
 
 TEST_F(TextRedactorTest, WhatIsNotAskedForStays) {

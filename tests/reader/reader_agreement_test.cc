@@ -153,11 +153,26 @@ Text AnyDuration() {
                 "-1", "1e12", "1e20", "null", "\"5\"", "9223372036854775.807"});
 }
 Text AnyName() {
-  return OneOf({"aten::mm", "cudaLaunchKernel", "ProfilerStep#3", "ProfilerStep#4",
-                "Memcpy HtoD (Pinned -> Device)", "[memory]", "a \\\"quoted\\\" name",
-                "tab\\tand \\u00e9\\ud83d\\ude00", "},{\\\"ph\\\"", "process_name", "thread_name",
-                "process_labels", "Stream Sync", "step 1", "Training_Step:2", "batch 7", "batch 8",
-                "", "name\xc3\xa9"});
+  return OneOf({"aten::mm",
+                "cudaLaunchKernel",
+                "ProfilerStep#3",
+                "ProfilerStep#4",
+                "ProfilerStep#",
+                "Memcpy HtoD (Pinned -> Device)",
+                "[memory]",
+                "a \\\"quoted\\\" name",
+                "tab\\tand \\u00e9\\ud83d\\ude00",
+                "},{\\\"ph\\\"",
+                "process_name",
+                "thread_name",
+                "process_labels",
+                "Stream Sync",
+                "step 1",
+                "Training_Step:2",
+                "batch 7",
+                "batch 8",
+                "",
+                "name\xc3\xa9"});
 }
 Text AnyCategory() {
   return OneOf({"cpu_op", "user_annotation", "cuda_runtime", "cuda_driver", "kernel", "kernel",
@@ -203,9 +218,13 @@ Text AnyEvent(bool of_profiler) {
   const auto sometimes = [&](int percent, const Text& member) {
     if (UpTo(99) < percent) members.push_back(member);
   };
+  const Text name = of_profiler || UpTo(2) == 0
+                        ? AnyName()
+                        : OneOf({"step 1", "step 2", "Train_Step:3", "iter=4", "iteration 5",
+                                 "global-batch #6", "batch 7", "batch 8", "load", "stepping 9"});
   const Text category = of_profiler ? AnyCategory() : OneOf({"mine", "something else", ""});
   sometimes(90, fmt::format(R"("cat": "{}")", category));
-  sometimes(95, fmt::format(R"("name": "{}")", AnyName()));
+  sometimes(95, fmt::format(R"("name": "{}")", name));
   sometimes(95, OneOf({R"("pid": 0)", R"("pid": 1)", R"("pid": "Spans")",
                        of_profiler ? R"("pid": "CPU functions")" : R"("pid": "program")"}));
   sometimes(95, OneOf({R"("tid": 7)", R"("tid": 8)", R"("tid": "stream 7")"}));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -837,10 +838,12 @@ class SlowReader {
       const bool of_profiler = h.name.starts_with("ProfilerStep#");
       if ((h.kind == "annotation" || h.kind == "operator") &&
           (of_profiler || h.category == "step")) {
-        const std::size_t number = h.name.find_first_of("0123456789");
-        Put("steps",
-            Line()("index", std::int64_t{std::atoll(h.name.c_str() + number)})("start", h.start)(
-                "duration", h.duration)("pid", h.pid)("tid", h.tid)("event", h.Brief()));
+        const std::size_t number =
+            of_profiler ? h.name.find('#') + 1 : h.name.find_first_of("0123456789");
+        const bool has_number = number < h.name.size() && std::isdigit(h.name[number]) != 0;
+        Put("steps", Line()("index", std::int64_t{has_number ? std::atoll(h.name.c_str() + number)
+                                                             : -1})("start", h.start)(
+                         "duration", h.duration)("pid", h.pid)("tid", h.tid)("event", h.Brief()));
       }
       if (h.correlation != kUnknown && (h.kind == "runtime" || h.kind == "driver")) {
         calls_[h.correlation].push_back(h);
