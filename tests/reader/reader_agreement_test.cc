@@ -17,13 +17,8 @@
 #include "ingest/byte_source.h"
 #include "ingest/kineto/kineto_reader.h"
 #include "ingest/memory_source.h"
+#include "sanitized.h"
 #include "slow_reader.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
 
 namespace headroom::testing {
 namespace {
