@@ -76,7 +76,7 @@ class Query(support.ProgramTest):
         columns = self.ask(".schema HOST_EVENTS", "--json").json()["rows"]
         of_table = self.ask("select * from host_events limit 0", "--json").json()["columns"]
         self.assertEqual([row[:2] for row in columns], [["host_events", column] for column in of_table])
-        self.assertEqual(self.ask(".schema kernels", "--csv").text.split("\r\n")[0], "table,column,type,unit,nullable,about")
+        self.assertEqual(self.ask(".schema kernels", "--csv").text.split("\r\n")[0], "table,column,type,unit,nullable,about,sql")
         self.assertEqual(self.ask(".schema Host_Events").text, self.ask(".schema host_events").text)
 
     def test_limits(self):
