@@ -86,9 +86,9 @@ void* PagePool::Take(std::size_t bytes) {
       return InPages(mapping.bytes) >= InPages(bytes);
     });
     if (fits != free_.rend()) {
-      const Mapping mapping = *fits;
+      void* const address = RemapPages(fits->address, fits->bytes, bytes);
       free_.erase(std::next(fits).base());
-      return RemapPages(mapping.address, mapping.bytes, bytes);
+      return address;
     }
   }
   return MapPages(bytes);

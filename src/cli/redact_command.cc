@@ -255,7 +255,7 @@ std::string RedactCommand::Text(const std::vector<Replacement>& removed,
           ? std::string(!any_changed ? "nothing had to be replaced"
                         : for_its_place
                             ? "what is gone was dropped for its place, whatever its text"
-                            : "of what is gone no text may be nowhere else")
+                            : "what is gone are numbers or public words, which may stand elsewhere")
           : fmt::format("none of {} removed texts is in the {} that were written, plain or encoded",
                         FormatCount(static_cast<std::int64_t>(proof.texts)),
                         FormatBytes(static_cast<double>(proof.bytes)));

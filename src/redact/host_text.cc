@@ -113,17 +113,17 @@ std::size_t Ipv4At(std::string_view text, std::size_t at, char separator) {
   return groups >= 4 ? end : at;
 }
 
-/// The end of the two-digit groups of a hardware address, of which there are six or eight; with
+/// The end of the two-digit groups of a hardware address: six, or up to twenty of InfiniBand. With
 /// dashes, where a date may have as many, with a letter among them. `at`: there are too few.
 std::size_t HardwareAt(std::string_view text, std::size_t at, char separator) {
-  constexpr std::size_t kFewest = 6;
+  constexpr std::size_t kFewest = 6, kMost = 20;
   const auto is_group = [&](std::size_t begin) {
     const std::string_view group = text.substr(std::min(begin, text.size()), 3);
     return group.size() >= 2 && IsHexDigit(group[0]) && IsHexDigit(group[1]) &&
            (group.size() == 2 || !(IsLetter(group[2]) || IsDigit(group[2])));
   };
   std::size_t groups = 0, end = at;
-  for (std::size_t begin = at; is_group(begin); begin = end + 1) {
+  for (std::size_t begin = at; groups < kMost && is_group(begin); begin = end + 1) {
     end = begin + 2;
     ++groups;
     if (end == text.size() || text[end] != separator) break;

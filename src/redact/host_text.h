@@ -11,7 +11,7 @@ bool IsHostByte(char c);
 bool BeginsAt(std::string_view text, std::size_t at);
 
 // Each gives the end of what begins at `at`, or `at` where nothing of the kind does: the rest of a
-// longer word does not.
+// longer word does not. REQUIRES: at < text.size().
 
 /// "s3://bucket/key", to the next blank, quote or angle bracket.
 std::size_t UrlAt(std::string_view text, std::size_t at);

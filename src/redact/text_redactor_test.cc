@@ -94,7 +94,8 @@ TEST_F(TextRedactorTest, AddressesGoWithTheLongestNameAroundThem) {
 }
 
 TEST_F(TextRedactorTest, LongTextsTakeLinearTime) {
-  for (const std::string_view piece : {"1:", "00:", "a+", "%41", "a.", "10.0.0.1-", "_/", "a@"}) {
+  for (const std::string_view piece :
+       {"1:", "00:", "00-", "a+", "%41", "a.", "10.0.0.1-", "_/", "a@"}) {
     std::string text;
     while (text.size() < 100'000) text += piece;
     EXPECT_FALSE(redactor_.Text(text).empty()) << piece;  // The limit of time is the test's own.

@@ -72,7 +72,7 @@ class Column {
   }
 
   /// Makes the column final with row i taken from appended row order[i]; rows that `order` leaves
-  /// out are dropped. `pool` gives the pages that takes, and gets those that were.
+  /// out are dropped. The new rows take pages from `pool`, which gets the old ones.
   void Freeze(std::span<const std::uint32_t> order, PagePool& pool) {
     if (rows_.size() == 0) {
       size_ = order.size();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cassert>
 #include <charconv>
 #include <functional>
@@ -68,7 +69,7 @@ void FreezeColumns(Table& table, int workers, FreezeColumn freeze) {
     table.ForEachReadColumn([&](const char*, auto& column) {
       assert(column.size() == rows && "every reader sets every column");
       using Value = typename std::remove_cvref_t<decltype(column)>::value_type;
-      static_assert(sizeof(Value) <= 8);
+      static_assert(std::has_single_bit(sizeof(Value)) && sizeof(Value) <= 8);
       if (sizeof(Value) == width) jobs.push_back([&column, freeze] { freeze(column); });
     });
   }
