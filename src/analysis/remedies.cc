@@ -106,6 +106,9 @@ std::string RemedyForMemorySnapshot(ImportIssue issue) {
       return "torch.profiler records it; a memory snapshot holds the allocator's history alone";
     case ImportIssue::kNoStacks:
       return "torch.cuda.memory._record_memory_history(stacks=\"all\")";
+    case ImportIssue::kNoSteps:
+      return "record stacks that hold the optimizer's step "
+             "(torch.cuda.memory._record_memory_history(stacks=\"all\"))";
     case ImportIssue::kTruncated:
       return "let _dump_snapshot() finish, or copy the file again";
     default:
@@ -139,11 +142,14 @@ std::string RemedyForChakra(ImportIssue issue) {
 std::string RemedyForChrome(ImportIssue issue) {
   switch (issue) {
     case ImportIssue::kNoGpu:
+      return "a file of spans holds none; a profiler that sees the GPU records it: `headroom "
+             "record`, torch.profiler, nsys or rocprofv3";
     case ImportIssue::kNoHost:
+      return "spans of what the program does (\"ph\": \"X\", or \"B\" and \"E\")";
     case ImportIssue::kNoOperators:
     case ImportIssue::kNoShapes:
     case ImportIssue::kNoStacks:
-      return "record the job with torch.profiler, or with `headroom record`";
+      return "a file of spans holds none; of a PyTorch program, torch.profiler records them";
     case ImportIssue::kNoSteps:
       return "name spans \"step 0\", \"step 1\", ...";
     default:

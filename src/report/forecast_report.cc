@@ -55,6 +55,24 @@ std::string MsNumber(double ms) { return fmt::format("{:.{}f}", ms, std::abs(ms)
 
 std::string Ms(double ms) { return MsNumber(ms) + " ms"; }
 
+/// Why the step as recorded is not the one that the report shows; empty: it is about the same.
+std::string OtherThanMarked(const Baseline& baseline) {
+  constexpr double kAboutTheSame = 0.01;
+  if (!baseline.marked_step_ms) return "";
+  const double marked = *baseline.marked_step_ms;
+  if (std::abs(baseline.traced_step_ms - marked) <= kAboutTheSame * marked) return "";
+  if (baseline.is_periodic) {
+    return fmt::format(
+        "As recorded is the mean of the steps after the first; the median of all, which the report "
+        "shows, is {}.",
+        Ms(marked));
+  }
+  return fmt::format(
+      "As recorded is from the first call to the last GPU work of the only step; its mark, which "
+      "the report shows, lasts {}.",
+      Ms(marked));
+}
+
 }  // namespace
 
 std::string RenderForecastJson(const ForecastReport& report) {
@@ -68,6 +86,8 @@ std::string RenderForecastJson(const ForecastReport& report) {
     json.Key(key).Number(report.no_answer.empty() ? std::optional(value) : std::nullopt);
   };
   number("traced_step_ms", baseline.traced_step_ms);
+  json.Key("marked_step_ms")
+      .Number(report.no_answer.empty() ? baseline.marked_step_ms : std::nullopt);
   number("corrected_step_ms", baseline.corrected.mid);
   number("corrected_step_low_ms", baseline.corrected.low);
   number("corrected_step_high_ms", baseline.corrected.high);
@@ -93,6 +113,7 @@ std::string RenderForecastJson(const ForecastReport& report) {
     };
     json.Key("speedup").Number(known(forecast.speedup));
     json.Key("saves_ms").Number(known(forecast.saves_ms));
+    json.Key("at_best").Raw(forecast.at_best ? "true" : "false");
     json.Key("memory_delta_bytes").Integer(forecast.memory_delta_bytes);
     json.Key("applies").Raw(forecast.applies ? "true" : "false");
     json.Key("why").String(forecast.why);
@@ -150,6 +171,8 @@ std::string RenderForecastText(const ForecastReport& report, bool color, Charset
   page.Paragraph("        ", fmt::format("Replayed as recorded: {} ({:+.2f} %). {}",
                                          Ms(baseline.replay_step_ms), baseline.replay_error_pct,
                                          report.calibration));
+  if (const std::string other = OtherThanMarked(baseline); !other.empty())
+    page.Paragraph("        ", other);
   if (!baseline.steps_note.empty()) page.Paragraph("  ! ", baseline.steps_note, Style::kWarning);
   if (std::abs(baseline.replay_error_pct) > kMostReplayErrorPct) {
     page.Paragraph(
@@ -163,12 +186,13 @@ std::string RenderForecastText(const ForecastReport& report, bool color, Charset
       rows.push_back({{forecast.name}, {"-"}, {"-"}, {"-"}, {"-"}, {"-"}, {"-"}});
       continue;
     }
+    const std::string at_most = forecast.at_best ? "at most " : "";
     rows.push_back(
         {{forecast.name},
          {Ms(forecast.step_ms.mid)},
          {fmt::format("{} to {}", MsNumber(forecast.step_ms.low), Ms(forecast.step_ms.high))},
-         {fmt::format("{:.2f}x", forecast.speedup)},
-         {Ms(forecast.saves_ms)},
+         {fmt::format("{}{:.2f}x", at_most, forecast.speedup)},
+         {at_most + Ms(forecast.saves_ms)},
          {MemoryText(forecast.memory_delta_bytes)},
          {std::string(ValidityText(forecast.validated))}});
   }

@@ -158,6 +158,18 @@ TEST(RenderText, WithoutGpuWorkStepsDoNotSpeakOfTheGpu) {
   }
 }
 
+TEST(RenderText, AHostOfWhichNothingIsKnownIsNotATableOfZeros) {
+  TraceReport report = DemoReport();
+  report.gpu_time.clear();
+  report.breakdown->step = {};
+  report.breakdown->step.other = report.breakdown->wall;
+  TextOptions options;
+  options.only = Section::kBreakdown;
+  const std::string text = RenderText(std::vector{report}, options);
+  EXPECT_NE(text.find("Not known: no range or operator"), std::string::npos) << text;
+  EXPECT_EQ(text.find("optimizer  "), std::string::npos) << text;
+}
+
 TEST(RenderText, TheLoopAnswersOnBothClocks) {
   TextOptions options;
   options.only = Section::kLoop;

@@ -74,6 +74,7 @@ TEST(CudaGraphTest, WhereNothingMarksTheStepsStartUpMayBeAllOfIt) {
   ASSERT_TRUE(forecast.applies);
   EXPECT_LT(forecast.step_ms.mid, job.StepUs() / 1e3);
   EXPECT_GE(forecast.step_ms.high, job.StepUs() / 1e3);
+  EXPECT_TRUE(forecast.at_best);
   EXPECT_EQ(forecast.validated, Validity::kNo);
   EXPECT_NE(forecast.why.find("start-up"), std::string::npos) << forecast.why;
 }

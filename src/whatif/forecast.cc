@@ -97,6 +97,9 @@ Forecaster::Forecaster(const Job& job)
       memory_(job),
       uncertainty_{.host = job.host_error(), .steps = SpreadOf(job.steps().steps)} {
   baseline_.traced_step_ms = job.graph().recorded_step.ms();
+  if (const std::optional<DurationNs> p50 = job.steps().steps.p50)
+    baseline_.marked_step_ms = p50->ms();
+  baseline_.is_periodic = job.graph().periodic;
   if (job.steps().steps.source == StepSource::kNone) {
     baseline_.steps_note =
         "nothing marks the steps of this trace, so the whole recording counts as one, with all "
@@ -211,9 +214,8 @@ Forecast Forecaster::Run(std::string name, const Change& change) {
   forecast.step_ms =
       IntervalOf(edited_.plan, edited_.changed, effect.gpu_error, effect.transfer_error);
   WidenByDoubts(edited_, forecast.step_ms);
-  const bool takes_startup =
-      effect.takes_host_work && job_.steps().steps.source == StepSource::kNone;
-  if (takes_startup) {
+  forecast.at_best = effect.takes_host_work && job_.steps().steps.source == StepSource::kNone;
+  if (forecast.at_best) {
     forecast.step_ms.high = std::max(forecast.step_ms.high, baseline_.corrected.high);
     forecast.validated = Validity::kNo;
   }
@@ -229,7 +231,7 @@ Forecast Forecaster::Run(std::string name, const Change& change) {
     if (!reason.empty()) forecast.why += (forecast.why.empty() ? "" : "; ") + reason;
   };
   also(limit);
-  if (takes_startup) {
+  if (forecast.at_best) {
     also(
         "nothing marks the steps, so start-up counts as host work that goes, and does not go: how "
         "much of it there is decides what is left of this");
@@ -318,8 +320,11 @@ Ranking Forecaster::Rank(const IsWanted& is_wanted) {
     Forecast forecast = Run(std::string(scenario.name), {call});
     (forecast.applies ? ranking.applying : ranking.abstaining).push_back(std::move(forecast));
   }
+  // What may buy nothing does not head the list by its best case.
   std::stable_sort(ranking.applying.begin(), ranking.applying.end(),
-                   [](const Forecast& a, const Forecast& b) { return a.saves_ms > b.saves_ms; });
+                   [](const Forecast& a, const Forecast& b) {
+                     return a.at_best != b.at_best ? b.at_best : a.saves_ms > b.saves_ms;
+                   });
   return ranking;
 }
 

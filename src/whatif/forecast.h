@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,10 @@ struct Uncertainty {
 /// The job as it is.
 struct Baseline {
   double traced_step_ms = 0;  ///< Recorded, with its profiler.
+  /// The report's step, which is another measure of the same recording: the median length of the
+  /// whole steps, the first included. None: nothing tells steps apart.
+  std::optional<double> marked_step_ms;
+  bool is_periodic = false;   ///< Several steps: the traced one is their mean without the first.
   double replay_step_ms = 0;  ///< The same, replayed: an error of 1 % says that an edge is missing.
   double replay_error_pct = 0;
   double steady_step_ms = 0;  ///< The replay's long run, to compare other plans' with.
@@ -58,6 +63,9 @@ struct Forecast {
   double saves_ms = 0;  ///< Corrected step - forecast.
   std::string why;
   Validity validated = Validity::kNo;
+  /// The middle is the best case: how much of the gain is start-up, which stays, is not known, and
+  /// the interval reaches to the unchanged step.
+  bool at_best = false;
   std::optional<std::int64_t> memory_delta_bytes;
   EditCounts changed;
   /// By earlier scores on this machine, which set the interval; none: too few.

@@ -146,6 +146,18 @@ class Whatif(support.ProgramTest):
         point = twice["batch_curve"]["points"][2]
         self.assertAlmostEqual(point["samples_per_s"], 96e3 / point["step_ms"], places=1)
 
+    def test_where_its_step_is_not_the_report_s_it_says_why(self):
+        for trace, says in ((SAMPLES[0], "the mean of the steps after the first"), (SAMPLES[1], "")):
+            with self.subTest(trace=trace.name):
+                p50 = self.report(trace)["steps"]["p50_ms"]
+                baseline = self.whatif(trace, "gpu-speed")["baseline"]
+                self.assertEqual(baseline["marked_step_ms"], p50)
+                off = abs(baseline["traced_step_ms"] - p50) > 0.01 * p50
+                text = " ".join(support.headroom("whatif", trace, "gpu-speed").text.split())
+                self.assertEqual(off, bool(says), baseline)
+                self.assertEqual("As recorded is" in text, off)
+                self.assertIn(says, text)
+
     def test_one_step_of_a_job_that_the_gpu_paces(self):
         """Its GPU work waits for that of the step before, which is not its own time."""
         all_steps = self.whatif(SAMPLES[1], "amp")
@@ -224,6 +236,10 @@ class Whatif(support.ProgramTest):
         for part in ("counts as one", "start-up", "prof.step()", "--step-marker"):
             self.assertIn(part, " ".join(outcome.text.split()))
             self.assertIn(part, self.whatif(trace)["baseline"]["steps_note"])
+        rows = self.whatif(trace)["scenarios"]
+        self.assertEqual([row["name"] for row in rows if row["at_best"]], ["cuda-graph"])
+        self.assertEqual(rows[-1]["name"], "cuda-graph", "it may buy nothing")
+        self.assertIn("at most", support.headroom("whatif", trace).text)
         self.assertIsNone(self.whatif(SAMPLES[1])["baseline"]["steps_note"])
 
     def test_what_needs_a_graph_is_refused_with_the_reason_where_there_is_none(self):
