@@ -60,6 +60,9 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
     "packets or of the trace", \
     "length of those events", "") \
   X(kUnmatchedEnd, "unmatched-end", kWarning, "the end of a span that never began was ignored", "", "") \
+  X(kOtherPhase, "other-phase", kInfo, \
+    "an event of a phase without a meaning here (objects, samples, memory dumps and the like) was kept as a point", "", \
+    "write spans as X, B and E, or b and e") \
   X(kUnknownClock, "unknown-clock", kError, \
     "an event whose clock nothing relates to the trace's was skipped", "exact counts and sums", "") \
   X(kMissingName, "missing-name", kWarning, \

@@ -207,8 +207,8 @@ Text AnyArg() {
 }
 
 Text AnyEvent(bool of_profiler) {
-  const Text phase =
-      OneOf({"X", "X", "X", "X", "X", "X", "s", "f", "t", "B", "E", "i", "C", "M", "n", "", "??"});
+  const Text phase = OneOf({"X", "X", "X", "X", "X", "X", "s", "f", "t", "B", "E", "i", "C", "M",
+                            "n", "b", "b", "e", "e", "S", "F", "T", "N", "O", "R", "",  "??"});
   std::vector<Text> members = {fmt::format(R"("ph": "{}")", phase)};
   const auto sometimes = [&](int percent, const Text& member) {
     if (UpTo(99) < percent) members.push_back(member);
@@ -225,7 +225,8 @@ Text AnyEvent(bool of_profiler) {
   sometimes(95, OneOf({R"("tid": 7)", R"("tid": 8)", R"("tid": "stream 7")"}));
   sometimes(95, fmt::format(R"("ts": {})", AnyTime()));
   sometimes(90, fmt::format(R"("dur": {})", AnyDuration()));
-  sometimes(20, OneOf({R"("id": 5)", R"("id": "0x1f")", R"("id": "none")"}));
+  sometimes(40, OneOf({R"("id": 5)", R"("id": "0x1f")", R"("id": "none")", R"("id2": 7)",
+                       R"("id2": {"local": "5"})", R"("id2": {"global": "5"}, "scope": "s")"}));
   std::vector<Text> args;
   for (int n = UpTo(4); n > 0; --n) args.push_back(AnyArg());
   sometimes(80, fmt::format(R"("args": {{{}}})", fmt::join(args, ", ")));

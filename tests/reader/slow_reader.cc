@@ -391,6 +391,15 @@ struct Half {
   std::int64_t time;
   std::string name, category, pid, tid;
   const Json* event;
+  std::size_t place;      ///< Among all events.
+  std::string operation;  ///< Of an asynchronous one, what is alike for all its halves.
+};
+
+/// An asynchronous span that is in no other of its operation, and those inside.
+struct Stretch {
+  std::int64_t start, end;
+  std::size_t place;
+  std::vector<std::size_t> hosts;  ///< Positions.
 };
 
 struct Device {
@@ -472,6 +481,7 @@ class SlowReader {
     const std::string phase = Text(event, "ph");
     if (phase.size() != 1) return Count("not-an-event");
     if (phase == "M") return AddName(event);
+    if (std::string("XstfBEbeSFCiIRnTp").find(phase) == std::string::npos) Count("other-phase");
     const std::optional<std::int64_t> time = Nanoseconds(event.Find("ts"));
     if (!time || *time > kFurthest || *time < -kFurthest) return Count("bad-time");
     if (phase == "X") return AddSpan(event, *time);
@@ -483,14 +493,31 @@ class SlowReader {
       return Put("flows", Line()("time", *time)("category", category)("id", Int(event.Find("id")))(
                               "phase", kind)("pid", Pid(event))("tid", Tid(event)));
     }
-    if (phase == "B" || phase == "E") {
+    if (std::string("BEbeSF").find(phase) != std::string::npos) {
       Track(event);
-      halves_.push_back({phase == "B", *time, Text(event, "name"), CategoryOf(event), Pid(event),
-                         Tid(event), &event});
+      const bool is_async = phase != "B" && phase != "E";
+      halves_.push_back({phase == "B" || phase == "b" || phase == "S", *time, Text(event, "name"),
+                         CategoryOf(event), Pid(event), Tid(event), &event,
+                         static_cast<std::size_t>(events_), is_async ? OperationOf(event) : ""});
       return;
     }
     if (phase == "C") return AddCounter(event, *time);
     AddInstant(event, *time);
+  }
+
+  /// Category, id and what the id holds in; of the older phases the name, too.
+  static std::string OperationOf(const Json& event) {
+    const Json* id2 = event.Find("id") == nullptr ? event.Find("id2") : nullptr;
+    if (id2 != nullptr && id2->kind != Json::Kind::kObject) id2 = nullptr;
+    const Json* local = id2 == nullptr ? nullptr : id2->Find("local");
+    const Json* global = id2 == nullptr ? nullptr : id2->Find("global");
+    std::string id = Text(event, "id");
+    if (local != nullptr) id = Canonical(*local) + "\nin " + Pid(event);
+    if (local == nullptr && global != nullptr) id = Canonical(*global);
+    const std::string phase = Text(event, "ph");
+    const bool by_name = phase == "S" || phase == "F";
+    return fmt::format("{}\n{}\n{}\n{}", CategoryOf(event), Text(event, "scope"), id,
+                       by_name ? "named " + Text(event, "name") : "");
   }
 
   void AddName(const Json& event) {
@@ -712,14 +739,20 @@ class SlowReader {
     for (const Half& h : halves_) end_of_trace = std::max(end_of_trace, h.time);
     for (const Host& h : hosts_) end_of_trace = std::max(end_of_trace, h.end());
     for (const Task& t : tasks_) end_of_trace = std::max(end_of_trace, t.start);
-    std::map<std::pair<std::string, std::string>, std::vector<Half>> by_thread;
-    for (const Half& h : halves_) by_thread[{h.pid, h.tid}].push_back(h);
-    for (auto& [thread, halves] : by_thread) {
+    std::map<std::vector<std::string>, std::vector<Half>> groups;
+    for (const Half& h : halves_) {
+      const bool is_async = !h.operation.empty();
+      groups[is_async ? std::vector{h.operation} : std::vector{h.pid, h.tid}].push_back(h);
+    }
+    std::map<std::string, std::vector<Stretch>> stretches;  // By process.
+    for (auto& [key, halves] : groups) {
       std::stable_sort(halves.begin(), halves.end(),
                        [](const Half& a, const Half& b) { return a.time < b.time; });
       std::vector<Half> open;
+      std::vector<std::pair<std::size_t, std::size_t>> spans;  // Position and place.
       const auto close = [&](std::int64_t time, const Json* end = nullptr) {
         const Half& b = open.back();
+        spans.emplace_back(hosts_.size(), b.place);
         hosts_.push_back({b.time, time - b.time, b.name, b.category, b.pid, b.tid,
                           HostKind(*b.event), kUnknown, kUnknown, kUnknown, kUnknown32, kUnknown32,
                           kUnknown32, kUnknown32, kUnknown32, BothArgs(*b.event, end)});
@@ -747,6 +780,44 @@ class SlowReader {
         Count("unfinished-span");
         close(end_of_trace);
       }
+      if (!halves.front().operation.empty()) AddStretches(spans, stretches);
+    }
+    for (auto& [pid, of_process] : stretches) GiveTracks(pid, of_process);
+  }
+
+  /// Cuts the spans of one asynchronous operation where none of them is under way.
+  void AddStretches(std::vector<std::pair<std::size_t, std::size_t>> spans,
+                    std::map<std::string, std::vector<Stretch>>& stretches) const {
+    std::ranges::sort(spans, {}, [&](const auto& span) {
+      const Host& h = hosts_[span.first];
+      return std::tuple(h.pid, h.start, -h.end(), span.second);
+    });
+    Stretch* stretch = nullptr;
+    std::string pid;
+    for (const auto& [position, place] : spans) {
+      const Host& h = hosts_[position];
+      if (stretch == nullptr || h.pid != pid || h.start >= stretch->end)
+        stretch = &stretches[h.pid].emplace_back(Stretch{h.start, h.end(), place, {}});
+      pid = h.pid;
+      stretch->end = std::max(stretch->end, h.end());
+      stretch->place = std::min(stretch->place, place);
+      stretch->hosts.push_back(position);
+    }
+  }
+
+  /// The first of 64 tracks on which nothing is under way any more, else the last one.
+  void GiveTracks(const std::string& pid, std::vector<Stretch>& stretches) {
+    std::ranges::sort(stretches, {}, [](const Stretch& s) { return std::pair(s.start, s.place); });
+    std::vector<std::int64_t> free_from;
+    for (const Stretch& s : stretches) {
+      std::size_t track = 0;
+      while (track < free_from.size() && free_from[track] > s.start) ++track;
+      if (track == free_from.size() && track < 64) free_from.push_back(INT64_MIN);
+      track = std::min<std::size_t>(track, 63);
+      free_from[track] = std::max(free_from[track], s.end);
+      const std::string tid = fmt::format("async {}", track + 1);
+      threads_[{pid, tid}];
+      for (const std::size_t position : s.hosts) hosts_[position].tid = tid;
     }
   }
 
@@ -1195,7 +1266,7 @@ class StoreDumper {
           ImportIssue::kNegativeDuration, ImportIssue::kBadDuration,
           ImportIssue::kOverflowingDuration, ImportIssue::kDuplicateEvent,
           ImportIssue::kUnfinishedSpan, ImportIssue::kUnmatchedEnd, ImportIssue::kOutOfOrder,
-          ImportIssue::kZeroTimeEvents}) {
+          ImportIssue::kZeroTimeEvents, ImportIssue::kOtherPhase}) {
       const std::int64_t count = s_.log.Count(issue);
       if (count > 0) Put("issues", Line()(std::string(DocOf(issue).code).c_str(), count));
     }

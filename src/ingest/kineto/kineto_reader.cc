@@ -17,6 +17,7 @@
 #include "base/ascii.h"
 #include "ingest/kineto/event_scanner.h"
 #include "ingest/kineto/finish.h"
+#include "ingest/kineto/half_spans.h"
 #include "ingest/kineto/merge.h"
 #include "ingest/kineto/plain_spans.h"
 #include "ingest/kineto/row_batch.h"
@@ -620,6 +621,7 @@ class Reading {
 
  public:
   LateRows& late() { return late_; }
+  Merger& merger() { return merger_; }
 };
 
 }  // namespace
@@ -636,7 +638,7 @@ Status Read(ByteSource& source, const std::string& path, const ReadOptions& opti
   SettleTimeUnit(reading.late(), store);
   const TraceExtent extent = ExtentOf(reading.late(), store);
   ClipOverflowingSpans(extent, store);
-  PairHalfSpans(std::move(reading.late().half_spans), store);
+  PairHalfSpans(reading.late(), reading.merger(), store);
   if (!is_xla) SettlePlainSpans(store);
   if (store.metadata.format.empty()) store.metadata.format = kKinetoFormat;
   store.Freeze(options.threads);

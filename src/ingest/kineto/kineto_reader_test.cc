@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "ingest/kineto/half_spans.h"
 #include "ingest/memory_source.h"
 #include "store/trace_formats.h"
 
@@ -248,6 +249,115 @@ TEST(KinetoReaderTest, BeginsAndEndsArePaired) {
   EXPECT_EQ(store->Arg(store->host_events.args[1], "correlation"), "4")
       << "kept, though not in a column";
   EXPECT_EQ(store->Arg(store->host_events.args[1], "result"), "5") << "of the end";
+}
+
+/// "PID/TID NAME start+duration < PARENT" of each host event, in microseconds.
+std::vector<std::string> SpansOf(const TraceStore& store) {
+  const auto& events = store.host_events;
+  std::vector<std::string> spans;
+  for (std::size_t i = 0; i < events.rows(); ++i) {
+    const std::size_t thread = events.thread[i].index();
+    const HostEventId parent = events.parent[i];
+    spans.push_back(fmt::format(
+        "{}/{} {} {}+{}{}", store.Text(store.processes.pid[store.threads.process[thread].index()]),
+        store.Text(store.threads.tid[thread]), store.Text(events.name[i]),
+        events.start[i].ns() / 1000, events.duration[i].ns() / 1000,
+        parent.valid() ? fmt::format(" < {}", store.Text(events.name[parent.index()])) : ""));
+  }
+  return spans;
+}
+
+/// An event of an asynchronous operation, of category "c", at a time in microseconds.
+std::string Async(char phase, const std::string& name, int time, const std::string& id,
+                  const std::string& track = R"("pid":1,"tid":1)") {
+  return fmt::format(R"({{"ph":"{}","cat":"c","name":"{}","ts":{},{},{}}})", phase, name, time, id,
+                     track);
+}
+
+using Lines = std::vector<std::string>;
+
+TEST(KinetoReaderTest, AsynchronousSpansNestInTheirOperationOnTracksOfTheirOwn) {
+  const Lines events = {
+      R"({"ph":"X","name":"work","pid":1,"tid":1,"ts":0,"dur":20})",
+      Async('b', "request", 1, R"("id":1)"),
+      Async('b', "request", 5, R"("id":2)"),
+      Async('b', "decode", 6, R"("id":1)"),
+      Async('e', "decode", 9, R"("id":1)", R"("pid":1,"tid":2)"),
+      Async('e', "request", 10, R"("id":1)", R"("pid":1,"tid":2)"),
+      Async('b', "request", 12, R"("id":"0x3")"),
+      Async('e', "", 13, R"("id":"0x3")"),
+      Async('e', "request", 14, R"("id":2)"),
+  };
+  const auto store = Read(fmt::format("[{}]", fmt::join(events, ",")));
+  EXPECT_EQ(SpansOf(*store),
+            (Lines{"1/1 work 0+20", "1/async 1 request 1+9", "1/async 1 decode 6+3 < request",
+                   "1/async 1 request 12+1", "1/async 2 request 5+9"}));
+  EXPECT_EQ(store->host_events.kind[1], HostEventKind::kAnnotation);
+  EXPECT_EQ(store->instants.rows(), 0u);
+  EXPECT_TRUE(std::ranges::all_of(store->log.rows(), [](const ImportLogRow& row) {
+    return row.issue == ImportIssue::kUnprovenTimeUnit;
+  }));
+}
+
+TEST(KinetoReaderTest, WhatAnAsynchronousIdHoldsInTellsOperationsApart) {
+  const char* const other = R"("pid":2,"tid":1)";
+  const auto spans = [](const Lines& events) {
+    return SpansOf(*Read(fmt::format("[{}]", fmt::join(events, ","))));
+  };
+  // An id holds for the file, and for its process where it says so.
+  EXPECT_EQ(spans({Async('b', "a", 1, R"("id":1)"), Async('e', "a", 3, R"("id":1)", other)}),
+            (Lines{"1/async 1 a 1+2"}));
+  const char* const local = R"("id2":{"local":"1"})";
+  EXPECT_EQ(spans({Async('b', "a", 1, local), Async('b', "a", 2, local, other),
+                   Async('e', "a", 3, local), Async('e', "a", 9, local, other)}),
+            (Lines{"1/async 1 a 1+2", "2/async 1 a 2+7"}));
+  const char* const global = R"("id2":{"global":"1"})";
+  EXPECT_EQ(spans({Async('b', "a", 1, global), Async('e', "a", 3, global, other)}),
+            (Lines{"1/async 1 a 1+2"}));
+  EXPECT_EQ(spans({Async('b', "a", 1, R"("id":1,"scope":"s")"), Async('b', "a", 2, R"("id":1)"),
+                   Async('e', "a", 3, R"("id":1,"scope":"s")"), Async('e', "a", 5, R"("id":1)")}),
+            (Lines{"1/async 1 a 1+2", "1/async 2 a 2+3"}));
+  // Of the older phases, spans of one id that have other names do not nest.
+  EXPECT_EQ(spans({Async('S', "a", 1, R"("id":1)"), Async('S', "b", 2, R"("id":1)"),
+                   Async('F', "a", 5, R"("id":1)"), Async('F', "b", 9, R"("id":1)")}),
+            (Lines{"1/async 1 a 1+4", "1/async 2 b 2+7"}));
+}
+
+TEST(KinetoReaderTest, AsynchronousSpansWithoutTheirOtherHalfAreTold) {
+  const auto store =
+      Read("[" + Async('b', "a", 1, R"("id":1)") + "," + Async('e', "a", 3, R"("id":2)") + "," +
+           R"({"ph":"X","name":"x","pid":1,"tid":1,"ts":4,"dur":5}])");
+  EXPECT_EQ(SpansOf(*store), (Lines{"1/1 x 4+5", "1/async 1 a 1+8"}));
+  EXPECT_EQ(store->log.Count(ImportIssue::kUnfinishedSpan), 1);
+  EXPECT_EQ(store->log.Count(ImportIssue::kUnmatchedEnd), 1);
+}
+
+TEST(KinetoReaderTest, AsynchronousTracksAreBounded) {
+  constexpr int kOperations = static_cast<int>(kMostAsyncTracks) + 10;
+  Lines events;
+  for (int i = 0; i < kOperations; ++i) {
+    events.push_back(Async('b', "a", 10 * i, fmt::format(R"("id":{})", i)));
+    events.push_back(Async('e', "a", 5000 + 10 * i, fmt::format(R"("id":{})", i)));
+  }
+  const auto store = Read(fmt::format("[{}]", fmt::join(events, ",")));
+  EXPECT_EQ(store->host_events.rows(), static_cast<std::size_t>(kOperations));
+  EXPECT_EQ(store->threads.rows(), kMostAsyncTracks + 1) << "and the thread that the events name";
+  EXPECT_EQ(store->log.Count(ImportIssue::kOverlapping), 10);
+}
+
+TEST(KinetoReaderTest, PhasesWithoutAMeaningArePointsAndTold) {
+  for (const char phase : {'N', 'D', 'O', 'P', 'v', '?'}) {
+    const auto store = Read("[" + Async(phase, "a", 1, R"("id":1)") + "]");
+    EXPECT_EQ(store->instants.rows(), 1u) << phase;
+    ASSERT_EQ(store->log.Count(ImportIssue::kOtherPhase), 1) << phase;
+    EXPECT_EQ(store->log.rows()[0].detail, std::string("phase ") + phase);
+    EXPECT_EQ(store->log.rows()[0].offset, 1);
+  }
+  for (const char phase : {'i', 'I', 'R', 'n', 'T', 'p'}) {
+    const auto store = Read("[" + Async(phase, "a", 1, R"("id":1)") + "]");
+    EXPECT_EQ(store->instants.rows(), 1u) << phase;
+    EXPECT_TRUE(store->log.empty()) << phase;
+  }
 }
 
 struct DurationCase {

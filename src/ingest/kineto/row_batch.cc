@@ -1,7 +1,5 @@
 #include "ingest/kineto/row_batch.h"
 
-#include <xxhash.h>
-
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -9,6 +7,7 @@
 
 #include "base/ascii.h"
 #include "ingest/json_escapes.h"
+#include "store/args_text.h"
 
 namespace headroom::kineto {
 namespace {
@@ -73,6 +72,15 @@ Extent ParseExtent(const Token& token) {
   }
   while (p != end && IsSpace(*p)) ++p;
   return p != end && *p == ']' ? extent : Extent();
+}
+
+/// Whether a phase is one of those of a moment: marks, and points of asynchronous operations.
+bool IsPoint(char phase) {
+  return std::string_view("iIRnTp").find(phase) != std::string_view::npos;
+}
+
+std::string PhaseText(char phase) {
+  return phase > ' ' && phase <= '~' ? std::string("phase ") + phase : std::string();
 }
 
 SyncKind SyncKindOf(std::string_view name) {
@@ -149,6 +157,7 @@ void RowBatch::Clear() {
   instants.ForEachColumn(clear);
   collectives.ForEachColumn(clear);
   half_spans.clear();
+  async_halves.clear();
   track_names.clear();
   bandwidths.clear();
   log = ImportLog();
@@ -217,11 +226,17 @@ void RowBuilder::Add(const RawEvent& event, std::int64_t offset) {
       return AddMetadata(event);
     case 'B':
     case 'E':
+    case 'b':
+    case 'e':
+    case 'S':
+    case 'F':
       return AddHalfSpan(event, offset);
     case 'C':
       return AddCounter(event, offset);
     default:
-      return AddInstant(event, offset);  // Unknown phases are kept, too.
+      if (!IsPoint(event.phase.text[0]))
+        batch_.log.Add(ImportIssue::kOtherPhase, offset, PhaseText(event.phase.text[0]));
+      return AddInstant(event, offset);
   }
 }
 
@@ -402,11 +417,39 @@ void RowBuilder::AddFlow(const RawEvent& event, std::int64_t offset) {
 void RowBuilder::AddHalfSpan(const RawEvent& event, std::int64_t offset) {
   TimeNs time;
   if (!ParseTime(event, offset, time)) return;
+  const char phase = event.phase.text[0];
   const StringId category = CategoryOf(event);
-  batch_.half_spans.push_back({event.phase.text[0] == 'B', time, ids_.Intern(event.name), category,
-                               HostKindOf(ids_.RuleOf(category)),
-                               ids_.ThreadOf(event.process, event.thread), RestOfArgs(event, 0),
-                               offset});
+  const HalfSpan half = {.begins = phase == 'B' || phase == 'b' || phase == 'S',
+                         .time = time,
+                         .name = ids_.Intern(event.name),
+                         .category = category,
+                         .kind = HostKindOf(ids_.RuleOf(category)),
+                         .thread = ids_.ThreadOf(event.process, event.thread),
+                         .args = RestOfArgs(event, 0),
+                         .offset = offset};
+  if (phase == 'B' || phase == 'E') {
+    batch_.half_spans.push_back(half);
+  } else {
+    batch_.async_halves.push_back({half, AsyncIdOf(event, category)});
+  }
+}
+
+AsyncId RowBuilder::AsyncIdOf(const RawEvent& event, StringId category) {
+  AsyncId of = {.category = category,
+                .scope = ids_.Intern(event.scope),
+                .id = ids_.Intern(event.id),
+                .process = StringId::None(),
+                .name = StringId::None()};
+  const std::string_view id2 = event.id2.text;  // {"local": "0x5"} or {"global": "0x5"}
+  if (!event.id.present() && id2.starts_with('{')) {
+    const std::string_view members = id2.substr(1, id2.size() - 2);
+    const std::string_view local = FindMember(members, "local");
+    of.id = ids_.strings.Intern(local.empty() ? FindMember(members, "global") : local);
+    if (!local.empty()) of.process = ids_.Intern(event.process);
+  }
+  const char phase = event.phase.text[0];
+  if (phase == 'S' || phase == 'F') of.name = ids_.Intern(event.name);
+  return of;
 }
 
 void RowBuilder::AddCounter(const RawEvent& event, std::int64_t offset) {
