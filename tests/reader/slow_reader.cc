@@ -671,16 +671,17 @@ class SlowReader {
 
   void AddCounter(const Json& event, std::int64_t time) {
     const Json* args = event.Find("args");
-    bool any = false;
+    if (args == nullptr || args->keys.empty()) Count("not-an-event");
     for (std::size_t i = 0; args != nullptr && i < args->keys.size(); ++i) {
       const std::optional<double> value = Double(&args->items[i]);
-      if (!value) continue;
-      any = true;
+      if (!value) {
+        Count("counter-value");
+        continue;
+      }
       Track(event);
       Put("counters", Line()("time", time)("name", Text(event, "name"))("series", args->keys[i])(
                           "pid", Pid(event))("tid", Tid(event))("value", *value));
     }
-    if (!any) Count("not-an-event");
   }
 
   void AddInstant(const Json& event, std::int64_t time) {
@@ -1266,7 +1267,7 @@ class StoreDumper {
           ImportIssue::kNegativeDuration, ImportIssue::kBadDuration,
           ImportIssue::kOverflowingDuration, ImportIssue::kDuplicateEvent,
           ImportIssue::kUnfinishedSpan, ImportIssue::kUnmatchedEnd, ImportIssue::kOutOfOrder,
-          ImportIssue::kZeroTimeEvents, ImportIssue::kOtherPhase}) {
+          ImportIssue::kZeroTimeEvents, ImportIssue::kOtherPhase, ImportIssue::kCounterValue}) {
       const std::int64_t count = s_.log.Count(issue);
       if (count > 0) Put("issues", Line()(std::string(DocOf(issue).code).c_str(), count));
     }

@@ -351,17 +351,34 @@ class EventsReader {
       if (rest <= end - at &&
           text_.substr(end - rest, rest) == std::string_view(repaired).substr(next, rest)) {
         Log(ImportIssue::kRepairedEvent, at, "");
+        // Where the beginning of the next event was overwritten, its members are now this one's.
+        CountLost(CountPhases(text_.substr(at, end - rest - at)) - 1, at);
         Add(at);
         return end - rest;
       }
     }
     // An object inside an event that is lost already is not another one.
-    if (!recovering_ || text_.substr(at, end - at).find("\"ph\"") != std::string_view::npos) {
-      ++batch_.events;
-      Log(ImportIssue::kLostEvent, at, "");
-    }
+    std::int64_t lost = CountPhases(text_.substr(at, end - at));
+    if (!recovering_) lost = std::max<std::int64_t>(lost, 1);
+    CountLost(lost, at);
     recovering_ = true;
     return end;
+  }
+
+  void CountLost(std::int64_t events, std::size_t at) {
+    if (events <= 0) return;
+    batch_.log.Add(ImportIssue::kLostEvent, Place(at), {}, events);
+    batch_.events += events;
+  }
+
+  /// How many events at least a damaged text was.
+  static std::int64_t CountPhases(std::string_view text) {
+    constexpr std::string_view kPhase = "\"ph\"";
+    std::int64_t count = 0;
+    for (std::size_t at = text.find(kPhase); at != std::string_view::npos;
+         at = text.find(kPhase, at + kPhase.size()))
+      ++count;
+    return count;
   }
 
   std::string_view text_;

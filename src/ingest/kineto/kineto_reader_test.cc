@@ -3,6 +3,7 @@
 #include "ingest/kineto/kineto_reader.h"
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -396,6 +397,45 @@ TEST(KinetoReaderTest, EventsWithoutAUsableTimeAreSkippedAndTold) {
     EXPECT_EQ(store->host_events.rows(), 0u) << time;
     EXPECT_EQ(store->log.Count(ImportIssue::kBadTime), 1) << time;
   }
+}
+
+TEST(KinetoReaderTest, ABadStampSaysWhatIsWrongWithIt) {
+  const auto detail = [](const std::string& member) {
+    const auto store = Read(R"([{"ph":"X","name":"a","pid":1,"tid":1,"dur":1)" + member + "}]");
+    return store->log.rows().empty() ? "" : store->log.rows()[0].detail;
+  };
+  EXPECT_THAT(detail(R"(,"ts":1764000000000000000)"), testing::HasSubstr("time.time_ns() / 1000"));
+  EXPECT_EQ(detail(R"(,"ts":17640000000000000000)"), "out of range");
+  EXPECT_EQ(detail(R"(,"ts":1e300)"), "out of range");
+  EXPECT_EQ(detail(R"(,"ts":"noon")"), "not a number");
+  EXPECT_EQ(detail(""), "missing");
+}
+
+TEST(KinetoReaderTest, EventsThatDamageJoinsAreCountedEach) {
+  const auto event = [](int i) {
+    return fmt::format(R"({{"ph":"X","name":"{0}","pid":1,"tid":1,"ts":{0},"dur":1}})", i);
+  };
+  // Once the end of an event is overwritten, once the beginnings of the next two as well.
+  const std::pair<std::string, std::int64_t> cases[] = {
+      {event(1).substr(0, 30) + "\1\2[" + event(2) + "," + event(3), 1},
+      {event(1).substr(0, 30) + "####" + event(2).substr(1, 40) + "[" + event(3).substr(1) + "," +
+           event(4),
+       2},
+  };
+  for (const auto& [text, lost] : cases) {
+    const auto store = Read("[" + event(0) + "," + text + "," + event(5) + "]");
+    EXPECT_EQ(store->log.Count(ImportIssue::kLostEvent), lost) << text;
+    EXPECT_EQ(store->metadata.events, lost + static_cast<std::int64_t>(store->host_events.rows()))
+        << text;
+  }
+}
+
+TEST(KinetoReaderTest, CounterValuesThatAreNoNumbersAreTold) {
+  const auto store = Read(R"([{"ph":"C","name":"loss","pid":1,"tid":1,"ts":1,
+      "args":{"train":0.5,"test":NaN,"note":"high"}}])");
+  EXPECT_EQ(store->counters.rows(), 1u);
+  EXPECT_EQ(store->log.Count(ImportIssue::kCounterValue), 2);
+  EXPECT_EQ(store->log.Count(ImportIssue::kNotAnEvent), 0);
 }
 
 std::string Kernel(const std::string& time, const std::string& duration, int stream,

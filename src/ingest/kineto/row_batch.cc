@@ -46,6 +46,13 @@ bool IsNumber(std::string_view text) {
   return error != std::errc::invalid_argument && end == text.data() + text.size();
 }
 
+/// Whether a stamp is one of this century on the clock of time.time_ns().
+bool IsUnixNanoseconds(std::string_view text) {
+  constexpr std::int64_t kYear2001 = 1'000'000'000'000'000'000, kYear2096 = 4 * kYear2001;
+  std::int64_t count = 0;
+  return ParseInteger(text, count) && count >= kYear2001 && count < kYear2096;
+}
+
 /// Whether PyTorch itself names a range like this; all others are operators or the user's ranges,
 /// which a trace without categories does not tell apart.
 bool IsFrameworkRange(std::string_view name) {
@@ -242,15 +249,17 @@ void RowBuilder::Add(const RawEvent& event, std::int64_t offset) {
 
 bool RowBuilder::ParseTime(const RawEvent& event, std::int64_t offset, TimeNs& time) {
   std::int64_t ns = 0;
-  if (!event.time.present() || !ParseMicroseconds(event.time.text, ns)) {
-    batch_.log.Add(ImportIssue::kBadTime, offset,
-                   event.time.present() ? "not a number that fits" : "missing");
-    return false;
-  }
+  const std::string_view text = event.time.text;
   // Ends are computed as start + duration, which must not overflow either.
   constexpr std::int64_t kFurthest = std::numeric_limits<std::int64_t>::max() / 4;
-  if (ns > kFurthest || ns < -kFurthest) {
-    batch_.log.Add(ImportIssue::kBadTime, offset, "out of range");
+  const bool fits = event.time.present() && ParseMicroseconds(text, ns);
+  if (!fits || ns > kFurthest || ns < -kFurthest) {
+    batch_.log.Add(ImportIssue::kBadTime, offset,
+                   !event.time.present()     ? "missing"
+                   : IsUnixNanoseconds(text) ? "nanoseconds since 1970, but `ts` counts "
+                                               "microseconds: write time.time_ns() / 1000"
+                   : fits || IsNumber(text)  ? "out of range"
+                                             : "not a number");
     return false;
   }
   batch_.fractional_times = batch_.fractional_times || ns % 1000 != 0;
@@ -458,10 +467,12 @@ void RowBuilder::AddCounter(const RawEvent& event, std::int64_t offset) {
   const StringId name = ids_.Intern(event.name);
   const ThreadId thread = ids_.ThreadOf(event.process, event.thread);
   auto& rows = batch_.counters;
-  bool any = false;
   for (const ArgMember& arg : event.args) {
     double value = 0;
-    if (!ParseDouble(arg.value, value)) continue;
+    if (!ParseDouble(arg.value, value)) {
+      batch_.log.Add(ImportIssue::kCounterValue, offset);
+      continue;
+    }
     rows.time.push_back(time);
     rows.name.push_back(name);
     const bool escaped = arg.key_text.find('\\') != std::string_view::npos;
@@ -469,9 +480,9 @@ void RowBuilder::AddCounter(const RawEvent& event, std::int64_t offset) {
     rows.unit.push_back(event.unit.present() ? ids_.Intern(event.unit) : StringId::None());
     rows.thread.push_back(thread);
     rows.value.push_back(value);
-    any = true;
   }
-  if (!any) batch_.log.Add(ImportIssue::kNotAnEvent, offset, "a counter without a number");
+  if (event.args.empty())
+    batch_.log.Add(ImportIssue::kNotAnEvent, offset, "a counter without a number");
 }
 
 void RowBuilder::AddMemoryEvent(const RawEvent& event, TimeNs time) {
