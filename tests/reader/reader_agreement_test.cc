@@ -162,6 +162,8 @@ Text AnyName() {
                 "thread_name",
                 "process_labels",
                 "Stream Sync",
+                "__amd_rocclr_copyBuffer",
+                "__amd_rocclr_fillBufferAligned",
                 "step 1",
                 "Training_Step:2",
                 "batch 7",

@@ -612,6 +612,9 @@ class SlowReader {
   void AddTask(const Json& event, std::int64_t start, std::int64_t duration, int kind) {
     Args args(event);
     const auto [device, stream] = StreamOf(event, args);
+    // HIP copies and fills by kernels of its own.
+    if (kind == 0 && Text(event, "name").starts_with("__amd_rocclr_copy")) kind = 1;
+    if (kind == 0 && Text(event, "name").starts_with("__amd_rocclr_fill")) kind = 2;
     Task task = {start,
                  duration,
                  device,

@@ -160,6 +160,17 @@ TEST(KinetoReaderTest, ANameThatIsNotGivenIsNone) {
   EXPECT_FALSE(store->threads.name[0].valid());
 }
 
+TEST(KinetoReaderTest, KernelsByWhichHipCopiesAndFillsAreCopiesAndFills) {
+  const auto store =
+      Read(OfProfiler(Span("kernel", "__amd_rocclr_copyBuffer", R"("pid":0,"tid":7)", "") + "," +
+                      Span("kernel", "__amd_rocclr_fillBufferAligned", R"("pid":0,"tid":8)", "")));
+  ASSERT_EQ(store->gpu_tasks.rows(), 2u);
+  EXPECT_EQ(store->gpu_tasks.kind[0], GpuTaskKind::kMemcpy);
+  EXPECT_EQ(store->gpu_tasks.copy[0], CopyKind::kOther);
+  EXPECT_EQ(store->gpu_tasks.kind[1], GpuTaskKind::kMemset);
+  EXPECT_EQ(store->gpu_tasks.copy[1], CopyKind::kNotACopy);
+}
+
 TEST(KinetoReaderTest, ATaskWithoutStreamArgumentsIsOnItsTrack) {
   const auto store = Read("[" + Span("kernel", "k", R"("pid":3,"tid":7)", "") + "]");
   EXPECT_EQ(store->streams.number[0], 7);

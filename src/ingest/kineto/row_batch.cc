@@ -7,6 +7,7 @@
 
 #include "base/ascii.h"
 #include "ingest/json_escapes.h"
+#include "ingest/rocm_kernels.h"
 #include "store/args_text.h"
 
 namespace headroom::kineto {
@@ -350,14 +351,16 @@ void RowBuilder::AddGpuTask(const RawEvent& event, Span span, CategoryRule rule)
   auto& rows = batch_.gpu_tasks;
   ArgReader args(event);
   const std::int64_t bytes = args.Integer(ArgKey::kBytes);
-  const bool is_copy = rule == CategoryRule::kMemcpy;
+  const GpuTaskKind kind =
+      rule == CategoryRule::kKernel ? KindOfRocmKernel(event.name.text) : GpuKindOf(rule);
   if (event.Arg(ArgKey::kCollectiveName).present()) AddCollective(args);
   rows.start.push_back(span.start);
   rows.duration.push_back(span.duration);
   rows.name.push_back(ids_.Intern(event.name));
   rows.stream.push_back(StreamOf(event, args));
-  rows.kind.push_back(GpuKindOf(rule));
-  rows.copy.push_back(is_copy ? CopyKindOf(event.name.text) : CopyKind::kNotACopy);
+  rows.kind.push_back(kind);
+  rows.copy.push_back(kind == GpuTaskKind::kMemcpy ? CopyKindOf(event.name.text)
+                                                   : CopyKind::kNotACopy);
   rows.correlation.push_back(args.Integer(ArgKey::kCorrelation));
   rows.external_id.push_back(args.Integer(ArgKey::kExternalId));
   const Extent grid = args.Blocks(ArgKey::kGrid);
