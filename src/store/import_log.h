@@ -63,6 +63,9 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
     "packets or of the trace", \
     "length of those events", "") \
   X(kUnmatchedEnd, "unmatched-end", kWarning, "the end of a span that never began was ignored", "", "") \
+  X(kToldByCategory, "told-by-category", kInfo, \
+    "the file counts as a profiler's because at least half of its spans have categories of PyTorch's profiler", "", \
+    "where a program of your own wrote it, give its spans other categories") \
   X(kOtherPhase, "other-phase", kInfo, \
     "an event of a phase without a meaning here (objects, samples, memory dumps and the like) was kept as a point", "", \
     "write spans as X, B and E, or b and e") \

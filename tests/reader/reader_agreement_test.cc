@@ -219,7 +219,8 @@ Text AnyEvent(bool of_profiler) {
                         ? AnyName()
                         : OneOf({"step 1", "step 2", "Train_Step:3", "iter=4", "iteration 5",
                                  "global-batch #6", "batch 7", "batch 8", "load", "stepping 9"});
-  const Text category = of_profiler ? AnyCategory() : OneOf({"mine", "something else", ""});
+  const Text category =
+      of_profiler ? AnyCategory() : OneOf({"mine", "something else", "", "Operator"});
   sometimes(90, fmt::format(R"("cat": "{}")", category));
   sometimes(95, fmt::format(R"("name": "{}")", name));
   sometimes(95, OneOf({R"("pid": 0)", R"("pid": 1)", R"("pid": "Spans")",

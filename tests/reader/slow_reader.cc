@@ -826,7 +826,7 @@ class SlowReader {
   }
 
   /// Whether something in the file is as only a profiler writes it.
-  bool IsOfProfiler(const Json& root) const {
+  bool IsOfProfiler(const Json& root) {
     const bool bare_array = root.kind == Json::Kind::kArray;
     for (const char* member : {"schemaVersion", "deviceProperties", "distributedInfo",
                                "record_shapes", "cuda_driver_version"}) {
@@ -837,7 +837,15 @@ class SlowReader {
         dump_.tables.contains("memory_events")) {
       return true;
     }
-    return std::ranges::any_of(hosts_, [](const Host& h) { return h.kind != "other"; });
+    std::size_t known = 0;
+    for (const Host& h : hosts_) {
+      if (h.kind == "other") continue;
+      if (h.HasId() || h.record_function != kUnknown32) return true;
+      ++known;
+    }
+    if (known == 0 || known * 2 < hosts_.size()) return false;
+    if (known < hosts_.size()) Count("told-by-category");
+    return true;
   }
 
   /// Spans of a file in which nothing is of a profiler are annotations of the user's.
@@ -1270,7 +1278,8 @@ class StoreDumper {
           ImportIssue::kNegativeDuration, ImportIssue::kBadDuration,
           ImportIssue::kOverflowingDuration, ImportIssue::kDuplicateEvent,
           ImportIssue::kUnfinishedSpan, ImportIssue::kUnmatchedEnd, ImportIssue::kOutOfOrder,
-          ImportIssue::kZeroTimeEvents, ImportIssue::kOtherPhase, ImportIssue::kCounterValue}) {
+          ImportIssue::kZeroTimeEvents, ImportIssue::kOtherPhase, ImportIssue::kToldByCategory,
+          ImportIssue::kCounterValue}) {
       const std::int64_t count = s_.log.Count(issue);
       if (count > 0) Put("issues", Line()(std::string(DocOf(issue).code).c_str(), count));
     }

@@ -574,7 +574,8 @@ TEST(KinetoReaderTest, SpansOfNobodyKnownAreAnnotations) {
   // Beside anything of a profiler they are details of it.
   const auto known = Read(
       "[" + plain +
-      R"(, {"name": "aten::mm", "cat": "cpu_op", "ph": "X", "ts": 20, "dur": 3, "pid": 1, "tid": 1}])");
+      R"(, {"name": "aten::mm", "cat": "cpu_op", "ph": "X", "ts": 20, "dur": 3, "pid": 1, "tid": 1,
+            "args": {"External id": 1}}])");
   EXPECT_EQ(known->metadata.format, kKinetoFormat);
   EXPECT_EQ(known->host_events.kind[0], HostEventKind::kOther);
   const std::string list = R"("traceEvents": [)" + plain + "]";
@@ -585,6 +586,26 @@ TEST(KinetoReaderTest, SpansOfNobodyKnownAreAnnotations) {
     EXPECT_EQ(Read(fmt::format("{{{}, {}}}", list, member))->metadata.format, kKinetoFormat)
         << member;
   }
+}
+
+TEST(KinetoReaderTest, AFewSpansOfAKnownCategoryMakeNoProfile) {
+  const auto span = [](const std::string& category) {
+    return Span(category, "a", R"("pid":1,"tid":1)", "");
+  };
+  const std::string own = span("mine"), known = span("python_function");
+  const auto few = Read(fmt::format("[{},{},{}]", own, known, own));
+  EXPECT_EQ(few->metadata.format, kChromeFormat);
+  for (std::size_t row = 0; row < 3; ++row)
+    EXPECT_EQ(few->host_events.kind[row], HostEventKind::kAnnotation);
+  EXPECT_EQ(few->log.Count(ImportIssue::kToldByCategory), 0);
+  // Half of them do, and that is told.
+  const auto half = Read(fmt::format("[{},{}]", own, known));
+  EXPECT_EQ(half->metadata.format, kKinetoFormat);
+  ASSERT_EQ(half->log.Count(ImportIssue::kToldByCategory), 1);
+  EXPECT_EQ(half->log.rows().back().detail, R"(1 of 2 spans, first "python_function")");
+  // Where all are known, or the file says otherwise who wrote it, there is nothing to tell.
+  EXPECT_EQ(Read(fmt::format("[{}]", known))->log.Count(ImportIssue::kToldByCategory), 0);
+  EXPECT_EQ(Read(OfProfiler(own + "," + known))->log.Count(ImportIssue::kToldByCategory), 0);
 }
 
 TEST(KinetoReaderTest, AListWithoutSpansIsNoOtherFormat) {
