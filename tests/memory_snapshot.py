@@ -98,5 +98,7 @@ def dump(snapshot, protocol=pickle.DEFAULT_PROTOCOL):
 
 
 if __name__ == "__main__":
+    if len(sys.argv) not in (2, 3) or sys.argv[1].startswith("-"):
+        sys.exit(__doc__)
     with open(sys.argv[1], "wb") as out:
         out.write(dump(Loop().run(int(sys.argv[2]) if len(sys.argv) > 2 else 3).snapshot()))

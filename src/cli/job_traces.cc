@@ -27,6 +27,25 @@ Result<std::unique_ptr<TraceStore>> Open(const std::string& path, const JobTrace
   return OpenTrace(path, open);
 }
 
+/// What to say where files got their ranks by their place; empty: none did.
+std::string OnNumberedFiles(const std::vector<RankTimeline>& timelines,
+                            const std::vector<TraceReport>& reports) {
+  if (reports.size() < 2) return {};
+  const TraceReport* first = nullptr;
+  std::size_t numbered = 0;
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    const InputInfo& input = reports[i].input;
+    if (timelines[i].rank || RankOfFileName(input.path) == input.rank) continue;
+    if (++numbered == 1) first = &reports[i];
+  }
+  if (numbered == 0) return {};
+  return fmt::format(
+      "headroom: {} of {} files tell no rank of their own, nor do their names: numbered in the "
+      "order of the files, {} is rank {}. Names such as rank0.json, rank1.json tell it\n",
+      numbered, reports.size(), Printable(first->input.path, Charset::kAscii),
+      first->input.rank.value_or(0));
+}
+
 }  // namespace
 
 Result<JobTraces> ReadJobTraces(const TraceFiles& files, const JobTracesOptions& options) {
@@ -62,6 +81,7 @@ Result<JobTraces> ReadJobTraces(const TraceFiles& files, const JobTracesOptions&
   }
   if (reports.empty()) return failed;
   if (Status status = AssignRanks(reports); !status.ok()) return status;
+  if (!options.quiet) Remark(OnNumberedFiles(timelines, reports));
   for (std::size_t i = 0; i < timelines.size(); ++i) timelines[i].rank = reports[i].input.rank;
   JobTraces traces;
   if (timelines.size() > 1) {

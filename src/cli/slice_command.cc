@@ -89,7 +89,7 @@ SliceCommand::SliceCommand(CLI::App& parent)
   app_->add_flag("-q,--quiet", quiet_, "No remarks on stderr");
 }
 
-Result<Interval> SliceCommand::WindowOfSteps(const TraceStore& store) const {
+Result<SliceCommand::Window> SliceCommand::WindowOfSteps(const TraceStore& store) const {
   const Result<StepRange> range = ParseStepRange(steps_);
   if (!range.ok()) return range.status();
   const Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
@@ -101,16 +101,19 @@ Result<Interval> SliceCommand::WindowOfSteps(const TraceStore& store) const {
   if (!trace.ok()) return trace.status();
   const std::vector<StepRow>& steps = trace.value().steps.steps.list;
   const std::vector<Interval>& hosts = trace.value().steps.hosts;
-  std::optional<Interval> window;
+  Window window;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (steps[i].index < range.value().first.value_or(INT64_MIN) ||
         steps[i].index > range.value().last.value_or(INT64_MAX))
       continue;
     const Interval& begins = hosts[i == 0 ? 0 : i - 1];
-    if (!window) window = Interval{begins.start, hosts[i].end};
-    window->end = std::max(window->end, hosts[i].end);
+    if (!window.time) {
+      window.time = Interval{begins.start, hosts[i].end};
+      if (i > 0) window.step_before = steps[i - 1].index;
+    }
+    window.time->end = std::max(window.time->end, hosts[i].end);
   }
-  if (window) return *window;
+  if (window.time) return window;
   if (steps.empty()) {
     return Status::Usage(
         "--steps: the trace has no steps; name what begins one with --step-marker, or use --time");
@@ -119,16 +122,12 @@ Result<Interval> SliceCommand::WindowOfSteps(const TraceStore& store) const {
                                    steps.front().index, steps.back().index));
 }
 
-Result<std::optional<Interval>> SliceCommand::Window(const TraceStore& store) const {
-  if (!steps_.empty()) {
-    const Result<Interval> window = WindowOfSteps(store);
-    if (!window.ok()) return window.status();
-    return std::optional(window.value());
-  }
-  if (time_.empty()) return std::optional<Interval>();
-  const Result<Interval> window = ParseTimes(time_, FirstTime(store));
-  if (!window.ok()) return window.status();
-  return std::optional(window.value());
+Result<SliceCommand::Window> SliceCommand::FindWindow(const TraceStore& store) const {
+  if (!steps_.empty()) return WindowOfSteps(store);
+  if (time_.empty()) return Window();
+  const Result<Interval> time = ParseTimes(time_, FirstTime(store));
+  if (!time.ok()) return time.status();
+  return Window{.time = time.value(), .step_before = {}};
 }
 
 Status SliceCommand::Run() {
@@ -144,18 +143,23 @@ Status SliceCommand::Run() {
   const Result<ChosenTrace> trace = OpenChosenTrace(files.value(), rank_, threads_, quiet_);
   if (!trace.ok()) return trace.status();
   const TraceStore& store = *trace.value().store;
-  const Result<std::optional<Interval>> window = Window(store);
+  const Result<Window> window = FindWindow(store);
   if (!window.ok()) return window.status();
-  const std::unique_ptr<TraceStore> part = PartOf(store, {.window = window.value(), .rank = {}});
+  const std::unique_ptr<TraceStore> part =
+      PartOf(store, {.window = window.value().time, .rank = {}});
   if (part->host_events.rows() + part->gpu_tasks.rows() == 0)
     return Status::Usage(
         "nothing was recorded there; `headroom report` says how long the trace is");
   const Result<std::int64_t> events = WriteTrace(*part, FormatOfName(output_path_), output_path_);
   if (!events.ok()) return events.status();
   if (!quiet_) {
-    Remark(fmt::format("wrote {}: {} events, {} steps\n",
-                       Printable(output_path_, CharsetOfEnvironment()), FormatCount(events.value()),
-                       part->steps.rows()));
+    const std::optional<std::int64_t> before = window.value().step_before;
+    Remark(fmt::format(
+        "wrote {}: {} events, {} steps{}\n", Printable(output_path_, CharsetOfEnvironment()),
+        FormatCount(events.value()), part->steps.rows(),
+        before ? fmt::format("; step {} is kept, too: the next is timed from where its work ends",
+                             *before)
+               : ""));
   }
   return Status::Ok();
 }

@@ -20,9 +20,13 @@ class SliceCommand : public Subcommand {
   Status Run() override;
 
  private:
-  Result<std::optional<Interval>> Window(const TraceStore& store) const;
+  struct Window {
+    std::optional<Interval> time;             ///< None: all of it.
+    std::optional<std::int64_t> step_before;  ///< Kept though not asked for, by number.
+  };
+  Result<Window> FindWindow(const TraceStore& store) const;
   /// From the beginning of the step before the first, with which the first one's time begins.
-  Result<Interval> WindowOfSteps(const TraceStore& store) const;
+  Result<Window> WindowOfSteps(const TraceStore& store) const;
 
   CLI::App* app_;
   std::vector<std::string> traces_;

@@ -33,7 +33,7 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
   X(kTrailingGarbage, "trailing-garbage", kInfo, \
     "bytes after the end of the trace were ignored", "", "") \
   X(kLostEvent, "lost-event", kError, \
-    "an event could not be read; reading went on at the next one", "exact counts and sums", "") \
+    "an event could not be read; reading went on at the next one. Where damage took all of an event, it is not counted", "exact counts and sums", "") \
   X(kRepairedEvent, "repaired-event", kWarning, \
     "an event with unescaped quotes or control characters was read after repair", "", "update the profiler") \
   X(kOversizedEvent, "oversized-event", kError, \
@@ -41,6 +41,9 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
   X(kNotAnEvent, "not-an-event", kWarning, \
     "an element of the event list is not an event (no phase, or not an object) and was skipped", \
     "exact counts and sums", "") \
+  X(kCounterValue, "counter-value", kWarning, \
+    "a value of a counter is no number (NaN included) and was left out", "values of those counters", \
+    "write the values of counters as numbers") \
   X(kBadTime, "bad-time", kError, \
     "an event without a usable time stamp (missing, NaN or out of range) was skipped", "exact counts and sums", "") \
   X(kMissingDuration, "missing-duration", kWarning, \
@@ -60,6 +63,12 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
     "packets or of the trace", \
     "length of those events", "") \
   X(kUnmatchedEnd, "unmatched-end", kWarning, "the end of a span that never began was ignored", "", "") \
+  X(kToldByCategory, "told-by-category", kInfo, \
+    "the file counts as a profiler's because at least half of its spans have categories of PyTorch's profiler", "", \
+    "where a program of your own wrote it, give its spans other categories") \
+  X(kOtherPhase, "other-phase", kInfo, \
+    "an event of a phase without a meaning here (objects, samples, memory dumps and the like) was kept as a point", "", \
+    "write spans as X, B and E, or b and e") \
   X(kUnknownClock, "unknown-clock", kError, \
     "an event whose clock nothing relates to the trace's was skipped", "exact counts and sums", "") \
   X(kMissingName, "missing-name", kWarning, \

@@ -47,6 +47,19 @@ class Merge(support.ProgramTest):
         self.assertIn("mixed-ranks", {issue["code"] for issue in report["health"]["issues"]})
         self.assertEqual(len(report["inputs"][0]["devices"]), 3)
 
+    def test_files_without_a_rank_are_numbered_and_that_is_said(self):
+        made = [ranks.make_rank(self.trace, r, 2) for r in range(2)]
+        for trace in made:
+            del trace["distributedInfo"]
+        for name, trace in zip(("first.json.gz", "second.json.gz"), made):
+            ranks.write(trace, self.scratch / name)
+        message = self.merge(self.scratch / "first.json.gz", self.scratch / "second.json.gz")[1]
+        self.assertRegex(message, r"2 of 2 files tell no rank .*first\.json\.gz is rank 0\. Names such as rank0\.json")
+        named = [self.scratch / f"rank{r}.json.gz" for r in range(2)]
+        for path, trace in zip(named, made):
+            ranks.write(trace, path)
+        self.assertNotIn("tell no rank", self.merge(*named)[1])
+
     def test_every_event_is_there_once_a_rank(self):
         made = [ranks.make_rank(self.trace, r, 2) for r in range(2)]
         merged = self.merge(self.folder(*made))[0]

@@ -11,6 +11,7 @@ class Slice(support.ProgramTest):
         path = self.scratch / name
         outcome = support.headroom("slice", *arguments, "-o", path)
         self.assertEqual(outcome.code, 0, outcome)
+        self.said = outcome.message
         return path
 
     def test_steps_agree(self):
@@ -20,6 +21,7 @@ class Slice(support.ProgramTest):
         want = self.report(SAMPLE, "--steps", wanted, "--no-local-state")
         for name in ("part.json", "part.json.gz", "part.pftrace"):
             part = self.slice(SAMPLE, "--steps", wanted, name=name)
+            self.assertIn(f"3 steps; step {first - 1} is kept, too", self.said)
             self.assertEqual([row["index"] for row in self.report(part)["steps"]["list"]], [first - 1, first, last])
             got = self.report(part, "--steps", wanted, "--no-local-state")
             for a, b in zip(want["steps"]["list"], got["steps"]["list"]):

@@ -239,7 +239,7 @@ def trace_json(planes, most=MOST_EVENTS):
 
 
 def main():
-    if len(sys.argv) not in (2, 3):
+    if len(sys.argv) not in (2, 3) or sys.argv[1].startswith("-"):
         sys.exit(__doc__)
     planes = read(pathlib.Path(sys.argv[1]).read_bytes())
     if len(sys.argv) == 3:

@@ -162,6 +162,8 @@ Text AnyName() {
                 "thread_name",
                 "process_labels",
                 "Stream Sync",
+                "__amd_rocclr_copyBuffer",
+                "__amd_rocclr_fillBufferAligned",
                 "step 1",
                 "Training_Step:2",
                 "batch 7",
@@ -207,8 +209,8 @@ Text AnyArg() {
 }
 
 Text AnyEvent(bool of_profiler) {
-  const Text phase =
-      OneOf({"X", "X", "X", "X", "X", "X", "s", "f", "t", "B", "E", "i", "C", "M", "n", "", "??"});
+  const Text phase = OneOf({"X", "X", "X", "X", "X", "X", "s", "f", "t", "B", "E", "i", "C", "M",
+                            "n", "b", "b", "e", "e", "S", "F", "T", "N", "O", "R", "",  "??"});
   std::vector<Text> members = {fmt::format(R"("ph": "{}")", phase)};
   const auto sometimes = [&](int percent, const Text& member) {
     if (UpTo(99) < percent) members.push_back(member);
@@ -217,7 +219,8 @@ Text AnyEvent(bool of_profiler) {
                         ? AnyName()
                         : OneOf({"step 1", "step 2", "Train_Step:3", "iter=4", "iteration 5",
                                  "global-batch #6", "batch 7", "batch 8", "load", "stepping 9"});
-  const Text category = of_profiler ? AnyCategory() : OneOf({"mine", "something else", ""});
+  const Text category =
+      of_profiler ? AnyCategory() : OneOf({"mine", "something else", "", "Operator"});
   sometimes(90, fmt::format(R"("cat": "{}")", category));
   sometimes(95, fmt::format(R"("name": "{}")", name));
   sometimes(95, OneOf({R"("pid": 0)", R"("pid": 1)", R"("pid": "Spans")",
@@ -225,7 +228,8 @@ Text AnyEvent(bool of_profiler) {
   sometimes(95, OneOf({R"("tid": 7)", R"("tid": 8)", R"("tid": "stream 7")"}));
   sometimes(95, fmt::format(R"("ts": {})", AnyTime()));
   sometimes(90, fmt::format(R"("dur": {})", AnyDuration()));
-  sometimes(20, OneOf({R"("id": 5)", R"("id": "0x1f")", R"("id": "none")"}));
+  sometimes(40, OneOf({R"("id": 5)", R"("id": "0x1f")", R"("id": "none")", R"("id2": 7)",
+                       R"("id2": {"local": "5"})", R"("id2": {"global": "5"}, "scope": "s")"}));
   std::vector<Text> args;
   for (int n = UpTo(4); n > 0; --n) args.push_back(AnyArg());
   sometimes(80, fmt::format(R"("args": {{{}}})", fmt::join(args, ", ")));

@@ -391,6 +391,15 @@ struct Half {
   std::int64_t time;
   std::string name, category, pid, tid;
   const Json* event;
+  std::size_t place;      ///< Among all events.
+  std::string operation;  ///< Of an asynchronous one, what is alike for all its halves.
+};
+
+/// An asynchronous span that is in no other of its operation, and those inside.
+struct Stretch {
+  std::int64_t start, end;
+  std::size_t place;
+  std::vector<std::size_t> hosts;  ///< Positions.
 };
 
 struct Device {
@@ -472,6 +481,7 @@ class SlowReader {
     const std::string phase = Text(event, "ph");
     if (phase.size() != 1) return Count("not-an-event");
     if (phase == "M") return AddName(event);
+    if (std::string("XstfBEbeSFCiIRnTp").find(phase) == std::string::npos) Count("other-phase");
     const std::optional<std::int64_t> time = Nanoseconds(event.Find("ts"));
     if (!time || *time > kFurthest || *time < -kFurthest) return Count("bad-time");
     if (phase == "X") return AddSpan(event, *time);
@@ -483,14 +493,31 @@ class SlowReader {
       return Put("flows", Line()("time", *time)("category", category)("id", Int(event.Find("id")))(
                               "phase", kind)("pid", Pid(event))("tid", Tid(event)));
     }
-    if (phase == "B" || phase == "E") {
+    if (std::string("BEbeSF").find(phase) != std::string::npos) {
       Track(event);
-      halves_.push_back({phase == "B", *time, Text(event, "name"), CategoryOf(event), Pid(event),
-                         Tid(event), &event});
+      const bool is_async = phase != "B" && phase != "E";
+      halves_.push_back({phase == "B" || phase == "b" || phase == "S", *time, Text(event, "name"),
+                         CategoryOf(event), Pid(event), Tid(event), &event,
+                         static_cast<std::size_t>(events_), is_async ? OperationOf(event) : ""});
       return;
     }
     if (phase == "C") return AddCounter(event, *time);
     AddInstant(event, *time);
+  }
+
+  /// Category, id and what the id holds in; of the older phases the name, too.
+  static std::string OperationOf(const Json& event) {
+    const Json* id2 = event.Find("id") == nullptr ? event.Find("id2") : nullptr;
+    if (id2 != nullptr && id2->kind != Json::Kind::kObject) id2 = nullptr;
+    const Json* local = id2 == nullptr ? nullptr : id2->Find("local");
+    const Json* global = id2 == nullptr ? nullptr : id2->Find("global");
+    std::string id = Text(event, "id");
+    if (local != nullptr) id = Canonical(*local) + "\nin " + Pid(event);
+    if (local == nullptr && global != nullptr) id = Canonical(*global);
+    const std::string phase = Text(event, "ph");
+    const bool by_name = phase == "S" || phase == "F";
+    return fmt::format("{}\n{}\n{}\n{}", CategoryOf(event), Text(event, "scope"), id,
+                       by_name ? "named " + Text(event, "name") : "");
   }
 
   void AddName(const Json& event) {
@@ -585,6 +612,9 @@ class SlowReader {
   void AddTask(const Json& event, std::int64_t start, std::int64_t duration, int kind) {
     Args args(event);
     const auto [device, stream] = StreamOf(event, args);
+    // HIP copies and fills by kernels of its own.
+    if (kind == 0 && Text(event, "name").starts_with("__amd_rocclr_copy")) kind = 1;
+    if (kind == 0 && Text(event, "name").starts_with("__amd_rocclr_fill")) kind = 2;
     Task task = {start,
                  duration,
                  device,
@@ -644,16 +674,17 @@ class SlowReader {
 
   void AddCounter(const Json& event, std::int64_t time) {
     const Json* args = event.Find("args");
-    bool any = false;
+    if (args == nullptr || args->keys.empty()) Count("not-an-event");
     for (std::size_t i = 0; args != nullptr && i < args->keys.size(); ++i) {
       const std::optional<double> value = Double(&args->items[i]);
-      if (!value) continue;
-      any = true;
+      if (!value) {
+        Count("counter-value");
+        continue;
+      }
       Track(event);
       Put("counters", Line()("time", time)("name", Text(event, "name"))("series", args->keys[i])(
                           "pid", Pid(event))("tid", Tid(event))("value", *value));
     }
-    if (!any) Count("not-an-event");
   }
 
   void AddInstant(const Json& event, std::int64_t time) {
@@ -712,14 +743,20 @@ class SlowReader {
     for (const Half& h : halves_) end_of_trace = std::max(end_of_trace, h.time);
     for (const Host& h : hosts_) end_of_trace = std::max(end_of_trace, h.end());
     for (const Task& t : tasks_) end_of_trace = std::max(end_of_trace, t.start);
-    std::map<std::pair<std::string, std::string>, std::vector<Half>> by_thread;
-    for (const Half& h : halves_) by_thread[{h.pid, h.tid}].push_back(h);
-    for (auto& [thread, halves] : by_thread) {
+    std::map<std::vector<std::string>, std::vector<Half>> groups;
+    for (const Half& h : halves_) {
+      const bool is_async = !h.operation.empty();
+      groups[is_async ? std::vector{h.operation} : std::vector{h.pid, h.tid}].push_back(h);
+    }
+    std::map<std::string, std::vector<Stretch>> stretches;  // By process.
+    for (auto& [key, halves] : groups) {
       std::stable_sort(halves.begin(), halves.end(),
                        [](const Half& a, const Half& b) { return a.time < b.time; });
       std::vector<Half> open;
+      std::vector<std::pair<std::size_t, std::size_t>> spans;  // Position and place.
       const auto close = [&](std::int64_t time, const Json* end = nullptr) {
         const Half& b = open.back();
+        spans.emplace_back(hosts_.size(), b.place);
         hosts_.push_back({b.time, time - b.time, b.name, b.category, b.pid, b.tid,
                           HostKind(*b.event), kUnknown, kUnknown, kUnknown, kUnknown32, kUnknown32,
                           kUnknown32, kUnknown32, kUnknown32, BothArgs(*b.event, end)});
@@ -747,11 +784,49 @@ class SlowReader {
         Count("unfinished-span");
         close(end_of_trace);
       }
+      if (!halves.front().operation.empty()) AddStretches(spans, stretches);
+    }
+    for (auto& [pid, of_process] : stretches) GiveTracks(pid, of_process);
+  }
+
+  /// Cuts the spans of one asynchronous operation where none of them is under way.
+  void AddStretches(std::vector<std::pair<std::size_t, std::size_t>> spans,
+                    std::map<std::string, std::vector<Stretch>>& stretches) const {
+    std::ranges::sort(spans, {}, [&](const auto& span) {
+      const Host& h = hosts_[span.first];
+      return std::tuple(h.pid, h.start, -h.end(), span.second);
+    });
+    Stretch* stretch = nullptr;
+    std::string pid;
+    for (const auto& [position, place] : spans) {
+      const Host& h = hosts_[position];
+      if (stretch == nullptr || h.pid != pid || h.start >= stretch->end)
+        stretch = &stretches[h.pid].emplace_back(Stretch{h.start, h.end(), place, {}});
+      pid = h.pid;
+      stretch->end = std::max(stretch->end, h.end());
+      stretch->place = std::min(stretch->place, place);
+      stretch->hosts.push_back(position);
+    }
+  }
+
+  /// The first of 64 tracks on which nothing is under way any more, else the last one.
+  void GiveTracks(const std::string& pid, std::vector<Stretch>& stretches) {
+    std::ranges::sort(stretches, {}, [](const Stretch& s) { return std::pair(s.start, s.place); });
+    std::vector<std::int64_t> free_from;
+    for (const Stretch& s : stretches) {
+      std::size_t track = 0;
+      while (track < free_from.size() && free_from[track] > s.start) ++track;
+      if (track == free_from.size() && track < 64) free_from.push_back(INT64_MIN);
+      track = std::min<std::size_t>(track, 63);
+      free_from[track] = std::max(free_from[track], s.end);
+      const std::string tid = fmt::format("async {}", track + 1);
+      threads_[{pid, tid}];
+      for (const std::size_t position : s.hosts) hosts_[position].tid = tid;
     }
   }
 
   /// Whether something in the file is as only a profiler writes it.
-  bool IsOfProfiler(const Json& root) const {
+  bool IsOfProfiler(const Json& root) {
     const bool bare_array = root.kind == Json::Kind::kArray;
     for (const char* member : {"schemaVersion", "deviceProperties", "distributedInfo",
                                "record_shapes", "cuda_driver_version"}) {
@@ -762,7 +837,15 @@ class SlowReader {
         dump_.tables.contains("memory_events")) {
       return true;
     }
-    return std::ranges::any_of(hosts_, [](const Host& h) { return h.kind != "other"; });
+    std::size_t known = 0;
+    for (const Host& h : hosts_) {
+      if (h.kind == "other") continue;
+      if (h.HasId() || h.record_function != kUnknown32) return true;
+      ++known;
+    }
+    if (known == 0 || known * 2 < hosts_.size()) return false;
+    if (known < hosts_.size()) Count("told-by-category");
+    return true;
   }
 
   /// Spans of a file in which nothing is of a profiler are annotations of the user's.
@@ -1195,7 +1278,8 @@ class StoreDumper {
           ImportIssue::kNegativeDuration, ImportIssue::kBadDuration,
           ImportIssue::kOverflowingDuration, ImportIssue::kDuplicateEvent,
           ImportIssue::kUnfinishedSpan, ImportIssue::kUnmatchedEnd, ImportIssue::kOutOfOrder,
-          ImportIssue::kZeroTimeEvents}) {
+          ImportIssue::kZeroTimeEvents, ImportIssue::kOtherPhase, ImportIssue::kToldByCategory,
+          ImportIssue::kCounterValue}) {
       const std::int64_t count = s_.log.Count(issue);
       if (count > 0) Put("issues", Line()(std::string(DocOf(issue).code).c_str(), count));
     }

@@ -267,11 +267,14 @@ class Scanner {
         if (key == "pid") return &event.process;
         if (key == "tid") return &event.thread;
         if (key == "dur") return &event.duration;
+        if (key == "id2") return &event.id2;
         return nullptr;
       case 4:
         if (key == "name") return &event.name;
         if (key == "unit") return &event.unit;
         return nullptr;
+      case 5:
+        return key == "scope" ? &event.scope : nullptr;
       default:
         return nullptr;
     }
@@ -456,7 +459,7 @@ constexpr auto kPowersOfTen = [] {
 void RawEvent::Clear() {
   for (const ArgMember& arg : args) arg_at[static_cast<std::size_t>(arg.key)] = 0;
   args.clear();
-  phase = category = name = process = thread = time = duration = id = unit = Token();
+  phase = category = name = process = thread = time = duration = id = id2 = scope = unit = Token();
 }
 
 ScanResult ScanEvent(std::string_view text, std::size_t at, RawEvent& event, std::size_t& next) {

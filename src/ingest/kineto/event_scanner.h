@@ -81,7 +81,7 @@ struct ArgMember {
 
 /// The fields of one event, as views into its text.
 struct RawEvent {
-  Token phase, category, name, process, thread, time, duration, id;
+  Token phase, category, name, process, thread, time, duration, id, id2, scope;
   Token unit;  ///< Of a counter; not of the format, but what `headroom export` adds to it.
   std::vector<ArgMember> args;
   std::string_view text;  ///< From '{' to '}'.

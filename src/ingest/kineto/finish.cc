@@ -1,50 +1,12 @@
 #include "ingest/kineto/finish.h"
 
 #include <algorithm>
-#include <span>
-#include <string>
 #include <type_traits>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 namespace headroom::kineto {
 namespace {
-
-/// The members of both, the end's behind those of the beginning, so that of equal keys it wins.
-StringId JoinArgs(StringId begin, StringId end, TraceStore& store) {
-  if (!begin.valid() || !end.valid()) return begin.valid() ? begin : end;
-  std::string joined(store.Text(begin));
-  joined.append(", ").append(store.Text(end));
-  return store.strings.Intern(joined);
-}
-
-void AppendSpan(const HalfSpan& begin, TimeNs end, StringId end_args, TraceStore& store) {
-  auto& rows = store.host_events;
-  const std::size_t row = AppendUnknown(rows);
-  rows.start.MutablePending(row) = begin.time;
-  rows.duration.MutablePending(row) = std::max(end - begin.time, DurationNs(0));
-  rows.name.MutablePending(row) = begin.name;
-  rows.category.MutablePending(row) = begin.category;
-  rows.thread.MutablePending(row) = begin.thread;
-  rows.kind.MutablePending(row) = begin.kind;
-  rows.args.MutablePending(row) = JoinArgs(begin.args, end_args, store);
-}
-
-/// The last moment that the trace knows of.
-TimeNs EndOfTrace(const std::vector<HalfSpan>& halves, const TraceStore& store) {
-  TimeNs end(INT64_MIN);
-  for (const HalfSpan& span : halves) end = std::max(end, span.time);
-  for (std::size_t row = 0; row < store.host_events.rows(); ++row) {
-    end = std::max(end,
-                   store.host_events.start.Pending(row) + store.host_events.duration.Pending(row));
-  }
-  // Not their ends: a damaged duration must not stretch spans that never ended.
-  for (std::size_t row = 0; row < store.gpu_tasks.rows(); ++row) {
-    end = std::max(end, store.gpu_tasks.start.Pending(row));
-  }
-  return end;
-}
 
 /// Multiplies the unit away: times were read as microseconds but are nanoseconds.
 template <typename Table>
@@ -63,6 +25,7 @@ void DivideAllTimes(LateRows& late, TraceStore& store) {
   HEADROOM_TABLES(T)
 #undef T
   for (HalfSpan& half : late.half_spans) half.time = TimeNs(half.time.ns() / 1000);
+  for (AsyncHalf& half : late.async_halves) half.time = TimeNs(half.time.ns() / 1000);
 }
 
 /// Counts the rows of an unfrozen table that start before the previous row of their track and kind.
@@ -97,49 +60,6 @@ void CountOutOfOrder(TraceStore& store) {
   if (count > 0) store.log.Add(ImportIssue::kOutOfOrder, -1, {}, count);
 }
 
-void PairHalfSpans(std::vector<HalfSpan>&& halves, TraceStore& store) {
-  if (halves.empty()) return;
-  std::stable_sort(halves.begin(), halves.end(), [](const HalfSpan& a, const HalfSpan& b) {
-    return a.thread != b.thread ? a.thread < b.thread : a.time < b.time;
-  });
-  const TimeNs end_of_trace = EndOfTrace(halves, store);
-  std::vector<HalfSpan> open;
-  std::unordered_map<StringId, std::size_t> open_with_name;
-  const auto close_last = [&](TimeNs end, StringId end_args = StringId::None()) {
-    AppendSpan(open.back(), end, end_args, store);
-    --open_with_name[open.back().name];
-    open.pop_back();
-  };
-  const auto close_all = [&] {
-    while (!open.empty()) {
-      store.log.Add(ImportIssue::kUnfinishedSpan, open.back().offset);
-      close_last(end_of_trace);
-    }
-  };
-  for (const HalfSpan& half : halves) {
-    if (!open.empty() && open.back().thread != half.thread) close_all();
-    if (half.begins) {
-      open.push_back(half);
-      ++open_with_name[half.name];
-      continue;
-    }
-    // An end may leave out the name; with one, it ends the innermost span of that name.
-    const bool named = !store.Text(half.name).empty();
-    if (open.empty() || (named && open_with_name[half.name] == 0)) {
-      store.log.Add(ImportIssue::kUnmatchedEnd, half.offset);
-      continue;
-    }
-    // Spans inside it that never ended end with it.
-    while (named && open.back().name != half.name) {
-      store.log.Add(ImportIssue::kUnfinishedSpan, open.back().offset);
-      close_last(half.time);
-    }
-    close_last(half.time, half.args);
-  }
-  close_all();
-  halves = {};
-}
-
 void SettleTimeUnit(LateRows& late, TraceStore& store) {
   std::vector<double> ratios;  // Read duration / duration by bandwidth.
   for (const BandwidthSample& sample : late.bandwidths) {
@@ -158,8 +78,9 @@ void SettleTimeUnit(LateRows& late, TraceStore& store) {
       DivideAllTimes(late, store);
     }
   }
-  const bool has_times =
-      store.host_events.rows() + store.gpu_tasks.rows() + late.half_spans.size() > 0;
+  const bool has_times = store.host_events.rows() + store.gpu_tasks.rows() +
+                             late.half_spans.size() + late.async_halves.size() >
+                         0;
   const bool said = store.log.Count(ImportIssue::kUnprovenTimeUnit) > 0;  // By the file of itself.
   if (!proven && has_times && !said) store.log.Add(ImportIssue::kUnprovenTimeUnit);
 }
@@ -172,6 +93,9 @@ TraceExtent ExtentOf(const LateRows& late, const TraceStore& store) {
   for (std::size_t row = 0; row < store.host_events.rows(); ++row)
     see_span(store.host_events.start.Pending(row), store.host_events.kind.Pending(row));
   for (const HalfSpan& half : late.half_spans) {
+    if (half.begins) see_span(half.time, half.kind);
+  }
+  for (const AsyncHalf& half : late.async_halves) {
     if (half.begins) see_span(half.time, half.kind);
   }
   for (std::size_t row = 0; row < store.gpu_tasks.rows(); ++row)

@@ -1,8 +1,6 @@
 // What can only be settled once the whole file is read.
 #pragma once
 
-#include <vector>
-
 #include "base/time.h"
 #include "ingest/kineto/merge.h"
 #include "ingest/trace_extent.h"
@@ -10,7 +8,7 @@
 
 namespace headroom::kineto {
 
-// Before TraceStore::Freeze(), in this order.
+// Before TraceStore::Freeze(), in this order; then PairHalfSpans() (half_spans.h).
 
 /// Counts the events that start before an earlier one of their track and kind. A profiler writes
 /// operators, frames and calls as separate sorted runs, so only going back within one kind says
@@ -32,9 +30,5 @@ TraceExtent ExtentOf(const LateRows& late, const TraceStore& store);
 /// Clips host events that end beyond the limit to the next later start on their track, or to the
 /// last start of the trace: else they would be parents of all that follows.
 void ClipOverflowingSpans(const TraceExtent& extent, TraceStore& store);
-
-/// Pairs `B` with `E` events per thread and appends the spans as host events. A span that never
-/// ends is closed at the end of the span around it, or of the trace. O(n log n).
-void PairHalfSpans(std::vector<HalfSpan>&& halves, TraceStore& store);
 
 }  // namespace headroom::kineto

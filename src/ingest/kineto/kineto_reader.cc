@@ -17,6 +17,7 @@
 #include "base/ascii.h"
 #include "ingest/kineto/event_scanner.h"
 #include "ingest/kineto/finish.h"
+#include "ingest/kineto/half_spans.h"
 #include "ingest/kineto/merge.h"
 #include "ingest/kineto/plain_spans.h"
 #include "ingest/kineto/row_batch.h"
@@ -350,17 +351,34 @@ class EventsReader {
       if (rest <= end - at &&
           text_.substr(end - rest, rest) == std::string_view(repaired).substr(next, rest)) {
         Log(ImportIssue::kRepairedEvent, at, "");
+        // Where the beginning of the next event was overwritten, its members are now this one's.
+        CountLost(CountPhases(text_.substr(at, end - rest - at)) - 1, at);
         Add(at);
         return end - rest;
       }
     }
     // An object inside an event that is lost already is not another one.
-    if (!recovering_ || text_.substr(at, end - at).find("\"ph\"") != std::string_view::npos) {
-      ++batch_.events;
-      Log(ImportIssue::kLostEvent, at, "");
-    }
+    std::int64_t lost = CountPhases(text_.substr(at, end - at));
+    if (!recovering_) lost = std::max<std::int64_t>(lost, 1);
+    CountLost(lost, at);
     recovering_ = true;
     return end;
+  }
+
+  void CountLost(std::int64_t events, std::size_t at) {
+    if (events <= 0) return;
+    batch_.log.Add(ImportIssue::kLostEvent, Place(at), {}, events);
+    batch_.events += events;
+  }
+
+  /// How many events at least a damaged text was.
+  static std::int64_t CountPhases(std::string_view text) {
+    constexpr std::string_view kPhase = "\"ph\"";
+    std::int64_t count = 0;
+    for (std::size_t at = text.find(kPhase); at != std::string_view::npos;
+         at = text.find(kPhase, at + kPhase.size()))
+      ++count;
+    return count;
   }
 
   std::string_view text_;
@@ -620,6 +638,7 @@ class Reading {
 
  public:
   LateRows& late() { return late_; }
+  Merger& merger() { return merger_; }
 };
 
 }  // namespace
@@ -636,7 +655,7 @@ Status Read(ByteSource& source, const std::string& path, const ReadOptions& opti
   SettleTimeUnit(reading.late(), store);
   const TraceExtent extent = ExtentOf(reading.late(), store);
   ClipOverflowingSpans(extent, store);
-  PairHalfSpans(std::move(reading.late().half_spans), store);
+  PairHalfSpans(reading.late(), reading.merger(), store);
   if (!is_xla) SettlePlainSpans(store);
   if (store.metadata.format.empty()) store.metadata.format = kKinetoFormat;
   store.Freeze(options.threads);

@@ -3,6 +3,7 @@
 #include "ingest/kineto/kineto_reader.h"
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "ingest/kineto/half_spans.h"
 #include "ingest/memory_source.h"
 #include "store/trace_formats.h"
 
@@ -158,6 +160,17 @@ TEST(KinetoReaderTest, ANameThatIsNotGivenIsNone) {
   EXPECT_FALSE(store->threads.name[0].valid());
 }
 
+TEST(KinetoReaderTest, KernelsByWhichHipCopiesAndFillsAreCopiesAndFills) {
+  const auto store =
+      Read(OfProfiler(Span("kernel", "__amd_rocclr_copyBuffer", R"("pid":0,"tid":7)", "") + "," +
+                      Span("kernel", "__amd_rocclr_fillBufferAligned", R"("pid":0,"tid":8)", "")));
+  ASSERT_EQ(store->gpu_tasks.rows(), 2u);
+  EXPECT_EQ(store->gpu_tasks.kind[0], GpuTaskKind::kMemcpy);
+  EXPECT_EQ(store->gpu_tasks.copy[0], CopyKind::kOther);
+  EXPECT_EQ(store->gpu_tasks.kind[1], GpuTaskKind::kMemset);
+  EXPECT_EQ(store->gpu_tasks.copy[1], CopyKind::kNotACopy);
+}
+
 TEST(KinetoReaderTest, ATaskWithoutStreamArgumentsIsOnItsTrack) {
   const auto store = Read("[" + Span("kernel", "k", R"("pid":3,"tid":7)", "") + "]");
   EXPECT_EQ(store->streams.number[0], 7);
@@ -250,6 +263,115 @@ TEST(KinetoReaderTest, BeginsAndEndsArePaired) {
   EXPECT_EQ(store->Arg(store->host_events.args[1], "result"), "5") << "of the end";
 }
 
+/// "PID/TID NAME start+duration < PARENT" of each host event, in microseconds.
+std::vector<std::string> SpansOf(const TraceStore& store) {
+  const auto& events = store.host_events;
+  std::vector<std::string> spans;
+  for (std::size_t i = 0; i < events.rows(); ++i) {
+    const std::size_t thread = events.thread[i].index();
+    const HostEventId parent = events.parent[i];
+    spans.push_back(fmt::format(
+        "{}/{} {} {}+{}{}", store.Text(store.processes.pid[store.threads.process[thread].index()]),
+        store.Text(store.threads.tid[thread]), store.Text(events.name[i]),
+        events.start[i].ns() / 1000, events.duration[i].ns() / 1000,
+        parent.valid() ? fmt::format(" < {}", store.Text(events.name[parent.index()])) : ""));
+  }
+  return spans;
+}
+
+/// An event of an asynchronous operation, of category "c", at a time in microseconds.
+std::string Async(char phase, const std::string& name, int time, const std::string& id,
+                  const std::string& track = R"("pid":1,"tid":1)") {
+  return fmt::format(R"({{"ph":"{}","cat":"c","name":"{}","ts":{},{},{}}})", phase, name, time, id,
+                     track);
+}
+
+using Lines = std::vector<std::string>;
+
+TEST(KinetoReaderTest, AsynchronousSpansNestInTheirOperationOnTracksOfTheirOwn) {
+  const Lines events = {
+      R"({"ph":"X","name":"work","pid":1,"tid":1,"ts":0,"dur":20})",
+      Async('b', "request", 1, R"("id":1)"),
+      Async('b', "request", 5, R"("id":2)"),
+      Async('b', "decode", 6, R"("id":1)"),
+      Async('e', "decode", 9, R"("id":1)", R"("pid":1,"tid":2)"),
+      Async('e', "request", 10, R"("id":1)", R"("pid":1,"tid":2)"),
+      Async('b', "request", 12, R"("id":"0x3")"),
+      Async('e', "", 13, R"("id":"0x3")"),
+      Async('e', "request", 14, R"("id":2)"),
+  };
+  const auto store = Read(fmt::format("[{}]", fmt::join(events, ",")));
+  EXPECT_EQ(SpansOf(*store),
+            (Lines{"1/1 work 0+20", "1/async 1 request 1+9", "1/async 1 decode 6+3 < request",
+                   "1/async 1 request 12+1", "1/async 2 request 5+9"}));
+  EXPECT_EQ(store->host_events.kind[1], HostEventKind::kAnnotation);
+  EXPECT_EQ(store->instants.rows(), 0u);
+  EXPECT_TRUE(std::ranges::all_of(store->log.rows(), [](const ImportLogRow& row) {
+    return row.issue == ImportIssue::kUnprovenTimeUnit;
+  }));
+}
+
+TEST(KinetoReaderTest, WhatAnAsynchronousIdHoldsInTellsOperationsApart) {
+  const char* const other = R"("pid":2,"tid":1)";
+  const auto spans = [](const Lines& events) {
+    return SpansOf(*Read(fmt::format("[{}]", fmt::join(events, ","))));
+  };
+  // An id holds for the file, and for its process where it says so.
+  EXPECT_EQ(spans({Async('b', "a", 1, R"("id":1)"), Async('e', "a", 3, R"("id":1)", other)}),
+            (Lines{"1/async 1 a 1+2"}));
+  const char* const local = R"("id2":{"local":"1"})";
+  EXPECT_EQ(spans({Async('b', "a", 1, local), Async('b', "a", 2, local, other),
+                   Async('e', "a", 3, local), Async('e', "a", 9, local, other)}),
+            (Lines{"1/async 1 a 1+2", "2/async 1 a 2+7"}));
+  const char* const global = R"("id2":{"global":"1"})";
+  EXPECT_EQ(spans({Async('b', "a", 1, global), Async('e', "a", 3, global, other)}),
+            (Lines{"1/async 1 a 1+2"}));
+  EXPECT_EQ(spans({Async('b', "a", 1, R"("id":1,"scope":"s")"), Async('b', "a", 2, R"("id":1)"),
+                   Async('e', "a", 3, R"("id":1,"scope":"s")"), Async('e', "a", 5, R"("id":1)")}),
+            (Lines{"1/async 1 a 1+2", "1/async 2 a 2+3"}));
+  // Of the older phases, spans of one id that have other names do not nest.
+  EXPECT_EQ(spans({Async('S', "a", 1, R"("id":1)"), Async('S', "b", 2, R"("id":1)"),
+                   Async('F', "a", 5, R"("id":1)"), Async('F', "b", 9, R"("id":1)")}),
+            (Lines{"1/async 1 a 1+4", "1/async 2 b 2+7"}));
+}
+
+TEST(KinetoReaderTest, AsynchronousSpansWithoutTheirOtherHalfAreTold) {
+  const auto store =
+      Read("[" + Async('b', "a", 1, R"("id":1)") + "," + Async('e', "a", 3, R"("id":2)") + "," +
+           R"({"ph":"X","name":"x","pid":1,"tid":1,"ts":4,"dur":5}])");
+  EXPECT_EQ(SpansOf(*store), (Lines{"1/1 x 4+5", "1/async 1 a 1+8"}));
+  EXPECT_EQ(store->log.Count(ImportIssue::kUnfinishedSpan), 1);
+  EXPECT_EQ(store->log.Count(ImportIssue::kUnmatchedEnd), 1);
+}
+
+TEST(KinetoReaderTest, AsynchronousTracksAreBounded) {
+  constexpr int kOperations = static_cast<int>(kMostAsyncTracks) + 10;
+  Lines events;
+  for (int i = 0; i < kOperations; ++i) {
+    events.push_back(Async('b', "a", 10 * i, fmt::format(R"("id":{})", i)));
+    events.push_back(Async('e', "a", 5000 + 10 * i, fmt::format(R"("id":{})", i)));
+  }
+  const auto store = Read(fmt::format("[{}]", fmt::join(events, ",")));
+  EXPECT_EQ(store->host_events.rows(), static_cast<std::size_t>(kOperations));
+  EXPECT_EQ(store->threads.rows(), kMostAsyncTracks + 1) << "and the thread that the events name";
+  EXPECT_EQ(store->log.Count(ImportIssue::kOverlapping), 10);
+}
+
+TEST(KinetoReaderTest, PhasesWithoutAMeaningArePointsAndTold) {
+  for (const char phase : {'N', 'D', 'O', 'P', 'v', '?'}) {
+    const auto store = Read("[" + Async(phase, "a", 1, R"("id":1)") + "]");
+    EXPECT_EQ(store->instants.rows(), 1u) << phase;
+    ASSERT_EQ(store->log.Count(ImportIssue::kOtherPhase), 1) << phase;
+    EXPECT_EQ(store->log.rows()[0].detail, std::string("phase ") + phase);
+    EXPECT_EQ(store->log.rows()[0].offset, 1);
+  }
+  for (const char phase : {'i', 'I', 'R', 'n', 'T', 'p'}) {
+    const auto store = Read("[" + Async(phase, "a", 1, R"("id":1)") + "]");
+    EXPECT_EQ(store->instants.rows(), 1u) << phase;
+    EXPECT_TRUE(store->log.empty()) << phase;
+  }
+}
+
 struct DurationCase {
   const char* member;
   std::int64_t ns;
@@ -286,6 +408,45 @@ TEST(KinetoReaderTest, EventsWithoutAUsableTimeAreSkippedAndTold) {
     EXPECT_EQ(store->host_events.rows(), 0u) << time;
     EXPECT_EQ(store->log.Count(ImportIssue::kBadTime), 1) << time;
   }
+}
+
+TEST(KinetoReaderTest, ABadStampSaysWhatIsWrongWithIt) {
+  const auto detail = [](const std::string& member) {
+    const auto store = Read(R"([{"ph":"X","name":"a","pid":1,"tid":1,"dur":1)" + member + "}]");
+    return store->log.rows().empty() ? "" : store->log.rows()[0].detail;
+  };
+  EXPECT_THAT(detail(R"(,"ts":1764000000000000000)"), testing::HasSubstr("time.time_ns() / 1000"));
+  EXPECT_EQ(detail(R"(,"ts":17640000000000000000)"), "out of range");
+  EXPECT_EQ(detail(R"(,"ts":1e300)"), "out of range");
+  EXPECT_EQ(detail(R"(,"ts":"noon")"), "not a number");
+  EXPECT_EQ(detail(""), "missing");
+}
+
+TEST(KinetoReaderTest, EventsThatDamageJoinsAreCountedEach) {
+  const auto event = [](int i) {
+    return fmt::format(R"({{"ph":"X","name":"{0}","pid":1,"tid":1,"ts":{0},"dur":1}})", i);
+  };
+  // Once the end of an event is overwritten, once the beginnings of the next two as well.
+  const std::pair<std::string, std::int64_t> cases[] = {
+      {event(1).substr(0, 30) + "\1\2[" + event(2) + "," + event(3), 1},
+      {event(1).substr(0, 30) + "####" + event(2).substr(1, 40) + "[" + event(3).substr(1) + "," +
+           event(4),
+       2},
+  };
+  for (const auto& [text, lost] : cases) {
+    const auto store = Read("[" + event(0) + "," + text + "," + event(5) + "]");
+    EXPECT_EQ(store->log.Count(ImportIssue::kLostEvent), lost) << text;
+    EXPECT_EQ(store->metadata.events, lost + static_cast<std::int64_t>(store->host_events.rows()))
+        << text;
+  }
+}
+
+TEST(KinetoReaderTest, CounterValuesThatAreNoNumbersAreTold) {
+  const auto store = Read(R"([{"ph":"C","name":"loss","pid":1,"tid":1,"ts":1,
+      "args":{"train":0.5,"test":NaN,"note":"high"}}])");
+  EXPECT_EQ(store->counters.rows(), 1u);
+  EXPECT_EQ(store->log.Count(ImportIssue::kCounterValue), 2);
+  EXPECT_EQ(store->log.Count(ImportIssue::kNotAnEvent), 0);
 }
 
 std::string Kernel(const std::string& time, const std::string& duration, int stream,
@@ -413,7 +574,8 @@ TEST(KinetoReaderTest, SpansOfNobodyKnownAreAnnotations) {
   // Beside anything of a profiler they are details of it.
   const auto known = Read(
       "[" + plain +
-      R"(, {"name": "aten::mm", "cat": "cpu_op", "ph": "X", "ts": 20, "dur": 3, "pid": 1, "tid": 1}])");
+      R"(, {"name": "aten::mm", "cat": "cpu_op", "ph": "X", "ts": 20, "dur": 3, "pid": 1, "tid": 1,
+            "args": {"External id": 1}}])");
   EXPECT_EQ(known->metadata.format, kKinetoFormat);
   EXPECT_EQ(known->host_events.kind[0], HostEventKind::kOther);
   const std::string list = R"("traceEvents": [)" + plain + "]";
@@ -424,6 +586,26 @@ TEST(KinetoReaderTest, SpansOfNobodyKnownAreAnnotations) {
     EXPECT_EQ(Read(fmt::format("{{{}, {}}}", list, member))->metadata.format, kKinetoFormat)
         << member;
   }
+}
+
+TEST(KinetoReaderTest, AFewSpansOfAKnownCategoryMakeNoProfile) {
+  const auto span = [](const std::string& category) {
+    return Span(category, "a", R"("pid":1,"tid":1)", "");
+  };
+  const std::string own = span("mine"), known = span("python_function");
+  const auto few = Read(fmt::format("[{},{},{}]", own, known, own));
+  EXPECT_EQ(few->metadata.format, kChromeFormat);
+  for (std::size_t row = 0; row < 3; ++row)
+    EXPECT_EQ(few->host_events.kind[row], HostEventKind::kAnnotation);
+  EXPECT_EQ(few->log.Count(ImportIssue::kToldByCategory), 0);
+  // Half of them do, and that is told.
+  const auto half = Read(fmt::format("[{},{}]", own, known));
+  EXPECT_EQ(half->metadata.format, kKinetoFormat);
+  ASSERT_EQ(half->log.Count(ImportIssue::kToldByCategory), 1);
+  EXPECT_EQ(half->log.rows().back().detail, R"(1 of 2 spans, first "python_function")");
+  // Where all are known, or the file says otherwise who wrote it, there is nothing to tell.
+  EXPECT_EQ(Read(fmt::format("[{}]", known))->log.Count(ImportIssue::kToldByCategory), 0);
+  EXPECT_EQ(Read(OfProfiler(own + "," + known))->log.Count(ImportIssue::kToldByCategory), 0);
 }
 
 TEST(KinetoReaderTest, AListWithoutSpansIsNoOtherFormat) {

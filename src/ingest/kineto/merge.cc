@@ -80,6 +80,13 @@ void Merger::AppendTable(StoreTable& to, BatchTable& from, const WorkerIds& ids,
   });
 }
 
+void Merger::MapHalf(HalfSpan& half, const WorkerIds& ids, IdMap& map) {
+  half.name = Map(half.name, ids, map);
+  half.category = Map(half.category, ids, map);
+  half.args = Map(half.args, ids, map);
+  half.thread = Map(half.thread, ids, map);
+}
+
 void Merger::SetTrackName(const TrackName& row, const WorkerIds& ids, IdMap& map) {
   const ThreadId thread = Map(row.thread, ids, map);
   const StringId text = Map(row.text, ids, map);
@@ -105,12 +112,16 @@ void Merger::Append(RowBatch& batch, const WorkerIds& ids, IdMap& map) {
   AppendTable(store_.instants, batch.instants, ids, map);
   AppendTable(store_.collectives, batch.collectives, ids, map);
   for (const TrackName& row : batch.track_names) SetTrackName(row, ids, map);
-  for (HalfSpan span : batch.half_spans) {
-    span.name = Map(span.name, ids, map);
-    span.category = Map(span.category, ids, map);
-    span.args = Map(span.args, ids, map);
-    span.thread = Map(span.thread, ids, map);
-    late_.half_spans.push_back(span);
+  for (HalfSpan half : batch.half_spans) {
+    MapHalf(half, ids, map);
+    late_.half_spans.push_back(half);
+  }
+  for (AsyncHalf half : batch.async_halves) {
+    MapHalf(half, ids, map);
+    AsyncId& of = half.operation;
+    for (StringId* id : {&of.category, &of.scope, &of.id, &of.process, &of.name})
+      *id = Map(*id, ids, map);
+    late_.async_halves.push_back(half);
   }
   // The first ones of the file, so that the outcome does not depend on pieces.
   const std::size_t room = kBandwidthSamples - std::min(late_.bandwidths.size(), kBandwidthSamples);

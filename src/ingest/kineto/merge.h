@@ -14,7 +14,8 @@ namespace headroom::kineto {
 
 /// What is kept while a file is read beside the tables themselves.
 struct LateRows {
-  std::vector<HalfSpan> half_spans;  ///< Ids of the store.
+  std::vector<HalfSpan> half_spans;  ///< Ids of the store, here and below.
+  std::vector<AsyncHalf> async_halves;
   std::vector<BandwidthSample> bandwidths;
   bool fractional_times = false;
 };
@@ -43,6 +44,7 @@ class Merger {
   StreamId Map(StreamId local, const WorkerIds& ids, IdMap& map);
   template <typename StoreTable, typename BatchTable>
   void AppendTable(StoreTable& to, BatchTable& from, const WorkerIds& ids, IdMap& map);
+  void MapHalf(HalfSpan& half, const WorkerIds& ids, IdMap& map);
   void SetTrackName(const TrackName& row, const WorkerIds& ids, IdMap& map);
 
   TraceStore& store_;

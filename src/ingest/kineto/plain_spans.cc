@@ -1,5 +1,7 @@
 #include "ingest/kineto/plain_spans.h"
 
+#include <fmt/format.h>
+
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -12,17 +14,45 @@
 namespace headroom::kineto {
 namespace {
 
+/// Whether a span of a known category has an id that profilers give their own.
+bool HasIdOfProfiler(const TraceStore& store, std::size_t row) {
+  const auto& events = store.host_events;
+  return events.correlation.Pending(row) != kUnknown ||
+         events.external_id.Pending(row) != kUnknown || events.sequence.Pending(row) != kUnknown ||
+         events.python_id.Pending(row) != kUnknown32 ||
+         events.event_index.Pending(row) != kUnknown32 ||
+         events.record_function.Pending(row) != kUnknown32;
+}
+
+/// Whether the categories of the spans are a profiler's: one has a profiler's id, too, or at least
+/// half are known. A program may happen to call one of its own "kernel" or "Operator".
+bool CategoriesTellOfProfiler(TraceStore& store) {
+  const auto& events = store.host_events;
+  std::size_t known = 0;
+  StringId first_known;
+  for (std::size_t row = 0; row < events.rows(); ++row) {
+    if (events.kind.Pending(row) == HostEventKind::kOther) continue;
+    if (HasIdOfProfiler(store, row)) return true;
+    if (++known == 1) first_known = events.category.Pending(row);
+  }
+  const std::size_t others = events.rows() - known;
+  if (known == 0 || known < others) return false;
+  if (others > 0) {
+    store.log.Add(
+        ImportIssue::kToldByCategory, -1,
+        fmt::format("{} of {} spans, first \"{}\"", known, events.rows(), store.Text(first_known)));
+  }
+  return true;
+}
+
 /// Whether something is there that only a profiler of training jobs writes.
-bool TellsOfProfiler(const TraceStore& store) {
+bool TellsOfProfiler(TraceStore& store) {
   const TraceMetadata& metadata = store.metadata;
   if (!metadata.format.empty() || metadata.names_and_times_only || store.gpu_tasks.rows() > 0 ||
       store.syncs.rows() > 0 || store.memory_events.rows() > 0) {
     return true;
   }
-  for (std::size_t row = 0; row < store.host_events.rows(); ++row) {
-    if (store.host_events.kind.Pending(row) != HostEventKind::kOther) return true;
-  }
-  return false;
+  return CategoriesTellOfProfiler(store);
 }
 
 /// Arguments and one more, under a key that none of them has.

@@ -1,7 +1,5 @@
 #include "ingest/kineto/row_batch.h"
 
-#include <xxhash.h>
-
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -9,6 +7,8 @@
 
 #include "base/ascii.h"
 #include "ingest/json_escapes.h"
+#include "ingest/rocm_kernels.h"
+#include "store/args_text.h"
 
 namespace headroom::kineto {
 namespace {
@@ -47,6 +47,13 @@ bool IsNumber(std::string_view text) {
   return error != std::errc::invalid_argument && end == text.data() + text.size();
 }
 
+/// Whether a stamp is one of this century on the clock of time.time_ns().
+bool IsUnixNanoseconds(std::string_view text) {
+  constexpr std::int64_t kYear2001 = 1'000'000'000'000'000'000, kYear2096 = 4 * kYear2001;
+  std::int64_t count = 0;
+  return ParseInteger(text, count) && count >= kYear2001 && count < kYear2096;
+}
+
 /// Whether PyTorch itself names a range like this; all others are operators or the user's ranges,
 /// which a trace without categories does not tell apart.
 bool IsFrameworkRange(std::string_view name) {
@@ -73,6 +80,15 @@ Extent ParseExtent(const Token& token) {
   }
   while (p != end && IsSpace(*p)) ++p;
   return p != end && *p == ']' ? extent : Extent();
+}
+
+/// Whether a phase is one of those of a moment: marks, and points of asynchronous operations.
+bool IsPoint(char phase) {
+  return std::string_view("iIRnTp").find(phase) != std::string_view::npos;
+}
+
+std::string PhaseText(char phase) {
+  return phase > ' ' && phase <= '~' ? std::string("phase ") + phase : std::string();
 }
 
 SyncKind SyncKindOf(std::string_view name) {
@@ -149,6 +165,7 @@ void RowBatch::Clear() {
   instants.ForEachColumn(clear);
   collectives.ForEachColumn(clear);
   half_spans.clear();
+  async_halves.clear();
   track_names.clear();
   bandwidths.clear();
   log = ImportLog();
@@ -217,25 +234,33 @@ void RowBuilder::Add(const RawEvent& event, std::int64_t offset) {
       return AddMetadata(event);
     case 'B':
     case 'E':
+    case 'b':
+    case 'e':
+    case 'S':
+    case 'F':
       return AddHalfSpan(event, offset);
     case 'C':
       return AddCounter(event, offset);
     default:
-      return AddInstant(event, offset);  // Unknown phases are kept, too.
+      if (!IsPoint(event.phase.text[0]))
+        batch_.log.Add(ImportIssue::kOtherPhase, offset, PhaseText(event.phase.text[0]));
+      return AddInstant(event, offset);
   }
 }
 
 bool RowBuilder::ParseTime(const RawEvent& event, std::int64_t offset, TimeNs& time) {
   std::int64_t ns = 0;
-  if (!event.time.present() || !ParseMicroseconds(event.time.text, ns)) {
-    batch_.log.Add(ImportIssue::kBadTime, offset,
-                   event.time.present() ? "not a number that fits" : "missing");
-    return false;
-  }
+  const std::string_view text = event.time.text;
   // Ends are computed as start + duration, which must not overflow either.
   constexpr std::int64_t kFurthest = std::numeric_limits<std::int64_t>::max() / 4;
-  if (ns > kFurthest || ns < -kFurthest) {
-    batch_.log.Add(ImportIssue::kBadTime, offset, "out of range");
+  const bool fits = event.time.present() && ParseMicroseconds(text, ns);
+  if (!fits || ns > kFurthest || ns < -kFurthest) {
+    batch_.log.Add(ImportIssue::kBadTime, offset,
+                   !event.time.present()     ? "missing"
+                   : IsUnixNanoseconds(text) ? "nanoseconds since 1970, but `ts` counts "
+                                               "microseconds: write time.time_ns() / 1000"
+                   : fits || IsNumber(text)  ? "out of range"
+                                             : "not a number");
     return false;
   }
   batch_.fractional_times = batch_.fractional_times || ns % 1000 != 0;
@@ -326,14 +351,16 @@ void RowBuilder::AddGpuTask(const RawEvent& event, Span span, CategoryRule rule)
   auto& rows = batch_.gpu_tasks;
   ArgReader args(event);
   const std::int64_t bytes = args.Integer(ArgKey::kBytes);
-  const bool is_copy = rule == CategoryRule::kMemcpy;
+  const GpuTaskKind kind =
+      rule == CategoryRule::kKernel ? KindOfRocmKernel(event.name.text) : GpuKindOf(rule);
   if (event.Arg(ArgKey::kCollectiveName).present()) AddCollective(args);
   rows.start.push_back(span.start);
   rows.duration.push_back(span.duration);
   rows.name.push_back(ids_.Intern(event.name));
   rows.stream.push_back(StreamOf(event, args));
-  rows.kind.push_back(GpuKindOf(rule));
-  rows.copy.push_back(is_copy ? CopyKindOf(event.name.text) : CopyKind::kNotACopy);
+  rows.kind.push_back(kind);
+  rows.copy.push_back(kind == GpuTaskKind::kMemcpy ? CopyKindOf(event.name.text)
+                                                   : CopyKind::kNotACopy);
   rows.correlation.push_back(args.Integer(ArgKey::kCorrelation));
   rows.external_id.push_back(args.Integer(ArgKey::kExternalId));
   const Extent grid = args.Blocks(ArgKey::kGrid);
@@ -402,11 +429,39 @@ void RowBuilder::AddFlow(const RawEvent& event, std::int64_t offset) {
 void RowBuilder::AddHalfSpan(const RawEvent& event, std::int64_t offset) {
   TimeNs time;
   if (!ParseTime(event, offset, time)) return;
+  const char phase = event.phase.text[0];
   const StringId category = CategoryOf(event);
-  batch_.half_spans.push_back({event.phase.text[0] == 'B', time, ids_.Intern(event.name), category,
-                               HostKindOf(ids_.RuleOf(category)),
-                               ids_.ThreadOf(event.process, event.thread), RestOfArgs(event, 0),
-                               offset});
+  const HalfSpan half = {.begins = phase == 'B' || phase == 'b' || phase == 'S',
+                         .time = time,
+                         .name = ids_.Intern(event.name),
+                         .category = category,
+                         .kind = HostKindOf(ids_.RuleOf(category)),
+                         .thread = ids_.ThreadOf(event.process, event.thread),
+                         .args = RestOfArgs(event, 0),
+                         .offset = offset};
+  if (phase == 'B' || phase == 'E') {
+    batch_.half_spans.push_back(half);
+  } else {
+    batch_.async_halves.push_back({half, AsyncIdOf(event, category)});
+  }
+}
+
+AsyncId RowBuilder::AsyncIdOf(const RawEvent& event, StringId category) {
+  AsyncId of = {.category = category,
+                .scope = ids_.Intern(event.scope),
+                .id = ids_.Intern(event.id),
+                .process = StringId::None(),
+                .name = StringId::None()};
+  const std::string_view id2 = event.id2.text;  // {"local": "0x5"} or {"global": "0x5"}
+  if (!event.id.present() && id2.starts_with('{')) {
+    const std::string_view members = id2.substr(1, id2.size() - 2);
+    const std::string_view local = FindMember(members, "local");
+    of.id = ids_.strings.Intern(local.empty() ? FindMember(members, "global") : local);
+    if (!local.empty()) of.process = ids_.Intern(event.process);
+  }
+  const char phase = event.phase.text[0];
+  if (phase == 'S' || phase == 'F') of.name = ids_.Intern(event.name);
+  return of;
 }
 
 void RowBuilder::AddCounter(const RawEvent& event, std::int64_t offset) {
@@ -415,10 +470,12 @@ void RowBuilder::AddCounter(const RawEvent& event, std::int64_t offset) {
   const StringId name = ids_.Intern(event.name);
   const ThreadId thread = ids_.ThreadOf(event.process, event.thread);
   auto& rows = batch_.counters;
-  bool any = false;
   for (const ArgMember& arg : event.args) {
     double value = 0;
-    if (!ParseDouble(arg.value, value)) continue;
+    if (!ParseDouble(arg.value, value)) {
+      batch_.log.Add(ImportIssue::kCounterValue, offset);
+      continue;
+    }
     rows.time.push_back(time);
     rows.name.push_back(name);
     const bool escaped = arg.key_text.find('\\') != std::string_view::npos;
@@ -426,9 +483,9 @@ void RowBuilder::AddCounter(const RawEvent& event, std::int64_t offset) {
     rows.unit.push_back(event.unit.present() ? ids_.Intern(event.unit) : StringId::None());
     rows.thread.push_back(thread);
     rows.value.push_back(value);
-    any = true;
   }
-  if (!any) batch_.log.Add(ImportIssue::kNotAnEvent, offset, "a counter without a number");
+  if (event.args.empty())
+    batch_.log.Add(ImportIssue::kNotAnEvent, offset, "a counter without a number");
 }
 
 void RowBuilder::AddMemoryEvent(const RawEvent& event, TimeNs time) {

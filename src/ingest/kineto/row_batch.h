@@ -22,7 +22,7 @@ namespace headroom::kineto {
 template <typename T>
 using BatchColumn = std::vector<T>;
 
-/// A `B` or `E` event, paired after loading.
+/// The beginning or the end of a span, paired after loading.
 struct HalfSpan {
   bool begins;
   TimeNs time;
@@ -32,6 +32,20 @@ struct HalfSpan {
   ThreadId thread;
   StringId args;
   std::int64_t offset;
+};
+
+/// An asynchronous operation. Halves of spans pair and nest within one, whichever threads they are
+/// on.
+struct AsyncId {
+  StringId category, scope, id;
+  StringId process;  ///< Of an id that holds within its process; none: it holds for the file.
+  StringId name;     ///< Of the phases `S` and `F`, whose spans pair by name; none: all nest.
+  auto operator<=>(const AsyncId&) const = default;
+};
+
+/// A `b` or `e` event (`S` or `F` in older files).
+struct AsyncHalf : HalfSpan {
+  AsyncId operation;
 };
 
 /// An `M` event that names a process or a thread.
@@ -64,7 +78,8 @@ struct RowBatch {
   MemoryEventColumns<BatchColumn> memory_events;
   InstantColumns<BatchColumn> instants;
   CollectiveColumns<BatchColumn> collectives;  ///< `task` counts from this batch's first GPU task.
-  std::vector<HalfSpan> half_spans;
+  std::vector<HalfSpan> half_spans;            ///< `B` and `E`.
+  std::vector<AsyncHalf> async_halves;
   std::vector<TrackName> track_names;
   std::vector<BandwidthSample> bandwidths;
   ImportLog log;
@@ -135,6 +150,7 @@ class RowBuilder {
   void AddCollective(ArgReader& args);
   void AddFlow(const RawEvent& event, std::int64_t offset);
   void AddHalfSpan(const RawEvent& event, std::int64_t offset);
+  AsyncId AsyncIdOf(const RawEvent& event, StringId category);
   void AddCounter(const RawEvent& event, std::int64_t offset);
   void AddMemoryEvent(const RawEvent& event, TimeNs time);
   void AddInstant(const RawEvent& event, std::int64_t offset);

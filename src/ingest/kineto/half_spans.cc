@@ -1,0 +1,213 @@
+#include "ingest/kineto/half_spans.h"
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace headroom::kineto {
+namespace {
+
+/// The members of both, the end's behind those of the beginning, so that of equal keys it wins.
+StringId JoinArgs(StringId begin, StringId end, TraceStore& store) {
+  if (!begin.valid() || !end.valid()) return begin.valid() ? begin : end;
+  std::string joined(store.Text(begin));
+  joined.append(", ").append(store.Text(end));
+  return store.strings.Intern(joined);
+}
+
+/// Appends a span; returns its row.
+std::size_t AppendSpan(const HalfSpan& begin, TimeNs end, StringId end_args, TraceStore& store) {
+  auto& rows = store.host_events;
+  const std::size_t row = AppendUnknown(rows);
+  rows.start.MutablePending(row) = begin.time;
+  rows.duration.MutablePending(row) = std::max(end - begin.time, DurationNs(0));
+  rows.name.MutablePending(row) = begin.name;
+  rows.category.MutablePending(row) = begin.category;
+  rows.thread.MutablePending(row) = begin.thread;
+  rows.kind.MutablePending(row) = begin.kind;
+  rows.args.MutablePending(row) = JoinArgs(begin.args, end_args, store);
+  return row;
+}
+
+/// The last moment that the trace knows of.
+TimeNs EndOfTrace(const LateRows& late, const TraceStore& store) {
+  TimeNs end(INT64_MIN);
+  for (const HalfSpan& half : late.half_spans) end = std::max(end, half.time);
+  for (const AsyncHalf& half : late.async_halves) end = std::max(end, half.time);
+  for (std::size_t row = 0; row < store.host_events.rows(); ++row) {
+    end = std::max(end,
+                   store.host_events.start.Pending(row) + store.host_events.duration.Pending(row));
+  }
+  // Not their ends: a damaged duration must not stretch spans that never ended.
+  for (std::size_t row = 0; row < store.gpu_tasks.rows(); ++row) {
+    end = std::max(end, store.gpu_tasks.start.Pending(row));
+  }
+  return end;
+}
+
+/// Pairs the halves of one thread or operation after the other.
+class Pairing {
+ public:
+  Pairing(TimeNs end_of_trace, TraceStore& store) : end_of_trace_(end_of_trace), store_(store) {}
+
+  /// `halves` are all those that may pair, in order of time. Calls `appended(begin, row)` for each
+  /// span.
+  template <typename Half, typename Appended>
+  void Pair(std::span<const Half> halves, Appended appended) {
+    std::vector<const HalfSpan*> open;
+    const auto close_last = [&](TimeNs end, StringId end_args = StringId::None()) {
+      appended(*open.back(), AppendSpan(*open.back(), end, end_args, store_));
+      --open_with_name_[open.back()->name];
+      open.pop_back();
+    };
+    for (const HalfSpan& half : halves) {
+      if (half.begins) {
+        open.push_back(&half);
+        ++open_with_name_[half.name];
+        continue;
+      }
+      // An end may leave out the name; with one, it ends the innermost span of that name.
+      const bool named = !store_.Text(half.name).empty();
+      if (open.empty() || (named && open_with_name_[half.name] == 0)) {
+        store_.log.Add(ImportIssue::kUnmatchedEnd, half.offset);
+        continue;
+      }
+      // Spans inside it that never ended end with it.
+      while (named && open.back()->name != half.name) {
+        store_.log.Add(ImportIssue::kUnfinishedSpan, open.back()->offset);
+        close_last(half.time);
+      }
+      close_last(half.time, half.args);
+    }
+    while (!open.empty()) {
+      store_.log.Add(ImportIssue::kUnfinishedSpan, open.back()->offset);
+      close_last(end_of_trace_);
+    }
+  }
+
+ private:
+  TimeNs end_of_trace_;
+  TraceStore& store_;
+  std::unordered_map<StringId, std::size_t> open_with_name_;
+};
+
+/// Calls `f` for each run of rows that agree in `key`.
+template <typename Row, typename Key, typename F>
+void ForEachRun(std::span<const Row> rows, Key key, F f) {
+  for (std::size_t first = 0, last; first < rows.size(); first = last) {
+    for (last = first + 1; last < rows.size() && key(rows[last]) == key(rows[first]);) ++last;
+    f(rows.subspan(first, last - first));
+  }
+}
+
+/// An asynchronous span that was appended.
+struct AsyncSpan {
+  ProcessId process;  ///< Where it began.
+  TimeNs start, end;
+  std::int64_t offset;
+  std::size_t row;
+};
+
+/// What an operation does in a process at a stretch: a span that is in no other, and those inside.
+struct Stretch {
+  ProcessId process;
+  TimeNs start;
+  std::int64_t offset;  ///< Of its first event.
+  TimeNs end;
+  std::size_t first, last;  ///< Of the spans.
+};
+
+/// Puts the spans of one operation, spans[first, ...), in order and adds their stretches.
+void AddStretches(std::size_t first, std::vector<AsyncSpan>& spans,
+                  std::vector<Stretch>& stretches) {
+  std::sort(spans.begin() + static_cast<std::ptrdiff_t>(first), spans.end(),
+            [](const AsyncSpan& a, const AsyncSpan& b) {
+              return std::tie(a.process, a.start, b.end, a.offset) <
+                     std::tie(b.process, b.start, a.end, b.offset);
+            });
+  for (std::size_t i = first; i < spans.size(); ++i) {
+    const AsyncSpan& span = spans[i];
+    const bool goes_on =
+        i > first && span.process == stretches.back().process && span.start < stretches.back().end;
+    if (!goes_on) stretches.push_back({span.process, span.start, span.offset, span.end, i, i});
+    Stretch& stretch = stretches.back();
+    stretch.offset = std::min(stretch.offset, span.offset);
+    stretch.end = std::max(stretch.end, span.end);
+    stretch.last = i + 1;
+  }
+}
+
+void GiveTracks(std::vector<Stretch> stretches, std::span<const AsyncSpan> spans, Merger& merger,
+                TraceStore& store) {
+  std::sort(stretches.begin(), stretches.end(), [](const Stretch& a, const Stretch& b) {
+    return std::tie(a.process, a.start, a.offset) < std::tie(b.process, b.start, b.offset);
+  });
+  const auto process_of = [](const Stretch& stretch) { return stretch.process; };
+  struct Track {
+    ThreadId thread;
+    TimeNs free_from;
+  };
+  ForEachRun(std::span<const Stretch>(stretches), process_of, [&](std::span<const Stretch> own) {
+    std::vector<Track> tracks;
+    for (const Stretch& stretch : own) {
+      auto track = std::find_if(tracks.begin(), tracks.end(),
+                                [&](const Track& t) { return t.free_from <= stretch.start; });
+      if (track == tracks.end() && tracks.size() < kMostAsyncTracks) {
+        const StringId tid = store.strings.Intern("async " + std::to_string(tracks.size() + 1));
+        const StringId pid = store.processes.pid.Pending(stretch.process.index());
+        tracks.push_back({merger.ThreadOf(pid, tid), stretch.end});
+        track = tracks.end() - 1;
+      } else if (track == tracks.end()) {
+        --track;
+      }
+      track->free_from = std::max(track->free_from, stretch.end);
+      for (const AsyncSpan& span : spans.subspan(stretch.first, stretch.last - stretch.first))
+        store.host_events.thread.MutablePending(span.row) = track->thread;
+    }
+  });
+}
+
+void PairAsync(std::vector<AsyncHalf>& halves, Pairing& pairing, Merger& merger,
+               TraceStore& store) {
+  std::stable_sort(halves.begin(), halves.end(), [](const AsyncHalf& a, const AsyncHalf& b) {
+    return std::tie(a.operation, a.time) < std::tie(b.operation, b.time);
+  });
+  std::vector<AsyncSpan> spans;
+  std::vector<Stretch> stretches;
+  const auto operation_of = [](const AsyncHalf& half) { return half.operation; };
+  ForEachRun(std::span<const AsyncHalf>(halves), operation_of,
+             [&](std::span<const AsyncHalf> of_operation) {
+               const std::size_t first = spans.size();
+               pairing.Pair(of_operation, [&](const HalfSpan& begin, std::size_t row) {
+                 const DurationNs duration = store.host_events.duration.Pending(row);
+                 spans.push_back({store.threads.process.Pending(begin.thread.index()), begin.time,
+                                  begin.time + duration, begin.offset, row});
+               });
+               AddStretches(first, spans, stretches);
+             });
+  GiveTracks(std::move(stretches), spans, merger, store);
+}
+
+}  // namespace
+
+void PairHalfSpans(LateRows& late, Merger& merger, TraceStore& store) {
+  std::vector<HalfSpan>& halves = late.half_spans;
+  if (halves.empty() && late.async_halves.empty()) return;
+  Pairing pairing(EndOfTrace(late, store), store);
+  std::stable_sort(halves.begin(), halves.end(), [](const HalfSpan& a, const HalfSpan& b) {
+    return a.thread != b.thread ? a.thread < b.thread : a.time < b.time;
+  });
+  const auto thread_of = [](const HalfSpan& half) { return half.thread; };
+  ForEachRun(std::span<const HalfSpan>(halves), thread_of, [&](std::span<const HalfSpan> own) {
+    pairing.Pair(own, [](const HalfSpan&, std::size_t) {});
+  });
+  halves = {};
+  PairAsync(late.async_halves, pairing, merger, store);
+  late.async_halves = {};
+}
+
+}  // namespace headroom::kineto
