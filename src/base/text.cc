@@ -34,13 +34,28 @@ std::string LowerCase(std::string_view text) {
 
 std::vector<std::string_view> NearNames(std::string_view word,
                                         std::vector<std::string_view> names) {
-  std::stable_sort(names.begin(), names.end(), [&](std::string_view a, std::string_view b) {
-    const bool a_within = a.find(word) != std::string_view::npos;
-    const bool b_within = b.find(word) != std::string_view::npos;
-    if (a_within != b_within) return a_within;
-    return EditDistance(word, a) < EditDistance(word, b);
+  struct Candidate {
+    std::string_view name;
+    bool contains_word;
+    std::size_t distance;
+  };
+  const std::string meant = LowerCase(word);
+  std::vector<Candidate> near;
+  for (const std::string_view name : names) {
+    const std::string lower = LowerCase(name);
+    const Candidate candidate = {name, !meant.empty() && lower.find(meant) != std::string::npos,
+                                 EditDistance(meant, lower)};
+    // Of three letters one may be wrong; of two, none.
+    if (candidate.contains_word || 3 * candidate.distance <= std::max(meant.size(), lower.size()))
+      near.push_back(candidate);
+  }
+  std::stable_sort(near.begin(), near.end(), [](const Candidate& a, const Candidate& b) {
+    if (a.contains_word != b.contains_word) return a.contains_word;
+    return a.distance < b.distance;
   });
-  if (names.size() > 3) names.resize(3);
+  names.clear();
+  for (std::size_t i = 0; i < std::min<std::size_t>(near.size(), 3); ++i)
+    names.push_back(near[i].name);
   return names;
 }
 

@@ -18,7 +18,9 @@ inline std::string_view TrimBlanks(std::string_view text) {
 /// `text` with its ASCII letters in lower case.
 std::string LowerCase(std::string_view text);
 
-/// The names closest to a word, at most three: those that it is a part of first.
+/// The names that one may have meant by a word, at most three: those that it is a part of first,
+/// then those that differ from it in a third of their letters at most. Case does not count. Empty
+/// where none is near.
 std::vector<std::string_view> NearNames(std::string_view word, std::vector<std::string_view> names);
 
 /// Appends a code point, at most 0x10FFFF, as UTF-8.

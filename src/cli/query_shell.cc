@@ -213,6 +213,7 @@ Status QuerySession::RunCommand(std::string_view line, std::string& out, std::st
   } else if (command == ".mode") {
     if (argument != "table" && argument != "csv" && argument != "json")
       return Status::Usage(".mode: give table, csv or json");
+    holds_one_result_ = false;
     output_.format = argument == "csv"    ? QueryFormat::kCsv
                      : argument == "json" ? QueryFormat::kJson
                                           : QueryFormat::kTable;
@@ -241,8 +242,11 @@ Status QuerySession::Append(const QueryOutput& output, std::string_view asked, s
                             std::string& remarks) {
   if (Status status = output.status(); !status.ok()) return status;
   if (results_++ > 0 && !on_terminal_) {
-    if (output_.format != QueryFormat::kTable)
-      return Status::Usage("CSV and JSON hold one result; give one statement");
+    if (holds_one_result_) {
+      return Status::Usage(
+          "CSV and JSON hold one result: give one statement; or .mode csv or .mode json before "
+          "several, for one result behind the other");
+    }
     out += "\n";
   }
   out += output.Text(asked);

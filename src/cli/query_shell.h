@@ -16,7 +16,11 @@ class QuerySession {
  public:
   QuerySession(QueryTables& tables, Database& database, QueryLimits limits,
                QueryOutputOptions output)
-      : tables_(tables), database_(database), limits_(limits), output_(output) {}
+      : tables_(tables),
+        database_(database),
+        limits_(limits),
+        output_(output),
+        holds_one_result_(output.format != QueryFormat::kTable) {}
 
   /// Runs all of a text: commands (a line that begins with a point) and statements. Appends what
   /// they print to `out`, and remarks to `remarks`; stops at the first failure.
@@ -38,6 +42,8 @@ class QuerySession {
   QueryLimits limits_;
   QueryOutputOptions output_;
   int results_ = 0;
+  /// As a file of CSV or JSON was asked for; .mode asks for a text that may hold several.
+  bool holds_one_result_;
   bool quit_ = false;
   bool on_terminal_ = false;
 };

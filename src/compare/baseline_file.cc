@@ -14,103 +14,162 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// What is wrong with a baseline; nlohmann's own exceptions say the rest.
+/// What is wrong with a baseline, and where in it.
 struct WrongBaseline {
   std::string what;
 };
 
-double NonNegative(const Json& object, const char* key) {
-  const double value = object.at(key).get<double>();
-  if (!std::isfinite(value) || value < 0) throw WrongBaseline{fmt::format("{} is negative", key)};
-  return value;
-}
+/// A value of a baseline, which knows its place. What is missing or of another type throws
+/// WrongBaseline.
+class Field {
+ public:
+  explicit Field(const Json& value, std::string place = "")
+      : value_(value), place_(std::move(place)) {}
 
-Estimate EstimateOf(const Json& object) {
-  return {.value = object.at("value").get<double>(),
-          .error = NonNegative(object, "error"),
-          .freedom = NonNegative(object, "freedom")};
-}
-
-std::vector<ProfileRow> RowsOf(const Json& rows) {
-  std::vector<ProfileRow> list;
-  for (const Json& row : rows) {
-    list.push_back({.name = NameInProfile(row.at("name").get<std::string>()),
-                    .inside = row.value("inside", ""),
-                    .calls = NonNegative(row, "calls"),
-                    .ms = {.value = NonNegative(row, "ms"),
-                           .error = NonNegative(row, "error"),
-                           .freedom = NonNegative(row, "freedom")},
-                    .exposed_ms = row.value("exposed_ms", 0.0)});
+  Field At(std::string_view key) const {
+    Check(value_.is_object(), "object");
+    const auto found = value_.find(key);
+    if (found == value_.end())
+      throw WrongBaseline{fmt::format("{} has no '{}'", place_.empty() ? "it" : place_, key)};
+    return Field(*found, Inside(key));
   }
+  bool Has(std::string_view key) const { return value_.is_object() && value_.contains(key); }
+  std::string Text() const {
+    Check(value_.is_string(), "text");
+    return value_.get<std::string>();
+  }
+  /// Empty where it is null.
+  std::string TextOrNull() const { return value_.is_null() ? "" : Text(); }
+  double Number() const {
+    Check(value_.is_number() && std::isfinite(value_.get<double>()), "number");
+    return value_.get<double>();
+  }
+  double NonNegative() const {
+    const double number = Number();
+    if (number < 0) throw WrongBaseline{fmt::format("{} is negative", place_)};
+    return number;
+  }
+  std::int64_t Integer() const {
+    Check(value_.is_number_integer(), "whole number");
+    return value_.get<std::int64_t>();
+  }
+  /// Calls `take(Field)` for each in turn.
+  template <typename Take>
+  void ForEach(Take take) const {
+    Check(value_.is_array(), "list");
+    for (std::size_t i = 0; i < value_.size(); ++i)
+      take(Field(value_[i], fmt::format("{}[{}]", place_, i)));
+  }
+  /// Calls `take(name, Field)` for each member.
+  template <typename Take>
+  void ForEachMember(Take take) const {
+    Check(value_.is_object(), "object");
+    for (const auto& [name, value] : value_.items()) take(name, Field(value, Inside(name)));
+  }
+
+ private:
+  std::string Inside(std::string_view key) const {
+    return place_.empty() ? std::string(key) : fmt::format("{}.{}", place_, key);
+  }
+  void Check(bool is_fine, std::string_view type) const {
+    if (!is_fine) throw WrongBaseline{fmt::format("{} is no {}", place_, type)};
+  }
+
+  const Json& value_;
+  std::string place_;  ///< "step.p50_ms"; empty: the whole.
+};
+
+Estimate EstimateOf(const Field& object) {
+  return {.value = object.At("value").Number(),
+          .error = object.At("error").NonNegative(),
+          .freedom = object.At("freedom").NonNegative()};
+}
+
+std::vector<ProfileRow> RowsOf(const Field& rows) {
+  std::vector<ProfileRow> list;
+  rows.ForEach([&](const Field& row) {
+    list.push_back({.name = NameInProfile(row.At("name").Text()),
+                    .inside = row.Has("inside") ? row.At("inside").Text() : "",
+                    .calls = row.At("calls").NonNegative(),
+                    .ms = {.value = row.At("ms").NonNegative(),
+                           .error = row.At("error").NonNegative(),
+                           .freedom = row.At("freedom").NonNegative()},
+                    .exposed_ms = row.Has("exposed_ms") ? row.At("exposed_ms").Number() : 0});
+  });
   return list;
 }
 
-JobProfile::Rest RestOf(const Json& root, const char* key) {
-  const Json& rest = root.at(key);
-  return {.rows = rest.at("rows").get<std::int64_t>(), .ms = NonNegative(rest, "ms")};
+JobProfile::Rest RestOf(const Field& rest) {
+  return {.rows = rest.At("rows").Integer(), .ms = rest.At("ms").NonNegative()};
 }
 
 template <std::size_t kCount>
-void ReadParts(const Json& object, const std::array<std::string_view, kCount>& names,
+void ReadParts(const Field& object, const std::array<std::string_view, kCount>& names,
                std::array<double, kCount>& values) {
   for (std::size_t i = 0; i < kCount; ++i) {
     // Differences of sums may be a rounding below nothing.
-    object.at(fmt::format("{}_ms", names[i])).get_to(values[i]);
+    values[i] = object.At(fmt::format("{}_ms", names[i])).Number();
   }
 }
 
 /// Of a job of several ranks; else it has none.
-void ReadRanks(const Json& root, JobProfile& profile) {
-  if (const auto ranks = root.find("ranks"); ranks != root.end()) {
-    for (const Json& row : *ranks) {
+void ReadRanks(const Field& root, JobProfile& profile) {
+  if (root.Has("ranks")) {
+    root.At("ranks").ForEach([&](const Field& row) {
       profile.ranks.push_back(
-          {.rank = row.at("rank").get<std::int64_t>(),
-           .step_ms = NonNegative(row, "step_ms"),
-           .compute_ms = NonNegative(row, "compute_ms"),
-           .exposed_communication_ms = NonNegative(row, "exposed_communication_ms"),
-           .idle_ms = NonNegative(row, "idle_ms")});
-      if (row.contains("waited_ms")) profile.ranks.back().waited_ms = NonNegative(row, "waited_ms");
-    }
+          {.rank = row.At("rank").Integer(),
+           .step_ms = row.At("step_ms").NonNegative(),
+           .compute_ms = row.At("compute_ms").NonNegative(),
+           .exposed_communication_ms = row.At("exposed_communication_ms").NonNegative(),
+           .idle_ms = row.At("idle_ms").NonNegative()});
+      if (row.Has("waited_ms")) profile.ranks.back().waited_ms = row.At("waited_ms").NonNegative();
+    });
   }
-  if (const auto waiting = root.find("waiting"); waiting != root.end()) {
-    profile.waiting = RankWaiting{.lost_ms = NonNegative(*waiting, "lost_ms"), .late = ""};
-    if (waiting->at("late").is_string()) profile.waiting->late = waiting->at("late");
+  if (root.Has("waiting")) {
+    const Field waiting = root.At("waiting");
+    profile.waiting = RankWaiting{.lost_ms = waiting.At("lost_ms").NonNegative(),
+                                  .late = waiting.At("late").TextOrNull()};
   }
 }
 
-JobProfile ProfileOf(const Json& root) {
-  if (root.at("schema") != kBaselineSchema)
+JobProfile ProfileOf(const Field& root) {
+  if (!root.Has("schema"))
+    throw WrongBaseline{fmt::format("it has no 'schema', which is {} in one", kBaselineSchema)};
+  if (root.At("schema").Text() != kBaselineSchema)
     throw WrongBaseline{fmt::format("its schema is not {}", kBaselineSchema)};
   JobProfile profile;
-  profile.baseline = root.at("name").get<std::string>();
-  for (const Json& path : root.at("sources")) profile.paths.push_back(path.get<std::string>());
-  profile.steps = root.at("steps").get<std::int64_t>();
-  profile.verdict = root.at("verdict").get<std::string>();
-  if (root.at("calibration").is_string()) profile.calibration = root.at("calibration");
-  const std::string grade = root.at("grade").get<std::string>();
+  profile.baseline = root.At("name").Text();
+  root.At("sources").ForEach([&](const Field& path) { profile.paths.push_back(path.Text()); });
+  profile.steps = root.At("steps").Integer();
+  profile.verdict = root.At("verdict").Text();
+  profile.calibration = root.At("calibration").TextOrNull();
+  const std::string grade = root.At("grade").Text();
   if (grade.size() != 1 || grade < "A" || grade > "F") throw WrongBaseline{"its grade is none"};
   profile.grade = grade.front();
-  const Json& step = root.at("step");
-  profile.median_ms = NonNegative(step, "p50_ms");
-  profile.least_ms = NonNegative(step, "p10_ms");
-  profile.most_ms = NonNegative(step, "p90_ms");
-  ReadParts(root.at("parts"), kStepPartNames, profile.parts_ms);
-  ReadParts(root.at("phases"), kPhaseNames, profile.phases_ms);
-  for (const Json& facts = root.at("facts"); const auto& [name, value] : facts.items())
-    profile.facts.push_back({name, value.get<std::string>()});
-  for (const Json& run : root.at("runs")) {
+  const Field step = root.At("step");
+  profile.median_ms = step.At("p50_ms").NonNegative();
+  profile.least_ms = step.At("p10_ms").NonNegative();
+  profile.most_ms = step.At("p90_ms").NonNegative();
+  ReadParts(root.At("parts"), kStepPartNames, profile.parts_ms);
+  ReadParts(root.At("phases"), kPhaseNames, profile.phases_ms);
+  root.At("facts").ForEachMember([&](const std::string& name, const Field& value) {
+    profile.facts.push_back({name, value.Text()});
+  });
+  root.At("runs").ForEach([&](const Field& run) {
     RunFigures& figures = profile.runs.emplace_back();
-    for (const auto& [name, estimate] : run.items()) figures[name] = EstimateOf(estimate);
+    run.ForEachMember([&](const std::string& name, const Field& estimate) {
+      figures[name] = EstimateOf(estimate);
+    });
     if (!figures.contains("step_ms")) throw WrongBaseline{"a run has no step_ms"};
-  }
+  });
   if (profile.runs.empty()) throw WrongBaseline{"it has no run"};
   ReadRanks(root, profile);
-  profile.kernels = RowsOf(root.at("kernels"));
-  profile.operators = RowsOf(root.at("operators"));
-  profile.layers = RowsOf(root.at("layers"));
-  profile.other_kernels = RestOf(root, "other_kernels");
-  profile.other_operators = RestOf(root, "other_operators");
-  profile.other_layers = RestOf(root, "other_layers");
+  profile.kernels = RowsOf(root.At("kernels"));
+  profile.operators = RowsOf(root.At("operators"));
+  profile.layers = RowsOf(root.At("layers"));
+  profile.other_kernels = RestOf(root.At("other_kernels"));
+  profile.other_operators = RestOf(root.At("other_operators"));
+  profile.other_layers = RestOf(root.At("other_layers"));
   return profile;
 }
 
@@ -144,19 +203,17 @@ Result<JobProfile> ParseBaseline(const NamedText& file) {
   const Json root = Json::parse(file.content, nullptr, false);
   if (root.is_discarded() || !root.is_object()) {
     return Status::BadInput(fmt::format(
-        "{}: not a baseline: it is no JSON object; save it anew (headroom baseline save)",
+        "{}: not a baseline: it is no JSON object; save it anew (headroom baseline save "
+        "NAME TRACE...)",
         file.name));
   }
-  std::string what;
   try {
-    return ProfileOf(root);
-  } catch (const Json::exception& error) {
-    what = error.what();
+    return ProfileOf(Field(root));
   } catch (const WrongBaseline& wrong) {
-    what = wrong.what;
+    return Status::BadInput(
+        fmt::format("{}: not a baseline: {}; save it anew (headroom baseline save NAME TRACE...)",
+                    file.name, wrong.what));
   }
-  return Status::BadInput(fmt::format(
-      "{}: not a baseline: {}; save it anew (headroom baseline save)", file.name, what));
 }
 
 }  // namespace headroom

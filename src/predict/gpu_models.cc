@@ -65,10 +65,12 @@ Result<DeviceRates> GpuModels::RatesNamed(const std::string& name) const {
   if (device == nullptr) {
     std::vector<std::string_view> names;
     for (const DeviceSpec& known : devices().devices()) names.push_back(known.short_name);
-    return Status::Usage(fmt::format(
-        "no GPU '{}' is known; near names: {}. A GPU is added by a file of its data sheet: "
-        "--gpu-file FILE (docs/devices.md)",
-        name, fmt::join(NearNames(name, std::move(names)), ", ")));
+    const std::vector<std::string_view> near = NearNames(name, names);
+    return Status::Usage(
+        fmt::format("no GPU '{}' is known; {}: {}. A GPU is added by a file of its data sheet: "
+                    "--gpu-file FILE (docs/devices.md)",
+                    name, near.empty() ? "there are" : "near names",
+                    fmt::join(near.empty() ? names : near, ", ")));
   }
   return RatesOfDevice(*device);
 }

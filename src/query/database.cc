@@ -218,7 +218,9 @@ Status Database::Explain(int code, std::string_view sql, const Running& running,
       break;
   }
   const std::string_view message = sqlite3_errmsg(connection_);
-  if (message.ends_with(" may not be modified")) return Status::Usage(std::string(kOnlyRead));
+  // Of a table and of a view.
+  if (message.ends_with(" may not be modified") || message.starts_with("cannot modify "))
+    return Status::Usage(std::string(kOnlyRead));
   const int offset = sqlite3_error_offset(connection_);
   return Status::Usage(fmt::format(
       "SQL: {}{}{}", message,

@@ -46,7 +46,15 @@ class QuerySink {
 
 /// A view that is there beside the tables.
 struct QueryView {
+  /// Of the column with the same number in `select`.
+  struct Column {
+    std::string_view name;
+    std::string_view origin;  ///< "gpu_tasks.start_ns", whose value it is; else it has its own ...
+    std::string_view type = {}, unit = {}, sentence = {};
+    bool nullable = false;
+  };
   std::string_view name, sentence, select;
+  std::span<const Column> columns;
 };
 std::span<const QueryView> QueryViews();
 

@@ -91,6 +91,24 @@ TEST_F(DatabaseTest, TablesAndViewsAreListed) {
     EXPECT_FALSE(Ask(fmt::format("select count(*) from {}", view.name)).empty());
 }
 
+TEST_F(DatabaseTest, TheColumnsOfAViewAreThoseOfItsSelect) {
+  class Columns : public QuerySink {
+   public:
+    void Begin(std::span<const std::string> columns) override {
+      names.assign(columns.begin(), columns.end());
+    }
+    bool Add(std::span<const QueryValue>) override { return false; }
+    std::vector<std::string> names;
+  };
+  for (const QueryView& view : QueryViews()) {
+    Columns columns;
+    ASSERT_TRUE(database_->RunFirst(fmt::format("select * from {}", view.name), {}, columns).ok());
+    std::vector<std::string> declared;
+    for (const QueryView::Column& column : view.columns) declared.emplace_back(column.name);
+    EXPECT_EQ(declared, columns.names) << view.name;
+  }
+}
+
 TEST_F(DatabaseTest, ValuesAreThoseOfTheStore) {
   EXPECT_THAT(Ask("select count(*), min(start_ns), max(id) from host_events"),
               ElementsAre(fmt::format("{}|0|{}", Store().host_events.rows(),
@@ -159,6 +177,8 @@ TEST_F(DatabaseTest, OnlyReadingIsAllowed) {
                           "insert into steps values (1)",
                           "delete from host_events",
                           "update steps set number = 1",
+                          "delete from kernels",
+                          "insert into kernels (id) values (1)",
                           "drop table steps",
                           "drop view kernels",
                           "attach database '/tmp/x.db' as y",
@@ -189,6 +209,12 @@ TEST_F(DatabaseTest, OnlyReadingIsAllowed) {
   EXPECT_THAT(Ask("with recursive n(i) as (select 1 union all select i + 1 from n where i < 5) "
                   "select sum(i) from n"),
               ElementsAre("15"));
+}
+
+TEST_F(DatabaseTest, AChangeIsRefusedInTheSameWordsForATableAndAView) {
+  for (const char* sql : {"delete from gpu_tasks", "delete from kernels", "drop view kernels",
+                          "update kernels set name = ''"})
+    EXPECT_THAT(Refused(sql).message(), HasSubstr("a trace is only read")) << sql;
 }
 
 TEST_F(DatabaseTest, MistakesAreShownWhereTheyAre) {

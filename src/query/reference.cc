@@ -44,7 +44,7 @@ std::string_view TypeOf(ColumnKind kind) {
 }
 
 /// The sentence, and what values there are.
-std::string Described(const TableColumn& column) {
+std::string AboutOf(const TableColumn& column) {
   std::string text = column.sentence;
   if (column.kind == ColumnKind::kRow) text += fmt::format(" A row of {}.", column.refers);
   if (column.kind == ColumnKind::kLabel) {
@@ -55,26 +55,85 @@ std::string Described(const TableColumn& column) {
   return text;
 }
 
+/// A column as every form of the reference shows it.
+struct ShownColumn {
+  std::string_view name, type, unit;
+  bool nullable = false;
+  std::string about;
+};
+
+ShownColumn Shown(const TableColumn& column) {
+  return {column.name, TypeOf(column.kind), column.unit, column.nullable, AboutOf(column)};
+}
+
+std::vector<ShownColumn> ColumnsOf(const Table& table) {
+  std::vector<ShownColumn> columns = {{"id", "integer", "", false, std::string(kIdSentence)}};
+  for (const TableColumn& column : table.columns) columns.push_back(Shown(column));
+  return columns;
+}
+
+/// REQUIRES: there is one of this name.
+const Table& TableNamed(const TraceTables& tables, std::string_view name) {
+  std::size_t i = 0;
+  while (tables.table(i).name != name) ++i;
+  return tables.table(i);
+}
+
+std::vector<ShownColumn> ColumnsOf(const QueryView& view, const TraceTables& tables) {
+  std::vector<ShownColumn> columns;
+  for (const QueryView::Column& column : view.columns) {
+    if (column.origin.empty()) {
+      columns.push_back(
+          {column.name, column.type, column.unit, column.nullable, std::string(column.sentence)});
+      continue;
+    }
+    const std::size_t dot = column.origin.find('.');
+    const Table& table = TableNamed(tables, column.origin.substr(0, dot));
+    std::vector<ShownColumn> all = ColumnsOf(table);
+    const auto origin = std::find_if(all.begin(), all.end(), [&](const ShownColumn& one) {
+      return one.name == column.origin.substr(dot + 1);
+    });
+    ShownColumn& shown = columns.emplace_back(std::move(*origin));
+    shown.name = column.name;
+    if (origin == all.begin()) shown.about = fmt::format("A row of {}.", table.name);
+  }
+  return columns;
+}
+
+/// As a table of Markdown.
+std::string MarkdownOf(const std::vector<ShownColumn>& columns) {
+  std::string text = "| column | type | unit | null | |\n|---|---|---|---|---|\n";
+  for (const ShownColumn& column : columns) {
+    text +=
+        fmt::format("| `{}` | {} | {}{}| {}| {} |\n", column.name, column.type, column.unit,
+                    column.unit.empty() ? "" : " ", column.nullable ? "yes " : "", column.about);
+  }
+  return text;
+}
+
+/// A line each.
+std::string TextOf(const std::vector<ShownColumn>& columns) {
+  std::size_t width = 0;
+  for (const ShownColumn& column : columns) width = std::max(width, column.name.size());
+  std::string text;
+  for (const ShownColumn& column : columns)
+    text += fmt::format("  {:<{}}  {:<7}  {}\n", column.name, width, column.type, column.about);
+  return text;
+}
+
 }  // namespace
 
 std::string ReferencePage(const TraceTables& tables) {
   std::string page(kPage);
   for (std::size_t i = 0; i < tables.size(); ++i) {
     const Table& table = tables.table(i);
-    page +=
-        fmt::format("\n## {}\n\n{}\n\n| column | type | unit | null | |\n|---|---|---|---|---|\n",
-                    table.name, table.sentence);
-    page += fmt::format("| `id` | integer | | | {} |\n", kIdSentence);
-    for (const TableColumn& column : table.columns) {
-      page += fmt::format("| `{}` | {} | {}| {}| {} |\n", column.name, TypeOf(column.kind),
-                          column.unit.empty() ? "" : column.unit + " ",
-                          column.nullable ? "yes " : "", Described(column));
-    }
+    page += fmt::format("\n## {}\n\n{}\n\n{}", table.name, table.sentence,
+                        MarkdownOf(ColumnsOf(table)));
   }
   page += "\n# Views\n";
   for (const QueryView& view : QueryViews())
-    page +=
-        fmt::format("\n## {}\n\n{}\n\n```sql\n{}\n```\n", view.name, view.sentence, view.select);
+    page += fmt::format("\n## {}\n\n{}\n\n{}\n```sql\n{}\n```\n", view.name, view.sentence,
+                        MarkdownOf(ColumnsOf(view, tables)), view.select);
   return page;
 }
 
@@ -92,20 +151,13 @@ std::string ListOfTables(const TraceTables& tables) {
 std::string SchemaOf(const TraceTables& tables, std::string_view name) {
   for (std::size_t i = 0; i < tables.size(); ++i) {
     const Table& table = tables.table(i);
-    if (!IsSameName(table.name, name)) continue;
-    std::size_t width = 2;
-    for (const TableColumn& column : table.columns) width = std::max(width, column.name.size());
-    std::string text = fmt::format("{}: {}\n  {:<{}}  integer  {}\n", table.name, table.sentence,
-                                   "id", width, kIdSentence);
-    for (const TableColumn& column : table.columns) {
-      text += fmt::format("  {:<{}}  {:<7}  {}\n", column.name, width, TypeOf(column.kind),
-                          Described(column));
-    }
-    return text;
+    if (IsSameName(table.name, name))
+      return fmt::format("{}: {}\n{}", table.name, table.sentence, TextOf(ColumnsOf(table)));
   }
   for (const QueryView& view : QueryViews()) {
     if (IsSameName(view.name, name))
-      return fmt::format("{}: {}\n{}\n", view.name, view.sentence, view.select);
+      return fmt::format("{}: {}\n{}It is:\n{}\n", view.name, view.sentence,
+                         TextOf(ColumnsOf(view, tables)), view.select);
   }
   return "";
 }
@@ -138,33 +190,30 @@ bool SchemaAsRows(const TraceTables& tables, std::string_view name, QuerySink& s
     any = any || asked;
     return asked;
   };
+  const auto add_columns = [&](std::string_view of, const std::vector<ShownColumn>& shown) {
+    return std::all_of(shown.begin(), shown.end(), [&](const ShownColumn& column) {
+      QueryValue unit = std::monostate();
+      if (!column.unit.empty()) unit = column.unit;
+      row = {of,
+             column.name,
+             column.type,
+             unit,
+             std::int64_t{column.nullable},
+             std::string_view(column.about),
+             std::monostate()};
+      return sink.Add(row);
+    });
+  };
   for (std::size_t i = 0; i < tables.size(); ++i) {
     const Table& table = tables.table(i);
-    if (!is_asked(table.name)) continue;
-    row = {std::string_view(table.name),
-           std::string_view("id"),
-           std::string_view("integer"),
-           std::monostate(),
-           std::int64_t{0},
-           kIdSentence,
-           std::monostate()};
-    if (!sink.Add(row)) return any;
-    for (const TableColumn& column : table.columns) {
-      const std::string about = Described(column);
-      QueryValue unit = std::monostate();
-      if (!column.unit.empty()) unit = std::string_view(column.unit);
-      row = {
-          std::string_view(table.name),  std::string_view(column.name), TypeOf(column.kind), unit,
-          std::int64_t{column.nullable}, std::string_view(about),       std::monostate()};
-      if (!sink.Add(row)) return any;
-    }
+    if (is_asked(table.name) && !add_columns(table.name, ColumnsOf(table))) return any;
   }
   for (const QueryView& view : QueryViews()) {
     if (!is_asked(view.name)) continue;
     row = {view.name,        std::monostate(), std::string_view("view"),
            std::monostate(), std::monostate(), view.sentence,
            view.select};
-    if (!sink.Add(row)) return any;
+    if (!sink.Add(row) || !add_columns(view.name, ColumnsOf(view, tables))) return any;
   }
   return any;
 }

@@ -35,10 +35,11 @@ Status JobPlan::LoadCarbon() {
   const std::string code = question_.region.empty() ? carbon_.default_region() : question_.region;
   grid_ = carbon_.FindRegion(code);
   if (grid_ == nullptr) {
-    return Status::Usage(
-        fmt::format("--region {}: no such grid; near codes: {}. --carbon FILE adds one "
-                    "(docs/predict.md)",
-                    code, fmt::join(NearNames(code, carbon_.RegionCodes()), ", ")));
+    const std::vector<std::string_view> near = NearNames(code, carbon_.RegionCodes());
+    return Status::Usage(fmt::format(
+        "--region {}: no such grid{}{}. A code is that of a country (DE), of a cloud's region "
+        "(gcp:europe-west3) or WORLD; --carbon FILE adds one (docs/predict.md)",
+        code, near.empty() ? "" : "; near codes: ", fmt::join(near, ", ")));
   }
   const std::string pue = question_.pue.empty() ? carbon_.default_pue() : question_.pue;
   constexpr double kMostPue = 10;
