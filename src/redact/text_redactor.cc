@@ -105,6 +105,8 @@ std::size_t PathAt(std::string_view text, std::size_t at) {
   // "run_/home/grace/x"
   const bool of_name = at >= 1 && (text[at - 1] == '_' || text[at - 1] == '-') && IsRooted(rest);
   if (!BeginsAt(text, at) && !of_flag && !of_name) return at;
+  // "jit(step)/transpose(jvp(net))/dot": what of a program XLA made an operation from.
+  if (at >= 1 && text[at - 1] == ')' && !IsRooted(rest)) return at;
   const bool drive = rest.size() > 2 && IsLetter(rest[0]) && rest[1] == ':' && IsSlash(rest[2]);
   const bool anchored = drive || rest.starts_with("\\\\") || rest.starts_with("~") ||
                         rest.starts_with("./") || rest.starts_with("../") ||

@@ -46,6 +46,9 @@ TEST_F(TextRedactorTest, PathsKeepTheirDepthAndLibrariesTheirPlace) {
   EXPECT_EQ(redactor_.Text("C:\\Users\\grace\\x1\\a.py(1): f"), "C:\\Dire\\dirb\\dirf\\a.py(1): f");
   EXPECT_EQ(redactor_.Text("load file:///data/a.bin step"), "load urla step");
   EXPECT_EQ(redactor_.Text("0/0"), "0/0");
+  EXPECT_EQ(redactor_.Text("jit(step)/transpose(jvp(net))/dot"),
+            "jit(step)/transpose(jvp(net))/dot");
+  EXPECT_EQ(redactor_.Text("copy(old)/home/grace/zebra.bin"), "copy(old)/dira/dirb/fileb.bin");
 }
 
 TEST_F(TextRedactorTest, HostsAndUsersAreKnownEverywhere) {

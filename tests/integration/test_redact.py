@@ -8,7 +8,8 @@ import sys
 import urllib.parse
 
 import memory_snapshot
-from integration import support
+from integration import support, test_xplane
+from oracle import xplane
 
 sys.path += [str(support.ROOT / "tests/nsight"), str(support.ROOT / "tests/rocprof")]
 import export as nsight_export  # noqa: E402
@@ -117,14 +118,36 @@ class Redact(support.ProgramTest):
             with self.subTest(trace.name):
                 self.redact(trace)
 
-    def test_other_formats(self):
-        traces = [nsight_export.drawn(4).write(self.scratch / "made.sqlite", "2024.5"),
-                  rocprof_output.write_json(self.scratch / "made.json", rocprof_output.drawn()),
-                  self.write("made.pickle", memory_snapshot.dump(memory_snapshot.Loop().run(3).snapshot()))]
-        for trace in traces:
-            for name in ("share.json.gz", "share.pftrace"):
-                with self.subTest(trace.name, name=name):
-                    self.redact(trace, name=name)
+    def every_format(self):
+        """A small trace of each format that is read, by name; of rocprofv3 also with the operators of a trace of PyTorch."""
+        golden = {name: support.ROOT / "tests/golden" / name / file for name, file in
+                  (("gpu-bound", "trace.json"), ("amd-stream-0", "trace.json"), ("no-gpu", "trace.json"), ("bare-array-of-pytorch-1.13", "trace.json"),
+                   ("plain-chrome-spans", "trace.json"), ("recording", "trace.pftrace"))}
+        kineto = json.loads((support.ROOT / "tests/golden/layers-with-backward/trace.json").read_text())
+        traces = {**golden, "memory-snapshot": self.write("made.pickle", memory_snapshot.dump(memory_snapshot.Loop().run(3).snapshot()))}
+        for how, job in (("drawn", rocprof_output.drawn()), ("kineto", rocprof_output.from_kineto(kineto))):
+            for form in rocprof_output.FORMS if how == "drawn" else ("6.4",):
+                stem = f"rocprofv3-{how}-{form}"
+                traces[f"{stem}-json"] = rocprof_output.write_json(self.scratch / f"{stem}.json", job, form=form)
+                traces[f"{stem}-pftrace"] = rocprof_output.write_pftrace(self.scratch / f"{stem}.pftrace", job, form=form)
+        traces["nsight"] = nsight_export.drawn(4).write(self.scratch / "made.sqlite", "2024.5")
+        planes = test_xplane.training()
+        traces["xplane"] = self.write("job.xplane.pb", xplane.write(planes))
+        traces["jax-chrome"] = self.write("job.trace.json.gz", gzip.compress(json.dumps(xplane.trace_json(planes)).encode()))
+        return traces
+
+    def test_every_format(self):
+        """What readers give events themselves, categories above all, is public: else the copy says something else than the trace."""
+        for name, trace in self.every_format().items():
+            with self.subTest(name):
+                for copy in ("share.json.gz", "share.pftrace"):
+                    self.redact(trace, name=copy)
+            for kind, ending in (("chrome", "json"), ("perfetto", "pftrace")):
+                with self.subTest(name, exported=kind):
+                    exported = self.scratch / f"{name}-exported.{ending}"
+                    outcome = support.headroom("export", trace, "--to", kind, "-o", exported)
+                    self.assertEqual(outcome.code, 0, outcome)
+                    self.redact(exported, name=f"share.{ending}")
 
     def test_xplane_profiles(self):
         self.redact(support.data_file("public-traces/tracelens__mi300__jax_conv_minimal.xplane.pb"))
