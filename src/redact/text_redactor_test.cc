@@ -129,6 +129,24 @@ TEST_F(TextRedactorTest, ExpressionsReachEverywhere) {
     EXPECT_EQ(AskedTexts::Compile({}, {bad}).status().code(), StatusCode::kUsage) << bad;
 }
 
+TEST_F(TextRedactorTest, WordsThatAreAskedForSpareWhatFrameworksWrite) {
+  const auto same = [](std::string_view a, std::string_view b) {
+    return a.starts_with("loader.") == b.starts_with("loader.");
+  };
+  TextRedactor asked(names_,
+                     {.asked = AskedTexts::Compile({"max", "loader", "magictree"}, {}).value(),
+                      .mean_the_same = same});
+  EXPECT_EQ(asked.Text("void max_pool<Softmax>(float)", NameRole::kKernel),
+            "void max_pool<Softmax>(float)");
+  EXPECT_EQ(asked.Text("aten::max_pool2d", NameRole::kOperator), "aten::max_pool2d");
+  EXPECT_EQ(asked.Text("max pool", NameRole::kOperator), "worda pool");
+  EXPECT_EQ(asked.Text("max pool"), "worda pool");
+  EXPECT_EQ(asked.Text("loader.batch of Max"), "loader.batch of Max");
+  EXPECT_EQ(asked.needed(), std::nullopt);
+  // More than one public word is somebody's.
+  EXPECT_EQ(asked.Text("MagicTreeKernel", NameRole::kKernel), "wordbKernel");
+}
+
 TEST_F(TextRedactorTest, ArgumentsOfOthersGo) {
   EXPECT_EQ(
       redactor_.Arguments(R"("Input Dims": [[8, 384], []], "token": "hf_x", "Rank": 3)", false),
