@@ -24,13 +24,17 @@
 
 #include "analysis/analyzed_trace.h"
 #include "analysis/format.h"
+#include "analysis/host_rules.h"
 #include "analysis/knowledge.h"
 #include "base/atomic_file.h"
 #include "base/private_file.h"
 #include "cli/help.h"
 #include "cli/output.h"
+#include "cost/kernel_class.h"
 #include "export/written_trace.h"
+#include "ingest/category.h"
 #include "ingest/open_trace.h"
+#include "ingest/range_names.h"
 #include "redact/leak_scan.h"
 #include "redact/same_report.h"
 #include "report/json_report.h"
@@ -94,6 +98,20 @@ Result<nlohmann::json> ReportOf(const TraceStore& store, const Knowledge& knowle
   if (Status status = ForecastFindings(store, knowledge, truth, report); !status.ok())
     return status;
   return nlohmann::json::parse(RenderJson(std::span(&report, 1), {}));
+}
+
+/// Whether the analyses make the same of two names: of categories, ranges, calls and kernels.
+bool MeanTheSame(const Knowledge& knowledge, std::string_view a, std::string_view b) {
+  const auto is_own = [](std::string_view name) {
+    return name.starts_with("ProfilerStep#") || name.starts_with("loader.") ||
+           name.starts_with("setting.loader.") || name.starts_with("step.");
+  };
+  const HostRoles roles = knowledge.host().RolesOf(a);
+  // Which optimizer it is, the rest of the name says.
+  if (is_own(a) || roles.Has(HostRole::kOptimizerStep)) return a == b;
+  return RuleOfCategory(a) == RuleOfCategory(b) && NumberedStep(a) == NumberedStep(b) &&
+         roles == knowledge.host().RolesOf(b) &&
+         knowledge.kernels().Classify(a).family == knowledge.kernels().Classify(b).family;
 }
 
 std::array<std::int64_t, kSecretKinds> CountsOf(const std::vector<Replacement>& removed) {
@@ -165,9 +183,8 @@ Result<RedactOptions> RedactCommand::Options() const {
 }
 
 Result<RedactCommand::Proof> RedactCommand::Prove(TraceStore& before, const std::string& copy,
+                                                  const Knowledge& knowledge,
                                                   TextRedactor& redactor) const {
-  const Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
-  if (!knowledge.ok()) return knowledge.status();
   OpenOptions open;
   open.threads = threads_;
   open.expansion.max_ratio = INT64_MAX;  // What was just written is no bomb.
@@ -182,7 +199,8 @@ Result<RedactCommand::Proof> RedactCommand::Prove(TraceStore& before, const std:
   proof.texts = scan.texts();
   const Result<std::optional<Leak>> leak = scan.ScanFile(copy, proof.bytes);
   if (!leak.ok()) return leak.status();
-  if (leak.value()) {
+  const bool of_format = leak.value() && leak.value()->asked;
+  if (leak.value() && !of_format) {
     return failed(
         fmt::format("'{}' is still there ({}, byte {}); --word and --pattern remove a text "
                     "wherever it is, --keep allows a word",
@@ -202,16 +220,34 @@ Result<RedactCommand::Proof> RedactCommand::Prove(TraceStore& before, const std:
       leaked = fmt::format("'{}' is still there, in '{}'", Printable(*found), Printable(text));
   });
   if (!leaked.empty()) return failed(leaked);
+  if (of_format) {
+    // No text of the trace has it any more.
+    return failed(fmt::format(
+        "--word {0}: '{0}' stands outside the texts of the trace ({1}, byte {2}), where the format "
+        "of the copy has words of its own; leave that --word out, or write the other format "
+        "(-o FILE.json or FILE.pftrace)",
+        Printable(leak.value()->original), leak.value()->form, leak.value()->offset));
+  }
   // Of whatever format a copy is.
   before.metadata.copied_from = before.metadata.recorded_as();
   before.metadata.format = after.value()->metadata.format;
-  const Result<nlohmann::json> was = ReportOf(before, *knowledge.value());
+  const Result<nlohmann::json> was = ReportOf(before, knowledge);
   if (!was.ok()) return was.status();
-  const Result<nlohmann::json> is = ReportOf(*after.value(), *knowledge.value());
+  const Result<nlohmann::json> is = ReportOf(*after.value(), knowledge);
   if (!is.ok()) return is.status();
   if (const auto place = FirstDifference(was.value(), is.value(), redactor, proof.compared)) {
+    if (const auto& needed = redactor.needed()) {
+      return failed(fmt::format(
+          "the report says something else at {}: '{}' was asked for and is part of '{}', by which "
+          "the analyses know what the event is; leave that --word or --pattern out, or narrow it",
+          *place, Printable(needed->part), Printable(needed->text)));
+    }
     return failed(fmt::format(
-        "the report says something else at {}; if a word decides it, --keep that word", *place));
+        "the report says something else at {}; {}", *place,
+        redactor.asked().empty()
+            ? "if a word decides it, --keep that word"
+            : "leave out the --word or --pattern that is part of what frameworks write, or, where "
+              "it is none of these, --keep the word that decides it"));
   }
   return proof;
 }
@@ -322,6 +358,11 @@ Status RedactCommand::Run() {
   Result<ChosenTrace> trace = OpenChosenTrace(files.value(), rank_, threads_, quiet_);
   if (!trace.ok()) return trace.status();
 
+  const Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
+  if (!knowledge.ok()) return knowledge.status();
+  options.value().mean_the_same = [&](std::string_view a, std::string_view b) {
+    return MeanTheSame(*knowledge.value(), a, b);
+  };
   TextRedactor redactor(names.value(), std::move(options).value());
   // What this machine is called, should the trace be of it.
   std::array<char, 256> host{};
@@ -332,7 +373,7 @@ Status RedactCommand::Run() {
   if (!copy.ok()) return copy.status();
   const std::vector<Replacement> removed = redactor.Replacements();
   const Result<Proof> proof =
-      Prove(*trace.value().store, copy.value().file.temporary_path(), redactor);
+      Prove(*trace.value().store, copy.value().file.temporary_path(), *knowledge.value(), redactor);
   if (!proof.ok()) return proof.status();
   if (!map_path_.empty()) {
     if (Status status = WriteMap(removed); !status.ok()) return status;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/knowledge.h"
 #include "cli/chosen_trace.h"
 #include "cli/subcommand.h"
 #include "redact/redacted_trace.h"
@@ -28,7 +29,8 @@ class RedactCommand : public Subcommand {
   };
 
   Result<RedactOptions> Options() const;
-  Result<Proof> Prove(TraceStore& before, const std::string& copy, TextRedactor& redactor) const;
+  Result<Proof> Prove(TraceStore& before, const std::string& copy, const Knowledge& knowledge,
+                      TextRedactor& redactor) const;
   Status WriteMap(const std::vector<Replacement>& removed) const;
   std::string Text(const std::vector<Replacement>& removed, const ChangedColumns& changed,
                    const Proof& proof, std::int64_t events) const;

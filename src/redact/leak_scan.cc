@@ -70,7 +70,7 @@ LeakScan::LeakScan(const std::vector<Replacement>& removed, const TextRedactor& 
 }
 
 const LeakScan::Text* LeakScan::FoundAt(std::string_view text, std::string_view lower,
-                                        std::size_t at) const {
+                                        std::size_t at, bool spares) const {
   const std::uint64_t begin = BeginOf(lower.data() + at);
   if (!begins_[HashOf(begin)]) return nullptr;
   const auto same = by_begin_.find(begin);
@@ -79,24 +79,36 @@ const LeakScan::Text* LeakScan::FoundAt(std::string_view text, std::string_view 
     const Text& one = originals_[i];
     const std::size_t size = one.lower.size();
     if (!lower.substr(at).starts_with(one.lower)) continue;
-    if (one.asked) return &one;
-    if (redactor_.IsWithinPublicWord(text, at, size)) continue;
     // In a binary file, the byte that says how long a text is may look like its first letter.
     std::size_t word = at;
     while (word > 0 && IsWordByte(text[word - 1])) --word;
-    if (word < at && redactor_.IsWithinPublicWord(text.substr(word + 1), at - word - 1, size))
+    const auto stays = [&](auto&& is) {
+      return is(text, at) || (word < at && is(text.substr(word + 1), at - word - 1));
+    };
+    if (one.asked) {
+      // So may the byte behind a text look like its last letter.
+      if (spares && (redactor_.names().IsPublicPart(one.lower) ||
+                     stays([&](std::string_view in, std::size_t from) {
+                       return redactor_.IsInPublicPart(in, from, size);
+                     })))
+        continue;
+    } else if (stays([&](std::string_view in, std::size_t from) {
+                 return redactor_.IsWithinPublicWord(in, from, size);
+               })) {
       continue;
+    }
     return &one;
   }
   return nullptr;
 }
 
-const LeakScan::Text* LeakScan::FoundIn(std::string_view text, std::string_view form,
+const LeakScan::Text* LeakScan::FoundIn(std::string_view text, std::string_view form, bool of_file,
                                         std::size_t& at) const {
   const std::string lower = LowerCase(text);
   const bool may_be_random = form != "plain" && form != "escaped";
+  const bool spares = form == "plain" || (of_file && form == "escaped");
   for (at = 0; at + kBegin <= text.size(); ++at) {
-    const Text* found = FoundAt(text, lower, at);
+    const Text* found = FoundAt(text, lower, at, spares);
     if (found == nullptr) continue;
     const std::string_view written = text.substr(at, found->lower.size());
     if (!may_be_random || IsInOneCase(written, found->original, found->lower)) return found;
@@ -104,17 +116,23 @@ const LeakScan::Text* LeakScan::FoundIn(std::string_view text, std::string_view 
   return nullptr;
 }
 
-std::optional<Leak> LeakScan::Scan(std::string_view bytes, std::int64_t offset) const {
+std::optional<Leak> LeakScan::Scan(std::string_view text) const {
+  return Scan(text, 0, /*of_file=*/false);
+}
+
+std::optional<Leak> LeakScan::Scan(std::string_view bytes, std::int64_t offset,
+                                   bool of_file) const {
   if (by_begin_.empty() || bytes.size() < kBegin) return std::nullopt;
   const auto leak = [&](const Text& text, std::string_view form, std::size_t at) {
-    return Leak{text.original, std::string(form), offset + static_cast<std::int64_t>(at)};
+    return Leak{text.original, std::string(form), text.asked,
+                offset + static_cast<std::int64_t>(at)};
   };
   std::size_t at = 0;
-  if (const Text* found = FoundIn(bytes, "plain", at)) return leak(*found, "plain", at);
+  if (const Text* found = FoundIn(bytes, "plain", of_file, at)) return leak(*found, "plain", at);
   std::optional<Leak> hidden;
   AnyDecoded(bytes, [&](const Decoded& decoded) {
     std::size_t in_decoded = 0;
-    if (const Text* found = FoundIn(decoded.text, decoded.form, in_decoded))
+    if (const Text* found = FoundIn(decoded.text, decoded.form, of_file, in_decoded))
       hidden = leak(*found, decoded.form, decoded.at);
     return hidden.has_value();
   });
@@ -140,7 +158,7 @@ Result<std::optional<Leak>> LeakScan::ScanFile(const std::string& path, std::int
     const std::int64_t offset = bytes - static_cast<std::int64_t>(text.size());
     text.append(block.data(), got.value());
     bytes += static_cast<std::int64_t>(got.value());
-    if (auto leak = Scan(text, offset)) return leak;
+    if (auto leak = Scan(text, offset, /*of_file=*/true)) return leak;
   }
 }
 
@@ -151,7 +169,7 @@ std::optional<std::string> LeakScan::LeakedText(std::string_view text) const {
     for (const AskedTexts::Span& span : spans) {
       const auto begin = is_token.begin() + static_cast<std::ptrdiff_t>(span.begin);
       const auto end = is_token.begin() + static_cast<std::ptrdiff_t>(span.end);
-      if (std::find(begin, end, true) == end)
+      if (std::find(begin, end, true) == end && !redactor_.IsSpared(text, span))
         return std::string(text.substr(span.begin, span.end - span.begin));
     }
   }

@@ -18,13 +18,15 @@ namespace headroom {
 struct Leak {
   std::string original;
   std::string form;     ///< "plain", or the encoding (redact/decoded_text.h).
+  bool asked;           ///< Of a word that was asked for.
   std::int64_t offset;  ///< Byte of the decompressed file; of what is escaped, where to begin.
 };
 
 /// Finds texts of six bytes and more in any case of letters, plain and in each encoding of
 /// redact/decoded_text.h. Shorter ones are in everything by chance; LeakedText() finds them where
-/// they are words. Words that the user asked to be removed are found wherever they are, others not
-/// within public words.
+/// they are words. Words that the user asked to be removed are found in public words, too, others
+/// are not; but of one that is public or within one public word, bytes do not tell whether the
+/// format wrote it, so that LeakedText() alone decides.
 class LeakScan {
  public:
   /// Texts that stay by the redactor's rules are not looked for.
@@ -32,7 +34,8 @@ class LeakScan {
 
   /// The first leak in a file, decompressed; fails as OpenByteSource() does. `bytes`: read.
   Result<std::optional<Leak>> ScanFile(const std::string& path, std::int64_t& bytes) const;
-  std::optional<Leak> Scan(std::string_view bytes, std::int64_t offset) const;
+  /// The first leak in a text of a trace.
+  std::optional<Leak> Scan(std::string_view text) const;
 
   /// What of one of the copy's texts was to be removed: a word or part of one, a word that was
   /// asked for, or what an expression matches. nullopt: nothing.
@@ -46,9 +49,14 @@ class LeakScan {
     bool asked;
   };
   void Add(const std::string& original, bool asked);
-  const Text* FoundAt(std::string_view text, std::string_view lower, std::size_t at) const;
+  /// `offset`: of the bytes in their file, if they are of one.
+  std::optional<Leak> Scan(std::string_view bytes, std::int64_t offset, bool of_file) const;
+  /// `spares`: words that were asked for may stand within one public word.
+  const Text* FoundAt(std::string_view text, std::string_view lower, std::size_t at,
+                      bool spares) const;
   /// Of bytes that are read as `form`, and where in them.
-  const Text* FoundIn(std::string_view text, std::string_view form, std::size_t& at) const;
+  const Text* FoundIn(std::string_view text, std::string_view form, bool of_file,
+                      std::size_t& at) const;
 
   const TextRedactor& redactor_;
   std::vector<Text> originals_;  ///< All that are looked for.

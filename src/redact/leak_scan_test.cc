@@ -16,7 +16,7 @@ class LeakScanTest : public ::testing::Test {
                  redactor_};
 
   std::string FormIn(std::string_view text) const {
-    const auto leak = scan_.Scan(text, 0);
+    const auto leak = scan_.Scan(text);
     return leak ? leak->form : "";
   }
 };
@@ -57,7 +57,7 @@ TEST_F(LeakScanTest, WhatWasAskedForIsFoundInPublicWords) {
   const TextRedactor redactor(
       names_, {.asked = AskedTexts::Compile({"former", "mag"}, {"v[0-9]{3}"}).value()});
   const LeakScan scan({}, redactor);
-  EXPECT_TRUE(scan.Scan("TransFormer", 0).has_value());
+  EXPECT_TRUE(scan.Scan("TransFormer").has_value());
   EXPECT_EQ(scan.LeakedText("a magnet"), "mag");
   EXPECT_EQ(scan.LeakedText("of v123"), "v123");
   EXPECT_EQ(scan.LeakedText("of v12"), std::nullopt);

@@ -168,12 +168,12 @@ RC_GTEST_PROP(RedactProperty, WhatIsHiddenIsFoundBeforeAndGoneAfter, ()) {
   ChangedColumns changed;
   const std::unique_ptr<TraceStore> copy = RedactedTrace(*store, redactor, changed);
   const LeakScan scan(redactor.Replacements(), redactor);
-  RC_ASSERT(scan.Scan(hidden, 0).has_value());
-  RC_ASSERT(scan.Scan(hidden, 0)->original == secret || form == Form::kOtherCase ||
-            scan.Scan(known, 0).has_value());
+  RC_ASSERT(scan.Scan(hidden).has_value());
+  RC_ASSERT(scan.Scan(hidden)->original == secret || form == Form::kOtherCase ||
+            scan.Scan(known).has_value());
 
   const std::string after = TextsOf(*copy);
-  RC_ASSERT(!scan.Scan(after, 0).has_value());
+  RC_ASSERT(!scan.Scan(after).has_value());
   for (int i = 0; i < kForms; ++i) {
     const std::string left = Encoded(secret, static_cast<Form>(i));
     RC_ASSERT(after.find(left) == std::string::npos);
@@ -213,7 +213,7 @@ RC_GTEST_PROP(RedactProperty, NothingIsFoundWhereNothingWasHidden, ()) {
   const LeakScan scan({{secret, "namea", SecretKind::kNames}}, redactor);
   std::string text;
   for (int i = 0; i < 20; ++i) text += Scenario::Filler() + " ";
-  RC_ASSERT(!scan.Scan(text, 0).has_value());
+  RC_ASSERT(!scan.Scan(text).has_value());
 }
 
 }  // namespace redact_property_test

@@ -22,6 +22,8 @@ namespace {
 /// What a column of texts holds.
 enum class TextRole : std::uint8_t {
   kName,
+  kListed,
+  kOperator,
   kNumber,  ///< Of a process or a thread, which may be a name.
   kCall,
   kKernel,
@@ -98,11 +100,15 @@ class TextPass {
   template <typename Rows>
   TextRole RoleOf(const Rows& rows, std::string_view column, std::size_t row) const {
     if constexpr (std::same_as<Rows, InstantColumns<Column>>) {
-      if (column == "args" && store_.Text(rows.category.Pending(row)) == "headroom")
-        return TextRole::kOfRecording;
+      if (store_.Text(rows.category.Pending(row)) == "headroom") {
+        if (column == "args") return TextRole::kOfRecording;
+        if (column == "name") return TextRole::kListed;
+      }
     }
     if (column == "args") return TextRole::kArguments;
     if (column == "pid" || column == "tid") return TextRole::kNumber;
+    if (column == "category" || column == "dtype" || std::same_as<Rows, DeviceColumns<Column>>)
+      return TextRole::kListed;
     if constexpr (std::same_as<Rows, GpuTaskColumns<Column>>) return TextRole::kKernel;
     if constexpr (std::same_as<Rows, ProcessColumns<Column>>) {
       if (column == "name") return TextRole::kProcess;
@@ -111,6 +117,10 @@ class TextPass {
       const HostEventKind kind = rows.kind.Pending(row);
       const bool call = kind == HostEventKind::kRuntimeCall || kind == HostEventKind::kDriverCall;
       if (column == "name" && call) return TextRole::kCall;
+      if (column == "name" && kind == HostEventKind::kOperator) return TextRole::kOperator;
+    }
+    if constexpr (std::same_as<Rows, CollectiveColumns<Column>>) {
+      if (column == "name") return TextRole::kListed;
     }
     return TextRole::kName;
   }
@@ -130,7 +140,7 @@ class TextPass {
   void RemoveHidden() {
     const LeakScan scan(redactor_.Replacements(), redactor_);
     const auto in_argument = [&](std::string_view text) {
-      return scan.Scan(text, 0) ? redactor_.Hidden(text) : std::string(text);
+      return scan.Scan(text) ? redactor_.Hidden(text) : std::string(text);
     };
     for (std::size_t role = 0; role < kRoles; ++role) {
       const bool are_members = role == static_cast<std::size_t>(TextRole::kArguments) ||
@@ -142,7 +152,7 @@ class TextPass {
         if (role == static_cast<std::size_t>(TextRole::kNumber) && IsNumber(text)) continue;
         if (are_members) {
           row.now = Interned(WithTexts(text, in_argument), text, row.now);
-        } else if (scan.Scan(text, 0)) {
+        } else if (scan.Scan(text)) {
           const std::string original(store_.Text(StringId(id)));
           row.now = store_.strings.Intern(redactor_.Hidden(original));
         }
@@ -157,6 +167,10 @@ class TextPass {
         return redactor_.Arguments(text, role == TextRole::kOfRecording);
       case TextRole::kProcess:
         return redactor_.Process(text);
+      case TextRole::kListed:
+        return redactor_.Text(text, NameRole::kListed);
+      case TextRole::kOperator:
+        return redactor_.Text(text, NameRole::kOperator);
       case TextRole::kCall:
         return redactor_.Text(text, NameRole::kCall);
       case TextRole::kKernel:

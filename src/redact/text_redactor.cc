@@ -95,6 +95,13 @@ bool IsRooted(std::string_view path) {
                      [&](std::string_view root) { return path.starts_with(root); });
 }
 
+/// Arguments whose values are of lists that profilers have.
+bool IsOfTypes(std::string_view key) {
+  constexpr std::string_view kKnown[] = {"Input type", "Input Types", "dtype",
+                                         "kind",       "Device Type", "Collective name"};
+  return std::find(std::begin(kKnown), std::end(kKnown), key) != std::end(kKnown);
+}
+
 /// The end of a path that begins at `at`, which may be relative if it ends as a file of code does;
 /// `at` where none begins.
 std::size_t PathAt(std::string_view text, std::size_t at) {
@@ -105,6 +112,8 @@ std::size_t PathAt(std::string_view text, std::size_t at) {
   // "run_/home/grace/x"
   const bool of_name = at >= 1 && (text[at - 1] == '_' || text[at - 1] == '-') && IsRooted(rest);
   if (!BeginsAt(text, at) && !of_flag && !of_name) return at;
+  // "jit(step)/transpose(jvp(net))/dot": what of a program XLA made an operation from.
+  if (at >= 1 && text[at - 1] == ')' && !IsRooted(rest)) return at;
   const bool drive = rest.size() > 2 && IsLetter(rest[0]) && rest[1] == ':' && IsSlash(rest[2]);
   const bool anchored = drive || rest.starts_with("\\\\") || rest.starts_with("~") ||
                         rest.starts_with("./") || rest.starts_with("../") ||
@@ -273,11 +282,10 @@ const std::pair<const std::string, SecretKind>* TextRedactor::LearnedAt(std::str
 /// One text as it is read from its begin to its end.
 class TextRedactor::Reading {
  public:
-  Reading(TextRedactor& redactor, std::string_view text, NameRole role)
-      : redactor_(redactor),
-        text_(text),
-        role_(role),
-        asked_(redactor.options_.asked.SpansOf(text)) {}
+  /// `asked`: what in the text is to go because the user says so.
+  Reading(TextRedactor& redactor, std::string_view text, NameRole role,
+          std::vector<AskedTexts::Span> asked)
+      : redactor_(redactor), text_(text), role_(role), asked_(std::move(asked)) {}
 
   std::string All() && {
     std::size_t begin = 0;
@@ -560,8 +568,58 @@ void TextRedactor::Words(std::string_view text, NameRole role, std::string& out)
   out += text.substr(done);
 }
 
+bool TextRedactor::IsInPublicPart(std::string_view text, std::size_t at, std::size_t size) const {
+  std::size_t begin = at, end = at + size;
+  while (begin > 0 && IsWordByte(text[begin - 1])) --begin;
+  while (end < text.size() && IsWordByte(text[end])) ++end;
+  const std::string_view word = text.substr(begin, end - begin);
+  bool inside = false;
+  ForEachPart(word, [&](std::size_t first, std::size_t last) {
+    inside |= begin + first <= at && at + size <= begin + last &&
+              names_.IsPublicPart(word.substr(first, last - first));
+  });
+  return inside;
+}
+
+bool TextRedactor::IsSpared(std::string_view text, const AskedTexts::Span& span) const {
+  return span.is_word && spared_.contains(std::string(text)) &&
+         IsInPublicPart(text, span.begin, span.end - span.begin);
+}
+
+bool TextRedactor::MeansTheSame(std::string_view text,
+                                const std::vector<AskedTexts::Span>& without) const {
+  if (!options_.mean_the_same || without.empty()) return true;
+  std::string other;
+  std::size_t done = 0;
+  for (const AskedTexts::Span& span : without) {
+    other.append(text.substr(done, span.begin - done)).append("word");
+    done = span.end;
+  }
+  other += text.substr(done);
+  return options_.mean_the_same(text, other);
+}
+
 std::string TextRedactor::Text(std::string_view text, NameRole role) {
-  return Reading(*this, text, role).All();
+  std::vector<AskedTexts::Span> asked = options_.asked.SpansOf(text);
+  if (asked.empty()) return Reading(*this, text, role, {}).All();
+  const bool of_frameworks = role == NameRole::kOperator
+                                 ? text.find("::") != text.npos && text.find(' ') == text.npos
+                                 : role != NameRole::kAny;
+  const std::size_t all = asked.size();
+  if (of_frameworks || !MeansTheSame(text, asked)) {
+    std::erase_if(asked, [&](const AskedTexts::Span& span) {
+      return span.is_word && IsInPublicPart(text, span.begin, span.end - span.begin);
+    });
+    if (!needed_ && !MeansTheSame(text, asked)) {
+      const AskedTexts::Span& span = asked.front();
+      needed_ =
+          Needed{std::string(text.substr(span.begin, span.end - span.begin)), std::string(text)};
+    }
+  }
+  const bool spares = asked.size() < all;
+  std::string now = Reading(*this, text, role, std::move(asked)).All();
+  if (spares) spared_.insert(now);
+  return now;
 }
 
 std::string TextRedactor::Process(std::string_view text) {
@@ -609,8 +667,8 @@ std::string TextRedactor::Hidden(std::string_view text) {
   return Token(SecretKind::kNames, "text", text);
 }
 
-std::string TextRedactor::Value(std::string_view written) {
-  return WithTexts(written, [&](std::string_view text) { return Text(text); });
+std::string TextRedactor::Value(std::string_view written, NameRole role) {
+  return WithTexts(written, [&](std::string_view text) { return Text(text, role); });
 }
 
 std::string TextRedactor::Arguments(std::string_view members, bool of_recording) {
@@ -628,12 +686,12 @@ std::string TextRedactor::Arguments(std::string_view members, bool of_recording)
     std::string key;
     Unescape(members.substr(open + 1, close - open - 2), key);
     const std::string_view written = members.substr(open, close - open);
-    const std::string value = Value(raw);  // Also of what is dropped, so that it is known.
+    // Also of what is dropped, so that it is known.
+    const std::string value = Value(raw, IsOfTypes(key) ? NameRole::kListed : NameRole::kAny);
     const bool number = !raw.empty() && (IsDigit(raw[0]) || raw[0] == '-');
-    const bool is_asked = !options_.asked.SpansOf(key).empty();
-    const bool known =
-        !is_asked &&
-        (names_.IsArgument(key) || (of_recording && ((number && Stays(key)) || key == "severity")));
+    const bool is_listed =
+        names_.IsArgument(key) || (of_recording && ((number && Stays(key)) || key == "severity"));
+    const bool known = is_listed && Text(key, NameRole::kListed) == key;
     const std::string now = known ? std::string(written) : Value(written);
     if (known || !removes(SecretKind::kArguments)) {
       if (!out.empty()) out += ", ";

@@ -4,7 +4,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -32,14 +34,18 @@ inline constexpr std::array<std::string_view, kSecretKinds> kSecretKindNames = {
 /// What a name is of.
 enum class NameRole : std::uint8_t {
   kAny,
-  kCall,    ///< A function of a driver's API: names of such stay whole.
-  kKernel,  ///< Spells out its parameters, and may look like a key therefore.
+  kListed,    ///< Of a list that formats and profilers have: a category, a GPU, a type of elements.
+  kOperator,  ///< "aten::max_pool2d"; without "::" anybody's.
+  kCall,      ///< A function of a driver's API: names of such stay whole.
+  kKernel,    ///< Spells out its parameters, and may look like a key therefore.
 };
 
 struct RedactOptions {
   std::array<bool, kSecretKinds> remove = {true, true, true, true, true};
   AskedTexts asked = {};               ///< Removed whatever else is.
   std::vector<std::string> keep = {};  ///< Words that stay.
+  /// Whether the analyses make the same of two names; none: of any two.
+  std::function<bool(std::string_view, std::string_view)> mean_the_same = {};
 };
 
 /// What stood in the trace, and what stands there now.
@@ -50,6 +56,11 @@ struct Replacement {
   /// Of a word that was asked for: nowhere may it be, though it be public. What an expression
   /// matched is not: it may stand where the expression does not match.
   bool asked = false;
+};
+
+/// What was asked for and is needed: a part of a text of the trace.
+struct Needed {
+  std::string part, text;
 };
 
 /// The same text always becomes the same text, and different ones different ones. What replaces a
@@ -75,6 +86,14 @@ class TextRedactor {
   std::string Process(std::string_view text);
   /// Members of `args` (store/args_text.h). `of_recording`: numbers of any public name stay.
   std::string Arguments(std::string_view members, bool of_recording);
+
+  /// Whether bytes of one of the copy's texts are of a word that was asked for and is spared: one
+  /// public word or within one, in a text that frameworks write and analyses need.
+  bool IsSpared(std::string_view text, const AskedTexts::Span& span) const;
+  /// Whether `size` bytes at `at` are one public word, or within one.
+  bool IsInPublicPart(std::string_view text, std::size_t at, std::size_t size) const;
+  /// The first text that means something else to the analyses without what was asked for in it.
+  const std::optional<Needed>& needed() const { return needed_; }
 
   /// Of a text that hides, encoded, what was removed elsewhere. Of an argument some may be replaced
   /// already.
@@ -103,10 +122,12 @@ class TextRedactor {
 
   std::string Token(SecretKind kind, std::string_view prefix, std::string_view original);
   std::string AskedToken(std::string_view original, bool is_word);
+  /// Whether the analyses make the same of a text as of one that has other letters there.
+  bool MeansTheSame(std::string_view text, const std::vector<AskedTexts::Span>& without) const;
   void Words(std::string_view text, NameRole role, std::string& out);
   std::string Word(std::string_view word, NameRole role);
   std::string Segment(std::string_view segment, NameRole role);
-  std::string Value(std::string_view written);
+  std::string Value(std::string_view written, NameRole role = NameRole::kAny);
   void LearnWord(SecretKind kind, std::string_view word);
   const std::pair<const std::string, SecretKind>* LearnedAt(std::string_view text,
                                                             std::size_t at) const;
@@ -124,6 +145,8 @@ class TextRedactor {
   std::map<std::string, Replacement> replaced_;  ///< By original.
   std::set<std::string> dropped_;
   std::unordered_set<std::string> tokens_;
+  std::unordered_set<std::string> spared_;  ///< Texts of the copy in which some word is spared.
+  std::optional<Needed> needed_;
   std::size_t longest_token_ = 0;
 };
 

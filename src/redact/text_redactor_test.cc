@@ -46,6 +46,9 @@ TEST_F(TextRedactorTest, PathsKeepTheirDepthAndLibrariesTheirPlace) {
   EXPECT_EQ(redactor_.Text("C:\\Users\\grace\\x1\\a.py(1): f"), "C:\\Dire\\dirb\\dirf\\a.py(1): f");
   EXPECT_EQ(redactor_.Text("load file:///data/a.bin step"), "load urla step");
   EXPECT_EQ(redactor_.Text("0/0"), "0/0");
+  EXPECT_EQ(redactor_.Text("jit(step)/transpose(jvp(net))/dot"),
+            "jit(step)/transpose(jvp(net))/dot");
+  EXPECT_EQ(redactor_.Text("copy(old)/home/grace/zebra.bin"), "copy(old)/dira/dirb/fileb.bin");
 }
 
 TEST_F(TextRedactorTest, HostsAndUsersAreKnownEverywhere) {
@@ -124,6 +127,24 @@ TEST_F(TextRedactorTest, ExpressionsReachEverywhere) {
             R"("name": "textc", "Rank": 3)");
   for (const char* const bad : {"(", "a*", ""})
     EXPECT_EQ(AskedTexts::Compile({}, {bad}).status().code(), StatusCode::kUsage) << bad;
+}
+
+TEST_F(TextRedactorTest, WordsThatAreAskedForSpareWhatFrameworksWrite) {
+  const auto same = [](std::string_view a, std::string_view b) {
+    return a.starts_with("loader.") == b.starts_with("loader.");
+  };
+  TextRedactor asked(names_,
+                     {.asked = AskedTexts::Compile({"max", "loader", "magictree"}, {}).value(),
+                      .mean_the_same = same});
+  EXPECT_EQ(asked.Text("void max_pool<Softmax>(float)", NameRole::kKernel),
+            "void max_pool<Softmax>(float)");
+  EXPECT_EQ(asked.Text("aten::max_pool2d", NameRole::kOperator), "aten::max_pool2d");
+  EXPECT_EQ(asked.Text("max pool", NameRole::kOperator), "worda pool");
+  EXPECT_EQ(asked.Text("max pool"), "worda pool");
+  EXPECT_EQ(asked.Text("loader.batch of Max"), "loader.batch of Max");
+  EXPECT_EQ(asked.needed(), std::nullopt);
+  // More than one public word is somebody's.
+  EXPECT_EQ(asked.Text("MagicTreeKernel", NameRole::kKernel), "wordbKernel");
 }
 
 TEST_F(TextRedactorTest, ArgumentsOfOthersGo) {

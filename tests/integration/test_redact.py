@@ -8,7 +8,8 @@ import sys
 import urllib.parse
 
 import memory_snapshot
-from integration import support
+from integration import support, test_xplane
+from oracle import xplane
 
 sys.path += [str(support.ROOT / "tests/nsight"), str(support.ROOT / "tests/rocprof")]
 import export as nsight_export  # noqa: E402
@@ -70,6 +71,11 @@ class Redact(support.ProgramTest):
         self.assertEqual(support.answer_violations(outcome.json()), [], outcome)
         return copy, outcome.json()
 
+    def rows(self, path, sql):
+        outcome = support.headroom("query", "--json", path, sql)
+        self.assertEqual(outcome.code, 0, outcome)
+        return outcome.json()["rows"]
+
     def content(self, path):
         data = path.read_bytes()
         return gzip.decompress(data) if path.name.endswith(".gz") else data
@@ -117,14 +123,36 @@ class Redact(support.ProgramTest):
             with self.subTest(trace.name):
                 self.redact(trace)
 
-    def test_other_formats(self):
-        traces = [nsight_export.drawn(4).write(self.scratch / "made.sqlite", "2024.5"),
-                  rocprof_output.write_json(self.scratch / "made.json", rocprof_output.drawn()),
-                  self.write("made.pickle", memory_snapshot.dump(memory_snapshot.Loop().run(3).snapshot()))]
-        for trace in traces:
-            for name in ("share.json.gz", "share.pftrace"):
-                with self.subTest(trace.name, name=name):
-                    self.redact(trace, name=name)
+    def every_format(self):
+        """A small trace of each format that is read, by name; of rocprofv3 also with the operators of a trace of PyTorch."""
+        golden = {name: support.ROOT / "tests/golden" / name / file for name, file in
+                  (("gpu-bound", "trace.json"), ("amd-stream-0", "trace.json"), ("no-gpu", "trace.json"), ("bare-array-of-pytorch-1.13", "trace.json"),
+                   ("plain-chrome-spans", "trace.json"), ("recording", "trace.pftrace"))}
+        kineto = json.loads((support.ROOT / "tests/golden/layers-with-backward/trace.json").read_text())
+        traces = {**golden, "memory-snapshot": self.write("made.pickle", memory_snapshot.dump(memory_snapshot.Loop().run(3).snapshot()))}
+        for how, job in (("drawn", rocprof_output.drawn()), ("kineto", rocprof_output.from_kineto(kineto))):
+            for form in rocprof_output.FORMS if how == "drawn" else ("6.4",):
+                stem = f"rocprofv3-{how}-{form}"
+                traces[f"{stem}-json"] = rocprof_output.write_json(self.scratch / f"{stem}.json", job, form=form)
+                traces[f"{stem}-pftrace"] = rocprof_output.write_pftrace(self.scratch / f"{stem}.pftrace", job, form=form)
+        traces["nsight"] = nsight_export.drawn(4).write(self.scratch / "made.sqlite", "2024.5")
+        planes = test_xplane.training()
+        traces["xplane"] = self.write("job.xplane.pb", xplane.write(planes))
+        traces["jax-chrome"] = self.write("job.trace.json.gz", gzip.compress(json.dumps(xplane.trace_json(planes)).encode()))
+        return traces
+
+    def test_every_format(self):
+        """What readers give events themselves, categories above all, is public: else the copy says something else than the trace."""
+        for name, trace in self.every_format().items():
+            with self.subTest(name):
+                for copy in ("share.json.gz", "share.pftrace"):
+                    self.redact(trace, name=copy)
+            for kind, ending in (("chrome", "json"), ("perfetto", "pftrace")):
+                with self.subTest(name, exported=kind):
+                    exported = self.scratch / f"{name}-exported.{ending}"
+                    outcome = support.headroom("export", trace, "--to", kind, "-o", exported)
+                    self.assertEqual(outcome.code, 0, outcome)
+                    self.redact(exported, name=f"share.{ending}")
 
     def test_xplane_profiles(self):
         self.redact(support.data_file("public-traces/tracelens__mi300__jax_conv_minimal.xplane.pb"))
@@ -171,9 +199,34 @@ class Redact(support.ProgramTest):
         self.assertFalse(out.exists())
 
     def test_words_that_were_asked_for_are_looked_for_everywhere(self):
-        """A public word is no exception to its owner's wish: where it cannot be removed, nothing is written."""
+        """Public words are no exception to their owner's wish: where they cannot be removed, nothing is written, and the message says what to do."""
         trace = self.write("planted.json", json.dumps(planted()))
-        self.assert_refused(support.headroom("redact", trace, "-o", self.scratch / "x.json", "--word", "traceEvents"), 4, "'traceevents' is still there (plain")
+        self.assert_refused(support.headroom("redact", trace, "-o", self.scratch / "x.json", "--word", "traceEvents"), 4,
+                            "'traceevents' stands outside the texts of the trace (plain", "FILE.pftrace")
+        self.redact(trace, "--word", "traceEvents", name="share.pftrace")
+
+    def test_words_that_frameworks_write_are_spared(self):
+        """`max` is a login and an operator: what analyses know an event by stays, all else goes."""
+        rows = planted()
+        rows["traceEvents"] += [
+            {"ph": "X", "cat": "cpu_op", "name": "aten::max_pool2d", "pid": 100, "tid": 1, "ts": 2900, "dur": 2, "args": {"Input type": ["float", "user"]}},
+            {"ph": "X", "cat": "python_function", "name": "nn.Module: MaxForward_0", "pid": 100, "tid": 1, "ts": 2910, "dur": 2},
+            {"ph": "X", "cat": "user_annotation", "name": "data of max, user Max at step_max", "pid": 100, "tid": 1, "ts": 2920, "dur": 2}]
+        trace = self.write("t.json", json.dumps(rows))
+        for word in ("max", "user", "data", "forward", "step", "float", "events", "version"):
+            for name in ("share.json", "share.pftrace"):
+                with self.subTest(word, name=name):
+                    copy, _ = self.redact(trace, "--word", word, name=name)
+                    names = {name for name, in self.rows(copy, "select distinct name from host_events where kind <> 'operator'")}
+                    self.assertIn("aten::max_pool2d", self.content(copy).decode(errors="replace"))
+                    left = {name for name in names if word in name.lower()}
+                    self.assertLessEqual(left, {"ProfilerStep#0", "ProfilerStep#1"} if word == "step" else set())
+
+    def test_words_of_the_samples(self):
+        for sample in ("bert_base_amp_fp16_h200.json.gz", "loader_one_worker.pftrace.gz"):
+            for word in ("max", "user", "data", "forward", "step", "adam") if support.FULL else ("max", "forward"):
+                with self.subTest(sample, word=word):
+                    self.redact(SAMPLES / sample, "--word", word)
 
     def test_machines_of_merged_traces(self):
         """`merge` writes machines behind the rank; their names may be words that frameworks use."""
@@ -276,7 +329,8 @@ class Redact(support.ProgramTest):
         self.assert_refused(support.headroom("redact", trace, "-o", out, "--json", "-q"), 2, "--quiet")
         self.assert_refused(support.headroom("redact", trace, "-o", self.scratch / "none/x.json"), 4, "none")
         # A step's own word: without it there are no steps.
-        self.assert_refused(support.headroom("redact", trace, "-o", out, "--word", "ProfilerStep"), 4, "the report says something else")
+        self.assert_refused(support.headroom("redact", trace, "-o", out, "--word", "ProfilerStep"), 4,
+                            "'ProfilerStep' was asked for and is part of 'ProfilerStep#0'", "leave that --word or --pattern out")
         self.assertEqual(sorted(path.name for path in self.scratch.iterdir()), ["planted.json"])
 
     def test_what_is_there(self):
