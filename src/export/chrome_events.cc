@@ -235,16 +235,17 @@ class EventWriter {
       tracks_[row] = track;
       const std::string_view labels = store_.Text(store_.processes.labels[process]);
       const std::string_view name = store_.Text(store_.threads.name[row]);
-      if (!named[process]) {
-        named[process] = true;
-        if (const auto text = store_.processes.name[process]; text.valid()) {
-          Emit(R"({{"ph":"M","name":"process_name",{},"args":{{"name":{}}}}})", track,
-               JsonString(store_.Text(text)));
-        }
-        NameLabels(track, labels);
-      } else if (name.empty()) {
-        NameLabels(track, labels);  // Says nothing new, but that there is such a thread.
+      const StringId process_name = store_.processes.name[process];
+      // Of a thread without a name what is known of its process says that there is such a thread.
+      const bool is_first = !named[process];
+      const bool is_told = !is_first && !name.empty();
+      if (process_name.valid() && !is_told && (is_first || labels.empty())) {
+        Emit(R"({{"ph":"M","name":"process_name",{},"args":{{"name":{}}}}})", track,
+             JsonString(store_.Text(process_name)));
       }
+      const bool tells_nothing = !process_name.valid() && name.empty();
+      if (!is_told && (!labels.empty() || tells_nothing)) NameLabels(track, labels);
+      named[process] = true;
       NameThread(track, name);
     }
   }

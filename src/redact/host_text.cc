@@ -200,6 +200,60 @@ std::size_t MailAt(std::string_view text, std::size_t at) {
   return end > name + 1 ? end : at;
 }
 
+std::size_t UnderscoredAddressAt(std::string_view text, std::size_t at) {
+  if (!IsDigit(text[at]) || (at > 0 && (IsLetter(text[at - 1]) || IsDigit(text[at - 1]))))
+    return at;
+  // The fifth number of a run says that it is none.
+  if (at > 1 && text[at - 1] == '_' && IsDigit(text[at - 2])) return at;
+  const std::size_t end = Ipv4At(text, at, '_');
+  if (end == at || (end < text.size() && IsLetter(text[end]))) return at;
+  const std::string_view run = text.substr(at, end - at);
+  if (!IsIpv4(run, '_')) return at;
+  constexpr std::size_t kMostOfNames = 8 + 3;  // Digits and signs.
+  const bool is_private = run.starts_with("10_") || run.starts_with("172_") ||
+                          run.starts_with("192_168_") || run.starts_with("169_254_");
+  return is_private || run.size() > kMostOfNames ? end : at;
+}
+
+std::size_t MachineAt(std::string_view text, std::size_t at) {
+  if (!IsHostByte(text[at]) || (at > 0 && IsHostByte(text[at - 1]))) return at;
+  const std::size_t end = RunOf(text, at, IsHostByte);
+  std::string_view run = text.substr(at, end - at);
+  while (run.ends_with('.') || run.ends_with('-')) run.remove_suffix(1);  // Of a sentence.
+  if (run.empty()) return at;
+  const std::string lower = LowerCase(run);
+  // Numbered: some words name machines alone, others also parts of one, of which there are few.
+  constexpr std::string_view kMachines[] = {"node", "host", "server", "machine",
+                                            "rack", "dgx",  "blade",  "hpc"};
+  constexpr std::string_view kOthers[] = {"gpu",   "cpu",   "worker", "compute",
+                                          "login", "slurm", "master", "head"};
+  const std::size_t letters = RunOf(lower, 0, IsLetter);
+  const std::size_t number =
+      letters < lower.size() && lower[letters] == '-' ? letters + 1 : letters;
+  const std::string_view word = std::string_view(lower).substr(0, letters);
+  const std::string_view digits = std::string_view(lower).substr(number);
+  if (!digits.empty() && AllAre(digits, IsDigit)) {
+    constexpr std::size_t kFewest = 3;
+    const bool as_of_many = digits.size() >= kFewest || (digits.size() > 1 && digits[0] == '0');
+    const auto is = [&](const auto& words) {
+      return std::find(std::begin(words), std::end(words), word) != std::end(words);
+    };
+    if (is(kMachines) || (is(kOthers) && as_of_many)) return at + run.size();
+  }
+  // Behind "host": with a sign between, whatever it is, else what has a dash and a number.
+  const std::size_t last = text.substr(0, at).find_last_not_of(" :=");
+  if (last == std::string_view::npos || last + 1 == at) return at;
+  const std::string_view between = text.substr(last + 1, at - last - 1);
+  const bool has_sign = between == ":" || between == "=" || between == ": " || between == "= ";
+  constexpr std::size_t kLongestWord = 8;
+  const std::size_t begin = last + 1 - std::min(last + 1, kLongestWord);
+  const std::string before = LowerCase(text.substr(begin, last + 1 - begin));
+  const bool behind_host = before.ends_with("host") || before.ends_with("hostname");
+  const bool is_name = run.find('-') != std::string_view::npos &&
+                       std::any_of(run.begin(), run.end(), IsDigit) && IsLetter(run[0]);
+  return behind_host && (is_name || (has_sign && IsLetter(run[0]))) ? at + run.size() : at;
+}
+
 std::size_t HostAt(std::string_view text, std::size_t at) {
   if (!IsHostByte(text[at]) || (at > 0 && IsHostByte(text[at - 1]))) return at;
   const std::size_t end = RunOf(text, at, IsHostByte);

@@ -9,6 +9,7 @@
 #include "ingest/json_escapes.h"
 #include "redact/argument_texts.h"
 #include "redact/host_text.h"
+#include "redact/key_text.h"
 #include "redact/mangled_name.h"
 #include "store/args_text.h"
 
@@ -298,7 +299,7 @@ class TextRedactor::Reading {
   }
 
  private:
-  enum class Special : std::uint8_t { kNone, kUrl, kFileUrl, kMail, kHost, kPath, kLearned };
+  enum class Special : std::uint8_t { kNone, kUrl, kFileUrl, kMail, kHost, kKey, kPath, kLearned };
   struct Found {
     Special what = Special::kNone;
     std::size_t end = 0;
@@ -321,6 +322,7 @@ class TextRedactor::Reading {
     }
     if (const std::size_t end = AddressAt(text_, at); !redactor_.IsKept(text_, at, end))
       see(Special::kHost, SecretKind::kHosts, end);
+    if (role_ == NameRole::kAny || role_ == NameRole::kOperator) SeeByForm(at, see);
     if (found.what != Special::kNone) return found;
     if (!in_path && redactor_.removes(SecretKind::kPaths)) {
       if (const std::size_t end = PathAt(text_, at); end > at) return {Special::kPath, end};
@@ -328,6 +330,21 @@ class TextRedactor::Reading {
     if (const auto* learned = redactor_.LearnedAt(text_, at))
       return {Special::kLearned, at + learned->first.size()};
     return {};
+  }
+
+  /// What looks like a machine or a key by its form alone; names of kernels spell out numbers, too.
+  template <typename See>
+  void SeeByForm(std::size_t at, See&& see) const {
+    const auto see_unless_kept = [&](Special what, SecretKind kind, std::size_t end) {
+      if (end > at && !redactor_.IsKept(text_, at, end)) see(what, kind, end);
+    };
+    see_unless_kept(Special::kHost, SecretKind::kHosts, UnderscoredAddressAt(text_, at));
+    see_unless_kept(Special::kHost, SecretKind::kHosts, MachineAt(text_, at));
+    see_unless_kept(Special::kKey, SecretKind::kNames, IssuedKeyAt(text_, at));
+    see_unless_kept(Special::kKey, SecretKind::kNames, SecretValueAt(text_, at));
+    if (const std::size_t end = RandomTextAt(text_, at);
+        end > at && !redactor_.names_.IsPublicWord(text_.substr(at, end - at)))
+      see_unless_kept(Special::kKey, SecretKind::kNames, end);
   }
 
   /// Replaces what is asked for at `at`, if anything is, and returns its end.
@@ -342,9 +359,11 @@ class TextRedactor::Reading {
     return span.end;
   }
   bool IsAskedIn(std::size_t begin, std::size_t end) const {
-    return std::any_of(asked_.begin(), asked_.end(), [&](const AskedTexts::Span& span) {
-      return span.begin < end && begin < span.end;
-    });
+    // They stand in order and apart.
+    const auto first =
+        std::partition_point(asked_.begin(), asked_.end(),
+                             [&](const AskedTexts::Span& span) { return span.end <= begin; });
+    return first != asked_.end() && first->begin < end;
   }
 
   /// `in_path`: in a part of a path that stays, where nothing else can begin.
@@ -383,6 +402,9 @@ class TextRedactor::Reading {
       case Special::kHost:
         out_ += redactor_.Token(SecretKind::kHosts, "host", whole);
         break;
+      case Special::kKey:
+        out_ += redactor_.Token(SecretKind::kNames, "key", whole);
+        break;
       case Special::kLearned: {
         const SecretKind kind = redactor_.LearnedAt(text_, at)->second;
         out_ += redactor_.Token(kind, kind == SecretKind::kUsers ? "user" : "host", whole);
@@ -403,8 +425,9 @@ class TextRedactor::Reading {
     return found.end;
   }
 
-  /// A folder or file that is not public.
-  void PathPart(std::size_t begin, std::size_t end, bool is_last) {
+  /// A folder or file that is not public. `is_all`: a file without its folders, which stays where
+  /// its name is made of public words.
+  void PathPart(std::size_t begin, std::size_t end, bool is_last, bool is_all) {
     const std::string_view part = text_.substr(begin, end - begin);
     const bool is_drive = part.size() == 2 && part[1] == ':';
     if (part.empty() || part == "." || part == ".." || part == "~" || is_drive) {
@@ -413,7 +436,7 @@ class TextRedactor::Reading {
     }
     const std::size_t stem_end = is_last && HasFileEnding(part) ? begin + part.rfind('.') : end;
     const std::string_view stem = text_.substr(begin, stem_end - begin);
-    const bool stays = stem_end < end && redactor_.Stays(stem);
+    const bool stays = is_all && stem_end < end && redactor_.Stays(stem);
     if (stays || redactor_.keep_.contains(LowerCase(stem))) {
       Walk(begin, end, /*in_path=*/true);
       return;
@@ -465,7 +488,7 @@ class TextRedactor::Reading {
       if (is_frame || i >= library || marker < i) {
         Walk(part.begin, part.end, /*in_path=*/true);
       } else {
-        PathPart(part.begin, part.end, i + 1 == parts.size());
+        PathPart(part.begin, part.end, i + 1 == parts.size(), parts.size() == 1);
       }
       if (part.end < end && !IsAskedIn(part.end, part.end + 1)) out_ += text_[part.end];
       // The folders as a whole: where names stay, each alone may be a name, too. Of public names
@@ -691,7 +714,12 @@ std::string TextRedactor::Arguments(std::string_view members, bool of_recording)
     const bool number = !raw.empty() && (IsDigit(raw[0]) || raw[0] == '-');
     const bool is_listed =
         names_.IsArgument(key) || (of_recording && ((number && Stays(key)) || key == "severity"));
-    const bool known = is_listed && Text(key, NameRole::kListed) == key;
+    const std::vector<AskedTexts::Span> asked = options_.asked.SpansOf(key);
+    const bool known =
+        is_listed && std::all_of(asked.begin(), asked.end(), [&](const AskedTexts::Span& span) {
+          return span.is_word && IsInPublicPart(key, span.begin, span.end - span.begin);
+        });
+    if (known && !asked.empty()) spared_.insert(key);
     const std::string now = known ? std::string(written) : Value(written);
     if (known || !removes(SecretKind::kArguments)) {
       if (!out.empty()) out += ", ";

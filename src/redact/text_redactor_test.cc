@@ -43,12 +43,13 @@ TEST_F(TextRedactorTest, PathsKeepTheirDepthAndLibrariesTheirPlace) {
   EXPECT_EQ(redactor_.Text(
                 "/home/grace/venv/lib/python3.11/site-packages/torch/nn/linear.py(3): forward"),
             "/dira/dirb/dird/lib/python3.11/site-packages/torch/nn/linear.py(3): forward");
-  EXPECT_EQ(redactor_.Text("C:\\Users\\grace\\x1\\a.py(1): f"), "C:\\Dire\\dirb\\dirf\\a.py(1): f");
+  EXPECT_EQ(redactor_.Text("C:\\Users\\grace\\x1\\a.py(1): f"),
+            "C:\\Dire\\dirb\\dirf\\fileb.py(1): f");
   EXPECT_EQ(redactor_.Text("load file:///data/a.bin step"), "load urla step");
   EXPECT_EQ(redactor_.Text("0/0"), "0/0");
   EXPECT_EQ(redactor_.Text("jit(step)/transpose(jvp(net))/dot"),
             "jit(step)/transpose(jvp(net))/dot");
-  EXPECT_EQ(redactor_.Text("copy(old)/home/grace/zebra.bin"), "copy(old)/dira/dirb/fileb.bin");
+  EXPECT_EQ(redactor_.Text("copy(old)/home/grace/zebra.bin"), "copy(old)/dira/dirb/filec.bin");
 }
 
 TEST_F(TextRedactorTest, HostsAndUsersAreKnownEverywhere) {
@@ -152,6 +153,9 @@ TEST_F(TextRedactorTest, ArgumentsOfOthersGo) {
       redactor_.Arguments(R"("Input Dims": [[8, 384], []], "token": "hf_x", "Rank": 3)", false),
       R"("Input Dims": [[8, 384], []], "Rank": 3)");
   EXPECT_EQ(redactor_.Arguments(R"("customer": 42)", false), "");
+  TextRedactor keys(names_, {});
+  EXPECT_EQ(keys.Arguments(R"("In msg nelems": 42)", false), R"("In msg nelems": 42)");
+  EXPECT_TRUE(keys.Replacements().empty());
   EXPECT_EQ(redactor_.Arguments(R"("ns": 42, "command": "python x.py")", true), R"("ns": 42)");
   EXPECT_EQ(redactor_.Arguments(R"("bluebird": 42, "dropped_depth": 1)", true),
             R"("dropped_depth": 1)");
@@ -172,7 +176,7 @@ TEST_F(TextRedactorTest, ArgumentsOfOthersGo) {
 TEST_F(TextRedactorTest, WhatIsNotAskedForStays) {
   TextRedactor paths(names_, {.remove = {true, false, false, false, false}});
   EXPECT_EQ(paths.Text("/data/bluebird/x.py(1): quokka at 10.1.2.3"),
-            "/dira/dirb/x.py(1): quokka at 10.1.2.3");
+            "/dira/dirb/filea.py(1): quokka at 10.1.2.3");
   TextRedactor word(names_, {.remove = {}, .asked = AskedTexts::Compile({"bluebird"}, {}).value()});
   EXPECT_EQ(word.Text("theBlueBirdNet"),
             "the"

@@ -310,6 +310,13 @@ class Redact(support.ProgramTest):
             with self.subTest(sample):
                 self.redact(support.ROOT / "tests/golden" / sample / "trace.json")
 
+    def test_no_labels_where_there_were_none(self):
+        rows = [{"ph": "M", "name": "process_name", "pid": 1, "tid": 1, "args": {"name": "python"}}]
+        rows += [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": tid, "ts": 1.5, "dur": 2} for tid in (1, 3, 2)]
+        copy, _ = self.redact(self.write("t.json", json.dumps({"traceEvents": rows})), name="share.json")
+        self.assertNotIn("process_labels", self.content(copy).decode())
+        self.assertEqual([tid for tid, in self.rows(copy, "select tid from threads")], ["1", "3", "2"])
+
     def test_one_text_one_token(self):
         rows = [{"ph": "X", "cat": "cpu_op", "name": name, "pid": 1, "tid": 1, "ts": 10.5 * i + 1, "dur": 2}
                 for i, name in enumerate(("qqfoo", "namea", "qqbar", "qqfoo", "nameb"))]
