@@ -167,9 +167,9 @@ Kind KindOf(const FlagDescription& flag, bool by_position) {
     return name == "TRACE" || name == "A" || name == "B" ? Kind::kPath : Kind::kText;
   }
   if (flag.value.empty()) return Kind::kSwitch;
-  if (!flag.words.empty() && !flag.words.front().empty()) return Kind::kWord;
+  if (!flag.words.empty() && !flag.takes_others) return Kind::kWord;
   if (flag.value == "FILE" || flag.value == "DIR") return Kind::kPath;
-  if (flag.names.back() == "--cluster") return Kind::kNameOrPath;
+  if (flag.value.ends_with("|FILE")) return Kind::kNameOrPath;
   if (flag.value == "N" || flag.value == "K") return Kind::kInteger;
   if (flag.value == "X" || flag.value == "F" || flag.value == "L") return Kind::kNumber;
   return Kind::kText;

@@ -73,8 +73,8 @@ PredictCommand::PredictCommand(CLI::App& parent) {
       ->type_name("FILE");
   app_->add_option("--from", from_,
                    "GPU that --kernels was measured on, or a trace that does not say")
-      ->type_name("NAME");
-  app_->add_option("--to", to_, "GPU to predict --kernels for")->type_name("NAME");
+      ->type_name("GPU");
+  app_->add_option("--to", to_, "GPU to predict --kernels for")->type_name("GPU");
   gpus_.AddFlags(*app_);
   app_->add_option("--host-factor", host_factor_,
                    "How many times as fast the other machine's host is [1]")
