@@ -65,17 +65,21 @@ _SUBMODULES = ("callbacks", "data", "timer", "torch")
 
 
 def __getattr__(name: str) -> Any:
-    if name in _SUBMODULES:
+    if name in _SUBMODULES or name == "_engine":  # Which may not be there: ModuleNotFoundError, as of `import`.
         return importlib.import_module(f"headroom.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'headroom' has no attribute {name!r}")
     try:
         value = getattr(importlib.import_module(f"headroom.{_HOMES[name]}"), name)
     except ModuleNotFoundError as error:
-        if error.name != "headroom._engine":
-            raise
-        raise ImportError(f"headroom.{name} needs the engine, which was not built for this Python ({sys.version.split()[0]}); measuring "
-                          "works without. Run the Python that it was built for, or install Headroom in this one (pip install .)") from error
+        python = f"this Python ({sys.version.split()[0]})"
+        if error.name == "headroom._engine":
+            raise ImportError(f"headroom.{name} needs the engine, which was not built for {python}; measuring "
+                              "works without. Run the Python that it was built for, or install Headroom in this one (pip install .)") from error
+        if error.name == "numpy":
+            raise ImportError(f"headroom.{name} needs numpy, which {python} does not have; measuring works without. Install it: "
+                              "apt install python3-numpy (Debian's Python), or pip install numpy") from error
+        raise
     globals()[name] = value  # From now on without this function.
     return value
 
@@ -86,9 +90,8 @@ def __dir__() -> list[str]:
 
 def load(path: Path) -> Trace:
     """Reads a trace (.json, .json.gz or .json.zst) once, for several questions: `.report()`, `.whatif()`, `.Graph()`, `.tables`, `.query()`."""
-    from headroom.trace import Trace
-
-    return Trace(path)
+    trace: Trace = __getattr__("Trace")(path)  # Which says what is missing.
+    return trace
 
 
 def report(path: Path, *, rank: int | None = None, **options: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@
 namespace headroom::cli {
 namespace {
 
-/// What OneOf() names its check by.
+/// What OneOf() and Known() name their checks by.
 std::vector<std::string> WordsOf(CLI::Option& option) {
   std::string words;
   try {
@@ -33,7 +33,12 @@ FlagDescription Describe(CLI::Option& option) {
   for (const std::string& name : option.get_lnames()) flag.names.push_back("--" + name);
   if (option.get_expected_max() > 0) flag.value = option.get_type_name();
   flag.words = WordsOf(option);
+  if (!flag.words.empty() && flag.words.back() == "...") {
+    flag.takes_others = true;
+    flag.words.pop_back();
+  }
   flag.is_list = option.get_expected_max() > 1;
+  flag.is_joined = option.get_delimiter() == ',';
   flag.is_required = option.get_required();
   return flag;
 }

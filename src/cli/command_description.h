@@ -14,11 +14,13 @@ namespace headroom::cli {
 struct FlagDescription {
   std::vector<std::string> names = {};  ///< "-o", "--output"; of an argument, what it is called.
   std::string value = {};               ///< "FILE"; empty: it takes none.
-  std::vector<std::string> words = {};  ///< Values that are known; others may be.
+  std::vector<std::string> words = {};  ///< Values that are known.
   std::string description = {};
   std::string group = {};
-  bool is_list = false;  ///< It takes several.
+  bool is_list = false;    ///< It takes several.
+  bool is_joined = false;  ///< Several may stand in one word, with commas between them.
   bool is_required = false;
+  bool takes_others = false;  ///< Values beside its words.
 };
 
 struct CommandDescription {

@@ -11,7 +11,8 @@
 #include "cli/help.h"
 #include "cli/output.h"
 #include "cli/shell_completion.h"
-#include "whatif/scenario.h"
+#include "cluster/topology.h"
+#include "cost/device_spec.h"
 
 namespace headroom::cli {
 namespace {
@@ -24,22 +25,21 @@ constexpr const char* kCompletionExamples = R"(Examples:
 Exit codes: 0 fine; 2 usage; 4 cannot write.
 )";
 
-/// Names that the program knows, where a flag or an argument takes one.
+/// Where the declared value is a GPU or a cluster: the names in data files, which no other command
+/// need read to declare its flags.
 Status OfferNames(std::vector<CommandDescription>& commands) {
-  std::vector<std::string> scenarios, gpus;
-  for (const Scenario& scenario : Catalogue()) scenarios.emplace_back(scenario.name);
   const Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
   if (!knowledge.ok()) return knowledge.status();
+  const Result<std::vector<Topology>> topologies = LoadBuiltInTopologies();
+  if (!topologies.ok()) return topologies.status();
+  std::vector<std::string> gpus, clusters;
   for (const DeviceSpec& device : knowledge.value()->devices().devices())
     gpus.push_back(device.short_name);
+  for (const Topology& topology : topologies.value()) clusters.push_back(topology.name);
   for (CommandDescription& command : commands) {
-    for (FlagDescription& argument : command.arguments) {
-      if (argument.names.front() == "SCENARIO") argument.words = scenarios;
-    }
     for (FlagDescription& flag : command.flags) {
-      const std::string& name = flag.names.back();
-      if (name == "--gpu" && !flag.value.empty()) flag.words = gpus;
-      if (name == "--from" || name == "--to") flag.words = gpus;
+      if (flag.value.starts_with("GPU")) flag.words = gpus;
+      if (flag.value.starts_with("CLUSTER")) flag.words = clusters;
     }
   }
   return Status::Ok();

@@ -14,6 +14,7 @@
 #include "cli/output.h"
 #include "cli/profile_run.h"
 #include "compare/baseline_file.h"
+#include "compare/comparability.h"
 #include "compare/this_machine.h"
 #include "report/diff_report.h"
 #include "report/markdown_report.h"
@@ -49,8 +50,8 @@ DiffCommand::DiffCommand(CLI::App& parent) : folder_(kBaselineFolder), top_(kTex
   app_->add_option("A", a_,
                    "The reference: a trace, a folder of repeated runs or of ranks, or a baseline")
       ->required()
-      ->type_name("");
-  app_->add_option("B", b_, "What is compared with it: the same")->required()->type_name("");
+      ->type_name("TRACE");
+  app_->add_option("B", b_, "What is compared with it: the same")->required()->type_name("TRACE");
   app_->add_option("--also-a", also_a_, "A repeated run of A; may be given several times")
       ->type_name("FILE")
       ->allow_extra_args(false);
@@ -78,13 +79,15 @@ DiffCommand::DiffCommand(CLI::App& parent) : folder_(kBaselineFolder), top_(kTex
   app_->add_option("--gate", gates_,
                    "A rule, e.g. 'step_ms<=+3%', or a TOML file of rules; may be given several "
                    "times")
-      ->type_name("RULE")
+      ->type_name("RULE|FILE")
+      ->check(Known(GateMetrics()))
       ->allow_extra_args(false)
       ->group(kGateGroup);
   app_->add_option("--accept", accepted_,
                    "Differences that are meant, as --gate names them: gpu, batch, math_dtype, ...")
       ->type_name("FACT,...")
       ->delimiter(',')
+      ->check(Known(BlockingFacts()))
       ->allow_extra_args(false)
       ->group(kGateGroup);
   app_->add_flag("--allow-inconclusive", allow_inconclusive_,

@@ -8,6 +8,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <thread>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "base/atomic_file.h"
 #include "cli/chakra_files.h"
 #include "cli/chosen_trace.h"
+#include "cli/file_ending.h"
 #include "cli/file_report.h"
 #include "cli/help.h"
 #include "cli/output.h"
@@ -43,6 +45,11 @@ file is unreadable or no trace; 4 cannot write, or internal error.
 
 const std::vector<std::string> kFormats = {"perfetto", "chrome",      "csv",
                                            "folded",   "openmetrics", "chakra"};
+
+constexpr std::array kEndings = {
+    OutputForm{".pftrace", "--to perfetto"}, OutputForm{".json", "--to chrome"},
+    OutputForm{".csv", "--to csv"},          OutputForm{".folded", "--to folded"},
+    OutputForm{".prom", "--to openmetrics"}, OutputForm{".et", "--to chakra"}};
 
 std::vector<std::string> TableWords() {
   const std::vector<std::string_view> names = TableNames();
@@ -133,10 +140,7 @@ Status ExportCommand::WriteTables(const TraceStore& store) const {
       written.push_back(std::move(file).value());
     }
     for (std::size_t i = 0; i < written.size() && status.ok(); ++i) status = written[i].Commit();
-    if (status.ok() && !quiet_) {
-      Remark(fmt::format("wrote {}: {}\n", Printable(output_path_, CharsetOfEnvironment()),
-                         Plural(static_cast<std::int64_t>(written.size()), "table")));
-    }
+    if (status.ok()) RemarkOnWritten(static_cast<std::int64_t>(written.size()), "table");
   }
   if (!status.ok() && made) rmdir(output_path_.c_str());  // Only if nothing is in it.
   return status;
@@ -168,7 +172,24 @@ Status ExportCommand::WriteMetrics(const TraceFiles& files) const {
     if (reports.empty())
       return Status::Usage(fmt::format("--rank {}: no trace is of this rank", *rank_));
   }
-  return WriteResult(OpenMetricsText(reports), output_path_);
+  const std::string text = OpenMetricsText(reports);
+  if (Status status = WriteResult(text, output_path_); !status.ok()) return status;
+  std::int64_t figures = 0;
+  for (std::size_t at = 0; at < text.size(); ++at)
+    if ((at == 0 || text[at - 1] == '\n') && text[at] != '#') ++figures;
+  RemarkOnWritten(figures, "figure");
+  return Status::Ok();
+}
+
+void ExportCommand::RemarkOnWritten(std::int64_t count, std::string_view of) const {
+  if (quiet_ || to_stdout()) return;
+  const bool is_folder = format_ == "csv" && table_.empty();
+  if (!is_folder) {
+    const std::string form = "--to " + format_;
+    Remark(RemarkOnEnding(output_path_, form, "what " + form + " writes", kEndings));
+  }
+  Remark(fmt::format("wrote {}: {}\n", Printable(output_path_, CharsetOfEnvironment()),
+                     Plural(count, of)));
 }
 
 Status ExportCommand::Run() {
@@ -184,15 +205,15 @@ Status ExportCommand::Run() {
   if (format_ == "csv") return WriteTables(store);
   if (format_ == "folded") {
     const StackTime time = stack_time_ == "gpu" ? StackTime::kGpu : StackTime::kHost;
-    return WriteResult(FoldedStacks(store, time), output_path_);
+    const std::string stacks = FoldedStacks(store, time);
+    if (Status status = WriteResult(stacks, output_path_); !status.ok()) return status;
+    RemarkOnWritten(std::count(stacks.begin(), stacks.end(), '\n'), "stack");
+    return Status::Ok();
   }
   const Result<std::int64_t> events = WriteTrace(
       store, format_ == "chrome" ? TraceFormat::kChrome : TraceFormat::kPerfetto, output_path_);
   if (!events.ok()) return events.status();
-  if (!quiet_) {
-    Remark(fmt::format("wrote {}: {} events\n", Printable(output_path_, CharsetOfEnvironment()),
-                       FormatCount(events.value())));
-  }
+  RemarkOnWritten(events.value(), "event");
   return Status::Ok();
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/subcommand.h"
@@ -24,6 +25,8 @@ class ExportCommand : public Subcommand {
   /// A file a table into the folder, or the one that was asked for.
   Status WriteTables(const TraceStore& store) const;
   Status WriteMetrics(const TraceFiles& files) const;
+  /// What went into the file, on stderr; nothing where the result itself went to stdout.
+  void RemarkOnWritten(std::int64_t count, std::string_view of) const;
   bool to_stdout() const { return output_path_ == "-"; }
 
   CLI::App* app_;

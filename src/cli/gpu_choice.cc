@@ -14,7 +14,7 @@ namespace headroom::cli {
 
 void GpuChoice::AddFlags(CLI::App& app) {
   app.add_option("--gpu", gpus_, "GPUs to predict for [all with a device file]")
-      ->type_name("NAME,...")
+      ->type_name("GPU,...")
       ->delimiter(',');
   app.add_option("--gpu-file", gpu_files_, "Further device files, as data/devices/*.toml")
       ->type_name("FILE");

@@ -79,6 +79,11 @@ CLI::Validator OneOf(std::vector<std::string> words) {
       "", name);
 }
 
+CLI::Validator Known(std::span<const std::string_view> words) {
+  return CLI::Validator([](const std::string&) { return std::string(); }, "",
+                        fmt::format("{}|...", fmt::join(words, "|")));
+}
+
 CLI::Validator WholeNumber(std::int64_t least, std::int64_t most) {
   return CLI::Validator(
       [=](const std::string& text) {

@@ -3,7 +3,10 @@
 
 #include <CLI/Formatter.hpp>
 #include <CLI/Validators.hpp>
+#include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace headroom::cli {
@@ -19,6 +22,10 @@ class HelpFormatter : public CLI::Formatter {
 /// A check that a text is one of these, which adds nothing to the help. Its name is the words,
 /// joined by '|', for who describes the flag.
 CLI::Validator OneOf(std::vector<std::string> words);
+
+/// Words that a flag is known to take, under a name as that of OneOf() with "|..." behind it. It
+/// refuses nothing: what else may be said is judged where the value is read.
+CLI::Validator Known(std::span<const std::string_view> words);
 
 /// A check that a text is a whole number in these limits, which adds nothing to the help.
 CLI::Validator WholeNumber(std::int64_t least, std::int64_t most);

@@ -1,5 +1,6 @@
 // headroom: chooses the subcommand, and turns failures into messages and exit codes.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/App.hpp>
 #include <CLI/Config.hpp>
@@ -10,8 +11,10 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/text.h"
 #include "base/unfinished_files.h"
 #include "cli/baseline_command.h"
 #include "cli/calibrate_command.h"
@@ -73,6 +76,31 @@ int Finish(const Status& status) {
 /// of commands that each process does by itself, too, speak for themselves.
 bool IsSilent(const Subcommand* command) {
   return (command == nullptr || command->shares_work()) && IsFollower();
+}
+
+/// What is wrong with the word that stands where a command of `app` must; empty: one is there, or
+/// none is needed.
+std::string WrongCommand(const CLI::App& app) {
+  const bool is_needed = app.get_parent() == nullptr || app.get_require_subcommand_min() > 0;
+  if (!is_needed || !app.get_subcommands().empty()) return "";
+  std::vector<std::string_view> names;
+  for (const CLI::App* command :
+       app.get_subcommands([](const CLI::App* one) { return !one->get_name().empty(); }))
+    names.push_back(command->get_name());
+  const std::string before = app.get_parent() == nullptr ? "" : app.get_name() + " ";
+  const std::vector<std::string> words = app.remaining();
+  const auto word = std::find_if(words.begin(), words.end(),
+                                 [](const std::string& one) { return !one.starts_with('-'); });
+  if (word == words.end()) {
+    // Of the program, it is the flag that is wrong.
+    return app.get_parent() == nullptr
+               ? ""
+               : fmt::format("{}needs a command: {}", before, fmt::join(names, ", "));
+  }
+  const std::vector<std::string_view> near = NearNames(*word, names);
+  return fmt::format("{}{}: no such command; {} {}", before, *word,
+                     near.empty() ? "there are" : "did you mean",
+                     fmt::join(near.empty() ? names : near, ", "));
 }
 
 int Run(int argc, char** argv) {
@@ -138,8 +166,9 @@ int Run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     const Subcommand* command = chosen();
     if (IsSilent(command)) return 0;
+    const std::string wrong = WrongCommand(command != nullptr ? command->app() : app);
     Remark(fmt::format("headroom: {}\nSee headroom {}--help.\n",
-                       Printable(error.what(), CharsetOfEnvironment()),
+                       Printable(wrong.empty() ? error.what() : wrong, CharsetOfEnvironment()),
                        command != nullptr ? command->app().get_name() + " " : ""));
     return kUsageExit;
   }

@@ -42,7 +42,9 @@ std::string Tag(const FlagDescription& flag) {
   std::string tag = ".TP\n";
   for (std::size_t i = 0; i < flag.names.size(); ++i)
     tag += fmt::format("{}\\fB{}\\fR", i == 0 ? "" : ", ", Roff(flag.names[i]));
-  if (!flag.value.empty()) tag += fmt::format(" \\fI{}\\fR", Roff(flag.value));
+  // An argument's name says what it takes.
+  if (!flag.value.empty() && flag.names.front().starts_with('-'))
+    tag += fmt::format(" \\fI{}\\fR", Roff(flag.value));
   return tag + "\n";
 }
 

@@ -29,6 +29,7 @@ struct Row {
   bool fits_text = false;               ///< It has --max-bytes.
   std::vector<std::string_view> always = {};    ///< Flags that each call has.
   std::vector<std::string_view> required = {};  ///< Inputs that the command can do without.
+  std::vector<std::string_view> one_of = {};    ///< Inputs of which a call has at least one.
 };
 
 const std::vector<Row>& Rows() {
@@ -55,7 +56,8 @@ const std::vector<Row>& Rows() {
            "range. Without a scenario: all that apply, ranked. `list` names scenarios and keys.",
        .flags = {"--list", "--explain", "--sweep", "--step-marker", "--steps", "--measured-step-ms",
                  "--calibration", "--no-local-state"},
-       .text = {}},
+       .text = {},
+       .one_of = {"trace", "list"}},
       {.command = "predict",
        .title = "A step on another GPU",
        .description = "Predicts step time, memory, energy and cost of a recorded training job, or "
@@ -81,7 +83,8 @@ const std::vector<Row>& Rows() {
                  "--measured-step-ms",
                  "--calibration",
                  "--no-local-state"},
-       .text = {}},
+       .text = {},
+       .one_of = {"trace", "ops", "kernels"}},
       {.command = "scale",
        .title = "A step on more GPUs",
        .description =
@@ -110,14 +113,16 @@ const std::vector<Row>& Rows() {
                  "--measured-step-ms",
                  "--calibration",
                  "--no-local-state"},
-       .text = {}},
+       .text = {},
+       .one_of = {"trace", "ops", "list"}},
       {.command = "data",
        .title = "The input pipeline",
        .description =
            "Tells from a recording of headroom record which stage of the data loader starves the "
            "loop, and forecasts changes of it (workers=8, prefetch=4, cached=50%, ...).",
        .flags = {"--loader"},
-       .text = {}},
+       .text = {},
+       .required = {"trace"}},
       {.command = "diff",
        .title = "What changed between two runs",
        .description =
@@ -141,7 +146,7 @@ const std::vector<Row>& Rows() {
        .flags = {},
        .text = {},
        .always = {"--max-rows=1000"},
-       .required = {"sql"}},
+       .required = {"trace", "sql"}},
   };
   return rows;
 }
@@ -167,9 +172,9 @@ Kind KindOf(const FlagDescription& flag, bool by_position) {
     return name == "TRACE" || name == "A" || name == "B" ? Kind::kPath : Kind::kText;
   }
   if (flag.value.empty()) return Kind::kSwitch;
-  if (!flag.words.empty() && !flag.words.front().empty()) return Kind::kWord;
+  if (!flag.words.empty() && !flag.takes_others) return Kind::kWord;
   if (flag.value == "FILE" || flag.value == "DIR") return Kind::kPath;
-  if (flag.names.back() == "--cluster") return Kind::kNameOrPath;
+  if (flag.value.ends_with("|FILE")) return Kind::kNameOrPath;
   if (flag.value == "N" || flag.value == "K") return Kind::kInteger;
   if (flag.value == "X" || flag.value == "F" || flag.value == "L") return Kind::kNumber;
   return Kind::kText;
@@ -242,7 +247,8 @@ struct Prepared {
   std::vector<std::string> quiet;
   std::vector<std::string> text;
   std::vector<Input> inputs;
-  std::vector<std::string> required;  ///< That the command itself would not ask for.
+  std::vector<std::string> required;
+  std::vector<std::string> one_of;  ///< Of which one is needed; empty: none.
 };
 
 Result<mcp::ToolCall> Prepare(const Prepared& tool, const json& arguments,
@@ -266,10 +272,17 @@ Result<mcp::ToolCall> Prepare(const Prepared& tool, const json& arguments,
                                        key.substr(0, 100), fmt::join(names, ", ")));
     }
   }
+  const auto is_given = [&](const std::string& name) {
+    const auto value = arguments.find(name);
+    return value != arguments.end() && !value->is_null() && *value != false &&
+           !(value->is_array() && value->empty());
+  };
   for (const std::string& name : tool.required) {
-    if (!arguments.contains(name))
-      return Status::Usage(fmt::format("{}: this tool needs it", name));
+    if (!is_given(name)) return Status::Usage(fmt::format("{}: this tool needs it", name));
   }
+  if (!tool.one_of.empty() && std::none_of(tool.one_of.begin(), tool.one_of.end(), is_given))
+    return Status::Usage(
+        fmt::format("{}: this tool needs one of them", fmt::join(tool.one_of, ", ")));
   std::vector<std::string> flags, positions;
   for (const Input& input : tool.inputs) {
     const auto value = arguments.find(input.property);
@@ -298,6 +311,7 @@ mcp::Tool ToolOf(const Row& row, const CommandDescription& command, const OpenFo
   Prepared prepared;
   prepared.command = {command.name};
   prepared.text = {row.text.begin(), row.text.end()};
+  prepared.one_of = {row.one_of.begin(), row.one_of.end()};
   prepared.command.insert(prepared.command.end(), row.always.begin(), row.always.end());
   // The least that the server gives the text.
   if (row.fits_text) prepared.text.push_back(fmt::format("--max-bytes={}", max_bytes / 3));
@@ -307,8 +321,10 @@ mcp::Tool ToolOf(const Row& row, const CommandDescription& command, const OpenFo
     properties[input.property] = SchemaOf(input, flag.description);
     const bool is_needed =
         std::find(row.required.begin(), row.required.end(), input.property) != row.required.end();
-    if (flag.is_required || is_needed) required.push_back(input.property);
-    if (is_needed) prepared.required.push_back(input.property);
+    if (flag.is_required || is_needed) {
+      required.push_back(input.property);
+      prepared.required.push_back(input.property);
+    }
     prepared.inputs.push_back(std::move(input));
   };
   for (const FlagDescription& argument : command.arguments) add(argument, true);

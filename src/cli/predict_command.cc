@@ -40,8 +40,9 @@ constexpr const char* kPredictExamples = R"(Examples:
 
 Each time has the range in which four of five true ones lay on GPUs that had no part in the model.
 
-Exit codes: 0 fine; 2 usage, an unknown GPU; 3 an input is unreadable, or has nothing to predict;
-4 cannot write, or internal error.
+Exit codes: 0 fine, also where a trace has nothing to replay, which is said; 2 usage, an unknown GPU;
+3 an input is unreadable, or does not tell the GPU, the steps or the shapes that the question is of; 4
+cannot write, or internal error.
 )";
 
 void AddPlanFlags(CLI::App& app, JobPlanQuestion& plan) {
@@ -72,8 +73,8 @@ PredictCommand::PredictCommand(CLI::App& parent) {
       ->type_name("FILE");
   app_->add_option("--from", from_,
                    "GPU that --kernels was measured on, or a trace that does not say")
-      ->type_name("NAME");
-  app_->add_option("--to", to_, "GPU to predict --kernels for")->type_name("NAME");
+      ->type_name("GPU");
+  app_->add_option("--to", to_, "GPU to predict --kernels for")->type_name("GPU");
   gpus_.AddFlags(*app_);
   app_->add_option("--host-factor", host_factor_,
                    "How many times as fast the other machine's host is [1]")
@@ -257,6 +258,11 @@ Status PredictCommand::PredictTrace(const std::string& trace, std::span<const De
     question.timeline = read.value();
   }
   const Result<OpenedJob> opened = OpenJob(trace, options_);
+  if (const Status why_none = opened.ok() ? opened.value().forecasts : opened.status();
+      why_none.code() == StatusCode::kNoAnswer) {
+    report.abstained.push_back({.trace = trace, .why = why_none.message()});
+    return Status::Ok();
+  }
   if (!opened.ok()) return opened.status();
   if (!opened.value().forecasts.ok()) return opened.value().forecasts;
   const Job& job = *opened.value().job;

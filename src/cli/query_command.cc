@@ -14,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+#include "cli/file_ending.h"
 #include "cli/help.h"
 #include "cli/output.h"
 #include "cli/progress.h"
@@ -39,6 +40,7 @@ Exit codes: 0 fine; 2 usage, wrong SQL among it; 3 the file is unreadable or no 
 time or memory was reached, cannot write, or internal error.
 )";
 
+constexpr std::array kForms = {OutputForm{".csv", "--csv"}, OutputForm{".json", "--json"}};
 constexpr std::int64_t kRowsOfTable = 1000;
 constexpr std::int64_t kTimeoutS = 60, kMemoryMb = 2048;
 constexpr std::int64_t kNsPerS = 1'000'000'000;
@@ -147,7 +149,16 @@ Status QueryCommand::Run() {
   if (Status status = session.RunAll(text, out, remarks); !status.ok()) return status;
   if (out.empty()) return Status::Usage("there is no statement; give one, or .tables");
   if (Status status = WriteResult(out, output_path_); !status.ok()) return status;
-  if (!quiet_) Remark(remarks);
+  if (!quiet_) {
+    Remark(remarks + RemarkOnEnding(output_path_,
+                                    csv_    ? "--csv"
+                                    : json_ ? "--json"
+                                            : "",
+                                    csv_    ? "CSV"
+                                    : json_ ? "JSON"
+                                            : "a table for people",
+                                    kForms));
+  }
   return Status::Ok();
 }
 

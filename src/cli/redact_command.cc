@@ -136,7 +136,8 @@ RedactCommand::RedactCommand(CLI::App& parent)
   app_->add_option("--remove", kinds_,
                    "Only these: paths, hosts, users, arguments, names [all of them]")
       ->type_name("KIND,...")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->check(OneOf({kSecretKindNames.begin(), kSecretKindNames.end()}));
   app_->add_option("--word", words_,
                    "Remove this wherever it is, in any case of letters; may be given several times")
       ->type_name("TEXT");
@@ -174,9 +175,6 @@ Result<RedactOptions> RedactCommand::Options() const {
   options.remove.fill(false);
   for (const std::string& kind : kinds_) {
     const auto* const at = std::find(kSecretKindNames.begin(), kSecretKindNames.end(), kind);
-    if (at == kSecretKindNames.end())
-      return Status::Usage(fmt::format("--remove {}: no such kind; there are {}", Printable(kind),
-                                       fmt::join(kSecretKindNames, ", ")));
     options.remove[static_cast<std::size_t>(at - kSecretKindNames.begin())] = true;
   }
   return options;

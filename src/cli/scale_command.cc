@@ -51,7 +51,7 @@ void AddNetworkFlags(CLI::App& app, NetworkQuestion& network) {
       ->type_name("N,...");
   app.add_option("--cluster", network.cluster,
                  "A kind of machines (--list), or a file (docs/clusters.md)")
-      ->type_name("NAME");
+      ->type_name("CLUSTER|FILE");
   app.add_option("--bandwidth-gbps", network.bandwidths_gbps,
                  "Each way, between machines; several give a curve each [100]")
       ->delimiter(',')
@@ -76,7 +76,8 @@ ScaleCommand::ScaleCommand(CLI::App& parent) {
   AddNetworkFlags(*app_, network_);
   app_->add_flag("--strong", question_.strong, "Share the recorded batch out over the GPUs");
   app_->add_option("--schedule", question_.schedule, fmt::format("{} [ddp]", kSchedules))
-      ->type_name("NAME");
+      ->type_name("NAME")
+      ->check(Known(kScheduleNames));
   app_->add_option("--exchange-every", question_.exchange_every,
                    "Steps from one exchange to the next: gradients are accumulated [1]")
       ->type_name("N")
@@ -99,7 +100,8 @@ ScaleCommand::ScaleCommand(CLI::App& parent) {
       ->check(AboveZero, "");
   app_->add_option("--with", question_.changes,
                    "Changes that are made before (headroom whatif --list)")
-      ->type_name("SCENARIO");
+      ->type_name("SCENARIO")
+      ->check(Known(ScenarioNames()));
   app_->add_flag("--list", list_, "List the clusters that are known");
   app_->add_flag("--json", json_, "One JSON object, format headroom.scale/1");
   app_->add_option("-o,--output", output_path_, "Write to FILE, whole or not at all, not to stdout")

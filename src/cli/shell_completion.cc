@@ -12,7 +12,6 @@ namespace {
 
 /// Else a number, a name, or a list of these.
 bool MayBeFile(const FlagDescription& flag) {
-  if (!flag.words.empty()) return false;
   const std::string& kind = flag.value.empty() ? flag.names.front() : flag.value;
   for (const std::string_view file : {"FILE", "DIR", "PATH", "TRACE"}) {
     if (kind.find(file) != std::string::npos) return true;
@@ -30,6 +29,10 @@ std::vector<std::string> ArgumentWords(const CommandDescription& command) {
   for (const FlagDescription& argument : command.arguments)
     words.insert(words.end(), argument.words.begin(), argument.words.end());
   return words;
+}
+
+std::string Joined(const std::vector<std::string>& words) {
+  return fmt::format("{}", fmt::join(words, " "));
 }
 
 bool IsLong(const std::string& name) { return name.starts_with("--"); }
@@ -68,15 +71,14 @@ void AddBashCommand(std::span<const CommandDescription> all, const CommandDescri
   for (const FlagDescription& flag : command.flags) {
     for (const std::string& name : flag.names) names.push_back(name);
     if (flag.value.empty()) continue;
-    if (!flag.words.empty()) {
-      script +=
-          fmt::format("        {}) _headroom_words {}; return ;;\n", fmt::join(flag.names, "|"),
-                      Quoted(fmt::format("{}", fmt::join(flag.words, " "))));
-    } else if (MayBeFile(flag)) {
-      script += fmt::format("        {}) _headroom_files; return ;;\n", fmt::join(flag.names, "|"));
-    } else {
+    if (flag.words.empty() && !MayBeFile(flag)) {
       others.insert(others.end(), flag.names.begin(), flag.names.end());
+      continue;
     }
+    script += fmt::format("        {})", fmt::join(flag.names, "|"));
+    if (!flag.words.empty())
+      script += fmt::format(" _headroom_words {};", Quoted(Joined(flag.words)));
+    script += fmt::format("{} return ;;\n", MayBeFile(flag) ? " _headroom_files;" : "");
   }
   if (!others.empty()) script += fmt::format("        {}) return ;;\n", fmt::join(others, "|"));
   std::vector<std::string> inner = InnerCommands(all, command);
@@ -84,10 +86,8 @@ void AddBashCommand(std::span<const CommandDescription> all, const CommandDescri
   script += fmt::format(
       "      esac\n"
       "      if [[ $current == -* ]]; then _headroom_words {}; return; fi\n",
-      Quoted(fmt::format("{}", fmt::join(names, " "))));
-  if (!inner.empty())
-    script +=
-        fmt::format("      _headroom_words {}\n", Quoted(fmt::format("{}", fmt::join(inner, " "))));
+      Quoted(Joined(names)));
+  if (!inner.empty()) script += fmt::format("      _headroom_words {}\n", Quoted(Joined(inner)));
   if (TakesFiles(command)) script += "      _headroom_files\n";
   script += "      ;;\n";
 }
@@ -116,6 +116,7 @@ _headroom_files() {{
 _headroom() {{
   local current=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD - 1]}} command= word i
   COMPREPLY=()
+  current=${{current#[\"\']}}  # Of a word that is quoted, which bash quotes again.
   # "--flag=value" comes as three words.
   if [[ $current == = ]]; then current=; elif [[ $before == = ]]; then before=${{COMP_WORDS[COMP_CWORD - 2]}}; fi
   for ((i = 1; i < COMP_CWORD; ++i)); do
@@ -146,12 +147,17 @@ std::string ZshEscaped(std::string_view text) {
   return escaped;
 }
 
+/// An action of _arguments.
+std::string ZshFilesAndWords(const std::string& words) {
+  return fmt::format("{{_alternative \"files:file:_files\" \"words:word:({})\"}}", words);
+}
+
 std::string ZshValue(const FlagDescription& flag) {
-  if (!flag.words.empty()) {
-    const std::string words = fmt::format("{}", fmt::join(flag.words, " "));
-    return flag.is_list ? fmt::format("_values -s , value {}", words) : fmt::format("({})", words);
-  }
-  return MayBeFile(flag) ? "_files" : " ";
+  if (flag.words.empty()) return MayBeFile(flag) ? "_files" : " ";
+  const std::string words = Joined(flag.words);
+  if (flag.is_joined) return fmt::format("_values -s , value {}", words);
+  // Behind a flag, a colon ends the action.
+  return MayBeFile(flag) ? ZshEscaped(ZshFilesAndWords(words)) : fmt::format("({})", words);
 }
 
 std::string ZshFlag(const FlagDescription& flag, const std::string& name) {
@@ -180,11 +186,13 @@ std::string ZshCompletion(std::span<const CommandDescription> commands) {
     } else if (command.takes_command) {
       script += " \\\n    '*::command:_normal'";
     } else if (const std::vector<std::string> words = ArgumentWords(command); !words.empty()) {
-      script +=
-          fmt::format(" \\\n    '*:word:{{_alternative {}\"words:word:({})\"}}'",
-                      TakesFiles(command) ? "\"files:file:_files\" " : "", fmt::join(words, " "));
+      script += fmt::format(" \\\n    '*:word:{}'", TakesFiles(command)
+                                                        ? ZshFilesAndWords(Joined(words))
+                                                        : fmt::format("({})", Joined(words)));
     } else if (TakesFiles(command)) {
       script += " \\\n    '*:file:_files'";
+    } else if (!command.arguments.empty()) {
+      script += " \\\n    '*: : '";  // Else no flag would be completed behind one.
     }
     script += "\n";
     if (!inner.empty()) {
@@ -240,14 +248,13 @@ std::string FishCompletion(std::span<const CommandDescription> commands) {
     }
     if (TakesFiles(command)) script += begin + " -F\n";
     if (const std::vector<std::string> words = ArgumentWords(command); !words.empty())
-      script += fmt::format("{} -a {}\n", begin, Quoted(fmt::format("{}", fmt::join(words, " "))));
+      script += fmt::format("{} -a {}\n", begin, Quoted(Joined(words)));
     for (const FlagDescription& flag : command.flags) {
       script += begin;
       for (const std::string& name : flag.names)
         script += IsLong(name) ? " -l " + name.substr(2) : " -s " + name.substr(1);
       if (!flag.value.empty()) script += MayBeFile(flag) ? " -r -F" : " -x";
-      if (!flag.words.empty())
-        script += " -a " + Quoted(fmt::format("{}", fmt::join(flag.words, " ")));
+      if (!flag.words.empty()) script += " -a " + Quoted(Joined(flag.words));
       script += fmt::format(" -d {}\n", Quoted(flag.description));
     }
   }

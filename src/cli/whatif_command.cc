@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/local_state.h"
+#include "cli/help.h"
 #include "cli/join_team.h"
 #include "cli/open_job.h"
 #include "cli/output.h"
@@ -43,7 +44,9 @@ WhatifCommand::WhatifCommand(CLI::App& parent) {
   app_->footer(kWhatifExamples);
   app_->add_option("TRACE", trace_, "A PyTorch-profiler trace: .json, .json.gz or .json.zst")
       ->type_name("");
-  app_->add_option("SCENARIO", scenarios_, "NAME[:key=value,...]; A+B applies both")->type_name("");
+  app_->add_option("SCENARIO", scenarios_, "NAME[:key=value,...]; A+B applies both")
+      ->type_name("")
+      ->check(Known(ScenarioNames()));
   app_->add_flag("--list", list_, "List the scenarios and their keys");
   views_.AddFlags(*app_);
   app_->add_flag("--json", json_, "One JSON object, format headroom.whatif/1");

@@ -179,11 +179,16 @@ std::vector<ComparedFact> CompareFacts(const JobProfile& a, const JobProfile& b,
   return facts;
 }
 
-Status CheckAccepted(std::span<const std::string> accepted) {
+std::vector<std::string_view> BlockingFacts() {
   std::vector<std::string_view> names;
   for (const FactDoc& doc : kFacts) {
     if (doc.blocks) names.push_back(doc.name);
   }
+  return names;
+}
+
+Status CheckAccepted(std::span<const std::string> accepted) {
+  const std::vector<std::string_view> names = BlockingFacts();
   for (const std::string& name : accepted) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
     const std::vector<std::string_view> near = NearNames(name, names);

@@ -32,6 +32,9 @@ std::vector<ComparedFact> CompareFacts(const JobProfile& a, const JobProfile& b,
 /// is one of 1754 MHz.
 bool FactsAgree(std::string_view fact, const std::string& a, const std::string& b);
 
+/// The names of facts that block.
+std::vector<std::string_view> BlockingFacts();
+
 /// Fails (kUsage) where a name is that of no fact that blocks; tells the nearest.
 Status CheckAccepted(std::span<const std::string> accepted);
 

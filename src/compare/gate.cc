@@ -247,6 +247,10 @@ std::vector<std::string_view> GateMetrics() {
   return names;
 }
 
+std::string_view GateUnit(std::string_view metric) {
+  return UnitOf(metric).value_or(std::string_view());
+}
+
 std::string_view NameOf(GateVerdict verdict) {
   switch (verdict) {
     case GateVerdict::kPass:

@@ -26,6 +26,9 @@ struct GateRule {
 /// The names of metrics that are always the same; those by kernel, operator and layer beside them.
 std::vector<std::string_view> GateMetrics();
 
+/// "ms", "MB"; empty of a count and of what is no metric.
+std::string_view GateUnit(std::string_view metric);
+
 /// Fails (kUsage) with what is wrong, and the nearest name for an unknown one.
 Result<GateRule> ParseGateRule(std::string_view text);
 

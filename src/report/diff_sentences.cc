@@ -172,15 +172,14 @@ std::string RuleText(const RuleResult& result) {
   if (!result.measured) return result.why;
   const Difference& change = result.change;
   const bool percent = result.rule.kind == GateRule::Limit::kPercent && change.a != 0;
+  const bool is_value = result.rule.kind == GateRule::Limit::kValue;
+  const std::string_view unit = GateUnit(result.rule.metric);
   const auto text = [&](double value) {
-    return percent ? fmt::format("{:+.2f} %", 100 * value / change.a)
-                   : fmt::format("{:+.4g}", value);
+    if (percent) return fmt::format("{:+.2f} %", 100 * value / change.a);
+    return fmt::format("{}{}{}",
+                       is_value ? fmt::format("{:.4g}", value) : fmt::format("{:+.4g}", value),
+                       unit.empty() ? "" : " ", unit);
   };
-  if (result.rule.kind == GateRule::Limit::kValue) {
-    return change.bounded
-               ? fmt::format("{:.4g} ({:.4g} to {:.4g})", change.delta, change.low, change.high)
-               : fmt::format("{:.4g}", change.delta);
-  }
   return change.bounded
              ? fmt::format("{} ({} to {})", text(change.delta), text(change.low), text(change.high))
              : text(change.delta);

@@ -240,7 +240,8 @@ std::string EscapeMarkdown(std::string_view text) {
       case '<':
         out += "&lt;";
         continue;
-      case '>':
+      case '>':  // A quotation where the line begins; no tag, as none was begun.
+        if (line.find_first_not_of(' ') < i) break;
         out += "&gt;";
         continue;
       case '@':  // A mention of a user.

@@ -59,7 +59,10 @@ RC_GTEST_PROP(CutProperty, NeverWiderThanAsked, (const std::string& text, bool a
 TEST(EscapeMarkdown, LeavesNothingAlive) {
   EXPECT_EQ(EscapeMarkdown("a | b"), "a \\| b");
   EXPECT_EQ(EscapeMarkdown("![x](javascript:alert(1))"), "\\!\\[x\\]\\(javascript:alert(1))");
-  EXPECT_EQ(EscapeMarkdown("<script>&amp;"), "&lt;script&gt;&amp;amp;");
+  EXPECT_EQ(EscapeMarkdown("<script>&amp;"), "&lt;script>&amp;amp;");
+  EXPECT_EQ(EscapeMarkdown("> a"), "&gt; a");
+  EXPECT_EQ(EscapeMarkdown("  > a"), "  &gt; a");
+  EXPECT_EQ(EscapeMarkdown("1 ms -> 2 ms"), "1 ms -> 2 ms");
   EXPECT_EQ(EscapeMarkdown("a\nb"), "a\\\\nb");
   EXPECT_EQ(EscapeMarkdown("*x* _y_ `z` ~~w~~ $v$"),
             "\\*x\\* \\_y\\_ \\`z\\` \\~\\~w\\~\\~ \\$v\\$");

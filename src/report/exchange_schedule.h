@@ -1,6 +1,7 @@
 // `--schedule`: how ranks exchange what they have in common.
 #pragma once
 
+#include <array>
 #include <string_view>
 
 #include "base/status.h"
@@ -12,6 +13,11 @@ namespace headroom {
 inline constexpr std::string_view kSchedules =
     "ddp, per-tensor, p3, dgc[:ratio=R], blueconnect, parameter-server[:servers=N], zero-1, "
     "zero-2, zero-3 (fsdp) or local-sgd";
+
+/// Their names, without keys.
+inline constexpr std::array<std::string_view, 11> kScheduleNames = {
+    "ddp",    "per-tensor", "p3",     "dgc",  "blueconnect", "parameter-server",
+    "zero-1", "zero-2",     "zero-3", "fsdp", "local-sgd"};
 
 struct ExchangeSchedule {
   Schedule schedule = {};

@@ -20,9 +20,22 @@ constexpr std::size_t kNameWidth = 60;
 /// Room for a sentence of the analyses, which may quote names of any length.
 constexpr std::size_t kTextWidth = 400;
 
-/// A sentence of the analyses.
+/// A sentence of the analyses, whose `commands` stay code. Names that it quotes may hold backticks,
+/// too: nothing acts in what they then make code.
 std::string Escaped(std::string_view text) {
-  return EscapeMarkdown(CutMiddle(Printable(Sentence(text)), kTextWidth));
+  const std::string line = CutMiddle(Printable(Sentence(text)), kTextWidth);
+  std::string out;
+  std::string_view rest = line;
+  while (true) {
+    const std::size_t begin = rest.find('`');
+    const std::size_t end = begin == std::string_view::npos ? begin : rest.find('`', begin + 1);
+    if (end == std::string_view::npos) return out + EscapeMarkdown(rest);
+    const std::string_view code = rest.substr(begin + 1, end - begin - 1);
+    out += EscapeMarkdown(rest.substr(0, begin));
+    const std::string shown = MarkdownName(code);
+    out += shown.starts_with('`') ? shown : fmt::format("\\`{}\\`", shown);
+    rest.remove_prefix(end + 1);
+  }
 }
 
 void Summary(std::string& out, const JobReport& job) {

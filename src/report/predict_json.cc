@@ -231,6 +231,14 @@ std::string RenderPredictJson(const PredictReport& report) {
   json.Key("targets").BeginArray(Layout::kLines);
   for (const PredictedTarget& target : report.targets) WriteTarget(json, target);
   json.EndArray();
+  json.Key("abstained").BeginArray(Layout::kLines);
+  for (const PredictAbstention& abstention : report.abstained) {
+    json.BeginObject();
+    json.Key("trace").String(abstention.trace);
+    json.Key("why").String(abstention.why);
+    json.EndObject();
+  }
+  json.EndArray();
   json.Key("total_steps").Number(report.total_steps);
   json.Key("carbon").StringOrNull(report.carbon);
   json.Key("equivalents").BeginArray(Layout::kLines);

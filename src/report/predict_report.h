@@ -66,10 +66,16 @@ struct PlannedOption {
   std::optional<double> co2_kg = {};
 };
 
+/// A trace that cannot be replayed, and what it lacks.
+struct PredictAbstention {
+  std::string trace, why;
+};
+
 struct PredictReport {
   std::optional<std::string> source_gpu;
   std::vector<PredictBaseline> baselines;  ///< One a trace; none of lists of operators.
   std::vector<PredictedTarget> targets;    ///< Workload by workload, in the order asked for.
+  std::vector<PredictAbstention> abstained;
   std::optional<double> total_steps = {};  ///< Of the job; none: hours and money are not told.
   std::string carbon;                      ///< Which grid, PUE and year; empty: not asked for.
   std::vector<std::string> equivalents;    ///< Of the CO2 of the first target.

@@ -314,6 +314,11 @@ std::string RenderPredictText(const PredictReport& report, bool color, Charset c
                  report.targets[begin].workload);
     begin = end;
   }
+  for (const PredictAbstention& abstention : report.abstained) {
+    page.Heading("Step on other GPUs", abstention.trace, Style::kDim);
+    page.Paragraph("  ! ", "cannot be told: " + abstention.why, Style::kWarning);
+  }
+  if (report.targets.empty()) return std::move(page).Take();
   WriteOptions(page, report);
   page.Blank();
   if (!report.carbon.empty())

@@ -267,6 +267,18 @@ TEST(RenderMarkdown, IsCompactAndWhole) {
             std::string::npos);
 }
 
+TEST(RenderMarkdown, CommandsInSentencesStayCode) {
+  TraceReport report = DemoReport();
+  report.bottleneck.evidence = {"record with `headroom record -- <CMD>`: *all* of it", "a ` alone",
+                                "`a|b` and `` too"};
+  const std::string text = RenderMarkdown(std::vector{report}, {});
+  EXPECT_NE(text.find("- Record with `headroom record -- <CMD>`: \\*all\\* of it\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("- A \\` alone\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\\`a\\|b\\` and \\`\\` too\n"), std::string::npos) << text;
+}
+
 TEST(RenderMarkdown, NothingInANameActs) {
   const std::string kNames[] = {"a | b",
                                 "<script>alert(1)</script><img src=x>",

@@ -114,4 +114,10 @@ constexpr std::array kScenarios = {
 
 std::span<const Scenario> Catalogue() { return kScenarios; }
 
+std::vector<std::string_view> ScenarioNames() {
+  std::vector<std::string_view> names;
+  for (const Scenario& scenario : kScenarios) names.push_back(scenario.name);
+  return names;
+}
+
 }  // namespace headroom

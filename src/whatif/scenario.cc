@@ -157,11 +157,10 @@ Result<ScenarioCall> ParseOne(std::string_view text, std::string_view whole) {
   }
   const Scenario* scenario = FindScenario(name);
   if (scenario == nullptr) {
-    std::vector<std::string_view> names;
-    for (const Scenario& known : Catalogue()) names.push_back(known.name);
+    const std::vector<std::string_view> near = NearNames(name, ScenarioNames());
     return Status::Usage(
-        fmt::format("there is no scenario \"{}\"; near it: {} (headroom whatif --list has all)",
-                    name, fmt::join(NearNames(name, std::move(names)), ", ")));
+        fmt::format("there is no scenario \"{}\"{}{} (headroom whatif --list has all)", name,
+                    near.empty() ? "" : "; near it: ", fmt::join(near, ", ")));
   }
   ScenarioCall call{.scenario = scenario, .arguments = {}};
   std::vector<std::string_view> given;

@@ -100,6 +100,9 @@ struct Scenario {
 /// All scenarios, in the order in which they are listed and, in a combination, applied.
 std::span<const Scenario> Catalogue();
 
+/// Their names, in that order.
+std::vector<std::string_view> ScenarioNames();
+
 /// A scenario with its arguments.
 struct ScenarioCall {
   const Scenario* scenario = nullptr;

@@ -203,6 +203,16 @@ class Gate(DiffTest):
         self.assertEqual(markdown.code, 1)
         self.assert_whole_tables(markdown.text, markdown)
         self.assertIn("**Gate: fail**", markdown.text)
+        self.assertRegex(markdown.text, r"(?m)^\* \*\*Step\*\*: [\d.]+ ms -> [\d.]+ ms, ")  # Arrows are text.
+
+    def test_figures_of_a_gate_have_their_unit(self):
+        slow = self.slower("slow.json", 1.1)
+        for rule, said in (("step_ms<=1ms", r"[\d.]+ ms \([\d.]+ ms to [\d.]+ ms\)"), ("step_ms<=+0.1ms", r"\+[\d.]+ ms \(\+[\d.]+ ms to \+[\d.]+ ms\)"),
+                           ("step_ms<=+3%", r"\+[\d.]+ % \(\+[\d.]+ % to \+[\d.]+ %\)"), ("gpu_tasks<=1", r"\d+ \(\d+ to \d+\)")):
+            with self.subTest(rule):
+                outcome = support.headroom("diff", RESNET, slow, "--gate", rule, "-q")
+                self.assertEqual(outcome.code, 1)
+                self.assertRegex(outcome.message, "gate: fail: " + re.escape(rule) + ": " + said + r"\n")
 
 
 class MissingFigures(DiffTest):
@@ -398,6 +408,15 @@ class Baselines(DiffTest):
             self.assertNotEqual(broken, text)
             file.write_text(broken)
             self.assert_refused(support.headroom("diff", "main", RESNET, cwd=self.scratch), 3, "not a baseline")
+        saved = json.loads(text)
+        step = {key: value for key, value in saved["step"].items() if key != "p50_ms"}
+        kernels = [{**saved["kernels"][0], "ms": "a"}, *saved["kernels"][1:]]
+        for broken, what in (({"a": 1}, "it has no 'schema', which is headroom.baseline/1 in one"), ({**saved, "step": step}, "step has no 'p50_ms'"),
+                             ({**saved, "kernels": kernels}, "kernels[0].ms is no number"), ({**saved, "runs": {}}, "runs is no list"),
+                             ({**saved, "steps": -1.5}, "steps is no whole number")):
+            file.write_text(json.dumps(broken))
+            refused = support.headroom("diff", "main", RESNET, cwd=self.scratch)
+            self.assert_refused(refused, 3, f"main.json: not a baseline: {what}; save it anew (headroom baseline save NAME TRACE...)")
 
     def test_list(self):
         empty = support.headroom("baseline", "list", cwd=self.scratch)

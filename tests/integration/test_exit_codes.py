@@ -10,7 +10,11 @@ TRACE = support.GOLDEN / "host-bound-two-steps/trace.json"
 
 USAGE = {  # what shows it: (arguments, what the message must name)
     "no command": ([], "report"),
-    "unknown command": (["nonsense"], "nonsense"),
+    "unknown command": (["nonsense"], "nonsense: no such command; there are report, whatif"),
+    "a command that is misspelt": (["reprot", TRACE], "reprot: no such command; did you mean report"),
+    "a command of a command that there is not": (["baseline", "foo"], "baseline foo: no such command; there are save, list"),
+    "a command of a command that is misspelt": (["baseline", "sav", "x", TRACE], "baseline sav: no such command; did you mean save"),
+    "a command of a command that is missing": (["baseline"], "baseline needs a command: save, list"),
     "no trace": (["report"], "trace"),
     "unknown flag": (["report", TRACE, "--nonsense"], "--nonsense"),
     "unknown short flag": (["report", TRACE, "-Z"], "-Z"),

@@ -288,6 +288,28 @@ class Export(support.ProgramTest):
         self.assertEqual(program.returncode, -signal.SIGINT)
         self.assertEqual(list(folder.iterdir()), [])
 
+    def test_what_was_written_is_said_on_stderr_alone(self):
+        for to, more, ending, said in (("chrome", (), "json", " events"), ("perfetto", (), "pftrace", " events"), ("csv", ("--table", "gpu_tasks"), "csv", "1 table"),
+                                       ("folded", (), "folded", " stacks"), ("openmetrics", (), "prom", " figures")):
+            path = self.scratch / f"x.{ending}"
+            outcome = support.headroom("export", SAMPLE, "--to", to, *more, "-o", path)
+            with self.subTest(to):
+                self.assertEqual((outcome.code, outcome.out), (0, b""))
+                self.assertRegex(outcome.message, rf"^wrote .*/x.{ending}: [\d,]*{said}\n$")
+                if to == "folded":
+                    self.assertIn(f": {len(path.read_text().splitlines()):,} stacks", outcome.message)
+                if to in ("folded", "openmetrics"):
+                    self.assertEqual(support.headroom("export", SAMPLE, "--to", to, "-o", "-").err, b"")
+
+    def test_a_name_that_says_another_format_is_remarked_on(self):
+        for name, to, remark in (("x.json", "perfetto", "holds what --to perfetto writes; --to chrome writes what its name says"),
+                                 ("x.pftrace", "chrome", "--to perfetto writes"), ("x.json.gz", "perfetto", "--to chrome writes"), ("x.csv", "folded", "--to csv writes")):
+            outcome = support.headroom("export", SAMPLE, "--to", to, "-o", self.scratch / name)
+            self.assertEqual(outcome.code, 0)
+            self.assertIn(remark, outcome.message)
+        for name, to in (("y.json.gz", "chrome"), ("y", "perfetto"), ("y.txt", "folded")):
+            self.assertNotIn("its name", support.headroom("export", SAMPLE, "--to", to, "-o", self.scratch / name).message)
+
     @support.NEEDS_FULL_DEVICE
     def test_a_full_disk(self):
         for to, more in (("chrome", ()), ("perfetto", ()), ("csv", ("--table", "host_events")), ("folded", ()), ("openmetrics", ())):

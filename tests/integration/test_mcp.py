@@ -225,7 +225,7 @@ class Calls(McpTest):
                     self.assertEqual(result["content"][0]["text"], "headroom: " + support.headroom(*command).message.rstrip().rpartition("headroom: ")[2])
             for arguments, words in (({"trace": [3.5, None]}, "no such file"), ({"trace": [[]]}, "no text"), ({"nonsense": 1}, "nonsense"),
                                      ({"trace": ["t.json"], "no_local_state": "yes"}, "true or false"), ({"trace": ["a\0b"]}, "NUL"),
-                                     ({"trace": ["t.json"], "output": "x"}, "output"), ({}, "TRACE is required"),
+                                     ({"trace": ["t.json"], "output": "x"}, "output"), ({}, "trace: this tool needs it"), ({"trace": []}, "trace: this tool needs it"),
                                      ({"trace": ["t.json"], "steps": ["1", "2"]}, "one value"), ({"trace": ["x" * 5000]}, "4096")):
                 with self.subTest(arguments=arguments):
                     result = client.call("report", **arguments)

@@ -410,6 +410,25 @@ class Devices(PredictTest):
         self.assert_refused(support.headroom("predict", GPU_BOUND, "--gpu", "mine", "--gpu-file", lacking), 2, "sm_count", "docs/devices.md")
 
 
+class Abstention(PredictTest):
+    def test_a_trace_with_nothing_to_replay_is_answered_as_by_whatif_and_scale(self):
+        path = support.GOLDEN / "no-gpu/trace.json"
+        for command in (("whatif", path), ("scale", path), ("predict", path, "--gpu", "L4")):
+            with self.subTest(command[0]):
+                outcome = support.headroom(*command)
+                self.assertEqual(outcome.code, 0)
+                self.assertIn("cannot be told: ", outcome.text)
+        answer = support.headroom("predict", path, GPU_BOUND, "--gpu", "L4", "--json").json()
+        self.assertEqual(support.answer_violations(answer), [])
+        self.assertEqual([row["trace"] for row in answer["abstained"]], [str(path)])
+        self.assertIn("nothing to replay", answer["abstained"][0]["why"])
+        self.assertEqual([row["workload"] for row in answer["targets"]], [str(GPU_BOUND)])
+        self.assertIn("no-gpu/trace.json", support.headroom("predict", path, "--gpu", "L4", "--total-steps", "5").text)
+        # What is asked for is a file of the job: there is none to write.
+        for command in (("whatif", path, "--dump-graph"), ("export", path, "--to", "chakra", "-o")):
+            self.assert_refused(support.headroom(*command, self.scratch / "x"), 3, "no-gpu/trace.json", "nothing to replay")
+
+
 class Flags(PredictTest):
     def test_wrong_combinations_are_told(self):
         ops = self.write("ops.csv", OPERATORS)

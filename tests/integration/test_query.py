@@ -63,7 +63,9 @@ class Query(support.ProgramTest):
                            (".nosuch", ".help"), (".schema nosuch", ".tables"), (".tables steps", ".schema steps"),
                            ("select 1;\nselect 2; select nosuch", "line 2, column 18"), ("-- a\n\nselect nosuch", "line 3, column 8")):
             self.assert_refused(support.headroom("query", SAMPLE, sql), 2, *said)
-        self.assert_refused(support.headroom("query", SAMPLE, "select 1; select 2", "--json"), 2, "one statement")
+        for sql in ("delete from kernels", "insert into kernels (id) values (1)", "update gpu_tasks set name = ''"):
+            self.assert_refused(support.headroom("query", SAMPLE, sql), 2, "a trace is only read")
+        self.assert_refused(support.headroom("query", SAMPLE, "select 1; select 2", "--json"), 2, "one statement", ".mode json")
         self.assert_refused(support.headroom("query", SAMPLE, "select 1; select nosuch"), 2, "nosuch")
         self.assert_refused(support.headroom("query", self.write("x.json", "no trace"), "select 1"), 3)
         self.assert_refused(support.headroom("query"), 2, "TRACE")
@@ -77,7 +79,34 @@ class Query(support.ProgramTest):
         of_table = self.ask("select * from host_events limit 0", "--json").json()["columns"]
         self.assertEqual([row[:2] for row in columns], [["host_events", column] for column in of_table])
         self.assertEqual(self.ask(".schema kernels", "--csv").text.split("\r\n")[0], "table,column,type,unit,nullable,about,sql")
+        # A view has a row of its own, and then its columns as a table has.
+        view, *columns = self.ask(".schema kernels", "--json").json()["rows"]
+        self.assertEqual((view[:3], view[6][:6]), (["kernels", None, "view"], "SELECT"))
+        self.assertEqual([row[1] for row in columns], self.ask("select * from kernels limit 0", "--json").json()["columns"])
+        self.assertIn(["kernels", "launch_to_start_ns", "integer", "ns", 1], [row[:5] for row in columns])
+        self.assertIn(["kernels", "device", "integer", None, 0], [row[:5] for row in columns])
+        text = self.ask(".schema kernels").text
+        self.assertRegex(text, r"(?m)^  duration_ns +integer  Length; ")
+        self.assertIn("SELECT t.id", text)
         self.assertEqual(self.ask(".schema Host_Events").text, self.ask(".schema host_events").text)
+
+    def test_a_script_that_sets_the_form_may_have_several_results(self):
+        script = ".mode json\nselect 1 as a;\nselect 2 as b;\n"
+        for arguments in ([], ["--json"], ["--csv"]):  # What the script says comes last.
+            text = self.ask(script, *arguments).text
+            first, second = (json.loads(part) for part in text.split("\n\n"))
+            self.assertEqual([(one["schema"], one["sql"].rstrip(";"), one["rows"]) for one in (first, second)],
+                             [("headroom.query/1", "select 1 as a", [[1]]), ("headroom.query/1", "select 2 as b", [[2]])])
+        self.assertEqual(self.ask(".mode csv\nselect 1 as a; select 2 as b").text, "a\r\n1\r\n\nb\r\n2\r\n")
+
+    def test_a_name_that_says_another_form_is_remarked_on(self):
+        sql = "select 1"
+        for name, flags, remark in (("q.csv", [], "q.csv holds a table for people; --csv writes what its name says"), ("q.json", ["--csv"], "--json writes"),
+                                    ("q.csv", ["--csv"], ""), ("q.txt", [], ""), ("q.csv", ["-q"], "")):
+            outcome = self.ask(sql, "-o", self.scratch / name, *flags)
+            with self.subTest(name=name, flags=flags):
+                self.assertIn(remark, outcome.message)
+                self.assertEqual(bool(remark), bool(outcome.message))
 
     def test_limits(self):
         self.assert_refused(support.headroom("query", SAMPLE, ENDLESS, "--timeout-s", 1), 4, "--timeout-s")

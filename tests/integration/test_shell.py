@@ -28,6 +28,22 @@ def flags_of(words):
     return {flag for row in rows for flag in re.findall(r"(?:^|(?<=, ))--?[A-Za-z][\w-]*", row)}
 
 
+# What is typed, and all values that are offered: of the option's own declaration.
+VALUES = {
+    "export t.json --to ": {"perfetto", "chrome", "csv", "folded", "openmetrics", "chakra"},
+    "export t.json --folded ": {"host", "gpu"},
+    "redact t.json --remove ": {"paths", "hosts", "users", "arguments", "names"},
+    "record --level ": {"metrics", "events", "gpu", "full"},
+    "calibrate --backend ": {"gloo", "nccl"},
+    "predict t.json --to H10": {"H100", "H100-PCIe", "H100-NVL"},
+    "predict t.json --gpu H20": {"H200", "H200-NVL"},
+    "scale t.json --schedule zero": {"zero-1", "zero-2", "zero-3"},
+    "scale t.json --with fused": {"fused-optimizer"},
+    "diff a b --gate step": {"step_ms"},
+    "diff a b --accept math": {"math_dtype"},
+}
+
+
 class Bash(support.ProgramTest):
     def complete(self, *words, cwd=None):
         done = subprocess.run(["bash", "-u", "-c", BASH, "bash", "headroom", *words], cwd=cwd or self.scratch, capture_output=True, text=True, timeout=30,
@@ -54,12 +70,20 @@ class Bash(support.ProgramTest):
         self.assertEqual(self.complete("whatif", "t.json", "cuda"), ["cuda-graph"])
         self.assertEqual(self.complete("completion", "f"), ["fish"])
         self.assertEqual(self.complete("report", "--steps", ""), [])
+        for typed, offered in VALUES.items():
+            with self.subTest(typed):
+                self.assertEqual(set(self.complete(*typed.split(" "))), offered)
+        self.assertEqual(self.complete("diff", "--gate", "'step"), ["step_ms"])  # A rule is quoted: it has a < in it.
 
     def test_files(self):
         self.write("two words.json", "{}")
         self.write("trace.json", "{}")
         self.assertEqual(set(self.complete("report", "t")), {"two words.json", "trace.json"})
         self.assertEqual(set(self.complete("report", "--csv", "tw")), {"two words.json"})
+        self.assertEqual(self.complete("diff", "tr"), ["trace.json"])
+        self.write("cluster.toml", "")
+        self.assertLess({"cluster.toml"}, set(self.complete("scale", "--cluster", "")))  # A file, or a name that is known.
+        self.assertEqual(self.complete("predict", "--to", "tra"), [])
         self.assertEqual(self.complete("record", "--", "t"), [])  # Of another program: as if there were no completion.
 
 
@@ -74,29 +98,42 @@ class OtherShells(support.ProgramTest):
             return [row.split("\t")[0] for row in done.stdout.splitlines()]
         self.assertEqual(complete("headroom repo"), ["report"])
         self.assertEqual(set(complete("headroom report --color ")), {"auto", "always", "never"})
+        for typed, offered in VALUES.items():
+            with self.subTest(typed):
+                self.assertEqual(set(complete("headroom " + typed)), offered)
         for words in commands():
             with self.subTest(command=words):
                 offered = set(complete(f"headroom {' '.join(words)} -")) | set(complete(f"headroom {' '.join(words)} --"))
                 self.assertLessEqual({flag for flag in flags_of(words) if flag.startswith("--")}, offered)
 
-    @unittest.skipUnless(shutil.which("zsh"), "no zsh here")
-    def test_zsh(self):
+    def zsh(self, line):
+        """What a line with tabs in it has become."""
         script = self.scratch / "_headroom"
         script.write_text(support.headroom("completion", "zsh").text)
-        # A terminal of its own, as completion has no other way in.
+        # A terminal of its own, as completion has no other way in. Ctrl-G shows the line; what the terminal echoes is not it.
         typed = r"""
 zmodload zsh/zpty
 zpty shell zsh -f -i
-zpty -w shell 'PS1=; stty columns 200; autoload -U compinit && compinit -u -D; source %s; bindkey "^I" complete-word; zstyle ":completion:*" list-colors ""; print rea""dy'
+zpty -w shell 'PS1=; stty columns 200; autoload -U compinit && compinit -u -D; source %s; bindkey "^I" complete-word; zstyle ":completion:*" list-colors ""; show() { print -r -- "li""ne<$BUFFER>" }; zle -N show; bindkey "^G" show; print rea""dy'
 zpty -m -r shell out '*ready*'
-zpty -n -w shell $'headroom repo\t --colo\talw\t #end'
-repeat 300; do zpty -r -t shell out; text+=$out; [[ $text == *end* ]] && break; sleep 0.1; done
+zpty -n -w shell $'%s\a'
+repeat 300; do zpty -r -t shell out; text+=$out; [[ $text == *line'<'*'>'* ]] && break; sleep 0.1; done
 print -r -- $text
-""" % script
+""" % (script, line.replace("\t", "\\t"))
         self.assertEqual(subprocess.run(["zsh", "-n", script], capture_output=True, text=True, timeout=30).stderr, "")
         done = subprocess.run(["zsh", "-f", "-c", typed], capture_output=True, text=True, timeout=60, env={**os.environ, "TERM": "xterm"})
-        shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\x07", "", done.stdout)
-        self.assertIn("headroom report --color always #end", re.sub(r".\x08", "", shown), done.stderr)
+        shown = re.search(r"line<(.*)>", done.stdout)
+        self.assertIsNotNone(shown, done)
+        return shown[1].rstrip(", ")  # What zsh puts behind a word, as another may follow.
+
+    @unittest.skipUnless(shutil.which("zsh"), "no zsh here")
+    def test_zsh(self):
+        self.assertEqual(self.zsh("headroom repo\t --colo\talw\t"), "headroom report --color always")
+        for typed, whole in (("export t.json --to perf\t", "export t.json --to perfetto"), ("redact t.json --remove use\t", "redact t.json --remove users"),
+                             ("diff a b --gate samples\t", "diff a b --gate samples_per_s"), ("diff a b --accept math\t", "diff a b --accept math_dtype"),
+                             ("predict t.json --to H10\t", "predict t.json --to H100"), ("scale t.json --schedule loc\t", "scale t.json --schedule local-sgd")):
+            with self.subTest(typed):
+                self.assertEqual(self.zsh("headroom " + typed), f"headroom {whole}")
 
     def test_every_flag_is_in_every_script(self):
         for shell in ("zsh", "fish"):

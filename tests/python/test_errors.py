@@ -4,6 +4,8 @@ import gzip
 import math
 import pathlib
 import random
+import subprocess
+import sys
 import tempfile
 import unittest
 import warnings
@@ -12,6 +14,17 @@ import numpy as np
 
 import headroom
 import support
+
+
+class WithoutNumpy(unittest.TestCase):
+    def test_it_is_said_what_is_needed_and_how_to_get_it(self):
+        for ask in ("load('x.json')", "report('x.json')", "whatif('x.json')", "Graph('x.json')", "TextColumn", "Trace"):
+            program = f"import sys; sys.modules['numpy'] = None; import headroom; headroom.stats('a'); headroom.{ask}"
+            done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+            with self.subTest(ask):
+                self.assertEqual(done.returncode, 1)
+                said = done.stderr.splitlines()[-1]
+                self.assertRegex(said, r"^ImportError: headroom\.\w+ needs numpy, .*apt install python3-numpy .*pip install numpy$")
 
 
 class Files(unittest.TestCase):
