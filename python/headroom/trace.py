@@ -42,7 +42,7 @@ class Trace:
     @cached_property
     def tables(self) -> TablesOfTrace:
         """The tables of `headroom query` as numpy columns, without copies: `trace.tables.gpu_tasks.start_ns`."""
-        from headroom.tables import Tables
+        from headroom import Tables  # By the package, which says what is missing where numpy is.
 
         return Tables(self._engine)  # type: ignore[return-value]
 
@@ -52,13 +52,13 @@ class Trace:
         timeout_s, memory_mb: what it may take at most, 0 any; RuntimeError beyond. ValueError, with the place: it is no SQL, or
         names what is not there. Runs without the GIL; Ctrl-C ends it.
         """
-        from headroom.query_result import QueryResult
+        from headroom import QueryResult
 
         return QueryResult(self._engine.query(sql, timeout_s, memory_mb))
 
     def Graph(self, **options: Any) -> GraphType:  # noqa: N802, as headroom.Graph
         """The job of this trace, ready for edits; options as of headroom.Graph."""
-        from headroom.graph import Graph
+        from headroom import Graph
 
         return Graph(self, **options)
 

@@ -18,8 +18,9 @@ import support
 
 class WithoutNumpy(unittest.TestCase):
     def test_it_is_said_what_is_needed_and_how_to_get_it(self):
-        for ask in ("load('x.json')", "report('x.json')", "whatif('x.json')", "Graph('x.json')", "TextColumn", "Trace"):
-            program = f"import sys; sys.modules['numpy'] = None; import headroom; headroom.stats('a'); headroom.{ask}"
+        trace = f"load({str(support.RESNET)!r})"
+        for ask in (f"{trace}.tables", f"{trace}.query('select 1')", f"{trace}.Graph()", "Graph('x.json')", "TextColumn"):
+            program = f"import sys; sys.modules['numpy'] = None; import headroom; headroom.report({str(support.RESNET)!r}); headroom.{ask}"
             done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
             with self.subTest(ask):
                 self.assertEqual(done.returncode, 1)
