@@ -65,7 +65,7 @@ _SUBMODULES = ("callbacks", "data", "timer", "torch")
 
 
 def __getattr__(name: str) -> Any:
-    if name in _SUBMODULES or name == "_engine":  # Which may not be there: ModuleNotFoundError, as of `import`.
+    if name in _SUBMODULES:
         return importlib.import_module(f"headroom.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'headroom' has no attribute {name!r}")

@@ -14,7 +14,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from headroom import _engine
+    import headroom._engine as _engine
 
 NO_TEXT = 0xFFFFFFFF
 """Code of a text that is not recorded."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, Optional
 if TYPE_CHECKING:
     import numpy as np
 
-    from headroom import _engine
+    import headroom._engine as _engine
 
 
 class Task(NamedTuple):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Sequence, Union
 
 import numpy as np
 
-from headroom import _engine
+import headroom._engine as _engine
 from headroom.columns import Edges, Gradients, Task, Tasks
 from headroom.trace import Path, Trace, record
 

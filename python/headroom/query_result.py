@@ -9,7 +9,7 @@ import numpy as np
 from headroom.arrays import as_pandas, nullable, pandas
 
 if TYPE_CHECKING:
-    from headroom import _engine
+    import headroom._engine as _engine
 
 
 class QueryResult:

@@ -10,7 +10,7 @@ import numpy as np
 from headroom.arrays import NO_TEXT, TextColumn, Texts, Words, as_pandas, nullable, pandas
 
 if TYPE_CHECKING:
-    from headroom import _engine
+    import headroom._engine as _engine
 
 _TYPES = {"int64": "int64", "int32": "int32", "real": "float64", "string": "text", "row": "uint32", "label": "text", "flag": "bool"}
 _ID: _engine.ColumnSchema = ("id", "row", "", False, "", [], "Number of the row.")

@@ -7,7 +7,7 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Iterable, Union
 
-from headroom import _engine
+import headroom._engine as _engine
 
 if TYPE_CHECKING:
     from headroom._table_columns import Tables as TablesOfTrace

@@ -89,16 +89,16 @@ std::string WrongCommand(const CLI::App& app) {
     names.push_back(command->get_name());
   const std::string before = app.get_parent() == nullptr ? "" : app.get_name() + " ";
   const std::vector<std::string> words = app.remaining();
-  const auto word = std::find_if(words.begin(), words.end(),
-                                 [](const std::string& one) { return !one.starts_with('-'); });
-  if (word == words.end()) {
-    // Of the program, it is the flag that is wrong.
+  if (words.empty()) {
+    // The program alone is a question for its help.
     return app.get_parent() == nullptr
                ? ""
                : fmt::format("{}needs a command: {}", before, fmt::join(names, ", "));
   }
-  const std::vector<std::string_view> near = NearNames(*word, names);
-  return fmt::format("{}{}: no such command; {} {}", before, *word,
+  // It is the flag that is wrong, and a word behind it may be its value.
+  if (words.front().starts_with('-')) return "";
+  const std::vector<std::string_view> near = NearNames(words.front(), names);
+  return fmt::format("{}{}: no such command; {} {}", before, words.front(),
                      near.empty() ? "there are" : "did you mean",
                      fmt::join(near.empty() ? names : near, ", "));
 }

@@ -197,7 +197,7 @@ void WriteBreakdown(TextContext& c) {
   if (!gpu && breakdown.step.other == breakdown.wall) {
     return c.None(
         "Not known: no range or operator says what the host does (data, forward, backward, "
-        "optimizer, callbacks). Regions, below, has the time of each range by its name.");
+        "optimizer, callbacks).");
   }
   c.Meaning(gpu ? "Where the step goes. Each moment belongs to one row, so the rows sum to the "
                   "step; the GPU is idle in the light part of a bar."

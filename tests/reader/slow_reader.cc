@@ -809,19 +809,26 @@ class SlowReader {
     }
   }
 
-  /// The first of 64 tracks on which nothing is under way any more, else the last one.
+  /// The first of 64 tracks, none of which is a thread of the file, on which nothing is under way
+  /// any more, else the last one.
   void GiveTracks(const std::string& pid, std::vector<Stretch>& stretches) {
     std::ranges::sort(stretches, {}, [](const Stretch& s) { return std::pair(s.start, s.place); });
     std::vector<std::int64_t> free_from;
+    std::vector<std::string> tids;
     for (const Stretch& s : stretches) {
       std::size_t track = 0;
       while (track < free_from.size() && free_from[track] > s.start) ++track;
-      if (track == free_from.size() && track < 64) free_from.push_back(INT64_MIN);
+      if (track == free_from.size() && track < 64) {
+        free_from.push_back(INT64_MIN);
+        for (std::size_t number = 1; tids.size() < free_from.size(); ++number) {
+          const std::string tid = fmt::format("async {}", number);
+          if (!threads_.contains({pid, tid})) tids.push_back(tid);
+        }
+        threads_[{pid, tids.back()}];
+      }
       track = std::min<std::size_t>(track, 63);
       free_from[track] = std::max(free_from[track], s.end);
-      const std::string tid = fmt::format("async {}", track + 1);
-      threads_[{pid, tid}];
-      for (const std::size_t position : s.hosts) hosts_[position].tid = tid;
+      for (const std::size_t position : s.hosts) hosts_[position].tid = tids[track];
     }
   }
 

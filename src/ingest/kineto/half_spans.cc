@@ -153,13 +153,22 @@ void GiveTracks(std::vector<Stretch> stretches, std::span<const AsyncSpan> spans
   };
   ForEachRun(std::span<const Stretch>(stretches), process_of, [&](std::span<const Stretch> own) {
     std::vector<Track> tracks;
+    const ProcessId process = own.front().process;
+    std::size_t number = 0;
+    // The file's own threads may be called so, above all in what was exported from here.
+    const auto next_tid = [&] {
+      StringId tid;
+      do {
+        tid = store.strings.Intern("async " + std::to_string(++number));
+      } while (merger.HasThread(process, tid));
+      return tid;
+    };
     for (const Stretch& stretch : own) {
       auto track = std::find_if(tracks.begin(), tracks.end(),
                                 [&](const Track& t) { return t.free_from <= stretch.start; });
       if (track == tracks.end() && tracks.size() < kMostAsyncTracks) {
-        const StringId tid = store.strings.Intern("async " + std::to_string(tracks.size() + 1));
-        const StringId pid = store.processes.pid.Pending(stretch.process.index());
-        tracks.push_back({merger.ThreadOf(pid, tid), stretch.end});
+        const StringId pid = store.processes.pid.Pending(process.index());
+        tracks.push_back({merger.ThreadOf(pid, next_tid()), stretch.end});
         track = tracks.end() - 1;
       } else if (track == tracks.end()) {
         --track;

@@ -16,8 +16,8 @@ inline constexpr std::size_t kMostAsyncTracks = 64;
 /// ends is closed at the end of the span around it, or of the trace. O(n log n).
 ///
 /// Asynchronous spans nest with nothing but those of their operation, so they are on tracks of
-/// their process beside its threads, "async 1", "async 2", ...: what an operation does at a stretch
-/// is on the first of them that is free.
+/// their process beside its threads, "async 1", "async 2", ..., without the names that its threads
+/// have: what an operation does at a stretch is on the first of them that is free.
 void PairHalfSpans(LateRows& late, Merger& merger, TraceStore& store);
 
 }  // namespace headroom::kineto

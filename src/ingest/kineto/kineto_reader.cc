@@ -371,13 +371,20 @@ class EventsReader {
     batch_.events += events;
   }
 
-  /// How many events at least a damaged text was.
+  /// How many events at least a damaged text was: phases are of one letter, which an argument that
+  /// happens to be called "ph" is not.
   static std::int64_t CountPhases(std::string_view text) {
-    constexpr std::string_view kPhase = "\"ph\"";
+    static constexpr std::string_view kKey = "\"ph\"", kBlanks = " \t\r\n";
+    const auto skip_blanks = [&](std::size_t at) {
+      return std::min(text.find_first_not_of(kBlanks, at), text.size());
+    };
     std::int64_t count = 0;
-    for (std::size_t at = text.find(kPhase); at != std::string_view::npos;
-         at = text.find(kPhase, at + kPhase.size()))
-      ++count;
+    for (std::size_t at = text.find(kKey); at != std::string_view::npos; at = text.find(kKey, at)) {
+      at = skip_blanks(at + kKey.size());
+      if (!text.substr(at).starts_with(':')) continue;
+      at = skip_blanks(at + 1);
+      if (at + 2 < text.size() && text[at] == '"' && text[at + 2] == '"') ++count;
+    }
     return count;
   }
 

@@ -344,6 +344,13 @@ TEST(KinetoReaderTest, AsynchronousSpansWithoutTheirOtherHalfAreTold) {
   EXPECT_EQ(store->log.Count(ImportIssue::kUnmatchedEnd), 1);
 }
 
+TEST(KinetoReaderTest, AsynchronousTracksAreNoThreadsOfTheFile) {
+  const Lines events = {R"({"ph":"X","name":"own","pid":1,"tid":"async 1","ts":0,"dur":20})",
+                        Async('b', "a", 1, R"("id":1)"), Async('e', "a", 3, R"("id":1)")};
+  EXPECT_EQ(SpansOf(*Read(fmt::format("[{}]", fmt::join(events, ",")))),
+            (Lines{"1/async 1 own 0+20", "1/async 2 a 1+2"}));
+}
+
 TEST(KinetoReaderTest, AsynchronousTracksAreBounded) {
   constexpr int kOperations = static_cast<int>(kMostAsyncTracks) + 10;
   Lines events;
@@ -439,6 +446,16 @@ TEST(KinetoReaderTest, EventsThatDamageJoinsAreCountedEach) {
     EXPECT_EQ(store->metadata.events, lost + static_cast<std::int64_t>(store->host_events.rows()))
         << text;
   }
+}
+
+TEST(KinetoReaderTest, AnArgumentCalledPhIsNoEvent) {
+  // The quote within the name makes it damaged; it is read after repair.
+  const auto store = Read(R"([{"ph":"X","name":"a"b","pid":1,"tid":1,"ts":1,"dur":1,
+      "args":{"ph":"train"}}, {"ph":"X","name":"c","pid":1,"tid":1,"ts":3,"dur":1}])");
+  EXPECT_EQ(store->host_events.rows(), 2u);
+  EXPECT_EQ(store->metadata.events, 2);
+  EXPECT_EQ(store->log.Count(ImportIssue::kRepairedEvent), 1);
+  EXPECT_EQ(store->log.Count(ImportIssue::kLostEvent), 0);
 }
 
 TEST(KinetoReaderTest, CounterValuesThatAreNoNumbersAreTold) {

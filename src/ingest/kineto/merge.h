@@ -36,6 +36,9 @@ class Merger {
   void Append(RowBatch& batch, const WorkerIds& ids, IdMap& map);
 
   ThreadId ThreadOf(StringId process, StringId thread);
+  bool HasThread(ProcessId process, StringId thread) const {
+    return threads_.contains({process, thread});
+  }
   DeviceId DeviceOf(std::int64_t ordinal);
 
  private:
