@@ -96,7 +96,12 @@ std::string WrongCommand(const CLI::App& app) {
                : fmt::format("{}needs a command: {}", before, fmt::join(names, ", "));
   }
   // It is the flag that is wrong, and a word behind it may be its value.
-  if (words.front().starts_with('-')) return "";
+  if (words.front().starts_with('-')) {
+    return app.get_parent() == nullptr
+               ? ""
+               : fmt::format("{}{}: no such flag; a command comes first: {}", before, words.front(),
+                             fmt::join(names, ", "));
+  }
   const std::vector<std::string_view> near = NearNames(words.front(), names);
   return fmt::format("{}{}: no such command; {} {}", before, words.front(),
                      near.empty() ? "there are" : "did you mean",

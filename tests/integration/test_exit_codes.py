@@ -15,6 +15,8 @@ USAGE = {  # what shows it: (arguments, what the message must name)
     "a command of a command that there is not": (["baseline", "foo"], "baseline foo: no such command; there are save, list"),
     "a command of a command that is misspelt": (["baseline", "sav", "x", TRACE], "baseline sav: no such command; did you mean save"),
     "a command of a command that is missing": (["baseline"], "baseline needs a command: save, list"),
+    "a flag where a command must be": (["baseline", "--bogus", "x"], "baseline --bogus: no such flag; a command comes first: save, list"),
+    "a flag of no command": (["-x", "5"], "-x"),
     "no trace": (["report"], "trace"),
     "unknown flag": (["report", TRACE, "--nonsense"], "--nonsense"),
     "unknown short flag": (["report", TRACE, "-Z"], "-Z"),

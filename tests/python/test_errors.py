@@ -28,6 +28,15 @@ class WithoutNumpy(unittest.TestCase):
                 self.assertRegex(said, r"^ImportError: headroom\.\w+ needs numpy, .*apt install python3-numpy .*pip install numpy$")
 
 
+class WithoutEngine(unittest.TestCase):
+    def test_it_is_said_what_is_missing(self):
+        program = ("import sys; sys.modules['headroom._engine'] = None; import headroom; "
+                   "assert not hasattr(headroom, 'nothing'); assert not hasattr(headroom, '_engine'); headroom.load('x.json')")
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr.splitlines()[-1], r"^ImportError: headroom\.Trace needs the engine, ")
+
+
 class Files(unittest.TestCase):
     def test_no_such_file(self):
         for ask in (headroom.load, headroom.Graph, headroom.report, headroom.whatif):
