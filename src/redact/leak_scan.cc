@@ -89,7 +89,7 @@ const LeakScan::Text* LeakScan::FoundAt(std::string_view text, std::string_view 
       // So may the byte behind a text look like its last letter.
       if (spares && (redactor_.names().IsPublicPart(one.lower) ||
                      stays([&](std::string_view in, std::size_t from) {
-                       return redactor_.IsInPublicPart(in, from, size);
+                       return redactor_.names().IsInPublicPart(in, from, size);
                      })))
         continue;
     } else if (stays([&](std::string_view in, std::size_t from) {
@@ -166,10 +166,14 @@ std::optional<std::string> LeakScan::LeakedText(std::string_view text) const {
   if (const std::vector<AskedTexts::Span> spans = redactor_.asked().SpansOf(text); !spans.empty()) {
     // An expression may match what replaced its match, and what stands beside that.
     const std::vector<bool> is_token = redactor_.BytesOfTokens(text);
+    const bool has_spared = redactor_.HasSpared(text);
     for (const AskedTexts::Span& span : spans) {
       const auto begin = is_token.begin() + static_cast<std::ptrdiff_t>(span.begin);
       const auto end = is_token.begin() + static_cast<std::ptrdiff_t>(span.end);
-      if (std::find(begin, end, true) == end && !redactor_.IsSpared(text, span))
+      const bool is_spared =
+          has_spared && span.is_word &&
+          redactor_.names().IsInPublicPart(text, span.begin, span.end - span.begin);
+      if (std::find(begin, end, true) == end && !is_spared)
         return std::string(text.substr(span.begin, span.end - span.begin));
     }
   }

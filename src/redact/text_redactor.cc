@@ -96,6 +96,14 @@ bool IsRooted(std::string_view path) {
                      [&](std::string_view root) { return path.starts_with(root); });
 }
 
+/// Whether a function is one of a driver's or of a vendor's library.
+bool IsOfApi(std::string_view name) {
+  constexpr std::string_view kApis[] = {"cuda", "cu",   "hip",   "hsa",
+                                        "nccl", "nvtx", "roctx", "__cuda"};
+  return std::any_of(std::begin(kApis), std::end(kApis),
+                     [&](std::string_view api) { return name.starts_with(api); });
+}
+
 /// Arguments whose values are of lists that profilers have.
 bool IsOfTypes(std::string_view key) {
   constexpr std::string_view kKnown[] = {"Input type", "Input Types", "dtype",
@@ -581,64 +589,84 @@ void TextRedactor::Words(std::string_view text, NameRole role, std::string& out)
     out += text.substr(done, begin - done);
     done = end;
     const std::string_view word = text.substr(begin, end - begin);
-    constexpr std::string_view kApis[] = {"cuda", "cu",   "hip",   "hsa",
-                                          "nccl", "nvtx", "roctx", "__cuda"};
-    const bool of_api = role == NameRole::kCall &&
-                        std::any_of(std::begin(kApis), std::end(kApis),
-                                    [&](std::string_view api) { return word.starts_with(api); });
+    const bool of_api = role == NameRole::kCall && IsOfApi(word);
     out += of_api ? std::string(word) : Word(word, role);
   });
   out += text.substr(done);
 }
 
-bool TextRedactor::IsInPublicPart(std::string_view text, std::size_t at, std::size_t size) const {
-  std::size_t begin = at, end = at + size;
-  while (begin > 0 && IsWordByte(text[begin - 1])) --begin;
-  while (end < text.size() && IsWordByte(text[end])) ++end;
-  const std::string_view word = text.substr(begin, end - begin);
-  bool inside = false;
-  ForEachPart(word, [&](std::size_t first, std::size_t last) {
-    inside |= begin + first <= at && at + size <= begin + last &&
-              names_.IsPublicPart(word.substr(first, last - first));
-  });
-  return inside;
-}
-
-bool TextRedactor::IsSpared(std::string_view text, const AskedTexts::Span& span) const {
-  return span.is_word && spared_.contains(std::string(text)) &&
-         IsInPublicPart(text, span.begin, span.end - span.begin);
-}
-
-bool TextRedactor::MeansTheSame(std::string_view text,
-                                const std::vector<AskedTexts::Span>& without) const {
-  if (!options_.mean_the_same || without.empty()) return true;
-  std::string other;
-  std::size_t done = 0;
-  for (const AskedTexts::Span& span : without) {
-    other.append(text.substr(done, span.begin - done)).append("word");
-    done = span.end;
+bool TextRedactor::IsOfFrameworks(std::string_view text, NameRole role) const {
+  if (role == NameRole::kCall) return IsOfApi(text) && text.find(' ') == std::string_view::npos;
+  if (role == NameRole::kKernel) {
+    constexpr std::string_view kReturns = "void ";
+    if (text.starts_with(kReturns)) text.remove_prefix(kReturns.size());
+  } else if (role != NameRole::kOperator || text.find(' ') != std::string_view::npos) {
+    return false;
   }
-  other += text.substr(done);
-  return options_.mean_the_same(text, other);
+  const std::size_t colons = text.find("::");
+  if (colons == std::string_view::npos || !names_.IsNamespace(text.substr(0, colons))) return false;
+  bool are_public = true;
+  ForEachWord(text, [&](std::size_t begin, std::size_t end) {
+    are_public = are_public && names_.IsPublicWord(text.substr(begin, end - begin));
+  });
+  return are_public;
+}
+
+void TextRedactor::Spare(std::string_view text, NameRole role,
+                         std::vector<AskedTexts::Span>& asked) {
+  // As much as the rules of kernels read; what is judged takes no longer for longer texts.
+  constexpr std::size_t kLongestName = 4096;
+  const std::string_view name = text.substr(0, kLongestName);
+  const bool of_frameworks = IsOfFrameworks(text, role);
+  std::vector<bool> goes;
+  for (const AskedTexts::Span& span : asked) {
+    const bool may_stay = span.is_word && (of_frameworks || span.end <= name.size()) &&
+                          names_.IsInPublicPart(text, span.begin, span.end - span.begin);
+    goes.push_back(!may_stay);
+  }
+  const auto left = [&](const std::vector<bool>& without) {
+    std::string other;
+    std::size_t done = 0;
+    for (std::size_t i = 0; i < asked.size() && asked[i].begin < name.size(); ++i) {
+      if (!without[i]) continue;
+      other.append(name.substr(done, asked[i].begin - done)).append("word");
+      done = std::min(asked[i].end, name.size());
+    }
+    return other.append(name.substr(done));
+  };
+  const auto same = [&](std::string_view a, std::string_view b) {
+    return !options_.mean_the_same || options_.mean_the_same(a, b, role);
+  };
+  const std::string least = left(goes);
+  if (!needed_ && !same(name, least)) {
+    const auto first =
+        static_cast<std::size_t>(std::find(goes.begin(), goes.end(), true) - goes.begin());
+    const AskedTexts::Span& span = asked[first];
+    needed_ =
+        Needed{std::string(text.substr(span.begin, span.end - span.begin)), std::string(text)};
+  }
+  if (!of_frameworks) {
+    const std::vector<bool> all(asked.size(), true);
+    if (same(least, left(all))) return;
+    // Each alone, and from the end: of words that each would do, the first stays.
+    for (std::size_t i = asked.size(); i-- > 0;) {
+      if (goes[i]) continue;
+      goes[i] = true;
+      goes[i] = same(least, left(goes));
+    }
+  }
+  std::vector<AskedTexts::Span> gone;
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    if (goes[i]) gone.push_back(asked[i]);
+  }
+  asked = std::move(gone);
 }
 
 std::string TextRedactor::Text(std::string_view text, NameRole role) {
   std::vector<AskedTexts::Span> asked = options_.asked.SpansOf(text);
   if (asked.empty()) return Reading(*this, text, role, {}).All();
-  const bool of_frameworks = role == NameRole::kOperator
-                                 ? text.find("::") != text.npos && text.find(' ') == text.npos
-                                 : role != NameRole::kAny;
   const std::size_t all = asked.size();
-  if (of_frameworks || !MeansTheSame(text, asked)) {
-    std::erase_if(asked, [&](const AskedTexts::Span& span) {
-      return span.is_word && IsInPublicPart(text, span.begin, span.end - span.begin);
-    });
-    if (!needed_ && !MeansTheSame(text, asked)) {
-      const AskedTexts::Span& span = asked.front();
-      needed_ =
-          Needed{std::string(text.substr(span.begin, span.end - span.begin)), std::string(text)};
-    }
-  }
+  Spare(text, role, asked);
   const bool spares = asked.size() < all;
   std::string now = Reading(*this, text, role, std::move(asked)).All();
   if (spares) spared_.insert(now);
@@ -717,7 +745,7 @@ std::string TextRedactor::Arguments(std::string_view members, bool of_recording)
     const std::vector<AskedTexts::Span> asked = options_.asked.SpansOf(key);
     const bool known =
         is_listed && std::all_of(asked.begin(), asked.end(), [&](const AskedTexts::Span& span) {
-          return span.is_word && IsInPublicPart(key, span.begin, span.end - span.begin);
+          return span.is_word && names_.IsInPublicPart(key, span.begin, span.end - span.begin);
         });
     if (known && !asked.empty()) spared_.insert(key);
     const std::string now = known ? std::string(written) : Value(written);

@@ -44,8 +44,8 @@ struct RedactOptions {
   std::array<bool, kSecretKinds> remove = {true, true, true, true, true};
   AskedTexts asked = {};               ///< Removed whatever else is.
   std::vector<std::string> keep = {};  ///< Words that stay.
-  /// Whether the analyses make the same of two names; none: of any two.
-  std::function<bool(std::string_view, std::string_view)> mean_the_same = {};
+  /// Whether the analyses make the same of two names of a role; none: of any two.
+  std::function<bool(std::string_view, std::string_view, NameRole)> mean_the_same = {};
 };
 
 /// What stood in the trace, and what stands there now.
@@ -87,11 +87,9 @@ class TextRedactor {
   /// Members of `args` (store/args_text.h). `of_recording`: numbers of any public name stay.
   std::string Arguments(std::string_view members, bool of_recording);
 
-  /// Whether bytes of one of the copy's texts are of a word that was asked for and is spared: one
-  /// public word or within one, in a text that frameworks write and analyses need.
-  bool IsSpared(std::string_view text, const AskedTexts::Span& span) const;
-  /// Whether `size` bytes at `at` are one public word, or within one.
-  bool IsInPublicPart(std::string_view text, std::size_t at, std::size_t size) const;
+  /// Whether words that were asked for stay in one of the copy's texts, each one public part of a
+  /// word or within one: frameworks write the text, or the analyses need them.
+  bool HasSpared(std::string_view text) const { return spared_.contains(std::string(text)); }
   /// The first text that means something else to the analyses without what was asked for in it.
   const std::optional<Needed>& needed() const { return needed_; }
 
@@ -122,8 +120,10 @@ class TextRedactor {
 
   std::string Token(SecretKind kind, std::string_view prefix, std::string_view original);
   std::string AskedToken(std::string_view original, bool is_word);
-  /// Whether the analyses make the same of a text as of one that has other letters there.
-  bool MeansTheSame(std::string_view text, const std::vector<AskedTexts::Span>& without) const;
+  /// Takes out of `asked` what stays in a text.
+  void Spare(std::string_view text, NameRole role, std::vector<AskedTexts::Span>& asked);
+  /// Whether it is the name of what a framework or a vendor's library calls so.
+  bool IsOfFrameworks(std::string_view text, NameRole role) const;
   void Words(std::string_view text, NameRole role, std::string& out);
   std::string Word(std::string_view word, NameRole role);
   std::string Segment(std::string_view segment, NameRole role);
