@@ -111,9 +111,17 @@ bool IsOfTypes(std::string_view key) {
   return std::find(std::begin(kKnown), std::end(kKnown), key) != std::end(kKnown);
 }
 
+/// "jit(step)/transpose(jvp(net))/dot": what of a program XLA made an operation from.
+bool IsOfXla(std::string_view text) {
+  constexpr std::string_view kTransforms[] = {"jit(", "pjit(", "pmap(", "xmap(", "shard_map("};
+  return std::any_of(std::begin(kTransforms), std::end(kTransforms),
+                     [&](std::string_view begin) { return text.starts_with(begin); }) &&
+         !HasFileEnding(text);
+}
+
 /// The end of a path that begins at `at`, which may be relative if it ends as a file of code does;
-/// `at` where none begins.
-std::size_t PathAt(std::string_view text, std::size_t at) {
+/// `at` where none begins. `of_xla`: IsOfXla(text).
+std::size_t PathAt(std::string_view text, std::size_t at, bool of_xla) {
   const std::string_view rest = text.substr(at);
   // "-I/home/grace/include"
   const bool of_flag = at >= 2 && rest[0] == '/' && IsLetter(text[at - 1]) && text[at - 2] == '-' &&
@@ -121,8 +129,7 @@ std::size_t PathAt(std::string_view text, std::size_t at) {
   // "run_/home/grace/x"
   const bool of_name = at >= 1 && (text[at - 1] == '_' || text[at - 1] == '-') && IsRooted(rest);
   if (!BeginsAt(text, at) && !of_flag && !of_name) return at;
-  // "jit(step)/transpose(jvp(net))/dot": what of a program XLA made an operation from.
-  if (at >= 1 && text[at - 1] == ')' && !IsRooted(rest)) return at;
+  if (of_xla && at >= 1 && text[at - 1] == ')' && !IsRooted(rest)) return at;
   const bool drive = rest.size() > 2 && IsLetter(rest[0]) && rest[1] == ':' && IsSlash(rest[2]);
   const bool anchored = drive || rest.starts_with("\\\\") || rest.starts_with("~") ||
                         rest.starts_with("./") || rest.starts_with("../") ||
@@ -205,13 +212,44 @@ bool TextRedactor::IsWithinPublicWord(std::string_view text, std::size_t at,
 }
 
 void TextRedactor::LearnWord(SecretKind kind, std::string_view word) {
-  if (!removes(kind) || word.size() < kShortestLearned || Stays(word)) return;
+  if (removes(kind) && word.size() >= kShortestLearned && !Stays(word)) AddLearned(kind, word);
+}
+
+void TextRedactor::AddLearned(SecretKind kind, std::string_view word) {
   const auto [row, is_new] = learned_.emplace(LowerCase(word), kind);
   if (!is_new) return;
   auto& same = learned_by_begin_[row->first.substr(0, kShortestLearned)];
   same.push_back(&*row);
   std::sort(same.begin(), same.end(),
             [](const auto* a, const auto* b) { return a->first.size() > b->first.size(); });
+}
+
+void TextRedactor::LearnByForm(std::string_view text, std::size_t at) {
+  const auto learn = [&](SecretKind kind, std::size_t end) {
+    if (end - at < kShortestLearned || IsKept(text, at, end)) return;
+    const std::string_view found = text.substr(at, end - at);
+    by_form_.insert(LowerCase(found));
+    AddLearned(kind, found);
+  };
+  if (removes(SecretKind::kHosts)) {
+    learn(SecretKind::kHosts, UnderscoredAddressAt(text, at));
+    learn(SecretKind::kHosts, NumberedMachineAt(text, at));
+  }
+  // The rest of one is none of its own.
+  const bool begins = at == 0 || !(IsHostByte(text[at - 1]));
+  if (begins && removes(SecretKind::kNames)) learn(SecretKind::kNames, IssuedKeyAt(text, at));
+}
+
+bool TextRedactor::IsByForm(std::string_view word) const {
+  return by_form_.contains(LowerCase(word));
+}
+
+bool TextRedactor::IsOfOther(std::string_view text, std::size_t at, std::size_t size) const {
+  if (!IsWithinPublicWord(text, at, size)) return false;
+  const auto goes_on = [&](std::size_t i) { return IsLetter(text[i]) || IsDigit(text[i]); };
+  const bool is_apart =
+      (at == 0 || !goes_on(at - 1)) && (at + size == text.size() || !goes_on(at + size));
+  return !is_apart || !IsByForm(text.substr(at, size));
 }
 
 void TextRedactor::Learn(std::string_view text) {
@@ -235,6 +273,7 @@ void TextRedactor::Learn(std::string_view text) {
       const std::size_t name = text.find('@', at);
       LearnWord(SecretKind::kUsers, text.substr(at, name - at));
     }
+    LearnByForm(text, at);
     if (const std::size_t end = HostAt(text, at); end > at) {
       const std::string_view host = text.substr(at, end - at);
       const std::string_view machine = host.substr(0, host.find('.'));
@@ -282,8 +321,7 @@ const std::pair<const std::string, SecretKind>* TextRedactor::LearnedAt(std::str
   if (same == learned_by_begin_.end()) return nullptr;
   for (const auto* row : same->second) {
     const std::size_t size = row->first.size();
-    if (LowerCase(text.substr(at, size)) == row->first && !IsWithinPublicWord(text, at, size))
-      return row;
+    if (LowerCase(text.substr(at, size)) == row->first && !IsOfOther(text, at, size)) return row;
   }
   return nullptr;
 }
@@ -314,45 +352,52 @@ class TextRedactor::Reading {
   };
 
   /// What has a meaning of its own and begins at `at`: of what may be part of something else, the
-  /// longest.
+  /// longest. What stays is not looked at: each look may go to the end of the text, and only behind
+  /// what is replaced the next begins.
   Found SpecialAt(std::size_t at, bool in_path) const {
     Found found = {Special::kNone, at};
-    const auto see = [&](Special what, SecretKind kind, std::size_t end) {
-      if (end > found.end && redactor_.removes(kind)) found = {what, end};
+    const auto see = [&](Special what, std::size_t end) {
+      if (end > found.end) found = {what, end};
     };
     if (!in_path) {
       const bool file = text_.substr(at).starts_with("file:");
-      see(file ? Special::kFileUrl : Special::kUrl, file ? SecretKind::kPaths : SecretKind::kHosts,
-          UrlAt(text_, at));
-      see(Special::kMail, SecretKind::kUsers, MailAt(text_, at));
-      if (const std::size_t end = HostAt(text_, at); !redactor_.IsKept(text_, at, end))
-        see(Special::kHost, SecretKind::kHosts, end);
+      if (redactor_.removes(file ? SecretKind::kPaths : SecretKind::kHosts))
+        see(file ? Special::kFileUrl : Special::kUrl, UrlAt(text_, at));
+      if (redactor_.removes(SecretKind::kUsers)) see(Special::kMail, MailAt(text_, at));
     }
-    if (const std::size_t end = AddressAt(text_, at); !redactor_.IsKept(text_, at, end))
-      see(Special::kHost, SecretKind::kHosts, end);
-    if (role_ == NameRole::kAny || role_ == NameRole::kOperator) SeeByForm(at, see);
+    if (redactor_.removes(SecretKind::kHosts)) {
+      if (!in_path) see(Special::kHost, UnlessKept(at, HostAt(text_, at)));
+      see(Special::kHost, UnlessKept(at, AddressAt(text_, at)));
+    }
+    if (role_ != NameRole::kKernel && role_ != NameRole::kCall) SeeByForm(at, see);
     if (found.what != Special::kNone) return found;
     if (!in_path && redactor_.removes(SecretKind::kPaths)) {
-      if (const std::size_t end = PathAt(text_, at); end > at) return {Special::kPath, end};
+      if (const std::size_t end = PathAt(text_, at, of_xla_); end > at)
+        return {Special::kPath, end};
     }
     if (const auto* learned = redactor_.LearnedAt(text_, at))
       return {Special::kLearned, at + learned->first.size()};
     return {};
   }
 
+  std::size_t UnlessKept(std::size_t at, std::size_t end) const {
+    return redactor_.IsKept(text_, at, end) ? at : end;
+  }
+
   /// What looks like a machine or a key by its form alone; names of kernels spell out numbers, too.
   template <typename See>
   void SeeByForm(std::size_t at, See&& see) const {
-    const auto see_unless_kept = [&](Special what, SecretKind kind, std::size_t end) {
-      if (end > at && !redactor_.IsKept(text_, at, end)) see(what, kind, end);
-    };
-    see_unless_kept(Special::kHost, SecretKind::kHosts, UnderscoredAddressAt(text_, at));
-    see_unless_kept(Special::kHost, SecretKind::kHosts, MachineAt(text_, at));
-    see_unless_kept(Special::kKey, SecretKind::kNames, IssuedKeyAt(text_, at));
-    see_unless_kept(Special::kKey, SecretKind::kNames, SecretValueAt(text_, at));
+    if (redactor_.removes(SecretKind::kHosts)) {
+      see(Special::kHost, UnlessKept(at, UnderscoredAddressAt(text_, at)));
+      see(Special::kHost, UnlessKept(at, NumberedMachineAt(text_, at)));
+      see(Special::kHost, UnlessKept(at, NamedMachineAt(text_, at)));
+    }
+    if (!redactor_.removes(SecretKind::kNames)) return;
+    see(Special::kKey, UnlessKept(at, IssuedKeyAt(text_, at)));
+    see(Special::kKey, UnlessKept(at, SecretValueAt(text_, at)));
     if (const std::size_t end = RandomTextAt(text_, at);
         end > at && !redactor_.names_.IsPublicWord(text_.substr(at, end - at)))
-      see_unless_kept(Special::kKey, SecretKind::kNames, end);
+      see(Special::kKey, UnlessKept(at, end));
   }
 
   /// Replaces what is asked for at `at`, if anything is, and returns its end.
@@ -415,7 +460,11 @@ class TextRedactor::Reading {
         break;
       case Special::kLearned: {
         const SecretKind kind = redactor_.LearnedAt(text_, at)->second;
-        out_ += redactor_.Token(kind, kind == SecretKind::kUsers ? "user" : "host", whole);
+        out_ += redactor_.Token(kind,
+                                kind == SecretKind::kUsers   ? "user"
+                                : kind == SecretKind::kHosts ? "host"
+                                                             : "key",
+                                whole);
         break;
       }
       case Special::kPath:
@@ -515,6 +564,7 @@ class TextRedactor::Reading {
   TextRedactor& redactor_;
   const std::string_view text_;
   const NameRole role_;
+  const bool of_xla_ = IsOfXla(text_);
   const std::vector<AskedTexts::Span> asked_;
   std::size_t next_ = 0;  ///< Of the spans, the first that may lie ahead.
   std::size_t told_ = 0;  ///< The last of them that was replaced, counted from 1.

@@ -71,9 +71,9 @@ class TextRedactor {
   /// `names` outlives it.
   TextRedactor(const PublicNames& names, RedactOptions options);
 
-  /// Keeps in mind the logins and hosts that a text names, so that they are removed wherever they
-  /// are, and its words, so that none of them becomes a token. To be called for all texts before
-  /// the first is replaced.
+  /// Keeps in mind the logins, hosts and keys that a text names, so that they are removed wherever
+  /// they are, and its words, so that none of them becomes a token. To be called for all texts
+  /// before the first is replaced.
   void Learn(std::string_view text);
   /// A text that stays wherever it is a word or looks like an address: "9.1.0.70" of a library.
   void Keep(std::string_view text);
@@ -112,6 +112,12 @@ class TextRedactor {
   /// Whether `size` bytes at `at` are within a longer word, or a part of one, that stays: "former"
   /// of "transformer".
   bool IsWithinPublicWord(std::string_view text, std::size_t at, std::size_t size) const;
+  /// Whether it is, somewhere in the trace, a machine, an address or a key by its form: it goes,
+  /// made of public words though it be.
+  bool IsByForm(std::string_view word) const;
+  /// Whether `size` bytes at `at` are part of something else than the word that was learned or
+  /// removed: within a public word, unless they are by their form what they are and stand apart.
+  bool IsOfOther(std::string_view text, std::size_t at, std::size_t size) const;
   /// By byte, whether it is of a text that replaced another.
   std::vector<bool> BytesOfTokens(std::string_view text) const;
 
@@ -129,6 +135,8 @@ class TextRedactor {
   std::string Segment(std::string_view segment, NameRole role);
   std::string Value(std::string_view written, NameRole role = NameRole::kAny);
   void LearnWord(SecretKind kind, std::string_view word);
+  void LearnByForm(std::string_view text, std::size_t at);
+  void AddLearned(SecretKind kind, std::string_view word);
   const std::pair<const std::string, SecretKind>* LearnedAt(std::string_view text,
                                                             std::size_t at) const;
 
@@ -136,6 +144,7 @@ class TextRedactor {
   RedactOptions options_;
   std::set<std::string> keep_;                 ///< In lower case.
   std::map<std::string, SecretKind> learned_;  ///< In lower case.
+  std::set<std::string> by_form_;              ///< Of these, by their form alone; in lower case.
   /// By their first three bytes, longest first.
   std::unordered_map<std::string, std::vector<const std::pair<const std::string, SecretKind>*>>
       learned_by_begin_;

@@ -59,6 +59,8 @@ TEST_F(TextRedactorTest, PathsKeepTheirDepthAndLibrariesTheirPlace) {
   EXPECT_EQ(redactor_.Text("0/0"), "0/0");
   EXPECT_EQ(redactor_.Text("jit(step)/transpose(jvp(net))/dot"),
             "jit(step)/transpose(jvp(net))/dot");
+  TextRedactor paths(names_, {.remove = {true, false, false, false, false}});
+  EXPECT_EQ(paths.Text("load(train)/acme/zebra.bin"), "load(train)/dira/filea.bin");
   EXPECT_EQ(redactor_.Text("copy(old)/home/grace/zebra.bin"), "copy(old)/dira/dirb/filec.bin");
 }
 
@@ -114,6 +116,36 @@ TEST_F(TextRedactorTest, LongTextsTakeLinearTime) {
     while (text.size() < 100'000) text += piece;
     EXPECT_FALSE(redactor_.Text(text).empty()) << piece;  // The limit of time is the test's own.
   }
+}
+
+TEST_F(TextRedactorTest, WhatStaysTakesLinearTime) {
+  TextRedactor paths(names_, {.remove = {true, false, false, false, false}});
+  for (const std::string_view piece : {"token=", "sk-", "eyJ", "x_node", "token='"}) {
+    std::string text;
+    while (text.size() < 400'000) text += piece;
+    paths.Learn(text);
+    EXPECT_EQ(paths.Text(text), text) << piece;  // The limit of time is the test's own.
+  }
+}
+
+TEST_F(TextRedactorTest, WhatHasAFormGoesOfWhateverTextItIs) {
+  EXPECT_EQ(redactor_.Arguments(R"("kind": "password: train1234 on node0042")", false),
+            R"("kind": "namea: keya on hosta")");
+  EXPECT_EQ(redactor_.Text("AKIAIOSFODNN7EXAMPLE", NameRole::kListed), "KEYB");
+}
+
+TEST_F(TextRedactorTest, WhatHasAFormGoesEverywhere) {
+  const std::string machine = "on node0042", key = "AKIATRAINMODEL7STEP4";
+  for (const std::string& text : {machine, key, std::string("rank_10_44_3_23")})
+    redactor_.Learn(text);
+  EXPECT_EQ(redactor_.Text("node0042_train", NameRole::kKernel), "hosta_train");
+  EXPECT_EQ(redactor_.Text("node00421", NameRole::kKernel), "node00421");
+  EXPECT_EQ(redactor_.Text("rank_10_44_3_23", NameRole::kKernel), "rank_hostb");
+  EXPECT_EQ(redactor_.Text("of_" + key, NameRole::kKernel), "of_KEYA");
+  const LeakScan scan(redactor_.Replacements(), redactor_);
+  EXPECT_TRUE(scan.Scan("the node0042_train").has_value());
+  EXPECT_TRUE(scan.Scan("rank_10_44_3_23").has_value());
+  EXPECT_FALSE(scan.Scan("node00421 rank_10_44_3_230").has_value());
 }
 
 TEST_F(TextRedactorTest, LongTextsOfWordsThatAreAskedForTakeLinearTime) {
