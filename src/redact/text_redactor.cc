@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::size_t kShortestLearned = 3;  // Shorter ones are part of too much.
 
+bool IsAlphanumeric(char c) { return IsLetter(c) || IsDigit(c); }
 bool IsAscii(char c) { return static_cast<unsigned char>(c) < 0x80; }
 bool IsSlash(char c) { return c == '/' || c == '\\'; }
 bool EndsPath(char c) {
@@ -212,10 +213,7 @@ bool TextRedactor::IsWithinPublicWord(std::string_view text, std::size_t at,
 }
 
 void TextRedactor::LearnWord(SecretKind kind, std::string_view word) {
-  if (removes(kind) && word.size() >= kShortestLearned && !Stays(word)) AddLearned(kind, word);
-}
-
-void TextRedactor::AddLearned(SecretKind kind, std::string_view word) {
+  if (!removes(kind) || word.size() < kShortestLearned || Stays(word)) return;
   const auto [row, is_new] = learned_.emplace(LowerCase(word), kind);
   if (!is_new) return;
   auto& same = learned_by_begin_[row->first.substr(0, kShortestLearned)];
@@ -227,17 +225,33 @@ void TextRedactor::AddLearned(SecretKind kind, std::string_view word) {
 void TextRedactor::LearnByForm(std::string_view text, std::size_t at) {
   const auto learn = [&](SecretKind kind, std::size_t end) {
     if (end - at < kShortestLearned || IsKept(text, at, end)) return;
-    const std::string_view found = text.substr(at, end - at);
-    by_form_.insert(LowerCase(found));
-    AddLearned(kind, found);
+    const std::string found = LowerCase(text.substr(at, end - at));
+    by_form_.try_emplace(found, kind);
+    // One of too many pieces is found by its form alone.
+    if (ByFormAt(found, 0) < found.size()) by_form_.erase(found);
   };
   if (removes(SecretKind::kHosts)) {
     learn(SecretKind::kHosts, UnderscoredAddressAt(text, at));
     learn(SecretKind::kHosts, NumberedMachineAt(text, at));
   }
-  // The rest of one is none of its own.
-  const bool begins = at == 0 || !(IsHostByte(text[at - 1]));
+  // Of "sk-sk-sk-" each would go to the end of the text.
+  const bool begins = at == 0 || !IsHostByte(text[at - 1]);
   if (begins && removes(SecretKind::kNames)) learn(SecretKind::kNames, IssuedKeyAt(text, at));
+}
+
+/// The end of the longest that was learned by its form and stands at `at`, apart from letters and
+/// digits around; `at`: none does.
+std::size_t TextRedactor::ByFormAt(std::string_view text, std::size_t at) const {
+  constexpr std::size_t kMostPieces = 8;
+  if (by_form_.empty() || !IsAlphanumeric(text[at]) || (at > 0 && IsAlphanumeric(text[at - 1])))
+    return at;
+  std::size_t found = at, end = at;
+  for (std::size_t piece = 0; piece < kMostPieces && end < text.size(); ++piece, ++end) {
+    while (end < text.size() && IsAlphanumeric(text[end])) ++end;
+    if (by_form_.contains(LowerCase(text.substr(at, end - at)))) found = end;
+    if (end == text.size() || !IsHostByte(text[end])) break;
+  }
+  return found;
 }
 
 bool TextRedactor::IsByForm(std::string_view word) const {
@@ -245,11 +259,10 @@ bool TextRedactor::IsByForm(std::string_view word) const {
 }
 
 bool TextRedactor::IsOfOther(std::string_view text, std::size_t at, std::size_t size) const {
-  if (!IsWithinPublicWord(text, at, size)) return false;
-  const auto goes_on = [&](std::size_t i) { return IsLetter(text[i]) || IsDigit(text[i]); };
-  const bool is_apart =
-      (at == 0 || !goes_on(at - 1)) && (at + size == text.size() || !goes_on(at + size));
-  return !is_apart || !IsByForm(text.substr(at, size));
+  if (!IsByForm(text.substr(at, size))) return IsWithinPublicWord(text, at, size);
+  const std::size_t end = at + size;
+  return (at > 0 && IsAlphanumeric(text[at - 1])) ||
+         (end < text.size() && IsAlphanumeric(text[end]));
 }
 
 void TextRedactor::Learn(std::string_view text) {
@@ -321,7 +334,8 @@ const std::pair<const std::string, SecretKind>* TextRedactor::LearnedAt(std::str
   if (same == learned_by_begin_.end()) return nullptr;
   for (const auto* row : same->second) {
     const std::size_t size = row->first.size();
-    if (LowerCase(text.substr(at, size)) == row->first && !IsOfOther(text, at, size)) return row;
+    if (LowerCase(text.substr(at, size)) == row->first && !IsWithinPublicWord(text, at, size))
+      return row;
   }
   return nullptr;
 }
@@ -370,6 +384,11 @@ class TextRedactor::Reading {
       see(Special::kHost, UnlessKept(at, AddressAt(text_, at)));
     }
     if (role_ != NameRole::kKernel && role_ != NameRole::kCall) SeeByForm(at, see);
+    if (const std::size_t end = UnlessKept(at, redactor_.ByFormAt(text_, at)); end > at) {
+      const bool is_key =
+          redactor_.by_form_.at(LowerCase(text_.substr(at, end - at))) == SecretKind::kNames;
+      see(is_key ? Special::kKey : Special::kHost, end);
+    }
     if (found.what != Special::kNone) return found;
     if (!in_path && redactor_.removes(SecretKind::kPaths)) {
       if (const std::size_t end = PathAt(text_, at, of_xla_); end > at)
@@ -460,11 +479,7 @@ class TextRedactor::Reading {
         break;
       case Special::kLearned: {
         const SecretKind kind = redactor_.LearnedAt(text_, at)->second;
-        out_ += redactor_.Token(kind,
-                                kind == SecretKind::kUsers   ? "user"
-                                : kind == SecretKind::kHosts ? "host"
-                                                             : "key",
-                                whole);
+        out_ += redactor_.Token(kind, kind == SecretKind::kUsers ? "user" : "host", whole);
         break;
       }
       case Special::kPath:

@@ -115,8 +115,8 @@ class TextRedactor {
   /// Whether it is, somewhere in the trace, a machine, an address or a key by its form: it goes,
   /// made of public words though it be.
   bool IsByForm(std::string_view word) const;
-  /// Whether `size` bytes at `at` are part of something else than the word that was learned or
-  /// removed: within a public word, unless they are by their form what they are and stand apart.
+  /// Whether `size` bytes at `at`, which are a text that was removed, are part of something else
+  /// there: within a public word, or, of what was removed by its form, of a longer one.
   bool IsOfOther(std::string_view text, std::size_t at, std::size_t size) const;
   /// By byte, whether it is of a text that replaced another.
   std::vector<bool> BytesOfTokens(std::string_view text) const;
@@ -136,15 +136,15 @@ class TextRedactor {
   std::string Value(std::string_view written, NameRole role = NameRole::kAny);
   void LearnWord(SecretKind kind, std::string_view word);
   void LearnByForm(std::string_view text, std::size_t at);
-  void AddLearned(SecretKind kind, std::string_view word);
+  std::size_t ByFormAt(std::string_view text, std::size_t at) const;
   const std::pair<const std::string, SecretKind>* LearnedAt(std::string_view text,
                                                             std::size_t at) const;
 
   const PublicNames& names_;
   RedactOptions options_;
-  std::set<std::string> keep_;                 ///< In lower case.
-  std::map<std::string, SecretKind> learned_;  ///< In lower case.
-  std::set<std::string> by_form_;              ///< Of these, by their form alone; in lower case.
+  std::set<std::string> keep_;                           ///< In lower case.
+  std::map<std::string, SecretKind> learned_;            ///< In lower case.
+  std::unordered_map<std::string, SecretKind> by_form_;  ///< In lower case.
   /// By their first three bytes, longest first.
   std::unordered_map<std::string, std::vector<const std::pair<const std::string, SecretKind>*>>
       learned_by_begin_;

@@ -140,12 +140,24 @@ TEST_F(TextRedactorTest, WhatHasAFormGoesEverywhere) {
     redactor_.Learn(text);
   EXPECT_EQ(redactor_.Text("node0042_train", NameRole::kKernel), "hosta_train");
   EXPECT_EQ(redactor_.Text("node00421", NameRole::kKernel), "node00421");
+  EXPECT_EQ(redactor_.Text("10_44_3_23_5", NameRole::kKernel), "hostb_5");
   EXPECT_EQ(redactor_.Text("rank_10_44_3_23", NameRole::kKernel), "rank_hostb");
   EXPECT_EQ(redactor_.Text("of_" + key, NameRole::kKernel), "of_KEYA");
   const LeakScan scan(redactor_.Replacements(), redactor_);
   EXPECT_TRUE(scan.Scan("the node0042_train").has_value());
   EXPECT_TRUE(scan.Scan("rank_10_44_3_23").has_value());
   EXPECT_FALSE(scan.Scan("node00421 rank_10_44_3_230").has_value());
+}
+
+TEST_F(TextRedactorTest, ManyMachinesTakeLinearTime) {
+  std::string text = "on";
+  for (int i = 10'000; i < 50'000; ++i) text.append(" node").append(std::to_string(i));
+  redactor_.Learn(text);
+  EXPECT_EQ(redactor_.Text(text).find("node"), std::string::npos);
+  std::string repeated;
+  for (int i = 0; i < 40'000; ++i) repeated += "node10000_";
+  // The limit of time is the test's own.
+  EXPECT_EQ(redactor_.Text(repeated, NameRole::kKernel).find("node"), std::string::npos);
 }
 
 TEST_F(TextRedactorTest, LongTextsOfWordsThatAreAskedForTakeLinearTime) {
