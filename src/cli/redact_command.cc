@@ -30,6 +30,9 @@
 #include "base/private_file.h"
 #include "cli/help.h"
 #include "cli/output.h"
+#include "cluster/collectives.h"
+#include "cost/device_spec.h"
+#include "cost/dtype.h"
 #include "cost/kernel_class.h"
 #include "export/written_trace.h"
 #include "ingest/category.h"
@@ -100,18 +103,42 @@ Result<nlohmann::json> ReportOf(const TraceStore& store, const Knowledge& knowle
   return nlohmann::json::parse(RenderJson(std::span(&report, 1), {}));
 }
 
-/// Whether the analyses make the same of two names: of categories, ranges, calls and kernels.
-bool MeanTheSame(const Knowledge& knowledge, std::string_view a, std::string_view b) {
-  const auto is_own = [](std::string_view name) {
-    return name.starts_with("ProfilerStep#") || name.starts_with("loader.") ||
-           name.starts_with("setting.loader.") || name.starts_with("step.");
-  };
+/// Of a name that Headroom's recorders or PyTorch's profiler wrote, what the analyses read: the
+/// first word, and all of what the input probe says. Empty: it is another's.
+std::string_view OwnName(std::string_view name) {
+  constexpr std::string_view kOwn[] = {"ProfilerStep#", "loader.", "setting.loader.", "step."};
+  const bool is_own = std::any_of(std::begin(kOwn), std::end(kOwn),
+                                  [&](std::string_view own) { return name.starts_with(own); });
+  if (!is_own) return {};
+  return name.starts_with("loader.probe ") ? name : name.substr(0, name.find(' '));
+}
+
+/// Whether a value is of a list that the analyses have: a category, a type of elements, a
+/// collective, a GPU.
+bool IsListed(const Knowledge& knowledge, std::string_view value) {
+  return value == "headroom" || RuleOfCategory(value) != CategoryRule::kOther ||
+         DTypeFromName(value) || DTypeFromProfiler(value) != DType::kUnknown ||
+         (CollectiveNamed(value) && value.find(' ') == std::string_view::npos) ||
+         knowledge.devices().Find(value) != nullptr;
+}
+
+/// Whether the analyses make the same of two names of a role.
+bool MeanTheSame(const Knowledge& knowledge, std::string_view a, std::string_view b,
+                 NameRole role) {
+  if (role == NameRole::kKernel) {
+    const KernelClass was = knowledge.kernels().Classify(a), is = knowledge.kernels().Classify(b);
+    return was.family == is.family && was.tensor_cores == is.tensor_cores &&
+           was.math_dtype == is.math_dtype && was.fast_algorithm == is.fast_algorithm &&
+           CopyKindOf(a) == CopyKindOf(b);
+  }
+  if (role == NameRole::kListed && (IsListed(knowledge, a) || IsListed(knowledge, b)))
+    return a == b;
   const HostRoles roles = knowledge.host().RolesOf(a);
-  // Which optimizer it is, the rest of the name says.
-  if (is_own(a) || roles.Has(HostRole::kOptimizerStep)) return a == b;
-  return RuleOfCategory(a) == RuleOfCategory(b) && NumberedStep(a) == NumberedStep(b) &&
+  // Which optimizer it is, the rest of its first word says.
+  const auto first_word = [](std::string_view name) { return name.substr(0, name.find(' ')); };
+  return OwnName(a) == OwnName(b) && NumberedStep(a) == NumberedStep(b) &&
          roles == knowledge.host().RolesOf(b) &&
-         knowledge.kernels().Classify(a).family == knowledge.kernels().Classify(b).family;
+         (!roles.Has(HostRole::kOptimizerStep) || first_word(a) == first_word(b));
 }
 
 std::array<std::int64_t, kSecretKinds> CountsOf(const std::vector<Replacement>& removed) {
@@ -358,8 +385,8 @@ Status RedactCommand::Run() {
 
   const Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
   if (!knowledge.ok()) return knowledge.status();
-  options.value().mean_the_same = [&](std::string_view a, std::string_view b) {
-    return MeanTheSame(*knowledge.value(), a, b);
+  options.value().mean_the_same = [&](std::string_view a, std::string_view b, NameRole role) {
+    return MeanTheSame(*knowledge.value(), a, b, role);
   };
   TextRedactor redactor(names.value(), std::move(options).value());
   // What this machine is called, should the trace be of it.

@@ -209,22 +209,31 @@ std::size_t UnderscoredAddressAt(std::string_view text, std::size_t at) {
   if (end == at || (end < text.size() && IsLetter(text[end]))) return at;
   const std::string_view run = text.substr(at, end - at);
   if (!IsIpv4(run, '_')) return at;
-  constexpr std::size_t kMostOfNames = 8 + 3;  // Digits and signs.
-  const bool is_private = run.starts_with("10_") || run.starts_with("172_") ||
-                          run.starts_with("192_168_") || run.starts_with("169_254_");
-  return is_private || run.size() > kMostOfNames ? end : at;
+  if (run.starts_with("192_168_") || run.starts_with("169_254_")) return end;
+  const std::vector<std::string_view> groups = Split(run, '_');
+  if (groups[0] == "172")
+    return groups[1] >= "16" && groups[1] <= "31" && groups[1].size() == 2 ? end : at;
+  // "conv_10_3_3_1" has small numbers, and "gemm_10_64_64_32" powers of two.
+  const auto is_of_names = [](std::string_view group) {
+    constexpr std::string_view kPowers[] = {"16", "32", "64", "128"};
+    return group.size() < 2 ||
+           std::find(std::begin(kPowers), std::end(kPowers), group) != std::end(kPowers);
+  };
+  const bool is_private =
+      groups[0] == "10" && !std::all_of(groups.begin() + 1, groups.end(), is_of_names);
+  return is_private ? end : at;
 }
 
-std::size_t MachineAt(std::string_view text, std::size_t at) {
-  if (!IsHostByte(text[at]) || (at > 0 && IsHostByte(text[at - 1]))) return at;
-  const std::size_t end = RunOf(text, at, IsHostByte);
-  std::string_view run = text.substr(at, end - at);
-  while (run.ends_with('.') || run.ends_with('-')) run.remove_suffix(1);  // Of a sentence.
-  if (run.empty()) return at;
-  const std::string lower = LowerCase(run);
-  // Numbered: some words name machines alone, others also parts of one, of which there are few.
-  constexpr std::string_view kMachines[] = {"node", "host", "server", "machine",
-                                            "rack", "dgx",  "blade",  "hpc"};
+std::size_t NumberedMachineAt(std::string_view text, std::size_t at) {
+  const auto is_of_word = [](char c) { return IsHostByte(c) && c != '_'; };
+  if (!is_of_word(text[at]) || (at > 0 && is_of_word(text[at - 1]))) return at;
+  std::size_t end = RunOf(text, at, is_of_word);
+  while (end > at && (text[end - 1] == '.' || text[end - 1] == '-')) --end;  // Of a sentence.
+  const std::string lower = LowerCase(text.substr(at, end - at));
+  // Some words name machines alone, others also parts of one, of which there are few: so it is with
+  // nodes of memory (NUMA).
+  constexpr std::string_view kMachines[] = {"host", "server", "machine", "rack",
+                                            "dgx",  "blade",  "hpc"};
   constexpr std::string_view kOthers[] = {"gpu",   "cpu",   "worker", "compute",
                                           "login", "slurm", "master", "head"};
   const std::size_t letters = RunOf(lower, 0, IsLetter);
@@ -232,26 +241,40 @@ std::size_t MachineAt(std::string_view text, std::size_t at) {
       letters < lower.size() && lower[letters] == '-' ? letters + 1 : letters;
   const std::string_view word = std::string_view(lower).substr(0, letters);
   const std::string_view digits = std::string_view(lower).substr(number);
-  if (!digits.empty() && AllAre(digits, IsDigit)) {
-    constexpr std::size_t kFewest = 3;
-    const bool as_of_many = digits.size() >= kFewest || (digits.size() > 1 && digits[0] == '0');
-    const auto is = [&](const auto& words) {
-      return std::find(std::begin(words), std::end(words), word) != std::end(words);
-    };
-    if (is(kMachines) || (is(kOthers) && as_of_many)) return at + run.size();
-  }
-  // Behind "host": with a sign between, whatever it is, else what has a dash and a number.
+  if (digits.empty() || !AllAre(digits, IsDigit)) return at;
+  constexpr std::size_t kFewest = 3;
+  const bool as_of_many = digits.size() >= kFewest || (digits.size() > 1 && digits[0] == '0');
+  const auto is = [&](const auto& words) {
+    return std::find(std::begin(words), std::end(words), word) != std::end(words);
+  };
+  const bool is_machine =
+      is(kMachines) || (word == "node" && digits.size() > 1) || (is(kOthers) && as_of_many);
+  return is_machine ? end : at;
+}
+
+std::size_t NamedMachineAt(std::string_view text, std::size_t at) {
+  if (at == 0 || !IsHostByte(text[at]) || IsHostByte(text[at - 1])) return at;
   const std::size_t last = text.substr(0, at).find_last_not_of(" :=");
   if (last == std::string_view::npos || last + 1 == at) return at;
+  const std::string_view before = text.substr(0, last + 1);
+  const auto is_behind = [&](std::string_view word) {
+    const std::size_t begin = before.size() - std::min(before.size(), word.size());
+    return LowerCase(before.substr(begin)) == word && (begin == 0 || !IsLetter(before[begin - 1]));
+  };
+  if (!is_behind("host") && !is_behind("hostname")) return at;
+  std::size_t end = RunOf(text, at, IsHostByte);
+  while (end > at && (text[end - 1] == '.' || text[end - 1] == '-')) --end;  // Of a sentence.
+  const std::string_view run = text.substr(at, end - at);
+  if (run.empty() || !IsLetter(run[0])) return at;
+  // With a sign between, whatever it is but where a copy goes; else what has a dash and a number.
   const std::string_view between = text.substr(last + 1, at - last - 1);
   const bool has_sign = between == ":" || between == "=" || between == ": " || between == "= ";
-  constexpr std::size_t kLongestWord = 8;
-  const std::size_t begin = last + 1 - std::min(last + 1, kLongestWord);
-  const std::string before = LowerCase(text.substr(begin, last + 1 - begin));
-  const bool behind_host = before.ends_with("host") || before.ends_with("hostname");
-  const bool is_name = run.find('-') != std::string_view::npos &&
-                       std::any_of(run.begin(), run.end(), IsDigit) && IsLetter(run[0]);
-  return behind_host && (is_name || (has_sign && IsLetter(run[0]))) ? at + run.size() : at;
+  constexpr std::string_view kMemories[] = {"device", "host", "pinned", "pageable"};
+  const bool is_memory =
+      std::find(std::begin(kMemories), std::end(kMemories), LowerCase(run)) != std::end(kMemories);
+  const bool is_name =
+      run.find('-') != std::string_view::npos && std::any_of(run.begin(), run.end(), IsDigit);
+  return is_name || (has_sign && !is_memory) ? end : at;
 }
 
 std::size_t HostAt(std::string_view text, std::size_t at) {

@@ -23,12 +23,15 @@ std::size_t MailAt(std::string_view text, std::size_t at);
 /// files ("libcudnn.so.9.1.0.70"). What stands around it matters as little as can be, so that none
 /// appears when that is replaced.
 std::size_t AddressAt(std::string_view text, std::size_t at);
-/// "10_44_3_23", within words, too: of a network of its own (10, 172.16, 192.168) or of nine digits
-/// and more, as names of programs number things so.
+/// "10_44_3_23", within words, too, of a network of its own (10, 172.16 to 172.31, 192.168,
+/// 169.254); behind 10 with a number of two digits that is no power of two, as names of programs
+/// number things so.
 std::size_t UnderscoredAddressAt(std::string_view text, std::size_t at);
-/// A machine as those of a cluster are numbered: "node7", "gpu017", "worker-003", and what stands
-/// behind "host": "host gpu-osprey-17", "hostname=osprey".
-std::size_t MachineAt(std::string_view text, std::size_t at);
+/// A machine as those of a cluster are numbered, also between "_": "node17", "gpu017",
+/// "worker-003".
+std::size_t NumberedMachineAt(std::string_view text, std::size_t at);
+/// What stands behind "host" or "hostname": "host gpu-osprey-17", "hostname=osprey".
+std::size_t NamedMachineAt(std::string_view text, std::size_t at);
 /// IPv4 and IPv6 addresses, with dots, dashes and colons; hardware addresses; UUIDs, which name a
 /// GPU, a disk or a run; names in common and internal domains.
 std::size_t HostAt(std::string_view text, std::size_t at);

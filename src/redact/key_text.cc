@@ -41,6 +41,25 @@ constexpr std::string_view kResources[] = {"i-",   "vol-", "vpc-",  "subnet-", "
                                            "lt-",  "fs-",  "vpce-"};
 constexpr std::size_t kFewestDigits = 8;
 
+/// Whether a number was counted or measured: "17", "1010.25", "17/128", "3.5ms".
+bool IsCount(std::string_view text) {
+  constexpr std::size_t kLongestUnit = 2;
+  std::size_t end = 0;
+  while (end < text.size() &&
+         (IsDigit(text[end]) || (end > 0 && (text[end] == '.' || text[end] == '/'))))
+    ++end;
+  const std::string_view unit = text.substr(end);
+  return end > 0 &&
+         (unit == "%" || (unit.size() <= kLongestUnit && RunOf(unit, 0, IsLetter) == unit.size()));
+}
+
+/// Whether what follows a prefix is no name of words: digits, or letters in both cases.
+bool LooksDrawn(std::string_view text) {
+  const auto digits = std::count_if(text.begin(), text.end(), IsDigit);
+  return digits > 1 || (std::any_of(text.begin(), text.end(), IsUpper) &&
+                        std::any_of(text.begin(), text.end(), IsLower));
+}
+
 /// "eyJhbGciOi.eyJzdWIiOi.SflKxwRJ": base64 of what begins as an object, between dots.
 std::size_t SignedTokenAt(std::string_view text, std::size_t at) {
   constexpr std::size_t kShortest = 12;
@@ -60,7 +79,10 @@ std::size_t IssuedKeyAt(std::string_view text, std::size_t at) {
   for (const Issuer& issuer : kIssuers) {
     if (!rest.starts_with(issuer.prefix)) continue;
     const std::size_t end = RunOf(text, at + issuer.prefix.size(), IsKeyByte);
-    if (end - at >= issuer.prefix.size() + issuer.least) return end;
+    const std::size_t begin = at + issuer.prefix.size();
+    // "hf_transformers_attention" is a name; of capitals none begins so.
+    const bool is_name = IsLower(issuer.prefix[0]) && !LooksDrawn(text.substr(begin, end - begin));
+    if (end >= begin + issuer.least && !is_name) return end;
   }
   for (const std::string_view resource : kResources) {
     if (!rest.starts_with(resource)) continue;
@@ -105,19 +127,24 @@ std::size_t SecretValueAt(std::string_view text, std::size_t at) {
                                          "bearer",   "secret_key", "auth"};
   // "token::embedding" is a name of C++.
   if (at == 0 || text[at] == ':' || text[at] == '=' || kEnds.find(text[at]) != text.npos) return at;
+  const auto is_quote = [](char c) { return c == '"' || c == '\''; };
   std::string_view before = text.substr(0, at);
+  // "password='x y'", "{"token": "x"}"
+  const char quote = is_quote(before.back()) ? before.back() : '\0';
+  if (quote != '\0') before.remove_suffix(1);
   const auto without_blanks = [&] {
     const std::size_t last = before.find_last_not_of(kBlank);
     before = before.substr(0, last == std::string_view::npos ? 0 : last + 1);
   };
-  const bool behind_blank = kBlank.find(before.back()) != std::string_view::npos;
+  const bool behind_blank = !before.empty() && kBlank.find(before.back()) != std::string_view::npos;
   without_blanks();
   const bool behind_sign = before.ends_with(':') || before.ends_with('=');
   if (behind_sign) {
     before.remove_suffix(1);
     without_blanks();
+    if (!before.empty() && is_quote(before.back())) before.remove_suffix(1);
   }
-  if (!behind_sign && !behind_blank) return at;
+  if (before.empty() || (!behind_sign && !behind_blank)) return at;
   constexpr std::size_t kLongestWord = 16;
   const std::string tail =
       LowerCase(before.substr(before.size() - std::min(before.size(), kLongestWord)));
@@ -129,10 +156,12 @@ std::size_t SecretValueAt(std::string_view text, std::size_t at) {
   const bool is_secret =
       behind_sign ? std::any_of(std::begin(kWords), std::end(kWords), is_word) : is_word("bearer");
   if (!is_secret) return at;
-  const std::size_t end = std::min(text.find_first_of(kEnds, at), text.size());
+  const std::size_t close = quote == '\0' ? std::string_view::npos : text.find(quote, at);
+  const std::size_t end = close != std::string_view::npos
+                              ? close
+                              : std::min(text.find_first_of(kEnds, at), text.size());
   // "token: 17" counts.
-  const bool is_count = is_word("token") && RunOf(text, at, IsDigit) == end;
-  return is_count ? at : end;
+  return is_word("token") && IsCount(text.substr(at, end - at)) ? at : end;
 }
 
 }  // namespace headroom

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "redact/host_text.h"
+#include "redact/leak_scan.h"
 #include "redact/public_names.h"
 #include "redact/text_redactor.h"
 
@@ -25,9 +27,11 @@ TEST_F(KeyTextTest, IssuedKeysGoWhole) {
 }
 
 TEST_F(KeyTextTest, WhatLooksDrawnByLotGoesWhole) {
-  for (const std::string text : {"SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c",
-                                 "wJalrXUtnFEMIK7MDENGbPxRfiCY", "QJ7XK2PTRAIN9MODEL4Z"})
-    EXPECT_EQ(redactor_.Text("of " + text).find_first_of("0123456789_"), std::string::npos) << text;
+  // Of public parts alone.
+  EXPECT_EQ(redactor_.Text("of Max7Pool2dA3Step9Run4X1 and"), "of keya and");
+  EXPECT_EQ(redactor_.Text("QJ7XK2PTRAIN9MODEL4Z"), "KEYB");
+  EXPECT_EQ(RandomTextAt("MaxxPoool2ddStepp7Ra", 0), 20u);  // Changes 10 times.
+  EXPECT_EQ(RandomTextAt("MaxxPoool2ddStepp7Raa", 0), 0u);  // So does this, which is longer.
 }
 
 TEST_F(KeyTextTest, ValuesOfSecretsGo) {
@@ -35,9 +39,25 @@ TEST_F(KeyTextTest, ValuesOfSecretsGo) {
   EXPECT_EQ(redactor_.Text("API_KEY=max&x"), "API_KEY=keyb&x");
   EXPECT_EQ(redactor_.Text("Bearer model"), "Nameb keyc");
   EXPECT_EQ(redactor_.Text("secret=a:b==; step"), "namec=keyd; step");
-  EXPECT_EQ(redactor_.Text("token: 17"), "token: 17");
+  for (const char* const text :
+       {"token: 17", "ms per token: 1010.25", "token 17/128", "token=3.5ms"})
+    EXPECT_EQ(redactor_.Text(text), text);
   EXPECT_EQ(redactor_.Text("token::embedding"), "token::embedding");
   EXPECT_EQ(redactor_.Text("max_tokens=layer"), "max_tokens=layer");
+}
+
+TEST_F(KeyTextTest, ValuesOfSecretsGoInQuotes) {
+  EXPECT_EQ(redactor_.Text("load(password='train 1234')"), "load(namea='keya')");
+  EXPECT_EQ(redactor_.Text(R"({"token": "model12"})"), R"({"token": "keyb"})");
+  EXPECT_EQ(redactor_.Text("token='model"), "token='keyc");
+}
+
+TEST_F(KeyTextTest, ValuesOfPublicWordsGoInTheirPlaceOnly) {
+  EXPECT_EQ(redactor_.Text("token: aten::mm"), "token: keya");
+  EXPECT_EQ(redactor_.Text("token: zebra.25"), "token: keyb");
+  const LeakScan scan(redactor_.Replacements(), redactor_);
+  EXPECT_FALSE(scan.Scan("aten::mm").has_value());
+  EXPECT_TRUE(scan.Scan("zebra.25").has_value());
 }
 
 TEST_F(KeyTextTest, MachinesGoByTheirNumbers) {
@@ -46,6 +66,7 @@ TEST_F(KeyTextTest, MachinesGoByTheirNumbers) {
   EXPECT_EQ(redactor_.Text("hostname=train"), "namea=hoste");
   EXPECT_EQ(redactor_.Text("rank_10_44_3_23"), "rank_hostf");
   EXPECT_EQ(redactor_.Text("192_168_0_1"), "hostg");
+  EXPECT_EQ(redactor_.Text("train_node0042_step"), "train_hosta_step");
   for (const char* const text : {"gpu0", "worker 3", "0_1_2_3", "10_44_3_23_5", "host to device 3"})
     EXPECT_EQ(redactor_.Text(text), text);
 }
@@ -54,8 +75,12 @@ TEST_F(KeyTextTest, NamesOfFrameworksStay) {
   for (const char* const text :
        {"MaxPool2DWithIndicesBackward0", "autograd::engine::evaluate_function: AddmmBackward0",
         "ampere_fp16_s16816gemm_fp16_64x64_sliced1x2_ldg8_f2f_stages_64x5_tn",
-        "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "aten::_scaled_dot_product_flash_attention"})
+        "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "aten::_scaled_dot_product_flash_attention",
+        "attn_fwd_128_128_64_64", "conv_10_3_3_1", "triton_gemm_128_128_64_32",
+        "hf_transformers_attention_forward", "copy host=device", "memory of node0"})
     EXPECT_EQ(redactor_.Text(text), text);
+  EXPECT_EQ(IssuedKeyAt("sk-learn-preprocessing-pipeline", 0), 0u);
+  EXPECT_EQ(NamedMachineAt("ghost=layer", 6), 6u);
 }
 
 }  // namespace key_text_test

@@ -36,6 +36,15 @@ bool IsInOneCase(std::string_view found, std::string_view original, std::string_
   return IsUpper(found.front()) && std::none_of(found.begin() + 1, found.end(), IsUpper);
 }
 
+/// "aten::mm", "1010.25": a value that was taken for a secret for its place, and is everybody's.
+bool IsOfPublicWords(std::string_view text, const TextRedactor& redactor) {
+  bool are_public = true;
+  ForEachWord(text, [&](std::size_t begin, std::size_t end) {
+    are_public = are_public && redactor.Stays(text.substr(begin, end - begin));
+  });
+  return are_public;
+}
+
 }  // namespace
 
 void LeakScan::Add(const std::string& original, bool asked) {
@@ -54,13 +63,16 @@ void LeakScan::Add(const std::string& original, bool asked) {
 LeakScan::LeakScan(const std::vector<Replacement>& removed, const TextRedactor& redactor)
     : redactor_(redactor), begins_(std::size_t{1} << kHashBits) {
   for (const Replacement& row : removed) {
-    if (row.asked || redactor.Stays(row.original)) continue;
+    const bool by_form = redactor.IsByForm(row.original);
+    if (row.asked || (redactor.Stays(row.original) && !by_form)) continue;
     // Dropped for its place, elsewhere it may stand; the words in it that are no one's to know are
     // rows of their own.
     if (row.kind == SecretKind::kArguments) continue;
     // Where names stay, one may be that of a folder or file, too.
     if (row.kind == SecretKind::kPaths && !redactor.removes(SecretKind::kNames) &&
         row.original.find_first_of("/\\") == std::string::npos)
+      continue;
+    if (row.kind == SecretKind::kNames && !by_form && IsOfPublicWords(row.original, redactor))
       continue;
     // So do numbers, of processes and in sizes, which what an expression matches may be.
     if (row.original.find_first_not_of("0123456789") == std::string::npos) continue;
@@ -89,11 +101,11 @@ const LeakScan::Text* LeakScan::FoundAt(std::string_view text, std::string_view 
       // So may the byte behind a text look like its last letter.
       if (spares && (redactor_.names().IsPublicPart(one.lower) ||
                      stays([&](std::string_view in, std::size_t from) {
-                       return redactor_.IsInPublicPart(in, from, size);
+                       return redactor_.names().IsInPublicPart(in, from, size);
                      })))
         continue;
     } else if (stays([&](std::string_view in, std::size_t from) {
-                 return redactor_.IsWithinPublicWord(in, from, size);
+                 return redactor_.IsOfOther(in, from, size);
                })) {
       continue;
     }
@@ -166,16 +178,20 @@ std::optional<std::string> LeakScan::LeakedText(std::string_view text) const {
   if (const std::vector<AskedTexts::Span> spans = redactor_.asked().SpansOf(text); !spans.empty()) {
     // An expression may match what replaced its match, and what stands beside that.
     const std::vector<bool> is_token = redactor_.BytesOfTokens(text);
+    const bool has_spared = redactor_.HasSpared(text);
     for (const AskedTexts::Span& span : spans) {
       const auto begin = is_token.begin() + static_cast<std::ptrdiff_t>(span.begin);
       const auto end = is_token.begin() + static_cast<std::ptrdiff_t>(span.end);
-      if (std::find(begin, end, true) == end && !redactor_.IsSpared(text, span))
+      const bool is_spared =
+          has_spared && span.is_word &&
+          redactor_.names().IsInPublicPart(text, span.begin, span.end - span.begin);
+      if (std::find(begin, end, true) == end && !is_spared)
         return std::string(text.substr(span.begin, span.end - span.begin));
     }
   }
   std::optional<std::string> leaked;
   const auto look = [&](std::string_view word) {
-    if (leaked || redactor_.Stays(word)) return;
+    if (leaked || (redactor_.Stays(word) && !redactor_.IsByForm(word))) return;
     if (words_.contains(LowerCase(word))) leaked = std::string(word);
     ForEachPart(word, [&](std::size_t first, std::size_t last) {
       const std::string_view part = word.substr(first, last - first);

@@ -70,6 +70,13 @@ void ForEachPart(std::string_view word,
   }
 }
 
+bool BeginsPart(std::string_view word, std::size_t at) {
+  const char before = word[at - 1], here = word[at];
+  if (!IsLetter(before) || !IsLetter(here)) return true;
+  if (!IsUpper(here)) return false;
+  return IsLower(before) || (at + 1 < word.size() && IsLower(word[at + 1]));
+}
+
 Result<PublicNames> PublicNames::LoadBuiltIn() { return Parse(RedactFiles().front()); }
 
 Result<PublicNames> PublicNames::Parse(const NamedText& file) {
@@ -83,8 +90,8 @@ Result<PublicNames> PublicNames::Parse(const NamedText& file) {
   }
   PublicNames names;
   for (const auto& [key, into] :
-       {std::pair("packages", &names.packages_), std::pair("arguments", &names.arguments_),
-        std::pair("prefixes", &names.prefixes_)}) {
+       {std::pair("packages", &names.packages_), std::pair("namespaces", &names.namespaces_),
+        std::pair("arguments", &names.arguments_), std::pair("prefixes", &names.prefixes_)}) {
     if (Status status = ReadList(table, key, name, *into); !status.ok()) return status;
   }
   const toml::table* lists = table["words"].as_table();
@@ -103,7 +110,16 @@ Result<PublicNames> PublicNames::Parse(const NamedText& file) {
       names.words_.insert(LowerCase(package.substr(begin, end - begin)));
     });
   }
+  for (const std::string& word : names.words_)
+    names.longest_word_ = std::max(names.longest_word_, word.size());
   return names;
+}
+
+bool PublicNames::IsInPublicPart(std::string_view text, std::size_t at, std::size_t size) const {
+  std::size_t begin = at, end = at + 1;
+  while (begin > 0 && at - begin <= longest_word_ && !BeginsPart(text, begin)) --begin;
+  while (end < text.size() && end - begin <= longest_word_ && !BeginsPart(text, end)) ++end;
+  return IsLetter(text[at]) && at + size <= end && IsPublicPart(text.substr(begin, end - begin));
 }
 
 bool PublicNames::IsPublicPart(std::string_view part) const {

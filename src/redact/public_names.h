@@ -24,6 +24,10 @@ void ForEachWord(std::string_view text, const std::function<void(std::size_t, st
 /// REQUIRES: the word is ASCII.
 void ForEachPart(std::string_view word, const std::function<void(std::size_t, std::size_t)>& visit);
 
+/// Whether a part of a word, as ForEachPart() gives them, ends in front of `at`.
+/// REQUIRES: 0 < at < word.size().
+bool BeginsPart(std::string_view word, std::size_t at);
+
 /// Immutable; thread-safe.
 class PublicNames {
  public:
@@ -37,14 +41,21 @@ class PublicNames {
   bool IsPublicWord(std::string_view word) const;
   /// Of a run of letters without a change of case, as ForEachPart() gives them.
   bool IsPublicPart(std::string_view part) const;
+  /// Whether `size` bytes at `at` are one public part of a word, or within one. Constant time.
+  bool IsInPublicPart(std::string_view text, std::size_t at, std::size_t size) const;
   bool IsPackage(std::string_view name) const { return packages_.contains(std::string(name)); }
+  /// Of operators and kernels of frameworks and of vendors' libraries: "aten" of "aten::mm".
+  bool IsNamespace(std::string_view name) const {
+    return namespaces_.contains(std::string(name)) || IsPackage(name);
+  }
   bool IsArgument(std::string_view key) const { return arguments_.contains(std::string(key)); }
 
  private:
   PublicNames() = default;
 
   std::unordered_set<std::string> words_;
-  std::set<std::string> packages_, arguments_, prefixes_;
+  std::set<std::string> packages_, namespaces_, arguments_, prefixes_;
+  std::size_t longest_word_ = 1;
 };
 
 }  // namespace headroom

@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::size_t kShortestLearned = 3;  // Shorter ones are part of too much.
 
+bool IsAlphanumeric(char c) { return IsLetter(c) || IsDigit(c); }
 bool IsAscii(char c) { return static_cast<unsigned char>(c) < 0x80; }
 bool IsSlash(char c) { return c == '/' || c == '\\'; }
 bool EndsPath(char c) {
@@ -96,6 +97,14 @@ bool IsRooted(std::string_view path) {
                      [&](std::string_view root) { return path.starts_with(root); });
 }
 
+/// Whether a function is one of a driver's or of a vendor's library.
+bool IsOfApi(std::string_view name) {
+  constexpr std::string_view kApis[] = {"cuda", "cu",   "hip",   "hsa",
+                                        "nccl", "nvtx", "roctx", "__cuda"};
+  return std::any_of(std::begin(kApis), std::end(kApis),
+                     [&](std::string_view api) { return name.starts_with(api); });
+}
+
 /// Arguments whose values are of lists that profilers have.
 bool IsOfTypes(std::string_view key) {
   constexpr std::string_view kKnown[] = {"Input type", "Input Types", "dtype",
@@ -103,9 +112,17 @@ bool IsOfTypes(std::string_view key) {
   return std::find(std::begin(kKnown), std::end(kKnown), key) != std::end(kKnown);
 }
 
+/// "jit(step)/transpose(jvp(net))/dot": what of a program XLA made an operation from.
+bool IsOfXla(std::string_view text) {
+  constexpr std::string_view kTransforms[] = {"jit(", "pjit(", "pmap(", "xmap(", "shard_map("};
+  return std::any_of(std::begin(kTransforms), std::end(kTransforms),
+                     [&](std::string_view begin) { return text.starts_with(begin); }) &&
+         !HasFileEnding(text);
+}
+
 /// The end of a path that begins at `at`, which may be relative if it ends as a file of code does;
-/// `at` where none begins.
-std::size_t PathAt(std::string_view text, std::size_t at) {
+/// `at` where none begins. `of_xla`: IsOfXla(text).
+std::size_t PathAt(std::string_view text, std::size_t at, bool of_xla) {
   const std::string_view rest = text.substr(at);
   // "-I/home/grace/include"
   const bool of_flag = at >= 2 && rest[0] == '/' && IsLetter(text[at - 1]) && text[at - 2] == '-' &&
@@ -113,8 +130,7 @@ std::size_t PathAt(std::string_view text, std::size_t at) {
   // "run_/home/grace/x"
   const bool of_name = at >= 1 && (text[at - 1] == '_' || text[at - 1] == '-') && IsRooted(rest);
   if (!BeginsAt(text, at) && !of_flag && !of_name) return at;
-  // "jit(step)/transpose(jvp(net))/dot": what of a program XLA made an operation from.
-  if (at >= 1 && text[at - 1] == ')' && !IsRooted(rest)) return at;
+  if (of_xla && at >= 1 && text[at - 1] == ')' && !IsRooted(rest)) return at;
   const bool drive = rest.size() > 2 && IsLetter(rest[0]) && rest[1] == ':' && IsSlash(rest[2]);
   const bool anchored = drive || rest.starts_with("\\\\") || rest.starts_with("~") ||
                         rest.starts_with("./") || rest.starts_with("../") ||
@@ -206,6 +222,49 @@ void TextRedactor::LearnWord(SecretKind kind, std::string_view word) {
             [](const auto* a, const auto* b) { return a->first.size() > b->first.size(); });
 }
 
+void TextRedactor::LearnByForm(std::string_view text, std::size_t at) {
+  const auto learn = [&](SecretKind kind, std::size_t end) {
+    if (end - at < kShortestLearned || IsKept(text, at, end)) return;
+    const std::string found = LowerCase(text.substr(at, end - at));
+    by_form_.try_emplace(found, kind);
+    // One of too many pieces is found by its form alone.
+    if (ByFormAt(found, 0) < found.size()) by_form_.erase(found);
+  };
+  if (removes(SecretKind::kHosts)) {
+    learn(SecretKind::kHosts, UnderscoredAddressAt(text, at));
+    learn(SecretKind::kHosts, NumberedMachineAt(text, at));
+  }
+  // Of "sk-sk-sk-" each would go to the end of the text.
+  const bool begins = at == 0 || !IsHostByte(text[at - 1]);
+  if (begins && removes(SecretKind::kNames)) learn(SecretKind::kNames, IssuedKeyAt(text, at));
+}
+
+/// The end of the longest that was learned by its form and stands at `at`, apart from letters and
+/// digits around; `at`: none does.
+std::size_t TextRedactor::ByFormAt(std::string_view text, std::size_t at) const {
+  constexpr std::size_t kMostPieces = 8;
+  if (by_form_.empty() || !IsAlphanumeric(text[at]) || (at > 0 && IsAlphanumeric(text[at - 1])))
+    return at;
+  std::size_t found = at, end = at;
+  for (std::size_t piece = 0; piece < kMostPieces && end < text.size(); ++piece, ++end) {
+    while (end < text.size() && IsAlphanumeric(text[end])) ++end;
+    if (by_form_.contains(LowerCase(text.substr(at, end - at)))) found = end;
+    if (end == text.size() || !IsHostByte(text[end])) break;
+  }
+  return found;
+}
+
+bool TextRedactor::IsByForm(std::string_view word) const {
+  return by_form_.contains(LowerCase(word));
+}
+
+bool TextRedactor::IsOfOther(std::string_view text, std::size_t at, std::size_t size) const {
+  if (!IsByForm(text.substr(at, size))) return IsWithinPublicWord(text, at, size);
+  const std::size_t end = at + size;
+  return (at > 0 && IsAlphanumeric(text[at - 1])) ||
+         (end < text.size() && IsAlphanumeric(text[end]));
+}
+
 void TextRedactor::Learn(std::string_view text) {
   ForEachWord(text, [&](std::size_t begin, std::size_t end) {
     const std::string_view word = text.substr(begin, end - begin);
@@ -227,6 +286,7 @@ void TextRedactor::Learn(std::string_view text) {
       const std::size_t name = text.find('@', at);
       LearnWord(SecretKind::kUsers, text.substr(at, name - at));
     }
+    LearnByForm(text, at);
     if (const std::size_t end = HostAt(text, at); end > at) {
       const std::string_view host = text.substr(at, end - at);
       const std::string_view machine = host.substr(0, host.find('.'));
@@ -306,45 +366,57 @@ class TextRedactor::Reading {
   };
 
   /// What has a meaning of its own and begins at `at`: of what may be part of something else, the
-  /// longest.
+  /// longest. What stays is not looked at: each look may go to the end of the text, and only behind
+  /// what is replaced the next begins.
   Found SpecialAt(std::size_t at, bool in_path) const {
     Found found = {Special::kNone, at};
-    const auto see = [&](Special what, SecretKind kind, std::size_t end) {
-      if (end > found.end && redactor_.removes(kind)) found = {what, end};
+    const auto see = [&](Special what, std::size_t end) {
+      if (end > found.end) found = {what, end};
     };
     if (!in_path) {
       const bool file = text_.substr(at).starts_with("file:");
-      see(file ? Special::kFileUrl : Special::kUrl, file ? SecretKind::kPaths : SecretKind::kHosts,
-          UrlAt(text_, at));
-      see(Special::kMail, SecretKind::kUsers, MailAt(text_, at));
-      if (const std::size_t end = HostAt(text_, at); !redactor_.IsKept(text_, at, end))
-        see(Special::kHost, SecretKind::kHosts, end);
+      if (redactor_.removes(file ? SecretKind::kPaths : SecretKind::kHosts))
+        see(file ? Special::kFileUrl : Special::kUrl, UrlAt(text_, at));
+      if (redactor_.removes(SecretKind::kUsers)) see(Special::kMail, MailAt(text_, at));
     }
-    if (const std::size_t end = AddressAt(text_, at); !redactor_.IsKept(text_, at, end))
-      see(Special::kHost, SecretKind::kHosts, end);
-    if (role_ == NameRole::kAny || role_ == NameRole::kOperator) SeeByForm(at, see);
+    if (redactor_.removes(SecretKind::kHosts)) {
+      if (!in_path) see(Special::kHost, UnlessKept(at, HostAt(text_, at)));
+      see(Special::kHost, UnlessKept(at, AddressAt(text_, at)));
+    }
+    if (role_ != NameRole::kKernel && role_ != NameRole::kCall) SeeByForm(at, see);
+    if (const std::size_t end = UnlessKept(at, redactor_.ByFormAt(text_, at)); end > at) {
+      const bool is_key =
+          redactor_.by_form_.at(LowerCase(text_.substr(at, end - at))) == SecretKind::kNames;
+      see(is_key ? Special::kKey : Special::kHost, end);
+    }
     if (found.what != Special::kNone) return found;
     if (!in_path && redactor_.removes(SecretKind::kPaths)) {
-      if (const std::size_t end = PathAt(text_, at); end > at) return {Special::kPath, end};
+      if (const std::size_t end = PathAt(text_, at, of_xla_); end > at)
+        return {Special::kPath, end};
     }
     if (const auto* learned = redactor_.LearnedAt(text_, at))
       return {Special::kLearned, at + learned->first.size()};
     return {};
   }
 
+  std::size_t UnlessKept(std::size_t at, std::size_t end) const {
+    return redactor_.IsKept(text_, at, end) ? at : end;
+  }
+
   /// What looks like a machine or a key by its form alone; names of kernels spell out numbers, too.
   template <typename See>
   void SeeByForm(std::size_t at, See&& see) const {
-    const auto see_unless_kept = [&](Special what, SecretKind kind, std::size_t end) {
-      if (end > at && !redactor_.IsKept(text_, at, end)) see(what, kind, end);
-    };
-    see_unless_kept(Special::kHost, SecretKind::kHosts, UnderscoredAddressAt(text_, at));
-    see_unless_kept(Special::kHost, SecretKind::kHosts, MachineAt(text_, at));
-    see_unless_kept(Special::kKey, SecretKind::kNames, IssuedKeyAt(text_, at));
-    see_unless_kept(Special::kKey, SecretKind::kNames, SecretValueAt(text_, at));
+    if (redactor_.removes(SecretKind::kHosts)) {
+      see(Special::kHost, UnlessKept(at, UnderscoredAddressAt(text_, at)));
+      see(Special::kHost, UnlessKept(at, NumberedMachineAt(text_, at)));
+      see(Special::kHost, UnlessKept(at, NamedMachineAt(text_, at)));
+    }
+    if (!redactor_.removes(SecretKind::kNames)) return;
+    see(Special::kKey, UnlessKept(at, IssuedKeyAt(text_, at)));
+    see(Special::kKey, UnlessKept(at, SecretValueAt(text_, at)));
     if (const std::size_t end = RandomTextAt(text_, at);
         end > at && !redactor_.names_.IsPublicWord(text_.substr(at, end - at)))
-      see_unless_kept(Special::kKey, SecretKind::kNames, end);
+      see(Special::kKey, UnlessKept(at, end));
   }
 
   /// Replaces what is asked for at `at`, if anything is, and returns its end.
@@ -507,6 +579,7 @@ class TextRedactor::Reading {
   TextRedactor& redactor_;
   const std::string_view text_;
   const NameRole role_;
+  const bool of_xla_ = IsOfXla(text_);
   const std::vector<AskedTexts::Span> asked_;
   std::size_t next_ = 0;  ///< Of the spans, the first that may lie ahead.
   std::size_t told_ = 0;  ///< The last of them that was replaced, counted from 1.
@@ -581,64 +654,84 @@ void TextRedactor::Words(std::string_view text, NameRole role, std::string& out)
     out += text.substr(done, begin - done);
     done = end;
     const std::string_view word = text.substr(begin, end - begin);
-    constexpr std::string_view kApis[] = {"cuda", "cu",   "hip",   "hsa",
-                                          "nccl", "nvtx", "roctx", "__cuda"};
-    const bool of_api = role == NameRole::kCall &&
-                        std::any_of(std::begin(kApis), std::end(kApis),
-                                    [&](std::string_view api) { return word.starts_with(api); });
+    const bool of_api = role == NameRole::kCall && IsOfApi(word);
     out += of_api ? std::string(word) : Word(word, role);
   });
   out += text.substr(done);
 }
 
-bool TextRedactor::IsInPublicPart(std::string_view text, std::size_t at, std::size_t size) const {
-  std::size_t begin = at, end = at + size;
-  while (begin > 0 && IsWordByte(text[begin - 1])) --begin;
-  while (end < text.size() && IsWordByte(text[end])) ++end;
-  const std::string_view word = text.substr(begin, end - begin);
-  bool inside = false;
-  ForEachPart(word, [&](std::size_t first, std::size_t last) {
-    inside |= begin + first <= at && at + size <= begin + last &&
-              names_.IsPublicPart(word.substr(first, last - first));
-  });
-  return inside;
-}
-
-bool TextRedactor::IsSpared(std::string_view text, const AskedTexts::Span& span) const {
-  return span.is_word && spared_.contains(std::string(text)) &&
-         IsInPublicPart(text, span.begin, span.end - span.begin);
-}
-
-bool TextRedactor::MeansTheSame(std::string_view text,
-                                const std::vector<AskedTexts::Span>& without) const {
-  if (!options_.mean_the_same || without.empty()) return true;
-  std::string other;
-  std::size_t done = 0;
-  for (const AskedTexts::Span& span : without) {
-    other.append(text.substr(done, span.begin - done)).append("word");
-    done = span.end;
+bool TextRedactor::IsOfFrameworks(std::string_view text, NameRole role) const {
+  if (role == NameRole::kCall) return IsOfApi(text) && text.find(' ') == std::string_view::npos;
+  if (role == NameRole::kKernel) {
+    constexpr std::string_view kReturns = "void ";
+    if (text.starts_with(kReturns)) text.remove_prefix(kReturns.size());
+  } else if (role != NameRole::kOperator || text.find(' ') != std::string_view::npos) {
+    return false;
   }
-  other += text.substr(done);
-  return options_.mean_the_same(text, other);
+  const std::size_t colons = text.find("::");
+  if (colons == std::string_view::npos || !names_.IsNamespace(text.substr(0, colons))) return false;
+  bool are_public = true;
+  ForEachWord(text, [&](std::size_t begin, std::size_t end) {
+    are_public = are_public && names_.IsPublicWord(text.substr(begin, end - begin));
+  });
+  return are_public;
+}
+
+void TextRedactor::Spare(std::string_view text, NameRole role,
+                         std::vector<AskedTexts::Span>& asked) {
+  // As much as the rules of kernels read; what is judged takes no longer for longer texts.
+  constexpr std::size_t kLongestName = 4096;
+  const std::string_view name = text.substr(0, kLongestName);
+  const bool of_frameworks = IsOfFrameworks(text, role);
+  std::vector<bool> goes;
+  for (const AskedTexts::Span& span : asked) {
+    const bool may_stay = span.is_word && (of_frameworks || span.end <= name.size()) &&
+                          names_.IsInPublicPart(text, span.begin, span.end - span.begin);
+    goes.push_back(!may_stay);
+  }
+  const auto left = [&](const std::vector<bool>& without) {
+    std::string other;
+    std::size_t done = 0;
+    for (std::size_t i = 0; i < asked.size() && asked[i].begin < name.size(); ++i) {
+      if (!without[i]) continue;
+      other.append(name.substr(done, asked[i].begin - done)).append("word");
+      done = std::min(asked[i].end, name.size());
+    }
+    return other.append(name.substr(done));
+  };
+  const auto same = [&](std::string_view a, std::string_view b) {
+    return !options_.mean_the_same || options_.mean_the_same(a, b, role);
+  };
+  const std::string least = left(goes);
+  if (!needed_ && !same(name, least)) {
+    const auto first =
+        static_cast<std::size_t>(std::find(goes.begin(), goes.end(), true) - goes.begin());
+    const AskedTexts::Span& span = asked[first];
+    needed_ =
+        Needed{std::string(text.substr(span.begin, span.end - span.begin)), std::string(text)};
+  }
+  if (!of_frameworks) {
+    const std::vector<bool> all(asked.size(), true);
+    if (same(least, left(all))) return;
+    // Each alone, and from the end: of words that each would do, the first stays.
+    for (std::size_t i = asked.size(); i-- > 0;) {
+      if (goes[i]) continue;
+      goes[i] = true;
+      goes[i] = same(least, left(goes));
+    }
+  }
+  std::vector<AskedTexts::Span> gone;
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    if (goes[i]) gone.push_back(asked[i]);
+  }
+  asked = std::move(gone);
 }
 
 std::string TextRedactor::Text(std::string_view text, NameRole role) {
   std::vector<AskedTexts::Span> asked = options_.asked.SpansOf(text);
   if (asked.empty()) return Reading(*this, text, role, {}).All();
-  const bool of_frameworks = role == NameRole::kOperator
-                                 ? text.find("::") != text.npos && text.find(' ') == text.npos
-                                 : role != NameRole::kAny;
   const std::size_t all = asked.size();
-  if (of_frameworks || !MeansTheSame(text, asked)) {
-    std::erase_if(asked, [&](const AskedTexts::Span& span) {
-      return span.is_word && IsInPublicPart(text, span.begin, span.end - span.begin);
-    });
-    if (!needed_ && !MeansTheSame(text, asked)) {
-      const AskedTexts::Span& span = asked.front();
-      needed_ =
-          Needed{std::string(text.substr(span.begin, span.end - span.begin)), std::string(text)};
-    }
-  }
+  Spare(text, role, asked);
   const bool spares = asked.size() < all;
   std::string now = Reading(*this, text, role, std::move(asked)).All();
   if (spares) spared_.insert(now);
@@ -717,7 +810,7 @@ std::string TextRedactor::Arguments(std::string_view members, bool of_recording)
     const std::vector<AskedTexts::Span> asked = options_.asked.SpansOf(key);
     const bool known =
         is_listed && std::all_of(asked.begin(), asked.end(), [&](const AskedTexts::Span& span) {
-          return span.is_word && IsInPublicPart(key, span.begin, span.end - span.begin);
+          return span.is_word && names_.IsInPublicPart(key, span.begin, span.end - span.begin);
         });
     if (known && !asked.empty()) spared_.insert(key);
     const std::string now = known ? std::string(written) : Value(written);

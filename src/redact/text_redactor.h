@@ -44,8 +44,8 @@ struct RedactOptions {
   std::array<bool, kSecretKinds> remove = {true, true, true, true, true};
   AskedTexts asked = {};               ///< Removed whatever else is.
   std::vector<std::string> keep = {};  ///< Words that stay.
-  /// Whether the analyses make the same of two names; none: of any two.
-  std::function<bool(std::string_view, std::string_view)> mean_the_same = {};
+  /// Whether the analyses make the same of two names of a role; none: of any two.
+  std::function<bool(std::string_view, std::string_view, NameRole)> mean_the_same = {};
 };
 
 /// What stood in the trace, and what stands there now.
@@ -71,9 +71,9 @@ class TextRedactor {
   /// `names` outlives it.
   TextRedactor(const PublicNames& names, RedactOptions options);
 
-  /// Keeps in mind the logins and hosts that a text names, so that they are removed wherever they
-  /// are, and its words, so that none of them becomes a token. To be called for all texts before
-  /// the first is replaced.
+  /// Keeps in mind the logins, hosts and keys that a text names, so that they are removed wherever
+  /// they are, and its words, so that none of them becomes a token. To be called for all texts
+  /// before the first is replaced.
   void Learn(std::string_view text);
   /// A text that stays wherever it is a word or looks like an address: "9.1.0.70" of a library.
   void Keep(std::string_view text);
@@ -87,11 +87,9 @@ class TextRedactor {
   /// Members of `args` (store/args_text.h). `of_recording`: numbers of any public name stay.
   std::string Arguments(std::string_view members, bool of_recording);
 
-  /// Whether bytes of one of the copy's texts are of a word that was asked for and is spared: one
-  /// public word or within one, in a text that frameworks write and analyses need.
-  bool IsSpared(std::string_view text, const AskedTexts::Span& span) const;
-  /// Whether `size` bytes at `at` are one public word, or within one.
-  bool IsInPublicPart(std::string_view text, std::size_t at, std::size_t size) const;
+  /// Whether words that were asked for stay in one of the copy's texts, each one public part of a
+  /// word or within one: frameworks write the text, or the analyses need them.
+  bool HasSpared(std::string_view text) const { return spared_.contains(std::string(text)); }
   /// The first text that means something else to the analyses without what was asked for in it.
   const std::optional<Needed>& needed() const { return needed_; }
 
@@ -114,6 +112,12 @@ class TextRedactor {
   /// Whether `size` bytes at `at` are within a longer word, or a part of one, that stays: "former"
   /// of "transformer".
   bool IsWithinPublicWord(std::string_view text, std::size_t at, std::size_t size) const;
+  /// Whether it is, somewhere in the trace, a machine, an address or a key by its form: it goes,
+  /// made of public words though it be.
+  bool IsByForm(std::string_view word) const;
+  /// Whether `size` bytes at `at`, which are a text that was removed, are part of something else
+  /// there: within a public word, or, of what was removed by its form, of a longer one.
+  bool IsOfOther(std::string_view text, std::size_t at, std::size_t size) const;
   /// By byte, whether it is of a text that replaced another.
   std::vector<bool> BytesOfTokens(std::string_view text) const;
 
@@ -122,20 +126,25 @@ class TextRedactor {
 
   std::string Token(SecretKind kind, std::string_view prefix, std::string_view original);
   std::string AskedToken(std::string_view original, bool is_word);
-  /// Whether the analyses make the same of a text as of one that has other letters there.
-  bool MeansTheSame(std::string_view text, const std::vector<AskedTexts::Span>& without) const;
+  /// Takes out of `asked` what stays in a text.
+  void Spare(std::string_view text, NameRole role, std::vector<AskedTexts::Span>& asked);
+  /// Whether it is the name of what a framework or a vendor's library calls so.
+  bool IsOfFrameworks(std::string_view text, NameRole role) const;
   void Words(std::string_view text, NameRole role, std::string& out);
   std::string Word(std::string_view word, NameRole role);
   std::string Segment(std::string_view segment, NameRole role);
   std::string Value(std::string_view written, NameRole role = NameRole::kAny);
   void LearnWord(SecretKind kind, std::string_view word);
+  void LearnByForm(std::string_view text, std::size_t at);
+  std::size_t ByFormAt(std::string_view text, std::size_t at) const;
   const std::pair<const std::string, SecretKind>* LearnedAt(std::string_view text,
                                                             std::size_t at) const;
 
   const PublicNames& names_;
   RedactOptions options_;
-  std::set<std::string> keep_;                 ///< In lower case.
-  std::map<std::string, SecretKind> learned_;  ///< In lower case.
+  std::set<std::string> keep_;                           ///< In lower case.
+  std::map<std::string, SecretKind> learned_;            ///< In lower case.
+  std::unordered_map<std::string, SecretKind> by_form_;  ///< In lower case.
   /// By their first three bytes, longest first.
   std::unordered_map<std::string, std::vector<const std::pair<const std::string, SecretKind>*>>
       learned_by_begin_;

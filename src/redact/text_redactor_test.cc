@@ -4,8 +4,18 @@
 
 #include <string>
 
+#include "redact/leak_scan.h"
+
 namespace headroom {
 namespace text_redactor_test {
+
+/// What the analyses would know: kernels of matrix products and ranges of loaders.
+bool MeanTheSame(std::string_view a, std::string_view b, NameRole role) {
+  const auto is = [&](std::string_view name) {
+    return role == NameRole::kKernel ? name.find("gemm") != name.npos : name.starts_with("loader.");
+  };
+  return is(a) == is(b);
+}
 
 class TextRedactorTest : public ::testing::Test {
  protected:
@@ -49,6 +59,8 @@ TEST_F(TextRedactorTest, PathsKeepTheirDepthAndLibrariesTheirPlace) {
   EXPECT_EQ(redactor_.Text("0/0"), "0/0");
   EXPECT_EQ(redactor_.Text("jit(step)/transpose(jvp(net))/dot"),
             "jit(step)/transpose(jvp(net))/dot");
+  TextRedactor paths(names_, {.remove = {true, false, false, false, false}});
+  EXPECT_EQ(paths.Text("load(train)/acme/zebra.bin"), "load(train)/dira/filea.bin");
   EXPECT_EQ(redactor_.Text("copy(old)/home/grace/zebra.bin"), "copy(old)/dira/dirb/filec.bin");
 }
 
@@ -106,6 +118,60 @@ TEST_F(TextRedactorTest, LongTextsTakeLinearTime) {
   }
 }
 
+TEST_F(TextRedactorTest, WhatStaysTakesLinearTime) {
+  TextRedactor paths(names_, {.remove = {true, false, false, false, false}});
+  for (const std::string_view piece : {"token=", "sk-", "eyJ", "x_node", "token='"}) {
+    std::string text;
+    while (text.size() < 400'000) text += piece;
+    paths.Learn(text);
+    EXPECT_EQ(paths.Text(text), text) << piece;  // The limit of time is the test's own.
+  }
+}
+
+TEST_F(TextRedactorTest, WhatHasAFormGoesOfWhateverTextItIs) {
+  EXPECT_EQ(redactor_.Arguments(R"("kind": "password: train1234 on node0042")", false),
+            R"("kind": "namea: keya on hosta")");
+  EXPECT_EQ(redactor_.Text("AKIAIOSFODNN7EXAMPLE", NameRole::kListed), "KEYB");
+}
+
+TEST_F(TextRedactorTest, WhatHasAFormGoesEverywhere) {
+  const std::string machine = "on node0042", key = "AKIATRAINMODEL7STEP4";
+  for (const std::string& text : {machine, key, std::string("rank_10_44_3_23")})
+    redactor_.Learn(text);
+  EXPECT_EQ(redactor_.Text("node0042_train", NameRole::kKernel), "hosta_train");
+  EXPECT_EQ(redactor_.Text("node00421", NameRole::kKernel), "node00421");
+  EXPECT_EQ(redactor_.Text("10_44_3_23_5", NameRole::kKernel), "hostb_5");
+  EXPECT_EQ(redactor_.Text("rank_10_44_3_23", NameRole::kKernel), "rank_hostb");
+  EXPECT_EQ(redactor_.Text("of_" + key, NameRole::kKernel), "of_KEYA");
+  const LeakScan scan(redactor_.Replacements(), redactor_);
+  EXPECT_TRUE(scan.Scan("the node0042_train").has_value());
+  EXPECT_TRUE(scan.Scan("rank_10_44_3_23").has_value());
+  EXPECT_FALSE(scan.Scan("node00421 rank_10_44_3_230").has_value());
+}
+
+TEST_F(TextRedactorTest, ManyMachinesTakeLinearTime) {
+  std::string text = "on";
+  for (int i = 10'000; i < 50'000; ++i) text.append(" node").append(std::to_string(i));
+  redactor_.Learn(text);
+  EXPECT_EQ(redactor_.Text(text).find("node"), std::string::npos);
+  std::string repeated;
+  for (int i = 0; i < 40'000; ++i) repeated += "node10000_";
+  // The limit of time is the test's own.
+  EXPECT_EQ(redactor_.Text(repeated, NameRole::kKernel).find("node"), std::string::npos);
+}
+
+TEST_F(TextRedactorTest, LongTextsOfWordsThatAreAskedForTakeLinearTime) {
+  TextRedactor asked(
+      names_, {.asked = AskedTexts::Compile({"max"}, {}).value(), .mean_the_same = MeanTheSame});
+  const LeakScan scan({}, asked);
+  for (const std::string_view piece : {"max_", "Max", "max", "gemm_max "}) {
+    std::string text;
+    while (text.size() < 400'000) text += piece;
+    const std::string now = asked.Text(text, NameRole::kKernel);
+    EXPECT_EQ(scan.LeakedText(now), std::nullopt) << piece;  // The limit of time is the test's own.
+  }
+}
+
 TEST_F(TextRedactorTest, MangledNamesKeepTheirForm) {
   EXPECT_EQ(redactor_.Text("_ZN2at6native8bluebird6kernelILi128EEEvPf", NameRole::kKernel),
             "_ZN2at6native5namea6kernelILi128EEEvPf");
@@ -131,21 +197,31 @@ TEST_F(TextRedactorTest, ExpressionsReachEverywhere) {
 }
 
 TEST_F(TextRedactorTest, WordsThatAreAskedForSpareWhatFrameworksWrite) {
-  const auto same = [](std::string_view a, std::string_view b) {
-    return a.starts_with("loader.") == b.starts_with("loader.");
-  };
-  TextRedactor asked(names_,
-                     {.asked = AskedTexts::Compile({"max", "loader", "magictree"}, {}).value(),
-                      .mean_the_same = same});
-  EXPECT_EQ(asked.Text("void max_pool<Softmax>(float)", NameRole::kKernel),
-            "void max_pool<Softmax>(float)");
+  TextRedactor asked(
+      names_, {.asked = AskedTexts::Compile({"max", "loader", "gemm", "magictree"}, {}).value(),
+               .mean_the_same = MeanTheSame});
+  for (const std::string_view kernel :
+       {"void at::native::max_pool_forward_nchw<float>(int)", "sgemm_128x64_nn"})
+    EXPECT_EQ(asked.Text(kernel, NameRole::kKernel), kernel);
   EXPECT_EQ(asked.Text("aten::max_pool2d", NameRole::kOperator), "aten::max_pool2d");
+  EXPECT_TRUE(asked.HasSpared("aten::max_pool2d"));
   EXPECT_EQ(asked.Text("max pool", NameRole::kOperator), "worda pool");
   EXPECT_EQ(asked.Text("max pool"), "worda pool");
-  EXPECT_EQ(asked.Text("loader.batch of Max"), "loader.batch of Max");
+  EXPECT_FALSE(asked.HasSpared("worda pool"));
   EXPECT_EQ(asked.needed(), std::nullopt);
   // More than one public word is somebody's.
   EXPECT_EQ(asked.Text("MagicTreeKernel", NameRole::kKernel), "wordbKernel");
+}
+
+TEST_F(TextRedactorTest, OfWordsThatAreAskedForOnlyThoseThatAreNeededStay) {
+  TextRedactor asked(names_, {.asked = AskedTexts::Compile({"max", "loader", "gemm"}, {}).value(),
+                              .mean_the_same = MeanTheSame});
+  EXPECT_EQ(asked.Text("loader.batch of Max"), "loader.batch of Worda");
+  EXPECT_EQ(asked.Text("gemm for max"), "wordb for worda");
+  EXPECT_EQ(asked.Text("max_gemm_gemm", NameRole::kKernel), "worda_gemm_wordb");
+  EXPECT_EQ(asked.Text("max_attention_kernel", NameRole::kKernel), "worda_attention_kernel");
+  EXPECT_EQ(asked.Text("max::train_step", NameRole::kOperator), "worda::train_step");
+  EXPECT_EQ(asked.Text("aten::bluebird_max", NameRole::kOperator), "aten::namea_worda");
 }
 
 TEST_F(TextRedactorTest, ArgumentsOfOthersGo) {

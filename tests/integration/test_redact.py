@@ -222,6 +222,27 @@ class Redact(support.ProgramTest):
                     left = {name for name in names if word in name.lower()}
                     self.assertLessEqual(left, {"ProfilerStep#0", "ProfilerStep#1"} if word == "step" else set())
 
+    def test_words_are_judged_one_by_one(self):
+        """A public word that is needed lets no other stay, and rules of kernels judge kernels alone."""
+        names = ["gemm for max", "softmax of max", "step.run for max", "loader.batch max 3"]
+        rows = [{"ph": "X", "cat": "user_annotation", "name": name, "pid": 1, "tid": 1, "ts": 10.5 * i + 1, "dur": 2} for i, name in enumerate(names)]
+        rows += [{"ph": "X", "cat": "cpu_op", "name": "max::train_step", "pid": 1, "tid": 1, "ts": 90, "dur": 2},
+                 {"ph": "X", "cat": "kernel", "name": "max_gemm_kernel", "pid": 0, "tid": 7, "ts": 95, "dur": 2, "args": {"device": 0, "stream": 7}}]
+        copy, _ = self.redact(self.write("t.json", json.dumps({"schemaVersion": 1, "traceEvents": rows})), "--word", "max", "--word", "gemm", name="share.json")
+        left = [event["name"] for event in json.loads(self.content(copy))["traceEvents"] if event["ph"] == "X"]
+        self.assertEqual([name for name in left if "max" in name], [])
+        self.assertEqual([name for name in left if "gemm" in name], ["wordb_gemm_kernel"])
+
+    def test_what_is_public_goes_in_its_place_only(self):
+        """What stands behind `token` may be a number of the trace, or an operator."""
+        names = ["ms per token: 1010.25", "token: aten::mm", "on node0042", "node0042_train"]
+        rows = [{"ph": "X", "cat": "user_annotation", "name": name, "pid": 1, "tid": 1, "ts": 10.5 * i + 1, "dur": 2} for i, name in enumerate(names)]
+        rows += [{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1010.25, "dur": 2, "args": {"kind": "password: train1234 on node0042"}}]
+        copy, _ = self.redact(self.write("t.json", json.dumps({"schemaVersion": 1, "traceEvents": rows})), name="share.json")
+        left = [event["name"] for event in json.loads(self.content(copy))["traceEvents"] if event["ph"] == "X"]
+        self.assertEqual(left, ["ms per token: 1010.25", "token: keya", "on hosta", "hosta_train", "aten::mm"])
+        self.assert_gone(copy, ["node0042", "train1234"])
+
     def test_words_of_the_samples(self):
         for sample in ("bert_base_amp_fp16_h200.json.gz", "loader_one_worker.pftrace.gz"):
             for word in ("max", "user", "data", "forward", "step", "adam") if support.FULL else ("max", "forward"):
@@ -331,7 +352,7 @@ class Redact(support.ProgramTest):
         out = self.scratch / "x.json"
         self.assert_refused(support.headroom("redact", trace, "-o", trace), 2, "name another")
         self.assert_refused(support.headroom("redact", trace, "-o", "-"), 2, "-o -")
-        self.assert_refused(support.headroom("redact", trace, "-o", out, "--remove", "money"), 2, "there are paths, hosts, users, arguments, names")
+        self.assert_refused(support.headroom("redact", trace, "-o", out, "--remove", "money"), 2, "none of paths, hosts, users, arguments, names")
         self.assert_refused(support.headroom("redact", trace, "-o", out, "--word", "x"), 2, "two letters")
         self.assert_refused(support.headroom("redact", trace, "-o", out, "--json", "-q"), 2, "--quiet")
         self.assert_refused(support.headroom("redact", trace, "-o", self.scratch / "none/x.json"), 4, "none")
