@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kShortestLearned = 3;  // Shorter ones are part of too much.
 
-bool IsAlphanumeric(char c) { return IsLetter(c) || IsDigit(c); }
+bool IsLetterOrDigit(char c) { return IsLetter(c) || IsDigit(c); }
 bool IsAscii(char c) { return static_cast<unsigned char>(c) < 0x80; }
 bool IsSlash(char c) { return c == '/' || c == '\\'; }
 bool EndsPath(char c) {
@@ -243,11 +243,11 @@ void TextRedactor::LearnByForm(std::string_view text, std::size_t at) {
 /// digits around; `at`: none does.
 std::size_t TextRedactor::ByFormAt(std::string_view text, std::size_t at) const {
   constexpr std::size_t kMostPieces = 8;
-  if (by_form_.empty() || !IsAlphanumeric(text[at]) || (at > 0 && IsAlphanumeric(text[at - 1])))
+  if (by_form_.empty() || !IsLetterOrDigit(text[at]) || (at > 0 && IsLetterOrDigit(text[at - 1])))
     return at;
   std::size_t found = at, end = at;
   for (std::size_t piece = 0; piece < kMostPieces && end < text.size(); ++piece, ++end) {
-    while (end < text.size() && IsAlphanumeric(text[end])) ++end;
+    while (end < text.size() && IsLetterOrDigit(text[end])) ++end;
     if (by_form_.contains(LowerCase(text.substr(at, end - at)))) found = end;
     if (end == text.size() || !IsHostByte(text[end])) break;
   }
@@ -261,8 +261,8 @@ bool TextRedactor::IsByForm(std::string_view word) const {
 bool TextRedactor::IsOfOther(std::string_view text, std::size_t at, std::size_t size) const {
   if (!IsByForm(text.substr(at, size))) return IsWithinPublicWord(text, at, size);
   const std::size_t end = at + size;
-  return (at > 0 && IsAlphanumeric(text[at - 1])) ||
-         (end < text.size() && IsAlphanumeric(text[end]));
+  return (at > 0 && IsLetterOrDigit(text[at - 1])) ||
+         (end < text.size() && IsLetterOrDigit(text[end]));
 }
 
 void TextRedactor::Learn(std::string_view text) {
