@@ -156,7 +156,11 @@ Status DataCommand::Run() {
   open.progress = [&](std::int64_t done, std::int64_t all) { progress.Update(done, all); };
   const Result<std::unique_ptr<TraceStore>> store = OpenTrace(trace_, open);
   if (!store.ok()) return store.status();
-  if (!store.value()->log.empty() && !quiet_) {
+  const auto& log = store.value()->log.rows();
+  const bool lost = std::any_of(log.begin(), log.end(), [](const ImportLogRow& row) {
+    return DocOf(row.issue).severity != Severity::kInfo;
+  });
+  if (lost && !quiet_) {
     Remark(
         fmt::format("{}: something of it was damaged or left out; `headroom report {} --only "
                     "health` says what\n",

@@ -112,7 +112,11 @@ Result<SliceCommand::Window> SliceCommand::WindowOfSteps(const TraceStore& store
       if (i > 0) window.step_before = steps[i - 1].index;
     }
     window.time->end = std::max(window.time->end, hosts[i].end);
+    ++window.steps;
   }
+  // Where no range lasts as long as its step, the next one's beginning tells where the last ends.
+  if (window.time && trace.value().steps.steps.source != StepSource::kAnnotation)
+    window.time->end = window.time->end + DurationNs(1);
   if (window.time) return window;
   if (steps.empty()) {
     return Status::Usage(
@@ -127,7 +131,7 @@ Result<SliceCommand::Window> SliceCommand::FindWindow(const TraceStore& store) c
   if (time_.empty()) return Window();
   const Result<Interval> time = ParseTimes(time_, FirstTime(store));
   if (!time.ok()) return time.status();
-  return Window{.time = time.value(), .step_before = {}};
+  return Window{.time = time.value(), .steps = 0, .step_before = {}};
 }
 
 Status SliceCommand::Run() {
@@ -154,9 +158,12 @@ Status SliceCommand::Run() {
   if (!events.ok()) return events.status();
   if (!quiet_) {
     const std::optional<std::int64_t> before = window.value().step_before;
+    const std::int64_t steps = window.value().steps > 0
+                                   ? window.value().steps + (before ? 1 : 0)
+                                   : static_cast<std::int64_t>(part->steps.rows());
     Remark(fmt::format(
-        "wrote {}: {} events, {} steps{}\n", Printable(output_path_, CharsetOfEnvironment()),
-        FormatCount(events.value()), part->steps.rows(),
+        "wrote {}: {} events, {}{}\n", Printable(output_path_, CharsetOfEnvironment()),
+        FormatCount(events.value()), Plural(steps, "step"),
         before ? fmt::format("; step {} is kept, too: the next is timed from where its work ends",
                              *before)
                : ""));

@@ -22,6 +22,7 @@ class SliceCommand : public Subcommand {
  private:
   struct Window {
     std::optional<Interval> time;             ///< None: all of it.
+    std::int64_t steps = 0;                   ///< That were asked for; 0: by time.
     std::optional<std::int64_t> step_before;  ///< Kept though not asked for, by number.
   };
   Result<Window> FindWindow(const TraceStore& store) const;

@@ -71,6 +71,78 @@ std::size_t SignedTokenAt(std::string_view text, std::size_t at) {
   return end;
 }
 
+bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+bool IsQuote(char c) { return c == '"' || c == '\'' || c == '`'; }
+
+void TakeBlanks(std::string_view& before) {
+  while (!before.empty() && IsBlank(before.back())) before.remove_suffix(1);
+}
+
+/// Whether a text is the letters of a literal, at most two, in front of its quote: "b'x'".
+bool IsPrefixOfQuoted(std::string_view text) {
+  constexpr std::string_view kLetters = "bBfFrRuU";
+  const std::size_t quote = std::min(text.find_first_not_of(kLetters), text.size());
+  return quote > 0 && quote <= 2 && quote < text.size() && IsQuote(text[quote]);
+}
+
+/// Takes what opens a quoted value from the end of the text in front of it: one or three quotes,
+/// each behind the backslashes that it has in a quoted text, and the letters of a literal. Gives
+/// the quotes, by which it also closes; empty: none.
+std::string_view TakeOpening(std::string_view& before) {
+  if (before.empty() || !IsQuote(before.back())) return {};
+  const std::string_view whole = before;
+  const char quote = before.back();
+  std::size_t quotes = 0;
+  while (quotes < 3 && !before.empty() && before.back() == quote) {
+    before.remove_suffix(1);
+    ++quotes;
+  }
+  // Two of them are a text that is empty.
+  if (quotes == 2) before = whole.substr(0, whole.size() - 1);
+  while (!before.empty() && before.back() == '\\') before.remove_suffix(1);
+  const std::string_view opening = whole.substr(before.size());
+  for (std::size_t letters = 2; letters > 0; --letters) {
+    if (before.size() <= letters) continue;
+    const std::size_t begin = before.size() - letters;
+    if (!IsLetter(before[begin - 1]) && IsPrefixOfQuoted(whole.substr(begin))) {
+      before = before.substr(0, begin);
+      break;
+    }
+  }
+  return opening;
+}
+
+/// Takes the sign between a name and its value ("=", ":", ":=", "=>", of a call with a text "(")
+/// and the quotes that close the name.
+bool TakeSign(std::string_view& before, bool is_quoted) {
+  for (const std::string_view sign : {"=>", ":=", "=", ":", "("}) {
+    if (!before.ends_with(sign) || (sign == "(" && !is_quoted)) continue;
+    before.remove_suffix(sign.size());
+    TakeBlanks(before);
+    if (!before.empty() && IsQuote(before.back())) before.remove_suffix(1);
+    while (!before.empty() && before.back() == '\\') before.remove_suffix(1);
+    return true;
+  }
+  return false;
+}
+
+/// Where a value that begins at `at` ends: at the quotes that it opened with, where they are not
+/// part of it (behind a backslash, or twice), or else with the text.
+std::size_t EndOfQuoted(std::string_view text, std::size_t at, std::string_view opening) {
+  for (std::size_t end = text.find(opening, at); end != std::string_view::npos;
+       end = text.find(opening, end)) {
+    const std::size_t next = end + opening.size();
+    if (text[end - 1] == '\\' && opening.front() != '\\') {
+      end = next;
+    } else if (opening.size() == 1 && text.substr(next).starts_with(opening)) {
+      end = next + 1;
+    } else {
+      return end;
+    }
+  }
+  return text.size();
+}
+
 }  // namespace
 
 std::size_t IssuedKeyAt(std::string_view text, std::size_t at) {
@@ -120,30 +192,20 @@ std::size_t RandomTextAt(std::string_view text, std::size_t at) {
 }
 
 std::size_t SecretValueAt(std::string_view text, std::size_t at) {
-  constexpr std::string_view kBlank = " \t", kEnds = " \t\r\n,;\"'&)]}<>";
+  constexpr std::string_view kEnds = " \t\r\n,;\"'`&)]}<>";
   constexpr std::string_view kWords[] = {"password", "passwd",     "pwd",         "passphrase",
                                          "secret",   "apikey",     "api_key",     "api-key",
                                          "token",    "access_key", "private_key", "credential",
                                          "bearer",   "secret_key", "auth"};
   // "token::embedding" is a name of C++.
   if (at == 0 || text[at] == ':' || text[at] == '=' || kEnds.find(text[at]) != text.npos) return at;
-  const auto is_quote = [](char c) { return c == '"' || c == '\''; };
   std::string_view before = text.substr(0, at);
-  // "password='x y'", "{"token": "x"}"
-  const char quote = is_quote(before.back()) ? before.back() : '\0';
-  if (quote != '\0') before.remove_suffix(1);
-  const auto without_blanks = [&] {
-    const std::size_t last = before.find_last_not_of(kBlank);
-    before = before.substr(0, last == std::string_view::npos ? 0 : last + 1);
-  };
-  const bool behind_blank = !before.empty() && kBlank.find(before.back()) != std::string_view::npos;
-  without_blanks();
-  const bool behind_sign = before.ends_with(':') || before.ends_with('=');
-  if (behind_sign) {
-    before.remove_suffix(1);
-    without_blanks();
-    if (!before.empty() && is_quote(before.back())) before.remove_suffix(1);
-  }
+  const std::string_view opening = TakeOpening(before);
+  // What it begins is found behind its quotes.
+  if (opening.empty() && (text[at] == '\\' || IsPrefixOfQuoted(text.substr(at)))) return at;
+  const bool behind_blank = !before.empty() && IsBlank(before.back());
+  TakeBlanks(before);
+  const bool behind_sign = TakeSign(before, !opening.empty());
   if (before.empty() || (!behind_sign && !behind_blank)) return at;
   constexpr std::size_t kLongestWord = 16;
   const std::string tail =
@@ -153,13 +215,14 @@ std::size_t SecretValueAt(std::string_view text, std::size_t at) {
     return tail.ends_with(word) &&
            (begin == 0 || !IsLetter(before[begin - 1]) || IsUpper(before[begin]));
   };
-  const bool is_secret =
-      behind_sign ? std::any_of(std::begin(kWords), std::end(kWords), is_word) : is_word("bearer");
-  if (!is_secret) return at;
-  const std::size_t close = quote == '\0' ? std::string_view::npos : text.find(quote, at);
-  const std::size_t end = close != std::string_view::npos
-                              ? close
-                              : std::min(text.find_first_of(kEnds, at), text.size());
+  const auto is_secret = [&](std::string_view word) {
+    // "--password x" needs no sign.
+    return is_word(word) && (behind_sign || word == "bearer" ||
+                             before.substr(0, before.size() - word.size()).ends_with('-'));
+  };
+  if (std::none_of(std::begin(kWords), std::end(kWords), is_secret)) return at;
+  const std::size_t end = opening.empty() ? std::min(text.find_first_of(kEnds, at), text.size())
+                                          : EndOfQuoted(text, at, opening);
   // "token: 17" counts.
   return is_word("token") && IsCount(text.substr(at, end - at)) ? at : end;
 }

@@ -49,7 +49,25 @@ TEST_F(KeyTextTest, ValuesOfSecretsGo) {
 TEST_F(KeyTextTest, ValuesOfSecretsGoInQuotes) {
   EXPECT_EQ(redactor_.Text("load(password='train 1234')"), "load(namea='keya')");
   EXPECT_EQ(redactor_.Text(R"({"token": "model12"})"), R"({"token": "keyb"})");
-  EXPECT_EQ(redactor_.Text("token='model"), "token='keyc");
+  EXPECT_EQ(redactor_.Text("token='model data"), "token='keyc") << "as a text that was cut";
+  EXPECT_EQ(redactor_.Text("password=b'48213377'"), "namea=b'keyd'");
+  EXPECT_EQ(redactor_.Text(R"(token=f"open model 7788")"), R"(token=f"keye")");
+  EXPECT_EQ(redactor_.Text("token='''train batch'''"), "token='''keyf'''");
+  EXPECT_EQ(redactor_.Text(R"({\"token\": \"train model 42\"})"), R"({\"token\": \"keyg\"})");
+  EXPECT_EQ(redactor_.Text(R"("token": "a\"b model 42", step)"), R"("token": "keyh", step)");
+  EXPECT_EQ(redactor_.Text("token='it''s model 42'"), "token='keyi'");
+  EXPECT_EQ(redactor_.Text("token=`model 42`"), "token=`keyj`");
+}
+
+TEST_F(KeyTextTest, ValuesOfSecretsGoBehindOtherSigns) {
+  EXPECT_EQ(redactor_.Text("--token model step"), "--token keya step");
+  EXPECT_EQ(redactor_.Text("--token 'model 42'"), "--token 'keyb'");
+  EXPECT_EQ(redactor_.Text("token => model"), "token => keya");
+  EXPECT_EQ(redactor_.Text("token := 'train batch'"), "token := 'keyc'");
+  EXPECT_EQ(redactor_.Text("set_token('train batch')"), "set_token('keyc')");
+  EXPECT_EQ(redactor_.Text("token =\n'model 42'"), "token =\n'keyb'");
+  for (const char* const text : {"--max-token 128", "token step", "token(step)"})
+    EXPECT_EQ(redactor_.Text(text), text);
 }
 
 TEST_F(KeyTextTest, ValuesOfPublicWordsGoInTheirPlaceOnly) {

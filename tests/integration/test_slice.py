@@ -1,4 +1,5 @@
 """`headroom slice`: the part says of its steps what the whole does, and nothing is cut in two."""
+import json
 
 from integration import ranks, stores, support
 
@@ -28,6 +29,17 @@ class Slice(support.ProgramTest):
                 self.assertEqual({**a, "start_ms": 0}, {**b, "start_ms": 0})
             self.assertEqual(want["steps"]["p50_ms"], got["steps"]["p50_ms"])
             self.assert_same_tables(want, got)
+
+    def test_steps_that_were_inferred_agree(self):
+        """Each lasts until the next begins: without that one, the last that was asked for was none."""
+        spans = [{"name": "step", "ph": "X", "ts": 1100 * i, "dur": 900, "pid": 1, "tid": 1} for i in range(6)]
+        trace = self.write("own.json", json.dumps({"traceEvents": spans}))
+        for more in ((), ("--step-marker", "step")):
+            want = [row["wall_ms"] for row in self.report(trace, "--steps", "1:2", *more)["steps"]["list"]]
+            part = self.slice(trace, "--steps", "1:2", *more, name="own-part.json")
+            self.assertIn("3 steps; step 0 is kept, too", self.said)
+            got = self.report(part, *more)["steps"]["list"]
+            self.assertEqual([row["wall_ms"] for row in got], [want[0], *want])
 
     def test_the_first_step_waits_for_the_queue_as_it_did(self):
         """Of a host that runs ahead, work of earlier steps ran between the end of the window and the first task of its steps, and was
