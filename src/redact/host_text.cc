@@ -8,6 +8,7 @@
 #include "base/ascii.h"
 #include "base/text.h"
 #include "redact/public_names.h"
+#include "redact/run_of.h"
 
 namespace headroom {
 namespace {
@@ -20,12 +21,6 @@ bool IsSchemeByte(char c) { return IsLetter(c) || IsDigit(c) || c == '+' || c ==
 bool IsDomainEnd(char c) { return IsLetter(c) || c == '.'; }
 bool IsMailByte(char c) { return IsHostByte(c) || c == '+' || c == '%'; }
 
-using Match = bool (*)(char);
-std::size_t RunOf(std::string_view text, std::size_t at, Match is) {
-  while (at < text.size() && is(text[at])) ++at;
-  return at;
-}
-
 std::vector<std::string_view> Split(std::string_view text, char by) {
   std::vector<std::string_view> parts;
   for (std::size_t at = 0; at <= text.size();) {
@@ -35,7 +30,7 @@ std::vector<std::string_view> Split(std::string_view text, char by) {
   }
   return parts;
 }
-bool AllAre(std::string_view text, Match is) { return RunOf(text, 0, is) == text.size(); }
+bool AllAre(std::string_view text, ByteKind is) { return RunOf(text, 0, is) == text.size(); }
 
 /// A number that fits into a byte.
 bool IsByte(std::string_view digits) {

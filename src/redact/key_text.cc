@@ -6,6 +6,7 @@
 
 #include "base/ascii.h"
 #include "base/text.h"
+#include "redact/run_of.h"
 
 namespace headroom {
 namespace {
@@ -13,12 +14,6 @@ namespace {
 bool IsAlphanumeric(char c) { return IsLetter(c) || IsDigit(c); }
 /// Of base64 for URLs, in which keys are written.
 bool IsKeyByte(char c) { return IsAlphanumeric(c) || c == '_' || c == '-'; }
-
-using Match = bool (*)(char);
-std::size_t RunOf(std::string_view text, std::size_t at, Match is) {
-  while (at < text.size() && is(text[at])) ++at;
-  return at;
-}
 
 struct Issuer {
   std::string_view prefix;
