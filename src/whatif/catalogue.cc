@@ -116,6 +116,7 @@ std::span<const Scenario> Catalogue() { return kScenarios; }
 
 std::vector<std::string_view> ScenarioNames() {
   std::vector<std::string_view> names;
+  names.reserve(std::size(kScenarios));
   for (const Scenario& scenario : kScenarios) names.push_back(scenario.name);
   return names;
 }

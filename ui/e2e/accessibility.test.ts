@@ -6,6 +6,9 @@ import { startUi, type Ui } from "./support/program";
 import { BERT } from "./support/traces";
 import { launch, NARROW, SCHEMES, Visit, WIDE } from "./support/visit";
 
+/** Each view, light at two widths: more than other tests do. */
+const ALL_VIEWS_MS = 180_000;
+
 let browser: Browser;
 let ui: Ui;
 beforeAll(async () => {
@@ -26,4 +29,4 @@ test.each(SCHEMES)("%s", async (colorScheme) => {
   }
   expect(faults).toEqual([]);
   await visit.close();
-});
+}, ALL_VIEWS_MS);
