@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -53,6 +55,25 @@ TEST_F(AtomicFileTest, LeavesNothingBehindWithoutCommit) {
   EXPECT_TRUE(AtomicFile::Write(path, "new").ok());
   EXPECT_EQ(Read(path), "old");
   EXPECT_EQ(Entries(), 1u);
+}
+
+TEST_F(AtomicFileTest, LeavesNothingBehindWhenASignalComes) {
+  // At whatever moment: right behind the file's creation, too.
+  for (int i = 0; i < 100; ++i) {
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      RemoveUnfinishedFilesAtSignals();
+      while (AtomicFile::Create(folder_ / "out").ok()) continue;
+      _exit(1);
+    }
+    while (Entries() == 0) continue;
+    kill(child, SIGINT);
+    int ended = 0;
+    ASSERT_EQ(waitpid(child, &ended, 0), child);
+    EXPECT_TRUE(WIFSIGNALED(ended) && WTERMSIG(ended) == SIGINT) << ended;
+    ASSERT_EQ(Entries(), 0u) << "in round " << i;
+  }
 }
 
 TEST_F(AtomicFileTest, KeepsPermissionsAndLinks) {
