@@ -1,6 +1,7 @@
 #include "redact/host_text.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <iterator>
 #include <string>
 #include <vector>
@@ -55,6 +56,18 @@ bool IsDashedId(std::string_view run) {
     return true;
   };
   return are({8, 4, 4, 4, 12}) || are({2, 2, 2, 2, 2, 2});
+}
+
+/// "001a.2b3c.4d5e", as switches write hardware addresses; with a letter, as numbers have dots,
+/// too.
+bool IsDottedId(std::string_view run) {
+  constexpr std::size_t kGroups = 3, kDigits = 4;
+  const std::vector<std::string_view> groups = Split(run, '.');
+  return groups.size() == kGroups && std::any_of(run.begin(), run.end(), IsLetter) &&
+         std::any_of(run.begin(), run.end(), IsDigit) &&
+         std::all_of(groups.begin(), groups.end(), [](std::string_view group) {
+           return group.size() == kDigits && AllAre(group, IsHexDigit);
+         });
 }
 
 /// "node7.cluster.internal"; no attribute such as "encoder.net", no file such as "model.py".
@@ -137,6 +150,43 @@ std::size_t Ipv6At(std::string_view text, std::size_t at) {
   if (end < text.size() && end > at && text[end - 1] == ':' && text[end] == ' ') --end;
   const bool ends = end == text.size() || !IsWordByte(text[end]);
   return ends && end - at <= kLongest && IsColonAddress(text.substr(at, end - at)) ? end : at;
+}
+
+bool IsOneOf(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+/// Words of machines. Others (MayNameMachines) are also of parts of one, of which there are few: so
+/// it is with nodes of memory (NUMA).
+bool NamesMachinesAlone(std::string_view word) {
+  return IsOneOf(word, {"host", "server", "machine", "rack", "dgx", "blade", "hpc"});
+}
+bool MayNameMachines(std::string_view word) {
+  return NamesMachinesAlone(word) || IsOneOf(word, {"node", "gpu", "cpu", "worker", "compute", "cn",
+                                                    "nid", "login", "slurm", "master", "head"});
+}
+
+/// "r05u14": rack and unit.
+bool IsPlaceInRack(std::string_view lower) {
+  constexpr std::size_t kFewest = 2;
+  if (!lower.starts_with('r')) return false;
+  const std::size_t unit = RunOf(lower, 1, IsDigit);
+  const bool has_rack = unit > kFewest && unit < lower.size() && lower[unit] == 'u';
+  return has_rack && lower.size() > unit + kFewest && AllAre(lower.substr(unit + 1), IsDigit);
+}
+
+/// "node[0001-0042,0050]", as Slurm lists machines; `at`: none begins here. "layers[0-3]" is none.
+std::size_t MachineListAt(std::string_view text, std::size_t at) {
+  const auto is_of_list = [](char c) { return IsDigit(c) || c == ',' || c == '-'; };
+  const auto is_of_prefix = [](char c) { return IsLetter(c) || IsDigit(c) || c == '-'; };
+  const std::size_t open = RunOf(text, at, is_of_prefix);
+  if (!IsLetter(text[at]) || open == text.size() || text[open] != '[') return at;
+  const std::size_t close = RunOf(text, open + 1, is_of_list);
+  if (close == open + 1 || close == text.size() || text[close] != ']') return at;
+  const std::string word = LowerCase(text.substr(at, RunOf(text, at, IsLetter) - at));
+  const std::string_view list = text.substr(open + 1, close - open - 1);
+  const bool has_zeros = list.size() > 1 && list[0] == '0' && IsDigit(list[1]);
+  return MayNameMachines(word) || has_zeros ? close + 1 : at;
 }
 
 bool IsBehindSlash(std::string_view text, std::size_t at) {
@@ -222,35 +272,46 @@ std::size_t UnderscoredAddressAt(std::string_view text, std::size_t at) {
 std::size_t NumberedMachineAt(std::string_view text, std::size_t at) {
   const auto is_of_word = [](char c) { return IsHostByte(c) && c != '_'; };
   if (!is_of_word(text[at]) || (at > 0 && is_of_word(text[at - 1]))) return at;
+  if (const std::size_t end = MachineListAt(text, at); end > at) return end;
   std::size_t end = RunOf(text, at, is_of_word);
   while (end > at && (text[end - 1] == '.' || text[end - 1] == '-')) --end;  // Of a sentence.
   const std::string lower = LowerCase(text.substr(at, end - at));
-  // Some words name machines alone, others also parts of one, of which there are few: so it is with
-  // nodes of memory (NUMA).
-  constexpr std::string_view kMachines[] = {"host", "server", "machine", "rack",
-                                            "dgx",  "blade",  "hpc"};
-  constexpr std::string_view kOthers[] = {"gpu",   "cpu",   "worker", "compute",
-                                          "login", "slurm", "master", "head"};
+  if (IsPlaceInRack(lower)) return end;
   const std::size_t letters = RunOf(lower, 0, IsLetter);
+  const std::string_view word = std::string_view(lower).substr(0, letters);
+  constexpr std::size_t kFewest = 3;
+  if (letters == lower.size() && text.substr(end).starts_with('_')) {
+    // "node_0042"; "node_3" is one of a graph.
+    const std::size_t stop = RunOf(text, end + 1, IsDigit);
+    const bool is_whole = stop == text.size() || !is_of_word(text[stop]);
+    const bool fits = stop - end > kFewest && text[end + 1] == '0' && is_whole;
+    return fits && MayNameMachines(word) ? stop : at;
+  }
   const std::size_t number =
       letters < lower.size() && lower[letters] == '-' ? letters + 1 : letters;
-  const std::string_view word = std::string_view(lower).substr(0, letters);
   const std::string_view digits = std::string_view(lower).substr(number);
-  if (digits.empty() || !AllAre(digits, IsDigit)) return at;
-  constexpr std::size_t kFewest = 3;
-  const bool as_of_many = digits.size() >= kFewest || (digits.size() > 1 && digits[0] == '0');
-  const auto is = [&](const auto& words) {
-    return std::find(std::begin(words), std::end(words), word) != std::end(words);
-  };
-  const bool is_machine =
-      is(kMachines) || (word == "node" && digits.size() > 1) || (is(kOthers) && as_of_many);
+  if (digits.empty()) return at;
+  // "compute-0-14", by rack and place.
+  const std::size_t dash = digits.find('-');
+  const bool has_two = number > letters && dash != std::string_view::npos && dash > 0 &&
+                       dash + 1 < digits.size() && AllAre(digits.substr(0, dash), IsDigit) &&
+                       AllAre(digits.substr(dash + 1), IsDigit);
+  if (has_two) return IsOneOf(word, {"compute", "node", "host", "rack", "server"}) ? end : at;
+  if (!AllAre(digits, IsDigit)) return at;
+  const bool begins_with_zero = digits.size() > 1 && digits[0] == '0';
+  const bool as_of_many = digits.size() >= kFewest || begins_with_zero;
+  const bool is_machine = NamesMachinesAlone(word) || (word == "node" && digits.size() > 1) ||
+                          (MayNameMachines(word) && as_of_many) ||
+                          (word == "n" && begins_with_zero && digits.size() > kFewest);
   return is_machine ? end : at;
 }
 
 std::size_t NamedMachineAt(std::string_view text, std::size_t at) {
   if (at == 0 || !IsHostByte(text[at]) || IsHostByte(text[at - 1])) return at;
-  const std::size_t last = text.substr(0, at).find_last_not_of(" :=");
-  if (last == std::string_view::npos || last + 1 == at) return at;
+  constexpr std::size_t kLongestBetween = 8;  // `\": \"`
+  const std::size_t least = at - std::min(at, kLongestBetween + 1);
+  const std::size_t last = text.substr(0, at).find_last_not_of(" :=\"'`\\");
+  if (last == std::string_view::npos || last + 1 == at || last < least) return at;
   const std::string_view before = text.substr(0, last + 1);
   const auto is_behind = [&](std::string_view word) {
     const std::size_t begin = before.size() - std::min(before.size(), word.size());
@@ -261,12 +322,14 @@ std::size_t NamedMachineAt(std::string_view text, std::size_t at) {
   while (end > at && (text[end - 1] == '.' || text[end - 1] == '-')) --end;  // Of a sentence.
   const std::string_view run = text.substr(at, end - at);
   if (run.empty() || !IsLetter(run[0])) return at;
-  // With a sign between, whatever it is but where a copy goes; else what has a dash and a number.
+  // With a sign between, whatever it is but where a copy goes and what XLA calls a processor
+  // ("/host:CPU"); else what has a dash and a number.
   const std::string_view between = text.substr(last + 1, at - last - 1);
-  const bool has_sign = between == ":" || between == "=" || between == ": " || between == "= ";
-  constexpr std::string_view kMemories[] = {"device", "host", "pinned", "pageable"};
+  const auto signs =
+      std::count_if(between.begin(), between.end(), [](char c) { return c == ':' || c == '='; });
+  const bool has_sign = signs == 1;  // "host::malloc" is a name of C++.
   const bool is_memory =
-      std::find(std::begin(kMemories), std::end(kMemories), LowerCase(run)) != std::end(kMemories);
+      IsOneOf(LowerCase(run), {"device", "host", "pinned", "pageable", "cpu", "gpu", "metadata"});
   const bool is_name =
       run.find('-') != std::string_view::npos && std::any_of(run.begin(), run.end(), IsDigit);
   return is_name || (has_sign && !is_memory) ? end : at;
@@ -285,7 +348,8 @@ std::size_t HostAt(std::string_view text, std::size_t at) {
   // "corpora/europarl-v7.de" is a file.
   const bool is_domain =
       IsDomain(run) && (!IsBehindSlash(text, at) || std::count(run.begin(), run.end(), '.') > 1);
-  if (IsIpv4(run, '.') || IsIpv4(run, '-') || of_cloud || IsDashedId(id) || is_domain)
+  if (IsIpv4(run, '.') || IsIpv4(run, '-') || of_cloud || IsDashedId(id) || IsDottedId(run) ||
+      is_domain)
     return at + run.size();
   return Ipv6At(text, at);
 }

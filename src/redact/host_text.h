@@ -28,9 +28,9 @@ std::size_t AddressAt(std::string_view text, std::size_t at);
 /// number things so.
 std::size_t UnderscoredAddressAt(std::string_view text, std::size_t at);
 /// A machine as those of a cluster are numbered, also between "_": "node17", "gpu017",
-/// "worker-003".
+/// "worker-003", "node_0042", "compute-0-14", "r05u14"; and lists of them: "cn[0001-0042]".
 std::size_t NumberedMachineAt(std::string_view text, std::size_t at);
-/// What stands behind "host" or "hostname": "host gpu-osprey-17", "hostname=osprey".
+/// What stands behind "host" or "hostname": "host gpu-osprey-17", "hostname='osprey'".
 std::size_t NamedMachineAt(std::string_view text, std::size_t at);
 /// IPv4 and IPv6 addresses, with dots, dashes and colons; hardware addresses; UUIDs, which name a
 /// GPU, a disk or a run; names in common and internal domains.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <utility>
 
 #include "base/ascii.h"
 #include "base/text.h"
@@ -108,17 +109,35 @@ std::string_view TakeOpening(std::string_view& before) {
 }
 
 /// Takes the sign between a name and its value ("=", ":", ":=", "=>", of a call with a text "(")
-/// and the quotes that close the name.
-bool TakeSign(std::string_view& before, bool is_quoted) {
+/// and the quotes that close the name. Empty: there is none.
+std::string_view TakeSign(std::string_view& before, bool is_quoted) {
   for (const std::string_view sign : {"=>", ":=", "=", ":", "("}) {
     if (!before.ends_with(sign) || (sign == "(" && !is_quoted)) continue;
     before.remove_suffix(sign.size());
     TakeBlanks(before);
     if (!before.empty() && IsQuote(before.back())) before.remove_suffix(1);
     while (!before.empty() && before.back() == '\\') before.remove_suffix(1);
-    return true;
+    return sign;
   }
-  return false;
+  return {};
+}
+
+/// Takes a bracket that opens a value behind a sign ("password=<x>"): it closes as a value in none
+/// does. Typographic quotes, of three bytes each, are taken, too, and close with `closing`.
+void TakeBracket(std::string_view& before, std::string_view& closing) {
+  constexpr std::string_view kBrackets = "[{<(";
+  constexpr std::pair<std::string_view, std::string_view> kTypographic[] = {
+      {"\u201c", "\u201d"}, {"\u2018", "\u2019"}, {"\u00ab", "\u00bb"}};
+  std::string_view name = before;
+  for (const auto& [opens, closes] : kTypographic) {
+    if (!before.ends_with(opens)) continue;
+    before.remove_suffix(opens.size());
+    closing = closes;
+    return;
+  }
+  if (name.empty() || kBrackets.find(name.back()) == std::string_view::npos) return;
+  name.remove_suffix(1);
+  if (name.ends_with('=') || name.ends_with(':') || name.ends_with(' ')) before = name;
 }
 
 /// Where a value that begins at `at` ends: at the quotes that it opened with, where they are not
@@ -136,6 +155,18 @@ std::size_t EndOfQuoted(std::string_view text, std::size_t at, std::string_view 
     }
   }
   return text.size();
+}
+
+/// Whether a text that ends with "Basic" is the begin of a header of HTTP.
+bool IsBehindAuthorization(std::string_view before) {
+  constexpr std::string_view kScheme = "basic", kHeader = "authorization";
+  before.remove_suffix(kScheme.size());
+  TakeBlanks(before);
+  TakeOpening(before);
+  TakeBlanks(before);
+  if (TakeSign(before, /*is_quoted=*/true).empty()) return false;
+  const std::size_t begin = before.size() - std::min(before.size(), kHeader.size());
+  return LowerCase(before.substr(begin)) == kHeader;
 }
 
 }  // namespace
@@ -188,19 +219,22 @@ std::size_t RandomTextAt(std::string_view text, std::size_t at) {
 
 std::size_t SecretValueAt(std::string_view text, std::size_t at) {
   constexpr std::string_view kEnds = " \t\r\n,;\"'`&)]}<>";
-  constexpr std::string_view kWords[] = {"password", "passwd",     "pwd",         "passphrase",
-                                         "secret",   "apikey",     "api_key",     "api-key",
-                                         "token",    "access_key", "private_key", "credential",
-                                         "bearer",   "secret_key", "auth"};
+  constexpr std::string_view kWords[] = {
+      "password", "passwd",     "pwd",   "passphrase", "secret",      "apikey",
+      "api_key",  "api-key",    "token", "access_key", "private_key", "credential",
+      "bearer",   "secret_key", "auth",  "passwords",  "secrets",     "credentials"};
   // "token::embedding" is a name of C++.
   if (at == 0 || text[at] == ':' || text[at] == '=' || kEnds.find(text[at]) != text.npos) return at;
   std::string_view before = text.substr(0, at);
   const std::string_view opening = TakeOpening(before);
   // What it begins is found behind its quotes.
   if (opening.empty() && (text[at] == '\\' || IsPrefixOfQuoted(text.substr(at)))) return at;
+  std::string_view closing = opening;
+  if (opening.empty()) TakeBracket(before, closing);
   const bool behind_blank = !before.empty() && IsBlank(before.back());
   TakeBlanks(before);
-  const bool behind_sign = TakeSign(before, !opening.empty());
+  const std::string_view sign = TakeSign(before, !opening.empty());
+  const bool behind_sign = !sign.empty();
   if (before.empty() || (!behind_sign && !behind_blank)) return at;
   constexpr std::size_t kLongestWord = 16;
   const std::string tail =
@@ -210,16 +244,20 @@ std::size_t SecretValueAt(std::string_view text, std::size_t at) {
     return tail.ends_with(word) &&
            (begin == 0 || !IsLetter(before[begin - 1]) || IsUpper(before[begin]));
   };
+  // "pass: forward" is of a network, and "basic" of everything: "Authorization: Basic x".
+  const bool is_pass = sign == "=" && is_word("pass");
+  const bool is_basic = is_word("basic") && IsBehindAuthorization(before);
   const auto is_secret = [&](std::string_view word) {
     // "--password x" needs no sign.
     return is_word(word) && (behind_sign || word == "bearer" ||
                              before.substr(0, before.size() - word.size()).ends_with('-'));
   };
-  if (std::none_of(std::begin(kWords), std::end(kWords), is_secret)) return at;
-  const std::size_t end = opening.empty() ? std::min(text.find_first_of(kEnds, at), text.size())
-                                          : EndOfQuoted(text, at, opening);
+  if (!is_pass && !is_basic && std::none_of(std::begin(kWords), std::end(kWords), is_secret))
+    return at;
+  const std::size_t end = closing.empty() ? std::min(text.find_first_of(kEnds, at), text.size())
+                                          : EndOfQuoted(text, at, closing);
   // "token: 17" counts.
-  return is_word("token") && IsCount(text.substr(at, end - at)) ? at : end;
+  return (is_pass || is_word("token")) && IsCount(text.substr(at, end - at)) ? at : end;
 }
 
 }  // namespace headroom

@@ -70,6 +70,22 @@ TEST_F(KeyTextTest, ValuesOfSecretsGoBehindOtherSigns) {
     EXPECT_EQ(redactor_.Text(text), text);
 }
 
+TEST_F(KeyTextTest, ValuesOfSecretsGoInBracketsAndHeaders) {
+  for (const char* const text :
+       {"password=<zebra>", "password=[zebra]", "secret: {zebra}", "passwords=zebra", "pass=zebra",
+        "password: \u201czebra\u201d", "secret=\u2018zebra\u2019", "Authorization: Basic zebra",
+        "\"Authorization\": \"Basic zebra\"", "credentials=zebra"}) {
+    const std::string_view whole = text;
+    const std::size_t at = whole.find("zebra");
+    EXPECT_EQ(SecretValueAt(whole, at), at + 5) << text;
+  }
+  for (const char* const text : {"pass: zebra", "Basic zebra", "forward pass zebra", "auth(zebra"})
+    EXPECT_EQ(SecretValueAt(text, std::string_view(text).find("zebra")),
+              std::string_view(text).find("zebra"))
+        << text;
+  EXPECT_EQ(SecretValueAt("backward_pass=2", 14), 14u) << "counts";
+}
+
 TEST_F(KeyTextTest, ValuesOfPublicWordsGoInTheirPlaceOnly) {
   EXPECT_EQ(redactor_.Text("token: aten::mm"), "token: keya");
   EXPECT_EQ(redactor_.Text("token: zebra.25"), "token: keyb");
@@ -85,8 +101,27 @@ TEST_F(KeyTextTest, MachinesGoByTheirNumbers) {
   EXPECT_EQ(redactor_.Text("rank_10_44_3_23"), "rank_hostf");
   EXPECT_EQ(redactor_.Text("192_168_0_1"), "hostg");
   EXPECT_EQ(redactor_.Text("train_node0042_step"), "train_hosta_step");
-  for (const char* const text : {"gpu0", "worker 3", "0_1_2_3", "10_44_3_23_5", "host to device 3"})
+  for (const char* const text : {"gpu0", "worker 3", "0_1_2_3", "10_44_3_23_5", "host to device 3",
+                                 "/host:CPU", "/device:GPU:0 stream 7"})
     EXPECT_EQ(redactor_.Text(text), text);
+}
+
+TEST(HostText, MachinesByTheWaysInWhichTheyAreNumbered) {
+  for (const std::string_view text :
+       {"cn0123", "nid001234", "n0042", "r05u14", "compute-0-14", "node_0042", "node[0001-0042]",
+        "cn[001,007-012]", "zebra[01-16]"})
+    EXPECT_EQ(NumberedMachineAt(text, 0), text.size()) << text;
+  for (const std::string_view text : {"n42", "r5u1", "gpu-0-1", "node_3", "layers[0-3]", "node_12",
+                                      "run16u8x", "x[0]", "n1024", "compute-0-", "node[]"})
+    EXPECT_EQ(NumberedMachineAt(text, 0), 0u) << text;
+  EXPECT_EQ(HostAt("001a.2b3c.4d5e", 0), 14u);
+  EXPECT_EQ(HostAt("1234.5678.9012", 0), 0u);
+  for (const std::string_view text :
+       {"host='osprey'", "host: \"osprey\"", "\"hostname\": \"osprey\"", "host=osprey"}) {
+    const std::size_t at = text.find("osprey");
+    EXPECT_EQ(NamedMachineAt(text, at), at + 6) << text;
+  }
+  EXPECT_EQ(NamedMachineAt("host::osprey", 6), 6u);
 }
 
 TEST_F(KeyTextTest, NamesOfFrameworksStay) {

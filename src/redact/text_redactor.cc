@@ -140,6 +140,8 @@ std::size_t PathAt(std::string_view text, std::size_t at, bool of_xla) {
   std::size_t end = at + (drive ? 2 : 0);
   while (end < text.size() && !EndsPath(text[end])) ++end;
   const std::string_view run = text.substr(at, end - at);
+  // "/host:CPU" and "/device:GPU:0" are what XLA calls processors.
+  if ((run == "/host" || run == "/device") && text.substr(end).starts_with(':')) return at;
   if (!anchored) return HasFileEnding(run) ? end : at;
   const std::size_t slash = run.find_first_of("/\\");
   const bool goes_on = slash != std::string_view::npos &&

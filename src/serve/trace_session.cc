@@ -168,19 +168,25 @@ Result<std::string> TraceSession::PredictJson(const std::vector<std::string>& gp
       gpus.empty() ? models.value()->All(nullptr) : models.value()->AllNamed(gpus);
   if (!targets.ok()) return targets.status();
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (!forecaster_) return why_no_forecasts_;
-  const Result<DeviceRates> source = SourceGpuOf(*models.value(), *job_.job, path(), "");
-  if (!source.ok()) return source.status();
-  const PredictQuestion question = {
-      .trace = path(), .batch_curve = batch_curve, .whole_job = plan.total_steps.has_value()};
   PredictReport report;
   report.constants = models.value()->constants().about;
-  Status status = AddPrediction(*job_.job, forecaster_->baseline(), *models.value(), source.value(),
-                                targets.value(), question, report);
-  if (!status.ok()) return status;
+  if (why_no_forecasts_.code() == StatusCode::kNoAnswer) {
+    report.abstained.push_back({.trace = path(), .why = why_no_forecasts_.message()});
+  } else if (!forecaster_) {
+    return why_no_forecasts_;
+  } else {
+    const Result<DeviceRates> source = SourceGpuOf(*models.value(), *job_.job, path(), "");
+    if (!source.ok()) return source.status();
+    const PredictQuestion question = {
+        .trace = path(), .batch_curve = batch_curve, .whole_job = plan.total_steps.has_value()};
+    Status status = AddPrediction(*job_.job, forecaster_->baseline(), *models.value(),
+                                  source.value(), targets.value(), question, report);
+    if (!status.ok()) return status;
+  }
   FindTies(report.targets);
-  status = JobPlan(std::move(plan)).Make(models.value()->devices(), report);
-  if (!status.ok()) return status;
+  if (Status status = JobPlan(std::move(plan)).Make(models.value()->devices(), report);
+      !status.ok())
+    return status;
   return RenderPredictJson(report);
 }
 

@@ -58,6 +58,7 @@ export interface Prediction {
     steps_note: string | null;
   } | null;
   targets: PredictedGpu[];
+  abstained: { trace: string; why: string }[]; // The page's own trace, where nothing of it can be replayed.
   options: PriceOption[];
   prices: string | null;
   constants: string;

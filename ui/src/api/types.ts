@@ -82,6 +82,7 @@ export interface Forecast {
   step_ms: { low: number | null; mid: number | null; high: number | null };
   speedup: number | null;
   saves_ms: number | null;
+  at_best: boolean; // The figures are the best case, not the likely one.
   memory_delta_bytes: number | null;
   applies: boolean;
   why: string;

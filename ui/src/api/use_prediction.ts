@@ -8,5 +8,7 @@ export const PRICED_STEPS = 1000;
 export function usePrediction(): Answered<Prediction> {
   const priced = useAnswer<Prediction>(`predict?total-steps=${PRICED_STEPS}`);
   const plain = useAnswer<Prediction>(priced.error !== "" ? "predict" : null); // Without marked steps, no job has a length.
-  return priced.answer !== null || priced.error === "" ? priced : plain;
+  const answered = priced.answer !== null || priced.error === "" ? priced : plain;
+  const abstained = answered.answer?.abstained[0];
+  return abstained === undefined ? answered : { ...answered, answer: null, error: abstained.why };
 }

@@ -44,17 +44,24 @@ test("what has no default begins with a value that the engine takes", () => {
   expect(CATALOGUE.map(defaultsOf)).toEqual([{ dtype: "fp16" }, { n: "2" }, {}]);
 });
 
+const alone = (saves_ms: number) => ({ saves_ms, at_best: false });
+
 test("what applies, what needs a value, and what does not apply", () => {
-  const groups = groupsOf(CATALOGUE, new Map([["amp", 2]]), new Map([["cuda-graph", "it waits"]]));
+  const groups = groupsOf(CATALOGUE, new Map([["amp", alone(2)]]), new Map([["cuda-graph", "it waits"]]));
   expect([groups.telling.map((one) => one.name), groups.asking.map((one) => one.name)]).toEqual([["amp"], ["batch-size"]]);
   expect(groups.abstaining.map(({ item, why }) => `${item.name}: ${why}`)).toEqual(["cuda-graph: it waits"]);
+});
+
+test("what is known at best alone stands behind what is likely", () => {
+  const groups = groupsOf(CATALOGUE, new Map([["cuda-graph", { saves_ms: 40, at_best: true }], ["amp", alone(2)]]), new Map());
+  expect(groups.telling.map((one) => one.name)).toEqual(["amp", "cuda-graph"]);
 });
 
 test("questions stand behind changes, however much they save", () => {
   const speed: Scenario = { name: "gpu-speed", summary: "", ranked: true, keys: [{ name: "factor", kind: "factor", choices: null, otherwise: "2" }] };
   const gist: Scenario = { name: "gist", summary: "", ranked: true, keys: [{ name: "sparsity", kind: "factor", choices: null, otherwise: "0.5" }] };
   expect([speed, gist, ...CATALOGUE].filter(isBound)).toEqual([speed]);
-  const groups = groupsOf([speed, ...CATALOGUE], new Map([["gpu-speed", 38], ["amp", 2]]), new Map());
+  const groups = groupsOf([speed, ...CATALOGUE], new Map([["gpu-speed", alone(38)], ["amp", alone(2)]]), new Map());
   expect([groups.telling.map((one) => one.name), groups.bounds.map((one) => one.name)]).toEqual([["amp"], ["gpu-speed"]]);
   expect([speed, ...CATALOGUE].map(valuesText)).toEqual(["factor=2", "dtype=fp16", "n=2", ""]);
 });

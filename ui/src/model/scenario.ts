@@ -1,5 +1,5 @@
 // Scenarios as the user sets them, and as the engine reads them: "amp:dtype=bf16+batch-size:n=64".
-import type { Scenario, ScenarioKey } from "../api/types";
+import type { Forecast, Scenario, ScenarioKey } from "../api/types";
 
 /** Values of the keys of each scenario that is switched on, by name. */
 export type Choice = Record<string, Record<string, string>>;
@@ -79,16 +79,21 @@ export const isBound = (scenario: Scenario): boolean => scenario.keys.some((key)
 /** "factor=2": the values of the ranking; empty: the scenario takes none. */
 export const valuesText = (scenario: Scenario): string => scenario.keys.map((key) => `${key.name}=${valueOf(key)}`).join(", ");
 
-/** The catalogue as the user looks for it.
+/** What a scenario does alone. */
+export type Alone = Pick<Forecast, "saves_ms" | "at_best">;
+
+/** The catalogue as the user looks for it. Of the best case alone, a saving says too little to be above others.
  *
- * @param saves  what each saves alone, by the scenario's name; not there: not ranked
+ * @param alone  what each does alone, by the scenario's name; not there: not ranked
  * @param whyNot why it does not apply, by the same */
-export function groupsOf(catalogue: Scenario[], saves: Map<string, number | null>, whyNot: Map<string, string>): Groups {
+export function groupsOf(catalogue: Scenario[], alone: Map<string, Alone>, whyNot: Map<string, string>): Groups {
   const groups: Groups = { telling: [], bounds: [], asking: [], abstaining: [] };
-  for (const item of bySavings(catalogue, (name) => saves.get(name) ?? null)) {
+  const atBest = (item: Scenario) => alone.get(item.name)?.at_best === true;
+  const ordered = bySavings(catalogue, (name) => alone.get(name)?.saves_ms ?? null);
+  for (const item of [...ordered.filter((one) => !atBest(one)), ...ordered.filter(atBest)]) {
     const why = whyNot.get(item.name);
     if (why !== undefined) groups.abstaining.push({ item, why });
-    else if (saves.has(item.name)) (isBound(item) ? groups.bounds : groups.telling).push(item);
+    else if (alone.has(item.name)) (isBound(item) ? groups.bounds : groups.telling).push(item);
     else groups.asking.push(item);
   }
   return groups;

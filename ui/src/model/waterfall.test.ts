@@ -5,7 +5,7 @@ import { barsOf, prefixesOf } from "./waterfall";
 const CATALOGUE: Scenario[] = ["fused-optimizer", "amp", "cuda-graph"].map((name) => ({ name, summary: "", ranked: true, keys: [] }));
 
 const forecast = (name: string, mid: number | null): Forecast => ({
-  name, step_ms: { low: mid, mid, high: mid }, speedup: null, saves_ms: null, memory_delta_bytes: null, applies: mid !== null, why: "", validated: false,
+  name, step_ms: { low: mid, mid, high: mid }, speedup: null, saves_ms: null, at_best: false, memory_delta_bytes: null, applies: mid !== null, why: "", validated: false,
 });
 
 test("parts join in the catalogue's order", () => {

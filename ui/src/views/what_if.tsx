@@ -10,7 +10,7 @@ import { formatBytes, formatCount, formatMs, formatRate, formatSentence, formatS
 import { isWhole, notesOf, replayedAs, sentenceOf } from "../model/baseline";
 import type { ChartSeries } from "../model/chart";
 import { rangeOf } from "../model/key_range";
-import { choiceOf, defaultsOf, groupsOf, textOf, valuesText } from "../model/scenario";
+import { type Alone, choiceOf, defaultsOf, groupsOf, textOf, valuesText } from "../model/scenario";
 import { barsOf, prefixesOf } from "../model/waterfall";
 import type { ViewProps } from "./registry";
 import "./what_if.css";
@@ -49,7 +49,9 @@ function Result({ forecast, baseline, steps }: { forecast: Forecast; baseline: n
   return (
     <>
       <p class="answer">
-        <strong>{formatMs(mid)}</strong> {isWhole(steps) ? "in all" : "a step"}, <strong>{formatSpeedup(forecast.speedup)}</strong>
+        {forecast.at_best && "At best "}
+        <strong>{formatMs(mid)}</strong> {isWhole(steps) ? "in all" : "a step"}, {forecast.at_best && "at most "}
+        <strong>{formatSpeedup(forecast.speedup)}</strong>
         {rate !== undefined && `, ${formatRate(rate, "samples")}`}
       </p>
       <p class="dim">
@@ -117,7 +119,7 @@ function Parts({ answer, whole, baseline }: { answer: Answer; whole: Forecast; b
 interface ChangeProps {
   item: Scenario;
   values: Record<string, string> | undefined; // Not switched on.
-  savesMs: number | null; // Alone.
+  alone: Alone | undefined; // Not ranked.
   baseline: number;
   batch: number | null;
   why: string; // It does not apply; empty: it may.
@@ -125,17 +127,19 @@ interface ChangeProps {
   onKey: (key: string, value: string) => void;
 }
 
-function Change({ item, values, savesMs, baseline, batch, why, onToggle, onKey }: ChangeProps) {
+function Change({ item, values, alone, baseline, batch, why, onToggle, onKey }: ChangeProps) {
+  const savesMs = alone?.saves_ms ?? null;
+  const atMost = alone?.at_best === true ? "at most " : "";
   return (
     <li class="card change">
       <label>
         <input type="checkbox" checked={values !== undefined} onChange={onToggle} /> <strong>{item.name}</strong>
       </label>
-      {savesMs !== null && <span class={savesMs < 0 ? "alone costs" : "alone"}>{savesMs < 0 ? `costs ${formatMs(-savesMs)}` : `saves ${formatMs(savesMs)}`}</span>}
+      {savesMs !== null && <span class={savesMs < 0 ? "alone costs" : "alone"}>{savesMs < 0 ? `costs ${formatMs(-savesMs)}` : `saves ${atMost}${formatMs(savesMs)}`}</span>}
       <div class="dim">{item.summary}</div>
       {savesMs !== null && item.keys.length > 0 && <div class="dim">{savesMs < 0 ? "Costs" : "Saves"} that with {valuesText(item)}</div>}
       {why !== "" && <p class="abstains">{formatSentence(why)}.</p>}
-      {savesMs !== null && savesMs > 0 && baseline > 0 && <Bar share={1} busy={savesMs / baseline} label={`saves ${formatMs(savesMs)} of ${formatMs(baseline)}`} />}
+      {savesMs !== null && savesMs > 0 && baseline > 0 && <Bar share={1} busy={savesMs / baseline} label={`saves ${atMost}${formatMs(savesMs)} of ${formatMs(baseline)}`} />}
       {values !== undefined &&
         item.keys.map((key) => (
           <span key={key.name} class="key">
@@ -173,12 +177,12 @@ export function WhatIf({ report, catalogue, state, go }: ViewProps) {
   const notes = job === null ? [] : notesOf(job, report.steps);
   const shownParts = prefixes.length === 0 ? NONE : parts.answer;
   const partsFit = shownParts !== null && (shownParts === NONE || whole?.name.startsWith(`${shownParts.scenarios[0]?.name}+`) === true);
-  const saves = useMemo(
-    () => new Map((ranking?.scenarios ?? []).map((forecast): [string, number | null] => [forecast.name.split(":")[0] ?? "", forecast.saves_ms])),
+  const alone = useMemo(
+    () => new Map((ranking?.scenarios ?? []).map((forecast): [string, Alone] => [forecast.name.split(":")[0] ?? "", forecast])),
     [ranking],
   );
   const whyNot = useMemo(() => new Map((ranking?.abstaining ?? []).map((one): [string, string] => [one.name, one.why])), [ranking]);
-  const groups = useMemo(() => groupsOf(catalogue, saves, whyNot), [catalogue, saves, whyNot]);
+  const groups = useMemo(() => groupsOf(catalogue, alone, whyNot), [catalogue, alone, whyNot]);
 
   const toggle = (item: Scenario) => {
     const { [item.name]: off, ...rest } = choice;
@@ -194,7 +198,7 @@ export function WhatIf({ report, catalogue, state, go }: ViewProps) {
       key={item.name}
       item={item}
       values={choice[item.name]}
-      savesMs={saves.get(item.name) ?? null}
+      alone={alone.get(item.name)}
       baseline={baseline}
       batch={batch}
       why={why}
