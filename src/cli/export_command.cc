@@ -75,7 +75,7 @@ ExportCommand::ExportCommand(CLI::App& parent)
                    "where the name ends in .gz; - is stdout, for texts")
       ->type_name("FILE")
       ->required();
-  app_->add_option("--table", table_, "csv: only this table")
+  app_->add_option("--table", table_, "csv: only this table; views, as kernels: headroom query")
       ->type_name("NAME")
       ->check(OneOf(TableWords()));
   app_->add_option("--folded", stack_time_,

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/text.h"
 #include "report/text_page.h"
 
 namespace headroom::cli {
@@ -74,7 +75,9 @@ CLI::Validator OneOf(std::vector<std::string> words) {
   return CLI::Validator(
       [words = std::move(words)](const std::string& text) {
         if (std::find(words.begin(), words.end(), text) != words.end()) return std::string();
-        return fmt::format("{} is none of {}", text, fmt::join(words, ", "));
+        const std::vector<std::string_view> near = NearNames(text, {words.begin(), words.end()});
+        return fmt::format("{} is none of {}{}{}", text, fmt::join(words, ", "),
+                           near.empty() ? "" : "; did you mean ", fmt::join(near, ", "));
       },
       "", name);
 }

@@ -108,6 +108,23 @@ std::string WrongCommand(const CLI::App& app) {
                      fmt::join(near.empty() ? names : near, ", "));
 }
 
+/// What is wrong with a flag that `app` does not have; empty: the error is another.
+std::string WrongFlag(const CLI::App& app, const CLI::ParseError& error) {
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return "";
+  for (const std::string& word : app.remaining()) {
+    if (!word.starts_with("--")) continue;
+    const std::string flag = word.substr(0, word.find('='));
+    std::vector<std::string> names;
+    for (const CLI::Option* option : app.get_options()) {
+      for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    }
+    const std::vector<std::string_view> near = NearNames(flag, {names.begin(), names.end()});
+    return fmt::format("{}: no such flag{}{}", flag, near.empty() ? "" : "; did you mean ",
+                       fmt::join(near, ", "));
+  }
+  return "";
+}
+
 int Run(int argc, char** argv) {
   CLI::App app("Tells from a profiler trace where the time of a training step goes.", "headroom");
   app.set_version_flag("--version", std::string("headroom ") + HEADROOM_VERSION,
@@ -148,6 +165,11 @@ int Run(int argc, char** argv) {
   };
   // CLI11 would take the recorded command's flags for its own.
   std::vector<std::string> arguments(argv + 1, argv + argc);
+  // As of git and cargo: "headroom help report".
+  if (!arguments.empty() && arguments.front() == "help") {
+    arguments.erase(arguments.begin());
+    arguments.emplace_back("--help");
+  }
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
   if (dashes != arguments.end()) {
     for (const auto& command : commands) {
@@ -171,7 +193,9 @@ int Run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     const Subcommand* command = chosen();
     if (IsSilent(command)) return 0;
-    const std::string wrong = WrongCommand(command != nullptr ? command->app() : app);
+    const CLI::App& asked = command != nullptr ? command->app() : app;
+    std::string wrong = WrongCommand(asked);
+    if (wrong.empty()) wrong = WrongFlag(asked, error);
     Remark(fmt::format("headroom: {}\nSee headroom {}--help.\n",
                        Printable(wrong.empty() ? error.what() : wrong, CharsetOfEnvironment()),
                        command != nullptr ? command->app().get_name() + " " : ""));

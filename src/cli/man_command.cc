@@ -7,8 +7,13 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
 
+#include "base/text.h"
 #include "cli/command_description.h"
+#include "cli/help.h"
 #include "cli/man_page.h"
 #include "cli/output.h"
 
@@ -27,8 +32,11 @@ Exit codes: 0 fine; 2 usage; 4 cannot write.
 ManCommand::ManCommand(CLI::App& parent) : program_(parent) {
   app_ = parent.add_subcommand("man", "The manual page of a command, for man(1)");
   app_->footer(kManExamples);
+  std::vector<std::string_view> names;
+  for (const CLI::App* command : parent.get_subcommands({})) names.push_back(command->get_name());
   app_->add_option("COMMAND", command_, "Whose page: report, data bench; without it, the program's")
-      ->type_name("");
+      ->type_name("")
+      ->check(Known(names));
   app_->add_option("--all", folder_, "Write all pages into a folder")->type_name("DIR");
 }
 
@@ -49,8 +57,12 @@ Status ManCommand::Run() {
   const auto found = std::find_if(commands.begin(), commands.end(),
                                   [&](const CommandDescription& one) { return one.name == name; });
   if (found == commands.end()) {
-    return Status::Usage(
-        fmt::format("{}: no command of headroom; headroom --help lists them", name));
+    std::vector<std::string_view> names;
+    for (const CommandDescription& command : commands) names.push_back(command.name);
+    const std::vector<std::string_view> near = NearNames(name, std::move(names));
+    return Status::Usage(fmt::format("{}: no command of headroom; {}{}", name,
+                                     near.empty() ? "headroom --help lists them" : "did you mean ",
+                                     fmt::join(near, ", ")));
   }
   return WriteResult(page_of(*found), "");
 }

@@ -199,7 +199,11 @@ std::string MergeCommand::Summary(const Job& job, std::int64_t events) const {
                         FormatUs(uncertainty));
   }
   text += "\n";
-  if (!alone.empty()) {
+  if (alone.size() == job.ranks.ranks.size()) {
+    text +=
+        "headroom: too few collectives of the ranks could be joined; each is placed by its own "
+        "clock\n";
+  } else if (!alone.empty()) {
     constexpr std::size_t kMostShown = 8;
     const std::size_t shown = std::min(kMostShown, alone.size());
     text += fmt::format(
