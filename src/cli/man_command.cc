@@ -60,9 +60,10 @@ Status ManCommand::Run() {
     std::vector<std::string_view> names;
     for (const CommandDescription& command : commands) names.push_back(command.name);
     const std::vector<std::string_view> near = NearNames(name, std::move(names));
-    return Status::Usage(fmt::format("{}: no command of headroom; {}{}", name,
-                                     near.empty() ? "headroom --help lists them" : "did you mean ",
-                                     fmt::join(near, ", ")));
+    return Status::Usage(
+        fmt::format("{}: no command of headroom; {}{}headroom --help lists them", name,
+                    near.empty() ? "" : "did you mean ",
+                    near.empty() ? "" : fmt::format("{}? ", fmt::join(near, ", "))));
   }
   return WriteResult(page_of(*found), "");
 }
