@@ -213,7 +213,8 @@ Status ExportCommand::Run() {
   const Result<std::int64_t> events = WriteTrace(
       store, format_ == "chrome" ? TraceFormat::kChrome : TraceFormat::kPerfetto, output_path_);
   if (!events.ok()) return events.status();
-  RemarkOnWritten(events.value(), "event");
+  // Of Perfetto's, a span on a thread is two: its begin and its end.
+  RemarkOnWritten(events.value(), format_ == "perfetto" ? "track event" : "event");
   return Status::Ok();
 }
 

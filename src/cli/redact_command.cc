@@ -302,12 +302,12 @@ std::string RedactCommand::Text(const std::vector<Replacement>& removed,
   text += "Replaced\n";
   for (std::size_t kind = 0; kind < kSecretKinds; ++kind)
     text += fmt::format("  {:>8} {}\n", FormatCount(counts[kind]), kSecretKindNames[kind]);
-  text += "In rows of\n";
+  const bool any_changed = std::any_of(changed.begin(), changed.end(),
+                                       [](const auto& column) { return column.second > 0; });
+  if (any_changed) text += "In rows of\n";
   for (const auto& [column, rows] : changed) {
     if (rows > 0) text += fmt::format("  {:>8} {}\n", FormatCount(rows), column);
   }
-  const bool any_changed = std::any_of(changed.begin(), changed.end(),
-                                       [](const auto& column) { return column.second > 0; });
   const bool for_its_place = std::all_of(removed.begin(), removed.end(), [](const auto& row) {
     return row.kind == SecretKind::kArguments;
   });

@@ -290,7 +290,7 @@ class Export(support.ProgramTest):
         self.assertEqual(list(folder.iterdir()), [])
 
     def test_what_was_written_is_said_on_stderr_alone(self):
-        for to, more, ending, said in (("chrome", (), "json", " events"), ("perfetto", (), "pftrace", " events"), ("csv", ("--table", "gpu_tasks"), "csv", "1 table"),
+        for to, more, ending, said in (("chrome", (), "json", " events"), ("perfetto", (), "pftrace", " track events"), ("csv", ("--table", "gpu_tasks"), "csv", "1 table"),
                                        ("folded", (), "folded", " stacks"), ("openmetrics", (), "prom", " figures")):
             path = self.scratch / f"x.{ending}"
             outcome = support.headroom("export", SAMPLE, "--to", to, *more, "-o", path)
