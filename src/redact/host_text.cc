@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "redact/public_names.h"
 #include "redact/run_of.h"
+#include "redact/value_text.h"
 
 namespace headroom {
 namespace {
@@ -166,27 +167,35 @@ bool MayNameMachines(std::string_view word) {
                                                     "nid", "login", "slurm", "master", "head"});
 }
 
-/// "r05u14": rack and unit.
-bool IsPlaceInRack(std::string_view lower) {
+/// "r05u14": rack and unit; `at`: none begins here.
+std::size_t PlaceInRackAt(std::string_view text, std::size_t at) {
   constexpr std::size_t kFewest = 2;
-  if (!lower.starts_with('r')) return false;
-  const std::size_t unit = RunOf(lower, 1, IsDigit);
-  const bool has_rack = unit > kFewest && unit < lower.size() && lower[unit] == 'u';
-  return has_rack && lower.size() > unit + kFewest && AllAre(lower.substr(unit + 1), IsDigit);
+  if (ToLower(text[at]) != 'r') return at;
+  const std::size_t unit = RunOf(text, at + 1, IsDigit);
+  if (unit < at + 1 + kFewest || unit == text.size() || ToLower(text[unit]) != 'u') return at;
+  const std::size_t end = RunOf(text, unit + 1, IsDigit);
+  return end >= unit + 1 + kFewest ? end : at;
 }
 
-/// "node[0001-0042,0050]", as Slurm lists machines; `at`: none begins here. "layers[0-3]" is none.
+/// "node[0001-0042]" or "rack2-[01-04,07]", as Slurm lists machines; `at`: none begins here. Other
+/// words have numbers of three digits, from zeros on: "layers[0-3]" is none.
 std::size_t MachineListAt(std::string_view text, std::size_t at) {
   const auto is_of_list = [](char c) { return IsDigit(c) || c == ',' || c == '-'; };
-  const auto is_of_prefix = [](char c) { return IsLetter(c) || IsDigit(c) || c == '-'; };
-  const std::size_t open = RunOf(text, at, is_of_prefix);
+  const auto is_of_prefix = [](char c) { return IsLetterOrDigit(c) || c == '-'; };
+  // Of "a-a-a-" each would be looked at to the end.
+  constexpr std::size_t kLongestPrefix = 64;
+  const std::size_t open =
+      RunOf(text.substr(0, std::min(text.size(), at + kLongestPrefix)), at, is_of_prefix);
   if (!IsLetter(text[at]) || open == text.size() || text[open] != '[') return at;
   const std::size_t close = RunOf(text, open + 1, is_of_list);
-  if (close == open + 1 || close == text.size() || text[close] != ']') return at;
-  const std::string word = LowerCase(text.substr(at, RunOf(text, at, IsLetter) - at));
   const std::string_view list = text.substr(open + 1, close - open - 1);
-  const bool has_zeros = list.size() > 1 && list[0] == '0' && IsDigit(list[1]);
-  return MayNameMachines(word) || has_zeros ? close + 1 : at;
+  const bool has_several = list.find_first_of(",-") != std::string_view::npos;
+  if (!has_several || close == text.size() || text[close] != ']') return at;
+  std::string_view word = text.substr(at, open - at);
+  while (!word.empty() && !IsLetter(word.back())) word.remove_suffix(1);
+  constexpr std::size_t kDigits = 3;
+  const bool has_zeros = list[0] == '0' && RunOf(list, 0, IsDigit) >= kDigits;
+  return MayNameMachines(LowerCase(word)) || has_zeros ? close + 1 : at;
 }
 
 bool IsBehindSlash(std::string_view text, std::size_t at) {
@@ -270,35 +279,31 @@ std::size_t UnderscoredAddressAt(std::string_view text, std::size_t at) {
 }
 
 std::size_t NumberedMachineAt(std::string_view text, std::size_t at) {
-  const auto is_of_word = [](char c) { return IsHostByte(c) && c != '_'; };
-  if (!is_of_word(text[at]) || (at > 0 && is_of_word(text[at - 1]))) return at;
+  if (!IsLetter(text[at]) || (at > 0 && IsLetterOrDigit(text[at - 1]))) return at;
   if (const std::size_t end = MachineListAt(text, at); end > at) return end;
-  std::size_t end = RunOf(text, at, is_of_word);
-  while (end > at && (text[end - 1] == '.' || text[end - 1] == '-')) --end;  // Of a sentence.
-  const std::string lower = LowerCase(text.substr(at, end - at));
-  if (IsPlaceInRack(lower)) return end;
-  const std::size_t letters = RunOf(lower, 0, IsLetter);
-  const std::string_view word = std::string_view(lower).substr(0, letters);
-  constexpr std::size_t kFewest = 3;
-  if (letters == lower.size() && text.substr(end).starts_with('_')) {
-    // "node_0042"; "node_3" is one of a graph.
-    const std::size_t stop = RunOf(text, end + 1, IsDigit);
-    const bool is_whole = stop == text.size() || !is_of_word(text[stop]);
-    const bool fits = stop - end > kFewest && text[end + 1] == '0' && is_whole;
-    return fits && MayNameMachines(word) ? stop : at;
-  }
-  const std::size_t number =
-      letters < lower.size() && lower[letters] == '-' ? letters + 1 : letters;
-  const std::string_view digits = std::string_view(lower).substr(number);
-  if (digits.empty()) return at;
+  const std::size_t letters = RunOf(text, at, IsLetter);
+  const auto ends_word = [&](std::size_t end) {
+    return end == text.size() || !(IsWordByte(text[end]) && text[end] != '_');
+  };
+  const std::string word = LowerCase(text.substr(at, letters - at));
+  if (const std::size_t unit = PlaceInRackAt(text, at); unit > at && ends_word(unit)) return unit;
+  const char sign = letters < text.size() && !IsDigit(text[letters]) ? text[letters] : ' ';
+  const std::size_t number = sign == '-' || sign == '_' ? letters + 1 : letters;
+  const std::size_t end = RunOf(text, number, IsDigit);
+  if (end == number || !ends_word(end)) return at;
   // "compute-0-14", by rack and place.
-  const std::size_t dash = digits.find('-');
-  const bool has_two = number > letters && dash != std::string_view::npos && dash > 0 &&
-                       dash + 1 < digits.size() && AllAre(digits.substr(0, dash), IsDigit) &&
-                       AllAre(digits.substr(dash + 1), IsDigit);
-  if (has_two) return IsOneOf(word, {"compute", "node", "host", "rack", "server"}) ? end : at;
-  if (!AllAre(digits, IsDigit)) return at;
+  if (sign == '-' && end < text.size() && text[end] == '-' &&
+      IsOneOf(word, {"compute", "node", "host", "rack", "server"})) {
+    const std::size_t place = RunOf(text, end + 1, IsDigit);
+    if (place > end + 1 && ends_word(place)) return place;
+  }
+  constexpr std::size_t kFewest = 3;
+  const std::string_view digits = text.substr(number, end - number);
   const bool begins_with_zero = digits.size() > 1 && digits[0] == '0';
+  if (sign == '_') {
+    // "node_0042"; "node_3" is one of a graph.
+    return begins_with_zero && digits.size() >= kFewest && MayNameMachines(word) ? end : at;
+  }
   const bool as_of_many = digits.size() >= kFewest || begins_with_zero;
   const bool is_machine = NamesMachinesAlone(word) || (word == "node" && digits.size() > 1) ||
                           (MayNameMachines(word) && as_of_many) ||
@@ -308,11 +313,11 @@ std::size_t NumberedMachineAt(std::string_view text, std::size_t at) {
 
 std::size_t NamedMachineAt(std::string_view text, std::size_t at) {
   if (at == 0 || !IsHostByte(text[at]) || IsHostByte(text[at - 1])) return at;
-  constexpr std::size_t kLongestBetween = 8;  // `\": \"`
-  const std::size_t least = at - std::min(at, kLongestBetween + 1);
-  const std::size_t last = text.substr(0, at).find_last_not_of(" :=\"'`\\");
-  if (last == std::string_view::npos || last + 1 == at || last < least) return at;
-  const std::string_view before = text.substr(0, last + 1);
+  std::string_view before = text.substr(0, at);
+  TakeOpening(before);
+  TakeBlanks(before);
+  const bool has_sign = !TakeSign(before, /*is_quoted=*/false).empty();
+  if (!has_sign && before.size() == at) return at;
   const auto is_behind = [&](std::string_view word) {
     const std::size_t begin = before.size() - std::min(before.size(), word.size());
     return LowerCase(before.substr(begin)) == word && (begin == 0 || !IsLetter(before[begin - 1]));
@@ -324,10 +329,6 @@ std::size_t NamedMachineAt(std::string_view text, std::size_t at) {
   if (run.empty() || !IsLetter(run[0])) return at;
   // With a sign between, whatever it is but where a copy goes and what XLA calls a processor
   // ("/host:CPU"); else what has a dash and a number.
-  const std::string_view between = text.substr(last + 1, at - last - 1);
-  const auto signs =
-      std::count_if(between.begin(), between.end(), [](char c) { return c == ':' || c == '='; });
-  const bool has_sign = signs == 1;  // "host::malloc" is a name of C++.
   const bool is_memory =
       IsOneOf(LowerCase(run), {"device", "host", "pinned", "pageable", "cpu", "gpu", "metadata"});
   const bool is_name =

@@ -8,13 +8,13 @@
 #include "base/ascii.h"
 #include "base/text.h"
 #include "redact/run_of.h"
+#include "redact/value_text.h"
 
 namespace headroom {
 namespace {
 
-bool IsAlphanumeric(char c) { return IsLetter(c) || IsDigit(c); }
 /// Of base64 for URLs, in which keys are written.
-bool IsKeyByte(char c) { return IsAlphanumeric(c) || c == '_' || c == '-'; }
+bool IsKeyByte(char c) { return IsLetterOrDigit(c) || c == '_' || c == '-'; }
 
 struct Issuer {
   std::string_view prefix;
@@ -67,61 +67,6 @@ std::size_t SignedTokenAt(std::string_view text, std::size_t at) {
   return end;
 }
 
-bool IsBlank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
-bool IsQuote(char c) { return c == '"' || c == '\'' || c == '`'; }
-
-void TakeBlanks(std::string_view& before) {
-  while (!before.empty() && IsBlank(before.back())) before.remove_suffix(1);
-}
-
-/// Whether a text is the letters of a literal, at most two, in front of its quote: "b'x'".
-bool IsPrefixOfQuoted(std::string_view text) {
-  constexpr std::string_view kLetters = "bBfFrRuU";
-  const std::size_t quote = std::min(text.find_first_not_of(kLetters), text.size());
-  return quote > 0 && quote <= 2 && quote < text.size() && IsQuote(text[quote]);
-}
-
-/// Takes what opens a quoted value from the end of the text in front of it: one or three quotes,
-/// each behind the backslashes that it has in a quoted text, and the letters of a literal. Gives
-/// the quotes, by which it also closes; empty: none.
-std::string_view TakeOpening(std::string_view& before) {
-  if (before.empty() || !IsQuote(before.back())) return {};
-  const std::string_view whole = before;
-  const char quote = before.back();
-  std::size_t quotes = 0;
-  while (quotes < 3 && !before.empty() && before.back() == quote) {
-    before.remove_suffix(1);
-    ++quotes;
-  }
-  // Two of them are a text that is empty.
-  if (quotes == 2) before = whole.substr(0, whole.size() - 1);
-  while (!before.empty() && before.back() == '\\') before.remove_suffix(1);
-  const std::string_view opening = whole.substr(before.size());
-  for (std::size_t letters = 2; letters > 0; --letters) {
-    if (before.size() <= letters) continue;
-    const std::size_t begin = before.size() - letters;
-    if (!IsLetter(before[begin - 1]) && IsPrefixOfQuoted(whole.substr(begin))) {
-      before = before.substr(0, begin);
-      break;
-    }
-  }
-  return opening;
-}
-
-/// Takes the sign between a name and its value ("=", ":", ":=", "=>", of a call with a text "(")
-/// and the quotes that close the name. Empty: there is none.
-std::string_view TakeSign(std::string_view& before, bool is_quoted) {
-  for (const std::string_view sign : {"=>", ":=", "=", ":", "("}) {
-    if (!before.ends_with(sign) || (sign == "(" && !is_quoted)) continue;
-    before.remove_suffix(sign.size());
-    TakeBlanks(before);
-    if (!before.empty() && IsQuote(before.back())) before.remove_suffix(1);
-    while (!before.empty() && before.back() == '\\') before.remove_suffix(1);
-    return sign;
-  }
-  return {};
-}
-
 /// Takes a bracket that opens a value behind a sign ("password=<x>"): it closes as a value in none
 /// does. Typographic quotes, of three bytes each, are taken, too, and close with `closing`.
 void TakeBracket(std::string_view& before, std::string_view& closing) {
@@ -140,21 +85,44 @@ void TakeBracket(std::string_view& before, std::string_view& closing) {
   if (name.ends_with('=') || name.ends_with(':') || name.ends_with(' ')) before = name;
 }
 
-/// Where a value that begins at `at` ends: at the quotes that it opened with, where they are not
-/// part of it (behind a backslash, or twice), or else with the text.
+/// Where a value that begins at `at` ends, which opened with quotes, behind backslashes where the
+/// whole is in a quoted text itself: at the same quotes, where they are not part of it (behind a
+/// backslash more, or twice), or else with the text.
 std::size_t EndOfQuoted(std::string_view text, std::size_t at, std::string_view opening) {
-  for (std::size_t end = text.find(opening, at); end != std::string_view::npos;
-       end = text.find(opening, end)) {
-    const std::size_t next = end + opening.size();
-    if (text[end - 1] == '\\' && opening.front() != '\\') {
+  const std::size_t slashes = std::min(opening.find_first_not_of('\\'), opening.size());
+  const std::string_view quotes = opening.substr(slashes);
+  for (std::size_t end = text.find(quotes, at); end != std::string_view::npos;
+       end = text.find(quotes, end)) {
+    std::size_t begin = end;
+    while (begin > at && text[begin - 1] == '\\') --begin;
+    const std::size_t next = end + quotes.size();
+    // What is quoted n times has 2^n - 1 of them; pairs of the value's own may stand in front.
+    if ((end - begin) % (2 * (slashes + 1)) != slashes) {
       end = next;
-    } else if (opening.size() == 1 && text.substr(next).starts_with(opening)) {
+    } else if (opening.size() == 1 && text.substr(next).starts_with(quotes)) {
       end = next + 1;
     } else {
-      return end;
+      return end - slashes;
     }
   }
   return text.size();
+}
+
+/// Whether a text ends with a flag: "--hf-token", "-token"; no "next-token".
+bool EndsWithFlag(std::string_view before) {
+  constexpr std::string_view kFront = " \t\r\n\"'`,([=";
+  std::size_t begin = before.size();
+  while (begin > 0 && IsKeyByte(before[begin - 1])) --begin;
+  const bool begins = begin == 0 || kFront.find(before[begin - 1]) != std::string_view::npos;
+  return begins && before.substr(begin).starts_with('-');
+}
+
+/// Whether the last `size` bytes are a whole name of several ("user=x,pass=y"), or a flag.
+bool EndsWithName(std::string_view before, std::size_t size) {
+  constexpr std::string_view kFront = ",(&?;";
+  before.remove_suffix(size);
+  return before.empty() || before.ends_with("--") ||
+         kFront.find(before.back()) != std::string_view::npos;
 }
 
 /// Whether a text that ends with "Basic" is the begin of a header of HTTP.
@@ -172,21 +140,25 @@ bool IsBehindAuthorization(std::string_view before) {
 }  // namespace
 
 std::size_t IssuedKeyAt(std::string_view text, std::size_t at) {
-  if (at > 0 && IsAlphanumeric(text[at - 1])) return at;
+  if (at > 0 && IsLetterOrDigit(text[at - 1])) return at;
   const std::string_view rest = text.substr(at);
   for (const Issuer& issuer : kIssuers) {
     if (!rest.starts_with(issuer.prefix)) continue;
-    const std::size_t end = RunOf(text, at + issuer.prefix.size(), IsKeyByte);
+    // "hf_transformers_attention" is a name; of capitals none begins so. Of "hf_hf_hf_" each would
+    // be looked at to the end.
+    constexpr std::size_t kMostLooked = 256;
     const std::size_t begin = at + issuer.prefix.size();
-    // "hf_transformers_attention" is a name; of capitals none begins so.
-    const bool is_name = IsLower(issuer.prefix[0]) && !LooksDrawn(text.substr(begin, end - begin));
-    if (end >= begin + issuer.least && !is_name) return end;
+    const std::string_view head = text.substr(0, std::min(text.size(), begin + kMostLooked));
+    const std::size_t looked = RunOf(head, begin, IsKeyByte);
+    const bool is_name =
+        IsLower(issuer.prefix[0]) && !LooksDrawn(text.substr(begin, looked - begin));
+    if (looked >= begin + issuer.least && !is_name) return RunOf(text, looked, IsKeyByte);
   }
   for (const std::string_view resource : kResources) {
     if (!rest.starts_with(resource)) continue;
     const std::size_t digits = at + resource.size();
     const std::size_t end = RunOf(text, digits, IsHexDigit);
-    if (end - digits >= kFewestDigits && (end == text.size() || !IsAlphanumeric(text[end])))
+    if (end - digits >= kFewestDigits && (end == text.size() || !IsLetterOrDigit(text[end])))
       return end;
   }
   return SignedTokenAt(text, at);
@@ -194,12 +166,12 @@ std::size_t IssuedKeyAt(std::string_view text, std::size_t at) {
 
 std::size_t RandomTextAt(std::string_view text, std::size_t at) {
   constexpr std::size_t kShortest = 16;
-  if (!IsAlphanumeric(text[at]) || (at > 0 && IsKeyByte(text[at - 1]))) return at;
+  if (!IsLetterOrDigit(text[at]) || (at > 0 && IsKeyByte(text[at - 1]))) return at;
   const std::size_t end = RunOf(text, at, IsKeyByte);
   std::array<std::size_t, 3> counts{};  // Capitals, small letters, digits.
   std::size_t changes = 0, pieces = 1, last = counts.size();
   for (const char c : text.substr(at, end - at)) {
-    if (!IsAlphanumeric(c)) {
+    if (!IsLetterOrDigit(c)) {
       ++pieces;
       continue;
     }
@@ -228,11 +200,12 @@ std::size_t SecretValueAt(std::string_view text, std::size_t at) {
   std::string_view before = text.substr(0, at);
   const std::string_view opening = TakeOpening(before);
   // What it begins is found behind its quotes.
-  if (opening.empty() && (text[at] == '\\' || IsPrefixOfQuoted(text.substr(at)))) return at;
-  std::string_view closing = opening;
+  if (opening.empty() && (text[at] == '\\' || IsPrefixOfQuoted(text.substr(at, 3)))) return at;
+  std::string_view closing;  // Of typographic quotes.
   if (opening.empty()) TakeBracket(before, closing);
-  const bool behind_blank = !before.empty() && IsBlank(before.back());
+  const std::size_t with_blanks = before.size();
   TakeBlanks(before);
+  const bool behind_blank = before.size() < with_blanks;
   const std::string_view sign = TakeSign(before, !opening.empty());
   const bool behind_sign = !sign.empty();
   if (before.empty() || (!behind_sign && !behind_blank)) return at;
@@ -245,17 +218,19 @@ std::size_t SecretValueAt(std::string_view text, std::size_t at) {
            (begin == 0 || !IsLetter(before[begin - 1]) || IsUpper(before[begin]));
   };
   // "pass: forward" is of a network, and "basic" of everything: "Authorization: Basic x".
-  const bool is_pass = sign == "=" && is_word("pass");
+  const bool is_pass = sign == "=" && is_word("pass") && EndsWithName(before, 4);
   const bool is_basic = is_word("basic") && IsBehindAuthorization(before);
   const auto is_secret = [&](std::string_view word) {
     // "--password x" needs no sign.
-    return is_word(word) && (behind_sign || word == "bearer" ||
-                             before.substr(0, before.size() - word.size()).ends_with('-'));
+    return is_word(word) && (behind_sign || word == "bearer" || EndsWithFlag(before));
   };
   if (!is_pass && !is_basic && std::none_of(std::begin(kWords), std::end(kWords), is_secret))
     return at;
-  const std::size_t end = closing.empty() ? std::min(text.find_first_of(kEnds, at), text.size())
-                                          : EndOfQuoted(text, at, closing);
+  const std::size_t end =
+      !opening.empty()
+          ? EndOfQuoted(text, at, opening)
+          : std::min(closing.empty() ? text.find_first_of(kEnds, at) : text.find(closing, at),
+                     text.size());
   // "token: 17" counts.
   return (is_pass || is_word("token")) && IsCount(text.substr(at, end - at)) ? at : end;
 }

@@ -79,11 +79,48 @@ TEST_F(KeyTextTest, ValuesOfSecretsGoInBracketsAndHeaders) {
     const std::size_t at = whole.find("zebra");
     EXPECT_EQ(SecretValueAt(whole, at), at + 5) << text;
   }
-  for (const char* const text : {"pass: zebra", "Basic zebra", "forward pass zebra", "auth(zebra"})
+  for (const char* const text :
+       {"pass: zebra", "Basic zebra", "forward pass zebra", "auth(zebra", "backward_pass=zebra",
+        "forward pass=zebra", "two-pass=zebra", "next-token zebra", "[CLS]-token zebra"})
     EXPECT_EQ(SecretValueAt(text, std::string_view(text).find("zebra")),
               std::string_view(text).find("zebra"))
         << text;
-  EXPECT_EQ(SecretValueAt("backward_pass=2", 14), 14u) << "counts";
+  EXPECT_EQ(SecretValueAt("pass=2", 5), 5u) << "counts";
+  for (const std::string_view text : {"--hf-token zebra", "run -token zebra", "user=x,pass=zebra"})
+    EXPECT_EQ(SecretValueAt(text, text.size() - 5), text.size()) << text;
+}
+
+TEST_F(KeyTextTest, ValuesInQuotesEndWhereTheyAreClosed) {
+  struct Case {
+    std::string_view text;
+    std::string_view value;
+  };
+  constexpr Case kCases[] = {
+      {R"({"token": "a\"model train"} step)", R"(a\"model train)"},
+      {R"({"token": "a\\"} step "x")", R"(a\\)"},
+      {R"({"token": "a\\\"model"} step)", R"(a\\\"model)"},
+      {R"({\"token\": \"a\\\"model train\"} step)", R"(a\\\"model train)"},
+      {R"({\"token\": \"a\\\\\"} step)", R"(a\\\\)"},
+      {R"({"token": 'it''s'} step)", "it''s"},
+  };
+  for (const Case& c : kCases) {
+    const std::size_t at = c.text.find(c.value);
+    ASSERT_NE(at, std::string_view::npos) << c.text;
+    EXPECT_EQ(c.text.substr(at, SecretValueAt(c.text, at) - at), c.value) << c.text;
+  }
+}
+
+TEST_F(KeyTextTest, LongRunsAreLookedAtOnce) {
+  // Each of these took minutes where every place was looked at to the end.
+  constexpr std::size_t kRepeated = 100'000;
+  for (const std::string_view piece : {"b", "hf_", "sk-", "a-", "10.0.0.1-", "abq", "\\"}) {
+    std::string text;
+    while (text.size() < kRepeated) text += piece;
+    redactor_.Learn("/home/abq/x.py");
+    redactor_.Keep("10.0.0.1");
+    redactor_.Learn(text);
+    redactor_.Text(text);
+  }
 }
 
 TEST_F(KeyTextTest, ValuesOfPublicWordsGoInTheirPlaceOnly) {
@@ -106,18 +143,40 @@ TEST_F(KeyTextTest, MachinesGoByTheirNumbers) {
     EXPECT_EQ(redactor_.Text(text), text);
 }
 
+TEST_F(KeyTextTest, NamesOfProgramsTeachNoMachines) {
+  for (const std::string_view name :
+       {"flash_fwd_head128_kernel", "reduce_r16u16_kernel", "layer_n0128_gemm"}) {
+    redactor_.Learn(name, /*spells_numbers=*/true);
+    EXPECT_EQ(redactor_.Text(name, NameRole::kKernel).find("host"), std::string::npos) << name;
+  }
+  redactor_.Learn("on gpu017");
+  EXPECT_EQ(redactor_.Text("gemm_gpu017", NameRole::kKernel), "gemm_hosta");
+}
+
 TEST(HostText, MachinesByTheWaysInWhichTheyAreNumbered) {
   for (const std::string_view text :
        {"cn0123", "nid001234", "n0042", "r05u14", "compute-0-14", "node_0042", "node[0001-0042]",
-        "cn[001,007-012]", "zebra[01-16]"})
+        "cn[001,007-012]", "zebra[001-016]", "rack2-[01-04]", "worker-003"}) {
     EXPECT_EQ(NumberedMachineAt(text, 0), text.size()) << text;
-  for (const std::string_view text : {"n42", "r5u1", "gpu-0-1", "node_3", "layers[0-3]", "node_12",
-                                      "run16u8x", "x[0]", "n1024", "compute-0-", "node[]"})
+    for (const std::string_view before : {"train-", "rank0-", "x."}) {
+      const std::string whole = std::string(before).append(text);
+      EXPECT_EQ(NumberedMachineAt(whole, before.size()), whole.size()) << whole;
+    }
+    for (const std::string_view behind : {"-ib0", ".train", ".mycorp.lan2", ": step", "_x"}) {
+      const std::string whole = std::string(text).append(behind);
+      EXPECT_EQ(NumberedMachineAt(whole, 0), text.size()) << whole;
+    }
+  }
+  for (const std::string_view text :
+       {"n42", "r5u1", "gpu-0-1", "node_3", "layers[0-3]", "node_12", "run16u8x", "x[0]", "n1024",
+        "node[]", "weight[00]", "tokens[01]", "layers[00-11]", "head[0]", "node[3]", "node-0",
+        "node0042x", "r16u16x", "xnode0042"})
     EXPECT_EQ(NumberedMachineAt(text, 0), 0u) << text;
   EXPECT_EQ(HostAt("001a.2b3c.4d5e", 0), 14u);
   EXPECT_EQ(HostAt("1234.5678.9012", 0), 0u);
   for (const std::string_view text :
-       {"host='osprey'", "host: \"osprey\"", "\"hostname\": \"osprey\"", "host=osprey"}) {
+       {"host='osprey'", "host: \"osprey\"", "\"hostname\": \"osprey\"", "host=osprey",
+        "host := osprey", "host => osprey"}) {
     const std::size_t at = text.find("osprey");
     EXPECT_EQ(NamedMachineAt(text, at), at + 6) << text;
   }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <string_view>
 #include <type_traits>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -190,11 +191,27 @@ class TextPass {
   std::array<std::vector<Now>, kRoles> new_;  ///< By role, then by the text's id.
 };
 
+/// Names of kernels and of a driver's functions.
+std::unordered_set<std::string_view> NamesOfPrograms(const TraceStore& store) {
+  std::unordered_set<std::string_view> names;
+  for (const StringId name : store.gpu_tasks.name.values()) {
+    if (name.valid()) names.insert(store.Text(name));
+  }
+  for (std::size_t row = 0; row < store.host_events.rows(); ++row) {
+    const HostEventKind kind = store.host_events.kind[row];
+    const bool is_call = kind == HostEventKind::kRuntimeCall || kind == HostEventKind::kDriverCall;
+    const StringId name = store.host_events.name[row];
+    if (is_call && name.valid()) names.insert(store.Text(name));
+  }
+  return names;
+}
+
 }  // namespace
 
 std::unique_ptr<TraceStore> RedactedTrace(const TraceStore& store, TextRedactor& redactor,
                                           ChangedColumns& changed) {
-  ForEachText(store, [&](std::string_view text) { redactor.Learn(text); });
+  const std::unordered_set<std::string_view> spelled = NamesOfPrograms(store);
+  ForEachText(store, [&](std::string_view text) { redactor.Learn(text, spelled.contains(text)); });
   auto made = std::make_unique<TraceStore>();
   made->metadata = store.metadata;
   // "9.1.0.70" is no address, here and elsewhere in the trace, nor is "8.9.2.26-1+cuda12.1".

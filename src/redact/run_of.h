@@ -1,10 +1,14 @@
-// How far letters of a kind reach in a text.
+// Kinds of bytes, and how far those of a kind reach in a text.
 #pragma once
 
 #include <cstddef>
 #include <string_view>
 
+#include "base/ascii.h"
+
 namespace headroom {
+
+inline bool IsLetterOrDigit(char c) { return IsLetter(c) || IsDigit(c); }
 
 /// Whether a byte is of a kind.
 using ByteKind = bool (*)(char);

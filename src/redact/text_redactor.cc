@@ -11,6 +11,7 @@
 #include "redact/host_text.h"
 #include "redact/key_text.h"
 #include "redact/mangled_name.h"
+#include "redact/run_of.h"
 #include "store/args_text.h"
 
 namespace headroom {
@@ -18,7 +19,6 @@ namespace {
 
 constexpr std::size_t kShortestLearned = 3;  // Shorter ones are part of too much.
 
-bool IsLetterOrDigit(char c) { return IsLetter(c) || IsDigit(c); }
 bool IsAscii(char c) { return static_cast<unsigned char>(c) < 0x80; }
 bool IsSlash(char c) { return c == '/' || c == '\\'; }
 bool EndsPath(char c) {
@@ -167,17 +167,20 @@ TextRedactor::TextRedactor(const PublicNames& names, RedactOptions options)
   for (const std::string& word : options_.keep) Keep(word);
 }
 
-void TextRedactor::Keep(std::string_view text) { keep_.insert(LowerCase(text)); }
+void TextRedactor::Keep(std::string_view text) {
+  keep_.insert(LowerCase(text));
+  longest_kept_ = std::max(longest_kept_, text.size());
+}
 
 bool TextRedactor::IsKept(std::string_view text, std::size_t begin, std::size_t end) const {
   const auto keeps = [&](std::size_t first, std::size_t last) {
     return keep_.contains(LowerCase(text.substr(first, last - first)));
   };
   if (end <= begin || keep_.empty()) return false;
-  // Or the word in which it stands, with a port or without.
+  // Or the word in which it stands, with a port or without; looked at as far as one can be kept.
   std::size_t first = begin, last = end;
-  while (first > 0 && IsHostByte(text[first - 1])) --first;
-  while (last < text.size() && IsHostByte(text[last])) ++last;
+  while (first > 0 && begin - first <= longest_kept_ && IsHostByte(text[first - 1])) --first;
+  while (last < text.size() && last - end <= longest_kept_ && IsHostByte(text[last])) ++last;
   std::size_t port = last;
   if (port < text.size() && text[port] == ':') ++port;
   while (port > last && port < text.size() && IsDigit(text[port])) ++port;
@@ -200,12 +203,15 @@ bool TextRedactor::Stays(std::string_view word) const {
 
 bool TextRedactor::IsWithinPublicWord(std::string_view text, std::size_t at,
                                       std::size_t size) const {
+  // What a login repeats a thousand times is one word, and looked at a thousand times: none of the
+  // public ones is as long.
+  constexpr std::size_t kMostAround = 1024;
   std::size_t begin = at, end = at + size;
-  while (begin > 0 && IsWordByte(text[begin - 1])) --begin;
-  while (end < text.size() && IsWordByte(text[end])) ++end;
+  while (begin > 0 && at - begin < kMostAround && IsWordByte(text[begin - 1])) --begin;
+  while (end < text.size() && end - at - size < kMostAround && IsWordByte(text[end])) ++end;
   const std::string_view word = text.substr(begin, end - begin);
   if (word.size() == size) return false;
-  if (Stays(word)) return true;
+  if (word.size() <= kMostAround && Stays(word)) return true;
   bool inside = false;
   ForEachPart(word, [&](std::size_t first, std::size_t last) {
     inside |= begin + first <= at && at + size <= begin + last && last - first > size &&
@@ -267,7 +273,7 @@ bool TextRedactor::IsOfOther(std::string_view text, std::size_t at, std::size_t 
          (end < text.size() && IsLetterOrDigit(text[end]));
 }
 
-void TextRedactor::Learn(std::string_view text) {
+void TextRedactor::Learn(std::string_view text, bool spells_numbers) {
   ForEachWord(text, [&](std::size_t begin, std::size_t end) {
     const std::string_view word = text.substr(begin, end - begin);
     ForEachPart(word, [&](std::size_t first, std::size_t last) {
@@ -288,7 +294,7 @@ void TextRedactor::Learn(std::string_view text) {
       const std::size_t name = text.find('@', at);
       LearnWord(SecretKind::kUsers, text.substr(at, name - at));
     }
-    LearnByForm(text, at);
+    if (!spells_numbers) LearnByForm(text, at);
     if (const std::size_t end = HostAt(text, at); end > at) {
       const std::string_view host = text.substr(at, end - at);
       const std::string_view machine = host.substr(0, host.find('.'));

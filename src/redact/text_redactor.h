@@ -73,8 +73,9 @@ class TextRedactor {
 
   /// Keeps in mind the logins, hosts and keys that a text names, so that they are removed wherever
   /// they are, and its words, so that none of them becomes a token. To be called for all texts
-  /// before the first is replaced.
-  void Learn(std::string_view text);
+  /// before the first is replaced. `spells_numbers`: the name of a kernel or of a driver's
+  /// function, in which what looks like a numbered machine or a key is none.
+  void Learn(std::string_view text, bool spells_numbers = false);
   /// A text that stays wherever it is a word or looks like an address: "9.1.0.70" of a library.
   void Keep(std::string_view text);
   /// Keeps a machine's name in mind.
@@ -142,7 +143,8 @@ class TextRedactor {
 
   const PublicNames& names_;
   RedactOptions options_;
-  std::set<std::string> keep_;                           ///< In lower case.
+  std::set<std::string> keep_;  ///< In lower case.
+  std::size_t longest_kept_ = 0;
   std::map<std::string, SecretKind> learned_;            ///< In lower case.
   std::unordered_map<std::string, SecretKind> by_form_;  ///< In lower case.
   /// By their first three bytes, longest first.
