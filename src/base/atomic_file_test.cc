@@ -67,9 +67,9 @@ TEST_F(AtomicFileTest, LeavesNothingBehindWhenASignalComes) {
       while (AtomicFile::Create(folder_ / "out").ok()) continue;
       _exit(1);
     }
-    while (Entries() == 0) continue;
-    kill(child, SIGINT);
     int ended = 0;
+    while (Entries() == 0) ASSERT_EQ(waitpid(child, &ended, WNOHANG), 0) << "it made no file";
+    kill(child, SIGINT);
     ASSERT_EQ(waitpid(child, &ended, 0), child);
     EXPECT_TRUE(WIFSIGNALED(ended) && WTERMSIG(ended) == SIGINT) << ended;
     ASSERT_EQ(Entries(), 0u) << "in round " << i;

@@ -40,9 +40,9 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string, CLI::AppF
       app->get_subcommands([](const CLI::App* command) { return !command->get_name().empty(); });
   const std::vector<const CLI::Option*> positionals =
       app->get_options([](const CLI::Option* option) { return option->get_positional(); });
-  std::string usage = app->get_parent() == nullptr
-                          ? app->get_name()
-                          : fmt::format("{} {}", app->get_parent()->get_name(), app->get_name());
+  std::string usage = app->get_name();
+  for (const CLI::App* outer = app->get_parent(); outer != nullptr; outer = outer->get_parent())
+    usage = fmt::format("{} {}", outer->get_name(), usage);
   if (!commands.empty()) usage += " COMMAND ...";
   for (const CLI::Option* positional : positionals) {
     usage += fmt::format(" {}{}", positional->get_name(true),

@@ -10,6 +10,7 @@
 #include <exception>
 #include <memory>
 #include <new>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -78,16 +79,34 @@ bool IsSilent(const Subcommand* command) {
   return (command == nullptr || command->shares_work()) && IsFollower();
 }
 
+/// "data bench ", with the blank behind it; of the program itself, empty.
+std::string Path(const CLI::App& app) {
+  return app.get_parent() == nullptr ? "" : Path(*app.get_parent()) + app.get_name() + " ";
+}
+
+std::vector<std::string_view> CommandNames(const CLI::App& app) {
+  std::vector<std::string_view> names;
+  for (const CLI::App* command :
+       app.get_subcommands([](const CLI::App* one) { return !one->get_name().empty(); }))
+    names.push_back(command->get_name());
+  return names;
+}
+
+std::string NoSuchCommand(const std::string& before, std::string_view word,
+                          const std::vector<std::string_view>& names) {
+  const std::vector<std::string_view> near = NearNames(word, names);
+  return fmt::format("{}{}: no such command; {} {}", before, word,
+                     near.empty() ? "there are" : "did you mean",
+                     fmt::join(near.empty() ? names : near, ", "));
+}
+
 /// What is wrong with the word that stands where a command of `app` must; empty: one is there, or
 /// none is needed.
 std::string WrongCommand(const CLI::App& app) {
   const bool is_needed = app.get_parent() == nullptr || app.get_require_subcommand_min() > 0;
   if (!is_needed || !app.get_subcommands().empty()) return "";
-  std::vector<std::string_view> names;
-  for (const CLI::App* command :
-       app.get_subcommands([](const CLI::App* one) { return !one->get_name().empty(); }))
-    names.push_back(command->get_name());
-  const std::string before = app.get_parent() == nullptr ? "" : app.get_name() + " ";
+  const std::vector<std::string_view> names = CommandNames(app);
+  const std::string before = Path(app);
   const std::vector<std::string> words = app.remaining();
   if (words.empty()) {
     // The program alone is a question for its help.
@@ -102,16 +121,13 @@ std::string WrongCommand(const CLI::App& app) {
                : fmt::format("{}{}: no such flag; a command comes first: {}", before, words.front(),
                              fmt::join(names, ", "));
   }
-  const std::vector<std::string_view> near = NearNames(words.front(), names);
-  return fmt::format("{}{}: no such command; {} {}", before, words.front(),
-                     near.empty() ? "there are" : "did you mean",
-                     fmt::join(near.empty() ? names : near, ", "));
+  return NoSuchCommand(before, words.front(), names);
 }
 
-/// What is wrong with a flag that `app` does not have; empty: the error is another.
-std::string WrongFlag(const CLI::App& app, const CLI::ParseError& error) {
+/// What is wrong with a flag that `app`, of `program`, does not have; empty: the error is another.
+std::string WrongFlag(const CLI::App& program, const CLI::App& app, const CLI::ParseError& error) {
   if (dynamic_cast<const CLI::ExtrasError*>(&error) == nullptr) return "";
-  for (const std::string& word : app.remaining()) {
+  for (const std::string& word : program.remaining(/*recurse=*/true)) {
     if (!word.starts_with("--")) continue;
     const std::string flag = word.substr(0, word.find('='));
     std::vector<std::string> names;
@@ -123,6 +139,29 @@ std::string WrongFlag(const CLI::App& app, const CLI::ParseError& error) {
                        fmt::join(near, ", "));
   }
   return "";
+}
+
+/// @param asked  whose help tells how it is done
+int RefuseUsage(const std::string& why, const CLI::App& asked) {
+  Remark(fmt::format("headroom: {}\nSee headroom {}--help.\n",
+                     Printable(why, CharsetOfEnvironment()), Path(asked)));
+  return kUsageExit;
+}
+
+/// "headroom help report", as of git and cargo. Nothing is run, whatever else stands behind it.
+int AnswerHelp(const CLI::App& program, std::span<const std::string> words) {
+  if (IsSilent(nullptr)) return 0;
+  const CLI::App* asked = &program;
+  for (const std::string& word : words) {
+    if (word.starts_with('-')) break;
+    const std::vector<const CLI::App*> inner =
+        asked->get_subcommands([&](const CLI::App* one) { return one->get_name() == word; });
+    if (inner.empty()) {
+      return RefuseUsage(NoSuchCommand("help " + Path(*asked), word, CommandNames(*asked)), *asked);
+    }
+    asked = inner.front();
+  }
+  return Finish(WriteResult(asked->help(), ""));
 }
 
 int Run(int argc, char** argv) {
@@ -165,11 +204,8 @@ int Run(int argc, char** argv) {
   };
   // CLI11 would take the recorded command's flags for its own.
   std::vector<std::string> arguments(argv + 1, argv + argc);
-  // As of git and cargo: "headroom help report".
-  if (!arguments.empty() && arguments.front() == "help") {
-    arguments.erase(arguments.begin());
-    arguments.emplace_back("--help");
-  }
+  if (!arguments.empty() && arguments.front() == "help")
+    return AnswerHelp(app, std::span(arguments).subspan(1));
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
   if (dashes != arguments.end()) {
     for (const auto& command : commands) {
@@ -193,13 +229,12 @@ int Run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     const Subcommand* command = chosen();
     if (IsSilent(command)) return 0;
-    const CLI::App& asked = command != nullptr ? command->app() : app;
-    std::string wrong = WrongCommand(asked);
-    if (wrong.empty()) wrong = WrongFlag(asked, error);
-    Remark(fmt::format("headroom: {}\nSee headroom {}--help.\n",
-                       Printable(wrong.empty() ? error.what() : wrong, CharsetOfEnvironment()),
-                       command != nullptr ? command->app().get_name() + " " : ""));
-    return kUsageExit;
+    const CLI::App* asked = command != nullptr ? &command->app() : &app;
+    while (command != nullptr && !asked->get_subcommands().empty())
+      asked = asked->get_subcommands().front();
+    std::string wrong = WrongCommand(*asked);
+    if (wrong.empty()) wrong = WrongFlag(app, *asked, error);
+    return RefuseUsage(wrong.empty() ? error.what() : wrong, *asked);
   }
   if (Subcommand* command = chosen(); command != nullptr) {
     const Status status = command->Run();

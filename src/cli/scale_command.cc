@@ -77,7 +77,7 @@ ScaleCommand::ScaleCommand(CLI::App& parent) {
   app_->add_flag("--strong", question_.strong, "Share the recorded batch out over the GPUs");
   app_->add_option("--schedule", question_.schedule, fmt::format("{} [ddp]", kSchedules))
       ->type_name("NAME")
-      ->check(Known(kScheduleNames));
+      ->check(Known(ScheduleNames()));
   app_->add_option("--exchange-every", question_.exchange_every,
                    "Steps from one exchange to the next: gradients are accumulated [1]")
       ->type_name("N")

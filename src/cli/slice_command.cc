@@ -89,19 +89,26 @@ SliceCommand::SliceCommand(CLI::App& parent)
   app_->add_flag("-q,--quiet", quiet_, "No remarks on stderr");
 }
 
-Result<SliceCommand::Window> SliceCommand::WindowOfSteps(const TraceStore& store) const {
-  const Result<StepRange> range = ParseStepRange(steps_);
-  if (!range.ok()) return range.status();
+Result<StepAnalysis> SliceCommand::StepsOf(const TraceStore& store) const {
   const Result<std::unique_ptr<Knowledge>> knowledge = Knowledge::LoadBuiltIn();
   if (!knowledge.ok()) return knowledge.status();
   AnalysisOptions options;
   options.step_marker = step_marker_;
   NameFacts names(store, *knowledge.value());
-  const Result<AnalyzedTrace> trace = AnalyzeTrace(store, *knowledge.value(), names, options);
+  Result<AnalyzedTrace> trace = AnalyzeTrace(store, *knowledge.value(), names, options);
   if (!trace.ok()) return trace.status();
-  const std::vector<StepRow>& steps = trace.value().steps.steps.list;
-  const std::vector<Interval>& hosts = trace.value().steps.hosts;
+  return std::move(trace.value().steps);
+}
+
+Result<SliceCommand::Window> SliceCommand::WindowOfSteps(const TraceStore& store) const {
+  const Result<StepRange> range = ParseStepRange(steps_);
+  if (!range.ok()) return range.status();
+  const Result<StepAnalysis> found = StepsOf(store);
+  if (!found.ok()) return found.status();
+  const std::vector<StepRow>& steps = found.value().steps.list;
+  const std::vector<Interval>& hosts = found.value().hosts;
   Window window;
+  window.marked = found.value().steps.source == StepSource::kAnnotation;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (steps[i].index < range.value().first.value_or(INT64_MIN) ||
         steps[i].index > range.value().last.value_or(INT64_MAX))
@@ -115,8 +122,7 @@ Result<SliceCommand::Window> SliceCommand::WindowOfSteps(const TraceStore& store
     ++window.steps;
   }
   // Where no range lasts as long as its step, the next one's beginning tells where the last ends.
-  if (window.time && trace.value().steps.steps.source != StepSource::kAnnotation)
-    window.time->end = window.time->end + DurationNs(1);
+  if (window.time && !window.marked) window.time->end = window.time->end + DurationNs(1);
   if (window.time) return window;
   if (steps.empty()) {
     return Status::Usage(
@@ -158,15 +164,25 @@ Status SliceCommand::Run() {
   if (!events.ok()) return events.status();
   if (!quiet_) {
     const std::optional<std::int64_t> before = window.value().step_before;
-    const std::int64_t steps = window.value().steps > 0
-                                   ? window.value().steps + (before ? 1 : 0)
-                                   : static_cast<std::int64_t>(part->steps.rows());
-    Remark(fmt::format(
-        "wrote {}: {} events, {}{}\n", Printable(output_path_, CharsetOfEnvironment()),
-        FormatCount(events.value()), Plural(steps, "step"),
-        before ? fmt::format("; step {} is kept, too: the next is timed from where its work ends",
-                             *before)
-               : ""));
+    const std::int64_t kept = window.value().steps + (before ? 1 : 0);
+    std::int64_t steps = kept > 0 ? kept : static_cast<std::int64_t>(part->steps.rows());
+    std::string more;
+    if (before)
+      more = fmt::format("; step {} is kept, too: the next is timed from where its work ends",
+                         *before);
+    if (kept > 0 && !window.value().marked) {
+      // What repeats may be too little in the part.
+      const Result<StepAnalysis> found = StepsOf(*part);
+      steps = found.ok() ? static_cast<std::int64_t>(found.value().steps.list.size()) : 0;
+      if (steps < kept)
+        more += fmt::format(
+            "; of {} that it holds it tells these alone, for they are inferred from what repeats: "
+            "keep more, or mark them with prof.step()",
+            kept);
+    }
+    Remark(fmt::format("wrote {}: {} events, {}{}\n",
+                       Printable(output_path_, CharsetOfEnvironment()), FormatCount(events.value()),
+                       Plural(steps, "step"), more));
   }
   return Status::Ok();
 }

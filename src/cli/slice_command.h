@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/steps.h"
 #include "base/interval_set.h"
 #include "cli/subcommand.h"
 #include "store/trace_store.h"
@@ -23,8 +24,10 @@ class SliceCommand : public Subcommand {
   struct Window {
     std::optional<Interval> time;             ///< None: all of it.
     std::int64_t steps = 0;                   ///< That were asked for; 0: by time.
+    bool marked = true;                       ///< Whether each has a mark that the part keeps, too.
     std::optional<std::int64_t> step_before;  ///< Kept though not asked for, by number.
   };
+  Result<StepAnalysis> StepsOf(const TraceStore& store) const;
   Result<Window> FindWindow(const TraceStore& store) const;
   /// From the beginning of the step before the first, with which the first one's time begins.
   Result<Window> WindowOfSteps(const TraceStore& store) const;

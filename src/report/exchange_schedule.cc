@@ -18,6 +18,21 @@ namespace {
 constexpr std::array kScenarios = {"p3", "dgc", "blueconnect"};
 constexpr std::string_view kServers = "parameter-server";
 
+/// Those without keys.
+struct Plain {
+  std::string_view name;
+  ExchangeSchedule (*Make)();
+};
+constexpr Plain kPlain[] = {
+    {"ddp", [] { return ExchangeSchedule(); }},
+    {"per-tensor", [] { return ExchangeSchedule{.has_buckets = false, .per_tensor = true}; }},
+    {"local-sgd", [] { return ExchangeSchedule{.has_buckets = false, .local_sgd = true}; }},
+    {"zero-1", [] { return ExchangeSchedule{.schedule = ZeroStage::kOptimizer}; }},
+    {"zero-2", [] { return ExchangeSchedule{.schedule = ZeroStage::kGradients}; }},
+    {"zero-3", [] { return ExchangeSchedule{.schedule = ZeroStage::kParameters}; }},
+    {"fsdp", [] { return ExchangeSchedule{.schedule = ZeroStage::kParameters}; }},
+};
+
 Status Unknown(std::string_view text) {
   return Status::Usage(fmt::format("--schedule {}: must be {}",
                                    Printable(std::string(text), Charset::kAscii), kSchedules));
@@ -45,13 +60,9 @@ Result<ExchangeSchedule> ParseServers(std::string_view text) {
 }  // namespace
 
 Result<ExchangeSchedule> ParseSchedule(std::string_view text) {
-  if (text == "ddp") return ExchangeSchedule();
-  if (text == "per-tensor") return ExchangeSchedule{.has_buckets = false, .per_tensor = true};
-  if (text == "local-sgd") return ExchangeSchedule{.has_buckets = false, .local_sgd = true};
-  if (text == "zero-1") return ExchangeSchedule{.schedule = ZeroStage::kOptimizer};
-  if (text == "zero-2") return ExchangeSchedule{.schedule = ZeroStage::kGradients};
-  if (text == "zero-3" || text == "fsdp")
-    return ExchangeSchedule{.schedule = ZeroStage::kParameters};
+  for (const Plain& plain : kPlain) {
+    if (text == plain.name) return plain.Make();
+  }
   if (text.starts_with(kServers)) return ParseServers(text);
   Result<std::vector<ScenarioCall>> calls = ParseScenario(text);
   if (!calls.ok() || calls.value().size() != 1) return Unknown(text);
@@ -67,6 +78,13 @@ Result<ExchangeSchedule> ParseSchedule(std::string_view text) {
   }
   const bool has_buckets = name != "p3";
   return ExchangeSchedule{.schedule = std::move(call), .has_buckets = has_buckets};
+}
+
+std::vector<std::string_view> ScheduleNames() {
+  std::vector<std::string_view> names(kScenarios.begin(), kScenarios.end());
+  names.push_back(kServers);
+  for (const Plain& plain : kPlain) names.push_back(plain.name);
+  return names;
 }
 
 }  // namespace headroom

@@ -1,8 +1,8 @@
 // `--schedule`: how ranks exchange what they have in common.
 #pragma once
 
-#include <array>
 #include <string_view>
+#include <vector>
 
 #include "base/status.h"
 #include "scale/exchange_change.h"
@@ -13,11 +13,6 @@ namespace headroom {
 inline constexpr std::string_view kSchedules =
     "ddp, per-tensor, p3, dgc[:ratio=R], blueconnect, parameter-server[:servers=N], zero-1, "
     "zero-2, zero-3 (fsdp) or local-sgd";
-
-/// Their names, without keys.
-inline constexpr std::array<std::string_view, 11> kScheduleNames = {
-    "ddp",    "per-tensor", "p3",     "dgc",  "blueconnect", "parameter-server",
-    "zero-1", "zero-2",     "zero-3", "fsdp", "local-sgd"};
 
 struct ExchangeSchedule {
   Schedule schedule = {};
@@ -31,5 +26,8 @@ struct ExchangeSchedule {
 
 /// Fails (kUsage) with what there is.
 Result<ExchangeSchedule> ParseSchedule(std::string_view text);
+
+/// Names of what it takes, without keys.
+std::vector<std::string_view> ScheduleNames();
 
 }  // namespace headroom

@@ -2,16 +2,26 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <string_view>
+
+#include "base/ascii.h"
 
 namespace headroom {
 namespace exchange_schedule_test {
 
-TEST(ExchangeScheduleTest, EachNameThatIsOfferedIsOne) {
-  for (const std::string_view name : kScheduleNames) {
+TEST(ExchangeScheduleTest, EachNameIsOneAndTheHelpHasIt) {
+  std::string help(kSchedules);
+  for (const std::string_view name : ScheduleNames()) {
     EXPECT_TRUE(ParseSchedule(name).ok()) << name;
-    EXPECT_NE(kSchedules.find(name), std::string_view::npos) << name;
+    const std::size_t at = help.find(name);
+    ASSERT_NE(at, std::string::npos) << name;
+    help.erase(at, name.size());
   }
+  while (help.find('[') != std::string::npos)  // Keys.
+    help.erase(help.find('['), help.find(']') - help.find('[') + 1);
+  std::erase_if(help, [](char c) { return !IsLetter(c) && !IsDigit(c); });
+  EXPECT_EQ(help, "or") << "it names what is none";
   EXPECT_FALSE(ParseSchedule("zero-4").ok());
 }
 

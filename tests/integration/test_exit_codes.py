@@ -13,6 +13,9 @@ USAGE = {  # what shows it: (arguments, what the message must name)
     "unknown command": (["nonsense"], "nonsense: no such command; there are report, whatif"),
     "a command that is misspelt": (["reprot", TRACE], "reprot: no such command; did you mean report"),
     "a command of a command that there is not": (["baseline", "foo"], "baseline foo: no such command; there are save, list"),
+    "help of what is no command": (["help", "reprot"], "help reprot: no such command; did you mean report"),
+    "a flag that is misspelt": (["report", TRACE, "--ony", "steps"], "--ony: no such flag; did you mean --only"),
+    "a flag of a command of a command": (["data", "bench", "m:f", "--workerz=3"], "--workerz: no such flag; did you mean --workers\nSee headroom data bench --help"),
     "a command of a command that is misspelt": (["baseline", "sav", "x", TRACE], "baseline sav: no such command; did you mean save"),
     "a command of a command that is missing": (["baseline"], "baseline needs a command: save, list"),
     "a flag where a command must be": (["baseline", "--bogus", "x"], "baseline --bogus: no such flag; a command comes first: save, list"),
@@ -81,6 +84,13 @@ class Fine(support.ProgramTest):
                 self.assertEqual((outcome.code, outcome.err), (0, b""), outcome)
                 self.assertIn("report", outcome.text)
                 self.assert_readable_text(outcome.text, "help")
+
+    def test_help_is_a_command_and_runs_nothing(self):
+        for words in ((), ("report",), ("data", "bench")):
+            self.assertEqual(support.headroom("help", *words).out, support.headroom(*words, "--help").out, words)
+        ran = self.scratch / "ran"
+        self.assertEqual(support.headroom("help", "record", "-o", self.scratch / "x.pftrace", "--", "touch", ran).code, 0)
+        self.assertEqual(list(self.scratch.iterdir()), [])
 
     def test_help_names_every_flag(self):
         text = support.headroom("report", "--help").text
