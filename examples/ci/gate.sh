@@ -27,6 +27,7 @@ while [ "$count" -gt 0 ]; do
 done
 
 status=0
+rm -f gate.md # Of an earlier run, which this one may not get to replace.
 headroom diff "$baseline" "$trace" "$@" --gate "$rules" --md -o gate.md || status=$?
 [ ! -f gate.md ] || cat gate.md
 exit "$status"

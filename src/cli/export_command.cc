@@ -152,11 +152,16 @@ Status ExportCommand::WriteMetrics(const TraceFiles& files) const {
   FileRequest request;
   request.open.threads = threads_;
   request.progress = !quiet_;
+  if (files.paths.size() == 1) request.analysis.rank = rank_;
   ResourceLog log;
   std::vector<TraceReport> reports;
   Status failed;
   for (std::size_t i = 0; i < files.paths.size(); ++i) {
     FileResult file = ReportFile(files.paths[i], *knowledge.value(), request, log);
+    if (!file.ranks.empty()) {
+      return Status::Usage(fmt::format("{} holds ranks {}; name one with --rank",
+                                       Printable(files.paths[i]), fmt::join(file.ranks, ", ")));
+    }
     if (file.status.ok()) {
       reports.push_back(std::move(*file.report));
       continue;
@@ -187,6 +192,12 @@ void ExportCommand::RemarkOnWritten(std::int64_t count, std::string_view of) con
   if (!is_folder) {
     const std::string form = "--to " + format_;
     Remark(RemarkOnEnding(output_path_, form, "what " + form + " writes", kEndings));
+    if (format_ == "chrome" || format_ == "perfetto") {
+      const TraceFormat written =
+          format_ == "chrome" ? TraceFormat::kChrome : TraceFormat::kPerfetto;
+      if (RemarkOnEnding(output_path_, form, "", kEndings).empty())
+        Remark(RemarkOnTraceEnding(output_path_, written));
+    }
   }
   Remark(fmt::format("wrote {}: {}\n", Printable(output_path_, CharsetOfEnvironment()),
                      Plural(count, of)));

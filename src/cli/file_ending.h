@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "export/written_trace.h"
+
 namespace headroom::cli {
 
 /// A form in which a result can be written.
@@ -20,5 +22,8 @@ struct OutputForm {
 /// @param what     was written: "a table for people"
 std::string RemarkOnEnding(const std::string& path, std::string_view written, std::string_view what,
                            std::span<const OutputForm> forms);
+
+/// The same of a trace: empty where the name ends as that of its format, or says nothing.
+std::string RemarkOnTraceEnding(const std::string& path, TraceFormat written);
 
 }  // namespace headroom::cli

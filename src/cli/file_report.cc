@@ -1,7 +1,9 @@
 #include "cli/file_report.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <exception>
 #include <memory>
@@ -12,6 +14,7 @@
 #include "analysis/group_rules.h"
 #include "analysis/name_facts.h"
 #include "cli/progress.h"
+#include "export/trace_part.h"
 #include "report/escape.h"
 #include "report/shown_row.h"
 #include "whatif/finding_forecasts.h"
@@ -38,6 +41,16 @@ Status Fill(const std::string& path, const Knowledge& knowledge, const FileReque
   open.progress = [&](std::int64_t done, std::int64_t all) { progress.Update(done, all); };
   Result<std::unique_ptr<TraceStore>> store = OpenTrace(path, open);
   if (!store.ok()) return store.status();
+  const std::vector<std::int64_t> ranks = RanksOfProcesses(*store.value());
+  if (ranks.size() > 1 && request.analysis.rank) {
+    if (std::find(ranks.begin(), ranks.end(), *request.analysis.rank) == ranks.end()) {
+      return Status::Usage(fmt::format("--rank {}: {} holds ranks {}", *request.analysis.rank,
+                                       Printable(path, Charset::kAscii), fmt::join(ranks, ", ")));
+    }
+    store = PartOf(*store.value(), {.window = {}, .rank = request.analysis.rank});
+  } else if (ranks.size() > 1) {
+    result.ranks = ranks;
+  }
   log.AddStore(store.value()->metadata.events,
                static_cast<std::int64_t>(store.value()->MemoryBytes()));
   log.Enter("analyze");

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "analysis/format.h"
+#include "cli/file_ending.h"
 #include "cli/help.h"
 #include "cli/output.h"
 #include "export/chrome_events.h"
@@ -233,7 +234,9 @@ Status MergeCommand::Run() {
   if (!job.ok()) return job.status();
   const Result<std::int64_t> events = WriteRanks(job.value());
   if (!events.ok()) return events.status();
-  if (!quiet_) Remark(Summary(job.value(), events.value()));
+  if (!quiet_)
+    Remark(RemarkOnTraceEnding(output_path_, TraceFormat::kChrome) +
+           Summary(job.value(), events.value()));
   return Status::Ok();
 }
 

@@ -41,7 +41,6 @@ time or memory was reached, cannot write, or internal error.
 )";
 
 constexpr std::array kForms = {OutputForm{".csv", "--csv"}, OutputForm{".json", "--json"}};
-constexpr std::int64_t kRowsOfTable = 1000;
 constexpr std::int64_t kTimeoutS = 60, kMemoryMb = 2048;
 constexpr std::int64_t kNsPerS = 1'000'000'000;
 constexpr std::int64_t kMost = 1'000'000'000;
@@ -138,7 +137,7 @@ Status QueryCommand::Run() {
   if (!database.ok()) return database.status();
   QueryOutputOptions output;
   output.format = csv_ ? QueryFormat::kCsv : json_ ? QueryFormat::kJson : QueryFormat::kTable;
-  output.most_rows = max_rows_.value_or(csv_ || json_ ? 0 : kRowsOfTable);
+  output.max_rows = max_rows_;
   output.most_bytes = memory_mb_ << 20;
   output.charset = CharsetOfEnvironment();
   QuerySession session(tables, *database.value(),

@@ -47,7 +47,7 @@ void QueryOutput::Begin(std::span<const std::string> columns) {
 }
 
 bool QueryOutput::Add(std::span<const QueryValue> row) {
-  if (options_.most_rows > 0 && rows_ == options_.most_rows) {
+  if (options_.most_rows() > 0 && rows_ == options_.most_rows()) {
     cut_ = true;
     return false;
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,9 +17,15 @@ enum class QueryFormat { kTable, kCsv, kJson };
 
 struct QueryOutputOptions {
   QueryFormat format = QueryFormat::kTable;
-  std::int64_t most_rows = 0;   ///< 0: all.
-  std::int64_t most_bytes = 0;  ///< Of the text; 0: any.
+  std::optional<std::int64_t> max_rows = {};  ///< As asked for; 0: all.
+  std::int64_t most_bytes = 0;                ///< Of the text; 0: any.
   Charset charset = Charset::kUtf8;
+
+  /// Rows that are kept at most, 0: all. For people, not for programs, there is a limit.
+  std::int64_t most_rows() const {
+    constexpr std::int64_t kOfTable = 1000;
+    return max_rows.value_or(format == QueryFormat::kTable ? kOfTable : 0);
+  }
 };
 
 /// Takes the rows of one statement.

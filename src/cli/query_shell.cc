@@ -252,7 +252,7 @@ Status QuerySession::Append(const QueryOutput& output, std::string_view asked, s
   out += output.Text(asked);
   if (output.cut() && output_.format != QueryFormat::kJson) {
     remarks += fmt::format(
-        "headroom: the first {} rows; --max-rows N shows more (0: all){}\n", output_.most_rows,
+        "headroom: the first {} rows; --max-rows N shows more (0: all){}\n", output_.most_rows(),
         output_.format == QueryFormat::kTable ? ", and so do --csv and --json" : "");
   }
   return Status::Ok();

@@ -372,7 +372,8 @@ Status RedactCommand::Run() {
   if (Status status = RefuseToOverwrite("-o", output_path_, files.value().paths); !status.ok())
     return status;
   if (!map_path_.empty() && access(map_path_.c_str(), F_OK) == 0)
-    return Status::Usage(fmt::format("--map {}: there is such a file", Printable(map_path_)));
+    return Status::Usage(fmt::format("--map {}: there is such a file; remove it, or name another",
+                                     Printable(map_path_)));
   if (!map_path_.empty() && IsSamePlace(map_path_, output_path_)) {
     return Status::Usage(fmt::format("--map {}: that is where the copy goes; name another file",
                                      Printable(map_path_)));

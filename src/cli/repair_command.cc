@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "analysis/format.h"
+#include "cli/file_ending.h"
 #include "cli/help.h"
 #include "cli/output.h"
 #include "export/written_trace.h"
@@ -177,6 +178,7 @@ Status RepairCommand::Run() {
       WriteTrace(*trace.value().store, FormatOfName(output_path_), output_path_);
   if (!events.ok()) return events.status();
   if (quiet_) return Status::Ok();
+  Remark(RemarkOnTraceEnding(output_path_, FormatOfName(output_path_)));
   return WriteResult(
       json_ ? Json(trace.value(), events.value()) : Text(trace.value(), events.value()), "");
 }

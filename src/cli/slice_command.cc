@@ -16,6 +16,7 @@
 #include "analysis/format.h"
 #include "analysis/knowledge.h"
 #include "cli/chosen_trace.h"
+#include "cli/file_ending.h"
 #include "cli/help.h"
 #include "cli/output.h"
 #include "cli/step_range.h"
@@ -163,6 +164,7 @@ Status SliceCommand::Run() {
   const Result<std::int64_t> events = WriteTrace(*part, FormatOfName(output_path_), output_path_);
   if (!events.ok()) return events.status();
   if (!quiet_) {
+    Remark(RemarkOnTraceEnding(output_path_, FormatOfName(output_path_)));
     const std::optional<std::int64_t> before = window.value().step_before;
     const std::int64_t kept = window.value().steps + (before ? 1 : 0);
     std::int64_t steps = kept > 0 ? kept : static_cast<std::int64_t>(part->steps.rows());

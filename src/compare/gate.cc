@@ -143,10 +143,12 @@ Result<RuleResult> Measure(const JobDiff& diff, const GateRule& rule) {
       }
       std::sort(names.begin(), names.end());
       names.erase(std::unique(names.begin(), names.end()), names.end());
-      const std::vector<std::string_view> near = NearNames(name, names);
-      return WrongRule(rule.text, near.empty() ? "neither run has that row"
-                                               : fmt::format("neither run has that row; near: {}",
-                                                             JoinNames(near)));
+      std::vector<std::string_view> near = NearNames(name, names);
+      // Tables for people leave parameters out: "softmax<float>" of "void softmax<float, 4>(int)".
+      if (near.empty()) near = NearNames(name.substr(0, name.find_first_of("<(")), names);
+      const std::string why = "neither run has that row (--json lists whole names)";
+      return WrongRule(rule.text,
+                       near.empty() ? why : fmt::format("{}; near: {}", why, JoinNames(near)));
     }
     const auto& changes = diff.*table->changes;
     const bool told = std::any_of(changes.begin(), changes.end(), [&](const RowChange& row) {
@@ -180,7 +182,10 @@ Result<RuleResult> Measure(const JobDiff& diff, const GateRule& rule) {
   const std::vector<Estimate> a = all_of(diff.a), b = all_of(diff.b);
   if (b.empty() || (a.empty() && rule.kind != GateRule::Limit::kValue)) {
     result.verdict = GateVerdict::kMissing;
-    result.why = fmt::format("not recorded in {}: it takes {}", b.empty() ? "B" : "A",
+    result.why = fmt::format("not recorded in {}: it takes {}",
+                             !b.empty()  ? "A"
+                             : a.empty() ? "A and B"
+                                         : "B",
                              DocOf(rule.metric)->needs);
     return result;
   }

@@ -15,6 +15,7 @@ namespace headroom {
 struct FileResult {
   Status status;                         ///< Not ok: why there is no report.
   std::optional<TraceReport> report;     ///< Of the file by itself.
+  std::vector<std::int64_t> ranks;       ///< Of a merged file, where none was asked for.
   std::optional<RankTimeline> timeline;  ///< To be compared with others'; none: of a single file.
   std::optional<RowCalls> calls;  ///< Of the row that was asked for; none: it is no such row.
 };

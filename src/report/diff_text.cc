@@ -122,7 +122,7 @@ class DiffText {
       page_.Paragraph("  - ", Shown(cost), Style::kDim, Style::kDim);
     const auto list = [&](std::string_view first, const std::vector<std::string>& labels) {
       if (!labels.empty())
-        page_.Paragraph(std::string(first), Shown(fmt::format("{}", fmt::join(labels, ", "))),
+        page_.Paragraph(std::string(first), Shown(fmt::format("{}", fmt::join(labels, "; "))),
                         Style::kBold, Style::kDim);
     };
     list("  same     ", same);

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cassert>
+#include <charconv>
 #include <cstdint>
 #include <iterator>
+#include <system_error>
 
 #include "base/ascii.h"
 
@@ -324,7 +326,13 @@ std::string MarkdownCode(std::string_view text) {
 
 std::string CsvField(std::string_view text) {
   std::string out;
-  if (!text.empty() && std::string_view("=+-@\t\r\n").find(text.front()) != std::string_view::npos)
+  constexpr std::string_view kOfFormulas = "=+-@\t\r\n";
+  double number = 0;
+  const std::size_t sign = text.starts_with('+') ? 1 : 0;  // Which from_chars() does not know.
+  const auto [end, error] = std::from_chars(text.data() + sign, text.data() + text.size(), number);
+  const bool is_number = error == std::errc() && end == text.data() + text.size() &&
+                         !text.substr(sign).starts_with('+') && !(sign > 0 && text[1] == '-');
+  if (!text.empty() && kOfFormulas.find(text.front()) != std::string_view::npos && !is_number)
     out.push_back('\'');
   ForEachCodePoint(text, [&](char32_t value) { Append(out, value); });
   if (out.find_first_of(",\"\r\n") == std::string::npos) return out;

@@ -44,8 +44,8 @@ std::string MarkdownName(std::string_view name);
 std::string MarkdownCode(std::string_view text);
 
 /// A field of a CSV file (RFC 4180), quoted where it must be. Invalid UTF-8 becomes U+FFFD. Text
-/// that a spreadsheet would take for a formula (it begins with = + - @, a tab or a line break) gets
-/// a ' before it.
+/// that a spreadsheet would take for a formula (it begins with = + - @, a tab or a line break, and
+/// is no number) gets a ' before it.
 std::string CsvField(std::string_view text);
 
 /// The same text, but for bytes that are not UTF-8, which become U+FFFD.

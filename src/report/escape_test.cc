@@ -100,6 +100,10 @@ TEST(CsvField, Rfc4180AndNoFormulas) {
   EXPECT_EQ(CsvField("two\nlines"), "\"two\nlines\"");
   EXPECT_EQ(CsvField("=1+1"), "'=1+1");
   EXPECT_EQ(CsvField("@x"), "'@x");
+  for (const char* const number : {"-1.50", "+5", "-3e-7", "-0"})
+    EXPECT_EQ(CsvField(number), number);
+  for (const char* const text : {"-", "+", "+-5", "++5", "-1+2", "-5 ", "+1*cmd()"})
+    EXPECT_EQ(CsvField(text), "'" + std::string(text));
   EXPECT_EQ(CsvField("-x,y"), "\"'-x,y\"");
   EXPECT_EQ(CsvField("\xff"), "\ufffd");
 }

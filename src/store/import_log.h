@@ -36,6 +36,8 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
     "an event could not be read; reading went on at the next one. Where damage took all of an event, it is not counted", "exact counts and sums", "") \
   X(kRepairedEvent, "repaired-event", kWarning, \
     "an event with unescaped quotes or control characters was read after repair", "", "update the profiler") \
+  X(kBadArgument, "bad-argument", kWarning, \
+    "a value among the arguments of an event is no JSON and was left out; of NaN it is null", "arguments of those events", "") \
   X(kOversizedEvent, "oversized-event", kError, \
     "an event larger than the limit was skipped", "exact counts and sums", "raise --max-event-mb") \
   X(kNotAnEvent, "not-an-event", kWarning, \
@@ -72,7 +74,7 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
   X(kUnknownClock, "unknown-clock", kError, \
     "an event whose clock nothing relates to the trace's was skipped", "exact counts and sums", "") \
   X(kMissingName, "missing-name", kWarning, \
-    "an event refers to a text that is not in the file (packets were lost); it was kept without it", \
+    "an event has no name, or refers to one that is not in the file (packets were lost); it was kept without it", \
     "names of those events", "") \
   X(kConflictingName, "conflicting-name", kWarning, \
     "the id of a text was given to another text; events from there on have the new one", "names of those events", "") \

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "base/local_state.h"
 #include "base/read_file.h"
+#include "store/trace_formats.h"
 
 namespace headroom {
 namespace {
@@ -67,6 +69,12 @@ Result<ChosenCalibration> ChooseCalibration(const CalibrationFlags& flags,
   if (chosen.ok() && store.metadata.is_forecast)
     chosen.value().from =
         "none, as the trace is a forecast written by headroom: nothing was removed";
+  const std::string_view format = store.metadata.format;
+  const bool is_known = format == kKinetoFormat || format == kPerfettoFormat;
+  if (chosen.ok() && !store.metadata.is_forecast && !is_known)
+    chosen.value().from +=
+        "; what it cost to record this format was not measured, and counts as "
+        "with PyTorch's profiler";
   return chosen;
 }
 

@@ -46,6 +46,15 @@ class Merge(support.ProgramTest):
         report = self.report(path, "--no-local-state")
         self.assertIn("mixed-ranks", {issue["code"] for issue in report["health"]["issues"]})
         self.assertEqual(len(report["inputs"][0]["devices"]), 3)
+        for r, own in enumerate(made):
+            want = self.report(self.write(f"own{r}.json", json.dumps(own)), "--no-local-state")
+            got = self.report(path, "--rank", r, "--no-local-state")
+            self.assertNotIn("mixed-ranks", {issue["code"] for issue in got["health"]["issues"]})
+            self.assertAlmostEqual(got["steps"]["p50_ms"] / want["steps"]["p50_ms"], 1, delta=1e-4)
+            metrics = support.headroom("export", path, "--rank", r, "--to", "openmetrics", "-o", "-")
+            self.assertIn(f'rank="{r}"', metrics.text)
+        self.assert_refused(support.headroom("report", path, "--rank", 7), 2, "holds ranks 0, 1, 2")
+        self.assert_refused(support.headroom("export", path, "--to", "openmetrics", "-o", "-"), 2, "--rank")
 
     def test_files_without_a_rank_are_numbered_and_that_is_said(self):
         made = [ranks.make_rank(self.trace, r, 2) for r in range(2)]

@@ -169,6 +169,19 @@ class Nsight(support.ProgramTest):
                 self.assertIn("truncated", health(outcome.json()))
         self.assertGreater(kept, 20)
 
+    def test_pages_that_are_missing(self):
+        """SQLite itself refuses such a file."""
+        path = self.drawn(steps=40)
+        whole = path.read_bytes()
+        busy = lambda file: sum(row["busy_ms"] for row in self.report(file)["gpu_time"])
+        for share in (0.98, 0.9, 0.6):
+            cut = self.scratch / "cut.sqlite"
+            cut.write_bytes(whole[:int(len(whole) * share)])
+            report = self.report(cut)
+            self.assertIn("truncated", health(report), share)
+            self.assertLessEqual(busy(cut), busy(path), share)
+            self.assertGreater(busy(cut), 0, share)
+
     def test_rows_that_lie_beside_the_file(self):
         """SQLite's log of what is to be written, and the journal of a writer that was stopped: neither is read, both are told."""
         path = self.drawn()

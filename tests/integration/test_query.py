@@ -44,6 +44,9 @@ class Query(support.ProgramTest):
         outcome = self.ask("select id from host_events")
         self.assertEqual(len(outcome.text.splitlines()), 1002)
         self.assertIn("the first 1000 rows", outcome.message)
+        rows = support.headroom("query", SAMPLE, "select count(*) from host_events", "--csv").text.split()[1]
+        for mode, lines in (("csv", int(rows) + 1), ("table", 1002)):
+            self.assertEqual(len(self.ask(f".mode {mode}\nselect id from host_events").text.splitlines()), lines, mode)
         self.assertEqual(len(self.ask("select id from host_events limit 1000").text.splitlines()), 1002)
         self.assertNotIn("first", self.ask("select id from host_events limit 1000").message)
         self.assertGreater(len(self.ask("select id from host_events", "--csv").text.splitlines()), 1001)

@@ -64,6 +64,9 @@ class Repair(support.ProgramTest):
             "never ends": (array(*text, json.dumps({"ph": "B", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 40})), {}, {"unfinished-span"}),
             "lost": (array(*text, '{"ph": "X", "ts": }', json.dumps(event("a", 90, 1))), {}, {"lost-event"}),
             "no event": (array(*text, "5"), {}, {"not-an-event"}),
+            "no name": (array(*text, '{"ph": "X", "cat": "cpu_op", "pid": 1, "tid": 1, "ts": 50, "dur": 1}'), {}, {"missing-name"}),
+            "arguments": (array(*text, json.dumps(event("a", 50, 1, args={"Input Dims": [[8, 4]], "x": 1})).replace("8,", "8`")), {}, {"bad-argument"}),
+            "NaN": (array(*text, json.dumps(event("a", 50, 1, args={"loss": float("nan")}))), {}, {"bad-argument"}),
         }
         for what, (data, mended, remaining) in cases.items():
             for ending in ("json", "json.gz", "pftrace"):

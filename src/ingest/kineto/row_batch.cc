@@ -7,6 +7,7 @@
 
 #include "base/ascii.h"
 #include "ingest/json_escapes.h"
+#include "ingest/json_members.h"
 #include "ingest/rocm_kernels.h"
 #include "store/args_text.h"
 
@@ -180,6 +181,22 @@ StringId WorkerIds::Intern(const Token& token) {
   return strings.Intern(scratch_);
 }
 
+StringId WorkerIds::InternMembers(std::string_view members, bool& is_sound) {
+  const StringId id = strings.Intern(members);
+  if (id.index() >= members_known_.size()) members_known_.resize(strings.size());
+  if (!members_known_[id.index()]) {
+    members_known_[id.index()] = true;
+    if (!AreJsonMembers(members)) {
+      const std::string sound = SoundMembers(members);
+      mended_members_[id] = sound.empty() ? StringId::None() : strings.Intern(sound);
+    }
+  }
+  if (mended_members_.empty()) return id;
+  const auto mended = mended_members_.find(id);
+  is_sound = mended == mended_members_.end();
+  return is_sound ? id : mended->second;
+}
+
 ThreadId WorkerIds::ThreadOf(const Token& process, const Token& thread) {
   if (last_track_.valid() && process.text == last_process_ && thread.text == last_thread_)
     return last_track_;
@@ -315,17 +332,17 @@ void RowBuilder::AddComplete(const RawEvent& event, std::int64_t offset) {
     return;
   }
   const Span span = {start, ParseDuration(event, offset, rule)};
-  if (IsGpuTask(rule)) return AddGpuTask(event, span, rule);
-  if (rule == CategoryRule::kSync) return AddSync(event, span);
-  AddHostEvent(event, span, rule, category);
+  if (IsGpuTask(rule)) return AddGpuTask(event, span, rule, offset);
+  if (rule == CategoryRule::kSync) return AddSync(event, span, offset);
+  AddHostEvent(event, span, rule, category, offset);
 }
 
 void RowBuilder::AddHostEvent(const RawEvent& event, Span span, CategoryRule rule,
-                              StringId category) {
+                              StringId category, std::int64_t offset) {
   auto& rows = batch_.host_events;
   rows.start.push_back(span.start);
   rows.duration.push_back(span.duration);
-  rows.name.push_back(ids_.Intern(event.name));
+  rows.name.push_back(NameOf(event, offset));
   rows.category.push_back(category);
   rows.thread.push_back(ids_.ThreadOf(event.process, event.thread));
   rows.kind.push_back(HostKindOf(rule));
@@ -338,7 +355,7 @@ void RowBuilder::AddHostEvent(const RawEvent& event, Span span, CategoryRule rul
   rows.python_parent_id.push_back(args.Integer32(ArgKey::kPythonParentId));
   rows.event_index.push_back(args.Integer32(ArgKey::kEventIndex));
   rows.record_function.push_back(args.Integer32(ArgKey::kRecordFunction));
-  rows.args.push_back(RestOfArgs(event, args.kept()));
+  rows.args.push_back(RestOfArgs(event, args.kept(), offset));
 }
 
 StreamId RowBuilder::StreamOf(const RawEvent& event, ArgReader& args) {
@@ -347,7 +364,8 @@ StreamId RowBuilder::StreamOf(const RawEvent& event, ArgReader& args) {
   return ids_.StreamOf(device, number);
 }
 
-void RowBuilder::AddGpuTask(const RawEvent& event, Span span, CategoryRule rule) {
+void RowBuilder::AddGpuTask(const RawEvent& event, Span span, CategoryRule rule,
+                            std::int64_t offset) {
   auto& rows = batch_.gpu_tasks;
   ArgReader args(event);
   const std::int64_t bytes = args.Integer(ArgKey::kBytes);
@@ -356,7 +374,7 @@ void RowBuilder::AddGpuTask(const RawEvent& event, Span span, CategoryRule rule)
   if (event.Arg(ArgKey::kCollectiveName).present()) AddCollective(args);
   rows.start.push_back(span.start);
   rows.duration.push_back(span.duration);
-  rows.name.push_back(ids_.Intern(event.name));
+  rows.name.push_back(NameOf(event, offset));
   rows.stream.push_back(StreamOf(event, args));
   rows.kind.push_back(kind);
   rows.copy.push_back(kind == GpuTaskKind::kMemcpy ? CopyKindOf(event.name.text)
@@ -376,7 +394,7 @@ void RowBuilder::AddGpuTask(const RawEvent& event, Span span, CategoryRule rule)
   rows.occupancy_pct.push_back(args.Rounded(ArgKey::kOccupancy));
   rows.graph_node.push_back(args.Integer(ArgKey::kGraphNode));
   rows.bytes.push_back(bytes);
-  rows.args.push_back(RestOfArgs(event, args.kept()));
+  rows.args.push_back(RestOfArgs(event, args.kept(), offset));
 
   double bandwidth = 0;
   if (bytes > 0 && batch_.bandwidths.size() < kBandwidthSamples &&
@@ -397,7 +415,7 @@ void RowBuilder::AddCollective(ArgReader& args) {
   rows.group_size.push_back(args.Integer(ArgKey::kGroupSize));
 }
 
-void RowBuilder::AddSync(const RawEvent& event, Span span) {
+void RowBuilder::AddSync(const RawEvent& event, Span span, std::int64_t offset) {
   auto& rows = batch_.syncs;
   ArgReader args(event);
   const std::int64_t stream = args.Integer(ArgKey::kStream);
@@ -409,7 +427,7 @@ void RowBuilder::AddSync(const RawEvent& event, Span span) {
   rows.wait_on_stream.push_back(args.Integer(ArgKey::kWaitOnStream));
   rows.wait_on_correlation.push_back(args.Integer(ArgKey::kWaitOnCorrelation));
   if (event.Arg(ArgKey::kSyncKind).text == event.name.text) args.Drop(ArgKey::kSyncKind);
-  rows.args.push_back(RestOfArgs(event, args.kept()));
+  rows.args.push_back(RestOfArgs(event, args.kept(), offset));
 }
 
 void RowBuilder::AddFlow(const RawEvent& event, std::int64_t offset) {
@@ -431,13 +449,14 @@ void RowBuilder::AddHalfSpan(const RawEvent& event, std::int64_t offset) {
   if (!ParseTime(event, offset, time)) return;
   const char phase = event.phase.text[0];
   const StringId category = CategoryOf(event);
-  const HalfSpan half = {.begins = phase == 'B' || phase == 'b' || phase == 'S',
+  const bool begins = phase == 'B' || phase == 'b' || phase == 'S';
+  const HalfSpan half = {.begins = begins,
                          .time = time,
-                         .name = ids_.Intern(event.name),
+                         .name = begins ? NameOf(event, offset) : ids_.Intern(event.name),
                          .category = category,
                          .kind = HostKindOf(ids_.RuleOf(category)),
                          .thread = ids_.ThreadOf(event.process, event.thread),
-                         .args = RestOfArgs(event, 0),
+                         .args = RestOfArgs(event, 0, offset),
                          .offset = offset};
   if (phase == 'B' || phase == 'E') {
     batch_.half_spans.push_back(half);
@@ -510,7 +529,7 @@ void RowBuilder::AddInstant(const RawEvent& event, std::int64_t offset) {
   rows.name.push_back(ids_.Intern(event.name));
   rows.category.push_back(ids_.Intern(event.category));
   rows.thread.push_back(ids_.ThreadOf(event.process, event.thread));
-  rows.args.push_back(RestOfArgs(event, 0));
+  rows.args.push_back(RestOfArgs(event, 0, offset));
 }
 
 void RowBuilder::AddMetadata(const RawEvent& event) {
@@ -533,7 +552,8 @@ void RowBuilder::AddMetadata(const RawEvent& event) {
   batch_.track_names.push_back(row);
 }
 
-StringId RowBuilder::RestOfArgs(const RawEvent& event, std::uint64_t in_columns) {
+StringId RowBuilder::RestOfArgs(const RawEvent& event, std::uint64_t in_columns,
+                                std::int64_t offset) {
   // Usually one run of neighbours: then its text is taken as it stands.
   const auto rest = [&](const ArgMember& arg) {
     return arg.key == ArgKey::kOther || (in_columns & Bit(arg.key)) == 0;
@@ -556,8 +576,22 @@ StringId RowBuilder::RestOfArgs(const RawEvent& event, std::uint64_t in_columns)
     }
     previous = &arg;
   }
-  if (copied) return ids_.strings.Intern(scratch_);
-  return run.empty() ? StringId::None() : ids_.strings.Intern(run);
+  if (copied) run = scratch_;
+  if (run.empty()) return StringId::None();
+  bool is_sound = true;
+  const StringId members = ids_.InternMembers(run, is_sound);
+  if (!is_sound) batch_.log.Add(ImportIssue::kBadArgument, offset);
+  return members;
+}
+
+StringId RowBuilder::NameOf(const RawEvent& event, std::int64_t offset) {
+  // An empty one is what copies of such events have, which tell of them in another way.
+  const bool is_null = !event.name.quoted && event.name.text == "null";
+  if (!event.name.present() || is_null) {
+    batch_.log.Add(ImportIssue::kMissingName, offset);
+    return StringId(0u);
+  }
+  return ids_.Intern(event.name);
 }
 
 }  // namespace headroom::kineto

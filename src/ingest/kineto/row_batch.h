@@ -108,6 +108,9 @@ class WorkerIds {
   CategoryRule RuleOf(StringId category);
   /// Interns a string token, escapes decoded.
   StringId Intern(const Token& token);
+  /// Interns members of `args`, of which each text is looked at once. What is no JSON is left out;
+  /// `is_sound` is false then.
+  StringId InternMembers(std::string_view members, bool& is_sound);
 
   const std::vector<Track>& tracks() const { return tracks_; }
   const std::vector<Stream>& streams() const { return streams_; }
@@ -121,6 +124,8 @@ class WorkerIds {
   std::map<std::pair<StringId, StringId>, ThreadId> track_ids_;  ///< By process, thread.
   std::vector<CategoryRule> rules_;  ///< By string id; filled on demand.
   std::vector<bool> rule_known_;
+  std::vector<bool> members_known_;  ///< By string id: whether it was looked at.
+  std::map<StringId, StringId> mended_members_;
   std::string last_process_, last_thread_;
   ThreadId last_track_;
   std::string scratch_;
@@ -144,9 +149,10 @@ class RowBuilder {
 
   void AddComplete(const RawEvent& event, std::int64_t offset);
   StringId CategoryOf(const RawEvent& event);
-  void AddHostEvent(const RawEvent& event, Span span, CategoryRule rule, StringId category);
-  void AddGpuTask(const RawEvent& event, Span span, CategoryRule rule);
-  void AddSync(const RawEvent& event, Span span);
+  void AddHostEvent(const RawEvent& event, Span span, CategoryRule rule, StringId category,
+                    std::int64_t offset);
+  void AddGpuTask(const RawEvent& event, Span span, CategoryRule rule, std::int64_t offset);
+  void AddSync(const RawEvent& event, Span span, std::int64_t offset);
   void AddCollective(ArgReader& args);
   void AddFlow(const RawEvent& event, std::int64_t offset);
   void AddHalfSpan(const RawEvent& event, std::int64_t offset);
@@ -161,7 +167,9 @@ class RowBuilder {
   DurationNs ParseDuration(const RawEvent& event, std::int64_t offset, CategoryRule rule);
   StreamId StreamOf(const RawEvent& event, ArgReader& args);
   /// Interns the members of `args` that are not in columns (a set of ArgKey bits).
-  StringId RestOfArgs(const RawEvent& event, std::uint64_t in_columns);
+  StringId RestOfArgs(const RawEvent& event, std::uint64_t in_columns, std::int64_t offset);
+  /// The name of an event that must have one.
+  StringId NameOf(const RawEvent& event, std::int64_t offset);
 
   WorkerIds& ids_;
   RowBatch& batch_;

@@ -185,6 +185,28 @@ Status Database::Prepare(const std::string& name, std::int64_t max_text_bytes) {
       },
       budget_.get());
 
+  // A table of contents that is to be read though pages behind it are missing: what SQLite says of
+  // the whole file must not count. Rows go on until a page that is not there.
+  unsigned char header[32] = {};
+  if (file != nullptr && file->pMethods != nullptr && bytes_ >= 32 &&
+      file->pMethods->xRead(file, static_cast<void*>(header), 32, 0) == SQLITE_OK) {
+    const auto big_endian = [&](int from, int to) {
+      std::int64_t value = 0;
+      for (int i = from; i < to; ++i) value = value << 8 | header[i];
+      return value;
+    };
+    constexpr int kReadVersion = 19, kWithLog = 2;
+    has_log_ = header[kReadVersion] == kWithLog;
+    const std::int64_t page = big_endian(16, 18), largest_page = 65'536;
+    page_bytes_ = page == 1 ? largest_page : page;
+    // Only where the number counts: old versions of SQLite left it as it was.
+    missing_bytes_ = std::max<std::int64_t>(0, big_endian(28, 32) * page_bytes_ - bytes_);
+  }
+  if (missing_bytes_ > 0) {
+    sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 0, nullptr);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1, nullptr);
+  }
+
   const auto query = [&](const std::string& sql, std::string& damage, auto row) {
     RowScan scan;
     scan.budget_ = budget_.get();
@@ -215,19 +237,6 @@ Status Database::Prepare(const std::string& name, std::int64_t max_text_bytes) {
     std::string of_table;
     query(fmt::format("PRAGMA main.table_info({})", Quoted(table.name)), of_table,
           [&](const RowScan& row) { table.columns.emplace_back(row.Text(1)); });
-  }
-  std::int64_t pages = 0;
-  query("PRAGMA main.page_size", damage,
-        [&](const RowScan& row) { page_bytes_ = row.Integer(0, 0); });
-  // What the header says: page_count is what the file has, where it has less.
-  unsigned char header[32] = {};
-  if (file != nullptr && file->pMethods != nullptr && bytes_ >= 32 &&
-      file->pMethods->xRead(file, static_cast<void*>(header), 32, 0) == SQLITE_OK) {
-    constexpr int kReadVersion = 19, kWithLog = 2;
-    has_log_ = header[kReadVersion] == kWithLog;
-    for (int i = 28; i < 32; ++i) pages = pages << 8 | header[i];
-    // Only where the number counts: old versions of SQLite left it as it was.
-    missing_bytes_ = std::max<std::int64_t>(0, pages * page_bytes_ - bytes_);
   }
   return Status::Ok();
 }
