@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <optional>
-#include <string_view>
+#include <string>
 #include <utility>
 
 #include "base/local_state.h"
@@ -65,16 +65,17 @@ Status CheckCalibration(const CalibrationFlags& flags) {
 Result<ChosenCalibration> ChooseCalibration(const CalibrationFlags& flags,
                                             const TraceStore& store) {
   Result<ChosenCalibration> chosen = ChooseFor(flags, store);
-  // Its host costs and sustained shares still hold for what a change adds.
-  if (chosen.ok() && store.metadata.is_forecast)
+  if (!chosen.ok()) return chosen;
+  const std::string& format = store.metadata.recorded_as();
+  if (store.metadata.is_forecast) {
+    // Its host costs and sustained shares still hold for what a change adds.
     chosen.value().from =
         "none, as the trace is a forecast written by headroom: nothing was removed";
-  const std::string_view format = store.metadata.format;
-  const bool is_known = format == kKinetoFormat || format == kPerfettoFormat;
-  if (chosen.ok() && !store.metadata.is_forecast && !is_known)
+  } else if (format != kKinetoFormat && format != kPerfettoFormat) {
     chosen.value().from +=
-        "; what it cost to record this format was not measured, and counts as "
-        "with PyTorch's profiler";
+        "; what it cost to record this format was not measured, and counts as with PyTorch's "
+        "profiler";
+  }
   return chosen;
 }
 
