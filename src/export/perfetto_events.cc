@@ -495,10 +495,14 @@ class PerfettoExport {
       std::string members;
       AddMember(members, "track", static_cast<std::int64_t>(threads_[row]));
       AddMember(members, "pid", JsonString(pid));
-      AddMember(members, "process", JsonString(store_.Text(store_.processes.name[process])));
-      AddMember(members, "labels", JsonString(store_.Text(store_.processes.labels[process])));
+      // What has no name is not what is called "".
+      const auto add = [&](std::string_view key, StringId text) {
+        if (text.valid()) AddMember(members, key, JsonString(store_.Text(text)));
+      };
+      add("process", store_.processes.name[process]);
+      add("labels", store_.processes.labels[process]);
       AddMember(members, "tid", JsonString(tid));
-      AddMember(members, "thread", JsonString(name));
+      add("thread", store_.threads.name[row]);
       Tell("thread", members);
       thread_of_.try_emplace({std::string(pid), std::string(tid)}, threads_[row]);
     }

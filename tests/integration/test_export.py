@@ -268,6 +268,14 @@ class Export(support.ProgramTest):
             self.assert_refused(support.headroom("export", copy, "--to", to, "-o", self.scratch / "no/x.json"), 4, "no/x.json")
         self.assertFalse(out.exists())
 
+    def test_what_has_no_name_has_none_in_the_copy(self):
+        trace = support.data_file("public-traces/tracelens__mi210__gpu_only_trace__gpu_only_trace.json.gz")
+        copy = self.export(trace, "perfetto")
+        for table in ("threads", "processes"):
+            said = [support.headroom("query", path, f"select count(*), sum(name is null), sum(name = '') from {table}", "--json").json()["rows"] for path in (trace, copy)]
+            self.assertEqual(said[0], said[1], table)
+        self.assertGreater(said[0][0][0], 0)
+
     def test_ctrl_c_leaves_nothing(self):
         """The file in the making is beside its place until it is whole; a signal left it there."""
         trace = support.data_file("public-traces/hta__nccl_parser_config__nccl_data.json.gz")
