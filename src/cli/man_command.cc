@@ -57,8 +57,10 @@ Status ManCommand::Run() {
   const auto found = std::find_if(commands.begin(), commands.end(),
                                   [&](const CommandDescription& one) { return one.name == name; });
   if (found == commands.end()) {
-    std::vector<std::string_view> names;
-    for (const CommandDescription& command : commands) names.push_back(command.name);
+    std::vector<std::string_view> names(commands.size());
+    std::transform(
+        commands.begin(), commands.end(), names.begin(),
+        [](const CommandDescription& command) { return std::string_view(command.name); });
     const std::vector<std::string_view> near = NearNames(name, std::move(names));
     return Status::Usage(
         fmt::format("{}: no command of headroom; {}{}headroom --help lists them", name,

@@ -21,7 +21,7 @@ constexpr std::string_view kServers = "parameter-server";
 /// Those without keys.
 struct Plain {
   std::string_view name;
-  ExchangeSchedule (*Make)();
+  ExchangeSchedule (*make)();
 };
 constexpr Plain kPlain[] = {
     {"ddp", [] { return ExchangeSchedule(); }},
@@ -61,7 +61,7 @@ Result<ExchangeSchedule> ParseServers(std::string_view text) {
 
 Result<ExchangeSchedule> ParseSchedule(std::string_view text) {
   for (const Plain& plain : kPlain) {
-    if (text == plain.name) return plain.Make();
+    if (text == plain.name) return plain.make();
   }
   if (text.starts_with(kServers)) return ParseServers(text);
   Result<std::vector<ScenarioCall>> calls = ParseScenario(text);
