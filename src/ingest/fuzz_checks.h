@@ -8,9 +8,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
+#include "ingest/json_members.h"
 #include "store/trace_store.h"
 
 namespace headroom {
@@ -20,6 +22,15 @@ inline void Require(bool holds, const char* what) {
   if (holds) return;
   std::fprintf(stderr, "does not hold: %s\n", what);
   std::abort();
+}
+
+/// Whether `args` are members of an object that any tool reads. Deeper ones than AreJsonMembers()
+/// looks at count as such.
+inline bool AreSound(std::string_view args) {
+  constexpr std::ptrdiff_t kMostOpen = 64;
+  const auto opens =
+      std::count_if(args.begin(), args.end(), [](char c) { return c == '[' || c == '{'; });
+  return args.empty() || opens > kMostOpen || AreJsonMembers(args);
 }
 
 /// What holds of every store, whatever was read.
@@ -64,6 +75,11 @@ inline void CheckInvariants(const TraceStore& store) {
     const HostEventId launch = gpu.launch[i];
     if (launch.valid())
       Require(host.correlation[launch.index()] == gpu.correlation[i], "a launch has the task's id");
+  }
+  for (const auto* const column :
+       {&host.args, &gpu.args, &store.syncs.args, &store.instants.args}) {
+    for (const StringId args : column->values())
+      Require(!args.valid() || AreSound(store.Text(args)), "arguments are JSON");
   }
   for (std::size_t i = 0; i < store.collectives.rows(); ++i) {
     Require(store.collectives.task[i].index() < gpu.rows(), "a collective has a task");

@@ -16,16 +16,36 @@ std::int64_t LeadingNumber(std::string_view text) {
   return number;
 }
 
-/// A list in brackets that holds nothing but integers and such lists, from the beginning of the
-/// text; empty where it is anything else.
+/// A list in brackets that holds nothing but integers and such lists, as JSON writes them, from the
+/// beginning of the text; empty where it is anything else.
 std::string_view IntegerLists(std::string_view text) {
+  enum class Place : std::uint8_t { kFirst, kBehindComma, kBehindItem };
   int depth = 0;
+  Place place = Place::kFirst;
   for (std::size_t at = 0; at < text.size(); ++at) {
     const char c = text[at];
-    if (c == '[') ++depth;
-    if (c == ']' && --depth == 0) return text.substr(0, at + 1);
-    const bool fits = c == '[' || c == ']' || c == ',' || c == ' ' || c == '-' || IsDigit(c);
-    if (!fits || depth <= 0) break;
+    if (depth == 0 && c != '[') return {};
+    if (c == ' ') continue;
+    if (c == ']') {
+      if (place == Place::kBehindComma) return {};
+      if (--depth == 0) return text.substr(0, at + 1);
+      place = Place::kBehindItem;
+    } else if (c == ',') {
+      if (place != Place::kBehindItem) return {};
+      place = Place::kBehindComma;
+    } else if (place == Place::kBehindItem) {
+      return {};
+    } else if (c == '[') {
+      ++depth;
+      place = Place::kFirst;
+    } else {
+      const std::size_t first = c == '-' ? at + 1 : at;
+      std::size_t end = first;
+      while (end < text.size() && IsDigit(text[end])) ++end;
+      if (end == first || (text[first] == '0' && end > first + 1)) return {};
+      at = end - 1;
+      place = Place::kBehindItem;
+    }
   }
   return {};
 }

@@ -54,6 +54,10 @@ TEST(RangeNames, SizesThatAreNoListsOfIntegersAreLeftOut) {
   EXPECT_EQ(sizes("[1, 2"), "");
   EXPECT_EQ(sizes("]"), "");
   EXPECT_EQ(sizes("12"), "");
+  EXPECT_EQ(sizes("[-1, [ ], 0]"), "[-1, [ ], 0]");
+  for (const char* const text :
+       {"[8,,4]", "[8 4]", "[ - ]", "[01]", "[1,]", "[,1]", "[[1] 2]", "1]"})
+    EXPECT_EQ(sizes(text), "") << text;
 }
 
 TEST(RangeNames, NumberedSteps) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <type_traits>
 
+#include "ingest/json_members.h"
 #include "store/carried_damage.h"
 #include "store/enum_words.h"
 #include "store/trace_formats.h"
@@ -113,7 +114,14 @@ class Filler {
   template <typename Value, typename Values>
   bool Fill(std::string_view column, bool is_needed, const Values& values, Value& out) {
     if constexpr (std::same_as<Value, StringId>) {
-      if (const auto text = values.Text(column)) out = store_.strings.Intern(*text);
+      const auto text = values.Text(column);
+      if (text && column == "args" && !text->empty() && !AreJsonMembers(*text)) {
+        store_.log.Add(ImportIssue::kBadArgument, offset_);
+        const std::string sound = SoundMembers(*text);
+        if (!sound.empty()) out = store_.strings.Intern(sound);
+      } else if (text) {
+        out = store_.strings.Intern(*text);
+      }
       return out.valid() || !is_needed;
     } else if constexpr (std::is_enum_v<Value>) {
       const auto word = values.Text(column);
