@@ -195,9 +195,12 @@ void ChooseOrder(const Table& table, sqlite3_index_info& info, Plan& plan) {
   const std::size_t column = ColumnOf(info.aOrderBy[0].iColumn);
   if (info.nOrderBy != 1 || column == kIdColumn || !HasRanks(table.columns[column].kind)) return;
   // An index gives all rows: what leaves few is better sorted.
+  // One of a few words leaves many.
   const bool narrows = std::any_of(plan.terms.begin(), plan.terms.end(), [&](const Term& term) {
-    return term.column == kIdColumn || term.column == table.time ||
-           term.comparison == Comparison::kEqual || term.comparison == Comparison::kAnyOf;
+    if (term.column == kIdColumn || term.column == table.time) return true;
+    const bool one_key =
+        term.comparison == Comparison::kEqual || term.comparison == Comparison::kAnyOf;
+    return one_key && table.columns[term.column].kind != ColumnKind::kLabel;
   });
   if (narrows) return;
   plan.order = {column, reverse};
@@ -385,6 +388,11 @@ int Filter(sqlite3_vtab_cursor* base, int plan_number, const char*, int argc,
   if (const int code = EnsureLoaded(virtual_table); code != SQLITE_OK) return code;
   const Table& table = virtual_table.table();
   const Plan& plan = virtual_table.plans[static_cast<std::size_t>(plan_number)];
+  if (argc == 1 && plan.terms[0] == Term{kIdColumn, Comparison::kEqual} &&
+      sqlite3_value_type(argv[0]) == SQLITE_INTEGER) {
+    cursor.scan.StartAt(sqlite3_value_int64(argv[0]));
+    return SQLITE_OK;
+  }
   std::vector<KeyCondition> conditions;
   for (int i = 0; i < argc; ++i) {
     const Term& term = plan.terms[static_cast<std::size_t>(i)];

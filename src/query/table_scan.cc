@@ -167,6 +167,19 @@ void TableScan::Start(std::vector<KeyCondition> conditions, ScanOrder order,
   Refill();
 }
 
+void TableScan::StartAt(std::int64_t row) {
+  conditions_.clear();
+  if (place_of_.empty() || !read_.empty()) {
+    read_.clear();  // One row is not worth being gathered.
+    place_of_.assign(table_.columns.size(), kNotGathered);
+  }
+  UseList({});
+  in_list_ = 0;
+  at_ = 0;
+  filled_ = row >= 0 && static_cast<std::size_t>(row) < table_.rows ? 1 : 0;
+  buffer_[0] = static_cast<std::uint32_t>(row);
+}
+
 /// Puts the next rows of the source into the buffer; how many. 0: there are none.
 std::size_t TableScan::Take() {
   std::size_t n = 0;

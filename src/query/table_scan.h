@@ -68,6 +68,8 @@ class TableScan {
   /// @param read  columns that Key() will be asked for
   void Start(std::vector<KeyCondition> conditions, ScanOrder order,
              std::span<const std::size_t> read = {});
+  /// The row of this number alone, if there is one: what a join asks for, row by row.
+  void StartAt(std::int64_t row);
   /// Whether there is a row; `row` is it.
   bool AtEnd() const { return at_ >= filled_; }
   std::uint32_t row() const { return buffer_[at_]; }

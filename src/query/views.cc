@@ -95,6 +95,8 @@ constexpr std::array kGpuGaps = {
                       "The task that begins after it. A row of gpu_tasks."},
 };
 
+// LEFT JOIN where each row has one: so the rows of interest stay the outer loop, in the order that
+// a group by name wants, and what is not asked for is looked up least.
 constexpr std::array kViews = {
     QueryView{"kernels", "Kernels with where they ran, what launched them and their step.",
               R"(SELECT t.id, t.start_ns, t.duration_ns, t.name, a.class, d.ordinal AS device,
@@ -102,8 +104,8 @@ constexpr std::array kViews = {
   t.start_ns - l.start_ns AS launch_to_start_ns,
   t.grid_x, t.grid_y, t.grid_z, t.block_x, t.block_y, t.block_z, t.registers,
   t.shared_memory_bytes, t.occupancy_pct
-FROM gpu_tasks t JOIN gpu_attribution a ON a.id = t.id JOIN streams s ON s.id = t.stream_id
-  JOIN devices d ON d.id = s.device_id LEFT JOIN host_events l ON l.id = t.launch_id
+FROM gpu_tasks t JOIN gpu_attribution a ON a.id = t.id LEFT JOIN streams s ON s.id = t.stream_id
+  LEFT JOIN devices d ON d.id = s.device_id LEFT JOIN host_events l ON l.id = t.launch_id
 WHERE t.kind = 'kernel')",
               kKernels},
     QueryView{
@@ -111,22 +113,22 @@ WHERE t.kind = 'kernel')",
         R"(SELECT t.id, t.start_ns, t.duration_ns, t.name, t.kind, t.copy AS direction, t.bytes,
   t.bytes * 1.0 / nullif(t.duration_ns, 0) AS gb_per_s, d.ordinal AS device, s.number AS stream,
   a.phase, a.operator, a.layer, a.step, t.launch_id
-FROM gpu_tasks t JOIN gpu_attribution a ON a.id = t.id JOIN streams s ON s.id = t.stream_id
-  JOIN devices d ON d.id = s.device_id
+FROM gpu_tasks t JOIN gpu_attribution a ON a.id = t.id LEFT JOIN streams s ON s.id = t.stream_id
+  LEFT JOIN devices d ON d.id = s.device_id
 WHERE t.kind <> 'kernel')",
         kCopies},
     QueryView{
         "operators", "Framework operators with their thread, phase, layer and step.",
         R"(SELECT e.id, e.start_ns, e.duration_ns, e.name, t.tid, t.name AS thread, a.phase, a.layer,
   a.line, a.step, a.recomputed, e.sequence, e.parent_id, e.args
-FROM host_events e JOIN host_attribution a ON a.id = e.id JOIN threads t ON t.id = e.thread_id
+FROM host_events e JOIN host_attribution a ON a.id = e.id LEFT JOIN threads t ON t.id = e.thread_id
 WHERE e.kind = 'operator')",
         kOperators},
     QueryView{
         "calls", "Calls of the GPU's API, by runtime and driver, with operator and step.",
         R"(SELECT e.id, e.start_ns, e.duration_ns, e.name, e.kind, t.tid, a.phase, a.operator, a.layer,
   a.step, e.correlation, e.parent_id
-FROM host_events e JOIN host_attribution a ON a.id = e.id JOIN threads t ON t.id = e.thread_id
+FROM host_events e JOIN host_attribution a ON a.id = e.id LEFT JOIN threads t ON t.id = e.thread_id
 WHERE e.kind IN ('runtime_call', 'driver_call'))",
         kCalls},
     QueryView{
