@@ -24,8 +24,8 @@ void WithKeys(const Table& table, std::size_t column, const Visit& visit) {
     visit([](std::uint32_t row) { return std::int64_t{row}; });
     return;
   }
-  switch (table.columns[column].kind) {  // NOLINT(bugprone-branch-clone): types differ.
-    case ColumnKind::kInt64:
+  switch (table.columns[column].kind) {
+    case ColumnKind::kInt64:  // NOLINT(bugprone-branch-clone): types differ.
       return as(std::int64_t());
     case ColumnKind::kInt32:
       return as(std::int32_t());
