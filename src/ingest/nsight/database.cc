@@ -221,8 +221,10 @@ Status Database::Prepare(const std::string& name, std::int64_t max_text_bytes) {
     while (scan.Next()) row(scan);
     damage = scan.damage();
   };
-  // A root page makes a real table of it: views and virtual tables have none.
   std::string damage;
+  // Else a record that reaches over the end of its page is read from whatever lies behind it.
+  query("PRAGMA main.cell_size_check = ON", damage, [](const RowScan&) {});
+  // A root page makes a real table of it: views and virtual tables have none.
   query("SELECT name FROM main.sqlite_schema WHERE type = 'table' AND rootpage > 0", damage,
         [&](const RowScan& row) {
           tables_.push_back({std::string(row.Text(0)), {}});
