@@ -149,7 +149,7 @@ Result<Database> Database::OpenBytes(std::span<const char> bytes, const std::str
   return database;
 }
 
-Status Database::Prepare(const std::string& name, std::int64_t max_text_bytes) {
+Status Database::Prepare(const std::string& name, std::int64_t max_text_bytes) try {
   sqlite3* const db = connection_.get();
   constexpr int kNoTriggers = 0, kNoViews = 0, kDefensive = 1, kUntrusted = 0, kNoDoubleQuotes = 0;
   sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, kNoTriggers, nullptr);
@@ -241,6 +241,12 @@ Status Database::Prepare(const std::string& name, std::int64_t max_text_bytes) {
           [&](const RowScan& row) { table.columns.emplace_back(row.Text(1)); });
   }
   return Status::Ok();
+} catch (const std::bad_alloc&) {
+  // SQLite says so of lengths that damage made senseless.
+  return Status::BadInput(name +
+                          ": an SQLite database whose list of tables asks for more memory than "
+                          "there is; export or copy "
+                          "it again");
 }
 
 const DatabaseTable* Database::Find(std::string_view name) const {
