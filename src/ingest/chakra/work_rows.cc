@@ -11,6 +11,7 @@
 
 #include "base/ascii.h"
 #include "ingest/category.h"
+#include "ingest/json_members.h"
 #include "ingest/range_names.h"
 #include "store/args_text.h"
 
@@ -182,8 +183,12 @@ void WorkRows::Add(const Node& node, std::int64_t offset) {
     const std::int64_t record = node.Integer("rf_id", -1);
     if (record >= 0) work.record_function = record;
     work.is_range = node.Integer("scope", 0) == kUserScope;
-    if (const std::string args = OperatorArgs(node); !args.empty())
-      work.args = store_.strings.Intern(args);
+    std::string args = OperatorArgs(node);
+    if (!args.empty() && !AreJsonMembers(args)) {
+      store_.log.Add(ImportIssue::kBadArgument, offset);
+      args = SoundMembers(args);
+    }
+    if (!args.empty()) work.args = store_.strings.Intern(args);
   } else {
     const bool is_communication = IsCommunication(node.type);
     work.name = is_communication && !TellsCommunication(node.name)
