@@ -227,6 +227,7 @@ bool EventArgs::AppendJson(std::string_view annotation, const InternTable& names
   bool any = false;
   char close = 0;
   const auto open = [&](char bracket, char end) {
+    if (any) return false;  // Nor a number with a list behind it.
     if (close == 0) {
       json_ += bracket;
       close = end;
