@@ -158,7 +158,7 @@ Status ExportCommand::WriteMetrics(const TraceFiles& files) const {
   Status failed;
   for (std::size_t i = 0; i < files.paths.size(); ++i) {
     FileResult file = ReportFile(files.paths[i], *knowledge.value(), request, log);
-    if (!file.ranks.empty()) {
+    if (file.status.ok() && !file.ranks.empty()) {
       return Status::Usage(fmt::format("{} holds ranks {}; name one with --rank",
                                        Printable(files.paths[i]), fmt::join(file.ranks, ", ")));
     }

@@ -80,8 +80,8 @@ bool IsSilent(const Subcommand* command) {
 }
 
 /// "data bench ", with the blank behind it; of the program itself, empty.
-std::string Path(const CLI::App& app) {
-  return app.get_parent() == nullptr ? "" : Path(*app.get_parent()) + app.get_name() + " ";
+std::string CommandPath(const CLI::App& app) {
+  return app.get_parent() == nullptr ? "" : CommandPath(*app.get_parent()) + app.get_name() + " ";
 }
 
 std::vector<std::string_view> CommandNames(const CLI::App& app) {
@@ -106,7 +106,7 @@ std::string WrongCommand(const CLI::App& app) {
   const bool is_needed = app.get_parent() == nullptr || app.get_require_subcommand_min() > 0;
   if (!is_needed || !app.get_subcommands().empty()) return "";
   const std::vector<std::string_view> names = CommandNames(app);
-  const std::string before = Path(app);
+  const std::string before = CommandPath(app);
   const std::vector<std::string> words = app.remaining();
   if (words.empty()) {
     // The program alone is a question for its help.
@@ -144,7 +144,7 @@ std::string WrongFlag(const CLI::App& program, const CLI::App& app, const CLI::P
 /// @param asked  whose help tells how it is done
 int RefuseUsage(const std::string& why, const CLI::App& asked) {
   Remark(fmt::format("headroom: {}\nSee headroom {}--help.\n",
-                     Printable(why, CharsetOfEnvironment()), Path(asked)));
+                     Printable(why, CharsetOfEnvironment()), CommandPath(asked)));
   return kUsageExit;
 }
 
@@ -157,7 +157,8 @@ int AnswerHelp(const CLI::App& program, std::span<const std::string> words) {
     const std::vector<const CLI::App*> inner =
         asked->get_subcommands([&](const CLI::App* one) { return one->get_name() == word; });
     if (inner.empty()) {
-      return RefuseUsage(NoSuchCommand("help " + Path(*asked), word, CommandNames(*asked)), *asked);
+      return RefuseUsage(NoSuchCommand("help " + CommandPath(*asked), word, CommandNames(*asked)),
+                         *asked);
     }
     asked = inner.front();
   }

@@ -15,7 +15,6 @@ class Grammar {
   explicit Grammar(std::string_view text) : text_(text) {}
 
   bool AtEnd() const { return at_ == text_.size(); }
-  std::size_t at() const { return at_; }
 
   void Space() {
     while (!AtEnd() && (Here() == ' ' || Here() == '\t' || Here() == '\n' || Here() == '\r')) ++at_;

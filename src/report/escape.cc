@@ -327,10 +327,12 @@ std::string MarkdownCode(std::string_view text) {
 std::string CsvField(std::string_view text) {
   std::string out;
   constexpr std::string_view kOfFormulas = "=+-@\t\r\n";
+  constexpr std::string_view kOfNumbers = "0123456789.eE+-";
   double number = 0;
   const std::size_t sign = text.starts_with('+') ? 1 : 0;  // Which from_chars() does not know.
   const auto [end, error] = std::from_chars(text.data() + sign, text.data() + text.size(), number);
   const bool is_number = error == std::errc() && end == text.data() + text.size() &&
+                         text.find_first_not_of(kOfNumbers) == std::string_view::npos &&
                          !text.substr(sign).starts_with('+') && !(sign > 0 && text[1] == '-');
   if (!text.empty() && kOfFormulas.find(text.front()) != std::string_view::npos && !is_number)
     out.push_back('\'');

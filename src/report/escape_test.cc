@@ -102,7 +102,8 @@ TEST(CsvField, Rfc4180AndNoFormulas) {
   EXPECT_EQ(CsvField("@x"), "'@x");
   for (const char* const number : {"-1.50", "+5", "-3e-7", "-0"})
     EXPECT_EQ(CsvField(number), number);
-  for (const char* const text : {"-", "+", "+-5", "++5", "-1+2", "-5 ", "+1*cmd()"})
+  for (const char* const text :
+       {"-", "+", "+-5", "++5", "-1+2", "-5 ", "+1*cmd()", "-inf", "-nan(x)"})
     EXPECT_EQ(CsvField(text), "'" + std::string(text));
   EXPECT_EQ(CsvField("-x,y"), "\"'-x,y\"");
   EXPECT_EQ(CsvField("\xff"), "\ufffd");

@@ -202,7 +202,7 @@ Status Database::Prepare(const std::string& name, std::int64_t max_text_bytes) t
     // Only where the number counts: old versions of SQLite left it as it was.
     missing_bytes_ = std::max<std::int64_t>(0, big_endian(28, 32) * page_bytes_ - bytes_);
   }
-  if (missing_bytes_ > 0) {
+  if (missing_bytes_ > 0) {  // It is still opened for reading alone.
     sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 0, nullptr);
     sqlite3_db_config(db, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1, nullptr);
   }
