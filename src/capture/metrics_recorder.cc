@@ -24,7 +24,7 @@
 namespace headroom {
 namespace {
 
-/// What a last sample may take: reading eight GPUs takes less than one.
+/// What a last sample may take: more than a silent driver makes it wait.
 constexpr std::chrono::seconds kPatience(5);
 
 /// Whether a process has PyTorch for Python in its memory, and not the timer of our module.
@@ -48,6 +48,7 @@ class MetricsRecorder::Sampling {
   void Run();
   /// From another thread: the last sample, now. False: it did not come, and nothing more will.
   bool Stop();
+  bool gpus_were_silent() const { return gpus_were_silent_; }
   std::int64_t untimed_torch() const { return untimed_torch_; }
 
  private:
@@ -63,7 +64,8 @@ class MetricsRecorder::Sampling {
   std::set<std::pair<std::string, std::int64_t>> named_;  ///< Resource and pid, told already.
   TimeNs next_look_;
   DurationNs look_after_{250'000'000};
-  std::set<std::int64_t> seen_untimed_;          ///< At the last look.
+  std::set<std::int64_t> seen_untimed_;  ///< At the last look.
+  std::atomic<bool> gpus_were_silent_ = false;
   std::atomic<std::int64_t> untimed_torch_ = 0;  ///< Its number.
 
   std::mutex mutex_;
@@ -73,7 +75,7 @@ class MetricsRecorder::Sampling {
 };
 
 void MetricsRecorder::Sampling::Run() {
-  // Here and not before: it opens drivers' libraries, which may not answer either.
+  // Here and not before: to open a driver's library may take seconds.
   SystemSampler sampler(options_);
   Write(sampler, sampler.Sample());
   NameGpus(sampler);
@@ -145,6 +147,7 @@ void MetricsRecorder::Sampling::NameGpus(const SystemSampler& sampler) {
 }
 
 void MetricsRecorder::Sampling::Write(const SystemSampler& sampler, const Reading& reading) {
+  if (sampler.gpus_are_silent()) gpus_were_silent_ = true;
   const std::lock_guard lock(mutex_);
   if (recorder_ == nullptr) return;
   recorder_->Write([&](TraceEncoder& encoder) {
@@ -186,6 +189,8 @@ bool MetricsRecorder::Stop() {
   ended ? thread_.join() : thread_.detach();
   return ended;
 }
+
+bool MetricsRecorder::GpusWereSilent() const { return sampling_->gpus_were_silent(); }
 
 std::optional<std::int64_t> MetricsRecorder::UntimedTorch() const {
   const std::int64_t pid = sampling_->untimed_torch();

@@ -24,9 +24,13 @@ class MetricsRecorder {
   MetricsRecorder(const MetricsRecorder&) = delete;
   MetricsRecorder& operator=(const MetricsRecorder&) = delete;
 
-  /// Takes the last sample. A driver may never answer: after some seconds its thread is left alone,
-  /// and writes nothing any more. Returns false then.
+  /// Takes the last sample. The kernel may never answer (it reads the memory maps of processes that
+  /// hang in a driver): after some seconds its thread is left alone, and writes nothing any more.
+  /// Returns false then.
   bool Stop();
+
+  /// Whether the GPUs' driver did not answer in time while it was asked for their metrics.
+  bool GpusWereSilent() const;
 
   /// A process that ran PyTorch and had not loaded what times its loop, in two samples or more;
   /// nullopt: none was seen.

@@ -348,8 +348,8 @@ MachineCheck CheckCupti(bool has_gpu) {
 
 MachineCheck CheckNvml() {
   MetricBoard board;
-  const std::unique_ptr<NvmlSource> nvml =
-      NvmlSource::Open(SamplerOptions().nvml_libraries, std::nullopt, board);
+  const std::unique_ptr<GpuSource> nvml =
+      OpenNvml(SamplerOptions().nvml_libraries, std::nullopt, board);
   if (nvml != nullptr)
     return {.name = "nvml", .finding = fmt::format("{} GPUs answer", nvml->gpus().size())};
   return {.name = "nvml",
@@ -380,8 +380,8 @@ MachineCheck CheckAmd() {
 
 MachineCheck CheckRocmSmi() {
   MetricBoard board;
-  const std::unique_ptr<RocmSmiSource> rocm =
-      RocmSmiSource::Open(SamplerOptions().rocm_libraries, std::nullopt, board);
+  const std::unique_ptr<GpuSource> rocm =
+      OpenRocmSmi(SamplerOptions().rocm_libraries, std::nullopt, board);
   if (rocm != nullptr)
     return {.name = "rocm-smi", .finding = fmt::format("{} GPUs answer", rocm->gpus().size())};
   return {.name = "rocm-smi",

@@ -234,10 +234,12 @@ Status RecordCommand::Run() {
   MetricsRecorder metrics(sampler, recorder.value().get());
   exit_code_ = program.value().Wait();
   if (end_group_) EndGroup();  // What it tells until then is recorded, too.
-  if (!metrics.Stop()) {
+  if (!metrics.Stop())
+    remark("the kernel did not answer while metrics were read: the last of them are missing");
+  if (metrics.GpusWereSilent()) {
     remark(
-        "a driver did not answer while its GPU's metrics were read: the last of them are missing "
-        "(nvidia-smi, rocm-smi tell whether it still does)");
+        "the GPUs' driver did not answer while their metrics were read: some of them are missing "
+        "(nvidia-smi, rocm-smi tell whether it does by now)");
   }
   const std::vector<RecordedProcess> processes = recorder.value()->Stop();
   if (const auto pid = metrics.UntimedTorch();

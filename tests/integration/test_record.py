@@ -160,12 +160,15 @@ class Record(support.ProgramTest):
         fakes = support.BINARY.parent / "src/capture/metrics/fake"
         if not fakes.exists():
             raise unittest.SkipTest("the fake NVML is built with the tests: cmake --build --preset release")
-        outcome = record("--interval", "1", "-o", self.file, "--", "sh", "-c", "sleep 2.5; exit 3", seconds=20,
-                         environment={"LD_LIBRARY_PATH": str(fakes), "FAKE_NVML_HANGS": "1"})
-        self.assertEqual(outcome.code, 3, outcome)
-        self.assertIn("a driver did not answer", outcome.message)
-        metrics = {(row["name"], row["gpu"]): row for row in self.report()["metrics"]}
-        self.assertEqual(metrics["gpu_util", 0]["samples"], 1)
+        for when, gpu_samples in ("reading", 1), ("opening", None):
+            with self.subTest(when):
+                outcome = record("--interval", "0.5", "-o", self.file, "--force", "--", "sh", "-c", "sleep 8; exit 3", seconds=30,
+                                 environment={"LD_LIBRARY_PATH": str(fakes), "FAKE_NVML_HANGS": when})
+                self.assertEqual(outcome.code, 3, outcome)
+                self.assertIn("the GPUs' driver did not answer", outcome.message)
+                metrics = {(row["name"], row["gpu"]): row for row in self.report()["metrics"]}
+                self.assertEqual(metrics.get(("gpu_util", 0), {}).get("samples"), gpu_samples)
+                self.assertGreater(metrics["free_memory", None]["samples"], 3, "the machine's go on")
 
     def test_a_python_that_loads_no_hooks_is_told(self):
         # What PyTorch looks like from outside: its library in the memory of a process, here any file of that name.

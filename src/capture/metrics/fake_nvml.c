@@ -1,6 +1,6 @@
 /* A small NVML for tests: GPU 0 works, GPU 1 cannot tell its utilization, GPU 2 is lost after its
-   first reading, GPU 3 fails to tell its power every second time. With FAKE_NVML_HANGS, GPU 0 never
-   answers its second reading. Opened as the real one is. */
+   first reading, GPU 3 fails to tell its power every second time. With FAKE_NVML_HANGS=reading,
+   GPU 0 never answers its second reading; =opening, the library never opens. Opened as the real one is. */
 // NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier): the names are the
 // library's.
 #include <stdio.h>
@@ -23,7 +23,13 @@ enum { SUCCESS = 0, INVALID = 2, NOT_SUPPORTED = 3, TIMEOUT = 10, LOST = 15 };
 
 #define API __attribute__((visibility("default")))
 
+static int hangs(const char* when) {
+  const char* set = getenv("FAKE_NVML_HANGS");
+  return set != NULL && strcmp(set, when) == 0;
+}
+
 API int nvmlInit_v2(void) {
+  while (hangs("opening")) pause();
   /* A fresh start for each test. */
   for (unsigned i = 0; i < GPUS; ++i) devices[i].calls = devices[i].power_calls = 0;
   return SUCCESS;
@@ -61,7 +67,7 @@ API int nvmlDeviceGetName(struct device* device, char* text, unsigned size) {
 }
 API int nvmlDeviceGetUtilizationRates(struct device* device, unsigned* rates) {
   ++device->calls;
-  while (device->index == 0 && device->calls > 1 && getenv("FAKE_NVML_HANGS") != NULL) pause();
+  while (device->index == 0 && device->calls > 1 && hangs("reading")) pause();
   if (device->index == 1) return NOT_SUPPORTED;
   if (device->index == 2 && device->calls > 1) return LOST;
   rates[0] = 40 + device->index;

@@ -45,6 +45,12 @@ struct GpuIdentity {
   std::string uuid;      ///< Empty: not told.
 };
 
+/// All GPUs of one vendor.
+class GpuSource : public MetricSource {
+ public:
+  virtual const std::vector<GpuIdentity>& gpus() const = 0;
+};
+
 /// A metric of a GPU.
 Metric GpuMetric(std::string name, std::string unit, std::string instance,
                  std::string counter = {});

@@ -41,6 +41,11 @@ MetricBoard::Id MetricBoard::AddTotal(Metric metric, double scale) {
              {.rate_scale = 1, .total_scale = scale, .wraps_at = 0});
 }
 
+MetricBoard::Id MetricBoard::AddComputed(Metric metric) {
+  const MetricKind kind = metric.kind;
+  return Add(std::move(metric), kind, CounterRule());
+}
+
 void MetricBoard::Begin() {
   reading_.values.assign(metrics_.size(), kMissing);
   reading_.totals.assign(metrics_.size(), kMissing);

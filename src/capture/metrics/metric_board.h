@@ -30,6 +30,9 @@ class MetricBoard {
   /// Its value is the counter times `scale`.
   Id AddTotal(Metric metric, double scale = 1);
 
+  /// One whose value and total another board computes, of the kind that it has there.
+  Id AddComputed(Metric metric);
+
   const std::vector<Metric>& metrics() const { return metrics_; }
   const Reading& reading() const { return reading_; }
   std::vector<ResourceUser>& users() { return reading_.users; }
@@ -42,6 +45,11 @@ class MetricBoard {
   /// What the counter of a kRate or kTotal stood at. nullopt: what it counted since last time is
   /// unknown, so the next rate is missing, too.
   void Count(Id id, TimeNs at, std::optional<std::uint64_t> counted);
+  /// Of AddComputed().
+  void SetComputed(Id id, double value, double total) {
+    reading_.values[id] = value;
+    reading_.totals[id] = total;
+  }
   /// Takes the rates and shares of this sample back: their interval is too short to mean anything.
   void DropRates();
 

@@ -153,7 +153,7 @@ class Gpm {
   std::array<MetricBoard::Id, kMetrics.size()> ids_{};
 };
 
-class Nvml : public NvmlSource {
+class Nvml : public GpuSource {
  public:
   Nvml(SharedLibrary library, const nvml::Api& api) : library_(std::move(library)), api_(api) {}
   ~Nvml() override {
@@ -397,9 +397,8 @@ void Nvml::AddProcesses(GpuProbes& gpu, nvml::Device device, const std::string& 
 
 }  // namespace
 
-std::unique_ptr<NvmlSource> NvmlSource::Open(const std::vector<std::string>& libraries,
-                                             const std::optional<std::string>& visible,
-                                             MetricBoard& board) {
+std::unique_ptr<GpuSource> OpenNvml(const std::vector<std::string>& libraries,
+                                    const std::optional<std::string>& visible, MetricBoard& board) {
   SharedLibrary library(libraries);
   nvml::Api api{};
   if (!library.ok() || !FindEntries(library, api) || api.init() != nvml::kSuccess) return nullptr;

@@ -7,19 +7,13 @@
 #include <vector>
 
 #include "capture/metrics/gpu_probes.h"
-#include "capture/metrics/metric_source.h"
+#include "capture/metrics/metric_board.h"
 
 namespace headroom {
 
-class NvmlSource : public MetricSource {
- public:
-  /// Null where the library is not there or finds no driver. `libraries`: the first that can be
-  /// opened is used. `visible`: CUDA_VISIBLE_DEVICES; nullopt: not set.
-  static std::unique_ptr<NvmlSource> Open(const std::vector<std::string>& libraries,
-                                          const std::optional<std::string>& visible,
-                                          MetricBoard& board);
-
-  virtual const std::vector<GpuIdentity>& gpus() const = 0;
-};
+/// Null where the library is not there or finds no driver. `libraries`: the first that can be
+/// opened is used. `visible`: CUDA_VISIBLE_DEVICES; nullopt: not set.
+std::unique_ptr<GpuSource> OpenNvml(const std::vector<std::string>& libraries,
+                                    const std::optional<std::string>& visible, MetricBoard& board);
 
 }  // namespace headroom

@@ -15,13 +15,13 @@ namespace nvml_test {
 
 struct Gpus : TestBoard {
   explicit Gpus(const std::optional<std::string>& visible = std::nullopt)
-      : source(NvmlSource::Open({"libno-such.so.1", FakeLibrary(kFakeNvml)}, visible, board)) {}
+      : source(OpenNvml({"libno-such.so.1", FakeLibrary(kFakeNvml)}, visible, board)) {}
   void Sample() { TestBoard::Sample(*source, /*edge=*/true); }
 
-  std::unique_ptr<NvmlSource> source;
+  std::unique_ptr<GpuSource> source;
 };
 
-TEST(NvmlSource, ReadsAGpu) {
+TEST(Nvml, ReadsAGpu) {
   Gpus gpus;
   ASSERT_TRUE(gpus.source);
   ASSERT_EQ(gpus.source->gpus().size(), 4u);
@@ -48,7 +48,7 @@ TEST(NvmlSource, ReadsAGpu) {
   EXPECT_GT(gpus.Value("gpu_mean_power_w", gpu), 0);
 }
 
-TEST(NvmlSource, TakesMeansOfHoppersCountersBetweenSamplesFarEnoughApart) {
+TEST(Nvml, TakesMeansOfHoppersCountersBetweenSamplesFarEnoughApart) {
   Gpus gpus;
   gpus.Sample();
   EXPECT_TRUE(gpus.Missing("gpu_sm_util_pct", "GPU 0"));
@@ -63,7 +63,7 @@ TEST(NvmlSource, TakesMeansOfHoppersCountersBetweenSamplesFarEnoughApart) {
 }
 
 // Determined's sampler stops reading every GPU when one call on one of them fails.
-TEST(NvmlSource, OneFailingMetricOrGpuHarmsNoOther) {
+TEST(Nvml, OneFailingMetricOrGpuHarmsNoOther) {
   Gpus gpus;
   for (int sample = 0; sample < 3; ++sample) {
     gpus.Sample();
@@ -80,7 +80,7 @@ TEST(NvmlSource, OneFailingMetricOrGpuHarmsNoOther) {
   }
 }
 
-TEST(NvmlSource, WhatFailsForAMomentIsTriedAgain) {
+TEST(Nvml, WhatFailsForAMomentIsTriedAgain) {
   Gpus gpus;
   gpus.Sample();
   EXPECT_TRUE(gpus.Missing("gpu_power_w", "GPU 3"));
@@ -88,7 +88,7 @@ TEST(NvmlSource, WhatFailsForAMomentIsTriedAgain) {
   EXPECT_EQ(gpus.Value("gpu_power_w", "GPU 3"), 350.5);
 }
 
-TEST(NvmlSource, NumbersGpusAsTheProgramDoes) {
+TEST(Nvml, NumbersGpusAsTheProgramDoes) {
   Gpus gpus("GPU-0003,1");
   ASSERT_EQ(gpus.source->gpus().size(), 2u);
   gpus.Sample();
@@ -100,7 +100,7 @@ TEST(NvmlSource, NumbersGpusAsTheProgramDoes) {
   EXPECT_TRUE(none.board.metrics().empty());
 }
 
-TEST(NvmlSource, APartOfAGpuHasItsOwnMemory) {
+TEST(Nvml, APartOfAGpuHasItsOwnMemory) {
   Gpus gpus("MIG-aaaa");
   ASSERT_EQ(gpus.source->gpus().size(), 1u);
   EXPECT_EQ(gpus.source->gpus()[0].uuid, "MIG-aaaa");
@@ -109,10 +109,10 @@ TEST(NvmlSource, APartOfAGpuHasItsOwnMemory) {
   EXPECT_EQ(gpus.Value("gpu_util", "GPU 0"), 43) << "of the GPU that it is a part of";
 }
 
-TEST(NvmlSource, IsNotThereWithoutALibrary) {
+TEST(Nvml, IsNotThereWithoutALibrary) {
   MetricBoard board;
-  EXPECT_FALSE(NvmlSource::Open({"libno-such.so.1"}, std::nullopt, board));
-  EXPECT_FALSE(NvmlSource::Open({FakeLibrary(kFakeRocmSmi)}, std::nullopt, board))
+  EXPECT_FALSE(OpenNvml({"libno-such.so.1"}, std::nullopt, board));
+  EXPECT_FALSE(OpenNvml({FakeLibrary(kFakeRocmSmi)}, std::nullopt, board))
       << "a library without its functions";
   EXPECT_TRUE(board.metrics().empty());
 }
@@ -135,9 +135,9 @@ TEST(SystemSampler, NamesForeignUsersOfAGpu) {
   EXPECT_EQ(reading.users[1].resource, "GPU 0");
 }
 
-TEST(RocmSmiSource, ReadsAGpu) {
+TEST(RocmSmi, ReadsAGpu) {
   TestBoard board;
-  const auto source = RocmSmiSource::Open({FakeLibrary(kFakeRocmSmi)}, std::nullopt, board.board);
+  const auto source = OpenRocmSmi({FakeLibrary(kFakeRocmSmi)}, std::nullopt, board.board);
   ASSERT_TRUE(source);
   ASSERT_EQ(source->gpus().size(), 1u);
   EXPECT_EQ(source->gpus()[0].uuid, "GPU-00000000abcd0000");

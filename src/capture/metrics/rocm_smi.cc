@@ -66,7 +66,7 @@ GpuCall Outcome(Status status) {
   }
 }
 
-class RocmSmi : public RocmSmiSource {
+class RocmSmi : public GpuSource {
  public:
   RocmSmi(SharedLibrary library, const Api& api) : library_(std::move(library)), api_(api) {}
   ~RocmSmi() override { api_.shutdown(); }
@@ -216,9 +216,9 @@ std::optional<std::uint64_t> CurrentFrequency(std::span<const std::uint32_t> wor
   return hertz > 0 && hertz <= kFastest ? std::optional(hertz) : std::nullopt;
 }
 
-std::unique_ptr<RocmSmiSource> RocmSmiSource::Open(const std::vector<std::string>& libraries,
-                                                   const std::optional<std::string>& visible,
-                                                   MetricBoard& board) {
+std::unique_ptr<GpuSource> OpenRocmSmi(const std::vector<std::string>& libraries,
+                                       const std::optional<std::string>& visible,
+                                       MetricBoard& board) {
   SharedLibrary library(libraries);
   Api api{};
   if (!library.ok() || !FindEntries(library, api) || api.init(0) != kSuccess) return nullptr;

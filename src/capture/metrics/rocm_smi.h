@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "capture/metrics/gpu_probes.h"
-#include "capture/metrics/metric_source.h"
+#include "capture/metrics/metric_board.h"
 
 namespace headroom {
 
@@ -19,15 +19,10 @@ namespace headroom {
 /// writes. `bytes` were zero before.
 std::optional<std::uint64_t> CurrentFrequency(std::span<const std::uint32_t> words);
 
-class RocmSmiSource : public MetricSource {
- public:
-  /// Null where the library is not there or finds no driver. `visible`: the first that is set of
-  /// ROCR_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES and CUDA_VISIBLE_DEVICES, all of which HIP reads.
-  static std::unique_ptr<RocmSmiSource> Open(const std::vector<std::string>& libraries,
-                                             const std::optional<std::string>& visible,
-                                             MetricBoard& board);
-
-  virtual const std::vector<GpuIdentity>& gpus() const = 0;
-};
+/// Null where the library is not there or finds no driver. `visible`: the first that is set of
+/// ROCR_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES and CUDA_VISIBLE_DEVICES, all of which HIP reads.
+std::unique_ptr<GpuSource> OpenRocmSmi(const std::vector<std::string>& libraries,
+                                       const std::optional<std::string>& visible,
+                                       MetricBoard& board);
 
 }  // namespace headroom

@@ -12,6 +12,7 @@
 #include "capture/metrics/cpu.h"
 #include "capture/metrics/disk.h"
 #include "capture/metrics/fields.h"
+#include "capture/metrics/gpu_reader.h"
 #include "capture/metrics/infiniband.h"
 #include "capture/metrics/memory.h"
 #include "capture/metrics/network.h"
@@ -29,6 +30,19 @@ std::string ReadOnce(std::string path, ReadBuffer& buffer) {
   KernelFile file(std::move(path));
   const std::optional<KernelFile::Text> read = file.Read(buffer);
   return read ? std::string(read->text) : std::string();
+}
+
+/// NVIDIA's GPUs, or else AMD's.
+GpuReader::Open OpenGpus(const SamplerOptions& options) {
+  return [options](MetricBoard& board) {
+    std::unique_ptr<GpuSource> gpus =
+        OpenNvml(options.nvml_libraries, options.visible_devices, board);
+    if (gpus == nullptr || gpus->gpus().empty()) {
+      if (auto amd = OpenRocmSmi(options.rocm_libraries, options.visible_amd_devices, board))
+        gpus = std::move(amd);
+    }
+    return gpus;
+  };
 }
 
 }  // namespace
@@ -69,17 +83,9 @@ SystemSampler::SystemSampler(SamplerOptions options) : options_(std::move(option
   };
   add(std::make_unique<CpuSource>(root, board_));
   add(std::make_unique<MemorySource>(root, board_));
-  if (auto nvml = NvmlSource::Open(options_.nvml_libraries, options_.visible_devices, board_)) {
-    gpus_ = nvml->gpus();
-    add(std::move(nvml));
-  }
-  if (gpus_.empty()) {
-    auto rocm = RocmSmiSource::Open(options_.rocm_libraries, options_.visible_amd_devices, board_);
-    if (rocm) {
-      gpus_ = rocm->gpus();
-      add(std::move(rocm));
-    }
-  }
+  auto gpus = std::make_unique<GpuReader>(OpenGpus(options_), board_);
+  gpus_ = gpus.get();
+  add(std::move(gpus));
   add(std::make_unique<DiskSource>(root, board_));
   add(std::make_unique<NetworkSource>(root, board_));
   add(std::make_unique<InfinibandSource>(root, board_));
@@ -105,6 +111,10 @@ SystemSampler::SystemSampler(SamplerOptions options) : options_(std::move(option
 
 SystemSampler::~SystemSampler() = default;
 
+const std::vector<GpuIdentity>& SystemSampler::gpus() const { return gpus_->gpus(); }
+
+bool SystemSampler::gpus_are_silent() const { return gpus_->silent(); }
+
 bool SystemSampler::tree_is_gone() const { return tree_ != nullptr && tree_->empty(); }
 
 std::vector<std::int64_t> SystemSampler::tree() const {
@@ -122,7 +132,8 @@ const Reading& SystemSampler::Take(bool last) {
   for (const std::unique_ptr<MetricSource>& source : sources_) source->Read(run);
   NameUsers();
   // What was spent on samples up to this one.
-  board_.Count(own_cpu_id_, begin, own_cpu_ns_);
+  board_.Count(own_cpu_id_, begin,
+               own_cpu_ns_ + static_cast<std::uint64_t>(gpus_->cpu_time().ns()));
   if (last && samples_ >= 2 && (begin - last_begin_).ns() < options_.period.ns() / 2)
     board_.DropRates();
   ++samples_;

@@ -17,6 +17,7 @@
 
 namespace headroom {
 
+class GpuReader;
 class ProcessTreeSource;
 
 struct SamplerOptions {
@@ -38,9 +39,9 @@ struct SamplerOptions {
 /// ours). Leaves them where it cannot be read.
 void SetVisibleDevices(std::optional<std::int64_t> process, SamplerOptions& options);
 
-/// Takes a sample when asked to: it has no thread of its own and never sleeps. Used by one thread
-/// at a time. Take one when the run begins, one a period, and SampleLast() when it ends: a run
-/// shorter than a period then has its rates, too.
+/// Takes a sample when asked to, and never sleeps; only GPUs are read on a thread of their own.
+/// Used by one thread at a time. Take one when the run begins, one a period, and SampleLast() when
+/// it ends: a run shorter than a period then has its rates, too.
 class SystemSampler {
  public:
   explicit SystemSampler(SamplerOptions options);
@@ -51,7 +52,11 @@ class SystemSampler {
   /// Grows at its end while sampling (a disk, an interface or a process appears); what is there
   /// stays where it is.
   const std::vector<Metric>& metrics() const { return board_.metrics(); }
-  const std::vector<GpuIdentity>& gpus() const { return gpus_; }
+  const std::vector<GpuIdentity>& gpus() const;
+
+  /// Whether the GPUs' driver was asked and has not answered in time so far: their metrics are
+  /// missing, all others go on.
+  bool gpus_are_silent() const;
 
   /// Whether the last sample found no process of the tree. Without a tree: false.
   bool tree_is_gone() const;
@@ -73,12 +78,12 @@ class SystemSampler {
   MetricBoard board_;
   ReadBuffer buffer_;
   std::vector<std::unique_ptr<MetricSource>> sources_;
-  ProcessTreeSource* tree_ = nullptr;  ///< Owned by sources_.
-  std::vector<GpuIdentity> gpus_;
+  GpuReader* gpus_ = nullptr;          ///< Owned by sources_.
+  ProcessTreeSource* tree_ = nullptr;  ///< Likewise.
   int samples_ = 0;
   TimeNs last_begin_;
   TimeNs last_slow_;
-  std::uint64_t own_cpu_ns_ = 0;  ///< That all samples took.
+  std::uint64_t own_cpu_ns_ = 0;  ///< That all samples took, but for the GPUs.
   MetricBoard::Id own_cpu_id_ = 0;
 };
 
