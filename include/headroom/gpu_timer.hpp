@@ -54,7 +54,7 @@ inline namespace timer_v1 {
 struct GpuCounts {
   std::uint64_t resolved;   ///< Timed by the GPU.
   std::uint64_t host;       ///< Timed on the host, for want of a GPU.
-  std::uint64_t full;       ///< Dropped: too many of a stream, or streams, were under way.
+  std::uint64_t full;       ///< Dropped: too many of a stream, or too many streams, under way.
   std::uint64_t capturing;  ///< Left out: the stream was being captured into a graph.
   std::uint64_t failed;     ///< Lost to an error of the GPU's library.
   std::uint64_t anchors;    ///< Times that the clocks were compared.
@@ -82,6 +82,14 @@ struct GpuLibrary {
   int (*set_device)(int device);  ///< HIP's.
 
   static constexpr int kNotReady = 600;
+  /// CUDA's and HIP's handle of the default stream that each thread has of its own.
+  static constexpr std::uintptr_t kStreamPerThread = 2;
+
+  /// Whether a call failed because the context is gone, and with it all events: the library is
+  /// being closed, the context is invalid or destroyed, or a handle is of one that was.
+  static bool context_is_gone(int error) {
+    return error == 4 || error == 201 || error == 400 || error == 709;
+  }
 
   template <typename Function>
   static bool find(void* library, const char* name, Function& function) {
@@ -147,6 +155,10 @@ class GpuRegions {
   static constexpr std::size_t kRegions = 1024;
   static constexpr std::size_t kStreams = 64;
   static constexpr std::uint64_t kAnchorEveryNs = 1'000'000'000;
+  /// An event of an idle GPU is passed within some 10 us. The host asks for it all the while.
+  static constexpr std::uint64_t kAnchorPatienceNs = 200'000;
+  /// Between attempts that failed: each takes twice as long as the one before.
+  static constexpr std::uint64_t kAnchorFirstPauseNs = 5'000'000;
 
   /// Names an open region; null: none.
   struct Region;
@@ -174,21 +186,29 @@ class GpuRegions {
       return nullptr;
     }
     const std::lock_guard<std::mutex> lock(mutex_);
-    Lane* lane = lane_of(context, device, stream);
+    Device* gpu = device_of(context, device);
+    if (gpu == nullptr) {
+      ++failed_;
+      return nullptr;
+    }
+    Lane* lane = lane_of(gpu, stream);
     if (lane == nullptr || lane->free.empty()) {
       ++full_;
       return nullptr;
     }
     Region* region = lane->free.back();
-    if (region->events[0] == nullptr && !create_events(region)) {
+    if (!create_events(region)) {
       ++failed_;
       return nullptr;
     }
     if (library_.event_record(region->events[0], stream) != 0) {
       ++failed_;
+      // It may be the stream that is gone. An event of ours tells whether it is the context.
+      gpu->gone = GpuLibrary::context_is_gone(library_.event_query(region->events[0]));
       return nullptr;
     }
     lane->free.pop_back();
+    ++lane->held;
     region->name = name;
     region->results = std::move(results);
     region->failed = false;
@@ -202,12 +222,21 @@ class GpuRegions {
     if (region->lane == nullptr) return end_on_host(region);
     if (forked_) return;  // Events of the parent, which has the region still.
     const std::lock_guard<std::mutex> lock(mutex_);
+    Lane* lane = region->lane;
+    --lane->held;
+    if (lane->device == nullptr) {  // Its context is gone, and it is counted.
+      if (lane->held == 0) {
+        lost_.erase(std::find_if(lost_.begin(), lost_.end(),
+                                 [lane](const auto& lost) { return lost.get() == lane; }));
+      }
+      return;
+    }
     int capturing = 0;
-    if (library_.is_capturing(region->lane->stream, &capturing) != 0 || capturing != 0 ||
-        library_.event_record(region->events[1], region->lane->stream) != 0) {
+    if (library_.is_capturing(lane->stream, &capturing) != 0 || capturing != 0 ||
+        library_.event_record(region->events[1], lane->stream) != 0) {
       region->failed = true;  // In its turn: what began is closed where its beginning is.
     }
-    region->lane->marks.push_back({region, 1});
+    lane->marks.push_back({region, 1});
     wake();
   }
 
@@ -270,16 +299,23 @@ class GpuRegions {
     GpuLibrary::Handle stream;  ///< Of our own: empty but for anchors.
     GpuLibrary::Handle base, next;
     bool anchored;
-    std::uint64_t first_ticks, base_ticks;  ///< Of the host, at the first anchor and at the base.
-    double first_ns, base_ns;               ///< Of the GPU; the origin is the first event of all.
-    std::uint64_t first_width, base_width;  ///< Ticks of the host, between which each of them lay.
-    std::uint64_t anchored_at_ns;           ///< Of the host.
-    double rate;                            ///< Ticks of the host in a nanosecond of the GPU.
+    std::uint64_t first_ticks, base_ticks;   ///< Of the host, at the first anchor and at the base.
+    double first_ns, base_ns;                ///< Of the GPU; the origin is the first event of all.
+    std::uint64_t first_width, base_width;   ///< Ticks of the host, between which each of them lay.
+    std::uint64_t next_anchor_ns, pause_ns;  ///< Of the host.
+    double rate;                             ///< Ticks of the host in a nanosecond of the GPU.
+    bool gone;                               ///< The context is.
   };
 
   struct Lane {
-    Device* device;
+    Device* device;  ///< Null: the context is gone.
     GpuLibrary::Handle stream;
+    std::thread::id thread;  ///< Whose default stream it is; none: of all threads.
+    std::uint64_t last_use;
+    std::size_t held;  ///< Regions that the program has begun and not ended.
+    /// Whether its regions have their places on the host's clock. Where the clocks could not be
+    /// compared, they have lengths only, one after the other.
+    bool placed;
     headroom_impl_writer out;
     std::uint32_t serial;
     std::vector<std::unique_ptr<Region>> regions;
@@ -305,7 +341,8 @@ class GpuRegions {
   void in_child() {
     forked_ = true;
     statistics_.clear();
-    resolved_ = host_ = full_ = capturing_ = failed_ = anchors_ = 0;
+    resolved_ = host_ = full_ = failed_ = 0;
+    capturing_ = anchors_ = 0;
     mutex_.unlock();
   }
 
@@ -335,51 +372,69 @@ class GpuRegions {
     delete region;
   }
 
-  /// REQUIRES: the lock is held.
-  Lane* lane_of(GpuLibrary::Handle context, int number, GpuLibrary::Handle stream) {
+  /// Null: the library gives no stream or event. REQUIRES: the lock is held, and the context is
+  /// current.
+  Device* device_of(GpuLibrary::Handle context, int number) {
+    for (const auto& known : devices_) {
+      if (known->context == context && known->number == number && !known->gone) return known.get();
+    }
+    start_poller();  // Before any event, so that no region holds what it takes.
+    auto made = std::make_unique<Device>();
+    made->context = context;
+    made->number = number;
+    if (library_.stream_create(&made->stream, 1 /* non-blocking */) != 0 ||
+        library_.event_create(&made->base, 0) != 0 || library_.event_create(&made->next, 0) != 0) {
+      return nullptr;
+    }
+    made->pause_ns = kAnchorFirstPauseNs;
+    devices_.push_back(std::move(made));
+    return devices_.back().get();
+  }
+
+  /// Null: kStreams have regions under way. REQUIRES: the lock is held.
+  Lane* lane_of(Device* device, GpuLibrary::Handle stream) {
+    const bool per_thread =
+        reinterpret_cast<std::uintptr_t>(stream) == GpuLibrary::kStreamPerThread;
+    const std::thread::id thread = per_thread ? std::this_thread::get_id() : std::thread::id();
+    Lane* idle = nullptr;  // The one whose last use is the longest ago.
     for (const auto& lane : lanes_) {
-      if (lane->stream == stream && lane->device->context == context &&
-          lane->device->number == number) {
+      if (lane->stream == stream && lane->device == device && lane->thread == thread) {
+        lane->last_use = ++uses_;
         return lane.get();
       }
-    }
-    if (lanes_.size() == kStreams) return nullptr;
-    start_poller();  // Before the event, so that no region holds what it takes.
-    Device* device = nullptr;
-    for (const auto& known : devices_) {
-      if (known->context == context && known->number == number) device = known.get();
-    }
-    if (device == nullptr) {
-      auto made = std::make_unique<Device>();
-      made->context = context;
-      made->number = number;
-      if (library_.stream_create(&made->stream, 1 /* non-blocking */) != 0 ||
-          library_.event_create(&made->base, 0) != 0 ||
-          library_.event_create(&made->next, 0) != 0) {
-        return nullptr;
+      // Its events are of its context.
+      if (lane->device == device && lane->free.size() == kRegions &&
+          (idle == nullptr || lane->last_use < idle->last_use)) {
+        idle = lane.get();
       }
-      device = made.get();
-      devices_.push_back(std::move(made));
     }
-    auto lane = std::make_unique<Lane>();
+    if (lanes_.size() >= kStreams && idle == nullptr) return nullptr;
+    Lane* lane = idle;
+    if (lanes_.size() < kStreams) {
+      lanes_.push_back(std::make_unique<Lane>());
+      lane = lanes_.back().get();
+      for (std::size_t i = 0; i < kRegions; ++i) {
+        lane->regions.push_back(std::make_unique<Region>());
+        lane->regions.back()->lane = lane;
+        lane->free.push_back(lane->regions.back().get());
+      }
+    }
     lane->device = device;
     lane->stream = stream;
-    lane->last_ns = std::numeric_limits<double>::lowest();  // Before the origin, too.
-    for (std::size_t i = 0; i < kRegions; ++i) {
-      lane->regions.push_back(std::make_unique<Region>());
-      lane->regions.back()->lane = lane.get();
-      lane->free.push_back(lane->regions.back().get());
-    }
+    lane->thread = thread;
+    lane->last_use = ++uses_;
+    lane->placed = false;
+    lane->last_ns = 0;
     char name[64];
-    std::snprintf(name, sizeof name, "GPU %d stream %llu", number,
+    std::snprintf(name, sizeof name, "GPU %d stream %llu", device->number,
                   static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(stream)));
     if (headroom_impl_lock_started()) {
-      headroom_impl_open_ring(&lane->out, HEADROOM_RING_STREAM, 0, number,
+      headroom_impl_close_ring(&lane->out);
+      headroom_impl_open_ring(&lane->out, HEADROOM_RING_STREAM, 0, device->number,
                               reinterpret_cast<std::uintptr_t>(stream), name);
     }
     pthread_mutex_unlock(&headroom_impl_state_v1.lock);
-    lanes_.push_back(std::move(lane));
-    return lanes_.back().get();
+    return lane;
   }
 
   bool create_events(Region* region) {
@@ -396,6 +451,30 @@ class GpuRegions {
     std::size_t marks = 0;
     for (const auto& lane : lanes_) marks += lane->marks.size();
     return marks;
+  }
+
+  /// Everything of a context that is gone is lost; what begins in a new one begins anew.
+  /// REQUIRES: the lock is held.
+  void give_up(std::unique_ptr<Device>& device) {
+    for (std::unique_ptr<Lane>& lane : lanes_) {
+      if (lane->device != device.get()) continue;
+      for (Region* region : lane->open) {  // What is open in the recording must be closed.
+        if (region->recorded) {
+          --lane->out.pending;
+          write(*lane, lane->last_ns, region->name, HEADROOM_KIND_END | region->serial << 8);
+        }
+      }
+      failed_ += kRegions - lane->free.size();
+      for (const auto& region : lane->regions) region->results.reset();
+      if (headroom_impl_lock_started()) headroom_impl_close_ring(&lane->out);
+      pthread_mutex_unlock(&headroom_impl_state_v1.lock);
+      lane->marks.clear();
+      lane->device = nullptr;
+      if (lane->held > 0) lost_.push_back(std::move(lane));  // The program names its regions.
+      lane.reset();
+    }
+    lanes_.erase(std::remove(lanes_.begin(), lanes_.end(), nullptr), lanes_.end());
+    device.reset();
   }
 
   /// REQUIRES: the lock is held.
@@ -437,8 +516,25 @@ class GpuRegions {
         sleeping_ = false;
       }
       last = stopping_;
-      for (const auto& device : devices_) anchor(*device);
-      for (const auto& lane : lanes_) resolve(*lane);
+      for (std::size_t i = 0; i < devices_.size(); ++i) {  // Others may add some meanwhile.
+        Device& device = *devices_[i];
+        if (device.gone || host_ns() < device.next_anchor_ns) continue;
+        lock.unlock();
+        const bool there = anchor(device);
+        lock.lock();
+        device.gone |= !there;
+      }
+      for (std::size_t i = 0; i < lanes_.size(); ++i) {
+        while (resolve(*lanes_[i])) {  // Others want the lock, too.
+          lock.unlock();
+          std::this_thread::yield();
+          lock.lock();
+        }
+      }
+      for (std::unique_ptr<Device>& device : devices_) {
+        if (device->gone) give_up(device);
+      }
+      devices_.erase(std::remove(devices_.begin(), devices_.end(), nullptr), devices_.end());
       if (under_way() == 0) {
         idle_.notify_all();
       } else if (!last) {
@@ -453,12 +549,12 @@ class GpuRegions {
     }
   }
 
-  /// Compares the clocks, if that is due. The event lies between two readings of the host's clock;
-  /// of several, the one where these are closest counts.
-  void anchor(Device& device) {
+  /// Compares the clocks. The event lies between two readings of the host's clock; of several, the
+  /// one where these are closest counts. Without the lock, for it may take a millisecond: only the
+  /// poller reads and writes what it needs. False: the context is gone.
+  bool anchor(Device& device) {
+    if (!library_.make_current(device.context, device.number)) return false;
     const std::uint64_t now = host_ns();
-    if (device.anchored && now - device.anchored_at_ns < kAnchorEveryNs) return;
-    if (!library_.make_current(device.context, device.number)) return;
     const std::uint32_t clock = headroom_impl_state_v1.clock;
     const bool is_first = !device.anchored;
     std::uint64_t best = UINT64_MAX;
@@ -467,12 +563,12 @@ class GpuRegions {
       if (library_.event_record(device.next, device.stream) != 0) break;
       int state;
       std::uint64_t after;
-      const std::uint64_t deadline = host_ns() + 1'000'000;
+      const std::uint64_t deadline = host_ns() + kAnchorPatienceNs;
       do {
         state = library_.event_query(device.next);
         after = headroom_impl_ticks(clock);
       } while (state == GpuLibrary::kNotReady && host_ns() < deadline);
-      if (state != 0) break;  // A busy GPU: in the next round, and meanwhile by the last anchor.
+      if (state != 0) break;  // A busy GPU: meanwhile by the last anchor.
       if (after - before >= best) continue;
       float ms = 0;
       if (device.anchored && library_.event_elapsed(&ms, device.base, device.next) != 0) break;
@@ -483,14 +579,20 @@ class GpuRegions {
       device.anchored = true;
       std::swap(device.base, device.next);
     }
-    if (best == UINT64_MAX) return;
-    device.anchored_at_ns = now;
+    if (best == UINT64_MAX) {
+      device.next_anchor_ns = now + device.pause_ns;
+      device.pause_ns = std::min(2 * device.pause_ns, kAnchorEveryNs);
+      return true;
+    }
+    device.next_anchor_ns = now + kAnchorEveryNs;
+    device.pause_ns = kAnchorFirstPauseNs;
     ++anchors_;
     if (is_first) {
       device.first_ticks = device.base_ticks;
       device.first_ns = device.base_ns;
       device.first_width = device.base_width;
     }
+    return true;
   }
 
   /// Ticks of the host in a nanosecond of the GPU: by the anchors, once these are so far apart that
@@ -505,16 +607,35 @@ class GpuRegions {
   }
 
   /// Takes the times of a stream's events, in its order, up to the first that it has not reached.
-  void resolve(Lane& lane) {
-    if (lane.marks.empty() || !lane.device->anchored) return;
-    if (!library_.make_current(lane.device->context, lane.device->number)) return;
-    if (lane.out.ring != nullptr) lane.device->rate = rate_of(*lane.device);
-    while (!lane.marks.empty()) {
+  /// Whether there may be more: they are taken some at a time. REQUIRES: the lock is held.
+  bool resolve(Lane& lane) {
+    if (lane.marks.empty() || lane.device->gone) return false;
+    Device& device = *lane.device;
+    // Lengths alone need no comparison of the clocks. It may fail for good: on a GPU whose queues
+    // are full, or that others share.
+    constexpr std::uint64_t kMostTries = 4;
+    if (!device.anchored && device.pause_ns < kAnchorFirstPauseNs << kMostTries) return false;
+    if (!library_.make_current(device.context, device.number)) {
+      device.gone = true;
+      return false;
+    }
+    if (!lane.placed && device.anchored && lane.open.empty()) {
+      lane.placed = true;
+      lane.last_ns = std::numeric_limits<double>::lowest();  // Before the origin, too.
+    }
+    if (lane.out.ring != nullptr && device.anchored) device.rate = rate_of(device);
+    constexpr int kAtOnce = 32;
+    for (int taken = 0; !lane.marks.empty(); ++taken) {
+      if (taken == kAtOnce) return true;
       const Mark mark = lane.marks.front();
       Region& region = *mark.region;
       if (!(mark.which == 1 && region.failed)) {
         const int state = library_.event_query(region.events[mark.which]);
-        if (state == GpuLibrary::kNotReady) return;
+        if (state == GpuLibrary::kNotReady) return false;
+        if (GpuLibrary::context_is_gone(state)) {
+          device.gone = true;
+          return false;
+        }
         if (state != 0) region.failed = true;
       }
       lane.marks.pop_front();
@@ -524,21 +645,31 @@ class GpuRegions {
         reached_end(lane, region);
       }
     }
+    return false;
   }
 
   void reached_begin(Lane& lane, Region& region) {
     const Device& device = *lane.device;
-    float ms;
-    if (region.failed || library_.event_elapsed(&ms, device.base, region.events[0]) != 0) {
+    float ms = 0;
+    if (region.failed ||
+        (lane.placed && library_.event_elapsed(&ms, device.base, region.events[0]) != 0)) {
       region.failed = true;
       return;
     }
-    region.begin_ns = std::max(lane.last_ns, device.base_ns + static_cast<double>(ms) * 1e6);
+    region.begin_ns = lane.last_ns;
+    if (lane.placed) {
+      region.begin_ns = std::max(lane.last_ns, device.base_ns + static_cast<double>(ms) * 1e6);
+    }
     region.self_ns = 0;
     region.serial = ++lane.serial & 0xffffffu;
     pass(lane, region.begin_ns);
     lane.open.push_back(&region);
-    region.recorded = lane.out.ring != nullptr && headroom_impl_room(&lane.out, 2) != 0;
+    region.recorded = false;
+    if (lane.out.ring != nullptr && lane.placed) {
+      region.recorded = headroom_impl_room(&lane.out, 2) != 0;
+    } else if (lane.out.ring != nullptr) {
+      HEADROOM_IMPL_PUT(lane.out.ring->dropped, lane.out.ring->dropped + 1);
+    }
     if (region.recorded) {
       ++lane.out.pending;
       write(lane, region.begin_ns, region.name, HEADROOM_KIND_BEGIN | region.serial << 8);
@@ -599,8 +730,6 @@ class GpuRegions {
     }
     const auto length = static_cast<std::uint64_t>(std::llround(ns));
     // Lengths of regions that overlap add up: streams do, and they share their keys.
-    block->open = 1;
-    block->since = 0;
     headroom_impl_count(block.get(), length, length,
                         static_cast<std::uint64_t>(std::llround(self_ns)));
     if (region.results != nullptr) {
@@ -620,10 +749,11 @@ class GpuRegions {
   std::condition_variable wanted_, idle_;
   bool sleeping_ = false, stopping_ = false, hurried_ = false;
   std::vector<std::unique_ptr<Device>> devices_;
-  std::vector<std::unique_ptr<Lane>> lanes_;
+  std::vector<std::unique_ptr<Lane>> lanes_, lost_;
+  std::uint64_t uses_ = 0;  ///< Of lanes.
   std::unordered_map<std::uint32_t, std::unique_ptr<headroom_impl_stats_block>> statistics_;
-  std::uint64_t resolved_ = 0, host_ = 0, full_ = 0, failed_ = 0, anchors_ = 0;
-  std::atomic<std::uint64_t> capturing_ = 0;
+  std::uint64_t resolved_ = 0, host_ = 0, full_ = 0, failed_ = 0;
+  std::atomic<std::uint64_t> capturing_ = 0, anchors_ = 0;
   std::thread poller_;
 };
 
@@ -710,6 +840,11 @@ class GpuTimer {
     const std::lock_guard<std::mutex> lock(results_->mutex);
     results_->times.print(out);
   }
+  std::error_code save_all_time_stats(const std::string& path) {
+    std::ostringstream text;
+    print_all_time_stats(text);
+    return detail::write_new_file(path, text.str());
+  }
   std::uint64_t ignored() {
     const std::lock_guard<std::mutex> lock(mutex_);
     return ignored_;
@@ -787,6 +922,9 @@ class GpuTimer {
   std::vector<double> get_time(const std::string&) { return {}; }
   TimeStats get_time_stats(const std::string&) { return {}; }
   void print_all_time_stats(std::ostream& out = std::cout) { out << "---\n"; }
+  std::error_code save_all_time_stats(const std::string& path) {
+    return detail::write_new_file(path, "---\n");
+  }
   std::uint64_t ignored() { return 0; }
 
  private:

@@ -41,8 +41,8 @@ typedef uint64_t headroom_token;
 /// seconds; with a count of 0 all of them are 0.
 struct headroom_stats {
   uint64_t count;  ///< Regions that ended.
-  double total_s;  ///< Time during which any was open, summed over threads: of regions of one
-                   ///< key that nest or overlap, each moment once.
+  double total_s;  ///< Time during which any of them was open, summed over threads: of regions of
+                   ///< one key that nest or overlap, each moment once.
   double self_s;   ///< The part during which no other region was begun inside and still open.
   double min_s, max_s, mean_s;
   double stdev_s;              ///< Of the sample (n - 1); 0 with fewer than two.

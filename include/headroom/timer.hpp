@@ -250,6 +250,15 @@ class TimeTable {
 
 namespace detail {
 
+/// Closes a region that was left open: it has no statistics.
+inline void abandon(headroom_token region) {
+#if defined(HEADROOM_DISABLE)
+  (void)region;
+#else
+  headroom_impl_abandon(region);
+#endif
+}
+
 /// Writes `text` to a new file; an error where there is one already.
 inline std::error_code write_new_file(const std::string& path, const std::string& text) {
   std::FILE* file = std::fopen(path.c_str(), "wxe");
@@ -285,18 +294,21 @@ class HostClock {
 /// The MAELSTROM timer: regions by key, in seconds. Each is also a region of the recording and of
 /// headroom::stats(). Safe for threads: a region is ended by the thread that began it; the last
 /// begun of a key is the first ended. An end without a start, an open region or a key that was
-/// never used is no error. Memory is bounded; the clock is asked for a length when a query needs
-/// it, or when kPending more regions of the key have ended (so a clock of a GPU need not wait).
+/// never used is no error; kNested open ones of a key on a thread were left by exceptions, and the
+/// next start there abandons them. Memory is bounded; the clock is asked for a length when a query
+/// needs it, or when kPending more regions of the key have ended (so a clock of a GPU need not
+/// wait).
 template <class Clock>
 class BasicTimer {
  public:
-  static constexpr std::size_t kKeys = 1024, kOpen = 256, kPending = 256;
+  static constexpr std::size_t kKeys = 1024, kOpen = 256, kNested = 32, kPending = 256;
 
   explicit BasicTimer(Clock clock = Clock()) : clock_(std::move(clock)) {}
 
   void start(const std::string& key) {
     const std::lock_guard<std::mutex> lock(mutex_);
     Regions* regions = find(key);
+    if (regions != nullptr) abandon(regions->open);
     if (regions == nullptr || regions->open.size() == kOpen) {
       ++ignored_;
       return;
@@ -356,8 +368,8 @@ class BasicTimer {
     return detail::write_new_file(path, text.str());
   }
 
-  /// Starts and ends that were not taken: ends of what this thread did not start, the key "ALL",
-  /// more than kKeys keys, or kOpen open regions of one.
+  /// Starts and ends that were not taken: ends of what this thread did not start, starts that were
+  /// abandoned, the key "ALL", more than kKeys keys, or kOpen open regions of one.
   std::uint64_t ignored() {
     const std::lock_guard<std::mutex> lock(mutex_);
     return ignored_;
@@ -383,6 +395,19 @@ class BasicTimer {
     if (regions_.size() == kKeys) return nullptr;
     times_.expect(key);
     return &regions_[key];
+  }
+
+  /// Closes what this thread has open, if that is so much that it was left.
+  void abandon(std::vector<Open>& open) {
+    const auto is_ours = [](const Open& o) { return o.thread == std::this_thread::get_id(); };
+    if (open.size() < kNested) return;
+    const auto ours = static_cast<std::size_t>(std::count_if(open.begin(), open.end(), is_ours));
+    if (ours < kNested) return;
+    for (std::size_t i = open.size(); i-- > 0;) {
+      if (is_ours(open[i])) detail::abandon(open[i].region);
+    }
+    open.erase(std::remove_if(open.begin(), open.end(), is_ours), open.end());
+    ignored_ += ours;
   }
 
   void complete(std::pair<const std::string, Regions>& regions, std::size_t leave) {

@@ -10,8 +10,8 @@
 
 Keys are those of TimeType or any str. Each region is also one of `headroom.scope`, so `headroom record` has it. With
 `gpu=True` a region is also timed by GPU events on PyTorch's current stream. start() and end() never wait for the GPU and
-never raise for what a training loop did wrong: an end without a start, or a start that never ends, costs that region only
-and is said once. All times are seconds.
+never raise for what a training loop or the GPU did wrong: an end without a start, or a start that never ends, costs that
+region only and is said once. All times are seconds.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from __future__ import annotations
 import abc
 import collections
 import contextlib
+import ctypes
 import enum
 import json
 import math
@@ -107,6 +108,46 @@ class _CPUTimerImpl(_TimerImpl):
         return end - start
 
 
+class _CaptureGoesOn:
+    """A block that asks for events while another thread may be capturing a graph. CUDA and HIP refuse that, and end the
+    capture, unless the asking thread is in relaxed mode."""
+
+    RELAXED = 2
+
+    def __init__(self) -> None:
+        self._exchange: Any = None
+        self._sought = False
+
+    def _seek(self) -> None:
+        self._sought = True
+        for library, name in ((os.environ.get("HEADROOM_CUDA_LIBRARY", "libcuda.so.1"), "cuThreadExchangeStreamCaptureMode"),
+                              (os.environ.get("HEADROOM_HIP_LIBRARY", "libamdhip64.so"), "hipThreadExchangeStreamCaptureMode")):
+            try:  # Who has events has loaded it: to open it here would only find another.
+                self._exchange = getattr(ctypes.CDLL(library, mode=os.RTLD_NOLOAD | os.RTLD_NOW), name)
+                return
+            except (OSError, AttributeError):
+                pass
+
+    def _set(self, mode: int) -> int:
+        holder = ctypes.c_int(mode)
+        self._exchange(ctypes.byref(holder))
+        return holder.value
+
+    def __enter__(self) -> None:
+        if not self._sought:
+            self._seek()
+        if self._exchange is not None:
+            _modes.stack = getattr(_modes, "stack", []) + [self._set(self.RELAXED)]
+
+    def __exit__(self, *error: Any) -> None:
+        if self._exchange is not None:
+            self._set(_modes.stack.pop())
+
+
+_modes = threading.local()  # Of each thread, those to go back to.
+_capture_goes_on = _CaptureGoesOn()
+
+
 class _TorchEventImpl(_TimerImpl):
     """CUDA (or HIP) events on PyTorch's current stream, from a pool. Where none is left, or the stream is being captured
     into a graph, a region is not timed."""
@@ -137,13 +178,16 @@ class _TorchEventImpl(_TimerImpl):
     start = end = _record
 
     def ready(self, end: Any) -> bool:
-        return end[1].query()
+        with _capture_goes_on:
+            return end[1].query()
 
     def wait(self, end: Any) -> None:
-        end[1].synchronize()
+        with _capture_goes_on:
+            end[1].synchronize()
 
     def get_time(self, start: Any, end: Any) -> float:
-        return start[1].elapsed_time(end[1]) / 1000  # It is in milliseconds.
+        with _capture_goes_on:
+            return start[1].elapsed_time(end[1]) / 1000  # It is in milliseconds.
 
     def discard(self, moment: Any) -> None:
         with self._lock:
@@ -257,8 +301,11 @@ class _Clocked:
         self._discard(start, end)
 
     def _take(self) -> bool:
-        if not self.pending or not self.impl.ready(self.pending[0][2]):
-            return False
+        try:
+            if not self.pending or not self.impl.ready(self.pending[0][2]):
+                return False
+        except RuntimeError:  # The GPU's error: get_time() tells, of this region.
+            pass
         self._add(*self.pending.popleft())
         return True
 
@@ -268,10 +315,16 @@ class _Clocked:
                 pass
 
     def complete(self) -> None:
-        with self.lock:
-            while self.pending:
-                self.impl.wait(self.pending[0][2])
-                self._add(*self.pending.popleft())
+        while True:
+            with self.lock:
+                if not self.pending:
+                    return
+                first = self.pending[0]
+            with contextlib.suppress(RuntimeError):  # As in _take().
+                self.impl.wait(first[2])  # Without the lock: other threads end regions meanwhile.
+            with self.lock:
+                if self.pending and self.pending[0] is first:
+                    self._add(*self.pending.popleft())
 
     def found(self, name: str) -> List[_Times]:
         """The times under a name: none or one, or of ALL, all."""
@@ -348,7 +401,7 @@ class Timer:
         _tell(f"headroom.timer: regions of {name!r} start and never end; where an exception may pass, use `with timer.scope(...)`")
         while stack:
             region = stack.pop()
-            _timer.end(region.token)
+            _timer.abandon(region.token)
             if region.on_gpu and self._gpu is not None:
                 self._gpu.abandon(region.gpu)
 
@@ -547,13 +600,18 @@ def __getattr__(name: str) -> Any:
 # --- ranks ---
 
 
+# What launchers tell, the nearest to the process first: an mpirun inside a job of Slurm has ranks of its own.
+_RANK_VARIABLES = (("RANK", "WORLD_SIZE"), ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("PMI_RANK", "PMI_SIZE"),
+                   ("SLURM_PROCID", "SLURM_NTASKS"))
+
+
 def _rank(rank: Optional[int]) -> Tuple[int, Optional[int]]:
     """This process's rank, and of how many."""
     torch = sys.modules.get("torch")
     distributed = getattr(torch, "distributed", None)
     if distributed is not None and distributed.is_available() and distributed.is_initialized():
         return (distributed.get_rank() if rank is None else rank, distributed.get_world_size())
-    for mine, all_of_them in (("RANK", "WORLD_SIZE"), ("SLURM_PROCID", "SLURM_NTASKS"), ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE")):
+    for mine, all_of_them in _RANK_VARIABLES:
         if os.environ.get(mine, "").isdigit():
             size = os.environ.get(all_of_them, "")
             return (int(os.environ[mine]) if rank is None else rank, int(size) if size.isdigit() else None)

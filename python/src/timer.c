@@ -41,6 +41,7 @@ static const volatile headroom_token kNoRegion = UINT64_MAX;
 static int64_t next_step;
 static headroom_token newest_tool_step;  // The last one that has a number, if a tool began it.
 static int64_t user_steps;
+static __thread uint64_t step_began;  // The last one on this thread, in ticks of the collector.
 static PyTypeObject* scope_type;
 static PyTypeObject* stats_type;
 static PyTypeObject* drops_type;
@@ -99,12 +100,18 @@ static uint32_t ScopeKey(Scope* self) {
   return self->key;
 }
 
+static headroom_token BeginStep(int64_t number) {
+  const headroom_token token = headroom_begin_step(number);
+  if (token != 0) step_began = headroom_impl_thread_v1->last;
+  return token;
+}
+
 static headroom_token ScopeBeginToken(Scope* self) {
   if (self->is_step) {
     const int64_t number = self->number >= 0 ? self->number : next_step;
     next_step = number + 1;
     newest_tool_step = 0;
-    return headroom_begin_step(number);
+    return BeginStep(number);
   }
   return headroom_begin_key(ScopeKey(self));
 }
@@ -200,7 +207,12 @@ static int ScopeOpened(Scope* self) {
   const uint32_t key = ScopeKey(self);
   if (thread == NULL || key == 0 || key >= HEADROOM_IMPL_KEYS) return 0;
   const struct headroom_impl_stats_block* stats = thread->stats[key];
-  return stats != NULL && stats->open > 0;
+  if (stats == NULL || stats->open == 0) return 0;
+  // What began before the step and is open still was left there, by an exception say.
+  for (uint32_t i = thread->depth; i-- > 0 && thread->open[i].start >= step_began;) {
+    if (thread->open[i].stats == stats && !thread->open[i].closed) return 1;
+  }
+  return 0;
 }
 
 static PyObject* ScopeIsOpen(PyObject* object, PyObject* unused) {
@@ -240,11 +252,11 @@ static PyMethodDef scope_methods[] = {
     {"begin", ScopeBegin, METH_NOARGS,
      "begin($self, /)\n--\n\nBegins a region; gives the token for headroom.end()."},
     {"is_open", ScopeIsOpen, METH_NOARGS,
-     "is_open($self, /)\n--\n\nWhether a region of this key is open on the calling thread."},
+     "is_open($self, /)\n--\n\nWhether a region of this key is open on the calling thread, and not "
+     "left there by an earlier step."},
     {"begin_outermost", ScopeBeginOutermost, METH_NOARGS,
-     "begin_outermost($self, /)\n--\n\nbegin(), but where a region of this key is open on the "
-     "calling "
-     "thread nothing begins, and the token is 0."},
+     "begin_outermost($self, /)\n--\n\nbegin(), but where is_open() nothing begins, and the token is "
+     "0."},
     {NULL, NULL, 0, NULL}};
 
 static PyGetSetDef scope_members[] = {{"key", ScopeKeyOf, NULL, "The key, as given.", NULL},
@@ -290,6 +302,14 @@ static PyObject* ModuleEnd(PyObject* module, PyObject* token) {
   return NewNone();
 }
 
+static PyObject* ModuleAbandon(PyObject* module, PyObject* token) {
+  (void)module;
+  const unsigned long long value = PyLong_AsUnsignedLongLong(token);
+  if (value == (unsigned long long)-1 && PyErr_Occurred()) return NULL;
+  headroom_impl_abandon(value);
+  return NewNone();
+}
+
 static PyObject* ModuleStep(PyObject* module, PyObject* args, PyObject* kwargs) {
   (void)module;
   static char* names[] = {"number", NULL};
@@ -313,7 +333,7 @@ static PyObject* ModuleStep(PyObject* module, PyObject* args, PyObject* kwargs) 
 
 static PyObject* ModuleBeginStep(PyObject* module, PyObject* unused) {
   (void)module, (void)unused;
-  newest_tool_step = headroom_begin_step(next_step++);
+  newest_tool_step = BeginStep(next_step++);
   return PyLong_FromUnsignedLongLong(newest_tool_step);
 }
 
@@ -466,6 +486,8 @@ static PyMethodDef module_methods[] = {
      "end(token, /)\n--\n\nEnds the region that begin() began, on the same thread; 0 does nothing. "
      "A "
      "token of no open region does nothing but count in drops().unmatched."},
+    {"abandon", ModuleAbandon, METH_O,
+     "abandon(token, /)\n--\n\nCloses a region that was left open: it has no statistics."},
     {"step", WITH_KEYWORDS(ModuleStep),
      "step(number=None)\n--\n\nA training step, for `with` or as a decorator; its key is \"STEP\". "
      "number: 0 or more; None: one more than the last, each time that it is entered."},

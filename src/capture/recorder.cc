@@ -7,6 +7,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -57,21 +58,28 @@ struct RankOf {
 };
 
 RankOf ReadRank(std::int32_t pid) {
+  // The nearest to the process first: an mpirun inside a job of Slurm has ranks of its own.
+  static constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kVariables = {{
+      {"RANK=", "WORLD_SIZE="},
+      {"OMPI_COMM_WORLD_RANK=", "OMPI_COMM_WORLD_SIZE="},
+      {"PMI_RANK=", "PMI_SIZE="},
+      {"SLURM_PROCID=", "SLURM_NTASKS="},
+  }};
+  std::array<RankOf, kVariables.size()> found;
   std::ifstream file(fmt::format("/proc/{}/environ", pid), std::ios::binary);
-  RankOf found;
   for (std::string entry; std::getline(file, entry, '\0');) {
     const auto read = [&](std::string_view prefix, std::int64_t& into) {
-      if (into < 0 && entry.starts_with(prefix))
+      if (entry.starts_with(prefix))
         std::from_chars(entry.data() + prefix.size(), entry.data() + entry.size(), into);
     };
-    for (const std::string_view name :
-         {"RANK=", "OMPI_COMM_WORLD_RANK=", "PMI_RANK=", "SLURM_PROCID="})
-      read(name, found.rank);
-    for (const std::string_view name :
-         {"WORLD_SIZE=", "OMPI_COMM_WORLD_SIZE=", "PMI_SIZE=", "SLURM_NTASKS="})
-      read(name, found.world_size);
+    for (std::size_t i = 0; i < kVariables.size(); ++i) {
+      read(kVariables[i].first, found[i].rank);
+      read(kVariables[i].second, found[i].world_size);
+    }
   }
-  return found;
+  const auto told =
+      std::find_if(found.begin(), found.end(), [](const RankOf& of) { return of.rank >= 0; });
+  return told != found.end() ? *told : RankOf();
 }
 
 }  // namespace

@@ -12,23 +12,29 @@
 
 namespace {
 
-constexpr int kNotReady = 600, kInvalidValue = 1;
+constexpr int kNotReady = 600, kInvalidValue = 1, kInvalidHandle = 400;
 // Streams that the library makes are the timer's own; a test's are small numbers.
 constexpr std::uintptr_t kFirstOwnStream = 1000;
 
 struct Event {
   std::int64_t at = -1;  ///< Host time; -1: never recorded.
   bool of_test = false;
+  int context = 0;
+};
+
+struct Failure {
+  int code, count, after;
 };
 
 struct State {
   std::mutex mutex;
   double drift = 0;
-  bool hold = false, context = true;
+  bool hold = false, hold_own = false, context = true;
+  int contexts = 0;  ///< How often there was another.
   std::uintptr_t streams = kFirstOwnStream;
   std::map<void*, std::int64_t> busy_until;
   std::set<void*> capturing;
-  std::map<std::string, std::pair<int, int>> failures;
+  std::map<std::string, Failure> failures;
   std::map<std::string, std::uint64_t> calls;
   std::vector<std::int64_t> passed;
 };
@@ -49,15 +55,18 @@ int Called(const char* function) {
   State& state = TheState();
   ++state.calls[function];
   const auto failure = state.failures.find(function);
-  if (failure == state.failures.end() || failure->second.second == 0) return 0;
-  --failure->second.second;
-  return failure->second.first;
+  if (failure == state.failures.end() || failure->second.count == 0) return 0;
+  if (failure->second.after > 0) return --failure->second.after, 0;
+  --failure->second.count;
+  return failure->second.code;
 }
 
 int EventCreate(void** event) {
   const std::lock_guard<std::mutex> lock(TheState().mutex);
   if (const int error = Called("EventCreate")) return error;
-  *event = new Event();
+  auto* made = new Event();
+  made->context = TheState().contexts;
+  *event = made;
   return 0;
 }
 
@@ -66,6 +75,7 @@ int EventRecord(void* event, void* stream) {
   const std::lock_guard<std::mutex> lock(state.mutex);
   if (const int error = Called("EventRecord")) return error;
   Event& recorded = *static_cast<Event*>(event);
+  if (recorded.context != state.contexts) return kInvalidHandle;
   recorded.at = std::max(Now(), state.busy_until[stream]);
   recorded.of_test = reinterpret_cast<std::uintptr_t>(stream) < kFirstOwnStream;
   if (recorded.of_test) state.passed.push_back(recorded.at);
@@ -77,8 +87,9 @@ int EventQuery(void* event) {
   const std::lock_guard<std::mutex> lock(state.mutex);
   if (const int error = Called("EventQuery")) return error;
   const Event& asked = *static_cast<Event*>(event);
-  if (asked.at < 0) return kInvalidValue;
-  return (asked.of_test && state.hold) || Now() < asked.at ? kNotReady : 0;
+  if (asked.context != state.contexts) return kInvalidHandle;
+  if (asked.at < 0) return 0;
+  return (asked.of_test ? state.hold : state.hold_own) || Now() < asked.at ? kNotReady : 0;
 }
 
 int EventElapsedTime(float* ms, void* start, void* end) {
@@ -168,9 +179,17 @@ FAKE_EXPORT FakeGpu HeadroomFakeGpu() {
     const std::lock_guard<std::mutex> lock(TheState().mutex);
     TheState().hold = on;
   };
-  out.fail = [](const char* function, int code, int count) {
+  out.hold_own = [](bool on) {
     const std::lock_guard<std::mutex> lock(TheState().mutex);
-    TheState().failures[function] = {code, count};
+    TheState().hold_own = on;
+  };
+  out.fail = [](const char* function, int code, int count, int after) {
+    const std::lock_guard<std::mutex> lock(TheState().mutex);
+    TheState().failures[function] = {code, count, after};
+  };
+  out.reset = [] {
+    const std::lock_guard<std::mutex> lock(TheState().mutex);
+    ++TheState().contexts;
   };
   out.capture = [](void* stream, bool on) {
     const std::lock_guard<std::mutex> lock(TheState().mutex);

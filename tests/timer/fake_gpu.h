@@ -12,8 +12,12 @@ struct FakeGpu {
   void (*set_drift)(double parts_per_million);
   /// Whether events of the streams of tests are never ready.
   void (*hold)(bool on);
-  /// The next `count` calls of a function give this error.
-  void (*fail)(const char* function, int code, int count);
+  /// Whether events of the library's own streams are never ready.
+  void (*hold_own)(bool on);
+  /// The next `count` calls of a function give this error, after `after` that do not.
+  void (*fail)(const char* function, int code, int count, int after);
+  /// The context goes, and another with the same handle comes: of all streams and events so far.
+  void (*reset)();
   void (*capture)(void* stream, bool on);
   /// Whether the calling threads have a context.
   void (*set_context)(bool present);

@@ -78,13 +78,13 @@ struct headroom_impl_stats_block {
   uint64_t count, total, self, min, max;
   uint64_t shift;      ///< The first length: sums of differences to it lose no digits.
   uint64_t sum, sum2;  ///< Bits of doubles: of (length - shift), and of its square.
-  uint64_t since;  ///< Since when any region of the key is open: the owner's alone, like `open`.
-  uint64_t open;   ///< Regions of the key that are open.
+  uint64_t open;       ///< Regions of the key that are open: the owner's alone.
   uint64_t buckets[HEADROOM_IMPL_BUCKETS];
 };
 
 struct headroom_impl_open {
   uint64_t start, self;
+  uint64_t covered;  ///< Of the time since `start`, where regions of its key were that have ended.
   uint32_t key, serial;
   struct headroom_impl_stats_block* stats;  ///< Null: beyond the keys that have any.
   uint8_t closed;                           ///< Ended while inner ones were still open.
@@ -696,11 +696,12 @@ static inline headroom_token headroom_impl_begin(uint32_t key, uint32_t site, ui
   open->serial = serial;
   open->stats = stats;
   open->self = 0;
+  open->covered = 0;
   open->closed = 0;
   open->recorded = 0;
   const uint64_t now = headroom_impl_now(thread);
   open->start = now;
-  if (HEADROOM_IMPL_LIKELY(stats != NULL) && stats->open++ == 0) stats->since = now;
+  if (HEADROOM_IMPL_LIKELY(stats != NULL)) ++stats->open;
   if (thread->depth > 0) open[-1].self += now - thread->last;
   thread->last = now;
   ++thread->depth;
@@ -745,15 +746,16 @@ static inline uint32_t headroom_impl_bucket(uint64_t ticks) {
   return bucket < HEADROOM_IMPL_BUCKETS ? bucket : HEADROOM_IMPL_BUCKETS - 1;
 }
 
-/// A region of `ticks` ended at `now`.
-static inline void headroom_impl_count(struct headroom_impl_stats_block* s, uint64_t now,
-                                       uint64_t ticks, uint64_t self) {
+/// A region of `ticks` has ended.
+/// @param alone  the part of it where no region of its key was that ended before
+static inline void headroom_impl_count(struct headroom_impl_stats_block* s, uint64_t ticks,
+                                       uint64_t alone, uint64_t self) {
   const uint64_t version = s->version;
   __atomic_store_n(&s->version, version + 1, __ATOMIC_RELAXED);
   if (s->count == 0) HEADROOM_IMPL_PUT(s->shift, ticks);
   const double off = (double)(int64_t)(ticks - s->shift);
   HEADROOM_IMPL_PUT(s->count, s->count + 1);
-  if (--s->open == 0) HEADROOM_IMPL_PUT(s->total, s->total + (now - s->since));
+  HEADROOM_IMPL_PUT(s->total, s->total + alone);
   HEADROOM_IMPL_PUT(s->self, s->self + self);
   if (ticks < s->min) HEADROOM_IMPL_PUT(s->min, ticks);
   if (ticks > s->max) HEADROOM_IMPL_PUT(s->max, ticks);
@@ -764,6 +766,20 @@ static inline void headroom_impl_count(struct headroom_impl_stats_block* s, uint
   HEADROOM_IMPL_PUT(s->version, version + 2);
 }
 
+/// Tells the open regions of its key that `ended` has ended, so that each moment counts once, and a
+/// region that is never ended costs the key its own time only.
+HEADROOM_IMPL_SLOW static void headroom_impl_cover(struct headroom_impl_thread* thread,
+                                                   const struct headroom_impl_open* ended,
+                                                   uint64_t now) {
+  const uint64_t alone = now - ended->start - ended->covered;
+  for (struct headroom_impl_open* open = thread->open; open < thread->open + thread->depth;
+       ++open) {
+    if (open == ended || open->closed || open->stats != ended->stats) continue;
+    // The ones before it on the stack began before it, the others since.
+    open->covered = open < ended ? open->covered + alone : now - open->start;
+  }
+}
+
 HEADROOM_IMPL_SLOW static void headroom_impl_unmatched(void) {
   struct headroom_impl_state* state = &headroom_impl_state_v1;
   pthread_mutex_lock(&state->lock);
@@ -771,7 +787,8 @@ HEADROOM_IMPL_SLOW static void headroom_impl_unmatched(void) {
   pthread_mutex_unlock(&state->lock);
 }
 
-static inline void headroom_impl_end(headroom_token token) {
+/// @param counts  whether it has statistics; one that was left open and is closed now has no length
+static inline void headroom_impl_close(headroom_token token, int counts) {
   struct headroom_impl_thread* thread = headroom_impl_thread_v1;
   const uint32_t at = (uint32_t)(token & 0x1ff) - 1;
   if (HEADROOM_IMPL_UNLIKELY(
@@ -790,10 +807,21 @@ static inline void headroom_impl_end(headroom_token token) {
     headroom_impl_publish(&thread->out);
   }
   if (HEADROOM_IMPL_LIKELY(open->stats != NULL)) {
-    headroom_impl_count(open->stats, now, now - open->start, open->self);
+    const uint64_t ticks = now - open->start;
+    if (counts) headroom_impl_count(open->stats, ticks, ticks - open->covered, open->self);
+    if (HEADROOM_IMPL_UNLIKELY(--open->stats->open > 0) && counts) {
+      headroom_impl_cover(thread, open, now);
+    }
   }
   open->closed = 1;
   while (thread->depth > 0 && thread->open[thread->depth - 1].closed) --thread->depth;
+}
+
+static inline void headroom_impl_end(headroom_token token) { headroom_impl_close(token, 1); }
+
+/// Closes a region that was left open, by an exception say. A recording has it up to now.
+HEADROOM_IMPL_SLOW static void headroom_impl_abandon(headroom_token token) {
+  if (token != 0) headroom_impl_close(token, 0);
 }
 
 static inline void headroom_impl_event(uint32_t key, uint32_t kind, int payload, uint64_t value) {
