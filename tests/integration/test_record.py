@@ -259,7 +259,9 @@ class Record(support.ProgramTest):
             self.assertIn(text.encode(), data)
 
     def test_ranks_are_told_apart(self):
-        script = f"RANK=0 WORLD_SIZE=2 {REGIONS} 0.2 loop & RANK=1 WORLD_SIZE=2 {REGIONS} 0.2 loop; wait"
+        # The second by mpirun inside a job of Slurm, which is no rank of its own.
+        mpi = "env SLURM_PROCID=0 SLURM_NTASKS=1 OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2"
+        script = f"RANK=0 WORLD_SIZE=2 {REGIONS} 0.2 loop & {mpi} {REGIONS} 0.2 loop; wait"
         self.assertEqual(record("-o", self.file, "--", "sh", "-c", script).code, 0)
         reports = [self.report(path)["inputs"][0] for path in sorted(self.scratch.iterdir())]
         self.assertEqual(sorted(report["rank"] for report in reports), [0, 1])

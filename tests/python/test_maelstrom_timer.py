@@ -1,4 +1,5 @@
 """headroom.timer: what users of the MAELSTROM Timer rely on, and its defects (reference: docs/python.md, "Measuring") that are mended."""
+import ctypes
 import io
 import json
 import math
@@ -217,6 +218,19 @@ class Mended(Base):
             timer.end("left open by an exception")
         self.assertFalse(headroom.scope("left open by an exception").is_open())
 
+    def test_what_was_left_open_costs_its_key_nothing_else(self):
+        timer = Timer()
+        for _ in range(timer_module.MOST_NESTED + 3):
+            timer.start("left open")
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                timer.start("left open")
+                timer.end("left open")
+        stats = headroom.stats("left open")
+        self.assertEqual(stats.count, timer_module.MOST_NESTED + 3)
+        self.assertAlmostEqual(stats.total_s, stats.count * stats.mean_s, delta=1e-9)
+        self.assertLess(stats.max_s, 0.5 * (headroom.stats("left open").total_s + 1), "none of them was ended by the others")
+
     def test_asking_for_an_unused_key_changes_nothing(self):
         """It put an empty list in, on which the next print raised."""
         timer = Timer(Clock)
@@ -317,6 +331,62 @@ class OnTheGpu(Base):
             timer.complete_all()
             self.assertEqual(timer.get_time("A", gpu=True), [1.0] * 500)
 
+    def test_the_gpus_errors_stop_no_training(self):
+        with fake_torch():
+            timer = Timer()
+            timed(timer, "A", 1, gpu=True)
+            with unittest.mock.patch.object(Event, "query", side_effect=RuntimeError("CUDA error: an illegal memory access")), \
+                    unittest.mock.patch.object(Event, "synchronize", side_effect=RuntimeError), \
+                    unittest.mock.patch.object(Event, "elapsed_time", side_effect=RuntimeError):
+                timed(timer, "A", 1, 1, gpu=True)
+                timer.complete_all()
+            self.assertEqual((len(timer.get_time("A")), timer.dropped), (3, 2))
+
+    def test_who_reads_waits_alone(self):
+        with fake_torch():
+            timer = Timer()
+            reading, finished = threading.Event(), threading.Event()
+
+            def synchronize(event):
+                reading.set()
+                finished.wait(30)
+                Event.done_until = event.at
+            Event.done_until = -1
+            timed(timer, "A", 1, gpu=True)
+            with unittest.mock.patch.object(Event, "synchronize", synchronize):
+                reader = threading.Thread(target=timer.complete_all)
+                reader.start()
+                self.assertTrue(reading.wait(30))
+                timed(timer, "A", 1, gpu=True)  # It waited for the reader, who waits for the GPU.
+                finished.set()
+                reader.join(30)
+            self.assertEqual(len(timer.get_time("A", gpu=True)), 2)
+
+    def test_a_capture_of_another_thread_goes_on(self):
+        """CUDA ends it when a thread that is not in relaxed mode asks for an event."""
+        library = pathlib.Path(headroom.__file__).parents[2] / "tests/timer/libfake_gpu.so"
+        if not library.exists():
+            self.skipTest("the GPU for tests is built with the tests")
+        exchange = ctypes.CDLL(library).cuThreadExchangeStreamCaptureMode
+
+        def mode():
+            now = ctypes.c_int(0)
+            exchange(ctypes.byref(now))
+            exchange(ctypes.byref(ctypes.c_int(now.value)))
+            return now.value
+        asked = []
+        query, elapsed = Event.query, Event.elapsed_time
+        with unittest.mock.patch.dict(os.environ, {"HEADROOM_CUDA_LIBRARY": str(library)}), fake_torch(), \
+                unittest.mock.patch.object(timer_module, "_capture_goes_on", timer_module._CaptureGoesOn()), \
+                unittest.mock.patch.object(Event, "query", lambda event: asked.append(mode()) or query(event)), \
+                unittest.mock.patch.object(Event, "elapsed_time", lambda event, end: asked.append(mode()) or elapsed(event, end)):
+            timer = Timer()
+            timed(timer, "A", 1, gpu=True)
+            timer.complete_all()
+        self.assertGreaterEqual(len(asked), 2)
+        self.assertEqual(set(asked), {2})
+        self.assertEqual(mode(), 0, "as it was")
+
     def test_an_exhausted_pool_drops_and_counts(self):
         """It raised after 100 regions."""
         with fake_torch(), unittest.mock.patch.object(timer_module, "MOST_EVENTS", 200):
@@ -389,6 +459,14 @@ class Ranks(Base):
             bad.write_text(text)
             self.assertRaisesRegex(ValueError, error, merge, [bad])
         self.assertRaisesRegex(ValueError, "no files", merge, [])
+
+    def test_the_nearest_launcher_tells_the_rank(self):
+        slurm = {"SLURM_PROCID": "0", "SLURM_NTASKS": "1"}
+        mpi = {"OMPI_COMM_WORLD_RANK": "3", "OMPI_COMM_WORLD_SIZE": "4"}
+        for environment, rank in ((slurm, (0, 1)), ({**slurm, **mpi}, (3, 4)), ({**slurm, "PMI_RANK": "2"}, (2, None)),
+                                  ({**slurm, **mpi, "RANK": "1", "WORLD_SIZE": "2"}, (1, 2)), ({}, (0, None))):
+            with unittest.mock.patch.dict(os.environ, environment, clear=True), unittest.mock.patch.dict(sys.modules, {"torch": None}):
+                self.assertEqual(timer_module._rank(None), rank, environment)
 
     def test_each_process_saves_all_of_its_regions(self):
         script = "import headroom, headroom.timer, sys\n" \

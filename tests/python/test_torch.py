@@ -99,6 +99,19 @@ class Recorded(unittest.TestCase):
         self.assertEqual([step.number for step in process.steps()], [0, 1, 2])
         self.assertEqual(len(process.regions("STEP")), 4)  # The last one began, and is marked: there was no batch for it.
 
+    def test_a_region_that_an_exception_left_open_hides_none_after_it(self):
+        (process,), _ = record_python(MODEL + """
+    from headroom.timer import Timer
+    timer = Timer()
+    for batch in profile_loop(loader, model, optimizer):
+        timer.start("BACKWARD")  # As where an exception passed: it never ends.
+        break
+    for batch in profile_loop(loader, model, optimizer):
+        train(batch)
+        """)
+        later = [region for region in process.regions("BACKWARD") if region.end is not None]
+        self.assertEqual(len(later), 3)
+
     def test_break_and_exceptions_close_everything(self):
         (process,), _ = record_python(MODEL + """
     for batch in profile_loop(loader, model, optimizer):

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 // NOLINTBEGIN(readability-identifier-naming): names of CUDA and HIP.
@@ -123,6 +124,14 @@ int Count(const char* function) {
   return Called(function);
 }
 
+/// Of the calling thread: 0 global, as it begins; 1 thread-local; 2 relaxed.
+int ExchangeCaptureMode(int* mode) {
+  thread_local int mode_now = 0;
+  if (*mode < 0 || *mode > 2) return kInvalidValue;
+  std::swap(mode_now, *mode);
+  return mode_now == 2 ? Count("relaxed") : 0;
+}
+
 }  // namespace
 
 #define FAKE_EXPORT extern "C" __attribute__((visibility("default")))
@@ -136,9 +145,7 @@ FAKE_EXPORT int cuEventElapsedTime(float* ms, void* start, void* end) {
 FAKE_EXPORT int cuStreamIsCapturing(void* stream, int* status) {
   return StreamIsCapturing(stream, status);
 }
-FAKE_EXPORT int cuThreadExchangeStreamCaptureMode(int* mode) {
-  return *mode == 2 ? Count("relaxed") : kInvalidValue;
-}
+FAKE_EXPORT int cuThreadExchangeStreamCaptureMode(int* mode) { return ExchangeCaptureMode(mode); }
 FAKE_EXPORT int cuStreamCreate(void** stream, unsigned) { return StreamCreate(stream); }
 FAKE_EXPORT int cuCtxGetCurrent(void** context) {
   *context = TheState().context ? &TheState() : nullptr;
@@ -158,9 +165,7 @@ FAKE_EXPORT int hipEventElapsedTime(float* ms, void* start, void* end) {
 FAKE_EXPORT int hipStreamIsCapturing(void* stream, int* status) {
   return StreamIsCapturing(stream, status);
 }
-FAKE_EXPORT int hipThreadExchangeStreamCaptureMode(int* mode) {
-  return *mode == 2 ? Count("relaxed") : kInvalidValue;
-}
+FAKE_EXPORT int hipThreadExchangeStreamCaptureMode(int* mode) { return ExchangeCaptureMode(mode); }
 FAKE_EXPORT int hipStreamCreateWithFlags(void** stream, unsigned) { return StreamCreate(stream); }
 FAKE_EXPORT int hipGetDevice(int* device) { return *device = 5, 0; }
 FAKE_EXPORT int hipSetDevice(int device) {
