@@ -19,32 +19,28 @@ from __future__ import annotations
 import abc
 import collections
 import contextlib
-import ctypes
 import enum
-import json
 import math
 import os
 import statistics
 import sys
-import tempfile
 import threading
 import time
 import warnings
-from typing import Any, Callable, Deque, Dict, Iterable, Iterator, List, NamedTuple, Optional, TextIO, Tuple, Union
+from typing import Any, Callable, Deque, Dict, Iterator, List, NamedTuple, Optional, TextIO, Tuple, Union
 
 from headroom import _timer
+from headroom._gpu_events import TorchEvents
+from headroom._rank_files import merge, save, write_json
 
 __all__ = ["CPUGPUTimer", "CPUGPUTimerBase", "TimeStats", "TimeType", "Timer", "TimerCallback", "merge", "save"]
 
 KEPT = 65536  # Times of a key that are kept one by one; of all, there are count, mean, extremes and deviation.
 MOST_NESTED = 32  # Regions of one key that are open on one thread: more were left by exceptions.
-MOST_EVENTS = 4096  # GPU events: two for each region whose time is not known yet.
 
 # Determined's names for the same. A query finds either under the other's name.
 ALIASES = {"dataloader_next": "IO", "train_batch": "BATCH", "train_batch.backward": "BACKWARD"}
 _OTHER_NAMES = {**ALIASES, **{ours: theirs for theirs, ours in ALIASES.items()}}
-
-SCHEMA = "headroom.timer/1"
 
 
 class TimeType(enum.Enum):
@@ -108,92 +104,6 @@ class _CPUTimerImpl(_TimerImpl):
         return end - start
 
 
-class _CaptureGoesOn:
-    """A block that asks for events while another thread may be capturing a graph. CUDA and HIP refuse that, and end the
-    capture, unless the asking thread is in relaxed mode."""
-
-    RELAXED = 2
-
-    def __init__(self) -> None:
-        self._exchange: Any = None
-        self._sought = False
-
-    def _seek(self) -> None:
-        self._sought = True
-        for library, name in ((os.environ.get("HEADROOM_CUDA_LIBRARY", "libcuda.so.1"), "cuThreadExchangeStreamCaptureMode"),
-                              (os.environ.get("HEADROOM_HIP_LIBRARY", "libamdhip64.so"), "hipThreadExchangeStreamCaptureMode")):
-            try:  # Who has events has loaded it: to open it here would only find another.
-                self._exchange = getattr(ctypes.CDLL(library, mode=os.RTLD_NOLOAD | os.RTLD_NOW), name)
-                return
-            except (OSError, AttributeError):
-                pass
-
-    def _set(self, mode: int) -> int:
-        holder = ctypes.c_int(mode)
-        self._exchange(ctypes.byref(holder))
-        return holder.value
-
-    def __enter__(self) -> None:
-        if not self._sought:
-            self._seek()
-        if self._exchange is not None:
-            _modes.stack = getattr(_modes, "stack", []) + [self._set(self.RELAXED)]
-
-    def __exit__(self, *error: Any) -> None:
-        if self._exchange is not None:
-            self._set(_modes.stack.pop())
-
-
-_modes = threading.local()  # Of each thread, those to go back to.
-_capture_goes_on = _CaptureGoesOn()
-
-
-class _TorchEventImpl(_TimerImpl):
-    """CUDA (or HIP) events on PyTorch's current stream, from a pool. Where none is left, or the stream is being captured
-    into a graph, a region is not timed."""
-
-    def __init__(self) -> None:
-        import torch
-
-        self._cuda = torch.cuda
-        self._free: Dict[int, List[Any]] = collections.defaultdict(list)  # By device: an event stays on its own.
-        self._made = 0
-        self._lock = threading.Lock()
-
-    def _record(self) -> Any:
-        if self._cuda.is_current_stream_capturing():
-            return None
-        device = self._cuda.current_device()
-        with self._lock:
-            if self._free[device]:
-                event = self._free[device].pop()[1]
-            elif self._made < MOST_EVENTS:
-                self._made += 1
-                event = self._cuda.Event(enable_timing=True)
-            else:
-                return None
-        event.record()
-        return (device, event)
-
-    start = end = _record
-
-    def ready(self, end: Any) -> bool:
-        with _capture_goes_on:
-            return end[1].query()
-
-    def wait(self, end: Any) -> None:
-        with _capture_goes_on:
-            end[1].synchronize()
-
-    def get_time(self, start: Any, end: Any) -> float:
-        with _capture_goes_on:
-            return start[1].elapsed_time(end[1]) / 1000  # It is in milliseconds.
-
-    def discard(self, moment: Any) -> None:
-        with self._lock:
-            self._free[moment[0]].append(moment)
-
-
 _told: set = set()
 
 
@@ -207,7 +117,7 @@ def _tell(what: str) -> None:
 def _gpu_impl() -> _TimerImpl:
     torch = sys.modules.get("torch")  # Who times GPU work of PyTorch has imported it.
     if torch is not None and torch.cuda.is_available():
-        return _TorchEventImpl()
+        return TorchEvents()
     _tell("headroom.timer: no GPU that PyTorch can use; gpu=True gives the host's time")
     return _CPUTimerImpl()
 
@@ -507,7 +417,7 @@ class Timer:
         self.complete_all()
         host, gpu = ({name: times.json() for name, times in clock.times.items()} if clock is not None else None
                      for clock in (self._host, self._gpu))
-        return _write_json(filename, rank, host, gpu)
+        return write_json(filename, rank, host, gpu)
 
     def _means(self, prefix: str) -> Dict[str, float]:
         if prefix and not prefix.endswith("/"):
@@ -595,107 +505,3 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'headroom.timer' has no attribute {name!r}")
     globals()[name] = _timer_callback()
     return globals()[name]
-
-
-# --- ranks ---
-
-
-# What launchers tell, the nearest to the process first: an mpirun inside a job of Slurm has ranks of its own.
-_RANK_VARIABLES = (("RANK", "WORLD_SIZE"), ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("PMI_RANK", "PMI_SIZE"),
-                   ("SLURM_PROCID", "SLURM_NTASKS"))
-
-
-def _rank(rank: Optional[int]) -> Tuple[int, Optional[int]]:
-    """This process's rank, and of how many."""
-    torch = sys.modules.get("torch")
-    distributed = getattr(torch, "distributed", None)
-    if distributed is not None and distributed.is_available() and distributed.is_initialized():
-        return (distributed.get_rank() if rank is None else rank, distributed.get_world_size())
-    for mine, all_of_them in _RANK_VARIABLES:
-        if os.environ.get(mine, "").isdigit():
-            size = os.environ.get(all_of_them, "")
-            return (int(os.environ[mine]) if rank is None else rank, int(size) if size.isdigit() else None)
-    return (rank or 0, None)
-
-
-def _write_json(filename: Union[str, "os.PathLike[str]"], rank: Optional[int], keys: Optional[Dict[str, Any]],
-                gpu_keys: Optional[Dict[str, Any]]) -> str:
-    rank, size = _rank(rank)
-    path = os.fspath(filename).replace("{rank}", str(rank))
-    drops = {what: getattr(_timer.drops(), what) for what in ("ring", "threads", "depth", "names", "unmatched", "statistics")}
-    content = {"schema": SCHEMA, "rank": rank, "world_size": size, "keys": keys, "gpu_keys": gpu_keys, "drops": drops}
-    # Complete or not there, and never over another.
-    handle, draft = tempfile.mkstemp(prefix=".headroom-", dir=os.path.dirname(path) or ".")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(content, file, indent=1)
-            file.write("\n")
-        os.link(draft, path)
-    finally:
-        os.unlink(draft)
-    return path
-
-
-def save(filename: Union[str, "os.PathLike[str]"], rank: Optional[int] = None) -> str:
-    """Writes the statistics of all of this process's regions (`headroom.scope`, timers, `headroom.torch`) for merge().
-
-    filename, rank, result and errors: as of Timer.save_json().
-    """
-    keys = {}
-    for key in _timer.keys():
-        stats = _timer.stats(key)
-        if stats.count:
-            keys[key] = {"count": stats.count, "total_s": stats.total_s, "self_s": stats.self_s, "min_s": stats.min_s, "mean_s": stats.mean_s,
-                         "p50_s": stats.p50_s, "p90_s": stats.p90_s, "p99_s": stats.p99_s, "max_s": stats.max_s, "stdev_s": stats.stdev_s}
-    return _write_json(filename, rank, keys, None)
-
-
-def _spread(values: Iterable[float]) -> Dict[str, float]:
-    values = list(values)
-    return {"min": min(values), "mean": statistics.fmean(values), "max": max(values)}
-
-
-def merge(files: Iterable[Union[str, "os.PathLike[str]"]]) -> Dict[str, Any]:
-    """What the ranks of a job say together, from a file each of save() or Timer.save_json().
-
-    Gives a dict (headroom.timer.merged/1): `ranks`, the numbers; `keys`, for each key `count`, `total_s` and `mean_s`, each as
-    {min, mean, max} over the ranks that have it, `ranks`, how many those are, and `slowest_rank`, whose total is the longest;
-    `gpu_keys`, the same by GPU time; `communication_share`, {min, mean, max, of}: the part of the steps that COMM takes, in each
-    rank total(COMM) / total(BATCH, or STEP where there is none), None where no rank has both.
-    ValueError: a file is not of that kind, or two are of one rank.
-    """
-    ranks: Dict[int, Dict[str, Any]] = {}
-    names: Dict[int, str] = {}
-    for file in files:
-        path = os.fspath(file)
-        with open(path, encoding="utf-8") as opened:
-            try:
-                content = json.load(opened)
-            except ValueError as error:
-                raise ValueError(f"{path}: not JSON ({error})") from None
-        if not isinstance(content, dict) or content.get("schema") != SCHEMA:
-            raise ValueError(f"{path}: not a file of headroom.timer.save() ({SCHEMA})")
-        rank = content["rank"]
-        if rank in ranks:
-            raise ValueError(f"{path} and {names[rank]} are both of rank {rank}; save one file a rank (`{{rank}}` in its name)")
-        ranks[rank], names[rank] = content, path
-    if not ranks:
-        raise ValueError("no files to merge")
-
-    def merged(block: str) -> Dict[str, Any]:
-        by_key: Dict[str, Dict[int, Dict[str, float]]] = {}
-        for rank in sorted(ranks):
-            for key, stats in (ranks[rank][block] or {}).items():
-                by_key.setdefault(key, {})[rank] = stats
-        return {key: {**{field: _spread(stats[field] for stats in of.values()) for field in ("count", "total_s", "mean_s")},
-                      "ranks": len(of), "slowest_rank": max(of, key=lambda rank: of[rank]["total_s"])} for key, of in by_key.items()}
-
-    share: Optional[Dict[str, Any]] = None
-    for step in ("BATCH", "STEP", "train_batch"):
-        shares = [content["keys"]["COMM"]["total_s"] / content["keys"][step]["total_s"] for content in ranks.values()
-                  if {"COMM", step} <= set(content["keys"] or {}) and content["keys"][step]["total_s"] > 0]
-        if shares:
-            share = {**_spread(shares), "of": step}
-            break
-    return {"schema": "headroom.timer.merged/1", "ranks": sorted(ranks), "keys": merged("keys"), "gpu_keys": merged("gpu_keys"),
-            "communication_share": share}

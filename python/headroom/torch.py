@@ -22,7 +22,8 @@ from typing import Any, Iterable, Iterator, Optional
 import torch
 
 from headroom import _patches, _timer
-from headroom.timer import TimeStats, _Clocked, _TorchEventImpl
+from headroom._gpu_events import TorchEvents
+from headroom.timer import TimeStats, _Clocked
 
 __all__ = ["Attached", "Loop", "attach", "profile_loop"]
 
@@ -164,7 +165,7 @@ class Loop:
 
     def _batches(self) -> Iterator[Any]:
         if self._waits is None and torch.cuda.is_available():
-            self._waits = _Clocked(_TorchEventImpl, on_time=lambda name, seconds: _timer.counter(f"{name}_ms", seconds * 1e3))
+            self._waits = _Clocked(TorchEvents, on_time=lambda name, seconds: _timer.counter(f"{name}_ms", seconds * 1e3))
         waits = self._waits
         length = _length(self._loader)
         iterator, served, step, exhausted = None, 0, 0, False

@@ -17,7 +17,7 @@ import unittest.mock
 import warnings
 
 import headroom
-from headroom import timer as timer_module
+from headroom import _gpu_events, _rank_files, timer as timer_module
 from headroom.timer import CPUGPUTimer, Timer, TimeStats, TimeType, merge
 from recorder import record_python
 
@@ -377,7 +377,7 @@ class OnTheGpu(Base):
         asked = []
         query, elapsed = Event.query, Event.elapsed_time
         with unittest.mock.patch.dict(os.environ, {"HEADROOM_CUDA_LIBRARY": str(library)}), fake_torch(), \
-                unittest.mock.patch.object(timer_module, "_capture_goes_on", timer_module._CaptureGoesOn()), \
+                unittest.mock.patch.object(_gpu_events, "capture_goes_on", _gpu_events.CaptureGoesOn()), \
                 unittest.mock.patch.object(Event, "query", lambda event: asked.append(mode()) or query(event)), \
                 unittest.mock.patch.object(Event, "elapsed_time", lambda event, end: asked.append(mode()) or elapsed(event, end)):
             timer = Timer()
@@ -389,7 +389,7 @@ class OnTheGpu(Base):
 
     def test_an_exhausted_pool_drops_and_counts(self):
         """It raised after 100 regions."""
-        with fake_torch(), unittest.mock.patch.object(timer_module, "MOST_EVENTS", 200):
+        with fake_torch(), unittest.mock.patch.object(_gpu_events, "MOST_EVENTS", 200):
             timer = Timer()
             Event.done_until = -1
             for _ in range(150):
@@ -466,7 +466,7 @@ class Ranks(Base):
         for environment, rank in ((slurm, (0, 1)), ({**slurm, **mpi}, (3, 4)), ({**slurm, "PMI_RANK": "2"}, (2, None)),
                                   ({**slurm, **mpi, "RANK": "1", "WORLD_SIZE": "2"}, (1, 2)), ({}, (0, None))):
             with unittest.mock.patch.dict(os.environ, environment, clear=True), unittest.mock.patch.dict(sys.modules, {"torch": None}):
-                self.assertEqual(timer_module._rank(None), rank, environment)
+                self.assertEqual(_rank_files.rank_of(None), rank, environment)
 
     def test_each_process_saves_all_of_its_regions(self):
         script = "import headroom, headroom.timer, sys\n" \

@@ -1,0 +1,97 @@
+"""Times by events of CUDA or HIP on PyTorch's current stream, for headroom.timer and headroom.torch."""
+
+from __future__ import annotations
+
+import collections
+import ctypes
+import os
+import threading
+from typing import Any, Dict, List
+
+MOST_EVENTS = 4096  # Two for each region whose time is not known yet.
+
+
+class CaptureGoesOn:
+    """A block that asks for events while another thread may be capturing a graph. CUDA and HIP refuse that, and end the
+    capture, unless the asking thread is in relaxed mode."""
+
+    RELAXED = 2
+
+    def __init__(self) -> None:
+        self._exchange: Any = None
+        self._sought = False
+
+    def _seek(self) -> None:
+        self._sought = True
+        for library, name in ((os.environ.get("HEADROOM_CUDA_LIBRARY", "libcuda.so.1"), "cuThreadExchangeStreamCaptureMode"),
+                              (os.environ.get("HEADROOM_HIP_LIBRARY", "libamdhip64.so"), "hipThreadExchangeStreamCaptureMode")):
+            try:  # Who has events has loaded it: to open it here would only find another.
+                self._exchange = getattr(ctypes.CDLL(library, mode=os.RTLD_NOLOAD | os.RTLD_NOW), name)
+                return
+            except (OSError, AttributeError):
+                pass
+
+    def _set(self, mode: int) -> int:
+        holder = ctypes.c_int(mode)
+        self._exchange(ctypes.byref(holder))
+        return holder.value
+
+    def __enter__(self) -> None:
+        if not self._sought:
+            self._seek()
+        if self._exchange is not None:
+            _modes.stack = getattr(_modes, "stack", []) + [self._set(self.RELAXED)]
+
+    def __exit__(self, *error: Any) -> None:
+        if self._exchange is not None:
+            self._set(_modes.stack.pop())
+
+
+_modes = threading.local()  # Of each thread, those to go back to.
+capture_goes_on = CaptureGoesOn()
+
+
+class TorchEvents:
+    """A clock of headroom.timer: CUDA (or HIP) events on PyTorch's current stream, from a pool. Where none is left, or the
+    stream is being captured into a graph, a region is not timed."""
+
+    def __init__(self) -> None:
+        import torch
+
+        self._cuda = torch.cuda
+        self._free: Dict[int, List[Any]] = collections.defaultdict(list)  # By device: an event stays on its own.
+        self._made = 0
+        self._lock = threading.Lock()
+
+    def _record(self) -> Any:
+        if self._cuda.is_current_stream_capturing():
+            return None
+        device = self._cuda.current_device()
+        with self._lock:
+            if self._free[device]:
+                event = self._free[device].pop()[1]
+            elif self._made < MOST_EVENTS:
+                self._made += 1
+                event = self._cuda.Event(enable_timing=True)
+            else:
+                return None
+        event.record()
+        return (device, event)
+
+    start = end = _record
+
+    def ready(self, end: Any) -> bool:
+        with capture_goes_on:
+            return end[1].query()
+
+    def wait(self, end: Any) -> None:
+        with capture_goes_on:
+            end[1].synchronize()
+
+    def get_time(self, start: Any, end: Any) -> float:
+        with capture_goes_on:
+            return start[1].elapsed_time(end[1]) / 1000  # It is in milliseconds.
+
+    def discard(self, moment: Any) -> None:
+        with self._lock:
+            self._free[moment[0]].append(moment)
