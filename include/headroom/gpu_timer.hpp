@@ -516,7 +516,8 @@ class GpuRegions {
         sleeping_ = false;
       }
       last = stopping_;
-      for (std::size_t i = 0; i < devices_.size(); ++i) {  // Others may add some meanwhile.
+      // By number: others may add some meanwhile.
+      for (std::size_t i = 0; i < devices_.size(); ++i) {  // NOLINT(modernize-loop-convert)
         Device& device = *devices_[i];
         if (device.gone || host_ns() < device.next_anchor_ns) continue;
         lock.unlock();
@@ -524,8 +525,8 @@ class GpuRegions {
         lock.lock();
         device.gone |= !there;
       }
-      for (std::size_t i = 0; i < lanes_.size(); ++i) {
-        while (resolve(*lanes_[i])) {  // Others want the lock, too.
+      for (std::size_t i = 0; i < lanes_.size(); ++i) {  // NOLINT(modernize-loop-convert)
+        while (resolve(*lanes_[i])) {                    // Others want the lock, too.
           lock.unlock();
           std::this_thread::yield();
           lock.lock();
