@@ -91,10 +91,14 @@ std::vector<PhasePiece> FindPhasePieces(const TraceStore& store, NameFacts& name
         continue;  // Inside a longer one.
       const std::optional<std::size_t> rank = PriorityOf(phase);
       if (!rank) continue;
+      // A framework draws ranges around parts of the passes (compiled regions). Around a fetch, a
+      // collective, an update or the gradients' reset they are whole: anything may lie in between.
+      const bool is_pass = phase == Phase::kForward || phase == Phase::kBackward;
+      const bool is_whole =
+          !is_pass || !names.Roles(events.name[row]).Has(HostRole::kFrameworkRange);
       const PhasePiece piece = {{events.start[row], store.HostEnd(HostEventId(row))},
                                 *rank,
-                                kind == HostEventKind::kAnnotation &&
-                                    !names.Roles(events.name[row]).Has(HostRole::kFrameworkRange)};
+                                kind == HostEventKind::kAnnotation && is_whole};
       if (piece.time.start >= span.end) {
         if (!after || piece.time.start < after->time.start ||
             (piece.time.start == after->time.start && piece.rank < after->rank)) {

@@ -12,7 +12,8 @@ namespace headroom {
 /// range or an operator has that one's phase; of several, the first of data wait, callback, host to
 /// device, communication, optimizer, backward, forward. A moment between two of the same phase,
 /// with nothing else in between, has that phase, too, unless both are ranges: those say themselves
-/// how far they reach. (A framework's own ranges do not: it draws them around parts of a phase.)
+/// how far they reach. (A framework's own ranges within forward and backward do not: it draws them
+/// around parts.)
 struct HostActivity {
   IntervalSet data_wait, callback, host_to_device, communication, optimizer, backward, forward;
 };

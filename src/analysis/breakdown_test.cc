@@ -60,6 +60,20 @@ TEST(Breakdown, PassesThatAnOptimizerCallsAreTheirOwnPhase) {
   EXPECT_EQ(split.step.Sum(), Us(100));
 }
 
+// A loop without a loader begins its step where the update before has ended.
+TEST(Breakdown, WhatLiesBetweenAnUpdateAndTheGradientsResetIsNeither) {
+  StoreBuilder b;
+  for (int step = 0; step < 3; ++step) {
+    b.Annotation("Optimizer.zero_grad#SGD.zero_grad", kMain, 100 * step + 80, 5);
+    b.Op("aten::mm", kMain, 100 * step + 85, 5);
+    b.Annotation("Optimizer.step#SGD.step", kMain, 100 * step + 90, 10);
+  }
+  const StepBreakdown split = Split(b, UsSpan(100, 200));
+  EXPECT_EQ(split.step.optimizer, Us(15));
+  EXPECT_EQ(split.step.forward, Us(5));
+  EXPECT_EQ(split.step.other, Us(80));
+}
+
 TEST(Breakdown, ComputeHidesCommunicationHidesCopiesFromTheHostHideOtherCopies) {
   StoreBuilder b;
   b.Copy(CopyKind::kDeviceToHost, 1, 0, 100);  // Launch unknown: other.
@@ -161,8 +175,8 @@ constexpr DurationNs BreakdownParts::*kPhaseParts[] = {
     &BreakdownParts::forward};
 constexpr int kNoPhase = 7;
 constexpr int kFirstOperator = 5;  ///< Phases before are ranges.
-/// Ranges that a framework does not draw by itself.
-bool IsMarked(int phase) { return phase >= 1 && phase <= 3; }
+/// Ranges around the whole of something.
+bool IsMarked(int phase) { return phase < kFirstOperator; }
 
 /// Host pieces of one thread that follow each other.
 std::vector<HostPiece> AnyHost() {
@@ -203,7 +217,7 @@ std::vector<int> PhasesByMoment(const std::vector<HostPiece>& host) {
     std::size_t before = t, after = t;
     while (before > 0 && phase[before] == kNoPhase) --before;
     while (after + 1 < phase.size() && phase[after] == kNoPhase) ++after;
-    // Two ranges that somebody marked say themselves how far they reach.
+    // Two ranges say themselves how far they reach.
     bool ends = false, begins = false;
     for (const HostPiece& piece : host) {
       if (!IsMarked(piece.phase) || piece.phase != phase[before] || piece.length == 0) continue;
