@@ -10,8 +10,10 @@
 #include "analysis/callbacks.h"
 #include "analysis/format.h"
 #include "analysis/late_idle.h"
+#include "analysis/own_time.h"
 #include "analysis/remedies.h"
 #include "base/statistics.h"
+#include "store/trace_formats.h"
 
 namespace headroom {
 namespace {
@@ -175,8 +177,9 @@ bool HasGpuWork(const Evidence& evidence) { return !evidence.report.gpu_time.emp
 std::optional<Ranked> DataWait(const Evidence& evidence, const Causes&) {
   const DurationNs wait = evidence.report.breakdown->step.data_wait;
   const std::string figure = FormatMs(wait);
-  // `headroom record` tells what the loader's workers do.
+  // `headroom record` tells what the loader's workers do, and which loops have no such loader.
   const bool loader_is_known = evidence.store.strings.Find("setting.loader.workers").valid();
+  const bool is_own = evidence.store.metadata.recorded_as() == kPerfettoFormat;
   auto ranked = About(
       evidence, wait, "data-wait",
       fmt::format(fmt::runtime(HasGpuWork(evidence)
@@ -187,6 +190,10 @@ std::optional<Ranked> DataWait(const Evidence& evidence, const Causes&) {
       loader_is_known
           ? "what headroom data on this file says: which stage it is, and which workers and "
             "prefetch_factor are enough"
+      : is_own
+          ? "fetch a batch ahead on another thread, or make the fetch cheaper: regions inside of "
+            "it "
+            "tell what takes the time"
           : "more DataLoader workers (num_workers), persistent_workers=True, a larger "
             "prefetch_factor, pin_memory=True, or cheaper preprocessing; headroom data tells which "
             "of a run that headroom record recorded",
@@ -248,6 +255,53 @@ std::optional<Ranked> ExposedCommunication(const Evidence& evidence, const Cause
                     FormatPercent(*row.overlap_communication_pct), FormatMs(row.communication)));
   }
   ranked->finding.evidence.emplace_back("a rank that waits for others shows as communication, too");
+  return ranked;
+}
+
+/// What the program does in the step beside loading and training, where no GPU work is known.
+std::optional<Ranked> OtherWork(const Evidence& evidence, const Causes&) {
+  constexpr double kWorthAFinding = 10, kHoldsTheStep = 50;
+  const DurationNs other = evidence.report.breakdown->step.other;
+  const double share = SharePct(other, Wall(evidence));
+  if (share < kWorthAFinding || evidence.store.steps.rows() == 0) return std::nullopt;
+  const std::string figure = FormatMs(other);
+  const std::optional<OwnTime> dearest =
+      DearestRegion(evidence.store, evidence.names, evidence.attribution,
+                    evidence.store.steps.thread[0], evidence.steps.hosts[evidence.median_step]);
+  if (dearest && 2 * dearest->own.ns() >= other.ns()) {
+    const std::string_view name = evidence.store.Text(dearest->name);
+    auto ranked =
+        About(evidence, other, "costly-region",
+              fmt::format("{} a step are neither loading nor training, most of it in the region {}",
+                          figure, name),
+              "breakdown", figure,
+              "look into what it does: whether every step needs it, or another thread can "
+              "do it",
+              Remedy::kNone);
+    if (ranked) {
+      ranked->finding.evidence = {fmt::format("{}: {} of its own in the median step, in {}", name,
+                                              FormatMs(dearest->own),
+                                              Plural(dearest->count, "region"))};
+    }
+    return ranked;
+  }
+  if (share < kHoldsTheStep) return std::nullopt;
+  const bool is_own = evidence.store.metadata.recorded_as() == kPerfettoFormat;
+  auto ranked = About(
+      evidence, other, "unmarked-time",
+      fmt::format("{} a step are neither loading nor training, and no region says what", figure),
+      "breakdown", figure,
+      is_own
+          ? "mark what you suspect: headroom.scope(\"NAME\"), in C++ HEADROOM_SCOPE(\"NAME\"); a "
+            "trainer's callbacks: headroom.callbacks.wrap()"
+          : fmt::format("mark what you suspect with record_function, or record Python frames ({})",
+                        RemedyOf(ImportIssue::kNoStacks, evidence.store.metadata.recorded_as())),
+      Remedy::kNone);
+  if (ranked && dearest) {
+    ranked->finding.evidence = {fmt::format("the region that has most of it: {}, {} of its own",
+                                            evidence.store.Text(dearest->name),
+                                            FormatMs(dearest->own))};
+  }
   return ranked;
 }
 
@@ -567,7 +621,7 @@ constexpr Rule kRules[] = {
     LayoutCopies,        QueueGaps,   OutlierSteps};
 
 /// Those that need no GPU work.
-constexpr Rule kHostRules[] = {DataWait, Callbacks, OutlierSteps};
+constexpr Rule kHostRules[] = {DataWait, Callbacks, OtherWork, OutlierSteps};
 
 std::vector<Finding> Find(std::span<const Rule> rules, const Evidence& evidence,
                           const Causes& causes) {

@@ -98,10 +98,25 @@ const VerdictCase kCases[] = {
      "data-wait"},
     {"work holds most", {{"FORWARD", 500}, {"BACKWARD", 400}}, Verdict::kUnknown, "", ""},
     {"a callback of 3 % is no finding",
-     {{"FORWARD", 500}, {"callbacks.Saver.on_batch_end", 30}},
+     {{"FORWARD", 900}, {"callbacks.Saver.on_batch_end", 30}},
      Verdict::kUnknown,
      "",
      ""},
+    {"nothing says what holds most",
+     {{"FORWARD", 400}, {"mine", 50}},
+     Verdict::kUnknown,
+     "",
+     "unmarked-time"},
+    {"a region of the program holds most",
+     {{"FORWARD", 400}, {"save_checkpoint", 400}},
+     Verdict::kUnknown,
+     "",
+     "costly-region"},
+    {"a region of the program holds a little",
+     {{"FORWARD", 800}, {"log", 110}},
+     Verdict::kUnknown,
+     "",
+     "costly-region"},
 };
 
 TEST(LoopWithoutGpu, Verdicts) {
@@ -117,6 +132,26 @@ TEST(LoopWithoutGpu, Verdicts) {
     }));
     EXPECT_EQ(report.findings.empty() ? "" : report.findings.front().id, c.finding);
   }
+}
+
+TEST(LoopWithoutGpu, AFindingNamesTheRegionThatHoldsTheStepByItsOwnTime) {
+  StoreBuilder b;
+  for (int i = 0; i < 6; ++i) {
+    const int at = i * 1000;
+    b.Step(i, kMain, at, 1000);
+    b.Region("epoch_end", kMain, at, 900);
+    b.Region("FORWARD", kMain, at + 10, 190);
+    b.Region("save", kMain, at + 300, 200);
+    b.Region("save", kMain, at + 600, 250);
+    b.Region("elsewhere", kAutograd, at, 1000);
+  }
+  const TraceReport report = AnalyzeTrace(b);
+  ASSERT_FALSE(report.findings.empty());
+  const Finding& finding = report.findings.front();
+  EXPECT_EQ(finding.title,
+            "0.810 ms a step are neither loading nor training, most of it in the region save");
+  ASSERT_EQ(finding.evidence.size(), 1u);
+  EXPECT_EQ(finding.evidence[0], "save: 0.450 ms of its own in the median step, in 2 regions");
 }
 
 TEST(Callbacks, AFindingNamesTheDearestAndItsEvent) {

@@ -23,7 +23,8 @@ class RegionTree {
       if (step.valid()) steps_.insert(step);
     }
     for (std::size_t row = 0; row < events.rows(); ++row) {
-      if (IsRegion(row, names)) regions_.emplace_back(row);
+      const HostEventId event(row);
+      if (!steps_.contains(event) && IsRegion(store, names, event)) regions_.push_back(event);
     }
     if (regions_.empty()) return;
     innermost_.resize(events.rows());
@@ -66,16 +67,6 @@ class RegionTree {
   ThreadId loop() const { return loop_; }
 
  private:
-  bool IsRegion(std::size_t row, NameFacts& names) const {
-    const auto& events = store_.host_events;
-    if (events.kind[row] != HostEventKind::kAnnotation || steps_.contains(HostEventId(row)))
-      return false;
-    const std::string_view category = store_.Text(events.category[row]);
-    if (category != "region" && category != "user_annotation") return false;
-    const HostRoles roles = names.Roles(events.name[row]);
-    return !roles.Has(HostRole::kFrameworkRange) && !roles.Has(HostRole::kLayerRange);
-  }
-
   /// The loop runs where the steps are; without steps where most regions are.
   void FindLoop() {
     std::vector<std::int64_t> count(store_.threads.rows());
@@ -226,6 +217,15 @@ RegionRow Describe(std::string_view key, Sums& sums, bool has_tasks) {
 }
 
 }  // namespace
+
+bool IsRegion(const TraceStore& store, NameFacts& names, HostEventId event) {
+  const auto& events = store.host_events;
+  if (events.kind[event.index()] != HostEventKind::kAnnotation) return false;
+  const std::string_view category = store.Text(events.category[event.index()]);
+  if (category != "region" && category != "user_annotation") return false;
+  const HostRoles roles = names.Roles(events.name[event.index()]);
+  return !roles.Has(HostRole::kFrameworkRange) && !roles.Has(HostRole::kLayerRange);
+}
 
 std::vector<RegionRow> RegionTable(const TraceStore& store, NameFacts& names,
                                    const Attribution& attribution) {

@@ -10,6 +10,10 @@
 
 namespace headroom {
 
+/// Whether an event is a range that somebody marked: none that a framework draws by itself, and no
+/// layer. Steps are such, too, where they are drawn.
+bool IsRegion(const TraceStore& store, NameFacts& names, HostEventId event);
+
 /// One row a name, largest total first, of the annotations of category `region` or
 /// `user_annotation`; without steps, what frameworks draw by themselves, and layers, which have a
 /// table of their own.
