@@ -106,7 +106,7 @@ static inline headroom_token headroom_begin(const char* key) {
   return headroom_begin_key(headroom_impl_key(key));
 }
 
-/// Begins a training step, and numbers it; it has the statistics of the key "STEP".
+/// Begins a training step, and numbers it, from 0 on; it has the statistics of the key "STEP".
 static inline headroom_token headroom_begin_step(int64_t number) {
   if (!headroom_impl_on()) return 0;
   const uint32_t key = headroom_impl_key("STEP");

@@ -131,6 +131,11 @@ std::optional<double> NumberOf(const TraceStore& store, std::size_t instant, std
   return whole && std::isfinite(value) && value >= 0 ? std::optional(value) : std::nullopt;
 }
 
+std::int64_t CountOf(double number) {
+  constexpr double kMostCounted = 1e15;
+  return static_cast<std::int64_t>(std::min(number, kMostCounted));
+}
+
 /// The beginning of a text among the arguments of an instant, as JSON writes it.
 std::string_view Unquoted(const TraceStore& store, std::size_t instant, std::string_view key) {
   constexpr std::size_t kLongest = 300;
@@ -215,17 +220,26 @@ void AddSelfReport(const TraceStore& store, ImportLog& log) {
       say(fmt::format("GPU activity took {:.1f} ms in the program", activity.cpu_ns / kNsPerMs));
     log.Add(ImportIssue::kRecorder, -1, says);
     dropped += NumberOf(store, *last, "dropped").value_or(0);
+    const double names = NumberOf(store, *last, "dropped_names").value_or(0);
+    const auto add = [&](const char* member, std::string_view what) {
+      const double number = NumberOf(store, *last, member).value_or(0);
+      if (number < 1) return;
+      where +=
+          fmt::format("{}{} {}", where.empty() ? "" : ", ", FormatCount(CountOf(number)), what);
+    };
+    add("dropped_events", "came faster than they could be taken");
+    add("dropped_threads", "were of threads beyond the 128th at a time");
+    add("dropped_depth", "were inside 256 open regions");
+    if (names >= 1) log.Add(ImportIssue::kTooManyNames, -1, "", CountOf(names));
     constexpr double kBytesAnEvent = 25;  // A beginning or an end: docs/recording.md.
     const double unwritten = NumberOf(store, *last, "lost_bytes").value_or(0);
     if (unwritten >= 1) {
       dropped += std::ceil(unwritten / kBytesAnEvent);
-      where = fmt::format("{} did not fit into the file", FormatBytes(unwritten));
+      where += fmt::format("{}{} did not fit into the file", where.empty() ? "" : ", ",
+                           FormatBytes(unwritten));
     }
   }
-  constexpr double kMostCounted = 1e15;
-  dropped = std::min(dropped, kMostCounted);
-  if (dropped >= 1)
-    log.Add(ImportIssue::kDroppedRecords, -1, where, static_cast<std::int64_t>(dropped));
+  if (dropped >= 1) log.Add(ImportIssue::kDroppedRecords, -1, where, CountOf(dropped));
 }
 
 bool HasCommunication(const TraceStore& store, NameFacts& names) {

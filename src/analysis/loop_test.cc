@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
 #include "analysis/test_trace.h"
 
@@ -187,6 +188,8 @@ const SelfCase kSelfCases[] = {
      "(clock tsc, off by at most 120 ns, a region costs 17.2 ns, the recorder took 3.0 ms of CPU "
      "time)"},
     {"some was dropped", R"("dropped": 1)", 'E', "says of itself"},
+    {"threads and names are no events",
+     R"("dropped": 3, "dropped_events": 1, "dropped_threads": 2)", 'E', "says of itself"},
     {"some found no room in the file", R"("dropped": 0, "lost_bytes": 900)", 'E', "says of itself"},
     {"words of others are not quoted", R"("clock": "secret", "dropped": "many", "zone_ns": -1)",
      'A', "says of itself"},
@@ -214,6 +217,25 @@ TEST(Health, TheRecordingReportsOnItself) {
                     [](const HealthIssue& i) { return i.issue == ImportIssue::kDroppedRecords; });
     EXPECT_EQ(dropped, c.grade != 'A');
   }
+}
+
+TEST(Health, WhatARecordingLacksHasItsCauses) {
+  StoreBuilder b;
+  b.Step(0, kMain, 0, 100);
+  b.Instant("headroom", "self", 60,
+            R"("dropped": 6, "dropped_events": 1, "dropped_threads": 2, "dropped_depth": 3,)"
+            R"( "dropped_names": 4487, "lost_bytes": 50)");
+  const Health health = AnalyzeTrace(b).health;
+  std::map<ImportIssue, HealthIssue> issues;
+  for (const HealthIssue& issue : health.issues) issues[issue.issue] = issue;
+  EXPECT_EQ(issues[ImportIssue::kDroppedRecords].count, 6 + 2);
+  const std::string& detail = issues[ImportIssue::kDroppedRecords].detail;
+  EXPECT_NE(detail.find("(1 came faster than they could be taken, 2 were of threads beyond the "
+                        "128th at a time, 3 were inside 256 open regions, 50 B did not fit into "
+                        "the file)"),
+            std::string::npos)
+      << detail;
+  EXPECT_EQ(issues[ImportIssue::kTooManyNames].count, 4487) << "they are recorded";
 }
 
 TEST(Health, ARecordingThatWasNotBroughtToItsEndIsTold) {

@@ -80,12 +80,13 @@ class Recorder {
     ProcessHandle process;
     SharedMemory memory;
   };
-  /// What was not taken.
+  /// What was not taken as it was told.
   struct Totals {
     std::uint64_t rings = 0;
     SharedMemory::Drops drops;
     void Add(const RingReader& reader);
-    std::uint64_t Lost() const { return rings + drops.threads + drops.depth + drops.names; }
+    /// Not those whose name found no room: they are recorded, under another one.
+    std::uint64_t Lost() const { return rings + drops.threads + drops.depth; }
   };
   struct Process {
     ProcessHandle handle;

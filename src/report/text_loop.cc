@@ -4,6 +4,7 @@
 #include <iterator>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analysis/format.h"
@@ -157,8 +158,10 @@ constexpr std::string_view kFirstMetrics[] = {
 };
 
 std::vector<MetricRow> FirstThingsFirst(std::vector<MetricRow> rows) {
+  // Counters of the program, which have no unit, come behind the machine's.
   const auto place = [](const MetricRow& row) {
-    return std::find(std::begin(kFirstMetrics), std::end(kFirstMetrics), row.name);
+    return std::pair(std::find(std::begin(kFirstMetrics), std::end(kFirstMetrics), row.name),
+                     row.unit.empty());
   };
   std::stable_sort(rows.begin(), rows.end(),
                    [&](const MetricRow& a, const MetricRow& b) { return place(a) < place(b); });
@@ -235,7 +238,9 @@ void WriteCallbacks(TextContext& c) {
 void WriteMetrics(TextContext& c) {
   WriteTable<MetricRow>(
       c,
-      {"Machine while it ran", "Samples of the machine. mean: weighted with time.",
+      {"Machine while it ran",
+       "Samples of the machine, then counters of the program, which have no unit. mean: weighted "
+       "with time.",
        "No metrics were recorded."},
       FirstThingsFirst(c.file.metrics),
       {{"metric", Kind::kName, [](const MetricRow& r) { return Span{r.name}; }},

@@ -156,8 +156,11 @@ enum class Severity : std::uint8_t { kInfo, kWarning, kError };
   X(kBufferOverhead, "profiler-overhead", kInfo, \
     "the profiler flushed or grew its buffers inside the trace; host gaps there are its own", "", "") \
   X(kDroppedRecords, "dropped-records", kError, \
-    "the recording dropped what came faster than it could be kept", "exact counts and sums", \
-    "fewer or longer regions, or a lower --level") \
+    "the recording lacks what it had no room for", "exact counts and sums", \
+    "fewer or longer regions, fewer threads or a lower --level, by what it is") \
+  X(kTooManyNames, "too-many-names", kWarning, \
+    "the program used more names than a recording holds: the rest is \"(too many names)\"", \
+    "names of those regions", "keys without what changes each time (numbers, paths)") \
   X(kFurtherProcesses, "further-processes", kInfo, \
     "the recording has a file for each process, and this is one of them", "", \
     "`headroom report FILE FILE.PID ...` compares ranks") \

@@ -258,6 +258,15 @@ class Record(support.ProgramTest):
         for text in ("s3cr3t", "TOKEN=0d5e-token", os.uname().nodename):
             self.assertIn(text.encode(), data)
 
+    def test_counters_that_are_no_numbers_are_told(self):
+        code = "import headroom\nfor value in (1.0, float('nan'), float('inf'), 3.0): headroom.counter('loss', value)"
+        outcome = record("-o", self.file, "--", sys.executable, "-c", code, environment={"PYTHONPATH": str(support.BINARY.parent / "python")})
+        self.assertEqual(outcome.code, 0, outcome)
+        report = self.report()
+        loss, = (row for row in report["metrics"] if row["name"] == "loss")
+        self.assertEqual([loss["samples"], loss["min"], loss["max"]], [2, 1.0, 3.0])
+        self.assertEqual([issue["count"] for issue in report["inputs"][0]["health"]["issues"] if issue["code"] == "counter-value"], [2])
+
     def test_ranks_are_told_apart(self):
         # The second by mpirun inside a job of Slurm, which is no rank of its own.
         mpi = "env SLURM_PROCID=0 SLURM_NTASKS=1 OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2"

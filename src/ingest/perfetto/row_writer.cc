@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -268,6 +269,7 @@ void RowWriter::AddTrackEvent(Sequence& sequence, TimeNs time, std::string_view 
       break;
     case kCounter:
       if (is_double) {
+        if (!std::isfinite(number)) store_.log.Add(ImportIssue::kCounterValue, offset);
         Count(event.track, time, number);
       } else {
         CountInteger(event.track, time, integer);
