@@ -30,8 +30,11 @@ constexpr std::array kNumbers = {
     Number{"power", "full_power", &KernelConstants::full_power, 0, 4},
     Number{"power", "low_power", &KernelConstants::low_power, 0, 4},
     Number{"convolution", "direct", &KernelConstants::direct, 1e-3, 1e4},
+    Number{"convolution", "direct_start", &KernelConstants::direct_start, 1e-3, 1e4},
     Number{"convolution", "winograd_fused", &KernelConstants::winograd_fused, 1e-3, 1e4},
     Number{"convolution", "winograd_start", &KernelConstants::winograd_start, 1e-3, 1e4},
+    Number{"convolution", "ampere_share", &KernelConstants::ampere_share, 0.1, 1.2},
+    Number{"convolution", "winograd_product", &KernelConstants::winograd_product, 1e-3, 1e4},
     Number{"convolution", "winograd_bytes", &KernelConstants::winograd_bytes, 1e-3, 1e4},
     Number{"convolution", "winograd_filter", &KernelConstants::winograd_filter, 1e-3, 1e4},
     Number{"memory", "hbm", &KernelConstants::hbm, 0.05, 1},
@@ -190,7 +193,9 @@ class ConstantFile {
       GemmLibrary library;
       library.name = row["name"].value_or(std::string());
       library.dual_issue = row["dual_issue"].value_or(false);
-      for (const std::string_view key : {"architectures", "single", "batched"}) {
+      library.ampere_convolutions = row["ampere_convolutions"].value_or(false);
+      for (const std::string_view key :
+           {"architectures", "single", "batched", "winograd_products"}) {
         const toml::array* names = row[key].as_array();
         if (names == nullptr || names->empty()) {
           return Bad(
@@ -205,12 +210,35 @@ class ConstantFile {
           const std::optional<std::size_t> tile = FindTile(out, name);
           if (!tile)
             return Bad(fmt::format("[[library]] '{}': no [[tile]] '{}'", library.name, name));
-          (key == "single" ? library.single : library.batched).push_back(*tile);
+          TilesOf(library, key).push_back(*tile);
         }
       }
+      if (Status status = ReadWinogradBlocks(row, library); !status.ok()) return status;
       out.libraries.push_back(std::move(library));
     }
     return Status::Ok();
+  }
+
+  static std::vector<std::size_t>& TilesOf(GemmLibrary& library, std::string_view key) {
+    if (key == "single") return library.single;
+    return key == "batched" ? library.batched : library.winograd_products;
+  }
+
+  Status ReadWinogradBlocks(const toml::node_view<const toml::node>& row,
+                            GemmLibrary& library) const {
+    const toml::array* blocks = row["winograd_blocks"].as_array();
+    bool good = blocks != nullptr && !blocks->empty();
+    for (std::size_t i = 0; good && i < blocks->size(); ++i) {
+      const toml::node_view<const toml::node> block(*blocks->get(i));
+      const std::optional<double> images = NumberOf(block[0]), rows = NumberOf(block[1]),
+                                  columns = NumberOf(block[2]);
+      good = images && rows && columns && *images >= 1 && *rows >= 1 && *columns >= 1;
+      if (good) library.winograd_blocks.push_back({*images, *rows, *columns});
+    }
+    if (good) return Status::Ok();
+    return Bad(fmt::format(
+        "[[library]] '{}': winograd_blocks must be a list of [IMAGES, ROWS, COLUMNS], from 1",
+        library.name));
   }
 
   Status ReadErrors(const toml::table& root, std::string_view section,

@@ -31,11 +31,19 @@ struct GemmTile {
   double efficiency = 0;  ///< Share of the peak that a multiprocessor full of such blocks reaches.
 };
 
-/// The tiles that the vendor's library has for a generation of GPUs.
+/// What a block of a kernel of Winograd's F(2x2, 3x3) computes, in squares of 2 x 2 outputs.
+struct WinogradBlock {
+  double images = 1, rows = 0, columns = 0;
+};
+
+/// The tiles that the vendor's libraries have for a generation of GPUs.
 struct GemmLibrary {
   std::string name;
   std::vector<std::string> architectures;
-  std::vector<std::size_t> single, batched;  ///< Tiles, for one product and for many small ones.
+  std::vector<std::size_t> single, batched;    ///< Tiles, for one product and for many small ones.
+  std::vector<std::size_t> winograd_products;  ///< Tiles, for those of Winograd's F(4x4, 3x3).
+  std::vector<WinogradBlock> winograd_blocks;
+  bool ampere_convolutions = false;  ///< Their kernels are those of Ampere and later.
   bool dual_issue = false;  ///< Multiprocessors issue a second instruction in the same clock.
 };
 
@@ -69,11 +77,14 @@ struct KernelConstants {
   double low_power = 1;     ///< ... and for those of less than 100 W.
 
   // Convolutions on vector units.
-  double direct = 0.7;           ///< Implicit product, of a product of the same shape.
-  double winograd_fused = 0.45;  ///< Of the peak, of F(2x2, 3x3) in one kernel.
-  double winograd_start = 4;     ///< Channels that its start and end are worth.
-  double winograd_bytes = 0.8;   ///< Of the sustained bandwidth, tiles of F(4x4, 3x3).
-  double winograd_filter = 6;    ///< Times that, bytes of its transformed weights.
+  double direct = 0.9;            ///< Of a full multiprocessor's peak, of an implicit product.
+  double direct_start = 32;       ///< Elements of the sum that its start and end are worth.
+  double winograd_fused = 0.85;   ///< Of that peak, of F(2x2, 3x3) in one kernel.
+  double winograd_start = 16;     ///< Channels that its start and end are worth.
+  double ampere_share = 1;        ///< Of these two, what kernels of Ampere and later reach.
+  double winograd_product = 0.8;  ///< Of a tile's efficiency, of the products of F(4x4, 3x3).
+  double winograd_bytes = 0.8;    ///< Of the sustained bandwidth, its transformed images.
+  double winograd_filter = 2;     ///< Times that transformed weights are moved.
 
   // Kernels bound by memory: share of the bandwidth.
   double hbm = 0.88, gddr = 0.745, amd = 0.78;

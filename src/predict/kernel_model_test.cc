@@ -41,6 +41,44 @@ RC_GTEST_PROP(KernelModelProperty, NoProductIsFasterThanThePeakOrItsBytes, ()) {
   RC_ASSERT(ns >= bytes / rates.bytes_per_ns);
 }
 
+RC_GTEST_PROP(KernelModelProperty, NoConvolutionIsFasterThanTheFewestProductsOrItsBytes, ()) {
+  const ConvolutionWork work = {.batch = static_cast<double>(*rc::gen::inRange(1, 64)),
+                                .in_channels = static_cast<double>(*rc::gen::inRange(1, 1024)),
+                                .out_channels = static_cast<double>(*rc::gen::inRange(1, 1024)),
+                                .kernel = static_cast<double>(*rc::gen::inRange(1, 8)),
+                                .image = static_cast<double>(*rc::gen::inRange(8, 64)),
+                                .stride = static_cast<double>(*rc::gen::inRange(1, 3)),
+                                .padding = 1};
+  const DeviceRates rates = RatesOfGpu(*rc::gen::elementOf(Gpus()));
+  const double ns = Ns({.shape = work}, rates);
+  constexpr double kWinogradSaves = 4;
+  RC_ASSERT(ns >= Operations({.shape = work}) / kWinogradSaves / rates.flops_per_ns);
+  const double out = OutputSide(work);
+  const double bytes =
+      4 * work.batch * (work.in_channels * work.image * work.image + work.out_channels * out * out);
+  RC_ASSERT(ns >= bytes / rates.bytes_per_ns);
+}
+
+RC_GTEST_PROP(KernelModelProperty, MoreOfAConvolutionTakesNoLessTime, ()) {
+  constexpr double kRounding = 1e-9;
+  const ConvolutionWork work = {.batch = static_cast<double>(*rc::gen::inRange(1, 64)),
+                                .in_channels = static_cast<double>(*rc::gen::inRange(1, 1024)),
+                                .out_channels = static_cast<double>(*rc::gen::inRange(1, 1024)),
+                                .kernel = 3,
+                                .image = static_cast<double>(*rc::gen::inRange(4, 64)),
+                                .stride = static_cast<double>(*rc::gen::inRange(1, 3)),
+                                .padding = 1};
+  const DeviceRates rates = RatesOfGpu(*rc::gen::elementOf(Gpus()));
+  const double ns = Ns({.shape = work}, rates);
+  for (double ConvolutionWork::*extent :
+       {&ConvolutionWork::batch, &ConvolutionWork::in_channels, &ConvolutionWork::out_channels,
+        &ConvolutionWork::image}) {
+    ConvolutionWork larger = work;
+    larger.*extent *= 2;
+    RC_ASSERT(Ns({.shape = larger}, rates) >= (1 - kRounding) * ns);
+  }
+}
+
 // More of the result never takes less time. A longer sum may, in a kernel of less than 0.1 ms:
 // there it is long enough to be cut into more parts, each shorter than before (160 of 320 columns,
 // 128 of 640).
@@ -117,6 +155,41 @@ TEST(KernelModel, WinogradIsForThreeByThreeOfStrideOne) {
   };
   EXPECT_LT(per_flop(3, 1), 0.75 * per_flop(5, 1));
   EXPECT_NEAR(per_flop(3, 2), per_flop(5, 2), 0.3 * per_flop(5, 2));
+}
+
+ConvolutionWork ThreeByThree(double batch, double in_channels, double out_channels, double image) {
+  return {.batch = batch,
+          .in_channels = in_channels,
+          .out_channels = out_channels,
+          .kernel = 3,
+          .image = image,
+          .padding = 1};
+}
+
+// A block of Winograd's F(2x2, 3x3) computes 8 x 16 outputs of one image, whatever is left of
+// them; a library with blocks of several images fills them with small ones.
+TEST(KernelModel, SmallImagesFillBlocksThatTakeSeveral) {
+  DeviceRates rates = RatesOfGpu("V100");
+  // With few channels, the products of F(4x4, 3x3) do not pay.
+  const auto ns = [&](double image) {
+    return Ns({.shape = ThreeByThree(64, 48, 512, image)}, rates);
+  };
+  GemmLibrary library = *rates.library;
+  ASSERT_EQ(library.winograd_blocks.size(), 1);
+  const double small = ns(8), large = ns(64);
+  library.winograd_blocks.push_back({.images = 2, .rows = 4, .columns = 4});
+  rates.library = &library;
+  EXPECT_LT(ns(8), 0.9 * small);
+  EXPECT_EQ(ns(64), large);
+}
+
+TEST(KernelModel, ChannelsOfAConvolutionAreComputedEightAtATime) {
+  const DeviceRates rates = RatesOfGpu("V100");
+  const auto ns = [&](double channels) {
+    return Ns({.shape = ThreeByThree(32, channels, 256, 28)}, rates);
+  };
+  EXPECT_LT(ns(264) - ns(257), 0.01 * ns(264));
+  EXPECT_GT(ns(257) - ns(256), 0.02 * ns(256));
 }
 
 TEST(KernelModel, TypesWithoutAPeakHaveNoTime) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <span>
+#include <utility>
 
 #include "base/units.h"
 
@@ -21,36 +22,66 @@ double Norm(double a, double b, double p) {
   return std::pow(std::pow(a, p) + std::pow(b, p), 1 / p);
 }
 
-/// Time of a product cut into tiles, each of whose sums is cut into `split` parts.
-double TileNs(const ProductWork& work, const GemmTile& tile, double split, const DeviceRates& rates,
-              const KernelConstants& constants) {
-  const double rows = std::ceil(work.m / tile.rows), columns = std::ceil(work.n / tile.columns);
-  const double blocks = work.batch * rows * columns * split;
-  const double resident =
-      std::max(1.0, std::min(std::floor(rates.registers / (tile.threads * tile.registers)),
-                             std::floor(rates.threads / tile.threads)));
+/// Thread blocks of a kernel, all alike.
+struct Blocks {
+  double count = 0;
+  double threads = 0;     ///< Of a block.
+  double registers = 0;   ///< Of a thread.
+  double flops = 0;       ///< Of a block.
+  double ends = 0;        ///< What its start and end are worth, in FLOPs.
+  double efficiency = 1;  ///< Share of the peak of a multiprocessor that is full of them.
+};
 
+/// How many of them a multiprocessor holds.
+double Resident(const Blocks& blocks, const DeviceRates& rates) {
+  return std::max(1.0, std::min(std::floor(rates.registers / (blocks.threads * blocks.registers)),
+                                std::floor(rates.threads / blocks.threads)));
+}
+
+/// Time of their arithmetic.
+double ComputeNs(const Blocks& blocks, const DeviceRates& rates, const KernelConstants& constants) {
+  const double resident = Resident(blocks, rates);
   // Rate of a multiprocessor with so many blocks: its warps hide each other's latency.
   const double half = constants.hiding_warps * rates.lanes / 64;
   const auto rate = [&](double at_work) {
-    const double warps = at_work * tile.threads / kWarp;
+    const double warps = at_work * blocks.threads / kWarp;
     return warps / (warps + half);
   };
   const double peak = rates.flops_per_ns / rates.processors;
-  const double block_ns = 2 * tile.rows * tile.columns *
-                          (std::ceil(work.k / split) + constants.prologue) /
-                          (peak * tile.efficiency * rates.issue_share);
-  const double a_processor = blocks / rates.processors;
+  const double block_ns =
+      (blocks.flops + blocks.ends) / (peak * blocks.efficiency * rates.issue_share);
+  const double a_processor = blocks.count / rates.processors;
   const double rounds = std::floor(a_processor / resident);
   const double rest = std::ceil(a_processor - rounds * resident - 1e-9);
   double compute = rounds * resident * block_ns;
   if (rest > 0) compute += rest * block_ns * rate(resident) / rate(rest);
   // Power bounds the rate, whatever the clock could do.
-  compute = std::max(compute, blocks * tile.rows * tile.columns * 2 * (work.k / split) /
-                                  (rates.flops_per_ns * rates.sustained_share));
+  return std::max(compute,
+                  blocks.count * blocks.flops / (rates.flops_per_ns * rates.sustained_share));
+}
+
+/// A product to be cut into tiles, each of whose sums is cut into `split` parts.
+struct Cut {
+  double split = 1;
+  double share = 1;  ///< Of the tile's efficiency, that it reaches.
+};
+
+double TileNs(const ProductWork& work, const GemmTile& tile, const Cut& cut,
+              const DeviceRates& rates, const KernelConstants& constants) {
+  const double split = cut.split;
+  const double rows = std::ceil(work.m / tile.rows), columns = std::ceil(work.n / tile.columns);
+  const double step = 2 * tile.rows * tile.columns;  // FLOPs of an element of k.
+  const Blocks blocks = {
+      .count = work.batch * rows * columns * split,
+      .threads = tile.threads,
+      .registers = tile.registers,
+      .flops = step * work.k / split,
+      .ends = step * (std::ceil(work.k / split) - work.k / split + constants.prologue),
+      .efficiency = tile.efficiency * cut.share};
+  const double compute = ComputeNs(blocks, rates, constants);
 
   // Bytes: operands once, or again for each group of blocks at work where they exceed the L2.
-  const double at_work = std::min(rates.processors * resident, blocks);
+  const double at_work = std::min(rates.processors * Resident(blocks, rates), blocks.count);
   const double tiles = rows * columns;
   const double together = std::min(tiles, at_work);
   const double group_rows =
@@ -69,72 +100,116 @@ double TileNs(const ProductWork& work, const GemmTile& tile, double split, const
 }
 
 /// By the best tile.
+///
+/// @param share  of a tile's efficiency, that it reaches
 double BestNs(const ProductWork& work, std::span<const std::size_t> tiles, bool splits,
-              const DeviceRates& rates, const KernelConstants& constants) {
+              double share, const DeviceRates& rates, const KernelConstants& constants) {
   double best = std::numeric_limits<double>::infinity();
   for (const std::size_t tile : tiles) {
     for (const double split : kSplits) {
       if (split > 1 && (!splits || work.k / split < kLeastPart)) break;
-      best = std::min(best, TileNs(work, constants.tiles[tile], split, rates, constants));
+      best = std::min(best, TileNs(work, constants.tiles[tile], {.split = split, .share = share},
+                                   rates, constants));
     }
   }
   return best;
 }
 
+/// Kernels of convolutions take so many elements of the sum at once: what is left over counts
+/// as much.
+constexpr double kUnrolled = 8;
+
+double Unrolled(double depth) { return std::ceil(depth / kUnrolled) * kUnrolled; }
+
+/// Registers of a thread of theirs.
+constexpr double kRegisters = 128;
+
+/// Of the rate that such a kernel reaches, what it does with the device's library.
+double LibraryShare(const DeviceRates& rates, const KernelConstants& constants) {
+  return rates.library->ampere_convolutions ? constants.ampere_share : 1;
+}
+
 double ImplicitProductNs(const ConvolutionWork& work, double outputs, double moved_ns,
                          const DeviceRates& rates, const KernelConstants& constants) {
-  const double depth = work.in_channels * work.kernel * work.kernel;
-  // Either side may be the rows of the product.
-  const double product =
-      std::min(ProductNs({.m = outputs, .k = depth, .n = work.out_channels}, rates, constants),
-               ProductNs({.m = work.out_channels, .k = depth, .n = outputs}, rates, constants));
-  return Norm(product / constants.direct, moved_ns, constants.overlap);
+  // 128 outputs by so many channels in a block.
+  struct Shape {
+    double channels, threads;
+  };
+  constexpr double kOutputs = 128;
+  constexpr std::array kShapes = {Shape{32, 64}, Shape{64, 128}, Shape{128, 256}};
+  const double depth = Unrolled(work.in_channels * work.kernel * work.kernel);
+  double best = std::numeric_limits<double>::infinity();
+  for (const Shape& shape : kShapes) {
+    const double step = 2 * kOutputs * shape.channels;  // FLOPs of an element of the sum.
+    const Blocks blocks = {
+        .count = std::ceil(outputs / kOutputs) * std::ceil(work.out_channels / shape.channels),
+        .threads = shape.threads,
+        .registers = kRegisters,
+        .flops = step * depth,
+        .ends = step * constants.direct_start,
+        .efficiency = constants.direct * LibraryShare(rates, constants)};
+    best = std::min(best, ComputeNs(blocks, rates, constants));
+  }
+  // Another kernel before it computes where each element of a sum lies.
+  return Norm(best, moved_ns, constants.overlap) + constants.start_us * kNsPerUs;
+}
+
+/// What its transformed weights take: the transform writes them, the products read them.
+double TransformedWeightsNs(const ConvolutionWork& work, double products, const DeviceRates& rates,
+                            const KernelConstants& constants) {
+  return kSize * products * work.in_channels * work.out_channels * constants.winograd_filter /
+         rates.bytes_per_ns;
 }
 
 double FusedWinogradNs(const ConvolutionWork& work, double out, double moved_ns,
                        const DeviceRates& rates, const KernelConstants& constants) {
-  constexpr double kTiles = 32, kChannels = 64;  // Of a block.
-  constexpr double kMultiplications = 16;        // For 2 x 2 outputs.
-  const double tiles = work.batch * std::ceil(out / 2) * std::ceil(out / 2);
-  const double blocks = std::ceil(tiles / kTiles) * std::ceil(work.out_channels / kChannels);
-  const double flops = blocks * kTiles * kChannels * 2 * kMultiplications *
-                       (work.in_channels + constants.winograd_start);
-  const double waves = blocks / rates.processors;
-  const double rate = rates.flops_per_ns * std::min(constants.winograd_fused * rates.issue_share *
-                                                        waves / std::ceil(waves),
-                                                    rates.sustained_share);
-  return Norm(flops / rate, moved_ns, constants.overlap);
+  constexpr double kPatches = 32, kChannels = 32, kThreads = 256;  // Of a block.
+  constexpr double kProducts = 16;                                 // For 2 x 2 outputs.
+  constexpr double kStep = 2 * kProducts * kPatches * kChannels;   // FLOPs of a channel.
+  const double side = std::ceil(out / 2);
+  double best = std::numeric_limits<double>::infinity();
+  for (const WinogradBlock& block : rates.library->winograd_blocks) {
+    const Blocks blocks = {.count = std::ceil(work.batch / block.images) *
+                                    std::ceil(side / block.rows) * std::ceil(side / block.columns) *
+                                    std::ceil(work.out_channels / kChannels),
+                           .threads = kThreads,
+                           .registers = kRegisters,
+                           .flops = kStep * Unrolled(work.in_channels),
+                           .ends = kStep * constants.winograd_start,
+                           .efficiency = constants.winograd_fused * LibraryShare(rates, constants)};
+    best = std::min(best, ComputeNs(blocks, rates, constants));
+  }
+  return Norm(best, moved_ns, constants.overlap) +
+         TransformedWeightsNs(work, kProducts, rates, constants) + constants.start_us * kNsPerUs;
 }
 
-double TransformedWinogradNs(const ConvolutionWork& work, double out, double moved_bytes,
+double TransformedWinogradNs(const ConvolutionWork& work, double out, double moved_ns,
                              const DeviceRates& rates, const KernelConstants& constants) {
-  constexpr double kProducts = 36;  // For 4 x 4 outputs.
-  const double tiles = work.batch * std::ceil(out / 4) * std::ceil(out / 4);
-  const ProductWork one = {.batch = kProducts,
-                           .m = tiles,
-                           .k = work.in_channels,
-                           .n = work.out_channels,
-                           .batched = true};
-  const ProductWork other = {.batch = kProducts,
-                             .m = work.out_channels,
-                             .k = work.in_channels,
-                             .n = tiles,
-                             .batched = true};
-  const double products =
-      std::min(ProductNs(one, rates, constants), ProductNs(other, rates, constants));
-  const double tiles_bytes = kSize * kProducts * tiles * (work.in_channels + work.out_channels);
-  const double weights_bytes = kSize * kProducts * work.in_channels * work.out_channels;
-  return products + (moved_bytes + tiles_bytes / constants.winograd_bytes +
-                     weights_bytes * constants.winograd_filter) /
-                        rates.bytes_per_ns;
+  constexpr double kProducts = 36;     // For 4 x 4 outputs.
+  constexpr double kOtherKernels = 3;  // Transforms of input, weights and output.
+  const double patches = work.batch * std::ceil(out / 4) * std::ceil(out / 4);
+  const double depth = Unrolled(work.in_channels);
+  // Either side may be the rows of the products.
+  double products = std::numeric_limits<double>::infinity();
+  for (const auto& [m, n] :
+       {std::pair(patches, work.out_channels), std::pair(work.out_channels, patches)}) {
+    const ProductWork all = {.batch = kProducts, .m = m, .k = depth, .n = n, .batched = true};
+    products = std::min(products, BestNs(all, rates.library->winograd_products, false,
+                                         constants.winograd_product, rates, constants));
+  }
+  const double patches_ns = kSize * kProducts * patches * (work.in_channels + work.out_channels) /
+                            (rates.bytes_per_ns * constants.winograd_bytes);
+  return products + moved_ns + patches_ns +
+         TransformedWeightsNs(work, kProducts, rates, constants) +
+         kOtherKernels * constants.start_us * kNsPerUs;
 }
 
 }  // namespace
 
 double ProductNs(const ProductWork& work, const DeviceRates& rates,
                  const KernelConstants& constants) {
-  return work.batched ? BestNs(work, rates.library->batched, false, rates, constants)
-                      : BestNs(work, rates.library->single, true, rates, constants);
+  return work.batched ? BestNs(work, rates.library->batched, false, 1, rates, constants)
+                      : BestNs(work, rates.library->single, true, 1, rates, constants);
 }
 
 double OutputSide(const ConvolutionWork& work) {
@@ -153,7 +228,7 @@ double ConvolutionNs(const ConvolutionWork& work, const DeviceRates& rates,
   constexpr double kWinogradKernel = 3;
   if (work.kernel == kWinogradKernel && work.stride == 1) {
     best = std::min({best, FusedWinogradNs(work, out, moved_ns, rates, constants),
-                     TransformedWinogradNs(work, out, moved, rates, constants)});
+                     TransformedWinogradNs(work, out, moved_ns, rates, constants)});
   }
   return best;
 }
