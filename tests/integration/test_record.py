@@ -217,6 +217,36 @@ class Record(support.ProgramTest):
         self.assertNotIn("HEADROOM_SOCKET", outcome.text)
         self.assertEqual(self.report()["regions"], [])
 
+    def test_what_another_recorder_around_it_set_is_not_inherited(self):
+        """Its steps and its socket are of another recording; with --level metrics, the program told them to it."""
+        cupti = support.BINARY.parent / "tests/cupti"
+        outer = {"LD_LIBRARY_PATH": str(cupti / "new"), "HEADROOM_SOCKET": "/nonexistent/socket", "HEADROOM_LEVEL": "full",
+                 "HEADROOM_STEPS": "500:", "HEADROOM_MEMORY_MB": "1", "HEADROOM_PROBE_INPUT": "1",
+                 "CUDA_INJECTION64_PATH": "/opt/another/libheadroom_cupti.so",
+                 "NVTX_INJECTION64_PATH": "/opt/another/libheadroom_cupti.so"}
+        ours = {name for name in outer if name != "LD_LIBRARY_PATH"}
+        needed = {"HEADROOM_SOCKET", "HEADROOM_LEVEL"}
+        for level, names in {"metrics": set(), "events": needed,
+                             "gpu": needed | {"CUDA_INJECTION64_PATH", "HEADROOM_MEMORY_MB"},
+                             "full": ours - {"HEADROOM_STEPS", "HEADROOM_PROBE_INPUT"}}.items():
+            outcome = record("-o", self.file, "--force", "--level", level, "--", "env", environment=outer)
+            self.assertEqual(outcome.code, 0, outcome)
+            self.assertNotIn("left to that tool", outcome.message)
+            found = dict(line.split("=", 1) for line in outcome.text.splitlines())
+            self.assertEqual(ours & found.keys(), names, level)
+            if level != "metrics":
+                self.assertEqual(found["HEADROOM_LEVEL"], level)
+                self.assertNotEqual(found["HEADROOM_SOCKET"], outer["HEADROOM_SOCKET"])
+        outcome = record("-o", self.file, "--force", "--", cupti / "fake_program", "init", "launch", "30", "wait", "300",
+                         environment=outer)
+        self.assertEqual(outcome.code, 0, outcome)
+        self.assertEqual(sum(row["count"] for row in self.report()["kernels"]), 30)
+
+    def test_another_tools_injection_stays(self):
+        outcome = record("-o", self.file, "--", "env", environment={"CUDA_INJECTION64_PATH": "/opt/other/tool.so"})
+        self.assertIn("CUDA_INJECTION64_PATH=/opt/other/tool.so\n", outcome.text)
+        self.assertIn("left to that tool", outcome.message)
+
     def test_arguments_environment_host_and_user_are_not_recorded(self):
         secret = "s3cr3t-0d5e"
         outcome = record("-o", self.file, "--", "sh", "-c", f"{REGIONS} 0.1 loop # {secret}",
