@@ -1,4 +1,5 @@
 """`headroom record`: real programs, killed, stopped and short of disk, and what their recordings hold."""
+import concurrent.futures
 import os
 import random
 import resource
@@ -536,6 +537,42 @@ class Doctor(support.ProgramTest):
             self.assertEqual(found["state"], "missing", found)
             self.assertIn(says, found["finding"])
             self.assertIn(fix, found["fix"])
+
+    def test_a_driver_that_never_answers_is_a_finding(self):
+        """One that hangs in NVML is asked neither by CUDA, nor by CUPTI, nor by PyTorch, all of which would wait for it."""
+        drivers = support.BINARY.parent / "tests/cupti/new"
+        metrics = support.BINARY.parent / "src/capture/metrics/fake"
+        asks_gpus = self.write("torch.py", textwrap.dedent("""
+            __version__ = "2.9"
+            class version: cuda = "13.0"
+            class autograd: kineto_available = lambda: True
+            class cuda:
+                def is_available():
+                    while True: pass
+            """))
+        if not metrics.exists():
+            raise unittest.SkipTest("the fake NVML is built with the tests: cmake --build --preset release")
+
+        def doctor(**hangs):
+            outcome = support.headroom("doctor", "--json", "--python", sys.executable, environment={
+                "LD_LIBRARY_PATH": f"{drivers}:{metrics}", "PYTHONPATH": str(asks_gpus.parent), **hangs})
+            self.assertEqual(outcome.code, 0, outcome)
+            return {check["name"]: check for check in outcome.json()["checks"]}
+
+        with concurrent.futures.ThreadPoolExecutor() as pool:  # Each waits for its driver.
+            in_nvml = pool.submit(doctor, FAKE_NVML_HANGS="opening")
+            in_driver = pool.submit(doctor, FAKE_DRIVER_HANGS="1")
+        for checks, silent, unasked in ((in_nvml.result(), "nvml", ("nvidia", "cupti")),
+                                        (in_driver.result(), "nvidia", ("cupti",))):
+            self.assertIn("does not answer within", checks[silent]["finding"])
+            for name in unasked:
+                self.assertRegex(checks[name]["finding"], "not asked, as (NVML|cuInit) does not answer")
+            for name in (silent, *unasked):
+                self.assertEqual(checks[name]["state"], "missing", name)
+                self.assertIn("nvidia-smi", checks[name]["fix"])
+            self.assertIn("not asked for GPUs", checks["pytorch"]["finding"])
+            self.assertIn("recording", checks)
+        self.assertEqual(in_driver.result()["nvml"]["finding"], "4 GPUs answer")
 
     def test_a_switch_in_the_environment_is_named(self):
         checks = support.headroom("doctor", "--json", environment={
