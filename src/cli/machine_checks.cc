@@ -15,6 +15,7 @@
 #include <cstring>
 #include <filesystem>
 #include <future>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -33,6 +34,7 @@
 #include "capture/metrics/system_sampler.h"
 #include "cli/counter_check.h"
 #include "embedded/doctor_programs.h"
+#include "headroom/detail/hip_library.h"
 #include "headroom/timer.h"
 
 namespace headroom::cli {
@@ -393,8 +395,7 @@ MachineCheck CheckNvml() {
 bool HasAmdDevice() { return access("/dev/kfd", F_OK) == 0; }
 
 MachineCheck CheckAmd() {
-  const SharedLibrary hip(
-      {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"});
+  const SharedLibrary hip({std::begin(detail::kHipLibraries), std::end(detail::kHipLibraries)});
   if (hip.ok()) return {.name = "amd", .finding = "the HIP runtime is there"};
   return {.name = "amd",
           .state = CheckState::kMissing,
