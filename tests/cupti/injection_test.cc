@@ -180,6 +180,16 @@ TEST(Injection, CallsThatOnlyAskAreLeftOut) {
   }
 }
 
+// headroom/gpu_timer.hpp asks for its events on a thread of its own.
+TEST(Injection, CallsOfOurOwnThreadsAreLeftOut) {
+  const Outcome run = RunProgram(
+      {"init", "launch", "2", "as", "headroom-gpu", "driver", "5", "wait", "500", "driver", "5"});
+  ASSERT_EQ(run.calls.size(), 2u) << "those at the end, too, when the thread is gone";
+  EXPECT_EQ(run.calls[0].name, "cudaLaunchKernel");
+  const Outcome other = RunProgram({"init", "as", "headroom-gpus", "driver", "5", "wait", "500"});
+  EXPECT_EQ(other.calls.size(), 5u);
+}
+
 TEST(Injection, KernelsOfAGraphShareACallAndHaveNodes) {
   const Outcome run = RunProgram({"init", "graph", "20"});
   ASSERT_EQ(run.calls.size(), 1u);

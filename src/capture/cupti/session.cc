@@ -291,6 +291,7 @@ void Session::Work() {
     const std::int64_t now = Nanoseconds(CLOCK_MONOTONIC);
     if (now - flushed >= kFlushNs) {
       Flush(0);
+      writer_.ForgetThreads();
       pool_.Prepare(kSpareBuffers);
       flushed = now;
     }
