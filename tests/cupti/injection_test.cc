@@ -466,6 +466,13 @@ TEST(Injection, BuffersAreZeroAndReadyBeforeTheyAreAskedFor) {
   EXPECT_EQ(run.fake.at("attribute_2"), 20) << "buffers on the GPU";
 }
 
+TEST(Injection, TheScratchBufferIsZeroAgain) {
+  const Outcome run = RunProgram({"init", "launch", "4000", "wait", "500", "launch", "4000"},
+                                 {{"HEADROOM_MEMORY_MB", "1"}, {"FAKE_CUPTI_CHECK_ZERO", "1"}});
+  EXPECT_GT(run.fake.at("small_buffers"), 0);
+  EXPECT_EQ(run.fake.at("bytes_not_zero"), 0);
+}
+
 TEST(Injection, ItTellsWhatItCosts) {
   const Outcome run = RunProgram({"init", "launch", "1000", "wait", "300", "launch", "1000"});
   EXPECT_GT(run.messages.at("cupti_worker_cpu_ns"), 0);

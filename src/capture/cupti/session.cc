@@ -363,10 +363,8 @@ void Session::OnBufferCompleted(Context context, std::uint32_t stream, std::uint
 
 void Session::TakeBuffer(Context context, std::uint32_t stream, std::uint8_t* buffer,
                          std::size_t valid) {
-  if (pool_.Readable(buffer, valid)) {
-    writer_.WriteBuffer(buffer, valid);
-    pool_.Return(buffer);
-  }
+  if (pool_.Readable(buffer, valid)) writer_.WriteBuffer(buffer, valid);
+  pool_.Return(buffer);
   CountDropped(context, stream);
 }
 
