@@ -51,10 +51,11 @@ ProcessTreeSource::Member::Member(const std::string& folder, bool hold)
       schedstat(folder + "/schedstat", hold),
       children(folder + "/task/" + folder.substr(folder.rfind('/') + 1) + "/children", hold) {}
 
-ProcessTreeSource::ProcessTreeSource(std::string root, std::int64_t pid, MetricBoard& board)
+ProcessTreeSource::ProcessTreeSource(std::string root, std::int64_t pid, MetricBoard& board,
+                                     double ticks_per_second)
     : root_(std::move(root)),
       pid_(pid),
-      ticks_per_second_(static_cast<double>(sysconf(_SC_CLK_TCK))),
+      ticks_per_second_(ticks_per_second),
       page_bytes_(static_cast<double>(sysconf(_SC_PAGESIZE))),
       status_(fmt::format("{}/proc/{}/status", root_, pid)) {
   const auto rate = [&](const char* name, const char* unit, const char* counter, double rate_scale,

@@ -28,7 +28,8 @@ std::vector<ScannedProcess> ScanProcesses(const std::string& root, ReadBuffer& b
 /// the tree stays, also when its parent is gone.
 class ProcessTreeSource : public MetricSource {
  public:
-  ProcessTreeSource(std::string root, std::int64_t pid, MetricBoard& board);
+  ProcessTreeSource(std::string root, std::int64_t pid, MetricBoard& board,
+                    double ticks_per_second = TicksPerSecond());
 
   void Read(SampleRun& run) override;
   /// Takes in the processes of a scan whose parents are in the tree.

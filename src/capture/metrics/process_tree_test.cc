@@ -80,14 +80,15 @@ TEST(ProcessTreeSource, FollowsChildrenAndTheirs) {
   EXPECT_TRUE(board.Has("process_cpu_pct", "10 python (train) x"));
 }
 
-// The kernel's ticks are of sysconf(_SC_CLK_TCK), not of 100 a second everywhere.
+// The kernel's ticks are not of 100 a second everywhere.
 TEST(ProcessTreeSource, CpuTimeIsInTicksOfTheSystem) {
   const TestRoot root("processes");
   TestBoard board;
-  ProcessTreeSource tree(root.path(), 10, board.board);
+  constexpr double kTicksPerSecond = 250;
+  ProcessTreeSource tree(root.path(), 10, board.board, kTicksPerSecond);
+  root.Write("proc/11/schedstat", "1 1000000 9\n");
   board.Sample(tree);
-  EXPECT_DOUBLE_EQ(board.Total("process_tree_cpu_pct"),
-                   3 * 150 / static_cast<double>(sysconf(_SC_CLK_TCK)));
+  EXPECT_DOUBLE_EQ(board.Total("process_tree_cpu_pct"), 3 * 150 / kTicksPerSecond);
   board.Sample(tree);
   root.Write("proc/11/stat", StatLine(11, "pt_data_worker", 10, 250, 10));
   root.Write("proc/11/schedstat", "1 3000000 9\n");
@@ -96,7 +97,10 @@ TEST(ProcessTreeSource, CpuTimeIsInTicksOfTheSystem) {
   EXPECT_DOUBLE_EQ(board.Value("process_tree_cpu_pct"),
                    board.Value("process_cpu_pct", "11 pt_data_worker"));
   EXPECT_EQ(board.Value("process_cpu_pct", "12 pt_data_worker"), 0);
-  EXPECT_GT(board.Value("process_runqueue_wait_pct", "11 pt_data_worker"), 0);
+  // Its 100 ticks beside the 2 ms that it waited, over the same time.
+  EXPECT_NEAR(board.Value("process_cpu_pct", "11 pt_data_worker") /
+                  board.Value("process_runqueue_wait_pct", "11 pt_data_worker"),
+              100 / kTicksPerSecond / 2e-3, 1e-6);
 }
 
 TEST(ProcessTreeSource, ProcessesMayEndAndTheirNumbersComeAgain) {
@@ -143,6 +147,24 @@ TEST(ProcessScan, NamesForeignUsersOnly) {
   EXPECT_EQ(board.board.reading().users[0].pid, 99);
   EXPECT_EQ(board.board.reading().users[0].resource, "CPU");
   EXPECT_GT(board.board.reading().users[0].value, 100);
+}
+
+TEST(ProcessScan, CpuTimeIsInTicksOfTheSystem) {
+  for (const double ticks_per_second : {100.0, 250.0}) {
+    const TestRoot root("processes");
+    TestBoard board;
+    ProcessScan scan(root.path(), nullptr, ticks_per_second);
+    const auto read = [&](TimeNs now) {
+      SampleRun run{
+          .board = board.board, .buffer = board.buffer, .now = now, .edge = true, .slow = true};
+      scan.Read(run);
+    };
+    read(TimeNs(1'000'000'000));
+    root.Write("proc/99/stat", StatLine(99, "miner", 1, 250, 10));
+    read(TimeNs(2'000'000'000));
+    ASSERT_EQ(board.board.reading().users.size(), 1u);
+    EXPECT_DOUBLE_EQ(board.board.reading().users[0].value, 100 * 100 / ticks_per_second);
+  }
 }
 
 }  // namespace process_tree_test
