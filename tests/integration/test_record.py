@@ -273,6 +273,20 @@ class Record(support.ProgramTest):
         self.assertEqual(len(report["gpu_time"]), 1)
         self.assertGreater(report["gpu_time"][0]["memory_ms"], 0)
 
+    def test_gpu_work_of_the_last_step_is_recorded_though_it_runs_later(self):
+        """The host is ahead of the GPU: the kernels of the last step run when it is over, and CUPTI tells of none that run after it
+        was switched off. Those of the next step are not wanted."""
+        cupti = support.BINARY.parent / "tests/cupti"
+        behind = 10**9  # Ticks of some 2 to 5 GHz.
+        commands = (f"init step 0 endstep wait 200 step 1 behind {behind} launch 5 wait 1 endstep "
+                    "wait 1 now step 2 launch 3 endstep wait 1500")
+        outcome = record("-o", self.file, "--steps", "1:1", "--", cupti / "fake_program", *commands.split(),
+                         environment={"LD_LIBRARY_PATH": str(cupti / "new")})
+        self.assertEqual(outcome.code, 0, outcome)
+        report = self.report()
+        self.assertEqual([step["index"] for step in report["steps"]["list"]], [1])
+        self.assertEqual(sum(row["count"] for row in report["kernels"]), 5)
+
     def test_why_there_is_no_gpu_work_is_told(self):
         fake = support.BINARY.parent / "tests/cupti/fake_program"
         outcome = record("-o", self.file, "--", fake, "init", environment={
