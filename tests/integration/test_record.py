@@ -201,6 +201,13 @@ class Record(support.ProgramTest):
         self.assertEqual(report["steps"]["count"], 0)
         self.assertTrue(report["metrics"])
 
+    def test_processes_that_come_late_have_metrics(self):
+        """A loader starts new workers in each epoch; after the first 64 processes, none had any."""
+        script = 'i=0; while [ $i -lt 4 ]; do i=$((i+1)); for j in $(seq 20); do sleep 2 & done; wait; done'
+        self.assertEqual(record("--level", "metrics", "--interval", "0.1", "-o", self.file, "--", "sh", "-c", script).code, 0)
+        instances = {row["instance"] for row in self.report()["metrics"] if row["name"] == "process_rss_bytes"}
+        self.assertGreater(len(instances), 64, instances)
+
     def test_each_process_has_a_file(self):
         script = f"{REGIONS} 0.1 loop; {REGIONS} 0.1 loop"
         self.assertEqual(record("-o", self.file, "--", "sh", "-c", script).code, 0)

@@ -57,6 +57,9 @@ class ProcessTreeSource : public MetricSource {
   };
 
   Member& Add(std::int64_t pid);
+  std::map<std::int64_t, Member>::iterator Remove(std::map<std::int64_t, Member>::iterator member);
+  /// Metrics for one more process; nullopt: too many have some.
+  std::optional<OwnMetrics> TakeMetrics(const std::string& instance, MetricBoard& board);
   /// false: the process is gone.
   bool ReadMember(std::int64_t pid, Member& member, SampleRun& run);
   void ReadStatus(SampleRun& run);
@@ -68,7 +71,8 @@ class ProcessTreeSource : public MetricSource {
   double page_bytes_;
   std::map<std::int64_t, Member> members_;
   std::vector<std::int64_t> found_;  ///< Children that are not members yet.
-  int with_metrics_ = 0;
+  std::size_t with_metrics_ = 0;
+  std::vector<OwnMetrics> free_metrics_;  ///< Of processes that ended.
   KernelFile status_;
 
   // Sums of the sample in the making.

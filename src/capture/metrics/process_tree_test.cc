@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "capture/metrics/process_scan.h"
 #include "capture/metrics/test_root.h"
 
@@ -116,6 +118,38 @@ TEST(ProcessTreeSource, ProcessesMayEndAndTheirNumbersComeAgain) {
   // 12 tells by its start.
   EXPECT_FALSE(std::isinf(board.Value("process_tree_cpu_pct")));
   EXPECT_EQ(board.Value("process_tree_cpu_pct"), 0) << "another's 1,000 s are not ours";
+}
+
+// The workers of a loader are new ones in each epoch.
+TEST(ProcessTreeSource, MetricsOfProcessesThatEndedServeLaterOnes) {
+  constexpr int kMostWithMetrics = 64, kEpochs = 5, kWorkers = 32;
+  const TestRoot root("processes");
+  TestBoard board;
+  ProcessTreeSource tree(root.path(), 10, board.board);
+  const auto write = [&](int pid, int ticks, int start) {
+    root.Write("proc/" + std::to_string(pid) + "/stat", StatLine(pid, "worker", 10, ticks, start));
+  };
+  for (int epoch = 1; epoch <= kEpochs; ++epoch) {
+    std::string children;
+    for (int i = 0; i < kWorkers; ++i) {
+      write(1000 * epoch + i, 100 * epoch, 1);
+      children += std::to_string(1000 * epoch + i) + " ";
+    }
+    root.Write("proc/10/task/10/children", children);
+    board.Sample(tree);
+    board.Sample(tree);
+    for (int i = 0; i < kWorkers; ++i) {
+      const std::string instance = std::to_string(1000 * epoch + i) + " worker";
+      EXPECT_TRUE(board.Missing("process_cpu_pct", instance)) << instance;
+      EXPECT_GT(board.Value("process_rss_bytes", instance), 0) << instance;
+      write(1000 * epoch + i, 0, 2);  // Another process: this one has ended.
+    }
+    root.Write("proc/10/task/10/children", "");
+  }
+  const std::vector<Metric>& metrics = board.board.metrics();
+  EXPECT_LE(std::count_if(metrics.begin(), metrics.end(),
+                          [](const Metric& metric) { return metric.name == "process_cpu_pct"; }),
+            kMostWithMetrics);
 }
 
 TEST(ProcessTreeSource, AnUnreadableFileHarmsNoOther) {
