@@ -15,8 +15,9 @@
 // library reaches the program: it costs the region. Where there is no GPU, or the calling thread
 // has none in use, regions are timed on the host, which is said once on stderr.
 //
-// The library is opened when the first region begins: libcuda.so.1, else libamdhip64.so, or what
-// HEADROOM_CUDA_LIBRARY and HEADROOM_HIP_LIBRARY name. How exact regions are: docs/timers.md.
+// The library is opened when the first region begins: libcuda.so.1, else the libamdhip64.so that
+// the program has loaded, or what HEADROOM_CUDA_LIBRARY and HEADROOM_HIP_LIBRARY name. How exact
+// regions are: docs/timers.md.
 #pragma once
 
 #include <dlfcn.h>
@@ -43,6 +44,7 @@
 #include <utility>
 #include <vector>
 
+#include "headroom/detail/hip_library.h"
 #include "headroom/timer.hpp"
 
 // NOLINTBEGIN(readability-identifier-naming): names that users of other timers know.
@@ -116,9 +118,14 @@ struct GpuLibrary {
            find(library, "cuCtxGetDevice", get_device);
   }
 
+  /// Only the one that the program has loaded: HIP starts with the first question that it is asked,
+  /// which a program without GPU work must not pay for.
   bool open_hip() {
     const char* path = std::getenv("HEADROOM_HIP_LIBRARY");
-    void* library = dlopen(path != nullptr ? path : "libamdhip64.so", RTLD_NOW | RTLD_LOCAL);
+    void* library = path != nullptr ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : nullptr;
+    for (const char* name : kHipLibraries) {
+      if (path == nullptr && library == nullptr) library = dlopen(name, RTLD_NOW | RTLD_NOLOAD);
+    }
     if (library == nullptr) return false;
     hip = true;
     return find(library, "hipEventCreateWithFlags", event_create) &&
@@ -159,6 +166,7 @@ class GpuRegions {
   static constexpr std::uint64_t kAnchorPatienceNs = 200'000;
   /// Between attempts that failed: each takes twice as long as the one before.
   static constexpr std::uint64_t kAnchorFirstPauseNs = 5'000'000;
+  static constexpr std::uint64_t kLookForHipEveryNs = 100'000'000;
 
   /// Names an open region; null: none.
   struct Region;
@@ -174,7 +182,7 @@ class GpuRegions {
     if (!headroom_impl_on()) return nullptr;
     GpuLibrary::Handle context = nullptr;
     int device = 0;
-    if (forked_ || !has_library_ || !library_.current(&context, &device)) {
+    if (forked_ || !has_library() || !library_.current(&context, &device)) {
       return begin_on_host(key, std::move(results), as_host);
     }
     const std::uint32_t name = headroom_impl_key(key);
@@ -344,6 +352,24 @@ class GpuRegions {
     resolved_ = host_ = full_ = failed_ = 0;
     capturing_ = anchors_ = 0;
     mutex_.unlock();
+  }
+
+  /// A program may load HIP after its first region.
+  bool has_library() {
+    if (has_library_.load(std::memory_order_acquire)) return true;
+    const std::uint64_t now = host_ns();
+    std::uint64_t before = looked_for_hip_ns_.load(std::memory_order_relaxed);
+    if (now - before < kLookForHipEveryNs ||
+        !looked_for_hip_ns_.compare_exchange_strong(before, now)) {
+      return false;
+    }
+    GpuLibrary found{};
+    if (!found.open_hip()) return false;  // Without our lock: the loader has one.
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (has_library_) return true;
+    library_ = found;
+    has_library_.store(true, std::memory_order_release);
+    return true;
   }
 
   static std::uint64_t host_ns() { return headroom_impl_gettime(HEADROOM_IMPL_CLOCK_MONOTONIC); }
@@ -744,7 +770,8 @@ class GpuRegions {
   }
 
   GpuLibrary library_ = {};
-  bool has_library_ = false;
+  std::atomic<bool> has_library_ = false;
+  std::atomic<std::uint64_t> looked_for_hip_ns_ = host_ns();
   std::atomic<bool> forked_ = false, said_ = false;
   std::mutex mutex_;
   std::condition_variable wanted_, idle_;

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <span>
 #include <tuple>
 #include <utility>
+
+#include "capture/metrics/clock.h"
 
 namespace headroom {
 namespace {
@@ -47,7 +50,16 @@ std::string_view SeverityText(activity::Severity severity) {
 }  // namespace
 
 void ActivityTracks::OnGpuTask(const activity::GpuTask& task) {
-  if (!gate_->Open(task.start)) return;
+  constexpr std::size_t kMostHeld = std::size_t{1} << 14;
+  const std::optional<bool> wanted = launches_.SawTask(task.start, task.end, task.correlation);
+  if (wanted.value_or(false)) {
+    WriteTask(task);
+  } else if (!wanted && held_.size() < kMostHeld) {
+    held_.emplace(task.correlation, HeldTask{task, std::string(task.name)});
+  }
+}
+
+void ActivityTracks::WriteTask(const activity::GpuTask& task) {
   ++events_;
   const bool kernel = task.work == activity::Work::kKernel;
   const auto extent = [](const std::uint32_t(&n)[3]) {
@@ -89,6 +101,14 @@ void ActivityTracks::AddSlice(std::uint32_t tid, std::uint64_t start, std::uint6
 }
 
 void ActivityTracks::OnApiCall(const activity::ApiCall& call) {
+  launches_.SawCall(call.name, call.start, call.correlation);
+  for (auto held = held_.find(call.correlation); held != held_.end();
+       held = held_.find(call.correlation)) {
+    HeldTask& launched = held->second;
+    launched.task.name = launched.name;
+    if (gate_->Open(call.start)) WriteTask(launched.task);
+    held_.erase(held);
+  }
   AddSlice(call.tid, call.start, call.end, call.name, call.driver ? "cuda_driver" : "cuda_runtime",
            call.correlation);
 }
@@ -132,6 +152,15 @@ void ActivityTracks::OnMessage(const activity::Message& message) {
   args.Add("severity", SeverityText(message.severity));
   encoder.Instant(self_track_, clock_->TimeOf(message.ticks), encoder.Intern(message.what),
                   encoder.Category("headroom"), args.span());
+}
+
+bool ActivityTracks::Settling() const {
+  // The last calls come with CUPTI's records, of which the program's side asks every 200 ms.
+  constexpr DurationNs kCallsAreTold(500'000'000), kMost(10'000'000'000);
+  const std::optional<std::uint64_t> end = gate_->end();
+  if (!end) return false;
+  const DurationNs since = MonotonicNow() - clock_->TimeOf(*end);
+  return since < kCallsAreTold || (launches_.awaited() > 0 && since < kMost);
 }
 
 std::int64_t ActivityTracks::Flush() {

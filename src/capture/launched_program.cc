@@ -27,13 +27,15 @@ sigset_t HeldSet() {
   return set;
 }
 
-std::vector<std::string> Environment(const std::map<std::string, std::string>& changes) {
+std::vector<std::string> Environment(const EnvironmentChanges& changes) {
   std::vector<std::string> result;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
     if (!changes.contains(std::string(text.substr(0, text.find('='))))) result.emplace_back(text);
   }
-  for (const auto& [name, value] : changes) result.push_back(fmt::format("{}={}", name, value));
+  for (const auto& [name, value] : changes) {
+    if (value) result.push_back(fmt::format("{}={}", name, *value));
+  }
   return result;
 }
 

@@ -25,8 +25,11 @@ class HeldSignals {
   sigset_t before_{};
 };
 
+/// Variables that a program has otherwise than this process; nullopt: not at all.
+using EnvironmentChanges = std::map<std::string, std::optional<std::string>>;
+
 struct LaunchOptions {
-  std::map<std::string, std::string> environment = {};  ///< What is added, or replaced.
+  EnvironmentChanges environment = {};
   /// Takes what the program prints, errors, too; it then reads nothing, and has no other descriptor
   /// of ours. -1: it has all of ours.
   int output = -1;

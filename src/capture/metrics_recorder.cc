@@ -58,7 +58,11 @@ class MetricsRecorder::Sampling {
   void LookForTorch(const SystemSampler& sampler);
 
   const SamplerOptions options_;
-  std::vector<TraceEncoder::Track> tracks_;  ///< By metric.
+  struct Counter {
+    std::string instance;
+    TraceEncoder::Track track;
+  };
+  std::vector<Counter> counters_;  ///< By metric.
   std::map<std::string, TraceEncoder::Track> instances_;
   TraceEncoder::Track users_track_ = 0;
   std::set<std::pair<std::string, std::int64_t>> named_;  ///< Resource and pid, told already.
@@ -152,19 +156,21 @@ void MetricsRecorder::Sampling::Write(const SystemSampler& sampler, const Readin
   if (recorder_ == nullptr) return;
   recorder_->Write([&](TraceEncoder& encoder) {
     const std::vector<Metric>& metrics = sampler.metrics();
-    for (std::size_t i = tracks_.size(); i < metrics.size(); ++i) {
+    for (std::size_t i = 0; i < metrics.size(); ++i) {
       const Metric& metric = metrics[i];
+      if (i < counters_.size() && counters_[i].instance == metric.instance) continue;
       TraceEncoder::Track parent = 0;
       if (!metric.instance.empty()) {
         auto [track, is_new] = instances_.try_emplace(metric.instance);
         if (is_new) track->second = encoder.ChildTrack(0, metric.instance);
         parent = track->second;
       }
-      tracks_.push_back(encoder.CounterTrack(parent, metric.name, metric.unit));
+      if (i == counters_.size()) counters_.emplace_back();
+      counters_[i] = {metric.instance, encoder.CounterTrack(parent, metric.name, metric.unit)};
     }
     for (std::size_t i = 0; i < reading.values.size(); ++i) {
       if (!std::isnan(reading.values[i]))
-        encoder.Counter(tracks_[i], reading.time, reading.values[i]);
+        encoder.Counter(counters_[i].track, reading.time, reading.values[i]);
     }
     for (const ResourceUser& user : reading.users) {
       if (user.in_tree || !named_.emplace(user.resource, user.pid).second) continue;

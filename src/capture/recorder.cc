@@ -15,11 +15,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
 
+#include "base/read_file.h"
 #include "capture/metrics/clock.h"
+#include "capture/metrics/process_files.h"
 #include "headroom/detail/clock.h"
 
 namespace headroom {
@@ -33,23 +36,23 @@ constexpr std::int64_t kFlushBytes = std::int64_t{4} << 20;
 /// A ring of 8 MiB takes 2 million regions a second for 131 ms.
 constexpr int kBusyWaitMs = 5, kIdleWaitMs = 30;
 
+std::string StatOf(std::int32_t pid) {
+  const Result<std::optional<std::string>> read = ReadFile(fmt::format("/proc/{}/stat", pid));
+  return read.ok() ? read.value().value_or("") : "";
+}
+
+/// Empty: there is no such process.
 std::string CommOf(std::int32_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/comm", pid));
-  std::string name;
-  std::getline(file, name);
-  return name;
+  const std::string text = StatOf(pid);
+  const std::optional<ProcessStat> stat = ParseProcessStat(text);
+  return std::string(stat ? stat->name : "");
 }
 
 /// -1: there is no such process.
 std::int32_t ParentOf(std::int32_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/stat", pid));
-  std::string line;
-  std::getline(file, line);
-  const std::size_t name_end = line.rfind(')');  // The name may hold anything.
-  std::int32_t parent = -1;
-  if (name_end != std::string::npos && line.size() > name_end + 4)
-    std::from_chars(line.data() + name_end + 4, line.data() + line.size(), parent);
-  return parent;
+  const std::string text = StatOf(pid);
+  const std::optional<ProcessStat> stat = ParseProcessStat(text);
+  return stat ? static_cast<std::int32_t>(stat->parent) : -1;
 }
 
 /// What launchers say of a process's place in its job; -1: nothing.

@@ -113,7 +113,8 @@ void RingReader::CloseOpen() {
 void RingReader::DrainActivity(std::uint32_t i) {
   Ring& ring = rings_[i];
   if (gate_->limited()) {
-    __atomic_store_n(&activity::ControlOf(memory_.ring(i))->capture, gate_->Near() ? 1U : 0U,
+    const bool wanted = gate_->Near() || activity_.Settling();
+    __atomic_store_n(&activity::ControlOf(memory_.ring(i))->capture, wanted ? 1U : 0U,
                      __ATOMIC_RELAXED);
   }
   if (ring.decoder == nullptr) {

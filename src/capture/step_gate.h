@@ -36,6 +36,12 @@ class StepGate {
   }
   /// Whether what happened then is wanted.
   bool Open(std::uint64_t ticks) const { return !window_ || (ticks >= from_ && ticks < to_); }
+  bool Before(std::uint64_t ticks) const { return window_ && ticks < from_; }
+  bool Over(std::uint64_t ticks) const { return window_ && ticks >= to_; }
+  /// When the wanted steps were over; nullopt: they are not.
+  std::optional<std::uint64_t> end() const {
+    return to_ != UINT64_MAX ? std::optional(to_) : std::nullopt;
+  }
   bool limited() const { return window_.has_value(); }
   /// Whether none of the wanted steps came.
   bool missed() const { return window_ && from_ == UINT64_MAX; }

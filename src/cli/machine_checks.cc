@@ -9,14 +9,19 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <future>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
+#include <thread>
+#include <utility>
 
 #include "analysis/format.h"
 #include "base/read_file.h"
@@ -29,12 +34,30 @@
 #include "capture/metrics/system_sampler.h"
 #include "cli/counter_check.h"
 #include "embedded/doctor_programs.h"
+#include "headroom/detail/hip_library.h"
 #include "headroom/timer.h"
 
 namespace headroom::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// How long a driver may take: one that nobody uses starts its GPUs first, one after the other.
+constexpr std::chrono::seconds kDriverPatience{10};
+
+/// What `check` finds, on a thread of its own: a driver in trouble may never answer. nullopt: not
+/// in time; the thread is then left alone.
+std::optional<MachineCheck> AskDriver(MachineCheck (*check)()) {
+  std::packaged_task<MachineCheck()> task(check);
+  std::future<MachineCheck> answer = task.get_future();
+  std::thread thread(std::move(task));
+  if (answer.wait_for(kDriverPatience) != std::future_status::ready) {
+    thread.detach();
+    return std::nullopt;
+  }
+  thread.join();
+  return answer.get();
+}
 
 /// The content of a small file without the line's end; empty where it cannot be read.
 std::string TextOf(const std::string& path) {
@@ -201,10 +224,12 @@ MachineCheck CheckEnergy() {
           .matters = "energy of the host stays unknown"};
 }
 
-std::vector<MachineCheck> CheckPython(const std::string& python) {
+/// @param ask_gpus  whether PyTorch may ask for GPUs, which takes as long as their driver likes
+std::vector<MachineCheck> CheckPython(const std::string& python, bool ask_gpus) {
   MachineCheck interpreter{.name = "python"}, torch{.name = "pytorch"}, module{.name = "module"};
-  const std::string command = fmt::format("{} -c {} 2>/dev/null", ShellWord(python),
-                                          ShellWord(DoctorPrograms().front().content));
+  const std::string command =
+      fmt::format("{} -c {}{} 2>/dev/null", ShellWord(python),
+                  ShellWord(DoctorPrograms().front().content), ask_gpus ? "" : " --no-gpus");
   std::string printed;
   if (FILE* pipe = popen(command.c_str(), "r"); pipe != nullptr) {
     std::array<char, 4096> buffer{};
@@ -231,10 +256,12 @@ std::vector<MachineCheck> CheckPython(const std::string& python) {
     const auto version = [&](const char* key) {
       return found.contains(key) && found[key].is_string() ? found[key].get<std::string>() : "";
     };
-    torch.finding = fmt::format("{}{}{}, {} GPU{}", text("torch"),
+    torch.finding = fmt::format("{}{}{}", text("torch"),
                                 version("cuda").empty() ? "" : ", CUDA " + version("cuda"),
-                                version("hip").empty() ? "" : ", HIP " + version("hip"),
-                                found.value("gpus", 0), found.value("gpus", 0) == 1 ? "" : "s");
+                                version("hip").empty() ? "" : ", HIP " + version("hip"));
+    torch.finding += ask_gpus ? fmt::format(", {} GPU{}", found.value("gpus", 0),
+                                            found.value("gpus", 0) == 1 ? "" : "s")
+                              : "; not asked for GPUs, whose driver does not answer";
     if (!kineto) {
       torch.state = CheckState::kLimited;
       torch.finding += ", built without Kineto";
@@ -319,7 +346,6 @@ std::string FixOf(cupti::Result result) {
   }
 }
 
-/// @param has_gpu  whether the driver works; without one, CUPTI refuses everything
 MachineCheck CheckCupti(bool has_gpu) {
   MachineCheck check{
       .name = "cupti",
@@ -345,6 +371,9 @@ MachineCheck CheckCupti(bool has_gpu) {
   }
   return {.name = "cupti", .finding = version + " lets this user record kernels"};
 }
+/// Without a driver that works, CUPTI refuses everything.
+MachineCheck CheckCuptiAlone() { return CheckCupti(/*has_gpu=*/false); }
+MachineCheck CheckCuptiOnGpu() { return CheckCupti(/*has_gpu=*/true); }
 
 MachineCheck CheckNvml() {
   MetricBoard board;
@@ -366,8 +395,7 @@ MachineCheck CheckNvml() {
 bool HasAmdDevice() { return access("/dev/kfd", F_OK) == 0; }
 
 MachineCheck CheckAmd() {
-  const SharedLibrary hip(
-      {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"});
+  const SharedLibrary hip({std::begin(detail::kHipLibraries), std::end(detail::kHipLibraries)});
   if (hip.ok()) return {.name = "amd", .finding = "the HIP runtime is there"};
   return {.name = "amd",
           .state = CheckState::kMissing,
@@ -391,6 +419,55 @@ MachineCheck CheckRocmSmi() {
           .fix = HasAmdDevice()
                      ? "install ROCm's rocm-smi-lib, or its lib folder in LD_LIBRARY_PATH"
                      : ""};
+}
+
+struct GpuChecks {
+  MachineCheck nvidia, cupti, nvml, rocm_smi;
+  bool silent = false;  ///< A driver did not answer.
+};
+
+/// NVML first, which is the library for a driver in trouble. One that hangs is asked nothing more.
+GpuChecks CheckGpus() {
+  constexpr const char* kNoWork = "no GPU work can be recorded here";
+  constexpr const char* kNoMetrics = "use, memory, power and clocks of GPUs stay unknown";
+  constexpr const char* kNvidiaFix =
+      "see whether nvidia-smi answers, and what dmesg says (Xid, NVRM); end what uses the GPUs and "
+      "load the driver again, or boot the machine";
+  constexpr const char* kAmdFix =
+      "see whether rocm-smi answers, and what dmesg says (amdgpu); boot the machine";
+  GpuChecks checks;
+  const auto ask = [&](MachineCheck (*check)(), const char* name, const char* who,
+                       const char* matters, const char* fix) {
+    std::optional<MachineCheck> found = AskDriver(check);
+    if (found) return *found;
+    checks.silent = true;
+    return MachineCheck{.name = name,
+                        .state = CheckState::kMissing,
+                        .finding = fmt::format("{} does not answer within {} s: the driver hangs",
+                                               who, kDriverPatience.count()),
+                        .matters = matters,
+                        .fix = fix};
+  };
+  const auto leave = [&](const char* name, const char* silent) {
+    return MachineCheck{.name = name,
+                        .state = CheckState::kMissing,
+                        .finding = fmt::format("not asked, as {} does not answer", silent),
+                        .matters = kNoWork,
+                        .fix = kNvidiaFix};
+  };
+  checks.nvml = ask(CheckNvml, "nvml", "libnvidia-ml.so.1", kNoMetrics, kNvidiaFix);
+  if (checks.silent) {
+    checks.nvidia = leave("nvidia", "NVML");
+    checks.cupti = leave("cupti", "NVML");
+  } else {
+    checks.nvidia = ask(CheckNvidia, "nvidia", "cuInit of libcuda.so.1", kNoWork, kNvidiaFix);
+    const bool works = checks.nvidia.state == CheckState::kOk;
+    checks.cupti = checks.silent ? leave("cupti", "cuInit")
+                                 : ask(works ? CheckCuptiOnGpu : CheckCuptiAlone, "cupti", "CUPTI",
+                                       kNoWork, kNvidiaFix);
+  }
+  checks.rocm_smi = ask(CheckRocmSmi, "rocm-smi", "librocm_smi64.so", kNoMetrics, kAmdFix);
+  return checks;
 }
 
 MachineCheck CheckInjection() {
@@ -421,11 +498,15 @@ std::vector<MachineCheck> CheckMachine(const std::string& python, const std::str
   std::vector<MachineCheck> checks = {
       CheckClock(),  CheckTimers(),   CheckRecording(), CheckDisk(folder),
       CheckCgroup(), CheckPressure(), CheckEnergy(),    CounterCheck(AskForCounters())};
-  for (MachineCheck& check : CheckPython(python)) checks.push_back(std::move(check));
-  checks.push_back(CheckNvidia());
-  checks.push_back(CheckCupti(/*has_gpu=*/checks.back().state == CheckState::kOk));
-  for (MachineCheck (*check)() : {CheckNvml, CheckInjection, CheckAmd, CheckRocmSmi})
-    checks.push_back(check());
+  // Before Python, which asks them, too.
+  GpuChecks gpus = CheckGpus();
+  for (MachineCheck& check : CheckPython(python, /*ask_gpus=*/!gpus.silent))
+    checks.push_back(std::move(check));
+  for (MachineCheck* check : {&gpus.nvidia, &gpus.cupti, &gpus.nvml})
+    checks.push_back(std::move(*check));
+  checks.push_back(CheckInjection());
+  checks.push_back(CheckAmd());
+  checks.push_back(std::move(gpus.rocm_smi));
   return checks;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <ctime>
 #include <iterator>
@@ -24,7 +25,8 @@ std::string UtcTime(std::int64_t unix_ns) {
 
 void MetricLines::Describe(const std::vector<Metric>& metrics) {
   values_.clear();
-  described_ = metrics.size();
+  described_.clear();
+  for (const Metric& metric : metrics) described_.push_back(metric.instance);
   ends_in_object_ = false;
   std::string before;
   const auto add = [&](std::size_t metric) {
@@ -56,7 +58,11 @@ void MetricLines::Describe(const std::vector<Metric>& metrics) {
 
 std::string_view MetricLines::LineOf(const std::vector<Metric>& metrics, const Reading& reading,
                                      std::int64_t unix_ns) {
-  if (metrics.size() != described_) Describe(metrics);
+  if (!std::equal(metrics.begin(), metrics.end(), described_.begin(), described_.end(),
+                  [](const Metric& metric, const std::string& instance) {
+                    return metric.instance == instance;
+                  }))
+    Describe(metrics);
   line_.clear();
   const auto into = std::back_inserter(line_);
   fmt::format_to(

@@ -16,7 +16,7 @@ namespace headroom::cli {
 class MetricLines {
  public:
   /// With its line end; until the next call. `unix_ns`: the time of day of the sample, nanoseconds
-  /// since 1970. REQUIRES: `metrics` only grows from call to call.
+  /// since 1970. REQUIRES: a metric keeps its name and its place from call to call.
   std::string_view LineOf(const std::vector<Metric>& metrics, const Reading& reading,
                           std::int64_t unix_ns);
 
@@ -27,7 +27,7 @@ class MetricLines {
   };
   void Describe(const std::vector<Metric>& metrics);
 
-  std::size_t described_ = 0;  ///< Metrics that values_ knows of.
+  std::vector<std::string> described_;  ///< Instances of the metrics that values_ knows of.
   std::vector<Value> values_;
   bool ends_in_object_ = false;  ///< Whether the last value has an instance.
   std::string line_;

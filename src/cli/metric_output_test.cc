@@ -75,6 +75,23 @@ TEST(MetricLines, GroupsInstancesAndKeepsWhatIsMissing) {
           .empty());
 }
 
+// The metrics of a process that ended become those of the next one.
+TEST(MetricLines, AMetricMayBeOfAnotherInstanceLater) {
+  Sampled sampled;
+  sampled.Add(OnDevice("process_rss_bytes", "bytes", "7 worker"), 1);
+  MetricLines lines;
+  MetricTable table;
+  lines.LineOf(sampled.metrics, sampled.reading, 0);
+  table.Add(sampled.metrics, sampled.reading);
+  sampled.metrics[0].instance = "8 worker";
+  sampled.reading.values[0] = kMissing;
+  EXPECT_EQ(
+      nlohmann::json::parse(lines.LineOf(sampled.metrics, sampled.reading, 0))["values"].dump(),
+      R"({"process_rss_bytes":{"8 worker":null}})");
+  table.Add(sampled.metrics, sampled.reading);
+  EXPECT_EQ(table.Render("", 100, 24, Charset::kAscii).size(), 1u) << "the other one's is not its";
+}
+
 TEST(PrometheusText, HasBaseUnitsCountersAndEscapedLabels) {
   Sampled sampled;
   sampled.Add({.name = "cpu_util_simple", .unit = "%"}, 25);

@@ -72,8 +72,11 @@ std::string FormatMetric(double value, std::string_view unit) {
 }
 
 void MetricTable::Add(const std::vector<Metric>& metrics, const Reading& reading) {
-  for (std::size_t i = rows_.size(); i < metrics.size(); ++i)
-    rows_.push_back({.metric = metrics[i], .values = {}, .shown = AlwaysShown(metrics[i].name)});
+  rows_.resize(metrics.size());
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    if (rows_[i].metric.name != metrics[i].name || rows_[i].metric.instance != metrics[i].instance)
+      rows_[i] = {.metric = metrics[i], .values = {}, .shown = AlwaysShown(metrics[i].name)};
+  }
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     Row& row = rows_[i];
     row.values.push_back(reading.values[i]);

@@ -12,7 +12,7 @@ Payload FindPayload() {
   Payload payload;
   for (const fs::path& root : {here, here.parent_path() / "lib" / "headroom"}) {
     const fs::path package = root / "python" / "headroom", inject = package / "_inject";
-    const fs::path cupti = root / "libheadroom_cupti.so", mpi = root / "libheadroom_mpi.so";
+    const fs::path cupti = root / kCuptiFile, mpi = root / "libheadroom_mpi.so";
     if (payload.inject.empty() && fs::is_directory(inject, error)) {
       payload.package = package.string();
       payload.inject = inject.string();

@@ -14,6 +14,9 @@ struct Payload {
   std::string mpi;      ///< Module that joins processes (distributed/team.h); empty: not there.
 };
 
+/// The name of the library for the CUDA driver, by which it is told from another tool's.
+inline constexpr char kCuptiFile[] = "libheadroom_cupti.so";
+
 Payload FindPayload();
 
 }  // namespace headroom::cli

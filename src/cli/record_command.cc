@@ -13,7 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <map>
+#include <optional>
 #include <utility>
 
 #include "analysis/format.h"
@@ -134,15 +134,38 @@ RecordCommand::RecordCommand(CLI::App& parent) {
   app_->add_flag("-q,--quiet", quiet_, "No remarks on stderr");
 }
 
-std::map<std::string, std::string> RecordCommand::EnvironmentFor(
+EnvironmentChanges RecordCommand::EnvironmentFor(
     const std::string& socket, const std::function<void(std::string_view)>& remark) const {
-  std::map<std::string, std::string> environment;
-  if (level_ == "metrics") return environment;
+  // None of ours is inherited: another recorder may be around this one, whose steps and socket are
+  // not those of this recording.
+  EnvironmentChanges environment = {{"HEADROOM_SOCKET", std::nullopt},
+                                    {"HEADROOM_LEVEL", std::nullopt},
+                                    {"HEADROOM_STEPS", std::nullopt},
+                                    {"HEADROOM_MEMORY_MB", std::nullopt},
+                                    {"HEADROOM_PROBE_INPUT", std::nullopt}};
   const auto now = [](const char* name) {
     const char* value = std::getenv(name);
     return std::string(value != nullptr ? value : "");
   };
   const Payload payload = FindPayload();
+  const bool events = level_ != "metrics", gpu_work = events && level_ != "events";
+  // Each variable takes one library: another tool's stays.
+  const auto inject = [&](const char* variable, bool wanted) {
+    const std::string there = now(variable);
+    const bool ours = fs::path(there).filename() == kCuptiFile;
+    if (ours) environment[variable] = std::nullopt;
+    if (!wanted || payload.cupti.empty()) return;
+    if (ours || there.empty() || there == "none") {
+      environment[variable] = payload.cupti;
+    } else {
+      remark(fmt::format("{} is {}: GPU work is left to that tool; unset it to record it here",
+                         variable, there));
+    }
+  };
+  inject("CUDA_INJECTION64_PATH", gpu_work);
+  inject("NVTX_INJECTION64_PATH", level_ == "full");
+  if (!events) return environment;
+
   environment["HEADROOM_SOCKET"] = socket;
   environment["HEADROOM_LEVEL"] = level_;
   if (now("HEADROOM") == "0")
@@ -157,19 +180,7 @@ std::map<std::string, std::string> RecordCommand::EnvironmentFor(
         before.empty() ? payload.inject : fmt::format("{}:{}", payload.inject, before);
   }
   if (probe_input_) environment["HEADROOM_PROBE_INPUT"] = "1";
-  if (level_ == "events" || payload.cupti.empty()) return environment;
-  // Each variable takes one library: another tool's stays.
-  const auto inject = [&](const char* variable) {
-    const std::string other = now(variable);
-    if (!other.empty() && other != "none" && other != payload.cupti) {
-      remark(fmt::format("{} is {}: GPU work is left to that tool; unset it to record it here",
-                         variable, other));
-    } else {
-      environment[variable] = payload.cupti;
-    }
-  };
-  inject("CUDA_INJECTION64_PATH");
-  if (level_ == "full") inject("NVTX_INJECTION64_PATH");
+  if (!gpu_work) return environment;
   if (!steps_.empty()) environment["HEADROOM_STEPS"] = steps_;
   environment["HEADROOM_MEMORY_MB"] = fmt::format("{:.0f}", max_memory_mb_);
   return environment;
@@ -214,8 +225,7 @@ Status RecordCommand::Run() {
   if (probe_input_)
     remark("--probe-input repeats batches and skips others: do not keep what this run learns");
   WriteAbout(with_, command, *recorder.value());
-  const std::map<std::string, std::string> environment =
-      EnvironmentFor(recorder.value()->socket_path(), remark);
+  const EnvironmentChanges environment = EnvironmentFor(recorder.value()->socket_path(), remark);
   if (end_group_) AdoptOrphans();
   const Result<LaunchedProgram> program =
       LaunchedProgram::Start(command, {.environment = environment});

@@ -2,11 +2,11 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "capture/launched_program.h"
 #include "capture/recorder.h"
 #include "cli/subcommand.h"
 
@@ -23,9 +23,10 @@ class RecordCommand : public Subcommand {
   int exit_code() const override { return exit_code_; }
 
  private:
-  /// What the program's environment needs so that it can be recorded at this level.
-  std::map<std::string, std::string> EnvironmentFor(
-      const std::string& socket, const std::function<void(std::string_view)>& remark) const;
+  /// What the program's environment needs so that it is recorded at this level, and by nobody else
+  /// of ours.
+  EnvironmentChanges EnvironmentFor(const std::string& socket,
+                                    const std::function<void(std::string_view)>& remark) const;
 
   CLI::App* app_;
   std::vector<std::string> command_;

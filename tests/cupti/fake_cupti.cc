@@ -57,6 +57,8 @@ struct Fake {
   std::uint64_t now = 0, begin = 0;
   std::uint32_t correlation = 0, marker = 0;
   std::size_t lost = 0;
+  std::uint64_t behind = 0;
+  std::vector<Kernel> queue;  // Launched, and to run; REQUIRES: the lock.
 };
 
 Fake& TheFake() {
@@ -204,7 +206,31 @@ void PutKernel(const char* name, std::uint64_t start, std::uint64_t end, std::ui
   kernel.correlation_id = correlation;
   kernel.name = name;
   kernel.graph_node_id = node;
-  Put(kernel);
+  Fake& fake = TheFake();
+  if (fake.behind == 0) return Put(kernel);
+  kernel.start += fake.behind;
+  kernel.end += fake.behind;
+  const std::lock_guard lock(fake.mutex);
+  fake.queue.push_back(kernel);
+}
+
+std::uint64_t TimeOfRecords() {
+  const Fake& fake = TheFake();
+  return fake.timestamp != nullptr ? fake.timestamp() : RealTime();
+}
+
+/// Kernels that have run by now.
+void PutQueue() {
+  Fake& fake = TheFake();
+  std::vector<Kernel> ran;
+  {
+    const std::lock_guard lock(fake.mutex);
+    const auto runs = std::partition(fake.queue.begin(), fake.queue.end(),
+                                     [](const Kernel& k) { return k.end > TimeOfRecords(); });
+    ran.assign(runs, fake.queue.end());
+    fake.queue.erase(runs, fake.queue.end());
+  }
+  for (const Kernel& kernel : ran) Put(kernel);
 }
 
 constexpr std::uint32_t kCudaGetDevice = 17, kCudaMemcpyAsync = 41, kCudaMemsetAsync = 51,
@@ -253,8 +279,7 @@ __attribute__((destructor)) void EndOfProcess() {
 
 FAKE_EXPORT int FakeCuptiDo(const char* command, std::uint64_t number) {
   Fake& fake = TheFake();
-  if (fake.now == 0)
-    fake.begin = fake.now = fake.timestamp != nullptr ? fake.timestamp() : RealTime();
+  if (fake.now == 0) fake.begin = fake.now = TimeOfRecords();
   const std::string what = command;
   if (what == "launch" || what == "driver") {
     for (std::uint64_t i = 0; i < number; ++i) Launch(what == "launch");
@@ -367,6 +392,10 @@ FAKE_EXPORT int FakeCuptiDo(const char* command, std::uint64_t number) {
       Put(marker);
     }
     fake.now += 1000;
+  } else if (what == "behind") {
+    fake.behind = number;
+  } else if (what == "now") {
+    fake.now = TimeOfRecords();
   } else if (what == "hold") {
     fake.when = Buffer::kAtEnd;
   } else if (what == "incomplete") {
@@ -497,6 +526,7 @@ FAKE_EXPORT Result cuptiActivityDisable(ActivityKind kind) {
 
 FAKE_EXPORT Result cuptiActivityFlushAll(std::uint32_t flag) {
   Count(flag == kFlushForced ? "forced_flushes" : "flushes");
+  PutQueue();
   Complete(flag == kFlushForced ? Buffer::kAtForcedFlush : Buffer::kComplete);
   return kSuccess;
 }

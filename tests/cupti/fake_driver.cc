@@ -1,6 +1,6 @@
 // A libcuda.so.1 without a GPU, as far as launch_load and `headroom doctor` use it, so that both
 // are tested where there is none: loads the injection library in cuInit, and gives launches to the
-// fake libcupti.
+// fake libcupti. With FAKE_DRIVER_HANGS, cuInit never returns.
 #include <dlfcn.h>
 #include <unistd.h>
 
@@ -20,6 +20,7 @@ int something = 0;  // Handles point to it.
 // NOLINTBEGIN(readability-identifier-naming): the driver's names.
 
 FAKE_EXPORT int cuInit(unsigned /*flags*/) {
+  while (std::getenv("FAKE_DRIVER_HANGS") != nullptr) pause();
   const char* path = std::getenv("CUDA_INJECTION64_PATH");
   if (path == nullptr) return 0;
   void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);

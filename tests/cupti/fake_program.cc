@@ -9,12 +9,13 @@
 //   region K    begins a region of headroom/timer.h with key K; endregion: ends it
 //   step N      begins step N; endstep: ends it
 //   fork        a child that exits as programs do; waited for
-//   late        the rest of the commands run on a thread of their own
+//   late        the rest of the commands run on a thread of their own; as NAME: on one of that name
 //   exit N, kill
 //
 // Says on stderr and ends with 70 where the driver or the fake cannot do what is asked.
 #include <dlfcn.h>
 #include <headroom/timer.h>
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <csignal>
@@ -94,9 +95,13 @@ void Run(const std::vector<std::string>& words) {
       if (child == 0) std::exit(0);
       int status = 0;
       if (waitpid(child, &status, 0) != child || status != 0) Fail("the child failed");
-    } else if (word == "late") {
+    } else if (word == "late" || word == "as") {
+      const std::string name = word == "as" ? argument() : "";
       const std::vector<std::string> rest(words.begin() + static_cast<long>(i) + 1, words.end());
-      std::thread(Run, rest).join();
+      std::thread([&] {
+        if (!name.empty()) pthread_setname_np(pthread_self(), name.c_str());
+        Run(rest);
+      }).join();
       return;
     } else if (word == "exit") {
       std::exit(std::stoi(argument()));

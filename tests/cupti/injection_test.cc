@@ -180,6 +180,16 @@ TEST(Injection, CallsThatOnlyAskAreLeftOut) {
   }
 }
 
+// headroom/gpu_timer.hpp asks for its events on a thread of its own.
+TEST(Injection, CallsOfOurOwnThreadsAreLeftOut) {
+  const Outcome run = RunProgram(
+      {"init", "launch", "2", "as", "headroom-gpu", "driver", "5", "wait", "500", "driver", "5"});
+  ASSERT_EQ(run.calls.size(), 2u) << "those at the end, too, when the thread is gone";
+  EXPECT_EQ(run.calls[0].name, "cudaLaunchKernel");
+  const Outcome other = RunProgram({"init", "as", "headroom-gpus", "driver", "5", "wait", "500"});
+  EXPECT_EQ(other.calls.size(), 5u);
+}
+
 TEST(Injection, KernelsOfAGraphShareACallAndHaveNodes) {
   const Outcome run = RunProgram({"init", "graph", "20"});
   ASSERT_EQ(run.calls.size(), 1u);
@@ -454,6 +464,13 @@ TEST(Injection, BuffersAreZeroAndReadyBeforeTheyAreAskedFor) {
   EXPECT_EQ(run.fake.at("bytes_not_zero"), 0);
   EXPECT_EQ(run.fake.at("attribute_5"), 1) << "or CUPTI zeroes them again";
   EXPECT_EQ(run.fake.at("attribute_2"), 20) << "buffers on the GPU";
+}
+
+TEST(Injection, TheScratchBufferIsZeroAgain) {
+  const Outcome run = RunProgram({"init", "launch", "4000", "wait", "500", "launch", "4000"},
+                                 {{"HEADROOM_MEMORY_MB", "1"}, {"FAKE_CUPTI_CHECK_ZERO", "1"}});
+  EXPECT_GT(run.fake.at("small_buffers"), 0);
+  EXPECT_EQ(run.fake.at("bytes_not_zero"), 0);
 }
 
 TEST(Injection, ItTellsWhatItCosts) {

@@ -1,4 +1,5 @@
 """`headroom record`: real programs, killed, stopped and short of disk, and what their recordings hold."""
+import concurrent.futures
 import os
 import random
 import resource
@@ -200,6 +201,13 @@ class Record(support.ProgramTest):
         self.assertEqual(report["steps"]["count"], 0)
         self.assertTrue(report["metrics"])
 
+    def test_processes_that_come_late_have_metrics(self):
+        """A loader starts new workers in each epoch; after the first 64 processes, none had any."""
+        script = 'i=0; while [ $i -lt 4 ]; do i=$((i+1)); for j in $(seq 20); do sleep 2 & done; wait; done'
+        self.assertEqual(record("--level", "metrics", "--interval", "0.1", "-o", self.file, "--", "sh", "-c", script).code, 0)
+        instances = {row["instance"] for row in self.report()["metrics"] if row["name"] == "process_rss_bytes"}
+        self.assertGreater(len(instances), 64, instances)
+
     def test_each_process_has_a_file(self):
         script = f"{REGIONS} 0.1 loop; {REGIONS} 0.1 loop"
         self.assertEqual(record("-o", self.file, "--", "sh", "-c", script).code, 0)
@@ -216,6 +224,36 @@ class Record(support.ProgramTest):
         self.assertEqual(outcome.code, 0, outcome)
         self.assertNotIn("HEADROOM_SOCKET", outcome.text)
         self.assertEqual(self.report()["regions"], [])
+
+    def test_what_another_recorder_around_it_set_is_not_inherited(self):
+        """Its steps and its socket are of another recording; with --level metrics, the program told them to it."""
+        cupti = support.BINARY.parent / "tests/cupti"
+        outer = {"LD_LIBRARY_PATH": str(cupti / "new"), "HEADROOM_SOCKET": "/nonexistent/socket", "HEADROOM_LEVEL": "full",
+                 "HEADROOM_STEPS": "500:", "HEADROOM_MEMORY_MB": "1", "HEADROOM_PROBE_INPUT": "1",
+                 "CUDA_INJECTION64_PATH": "/opt/another/libheadroom_cupti.so",
+                 "NVTX_INJECTION64_PATH": "/opt/another/libheadroom_cupti.so"}
+        ours = {name for name in outer if name != "LD_LIBRARY_PATH"}
+        needed = {"HEADROOM_SOCKET", "HEADROOM_LEVEL"}
+        for level, names in {"metrics": set(), "events": needed,
+                             "gpu": needed | {"CUDA_INJECTION64_PATH", "HEADROOM_MEMORY_MB"},
+                             "full": ours - {"HEADROOM_STEPS", "HEADROOM_PROBE_INPUT"}}.items():
+            outcome = record("-o", self.file, "--force", "--level", level, "--", "env", environment=outer)
+            self.assertEqual(outcome.code, 0, outcome)
+            self.assertNotIn("left to that tool", outcome.message)
+            found = dict(line.split("=", 1) for line in outcome.text.splitlines())
+            self.assertEqual(ours & found.keys(), names, level)
+            if level != "metrics":
+                self.assertEqual(found["HEADROOM_LEVEL"], level)
+                self.assertNotEqual(found["HEADROOM_SOCKET"], outer["HEADROOM_SOCKET"])
+        outcome = record("-o", self.file, "--force", "--", cupti / "fake_program", "init", "launch", "30", "wait", "300",
+                         environment=outer)
+        self.assertEqual(outcome.code, 0, outcome)
+        self.assertEqual(sum(row["count"] for row in self.report()["kernels"]), 30)
+
+    def test_another_tools_injection_stays(self):
+        outcome = record("-o", self.file, "--", "env", environment={"CUDA_INJECTION64_PATH": "/opt/other/tool.so"})
+        self.assertIn("CUDA_INJECTION64_PATH=/opt/other/tool.so\n", outcome.text)
+        self.assertIn("left to that tool", outcome.message)
 
     def test_arguments_environment_host_and_user_are_not_recorded(self):
         secret = "s3cr3t-0d5e"
@@ -241,6 +279,20 @@ class Record(support.ProgramTest):
         self.assertEqual({row["key"] for row in report["regions"]}, {"FORWARD"})
         self.assertEqual(len(report["gpu_time"]), 1)
         self.assertGreater(report["gpu_time"][0]["memory_ms"], 0)
+
+    def test_gpu_work_of_the_last_step_is_recorded_though_it_runs_later(self):
+        """The host is ahead of the GPU: the kernels of the last step run when it is over, and CUPTI tells of none that run after it
+        was switched off. Those of the next step are not wanted."""
+        cupti = support.BINARY.parent / "tests/cupti"
+        behind = 10**9  # Ticks of some 2 to 5 GHz.
+        commands = (f"init step 0 endstep wait 200 step 1 behind {behind} launch 5 wait 1 endstep "
+                    "wait 1 now step 2 launch 3 endstep wait 1500")
+        outcome = record("-o", self.file, "--steps", "1:1", "--", cupti / "fake_program", *commands.split(),
+                         environment={"LD_LIBRARY_PATH": str(cupti / "new")})
+        self.assertEqual(outcome.code, 0, outcome)
+        report = self.report()
+        self.assertEqual([step["index"] for step in report["steps"]["list"]], [1])
+        self.assertEqual(sum(row["count"] for row in report["kernels"]), 5)
 
     def test_why_there_is_no_gpu_work_is_told(self):
         fake = support.BINARY.parent / "tests/cupti/fake_program"
@@ -515,6 +567,42 @@ class Doctor(support.ProgramTest):
             self.assertEqual(found["state"], "missing", found)
             self.assertIn(says, found["finding"])
             self.assertIn(fix, found["fix"])
+
+    def test_a_driver_that_never_answers_is_a_finding(self):
+        """One that hangs in NVML is asked neither by CUDA, nor by CUPTI, nor by PyTorch, all of which would wait for it."""
+        drivers = support.BINARY.parent / "tests/cupti/new"
+        metrics = support.BINARY.parent / "src/capture/metrics/fake"
+        asks_gpus = self.write("torch.py", textwrap.dedent("""
+            __version__ = "2.9"
+            class version: cuda = "13.0"
+            class autograd: kineto_available = lambda: True
+            class cuda:
+                def is_available():
+                    while True: pass
+            """))
+        if not metrics.exists():
+            raise unittest.SkipTest("the fake NVML is built with the tests: cmake --build --preset release")
+
+        def doctor(**hangs):
+            outcome = support.headroom("doctor", "--json", "--python", sys.executable, environment={
+                "LD_LIBRARY_PATH": f"{drivers}:{metrics}", "PYTHONPATH": str(asks_gpus.parent), **hangs})
+            self.assertEqual(outcome.code, 0, outcome)
+            return {check["name"]: check for check in outcome.json()["checks"]}
+
+        with concurrent.futures.ThreadPoolExecutor() as pool:  # Each waits for its driver.
+            in_nvml = pool.submit(doctor, FAKE_NVML_HANGS="opening")
+            in_driver = pool.submit(doctor, FAKE_DRIVER_HANGS="1")
+        for checks, silent, unasked in ((in_nvml.result(), "nvml", ("nvidia", "cupti")),
+                                        (in_driver.result(), "nvidia", ("cupti",))):
+            self.assertIn("does not answer within", checks[silent]["finding"])
+            for name in unasked:
+                self.assertRegex(checks[name]["finding"], "not asked, as (NVML|cuInit) does not answer")
+            for name in (silent, *unasked):
+                self.assertEqual(checks[name]["state"], "missing", name)
+                self.assertIn("nvidia-smi", checks[name]["fix"])
+            self.assertIn("not asked for GPUs", checks["pytorch"]["finding"])
+            self.assertIn("recording", checks)
+        self.assertEqual(in_driver.result()["nvml"]["finding"], "4 GPUs answer")
 
     def test_a_switch_in_the_environment_is_named(self):
         checks = support.headroom("doctor", "--json", environment={

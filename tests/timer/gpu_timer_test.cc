@@ -25,24 +25,31 @@ namespace {
 constexpr std::int64_t kMs = 1'000'000;
 void* const kStream = reinterpret_cast<void*>(7);
 
-FakeGpu OpenFakeGpu() {
-  void* library = dlopen(FAKE_GPU, RTLD_NOW | RTLD_LOCAL);
+FakeGpu OpenFakeGpu(const char* path = FAKE_GPU) {
+  void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   return reinterpret_cast<FakeGpu (*)()>(dlsym(library, "HeadroomFakeGpu"))();
 }
 
-/// Runs `body` in a child with the GPU; fails the test where one of its expectations did.
-void WithGpu(const std::function<void(const FakeGpu&)>& body, bool hip = false) {
+/// Runs `body` in a child; fails the test where one of its expectations did.
+void InChild(const std::function<void()>& body) {
   const pid_t child = fork();
   if (child == 0) {
-    setenv("HEADROOM_CUDA_LIBRARY", hip ? "/none.so" : FAKE_GPU, 1);
-    setenv("HEADROOM_HIP_LIBRARY", hip ? FAKE_GPU : "/none.so", 1);
-    body(OpenFakeGpu());
+    body();
     std::fflush(stdout);
     std::exit(::testing::Test::HasFailure() ? 1 : 0);
   }
   int status = 0;
   waitpid(child, &status, 0);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status;
+}
+
+/// In a child with the GPU.
+void WithGpu(const std::function<void(const FakeGpu&)>& body, bool hip = false) {
+  InChild([&] {
+    setenv("HEADROOM_CUDA_LIBRARY", hip ? "/none.so" : FAKE_GPU, 1);
+    setenv("HEADROOM_HIP_LIBRARY", hip ? FAKE_GPU : "/none.so", 1);
+    body(OpenFakeGpu());
+  });
 }
 
 void LengthsAreThoseOfTheStream(const FakeGpu& gpu) {
@@ -67,6 +74,26 @@ void LengthsAreThoseOfTheStream(const FakeGpu& gpu) {
 
 TEST(GpuTimerTest, LengthsByCuda) { WithGpu(LengthsAreThoseOfTheStream); }
 TEST(GpuTimerTest, LengthsByHip) { WithGpu(LengthsAreThoseOfTheStream, /*hip=*/true); }
+
+// libamdhip64.so is of the development package; programs are linked with libamdhip64.so.6. To ask
+// HIP for anything starts its runtime.
+TEST(GpuTimerTest, HipIsTheOneThatTheProgramHasLoaded) {
+  InChild([] {
+    setenv("HEADROOM_CUDA_LIBRARY", "/none.so", 1);
+    { GpuScope before("region", kStream); }
+    EXPECT_EQ(gpu_counts().host, 1);
+    EXPECT_EQ(dlopen(FAKE_HIP, RTLD_NOW | RTLD_NOLOAD), nullptr) << "and found beside us";
+    const FakeGpu hip = OpenFakeGpu(FAKE_HIP);
+    std::this_thread::sleep_for(std::chrono::milliseconds(150));
+    {
+      const GpuScope after("region", kStream);
+      hip.work(kStream, kMs);
+    }
+    EXPECT_TRUE(gpu_wait());
+    EXPECT_EQ(gpu_counts().resolved, 1);
+    EXPECT_EQ(gpu_counts().host, 1);
+  });
+}
 
 TEST(GpuTimerTest, NothingWaitsForTheGpu) {
   WithGpu([](const FakeGpu& gpu) {

@@ -36,8 +36,8 @@ bool BufferPool::Readable(const std::uint8_t* buffer, std::size_t valid) {
 }
 
 void BufferPool::Return(std::uint8_t* buffer) {
+  std::memset(buffer, 0, buffer == scratch_ ? kScratchBytes : kBufferBytes);
   if (buffer == scratch_) return;
-  std::memset(buffer, 0, kBufferBytes);
   const std::lock_guard lock(mutex_);
   spare_[spare_count_++] = buffer;
 }

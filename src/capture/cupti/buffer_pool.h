@@ -13,8 +13,8 @@ namespace headroom::cupti {
 /// zeroing 4 MiB took 1.6 ms in traces of PyTorch's profiler ("Activity Buffer Request").
 ///
 /// At the ceiling everyone gets the same scratch buffer, whose contents are thrown away and
-/// counted: CUPTI before CUDA 12.9 crashes where it is refused one. What it writes there is not
-/// read by us.
+/// counted: CUPTI before CUDA 12.9 crashes where it is refused one. It is zero for who gets it
+/// alone; who gets it while others have it finds what they write.
 class BufferPool {
  public:
   static constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
@@ -32,7 +32,7 @@ class BufferPool {
   /// Whether a buffer holds records that can be read; if not, `valid` bytes are counted as lost.
   bool Readable(const std::uint8_t* buffer, std::size_t valid);
 
-  /// Takes a buffer back when it has been read.
+  /// Takes a buffer back when it has been read, or need not be.
   void Return(std::uint8_t* buffer);
 
   /// Makes buffers until `count` are spare, or the ceiling is reached.

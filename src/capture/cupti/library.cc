@@ -68,7 +68,6 @@ std::string PathOf(void* handle) {
 
 /// Takes the entry points. Returns the first that is missing and must not; null: none.
 const char* TakeEntryPoints(void* handle, Library* library) {
-  library->handle = handle;
   library->path = PathOf(handle);
 #define HEADROOM_CUPTI_FIND(name, symbol, parameters) \
   if (!Find(handle, "cupti" #symbol, &library->name)) return "cupti" #symbol;

@@ -14,7 +14,6 @@ struct Library {
   HEADROOM_CUPTI_LATER_ENTRY_POINTS(HEADROOM_CUPTI_MEMBER)
 #undef HEADROOM_CUPTI_MEMBER
 
-  void* handle = nullptr;
   std::string path;
   std::uint32_t version = 0;
 

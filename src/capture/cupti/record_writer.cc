@@ -1,5 +1,8 @@
 #include "capture/cupti/record_writer.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -57,6 +60,17 @@ std::string PlainCallName(std::string_view name) {
     if (name.ends_with(suffix)) name.remove_suffix(suffix.size());
   }
   return std::string(name);
+}
+
+/// What a thread of this process is called; empty: it is gone.
+std::string NameOfThread(std::uint32_t tid) {
+  char text[32];
+  std::snprintf(text, sizeof text, "/proc/self/task/%u/comm", tid);
+  const int file = open(text, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return "";
+  const ssize_t length = read(file, text, sizeof text);
+  close(file);
+  return length > 1 ? std::string(text, static_cast<std::size_t>(length) - 1) : "";
 }
 
 constexpr std::uint32_t kThreadObject = static_cast<std::uint32_t>(activity::Object::kThread);
@@ -117,6 +131,24 @@ bool RecordWriter::Say(const char* what, std::int64_t value, const char* text,
                       payload);
 }
 
+bool RecordWriter::IsOurThread(std::uint32_t tid) {
+  std::atomic<std::uint64_t>& slot = threads_[tid % kThreads];
+  const std::uint64_t kept = slot.load(std::memory_order_relaxed);
+  if (kept >> 1 == tid) return (kept & 1) != 0;
+  // Of headroom/gpu_timer.hpp and of the session.
+  const std::string name = NameOfThread(tid);
+  const bool ours = name == "headroom-gpu" || name == "headroom-cupti";
+  slot.store(std::uint64_t{tid} << 1 | (ours ? 1 : 0), std::memory_order_relaxed);
+  return ours;
+}
+
+void RecordWriter::ForgetThreads() {
+  // Ours live until the exit, and their last calls are told when they are gone.
+  for (std::atomic<std::uint64_t>& slot : threads_) {
+    if ((slot.load(std::memory_order_relaxed) & 1) == 0) slot.store(0, std::memory_order_relaxed);
+  }
+}
+
 void RecordWriter::NameCall(const Api& record) {
   if (record.cbid >= kCalls) return;
   std::atomic<std::uint32_t>& name = call_names_[record.kind == kDriver][record.cbid];
@@ -138,7 +170,7 @@ void RecordWriter::WriteBuffer(std::uint8_t* buffer, std::size_t valid) {
   while (valid > 0 && library_->get_next_record(buffer, valid, &record) == kSuccess) {
     if (record->kind == kRuntime || record->kind == kDriver) {
       const auto& call = *reinterpret_cast<const Api*>(record);
-      if (IsNoisy(call.kind, call.cbid)) continue;
+      if (IsNoisy(call.kind, call.cbid) || IsOurThread(call.thread_id)) continue;
       NameCall(call);
     }
     batch[count++] = record;

@@ -31,6 +31,9 @@ class RecordWriter {
   /// Writes the records of a buffer. CUPTI is called without a lock.
   void WriteBuffer(std::uint8_t* buffer, std::size_t valid);
 
+  /// Asks again who a thread is: numbers of threads that ended come back.
+  void ForgetThreads();
+
   /// Driver calls wait for the runtime call that may be around them, whose record comes later. This
   /// writes those that waited at the last call already; or all.
   void WriteHeld(bool all);
@@ -49,6 +52,7 @@ class RecordWriter {
   static constexpr std::size_t kHeld = 256;      ///< Driver calls that wait.
   static constexpr std::size_t kCalls = 4096;    ///< Callback ids whose names are kept.
   static constexpr std::size_t kKernels = 4096;  ///< Kernels whose names are kept.
+  static constexpr std::size_t kThreads = 256;   ///< Threads that are kept, by number.
 
   struct Interval {
     std::uint64_t start, end;
@@ -63,6 +67,8 @@ class RecordWriter {
     std::uint32_t name;
   };
 
+  /// Whether a thread is one that Headroom started in the program.
+  bool IsOurThread(std::uint32_t tid);
   void NameCall(const Api& record);
   void WriteBatch(const Activity* const* records, std::size_t count);
   void WriteRecord(const Activity& record);
@@ -88,6 +94,8 @@ class RecordWriter {
   std::atomic<std::int64_t> untimed_ = 0;
   /// Of runtime and driver; 0: not yet. Filled without the lock, since CUPTI is asked.
   std::atomic<std::uint32_t> call_names_[2][kCalls] = {};
+  /// Twice the number, and 1 where it is ours; 0: nobody. Without the lock: a file is read.
+  std::atomic<std::uint64_t> threads_[kThreads] = {};
 
   std::mutex mutex_;  ///< Of all below.
   activity::Ring* ring_;

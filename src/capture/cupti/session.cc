@@ -291,6 +291,7 @@ void Session::Work() {
     const std::int64_t now = Nanoseconds(CLOCK_MONOTONIC);
     if (now - flushed >= kFlushNs) {
       Flush(0);
+      writer_.ForgetThreads();
       pool_.Prepare(kSpareBuffers);
       flushed = now;
     }
@@ -362,10 +363,8 @@ void Session::OnBufferCompleted(Context context, std::uint32_t stream, std::uint
 
 void Session::TakeBuffer(Context context, std::uint32_t stream, std::uint8_t* buffer,
                          std::size_t valid) {
-  if (pool_.Readable(buffer, valid)) {
-    writer_.WriteBuffer(buffer, valid);
-    pool_.Return(buffer);
-  }
+  if (pool_.Readable(buffer, valid)) writer_.WriteBuffer(buffer, valid);
+  pool_.Return(buffer);
   CountDropped(context, stream);
 }
 

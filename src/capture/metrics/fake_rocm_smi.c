@@ -1,4 +1,5 @@
-/* A small ROCm SMI for tests: one GPU, which tells its power only as an average. */
+/* A small ROCm SMI for tests: one GPU, which tells its power only as an average and has no sensor
+   at its edge. Processes 10 and 99 use it, and 11 another one. */
 // NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier): the names are the
 // library's.
 #include <stddef.h>
@@ -45,6 +46,38 @@ API int rsmi_dev_gpu_clk_freq_get(uint32_t device, int clock, void* out) {
   (void)device;
   memcpy(out, head, sizeof(head));
   memcpy((char*)out + sizeof(head), frequencies, sizeof(frequencies));
+  return SUCCESS;
+}
+API int rsmi_dev_temp_metric_get(uint32_t device, uint32_t sensor, int metric,
+                                 int64_t* millidegrees) {
+  if (sensor == 0) return NOT_SUPPORTED;
+  *millidegrees = 61500 + device;
+  return sensor == 1 && metric == 0 ? SUCCESS : NOT_SUPPORTED;
+}
+
+struct process {
+  uint32_t pid, pasid;
+  uint64_t vram, sdma;
+  uint32_t occupancy;
+};
+API int rsmi_compute_process_info_get(struct process* processes, uint32_t* count) {
+  if (*count < 3) return 11;
+  *count = 3;
+  for (uint32_t i = 0; i < 3; ++i) processes[i].vram = 4000;
+  processes[0].pid = 10;
+  processes[1].pid = 11;
+  processes[2].pid = 99;
+  return SUCCESS;
+}
+API int rsmi_compute_process_gpus_get(uint32_t pid, uint32_t* devices, uint32_t* count) {
+  *count = 1;
+  devices[0] = pid == 11 ? 7 : 0;
+  return SUCCESS;
+}
+API int rsmi_compute_process_info_by_device_get(uint32_t pid, uint32_t device,
+                                                struct process* process) {
+  (void)device;
+  process->vram = pid == 10 ? 300 : UINT64_MAX; /* As it tells within another namespace. */
   return SUCCESS;
 }
 // NOLINTEND(readability-identifier-naming,bugprone-reserved-identifier)

@@ -46,6 +46,12 @@ MetricBoard::Id MetricBoard::AddComputed(Metric metric) {
   return Add(std::move(metric), kind, CounterRule());
 }
 
+void MetricBoard::Rename(Id id, std::string instance) {
+  metrics_[id].instance = std::move(instance);
+  counters_[id].last.reset();
+  counters_[id].wrapped = 0;
+}
+
 void MetricBoard::Begin() {
   reading_.values.assign(metrics_.size(), kMissing);
   reading_.totals.assign(metrics_.size(), kMissing);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "capture/metrics/metric.h"
@@ -32,6 +33,9 @@ class MetricBoard {
 
   /// One whose value and total another board computes, of the kind that it has there.
   Id AddComputed(Metric metric);
+
+  /// The metric is from here on of another instance, whose counter begins anew.
+  void Rename(Id id, std::string instance);
 
   const std::vector<Metric>& metrics() const { return metrics_; }
   const Reading& reading() const { return reading_; }

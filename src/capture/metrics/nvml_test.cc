@@ -117,12 +117,13 @@ TEST(Nvml, IsNotThereWithoutALibrary) {
   EXPECT_TRUE(board.metrics().empty());
 }
 
-TEST(SystemSampler, NamesForeignUsersOfAGpu) {
+void ExpectUsersOfAGpu(const std::string& nvml, const std::string& rocm_smi) {
   const TestRoot root("processes");
   SamplerOptions options;
   options.root = root.path();
   options.process = 10;
-  options.nvml_libraries = {FakeLibrary(kFakeNvml)};
+  options.nvml_libraries = {nvml};
+  options.rocm_libraries = {rocm_smi};
   SystemSampler sampler(options);
   const Reading& reading = sampler.Sample();
   ASSERT_EQ(reading.users.size(), 2u);
@@ -133,6 +134,13 @@ TEST(SystemSampler, NamesForeignUsersOfAGpu) {
   EXPECT_TRUE(std::isnan(reading.users[1].value));
   EXPECT_FALSE(reading.users[1].in_tree);
   EXPECT_EQ(reading.users[1].resource, "GPU 0");
+}
+
+TEST(SystemSampler, NamesForeignUsersOfAGpu) {
+  ExpectUsersOfAGpu(FakeLibrary(kFakeNvml), "libno-such.so.1");
+}
+TEST(SystemSampler, NamesForeignUsersOfAnAmdGpu) {
+  ExpectUsersOfAGpu("libno-such.so.1", FakeLibrary(kFakeRocmSmi));
 }
 
 TEST(RocmSmi, ReadsAGpu) {
@@ -147,6 +155,7 @@ TEST(RocmSmi, ReadsAGpu) {
   EXPECT_EQ(board.Value("gpu_power_w", "GPU 0"), 250);
   EXPECT_EQ(board.Value("gpu_sm_clock_mhz", "GPU 0"), 2100);
   EXPECT_EQ(board.Value("gpu_memory_clock_mhz", "GPU 0"), 900);
+  EXPECT_EQ(board.Value("gpu_temperature_c", "GPU 0"), 61.5) << "at the junction";
   EXPECT_FALSE(board.Has("gpu_energy_j", "GPU 0"));
 }
 

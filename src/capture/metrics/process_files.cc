@@ -1,11 +1,15 @@
 #include "capture/metrics/process_files.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "capture/metrics/cgroup.h"
 #include "capture/metrics/fields.h"
 
 namespace headroom {
+
+double TicksPerSecond() { return static_cast<double>(sysconf(_SC_CLK_TCK)); }
 
 std::optional<ProcessStat> ParseProcessStat(std::string_view text) {
   const std::size_t open = text.find('(');

@@ -8,7 +8,10 @@
 
 namespace headroom {
 
-/// /proc/PID/stat. Times in ticks (sysconf(_SC_CLK_TCK) a second), of all its threads.
+/// Of the kernel's processor times.
+double TicksPerSecond();
+
+/// /proc/PID/stat. Times in ticks, of all its threads.
 struct ProcessStat {
   std::int64_t pid = 0;
   std::string_view name;  ///< Any bytes but NUL, at most 15; part of the text.

@@ -1,7 +1,5 @@
 #include "capture/metrics/process_scan.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "capture/metrics/clock.h"
@@ -23,7 +21,6 @@ void ProcessScan::Read(SampleRun& run) {
     const std::vector<ScannedProcess> scan = ScanProcesses(root_, run.buffer);
     if (tree_ != nullptr) tree_->Adopt(scan);
     users_.clear();
-    const double ticks_per_second = static_cast<double>(sysconf(_SC_CLK_TCK));
     std::map<std::int64_t, Seen> now;
     for (const ScannedProcess& process : scan) {
       now[process.pid] = {.start_ticks = process.start_ticks, .cpu_ticks = process.cpu_ticks};
@@ -34,7 +31,7 @@ void ProcessScan::Read(SampleRun& run) {
         continue;
       }
       const double seconds =
-          static_cast<double>(process.cpu_ticks - last->second.cpu_ticks) / ticks_per_second;
+          static_cast<double>(process.cpu_ticks - last->second.cpu_ticks) / ticks_per_second_;
       const double percent = 100 * seconds / since;
       if (percent >= kNotablePercent)
         users_.push_back(

@@ -7,6 +7,7 @@
 
 #include "capture/metrics/metric_source.h"
 #include "capture/metrics/pace.h"
+#include "capture/metrics/process_files.h"
 #include "capture/metrics/process_tree.h"
 
 namespace headroom {
@@ -16,7 +17,8 @@ namespace headroom {
 class ProcessScan : public MetricSource {
  public:
   /// `tree` takes in the processes of each scan and outlives this; null: every process is foreign.
-  ProcessScan(std::string root, ProcessTreeSource* tree) : root_(std::move(root)), tree_(tree) {}
+  ProcessScan(std::string root, ProcessTreeSource* tree, double ticks_per_second = TicksPerSecond())
+      : root_(std::move(root)), tree_(tree), ticks_per_second_(ticks_per_second) {}
   void Read(SampleRun& run) override;
 
  private:
@@ -26,6 +28,7 @@ class ProcessScan : public MetricSource {
 
   std::string root_;
   ProcessTreeSource* tree_;
+  double ticks_per_second_;
   Pace pace_{/*factor=*/5000, DurationNs(60'000'000'000)};
   std::map<std::int64_t, Seen> last_;
   TimeNs last_at_;

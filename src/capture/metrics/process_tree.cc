@@ -13,8 +13,8 @@ namespace {
 
 /// Processes whose files stay open: four each, of the 1024 descriptors that a process usually has.
 constexpr std::size_t kHeldOpen = 64;
-/// Processes that get metrics of their own; beyond them only the sums grow.
-constexpr int kMostWithMetrics = 64;
+/// Processes that have metrics of their own at a time; beyond them only the sums grow.
+constexpr std::size_t kMostWithMetrics = 64;
 constexpr double kNanosecond = 1e-9;
 
 Metric ProcessMetric(std::string name, std::string unit, std::string instance = {},
@@ -51,10 +51,11 @@ ProcessTreeSource::Member::Member(const std::string& folder, bool hold)
       schedstat(folder + "/schedstat", hold),
       children(folder + "/task/" + folder.substr(folder.rfind('/') + 1) + "/children", hold) {}
 
-ProcessTreeSource::ProcessTreeSource(std::string root, std::int64_t pid, MetricBoard& board)
+ProcessTreeSource::ProcessTreeSource(std::string root, std::int64_t pid, MetricBoard& board,
+                                     double ticks_per_second)
     : root_(std::move(root)),
       pid_(pid),
-      ticks_per_second_(static_cast<double>(sysconf(_SC_CLK_TCK))),
+      ticks_per_second_(ticks_per_second),
       page_bytes_(static_cast<double>(sysconf(_SC_PAGESIZE))),
       status_(fmt::format("{}/proc/{}/status", root_, pid)) {
   const auto rate = [&](const char* name, const char* unit, const char* counter, double rate_scale,
@@ -84,6 +85,37 @@ ProcessTreeSource::Member& ProcessTreeSource::Add(std::int64_t pid) {
   return members_
       .try_emplace(pid, fmt::format("{}/proc/{}", root_, pid), members_.size() < kHeldOpen)
       .first->second;
+}
+
+std::map<std::int64_t, ProcessTreeSource::Member>::iterator ProcessTreeSource::Remove(
+    std::map<std::int64_t, Member>::iterator member) {
+  if (member->second.metrics) free_metrics_.push_back(*member->second.metrics);
+  return members_.erase(member);
+}
+
+std::optional<ProcessTreeSource::OwnMetrics> ProcessTreeSource::TakeMetrics(
+    const std::string& instance, MetricBoard& board) {
+  if (!free_metrics_.empty()) {
+    const OwnMetrics metrics = free_metrics_.back();
+    free_metrics_.pop_back();
+    for (const MetricBoard::Id id :
+         {metrics.cpu, metrics.resident, metrics.disk_read, metrics.disk_written, metrics.wait}) {
+      board.Rename(id, instance);
+    }
+    return metrics;
+  }
+  if (with_metrics_ == kMostWithMetrics) return std::nullopt;
+  ++with_metrics_;
+  const auto rate = [&](const char* metric, const char* unit, double scale) {
+    return board.AddRate(ProcessMetric(metric, unit, instance),
+                         {.rate_scale = scale, .total_scale = 1});
+  };
+  return OwnMetrics{
+      .cpu = rate("process_cpu_pct", "%", 100 / ticks_per_second_),
+      .resident = board.AddGauge(ProcessMetric("process_rss_bytes", "bytes", instance)),
+      .disk_read = rate("process_disk_read_bytes_per_s", "bytes/s", 1),
+      .disk_written = rate("process_disk_written_bytes_per_s", "bytes/s", 1),
+      .wait = rate("process_runqueue_wait_pct", "%", 100 * kNanosecond)};
 }
 
 std::vector<std::int64_t> ProcessTreeSource::pids() const {
@@ -126,18 +158,17 @@ void ProcessTreeSource::Read(SampleRun& run) {
       ++processes;
       ++member;
     } else {
-      member = members_.erase(member);
+      member = Remove(member);
     }
   }
   // Children of children that are new show at the next sample, or in a scan.
   while (!found_.empty()) {
     const std::int64_t pid = found_.back();
     found_.pop_back();
-    Member& member = Add(pid);
-    if (ReadMember(pid, member, run)) {
+    if (ReadMember(pid, Add(pid), run)) {
       ++processes;
     } else {
-      members_.erase(pid);
+      Remove(members_.find(pid));
     }
   }
   MetricBoard& board = run.board;
@@ -202,20 +233,8 @@ bool ProcessTreeSource::ReadMember(std::int64_t pid, Member& member, SampleRun& 
     wait_.Add(last.wait_ns, *now.wait_ns);
   }
   // One that is there for the second time gets metrics of its own.
-  if (known && !member.metrics && with_metrics_ < kMostWithMetrics) {
-    ++with_metrics_;
-    const std::string instance = fmt::format("{} {}", pid, name);
-    const auto rate = [&](const char* metric, const char* unit, double scale) {
-      return run.board.AddRate(ProcessMetric(metric, unit, instance),
-                               {.rate_scale = scale, .total_scale = 1});
-    };
-    member.metrics = OwnMetrics{
-        .cpu = rate("process_cpu_pct", "%", 100 / ticks_per_second_),
-        .resident = run.board.AddGauge(ProcessMetric("process_rss_bytes", "bytes", instance)),
-        .disk_read = rate("process_disk_read_bytes_per_s", "bytes/s", 1),
-        .disk_written = rate("process_disk_written_bytes_per_s", "bytes/s", 1),
-        .wait = rate("process_runqueue_wait_pct", "%", 100 * kNanosecond)};
-  }
+  if (known && !member.metrics)
+    member.metrics = TakeMetrics(fmt::format("{} {}", pid, name), run.board);
   if (member.metrics) {
     const OwnMetrics& own = *member.metrics;
     run.board.Count(own.cpu, at, now.user_and_system);

@@ -28,7 +28,8 @@ std::vector<ScannedProcess> ScanProcesses(const std::string& root, ReadBuffer& b
 /// the tree stays, also when its parent is gone.
 class ProcessTreeSource : public MetricSource {
  public:
-  ProcessTreeSource(std::string root, std::int64_t pid, MetricBoard& board);
+  ProcessTreeSource(std::string root, std::int64_t pid, MetricBoard& board,
+                    double ticks_per_second = TicksPerSecond());
 
   void Read(SampleRun& run) override;
   /// Takes in the processes of a scan whose parents are in the tree.
@@ -56,6 +57,9 @@ class ProcessTreeSource : public MetricSource {
   };
 
   Member& Add(std::int64_t pid);
+  std::map<std::int64_t, Member>::iterator Remove(std::map<std::int64_t, Member>::iterator member);
+  /// Metrics for one more process; nullopt: too many have some.
+  std::optional<OwnMetrics> TakeMetrics(const std::string& instance, MetricBoard& board);
   /// false: the process is gone.
   bool ReadMember(std::int64_t pid, Member& member, SampleRun& run);
   void ReadStatus(SampleRun& run);
@@ -67,7 +71,8 @@ class ProcessTreeSource : public MetricSource {
   double page_bytes_;
   std::map<std::int64_t, Member> members_;
   std::vector<std::int64_t> found_;  ///< Children that are not members yet.
-  int with_metrics_ = 0;
+  std::size_t with_metrics_ = 0;
+  std::vector<OwnMetrics> free_metrics_;  ///< Of processes that ended.
   KernelFile status_;
 
   // Sums of the sample in the making.

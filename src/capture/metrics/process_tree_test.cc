@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "capture/metrics/process_scan.h"
 #include "capture/metrics/test_root.h"
 
@@ -80,14 +82,15 @@ TEST(ProcessTreeSource, FollowsChildrenAndTheirs) {
   EXPECT_TRUE(board.Has("process_cpu_pct", "10 python (train) x"));
 }
 
-// The kernel's ticks are of sysconf(_SC_CLK_TCK), not of 100 a second everywhere.
+// The kernel's ticks are not of 100 a second everywhere.
 TEST(ProcessTreeSource, CpuTimeIsInTicksOfTheSystem) {
   const TestRoot root("processes");
   TestBoard board;
-  ProcessTreeSource tree(root.path(), 10, board.board);
+  constexpr double kTicksPerSecond = 250;
+  ProcessTreeSource tree(root.path(), 10, board.board, kTicksPerSecond);
+  root.Write("proc/11/schedstat", "1 1000000 9\n");
   board.Sample(tree);
-  EXPECT_DOUBLE_EQ(board.Total("process_tree_cpu_pct"),
-                   3 * 150 / static_cast<double>(sysconf(_SC_CLK_TCK)));
+  EXPECT_DOUBLE_EQ(board.Total("process_tree_cpu_pct"), 3 * 150 / kTicksPerSecond);
   board.Sample(tree);
   root.Write("proc/11/stat", StatLine(11, "pt_data_worker", 10, 250, 10));
   root.Write("proc/11/schedstat", "1 3000000 9\n");
@@ -96,7 +99,10 @@ TEST(ProcessTreeSource, CpuTimeIsInTicksOfTheSystem) {
   EXPECT_DOUBLE_EQ(board.Value("process_tree_cpu_pct"),
                    board.Value("process_cpu_pct", "11 pt_data_worker"));
   EXPECT_EQ(board.Value("process_cpu_pct", "12 pt_data_worker"), 0);
-  EXPECT_GT(board.Value("process_runqueue_wait_pct", "11 pt_data_worker"), 0);
+  // Its 100 ticks beside the 2 ms that it waited, over the same time.
+  EXPECT_NEAR(board.Value("process_cpu_pct", "11 pt_data_worker") /
+                  board.Value("process_runqueue_wait_pct", "11 pt_data_worker"),
+              100 / kTicksPerSecond / 2e-3, 1e-6);
 }
 
 TEST(ProcessTreeSource, ProcessesMayEndAndTheirNumbersComeAgain) {
@@ -112,6 +118,38 @@ TEST(ProcessTreeSource, ProcessesMayEndAndTheirNumbersComeAgain) {
   // 12 tells by its start.
   EXPECT_FALSE(std::isinf(board.Value("process_tree_cpu_pct")));
   EXPECT_EQ(board.Value("process_tree_cpu_pct"), 0) << "another's 1,000 s are not ours";
+}
+
+// The workers of a loader are new ones in each epoch.
+TEST(ProcessTreeSource, MetricsOfProcessesThatEndedServeLaterOnes) {
+  constexpr int kMostWithMetrics = 64, kEpochs = 5, kWorkers = 32;
+  const TestRoot root("processes");
+  TestBoard board;
+  ProcessTreeSource tree(root.path(), 10, board.board);
+  const auto write = [&](int pid, int ticks, int start) {
+    root.Write("proc/" + std::to_string(pid) + "/stat", StatLine(pid, "worker", 10, ticks, start));
+  };
+  for (int epoch = 1; epoch <= kEpochs; ++epoch) {
+    std::string children;
+    for (int i = 0; i < kWorkers; ++i) {
+      write(1000 * epoch + i, 100 * epoch, 1);
+      children += std::to_string(1000 * epoch + i) + " ";
+    }
+    root.Write("proc/10/task/10/children", children);
+    board.Sample(tree);
+    board.Sample(tree);
+    for (int i = 0; i < kWorkers; ++i) {
+      const std::string instance = std::to_string(1000 * epoch + i) + " worker";
+      EXPECT_TRUE(board.Missing("process_cpu_pct", instance)) << instance;
+      EXPECT_GT(board.Value("process_rss_bytes", instance), 0) << instance;
+      write(1000 * epoch + i, 0, 2);  // Another process: this one has ended.
+    }
+    root.Write("proc/10/task/10/children", "");
+  }
+  const std::vector<Metric>& metrics = board.board.metrics();
+  EXPECT_LE(std::count_if(metrics.begin(), metrics.end(),
+                          [](const Metric& metric) { return metric.name == "process_cpu_pct"; }),
+            kMostWithMetrics);
 }
 
 TEST(ProcessTreeSource, AnUnreadableFileHarmsNoOther) {
@@ -143,6 +181,24 @@ TEST(ProcessScan, NamesForeignUsersOnly) {
   EXPECT_EQ(board.board.reading().users[0].pid, 99);
   EXPECT_EQ(board.board.reading().users[0].resource, "CPU");
   EXPECT_GT(board.board.reading().users[0].value, 100);
+}
+
+TEST(ProcessScan, CpuTimeIsInTicksOfTheSystem) {
+  for (const double ticks_per_second : {100.0, 250.0}) {
+    const TestRoot root("processes");
+    TestBoard board;
+    ProcessScan scan(root.path(), nullptr, ticks_per_second);
+    const auto read = [&](TimeNs now) {
+      SampleRun run{
+          .board = board.board, .buffer = board.buffer, .now = now, .edge = true, .slow = true};
+      scan.Read(run);
+    };
+    read(TimeNs(1'000'000'000));
+    root.Write("proc/99/stat", StatLine(99, "miner", 1, 250, 10));
+    read(TimeNs(2'000'000'000));
+    ASSERT_EQ(board.board.reading().users.size(), 1u);
+    EXPECT_DOUBLE_EQ(board.board.reading().users[0].value, 100 * 100 / ticks_per_second);
+  }
 }
 
 }  // namespace process_tree_test

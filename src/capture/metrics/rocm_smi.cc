@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <limits>
+#include <span>
 #include <utility>
 
 #include "capture/metrics/clock.h"
@@ -19,8 +22,19 @@ constexpr Status kNotSupported = 2, kPermission = 4, kNotImplemented = 9;
 constexpr int kVideoMemory = 0;                    ///< RSMI_MEM_TYPE_VRAM
 constexpr int kSystemClock = 0, kMemoryClock = 4;  ///< RSMI_CLK_TYPE_SYS, RSMI_CLK_TYPE_MEM
 constexpr std::uint32_t kFirstSensor = 0;
+constexpr std::uint32_t kEdge = 0, kJunction = 1;  ///< RSMI_TEMP_TYPE_EDGE, RSMI_TEMP_TYPE_JUNCTION
+constexpr int kCurrentTemperature = 0;             ///< RSMI_TEMP_CURRENT
 /// Room for rsmi_frequencies_t of any version: 33 frequencies of 8 bytes and a head of 16.
 using FrequencyWords = std::array<std::uint32_t, 256>;
+
+/// rsmi_process_info_t. The last is of later versions; before, there was padding.
+struct ProcessInfo {
+  std::uint32_t pid, address_space;
+  std::uint64_t memory, copy_us;
+  std::uint32_t occupancy, evicted_ms;
+};
+static_assert(sizeof(ProcessInfo) == 32);
+constexpr std::uint64_t kNotTold = UINT64_MAX;
 
 struct Api {
   Status (*init)(std::uint64_t);
@@ -35,6 +49,10 @@ struct Api {
   Status (*average_power)(std::uint32_t, std::uint32_t, std::uint64_t*);
   Status (*energy)(std::uint32_t, std::uint64_t*, float*, std::uint64_t*);
   Status (*clock)(std::uint32_t, int, void*);
+  Status (*temperature)(std::uint32_t, std::uint32_t, int, std::int64_t*);
+  Status (*processes)(ProcessInfo*, std::uint32_t*);
+  Status (*gpus_of_process)(std::uint32_t pid, std::uint32_t* devices, std::uint32_t* count);
+  Status (*process_on_gpu)(std::uint32_t pid, std::uint32_t device, ProcessInfo*);
 };
 
 bool FindEntries(const SharedLibrary& library, Api& api) {
@@ -50,6 +68,10 @@ bool FindEntries(const SharedLibrary& library, Api& api) {
   library.Find("rsmi_dev_power_ave_get", api.average_power);
   library.Find("rsmi_dev_energy_count_get", api.energy);
   library.Find("rsmi_dev_gpu_clk_freq_get", api.clock);
+  library.Find("rsmi_dev_temp_metric_get", api.temperature);
+  library.Find("rsmi_compute_process_info_get", api.processes);
+  library.Find("rsmi_compute_process_gpus_get", api.gpus_of_process);
+  library.Find("rsmi_compute_process_info_by_device_get", api.process_on_gpu);
   return enough;
 }
 
@@ -74,6 +96,7 @@ class RocmSmi : public GpuSource {
   void AddGpus(const std::optional<std::string>& visible, MetricBoard& board);
   void Read(SampleRun& run) override {
     for (GpuProbes& gpu : gpus_) gpu.Read(run);
+    processes_.Read(run);
   }
   const std::vector<GpuIdentity>& gpus() const override { return identities_; }
 
@@ -81,10 +104,14 @@ class RocmSmi : public GpuSource {
   void AddProbes(std::uint32_t device, const std::string& instance, MetricBoard& board);
   void AddPower(GpuProbes& gpu, std::uint32_t device, const std::string& instance,
                 MetricBoard& board);
+  void AddTemperature(GpuProbes& gpu, std::uint32_t device, const std::string& instance,
+                      MetricBoard& board);
+  void AddProcesses(const std::vector<std::uint32_t>& devices);
 
   SharedLibrary library_;
   Api api_;
   std::vector<GpuProbes> gpus_;
+  GpuProbes processes_;  ///< The library tells those of all GPUs together.
   std::vector<GpuIdentity> identities_;
 };
 
@@ -100,6 +127,7 @@ void RocmSmi::AddGpus(const std::optional<std::string>& visible, MetricBoard& bo
   const auto no_parts = [](const std::string&) -> std::optional<std::size_t> {
     return std::nullopt;
   };
+  std::vector<std::uint32_t> devices;
   for (const VisibleDevice& gpu : ResolveVisible(visible, uuids, no_parts)) {
     const auto device = static_cast<std::uint32_t>(gpu.index);
     const std::string instance = fmt::format("GPU {}", identities_.size());
@@ -109,7 +137,9 @@ void RocmSmi::AddGpus(const std::optional<std::string>& visible, MetricBoard& bo
     identities_.push_back(
         {.instance = instance, .name = named ? name.data() : "", .uuid = uuids[gpu.index]});
     AddProbes(device, instance, board);
+    devices.push_back(device);
   }
+  AddProcesses(devices);
 }
 
 void RocmSmi::AddProbes(std::uint32_t device, const std::string& instance, MetricBoard& board) {
@@ -154,6 +184,7 @@ void RocmSmi::AddProbes(std::uint32_t device, const std::string& instance, Metri
     add("gpu_memory_clock_mhz", kMemoryClock);
   }
   AddPower(gpu, device, instance, board);
+  AddTemperature(gpu, device, instance, board);
 }
 
 void RocmSmi::AddPower(GpuProbes& gpu, std::uint32_t device, const std::string& instance,
@@ -194,6 +225,56 @@ void RocmSmi::AddPower(GpuProbes& gpu, std::uint32_t device, const std::string& 
       return Outcome(status);
     });
   }
+}
+
+void RocmSmi::AddTemperature(GpuProbes& gpu, std::uint32_t device, const std::string& instance,
+                             MetricBoard& board) {
+  if (api_.temperature == nullptr) return;
+  const MetricBoard::Id id = board.AddGauge(GpuMetric("gpu_temperature_c", "C", instance));
+  gpu.Add([=, call = api_.temperature](SampleRun& run) {
+    std::int64_t millidegrees = 0;
+    Status status = call(device, kEdge, kCurrentTemperature, &millidegrees);
+    // The MI300 has no sensor at its edge.
+    if (status != kSuccess) status = call(device, kJunction, kCurrentTemperature, &millidegrees);
+    if (status == kSuccess) run.board.Set(id, static_cast<double>(millidegrees) * 1e-3);
+    return Outcome(status);
+  });
+}
+
+void RocmSmi::AddProcesses(const std::vector<std::uint32_t>& devices) {
+  if (devices.empty() || api_.processes == nullptr || api_.gpus_of_process == nullptr) return;
+  processes_.Add([api = api_, devices](SampleRun& run) {
+    std::array<ProcessInfo, 64> processes{};
+    std::uint32_t count = processes.size();
+    const Status status = api.processes(processes.data(), &count);
+    if (status != kSuccess) return Outcome(status);
+    std::vector<std::vector<ResourceUser>> users(devices.size());
+    for (const ProcessInfo& process :
+         std::span(processes).first(std::min<std::size_t>(count, processes.size()))) {
+      std::array<std::uint32_t, 64> used{};
+      std::uint32_t number = used.size();
+      if (api.gpus_of_process(process.pid, used.data(), &number) != kSuccess) continue;  // Gone.
+      for (const std::uint32_t device :
+           std::span(used).first(std::min<std::size_t>(number, used.size()))) {
+        const auto gpu = std::find(devices.begin(), devices.end(), device) - devices.begin();
+        if (static_cast<std::size_t>(gpu) == devices.size()) continue;
+        ProcessInfo there{};
+        const bool told = api.process_on_gpu != nullptr &&
+                          api.process_on_gpu(process.pid, device, &there) == kSuccess &&
+                          there.memory != kNotTold;
+        users[static_cast<std::size_t>(gpu)].push_back(
+            {.resource = fmt::format("GPU {}", gpu),
+             .pid = process.pid,
+             .name = "",
+             .value = told ? static_cast<double>(there.memory)
+                           : std::numeric_limits<double>::quiet_NaN()});
+      }
+    }
+    std::vector<ResourceUser>& all = run.board.users();
+    for (const std::vector<ResourceUser>& of_gpu : users)
+      all.insert(all.end(), of_gpu.begin(), of_gpu.end());
+    return GpuCall::kOk;
+  });
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ class SystemSampler {
   ~SystemSampler();
 
   /// Grows at its end while sampling (a disk, an interface or a process appears); what is there
-  /// stays where it is.
+  /// stays where it is, but the metrics of a process that ended become those of another.
   const std::vector<Metric>& metrics() const { return board_.metrics(); }
   const std::vector<GpuIdentity>& gpus() const;
 

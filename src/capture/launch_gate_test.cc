@@ -1,0 +1,66 @@
+#include "capture/launch_gate.h"
+
+#include <gtest/gtest.h>
+
+namespace headroom {
+namespace launch_gate_test {
+
+/// Steps 1 and 2 are wanted, which are from 1,000 to 2,000.
+class LaunchGateTest : public testing::Test {
+ protected:
+  LaunchGateTest() {
+    steps_.SawStep(0, 500);
+    steps_.SawStep(1, 1000);
+    steps_.SawStep(2, 1500);
+    steps_.SawEnd(2000);
+  }
+  StepGate steps_{StepWindow{.first = 1, .last = 2}};
+  LaunchGate gate_{&steps_};
+};
+
+TEST_F(LaunchGateTest, WorkOfTheLastStepRunsAfterIt) {
+  gate_.SawCall("cudaLaunchKernel", 1900, 1);
+  gate_.SawCall("cudaLaunchKernel", 2100, 2);
+  EXPECT_EQ(gate_.SawTask(2500, 2600, 1), true);
+  EXPECT_EQ(gate_.SawTask(2600, 2700, 2), false) << "of the next step";
+  EXPECT_EQ(gate_.SawTask(1950, 1960, 1), true) << "of a graph: one call, many tasks";
+}
+
+TEST_F(LaunchGateTest, TheQueueBeforeTheFirstStepIsTaken) {
+  gate_.SawCall("cudaLaunchKernel", 600, 1);
+  EXPECT_EQ(gate_.SawTask(700, 900, 1), false) << "done before";
+  EXPECT_EQ(gate_.SawTask(900, 1100, 1), true);
+  EXPECT_EQ(gate_.SawTask(1100, 1200, 9), true) << "launched before anything was recorded";
+  EXPECT_EQ(gate_.SawTask(2100, 2200, 1), false) << "no wanted step waits for it";
+}
+
+TEST_F(LaunchGateTest, TasksMayComeBeforeTheirCalls) {
+  EXPECT_EQ(gate_.SawTask(2100, 2200, 1), std::nullopt);
+  gate_.SawCall("cudaMemcpyAsync", 1900, 1);
+  EXPECT_EQ(gate_.awaited(), 0u) << "it has come";
+  EXPECT_EQ(gate_.SawTask(2100, 2200, 1), true);
+}
+
+TEST_F(LaunchGateTest, AwaitsWhatWantedStepsLaunched) {
+  gate_.SawCall("cudaLaunchKernel", 600, 1);
+  gate_.SawCall("cudaLaunchKernel", 1600, 2);
+  gate_.SawCall("cuLaunchKernel", 1600, 2);  // Inside it.
+  gate_.SawCall("cudaMemsetAsync", 1700, 3);
+  gate_.SawCall("cudaStreamSynchronize", 1800, 4);
+  gate_.SawCall("cudaLaunchHostFunc", 1800, 5);
+  EXPECT_EQ(gate_.awaited(), 2u);
+  gate_.SawTask(2100, 2200, 2);
+  gate_.SawTask(2200, 2300, 2);
+  EXPECT_EQ(gate_.awaited(), 1u);
+  for (std::uint32_t i = 100; i < 100'000; ++i) gate_.SawCall("cudaStreamSynchronize", 1900, i);
+  EXPECT_EQ(gate_.awaited(), 0u) << "it is no longer known";
+}
+
+TEST(LaunchGate, WithoutAWindowAllIsWanted) {
+  const StepGate all(std::nullopt);
+  LaunchGate gate(&all);
+  EXPECT_EQ(gate.SawTask(1, 2, 3), true);
+}
+
+}  // namespace launch_gate_test
+}  // namespace headroom
