@@ -8,6 +8,7 @@ import os
 import threading
 from typing import Any, Dict, List
 
+HIP_LIBRARIES = ["libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"]
 MOST_EVENTS = 4096  # Two for each region whose time is not known yet.
 
 
@@ -23,13 +24,15 @@ class CaptureGoesOn:
 
     def _seek(self) -> None:
         self._sought = True
-        for library, name in ((os.environ.get("HEADROOM_CUDA_LIBRARY", "libcuda.so.1"), "cuThreadExchangeStreamCaptureMode"),
-                              (os.environ.get("HEADROOM_HIP_LIBRARY", "libamdhip64.so"), "hipThreadExchangeStreamCaptureMode")):
-            try:  # Who has events has loaded it: to open it here would only find another.
-                self._exchange = getattr(ctypes.CDLL(library, mode=os.RTLD_NOLOAD | os.RTLD_NOW), name)
-                return
-            except (OSError, AttributeError):
-                pass
+        cuda = [os.environ.get("HEADROOM_CUDA_LIBRARY", "libcuda.so.1")]
+        hip = [os.environ["HEADROOM_HIP_LIBRARY"]] if "HEADROOM_HIP_LIBRARY" in os.environ else HIP_LIBRARIES
+        for libraries, name in ((cuda, "cuThreadExchangeStreamCaptureMode"), (hip, "hipThreadExchangeStreamCaptureMode")):
+            for library in libraries:
+                try:  # Who has events has loaded it: to open it here would only find another.
+                    self._exchange = getattr(ctypes.CDLL(library, mode=os.RTLD_NOLOAD | os.RTLD_NOW), name)
+                    return
+                except (OSError, AttributeError):
+                    pass
 
     def _set(self, mode: int) -> int:
         holder = ctypes.c_int(mode)

@@ -38,6 +38,8 @@ struct State {
   std::map<std::string, Failure> failures;
   std::map<std::string, std::uint64_t> calls;
   std::vector<std::int64_t> passed;
+  std::vector<Event*>
+      made;  ///< As of a driver: those of a context that is gone are not the program's to free.
 };
 
 State& TheState() {
@@ -67,6 +69,7 @@ int EventCreate(void** event) {
   if (const int error = Called("EventCreate")) return error;
   auto* made = new Event();
   made->context = TheState().contexts;
+  TheState().made.push_back(made);
   *event = made;
   return 0;
 }

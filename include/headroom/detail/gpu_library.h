@@ -1,0 +1,105 @@
+// CUDA's driver and the HIP runtime, opened at run time.
+#pragma once
+
+#include <dlfcn.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+#include "headroom/detail/hip_library.h"
+
+// NOLINTBEGIN(readability-identifier-naming): as in headroom/gpu_timer.hpp.
+
+namespace headroom {
+inline namespace timer_v1 {
+namespace detail {
+
+/// The functions that are used of CUDA's driver or of HIP; both give 0 for success and 600 for "not
+/// ready". Declared here, so no header of theirs is needed to build.
+struct GpuLibrary {
+  using Handle = void*;
+  bool hip;
+  int (*event_create)(Handle* event, unsigned flags);
+  int (*event_record)(Handle event, Handle stream);
+  int (*event_query)(Handle event);
+  int (*event_elapsed)(float* ms, Handle start, Handle end);
+  int (*is_capturing)(Handle stream, int* status);
+  int (*exchange_capture_mode)(int* mode);
+  int (*stream_create)(Handle* stream, unsigned flags);
+  int (*get_context)(Handle* context);  ///< CUDA's.
+  int (*set_context)(Handle context);
+  int (*get_device)(int* device);
+  int (*set_device)(int device);  ///< HIP's.
+
+  static constexpr int kNotReady = 600;
+  /// CUDA's and HIP's handle of the default stream that each thread has of its own.
+  static constexpr std::uintptr_t kStreamPerThread = 2;
+
+  /// Whether a call failed because the context is gone, and with it all events: the library is
+  /// being closed, the context is invalid or destroyed, or a handle is of one that was.
+  static bool context_is_gone(int error) {
+    return error == 4 || error == 201 || error == 400 || error == 709;
+  }
+
+  template <typename Function>
+  static bool find(void* library, const char* name, Function& function) {
+    void* symbol = dlsym(library, name);
+    std::memcpy(&function, &symbol, sizeof symbol);
+    return symbol != nullptr;
+  }
+
+  bool open_cuda() {
+    const char* path = std::getenv("HEADROOM_CUDA_LIBRARY");
+    void* library = dlopen(path != nullptr ? path : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) return false;
+    hip = false;
+    return find(library, "cuEventCreate", event_create) &&
+           find(library, "cuEventRecord", event_record) &&
+           find(library, "cuEventQuery", event_query) &&
+           (find(library, "cuEventElapsedTime_v2", event_elapsed) ||
+            find(library, "cuEventElapsedTime", event_elapsed)) &&
+           find(library, "cuStreamIsCapturing", is_capturing) &&
+           find(library, "cuThreadExchangeStreamCaptureMode", exchange_capture_mode) &&
+           find(library, "cuStreamCreate", stream_create) &&
+           find(library, "cuCtxGetCurrent", get_context) &&
+           find(library, "cuCtxSetCurrent", set_context) &&
+           find(library, "cuCtxGetDevice", get_device);
+  }
+
+  /// Only the one that the program has loaded: HIP starts with the first question that it is asked,
+  /// which a program without GPU work must not pay for.
+  bool open_hip() {
+    const char* path = std::getenv("HEADROOM_HIP_LIBRARY");
+    void* library = path != nullptr ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : nullptr;
+    for (const char* name : kHipLibraries) {
+      if (path == nullptr && library == nullptr) library = dlopen(name, RTLD_NOW | RTLD_NOLOAD);
+    }
+    if (library == nullptr) return false;
+    hip = true;
+    return find(library, "hipEventCreateWithFlags", event_create) &&
+           find(library, "hipEventRecord", event_record) &&
+           find(library, "hipEventQuery", event_query) &&
+           find(library, "hipEventElapsedTime", event_elapsed) &&
+           find(library, "hipStreamIsCapturing", is_capturing) &&
+           find(library, "hipThreadExchangeStreamCaptureMode", exchange_capture_mode) &&
+           find(library, "hipStreamCreateWithFlags", stream_create) &&
+           find(library, "hipGetDevice", get_device) && find(library, "hipSetDevice", set_device);
+  }
+
+  /// What the calling thread launches on; false: on nothing.
+  bool current(Handle* context, int* device) const {
+    *context = nullptr;
+    if (!hip && (get_context(context) != 0 || *context == nullptr)) return false;
+    return get_device(device) == 0;
+  }
+  bool make_current(Handle context, int device) const {
+    return (hip ? set_device(device) : set_context(context)) == 0;
+  }
+};
+
+}  // namespace detail
+}  // namespace timer_v1
+}  // namespace headroom
+
+// NOLINTEND(readability-identifier-naming)
