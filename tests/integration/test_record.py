@@ -1,5 +1,6 @@
 """`headroom record`: real programs, killed, stopped and short of disk, and what their recordings hold."""
 import os
+import pathlib
 import random
 import resource
 import shutil
@@ -7,6 +8,7 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import textwrap
 import time
 import unittest
@@ -266,6 +268,15 @@ class Record(support.ProgramTest):
         reports = [self.report(path)["inputs"][0] for path in sorted(self.scratch.iterdir())]
         self.assertEqual(sorted(report["rank"] for report in reports), [0, 1])
         self.assertEqual({report["world_size"] for report in reports}, {2})
+        # The folder is the job, the file of the further process included.
+        report = self.report(self.scratch)
+        self.assertEqual(sorted(file["rank"] for file in report["inputs"]), [0, 1])
+        self.assertNotIn("not-a-trace", [issue["code"] for issue in report["health"]["issues"]])
+        with tempfile.TemporaryDirectory() as folder:
+            merged = pathlib.Path(folder) / "job.json"
+            outcome = support.headroom("merge", self.scratch, "-o", merged)
+            self.assertEqual(outcome.code, 0, outcome)
+            self.assertTrue(merged.exists())
 
     # --- real programs -------------------------------------------------------------------------------------------
 
