@@ -252,7 +252,7 @@ std::vector<MachineCheck> CheckPython(const std::string& python) {
   } else {
     module.state = CheckState::kLimited;
     module.finding = text("headroom_error");
-    module.matters = "`import headroom` fails in a program; headroom record does without";
+    module.matters = "`import headroom` fails in a program that is not recorded";
     module.fix = "pip install . in Headroom's folder, or its build folder in PYTHONPATH";
   }
   return {interpreter, torch, module};
