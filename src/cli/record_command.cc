@@ -75,8 +75,8 @@ void WriteAbout(const std::vector<std::string>& wanted, const std::vector<std::s
 std::string Summary(const RecordedProcess& process) {
   std::string text = fmt::format("{}: ", process.path);
   text += process.pid == 0 ? std::string("no process told anything")
-                           : fmt::format("process {}, {} event{}", process.pid, process.events,
-                                         process.events == 1 ? "" : "s");
+                           : fmt::format("process {}, {} of its own", process.pid,
+                                         Plural(process.events, "event"));
   text += fmt::format(", {}", FormatBytes(static_cast<double>(process.bytes)));
   if (process.alive) text += "; it runs on, unrecorded";
   if (process.missed_steps && process.pid != 0) {

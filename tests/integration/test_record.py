@@ -43,7 +43,11 @@ class Record(support.ProgramTest):
         self.assertEqual(dropped, 0)
         report = self.report()
         self.assertEqual(report["inputs"][0]["format"], "perfetto-protobuf")
-        self.assertEqual(report["steps"]["count"] * 4, ended)
+        steps = report["steps"]["count"]
+        self.assertEqual(steps * 4, ended)
+        # Each step has four regions, a mark, a gradient and a value; the report counts the machine's values, too.
+        self.assertIn(f", {steps * 7:,} events of its own", outcome.message)
+        self.assertGreater(report["inputs"][0]["events"], steps * 7)
         regions = {row["key"]: row for row in report["regions"]}
         for key, least_ms in {"dataloader_next": 2, "FORWARD": 3, "BACKWARD": 5}.items():
             self.assertEqual(regions[key]["count"], report["steps"]["count"], key)
