@@ -202,6 +202,8 @@ MachineCheck CheckEnergy() {
 }
 
 std::vector<MachineCheck> CheckPython(const std::string& python) {
+  constexpr const char* kNameThePython = "--python PATH names the Python that trains";
+  const bool is_named = python != kUsualPython;
   MachineCheck interpreter{.name = "python"}, torch{.name = "pytorch"}, module{.name = "module"};
   const std::string command = fmt::format("{} -c {} 2>/dev/null", ShellWord(python),
                                           ShellWord(DoctorPrograms().front().content));
@@ -221,7 +223,9 @@ std::vector<MachineCheck> CheckPython(const std::string& python) {
              .state = CheckState::kLimited,
              .finding = fmt::format("{} cannot be run", python),
              .matters = "Python programs cannot be asked about",
-             .fix = "--python PATH names the Python that trains"}};
+             .fix = is_named
+                        ? fmt::format("{} -V tells why; name a Python that runs", ShellWord(python))
+                        : kNameThePython}};
   }
   const auto text = [&](const char* key) { return found.value(key, std::string()); };
   interpreter.finding = fmt::format("{} ({})", text("python"), text("executable"));
@@ -244,7 +248,8 @@ std::vector<MachineCheck> CheckPython(const std::string& python) {
     torch.state = CheckState::kLimited;
     torch.finding = text("torch_error");
     torch.matters = "no training loop in PyTorch can be recorded with this Python";
-    torch.fix = "--python PATH names the Python that trains";
+    torch.fix =
+        is_named ? fmt::format("{} -m pip install torch", ShellWord(python)) : kNameThePython;
   }
 
   if (found.contains("headroom")) {

@@ -403,6 +403,11 @@ for workers in (2, 0):
         self.assertEqual(self.file.read_bytes(), before)
         self.assertEqual(record("-f", "-o", self.file, "--", "true").code, 0)
 
+    def test_an_empty_name_is_refused(self):
+        outcome = record("-o", "", "--", "true")
+        self.assertEqual(outcome.code, 2, outcome)
+        self.assertIn('-o "" names no file', outcome.message)
+
     def test_no_link_is_followed(self):
         target = self.write("target", "precious")
         link = self.scratch / "link"
@@ -499,6 +504,13 @@ class Doctor(support.ProgramTest):
         for check in checks.values():
             self.assertTrue(check["finding"], check)
             self.assertTrue(check["matters"] or check["state"] == "ok", check)
+
+    def test_no_fix_names_the_flag_that_was_given(self):
+        outcome = support.headroom("doctor", "--json", "--python", "/nonexistent")
+        (check,) = [check for check in outcome.json()["checks"] if check["name"] == "python"]
+        self.assertIn("cannot be run", check["finding"])
+        self.assertTrue(check["fix"])
+        self.assertNotIn("--python", check["fix"])
 
     def test_says_whether_kernels_may_be_recorded(self):
         # A stand-in for the driver and for CUPTI: what is asked of them is what is tested.
