@@ -259,7 +259,8 @@ class Start(unittest.TestCase):
 
     def run_python(self, code, path=(), environment=(), options=()):
         variables = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, [INJECT, *path])), **dict(environment)}
-        return subprocess.run([sys.executable, "-B", *options, "-c", code], env=variables, capture_output=True, text=True)
+        return subprocess.run([sys.executable, "-B", *options, "-c", code], env=variables, capture_output=True, text=True,
+                              cwd=INJECT)  # No place of the package: the program's own folder is on its path.
 
     def test_the_sitecustomize_that_it_hides_runs(self):
         with tempfile.TemporaryDirectory(prefix="headroom-test-") as folder:
