@@ -128,9 +128,10 @@ void ProcessTreeSource::Read(SampleRun& run) {
       static_cast<std::uint64_t>(Seconds(ReadClock(CLOCK_BOOTTIME) - TimeNs()) * ticks_per_second_);
   // Grows while it runs, by the children that are found. Parents come first: a child that is there
   // when it is read had handed nothing on when its parent was.
-  for (std::size_t i = 0; i < order_.size(); ++i) {
-    Member& member = members_.at(order_[i]);
-    member.gone = !ReadMember(order_[i], member, run);
+  for (std::size_t next = 0; next < order_.size();) {
+    const std::int64_t pid = order_[next++];
+    Member& member = members_.at(pid);
+    member.gone = !ReadMember(pid, member, run);
   }
   if (run.slow) listed_at_ = now_ticks;
   Bury();
@@ -156,8 +157,8 @@ void ProcessTreeSource::Read(SampleRun& run) {
 
 void ProcessTreeSource::Bury() {
   // Children before their parents, so that what was counted of both is handed on together.
-  for (auto pid = order_.rbegin(); pid != order_.rend(); ++pid) {
-    const auto member = members_.find(*pid);
+  for (std::size_t left = order_.size(); left > 0;) {
+    const auto member = members_.find(order_[--left]);
     if (!member->second.gone) continue;
     if (const auto parent = members_.find(member->second.parent); parent != members_.end()) {
       for (std::size_t i = 0; i < kHanded; ++i) {
