@@ -12,6 +12,7 @@ added later are not timed either, but for skorch's, which makes its own at fit()
 from __future__ import annotations
 
 import functools
+import time
 from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Tuple
 
 from headroom import _timer
@@ -45,23 +46,50 @@ def _scope_name(callback: Any, event: Any) -> Tuple[str, str, str]:
     return name, cls, f"callbacks.{cls}.{name}"
 
 
+class _Pair:
+    """A callback on one event: its region, where the region's statistics stood when it was wrapped, and its longest call."""
+
+    def __init__(self, region: str) -> None:
+        self.scope = _timer.Scope(region)
+        self._before = _timer.stats(region)
+        self._after: Optional[_timer.Stats] = None  # Once it is closed: others may time the same region later.
+        self._longest_s = 0.0
+
+    def call(self, function: Callable[..., Any], args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
+        began = time.perf_counter()  # The region's own maximum is of all that was ever timed under its key.
+        token = self.scope.begin()
+        try:
+            return function(*args, **kwargs)
+        finally:
+            _timer.end(token)
+            if token:
+                self._longest_s = max(self._longest_s, time.perf_counter() - began)
+
+    def close(self) -> None:
+        if self._after is None:
+            self._after = _timer.stats(self.scope.key)
+
+    def taken(self) -> Tuple[int, float, float]:
+        """Count, total and maximum while it was wrapped."""
+        now = self._after or _timer.stats(self.scope.key)
+        total_s = now.total_s - self._before.total_s
+        return now.count - self._before.count, total_s, min(self._longest_s, total_s)
+
+
 class Wrapped:
     """What wrap() and wrap_runner() give. close() puts everything back; as a context manager it does so at the end."""
 
     def __init__(self) -> None:
-        self._pairs: Dict[Tuple[str, str], _timer.Scope] = {}
-        self._before: Dict[str, Tuple[int, float]] = {}
+        self._pairs: Dict[Tuple[str, str], _Pair] = {}
         self._undo: List[Callable[[], None]] = []
         self._seen: List[Any] = []  # Callbacks whose hooks are timed.
 
-    def _scope(self, callback: Any, event: Any) -> _timer.Scope:
+    def _pair(self, callback: Any, event: Any) -> _Pair:
         name, cls, region = _scope_name(callback, event)
-        scope = self._pairs.get((name, cls))
-        if scope is None:
-            scope = self._pairs[name, cls] = _timer.Scope(region)
-            stats = _timer.stats(region)
-            self._before[region] = (stats.count, stats.total_s)
-        return scope
+        pair = self._pairs.get((name, cls))
+        if pair is None:
+            pair = self._pairs[name, cls] = _Pair(region)
+        return pair
 
     def _replace(self, owner: Any, name: str, value: Any) -> None:
         own = vars(owner)
@@ -77,15 +105,15 @@ class Wrapped:
             return
         self._seen.append(callback)
         for name in hooks if hooks is not None else _hooks_of(callback):
-            self._replace(callback, name, _TimedHook(callback, name, getattr(callback, name), self._scope(callback, name)))
+            self._replace(callback, name, _TimedHook(callback, name, getattr(callback, name), self._pair(callback, name)))
 
     def profile(self) -> List[CallbackTime]:
-        """What each pair took since it was wrapped, the longest total first. Pairs that never ran are left out."""
+        """What each pair took while it was wrapped, the longest total first. Pairs that never ran are left out."""
         rows = []
-        for (event, callback), scope in self._pairs.items():
-            stats, (count, total) = _timer.stats(scope.key), self._before[scope.key]
-            if stats.count > count:
-                rows.append((event, callback, stats.count - count, stats.total_s - total, stats.max_s))
+        for (event, callback), pair in self._pairs.items():
+            count, total, longest = pair.taken()
+            if count > 0:
+                rows.append((event, callback, count, total, longest))
         whole = sum(row[3] for row in rows)
         return sorted((CallbackTime(event, callback, count, total, total / count, longest, total / whole if whole > 0 else 0.0)
                        for event, callback, count, total, longest in rows), key=lambda row: (-row.total_s, row.callback, row.event))
@@ -102,6 +130,8 @@ class Wrapped:
         while self._undo:
             self._undo.pop()()
         self._seen.clear()
+        for pair in self._pairs.values():
+            pair.close()
 
     def __enter__(self) -> Wrapped:
         return self
@@ -113,17 +143,13 @@ class Wrapped:
 class _TimedHook:
     """A bound method of `owner`, timed. Copied or pickled with its owner it is the method alone, of the copy."""
 
-    def __init__(self, owner: Any, name: str, call: Callable[..., Any], scope: _timer.Scope) -> None:
+    def __init__(self, owner: Any, name: str, call: Callable[..., Any], pair: _Pair) -> None:
         functools.update_wrapper(self, call)  # With its attributes: Keras marks the hooks of its base so.
         self._made_of = (owner, name)
-        self._call, self._begin = call, scope.begin
+        self._call, self._pair = call, pair
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        token = self._begin()
-        try:
-            return self._call(*args, **kwargs)
-        finally:
-            _timer.end(token)
+        return self._pair.call(self._call, args, kwargs)
 
     def __reduce__(self) -> Tuple[Any, ...]:
         return (getattr, self._made_of)
@@ -195,6 +221,5 @@ def wrap_runner(run: Callable[..., Any]) -> Tuple[Callable[..., Any], Wrapped]:
 
     @functools.wraps(run)
     def timed(event: Any, callback: Any, *args: Any, **kwargs: Any) -> Any:
-        with wrapped._scope(callback, event):
-            return run(event, callback, *args, **kwargs)
+        return wrapped._pair(callback, event).call(run, (event, callback, *args), kwargs)
     return timed, wrapped

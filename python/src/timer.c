@@ -346,7 +346,7 @@ static PyObject* ModuleCancelStep(PyObject* module, PyObject* token) {
     if (step == newest_tool_step) --next_step;
     newest_tool_step = 0;
     headroom_mark("step.empty");
-    headroom_end(step);
+    headroom_impl_abandon(step);  // No step, so none in the statistics either.
   }
   return NewNone();
 }

@@ -37,12 +37,13 @@ struct RecorderOptions {
 struct RecordedProcess {
   std::int32_t pid = 0;
   std::string path;
-  std::int64_t events = 0, bytes = 0;
-  std::int64_t lost_bytes = 0;              ///< Packets beyond a limit.
-  std::uint64_t drops = 0;                  ///< Events and regions that were never taken.
-  std::string trouble;                      ///< Why its file is not whole; empty: it is.
-  bool alive = false;                       ///< It ran on when the recording ended.
-  bool missed_steps = false;                ///< None of the steps that were asked for came.
+  std::int64_t events = 0;      ///< That it told of: a region, mark, value or GPU task counts once.
+  std::int64_t bytes = 0;       ///< Of its file, with what the recorder itself tells.
+  std::int64_t lost_bytes = 0;  ///< Packets beyond a limit.
+  std::uint64_t drops = 0;      ///< Events and regions that were never taken.
+  std::string trouble;          ///< Why its file is not whole; empty: it is.
+  bool alive = false;           ///< It ran on when the recording ended.
+  bool missed_steps = false;    ///< None of the steps that were asked for came.
   std::optional<std::int64_t> latest_step;  ///< Where a window was asked for.
   std::vector<std::string> warnings;        ///< Why GPU work is missing.
 };

@@ -64,15 +64,16 @@ void RecordingFile::Flush() {
       written += static_cast<std::size_t>(n);
     } else if (n < 0 && errno != EINTR) {
       trouble_ = std::strerror(errno);
-      // A torn packet at the end would be read, and would be in the way of the next ones in other
-      // readers. The next attempt writes it whole.
-      if (ftruncate(file_->descriptor(), bytes_) != 0)
-        trouble_ += "; the last packet in the file is torn";
-      return;
+      break;
     }
   }
-  bytes_ += static_cast<std::int64_t>(pending_.size());
-  pending_.clear();
+  const std::size_t whole = written == pending_.size() ? written : WholePackets(pending_, written);
+  bytes_ += static_cast<std::int64_t>(whole);
+  pending_.erase(0, whole);
+  // A torn packet at the end would be read, and would be in the way of the next ones in other
+  // readers. The next attempt writes it whole.
+  if (written > whole && ftruncate(file_->descriptor(), bytes_) != 0)
+    trouble_ += "; the last packet in the file is torn";
 }
 
 }  // namespace headroom

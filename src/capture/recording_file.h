@@ -26,8 +26,8 @@ class RecordingFile {
   /// any more. REQUIRES: whole packets.
   void Append(std::string packets);
 
-  /// Writes what is pending. Where the disk is full, the part of a packet that went through is cut
-  /// off again, and the rest stays pending.
+  /// Writes what is pending: where the disk is full, the packets that fit. What was written of the
+  /// next one is cut off again, and it and the rest stay pending.
   void Flush();
 
   /// Gives the descriptor back, once nothing is pending. Nothing can be written any more.

@@ -204,7 +204,7 @@ std::int64_t RingReader::DrainRing(std::uint32_t i) {
     const TimeNs time =
         std::clamp(clock_->TimeOf(record.ticks), ring.last, std::max(ring.last, clock_->Latest()));
     ring.last = time;
-    events += wanted;
+    events += wanted && kind != HEADROOM_KIND_END;
     switch (kind) {
       case HEADROOM_KIND_BEGIN:
       case HEADROOM_KIND_STEP: {

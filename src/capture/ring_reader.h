@@ -35,7 +35,7 @@ class RingReader {
   /// Settles how far the next Drain() goes, and tells the gate of the steps up to there. To be
   /// called on all readers of a process before any is drained: one image tells the steps of all.
   void Look();
-  /// Moves the events that were there at Look(). Returns their number.
+  /// Moves the events that were there at Look(). Returns their number, a region's two ends as one.
   /// REQUIRES: the clock was anchored after it.
   std::int64_t Drain();
   /// Tells what waits for an end that will not come. For when the process is gone.

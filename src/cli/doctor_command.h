@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "cli/machine_checks.h"
 #include "cli/subcommand.h"
 
 namespace headroom::cli {
@@ -16,7 +17,7 @@ class DoctorCommand : public Subcommand {
 
  private:
   CLI::App* app_;
-  std::string python_ = "python3";
+  std::string python_ = kUsualPython;
   std::string output_path_;
   bool json_ = false;
 };

@@ -226,6 +226,8 @@ MachineCheck CheckEnergy() {
 
 /// @param ask_gpus  whether PyTorch may ask for GPUs, which takes as long as their driver likes
 std::vector<MachineCheck> CheckPython(const std::string& python, bool ask_gpus) {
+  constexpr const char* kNameThePython = "--python PATH names the Python that trains";
+  const bool is_named = python != kUsualPython;
   MachineCheck interpreter{.name = "python"}, torch{.name = "pytorch"}, module{.name = "module"};
   const std::string command =
       fmt::format("{} -c {}{} 2>/dev/null", ShellWord(python),
@@ -246,7 +248,9 @@ std::vector<MachineCheck> CheckPython(const std::string& python, bool ask_gpus) 
              .state = CheckState::kLimited,
              .finding = fmt::format("{} cannot be run", python),
              .matters = "Python programs cannot be asked about",
-             .fix = "--python PATH names the Python that trains"}};
+             .fix = is_named
+                        ? fmt::format("{} -V tells why; name a Python that runs", ShellWord(python))
+                        : kNameThePython}};
   }
   const auto text = [&](const char* key) { return found.value(key, std::string()); };
   interpreter.finding = fmt::format("{} ({})", text("python"), text("executable"));
@@ -271,7 +275,8 @@ std::vector<MachineCheck> CheckPython(const std::string& python, bool ask_gpus) 
     torch.state = CheckState::kLimited;
     torch.finding = text("torch_error");
     torch.matters = "no training loop in PyTorch can be recorded with this Python";
-    torch.fix = "--python PATH names the Python that trains";
+    torch.fix =
+        is_named ? fmt::format("{} -m pip install torch", ShellWord(python)) : kNameThePython;
   }
 
   if (found.contains("headroom")) {
@@ -279,7 +284,7 @@ std::vector<MachineCheck> CheckPython(const std::string& python, bool ask_gpus) 
   } else {
     module.state = CheckState::kLimited;
     module.finding = text("headroom_error");
-    module.matters = "`import headroom` fails in a program; headroom record does without";
+    module.matters = "`import headroom` fails in a program that is not recorded";
     module.fix = "pip install . in Headroom's folder, or its build folder in PYTHONPATH";
   }
   return {interpreter, torch, module};

@@ -23,6 +23,9 @@ struct MachineCheck {
   std::string fix = {};      ///< What to do; empty: nothing need or can be done.
 };
 
+/// The Python that is asked where none is named.
+inline constexpr const char* kUsualPython = "python3";
+
 /// Runs all checks, the cheap ones first. Starts `python` to ask what it has; opens the libraries
 /// of GPUs as recording would. Changes nothing.
 ///

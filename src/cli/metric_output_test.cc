@@ -175,10 +175,39 @@ TEST(MetricTable, FitsItsWindowAndShowsNothingDangerous) {
         EXPECT_EQ(line.find('\x1b'), std::string::npos);
         all += line + "\n";
       }
-      EXPECT_NE(all.find("cpu_util_simple"), std::string::npos);
+      EXPECT_NE(all.find(width < 40 ? "cpu_" : "cpu_util_simple"), std::string::npos);
       EXPECT_EQ(all.find("never_there"), std::string::npos);
       EXPECT_EQ(all.find("always_zero"), std::string::npos);
       EXPECT_EQ(all.find(" more") != std::string::npos, height < 100) << width << " x " << height;
+    }
+  }
+}
+
+TEST(MetricTable, NoNumberIsCut) {
+  Sampled sampled;
+  sampled.Add({.name = "cpu_util_simple", .unit = "%"}, 58.3);
+  sampled.Add(OnDevice("process_disk_written_bytes_per_s", "bytes/s", "23371 python3 train.py"),
+              123.45e9);
+  sampled.Add({.name = "context_switches_per_s", .unit = "1/s"}, 1234567890.5);
+  sampled.reading.users = {
+      {.resource = "CPU", .pid = 4194303, .name = "a process of some name", .value = 1234.5}};
+  MetricTable table;
+  table.Add(sampled.metrics, sampled.reading);
+  const std::string last_value = "1234567890.5 1/s";
+  for (const std::size_t width : {40u, 50u, 60u, 70u, 80u, 100u}) {
+    for (const Charset charset : {Charset::kUtf8, Charset::kAscii}) {
+      const auto lines = table.Render("title", width, 24, charset);
+      ASSERT_EQ(lines.size(), 5u);
+      const std::vector<std::string> values = {"58.3 %", "123.5 GB/s", last_value, "1234.5 %"};
+      const std::string bars = width >= 80 ? (charset == Charset::kUtf8 ? " █" : " #") : "";
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const std::string& line = lines[i + 1];
+        EXPECT_LE(DisplayWidth(line), width) << line;
+        EXPECT_NE(line.find(values[i]), std::string::npos) << width << ": " << line;
+      }
+      EXPECT_TRUE(lines[1].starts_with("cpu_")) << lines[1];
+      EXPECT_TRUE(lines[3].ends_with(last_value + bars)) << width << ": " << lines[3];
+      EXPECT_NE(lines[2].find("233"), std::string::npos) << "whose it is: " << lines[2];
     }
   }
 }

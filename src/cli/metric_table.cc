@@ -15,6 +15,8 @@ namespace {
 constexpr std::size_t kHistory = 200;
 constexpr std::size_t kNameWidth = 30, kInstanceWidth = 18, kValueWidth = 13;
 constexpr std::size_t kUserLines = 3;
+constexpr std::size_t kShortest = 8;  ///< Of a name that is cut.
+constexpr std::size_t kFewBars = 11;  ///< With fewer there are none.
 
 bool AlwaysShown(std::string_view name) {
   constexpr std::array kNames = {
@@ -30,11 +32,46 @@ std::string Fit(std::string_view text, std::size_t width, Charset charset) {
   return cut + std::string(width - std::min(width, DisplayWidth(cut)), ' ');
 }
 
-std::string UserLine(const ResourceUser& user) {
-  const std::string name = user.name.empty() ? "unknown" : user.name;
+std::string UserLine(const ResourceUser& user, std::size_t width, Charset charset) {
+  const std::string name = user.name.empty() ? "unknown" : Printable(user.name, charset);
   const std::string share =
       user.resource == "CPU" ? FormatMetric(user.value, "%") : FormatMetric(user.value, "bytes");
-  return fmt::format("{} used by {}: {} {}", user.resource, user.pid, name, share);
+  const std::string who =
+      fmt::format("{} used by {}: ", Printable(user.resource, charset), user.pid);
+  const std::size_t others = DisplayWidth(who) + 1 + share.size();
+  return fmt::format("{}{} {}", who,
+                     CutMiddle(name, std::max(kShortest, width - std::min(width, others)), charset),
+                     share);
+}
+
+/// Columns of a row, in the order in which they stand; one of 0 is left out.
+struct Columns {
+  std::size_t name = kNameWidth, instance = kInstanceWidth, value = kValueWidth, bars = 0;
+};
+
+/// Names become short before a number is cut, and bars go before that.
+Columns ColumnsOf(std::size_t width, std::size_t widest_value, std::size_t widest_instance) {
+  Columns columns;
+  columns.value = std::max(columns.value, widest_value);
+  const std::size_t whole = columns.name + 1 + columns.instance + 1 + columns.value;
+  if (width >= whole) {
+    const std::size_t rest = width - whole;
+    columns.bars = rest > kFewBars ? rest - 1 : 0;
+    return columns;
+  }
+  if (width >= 2 * kShortest + 2 + columns.value) {
+    const std::size_t text = width - 2 - columns.value;
+    columns.instance = widest_instance > 0
+                           ? std::clamp(widest_instance, kShortest, std::max(kShortest, text / 3))
+                           : 0;
+    columns.name = columns.instance > 0 ? text - columns.instance : text + 1;
+    return columns;
+  }
+  columns.value = widest_value;
+  columns.instance = 0;
+  columns.name =
+      width > columns.value + 1 ? std::max(kShortest, width - columns.value - 1) : kShortest;
+  return columns;
 }
 
 }  // namespace
@@ -98,28 +135,39 @@ std::vector<std::string> MetricTable::Render(const std::string& title, std::size
   const std::size_t room = height > users + 2 ? height - users - 2 : 1;
   const auto shown = static_cast<std::size_t>(
       std::count_if(rows_.begin(), rows_.end(), [](const Row& row) { return row.shown; }));
-  const std::size_t left = kNameWidth + kInstanceWidth + kValueWidth + 3;
-  const std::size_t bars = width > left + 10 ? width - left : 0;
-  std::size_t drawn = 0;
+  struct Drawn {
+    const Row* row;
+    std::string value;
+  };
+  std::vector<Drawn> drawn;
+  std::size_t widest_value = 0, widest_instance = 0;
   for (const Row& row : rows_) {
-    if (!row.shown || drawn == room) continue;
-    ++drawn;
-    double most = row.metric.unit == "%" && row.metric.scope != MetricScope::kProcess ? 100 : 0;
-    for (const double value : row.values) most = std::fmax(most, value);
+    if (!row.shown || drawn.size() == room) continue;
     // What is missing now (a GPU that is not read each time) shows as it was last.
     double now = row.values.back();
     for (auto value = row.values.rbegin(); value != row.values.rend() && !std::isfinite(now);
          ++value) {
       now = *value;
     }
-    add(fmt::format("{} {} {:>{}} {}", Fit(row.metric.name, kNameWidth, charset),
-                    Fit(row.metric.instance, kInstanceWidth, charset),
-                    FormatMetric(now, row.metric.unit), kValueWidth,
-                    Sparkline(row.values, bars, most, charset)));
+    drawn.push_back({.row = &row, .value = FormatMetric(now, row.metric.unit)});
+    widest_value = std::max(widest_value, drawn.back().value.size());
+    widest_instance =
+        std::max(widest_instance, DisplayWidth(Printable(row.metric.instance, charset)));
   }
-  for (std::size_t i = 0; i < users; ++i) add(Printable(UserLine(users_[i]), charset));
-  if (drawn < shown)
-    add(fmt::format("{} more: a taller window, or -o FILE, has all", shown - drawn));
+  const Columns columns = ColumnsOf(width, widest_value, widest_instance);
+  for (const Drawn& metric : drawn) {
+    const Row& row = *metric.row;
+    std::string line = Fit(row.metric.name, columns.name, charset);
+    if (columns.instance > 0) line += ' ' + Fit(row.metric.instance, columns.instance, charset);
+    line += fmt::format(" {:>{}}", metric.value, columns.value);
+    double most = row.metric.unit == "%" && row.metric.scope != MetricScope::kProcess ? 100 : 0;
+    for (const double value : row.values) most = std::fmax(most, value);
+    if (columns.bars > 0) line += ' ' + Sparkline(row.values, columns.bars, most, charset);
+    add(std::move(line));
+  }
+  for (std::size_t i = 0; i < users; ++i) add(UserLine(users_[i], width, charset));
+  if (drawn.size() < shown)
+    add(fmt::format("{} more: a taller window, or -o FILE, has all", shown - drawn.size()));
   return lines;
 }
 

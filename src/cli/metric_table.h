@@ -22,8 +22,9 @@ class MetricTable {
  public:
   void Add(const std::vector<Metric>& metrics, const Reading& reading);
 
-  /// At most `height` lines of at most `width` columns. Metrics that never had a value, or were 0
-  /// all the time, are left out, but those that people look for first.
+  /// At most `height` lines of at most `width` columns; where it is narrow, bars go first, then
+  /// names become short, and numbers stay whole. Metrics that never had a value, or were 0 all the
+  /// time, are left out, but those that people look for first.
   std::vector<std::string> Render(const std::string& title, std::size_t width, std::size_t height,
                                   Charset charset) const;
 

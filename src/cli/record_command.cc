@@ -35,7 +35,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kRecordExamples = R"(Examples:
   headroom record -- python3 train.py
-  headroom record -o run.pftrace --steps 20:30 -- torchrun --nproc-per-node 8 train.py
+  headroom record -o run.pftrace --steps 20:30 -- torchrun --nproc_per_node 8 train.py
   headroom report run.pftrace
 
 FILE is a Perfetto trace; a further process that has something to tell gets FILE.<pid>. Exit code:
@@ -75,8 +75,8 @@ void WriteAbout(const std::vector<std::string>& wanted, const std::vector<std::s
 std::string Summary(const RecordedProcess& process) {
   std::string text = fmt::format("{}: ", process.path);
   text += process.pid == 0 ? std::string("no process told anything")
-                           : fmt::format("process {}, {} event{}", process.pid, process.events,
-                                         process.events == 1 ? "" : "s");
+                           : fmt::format("process {}, {} of its own", process.pid,
+                                         Plural(process.events, "event"));
   text += fmt::format(", {}", FormatBytes(static_cast<double>(process.bytes)));
   if (process.alive) text += "; it runs on, unrecorded";
   if (process.missed_steps && process.pid != 0) {
@@ -197,6 +197,8 @@ Status RecordCommand::Run() {
   command.insert(command.end(), command_.begin(), command_.end());
   if (command.empty())
     return Status::Usage("the command to record is missing: headroom record -- COMMAND");
+  if (options_.path.empty())
+    return Status::Usage("-o \"\" names no file; without it the recording is headroom.pftrace");
   if (probe_input_ && (level_ == "metrics" || !steps_.empty())) {
     return Status::Usage(
         "--probe-input measures the whole loop: it goes with neither --level metrics nor --steps");

@@ -19,7 +19,16 @@ constexpr std::array<std::string_view, 3> kCompressions = {".gz", ".zst", ".zstd
 constexpr std::array<std::string_view, 5> kFormats = {".json", ".pftrace", ".pb", ".perfetto-trace",
                                                       ".et"};
 
+/// run.pftrace.4711: what `headroom record` names the file of a further process.
+bool IsOfAFurtherProcess(std::string_view name) {
+  const std::size_t dot = name.rfind('.');
+  return dot != std::string_view::npos && dot + 1 < name.size() &&
+         name.find_first_not_of("0123456789", dot + 1) == std::string_view::npos &&
+         name.substr(0, dot).ends_with(".pftrace");
+}
+
 bool LooksLikeATrace(std::string_view name) {
+  if (IsOfAFurtherProcess(name)) return true;
   for (const std::string_view ending : kCompressions) {
     if (name.ends_with(ending)) name.remove_suffix(ending.size());
   }

@@ -15,7 +15,8 @@ struct TraceFiles {
 };
 
 /// Replaces folders by the files in them whose names are those of traces (.json, .pftrace, .pb,
-/// .perfetto-trace, plain or compressed), by name; folders in folders are left alone.
+/// .perfetto-trace, .et, plain or compressed; .pftrace.PID), by name; folders in folders are left
+/// alone.
 /// kBadInput for a folder that cannot be read or holds none.
 Result<TraceFiles> FindTraceFiles(const std::vector<std::string>& named);
 

@@ -1,6 +1,7 @@
 """`headroom record`: real programs, killed, stopped and short of disk, and what their recordings hold."""
 import concurrent.futures
 import os
+import pathlib
 import random
 import resource
 import shutil
@@ -8,6 +9,7 @@ import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import textwrap
 import time
 import unittest
@@ -42,7 +44,11 @@ class Record(support.ProgramTest):
         self.assertEqual(dropped, 0)
         report = self.report()
         self.assertEqual(report["inputs"][0]["format"], "perfetto-protobuf")
-        self.assertEqual(report["steps"]["count"] * 4, ended)
+        steps = report["steps"]["count"]
+        self.assertEqual(steps * 4, ended)
+        # Each step has four regions, a mark, a gradient and a value; the report counts the machine's values, too.
+        self.assertIn(f", {steps * 7:,} events of its own", outcome.message)
+        self.assertGreater(report["inputs"][0]["events"], steps * 7)
         regions = {row["key"]: row for row in report["regions"]}
         for key, least_ms in {"dataloader_next": 2, "FORWARD": 3, "BACKWARD": 5}.items():
             self.assertEqual(regions[key]["count"], report["steps"]["count"], key)
@@ -327,6 +333,15 @@ class Record(support.ProgramTest):
         reports = [self.report(path)["inputs"][0] for path in sorted(self.scratch.iterdir())]
         self.assertEqual(sorted(report["rank"] for report in reports), [0, 1])
         self.assertEqual({report["world_size"] for report in reports}, {2})
+        # The folder is the job, the file of the further process included.
+        report = self.report(self.scratch)
+        self.assertEqual(sorted(file["rank"] for file in report["inputs"]), [0, 1])
+        self.assertNotIn("not-a-trace", [issue["code"] for issue in report["health"]["issues"]])
+        with tempfile.TemporaryDirectory() as folder:
+            merged = pathlib.Path(folder) / "job.json"
+            outcome = support.headroom("merge", self.scratch, "-o", merged)
+            self.assertEqual(outcome.code, 0, outcome)
+            self.assertTrue(merged.exists())
 
     # --- real programs -------------------------------------------------------------------------------------------
 
@@ -449,6 +464,11 @@ for workers in (2, 0):
         self.assertEqual(self.file.read_bytes(), before)
         self.assertEqual(record("-f", "-o", self.file, "--", "true").code, 0)
 
+    def test_an_empty_name_is_refused(self):
+        outcome = record("-o", "", "--", "true")
+        self.assertEqual(outcome.code, 2, outcome)
+        self.assertIn('-o "" names no file', outcome.message)
+
     def test_no_link_is_followed(self):
         target = self.write("target", "precious")
         link = self.scratch / "link"
@@ -545,6 +565,13 @@ class Doctor(support.ProgramTest):
         for check in checks.values():
             self.assertTrue(check["finding"], check)
             self.assertTrue(check["matters"] or check["state"] == "ok", check)
+
+    def test_no_fix_names_the_flag_that_was_given(self):
+        outcome = support.headroom("doctor", "--json", "--python", "/nonexistent")
+        (check,) = [check for check in outcome.json()["checks"] if check["name"] == "python"]
+        self.assertIn("cannot be run", check["finding"])
+        self.assertTrue(check["fix"])
+        self.assertNotIn("--python", check["fix"])
 
     def test_says_whether_kernels_may_be_recorded(self):
         # A stand-in for the driver and for CUPTI: what is asked of them is what is tested.

@@ -259,6 +259,27 @@ class Rules(unittest.TestCase):
         callbacks.wrap([checkpoint], hooks=["on_train_end"]).close()
         self.assertIs(checkpoint.on_train_end, own)
 
+    def test_each_profile_has_a_maximum_of_its_own(self):
+        class Log:
+            def on_step_end(self, pause):
+                time.sleep(pause)
+
+        slow, fast = Log(), Log()
+        with callbacks.wrap(slow) as first:
+            slow.on_step_end(0.2)
+        with callbacks.wrap(fast) as second:
+            fast.on_step_end(0.001)
+            fast.on_step_end(0.002)
+        run, runner = callbacks.wrap_runner(lambda event, callback: getattr(callback, event)(0.001))
+        run("on_step_end", Log())
+        for timed, count in (first, 1), (second, 2), (runner, 1):
+            (row,) = timed.profile()
+            self.assertEqual(row.count, count)
+            self.assertTrue(row.mean_s <= row.max_s <= row.total_s, row)
+        self.assertGreater(first.profile()[0].max_s, 0.19)
+        self.assertLess(second.profile()[0].max_s, 0.19)
+        self.assertLess(runner.profile()[0].max_s, 0.19)
+
     def test_names_in_a_recording_are_determineds(self):
         (process,), _ = record_python("""
             from headroom import callbacks

@@ -259,7 +259,8 @@ class Start(unittest.TestCase):
 
     def run_python(self, code, path=(), environment=(), options=()):
         variables = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, [INJECT, *path])), **dict(environment)}
-        return subprocess.run([sys.executable, "-B", *options, "-c", code], env=variables, capture_output=True, text=True)
+        return subprocess.run([sys.executable, "-B", *options, "-c", code], env=variables, capture_output=True, text=True,
+                              cwd=INJECT)  # No place of the package: the program's own folder is on its path.
 
     def test_the_sitecustomize_that_it_hides_runs(self):
         with tempfile.TemporaryDirectory(prefix="headroom-test-") as folder:
@@ -277,9 +278,26 @@ class Start(unittest.TestCase):
         code = "import sys; print(len(sys.meta_path), 'headroom' in sys.modules, any('headroom' in p for p in sys.path[2:]))"
         plain = subprocess.run([sys.executable, "-B", "-c", code], env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
                                capture_output=True, text=True)
-        for environment in ({}, {"HEADROOM_SOCKET": ""}, {"HEADROOM_SOCKET": "/x", "HEADROOM": "0"}):
+        for environment in ({}, {"HEADROOM_SOCKET": ""}):
             done = self.run_python(code, environment=environment)
             self.assertEqual((done.stdout, done.stderr), (plain.stdout, ""))
+
+    def test_the_package_is_there_where_the_program_has_none(self):
+        code = ("import sys; before = list(sys.path); import headroom\n"
+                "with headroom.scope('a'): pass\n"
+                "print(headroom.__file__, headroom.stats('a').count, sys.path == before)")
+        for switch, count in ({}, 1), ({"HEADROOM": "0"}, 0):
+            done = self.run_python(code, environment={"HEADROOM_SOCKET": "/nonexistent", **switch})
+            self.assertEqual((done.stdout, done.stderr), (f"{INJECT.parent / '__init__.py'} {count} True\n", ""))
+
+    def test_the_programs_own_package_goes_first(self):
+        with tempfile.TemporaryDirectory(prefix="headroom-test-") as folder:
+            (pathlib.Path(folder) / "headroom.py").write_text("mine = 3\n")
+            # Also one that comes onto the path later.
+            for code, path in (("import headroom; print(headroom.mine)", [folder]),
+                               (f"import sys; sys.path.append({folder!r}); import headroom; print(headroom.mine)", [])):
+                done = self.run_python(code, path=path, environment={"HEADROOM_SOCKET": "/nonexistent"})
+                self.assertEqual((done.stdout, done.stderr), ("3\n", ""))
 
     @unittest.skipIf(torch is None, "no PyTorch")
     def test_the_programs_path_stays_as_it_is(self):

@@ -180,6 +180,22 @@ class Recorded(unittest.TestCase):
         self.assertFalse([r for step in steps for r in process.inside(step, "evaluate")])
         self.assertEqual(len(process.regions("step_lr_schedulers")), 3)  # A scheduler steps once when it is made.
 
+    def test_a_step_without_a_batch_is_in_no_statistics(self):
+        (process,), done = record_python(MODEL + """
+    import headroom
+    with attach(model=model, optimizer=optimizer):
+        for epoch in range(3):
+            for batch in loader:
+                train(batch)
+    print(headroom.stats("STEP").count)
+    for batch in profile_loop((batch for batch in list(loader)), model, optimizer):
+        train(batch)
+    print(headroom.stats("STEP").count)
+        """)
+        self.assertEqual(len(process.steps()), 12)
+        self.assertGreater(len(process.regions("STEP")), 12, "some had no batch")
+        self.assertEqual(done.stdout.split(), ["9", "12"])
+
     def test_copies_to_a_device_and_what_is_none(self):
         (process,), _ = record_python("""
             import torch
@@ -283,7 +299,7 @@ class NothingStaysBehind(unittest.TestCase):
             for batch in batches(4):
                 train(model, optimizer, batch)
         self.assertEqual(headroom.stats("Optimizer.step#Mine.step").count, 4)
-        self.assertEqual(headroom.stats("STEP").count - before, 5)  # The fifth is left out by its mark.
+        self.assertEqual(headroom.stats("STEP").count - before, 4)  # The fifth had no batch.
 
     def test_length_and_attributes_of_a_loader_that_is_none_of_pytorchs(self):
         class Loader:

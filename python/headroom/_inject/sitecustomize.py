@@ -1,9 +1,9 @@
 """Puts Headroom's regions into a Python program under `headroom record`, which sets PYTHONPATH to this folder.
 
 Without HEADROOM_SOCKET it does nothing. With it, it waits until the program imports torch, and then times its phases
-(headroom/_patches.py); a program without torch costs nothing. PYTHONPATH stays, so that child processes are followed. The
-sitecustomize that would have been found without this one runs as ever. Nothing here may reach the program: whatever goes wrong, it
-runs without regions.
+(headroom/_patches.py); a program without torch costs nothing. `import headroom` works in the program, too, where it has none of its
+own. PYTHONPATH stays, so that child processes are followed. The sitecustomize that would have been found without this one runs as
+ever. Nothing here may reach the program: whatever goes wrong, it runs without regions.
 """
 import sys
 
@@ -25,18 +25,23 @@ def _run_next():
 
 
 def _time_torch(torch):
-    """Finds the package, without leaving its folder on the program's path, and patches torch."""
-    try:
-        from headroom import _patches
-    except ImportError:
-        import os
-        package_path = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-        sys.path.insert(0, package_path)
-        try:
-            from headroom import _patches
-        finally:
-            sys.path.remove(package_path)
+    from headroom import _patches
+
     _patches.inject(torch)
+
+
+class _OwnPackage:
+    """The last of the finders: gives the package that this file is part of, where no other has one named so."""
+
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name != "headroom":
+            return None
+        import os
+        from importlib.machinery import PathFinder
+
+        inject = os.path.dirname(os.path.abspath(__file__))
+        return PathFinder.find_spec(name, [os.path.dirname(os.path.dirname(inject))])
 
 
 class _AfterTorch:
@@ -82,7 +87,10 @@ def _report(error):
 def _start():
     import os
 
-    if os.environ.get("HEADROOM_SOCKET") and os.environ.get("HEADROOM") != "0":
+    if not os.environ.get("HEADROOM_SOCKET"):
+        return
+    sys.meta_path.append(_OwnPackage)
+    if os.environ.get("HEADROOM") != "0":
         sys.meta_path.insert(0, _AfterTorch())
 
 

@@ -24,23 +24,30 @@ std::optional<ProcessStat> ParseProcessStat(std::string_view text) {
   fields.Skip(1);
   const auto parent = fields.NextNumber<std::int64_t>();  // 4
   fields.Skip(7);
-  const auto major_faults = fields.NextNumber();  // 12
-  fields.Skip(1);
-  const auto user = fields.NextNumber();    // 14
-  const auto system = fields.NextNumber();  // 15
-  fields.Skip(4);
+  const auto major_faults = fields.NextNumber();        // 12
+  const auto child_major_faults = fields.NextNumber();  // 13
+  const auto user = fields.NextNumber();                // 14
+  const auto system = fields.NextNumber();              // 15
+  const auto child_user = fields.NextNumber();          // 16
+  const auto child_system = fields.NextNumber();        // 17
+  fields.Skip(2);
   const auto threads = fields.NextNumber();  // 20
   fields.Skip(1);
   const auto start = fields.NextNumber();  // 22
   fields.Skip(1);
   const auto resident = fields.NextNumber();  // 24
-  if (!pid || !parent || !major_faults || !user || !system || !threads || !start || !resident)
+  if (!pid || !parent || !major_faults || !child_major_faults || !user || !system || !child_user ||
+      !child_system || !threads || !start || !resident) {
     return std::nullopt;
+  }
   stat.pid = *pid;
   stat.parent = *parent;
   stat.major_faults = *major_faults;
   stat.user_ticks = *user;
   stat.system_ticks = *system;
+  stat.child_major_faults = *child_major_faults;
+  stat.child_user_ticks = *child_user;
+  stat.child_system_ticks = *child_system;
   stat.threads = *threads;
   stat.start_ticks = *start;
   stat.resident_pages = *resident;

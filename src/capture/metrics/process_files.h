@@ -18,6 +18,9 @@ struct ProcessStat {
   std::int64_t parent = 0;
   std::uint64_t major_faults = 0;
   std::uint64_t user_ticks = 0, system_ticks = 0;
+  /// The same of its children that it waited for, and of those that they had waited for.
+  std::uint64_t child_major_faults = 0;
+  std::uint64_t child_user_ticks = 0, child_system_ticks = 0;
   std::uint64_t threads = 0;
   std::uint64_t start_ticks = 0;  ///< Since boot; tells a process from a later one of its number.
   std::uint64_t resident_pages = 0;
@@ -25,7 +28,7 @@ struct ProcessStat {
 /// nullopt where the text is no such line. The name ends at the last ')': it may hold others.
 std::optional<ProcessStat> ParseProcessStat(std::string_view text);
 
-/// /proc/PID/io, in bytes.
+/// /proc/PID/io, in bytes; of its children that it waited for, too.
 struct ProcessIo {
   std::uint64_t read = 0, written = 0;  ///< By system calls, from whatever, page cache included.
   std::uint64_t disk_read = 0, disk_written = 0;  ///< That had to go to a disk.

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
+#include "capture/metrics/clock.h"
 #include "capture/metrics/fields.h"
 #include "capture/metrics/folder.h"
 
@@ -63,17 +65,19 @@ ProcessTreeSource::ProcessTreeSource(std::string root, std::int64_t pid, MetricB
     return board.AddRate(ProcessMetric(name, unit, "", counter),
                          {.rate_scale = rate_scale, .total_scale = total_scale});
   };
-  cpu_id_ = rate("process_tree_cpu_pct", "%", "process_tree_cpu_seconds", 100 / ticks_per_second_,
-                 1 / ticks_per_second_);
+  handed_ids_[kCpuTicks] = rate("process_tree_cpu_pct", "%", "process_tree_cpu_seconds",
+                                100 / ticks_per_second_, 1 / ticks_per_second_);
   resident_id_ = board.AddGauge(ProcessMetric("process_tree_rss_bytes", "bytes"));
-  read_id_ = rate("process_tree_read_bytes_per_s", "bytes/s", "process_tree_read_bytes", 1, 1);
-  disk_read_id_ =
+  handed_ids_[kBytesRead] =
+      rate("process_tree_read_bytes_per_s", "bytes/s", "process_tree_read_bytes", 1, 1);
+  handed_ids_[kDiskRead] =
       rate("process_tree_disk_read_bytes_per_s", "bytes/s", "process_tree_disk_read_bytes", 1, 1);
-  disk_written_id_ = rate("process_tree_disk_written_bytes_per_s", "bytes/s",
-                          "process_tree_disk_written_bytes", 1, 1);
+  handed_ids_[kDiskWritten] = rate("process_tree_disk_written_bytes_per_s", "bytes/s",
+                                   "process_tree_disk_written_bytes", 1, 1);
   wait_id_ = rate("process_tree_runqueue_wait_pct", "%", "process_tree_runqueue_wait_seconds",
                   100 * kNanosecond, kNanosecond);
-  faults_id_ = rate("process_tree_major_faults_per_s", "1/s", "process_tree_major_faults", 1, 1);
+  handed_ids_[kMajorFaults] =
+      rate("process_tree_major_faults_per_s", "1/s", "process_tree_major_faults", 1, 1);
   processes_id_ = board.AddGauge(ProcessMetric("process_tree_processes", "1"));
   threads_id_ = board.AddGauge(ProcessMetric("process_tree_threads", "1"));
   preemptions_id_ = rate("process_preemptions_per_s", "1/s", "process_preemptions", 1, 1);
@@ -82,15 +86,10 @@ ProcessTreeSource::ProcessTreeSource(std::string root, std::int64_t pid, MetricB
 }
 
 ProcessTreeSource::Member& ProcessTreeSource::Add(std::int64_t pid) {
+  order_.push_back(pid);
   return members_
       .try_emplace(pid, fmt::format("{}/proc/{}", root_, pid), members_.size() < kHeldOpen)
       .first->second;
-}
-
-std::map<std::int64_t, ProcessTreeSource::Member>::iterator ProcessTreeSource::Remove(
-    std::map<std::int64_t, Member>::iterator member) {
-  if (member->second.metrics) free_metrics_.push_back(*member->second.metrics);
-  return members_.erase(member);
 }
 
 std::optional<ProcessTreeSource::OwnMetrics> ProcessTreeSource::TakeMetrics(
@@ -142,7 +141,7 @@ void ProcessTreeSource::FindChildren(Member& member, ReadBuffer& buffer) {
   if (!read) return;
   Fields fields(read->text);
   while (const auto child = fields.NextNumber<std::int64_t>()) {
-    if (!Contains(*child)) found_.push_back(*child);
+    if (!Contains(*child)) Add(*child);
   }
 }
 
@@ -150,44 +149,71 @@ void ProcessTreeSource::Read(SampleRun& run) {
   resident_ = 0;
   threads_ = 0;
   any_io_ = any_wait_ = false;
-  found_.clear();
   const TimeNs at = run.now;
-  std::uint64_t processes = 0;
-  for (auto member = members_.begin(); member != members_.end();) {
-    if (ReadMember(member->first, member->second, run)) {
-      ++processes;
-      ++member;
-    } else {
-      member = Remove(member);
-    }
+  const auto now_ticks =
+      static_cast<std::uint64_t>(Seconds(ReadClock(CLOCK_BOOTTIME) - TimeNs()) * ticks_per_second_);
+  // Grows while it runs, by the children that are found. Parents come first: a child that is there
+  // when it is read had handed nothing on when its parent was.
+  for (std::size_t next = 0; next < order_.size();) {
+    const std::int64_t pid = order_[next++];
+    Member& member = members_.at(pid);
+    member.gone = !ReadMember(pid, member, run);
   }
-  // Children of children that are new show at the next sample, or in a scan.
-  while (!found_.empty()) {
-    const std::int64_t pid = found_.back();
-    found_.pop_back();
-    if (ReadMember(pid, Add(pid), run)) {
-      ++processes;
-    } else {
-      Remove(members_.find(pid));
-    }
-  }
+  if (run.slow) listed_at_ = now_ticks;
+  Bury();
+  for (auto& [pid, member] : members_) AddGrowth(member);
   MetricBoard& board = run.board;
-  const auto cpu = cpu_.Take(), read = read_.Take(), disk_read = disk_read_.Take();
-  const auto disk_written = disk_written_.Take(), wait = wait_.Take(), faults = faults_.Take();
-  if (processes > 0) {
-    board.Count(cpu_id_, at, cpu);
-    board.Count(faults_id_, at, faults);
+  std::array<std::optional<std::uint64_t>, kHanded> handed;
+  for (std::size_t i = 0; i < kHanded; ++i) handed[i] = sums_[i].Take();
+  const auto wait = wait_.Take();
+  if (!members_.empty()) {
+    for (const Handed counter : {kCpuTicks, kMajorFaults})
+      board.Count(handed_ids_[counter], at, handed[counter]);
     board.Set(resident_id_, resident_);
     board.Set(threads_id_, static_cast<double>(threads_));
     if (any_io_) {
-      board.Count(read_id_, at, read);
-      board.Count(disk_read_id_, at, disk_read);
-      board.Count(disk_written_id_, at, disk_written);
+      for (const Handed counter : {kBytesRead, kDiskRead, kDiskWritten})
+        board.Count(handed_ids_[counter], at, handed[counter]);
     }
     if (any_wait_) board.Count(wait_id_, at, wait);
   }
-  board.Set(processes_id_, static_cast<double>(processes));
+  board.Set(processes_id_, static_cast<double>(members_.size()));
   if (run.slow) ReadStatus(run);
+}
+
+void ProcessTreeSource::Bury() {
+  // Children before their parents, so that what was counted of both is handed on together.
+  for (std::size_t left = order_.size(); left > 0;) {
+    const auto member = members_.find(order_[--left]);
+    if (!member->second.gone) continue;
+    if (const auto parent = members_.find(member->second.parent); parent != members_.end()) {
+      for (std::size_t i = 0; i < kHanded; ++i) {
+        const Level& level = member->second.levels[i];
+        parent->second.levels[i].owed += level.last.value_or(0) + level.owed + level.owed_before;
+      }
+    }
+    if (member->second.metrics) free_metrics_.push_back(*member->second.metrics);
+    members_.erase(member);
+  }
+  std::erase_if(order_, [&](std::int64_t pid) { return !Contains(pid); });
+}
+
+void ProcessTreeSource::AddGrowth(Member& member) {
+  for (std::size_t i = 0; i < kHanded; ++i) {
+    Level& level = member.levels[i];
+    if (!level.now) continue;
+    std::uint64_t found = 0;
+    if (level.last && *level.now > *level.last) {
+      const std::uint64_t grown = *level.now - *level.last;
+      const std::uint64_t before = std::min(grown, level.owed_before);
+      const std::uint64_t since = std::min(grown - before, level.owed);
+      level.owed -= since;
+      found = before + since;
+    }
+    sums_[i].Add(level.last ? std::optional(*level.last + found) : std::nullopt, *level.now);
+    level.owed_before = std::exchange(level.owed, 0);
+    level.last = level.now;
+  }
 }
 
 bool ProcessTreeSource::ReadMember(std::int64_t pid, Member& member, SampleRun& run) {
@@ -198,54 +224,54 @@ bool ProcessTreeSource::ReadMember(std::int64_t pid, Member& member, SampleRun& 
   // Another process with the number of one that is gone.
   if (member.start_ticks && *member.start_ticks != stat->start_ticks) return false;
   const bool known = member.start_ticks.has_value();
+  const bool began_since = !known && listed_at_ && stat->start_ticks >= *listed_at_;
   member.start_ticks = stat->start_ticks;
+  member.parent = stat->parent;
   const std::string name(stat->name);  // The next read takes its place.
   const TimeNs at = run.now;
-  Counts now;
-  now.user_and_system = stat->user_ticks + stat->system_ticks;
-  now.major_faults = stat->major_faults;
+  std::array<Level, kHanded>& levels = member.levels;
+  const std::uint64_t cpu_ticks = stat->user_ticks + stat->system_ticks;
+  levels[kCpuTicks].now = cpu_ticks + stat->child_user_ticks + stat->child_system_ticks;
+  levels[kMajorFaults].now = stat->major_faults + stat->child_major_faults;
   const double resident = static_cast<double>(stat->resident_pages) * page_bytes_;
   resident_ += resident;
   threads_ += stat->threads;
+  std::optional<ProcessIo> io;
   if (const std::optional<KernelFile::Text> text = member.io.Read(run.buffer))
-    now.io = ParseProcessIo(text->text);
+    io = ParseProcessIo(text->text);
+  if (io) {
+    any_io_ = true;
+    levels[kBytesRead].now = io->read;
+    levels[kDiskRead].now = io->disk_read;
+    levels[kDiskWritten].now = io->disk_written;
+  }
+  std::optional<std::uint64_t> wait_ns;
   if (const std::optional<KernelFile::Text> text = member.schedstat.Read(run.buffer))
-    now.wait_ns = ParseRunQueueWait(text->text);
+    wait_ns = ParseRunQueueWait(text->text);
   if (run.slow) FindChildren(member, run.buffer);
 
-  const Counts& last = member.last;
-  const auto before = [&](std::uint64_t value) {
-    return known ? std::optional(value) : std::nullopt;
-  };
-  cpu_.Add(before(last.user_and_system), now.user_and_system);
-  faults_.Add(before(last.major_faults), now.major_faults);
-  if (now.io) {
-    any_io_ = true;
-    const auto io = [&](std::uint64_t ProcessIo::*part) {
-      return last.io ? std::optional((*last.io).*part) : std::nullopt;
-    };
-    read_.Add(io(&ProcessIo::read), now.io->read);
-    disk_read_.Add(io(&ProcessIo::disk_read), now.io->disk_read);
-    disk_written_.Add(io(&ProcessIo::disk_written), now.io->disk_written);
+  if (began_since) {
+    for (Level& level : levels) level.last = 0;
+    member.wait_ns = 0;
   }
-  if (now.wait_ns) {
+  if (wait_ns) {
     any_wait_ = true;
-    wait_.Add(last.wait_ns, *now.wait_ns);
+    wait_.Add(member.wait_ns, *wait_ns);
+    member.wait_ns = wait_ns;
   }
   // One that is there for the second time gets metrics of its own.
   if (known && !member.metrics)
     member.metrics = TakeMetrics(fmt::format("{} {}", pid, name), run.board);
   if (member.metrics) {
     const OwnMetrics& own = *member.metrics;
-    run.board.Count(own.cpu, at, now.user_and_system);
+    run.board.Count(own.cpu, at, cpu_ticks);
     run.board.Set(own.resident, resident);
-    if (now.io) {
-      run.board.Count(own.disk_read, at, now.io->disk_read);
-      run.board.Count(own.disk_written, at, now.io->disk_written);
+    if (io) {
+      run.board.Count(own.disk_read, at, io->disk_read);
+      run.board.Count(own.disk_written, at, io->disk_written);
     }
-    if (now.wait_ns) run.board.Count(own.wait, at, *now.wait_ns);
+    if (wait_ns) run.board.Count(own.wait, at, *wait_ns);
   }
-  member.last = now;
   return true;
 }
 

@@ -1,6 +1,8 @@
 // A process, and whatever it starts: launchers, ranks, loader workers.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -24,8 +26,9 @@ struct ScannedProcess {
 std::vector<ScannedProcess> ScanProcesses(const std::string& root, ReadBuffer& buffer);
 
 /// Figures of each process and of all together. Children are found in the list that the kernel
-/// keeps of the first thread's, at each sample, and in scans of all processes; a process once in
-/// the tree stays, also when its parent is gone.
+/// keeps of the first thread's, at each slow sample, and in scans of all processes; a process once
+/// in the tree stays, also when its parent is gone. What children took that came and went between
+/// two samples is in the counters of the processes that waited for them.
 class ProcessTreeSource : public MetricSource {
  public:
   ProcessTreeSource(std::string root, std::int64_t pid, MetricBoard& board,
@@ -43,25 +46,47 @@ class ProcessTreeSource : public MetricSource {
   struct OwnMetrics {
     MetricBoard::Id cpu, resident, disk_read, disk_written, wait;
   };
-  struct Counts {
-    std::uint64_t user_and_system = 0, major_faults = 0;
-    std::optional<ProcessIo> io;
-    std::optional<std::uint64_t> wait_ns;
+  /// What a process hands on when it ends: the kernel adds it to that of the parent, once that
+  /// waits for it.
+  enum Handed : std::size_t {
+    kCpuTicks,
+    kMajorFaults,
+    kBytesRead,
+    kDiskRead,
+    kDiskWritten,
+    kHanded
+  };
+  /// One such counter of a process, with what its ended children handed on.
+  struct Level {
+    std::optional<std::uint64_t> last, now;
+    /// Counted already, as that of children that are gone since the sample before: part of what
+    /// `now` grew by.
+    std::uint64_t owed = 0;
+    /// The same of the sample before, as far as it was not found then: a child that ended between
+    /// the reading of its parent and its own shows at its parent a sample later. Whatever is left
+    /// after that was handed to nobody.
+    std::uint64_t owed_before = 0;
   };
   struct Member {
     Member(const std::string& folder, bool hold);
     KernelFile stat, io, schedstat, children;
     std::optional<std::uint64_t> start_ticks;
-    Counts last;
+    std::int64_t parent = 0;
+    bool gone = false;
+    std::array<Level, kHanded> levels;
+    std::optional<std::uint64_t> wait_ns;
     std::optional<OwnMetrics> metrics;
   };
 
   Member& Add(std::int64_t pid);
-  std::map<std::int64_t, Member>::iterator Remove(std::map<std::int64_t, Member>::iterator member);
   /// Metrics for one more process; nullopt: too many have some.
   std::optional<OwnMetrics> TakeMetrics(const std::string& instance, MetricBoard& board);
   /// false: the process is gone.
   bool ReadMember(std::int64_t pid, Member& member, SampleRun& run);
+  /// Takes the gone ones out, and notes at their parents what was counted of them.
+  void Bury();
+  /// Adds what `member` and its ended children counted since the sample before.
+  void AddGrowth(Member& member);
   void ReadStatus(SampleRun& run);
   void FindChildren(Member& member, ReadBuffer& buffer);
 
@@ -70,7 +95,9 @@ class ProcessTreeSource : public MetricSource {
   double ticks_per_second_;
   double page_bytes_;
   std::map<std::int64_t, Member> members_;
-  std::vector<std::int64_t> found_;  ///< Children that are not members yet.
+  std::vector<std::int64_t> order_;  ///< Of the members: each behind its parent.
+  /// When the children were listed last, in ticks since boot: what began later is new as a whole.
+  std::optional<std::uint64_t> listed_at_;
   std::size_t with_metrics_ = 0;
   std::vector<OwnMetrics> free_metrics_;  ///< Of processes that ended.
   KernelFile status_;
@@ -79,10 +106,11 @@ class ProcessTreeSource : public MetricSource {
   double resident_ = 0;
   std::uint64_t threads_ = 0;
   bool any_io_ = false, any_wait_ = false;
-  CounterSum cpu_, read_, disk_read_, disk_written_, wait_, faults_;
+  std::array<CounterSum, kHanded> sums_;
+  CounterSum wait_;
 
-  MetricBoard::Id cpu_id_, resident_id_, read_id_, disk_read_id_, disk_written_id_, wait_id_;
-  MetricBoard::Id faults_id_, processes_id_, threads_id_, preemptions_id_, cores_id_;
+  std::array<MetricBoard::Id, kHanded> handed_ids_;
+  MetricBoard::Id resident_id_, wait_id_, processes_id_, threads_id_, preemptions_id_, cores_id_;
 };
 
 }  // namespace headroom

@@ -1,9 +1,14 @@
 #include "capture/metrics/process_tree.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <utility>
 
 #include "capture/metrics/process_scan.h"
 #include "capture/metrics/test_root.h"
@@ -11,10 +16,12 @@
 namespace headroom {
 namespace process_tree_test {
 
-std::string StatLine(int pid, const std::string& name, int parent, int ticks, int start) {
+std::string StatLine(int pid, const std::string& name, int parent, int ticks, std::uint64_t start,
+                     int child_ticks = 0) {
   return std::to_string(pid) + " (" + name + ") S " + std::to_string(parent) +
-         " 1 1 0 -1 4194304 1 0 3 0 " + std::to_string(ticks) + " 0 0 0 20 0 1 0 " +
-         std::to_string(start) + " 1000000 100 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17\n";
+         " 1 1 0 -1 4194304 1 0 3 7 " + std::to_string(ticks) + " 0 0 " +
+         std::to_string(child_ticks) + " 20 0 1 0 " + std::to_string(start) +
+         " 1000000 100 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17\n";
 }
 
 // A name may hold what else ends it: "(a) b" is followed by a blank and a state.
@@ -30,14 +37,16 @@ TEST(ParseProcessStat, NamesMayHoldAnything) {
                 {"empty", ""},
                 {"bytes that are no text", "\xff\xfe"}};
   for (const auto& c : kCases) {
-    const std::string line = StatLine(4711, c.name, 17, 42, 99);
+    const std::string line = StatLine(4711, c.name, 17, 42, 99, 8);
     const auto stat = ParseProcessStat(line);
     ASSERT_TRUE(stat) << c.what;
     EXPECT_EQ(stat->name, c.name) << c.what;
     EXPECT_EQ(stat->pid, 4711) << c.what;
     EXPECT_EQ(stat->parent, 17) << c.what;
     EXPECT_EQ(stat->major_faults, 3u) << c.what;
+    EXPECT_EQ(stat->child_major_faults, 7u) << c.what;
     EXPECT_EQ(stat->user_ticks, 42u) << c.what;
+    EXPECT_EQ(stat->child_system_ticks, 8u) << c.what;
     EXPECT_EQ(stat->threads, 1u) << c.what;
     EXPECT_EQ(stat->start_ticks, 99u) << c.what;
     EXPECT_EQ(stat->resident_pages, 100u) << c.what;
@@ -150,6 +159,131 @@ TEST(ProcessTreeSource, MetricsOfProcessesThatEndedServeLaterOnes) {
   EXPECT_LE(std::count_if(metrics.begin(), metrics.end(),
                           [](const Metric& metric) { return metric.name == "process_cpu_pct"; }),
             kMostWithMetrics);
+}
+
+/// The tree of testdata/processes: 10 with its children 11 and 12, each with 150 ticks.
+class EndedChildren : public testing::Test {
+ protected:
+  EndedChildren() : tree_(root_.path(), 10, board_.board) {
+    board_.Sample(tree_);
+    before_ = board_.Total("process_tree_cpu_pct");
+  }
+  /// 10's own ticks, and those of its children that ended.
+  void WriteParent(int ticks, int child_ticks) {
+    root_.Write("proc/10/stat", StatLine(10, "python", 1, ticks, 10, child_ticks));
+  }
+  /// Files of a fake /proc outlive their process; that another has its number tells, too.
+  void End11() { root_.Write("proc/11/stat", StatLine(11, "another", 1, 0, 777)); }
+  /// Ticks that the tree counted since the last call.
+  long Counted() {
+    board_.Sample(tree_);
+    const double total = board_.Total("process_tree_cpu_pct");
+    return std::lround((total - std::exchange(before_, total)) *
+                       static_cast<double>(sysconf(_SC_CLK_TCK)));
+  }
+
+  TestRoot root_{"processes"};
+  TestBoard board_;
+  ProcessTreeSource tree_;
+  double before_ = 0;
+};
+
+TEST_F(EndedChildren, ThatWereNeverSeenCount) {
+  WriteParent(150, 60);
+  EXPECT_EQ(Counted(), 60);
+  EXPECT_GT(board_.Value("process_tree_cpu_pct"), 0);
+  EXPECT_EQ(Counted(), 0) << "once";
+}
+
+TEST_F(EndedChildren, ThatWereSeenCountBeyondWhatWasCounted) {
+  End11();
+  WriteParent(160, 250);
+  EXPECT_EQ(Counted(), 10 + 100);
+  EXPECT_EQ(Counted(), 0);
+}
+
+// Parents are read before their children, one of which may end in between.
+TEST_F(EndedChildren, MayShowAtTheirParentsASampleLater) {
+  End11();
+  EXPECT_EQ(Counted(), 0);
+  WriteParent(150, 250);
+  EXPECT_EQ(Counted(), 100);
+}
+
+// The kernel hands nothing on where the parent ignores SIGCHLD.
+TEST_F(EndedChildren, MayBeHandedToNobody) {
+  End11();
+  EXPECT_EQ(Counted(), 0);
+  EXPECT_EQ(Counted(), 0);
+  WriteParent(150, 70);
+  EXPECT_EQ(Counted(), 70) << "others'";
+}
+
+// 13 ended, 12 took its time, and 10 that of both, between two samples.
+TEST_F(EndedChildren, MayEndTogether) {
+  tree_.Adopt(ScanProcesses(root_.path(), board_.buffer));
+  EXPECT_EQ(Counted(), 0);
+  ASSERT_TRUE(tree_.Contains(13));
+  root_.Write("proc/13/stat", StatLine(13, "another", 1, 0, 777));
+  root_.Write("proc/12/stat", StatLine(12, "another", 1, 0, 777));
+  WriteParent(150, 150 + 150 + 5);
+  EXPECT_EQ(Counted(), 5);
+}
+
+// The kernel adds what a child read to what its parent did.
+TEST_F(EndedChildren, BytesAreNotCountedTwice) {
+  const double before = board_.Total("process_tree_disk_read_bytes_per_s");
+  End11();
+  root_.Write("proc/10/io", "rchar: 2100\nwchar: 0\nread_bytes: 900\nwrite_bytes: 0\n");
+  EXPECT_EQ(Counted(), 0);
+  EXPECT_EQ(board_.Total("process_tree_disk_read_bytes_per_s") - before, 100);
+}
+
+TEST_F(EndedChildren, ANewProcessCountsFromItsBeginning) {
+  const auto now = static_cast<std::uint64_t>(Seconds(ReadClock(CLOCK_BOOTTIME) - TimeNs()) *
+                                              static_cast<double>(sysconf(_SC_CLK_TCK)));
+  root_.Write("proc/20/stat", StatLine(20, "new", 10, 400, now + 1, 30));
+  root_.Write("proc/21/stat", StatLine(21, "old, found late", 10, 5000, 99));
+  root_.Write("proc/10/task/10/children", "11 12 20 21 ");
+  EXPECT_EQ(Counted(), 400 + 30);
+  root_.Write("proc/20/stat", StatLine(20, "new", 10, 401, now + 1, 30));
+  root_.Write("proc/21/stat", StatLine(21, "old, found late", 10, 5002, 99));
+  EXPECT_EQ(Counted(), 1 + 2);
+}
+
+/// Takes so much processor time.
+void Burn(double seconds) {
+  while (Seconds(ReadClock(CLOCK_PROCESS_CPUTIME_ID) - TimeNs()) < seconds) {
+  }
+}
+
+TEST(ProcessTreeSource, CountsRealChildrenOnce) {
+  TestBoard board;
+  ProcessTreeSource tree("", getpid(), board.board);
+  board.Sample(tree);
+  const double before = board.Total("process_tree_cpu_pct");
+  const auto own = [] { return Seconds(ReadClock(CLOCK_PROCESS_CPUTIME_ID) - TimeNs()); };
+  const double own_before = own();
+  for (const bool seen : {false, true}) {
+    int to_child[2], to_parent[2];
+    ASSERT_EQ(pipe(to_child), 0);
+    ASSERT_EQ(pipe(to_parent), 0);
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    char byte = 0;
+    if (child == 0) {
+      Burn(0.2);
+      if (write(to_parent[1], &byte, 1) == 1 && read(to_child[0], &byte, 1) == 1) _exit(0);
+      _exit(1);
+    }
+    ASSERT_EQ(read(to_parent[0], &byte, 1), 1);
+    if (seen) board.Sample(tree);
+    ASSERT_EQ(write(to_child[1], &byte, 1), 1);
+    ASSERT_EQ(waitpid(child, nullptr, 0), child);
+    for (const int end : {to_child[0], to_child[1], to_parent[0], to_parent[1]}) close(end);
+    board.Sample(tree);
+  }
+  EXPECT_NEAR(board.Total("process_tree_cpu_pct") - before - (own() - own_before), 0.4, 0.08);
 }
 
 TEST(ProcessTreeSource, AnUnreadableFileHarmsNoOther) {
