@@ -323,7 +323,7 @@ class Record(support.ProgramTest):
         report = self.report()
         loss, = (row for row in report["metrics"] if row["name"] == "loss")
         self.assertEqual([loss["samples"], loss["min"], loss["max"]], [2, 1.0, 3.0])
-        self.assertEqual([issue["count"] for issue in report["inputs"][0]["health"]["issues"] if issue["code"] == "counter-value"], [2])
+        self.assertEqual([issue["count"] for issue in report["health"]["issues"] if issue["code"] == "counter-value"], [2])
 
     def test_ranks_are_told_apart(self):
         # The second by mpirun inside a job of Slurm, which is no rank of its own.
