@@ -255,7 +255,8 @@ static PyMethodDef scope_methods[] = {
      "is_open($self, /)\n--\n\nWhether a region of this key is open on the calling thread, and not "
      "left there by an earlier step."},
     {"begin_outermost", ScopeBeginOutermost, METH_NOARGS,
-     "begin_outermost($self, /)\n--\n\nbegin(), but where is_open() nothing begins, and the token is "
+     "begin_outermost($self, /)\n--\n\nbegin(), but where is_open() nothing begins, and the token "
+     "is "
      "0."},
     {NULL, NULL, 0, NULL}};
 

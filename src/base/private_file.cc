@@ -30,8 +30,15 @@ Result<PrivateFile> PrivateFile::Create(const std::string& path, bool replace) {
     const bool link = S_ISLNK(info.st_mode);
     if (S_ISDIR(info.st_mode)) return CannotWrite(path, EISDIR);
     if (!link && !S_ISREG(info.st_mode)) {
-      const int descriptor = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+      // To open a pipe that nobody reads would wait, for ever maybe; O_NONBLOCK refuses.
+      const int descriptor =
+          open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK);
+      if (descriptor < 0 && errno == ENXIO && S_ISFIFO(info.st_mode)) {
+        return Status::Internal(
+            fmt::format("cannot write {}: it is a pipe, and nobody reads it; name a file", path));
+      }
       if (descriptor < 0) return CannotWrite(path, errno);
+      fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) & ~O_NONBLOCK);
       return PrivateFile(path, descriptor);
     }
     if (!replace) {

@@ -1,5 +1,6 @@
 #include "base/private_file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -75,6 +76,21 @@ TEST_F(PrivateFileTest, NeverWritesThroughALink) {
   ASSERT_TRUE(file.value().Append("new").ok());
   EXPECT_EQ(Read(folder_ / "target"), "mine");
   EXPECT_FALSE(fs::is_symlink(folder_ / "link"));
+}
+
+TEST_F(PrivateFileTest, APipeThatNobodyReadsIsNotWaitedFor) {
+  const fs::path pipe = folder_ / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const Result<PrivateFile> alone = PrivateFile::Create(pipe, /*replace=*/true);
+  ASSERT_FALSE(alone.ok());
+  EXPECT_NE(alone.status().message().find("nobody reads it"), std::string::npos);
+  const int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  Result<PrivateFile> read = PrivateFile::Create(pipe, /*replace=*/true);
+  ASSERT_TRUE(read.ok());
+  EXPECT_TRUE(read.value().Append("one").ok());
+  char text[3];
+  EXPECT_EQ(::read(reader, text, 3), 3);
+  close(reader);
 }
 
 TEST_F(PrivateFileTest, SaysWhatCannotBeWritten) {

@@ -110,7 +110,7 @@ DataCommand::DataCommand(CLI::App& parent) {
           ""));
   bench_->add_option("--seconds", seconds_, "For each measurement [3]")
       ->type_name("S")
-      ->check(CLI::Range(0.01, 3600.0), "");
+      ->check(Between(0.01, 3600));
   bench_->add_option("--python", python_, "Python that has PyTorch [python3]")->type_name("PATH");
   bench_->add_flag("--json", json_, "One JSON object, format headroom.data-bench/1");
 }

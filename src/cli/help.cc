@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "base/text.h"
@@ -23,6 +24,14 @@ std::string FlagName(const CLI::Option& option) {
     name += c == ',' ? ", " : std::string(1, c);
   }
   return option.get_expected_max() == 0 ? name : fmt::format("{} {}", name, option.get_type_name());
+}
+
+/// A whole text as a number; nullopt: it is none, or none that is finite.
+std::optional<double> NumberIn(const std::string& text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  return whole && std::isfinite(number) ? std::optional(number) : std::nullopt;
 }
 
 void AddRow(TextPage& page, const std::string& name, const std::string& description) {
@@ -61,7 +70,7 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string, CLI::AppF
         app->get_options([&](const CLI::Option* option) {
           return option->get_group() == group && option->nonpositional();
         });
-    if (options.empty()) continue;
+    if (options.empty() || group.empty()) continue;  // Without a name: for other programs.
     page.Blank();
     page.Paragraph("", group + ":");
     for (const CLI::Option* option : options)
@@ -101,12 +110,19 @@ CLI::Validator WholeNumber(std::int64_t least, std::int64_t most) {
       "");
 }
 
+CLI::Validator Between(double least, double most) {
+  return CLI::Validator(
+      [=](const std::string& text) {
+        const std::optional<double> number = NumberIn(text);
+        if (number && *number >= least && *number <= most) return std::string();
+        return fmt::format("{} is not a number from {} to {}", text, least, most);
+      },
+      "");
+}
+
 std::string AboveZero(const std::string& text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool fine = error == std::errc() && end == text.data() + text.size() &&
-                    std::isfinite(number) && number > 0;
-  return fine ? "" : text + " is not a number above 0";
+  const std::optional<double> number = NumberIn(text);
+  return number && *number > 0 ? "" : text + " is not a number above 0";
 }
 
 }  // namespace headroom::cli

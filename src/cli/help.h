@@ -30,6 +30,9 @@ CLI::Validator Known(std::span<const std::string_view> words);
 /// A check that a text is a whole number in these limits, which adds nothing to the help.
 CLI::Validator WholeNumber(std::int64_t least, std::int64_t most);
 
+/// A check that a number lies in these limits, both included; it adds nothing to the help.
+CLI::Validator Between(double least, double most);
+
 /// A check that a number is above 0, which adds nothing to the help.
 std::string AboveZero(const std::string& text);
 

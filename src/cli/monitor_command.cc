@@ -50,17 +50,6 @@ Exit codes: 0 fine, also after Ctrl-C; 2 usage; 4 cannot write, or internal erro
 what it means where it is missing: docs/metrics.md.
 )";
 
-/// A check that a number lies in a range, both ends included; adds nothing to the help.
-CLI::Validator Between(double least, double most) {
-  return CLI::Validator(
-      [=](const std::string& text) {
-        const std::optional<double> value = ParseNumber<double>(text);
-        if (value && *value >= least && *value <= most) return std::string();
-        return fmt::format("{} is not a number from {} to {}", text, least, most);
-      },
-      "");
-}
-
 DurationNs FromSeconds(double seconds) {
   return DurationNs(static_cast<std::int64_t>(seconds * 1e9));
 }
@@ -182,7 +171,7 @@ MonitorCommand::MonitorCommand(CLI::App& parent) {
   app_->add_option("-o,--output", output_path_,
                    "A JSON line a sample into FILE, which only its owner may read")
       ->type_name("FILE");
-  app_->add_flag("--force", force_, "Replace FILE if it is there");
+  app_->add_flag("-f,--force", force_, "Replace FILE if it is there");
   app_->add_option(
           "--prometheus", prometheus_port_,
           fmt::format("Serve http://127.0.0.1:PORT/metrics [{}]; 0: any free port", kDefaultPort))

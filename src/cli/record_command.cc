@@ -120,7 +120,7 @@ RecordCommand::RecordCommand(CLI::App& parent) {
       ->check(AboveZero, "");
   app_->add_option("--interval", interval_s_, "Seconds between samples of the machine (1)")
       ->type_name("N")
-      ->check(CLI::Range(0.1, 60.0), "");
+      ->check(Between(0.1, 60));
   app_->add_option("--with", with_, "Record these, too: argv, env, host, user")
       ->type_name("WHAT,..")
       ->delimiter(',')
@@ -254,13 +254,15 @@ Status RecordCommand::Run() {
         "(nvidia-smi, rocm-smi tell whether it does by now)");
   }
   const std::vector<RecordedProcess> processes = recorder.value()->Stop();
-  if (const auto pid = metrics.UntimedTorch();
-      pid && processes.front().pid == 0 && level_ != "metrics") {
-    remark(fmt::format(
-        "process {} ran PyTorch and its loop was not timed: Python does not load what times it "
-        "under -E, -I or -S, nor where PYTHONPATH is set anew. Start it without these, or time the "
-        "loop with headroom.torch.profile_loop",
-        *pid));
+  if (processes.front().pid == 0 && level_ != "metrics") {
+    const std::optional<std::int64_t> torch = metrics.UntimedTorch();
+    remark(torch ? fmt::format(
+                       "process {} ran PyTorch and its loop was not timed: Python does not load "
+                       "what times it under -E, -I or -S, nor where PYTHONPATH is set anew. Start "
+                       "it without these, or time the loop with headroom.torch.profile_loop",
+                       *torch)
+                 : std::string("nothing was timed: the program has no timers of Headroom and no "
+                               "PyTorch, or was started without our environment (env -i, sudo)"));
   }
   for (const std::string& text : recorder.value()->Remarks()) remark(text);
   for (const RecordedProcess& process : processes) {

@@ -15,7 +15,8 @@
 ///   graph N      a cudaGraphLaunch of N kernels
 ///   copy N       a copy of N bytes to the device and a memset of as many; peer N: to another GPU
 ///   sync, overhead, noise, name, external N, range, mark
-///   behind T     kernels of later launches run so much later, and are told when they have; now: its
+///   behind T     kernels of later launches run so much later, and are told when they have; now:
+///   its
 ///                clock is set to the time
 ///   hold         what follows is complete only when the process ends, after every exit handler
 ///   incomplete   what follows is complete at a forced flush only; complete: ends both

@@ -316,6 +316,18 @@ class Record(support.ProgramTest):
         for text in ("s3cr3t", "TOKEN=0d5e-token", os.uname().nodename):
             self.assertIn(text.encode(), data)
 
+    def test_wrong_intervals_are_refused(self):
+        for interval in ("nan", "inf", "0.05", "61", "x"):
+            outcome = record("-o", self.file, "--interval", interval, "--", "true")
+            self.assertEqual(outcome.code, 2, outcome)
+            self.assertIn(f"{interval} is not a number from 0.1 to 60", outcome.message)
+        self.assertFalse(self.file.exists())
+
+    def test_help_shows_what_is_for_users(self):
+        text = support.headroom("record", "--help").text
+        self.assertIn("  --interval N              Seconds between samples", text)
+        self.assertNotIn("\n:\n", text)
+
     def test_counters_that_are_no_numbers_are_told(self):
         code = "import headroom\nfor value in (1.0, float('nan'), float('inf'), 3.0): headroom.counter('loss', value)"
         outcome = record("-o", self.file, "--", sys.executable, "-c", code, environment={"PYTHONPATH": str(support.BINARY.parent / "python")})

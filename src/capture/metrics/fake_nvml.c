@@ -1,6 +1,7 @@
 /* A small NVML for tests: GPU 0 works, GPU 1 cannot tell its utilization, GPU 2 is lost after its
    first reading, GPU 3 fails to tell its power every second time. With FAKE_NVML_HANGS=reading,
-   GPU 0 never answers its second reading; =opening, the library never opens. Opened as the real one is. */
+   GPU 0 never answers its second reading; =opening, the library never opens. Opened as the real one
+   is. */
 // NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier): the names are the
 // library's.
 #include <stdio.h>
