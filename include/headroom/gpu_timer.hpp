@@ -149,6 +149,7 @@ class GpuTimer {
   /// A region that is not timed keeps the place of one, so that the next end finds its own start.
   void start(const std::string& key, void* stream, bool timed) {
     const std::lock_guard<std::mutex> lock(mutex_);
+    abandon(key);
     if (key == keys::kAll || open_.size() == kOpen) {
       ++ignored_;
       return;
@@ -161,6 +162,23 @@ class GpuTimer {
     if (!timed) return;
     const std::lock_guard<std::mutex> results(results_->mutex);
     results_->times.expect(key);
+  }
+
+  /// As BasicTimer's: closes what this thread has open of a key, if that is so much that it was
+  /// left.
+  void abandon(const std::string& key) {
+    constexpr std::size_t kNested = BasicTimer<HostClock>::kNested;
+    const auto is_left = [&](const Open& open) {
+      return open.thread == std::this_thread::get_id() && open.key == key;
+    };
+    if (open_.size() < kNested) return;
+    const auto left = static_cast<std::size_t>(std::count_if(open_.begin(), open_.end(), is_left));
+    if (left < kNested) return;
+    for (const Open& open : open_) {
+      if (is_left(open)) detail::GpuRegions::instance().abandon(open.region);
+    }
+    open_.erase(std::remove_if(open_.begin(), open_.end(), is_left), open_.end());
+    ignored_ += left;
   }
 
   void end(const std::string& key, bool timed) {

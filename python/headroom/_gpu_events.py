@@ -23,31 +23,35 @@ class CaptureGoesOn:
         self._sought = False
 
     def _seek(self) -> None:
-        self._sought = True
         cuda = [os.environ.get("HEADROOM_CUDA_LIBRARY", "libcuda.so.1")]
         hip = [os.environ["HEADROOM_HIP_LIBRARY"]] if "HEADROOM_HIP_LIBRARY" in os.environ else HIP_LIBRARIES
         for libraries, name in ((cuda, "cuThreadExchangeStreamCaptureMode"), (hip, "hipThreadExchangeStreamCaptureMode")):
             for library in libraries:
                 try:  # Who has events has loaded it: to open it here would only find another.
                     self._exchange = getattr(ctypes.CDLL(library, mode=os.RTLD_NOLOAD | os.RTLD_NOW), name)
+                    self._sought = True
                     return
                 except (OSError, AttributeError):
                     pass
+        self._sought = True
 
-    def _set(self, mode: int) -> int:
+    @staticmethod
+    def _set(exchange: Any, mode: int) -> int:
         holder = ctypes.c_int(mode)
-        self._exchange(ctypes.byref(holder))
+        exchange(ctypes.byref(holder))
         return holder.value
 
     def __enter__(self) -> None:
         if not self._sought:
             self._seek()
-        if self._exchange is not None:
-            _modes.stack = getattr(_modes, "stack", []) + [self._set(self.RELAXED)]
+        exchange = self._exchange  # Another thread may just find it: what was entered is left alike.
+        before = self._set(exchange, self.RELAXED) if exchange is not None else 0
+        _modes.__dict__.setdefault("stack", []).append((exchange, before))
 
     def __exit__(self, *error: Any) -> None:
-        if self._exchange is not None:
-            self._set(_modes.stack.pop())
+        exchange, before = _modes.stack.pop()
+        if exchange is not None:
+            self._set(exchange, before)
 
 
 _modes = threading.local()  # Of each thread, those to go back to.
@@ -64,9 +68,15 @@ class TorchEvents:
         self._cuda = torch.cuda
         self._free: Dict[int, List[Any]] = collections.defaultdict(list)  # By device: an event stays on its own.
         self._made = 0
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # A garbage collection in here may end a region.
 
     def _record(self) -> Any:
+        try:
+            return self._recorded()
+        except RuntimeError:  # The GPU's error, which the program meets by itself.
+            return None
+
+    def _recorded(self) -> Any:
         if self._cuda.is_current_stream_capturing():
             return None
         device = self._cuda.current_device()
@@ -78,7 +88,11 @@ class TorchEvents:
                 event = self._cuda.Event(enable_timing=True)
             else:
                 return None
-        event.record()
+        try:
+            event.record()
+        except RuntimeError:
+            self.discard((device, event))
+            raise
         return (device, event)
 
     start = end = _record

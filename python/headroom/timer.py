@@ -169,6 +169,7 @@ class _Clocked:
         self.deferred = hasattr(self.impl, "ready")
         self.times: Dict[str, _Times] = {}
         self.pending: Deque[Tuple[str, Any, Any]] = collections.deque()
+        self.taken = 0  # Of all that were pending once.
         self.dropped = 0
         self.lock = threading.RLock()
         self.start: Callable[[], Any] = self.impl.start
@@ -216,8 +217,12 @@ class _Clocked:
                 return False
         except RuntimeError:  # The GPU's error: get_time() tells, of this region.
             pass
-        self._add(*self.pending.popleft())
+        self._add_first()
         return True
+
+    def _add_first(self) -> None:
+        self.taken += 1
+        self._add(*self.pending.popleft())
 
     def poll(self) -> None:
         with self.lock:
@@ -225,16 +230,18 @@ class _Clocked:
                 pass
 
     def complete(self) -> None:
+        with self.lock:
+            goal = self.taken + len(self.pending)  # Not what other threads end meanwhile.
         while True:
             with self.lock:
-                if not self.pending:
+                if self.taken >= goal:
                     return
                 first = self.pending[0]
             with contextlib.suppress(RuntimeError):  # As in _take().
                 self.impl.wait(first[2])  # Without the lock: other threads end regions meanwhile.
             with self.lock:
                 if self.pending and self.pending[0] is first:
-                    self._add(*self.pending.popleft())
+                    self._add_first()
 
     def found(self, name: str) -> List[_Times]:
         """The times under a name: none or one, or of ALL, all."""

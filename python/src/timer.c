@@ -530,7 +530,7 @@ static PyMethodDef module_methods[] = {
 
 static PyStructSequence_Field stats_fields[] = {
     {"count", "regions that ended"},
-    {"total_s", "seconds: the sum of their lengths; of nested ones of one key, the outermost only"},
+    {"total_s", "seconds during which any of them was open, each moment once a thread"},
     {"self_s", "seconds during which no other region was begun inside and still open"},
     {"min_s", "seconds: the shortest"},
     {"max_s", "seconds: the longest"},

@@ -191,9 +191,8 @@ std::optional<Ranked> DataWait(const Evidence& evidence, const Causes&) {
           ? "what headroom data on this file says: which stage it is, and which workers and "
             "prefetch_factor are enough"
       : is_own
-          ? "fetch a batch ahead on another thread, or make the fetch cheaper: regions inside of "
-            "it "
-            "tell what takes the time"
+          ? "fetch a batch ahead on another thread, or make the fetch cheaper: regions inside "
+            "of it tell what takes the time"
           : "more DataLoader workers (num_workers), persistent_workers=True, a larger "
             "prefetch_factor, pin_memory=True, or cheaper preprocessing; headroom data tells which "
             "of a run that headroom record recorded",

@@ -24,8 +24,9 @@
 namespace headroom {
 namespace {
 
-/// What a last sample may take: more than a silent driver makes it wait.
-constexpr std::chrono::seconds kPatience(5);
+/// What the end may take: more than a silent driver makes a sampler wait, first to open it and then
+/// to read it.
+constexpr std::chrono::seconds kPatience(10);
 
 /// Whether a process has PyTorch for Python in its memory, and not the timer of our module.
 bool RunsTorchUntimed(std::int64_t pid) {
@@ -70,6 +71,7 @@ class MetricsRecorder::Sampling {
   DurationNs look_after_{250'000'000};
   std::set<std::int64_t> seen_untimed_;  ///< At the last look.
   std::atomic<bool> gpus_were_silent_ = false;
+  bool gpus_are_named_ = false;
   std::atomic<std::int64_t> untimed_torch_ = 0;  ///< Its number.
 
   std::mutex mutex_;
@@ -82,7 +84,6 @@ void MetricsRecorder::Sampling::Run() {
   // Here and not before: to open a driver's library may take seconds.
   SystemSampler sampler(options_);
   Write(sampler, sampler.Sample());
-  NameGpus(sampler);
   Ticker ticker(MonotonicNow(), options_.period);
   for (;;) {
     {
@@ -152,6 +153,10 @@ void MetricsRecorder::Sampling::NameGpus(const SystemSampler& sampler) {
 
 void MetricsRecorder::Sampling::Write(const SystemSampler& sampler, const Reading& reading) {
   if (sampler.gpus_are_silent()) gpus_were_silent_ = true;
+  if (!gpus_are_named_ && !sampler.gpus().empty()) {
+    gpus_are_named_ = true;
+    NameGpus(sampler);
+  }
   const std::lock_guard lock(mutex_);
   if (recorder_ == nullptr) return;
   recorder_->Write([&](TraceEncoder& encoder) {

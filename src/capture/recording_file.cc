@@ -1,5 +1,6 @@
 #include "capture/recording_file.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +14,12 @@ namespace headroom {
 Result<RecordingFile> RecordingFile::Create(const std::string& path, bool replace, Limits limits) {
   Result<PrivateFile> file = PrivateFile::Create(path, replace);
   if (!file.ok()) return file.status();
+  if (lseek(file.value().descriptor(), 0, SEEK_CUR) < 0 && errno == ESPIPE) {
+    return Status::Internal(
+        fmt::format("cannot write {}: what is torn at its end could not be taken back from a pipe; "
+                    "name a file",
+                    path));
+  }
   return RecordingFile(path, std::move(file).value(), limits);
 }
 

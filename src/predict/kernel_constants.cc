@@ -232,13 +232,17 @@ class ConstantFile {
       const toml::node_view<const toml::node> block(*blocks->get(i));
       const std::optional<double> images = NumberOf(block[0]), rows = NumberOf(block[1]),
                                   columns = NumberOf(block[2]);
-      good = images && rows && columns && *images >= 1 && *rows >= 1 && *columns >= 1;
+      constexpr double kSquares = 32;  // Of a block, whatever its shape.
+      good = images && rows && columns && *images >= 1 && *rows >= 1 && *columns >= 1 &&
+             *images * *rows * *columns == kSquares;
       if (good) library.winograd_blocks.push_back({*images, *rows, *columns});
     }
     if (good) return Status::Ok();
-    return Bad(fmt::format(
-        "[[library]] '{}': winograd_blocks must be a list of [IMAGES, ROWS, COLUMNS], from 1",
-        library.name));
+    return Bad(
+        fmt::format("[[library]] '{}': winograd_blocks must be a list of [IMAGES, ROWS, COLUMNS], "
+                    "whose product "
+                    "is 32",
+                    library.name));
   }
 
   Status ReadErrors(const toml::table& root, std::string_view section,

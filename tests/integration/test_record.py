@@ -290,9 +290,9 @@ class Record(support.ProgramTest):
         """The host is ahead of the GPU: the kernels of the last step run when it is over, and CUPTI tells of none that run after it
         was switched off. Those of the next step are not wanted."""
         cupti = support.BINARY.parent / "tests/cupti"
-        behind = 10**9  # Ticks of some 2 to 5 GHz.
+        behind = 3 * 10**9  # Ticks of some 2 to 5 GHz: longer than calls wait for what they launched.
         commands = (f"init step 0 endstep wait 200 step 1 behind {behind} launch 5 wait 1 endstep "
-                    "wait 1 now step 2 launch 3 endstep wait 1500")
+                    "wait 1 now step 2 launch 3 endstep wait 2500")
         outcome = record("-o", self.file, "--steps", "1:1", "--", cupti / "fake_program", *commands.split(),
                          environment={"LD_LIBRARY_PATH": str(cupti / "new")})
         self.assertEqual(outcome.code, 0, outcome)

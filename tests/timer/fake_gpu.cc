@@ -100,6 +100,9 @@ int EventElapsedTime(float* ms, void* start, void* end) {
   State& state = TheState();
   const std::lock_guard<std::mutex> lock(state.mutex);
   if (const int error = Called("EventElapsedTime")) return error;
+  for (void* event : {start, end}) {
+    if (static_cast<Event*>(event)->context != state.contexts) return kInvalidHandle;
+  }
   const auto ns =
       static_cast<double>(static_cast<Event*>(end)->at - static_cast<Event*>(start)->at);
   *ms = static_cast<float>(ns * (1 + state.drift * 1e-6) / 1e6);
@@ -140,6 +143,7 @@ int ExchangeCaptureMode(int* mode) {
 #define FAKE_EXPORT extern "C" __attribute__((visibility("default")))
 
 FAKE_EXPORT int cuEventCreate(void** event, unsigned) { return EventCreate(event); }
+FAKE_EXPORT int cuEventDestroy_v2(void*) { return Count("EventDestroy"); }
 FAKE_EXPORT int cuEventRecord(void* event, void* stream) { return EventRecord(event, stream); }
 FAKE_EXPORT int cuEventQuery(void* event) { return EventQuery(event); }
 FAKE_EXPORT int cuEventElapsedTime(float* ms, void* start, void* end) {
@@ -160,6 +164,7 @@ FAKE_EXPORT int cuCtxSetCurrent(void* context) {
 FAKE_EXPORT int cuCtxGetDevice(int* device) { return *device = 3, 0; }
 
 FAKE_EXPORT int hipEventCreateWithFlags(void** event, unsigned) { return EventCreate(event); }
+FAKE_EXPORT int hipEventDestroy(void*) { return Count("EventDestroy"); }
 FAKE_EXPORT int hipEventRecord(void* event, void* stream) { return EventRecord(event, stream); }
 FAKE_EXPORT int hipEventQuery(void* event) { return EventQuery(event); }
 FAKE_EXPORT int hipEventElapsedTime(float* ms, void* start, void* end) {

@@ -191,27 +191,18 @@ TEST(GpuTimerTest, ErrorsCostTheRegionNoMore) {
 TEST(GpuTimerTest, ClocksThatCannotBeComparedCostNeitherTheProgramNorLengths) {
   WithGpu([](const FakeGpu& gpu) {
     gpu.hold_own(true);
-    timespec cpu_before, cpu_after;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu_before);
-    int slow = 0;
     constexpr int kRegions = 1000;
     for (int i = 0; i < kRegions; ++i) {
-      const auto before = std::chrono::steady_clock::now();
       {
         const GpuScope outer("outer", kStream);
         gpu.work(kStream, kMs);
         const GpuScope inner("inner", kStream);
         gpu.work(kStream, kMs / 4);
       }
-      // Less than one attempt takes: the poller must not hold the lock meanwhile.
-      if (std::chrono::steady_clock::now() - before > std::chrono::microseconds(150)) ++slow;
       usleep(1300);
     }
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu_after);
-    EXPECT_LT(slow, kRegions / 20);
-    const double cpu = static_cast<double>(cpu_after.tv_sec - cpu_before.tv_sec) +
-                       1e-9 * static_cast<double>(cpu_after.tv_nsec - cpu_before.tv_nsec);
-    EXPECT_LT(cpu, 0.5) << "of at least 1.3 s";
+    // Attempts get rarer: one every 5 ms would ask some millions of times.
+    EXPECT_LT(gpu.calls("EventQuery"), 500'000u);
     EXPECT_TRUE(gpu_wait());
     EXPECT_EQ(gpu_counts().resolved, 2 * kRegions);
     EXPECT_EQ(gpu_counts().anchors, 0);
@@ -248,14 +239,24 @@ TEST(GpuTimerTest, AContextThatIsGoneTakesItsRegionsOnly) {
       { const GpuScope after("gone", kStream); }
       EXPECT_TRUE(gpu_wait());
       EXPECT_EQ(gpu_counts().resolved, counts.resolved + 2);
+      // A stream that is new since has events that are, too.
+      gpu.reset();
+      for (int i = 0; i < 3; ++i) {
+        { const GpuScope scope("new stream", reinterpret_cast<void*>(50 + round)); }  // NOLINT
+        EXPECT_TRUE(gpu_wait());
+      }
+      EXPECT_GE(gpu_stats("new stream").count, 2u * (static_cast<unsigned>(round) + 1));
+      { const GpuScope scope("gone", kStream); }
+      EXPECT_TRUE(gpu_wait());
       // Nothing is under way when it goes: the next region finds that its events are gone.
       gpu.reset();
+      const std::uint64_t resolved = gpu_counts().resolved, failed = gpu_counts().failed;
       for (int i = 0; i < 3; ++i) {
         const GpuScope scope("gone", kStream);
       }
       EXPECT_TRUE(gpu_wait());
-      EXPECT_EQ(gpu_counts().resolved, counts.resolved + 4) << "all but the first";
-      EXPECT_EQ(gpu_counts().failed, counts.failed + 3);
+      EXPECT_EQ(gpu_counts().resolved, resolved + 2) << "all but the first";
+      EXPECT_EQ(gpu_counts().failed, failed + 1);
     }
   });
 }
@@ -385,6 +386,12 @@ TEST(GpuTimerTest, MaelstromTwin) {
     timer.complete_all();
     EXPECT_EQ(timer.get_time("FORWARD").size(), 2000);
     timer.start("OTHER", true, kStream);  // Stays open.
+
+    for (int i = 0; i < 3000; ++i) timer.start("LEFT", true, kStream);
+    timer.complete_all();
+    { const GpuScope scope("after them", kStream); }
+    EXPECT_TRUE(gpu_wait());
+    EXPECT_EQ(gpu_stats("after them").count, 1) << "the stream's places are not used up";
 
     GpuTimer alone;
     alone.start("BATCH", kStream);

@@ -21,6 +21,7 @@ struct GpuLibrary {
   using Handle = void*;
   bool hip;
   int (*event_create)(Handle* event, unsigned flags);
+  int (*event_destroy)(Handle event);
   int (*event_record)(Handle event, Handle stream);
   int (*event_query)(Handle event);
   int (*event_elapsed)(float* ms, Handle start, Handle end);
@@ -55,6 +56,7 @@ struct GpuLibrary {
     if (library == nullptr) return false;
     hip = false;
     return find(library, "cuEventCreate", event_create) &&
+           find(library, "cuEventDestroy_v2", event_destroy) &&
            find(library, "cuEventRecord", event_record) &&
            find(library, "cuEventQuery", event_query) &&
            (find(library, "cuEventElapsedTime_v2", event_elapsed) ||
@@ -78,6 +80,7 @@ struct GpuLibrary {
     if (library == nullptr) return false;
     hip = true;
     return find(library, "hipEventCreateWithFlags", event_create) &&
+           find(library, "hipEventDestroy", event_destroy) &&
            find(library, "hipEventRecord", event_record) &&
            find(library, "hipEventQuery", event_query) &&
            find(library, "hipEventElapsedTime", event_elapsed) &&

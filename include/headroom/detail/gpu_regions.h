@@ -137,12 +137,27 @@ class GpuRegions {
       return;
     }
     int capturing = 0;
-    if (library_.is_capturing(lane->stream, &capturing) != 0 || capturing != 0 ||
+    if (region->failed || library_.is_capturing(lane->stream, &capturing) != 0 || capturing != 0 ||
         library_.event_record(region->events[1], lane->stream) != 0) {
       region->failed = true;  // In its turn: what began is closed where its beginning is.
     }
     lane->marks.push_back({region, 1});
     wake();
+  }
+
+  /// Ends a region that was left open: it has no length.
+  void abandon(Region* region) {
+    if (region == nullptr) return;
+    if (region->lane == nullptr) {
+      headroom_impl_abandon(region->token);
+      delete region;
+      return;
+    }
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      region->failed = true;
+    }
+    end(region);
   }
 
   /// Statistics of a key by the GPU's clock, or by the host's where it had to do.
@@ -236,8 +251,6 @@ class GpuRegions {
     headroom_impl_lock_started();
     pthread_mutex_unlock(&headroom_impl_state_v1.lock);
     has_library_ = library_.open_cuda() || library_.open_hip();
-    // Registered after the library's own, so it runs before them: no call meets its end.
-    std::atexit([] { instance().stop(); });
     pthread_atfork([] { instance().mutex_.lock(); }, [] { instance().mutex_.unlock(); },
                    [] { instance().in_child(); });
   }
@@ -325,9 +338,7 @@ class GpuRegions {
         lane->last_use = ++uses_;
         return lane.get();
       }
-      // Its events are of its context.
-      if (lane->device == device && lane->free.size() == kRegions &&
-          (idle == nullptr || lane->last_use < idle->last_use)) {
+      if (lane->free.size() == kRegions && (idle == nullptr || lane->last_use < idle->last_use)) {
         idle = lane.get();
       }
     }
@@ -342,6 +353,7 @@ class GpuRegions {
         lane->free.push_back(lane->regions.back().get());
       }
     }
+    if (lane->device != device) destroy_events(*lane);  // They are of its context.
     lane->device = device;
     lane->stream = stream;
     lane->thread = thread;
@@ -358,6 +370,15 @@ class GpuRegions {
     }
     pthread_mutex_unlock(&headroom_impl_state_v1.lock);
     return lane;
+  }
+
+  void destroy_events(Lane& lane) {
+    for (const auto& region : lane.regions) {
+      for (GpuLibrary::Handle& event : region->events) {
+        if (event != nullptr) library_.event_destroy(event);
+        event = nullptr;
+      }
+    }
   }
 
   bool create_events(Region* region) {
@@ -403,6 +424,8 @@ class GpuRegions {
   /// REQUIRES: the lock is held.
   void start_poller() {
     if (poller_.joinable() || stopping_) return;
+    // The library is in use: this is registered after its own, so it runs before them.
+    std::atexit([] { instance().stop(); });
     try {
       poller_ = std::thread([this] { poll(); });
     } catch (const std::system_error&) {
@@ -484,7 +507,9 @@ class GpuRegions {
     std::uint64_t best = UINT64_MAX;
     for (int attempt = 0; attempt < 8; ++attempt) {
       const std::uint64_t before = headroom_impl_ticks(clock);
-      if (library_.event_record(device.next, device.stream) != 0) break;
+      const int recorded = library_.event_record(device.next, device.stream);
+      if (GpuLibrary::context_is_gone(recorded)) return false;
+      if (recorded != 0) break;
       int state;
       std::uint64_t after;
       const std::uint64_t deadline = host_ns() + kAnchorPatienceNs;
@@ -568,18 +593,20 @@ class GpuRegions {
       } else {
         reached_end(lane, region);
       }
+      if (device.gone) return false;
     }
     return false;
   }
 
   void reached_begin(Lane& lane, Region& region) {
-    const Device& device = *lane.device;
+    Device& device = *lane.device;
     float ms = 0;
-    if (region.failed ||
-        (lane.placed && library_.event_elapsed(&ms, device.base, region.events[0]) != 0)) {
-      region.failed = true;
-      return;
+    if (lane.placed && !region.failed) {
+      const int error = library_.event_elapsed(&ms, device.base, region.events[0]);
+      device.gone |= GpuLibrary::context_is_gone(error);
+      region.failed = error != 0;
     }
+    if (region.failed) return;
     region.begin_ns = lane.last_ns;
     if (lane.placed) {
       region.begin_ns = std::max(lane.last_ns, device.base_ns + static_cast<double>(ms) * 1e6);

@@ -14,7 +14,8 @@ namespace headroom {
 
 /// How long a driver is waited for.
 struct GpuPatience {
-  DurationNs to_open{5'000'000'000};  ///< One that nobody uses starts its GPUs first.
+  /// One that nobody uses starts its GPUs first, which takes seconds; it then joins late.
+  DurationNs to_open{2'000'000'000};
   DurationNs to_read{2'000'000'000};  ///< Eight GPUs take less than a second.
 };
 

@@ -204,15 +204,19 @@ void ProcessTreeSource::AddGrowth(Member& member) {
     if (!level.now) continue;
     std::uint64_t found = 0;
     if (level.last && *level.now > *level.last) {
-      const std::uint64_t grown = *level.now - *level.last;
-      const std::uint64_t before = std::min(grown, level.owed_before);
-      const std::uint64_t since = std::min(grown - before, level.owed);
+      std::uint64_t handed_on = *level.now - *level.last;
+      // What the process took itself is no child's, however much is owed.
+      if (level.last_ended && level.now_ended)
+        handed_on = *level.now_ended - std::min(*level.now_ended, *level.last_ended);
+      const std::uint64_t before = std::min(handed_on, level.owed_before);
+      const std::uint64_t since = std::min(handed_on - before, level.owed);
       level.owed -= since;
       found = before + since;
     }
     sums_[i].Add(level.last ? std::optional(*level.last + found) : std::nullopt, *level.now);
     level.owed_before = std::exchange(level.owed, 0);
     level.last = level.now;
+    level.last_ended = level.now_ended;
   }
 }
 
@@ -231,7 +235,9 @@ bool ProcessTreeSource::ReadMember(std::int64_t pid, Member& member, SampleRun& 
   const TimeNs at = run.now;
   std::array<Level, kHanded>& levels = member.levels;
   const std::uint64_t cpu_ticks = stat->user_ticks + stat->system_ticks;
-  levels[kCpuTicks].now = cpu_ticks + stat->child_user_ticks + stat->child_system_ticks;
+  levels[kCpuTicks].now_ended = stat->child_user_ticks + stat->child_system_ticks;
+  levels[kCpuTicks].now = cpu_ticks + *levels[kCpuTicks].now_ended;
+  levels[kMajorFaults].now_ended = stat->child_major_faults;
   levels[kMajorFaults].now = stat->major_faults + stat->child_major_faults;
   const double resident = static_cast<double>(stat->resident_pages) * page_bytes_;
   resident_ += resident;
@@ -251,7 +257,7 @@ bool ProcessTreeSource::ReadMember(std::int64_t pid, Member& member, SampleRun& 
   if (run.slow) FindChildren(member, run.buffer);
 
   if (began_since) {
-    for (Level& level : levels) level.last = 0;
+    for (Level& level : levels) level.last = level.last_ended = 0;
     member.wait_ns = 0;
   }
   if (wait_ns) {

@@ -59,6 +59,8 @@ class ProcessTreeSource : public MetricSource {
   /// One such counter of a process, with what its ended children handed on.
   struct Level {
     std::optional<std::uint64_t> last, now;
+    /// Of `last` and `now`, what ended children handed on, where the kernel tells that by itself.
+    std::optional<std::uint64_t> last_ended, now_ended;
     /// Counted already, as that of children that are gone since the sample before: part of what
     /// `now` grew by.
     std::uint64_t owed = 0;

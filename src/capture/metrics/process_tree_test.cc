@@ -219,6 +219,14 @@ TEST_F(EndedChildren, MayBeHandedToNobody) {
   EXPECT_EQ(Counted(), 70) << "others'";
 }
 
+TEST_F(EndedChildren, HideNothingThatTheirParentTookItself) {
+  End11();  // And hands its 150 ticks to nobody.
+  WriteParent(190, 0);
+  EXPECT_EQ(Counted(), 40);
+  WriteParent(240, 0);
+  EXPECT_EQ(Counted(), 50);
+}
+
 // 13 ended, 12 took its time, and 10 that of both, between two samples.
 TEST_F(EndedChildren, MayEndTogether) {
   tree_.Adopt(ScanProcesses(root_.path(), board_.buffer));
