@@ -303,7 +303,7 @@ class Definitions(unittest.TestCase):
         strings = r'((?:"(?:[^"\\]|\\.)*"\s*)+)'
         declared = []
         for code, severity, *texts in re.findall(r'X\(\w+,\s*"([^"]+)",\s*k(\w+),\s*' + r",\s*".join([strings] * 3) + r"\)", text.replace("\\\n", "\n")):
-            sentence, voids, remedy = ("".join(re.findall(r'"([^"]*)"', t)) for t in texts)
+            sentence, voids, remedy = ("".join(re.findall(r'"((?:[^"\\]|\\.)*)"', t)).replace('\\"', '"') for t in texts)
             declared.append([f"`{code}`", severity.lower(), sentence, ", ".join(voids.split(",")), remedy])
         self.assertEqual(len(declared), len(re.findall(r"\bX\(k", text)), "this test does not read all declarations")
         page = support.DEFINITIONS.read_text().split("## health")[1].split("\n## ")[0]
