@@ -84,8 +84,8 @@ class TorchEvents:
             if self._free[device]:
                 event = self._free[device].pop()[1]
             elif self._made < MOST_EVENTS:
-                self._made += 1
                 event = self._cuda.Event(enable_timing=True)
+                self._made += 1
             else:
                 return None
         try:

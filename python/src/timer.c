@@ -295,20 +295,22 @@ static PyObject* ModuleBegin(PyObject* module, PyObject* name) {
   return PyLong_FromUnsignedLongLong(token);
 }
 
-static PyObject* ModuleEnd(PyObject* module, PyObject* token) {
-  (void)module;
+/// Hands the token to `close`; NULL: it is no token, and an exception is set.
+static PyObject* CloseToken(PyObject* token, void (*close)(headroom_token)) {
   const unsigned long long value = PyLong_AsUnsignedLongLong(token);
   if (value == (unsigned long long)-1 && PyErr_Occurred()) return NULL;
-  headroom_end(value);
+  close(value);
   return NewNone();
+}
+
+static PyObject* ModuleEnd(PyObject* module, PyObject* token) {
+  (void)module;
+  return CloseToken(token, headroom_end);
 }
 
 static PyObject* ModuleAbandon(PyObject* module, PyObject* token) {
   (void)module;
-  const unsigned long long value = PyLong_AsUnsignedLongLong(token);
-  if (value == (unsigned long long)-1 && PyErr_Occurred()) return NULL;
-  headroom_impl_abandon(value);
-  return NewNone();
+  return CloseToken(token, headroom_impl_abandon);
 }
 
 static PyObject* ModuleStep(PyObject* module, PyObject* args, PyObject* kwargs) {

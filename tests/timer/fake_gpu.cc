@@ -74,6 +74,14 @@ int EventCreate(void** event) {
   return 0;
 }
 
+int EventDestroy(void* event) {
+  State& state = TheState();
+  const std::lock_guard<std::mutex> lock(state.mutex);
+  const bool is_gone = static_cast<Event*>(event)->context != state.contexts;
+  if (const int error = Called(is_gone ? "destroy what is gone" : "EventDestroy")) return error;
+  return is_gone ? kInvalidHandle : 0;
+}
+
 int EventRecord(void* event, void* stream) {
   State& state = TheState();
   const std::lock_guard<std::mutex> lock(state.mutex);
@@ -143,7 +151,7 @@ int ExchangeCaptureMode(int* mode) {
 #define FAKE_EXPORT extern "C" __attribute__((visibility("default")))
 
 FAKE_EXPORT int cuEventCreate(void** event, unsigned) { return EventCreate(event); }
-FAKE_EXPORT int cuEventDestroy_v2(void*) { return Count("EventDestroy"); }
+FAKE_EXPORT int cuEventDestroy_v2(void* event) { return EventDestroy(event); }
 FAKE_EXPORT int cuEventRecord(void* event, void* stream) { return EventRecord(event, stream); }
 FAKE_EXPORT int cuEventQuery(void* event) { return EventQuery(event); }
 FAKE_EXPORT int cuEventElapsedTime(float* ms, void* start, void* end) {
@@ -164,7 +172,7 @@ FAKE_EXPORT int cuCtxSetCurrent(void* context) {
 FAKE_EXPORT int cuCtxGetDevice(int* device) { return *device = 3, 0; }
 
 FAKE_EXPORT int hipEventCreateWithFlags(void** event, unsigned) { return EventCreate(event); }
-FAKE_EXPORT int hipEventDestroy(void*) { return Count("EventDestroy"); }
+FAKE_EXPORT int hipEventDestroy(void* event) { return EventDestroy(event); }
 FAKE_EXPORT int hipEventRecord(void* event, void* stream) { return EventRecord(event, stream); }
 FAKE_EXPORT int hipEventQuery(void* event) { return EventQuery(event); }
 FAKE_EXPORT int hipEventElapsedTime(float* ms, void* start, void* end) {

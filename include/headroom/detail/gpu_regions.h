@@ -353,7 +353,7 @@ class GpuRegions {
         lane->free.push_back(lane->regions.back().get());
       }
     }
-    if (lane->device != device) destroy_events(*lane);  // They are of its context.
+    if (lane->device != device) drop_events(*lane);  // They are of its context.
     lane->device = device;
     lane->stream = stream;
     lane->thread = thread;
@@ -372,10 +372,11 @@ class GpuRegions {
     return lane;
   }
 
-  void destroy_events(Lane& lane) {
+  void drop_events(Lane& lane) {
     for (const auto& region : lane.regions) {
       for (GpuLibrary::Handle& event : region->events) {
-        if (event != nullptr) library_.event_destroy(event);
+        // A context that is gone took its events along: their handles name nothing.
+        if (event != nullptr && !lane.device->gone) library_.event_destroy(event);
         event = nullptr;
       }
     }
