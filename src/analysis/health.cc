@@ -220,7 +220,6 @@ void AddSelfReport(const TraceStore& store, ImportLog& log) {
       say(fmt::format("GPU activity took {:.1f} ms in the program", activity.cpu_ns / kNsPerMs));
     log.Add(ImportIssue::kRecorder, -1, says);
     dropped += NumberOf(store, *last, "dropped").value_or(0);
-    const double names = NumberOf(store, *last, "dropped_names").value_or(0);
     const auto add = [&](const char* member, std::string_view what) {
       const double number = NumberOf(store, *last, member).value_or(0);
       if (number < 1) return;
@@ -230,7 +229,9 @@ void AddSelfReport(const TraceStore& store, ImportLog& log) {
     add("dropped_events", "came faster than they could be taken");
     add("dropped_threads", "were of threads beyond the 128th at a time");
     add("dropped_depth", "were inside 256 open regions");
-    if (names >= 1) log.Add(ImportIssue::kTooManyNames, -1, "", CountOf(names));
+    // These are recorded, under another name.
+    if (const double names = NumberOf(store, *last, "dropped_names").value_or(0); names >= 1)
+      log.Add(ImportIssue::kTooManyNames, -1, "", CountOf(names));
     constexpr double kBytesAnEvent = 25;  // A beginning or an end: docs/recording.md.
     const double unwritten = NumberOf(store, *last, "lost_bytes").value_or(0);
     if (unwritten >= 1) {
