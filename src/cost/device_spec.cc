@@ -49,6 +49,7 @@ constexpr std::array kFigures = {
     FigureField{"max_threads_per_sm", "1", &DeviceSpec::max_threads_per_sm},
     FigureField{"registers_per_sm", "1", &DeviceSpec::registers_per_sm},
     FigureField{"shared_memory_per_sm_bytes", "B", &DeviceSpec::shared_memory_per_sm_bytes},
+    FigureField{"l1_bytes", "B", &DeviceSpec::l1_bytes},
 };
 
 /// A device and the expressions that its names match in full.

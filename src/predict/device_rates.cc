@@ -17,9 +17,15 @@ std::optional<double> PowerPerPeak(const DeviceSpec& device) {
   return *device.tdp_w / *device.fp32_tflops;
 }
 
+struct ArchitecturePower {
+  double usual = 0;  ///< Geometric mean.
+  double most = 0;
+};
+
 /// What an operation takes on an architecture's full-size cards: power a peak.
-std::optional<double> PowerOfArchitecture(const DeviceSpec& device, const DeviceCatalog& catalog) {
-  double sum = 0;
+std::optional<ArchitecturePower> PowerOfArchitecture(const DeviceSpec& device,
+                                                     const DeviceCatalog& catalog) {
+  double sum = 0, most = 0;
   int count = 0;
   for (const DeviceSpec& other : catalog.devices()) {
     const std::optional<double> power = PowerPerPeak(other);
@@ -27,10 +33,11 @@ std::optional<double> PowerOfArchitecture(const DeviceSpec& device, const Device
         other.fp32_lanes_per_sm != device.fp32_lanes_per_sm)
       continue;
     sum += std::log(*power);
+    most = std::max(most, *power);
     ++count;
   }
   if (count == 0) return std::nullopt;
-  return std::exp(sum / count);
+  return ArchitecturePower{.usual = std::exp(sum / count), .most = most};
 }
 
 double BandwidthShare(const DeviceSpec& device, const KernelConstants& constants) {
@@ -71,7 +78,7 @@ Result<DeviceRates> RatesOf(const DeviceSpec& device, const DeviceCatalog& catal
     }
   }
   constexpr double kUsualLanes = 64, kUsualThreads = 2048, kUsualRegisters = 65536;
-  constexpr double kUsualL2 = 4 << 20;
+  constexpr double kUsualL1 = 128 << 10, kUsualL2 = 4 << 20;
   const auto figure = [&](const std::optional<double>& value, std::string_view key, double usual) {
     if (!value) AlsoGuessed(rates, key);
     return value.value_or(usual);
@@ -80,6 +87,7 @@ Result<DeviceRates> RatesOf(const DeviceSpec& device, const DeviceCatalog& catal
   rates.lanes = figure(device.fp32_lanes_per_sm, "fp32_lanes_per_sm", kUsualLanes);
   rates.threads = figure(device.max_threads_per_sm, "max_threads_per_sm", kUsualThreads);
   rates.registers = device.registers_per_sm.value_or(kUsualRegisters);
+  rates.l1_bytes = device.l1_bytes.value_or(kUsualL1);
   rates.l2_bytes = figure(device.l2_bytes, "l2_bytes", kUsualL2);
   if (device.l3_bytes) rates.l2_bytes = std::max(rates.l2_bytes, *device.l3_bytes);
   rates.flops_per_ns = *peak * kTera * kPerNs;
@@ -91,12 +99,14 @@ Result<DeviceRates> RatesOf(const DeviceSpec& device, const DeviceCatalog& catal
   if (device.memory_type.empty() && !device.delivered_bandwidth_share)
     AlsoGuessed(rates, "memory_type");
   const std::optional<double> power = PowerPerPeak(device);
-  const std::optional<double> usual = PowerOfArchitecture(device, catalog);
+  const std::optional<ArchitecturePower> full_size = PowerOfArchitecture(device, catalog);
   if (!constants.Validated(device.architecture)) rates.error_scale = constants.extrapolated;
   rates.low_power = device.tdp_w && *device.tdp_w < kLowPowerW;
-  if (power && usual) {
-    const double exponent = rates.low_power ? constants.low_power : constants.full_power;
-    rates.sustained_share = std::min(1.0, std::pow(*power / *usual, exponent));
+  if (power && full_size) {
+    const double share = rates.low_power
+                             ? std::pow(*power / full_size->most, constants.low_power)
+                             : std::pow(*power / full_size->usual, constants.full_power);
+    rates.sustained_share = std::min(1.0, share);
   }
   return rates;
 }

@@ -19,6 +19,7 @@ struct DeviceRates {
   double lanes = 0;                      ///< Of float32, in each.
   double threads = 0;                    ///< That one can hold.
   double registers = 0;                  ///< That one has.
+  double l1_bytes = 0;                   ///< Of one; shared memory may take from it.
   double l2_bytes = 0;
   double flops_per_ns = 0;     ///< Peak in float32, at the boost clock.
   double issue_share = 1;      ///< Of it, what issuing other instructions leaves to products.
@@ -53,8 +54,9 @@ inline constexpr double kLowPowerW = 100;
 ///
 /// The power rule: an architecture's full-size cards (200 W or more) tell what an operation takes,
 /// W = the geometric mean of power / peak; a card with less power a peak than that sustains
-/// (power / peak / W) ^ e of its peak, e by kind of card. It needs nothing that was measured on
-/// the card itself.
+/// (power / peak / W) ^ e of its peak, e by kind of card. A card below 100 W is held against the
+/// most of them, not their mean: of those with less power a peak it is not known that they hold
+/// their own clock. It needs nothing that was measured on the card itself.
 ///
 /// Bandwidth: the share that kernels get by kind of memory, or what the vendor says that a stream
 /// gets (DeviceSpec::delivered_bandwidth_share).

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
+#include <string_view>
 
 #include "predict/test_devices.h"
 
@@ -23,6 +25,17 @@ TEST(DeviceRates, PowerBoundsSmallCardsAndNoFullSizeOne) {
   }
 }
 
+// L40 and L40S have less power a peak than RTX 4090, and nothing says that they hold their clock.
+TEST(DeviceRates, SmallCardsAreHeldAgainstTheFullSizeCardWithTheMostPower) {
+  const DeviceCatalog& catalog = TestKnowledge().devices();
+  const auto power = [&](std::string_view name) {
+    const DeviceSpec& device = *catalog.Find(name);
+    return *device.tdp_w / *device.fp32_tflops;
+  };
+  EXPECT_NEAR(RatesOfGpu("L4").sustained_share,
+              std::pow(power("L4") / power("RTX-4090"), ShippedConstants().low_power), 1e-9);
+}
+
 TEST(DeviceRates, BandwidthIsThatOfTheKindOfMemoryOrTheVendorsWord) {
   const KernelConstants& constants = ShippedConstants();
   EXPECT_NEAR(RatesOfGpu("V100").bytes_per_ns, 900 * constants.hbm, 1e-9);
@@ -41,6 +54,7 @@ TEST(DeviceRates, AreThereForEveryShippedDevice) {
     const Result<DeviceRates> rates =
         RatesOf(device, TestKnowledge().devices(), ShippedConstants());
     EXPECT_TRUE(rates.ok()) << rates.status().message();
+    EXPECT_TRUE(device.l1_bytes.has_value()) << device.name;
   }
 }
 

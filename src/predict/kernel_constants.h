@@ -91,13 +91,17 @@ struct KernelConstants {
   double cached_rate = 2.5;  ///< Rate in the L2, in sustained bandwidths.
   double row_fits = 0.4;     ///< Of the L2: rows at work that are all found there again ...
   double row_misses = 1;     ///< ... and of which none is.
-  double row_hit = 0.2;      ///< What reading a row again in the L2 costs, of reading it.
-  double warp_row_us = 1, softmax_row_us = 1.5, norm_row_us = 1.5;  ///< A wave of rows.
+  double row_l1_fits = 0.5, row_l1_misses = 1;  ///< The same of the L1.
+  double row_hit = 0.2;    ///< What reading a row again in the L2 costs, of reading it.
+  double row_overlap = 2;  ///< Norm in which reading rows and waiting for them add up.
+  double warp_row_us = 2, softmax_row_us = 5, norm_row_us = 2.5;  ///< The least for a wave of rows.
 
   // Around kernels.
-  double start_us = 3;               ///< Of a kernel in a stream of kernels.
-  double call_us = 8;                ///< Of an operator timed by itself, between two events.
-  double convolution_call_us = 200;  ///< The same of a convolution, whose library takes longer.
+  double start_us = 3;  ///< Of a kernel in a stream of kernels.
+  /// Of an operator timed by itself, between two events: element by element, and others by kind.
+  double call_us = 20;
+  double bmm_call_us = 20, linear_call_us = 40, convolution_call_us = 40;
+  double softmax_call_us = 20, norm_call_us = 40;
   /// Half-width, of the logarithm, of what another machine's host takes for a call.
   double host_error = 0.5;
 
@@ -108,7 +112,7 @@ struct KernelConstants {
 
   /// By class; second: of cards below 100 W.
   std::array<ErrorRange, kWorkClasses> errors{}, low_power_errors{};
-  double extrapolated = 1.5;  ///< Times as wide, on architectures that had no part.
+  double extrapolated = 1;  ///< Times as wide, on architectures that had no part.
   /// Of a whole step.
   ErrorRange step_error, low_power_step_error;
   /// The same where much was measured near by on the GPU itself (predict/local_correction.h).

@@ -32,7 +32,7 @@ TEST(KernelConstants, SayWhatIsWrongWithAFile) {
        {Case{"[product]", "[product", "line"}, Case{"prologue = ", "prologe = ", "prologue"},
         Case{"[launch]", "[launch]\nmore = 1", "'more'"}, Case{"about = ", "about_ = ", "'about_'"},
         Case{"[residual]", "[rest]", "'rest'"},
-        Case{"batched = [\"128x64\"]", "batched = [\"9x9\"]", "'9x9'"},
+        Case{"batched = [\"maxwell_128x64\"]", "batched = [\"9x9\"]", "'9x9'"},
         Case{"winograd_products = [\"128x128\"]", "winograd_products = []", "winograd_products"},
         Case{"[4, 4, 2]]", "[4, 4]]", "[IMAGES, ROWS, COLUMNS]"},
         Case{"[2, 4, 4]", "[2, 0, 4]", "winograd_blocks"},

@@ -140,6 +140,33 @@ TEST(KernelModel, WhatFitsTheCacheNeedNotComeFromMemory) {
   EXPECT_LT(small, large / 150);
 }
 
+double RowPasses(const RowwiseWork& work, const DeviceRates& rates) {
+  const double bytes = 4 * work.rows * work.columns;
+  return Ns({.shape = work}, rates) * rates.bytes_per_ns / bytes;
+}
+
+// A softmax reads a row three times and writes it: from memory where no cache holds the rows at
+// work, once where the multiprocessor's does.
+TEST(KernelModel, RowsAreReadFromMemoryAgainWhereNoCacheHoldsThem) {
+  const RowwiseWork shorter = {.rows = 65536, .columns = 4096, .softmax = true};
+  const RowwiseWork longer = {.rows = 16384, .columns = 32768, .softmax = true};
+  EXPECT_NEAR(RowPasses(shorter, RatesOfGpu("T4")), 2, 0.3);
+  EXPECT_NEAR(RowPasses(longer, RatesOfGpu("T4")), 4, 0.2);
+  EXPECT_GT(RowPasses(shorter, RatesOfGpu("P100")), 3) << "its L1 has 24 KiB";
+  const RowwiseWork norm = {.rows = 16384, .columns = 32768};
+  EXPECT_NEAR(RowPasses(norm, RatesOfGpu("T4")), 3, 0.2);
+}
+
+TEST(KernelModel, AWaveOfRowsTakesNoLessThanOneOfThem) {
+  const DeviceRates rates = RatesOfGpu("A100-80");
+  const auto ns = [&](double rows) {
+    return Ns({.shape = RowwiseWork{.rows = rows, .columns = 2048}}, rates);
+  };
+  EXPECT_NEAR(ns(64) / ns(16), 1, 0.05);
+  EXPECT_GT(ns(64), ShippedConstants().norm_row_us * 1e3);
+  EXPECT_NEAR(ns(262144) / ns(65536), 4, 0.2);
+}
+
 TEST(KernelModel, WinogradIsForThreeByThreeOfStrideOne) {
   const DeviceRates rates = RatesOfGpu("V100");
   const auto per_flop = [&](double kernel, double stride) {

@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -130,44 +131,77 @@ KernelWork ReadWork(Form form, DType dtype, RowReader& row) {
   return work;
 }
 
-/// A kernel of this length hides behind its launch on any host.
+/// A kernel of this length says nothing of its call.
 constexpr double kSmallNs = 1e4;
-/// Calls up to so many times the host's time are the host's, too.
+/// Such kernels whose calls take long are slow for another reason where they are fewer than this
+/// share of an operator's.
+constexpr double kLeastSmall = 0.02;
+/// Calls up to so many times what the host takes for one say nothing of their kernels.
 constexpr double kAlsoHost = 1.2;
 
-/// What the host takes for a call, by operator; without calls that are small enough, none.
+/// What a call takes beside its kernel, in ns, on the hosts that the models were fitted to.
+double UsualHostNs(const MeasuredOperator& op, const KernelConstants& constants) {
+  if (op.in_stream) return 0;
+  const auto call_us = [&] {
+    const auto known = std::find_if(kOperators.begin(), kOperators.end(),
+                                    [&](const KnownOperator& o) { return o.name == op.op; });
+    switch (known->form) {
+      case Form::kProducts:
+        return constants.bmm_call_us;
+      case Form::kProduct:
+        return constants.linear_call_us;
+      case Form::kConvolution:
+        return constants.convolution_call_us;
+      case Form::kSoftmax:
+        return constants.softmax_call_us;
+      case Form::kNorm:
+        return constants.norm_call_us;
+      case Form::kOfTwo:
+      case Form::kOfOne:
+        break;
+    }
+    return constants.call_us;
+  };
+  return std::max(0.0, call_us() - constants.start_us) * kNsPerUs;
+}
+
+/// What the host of a table takes for a call beside its kernel, in ns, by operator: the least of
+/// the calls whose kernels are small. Operators without such calls are not in it.
 ///
 /// @param here  kernel times on the source, in ns
-std::map<std::string, double> HostMs(const std::vector<MeasuredOperator>& operators,
+std::map<std::string, double> HostNs(const std::vector<MeasuredOperator>& operators,
                                      const std::vector<std::optional<double>>& here) {
-  std::map<std::string, double> shortest;
+  struct Calls {
+    double all = 0, small = 0;
+    double least_ns = std::numeric_limits<double>::infinity();
+  };
+  std::map<std::string, Calls> by_operator;
   for (std::size_t i = 0; i < operators.size(); ++i) {
-    if (!here[i] || *here[i] > kSmallNs || operators[i].in_stream) continue;
     const MeasuredOperator& op = operators[i];
-    const auto [at, added] = shortest.emplace(op.op, op.measured_ms);
-    if (!added) at->second = std::min(at->second, op.measured_ms);
+    if (!here[i] || op.in_stream) continue;
+    Calls& calls = by_operator[op.op];
+    ++calls.all;
+    if (*here[i] > kSmallNs) continue;
+    ++calls.small;
+    calls.least_ns = std::min(calls.least_ns, std::max(0.0, op.measured_ms * kNsPerMs - *here[i]));
   }
-  return shortest;
+  std::map<std::string, double> hosts;
+  for (const auto& [op, calls] : by_operator) {
+    if (calls.small > 0 && calls.small >= kLeastSmall * calls.all) hosts[op] = calls.least_ns;
+  }
+  return hosts;
 }
 
-/// Time of an operator as it was measured, of its kernels'.
-double MeasuredAs(const MeasuredOperator& op, double kernel_ns, const KernelConstants& constants) {
-  if (op.in_stream) return kernel_ns / kNsPerMs;
-  // A whole call between two events.
-  const double call_us = ClassOf(op.work) == WorkClass::kConvolution ? constants.convolution_call_us
-                                                                     : constants.call_us;
-  return (kernel_ns + (call_us - constants.start_us) * kNsPerUs) / kNsPerMs;
-}
-
-/// @param floor  what the host takes for the call
-PredictedMs WithRange(double mid, double floor, const ErrorRange& error,
+/// @param host_ns  what of it the host takes
+PredictedMs WithRange(double ns, double host_ns, const ErrorRange& error,
                       const KernelConstants& constants) {
-  PredictedMs ms{.low = mid * std::exp(error.low), .mid = mid, .high = mid * std::exp(error.high)};
-  if (mid > kAlsoHost * floor) return ms;
-  // The host's time, of another machine's host.
-  ms.low = mid * std::exp(std::min(error.low, -constants.host_error));
-  ms.high = mid * std::exp(std::max(error.high, constants.host_error));
-  return ms;
+  ErrorRange range = error;
+  if (ns < kAlsoHost * host_ns) {  // Another machine's host takes another time.
+    range.low = std::min(range.low, -constants.host_error);
+    range.high = std::max(range.high, constants.host_error);
+  }
+  const double mid = ns / kNsPerMs;
+  return {.low = mid * std::exp(range.low), .mid = mid, .high = mid * std::exp(range.high)};
 }
 
 }  // namespace
@@ -223,7 +257,7 @@ std::optional<double> ModelledMs(const MeasuredOperator& op, const DeviceRates& 
                                  const KernelConstants& constants) {
   const std::optional<double> ns = KernelNs(op.work, rates, constants);
   if (!ns) return std::nullopt;
-  return MeasuredAs(op, *ns, constants);
+  return (*ns + UsualHostNs(op, constants)) / kNsPerMs;
 }
 
 std::vector<std::optional<PredictedMs>> PredictOperators(
@@ -233,7 +267,7 @@ std::vector<std::optional<PredictedMs>> PredictOperators(
   for (std::size_t i = 0; i < operators.size(); ++i) {
     if (operators[i].on_source) source_ns[i] = KernelNs(operators[i].work, source, constants);
   }
-  const std::map<std::string, double> host_ms = HostMs(operators, source_ns);
+  const std::map<std::string, double> hosts = HostNs(operators, source_ns);
   const bool same_gpu = source.device->short_name == target.device->short_name;
   std::vector<std::optional<PredictedMs>> predictions(operators.size());
   for (std::size_t i = 0; i < operators.size(); ++i) {
@@ -245,17 +279,17 @@ std::vector<std::optional<PredictedMs>> PredictOperators(
     }
     const std::optional<double> target_ns = KernelNs(op.work, target, constants);
     if (!target_ns) continue;
-    const double here = MeasuredAs(op, *source_ns[i], constants);
-    const double there = MeasuredAs(op, *target_ns, constants);
     const double evidence = CorrectionOf(op.work, target).evidence;
     const double weight = ResidualWeight(ClassOf(op.work), source, target, evidence, constants);
-    const auto host = host_ms.find(op.op);
-    const double floor = host == host_ms.end() || op.in_stream ? 0 : host->second;
-    const double beyond = op.measured_ms > kAlsoHost * floor
-                              ? std::pow(op.measured_ms / std::max(here, floor), weight)
+    const auto of_table = hosts.find(op.op);
+    const double host_ns =
+        of_table == hosts.end() || op.in_stream ? UsualHostNs(op, constants) : of_table->second;
+    const double measured_ns = op.measured_ms * kNsPerMs;
+    const double beyond = measured_ns > kAlsoHost * host_ns
+                              ? std::pow((measured_ns - host_ns) / *source_ns[i], weight)
                               : 1;
     const ErrorRange error = RangeOf(ClassOf(op.work), target, evidence, constants);
-    predictions[i] = WithRange(std::max(floor, there * beyond), floor, error, constants);
+    predictions[i] = WithRange(host_ns + *target_ns * beyond, host_ns, error, constants);
   }
   return predictions;
 }

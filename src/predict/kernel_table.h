@@ -46,10 +46,11 @@ std::optional<double> ModelledMs(const MeasuredOperator& op, const DeviceRates& 
 /// Each operator on the target, in order; nullopt: no model for its type there, or not measured on
 /// the source.
 ///
-/// time = model(target) * (measured / model(source)) ^ w, with w by class of work and whether both
-/// GPUs' library runs the same kernels. Where the table holds calls of an operator that are too
-/// small for the GPU to matter, the shortest of them is what the host takes for any: no prediction
-/// is below it, calls as short say nothing of their kernels, and have the range of another host.
+/// time = host + model(target) * ((measured - host) / model(source)) ^ w, with w by class of work
+/// and whether both GPUs' library runs the same kernels. `host` is what a call takes beside its
+/// kernel: where the table holds calls of an operator that are too small for the GPU to matter, the
+/// least that they show, else what the hosts that the models were fitted to take. Calls hardly
+/// longer say nothing of their kernels, and have the range of another host.
 std::vector<std::optional<PredictedMs>> PredictOperators(
     const std::vector<MeasuredOperator>& operators, const DeviceRates& source,
     const DeviceRates& target, const KernelConstants& constants);

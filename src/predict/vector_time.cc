@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/units.h"
+#include "predict/overlap.h"
 
 namespace headroom {
 namespace {
@@ -17,10 +18,6 @@ constexpr double kWarp = 32;
 /// Into how many parts the sum over k may be split, and the least that a part may be.
 constexpr std::array kSplits = {1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 13.0, 16.0, 20.0, 25.0};
 constexpr double kLeastPart = 128;
-
-double Norm(double a, double b, double p) {
-  return std::pow(std::pow(a, p) + std::pow(b, p), 1 / p);
-}
 
 /// Thread blocks of a kernel, all alike.
 struct Blocks {
@@ -96,7 +93,8 @@ double TileNs(const ProductWork& work, const GemmTile& tile, const Cut& cut,
   const double bytes =
       kSize * work.batch * (once + std::max(0.0, again - once) * miss + work.m * work.n * partial);
   const double memory = bytes / rates.bytes_per_ns;
-  return Norm(compute, memory, constants.overlap) + (split > 1 ? constants.split_us * kNsPerUs : 0);
+  return Overlapped(compute, memory, constants.overlap) +
+         (split > 1 ? constants.split_us * kNsPerUs : 0);
 }
 
 /// By the best tile.
@@ -151,7 +149,7 @@ double ImplicitProductNs(const ConvolutionWork& work, double outputs, double mov
     best = std::min(best, ComputeNs(blocks, rates, constants));
   }
   // Another kernel before it computes where each element of a sum lies.
-  return Norm(best, moved_ns, constants.overlap) + constants.start_us * kNsPerUs;
+  return Overlapped(best, moved_ns, constants.overlap) + constants.start_us * kNsPerUs;
 }
 
 /// What its transformed weights take: the transform writes them, the products read them.
@@ -179,7 +177,7 @@ double FusedWinogradNs(const ConvolutionWork& work, double out, double moved_ns,
                            .efficiency = constants.winograd_fused * LibraryShare(rates, constants)};
     best = std::min(best, ComputeNs(blocks, rates, constants));
   }
-  return Norm(best, moved_ns, constants.overlap) +
+  return Overlapped(best, moved_ns, constants.overlap) +
          TransformedWeightsNs(work, kProducts, rates, constants) + constants.start_us * kNsPerUs;
 }
 
