@@ -118,13 +118,14 @@ Status MeasureGpu(const std::string& python, double seconds, const std::string& 
     }
   }
   std::map<std::pair<std::string, DType>, Measured> kinds;
-  for (const MeasuredOperator& op : operators.value()) {
+  std::vector<std::optional<TimedKernel>> kernels(operators.value().size());
+  if (rates) kernels = TimedKernels(operators.value(), *rates, constants.value());
+  for (std::size_t i = 0; i < operators.value().size(); ++i) {
+    const MeasuredOperator& op = operators.value()[i];
     if (!op.on_source) continue;
     Measured& kind = kinds[{op.op, op.work.dtype}];
     ++kind.operators;
-    const std::optional<double> modelled =
-        rates ? ModelledMs(op, *rates, constants.value()) : std::nullopt;
-    if (modelled) kind.log_errors.push_back(std::log(op.measured_ms / *modelled));
+    if (kernels[i]) kind.log_errors.push_back(std::log(kernels[i]->times));
   }
   Result<AtomicFile> file = AtomicFile::Write(path, std::move(text).value());
   if (!file.ok()) return file.status();

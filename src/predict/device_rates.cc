@@ -87,7 +87,7 @@ Result<DeviceRates> RatesOf(const DeviceSpec& device, const DeviceCatalog& catal
   rates.lanes = figure(device.fp32_lanes_per_sm, "fp32_lanes_per_sm", kUsualLanes);
   rates.threads = figure(device.max_threads_per_sm, "max_threads_per_sm", kUsualThreads);
   rates.registers = device.registers_per_sm.value_or(kUsualRegisters);
-  rates.l1_bytes = device.l1_bytes.value_or(kUsualL1);
+  rates.l1_bytes = figure(device.l1_bytes, "l1_bytes", kUsualL1);
   rates.l2_bytes = figure(device.l2_bytes, "l2_bytes", kUsualL2);
   if (device.l3_bytes) rates.l2_bytes = std::max(rates.l2_bytes, *device.l3_bytes);
   rates.flops_per_ns = *peak * kTera * kPerNs;
@@ -100,7 +100,10 @@ Result<DeviceRates> RatesOf(const DeviceSpec& device, const DeviceCatalog& catal
     AlsoGuessed(rates, "memory_type");
   const std::optional<double> power = PowerPerPeak(device);
   const std::optional<ArchitecturePower> full_size = PowerOfArchitecture(device, catalog);
-  if (!constants.Validated(device.architecture)) rates.error_scale = constants.extrapolated;
+  if (!constants.Validated(device.architecture)) {
+    rates.error_scale =
+        device.vendor == "NVIDIA" ? constants.extrapolated_nvidia : constants.extrapolated_amd;
+  }
   rates.low_power = device.tdp_w && *device.tdp_w < kLowPowerW;
   if (power && full_size) {
     const double share = rates.low_power

@@ -19,7 +19,7 @@ struct DeviceRates {
   double lanes = 0;                      ///< Of float32, in each.
   double threads = 0;                    ///< That one can hold.
   double registers = 0;                  ///< That one has.
-  double l1_bytes = 0;                   ///< Of one; shared memory may take from it.
+  double l1_bytes = 0;                   ///< Of one, with its shared memory.
   double l2_bytes = 0;
   double flops_per_ns = 0;     ///< Peak in float32, at the boost clock.
   double issue_share = 1;      ///< Of it, what issuing other instructions leaves to products.

@@ -42,13 +42,14 @@ Result<std::shared_ptr<const LocalCorrection>> ReadCorrection(const CsvTable& ta
   constexpr double kLeastCallMs = 0.1, kLeastStreamMs = 0.01;
   // No model is so wrong, and beyond it times have no room.
   constexpr double kMostTimes = 50;
+  const std::vector<std::optional<TimedKernel>> kernels =
+      TimedKernels(operators.value(), rates, constants);
   std::vector<LocalCorrection::Sample> samples;
   for (std::size_t i = 0; i < operators.value().size(); ++i) {
     const MeasuredOperator& op = operators.value()[i];
     if (!op.on_source || op.measured_ms < (op.in_stream ? kLeastStreamMs : kLeastCallMs)) continue;
-    const std::optional<double> modelled = ModelledMs(op, rates, constants);
-    if (!modelled) continue;
-    const double times = op.measured_ms / *modelled;
+    if (!kernels[i]) continue;
+    const double times = kernels[i]->times;
     if (times > kMostTimes || times < 1 / kMostTimes) {
       return Status::BadInput(fmt::format(
           "{}: {} took {:.3g} ms, {:.3g} times what the model says; latency_ms is in milliseconds, "

@@ -112,7 +112,8 @@ struct KernelConstants {
 
   /// By class; second: of cards below 100 W.
   std::array<ErrorRange, kWorkClasses> errors{}, low_power_errors{};
-  double extrapolated = 1;  ///< Times as wide, on architectures that had no part.
+  /// Times as wide, on architectures that had no part, by vendor.
+  double extrapolated_nvidia = 1, extrapolated_amd = 1;
   /// Of a whole step.
   ErrorRange step_error, low_power_step_error;
   /// The same where much was measured near by on the GPU itself (predict/local_correction.h).

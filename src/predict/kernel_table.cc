@@ -7,7 +7,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <limits>
+#include <cstddef>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -133,63 +133,72 @@ KernelWork ReadWork(Form form, DType dtype, RowReader& row) {
 
 /// A kernel of this length says nothing of its call.
 constexpr double kSmallNs = 1e4;
-/// Such kernels whose calls take long are slow for another reason where they are fewer than this
-/// share of an operator's.
-constexpr double kLeastSmall = 0.02;
-/// Calls up to so many times what the host takes for one say nothing of their kernels.
+/// Calls of such kernels are slow for another reason where they are fewer than this share of an
+/// operator's calls.
+constexpr double kLeastShare = 0.02;
+/// Calls up to so many times what the host takes have the range of another machine's host.
 constexpr double kAlsoHost = 1.2;
 
-/// What a call takes beside its kernel, in ns, on the hosts that the models were fitted to.
-double UsualHostNs(const MeasuredOperator& op, const KernelConstants& constants) {
-  if (op.in_stream) return 0;
-  const auto call_us = [&] {
-    const auto known = std::find_if(kOperators.begin(), kOperators.end(),
-                                    [&](const KnownOperator& o) { return o.name == op.op; });
+/// What a call takes beside its kernel, in ns, by its operator.
+double UsualHostNs(const std::string& op, const KernelConstants& constants) {
+  const auto known = std::find_if(kOperators.begin(), kOperators.end(),
+                                  [&](const KnownOperator& o) { return o.name == op; });
+  double call_us = constants.call_us;
+  if (known != kOperators.end()) {
     switch (known->form) {
       case Form::kProducts:
-        return constants.bmm_call_us;
+        call_us = constants.bmm_call_us;
+        break;
       case Form::kProduct:
-        return constants.linear_call_us;
+        call_us = constants.linear_call_us;
+        break;
       case Form::kConvolution:
-        return constants.convolution_call_us;
+        call_us = constants.convolution_call_us;
+        break;
       case Form::kSoftmax:
-        return constants.softmax_call_us;
+        call_us = constants.softmax_call_us;
+        break;
       case Form::kNorm:
-        return constants.norm_call_us;
+        call_us = constants.norm_call_us;
+        break;
       case Form::kOfTwo:
       case Form::kOfOne:
         break;
     }
-    return constants.call_us;
-  };
-  return std::max(0.0, call_us() - constants.start_us) * kNsPerUs;
+  }
+  return std::max(0.0, call_us - constants.start_us) * kNsPerUs;
 }
 
-/// What the host of a table takes for a call beside its kernel, in ns, by operator: the least of
-/// the calls whose kernels are small. Operators without such calls are not in it.
+/// What the host of a table takes for a call beside its kernel, in ns, by operator: nearly the
+/// least of the calls whose kernels are small. Operators without such calls are not in it.
 ///
-/// @param here  kernel times on the source, in ns
-std::map<std::string, double> HostNs(const std::vector<MeasuredOperator>& operators,
-                                     const std::vector<std::optional<double>>& here) {
+/// @param model  kernel times by the models, in ns
+std::map<std::string, double> ShownHostNs(const std::vector<MeasuredOperator>& operators,
+                                          const std::vector<std::optional<double>>& model) {
   struct Calls {
-    double all = 0, small = 0;
-    double least_ns = std::numeric_limits<double>::infinity();
+    std::size_t all = 0;
+    std::vector<double> hosts;
   };
   std::map<std::string, Calls> by_operator;
   for (std::size_t i = 0; i < operators.size(); ++i) {
     const MeasuredOperator& op = operators[i];
-    if (!here[i] || op.in_stream) continue;
+    if (!model[i] || op.in_stream || op.measured_ms == 0) continue;
     Calls& calls = by_operator[op.op];
     ++calls.all;
-    if (*here[i] > kSmallNs) continue;
-    ++calls.small;
-    calls.least_ns = std::min(calls.least_ns, std::max(0.0, op.measured_ms * kNsPerMs - *here[i]));
+    const double host = op.measured_ms * kNsPerMs - *model[i];
+    if (*model[i] <= kSmallNs && host > 0) calls.hosts.push_back(host);
   }
-  std::map<std::string, double> hosts;
-  for (const auto& [op, calls] : by_operator) {
-    if (calls.small > 0 && calls.small >= kLeastSmall * calls.all) hosts[op] = calls.least_ns;
+  std::map<std::string, double> shown;
+  for (auto& [op, calls] : by_operator) {
+    if (calls.hosts.empty() ||
+        static_cast<double>(calls.hosts.size()) < kLeastShare * static_cast<double>(calls.all))
+      continue;
+    constexpr std::size_t kOneOf = 20;  // As many are faster: their clock was wrong.
+    const auto at = calls.hosts.begin() + static_cast<std::ptrdiff_t>(calls.hosts.size() / kOneOf);
+    std::nth_element(calls.hosts.begin(), at, calls.hosts.end());
+    shown[op] = *at;
   }
-  return hosts;
+  return shown;
 }
 
 /// @param host_ns  what of it the host takes
@@ -243,8 +252,10 @@ Result<std::vector<MeasuredOperator>> ReadMeasuredOperators(
     op.in_stream = timing == "stream";
     if (!timing.empty() && !op.in_stream && timing != "call")
       row.Fail(fmt::format("timing '{}' is neither call nor stream", timing));
-    op.measured_ms = row.Number("latency_ms", 0);
-    if (op.measured_ms <= 0) row.Fail("latency_ms must be above 0");
+    if (!row.Text("latency_ms").empty()) {
+      op.measured_ms = row.Number("latency_ms", 0);
+      if (op.measured_ms <= 0) row.Fail("latency_ms must be above 0, or empty: not measured");
+    }
     // An empty cell is of the GPU that the table is said to be of.
     if (has_device && !row.Text("device").empty()) op.on_source = is_source(row.Text("device"));
     if (!row.status().ok()) return row.status();
@@ -253,27 +264,48 @@ Result<std::vector<MeasuredOperator>> ReadMeasuredOperators(
   return operators;
 }
 
-std::optional<double> ModelledMs(const MeasuredOperator& op, const DeviceRates& rates,
-                                 const KernelConstants& constants) {
-  const std::optional<double> ns = KernelNs(op.work, rates, constants);
-  if (!ns) return std::nullopt;
-  return (*ns + UsualHostNs(op, constants)) / kNsPerMs;
+std::vector<std::optional<TimedKernel>> TimedKernels(const std::vector<MeasuredOperator>& operators,
+                                                     const DeviceRates& rates,
+                                                     const KernelConstants& constants) {
+  std::vector<std::optional<double>> model(operators.size());
+  for (std::size_t i = 0; i < operators.size(); ++i) {
+    if (operators[i].on_source) model[i] = KernelNs(operators[i].work, rates, constants);
+  }
+  const std::map<std::string, double> shown = ShownHostNs(operators, model);
+  // What is left of a call that is hardly longer than its host's says little.
+  constexpr double kLeastTimes = 0.01;
+  constexpr double kMostHost = 0.8;  // Of a call, where it is assumed.
+  std::vector<std::optional<TimedKernel>> kernels(operators.size());
+  for (std::size_t i = 0; i < operators.size(); ++i) {
+    if (!model[i]) continue;
+    const MeasuredOperator& op = operators[i];
+    TimedKernel kernel;
+    if (!op.in_stream) {
+      const auto at = shown.find(op.op);
+      kernel.host_ns = at != shown.end() ? at->second : UsualHostNs(op.op, constants);
+    }
+    if (op.measured_ms > 0) {
+      const double measured_ns = op.measured_ms * kNsPerMs;
+      // What is assumed gives way to what was measured: another host may be faster.
+      if (shown.count(op.op) == 0)
+        kernel.host_ns = std::min(kernel.host_ns, kMostHost * measured_ns);
+      kernel.times = std::max(kLeastTimes, (measured_ns - kernel.host_ns) / *model[i]);
+    }
+    kernels[i] = kernel;
+  }
+  return kernels;
 }
 
 std::vector<std::optional<PredictedMs>> PredictOperators(
     const std::vector<MeasuredOperator>& operators, const DeviceRates& source,
     const DeviceRates& target, const KernelConstants& constants) {
-  std::vector<std::optional<double>> source_ns(operators.size());
-  for (std::size_t i = 0; i < operators.size(); ++i) {
-    if (operators[i].on_source) source_ns[i] = KernelNs(operators[i].work, source, constants);
-  }
-  const std::map<std::string, double> hosts = HostNs(operators, source_ns);
+  const std::vector<std::optional<TimedKernel>> here = TimedKernels(operators, source, constants);
   const bool same_gpu = source.device->short_name == target.device->short_name;
   std::vector<std::optional<PredictedMs>> predictions(operators.size());
   for (std::size_t i = 0; i < operators.size(); ++i) {
     const MeasuredOperator& op = operators[i];
-    if (!source_ns[i]) continue;
-    if (same_gpu) {
+    if (!here[i]) continue;
+    if (same_gpu && op.measured_ms > 0) {
       predictions[i] = PredictedMs{op.measured_ms, op.measured_ms, op.measured_ms};
       continue;
     }
@@ -281,15 +313,9 @@ std::vector<std::optional<PredictedMs>> PredictOperators(
     if (!target_ns) continue;
     const double evidence = CorrectionOf(op.work, target).evidence;
     const double weight = ResidualWeight(ClassOf(op.work), source, target, evidence, constants);
-    const auto of_table = hosts.find(op.op);
-    const double host_ns =
-        of_table == hosts.end() || op.in_stream ? UsualHostNs(op, constants) : of_table->second;
-    const double measured_ns = op.measured_ms * kNsPerMs;
-    const double beyond = measured_ns > kAlsoHost * host_ns
-                              ? std::pow((measured_ns - host_ns) / *source_ns[i], weight)
-                              : 1;
+    const double kernel_ns = *target_ns * std::pow(here[i]->times, weight);
     const ErrorRange error = RangeOf(ClassOf(op.work), target, evidence, constants);
-    predictions[i] = WithRange(host_ns + *target_ns * beyond, host_ns, error, constants);
+    predictions[i] = WithRange(here[i]->host_ns + kernel_ns, here[i]->host_ns, error, constants);
   }
   return predictions;
 }

@@ -18,7 +18,7 @@ namespace headroom {
 struct MeasuredOperator {
   std::string op;
   KernelWork work;
-  double measured_ms = 0;  ///< Above 0.
+  double measured_ms = 0;  ///< 0: it was not.
   bool on_source = true;   ///< Measured on the GPU that the table is said to be of.
   bool in_stream = false;  ///< One of many in a row: without what the host takes for a call.
 };
@@ -28,29 +28,39 @@ struct PredictedMs {
   double low = 0, mid = 0, high = 0;
 };
 
-/// The rows of a table by its columns `op`, dimensions and `latency_ms`; others are not read, but
-/// for `dtype` (float32 if it is missing), `timing` (`call` if it is missing, or `stream`) and
-/// `device`. Operators: bmm (b, m, k, n), linear (m, k,
-/// n), conv (b, cin, cout, ksize, insize, stride, pad), softmax, ln (rows, cols), and element by
-/// element, of two tensors add, mul, div, pow, of one addu, mulu, divu, powu, relu, gelu, tanh
-/// (rows, cols). BadInput names file, line and column.
+/// The rows of a table by its columns `op`, dimensions and `latency_ms` (empty: not measured);
+/// others are not read, but for `dtype` (float32 if it is missing), `timing` (`call` if it is
+/// missing, or `stream`) and `device`. Operators: bmm (b, m, k, n), linear (m, k, n), conv (b, cin,
+/// cout, ksize, insize, stride, pad), softmax, ln (rows, cols), and element by element, of two
+/// tensors add, mul, div, pow, of one addu, mulu, divu, powu, relu, gelu, tanh (rows, cols).
+/// BadInput names file, line and column.
 ///
 /// @param is_source  whether a name in column `device` is the GPU that the table is said to be of
 Result<std::vector<MeasuredOperator>> ReadMeasuredOperators(
     const CsvTable& table, const std::function<bool(const std::string&)>& is_source);
 
-/// What the models say of an operator on a GPU, timed as it was; nullopt: no model for its type.
-std::optional<double> ModelledMs(const MeasuredOperator& op, const DeviceRates& rates,
-                                 const KernelConstants& constants);
+/// What the time of an operator says of its kernel.
+struct TimedKernel {
+  double host_ns = 0;  ///< Of the measured time, what the host takes beside the kernel.
+  double times = 1;    ///< How many times as long as by the models the rest is; at least 0.01.
+};
+
+/// Of each operator of a GPU, in order; nullopt: no model for its type, or of another. One that was
+/// not measured has the usual host and takes as long as by the models.
+///
+/// The host of a call: where the table holds calls of the operator that are too small for the GPU
+/// to matter, what they show; else what is usual (`*_call_us` of the constants), but at most
+/// four fifths of the call.
+std::vector<std::optional<TimedKernel>> TimedKernels(const std::vector<MeasuredOperator>& operators,
+                                                     const DeviceRates& rates,
+                                                     const KernelConstants& constants);
 
 /// Each operator on the target, in order; nullopt: no model for its type there, or not measured on
 /// the source.
 ///
-/// time = host + model(target) * ((measured - host) / model(source)) ^ w, with w by class of work
-/// and whether both GPUs' library runs the same kernels. `host` is what a call takes beside its
-/// kernel: where the table holds calls of an operator that are too small for the GPU to matter, the
-/// least that they show, else what the hosts that the models were fitted to take. Calls hardly
-/// longer say nothing of their kernels, and have the range of another host.
+/// time = host + model(target) * times ^ w, with `host` and `times` of TimedKernels() and w by
+/// class of work and whether both GPUs' library runs the same kernels. Calls hardly longer than
+/// their host have the range of another machine's.
 std::vector<std::optional<PredictedMs>> PredictOperators(
     const std::vector<MeasuredOperator>& operators, const DeviceRates& source,
     const DeviceRates& target, const KernelConstants& constants);

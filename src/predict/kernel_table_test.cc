@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "predict/test_devices.h"
@@ -59,7 +60,7 @@ TEST(KernelTable, TheResidualOfAProfileIsCarriedOverByItsWeight) {
       operators[1].measured_ms = measured + host_ms;
       return PredictOperators(operators, source, target, constants)[1]->mid - host_ms;
     };
-    return kernel_ms(5.2) / kernel_ms(2.6);
+    return kernel_ms(10.4) / kernel_ms(5.2);
   };
   EXPECT_NEAR(ratio_at(0), 1, 1e-9);
   EXPECT_NEAR(ratio_at(0.5), std::sqrt(2), 1e-9);
@@ -92,13 +93,64 @@ TEST(KernelTable, AFewSlowCallsOfSmallKernelsSayNothingOfTheHost) {
   EXPECT_LT(last(100), 0.06);
 }
 
+std::vector<TimedKernel> Timed(const std::string& table, std::string_view gpu) {
+  std::vector<TimedKernel> out;
+  for (const auto& kernel : TimedKernels(Operators(table), RatesOfGpu(gpu), ShippedConstants()))
+    out.push_back(kernel.value());
+  return out;
+}
+
 TEST(KernelTable, CallsOfUnknownHostsTakeWhatUsualOnesDoByOperator) {
   const KernelConstants& constants = ShippedConstants();
-  const auto operators =
-      Operators("op,rows,cols,timing,latency_ms\nln,4096,1024,call,0.2\nln,4096,1024,stream,0.2\n");
-  const DeviceRates gpu = RatesOfGpu("T4");
-  EXPECT_NEAR(*ModelledMs(operators[0], gpu, constants) - *ModelledMs(operators[1], gpu, constants),
-              (constants.norm_call_us - constants.start_us) / 1e3, 1e-9);
+  const auto kernels = Timed(
+      "op,rows,cols,timing,latency_ms\nln,4096,1024,call,0.5\nln,4096,1024,stream,0.5\n", "T4");
+  EXPECT_NEAR(kernels[0].host_ns, (constants.norm_call_us - constants.start_us) * 1e3, 1e-6);
+  EXPECT_EQ(kernels[1].host_ns, 0);
+  EXPECT_LT(kernels[0].times, kernels[1].times);
+}
+
+TEST(KernelTable, AnAssumedHostGivesWayToWhatWasMeasured) {
+  // 67 MB at 1.9 TB/s; hosts usually take some 50 us for a norm.
+  const auto kernels = Timed("op,rows,cols,latency_ms\nln,8192,1024,0.045\n", "A100-80");
+  EXPECT_NEAR(kernels[0].host_ns, 0.8 * 45e3, 1e-6);
+  EXPECT_LT(kernels[0].times, 0.5);
+}
+
+TEST(KernelTable, OneRowThatIsTooFastIsNotTheHost) {
+  std::string table = "op,rows,cols,latency_ms\n";
+  for (int i = 0; i < 40; ++i) table += "add,8,8,0.06\n";
+  EXPECT_NEAR(Timed(table + "add,8,8,0.004\n", "V100")[0].host_ns, 57e3, 1e3);
+}
+
+TEST(KernelTable, WhatWasNotMeasuredIsPredictedByItsShape) {
+  const auto operators = Operators("op,rows,cols,latency_ms\nadd,65536,1024,\nadd,65536,1024,9\n");
+  const KernelConstants& constants = ShippedConstants();
+  const DeviceRates here = RatesOfGpu("V100");
+  const double host_ms = (constants.call_us - constants.start_us) / 1e3;
+  const auto there = PredictOperators(operators, here, RatesOfGpu("T4"), constants);
+  EXPECT_NEAR(there[0]->mid, host_ms + 805.3 / (320 * constants.gddr), 0.02);
+  EXPECT_GT(there[1]->mid, 1.1 * there[0]->mid);
+  const auto same = PredictOperators(operators, here, here, constants);
+  EXPECT_NEAR(same[0]->mid, host_ms + 805.3 / (900 * constants.hbm), 0.02);
+  EXPECT_EQ(same[1]->mid, 9);
+}
+
+TEST(KernelTable, WhatTookLongerIsNotPredictedToTakeLess) {
+  for (const char* const known : {"", "ln,8,8,0.05\n"}) {
+    double before = 0;
+    for (double ms = 0.005; ms < 3; ms *= 1.02) {
+      const auto predictions =
+          PredictOperators(Operators("op,rows,cols,latency_ms\n" + std::string(known) +
+                                     "ln,8192,1024," + std::to_string(ms) + "\n"),
+                           RatesOfGpu("A100-80"), RatesOfGpu("A100-SXM-80"), ShippedConstants());
+      const double predicted = predictions.back()->mid;
+      EXPECT_GE(predicted, before) << ms;
+      if (before > 0) {
+        EXPECT_LT(predicted, 1.1 * before) << ms;
+      }
+      before = predicted;
+    }
+  }
 }
 
 TEST(KernelTable, SaysWhichCellIsWrong) {

@@ -15,13 +15,13 @@ constexpr double kWarp = 32;
 /// `kInRegisters` elements.
 constexpr double kInRegisters = 1024, kMostThreads = 1024;
 
-double SoftmaxThreads(double columns, const DeviceRates& rates) {
+double SoftmaxThreads(double columns, double element_bytes, const DeviceRates& rates) {
   // What was measured on AMD's GPUs ran PyTorch 2.4, which takes as many threads as there are ...
   if (rates.device->vendor == "AMD") return kMostThreads;
-  // ... and what was measured on NVIDIA's 2.1: each thread reads four elements at once, and blocks
-  // are doubled until they are at least half of what that leaves to do.
-  constexpr double kAtOnce = 4;
-  const double most = std::min(std::floor(columns / kAtOnce), kMostThreads);
+  // ... and what was measured on NVIDIA's 2.1: each thread reads so much at once, and blocks are
+  // doubled until they are at least half of what that leaves to do.
+  constexpr double kAtOnceBytes = 16;
+  const double most = std::min(std::floor(columns * element_bytes / kAtOnceBytes), kMostThreads);
   return std::max(kWarp, std::exp2(std::ceil(std::log2(most / 2))));
 }
 
@@ -50,7 +50,7 @@ double RowwiseNs(const RowwiseWork& work, double element_bytes, const DeviceRate
   constexpr double kBlock = 128;  // Threads of a normalization, and of short rows.
   const bool in_registers = work.softmax && work.columns <= kInRegisters;
   const double threads =
-      work.softmax && !in_registers ? SoftmaxThreads(work.columns, rates) : kBlock;
+      work.softmax && !in_registers ? SoftmaxThreads(work.columns, element_bytes, rates) : kBlock;
   const double rows_a_block = in_registers ? kBlock / kWarp : 1;
   const double most_blocks = rates.threads > kMostThreads ? kWarp : kWarp / 2;
   const double blocks = std::max(1.0, std::min(std::floor(rates.threads / threads), most_blocks));

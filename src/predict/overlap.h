@@ -1,6 +1,7 @@
 // Work of two kinds in one kernel, such as arithmetic and reading.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 
 namespace headroom {
@@ -11,7 +12,10 @@ namespace headroom {
 ///
 /// REQUIRES: a, b >= 0; p >= 1
 inline double Overlapped(double a, double b, double p) {
-  return std::pow(std::pow(a, p) + std::pow(b, p), 1 / p);
+  const double longer = std::max(a, b);
+  if (longer == 0) return 0;
+  // Of the longer, so that powers of long times have room.
+  return longer * std::pow(1 + std::pow(std::min(a, b) / longer, p), 1 / p);
 }
 
 }  // namespace headroom
