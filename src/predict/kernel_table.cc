@@ -27,16 +27,25 @@ enum class Form { kProduct, kProducts, kConvolution, kSoftmax, kNorm, kOfTwo, kO
 struct KnownOperator {
   std::string_view name;
   Form form;
+  double KernelConstants::*call_us = &KernelConstants::call_us;
 };
 constexpr std::array kOperators = {
-    KnownOperator{"bmm", Form::kProducts},     KnownOperator{"linear", Form::kProduct},
-    KnownOperator{"conv", Form::kConvolution}, KnownOperator{"softmax", Form::kSoftmax},
-    KnownOperator{"ln", Form::kNorm},          KnownOperator{"add", Form::kOfTwo},
-    KnownOperator{"mul", Form::kOfTwo},        KnownOperator{"div", Form::kOfTwo},
-    KnownOperator{"pow", Form::kOfTwo},        KnownOperator{"addu", Form::kOfOne},
-    KnownOperator{"mulu", Form::kOfOne},       KnownOperator{"divu", Form::kOfOne},
-    KnownOperator{"powu", Form::kOfOne},       KnownOperator{"relu", Form::kOfOne},
-    KnownOperator{"gelu", Form::kOfOne},       KnownOperator{"tanh", Form::kOfOne},
+    KnownOperator{"bmm", Form::kProducts, &KernelConstants::bmm_call_us},
+    KnownOperator{"linear", Form::kProduct, &KernelConstants::linear_call_us},
+    KnownOperator{"conv", Form::kConvolution, &KernelConstants::convolution_call_us},
+    KnownOperator{"softmax", Form::kSoftmax, &KernelConstants::softmax_call_us},
+    KnownOperator{"ln", Form::kNorm, &KernelConstants::norm_call_us},
+    KnownOperator{"add", Form::kOfTwo},
+    KnownOperator{"mul", Form::kOfTwo},
+    KnownOperator{"div", Form::kOfTwo},
+    KnownOperator{"pow", Form::kOfTwo},
+    KnownOperator{"addu", Form::kOfOne},
+    KnownOperator{"mulu", Form::kOfOne},
+    KnownOperator{"divu", Form::kOfOne},
+    KnownOperator{"powu", Form::kOfOne},
+    KnownOperator{"relu", Form::kOfOne},
+    KnownOperator{"gelu", Form::kOfOne},
+    KnownOperator{"tanh", Form::kOfOne},
 };
 
 constexpr std::array<std::pair<std::string_view, DType>, 4> kTypes = {
@@ -143,29 +152,8 @@ constexpr double kAlsoHost = 1.2;
 double UsualHostNs(const std::string& op, const KernelConstants& constants) {
   const auto known = std::find_if(kOperators.begin(), kOperators.end(),
                                   [&](const KnownOperator& o) { return o.name == op; });
-  double call_us = constants.call_us;
-  if (known != kOperators.end()) {
-    switch (known->form) {
-      case Form::kProducts:
-        call_us = constants.bmm_call_us;
-        break;
-      case Form::kProduct:
-        call_us = constants.linear_call_us;
-        break;
-      case Form::kConvolution:
-        call_us = constants.convolution_call_us;
-        break;
-      case Form::kSoftmax:
-        call_us = constants.softmax_call_us;
-        break;
-      case Form::kNorm:
-        call_us = constants.norm_call_us;
-        break;
-      case Form::kOfTwo:
-      case Form::kOfOne:
-        break;
-    }
-  }
+  const double call_us =
+      known == kOperators.end() ? constants.call_us : constants.*(known->call_us);
   return std::max(0.0, call_us - constants.start_us) * kNsPerUs;
 }
 
@@ -279,16 +267,14 @@ std::vector<std::optional<TimedKernel>> TimedKernels(const std::vector<MeasuredO
   for (std::size_t i = 0; i < operators.size(); ++i) {
     if (!model[i]) continue;
     const MeasuredOperator& op = operators[i];
+    const auto at = shown.find(op.op);
+    const bool assumed = at == shown.end();
     TimedKernel kernel;
-    if (!op.in_stream) {
-      const auto at = shown.find(op.op);
-      kernel.host_ns = at != shown.end() ? at->second : UsualHostNs(op.op, constants);
-    }
+    if (!op.in_stream) kernel.host_ns = assumed ? UsualHostNs(op.op, constants) : at->second;
     if (op.measured_ms > 0) {
       const double measured_ns = op.measured_ms * kNsPerMs;
       // What is assumed gives way to what was measured: another host may be faster.
-      if (shown.count(op.op) == 0)
-        kernel.host_ns = std::min(kernel.host_ns, kMostHost * measured_ns);
+      if (assumed) kernel.host_ns = std::min(kernel.host_ns, kMostHost * measured_ns);
       kernel.times = std::max(kLeastTimes, (measured_ns - kernel.host_ns) / *model[i]);
     }
     kernels[i] = kernel;
