@@ -323,6 +323,16 @@ bool Recorder::Drain(Recording& recording) {
   return events > 0;
 }
 
+void Recorder::LookForEnded() {
+  const std::lock_guard lock(mutex_);
+  if (MonotonicNow() < next_census_) return;
+  for (Recording& recording : recordings_) {
+    if (recording.ended) continue;
+    for (Process& process : recording.processes)
+      process.gone = !process.ended && !process.handle.IsAlive();
+  }
+}
+
 void Recorder::ReleaseEnded() {
   const TimeNs now = MonotonicNow();
   if (now < next_census_) return;
@@ -334,7 +344,7 @@ void Recorder::ReleaseEnded() {
     for (Process& process : recording.processes) {
       if (process.ended) continue;
       // A child may have been forked before it told anything: it is a client still.
-      if (process.readers.empty() || process.handle.IsAlive()) {
+      if (process.readers.empty() || !process.gone) {
         alive = true;
         continue;
       }
@@ -372,6 +382,9 @@ void Recorder::Mark(Recording& recording, std::string_view name) {
 void Recorder::TakeEvents() {
   bool busy = false;
   while (!stop_taking_) {
+    // Before those that wait are accepted: the helpers of a process that is gone by now are
+    // among them, and are told from others by it.
+    LookForEnded();
     pollfd wait{.fd = listener_, .events = POLLIN, .revents = 0};
     if (poll(&wait, 1, busy ? kBusyWaitMs : kIdleWaitMs) > 0) Accept();
     busy = DrainAll();

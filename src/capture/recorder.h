@@ -93,6 +93,7 @@ class Recorder {
     ProcessHandle handle;
     ThreadTracks threads;
     std::vector<std::unique_ptr<RingReader>> readers;  ///< None: all is taken.
+    bool gone = false;                                 ///< When the ended were last looked for.
     bool ended = false;                                ///< And all of it is taken.
   };
   /// A file, and the processes in it: the one that it belongs to first, and then its helpers. Lives
@@ -125,7 +126,8 @@ class Recorder {
   void Accept();
   void Greet(int connection);
   bool DrainAll();      ///< Whether there was anything.
-  void ReleaseEnded();  ///< The memory of processes that are gone.
+  void LookForEnded();  ///< Marks processes that are gone, where it is time to.
+  void ReleaseEnded();  ///< The memory of those.
   void FlushAll();
   /// A file and a process in it.
   struct Place {
