@@ -106,10 +106,12 @@ static inline headroom_token headroom_begin(const char* key) {
   return headroom_begin_key(headroom_impl_key(key));
 }
 
-/// Begins a training step, and numbers it, from 0 on; it has the statistics of the key "STEP".
+/// Begins a training step, and numbers it, from 0 on; it has the statistics of the key "STEP". A
+/// number below 0, of a warm-up, is none: a region like others, which no report counts as a step.
 static inline headroom_token headroom_begin_step(int64_t number) {
   if (!headroom_impl_on()) return 0;
   const uint32_t key = headroom_impl_key("STEP");
+  if (number < 0) return headroom_begin_key(key);
   return headroom_impl_begin(key, key, HEADROOM_KIND_STEP, number);
 }
 

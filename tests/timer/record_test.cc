@@ -155,6 +155,25 @@ TEST(RecordTest, EventsOfCArriveWhole) {
   }
 }
 
+// A reader that met them counted from 0 on, twice over.
+TEST(RecordTest, StepsBelowZeroAreRegions) {
+  TestRecorder recorder;
+  Program program(recorder, {"steps", "-2"});
+  DrainUntilItEnds(recorder, program);
+  EXPECT_EQ(program.Wait(), 0);
+  ASSERT_EQ(recorder.processes().size(), 1);
+  const TestRecorder::Process& process = recorder.processes()[0];
+  const std::vector<Event> events = EventsOf(process, process.rings.at(0));
+  ASSERT_EQ(events.size(), 4 * 2);
+  EXPECT_EQ(OpenAfter(events), 0);
+  for (const Event& event : events) EXPECT_EQ(event.name, "STEP");
+  EXPECT_EQ(events[0].kind, HEADROOM_KIND_BEGIN);
+  EXPECT_EQ(events[2].kind, HEADROOM_KIND_BEGIN);
+  EXPECT_EQ(events[4].kind, HEADROOM_KIND_STEP);
+  EXPECT_EQ(events[4].payload, 0);
+  EXPECT_EQ(events[6].payload, 1);
+}
+
 TEST(RecordTest, TwoMillionRegionsASecondAndThreadWithoutALoss) {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
   constexpr int kRegions = 10'000;  // The recorder here is ten times as slow.

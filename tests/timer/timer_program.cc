@@ -66,6 +66,9 @@ int main(int argc, char** argv) {
   if (command == "burst") Burst(number);
   if (command == "forever") Forever(argv[2]);
   if (command == "c") TimeInC(number);
+  if (command == "steps") {
+    for (int i = number; i <= 1; ++i) headroom::Step step(i);
+  }
   if (command == "threads") {
     for (int i = 0; i < number; ++i) std::thread([] { HEADROOM_SCOPE("short"); }).join();
   }
