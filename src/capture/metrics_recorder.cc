@@ -49,7 +49,10 @@ class MetricsRecorder::Sampling {
   void Run();
   /// From another thread: the last sample, now. False: it did not come, and nothing more will.
   bool Stop();
-  bool gpus_were_silent() const { return gpus_were_silent_; }
+  std::vector<std::string> SilentGpus() {
+    const std::lock_guard lock(mutex_);
+    return {silent_gpus_.begin(), silent_gpus_.end()};
+  }
   std::int64_t untimed_torch() const { return untimed_torch_; }
 
  private:
@@ -70,12 +73,12 @@ class MetricsRecorder::Sampling {
   TimeNs next_look_;
   DurationNs look_after_{250'000'000};
   std::set<std::int64_t> seen_untimed_;  ///< At the last look.
-  std::atomic<bool> gpus_were_silent_ = false;
   bool gpus_are_named_ = false;
   std::atomic<std::int64_t> untimed_torch_ = 0;  ///< Its number.
 
   std::mutex mutex_;
   std::condition_variable wake_, end_;
+  std::set<std::string> silent_gpus_;
   Recorder* recorder_;  ///< Null: the recording is over.
   bool stopping_ = false, ended_ = false;
 };
@@ -152,12 +155,12 @@ void MetricsRecorder::Sampling::NameGpus(const SystemSampler& sampler) {
 }
 
 void MetricsRecorder::Sampling::Write(const SystemSampler& sampler, const Reading& reading) {
-  if (sampler.gpus_are_silent()) gpus_were_silent_ = true;
   if (!gpus_are_named_ && !sampler.gpus().empty()) {
     gpus_are_named_ = true;
     NameGpus(sampler);
   }
   const std::lock_guard lock(mutex_);
+  silent_gpus_.insert(sampler.silent_gpus().begin(), sampler.silent_gpus().end());
   if (recorder_ == nullptr) return;
   recorder_->Write([&](TraceEncoder& encoder) {
     const std::vector<Metric>& metrics = sampler.metrics();
@@ -201,7 +204,7 @@ bool MetricsRecorder::Stop() {
   return ended;
 }
 
-bool MetricsRecorder::GpusWereSilent() const { return sampling_->gpus_were_silent(); }
+std::vector<std::string> MetricsRecorder::SilentGpus() const { return sampling_->SilentGpus(); }
 
 std::optional<std::int64_t> MetricsRecorder::UntimedTorch() const {
   const std::int64_t pid = sampling_->untimed_torch();

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "capture/metrics/system_sampler.h"
 #include "capture/recorder.h"
@@ -29,8 +31,8 @@ class MetricsRecorder {
   /// Returns false then.
   bool Stop();
 
-  /// Whether the GPUs' driver did not answer in time while it was asked for their metrics.
-  bool GpusWereSilent() const;
+  /// The GPUs that did not answer in time while they were asked for their metrics.
+  std::vector<std::string> SilentGpus() const;
 
   /// A process that ran PyTorch and had not loaded what times its loop, in two samples or more;
   /// nullopt: none was seen.

@@ -381,9 +381,7 @@ MachineCheck CheckCuptiAlone() { return CheckCupti(/*has_gpu=*/false); }
 MachineCheck CheckCuptiOnGpu() { return CheckCupti(/*has_gpu=*/true); }
 
 MachineCheck CheckNvml() {
-  MetricBoard board;
-  const std::unique_ptr<GpuSource> nvml =
-      OpenNvml(SamplerOptions().nvml_libraries, std::nullopt, board);
+  const std::unique_ptr<GpuSource> nvml = OpenNvml(SamplerOptions().nvml_libraries, std::nullopt);
   if (nvml != nullptr)
     return {.name = "nvml", .finding = fmt::format("{} GPUs answer", nvml->gpus().size())};
   return {.name = "nvml",
@@ -412,9 +410,8 @@ MachineCheck CheckAmd() {
 }
 
 MachineCheck CheckRocmSmi() {
-  MetricBoard board;
   const std::unique_ptr<GpuSource> rocm =
-      OpenRocmSmi(SamplerOptions().rocm_libraries, std::nullopt, board);
+      OpenRocmSmi(SamplerOptions().rocm_libraries, std::nullopt);
   if (rocm != nullptr)
     return {.name = "rocm-smi", .finding = fmt::format("{} GPUs answer", rocm->gpus().size())};
   return {.name = "rocm-smi",

@@ -12,6 +12,8 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -108,8 +110,10 @@ class Terminal : public Output {
     const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
     const std::size_t width = known ? size.ws_col : 100, height = known ? size.ws_row : 25;
     // The last line stays free: a line end there would scroll.
+    const std::vector<std::string>& silent = sampler.silent_gpus();
     const std::string title =
-        sampler.gpus_are_silent() ? title_ + "; the GPUs' driver does not answer" : title_;
+        silent.empty() ? title_
+                       : fmt::format("{}; no answer of {}", title_, fmt::join(silent, ", "));
     const std::vector<std::string> lines =
         table_.Render(title, width, std::max<std::size_t>(height, 4) - 1, charset_);
     std::string page = drawn_ > 0 ? fmt::format("\r\x1b[{}A", drawn_) : "\r";
@@ -199,7 +203,8 @@ Status MonitorCommand::Run() {
   const Charset charset = CharsetOfEnvironment();
   std::vector<std::unique_ptr<Output>> outputs;
   PipeLines* pipe = nullptr;
-  bool told_of_silence = quiet_;
+  bool tells_of_silence = !quiet_;
+  std::set<std::string> told_silent;
   const bool to_file = !output_path_.empty() && output_path_ != "-";
   if (!list_) {
     if (to_file) {
@@ -216,7 +221,7 @@ Status MonitorCommand::Run() {
     if (output_path_ != "-" && isatty(STDOUT_FILENO) == 1) {
       outputs.push_back(std::make_unique<Terminal>(
           fmt::format("headroom monitor, every {} s; Ctrl-C ends it", interval_s_), charset));
-      told_of_silence = true;  // Its title does.
+      tells_of_silence = false;  // Its title does.
     } else if (outputs.empty() || output_path_ == "-") {
       auto lines = std::make_unique<PipeLines>();
       pipe = lines.get();
@@ -235,10 +240,12 @@ Status MonitorCommand::Run() {
   bool last = false;
   for (std::int64_t taken = 1;; ++taken) {
     const Reading& reading = last ? sampler.SampleLast() : sampler.Sample();
-    if (sampler.gpus_are_silent() && !std::exchange(told_of_silence, true)) {
-      Remark(
-          "the GPUs' driver does not answer: their metrics are missing until it does (nvidia-smi, "
-          "rocm-smi tell whether it still does)\n");
+    for (const std::string& gpu : sampler.silent_gpus()) {
+      if (!tells_of_silence || !told_silent.insert(gpu).second) continue;
+      Remark(fmt::format(
+          "{} does not answer: its metrics are missing until it does (nvidia-smi, rocm-smi tell "
+          "whether it still does)\n",
+          gpu));
     }
     for (const std::unique_ptr<Output>& output : outputs) {
       if (Status status = output->Write(sampler, reading); !status.ok()) return status;

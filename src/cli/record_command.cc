@@ -14,7 +14,9 @@
 #include <cstring>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "analysis/format.h"
 #include "base/host_name.h"
@@ -248,10 +250,11 @@ Status RecordCommand::Run() {
   if (end_group_) EndGroup();  // What it tells until then is recorded, too.
   if (!metrics.Stop())
     remark("the kernel did not answer while metrics were read: the last of them are missing");
-  if (metrics.GpusWereSilent()) {
-    remark(
-        "the GPUs' driver did not answer while their metrics were read: some of them are missing "
-        "(nvidia-smi, rocm-smi tell whether it does by now)");
+  if (const std::vector<std::string> silent = metrics.SilentGpus(); !silent.empty()) {
+    remark(fmt::format(
+        "{} did not answer when asked for metrics: some are missing (nvidia-smi, rocm-smi tell "
+        "whether that goes on)",
+        fmt::join(silent, ", ")));
   }
   const std::vector<RecordedProcess> processes = recorder.value()->Stop();
   const char* const wish = std::getenv("HEADROOM");

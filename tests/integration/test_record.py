@@ -167,12 +167,12 @@ class Record(support.ProgramTest):
         fakes = support.BINARY.parent / "src/capture/metrics/fake"
         if not fakes.exists():
             raise unittest.SkipTest("the fake NVML is built with the tests: cmake --build --preset release")
-        for when, gpu_samples in ("reading", 1), ("opening", None):
+        for when, who, gpu_samples in ("reading", "GPU 0", 1), ("opening", "the GPUs' driver", None):
             with self.subTest(when):
                 outcome = record("--interval", "0.5", "-o", self.file, "--force", "--", "sh", "-c", "sleep 8; exit 3", seconds=30,
                                  environment={"LD_LIBRARY_PATH": str(fakes), "FAKE_NVML_HANGS": when})
                 self.assertEqual(outcome.code, 3, outcome)
-                self.assertIn("the GPUs' driver did not answer", outcome.message)
+                self.assertIn(f"{who} did not answer", outcome.message)
                 metrics = {(row["name"], row["gpu"]): row for row in self.report()["metrics"]}
                 self.assertEqual(metrics.get(("gpu_util", 0), {}).get("samples"), gpu_samples)
                 self.assertGreater(metrics["free_memory", None]["samples"], 3, "the machine's go on")

@@ -1,8 +1,10 @@
 // Reading one GPU through its vendor's library, call by call: one that fails harms no other.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "capture/metrics/metric_source.h"
@@ -45,10 +47,33 @@ struct GpuIdentity {
   std::string uuid;      ///< Empty: not told.
 };
 
-/// All GPUs of one vendor.
-class GpuSource : public MetricSource {
+/// What is read at a time: one GPU, or what a library tells of all of them together. A driver may
+/// answer for one and never for another.
+struct GpuPart {
+  explicit GpuPart(std::string name) : instance(std::move(name)) {}
+
+  std::string instance;  ///< "GPU 0"; "": of all.
+  MetricBoard board;     ///< Its own.
+  GpuProbes probes;
+};
+
+/// All GPUs of one vendor, opened.
+class GpuSource {
  public:
-  virtual const std::vector<GpuIdentity>& gpus() const = 0;
+  virtual ~GpuSource() = default;
+  GpuSource(const GpuSource&) = delete;
+  GpuSource& operator=(const GpuSource&) = delete;
+
+  /// In the order in which the program numbers them.
+  const std::vector<GpuIdentity>& gpus() const { return gpus_; }
+  /// One thread may read one of them while others read others.
+  std::deque<GpuPart>& parts() { return parts_; }
+
+ protected:
+  GpuSource() = default;
+
+  std::vector<GpuIdentity> gpus_;
+  std::deque<GpuPart> parts_;  ///< Probes may hold on to their own.
 };
 
 /// A metric of a GPU.

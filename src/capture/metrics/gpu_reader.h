@@ -1,8 +1,11 @@
 // The GPUs of this machine, read on a thread of their own: a driver in trouble may never answer.
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -21,13 +24,13 @@ struct GpuPatience {
 
 class GpuReader : public MetricSource {
  public:
-  /// Opens a vendor's library and adds its metrics to the board; null: there is none here.
-  using Open = std::function<std::unique_ptr<GpuSource>(MetricBoard& board)>;
+  /// Opens a vendor's library; null: there is none here.
+  using Open = std::function<std::unique_ptr<GpuSource>()>;
 
   /// Returns when the library is open, or after patience.to_open: its metrics then join when it
   /// answers.
   explicit GpuReader(Open open, MetricBoard& board, GpuPatience patience = GpuPatience());
-  /// Closes the library. Leaves a thread that waits for its driver alone.
+  /// Closes the library. Leaves threads that wait for their driver alone.
   ~GpuReader() override;
   GpuReader(const GpuReader&) = delete;
   GpuReader& operator=(const GpuReader&) = delete;
@@ -35,29 +38,34 @@ class GpuReader : public MetricSource {
   /// In the order in which the program numbers them.
   const std::vector<GpuIdentity>& gpus() const { return gpus_; }
 
-  /// Waits for patience.to_read once; as long as that reading lasts, the metrics are missing and
-  /// nothing waits.
+  /// Waits for patience.to_read once for a GPU that does not answer; as long as that reading lasts,
+  /// its metrics are missing, nothing waits, and another thread reads the other GPUs.
   void Read(SampleRun& run) override;
 
-  /// Whether the driver was asked and has not answered yet, for longer than it should take.
-  bool silent() const { return silent_; }
+  /// Who was asked for the last sample or one before and had not answered, for longer than it
+  /// should take: "GPU 1", or "the GPUs' driver" where it was not open yet.
+  const std::vector<std::string>& silent() const { return silent_; }
 
-  /// Processor time of its thread, up to the last reading that came back.
+  /// Processor time of its threads, up to the last readings that came back.
   DurationNs cpu_time() const { return cpu_time_; }
 
  private:
-  class Work;  ///< What the thread works on; lives as long as that does.
+  class Work;  ///< What the threads work on; lives as long as they do.
 
-  /// Adds the metrics that there are to the sampler's board. REQUIRES: the thread is idle.
+  /// Adds the metrics that there are to the sampler's board.
   void Join(MetricBoard& board);
+  /// Leaves the thread to the part that it waits for, and starts another one.
+  void Replace(std::size_t part);
 
   std::shared_ptr<Work> work_;
   std::thread thread_;
-  std::vector<MetricBoard::Id> ids_;  ///< On the sampler's board, by metric of the thread's.
+  std::map<std::size_t, std::thread> waiting_;     ///< By the part that never answered.
+  std::vector<std::vector<MetricBoard::Id>> ids_;  ///< On the sampler's board, by part and metric.
   std::vector<GpuIdentity> gpus_;
+  std::vector<std::string> silent_;
   DurationNs cpu_time_;
   GpuPatience patience_;
-  bool silent_ = false;
+  bool open_ = false;
 };
 
 }  // namespace headroom

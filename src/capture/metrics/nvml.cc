@@ -157,42 +157,32 @@ class Nvml : public GpuSource {
  public:
   Nvml(SharedLibrary library, const nvml::Api& api) : library_(std::move(library)), api_(api) {}
   ~Nvml() override {
-    gpus_.clear();
+    parts_.clear();
     api_.shutdown();
   }
 
-  void AddGpus(const std::optional<std::string>& visible, MetricBoard& board);
-
-  void Read(SampleRun& run) override {
-    for (GpuProbes& gpu : gpus_) gpu.Read(run);
-  }
-  const std::vector<GpuIdentity>& gpus() const override { return identities_; }
+  void AddGpus(const std::optional<std::string>& visible);
 
  private:
   /// `device` is the GPU, `part` what of it the program sees: the same, or a MIG instance.
-  void AddProbes(nvml::Device device, nvml::Device part, const std::string& instance,
-                 MetricBoard& board);
+  void AddProbes(nvml::Device device, nvml::Device part, GpuPart& gpu);
   /// A call that gives one number.
   template <typename Value, typename Call>
-  void AddGauge(GpuProbes& gpu, Metric metric, double scale, MetricBoard& board, Call call) {
-    const MetricBoard::Id id = board.AddGauge(std::move(metric));
-    gpu.Add([id, scale, call](SampleRun& run) {
+  void AddGauge(GpuPart& gpu, const char* name, const char* unit, double scale, Call call) {
+    const MetricBoard::Id id = gpu.board.AddGauge(GpuMetric(name, unit, gpu.instance));
+    gpu.probes.Add([id, scale, call](SampleRun& run) {
       Value value{};
       const nvml::Return result = call(&value);
       if (result == nvml::kSuccess) run.board.Set(id, static_cast<double>(value) * scale);
       return Outcome(result);
     });
   }
-  void AddNvlink(GpuProbes& gpu, nvml::Device device, const std::string& instance,
-                 MetricBoard& board);
-  void AddThrottling(GpuProbes& gpu, nvml::Device device, const std::string& instance,
-                     MetricBoard& board);
-  void AddProcesses(GpuProbes& gpu, nvml::Device device, const std::string& instance);
+  void AddNvlink(nvml::Device device, GpuPart& gpu);
+  void AddThrottling(nvml::Device device, GpuPart& gpu);
+  void AddProcesses(nvml::Device device, GpuPart& gpu);
 
   SharedLibrary library_;
   nvml::Api api_;
-  std::vector<GpuProbes> gpus_;
-  std::vector<GpuIdentity> identities_;
 };
 
 std::string TextOf(nvml::Return (*call)(nvml::Device, char*, unsigned), nvml::Device device) {
@@ -202,7 +192,7 @@ std::string TextOf(nvml::Return (*call)(nvml::Device, char*, unsigned), nvml::De
   return told ? text.data() : "";
 }
 
-void Nvml::AddGpus(const std::optional<std::string>& visible, MetricBoard& board) {
+void Nvml::AddGpus(const std::optional<std::string>& visible) {
   unsigned count = 0;
   if (api_.count(&count) != nvml::kSuccess) return;
   std::vector<nvml::Device> devices(count, nullptr);
@@ -230,19 +220,19 @@ void Nvml::AddGpus(const std::optional<std::string>& visible, MetricBoard& board
     return index;
   };
   for (const VisibleDevice& gpu : ResolveVisible(visible, uuids, parent)) {
-    const std::string instance = fmt::format("GPU {}", identities_.size());
+    const std::string instance = fmt::format("GPU {}", gpus_.size());
     const nvml::Device device = devices[gpu.index];
     const nvml::Device part = part_of(gpu.mig);
-    identities_.push_back({.instance = instance,
-                           .name = TextOf(api_.name, device),
-                           .uuid = gpu.mig.empty() ? uuids[gpu.index] : gpu.mig});
-    AddProbes(device, part != nullptr ? part : device, instance, board);
+    gpus_.push_back({.instance = instance,
+                     .name = TextOf(api_.name, device),
+                     .uuid = gpu.mig.empty() ? uuids[gpu.index] : gpu.mig});
+    AddProbes(device, part != nullptr ? part : device, parts_.emplace_back(instance));
   }
 }
 
-void Nvml::AddProbes(nvml::Device device, nvml::Device part, const std::string& instance,
-                     MetricBoard& board) {
-  GpuProbes& gpu = gpus_.emplace_back();
+void Nvml::AddProbes(nvml::Device device, nvml::Device part, GpuPart& gpu) {
+  const std::string& instance = gpu.instance;
+  MetricBoard& board = gpu.board;
   // Determined's two are there for every GPU, whatever it can tell.
   const MetricBoard::Id util = board.AddGauge(GpuMetric("gpu_util", "%", instance));
   const MetricBoard::Id free = board.AddGauge(GpuMetric("gpu_free_memory", "bytes", instance));
@@ -250,7 +240,7 @@ void Nvml::AddProbes(nvml::Device device, nvml::Device part, const std::string& 
   const nvml::Api& api = api_;
   if (api.utilization != nullptr) {
     const MetricBoard::Id memory = board.AddGauge(GpuMetric("gpu_memory_util_pct", "%", instance));
-    gpu.Add([=](SampleRun& run) {
+    gpu.probes.Add([=](SampleRun& run) {
       nvml::Utilization now{};
       const nvml::Return result = api.utilization(device, &now);
       if (result == nvml::kSuccess) {
@@ -263,7 +253,7 @@ void Nvml::AddProbes(nvml::Device device, nvml::Device part, const std::string& 
   if (api.memory != nullptr) {
     const MetricBoard::Id used =
         board.AddGauge(GpuMetric("gpu_memory_used_bytes", "bytes", instance));
-    gpu.Add([=](SampleRun& run) {
+    gpu.probes.Add([=](SampleRun& run) {
       nvml::Memory now{};
       const nvml::Return result = api.memory(part, &now);
       if (result == nvml::kSuccess) {
@@ -274,24 +264,24 @@ void Nvml::AddProbes(nvml::Device device, nvml::Device part, const std::string& 
     });
   }
   if (api.clock != nullptr) {
-    AddGauge<unsigned>(gpu, GpuMetric("gpu_sm_clock_mhz", "MHz", instance), 1, board,
+    AddGauge<unsigned>(gpu, "gpu_sm_clock_mhz", "MHz", 1,
                        [=](unsigned* mhz) { return api.clock(device, nvml::kClockSm, mhz); });
-    AddGauge<unsigned>(gpu, GpuMetric("gpu_memory_clock_mhz", "MHz", instance), 1, board,
+    AddGauge<unsigned>(gpu, "gpu_memory_clock_mhz", "MHz", 1,
                        [=](unsigned* mhz) { return api.clock(device, nvml::kClockMemory, mhz); });
   }
   if (api.power != nullptr) {
-    AddGauge<unsigned>(gpu, GpuMetric("gpu_power_w", "W", instance), kMilli, board,
+    AddGauge<unsigned>(gpu, "gpu_power_w", "W", kMilli,
                        [=](unsigned* mw) { return api.power(device, mw); });
   }
   if (api.power_limit != nullptr) {
-    AddGauge<unsigned>(gpu, GpuMetric("gpu_power_limit_w", "W", instance), kMilli, board,
+    AddGauge<unsigned>(gpu, "gpu_power_limit_w", "W", kMilli,
                        [=](unsigned* mw) { return api.power_limit(device, mw); });
   }
   if (api.energy != nullptr) {
     const MetricBoard::Id energy = board.AddTotal(GpuMetric("gpu_energy_j", "J", instance), kMilli);
     const MetricBoard::Id mean = board.AddRate(GpuMetric("gpu_mean_power_w", "W", instance),
                                                {.rate_scale = kMilli, .total_scale = kMilli});
-    gpu.Add([=](SampleRun& run) {
+    gpu.probes.Add([=](SampleRun& run) {
       unsigned long long millijoule = 0;
       const nvml::Return result = api.energy(device, &millijoule);
       if (result == nvml::kSuccess) {
@@ -303,19 +293,18 @@ void Nvml::AddProbes(nvml::Device device, nvml::Device part, const std::string& 
     });
   }
   if (api.temperature != nullptr) {
-    AddGauge<unsigned>(
-        gpu, GpuMetric("gpu_temperature_c", "C", instance), 1, board,
-        [=](unsigned* celsius) { return api.temperature(device, nvml::kTemperatureGpu, celsius); });
+    AddGauge<unsigned>(gpu, "gpu_temperature_c", "C", 1, [=](unsigned* celsius) {
+      return api.temperature(device, nvml::kTemperatureGpu, celsius);
+    });
   }
-  AddThrottling(gpu, device, instance, board);
-  AddNvlink(gpu, device, instance, board);
+  AddThrottling(device, gpu);
+  AddNvlink(device, gpu);
   if (std::shared_ptr<Gpm> gpm = Gpm::Make(api, device, instance, board))
-    gpu.Add([gpm](SampleRun& run) { return gpm->Read(run); });
-  AddProcesses(gpu, device, instance);
+    gpu.probes.Add([gpm](SampleRun& run) { return gpm->Read(run); });
+  AddProcesses(device, gpu);
 }
 
-void Nvml::AddThrottling(GpuProbes& gpu, nvml::Device device, const std::string& instance,
-                         MetricBoard& board) {
+void Nvml::AddThrottling(nvml::Device device, GpuPart& gpu) {
   if (api_.throttle_reasons == nullptr) return;
   struct Reason {
     unsigned long long bit;
@@ -323,7 +312,7 @@ void Nvml::AddThrottling(GpuProbes& gpu, nvml::Device device, const std::string&
   };
   std::vector<Reason> reasons;
   const auto add = [&](unsigned long long bit, const char* name) {
-    reasons.push_back({bit, board.AddGauge(GpuMetric(name, "%", instance))});
+    reasons.push_back({bit, gpu.board.AddGauge(GpuMetric(name, "%", gpu.instance))});
   };
   add(nvml::kReasonPowerCap, "gpu_throttle_power_cap_pct");
   add(nvml::kReasonHwSlowdown, "gpu_throttle_hw_slowdown_pct");
@@ -331,8 +320,9 @@ void Nvml::AddThrottling(GpuProbes& gpu, nvml::Device device, const std::string&
   add(nvml::kReasonSwThermal, "gpu_throttle_sw_thermal_pct");
   add(nvml::kReasonHwThermal, "gpu_throttle_hw_thermal_pct");
   add(nvml::kReasonPowerBrake, "gpu_throttle_power_brake_pct");
-  const MetricBoard::Id bits = board.AddGauge(GpuMetric("gpu_throttle_reasons", "bits", instance));
-  gpu.Add([call = api_.throttle_reasons, device, bits, reasons](SampleRun& run) {
+  const MetricBoard::Id bits =
+      gpu.board.AddGauge(GpuMetric("gpu_throttle_reasons", "bits", gpu.instance));
+  gpu.probes.Add([call = api_.throttle_reasons, device, bits, reasons](SampleRun& run) {
     unsigned long long now = 0;
     const nvml::Return result = call(device, &now);
     if (result == nvml::kSuccess) {
@@ -343,8 +333,7 @@ void Nvml::AddThrottling(GpuProbes& gpu, nvml::Device device, const std::string&
   });
 }
 
-void Nvml::AddNvlink(GpuProbes& gpu, nvml::Device device, const std::string& instance,
-                     MetricBoard& board) {
+void Nvml::AddNvlink(nvml::Device device, GpuPart& gpu) {
   if (api_.fields == nullptr) return;
   const auto read = [call = api_.fields, device](std::array<nvml::FieldValue, 2>& values) {
     values = {};
@@ -358,12 +347,12 @@ void Nvml::AddNvlink(GpuProbes& gpu, nvml::Device device, const std::string& ins
   std::array<nvml::FieldValue, 2> values;
   if (Outcome(read(values)) != GpuCall::kOk) return;
   const auto add = [&](const char* name, const char* counter) {
-    return board.AddRate(GpuMetric(name, "bytes/s", instance, counter),
-                         {.rate_scale = kKibibyte, .total_scale = kKibibyte});
+    return gpu.board.AddRate(GpuMetric(name, "bytes/s", gpu.instance, counter),
+                             {.rate_scale = kKibibyte, .total_scale = kKibibyte});
   };
   const MetricBoard::Id sent = add("gpu_nvlink_sent_bytes_per_s", "gpu_nvlink_sent_bytes");
   const MetricBoard::Id received = add("gpu_nvlink_recv_bytes_per_s", "gpu_nvlink_received_bytes");
-  gpu.Add([=](SampleRun& run) {
+  gpu.probes.Add([=](SampleRun& run) {
     std::array<nvml::FieldValue, 2> now;
     const nvml::Return result = read(now);
     if (result == nvml::kSuccess) {
@@ -375,9 +364,9 @@ void Nvml::AddNvlink(GpuProbes& gpu, nvml::Device device, const std::string& ins
   });
 }
 
-void Nvml::AddProcesses(GpuProbes& gpu, nvml::Device device, const std::string& instance) {
+void Nvml::AddProcesses(nvml::Device device, GpuPart& gpu) {
   if (api_.processes == nullptr) return;
-  gpu.Add([call = api_.processes, device, instance](SampleRun& run) {
+  gpu.probes.Add([call = api_.processes, device, instance = gpu.instance](SampleRun& run) {
     std::array<nvml::ProcessInfo, 64> processes{};
     unsigned count = processes.size();
     const nvml::Return result = call(device, &count, processes.data());
@@ -398,12 +387,12 @@ void Nvml::AddProcesses(GpuProbes& gpu, nvml::Device device, const std::string& 
 }  // namespace
 
 std::unique_ptr<GpuSource> OpenNvml(const std::vector<std::string>& libraries,
-                                    const std::optional<std::string>& visible, MetricBoard& board) {
+                                    const std::optional<std::string>& visible) {
   SharedLibrary library(libraries);
   nvml::Api api{};
   if (!library.ok() || !FindEntries(library, api) || api.init() != nvml::kSuccess) return nullptr;
   auto source = std::make_unique<Nvml>(std::move(library), api);
-  source->AddGpus(visible, board);
+  source->AddGpus(visible);
   return source;
 }
 

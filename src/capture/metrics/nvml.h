@@ -7,13 +7,12 @@
 #include <vector>
 
 #include "capture/metrics/gpu_probes.h"
-#include "capture/metrics/metric_board.h"
 
 namespace headroom {
 
 /// Null where the library is not there or finds no driver. `libraries`: the first that can be
 /// opened is used. `visible`: CUDA_VISIBLE_DEVICES; nullopt: not set.
 std::unique_ptr<GpuSource> OpenNvml(const std::vector<std::string>& libraries,
-                                    const std::optional<std::string>& visible, MetricBoard& board);
+                                    const std::optional<std::string>& visible);
 
 }  // namespace headroom

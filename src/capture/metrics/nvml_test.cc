@@ -6,6 +6,7 @@
 
 #include <array>
 
+#include "capture/metrics/gpu_reader.h"
 #include "capture/metrics/rocm_smi.h"
 #include "capture/metrics/system_sampler.h"
 #include "capture/metrics/test_root.h"
@@ -15,18 +16,21 @@ namespace nvml_test {
 
 struct Gpus : TestBoard {
   explicit Gpus(const std::optional<std::string>& visible = std::nullopt)
-      : source(OpenNvml({"libno-such.so.1", FakeLibrary(kFakeNvml)}, visible, board)) {}
-  void Sample() { TestBoard::Sample(*source, /*edge=*/true); }
+      : reader(
+            [=] {
+              return OpenNvml({"libno-such.so.1", FakeLibrary(kFakeNvml)}, visible);
+            },
+            board) {}
+  void Sample() { TestBoard::Sample(reader, /*edge=*/true); }
 
-  std::unique_ptr<GpuSource> source;
+  GpuReader reader;
 };
 
 TEST(Nvml, ReadsAGpu) {
   Gpus gpus;
-  ASSERT_TRUE(gpus.source);
-  ASSERT_EQ(gpus.source->gpus().size(), 4u);
-  EXPECT_EQ(gpus.source->gpus()[0].name, "Fake \"0\"");
-  EXPECT_EQ(gpus.source->gpus()[3].uuid, "GPU-0003-1111-2222");
+  ASSERT_EQ(gpus.reader.gpus().size(), 4u);
+  EXPECT_EQ(gpus.reader.gpus()[0].name, "Fake \"0\"");
+  EXPECT_EQ(gpus.reader.gpus()[3].uuid, "GPU-0003-1111-2222");
   gpus.Sample();
   const char* gpu = "GPU 0";
   EXPECT_EQ(gpus.Value("gpu_util", gpu), 40);
@@ -90,31 +94,29 @@ TEST(Nvml, WhatFailsForAMomentIsTriedAgain) {
 
 TEST(Nvml, NumbersGpusAsTheProgramDoes) {
   Gpus gpus("GPU-0003,1");
-  ASSERT_EQ(gpus.source->gpus().size(), 2u);
+  ASSERT_EQ(gpus.reader.gpus().size(), 2u);
   gpus.Sample();
   EXPECT_EQ(gpus.Value("gpu_util", "GPU 0"), 43);
   EXPECT_EQ(gpus.Value("gpu_free_memory", "GPU 1"), 601);
   EXPECT_FALSE(gpus.Has("gpu_util", "GPU 2"));
   Gpus none("");
-  EXPECT_TRUE(none.source->gpus().empty());
+  EXPECT_TRUE(none.reader.gpus().empty());
   EXPECT_TRUE(none.board.metrics().empty());
 }
 
 TEST(Nvml, APartOfAGpuHasItsOwnMemory) {
   Gpus gpus("MIG-aaaa");
-  ASSERT_EQ(gpus.source->gpus().size(), 1u);
-  EXPECT_EQ(gpus.source->gpus()[0].uuid, "MIG-aaaa");
+  ASSERT_EQ(gpus.reader.gpus().size(), 1u);
+  EXPECT_EQ(gpus.reader.gpus()[0].uuid, "MIG-aaaa");
   gpus.Sample();
   EXPECT_EQ(gpus.Value("gpu_free_memory", "GPU 0"), 77);
   EXPECT_EQ(gpus.Value("gpu_util", "GPU 0"), 43) << "of the GPU that it is a part of";
 }
 
 TEST(Nvml, IsNotThereWithoutALibrary) {
-  MetricBoard board;
-  EXPECT_FALSE(OpenNvml({"libno-such.so.1"}, std::nullopt, board));
-  EXPECT_FALSE(OpenNvml({FakeLibrary(kFakeRocmSmi)}, std::nullopt, board))
+  EXPECT_FALSE(OpenNvml({"libno-such.so.1"}, std::nullopt));
+  EXPECT_FALSE(OpenNvml({FakeLibrary(kFakeRocmSmi)}, std::nullopt))
       << "a library without its functions";
-  EXPECT_TRUE(board.metrics().empty());
 }
 
 void ExpectUsersOfAGpu(const std::string& nvml, const std::string& rocm_smi) {
@@ -145,11 +147,11 @@ TEST(SystemSampler, NamesForeignUsersOfAnAmdGpu) {
 
 TEST(RocmSmi, ReadsAGpu) {
   TestBoard board;
-  const auto source = OpenRocmSmi({FakeLibrary(kFakeRocmSmi)}, std::nullopt, board.board);
-  ASSERT_TRUE(source);
-  ASSERT_EQ(source->gpus().size(), 1u);
-  EXPECT_EQ(source->gpus()[0].uuid, "GPU-00000000abcd0000");
-  board.Sample(*source, /*edge=*/true);
+  GpuReader reader([] { return OpenRocmSmi({FakeLibrary(kFakeRocmSmi)}, std::nullopt); },
+                   board.board);
+  ASSERT_EQ(reader.gpus().size(), 1u);
+  EXPECT_EQ(reader.gpus()[0].uuid, "GPU-00000000abcd0000");
+  board.Sample(reader, /*edge=*/true);
   EXPECT_EQ(board.Value("gpu_util", "GPU 0"), 55);
   EXPECT_EQ(board.Value("gpu_free_memory", "GPU 0"), 700);
   EXPECT_EQ(board.Value("gpu_power_w", "GPU 0"), 250);

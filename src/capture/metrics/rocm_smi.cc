@@ -93,29 +93,19 @@ class RocmSmi : public GpuSource {
   RocmSmi(SharedLibrary library, const Api& api) : library_(std::move(library)), api_(api) {}
   ~RocmSmi() override { api_.shutdown(); }
 
-  void AddGpus(const std::optional<std::string>& visible, MetricBoard& board);
-  void Read(SampleRun& run) override {
-    for (GpuProbes& gpu : gpus_) gpu.Read(run);
-    processes_.Read(run);
-  }
-  const std::vector<GpuIdentity>& gpus() const override { return identities_; }
+  void AddGpus(const std::optional<std::string>& visible);
 
  private:
-  void AddProbes(std::uint32_t device, const std::string& instance, MetricBoard& board);
-  void AddPower(GpuProbes& gpu, std::uint32_t device, const std::string& instance,
-                MetricBoard& board);
-  void AddTemperature(GpuProbes& gpu, std::uint32_t device, const std::string& instance,
-                      MetricBoard& board);
+  void AddProbes(std::uint32_t device, GpuPart& gpu);
+  void AddPower(std::uint32_t device, GpuPart& gpu);
+  void AddTemperature(std::uint32_t device, GpuPart& gpu);
   void AddProcesses(const std::vector<std::uint32_t>& devices);
 
   SharedLibrary library_;
   Api api_;
-  std::vector<GpuProbes> gpus_;
-  GpuProbes processes_;  ///< The library tells those of all GPUs together.
-  std::vector<GpuIdentity> identities_;
 };
 
-void RocmSmi::AddGpus(const std::optional<std::string>& visible, MetricBoard& board) {
+void RocmSmi::AddGpus(const std::optional<std::string>& visible) {
   std::uint32_t count = 0;
   if (api_.count(&count) != kSuccess) return;
   std::vector<std::string> uuids(count);
@@ -130,25 +120,26 @@ void RocmSmi::AddGpus(const std::optional<std::string>& visible, MetricBoard& bo
   std::vector<std::uint32_t> devices;
   for (const VisibleDevice& gpu : ResolveVisible(visible, uuids, no_parts)) {
     const auto device = static_cast<std::uint32_t>(gpu.index);
-    const std::string instance = fmt::format("GPU {}", identities_.size());
+    const std::string instance = fmt::format("GPU {}", gpus_.size());
     std::array<char, 128> name{};
     const bool named =
         api_.name != nullptr && api_.name(device, name.data(), name.size() - 1) == kSuccess;
-    identities_.push_back(
+    gpus_.push_back(
         {.instance = instance, .name = named ? name.data() : "", .uuid = uuids[gpu.index]});
-    AddProbes(device, instance, board);
+    AddProbes(device, parts_.emplace_back(instance));
     devices.push_back(device);
   }
   AddProcesses(devices);
 }
 
-void RocmSmi::AddProbes(std::uint32_t device, const std::string& instance, MetricBoard& board) {
-  GpuProbes& gpu = gpus_.emplace_back();
+void RocmSmi::AddProbes(std::uint32_t device, GpuPart& gpu) {
+  const std::string& instance = gpu.instance;
+  MetricBoard& board = gpu.board;
   const Api& api = api_;
   const MetricBoard::Id util = board.AddGauge(GpuMetric("gpu_util", "%", instance));
   const MetricBoard::Id free = board.AddGauge(GpuMetric("gpu_free_memory", "bytes", instance));
   if (api.busy != nullptr) {
-    gpu.Add([=](SampleRun& run) {
+    gpu.probes.Add([=](SampleRun& run) {
       std::uint32_t percent = 0;
       const Status status = api.busy(device, &percent);
       if (status == kSuccess) run.board.Set(util, percent);
@@ -158,7 +149,7 @@ void RocmSmi::AddProbes(std::uint32_t device, const std::string& instance, Metri
   if (api.memory_used != nullptr && api.memory_total != nullptr) {
     const MetricBoard::Id used_id =
         board.AddGauge(GpuMetric("gpu_memory_used_bytes", "bytes", instance));
-    gpu.Add([=](SampleRun& run) {
+    gpu.probes.Add([=](SampleRun& run) {
       std::uint64_t total = 0, used = 0;
       Status status = api.memory_total(device, kVideoMemory, &total);
       if (status == kSuccess) status = api.memory_used(device, kVideoMemory, &used);
@@ -172,7 +163,7 @@ void RocmSmi::AddProbes(std::uint32_t device, const std::string& instance, Metri
   if (api.clock != nullptr) {
     const auto add = [&](const char* name, int clock) {
       const MetricBoard::Id id = board.AddGauge(GpuMetric(name, "MHz", instance));
-      gpu.Add([=](SampleRun& run) {
+      gpu.probes.Add([=](SampleRun& run) {
         FrequencyWords words{};
         const Status status = api.clock(device, clock, words.data());
         const auto hertz = status == kSuccess ? CurrentFrequency(words) : std::nullopt;
@@ -183,16 +174,16 @@ void RocmSmi::AddProbes(std::uint32_t device, const std::string& instance, Metri
     add("gpu_sm_clock_mhz", kSystemClock);
     add("gpu_memory_clock_mhz", kMemoryClock);
   }
-  AddPower(gpu, device, instance, board);
-  AddTemperature(gpu, device, instance, board);
+  AddPower(device, gpu);
+  AddTemperature(device, gpu);
 }
 
-void RocmSmi::AddPower(GpuProbes& gpu, std::uint32_t device, const std::string& instance,
-                       MetricBoard& board) {
+void RocmSmi::AddPower(std::uint32_t device, GpuPart& gpu) {
   const Api& api = api_;
+  MetricBoard& board = gpu.board;
   if (api.power != nullptr || api.average_power != nullptr) {
-    const MetricBoard::Id id = board.AddGauge(GpuMetric("gpu_power_w", "W", instance));
-    gpu.Add([=](SampleRun& run) {
+    const MetricBoard::Id id = board.AddGauge(GpuMetric("gpu_power_w", "W", gpu.instance));
+    gpu.probes.Add([=](SampleRun& run) {
       constexpr double kMicrowatt = 1e-6;
       std::uint64_t microwatts = 0;
       int kind = 0;
@@ -210,10 +201,11 @@ void RocmSmi::AddPower(GpuProbes& gpu, std::uint32_t device, const std::string& 
     // What a unit of the counter is, in microjoules, is of the hardware.
     if (api.energy(device, &count, &resolution, &stamp) != kSuccess || !(resolution > 0)) return;
     const double joules = static_cast<double>(resolution) * 1e-6;
-    const MetricBoard::Id energy = board.AddTotal(GpuMetric("gpu_energy_j", "J", instance), joules);
-    const MetricBoard::Id mean = board.AddRate(GpuMetric("gpu_mean_power_w", "W", instance),
+    const MetricBoard::Id energy =
+        board.AddTotal(GpuMetric("gpu_energy_j", "J", gpu.instance), joules);
+    const MetricBoard::Id mean = board.AddRate(GpuMetric("gpu_mean_power_w", "W", gpu.instance),
                                                {.rate_scale = joules, .total_scale = joules});
-    gpu.Add([=](SampleRun& run) {
+    gpu.probes.Add([=](SampleRun& run) {
       std::uint64_t now = 0, at = 0;
       float unit = 0;
       const Status status = api.energy(device, &now, &unit, &at);
@@ -227,11 +219,10 @@ void RocmSmi::AddPower(GpuProbes& gpu, std::uint32_t device, const std::string& 
   }
 }
 
-void RocmSmi::AddTemperature(GpuProbes& gpu, std::uint32_t device, const std::string& instance,
-                             MetricBoard& board) {
+void RocmSmi::AddTemperature(std::uint32_t device, GpuPart& gpu) {
   if (api_.temperature == nullptr) return;
-  const MetricBoard::Id id = board.AddGauge(GpuMetric("gpu_temperature_c", "C", instance));
-  gpu.Add([=, call = api_.temperature](SampleRun& run) {
+  const MetricBoard::Id id = gpu.board.AddGauge(GpuMetric("gpu_temperature_c", "C", gpu.instance));
+  gpu.probes.Add([=, call = api_.temperature](SampleRun& run) {
     std::int64_t millidegrees = 0;
     Status status = call(device, kEdge, kCurrentTemperature, &millidegrees);
     // The MI300 has no sensor at its edge.
@@ -243,7 +234,8 @@ void RocmSmi::AddTemperature(GpuProbes& gpu, std::uint32_t device, const std::st
 
 void RocmSmi::AddProcesses(const std::vector<std::uint32_t>& devices) {
   if (devices.empty() || api_.processes == nullptr || api_.gpus_of_process == nullptr) return;
-  processes_.Add([api = api_, devices](SampleRun& run) {
+  // The library tells those of all GPUs together.
+  parts_.emplace_back("").probes.Add([api = api_, devices](SampleRun& run) {
     std::array<ProcessInfo, 64> processes{};
     std::uint32_t count = processes.size();
     const Status status = api.processes(processes.data(), &count);
@@ -298,13 +290,12 @@ std::optional<std::uint64_t> CurrentFrequency(std::span<const std::uint32_t> wor
 }
 
 std::unique_ptr<GpuSource> OpenRocmSmi(const std::vector<std::string>& libraries,
-                                       const std::optional<std::string>& visible,
-                                       MetricBoard& board) {
+                                       const std::optional<std::string>& visible) {
   SharedLibrary library(libraries);
   Api api{};
   if (!library.ok() || !FindEntries(library, api) || api.init(0) != kSuccess) return nullptr;
   auto source = std::make_unique<RocmSmi>(std::move(library), api);
-  source->AddGpus(visible, board);
+  source->AddGpus(visible);
   return source;
 }
 

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "capture/metrics/gpu_probes.h"
-#include "capture/metrics/metric_board.h"
 
 namespace headroom {
 
@@ -22,7 +21,6 @@ std::optional<std::uint64_t> CurrentFrequency(std::span<const std::uint32_t> wor
 /// Null where the library is not there or finds no driver. `visible`: the first that is set of
 /// ROCR_VISIBLE_DEVICES, HIP_VISIBLE_DEVICES and CUDA_VISIBLE_DEVICES, all of which HIP reads.
 std::unique_ptr<GpuSource> OpenRocmSmi(const std::vector<std::string>& libraries,
-                                       const std::optional<std::string>& visible,
-                                       MetricBoard& board);
+                                       const std::optional<std::string>& visible);
 
 }  // namespace headroom

@@ -34,11 +34,10 @@ std::string ReadOnce(std::string path, ReadBuffer& buffer) {
 
 /// NVIDIA's GPUs, or else AMD's.
 GpuReader::Open OpenGpus(const SamplerOptions& options) {
-  return [options](MetricBoard& board) {
-    std::unique_ptr<GpuSource> gpus =
-        OpenNvml(options.nvml_libraries, options.visible_devices, board);
+  return [options] {
+    std::unique_ptr<GpuSource> gpus = OpenNvml(options.nvml_libraries, options.visible_devices);
     if (gpus == nullptr || gpus->gpus().empty()) {
-      if (auto amd = OpenRocmSmi(options.rocm_libraries, options.visible_amd_devices, board))
+      if (auto amd = OpenRocmSmi(options.rocm_libraries, options.visible_amd_devices))
         gpus = std::move(amd);
     }
     return gpus;
@@ -113,7 +112,7 @@ SystemSampler::~SystemSampler() = default;
 
 const std::vector<GpuIdentity>& SystemSampler::gpus() const { return gpus_->gpus(); }
 
-bool SystemSampler::gpus_are_silent() const { return gpus_->silent(); }
+const std::vector<std::string>& SystemSampler::silent_gpus() const { return gpus_->silent(); }
 
 bool SystemSampler::tree_is_gone() const { return tree_ != nullptr && tree_->empty(); }
 

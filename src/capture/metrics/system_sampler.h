@@ -54,9 +54,9 @@ class SystemSampler {
   const std::vector<Metric>& metrics() const { return board_.metrics(); }
   const std::vector<GpuIdentity>& gpus() const;
 
-  /// Whether the GPUs' driver was asked and has not answered in time so far: their metrics are
-  /// missing, all others go on.
-  bool gpus_are_silent() const;
+  /// The GPUs that were asked and have not answered in time so far ("GPU 1"; "the GPUs' driver"):
+  /// their metrics are missing, all others go on.
+  const std::vector<std::string>& silent_gpus() const;
 
   /// Whether the last sample found no process of the tree. Without a tree: false.
   bool tree_is_gone() const;
