@@ -104,6 +104,7 @@ Result<DeviceRates> RatesOf(const DeviceSpec& device, const DeviceCatalog& catal
     rates.error_scale =
         device.vendor == "NVIDIA" ? constants.extrapolated_nvidia : constants.extrapolated_amd;
   }
+  rates.untried_convolutions = rates.library->untried_convolutions;
   rates.low_power = device.tdp_w && *device.tdp_w < kLowPowerW;
   if (power && full_size) {
     const double share = rates.low_power
@@ -133,6 +134,13 @@ ErrorRange RangeOf(WorkClass work, const DeviceRates& rates, double evidence,
   const auto index = static_cast<std::size_t>(work);
   const ErrorRange range =
       rates.low_power ? constants.low_power_errors[index] : constants.errors[index];
+  if (work == WorkClass::kConvolution && rates.untried_convolutions) {
+    const ErrorRange untried = constants.untried_convolution;
+    const ErrorRange scaled = range.Scaled(rates.error_scale);
+    const ErrorRange wide = {.low = std::min(scaled.low, untried.low),
+                             .high = std::max(scaled.high, untried.high)};
+    return wide.Towards(constants.measured_errors[index], evidence);
+  }
   // What a small card sustains depends on its minutes before, in which it was not measured.
   if (rates.low_power) return range.Scaled(rates.error_scale);
   return range.Scaled(rates.error_scale).Towards(constants.measured_errors[index], evidence);

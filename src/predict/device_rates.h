@@ -28,6 +28,8 @@ struct DeviceRates {
   bool low_power = false;      ///< A card of less than 100 W.
   /// By which ranges are wider: no GPU of the architecture had a part in the models.
   double error_scale = 1;
+  /// Convolutions there have the range of those whose algorithm was chosen untried.
+  bool untried_convolutions = false;
   /// What operators that were measured on it say beyond the models; null: none were.
   std::shared_ptr<const LocalCorrection> correction = {};
   /// What of it rests on a guess; empty: nothing.

@@ -35,6 +35,13 @@ GpuPhase PhaseOf(Phase phase) {
   }
 }
 
+/// Whether the library chose its algorithm by rules (torch.backends.cudnn.benchmark = False).
+bool IsUntriedConvolution(const OperatorCall& call) {
+  constexpr std::size_t kBenchmark = 6;  // input, weight, padding, stride, dilation, groups, it.
+  return call.name == "aten::cudnn_convolution" && call.args.size() > kBenchmark &&
+         call.args[kBenchmark].concrete == "False";
+}
+
 bool IsBusCopy(CopyKind copy) {
   return copy == CopyKind::kHostToDevice || copy == CopyKind::kDeviceToHost;
 }
@@ -143,6 +150,18 @@ double JobPredictor::UnmeasuredTensorCoreShare(const DeviceRates& target) const 
   });
 }
 
+double JobPredictor::UntriedConvolutionShare(const DeviceRates& target) const {
+  if (source_.library == target.library) return 0;  // It chooses alike.
+  const bool untried = target.untried_convolutions ||
+                       std::any_of(pieces_.begin(), pieces_.end(), [](const Piece& piece) {
+                         return piece.call && IsUntriedConvolution(*piece.call);
+                       });
+  if (!untried) return 0;
+  return ShareOf([&](const Piece& piece) {
+    return piece.work_class == WorkClass::kConvolution && !RunsOnTensorCores(WorkOf(piece), target);
+  });
+}
+
 double JobPredictor::UnknownTypeShare(const DeviceRates& target) const {
   return ShareOf([&](const Piece& piece) {
     return piece.kind == Piece::Kind::kOperator && !OperatorNs(WorkOf(piece), target, constants_);
@@ -173,16 +192,36 @@ double JobPredictor::FactorOf(const Piece& piece, const DeviceRates& target) con
   const OperatorWork work = WorkOf(piece);
   const std::optional<double> there = OperatorNs(work, target, constants_);
   if (!there || piece.recorded_ns <= 0) return source_.bytes_per_ns / target.bytes_per_ns;
+  const Residual residual = ResidualOf(piece, target);
+  return *there * std::exp(MeasuredOn(target, work).log_factor) *
+         std::pow(residual.times, residual.weight) / piece.recorded_ns;
+}
+
+JobPredictor::Residual JobPredictor::ResidualOf(const Piece& piece,
+                                                const DeviceRates& target) const {
   // Attention, pooling and the like have no model of their own: the profile is all there is.
-  const Correction measured = MeasuredOn(target, work);
-  double weight = ResidualWeight(piece.work_class, source_, target, measured.evidence, constants_);
-  const bool modelled =
-      piece.work_class == WorkClass::kProduct || piece.work_class == WorkClass::kConvolution;
-  if (!modelled) weight = 1;
-  const double residual =
-      std::clamp(piece.recorded_ns / piece.source_ns, modelled ? 1 / kMostResidual : 0,
-                 modelled ? kMostResidual : 1e9);
-  return *there * std::exp(measured.log_factor) * std::pow(residual, weight) / piece.recorded_ns;
+  if (piece.work_class != WorkClass::kProduct && piece.work_class != WorkClass::kConvolution)
+    return {.times = std::clamp(piece.recorded_ns / piece.source_ns, 0.0, 1e9), .weight = 1};
+  const double evidence = MeasuredOn(target, WorkOf(piece)).evidence;
+  return {
+      .times = std::clamp(piece.recorded_ns / piece.source_ns, 1 / kMostResidual, kMostResidual),
+      .weight = ResidualWeight(piece.work_class, source_, target, evidence, constants_)};
+}
+
+ErrorRange JobPredictor::UntriedRange(const DeviceRates& target) const {
+  double all = 0, least = 0, most = 0;
+  for (const Piece& piece : pieces_) {
+    if (piece.work_class != WorkClass::kConvolution) continue;
+    const double ns = FactorOf(piece, target) * piece.recorded_ns;
+    const Residual residual = ResidualOf(piece, target);
+    const double none = std::pow(residual.times, -residual.weight);
+    const double whole = std::pow(residual.times, 1 - residual.weight);
+    all += ns;
+    least += ns * std::min(none, whole);
+    most += ns * std::max(none, whole);
+  }
+  if (all <= 0) return {};
+  return {.low = std::log(least / all), .high = std::log(most / all)};
 }
 
 Correction JobPredictor::MeasuredOn(const DeviceRates& target, const OperatorWork& work) const {
@@ -285,7 +324,9 @@ std::array<ErrorRange, kWorkClasses> JobPredictor::ErrorsOf(const DeviceRates& t
     if (piece.kind == Piece::Kind::kOperator)
       measured[index] += piece.recorded_ns * MeasuredOn(target, WorkOf(piece)).evidence;
   }
-  DeviceRates wide = target;
+  DeviceRates plain = target;
+  plain.untried_convolutions &= source_.library != target.library;
+  DeviceRates wide = plain;
   wide.error_scale *= kTensorCoreDoubt;
   std::array<ErrorRange, kWorkClasses> errors;
   for (std::size_t i = 0; i < kWorkClasses; ++i) {
@@ -294,7 +335,12 @@ std::array<ErrorRange, kWorkClasses> JobPredictor::ErrorsOf(const DeviceRates& t
     const bool on_tensor_cores =
         of == WorkClass::kProduct || of == WorkClass::kConvolution || of == WorkClass::kOther;
     const bool doubtful = on_tensor_cores && TensorCoreShare(target) > kSomeTensorCores;
-    errors[i] = RangeOf(of, doubtful ? wide : target, evidence, constants_);
+    errors[i] = RangeOf(of, doubtful ? wide : plain, evidence, constants_);
+    if (of == WorkClass::kConvolution && UntriedConvolutionShare(target) > 0) {
+      const ErrorRange untried = UntriedRange(target);
+      errors[i].low += untried.low;
+      errors[i].high += untried.high;
+    }
   }
   return errors;
 }
@@ -351,6 +397,11 @@ JobPrediction JobPredictor::Predict(const DeviceRates& target, double host_facto
   if (const double by_ratio = ratio_only_share(); !same && by_ratio > kMuch) {
     prediction.doubt += fmt::format("{}{:.0f} % of the GPU time is of kernels without shapes",
                                     prediction.doubt.empty() ? "" : "; ", 100 * by_ratio);
+  }
+  if (const double untried = same ? 0 : UntriedConvolutionShare(target); untried > kSome) {
+    prediction.doubt += fmt::format(
+        "{}which algorithms convolutions, {:.0f} % of the GPU time, take there is not known",
+        prediction.doubt.empty() ? "" : "; ", 100 * untried);
   }
   if (const double exchanged = CollectiveShare(); !same && exchanged > kSome) {
     prediction.doubt +=

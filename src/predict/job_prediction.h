@@ -73,6 +73,15 @@ class JobPredictor {
   /// Of the corrected job, with times of the target.
   Plan PlanOn(const DeviceRates& target, double host_factor) const;
   double FactorOf(const Piece& piece, const DeviceRates& target) const;
+  /// How many times as long as by the model it took on the source, and the exponent with which that
+  /// is carried over.
+  struct Residual {
+    double times = 1, weight = 1;
+  };
+  Residual ResidualOf(const Piece& piece, const DeviceRates& target) const;
+  /// By which convolutions get shorter or longer on the target where all or nothing of that is
+  /// carried over: the library may take the same algorithm there, or the fastest.
+  ErrorRange UntriedRange(const DeviceRates& target) const;
   bool IsSource(const DeviceRates& target) const {
     return target.device->short_name == source_.device->short_name;
   }
@@ -84,6 +93,9 @@ class JobPredictor {
   /// What operators measured on the target say of a work beyond OperatorNs() and the profile.
   Correction MeasuredOn(const DeviceRates& target, const OperatorWork& work) const;
   double MeasuredShare(const DeviceRates& target) const;
+  /// Of the recorded GPU time: convolutions whose algorithm on the target is anybody's guess, since
+  /// it was chosen untried, or the library there was never seen to try; 0 where it is the same one.
+  double UntriedConvolutionShare(const DeviceRates& target) const;
   /// Of the recorded GPU time: operators in types whose speed there is not known.
   double UnknownTypeShare(const DeviceRates& target) const;
   double CollectiveShare() const;

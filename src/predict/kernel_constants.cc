@@ -87,6 +87,7 @@ class ConstantFile {
       status = ReadErrors(root, "error_low_power", out.low_power_errors, out.low_power_step_error);
     if (status.ok())
       status = ReadErrors(root, "error_measured", out.measured_errors, out.measured_step_error);
+    if (status.ok()) status = ReadError(root, "untried", "convolution", out.untried_convolution);
     if (status.ok()) status = ReadResiduals(root, out);
     if (!status.ok()) return status;
     return out;
@@ -98,10 +99,10 @@ class ConstantFile {
   }
 
   Status RefuseOtherSections(const toml::table& root) const {
-    constexpr std::array<std::string_view, 16> kSections = {
-        "extrapolated",    "about",          "validated", "tile",    "library", "product",
-        "power",           "convolution",    "memory",    "launch",  "energy",  "error",
-        "error_low_power", "error_measured", "local",     "residual"};
+    constexpr std::array<std::string_view, 17> kSections = {
+        "extrapolated",    "about",          "validated", "tile",     "library", "product",
+        "power",           "convolution",    "memory",    "launch",   "energy",  "error",
+        "error_low_power", "error_measured", "local",     "residual", "untried"};
     for (const auto& [key, node] : root) {
       if (std::find(kSections.begin(), kSections.end(), key.str()) == kSections.end())
         return Bad(fmt::format("'{}' is not known; correct or remove it", key.str()));
@@ -202,6 +203,7 @@ class ConstantFile {
       library.name = row["name"].value_or(std::string());
       library.dual_issue = row["dual_issue"].value_or(false);
       library.ampere_convolutions = row["ampere_convolutions"].value_or(false);
+      library.untried_convolutions = row["untried_convolutions"].value_or(false);
       for (const std::string_view key :
            {"architectures", "single", "batched", "winograd_products"}) {
         const toml::array* names = row[key].as_array();
@@ -253,23 +255,26 @@ class ConstantFile {
                     library.name));
   }
 
+  Status ReadError(const toml::table& root, std::string_view section, std::string_view key,
+                   ErrorRange& out) const {
+    const auto pair = root[section][key];
+    const std::optional<double> low = NumberOf(pair[0]), high = NumberOf(pair[1]);
+    constexpr double kMost = 3;
+    if (!low || !high || *low > 0 || *high < 0 || *low < -kMost || *high > kMost) {
+      return Bad(
+          fmt::format("{} of [{}] must be [LOW, HIGH], natural logarithms around 0", key, section));
+    }
+    out = {.low = *low, .high = *high};
+    return Status::Ok();
+  }
+
   Status ReadErrors(const toml::table& root, std::string_view section,
                     std::array<ErrorRange, kWorkClasses>& classes, ErrorRange& step) const {
-    const auto read = [&](std::string_view key, ErrorRange& out) {
-      const auto pair = root[section][key];
-      const std::optional<double> low = NumberOf(pair[0]), high = NumberOf(pair[1]);
-      constexpr double kMost = 3;
-      if (!low || !high || *low > 0 || *high < 0 || *low < -kMost || *high > kMost) {
-        return Bad(fmt::format("{} of [{}] must be [LOW, HIGH], natural logarithms around 0", key,
-                               section));
-      }
-      out = {.low = *low, .high = *high};
-      return Status::Ok();
-    };
     for (std::size_t i = 0; i < kWorkClasses; ++i) {
-      if (Status status = read(kClassNames[i], classes[i]); !status.ok()) return status;
+      if (Status status = ReadError(root, section, kClassNames[i], classes[i]); !status.ok())
+        return status;
     }
-    return read("step", step);
+    return ReadError(root, section, "step", step);
   }
 
   Status ReadResiduals(const toml::table& root, KernelConstants& out) const {

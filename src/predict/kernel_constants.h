@@ -44,6 +44,8 @@ struct GemmLibrary {
   std::vector<std::size_t> winograd_products;  ///< Tiles, for those of Winograd's F(4x4, 3x3).
   std::vector<WinogradBlock> winograd_blocks;
   bool ampere_convolutions = false;  ///< Their kernels are those of Ampere and later.
+  /// None were seen that it had tried all algorithms for.
+  bool untried_convolutions = false;
   bool dual_issue = false;  ///< Multiprocessors issue a second instruction in the same clock.
 };
 
@@ -114,6 +116,9 @@ struct KernelConstants {
   std::array<ErrorRange, kWorkClasses> errors{}, low_power_errors{};
   /// Times as wide, on architectures that had no part, by vendor.
   double extrapolated_nvidia = 1, extrapolated_amd = 1;
+  /// Of convolutions whose algorithm the library chose by rules, which are not known, not by trying
+  /// all of them: it may take several times as long as the fastest.
+  ErrorRange untried_convolution;
   /// Of a whole step.
   ErrorRange step_error, low_power_step_error;
   /// The same where much was measured near by on the GPU itself (predict/local_correction.h).

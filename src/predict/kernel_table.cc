@@ -286,6 +286,9 @@ std::vector<std::optional<PredictedMs>> PredictOperators(
     const std::vector<MeasuredOperator>& operators, const DeviceRates& source,
     const DeviceRates& target, const KernelConstants& constants) {
   const std::vector<std::optional<TimedKernel>> here = TimedKernels(operators, source, constants);
+  // Where the same kernels were measured, that says which algorithm it is.
+  DeviceRates told = target;
+  told.untried_convolutions &= source.library != target.library;
   const bool same_gpu = source.device->short_name == target.device->short_name;
   std::vector<std::optional<PredictedMs>> predictions(operators.size());
   for (std::size_t i = 0; i < operators.size(); ++i) {
@@ -300,7 +303,8 @@ std::vector<std::optional<PredictedMs>> PredictOperators(
     const double evidence = CorrectionOf(op.work, target).evidence;
     const double weight = ResidualWeight(ClassOf(op.work), source, target, evidence, constants);
     const double kernel_ns = *target_ns * std::pow(here[i]->times, weight);
-    const ErrorRange error = RangeOf(ClassOf(op.work), target, evidence, constants);
+    const ErrorRange error =
+        RangeOf(ClassOf(op.work), op.measured_ms > 0 ? told : target, evidence, constants);
     predictions[i] = WithRange(here[i]->host_ns + kernel_ns, here[i]->host_ns, error, constants);
   }
   return predictions;
