@@ -49,6 +49,18 @@ TEST(DeviceRates, IssueSlotsBoundMultiprocessorsOf128Lanes) {
   EXPECT_EQ(RatesOfGpu("H200").issue_share, ShippedConstants().issue_share);
 }
 
+TEST(DeviceRates, ConvolutionsOfLibrariesThatWereNeverSeenToTryHaveTheirOwnRange) {
+  const KernelConstants& constants = ShippedConstants();
+  const auto range = [&](const char* gpu, WorkClass work) {
+    return RangeOf(work, RatesOfGpu(gpu), 0, constants);
+  };
+  EXPECT_LE(range("H100", WorkClass::kConvolution).low, constants.untried_convolution.low);
+  EXPECT_GE(range("H100", WorkClass::kConvolution).high, constants.untried_convolution.high);
+  EXPECT_GE(range("MI300X", WorkClass::kConvolution).high, constants.untried_convolution.high);
+  EXPECT_LT(range("A100-80", WorkClass::kConvolution).high, constants.untried_convolution.high);
+  EXPECT_LT(range("H100", WorkClass::kProduct).high, constants.untried_convolution.high);
+}
+
 TEST(DeviceRates, AreThereForEveryShippedDevice) {
   for (const DeviceSpec& device : TestKnowledge().devices().devices()) {
     const Result<DeviceRates> rates =

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <string_view>
+
 #include "predict/test_devices.h"
 #include "whatif/forecast.h"
 #include "whatif/test_job.h"
@@ -61,6 +64,43 @@ TEST(JobPrediction, KernelsWithoutShapesGoByRatiosAndThatIsTold) {
   JobPredictor predictor(job, h200, ShippedConstants());
   EXPECT_NEAR(predictor.Predict(v100, 1).gpu_ms / 10, h200.bytes_per_ns / v100.bytes_per_ns, 0.2);
   EXPECT_EQ(predictor.ratio_only_share(), 1);
+}
+
+/// Convolutions of 3 x 3 that take 8.6 ms each on an H200: 4.5 times what the fastest algorithm
+/// would.
+JobBuilder Convolutions(std::string_view benchmark) {
+  JobBuilder job;
+  const std::string concrete = R"(["", "", "[1, 1]", "[1, 1]", "[1, 1]", "1", ")" +
+                               std::string(benchmark) + R"(", "False", "False"])";
+  for (int step = 0; step < 3; ++step) {
+    job.Step();
+    for (int i = 0; i < 4; ++i) {
+      job.Forward("aten::cudnn_convolution",
+                  "[[64, 256, 56, 56], [256, 256, 3, 3], [], [], [], [], [], [], []]",
+                  10 * step + i, {{"sm80_xmma_fprop_implicit_gemm_f32f32_f32f32", 8600}}, concrete);
+    }
+  }
+  return job;
+}
+
+TEST(JobPrediction, AnAlgorithmThatWasChosenUntriedMayBeTakenElsewhereOrNot) {
+  const DeviceRates h200 = RatesOfGpu("H200"), a100 = RatesOfGpu("A100-80");
+  JobBuilder tried = Convolutions("True"), untried = Convolutions("False");
+  const Job& tried_job = tried.Build();
+  const Job& untried_job = untried.Build();
+  JobPredictor predictor(untried_job, h200, ShippedConstants());
+  const JobPrediction narrow = JobPredictor(tried_job, h200, ShippedConstants()).Predict(a100, 1);
+  const JobPrediction wide = predictor.Predict(a100, 1);
+  EXPECT_EQ(narrow.step.mid, wide.step.mid);
+  EXPECT_LT(wide.step.low, 0.6 * narrow.step.low) << "the fastest";
+  EXPECT_GT(wide.step.high, 1.6 * narrow.step.high) << "the same";
+  EXPECT_EQ(narrow.doubt, "");
+  EXPECT_NE(wide.doubt.find("which algorithms convolutions, 100 % of"), std::string::npos);
+  EXPECT_EQ(predictor.Predict(RatesOfGpu("H100"), 1).doubt, "") << "its library chooses alike";
+  // What Hopper's does of itself was seen untried alone.
+  const DeviceRates v100 = RatesOfGpu("V100");
+  const JobPrediction hopper = JobPredictor(tried_job, v100, ShippedConstants()).Predict(h200, 1);
+  EXPECT_NE(hopper.doubt.find("which algorithms convolutions"), std::string::npos);
 }
 
 TEST(WaveScaling, ClockWithinAWaveAndBandwidthBeyond) {
