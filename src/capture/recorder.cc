@@ -325,7 +325,10 @@ bool Recorder::Drain(Recording& recording) {
 
 void Recorder::LookForEnded() {
   const std::lock_guard lock(mutex_);
-  if (MonotonicNow() < next_census_) return;
+  const TimeNs now = MonotonicNow();
+  if (now < next_census_) return;
+  next_census_ = now + kCensusEvery;
+  looked_for_ended_ = true;
   for (Recording& recording : recordings_) {
     if (recording.ended) continue;
     for (Process& process : recording.processes)
@@ -334,9 +337,7 @@ void Recorder::LookForEnded() {
 }
 
 void Recorder::ReleaseEnded() {
-  const TimeNs now = MonotonicNow();
-  if (now < next_census_) return;
-  next_census_ = now + kCensusEvery;
+  if (!std::exchange(looked_for_ended_, false)) return;
   for (TickClock& clock : clocks_) clock.Anchor();
   for (Recording& recording : recordings_) {
     if (recording.ended || recording.processes.empty()) continue;

@@ -127,7 +127,7 @@ class Recorder {
   void Greet(int connection);
   bool DrainAll();      ///< Whether there was anything.
   void LookForEnded();  ///< Marks processes that are gone, where it is time to.
-  void ReleaseEnded();  ///< The memory of those.
+  void ReleaseEnded();  ///< The memory of those that were just looked for.
   void FlushAll();
   /// A file and a process in it.
   struct Place {
@@ -150,6 +150,7 @@ class Recorder {
   std::string folder_, socket_path_;
   int listener_ = -1;
   TimeNs next_snapshot_, next_census_;
+  bool looked_for_ended_ = false;  ///< The taking thread's.
 
   std::mutex mutex_;  ///< Of all below.
   std::list<Client> clients_;

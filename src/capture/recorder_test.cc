@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <string>
 
@@ -128,6 +129,29 @@ TEST_F(RecorderTest, HelpersShareTheFileOfWhomTheyWorkFor) {
   ASSERT_EQ(processes.size(), 2u);
   EXPECT_EQ(processes[0].events, 1 + 3 * 2);
   EXPECT_EQ(processes[1].events, 1);
+}
+
+/// Rings of other processes that this one has mapped.
+std::size_t MappedRings() {
+  std::ifstream maps("/proc/self/maps");
+  std::size_t count = 0;
+  for (std::string line; std::getline(maps, line);)
+    count += line.find("headroom") != line.npos && line.find("memfd:") != line.npos;
+  return count;
+}
+
+// A job may start thousands of processes.
+TEST_F(RecorderTest, LetsGoOfProcessesThatAreGone) {
+  const auto recorder = Start();
+  const auto region = [] { headroom_end(HEADROOM_BEGIN("IO")); };
+  for (int i = 0; i < 3; ++i) InProcess(region);
+  const auto within = [](const std::function<bool()>& holds) {
+    for (int hundredths = 0; hundredths < 1000 && !holds(); ++hundredths) usleep(10'000);
+    return holds();
+  };
+  EXPECT_TRUE(within([] { return MappedRings() > 0; }));
+  EXPECT_TRUE(within([] { return MappedRings() == 0; }));
+  EXPECT_EQ(recorder->Stop().size(), 3u);
 }
 
 TEST_F(RecorderTest, AHelperMayOutliveItsParent) {
