@@ -107,7 +107,8 @@ static inline headroom_token headroom_begin(const char* key) {
 }
 
 /// Begins a training step, and numbers it, from 0 on; it has the statistics of the key "STEP". A
-/// number below 0, of a warm-up, is none: a region like others, which no report counts as a step.
+/// number below 0, of a warm-up, is none: it is in those statistics, and in traces a region like
+/// others.
 static inline headroom_token headroom_begin_step(int64_t number) {
   if (!headroom_impl_on()) return 0;
   const uint32_t key = headroom_impl_key("STEP");

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <charconv>
@@ -51,7 +52,7 @@ class MetricsRecorder::Sampling {
   bool Stop();
   std::vector<std::string> SilentGpus() {
     const std::lock_guard lock(mutex_);
-    return {silent_gpus_.begin(), silent_gpus_.end()};
+    return silent_gpus_;
   }
   std::int64_t untimed_torch() const { return untimed_torch_; }
 
@@ -78,7 +79,7 @@ class MetricsRecorder::Sampling {
 
   std::mutex mutex_;
   std::condition_variable wake_, end_;
-  std::set<std::string> silent_gpus_;
+  std::vector<std::string> silent_gpus_;
   Recorder* recorder_;  ///< Null: the recording is over.
   bool stopping_ = false, ended_ = false;
 };
@@ -160,7 +161,10 @@ void MetricsRecorder::Sampling::Write(const SystemSampler& sampler, const Readin
     NameGpus(sampler);
   }
   const std::lock_guard lock(mutex_);
-  silent_gpus_.insert(sampler.silent_gpus().begin(), sampler.silent_gpus().end());
+  for (const std::string& gpu : sampler.silent_gpus()) {
+    if (std::find(silent_gpus_.begin(), silent_gpus_.end(), gpu) == silent_gpus_.end())
+      silent_gpus_.push_back(gpu);
+  }
   if (recorder_ == nullptr) return;
   recorder_->Write([&](TraceEncoder& encoder) {
     const std::vector<Metric>& metrics = sampler.metrics();

@@ -243,7 +243,7 @@ Status MonitorCommand::Run() {
     for (const std::string& gpu : sampler.silent_gpus()) {
       if (!tells_of_silence || !told_silent.insert(gpu).second) continue;
       Remark(fmt::format(
-          "{} does not answer: its metrics are missing until it does (nvidia-smi, rocm-smi tell "
+          "{} does not answer: what it tells is missing until it does (nvidia-smi, rocm-smi tell "
           "whether it still does)\n",
           gpu));
     }

@@ -73,7 +73,8 @@ class GpuSource {
   GpuSource() = default;
 
   std::vector<GpuIdentity> gpus_;
-  std::deque<GpuPart> parts_;  ///< Probes may hold on to their own.
+  /// Probes may hold on to their own, and to the library: cleared before that is closed.
+  std::deque<GpuPart> parts_;
 };
 
 /// A metric of a GPU.

@@ -12,168 +12,230 @@
 
 namespace headroom {
 
-/// One thread reads the parts that are asked for, one after the other. The reader gives up on a
-/// part that does not answer: that thread is then its own, and ends with it; another one goes on.
-class GpuReader::Work {
+/// One thread, the server, reads the parts that are asked for, one after the other. A part that
+/// keeps it too long is given up: that thread is then the part's own, and ends with it; another
+/// one serves. Parts that were late get threads of their own from then on.
+class GpuReader::Work : public std::enable_shared_from_this<GpuReader::Work> {
  public:
   explicit Work(Open open) : open_(std::move(open)) {}
 
-  /// The first thread: opens the library, and serves.
-  void Run() {
-    std::unique_ptr<GpuSource> source = open_();
-    {
-      const std::lock_guard lock(mutex_);
-      source_ = std::move(source);
-      if (source_ != nullptr) states_.resize(source_->parts().size());
-      opened_ = true;
-      answer_.notify_all();
-    }
-    Serve();
+  /// Starts the server.
+  void Start() {
+    const std::lock_guard lock(mutex_);
+    StartThread([this] {
+      std::unique_ptr<GpuSource> source = open_();
+      {
+        const std::lock_guard opened(mutex_);
+        source_ = std::move(source);
+        if (source_ != nullptr) slots_.resize(source_->parts().size());
+        opened_ = true;
+        changed_.notify_all();
+      }
+      Serve();
+    });
   }
-  void Serve();
 
   /// Whether the library is open, or is in time.
   bool Opened(DurationNs patience) {
     std::unique_lock lock(mutex_);
-    return answer_.wait_for(lock, Nanoseconds(patience), [this] { return opened_; });
+    return changed_.wait_for(lock, Nanoseconds(patience), [this] { return opened_; });
   }
   /// Null: there is none here. REQUIRES: opened.
   GpuSource* source() { return source_.get(); }
 
-  /// Asks for all parts but those that never answered. Returns which ones have by now: their
-  /// threads end.
-  std::vector<std::size_t> Begin(const SampleRun& run) {
-    const std::lock_guard lock(mutex_);
-    now_ = run.now;
-    edge_ = run.edge;
-    slow_ = run.slow;
-    std::vector<std::size_t> back;
-    for (std::size_t part = 0; part < states_.size(); ++part) {
-      State& state = states_[part];
-      if (state == State::kBack) back.push_back(part);
-      if (state == State::kBack || state == State::kRead) state = State::kAsked;
-    }
-    wake_.notify_one();
-    return back;
-  }
-  /// Waits until all that is asked for is read. Returns the part that takes too long, given up.
-  std::optional<std::size_t> Finish(DurationNs patience) {
-    std::unique_lock lock(mutex_);
-    const auto done = [this] {
-      return !Find(State::kAsked).has_value() && !Find(State::kReading).has_value();
-    };
-    if (answer_.wait_for(lock, Nanoseconds(patience), done)) return std::nullopt;
-    const std::optional<std::size_t> part = Find(State::kReading);
-    // None: the thread has not even begun, on a machine that is that busy.
-    if (part) states_[*part] = State::kGivenUp;
-    return part;
-  }
-  /// Whether the part was read. It is the reader's until the next Begin(), then.
+  /// Asks for all parts that are not being read still, and waits for those that were not late.
+  void Read(const SampleRun& run, DurationNs patience);
+
+  /// Whether the part was read for this sample. It is the reader's until the next Read(), then.
   bool Answered(std::size_t part) {
     const std::lock_guard lock(mutex_);
-    return states_[part] == State::kRead;
-  }
-  /// Whether it was given up in this reading, or in one before that goes on.
-  bool Silent(std::size_t part) {
-    const std::lock_guard lock(mutex_);
-    return states_[part] == State::kGivenUp || states_[part] == State::kBack;
+    return slots_[part].state == State::kRead && slots_[part].sample == sample_;
   }
   DurationNs cpu_time() {
     const std::lock_guard lock(mutex_);
     return cpu_time_;
   }
 
-  /// Whether the serving thread is about to end, or gets there in time.
-  bool End(DurationNs patience) {
+  /// Ends all threads that do not wait for a driver. Where none does, waits for them: the last one
+  /// closes the library.
+  void End(DurationNs patience) {
     std::unique_lock lock(mutex_);
     ending_ = true;
-    wake_.notify_one();
-    return answer_.wait_for(lock, Nanoseconds(patience), [this] { return ended_; });
+    changed_.notify_all();
+    const bool stuck = !opened_ || std::any_of(slots_.begin(), slots_.end(), [](const Slot& slot) {
+      return slot.late && slot.state == State::kReading;
+    });
+    if (!stuck) changed_.wait_for(lock, Nanoseconds(patience), [this] { return closed_; });
   }
 
  private:
   enum class State {
     kRead,     ///< Or never asked for.
-    kAsked,    ///< To be read next.
-    kReading,  ///< By the serving thread.
-    kGivenUp,  ///< By the reader: a thread waits for it.
-    kBack,     ///< Was given up, and has answered.
+    kAsked,    ///< By the server next.
+    kReading,  ///< By a thread.
+  };
+  struct Slot {
+    State state = State::kRead;
+    bool late = false;        ///< It was given up, and has not answered in time since.
+    bool by_server = false;   ///< Who reads it.
+    std::int64_t sample = 0;  ///< For which it was read last.
+    TimeNs since;             ///< That it is being read.
+  };
+  /// Of a thread that reads.
+  struct Reading {
+    ReadBuffer buffer;
+    TimeNs cpu;  ///< What of it is counted.
   };
 
   static std::chrono::nanoseconds Nanoseconds(DurationNs time) {
     return std::chrono::nanoseconds(time.ns());
   }
-  std::optional<std::size_t> Find(State state) const {
-    const auto found = std::find(states_.begin(), states_.end(), state);
-    if (found == states_.end()) return std::nullopt;
-    return static_cast<std::size_t>(found - states_.begin());
+
+  /// REQUIRES of these, as of all below: the lock is held.
+  template <typename Body>
+  void StartThread(Body body) {
+    ++threads_;
+    std::thread([self = shared_from_this(), body] {
+      body();
+      self->Leave();
+    }).detach();
   }
-  /// Closes the library where no other thread waits for it.
-  void Leave(std::unique_lock<std::mutex>& lock);
+  void BeginReading(Slot& slot, bool by_server) {
+    slot.state = State::kReading;
+    slot.by_server = by_server;
+    slot.sample = sample_;
+    slot.since = MonotonicNow();
+  }
+  void ReadAlone(std::size_t part) {
+    BeginReading(slots_[part], /*by_server=*/false);
+    StartThread([this, part] {
+      Reading reading;
+      std::unique_lock lock(mutex_);
+      ReadPart(part, lock, reading);
+    });
+  }
+  void GiveUp(Slot& slot) {
+    slot.late = true;
+    if (slot.by_server) StartThread([this] { Serve(); });
+    slot.by_server = false;
+  }
+  std::optional<std::size_t> NextAsked() const {
+    const auto found = std::find_if(slots_.begin(), slots_.end(),
+                                    [](const Slot& slot) { return slot.state == State::kAsked; });
+    if (found == slots_.end()) return std::nullopt;
+    return static_cast<std::size_t>(found - slots_.begin());
+  }
+  bool Done() const {
+    return std::all_of(slots_.begin(), slots_.end(),
+                       [](const Slot& slot) { return slot.state == State::kRead || slot.late; });
+  }
+  /// Reads one that is kReading, without the lock meanwhile.
+  void ReadPart(std::size_t number, std::unique_lock<std::mutex>& lock, Reading& reading);
+
+  // Without the lock:
+  void Serve();
+  void Leave();
 
   const Open open_;
 
   std::mutex mutex_;  ///< Of all below. A part that is being read is its thread's.
-  std::condition_variable wake_, answer_;
+  std::condition_variable changed_;
   std::unique_ptr<GpuSource> source_;
-  std::vector<State> states_;  ///< By part.
+  std::vector<Slot> slots_;  ///< By part.
   DurationNs cpu_time_;
+  DurationNs patience_;
+  std::int64_t sample_ = 0;
   TimeNs now_;
   bool edge_ = false, slow_ = false;
-  bool opened_ = false, ending_ = false;
-  bool ended_ = false;  ///< The serving thread.
+  bool opened_ = false, ending_ = false, closed_ = false;
+  int threads_ = 0;
 };
 
-void GpuReader::Work::Serve() {
-  ReadBuffer buffer;
-  TimeNs cpu_before;
+void GpuReader::Work::Read(const SampleRun& run, DurationNs patience) {
   std::unique_lock lock(mutex_);
-  for (;;) {
-    wake_.wait(lock, [this] { return ending_ || Find(State::kAsked).has_value(); });
-    if (ending_) break;
-    const std::size_t number = *Find(State::kAsked);
-    states_[number] = State::kReading;
-    GpuPart& part = source_->parts()[number];
-    SampleRun run{.board = part.board, .buffer = buffer, .now = now_, .edge = edge_, .slow = slow_};
-    lock.unlock();
-    part.board.Begin();
-    part.probes.Read(run);
-    const TimeNs cpu = ReadClock(CLOCK_THREAD_CPUTIME_ID);
-    lock.lock();
-    cpu_time_ = cpu_time_ + (cpu - std::exchange(cpu_before, cpu));
-    if (states_[number] == State::kGivenUp) {
-      states_[number] = State::kBack;
-      if (ending_ && ended_) Leave(lock);
-      return;  // Another thread serves.
+  ++sample_;
+  now_ = run.now;
+  edge_ = run.edge;
+  slow_ = run.slow;
+  patience_ = patience;
+  for (std::size_t part = 0; part < slots_.size(); ++part) {
+    if (slots_[part].state != State::kRead) continue;
+    if (slots_[part].late) {
+      ReadAlone(part);
+    } else {
+      slots_[part].state = State::kAsked;
     }
-    states_[number] = State::kRead;
-    if (!Find(State::kAsked)) answer_.notify_all();
   }
-  Leave(lock);
-  ended_ = true;
-  answer_.notify_all();
+  changed_.notify_all();
+  const TimeNs begin = MonotonicNow();
+  const auto wait_until = [&](TimeNs time) {
+    const DurationNs left = std::max(DurationNs(), time - MonotonicNow());
+    return changed_.wait_for(lock, Nanoseconds(left), [this] { return Done(); });
+  };
+  if (wait_until(begin + patience)) return;
+  // One keeps the server, or all are slow together: from here on each has a thread of its own, and
+  // as much time as the first one had.
+  for (Slot& slot : slots_) {
+    if (slot.state == State::kReading && slot.since + patience <= MonotonicNow()) GiveUp(slot);
+  }
+  for (std::size_t part = 0; part < slots_.size(); ++part) {
+    if (slots_[part].state == State::kAsked) ReadAlone(part);
+  }
+  if (wait_until(MonotonicNow() + patience)) return;
+  for (Slot& slot : slots_) {
+    if (slot.state == State::kReading && !slot.late) GiveUp(slot);
+  }
 }
 
-void GpuReader::Work::Leave(std::unique_lock<std::mutex>& lock) {
-  if (Find(State::kGivenUp)) return;
+void GpuReader::Work::ReadPart(std::size_t number, std::unique_lock<std::mutex>& lock,
+                               Reading& reading) {
+  GpuPart& part = source_->parts()[number];
+  SampleRun run{
+      .board = part.board, .buffer = reading.buffer, .now = now_, .edge = edge_, .slow = slow_};
+  lock.unlock();
+  part.board.Begin();
+  part.probes.Read(run);
+  const TimeNs cpu = ReadClock(CLOCK_THREAD_CPUTIME_ID);
+  lock.lock();
+  cpu_time_ = cpu_time_ + (cpu - std::exchange(reading.cpu, cpu));
+  Slot& slot = slots_[number];
+  slot.state = State::kRead;
+  if (MonotonicNow() - slot.since <= patience_) slot.late = false;
+  if (Done()) changed_.notify_all();
+}
+
+void GpuReader::Work::Serve() {
+  Reading reading;
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [this] { return ending_ || NextAsked().has_value(); });
+    if (ending_) return;
+    const std::size_t part = *NextAsked();
+    BeginReading(slots_[part], /*by_server=*/true);
+    ReadPart(part, lock, reading);
+    if (!slots_[part].by_server) return;  // Another one serves.
+  }
+}
+
+void GpuReader::Work::Leave() {
+  std::unique_lock lock(mutex_);
+  if (--threads_ > 0) return;  // The server ends at the end alone.
   std::unique_ptr<GpuSource> source = std::move(source_);
   lock.unlock();
   source.reset();  // Here: closing the library asks the driver, too.
   lock.lock();
+  closed_ = true;
+  changed_.notify_all();
 }
 
 GpuReader::GpuReader(Open open, MetricBoard& board, GpuPatience patience)
-    : work_(std::make_shared<Work>(std::move(open))),
-      thread_([work = work_] { work->Run(); }),
-      patience_(patience) {
+    : work_(std::make_shared<Work>(std::move(open))), patience_(patience) {
+  work_->Start();
   silent_ = {"the GPUs' driver"};
   if (work_->Opened(patience_.to_open)) Join(board);
 }
 
-GpuReader::~GpuReader() {
-  for (auto& [part, thread] : waiting_) thread.detach();
-  work_->End(open_ ? patience_.to_read : DurationNs()) ? thread_.join() : thread_.detach();
-}
+GpuReader::~GpuReader() { work_->End(patience_.to_read); }
 
 void GpuReader::Join(MetricBoard& board) {
   open_ = true;
@@ -186,27 +248,22 @@ void GpuReader::Join(MetricBoard& board) {
   }
 }
 
-void GpuReader::Replace(std::size_t part) {
-  waiting_.emplace(part, std::move(thread_));
-  thread_ = std::thread([work = work_] { work->Serve(); });
-}
-
 void GpuReader::Read(SampleRun& run) {
   if (!open_) {
     if (!work_->Opened(DurationNs())) return;
     Join(run.board);
   }
   if (work_->source() == nullptr) return;
-  for (const std::size_t part : work_->Begin(run)) waiting_.extract(part).mapped().join();
-  while (const std::optional<std::size_t> part = work_->Finish(patience_.to_read)) Replace(*part);
+  work_->Read(run, patience_.to_read);
   cpu_time_ = work_->cpu_time();
   silent_.clear();
   std::vector<ResourceUser>& users = run.board.users();
   for (std::size_t part = 0; part < ids_.size(); ++part) {
     const GpuPart& of = work_->source()->parts()[part];
-    if (work_->Silent(part))
+    if (!work_->Answered(part)) {
       silent_.push_back(of.instance.empty() ? "the list of the GPUs' processes" : of.instance);
-    if (!work_->Answered(part)) continue;
+      continue;
+    }
     const Reading& reading = of.board.reading();
     for (std::size_t i = 0; i < ids_[part].size(); ++i) {
       run.board.SetComputed(ids_[part][i], reading.values[i], reading.totals[i]);

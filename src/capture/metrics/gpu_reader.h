@@ -1,12 +1,9 @@
-// The GPUs of this machine, read on a thread of their own: a driver in trouble may never answer.
+// The GPUs of this machine, read on threads of their own: a driver in trouble may never answer.
 #pragma once
 
-#include <cstddef>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/time.h"
@@ -38,12 +35,13 @@ class GpuReader : public MetricSource {
   /// In the order in which the program numbers them.
   const std::vector<GpuIdentity>& gpus() const { return gpus_; }
 
-  /// Waits for patience.to_read once for a GPU that does not answer; as long as that reading lasts,
-  /// its metrics are missing, nothing waits, and another thread reads the other GPUs.
+  /// Takes twice patience.to_read at most, however many GPUs do not answer. One that did not is
+  /// asked on a thread of its own and not waited for until it has answered in time once: its
+  /// metrics are missing until then.
   void Read(SampleRun& run) override;
 
-  /// Who was asked for the last sample or one before and had not answered, for longer than it
-  /// should take: "GPU 1", or "the GPUs' driver" where it was not open yet.
+  /// Who was asked for the last sample, or one before, and had not answered in time: "GPU 1", or
+  /// "the GPUs' driver" where it was not open yet.
   const std::vector<std::string>& silent() const { return silent_; }
 
   /// Processor time of its threads, up to the last readings that came back.
@@ -54,12 +52,8 @@ class GpuReader : public MetricSource {
 
   /// Adds the metrics that there are to the sampler's board.
   void Join(MetricBoard& board);
-  /// Leaves the thread to the part that it waits for, and starts another one.
-  void Replace(std::size_t part);
 
   std::shared_ptr<Work> work_;
-  std::thread thread_;
-  std::map<std::size_t, std::thread> waiting_;     ///< By the part that never answered.
   std::vector<std::vector<MetricBoard::Id>> ids_;  ///< On the sampler's board, by part and metric.
   std::vector<GpuIdentity> gpus_;
   std::vector<std::string> silent_;

@@ -91,7 +91,10 @@ GpuCall Outcome(Status status) {
 class RocmSmi : public GpuSource {
  public:
   RocmSmi(SharedLibrary library, const Api& api) : library_(std::move(library)), api_(api) {}
-  ~RocmSmi() override { api_.shutdown(); }
+  ~RocmSmi() override {
+    parts_.clear();
+    api_.shutdown();
+  }
 
   void AddGpus(const std::optional<std::string>& visible);
 
