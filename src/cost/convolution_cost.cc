@@ -22,17 +22,18 @@ struct ConvolutionLayout {
       groups;                          ///< kNone where the operator has no such argument.
   std::size_t output_padding = kNone;  ///< Given: a transposed convolution.
   std::size_t transposed = kNone;      ///< A flag.
+  std::size_t benchmark = kNone;       ///< A flag.
 };
 
 // Argument positions from aten/src/ATen/native/native_functions.yaml (PyTorch 2.x).
 constexpr std::array kConvolutionLayouts = {
-    ConvolutionLayout{"aten::cudnn_convolution", 3, 2, 4, 5},
-    ConvolutionLayout{"aten::cudnn_convolution_transpose", 4, 2, 5, 6, 3},
+    ConvolutionLayout{"aten::cudnn_convolution", 3, 2, 4, 5, kNone, kNone, 6},
+    ConvolutionLayout{"aten::cudnn_convolution_transpose", 4, 2, 5, 6, 3, kNone, 7},
     ConvolutionLayout{"aten::cudnn_convolution_relu", 3, 4, 5, 6},
     ConvolutionLayout{"aten::cudnn_convolution_add_relu", 5, 6, 7, 8},
-    ConvolutionLayout{"aten::miopen_convolution", 4, 3, 5, 6},
-    ConvolutionLayout{"aten::miopen_convolution_transpose", 5, 3, 6, 7, 4},
-    ConvolutionLayout{"aten::miopen_depthwise_convolution", 4, 3, 5, 6},
+    ConvolutionLayout{"aten::miopen_convolution", 4, 3, 5, 6, kNone, kNone, 7},
+    ConvolutionLayout{"aten::miopen_convolution_transpose", 5, 3, 6, 7, 4, kNone, 8},
+    ConvolutionLayout{"aten::miopen_depthwise_convolution", 4, 3, 5, 6, kNone, kNone, 7},
     ConvolutionLayout{"aten::miopen_convolution_relu", 3, 4, 5, 6},
     ConvolutionLayout{"aten::mkldnn_convolution", 4, 3, 5, 6},
     ConvolutionLayout{"aten::convolution_overrideable", 3, 4, 5, 8, 7, 6},
@@ -244,6 +245,12 @@ double ConvolutionShape::FlopsPerPart() const {
   const std::int64_t channels_a_group = in_channels / std::max<std::int64_t>(groups, 1);  // exact
   return 2 * static_cast<double>(batch) * static_cast<double>(out_channels) *
          Elements(transposed ? in : out) * static_cast<double>(channels_a_group) * Elements(kernel);
+}
+
+bool IsUntriedConvolution(const OperatorCall& call) {
+  const ConvolutionLayout* layout = ConvolutionLayoutOf(call.name);
+  return layout != nullptr && layout->benchmark < call.args.size() &&
+         call.args[layout->benchmark].concrete == "False";
 }
 
 std::optional<ConvolutionShape> ConvolutionShapeOf(const OperatorCall& call) {

@@ -91,4 +91,8 @@ struct ConvolutionShape {
 /// and their kin; nullopt for others and for damaged shapes.
 std::optional<ConvolutionShape> ConvolutionShapeOf(const OperatorCall& call);
 
+/// Whether a forward convolution says that its library chose the algorithm by rules and did not try
+/// all (torch.backends.cudnn.benchmark = False). Not every operator says.
+bool IsUntriedConvolution(const OperatorCall& call);
+
 }  // namespace headroom

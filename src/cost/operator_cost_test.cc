@@ -638,6 +638,25 @@ TEST(ConvolutionShape, IsReadWhateverTheLayoutOfTheInput) {
   EXPECT_EQ(shape->out, (std::vector<std::int64_t>{8, 8}));
 }
 
+TEST(IsUntriedConvolution, ReadsTheFlagWhereTheOperatorHasIt) {
+  // Each flag of the call is False in turn; `benchmark` is the one before `deterministic`.
+  const auto untried = [](std::string_view op, std::size_t flag, std::string_view value) {
+    OperatorCall call{.name = std::string(op), .args = std::vector<OperatorArg>(10)};
+    for (OperatorArg& arg : call.args) arg.concrete = "True";
+    call.args[flag].concrete = value;
+    return IsUntriedConvolution(call);
+  };
+  EXPECT_TRUE(untried("aten::cudnn_convolution", 6, "False"));
+  EXPECT_FALSE(untried("aten::cudnn_convolution", 6, "True"));
+  EXPECT_FALSE(untried("aten::cudnn_convolution", 6, "")) << "not recorded";
+  EXPECT_FALSE(untried("aten::cudnn_convolution", 7, "False")) << "deterministic";
+  EXPECT_TRUE(untried("aten::cudnn_convolution_transpose", 7, "False"));
+  EXPECT_TRUE(untried("aten::miopen_convolution", 7, "False"));
+  EXPECT_TRUE(untried("aten::miopen_convolution_transpose", 8, "False"));
+  EXPECT_FALSE(untried("aten::convolution_backward", 6, "False")) << "it does not say";
+  EXPECT_FALSE(untried("aten::mm", 6, "False"));
+}
+
 /// A call of any known operator with arguments drawn at random, mostly of the kinds that operators
 /// take.
 OperatorCall AnyCall() {

@@ -132,18 +132,15 @@ Correction CorrectionOf(const KernelWork& work, const DeviceRates& rates) {
 ErrorRange RangeOf(WorkClass work, const DeviceRates& rates, double evidence,
                    const KernelConstants& constants) {
   const auto index = static_cast<std::size_t>(work);
-  const ErrorRange range =
-      rates.low_power ? constants.low_power_errors[index] : constants.errors[index];
+  ErrorRange range = (rates.low_power ? constants.low_power_errors[index] : constants.errors[index])
+                         .Scaled(rates.error_scale);
   if (work == WorkClass::kConvolution && rates.untried_convolutions) {
-    const ErrorRange untried = constants.untried_convolution;
-    const ErrorRange scaled = range.Scaled(rates.error_scale);
-    const ErrorRange wide = {.low = std::min(scaled.low, untried.low),
-                             .high = std::max(scaled.high, untried.high)};
-    return wide.Towards(constants.measured_errors[index], evidence);
+    range.low = std::min(range.low, constants.untried_convolution.low);
+    range.high = std::max(range.high, constants.untried_convolution.high);
   }
   // What a small card sustains depends on its minutes before, in which it was not measured.
-  if (rates.low_power) return range.Scaled(rates.error_scale);
-  return range.Scaled(rates.error_scale).Towards(constants.measured_errors[index], evidence);
+  if (rates.low_power) return range;
+  return range.Towards(constants.measured_errors[index], evidence);
 }
 
 ErrorRange RangeOfStep(const DeviceRates& rates, double evidence,

@@ -18,6 +18,9 @@ namespace {
 
 /// What a profile may say beyond the model; more is a model that does not fit.
 constexpr double kMostResidual = 4;
+/// What one algorithm of a convolution may take, of another; more is a model that does not fit. 4.5
+/// was seen.
+constexpr double kMostOfAlgorithm = 10;
 /// From that share of the GPU time on, products on tensor cores decide how well a step is known;
 /// they were held against one GPU alone, so their ranges are so many times as wide.
 constexpr double kSomeTensorCores = 0.05, kTensorCoreDoubt = 2;
@@ -35,13 +38,6 @@ GpuPhase PhaseOf(Phase phase) {
   }
 }
 
-/// Whether the library chose its algorithm by rules (torch.backends.cudnn.benchmark = False).
-bool IsUntriedConvolution(const OperatorCall& call) {
-  constexpr std::size_t kBenchmark = 6;  // input, weight, padding, stride, dilation, groups, it.
-  return call.name == "aten::cudnn_convolution" && call.args.size() > kBenchmark &&
-         call.args[kBenchmark].concrete == "False";
-}
-
 bool IsBusCopy(CopyKind copy) {
   return copy == CopyKind::kHostToDevice || copy == CopyKind::kDeviceToHost;
 }
@@ -54,6 +50,9 @@ JobPredictor::JobPredictor(const Job& job, const DeviceRates& source,
   class_of_.assign(job.graph().tasks.size(), -1);
   AddOperators();
   AddOthers();
+  untried_ = std::any_of(pieces_.begin(), pieces_.end(), [](const Piece& piece) {
+    return piece.call && IsUntriedConvolution(*piece.call);
+  });
 }
 
 void JobPredictor::Add(Piece piece, TaskIndex task) {
@@ -150,16 +149,12 @@ double JobPredictor::UnmeasuredTensorCoreShare(const DeviceRates& target) const 
   });
 }
 
-double JobPredictor::UntriedConvolutionShare(const DeviceRates& target) const {
-  if (source_.library == target.library) return 0;  // It chooses alike.
-  const bool untried = target.untried_convolutions ||
-                       std::any_of(pieces_.begin(), pieces_.end(), [](const Piece& piece) {
-                         return piece.call && IsUntriedConvolution(*piece.call);
-                       });
-  if (!untried) return 0;
-  return ShareOf([&](const Piece& piece) {
-    return piece.work_class == WorkClass::kConvolution && !RunsOnTensorCores(WorkOf(piece), target);
-  });
+bool JobPredictor::HasDoubtfulAlgorithm(const Piece& piece, const DeviceRates& target) const {
+  if (source_.library == target.library) return false;  // It chooses alike.
+  if (!untried_ && !target.untried_convolutions) return false;
+  const OperatorWork work = WorkOf(piece);
+  return piece.work_class == WorkClass::kConvolution && HasOwnModel(work, target) &&
+         !RunsOnTensorCores(work, target);
 }
 
 double JobPredictor::UnknownTypeShare(const DeviceRates& target) const {
@@ -192,33 +187,49 @@ double JobPredictor::FactorOf(const Piece& piece, const DeviceRates& target) con
   const OperatorWork work = WorkOf(piece);
   const std::optional<double> there = OperatorNs(work, target, constants_);
   if (!there || piece.recorded_ns <= 0) return source_.bytes_per_ns / target.bytes_per_ns;
-  const Residual residual = ResidualOf(piece, target);
-  return *there * std::exp(MeasuredOn(target, work).log_factor) *
-         std::pow(residual.times, residual.weight) / piece.recorded_ns;
+  const Correction measured = MeasuredOn(target, work);
+  const double weight = ResidualWeightOf(piece, target, measured.evidence);
+  const double residual = std::clamp(piece.recorded_ns / piece.source_ns,
+                                     HasResidualModel(piece) ? 1 / kMostResidual : 0,
+                                     HasResidualModel(piece) ? kMostResidual : 1e9);
+  return *there * std::exp(measured.log_factor) * std::pow(residual, weight) / piece.recorded_ns;
 }
 
-JobPredictor::Residual JobPredictor::ResidualOf(const Piece& piece,
-                                                const DeviceRates& target) const {
-  // Attention, pooling and the like have no model of their own: the profile is all there is.
-  if (piece.work_class != WorkClass::kProduct && piece.work_class != WorkClass::kConvolution)
-    return {.times = std::clamp(piece.recorded_ns / piece.source_ns, 0.0, 1e9), .weight = 1};
-  const double evidence = MeasuredOn(target, WorkOf(piece)).evidence;
-  return {
-      .times = std::clamp(piece.recorded_ns / piece.source_ns, 1 / kMostResidual, kMostResidual),
-      .weight = ResidualWeight(piece.work_class, source_, target, evidence, constants_)};
+bool JobPredictor::HasResidualModel(const Piece& piece) {
+  return piece.work_class == WorkClass::kProduct || piece.work_class == WorkClass::kConvolution;
 }
 
-ErrorRange JobPredictor::UntriedRange(const DeviceRates& target) const {
+double JobPredictor::ResidualWeightOf(const Piece& piece, const DeviceRates& target,
+                                      double evidence) const {
+  if (!HasResidualModel(piece)) return 1;
+  return ResidualWeight(piece.work_class, source_, target, EvidenceFor(piece.work_class, evidence),
+                        constants_);
+}
+
+double JobPredictor::EvidenceFor(WorkClass work, double evidence) const {
+  // What is measured to calibrate a GPU has tried all algorithms.
+  return work == WorkClass::kConvolution && untried_ ? 0 : evidence;
+}
+
+ErrorRange JobPredictor::UntriedRange(const Plan& plan, const DeviceRates& target) const {
   double all = 0, least = 0, most = 0;
   for (const Piece& piece : pieces_) {
     if (piece.work_class != WorkClass::kConvolution) continue;
-    const double ns = FactorOf(piece, target) * piece.recorded_ns;
-    const Residual residual = ResidualOf(piece, target);
-    const double none = std::pow(residual.times, -residual.weight);
-    const double whole = std::pow(residual.times, 1 - residual.weight);
+    double ns = 0;
+    for (const TaskIndex task : piece.tasks) ns += static_cast<double>(plan.duration[task]);
     all += ns;
-    least += ns * std::min(none, whole);
-    most += ns * std::max(none, whole);
+    double none = 1, whole = 1;
+    if (HasDoubtfulAlgorithm(piece, target) && piece.recorded_ns > 0) {
+      const double evidence = MeasuredOn(target, WorkOf(piece)).evidence;
+      const double weight = ResidualWeightOf(piece, target, evidence);
+      const double told =
+          std::clamp(piece.recorded_ns / piece.source_ns, 1 / kMostOfAlgorithm, kMostOfAlgorithm);
+      const double carried = std::pow(std::clamp(told, 1 / kMostResidual, kMostResidual), weight);
+      none = 1 / carried;
+      whole = told / carried;
+    }
+    least += ns * std::min({none, whole, 1.0});
+    most += ns * std::max({none, whole, 1.0});
   }
   if (all <= 0) return {};
   return {.low = std::log(least / all), .high = std::log(most / all)};
@@ -316,7 +327,8 @@ Plan JobPredictor::Stretched(const Plan& plan, std::optional<WorkClass> work_cla
   return out;
 }
 
-std::array<ErrorRange, kWorkClasses> JobPredictor::ErrorsOf(const DeviceRates& target) const {
+std::array<ErrorRange, kWorkClasses> JobPredictor::ErrorsOf(const Plan& plan,
+                                                            const DeviceRates& target) const {
   std::array<double, kWorkClasses> time{}, measured{};
   for (const Piece& piece : pieces_) {
     const auto index = static_cast<std::size_t>(piece.work_class);
@@ -325,24 +337,37 @@ std::array<ErrorRange, kWorkClasses> JobPredictor::ErrorsOf(const DeviceRates& t
       measured[index] += piece.recorded_ns * MeasuredOn(target, WorkOf(piece)).evidence;
   }
   DeviceRates plain = target;
-  plain.untried_convolutions &= source_.library != target.library;
+  plain.untried_convolutions = false;
   DeviceRates wide = plain;
   wide.error_scale *= kTensorCoreDoubt;
   std::array<ErrorRange, kWorkClasses> errors;
   for (std::size_t i = 0; i < kWorkClasses; ++i) {
-    const double evidence = time[i] > 0 ? measured[i] / time[i] : 0;
     const auto of = static_cast<WorkClass>(i);
+    const double evidence = EvidenceFor(of, time[i] > 0 ? measured[i] / time[i] : 0);
     const bool on_tensor_cores =
         of == WorkClass::kProduct || of == WorkClass::kConvolution || of == WorkClass::kOther;
     const bool doubtful = on_tensor_cores && TensorCoreShare(target) > kSomeTensorCores;
     errors[i] = RangeOf(of, doubtful ? wide : plain, evidence, constants_);
-    if (of == WorkClass::kConvolution && UntriedConvolutionShare(target) > 0) {
-      const ErrorRange untried = UntriedRange(target);
-      errors[i].low += untried.low;
-      errors[i].high += untried.high;
-    }
   }
+  WidenForAlgorithms(plan, target, errors[static_cast<std::size_t>(WorkClass::kConvolution)]);
   return errors;
+}
+
+void JobPredictor::WidenForAlgorithms(const Plan& plan, const DeviceRates& target,
+                                      ErrorRange& convolutions) const {
+  const ErrorRange plain = convolutions;
+  if (untried_) {
+    const ErrorRange untried = UntriedRange(plan, target);
+    convolutions.low += untried.low;
+    convolutions.high += untried.high;
+  }
+  const bool most =
+      ShareOf([&](const Piece& piece) { return HasDoubtfulAlgorithm(piece, target); }) >
+      ShareOf([](const Piece& piece) { return piece.work_class == WorkClass::kConvolution; }) / 2;
+  if (!target.untried_convolutions || !most) return;
+  const ErrorRange library = RangeOf(WorkClass::kConvolution, target, 0, constants_);
+  convolutions.low = std::min({plain.low, convolutions.low, library.low});
+  convolutions.high = std::max({plain.high, convolutions.high, library.high});
 }
 
 Plan JobPredictor::PlanOn(const DeviceRates& target, double host_factor) const {
@@ -389,7 +414,7 @@ JobPrediction JobPredictor::Predict(const DeviceRates& target, double host_facto
   };
   const double host = job_.host_error();
   widen(Stretched(plan, std::nullopt, 1, 1 - host), Stretched(plan, std::nullopt, 1, 1 + host));
-  const std::array<ErrorRange, kWorkClasses> errors = ErrorsOf(target);
+  const std::array<ErrorRange, kWorkClasses> errors = ErrorsOf(plan, target);
   constexpr double kSome = 0.05, kMuch = 0.2;
   prediction.measured_share = same ? 0 : MeasuredShare(target);
   if (!same && UnmeasuredTensorCoreShare(target) > kSomeTensorCores)
@@ -398,7 +423,9 @@ JobPrediction JobPredictor::Predict(const DeviceRates& target, double host_facto
     prediction.doubt += fmt::format("{}{:.0f} % of the GPU time is of kernels without shapes",
                                     prediction.doubt.empty() ? "" : "; ", 100 * by_ratio);
   }
-  if (const double untried = same ? 0 : UntriedConvolutionShare(target); untried > kSome) {
+  const double untried =
+      ShareOf([&](const Piece& piece) { return HasDoubtfulAlgorithm(piece, target); });
+  if (untried > kSome) {
     prediction.doubt += fmt::format(
         "{}which algorithms convolutions, {:.0f} % of the GPU time, take there is not known",
         prediction.doubt.empty() ? "" : "; ", 100 * untried);

@@ -73,15 +73,23 @@ class JobPredictor {
   /// Of the corrected job, with times of the target.
   Plan PlanOn(const DeviceRates& target, double host_factor) const;
   double FactorOf(const Piece& piece, const DeviceRates& target) const;
-  /// How many times as long as by the model it took on the source, and the exponent with which that
-  /// is carried over.
-  struct Residual {
-    double times = 1, weight = 1;
-  };
-  Residual ResidualOf(const Piece& piece, const DeviceRates& target) const;
-  /// By which convolutions get shorter or longer on the target where all or nothing of that is
-  /// carried over: the library may take the same algorithm there, or the fastest.
-  ErrorRange UntriedRange(const DeviceRates& target) const;
+  /// Whether it has a model that the profile may correct. Attention, pooling and the like have
+  /// none: there the profile is all there is.
+  static bool HasResidualModel(const Piece& piece);
+  /// The exponent with which is carried over how many times as long as by the model it took on the
+  /// source.
+  double ResidualWeightOf(const Piece& piece, const DeviceRates& target, double evidence) const;
+  /// Of what was measured on the target, how much it says of a class of this job's work.
+  double EvidenceFor(WorkClass work, double evidence) const;
+  /// Whether it is anybody's guess which algorithm a convolution has on the target: the library
+  /// there is another one, and here it was chosen untried, or the one there was never seen to try.
+  bool HasDoubtfulAlgorithm(const Piece& piece, const DeviceRates& target) const;
+  /// By which convolutions get shorter or longer on the target, of whose times `plan` is, where
+  /// nothing or all of what they took beyond the model is carried over: the library may take the
+  /// fastest algorithm there, or the same.
+  ErrorRange UntriedRange(const Plan& plan, const DeviceRates& target) const;
+  void WidenForAlgorithms(const Plan& plan, const DeviceRates& target,
+                          ErrorRange& convolutions) const;
   bool IsSource(const DeviceRates& target) const {
     return target.device->short_name == source_.device->short_name;
   }
@@ -93,14 +101,12 @@ class JobPredictor {
   /// What operators measured on the target say of a work beyond OperatorNs() and the profile.
   Correction MeasuredOn(const DeviceRates& target, const OperatorWork& work) const;
   double MeasuredShare(const DeviceRates& target) const;
-  /// Of the recorded GPU time: convolutions whose algorithm on the target is anybody's guess, since
-  /// it was chosen untried, or the library there was never seen to try; 0 where it is the same one.
-  double UntriedConvolutionShare(const DeviceRates& target) const;
   /// Of the recorded GPU time: operators in types whose speed there is not known.
   double UnknownTypeShare(const DeviceRates& target) const;
   double CollectiveShare() const;
-  /// By class; each by how much of its time was measured near by on the target.
-  std::array<ErrorRange, kWorkClasses> ErrorsOf(const DeviceRates& target) const;
+  /// By class; each by how much of its time was measured near by on the target, of whose times
+  /// `plan` is.
+  std::array<ErrorRange, kWorkClasses> ErrorsOf(const Plan& plan, const DeviceRates& target) const;
   double ShareOf(const std::function<bool(const Piece&)>& counts) const;
   /// Of a plan with the target's times.
   StepActivity ActivityOf(const Plan& plan, double step_ms, const DeviceRates& target) const;
@@ -113,6 +119,7 @@ class JobPredictor {
   const DeviceRates& source_;
   const KernelConstants& constants_;
   std::vector<Piece> pieces_;
+  bool untried_ = false;  ///< Convolutions say that their algorithm was; backwards do not say.
   std::vector<std::int8_t> class_of_;  ///< By task: WorkClass; -1: not of the GPU.
   Replayer replayer_;
 };

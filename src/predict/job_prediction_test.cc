@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 #include <string_view>
 
@@ -101,6 +102,12 @@ TEST(JobPrediction, AnAlgorithmThatWasChosenUntriedMayBeTakenElsewhereOrNot) {
   const DeviceRates v100 = RatesOfGpu("V100");
   const JobPrediction hopper = JobPredictor(tried_job, v100, ShippedConstants()).Predict(h200, 1);
   EXPECT_NE(hopper.doubt.find("which algorithms convolutions"), std::string::npos);
+  const double most = std::exp(ShippedConstants().untried_convolution.high);
+  EXPECT_NEAR(hopper.step.high, most * hopper.step.mid, 0.01 * hopper.step.high);
+  // Both doubts of one thing do not add up.
+  const JobPrediction both =
+      JobPredictor(untried_job, h200, ShippedConstants()).Predict(RatesOfGpu("MI300X"), 1);
+  EXPECT_LT(both.step.high, 1.5 * most * both.step.mid);
 }
 
 TEST(WaveScaling, ClockWithinAWaveAndBandwidthBeyond) {
