@@ -134,10 +134,8 @@ ErrorRange RangeOf(WorkClass work, const DeviceRates& rates, double evidence,
   const auto index = static_cast<std::size_t>(work);
   ErrorRange range = (rates.low_power ? constants.low_power_errors[index] : constants.errors[index])
                          .Scaled(rates.error_scale);
-  if (work == WorkClass::kConvolution && rates.untried_convolutions) {
-    range.low = std::min(range.low, constants.untried_convolution.low);
-    range.high = std::max(range.high, constants.untried_convolution.high);
-  }
+  if (work == WorkClass::kConvolution && rates.untried_convolutions)
+    range = range.Joined(constants.untried_convolution);
   // What a small card sustains depends on its minutes before, in which it was not measured.
   if (rates.low_power) return range;
   return range.Towards(constants.measured_errors[index], evidence);
@@ -148,8 +146,7 @@ ErrorRange RangeOfStep(const DeviceRates& rates, double evidence,
   const ErrorRange range = (rates.low_power ? constants.low_power_step_error : constants.step_error)
                                .Scaled(rates.error_scale);
   const ErrorRange measured = range.Towards(constants.measured_step_error, evidence);
-  // Steps did not get better by it on every GPU: their range never gets narrower.
-  return {.low = std::min(range.low, measured.low), .high = std::max(range.high, measured.high)};
+  return range.Joined(measured);  // Steps did not get better by it on every GPU.
 }
 
 }  // namespace headroom

@@ -157,6 +157,10 @@ bool JobPredictor::HasDoubtfulAlgorithm(const Piece& piece, const DeviceRates& t
          !RunsOnTensorCores(work, target);
 }
 
+double JobPredictor::DoubtfulAlgorithmShare(const DeviceRates& target) const {
+  return ShareOf([&](const Piece& piece) { return HasDoubtfulAlgorithm(piece, target); });
+}
+
 double JobPredictor::UnknownTypeShare(const DeviceRates& target) const {
   return ShareOf([&](const Piece& piece) {
     return piece.kind == Piece::Kind::kOperator && !OperatorNs(WorkOf(piece), target, constants_);
@@ -349,25 +353,23 @@ std::array<ErrorRange, kWorkClasses> JobPredictor::ErrorsOf(const Plan& plan,
     const bool doubtful = on_tensor_cores && TensorCoreShare(target) > kSomeTensorCores;
     errors[i] = RangeOf(of, doubtful ? wide : plain, evidence, constants_);
   }
-  WidenForAlgorithms(plan, target, errors[static_cast<std::size_t>(WorkClass::kConvolution)]);
+  ErrorRange& convolutions = errors[static_cast<std::size_t>(WorkClass::kConvolution)];
+  convolutions = WithAlgorithms(plan, target, convolutions);
   return errors;
 }
 
-void JobPredictor::WidenForAlgorithms(const Plan& plan, const DeviceRates& target,
-                                      ErrorRange& convolutions) const {
-  const ErrorRange plain = convolutions;
+ErrorRange JobPredictor::WithAlgorithms(const Plan& plan, const DeviceRates& target,
+                                        ErrorRange range) const {
   if (untried_) {
     const ErrorRange untried = UntriedRange(plan, target);
-    convolutions.low += untried.low;
-    convolutions.high += untried.high;
+    range.low += untried.low;
+    range.high += untried.high;
   }
-  const bool most =
-      ShareOf([&](const Piece& piece) { return HasDoubtfulAlgorithm(piece, target); }) >
-      ShareOf([](const Piece& piece) { return piece.work_class == WorkClass::kConvolution; }) / 2;
-  if (!target.untried_convolutions || !most) return;
-  const ErrorRange library = RangeOf(WorkClass::kConvolution, target, 0, constants_);
-  convolutions.low = std::min({plain.low, convolutions.low, library.low});
-  convolutions.high = std::max({plain.high, convolutions.high, library.high});
+  const double convolutions =
+      ShareOf([](const Piece& piece) { return piece.work_class == WorkClass::kConvolution; });
+  if (!target.untried_convolutions || DoubtfulAlgorithmShare(target) <= convolutions / 2)
+    return range;
+  return range.Joined(RangeOf(WorkClass::kConvolution, target, 0, constants_));
 }
 
 Plan JobPredictor::PlanOn(const DeviceRates& target, double host_factor) const {
@@ -423,9 +425,7 @@ JobPrediction JobPredictor::Predict(const DeviceRates& target, double host_facto
     prediction.doubt += fmt::format("{}{:.0f} % of the GPU time is of kernels without shapes",
                                     prediction.doubt.empty() ? "" : "; ", 100 * by_ratio);
   }
-  const double untried =
-      ShareOf([&](const Piece& piece) { return HasDoubtfulAlgorithm(piece, target); });
-  if (untried > kSome) {
+  if (const double untried = DoubtfulAlgorithmShare(target); untried > kSome) {
     prediction.doubt += fmt::format(
         "{}which algorithms convolutions, {:.0f} % of the GPU time, take there is not known",
         prediction.doubt.empty() ? "" : "; ", 100 * untried);

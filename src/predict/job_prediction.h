@@ -84,12 +84,14 @@ class JobPredictor {
   /// Whether it is anybody's guess which algorithm a convolution has on the target: the library
   /// there is another one, and here it was chosen untried, or the one there was never seen to try.
   bool HasDoubtfulAlgorithm(const Piece& piece, const DeviceRates& target) const;
+  /// Of the recorded GPU time.
+  double DoubtfulAlgorithmShare(const DeviceRates& target) const;
   /// By which convolutions get shorter or longer on the target, of whose times `plan` is, where
   /// nothing or all of what they took beyond the model is carried over: the library may take the
   /// fastest algorithm there, or the same.
   ErrorRange UntriedRange(const Plan& plan, const DeviceRates& target) const;
-  void WidenForAlgorithms(const Plan& plan, const DeviceRates& target,
-                          ErrorRange& convolutions) const;
+  /// The range of convolutions, where their algorithms are in doubt, too.
+  ErrorRange WithAlgorithms(const Plan& plan, const DeviceRates& target, ErrorRange range) const;
   bool IsSource(const DeviceRates& target) const {
     return target.device->short_name == source_.device->short_name;
   }

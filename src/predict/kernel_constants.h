@@ -3,6 +3,7 @@
 // data/kernels/constants.toml ships; tools/fit_kernels makes it from measurements.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -54,6 +55,10 @@ struct ErrorRange {
   double low = 0, high = 0;
 
   ErrorRange Scaled(double factor) const { return {.low = factor * low, .high = factor * high}; }
+  /// What holds both.
+  ErrorRange Joined(const ErrorRange& other) const {
+    return {.low = std::min(low, other.low), .high = std::max(high, other.high)};
+  }
   /// On the way to another: 0 this one, 1 the other.
   ErrorRange Towards(const ErrorRange& other, double share) const {
     return {.low = low + share * (other.low - low), .high = high + share * (other.high - high)};

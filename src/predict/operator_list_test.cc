@@ -109,6 +109,22 @@ TEST_F(OperatorListTest, StepsAddUpByPhase) {
   EXPECT_LT(step.value().step.low, step.value().step.mid);
 }
 
+TEST_F(OperatorListTest, ConvolutionsAddTheirRangeToThatOfAStep) {
+  const auto lists =
+      Read(R"json([{"op": "Conv", "fw": [["CONV2D", [64, 256, 256, 3, 56, 1, 1]]]}])json");
+  ASSERT_TRUE(lists.ok()) << lists.status().message();
+  const KernelConstants& constants = ShippedConstants();
+  const auto reach = [&](const char* gpu) {
+    const DeviceRates rates = RatesOfGpu(gpu);
+    const PredictedMs step = EstimateStep(lists.value().front(), rates, constants).value().step;
+    const ErrorRange kernel = RangeOf(WorkClass::kConvolution, rates, 0, constants);
+    EXPECT_LE(step.low, step.mid * std::exp(kernel.low)) << gpu;
+    EXPECT_GE(step.high, step.mid * std::exp(kernel.high)) << gpu;
+    return step.high / step.mid;
+  };
+  EXPECT_GT(reach("H100"), 1.5 * reach("A100-80")) << "its library was never seen to try";
+}
+
 TEST_F(OperatorListTest, SaysWhereAListIsWrong) {
   struct Case {
     const char* text;

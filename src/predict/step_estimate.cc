@@ -15,7 +15,7 @@ Result<StepEstimate> EstimateStep(const OperatorList& list, const DeviceRates& r
                                   const KernelConstants& constants) {
   StepEstimate estimate;
   double& step = estimate.step.mid;
-  double measured = 0;
+  double measured = 0, convolutions = 0, measured_convolutions = 0;
   for (const ListedWork& listed : list.works) {
     const std::optional<double> ns = KernelNs(listed.work, rates, constants);
     if (!ns) {
@@ -24,7 +24,12 @@ Result<StepEstimate> EstimateStep(const OperatorList& list, const DeviceRates& r
     }
     const double ms = *ns * listed.repeats / kNsPerMs;
     step += ms;
-    measured += ms * CorrectionOf(listed.work, rates).evidence;
+    const double evidence = ms * CorrectionOf(listed.work, rates).evidence;
+    measured += evidence;
+    if (ClassOf(listed.work) == WorkClass::kConvolution) {
+      convolutions += ms;
+      measured_convolutions += evidence;
+    }
     const double active = std::min(*ns, FullRateNs(listed.work, rates)) * listed.repeats / kNsPerMs;
     estimate.activity.active_ms += active;
     const GpuPhase phase =
@@ -39,6 +44,14 @@ Result<StepEstimate> EstimateStep(const OperatorList& list, const DeviceRates& r
   const ErrorRange error = RangeOfStep(rates, estimate.measured_share, constants);
   estimate.step.low = step * std::exp(error.low);
   estimate.step.high = step * std::exp(error.high);
+  if (convolutions <= 0) return estimate;
+  // The steps that the range was made from have none. They are wrong independently of the rest.
+  const ErrorRange theirs =
+      RangeOf(WorkClass::kConvolution, rates, measured_convolutions / convolutions, constants);
+  const double less = convolutions * (1 - std::exp(theirs.low));
+  const double more = convolutions * (std::exp(theirs.high) - 1);
+  estimate.step.low = std::max(0.0, step - std::hypot(step - estimate.step.low, less));
+  estimate.step.high = step + std::hypot(estimate.step.high - step, more);
   return estimate;
 }
 

@@ -23,6 +23,9 @@ struct StepEstimate {
   double measured_share = 0;
 };
 
+/// The range of the step is that of transformers' steps; convolutions, which those have none of,
+/// add theirs.
+///
 /// Fails (kNoAnswer) where some kernel has no model on the device.
 Result<StepEstimate> EstimateStep(const OperatorList& list, const DeviceRates& rates,
                                   const KernelConstants& constants);

@@ -122,13 +122,18 @@ void DrainUntilItEnds(TestRecorder& recorder, Program& program, useconds_t pause
   recorder.Drain();
 }
 
+/// What a program told that ends well and starts no other.
+const TestRecorder::Process& RecordToItsEnd(TestRecorder& recorder, Program& program) {
+  DrainUntilItEnds(recorder, program);
+  EXPECT_EQ(program.Wait(), 0);
+  EXPECT_EQ(recorder.processes().size(), 1);
+  return recorder.processes().at(0);
+}
+
 TEST(RecordTest, EventsOfCArriveWhole) {
   TestRecorder recorder;
   Program program(recorder, {"c", "3"});
-  DrainUntilItEnds(recorder, program);
-  EXPECT_EQ(program.Wait(), 0);
-  ASSERT_EQ(recorder.processes().size(), 1);
-  const TestRecorder::Process& process = recorder.processes()[0];
+  const TestRecorder::Process& process = RecordToItsEnd(recorder, program);
   EXPECT_EQ(process.shared->pid, program.pid());
   ASSERT_EQ(process.rings.size(), 1);
   EXPECT_EQ(process.rings[0].kind, HEADROOM_RING_THREAD);
@@ -159,10 +164,7 @@ TEST(RecordTest, EventsOfCArriveWhole) {
 TEST(RecordTest, StepsBelowZeroAreRegions) {
   TestRecorder recorder;
   Program program(recorder, {"steps", "-2"});
-  DrainUntilItEnds(recorder, program);
-  EXPECT_EQ(program.Wait(), 0);
-  ASSERT_EQ(recorder.processes().size(), 1);
-  const TestRecorder::Process& process = recorder.processes()[0];
+  const TestRecorder::Process& process = RecordToItsEnd(recorder, program);
   const std::vector<Event> events = EventsOf(process, process.rings.at(0));
   ASSERT_EQ(events.size(), 4 * 2);
   EXPECT_EQ(OpenAfter(events), 0);
