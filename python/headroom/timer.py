@@ -9,7 +9,8 @@
     timer.get_time_stats(TimeType.BATCH)            # TimeStats(min, mean, median, max, stdev), seconds
 
 Keys are those of TimeType or any str. Each region is also one of `headroom.scope`, so `headroom record` has it. With
-`gpu=True` a region is also timed by GPU events on PyTorch's current stream. start() and end() never wait for the GPU and
+`gpu=True` a region is also timed by GPU events on PyTorch's current stream; a recording has that time as the counter
+`<key>_gpu_ms`, at the moment at which it became known. start() and end() never wait for the GPU and
 never raise for what a training loop or the GPU did wrong: an end without a start, or a start that never ends, costs that
 region only and is said once. All times are seconds.
 """
@@ -252,6 +253,10 @@ class _Clocked:
             return [times] if times is not None else []
 
 
+def _count_on_gpu(name: str, seconds: float) -> None:
+    _timer.counter(f"{name}_gpu_ms", seconds * 1e3)
+
+
 class _Open(NamedTuple):
     token: int
     host: Any
@@ -285,7 +290,10 @@ class Timer:
     def _gpu_clock(self) -> _Clocked:
         with self._lock:
             if self._gpu is None:
-                self._gpu = _Clocked(self._gpu_impl or _gpu_impl())
+                gpu = _Clocked(self._gpu_impl or _gpu_impl())
+                if not isinstance(gpu.impl, _CPUTimerImpl):  # Whose regions are recorded as such.
+                    gpu.on_time = _count_on_gpu
+                self._gpu = gpu
             return self._gpu
 
     def _clock(self, gpu: bool) -> Optional[_Clocked]:

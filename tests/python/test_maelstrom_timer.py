@@ -316,6 +316,32 @@ class OnTheGpu(Base):
             self.assertGreater(Event.synchronized, 0)
             self.assertEqual(len(timer.get_time(TimeType.FORWARD)), 10)
 
+    def test_a_recording_has_the_gpu_times_as_a_counter(self):
+        (process,), _ = record_python("""
+            import sys, types
+            from headroom.timer import Timer
+
+            class OnGpu:  # A clock whose times are known one region later, as those of events.
+                now = 0
+                def start(self): return OnGpu.now
+                def end(self): return OnGpu.now
+                def get_time(self, start, end): return (end - start) / 1e3
+                def ready(self, end): return end < OnGpu.now
+                def wait(self, end): pass
+
+            timer = Timer(gpu_impl=OnGpu)
+            for ms in (2, 3):
+                with timer.scope("FORWARD", gpu=True):
+                    OnGpu.now += ms
+            timer.complete_all()
+            host = Timer()  # No GPU: the region is all there is.
+            with host.scope("BACKWARD", gpu=True):
+                pass
+            """)
+        counted = [(event.name, event.value) for event in process.events("counter")]
+        self.assertEqual(counted, [("FORWARD_gpu_ms", 2.0), ("FORWARD_gpu_ms", 3.0)])
+        self.assertEqual(process.names_of_regions(), ["FORWARD", "FORWARD", "BACKWARD"])
+
     def test_events_are_used_again_and_logging_waits_for_nothing(self):
         with fake_torch(), unittest.mock.patch.dict(sys.modules, {"mlflow": types.SimpleNamespace(log_metrics=lambda means: None)}):
             timer = Timer()
