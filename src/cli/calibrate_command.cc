@@ -138,7 +138,8 @@ CalibrateCommand::CalibrateCommand(CLI::App& parent) {
       ->type_name("NAME")
       ->check(OneOf({"gloo", "nccl"}));
   app_->add_option("-o,--output", output_path_, "Write there, not where later runs find it")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(NotEmpty());
   app_->add_option("--python", python_, "Python that has PyTorch")->type_name("PATH");
   app_->add_option("--seconds", seconds_,
                    "Time for each of up to three loops [6], for --gpu [60] or --network [20]")

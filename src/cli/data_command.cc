@@ -92,7 +92,8 @@ DataCommand::DataCommand(CLI::App& parent) {
       ->check(WholeNumber(1, 1'000'000));
   app_->add_flag("--json", json_, "One JSON object, format headroom.data/1");
   app_->add_option("-o,--output", output_path_, "Write to FILE, whole or not at all, not to stdout")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(NotEmpty());
   app_->add_flag("-q,--quiet", quiet_, "No remarks and no progress on stderr");
 
   bench_ = app_->add_subcommand("bench", "A data container alone: samples, stages, workers");

@@ -70,7 +70,8 @@ DiffCommand::DiffCommand(CLI::App& parent) : folder_(kBaselineFolder), top_(kTex
       ->type_name("N")
       ->check(WholeNumber(1000, 1'000'000'000));
   app_->add_option("-o,--output", output_path_, "Write to FILE, whole or not at all, not to stdout")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(NotEmpty());
   app_->add_option("--top", top_,
                    fmt::format("Rows of each table of the text and the Markdown [{}]", kTextRows))
       ->type_name("N")

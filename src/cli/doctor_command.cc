@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/help.h"
 #include "cli/machine_checks.h"
 #include "cli/output.h"
 #include "report/json_writer.h"
@@ -78,7 +79,9 @@ DoctorCommand::DoctorCommand(CLI::App& parent) {
   app_->footer(kDoctorExamples);
   app_->add_option("--python", python_, "The Python that trains (python3)")->type_name("PATH");
   app_->add_flag("--json", json_, "One JSON object, format headroom.doctor/1");
-  app_->add_option("-o,--output", output_path_, "Write to FILE, not to stdout")->type_name("FILE");
+  app_->add_option("-o,--output", output_path_, "Write to FILE, not to stdout")
+      ->type_name("FILE")
+      ->check(NotEmpty());
 }
 
 Status DoctorCommand::Run() {

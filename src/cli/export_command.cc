@@ -74,6 +74,7 @@ ExportCommand::ExportCommand(CLI::App& parent)
                    "FILE.RANK.et); a trace is compressed "
                    "where the name ends in .gz; - is stdout, for texts")
       ->type_name("FILE")
+      ->check(NotEmpty())
       ->required();
   app_->add_option("--table", table_, "csv: only this table; views, as kernels: headroom query")
       ->type_name("NAME")

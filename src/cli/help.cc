@@ -96,6 +96,14 @@ CLI::Validator Known(std::span<const std::string_view> words) {
                         fmt::format("{}|...", fmt::join(words, "|")));
 }
 
+CLI::Validator NotEmpty() {
+  return CLI::Validator(
+      [](const std::string& text) {
+        return text.empty() ? std::string("is empty") : std::string();
+      },
+      "");
+}
+
 CLI::Validator WholeNumber(std::int64_t least, std::int64_t most) {
   return CLI::Validator(
       [=](const std::string& text) {

@@ -27,6 +27,10 @@ CLI::Validator OneOf(std::vector<std::string> words);
 /// refuses nothing: what else may be said is judged where the value is read.
 CLI::Validator Known(std::span<const std::string_view> words);
 
+/// A check that a text is not empty, as a variable of a shell may be that is not set; it adds
+/// nothing to the help.
+CLI::Validator NotEmpty();
+
 /// A check that a text is a whole number in these limits, which adds nothing to the help.
 CLI::Validator WholeNumber(std::int64_t least, std::int64_t most);
 

@@ -94,6 +94,7 @@ MergeCommand::MergeCommand(CLI::App& parent)
   app_->add_option("-o,--output", output_path_,
                    "Write to FILE, whole or not at all; compressed where it ends in .gz")
       ->type_name("FILE")
+      ->check(NotEmpty())
       ->required();
   app_->add_option("--threads", threads_, "Threads that read a file [all]")
       ->type_name("N")

@@ -174,7 +174,8 @@ MonitorCommand::MonitorCommand(CLI::App& parent) {
       ->check(Between(1, 1e9));
   app_->add_option("-o,--output", output_path_,
                    "A JSON line a sample into FILE, which only its owner may read")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(NotEmpty());
   app_->add_flag("-f,--force", force_, "Replace FILE if it is there");
   app_->add_option(
           "--prometheus", prometheus_port_,

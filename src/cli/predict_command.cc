@@ -89,7 +89,8 @@ PredictCommand::PredictCommand(CLI::App& parent) {
   app_->add_flag("--json", json_, "One JSON object, format headroom.predict/1");
   app_->add_option("-o,--output,--out", output_path_,
                    "Write to FILE, whole or not at all, not to stdout")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(NotEmpty());
   AddJobFlags(*app_, options_);
   app_->add_flag("-q,--quiet", options_.quiet, "No remarks and no progress on stderr");
 }

@@ -75,7 +75,8 @@ QueryCommand::QueryCommand(CLI::App& parent)
   CLI::Option* const csv = app_->add_flag("--csv", csv_, "CSV (RFC 4180), one statement");
   app_->add_flag("--json", json_, "JSON (headroom.query/1), one statement")->excludes(csv);
   app_->add_option("-o,--output", output_path_, "Write to FILE, whole or not at all")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(NotEmpty());
   app_->add_option("--max-rows", max_rows_,
                    "Rows that are shown at most, 0 all [table 1000; else 0]")
       ->type_name("N")

@@ -159,6 +159,7 @@ RedactCommand::RedactCommand(CLI::App& parent)
   app_->add_option("-o,--output", output_path_,
                    "Write to FILE, whole or not at all; compressed where it ends in .gz")
       ->type_name("FILE")
+      ->check(NotEmpty())
       ->required();
   app_->add_option("--remove", kinds_,
                    "Only these: paths, hosts, users, arguments, names [all of them]")

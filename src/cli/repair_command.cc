@@ -123,6 +123,7 @@ RepairCommand::RepairCommand(CLI::App& parent)
   app_->add_option("-o,--output", output_path_,
                    "Write to FILE, whole or not at all; compressed where it ends in .gz")
       ->type_name("FILE")
+      ->check(NotEmpty())
       ->required();
   app_->add_option("--rank", rank_, "Of a folder or of a merged file: this rank")
       ->type_name("R")

@@ -51,14 +51,6 @@ constexpr const char* kReportExamples = R"(Examples:
 Exit codes: 0 fine; 2 usage; 3 a file is unreadable or no trace; 4 cannot write, or internal error.
 )";
 
-CLI::Validator NotEmpty() {
-  return CLI::Validator(
-      [](const std::string& text) {
-        return text.empty() ? std::string("is empty") : std::string();
-      },
-      "");
-}
-
 /// Lines for stderr: "process 1 on node7: 3 files in 812.3 ms on 2 threads, peak 331.2 MB: a, b,
 /// c".
 std::string TextOf(const std::vector<ProcessLog>& processes) {

@@ -105,7 +105,8 @@ ScaleCommand::ScaleCommand(CLI::App& parent) {
   app_->add_flag("--list", list_, "List the clusters that are known");
   app_->add_flag("--json", json_, "One JSON object, format headroom.scale/1");
   app_->add_option("-o,--output", output_path_, "Write to FILE, whole or not at all, not to stdout")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(NotEmpty());
   gpus_.AddFlags(*app_);
   AddJobFlags(*app_, options_);
   app_->add_flag("-q,--quiet", options_.quiet, "No remarks and no progress on stderr");

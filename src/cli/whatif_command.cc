@@ -51,7 +51,8 @@ WhatifCommand::WhatifCommand(CLI::App& parent) {
   views_.AddFlags(*app_);
   app_->add_flag("--json", json_, "One JSON object, format headroom.whatif/1");
   app_->add_option("-o,--output", output_path_, "Write to FILE, whole or not at all, not to stdout")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(NotEmpty());
   AddJobFlags(*app_, options_);
   app_->add_flag("--save", save_, "Save the forecasts, to be scored once the change is made");
   app_->add_option("--score", score_,

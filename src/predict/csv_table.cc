@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <memory>
 #include <span>
+#include <system_error>
 #include <utility>
 
 #include "ingest/byte_source.h"
@@ -96,6 +98,12 @@ Result<CsvTable> ParseCsv(std::string_view text, const std::string& name) {
 }
 
 Result<std::string> ReadWholeText(const std::string& path) {
+  // OpenByteSource() refuses both, too, but its remedies are for traces.
+  std::error_code unknown;
+  if (std::filesystem::is_directory(path, unknown))
+    return Status::BadInput(fmt::format("{}: is a directory; name a file in it", path));
+  if (std::filesystem::is_regular_file(path, unknown) && std::filesystem::is_empty(path, unknown))
+    return Status::BadInput(fmt::format("{}: is empty; copy or write it again", path));
   Result<std::unique_ptr<ByteSource>> source = OpenByteSource(path, ExpansionLimit());
   if (!source.ok()) return source.status();
   std::string text;

@@ -33,6 +33,10 @@ USAGE = {  # what shows it: (arguments, what the message must name)
     "marker without a name": (["report", TRACE, "--step-marker", ""], "--step-marker"),
     "folder without a name": (["report", TRACE, "--csv", ""], "--csv"),
     "output without a name": (["report", TRACE, "-o", ""], "--output"),
+    **{f"output of {words[0]} without a name": ([*words, "-o", ""], "--output") for words in (
+        ["calibrate", "--gpu"], ["data", TRACE], ["diff", TRACE, TRACE], ["doctor"], ["export", TRACE, "--to", "chrome"], ["merge", TRACE, TRACE],
+        ["monitor"], ["predict", TRACE], ["query", TRACE, "SELECT 1"], ["redact", TRACE], ["repair", TRACE], ["scale", TRACE],
+        ["slice", TRACE, "--steps", "3:3"], ["whatif", TRACE, "amp"])},
     "negative rows": (["report", TRACE, "--top", "-1"], "--top"),
     "rows that are a word": (["report", TRACE, "--top", "many"], "--top"),
     "threads that are a word": (["report", TRACE, "--threads", "all"], "--threads"),

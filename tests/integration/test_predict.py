@@ -163,7 +163,7 @@ class Operators(PredictTest):
         self.predict("--ops", deep, "--gpu", "T4")
 
     def test_wrong_lists_are_refused_with_their_line(self):
-        for text, code, fragments in (("op,fw\nx,oops\n", 3, ("line 2", "fw")), ("", 3, ("empty",)), ("a,b\n1,2\n", 3, ("no column 'op'",))):
+        for text, code, fragments in (("op,fw\nx,oops\n", 3, ("line 2", "fw")), ("", 3, ("is empty; copy or write it again",)), ("a,b\n1,2\n", 3, ("no column 'op'",))):
             self.assert_refused(support.headroom("predict", "--ops", self.write("bad.csv", text), "--gpu", "T4"), code, "bad.csv", *fragments)
 
 
