@@ -82,6 +82,10 @@ std::optional<Window> WindowOf(const OperatorCall& call, const ConvolutionLayout
   return Window{*stride, *padding, *dilation, *output_padding};
 }
 
+bool IsDilated(const std::vector<std::int64_t>& dilation) {
+  return std::any_of(dilation.begin(), dilation.end(), [](std::int64_t d) { return d > 1; });
+}
+
 /// Extents after a convolution or, if transposed, the extents that it unfolds to. nullopt if they
 /// come out below 1.
 std::optional<std::vector<std::int64_t>> OutputExtents(const ConvolutionShape& s,
@@ -160,6 +164,7 @@ std::optional<ConvolutionShape> ForwardShape(const OperatorCall& call,
   const auto out = window ? OutputExtents(s, *window) : std::nullopt;
   if (!out) return std::nullopt;
   s.out = *out;
+  s.dilated = IsDilated(window->dilation);
   return s;
 }
 
@@ -187,6 +192,8 @@ std::optional<ConvolutionShape> BackwardShape(const OperatorCall& call) {
     return std::nullopt;
   }
   s.out.assign(grad->dims.begin() + 2, grad->dims.end());
+  const auto dilation = Spread(call, 6, s.in.size());
+  s.dilated = dilation && IsDilated(*dilation);
   return s;
 }
 

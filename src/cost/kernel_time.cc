@@ -22,10 +22,11 @@ struct Rates {
   double flops, bytes;
 };
 
-std::optional<Rates> RatesOf(const DeviceSpec& device, DType dtype) {
+/// @param sustained  share of the peak that the device's power sustains
+std::optional<Rates> RatesOf(const DeviceSpec& device, DType dtype, double sustained = 1) {
   const std::optional<double> peak = PeakFlopsPerSecond(device, dtype, TensorCoreUse::kYes);
   if (!OnTensorCores(dtype) || !peak || !device.memory_bandwidth_gbs) return std::nullopt;
-  return Rates{*peak / 1e9, *device.memory_bandwidth_gbs};
+  return Rates{*peak / 1e9 * sustained, *device.memory_bandwidth_gbs};
 }
 
 std::int64_t DivideUp(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -43,7 +44,7 @@ double UsefulShare(const GemmShape& shape, std::int64_t tile_m, std::int64_t til
 
 /// Of k, the least that is split off.
 constexpr double kSlice = 256;
-/// The narrow side of a convolution's product, where it fills half a tile.
+/// Channels of a convolution that fill half a tile.
 constexpr std::int64_t kNarrowExtent = 64;
 
 constexpr double kMicrosecond = 1e3;  // ns
@@ -74,8 +75,9 @@ GemmLayout LayoutOf(const OperatorCall& call, const GemmShape& shape, DType dtyp
 }
 
 std::optional<DurationNs> TensorCoreGemmTime(const GemmShape& shape, const GemmLayout& layout,
-                                             DType dtype, const DeviceSpec& device) {
-  const std::optional<Rates> rates = RatesOf(device, dtype);
+                                             DType dtype, const DeviceSpec& device,
+                                             double sustained) {
+  const std::optional<Rates> rates = RatesOf(device, dtype, sustained);
   if (!rates || !device.sm_count || shape.m <= 0 || shape.n <= 0 || shape.k <= 0)
     return std::nullopt;
   const SustainedShares& shares = device.sustained;
@@ -89,7 +91,8 @@ std::optional<DurationNs> TensorCoreGemmTime(const GemmShape& shape, const GemmL
     if (layout.transposed_first) rate *= shares.gemm_weight_gradient_tf32;
     const std::int64_t tiles = shape.batch * DivideUp(shape.m, 128) * DivideUp(shape.n, 128);
     const double useful = UsefulShare(shape, 128, 128, processors);
-    rate *= tiles < processors ? std::min(shares.gemm_split, useful * slices) : useful;
+    rate *= tiles < processors ? std::max(useful, std::min(shares.gemm_split, useful * slices))
+                               : useful;
   } else {
     constexpr std::array<std::array<std::int64_t, 2>, 6> kTiles = {
         {{256, 128}, {128, 256}, {128, 128}, {128, 64}, {64, 128}, {64, 64}}};
@@ -99,7 +102,7 @@ std::optional<DurationNs> TensorCoreGemmTime(const GemmShape& shape, const GemmL
     rate *= shares.gemm_16 * best;
   }
   if (!layout.aligned) {
-    const std::optional<Rates> half = RatesOf(device, DType::kF16);
+    const std::optional<Rates> half = RatesOf(device, DType::kF16, sustained);
     if (half) rate = std::min(rate, shares.gemm_misaligned * half->flops);
   }
   const double m = static_cast<double>(shape.m), n = static_cast<double>(shape.n),
@@ -125,10 +128,10 @@ std::optional<DurationNs> TensorCoreRecurrentTime(const OperatorCost& cost, Dura
 }
 
 std::optional<DurationNs> TensorCoreConvolutionTime(const ConvolutionShape& shape, DType dtype,
-                                                    const DeviceSpec& device,
-                                                    ActivationOrder order) {
-  const std::optional<Rates> rates = RatesOf(device, dtype);
-  const std::optional<Rates> half = RatesOf(device, DType::kF16);
+                                                    const DeviceSpec& device, ActivationOrder order,
+                                                    double sustained) {
+  const std::optional<Rates> rates = RatesOf(device, dtype, sustained);
+  const std::optional<Rates> half = RatesOf(device, DType::kF16, sustained);
   if (!rates || !half || !device.sm_count || shape.in_channels <= 0 || shape.groups <= 0)
     return std::nullopt;
   const SustainedShares& shares = device.sustained;
@@ -158,7 +161,7 @@ std::optional<DurationNs> TensorCoreConvolutionTime(const ConvolutionShape& shap
   // A product [m, n] over k, on tiles that fit its narrow side.
   const auto part = [&](double m, double n, double share) {
     double rate = rates->flops * share;
-    if (std::min(m, n) <= static_cast<double>(kNarrowExtent)) rate *= shares.convolution_narrow;
+    if (n <= static_cast<double>(kNarrowExtent)) rate *= shares.convolution_narrow;
     const GemmShape product = {.batch = shape.groups,
                                .m = static_cast<std::int64_t>(m),
                                .n = static_cast<std::int64_t>(n),

@@ -30,8 +30,11 @@ GemmLayout LayoutOf(const OperatorCall& call, const GemmShape& shape, DType dtyp
 /// t = t0 + ((F / R)^4 + (B / W)^4)^(1/4) with R the sustained rate, less what whole tiles and
 /// whole waves of tiles waste. kTF32, kF16 and kBF16 only; nullopt for other types and where the
 /// device's peak or bandwidth is not known.
+///
+/// @param sustained  share of the peak that the device's power sustains
 std::optional<DurationNs> TensorCoreGemmTime(const GemmShape& shape, const GemmLayout& layout,
-                                             DType dtype, const DeviceSpec& device);
+                                             DType dtype, const DeviceSpec& device,
+                                             double sustained = 1);
 
 /// Time on tensor cores of a recurrent operator (IsRecurrent()) that takes `time` on vector units
 /// in float32: its products at the one sustained rate instead of the other. What it takes beyond
@@ -49,6 +52,6 @@ enum class ActivationOrder { kChannelsFirst, kChannelsLast };
 /// unless its plane is odd; nor does any with channels last. nullopt as above.
 std::optional<DurationNs> TensorCoreConvolutionTime(
     const ConvolutionShape& shape, DType dtype, const DeviceSpec& device,
-    ActivationOrder order = ActivationOrder::kChannelsFirst);
+    ActivationOrder order = ActivationOrder::kChannelsFirst, double sustained = 1);
 
 }  // namespace headroom

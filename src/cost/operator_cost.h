@@ -75,6 +75,7 @@ struct ConvolutionShape {
   std::int64_t batch = 0, in_channels = 0, out_channels = 0, groups = 1;
   std::vector<std::int64_t> in, kernel, out;  ///< Spatial extents, 1 to 3 of each.
   bool transposed = false;
+  bool dilated = false;
   bool data_gradient = false;  ///< Which parts a backward computes; a forward has none of them.
   bool weight_gradient = false;
   bool bias_gradient = false;

@@ -17,6 +17,11 @@ std::optional<double> PowerPerPeak(const DeviceSpec& device) {
   return *device.tdp_w / *device.fp32_tflops;
 }
 
+/// "12" of "12.0".
+std::string_view MajorOf(const DeviceSpec& device) {
+  return std::string_view(device.compute_capability).substr(0, device.compute_capability.find('.'));
+}
+
 struct ArchitecturePower {
   double usual = 0;  ///< Geometric mean.
   double most = 0;
@@ -30,7 +35,7 @@ std::optional<ArchitecturePower> PowerOfArchitecture(const DeviceSpec& device,
   for (const DeviceSpec& other : catalog.devices()) {
     const std::optional<double> power = PowerPerPeak(other);
     if (!power || *other.tdp_w < kFullSizeW || other.architecture != device.architecture ||
-        other.fp32_lanes_per_sm != device.fp32_lanes_per_sm)
+        other.fp32_lanes_per_sm != device.fp32_lanes_per_sm || MajorOf(other) != MajorOf(device))
       continue;
     sum += std::log(*power);
     most = std::max(most, *power);
@@ -44,6 +49,19 @@ double BandwidthShare(const DeviceSpec& device, const KernelConstants& constants
   if (device.delivered_bandwidth_share) return *device.delivered_bandwidth_share;
   if (device.vendor == "AMD") return constants.amd;
   return device.memory_type.starts_with("HBM") ? constants.hbm : constants.gddr;
+}
+
+/// Of a figure that a device lacks: the least of those with its compute capability.
+std::optional<double> LeastOfItsKind(const DeviceSpec& device, const DeviceCatalog& catalog,
+                                     std::optional<double> DeviceSpec::*member) {
+  std::optional<double> least;
+  if (device.compute_capability.empty()) return least;
+  for (const DeviceSpec& other : catalog.devices()) {
+    const std::optional<double>& value = other.*member;
+    if (value && other.compute_capability == device.compute_capability)
+      least = std::min(*value, least.value_or(*value));
+  }
+  return least;
 }
 
 void AlsoGuessed(DeviceRates& rates, std::string_view what) {
@@ -79,16 +97,18 @@ Result<DeviceRates> RatesOf(const DeviceSpec& device, const DeviceCatalog& catal
   }
   constexpr double kUsualLanes = 64, kUsualThreads = 2048, kUsualRegisters = 65536;
   constexpr double kUsualL1 = 128 << 10, kUsualL2 = 4 << 20;
-  const auto figure = [&](const std::optional<double>& value, std::string_view key, double usual) {
-    if (!value) AlsoGuessed(rates, key);
-    return value.value_or(usual);
+  const auto figure = [&](std::optional<double> DeviceSpec::*member, std::string_view key,
+                          double usual) {
+    if (device.*member) return *(device.*member);
+    AlsoGuessed(rates, key);
+    return LeastOfItsKind(device, catalog, member).value_or(usual);
   };
   rates.processors = *device.sm_count;
-  rates.lanes = figure(device.fp32_lanes_per_sm, "fp32_lanes_per_sm", kUsualLanes);
-  rates.threads = figure(device.max_threads_per_sm, "max_threads_per_sm", kUsualThreads);
+  rates.lanes = figure(&DeviceSpec::fp32_lanes_per_sm, "fp32_lanes_per_sm", kUsualLanes);
+  rates.threads = figure(&DeviceSpec::max_threads_per_sm, "max_threads_per_sm", kUsualThreads);
   rates.registers = device.registers_per_sm.value_or(kUsualRegisters);
-  rates.l1_bytes = figure(device.l1_bytes, "l1_bytes", kUsualL1);
-  rates.l2_bytes = figure(device.l2_bytes, "l2_bytes", kUsualL2);
+  rates.l1_bytes = figure(&DeviceSpec::l1_bytes, "l1_bytes", kUsualL1);
+  rates.l2_bytes = figure(&DeviceSpec::l2_bytes, "l2_bytes", kUsualL2);
   if (device.l3_bytes) rates.l2_bytes = std::max(rates.l2_bytes, *device.l3_bytes);
   rates.flops_per_ns = *peak * kTera * kPerNs;
   constexpr double kLanesOfAllSlots = 128;
@@ -114,6 +134,8 @@ Result<DeviceRates> RatesOf(const DeviceSpec& device, const DeviceCatalog& catal
   }
   return rates;
 }
+
+double TensorCoreSustainedShare(const DeviceRates& rates) { return rates.sustained_share; }
 
 double ResidualWeight(WorkClass work, const DeviceRates& from, const DeviceRates& to,
                       double evidence, const KernelConstants& constants) {

@@ -19,7 +19,7 @@ struct DeviceRates {
   double lanes = 0;                      ///< Of float32, in each.
   double threads = 0;                    ///< That one can hold.
   double registers = 0;                  ///< That one has.
-  double l1_bytes = 0;                   ///< Of one, with its shared memory.
+  double l1_bytes = 0;                   ///< Of one: the most that is not shared memory.
   double l2_bytes = 0;
   double flops_per_ns = 0;     ///< Peak in float32, at the boost clock.
   double issue_share = 1;      ///< Of it, what issuing other instructions leaves to products.
@@ -41,6 +41,10 @@ struct DeviceRates {
 double ResidualWeight(WorkClass work, const DeviceRates& from, const DeviceRates& to,
                       double evidence, const KernelConstants& constants);
 
+/// What of the peak of its tensor cores the power sustains: as much as of that in float32, for it
+/// is the clock that a card cannot hold.
+double TensorCoreSustainedShare(const DeviceRates& rates);
+
 /// What is known of a work on the device by what was measured there.
 Correction CorrectionOf(const KernelWork& work, const DeviceRates& rates);
 
@@ -58,7 +62,11 @@ inline constexpr double kLowPowerW = 100;
 /// W = the geometric mean of power / peak; a card with less power a peak than that sustains
 /// (power / peak / W) ^ e of its peak, e by kind of card. A card below 100 W is held against the
 /// most of them, not their mean: of those with less power a peak it is not known that they hold
-/// their own clock. It needs nothing that was measured on the card itself.
+/// their own clock. Cards of another compute capability's major number (B200, RTX 5090) tell
+/// nothing of each other. It needs nothing that was measured on the card itself.
+///
+/// A figure of the chip (lanes, threads, caches) that is missing is the least that devices of the
+/// same compute capability have, else a usual one; DeviceRates::guessed names it.
 ///
 /// Bandwidth: the share that kernels get by kind of memory, or what the vendor says that a stream
 /// gets (DeviceSpec::delivered_bandwidth_share).

@@ -50,6 +50,8 @@ constexpr std::array kNumbers = {
     Number{"memory", "warp_row_us", &KernelConstants::warp_row_us, 1e-3, 1e4},
     Number{"memory", "softmax_row_us", &KernelConstants::softmax_row_us, 1e-3, 1e4},
     Number{"memory", "norm_row_us", &KernelConstants::norm_row_us, 1e-3, 1e4},
+    Number{"memory", "softmax_loop_us", &KernelConstants::softmax_loop_us, 1e-3, 1e4},
+    Number{"memory", "norm_split_us", &KernelConstants::norm_split_us, 1e-3, 1e4},
     Number{"launch", "start_us", &KernelConstants::start_us, 1e-3, 1e4},
     Number{"launch", "call_us", &KernelConstants::call_us, 1e-3, 1e4},
     Number{"launch", "bmm_call_us", &KernelConstants::bmm_call_us, 1e-3, 1e4},

@@ -101,7 +101,9 @@ struct KernelConstants {
   double row_l1_fits = 0.5, row_l1_misses = 1;  ///< The same of the L1.
   double row_hit = 0.2;    ///< What reading a row again in the L2 costs, of reading it.
   double row_overlap = 2;  ///< Norm in which reading rows and waiting for them add up.
-  double warp_row_us = 2, softmax_row_us = 5, norm_row_us = 2.5;  ///< The least for a wave of rows.
+  double warp_row_us = 2, softmax_row_us = 2, norm_row_us = 2.5;  ///< The least for a wave of rows.
+  double softmax_loop_us = 1;  ///< And more, for each iteration of a long softmax's loops ...
+  double norm_split_us = 1.5;  ///< ... and where lanes of a normalization's warps part.
 
   // Around kernels.
   double start_us = 3;  ///< Of a kernel in a stream of kernels.

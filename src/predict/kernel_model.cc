@@ -1,6 +1,8 @@
 #include "predict/kernel_model.h"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <utility>
 #include <variant>
 
@@ -22,17 +24,20 @@ std::optional<double> NsOf(const std::optional<DurationNs>& time) {
   return static_cast<double>(time->ns());
 }
 
-std::optional<double> TensorCoreNs(const ProductWork& work, DType dtype, const DeviceSpec& device) {
+std::optional<double> TensorCoreNs(const ProductWork& work, DType dtype, const DeviceRates& rates) {
   const GemmShape shape = {.batch = static_cast<std::int64_t>(work.batch),
                            .m = static_cast<std::int64_t>(work.m),
                            .n = static_cast<std::int64_t>(work.n),
                            .k = static_cast<std::int64_t>(work.k),
                            .dtype = dtype};
-  return NsOf(TensorCoreGemmTime(shape, GemmLayout(), dtype, device));
+  const std::int64_t multiple = dtype == DType::kTF32 ? 4 : 8;  // Elements of 16 bytes.
+  const GemmLayout layout = {.aligned = shape.k % multiple == 0 && shape.n % multiple == 0};
+  return NsOf(
+      TensorCoreGemmTime(shape, layout, dtype, *rates.device, TensorCoreSustainedShare(rates)));
 }
 
 std::optional<double> TensorCoreNs(const ConvolutionWork& work, DType dtype,
-                                   const DeviceSpec& device) {
+                                   const DeviceRates& rates) {
   const auto whole = [](double value) { return static_cast<std::int64_t>(value); };
   const std::int64_t out = whole(OutputSide(work));
   const ConvolutionShape shape = {.batch = whole(work.batch),
@@ -43,7 +48,9 @@ std::optional<double> TensorCoreNs(const ConvolutionWork& work, DType dtype,
                                   .kernel = {whole(work.kernel), whole(work.kernel)},
                                   .out = {out, out},
                                   .dtype = dtype};
-  return NsOf(TensorCoreConvolutionTime(shape, dtype, device));
+  return NsOf(TensorCoreConvolutionTime(shape, dtype, *rates.device,
+                                        ActivationOrder::kChannelsFirst,
+                                        TensorCoreSustainedShare(rates)));
 }
 
 }  // namespace
@@ -104,14 +111,17 @@ std::optional<double> ModelledNs(const KernelWork& work, const DeviceRates& rate
     return PointwiseNs(*pointwise, rates, constants) + start * pointwise->kernels;
   const auto* product = std::get_if<ProductWork>(&work.shape);
   const auto* convolution = std::get_if<ConvolutionWork>(&work.shape);
-  if (OnTensorCores(work.dtype)) {
-    return product != nullptr ? TensorCoreNs(*product, work.dtype, *rates.device)
-                              : TensorCoreNs(*convolution, work.dtype, *rates.device);
-  }
-  if (work.dtype != DType::kF32) return std::nullopt;
-  return (product != nullptr ? ProductNs(*product, rates, constants)
-                             : ConvolutionNs(*convolution, rates, constants)) +
-         start;
+  if (!OnTensorCores(work.dtype) && work.dtype != DType::kF32) return std::nullopt;
+  const double vector = (product != nullptr ? ProductNs(*product, rates, constants)
+                                            : ConvolutionNs(*convolution, rates, constants)) +
+                        start;
+  if (work.dtype == DType::kF32) return vector;
+  const std::optional<double> tensor_cores = product != nullptr
+                                                 ? TensorCoreNs(*product, work.dtype, rates)
+                                                 : TensorCoreNs(*convolution, work.dtype, rates);
+  if (!tensor_cores) return std::nullopt;
+  // A library has kernels on vector units for these types, too.
+  return std::min(*tensor_cores, vector);
 }
 
 }  // namespace

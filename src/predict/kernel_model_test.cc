@@ -157,6 +157,35 @@ TEST(KernelModel, RowsAreReadFromMemoryAgainWhereNoCacheHoldsThem) {
   EXPECT_NEAR(RowPasses(norm, RatesOfGpu("T4")), 3, 0.2);
 }
 
+TEST(KernelModel, NewerSoftmaxesKeepAlignedRowsInSharedMemory) {
+  const auto passes = [](double columns) {
+    return RowPasses({.rows = 65536, .columns = columns, .softmax = true}, RatesOfGpu("MI100"));
+  };
+  EXPECT_LT(passes(8192), 2.6);
+  EXPECT_GT(passes(8193), 3.4) << "rows that begin anywhere";
+  EXPECT_GT(passes(32768), 3.4) << "128 KiB are more than a block has";
+}
+
+// 2,048 elements are two iterations of 256 threads that read four at once. Of 1,280, each thread
+// reads one more by itself, and of 1,281, one before the first that is aligned.
+TEST(KernelModel, ASoftmaxWaitsForEachOfItsLoops) {
+  const auto passes = [](double columns) {
+    return RowPasses({.rows = 65536, .columns = columns, .softmax = true}, RatesOfGpu("V100"));
+  };
+  EXPECT_GT(passes(1600), 1.03 * passes(2048));
+  EXPECT_GT(passes(2047), 1.03 * passes(2048));
+}
+
+// Of rows of 15 * 128 elements no warp is split: some have four iterations, some three. One element
+// quadruple more, and a warp has both.
+TEST(KernelModel, WarpsOfANormalizationThatPartTakeLonger) {
+  const auto passes = [](double columns) {
+    return RowPasses({.rows = 8192, .columns = columns}, RatesOfGpu("A100-40"));
+  };
+  EXPECT_GT(passes(1924), 1.02 * passes(1920));
+  EXPECT_NEAR(passes(1412), passes(1408), 0.01 * passes(1408)) << "three iterations at most";
+}
+
 TEST(KernelModel, AWaveOfRowsTakesNoLessThanOneOfThem) {
   const DeviceRates rates = RatesOfGpu("A100-80");
   const auto ns = [&](double rows) {

@@ -18,6 +18,7 @@ struct ProductWork {
 struct ConvolutionWork {
   double batch = 0, in_channels = 0, out_channels = 0;
   double kernel = 0, image = 0, stride = 1, padding = 0;  ///< Of one side.
+  bool plain = true;  ///< Neither dilated nor transposed, and its kernel is a square.
 };
 
 /// Kernels that move data and compute little: bytes read and written.

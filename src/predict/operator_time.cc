@@ -42,11 +42,6 @@ std::optional<double> PeakOf(const DeviceRates& rates, DType dtype) {
   return PeakFlopsPerSecond(*rates.device, dtype, units);
 }
 
-/// What power allows of tensor cores, too: a card that cannot hold its clock holds neither rate.
-double AtSustainedPower(double ns, const DeviceRates& rates) {
-  return rates.low_power ? ns / rates.sustained_share : ns;
-}
-
 /// A recorded product or convolution as a piece of work, so many times.
 struct ShapedWork {
   KernelWork work;
@@ -66,15 +61,27 @@ std::optional<ShapedWork> ShapedWorkOf(const OperatorCall& call, DType dtype) {
   const std::optional<ConvolutionShape> shape = ConvolutionShapeOf(call);
   if (!shape) return std::nullopt;
   const auto groups = static_cast<double>(shape->groups);
+  // A transposed convolution is the data gradient of one from its results to its operand.
+  const auto [from, to] =
+      shape->transposed ? std::pair(&shape->out, &shape->in) : std::pair(&shape->in, &shape->out);
+  const auto [channels, results] = shape->transposed
+                                       ? std::pair(shape->out_channels, shape->in_channels)
+                                       : std::pair(shape->in_channels, shape->out_channels);
   ConvolutionWork work = {.batch = static_cast<double>(shape->batch) * groups,
-                          .in_channels = static_cast<double>(shape->in_channels) / groups,
-                          .out_channels = static_cast<double>(shape->out_channels) / groups,
+                          .in_channels = static_cast<double>(channels) / groups,
+                          .out_channels = static_cast<double>(results) / groups,
                           .kernel = SideOf(shape->kernel),
-                          .image = SideOf(shape->in)};
-  const double out = SideOf(shape->out);
+                          .image = SideOf(*from)};
+  // Few channels a group (depthwise convolutions): no product, but kernels that move bytes.
+  constexpr double kFewChannels = 8;
+  if (groups > 1 && std::min(work.in_channels, work.out_channels) < kFewChannels)
+    return std::nullopt;
+  const double out = SideOf(*to);
   work.stride = std::max(1.0, std::round(work.image / out));
   // What gives the recorded output, whatever the sides were.
   work.padding = ((out - 1) * work.stride + work.kernel - work.image) / 2 + 1e-6;
+  work.plain = !shape->transposed && shape->groups == 1 && !shape->dilated &&
+               shape->kernel == std::vector<std::int64_t>(2, shape->kernel.front());
   const int gradients = (shape->data_gradient ? 1 : 0) + (shape->weight_gradient ? 1 : 0);
   return ShapedWork{.work = {.shape = work, .dtype = dtype},
                     .times = static_cast<double>(std::max(1, gradients))};
@@ -84,15 +91,17 @@ std::optional<ShapedWork> ShapedWorkOf(const OperatorCall& call, DType dtype) {
 std::optional<double> TensorCoreNs(const OperatorCall& call, const ShapedWork& shaped,
                                    const DeviceRates& rates) {
   const DType dtype = shaped.work.dtype;
+  const double sustained = TensorCoreSustainedShare(rates);
   std::optional<DurationNs> time;
   if (const std::optional<GemmShape> product = GemmShapeOf(call)) {
-    time = TensorCoreGemmTime(*product, LayoutOf(call, *product, dtype), dtype, *rates.device);
+    time = TensorCoreGemmTime(*product, LayoutOf(call, *product, dtype), dtype, *rates.device,
+                              sustained);
   } else if (const std::optional<ConvolutionShape> convolution = ConvolutionShapeOf(call)) {
-    time = TensorCoreConvolutionTime(*convolution, dtype, *rates.device);
+    time = TensorCoreConvolutionTime(*convolution, dtype, *rates.device,
+                                     ActivationOrder::kChannelsFirst, sustained);
   }
   if (!time) return std::nullopt;
-  return AtSustainedPower(static_cast<double>(time->ns()), rates) *
-         std::exp(CorrectionOf(shaped.work, rates).log_factor);
+  return static_cast<double>(time->ns()) * std::exp(CorrectionOf(shaped.work, rates).log_factor);
 }
 
 std::optional<double> ShapedNs(const OperatorCall& call, DType dtype, const DeviceRates& rates,
@@ -166,9 +175,9 @@ std::optional<double> OperatorNs(const OperatorWork& work, const DeviceRates& ra
   const DType dtype = TypeOn(rates, ResolveMathDType(work.cost->math_dtype, work.longest));
   if (IsModelled(work, dtype)) {
     const std::optional<double> ns = ShapedNs(*work.call, dtype, rates, constants);
-    // Where TF32 is allowed, a library may still choose float32.
+    // A library has kernels on vector units for these types, too.
     const std::optional<double> plain =
-        dtype == DType::kTF32 ? ShapedNs(*work.call, DType::kF32, rates, constants) : std::nullopt;
+        OnTensorCores(dtype) ? ShapedNs(*work.call, DType::kF32, rates, constants) : std::nullopt;
     if (ns) return plain ? std::min(*ns, *plain) : *ns;
   }
   return RooflineNs(*work.cost, dtype, rates, constants);

@@ -87,7 +87,8 @@ double TileNs(const ProductWork& work, const GemmTile& tile, const Cut& cut,
   const double again = tiles / (group_rows * group_columns) *
                        (group_rows * tile.rows + group_columns * tile.columns) * work.k;
   const double once = work.m * work.k + work.k * work.n;
-  const double working_set = once * kSize * std::max(1.0, at_work / tiles);
+  // Parts of a sum read parts of the operands: they are those of as many products as are at work.
+  const double working_set = once * kSize * std::max(1.0, at_work / (tiles * split));
   const double miss = std::clamp(working_set / (rates.l2_bytes * constants.l2_share) - 1, 0.0, 1.0);
   const double partial = split > 1 ? 1 + 2 * split : 1;
   const double bytes =
@@ -224,7 +225,7 @@ double ConvolutionNs(const ConvolutionWork& work, const DeviceRates& rates,
   const double moved_ns = moved / rates.bytes_per_ns;
   double best = ImplicitProductNs(work, outputs, moved_ns, rates, constants);
   constexpr double kWinogradKernel = 3;
-  if (work.kernel == kWinogradKernel && work.stride == 1) {
+  if (work.kernel == kWinogradKernel && work.stride == 1 && work.plain) {
     best = std::min({best, FusedWinogradNs(work, out, moved_ns, rates, constants),
                      TransformedWinogradNs(work, out, moved_ns, rates, constants)});
   }
